@@ -74,7 +74,7 @@ func roundTrip(t testing.TB, name string, p *Program) []byte {
 	if err := l.Err(); err != nil {
 		t.Fatalf("printed text does not parse: %v", err)
 	}
-	if !Equal(p, q) {
+	if !equal(p, q) {
 		t.Fatalf("%s: printed text parses to another program", name)
 	}
 	return b.Bytes()

@@ -2,42 +2,7 @@ package mil
 
 import "slices"
 
-// Equal reports whether a and b are the same program: the same tree with the
-// same names, types, operations, arguments in the same order and atoms of the
-// same spelling (strings of the same value). File names, positions, layout, comments and empty lists of attributes are
-// ignored.
-func Equal(a, b *Program) bool {
-	return a.Version == b.Version && equalArgs(a.Attrs, b.Attrs) &&
-		slices.EqualFunc(a.Funcs, b.Funcs, equalFunc)
-}
-
-func equalFunc(a, b *Func) bool {
-	return a.Name == b.Name && a.Opset == b.Opset && equalParams(a.Params, b.Params) &&
-		equalArgs(a.Attrs, b.Attrs) && equalBlock(a.Body, b.Body)
-}
-
-func equalBlock(a, b *Block) bool {
-	return equalParams(a.Params, b.Params) &&
-		slices.EqualFunc(a.Outputs, b.Outputs, func(x, y Ref) bool { return x.Name == y.Name }) &&
-		slices.EqualFunc(a.Stmts, b.Stmts, EqualStmt)
-}
-
-// EqualStmt is Equal for statements.
-func EqualStmt(a, b *Stmt) bool {
-	return a.Op == b.Op && a.OpOpset == b.OpOpset && equalParams(a.Results, b.Results) &&
-		equalArgs(a.Args, b.Args) && equalArgs(a.Attrs, b.Attrs) &&
-		slices.EqualFunc(a.Blocks, b.Blocks, equalBlock)
-}
-
-func equalParams(a, b []Param) bool {
-	return slices.EqualFunc(a, b, func(x, y Param) bool { return x.Name == y.Name && EqualType(x.Type, y.Type) })
-}
-
-func equalArgs(a, b []Arg) bool {
-	return slices.EqualFunc(a, b, func(x, y Arg) bool { return x.Name == y.Name && EqualValue(x.Value, y.Value) })
-}
-
-// EqualType is Equal for types; two nil types are equal.
+// EqualType reports whether a and b are the same type; two nil types are equal.
 func EqualType(a, b *Type) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -48,7 +13,8 @@ func EqualType(a, b *Type) bool {
 		})
 }
 
-// EqualValue is Equal for values.
+// EqualValue reports whether a and b are the same value: the same names and types, and atoms of the same spelling
+// (strings of the same value).
 func EqualValue(a, b Value) bool {
 	switch x := a.(type) {
 	case *Ref:

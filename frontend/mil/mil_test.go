@@ -330,7 +330,7 @@ func TestNotEqual(t *testing.T) {
 	base := `tensor<fp16, [4]> y = f<ios17>(a = x, b = [1, 2], c = (u, v), d = "s")[name = string("y")] (fp16 p) ` +
 		`{ } -> (p);`
 	p := mustParse(t, "a.mil", []byte(wrap(base)))
-	if !Equal(p, mustParse(t, "b.mil", []byte(wrap("\n\n/**/ "+strings.ReplaceAll(base, `"s"`, `"\x73"`))))) {
+	if !equal(p, mustParse(t, "b.mil", []byte(wrap("\n\n/**/ "+strings.ReplaceAll(base, `"s"`, `"\x73"`))))) {
 		t.Error("layout and escapes count")
 	}
 	for old, repl := range map[string]string{
@@ -343,7 +343,7 @@ func TestNotEqual(t *testing.T) {
 		if src == base {
 			t.Fatalf("%q is not in the text", old)
 		}
-		if Equal(p, mustParse(t, "b.mil", []byte(wrap(src)))) {
+		if equal(p, mustParse(t, "b.mil", []byte(wrap(src)))) {
 			t.Errorf("%q for %q is not seen", repl, old)
 		}
 	}
