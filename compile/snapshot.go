@@ -176,7 +176,7 @@ func IsSnapshot(text []byte) bool {
 }
 
 // ReadSnapshot reads what Snapshot.Encode returned. Constants of the snapshot are windows of data, which
-// must stay as it is. Errors call the text name: *SnapshotError, or those of ir.ParseWith and ir.Verify.
+// must stay as it is. Errors call the text name: *SnapshotError, or those of ir.Parse and ir.Verify.
 func ReadSnapshot(name string, text, data []byte) (*Snapshot, error) {
 	bad := func(format string, args ...any) error { return &SnapshotError{name, fmt.Sprintf(format, args...)} }
 	dec := json.NewDecoder(bytes.NewReader(text))
@@ -194,7 +194,7 @@ func ReadSnapshot(name string, text, data []byte) (*Snapshot, error) {
 	// Lines of the program count from the beginning of the text.
 	at := dec.InputOffset()
 	lines := bytes.Count(text[:at], []byte("\n"))
-	p, err := ir.ParseWith(name, append(bytes.Repeat([]byte("\n"), lines), text[at:]...), data)
+	p, err := ir.Parse(name, append(bytes.Repeat([]byte("\n"), lines), text[at:]...), data)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func TestCorpus(t *testing.T) {
 			if err := ir.PrintTo(&b, m.Program, &d); err != nil {
 				t.Fatal(err)
 			}
-			p, err := ir.ParseWith("again", b.Bytes(), d.Bytes())
+			p, err := ir.Parse("again", b.Bytes(), d.Bytes())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -24,6 +24,6 @@
 //
 // The text form (Print, Parse) is complete: it gives the same program back,
 // positions and placement included. Large constants may travel beside it in a
-// data section (PrintTo, ParseWith). Parse takes any input: it returns an error
+// data section (PrintTo). Parse takes any input: it returns an error
 // at line and column, and allocates no more than the input justifies.
 package ir

@@ -29,7 +29,7 @@ func TestTextGolden(t *testing.T) {
 				ar.Files[2].Name != "errors" {
 				t.Fatalf("%s needs in, out and errors", name)
 			}
-			p, err := Parse("in", ar.Files[0].Data)
+			p, err := Parse("in", ar.Files[0].Data, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -37,7 +37,7 @@ func TestTextGolden(t *testing.T) {
 			if err := Print(&out, p); err != nil {
 				t.Fatal(err)
 			}
-			q, err := Parse("out", out.Bytes())
+			q, err := Parse("out", out.Bytes(), nil)
 			if err != nil || !Equal(p, q) {
 				t.Errorf("the printed form reads as another program: %v", err)
 			} else if err := Print(&again, q); err != nil || !bytes.Equal(out.Bytes(), again.Bytes()) {

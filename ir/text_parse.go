@@ -124,16 +124,12 @@ var textGrammar = sync.OnceValue(func() *participle.Parser[textProgram] {
 	return participle.MustBuild[textProgram](participle.Lexer(textLexer{}), participle.UseLookahead(0))
 })
 
-// Parse reads the text form that Print writes. It checks names, parameters and
-// the bytes of constants, not the typing rules: Verify does.
-func Parse(filename string, src []byte) (*Program, error) { return ParseWith(filename, src, nil) }
-
 // maxText bounds the source: positions are 32-bit.
 const maxText = 1 << 30
 
-// ParseWith does the same for a program whose large constants are windows of
-// data, as PrintTo makes them. Constants refer to data, which must stay as it is.
-func ParseWith(filename string, src, data []byte) (*Program, error) {
+// Parse reads the text form that Print writes, or PrintTo with large constants in data. Constants refer to data, which
+// must stay as it is. Parse checks names, parameters and the bytes of constants, not the typing rules: Verify does.
+func Parse(filename string, src, data []byte) (*Program, error) {
 	if len(src) > maxText {
 		return nil, participle.Errorf(lexer.Position{Filename: filename, Line: 1, Column: 1},
 			"the text has %d bytes, the limit is %d", len(src), maxText)

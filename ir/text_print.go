@@ -7,7 +7,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 )
 
 // Data collects the bytes of large constants beside a printed program. Slices
@@ -72,7 +71,7 @@ const (
 // Print writes the program's text form, complete: Parse gives it back.
 func Print(w io.Writer, p *Program) error { return PrintTo(w, p, nil) }
 
-// PrintTo does the same with large constants put into data, which ParseWith
+// PrintTo does the same with large constants put into data, which Parse
 // takes; a nil data keeps them in the text.
 func PrintTo(w io.Writer, p *Program, data *Data) error {
 	b := bufio.NewWriter(w)
@@ -349,19 +348,4 @@ func valueName(s string) string {
 
 func isNameByte(c byte) bool {
 	return c == '_' || c == '.' || c == '/' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
-}
-
-// Equal reports whether two programs have the same text form and constants.
-func Equal(a, b *Program) bool {
-	text := func(p *Program) (string, *Data) {
-		var s strings.Builder
-		d := &Data{}
-		if PrintTo(&s, p, d) != nil {
-			return "", d
-		}
-		return s.String(), d
-	}
-	ta, da := text(a)
-	tb, db := text(b)
-	return ta == tb && slices.EqualFunc(da.Parts, db.Parts, func(x, y []byte) bool { return string(x) == string(y) })
 }

@@ -32,7 +32,7 @@ func %main "ios18"(%x: tensor<fp16, [1, 4, ?, 8]> @0:4:21, %k: state<tensor<fp16
 
 func TestTextRoundTrip(t *testing.T) {
 	src := sample
-	p, err := Parse("t", []byte(src))
+	p, err := Parse("t", []byte(src), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +54,7 @@ func FuzzPlaceRoundTrip(f *testing.F) {
 	f.Add("state", "no \"state\" on the engine\n")
 	f.Fuzz(func(t *testing.T, rule, reason string) {
 		for u := range numUnits {
-			p, err := Parse("t", []byte(sample))
+			p, err := Parse("t", []byte(sample), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +65,7 @@ func FuzzPlaceRoundTrip(f *testing.F) {
 			if err := Print(&b, p); err != nil {
 				t.Fatal(err)
 			}
-			q, err := Parse("again", b.Bytes())
+			q, err := Parse("again", b.Bytes(), nil)
 			if err != nil || !Equal(p, q) {
 				t.Fatalf("%s: %v\n%s", u, err, b.String())
 			}

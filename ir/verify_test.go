@@ -8,7 +8,7 @@ import (
 
 func parse(t *testing.T, src string) *Program {
 	t.Helper()
-	p, err := Parse("t", []byte(src))
+	p, err := Parse("t", []byte(src), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,11 +129,11 @@ func TestTextData(t *testing.T) {
 	if d.Size() != 512 || &d.Parts[0][0] != &w[0] {
 		t.Error("the data section copies")
 	}
-	q, err := ParseWith("t", b.Bytes(), d.Bytes())
+	q, err := Parse("t", b.Bytes(), d.Bytes())
 	if err != nil || !Equal(p, q) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
-	if _, err := ParseWith("t", b.Bytes(), d.Bytes()[:511]); err == nil || !strings.Contains(err.Error(),
+	if _, err := Parse("t", b.Bytes(), d.Bytes()[:511]); err == nil || !strings.Contains(err.Error(),
 		"outside the data section of 511 bytes") {
 		t.Error(err)
 	}
@@ -141,7 +141,7 @@ func TestTextData(t *testing.T) {
 	if err := Print(&b, p); err != nil {
 		t.Fatal(err)
 	}
-	if q, err := Parse("t", b.Bytes()); err != nil || !Equal(p, q) {
+	if q, err := Parse("t", b.Bytes(), nil); err != nil || !Equal(p, q) {
 		t.Errorf("%v\n%s", err, b.String())
 	}
 }
@@ -199,7 +199,7 @@ func TestTextErrors(t *testing.T) {
 		{strings.Repeat("[", 500), "t:1:129: brackets nest deeper than 128"},
 		{head + "const %c: tensor<fp99, []> = [1] return %c }", "unknown element type fp99"},
 	} {
-		_, err := Parse("t", []byte(c.src))
+		_, err := Parse("t", []byte(c.src), nil)
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%q: %v\nwant %s", c.src, err, c.want)
 		}
@@ -211,7 +211,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(chain))
 	f.Add([]byte(nested))
 	f.Fuzz(func(t *testing.T, src []byte) {
-		p, err := Parse("fuzz", src)
+		p, err := Parse("fuzz", src, nil)
 		if err != nil {
 			return
 		}
@@ -224,7 +224,7 @@ func FuzzParse(f *testing.F) {
 		if err := Print(&b, p); err != nil {
 			t.Fatal(err)
 		}
-		q, err := Parse("again", b.Bytes())
+		q, err := Parse("again", b.Bytes(), nil)
 		if err != nil || !Equal(p, q) {
 			t.Fatalf("%v\n%s", err, b.String())
 		}

@@ -49,7 +49,7 @@ func TestGolden(t *testing.T) {
 			if len(ar.Files) < 2 || ar.Files[0].Name != "in" {
 				t.Fatalf("%s needs in and a result", name)
 			}
-			p, err := ir.Parse("in", ar.Files[0].Data)
+			p, err := ir.Parse("in", ar.Files[0].Data, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -193,7 +193,7 @@ func %main "ios18"(%x: tensor<fp16, [1, 8]>) {
 // TestPrinting: --print-after, --print-changed.
 func TestPrinting(t *testing.T) {
 	run := func(change func(o *passes.Options)) string {
-		p, err := ir.Parse("in", []byte(small))
+		p, err := ir.Parse("in", []byte(small), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -230,7 +230,7 @@ func TestPrinting(t *testing.T) {
 
 // TestCancel: a run stops between passes.
 func TestCancel(t *testing.T) {
-	p, err := ir.Parse("in", []byte(small))
+	p, err := ir.Parse("in", []byte(small), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

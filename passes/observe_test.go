@@ -11,7 +11,7 @@ import (
 
 // TestObserve: an observer sees the program after each pass, in order.
 func TestObserve(t *testing.T) {
-	p, err := ir.Parse("in", []byte(small))
+	p, err := ir.Parse("in", []byte(small), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestStepsKeepWithinTheChain(t *testing.T) {
 		fmt.Fprintf(&src, "  %%x%d: tensor<fp16, [1, 8]> = sin(x = %%x%d)\n", i+1, i)
 	}
 	src.WriteString("  return %x10\n}\n")
-	p, err := ir.Parse("in", []byte(src.String()))
+	p, err := ir.Parse("in", []byte(src.String()), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

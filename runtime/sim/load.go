@@ -230,7 +230,7 @@ func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
 			data = c.Data
 		}
 	}
-	p, err := ir.ParseWith("program", []byte(a.Program), data)
+	p, err := ir.Parse("program", []byte(a.Program), data)
 	if err != nil {
 		return nil, err
 	}
