@@ -39,7 +39,7 @@ func (b *boot) jam(j *job, f inject.Fault) {
 	b.injectedNote(f, "hardware queue")
 	s := &stuckQueue{b: b, job: j, queue: queue, clears: f.Value&1 == 0}
 	b.stuck = s
-	if _, err := firmware.Quiesce(b.d.cfg.Clock, s, func(o firmware.Outcome) { s.ended, s.how = true, o }); err != nil {
+	if err := firmware.Quiesce(b.d.cfg.Clock, s, func(o firmware.Outcome) { s.ended, s.how = true, o }); err != nil {
 		b.fail(synchronousAbort, err)
 	}
 }

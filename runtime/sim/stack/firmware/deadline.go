@@ -29,74 +29,50 @@ type Target interface {
 	Abort() // begins a hardware abort
 }
 
-// Wait is a wait for a queue to be idle.
-type Wait struct {
+// wait is a wait for a queue to be idle.
+type wait struct {
 	clock  *Clock
 	target Target
-	timer  *Timer
 	done   func(Outcome)
 	abort  bool // the abort has begun
-	ended  bool
 }
 
 // Quiesce waits for a queue to be idle, under the software deadline: a queue
 // that is not idle when it passes is aborted, and an abort that has not cleared
 // when it passes again leaves the queue stuck. Done is called once, possibly
 // before Quiesce returns.
-func Quiesce(c *Clock, t Target, done func(Outcome)) (*Wait, error) {
-	w := &Wait{clock: c, target: t, done: done}
+func Quiesce(c *Clock, t Target, done func(Outcome)) error {
+	w := &wait{clock: c, target: t, done: done}
 	if t.Idle() {
-		w.end(Quiesced)
-		return w, nil
+		done(Quiesced)
+		return nil
 	}
 	if err := w.arm(); err != nil {
-		return nil, fmt.Errorf("firmware: no timer for a queue's deadline: %w", err)
+		return fmt.Errorf("firmware: no timer for a queue's deadline: %w", err)
 	}
-	return w, nil
+	return nil
 }
 
-func (w *Wait) arm() (err error) {
-	w.timer, err = w.clock.After(SoftwareDeadline, w.expire)
+func (w *wait) arm() error {
+	_, err := w.clock.After(SoftwareDeadline, w.expire)
 	return err
 }
 
-// Poll ends the wait when the queue is idle; the queue's owner calls it when work
-// completes.
-func (w *Wait) Poll() {
-	if !w.ended && w.target.Idle() {
-		w.clock.Stop(w.timer)
-		w.end(w.outcome())
-	}
-}
-
-func (w *Wait) outcome() Outcome {
-	if w.abort {
-		return Aborted
-	}
-	return Quiesced
-}
-
-func (w *Wait) expire() {
+func (w *wait) expire() {
 	switch {
-	case w.ended:
+	case w.target.Idle() && w.abort:
+		w.done(Aborted)
 	case w.target.Idle():
-		w.end(w.outcome())
+		w.done(Quiesced)
 	case w.abort:
-		w.end(Stuck)
+		w.done(Stuck)
 	default:
 		w.abort = true
 		w.target.Abort()
 		if w.target.Idle() {
-			w.end(Aborted)
+			w.done(Aborted)
 		} else if w.arm() != nil {
-			w.end(Stuck) // without a timer nobody would look again
+			w.done(Stuck) // without a timer nobody would look again
 		}
-	}
-}
-
-func (w *Wait) end(o Outcome) {
-	if !w.ended {
-		w.ended = true
-		w.done(o)
 	}
 }

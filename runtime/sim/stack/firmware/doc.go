@@ -3,9 +3,8 @@
 //
 //   - [Pool], [Queue], [Kernel]: fixed pools, bounded queues and the message
 //     pumps over them, with the five task states of table 29.1;
-//   - [Machine] with [ExecRules], [ProcessRules], [CacheRules] and
-//     [OutputSetRules]: the execution loop's state machine of table 29.8 and the
-//     three small ones;
+//   - [Machine] with [ExecRules] and [ProcessRules]: the state machines of the execution loop
+//     (table 29.8) and of a process slot;
 //   - [Scheduler]: eight fixed priorities with credits, table 29.6;
 //   - [Programs], [TaskQueues]: 144 program slots, 255 task queues;
 //   - [Submit]: the registers of a hardware queue, table 29.7;

@@ -126,13 +126,7 @@ func TestTable29_8Pause(t *testing.T) {
 	}
 }
 
-// TestSmallMachines: the three machines beside table 29.8's.
-func TestSmallMachines(t *testing.T) {
+// TestProcessSlotStartsAndStops holds the transitions of a process slot.
+func TestProcessSlotStartsAndStops(t *testing.T) {
 	every(t, ProcessRules, []string{"idle start running", "running stop idle"}, NumProcessStates, NumProcessEvents)
-	every(t, CacheRules, []string{
-		"available install in-use", "in-use trigger in-use", "in-use invalidate invalidating",
-		"invalidating released available",
-	}, NumCacheStates, NumCacheEvents)
-	every(t, OutputSetRules, []string{"available execute in-execution", "in-execution recycle available"},
-		NumOutputSetStates, NumOutputSetEvents)
 }
