@@ -76,7 +76,7 @@ func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mod
 		return nil, err
 	}
 	r := &room{record: stack.NewRecord(p), events: events}
-	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, f.inject, f.seed
+	r.record.Numerics, r.record.Strict, r.record.Seed = mode.String(), f.strict, f.seed
 	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode)}
 	if events != nil {
 		o.Trace = events.Tracer()
@@ -86,7 +86,7 @@ func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mod
 		if err != nil {
 			return nil, usagef("--inject: %w", err)
 		}
-		o.Inject = inject.New(spec, f.seed)
+		r.record.Inject, o.Inject = spec.String(), inject.New(spec, f.seed)
 	}
 	if r.stack, err = stack.New(o); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ type Record struct {
 	Function   string `json:"function,omitempty"`   // empty: the first
 	Numerics   string `json:"numerics"`             // as numerics.Mode names it
 	Strict     bool   `json:"strict,omitempty"`
-	Inject     string `json:"inject,omitempty"` // faults, as package inject reads them
+	Inject     string `json:"inject,omitempty"` // faults, as inject.Spec writes them
 	Seed       uint64 `json:"seed"`             // of the faults
 	Runs       []Run  `json:"runs"`
 }
