@@ -122,7 +122,7 @@ func TestMeasured(t *testing.T) {
 			rates = append(rates, float64(e.Terms[cost.Hand])/(m.US*1000-float64(e.Time-e.Terms[cost.Hand]))*hand)
 		}
 		t.Logf("%s: measured %.0f us, estimate %.1f (%+.0f %%), published form %.1f (%+.0f %%); %.1f MB of DMA", m.Name,
-			m.US, us, cost.Off(us, m.US), form, cost.Off(form, m.US), float64(e.DMABytes)/1e6)
+			m.US, us, 100*(us/m.US-1), form, 100*(form/m.US-1), float64(e.DMABytes)/1e6)
 		if math.Abs(us-m.Estimate) > .06 || math.Abs(form-m.Published) > .06 {
 			t.Errorf("%s: the table says %.1f and %.1f us, computed are %.1f and %.1f", m.Name, m.Estimate, m.Published,
 				us, form)

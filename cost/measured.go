@@ -53,10 +53,6 @@ var MeasuredGraphs = []Measured{
 		ZeroCopy: true, Rows: 1024, Inner: 1024, Outer: 1024, Count: 8},
 }
 
-// Off is how far a time is from a measured one, in per cent of that: positive when it
-// is too long.
-func Off(estimate, measured float64) float64 { return 100 * (estimate/measured - 1) }
-
 // Spread says how far estimates are off.
 type Spread struct {
 	Count       int

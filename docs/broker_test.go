@@ -8,6 +8,10 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 )
 
+var places = map[broker.Check]string{
+	0: "nobody", broker.ByKernel: "kernel", broker.ByConnection: "connection", broker.ByMethod: "method",
+}
+
 func writeEntitlements(w *bytes.Buffer) {
 	head(w, "entitlement", "capability", "holders", "checked by", "here")
 	for _, e := range broker.Entitlements {
@@ -18,7 +22,7 @@ func writeEntitlements(w *bytes.Buffer) {
 		if e.HolderNote != "" {
 			holders = append(holders, e.HolderNote)
 		}
-		row(w, "`"+e.Key+"`", e.Capability, strings.Join(holders, ": "), e.CheckedBy.String(), e.Doc)
+		row(w, "`"+e.Key+"`", e.Capability, strings.Join(holders, ": "), places[e.CheckedBy], e.Doc)
 	}
 }
 

@@ -31,7 +31,7 @@ func writeComparisons(w *bytes.Buffer) {
 func writeMeasured(w *bytes.Buffer) {
 	head(w, "graph", "measured us", "estimate", "off by", "published form", "off by", "part")
 	us := func(v float64) string { return strconv.FormatFloat(v, 'f', 0, 64) }
-	off := func(v, m float64) string { return fmt.Sprintf("%+.0f %%", cost.Off(v, m)) }
+	off := func(v, m float64) string { return fmt.Sprintf("%+.0f %%", 100*(v/m-1)) }
 	for _, m := range cost.MeasuredGraphs {
 		part := "held out"
 		if m.Fitted {

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// tensorRules hold for every operation, whatever lowers it.
-var tensorRules = []string{
+// TensorRules are the IDs of the rules that hold for every operation, whatever lowers it.
+var TensorRules = []string{
 	target.RuleValueKind, target.RuleFloatType, target.RuleElementType, target.RuleDynamic, target.RuleRank,
 	target.RuleEmpty, target.RuleExtent, target.RuleSurfaces, target.RuleTasks,
 }
@@ -56,7 +56,7 @@ var limitText = map[string]func(t *target.Table) string{
 func (r *Rule) Holds() []string { return r.limits }
 
 // TensorLimits says what a target asks of every tensor.
-func TensorLimits(t *target.Table) []string { return limitsOf(tensorRules, t) }
+func TensorLimits(t *target.Table) []string { return limitsOf(TensorRules, t) }
 
 // Limits says what a lowering rule asks of an operation on a target beyond
 // TensorLimits.
@@ -85,6 +85,3 @@ func Explain(op *ir.Operation, t *target.Table) (*Rule, *Refusal) {
 	no, _ := err.(*Refusal)
 	return r, no
 }
-
-// TensorRules returns the IDs of the rules that hold for every tensor.
-func TensorRules() []string { return tensorRules }

@@ -14,7 +14,7 @@ import (
 // TestLimitsKnown holds the limits to the rules, both ways.
 func TestLimitsKnown(t *testing.T) {
 	for _, r := range Rules {
-		for _, id := range slices.Concat(r.limits, tensorRules) {
+		for _, id := range slices.Concat(r.limits, TensorRules) {
 			if _, ok := target.RuleOf(id); !ok {
 				t.Errorf("rule %s: no rule %q", r.Name, id)
 			}

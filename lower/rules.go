@@ -13,7 +13,7 @@ type Rule struct {
 	Name string
 	Ops  []*ir.Operation
 	Doc  string
-	// limits are the IDs of the rules that it holds operations to beyond tensorRules.
+	// limits are the IDs of the rules that it holds operations to beyond TensorRules.
 	limits []string
 	accept func(op *ir.Op, l *limits) error
 	lower  func(b *builder, op *ir.Op) error

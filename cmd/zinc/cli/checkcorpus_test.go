@@ -57,7 +57,7 @@ func explained(t *testing.T, r *targetResult) {
 			o.Reason == "" || o.Line == 0 {
 			t.Errorf("%s: line %d, %s %s: %q, %+v", r.Target, o.Line, o.Op, o.Name, o.Reason, no)
 		}
-		if !slices.Contains(general, no.Rule) && !slices.Contains(lower.TensorRules(), no.Rule) &&
+		if !slices.Contains(general, no.Rule) && !slices.Contains(lower.TensorRules, no.Rule) &&
 			!slices.Contains(held[o.Rule], no.Rule) {
 			t.Errorf("%s: %s %s breaks %s, which rule %s is not documented to hold", r.Target, o.Op, o.Name, no.Rule,
 				o.Rule)

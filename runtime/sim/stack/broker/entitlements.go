@@ -16,11 +16,6 @@ const (
 	ByMethod                      // the broker, at the methods that need it
 )
 
-// String returns the place in a word, as docs/broker.md has it.
-func (c Check) String() string {
-	return [...]string{"nobody", "kernel", "connection", "method"}[min(c, ByMethod)]
-}
-
 // The keys of table 27.8.
 const (
 	KeyUserClient        = driver.UserAccess
