@@ -27,9 +27,21 @@ func tabled() (os []*ir.Operation) {
 	return os
 }
 
-// tableFor makes the table of an operation without an input bias or a factor
-// behind it, or reports that it has none.
+// tableFor makes the table of an operation on one tensor, without an input bias or a
+// factor behind it, or reports that it has none.
 func tableFor(op *ir.Op) (*weights.Activation, bool) {
+	if op.Is(ir.OpClip, ir.OpRelu6) {
+		a, err := clipTable(op)
+		return a, err == nil
+	}
+	if name := binaries[op.Def.Operation].table; name != "" {
+		c := scalarConst(op)
+		if c == nil {
+			return nil, false
+		}
+		a, err := weights.Activate(name, c.Float(0))
+		return a, err == nil
+	}
 	a, bias, err := activation(op)
 	return a, err == nil && bias == 0 && a.After == td.HalfOne
 }

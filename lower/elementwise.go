@@ -236,45 +236,52 @@ func lowerRelu(b *builder, op *ir.Op) error {
 	return nil
 }
 
+// clipBounds returns the bounds of a clip, or reports that they are unknown. An upper
+// bound below the lower one takes its place: whatever is above the upper bound becomes it.
+func clipBounds(op *ir.Op) (lo, hi float64, ok bool) {
+	if op.Is(ir.OpRelu6) {
+		return 0, 6, true
+	}
+	lo, okLo := ir.ArgFloat(op, ir.ParamAlpha)
+	hi, okHi := ir.ArgFloat(op, ir.ParamBeta)
+	return min(lo, hi), hi, okLo && okHi
+}
+
+// clipTable makes the table of a clip, whose two lines have no error (recorded for one
+// bound, inferred for two). There is none without a finite bound. The largest finite
+// number is a bound too: infinities become it.
+func clipTable(op *ir.Op) (*weights.Activation, error) {
+	lo, hi, ok := clipBounds(op)
+	useLo, useHi := lo > math.Inf(-1), hi < math.Inf(1)
+	switch {
+	case !ok:
+		return nil, fmt.Errorf("clip needs constant bounds")
+	case useLo && useHi:
+		return weights.Activate("clip", lo, hi)
+	case useLo:
+		return weights.Activate("threshold", lo)
+	case useHi:
+		return weights.Activate("minimum", hi)
+	}
+	return nil, fmt.Errorf("clip without a finite bound has no table")
+}
+
 // lowerClip clamps from both sides, leaving out an infinite bound.
 func lowerClip(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
 		return err
 	}
-	dst := b.resultOf(op.Results[0])
-	lo, okLo := ir.ArgFloat(op, ir.ParamAlpha)
-	hi, okHi := ir.ArgFloat(op, ir.ParamBeta)
-	if op.Is(ir.OpRelu6) {
-		lo, hi, okLo, okHi = 0, 6, true, true
-	}
-	if !okLo || !okHi {
+	lo, hi, ok := clipBounds(op)
+	if !ok {
 		return fmt.Errorf("clip needs constant bounds")
 	}
-	return b.clamp(op, x, dst, lo, hi)
-}
-
-// clamp writes min(max(x, lo), hi) to dst by one table, whose two lines have no
-// error (recorded for one bound, inferred for two).
-func (b *builder) clamp(op *ir.Op, x, dst *surf, lo, hi float64) error {
-	if lo > hi {
-		lo = hi // whatever is above the upper bound becomes it
-	}
-	// The largest finite number is a bound too: infinities become it.
-	useLo, useHi := lo > math.Inf(-1), hi < math.Inf(1)
-	var a *weights.Activation
-	var err error
-	switch {
-	case !useLo && !useHi:
+	dst := b.resultOf(op.Results[0])
+	if lo == math.Inf(-1) && hi == math.Inf(1) {
 		b.copyTo(x, dst)
 		return nil
-	case useLo && useHi:
-		a, err = weights.Activate("clip", lo, hi)
-	case useLo:
-		a, err = weights.Activate("threshold", lo)
-	default:
-		a, err = weights.Activate("minimum", hi)
 	}
+	a, err := clipTable(op)
 	if err != nil { // a bound that is not finite: the planar engine compares
 		t := b.temp(dst.dims)
 		b.pairwise(td.PEMax, x, b.scalarSurface(lo), t)

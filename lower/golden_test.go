@@ -48,6 +48,9 @@ var ruleCases = map[string][]ruleCase{
 				"groups", 1)
 			return g.Op("relu", "x", c)
 		}},
+		{"with relu6", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("relu6", "x", convOf(g, g.Input(1, 16, 16, 16), []int64{32, 16, 1, 1}, "valid", 1, 1))
+		}},
 		{"stride 2 with a table", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("sigmoid", "x", convOf(g, g.Input(1, 16, 16, 16), []int64{32, 16, 3, 3}, "valid", 2, 1))
 		}},
@@ -133,6 +136,11 @@ var ruleCases = map[string][]ruleCase{
 	"reduce": {
 		{"sum of rows", unary("reduce_sum", "axes", []int64{3}, "keep_dims", true)},
 		{"mean of an image", unary("reduce_mean", "axes", []int64{2, 3}, "keep_dims", true)},
+		{"mean of an image as a row", unary("reduce_mean", "axes", []int64{2, 3}, "keep_dims", false)},
+		{"mean of an image for a product", func(g *irbuild.Graph) *ir.Value {
+			m := g.Op("reduce_mean", "x", g.Input(1, 16, 4, 32), "axes", []int64{2, 3}, "keep_dims", false)
+			return g.Op("linear", "x", m, "weight", g.Weights(8, 16), "bias", g.Weights(8))
+		}},
 		{"maximum over channels", unary("reduce_max", "axes", []int64{1}, "keep_dims", true)},
 		{"sum over channels", unary("reduce_sum", "axes", []int64{1}, "keep_dims", true)},
 		{"maximum over rows", unary("reduce_max", "axes", []int64{2}, "keep_dims", true)},

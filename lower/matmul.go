@@ -123,6 +123,22 @@ func (b *builder) feedsProduct(v *ir.Value) bool {
 	return err == nil && !a.TransposeX
 }
 
+// columnForProduct keeps v, one row of numbers that only a product reads, as the column of
+// single elements that s is, so that the product need not turn it. It reports false where v
+// is more than a row or s is no such column.
+func (b *builder) columnForProduct(v *ir.Value, s *surf) bool {
+	n := v.Type.Elems()
+	if v.Type.Shape[v.Type.Rank()-1] != n || n > int64(b.t.MaxChannels) {
+		return false
+	}
+	column := s.reshape([]int64{n, 1})
+	if column == nil || column.pix != 0 {
+		return false
+	}
+	b.images[v] = column
+	return true
+}
+
 // spreadBias repeats a bias of one element.
 func spreadBias(bias []uint16, n int) []uint16 {
 	if len(bias) == n {

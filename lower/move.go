@@ -189,6 +189,9 @@ func lowerReshape(b *builder, op *ir.Op) error {
 		b.vals[y] = c.reshape(dims)
 		return nil
 	}
+	if b.feedsProduct(y) && b.columnForProduct(y, x) {
+		return nil
+	}
 	b.moveTo(x, b.resultOf(y))
 	return nil
 }

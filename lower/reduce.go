@@ -98,19 +98,34 @@ func lowerReduce(b *builder, op *ir.Op) error {
 		b.pairwise(td.PEMultiply, x, x, sq)
 		x = sq
 	}
-	dst := b.resultOf(op.Results[0])
-	return b.reduce(x, dst, a.Axes, r)
+	if y := op.Results[0]; b.feedsProduct(y) {
+		kept := keptDims(x.dims, a.Axes)
+		out := b.temp(kept)
+		if b.columnForProduct(y, out) {
+			return b.reduce(x, out, a.Axes, r)
+		}
+	}
+	return b.reduce(x, b.resultOf(op.Results[0]), a.Axes, r)
+}
+
+// keptDims returns the dimensions of a reduction's result with ones at the axes.
+func keptDims(dims []int64, axes []int) []int64 {
+	kept := append([]int64(nil), dims...)
+	for _, a := range axes {
+		kept[a] = 1
+	}
+	return kept
 }
 
 // reduce writes the reduction of x over the axes to dst, whose dimensions are
 // those of x with ones at the axes, or without them.
 func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
-	kept := append([]int64(nil), x.dims...)
+	kept := keptDims(x.dims, axes)
 	over := make([]bool, len(x.dims))
 	n := int64(1)
 	for _, a := range axes {
-		n *= kept[a]
-		kept[a], over[a] = 1, true
+		n *= x.dims[a]
+		over[a] = true
 	}
 	factor := 1.0
 	if r.mean {
@@ -226,6 +241,9 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 // planar engine.
 func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reduction, factor float64) error {
 	out := dst.reshape(kept)
+	if out == nil && b.reduceToRow(x, dst, over, r, factor) {
+		return nil
+	}
 	if out == nil {
 		out = b.temp(kept)
 		defer func() { b.moveTo(out, dst) }()
@@ -238,6 +256,46 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 		x = c
 	}
 	return b.planarReduce(x, out, over, func() *draft { return folding(r.pool, factor) })
+}
+
+// reduceToRow reduces what is left of each channel to the elements of a row: the kept
+// axis, which is the channels of the task, lies along the row of its turned result. It
+// reports false where one task does not do.
+func (b *builder) reduceToRow(x, dst *surf, over []bool, r reduction, factor float64) bool {
+	keep, fold := reductionLoops(x, x, over)
+	if dst.pix != 0 || dst.elems() != dst.w() || len(keep) != 1 || len(fold) > 2 {
+		return false
+	}
+	for len(fold) < 2 {
+		fold = append(fold, axisLoop{1, x.stride[0], 0})
+	}
+	c, rows, depth := keep[0], fold[0], fold[1]
+	row := align(x.w()*elemBytes, granule)*rows.n*depth.n + maxRowPad*rows.n
+	if c.n > int64(b.t.MaxChannels) || c.n > int64(b.t.MaxWidth) || c.n*row > b.t.L2Bytes/4 {
+		return false
+	}
+	in := &operand{buf: x.buf, off: x.off, pix: x.pix, ext: [5]int64{1, depth.n, c.n, rows.n, x.w()},
+		stride: [4]int64{c.n * c.xs, depth.xs, c.xs, rows.xs}}
+	in.rows = in.ext[axH]
+	line := rowBytes(dst.w())
+	b.emitReduce(folding(r.pool, factor), in, nil, &operand{buf: dst.buf, off: dst.off, swap: true,
+		stride: [4]int64{line, line, line, line}})
+	return true
+}
+
+// reductionLoops returns the loops of a reduction over all dimensions but the last,
+// those that are kept and those that are reduced, neighbours joined.
+func reductionLoops(x, out *surf, over []bool) (keep, fold []axisLoop) {
+	for i := range x.dims[:len(x.dims)-1] {
+		switch l := (axisLoop{x.dims[i], x.stride[i], out.stride[i]}); {
+		case x.dims[i] == 1:
+		case over[i]:
+			fold = append(fold, axisLoop{l.n, l.xs, 0})
+		default:
+			keep = append(keep, l)
+		}
+	}
+	return joinLoops(keep, 2), joinLoops(fold, 2)
 }
 
 // separate reports whether more than two axes beside the row are reduced.
@@ -275,17 +333,7 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 	if len(x.dims) == 1 { // a vector is one row
 		x, out, over = x.withLeadingOnes(2), out.withLeadingOnes(2), []bool{false, over[0]}
 	}
-	var keep, fold []axisLoop
-	for i := range x.dims[:len(x.dims)-1] {
-		switch l := (axisLoop{x.dims[i], x.stride[i], out.stride[i]}); {
-		case x.dims[i] == 1:
-		case over[i]:
-			fold = append(fold, axisLoop{l.n, l.xs, 0})
-		default:
-			keep = append(keep, l)
-		}
-	}
-	keep, fold = joinLoops(keep, 2), joinLoops(fold, 2)
+	keep, fold := reductionLoops(x, out, over)
 	if len(fold) > 2 {
 		return fmt.Errorf("reduction over %d separate axes; a task folds two beside the row", len(fold))
 	}

@@ -23,8 +23,12 @@ type convolution struct {
 }
 
 func (c convolution) build(g *irbuild.Graph) {
+	g.Output(c.of(g, g.Input(c.x...)))
+}
+
+// of adds the convolution of x.
+func (c convolution) of(g *irbuild.Graph, x *ir.Value) *ir.Value {
 	groups := max(c.groups, 1)
-	x := g.Input(c.x...)
 	ws := append([]int64{c.out, c.x[1] / groups}, c.kernel...)
 	terms := c.x[1] / groups
 	for _, k := range c.kernel {
@@ -53,7 +57,7 @@ func (c convolution) build(g *irbuild.Graph) {
 	if c.then != nil {
 		y = c.then(g, y)
 	}
-	g.Output(y)
+	return y
 }
 
 // scaled returns weights whose sums of the given number of terms have deviation 1.
@@ -376,6 +380,23 @@ func TestConvolution(t *testing.T) {
 			then:   unary("clip", "alpha", -0.5, "beta", 0.75),
 		}},
 		{"conv relu6", convolution{x: []int64{1, 8, 9, 10}, out: 12, kernel: []int64{3, 3}, then: unary("relu6")}},
+		{"conv maximum", convolution{
+			x:      []int64{1, 8, 9, 10},
+			out:    12,
+			kernel: []int64{3, 3},
+			bias:   true,
+			then: func(g *irbuild.Graph, y *ir.Value) *ir.Value {
+				return g.Op("maximum", "x", 0.125, "y", y)
+			},
+		}},
+		{"conv scale minimum", convolution{
+			x:      []int64{1, 8, 9, 10},
+			out:    12,
+			kernel: []int64{3, 3},
+			then: func(g *irbuild.Graph, y *ir.Value) *ir.Value {
+				return g.Op("minimum", "x", g.Op("mul", "x", y, "y", -2.0), "y", 0.5)
+			},
+		}},
 		{"conv leaky_relu", convolution{
 			x:      []int64{1, 8, 9, 10},
 			out:    12,
