@@ -78,6 +78,9 @@ type Function struct {
 	// function with shapes and precision settled, every operation placed, before
 	// any other rewriting. Its states are parameters of state type.
 	Reference *ir.Func
+	// Parts is Reference with compositions in the places of the operations that have some, nil where
+	// none has: what the errors of the engine's operations add up to shows there.
+	Parts *ir.Func
 	// Placed is the function as it was lowered.
 	Placed *ir.Func
 	// Procedures are its engine steps, lowered.
@@ -209,6 +212,9 @@ func (d *driver) finish() (*Result, error) {
 			Reference:  u.state.Reference,
 			Placed:     u.state.Func,
 			Procedures: u.procs,
+		}
+		if f.Parts, err = u.state.Parts(); err != nil {
+			return nil, err
 		}
 		for _, st := range u.state.States {
 			f.States = append(f.States, st.Name)

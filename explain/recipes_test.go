@@ -104,18 +104,6 @@ var cases = []struct {
 	{"two-sides", "tensor<fp16, [1, 2, 16]> x",
 		[]string{"tensor<fp16, [1, 2, 16]> y = prelu(alpha = tensor<fp16, [2]>([0.5, 0.25]), x = x)",
 			"tensor<fp16, [1, 2, 16]> z = identity(x = y)"}},
-	{"negated-maximum", "tensor<fp16, [1, 4, 16]> x",
-		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_min(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), " +
-			"x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
-	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x",
-		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_l1_norm(axes = tensor<int32, [1]>([2]), keep_dims = " +
-			"bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
-	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x",
-		[]string{"tensor<fp16, [1, 4, 1]> y = reduce_l2_norm(axes = tensor<int32, [1]>([2]), keep_dims = " +
-			"bool(true), x = x)", "tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
-	{"norm-by-parts", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)",
-		"tensor<fp16, [1, 4, 1]> y = reduce_log_sum(axes = tensor<int32, [1]>([2]), keep_dims = bool(true), x = h)",
-		"tensor<fp16, [1, 4, 1]> z = relu(x = y)"}},
 	{"scale-and-shift", "tensor<fp16, [1, 4, 16]> x",
 		[]string{"tensor<fp16, [1, 4, 16]> y = linear_activation(alpha = fp16(0.5), beta = fp16(0.25), x = x)",
 			"tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},
@@ -136,9 +124,6 @@ var cases = []struct {
 	{"attention-by-parts", "tensor<fp16, [1, 2, 8, 16]> x, tensor<fp16, [1, 2, 8, 16]> w, tensor<fp16, [8, 8]> m",
 		[]string{"tensor<fp16, [1, 2, 8, 16]> y = scaled_dot_product_attention(attn_mask = m, key = w, query = x, " +
 			"value = w)", "tensor<fp16, [1, 2, 8, 16]> z = relu(x = y)"}},
-	{"shifted-log-sum", "tensor<fp16, [1, 4, 16]> x",
-		[]string{"tensor<fp16, [1, 4]> y = reduce_log_sum_exp(axes = tensor<int32, [1]>([2]), keep_dims = " +
-			"bool(false), x = x)", "tensor<fp16, [1, 4]> z = relu(x = y)"}},
 	{"quotient", "tensor<fp16, [1, 4, 16]> x", []string{"tensor<fp16, [1, 4, 16]> h = exp(x = x)",
 		"tensor<fp16, [1, 4, 16]> y = inverse(epsilon = fp16(0.5), x = h)",
 		"tensor<fp16, [1, 4, 16]> z = relu(x = y)"}},

@@ -67,21 +67,6 @@ func attentionByParts(e *edit) {
 		arg{ir.ParamTransposeY, e.bool(false)}))
 }
 
-// shiftedLogSum takes the maximum out of the sum, so that no exponential is large.
-func shiftedLogSum(e *edit) {
-	x := e.op.Arg(ir.ParamX)
-	keep := arg{ir.ParamKeepDims, e.bool(true)}
-	most := e.do(ir.OpReduceMax, arg{ir.ParamX, x}, arg{ir.ParamAxes, e.op.Arg(ir.ParamAxes)}, keep)
-	p := e.do(ir.OpExp, arg{ir.ParamX, e.do(ir.OpSub, arg{ir.ParamX, x}, arg{ir.ParamY, most})})
-	y := e.do(ir.OpAdd, arg{ir.ParamX, e.do(ir.OpLog,
-		arg{ir.ParamX, e.do(ir.OpReduceSum, arg{ir.ParamX, p}, arg{ir.ParamAxes, e.op.Arg(ir.ParamAxes)},
-			keep)})}, arg{ir.ParamY, most})
-	if want := e.op.Results[0].Type; y != nil && want.Static() && y.Type.Rank() != want.Rank() {
-		y = e.reshape(y, want.Shape...)
-	}
-	e.become(y)
-}
-
 // quotient divides 1 by the operand.
 func quotient(e *edit) {
 	x, t := e.op.Arg(ir.ParamX), e.op.Results[0].Type.DType

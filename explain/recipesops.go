@@ -373,32 +373,6 @@ func twoSides(e *edit) {
 	e.become(e.do(ir.OpSub, arg{ir.ParamX, pos}, arg{ir.ParamY, scaled}))
 }
 
-// negatedMaximum takes the least as the greatest of the negated.
-func negatedMaximum(e *edit) {
-	t := e.op.Arg(ir.ParamX).Type.DType
-	y := e.reduce(ir.OpReduceMax, e.do(ir.OpMul, arg{ir.ParamX, e.op.Arg(ir.ParamX)}, arg{ir.ParamY, e.num(t, -1)}))
-	e.become(e.do(ir.OpMul, arg{ir.ParamX, y}, arg{ir.ParamY, e.num(t, -1)}))
-}
-
-// reduce writes another reduction over the statement's axes.
-func (e *edit) reduce(o *ir.Operation, x *ir.Value) *ir.Value {
-	return e.do(o, arg{ir.ParamX, x}, arg{ir.ParamAxes, e.op.Arg(ir.ParamAxes)},
-		arg{ir.ParamKeepDims, e.op.Arg(ir.ParamKeepDims)})
-}
-
-// normByParts spells the norms out.
-func normByParts(e *edit) {
-	x := e.op.Arg(ir.ParamX)
-	switch e.op.Def.Operation {
-	case ir.OpReduceL1Norm:
-		e.become(e.reduce(ir.OpReduceSum, e.do(ir.OpAbs, arg{ir.ParamX, x})))
-	case ir.OpReduceL2Norm:
-		e.become(e.do(ir.OpSqrt, arg{ir.ParamX, e.reduce(ir.OpReduceSumSquare, x)}))
-	default:
-		e.become(e.do(ir.OpLog, arg{ir.ParamX, e.reduce(ir.OpReduceSum, x)}))
-	}
-}
-
 func scaleAndShift(e *edit) {
 	y := e.do(ir.OpMul, arg{ir.ParamX, e.op.Arg(ir.ParamX)}, arg{ir.ParamY, e.op.Arg(ir.ParamAlpha)})
 	e.become(e.do(ir.OpAdd, arg{ir.ParamX, y}, arg{ir.ParamY, e.op.Arg(ir.ParamBeta)}))

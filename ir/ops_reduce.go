@@ -10,19 +10,19 @@ import (
 var (
 	OpReduceL1Norm = &Operation{
 		Name: "reduce_l1_norm", Class: Reduction, Error: numerics.Product, Gate: A13,
-		Doc: "Sum of absolute values over axes.", Instead: "abs, reduce_sum",
+		Doc: "Sum of absolute values over axes.",
 	}
 	OpReduceL2Norm = &Operation{
 		Name: "reduce_l2_norm", Class: Reduction, Error: numerics.Product, Gate: A13,
-		Doc: "Root of the sum of squares over axes.", Instead: "reduce_sum_square, sqrt",
+		Doc: "Root of the sum of squares over axes.",
 	}
 	OpReduceLogSum = &Operation{
 		Name: "reduce_log_sum", Class: Reduction, Error: numerics.Composite, Gate: A13,
-		Doc: "Logarithm of the sum over axes.", Instead: "reduce_sum, log",
+		Doc: "Logarithm of the sum over axes.",
 	}
 	OpReduceLogSumExp = &Operation{
 		Name: "reduce_log_sum_exp", Class: Reduction, Error: numerics.Composite, Gate: A13,
-		Doc: "Logarithm of the sum of exponentials over axes.", Instead: "reduce_max, sub, exp, reduce_sum, log, add",
+		Doc: "Logarithm of the sum of exponentials over axes.",
 	}
 	OpReduceMax = &Operation{
 		Name: "reduce_max", Class: Reduction, Error: numerics.Movement, Gate: A13, Doc: "Largest element over axes.",
@@ -32,7 +32,6 @@ var (
 	}
 	OpReduceMin = &Operation{
 		Name: "reduce_min", Class: Reduction, Error: numerics.Movement, Gate: A13, Doc: "Smallest element over axes.",
-		Instead: "mul by -1, reduce_max, mul by -1",
 	}
 	OpReduceProd = &Operation{
 		Name: "reduce_prod", Class: Reduction, Error: numerics.Composite, Gate: Never, Doc: "Product over axes.",

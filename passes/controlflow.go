@@ -250,7 +250,7 @@ func (s *State) unflat(op *ir.Op) string {
 			if o.Def.Effect != ir.Pure || len(o.Blocks) > 0 {
 				return fmt.Sprintf("a branch holds %s, which must run only when it is meant to", o.Def.Name)
 			}
-			if _, err := s.Accept(o); err != nil {
+			if _, err := s.accept(o); err != nil {
 				return fmt.Sprintf("a branch holds %s, which the engine does not run: %v", o.Def.Name, err)
 			}
 			for _, v := range o.Results {

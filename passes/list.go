@@ -40,6 +40,9 @@ var List = []Pass{
 	{Name: "flatten-branches", Doc: "compute both branches of a condition on data and select, if they are pure " +
 		"and cheap", Why: "for what folding could not decide; before the patterns, which look at the function's own " +
 		"operations", run: flattenBranches},
+	{Name: "compose", Doc: "write what no rule takes with operations that rules take",
+		Why: "constants are known; before normalise and fold-scale-bias, which take what it writes as they take " +
+			"the source's own", run: compose},
 	{Name: "normalise", Doc: "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that " +
 		"change nothing", Why: "needs folded constants; fewer forms for the passes below", run: normalise},
 	{Name: "fold-scale-bias", Doc: "fold constant factors and addends into the weights and bias of the product " +
@@ -102,11 +105,13 @@ type State struct {
 	// Compressed are the compressed constants that folding made dense, in source order.
 	Compressed []*Compressed
 
-	after   string             // the pass that ran last
-	folded  int64              // bytes that folding made of constants, weights apart
-	fresh   int                // values named by passes
-	derived map[*ir.Value]bool // made by decompressing
-	tasks   map[*ir.Op]int     // tasks of each operation on the engine, lowered alone
+	after   string                // the pass that ran last
+	folded  int64                 // bytes that folding made of constants, weights apart
+	fresh   int                   // values named by passes
+	derived map[*ir.Value]bool    // made by decompressing
+	tasks   map[*ir.Op]int        // tasks of each operation on the engine, lowered alone
+	parts   map[*ir.Op]composedOf // operations that compose wrote
+	made16  map[string]*ir.Const  // constants that compositions made, by what they depend on
 	// Gone are the operations that passes took away, in the order in which they
 	// went; recorded with Options.Origins.
 	Gone []Gone

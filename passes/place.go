@@ -29,6 +29,11 @@ func place(s *State) error {
 	s.tasks = map[*ir.Op]int{}
 	for _, op := range s.Func.Body.Ops {
 		a, err := s.Accept(op)
+		if err != nil {
+			if _, no := s.accept(op); no != nil { // what compose found in its way
+				err = no
+			}
+		}
 		switch {
 		case floatCast(op):
 			op.Place = ir.Place{Unit: ir.Unplaced}
@@ -50,6 +55,10 @@ func place(s *State) error {
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
 			moves[op], s.tasks[op] = a.Moves, a.Tasks
+			if of, ok := s.parts[op]; ok {
+				op.Place.Reason = of.String()
+				moves[op] = a.Moves || of.Moves
+			}
 		}
 	}
 	s.keepNarrowStates(moves)
@@ -195,7 +204,7 @@ func fuseEpilogue(s *State) error {
 func keepReference(s *State) error {
 	f := ir.CloneFunc(s.Func, s.Func.Name)
 	for _, op := range f.Body.Ops {
-		a, err := s.Accept(op)
+		a, err := s.accept(op)
 		op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
 		if err != nil {
 			op.Place = ir.Place{Unit: ir.CPU, Rule: a.Rule, Reason: err.Error()}

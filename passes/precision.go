@@ -80,7 +80,7 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 		}
 		n.Results = append(n.Results, &ir.Value{Name: s.name("fp16"), Type: t, Def: n, Pos: op.Results[i].Pos})
 	}
-	if _, err := s.Accept(n); err != nil {
+	if _, err := s.accept(n); err != nil {
 		return nil, false
 	}
 	for v, h := range made {

@@ -13,15 +13,16 @@ import (
 // Saved is what the passes know about a function beside the text of its program. Values and
 // operations have the names that they have in the text; an operation has that of its first result.
 type Saved struct {
-	After          string            `json:"after"` // the pass that ran last
-	VisibleOutputs int               `json:"visible_outputs"`
-	States         []SavedState      `json:"states,omitempty"`
-	Compressed     []SavedCompressed `json:"compressed,omitempty"`
-	Decompressed   []string          `json:"decompressed,omitempty"` // constants made by decompressing
-	Stays          map[string]string `json:"stays,omitempty"`        // loop or condition -> why it is still there
-	Named          int               `json:"named"`                  // values named by passes
-	Folded         int64             `json:"folded"`                 // bytes that folding made
-	Copied         int               `json:"copied"`                 // operations copied by unrolling
+	After          string                `json:"after"` // the pass that ran last
+	VisibleOutputs int                   `json:"visible_outputs"`
+	States         []SavedState          `json:"states,omitempty"`
+	Compressed     []SavedCompressed     `json:"compressed,omitempty"`
+	Decompressed   []string              `json:"decompressed,omitempty"` // constants made by decompressing
+	Stays          map[string]string     `json:"stays,omitempty"`        // loop or condition -> why it is still there
+	Composed       map[string]composedOf `json:"composed,omitempty"`     // operations that compose wrote
+	Named          int                   `json:"named"`                  // values named by passes
+	Folded         int64                 `json:"folded"`                 // bytes that folding made
+	Copied         int                   `json:"copied"`                 // operations copied by unrolling
 }
 
 // SavedState is a StateBuffer.
@@ -82,6 +83,14 @@ func (s *State) Save() Saved {
 			out.Stays = map[string]string{}
 		}
 		out.Stays[op.Results[0].Name] = why
+	}
+	for _, op := range s.Func.Body.Ops {
+		if of, ok := s.parts[op]; ok {
+			if out.Composed == nil {
+				out.Composed = map[string]composedOf{}
+			}
+			out.Composed[op.Results[0].Name] = of
+		}
 	}
 	return out
 }
@@ -149,6 +158,14 @@ func Restore(p *ir.Program, ref *ir.Func, saved Saved) (*State, error) {
 			s.stays[op] = why
 		}
 	}
+	for n, of := range saved.Composed {
+		if op := ops[n]; op != nil {
+			if s.parts == nil {
+				s.parts = map[*ir.Op]composedOf{}
+			}
+			s.parts[op] = of
+		}
+	}
 	return s, nil
 }
 
@@ -202,7 +219,7 @@ func (s *State) refusals() {
 			continue
 		}
 		var no *target.Refusal
-		if _, err := s.Accept(op); errors.As(err, &no) {
+		if _, err := s.accept(op); errors.As(err, &no) {
 			s.noteRefusal(op, no)
 		}
 	}

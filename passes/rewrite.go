@@ -71,9 +71,14 @@ type arg struct {
 	v    *ir.Value
 }
 
-// makeOp returns a new operation in the place of like, with results inferred.
+// makeOp returns a new operation in the place of like, with results inferred. Several
+// arguments of one name are those of a parameter that takes a tuple.
 func (s *State) makeOp(like *ir.Op, o *ir.Operation, args ...arg) (*ir.Op, error) {
-	def := ir.Lookup(o.Name, s.Func.Opset)
+	names := make([]ir.ParamName, len(args))
+	for i, a := range args {
+		names[i] = a.name
+	}
+	def := ir.LookupArgs(o.Name, s.Func.Opset, names)
 	op := &ir.Op{
 		Def:    def,
 		Name:   like.Name,
@@ -87,7 +92,7 @@ func (s *State) makeOp(like *ir.Op, o *ir.Operation, args ...arg) (*ir.Op, error
 			return nil, fmt.Errorf("%s has no parameter %q", o.Name, a.name)
 		}
 		if a.v != nil {
-			op.Args[i] = []*ir.Value{a.v}
+			op.Args[i] = append(op.Args[i], a.v)
 		}
 	}
 	types, err := ir.InferOp(op)
@@ -96,6 +101,9 @@ func (s *State) makeOp(like *ir.Op, o *ir.Operation, args ...arg) (*ir.Op, error
 	}
 	for _, t := range types {
 		op.Results = append(op.Results, &ir.Value{Name: s.name(o.Name), Type: t, Def: op, Pos: like.Pos})
+	}
+	if of, ok := s.parts[like]; ok {
+		s.parts[op] = of
 	}
 	return op, nil
 }

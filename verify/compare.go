@@ -56,7 +56,7 @@ type Element struct {
 // tolerance is what the interpreter alone says of one output.
 type tolerance struct {
 	base   []float64
-	spread []float64 // largest distance of a perturbed run from base, per element
+	spread []float64 // largest distance of a perturbed run from the same run unperturbed, per element
 }
 
 // values returns the elements as float64, exactly except 64-bit integers.
@@ -68,12 +68,14 @@ func newTolerance(base interp.Tensor) *tolerance {
 	return &tolerance{base: v, spread: make([]float64, len(v))}
 }
 
-// add counts a perturbed run. An element that is not finite in one of the runs
-// says nothing about distances and is left out.
-func (t *tolerance) add(run interp.Tensor) {
+// add counts a perturbed run by its distance from still, the same run unperturbed. An
+// element that is not finite in one of the runs says nothing about distances and is left
+// out.
+func (t *tolerance) add(still, run interp.Tensor) {
+	from := values(still)
 	for i, y := range values(run) {
-		if i < len(t.base) {
-			if d := math.Abs(y - t.base[i]); d <= math.MaxFloat64 {
+		if i < len(t.base) && i < len(from) {
+			if d := math.Abs(y - from[i]); d <= math.MaxFloat64 {
 				t.spread[i] = max(t.spread[i], d)
 			}
 		}

@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 	} {
 		tol := newTolerance(c.base)
 		for _, p := range c.perturbed {
-			tol.add(p)
+			tol.add(c.base, p)
 		}
 		o, err := compare("y", c.got, c.base, tol)
 		if err != nil {
@@ -98,7 +98,7 @@ func TestCompare(t *testing.T) {
 func TestLoose(t *testing.T) {
 	base, moved := floats(t, ir.FP16, 1, 2), floats(t, ir.FP16, 1, 2.25)
 	tol := newTolerance(base)
-	tol.add(moved)
+	tol.add(base, moved)
 	o, err := compare("y", base, base, tol)
 	if err != nil || !o.Loose {
 		t.Errorf("tolerance %g at scale %g is not called loose (%v)", float64(o.Tolerance), float64(o.Scale), err)

@@ -107,7 +107,11 @@ func departures(ctx context.Context, r *compile.Result, m *sim.Machine, o Option
 // source has it and the others perturbed; each keeps states of its own from call to
 // call.
 type interpreters struct {
-	prog   *interp.Program
+	prog *interp.Program
+	// parts is what is perturbed: prog, or the program with its compositions, which is also run as it
+	// is, on states of its own.
+	parts  *interp.Program
+	still  map[string]interp.Tensor
 	held   map[string]bool // names of the values that buffers of tasks hold
 	states []map[string]interp.Tensor
 	bound  func(op *ir.Op) numerics.Bound
@@ -136,14 +140,22 @@ func newInterpreters(f *compile.Function, o *Options) (*interpreters, error) {
 		x.states = append(x.states, map[string]interp.Tensor{})
 	}
 	var err error
-	x.prog, err = interp.Prepare(f.Reference)
+	if x.prog, err = interp.Prepare(f.Reference); err != nil {
+		return nil, err
+	}
+	x.parts = x.prog
+	if f.Parts != nil {
+		x.still = map[string]interp.Tensor{}
+		x.parts, err = interp.Prepare(f.Parts)
+	}
 	return x, err
 }
 
 // call runs the interpreters on the inputs of one call, numbered from 0.
 func (x *interpreters) call(ctx context.Context, number int, in map[string]interp.Tensor) (*expectations, error) {
 	want := &expectations{values: map[string]*expected{}, limits: map[string]*tolerance{}}
-	y, err := x.run(ctx, 0, in, interp.Options{Progress: x.o.stage("reference run")},
+	still := map[string]*expected{} // by name: what the perturbed runs are compared with
+	y, err := x.run(ctx, x.prog, x.states[0], in, interp.Options{Progress: x.o.stage("reference run")},
 		func(op *ir.Op, i int, t interp.Tensor) {
 			e := &expected{op: op, want: t}
 			for _, y := range t.Floats32() {
@@ -151,7 +163,7 @@ func (x *interpreters) call(ctx context.Context, number int, in map[string]inter
 					e.scale = max(e.scale, a)
 				}
 			}
-			want.values[op.Results[i].Name] = e
+			want.values[op.Results[i].Name], still[op.Results[i].Name] = e, e
 		})
 	if err != nil {
 		return nil, err
@@ -159,6 +171,15 @@ func (x *interpreters) call(ctx context.Context, number int, in map[string]inter
 	want.results = y
 	for n, t := range y {
 		want.limits[n] = newTolerance(t)
+	}
+	z := y
+	if x.parts != x.prog {
+		clear(still)
+		z, err = x.run(ctx, x.parts, x.still, in, interp.Options{Progress: x.o.stage("run of compositions")},
+			func(op *ir.Op, i int, t interp.Tensor) { still[op.Results[i].Name] = &expected{op: op, want: t} })
+		if err != nil {
+			return nil, err
+		}
 	}
 	for k := 1; k < len(x.states); k++ {
 		opt := interp.Options{
@@ -168,12 +189,12 @@ func (x *interpreters) call(ctx context.Context, number int, in map[string]inter
 				Bound: x.bound,
 			},
 		}
-		y, err := x.run(ctx, k, in, opt, func(op *ir.Op, i int, t interp.Tensor) {
-			e := want.values[op.Results[i].Name]
-			if e == nil || e.op != op {
+		y, err := x.run(ctx, x.parts, x.states[k], in, opt, func(op *ir.Op, i int, t interp.Tensor) {
+			e, from := want.values[op.Results[i].Name], still[op.Results[i].Name]
+			if e == nil || from == nil || from.op != op {
 				return
 			}
-			base := e.want.Floats32()
+			base := from.want.Floats32()
 			for i, y := range t.Floats32() {
 				if d := math.Abs(float64(y) - float64(base[i])); d <= math.MaxFloat64 {
 					e.spread = max(e.spread, d)
@@ -184,16 +205,16 @@ func (x *interpreters) call(ctx context.Context, number int, in map[string]inter
 			return nil, err
 		}
 		for n, t := range y {
-			want.limits[n].add(t)
+			want.limits[n].add(z[n], t)
 		}
 	}
 	return want, nil
 }
 
 // run runs one of the interpreters and shows every fp16 value that is held.
-func (x *interpreters) run(ctx context.Context, k int, in map[string]interp.Tensor, opt interp.Options,
-	see func(op *ir.Op, i int, t interp.Tensor)) (map[string]interp.Tensor, error) {
-	opt.Numerics, opt.Workers, opt.States = numerics.IEEE, x.o.Workers, x.states[k]
+func (x *interpreters) run(ctx context.Context, prog *interp.Program, states, in map[string]interp.Tensor,
+	opt interp.Options, see func(op *ir.Op, i int, t interp.Tensor)) (map[string]interp.Tensor, error) {
+	opt.Numerics, opt.Workers, opt.States = numerics.IEEE, x.o.Workers, states
 	opt.Trace = func(op *ir.Op, ts []interp.Tensor) {
 		for i, v := range op.Results {
 			if x.held[v.Name] && ts[i].Type.DType == ir.FP16 {
@@ -201,7 +222,7 @@ func (x *interpreters) run(ctx context.Context, k int, in map[string]interp.Tens
 			}
 		}
 	}
-	y, err := x.prog.Run(ctx, in, opt)
+	y, err := prog.Run(ctx, in, opt)
 	if err != nil {
 		return nil, fmt.Errorf("reference run: %w", err)
 	}

@@ -253,17 +253,28 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 	if f.Report.EngineOps == 0 {
 		return want, tols, nil
 	}
+	// A composition errs in each of its operations, so that is what is perturbed: how far the results
+	// move is taken from its own unperturbed run, how far they may be from the reference from the reference.
+	parts, still := prog, want
+	if f.Parts != nil {
+		if parts, err = interp.Prepare(f.Parts); err != nil {
+			return nil, nil, err
+		}
+		if still, err = calls(ctx, parts, steps, opt); err != nil {
+			return nil, nil, err
+		}
+	}
 	bound := bounds(f.Report)
 	for k := range uint64(Perturbations) {
 		opt.Progress = o.stage(fmt.Sprintf("perturbed run %d of %d", k+1, Perturbations))
 		opt.Perturb = &interp.Perturb{Seed: o.Seed*Perturbations + k, Bound: bound}
-		y, err := calls(ctx, prog, steps, opt)
+		y, err := calls(ctx, parts, steps, opt)
 		if err != nil {
 			return nil, nil, err
 		}
 		for i := range steps {
 			for n, t := range y[i] {
-				tols[i][n].add(t)
+				tols[i][n].add(still[i][n], t)
 			}
 		}
 	}

@@ -29,6 +29,11 @@ func TestRows(t *testing.T) {
 			lowered[o.Name] = true
 		}
 	}
+	for i := range passes.Compositions {
+		for _, o := range passes.Compositions[i].Ops {
+			lowered[o.Name] = true
+		}
+	}
 	for _, r := range rows {
 		if len(r.Forms) == 0 || len(r.Placement) != len(target.All) {
 			t.Errorf("%s has %d forms, %d placements", r.Name, len(r.Forms), len(r.Placement))

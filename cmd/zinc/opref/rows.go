@@ -150,6 +150,20 @@ func defaultText(v any) string {
 	return fmt.Sprint(v)
 }
 
+// composition says what the compositions of an operation write, and for which arguments they are.
+func composition(cs []*passes.Composition) (how string, limits []string) {
+	for i, c := range cs {
+		if i > 0 {
+			how += "; or "
+		}
+		how += c.Name + ", " + c.Doc
+		if c.Covers != "" {
+			limits = append(limits, c.Name+": "+c.Covers)
+		}
+	}
+	return how, limits
+}
+
 func placementOf(o *ir.Operation, t *target.Table) Placement {
 	p := Placement{
 		Target: t.Name,
@@ -170,6 +184,11 @@ func placementOf(o *ir.Operation, t *target.Table) Placement {
 		return p
 	}
 	rule, no := lower.Explain(o, t)
+	if cs := passes.CompositionsOf(o); no != nil && cs != nil {
+		p.Unit, p.Rule = ir.Engine.String(), passes.RuleComposed
+		p.How, p.Limits = composition(cs)
+		return p
+	}
 	if no != nil {
 		p.Rule, p.Reason, p.Rewrite = no.Rule, no.Reason, o.Instead
 		p.Verdict, _ = no.Verdict()

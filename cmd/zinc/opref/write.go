@@ -89,6 +89,9 @@ func (p *Placement) text() string {
 		return s
 	}
 	s := p.Unit + ", " + p.by() + p.Rule + ": " + p.How
+	if p.Rule == passes.RuleComposed {
+		s = p.Unit + ", " + p.Rule + " by " + p.How
+	}
 	if len(p.Limits) > 0 {
 		s += ". Limits: " + strings.Join(p.Limits, "; ")
 	}

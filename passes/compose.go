@@ -1,0 +1,468 @@
+package passes
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// A Composition writes an operation that no rule of the target takes with operations that rules take.
+type Composition struct {
+	Name string
+	Ops  ops
+	Doc  string // the operations that it writes, in order, and what they work on
+	// Covers says for which arguments and shapes it is, "" for all.
+	Covers string
+	// Also are the element types that operands and results may have beside fp16.
+	Also []ir.DType
+	// apply writes the operations and ends with become, or with decline.
+	apply func(c *composer)
+}
+
+type ops = []*ir.Operation
+
+// Compositions is the table. Those of one operation are tried in this order.
+var Compositions = slices.Concat(reductionCompositions)
+
+var compositionsOf = func() map[*ir.Operation][]*Composition {
+	m := map[*ir.Operation][]*Composition{}
+	for i := range Compositions {
+		c := &Compositions[i]
+		for _, o := range c.Ops {
+			m[o] = append(m[o], c)
+		}
+	}
+	return m
+}()
+
+// CompositionsOf returns the compositions of an operation, in the order in which they are tried.
+func CompositionsOf(o *ir.Operation) []*Composition { return compositionsOf[o] }
+
+// RuleComposed is the Rule of an operation of State.Reference that the program has a composition for.
+const RuleComposed = "composed"
+
+// composedOf says what an operation that compose wrote is a part of.
+type composedOf struct {
+	Operation string `json:"operation"` // of the source
+	Parts     string `json:"parts"`     // all operations that were written for it
+	// Moves marks what takes the place of an operation that only moves data: it is as idle as that,
+	// whatever its own class.
+	Moves bool `json:"moves,omitempty"`
+}
+
+func (c composedOf) String() string { return "composed: " + c.Operation + " as " + c.Parts }
+
+// maxDepth bounds compositions in compositions.
+const maxDepth = 4
+
+// compose rewrites the operations that no rule takes and that compositions cover.
+func compose(s *State) error {
+	return s.rewrite(func(r *rewriter, op *ir.Op) error {
+		if compositionsOf[op.Def.Operation] == nil {
+			r.keep(op)
+			return nil
+		}
+		if _, err := s.Accept(op); err == nil {
+			r.keep(op)
+			return nil
+		}
+		c, err := s.composed(op, 0)
+		if err != nil {
+			r.keep(op)
+			return nil
+		}
+		c.takeResults()
+		of := c.composedOf()
+		for _, made := range c.ops {
+			if s.parts == nil {
+				s.parts = map[*ir.Op]composedOf{}
+			}
+			s.parts[made] = of
+			r.keep(made)
+		}
+		return nil
+	})
+}
+
+// Parts returns the reference with its operations written as compositions, where they have some, for the
+// errors that these add up to. It returns nil where no operation has one.
+func (s *State) Parts() (*ir.Func, error) {
+	if s.Reference == nil || !slices.ContainsFunc(s.Reference.Body.Ops, func(op *ir.Op) bool {
+		return op.Place.Unit == ir.Engine && op.Place.Rule == RuleComposed
+	}) {
+		return nil, nil
+	}
+	t := &State{Options: s.Options, Program: s.Program, Func: ir.CloneFunc(s.Reference, s.Reference.Name)}
+	t.Origins = false
+	if err := compose(t); err != nil {
+		return nil, err
+	}
+	for op := range t.parts {
+		op.Place = ir.Place{Unit: ir.Engine, Rule: RuleComposed}
+	}
+	return t.Func, nil
+}
+
+// accept reports how the engine takes an operation, by a rule or as a composition, or why it does not.
+func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
+	a, err := s.Accept(op)
+	if err == nil || compositionsOf[op.Def.Operation] == nil {
+		return a, err
+	}
+	defer func(n int) { s.fresh = n }(s.fresh) // names of a trial are given again
+	c, no := s.composed(op, 0)
+	if no != nil {
+		return a, s.refusal(err, no)
+	}
+	return target.Acceptance{Rule: RuleComposed, Moves: c.composedOf().Moves, Tasks: c.tasks}, nil
+}
+
+// refusal returns the more telling of two refusals of an operation, by the rules and by its compositions.
+func (s *State) refusal(rule, composition error) error {
+	var a, b *target.Refusal
+	if errors.As(rule, &a) && errors.As(composition, &b) && slices.Contains(withoutCode, a.Rule) {
+		return b
+	}
+	return rule
+}
+
+// withoutCode are the rules of an operation that is refused whatever its arguments.
+var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering}
+
+// composed tries the compositions of an operation and returns the first all of whose operations the engine
+// takes, or the refusal of the first that covers the operation.
+func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
+	var first, declined error
+	for _, row := range compositionsOf[op.Def.Operation] {
+		if no := row.takes(op); no != nil {
+			if declined == nil {
+				declined = no
+			}
+			continue
+		}
+		c := &composer{s: s, op: op}
+		if row.apply(c); c.err != nil {
+			if declined == nil {
+				declined = &target.Refusal{Rule: target.RuleOther, What: "arguments", Have: op.Def.Name,
+					Limit: "those of composition " + row.Name, Reason: c.err.Error()}
+			}
+			continue
+		}
+		err := c.settle(depth)
+		if err == nil {
+			return c, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if first == nil {
+		first = declined
+	}
+	return nil, first
+}
+
+// takes refuses operands and results that the composition does not cover, whatever the arguments.
+func (row *Composition) takes(op *ir.Op) error {
+	if len(op.Blocks) > 0 {
+		return errors.New("it has blocks")
+	}
+	var no error
+	check := func(name string, v *ir.Value) {
+		switch t := v.Type; {
+		case no != nil || v.IsConst():
+		case t.Kind != ir.Tensor:
+			no = &target.Refusal{Rule: target.RuleValueKind, What: name, Have: t.String(), Limit: "tensor",
+				Reason: fmt.Sprintf("%s is a %s", name, t)}
+		case t.DType == ir.FP32:
+			no = &target.Refusal{Rule: target.RuleFloatType, What: name, Have: t.DType.String(),
+				Limit:  ir.FP16.String(),
+				Reason: fmt.Sprintf("%s is %s; the engine computes in fp16 (--precision=fp16 converts)", name, t.DType)}
+		case t.DType != ir.FP16 && !slices.Contains(row.Also, t.DType):
+			no = &target.Refusal{Rule: target.RuleElementType, What: name, Have: t.DType.String(),
+				Limit: ir.FP16.String(), Reason: fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType)}
+		case !t.Static():
+			no = &target.Refusal{Rule: target.RuleDynamic, What: name, Have: ir.ShapeString(t.Shape),
+				Limit: "known dimensions", Reason: fmt.Sprintf("%s has an unknown dimension: %s", name, t)}
+		case t.Elems() == 0:
+			no = &target.Refusal{Rule: target.RuleEmpty, What: name, Have: ir.ShapeString(t.Shape),
+				Limit: "at least one element", Reason: name + " is empty"}
+		}
+	}
+	op.Operands(func(p *ir.Param, v *ir.Value) { check(string(p.Name), v) })
+	for _, v := range op.Results {
+		check("result", v)
+	}
+	return no
+}
+
+// settle asks for every operation that was written whether the engine takes it, and composes those in turn
+// that no rule takes.
+func (c *composer) settle(depth int) error {
+	var all []*ir.Op
+	for _, op := range c.ops {
+		a, err := c.s.Accept(op)
+		if err == nil {
+			c.tasks += a.Tasks
+			all = append(all, op)
+			continue
+		}
+		if depth < maxDepth && compositionsOf[op.Def.Operation] != nil {
+			inner, no := c.s.composed(op, depth+1)
+			if no == nil {
+				inner.takeResults()
+				c.tasks += inner.tasks
+				all = append(all, inner.ops...)
+				continue
+			}
+			err = c.s.refusal(err, no)
+		}
+		var no *target.Refusal
+		if !errors.As(err, &no) {
+			return err
+		}
+		part := *no
+		part.Reason = fmt.Sprintf("%s of its composition: %s", op.Def.Name, no.Reason)
+		return &part
+	}
+	c.ops = all
+	return nil
+}
+
+// composedOf says what c wrote, each operation once.
+func (c *composer) composedOf() composedOf {
+	var names []string
+	for _, op := range c.ops {
+		if !slices.Contains(names, op.Def.Name) {
+			names = append(names, op.Def.Name)
+		}
+	}
+	return composedOf{Operation: c.op.Def.Name, Parts: strings.Join(names, ", "),
+		Moves: c.op.Def.Class == ir.Movement}
+}
+
+// A composer writes the operations of one composition. What goes wrong is kept until the end, so that a
+// composition reads as the expression that it writes.
+type composer struct {
+	s     *State
+	op    *ir.Op      // that is composed
+	ops   []*ir.Op    // that take its place
+	outs  []*ir.Value // that take the place of its results
+	tasks int
+	err   error
+}
+
+// decline ends a composition that does not cover the operation; format says why not.
+func (c *composer) decline(format string, args ...any) *ir.Value {
+	if c.err == nil {
+		c.err = fmt.Errorf(format, args...)
+	}
+	return nil
+}
+
+// do writes an operation and returns its first result, nil once something failed. Several arguments of one
+// name are those of a parameter that takes a tuple.
+func (c *composer) do(o *ir.Operation, args ...arg) *ir.Value {
+	if vs := c.all(o, args...); vs != nil {
+		return vs[0]
+	}
+	return nil
+}
+
+// all is do for all results.
+func (c *composer) all(o *ir.Operation, args ...arg) []*ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	op, err := c.s.makeOp(c.op, o, args...)
+	if err != nil {
+		c.err = err
+		return nil
+	}
+	c.ops = append(c.ops, op)
+	return op.Results
+}
+
+// become ends a composition: vs take the places of the operation's results.
+func (c *composer) become(vs ...*ir.Value) {
+	if c.err != nil {
+		return
+	}
+	if len(vs) != len(c.op.Results) {
+		c.err = fmt.Errorf("the composition has %d results, %s has %d", len(vs), c.op.Def.Name, len(c.op.Results))
+		return
+	}
+	for i, v := range vs {
+		if want := c.op.Results[i].Type; !v.Type.Equal(want) {
+			c.err = fmt.Errorf("the composition gives %s, %s gives %s", v.Type, c.op.Def.Name, want)
+			return
+		}
+		if !slices.Contains(c.ops, v.Def) || slices.Contains(vs[:i], v) ||
+			slices.ContainsFunc(c.ops, func(op *ir.Op) bool { return op.Takes(v) }) {
+			// A value that is there already, or that is read on the way, keeps its name.
+			if v = c.do(ir.OpIdentity, arg{ir.ParamX, v}); v == nil {
+				return
+			}
+		}
+		c.outs = append(c.outs, v)
+	}
+}
+
+// takeResults lets what was written define the results of the operation.
+func (c *composer) takeResults() {
+	for i, v := range c.outs {
+		def := v.Def
+		def.Results[slices.Index(def.Results, v)] = c.op.Results[i]
+		c.op.Results[i].Def = def
+	}
+}
+
+// ints is a constant vector of integers.
+func (c *composer) ints(vs ...int64) *ir.Value {
+	return c.s.constant(ir.ConstInts(ir.Int32, vs...), c.op.Pos)
+}
+
+func (c *composer) int(v int64) *ir.Value {
+	return c.s.constant(ir.ConstInt(ir.Int32, v), c.op.Pos)
+}
+
+func (c *composer) bool(v bool) *ir.Value { return c.s.constant(ir.ConstBool(v), c.op.Pos) }
+
+func (c *composer) str(v string) *ir.Value { return c.s.constant(ir.ConstString(v), c.op.Pos) }
+
+// num is a scalar in fp16.
+func (c *composer) num(v float64) *ir.Value {
+	return c.s.constant(ir.ConstFloat(ir.FP16, v), c.op.Pos)
+}
+
+// maxMade bounds the elements of a constant that a composition makes.
+const maxMade = 1 << 22
+
+// filled is a constant in fp16 whose element i, row major, is at(i). Constants with the same key, which says
+// what at depends on, share their bytes.
+func (c *composer) filled(key string, at func(i int64) float64, shape ...int64) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	t := ir.TensorOf(ir.FP16, shape...)
+	n := t.Elems()
+	if n <= 0 || n > maxMade {
+		return c.decline("%s has %d elements, a composition makes up to %d", key, n, maxMade)
+	}
+	key = fmt.Sprint(key, shape)
+	k := c.s.made16[key]
+	if k == nil {
+		data := make([]byte, 0, 2*n)
+		for i := range n {
+			data = ir.AppendElem(data, ir.FP16, at(i))
+		}
+		k = &ir.Const{Type: t, Data: data}
+		if c.s.made16 == nil {
+			c.s.made16 = map[string]*ir.Const{}
+		}
+		c.s.made16[key] = k
+	}
+	return c.s.constant(k, c.op.Pos)
+}
+
+// matrix is a constant of rows by columns whose element at r, k is f(r, k).
+func (c *composer) matrix(key string, rows, cols int64, f func(r, k int64) float64) *ir.Value {
+	return c.filled(key, func(i int64) float64 { return f(i/cols, i%cols) }, rows, cols)
+}
+
+// computed is a constant in fp16 whose element i is at(i), computed from the constants from.
+func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir.Value) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	t := ir.TensorOf(ir.FP16, shape...)
+	var data []byte
+	for i := range t.Elems() {
+		data = ir.AppendElem(data, ir.FP16, at(i))
+	}
+	v := c.s.constant(&ir.Const{Type: t, Data: data}, c.op.Pos)
+	for _, f := range from {
+		c.s.derive(f, v)
+	}
+	c.s.cameFrom(v, from...)
+	return v
+}
+
+// reshape gives x another shape.
+func (c *composer) reshape(x *ir.Value, shape ...int64) *ir.Value {
+	if c.err != nil || slices.Equal(x.Type.Shape, shape) {
+		return x
+	}
+	return c.do(ir.OpReshape, arg{ir.ParamX, x}, arg{ir.ParamShape, c.ints(shape...)})
+}
+
+// transpose permutes the dimensions of x.
+func (c *composer) transpose(x *ir.Value, perm ...int64) *ir.Value {
+	if slices.IsSorted(perm) {
+		return x
+	}
+	return c.do(ir.OpTranspose, arg{ir.ParamX, x}, arg{ir.ParamPerm, c.ints(perm...)})
+}
+
+// slice reads the elements from lo to hi along an axis.
+func (c *composer) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	begin, size := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape)
+	begin[axis], size[axis] = lo, hi-lo
+	return c.do(ir.OpSliceBySize, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
+		arg{ir.ParamSize, c.ints(size...)})
+}
+
+// concat joins values along an axis.
+func (c *composer) concat(axis int, vs ...*ir.Value) *ir.Value {
+	if len(vs) == 1 {
+		return vs[0]
+	}
+	args := []arg{{ir.ParamAxis, c.int(int64(axis))}, {ir.ParamInterleave, c.bool(false)}}
+	for _, v := range vs {
+		args = append(args, arg{ir.ParamValues, v})
+	}
+	return c.do(ir.OpConcat, args...)
+}
+
+// matmul multiplies matrices, y turned where ty is set.
+func (c *composer) matmul(x, y *ir.Value, ty bool) *ir.Value {
+	return c.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, c.bool(false)},
+		arg{ir.ParamTransposeY, c.bool(ty)})
+}
+
+func (c *composer) binary(o *ir.Operation, x, y *ir.Value) *ir.Value {
+	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamY, y})
+}
+
+func (c *composer) add(x, y *ir.Value) *ir.Value { return c.binary(ir.OpAdd, x, y) }
+func (c *composer) sub(x, y *ir.Value) *ir.Value { return c.binary(ir.OpSub, x, y) }
+func (c *composer) mul(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMul, x, y) }
+func (c *composer) div(x, y *ir.Value) *ir.Value { return c.binary(ir.OpRealDiv, x, y) }
+func (c *composer) max(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMaximum, x, y) }
+func (c *composer) min(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMinimum, x, y) }
+
+// unary writes an operation of one operand.
+func (c *composer) unary(o *ir.Operation, x *ir.Value) *ir.Value { return c.do(o, arg{ir.ParamX, x}) }
+
+// reduce writes a reduction that keeps its dimensions.
+func (c *composer) reduce(o *ir.Operation, x *ir.Value, axes []int) *ir.Value {
+	vs := make([]int64, len(axes))
+	for i, a := range axes {
+		vs[i] = int64(a)
+	}
+	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(vs...)}, arg{ir.ParamKeepDims, c.bool(true)})
+}
+
+// shaped ends a composition with v in the shape of the result.
+func (c *composer) shaped(v *ir.Value) {
+	if c.err == nil {
+		c.become(c.reshape(v, c.op.Results[0].Type.Shape...))
+	}
+}

@@ -1,0 +1,111 @@
+package passes_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/passes"
+)
+
+// TestCompositions writes the calls of testdata/compose as their compositions. A line that is not indented is a
+// call (irbuild.Graph.Call); the indented lines after it are what compose writes, or why not. A new case is
+// one line: -update writes the rest. Package verify runs the same calls.
+func TestCompositions(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "compose", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no files: %v", err)
+	}
+	used := map[string]bool{}
+	for _, name := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txt"), func(t *testing.T) {
+			old, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var b bytes.Buffer
+			for _, line := range strings.SplitAfter(string(old), "\n") {
+				if strings.HasPrefix(line, " ") {
+					continue
+				}
+				b.WriteString(line)
+				if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+					continue
+				}
+				g := irbuild.New(1)
+				vs, err := g.Call(line)
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.Output(vs...)
+				p := g.Program()
+				s, err := passes.RunSome(p, options(), "select-function", "keep-reference", "compose", "place")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := ir.Verify(p); err != nil {
+					t.Errorf("%s: %v", line, err)
+				}
+				for _, op := range s.Func.Body.Ops {
+					b.WriteString("  " + brief(op) + "\n")
+					if of, ok := strings.CutPrefix(op.Place.Reason, "composed: "); ok {
+						of, _, _ = strings.Cut(of, " ")
+						used[of] = true
+					}
+				}
+			}
+			if *update {
+				if err := os.WriteFile(name, b.Bytes(), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			} else if !bytes.Equal(b.Bytes(), old) {
+				t.Errorf("%s is now\n%s", name, b.Bytes())
+			}
+		})
+	}
+	for i := range passes.Compositions {
+		for _, o := range passes.Compositions[i].Ops {
+			if !used[o.Name] {
+				t.Errorf("no case of testdata/compose composes %s", o.Name)
+			}
+		}
+	}
+}
+
+// brief writes an operation in a line, large constants as their type and a digest.
+func brief(op *ir.Op) string {
+	var args []string
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		s := v.Name
+		if c := v.Const; c != nil {
+			switch n := c.Elems(); {
+			case c.Strings != nil:
+				s = strings.Join(c.Strings, " ")
+			case n <= 16 && c.Type.Rank() <= 1:
+				s = strings.Trim(fmt.Sprint(c.Floats()), "[]")
+				if c.Type.Rank() == 1 {
+					s = "[" + s + "]"
+				}
+			default:
+				s = fmt.Sprintf("%s#%x", ir.ShapeString(c.Type.Shape), sha256.Sum256(c.Data))[:len(
+					ir.ShapeString(c.Type.Shape))+9]
+			}
+		}
+		args = append(args, fmt.Sprintf("%s = %s", p.Name, s))
+	})
+	var results []string
+	for _, v := range op.Results {
+		results = append(results, v.Name+" "+v.Type.String())
+	}
+	s := fmt.Sprintf("%s = %s(%s)", strings.Join(results, ", "), op.Def.Name, strings.Join(args, ", "))
+	if op.Place.Unit != ir.Engine {
+		s += fmt.Sprintf("  %s, %s: %s", op.Place.Unit, op.Place.Rule, op.Place.Reason)
+	}
+	return s
+}
