@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -18,6 +19,7 @@ import (
 type Options struct {
 	Target    string // "" for h13
 	Precision string // "declared" (also "") or "fp16"
+	Place     string // "auto" (also ""), or "engine" for all that the engine can run, worth a dispatch or not
 	// Func is the function to compile; "" compiles all of them into one pair.
 	Func string
 	// Shapes are shapes of inputs, by name, that replace the defaults.
@@ -110,7 +112,8 @@ func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
 // compiler converts the options to those of package compile.
 func (o *Options) compiler() (compile.Options, error) {
 	c := compile.Options{
-		Precision: o.Precision, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func, Shapes: o.Shapes,
+		Precision: o.Precision, Place: o.Place, SplitKernel: !o.OneSection, FullTD: o.FullTD, Func: o.Func,
+		Shapes:     o.Shapes,
 		Workers:    o.Workers,
 		Provenance: o.DebugDB, Target: target.H13,
 	}
@@ -118,6 +121,13 @@ func (o *Options) compiler() (compile.Options, error) {
 	case "", "declared", "fp16":
 	default:
 		return c, fmt.Errorf("zinc: unknown precision %q; want declared or fp16", o.Precision)
+	}
+	switch o.Place {
+	case passes.PlaceAuto:
+		c.Place = ""
+	case "", passes.PlaceEngine:
+	default:
+		return c, fmt.Errorf("zinc: unknown place %q; want %s or %s", o.Place, passes.PlaceAuto, passes.PlaceEngine)
 	}
 	if o.Target != "" {
 		var err error
@@ -140,6 +150,7 @@ func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
 		Precision:  cmp.Or(c.Precision, "declared"),
 		Func:       c.Func,
 		InputName:  filepath.Base(path),
+		Place:      c.Place,
 		Shapes:     c.Shapes,
 		OneSection: o.OneSection,
 		FullTD:     o.FullTD,

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -147,7 +148,10 @@ func (s *Side) settings() []attribute {
 // chosen lists the flags that decide the bytes of a pair, except the target; a default is
 // "". The shapes are in order of the inputs' names, as the flag takes them.
 func chosen(o *compile.Options) (flags []attribute, shapes []string) {
-	precision, split, form := "", "", ""
+	precision, place, split, form := "", "", "", ""
+	if o.Place != passes.PlaceAuto {
+		place = o.Place
+	}
 	if o.Precision != "declared" {
 		precision = o.Precision
 	}
@@ -164,7 +168,8 @@ func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 		}
 		shapes = append(shapes, n+"="+strings.Join(d, "x"))
 	}
-	return []attribute{{"precision", precision}, {"split-kernel-section", split}, {"td-form", form}, {"func", o.Func}},
+	return []attribute{{"precision", precision}, {"place", place}, {"split-kernel-section", split}, {"td-form", form},
+			{"func", o.Func}},
 		shapes
 }
 

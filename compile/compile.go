@@ -28,6 +28,7 @@ const Version = "0.1.0"
 type Options struct {
 	Target      *target.Table
 	Precision   string // "declared" (also "") or "fp16"
+	Place       string // "auto" (also "") or "engine": all that the engine takes goes there, worth it or not
 	SplitKernel bool   // constants in segments of their own
 	FullTD      bool   // tasks as old compilers wrote them, every record whole (lower.Segment.Full)
 	Func        string // "" for all functions
@@ -234,6 +235,9 @@ func (o *Options) precision() string {
 	return o.Precision
 }
 
+// forced reports whether all that the engine takes goes there.
+func (o *Options) forced() bool { return o.Place == passes.PlaceEngine }
+
 func (o *Options) progress(stage string, done, total int) {
 	if o.Progress != nil {
 		o.Progress(stage, done, total)
@@ -261,6 +265,7 @@ func (d *driver) passOptions() passes.Options {
 	return passes.Options{
 		Target:       d.o.Target,
 		Precision:    d.o.precision(),
+		Place:        d.o.Place,
 		Until:        d.until,
 		Accept:       lower.NewAcceptor(d.o.Target).Accept,
 		CanFuse:      lower.CanFuse,

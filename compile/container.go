@@ -170,6 +170,9 @@ func (d *driver) banner() []string {
 		fmt.Sprintf("\t--split-kernel-section=%t", d.o.SplitKernel),
 		"\t--precision=" + d.o.precision(),
 	}
+	if d.o.forced() {
+		lines = append(lines, "\t--place="+d.o.Place)
+	}
 	if d.o.FullTD {
 		lines = append(lines, "\t--td-form=full")
 	}

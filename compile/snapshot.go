@@ -26,8 +26,9 @@ type header struct {
 	After     string     `json:"after"`
 	Target    string     `json:"target"`
 	Precision string     `json:"precision"`
-	Input     string     `json:"input"`          // base name of the model
-	Data      int64      `json:"data,omitempty"` // bytes of the section of constants
+	Place     string     `json:"place,omitempty"` // "" for auto
+	Input     string     `json:"input"`           // base name of the model
+	Data      int64      `json:"data,omitempty"`  // bytes of the section of constants
 	Functions []funcPart `json:"functions"`
 }
 
@@ -77,6 +78,7 @@ func (d *driver) snapshot() *Snapshot {
 			After:     d.until,
 			Target:    d.o.Target.Name,
 			Precision: d.o.precision(),
+			Place:     d.o.Place,
 			Input:     d.o.InputName,
 		},
 		units: d.units,
@@ -98,7 +100,7 @@ func (s *Snapshot) RunTo(ctx context.Context, o Options, until string) (*Snapsho
 }
 
 // Compile runs the other passes and makes the pair, as if nothing had come between. Target, precision,
-// functions, shapes and the name of the input are those of the compilation that was interrupted.
+// place, functions, shapes and the name of the input are those of the compilation that was interrupted.
 func (s *Snapshot) Compile(ctx context.Context, o Options) (*Result, error) {
 	d, err := s.resume(ctx, o, "")
 	if err != nil {
@@ -116,7 +118,7 @@ func (s *Snapshot) resume(ctx context.Context, o Options, until string) (*driver
 		return nil, &SnapshotError{s.options.Input, "a program between passes has no record of where it came from; " +
 			"compile the model for a debug database"}
 	}
-	o.Target, o.Precision, o.InputName = t, s.options.Precision, s.options.Input
+	o.Target, o.Precision, o.Place, o.InputName = t, s.options.Precision, s.options.Place, s.options.Input
 	d := newDriver(ctx, o)
 	d.until = until
 	for _, u := range s.units {

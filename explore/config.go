@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
@@ -20,6 +21,7 @@ type Config struct {
 	Version   string `json:"version"` // name of the zinc that compiles
 	Target    string `json:"target"`
 	Precision string `json:"precision"`
+	Place     string `json:"place"`
 	TDForm    string `json:"td_form"`
 	Join      bool   `json:"join_constants"` // constants behind the tasks, not in segments of their own
 	Func      string `json:"function"`
@@ -37,6 +39,7 @@ var choices = []struct {
 }{
 	{"target", func(c *Config) *string { return &c.Target }, targetNames()},
 	{"precision", func(c *Config) *string { return &c.Precision }, []string{"declared", "fp16"}},
+	{"place", func(c *Config) *string { return &c.Place }, []string{passes.PlaceAuto, passes.PlaceEngine}},
 	{"td_form", func(c *Config) *string { return &c.TDForm }, []string{"sparse", "full"}},
 }
 
@@ -122,7 +125,8 @@ func (c *Config) options(file string) (compile.Options, error) {
 		return compile.Options{}, err
 	}
 	return compile.Options{
-		Target: t, Precision: c.Precision, SplitKernel: !c.Join, FullTD: c.TDForm == "full", Func: c.Func,
+		Target: t, Precision: c.Precision, Place: c.Place, SplitKernel: !c.Join, FullTD: c.TDForm == "full",
+		Func:   c.Func,
 		Shapes: c.Shapes, InputName: file, Provenance: true,
 	}, nil
 }

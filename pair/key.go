@@ -33,6 +33,7 @@ type Options struct {
 	Target, Precision, Func string
 	// InputName is the name that the descriptor gives the source.
 	InputName          string
+	Place              string             `json:",omitempty"` // "" for auto
 	Shapes             map[string][]int64 // of inputs
 	OneSection, FullTD bool
 }

@@ -59,11 +59,19 @@ var List = []Pass{
 		"dependences allow", Why: "fused operations move together", Finds: true, run: cutSteps},
 }
 
+// Words of Options.Place.
+const (
+	PlaceAuto   = "auto"   // the engine does what is worth a dispatch
+	PlaceEngine = "engine" // the engine does all that it can
+)
+
 // Options steer a run.
 type Options struct {
 	Target    *target.Table
 	Func      string // function to compile, "" for main or the only one
 	Precision string // "declared" or "fp16"
+	// Place is PlaceAuto (also "") or PlaceEngine.
+	Place string
 	// Shapes are shapes of inputs, by name, instead of the defaults.
 	Shapes map[string][]int64
 	// Accept reports how the engine takes an operation, or why it does not run it.

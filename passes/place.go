@@ -23,7 +23,8 @@ func floatCast(op *ir.Op) bool {
 // place gives every operation a unit. An operation that the engine takes and
 // that computes goes there; one that only moves data goes there when what it
 // feeds or is fed by computes there; a conversion between fp16 and fp32 beside
-// the engine is part of the transfer; the rest goes to the CPU.
+// the engine is part of the transfer; the rest goes to the CPU. With PlaceEngine
+// everything that the engine takes goes there.
 func place(s *State) error {
 	moves := map[*ir.Op]bool{}
 	s.tasks = map[*ir.Op]int{}
@@ -62,7 +63,13 @@ func place(s *State) error {
 		}
 	}
 	s.keepNarrowStates(moves)
-	s.dropIdleMoves(moves)
+	switch s.Place {
+	case "", PlaceAuto:
+		s.dropIdleMoves(moves)
+	case PlaceEngine:
+	default:
+		return fmt.Errorf("place %q: %s or %s", s.Place, PlaceAuto, PlaceEngine)
+	}
 	near := map[*ir.Value]bool{} // read by an operation on the engine
 	for _, op := range s.Func.Body.Ops {
 		if op.Place.Unit == ir.Engine {

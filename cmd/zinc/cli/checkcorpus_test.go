@@ -168,7 +168,7 @@ func TestCheckDetector(t *testing.T) {
 	h13 := &r.Targets[0]
 	explained(t, h13)
 	if h13.CPUOps != 2 || count(h13, "upsample_nearest_neighbor", target.RuleNoLowering) != 1 ||
-		count(h13, "reduce_argmax", target.RuleFamily) != 1 {
+		count(h13, "reduce_argmax", target.RuleNoLowering) != 1 {
 		t.Errorf("on the CPU: %+v", h13.Ops)
 	}
 	if h13.Dispatches != 2 || h13.Ops[h13.DispatchList[1].CutBy[0]].Name != "u" {

@@ -20,7 +20,7 @@ type explains struct {
 
 // sourceFlags are the flags that decide what is compiled, as in other commands.
 // The target is among a report's facts.
-var sourceFlags = []string{"precision", "func", "shape", "weights"}
+var sourceFlags = []string{"precision", "place", "func", "shape", "weights"}
 
 // givenFlags returns the words that pass the named flags, if set, to another command.
 func givenFlags(f *pflag.FlagSet, names []string) []string {

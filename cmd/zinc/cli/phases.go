@@ -93,7 +93,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 		}
 		return c.writeIR(ctx, s, path)
 	}
-	for _, name := range []string{"target", "precision", "func", "shape", "weights"} {
+	for _, name := range []string{"target", "precision", "place", "func", "shape", "weights"} {
 		if c.flags.Changed(name) {
 			return usagef("--%s: %s was compiled with its own; set it with --to", name, path)
 		}

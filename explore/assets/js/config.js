@@ -3,7 +3,7 @@
 
 import { el, options } from "./dom.js";
 
-const FIELDS = ["model", "version", "target", "precision", "td_form", "constants", "function", "shapes"];
+const FIELDS = ["model", "version", "target", "precision", "place", "td_form", "constants", "function", "shapes"];
 
 export class Config {
   // info is the answer to GET models; texts adds the choice between the text as
@@ -31,6 +31,7 @@ export class Config {
     add("version", "zinc");
     add("target", "target");
     add("precision", "precision");
+    add("place", "place");
     add("td_form", "tasks");
     add("constants", "constants");
     add("function", "function");
@@ -52,6 +53,7 @@ export class Config {
       info.targets.map((t) => ({ value: t.name, label: t.compiled ? t.name : `${t.name} (placement only)` })),
     );
     options(this.selects.precision, info.choices.precision);
+    options(this.selects.place, info.choices.place);
     options(this.selects.td_form, info.choices.td_form);
     options(this.selects.constants, [
       { value: "split", label: "segments of their own" },

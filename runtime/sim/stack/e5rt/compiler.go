@@ -19,6 +19,7 @@ import (
 type CompilerOptions struct {
 	Target      string             // name; "" for the compiler's default
 	Precision   string             // "declared" (also "") or "fp16"
+	Place       string             // "auto" (also "") or "engine"
 	SplitKernel bool               // constants in segments of their own
 	FullTD      bool               // tasks with every record whole
 	Func        string             // "" for all functions

@@ -127,6 +127,7 @@ func TestCacheKey(t *testing.T) {
 		"the version":         func(m *model) { m.version = "2" },
 		"the target":          func(m *model) { m.o.Target = "h14" },
 		"the precision":       func(m *model) { m.o.Precision = "fp16" },
+		"the place":           func(m *model) { m.o.Place = "engine" },
 		"split constants":     func(m *model) { m.o.SplitKernel = true },
 		"whole tasks":         func(m *model) { m.o.FullTD = true },
 		"the function":        func(m *model) { m.o.Func = "main" },

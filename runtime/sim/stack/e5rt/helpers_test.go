@@ -25,6 +25,7 @@ func compileModel(ctx context.Context, path string, o *e5rt.CompilerOptions) (pa
 	defer m.Close()
 	c := compile.Options{
 		Precision:   o.Precision,
+		Place:       o.Place,
 		SplitKernel: o.SplitKernel,
 		FullTD:      o.FullTD,
 		Func:        o.Func,
