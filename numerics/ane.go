@@ -80,6 +80,15 @@ func MACProduct(a, b float32) float32 {
 	return p
 }
 
+// MACSum is one addition of the accumulator: infinities of both signs give +0.
+func MACSum(a, b float32) float32 {
+	s := a + b
+	if s != s {
+		return 0
+	}
+	return s
+}
+
 // WidthSlice is what becomes of a value in a slice of the width axis whose
 // begin is not zero: magnitudes from WidthSliceLimit on become infinity.
 func WidthSlice(x float32) float32 {

@@ -2,7 +2,10 @@ package numerics
 
 import (
 	"math"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/numerics/vector"
 )
 
 var (
@@ -218,5 +221,42 @@ func TestModes(t *testing.T) {
 	}
 	if _, err := ParseMode("fast"); err == nil {
 		t.Error("an unknown mode was taken")
+	}
+}
+
+// TestStageAgrees holds the vector kernels to the accumulator, which shares no code with
+// them, on operands of any size, on ones alike, and on ones that cancel and meet ties.
+func TestStageAgrees(t *testing.T) {
+	r := rand.New(rand.NewPCG(9, 10))
+	for trial := range 4000 {
+		k, n := 1+r.IntN(30), 1+r.IntN(20)
+		a, b := make([]float32, k), make([]float32, k*n)
+		number := func() float32 {
+			switch trial % 3 {
+			case 0:
+				return MACIn(Widen(uint16(r.IntN(0x7c00)) | uint16(r.IntN(2))<<15))
+			case 1:
+				return Round16(float32(r.NormFloat64() * 100))
+			}
+			return float32(math.Ldexp(float64(r.IntN(7)-3), r.IntN(14)))
+		}
+		at := make([]int, k)
+		for l := range k {
+			a[l], at[l] = number(), l*n
+			for j := range n {
+				b[l*n+j] = number()
+			}
+		}
+		got := make([]float32, n)
+		vector.Staged.Add(got, n, a, k, 1, b, at, n)
+		for j, g := range got {
+			var acc Accumulator
+			for l := range k {
+				acc.Add(a[l], b[l*n+j])
+			}
+			if want := acc.Sum(); g != want {
+				t.Fatalf("trial %d, sum %d of %d products: %x, want %x", trial, j, k, g, want)
+			}
+		}
 	}
 }

@@ -1,11 +1,12 @@
 package numerics
 
 import (
-	"encoding/binary"
 	"math"
 	"sync"
 
 	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/numerics/vector"
 )
 
 // MinNormalFP16 is the smallest normal fp16 value, 2^-14.
@@ -26,15 +27,7 @@ func Widen(h uint16) float32 { return widenTable()[h] }
 
 // WidenBytes fills dst from packed little-endian fp16 and returns the number
 // of elements converted: the smaller of len(dst) and len(src)/2.
-func WidenBytes(dst []float32, src []byte) int {
-	t := widenTable()
-	n := min(len(dst), len(src)/2)
-	dst, src = dst[:n], src[:2*n]
-	for i := range dst {
-		dst[i] = t[binary.LittleEndian.Uint16(src[2*i:])]
-	}
-	return n
-}
+func WidenBytes(dst []float32, src []byte) int { return vector.Widen(dst, src) }
 
 // Narrow rounds to fp16, to nearest, ties to even. Magnitudes of 65520 and
 // above become infinity; a NaN stays a quiet NaN with the top of its payload.
@@ -63,14 +56,7 @@ func Narrow(f float32) uint16 {
 
 // NarrowBytes packs src as little-endian fp16 into dst and returns the number
 // of elements converted: the smaller of len(src) and len(dst)/2.
-func NarrowBytes(dst []byte, src []float32) int {
-	n := min(len(src), len(dst)/2)
-	src, dst = src[:n], dst[:2*n]
-	for i, f := range src {
-		binary.LittleEndian.PutUint16(dst[2*i:], Narrow(f))
-	}
-	return n
-}
+func NarrowBytes(dst []byte, src []float32) int { return vector.Narrow(dst, src) }
 
 // Round16 rounds f to the nearest fp16 value.
 func Round16(f float32) float32 { return Widen(Narrow(f)) }

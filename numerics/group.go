@@ -11,11 +11,11 @@ const GroupLanes = 4
 const groupBits = 12
 
 // Accumulator is the engine's multiply-accumulate for one output, modelled:
-// products enter a first stage four at a time; the stage adds them one after
-// the other, aligning the operand of smaller exponent to the larger one and
-// rounding it (nearest, ties to even) to twelve significant bits of the larger;
-// the partial of four enters a wide accumulator that is as exact as fp32. A running sum
-// that has reached MACLimit when further products come is infinite from then on.
+// products enter a first stage four at a time. The stage adds them one after the
+// other; each addition rounds both operands (to nearest, ties to even) to the last of
+// twelve significant bits of the one with the larger exponent. The partial sum of four is
+// rounded to twelve bits and enters a wide accumulator that is as exact as fp32. A running
+// sum that has reached MACLimit when further products come is infinite from then on.
 //
 // The model gives the outcomes that were measured: of sixteen triples
 // (B, -B, 1) all ones survive for B up to 4090 and exactly four from 4096 on;
@@ -29,7 +29,7 @@ type Accumulator struct {
 
 // Add takes the product of two operands as MACIn gives them.
 func (c *Accumulator) Add(a, b float32) {
-	p := groupRound(MACProduct(a, b))
+	p := MACProduct(a, b)
 	if c.n == 0 {
 		c.part = p
 	} else {
@@ -48,9 +48,7 @@ func (c *Accumulator) close() {
 	case c.wide <= -MACLimit:
 		c.wide = -inf32
 	}
-	if c.wide += c.part; c.wide != c.wide {
-		c.wide = 0
-	}
+	c.wide = MACSum(c.wide, groupAdd(c.part, 0))
 	c.part, c.n = 0, 0
 }
 
@@ -63,28 +61,17 @@ func (c *Accumulator) Sum() float32 {
 	return c.wide
 }
 
-// groupRound rounds to groupBits significant bits.
-func groupRound(x float32) float32 {
-	if x == 0 || x-x != 0 {
-		return x
-	}
-	_, e := math.Frexp(float64(x))
-	return roundUnit(x, e-groupBits)
-}
-
-// groupAdd adds with the smaller operand aligned to the larger.
+// groupAdd adds two operands after rounding both to the unit of the larger one.
 func groupAdd(a, b float32) float32 {
-	if math.Abs(float64(b)) > math.Abs(float64(a)) {
-		a, b = b, a
+	if a-a != 0 || b-b != 0 {
+		return MACSum(a, b)
 	}
-	if b == 0 || a-a != 0 {
-		if s := a + b; s == s {
-			return s
-		}
+	larger := math.Max(math.Abs(float64(a)), math.Abs(float64(b)))
+	if larger == 0 {
 		return 0
 	}
-	_, e := math.Frexp(float64(a))
-	return groupRound(a + roundUnit(b, e-groupBits))
+	_, e := math.Frexp(larger)
+	return roundUnit(a, e-groupBits) + roundUnit(b, e-groupBits)
 }
 
 // roundUnit rounds x to a multiple of 2^e, ties to even.

@@ -48,7 +48,7 @@ func TestShifted(t *testing.T) {
 			if err := x.shifted(p, g, k, v, got); err != nil {
 				t.Fatal(err)
 			}
-			if err := x.gathered(p, g, k, v, want, false, false); err != nil {
+			if err := x.gathered(p, g, k, v, want, false); err != nil {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got, want) {

@@ -250,7 +250,9 @@ func (j convJob) depthwise(c *call, xs, ws, out []float32) {
 							if c.ane && v != v {
 								v = 0
 							}
-							s += float32(v)
+							if s += float32(v); c.ane && s != s {
+								s = 0
+							}
 						}
 					}
 				}

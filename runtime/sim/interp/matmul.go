@@ -3,11 +3,9 @@ package interp
 import (
 	"math"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/blas/blas32"
-
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/numerics/vector"
 )
 
 var _ = add(map[*ir.Operation]kernel{
@@ -23,13 +21,6 @@ type matrix struct {
 	t          bool
 }
 
-func (m matrix) at(i, j int) float32 {
-	if m.t {
-		return m.data[j*m.cols+i]
-	}
-	return m.data[i*m.cols+j]
-}
-
 func (m matrix) dims() (r, c int) {
 	if m.t {
 		return m.cols, m.rows
@@ -37,22 +28,33 @@ func (m matrix) dims() (r, c int) {
 	return m.rows, m.cols
 }
 
-func (m matrix) blas() (blas.Transpose, blas32.General) {
-	t := blas.NoTrans
+// view returns the matrix as it is read.
+func (m matrix) view() vector.Matrix {
+	v := vector.Matrix{Data: m.data, Rows: m.rows, Cols: m.cols, RowStep: m.cols, ColStep: 1}
 	if m.t {
-		t = blas.Trans
+		v.Rows, v.Cols, v.RowStep, v.ColStep = m.cols, m.rows, 1, m.cols
 	}
-	return t, blas32.General{Rows: m.rows, Cols: m.cols, Stride: max(1, m.cols), Data: m.data}
+	return v
 }
 
-// gemmRows is the number of rows of the result that one piece of gemm
-// computes between two looks at the context.
-const gemmRows = 256
+// part returns rows of a matrix, or its columns where they are given.
+func part(m vector.Matrix, row, rows, col, cols int) vector.Matrix {
+	m.Data = m.Data[row*m.RowStep+col*m.ColStep:]
+	m.Rows, m.Cols = rows, cols
+	return m
+}
+
+// A product is computed in pieces of so many rows and columns, between which it looks
+// at the context.
+const (
+	gemmRows    = 128
+	gemmColumns = 768
+)
 
 // gemm adds a*b to out (row major, rows of a by columns of b). Each element of
-// the result is the sum over k in order, whatever the number of goroutines.
-// Operands with infinities or NaN take a plain loop, since the fast one skips
-// products with zero.
+// the result is the sum over k in order, whatever the number of goroutines. On the
+// engine a product or a sum without a value counts 0, and in the mode ANELanes the
+// products go through the accumulator's first stage.
 func (c *call) gemm(a, b matrix, out []float32) {
 	if c.err != nil {
 		return
@@ -62,73 +64,69 @@ func (c *call) gemm(a, b matrix, out []float32) {
 	if m == 0 || n == 0 || k == 0 {
 		return
 	}
-	if c.lanes || c.r.opt.WideSums || !finite(a.data) || !finite(b.data) {
-		c.gemmPlain(a, b, m, k, n, out)
-		return
-	}
-	tb, gb := b.blas()
-	for lo := 0; lo < m; lo += gemmRows {
-		if err := c.r.ctx.Err(); err != nil {
-			c.fail("the run was stopped: %v", err)
-			return
-		}
-		hi := min(m, lo+gemmRows)
-		ta, ga := a.blas()
-		if a.t {
-			ga.Cols = hi - lo
-			ga.Data = ga.Data[lo:]
-		} else {
-			ga.Rows = hi - lo
-			ga.Data = ga.Data[lo*a.cols:]
-		}
-		blas32.Gemm(ta, tb, 1, ga, gb, 1, blas32.General{Rows: hi - lo, Cols: n, Stride: n, Data: out[lo*n:]})
-	}
-}
-
-func finite(vs []float32) bool {
-	for _, v := range vs {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// gemmPlain is gemm as a loop over k: in fp32, or in fp64 when wide sums are requested; in the mode ANE a product 0*inf
-// counts 0, and in ANELanes the products go through the accumulator's first stage.
-func (c *call) gemmPlain(a, b matrix, m, k, n int, out []float32) {
-	c.parallel(m, 1+65536/max(1, k*n), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			if c.r.ctx.Err() != nil {
-				return
-			}
-			for j := range n {
-				s := 0.0
-				f := out[i*n+j]
-				var acc numerics.Accumulator
-				for l := range k {
-					x, y := a.at(i, l), b.at(l, j)
-					switch {
-					case c.lanes:
-						acc.Add(x, y)
-					case c.ane:
-						f += numerics.MACProduct(x, y)
-					case c.r.opt.WideSums:
-						s += float64(x) * float64(y)
-					default:
-						f += float32(x * y)
-					}
-				}
-				switch {
-				case c.lanes:
-					f += acc.Sum()
-				case c.r.opt.WideSums && !c.ane:
-					f = float32(float64(f) + s)
-				}
-				out[i*n+j] = f
-			}
+	av, bv := a.view(), b.view()
+	columns := (n + gemmColumns - 1) / gemmColumns
+	pieces := (m + gemmRows - 1) / gemmRows * columns
+	c.parallel(pieces, 1+(1<<16)/(min(m, gemmRows)*min(n, gemmColumns)*k), func(lo, hi int) {
+		for p := lo; p < hi && c.r.ctx.Err() == nil; p++ {
+			i, j := p/columns*gemmRows, p%columns*gemmColumns
+			rows, cols := min(gemmRows, m-i), min(gemmColumns, n-j)
+			c.piece(part(av, i, rows, 0, k), part(bv, 0, k, j, cols), out[i*n+j:], n)
 		}
 	})
+	if err := c.r.ctx.Err(); err != nil {
+		c.fail("the run was stopped: %v", err)
+	}
+}
+
+// piece adds a*b to out, whose rows are ld apart.
+func (c *call) piece(a, b vector.Matrix, out []float32, ld int) {
+	switch {
+	case c.ane:
+		sum := vector.Rounded
+		if c.lanes {
+			sum = vector.Staged
+		}
+		s := make([]float32, a.Rows*b.Cols)
+		sum.Multiply(s, b.Cols, a, b)
+		for i, v := range s {
+			row, col := i/b.Cols, i%b.Cols
+			if v != v {
+				v = c.special(a, b, row, col)
+			}
+			out[row*ld+col] = numerics.MACSum(out[row*ld+col], v)
+		}
+	case c.r.opt.WideSums:
+		for i := range a.Rows {
+			for j := range b.Cols {
+				s := 0.0
+				for l := range a.Cols {
+					s += float64(a.Data[i*a.RowStep+l*a.ColStep]) * float64(b.Data[l*b.RowStep+j*b.ColStep])
+				}
+				out[i*ld+j] = float32(float64(out[i*ld+j]) + s)
+			}
+		}
+	default:
+		vector.Rounded.Multiply(out, ld, a, b)
+	}
+}
+
+// special is one element of a product on the engine in which infinities take part.
+func (c *call) special(a, b vector.Matrix, i, j int) float32 {
+	var acc numerics.Accumulator
+	wide := float32(0)
+	for l := range a.Cols {
+		x, y := a.Data[i*a.RowStep+l*a.ColStep], b.Data[l*b.RowStep+j*b.ColStep]
+		if c.lanes {
+			acc.Add(x, y)
+		} else {
+			wide = numerics.MACSum(wide, numerics.MACProduct(x, y))
+		}
+	}
+	if c.lanes {
+		return acc.Sum()
+	}
+	return wide
 }
 
 // macFloats is floats for an operand of the multiply-accumulate.

@@ -184,11 +184,12 @@ func TestMatmul(t *testing.T) {
 			if tt.ty {
 				by.rows, by.cols = n, k
 			}
+			av, bv := ax.view(), by.view()
 			for i := range m {
 				for j := range n {
 					v := 0.0
 					for l := range k {
-						v += float64(ax.at(i, l)) * float64(by.at(l, j))
+						v += float64(av.Data[i*av.RowStep+l*av.ColStep]) * float64(bv.Data[l*bv.RowStep+j*bv.ColStep])
 					}
 					want = append(want, float32(v))
 				}

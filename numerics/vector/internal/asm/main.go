@@ -1,0 +1,281 @@
+// Asm writes the kernels of package vector for amd64. It is a module of its own so that
+// the generator is no dependency of zinc's.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+func main() {
+	ConstraintExpr("amd64")
+	for _, rows := range []int{4, 1} {
+		for _, columns := range []int{24, 8} {
+			sums("exact", rows, columns, true)
+			sums("rounded", rows, columns, false)
+		}
+	}
+	for _, columns := range []int{24, 8} {
+		staged(columns)
+	}
+	transpose()
+	widen()
+	narrow()
+	cpuid()
+	Generate()
+}
+
+// text begins a function, which keeps none of its pointers.
+func text(name, signature string) {
+	TEXT(name, NOSPLIT, signature)
+	Pragma("noescape")
+}
+
+// vectors returns n registers of eight numbers.
+func vectors(n int) []VecVirtual {
+	v := make([]VecVirtual, n)
+	for i := range v {
+		v[i] = YMM()
+	}
+	return v
+}
+
+// sums writes a kernel that adds to a tile of rows by columns of c the products of
+// coefficients and the rows of b at the given offsets, in order.
+func sums(name string, rows, columns int, fused bool) {
+	text(fmt.Sprintf("%s%dx%d", name, rows, columns),
+		"func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)")
+	Doc(fmt.Sprintf("%s%dx%d adds k products to each of %d x %d numbers; ldc and lda are in bytes.", name, rows,
+		columns,
+		rows, columns))
+	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
+	a, lda := Load(Param("a"), GP64()), Load(Param("lda"), GP64())
+	b, at, k := Load(Param("b"), GP64()), Load(Param("at"), GP64()), Load(Param("k"), GP64())
+
+	lda3 := GP64()
+	LEAQ(Mem{Base: lda, Index: lda, Scale: 2}, lda3)
+	coefficient := []Mem{
+		{Base: a},
+		{Base: a, Index: lda, Scale: 1},
+		{Base: a, Index: lda, Scale: 2},
+		{Base: a, Index: lda3, Scale: 1},
+	}
+	ldc3 := GP64()
+	LEAQ(Mem{Base: ldc, Index: ldc, Scale: 2}, ldc3)
+	result := []Mem{
+		{Base: c},
+		{Base: c, Index: ldc, Scale: 1},
+		{Base: c, Index: ldc, Scale: 2},
+		{Base: c, Index: ldc3, Scale: 1},
+	}
+
+	wide := columns / 8
+	acc := vectors(rows * wide)
+	for r := range rows {
+		for v := range wide {
+			VMOVUPS(result[r].Offset(32*v), acc[r*wide+v])
+		}
+	}
+	Label("next")
+	row := GP64()
+	MOVQ(Mem{Base: at}, row)
+	source := func(v int) Mem { return Mem{Base: b, Index: row, Scale: 4, Disp: 32 * v} }
+	f := YMM()
+	if fused {
+		columns := vectors(wide)
+		for v := range wide {
+			VMOVUPS(source(v), columns[v])
+		}
+		for r := range rows {
+			VBROADCASTSS(coefficient[r], f)
+			for v := range wide {
+				VFMADD231PS(columns[v], f, acc[r*wide+v])
+			}
+		}
+	} else {
+		p := YMM()
+		for r := range rows {
+			VBROADCASTSS(coefficient[r], f)
+			for v := range wide {
+				VMULPS(source(v), f, p)
+				VADDPS(p, acc[r*wide+v], acc[r*wide+v])
+			}
+		}
+	}
+	ADDQ(U8(8), at)
+	ADDQ(U8(4), a)
+	DECQ(k)
+	JNZ(LabelRef("next"))
+	for r := range rows {
+		for v := range wide {
+			VMOVUPS(acc[r*wide+v], result[r].Offset(32*v))
+		}
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// broadcast returns eight times a constant of fp32 bits.
+func broadcast(name string, bits uint32) VecVirtual {
+	m := GLOBL(name, RODATA|NOPTR)
+	DATA(0, U32(bits))
+	v := YMM()
+	VBROADCASTSS(m, v)
+	return v
+}
+
+// staged writes the kernel of the accumulator's first stage. See stagedRow for the
+// arithmetic.
+func staged(columns int) {
+	name := fmt.Sprintf("staged1x%d", columns)
+	text(name, "func(c, a, b *float32, at *int, groups int)")
+	Doc(fmt.Sprintf("%s adds groups of four products to each of %d numbers by way of the first stage.", name, columns))
+	c, a := Load(Param("c"), GP64()), Load(Param("a"), GP64())
+	b, at, groups := Load(Param("b"), GP64()), Load(Param("at"), GP64()), Load(Param("groups"), GP64())
+
+	exponent := broadcast(name+"exponent", 0x7f800000)
+	grid := broadcast(name+"grid", 0x45c00000)    // 1.5 * 2^12
+	up := broadcast(name+"up", (113+127)<<23)     // 2^113
+	down := broadcast(name+"down", (127-113)<<23) // 2^-113
+
+	wide := columns / 8
+	acc := vectors(wide)
+	for v := range wide {
+		// From 2^15 on the scaled sum is infinite.
+		VMULPS(Mem{Base: c, Disp: 32 * v}, up, acc[v])
+	}
+	part := vectors(wide)
+	group := func() {
+		f, p, e, g := YMM(), YMM(), YMM(), YMM()
+		row := GP64()
+		for l := range 4 {
+			MOVQ(Mem{Base: at, Disp: 8 * l}, row)
+			VBROADCASTSS(Mem{Base: a, Disp: 4 * l}, f)
+			for v := range wide {
+				source := Mem{Base: b, Index: row, Scale: 4, Disp: 32 * v}
+				if l == 0 {
+					VMULPS(source, f, part[v])
+					continue
+				}
+				VMULPS(source, f, p)
+				VANDPS(exponent, p, e)
+				VANDPS(exponent, part[v], g)
+				VPMAXUD(e, g, e)              // the power of two of the larger
+				VFMADD231PS(e, grid, part[v]) // part + grid
+				VFNMADD231PS(e, grid, p)      // p - grid
+				VADDPS(p, part[v], part[v])   // both aligned and added
+			}
+		}
+		for v := range wide {
+			VANDPS(exponent, part[v], e)
+			VFMADD231PS(e, grid, part[v])
+			VFNMADD231PS(e, grid, part[v])
+		}
+		ADDQ(U8(32), at)
+		ADDQ(U8(16), a)
+	}
+	DECQ(groups)
+	JZ(LabelRef("last"))
+	Label("next")
+	group()
+	for v := range wide {
+		VFMADD231PS(part[v], up, acc[v])
+	}
+	DECQ(groups)
+	JNZ(LabelRef("next"))
+	Label("last")
+	group()
+	for v := range wide {
+		VFMADD231PS(acc[v], down, part[v])
+		VMOVUPS(part[v], Mem{Base: c, Disp: 32 * v})
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// transpose writes a kernel that turns squares of eight by eight numbers.
+func transpose() {
+	text("transpose8", "func(dst *float32, ldd uintptr, src *float32, lds uintptr, n int)")
+	Doc("transpose8 writes n times eight numbers of eight rows as columns; ldd and lds are in bytes.")
+	dst, ldd := Load(Param("dst"), GP64()), Load(Param("ldd"), GP64())
+	src, lds := Load(Param("src"), GP64()), Load(Param("lds"), GP64())
+	n := Load(Param("n"), GP64())
+	row, next := GP64(), GP64()
+	Label("next")
+	r, t := vectors(8), vectors(8)
+	MOVQ(src, row)
+	for i := range r {
+		VMOVUPS(Mem{Base: row}, r[i])
+		ADDQ(lds, row)
+	}
+	for i := 0; i < 8; i += 2 {
+		VUNPCKLPS(r[i+1], r[i], t[i])
+		VUNPCKHPS(r[i+1], r[i], t[i+1])
+	}
+	for i := 0; i < 8; i += 4 {
+		for k := range 2 {
+			VSHUFPS(U8(0x44), t[i+k+2], t[i+k], r[i+2*k])
+			VSHUFPS(U8(0xee), t[i+k+2], t[i+k], r[i+2*k+1])
+		}
+	}
+	for i := range 4 {
+		VPERM2F128(U8(0x20), r[i+4], r[i], t[i])
+		VPERM2F128(U8(0x31), r[i+4], r[i], t[i+4])
+	}
+	MOVQ(dst, next)
+	for i := range t {
+		VMOVUPS(t[i], Mem{Base: next})
+		ADDQ(ldd, next)
+	}
+	MOVQ(next, dst)
+	ADDQ(U8(32), src)
+	DECQ(n)
+	JNZ(LabelRef("next"))
+	VZEROUPPER()
+	RET()
+}
+
+func widen() {
+	text("widen8", "func(dst *float32, src *byte, n int)")
+	Doc("widen8 converts n times eight numbers.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	v := YMM()
+	Label("next")
+	VCVTPH2PS(Mem{Base: src}, v)
+	VMOVUPS(v, Mem{Base: dst})
+	ADDQ(U8(16), src)
+	ADDQ(U8(32), dst)
+	DECQ(n)
+	JNZ(LabelRef("next"))
+	VZEROUPPER()
+	RET()
+}
+
+func narrow() {
+	text("narrow8", "func(dst *byte, src *float32, n int)")
+	Doc("narrow8 converts n times eight numbers.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	v := YMM()
+	Label("next")
+	VMOVUPS(Mem{Base: src}, v)
+	VCVTPS2PH(U8(0), v, Mem{Base: dst}) // to nearest, ties to even
+	ADDQ(U8(32), src)
+	ADDQ(U8(16), dst)
+	DECQ(n)
+	JNZ(LabelRef("next"))
+	VZEROUPPER()
+	RET()
+}
+
+func cpuid() {
+	text("features", "func() uint32")
+	Doc("features returns the word of CPUID that has F16C.")
+	MOVL(U32(1), EAX)
+	XORL(ECX, ECX)
+	CPUID()
+	Store(ECX, ReturnIndex(0))
+	RET()
+}

@@ -1,0 +1,133 @@
+package vector
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// addPortable is Add, with operands that fit.
+func addPortable(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
+	for i := range m {
+		c, a := c[i*ldc:][:n], a[i*lda:][:len(at)]
+		if s == Staged {
+			stagedRow(c, a, b, at)
+			continue
+		}
+		for l, f := range a {
+			for j, v := range b[at[l]:][:n] {
+				// The conversion keeps compilers from fusing, where that could be seen.
+				c[j] += float32(f * v)
+			}
+		}
+	}
+}
+
+// turnPortable copies the first columns of a matrix whose columns lie as they are, and
+// returns how many: none.
+func turnPortable([]float32, int, Matrix) int { return 0 }
+
+// sumLimit is the magnitude from which a sum of Staged is infinite when another group
+// arrives.
+const sumLimit = 1 << 15
+
+// stagedRow adds groups of four products to a row of sums. It is the definition of the
+// first stage's arithmetic.
+//
+// A group begins with its first product. Each of the next three is added to the partial
+// sum by an addition that aligns both to the larger of the two exponents and keeps
+// twelve bits there (aligned). The partial sum is rounded to twelve bits and then added
+// to the sum in fp32. A sum that has reached sumLimit when a group arrives is infinite
+// from then on.
+func stagedRow(c, a, b []float32, at []int) {
+	for l := 0; l < len(a); l += 4 {
+		var f [4]float32
+		var from [4][]float32
+		for i := range from {
+			// A group of fewer products has zeros behind them.
+			from[i] = b[at[min(l+i, len(a)-1)]:][:len(c)]
+			if l+i < len(a) {
+				f[i] = a[l+i]
+			}
+		}
+		b0, b1, b2, b3 := from[0], from[1], from[2], from[3]
+		for j, s := range c {
+			part := float32(f[0] * b0[j])
+			part = aligned(part, float32(f[1]*b1[j]))
+			part = aligned(part, float32(f[2]*b2[j]))
+			part = aligned(part, float32(f[3]*b3[j]))
+			part = rounded(part)
+			if s >= sumLimit {
+				s = float32(math.Inf(1))
+			} else if s <= -sumLimit {
+				s = float32(math.Inf(-1))
+			}
+			c[j] = s + part
+		}
+	}
+}
+
+const exponentBits = 0x7f800000
+
+// gridFactor makes of a power of two the number beside which fp32 holds exactly the
+// multiples of the last of twelve bits below that power: 1.5 * 2^12 times it has its
+// last bit 23 - 12 = 11 below the power, and the half keeps what is added, of either
+// sign, between the powers of two around it.
+const gridFactor = 1.5 * (1 << 12)
+
+// aligned rounds two numbers, ties to even, to multiples of the last of twelve bits of
+// the one with the larger exponent, and adds what is left. The numbers have at most 24
+// bits and the sum at most thirteen, so the last addition is exact.
+func aligned(a, b float32) float32 {
+	e := max(math.Float32bits(a)&exponentBits, math.Float32bits(b)&exponentBits)
+	grid := float32(math.Float32frombits(e) * gridFactor)
+	// Each addition rounds to the grid; that both are on opposite sides takes it away.
+	return (a + grid) + (b - grid)
+}
+
+// rounded rounds to twelve bits, ties to even.
+func rounded(a float32) float32 {
+	grid := float32(math.Float32frombits(math.Float32bits(a)&exponentBits) * gridFactor)
+	return (a + grid) - grid
+}
+
+func widenPortable(dst []float32, src []byte) {
+	for i := range dst {
+		dst[i] = fromHalf(binary.LittleEndian.Uint16(src[2*i:]))
+	}
+}
+
+func narrowPortable(dst []byte, src []float32) {
+	for i, f := range src {
+		binary.LittleEndian.PutUint16(dst[2*i:], toHalf(f))
+	}
+}
+
+// fromHalf returns the value of an fp16 pattern.
+func fromHalf(h uint16) float32 {
+	sign, size := uint32(h&0x8000)<<16, uint32(h&0x7fff)
+	switch {
+	case size < 0x0400: // subnormal: size * 2^-24
+		return math.Float32frombits(math.Float32bits(float32(size)*(1.0/(1<<24))) | sign)
+	case size > 0x7c00: // a NaN, made quiet
+		return math.Float32frombits(sign | 0x7fc00000 | size<<13)
+	case size == 0x7c00:
+		return math.Float32frombits(sign | exponentBits)
+	}
+	return math.Float32frombits(sign | (size<<13 + 112<<23))
+}
+
+// toHalf rounds to fp16, ties to even.
+func toHalf(f float32) uint16 {
+	u := math.Float32bits(f)
+	sign, a := uint16(u>>16)&0x8000, u&0x7fffffff
+	switch {
+	case a > exponentBits:
+		return sign | 0x7e00 | uint16(a>>13)&0x3ff
+	case a >= 0x47800000: // 65536
+		return sign | 0x7c00
+	case a >= 0x38800000: // 2^-14: the exponent is biased by 112 less; the tie goes to even
+		return sign | uint16((a-112<<23+0xfff+(a>>13)&1)>>13)
+	}
+	// Beside 0.5 the last place of fp32 is 2^-24, as in subnormal fp16.
+	return sign | uint16(math.Float32bits(math.Float32frombits(a)+0.5)-0x3f000000)
+}

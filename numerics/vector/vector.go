@@ -1,0 +1,204 @@
+package vector
+
+import (
+	"fmt"
+	"sync"
+)
+
+// Sum is how products are added.
+type Sum uint8
+
+const (
+	// Exact adds in fp32 products of numbers that fp16 holds.
+	Exact Sum = iota
+	// Rounded rounds each product to fp32 and adds it in fp32; operands are any.
+	Rounded
+	// Staged takes products of numbers that fp16 holds, none of them subnormal, four
+	// at a time through the narrow first stage of the engine's accumulator, whose
+	// arithmetic is with the function staged.
+	//
+	// Where a result is NaN a product was, or was infinite. Its operands have no
+	// defined sum then, and the caller has to say what the sum is.
+	Staged
+)
+
+// Add adds a*b to c: to c[i*ldc+j], for i < m and j < n, the products
+// a[i*lda+l] * b[at[l]+j] in the order of l. Sums of Staged begin a group of four at
+// l = 0; a last group of fewer is filled with zeros.
+//
+// A call may continue what another began, for Staged after a multiple of four.
+func (s Sum) Add(c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
+	k := len(at)
+	if m <= 0 || n <= 0 || k == 0 {
+		return
+	}
+	low, high := at[0], at[0]
+	for _, o := range at {
+		low, high = min(low, o), max(high, o)
+	}
+	if low < 0 || high+n > len(b) || lda < 0 || (m-1)*lda+k > len(a) || ldc < 0 || (m-1)*ldc+n > len(c) {
+		panic(fmt.Sprintf("vector: %d x %d sums of %d products leave their operands: results %d with rows %d apart, "+
+			"coefficients %d with rows %d apart, numbers %d from %d to %d", m, n, k, len(c), ldc, len(a), lda, len(b),
+			low, high+n))
+	}
+	add(s, c, ldc, a, lda, m, b, at, n)
+}
+
+// Matrix is a view of numbers: the one at row i and column j is
+// Data[i*RowStep+j*ColStep].
+type Matrix struct {
+	Data             []float32
+	Rows, Cols       int
+	RowStep, ColStep int
+}
+
+func (m Matrix) transposed() Matrix {
+	return Matrix{Data: m.Data, Rows: m.Cols, Cols: m.Rows, RowStep: m.ColStep, ColStep: m.RowStep}
+}
+
+const (
+	// tileColumns is how many columns the widest kernel computes.
+	tileColumns = 24
+	// blockProducts is how many products are added to all rows of a tile before the
+	// next ones: their numbers stay in the first cache. It is a multiple of four.
+	blockProducts = 256
+	// blockRows is how many rows of coefficients are copied at a time where they are
+	// not beside each other.
+	blockRows = 64
+	// narrowColumns is up to how many columns the rows of a result are the faster
+	// ones to put side by side.
+	narrowColumns = 7
+	// fewRows is up to how many rows of coefficients it does not pay to copy the
+	// numbers that they meet.
+	fewRows = 4
+)
+
+// Multiply adds a*b to c, whose rows are ldc numbers apart.
+func (s Sum) Multiply(c []float32, ldc int, a, b Matrix) {
+	m, k, n := a.Rows, a.Cols, b.Cols
+	if m <= 0 || k <= 0 || n <= 0 {
+		return
+	}
+	if n <= narrowColumns && m > n {
+		t := take(m * n)
+		defer give(t)
+		copyMatrix(t.v, m, Matrix{Data: c, Rows: n, Cols: m, RowStep: 1, ColStep: ldc})
+		s.multiply(t.v, m, b.transposed(), a.transposed())
+		copyMatrix(c, ldc, Matrix{Data: t.v, Rows: m, Cols: n, RowStep: 1, ColStep: m})
+		return
+	}
+	s.multiply(c, ldc, a, b)
+}
+
+func (s Sum) multiply(c []float32, ldc int, a, b Matrix) {
+	m, k, n := a.Rows, a.Cols, b.Cols
+	if a.ColStep != 1 {
+		t := take(min(m, blockRows) * k)
+		defer give(t)
+		for i := 0; i < m; i += blockRows {
+			part := a
+			part.Data, part.Rows = a.Data[i*a.RowStep:], min(blockRows, m-i)
+			copyMatrix(t.v, k, part)
+			s.multiply(c[i*ldc:], ldc, Matrix{Data: t.v, Rows: part.Rows, Cols: k, RowStep: k, ColStep: 1}, b)
+		}
+		return
+	}
+	at := make([]int, min(k, blockProducts))
+	if b.ColStep == 1 && m <= fewRows {
+		for l := 0; l < k; l += blockProducts {
+			at := at[:min(blockProducts, k-l)]
+			for i := range at {
+				at[i] = (l + i) * b.RowStep
+			}
+			s.Add(c, ldc, a.Data[l:], a.RowStep, m, b.Data, at, n)
+		}
+		return
+	}
+	t := take(len(at) * tileColumns)
+	defer give(t)
+	for l := 0; l < k; l += blockProducts {
+		at := at[:min(blockProducts, k-l)]
+		for j := 0; j < n; j += tileColumns {
+			part := Matrix{
+				Data:    b.Data[l*b.RowStep+j*b.ColStep:],
+				Rows:    len(at),
+				Cols:    min(tileColumns, n-j),
+				RowStep: b.RowStep,
+				ColStep: b.ColStep,
+			}
+			for i := range at {
+				at[i] = i * part.Cols
+			}
+			copyMatrix(t.v, part.Cols, part)
+			s.Add(c[j:], ldc, a.Data[l:], a.RowStep, m, t.v, at, part.Cols)
+		}
+	}
+}
+
+// copyMatrix copies a matrix row by row.
+func copyMatrix(dst []float32, ld int, src Matrix) {
+	if src.ColStep == 1 {
+		for i := range src.Rows {
+			copy(dst[i*ld:][:src.Cols], src.Data[i*src.RowStep:])
+		}
+		return
+	}
+	done := 0
+	if src.RowStep == 1 {
+		done = turn(dst, ld, src)
+	}
+	// Both are walked in squares that the first cache holds.
+	const side = 16
+	for i := 0; i < src.Rows; i += side {
+		for j := done; j < src.Cols; j += side {
+			for y := i; y < min(i+side, src.Rows); y++ {
+				row := dst[y*ld+j:][:min(side, src.Cols-j)]
+				from := src.Data[y*src.RowStep+j*src.ColStep:]
+				for x := range row {
+					row[x] = from[x*src.ColStep]
+				}
+			}
+		}
+	}
+}
+
+// scratch is memory of any content that is used again.
+type scratch struct{ v []float32 }
+
+var pool = sync.Pool{New: func() any { return new(scratch) }}
+
+func take(n int) *scratch {
+	s := pool.Get().(*scratch)
+	if cap(s.v) < n {
+		s.v = make([]float32, n)
+	}
+	s.v = s.v[:n]
+	return s
+}
+
+func give(s *scratch) { pool.Put(s) }
+
+// Widen converts packed little-endian fp16 and returns how many numbers: the smaller of
+// len(dst) and len(src)/2. A signalling NaN becomes a quiet one.
+func Widen(dst []float32, src []byte) int {
+	n := min(len(dst), len(src)/2)
+	widen(dst[:n], src[:2*n])
+	return n
+}
+
+// Narrow rounds to packed little-endian fp16, to nearest, ties to even, and returns how
+// many numbers: the smaller of len(src) and len(dst)/2. A NaN stays a quiet one with the
+// top of its payload.
+func Narrow(dst []byte, src []float32) int {
+	n := min(len(src), len(dst)/2)
+	narrow(dst[:2*n], src[:n])
+	return n
+}
+
+// The kernels in use: those of portable.go, except where a platform has others.
+var (
+	add    = addPortable
+	turn   = turnPortable
+	widen  = widenPortable
+	narrow = narrowPortable
+)

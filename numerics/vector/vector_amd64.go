@@ -1,0 +1,147 @@
+package vector
+
+import (
+	"unsafe"
+
+	"golang.org/x/sys/cpu"
+)
+
+// hasF16C is the bit of features.
+const hasF16C = 1 << 29
+
+// accelerated says that the processor has what the assembly needs.
+var accelerated = cpu.X86.HasAVX2 && cpu.X86.HasFMA && features()&hasF16C != 0
+
+func init() {
+	if accelerated {
+		add, turn, widen, narrow = addAVX2, turnAVX2, widenAVX2, narrowAVX2
+	}
+}
+
+type tile func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// tiles holds the kernels of four rows and of one, of 24 columns and of 8.
+var tiles = [...][2][2]tile{
+	Exact:   {{exact4x24, exact1x24}, {exact4x8, exact1x8}},
+	Rounded: {{rounded4x24, rounded1x24}, {rounded4x8, rounded1x8}},
+}
+
+const narrowTile = 8
+
+// addAVX2 is Add, with operands that fit.
+func addAVX2(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
+	var tail stagedTail
+	if s == Staged {
+		tail.init(at)
+	}
+	j := 0
+	for _, width := range [...]int{tileColumns, narrowTile} {
+		for ; j+width <= n; j += width {
+			addTile(s, width, c[j:], ldc, a, lda, m, b[j:], at, &tail)
+		}
+	}
+	if j == n {
+		return
+	}
+	// The last columns are copied, so that whole registers can be read and written.
+	t := take((len(at) + m) * narrowTile)
+	defer give(t)
+	numbers, sums := t.v[:len(at)*narrowTile], t.v[len(at)*narrowTile:]
+	clear(t.v)
+	packed := make([]int, len(at))
+	for l, o := range at {
+		packed[l] = l * narrowTile
+		copy(numbers[l*narrowTile:], b[o+j:o+n])
+	}
+	for i := range m {
+		copy(sums[i*narrowTile:], c[i*ldc+j:i*ldc+n])
+	}
+	if s == Staged {
+		tail.init(packed)
+	}
+	addTile(s, narrowTile, sums, narrowTile, a, lda, m, numbers, packed, &tail)
+	for i := range m {
+		copy(c[i*ldc+j:i*ldc+n], sums[i*narrowTile:])
+	}
+}
+
+// stagedTail is a last group of fewer than four products.
+type stagedTail struct {
+	n  int // products
+	at [4]int
+	a  [4]float32 // of the row at hand, zeros behind it
+}
+
+func (t *stagedTail) init(at []int) {
+	t.n = len(at) % 4
+	for i := range t.at {
+		t.at[i] = at[min(len(at)-t.n+i, len(at)-1)]
+	}
+}
+
+// addTile adds to all rows of a tile of 24 or 8 columns.
+func addTile(s Sum, width int, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, t *stagedTail) {
+	kernel := 0
+	if width == narrowTile {
+		kernel = 1
+	}
+	if s == Staged {
+		staged := [2]func(c, a, b *float32, at *int, groups int){staged1x24, staged1x8}[kernel]
+		for i := range m {
+			row := a[i*lda:][:len(at)]
+			if groups := len(at) / 4; groups > 0 {
+				staged(&c[i*ldc], &row[0], &b[0], &at[0], groups)
+			}
+			if t.n > 0 {
+				copy(t.a[:], row[len(at)-t.n:])
+				staged(&c[i*ldc], &t.a[0], &b[0], &t.at[0], 1)
+			}
+		}
+		return
+	}
+	const size = unsafe.Sizeof(c[0])
+	i := 0
+	for r, rows := range [...]int{4, 1} {
+		run := tiles[s][kernel][r]
+		for ; i+rows <= m; i += rows {
+			run(&c[i*ldc], uintptr(ldc)*size, &a[i*lda], uintptr(lda)*size, &b[0], &at[0], len(at))
+		}
+	}
+}
+
+func widenAVX2(dst []float32, src []byte) {
+	n := len(dst) &^ 7
+	if n > 0 {
+		widen8(&dst[0], &src[0], n/8)
+	}
+	widenPortable(dst[n:], src[2*n:])
+}
+
+func narrowAVX2(dst []byte, src []float32) {
+	n := len(src) &^ 7
+	if n > 0 {
+		narrow8(&dst[0], &src[0], n/8)
+	}
+	narrowPortable(dst[2*n:], src[n:])
+}
+
+// turnAVX2 copies all columns that make whole squares of eight, and the rows below the
+// last square.
+func turnAVX2(dst []float32, ld int, src Matrix) int {
+	const size = unsafe.Sizeof(dst[0])
+	rows, cols := src.Rows&^7, src.Cols&^7
+	if rows == 0 {
+		return 0
+	}
+	for j := 0; j < cols; j += 8 {
+		from := src.Data[j*src.ColStep:]
+		_, _ = from[rows-1+7*src.ColStep], dst[(rows-1)*ld+j+7]
+		transpose8(&dst[j], uintptr(ld)*size, &from[0], uintptr(src.ColStep)*size, rows/8)
+		for x := range 8 {
+			for y := rows; y < src.Rows; y++ {
+				dst[y*ld+j+x] = from[y+x*src.ColStep]
+			}
+		}
+	}
+	return cols
+}

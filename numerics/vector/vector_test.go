@@ -1,0 +1,212 @@
+package vector
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/x448/float16"
+)
+
+var inf = float32(math.Inf(1))
+
+// equal compares bits; every NaN is the same.
+func equal(a, b float32) bool {
+	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
+}
+
+// half returns a number that fp16 holds: of any exponent, of one like the others', with
+// few bits so that sums meet ties, or special.
+func half(r *rand.Rand, kind int) float32 {
+	switch {
+	case kind == 0:
+		return fromHalf(uint16(r.IntN(0x7c00)) | uint16(r.IntN(2))<<15)
+	case kind == 1:
+		return fromHalf(toHalf(float32(r.NormFloat64())))
+	case kind == 2:
+		return float32(math.Ldexp(float64(r.IntN(7)-3), r.IntN(12)))
+	case r.IntN(6) == 0:
+		return [...]float32{inf, -inf, float32(math.NaN()), 65504, -65504}[r.IntN(5)]
+	}
+	return float32(r.IntN(9) - 4)
+}
+
+func row(r *rand.Rand, n, kind int, s Sum) []float32 {
+	v := make([]float32, n)
+	for i := range v {
+		v[i] = half(r, kind)
+		if s == Rounded && r.IntN(2) == 0 {
+			v[i] *= float32(math.Exp(r.NormFloat64()))
+		}
+		if s == Staged && math.Abs(float64(v[i])) < 0x1p-14 {
+			v[i] = 0
+		}
+	}
+	return v
+}
+
+// TestKernelsGiveThePortableBits runs the platform's kernels beside the portable ones, on
+// tiles of all shapes and operands of all kinds, results included.
+func TestKernelsGiveThePortableBits(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for trial := range 6000 {
+		s, kind := Sum(trial%3), trial/3%4
+		m, n, k := 1+r.IntN(6), 1+r.IntN(60), 1+r.IntN(40)
+		lda, ldc := k+r.IntN(3), n+r.IntN(3)
+		a, b := row(r, m*lda, kind, s), row(r, n+200, kind, s)
+		at := make([]int, k)
+		for i := range at {
+			at[i] = r.IntN(200)
+		}
+		got := row(r, m*ldc, kind, Exact)
+		if r.IntN(2) == 0 {
+			clear(got)
+		}
+		want := append([]float32(nil), got...)
+		s.Add(got, ldc, a, lda, m, b, at, n)
+		addPortable(s, want, ldc, a, lda, m, b, at, n)
+		for i := range want {
+			if !equal(got[i], want[i]) {
+				t.Fatalf("trial %d, sum %d, %d x %d of %d, element %d: %x, portable %x", trial, s, m, n, k, i, got[i],
+					want[i])
+			}
+		}
+	}
+}
+
+// TestSumsAreInOrder compares sums of large matrices, however they lie and are cut, with
+// the definition.
+func TestSumsAreInOrder(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for trial := range 120 {
+		s := Sum(trial % 3)
+		m, n, k := 1+r.IntN(90), 1+r.IntN(90), 1+r.IntN(600)
+		a, b := Matrix{Rows: m, Cols: k, RowStep: k, ColStep: 1}, Matrix{Rows: k, Cols: n, RowStep: n, ColStep: 1}
+		if r.IntN(2) == 0 {
+			a.RowStep, a.ColStep = 1, m
+		}
+		if r.IntN(2) == 0 {
+			b.RowStep, b.ColStep = 1, k
+		}
+		a.Data, b.Data = row(r, m*k, trial%2, s), row(r, k*n, trial%2, s)
+		got := make([]float32, m*n)
+		s.Multiply(got, n, a, b)
+		for range 20 {
+			i, j := r.IntN(m), r.IntN(n)
+			x, y, at := make([]float32, k), make([]float32, k), make([]int, k)
+			for l := range k {
+				x[l], y[l], at[l] = a.Data[i*a.RowStep+l*a.ColStep], b.Data[l*b.RowStep+j*b.ColStep], l
+			}
+			want := make([]float32, 1)
+			addPortable(s, want, 1, x, k, 1, y, at, 1)
+			if !equal(got[i*n+j], want[0]) {
+				t.Fatalf("trial %d, %d x %d of %d, element %d, %d: %x, want %x", trial, m, n, k, i, j, got[i*n+j],
+					want[0])
+			}
+		}
+	}
+}
+
+// TestExactSumsNeedNoRounding: the product of any two fp16 numbers is exact in fp32.
+func TestExactSumsNeedNoRounding(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 200_000 {
+		a, b := half(r, 0), half(r, 0)
+		if p := a * b; float64(p) != float64(a)*float64(b) {
+			t.Fatalf("%x * %x = %x in fp32", a, b, p)
+		}
+	}
+}
+
+func TestAddRefusesOperandsThatItWouldLeave(t *testing.T) {
+	for name, f := range map[string]func(v []float32){
+		"numbers":      func(v []float32) { Exact.Add(v, 8, v, 2, 1, v, []int{0, 1}, 8) },
+		"a low row":    func(v []float32) { Exact.Add(v, 8, v, 2, 1, v, []int{-1, 0}, 4) },
+		"results":      func(v []float32) { Exact.Add(v, 4, v, 1, 3, v, []int{0}, 4) },
+		"coefficients": func(v []float32) { Exact.Add(v, 4, v, 6, 2, v, []int{0, 1, 2}, 2) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			f(make([]float32, 8))
+		})
+	}
+}
+
+func TestConversionOfEveryPattern(t *testing.T) {
+	src := make([]byte, 2<<16)
+	for i := range 1 << 16 {
+		binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
+	}
+	got, portable := make([]float32, 1<<16), make([]float32, 1<<16)
+	Widen(got, src)
+	widenPortable(portable, src)
+	for i, f := range got {
+		want := math.Float32bits(float16.Frombits(uint16(i)).Float32())
+		if math.Float32bits(f) != want || math.Float32bits(portable[i]) != want {
+			t.Fatalf("%#04x widens to %#08x, portable to %#08x, want %#08x", i, math.Float32bits(f),
+				math.Float32bits(portable[i]), want)
+		}
+	}
+	if n := Widen(got[:3], src[:5]); n != 2 {
+		t.Errorf("an odd byte made %d elements", n)
+	}
+}
+
+// TestNarrowRoundsToNearest looks at numbers around every fp16 value and the middles
+// between two, and at any others.
+func TestNarrowRoundsToNearest(t *testing.T) {
+	var src []float32
+	for h := range 1 << 16 {
+		u := math.Float32bits(fromHalf(uint16(h)))
+		for d := uint32(0); d < 3; d++ {
+			src = append(src, math.Float32frombits(u+d-1), math.Float32frombits(u+1<<12+d-1))
+		}
+	}
+	r := rand.New(rand.NewPCG(7, 8))
+	for range 1 << 20 {
+		src = append(src, math.Float32frombits(r.Uint32()))
+	}
+	got, portable := make([]byte, 2*len(src)), make([]byte, 2*len(src))
+	Narrow(got, src)
+	narrowPortable(portable, src)
+	for i, f := range src {
+		want := float16.Fromfloat32(f).Bits()
+		g, p := binary.LittleEndian.Uint16(got[2*i:]), binary.LittleEndian.Uint16(portable[2*i:])
+		if g != want || p != want {
+			t.Fatalf("%x (%#08x) narrows to %#04x, portable to %#04x, want %#04x", f, math.Float32bits(f), g, p, want)
+		}
+	}
+}
+
+func BenchmarkMultiply(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for _, c := range []struct{ m, n, k int }{{384, 1500, 384}, {1500, 384, 1536}, {1024, 1, 4096}} {
+		x, y := row(r, c.m*c.k, 1, Exact), row(r, c.k*c.n, 1, Staged)
+		for _, portable := range []bool{false, true} {
+			for s, name := range [...]string{Exact: "exact", Rounded: "rounded", Staged: "staged"} {
+				if portable {
+					name += "-portable"
+				}
+				b.Run(fmt.Sprintf("%dx%dx%d/%s", c.m, c.n, c.k, name), func(b *testing.B) {
+					if portable {
+						saved := add
+						add = addPortable
+						defer func() { add = saved }()
+					}
+					out := make([]float32, c.m*c.n)
+					for b.Loop() {
+						Sum(s).Multiply(out, c.n, Matrix{Data: x, Rows: c.m, Cols: c.k, RowStep: c.k, ColStep: 1},
+							Matrix{Data: y, Rows: c.k, Cols: c.n, RowStep: c.n, ColStep: 1})
+					}
+					b.ReportMetric(float64(c.m*c.n*c.k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GMAC/s")
+				})
+			}
+		}
+	}
+}
