@@ -26,7 +26,7 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test test-short conformance sweep bench browser-test demo
+.PHONY: help build man test test-short conformance conformance-engine sweep bench browser-test demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke ci clean
 
 help: ## list the targets
@@ -56,6 +56,13 @@ conformance: build ## run the cases of ../shared/conformance on the interpreter,
 			--list --json $(OUT)/conformance.json $(CONFARGS) && \
 		python3 -c 'import json, sys; p = json.load(open(sys.argv[1]))["percent"]; \
 			sys.exit(p < 98 and "conformance: under 98 %")' $(OUT)/conformance.json; \
+	fi
+
+conformance-engine: ## run them on the simulated engine, in fp16; list what is not wholly on it, with the verdict
+	@if [ ! -d "$(SHARED)/conformance/cases" ]; then \
+		echo "conformance-engine: skipped, $(SHARED)/conformance is absent (ZINC_SHARED names another folder)"; \
+	else \
+		ZINC_SHARED="$(abspath $(SHARED))" $(GO) test -count=1 -v -run '^TestConformanceOnTheEngine$$' ./verify; \
 	fi
 
 sweep: ## compile N generated programs of each kind and compare engine and interpreter

@@ -1,0 +1,261 @@
+package verify
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// leastEngineShare is the per cent of cases with a native operation that must run wholly on the engine and be right.
+const leastEngineShare = 45
+
+// engineDepartures are the tests whose values fp16 or a table of the engine cannot give as closely as the cases ask,
+// by the first part of their names.
+var engineDepartures = map[string]string{
+	"exp-supplement-TestUnary.values-":               "results past 65504 are infinite",
+	"exp2-supplement-TestUnary.values-":              "results past 65504 are infinite",
+	"gelu-iOS14-TestGeLU.builder_to_backend_stress-": "the lookup table of gelu is off by up to 6e-3 near 0",
+}
+
+func engineDeparture(name string) string {
+	for prefix, why := range engineDepartures {
+		if strings.HasPrefix(name, prefix) {
+			return why
+		}
+	}
+	return ""
+}
+
+// conformanceCase is what the test reads of a case.json.
+type conformanceCase struct {
+	Op             string
+	Inputs, States []struct{ Name, DType string }
+	Outputs        []struct{ Name, DType, Check string }
+	Assumed        bool `json:"assumed_syntax"`
+	Doubtful       any  // false, or what is doubtful
+	Tolerance      struct{ Atol, Rtol float64 }
+}
+
+// engineScore counts the cases with an operation that the hardware runs.
+type engineScore struct {
+	cases, native, engine, right int
+	// pure are the native cases with no operation that the hardware does not run, pureRight those of them that are
+	// right on the engine.
+	pure, pureRight int
+	why             map[string]int // misses by verdict
+}
+
+// TestConformanceOnTheEngine compiles the conformance cases in fp16 with all that the engine takes on the engine, and
+// runs the pairs. A case that runs wholly there must give the values that it states, within what fp16 allows. It
+// prints the share of cases with a native operation that do, and each miss with its verdict (`make
+// conformance-engine`).
+func TestConformanceOnTheEngine(t *testing.T) {
+	dirs, err := filepath.Glob(filepath.Join(shareddir.Find(t), "conformance", "cases", "*"))
+	if err != nil || len(dirs) == 0 {
+		t.Skip("the shared folder has no conformance cases")
+	}
+	s := engineScore{why: map[string]int{}}
+	for _, dir := range dirs {
+		if err := s.run(t, dir); err != nil {
+			t.Errorf("%s: %v", filepath.Base(dir), err)
+		}
+	}
+	share := 100 * float64(s.right) / float64(s.native)
+	t.Logf("%d cases, %d with a native operation; of these %d are wholly on the engine, %d of them right: %.1f %%",
+		s.cases, s.native, s.engine, s.right, share)
+	if share < leastEngineShare {
+		t.Errorf("%.1f %% of cases with a native operation are right on the engine, want %d %%", share,
+			leastEngineShare)
+	}
+	t.Logf("%d of the native cases have no operation that the hardware lacks; %d of these are right on the engine: "+
+		"%.1f %%",
+		s.pure, s.pureRight, 100*float64(s.pureRight)/float64(s.pure))
+	for _, v := range []target.Verdict{target.HardwareCannot, target.ZincCannotYet, target.NotWorthIt} {
+		t.Logf("%4d misses: %s", s.why[string(v)], v)
+	}
+}
+
+// run compiles and runs one case. Its error is one of zinc: a compilation that fails, or a case wholly on the engine
+// whose values are wrong.
+func (s *engineScore) run(t *testing.T, dir string) error {
+	var c conformanceCase
+	text, err := os.ReadFile(filepath.Join(dir, "case.json"))
+	if err == nil {
+		err = json.Unmarshal(text, &c)
+	}
+	if err != nil {
+		return err
+	}
+	if why, _ := c.Doubtful.(string); c.Assumed || why != "" || c.Doubtful == true {
+		return nil
+	}
+	s.cases++
+	m, err := frontend.Open(dir, frontend.Options{})
+	if err != nil {
+		return err
+	}
+	defer m.Close()
+	native, lacking := false, false
+	ir.Walk(m.Program.Funcs[0], func(op *ir.Op) {
+		on := op.Def.Native[target.H13.Family.Generation()]
+		native = native || on == ir.Native
+		lacking = lacking || on == ir.Gated || on == ir.None
+	})
+	if !native {
+		return nil
+	}
+	s.native++
+	if !lacking {
+		s.pure++
+	}
+	name := filepath.Base(dir)
+	r, err := compile.Compile(context.Background(), m.Program, compile.Options{
+		Precision: "fp16",
+		Place:     passes.PlaceEngine,
+		InputName: "model.mil",
+	})
+	if err != nil {
+		return err
+	}
+	if i := slices.IndexFunc(r.Report.Ops, func(o compile.OpReport) bool { return o.Unit == ir.CPU.String() }); i >= 0 {
+		o := firstMiss(r.Report.Ops)
+		s.why[string(o.Refusal.Verdict)]++
+		t.Logf("%s: on the CPU: %s, %s (%s): %s", name, o.Op, o.Refusal.Verdict, o.Refusal.Rule, o.Reason)
+		return nil
+	}
+	s.engine++
+	if err := c.execute(r, dir); err != nil {
+		if why := engineDeparture(name); why != "" {
+			t.Logf("%s: on the engine, and off: %v (%s)", name, err, why)
+			return nil
+		}
+		return fmt.Errorf("on the engine, and wrong: %w", err)
+	}
+	s.right++
+	if !lacking {
+		s.pureRight++
+	}
+	return nil
+}
+
+// firstMiss returns the first operation on the CPU that is there for its own sake and not for its neighbours'.
+func firstMiss(ops []compile.OpReport) *compile.OpReport {
+	var first *compile.OpReport
+	for i := range ops {
+		o := &ops[i]
+		if o.Unit != ir.CPU.String() {
+			continue
+		}
+		if o.Refusal.Verdict != target.NotWorthIt {
+			return o
+		}
+		if first == nil {
+			first = o
+		}
+	}
+	return first
+}
+
+// execute runs the first prediction of a case and compares the results. States begin with zeros.
+func (c *conformanceCase) execute(r *compile.Result, dir string) error {
+	m, err := Open(r)
+	if err != nil {
+		return err
+	}
+	in := map[string]interp.Tensor{}
+	for _, p := range c.Inputs {
+		if in[p.Name], err = readArray(filepath.Join(dir, "in_"+p.Name+".npy"), p.DType); err != nil {
+			return err
+		}
+	}
+	got, err := m.Run(context.Background(), in, sim.Options{Numerics: numerics.ANE})
+	if err != nil {
+		return err
+	}
+	for _, o := range c.Outputs {
+		x, ok := got[o.Name]
+		if !ok {
+			return fmt.Errorf("no output %s", o.Name)
+		}
+		if o.Check == "none" {
+			continue
+		}
+		want, err := readArray(filepath.Join(dir, "out_"+o.Name+".npy"), o.DType)
+		if err != nil {
+			return err
+		}
+		if x.Type.DType != want.Type.DType || !slices.Equal(x.Type.Shape, want.Type.Shape) {
+			return fmt.Errorf("output %s is %s, want %s", o.Name, x.Type, want.Type)
+		}
+		if o.Check == "shape" {
+			continue
+		}
+		if err := c.within(x, want); err != nil {
+			return fmt.Errorf("output %s: %w", o.Name, err)
+		}
+	}
+	return nil
+}
+
+// within compares integers and truth values exactly, and floats within the tolerance of the case, or that of fp16 over
+// tensors of such magnitudes where it is larger; a NaN matches a NaN alone.
+func (c *conformanceCase) within(got, want interp.Tensor) error {
+	if !want.Type.DType.IsFloat() {
+		if !got.Equal(want) {
+			return fmt.Errorf("%v, want %v", got.Ints(), want.Ints())
+		}
+		return nil
+	}
+	gs, ws := got.Const().Floats(), want.Const().Floats()
+	top := 1.0
+	for _, w := range ws {
+		if !math.IsInf(w, 0) && w == w {
+			top = max(top, math.Abs(w))
+		}
+	}
+	atol, rtol := max(c.Tolerance.Atol, 2e-3*top), max(c.Tolerance.Rtol, 1e-2)
+	for i, w := range ws {
+		g := gs[i]
+		if g == w || g != g && w != w {
+			continue
+		}
+		if math.IsInf(g, 0) || math.IsInf(w, 0) || !(math.Abs(g-w) <= atol+rtol*math.Abs(w)) {
+			return fmt.Errorf("element %d of %d is %v, want %v", i, len(ws), g, w)
+		}
+	}
+	return nil
+}
+
+// readArray reads an array that must hold elements of the given type.
+func readArray(file, dtype string) (interp.Tensor, error) {
+	b, err := os.ReadFile(file)
+	if err != nil {
+		return interp.Tensor{}, err
+	}
+	a, err := npy.Decode(b)
+	if err != nil {
+		return interp.Tensor{}, fmt.Errorf("%s: %w", file, err)
+	}
+	d, ok := ir.ParseDType(dtype)
+	if !ok || npy.Size(a.Type)*8 != max(8, d.Bits()) {
+		return interp.Tensor{}, fmt.Errorf("%s holds %s, want %s", file, a.Type, dtype)
+	}
+	return interp.NewTensor(ir.TensorOf(d, a.Shape...), a.Data)
+}
