@@ -26,7 +26,7 @@ type Composition struct {
 type ops = []*ir.Operation
 
 // Compositions is the table. Those of one operation are tried in this order.
-var Compositions = slices.Concat(reductionCompositions)
+var Compositions = slices.Concat(reductionCompositions, convolutionCompositions, resizeCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
 	m := map[*ir.Operation][]*Composition{}
