@@ -287,24 +287,6 @@ func oneIf(b bool) float64 {
 	return 0
 }
 
-// triangle sums along the last axis with a triangle of ones.
-func triangle(e *edit) {
-	x, n := e.last(ir.ParamAxis)
-	ex, ok := ir.ArgBool(e.op, ir.ParamExclusive)
-	rev, ok2 := ir.ArgBool(e.op, ir.ParamReverse)
-	if e.err != nil || !ok || !ok2 {
-		e.not()
-		return
-	}
-	e.note = finite
-	e.times(x, "triangle", n, n, func(r, c int64) float64 {
-		if rev {
-			r, c = c, r
-		}
-		return oneIf(r < c || r == c && !ex)
-	})
-}
-
 // permutation reverses the last axis.
 func permutation(e *edit) {
 	x := e.op.Arg(ir.ParamX)
@@ -352,35 +334,6 @@ func edges(e *edit) {
 		}
 		return oneIf(at == r)
 	})
-}
-
-// twoSides spells prelu out.
-func twoSides(e *edit) {
-	x, alpha := e.op.Arg(ir.ParamX), known(e.op.Arg(ir.ParamAlpha))
-	if alpha == nil || !x.Type.Static() || x.Type.Rank() < 2 || alpha.Type.DType.Bits()%8 != 0 {
-		e.not()
-		return
-	}
-	shape := []int64{alpha.Elems()}
-	for range x.Type.Rank() - 2 {
-		shape = append(shape, 1)
-	}
-	t := x.Type.DType
-	pos := e.do(ir.OpRelu, arg{ir.ParamX, x})
-	neg := e.do(ir.OpRelu, arg{ir.ParamX, e.do(ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, e.num(t, -1)})})
-	scaled := e.do(ir.OpMul, arg{ir.ParamX, neg},
-		arg{ir.ParamY, e.constant("alpha", ir.TensorOf(alpha.Type.DType, append([]int64{1}, shape...)...), alpha.Data)})
-	e.become(e.do(ir.OpSub, arg{ir.ParamX, pos}, arg{ir.ParamY, scaled}))
-}
-
-func scaleAndShift(e *edit) {
-	y := e.do(ir.OpMul, arg{ir.ParamX, e.op.Arg(ir.ParamX)}, arg{ir.ParamY, e.op.Arg(ir.ParamAlpha)})
-	e.become(e.do(ir.OpAdd, arg{ir.ParamX, y}, arg{ir.ParamY, e.op.Arg(ir.ParamBeta)}))
-}
-
-func leakyMinimum(e *edit) {
-	y := e.do(ir.OpLeakyRelu, arg{ir.ParamX, e.op.Arg(ir.ParamX)}, arg{ir.ParamAlpha, e.op.Arg(ir.ParamAlpha)})
-	e.become(e.do(ir.OpMinimum, arg{ir.ParamX, y}, arg{ir.ParamY, e.op.Arg(ir.ParamBeta)}))
 }
 
 // bandMask keeps the band of the last two dimensions.

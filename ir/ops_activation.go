@@ -42,7 +42,7 @@ var (
 	}
 	OpClampedRelu = &Operation{
 		Name: "clamped_relu", Class: Pointwise, Error: numerics.Movement,
-		Doc: "Leaky relu of slope alpha, not above beta.", Instead: "leaky_relu, then minimum",
+		Doc: "Leaky relu of slope alpha, not above beta.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return math.Min(leaky(x, a), a[1]) },
 			Params: alphaBeta, Turns: func(a []float64) []float64 { return []float64{0, a[1], a[1] / a[0]} },
@@ -54,7 +54,6 @@ var (
 			F:      func(x float64, a []float64) float64 { return float64(a[0]*x) + a[1] },
 			Params: alphaBeta, Turns: monotone,
 		},
-		Instead: "mul and add",
 	}
 	OpScaledTanh = &Operation{
 		Name: "scaled_tanh", Class: Pointwise, Error: numerics.Table, Doc: "alpha tanh(beta x).",
@@ -73,7 +72,7 @@ var (
 	}
 	OpPrelu = &Operation{
 		Name: "prelu", Class: Pointwise, Error: numerics.Elementwise,
-		Doc: "x where not negative, else alpha of the channel times x.", Instead: "relu(x) - alpha * relu(-x)",
+		Doc:   "x where not negative, else alpha of the channel times x.",
 		Curve: &Curve{F: leaky, Params: alphaOnly, Channels: true, Turns: at(0)},
 	}
 	OpSoftplusParametric = &Operation{

@@ -14,12 +14,11 @@ var (
 	}
 	OpScaledDotProductAttention = &Operation{
 		Name: "scaled_dot_product_attention", Class: Product, Error: numerics.Composite, Gate: A13,
-		Doc:     "softmax(query key^T / sqrt(E) + mask) value.",
-		Instead: "matmul, mul by the scale, add the mask, softmax, matmul",
+		Doc: "softmax(query key^T / sqrt(E) + mask) value.",
 	}
 	OpEinsum = &Operation{
 		Name: "einsum", Class: Product, Error: numerics.Product,
-		Doc: "Sum of products that the equation names, of two tensors.", Instead: "transpose, reshape and matmul",
+		Doc: "Sum of products that the equation names, of two tensors.",
 	}
 )
 

@@ -14,14 +14,12 @@ var (
 	}
 	OpInstanceNorm = &Operation{
 		Name: "instance_norm", Class: Normalization, Error: numerics.Composite, Gate: A13,
-		Doc:     "x normalised over its spatial dimensions, channel by channel.",
-		Instead: "reduce_mean, sub, square, reduce_mean, rsqrt, mul",
+		Doc: "x normalised over its spatial dimensions, channel by channel.",
 	}
 	OpL2Norm = &Operation{
 		Name: "l2_norm", Class: Normalization, Error: numerics.Composite,
 		Doc: "x divided by the root of the sum of squares over the last three dimensions, plus epsilon under " +
 			"the root.",
-		Instead: "reduce_sum_square, rsqrt, mul",
 	}
 	OpLayerNorm = &Operation{
 		Name: "layer_norm", Class: Normalization, Error: numerics.Composite, Gate: A13,

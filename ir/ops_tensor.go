@@ -20,8 +20,7 @@ var (
 	OpRange1D = &Operation{Name: "range_1d", Class: Filling, Doc: "Numbers from start up to, not including, end."}
 	OpCumsum  = &Operation{
 		Name: "cumsum", Class: Ordering, Error: numerics.Product,
-		Doc:     "Running sum along axis; exclusive of the element, or from the end.",
-		Instead: "a matmul with a constant triangle of ones",
+		Doc: "Running sum along axis; exclusive of the element, or from the end.",
 	}
 	OpBandPart = &Operation{
 		Name: "band_part", Class: Movement, Gate: Never, Picks: ofX,

@@ -123,7 +123,6 @@ var (
 		Curve: &Curve{
 			F: func(x float64, a []float64) float64 { return 1 / (x + a[0]) }, Params: epsilon, Shift: true,
 		},
-		Instead: "real_div of 1 by the operand",
 	}
 	OpLog = &Operation{
 		Name: "log", Class: Pointwise, Error: numerics.Elementwise, Doc: "Natural logarithm of x + epsilon.",

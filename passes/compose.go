@@ -26,7 +26,8 @@ type Composition struct {
 type ops = []*ir.Operation
 
 // Compositions is the table. Those of one operation are tried in this order.
-var Compositions = slices.Concat(reductionCompositions, convolutionCompositions, resizeCompositions)
+var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
+	productCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
 	m := map[*ir.Operation][]*Composition{}
@@ -134,22 +135,18 @@ func (s *State) refusal(rule, composition error) error {
 var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering}
 
 // composed tries the compositions of an operation and returns the first all of whose operations the engine
-// takes, or the refusal of the first that covers the operation.
+// takes, or the refusal of the first that covers the operation, else why the last does not.
 func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
 	var first, declined error
 	for _, row := range compositionsOf[op.Def.Operation] {
 		if no := row.takes(op); no != nil {
-			if declined == nil {
-				declined = no
-			}
+			declined = no
 			continue
 		}
 		c := &composer{s: s, op: op}
 		if row.apply(c); c.err != nil {
-			if declined == nil {
-				declined = &target.Refusal{Rule: target.RuleOther, What: "arguments", Have: op.Def.Name,
-					Limit: "those of composition " + row.Name, Reason: c.err.Error()}
-			}
+			declined = &target.Refusal{Rule: target.RuleOther, What: "arguments", Have: op.Def.Name,
+				Limit: "those of composition " + row.Name, Reason: c.err.Error()}
 			continue
 		}
 		err := c.settle(depth)
@@ -402,7 +399,7 @@ func (c *composer) reshape(x *ir.Value, shape ...int64) *ir.Value {
 
 // transpose permutes the dimensions of x.
 func (c *composer) transpose(x *ir.Value, perm ...int64) *ir.Value {
-	if slices.IsSorted(perm) {
+	if c.err != nil || slices.IsSorted(perm) {
 		return x
 	}
 	return c.do(ir.OpTranspose, arg{ir.ParamX, x}, arg{ir.ParamPerm, c.ints(perm...)})

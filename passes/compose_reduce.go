@@ -1,6 +1,10 @@
 package passes
 
-import "github.com/zinc-compiler/zinc/ir"
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
 
 // reductionCompositions are those of reductions over axes.
 var reductionCompositions = []Composition{
@@ -52,8 +56,12 @@ const leastMagnitude = 0x1p-14
 func scaledNorm(c *composer) {
 	x, axes := c.reduced()
 	most := c.max(c.reduce(ir.OpReduceMax, c.unary(ir.OpAbs, x), axes), c.num(leastMagnitude))
-	sum := c.reduce(ir.OpReduceSumSquare, c.div(x, most), axes)
-	c.shaped(c.mul(c.unary(ir.OpSqrt, sum), most))
+	y, shift := c.unitParts(x, most, axes)
+	root := c.unary(ir.OpSqrt, c.reduce(ir.OpReduceSumSquare, y, axes))
+	if shift > 0 {
+		root = c.mul(root, c.num(math.Ldexp(1, shift)))
+	}
+	c.shaped(c.mul(root, most))
 }
 
 func logOfSum(c *composer) {

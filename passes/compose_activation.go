@@ -1,0 +1,242 @@
+package passes
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// activationCompositions are those of elementwise functions.
+var activationCompositions = []Composition{
+	{Name: "scale-and-shift", Ops: ops{ir.OpLinearActivation}, Doc: "mul and add", apply: scaleAndShift},
+	{Name: "leaky-and-minimum", Ops: ops{ir.OpClampedRelu}, Doc: "leaky_relu, then minimum", apply: leakyMinimum},
+	{Name: "larger", Ops: ops{ir.OpThreshold}, Doc: "maximum", apply: larger},
+	{Name: "step", Ops: ops{ir.OpThresholdedRelu},
+		Doc: "mul by 1, or by 0 where alpha less the operand is positive, scaled up and held under 1", apply: step},
+	{Name: "one-of-two-lines", Ops: ops{ir.OpPrelu},
+		Doc: "the larger of x and alpha x where no slope is over 1, the smaller where none is under, else " +
+			"relu(x) - alpha relu(-x)", apply: oneOfTwoLines},
+	{Name: "scaled-softplus", Ops: ops{ir.OpSoftplusParametric}, Doc: "mul by beta, softplus, mul by alpha",
+		apply: scaledSoftplus},
+	{Name: "quotient", Ops: ops{ir.OpInverse}, Doc: "1 divided by the operand", apply: quotient},
+	{Name: "products", Ops: ops{ir.OpPow}, Covers: "exponents that are whole numbers from -8 to 8",
+		Doc: "products of the operand by squaring, and 1 divided by them", apply: wholePower},
+	{Name: "roots", Ops: ops{ir.OpPow}, Covers: "exponents 0.25 and -0.25", Doc: "sqrt twice, or sqrt of rsqrt",
+		apply: fourthRoot},
+	{Name: "power-of-constant", Ops: ops{ir.OpPow}, Covers: "a constant base of one positive number",
+		Doc: "exp of the exponent times the logarithm of the base", apply: powerOfConstant},
+	{Name: "exponential", Ops: ops{ir.OpPow},
+		Covers: "bases that are not negative, by the operation that computes them",
+		Doc:    "exp of the exponent times log", apply: exponential},
+}
+
+func scaleAndShift(c *composer) {
+	y := c.mul(c.op.Arg(ir.ParamX), c.scalar(ir.ParamAlpha))
+	c.become(c.add(y, c.scalar(ir.ParamBeta)))
+}
+
+// scalar is an attribute as a number in fp16.
+func (c *composer) scalar(name ir.ParamName) *ir.Value { return c.num(c.float(name)) }
+
+// float is the value of an attribute.
+func (c *composer) float(name ir.ParamName) float64 {
+	v, ok := ir.ArgFloat(c.op, name)
+	if !ok {
+		c.decline("%s is known only at run time", name)
+	}
+	return v
+}
+
+func leakyMinimum(c *composer) {
+	y := c.do(ir.OpLeakyRelu, arg{ir.ParamX, c.op.Arg(ir.ParamX)}, arg{ir.ParamAlpha, c.scalar(ir.ParamAlpha)})
+	c.become(c.min(y, c.scalar(ir.ParamBeta)))
+}
+
+func larger(c *composer) {
+	c.become(c.max(c.op.Arg(ir.ParamX), c.scalar(ir.ParamAlpha)))
+}
+
+// step takes the difference to alpha, which is not 0 for different numbers, twice by 2^15: the least difference,
+// 2^-24, is then over 1.
+func step(c *composer) {
+	x, large := c.op.Arg(ir.ParamX), c.num(0x1p15)
+	under := c.unary(ir.OpRelu, c.sub(c.scalar(ir.ParamAlpha), x))
+	under = c.min(c.mul(c.mul(under, large), large), c.num(1))
+	c.become(c.mul(x, c.sub(c.num(1), under)))
+}
+
+// channels is a constant vector over the channels of x, as a tensor that spreads over x.
+func (c *composer) channels(name ir.ParamName, x *ir.Value) *ir.Value {
+	v := c.op.Arg(name)
+	if v == nil || !v.IsConst() {
+		return c.decline("%s is known only at run time", name)
+	}
+	shape := []int64{1, v.Type.Elems()}
+	for range x.Type.Rank() - 2 {
+		shape = append(shape, 1)
+	}
+	return c.computed(v.Const.Float, shape, v)
+}
+
+func oneOfTwoLines(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	alpha := c.channels(ir.ParamAlpha, x)
+	if c.err != nil {
+		return
+	}
+	slopes := alpha.Const.Floats()
+	switch scaled := func() *ir.Value { return c.mul(x, alpha) }; {
+	case slices.Max(slopes) <= 1:
+		c.become(c.max(x, scaled()))
+	case slices.Min(slopes) >= 1:
+		c.become(c.min(x, scaled()))
+	default:
+		negative := c.unary(ir.OpRelu, c.mul(x, c.num(-1)))
+		c.become(c.sub(c.unary(ir.OpRelu, x), c.mul(negative, alpha)))
+	}
+}
+
+func scaledSoftplus(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	y := c.unary(ir.OpSoftplus, c.mul(x, c.channels(ir.ParamBeta, x)))
+	c.become(c.mul(y, c.channels(ir.ParamAlpha, x)))
+}
+
+func quotient(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	if c.float(ir.ParamEpsilon) != 0 {
+		x = c.add(x, c.scalar(ir.ParamEpsilon))
+	}
+	c.become(c.div(c.num(1), x))
+}
+
+// exponent returns the constant exponent of a power, if it is one number.
+func (c *composer) exponent() float64 {
+	y := c.op.Arg(ir.ParamY)
+	if !y.IsConst() || y.Type.Elems() != 1 {
+		c.decline("the exponent is not a constant number")
+		return 0
+	}
+	return y.Const.Float(0)
+}
+
+// maxPower bounds the whole powers that become products.
+const maxPower = 8
+
+func wholePower(c *composer) {
+	n := c.exponent()
+	if n != math.Trunc(n) || math.Abs(n) > maxPower || n == 0 {
+		c.decline("the exponent %g is not a whole number from -%d to %d but 0", n, maxPower, maxPower)
+	}
+	if c.err != nil {
+		return
+	}
+	var y *ir.Value
+	x := c.op.Arg(ir.ParamX)
+	for k := int(math.Abs(n)); ; {
+		if k&1 == 1 {
+			if y == nil {
+				y = x
+			} else {
+				y = c.mul(y, x)
+			}
+		}
+		if k >>= 1; k == 0 {
+			break
+		}
+		x = c.mul(x, x)
+	}
+	if n < 0 {
+		y = c.div(c.num(1), y)
+	}
+	c.spread(y)
+}
+
+// spread ends a composition with v in the shape of the result, to which it broadcasts: the constant operand
+// that became part of v may have had more dimensions.
+func (c *composer) spread(v *ir.Value) {
+	if c.err == nil && v.Type.Elems() != c.op.Results[0].Type.Elems() {
+		c.decline("the constant operand is larger than the other")
+	}
+	c.shaped(v)
+}
+
+func fourthRoot(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	switch n := c.exponent(); n {
+	case 0.25:
+		c.spread(c.unary(ir.OpSqrt, c.unary(ir.OpSqrt, x)))
+	case -0.25:
+		c.spread(c.unary(ir.OpSqrt, c.rsqrt(x)))
+	default:
+		c.decline("the exponent is %g", n)
+	}
+}
+
+// rsqrt writes a reciprocal root without an addend.
+func (c *composer) rsqrt(x *ir.Value) *ir.Value {
+	return c.do(ir.OpRsqrt, arg{ir.ParamX, x}, arg{ir.ParamEpsilon, c.num(0)})
+}
+
+func powerOfConstant(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	if !x.IsConst() || x.Type.Elems() != 1 || !(x.Const.Float(0) > 0) {
+		c.decline("the base is not a constant positive number")
+		return
+	}
+	y := c.op.Arg(ir.ParamY)
+	if base := x.Const.Float(0); base == 2 {
+		c.spread(c.unary(ir.OpExp2, y))
+	} else {
+		c.spread(c.unary(ir.OpExp, c.mul(y, c.num(math.Log(base)))))
+	}
+}
+
+// exponential is exp(y log x). For a negative x a power is a number where y is whole, and the logarithm is none.
+func exponential(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	if !notNegative(x, 0) {
+		c.decline("the base may be negative: nothing of how it is computed says otherwise")
+		return
+	}
+	c.become(c.unary(ir.OpExp, c.mul(c.op.Arg(ir.ParamY), c.log(x))))
+}
+
+// notNegative reports whether a value cannot be negative, by the operations that compute it.
+func notNegative(v *ir.Value, depth int) bool {
+	if v.IsConst() {
+		return !slices.ContainsFunc(v.Const.Floats(), func(f float64) bool { return !(f >= 0) })
+	}
+	const deep = 8
+	op := v.Def
+	if op == nil || depth == deep {
+		return false
+	}
+	all := func(names ...ir.ParamName) bool {
+		for _, n := range names {
+			if !notNegative(op.Arg(n), depth+1) {
+				return false
+			}
+		}
+		return true
+	}
+	switch op.Def.Operation {
+	case ir.OpExp, ir.OpExp2, ir.OpAbs, ir.OpSquare, ir.OpSqrt, ir.OpRsqrt, ir.OpRelu, ir.OpRelu6, ir.OpSigmoid,
+		ir.OpSoftplus, ir.OpSoftmax, ir.OpReduceL1Norm, ir.OpReduceL2Norm, ir.OpReduceSumSquare, ir.OpSigmoidHard:
+		return true
+	case ir.OpMul:
+		return op.Arg(ir.ParamX) == op.Arg(ir.ParamY) || all(ir.ParamX, ir.ParamY)
+	case ir.OpAdd, ir.OpRealDiv, ir.OpMinimum:
+		return all(ir.ParamX, ir.ParamY)
+	case ir.OpMaximum:
+		return all(ir.ParamX) || all(ir.ParamY)
+	case ir.OpClip:
+		low, ok := ir.ArgFloat(op, ir.ParamAlpha)
+		return ok && low >= 0
+	case ir.OpReshape, ir.OpTranspose, ir.OpExpandDims, ir.OpSqueeze, ir.OpSliceByIndex, ir.OpSliceBySize, ir.OpSplit,
+		ir.OpReduceSum, ir.OpReduceMean, ir.OpReduceMax, ir.OpMaxPool, ir.OpAvgPool, ir.OpIdentity, ir.OpCast:
+		return all(ir.ParamX)
+	}
+	return false
+}

@@ -1,0 +1,157 @@
+package passes
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// normCompositions are those of normalisations and of pooling with a norm.
+var normCompositions = []Composition{
+	{Name: "layer-norm-of-planes", Ops: ops{ir.OpInstanceNorm},
+		Doc: "layer_norm over the spatial axes, mul by gamma, add of beta", apply: normOfPlanes},
+	{Name: "scaled-quotient", Ops: ops{ir.OpL2Norm},
+		Doc: "the operand over its largest magnitude, times rsqrt of its reduce_sum_square", apply: scaledQuotient},
+	{Name: "band-of-channels", Ops: ops{ir.OpLocalResponseNorm}, Covers: "k above 0",
+		Doc: "square, conv with a band of ones over the channels, a power of the sum, mul", apply: bandOfChannels},
+	{Name: "root-of-average", Ops: ops{ir.OpL2Pool}, Doc: "square, avg_pool, sqrt, times the root of the window's size",
+		apply: rootOfAverage},
+}
+
+func normOfPlanes(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	var axes []int64
+	for i := 2; i < x.Type.Rank(); i++ {
+		axes = append(axes, int64(i))
+	}
+	y := c.do(ir.OpLayerNorm, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(axes...)},
+		arg{ir.ParamEpsilon, c.op.Arg(ir.ParamEpsilon)})
+	if c.op.Arg(ir.ParamGamma) != nil {
+		y = c.mul(y, c.channels(ir.ParamGamma, x))
+	}
+	if c.op.Arg(ir.ParamBeta) != nil {
+		y = c.add(y, c.channels(ir.ParamBeta, x))
+	}
+	c.become(y)
+}
+
+// scaledQuotient divides by the largest magnitude first, or by the root of epsilon where that is larger: no
+// square is then over 1, and neither is epsilon over the square of the divisor.
+func scaledQuotient(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	eps := c.float(ir.ParamEpsilon)
+	if eps < 0 {
+		c.decline("epsilon is %g", eps)
+		return
+	}
+	r := x.Type.Rank()
+	axes := []int{r - 3, r - 2, r - 1}
+	root := math.Sqrt(eps)
+	most := c.max(c.reduce(ir.OpReduceMax, c.unary(ir.OpAbs, x), axes), c.num(math.Max(leastMagnitude, root)))
+	y, shift := c.unitParts(x, most, axes)
+	sum := c.reduce(ir.OpReduceSumSquare, y, axes)
+	if eps > 0 {
+		e := c.div(c.num(math.Ldexp(root, -shift)), most)
+		sum = c.add(sum, c.mul(e, e))
+	}
+	c.become(c.mul(y, c.rsqrt(sum)))
+}
+
+// mostUnits is the largest sum of squares of numbers up to 1 that a composition leaves to fp16.
+const mostUnits = 1 << 15
+
+// unitParts returns x over most, its largest magnitude, times 2 to the power of -shift where so many
+// elements are summed over the axes that the sum of their squares would not be finite.
+func (c *composer) unitParts(x, most *ir.Value, axes []int) (y *ir.Value, shift int) {
+	y = c.div(x, most)
+	n := int64(1)
+	for _, a := range axes {
+		n *= x.Type.Shape[a]
+	}
+	for ; n > mostUnits; n /= 4 {
+		shift++
+	}
+	if shift > 0 {
+		y = c.mul(y, c.num(math.Ldexp(1, -shift)))
+	}
+	return y, shift
+}
+
+// bandOfChannels multiplies x by the root of alpha/size before squaring it, so that the squares are those
+// that are added to k.
+func bandOfChannels(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	size, _ := ir.ArgInt(c.op, ir.ParamSize)
+	alpha, beta, k := c.float(ir.ParamAlpha), c.float(ir.ParamBeta), c.float(ir.ParamK)
+	if !(k > 0) || !(alpha >= 0) || size < 1 {
+		c.decline("k is %g and alpha %g, want k above 0 and alpha from 0 on", k, alpha)
+		return
+	}
+	n, channels := x.Type.Shape[0], x.Type.Shape[1]
+	image := []int64{n, channels, 1, x.Type.Elems() / (n * channels)}
+	if x.Type.Rank() == 4 {
+		image = x.Type.Shape
+	}
+	before, after := (size-1)/2, size/2
+	// What is squared may be far below 1: its factor is in the band, in two halves of the exponent.
+	factor := alpha / float64(size)
+	root, err := math.Sqrt(factor), 1.0
+	if factor > 0 {
+		err = factor / math.Pow(roundedHalf(root), 2)
+		root = roundedHalf(root)
+	}
+	u := c.mul(c.reshape(x, image...), c.num(root))
+	band := c.filled(fmt.Sprint("band of ", size, " ", err), func(i int64) float64 {
+		if d := i%channels - i/channels; -before <= d && d <= after {
+			return err
+		}
+		return 0
+	}, channels, channels, 1, 1)
+	sum := c.do(ir.OpConv, arg{ir.ParamX, c.mul(u, u)}, arg{ir.ParamWeight, band},
+		arg{ir.ParamBias, c.filled(fmt.Sprint("k ", k), func(int64) float64 {
+			return k
+		}, channels)}, arg{ir.ParamStrides, c.ints(1, 1)},
+		arg{ir.ParamPadType, c.str("valid")}, arg{ir.ParamPad, c.ints(0, 0, 0, 0)},
+		arg{ir.ParamDilations, c.ints(1, 1)}, arg{ir.ParamGroups, c.int(1)})
+	var p *ir.Value
+	switch beta {
+	case 1:
+		c.become(c.div(x, c.reshape(sum, x.Type.Shape...)))
+		return
+	case 0.5:
+		p = c.rsqrt(sum)
+	case 0.75:
+		r := c.rsqrt(sum)
+		p = c.mul(r, c.unary(ir.OpSqrt, r))
+	default:
+		p = c.unary(ir.OpExp, c.mul(c.log(sum), c.num(-beta)))
+	}
+	c.become(c.mul(x, c.reshape(p, x.Type.Shape...)))
+}
+
+// roundedHalf is a number as fp16 holds it.
+func roundedHalf(v float64) float64 { return ir.ConstFloat(ir.FP16, v).Float(0) }
+
+// rootOfAverage averages the squares, whose sum may be larger than fp16 holds.
+func rootOfAverage(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	p, err := ir.PoolAttrs(c.op)
+	if err != nil {
+		c.decline("%v", err)
+		return
+	}
+	n := int64(1)
+	var pad []int64
+	for i, k := range p.Kernel {
+		n *= k
+		// What the last window needs, with ceil_mode or without.
+		after := (p.Out[i]-1)*p.Strides[i] + k - p.In[i] - p.PadBefore[i]
+		pad = append(pad, p.PadBefore[i], max(after, 0))
+	}
+	y := c.do(ir.OpAvgPool, arg{ir.ParamX, c.mul(x, x)}, arg{ir.ParamKernelSizes, c.ints(p.Kernel...)},
+		arg{ir.ParamStrides, c.ints(p.Strides...)}, arg{ir.ParamPadType, c.str("custom")},
+		arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamExcludePaddingFromAverage, c.bool(false)},
+		arg{ir.ParamCeilMode, c.bool(false)})
+	c.become(c.mul(c.unary(ir.OpSqrt, y), c.num(math.Sqrt(float64(n)))))
+}

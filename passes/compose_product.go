@@ -1,0 +1,267 @@
+package passes
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// productCompositions are those of products and of sums along an axis.
+var productCompositions = []Composition{
+	{Name: "attention-by-parts", Ops: ops{ir.OpScaledDotProductAttention}, Also: []ir.DType{ir.Bool},
+		Doc:   "mul of the query by the scale, matmul, add of the mask or select by it, softmax, matmul",
+		apply: attentionByParts},
+	{Name: "matrix-product", Ops: ops{ir.OpEinsum}, Covers: "equations in which no operand has a letter twice",
+		Doc:   "reduce_sum over letters of one operand alone, transpose, reshape, matmul, reshape, transpose",
+		apply: matrixProduct},
+	{Name: "triangle", Ops: ops{ir.OpCumsum},
+		Doc: "matmul with a constant triangle of ones, of blocks where the axis is long", apply: triangle},
+}
+
+// mostMasked is what a mask adds where it is false.
+const mostMasked = -65504
+
+// attentionByParts scales the query and not the scores, which may be larger than fp16 holds before.
+func attentionByParts(c *composer) {
+	q, k, v := c.op.Arg(ir.ParamQuery), c.op.Arg(ir.ParamKey), c.op.Arg(ir.ParamValue)
+	width := q.Type.Shape[q.Type.Rank()-1]
+	s := c.matmul(c.mul(q, c.num(1/math.Sqrt(float64(width)))), k, true)
+	switch m := c.op.Arg(ir.ParamAttnMask); {
+	case m == nil:
+	case m.Type.DType != ir.Bool:
+		s = c.add(s, m)
+	case m.IsConst():
+		s = c.add(s, c.computed(func(i int64) float64 {
+			if m.Const.Int(i) != 0 {
+				return 0
+			}
+			return mostMasked
+		}, m.Type.Shape, m))
+	default:
+		s = c.do(ir.OpSelect, arg{ir.ParamCond, m}, arg{ir.ParamA, s}, arg{ir.ParamB, c.num(mostMasked)})
+	}
+	c.become(c.matmul(c.do(ir.OpSoftmax, arg{ir.ParamX, s}, arg{ir.ParamAxis, c.int(-1)}), v, false))
+}
+
+// letters is an operand of an equation with the letters of its dimensions.
+type letters struct {
+	v    *ir.Value
+	axes string
+}
+
+// drop sums over the letters that keep does not have, and takes out dimensions of 1 that other operands
+// have more of.
+func (c *composer) dropLetters(l letters, drop func(r rune, n int64) bool) letters {
+	var axes []int
+	kept := ""
+	shape := []int64{}
+	sum := false
+	for i, r := range l.axes {
+		n := l.v.Type.Shape[i]
+		if drop(r, n) {
+			axes = append(axes, i)
+			sum = sum || n != 1
+			continue
+		}
+		kept += string(r)
+		shape = append(shape, n)
+	}
+	if sum {
+		l.v = c.reduce(ir.OpReduceSum, l.v, axes)
+	}
+	if len(axes) > 0 {
+		l.v = c.reshape(l.v, shape...)
+	}
+	return letters{l.v, kept}
+}
+
+// ordered transposes an operand to the order of letters and merges them into groups.
+func (c *composer) ordered(l letters, groups ...string) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	var perm, shape []int64
+	for _, g := range groups {
+		n := int64(1)
+		for _, r := range g {
+			i := strings.IndexRune(l.axes, r)
+			perm = append(perm, int64(i))
+			n *= l.v.Type.Shape[i]
+		}
+		shape = append(shape, n)
+	}
+	return c.reshape(c.transpose(l.v, perm...), shape...)
+}
+
+// matrixProduct writes an equation of two operands as a product of matrices: letters of both operands and the
+// result count matrices, those of both operands alone are summed, those of one operand and the result are rows or
+// columns.
+func matrixProduct(c *composer) {
+	eq, _ := ir.ArgString(c.op, ir.ParamEquation)
+	terms, result, ok := ir.ParseEinsum(eq)
+	vs := c.op.ArgList(ir.ParamValues)
+	if !ok || len(terms) != 2 || len(vs) != 2 {
+		c.decline("the equation %q is not of two operands", eq)
+		return
+	}
+	for _, t := range append(terms, result) {
+		for i := range t {
+			if strings.IndexByte(t[i+1:], t[i]) >= 0 {
+				c.decline("%q has the letter %c twice", t, t[i])
+				return
+			}
+		}
+	}
+	size := map[rune]int64{}
+	for i, t := range terms {
+		for d, r := range t {
+			size[r] = max(size[r], vs[i].Type.Shape[d])
+		}
+	}
+	var in [2]letters
+	for i := range in {
+		other := terms[1-i]
+		in[i] = c.dropLetters(letters{vs[i], terms[i]}, func(r rune, n int64) bool {
+			return !strings.ContainsRune(other, r) && !strings.ContainsRune(result, r) ||
+				n == 1 && (size[r] > 1 || !strings.ContainsRune(result, r))
+		})
+	}
+	if c.err != nil {
+		return
+	}
+	// A letter that only one operand has left, the other's dimension being 1, and that is summed.
+	for i := range in {
+		other := in[1-i].axes
+		in[i] = c.dropLetters(in[i], func(r rune, n int64) bool {
+			return !strings.ContainsRune(other, r) && !strings.ContainsRune(result, r)
+		})
+	}
+	var batch, sum, rows, columns string
+	for _, r := range in[0].axes {
+		both, out := strings.ContainsRune(in[1].axes, r), strings.ContainsRune(result, r)
+		switch {
+		case both && out:
+			batch += string(r)
+		case both:
+			sum += string(r)
+		default:
+			rows += string(r)
+		}
+	}
+	for _, r := range in[1].axes {
+		if !strings.ContainsRune(batch+sum, r) {
+			columns += string(r)
+		}
+	}
+	batch = sortedBy(batch, result)
+	rows, columns = sortedBy(rows, result), sortedBy(columns, result)
+	x := c.ordered(in[0], batch, rows, sum)
+	y := c.ordered(in[1], batch, sum, columns)
+	if batch == "" && c.err == nil {
+		x, y = c.reshape(x, x.Type.Shape[1:]...), c.reshape(y, y.Type.Shape[1:]...)
+	}
+	z := c.matmul(x, y, false)
+	made := batch + rows + columns
+	var shape []int64
+	for _, r := range made {
+		shape = append(shape, size[r])
+	}
+	if c.err != nil {
+		return
+	}
+	z = c.reshape(z, shape...)
+	var perm []int64
+	for _, r := range result {
+		if i := strings.IndexRune(made, r); i >= 0 {
+			perm = append(perm, int64(i))
+		}
+	}
+	c.shaped(c.transpose(z, perm...))
+}
+
+// sortedBy returns letters in the order that another string has them in.
+func sortedBy(of, order string) string {
+	b := []rune(of)
+	slices.SortFunc(b, func(x, y rune) int { return strings.IndexRune(order, x) - strings.IndexRune(order, y) })
+	return string(b)
+}
+
+// longAxis is the length from which on a running sum is taken in blocks.
+const longAxis = 1024
+
+// triangle sums along an axis with a triangle of ones. Of a long axis, blocks are summed so, and what precedes
+// each block is the running sum of the blocks' sums.
+func triangle(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
+	exclusive, ok := ir.ArgBool(c.op, ir.ParamExclusive)
+	reverse, ok2 := ir.ArgBool(c.op, ir.ParamReverse)
+	if err != nil || !ok || !ok2 {
+		c.decline("axis, exclusive or reverse is known only at run time")
+		return
+	}
+	shape := x.Type.Shape
+	perm := make([]int64, len(shape)) // exchanges the axis with the last
+	for i := range perm {
+		perm[i] = int64(i)
+	}
+	last := len(shape) - 1
+	perm[axis], perm[last] = perm[last], perm[axis]
+	y := c.transpose(x, perm...)
+	n := shape[axis]
+	rows := x.Type.Elems() / n
+	if c.err != nil {
+		return
+	}
+	turned := y.Type.Shape
+	y = c.runningSum(c.reshape(y, rows, n), rows, n, exclusive, reverse)
+	c.shaped(c.transpose(c.reshape(y, turned...), perm...))
+}
+
+// runningSum is that of each of the rows of x.
+func (c *composer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse bool) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	if n <= longAxis {
+		return c.matmul(x, c.triangle(n, exclusive, reverse), false)
+	}
+	size := int64(math.Ceil(math.Sqrt(float64(n))))
+	size = (size + 31) / 32 * 32
+	blocks := (n + size - 1) / size
+	if pad := blocks*size - n; pad > 0 {
+		x = c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(0, 0, 0, pad)},
+			arg{ir.ParamMode, c.str("constant")}, arg{ir.ParamConstantVal, c.num(0)})
+	}
+	x = c.reshape(x, rows, blocks, size)
+	inside := c.matmul(x, c.triangle(size, exclusive, reverse), false)
+	total := c.reshape(c.reduce(ir.OpReduceSum, x, []int{2}), rows, blocks)
+	before := c.reshape(c.runningSum(total, rows, blocks, true, reverse), rows, blocks, 1)
+	y := c.reshape(c.add(inside, before), rows, blocks*size)
+	if blocks*size > n {
+		y = c.slice(y, 1, 0, n)
+	}
+	return y
+}
+
+// triangle is the constant matrix whose product with a row is the running sum of the row.
+func (c *composer) triangle(n int64, exclusive, reverse bool) *ir.Value {
+	key := "triangle"
+	if exclusive {
+		key += " exclusive"
+	}
+	if reverse {
+		key += " reverse"
+	}
+	return c.matrix(key, n, n, func(r, k int64) float64 {
+		if reverse {
+			r, k = k, r
+		}
+		if r < k || r == k && !exclusive {
+			return 1
+		}
+		return 0
+	})
+}
