@@ -15,8 +15,6 @@ var (
 	OpConvTranspose = &Operation{
 		Name: "conv_transpose", Class: Product, Error: numerics.Product, Gate: A11Legacy,
 		Doc: "Transposed convolution; weight is [C_in, C_out/groups, taps...].",
-		Instead: "a convolution to stride * stride times the channels, then reshape, transpose and reshape them " +
-			"into place",
 	}
 	OpAvgPool = &Operation{
 		Name: "avg_pool", Class: Pooling, Error: numerics.Product, Gate: A11Legacy, Doc: "Mean over windows.",

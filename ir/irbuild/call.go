@@ -17,6 +17,7 @@ import (
 //	positive[2, 3] an fp16 constant of numbers from 0.25 on
 //	[1, -2]        a vector: fp16 where a number has a point, else int32, or bool
 //	1  0.5  true   a number: fp16 where it has a point, else int32, or bool
+//	uint32(1)      a number of another type
 //	"same"         a string
 //	(a, b)         values of a parameter that takes a tuple
 //	relu(x = a)    the first result of another call
@@ -111,6 +112,9 @@ func (p *callParser) value() (any, error) {
 	w := p.word()
 	switch {
 	case p.take("("):
+		if t, ok := ir.ParseDType(w); ok {
+			return p.scalar(t)
+		}
 		return p.call(w)
 	case p.take("["):
 		vs, err := p.list("]")
@@ -144,6 +148,17 @@ func (p *callParser) tensor(what string, shape []int64) (any, error) {
 		return nil, fmt.Errorf("no element type %q", what)
 	}
 	return []*ir.Value{p.g.InputOf(t, shape...)}, nil
+}
+
+// scalar reads the number of a constant of a type, of which the opening bracket is read.
+func (p *callParser) scalar(t ir.DType) (any, error) {
+	w := p.word()
+	f, err := strconv.ParseFloat(w, 64)
+	if err != nil || !p.take(")") {
+		return nil, fmt.Errorf("want one number and ) at %q", w+p.rest)
+	}
+	c := &ir.Const{Type: ir.TensorOf(t), Data: ir.AppendElem(nil, t, f)}
+	return []*ir.Value{{Type: c.Type, Const: c}}, nil
 }
 
 func (p *callParser) call(name string) (any, error) {
