@@ -12,7 +12,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -22,7 +23,7 @@ import (
 
 // repeats writes a cut model, opens and compiles what was written, and runs the
 // inputs on it: the engine's number must be that of the evidence.
-func repeats(t *testing.T, c *Cut, in tensors, e *Evidence) {
+func repeats(t *testing.T, c *witness.Cut, in tensors, e *witness.Evidence) {
 	t.Helper()
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "cut", "model.mil")
@@ -42,26 +43,33 @@ func repeats(t *testing.T, c *Cut, in tensors, e *Evidence) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text.MIL)
 	}
+	if g := engineAgain(t, r, in, e); !same(g, float64(e.Engine)) {
+		t.Errorf("written and run again: %g, the finding has %+v\n%s", g, *e, text.MIL)
+	}
+}
+
+// engineAgain runs inputs on a pair, as the evidence was found, and returns the element that it names.
+func engineAgain(t *testing.T, r *compile.Result, in tensors, e *witness.Evidence) float64 {
+	t.Helper()
 	var got tensors
-	if e.By == ByANE {
-		got, err = interp.Run(ctx, r.Reference, in, interp.Options{Numerics: numerics.ANE})
+	var err error
+	if e.By == witness.ByANE {
+		got, err = interp.Run(t.Context(), r.Reference, in, interp.Options{Numerics: numerics.ANE})
 	} else {
 		machine, oerr := verify.Open(r)
 		if oerr != nil {
 			t.Fatal(oerr)
 		}
-		got, err = machine.Run(ctx, in, sim.Options{Numerics: numerics.ANE})
+		got, err = machine.Run(t.Context(), in, sim.Options{Numerics: numerics.ANE})
 	}
 	if err != nil {
-		t.Fatalf("%v\n%s", err, text.MIL)
+		t.Fatal(err)
 	}
 	y, ok := got[e.Output]
 	if !ok {
-		t.Fatalf("no output %q in\n%s", e.Output, text.MIL)
+		t.Fatalf("no output %q", e.Output)
 	}
-	if g := y.Const().Floats()[e.Index]; !same(g, float64(e.Engine)) {
-		t.Errorf("written and run again: %g, the finding has %+v", g, *e)
-	}
+	return y.Const().Floats()[e.Index]
 }
 
 // TestRulesAlone: the statement of each rule's model is shown alone as well, without
@@ -75,7 +83,6 @@ func TestRulesAlone(t *testing.T) {
 			}
 			_, words, _ := strings.Cut(string(a.Comment), "ranges ")
 			words, _, _ = strings.Cut(words, "\n")
-			o := &Options{Compile: options, Workers: 1}
 			r, err := compile.Compile(context.Background(), openText(t, a.Files[0].Data).Program, options)
 			if err != nil {
 				t.Fatal(err)
@@ -88,25 +95,31 @@ func TestRulesAlone(t *testing.T) {
 					continue
 				}
 				seen = true
-				s := newSearch(context.Background(), o, an, nil, nil, DefaultWork)
-				p := &proof{suspect: f, seen: nothing, far: nothing}
-				s.open = []*proof{p}
-				if err := s.cutOut(p, DefaultWork); err != nil {
+				ws, err := witness.Search(context.Background(), witness.Subject{Analysis: an},
+					[]*witness.Suspicion{&f.Suspicion}, witness.Options{
+						Compile: options,
+						Judge:   judge,
+						Work:    DefaultWork,
+						Workers: 1,
+						Alone:   true,
+					})
+				if err != nil {
 					t.Fatal(err)
 				}
-				if p.cut == nil {
-					t.Fatalf("not shown alone%s", p.note)
+				p := ws[0]
+				if p.Cut == nil {
+					t.Fatalf("not shown alone%s", p.Note)
 				}
-				t.Logf("%d statements, %s; %+v; %s", p.cut.Statements, p.cut.origin(), *p.local, p.input.how)
-				if p.local.By != rule.By {
-					t.Errorf("shown by %s, the rule says by %s", p.local.By, rule.By)
+				t.Logf("%d statements, %s; %+v; %s", p.Cut.Statements, origin(p.Cut), *p.Local, p.Input.How)
+				if p.Local.By != rule.By {
+					t.Errorf("shown by %s, the rule says by %s", p.Local.By, rule.By)
 				}
-				for _, op := range p.cut.Operands {
+				for _, op := range p.Cut.Operands {
 					if op.Used[0] < op.Interval[0] || op.Used[1] > op.Interval[1] {
 						t.Errorf("%s: %v is used, outside %v", op.Name, op.Used, op.Interval)
 					}
 				}
-				repeats(t, p.cut, p.input.in, p.local)
+				repeats(t, p.Cut, p.Input.Values, p.Local)
 			}
 			if !seen {
 				t.Error("not found")
@@ -153,7 +166,7 @@ func TestShownAlone(t *testing.T) {
 		t.Errorf("note %q", x.Note)
 	}
 	o := x.Cut.Operands[0]
-	if o.From != FromInterval || o.Seen == nil || o.Seen[0] != 0.5 || o.Seen[1] != 0.5 || x.Cut.Factor < 6 ||
+	if o.From != witness.FromInterval || o.Seen == nil || o.Seen[0] != 0.5 || o.Seen[1] != 0.5 || x.Cut.Factor < 6 ||
 		x.Cut.Factor > 16 {
 		t.Errorf("factor %g, %+v", float64(x.Cut.Factor), o)
 	}
@@ -161,38 +174,6 @@ func TestShownAlone(t *testing.T) {
 		t.Errorf("gap %g: 65520 over 10000 is wanted", float64(x.Gap))
 	}
 	repeats(t, x.Cut, x.Inputs, x.Local)
-}
-
-// TestReducedProduct: the free extents of a large product become smaller, the
-// extent of its sums stays.
-func TestReducedProduct(t *testing.T) {
-	const text = `program(1.3)
-{
-    func main<ios18>(tensor<fp16, [1, 6, 512, 64]> x, tensor<fp16, [1, 6, 512, 64]> z) {
-            tensor<fp16, [1, 6, 512, 512]> y = matmul(x = x, y = z, transpose_x = bool(false), transpose_y = ` +
-		`bool(true))[name = string("y")];
-        } -> (y);
-}
-`
-	small := strings.NewReplacer("6, 512, 64", "1, 16, 1048576", "6, 512, 512", "1, 16, 16").Replace(text)
-	fn, err := openText(t, []byte(small)).Program.Entry("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if told := reduceProduct(fn); told != "" {
-		t.Errorf("of a product whose sums alone are long: %s", told)
-	}
-	if fn, err = openText(t, []byte(text)).Program.Entry(""); err != nil {
-		t.Fatal(err)
-	}
-	if told := reduceProduct(fn); told == "" {
-		t.Error("nothing was made smaller")
-	}
-	if got := fn.Body.Params[0].Type.String() + fn.Body.Params[1].Type.String() +
-		fn.Body.Outputs[0].Type.String(); got != "tensor<fp16, [1, 1, 16, 64]>tensor<fp16, [1, 1, 16, "+
-		"64]>tensor<fp16, [1, 1, 16, 16]>" {
-		t.Error(got)
-	}
 }
 
 // TestGroups: findings of one kind are told once and ranked by how close recorded
@@ -215,7 +196,7 @@ func TestGroups(t *testing.T) {
 		Compile: options,
 		Workers: 1,
 		Source:  m.Source,
-		Ranges:  map[string]Interval{"x": span(-2, 2)},
+		Ranges:  map[string]Interval{"x": interval.Span(-2, 2)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -292,7 +273,7 @@ func TestBlocks(t *testing.T) {
 		Compile: options,
 		Workers: 1,
 		Source:  m.Source,
-		Ranges:  map[string]Interval{"x": span(-300, 300)},
+		Ranges:  map[string]Interval{"x": interval.Span(-300, 300)},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -306,29 +287,6 @@ func TestBlocks(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not found: %v", want)
-	}
-}
-
-// TestSpread: recorded inputs fill the ranges, and are those of zinc verify where
-// the ranges are the default ones.
-func TestSpread(t *testing.T) {
-	v := &ir.Value{Name: "x", Type: ir.TensorOf(ir.FP32, 4096)}
-	want, err := verify.Random(v.Type, "x", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range []Interval{DefaultRange(v.Type), span(0, 1), span(-1000, 3000)} {
-		c, err := drawn([]*port{{v, r, 4096}}, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := rangeOf(c.in["x"])
-		if got.Lo < r.Lo || got.Hi > r.Hi || got.Hi-got.Lo < 0.9*(r.Hi-r.Lo) {
-			t.Errorf("over %v: values in %v", r, got)
-		}
-		if vs, ws := c.in["x"].Floats32(), want.Floats32(); r == DefaultRange(v.Type) && vs[7] != ws[7] {
-			t.Errorf("element 7 is %g, zinc verify draws %g", vs[7], ws[7])
-		}
 	}
 }
 
@@ -349,13 +307,14 @@ func TestHidden(t *testing.T) {
 		Compile: options,
 		Workers: 1,
 		Source:  m.Source,
-		Ranges:  map[string]Interval{"x": span(-300, 300)},
+		Ranges:  map[string]Interval{"x": interval.Span(-300, 300)},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	fs := r.Functions[0].Findings
-	if len(fs) != 1 || fs[0].State != ShownAlone || fs[0].Cut.Factor != 1 || fs[0].Cut.Operands[0].From != FromRuns ||
+	if len(fs) != 1 || fs[0].State != ShownAlone || fs[0].Cut.Factor != 1 ||
+		fs[0].Cut.Operands[0].From != witness.FromRuns ||
 		!strings.Contains(fs[0].Note, "no output of the function shows it") {
 		t.Fatalf("%+v", fs[0])
 	}

@@ -1,9 +1,12 @@
 package lint
 
 import (
+	"math"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
@@ -13,7 +16,7 @@ type analysis struct {
 	inputs map[string]Interval
 	val    map[*ir.Value]Interval // as stored
 	raw    map[*ir.Value]Interval // before rounding
-	hots   map[*ir.Op]*hot
+	hots   map[*ir.Op]*witness.Peaks
 	rows   map[*ir.Value]*rows // of products, as stored
 	folded map[*ir.Value]*ir.Const
 	consts map[*ir.Const]Interval
@@ -47,19 +50,26 @@ func (a *analysis) calmly() *analysis {
 func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Const,
 	consts map[*ir.Const]Interval) *analysis {
 	a := &analysis{
-		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{}, hots: map[*ir.Op]*hot{},
+		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{},
+		hots:   map[*ir.Op]*witness.Peaks{},
 		rows:   map[*ir.Value]*rows{},
 		folded: folded, consts: consts, uses: ir.Uses(f),
 	}
 	for _, p := range f.Body.Params {
 		r, ok := inputs[p.Name]
 		if !ok {
-			r = typeRange(p.Type.DType)
+			r = interval.OfType(p.Type.DType)
 		}
 		a.val[p], a.raw[p] = r, r
 	}
 	return a
 }
+
+// Func returns the function.
+func (a *analysis) Func() *ir.Func { return a.fn }
+
+// Operations returns the operations in order, those of nested blocks before their own.
+func (a *analysis) Operations() []*ir.Op { return a.ops }
 
 func (a *analysis) block(b *ir.Block) {
 	for _, op := range b.Ops {
@@ -98,12 +108,12 @@ func (a *analysis) op(op *ir.Op) {
 		a.rows[v] = c.rows
 	}
 	for i, v := range op.Results {
-		r := all
+		r := interval.All
 		if i < len(rs) {
 			r = rs[i]
 		}
 		if v.Type.Kind != ir.Tensor {
-			r = all
+			r = interval.All
 		}
 		if a.calm && v.Type.Kind == ir.Tensor {
 			r.NaN = false
@@ -118,7 +128,7 @@ func (a *analysis) op(op *ir.Op) {
 func settle(op *ir.Op, d ir.DType, r Interval) Interval {
 	if op.Place.Unit == ir.Engine && d.IsFloat() {
 		if r.NaN {
-			r = r.with(0)
+			r = r.With(0)
 		}
 		// Products leave through the port that turns magnitudes from
 		// numerics.MACLimit on into infinity.
@@ -131,20 +141,20 @@ func settle(op *ir.Op, d ir.DType, r Interval) Interval {
 			}
 		}
 	}
-	return r.round(d)
+	return r.Round(d)
 }
 
 // branches is either branch's result.
 func (a *analysis) branches(op *ir.Op) []Interval {
 	out := make([]Interval, len(op.Results))
 	for i := range out {
-		out[i] = nothing
+		out[i] = interval.Nothing
 	}
 	for _, b := range op.Blocks {
 		a.block(b)
 		for i, v := range b.Outputs {
 			if i < len(out) {
-				out[i] = out[i].hull(a.of(v))
+				out[i] = out[i].Hull(a.Range(v))
 			}
 		}
 	}
@@ -156,7 +166,7 @@ func (a *analysis) branches(op *ir.Op) []Interval {
 func (a *analysis) loop(op *ir.Op) []Interval {
 	for _, b := range op.Blocks {
 		for _, p := range b.Params {
-			r := typeRange(p.Type.DType)
+			r := interval.OfType(p.Type.DType)
 			a.val[p], a.raw[p] = r, r
 		}
 		a.block(b)
@@ -165,37 +175,37 @@ func (a *analysis) loop(op *ir.Op) []Interval {
 	out := make([]Interval, len(op.Results))
 	first, body := op.ArgList(ir.ParamLoopVars), op.Blocks[1].Outputs
 	for i := range out {
-		out[i] = all
+		out[i] = interval.All
 		if i < len(first) && i < len(body) {
-			out[i] = a.of(first[i]).hull(a.of(body[i]))
+			out[i] = a.Range(first[i]).Hull(a.Range(body[i]))
 		}
 	}
 	return out
 }
 
-// of returns the range of a value.
-func (a *analysis) of(v *ir.Value) Interval {
+// Range returns the range of a value.
+func (a *analysis) Range(v *ir.Value) Interval {
 	if v.Const != nil {
 		return a.constOf(v.Const)
 	}
 	if r, ok := a.val[v]; ok {
 		return r
 	}
-	return typeRange(v.Type.DType)
+	return interval.OfType(v.Type.DType)
 }
 
 func (a *analysis) constOf(k *ir.Const) Interval {
 	r, ok := a.consts[k]
 	if !ok {
-		r = constRange(k)
+		r = interval.OfConst(k)
 		a.consts[k] = r
 	}
 	return r
 }
 
-// constant returns the constant that a value is, or that its operation makes of
+// Constant returns the constant that a value is, or that its operation makes of
 // constants.
-func (a *analysis) constant(v *ir.Value) *ir.Const {
+func (a *analysis) Constant(v *ir.Value) *ir.Const {
 	if v.Const != nil || v.Def == nil {
 		return v.Const
 	}
@@ -211,7 +221,7 @@ func (a *analysis) constant(v *ir.Value) *ir.Const {
 	for i, list := range op.Args {
 		op.Args[i] = slices.Clone(list)
 		for j, w := range list {
-			k := a.constant(w)
+			k := a.Constant(w)
 			if k == nil {
 				return nil
 			}
@@ -227,3 +237,5 @@ func (a *analysis) constant(v *ir.Value) *ir.Const {
 	}
 	return a.folded[v]
 }
+
+var inf = math.Inf(1)

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -169,7 +170,7 @@ func TestCorpusLies(t *testing.T) {
 		ranges := map[string]Interval{}
 		for _, p := range f.Body.Params {
 			static = static && p.Type.Static()
-			ranges[p.Name] = DefaultRange(p.Type)
+			ranges[p.Name] = witness.DefaultRange(p.Type)
 		}
 		ir.Walk(f, func(op *ir.Op) {
 			if len(op.Results) > 0 && op.Results[0].Type.DType == ir.FP16 {

@@ -3,12 +3,10 @@
 //
 // In: a compiled program, the range of each input, the target. Out: findings,
 // each with the rule, the statement and its place in the source, the interval,
-// the limit, what to write instead, how close recorded runs come to it, and where
-// one was found an input that shows the cliff: the simulator's outputs for it, from
-// the bytes of the pair, stand far from those of the interpreter with all fp16
-// values in fp32. Where no input of the whole model does, a Cut: the statement as a
-// model of its own, with operands from its ranges that show it. Findings are ranked
-// and grouped by cause; where ranges lose their bounds is told once (Root).
+// the limit, what to write instead, how close recorded runs come to it, and what
+// package witness found: an input that shows the cliff, or a model of the statement
+// alone with operands that do. Findings are ranked and grouped by cause; a place
+// where ranges become unbounded is reported once (Root).
 //
 // Invariants: the interval of a value contains what the interpreter
 // gives for it, in either mode of numerics, whatever the inputs in their ranges;

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
@@ -32,7 +33,7 @@ func TestCorpusFindings(t *testing.T) {
 			if len(f.Findings) == 0 {
 				t.Error("nothing was found")
 			}
-			b := benchOf(t, path)
+			pair := compiledAgain(t, path)
 			behind := 0
 			for _, x := range f.Roots {
 				behind += x.Behind
@@ -45,12 +46,7 @@ func TestCorpusFindings(t *testing.T) {
 				case ShownAlone:
 					repeats(t, x.Cut, x.Inputs, x.Local)
 				case Shown:
-					got, err := b.engine(context.Background(), x.Inputs, x.Evidence.By == ByANE)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if g := got[x.Evidence.Output].Const().Floats()[x.Evidence.Index]; !same(g,
-						float64(x.Evidence.Engine)) {
+					if g := engineAgain(t, pair, x.Inputs, x.Evidence); !same(g, float64(x.Evidence.Engine)) {
 						t.Errorf("%s: run again %g, the finding has %+v", x.Statement, g, *x.Evidence)
 					}
 				default:
@@ -61,17 +57,17 @@ func TestCorpusFindings(t *testing.T) {
 	}
 }
 
-// benchOf compiles a model again.
-func benchOf(t *testing.T, path string) *bench {
+// compiledAgain compiles a model.
+func compiledAgain(t *testing.T, path string) *compile.Result {
 	t.Helper()
 	m, err := frontend.Open(path, frontend.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { m.Close() })
-	b, err := compiled(context.Background(), m.Program, options, 1)
+	r, err := compile.Compile(t.Context(), m.Program, options)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	return r
 }

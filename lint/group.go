@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -35,14 +36,6 @@ type Root struct {
 	Instead string `json:"instead"`
 }
 
-// rank orders gaps; 0 means an unknown one, which comes last.
-func rank[N float64 | verify.Number](a, b N) int {
-	if (a == 0) != (b == 0) {
-		return cmp.Compare(b, a)
-	}
-	return cmp.Compare(a, b)
-}
-
 // group puts findings of one cause together and ranks the groups: by what is known
 // of them, then by how close recorded values come to the limit, then by place.
 func (f *Function) group() {
@@ -56,22 +49,25 @@ func (f *Function) group() {
 			at[key] = g
 			f.Groups = append(f.Groups, g)
 		}
-		if rank(x.Gap, g.Gap) < 0 {
+		if witness.CompareGrowth(x.Gap, g.Gap) < 0 {
 			g.Gap = x.Gap
 		}
 		g.Findings = append(g.Findings, i)
 	}
 	for _, g := range f.Groups {
-		slices.SortStableFunc(g.Findings, func(i, j int) int { return rank(f.Findings[i].Gap, f.Findings[j].Gap) })
+		slices.SortStableFunc(g.Findings, func(i, j int) int {
+			return witness.CompareGrowth(f.Findings[i].Gap, f.Findings[j].Gap)
+		})
 	}
 	slices.SortStableFunc(f.Groups, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(slices.Index(States, a.State), slices.Index(States, b.State)), rank(a.Gap, b.Gap))
+		return cmp.Or(cmp.Compare(slices.Index(States, a.State), slices.Index(States, b.State)),
+			witness.CompareGrowth(a.Gap, b.Gap))
 	})
 }
 
 // unbounded reports whether a float value is computed and its range has no bounds.
 func (a *analysis) unbounded(v *ir.Value) bool {
-	return v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !a.of(v).finite()
+	return v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !a.Range(v).Finite()
 }
 
 // roots finds where ranges lose their bounds, once each, with the number of
@@ -102,7 +98,7 @@ func roots(a *analysis, files []string, findings []*Finding) []*Root {
 	}
 	out := []*Root{}
 	for _, v := range order {
-		r := &Root{Value: valueLabel(v), Behind: count[v], Instead: remedy(v)}
+		r := &Root{Value: witness.ValueLabel(v), Behind: count[v], Instead: remedy(v)}
 		pos := v.Pos
 		if v.Def != nil {
 			r.Op, pos = v.Def.Def.Name, v.Def.Pos

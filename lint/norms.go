@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/witness"
 )
 
 // rowNorm bounds the root of the sum of squares of every row of v along one axis,
@@ -29,17 +30,17 @@ func (a *analysis) rowNorm(v *ir.Value) (norm float64, axis int) {
 			return 0, 0
 		}
 		if m, axes, ok := a.meanSquared(v.Def); ok && len(axes) == 1 {
-			return finiteOr0(1.01*m*factor + float64(v.Type.Shape[axes[0]])*leastError), axes[0]
+			return finiteOr0(1.01*m*factor + float64(v.Type.Shape[axes[0]])*witness.LeastError), axes[0]
 		}
 		x, y := v.Def.Arg(ir.ParamX), v.Def.Arg(ir.ParamY)
-		if v.Def.Is(ir.OpMul) && a.constant(x) != nil {
+		if v.Def.Is(ir.OpMul) && a.Constant(x) != nil {
 			x, y = y, x
 		}
-		k := a.constant(y)
+		k := a.Constant(y)
 		if !v.Def.Is(ir.OpMul) || k == nil || !slices.Equal(x.Type.Shape, v.Type.Shape) {
 			return 0, 0
 		}
-		factor *= 1.001 * a.constOf(k).mag()
+		factor *= 1.001 * a.constOf(k).Mag()
 		v = x
 	}
 	return 0, 0
@@ -54,7 +55,7 @@ func finiteOr0(x float64) float64 {
 
 // layerNorm is the bound behind a layer_norm over one axis.
 func (a *analysis) layerNorm(v *ir.Value) (norm float64, axis int) {
-	if !a.of(v).finite() {
+	if !a.Range(v).Finite() {
 		return 0, 0
 	}
 	c := &call{a: a, op: v.Def}
@@ -69,7 +70,7 @@ func (a *analysis) layerNorm(v *ir.Value) (norm float64, axis int) {
 		if k == nil {
 			return 0, 0
 		}
-		gamma = a.constOf(k).mag()
+		gamma = a.constOf(k).Mag()
 	}
 	if c.has(ir.ParamBeta) {
 		k := c.constant(ir.ParamBeta)
@@ -80,7 +81,7 @@ func (a *analysis) layerNorm(v *ir.Value) (norm float64, axis int) {
 			beta += x * x
 		}
 	}
-	return 1.01*(gamma*math.Sqrt(n)+math.Sqrt(beta)) + n*leastError, axes[0]
+	return 1.01*(gamma*math.Sqrt(n)+math.Sqrt(beta)) + n*witness.LeastError, axes[0]
 }
 
 // meanSquared recognises x / sqrt(c*sum(x*x) + eps), whose elements and whose norm
@@ -114,7 +115,7 @@ func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
 	for _, p := range ps {
 		if d := p.sum.Def; d != nil && d.Is(ir.OpAdd) {
 			for _, n := range [][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
-				if k := a.constant(d.Arg(n[1])); k != nil {
+				if k := a.Constant(d.Arg(n[1])); k != nil {
 					r := a.constOf(k)
 					p.sum, p.eps = d.Arg(n[0]), p.eps+r.Lo
 					break
@@ -123,7 +124,7 @@ func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
 		}
 		c, n, over, ok := a.meanOfSquares(p.sum, p.x)
 		if !ok || !slices.Equal(op.Results[0].Type.Shape, p.x.Type.Shape) || !(p.eps >= 1.0/(1<<20)) || !(c > 0) ||
-			c*n/(1<<25) > p.eps/20 || !a.of(p.x).finite() {
+			c*n/(1<<25) > p.eps/20 || !a.Range(p.x).Finite() {
 			continue
 		}
 		return 1.1 * math.Sqrt(1/c), over, true
@@ -133,7 +134,7 @@ func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
 
 // scalarIs reports whether every element of a constant is x.
 func (a *analysis) scalarIs(v *ir.Value, x float64) bool {
-	k := a.constant(v)
+	k := a.Constant(v)
 	return k != nil && k.Type.DType != ir.String && a.constOf(k) == Interval{Lo: x, Hi: x}
 }
 
@@ -143,7 +144,7 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 	d := v.Def
 	if d != nil && d.Is(ir.OpMul) {
 		for _, s := range [][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
-			if k := a.constant(d.Arg(s[1])); k != nil && k.Elems() == 1 {
+			if k := a.Constant(d.Arg(s[1])); k != nil && k.Elems() == 1 {
 				c *= k.Float(0)
 				d = d.Arg(s[0]).Def
 				break

@@ -1,11 +1,9 @@
 package lint
 
 import (
-	"fmt"
-	"math"
-
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 )
 
 // Rule is one kind of cliff.
@@ -53,46 +51,13 @@ type site struct {
 
 // suspect is a statement whose ranges reach a limit.
 type suspect struct {
+	witness.Suspicion
 	rule     *Rule
-	op       *ir.Op
-	value    *ir.Value // whose interval is told
-	interval Interval
+	interval Interval // of the suspicion's value
 	limit    string
 	detail   string // numbers of this case, behind the rule's Why
 	instead  string // with numbers, instead of the rule's
-	region   []*ir.Op
-	goals    []goal
-	// where the simulator shows nothing, the interpreter's mode ane may: it has rules that the simulator has not
-	ane     bool
-	exactly bool // of the statement alone any difference counts: it is meant to be exact
-
-	// cliff is the magnitude of value at which the limit is met, 0 where it is no
-	// magnitude; gap then tells by what factor values that were seen would have to
-	// grow.
-	cliff float64
-	gap   func(seen func(v *ir.Value) Interval) float64
-
-	// need are the values that reached reads; reached tells whether a run of the
-	// interpreter met the limit, and with which number.
-	need    []*ir.Value
-	reached func(t trace) (at float64, ok bool)
-	// evidence makes the proof from the operands and from what the engine gave for
-	// the statement alone; nil where outputs are compared with those in fp32.
-	evidence func(t trace) *Evidence
 }
-
-// goal is where an input should bring a value: its most (dir 1), its least (dir
-// -1), or near a number.
-type goal struct {
-	v    *ir.Value
-	dir  float64
-	near float64 // NaN for none
-	hot  *hot
-}
-
-func most(v *ir.Value, h *hot) goal    { return goal{v: v, dir: 1, near: math.NaN(), hot: h} }
-func least(v *ir.Value, h *hot) goal   { return goal{v: v, dir: -1, near: math.NaN(), hot: h} }
-func near(v *ir.Value, x float64) goal { return goal{v: v, dir: 1, near: x} }
 
 // arg returns an argument's value.
 func (s *site) arg(name ir.ParamName) *ir.Value { return s.op.Arg(name) }
@@ -101,9 +66,9 @@ func (s *site) arg(name ir.ParamName) *ir.Value { return s.op.Arg(name) }
 func (s *site) of(name ir.ParamName) Interval {
 	v := s.op.Arg(name)
 	if v == nil {
-		return nothing
+		return interval.Nothing
 	}
-	return s.a.of(v)
+	return s.a.Range(v)
 }
 
 func (s *site) result() *ir.Value { return s.op.Results[0] }
@@ -116,7 +81,7 @@ func (s *site) raw() Interval { return s.a.raw[s.result()] }
 func (s *site) judged() bool {
 	ok := true
 	s.op.Operands(func(p *ir.Param, v *ir.Value) {
-		if v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !s.a.of(v).finite() {
+		if v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !s.a.Range(v).Finite() {
 			ok = false
 		}
 	})
@@ -130,14 +95,14 @@ func (s *site) half() bool { return len(s.op.Results) > 0 && s.result().Type.DTy
 
 // suspect makes a suspicion about the statement's result.
 func (s *site) suspect(v *ir.Value, r Interval, limit string) *suspect {
-	return &suspect{op: s.op, value: v, interval: r, limit: limit, region: []*ir.Op{s.op}}
+	return &suspect{Suspicion: witness.Suspicion{Op: s.op, Value: v, Region: []*ir.Op{s.op}}, interval: r, limit: limit}
 }
 
 // anyOf is a reached function on the elements of one value.
 func (p *suspect) anyOf(v *ir.Value, f func(x float64) bool) *suspect {
-	p.need = append(p.need, v)
-	p.reached = func(t trace) (float64, bool) {
-		for _, x := range t.floats(v) {
+	p.Need = append(p.Need, v)
+	p.Reached = func(t witness.Trace) (float64, bool) {
+		for _, x := range t.Floats(v) {
 			if f(x) {
 				return x, true
 			}
@@ -150,15 +115,15 @@ func (p *suspect) anyOf(v *ir.Value, f func(x float64) bool) *suspect {
 // anyPair is a reached function on two values of one shape, element by element,
 // the second spread over the first where it is smaller.
 func (p *suspect) anyPair(v, w *ir.Value, f func(x, y float64) bool) *suspect {
-	p.need = append(p.need, v, w)
-	p.reached = func(t trace) (float64, bool) {
-		xs, ys := t.floats(v), t.floats(w)
+	p.Need = append(p.Need, v, w)
+	p.Reached = func(t witness.Trace) (float64, bool) {
+		xs, ys := t.Floats(v), t.Floats(w)
 		shape, _, ok := ir.Broadcast(v.Type.Shape, w.Type.Shape)
 		if !ok || len(xs) == 0 || len(ys) == 0 {
 			return 0, false
 		}
-		xi, ok1 := spread(v.Type.Shape, shape)
-		yi, ok2 := spread(w.Type.Shape, shape)
+		xi, ok1 := witness.BroadcastIndex(v.Type.Shape, shape)
+		yi, ok2 := witness.BroadcastIndex(w.Type.Shape, shape)
 		if !ok1 || !ok2 {
 			return 0, false
 		}
@@ -174,12 +139,12 @@ func (p *suspect) anyPair(v, w *ir.Value, f func(x, y float64) bool) *suspect {
 
 // extremes are the goals that bring a value past a limit on the sides on which
 // its range passes it.
-func extremes(v *ir.Value, r Interval, limit float64, h *hot) (gs []goal) {
+func extremes(v *ir.Value, r Interval, limit float64, h *witness.Peaks) (gs []witness.Goal) {
 	if r.Hi >= limit {
-		gs = append(gs, most(v, h))
+		gs = append(gs, witness.Most(v, h))
 	}
 	if r.Lo <= -limit {
-		gs = append(gs, least(v, h))
+		gs = append(gs, witness.Least(v, h))
 	}
 	return gs
 }
@@ -195,6 +160,21 @@ func powerOver(m, limit float64) int {
 
 // half16 is the least magnitude that rounds to infinity in fp16.
 const half16 = 65520
+
+// judge is the analysis of a cut.
+func judge(f *ir.Func, ranges map[string]Interval) (witness.Analysis, []*witness.Suspicion) {
+	a := analyse(f, ranges).calmly()
+	found, _ := suspects(a)
+	return a, suspicions(found)
+}
+
+func suspicions(found []*suspect) []*witness.Suspicion {
+	out := make([]*witness.Suspicion, len(found))
+	for i, p := range found {
+		out[i] = &p.Suspicion
+	}
+	return out
+}
 
 // suspects judges every statement by every rule.
 func suspects(a *analysis) (out []*suspect, unjudged int) {
@@ -221,7 +201,7 @@ func suspects(a *analysis) (out []*suspect, unjudged int) {
 		for _, list := range [][]*Rule{byOp[op.Def.Operation], every} {
 			for _, r := range list {
 				if p := r.check(s); p != nil {
-					p.rule = r
+					p.rule, p.Kind = r, r.Name
 					if p.instead == "" {
 						p.instead = r.Instead
 					}
@@ -231,21 +211,6 @@ func suspects(a *analysis) (out []*suspect, unjudged int) {
 		}
 	}
 	return out, unjudged
-}
-
-// name is what a statement is called: its first result.
-func name(op *ir.Op) string {
-	if len(op.Results) == 0 {
-		return op.Def.Name
-	}
-	return op.Results[0].Name
-}
-
-func number(x float64) string {
-	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
-		return fmt.Sprintf("%.0f", x)
-	}
-	return fmt.Sprintf("%.6g", x)
 }
 
 // taps reports whether a product sums more than one term.
@@ -260,6 +225,3 @@ func taps(op *ir.Op) bool {
 	}
 	return n > 1
 }
-
-// leastNormal is the least normal fp16 number.
-const leastNormal = numerics.MinNormalFP16

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
@@ -20,14 +22,14 @@ var Rules = []Rule{
 			"half of the range of fp16; 32752 is the largest that passes.",
 		Instead: "Divide weight and bias by a power of two and let the scaled values run on to where they are " +
 			"normalised or clipped; a factor directly after the product is folded back into the weights.",
-		By: BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "fp16-overflow", check: checkOverflow, Source: fromIEEE,
 		Doc:     "A result of type fp16 can pass 65504.",
 		Why:     "fp16 ends at 65504; from 65520 on the result is infinity.",
 		Instead: "Scale the operands down by a power of two, clip them, or compute the statement in fp32 on the CPU.",
-		By:      BySimulator, Holds: everywhere,
+		By:      witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "width-slice-4096", ops: []*ir.Operation{ir.OpSliceByIndex, ir.OpSliceBySize}, check: checkWidthSlice,
@@ -36,7 +38,7 @@ var Rules = []Rule{
 		Why: "Such a slice is a fixed-point copy that multiplies by 16: 4094 survives, 4095 rounds to 4096 and " +
 			"from there on the copy gives infinity. Other axes do not.",
 		Instead: "Slice another axis (transpose first), use split, or scale the values below 4095 before the slice.",
-		By:      ByANE, Holds: widthSliceH,
+		By:      witness.ByANE, Holds: widthSliceH,
 	},
 	{
 		Name: "exp-overflow", ops: []*ir.Operation{ir.OpExp, ir.OpExp2}, check: checkExp, Source: measured,
@@ -44,7 +46,7 @@ var Rules = []Rule{
 		Why: "exp(11.094) is past 65504: infinity. Sums and quotients after it become infinite or, as " +
 			"infinity over infinity, 0.",
 		Instead: "Subtract the largest argument first, or clip the argument.",
-		By:      BySimulator, Holds: everywhere,
+		By:      witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "softmax-without-max", ops: []*ir.Operation{ir.OpExp, ir.OpExp2}, check: checkSoftmax, Source: fromIEEE,
@@ -53,7 +55,7 @@ var Rules = []Rule{
 		Why: "The exponential overflows from 11.09 on, the sum of n earlier, and from about -17 on every " +
 			"exponential is 0, so that the sum is 0 as well.",
 		Instead: "Use softmax, which subtracts the maximum, or subtract reduce_max(x) before exp.",
-		By:      BySimulator, Holds: everywhere,
+		By:      witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "table-zero-tail", ops: zeroTailOps, check: checkZeroTail, Source: recorded,
@@ -63,7 +65,7 @@ var Rules = []Rule{
 			"small and positive; the logarithm or reciprocal of that is infinite.",
 		Instead: "Write the composition as one function: log(sigmoid(x)) is -softplus(-x), 1/sigmoid(x) is 1 + " +
 			"exp(-x); or clip x above the table's bound.",
-		By: BySimulator, Holds: asRecorded,
+		By: witness.BySimulator, Holds: asRecorded,
 	},
 	{
 		Name: "table-relative-error", ops: tableOps, check: checkTableError,
@@ -74,7 +76,7 @@ var Rules = []Rule{
 			"of its value.",
 		Instead: "Shift the argument's range to where the function has larger values, or use exp for the far " +
 			"tail: its table has a relative error.",
-		By: BySimulator, Holds: asRecorded,
+		By: witness.BySimulator, Holds: asRecorded,
 	},
 	{
 		Name: "log-of-zero", ops: []*ir.Operation{ir.OpLog}, check: checkLogZero, Source: measured,
@@ -82,7 +84,7 @@ var Rules = []Rule{
 		Why: "The engine gives -45440 for log(+0). An epsilon below 6e-8 is " +
 			"0 in fp16 and does not help.",
 		Instead: "Use an epsilon of at least 6.1e-5, the least normal fp16 number, or clip x from below.",
-		By:      BySimulator, Holds: likeH13,
+		By:      witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "nan-to-zero", ops: []*ir.Operation{ir.OpSqrt, ir.OpRsqrt, ir.OpLog}, check: checkNegative,
@@ -92,7 +94,7 @@ var Rules = []Rule{
 			"which hides the mistake.",
 		Instead: "Clip the argument at 0 from below (maximum with a small positive number), or take its " +
 			"absolute value.",
-		By: BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "constant-not-finite", ops: []*ir.Operation{ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpRealDiv, ir.OpMaximum,
@@ -102,7 +104,7 @@ var Rules = []Rule{
 		Why: "The engine reads NaN as +infinity, and 0 times infinity is +0 where IEEE arithmetic gives NaN.",
 		Instead: "Replace NaN by the intended number; mask by adding -10000 or with select instead of a " +
 			"product with infinity.",
-		By: BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "subnormal-flushed", ops: []*ir.Operation{ir.OpConv, ir.OpLinear, ir.OpMatMul}, check: checkSubnormal,
@@ -112,7 +114,7 @@ var Rules = []Rule{
 		Why: "The multiply-accumulate reads subnormal fp16 operands as 0.",
 		Instead: "Multiply the small operand by a power of two before the product and divide after it, or fold " +
 			"the factor into the other operand.",
-		By: BySimulator, Holds: likeH13,
+		By: witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "epsilon-lost", ops: []*ir.Operation{ir.OpRsqrt, ir.OpLog, ir.OpLayerNorm}, check: checkEpsilon,
@@ -122,7 +124,7 @@ var Rules = []Rule{
 			"constant row is infinite.",
 		Instead: "Use an epsilon of at least 1e-6, or of 6.1e-5, the least normal fp16 number, where the argument " +
 			"may be 0.",
-		By: BySimulator, Holds: engineFP16,
+		By: witness.BySimulator, Holds: engineFP16,
 	},
 	{
 		Name: "reciprocal-overflow", ops: []*ir.Operation{ir.OpRealDiv}, check: checkReciprocal, Source: recorded,
@@ -130,14 +132,14 @@ var Rules = []Rule{
 		Why: "The engine divides by multiplying with the reciprocal, rounded to fp16: it is infinite below " +
 			"1.53e-5, whatever the dividend, and 0 over 0 is +0.",
 		Instead: "Keep the divisor away from 0: add an epsilon of at least 6.1e-5 or take the maximum with one.",
-		By:      BySimulator, Holds: everywhere,
+		By:      witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "signed-zero", ops: []*ir.Operation{ir.OpRealDiv}, check: checkSignedZero, Source: measured,
 		Doc:     "A division on the engine by values that are never positive and can be 0.",
 		Why:     "The engine drops the sign of zero: 1/-0 is +infinity where IEEE arithmetic gives -infinity.",
 		Instead: "Divide by the negated value, kept above 0 by an epsilon, and negate the quotient.",
-		By:      BySimulator, Holds: likeH13,
+		By:      witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "cancellation", ops: []*ir.Operation{ir.OpSub}, check: checkCancellation, Source: fromIEEE,
@@ -146,7 +148,7 @@ var Rules = []Rule{
 			"left of a small difference.",
 		Instead: "Subtract before the values grow: factor the difference (a*a - b*b is (a+b)*(a-b)), or subtract a " +
 			"common offset from both operands first.",
-		By: BySimulator, Holds: everywhere,
+		By: witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "variance-as-difference", ops: []*ir.Operation{ir.OpSub}, check: checkVariance, Source: fromIEEE,
@@ -154,7 +156,7 @@ var Rules = []Rule{
 		Why: "Both terms are rounded to eleven bits, so a deviation below a thirtieth of the mean is lost, and " +
 			"the difference may be negative.",
 		Instead: "Subtract the mean first and take the mean of the squares of the differences, or use layer_norm.",
-		By:      BySimulator, Holds: everywhere,
+		By:      witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "mean-of-axes", ops: []*ir.Operation{ir.OpReduceMean}, check: checkMeanAxes, Source: modelled,
@@ -163,7 +165,7 @@ var Rules = []Rule{
 		Why: "Such axes are summed one after another and the factor 1/n comes with the last: the partial " +
 			"sums are fp16.",
 		Instead: "Take the mean of one axis after another.",
-		By:      BySimulator, Holds: zincsOwn,
+		By:      witness.BySimulator, Holds: zincsOwn,
 	},
 	{
 		Name: "int-to-fp16", ops: []*ir.Operation{ir.OpCast}, check: checkIntToHalf, Source: fromIEEE,
@@ -172,7 +174,7 @@ var Rules = []Rule{
 			"and so on, and from 65520 on become infinity.",
 		Instead: "Keep the values integers as long as they are indices or counts, or subtract an offset or divide " +
 			"in int32 before the cast.",
-		By: BySimulator, Holds: everywhere,
+		By: witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "float-to-int", ops: []*ir.Operation{ir.OpCast}, check: checkFloatToInt,
@@ -180,30 +182,30 @@ var Rules = []Rule{
 		Doc:     "Floats cast to an integer type that cannot represent them.",
 		Why:     "The cast saturates at the ends of the integer type.",
 		Instead: "Clip the values to the intended range, or cast to a wider type.",
-		By:      BySimulator, Holds: "every target; the cast runs on the CPU",
+		By:      witness.BySimulator, Holds: "every target; the cast runs on the CPU",
 	},
 }
 
 func checkProduct(s *site) *suspect {
 	r := s.raw()
-	if !s.engine || !taps(s.op) || r.mag() < halfMAC {
+	if !s.engine || !taps(s.op) || r.Mag() < halfMAC {
 		return nil
 	}
 	p := s.suspect(s.result(), r, "32768")
-	p.goals, p.cliff = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
-	k := powerOver(r.mag(), halfMAC)
+	p.Goals, p.Cliff = extremes(s.result(), r, halfMAC, s.a.hots[s.op]), halfMAC
+	k := powerOver(r.Mag(), halfMAC)
 	if w := s.arg(ir.ParamWeight); w == nil && (s.arg(ir.ParamX).Const == nil && s.arg(ir.ParamY).Const == nil) {
 		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d before the product (attention: scale the "+
 			"queries, not the scores) and multiply where the values are small again.", k)
-		if r.mag() >= inf || k > 40 {
+		if r.Mag() >= inf || k > 40 {
 			p.instead = "Scale one of the operands down before the product (attention: the queries, not the scores)."
 		}
 		return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.MACLimit })
 	}
-	p.detail = fmt.Sprintf("the sum can reach %s", number(r.mag()))
+	p.detail = fmt.Sprintf("the sum can reach %s", interval.Number(r.Mag()))
 	p.instead = fmt.Sprintf("Divide weight and bias by 2^%d and let the scaled values run on to where they are "+
 		"normalised or clipped; a factor directly after the product is folded back into the weights.", k)
-	if r.mag() >= inf || k > 40 {
+	if r.Mag() >= inf || k > 40 {
 		p.instead = ""
 	}
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.MACLimit })
@@ -216,7 +218,7 @@ var overflowElsewhere = []*ir.Operation{ir.OpExp, ir.OpExp2, ir.OpRealDiv, ir.Op
 func checkOverflow(s *site) *suspect {
 	r := s.raw()
 	o := s.op.Def.Operation
-	if !s.half() || r.mag() < half16 || slices.Contains(overflowElsewhere, o) || moves(o) ||
+	if !s.half() || r.Mag() < half16 || slices.Contains(overflowElsewhere, o) || moves(o) ||
 		ir.IsConstexpr(s.op) || transfers[o] == nil {
 		return nil
 	}
@@ -228,14 +230,14 @@ func checkOverflow(s *site) *suspect {
 	}
 	for _, a := range s.op.Args {
 		for _, v := range a {
-			if v.Type.DType.IsFloat() && !s.a.of(v).finite() {
+			if v.Type.DType.IsFloat() && !s.a.Range(v).Finite() {
 				return nil // a constant that is not finite
 			}
 		}
 	}
 	p := s.suspect(s.result(), r, "65504")
-	p.goals, p.cliff = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
-	p.detail = fmt.Sprintf("the result can reach %s", number(r.mag()))
+	p.Goals, p.Cliff = extremes(s.result(), r, half16, s.a.hots[s.op]), half16
+	p.detail = fmt.Sprintf("the result can reach %s", interval.Number(r.Mag()))
 	if o == ir.OpSquare || o == ir.OpMul && s.arg(ir.ParamX) == s.arg(ir.ParamY) {
 		p.instead = "Divide x by a power of two before squaring (255 is the largest whose square fits fp16), or " +
 			"compute the square in fp32 on the CPU."
@@ -248,12 +250,12 @@ func checkWidthSlice(s *site) *suspect {
 		return nil
 	}
 	r := s.of(ir.ParamX)
-	if at, ok := beginOfLast(s.op); ok && at == 0 || r.mag() < 4095 {
+	if at, ok := beginOfLast(s.op); ok && at == 0 || r.Mag() < 4095 {
 		return nil
 	}
 	p := s.suspect(s.arg(ir.ParamX), r, "4095")
-	p.goals, p.cliff = extremes(s.result(), r, 4095, nil), 4095
-	p.ane = true
+	p.Goals, p.Cliff = extremes(s.result(), r, 4095, nil), 4095
+	p.ANE = true
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.WidthSliceLimit })
 }
 
@@ -273,9 +275,9 @@ func checkExp(s *site) *suspect {
 	if q, _ := sharedQuotient(s.a, s.op); q != nil {
 		return nil // softmax-without-max
 	}
-	p := s.suspect(s.arg(ir.ParamX), x, number(expLimit(s.op)))
-	p.goals = []goal{most(s.arg(ir.ParamX), nil)}
-	p.gap = upTo(s.arg(ir.ParamX), expLimit(s.op))
+	p := s.suspect(s.arg(ir.ParamX), x, interval.Number(expLimit(s.op)))
+	p.Goals = []witness.Goal{witness.Most(s.arg(ir.ParamX), nil)}
+	p.Gap = upTo(s.arg(ir.ParamX), expLimit(s.op))
 	return p.anyOf(s.result(), func(y float64) bool { return math.IsInf(y, 1) })
 }
 
@@ -286,12 +288,12 @@ func upTo(v *ir.Value, limit float64) func(seen func(v *ir.Value) Interval) floa
 
 func checkIntToHalf(s *site) *suspect {
 	x := s.of(ir.ParamX)
-	if !s.half() || !s.arg(ir.ParamX).Type.DType.IsInt() || x.mag() <= 2048 || s.arg(ir.ParamX).Const != nil {
+	if !s.half() || !s.arg(ir.ParamX).Type.DType.IsInt() || x.Mag() <= 2048 || s.arg(ir.ParamX).Const != nil {
 		return nil
 	}
 	p := s.suspect(s.arg(ir.ParamX), x, "2048")
-	p.goals, p.cliff = extremes(s.arg(ir.ParamX), x, 2049, nil), 2049
-	p.exactly = true
+	p.Goals, p.Cliff = extremes(s.arg(ir.ParamX), x, 2049, nil), 2049
+	p.Exactly = true
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return fp16(v) != v })
 }
 
@@ -301,20 +303,21 @@ func checkFloatToInt(s *site) *suspect {
 			Type.DType.IsFloat() {
 		return nil
 	}
-	x, r := s.of(ir.ParamX), typeRange(s.result().Type.DType)
+	x, r := s.of(ir.ParamX), interval.OfType(s.result().Type.DType)
 	if x.Lo > r.Lo-1 && x.Hi < r.Hi+1 {
 		return nil
 	}
-	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("%s to %s (%s)", number(r.Lo), number(r.Hi), s.result().Type.DType))
+	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("%s to %s (%s)", interval.Number(r.Lo), interval.Number(r.Hi),
+		s.result().Type.DType))
 	if x.Hi >= r.Hi+1 {
-		p.goals = append(p.goals, most(s.arg(ir.ParamX), nil))
+		p.Goals = append(p.Goals, witness.Most(s.arg(ir.ParamX), nil))
 	}
 	if x.Lo <= r.Lo-1 {
-		p.goals = append(p.goals, least(s.arg(ir.ParamX), nil))
+		p.Goals = append(p.Goals, witness.Least(s.arg(ir.ParamX), nil))
 	}
 	out := func(v float64) bool { return v >= r.Hi+1 || v <= r.Lo-1 }
-	p.gap = func(seen func(v *ir.Value) Interval) float64 {
-		x := seen(p.value)
+	p.Gap = func(seen func(v *ir.Value) Interval) float64 {
+		x := seen(p.Value)
 		g := inf
 		if x.Hi > 0 {
 			g = (r.Hi + 1) / x.Hi
@@ -325,14 +328,14 @@ func checkFloatToInt(s *site) *suspect {
 		return g
 	}
 	p.anyOf(s.arg(ir.ParamX), out)
-	p.need = append(p.need, s.result())
+	p.Need = append(p.Need, s.result())
 	xv, yv := s.arg(ir.ParamX), s.result()
-	p.evidence = func(t trace) *Evidence {
-		xs, ys := t.floats(xv), t.floats(yv)
+	p.Evidence = func(t witness.Trace) *witness.Evidence {
+		xs, ys := t.Floats(xv), t.Floats(yv)
 		for i := range min(len(xs), len(ys)) {
 			if out(xs[i]) && math.Trunc(xs[i]) != ys[i] {
-				return &Evidence{
-					By:          BySimulator,
+				return &witness.Evidence{
+					By:          witness.BySimulator,
 					Output:      yv.Name,
 					Index:       i,
 					Engine:      verifyNumber(ys[i]),

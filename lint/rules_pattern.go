@@ -5,27 +5,13 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 )
-
-// source looks through operations that only move elements.
-func source(v *ir.Value) *ir.Value {
-	for range 16 {
-		if v == nil || v.Def == nil {
-			return v
-		}
-		switch v.Def.Def.Operation {
-		case ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity, ir.OpTranspose:
-			v = v.Def.Arg(ir.ParamX)
-		default:
-			return v
-		}
-	}
-	return v
-}
 
 // madeBy returns the operation that gives v when it is one of os.
 func madeBy(v *ir.Value, os ...*ir.Operation) *ir.Op {
-	if v = source(v); v == nil || v.Def == nil || !v.Def.Is(os...) {
+	if v = witness.Unreshaped(v); v == nil || v.Def == nil || !v.Def.Is(os...) {
 		return nil
 	}
 	return v.Def
@@ -66,7 +52,7 @@ func sharedQuotient(a *analysis, e *ir.Op) (*quotient, *ir.Op) {
 			if q := quotientOfSum(u); q != nil && q.exp == e && !q.max {
 				return q, u
 			}
-			if len(u.Results) == 1 && source(u.Results[0]) == e.Results[0] {
+			if len(u.Results) == 1 && witness.Unreshaped(u.Results[0]) == e.Results[0] {
 				seen = append(seen, u.Results[0])
 			}
 		}
@@ -97,13 +83,13 @@ func checkSoftmax(s *site) *suspect {
 	sum := q.sum.Results[0]
 	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("%.4g, or below %.4g throughout", high, low))
 	p.detail = fmt.Sprintf("a sum of %.0f exponentials", n)
-	p.goals = []goal{most(sum, nil)}
+	p.Goals = []witness.Goal{witness.Most(sum, nil)}
 	if x.Lo <= low {
-		p.goals = append(p.goals, least(sum, nil))
+		p.Goals = append(p.Goals, witness.Least(sum, nil))
 	}
-	p.region = between(s.a, s.op, q.sum, div)
-	p.gap = func(seen func(v *ir.Value) Interval) float64 {
-		x := seen(p.value)
+	p.Region = between(s.a, s.op, q.sum, div)
+	p.Gap = func(seen func(v *ir.Value) Interval) float64 {
+		x := seen(p.Value)
 		g := high / max(x.Hi, 0)
 		if x.Hi < 0 {
 			g = min(g, low/x.Hi)
@@ -179,7 +165,7 @@ func variance(op *ir.Op) (*ir.Value, []*ir.Op) {
 	}
 	v, sq := squareOf(meanSq.Arg(ir.ParamX))
 	mean := madeBy(m, ir.OpReduceMean)
-	if v == nil || mean == nil || source(mean.Arg(ir.ParamX)) != source(v) {
+	if v == nil || mean == nil || witness.Unreshaped(mean.Arg(ir.ParamX)) != witness.Unreshaped(v) {
 		return nil, nil
 	}
 	return v, []*ir.Op{sq, meanSq, mean, sqMean, op}
@@ -204,13 +190,13 @@ func checkVariance(s *site) *suspect {
 	if v == nil || !s.half() {
 		return nil
 	}
-	r := s.a.of(v)
-	if r.mag() == 0 {
+	r := s.a.Range(v)
+	if r.Mag() == 0 {
 		return nil
 	}
 	p := s.suspect(v, r, "deviation over mean 1/32")
-	p.region = between(s.a, ops...)
-	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(!seen(v).empty()) }
+	p.Region = between(s.a, ops...)
+	p.Gap = func(seen func(v *ir.Value) Interval) float64 { return within1(!seen(v).Empty()) }
 	return p.anyPair(s.result(), s.arg(ir.ParamY), func(d, m float64) bool {
 		return m > 1.0/1024 && math.Abs(d) < m/256
 	})
@@ -218,7 +204,7 @@ func checkVariance(s *site) *suspect {
 
 // rounds are operations whose result is not one of their operands' elements.
 func rounds(v *ir.Value) *ir.Op {
-	v = source(v)
+	v = witness.Unreshaped(v)
 	if v == nil || v.Def == nil || v.Def.Def.Picks != nil || v.Def.Is(ir.OpAbs, ir.OpCast) {
 		return nil
 	}
@@ -228,21 +214,21 @@ func rounds(v *ir.Value) *ir.Op {
 func checkCancellation(s *site) *suspect {
 	x, y := s.of(ir.ParamX), s.of(ir.ParamY)
 	p, q := rounds(s.arg(ir.ParamX)), rounds(s.arg(ir.ParamY))
-	if !s.half() || s.arg(ir.ParamX) == s.arg(ir.ParamY) || p == nil && q == nil || x.mag() < 1024 || y.mag() < 1024 {
+	if !s.half() || s.arg(ir.ParamX) == s.arg(ir.ParamY) || p == nil && q == nil || x.Mag() < 1024 || y.Mag() < 1024 {
 		return nil
 	}
 	if v, _ := variance(s.op); v != nil {
 		return nil
 	}
-	both := span(max(x.Lo, y.Lo), min(x.Hi, y.Hi))
-	if both.empty() || both.mag() < 1024 {
+	both := interval.Span(max(x.Lo, y.Lo), min(x.Hi, y.Hi))
+	if both.Empty() || both.Mag() < 1024 {
 		return nil
 	}
-	f := s.suspect(s.result(), s.a.of(s.result()), "1024")
-	f.detail = fmt.Sprintf("both operands reach %s", number(both.mag()))
-	f.region = between(s.a, p, q, s.op)
-	f.gap = func(seen func(v *ir.Value) Interval) float64 {
-		return 1024 / min(seen(s.arg(ir.ParamX)).mag(), seen(s.arg(ir.ParamY)).mag())
+	f := s.suspect(s.result(), s.a.Range(s.result()), "1024")
+	f.detail = fmt.Sprintf("both operands reach %s", interval.Number(both.Mag()))
+	f.Region = between(s.a, p, q, s.op)
+	f.Gap = func(seen func(v *ir.Value) Interval) float64 {
+		return 1024 / min(seen(s.arg(ir.ParamX)).Mag(), seen(s.arg(ir.ParamY)).Mag())
 	}
 	return f.anyPair(s.arg(ir.ParamX), s.arg(ir.ParamY), func(a, b float64) bool {
 		return math.Abs(a) >= 1024 && math.Abs(a-b) < math.Abs(a)/64
@@ -264,11 +250,11 @@ func checkMeanAxes(s *site) *suspect {
 		partial *= float64(x.Type.Shape[i])
 	}
 	r := s.of(ir.ParamX)
-	if behind <= 1 || r.mag()*partial < half16 {
+	if behind <= 1 || r.Mag()*partial < half16 {
 		return nil
 	}
-	p := s.suspect(s.arg(ir.ParamX), r, number(half16/partial))
-	p.detail = fmt.Sprintf("a partial sum of %.0f elements can reach %s", partial, number(r.mag()*partial))
-	p.goals, p.cliff = extremes(s.result(), r, half16/partial, nil), half16/partial
+	p := s.suspect(s.arg(ir.ParamX), r, interval.Number(half16/partial))
+	p.detail = fmt.Sprintf("a partial sum of %.0f elements can reach %s", partial, interval.Number(r.Mag()*partial))
+	p.Goals, p.Cliff = extremes(s.result(), r, half16/partial, nil), half16/partial
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y)*partial >= half16 })
 }

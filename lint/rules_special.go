@@ -6,6 +6,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -24,17 +26,17 @@ func checkLogZero(s *site) *suspect {
 	if !s.engine || !(x.Lo+e <= 0 && x.Hi+e >= 0) {
 		return nil
 	}
-	p := s.suspect(s.arg(ir.ParamX), x, number(0-e))
-	p.goals = []goal{near(s.arg(ir.ParamX), -e)}
-	p.gap = p.reaches(-e)
-	p.ane = true
+	p := s.suspect(s.arg(ir.ParamX), x, interval.Number(0-e))
+	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamX), -e)}
+	p.Gap = p.reaches(-e)
+	p.ANE = true
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v+e == 0 })
 }
 
 // reaches is the gap to a number that values come to or do not, whatever their
 // size.
 func (p *suspect) reaches(x float64) func(seen func(v *ir.Value) Interval) float64 {
-	return func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).Has(x)) }
+	return func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.Value).Has(x)) }
 }
 
 func checkNegative(s *site) *suspect {
@@ -46,9 +48,9 @@ func checkNegative(s *site) *suspect {
 	if !s.engine || x.Lo+e >= 0 || behindVariance(s.arg(ir.ParamX)) {
 		return nil
 	}
-	p := s.suspect(s.arg(ir.ParamX), x, number(0-e))
-	p.goals = []goal{least(s.arg(ir.ParamX), nil)}
-	p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).Lo+e < 0) }
+	p := s.suspect(s.arg(ir.ParamX), x, interval.Number(0-e))
+	p.Goals = []witness.Goal{witness.Least(s.arg(ir.ParamX), nil)}
+	p.Gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.Value).Lo+e < 0) }
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v+e < 0 })
 }
 
@@ -62,30 +64,30 @@ func checkConstant(s *site) *suspect {
 		if v == nil {
 			continue
 		}
-		k := s.a.constant(v)
+		k := s.a.Constant(v)
 		if k == nil {
 			continue
 		}
 		r := s.a.constOf(k)
-		if !r.NaN && !(product && math.IsInf(r.mag(), 0)) {
+		if !r.NaN && !(product && math.IsInf(r.Mag(), 0)) {
 			continue
 		}
 		p := s.suspect(v, r, "finite")
 		p.detail = fmt.Sprintf("%s holds a number that is not finite", n)
 		if r.NaN {
-			p.gap = func(func(v *ir.Value) Interval) float64 { return 1 }
-			p.reached = func(trace) (float64, bool) { return math.NaN(), true }
+			p.Gap = func(func(v *ir.Value) Interval) float64 { return 1 }
+			p.Reached = func(witness.Trace) (float64, bool) { return math.NaN(), true }
 			return p
 		}
 		other := s.arg(ir.ParamX)
 		if other == v {
 			other = s.arg(ir.ParamY)
 		}
-		if !s.a.of(other).Has(0) {
+		if !s.a.Range(other).Has(0) {
 			continue // infinity times what is not zero is infinity
 		}
-		p.goals = []goal{near(other, 0)}
-		p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(other).Has(0)) }
+		p.Goals = []witness.Goal{witness.Near(other, 0)}
+		p.Gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(other).Has(0)) }
 		return p.anyOf(other, func(v float64) bool { return v == 0 })
 	}
 	return nil
@@ -96,13 +98,13 @@ func checkSubnormal(s *site) *suspect {
 		return nil
 	}
 	x := s.of(ir.ParamX)
-	if x.mag() > 0 && x.mag() < leastNormal {
+	if x.Mag() > 0 && x.Mag() < numerics.MinNormalFP16 {
 		p := s.suspect(s.arg(ir.ParamX), x, "6.10352e-05")
 		p.instead = fmt.Sprintf("Multiply x by 2^%d ahead of the product, and divide where the values are "+
-			"large enough.", powerOver(1/x.mag(), 1))
-		p.goals = []goal{most(s.arg(ir.ParamX), nil)}
-		p.gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.value).mag() > 0) }
-		return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v != 0 && math.Abs(v) < leastNormal })
+			"large enough.", powerOver(1/x.Mag(), 1))
+		p.Goals = []witness.Goal{witness.Most(s.arg(ir.ParamX), nil)}
+		p.Gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.Value).Mag() > 0) }
+		return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v != 0 && math.Abs(v) < numerics.MinNormalFP16 })
 	}
 	name, w := "weight", s.arg(ir.ParamWeight)
 	if w == nil {
@@ -111,25 +113,25 @@ func checkSubnormal(s *site) *suspect {
 	if w == nil {
 		return nil
 	}
-	k := s.a.constant(w)
+	k := s.a.Constant(w)
 	if k == nil || k.Type.Rank() < 2 {
 		return nil
 	}
 	row, share := flushedRow(k, s.op)
-	if share <= ownShare {
+	if share <= witness.OwnShare {
 		return nil
 	}
 	p := s.suspect(w, s.a.constOf(k), "6.10352e-05")
 	p.detail = fmt.Sprintf("%.0f %% of row %d of %s is below it", 100*share, row, name)
-	p.gap = func(seen func(v *ir.Value) Interval) float64 {
-		return within1(seen(s.arg(ir.ParamX)).mag() >= leastNormal)
+	p.Gap = func(seen func(v *ir.Value) Interval) float64 {
+		return within1(seen(s.arg(ir.ParamX)).Mag() >= numerics.MinNormalFP16)
 	}
-	p.goals = []goal{most(s.result(), &hot{
-		axis: axisOfRows(s.op),
-		hi:   row,
-		lo:   row,
-	}), least(s.result(), &hot{axis: axisOfRows(s.op), hi: row, lo: row})}
-	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return math.Abs(v) >= leastNormal })
+	p.Goals = []witness.Goal{witness.Most(s.result(), &witness.Peaks{
+		Axis: axisOfRows(s.op),
+		Hi:   row,
+		Lo:   row,
+	}), witness.Least(s.result(), &witness.Peaks{Axis: axisOfRows(s.op), Hi: row, Lo: row})}
+	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return math.Abs(v) >= numerics.MinNormalFP16 })
 }
 
 // axisOfRows is the axis of a product's result that counts the rows of its
@@ -165,7 +167,7 @@ func flushedRow(k *ir.Const, op *ir.Op) (row int64, share float64) {
 		for i := range n {
 			a := math.Abs(at(o, i))
 			whole += a
-			if a < leastNormal {
+			if a < numerics.MinNormalFP16 {
 				small += a
 			}
 		}
@@ -178,22 +180,22 @@ func flushedRow(k *ir.Const, op *ir.Op) (row int64, share float64) {
 
 func checkEpsilon(s *site) *suspect {
 	e, half := s.epsilonOf()
-	if !s.engine || !(e > 0) || math.Abs(half-e) <= e*ownShare {
+	if !s.engine || !(e > 0) || math.Abs(half-e) <= e*witness.OwnShare {
 		return nil
 	}
 	if v := s.arg(ir.ParamEpsilon); v == nil {
 		return nil // a default that is none
 	}
 	x := s.of(ir.ParamX)
-	p := s.suspect(s.arg(ir.ParamX), x, number(e))
-	p.detail = fmt.Sprintf("epsilon %s is %s in fp16", number(e), number(half))
+	p := s.suspect(s.arg(ir.ParamX), x, interval.Number(e))
+	p.detail = fmt.Sprintf("epsilon %s is %s in fp16", interval.Number(e), interval.Number(half))
 	if s.op.Is(ir.OpLayerNorm) {
 		p.anyOf(s.arg(ir.ParamX), func(float64) bool { return true })
 		xv := s.arg(ir.ParamX)
-		p.reached = func(t trace) (float64, bool) {
-			r := nothing
-			for _, v := range t.floats(xv) {
-				r = r.with(v)
+		p.Reached = func(t witness.Trace) (float64, bool) {
+			r := interval.Nothing
+			for _, v := range t.Floats(xv) {
+				r = r.With(v)
 			}
 			return r.Hi - r.Lo, r.Hi > r.Lo && r.Hi-r.Lo < 16*math.Sqrt(e)+1e-6
 		}
@@ -202,8 +204,8 @@ func checkEpsilon(s *site) *suspect {
 	if !(x.Lo <= 0 && x.Hi >= 0) {
 		return nil
 	}
-	p.goals = []goal{near(s.arg(ir.ParamX), 0)}
-	p.gap = p.reaches(0)
+	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamX), 0)}
+	p.Gap = p.reaches(0)
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v >= 0 && v < 4*e })
 }
 
@@ -212,15 +214,16 @@ const leastReciprocal = 1.0 / half16
 
 func checkReciprocal(s *site) *suspect {
 	y := s.of(ir.ParamY)
-	if !s.half() || s.arg(ir.ParamY).Const != nil || y.mig() >= leastReciprocal {
+	if !s.half() || s.arg(ir.ParamY).Const != nil || y.Mig() >= leastReciprocal {
 		return nil
 	}
 	if quotientOfSum(s.op) != nil {
 		return nil // softmax-without-max, or with it, where one term is 1
 	}
 	p := s.suspect(s.arg(ir.ParamY), y, "1.53e-05")
-	p.goals = []goal{near(s.arg(ir.ParamY), leastReciprocal/2), near(s.arg(ir.ParamY), -leastReciprocal/2)}
-	p.gap = func(seen func(v *ir.Value) Interval) float64 { return seen(p.value).mig() / leastReciprocal }
+	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamY), leastReciprocal/2), witness.Near(s.arg(ir.ParamY),
+		-leastReciprocal/2)}
+	p.Gap = func(seen func(v *ir.Value) Interval) float64 { return seen(p.Value).Mig() / leastReciprocal }
 	return p.anyOf(s.arg(ir.ParamY), func(v float64) bool { return math.Abs(v) < leastReciprocal })
 }
 
@@ -230,8 +233,8 @@ func checkSignedZero(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.arg(ir.ParamY), y, "-0")
-	p.goals = []goal{most(s.arg(ir.ParamY), nil)}
-	p.gap = p.reaches(0)
+	p.Goals = []witness.Goal{witness.Most(s.arg(ir.ParamY), nil)}
+	p.Gap = p.reaches(0)
 	return p.anyPair(s.arg(ir.ParamX), s.arg(ir.ParamY), func(x, y float64) bool {
 		return x != 0 && y == 0 && math.Signbit(y)
 	})
@@ -288,11 +291,11 @@ func eachHalf(r Interval, f func(h uint16, x float64)) {
 
 func checkTableError(s *site) *suspect {
 	x := s.of(ir.ParamX)
-	if !s.engine || !s.half() || x.empty() {
+	if !s.engine || !s.half() || x.Empty() {
 		return nil
 	}
 	// Where the function reaches a fourth, no table's error is a sixteenth of it.
-	if y := s.a.of(s.result()); y.mag() >= 0.25 {
+	if y := s.a.Range(s.result()); y.Mag() >= 0.25 {
 		return nil
 	}
 	a := activationOf(s.op)
@@ -307,17 +310,18 @@ func checkTableError(s *site) *suspect {
 			worst, at = e, v
 		}
 	})
-	if top < leastNormal || worst <= top*ownShare {
+	if top < numerics.MinNormalFP16 || worst <= top*witness.OwnShare {
 		return nil
 	}
-	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("an error of %s", number(worst)))
-	p.detail = fmt.Sprintf("results are at most %s and the table errs by %s at %s", number(top), number(worst),
-		number(at))
-	p.goals = []goal{near(s.arg(ir.ParamX), at)}
-	p.gap = p.reaches(at)
+	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("an error of %s", interval.Number(worst)))
+	p.detail = fmt.Sprintf("results are at most %s and the table errs by %s at %s", interval.Number(top),
+		interval.Number(worst),
+		interval.Number(at))
+	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamX), at)}
+	p.Gap = p.reaches(at)
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool {
 		want := a.F(v)
-		return math.Abs(tableAt(a, numerics.Narrow(float32(v)))-want) > math.Abs(want)*ownShare
+		return math.Abs(tableAt(a, numerics.Narrow(float32(v)))-want) > math.Abs(want)*witness.OwnShare
 	})
 }
 
@@ -334,7 +338,7 @@ func zeroReader(op *ir.Op, v *ir.Value) bool {
 
 func checkZeroTail(s *site) *suspect {
 	x := s.of(ir.ParamX)
-	if !s.engine || !s.half() || x.empty() {
+	if !s.engine || !s.half() || x.Empty() {
 		return nil
 	}
 	var reader *ir.Op
@@ -359,10 +363,18 @@ func checkZeroTail(s *site) *suspect {
 	if !found {
 		return nil
 	}
-	p := s.suspect(s.arg(ir.ParamX), x, number(bound))
-	p.detail = fmt.Sprintf("the table gives 0 from %s down, and %s reads it", number(bound), reader.Def.Name)
-	p.region = []*ir.Op{s.op, reader}
-	p.gap = func(seen func(v *ir.Value) Interval) float64 { return bound / min(seen(p.value).Lo, 0) }
-	p.goals = []goal{near(s.arg(ir.ParamX), max(bound*1.1, x.Lo)), least(s.arg(ir.ParamX), nil)}
+	p := s.suspect(s.arg(ir.ParamX), x, interval.Number(bound))
+	p.detail = fmt.Sprintf("the table gives 0 from %s down, and %s reads it", interval.Number(bound), reader.Def.Name)
+	p.Region = []*ir.Op{s.op, reader}
+	p.Gap = func(seen func(v *ir.Value) Interval) float64 { return bound / min(seen(p.Value).Lo, 0) }
+	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamX), max(bound*1.1, x.Lo)), witness.Least(s.arg(ir.ParamX), nil)}
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v <= bound })
+}
+
+// within1 is 1 where it holds and infinite elsewhere.
+func within1(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return math.Inf(1)
 }

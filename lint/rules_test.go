@@ -12,6 +12,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -31,7 +33,7 @@ func parseRanges(t *testing.T, words []string) map[string]Interval {
 		if !ok || !ok2 || err1 != nil || err2 != nil {
 			t.Fatalf("range %q", w)
 		}
-		m[n] = span(lo, hi)
+		m[n] = interval.Span(lo, hi)
 	}
 	return m
 }
@@ -104,7 +106,7 @@ func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Evidence.By == ByANE {
+	if f.Evidence.By == witness.ByANE {
 		if got, err = interp.Run(ctx, r.Reference, f.Inputs, interp.Options{Numerics: numerics.ANE}); err != nil {
 			t.Fatal(err)
 		}

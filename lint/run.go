@@ -10,6 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
@@ -17,6 +19,9 @@ import (
 
 // DefaultWork is the work that a search may spend where none is named.
 const DefaultWork = 20_000_000_000
+
+// Interval is the range of a value.
+type Interval = interval.Interval
 
 // Options steer a run of the linter.
 type Options struct {
@@ -117,11 +122,11 @@ type Finding struct {
 	How     string         `json:"how,omitempty"`
 	Reached *verify.Number `json:"reached,omitempty"`
 	// Evidence is at an output of the function, Local at the statement alone.
-	Evidence *Evidence `json:"evidence,omitempty"`
-	Local    *Evidence `json:"local,omitempty"`
+	Evidence *witness.Evidence `json:"evidence,omitempty"`
+	Local    *witness.Evidence `json:"local,omitempty"`
 	// Cut is the model in which a finding is shown alone.
-	Cut  *Cut   `json:"alone,omitempty"`
-	Note string `json:"note,omitempty"`
+	Cut  *witness.Cut `json:"alone,omitempty"`
+	Note string       `json:"note,omitempty"`
 	// Behind says that an earlier statement may already give infinity or NaN, and
 	// that this one is judged as if no NaN came of it.
 	Behind bool `json:"behind,omitempty"`
@@ -200,28 +205,28 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 	}
 	out := &Function{Name: f.Name, Findings: []*Finding{}}
 	ranges := map[string]Interval{}
-	var ports []*port
+	var ports []*witness.Input
 	for _, v := range fn.Body.Params {
 		r, given := o.Ranges[v.Name]
 		if v.Type.Kind == ir.State {
 			// A state holds zeros first and what calls leave in it then.
-			ranges[v.Name] = typeRange(v.Type.DType)
+			ranges[v.Name] = interval.OfType(v.Type.DType)
 			if given {
 				ranges[v.Name] = r
 			}
 			continue
 		}
 		if !given {
-			r = DefaultRange(v.Type)
+			r = witness.DefaultRange(v.Type)
 		}
-		r, err := inner(r, v.Type.DType)
+		r, err := interval.Inner(r, v.Type.DType)
 		if err != nil {
 			return nil, fmt.Errorf("input %s: %w", v.Name, err)
 		}
 		ranges[v.Name] = r
 		out.Inputs = append(out.Inputs, InputRange{v.Name, v.Type.String(), [2]float64{r.Lo, r.Hi}})
-		if n := v.Type.Elems(); n >= 0 {
-			ports = append(ports, &port{v, r, int(n)})
+		if v.Type.Elems() >= 0 {
+			ports = append(ports, witness.NewInput(v, r))
 		}
 	}
 	sound := analyse(fn, ranges)
@@ -235,28 +240,32 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 			out.Unmodelled = append(out.Unmodelled, op.Def.Name)
 		}
 	}
-	var open []*proof
-	for _, p := range found {
-		open = append(open, &proof{suspect: p, seen: nothing, far: nothing})
-	}
-	if len(open) > 0 && o.Work >= 0 && allStatic(fn) {
-		b, err := newBench(fn, m, f.Name, o.Workers)
+	var witnesses []*witness.Witness
+	if len(found) > 0 && o.Work >= 0 && allStatic(fn) {
+		var err error
+		witnesses, err = witness.Search(ctx, witness.Subject{
+			Analysis: a,
+			Machine:  m,
+			Name:     f.Name,
+			Inputs:   ports,
+		}, suspicions(found), witness.Options{
+			Compile: o.Compile,
+			Judge:   judge,
+			Samples: o.Samples,
+			Work:    o.work(),
+			Workers: o.Workers,
+		})
 		if err != nil {
 			return nil, err
 		}
-		s := newSearch(ctx, o, a, b, ports, 0)
-		s.open = open
-		if err := s.all(o.work()); err != nil {
-			return nil, err
-		}
 	} else {
-		for _, p := range open {
-			p.note = "no input was looked for"
+		for range found {
+			witnesses = append(witnesses, &witness.Witness{Note: "no input was looked for", Seen: interval.Nothing})
 		}
 	}
-	for _, p := range open {
-		x := p.finding(files, o.Source)
-		x.Behind = behind(sound, p.op)
+	for i, p := range found {
+		x := p.finding(witnesses[i], files, o.Source)
+		x.Behind = behind(sound, p.Op)
 		out.Findings = append(out.Findings, x)
 	}
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {
@@ -271,7 +280,7 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 func behind(a *analysis, op *ir.Op) bool {
 	hit := false
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
-		hit = hit || v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !a.of(v).finite()
+		hit = hit || v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !a.Range(v).Finite()
 	})
 	return hit
 }
@@ -286,39 +295,56 @@ func allStatic(f *ir.Func) bool {
 	return true
 }
 
-func (p *proof) finding(files []string, src *diag.File) *Finding {
+func (p *suspect) finding(w *witness.Witness, files []string, src *diag.File) *Finding {
 	f := &Finding{
-		Rule: p.rule.Name, State: Possible, Op: p.op.Def.Name, Statement: label(p.op), Unit: unitOf(p.op),
-		Value:    valueLabel(p.value),
+		Rule: p.rule.Name, State: Possible, Op: p.Op.Def.Name, Statement: label(p.Op), Unit: unitOf(p.Op),
+		Value:    witness.ValueLabel(p.Value),
 		Interval: [2]verify.Number{verify.Number(p.interval.Lo), verify.Number(p.interval.Hi)}, Limit: p.limit,
 		Why: p.rule.Why, Detail: p.detail,
-		Instead: p.instead, Note: p.note, Gap: verify.Number(p.gapAt), op: p.op, typ: p.op.Results[0].Type.String(),
+		Instead: p.instead, Note: w.Note, Gap: verify.Number(w.Growth), op: p.Op, typ: p.Op.Results[0].Type.String(),
 	}
-	if !p.seen.empty() && p.gapAt > 0 {
-		r := numbers(p.seen)
+	if !w.Seen.Empty() && w.Growth > 0 {
+		r := witness.Numbers(w.Seen)
 		f.Seen = &r
 	}
 	if f.Instead == "" {
 		f.Instead = p.rule.Instead
 	}
-	if at := p.op.Pos; at.IsValid() {
+	if at := p.Op.Pos; at.IsValid() {
 		f.Line, f.Col = at.Line, at.Col
 		if int(at.File) < len(files) {
 			f.File = files[at.File]
 		}
 		f.Source = lineOf(src, at.Line)
 	}
-	if p.reached || p.shown != nil || p.cut != nil {
-		n := verify.Number(p.reachedAt)
-		f.Reached, f.How, f.Inputs = &n, p.input.how, p.input.in
+	if w.Met || w.Shown != nil || w.Cut != nil {
+		n := verify.Number(w.MetAt)
+		f.Reached, f.How, f.Inputs = &n, w.Input.How, w.Input.Values
 	}
 	switch {
-	case p.shown != nil:
-		f.State, f.Evidence, f.Local = Shown, p.shown, p.local
-	case p.cut != nil:
-		f.State, f.Local, f.Cut = ShownAlone, p.local, p.cut
+	case w.Shown != nil:
+		f.State, f.Evidence, f.Local = Shown, w.Shown, w.Local
+	case w.Cut != nil:
+		f.State, f.Local, f.Cut = ShownAlone, w.Local, w.Cut
 	}
 	return f
+}
+
+// name is what a statement is called: its first result.
+func name(op *ir.Op) string {
+	if len(op.Results) == 0 {
+		return op.Def.Name
+	}
+	return op.Results[0].Name
+}
+
+// label is what a statement is called in the source: its result, or where a pass
+// has made that, its name.
+func label(op *ir.Op) string {
+	if n := name(op); !strings.HasPrefix(n, witness.Generated) || op.Name == "" {
+		return n
+	}
+	return op.Name
 }
 
 // unitOf is where an operation runs; those of blocks run with the block, on the CPU.
@@ -327,32 +353,6 @@ func unitOf(op *ir.Op) string {
 		return ir.CPU.String()
 	}
 	return op.Place.Unit.String()
-}
-
-// made begins the names of values that passes make.
-const made = "%"
-
-// label is what a statement is called in the source: its result, or where a pass
-// has made that, its name.
-func label(op *ir.Op) string {
-	if n := name(op); !strings.HasPrefix(n, made) || op.Name == "" {
-		return n
-	}
-	return op.Name
-}
-
-// valueLabel is the same for a value.
-func valueLabel(v *ir.Value) string {
-	switch {
-	case !strings.HasPrefix(v.Name, made):
-	case v.Const != nil:
-		return "a constant"
-	case v.Def != nil && v.Def.Name != "":
-		return v.Def.Name
-	case v.Def != nil:
-		return "the result of " + v.Def.Def.Name
-	}
-	return v.Name
 }
 
 // maxSource bounds the part of a source line that a finding repeats.
@@ -377,3 +377,5 @@ func lineOf(src *diag.File, line int32) string {
 	}
 	return strings.ToValidUTF8(l, "?")
 }
+
+type tensors = map[string]interp.Tensor

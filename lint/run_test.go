@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 // cliffs is a model with several findings on two inputs.
@@ -30,7 +31,7 @@ func report(t *testing.T, text string, change func(o *Options)) []byte {
 		Compile: options,
 		Workers: 1,
 		Source:  m.Source,
-		Ranges:  map[string]Interval{"x": span(-300, 300), "z": span(-20, 20)},
+		Ranges:  map[string]Interval{"x": interval.Span(-300, 300), "z": interval.Span(-20, 20)},
 	}
 	if change != nil {
 		change(&o)
@@ -95,11 +96,11 @@ func TestUnits(t *testing.T) {
 
 func TestWrongRanges(t *testing.T) {
 	for name, ranges := range map[string]map[string]Interval{
-		`"w", which is no input`: {"w": span(0, 1)},
-		"holds no finite values": {"x": span(1e6, 2e6)},
-		"1 to 0":                 {"x": span(1, 0)},
+		`"w", which is no input`: {"w": interval.Span(0, 1)},
+		"holds no finite values": {"x": interval.Span(1e6, 2e6)},
+		"1 to 0":                 {"x": interval.Span(1, 0)},
 		"NaN":                    {"x": {Lo: math.NaN(), Hi: 1}},
-		"Inf":                    {"x": span(0, inf)},
+		"Inf":                    {"x": interval.Span(0, inf)},
 	} {
 		m := openText(t, []byte(cliffs))
 		_, err := Run(context.Background(), m.Program, Options{Compile: options, Ranges: ranges})
@@ -115,12 +116,12 @@ func TestInner(t *testing.T) {
 		d    ir.DType
 		r, w Interval
 	}{
-		{ir.FP16, span(-0.1, 0.1), span(-0.0999755859375, 0.0999755859375)},
-		{ir.FP16, span(0, 65504), span(0, 65504)},
-		{ir.FP16, span(-1e-9, 70000), span(0, 65504)},
-		{ir.Int32, span(-1.5, 2.5), span(-1, 2)},
+		{ir.FP16, interval.Span(-0.1, 0.1), interval.Span(-0.0999755859375, 0.0999755859375)},
+		{ir.FP16, interval.Span(0, 65504), interval.Span(0, 65504)},
+		{ir.FP16, interval.Span(-1e-9, 70000), interval.Span(0, 65504)},
+		{ir.Int32, interval.Span(-1.5, 2.5), interval.Span(-1, 2)},
 	} {
-		got, err := inner(c.r, c.d)
+		got, err := interval.Inner(c.r, c.d)
 		if c.r.Hi > 65504 {
 			if err != nil || got.Hi != 65504 {
 				t.Errorf("%v of %s: %v, %v", c.r, c.d, got, err)
@@ -173,7 +174,7 @@ func TestBehind(t *testing.T) {
 	r, err := Run(context.Background(), m.Program, Options{
 		Compile: options,
 		Workers: 1,
-		Ranges:  map[string]Interval{"x": span(-300, 300), "z": span(-20, 20)},
+		Ranges:  map[string]Interval{"x": interval.Span(-300, 300), "z": interval.Span(-20, 20)},
 	})
 	if err != nil {
 		t.Fatal(err)

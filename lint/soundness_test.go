@@ -9,6 +9,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -30,7 +32,7 @@ func drawSample(t ir.Type, r Interval, rnd *rand.Rand, kind int) interp.Tensor {
 		default:
 			vs[i] = float32(r.Lo + (r.Hi-r.Lo)*rnd.Float64())
 		}
-		vs[i] = float32(clampTo(float64(vs[i]), r))
+		vs[i] = float32(interval.Clamp(float64(vs[i]), r))
 	}
 	x, err := interp.FromFloats(t.DType, vs, t.Shape...)
 	if err != nil {
@@ -66,12 +68,12 @@ func contains(t *testing.T, f *ir.Func, ranges map[string]Interval, runs int, se
 							continue
 						}
 						seen += r.Elems()
-						iv := a.of(v)
+						iv := a.Range(v)
 						for j, y := range r.Const().Floats() {
 							if !iv.Has(y) {
 								text := ""
 								op.Operands(func(p *ir.Param, v *ir.Value) {
-									text += fmt.Sprintf(" %s=%s%v", p.Name, v.Type, a.of(v))
+									text += fmt.Sprintf(" %s=%s%v", p.Name, v.Type, a.Range(v))
 								})
 								t.Fatalf("%s (%s), %s: element %d is %g, outside %v; operands%s", op.Def.Name,
 									op.Place.Unit, mode, j, y, iv, text)
@@ -93,7 +95,7 @@ func contains(t *testing.T, f *ir.Func, ranges map[string]Interval, runs int, se
 func lies(f *ir.Func, in tensors) (seen int, bad string) {
 	ranges := map[string]Interval{}
 	for n, x := range in {
-		ranges[n] = constRange(x.Const())
+		ranges[n] = interval.OfConst(x.Const())
 	}
 	a := analyse(f, ranges)
 	p, err := interp.Prepare(f)
@@ -108,14 +110,14 @@ func lies(f *ir.Func, in tensors) (seen int, bad string) {
 					if v.Type.Kind != ir.Tensor || r.Type.DType == ir.String || bad != "" {
 						continue
 					}
-					iv := a.of(v)
+					iv := a.Range(v)
 					for j, y := range r.Const().Floats() {
 						seen++
 						if !iv.Has(y) {
 							bad = fmt.Sprintf("%s (%s), %s: element %d of result %d is %g, outside %v", op.Def.Name,
 								op.Place.Unit, mode, j, i, y, iv)
 							op.Operands(func(p *ir.Param, v *ir.Value) {
-								bad += fmt.Sprintf("; %s %s %v", p.Name, v.Type, a.of(v))
+								bad += fmt.Sprintf("; %s %s %v", p.Name, v.Type, a.Range(v))
 							})
 							break
 						}
@@ -260,9 +262,9 @@ func TestRandomPrograms(t *testing.T) {
 		ranges := map[string]Interval{}
 		wide := math.Ldexp(1, rnd.IntN(14)-3)
 		for _, v := range f.Body.Params {
-			ranges[v.Name] = span(-wide*rnd.Float64(), wide*rnd.Float64()).round(ir.FP16)
+			ranges[v.Name] = interval.Span(-wide*rnd.Float64(), wide*rnd.Float64()).Round(ir.FP16)
 			if rnd.IntN(4) == 0 {
-				ranges[v.Name] = span(0, wide).round(ir.FP16)
+				ranges[v.Name] = interval.Span(0, wide).Round(ir.FP16)
 			}
 		}
 		seen += contains(t, f, ranges, 10, seed)
@@ -288,7 +290,7 @@ func TestNormed(t *testing.T) {
 	y := g.Op("linear", "x", z, "weight", w)
 	g.Output(y)
 	f := g.Program().Funcs[0]
-	ranges := map[string]Interval{x.Name: span(-8, 8)}
+	ranges := map[string]Interval{x.Name: interval.Span(-8, 8)}
 	if contains(t, f, ranges, 40, 7) == 0 {
 		t.Fatal("nothing was run")
 	}
@@ -307,18 +309,18 @@ func TestNormed(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := out[y.Name].Const().Floats()[0]
-	if !a.of(y).Has(got) {
-		t.Errorf("%g lies outside %v", got, a.of(y))
+	if !a.Range(y).Has(got) {
+		t.Errorf("%g lies outside %v", got, a.Range(y))
 	}
 	sum := 0.0
 	for _, v := range ws[:n] {
 		sum += math.Abs(v)
 	}
-	if worst := sum * a.of(z).Hi; a.of(y).Hi > worst/2 {
-		t.Errorf("the bound %g is not much less than %g, which element by element gives", a.of(y).Hi, worst)
+	if worst := sum * a.Range(z).Hi; a.Range(y).Hi > worst/2 {
+		t.Errorf("the bound %g is not much less than %g, which element by element gives", a.Range(y).Hi, worst)
 	}
-	if got < a.of(y).Hi/2 {
-		t.Errorf("an input along the row gives %g, the bound is %g", got, a.of(y).Hi)
+	if got < a.Range(y).Hi/2 {
+		t.Errorf("an input along the row gives %g, the bound is %g", got, a.Range(y).Hi)
 	}
 }
 
@@ -332,11 +334,15 @@ func TestMasked(t *testing.T) {
 	y := g.Op("matmul", "x", g.Op("select", "cond", m, "a", zero, "b", s), "y", v)
 	g.Output(y)
 	f := g.Program().Funcs[0]
-	ranges := map[string]Interval{x.Name: span(-4, 4), v.Name: span(-100, 100), m.Name: span(0, 1)}
+	ranges := map[string]Interval{
+		x.Name: interval.Span(-4, 4),
+		v.Name: interval.Span(-100, 100),
+		m.Name: interval.Span(0, 1),
+	}
 	if contains(t, f, ranges, 20, 8) == 0 {
 		t.Fatal("nothing was run")
 	}
-	if r := analyse(f, ranges).of(y); r.mag() > 101 {
+	if r := analyse(f, ranges).Range(y); r.Mag() > 101 {
 		t.Errorf("the product lies within %v", r)
 	}
 }
@@ -376,12 +382,13 @@ func TestRootMeanSquare(t *testing.T) {
 				ir.Walk(f, func(op *ir.Op) { op.Place.Unit = unit })
 				for _, m := range []float64{2e-7, 1e-5, 3e-4, 1e-3, 0.03, 2, 100, 3000, 60000} {
 					m = fp16(m)
-					ranges := map[string]Interval{x.Name: span(-m, m)}
+					ranges := map[string]Interval{x.Name: interval.Span(-m, m)}
 					if contains(t, f, ranges, 20, 9) == 0 {
 						t.Fatal("nothing was run")
 					}
-					if m > 1 && analyse(f, ranges).calmly().of(z).mag() > 9.2 {
-						t.Errorf("up to %g: %v; at most the root of %d is wanted", m, analyse(f, ranges).calmly().of(z),
+					if m > 1 && analyse(f, ranges).calmly().Range(z).Mag() > 9.2 {
+						t.Errorf("up to %g: %v; at most the root of %d is wanted", m, analyse(f, ranges).calmly().
+							Range(z),
 							n)
 					}
 					// Rows of one large element and of an even size are the extremes.
@@ -430,8 +437,9 @@ func TestNotRootMeanSquare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := rangeOf(out[y.Name])
-	if r := analyse(f, map[string]Interval{x.Name: span(-2, 2)}).calmly().of(y); got.Hi < 20 || !r.Has(got.Hi) {
+	got := witness.RangeOf(out[y.Name])
+	if r := analyse(f, map[string]Interval{x.Name: interval.Span(-2, 2)}).calmly().Range(y); got.Hi < 20 ||
+		!r.Has(got.Hi) {
 		t.Errorf("%v lies outside %v", got, r)
 	}
 }
@@ -471,15 +479,15 @@ func TestParts(t *testing.T) {
 			parts := g.All("split", "x", y, "split_sizes", []int{3, 4, 1}, "axis", axis)
 			g.Output(s, parts[0], parts[1], parts[2])
 			f := g.Program().Funcs[0]
-			ranges := map[string]Interval{f.Body.Params[0].Name: span(-2, 3)}
+			ranges := map[string]Interval{f.Body.Params[0].Name: interval.Span(-2, 3)}
 			if contains(t, f, ranges, 30, 3) == 0 {
 				t.Fatal("nothing was run")
 			}
 			a := analyse(f, ranges)
-			whole := a.of(y).mag()
+			whole := a.Range(y).Mag()
 			for v, share := range map[*ir.Value]float64{s: 1.0 / 16, parts[0]: 1.0 / 16, parts[1]: 0.6, parts[2]: 1} {
-				if m := a.of(v).mag(); m > share*whole || m == 0 {
-					t.Errorf("%s lies within %v of %v", v.Name, a.of(v), a.of(y))
+				if m := a.Range(v).Mag(); m > share*whole || m == 0 {
+					t.Errorf("%s lies within %v of %v", v.Name, a.Range(v), a.Range(y))
 				}
 			}
 		})

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/internal/sarif"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -66,7 +68,8 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 		out.line("%s, function %s, target %s: %d shown, %d shown alone, %d possible", o.Model, f.Name, r.Target,
 			n[Shown], n[ShownAlone], n[Possible])
 		for _, in := range f.Inputs {
-			out.line("  input %s %s from %s to %s", in.Name, in.Type, number(in.Range[0]), number(in.Range[1]))
+			out.line("  input %s %s from %s to %s", in.Name, in.Type, interval.Number(in.Range[0]),
+				interval.Number(in.Range[1]))
 		}
 		out.groups(f)
 		out.roots(f)
@@ -201,10 +204,11 @@ func (p *printer) finding(x *Finding) {
 	if x.Source != "" {
 		p.line("  | %s", x.Source)
 	}
-	p.line("  interval: %s from %s to %s, limit %s", x.Value, number(float64(x.Interval[0])),
-		number(float64(x.Interval[1])), x.Limit)
+	p.line("  interval: %s from %s to %s, limit %s", x.Value, interval.Number(float64(x.Interval[0])),
+		interval.Number(float64(x.Interval[1])), x.Limit)
 	if s := x.Seen; s != nil {
-		p.line("  recorded: from %s to %s in runs of the whole model%s", number(float64(s[0])), number(float64(s[1])),
+		p.line("  recorded: from %s to %s in runs of the whole model%s", interval.Number(float64(s[0])),
+			interval.Number(float64(s[1])),
 			times(x.Gap))
 	}
 	if x.Detail != "" {
@@ -216,11 +220,12 @@ func (p *printer) finding(x *Finding) {
 		p.cut(x)
 	}
 	if x.How != "" {
-		p.line("  input: %s; the limit is met by %s", x.How, number(float64(*x.Reached)))
+		p.line("  input: %s; the limit is met by %s", x.How, interval.Number(float64(*x.Reached)))
 	}
 	if e := x.told(); e != nil {
-		p.line("  output %s[%d]: %s %s, interpreter %s, exact %s", e.Output, e.Index, e.By, number(float64(e.Engine)),
-			number(float64(e.Interpreter)), number(float64(e.Exact)))
+		p.line("  output %s[%d]: %s %s, interpreter %s, exact %s", e.Output, e.Index, e.By,
+			interval.Number(float64(e.Engine)),
+			interval.Number(float64(e.Interpreter)), interval.Number(float64(e.Exact)))
 	}
 	p.run(x)
 	if x.Behind {
@@ -236,7 +241,7 @@ func (p *printer) finding(x *Finding) {
 
 // told is the evidence of a finding: at an output of the whole model or at one of
 // the cut.
-func (x *Finding) told() *Evidence {
+func (x *Finding) told() *witness.Evidence {
 	if x.Evidence == nil && x.Cut != nil {
 		return x.Local
 	}
@@ -258,7 +263,7 @@ func times(gap verify.Number) string {
 // factor prints a factor to the digits that mean something.
 func factor(x float64) string {
 	if x >= 100 {
-		return number(math.Round(x))
+		return interval.Number(math.Round(x))
 	}
 	return fmt.Sprintf("%.3g", x)
 }
@@ -270,26 +275,28 @@ func (p *printer) cut(x *Finding) {
 	if c.Statements > 1 {
 		what = fmt.Sprintf("the statement and its neighbours (%d)", c.Statements)
 	}
-	p.line("  alone: %s cut out as a model; %s", what, c.origin())
+	p.line("  alone: %s cut out as a model; %s", what, origin(c))
 	for _, o := range c.Operands {
-		s := fmt.Sprintf("    %s %s from %s to %s", o.Name, o.Type, number(float64(o.Used[0])),
-			number(float64(o.Used[1])))
+		s := fmt.Sprintf("    %s %s from %s to %s", o.Name, o.Type, interval.Number(float64(o.Used[0])),
+			interval.Number(float64(o.Used[1])))
 		switch {
-		case o.From == FromInput:
+		case o.From == witness.FromInput:
 			s += ": an input of the whole model"
 		case o.Seen != nil:
-			s += fmt.Sprintf(": recorded %s to %s, interval %s to %s", number(float64(o.Seen[0])),
-				number(float64(o.Seen[1])), number(float64(o.Interval[0])), number(float64(o.Interval[1])))
+			s += fmt.Sprintf(": recorded %s to %s, interval %s to %s", interval.Number(float64(o.Seen[0])),
+				interval.Number(float64(o.Seen[1])), interval.Number(float64(o.Interval[0])),
+				interval.Number(float64(o.Interval[1])))
 		default:
-			s += fmt.Sprintf(": interval %s to %s", number(float64(o.Interval[0])), number(float64(o.Interval[1])))
+			s += fmt.Sprintf(": interval %s to %s", interval.Number(float64(o.Interval[0])),
+				interval.Number(float64(o.Interval[1])))
 		}
 		p.line("%s", s)
 	}
 	var clips []string
 	for _, o := range c.Operands {
 		if o.Safe != nil {
-			clips = append(clips, fmt.Sprintf("%s to %s..%s", o.Name, number(float64(o.Safe[0])),
-				number(float64(o.Safe[1]))))
+			clips = append(clips, fmt.Sprintf("%s to %s..%s", o.Name, interval.Number(float64(o.Safe[0])),
+				interval.Number(float64(o.Safe[1]))))
 		}
 	}
 	if len(clips) > 0 {
@@ -303,10 +310,12 @@ func (p *printer) cut(x *Finding) {
 
 // origin says how far operands of the cut lie from what was seen in the whole
 // model.
-func (c *Cut) origin() string {
-	interval := slices.ContainsFunc(c.Operands, func(o Operand) bool { return o.From == FromInterval })
+func origin(c *witness.Cut) string {
+	interval := slices.ContainsFunc(c.Operands, func(o witness.Operand) bool { return o.From == witness.FromInterval })
 	switch {
-	case !interval && slices.ContainsFunc(c.Operands, func(o Operand) bool { return o.From == FromRuns }):
+	case !interval && slices.ContainsFunc(c.Operands, func(o witness.Operand) bool {
+		return o.From == witness.FromRuns
+	}):
 		return "its operands lie in ranges that runs of the whole model gave"
 	case !interval:
 		return "its operands are inputs of the whole model"
@@ -342,7 +351,7 @@ func (p *printer) run(x *Finding) {
 	if slices.Contains(target.Compiled(), p.target) && p.target != target.H13.Name {
 		words = append(words, "--target", p.target)
 	}
-	if e := x.told(); e != nil && e.By == ByANE {
+	if e := x.told(); e != nil && e.By == witness.ByANE {
 		words = append(words, "--engine", "interp", "--numerics", "ane")
 	}
 	for _, n := range names {
@@ -388,7 +397,7 @@ func (x *Finding) sarif(model, function, failOn string) sarif.Finding {
 		level = sarif.Error
 	}
 	msg := fmt.Sprintf("%s %q: %s is from %s to %s, the limit is %s. %s Instead: %s", x.Op, x.Statement, x.Value,
-		number(float64(x.Interval[0])), number(float64(x.Interval[1])), x.Limit, x.Why, x.Instead)
+		interval.Number(float64(x.Interval[0])), interval.Number(float64(x.Interval[1])), x.Limit, x.Why, x.Instead)
 	props := map[string]any{
 		"state":     x.State,
 		"operation": x.Op,
@@ -403,11 +412,11 @@ func (x *Finding) sarif(model, function, failOn string) sarif.Finding {
 	if e := x.told(); e != nil {
 		where := "output"
 		if x.Cut != nil {
-			where = "alone, " + x.Cut.origin() + "; output"
+			where = "alone, " + origin(x.Cut) + "; output"
 			props["alone"] = x.Cut
 		}
 		msg += fmt.Sprintf(" Shown: %s %s[%d] is %s by the %s, exactly %s.", where, e.Output, e.Index,
-			number(float64(e.Engine)), e.By, number(float64(e.Exact)))
+			interval.Number(float64(e.Engine)), e.By, interval.Number(float64(e.Exact)))
 		props["evidence"] = e
 	}
 	if len(x.Files) > 0 {

@@ -5,6 +5,8 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 )
 
 // transfer returns the range of an operation's results from those of its
@@ -44,18 +46,11 @@ type call struct {
 	op     *ir.Op
 	engine bool
 	// hot is, of a product, the output channels in which the bounds are attained.
-	hot *hot
+	hot *witness.Peaks
 	// rows are the ranges of a product's output channels.
 	rows *rows
 	// wide says that a statement could be judged only by its type.
 	wide bool
-}
-
-// hot names the rows of a constant product that attain the greatest and the
-// least value.
-type hot struct {
-	axis   int // of the result
-	hi, lo int64
 }
 
 // rows are the ranges of a value's parts along an axis.
@@ -72,13 +67,13 @@ func (c *call) part(v *ir.Value, axis int, begin, n, stride int64) Interval {
 	if rs == nil || rs.axis != axis || n < 1 {
 		return whole
 	}
-	r := nothing
+	r := interval.Nothing
 	for i := range n {
 		at := begin + i*stride
 		if at < 0 || at >= int64(len(rs.r)) {
 			return whole
 		}
-		r = r.hull(rs.r[at])
+		r = r.Hull(rs.r[at])
 	}
 	return r
 }
@@ -105,7 +100,7 @@ func (c *call) sliced() Interval {
 func (c *call) in(name ir.ParamName) Interval {
 	v := c.op.Arg(name)
 	if v == nil {
-		return nothing
+		return interval.Nothing
 	}
 	return c.read(v)
 }
@@ -116,18 +111,18 @@ func (c *call) has(name ir.ParamName) bool { return c.op.Arg(name) != nil }
 // read returns the range of a value as the operation sees it: the engine reads
 // NaN as infinity.
 func (c *call) read(v *ir.Value) Interval {
-	r := c.a.of(v)
+	r := c.a.Range(v)
 	if r.NaN && c.engine {
-		r = r.with(inf)
+		r = r.With(inf)
 	}
 	return r
 }
 
 // list returns the hull of a variadic argument.
 func (c *call) list(name ir.ParamName) Interval {
-	r := nothing
+	r := interval.Nothing
 	for _, v := range c.op.ArgList(name) {
-		r = r.hull(c.read(v))
+		r = r.Hull(c.read(v))
 	}
 	return r
 }
@@ -139,14 +134,14 @@ func (c *call) constant(name ir.ParamName) *ir.Const {
 	if v == nil {
 		return nil
 	}
-	return c.a.constant(v)
+	return c.a.Constant(v)
 }
 
 // number returns a scalar argument or its default, 0 where the form has no such
 // parameter.
 func (c *call) number(name ir.ParamName) float64 {
 	if v := c.op.Arg(name); v != nil {
-		if k := c.a.constant(v); k != nil && k.Elems() >= 1 && k.Type.DType != ir.String {
+		if k := c.a.Constant(v); k != nil && k.Elems() >= 1 && k.Type.DType != ir.String {
 			return k.Float(0)
 		}
 		return math.NaN()
@@ -160,7 +155,7 @@ func (c *call) unknown() []Interval {
 	c.wide = true
 	out := make([]Interval, len(c.op.Results))
 	for i, v := range c.op.Results {
-		out[i] = typeRange(v.Type.DType)
+		out[i] = interval.OfType(v.Type.DType)
 	}
 	return out
 }

@@ -4,46 +4,47 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 // binaryRange returns the range of a function of two.
 type binaryRange func(x, y Interval) Interval
 
 var binaries = map[*ir.Operation]binaryRange{
-	ir.OpAdd:     add,
-	ir.OpSub:     sub,
-	ir.OpMul:     mul,
-	ir.OpRealDiv: div,
+	ir.OpAdd:     interval.Add,
+	ir.OpSub:     interval.Sub,
+	ir.OpMul:     interval.Mul,
+	ir.OpRealDiv: interval.Div,
 	ir.OpMaximum: largerOf,
-	ir.OpMinimum: func(x, y Interval) Interval { return largerOf(x.neg(), y.neg()).neg() },
+	ir.OpMinimum: func(x, y Interval) Interval { return largerOf(x.Neg(), y.Neg()).Neg() },
 	ir.OpMod:     modRange,
 	ir.OpPow:     powRange,
 	ir.OpFloorDiv: func(x, y Interval) Interval {
-		r := div(x, y)
-		if r.empty() {
+		r := interval.Div(x, y)
+		if r.Empty() {
 			return r
 		}
-		r.NaN = r.NaN || y.Has(0) || !x.finite()
-		return span(math.Floor(r.Lo)-1, math.Ceil(r.Hi)+1).hull(Interval{Lo: inf, Hi: -inf, NaN: r.NaN})
+		r.NaN = r.NaN || y.Has(0) || !x.Finite()
+		return interval.Span(math.Floor(r.Lo)-1, math.Ceil(r.Hi)+1).Hull(Interval{Lo: inf, Hi: -inf, NaN: r.NaN})
 	},
 }
 
 func largerOf(x, y Interval) Interval {
-	if x.empty() || y.empty() {
+	if x.Empty() || y.Empty() {
 		return Interval{Lo: inf, Hi: -inf, NaN: x.NaN || y.NaN}
 	}
 	r := Interval{Lo: max(x.Lo, y.Lo), Hi: max(x.Hi, y.Hi), NaN: x.NaN || y.NaN}
 	if r.NaN { // a NaN may win or lose: either operand may be what is left
-		r = r.hull(x).hull(y)
+		r = r.Hull(x).Hull(y)
 	}
 	return r
 }
 
 // modRange is the remainder with the sign of the divisor.
 func modRange(x, y Interval) Interval {
-	r := y.with(0)
+	r := y.With(0)
 	r.NaN = true
-	if x.finite() && y.finite() && !y.Has(0) {
+	if x.Finite() && y.Finite() && !y.Has(0) {
 		r.NaN = false
 	}
 	return r
@@ -51,11 +52,11 @@ func modRange(x, y Interval) Interval {
 
 // powRange follows powers of what is not negative, and whole powers.
 func powRange(x, y Interval) Interval {
-	if x.empty() || y.empty() {
+	if x.Empty() || y.Empty() {
 		return Interval{Lo: inf, Hi: -inf, NaN: x.NaN || y.NaN}
 	}
 	if x.NaN || y.NaN { // 1^NaN and NaN^0 are 1
-		r := powRange(Interval{Lo: x.Lo, Hi: x.Hi}, Interval{Lo: y.Lo, Hi: y.Hi}).with(1)
+		r := powRange(Interval{Lo: x.Lo, Hi: x.Hi}, Interval{Lo: y.Lo, Hi: y.Hi}).With(1)
 		r.NaN = true
 		return r
 	}
@@ -70,21 +71,19 @@ func powRange(x, y Interval) Interval {
 		case p > 0 && x.Lo >= 0 || x.Lo > 0:
 			return real(f).apply(x)
 		}
-		return all
+		return interval.All
 	}
-	if !(x.Lo > 0) || !x.finite() || !y.finite() {
-		return all
+	if !(x.Lo > 0) || !x.Finite() || !y.Finite() {
+		return interval.All
 	}
-	r := nothing
+	r := interval.Nothing
 	for _, a := range [2]float64{x.Lo, x.Hi} {
 		for _, b := range [2]float64{y.Lo, y.Hi} {
-			r = r.with(math.Pow(a, b))
+			r = r.With(math.Pow(a, b))
 		}
 	}
-	return r.with(clampTo(1, r)) // x^0 where y passes it
+	return r.With(interval.Clamp(1, r)) // x^0 where y passes it
 }
-
-func clampTo(x float64, r Interval) float64 { return clamp(x, r.Lo, r.Hi) }
 
 func binaryRows() map[*ir.Operation]transfer {
 	m := map[*ir.Operation]transfer{}
@@ -96,7 +95,7 @@ func binaryRows() map[*ir.Operation]transfer {
 			if p == q && p != nil {
 				r = sameOperand(o, x, r)
 			}
-			if o == ir.OpSub && !c.a.of(p).NaN {
+			if o == ir.OpSub && !c.a.Range(p).NaN {
 				r = lessExtreme(p, q, r)
 			}
 			if m, _, ok := c.a.meanSquared(c.op); ok && (o == ir.OpMul || o == ir.OpRealDiv) {
@@ -105,14 +104,14 @@ func binaryRows() map[*ir.Operation]transfer {
 			if d := c.op.Results[0].Type.DType; d.IsInt() {
 				return one(integerRange(o, x, y, r, d))
 			}
-			return one(r.slack(1, 0))
+			return one(r.Slack(1, 0))
 		}
 	}
 	for _, o := range []*ir.Operation{ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater,
 		ir.OpGreaterEqual, ir.OpLogicalAnd, ir.OpLogicalOr, ir.OpLogicalXor} {
 		m[o] = truth
 	}
-	m[ir.OpSelect] = func(c *call) []Interval { return one(c.in(ir.ParamA).hull(c.in(ir.ParamB))) }
+	m[ir.OpSelect] = func(c *call) []Interval { return one(c.in(ir.ParamA).Hull(c.in(ir.ParamB))) }
 	return m
 }
 
@@ -124,7 +123,7 @@ func sameOperand(o *ir.Operation, x, r Interval) Interval {
 		s.NaN = x.NaN
 		return s
 	case ir.OpSub:
-		return Interval{NaN: x.NaN || math.IsInf(x.mag(), 0)}
+		return Interval{NaN: x.NaN || math.IsInf(x.Mag(), 0)}
 	}
 	return r
 }
@@ -136,7 +135,7 @@ func lessExtreme(x, y *ir.Value, r Interval) Interval {
 		return r
 	}
 	m := y.Def
-	if !m.Is(ir.OpReduceMax) && !m.Is(ir.OpReduceMin) || m.Arg(ir.ParamX) != x || r.empty() {
+	if !m.Is(ir.OpReduceMax) && !m.Is(ir.OpReduceMin) || m.Arg(ir.ParamX) != x || r.Empty() {
 		return r
 	}
 	a, err := ir.ReduceAttrs(m)
@@ -156,20 +155,20 @@ func lessExtreme(x, y *ir.Value, r Interval) Interval {
 func integerRange(o *ir.Operation, x, y, r Interval, d ir.DType) Interval {
 	switch o {
 	case ir.OpRealDiv, ir.OpFloorDiv:
-		if x.empty() || y.empty() {
-			return nothing
+		if x.Empty() || y.Empty() {
+			return interval.Nothing
 		}
-		m := x.mag() + 1
-		return span(-m, m)
+		m := x.Mag() + 1
+		return interval.Span(-m, m)
 	case ir.OpMod:
-		return y.with(0)
+		return y.With(0)
 	case ir.OpPow:
-		if y.Lo < 0 || !r.finite() {
-			return typeRange(d)
+		if y.Lo < 0 || !r.Finite() {
+			return interval.OfType(d)
 		}
 	}
-	if r.NaN || !r.finite() {
-		return typeRange(d)
+	if r.NaN || !r.Finite() {
+		return interval.OfType(d)
 	}
 	return r
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 // moves reports whether the results of an operation are elements of the arguments
@@ -14,24 +15,24 @@ func moves(o *ir.Operation) bool { return o.Class == ir.Movement || o == ir.OpMa
 func moveRows() map[*ir.Operation]transfer {
 	m := map[*ir.Operation]transfer{ir.OpPad: padRange, ir.OpTopK: topkRange, ir.OpL2Pool: l2PoolRange,
 		ir.OpCropResize: func(c *call) []Interval {
-			return one(mean(c.in(ir.ParamX).with(c.number(ir.ParamPadValue))))
+			return one(mean(c.in(ir.ParamX).With(c.number(ir.ParamPadValue))))
 		},
 		ir.OpResample: func(c *call) []Interval { return one(sampled(c)) },
 		ir.OpAffine:   func(c *call) []Interval { return one(sampled(c)) },
 	}
 	for _, o := range []*ir.Operation{ir.OpSpaceToBatch, ir.OpBandPart} { // zeros stand among the elements
-		m[o] = func(c *call) []Interval { return c.each(c.args(o.Picks).with(0)) }
+		m[o] = func(c *call) []Interval { return c.each(c.args(o.Picks).With(0)) }
 	}
 	// Means of elements, with weights that are not negative and add up to one, or
 	// to less at a border.
 	for _, o := range []*ir.Operation{ir.OpAvgPool, ir.OpUpsampleBilinear, ir.OpResizeBilinear, ir.OpResize} {
-		m[o] = func(c *call) []Interval { return one(mean(c.in(ir.ParamX).with(0))) }
+		m[o] = func(c *call) []Interval { return one(mean(c.in(ir.ParamX).With(0))) }
 	}
 	for _, o := range []*ir.Operation{ir.OpSliceByIndex, ir.OpSliceBySize} {
 		m[o] = func(c *call) []Interval {
 			r := c.sliced()
 			// The width copy of the engine (numerics.WidthSlice).
-			if c.engine && r.mag() >= 4095 {
+			if c.engine && r.Mag() >= 4095 {
 				if at, ok := beginOfLast(c.op); !ok || at != 0 {
 					if r.Hi >= 4095 {
 						r.Hi = inf
@@ -76,9 +77,9 @@ func beginOfLast(op *ir.Op) (int64, bool) {
 
 // args returns the hull of the named arguments.
 func (c *call) args(names []ir.ParamName) Interval {
-	r := nothing
+	r := interval.Nothing
 	for _, n := range names {
-		r = r.hull(c.list(n))
+		r = r.Hull(c.list(n))
 	}
 	return r
 }
@@ -86,13 +87,13 @@ func (c *call) args(names []ir.ParamName) Interval {
 // mean is the range of means: opposite infinities have none, and so has zero
 // times infinity, which the weights of an interpolation give.
 func mean(x Interval) Interval {
-	x.NaN = x.NaN || math.IsInf(x.mag(), 0)
-	return x.slack(16, x.mag())
+	x.NaN = x.NaN || math.IsInf(x.Mag(), 0)
+	return x.Slack(16, x.Mag())
 }
 
 func sampled(c *call) Interval {
-	r := mean(c.in(ir.ParamX).with(c.number(ir.ParamPaddingValue), 0))
-	if v := c.op.Arg(ir.ParamCoordinates); v != nil && !c.read(v).finite() ||
+	r := mean(c.in(ir.ParamX).With(c.number(ir.ParamPaddingValue), 0))
+	if v := c.op.Arg(ir.ParamCoordinates); v != nil && !c.read(v).Finite() ||
 		c.constant(ir.ParamTransformMatrix) == nil &&
 			c.has(ir.ParamTransformMatrix) {
 		r.NaN = true // a coordinate that is not a number gives such a sample
@@ -105,9 +106,9 @@ func padRange(c *call) []Interval {
 	mode, ok := ir.ArgString(c.op, ir.ParamMode)
 	if !ok || mode == "constant" {
 		if c.has(ir.ParamConstantVal) {
-			x = x.hull(c.in(ir.ParamConstantVal))
+			x = x.Hull(c.in(ir.ParamConstantVal))
 		} else {
-			x = x.with(0)
+			x = x.With(0)
 		}
 	}
 	return one(x)
@@ -122,7 +123,7 @@ func topkRange(c *call) []Interval {
 		n = slices.Max(s)
 	}
 	for range c.op.Results[1:] {
-		out = append(out, span(0, float64(max(n-1, 0))))
+		out = append(out, interval.Span(0, float64(max(n-1, 0))))
 	}
 	return out
 }
@@ -136,5 +137,5 @@ func l2PoolRange(c *call) []Interval {
 	for _, k := range p.Kernel {
 		n *= float64(k)
 	}
-	return one(plain(ir.OpSqrt).apply(squared(c.in(ir.ParamX)).with(0).scale(n)).slack(n, 0))
+	return one(plain(ir.OpSqrt).apply(squared(c.in(ir.ParamX)).With(0).Scale(n)).Slack(n, 0))
 }

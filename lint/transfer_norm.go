@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 func normRows() map[*ir.Operation]transfer {
@@ -12,9 +13,9 @@ func normRows() map[*ir.Operation]transfer {
 		ir.OpBatchNorm: batchNormRange,
 		ir.OpL2Norm: func(c *call) []Interval {
 			x := c.in(ir.ParamX)
-			r := span(-1, 1).slack(4, 1)
-			if !x.finite() {
-				return one(all)
+			r := interval.Span(-1, 1).Slack(4, 1)
+			if !x.Finite() {
+				return one(interval.All)
 			}
 			if x.Lo >= 0 {
 				r.Lo = 0
@@ -26,18 +27,18 @@ func normRows() map[*ir.Operation]transfer {
 		ir.OpLocalResponseNorm: func(c *call) []Interval {
 			k, alpha, beta := c.number(ir.ParamK), c.number(ir.ParamAlpha), c.number(ir.ParamBeta)
 			x := c.in(ir.ParamX)
-			if !(k > 0 && alpha >= 0 && beta >= 0) || !x.finite() {
-				return one(all)
+			if !(k > 0 && alpha >= 0 && beta >= 0) || !x.Finite() {
+				return one(interval.All)
 			}
-			return one(div(x.with(0), span(math.Pow(k, beta), math.Pow(k, beta))).slack(4, 0))
+			return one(interval.Div(x.With(0), interval.Span(math.Pow(k, beta), math.Pow(k, beta))).Slack(4, 0))
 		},
 	}
 }
 
 func softmaxRange(c *call) []Interval {
 	x := c.in(ir.ParamX)
-	r := span(0, 1).slack(4, 0)
-	r.NaN = x.NaN || math.IsInf(x.mag(), 0)
+	r := interval.Span(0, 1).Slack(4, 0)
+	r.NaN = x.NaN || math.IsInf(x.Mag(), 0)
 	return one(r)
 }
 
@@ -45,18 +46,18 @@ func softmaxRange(c *call) []Interval {
 // sqrt(n-1) in size, and at most the width of x over the root of eps.
 func normalised(x Interval, n, eps float64) Interval {
 	m := math.Sqrt(max(n-1, 0))
-	if x.empty() {
-		return nothing
+	if x.Empty() {
+		return interval.Nothing
 	}
 	if e := (x.Hi - x.Lo) / math.Sqrt(eps); e == e {
 		m = min(m, e)
 	}
-	r := span(-m, m).slack(8, m)
+	r := interval.Span(-m, m).Slack(8, m)
 	if eps <= 0 || eps != eps { // a constant row
-		return all
+		return interval.All
 	}
 	// Where a row holds an infinity or a NaN, all of it becomes NaN.
-	r.NaN = !x.finite()
+	r.NaN = !x.Finite()
 	return r
 }
 
@@ -65,19 +66,20 @@ func normalised(x Interval, n, eps float64) Interval {
 func scaled(c *call, z Interval) Interval {
 	g, b := c.constant(ir.ParamGamma), c.constant(ir.ParamBeta)
 	if g != nil && b != nil && g.Elems() == b.Elems() {
-		r := nothing
+		r := interval.Nothing
 		for i := range g.Elems() {
-			r = r.hull(add(mul(z, span(g.Float(i), g.Float(i))), span(b.Float(i), b.Float(i))))
+			r = r.Hull(interval.Add(interval.Mul(z, interval.Span(g.Float(i), g.Float(i))), interval.Span(b.Float(i),
+				b.Float(i))))
 		}
-		return r.slack(2, r.mag())
+		return r.Slack(2, r.Mag())
 	}
 	if c.has(ir.ParamGamma) {
-		z = mul(z, c.in(ir.ParamGamma))
+		z = interval.Mul(z, c.in(ir.ParamGamma))
 	}
 	if c.has(ir.ParamBeta) {
-		z = add(z, c.in(ir.ParamBeta))
+		z = interval.Add(z, c.in(ir.ParamBeta))
 	}
-	return z.slack(2, z.mag())
+	return z.Slack(2, z.Mag())
 }
 
 func layerNormRange(c *call) []Interval {
@@ -118,18 +120,18 @@ func batchNormRange(c *call) []Interval {
 	}
 	at := func(name ir.ParamName, i int64, def float64) (Interval, bool) {
 		if !c.has(name) {
-			return span(def, def), true
+			return interval.Span(def, def), true
 		}
 		k := c.constant(name)
 		if k == nil {
 			return c.in(name), true
 		}
 		if i >= k.Elems() {
-			return all, false
+			return interval.All, false
 		}
-		return span(k.Float(i), k.Float(i)), true
+		return interval.Span(k.Float(i), k.Float(i)), true
 	}
-	r := nothing
+	r := interval.Nothing
 	for i := range mean.Elems() {
 		g, ok1 := at(ir.ParamGamma, i, 1)
 		b, ok2 := at(ir.ParamBeta, i, 0)
@@ -138,11 +140,11 @@ func batchNormRange(c *call) []Interval {
 		}
 		inv := 1 / math.Sqrt(variance.Float(i)+eps)
 		if inv != inv {
-			return one(all)
+			return one(interval.All)
 		}
-		d := sub(x, span(mean.Float(i), mean.Float(i)))
-		v := add(mul(mul(d, span(inv, inv)), g), b)
-		r = r.hull(v.slack(6, v.mag()+math.Abs(mean.Float(i))*inv*g.mag()))
+		d := interval.Sub(x, interval.Span(mean.Float(i), mean.Float(i)))
+		v := interval.Add(interval.Mul(interval.Mul(d, interval.Span(inv, inv)), g), b)
+		r = r.Hull(v.Slack(6, v.Mag()+math.Abs(mean.Float(i))*inv*g.Mag()))
 	}
 	return one(r)
 }

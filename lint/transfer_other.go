@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 func otherRows() map[*ir.Operation]transfer {
@@ -12,48 +13,48 @@ func otherRows() map[*ir.Operation]transfer {
 			if c.has(ir.ParamValue) {
 				return one(c.in(ir.ParamValue))
 			}
-			return one(span(0, 0))
+			return one(interval.Span(0, 0))
 		},
 		ir.OpFillLike: func(c *call) []Interval {
 			if c.has(ir.ParamValue) {
 				return one(c.in(ir.ParamValue))
 			}
-			return one(span(0, 0))
+			return one(interval.Span(0, 0))
 		},
 		ir.OpOneHot: func(c *call) []Interval {
-			r := span(0, 1)
+			r := interval.Span(0, 1)
 			if c.has(ir.ParamOnValue) {
-				r = c.in(ir.ParamOnValue).with(0)
+				r = c.in(ir.ParamOnValue).With(0)
 			}
 			if c.has(ir.ParamOffValue) {
-				r = r.hull(c.in(ir.ParamOffValue))
+				r = r.Hull(c.in(ir.ParamOffValue))
 			}
 			return one(r)
 		},
 		ir.OpShape: func(c *call) []Interval {
-			r := nothing
+			r := interval.Nothing
 			for _, d := range c.op.Arg(ir.ParamX).Type.Shape {
 				if d < 0 {
-					return one(span(0, math.MaxInt32))
+					return one(interval.Span(0, math.MaxInt32))
 				}
-				r = r.with(float64(d))
+				r = r.With(float64(d))
 			}
 			return one(r)
 		},
 		ir.OpRange1D: func(c *call) []Interval {
-			r := c.in(ir.ParamStart).hull(c.in(ir.ParamEnd))
-			return one(r.slack(1, 0))
+			r := c.in(ir.ParamStart).Hull(c.in(ir.ParamEnd))
+			return one(r.Slack(1, 0))
 		},
 		ir.OpArgsort:   argRange,
 		ir.OpReadState: func(c *call) []Interval { return one(c.in(ir.ParamInput)) },
 		ir.OpRandomUniform: func(c *call) []Interval {
-			return one(c.in(ir.ParamLow).with(0).hull(c.in(ir.ParamHigh).with(1)).slack(1, 0))
+			return one(c.in(ir.ParamLow).With(0).Hull(c.in(ir.ParamHigh).With(1)).Slack(1, 0))
 		},
 		ir.OpRandomBernoulli:   truth,
 		ir.OpCoreMLUpdateState: func(c *call) []Interval { return c.each(c.in(ir.ParamValue)) },
 		ir.OpScatter:           scatterRange, ir.OpScatterAlongAxis: scatterRange, ir.OpScatterND: scatterRange,
 		ir.OpDequantize: dequantizeRange,
-		ir.OpQuantize:   func(c *call) []Interval { return one(typeRange(c.op.Results[0].Type.DType)) },
+		ir.OpQuantize:   func(c *call) []Interval { return one(interval.OfType(c.op.Results[0].Type.DType)) },
 		ir.OpLSTM:       recurrentRange(ir.ParamActivation, ir.ParamCellActivation),
 		ir.OpGRU:        recurrentRange(ir.ParamActivation),
 		ir.OpRNN:        recurrentRange(ir.ParamActivation),
@@ -64,7 +65,7 @@ func otherRows() map[*ir.Operation]transfer {
 func foldedRange(c *call) []Interval {
 	out := make([]Interval, 0, len(c.op.Results))
 	for _, v := range c.op.Results {
-		k := c.a.constant(v)
+		k := c.a.Constant(v)
 		if k == nil {
 			return c.unknown()
 		}
@@ -79,7 +80,7 @@ func scatterRange(c *call) []Interval {
 	if mode, ok := ir.ArgString(c.op, ir.ParamMode); !ok || mode != "update" {
 		return c.unknown()
 	}
-	return one(c.in(ir.ParamData).hull(c.in(ir.ParamUpdates)))
+	return one(c.in(ir.ParamData).Hull(c.in(ir.ParamUpdates)))
 }
 
 // dequantizeRange is (input - zero_point) * scale over the extremes of both.
@@ -88,7 +89,7 @@ func dequantizeRange(c *call) []Interval {
 	if c.has(ir.ParamZeroPoint) {
 		z = c.in(ir.ParamZeroPoint)
 	}
-	return one(mul(sub(c.in(ir.ParamInput), z), c.in(ir.ParamScale)).slack(2, 0))
+	return one(interval.Mul(interval.Sub(c.in(ir.ParamInput), z), c.in(ir.ParamScale)).Slack(2, 0))
 }
 
 // recurrentRange: hidden values are a tanh's times a gate's, or means of such and
@@ -106,19 +107,19 @@ func recurrentRange(names ...ir.ParamName) func(c *call) []Interval {
 		}
 		finite := true
 		c.op.Operands(func(p *ir.Param, v *ir.Value) {
-			if v.Type.DType.IsFloat() && !c.read(v).finite() {
+			if v.Type.DType.IsFloat() && !c.read(v).Finite() {
 				finite = false
 			}
 		})
-		h := span(-1, 1).slack(8, 1)
+		h := interval.Span(-1, 1).Slack(8, 1)
 		if c.has(ir.ParamInitialH) {
-			h = h.hull(c.in(ir.ParamInitialH))
+			h = h.Hull(c.in(ir.ParamInitialH))
 		}
 		if !finite {
 			h.NaN = true
 		}
 		// A step takes a share of the cell and adds a share of a number of at most 1.
-		cell := all
+		cell := interval.All
 		if x := c.op.Arg(ir.ParamX); c.op.Is(ir.OpLSTM) && x != nil && x.Type.Rank() > 0 && x.Type.Shape[0] >= 0 {
 			n := float64(x.Type.Shape[0])
 			if c.has(ir.ParamInitialC) {
@@ -126,8 +127,8 @@ func recurrentRange(names ...ir.ParamName) func(c *call) []Interval {
 			} else {
 				cell = Interval{}
 			}
-			m := cell.mag() + n
-			cell = span(-m, m).slack(4*n, m)
+			m := cell.Mag() + n
+			cell = interval.Span(-m, m).Slack(4*n, m)
 			cell.NaN = !finite
 		}
 		out := []Interval{h, h, cell}

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
@@ -15,13 +17,13 @@ func productRows() map[*ir.Operation]transfer {
 		ir.OpEinsum: einsumRange,
 		ir.OpScaledDotProductAttention: func(c *call) []Interval {
 			// A mean of rows of value; a row of which every lane is masked has none.
-			v, scores := c.in(ir.ParamValue).with(0), c.sumOfProducts(c.in(ir.ParamQuery), c.in(ir.ParamKey), 65536,
+			v, scores := c.in(ir.ParamValue).With(0), c.sumOfProducts(c.in(ir.ParamQuery), c.in(ir.ParamKey), 65536,
 				true)
 			if c.has(ir.ParamAttnMask) {
-				scores = add(scores, c.in(ir.ParamAttnMask))
+				scores = interval.Add(scores, c.in(ir.ParamAttnMask))
 			}
-			v.NaN = !scores.finite() || !v.finite()
-			return one(v.slack(64, v.mag()))
+			v.NaN = !scores.Finite() || !v.Finite()
+			return one(v.Slack(64, v.Mag()))
 		},
 	}
 }
@@ -33,16 +35,24 @@ type affine struct {
 	absent bool    // a term may be missing
 	norm   float64 // bound of the root of the sum of a row's squares, 0 for none
 	r      Interval
-	hot    hot
+	hot    witness.Peaks
 	rows   []Interval // by index
 	hi, lo float64
 }
 
 func (c *call) newAffine(x Interval, axis int, absent bool) *affine {
-	if c.engine && x.mig() < numerics.MinNormalFP16 && !x.empty() {
-		x = x.with(0)
+	if c.engine && x.Mig() < numerics.MinNormalFP16 && !x.Empty() {
+		x = x.With(0)
 	}
-	return &affine{x: x, flush: c.engine, absent: absent, r: nothing, hot: hot{axis: axis}, hi: -inf, lo: inf}
+	return &affine{
+		x:      x,
+		flush:  c.engine,
+		absent: absent,
+		r:      interval.Nothing,
+		hot:    witness.Peaks{Axis: axis},
+		hi:     -inf,
+		lo:     inf,
+	}
 }
 
 // row adds the row of that index: n terms with the coefficients that at gives,
@@ -66,16 +76,16 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 			odd = true
 		}
 	}
-	if odd || bias != bias || x.empty() || !x.finite() || math.IsInf(pos, 0) || math.IsInf(neg, 0) {
-		f.r = all
+	if odd || bias != bias || x.Empty() || !x.Finite() || math.IsInf(pos, 0) || math.IsInf(neg, 0) {
+		f.r = interval.All
 		return
 	}
 	l, h := x.Lo, x.Hi
 	if f.absent {
 		l, h = min(l, 0), max(h, 0)
 	}
-	total := (pos+neg)*x.mag() + math.Abs(bias)
-	v := span(pos*l-neg*h, pos*h-neg*l)
+	total := (pos+neg)*x.Mag() + math.Abs(bias)
+	v := interval.Span(pos*l-neg*h, pos*h-neg*l)
 	if f.norm > 0 && !f.absent {
 		// By Cauchy and Schwarz no more than the row's norm times the operand's.
 		if m := f.norm * math.Sqrt(squares); m < max(v.Hi, -v.Lo) {
@@ -83,35 +93,35 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 		}
 	}
 	// n roundings of the sum and of the products.
-	v = span(v.Lo+bias, v.Hi+bias).slack(float64(n)+1, total)
-	if e := small * x.mag(); e > 0 {
+	v = interval.Span(v.Lo+bias, v.Hi+bias).Slack(float64(n)+1, total)
+	if e := small * x.Mag(); e > 0 {
 		v.Lo, v.Hi = v.Lo-e, v.Hi+e
 	}
 	if f.absent {
 		// The bias stands alone where every term is missing.
-		v = v.with(bias)
+		v = v.With(bias)
 	}
 	if v.Hi > f.hi {
-		f.hi, f.hot.hi = v.Hi, index
+		f.hi, f.hot.Hi = v.Hi, index
 	}
 	if v.Lo < f.lo {
-		f.lo, f.hot.lo = v.Lo, index
+		f.lo, f.hot.Lo = v.Lo, index
 	}
-	f.r = f.r.hull(v)
+	f.r = f.r.Hull(v)
 	for int64(len(f.rows)) <= index {
-		f.rows = append(f.rows, nothing)
+		f.rows = append(f.rows, interval.Nothing)
 	}
-	f.rows[index] = f.rows[index].hull(v)
+	f.rows[index] = f.rows[index].Hull(v)
 }
 
 // result gives the call its hot rows and returns the range. Where the operand has
 // numbers without bound, so has the sum.
 func (f *affine) result(c *call) []Interval {
-	if f.r.finite() {
+	if f.r.Finite() {
 		c.hot = &f.hot
-		if s := c.op.Results[0].Type.Shape; f.hot.axis >= 0 && f.hot.axis < len(s) &&
-			s[f.hot.axis] == int64(len(f.rows)) {
-			c.rows = &rows{f.hot.axis, f.rows}
+		if s := c.op.Results[0].Type.Shape; f.hot.Axis >= 0 && f.hot.Axis < len(s) &&
+			s[f.hot.Axis] == int64(len(f.rows)) {
+			c.rows = &rows{f.hot.Axis, f.rows}
 		}
 	}
 	return one(f.r)
@@ -119,9 +129,9 @@ func (f *affine) result(c *call) []Interval {
 
 // plus adds a range to every row.
 func (f *affine) plus(r Interval) {
-	f.r = add(f.r, r)
+	f.r = interval.Add(f.r, r)
 	for i, v := range f.rows {
-		f.rows[i] = add(v, r)
+		f.rows[i] = interval.Add(v, r)
 	}
 }
 
@@ -143,17 +153,17 @@ func biasOf(c *call) (at func(o int64) float64, rest Interval) {
 // sumOfProducts is n products of two ranges, any number of them missing where
 // absent is set.
 func (c *call) sumOfProducts(x, y Interval, n float64, absent bool) Interval {
-	if c.engine && min(x.mig(), y.mig()) < numerics.MinNormalFP16 {
+	if c.engine && min(x.Mig(), y.Mig()) < numerics.MinNormalFP16 {
 		absent = true // subnormal operands count as zero
 	}
-	p := mul(x, y)
-	if p.empty() {
+	p := interval.Mul(x, y)
+	if p.Empty() {
 		return Interval{NaN: p.NaN}
 	}
 	if absent {
-		p = p.with(0)
+		p = p.With(0)
 	}
-	return p.scale(n).slack(n+1, p.mag()*n)
+	return p.Scale(n).Slack(n+1, p.Mag()*n)
 }
 
 func padded(a *ir.Conv) bool {
@@ -181,11 +191,11 @@ func convRange(c *call) []Interval {
 	k := c.constant(ir.ParamWeight)
 	if k == nil {
 		r := c.sumOfProducts(x, c.in(ir.ParamWeight), float64(n), padded(&a))
-		b := nothing
+		b := interval.Nothing
 		for o := range shape[0] {
-			b = b.with(bias(o))
+			b = b.With(bias(o))
 		}
-		return one(add(add(r, b), rest))
+		return one(interval.Add(interval.Add(r, b), rest))
 	}
 	f := c.newAffine(x, 1, padded(&a))
 	if m, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); axis == 1 && a.Groups == 1 && n == shape[1] {
@@ -216,11 +226,11 @@ func convTransposeRange(c *call) []Interval {
 	group := cin / a.Groups
 	if k == nil || group < 1 {
 		r := c.sumOfProducts(c.in(ir.ParamX), c.in(ir.ParamWeight), float64(cin*taps), true)
-		b := nothing
+		b := interval.Nothing
 		for o := range per * a.Groups {
-			b = b.with(bias(o))
+			b = b.With(bias(o))
 		}
-		return one(add(add(r, b), rest))
+		return one(interval.Add(interval.Add(r, b), rest))
 	}
 	f := c.newAffine(c.in(ir.ParamX), 1, true)
 	for o := range per * a.Groups {
@@ -243,11 +253,11 @@ func linearRange(c *call) []Interval {
 	k := c.constant(ir.ParamWeight)
 	if k == nil {
 		r := c.sumOfProducts(c.in(ir.ParamX), c.in(ir.ParamWeight), float64(n), false)
-		b := nothing
+		b := interval.Nothing
 		for o := range outs {
-			b = b.with(bias(o))
+			b = b.With(bias(o))
 		}
-		return one(add(add(r, b), rest))
+		return one(interval.Add(interval.Add(r, b), rest))
 	}
 	f := c.newAffine(c.in(ir.ParamX), c.op.Results[0].Type.Rank()-1, false)
 	if m, axis := c.a.rowNorm(c.op.Arg(ir.ParamX)); axis == c.op.Arg(ir.ParamX).Type.Rank()-1 {
@@ -316,8 +326,8 @@ func matmulRange(c *call) []Interval {
 		return c.unknown()
 	}
 	r := c.sumOfProducts(x, y, float64(m.K), false)
-	if x.finite() && weightsOf(c.op.Arg(ir.ParamX), &m) {
-		r = within(r, c.sumOfProducts(span(0, 1), y, 1, true), float64(m.K))
+	if x.Finite() && weightsOf(c.op.Arg(ir.ParamX), &m) {
+		r = within(r, c.sumOfProducts(interval.Span(0, 1), y, 1, true), float64(m.K))
 	}
 	return one(r)
 }
@@ -349,14 +359,14 @@ func weightsOf(x *ir.Value, m *ir.MatMul) bool {
 
 // zeros reports whether a value is a constant of zeros.
 func zeros(v *ir.Value) bool {
-	return v.Const != nil && v.Const.Type.DType != ir.String && constRange(v.Const) == Interval{}
+	return v.Const != nil && v.Const.Type.DType != ir.String && interval.OfConst(v.Const) == Interval{}
 }
 
 // within holds the bounds of r to those of v and what the rounding of n weights
 // in fp16 may add: a share of 2^-11 each and, to small ones, half of the least
 // number.
 func within(r, v Interval, n float64) Interval {
-	v = v.slack(1, v.mag()*(4096+n/4))
+	v = v.Slack(1, v.Mag()*(4096+n/4))
 	r.Lo, r.Hi = max(r.Lo, v.Lo), min(r.Hi, v.Hi)
 	return r
 }

@@ -4,41 +4,42 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 // reductions give the range of n elements of a range taken together.
 var reductions = map[*ir.Operation]func(x Interval, n float64) Interval{
-	ir.OpReduceSum:  func(x Interval, n float64) Interval { return x.scale(n).slack(1, x.mag()*n*1e-6) },
-	ir.OpReduceMean: func(x Interval, _ float64) Interval { x = x.meanOf(); return x.slack(1, x.mag()*1e-6) },
+	ir.OpReduceSum:  func(x Interval, n float64) Interval { return x.Scale(n).Slack(1, x.Mag()*n*1e-6) },
+	ir.OpReduceMean: func(x Interval, _ float64) Interval { x = meanOf(x); return x.Slack(1, x.Mag()*1e-6) },
 	ir.OpReduceMax:  func(x Interval, _ float64) Interval { return x },
 	ir.OpReduceMin:  func(x Interval, _ float64) Interval { return x },
 	ir.OpReduceSumSquare: func(x Interval, n float64) Interval {
-		return squared(x).scale(n).slack(1, 0)
+		return squared(x).Scale(n).Slack(1, 0)
 	},
 	ir.OpReduceL1Norm: func(x Interval, n float64) Interval {
-		return plain(ir.OpAbs).apply(x).scale(n).slack(1, 0)
+		return plain(ir.OpAbs).apply(x).Scale(n).Slack(1, 0)
 	},
 	ir.OpReduceL2Norm: func(x Interval, n float64) Interval {
-		return plain(ir.OpSqrt).apply(squared(x).scale(n)).slack(2, 0)
+		return plain(ir.OpSqrt).apply(squared(x).Scale(n)).Slack(2, 0)
 	},
 	ir.OpReduceLogSum: func(x Interval, n float64) Interval {
-		return curve(ir.OpLog.Curve, []float64{0}).apply(x.scale(n)).slack(1, 1e-6)
+		return curve(ir.OpLog.Curve, []float64{0}).apply(x.Scale(n)).Slack(1, 1e-6)
 	},
 	ir.OpReduceLogSumExp: func(x Interval, n float64) Interval {
-		r := add(x, span(math.Log(n), math.Log(n)))
+		r := interval.Add(x, interval.Span(math.Log(n), math.Log(n)))
 		r.NaN = x.NaN
-		return r.slack(4, 1e-6)
+		return r.Slack(4, 1e-6)
 	},
 	ir.OpReduceProd: func(x Interval, n float64) Interval {
-		m := math.Pow(x.mag(), n)
+		m := math.Pow(x.Mag(), n)
 		switch {
-		case !x.finite() || m != m:
-			return all
+		case !x.Finite() || m != m:
+			return interval.All
 		case x.Lo >= 0:
-			return span(math.Pow(x.Lo, n), m).slack(n, 0)
+			return interval.Span(math.Pow(x.Lo, n), m).Slack(n, 0)
 		}
-		m = max(m, math.Pow(min(x.mag(), 1), n))
-		return span(-m, m).slack(n, 0)
+		m = max(m, math.Pow(min(x.Mag(), 1), n))
+		return interval.Span(-m, m).Slack(n, 0)
 	},
 }
 
@@ -46,8 +47,8 @@ var reductions = map[*ir.Operation]func(x Interval, n float64) Interval{
 func squared(x Interval) Interval { return plain(ir.OpSquare).apply(x) }
 
 // meanOf: numbers of opposite infinities have no mean.
-func (v Interval) meanOf() Interval {
-	n, p := v.infinite()
+func meanOf(v Interval) Interval {
+	n, p := v.Infinite()
 	v.NaN = v.NaN || n && p
 	return v
 }
@@ -61,8 +62,8 @@ func reduceRows() map[*ir.Operation]transfer {
 				return c.unknown()
 			}
 			r := f(c.in(ir.ParamX), k)
-			if c.op.Results[0].Type.DType.IsInt() && !r.finite() {
-				return one(typeRange(c.op.Results[0].Type.DType))
+			if c.op.Results[0].Type.DType.IsInt() && !r.Finite() {
+				return one(interval.OfType(c.op.Results[0].Type.DType))
 			}
 			return one(r)
 		}
@@ -95,7 +96,7 @@ func argRange(c *call) []Interval {
 		}
 		n = max(n, d)
 	}
-	return one(span(0, float64(max(n-1, 0))))
+	return one(interval.Span(0, float64(max(n-1, 0))))
 }
 
 // cumsumRange: each result is the sum of none to all of an axis.
@@ -108,6 +109,6 @@ func cumsumRange(c *call) []Interval {
 		n = max(n, float64(d))
 	}
 	x := c.in(ir.ParamX)
-	r := x.scale(max(n, 1)).hull(x).with(0)
-	return one(r.slack(n, x.mag()*n))
+	r := x.Scale(max(n, 1)).Hull(x).With(0)
+	return one(r.Slack(n, x.Mag()*n))
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 // scalar is a function of one number with its shape.
@@ -32,8 +33,6 @@ func curve(k *ir.Curve, a []float64) scalar {
 // plain is the function of an operation without parameters.
 func plain(o *ir.Operation) scalar { return curve(o.Curve, nil) }
 
-func signOf(x float64) float64 { return ir.OpSign.Curve.F(x, nil) }
-
 // engineExtra are results that the engine gives beside the function's own.
 var engineExtra = map[*ir.Operation]func(x Interval) []float64{
 	ir.OpExp: func(x Interval) []float64 {
@@ -47,7 +46,7 @@ var engineExtra = map[*ir.Operation]func(x Interval) []float64{
 
 // atInfinity: the table's output above its high bound is 0.
 func atInfinity(x Interval) []float64 {
-	if math.IsInf(x.mag(), 0) {
+	if math.IsInf(x.Mag(), 0) {
 		return []float64{0}
 	}
 	return nil
@@ -55,9 +54,9 @@ func atInfinity(x Interval) []float64 {
 
 // apply returns the range of a function over a range.
 func (s scalar) apply(x Interval) Interval {
-	r := nothing
+	r := interval.Nothing
 	r.NaN = x.NaN
-	if x.empty() {
+	if x.Empty() {
 		return r
 	}
 	lo, hi := x.Lo, x.Hi
@@ -75,7 +74,7 @@ func (s scalar) apply(x Interval) Interval {
 			r.Lo, r.Hi = -inf, inf
 			return
 		}
-		r = r.with(y)
+		r = r.With(y)
 	}
 	at(lo)
 	at(hi)
@@ -103,16 +102,16 @@ func curveRange(c *call) []Interval {
 		x := c.epsilonAdded()
 		r := curve(k, []float64{0}).apply(x)
 		if c.engine && o == ir.OpLog && x.Lo <= 0 {
-			r = r.with(-45440)
+			r = r.With(-45440)
 		}
-		return one(r.slack(1, 0))
+		return one(r.Slack(1, 0))
 	case len(k.Params) == 0:
 		x := c.in(ir.ParamX)
 		r := plain(o).apply(x)
 		if extra := engineExtra[o]; c.engine && extra != nil {
-			r = r.with(extra(x)...)
+			r = r.With(extra(x)...)
 		}
-		return one(r.slack(1, 0))
+		return one(r.Slack(1, 0))
 	}
 	var lists [][]float64
 	n := 1
@@ -125,14 +124,14 @@ func curveRange(c *call) []Interval {
 		n = max(n, int(v.Elems()))
 	}
 	x, a := c.in(ir.ParamX), make([]float64, len(lists))
-	r := nothing
+	r := interval.Nothing
 	for i := range n {
 		for j, l := range lists {
 			a[j] = l[min(i, len(l)-1)]
 		}
-		r = r.hull(curve(k, a).apply(x))
+		r = r.Hull(curve(k, a).apply(x))
 	}
-	r = r.slack(1, 0)
+	r = r.Slack(1, 0)
 	if x.NaN { // comparisons with NaN fall through to either branch
 		r.NaN = true
 	}
@@ -143,13 +142,13 @@ func curveRange(c *call) []Interval {
 // the type of x.
 func (c *call) epsilonAdded() Interval {
 	e := c.number(ir.ParamEpsilon)
-	return add(c.in(ir.ParamX), span(min(e, fp16(e)), max(e, fp16(e)))).slack(1, 0)
+	return interval.Add(c.in(ir.ParamX), interval.Span(min(e, fp16(e)), max(e, fp16(e)))).Slack(1, 0)
 }
 
-func fp16(x float64) float64 { return Interval{Lo: x, Hi: x}.round(ir.FP16).Lo }
+func fp16(x float64) float64 { return Interval{Lo: x, Hi: x}.Round(ir.FP16).Lo }
 
 func inverseRange(c *call) []Interval {
-	return one(div(span(1, 1), c.epsilonAdded()).slack(1, 0))
+	return one(interval.Div(interval.Span(1, 1), c.epsilonAdded()).Slack(1, 0))
 }
 
 // geluOf is the function of a gelu, the exact one where its mode is computed.
@@ -165,26 +164,26 @@ func geluRange(c *call) []Interval {
 	if k == nil {
 		return c.unknown()
 	}
-	return one(curve(k, nil).apply(c.in(ir.ParamX)).slack(1, 1e-6))
+	return one(curve(k, nil).apply(c.in(ir.ParamX)).Slack(1, 1e-6))
 }
 
 // periodic is a sine or a cosine, of which the bounds alone are used.
 func periodic(c *call) []Interval {
 	x := c.in(ir.ParamX)
-	r := span(-1, 1)
-	r.NaN = x.NaN || math.IsInf(x.mag(), 0)
+	r := interval.Span(-1, 1)
+	r.NaN = x.NaN || math.IsInf(x.Mag(), 0)
 	return one(r)
 }
 
 func tanRange(c *call) []Interval {
 	x := c.in(ir.ParamX)
-	if x.finite() && x.mag() < math.Pi/2 {
-		return one(real(math.Tan).apply(x).slack(1, 0))
+	if x.Finite() && x.Mag() < math.Pi/2 {
+		return one(real(math.Tan).apply(x).Slack(1, 0))
 	}
-	return one(all)
+	return one(interval.All)
 }
 
-func truth(*call) []Interval { return one(span(0, 1)) }
+func truth(*call) []Interval { return one(interval.Span(0, 1)) }
 
 // castRange: floats to integers truncate and saturate, integers wrap, anything
 // that is not zero is true.
@@ -193,18 +192,16 @@ func castRange(c *call) []Interval {
 	from := c.op.Arg(ir.ParamX).Type.DType
 	switch {
 	case to == ir.Bool:
-		return one(span(0, 1))
+		return one(interval.Span(0, 1))
 	case to.IsInt() && from.IsFloat():
 		if x.NaN {
-			return one(typeRange(to))
+			return one(interval.OfType(to))
 		}
-		r := typeRange(to)
-		if x.empty() {
+		r := interval.OfType(to)
+		if x.Empty() {
 			return one(x)
 		}
-		return one(span(min(max(math.Trunc(x.Lo), r.Lo), r.Hi), min(max(math.Trunc(x.Hi), r.Lo), r.Hi)))
+		return one(interval.Span(interval.Clamp(math.Trunc(x.Lo), r), interval.Clamp(math.Trunc(x.Hi), r)))
 	}
 	return one(x)
 }
-
-func clamp(x, lo, hi float64) float64 { return min(max(x, lo), hi) }

@@ -25,6 +25,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint"
+	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
@@ -72,7 +74,7 @@ that zinc cannot write programs for get the placement of their limits and the ar
 of h13.
 
 With --fail-on the exit status is 1 when there are findings of that state; alone counts
-those shown as well, possible all of them.`, lint.Sigmas, lint.Sigmas, verify.MaxRandomInt),
+those shown as well, possible all of them.`, witness.Sigmas, witness.Sigmas, verify.MaxRandomInt),
 		Example: `  zinc lint model.mlmodelc
   zinc lint model.mil --range audio=-1:1 --write-inputs cliffs
   zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >cliffs.sarif`,
@@ -352,7 +354,7 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 		if r, ok := given[n]; ok {
 			out[n] = lint.Interval{Lo: r.lo, Hi: r.hi}
 			if r.all {
-				out[n] = lint.TypeRange(types[n].DType)
+				out[n] = interval.FiniteOf(types[n].DType)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import (
 	"context"
@@ -41,12 +41,12 @@ func newBench(f *ir.Func, m *sim.Machine, name string, workers int) (*bench, err
 
 type tensors = map[string]interp.Tensor
 
-// trace is what the interpreter gave for some values in one run.
-type trace map[*ir.Value]interp.Tensor
+// Trace is what the interpreter gave for some values in one run.
+type Trace map[*ir.Value]interp.Tensor
 
-// floats returns the elements of a value, a constant's as well; nil where the
+// Floats returns the elements of a value, a constant's as well; nil where the
 // run did not reach it.
-func (t trace) floats(v *ir.Value) []float64 {
+func (t Trace) Floats(v *ir.Value) []float64 {
 	if v == nil {
 		return nil
 	}
@@ -61,7 +61,7 @@ func (t trace) floats(v *ir.Value) []float64 {
 }
 
 // keeper collects the values of keep, or all where keep is nil.
-func (t trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.Tensor) {
+func (t Trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.Tensor) {
 	return func(op *ir.Op, results []interp.Tensor) {
 		for i, v := range op.Results {
 			if keep == nil || keep[v] {
@@ -72,14 +72,14 @@ func (t trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.
 }
 
 // declared runs the function as it is and keeps the values named.
-func (b *bench) declared(ctx context.Context, in tensors, keep map[*ir.Value]bool) (tensors, trace, error) {
+func (b *bench) declared(ctx context.Context, in tensors, keep map[*ir.Value]bool) (tensors, Trace, error) {
 	return b.watched(ctx, in, keep, nil)
 }
 
 // watched is declared with a look at every value.
 func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool,
-	see func(v *ir.Value, x interp.Tensor)) (tensors, trace, error) {
-	t := trace{}
+	see func(v *ir.Value, x interp.Tensor)) (tensors, Trace, error) {
+	t := Trace{}
 	for _, v := range b.fn.Body.Params {
 		if x, ok := in[v.Name]; ok {
 			t[v] = x
@@ -103,7 +103,7 @@ func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool
 
 // upTo runs the function with fp32 in the place of fp16 as far as the value until
 // (of the widened function), and keeps every value on the way.
-func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (trace, error) {
+func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (Trace, error) {
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
 	_, t, err := b.precisely(stop, in, nil, func(op *ir.Op) {
@@ -118,15 +118,15 @@ func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (trace, e
 }
 
 // exact runs the function with fp32 in the place of fp16.
-func (b *bench) exact(ctx context.Context, in tensors) (tensors, trace, error) {
+func (b *bench) exact(ctx context.Context, in tensors) (tensors, Trace, error) {
 	return b.precisely(ctx, in, map[*ir.Value]bool{}, func(*ir.Op) {})
 }
 
 // precisely is such a run that keeps the values of keep, or all where it is nil.
 func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bool, after func(op *ir.Op)) (tensors,
-	trace, error) {
+	Trace, error) {
 	wide := tensors{}
-	t := trace{}
+	t := Trace{}
 	for i, v := range b.fn.Body.Params {
 		x, ok := in[v.Name]
 		if !ok {
@@ -186,9 +186,9 @@ const (
 // least fp16 number; or when one of the two is not finite and they differ; or when
 // it is 0 and the exact number is one that fp16 holds as a normal number.
 const (
-	ownShare   = 1.0 / 16
+	OwnShare   = 1.0 / 16
 	scaleShare = 1.0 / 64
-	leastError = 1.0 / (1 << 25)
+	LeastError = 1.0 / (1 << 25)
 )
 
 // deviates returns how far the engine's number g stands from the exact one w, as
@@ -198,7 +198,7 @@ func deviates(g, w, scale float64) float64 {
 		return 0
 	}
 	if d := math.Abs(g - w); d < inf {
-		return d / max(math.Abs(w)*ownShare, scale*scaleShare, leastError)
+		return d / max(math.Abs(w)*OwnShare, scale*scaleShare, LeastError)
 	}
 	return inf
 }
@@ -234,7 +234,7 @@ func compare(by string, exactly bool, only func(name string) bool, order []*ir.V
 		for i := range ws {
 			e := deviates(gs[i], ws[i], scale)
 			switch {
-			case gs[i] == 0 && math.Abs(ws[i]) >= leastNormal:
+			case gs[i] == 0 && math.Abs(ws[i]) >= numerics.MinNormalFP16:
 				e = max(e, vanished)
 			case exactly && e > 0:
 				e++
@@ -286,7 +286,7 @@ type region struct {
 
 // closed adds to operations of a function those that make constants for them, in
 // the function's order: what reads a constant has it in the cut as well.
-func closed(a *analysis, ops []*ir.Op) []*ir.Op {
+func closed(a Analysis, ops []*ir.Op) []*ir.Op {
 	in := map[*ir.Op]bool{}
 	var add func(op *ir.Op)
 	add = func(op *ir.Op) {
@@ -295,7 +295,7 @@ func closed(a *analysis, ops []*ir.Op) []*ir.Op {
 		}
 		in[op] = true
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			if v.Const == nil && v.Def != nil && (ir.IsConstexpr(v.Def) || a.constant(v) != nil) {
+			if v.Const == nil && v.Def != nil && (ir.IsConstexpr(v.Def) || a.Constant(v) != nil) {
 				add(v.Def)
 			}
 		})
@@ -304,7 +304,7 @@ func closed(a *analysis, ops []*ir.Op) []*ir.Op {
 		add(op)
 	}
 	var out []*ir.Op
-	for _, op := range a.ops {
+	for _, op := range a.Operations() {
 		if in[op] {
 			out = append(out, op)
 		}
@@ -315,8 +315,8 @@ func closed(a *analysis, ops []*ir.Op) []*ir.Op {
 // cutFrom takes operations and those that make their constants out of a function.
 // Where none of their results is read elsewhere in its body, as of operations in
 // blocks, the last one's are the outputs.
-func cutFrom(a *analysis, ops []*ir.Op) (fn *ir.Func, inputs []*ir.Value, err error) {
-	fn, inputs, outputs := ir.Extract(a.fn, "main", closed(a, ops))
+func cutFrom(a Analysis, ops []*ir.Op) (fn *ir.Func, inputs []*ir.Value, err error) {
+	fn, inputs, outputs := ir.Extract(a.Func(), "main", closed(a, ops))
 	if n := len(fn.Body.Ops); len(outputs) == 0 && n > 0 {
 		fn.Body.Outputs = fn.Body.Ops[n-1].Results
 	}
@@ -328,7 +328,7 @@ func cutFrom(a *analysis, ops []*ir.Op) (fn *ir.Func, inputs []*ir.Value, err er
 
 // newRegion compiles operations of a function's body by themselves, with those
 // that make their constants.
-func newRegion(ctx context.Context, a *analysis, ops []*ir.Op, o compile.Options, ane bool, workers int) (*region,
+func newRegion(ctx context.Context, a Analysis, ops []*ir.Op, o compile.Options, ane bool, workers int) (*region,
 	error) {
 	sub, inputs, err := cutFrom(a, ops)
 	if err != nil {
@@ -358,7 +358,7 @@ func compiled(ctx context.Context, p *ir.Program, o compile.Options, workers int
 }
 
 // operands are the values that a run of the whole gave the region's inputs.
-func (r *region) operands(t trace) (tensors, error) {
+func (r *region) operands(t Trace) (tensors, error) {
 	in := tensors{}
 	for i, v := range r.inputs {
 		x, ok := t[v]
@@ -371,7 +371,7 @@ func (r *region) operands(t trace) (tensors, error) {
 }
 
 // run checks the region on the values that a run of the whole gave its inputs.
-func (r *region) run(ctx context.Context, t trace, ane, exactly bool) (*Evidence, error) {
+func (r *region) run(ctx context.Context, t Trace, ane, exactly bool) (*Evidence, error) {
 	in, err := r.operands(t)
 	if err != nil {
 		return nil, err

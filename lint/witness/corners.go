@@ -1,10 +1,11 @@
-package lint
+package witness
 
 import (
 	"cmp"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 // cornerSteps is how often a corner is taken again from the derivative at the one
@@ -13,13 +14,13 @@ import (
 const cornerSteps = 3
 
 var starts = []pattern{
-	constant("the middle", func(r Interval) float64 { return (r.Lo + r.Hi) / 2 }),
+	constant("the middle", func(r interval.Interval) float64 { return (r.Lo + r.Hi) / 2 }),
 	patterns[4],
 }
 
 // extreme is an input in which an element has the value y.
 type extreme struct {
-	c  candidate
+	c  Candidate
 	at int
 	y  float64
 }
@@ -27,35 +28,35 @@ type extreme struct {
 // corners returns inputs that bring an element of the goal's value towards its
 // extreme in the direction dir, the best first. at fixes the element, below 0
 // each step chooses one.
-func (s *search) corners(g goal, dir float64, at int) ([]extreme, error) {
-	wv := s.b.wide.of[g.v]
+func (s *search) corners(g Goal, dir float64, at int) ([]extreme, error) {
+	wv := s.b.wide.of[g.Value]
 	if wv == nil || !wv.Type.Static() || !wv.Type.DType.IsFloat() {
 		return nil, nil
 	}
 	var out []extreme
 	for k, start := range starts {
-		if len(out) > 0 && g.hot != nil {
+		if len(out) > 0 && g.Peaks != nil {
 			break // affine, as far as the weights tell
 		}
 		c, err := start.make(s.ports, k)
 		if err != nil {
 			return nil, err
 		}
-		if !s.pay(s.reach(g.v)) {
+		if !s.pay(s.reach(g.Value)) {
 			break
 		}
-		t, err := s.b.upTo(s.ctx, c.in, wv)
+		t, err := s.b.upTo(s.ctx, c.Values, wv)
 		if err != nil {
 			return nil, s.failed(err)
 		}
 		for range cornerSteps {
-			ys := t.floats(wv)
-			if len(ys) == 0 || !s.pay(3*s.reach(g.v)) {
+			ys := t.Floats(wv)
+			if len(ys) == 0 || !s.pay(3*s.reach(g.Value)) {
 				break
 			}
 			e := at
 			if e < 0 {
-				e = element(wv, ys, dir, g.hot)
+				e = element(wv, ys, dir, g.Peaks)
 			}
 			n, changed, err := s.corner(c, t, wv, e, dir)
 			if err != nil {
@@ -64,10 +65,10 @@ func (s *search) corners(g goal, dir float64, at int) ([]extreme, error) {
 			if !changed {
 				break
 			}
-			if t, err = s.b.upTo(s.ctx, n.in, wv); err != nil {
+			if t, err = s.b.upTo(s.ctx, n.Values, wv); err != nil {
 				return nil, s.failed(err)
 			}
-			if ys = t.floats(wv); e < len(ys) {
+			if ys = t.Floats(wv); e < len(ys) {
 				out = append(out, extreme{n, e, ys[e]})
 			}
 			c = n
@@ -79,43 +80,28 @@ func (s *search) corners(g goal, dir float64, at int) ([]extreme, error) {
 
 // corner moves every input element to the end of its range that the derivative
 // of element at names.
-func (s *search) corner(c candidate, t trace, wv *ir.Value, at int, dir float64) (candidate, bool, error) {
-	grads := gradient(s.ctx, s.b.wide.fn, t, unit(wv, at))
-	n := candidate{tensors{}, "the corner of the input ranges that the signs of the derivative name"}
-	changed := false
-	for _, q := range s.ports {
-		gr := grads[s.b.wide.of[q.v]]
-		old := c.in[q.v.Name].Const().Floats()
-		x, err := q.fill(func(i int) float64 {
-			switch {
-			case i >= len(gr) || gr[i] == 0 || gr[i] != gr[i]:
-				return old[i]
-			case gr[i]*dir > 0:
-				return q.r.Hi
+func (s *search) corner(c Candidate, t Trace, wv *ir.Value, at int, dir float64) (Candidate, bool, error) {
+	return s.moved(c, "the corner of the input ranges that the signs of the derivative name", nil,
+		gradient(s.ctx, s.b.wide.fn, t, unit(wv, at)), func(q *Input, _, slope float64) float64 {
+			if slope*dir > 0 {
+				return q.Range.Hi
 			}
-			return q.r.Lo
+			return q.Range.Lo
 		})
-		if err != nil {
-			return n, false, err
-		}
-		changed = changed || !x.Equal(c.in[q.v.Name])
-		n.in[q.v.Name] = x
-	}
-	return n, changed, nil
 }
 
 // element chooses the element to push: in the middle of the channel that the
 // weights make the largest, else the one that is largest now.
-func element(v *ir.Value, ys []float64, dir float64, h *hot) int {
-	if h != nil && h.axis < v.Type.Rank() {
-		row := h.hi
+func element(v *ir.Value, ys []float64, dir float64, h *Peaks) int {
+	if h != nil && h.Axis < v.Type.Rank() {
+		row := h.Hi
 		if dir < 0 {
-			row = h.lo
+			row = h.Lo
 		}
 		at := int64(0)
 		for i, d := range v.Type.Shape {
 			k := d / 2
-			if i == h.axis {
+			if i == h.Axis {
 				k = min(row, d-1)
 			} else if i == 0 && d == 1 {
 				k = 0

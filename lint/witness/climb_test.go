@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import (
 	"context"
@@ -7,36 +7,38 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/lint/interval"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
 // searchOf makes a search over a graph whose inputs all have one range.
-func searchOf(t *testing.T, g *irbuild.Graph, r Interval) *search {
+func searchOf(t *testing.T, g *irbuild.Graph, r interval.Interval) *search {
 	t.Helper()
 	f := g.Program().Funcs[0]
 	b, err := newBench(f, nil, "main", 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ports []*port
-	ranges := map[string]Interval{}
+	var ports []*Input
 	for _, v := range f.Body.Params {
-		ports = append(ports, &port{v, r, int(v.Type.Elems())})
-		ranges[v.Name] = r
+		ports = append(ports, NewInput(v, r))
 	}
-	return newSearch(context.Background(), &Options{Compile: options, Workers: 1}, analyse(f, ranges), b, ports,
-		DefaultWork)
+	return newSearch(context.Background(), &Options{Workers: 1}, byType{f}, b, ports, 1<<40)
 }
+
+// byType is an analysis that knows the types of values alone.
+type byType struct{ f *ir.Func }
+
+func (a byType) Func() *ir.Func                      { return a.f }
+func (a byType) Operations() []*ir.Op                { return a.f.Body.Ops }
+func (a byType) Range(v *ir.Value) interval.Interval { return interval.OfType(v.Type.DType) }
+func (a byType) Constant(v *ir.Value) *ir.Const      { return v.Const }
 
 // watching is a suspicion of v that no run meets; look is called with the values of
 // every run.
-func (s *search) watching(v *ir.Value, look func(t trace)) *proof {
-	p := &proof{
-		suspect: &suspect{rule: &Rules[0], op: v.Def, value: v, region: []*ir.Op{v.Def}, need: []*ir.Value{v}},
-		seen:    nothing,
-		far:     nothing,
-	}
-	p.suspect.reached = func(t trace) (float64, bool) { look(t); return 0, false }
+func (s *search) watching(v *ir.Value, look func(t Trace)) *proof {
+	p := newProof(&Suspicion{Op: v.Def, Value: v, Region: []*ir.Op{v.Def}, Need: []*ir.Value{v}})
+	p.Reached = func(t Trace) (float64, bool) { look(t); return 0, false }
 	s.open = []*proof{p}
 	s.wanted()
 	return p
@@ -49,19 +51,19 @@ func TestClimb(t *testing.T) {
 	x, z := g.Input(1, 4, 8), g.Input(1, 8, 4)
 	y := g.Op("matmul", "x", x, "y", z)
 	g.Output(y)
-	s := searchOf(t, g, span(-2, 2))
-	p := s.watching(y, func(trace) {})
+	s := searchOf(t, g, interval.Span(-2, 2))
+	p := s.watching(y, func(Trace) {})
 	if err := s.record(); err != nil {
 		t.Fatal(err)
 	}
 	recorded := p.far
-	if err := s.climb(p, most(y, nil)); err != nil {
+	if err := s.climb(p, Most(y, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if p.far.Hi < 30 || recorded.Hi > 20 {
 		t.Errorf("recorded runs reach %g, the climb %g of 32", recorded.Hi, p.far.Hi)
 	}
-	if err := s.climb(p, least(y, nil)); err != nil {
+	if err := s.climb(p, Least(y, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if p.far.Lo > -30 {
@@ -82,12 +84,12 @@ func TestToward(t *testing.T) {
 	a := g.Op("tanh", "x", g.Op("conv", "x", x, "weight", w))
 	y := g.Op("square", "x", a)
 	g.Output(y)
-	s := searchOf(t, g, span(-1, 1))
+	s := searchOf(t, g, interval.Span(-1, 1))
 	want := make([]float64, 24)
 	distance := inf
-	p := s.watching(y, func(tr trace) {
+	p := s.watching(y, func(tr Trace) {
 		d := 0.0
-		for i, v := range tr.floats(a) {
+		for i, v := range tr.Floats(a) {
 			d += math.Abs(v - want[i])
 		}
 		distance = d
@@ -108,17 +110,17 @@ func TestToward(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	copy(want, tr.floats(a))
+	copy(want, tr.Floats(a))
 	first := 0.0
-	_, tr2, err := s.b.declared(s.ctx, s.samples[0].in, map[*ir.Value]bool{a: true})
+	_, tr2, err := s.b.declared(s.ctx, s.samples[0].Values, map[*ir.Value]bool{a: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, v := range tr2.floats(a) {
+	for i, v := range tr2.Floats(a) {
 		first += math.Abs(v - want[i])
 	}
-	p.cut = &Cut{Factor: 2, Operands: []Operand{{Name: "a"}}, values: map[string]*ir.Value{"a": a}}
-	p.input = candidate{tensors{"a": tr[a]}, ""}
+	p.Cut = &Cut{Factor: 2, Operands: []Operand{{Name: "a"}}, values: map[string]*ir.Value{"a": a}}
+	p.Input = Candidate{tensors{"a": tr[a]}, ""}
 	if err := s.toward(p); err != nil {
 		t.Fatal(err)
 	}

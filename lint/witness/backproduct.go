@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import "github.com/zinc-compiler/zinc/ir"
 
@@ -13,24 +13,48 @@ func three(vs []int64, def int64) (d [3]int) {
 	return d
 }
 
-func dims3(shape []int64) [3]int { return three(shape[2:], 1) }
+// window is how a convolution or a pooling reads its input.
+type window struct {
+	in, out, kernel            [3]int
+	strides, dilations, before [3]int
+}
+
+func newWindow(x, y *ir.Value, kernel, strides, dilations, before []int64) *window {
+	return &window{
+		in: three(x.Type.Shape[2:], 1), out: three(y.Type.Shape[2:], 1), kernel: three(kernel, 1),
+		strides: three(strides, 1), dilations: three(dilations, 1), before: three(before, 0),
+	}
+}
+
+func volume(d [3]int) int { return d[0] * d[1] * d[2] }
+
+// source returns the input element that an output element reads with a tap; false in the padding.
+func (w *window) source(at, tap int) (src int, inside bool) {
+	inside = true
+	p := [3]int{at / (w.out[1] * w.out[2]), at / w.out[2] % w.out[1], at % w.out[2]}
+	k := [3]int{tap / (w.kernel[1] * w.kernel[2]), tap / w.kernel[2] % w.kernel[1], tap % w.kernel[2]}
+	for s := range 3 {
+		q := p[s]*w.strides[s] + k[s]*w.dilations[s] - w.before[s]
+		inside = inside && q >= 0 && q < w.in[s]
+		src = src*w.in[s] + q
+	}
+	return src, inside
+}
 
 // convBack: an input element gets each output's derivative times the tap between
 // them.
 func convBack(b *backward, op *ir.Op, dy []float64) {
 	x, w, y := op.Arg(ir.ParamX), op.Arg(ir.ParamWeight), op.Results[0]
 	a, err := ir.ConvAttrs(op)
-	ws, xs := b.vals.floats(w), b.vals.floats(x)
+	ws, xs := b.vals.Floats(w), b.vals.Floats(x)
 	gx, gw := b.of(x), b.of(w)
 	if err != nil || len(ws) == 0 || len(xs) == 0 || a.Groups < 1 {
 		return
 	}
-	in, out, ker := dims3(x.Type.Shape), dims3(y.Type.Shape), three(a.Kernel, 1)
-	st, dl, pb := three(a.Strides, 1), three(a.Dilations, 1), three(a.PadBefore, 0)
+	win := newWindow(x, y, a.Kernel, a.Strides, a.Dilations, a.PadBefore)
 	n, cout := int(y.Type.Shape[0]), int(y.Type.Shape[1])
 	cin, per := int(x.Type.Shape[1]), int(w.Type.Shape[1])
-	outs := out[0] * out[1] * out[2]
-	inner, taps := in[0]*in[1]*in[2], ker[0]*ker[1]*ker[2]
+	outs, inner, taps := volume(win.out), volume(win.in), volume(win.kernel)
 	perGroup := cout / int(a.Groups)
 	gb := b.of(op.Arg(ir.ParamBias))
 	type step struct{ out, in int }
@@ -46,20 +70,12 @@ func convBack(b *backward, op *ir.Op, dy []float64) {
 			}
 		}
 		for t := 0; t < taps && some; t++ {
-			k := [3]int{t / (ker[1] * ker[2]), t / ker[2] % ker[1], t % ker[2]}
 			steps = steps[:0]
 			for at, d := range dr {
 				if d == 0 {
 					continue
 				}
-				p := [3]int{at / (out[1] * out[2]), at / out[2] % out[1], at % out[2]}
-				inside, src := true, 0
-				for s := range 3 {
-					q := p[s]*st[s] + k[s]*dl[s] - pb[s]
-					inside = inside && q >= 0 && q < in[s]
-					src = src*in[s] + q
-				}
-				if inside {
+				if src, inside := win.source(at, t); inside {
 					steps = append(steps, step{at, src})
 				}
 			}
@@ -90,24 +106,14 @@ func poolBack(b *backward, op *ir.Op, dy []float64) {
 	if err != nil || g == nil {
 		return
 	}
-	in, out, ker := dims3(x.Type.Shape), dims3(y.Type.Shape), three(a.Kernel, 1)
-	st, pb := three(a.Strides, 1), three(a.PadBefore, 0)
-	outs, inner, taps := out[0]*out[1]*out[2], in[0]*in[1]*in[2], ker[0]*ker[1]*ker[2]
+	win := newWindow(x, y, a.Kernel, a.Strides, nil, a.PadBefore)
+	outs, inner, taps := volume(win.out), volume(win.in), volume(win.kernel)
 	for i, d := range dy {
 		if d == 0 {
 			continue
 		}
-		at := i % outs
-		p := [3]int{at / (out[1] * out[2]), at / out[2] % out[1], at % out[2]}
 		for t := range taps {
-			k := [3]int{t / (ker[1] * ker[2]), t / ker[2] % ker[1], t % ker[2]}
-			inside, src := true, 0
-			for s := range 3 {
-				q := p[s]*st[s] + k[s] - pb[s]
-				inside = inside && q >= 0 && q < in[s]
-				src = src*in[s] + q
-			}
-			if inside {
+			if src, inside := win.source(i%outs, t); inside {
 				g[i/outs*inner+src] += d / float64(taps)
 			}
 		}
@@ -116,7 +122,7 @@ func poolBack(b *backward, op *ir.Op, dy []float64) {
 
 func linearBack(b *backward, op *ir.Op, dy []float64) {
 	x, w := op.Arg(ir.ParamX), op.Arg(ir.ParamWeight)
-	xs, ws := b.vals.floats(x), b.vals.floats(w)
+	xs, ws := b.vals.Floats(x), b.vals.Floats(w)
 	gx, gw, gb := b.of(x), b.of(w), b.of(op.Arg(ir.ParamBias))
 	if len(ws) == 0 || len(xs) == 0 || w.Type.Rank() != 2 {
 		return
@@ -144,13 +150,13 @@ func linearBack(b *backward, op *ir.Op, dy []float64) {
 func matmulBack(b *backward, op *ir.Op, dy []float64) {
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	m, err := ir.MatMulAttrs(op)
-	xs, ys := b.vals.floats(x), b.vals.floats(y)
+	xs, ys := b.vals.Floats(x), b.vals.Floats(y)
 	if err != nil || len(xs) == 0 || len(ys) == 0 || m.VectorX || m.VectorY || m.M < 1 || m.N < 1 || m.K < 1 {
 		return
 	}
 	lead := func(s []int64) []int64 { return s[:len(s)-2] }
-	xi, ok1 := spread(lead(x.Type.Shape), m.Batch)
-	yi, ok2 := spread(lead(y.Type.Shape), m.Batch)
+	xi, ok1 := BroadcastIndex(lead(x.Type.Shape), m.Batch)
+	yi, ok2 := BroadcastIndex(lead(y.Type.Shape), m.Batch)
 	if !ok1 || !ok2 {
 		return
 	}

@@ -1,10 +1,11 @@
-package lint
+package witness
 
 import (
 	"fmt"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -14,17 +15,17 @@ type operand struct {
 	v          *ir.Value // of the whole function
 	name       string
 	typ        ir.Type
-	limit      Interval // what intervals allow
-	seen       Interval
+	limit      interval.Interval // what intervals allow
+	seen       interval.Interval
 	input, ran bool
 }
 
 // at is the operand's range where recorded ones are widened by a factor.
-func (o *operand) at(k float64) Interval {
+func (o *operand) at(k float64) interval.Interval {
 	if o.input || !o.ran || k == inf {
 		return o.limit
 	}
-	r := Interval{Lo: o.seen.Lo * k, Hi: o.seen.Hi * k}
+	r := interval.Interval{Lo: o.seen.Lo * k, Hi: o.seen.Hi * k}
 	if o.seen.Lo > 0 {
 		r.Lo = o.seen.Lo / k
 	}
@@ -48,9 +49,9 @@ type cutting struct {
 
 // box is a range for each operand.
 type box struct {
-	r      []Interval
-	ranges map[string]Interval
-	ports  []*port
+	r      []interval.Interval
+	ranges map[string]interval.Interval
+	ports  []*Input
 }
 
 // box widens the recorded ranges by a factor.
@@ -59,27 +60,26 @@ func (t *cutting) box(k float64) (*box, error) {
 	for _, v := range t.b.fn.Body.Params {
 		params[v.Name] = v
 	}
-	x := &box{ranges: map[string]Interval{}}
+	x := &box{ranges: map[string]interval.Interval{}}
 	for _, o := range t.os {
-		r, err := inner(o.at(k), o.typ.DType)
+		r, err := interval.Inner(o.at(k), o.typ.DType)
 		v := params[o.name]
 		if err != nil || v == nil {
 			return nil, fmt.Errorf("there is no range for %s", o.name)
 		}
 		x.r = append(x.r, r)
 		x.ranges[o.name] = r
-		x.ports = append(x.ports, &port{v, r, int(v.Type.Elems())})
+		x.ports = append(x.ports, NewInput(v, r))
 	}
 	return x, nil
 }
 
-// suspicion judges the cut in a box by the rule; nil where it does not apply.
-func (t *cutting) suspicion(x *box) (*analysis, *suspect) {
-	a := analyse(t.b.fn, x.ranges).calmly()
-	found, _ := suspects(a)
-	i := slices.IndexFunc(found, func(f *suspect) bool { return f.rule == t.p.rule && f.op.Pos == t.p.op.Pos })
+// judge judges the cut in a box; the suspicion is nil where it is not suspected of the same.
+func (t *cutting) judge(x *box) (Analysis, *Suspicion) {
+	a, found := t.o.Judge(t.b.fn, x.ranges)
+	i := slices.IndexFunc(found, func(f *Suspicion) bool { return f.Kind == t.p.Kind && f.Op.Pos == t.p.Op.Pos })
 	if i < 0 {
-		i = slices.IndexFunc(found, func(f *suspect) bool { return f.rule == t.p.rule })
+		i = slices.IndexFunc(found, func(f *Suspicion) bool { return f.Kind == t.p.Kind })
 	}
 	if i < 0 {
 		return a, nil
@@ -88,16 +88,16 @@ func (t *cutting) suspicion(x *box) (*analysis, *suspect) {
 }
 
 // try searches the cut in a box, first with the operands of a recorded run times k.
-func (t *cutting) try(x *box, a *analysis, found *suspect, k float64, budget int64) (*proof, *search, error) {
-	q := &proof{suspect: found}
+func (t *cutting) try(x *box, a Analysis, found *Suspicion, k float64, budget int64) (*proof, *search, error) {
+	q := &proof{Suspicion: found}
 	sub := newSearch(t.ctx, t.o, a, t.b, x.ports, budget)
 	sub.open = []*proof{q}
 	if c, ok, err := t.grown(x.ports, k); err != nil {
 		return nil, nil, err
 	} else if ok {
-		sub.first = []candidate{c}
+		sub.first = []Candidate{c}
 	}
-	if len(q.region) == len(t.b.fn.Body.Ops) {
+	if len(q.Region) == len(t.b.fn.Body.Ops) {
 		q.alone = &region{t.b, t.b.fn.Body.Params} // it is the cut itself
 	}
 	return q, sub, sub.run()
@@ -119,7 +119,7 @@ func (t *cutting) rule(c *Cut, lo, hi float64) {
 		if err != nil {
 			return
 		}
-		if _, found := t.suspicion(x); found == nil {
+		if _, found := t.judge(x); found == nil {
 			lo = m
 		} else {
 			hi = m
@@ -131,31 +131,31 @@ func (t *cutting) rule(c *Cut, lo, hi float64) {
 	}
 	for i, o := range t.os {
 		if !o.input && o.ran {
-			r := numbers(x.r[i])
+			r := Numbers(x.r[i])
 			c.Operands[i].Safe = &r
 		}
 	}
 }
 
 // grown are the operands of a recorded run times k.
-func (t *cutting) grown(ports []*port, k float64) (candidate, bool, error) {
-	c := candidate{tensors{}, "the operands of a recorded run"}
+func (t *cutting) grown(ports []*Input, k float64) (Candidate, bool, error) {
+	c := Candidate{tensors{}, "the operands of a recorded run"}
 	from := t.kept
 	if t.p.ran != nil {
-		from, c.how = t.p.ran, "the operands of a run that reaches the limit: "+t.p.input.how
+		from, c.How = t.p.ran, "the operands of a run that reaches the limit: "+t.p.Input.How
 	}
 	switch {
 	case k == inf:
 		return c, false, nil
 	case k > 1:
-		c.how += ", times " + number(k)
+		c.How += ", times " + interval.Number(k)
 	}
 	for i, o := range t.os {
 		x, ok := from[o.v]
 		if !ok {
 			return c, false, nil
 		}
-		vs := crop(x, ports[i].v.Type.Shape)
+		vs := crop(x, ports[i].Value.Type.Shape)
 		by := k
 		if o.input {
 			by = 1
@@ -164,7 +164,7 @@ func (t *cutting) grown(ports []*port, k float64) (candidate, bool, error) {
 		if err != nil {
 			return c, false, err
 		}
-		c.in[o.name] = y
+		c.Values[o.name] = y
 	}
 	return c, true, nil
 }
@@ -198,9 +198,9 @@ func factorOf(os []*operand, k float64) verify.Number {
 			continue
 		}
 		f := inf
-		if m := o.seen.mag(); m > 0 {
-			f = max(1, min(k, o.at(k).mag()/m))
-		} else if o.at(k).mag() == 0 {
+		if m := o.seen.Mag(); m > 0 {
+			f = max(1, min(k, o.at(k).Mag()/m))
+		} else if o.at(k).Mag() == 0 {
 			f = 1
 		}
 		most = max(most, f)
@@ -210,9 +210,9 @@ func factorOf(os []*operand, k float64) verify.Number {
 
 // told is the operand as a finding tells it.
 func (o *operand) told(used interp.Tensor) Operand {
-	u := rangeOf(used)
+	u := RangeOf(used)
 	x := Operand{
-		Name: o.name, Value: valueLabel(o.v), Type: o.typ.String(), Interval: numbers(o.limit), Used: numbers(u),
+		Name: o.name, Value: ValueLabel(o.v), Type: o.typ.String(), Interval: Numbers(o.limit), Used: Numbers(u),
 		From: FromInterval,
 	}
 	switch {
@@ -222,12 +222,13 @@ func (o *operand) told(used interp.Tensor) Operand {
 		x.From = FromRuns
 	}
 	if o.ran {
-		r := numbers(o.seen)
+		r := Numbers(o.seen)
 		x.Seen = &r
 	}
 	return x
 }
 
-func numbers(r Interval) [2]verify.Number {
+// Numbers returns the bounds as they are written in JSON.
+func Numbers(r interval.Interval) [2]verify.Number {
 	return [2]verify.Number{verify.Number(r.Lo), verify.Number(r.Hi)}
 }

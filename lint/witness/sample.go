@@ -1,11 +1,11 @@
-package lint
+package witness
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -16,42 +16,42 @@ const drawnSamples = 2
 
 // sample is a recorded run: what it was given, and the range of every value.
 type sample struct {
-	candidate
-	seen map[*ir.Value]Interval
+	Candidate
+	seen map[*ir.Value]interval.Interval
 }
 
 // drawn are inputs as zinc verify draws them, moved from the range in which nearly
-// all of those lie to the port's own and held to it.
-func drawn(ports []*port, seed uint64) (candidate, error) {
-	c := candidate{tensors{}, fmt.Sprintf("values drawn from seed %d as zinc verify does, spread over the ranges",
+// all of those are to the input's own and held to it.
+func drawn(ports []*Input, seed uint64) (Candidate, error) {
+	c := Candidate{tensors{}, fmt.Sprintf("values drawn from seed %d as zinc verify does, spread over the ranges",
 		seed)}
 	for _, q := range ports {
-		x, err := verify.Random(q.v.Type, q.v.Name, seed)
+		x, err := verify.Random(q.Value.Type, q.Value.Name, seed)
 		if err != nil {
 			return c, err
 		}
 		vs := x.Const().Floats()
-		d := span(0, verify.MaxRandomInt)
-		if t := q.v.Type.DType; t.IsFloat() || t == ir.Bool || t == ir.UInt1 {
-			d = DefaultRange(q.v.Type)
+		d := interval.Span(0, verify.MaxRandomInt)
+		if t := q.Value.Type.DType; t.IsFloat() || t == ir.Bool || t == ir.UInt1 {
+			d = DefaultRange(q.Value.Type)
 		}
 		t, err := q.fill(func(i int) float64 {
-			if q.r == d {
+			if q.Range == d {
 				return vs[i]
 			}
-			return q.r.Lo + (vs[i]-d.Lo)/(d.Hi-d.Lo)*(q.r.Hi-q.r.Lo)
+			return q.Range.Lo + (vs[i]-d.Lo)/(d.Hi-d.Lo)*(q.Range.Hi-q.Range.Lo)
 		})
 		if err != nil {
 			return c, err
 		}
-		c.in[q.v.Name] = t
+		c.Values[q.Value.Name] = t
 	}
 	return c, nil
 }
 
 // given are the arrays of Options.Samples that have the type of their input; where
 // no array of a run fits, the run is left out.
-func (s *search) given() (out []candidate, err error) {
+func (s *search) given() (out []Candidate, err error) {
 	for k, m := range s.o.Samples {
 		c, err := drawn(s.ports, uint64(k+1))
 		if err != nil {
@@ -59,18 +59,18 @@ func (s *search) given() (out []candidate, err error) {
 		}
 		fits := 0
 		for _, q := range s.ports {
-			x, ok := m[q.v.Name]
-			if !ok || !slices.Equal(x.Type.Shape, q.v.Type.Shape) {
+			x, ok := m[q.Value.Name]
+			if !ok || !slices.Equal(x.Type.Shape, q.Value.Type.Shape) {
 				continue
 			}
 			vs := x.Const().Floats()
-			if c.in[q.v.Name], err = q.fill(func(i int) float64 { return vs[i] }); err != nil {
+			if c.Values[q.Value.Name], err = q.fill(func(i int) float64 { return vs[i] }); err != nil {
 				return nil, err
 			}
 			fits++
 		}
 		if fits > 0 {
-			c.how = "the values of a calibration array"
+			c.How = "the values of a calibration array"
 			out = append(out, c)
 		}
 	}
@@ -100,9 +100,9 @@ func (s *search) record() error {
 		if i > 0 && !s.afford(1) || s.ctx.Err() != nil {
 			break
 		}
-		m := sample{c, map[*ir.Value]Interval{}}
-		see := func(v *ir.Value, x interp.Tensor) { m.seen[v] = rangeOf(x) }
-		_, t, err := s.b.watched(s.ctx, c.in, s.keep, see)
+		m := sample{c, map[*ir.Value]interval.Interval{}}
+		see := func(v *ir.Value, x interp.Tensor) { m.seen[v] = RangeOf(x) }
+		_, t, err := s.b.watched(s.ctx, c.Values, s.keep, see)
 		if err != nil {
 			if err := s.failed(err); err != nil {
 				return err
@@ -112,9 +112,9 @@ func (s *search) record() error {
 		for v, r := range m.seen {
 			old, ok := s.seen[v]
 			if !ok {
-				old = nothing
+				old = interval.Nothing
 			}
-			s.seen[v] = old.hull(r)
+			s.seen[v] = old.Hull(r)
 		}
 		if s.kept == nil {
 			s.kept = t
@@ -125,26 +125,26 @@ func (s *search) record() error {
 		}
 	}
 	for _, p := range s.open {
-		p.gapAt = s.gapOf(p.suspect)
-		if r, ok := s.seen[p.value]; ok {
-			p.seen = r
+		p.Growth = s.gapOf(p.Suspicion)
+		if r, ok := s.seen[p.Value]; ok {
+			p.Seen = r
 		}
 	}
 	return nil
 }
 
-// rangeOf is the least interval that holds the elements of a tensor.
-func rangeOf(t interp.Tensor) Interval {
-	r := nothing
+// RangeOf is the least interval that holds the elements of a tensor.
+func RangeOf(t interp.Tensor) interval.Interval {
+	r := interval.Nothing
 	if t.Type.Kind != ir.Tensor || t.Type.DType == ir.String {
-		return all
+		return interval.All
 	}
 	for _, x := range t.Const().Floats() {
 		if x != x {
 			r.NaN = true
 			continue
 		}
-		r = r.with(x)
+		r = r.With(x)
 	}
 	return r
 }
@@ -152,27 +152,27 @@ func rangeOf(t interp.Tensor) Interval {
 // gapOf tells by what factor the recorded values would have to grow to meet the
 // limit: 1 where they do, infinite where growing does not lead there, and 0 where
 // nothing was recorded.
-func (s *search) gapOf(p *suspect) float64 {
+func (s *search) gapOf(p *Suspicion) float64 {
 	if len(s.samples) == 0 {
 		return 0
 	}
 	unseen := false // no run came there
-	seen := func(v *ir.Value) Interval {
+	seen := func(v *ir.Value) interval.Interval {
 		if v.Const != nil {
-			return s.a.of(v)
+			return s.a.Range(v)
 		}
 		if r, ok := s.seen[v]; ok {
 			return r
 		}
 		unseen = true
-		return nothing
+		return interval.Nothing
 	}
 	g := inf
 	switch {
-	case p.gap != nil:
-		g = p.gap(seen)
-	case p.cliff > 0:
-		g = p.cliff / seen(p.value).mag()
+	case p.Gap != nil:
+		g = p.Gap(seen)
+	case p.Cliff > 0:
+		g = p.Cliff / seen(p.Value).Mag()
 	}
 	switch {
 	case unseen:
@@ -181,12 +181,4 @@ func (s *search) gapOf(p *suspect) float64 {
 		return inf
 	}
 	return max(g, 1)
-}
-
-// within1 is 1 where it holds and infinite elsewhere.
-func within1(holds bool) float64 {
-	if holds {
-		return 1
-	}
-	return math.Inf(1)
 }

@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import (
 	"context"
@@ -8,16 +8,16 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
 // search looks for inputs that show suspicions.
 type search struct {
 	ctx   context.Context
 	o     *Options
-	co    compile.Options
-	a     *analysis
+	a     Analysis
 	b     *bench
-	ports []*port
+	ports []*Input
 	cost  int64            // of one run, in multiply-accumulates and elements
 	until map[*ir.Op]int64 // of a run that ends behind an operation
 	spent int64
@@ -26,30 +26,26 @@ type search struct {
 
 	open    []*proof
 	keep    map[*ir.Value]bool
-	first   []candidate // to record runs on, nil for arrays that were given and drawn ones
+	first   []Candidate // to record runs on, nil for arrays that were given and drawn ones
 	samples []sample
-	seen    map[*ir.Value]Interval // in the recorded runs
-	kept    trace                  // values of the first recorded run
+	seen    map[*ir.Value]interval.Interval // in the recorded runs
+	kept    Trace                           // values of the first recorded run
 }
 
 // proof is a suspicion on its way to being shown.
 type proof struct {
-	*suspect
-	alone     *region
-	aloneErr  error
-	reachedAt float64
-	reached   bool
-	input     candidate // the one that shows it, else the first that reaches it
-	shown     *Evidence // at the function's outputs
-	local     *Evidence // at the statement's own
-	ran       trace     // of the first input that reaches it
-	cut       *Cut      // the statement alone, where that shows it
-	note      string
-	gapAt     float64  // by what factor recorded values would have to grow
-	seen      Interval // recorded values of the suspicion's value
-	far       Interval // the same over all runs of the search
-	runs      int      // of the engine
-	tries     int      // of the interpreter
+	*Suspicion
+	Witness
+	alone    *region
+	aloneErr error
+	ran      Trace             // of the first input that meets the limit
+	far      interval.Interval // the value in all runs of the search
+	runs     int               // of the engine
+	tries    int               // of the interpreter
+}
+
+func newProof(p *Suspicion) *proof {
+	return &proof{Suspicion: p, Witness: Witness{Seen: interval.Nothing}, far: interval.Nothing}
 }
 
 // maxEngineRuns bounds the engine runs spent on one suspicion, maxTries its runs
@@ -59,21 +55,19 @@ const (
 	maxTries      = 96
 )
 
-// newSearch makes a search over the function that a judges.
-func newSearch(ctx context.Context, o *Options, a *analysis, b *bench, ports []*port, limit int64) *search {
+func newSearch(ctx context.Context, o *Options, a Analysis, b *bench, ports []*Input, limit int64) *search {
 	s := &search{
 		ctx:   ctx,
 		o:     o,
-		co:    o.Compile,
 		a:     a,
 		b:     b,
 		ports: ports,
 		limit: limit,
-		seen:  map[*ir.Value]Interval{},
+		seen:  map[*ir.Value]interval.Interval{},
 		until: map[*ir.Op]int64{},
 	}
 	s.cost = 1
-	for _, op := range a.fn.Body.Ops {
+	for _, op := range a.Func().Body.Ops {
 		s.cost += costOf(op)
 		s.until[op] = s.cost
 	}
@@ -121,12 +115,12 @@ func costOf(op *ir.Op) int64 {
 func (s *search) wanted() {
 	s.keep = map[*ir.Value]bool{}
 	for _, p := range s.open {
-		p.far, p.seen = nothing, nothing
-		s.keep[p.value] = true
-		for _, v := range p.need {
+		p.far, p.Seen = interval.Nothing, interval.Nothing
+		s.keep[p.Value] = true
+		for _, v := range p.Need {
 			s.keep[v] = true
 		}
-		for _, op := range closed(s.a, p.region) {
+		for _, op := range closed(s.a, p.Region) {
 			op.Operands(func(_ *ir.Param, v *ir.Value) { s.keep[v] = true })
 		}
 	}
@@ -146,21 +140,21 @@ func (s *search) run() error {
 	}
 	for _, p := range s.open {
 		switch {
-		case p.shown != nil:
-		case p.reached && p.runs == 0 && s.out:
-			p.note = "an input reaches the limit; the budget (--work) ended before the engine ran it"
-		case p.reached:
-			if p.note == "" {
-				p.note = "an input reaches the limit, and no output of the function shows it"
+		case p.Shown != nil:
+		case p.Met && p.runs == 0 && s.out:
+			p.Note = "an input reaches the limit; the budget (--work) ended before the engine ran it"
+		case p.Met:
+			if p.Note == "" {
+				p.Note = "an input reaches the limit, and no output of the function shows it"
 			}
 		case s.out:
-			p.note = "the search ended with its budget (--work)"
+			p.Note = "the search ended with its budget (--work)"
 		default:
-			p.note = "no input of the whole model was found"
+			p.Note = "no input of the whole model was found"
 		}
-		if p.shown == nil && !p.reached && !p.far.empty() && p.value.Const == nil {
-			p.note += fmt.Sprintf("; the furthest that inputs brought %s: %s to %s", valueLabel(p.value),
-				number(p.far.Lo), number(p.far.Hi))
+		if p.Shown == nil && !p.Met && !p.far.Empty() && p.Value.Const == nil {
+			p.Note += fmt.Sprintf("; the furthest that inputs brought %s: %s to %s", ValueLabel(p.Value),
+				interval.Number(p.far.Lo), interval.Number(p.far.Hi))
 		}
 	}
 	return s.ctx.Err()
@@ -174,17 +168,17 @@ const (
 	cutShare   = 7.0 / 8
 )
 
-// all looks for inputs of the whole model, then at the statements that none was
-// found for alone, then for inputs that give them operands like those.
 func (s *search) all(budget int64) error {
 	s.limit = int64(float64(budget) * wholeShare)
-	if err := s.run(); err != nil {
-		return err
+	if !s.o.Alone {
+		if err := s.run(); err != nil {
+			return err
+		}
 	}
 	s.limit = int64(float64(budget) * cutShare)
 	var left []*proof
 	for _, p := range s.ranked() {
-		if p.shown == nil {
+		if p.Shown == nil {
 			left = append(left, p)
 		}
 	}
@@ -198,8 +192,8 @@ func (s *search) all(budget int64) error {
 		if err := s.toward(p); err != nil {
 			return err
 		}
-		if p.shown != nil {
-			p.cut = nil
+		if p.Shown != nil {
+			p.Cut = nil
 		}
 	}
 	return s.ctx.Err()
@@ -230,14 +224,14 @@ const runsOfGoal = 16
 // come closest to the limit first.
 func (s *search) ranked() []*proof {
 	ps := slices.Clone(s.open)
-	slices.SortStableFunc(ps, func(p, q *proof) int { return rank(p.gapAt, q.gapAt) })
+	slices.SortStableFunc(ps, func(p, q *proof) int { return CompareGrowth(p.Growth, q.Growth) })
 	return ps
 }
 
 // goals goes after the goals of each suspicion.
 func (s *search) goals() error {
 	for _, p := range s.ranked() {
-		for _, g := range p.goals {
+		for _, g := range p.Goals {
 			if err := s.pursue(p, g); err != nil {
 				return err
 			}
@@ -251,7 +245,7 @@ func (s *search) goals() error {
 func (s *search) climbs() error {
 	var left []*proof
 	for _, p := range s.ranked() {
-		if p.shown == nil && !p.reached && p.suspect.reached != nil {
+		if p.Shown == nil && !p.Met && p.Reached != nil {
 			left = append(left, p)
 		}
 	}
@@ -259,8 +253,8 @@ func (s *search) climbs() error {
 	defer func() { s.limit = limit }()
 	for i, p := range left {
 		s.limit = s.spent + max(0, limit-s.spent)/int64(len(left)-i)
-		for _, g := range p.goals {
-			if g.near == g.near {
+		for _, g := range p.Goals {
+			if g.Near == g.Near {
 				continue
 			}
 			if err := s.climb(p, g); err != nil {
@@ -294,11 +288,11 @@ func (s *search) oppose() error {
 	if len(s.ports) < 2 || len(s.ports) > 4 {
 		return nil
 	}
-	for i := range s.ports {
+	for _, q := range s.ports {
 		if s.done() || !s.afford(1) {
 			break
 		}
-		c, err := opposed(s.ports, i)
+		c, err := opposed(s.ports, q)
 		if err != nil {
 			return err
 		}
@@ -310,12 +304,12 @@ func (s *search) oppose() error {
 }
 
 func (s *search) done() bool {
-	return !slices.ContainsFunc(s.open, func(p *proof) bool { return p.shown == nil })
+	return !slices.ContainsFunc(s.open, func(p *proof) bool { return p.Shown == nil })
 }
 
 // try runs a candidate in the interpreter and looks which suspicions it reaches.
-func (s *search) try(c candidate, ps []*proof) error {
-	_, t, err := s.b.declared(s.ctx, c.in, s.keep)
+func (s *search) try(c Candidate, ps []*proof) error {
+	_, t, err := s.b.declared(s.ctx, c.Values, s.keep)
 	if err != nil {
 		return s.failed(err)
 	}
@@ -324,27 +318,27 @@ func (s *search) try(c candidate, ps []*proof) error {
 
 // look tells which suspicions a run of the interpreter reached; those it runs on
 // the engine.
-func (s *search) look(c candidate, t trace, ps []*proof) error {
+func (s *search) look(c Candidate, t Trace, ps []*proof) error {
 	for _, p := range ps {
-		if p.shown != nil || p.suspect.reached == nil {
+		if p.Shown != nil || p.Reached == nil {
 			continue
 		}
-		if x, ok := t[p.value]; ok {
-			p.far = p.far.hull(rangeOf(x))
+		if x, ok := t[p.Value]; ok {
+			p.far = p.far.Hull(RangeOf(x))
 		}
-		at, ok := p.suspect.reached(t)
+		at, ok := p.Reached(t)
 		if !ok {
 			continue
 		}
-		if !p.reached {
-			p.reached, p.reachedAt, p.input, p.ran = true, at, c, t
+		if !p.Met {
+			p.Met, p.MetAt, p.Input, p.ran = true, at, c, t
 		}
 		if p.runs >= maxEngineRuns || !s.afford(3) {
 			continue
 		}
 		p.runs++
 		show := s.show
-		if p.evidence != nil {
+		if p.Evidence != nil {
 			show = s.showAlone
 		}
 		if err := show(p, c, t, at); err != nil {
@@ -362,14 +356,14 @@ func (s *search) failed(error) error {
 
 // show runs a candidate on the engine: an output that depends on the statement
 // must deviate, and so must the statement by itself on the operands it had.
-func (s *search) show(p *proof, c candidate, t trace, at float64) error {
-	behind := dependents(s.a, p.op)
+func (s *search) show(p *proof, c Candidate, t Trace, at float64) error {
+	behind := dependents(s.a, p.Op)
 	only := func(n string) bool { return behind[n] }
 	for _, ane := range []bool{false, true} {
-		if ane && !p.ane {
+		if ane && !p.ANE {
 			break
 		}
-		e, err := s.b.check(s.ctx, c.in, ane, false, only)
+		e, err := s.b.check(s.ctx, c.Values, ane, false, only)
 		if err != nil {
 			return s.failed(err)
 		}
@@ -378,14 +372,14 @@ func (s *search) show(p *proof, c candidate, t trace, at float64) error {
 		}
 		local, err := s.local(p, t, ane)
 		if err != nil {
-			p.note = "the outputs deviate, but the statement cannot be run by itself: " + err.Error()
+			p.Note = "the outputs deviate, but the statement cannot be run by itself: " + err.Error()
 			return s.failed(err)
 		}
 		if local == nil {
-			p.note = "the outputs deviate, but not by this statement: by itself it gives what it should"
+			p.Note = "the outputs deviate, but not by this statement: by itself it gives what it should"
 			continue
 		}
-		p.shown, p.local, p.input, p.reachedAt, p.note = e, local, c, at, ""
+		p.Shown, p.Local, p.Input, p.MetAt, p.Note = e, local, c, at, ""
 		return nil
 	}
 	return nil
@@ -393,10 +387,10 @@ func (s *search) show(p *proof, c candidate, t trace, at float64) error {
 
 // showAlone runs the pair of the statement alone on the operands of the run, and
 // judges by what the engine's chain gives for it.
-func (s *search) showAlone(p *proof, c candidate, t trace, at float64) error {
+func (s *search) showAlone(p *proof, c Candidate, t Trace, at float64) error {
 	r, err := s.regionOf(p)
 	if err != nil {
-		p.note = "the statement cannot be run by itself: " + err.Error()
+		p.Note = "the statement cannot be run by itself: " + err.Error()
 		return s.failed(err)
 	}
 	in, err := r.operands(t)
@@ -408,47 +402,47 @@ func (s *search) showAlone(p *proof, c candidate, t trace, at float64) error {
 		return s.failed(err)
 	}
 	own := maps.Clone(t)
-	for _, v := range p.op.Results {
+	for _, v := range p.Op.Results {
 		if x, ok := got[v.Name]; ok {
 			own[v] = x
 		}
 	}
-	if e := p.evidence(own); e != nil {
-		p.shown, p.local, p.input, p.reachedAt, p.note = e, e, c, at, ""
+	if e := p.Evidence(own); e != nil {
+		p.Shown, p.Local, p.Input, p.MetAt, p.Note = e, e, c, at, ""
 	}
 	return nil
 }
 
 // local runs the suspicion's operations by themselves.
-func (s *search) local(p *proof, t trace, ane bool) (*Evidence, error) {
+func (s *search) local(p *proof, t Trace, ane bool) (*Evidence, error) {
 	r, err := (*region)(nil), error(nil)
 	if ane {
-		r, err = newRegion(s.ctx, s.a, p.region, s.co, true, s.o.Workers)
+		r, err = newRegion(s.ctx, s.a, p.Region, s.o.Compile, true, s.o.Workers)
 	} else {
 		r, err = s.regionOf(p)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return r.run(s.ctx, t, ane, p.exactly)
+	return r.run(s.ctx, t, ane, p.Exactly)
 }
 
 // regionOf compiles the suspicion's operations by themselves, once.
 func (s *search) regionOf(p *proof) (*region, error) {
 	if p.alone == nil && p.aloneErr == nil {
-		p.alone, p.aloneErr = newRegion(s.ctx, s.a, p.region, s.co, false, s.o.Workers)
+		p.alone, p.aloneErr = newRegion(s.ctx, s.a, p.Region, s.o.Compile, false, s.o.Workers)
 	}
 	return p.alone, p.aloneErr
 }
 
 // dependents returns the names of the function's outputs that depend on an
 // operation.
-func dependents(a *analysis, op *ir.Op) map[string]bool {
+func dependents(a Analysis, op *ir.Op) map[string]bool {
 	from := map[*ir.Value]bool{}
 	for _, r := range op.Results {
 		from[r] = true
 	}
-	for _, o := range a.fn.Body.Ops {
+	for _, o := range a.Func().Body.Ops {
 		hit := false
 		o.Operands(func(_ *ir.Param, v *ir.Value) { hit = hit || from[v] })
 		for _, b := range o.Blocks {
@@ -462,7 +456,7 @@ func dependents(a *analysis, op *ir.Op) map[string]bool {
 		}
 	}
 	out := map[string]bool{}
-	for _, v := range a.fn.Body.Outputs {
+	for _, v := range a.Func().Body.Outputs {
 		if from[v] {
 			out[v.Name] = true
 		}

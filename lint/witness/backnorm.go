@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import (
 	"math"
@@ -26,7 +26,7 @@ func lanes(shape []int64, axis int, f func(at func(i int) int, n int)) {
 func softmaxBack(b *backward, op *ir.Op, dy []float64) {
 	x := op.Arg(ir.ParamX)
 	axis, err := ir.AxisAttr(op, ir.ParamAxis, x.Type.Rank())
-	g, ys := b.of(x), b.vals.floats(op.Results[0])
+	g, ys := b.of(x), b.vals.Floats(op.Results[0])
 	if err != nil || len(g) != len(dy) || len(ys) != len(dy) {
 		return
 	}
@@ -48,7 +48,7 @@ func softmaxBack(b *backward, op *ir.Op, dy []float64) {
 func layerNormBack(b *backward, op *ir.Op, dy []float64) {
 	x := op.Arg(ir.ParamX)
 	axes, err := ir.LayerNormAxes(op)
-	g, xs, gamma := b.of(x), b.vals.floats(x), b.vals.floats(op.Arg(ir.ParamGamma))
+	g, xs, gamma := b.of(x), b.vals.Floats(x), b.vals.Floats(op.Arg(ir.ParamGamma))
 	if err != nil || len(axes) != 1 || axes[0] != x.Type.Rank()-1 || len(g) != len(dy) || len(xs) != len(dy) {
 		sameBack(b, op, dy)
 		return

@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -68,7 +69,7 @@ func (s *search) cutOut(p *proof, budget int64) error {
 		spent, err := s.cutAt(p, ops, budget, &why)
 		s.spent += spent
 		budget -= spent
-		if err != nil || p.cut != nil {
+		if err != nil || p.Cut != nil {
 			return err
 		}
 		if note == "" {
@@ -76,7 +77,7 @@ func (s *search) cutOut(p *proof, budget int64) error {
 		}
 	}
 	if note != "" {
-		p.note += "; alone: " + note
+		p.Note += "; alone: " + note
 	}
 	return nil
 }
@@ -84,31 +85,31 @@ func (s *search) cutOut(p *proof, budget int64) error {
 // neighbourhoods are the statements to cut out, the fewest first: the suspicion's
 // own, those with their readers, those with what makes their operands.
 func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
-	out := [][]*ir.Op{p.region}
-	body := map[*ir.Op]bool{}
-	for _, op := range s.a.fn.Body.Ops {
+	out := [][]*ir.Op{p.Region}
+	body, uses := map[*ir.Op]bool{}, ir.Uses(s.a.Func())
+	for _, op := range s.a.Func().Body.Ops {
 		body[op] = true
 	}
 	grow := func(more func(op *ir.Op, add func(*ir.Op))) {
-		ops := slices.Clone(p.region)
+		ops := slices.Clone(p.Region)
 		add := func(op *ir.Op) {
 			if op != nil && body[op] && !slices.Contains(ops, op) && len(op.Blocks) == 0 {
 				ops = append(ops, op)
 			}
 		}
-		for _, op := range p.region {
+		for _, op := range p.Region {
 			if !body[op] {
 				return
 			}
 			more(op, add)
 		}
-		if len(ops) > len(p.region) {
+		if len(ops) > len(p.Region) {
 			out = append(out, ops)
 		}
 	}
 	grow(func(op *ir.Op, add func(*ir.Op)) {
 		for _, r := range op.Results {
-			for _, u := range s.a.uses[r] {
+			for _, u := range uses[r] {
 				add(u)
 			}
 		}
@@ -133,31 +134,31 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 	for i, v := range inputs {
 		q := fn.Body.Params[i]
 		if q.Type.Kind != ir.Tensor || !q.Type.Static() || q.Type.DType == ir.String {
-			*why = fmt.Sprintf("it reads %s, which is no tensor of a known shape", valueLabel(v))
+			*why = fmt.Sprintf("it reads %s, which is no tensor of a known shape", ValueLabel(v))
 			return 0, nil
 		}
-		q.Name = portName(valueLabel(v), names)
+		q.Name = portName(ValueLabel(v), names)
 		o := &operand{
 			v:     v,
 			name:  q.Name,
 			typ:   q.Type,
-			limit: s.a.of(v),
+			limit: s.a.Range(v),
 			seen:  s.seen[v],
-			input: slices.Contains(s.a.fn.Body.Params, v),
+			input: slices.Contains(s.a.Func().Body.Params, v),
 		}
 		_, o.ran = s.seen[v]
 		if x, ok := p.ran[v]; ok { // of an input that reaches the limit
-			o.seen, o.ran = o.seen.hull(rangeOf(x)), true
+			o.seen, o.ran = o.seen.Hull(RangeOf(x)), true
 		}
-		o.ran = o.ran && o.seen.finite() && !o.seen.empty()
+		o.ran = o.ran && o.seen.Finite() && !o.seen.Empty()
 		c.values[o.name] = v
-		if t := TypeRange(q.Type.DType); !o.limit.finite() || o.limit.empty() {
+		if t := interval.FiniteOf(q.Type.DType); !o.limit.Finite() || o.limit.Empty() {
 			o.limit = t
 		}
 		os = append(os, o)
 	}
 	for _, v := range fn.Body.Outputs {
-		v.Name = portName(valueLabel(v), names)
+		v.Name = portName(ValueLabel(v), names)
 	}
 	for _, op := range fn.Body.Ops {
 		if !ir.IsConstexpr(op) {
@@ -167,14 +168,14 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 	program := func() *ir.Program {
 		return &ir.Program{Version: "1.3", Funcs: []*ir.Func{ir.CloneFunc(fn, "main")}}
 	}
-	b, err := compiled(s.ctx, program(), s.co, s.o.Workers)
+	b, err := compiled(s.ctx, program(), s.o.Compile, s.o.Workers)
 	if err != nil {
 		*why = "it does not compile: " + err.Error()
 		return 0, s.ctx.Err()
 	}
 	t := &cutting{search: s, p: p, b: b, os: os}
 	*why = "its ranges alone do not reach the limit"
-	var last []Interval
+	var last []interval.Interval
 	safe := 0.0 // the widest box in which the rule does not apply
 	for k := 1.0; ; {
 		x, err := t.box(k)
@@ -194,7 +195,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 		if k *= 2; k > 1<<widest {
 			k = inf
 		}
-		a, found := t.suspicion(x)
+		a, found := t.judge(x)
 		if found == nil {
 			safe = was
 			continue
@@ -204,17 +205,17 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 			return spent, err
 		}
 		spent += sub.spent
-		if q.shown != nil {
+		if q.Shown != nil {
 			c.Factor = factorOf(os, was)
 			c.Program = program()
 			for _, o := range os {
-				c.Operands = append(c.Operands, o.told(q.input.in[o.name]))
+				c.Operands = append(c.Operands, o.told(q.Input.Values[o.name]))
 			}
 			t.rule(c, safe, was)
-			p.cut, p.local, p.input, p.reachedAt = c, q.shown, q.input, q.reachedAt
+			p.Cut, p.Local, p.Input, p.MetAt = c, q.Shown, q.Input, q.MetAt
 			return spent, nil
 		}
-		*why = q.note
+		*why = q.Note
 		if sub.out {
 			return spent, nil
 		}
@@ -291,7 +292,7 @@ func reduceProduct(fn *ir.Func) string {
 			continue
 		}
 		v.Type.Shape = s
-		told = append(told, fmt.Sprintf("%s to %v", valueLabel(v), s))
+		told = append(told, fmt.Sprintf("%s to %v", ValueLabel(v), s))
 	}
 	ts, err := ir.InferOp(op)
 	if err != nil || len(ts) != len(op.Results) {
@@ -314,7 +315,7 @@ const nearBy, gradientCost = 16, 6
 // like those that show the cliff alone: down the distance to them, by the signs of
 // its derivative.
 func (s *search) toward(p *proof) error {
-	if p.cut == nil || p.cut.Reduced != "" || p.cut.Factor > nearBy || len(s.samples) == 0 || p.shown != nil {
+	if p.Cut == nil || p.Cut.Reduced != "" || p.Cut.Factor > nearBy || len(s.samples) == 0 || p.Shown != nil {
 		return nil
 	}
 	type target struct {
@@ -324,18 +325,18 @@ func (s *search) toward(p *proof) error {
 	}
 	var ts []target
 	var until *ir.Value
-	c := candidate{maps.Clone(s.samples[0].in), ""}
-	for _, o := range p.cut.Operands {
-		v := p.cut.values[o.Name]
+	c := Candidate{maps.Clone(s.samples[0].Values), ""}
+	for _, o := range p.Cut.Operands {
+		v := p.Cut.values[o.Name]
 		wv := s.b.wide.of[v]
-		x, ok := p.input.in[o.Name]
+		x, ok := p.Input.Values[o.Name]
 		if v == nil || wv == nil || !ok || !v.Type.DType.IsFloat() {
 			return nil
 		}
-		if slices.Contains(s.a.fn.Body.Params, v) {
-			if old, ok := c.in[v.Name]; ok && slices.Equal(old.Type.Shape, x.Type.Shape) &&
+		if slices.Contains(s.a.Func().Body.Params, v) {
+			if old, ok := c.Values[v.Name]; ok && slices.Equal(old.Type.Shape, x.Type.Shape) &&
 				old.Type.DType == x.Type.DType {
-				c.in[v.Name] = x
+				c.Values[v.Name] = x
 			}
 			continue
 		}
@@ -352,10 +353,10 @@ func (s *search) toward(p *proof) error {
 	if until == nil || !s.pay(s.price(until)) {
 		return nil
 	}
-	score := func(t trace) float64 {
+	score := func(t Trace) float64 {
 		d := 0.0
 		for _, g := range ts {
-			ys := t.floats(g.v)
+			ys := t.Floats(g.v)
 			if len(ys) != len(g.want) {
 				return -inf
 			}
@@ -369,7 +370,7 @@ func (s *search) toward(p *proof) error {
 		}
 		return d
 	}
-	t, err := s.b.upTo(s.ctx, c.in, until)
+	t, err := s.b.upTo(s.ctx, c.Values, until)
 	if err != nil {
 		return s.failed(err)
 	}
@@ -379,7 +380,7 @@ func (s *search) toward(p *proof) error {
 		}
 		from := map[*ir.Value][]float64{}
 		for _, g := range ts {
-			ys := t.floats(g.v)
+			ys := t.Floats(g.v)
 			d := make([]float64, len(ys))
 			for i, y := range ys {
 				d[i] = (g.want[i] - y) / (g.scale * g.scale)
@@ -395,6 +396,6 @@ func (s *search) toward(p *proof) error {
 		}
 		c, t = n, nt
 	}
-	c.how = "a descent from a recorded run towards the operands that show it alone"
+	c.How = "a descent from a recorded run towards the operands that show it alone"
 	return s.attempt(p, c)
 }

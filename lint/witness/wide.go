@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import (
 	"github.com/zinc-compiler/zinc/ir"

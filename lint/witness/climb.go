@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import (
 	"maps"
@@ -15,44 +15,44 @@ var strides = []float64{1, 1.0 / 4, 1.0 / 16, 1.0 / 64}
 
 // climb goes from the recorded run in which the goal's value came furthest, along
 // the signs of the derivative, for as long as its furthest element grows.
-func (s *search) climb(p *proof, g goal) error {
-	wv := s.b.wide.of[g.v]
-	if p.shown != nil || wv == nil || len(s.samples) == 0 || !wv.Type.Static() || !wv.Type.DType.IsFloat() {
+func (s *search) climb(p *proof, g Goal) error {
+	wv := s.b.wide.of[g.Value]
+	if p.Shown != nil || wv == nil || len(s.samples) == 0 || !wv.Type.Static() || !wv.Type.DType.IsFloat() {
 		return nil
 	}
-	c, far := s.samples[0].candidate, -inf
+	c, far := s.samples[0].Candidate, -inf
 	for _, m := range s.samples {
-		r := m.seen[g.v]
+		r := m.seen[g.Value]
 		y := r.Hi
-		if g.dir < 0 {
+		if g.Direction < 0 {
 			y = -r.Lo
 		}
 		if y > far {
-			c, far = m.candidate, y
+			c, far = m.Candidate, y
 		}
 	}
-	if !s.pay(s.reach(g.v)) {
+	if !s.pay(s.reach(g.Value)) {
 		return nil
 	}
-	t, err := s.b.upTo(s.ctx, c.in, wv)
+	t, err := s.b.upTo(s.ctx, c.Values, wv)
 	if err != nil {
 		return s.failed(err)
 	}
 	moved := false
 	for range climbSteps {
-		ys := t.floats(wv)
-		if len(ys) == 0 || !s.pay(2*s.reach(g.v)) {
+		ys := t.Floats(wv)
+		if len(ys) == 0 || !s.pay(2*s.reach(g.Value)) {
 			break
 		}
-		at := element(wv, ys, g.dir, g.hot)
+		at := element(wv, ys, g.Direction, g.Peaks)
 		grads := gradient(s.ctx, s.b.wide.fn, t, unit(wv, at))
-		score := func(t trace) float64 {
-			if ys := t.floats(wv); at < len(ys) && ys[at] == ys[at] {
-				return g.dir * ys[at]
+		score := func(t Trace) float64 {
+			if ys := t.Floats(wv); at < len(ys) && ys[at] == ys[at] {
+				return g.Direction * ys[at]
 			}
 			return -inf
 		}
-		n, nt, err := s.stride(c, wv, grads, g.dir, score(t), score)
+		n, nt, err := s.stride(c, wv, grads, g.Direction, score(t), score)
 		if err != nil {
 			return err
 		}
@@ -60,10 +60,10 @@ func (s *search) climb(p *proof, g goal) error {
 			break
 		}
 		c, t, moved = n, nt, true
-		if y := math.Abs(score(t)); p.cliff > 0 && y < 0.9*p.cliff {
+		if y := math.Abs(score(t)); p.Cliff > 0 && y < 0.9*p.Cliff {
 			continue
 		}
-		if err := s.attempt(p, c); err != nil || p.shown != nil {
+		if err := s.attempt(p, c); err != nil || p.Shown != nil {
 			return err
 		}
 	}
@@ -74,10 +74,14 @@ func (s *search) climb(p *proof, g goal) error {
 }
 
 // attempt tries a candidate for one suspicion.
-func (s *search) attempt(p *proof, c candidate) error {
+func (s *search) attempt(p *proof, c Candidate) error {
 	if p.tries > maxTries || !s.afford(1) {
 		return nil
 	}
+	return s.tryFor(p, c)
+}
+
+func (s *search) tryFor(p *proof, c Candidate) error {
 	p.tries++
 	return s.try(c, []*proof{p})
 }
@@ -85,9 +89,9 @@ func (s *search) attempt(p *proof, c candidate) error {
 // stride moves the inputs by the signs of a derivative, by the largest part of their
 // ranges that raises the score; a nil trace where none does. All are moved, else one
 // of a few: factors of one product that both change sign gain nothing.
-func (s *search) stride(c candidate, until *ir.Value, grads map[*ir.Value][]float64, dir, best float64,
-	score func(t trace) float64) (candidate, trace, error) {
-	which := []*port{nil}
+func (s *search) stride(c Candidate, until *ir.Value, grads map[*ir.Value][]float64, dir, best float64,
+	score func(t Trace) float64) (Candidate, Trace, error) {
+	which := []*Input{nil}
 	if n := len(s.ports); n > 1 && n <= 4 {
 		which = append(which, s.ports...)
 	}
@@ -103,7 +107,7 @@ func (s *search) stride(c candidate, until *ir.Value, grads map[*ir.Value][]floa
 			if !s.pay(s.price(until)) {
 				return c, nil, nil
 			}
-			t, err := s.b.upTo(s.ctx, n.in, until)
+			t, err := s.b.upTo(s.ctx, n.Values, until)
 			if err != nil {
 				if err := s.failed(err); err != nil {
 					return n, nil, err
@@ -119,28 +123,36 @@ func (s *search) stride(c candidate, until *ir.Value, grads map[*ir.Value][]floa
 }
 
 // step moves an input, or all where it is nil, by a share of its range.
-func (s *search) step(c candidate, one *port, grads map[*ir.Value][]float64, dir, share float64) (candidate, bool,
+func (s *search) step(c Candidate, one *Input, grads map[*ir.Value][]float64, dir, share float64) (Candidate, bool,
 	error) {
-	n := candidate{maps.Clone(c.in), "a climb from a recorded run by the signs of the derivative"}
-	changed := false
+	return s.moved(c, "a climb from a recorded run by the signs of the derivative", one, grads,
+		func(q *Input, x, slope float64) float64 {
+			return x + math.Copysign((q.Range.Hi-q.Range.Lo)*share, slope*dir)
+		})
+}
+
+// moved gives the elements of an input, or of all where one is nil, that have a derivative another value, and reports
+// whether that changed any.
+func (s *search) moved(c Candidate, how string, one *Input, grads map[*ir.Value][]float64,
+	to func(q *Input, x, slope float64) float64) (n Candidate, changed bool, err error) {
+	n = Candidate{maps.Clone(c.Values), how}
 	for _, q := range s.ports {
 		if one != nil && q != one {
 			continue
 		}
-		gr := grads[s.b.wide.of[q.v]]
-		old := c.in[q.v.Name].Const().Floats()
-		far := (q.r.Hi - q.r.Lo) * share
+		gr := grads[s.b.wide.of[q.Value]]
+		old := c.Values[q.Value.Name].Const().Floats()
 		x, err := q.fill(func(i int) float64 {
 			if i >= len(gr) || gr[i] == 0 || gr[i] != gr[i] {
 				return old[i]
 			}
-			return old[i] + math.Copysign(far, gr[i]*dir)
+			return to(q, old[i], gr[i])
 		})
 		if err != nil {
 			return n, false, err
 		}
-		changed = changed || !x.Equal(c.in[q.v.Name])
-		n.in[q.v.Name] = x
+		changed = changed || !x.Equal(c.Values[q.Value.Name])
+		n.Values[q.Value.Name] = x
 	}
 	return n, changed, nil
 }
@@ -149,7 +161,7 @@ func (s *search) step(c candidate, one *port, grads map[*ir.Value][]float64, dir
 func (s *search) price(v *ir.Value) int64 {
 	for i, op := range s.b.wide.fn.Body.Ops {
 		if op == v.Def {
-			return s.until[s.a.fn.Body.Ops[i]]
+			return s.until[s.a.Func().Body.Ops[i]]
 		}
 	}
 	return s.cost

@@ -1,4 +1,4 @@
-package lint
+package witness
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 type backward struct {
 	ctx   context.Context
 	opset string
-	vals  trace
+	vals  Trace
 	grads map[*ir.Value][]float64
 	need  map[*ir.Value]bool // values that depend on an input
 }
@@ -38,7 +38,7 @@ func unit(v *ir.Value, at int) map[*ir.Value][]float64 {
 
 // gradient carries derivatives of a number with respect to values back to the
 // parameters.
-func gradient(ctx context.Context, f *ir.Func, vals trace, from map[*ir.Value][]float64) map[*ir.Value][]float64 {
+func gradient(ctx context.Context, f *ir.Func, vals Trace, from map[*ir.Value][]float64) map[*ir.Value][]float64 {
 	b := &backward{ctx: ctx, opset: f.Opset, vals: vals, grads: map[*ir.Value][]float64{}, need: map[*ir.Value]bool{}}
 	for _, p := range f.Body.Params {
 		b.need[p] = true
@@ -122,14 +122,14 @@ var backs = func() map[*ir.Operation]back {
 			passBack(b, op.Arg(ir.ParamX), dy)
 		},
 		ir.OpSelect: func(b *backward, op *ir.Op, dy []float64) {
-			cond := b.vals.floats(op.Arg(ir.ParamCond))
-			ci, ok := spread(op.Arg(ir.ParamCond).Type.Shape, op.Results[0].Type.Shape)
+			cond := b.vals.Floats(op.Arg(ir.ParamCond))
+			ci, ok := BroadcastIndex(op.Arg(ir.ParamCond).Type.Shape, op.Results[0].Type.Shape)
 			if !ok || len(cond) == 0 {
 				return
 			}
 			for k, name := range []ir.ParamName{ir.ParamB, ir.ParamA} {
 				g := b.of(op.Arg(name))
-				ix, ok := spread(op.Arg(name).Type.Shape, op.Results[0].Type.Shape)
+				ix, ok := BroadcastIndex(op.Arg(name).Type.Shape, op.Results[0].Type.Shape)
 				if g == nil || !ok {
 					continue
 				}
@@ -143,8 +143,10 @@ var backs = func() map[*ir.Operation]back {
 		ir.OpBatchNorm: batchNormBack, ir.OpLayerNorm: layerNormBack, ir.OpInstanceNorm: sameBack,
 		ir.OpSoftmax: softmaxBack,
 		ir.OpGelu: func(b *backward, op *ir.Op, dy []float64) {
-			if k := geluOf(op); k != nil {
-				pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(curve(k, nil).f, x) })
+			if k := ir.CurveOf(op); k != nil {
+				pointBack(b, op, dy, func(x float64, _ int) float64 {
+					return slope(func(x float64) float64 { return k.F(x, nil) }, x)
+				})
 			}
 		},
 		ir.OpInverse: func(b *backward, op *ir.Op, dy []float64) {
@@ -154,15 +156,15 @@ var backs = func() map[*ir.Operation]back {
 		ir.OpMaxPool: poolBack, ir.OpAvgPool: poolBack,
 	}
 	for _, o := range ir.Operations {
-		if o.Curve != nil && o.Curve.Turns != nil {
+		switch {
+		case o.Curve != nil && o.Curve.Turns != nil:
 			m[o] = curveBack
+		case o.Class == ir.Reduction:
+			m[o] = reduceBack
 		}
 	}
 	for n, d := range binarySlopes {
 		m[n] = func(b *backward, op *ir.Op, dy []float64) { binaryBack(b, op, dy, d) }
-	}
-	for n := range reductions {
-		m[n] = reduceBack
 	}
 	return m
 }()
@@ -172,13 +174,13 @@ func curveBack(b *backward, op *ir.Op, dy []float64) {
 	k := op.Def.Curve
 	if k.Shift {
 		eps, _ := ir.ArgFloat(op, k.Params[0])
-		f := curve(k, []float64{0}).f
+		f := func(x float64) float64 { return k.F(x, []float64{0}) }
 		pointBack(b, op, dy, func(x float64, _ int) float64 { return slope(f, max(x+eps, 1e-6)) })
 		return
 	}
 	lists := make([][]float64, len(k.Params))
 	for i, p := range k.Params {
-		if lists[i] = b.vals.floats(op.Arg(p)); len(lists[i]) == 0 {
+		if lists[i] = b.vals.Floats(op.Arg(p)); len(lists[i]) == 0 {
 			return
 		}
 	}
@@ -224,7 +226,7 @@ func passBack(b *backward, v *ir.Value, dy []float64) {
 func sameBack(b *backward, op *ir.Op, dy []float64) { passBack(b, op.Arg(ir.ParamX), dy) }
 
 func pointBack(b *backward, op *ir.Op, dy []float64, slope func(x float64, i int) float64) {
-	g, xs := b.of(op.Arg(ir.ParamX)), b.vals.floats(op.Arg(ir.ParamX))
+	g, xs := b.of(op.Arg(ir.ParamX)), b.vals.Floats(op.Arg(ir.ParamX))
 	if len(g) != len(dy) || len(xs) != len(dy) {
 		return
 	}
@@ -236,7 +238,7 @@ func pointBack(b *backward, op *ir.Op, dy []float64, slope func(x float64, i int
 }
 
 func batchNormBack(b *backward, op *ir.Op, dy []float64) {
-	variance, gamma := b.vals.floats(op.Arg(ir.ParamVariance)), b.vals.floats(op.Arg(ir.ParamGamma))
+	variance, gamma := b.vals.Floats(op.Arg(ir.ParamVariance)), b.vals.Floats(op.Arg(ir.ParamGamma))
 	if len(variance) == 0 {
 		return
 	}
@@ -281,8 +283,8 @@ var binarySlopes = map[*ir.Operation]func(x, y float64) (dx, dy float64){
 	},
 }
 
-// spread returns the element of an operand that each element of the result reads.
-func spread(from, to []int64) (func(i int) int, bool) {
+// BroadcastIndex returns the element of an operand that each element of the result reads.
+func BroadcastIndex(from, to []int64) (func(i int) int, bool) {
 	if len(from) > len(to) {
 		return nil, false
 	}
@@ -311,10 +313,10 @@ func spread(from, to []int64) (func(i int) int, bool) {
 
 func binaryBack(b *backward, op *ir.Op, dy []float64, f func(x, y float64) (float64, float64)) {
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
-	xs, ys := b.vals.floats(x), b.vals.floats(y)
+	xs, ys := b.vals.Floats(x), b.vals.Floats(y)
 	shape := op.Results[0].Type.Shape
-	xi, ok1 := spread(x.Type.Shape, shape)
-	yi, ok2 := spread(y.Type.Shape, shape)
+	xi, ok1 := BroadcastIndex(x.Type.Shape, shape)
+	yi, ok2 := BroadcastIndex(y.Type.Shape, shape)
 	if !ok1 || !ok2 || len(xs) == 0 || len(ys) == 0 {
 		return
 	}
@@ -339,7 +341,7 @@ func binaryBack(b *backward, op *ir.Op, dy []float64, f func(x, y float64) (floa
 func reduceBack(b *backward, op *ir.Op, dy []float64) {
 	x := op.Arg(ir.ParamX)
 	a, err := ir.ReduceAttrs(op)
-	g, xs, ys := b.of(x), b.vals.floats(x), b.vals.floats(op.Results[0])
+	g, xs, ys := b.of(x), b.vals.Floats(x), b.vals.Floats(op.Results[0])
 	if err != nil || g == nil || len(xs) != len(g) || len(ys) != len(dy) {
 		return
 	}
@@ -347,7 +349,7 @@ func reduceBack(b *backward, op *ir.Op, dy []float64) {
 	for _, i := range a.Axes {
 		kept[i] = 1
 	}
-	at, ok := spread(kept, x.Type.Shape)
+	at, ok := BroadcastIndex(kept, x.Type.Shape)
 	if !ok {
 		return
 	}
@@ -364,7 +366,7 @@ func reduceBack(b *backward, op *ir.Op, dy []float64) {
 		case ir.OpReduceSumSquare, ir.OpReduceL2Norm:
 			w = 2 * v
 		case ir.OpReduceL1Norm:
-			w = signOf(v)
+			w = sign(v)
 		case ir.OpReduceMax, ir.OpReduceMin:
 			if v != ys[j] {
 				w = 0
@@ -372,11 +374,13 @@ func reduceBack(b *backward, op *ir.Op, dy []float64) {
 		case ir.OpReduceLogSumExp:
 			w = math.Exp(v - ys[j])
 		case ir.OpReduceProd:
-			w = signOf(v) * signOf(ys[j])
+			w = sign(v) * sign(ys[j])
 		}
 		g[i] += dy[j] * w
 	}
 }
+
+func sign(x float64) float64 { return ir.OpSign.Curve.F(x, nil) }
 
 // mark is the fraction by which elements that are indices tell themselves from
 // constants.
