@@ -3,10 +3,13 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hazard"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 )
@@ -34,6 +37,30 @@ func (e *FaultError) Error() string {
 
 // Unwrap returns what the check found.
 func (e *FaultError) Unwrap() error { return e.Err }
+
+// A Panic is what goes on up when what follows the passes panics.
+type Panic struct{ Value any }
+
+func (p *Panic) Error() string { return fmt.Sprintf("after the passes: %v", p.Value) }
+
+// LastPass returns the last pass that was done when zinc met a fault in a compilation: err is the fault or wraps it.
+// It is "" if err is not from a compilation, or if it is from the first pass.
+func LastPass(err error) string {
+	names := passes.Names()
+	if p := (*passes.Panic)(nil); errors.As(err, &p) {
+		if i := slices.Index(names, p.Pass); i > 0 {
+			return names[i-1]
+		}
+		return ""
+	}
+	for _, backend := range []any{new(*Panic), new(*FaultError), new(*lower.Error), new(*hwx.BuildError),
+		new(*e5.ModelError)} {
+		if errors.As(err, backend) {
+			return names[len(names)-1]
+		}
+	}
+	return ""
+}
 
 // check runs the hazard check and the checks of both loaders, which include those of
 // the container. It works on what is about to be written: it encodes nothing and copies

@@ -3,6 +3,7 @@ package compile
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -114,4 +115,43 @@ func TestPortsHaveNamesThatLoad(t *testing.T) {
 			seen[p.Name] = true
 		}
 	}
+}
+
+// TestLastPassBeforeAFault follows a panic in each pass, and one after them, to the pass that was done before.
+func TestLastPassBeforeAFault(t *testing.T) {
+	names := passes.Names()
+	for i, n := range append(names, "") {
+		var fault error = &passes.Panic{Pass: n}
+		if n == "" {
+			fault = &FaultError{Err: errors.New("refused")}
+		}
+		want := ""
+		if i > 0 {
+			want = names[i-1]
+		}
+		if got := LastPass(fmt.Errorf("internal: %w", fault)); got != want {
+			t.Errorf("pass %q: %q was done before, want %q", n, got, want)
+		}
+	}
+	if got := LastPass(errors.New("no such file")); got != "" {
+		t.Errorf("an error of another kind: %q", got)
+	}
+}
+
+// TestPanicAfterThePasses is one of the backend: it is not taken for one of a pass.
+func TestPanicAfterThePasses(t *testing.T) {
+	defer func() {
+		p, ok := recover().(*Panic)
+		if !ok || p.Value != "planted" || LastPass(p) == "" {
+			t.Errorf("%v", p)
+		}
+	}()
+	g := irbuild.New(1)
+	g.Output(g.Op("relu", "x", g.Input(1, 8, 4, 4)))
+	_, err := Compile(t.Context(), g.Program(), Options{Progress: func(stage string, _, _ int) {
+		if stage == "lower" {
+			panic("planted")
+		}
+	}})
+	t.Error("no panic:", err)
 }

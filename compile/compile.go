@@ -164,6 +164,11 @@ func (d *driver) allPasses(p *ir.Program) error {
 
 // finish makes the pair of functions that all passes are done with.
 func (d *driver) finish() (*Result, error) {
+	defer func() {
+		if r := recover(); r != nil {
+			panic(&Panic{r})
+		}
+	}()
 	for _, u := range d.units {
 		if err := u.compilable(); err != nil {
 			return nil, err

@@ -70,6 +70,12 @@ func RunTo(ctx context.Context, p *ir.Program, o Options, until string) (*Snapsh
 	return d.snapshot(), nil
 }
 
+// Next is the pass that runs first when the compilation is resumed, "" after the last.
+func (s *Snapshot) Next() string {
+	names := append(passes.Names(), "")
+	return names[slices.Index(names, s.After)+1]
+}
+
 func (d *driver) snapshot() *Snapshot {
 	return &Snapshot{
 		After: d.until,

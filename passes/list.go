@@ -198,6 +198,16 @@ func (s *State) run(ctx context.Context, next int) error {
 	return nil
 }
 
+// A Panic is what goes on up when a pass panics.
+type Panic struct {
+	Pass, Func string
+	Value      any // of the panic
+}
+
+func (p *Panic) Error() string {
+	return fmt.Sprintf("pass %s on function %s: %v", p.Pass, p.Func, p.Value)
+}
+
 // runOne names the pass in whatever goes wrong in it.
 func (s *State) runOne(pass *Pass) (err error) {
 	defer func() {
@@ -206,7 +216,7 @@ func (s *State) runOne(pass *Pass) (err error) {
 			if s.Func != nil {
 				name = s.Func.Name
 			}
-			panic(fmt.Sprintf("pass %s on function %s: %v", pass.Name, name, r))
+			panic(&Panic{Pass: pass.Name, Func: name, Value: r})
 		}
 	}()
 	s.beginOrigins(pass.Name)

@@ -135,6 +135,9 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
 		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance,
 	}
+	if e.subject != nil {
+		e.subject.options = o
+	}
 	if c.elide {
 		o.PrintAfter, o.Observe = nil, elided(e.err, c.printAfter)
 	}

@@ -91,7 +91,7 @@ func (e *env) fail(err error) int {
 	case status == statusInternal:
 		message = "internal error: " + message
 		hint = "this is a bug in zinc, not in the input; please report it with the model and the command line"
-		if dir := e.subject.reproducer(err.Error() + "\n" + string(stackOf(err))); dir != "" {
+		if dir := e.subject.reproducer(err); dir != "" {
 			hint = "this is a bug in zinc, not in the input; please report it with the folder " + dir +
 				", which has the model and the command line"
 		}

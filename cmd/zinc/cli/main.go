@@ -70,7 +70,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &internalError{fmt.Errorf("%v", r), debug.Stack()}
+			fault, ok := r.(error)
+			if !ok {
+				fault = fmt.Errorf("%v", r)
+			}
+			err = &internalError{fault, debug.Stack()}
 		}
 	}()
 	return f()

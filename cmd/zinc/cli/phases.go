@@ -31,7 +31,8 @@ const (
 
 func (p *phaseFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&p.to, "to", "", "stop after `PASS` and write the program as IR text, with large constants beside it")
-	f.StringVar(&p.from, "from", "", "MODEL is IR text that --to=`PASS` wrote: run the passes that follow")
+	f.StringVar(&p.from, "from", "", "MODEL is IR text that --to=`PASS` wrote, or that a fault left "+
+		"before PASS: run the passes that follow")
 }
 
 func (p *phaseFlags) check() error {
@@ -103,7 +104,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 		return err
 	}
 	defer closeData() // only read from
-	if c.from != "" && c.from != s.After {
+	if c.from != "" && c.from != s.After && c.from != s.Next() {
 		return usagef("--from=%s: %s is the program after pass %s", c.from, path, s.After)
 	}
 	if c.to != "" {
@@ -138,11 +139,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 
 // writeIR writes a snapshot of the model at path.
 func (c *compileCommand) writeIR(ctx context.Context, s *compile.Snapshot, path string) error {
-	text, data, err := s.Encode()
-	if err != nil {
-		return err
-	}
-	out := c.out
+	out, err := c.out, error(nil)
 	if out == "" {
 		if out, err = defaultName(path, irExt); err != nil {
 			return err
@@ -151,19 +148,31 @@ func (c *compileCommand) writeIR(ctx context.Context, s *compile.Snapshot, path 
 	if out == stdoutName {
 		return usagef("-o -: IR text has its large constants in a file beside it; want a file")
 	}
-	second := beside(out, irDataExt)
-	if second == out || sameFile(out, path) {
+	if beside(out, irDataExt) == out || sameFile(out, path) {
 		return usagef("-o %s: want the name of a new file, such as model%s", out, irExt)
 	}
-	files := []atomicfile.File{{Path: out, Write: content(text)}}
-	if data.Size() > 0 {
-		files = append(files, atomicfile.File{Path: second, Write: parts(data.Parts)})
+	files, err := irFiles(s, out)
+	if err != nil {
+		return err
 	}
 	if err := c.write(ctx, files, nil); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.err, "zinc: %s is the program after pass %s\n", out, s.After)
 	return nil
+}
+
+// irFiles are the files of a snapshot whose text is to be at path.
+func irFiles(s *compile.Snapshot, path string) ([]atomicfile.File, error) {
+	text, data, err := s.Encode()
+	if err != nil {
+		return nil, err
+	}
+	files := []atomicfile.File{{Path: path, Write: content(text)}}
+	if data.Size() > 0 {
+		files = append(files, atomicfile.File{Path: beside(path, irDataExt), Write: parts(data.Parts)})
+	}
+	return files, nil
 }
 
 // beside returns the path with another extension.

@@ -20,6 +20,7 @@ import (
 type subject struct {
 	path, weights string // as given
 	args          []string
+	options       compile.Options // of the compilation
 }
 
 // faultText is the file of a reproducer that says what happened.
@@ -29,9 +30,9 @@ const faultText = "fault.txt"
 const maxReproduced = 256 << 20
 
 // reproducer writes a folder with what shows a fault of zinc again: the model as MIL
-// text with its weights, the command line and the error. It returns the folder, "" when
-// no model was open or none could be written.
-func (o *subject) reproducer(fault string) (folder string) {
+// text with its weights, the program before the pass of the fault, the command line and
+// the error. It returns the folder, "" when no model was open or none could be written.
+func (o *subject) reproducer(fault error) (folder string) {
 	if o == nil || o.path == "" {
 		return ""
 	}
@@ -50,8 +51,15 @@ func (o *subject) reproducer(fault string) (folder string) {
 		if err := o.copyModel(dir); err != nil {
 			note += fmt.Sprintf("the model %s is not here: %v\n", o.path, err)
 		}
+		if after := compile.LastPass(fault); after != "" {
+			line, err := o.writeIR(dir, after)
+			if err != nil {
+				line = fmt.Sprintf("the program after pass %s is not here: %v", after, err)
+			}
+			note += line + "\n"
+		}
 		folder = dir
-		text := atomicfile.Bytes(filepath.Join(dir, faultText), []byte(note+fault))
+		text := atomicfile.Bytes(filepath.Join(dir, faultText), []byte(note+fault.Error()+"\n"+string(stackOf(fault))))
 		return atomicfile.Write(context.Background(), text)
 	})
 	if err != nil {
@@ -62,6 +70,40 @@ func (o *subject) reproducer(fault string) (folder string) {
 
 // copyModel writes the model to a folder.
 func (o *subject) copyModel(dir string) error {
+	return o.opened(func(p *ir.Program) error {
+		_, err := reduce.Write(context.Background(), p, dir)
+		return err
+	})
+}
+
+// writeIR writes the program after a pass to a folder and returns the line that says how to go on from it.
+func (o *subject) writeIR(dir, after string) (line string, err error) {
+	err = o.opened(func(p *ir.Program) error {
+		c := o.options
+		c.Progress, c.PrintAfter, c.PrintChanged, c.Observe, c.Log, c.Provenance = nil, nil, false, nil, nil, false
+		s, err := compile.RunTo(context.Background(), p, c, after)
+		if err != nil {
+			return err
+		}
+		name, from := beforeBackend, ""
+		if next := s.Next(); next != "" {
+			name, from = "before-"+next+irExt, " --from="+next
+		}
+		line = fmt.Sprintf("resume with the flags of the command: zinc %s%s -o out.hwx", name, from)
+		files, err := irFiles(s, filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		return atomicfile.Write(context.Background(), files...)
+	})
+	return line, err
+}
+
+// beforeBackend is the file of a reproducer with the program after all passes.
+const beforeBackend = "before-backend" + irExt
+
+// opened calls f with the model, unless that is too large for a reproducer.
+func (o *subject) opened(f func(p *ir.Program) error) error {
 	return guarded(func() error {
 		m, err := frontend.Open(o.path, frontend.Options{WeightsDir: o.weights})
 		if err != nil {
@@ -71,8 +113,7 @@ func (o *subject) copyModel(dir string) error {
 		if n := constantBytes(m.Program); n > maxReproduced {
 			return fmt.Errorf("its constants take %d bytes, a reproducer has at most %d", n, maxReproduced)
 		}
-		_, err = reduce.Write(context.Background(), m.Program, dir)
-		return err
+		return f(m.Program)
 	})
 }
 

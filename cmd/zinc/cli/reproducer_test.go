@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/ir"
 )
 
 // TestFaultLeavesAReproducer: a fault of zinc, a pair that a check refuses or a panic,
@@ -74,14 +76,121 @@ func TestFaultLeavesAReproducer(t *testing.T) {
 func TestReproducerOfNoModel(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := &subject{path: filepath.Join(t.TempDir(), "gone.mil")}
-	dir := s.reproducer("fault")
+	dir := s.reproducer(errors.New("fault"))
 	note, err := os.ReadFile(filepath.Join(dir, faultText))
 	if err != nil || !strings.Contains(string(note), "gone.mil is not here") {
 		t.Errorf("%v, %q", err, note)
 	}
 	for _, s := range []*subject{nil, {}} {
-		if dir := s.reproducer("fault"); dir != "" {
+		if dir := s.reproducer(errors.New("fault")); dir != "" {
 			t.Errorf("a reproducer without a model: %s", dir)
 		}
+	}
+}
+
+// made returns the one reproducer in a folder of temporary files.
+func made(t *testing.T, temp string) string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(temp, "zinc-fault-*"))
+	if err != nil || len(found) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	return found[0]
+}
+
+// TestPanicInAPassLeavesIRText plants a fault in the folding of an operation: the reproducer resumes at the pass that
+// panics, with the same panic, and without the fault compiles to the same bytes as the model.
+func TestPanicInAPassLeavesIRText(t *testing.T) {
+	temp, dir := t.TempDir(), t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	t.Chdir(dir)
+	const text = `program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {
+            tensor<fp16, [1, 8, 1, 1]> k = const()[val = tensor<fp16, [1, 8, 1, 1]>([1, 2, 3, 4, 5, 6, 7, 8])];
+            tensor<fp16, [1, 8, 1, 1]> h = tanh(x = k)[name = string("h")];
+            tensor<fp16, [1, 8, 4, 4]> y = add(x = x, y = h)[name = string("y")];
+        } -> (y);
+}
+`
+	if err := os.WriteFile("m.mil", []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	zinc := func(args ...string) (status int, message string) {
+		var out, msg bytes.Buffer
+		status = Main(args, strings.NewReader(""), &out, &msg)
+		return status, msg.String()
+	}
+	if status, msg := zinc("m.mil", "--td-form=full", "-o", "direct.hwx"); status != statusOK {
+		t.Fatalf("status %d: %s", status, msg)
+	}
+
+	row := ir.Forms("tanh")[0]
+	fold := row.Fold
+	row.Fold = func(*ir.Op) ([]*ir.Const, error) { panic("planted") }
+	defer func() { row.Fold = fold }()
+	const fault = "pass fold-constants on function main: planted"
+	if status, msg := zinc("m.mil", "--td-form=full", "-o", "x.hwx"); status != statusInternal ||
+		!strings.Contains(msg, fault) {
+		t.Fatalf("status %d: %s", status, msg)
+	}
+	folder := made(t, temp)
+	note, err := os.ReadFile(filepath.Join(folder, faultText))
+	if err != nil || !strings.Contains(string(note), "zinc before-fold-constants.ir --from=fold-constants -o") ||
+		!strings.Contains(string(note), fault) {
+		t.Errorf("%v\n%s", err, note)
+	}
+	resume := []string{filepath.Join(folder, "before-fold-constants.ir"), "--from=fold-constants", "--td-form=full",
+		"-o", "resumed.hwx"}
+	if status, msg := zinc(resume...); status != statusInternal || !strings.Contains(msg, fault) {
+		t.Errorf("resumed with the fault: status %d: %s", status, msg)
+	}
+	row.Fold = fold
+	if status, msg := zinc(resume...); status != statusOK {
+		t.Fatalf("resumed: status %d: %s", status, msg)
+	}
+	sameContents(t, "direct.hwx", "resumed.hwx")
+}
+
+// TestFaultOfTheBackendLeavesIRText: what a check refuses is left as the program after all passes.
+func TestFaultOfTheBackendLeavesIRText(t *testing.T) {
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	model := filepath.Join(digits(t), "digits.mlmodelc")
+	t.Chdir(t.TempDir())
+	e := &env{err: io.Discard, diagnostics: "text", subject: &subject{}}
+	flags := compileFlags{target: "h13"}
+	m, err := flags.open(e, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := flags.compile(t.Context(), e, m); err != nil {
+		t.Fatal(err)
+	}
+	m.Close()
+	e.fail(&compile.FaultError{Check: "the hazard check", Err: errors.New("task 1")})
+	for _, args := range [][]string{
+		{model, "-o", "direct.hwx"},
+		{filepath.Join(made(t, temp), beforeBackend), "-o", "resumed.hwx"},
+	} {
+		if status := Main(args, strings.NewReader(""), io.Discard, io.Discard); status != statusOK {
+			t.Fatalf("%v: status %d", args, status)
+		}
+	}
+	sameContents(t, "direct.hwx", "resumed.hwx")
+}
+
+func sameContents(t *testing.T, a, b string) {
+	t.Helper()
+	x, err := os.ReadFile(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := os.ReadFile(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(x, y) {
+		t.Errorf("%s and %s differ", a, b)
 	}
 }
