@@ -27,7 +27,7 @@ type ops = []*ir.Operation
 
 // Compositions is the table. Those of one operation are tried in this order.
 var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
-	productCompositions, convolutionCompositions, resizeCompositions)
+	productCompositions, convolutionCompositions, matrixCompositions, resizeCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
 	m := map[*ir.Operation][]*Composition{}

@@ -11,7 +11,19 @@ var convolutionCompositions = []Composition{
 	{Name: "phases", Ops: ops{ir.OpConvTranspose},
 		Doc: "a conv for every remainder of a result's place by the stride, with the taps that reach it; " +
 			"the results interleaved",
-		Covers: "a constant weight and one or two spatial dimensions", apply: phases},
+		Covers: "a constant weight", apply: phases},
+	{Name: "depth-as-channels", Ops: ops{ir.OpConv},
+		Doc: "a conv for every plane of the result, which has the planes of the operand that reach it as " +
+			"channels; the results stacked",
+		Covers: "three spatial dimensions and a constant weight", apply: depthAsChannels},
+	{Name: "plane-by-plane", Ops: ops{ir.OpMaxPool, ir.OpAvgPool},
+		Doc: "a pool of rows and columns, then one of planes", Covers: "three spatial dimensions",
+		apply: planeByPlane},
+	{Name: "padding-first", Ops: ops{ir.OpAvgPool},
+		Doc:    "pad, then a pool that leaves out what lies beyond the padding",
+		Covers: "averages that count the padding, with ceil_mode", apply: paddingFirst},
+	{Name: "reduction", Ops: ops{ir.OpMaxPool, ir.OpAvgPool}, Doc: "reduce_max or reduce_mean",
+		Covers: "a window over all of the image", apply: wholeWindow},
 }
 
 // phase is what one axis of a transposed convolution gives at every stride-th element of
@@ -85,9 +97,6 @@ func phases(c *composer) {
 	case !w.IsConst():
 		c.decline("the weight is known only at run time")
 		return
-	case a.Spatial > 2:
-		c.decline("it has %d spatial dimensions; the engine convolves over 1 or 2", a.Spatial)
-		return
 	}
 	c.become(c.axisPhases(&a, x, nil))
 }
@@ -154,6 +163,20 @@ func (c *composer) interleave(axis int, n int64, vs []*ir.Value) *ir.Value {
 		return vs[0]
 	}
 	rank := vs[0].Type.Rank()
+	if lead := min(axis, rank-2); rank == c.s.Target.MaxRank && lead > 1 {
+		// The planes in front are one dimension, so that another one fits.
+		shape := slices.Clone(vs[0].Type.Shape)
+		shape[axis] = n
+		merged := make([]*ir.Value, len(vs))
+		for i, v := range vs {
+			d := v.Type.Shape
+			merged[i] = c.reshape(v, append([]int64{elements(d[:lead])}, d[lead:]...)...)
+		}
+		if v := c.interleave(axis-lead+1, n, merged); c.err == nil {
+			return c.reshape(v, shape...)
+		}
+		return nil
+	}
 	if axis == rank-1 {
 		turned := make([]int64, rank)
 		for i := range turned {
@@ -194,4 +217,181 @@ func (c *composer) interleave(axis int, n int64, vs []*ir.Value) *ir.Value {
 		v = c.slice(v, axis, 0, n)
 	}
 	return v
+}
+
+// depthAsChannels writes a convolution over planes, rows and columns. The planes that one
+// plane of the result reads follow each other as channels, so each is one convolution over
+// rows and columns that sums in the engine; with groups, one for each group.
+func depthAsChannels(c *composer) {
+	x, w := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamWeight)
+	a, err := ir.ConvAttrs(c.op)
+	switch {
+	case err != nil:
+		c.decline("%v", err)
+		return
+	case a.Spatial != 3:
+		c.decline("it has %d spatial dimensions", a.Spatial)
+		return
+	case !w.IsConst():
+		c.decline("the weight is known only at run time")
+		return
+	}
+	var bias *ir.Const
+	if v := c.op.Arg(ir.ParamBias); v != nil {
+		if bias = v.Const; bias == nil {
+			c.decline("the bias is known only at run time")
+			return
+		}
+	}
+	batch, in, depth := x.Type.Shape[0], w.Type.Shape[1], a.In[0]
+	out := w.Type.Shape[0] / a.Groups
+	reach := (a.Kernel[0]-1)*a.Dilations[0] + 1 // planes from the first to the last that are read
+	var images []*ir.Value
+	for n := range batch {
+		var groups []*ir.Value
+		for g := range a.Groups {
+			v := c.slice(c.slice(x, 0, n, n+1), 1, g*in, (g+1)*in)
+			v = c.transpose(v, 0, 2, 1, 3, 4)
+			v = c.reshape(v, 1, depth*in, a.In[1], a.In[2])
+			var planes []*ir.Value
+			for z := range a.Out[0] {
+				first := z*a.Strides[0] - a.PadBefore[0]
+				lo, hi := max(first, 0), min(first+reach, depth)
+				if lo >= hi { // nothing but padding: one plane times zeros
+					lo, hi = 0, 1
+				}
+				taps := c.computed(func(i int64) float64 {
+					k := i % (a.Kernel[1] * a.Kernel[2])
+					i /= a.Kernel[1] * a.Kernel[2]
+					plane := lo + i%((hi-lo)*in)/in - first
+					ci, co := i%in, i/((hi-lo)*in)
+					if plane < 0 || plane >= reach || plane%a.Dilations[0] != 0 {
+						return 0
+					}
+					at := ((g*out+co)*in+ci)*a.Kernel[0] + plane/a.Dilations[0]
+					return w.Const.Float(at*a.Kernel[1]*a.Kernel[2] + k)
+				}, []int64{out, (hi - lo) * in, a.Kernel[1], a.Kernel[2]}, w)
+				args := []arg{{ir.ParamX, c.slice(v, 1, lo*in, hi*in)}, {ir.ParamWeight, taps}}
+				if bias != nil {
+					part := c.computed(func(i int64) float64 { return bias.Float(g*out + i) }, []int64{out},
+						c.op.Arg(ir.ParamBias))
+					args = append(args, arg{ir.ParamBias, part})
+				}
+				y := c.do(ir.OpConv, append(args, arg{ir.ParamStrides, c.ints(a.Strides[1:]...)},
+					arg{ir.ParamPadType, c.str("custom")},
+					arg{ir.ParamPad, c.ints(a.PadBefore[1], a.PadAfter[1], a.PadBefore[2], a.PadAfter[2])},
+					arg{ir.ParamDilations, c.ints(a.Dilations[1:]...)}, arg{ir.ParamGroups, c.int(1)})...)
+				planes = append(planes, y)
+				if c.err != nil {
+					return
+				}
+			}
+			groups = append(groups, c.stack(2, planes...))
+		}
+		images = append(images, c.concat(1, groups...))
+	}
+	c.become(c.concat(0, images...))
+}
+
+// stack joins values along a new axis.
+func (c *composer) stack(axis int, vs ...*ir.Value) *ir.Value {
+	if len(vs) == 1 && c.err == nil {
+		return c.reshape(vs[0], slices.Insert(slices.Clone(vs[0].Type.Shape), axis, 1)...)
+	}
+	args := []arg{{ir.ParamAxis, c.int(int64(axis))}}
+	for _, v := range vs {
+		args = append(args, arg{ir.ParamValues, v})
+	}
+	return c.do(ir.OpStack, args...)
+}
+
+// pool writes a pool like the operation over the axes of the given windows, with the
+// padding before and after each; a ceil_mode window may go past the padding.
+func (c *composer) pool(x *ir.Value, kernel, strides, pad []int64, exclude, ceil bool) *ir.Value {
+	args := []arg{{ir.ParamX, x}, {ir.ParamKernelSizes, c.ints(kernel...)}, {ir.ParamStrides, c.ints(strides...)},
+		{ir.ParamPadType, c.str("custom")}, {ir.ParamPad, c.ints(pad...)}, {ir.ParamCeilMode, c.bool(ceil)}}
+	if c.op.Is(ir.OpAvgPool) {
+		args = append(args, arg{ir.ParamExcludePaddingFromAverage, c.bool(exclude)})
+	}
+	return c.do(c.op.Def.Operation, args...)
+}
+
+// pooling returns the window of a pool whose padding after it gives the whole result:
+// what ceil_mode adds is not padding.
+func (c *composer) pooling() ir.Pool {
+	a, err := ir.PoolAttrs(c.op)
+	if err != nil {
+		c.decline("%v", err)
+	}
+	return a
+}
+
+// planeByPlane pools rows and columns of every plane, then planes: the largest of the
+// largest, and the mean of the means, whose counts multiply.
+func planeByPlane(c *composer) {
+	x, a := c.op.Arg(ir.ParamX), c.pooling()
+	if c.err != nil {
+		return
+	}
+	if a.Spatial != 3 {
+		c.decline("it has %d spatial dimensions", a.Spatial)
+		return
+	}
+	pad := []int64{}
+	for i := range a.Spatial {
+		pad = append(pad, a.PadBefore[i], a.PadAfter[i])
+	}
+	n := x.Type.Shape[0] * x.Type.Shape[1]
+	d, h, w := a.In[0], a.Out[1], a.Out[2]
+	v := c.reshape(x, 1, n*d, a.In[1], a.In[2])
+	v = c.pool(v, a.Kernel[1:], a.Strides[1:], pad[2:], a.ExcludePadding, a.CeilMode)
+	v = c.transpose(c.reshape(v, n, d, h, w), 0, 2, 1, 3)
+	v = c.reshape(v, 1, n*h, d, w)
+	v = c.pool(v, []int64{a.Kernel[0], 1}, []int64{a.Strides[0], 1}, []int64{pad[0], pad[1], 0, 0}, a.ExcludePadding,
+		a.CeilMode)
+	v = c.transpose(c.reshape(v, n, h, a.Out[0], w), 0, 2, 1, 3)
+	c.shaped(v)
+}
+
+// paddingFirst writes the padding that an average counts as zeros, so that the windows'
+// parts beyond it are what is left out.
+func paddingFirst(c *composer) {
+	x, a := c.op.Arg(ir.ParamX), c.pooling()
+	if c.err != nil {
+		return
+	}
+	if !a.CeilMode || a.ExcludePadding {
+		c.decline("the engine's pool takes it")
+		return
+	}
+	var pad []int64
+	for i := range a.Spatial {
+		pad = append(pad, a.PadBefore[i], a.PadAfter[i])
+	}
+	if elements(pad) != 0 || slices.Max(pad) > 0 {
+		x = c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamMode, c.str("constant")},
+			arg{ir.ParamConstantVal, c.num(0)})
+	}
+	c.become(c.pool(x, a.Kernel, a.Strides, make([]int64, 2*a.Spatial), true, true))
+}
+
+// wholeWindow reduces an image to one element a channel.
+func wholeWindow(c *composer) {
+	a := c.pooling()
+	if c.err != nil {
+		return
+	}
+	var axes []int
+	for i := range a.Spatial {
+		if a.Kernel[i] != a.In[i] || a.Out[i] != 1 || a.PadBefore[i] != 0 || a.PadAfter[i] != 0 {
+			c.decline("its window is not the whole image")
+			return
+		}
+		axes = append(axes, 2+i)
+	}
+	o := ir.OpReduceMax
+	if c.op.Is(ir.OpAvgPool) {
+		o = ir.OpReduceMean
+	}
+	c.become(c.reduce(o, c.op.Arg(ir.ParamX), axes))
 }

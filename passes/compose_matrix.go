@@ -1,0 +1,209 @@
+package passes
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// matrixCompositions are those of products and quotients.
+var matrixCompositions = []Composition{
+	{Name: "matrices", Ops: ops{ir.OpMatMul}, Doc: "matmul of a vector as a matrix of one row or column",
+		Covers: "operands of rank 1", apply: vectorProduct},
+	{Name: "rows-of-products", Ops: ops{ir.OpConv},
+		Doc:    "matmul of the weight with the columns that the taps read, one for every row of the result",
+		Covers: "a weight known only at run time, up to two spatial dimensions", apply: productOfRows},
+	{Name: "added-bias", Ops: ops{ir.OpConv}, Doc: "conv, then add", Covers: "a bias known only at run time",
+		apply: addedBias},
+	{Name: "two-factors", Ops: ops{ir.OpRealDiv},
+		Doc:    "mul by the reciprocal of the divisor's fraction, then by powers of two",
+		Covers: "constant divisors whose reciprocal fp16 does not hold to its precision", apply: twoFactors},
+}
+
+// vectorProduct multiplies a vector as a matrix of one row, or of one column as second
+// operand.
+func vectorProduct(c *composer) {
+	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
+	if x.Type.Rank() > 1 && y.Type.Rank() > 1 {
+		c.decline("neither operand is a vector")
+		return
+	}
+	a, err := ir.MatMulAttrs(c.op)
+	if err != nil {
+		c.decline("%v", err)
+		return
+	}
+	tx, ty := a.TransposeX, a.TransposeY
+	if x.Type.Rank() == 1 {
+		x, tx = c.shapedLike(x, 1, x.Type.Shape[0]), false
+	}
+	if c.err == nil && y.Type.Rank() == 1 {
+		y, ty = c.shapedLike(y, y.Type.Shape[0], 1), false
+	}
+	c.shaped(c.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, c.bool(tx)},
+		arg{ir.ParamTransposeY, c.bool(ty)}))
+}
+
+// shapedLike is reshape, of a constant without an operation.
+func (c *composer) shapedLike(v *ir.Value, shape ...int64) *ir.Value {
+	if !v.IsConst() {
+		return c.reshape(v, shape...)
+	}
+	return c.computed(v.Const.Float, shape, v)
+}
+
+// productOfRows writes a convolution with a weight that is an operand. The image lies with
+// its rows in front, so that each is a matrix of channels by columns; what each tap reads
+// is more channels of it.
+func productOfRows(c *composer) {
+	x, w := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamWeight)
+	a, err := ir.ConvAttrs(c.op)
+	switch {
+	case err != nil:
+		c.decline("%v", err)
+		return
+	case w.IsConst():
+		c.decline("the weight is a constant")
+		return
+	case a.Spatial > 2:
+		c.decline("it has %d spatial dimensions", a.Spatial)
+		return
+	}
+	batch, out := x.Type.Shape[0], w.Type.Shape[0]/a.Groups
+	in := w.Type.Shape[1]
+	kernel, strides, dilations := image(a.Kernel), image(a.Strides), image(a.Dilations)
+	size, result := image(a.In), image(a.Out)
+	pad := []int64{a.PadBefore[a.Spatial-1], a.PadAfter[a.Spatial-1]}
+	if a.Spatial == 2 {
+		pad = []int64{a.PadBefore[0], a.PadAfter[0], pad[0], pad[1]}
+	}
+	if slices.Max(pad) > 0 {
+		x = c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamMode, c.str("constant")},
+			arg{ir.ParamConstantVal, c.num(0)})
+		size[1] += pad[len(pad)-2] + pad[len(pad)-1]
+		if a.Spatial == 2 {
+			size[0] += pad[0] + pad[1]
+		}
+	}
+	v := c.transpose(c.reshape(x, batch, a.Groups*in, size[0], size[1]), 0, 2, 1, 3) // [N, H, C, W]
+	taps := c.reshape(w, a.Groups*out, in, kernel[0]*kernel[1])
+	var groups []*ir.Value
+	for g := range a.Groups {
+		channels := c.slice(v, 2, g*in, (g+1)*in)
+		var read, weights []*ir.Value
+		for ky := range kernel[0] {
+			for kx := range kernel[1] {
+				read = append(read, c.strided(channels, []int{1, 3}, []int64{ky * dilations[0], kx * dilations[1]},
+					result, strides))
+				weights = append(weights, c.oneTap(taps, g*out, out, ky*kernel[1]+kx))
+			}
+		}
+		groups = append(groups, c.matmul(c.concat(1, weights...), c.concat(2, read...), false))
+	}
+	v = c.transpose(c.concat(2, groups...), 0, 2, 1, 3)
+	if b := c.op.Arg(ir.ParamBias); b != nil {
+		v = c.add(v, c.shapedLike(b, a.Groups*out, 1, 1))
+	}
+	c.shaped(v)
+}
+
+// image makes the extents of one or two axes those of two.
+func image(v []int64) []int64 {
+	if len(v) == 1 {
+		return []int64{1, v[0]}
+	}
+	return slices.Clone(v)
+}
+
+// oneTap returns tap k of rows of weights [outputs, inputs, taps] as a matrix.
+func (c *composer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	d := taps.Type.Shape
+	if d[2] == 1 {
+		return c.reshape(c.slice(taps, 0, first, first+n), n, d[1])
+	}
+	turned := c.transpose(taps, 0, 2, 1)
+	return c.reshape(c.slice(c.slice(turned, 0, first, first+n), 1, k, k+1), n, d[1])
+}
+
+// strided takes so many elements of axes from begin on, a stride apart.
+func (c *composer) strided(x *ir.Value, axes []int, begin, n, stride []int64) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	rank := x.Type.Rank()
+	from, to, step := make([]int64, rank), slices.Clone(x.Type.Shape), make([]int64, rank)
+	for i := range step {
+		step[i] = 1
+	}
+	for i, axis := range axes {
+		from[axis], to[axis], step[axis] = begin[i], begin[i]+(n[i]-1)*stride[i]+1, stride[i]
+	}
+	return c.do(ir.OpSliceByIndex, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(from...)},
+		arg{ir.ParamEnd, c.ints(to...)}, arg{ir.ParamStride, c.ints(step...)})
+}
+
+// addedBias adds a bias that is an operand after the convolution.
+func addedBias(c *composer) {
+	b := c.op.Arg(ir.ParamBias)
+	if b == nil || b.IsConst() || !c.op.Arg(ir.ParamWeight).IsConst() {
+		c.decline("the bias is not what only a run gives")
+		return
+	}
+	var args []arg
+	for i, vs := range c.op.Args {
+		if p := c.op.Def.Params[i].Name; p != ir.ParamBias {
+			for _, v := range vs {
+				args = append(args, arg{p, v})
+			}
+		}
+	}
+	y := c.do(ir.OpConv, args...)
+	if c.err != nil {
+		return
+	}
+	shape := []int64{b.Type.Elems()}
+	for range y.Type.Rank() - 2 {
+		shape = append(shape, 1)
+	}
+	c.become(c.add(y, c.reshape(b, shape...)))
+}
+
+// twoFactors divides by a constant through its fraction, of which fp16 holds the
+// reciprocal, and a power of two.
+func twoFactors(c *composer) {
+	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
+	if !y.IsConst() || x.IsConst() {
+		c.decline("the divisor is no constant")
+		return
+	}
+	for i := range y.Type.Elems() {
+		if v := y.Const.Float(i); v == 0 || math.IsInf(v, 0) || v != v {
+			c.decline("the divisor %g has no reciprocal", v)
+			return
+		}
+	}
+	// v = fraction * 2^exponent with a fraction of 1 to 2, so the first product is no larger
+	// than x; the powers of two lose nothing before the last one.
+	const most = 15 // the largest power of two in fp16
+	factor := func(of func(fraction float64, exponent int) float64) *ir.Value {
+		return c.computed(func(i int64) float64 {
+			f, e := math.Frexp(y.Const.Float(i))
+			return of(2*f, e-1)
+		}, y.Type.Shape, y)
+	}
+	far := false
+	for i := range y.Type.Elems() {
+		_, e := math.Frexp(y.Const.Float(i))
+		far = far || 1-e > most
+	}
+	v := c.mul(x, factor(func(f float64, _ int) float64 { return 1 / f }))
+	v = c.mul(v, factor(func(_ float64, e int) float64 { return math.Ldexp(1, min(-e, most)) }))
+	if far {
+		v = c.mul(v, factor(func(_ float64, e int) float64 { return math.Ldexp(1, max(-e-most, 0)) }))
+	}
+	c.become(v)
+}
