@@ -18,7 +18,7 @@ import (
 
 // interruptible are programs that have, between them, everything that the passes keep beside a program's text:
 // states, several functions, enumerated shapes, loops and branches that stay, compressed constants,
-// conversions and a fused epilogue.
+// conversions, compositions and a fused epilogue.
 var interruptible = map[string]string{
 	"fused": `func main<ios18>(tensor<fp32, [1, 4, 2, 8]> x) {
 		tensor<fp16, [1, 4, 2, 8]> h = cast(x = x, dtype = "fp16");
@@ -37,6 +37,12 @@ var interruptible = map[string]string{
 	} -> (y);`,
 	"functions": `func second<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);
 	func main<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = relu(x = x); } -> (y);`,
+	"composed": `func main<ios18>(tensor<fp16, [4, 8]> x) {
+		tensor<fp16, [4, 8]> a = cumsum(x = x, axis = 0, exclusive = true, reverse = false);
+		tensor<fp16, [4, 8]> b = linear_activation(x = a, alpha = fp16(0.5), beta = fp16(2));
+		tensor<fp16, [4]> y = reduce_log_sum_exp(x = b, axes = [1], keep_dims = false);
+		tensor<fp16, [4, 4]> z = einsum(values = (a, b), equation = "ij,kj->ki");
+	} -> (y, z);`,
 	"enumerated": enumerated,
 	"loop":       loop(", tensor<int32, [1]> n", "n"),
 }

@@ -49,6 +49,7 @@ const RuleComposed = "composed"
 // composedOf says what an operation that compose wrote is a part of.
 type composedOf struct {
 	Operation string `json:"operation"` // of the source
+	Result    string `json:"result"`    // its first
 	Parts     string `json:"parts"`     // all operations that were written for it
 	// Moves marks what takes the place of an operation that only moves data: it is as idle as that,
 	// whatever its own class.
@@ -238,7 +239,7 @@ func (c *composer) composedOf() composedOf {
 			names = append(names, op.Def.Name)
 		}
 	}
-	return composedOf{Operation: c.op.Def.Name, Parts: strings.Join(names, ", "),
+	return composedOf{Operation: c.op.Def.Name, Result: c.op.Results[0].Name, Parts: strings.Join(names, ", "),
 		Moves: c.op.Def.Class == ir.Movement}
 }
 

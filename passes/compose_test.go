@@ -2,6 +2,7 @@ package passes_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"os"
@@ -12,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // TestCompositions writes the calls of testdata/compose as their compositions. A line that is not indented is a
@@ -74,6 +76,54 @@ func TestCompositions(t *testing.T) {
 			if !used[o.Name] {
 				t.Errorf("no case of testdata/compose composes %s", o.Name)
 			}
+		}
+	}
+}
+
+// TestIdleCompositionsBecomeTheirOperation: what compose wrote runs on the CPU only where a part of it is on the
+// engine; otherwise the source's operation does.
+func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
+	for _, c := range []struct {
+		moves string // the operation that only moves data, "all" for every one
+		want  string
+	}{
+		{"all", "cpu reduce_l1_norm idle-move"},
+		{"abs", "engine abs, engine reduce_sum"},
+	} {
+		g := irbuild.New(1)
+		vs, err := g.Call("reduce_l1_norm(x = fp16[4, 8], axes = [1], keep_dims = true)")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Output(vs...)
+		p := g.Program()
+		o := passes.Options{Target: target.H13, Accept: func(op *ir.Op) (target.Acceptance, error) {
+			if op.Is(ir.OpReduceL1Norm) {
+				return target.Acceptance{}, &target.Refusal{Rule: target.RuleNoLowering}
+			}
+			return target.Acceptance{
+				Rule:  op.Def.Name,
+				Tasks: 1,
+				Moves: c.moves == "all" || c.moves == op.Def.Name,
+			}, nil
+		}}
+		s, err := passes.Run(context.Background(), p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ir.Verify(p); err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for _, op := range s.Func.Body.Ops {
+			line := op.Place.Unit.String() + " " + op.Def.Name
+			if no := s.Refusals[op]; no != nil {
+				line += " " + no.Rule
+			}
+			got = append(got, line)
+		}
+		if line := strings.Join(got, ", "); line != c.want {
+			t.Errorf("moving %s: %s, want %s", c.moves, line, c.want)
 		}
 	}
 }

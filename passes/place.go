@@ -89,6 +89,7 @@ func place(s *State) error {
 			Limit:  "on the engine",
 			Reason: "converts between values of the CPU"})
 	}
+	s.restoreSources()
 	return nil
 }
 
