@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -54,11 +55,7 @@ func (s *Side) tasksOf() ([]chain, error) {
 func (s *Side) decodeTasks() (out []chain, err error) {
 	s.sums = map[[2]uint64]string{}
 	for _, p := range s.file.Procedures() {
-		text, off, ok := s.file.TextOf(p)
-		if !ok {
-			return nil, fmt.Errorf("procedure %s: its entry %#x is not in __TEXT,__text", p.Name, p.Entry)
-		}
-		placed, err := td.DecodeChain(text, off, p.FirstWords)
+		placed, err := dump.Tasks(s.file, p)
 		if err != nil {
 			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
 		}

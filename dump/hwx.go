@@ -125,7 +125,7 @@ func (d *fileDump) rawBeside() error {
 func Programs(f *hwx.File) ([]td.Program, error) {
 	var ps []td.Program
 	for _, p := range f.Procedures() {
-		tasks, err := decodeChain(f, p)
+		tasks, err := Tasks(f, p)
 		if err != nil {
 			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
 		}
@@ -138,8 +138,8 @@ func Programs(f *hwx.File) ([]td.Program, error) {
 	return ps, nil
 }
 
-// decodeChain decodes the tasks of a procedure.
-func decodeChain(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
+// Tasks decodes the tasks of a procedure.
+func Tasks(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
 	if note := noFields(f); note != "" {
 		return nil, errors.New(note)
 	}

@@ -338,22 +338,12 @@ func (d *fileDump) fields(t *td.Task, all bool) error {
 		}
 		if _, err := fmt.Fprintf(d.out, "    word %-3d %-9s %-5s  %-32s %-10s %-22s %s\n%s%s\n", r.Word,
 			registerOf(r.Row), r.Bits(), r.Name,
-			fmt.Sprintf("%#x", r.Value), shownValueOf(&r), cmp.Or(r.Doc, "-"), strings.Repeat(" ", 30),
+			fmt.Sprintf("%#x", r.Value), r.Describe(r.Value), cmp.Or(r.Doc, "-"), strings.Repeat(" ", 30),
 			r.Provenance()); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// shownValueOf returns a value in decimal, or as a floating-point number, with the
-// table's word for it.
-func shownValueOf(r *td.Reading) string {
-	s := r.Text(r.Value)
-	if m := r.Meaning(r.Value); m != "" {
-		s += " (" + m + ")"
-	}
-	return s
 }
 
 // fieldRun is a field, or elements of an array that follow each other with one value.
@@ -377,7 +367,7 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 			}
 			if _, err := fmt.Fprintf(d.out, "    %-32s %-10s %-22s %s\n", td.RunName(r.Row, r.last),
 				fmt.Sprintf("%#x", r.Value),
-				shownValueOf(&r.Reading), doc); err != nil {
+				r.Describe(r.Value), doc); err != nil {
 				return err
 			}
 		}

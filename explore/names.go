@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -64,11 +64,7 @@ func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.
 	}
 	for i, q := range f.Procedures() {
 		db.Procedures = append(db.Procedures, provenance.Procedure{Name: q.Name})
-		text, entry, ok := f.TextOf(q)
-		if !ok {
-			continue
-		}
-		chain, err := td.DecodeChain(text, entry, q.FirstWords)
+		chain, err := dump.Tasks(f, q)
 		if err != nil {
 			continue // tasks that this zinc does not read are bytes
 		}

@@ -3,7 +3,6 @@ package explore
 import (
 	"encoding/binary"
 	"fmt"
-	"strconv"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -137,23 +136,10 @@ func fields(t *td.Task) []fieldView {
 			Width: r.Width,
 			Unit:  r.Unit,
 			Value: r.Value,
-			Text:  valueText(r.Row, r.Value),
+			Text:  r.Describe(r.Value),
 			Known: r.Known.String(),
 			Doc:   r.Doc,
 		})
 	}
 	return out
-}
-
-// valueText writes a field's value as the dump does, with the word that the table has
-// for it.
-func valueText(r *td.Row, v uint32) string {
-	s := r.Text(v)
-	if v >= 10 && s == strconv.FormatUint(uint64(v), 10) {
-		s += fmt.Sprintf(" (%#x)", v)
-	}
-	if m := r.Meaning(v); m != "" {
-		s += ": " + m
-	}
-	return s
 }

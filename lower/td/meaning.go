@@ -64,6 +64,14 @@ func (r *Row) Text(v uint32) string {
 	return strconv.FormatUint(uint64(v), 10)
 }
 
+// Describe returns Text with the word that the table has for the value.
+func (r *Row) Describe(v uint32) string {
+	if m := r.Meaning(v); m != "" {
+		return r.Text(v) + " (" + m + ")"
+	}
+	return r.Text(v)
+}
+
 // Reading is one field of a task with what the table says of it.
 type Reading struct {
 	*Row
