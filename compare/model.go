@@ -2,18 +2,13 @@ package compare
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/mil"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/pair"
-	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/toolchain"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -148,16 +143,13 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	}
 	s.noPlaces = fmt.Sprintf(lacks, x.Path, "--report")
 	if r.Report != nil {
-		report := new(compile.Report)
-		if err := json.Unmarshal(r.Report, report); err != nil {
+		if report, err := ReportOf(r); err != nil {
 			s.noPlaces = fmt.Sprintf("the report of %s: %s", x.Path, err)
-		} else if slices.Contains(report.Functions, nil) {
-			s.noPlaces = fmt.Sprintf("the report of %s: functions: one is null", x.Path)
 		} else {
 			s.report = report
 		}
 	}
-	p, err := written(r)
+	p, err := PairOf(r)
 	if err == nil {
 		err = s.load(p)
 	}
@@ -165,24 +157,8 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		s.noPair = fmt.Sprintf("what %s wrote does not read: %s", x.Path, err)
 		return nil
 	}
-	if r.Database != "" {
-		// A database of another form or another container aligns nothing.
-		if db, err := provenance.Open(r.Database); err == nil && of(db, p.Container) {
-			s.db, s.told = db, db
-		}
+	if db := DatabaseOf(r, p.Container); db != nil {
+		s.db, s.told = db, db
 	}
 	return nil
-}
-
-// written reads the pair that an executable wrote.
-func written(r *toolchain.Result) (p pair.Pair, err error) {
-	if p.Container, err = regularfile.Read(r.Container); err == nil {
-		p.Descriptor, err = regularfile.Read(r.Descriptor)
-	}
-	if err != nil {
-		if what := errors.Unwrap(err); what != nil {
-			err = what // the folder is private
-		}
-	}
-	return p, err
 }

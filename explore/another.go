@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -20,9 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
@@ -119,52 +115,41 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 // takeResult fills the view with what another zinc wrote; left says that it was not asked
 // to print its programs.
 func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
-	unread := func(what string, err error) error {
-		v.failure = fmt.Sprintf("what %s wrote does not read: %s: %s", v.config.Version, what, err)
+	unread := func(err error) error {
+		v.failure = fmt.Sprintf("what %s wrote does not read: %s", v.config.Version, err)
 		return nil
 	}
-	container, err := regularfile.Read(r.Container)
+	files, err := compare.PairOf(r)
 	if err != nil {
-		return unread("container", errors.New("it is empty, or no regular file"))
+		return unread(err)
 	}
-	descriptor, err := regularfile.Read(r.Descriptor)
+	f, err := hwx.Read(files.Container)
 	if err != nil {
-		return unread("descriptor", errors.New("it is empty, or no regular file"))
+		return unread(fmt.Errorf("container: %w", err))
 	}
-	f, err := hwx.Read(container)
+	p, err := e5.Read(files.Descriptor)
 	if err != nil {
-		return unread("container", err)
+		return unread(fmt.Errorf("descriptor: %w", err))
 	}
-	p, err := e5.Read(descriptor)
+	report, err := compare.ReportOf(r)
 	if err != nil {
-		return unread("descriptor", err)
+		return unread(fmt.Errorf("report: %w", err))
 	}
-	report := &compile.Report{Target: v.config.Target}
-	if r.Report != nil {
-		if err := json.Unmarshal(r.Report, report); err != nil {
-			return unread("report", err)
-		}
-		if slices.Contains(report.Functions, nil) {
-			return unread("report", errors.New("functions: one is null"))
-		}
+	if report == nil {
+		report = &compile.Report{Target: v.config.Target}
 	}
 	reports := report.Functions
 	if len(reports) == 0 {
 		reports = []*compile.Report{report}
 	}
 	v.text = bytes.Clone(f.TextBytes())
-	v.container = mapContainer(f, int64(len(container)))
+	v.container = mapContainer(f, int64(len(files.Container)))
 	v.chain = chainOf(p)
-	if r.Database != "" {
-		// One of another form or of another container links nothing.
-		if db, err := provenance.Open(r.Database); err == nil && db.SHA256 == sha256.Sum256(container) {
-			v.db = db
-		}
-	}
+	v.db = compare.DatabaseOf(r, files.Container)
 	if v.db == nil {
 		v.unlinked = true
 		if v.db, err = v.linkByNames(f, reports); err != nil {
-			return unread("container", err)
+			return unread(fmt.Errorf("container: %w", err))
 		}
 	}
 	v.listStatements()
@@ -173,7 +158,7 @@ func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	}
 	v.pairOperations()
 	if v.tasks, err = taskRows(v.db, reports); err != nil {
-		return unread("debug database", err)
+		return unread(fmt.Errorf("debug database: %w", err))
 	}
 	if v.files, err = s.adopt(r); err != nil {
 		return &faultError{err}
