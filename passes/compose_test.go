@@ -5,13 +5,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/ir/irgen"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -126,6 +130,41 @@ func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
 			t.Errorf("moving %s: %s, want %s", c.moves, line, c.want)
 		}
 	}
+}
+
+// TestRandomProgramsReachCompositions: the programs that are compared on engine and interpreter have composed
+// operations in them.
+func TestRandomProgramsReachCompositions(t *testing.T) {
+	missing := map[string]bool{}
+	for _, o := range []*ir.Operation{ir.OpReduceMin, ir.OpReduceL1Norm, ir.OpReduceL2Norm, ir.OpReduceLogSum,
+		ir.OpReduceLogSumExp, ir.OpClampedRelu, ir.OpLinearActivation, ir.OpThreshold, ir.OpInverse, ir.OpPow,
+		ir.OpPrelu,
+		ir.OpSoftplusParametric, ir.OpL2Norm, ir.OpLocalResponseNorm, ir.OpL2Pool, ir.OpInstanceNorm,
+		ir.OpScaledDotProductAttention, ir.OpEinsum, ir.OpCumsum} {
+		missing[o.Name] = true
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1000 {
+		b := make([]byte, 100)
+		for i := range b {
+			b[i] = byte(r.IntN(256))
+		}
+		p := irgen.FromBytes(b)
+		s, err := passes.Run(context.Background(), p.IR, options())
+		if err != nil {
+			t.Fatalf("%s: %v", p.Steps, err)
+		}
+		for _, op := range s.Func.Body.Ops {
+			if of, ok := strings.CutPrefix(op.Place.Reason, "composed: "); ok && op.Place.Unit == ir.Engine {
+				of, _, _ = strings.Cut(of, " ")
+				delete(missing, of)
+			}
+		}
+		if len(missing) == 0 {
+			return
+		}
+	}
+	t.Errorf("no program has %v composed on the engine", slices.Sorted(maps.Keys(missing)))
 }
 
 // brief writes an operation in a line, large constants as their type and a digest.

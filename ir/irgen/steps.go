@@ -240,13 +240,105 @@ var steps = []step{
 		}
 		return m.try("pad", "x", x, "pad", pad, "mode", "constant", "constant_val", float64(m.n(3)))
 	}},
+	{"composed reduction", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		switch m.n(5) {
+		case 0:
+			return m.try("reduce_log_sum", "x", m.awayFromZero(x), "axes", []int{m.axis(x)}, "keep_dims", m.yes())
+		case 1:
+			y := m.try("reduce_l1_norm", "x", x, "axes", []int{m.axis(x)}, "keep_dims", m.yes())
+			return m.scaled(y, x.Type.Elems()/y[0].Type.Elems())
+		}
+		return m.try(pick(m.choices, "reduce_min", "reduce_l2_norm", "reduce_log_sum_exp"), "x", x, "axes",
+			[]int{m.axis(x)}, "keep_dims", m.yes())
+	}},
+	{"composed activation", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		switch m.n(7) {
+		case 0:
+			return m.try("clamped_relu", "x", x, "alpha", 0.25, "beta", 1.5)
+		case 1:
+			return m.try("linear_activation", "x", x, "alpha", 0.75, "beta", -0.5)
+		case 2:
+			return m.try("threshold", "x", x, "alpha", -0.25)
+		case 3:
+			return m.try("inverse", "x", m.awayFromZero(x), "epsilon", 0.125)
+		case 4:
+			return m.try("pow", "x", m.awayFromZero(x), "y", pick(m.choices, 0.25, -1.0, 3.0, 1.5))
+		}
+		if x.Type.Rank() < 3 {
+			return nil
+		}
+		if c := x.Type.Shape[1]; m.yes() {
+			return m.try("prelu", "x", x, "alpha", m.weights(c))
+		} else {
+			return m.try("softplus_parametric", "x", x, "alpha", m.weights(c), "beta", m.weights(c))
+		}
+	}},
+	{"composed norm", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		r := x.Type.Rank()
+		switch kind := m.n(4); {
+		case r < 3:
+			return nil
+		case kind == 0:
+			return m.try("l2_norm", "x", x, "epsilon", 0.01)
+		case kind == 1:
+			return m.try("local_response_norm", "x", x, "size", 1+m.n(5), "alpha", 0.5, "beta",
+				pick(m.choices, 0.5, 0.75,
+					0.6), "k", 1.0)
+		case kind == 2:
+			if args := m.pool(x); args != nil {
+				return m.try("l2_pool", args...)
+			}
+			return nil
+		}
+		args := []any{"x", x, "epsilon", 0.1}
+		if c := x.Type.Shape[1]; m.yes() {
+			args = append(args, "gamma", m.weights(c), "beta", m.weights(c))
+		}
+		return m.try("instance_norm", args...)
+	}},
+	{"attention", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		r := x.Type.Rank()
+		if r < 3 {
+			return nil
+		}
+		lead, e := x.Type.Shape[:r-2], x.Type.Shape[r-1]
+		keys := func(width int64) *ir.Value {
+			return m.input(append(append([]int64(nil), lead...), 5, width)...)
+		}
+		args := []any{"query", x, "key", keys(e), "value", keys(m.dim())}
+		if m.yes() {
+			args = append(args, "attn_mask", m.weights(x.Type.Shape[r-2], 5))
+		}
+		return m.try("scaled_dot_product_attention", args...)
+	}},
+	{"einsum", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		s := x.Type.Shape
+		if len(s) != 3 {
+			return nil
+		}
+		eq := pick(m.choices, "abc,adc->abd", "abc,cd->adb", "abc,acd->bad", "abc,abd->acd")
+		k, y := s[2], []int64{s[0], 7, s[2]}
+		switch eq[4:8] {
+		case "cd->":
+			y = []int64{s[2], 7}
+		case "acd-":
+			y = []int64{s[0], s[2], 7}
+		case "abd-":
+			k, y = s[1], []int64{s[0], s[1], 7}
+		}
+		return m.scaled(m.try("einsum", "values", []*ir.Value{x, m.input(y...)}, "equation", eq), k)
+	}},
+	{"running sum", produces, func(m *maker, x *ir.Value) []*ir.Value {
+		a := m.axis(x)
+		y := m.try("cumsum", "x", x, "axis", a, "exclusive", m.yes(), "reverse", m.yes())
+		return m.scaled(y, x.Type.Shape[a])
+	}},
 	{"cpu", 0, func(m *maker, x *ir.Value) []*ir.Value {
 		switch m.n(3) {
 		case 0:
 			return m.try("reverse", "x", x, "axes", []int{m.axis(x)})
 		case 1:
-			small := m.try("mul", "x", x, "y", 0.0625)[0]
-			return m.try("cumsum", "x", small, "axis", m.axis(x), "exclusive", false, "reverse", false)
+			return m.try("sinh", "x", m.try("mul", "x", x, "y", 0.0625)[0])
 		}
 		reps := make([]int, x.Type.Rank())
 		for i := range reps {
