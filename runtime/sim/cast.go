@@ -11,9 +11,9 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 )
 
-// checkCast refuses a cast that the runtime cannot carry out. The reader has
-// checked the types and that the elements are as many; here their shapes must
-// be the same except dimensions of one, so that both are walked alike.
+// checkCast refuses a cast that the runtime cannot carry out. The reader has checked the types and that both operands
+// have the same number of elements; here their shapes must also be equal apart from dimensions of one, so that both are
+// walked in the same order.
 func checkCast(src, dst *e5.Operand) error {
 	if dst.Desc.Unknown() || sameElements(src, dst) {
 		return nil
@@ -23,15 +23,15 @@ func checkCast(src, dst *e5.Operand) error {
 			continue
 		}
 		if n := o.Desc.ComponentPack; n > 1 {
-			return fmt.Errorf("operand %q has component pack %d; the runtime copies surfaces of pack 1", o.Name, n)
+			return fmt.Errorf("operand %q has component pack %d; the runtime copies only surfaces of pack 1", o.Name, n)
 		}
 		if n := o.Desc.Storage.Bits(); n == 0 || n%8 != 0 {
-			return fmt.Errorf("operand %q is a surface of %v; the runtime copies elements of whole bytes", o.Name,
+			return fmt.Errorf("operand %q is a surface of %v; the runtime copies only elements of whole bytes", o.Name,
 				o.Desc.Storage)
 		}
 	}
 	if a, b := long(src.Desc.Dim), long(dst.Desc.Dim); !slices.Equal(a, b) {
-		return fmt.Errorf("cast of shape %v to %v; beside dimensions of one they must be the same", src.Desc.Dim,
+		return fmt.Errorf("cast of shape %v to %v; apart from dimensions of one they must be equal", src.Desc.Dim,
 			dst.Desc.Dim)
 	}
 	_, err := converter(src.Desc.Storage, dst.Desc.Storage)
@@ -43,15 +43,14 @@ func long(dim []uint64) []uint64 {
 	return slices.DeleteFunc(slices.Clone(dim), func(d uint64) bool { return d == 1 })
 }
 
-// sameElements reports whether two host operands hold their elements alike.
+// sameElements reports whether two host operands hold their elements in the same layout.
 func sameElements(a, b *e5.Operand) bool {
 	return a.Aperture != e5.Surface && b.Aperture != e5.Surface && a.Desc.Storage == b.Desc.Storage &&
 		slices.Equal(a.Desc.Dim, b.Desc.Dim)
 }
 
-// held is the layout in which the runtime holds an operand: a surface as its
-// descriptor says, a tensor of the host row major and without gaps whatever the
-// descriptor says.
+// held returns the layout in which the runtime holds an operand: a surface as its descriptor says, a host tensor row
+// major and without gaps whatever the descriptor says.
 func held(o *e5.Operand) e5.TensorDescriptor {
 	if o.Aperture == e5.Surface {
 		return o.Desc
@@ -81,11 +80,11 @@ func converter(from, to e5.StorageType) (rowConverter, error) {
 			}
 		}, nil
 	}
-	return nil, fmt.Errorf("no conversion from %v to %v", from, to)
+	return nil, fmt.Errorf("cannot convert elements of %v to %v", from, to)
 }
 
-// axes returns the extents other than one with their byte strides, ending in a
-// dimension whose elements follow each other in both tensors.
+// axes returns the extents other than one with their byte strides, ending in a dimension whose elements are contiguous
+// in both tensors.
 func axes(a, b *e5.TensorDescriptor) (dim, as, bs []uint64) {
 	strides := func(d *e5.TensorDescriptor) (st []uint64) {
 		for i, n := range d.Dim {
@@ -106,10 +105,10 @@ func axes(a, b *e5.TensorDescriptor) (dim, as, bs []uint64) {
 // move copies a tensor row by row from one layout to another.
 type move struct {
 	conv   rowConverter
-	dim    []uint64 // extents, the last of a row
+	dim    []uint64 // extents; the last is that of a row
 	ss, ds []uint64 // strides in bytes
 	rows   int
-	index  []uint64 // all zeros but while it runs
+	index  []uint64 // all zeros except during run
 }
 
 // newMove plans a copy; the descriptors have equal shapes except dimensions of one
@@ -134,7 +133,7 @@ func newMove(sd, dd *e5.TensorDescriptor, conv rowConverter) move {
 	}
 }
 
-// run copies. Two goroutines must not run one move at a time.
+// run copies. Two goroutines must not run the same move at once.
 func (m *move) run(src, dst []byte) {
 	if m.rows == 0 {
 		return

@@ -11,17 +11,16 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// chain is the operations of one function, made ready to run again and again, with
-// the memory that they run in. Machine.Run and Prepared differ in where its inputs
-// come from and where its results go.
+// chain holds the prepared operations of one function and the memory they run in. Machine.Run and Prepared differ only
+// in where the inputs come from and where the results go.
 type chain struct {
 	fn    *function
 	store *store
 	steps []step
-	vals  []value // by operand; of one run
+	vals  []value // by operand, during a run
 }
 
-// value is what an operand holds: nothing before it is filled.
+// value is what an operand holds; the zero value is an operand that is not filled.
 type value struct {
 	interp.Tensor
 	filled bool
@@ -39,20 +38,20 @@ type step struct {
 // fp16 and fp32, element type.
 type cast struct {
 	from, to uint32
-	// pass says that no bytes change between two tensors of the host. Nothing writes
-	// into a tensor that exists, so it is handed on.
+	// pass is set when no bytes change between two host tensors. Nothing writes into an existing tensor, so it can be
+	// shared.
 	pass     bool
 	move     move
 	src, typ ir.Type
 	size     int // bytes of the result
-	// keep says that the result is in mem from run to run. Of an operand that is
-	// written several times, one result is, so that memory is bounded by the operands.
+	// keep is set when the result stays in mem from run to run. Of several results of one operand only one does, so
+	// that the operands bound the memory.
 	keep bool
 	mem  []byte
 }
 
-// newChain prepares the operations of a function. With keep their results stay in the
-// memory of the first run, so they must be copied out of it before the next.
+// newChain prepares the operations of a function. With keep set, results reuse the memory of the first run, so the
+// caller must copy them before the next run.
 func newChain(fn *function, procs map[string]*procedure, keep bool) *chain {
 	c := &chain{fn: fn, store: newStore(fn), vals: make([]value, len(fn.Operands))}
 	kept := make([]bool, len(fn.Operands))
@@ -77,23 +76,23 @@ func newCast(fn *function, op *e5.Operation) *cast {
 	c := &cast{from: op.Inputs[0], to: op.Outputs[0]}
 	src, dst := &fn.Operands[c.from], &fn.Operands[c.to]
 	c.src, c.typ = typeOf(&src.Desc), typeOf(&dst.Desc)
-	// The reader has checked that a tensor whose extents are not known keeps its type.
+	// The reader has checked that a tensor of unknown extents keeps its type.
 	if src.Aperture != e5.Surface && dst.Aperture != e5.Surface &&
 		(dst.Desc.Unknown() || src.Desc.Storage == dst.Desc.Storage) {
 		c.pass = true
 		return c
 	}
-	conv, _ := converter(src.Desc.Storage, dst.Desc.Storage) // checkCast has asked for errors
+	conv, _ := converter(src.Desc.Storage, dst.Desc.Storage) // checkCast has reported any error
 	sd, dd := held(src), held(dst)
 	c.move = newMove(&sd, &dd, conv)
 	c.size = int(dst.Desc.Elements() * uint64(dst.Desc.Storage.Bits()) / 8)
 	return c
 }
 
-// OpError is an operation of a chain that failed in a run.
+// OpError reports an operation of a chain that failed in a run.
 type OpError struct {
 	Op        string
-	Procedure string // that the operation runs on the engine, "" where it runs none
+	Procedure string // the procedure that the operation runs, "" for none
 	Err       error
 }
 
@@ -103,8 +102,7 @@ func (e *OpError) Error() string { return e.Op + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// newEngine returns an engine as the options ask for; nil where a Dispatcher runs the
-// inferences.
+// newEngine returns an engine configured by the options, or nil if a Dispatcher runs the inferences.
 func (c *chain) newEngine(o *Options) *engine.Engine {
 	if o.Dispatcher != nil {
 		return nil
@@ -127,8 +125,8 @@ func (c *chain) start() { clear(c.vals) }
 // fill gives an operand its value before a run.
 func (c *chain) fill(id uint32, t interp.Tensor) { c.vals[id] = value{t, true} }
 
-// run executes the operations once, on the engine e unless there is a Dispatcher. It
-// writes to no tensor that an operand was filled with.
+// run executes the operations once, on the engine e unless there is a Dispatcher. It does not write to tensors that
+// operands were filled with.
 func (c *chain) run(ctx context.Context, o *Options, e *engine.Engine) error {
 	for i := range c.steps {
 		if err := ctx.Err(); err != nil {
@@ -224,7 +222,7 @@ func (c *chain) call(ctx context.Context, s *step, o *Options) error {
 		t, ok := out[s.call.outputs[k]]
 		to := &c.fn.Operands[id]
 		want := typeOf(&to.Desc)
-		// A list passes between two calls; nothing else sees it.
+		// A list only passes between two calls.
 		list := ok && t.Type.Kind == ir.List && to.Aperture == e5.Intermediate && to.Desc.Unknown() &&
 			t.Type.DType == want.DType
 		if !list && (!ok || !t.Type.Fits(want)) {
@@ -247,9 +245,8 @@ func (c *chain) result(id uint32) (interp.Tensor, error) {
 	return v.Tensor, nil
 }
 
-// commit copies the results of a run into the buffers that take them, of which nil
-// ones leave the tensor to the caller. A tensor that has bytes in another's buffer
-// gets bytes of its own first.
+// commit copies the results of a run into their buffers; a nil buffer leaves the tensor to the caller. A tensor whose
+// bytes are in the buffer of another result is copied first.
 func commit(results []interp.Tensor, bufs [][]byte) {
 	for i := range results {
 		t := &results[i]

@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// elementFP16 is the element code of fp16, the one type the engine executes.
+// elementFP16 is the element code of fp16, the only type the engine executes.
 const elementFP16 = 5
 
 // surface is a bound tensor as the container itself describes it: n, c, h, w.
@@ -25,12 +25,11 @@ type surface struct {
 	stride []uint64 // bytes
 }
 
-// openContainer checks a container that stands alone and prepares its one program:
-// inputs and outputs are its bound tensors, with the shapes and strides that the
-// container gives them, in fp16.
+// openContainer checks a container without a descriptor and prepares its one procedure. The inputs and outputs are its
+// bound tensors in fp16, with the shapes and strides that the container states.
 //
-// A container of several procedures is refused: which runs after which, and what
-// passes between them, is what its descriptor says.
+// A container of several procedures is refused: only the descriptor says in which order they run and what they pass to
+// each other.
 func openContainer(p pair.Pair) (*Machine, error) {
 	f, err := hwx.Read(p.Container)
 	if err != nil {
@@ -40,13 +39,13 @@ func openContainer(p pair.Pair) (*Machine, error) {
 		return nil, &LoadError{"container", errs[0]}
 	}
 	if f.Header.CPUSubtype != hwx.SubtypeH13 {
-		return nil, loadf("container", "the tasks of CPU subtype %d are not known; only h13's (%d) run",
+		return nil, loadf("container", "CPU subtype %d is not supported; want %d (h13)",
 			f.Header.CPUSubtype, hwx.SubtypeH13)
 	}
 	procs := f.Procedures()
 	if len(procs) != 1 {
-		return nil, loadf("container", "it has %d procedures; one alone runs without the descriptor that says "+
-			"their order", len(procs))
+		return nil, loadf("container", "it has %d procedures and no descriptor that "+
+			"states their order; load the pair instead", len(procs))
 	}
 	name := procs[0].Name
 	surfaces, err := surfacesOf(f)
@@ -114,16 +113,15 @@ func (f *function) hostOperand(id uint32, a e5.Aperture) (uint32, error) {
 	}), nil
 }
 
-// surfacesOf lists what the program reads and writes: the bound tensors in the
-// order of their commands. A container that binds none is described by its
-// ports: direction by the window's section, shape by the symbol of that name,
-// and without a symbol the whole window as one row.
+// surfacesOf lists what the procedure reads and writes: the bound tensors in the order of their commands. If the
+// container binds none, its ports describe it: the section of the window gives the direction, the symbol of the port's
+// name the shape; without a symbol, the whole window is one row.
 func surfacesOf(f *hwx.File) ([]surface, error) {
 	windows := map[string]*hwx.Section{}
 	for _, p := range f.Ports() {
 		seg := f.SegmentAt(uint64(p.Addr))
 		if seg == nil || len(seg.Sections) == 0 {
-			return nil, fmt.Errorf("port %q is bound to %#x, where no window has a section", p.Name, p.Addr)
+			return nil, fmt.Errorf("port %q is bound to %#x, which is in no section", p.Name, p.Addr)
 		}
 		windows[p.Name] = seg.Sections[0]
 	}
@@ -132,12 +130,13 @@ func surfacesOf(f *hwx.File) ([]surface, error) {
 		w := windows[t.Name]
 		switch {
 		case w == nil:
-			return nil, fmt.Errorf("tensor %q has no port", t.Name)
+			return nil, fmt.Errorf("tensor %q is not bound to a port", t.Name)
 		case t.Binding != hwx.BindInput && t.Binding != hwx.BindOutput:
 			return nil, fmt.Errorf("tensor %q: binding %d is neither input (%d) nor output (%d)", t.Name, t.Binding,
 				hwx.BindInput, hwx.BindOutput)
 		case t.Depth > 1:
-			return nil, fmt.Errorf("tensor %q: depth %d; the stride of the depth is not known, so 1 alone runs", t.Name,
+			return nil, fmt.Errorf("tensor %q has depth %d; only depth 1 is supported, since the container states "+
+				"no depth stride", t.Name,
 				t.Depth)
 		}
 		s := surface{name: t.Name, output: t.Binding == hwx.BindOutput, size: w.Size}
@@ -172,18 +171,17 @@ func surfacesOf(f *hwx.File) ([]surface, error) {
 	return out, nil
 }
 
-// check refuses an element type that does not run, and a layout that leaves its
-// window or names the same bytes again and again, which nothing justifies.
+// check refuses element types other than fp16 and layouts that leave the window or in which elements overlap.
 func (s *surface) check(element uint32) error {
 	if element != elementFP16 {
-		return fmt.Errorf("tensor %q: element code %d; only fp16 (%d) runs", s.name, element, elementFP16)
+		return fmt.Errorf("tensor %q has element code %d; only fp16 (%d) is supported", s.name, element, elementFP16)
 	}
 	count := uint64(1)
 	for i, n := range s.dim {
 		hi, lo := bits.Mul64(count, n)
 		if n == 0 || hi != 0 || lo > s.size/2 {
-			return fmt.Errorf("tensor %q: extents %v: axis %d leaves no whole number of elements within its window "+
-				"of %#x bytes", s.name, s.dim, i, s.size)
+			return fmt.Errorf("tensor %q: extents %v: the elements exceed the window at axis %d "+
+				"(%#x bytes)", s.name, s.dim, i, s.size)
 		}
 		count = lo
 		if s.stride[i]%2 != 0 {
@@ -192,7 +190,7 @@ func (s *surface) check(element uint32) error {
 		}
 	}
 	if last := len(s.dim) - 1; s.dim[last] > 1 && s.stride[last] < 2 {
-		return fmt.Errorf("tensor %q: stride %d of axis %d puts two elements in one place", s.name, s.stride[last],
+		return fmt.Errorf("tensor %q: stride %d of axis %d makes elements overlap", s.name, s.stride[last],
 			last)
 	}
 	d := e5.TensorDescriptor{Dim: s.dim, Stride: s.stride, Storage: e5.FP16}
@@ -201,22 +199,21 @@ func (s *surface) check(element uint32) error {
 		return fmt.Errorf("tensor %q: %w", s.name, err)
 	}
 	if n > s.size {
-		return fmt.Errorf("tensor %q: extents %v with strides %v reach %#x bytes, its window has %#x", s.name, s.dim,
+		return fmt.Errorf("tensor %q: extents %v with strides %v take %#x bytes; its window has %#x", s.name, s.dim,
 			s.stride, n, s.size)
 	}
 	return nil
 }
 
-// shape is what a symbol says of a port.
+// shape is what a symbol says about a port.
 type shape struct {
 	dim, stride []uint64
 	element     uint32
 }
 
 // shapeSymbols reads the symbols that give ports their shapes, as
-// "image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;1;15=s2w:5":
-// for each axis an array type whose upper bound is the extent, then the stride,
-// at the end the element code. A symbol of another form is left out.
+// "image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;1;15=s2w:5": for each axis an array type whose
+// upper bound is the extent, then the stride, at the end the element code. Symbols of other forms are ignored.
 func shapeSymbols(f *hwx.File) map[string]shape {
 	out := map[string]shape{}
 	for _, y := range f.Symbols() {

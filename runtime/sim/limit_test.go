@@ -96,7 +96,7 @@ func TestBuffersAreBounded(t *testing.T) {
 	if _, err := sim.Open(pair.Pair{
 		Container:  idle(t),
 		Descriptor: descriptor,
-	}); err == nil || !strings.Contains(err.Error(), "past the limit") {
+	}); err == nil || !strings.Contains(err.Error(), "exceed the limit") {
 		t.Errorf("a descriptor of %d bytes with operands of 2 TiB loads: %v", len(descriptor), err)
 	}
 }
@@ -125,11 +125,11 @@ func TestCastShapes(t *testing.T) {
 		{name: "elements apart", src: spread, dst: host(e5.FP32, 2, 3)},
 		{name: "packed", src: packed, dst: host(e5.FP32, 2, 3)},
 		{name: "empty", src: host(e5.FP16, 0, 3), dst: host(e5.FP32, 0, 3)},
-		{name: "rows to columns", src: host(e5.FP16, 2, 3), dst: host(e5.FP32, 3, 2), refused: "must be the same"},
-		{name: "rank raised", src: host(e5.FP16, 6), dst: host(e5.FP32, 2, 3), refused: "must be the same"},
-		{name: "rank lowered", src: host(e5.FP16, 2, 3), dst: host(e5.FP32, 6), refused: "must be the same"},
-		{name: "halves of bytes", src: host(e5.Int4, 2, 3), dst: host(e5.Int8, 2, 3), refused: "no conversion"},
-		{name: "strings", src: host(e5.String, 2, 3), dst: host(e5.String, 3, 2), refused: "must be the same"},
+		{name: "rows to columns", src: host(e5.FP16, 2, 3), dst: host(e5.FP32, 3, 2), refused: "must be equal"},
+		{name: "rank raised", src: host(e5.FP16, 6), dst: host(e5.FP32, 2, 3), refused: "must be equal"},
+		{name: "rank lowered", src: host(e5.FP16, 2, 3), dst: host(e5.FP32, 6), refused: "must be equal"},
+		{name: "halves of bytes", src: host(e5.Int4, 2, 3), dst: host(e5.Int8, 2, 3), refused: "cannot convert"},
+		{name: "strings", src: host(e5.String, 2, 3), dst: host(e5.String, 3, 2), refused: "must be equal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := sim.Open(pair.Pair{Container: container, Descriptor: castPair(t, c.src, c.dst)})
@@ -205,7 +205,7 @@ func TestScratchIsCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = sim.Open(pair.Pair{Container: container, Descriptor: descriptor})
-		if c.refused != (err != nil && strings.Contains(err.Error(), "past the limit")) || !c.refused && err != nil {
+		if c.refused != (err != nil && strings.Contains(err.Error(), "exceed the limit")) || !c.refused && err != nil {
 			t.Errorf("scratch of %d and a tensor of %d bytes: %v", c.scratch, c.host, err)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// LoadError is a pair that cannot be loaded, and why.
+// LoadError reports why a pair cannot be loaded.
 type LoadError struct {
 	Where string // "container", "descriptor", or an operation of the chain
 	Err   error
@@ -30,8 +30,7 @@ func loadf(where, format string, args ...any) error {
 	return &LoadError{where, fmt.Errorf(format, args...)}
 }
 
-// Open checks a pair, or a container that stands alone, and prepares it. The bytes
-// must stay unchanged while the machine is in use.
+// Open checks a pair, or a container alone, and prepares it. The bytes must stay unchanged while the machine is in use.
 func Open(p pair.Pair) (*Machine, error) {
 	if p.Alone() {
 		return openContainer(p)
@@ -57,9 +56,8 @@ func Open(p pair.Pair) (*Machine, error) {
 	return m, nil
 }
 
-// Check returns the error with which Open would refuse a container and a descriptor
-// that are not written yet, nil for none. sum is the container's SHA-256 in
-// hexadecimal. Constants are not joined, nor tasks kept.
+// Check returns the error that Open would return for a container and a descriptor that are not written yet. sum is the
+// container's SHA-256 in hexadecimal. Check neither joins the constants nor keeps the tasks.
 func Check(f *hwx.File, d *e5.Program, sum string) error {
 	if errs := hwx.Validate(f); len(errs) > 0 {
 		return &LoadError{"container", errs[0]}
@@ -68,11 +66,11 @@ func Check(f *hwx.File, d *e5.Program, sum string) error {
 	return err
 }
 
-// link prepares the functions of a descriptor on a valid container, except what the
-// constants hold, and without run for the tasks too.
+// link prepares the functions of a descriptor on a valid container, except for the contents of the constants and,
+// unless run is set, the tasks.
 func link(f *hwx.File, d *e5.Program, hash string, run bool) (*Machine, error) {
 	if len(d.Functions) == 0 {
-		return nil, loadf("descriptor", "it has no functions")
+		return nil, loadf("descriptor", "the descriptor has no functions")
 	}
 	m := &Machine{procs: map[string]*procedure{}}
 	c := newContainer(f, run)
@@ -80,7 +78,7 @@ func link(f *hwx.File, d *e5.Program, hash string, run bool) (*Machine, error) {
 	for i := range d.Functions {
 		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}}
 		if names[fn.Name] {
-			return nil, loadf("descriptor", "function %q is there twice", fn.Name)
+			return nil, loadf("descriptor", "function %q is defined twice", fn.Name)
 		}
 		names[fn.Name] = true
 		for _, b := range fn.Blocks {
@@ -100,7 +98,7 @@ func link(f *hwx.File, d *e5.Program, hash string, run bool) (*Machine, error) {
 	return m, m.shareStates()
 }
 
-// attach gives the procedures the constants.
+// attach sets the constants of the procedures.
 func (m *Machine) attach(f *hwx.File) {
 	b := f.ConstantBytes()
 	for _, p := range m.procs {
@@ -108,12 +106,12 @@ func (m *Machine) attach(f *hwx.File) {
 	}
 }
 
-// fits refuses a function whose buffers pass e5.MaxBytes.
+// fits refuses a function whose buffers exceed e5.MaxBytes.
 func (fn *function) fits(procs map[string]*procedure) error {
 	total := uint64(0)
 	take := func(what, name string, n uint64) error {
 		if n > e5.MaxBytes || total+n > e5.MaxBytes {
-			return loadf("descriptor", "function %q: %s %q of %d bytes takes its buffers past the limit of %d bytes",
+			return loadf("descriptor", "function %q: with %s %q of %d bytes its buffers exceed the limit of %d bytes",
 				fn.Name, what, name, n, uint64(e5.MaxBytes))
 		}
 		total += n
@@ -180,7 +178,7 @@ func (m *Machine) prepare(c *container, fn *function, i int, hash string) error 
 		return nil
 	case *e5.AneInferenceAttrs:
 		if a.AneHash != hash {
-			return loadf(op.Name, "the descriptor was written for a container with SHA-256 %s, this one has %s",
+			return loadf(op.Name, "the descriptor belongs to a container with SHA-256 %s; this one has %s",
 				a.AneHash, hash)
 		}
 		p := m.procs[a.ProcedureName]
@@ -198,7 +196,7 @@ func (m *Machine) prepare(c *container, fn *function, i int, hash string) error 
 				if b.port == o.Port.Name && b.port != "" {
 					found = true
 					if uint64(b.size) < o.Port.ByteSize {
-						return loadf(op.Name, "operand %q takes %d bytes, the container's port %q has %d", o.Name,
+						return loadf(op.Name, "operand %q takes %d bytes; the container's port %q has %d", o.Name,
 							o.Port.ByteSize, b.port, b.size)
 					}
 				}
@@ -214,13 +212,13 @@ func (m *Machine) prepare(c *container, fn *function, i int, hash string) error 
 			return &LoadError{op.Name, err}
 		}
 		if len(c.inputs) != len(op.Inputs) || len(c.outputs) != len(op.Outputs) {
-			return loadf(op.Name, "program %q takes %d and gives %d tensors, the operation has %d and %d", a.Entry,
+			return loadf(op.Name, "program %q takes %d and returns %d tensors; the operation has %d and %d", a.Entry,
 				len(c.inputs), len(c.outputs), len(op.Inputs), len(op.Outputs))
 		}
 		fn.calls[i] = c
 		return nil
 	}
-	return loadf(op.Name, "operation type %v is not one the runtime executes", op.Type)
+	return loadf(op.Name, "operation type %v is not supported", op.Type)
 }
 
 func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
@@ -255,7 +253,7 @@ func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
 	return c, nil
 }
 
-// container is a container by names and addresses.
+// container indexes a container by names and addresses.
 type container struct {
 	file      *hwx.File
 	procs     map[string]hwx.Procedure
@@ -263,7 +261,7 @@ type container struct {
 	ports     map[uint64]string // by address
 	constants []*hwx.Section
 	bytes     int64 // of constants
-	run       bool  // tasks are kept, to be run
+	run       bool  // tasks are kept, for running
 }
 
 func newContainer(f *hwx.File, run bool) *container {
@@ -309,24 +307,24 @@ func (c *container) procedure(name string) (*procedure, error) {
 		return nil, fmt.Errorf("procedure %q: %w", name, err)
 	}
 	if n != pr.Tasks {
-		return nil, fmt.Errorf("procedure %q: its command says %d tasks, the chain has %d", name, pr.Tasks, n)
+		return nil, fmt.Errorf("procedure %q: its command states %d tasks; the chain has %d", name, pr.Tasks, n)
 	}
 	for i, addr := range pr.Bars {
 		seg := c.segments.At(addr)
 		if seg == nil {
-			return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, where nothing is mapped",
+			return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is not mapped",
 				name, i, addr)
 		}
 		switch {
 		case seg.Name.String() == hwx.SegPort:
 			port, ok := c.ports[seg.VMAddr]
 			if !ok || addr != seg.VMAddr || len(seg.Sections) == 0 {
-				return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is no port",
+				return nil, fmt.Errorf("procedure %q: buffer-access register %d points at %#x, which is not a port",
 					name, i, addr)
 			}
 			p.bars[i] = bar{port: port, size: int64(seg.Sections[0].Size), write: seg.InitProt&hwx.ProtWrite != 0}
 		case seg.Name.String() == hwx.SegScratch:
-			at := addr - seg.VMAddr // within the segment, At says
+			at := addr - seg.VMAddr // within the segment, as At has checked
 			p.bars[i] = bar{
 				scratch: true,
 				segment: seg.VMAddr,
@@ -335,8 +333,7 @@ func (c *container) procedure(name string) (*procedure, error) {
 				write:   true,
 			}
 		default:
-			// Constants, whichever register points at them; the text needs no
-			// window, since no task reads it.
+			// Any register may point at constants. The text needs no window, since no task reads it.
 			if at, ok := c.constantAt(addr); ok && at <= c.bytes {
 				p.bars[i] = bar{consts: true, at: at, size: c.bytes - at}
 			}
@@ -345,8 +342,7 @@ func (c *container) procedure(name string) (*procedure, error) {
 	return p, nil
 }
 
-// constantAt returns where an address stands among the constants, whose sections
-// follow each other in address too.
+// constantAt returns the offset of an address among the constants. Their sections are contiguous in memory too.
 func (c *container) constantAt(addr uint64) (int64, bool) {
 	before := uint64(0)
 	for _, s := range c.constants {

@@ -19,12 +19,12 @@ import (
 type Machine struct {
 	pair  pair.Pair
 	funcs []*function // in the descriptor's order
-	fn    *function   // chosen; the one that Run runs unless the inputs choose another configuration
+	fn    *function   // chosen; Run runs it unless the inputs fit another configuration
 	procs map[string]*procedure
-	held  uint64 // bytes that the memory of the functions takes, all of which is kept while it is within e5.MaxBytes
+	held  uint64 // bytes of memory of all functions, kept while within e5.MaxBytes
 }
 
-// function is one function of the descriptor, made ready.
+// function is one prepared function of the descriptor.
 type function struct {
 	*e5.Function
 	ops    []e5.Operation
@@ -32,10 +32,10 @@ type function struct {
 	states map[string]*state // by name
 	sizes  map[string]int64  // of the surfaces, by port
 	total  uint64            // bytes of its buffers
-	chain  *chain            // that Run runs, nil before
+	chain  *chain            // run by Run; nil before the first
 }
 
-// base is the name without the number of a configuration.
+// base returns the name without the number of the configuration.
 func (f *function) base() string {
 	name, _, _ := strings.Cut(f.Name, e5.VariantMark)
 	return name
@@ -49,7 +49,7 @@ type procedure struct {
 	consts []byte
 }
 
-// bar is a window: constants, scratch, or the surface of that port.
+// bar is a window: constants, scratch, or the surface of a port.
 type bar struct {
 	port    string
 	scratch bool
@@ -67,36 +67,34 @@ type call struct {
 	outputs []string
 }
 
-// Options steer a run.
+// Options configure runs.
 type Options struct {
 	Numerics numerics.Mode
-	Workers  int // 0: one a processor; results do not depend on it
+	Workers  int // 0: one per processor; results do not depend on it
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
 	// Trace is called after every operation of the chain and, for the engine,
 	// after every task with the name of the procedure.
 	Trace func(where string, e *engine.Event)
-	// Results is called with what each task gives, as engine.Options says, with the
-	// name of the procedure. Nil for none.
+	// Results is called with the result of each task, as engine.Options describes, and the name of the procedure. It
+	// may be nil.
 	Results func(where string, task int, extent [5]int, patterns []uint16)
-	// Dispatcher, when set, takes the engine inferences instead of the engine;
-	// Trace then sees operations of the chain alone, and Numerics and Workers hold
-	// for CPU calls alone.
+	// Dispatcher, when set, runs the inferences instead of the engine; Trace is then called for operations of the chain
+	// only, and Numerics and Workers apply to CPU calls only.
 	Dispatcher Dispatcher
 }
 
 // Dispatcher runs one procedure of the container on the surfaces of its ports, in
 // place.
 type Dispatcher interface {
-	// Dispatch gets every port of the procedure by name, with the size that the
-	// container gives it. The map and the slices are the same from run to run of one
-	// function of a Machine, and must be neither changed (the map) nor kept in use
-	// after Dispatch has returned (the bytes).
+	// Dispatch gets every port of the procedure by name, with the size that the container states. All runs of one
+	// function of a Machine pass the same map and slices. Dispatch must not change the map, nor use the slices after it
+	// has returned.
 	Dispatch(ctx context.Context, procedure string, surfaces map[string][]byte) error
 }
 
-// chain returns the chain of a function, its memory all zeros. What other functions
-// hold is let go when all of it would pass e5.MaxBytes.
+// chain returns the chain of a function with zeroed memory. It releases the memory of other functions when the total
+// would exceed e5.MaxBytes.
 func (m *Machine) chain(fn *function) *chain {
 	if fn.chain != nil {
 		fn.chain.store.clear()
@@ -116,8 +114,8 @@ func (m *Machine) chain(fn *function) *chain {
 // Pair returns what was opened.
 func (m *Machine) Pair() pair.Pair { return m.pair }
 
-// Functions returns the names of the functions; the first is the one that runs
-// when none is chosen. Configurations of one function's shapes count once.
+// Functions returns the names of the functions; the first runs when none is chosen. The configurations of a function
+// count as one.
 func (m *Machine) Functions() []string {
 	var names []string
 	for _, f := range m.funcs {
@@ -131,8 +129,8 @@ func (m *Machine) Functions() []string {
 // Function returns the name of the chosen function.
 func (m *Machine) Function() string { return m.fn.base() }
 
-// Configurations returns the names of a function's configurations, each of which
-// Select takes; the first is that of the default shapes.
+// Configurations returns the names of a function's configurations, which Select accepts; the first has the default
+// shapes.
 func (m *Machine) Configurations(name string) []string {
 	var names []string
 	for _, f := range m.funcs {
@@ -156,18 +154,17 @@ func (m *Machine) Select(name string) error {
 }
 
 func (m *Machine) noFunction(name string) error {
-	return fmt.Errorf("the pair has no function %q; it has %s", name, strings.Join(m.Functions(), ", "))
+	return fmt.Errorf("the pair has no function %q; want one of %s", name, strings.Join(m.Functions(), ", "))
 }
 
-// Run executes the chain of the chosen function once. Where the function was
-// compiled for several shapes, those of the inputs choose. States keep what the
-// run leaves in them, unless it fails.
+// Run executes the chain of the chosen function once. If the function was compiled for several shapes, the shapes of
+// the inputs select one. A successful run updates the states.
 func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor,
 	error) {
 	fn := m.configuration(inputs)
 	c := m.chain(fn)
 	c.start()
-	defer c.start() // what the operands hold is not kept
+	defer c.start() // drops the values of the operands
 	for _, id := range fn.Inputs {
 		op := &fn.Operands[id]
 		t, ok := inputs[op.Name]
@@ -196,7 +193,7 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 			return nil, err
 		}
 		if b := bufs[i]; b != nil && len(b) != len(results[i].Data) {
-			return nil, fmt.Errorf("state %q has %d bytes, it is %s", fn.Operands[id].Name, len(results[i].Data),
+			return nil, fmt.Errorf("state %q has %d bytes, want %s", fn.Operands[id].Name, len(results[i].Data),
 				typeOf(&fn.Operands[id].Desc))
 		}
 	}

@@ -7,17 +7,15 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
 
-// arithmetic is what the engine calls each mode. It has names of its own, since it
-// knows no package of zinc but the form of its tasks; this is the one place that knows
-// both.
+// arithmetic maps each mode to the engine's name for it. The engine has names of its own because it imports no package
+// of zinc except that of the task format; only this table knows both.
 var arithmetic = [...]engine.Numerics{
 	numerics.IEEE:     engine.IEEE,
 	numerics.ANE:      engine.ANE,
 	numerics.ANELanes: engine.ANELanes,
 }
 
-// EngineNumerics returns the engine's arithmetic of a mode; of one that there is not,
-// the engine's own.
+// EngineNumerics returns the engine's arithmetic for a mode, and the engine's default for an unknown one.
 func EngineNumerics(m numerics.Mode) engine.Numerics {
 	if int(m) < len(arithmetic) {
 		return arithmetic[m]
@@ -25,7 +23,7 @@ func EngineNumerics(m numerics.Mode) engine.Numerics {
 	return engine.ANE
 }
 
-// Mode returns the mode in which the engine computes so, ANE where there is none.
+// Mode returns the mode of an engine arithmetic, or ANE if there is none.
 func Mode(n engine.Numerics) numerics.Mode {
 	if i := slices.Index(arithmetic[:], n); i >= 0 {
 		return numerics.Mode(i)

@@ -18,8 +18,7 @@ type Port struct {
 // Inputs returns the function's inputs in order.
 func (m *Machine) Inputs() []Port { return m.fn.ports(m.fn.Inputs) }
 
-// Accepts returns the function's inputs as all its configurations take them: a
-// dimension that is not the same in all is unknown.
+// Accepts returns the function's inputs over all its configurations: a dimension that differs between them is unknown.
 func (m *Machine) Accepts() []Port {
 	ports := m.Inputs()
 	for _, f := range m.funcs {
@@ -65,8 +64,8 @@ func typeOf(d *e5.TensorDescriptor) ir.Type {
 	return t
 }
 
-// configuration returns the configuration of the chosen function that takes the
-// inputs: the chosen one where its shapes fit or where it is the only one.
+// configuration returns the configuration of the chosen function that fits the inputs: the chosen one if its shapes fit
+// or if it is the only one.
 func (m *Machine) configuration(inputs map[string]interp.Tensor) *function {
 	fits := func(f *function) bool {
 		for _, id := range f.Inputs {
@@ -88,14 +87,13 @@ func (m *Machine) configuration(inputs map[string]interp.Tensor) *function {
 	return m.fn
 }
 
-// Configuration returns the name of the configuration of the chosen function that
-// takes the inputs; the chosen one where none does.
+// Configuration returns the name of the configuration of the chosen function that fits the inputs, or of the chosen one
+// if none does.
 func (m *Machine) Configuration(inputs map[string]interp.Tensor) string {
 	return m.configuration(inputs).Name
 }
 
-// Takes lists what the configurations of the chosen function take as an input,
-// in order of size.
+// Takes lists the types that the configurations of the chosen function accept for an input, in order of size.
 func (m *Machine) Takes(name string) string {
 	var types []ir.Type
 	for _, f := range m.funcs {

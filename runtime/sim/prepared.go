@@ -11,15 +11,12 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// Prepared is one function made ready to be run again and again on buffers of the
-// caller's, which are bound once and read and written in place: packed tensors, row
-// major, little endian, of the types that Inputs, Outputs and States give.
+// Prepared is a function prepared for repeated runs on the caller's buffers, which are bound once and read and written
+// in place. They hold packed tensors, row major and little endian, of the types that Inputs, Outputs and States return.
 //
-// It has surfaces, scratch, on-chip memory and, for those that are not bound,
-// states of its own, and leaves in them what a run left, as an engine does. A chain
-// of casts and engine inferences runs without allocating in this package. One
-// Prepared runs in one goroutine at a time; several of one Machine may run at once,
-// beside Machine.Run too.
+// It has its own surfaces, scratch, on-chip memory and unbound states, and keeps their contents from run to run, as an
+// engine does. A chain of casts and engine inferences runs without allocations in this package. A Prepared must be used
+// by one goroutine at a time; several of one Machine may run at once, also alongside Machine.Run.
 type Prepared struct {
 	chain   *chain
 	o       Options
@@ -27,29 +24,28 @@ type Prepared struct {
 	bound   []binding      // inputs, outputs, states
 	inputs  int            // of bound
 	outputs int
-	checked bool            // that the bindings allow a run
+	checked bool            // the bindings allow a run
 	results []interp.Tensor // of a run: outputs, states
-	bufs    [][]byte        // that they go to
+	bufs    [][]byte        // destinations of results
 }
 
-// binding is a buffer of the caller's.
+// binding is a port or state and the caller's buffer for it.
 type binding struct {
 	name string
 	id   uint32 // operand
 	typ  ir.Type
 	size int
 	buf  []byte  // nil: not bound
-	open bool    // an output whose extents the run finds: size is 0, and buf all of the caller's
-	was  ir.Type // of an open one: what the last run found
+	open bool    // an output whose extents are known after a run: size is 0, and buf the caller's whole buffer
+	was  ir.Type // of an open output: its type after the last run
 }
 
-// ErrUnsized is a function that cannot be prepared, but run.
-var ErrUnsized = errors.New("its size is not known before it runs; only tensors of known size can be bound")
+// ErrUnsized reports a function that can be run but not prepared.
+var ErrUnsized = errors.New("its size is known only at run time; only tensors of known size can be bound")
 
-// Prepare makes a function, or one of its configurations, ready to be run. Buffers
-// for inputs and outputs must be bound before the first run. A function with inputs
-// whose extents are known at run time only, or with strings, cannot be prepared
-// (ErrUnsized): use Run.
+// Prepare prepares a function, or one of its configurations, for repeated runs. Buffers for inputs and outputs must be
+// bound before the first run. A function with strings, or with inputs whose extents are known only at run time, cannot
+// be prepared (ErrUnsized): use Run.
 func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 	fn, bound, err := m.bindings(name)
 	if err != nil {
@@ -71,14 +67,13 @@ func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 	return p, nil
 }
 
-// Preparable reports why a function, or one of its configurations, cannot be
-// prepared.
+// Preparable returns the error that Prepare would return for a function or one of its configurations.
 func (m *Machine) Preparable(name string) error {
 	_, _, err := m.bindings(name)
 	return err
 }
 
-// bindings lists what buffers can be bound to: inputs, outputs, states.
+// bindings lists the inputs, outputs and states that buffers can be bound to.
 func (m *Machine) bindings(name string) (*function, []binding, error) {
 	i := slices.IndexFunc(m.funcs, func(f *function) bool { return f.Name == name })
 	if i < 0 {
@@ -111,23 +106,21 @@ func (p *Prepared) Outputs() []Port { return p.chain.fn.ports(p.chain.fn.Outputs
 // States returns the function's states in order.
 func (p *Prepared) States() []Port { return p.chain.fn.ports(p.chain.fn.States) }
 
-// BindInput binds a buffer to an input: its first bytes, as many as the tensor
-// takes. A buffer may be bound to an input and an output, whole or in part: a run
-// reads what it held before and writes the new value. It must not be bound to two
-// tensors that the function writes. A run that fails leaves the buffers as they were.
+// BindInput binds the first bytes of a buffer to an input. A buffer may be bound to both an input and an output, wholly
+// or in part: a run reads the old value and writes the new one. It must not be bound to two tensors that the function
+// writes. A run that fails leaves the buffers unchanged.
 func (p *Prepared) BindInput(name string, b []byte) error {
 	return p.bind("input", name, b, p.bound[:p.inputs])
 }
 
-// BindOutput binds a buffer to an output; see BindInput. An output whose extents are
-// known at run time only takes as much of the buffer as the run finds that it needs,
-// and a run that needs more fails.
+// BindOutput binds a buffer to an output; see BindInput. An output whose extents are known only at run time takes as
+// much of the buffer as it needs; a run that needs more fails.
 func (p *Prepared) BindOutput(name string, b []byte) error {
 	return p.bind("output", name, b, p.bound[p.inputs:p.inputs+p.outputs])
 }
 
-// BindState binds a buffer to a state, which takes the value that it holds; see
-// BindInput. A state that nothing is bound to is zeros before the first run.
+// BindState binds a buffer to a state, whose value becomes that of the buffer; see BindInput. A state without a buffer
+// is all zeros before the first run.
 func (p *Prepared) BindState(name string, b []byte) error {
 	return p.bind("state", name, b, p.bound[p.inputs+p.outputs:])
 }
@@ -139,7 +132,7 @@ func (p *Prepared) bind(kind, name string, b []byte, among []binding) error {
 			continue
 		}
 		if len(b) < t.size {
-			return fmt.Errorf("%s %q is %s of %d bytes, the buffer has %d", kind, name, t.typ, t.size, len(b))
+			return fmt.Errorf("%s %q is %s of %d bytes; the buffer has %d", kind, name, t.typ, t.size, len(b))
 		}
 		if b == nil {
 			b = []byte{} // a tensor of no bytes
@@ -158,9 +151,8 @@ func (p *Prepared) bind(kind, name string, b []byte, among []binding) error {
 	return fmt.Errorf("function %q has no %s %q; it has %q", p.chain.fn.Name, kind, name, names)
 }
 
-// OutputType returns the type of what the last run has left in an output: of one
-// whose extents are known at run time only, those that the run found. It is the zero
-// Type before the first run and for an output that is not there.
+// OutputType returns the type of an output after the last run; for extents that are known only at run time, it has
+// those of that run. It is the zero Type before the first run and for an unknown output.
 func (p *Prepared) OutputType(name string) ir.Type {
 	for i := p.inputs; i < p.inputs+p.outputs; i++ {
 		switch b := &p.bound[i]; {
@@ -174,8 +166,7 @@ func (p *Prepared) OutputType(name string) ir.Type {
 	return ir.Type{}
 }
 
-// Check reports what stands against a run: a port that nothing is bound to, or a
-// buffer that two written tensors share.
+// Check returns an error if a port has no buffer or two written tensors share bytes of a buffer.
 func (p *Prepared) Check() error {
 	for i := range p.bound {
 		b := &p.bound[i]
@@ -198,7 +189,7 @@ func (p *Prepared) Check() error {
 	return nil
 }
 
-// Run executes the chain once on what is bound.
+// Run executes the chain once on the bound buffers.
 func (p *Prepared) Run(ctx context.Context) error {
 	if !p.checked {
 		if err := p.Check(); err != nil {
@@ -223,9 +214,9 @@ func (p *Prepared) Run(ctx context.Context) error {
 		}
 		switch {
 		case b.open && len(t.Data) > len(b.buf):
-			return fmt.Errorf("output %q is %s of %d bytes, the buffer has %d", b.name, t.Type, len(t.Data), len(b.buf))
+			return fmt.Errorf("output %q is %s of %d bytes; the buffer has %d", b.name, t.Type, len(t.Data), len(b.buf))
 		case !b.open && len(t.Data) != b.size:
-			return fmt.Errorf("output %q is %s, the function declares %s", b.name, t.Type, b.typ)
+			return fmt.Errorf("output %q is %s; the function declares %s", b.name, t.Type, b.typ)
 		}
 		p.results[i-p.inputs], p.bufs[i-p.inputs] = t, b.buf
 	}

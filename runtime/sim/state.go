@@ -10,10 +10,10 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// state is the memory of a state, which all configurations of a function share.
+// state is the memory of a state, shared by all configurations of a function.
 type state struct {
 	typ ir.Type
-	buf []byte // nil: zeros that nothing has asked for yet
+	buf []byte // nil: all zeros, not yet allocated
 }
 
 // bytes returns the memory.
@@ -24,7 +24,7 @@ func (s *state) bytes() []byte {
 	return s.buf
 }
 
-// shareStates gives every function its states.
+// shareStates sets the states of every function.
 func (m *Machine) shareStates() error {
 	shared := map[string]map[string]*state{} // by function and name
 	for _, f := range m.funcs {
@@ -65,7 +65,7 @@ func (m *Machine) state(name string) (*state, error) {
 		"none"))
 }
 
-// State returns what a state of the chosen function holds.
+// State returns the value of a state of the chosen function.
 func (m *Machine) State(name string) (interp.Tensor, error) {
 	s, err := m.state(name)
 	if err != nil {
@@ -81,7 +81,7 @@ func (m *Machine) SetState(name string, t interp.Tensor) error {
 		return err
 	}
 	if !t.Type.Equal(s.typ) {
-		return fmt.Errorf("state %q is %s, gets %s", name, s.typ, t.Type)
+		return fmt.Errorf("state %q is %s, got %s", name, s.typ, t.Type)
 	}
 	copy(s.bytes(), t.Data)
 	return nil
@@ -96,7 +96,7 @@ func (m *Machine) BindState(name string, b []byte) error {
 	}
 	n := copy(b, s.bytes())
 	if n < len(s.buf) {
-		return fmt.Errorf("state %q is %s of %d bytes, the buffer has %d", name, s.typ, len(s.buf), len(b))
+		return fmt.Errorf("state %q is %s of %d bytes; the buffer has %d", name, s.typ, len(s.buf), len(b))
 	}
 	s.buf = b[:n:n]
 	return nil

@@ -2,15 +2,14 @@ package sim
 
 import "fmt"
 
-// store is the memory of one function: the surfaces of its ports and the scratch
-// of its procedures. Each is allocated when it is first used, at its full size,
-// and stays the same slice from run to run, so that whatever maps surfaces into
-// an engine's address space finds them mapped.
+// store is the memory of one function: the surfaces of its ports and the scratch of its procedures. Each is allocated
+// at its full size when it is first used and stays the same slice from run to run, so that surfaces mapped into an
+// engine's address space stay mapped.
 type store struct {
 	sizes    map[string]int64             // of the surfaces, by port
 	surfaces map[string][]byte            // by port
 	scratch  map[uint64][]byte            // by address of its segment
-	ports    map[string]map[string][]byte // of a procedure, by its name: what a Dispatcher is given
+	ports    map[string]map[string][]byte // by procedure, as passed to a Dispatcher
 	proc     *procedure                   // running now
 }
 
@@ -43,8 +42,7 @@ func (s *store) surface(port string) []byte {
 	return b
 }
 
-// portsOf returns the surfaces of a procedure's ports, each of the size that the
-// container gives it.
+// portsOf returns the surfaces of a procedure's ports, each of the size that the container states.
 func (s *store) portsOf(p *procedure) map[string][]byte {
 	m, ok := s.ports[p.name]
 	if ok {
@@ -64,14 +62,15 @@ func (s *store) portsOf(p *procedure) map[string][]byte {
 func (s *store) Window(i int, off, n int64, write bool) ([]byte, error) {
 	b, ok := s.proc.bars[i]
 	if !ok {
-		return nil, fmt.Errorf("buffer-access register %d points at nothing", i)
+		return nil, fmt.Errorf("buffer-access register %d does not point at a window", i)
 	}
 	if off < 0 || n < 0 || off > b.size || n > b.size-off {
-		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a window of %#x bytes", off, off+n, i,
+		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d are outside its window of %#x bytes", off,
+			off+n, i,
 			b.size)
 	}
 	if write && !b.write {
-		return nil, fmt.Errorf("write to buffer-access register %d, a window that is only read", i)
+		return nil, fmt.Errorf("write to buffer-access register %d, whose window is read-only", i)
 	}
 	switch {
 	case b.consts:

@@ -117,7 +117,7 @@ func TestOpenOutput(t *testing.T) {
 		err := d.stream.ExecuteSync(context.Background())
 		check(t, d.stream.Reset())
 		if c.at == nil {
-			if err == nil || !strings.Contains(err.Error(), "of 16 bytes, the buffer has 12") {
+			if err == nil || !strings.Contains(err.Error(), "of 16 bytes; the buffer has 12") {
 				t.Errorf("%v: %v", c.x, err)
 			}
 			continue
