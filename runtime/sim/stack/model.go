@@ -14,26 +14,25 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
-// Model is a compiled model in a process, run by way of the runtime's calls
-// (package e5rt): its buffers are bound once and refilled.
+// Model is a compiled model in a process, run through the runtime's calls (package e5rt). Its buffers are bound once
+// and refilled.
 type Model struct {
 	p       *Process
 	rt      *e5rt.Runtime
-	lib     *e5rt.ProgramLibrary // nil: a container alone
+	lib     *e5rt.ProgramLibrary // nil for a container alone
 	machine *sim.Machine
 
 	mu    sync.Mutex // one run at a time
 	funcs map[string]*runner
-	// states are the buffers that the machine's states are in, by function and name:
-	// the configurations of a function share them.
+	// states are the buffers of the machine's states, by function and name; the configurations of a function share
+	// them.
 	states map[[2]string]*e5rt.BufferObject
 	plain  *plain
-	// unsized says that the runtime cannot hold the model's tensors: their sizes are
-	// known only when it runs.
+	// unsized is set if the runtime cannot hold the model's tensors because their sizes are known only at run time.
 	unsized bool
 }
 
-// runner is a function of the model with an operation of it on a stream.
+// runner is a function of the model and its operation on a stream.
 type runner struct {
 	fn     *e5rt.ProgramFunction
 	op     *e5rt.ExecutionStreamOperation
@@ -48,16 +47,15 @@ type bound struct {
 	buf *e5rt.BufferObject
 }
 
-// plain runs a model whose sizes are known only when it runs, or one without a
-// descriptor: the chain is the machine's, the inferences go through the broker.
+// plain runs a model whose sizes are known only at run time, or one without a descriptor: the machine runs the chain,
+// and the broker the inferences.
 type plain struct {
 	dispatcher sim.Dispatcher
 	closer     io.Closer
 }
 
-// Load makes the model that a machine has opened ready to run in the process. The
-// machine must not be used for another model. A container that stands alone has no
-// descriptor for the runtime to read, so the process calls the broker itself.
+// Load loads the model of a machine into the process. A machine must not be used for two models. A container alone has
+// no descriptor for the runtime to read, so the process calls the broker itself.
 func (p *Process) Load(ctx context.Context, machine *sim.Machine) (*Model, error) {
 	o := p.s.o
 	rt, err := e5rt.New(e5rt.Options{
@@ -90,14 +88,14 @@ func (m *Model) open(ctx context.Context) error {
 	return nil
 }
 
-// Machine returns the machine that was loaded, which describes the functions and their
-// ports, chooses the function that Run runs and reads and sets states.
+// Machine returns the machine that was loaded. It describes the functions and their ports, selects the function that
+// Run runs, and reads and sets states.
 func (m *Model) Machine() *sim.Machine { return m.machine }
 
 // Runtime is the runtime below the model.
 func (m *Model) Runtime() *e5rt.Runtime { return m.rt }
 
-// Close lets the model go.
+// Close unloads the model.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -114,8 +112,8 @@ func (m *Model) Close() error {
 	return errors.Join(errs...)
 }
 
-// Run runs the machine's chosen function once, in the configuration that the
-// inputs ask for. States keep what the run leaves in them, unless it fails.
+// Run runs the machine's chosen function once, in the configuration that fits the inputs. A successful run updates the
+// states.
 func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -142,7 +140,7 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 	})
 }
 
-// runner makes a function ready: the calls of listing 2.4 above the loop.
+// runner prepares a function with the calls of listing 2.4 before the loop.
 func (m *Model) runner(ctx context.Context, name string) (*runner, error) {
 	if r := m.funcs[name]; r != nil {
 		return r, nil
@@ -156,7 +154,7 @@ func (m *Model) runner(ctx context.Context, name string) (*runner, error) {
 		return nil, err
 	}
 	if err := m.ready(ctx, r); err != nil {
-		_ = r.fn.Release() // the first error counts
+		_ = r.fn.Release() // the first error is returned
 		return nil, err
 	}
 	m.funcs[name] = r
@@ -215,8 +213,7 @@ func (m *Model) alloc(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject,
 	return m.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault)
 }
 
-// state returns the buffer of a state of the chosen function, which is its memory from
-// then on.
+// state returns the buffer of a state of the chosen function, which becomes its memory.
 func (m *Model) state(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject, error) {
 	at := [2]string{m.machine.Function(), name}
 	if b := m.states[at]; b != nil {
@@ -230,7 +227,7 @@ func (m *Model) state(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject,
 	return b, m.machine.BindState(name, b.Bytes())
 }
 
-// run is one turn of the loop of listing 2.4.
+// run is one iteration of the loop of listing 2.4.
 func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
 	for _, b := range r.in {
 		t, ok := inputs[b.Name]
@@ -262,7 +259,7 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 	return out, nil
 }
 
-// tensor copies what a buffer holds.
+// tensor copies the contents of a buffer.
 func (b *bound) tensor() interp.Tensor {
 	return interp.Tensor{Type: b.Type, Data: append([]byte(nil), b.buf.Bytes()[:b.Type.Bytes()]...)}
 }

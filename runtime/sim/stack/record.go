@@ -23,22 +23,21 @@ const RecordVersion = 1
 // recordFormat marks a trace that has a record.
 const recordFormat = "zinc trace"
 
-// Record is what a trace says besides its events: enough to make the same runs
-// again.
+// Record is the part of a trace besides its events: enough to repeat the runs.
 type Record struct {
 	Format     string `json:"format"`
 	Version    int    `json:"version"`
 	Container  string `json:"container"`            // SHA-256
-	Descriptor string `json:"descriptor,omitempty"` // SHA-256; empty of a container alone
+	Descriptor string `json:"descriptor,omitempty"` // SHA-256; empty for a container alone
 	Function   string `json:"function,omitempty"`   // empty: the first
-	Numerics   string `json:"numerics"`             // as numerics.Mode names it
+	Numerics   string `json:"numerics"`             // a numerics.Mode
 	Strict     bool   `json:"strict,omitempty"`
 	Inject     string `json:"inject,omitempty"` // faults, as inject.Spec writes them
 	Seed       uint64 `json:"seed"`             // of the faults
 	Runs       []Run  `json:"runs"`
 }
 
-// Run is one run of the model: what it was given and what it gave.
+// Run is one run of the model with its inputs and outputs.
 type Run struct {
 	Inputs  []Value           `json:"inputs"`
 	States  []Value           `json:"states,omitempty"`  // set before the run
@@ -54,7 +53,7 @@ type Value struct {
 	Data  []byte  `json:"data"` // base64 in JSON
 }
 
-// NewRecord returns a record of runs of a pair, or of a container that stands alone.
+// NewRecord returns a record for runs of a pair, or of a container alone.
 func NewRecord(p pair.Pair) *Record {
 	r := &Record{Format: recordFormat, Version: RecordVersion, Container: digest(p.Container)}
 	if !p.Alone() {
@@ -68,15 +67,15 @@ func digest(b []byte) string {
 	return hex.EncodeToString(s[:])
 }
 
-// Check reports whether the record is of runs of this pair.
+// Check returns an error unless the record is of runs of this pair.
 func (r *Record) Check(p pair.Pair) error {
 	if got := digest(p.Container); got != r.Container {
-		return fmt.Errorf("the trace is of a container with SHA-256 %s, this one has %s; replay it with the pair "+
-			"that it was made with", r.Container, got)
+		return fmt.Errorf("the trace is of a container with SHA-256 %s; this one has %s; replay it with the pair "+
+			"that was recorded", r.Container, got)
 	}
 	if r.Descriptor != "" && r.Descriptor != digest(p.Descriptor) {
-		return fmt.Errorf("the trace is of a descriptor with SHA-256 %s, this one has %s; replay it with the pair "+
-			"that it was made with", r.Descriptor, digest(p.Descriptor))
+		return fmt.Errorf("the trace is of a descriptor with SHA-256 %s; this one has %s; replay it with the pair "+
+			"that was recorded", r.Descriptor, digest(p.Descriptor))
 	}
 	return nil
 }
@@ -110,7 +109,7 @@ func Tensors(vs []Value) (map[string]interp.Tensor, error) {
 	for _, v := range vs {
 		dt, ok := ir.ParseDType(v.DType)
 		if !ok {
-			return nil, fmt.Errorf("%q: no element type is called %q", v.Name, v.DType)
+			return nil, fmt.Errorf("%q: unknown element type %q", v.Name, v.DType)
 		}
 		t := ir.Type{Kind: ir.Tensor, DType: dt, Shape: v.Shape}
 		if n := t.Bytes(); n < 0 || n != int64(len(v.Data)) {
@@ -132,20 +131,20 @@ func ReadRecord(b []byte) (*Record, error) {
 		OtherData *Record `json:"otherData"`
 	}
 	if err := json.Unmarshal(b, &f); err != nil {
-		return nil, fmt.Errorf("no trace: %w", err)
+		return nil, fmt.Errorf("not a trace: %w", err)
 	}
 	r := f.OtherData
 	switch {
 	case r == nil || r.Format != recordFormat:
-		return nil, errors.New("the trace has no record of zinc's to run again (otherData.format)")
+		return nil, errors.New("the trace has no record of runs (otherData.format)")
 	case r.Version != RecordVersion:
-		return nil, fmt.Errorf("the record has version %d, this zinc reads %d", r.Version, RecordVersion)
+		return nil, fmt.Errorf("the record has version %d; this zinc reads version %d", r.Version, RecordVersion)
 	}
 	return r, nil
 }
 
-// Difference compares a trace with its replay, both as Write wrote them: nil when
-// they have the same bytes, else an error that shows the first line that differs.
+// Difference compares a trace with its replay, both written by Write. It returns nil if the bytes are equal, else an
+// error that shows the first different line.
 func Difference(recorded, replayed []byte) error {
 	if bytes.Equal(recorded, replayed) {
 		return nil
@@ -164,7 +163,7 @@ func Difference(recorded, replayed []byte) error {
 	return fmt.Errorf("line %d of the trace differs:\n  recorded %s\n  replayed %s", i+1, line(a), line(b))
 }
 
-// clip cuts a line to what a message can hold.
+// clip shortens a line for a message.
 func clip(s string) string {
 	const most = 240
 	if len(s) > most {

@@ -93,8 +93,8 @@ func TestDifference(t *testing.T) {
 
 func TestReadRecord(t *testing.T) {
 	for _, c := range [][2]string{
-		{"", "no trace"},
-		{"[1]", "no trace"},
+		{"", "not a trace"},
+		{"[1]", "not a trace"},
 		{"{}", "no record"},
 		{`{"otherData":{"format":"zinc trace","version":9}}`, "version 9"},
 	} {

@@ -15,14 +15,13 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// Options say what machine to build. The zero value is an M1 without trace and
-// faults.
+// Options configure a machine. The zero value is an M1 without trace and faults.
 type Options struct {
 	Trace    *trace.Tracer
 	Inject   *inject.Injector
-	Strict   bool // the firmware faults where the real one does
+	Strict   bool // the firmware reports faults where the real one does
 	Numerics engine.Numerics
-	Workers  int // goroutines of one task, 0 for one a processor; results do not depend on it
+	Workers  int // goroutines of one task; 0: one per processor; results do not depend on it
 	Compile  broker.Compiler
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
@@ -70,8 +69,8 @@ func (s *Stack) Close() error {
 	return err
 }
 
-// Application is the identity of an ordinary application: number pid, of the team
-// of that number, with the baseline entitlement.
+// Application returns the identity of an ordinary application: process pid, of the team with that number, with the
+// baseline entitlement.
 func Application(pid int) broker.Identity {
 	id := broker.Identity{
 		PID:          pid,
@@ -94,8 +93,7 @@ type Process struct {
 	id     broker.Identity
 }
 
-// Connect makes a process, whose work has a class of service; zero means the
-// default class.
+// Connect creates a process whose work has a class of service; zero means the default class.
 func (s *Stack) Connect(id broker.Identity, qos broker.QoS) (*Process, error) {
 	c, err := s.Broker.Connect(id)
 	if err != nil {
@@ -104,13 +102,13 @@ func (s *Stack) Connect(id broker.Identity, qos broker.QoS) (*Process, error) {
 	return &Process{s: s, client: c, qos: qos, id: id}, nil
 }
 
-// Client is the process's connection to the broker.
+// Client returns the process's connection to the broker.
 func (p *Process) Client() broker.Client { return p.client }
 
-// Close ends the connection; what the process has loaded goes with it.
+// Close ends the connection and unloads everything that the process has loaded.
 func (p *Process) Close() error { return p.client.Close() }
 
-// Open makes a container resident for the process, and an instance of it.
+// Open makes a container resident for the process and creates an instance of it.
 func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
 	r, err := broker.Open(ctx, p.client, broker.LoadRequest{Container: container, QoS: p.qos},
 		broker.InstanceRequest{QoS: p.qos})
@@ -120,13 +118,13 @@ func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, i
 	return r, r, nil
 }
 
-// clock is the device's clock for a process: its time passes behind the command
-// gate, since what is due then belongs to the device.
+// clock is the device's clock for a process. It advances inside the command gate, since timers that become due belong
+// to the device.
 type clock struct{ d *driver.Device }
 
 func (c clock) Now() time.Duration { return c.d.Clock().Now() }
 
 func (c clock) Advance(t time.Duration) error { return c.d.Elapse(t) }
 
-// Clock is the device's virtual clock, as processes let time pass on it.
+// Clock returns the device's virtual clock, which processes may advance.
 func (s *Stack) Clock() e5rt.Clock { return clock{s.Device} }

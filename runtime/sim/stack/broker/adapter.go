@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// laneMark parts the name of a kernel from the lane in the name of a symbol.
+// laneMark separates the name of the kernel from the lane in the name of a symbol.
 const laneMark = "_ne_"
 
 // extent is a run of bytes of a container's file.
@@ -65,9 +65,9 @@ func coefficients(container []byte) (map[string][]extent, error) {
 	return parts, nil
 }
 
-// Adapt returns a container with the coefficients of weight files in the place of
-// a base's. Everything else is the base's, byte for byte. A file that names no
-// coefficients, has another size or meets another file's bytes is refused.
+// Adapt returns a copy of a base container in which the coefficients come from weight files. Everything else is the
+// base's, byte for byte. A file is refused if it names no coefficients, has another size, or replaces bytes that
+// another file replaces.
 func Adapt(base []byte, files []WeightFile) ([]byte, error) {
 	parts, err := coefficients(base)
 	if err != nil {
@@ -90,7 +90,7 @@ func Adapt(base []byte, files []WeightFile) ([]byte, error) {
 			want += e.size
 		}
 		if int64(len(f.Data)) != want {
-			return nil, fmt.Errorf("weight file %q has %d bytes, the base's coefficients %d; they must be equal",
+			return nil, fmt.Errorf("weight file %q has %d bytes; the base's coefficients have %d",
 				f.Name, len(f.Data), want)
 		}
 		data := f.Data
@@ -119,7 +119,7 @@ func (s *Session) CreateInstanceWithWeights(ctx context.Context, req WeightsRequ
 	defer func() { end(err) }()
 	if req.WeightFileCount != len(req.WeightFiles) || req.WeightFileCount < 1 {
 		return nil, errorf(mWeights, BadArgument,
-			"the weight-file count is %d and there are %d weight files; they must be equal, and at least 1",
+			"the weight-file count is %d but there are %d weight files; want equal numbers, at least 1",
 			req.WeightFileCount, len(req.WeightFiles))
 	}
 	b := s.b
@@ -128,7 +128,8 @@ func (s *Session) CreateInstanceWithWeights(ctx context.Context, req WeightsRequ
 	b.mu.Unlock()
 	if base == nil {
 		return nil, errorf(mWeights, NotFound,
-			"no resident base model is named %q to %v; load one with that Identifier, and Share for other processes",
+			"no resident base model %q is visible to %v; load one with that Identifier, and with Share if it is "+
+				"for other processes",
 			req.Base, &s.id)
 	}
 	container, err := Adapt(base.container, req.WeightFiles)
@@ -141,7 +142,7 @@ func (s *Session) CreateInstanceWithWeights(ctx context.Context, req WeightsRequ
 	same := s.named(req.Base) == base
 	b.mu.Unlock()
 	if !same {
-		return nil, errorf(mWeights, NotFound, "base model %q went while its adapter was made", req.Base)
+		return nil, errorf(mWeights, NotFound, "base model %q was unloaded while its adapter was created", req.Base)
 	}
 	if err := s.mayTake(mWeights, int64(len(container))); err != nil {
 		return nil, err

@@ -6,16 +6,13 @@ import (
 	"net"
 )
 
-// Attest vouches for a caller on a socket: it returns who the peer is, given what
-// it claims, or refuses it. The kernel does that on a machine, from the code
-// signature of the process.
+// Attest vouches for a caller on a socket: it returns the identity of the peer, given what the peer claims, or refuses
+// it. On a machine the kernel does so, from the code signature of the process.
 type Attest func(c net.Conn, claim Identity) (Identity, error)
 
-// Peer takes process and user from the host's kernel, which knows them of a Unix
-// socket's peer, and team, hash and entitlements from the claim (modelled: there
-// are no signatures here, so whoever may connect to the socket is trusted with
-// them). A claim of another process or user is refused. Where the host's kernel
-// says nothing, the connection is refused.
+// Peer takes the process and user of a Unix socket's peer from the host's kernel, and the team, hash and entitlements
+// from the claim (modelled: there are no signatures here, so whoever may connect to the socket is trusted). It refuses
+// a claim of another process or user, and any peer for which the host's kernel has no credentials.
 func Peer(c net.Conn, claim Identity) (Identity, error) {
 	pid, uid, err := peerCredentials(c)
 	switch {
@@ -29,4 +26,4 @@ func Peer(c net.Conn, claim Identity) (Identity, error) {
 	return claim, nil
 }
 
-var errNoCredentials = errors.New("the host does not say who the peer is; give the broker an Attest of its own")
+var errNoCredentials = errors.New("the host has no credentials of the peer; set Config.Attest")

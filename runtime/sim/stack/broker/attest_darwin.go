@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// peerCredentials asks the kernel who is at the other end.
+// peerCredentials returns the process and user at the other end of a connection.
 func peerCredentials(c net.Conn) (pid, uid int, err error) {
 	u, ok := c.(*net.UnixConn)
 	if !ok {

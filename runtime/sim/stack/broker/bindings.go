@@ -6,24 +6,24 @@ import (
 	"unsafe"
 )
 
-// maxBound is how many different slices of one port a set binds in place; what
-// comes after is copied through a surface of the set's own.
+// maxBound is the number of different slices of one port that a set binds in place; further ones are copied through a
+// surface of the set.
 const maxBound = 4
 
-// bindings are the surfaces of one evaluation at a time: for each port those of
-// the caller's slices that were seen before, and one to copy through.
+// bindings is the set of surfaces of one evaluation at a time: for each port the surfaces of the caller's slices seen
+// so far, and one to copy through.
 type bindings struct {
 	ports [][]bound // by procedure and port, flattened at first use
 	start []int
 
-	request  Request  // of the evaluation; its slices are used again
+	request  Request  // of the evaluation; its slices are reused
 	surfaces [][]byte // the caller's
 }
 
 type bound struct {
 	id    uint32
 	bytes []byte
-	own   bool // the set's own, to copy through
+	own   bool // belongs to the set, for copying
 }
 
 // bind gives every port a surface and writes them into the request.
@@ -52,7 +52,7 @@ func (s *bindings) bind(svc Services, ports []Port, passing bool) error {
 	return nil
 }
 
-// surface finds or makes the surface of a slice. The one used comes first.
+// surface finds or creates the surface of a slice and moves it to the front.
 func (s *bindings) surface(svc Services, known *[]bound, b []byte, passing bool) (uint32, error) {
 	find := func(own bool) int {
 		return slices.IndexFunc(*known, func(k bound) bool {
@@ -88,7 +88,7 @@ func (s *bindings) surface(svc Services, known *[]bound, b []byte, passing bool)
 	return k.id, nil
 }
 
-// settle copies what ran through surfaces of the set back to the caller's slices.
+// settle copies the surfaces of the set back to the caller's slices.
 func (s *bindings) settle(ports []Port) {
 	for i := range ports {
 		if k := s.ports[s.start[s.request.Procedure]+i][0]; ports[i].Output && k.own {
@@ -97,7 +97,7 @@ func (s *bindings) settle(ports []Port) {
 	}
 }
 
-// release gives the surfaces back.
+// release releases the surfaces.
 func (s *bindings) release(svc Services) {
 	for _, known := range s.ports {
 		for _, k := range known {

@@ -10,11 +10,10 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// Compiler compiles a model: the broker knows no compiler. It must stop when the
-// context ends.
+// Compiler compiles a model; the broker has no compiler of its own. It must stop when the context ends.
 type Compiler func(ctx context.Context, r CompileRequest) (container, descriptor []byte, err error)
 
-// Config says what a broker is made of.
+// Config configures a broker.
 type Config struct {
 	Kernel  Kernel
 	Compile Compiler // nil: compileModel is refused
@@ -28,8 +27,7 @@ type Config struct {
 	Attest Attest
 }
 
-// Limits bound what callers can take. Zero fields get the defaults; all of them
-// are modelled.
+// Limits bound the resources of callers. Zero fields mean the defaults; all values are modelled.
 type Limits struct {
 	Connections         int   // 128
 	ReservedConnections int   // of them, for holders of the trust-cache key: 5
@@ -43,8 +41,8 @@ type Limits struct {
 	PrimaryModelBytes   int64 // model files that the ordinary compiler takes: 256 MiB
 	MessageBytes        int64 // one message on the socket: 512 MiB
 	CallsInFlight       int   // of one connection on the socket: 32
-	// Handshake and Write are how long a peer on the socket may take to say who
-	// it is, and to take a reply: 10 s and 30 s of the host's time.
+	// Handshake and Write limit the host time that a peer on the socket may take to identify itself, and to accept a
+	// reply: 10 s and 30 s.
 	Handshake, Write time.Duration
 }
 
@@ -71,8 +69,7 @@ type Broker struct {
 	cfg Config
 	lim Limits
 
-	// load is held while programs are made, wired, unwired or ended; it is taken
-	// before mu.
+	// load is held while programs are created, wired, unwired or ended; it is locked before mu.
 	load sync.Mutex
 
 	mu        sync.Mutex
@@ -91,10 +88,10 @@ type Broker struct {
 	peers     map[net.Conn]bool
 }
 
-// New makes a broker. Its task opens the device when the first program is loaded.
+// New creates a broker. It opens the device when the first program is loaded.
 func New(cfg Config) (*Broker, error) {
 	if cfg.Kernel == nil {
-		return nil, errorf(mConnect, BadArgument, "a broker needs a Kernel")
+		return nil, errorf(mConnect, BadArgument, "Config.Kernel is missing")
 	}
 	if cfg.Now == nil {
 		cfg.Now = func() time.Duration { return 0 }
@@ -113,7 +110,7 @@ func New(cfg Config) (*Broker, error) {
 	return b, nil
 }
 
-// Connect accepts a caller in this process. The identity is taken as it is.
+// Connect accepts a caller in this process. The identity is not checked.
 func (b *Broker) Connect(id Identity) (*Session, error) {
 	tier, err := b.accept(&id)
 	if err != nil {
@@ -131,7 +128,7 @@ func (b *Broker) Connect(id Identity) (*Session, error) {
 	return s, nil
 }
 
-// admitSession takes a slot for a connection; mu is held.
+// admitSession reserves a slot for a connection; mu is held.
 func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
 	if b.closed {
 		return nil, errorf(mConnect, Aborted, "the broker is closed")
@@ -169,7 +166,7 @@ func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
 		s.owner.uid = id.UID
 	}
 	if id.TeamID == "" {
-		s.owner.session = s.num // without a team nothing is shared
+		s.owner.session = s.num // callers without a team share nothing
 	}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	b.sessions[s.num] = s
@@ -197,7 +194,7 @@ func (b *Broker) Close() error {
 	return nil
 }
 
-// Report is what a broker holds.
+// Report counts what a broker holds.
 type Report struct {
 	Connections, Models, Instances int
 	Residents, Wired               int   // programs
@@ -208,7 +205,7 @@ type Report struct {
 	Tenants                        int // connections to the driver
 }
 
-// Report counts what is held now.
+// Report counts what the broker holds now.
 func (b *Broker) Report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -241,7 +238,7 @@ type ResidentProgram struct {
 	LastUse    uint64
 }
 
-// instant emits an event that stands alone.
+// instant emits a single event.
 func (b *Broker) instant(name string, client uint64, err error, args ...trace.Arg) {
 	if !b.cfg.Trace.On() {
 		return

@@ -10,14 +10,12 @@ import (
 	"slices"
 )
 
-// cache holds compiled models, one partition a tenant. Broker.mu guards it.
+// cache holds compiled models, with one partition per tenant. Broker.mu guards it.
 //
-// It is not package cache, and does not call it: that one is a folder which outlives
-// its processes and gives whoever may read it every pair, by a key over files that
-// it opens itself. A broker gets a model's files as bytes of a message and opens
-// none of a caller's; an entry is a tenant's own and goes with the broker; callers
-// that ask for one model at one time wait for one compilation; and Purge takes
-// one partition. What the two have in common is a digest and an order of use.
+// It does not use package cache, which is a folder that outlives its processes, is readable by anybody who may read the
+// folder, and is keyed by files that it opens itself. A broker receives a model's files as bytes of a message and opens
+// no files of a caller; an entry belongs to one tenant and ends with the broker; concurrent callers that want one model
+// wait for one compilation; and Purge drops one partition. The two share only a digest and an order of use.
 type cache struct {
 	limit, bytes int64
 	entries      map[cacheKey]*cacheEntry
@@ -30,14 +28,14 @@ type cacheKey struct {
 
 type cacheEntry struct {
 	container, descriptor []byte
-	done                  chan struct{} // closed when it is compiled, or could not be
+	done                  chan struct{} // closed when the compilation has ended
 	ready                 bool
 	use                   uint64
 }
 
 func (e *cacheEntry) size() int64 { return int64(len(e.container) + len(e.descriptor)) }
 
-// len counts the models that are compiled.
+// len counts the compiled models.
 func (c *cache) len() int {
 	n := 0
 	for _, e := range c.entries {
@@ -70,8 +68,7 @@ func (c *cache) remove(k cacheKey) {
 	delete(c.entries, k)
 }
 
-// modelDigest is SHA-256 of files, by name, and options, by key, each with its
-// length before it.
+// modelDigest is the SHA-256 of files, sorted by name, and options, sorted by key, each preceded by its length.
 func modelDigest(r *CompileRequest) [32]byte {
 	h := sha256.New()
 	put := func(b []byte) {
@@ -92,8 +89,8 @@ func modelDigest(r *CompileRequest) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// Compile makes a container of a model, or finds it in the caller's partition. Of
-// several callers that ask for one model at a time, one compiles.
+// Compile compiles a model, or finds it in the caller's partition. Of several concurrent callers with the same model,
+// one compiles.
 func (s *Session) Compile(ctx context.Context, req CompileRequest) (reply *CompileReply, err error) {
 	end, err := s.enter(ctx, mCompile, &req)
 	if err != nil {
@@ -104,7 +101,7 @@ func (s *Session) Compile(ctx context.Context, req CompileRequest) (reply *Compi
 	defer stop()
 	b := s.b
 	if b.cfg.Compile == nil {
-		return nil, errorf(mCompile, Failed, "this broker was made without a compiler")
+		return nil, errorf(mCompile, Failed, "this broker has no compiler; set Config.Compile")
 	}
 	if req, err = b.checkModel(req); err != nil {
 		return nil, err
@@ -127,37 +124,36 @@ func (s *Session) Compile(ctx context.Context, req CompileRequest) (reply *Compi
 		}
 		b.mu.Unlock()
 		select {
-		case <-e.done: // it is ready, or the turn is ours
+		case <-e.done: // it is ready, or this caller compiles it
 		case <-ctx.Done():
 			return nil, errorf(mCompile, Aborted, "waiting for the same model to be compiled: %v", ctx.Err())
 		}
 	}
 }
 
-// checkModel refuses files without unique names and models that the ordinary
-// service does not take, and puts the files in order.
+// checkModel refuses files without unique names and models too large for the ordinary service, and sorts the files.
 func (b *Broker) checkModel(req CompileRequest) (CompileRequest, error) {
 	if len(req.Files) == 0 {
-		return req, errorf(mCompile, BadArgument, "there are no files")
+		return req, errorf(mCompile, BadArgument, "the request has no files")
 	}
 	req.Files = slices.Clone(req.Files)
 	slices.SortStableFunc(req.Files, func(a, c ModelFile) int { return cmp.Compare(a.Name, c.Name) })
 	total := int64(0)
 	for i, f := range req.Files {
 		if f.Name == "" || i > 0 && f.Name == req.Files[i-1].Name {
-			return req, errorf(mCompile, BadArgument, "file %q: names must be unique and not empty", f.Name)
+			return req, errorf(mCompile, BadArgument, "file name %q is empty or not unique", f.Name)
 		}
 		total += int64(len(f.Data))
 	}
 	if total > b.lim.PrimaryModelBytes && !req.Secondary {
 		return req, errorf(mCompile, NoResources,
-			"the model has %d bytes, the ordinary compiler service takes %d; ask for Secondary", total,
+			"the model has %d bytes; the ordinary compiler service accepts %d; set Secondary", total,
 			b.lim.PrimaryModelBytes)
 	}
 	return req, nil
 }
 
-// compile fills an entry that the caller has put into the cache.
+// compile fills an entry that the caller has added to the cache.
 func (b *Broker) compile(ctx context.Context, key cacheKey, e *cacheEntry, req CompileRequest) (*CompileReply, error) {
 	container, descriptor, err := b.runCompiler(ctx, req)
 	if err == nil && ctx.Err() != nil {
@@ -166,7 +162,7 @@ func (b *Broker) compile(ctx context.Context, key cacheKey, e *cacheEntry, req C
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	defer close(e.done)
-	switch kept := b.cache.entries[key] == e; { // a purge has taken it otherwise
+	switch kept := b.cache.entries[key] == e; { // false if a purge has removed it
 	case err != nil && kept:
 		delete(b.cache.entries, key)
 	case kept:
@@ -185,8 +181,8 @@ func (b *Broker) compile(ctx context.Context, key cacheKey, e *cacheEntry, req C
 	return &CompileReply{Model: key.model, Container: container, Descriptor: descriptor}, nil
 }
 
-// runCompiler calls the compiler. It is foreign to the broker and reads what
-// callers send, so a panic in it is that caller's error alone.
+// runCompiler calls the compiler. The compiler is not part of the broker and reads callers' input, so a panic in it
+// becomes an error of that caller alone.
 func (b *Broker) runCompiler(ctx context.Context, req CompileRequest) (container, descriptor []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -196,7 +192,7 @@ func (b *Broker) runCompiler(ctx context.Context, req CompileRequest) (container
 	return b.cfg.Compile(ctx, req)
 }
 
-// Purge drops compiled models: of the caller's partition, or of all.
+// Purge drops the compiled models of the caller's partition, or of all partitions.
 func (s *Session) Purge(ctx context.Context, req PurgeRequest) (reply *PurgeReply, err error) {
 	end, err := s.enter(ctx, mPurge, &req)
 	if err != nil {

@@ -9,38 +9,36 @@ import (
 // (*Remote). Its methods may be called from any number of goroutines; every error
 // is an *Error, or the transport's.
 type Client interface {
-	// Tier is the tier that the connection was sorted into.
+	// Tier returns the tier of the connection.
 	Tier() Tier
-	// Compile makes a container of a model, or finds it in the caller's cache
-	// partition.
+	// Compile compiles a model, or finds it in the caller's cache partition.
 	Compile(ctx context.Context, r CompileRequest) (*CompileReply, error)
 	// Load makes a container resident, or attaches to the resident program of the
 	// same tenant.
 	Load(ctx context.Context, r LoadRequest) (*LoadReply, error)
-	// Attach takes part in a resident program that another process loaded with
-	// Share. The caller's identity must be the owner's.
+	// Attach shares a resident program that another process loaded with Share. The caller's identity must be the
+	// owner's.
 	Attach(ctx context.Context, r AttachRequest) (*LoadReply, error)
-	// CreateInstance makes an instance of a loaded model.
+	// CreateInstance creates an instance of a loaded model.
 	CreateInstance(ctx context.Context, r InstanceRequest) (*InstanceReply, error)
-	// CreateInstanceWithWeights makes an instance whose coefficients come from
-	// weight files and whose tasks are those of a named base model.
+	// CreateInstanceWithWeights creates an instance whose coefficients come from weight files and whose tasks are those
+	// of a named base model.
 	CreateInstanceWithWeights(ctx context.Context, r WeightsRequest) (*InstanceReply, error)
 	// Evaluate runs a procedure of an instance on surfaces, in place, and returns
 	// when it is done.
 	Evaluate(ctx context.Context, r EvaluateRequest) error
-	// EvaluateAsync does the same and returns at once; done is called once, from
-	// another goroutine. The surfaces belong to the call until then.
+	// EvaluateAsync does the same but returns at once; done is called once, from another goroutine. The caller must not
+	// use the surfaces until then.
 	EvaluateAsync(ctx context.Context, r EvaluateRequest, done func(error))
 	// OpenDirectPath returns the handles with which the holder of the temporary
 	// exception drives submissions on its own connection to the driver.
 	OpenDirectPath(ctx context.Context, r DirectPathRequest) (*DirectPathReply, error)
-	// PrepareChaining makes a chain of a procedure of an instance: the output set
-	// of one execution is the input set of the next. The direct path fires it, for
-	// whom the kernel lets chain data.
+	// PrepareChaining creates a chain of a procedure of an instance: the output set of one execution is the input set
+	// of the next. Clients that the kernel allows to chain data start it on the direct path.
 	PrepareChaining(ctx context.Context, r ChainingRequest) (*ChainingReply, error)
 	// ReleaseInstance ends an instance.
 	ReleaseInstance(ctx context.Context, r ReleaseRequest) error
-	// Unload ends the caller's part in a resident program, and its instances of it.
+	// Unload ends the caller's use of a resident program and releases its instances.
 	Unload(ctx context.Context, r UnloadRequest) error
 	// Purge drops compiled models from the cache.
 	Purge(ctx context.Context, r PurgeRequest) (*PurgeReply, error)
@@ -54,17 +52,16 @@ type ModelFile struct {
 	Data []byte
 }
 
-// CompileRequest asks for a model to be compiled.
+// CompileRequest is the argument of Compile.
 type CompileRequest struct {
 	Files   []ModelFile       // in any order; names are unique
-	Options map[string]string // what the compiler takes
+	Options map[string]string // of the compiler
 	QoS     QoS
-	// Secondary asks for the longer-duration compiler service.
+	// Secondary selects the longer-duration compiler service.
 	Secondary bool
 }
 
-// CompileReply is a compiled model. Its bytes are the cache's: nobody may change
-// them.
+// CompileReply is a compiled model. Its bytes belong to the cache and must not be changed.
 type CompileReply struct {
 	Model      [32]byte // SHA-256 of files and options: the key of the cache
 	Container  []byte
@@ -72,13 +69,12 @@ type CompileReply struct {
 	Cached     bool // nothing was compiled
 }
 
-// LoadRequest asks for a container to be made resident.
+// LoadRequest is the argument of Load.
 type LoadRequest struct {
-	Container []byte // stays in use until the program is gone
+	Container []byte // must stay unchanged until the program is unloaded
 	// Identifier names the program as a base model; empty for none.
 	Identifier string
-	// Share lets other processes of the same identity take part, and takes part
-	// in what one of them has loaded.
+	// Share lets other processes of the same identity share the program, and shares one that such a process has loaded.
 	Share bool
 	QoS   QoS
 }
@@ -104,24 +100,24 @@ type Procedure struct {
 
 // LoadReply is a loaded model.
 type LoadReply struct {
-	Model      uint64 // the caller's name for it
+	Model      uint64 // the caller's identifier of it
 	Resident   uint64 // the resident program behind it
 	Digest     [32]byte
-	Attached   bool // it was resident already
+	Attached   bool // it was already resident
 	Procedures []Procedure
 }
 
-// InstanceRequest asks for an instance.
+// InstanceRequest is the argument of CreateInstance.
 type InstanceRequest struct {
 	Model uint64
 	QoS   QoS
-	// EnablePowerSaving lets the program's memory go before that of others.
+	// EnablePowerSaving releases the program's memory before that of others.
 	EnablePowerSaving bool
-	// AggressivePowerSaving lets it go whenever nothing runs.
+	// AggressivePowerSaving releases the memory whenever nothing runs.
 	AggressivePowerSaving bool
-	// OptOutOfModelMemoryUnwiring keeps it, idle or not.
+	// OptOutOfModelMemoryUnwiring keeps the memory, idle or not.
 	OptOutOfModelMemoryUnwiring bool
-	// QueueDepth is how many evaluations may be under way at once; 0 asks for 1.
+	// QueueDepth is the number of evaluations that may be under way at once; 0 means 1.
 	QueueDepth int
 }
 
@@ -131,9 +127,9 @@ type WeightFile struct {
 	Data []byte
 }
 
-// WeightsRequest asks for an adapter instance.
+// WeightsRequest is the argument of CreateInstanceWithWeights.
 type WeightsRequest struct {
-	InstanceRequest        // Model is not used: the base is named
+	InstanceRequest        // Model is ignored: Base names the program
 	Base            string // identifier that the base was loaded under
 	WeightFileCount int    // the length of WeightFiles
 	WeightFiles     []WeightFile
@@ -148,16 +144,16 @@ type InstanceReply struct {
 	Procedures []Procedure
 }
 
-// EvaluateRequest asks for a run. Surfaces has a slice of at least its size for
-// every port of the procedure, and nothing else; outputs are written in place. The
-// same slices from run to run are bound once.
+// EvaluateRequest is the argument of Evaluate. Surfaces has a slice for every port of the procedure, at least as large
+// as the port, and nothing else; outputs are written in place. Slices that stay the same from run to run are bound
+// once.
 type EvaluateRequest struct {
 	Instance  uint64
 	Procedure string // empty for the first
 	Surfaces  map[string][]byte
-	QoS       QoS // zero for the instance's
-	// Timeout is the request's deadline from when the driver gets it, of virtual
-	// time; 0 is the driver's own.
+	QoS       QoS // zero: that of the instance
+	// Timeout is the virtual time that the request may take from when the driver receives it; 0 means the driver's
+	// default.
 	Timeout time.Duration
 }
 
@@ -199,7 +195,7 @@ type UnloadRequest struct {
 // PurgeRequest says what to drop: the caller's own partition, or all.
 type PurgeRequest struct{ AllPartitions bool }
 
-// PurgeReply counts what went.
+// PurgeReply counts what was dropped.
 type PurgeReply struct {
 	Models int
 	Bytes  int64

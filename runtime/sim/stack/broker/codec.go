@@ -11,25 +11,24 @@ import (
 	"time"
 )
 
-// headerBytes bounds what is before the body of a message: the name of a
-// method, a number, and the definitions of their types.
+// headerBytes bounds the part of a message before its body: the name of a method, a number, and the definitions of
+// their types.
 const headerBytes = 4 << 10
 
-// helloBytes bounds the body of a message of a peer that has not said who it is.
+// helloBytes bounds the body of a message of a peer that has not identified itself.
 const helloBytes = 64 << 10
 
-// limitReader lets so many bytes of a message pass. It reads single bytes, so that
-// gob puts no buffer of its own before it.
+// limitReader limits the bytes read of a message. It implements io.ByteReader, so that gob does not buffer its input.
 type limitReader struct {
 	r    *bufio.Reader
 	left int64
 }
 
-// errTooLong ends a connection: its bytes cannot be told apart any more.
+// errTooLong ends a connection, since the start of the next message is unknown.
 type errTooLong struct{ limit int64 }
 
 func (e errTooLong) Error() string {
-	return fmt.Sprintf("a message is longer than %d bytes, the limit", e.limit)
+	return fmt.Sprintf("a message exceeds the limit of %d bytes", e.limit)
 }
 
 func (l *limitReader) Read(p []byte) (int, error) {
@@ -52,9 +51,8 @@ func (l *limitReader) ReadByte() (byte, error) {
 	return l.r.ReadByte()
 }
 
-// codec is net/rpc's gob coding of a server, with limits: on the bytes of a
-// message and of those under way, on the calls under way, and on the time that a
-// peer takes for a reply.
+// codec is the server's side of net/rpc's gob coding with limits: on the bytes of a message and of all messages under
+// way, on the calls under way, and on the time that a peer takes to accept a reply.
 type codec struct {
 	conn  net.Conn
 	in    limitReader
@@ -80,23 +78,22 @@ func newCodec(c net.Conn, l *Limits, p *peer) *codec {
 	return k
 }
 
-// ReadRequestHeader reads the head of the next request and waits for a place. It
-// waits last, so that the end of a connection with no more calls than it may have
-// under way is seen at once.
+// ReadRequestHeader reads the header of the next request and waits for a place. It reads before it waits, so that the
+// end of a connection is seen at once unless all places are taken.
 func (k *codec) ReadRequestHeader(r *rpc.Request) error {
 	k.in.left = headerBytes
 	if err := k.dec.Decode(r); err != nil {
 		k.peer.cancel() // no more requests will come
 		return err
 	}
-	k.calls <- struct{}{} // WriteResponse gives it back
+	k.calls <- struct{}{} // WriteResponse returns it
 	k.held.wait(k.limit)
 	k.seq = r.Seq
 	return nil
 }
 
-// ReadRequestBody reads the body, or passes over it when there is no method for
-// it. A body that gob cannot read ends the connection.
+// ReadRequestBody reads the body, or skips it when there is no method for it. A body that gob cannot read ends the
+// connection.
 func (k *codec) ReadRequestBody(body any) error {
 	k.in.left = k.limit
 	if !k.peer.known.Load() {
@@ -106,7 +103,7 @@ func (k *codec) ReadRequestBody(body any) error {
 	err := k.dec.Decode(body)
 	k.held.add(k.seq, before-k.in.left)
 	if err != nil {
-		k.conn.Close() // what follows would be read at the wrong place
+		k.conn.Close() // the rest would be read at the wrong position
 		return err
 	}
 	k.peer.order(body)
@@ -143,9 +140,8 @@ func (k *codec) Close() error {
 	return err
 }
 
-// ledger counts the bytes of the messages that a connection's calls under way were
-// made of. Calls of one number, which only a hostile peer sends, are told apart by
-// their order.
+// ledger counts the message bytes of a connection's calls under way. Calls with equal numbers, which only a hostile
+// peer sends, are distinguished by their order.
 type ledger struct {
 	mu    sync.Mutex
 	room  *sync.Cond
@@ -153,7 +149,7 @@ type ledger struct {
 	calls map[uint64][]int64
 }
 
-// wait returns when less than so many bytes are under way.
+// wait returns when fewer than the limit's bytes are under way.
 func (l *ledger) wait(limit int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

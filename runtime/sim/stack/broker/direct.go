@@ -37,9 +37,9 @@ func (s *Session) OpenDirectPath(ctx context.Context, req DirectPathRequest) (re
 	return &DirectPathReply{Program: uint64(in.handle), IntermediateBuffer: uint64(in.r.intermediate)}, nil
 }
 
-// PrepareChaining makes a chain of a procedure of an instance. Chains go with the
-// connection to the driver that made them, so an instance's have one of their own,
-// which is closed when the instance is released.
+// PrepareChaining creates a chain of a procedure of an instance. Chains end with the connection to the driver that
+// created them, so the chains of an instance have a connection of their own, which is closed when the instance is
+// released.
 func (s *Session) PrepareChaining(ctx context.Context, req ChainingRequest) (reply *ChainingReply, err error) {
 	end, err := s.enter(ctx, mChaining, &req)
 	if err != nil {

@@ -1,10 +1,9 @@
-// Package broker models the daemon that alone opens the engine: chapter 27's part
-// on the entitlement gate and the broker model.
+// Package broker models the daemon through which applications use the engine: the entitlement gate and the broker model
+// of chapter 27.
 //
-// In: connections of callers whose identity somebody vouches for, in this process
-// ([Broker.Connect]) or over a Unix socket ([Broker.Serve], [Dial]), and the calls
-// of [Methods]. Out: requests to the driver through [Services], on behalf of
-// callers that hold what [Entitlements] (table 27.8) and the method ask for.
+// Callers with an attested identity connect in this process ([Broker.Connect]) or over a Unix socket ([Broker.Serve],
+// [Dial]) and make the calls of [Methods]. The broker sends requests to the driver through [Services], on behalf of
+// callers that hold the entitlements ([Entitlements], table 27.8) which the method requires.
 //
 // Invariants:
 //
@@ -23,12 +22,10 @@
 //   - Any number of goroutines may call. One caller after another gives the same
 //     requests to the driver in the same order.
 //
-// What is modelled, not known: everything that chapter 27 names without numbers
-// (how far a queue depth is reduced, the byte budgets, which tier a caller of each
-// key belongs to, the slots that the trust-cache key reserves), and the numbers of
-// the classes above user-interactive. Rows and constants say so where they stand.
-// On a machine the kernel vouches for a caller; here [Attest] does. The queue index
-// of a class is reported, and the driver has no argument for it. An adapter is a
-// program of its own to the driver, which takes whole containers; the coefficients
-// that differ are all that the broker replaces in it ([Adapt]).
+// Modelled rather than known are everything that chapter 27 names without numbers (how far a queue depth is reduced,
+// the byte budgets, the tier of a caller of each key, the slots that the trust-cache key reserves) and the numbers of
+// the classes above user-interactive. Their rows and constants say so. On a machine the kernel vouches for a caller;
+// here [Attest] does. The queue index of a class is only reported, since the driver has no argument for it. The driver
+// accepts only whole containers, so an adapter is a separate program, in which the broker replaces only the
+// coefficients that differ ([Adapt]).
 package broker

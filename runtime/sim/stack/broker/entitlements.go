@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
 )
 
-// Check says who asks for an entitlement.
+// Check says who checks an entitlement.
 type Check uint8
 
 // The places of a check.
@@ -36,7 +36,7 @@ type Entitlement struct {
 	Key        string
 	Capability string
 	Holders    int    // binaries that hold it; 0 when the table does not count them
-	HolderNote string // what the table says of the holders besides the number
+	HolderNote string // what the table says about the holders besides their number
 	CheckedBy  Check
 	Doc        string // what the check does here; "modelled" where the chapter is silent
 }

@@ -42,24 +42,23 @@ func (c Code) String() string {
 	return codes[c].name
 }
 
-// Error is a refusal or a failure of a method. It crosses the socket without its
-// cause, of which Msg has the text.
+// Error is a refusal or a failure of a method. It crosses the socket without its cause, whose text is in Msg.
 type Error struct {
 	Method string // of Methods, or "connect"
 	Code   Code
-	Key    string // the entitlement that is missing, if one is
+	Key    string // the missing entitlement, if any
 	Msg    string // the rule, the value, the limit, and what to do
-	Return uint32 // the kernel's return code: the driver's own where it failed
-	cause  error  // of a failure, nil for a client on the socket
+	Return uint32 // the kernel's return code; the driver's if the driver failed
+	cause  error  // of a failure; nil for a client on the socket
 }
 
-// Error gives the method, the kind and the rule.
+// Error returns the method, the kind and the message.
 func (e *Error) Error() string { return fmt.Sprintf("broker: %s: %s: %s", e.Method, e.Code, e.Msg) }
 
-// Unwrap returns the cause where the broker is in the same process.
+// Unwrap returns the cause if the broker is in the same process.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is makes an Error match one that says only a code.
+// Is makes an Error match one that has only a code.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Method == "" && t.Msg == "" && t.Code == e.Code
@@ -69,6 +68,6 @@ func errorf(method string, c Code, format string, args ...any) *Error {
 	return &Error{Method: method, Code: c, Msg: fmt.Sprintf(format, args...), Return: codes[c].ret}
 }
 
-// errNoSurface is a task without room for a further surface.
+// errNoSurface reports that a task has no room for another surface.
 var errNoSurface = errorf(mEvaluate, NoResources,
 	"the tenant's task has no surface left; evaluate on the same slices from run to run, or release instances")

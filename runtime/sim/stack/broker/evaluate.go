@@ -10,8 +10,8 @@ func (s *Session) Evaluate(ctx context.Context, req EvaluateRequest) error {
 	return s.evaluate(ctx, methodNamed[mEvaluate], &req, false, nil)
 }
 
-// EvaluateAsync runs a procedure; done is called when it has run, or cannot. Calls
-// of one caller on one instance get their places in the order in which they came.
+// EvaluateAsync runs a procedure; done is called when it has run or failed. Calls of one caller on one instance get
+// their places in order of arrival.
 func (s *Session) EvaluateAsync(ctx context.Context, req EvaluateRequest, done func(error)) {
 	t := s.turn(req.Instance)
 	go func() { done(s.evaluate(ctx, methodNamed[mEvaluateAsync], &req, false, t)) }()
@@ -35,7 +35,7 @@ func (s *Session) turn(num uint64) *turn {
 	return t
 }
 
-// wait returns when all calls before have a place, or were given up.
+// wait returns when all earlier calls have a place or have been given up.
 func (t *turn) wait(ctx, connection context.Context) {
 	if t == nil || t.before == nil {
 		return
@@ -47,7 +47,7 @@ func (t *turn) wait(ctx, connection context.Context) {
 	}
 }
 
-// pass lets the next call go, after those before.
+// pass admits the next call after all earlier ones.
 func (t *turn) pass() {
 	if t == nil || t.passed {
 		return
@@ -64,8 +64,8 @@ func (t *turn) pass() {
 	close(t.mine)
 }
 
-// evaluate runs a procedure. The slices of a passing caller will not come again.
-// It is the path of every dispatch, so it builds nothing that it need not.
+// evaluate runs a procedure. The slices of a passing caller are not expected again. Every dispatch takes this path, so
+// it allocates only what it must.
 func (s *Session) evaluate(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn) error {
 	n, open := s.open()
 	on := s.b.cfg.Trace.On()
@@ -97,7 +97,7 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 		return errorf(m.Name, Aborted, "%v", err)
 	}
 	if req.Timeout < 0 {
-		return errorf(m.Name, BadArgument, "timeout %v: not below zero", req.Timeout)
+		return errorf(m.Name, BadArgument, "timeout is %v, want >= 0", req.Timeout)
 	}
 	in, err := s.instance(m.Name, req.Instance)
 	if err != nil {
@@ -143,7 +143,7 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 	return nil
 }
 
-// procedure is the index of a procedure, the first for no name; -1 without one.
+// procedure returns the index of a procedure, the first for an empty name, or -1 if there is none.
 func (in *instance) procedure(name string) int {
 	return slices.IndexFunc(in.r.procs, func(p Procedure) bool { return name == "" || p.Name == name })
 }
@@ -166,20 +166,21 @@ func (in *instance) arrange(method string, req *EvaluateRequest, surfaces [][]by
 		n := ports[i].Size
 		if uint64(len(b)) < n {
 			return 0, surfaces, errorf(method, BadArgument,
-				"procedure %q: port %q has a surface of %d bytes, it takes %d", procs[p].Name, ports[i].Name, len(b), n)
+				"procedure %q: the surface of port %q has %d bytes, want at least %d", procs[p].Name, ports[i].Name,
+				len(b), n)
 		}
 		surfaces = append(surfaces, b[:n:n])
 	}
 	if len(req.Surfaces) > len(ports) {
 		return 0, surfaces, errorf(method, BadArgument,
-			"procedure %q has %d ports, and %d surfaces are given; leave those out that it does not name",
+			"procedure %q has %d ports, got %d surfaces; omit the surfaces that it does not name",
 			procs[p].Name, len(ports), len(req.Surfaces))
 	}
 	return p, surfaces, nil
 }
 
-// begin makes sure that the program is wired, counts the evaluation and gives it a
-// set of bindings. The caller has a token.
+// begin makes sure that the program is wired, counts the evaluation and assigns it a set of bindings. The caller has a
+// token.
 func (b *Broker) begin(method string, in *instance) (Handle, *bindings, error) {
 	r := in.r
 	b.mu.Lock()
@@ -215,8 +216,8 @@ func (b *Broker) begin(method string, in *instance) (Handle, *bindings, error) {
 	return in.handle, set, nil
 }
 
-// finish ends an evaluation: token and bindings are given back. A program whose
-// every instance saves power aggressively loses its memory when nothing runs.
+// finish ends an evaluation and returns its token and bindings. A program whose instances all save power aggressively
+// loses its memory when nothing runs.
 func (b *Broker) finish(in *instance, set *bindings) {
 	r := in.r
 	b.mu.Lock()

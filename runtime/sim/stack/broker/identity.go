@@ -8,7 +8,7 @@ import (
 // HashSize is the length of a code-directory hash in bytes.
 const HashSize = 20
 
-// Identity is who a caller is, as code signing and the kernel say.
+// Identity is the identity of a caller according to code signing and the kernel.
 type Identity struct {
 	PID               int
 	UID               int
@@ -31,8 +31,8 @@ func (id *Identity) String() string {
 type tenant struct {
 	team string
 	hash [HashSize]byte
-	uid  int // at a per-user broker; else 0
-	// session parts callers without a team identifier: nobody matches them.
+	uid  int // of a per-user broker; else 0
+	// session distinguishes callers without a team identifier: nobody matches them.
 	session uint64
 }
 
@@ -47,7 +47,7 @@ const (
 	PerUser
 )
 
-// tiers says of each tier who is sorted into it.
+// tiers describes which callers are in each tier.
 var tiers = [...]struct{ name, doc string }{
 	NoTier: {"none", "a refused connection"},
 	Restricted: {"restricted", "holders of " + KeyPrivate +
@@ -60,5 +60,5 @@ var tiers = [...]struct{ name, doc string }{
 // String returns the tier's name.
 func (t Tier) String() string { return tiers[min(t, PerUser)].name }
 
-// Doc says who is sorted into the tier.
+// Doc describes which callers are in the tier.
 func (t Tier) Doc() string { return tiers[min(t, PerUser)].doc }

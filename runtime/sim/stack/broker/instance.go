@@ -15,18 +15,18 @@ type instance struct {
 	class *QoSClass
 	depth int
 
-	// Broker.load and Broker.mu guard these, as those of the program.
+	// Broker.load and Broker.mu guard these fields, like those of the program.
 	handle Handle
 	epoch  uint64 // the program's preparation that handle belongs to
 
 	// Broker.mu guards the rest.
 	gone    bool
 	direct  bool
-	revoke  []io.Closer   // connections that stand on the instance, to be closed before it goes
+	revoke  []io.Closer   // connections that use the instance, closed before it is released
 	chains  Services      // the connection of its chains
 	running int           // evaluations between begin and finish
 	last    chan struct{} // closed when the latest asynchronous call has its place
-	free    []*bindings   // sets that nobody uses, the last used on top
+	free    []*bindings   // unused sets, the last used on top
 	tokens  chan struct{} // one for each set
 	made    []*bindings
 }
@@ -41,7 +41,7 @@ func (in *instance) options() PrepareOptions {
 	}
 }
 
-// CreateInstance makes an instance of a loaded model.
+// CreateInstance creates an instance of a loaded model.
 func (s *Session) CreateInstance(ctx context.Context, req InstanceRequest) (reply *InstanceReply, err error) {
 	end, err := s.enter(ctx, mInstance, &req)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Session) CreateInstance(ctx context.Context, req InstanceRequest) (repl
 	return s.instantiate(mInstance, req, m, m.r)
 }
 
-// instantiate makes an instance; load is held.
+// instantiate creates an instance; load is held.
 func (s *Session) instantiate(method string, req InstanceRequest, m *model, r *resident) (*InstanceReply, error) {
 	b := s.b
 	if req.AggressivePowerSaving && req.OptOutOfModelMemoryUnwiring {
@@ -127,15 +127,15 @@ func (s *Session) mayHold(method string, in *instance) error {
 		}
 	}
 	if kept > b.lim.WiredBytes/2 {
-		return errorf(method, NoMemory, "%d bytes would be opted out of unwiring, the limit is %d, half of what "+
+		return errorf(method, NoMemory, "%d bytes would be opted out of unwiring; the limit is %d, half of what "+
 			"can be wired", kept, b.lim.WiredBytes/2)
 	}
 	return nil
 }
 
-// grant reduces a queue depth under contention (modelled): alone, a connection
-// gets what is free; when others have instances, at most its share of all slots;
-// always at least 1. Depths that were granted stay. mu is held.
+// grant reduces a queue depth under contention (modelled): the only connection with instances gets what is free;
+// otherwise a connection gets at most its share of all slots, and always at least 1. Depths that were granted stay. mu
+// is held.
 func (b *Broker) grant(s *Session, want int) int {
 	free := b.lim.QueueSlots - b.slots
 	holders := 1
@@ -150,8 +150,7 @@ func (b *Broker) grant(s *Session, want int) int {
 	return max(1, min(want, free))
 }
 
-// end ends an instance, when what it runs is done; load is held. The program of an
-// adapter goes with it.
+// end ends an instance when its evaluations have finished; load is held. The program of an adapter ends with it.
 func (s *Session) end(in *instance) {
 	b, r := s.b, in.r
 	b.mu.Lock()

@@ -10,36 +10,34 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// Device is the driver of package driver as a broker's Kernel.
+// Device adapts the driver of package driver to a broker's Kernel.
 type Device struct {
 	d    *driver.Device
 	pid  int
 	keys []string
 }
 
-// KernelKeys are the entitlements of the broker's own task: the hard gate, which
-// it and its per-user sibling alone hold, data chaining, and the two grants of
-// priorities, because the driver sees its task and not those of its callers
-// (modelled except the first).
+// KernelKeys are the entitlements of the broker's own task: the hard gate, which only it and its per-user sibling hold,
+// data chaining, and the two grants of priorities, because the driver sees the broker's task and not those of its
+// callers (modelled except the first).
 func KernelKeys() []string {
 	return []string{KeyUserClient, KeyDataChaining, kernelKey("realtimePriority"),
 		kernelKey("systemReservedPriorities")}
 }
 
-// NewDevice returns the Kernel of a broker whose task has a process number and
-// entitlements, such as KernelKeys.
+// NewDevice returns the Kernel of a broker whose task has the process number and the entitlements, such as KernelKeys.
 func NewDevice(d *driver.Device, pid int, entitlements []string) *Device {
 	return &Device{d: d, pid: pid, keys: slices.Clone(entitlements)}
 }
 
-// kernelKey is the key behind a field of the driver's table of entitlements.
+// kernelKey returns the key of a field of the driver's table of entitlements.
 func kernelKey(field string) string {
 	for i := range driver.Entitlements {
 		if driver.Entitlements[i].Field == field {
 			return driver.Entitlements[i].Key
 		}
 	}
-	return field // no key has such a name, so that nobody holds it
+	return field // no key has this name, so nobody holds it
 }
 
 // Procedures reads a container as the driver will.
@@ -72,8 +70,8 @@ func (k *Device) Open(tenant Identity) (Services, error) {
 	return &services{s: s, task: task}, nil
 }
 
-// openDirect opens a direct-path client for a task: the privileged open is the
-// broker's, what else the driver reads of the client is the task's own.
+// openDirect opens a direct-path client for a task: the privilege to open is the broker's, the client's other
+// properties are the task's.
 func (k *Device) openDirect(task *driver.Task) (*driver.Services, error) {
 	keys := []string{}
 	for _, e := range task.Entitlements {
@@ -144,7 +142,7 @@ func (e deviceError) Error() string    { return e.err.Error() }
 func (e deviceError) IOReturn() uint32 { return uint32(e.err.Return) }
 func (e deviceError) Unwrap() error    { return e.err }
 
-// wrap gives an error of the driver the method that the broker asks for.
+// wrap adds the broker's method to an error of the driver.
 func wrap(err error) error {
 	var e *driver.Error
 	if errors.As(err, &e) {
@@ -161,18 +159,17 @@ type Direct struct {
 	Intermediate uint32
 }
 
-// OpenDirectConnection opens for the holder of the temporary exception its own
-// direct-path client of the driver for an instance. The task must be the caller's:
-// requests name its surfaces, and what it may do beyond the open follows from its
-// entitlements. The connection is closed with the instance, or by its owner.
+// OpenDirectConnection opens a direct-path client of the driver for an instance, for a holder of the temporary
+// exception. The task must be the caller's: requests name its surfaces, and its entitlements say what it may do
+// besides. The connection is closed with the instance, or by its owner.
 func (s *Session) OpenDirectConnection(ctx context.Context, req DirectPathRequest, task *driver.Task) (*Direct, error) {
 	k, ok := s.b.cfg.Kernel.(*Device)
 	if !ok {
-		return nil, errorf(mDirect, Failed, "the broker's Kernel is no Device")
+		return nil, errorf(mDirect, Failed, "the broker's Kernel is not a Device")
 	}
 	if task == nil || task.PID != s.id.PID || task.TeamID != s.id.TeamID ||
 		task.CodeDirectoryHash != s.id.CodeDirectoryHash {
-		return nil, errorf(mDirect, BadArgument, "the task is not that of %v", &s.id)
+		return nil, errorf(mDirect, BadArgument, "the task does not belong to %v", &s.id)
 	}
 	h, err := s.OpenDirectPath(ctx, req)
 	if err != nil {

@@ -1,9 +1,9 @@
 package broker
 
-// Gate is an argument of a method that asks for an entitlement.
+// Gate is an argument of a method that requires an entitlement.
 type Gate struct {
 	Key string
-	// Argument names what asks for it; "any call" when the method itself does.
+	// Argument names the argument; "any call" if the method itself requires the entitlement.
 	Argument string
 	// AnyTier gates are not bound to the restricted and per-user tiers.
 	AnyTier bool
@@ -16,13 +16,13 @@ type Method struct {
 	Call  string // method of Client
 	Doc   string
 	Gates []Gate
-	// QoS reports whether the method takes a quality-of-service class.
+	// QoS says whether the method takes a quality-of-service class.
 	QoS bool
 	qos func(req any) QoS
 }
 
-// The names of the methods. They follow the daemon's interface where it is known
-// publicly (compile, load, new instance, unload, purge), else they are modelled.
+// The names of the methods. They follow the daemon's interface where it is known publicly (compile, load, new instance,
+// unload, purge); the others are modelled.
 const (
 	mCompile       = "compileModel"
 	mLoad          = "loadModel"
@@ -41,9 +41,8 @@ const (
 
 func always(any) bool { return true }
 
-// Methods is the table of the methods: what each is for, which entitlements which
-// of its arguments ask for, and whether it takes a class of service. Admission
-// reads it, and nothing else decides.
+// Methods is the table of the methods: their purpose, the entitlements that their arguments require, and whether they
+// take a class of service. Admission is decided by this table alone.
 var Methods = []Method{
 	{Name: mCompile, Call: "Compile", Doc: "compile a model, or find it in the caller's cache partition", QoS: true,
 		Gates: []Gate{{Key: KeySecondaryCompiler, Argument: "Secondary", asks: func(r any) bool {
@@ -104,7 +103,7 @@ var methodNamed = func() map[string]*Method {
 	return m
 }()
 
-// accept sorts a caller into a tier, or refuses it: the check of a connection.
+// accept is the check of a connection: it returns the caller's tier or refuses the caller.
 func (b *Broker) accept(id *Identity) (Tier, error) {
 	if !id.Entitled(KeyPrivate) && !id.Entitled(KeyAccess) {
 		e := errorf(mConnect, NotEntitled, "%v holds neither %s nor %s; a client of the broker needs one of them", id,
@@ -137,7 +136,7 @@ func (s *Session) admit(m *Method, req any) error {
 			continue
 		}
 		if !g.AnyTier && !s.gated() {
-			e := errorf(m.Name, NotEntitled, "%s is for the restricted tier; %v is in the %v one, which %s leaves",
+			e := errorf(m.Name, NotEntitled, "%s needs the restricted tier; %v is in the %v one, which %s leaves",
 				g.Argument, &s.id, s.tier, KeyPrivate)
 			e.Key = g.Key
 			return e
@@ -154,15 +153,15 @@ func (s *Session) admit(m *Method, req any) error {
 	return s.admitQoS(m, m.qos(req))
 }
 
-// admitQoS checks that the caller may ask for a class.
+// admitQoS checks that the caller may use a class.
 func (s *Session) admitQoS(m *Method, q QoS) error {
 	c, ok := q.class()
 	if !ok {
 		return errorf(m.Name, BadArgument,
-			"quality of service %d is none of the classes; use one of QoSClasses, such as %d", uint32(q), QoSDefault)
+			"quality of service %d is not a class; use one of QoSClasses, such as %d", uint32(q), QoSDefault)
 	}
 	if c.Restricted && !s.gated() {
-		return errorf(m.Name, NotEntitled, "class %s is for the restricted tier; %v is in the %v one", c.Name, &s.id,
+		return errorf(m.Name, NotEntitled, "class %s needs the restricted tier; %v is in the %v one", c.Name, &s.id,
 			s.tier)
 	}
 	if len(c.Keys) == 0 {

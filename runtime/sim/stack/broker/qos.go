@@ -26,16 +26,15 @@ type QoSClass struct {
 	Name     string
 	Queue    int // queue index, below 8
 	Priority int // program priority: 0 and 1 the system's band, 2 to 7 the applications'
-	// Keys are entitlements of which the caller must hold one; nil asks for none.
+	// Keys are entitlements of which the caller must hold one; nil requires none.
 	Keys []string
 	// Restricted classes are refused to the unrestricted tier.
 	Restricted bool
 	Source     string
 }
 
-// The keys of table 27.7 that the classes above user-interactive need. The driver
-// owns that table; the broker asks on behalf of its callers, because the task that
-// the driver sees is the broker's own.
+// The keys of table 27.7 that the classes above user-interactive need. The driver owns that table; the broker checks
+// them for its callers, because the driver sees only the broker's own task.
 var (
 	keySystemPriorities = kernelKey("systemReservedPriorities")
 	keyRealTime         = kernelKey("realtimePriority")
@@ -85,8 +84,7 @@ func (q QoS) String() string {
 	return fmt.Sprintf("class %d", uint32(q))
 }
 
-// QueueIndex is the queue of a class; a class that is not in the table has that of
-// QoSDefault.
+// QueueIndex returns the queue of a class, or that of QoSDefault if the class is not in the table.
 func QueueIndex(q QoS) int {
 	if c, ok := q.class(); ok {
 		return c.Queue
@@ -94,8 +92,8 @@ func QueueIndex(q QoS) int {
 	return QueueIndex(QoSDefault)
 }
 
-// ProgramPriority is the program priority of a class, 0 the most urgent of 8; a
-// class that is not in the table has that of QoSDefault.
+// ProgramPriority returns the program priority of a class, 0 to 7 with 0 the most urgent, or that of QoSDefault if the
+// class is not in the table.
 func ProgramPriority(q QoS) int {
 	if c, ok := q.class(); ok {
 		return c.Priority

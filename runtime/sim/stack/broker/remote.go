@@ -20,7 +20,7 @@ type Remote struct {
 	instances map[uint64]remoteInstance
 }
 
-// remoteInstance is what the caller's side knows of an instance.
+// remoteInstance is the caller's side of an instance.
 type remoteInstance struct {
 	model uint64 // 0 for an adapter
 	procs []Procedure
@@ -28,8 +28,7 @@ type remoteInstance struct {
 
 var _ Client = (*Remote)(nil)
 
-// Dial connects to the broker that listens at a path, as the caller that the
-// broker's Attest takes this identity for.
+// Dial connects to the broker that listens at a path and claims the identity, which the broker's Attest checks.
 func Dial(ctx context.Context, path string, id Identity) (*Remote, error) {
 	var d net.Dialer
 	c, err := d.DialContext(ctx, "unix", path)
@@ -39,8 +38,7 @@ func Dial(ctx context.Context, path string, id Identity) (*Remote, error) {
 	return NewRemote(ctx, c, id)
 }
 
-// NewRemote is Dial on a connection that exists; it is closed when the broker
-// refuses.
+// NewRemote is Dial on an existing connection, which it closes if the broker refuses.
 func NewRemote(ctx context.Context, c net.Conn, id Identity) (*Remote, error) {
 	r := &Remote{rpc: rpc.NewClient(c), instances: map[uint64]remoteInstance{}}
 	var a Answer[Tier]
@@ -56,8 +54,8 @@ func NewRemote(ctx context.Context, c net.Conn, id Identity) (*Remote, error) {
 	return r, nil
 }
 
-// wait waits for a call; when the context ends first, the broker is asked to
-// cancel the call, whose answer is waited for: until then the reply is written to.
+// wait waits for a call. When the context ends first, it asks the broker to cancel the call and still waits for the
+// answer, since the reply may be written until then.
 func (r *Remote) wait(ctx context.Context, c *rpc.Call, number uint64) error {
 	select {
 	case <-c.Done:
@@ -80,7 +78,7 @@ type pending[R any] struct {
 	out    Answer[R]
 }
 
-// start makes a call of a method: it is on its way when start returns.
+// start sends a call of a method; it has been sent when start returns.
 func start[A, R any](r *Remote, method string, a A) *pending[R] {
 	p := &pending[R]{number: r.number.Add(1)}
 	p.call = r.rpc.Go(serviceName+"."+method, &Call[A]{p.number, a}, &p.out, make(chan *rpc.Call, 1))
@@ -98,15 +96,15 @@ func (p *pending[R]) answer(ctx context.Context, r *Remote) (*R, error) {
 	return &p.out.Value, nil
 }
 
-// call makes a call of a method and waits for it.
+// call sends a call of a method and waits for its answer.
 func call[A, R any](ctx context.Context, r *Remote, method string, a A) (*R, error) {
 	return start[A, R](r, method, a).answer(ctx, r)
 }
 
-// Tier is the tier that the connection was sorted into.
+// Tier returns the tier of the connection.
 func (r *Remote) Tier() Tier { return r.tier }
 
-// Compile makes a container of a model, or finds it in the caller's partition.
+// Compile compiles a model, or finds it in the caller's partition.
 func (r *Remote) Compile(ctx context.Context, req CompileRequest) (*CompileReply, error) {
 	return call[CompileRequest, CompileReply](ctx, r, "Compile", req)
 }
@@ -116,18 +114,18 @@ func (r *Remote) Load(ctx context.Context, req LoadRequest) (*LoadReply, error) 
 	return call[LoadRequest, LoadReply](ctx, r, "Load", req)
 }
 
-// Attach takes part in a resident program of another process.
+// Attach shares a resident program of another process.
 func (r *Remote) Attach(ctx context.Context, req AttachRequest) (*LoadReply, error) {
 	return call[AttachRequest, LoadReply](ctx, r, "Attach", req)
 }
 
-// CreateInstance makes an instance of a loaded model.
+// CreateInstance creates an instance of a loaded model.
 func (r *Remote) CreateInstance(ctx context.Context, req InstanceRequest) (*InstanceReply, error) {
 	in, err := call[InstanceRequest, InstanceReply](ctx, r, "CreateInstance", req)
 	return r.keep(req.Model, in, err)
 }
 
-// CreateInstanceWithWeights makes an instance of a base with weight files.
+// CreateInstanceWithWeights creates an instance of a base with weight files.
 func (r *Remote) CreateInstanceWithWeights(ctx context.Context, req WeightsRequest) (*InstanceReply, error) {
 	in, err := call[WeightsRequest, InstanceReply](ctx, r, "CreateInstanceWithWeights", req)
 	return r.keep(0, in, err)
@@ -201,7 +199,7 @@ func (r *Remote) evaluate(req EvaluateRequest, async bool) (func(context.Context
 			return err
 		}
 		if len(out.Data) != wanted {
-			return errorf(mEvaluate, Failed, "the broker sent %d bytes of outputs, wanted %d", len(out.Data), wanted)
+			return errorf(mEvaluate, Failed, "the broker sent %d bytes of outputs, want %d", len(out.Data), wanted)
 		}
 		data := out.Data
 		for i, port := range procs[p].Ports {
@@ -218,7 +216,7 @@ func (r *Remote) OpenDirectPath(ctx context.Context, req DirectPathRequest) (*Di
 	return call[DirectPathRequest, DirectPathReply](ctx, r, "OpenDirectPath", req)
 }
 
-// PrepareChaining makes a chain of a procedure of an instance.
+// PrepareChaining creates a chain of a procedure of an instance.
 func (r *Remote) PrepareChaining(ctx context.Context, req ChainingRequest) (*ChainingReply, error) {
 	return call[ChainingRequest, ChainingReply](ctx, r, "PrepareChaining", req)
 }
@@ -234,7 +232,7 @@ func (r *Remote) ReleaseInstance(ctx context.Context, req ReleaseRequest) error 
 	return err
 }
 
-// Unload ends the caller's part in a resident program.
+// Unload ends the caller's use of a resident program.
 func (r *Remote) Unload(ctx context.Context, req UnloadRequest) error {
 	_, err := call[UnloadRequest, Nothing](ctx, r, "Unload", req)
 	if err == nil && req.Model != 0 {

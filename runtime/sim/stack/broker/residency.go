@@ -9,16 +9,14 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// connection is the driver's connection of a tenant. It is open while the tenant
-// has a program.
+// connection is a tenant's connection to the driver. It is open while the tenant has a program.
 type connection struct {
 	svc      Services
 	programs int
 }
 
-// residentKey is what at most one resident program has. Process is 0 when the
-// program is shared, else the process that alone holds it; adapter is 0, or the
-// program's own number, as no two adapters are one program.
+// residentKey identifies a resident program. Process is 0 if the program is shared, else the only process that uses it;
+// adapter is 0, or the program's own number for an adapter, so that adapters never share a program.
 type residentKey struct {
 	owner   tenant
 	digest  [32]byte
@@ -26,7 +24,7 @@ type residentKey struct {
 	adapter uint64
 }
 
-// resident is a program in the engine's reach.
+// resident is a program that the engine can run.
 type resident struct {
 	id        uint64
 	key       residentKey
@@ -38,16 +36,15 @@ type resident struct {
 	program   Handle
 	base      *resident // of an adapter
 
-	// Broker.load guards what the driver knows of the program, together with
-	// Broker.mu for what Evaluate reads.
+	// Broker.load guards the program's state in the driver, together with Broker.mu for the fields that Evaluate reads.
 	wired        bool
-	epoch        uint64 // counts preparations; instances of another are stale
+	epoch        uint64 // counts preparations; instances of an earlier one are stale
 	size         int64  // bytes that it takes when wired
 	intermediate uint32
 
 	// Broker.mu guards the rest.
-	names     map[string]int // identifiers, and how many loads gave each
-	holders   int            // loaded models and adapters that stand on it
+	names     map[string]int // identifiers, and how many loads named each
+	holders   int            // loaded models and adapters that use it
 	instances map[*instance]bool
 	busy      int // evaluations under way
 	idle      *sync.Cond
@@ -55,17 +52,16 @@ type resident struct {
 	lastUse   uint64
 }
 
-// shared reports whether other processes of the tenant may take part.
+// shared reports whether other processes of the tenant may use the program.
 func (r *resident) shared() bool { return r.key.process == 0 && r.key.adapter == 0 }
 
-// mayAttach is the rule of residency: a second client takes part in a resident
-// program only when team identifier and code-directory hash are the owner's, and
-// the program is its own process's or shared.
+// mayAttach is the rule of residency: a second client may use a resident program only if its team identifier and
+// code-directory hash are the owner's and the program is shared or belongs to its own process.
 func (s *Session) mayAttach(r *resident) bool {
 	return s.owner == r.key.owner && r.key.adapter == 0 && (r.shared() || r.key.process == s.id.PID)
 }
 
-// process is the private part of the keys of a caller's programs.
+// process returns the process in the keys of a caller's private programs.
 func (s *Session) process(share bool) int {
 	if share {
 		return 0
@@ -104,8 +100,7 @@ func (b *Broker) release(owner tenant, c *connection) {
 	c.svc.Close()
 }
 
-// create makes a resident program of a container; load is held. The program is
-// not wired and nobody holds it yet.
+// create makes a container resident; load is held. The program is not wired and has no holder yet.
 func (b *Broker) create(s *Session, key residentKey, container []byte, procs []Procedure, q QoS) (*resident, error) {
 	c, err := b.open(s)
 	if err != nil {
@@ -136,8 +131,7 @@ func (b *Broker) create(s *Session, key residentKey, container []byte, procs []P
 	return r, nil
 }
 
-// drop ends one holder's part in a program, and the program with the last one;
-// load is held.
+// drop removes one holder of a program and ends the program with the last one; load is held.
 func (b *Broker) drop(r *resident) {
 	for r != nil {
 		b.mu.Lock()
@@ -162,13 +156,13 @@ func (b *Broker) drop(r *resident) {
 	}
 }
 
-// wire prepares a program, and makes the driver's instance when one is named;
-// load is held. Idle programs lose their memory when the budget asks for it, or
-// the driver.
+// wire prepares a program and, if in is not nil, creates its instance in the driver; load is held. Idle programs lose
+// their memory when the budget or the driver requires it.
 func (b *Broker) wire(method string, r *resident, in *instance) error {
 	for !r.wired {
 		if r.size > b.lim.WiredBytes {
-			return errorf(method, NoMemory, "the program takes %d bytes, and all wired programs may take %d", r.size,
+			return errorf(method, NoMemory, "the program takes %d bytes; all wired programs together may take %d",
+				r.size,
 				b.lim.WiredBytes)
 		}
 		if b.wiredBytes()+r.size > b.lim.WiredBytes {
@@ -219,9 +213,8 @@ func (b *Broker) wiredBytes() int64 {
 	return b.wired
 }
 
-// unwireOne takes the memory of one idle program: of those that all instances let
-// go early, else of all that no instance keeps, the one used longest ago. Load is
-// held.
+// unwireOne releases the memory of the idle program used longest ago, first among programs whose instances all save
+// power, then among those that no instance keeps. Load is held.
 func (b *Broker) unwireOne(but *resident, why string) bool {
 	b.mu.Lock()
 	var idle []*resident
@@ -242,7 +235,7 @@ func (b *Broker) unwireOne(but *resident, why string) bool {
 	return true
 }
 
-// mayUnwire reports whether a program's memory may go; mu is held.
+// mayUnwire reports whether a program's memory may be released; mu is held.
 func (r *resident) mayUnwire() bool {
 	if !r.wired || r.busy > 0 || r.direct > 0 {
 		return false
@@ -273,8 +266,8 @@ func (r *resident) rank() int {
 	return 0
 }
 
-// unwire takes a program's memory away; load is held. A program that is in use
-// keeps it, and false is returned.
+// unwire releases a program's memory; load is held. If the program is in use, unwire returns false and keeps the
+// memory.
 func (b *Broker) unwire(r *resident, why string) bool {
 	b.mu.Lock()
 	if !r.wired || r.busy > 0 {
@@ -331,7 +324,7 @@ func short(err error) bool {
 	return r.IOReturn() == codes[NoMemory].ret || r.IOReturn() == codes[NoResources].ret
 }
 
-// failed makes an Error of what the driver or the compiler said.
+// failed returns an Error for an error of the driver or the compiler.
 func failed(method, what string, err error) error {
 	var own *Error
 	if errors.As(err, &own) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// serviceName is the name under which the methods are in a request.
+// serviceName is the name of the service in a request.
 const serviceName = "Broker"
 
 // Call is a request as it crosses the socket. Number is the caller's, for Cancel.
@@ -25,7 +25,7 @@ type Answer[T any] struct {
 	Value T
 }
 
-// Nothing is the value of an answer that says no more than that it was done.
+// Nothing is the value of an answer without content.
 type Nothing struct{ Done bool }
 
 // Evaluation is an EvaluateRequest as it crosses the socket: the inputs one after
@@ -46,9 +46,8 @@ type Evaluation struct {
 // Outputs are the outputs of an evaluation, in the order of the procedure's ports.
 type Outputs struct{ Data []byte }
 
-// Serve accepts connections until the listener or the broker is closed, and
-// returns why it ended; nil after Broker.Close. A peer says first who it is, and
-// Config.Attest vouches for it.
+// Serve accepts connections until the listener or the broker is closed, and returns why it ended; nil after
+// Broker.Close. A peer first identifies itself, and Config.Attest vouches for it.
 func (b *Broker) Serve(l net.Listener) error {
 	b.mu.Lock()
 	if b.closed {
@@ -68,7 +67,7 @@ func (b *Broker) Serve(l net.Listener) error {
 		c, err := l.Accept()
 		b.mu.Lock()
 		closed := b.closed
-		full := len(b.peers) >= 2*b.lim.Connections // with those that have not said who they are
+		full := len(b.peers) >= 2*b.lim.Connections // with those that have not identified themselves
 		if err == nil && !closed && !full {
 			b.peers[c] = true
 		}
@@ -81,7 +80,7 @@ func (b *Broker) Serve(l net.Listener) error {
 			}
 			return nil
 		case errors.As(err, &temporary) && temporary.Temporary():
-			time.Sleep(10 * time.Millisecond) // of the host's time: it has no descriptor left
+			time.Sleep(10 * time.Millisecond) // of the host's time: no file descriptor is left
 		case err != nil:
 			return err
 		case full:
@@ -133,21 +132,21 @@ type peer struct {
 	mu      sync.Mutex
 	session *Session
 	over    bool
-	known   atomic.Bool  // the peer has said who it is
+	known   atomic.Bool  // the peer has identified itself
 	outputs atomic.Int64 // bytes of outputs that have not been sent
 	cancels map[uint64]context.CancelFunc
 	early   []uint64 // cancelled before they began
 }
 
-// maxEarly bounds the numbers that are kept of calls to be cancelled.
+// maxEarly bounds the remembered numbers of calls to be cancelled.
 const maxEarly = 64
 
-// begin finds the session and gives a call a context that Cancel ends.
+// begin returns the session of a call and a context that Cancel ends.
 func (p *peer) begin(number uint64) (*Session, context.Context, func(), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.session == nil {
-		return nil, nil, nil, errorf(mConnect, NotEntitled, "the peer has not said who it is; call Hello first")
+		return nil, nil, nil, errorf(mConnect, NotEntitled, "the peer has not identified itself; call Hello first")
 	}
 	ctx, cancel := context.WithCancel(p.ctx)
 	for i, n := range p.early {
@@ -166,8 +165,8 @@ func (p *peer) begin(number uint64) (*Session, context.Context, func(), error) {
 	}, nil
 }
 
-// order gives an asynchronous evaluation its place among those of its instance.
-// It is called for one call after the other, as they are read.
+// order assigns an asynchronous evaluation its place among those of its instance. It is called in the order in which
+// calls are read.
 func (p *peer) order(body any) {
 	c, ok := body.(*Call[Evaluation])
 	if !ok || !c.Value.Async {
@@ -181,7 +180,7 @@ func (p *peer) order(body any) {
 	}
 }
 
-// service has the methods that net/rpc finds.
+// service has the methods that net/rpc calls.
 type service struct{ p *peer }
 
 // serve runs one call of a session.
@@ -207,7 +206,7 @@ func done(err error) (*Nothing, error) {
 	return &Nothing{true}, nil
 }
 
-// Hello says who the peer is.
+// Hello identifies the peer.
 func (v *service) Hello(claim *Identity, out *Answer[Tier]) error {
 	p := v.p
 	s, err := p.hello(*claim)
@@ -228,7 +227,7 @@ func (p *peer) hello(claim Identity) (*Session, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.session != nil || p.over {
-		return nil, errorf(mConnect, BadArgument, "the peer has said who it is")
+		return nil, errorf(mConnect, BadArgument, "the peer has already identified itself")
 	}
 	s, err := p.b.Connect(id)
 	p.session = s
@@ -330,8 +329,7 @@ func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
 	})
 }
 
-// remote runs an evaluation whose inputs came in a message. Outputs begin as
-// zeros.
+// remote runs an evaluation whose inputs came in a message. Outputs start as zeros.
 func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outputs, error) {
 	method := mEvaluate
 	if e.Async {
@@ -342,7 +340,8 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 		return nil, err
 	}
 	if len(e.Sizes) != len(e.Ports) {
-		return nil, errorf(method, BadArgument, "%d ports and %d sizes", len(e.Ports), len(e.Sizes))
+		return nil, errorf(method, BadArgument, "got %d ports but %d sizes; want equal numbers", len(e.Ports),
+			len(e.Sizes))
 	}
 	req := EvaluateRequest{
 		Instance:  e.Instance,
@@ -355,7 +354,7 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 	for i, name := range e.Ports {
 		n := e.Sizes[i]
 		if n > uint64(len(data)) {
-			return nil, errorf(method, BadArgument, "port %q: %d bytes, and %d are left of the message's", name, n,
+			return nil, errorf(method, BadArgument, "port %q takes %d bytes, but %d are left in the message", name, n,
 				len(data))
 		}
 		req.Surfaces[name], data = data[:n:n], data[n:]
@@ -372,13 +371,14 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 	}
 	if outputs > uint64(s.b.lim.MessageBytes) {
 		return nil, errorf(method, NoMemory,
-			"the outputs have %d bytes, a message at most %d; evaluate in the broker's process, or on the direct path",
+			"the outputs have %d bytes, more than the %d of a message; evaluate in the broker's process, or on the "+
+				"direct path",
 			outputs, s.b.lim.MessageBytes)
 	}
 	if n := peer.outputs.Add(int64(outputs)); n > s.b.lim.MessageBytes {
 		peer.outputs.Add(-int64(outputs))
 		return nil, errorf(method, NoMemory,
-			"%d bytes of outputs would be under way to the peer, at most %d may be; wait for answers", n,
+			"%d bytes of outputs would be under way to the peer; the limit is %d; wait for answers", n,
 			s.b.lim.MessageBytes)
 	}
 	reply := &Outputs{Data: make([]byte, outputs)}
@@ -389,7 +389,7 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 		}
 	}
 	if err := s.evaluate(ctx, methodNamed[method], &req, true, e.turn); err != nil {
-		peer.outputs.Add(-int64(outputs)) // WriteResponse does it otherwise
+		peer.outputs.Add(-int64(outputs)) // otherwise WriteResponse does it
 		return nil, err
 	}
 	return reply, nil

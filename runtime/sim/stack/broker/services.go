@@ -2,11 +2,10 @@ package broker
 
 import "time"
 
-// Handle is a token of a program, or of an instance of one, that the driver
-// minted.
+// Handle is the driver's token of a program or of an instance of one.
 type Handle uint64
 
-// Kernel is the driver, to a broker.
+// Kernel is the driver as the broker uses it.
 type Kernel interface {
 	// Procedures reads a container without loading it: its procedures in the
 	// order of their indices, their ports in the order in which a request names
@@ -20,24 +19,23 @@ type Kernel interface {
 // Services is one connection to the driver: the calls of its front end that the
 // broker makes. Any number of goroutines may call.
 type Services interface {
-	// ProgramCreate hands a container over; the bytes stay in use until Destroy.
+	// ProgramCreate passes a container to the driver; the bytes must stay unchanged until Destroy.
 	ProgramCreate(container []byte) (Handle, error)
 	// Prepare makes a program resident; Unprepare of the last handle of a program
 	// ends that.
 	Prepare(program Handle, o PrepareOptions) (Prepared, error)
-	// CreateInstance makes a further process of a resident program.
+	// CreateInstance creates another process of a resident program.
 	CreateInstance(program Handle, o PrepareOptions) (Handle, error)
 	Unprepare(h Handle) error
-	// Destroy forgets a program or an instance.
+	// Destroy removes a program or an instance.
 	Destroy(h Handle) error
-	// PrepareChain makes a chain of a procedure of a prepared program or instance,
-	// of this connection or of another of the same tenant. It goes with the
-	// connection that made it, and its program cannot go before.
+	// PrepareChain creates a chain of a procedure of a prepared program or instance, of this connection or of another
+	// of the same tenant. The chain ends with the connection that created it, and its program cannot be removed before.
 	PrepareChain(h Handle, procedure int) (chain Handle, err error)
 	// SendRequest runs a procedure and returns when it has run.
 	SendRequest(r *Request) error
-	// CreateSurface makes a surface of bytes that stay in use until
-	// ReleaseSurface; 0 means that there is none to be had.
+	// CreateSurface creates a surface of bytes, which must stay allocated until ReleaseSurface; 0 means that no surface
+	// is left.
 	CreateSurface(b []byte) uint32
 	ReleaseSurface(id uint32) bool
 	Close() error
@@ -53,10 +51,10 @@ type PrepareOptions struct {
 	KeepWired   bool
 }
 
-// Prepared is what the driver says of a prepared program.
+// Prepared describes a prepared program.
 type Prepared struct {
 	Intermediate uint32 // handle of the intermediate buffer
-	Resident     int64  // bytes mapped; 0 when the driver does not say
+	Resident     int64  // bytes mapped; 0 if unknown
 }
 
 // Request is one call of a procedure.
@@ -64,11 +62,11 @@ type Request struct {
 	Handle    Handle
 	Procedure int // index
 	Priority  int // 0 the most urgent of 8
-	Queue     int // index of the hardware queue
+	Queue     int // of the hardware
 	QoS       QoS
-	Inputs    []uint32 // surfaces, one a port in the procedure's order
+	Inputs    []uint32 // surfaces, one per port in the procedure's order
 	Outputs   []uint32
-	Timeout   time.Duration // virtual; 0 for the driver's own
+	Timeout   time.Duration // virtual; 0 means the driver's default
 }
 
 // returner is an error of the driver that has a return code.

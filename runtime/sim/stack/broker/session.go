@@ -28,29 +28,29 @@ type Session struct {
 	models    map[uint64]*model
 	instances map[uint64]*instance
 	held      int   // instances, with those being made
-	bytes     int64 // of containers that the connection's programs stand on
+	bytes     int64 // of the containers of the connection's programs
 }
 
 var _ Client = (*Session)(nil)
 
-// model is a caller's part in a resident program.
+// model is a caller's use of a resident program.
 type model struct {
 	id         uint64
 	r          *resident
 	identifier string
 }
 
-// Tier is the tier that the connection was sorted into.
+// Tier returns the tier of the connection.
 func (s *Session) Tier() Tier { return s.tier }
 
-// Identity is who the caller is.
+// Identity returns the identity of the caller.
 func (s *Session) Identity() Identity {
 	id := s.id
 	id.Entitlements = slices.Clone(id.Entitlements)
 	return id
 }
 
-// open counts a call. A call of an open connection must be ended with calls.Done.
+// open counts a call and reports whether the connection is open; if so, the caller must end the call with calls.Done.
 func (s *Session) open() (n uint64, open bool) {
 	s.b.mu.Lock()
 	defer s.b.mu.Unlock()
@@ -61,7 +61,7 @@ func (s *Session) open() (n uint64, open bool) {
 	return s.requests, !s.closed
 }
 
-// span and spanned open and close the span of a call in the trace, which is on.
+// span and spanned open and close the span of a call in the trace, which must be enabled.
 func (s *Session) span(m *Method, n uint64, q QoS) {
 	args := []trace.Arg{{Key: "tier", Value: s.tier.String()}}
 	if m.qos != nil {
@@ -89,8 +89,7 @@ func (s *Session) spanned(m *Method, n uint64, err error) {
 	s.b.cfg.Trace.Emit(e)
 }
 
-// enter begins a call: it is admitted and traced. The function that it returns
-// ends it.
+// enter admits a call and starts tracing it. The function that it returns ends the call.
 func (s *Session) enter(ctx context.Context, name string, req any) (func(error), error) {
 	m := methodNamed[name]
 	n, open := s.open()
@@ -123,7 +122,7 @@ func (s *Session) enter(ctx context.Context, name string, req any) (func(error),
 	return end, nil
 }
 
-// until gives a call that may take long a context that ends with the connection.
+// until returns a context for a long call that ends with the connection.
 func (s *Session) until(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(s.ctx, cancel)
@@ -139,7 +138,7 @@ func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, 
 	}
 	defer func() { end(err) }()
 	if len(req.Container) == 0 {
-		return nil, errorf(mLoad, BadArgument, "there is no container")
+		return nil, errorf(mLoad, BadArgument, "the request has no container")
 	}
 	b := s.b
 	key := residentKey{owner: s.owner, digest: sha256.Sum256(req.Container), process: s.process(req.Share)}
@@ -147,7 +146,7 @@ func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, 
 	r := b.residents[key]
 	b.mu.Unlock()
 	var procs []Procedure
-	if r == nil { // read while others load; who is first makes it
+	if r == nil { // others may load while this one is read; the first creates it
 		if procs, err = b.cfg.Kernel.Procedures(req.Container); err != nil {
 			return nil, &Error{Method: mLoad, Code: BadArgument, Msg: err.Error(), Return: codes[BadArgument].ret}
 		}
@@ -155,7 +154,7 @@ func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, 
 	b.load.Lock()
 	defer b.load.Unlock()
 	b.mu.Lock()
-	if r != nil && b.residents[key] != r { // it has gone: its reading has not
+	if r != nil && b.residents[key] != r { // it has been unloaded, but it has been read
 		procs = r.procs
 	}
 	r = b.residents[key]
@@ -174,7 +173,7 @@ func (s *Session) Load(ctx context.Context, req LoadRequest) (reply *LoadReply, 
 	return s.take(mLoad, r, req.Identifier, attached)
 }
 
-// Attach takes part in a resident program of another process.
+// Attach shares a resident program of another process.
 func (s *Session) Attach(ctx context.Context, req AttachRequest) (reply *LoadReply, err error) {
 	end, err := s.enter(ctx, mAttach, &req)
 	if err != nil {
@@ -198,8 +197,7 @@ func (s *Session) Attach(ctx context.Context, req AttachRequest) (reply *LoadRep
 	return s.take(mAttach, r, "", true)
 }
 
-// take makes the caller a holder of a program; load is held. A program that
-// nobody holds yet goes when that fails.
+// take makes the caller a holder of a program; load is held. If that fails, a program without holders is removed.
 func (s *Session) take(method string, r *resident, identifier string, attached bool) (*LoadReply, error) {
 	b := s.b
 	b.mu.Lock()
@@ -214,7 +212,8 @@ func (s *Session) take(method string, r *resident, identifier string, attached b
 	case s.bytes+int64(len(r.container)) > b.lim.ModelBytes:
 		err = s.tooMany(method, int64(len(r.container)))
 	case len(s.models) >= b.lim.Models:
-		err = errorf(method, NoResources, "the connection has %d models loaded, the limit; unload one", len(s.models))
+		err = errorf(method, NoResources, "the connection has loaded %d models, which is the limit; unload one",
+			len(s.models))
 	}
 	if err != nil {
 		b.mu.Unlock()
@@ -234,7 +233,7 @@ func (s *Session) take(method string, r *resident, identifier string, attached b
 	return &LoadReply{Model: m.id, Resident: r.id, Digest: r.key.digest, Attached: attached, Procedures: r.procs}, nil
 }
 
-// mayTake checks that the connection may hold further bytes of containers.
+// mayTake checks that the connection may hold more bytes of containers.
 func (s *Session) mayTake(method string, n int64) error {
 	s.b.mu.Lock()
 	defer s.b.mu.Unlock()
@@ -245,12 +244,11 @@ func (s *Session) mayTake(method string, n int64) error {
 }
 
 func (s *Session) tooMany(method string, n int64) error {
-	return errorf(method, NoMemory, "containers of %d bytes and %d more pass the connection's limit of %d; unload "+
+	return errorf(method, NoMemory, "containers of %d bytes and %d more exceed the connection's limit of %d; unload "+
 		"a model", s.bytes, n, s.b.lim.ModelBytes)
 }
 
-// named finds the resident program that an identifier names for the caller; mu is
-// held.
+// named returns the caller's resident program with an identifier; mu is held.
 func (s *Session) named(identifier string) *resident {
 	if identifier == "" {
 		return nil
@@ -264,7 +262,7 @@ func (s *Session) named(identifier string) *resident {
 	return found
 }
 
-// Unload ends the caller's part in a resident program, and its instances of it.
+// Unload ends the caller's use of a resident program and releases its instances.
 func (s *Session) Unload(ctx context.Context, req UnloadRequest) (err error) {
 	end, err := s.enter(ctx, mUnload, &req)
 	if err != nil {
@@ -309,8 +307,8 @@ func (s *Session) unload(m *model) {
 	b.drop(m.r)
 }
 
-// Close ends the connection: calls that wait are aborted, those under way finish,
-// and what the connection holds is released. It returns when that is done.
+// Close ends the connection: waiting calls are aborted, calls under way finish, and what the connection holds is
+// released before Close returns.
 func (s *Session) Close() error {
 	b := s.b
 	b.mu.Lock()

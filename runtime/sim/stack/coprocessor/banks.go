@@ -21,9 +21,8 @@ type BankRow struct {
 	Bank  Bank
 	Name  string
 	Role  string
-	// Index is the device-tree reg index of the aperture. The first four take a
-	// contiguous base and three successive offsets; those of ANEHAL come from
-	// per-family device fields. The numbers are modelled.
+	// Index is the device-tree reg index of the aperture. The first four are a contiguous base and three successive
+	// offsets; those of ANEHAL come from per-family device fields. The numbers are modelled.
 	Index int
 	Size  uint32 // bytes, modelled
 }
@@ -45,18 +44,18 @@ func (b Bank) String() string {
 	if b < NumBanks {
 		return Banks[b].Name
 	}
-	return "no bank"
+	return "unknown bank"
 }
 
 // Registers of the banks. The names of the scratch registers and of RVBAR are
 // chapter 29's; all offsets, and the registers without a source, are modelled.
 const (
 	RegScratch  = 0x1000 // ANE: eight scratch mailbox registers, four bytes apart
-	RegRVBAR    = 0x1050 // ANE: rANE_H11_CHINOOK_IO_RVBAR, low word; high word behind it
-	RegCPU      = 0x1060 // ANE: 1 releases the controller from reset, 0 holds it there
+	RegRVBAR    = 0x1050 // ANE: rANE_H11_CHINOOK_IO_RVBAR, low word; high word after it
+	RegCPU      = 0x1060 // ANE: 1 releases the controller from reset, 0 holds it in reset
 	RegDoorbell = 0x1100 // ANE: the host's doorbell; a mask of 1 << index
 	RegIRQ      = 0x1104 // ANE: 1 enables the interrupts to the host
-	RegPower    = 0x0000 // PS: 1 powers the device, 0 takes all its state
+	RegPower    = 0x0000 // PS: 1 powers the device on, 0 off, which loses all state
 	RegGate     = 0x0000 // PWGATE: 1 opens the gate
 	RegStream   = 0x0000 // PTD: enables a translation stream, four bytes apart
 

@@ -9,9 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// Values of the bring-up handshakes. That 1 and 0 select a warm and a cold boot,
-// which registers carry the wakes and that the third checks a magic number 1 is
-// chapter 29's; the other values are modelled.
+// Values of the bring-up handshakes. Chapter 29 states that 1 and 0 select a warm and a cold boot, which registers
+// carry the wakes, and that the third handshake checks a magic number 1; the other values are modelled.
 //
 // The host's part, in order: power (PS, PWGATE), scratch registers to zero, boot
 // arguments, boot kind, reset vector, reset released, then:
@@ -38,7 +37,7 @@ const (
 	ChipRevision = 0x60 // version 96 of table 27.9
 	IPCVersion   = 1 << 16
 
-	// EndpointID is the literal that EnableRTBuddyEndpoints holds.
+	// EndpointID is the literal in EnableRTBuddyEndpoints.
 	EndpointID = 0xe400
 	// BootAddress is the entry of the preload image, which the host writes to
 	// RVBAR.
@@ -66,26 +65,26 @@ var Handshakes = []Handshake{
 		Meaning: "final acknowledgement before interrupts are enabled"},
 }
 
-// phase is how far the bring-up is.
+// phase is the progress of the bring-up.
 type phase uint8
 
 const (
 	phaseOff      phase = iota // no power, or held in reset
-	phaseReleased              // reset released, nothing run yet
-	phaseAlive                 // first wake given
+	phaseReleased              // reset released, not yet run
+	phaseAlive                 // first wake sent
 	phaseHung                  // the second wake will not come
-	phaseChannels              // second wake given
-	phaseReady                 // third handshake given
+	phaseChannels              // second wake sent
+	phaseReady                 // third handshake done
 	phaseFault                 // stopped by a fault
 )
 
-// hold puts the controller into reset: everything it held is gone. d.mu is held.
+// hold puts the controller into reset, which loses its state. d.mu is held.
 func (d *Device) hold() {
 	d.regs.cpu, d.regs.bells, d.regs.irq = false, 0, false
 	d.phase, d.boot = phaseOff, nil
 }
 
-// releaseCPU writes the reset register. d.mu is held.
+// releaseCPU releases the controller from reset. d.mu is held.
 func (d *Device) releaseCPU(on bool) {
 	if !on {
 		d.hold()
@@ -96,7 +95,7 @@ func (d *Device) releaseCPU(on bool) {
 	}
 }
 
-// bringUp takes the steps of the bring-up that the host's writes allow.
+// bringUp performs the steps of the bring-up that the host's writes allow.
 func (d *Device) bringUp() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -110,7 +109,7 @@ func (d *Device) bringUp() {
 	case phaseChannels:
 		if d.regs.scratch[ScratchWake] == 0 {
 			for i := range d.boot.channels {
-				d.boot.channels[i].Ready = true // each in turn
+				d.boot.channels[i].Ready = true // one after the other
 				d.emit(trace.Event{
 					Layer: trace.Firmware,
 					Name:  "channel ready",
@@ -136,13 +135,13 @@ func (d *Device) handshake(i int) {
 // wake is the reset vector: it runs when RVBAR points to the image.
 func (d *Device) wake() {
 	if d.regs.rvbar != BootAddress {
-		d.last = fmt.Errorf("coprocessor: bring-up: rANE_H11_CHINOOK_IO_RVBAR is %#x, the image's entry is %#x; "+
+		d.last = fmt.Errorf("coprocessor: bring-up: rANE_H11_CHINOOK_IO_RVBAR is %#x, want the image's entry %#x; "+
 			"write BootAddress before releasing the reset", d.regs.rvbar, uint64(BootAddress))
 		return
 	}
 	kind := d.regs.scratch[ScratchWake]
 	if kind != BootCold && kind != BootWarm {
-		d.last = fmt.Errorf("coprocessor: bring-up: scratch 7 is %#x, 1 selects a warm boot and 0 a cold one", kind)
+		d.last = fmt.Errorf("coprocessor: bring-up: scratch 7 is %#x, want 1 (warm boot) or 0 (cold boot)", kind)
 		d.phase = phaseHung
 		return
 	}
@@ -151,7 +150,7 @@ func (d *Device) wake() {
 		d.fault = nil
 	}
 	if kind == BootCold {
-		d.dump = nil // a warm boot keeps the dump that nobody has drained
+		d.dump = nil // a warm boot keeps a dump that has not been drained
 	}
 	d.stats.Boots++
 	d.fabric.up()
@@ -161,8 +160,7 @@ func (d *Device) wake() {
 	d.handshake(0)
 }
 
-// publish checks the boot arguments, brings the kernel and its heap up and
-// publishes the channel table.
+// publish checks the boot arguments, starts the kernel and its heap and publishes the channel table.
 func (d *Device) publish() {
 	d.phase = phaseHung
 	if f := d.cfg.SecondWake; f != nil && !f(int(d.stats.Boots)) {
@@ -173,14 +171,14 @@ func (d *Device) publish() {
 	s := &d.regs.scratch
 	switch {
 	case s[ScratchChip] != ChipRevision:
-		d.last = fmt.Errorf("coprocessor: bring-up: chip revision %#x in scratch %d, the firmware is built for %#x",
+		d.last = fmt.Errorf("coprocessor: bring-up: chip revision %#x in scratch %d, want %#x",
 			s[ScratchChip], ScratchChip, ChipRevision)
 		return
 	case s[ScratchIPC]>>16 != IPCVersion>>16:
-		d.last = fmt.Errorf("coprocessor: bring-up: protocol version %#x in scratch %d, the firmware has %#x",
+		d.last = fmt.Errorf("coprocessor: bring-up: protocol version %#x in scratch %d, want %#x",
 			s[ScratchIPC], ScratchIPC, IPCVersion)
 		return
-	case s[ScratchIPC] != IPCVersion: // a minor mismatch warns and continues
+	case s[ScratchIPC] != IPCVersion: // a minor mismatch is only a warning
 		d.emit(trace.Event{
 			Layer: trace.Firmware,
 			Name:  "IPC protocol version",
@@ -206,15 +204,13 @@ func (d *Device) publish() {
 	d.handshake(1)
 }
 
-// bootSteps are what the reset vector does before the channel table is there
-// (chapter 29).
+// bootSteps are the steps of the reset vector before the channel table is published (chapter 29).
 var bootSteps = []string{
 	"memory-management unit", "exception and interrupt stacks", "kernel heap", "boot arguments and chip revision",
 	"inter-process-communication protocol version", "ring-buffer versions", "channel-description table",
 }
 
-// boot is all that one boot of the firmware holds: nothing of it outlives a
-// reset.
+// boot is the state of one boot of the firmware, which a reset discards.
 type boot struct {
 	d        *Device
 	kernel   *firmware.Kernel
@@ -236,12 +232,12 @@ type boot struct {
 	held     []heldNote
 	run      runState
 
-	// Of the Run that is on.
+	// State of the current Run.
 	ctx         context.Context
-	at          pump // whose message runs
+	at          pump // the task whose message runs
 	inInterrupt bool // taken from the interrupt queue
 	died        bool
-	far         uint64 // the address that a fault is about
+	far         uint64 // the fault address
 }
 
 // Modelled capacities.

@@ -52,7 +52,7 @@ func TestTable29_2(t *testing.T) {
 		}
 	}
 	d.Write32(Bank(7), 0, 1)
-	if d.Read32(Bank(7), 0) != 0 || Bank(7).String() != "no bank" {
+	if d.Read32(Bank(7), 0) != 0 || Bank(7).String() != "unknown bank" {
 		t.Error("an eighth aperture")
 	}
 	d.Write32(PS, RegPower, 0)
@@ -199,7 +199,7 @@ func TestBootArguments(t *testing.T) {
 		}, wake: WakeChannels},
 		{name: "heap", spoil: func(d *Device) {
 			d.Write32(ANE, Scratch(ScratchHeap), 2<<20)
-		}, wake: 0, want: "the initial heap of 2097152 bytes must exceed twice the reservation"},
+		}, wake: 0, want: "the initial heap is 2097152 bytes, want more than twice the reservation"},
 		{name: "heap that is enough", spoil: func(d *Device) {
 			d.Write32(ANE, Scratch(ScratchHeap), 2<<20+2)
 		}, wake: WakeChannels},
@@ -208,7 +208,7 @@ func TestBootArguments(t *testing.T) {
 		}, wake: BootCold, want: "rANE_H11_CHINOOK_IO_RVBAR"},
 		{name: "boot kind", spoil: func(d *Device) {
 			d.Write32(ANE, Scratch(7), 2)
-		}, wake: 0, want: "1 selects a warm boot"},
+		}, wake: 0, want: "want 1 (warm boot) or 0 (cold boot)"},
 		{name: "warm", spoil: func(d *Device) { d.Write32(ANE, Scratch(7), BootWarm) }, wake: WakeChannels},
 	} {
 		h := newHost(t, nil)

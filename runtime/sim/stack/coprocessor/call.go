@@ -20,12 +20,11 @@ const RoundTrip = 130 * time.Microsecond
 // call accepts a procedure call of any class.
 func (b *boot) call(d *protocol.Delivery, a *answer) error { return b.accept(d, a, nil, nil) }
 
-// inference accepts an inference call, whose property buffer must have been
-// mapped ahead.
+// inference accepts an inference call, whose property buffer must have been mapped before.
 func (b *boot) inference(d *protocol.Delivery, a *answer) error {
 	in, ok := d.Body.(*protocol.Inference)
 	if !ok {
-		return refusef(StatusMalformed, "an inference call has no body")
+		return refusef(StatusMalformed, "the inference call has no body")
 	}
 	p, err := b.table.process(d.Header)
 	if err != nil {
@@ -34,17 +33,16 @@ func (b *boot) inference(d *protocol.Delivery, a *answer) error {
 	if !slices.ContainsFunc(b.settings.premaps, func(m premap) bool {
 		return m.user == p.user && in.PropertyBuffer >= m.address && in.PropertyBuffer-m.address < m.size
 	}) {
-		return refusef(StatusBuffer, "property buffer %#x was not mapped; send PREMAP_BUFFER first", in.PropertyBuffer)
+		return refusef(StatusBuffer, "property buffer %#x is not mapped; send PREMAP_BUFFER first", in.PropertyBuffer)
 	}
 	return b.accept(d, a, nil, nil)
 }
 
-// accept files the calls of a message: dispatch event, request list, priority
-// queue.
+// accept queues the calls of a message: dispatch event, request list, priority queue.
 func (b *boot) accept(d *protocol.Delivery, a *answer, c *chain, t *protocol.Trigger) error {
 	h := d.Header
 	if c != nil {
-		h = c.header // a trigger names the request alone
+		h = c.header // a trigger names only the request
 	}
 	process, err := b.table.process(h)
 	if err != nil {
@@ -86,11 +84,11 @@ func (b *boot) accept(d *protocol.Delivery, a *answer, c *chain, t *protocol.Tri
 	return nil
 }
 
-// queue puts a job where it waits: for its events, or for its turn.
+// queue makes a job wait for its events or for its turn.
 func (b *boot) queue(j *job) error {
 	if len(j.call.Waits) > 0 && !b.events.satisfied(j.call.Waits) {
 		if len(b.jobs.parked)+1 >= protocol.MaxSharedEvents {
-			return refusef(StatusFull, "sharedEventsActiveNbr = %d: fewer than %d calls may wait for shared events",
+			return refusef(StatusFull, "sharedEventsActiveNbr is %d; fewer than %d calls may wait for shared events",
 				len(b.jobs.parked)+1, protocol.MaxSharedEvents)
 		}
 		j.waiting = true
@@ -106,7 +104,7 @@ func (b *boot) queue(j *job) error {
 	return nil
 }
 
-// schedule files a job under its key.
+// schedule queues a job under its key.
 func (b *boot) schedule(j *job) error {
 	err := b.sched.Submit(firmware.Request{
 		ID:       uint64(j.slot),
@@ -121,7 +119,7 @@ func (b *boot) schedule(j *job) error {
 	return nil
 }
 
-// calls begins the call that goes first.
+// calls starts the call that is first.
 func (b *boot) calls(firmware.Message) []firmware.Post {
 	b.run.kicked = false
 	if b.stuck != nil {
@@ -150,7 +148,7 @@ func (b *boot) interrupt(j *job) {
 	}
 }
 
-// interrupts runs what the engine's interrupts deferred.
+// interrupts does the work that the engine's interrupts deferred.
 func (b *boot) interrupts(m firmware.Message) []firmware.Post {
 	switch {
 	case len(m.Data) == 2 && int(m.Data[1]) < numJobs:
@@ -214,8 +212,8 @@ func (b *boot) execute(j *job) {
 	}
 }
 
-// startEngine is the engine at the ring of a queue's doorbell: it takes the buffer
-// bases from the queue's register file and runs the tasks.
+// startEngine is the engine's reaction to a queue's doorbell: it reads the buffer bases from the queue's register file
+// and runs the tasks.
 func (b *boot) startEngine(queue int, j *job) error {
 	m := &j.process.caches[j.header.ProcedureID]
 	if err := m.begin(b, queue, j); err != nil {
@@ -224,7 +222,7 @@ func (b *boot) startEngine(queue int, j *job) error {
 	d := b.d
 	if d.tenant != j.process.ctx {
 		if d.tenant != nil {
-			clear(d.engine.L2[:]) // what one client leaves there is not another's to read
+			clear(d.engine.L2[:]) // a client must not read another's data
 		}
 		d.tenant = j.process.ctx
 	}
@@ -291,7 +289,7 @@ func (b *boot) complete(j *job) {
 	b.finish(j, mask)
 }
 
-// finish notifies the host of a job's end and frees what the job held.
+// finish notifies the host of the end of a job and frees its resources.
 func (b *boot) finish(j *job, mask uint32) {
 	if j.chain != nil {
 		b.chainCompleted(j)

@@ -234,25 +234,25 @@ func TestBindings(t *testing.T) {
 	}{
 		{name: "no input", make: func(b *protocol.ProcedureCall) {
 			b.Inputs = nil
-		}, want: StatusBuffer, text: "has no buffer; the call binds it"},
+		}, want: StatusBuffer, text: "has no buffer; bind it in the call"},
 		{name: "no output", make: func(b *protocol.ProcedureCall) {
 			b.Outputs = nil
-		}, want: StatusBuffer, text: "has no buffer; the call binds it"},
+		}, want: StatusBuffer, text: "has no buffer; bind it in the call"},
 		{name: "an output's register for an input", make: func(b *protocol.ProcedureCall) {
 			b.Inputs[0].BarID = out.BarID
-		}, want: StatusBuffer, text: "is for output, not input"},
+		}, want: StatusBuffer, text: "takes output, got input"},
 		{name: "no such register", make: func(b *protocol.ProcedureCall) {
 			b.Inputs[0].BarID = 31
 		}, want: StatusBuffer, text: "has no buffer-access register 31"},
 		{name: "unaligned", make: func(b *protocol.ProcedureCall) {
 			b.Inputs[0].Buffer += 32
-		}, want: StatusBuffer, text: "a base is a multiple of 64"},
+		}, want: StatusBuffer, text: "want a nonzero multiple of 64"},
 		{name: "address 0", make: func(b *protocol.ProcedureCall) {
 			b.Outputs[0].Buffer = 0
-		}, want: StatusBuffer, text: "not 0"},
+		}, want: StatusBuffer, text: "0x0, want a nonzero multiple"},
 		{name: "no bytes", make: func(b *protocol.ProcedureCall) {
 			b.Outputs[0].Size = 0
-		}, want: StatusBuffer, text: "has bytes"},
+		}, want: StatusBuffer, text: "at least one byte"},
 		{name: "past the aperture", make: func(b *protocol.ProcedureCall) {
 			b.Inputs[0].Buffer = 0xf000_0000
 		}, want: StatusTranslation, text: "0xf0000000"},
@@ -267,13 +267,13 @@ func TestBindings(t *testing.T) {
 		}, want: StatusTranslation, text: "input"},
 		{name: "too small", make: func(b *protocol.ProcedureCall) {
 			b.Inputs[0].Size = 64
-		}, want: StatusEngine, text: "a buffer of 0x40 bytes"},
+		}, want: StatusEngine, text: "outside its buffer of 0x40 bytes"},
 		{name: "custom bar of a register that is not there", make: func(b *protocol.ProcedureCall) {
 			b.Bars = []protocol.CustomBar{{BarID: 31, Value: in.Buffer, BufferSize: 64}}
 		}, want: StatusBuffer, text: "bar[0]"},
 		{name: "an operation that is not there", make: func(b *protocol.ProcedureCall) {
 			b.Order = []uint32{0, 9}
-		}, want: StatusMalformed, text: "customExecuteOrder[1] = 9"},
+		}, want: StatusMalformed, text: "customExecuteOrder[1] is 9"},
 		{name: "right", make: func(b *protocol.ProcedureCall) {}, want: StatusOK},
 	} {
 		b := x.body()

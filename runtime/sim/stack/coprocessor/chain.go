@@ -4,14 +4,12 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
-// chain is a resident cache request as its executions leave it: the output set
-// of one is the input set of the next, without the host. The k-th output buffer
-// becomes the k-th input buffer where both have the same bytes; inputs that a
-// trigger brings are before that; a recycled buffer is where the register's
-// next output goes (which output feeds which input, the chapters do not say).
+// chain is the state of a resident cache request between executions: the output set of one is the input set of the
+// next, without the host. The k-th output buffer becomes the k-th input buffer if both have the same size; inputs in a
+// trigger take precedence; the register's next output goes to its recycled buffer. (The chapters do not say which
+// output feeds which input.)
 //
-// A chained buffer is written and read, so the host maps it as one that may be
-// both.
+// A chained buffer is both written and read, so the host maps it for both.
 type chain struct {
 	header  protocol.Header // of the install
 	inputs  []protocol.Buffer
@@ -22,7 +20,7 @@ type chain struct {
 func (b *boot) installed(d *protocol.Delivery, a *answer) error {
 	r := d.Request
 	if r == nil {
-		return refusef(StatusMalformed, "an install has no request")
+		return refusef(StatusMalformed, "the install has no request")
 	}
 	b.chains[r.Handler] = &chain{
 		header:  r.Header,
@@ -33,7 +31,7 @@ func (b *boot) installed(d *protocol.Delivery, a *answer) error {
 	return nil
 }
 
-// trigger fires a resident request.
+// trigger triggers a resident request.
 func (b *boot) trigger(d *protocol.Delivery, a *answer) error {
 	t, ok := d.Body.(*protocol.Trigger)
 	if !ok || d.Request == nil || b.chains[t.Handler] == nil {
@@ -41,14 +39,14 @@ func (b *boot) trigger(d *protocol.Delivery, a *answer) error {
 	}
 	err := b.accept(d, a, b.chains[t.Handler], t)
 	if err != nil {
-		// The request is triggered for the protocol; it ends without having run.
+		// For the protocol the request is triggered; it ends without having run.
 		_ = b.rings.Cache().Complete(t.Handler)
 		_ = b.rings.Cache().Recycle(t.Handler)
 	}
 	return err
 }
 
-// apply gives a trigger's call the buffers of the chain.
+// apply sets the chain's buffers in a trigger's call.
 func (c *chain) apply(call *protocol.ProcedureCall, t *protocol.Trigger) {
 	call.Outputs = append([]protocol.Buffer(nil), c.outputs...)
 	call.Inputs = append([]protocol.Buffer(nil), c.inputs...)
@@ -68,8 +66,8 @@ func put(bs *[]protocol.Buffer, x protocol.Buffer) {
 	*bs = append(*bs, x)
 }
 
-// chainCompleted ends an execution of a chain: the output set becomes the next
-// input set, and the host is told of the stage.
+// chainCompleted ends an execution of a chain: the output set becomes the next input set, and the host is notified of
+// the stage.
 func (b *boot) chainCompleted(j *job) {
 	if j.status == StatusOK {
 		c := j.chain
@@ -80,9 +78,9 @@ func (b *boot) chainCompleted(j *job) {
 		}
 	}
 	cache := b.rings.Cache()
-	_ = cache.Complete(j.handler) // invalidated meanwhile, it is gone already
+	_ = cache.Complete(j.handler) // fails if it has been invalidated meanwhile
 	if j.status != StatusOK {
-		_ = cache.Recycle(j.handler) // nothing was written for the host to consume
+		_ = cache.Recycle(j.handler) // the host has no output to consume
 	}
 	if _, live := cache.Request(j.handler); !live {
 		delete(b.chains, j.handler)
@@ -90,12 +88,12 @@ func (b *boot) chainCompleted(j *job) {
 	b.note(&protocol.Rows[protocol.IDChainingEvent], j.header, j.handler, 0, j.stamp, uint64(j.status))
 }
 
-// recycled notes where the next output of a register goes.
+// recycled records where the next output of a register goes.
 func (b *boot) recycled(d *protocol.Delivery, _ *answer) error {
 	r := record(d)
 	c := b.chains[r.Value("cacheHandler")]
 	if c == nil {
-		return refusef(StatusDropped, "the buffer belongs to no resident request")
+		return refusef(StatusDropped, "the buffer does not belong to a resident request")
 	}
 	x := protocol.Buffer{
 		Type:   protocol.OutputBuffer,

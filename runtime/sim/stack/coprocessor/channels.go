@@ -9,7 +9,7 @@ type Channel struct {
 	Version uint32 // of its ring buffer: RingVersion
 	Slots   int
 	ToHost  bool
-	Ready   bool // the firmware takes commands on it
+	Ready   bool // the firmware accepts commands on it
 }
 
 // channelNames are the inter-process channels that the host resolves, in the
@@ -30,8 +30,8 @@ var channelNames = []struct {
 	{"DATA_CHAIN_H2T", 64, false},
 }
 
-// channelTable describes the channels over the rings that the host set up, and
-// refuses a ring of another version than the firmware's.
+// channelTable describes the channels of the rings that the host set up, and refuses rings of another version than the
+// firmware's.
 func channelTable(version func(string) uint32) ([]Channel, error) {
 	out := make([]Channel, len(channelNames))
 	for i, c := range channelNames {
@@ -40,17 +40,16 @@ func channelTable(version func(string) uint32) ([]Channel, error) {
 			continue
 		}
 		if out[i].Version = version(c.name); out[i].Version != RingVersion {
-			return nil, fmt.Errorf("channel %s has ring-buffer version %d, the firmware has %d", c.name, out[i].Version,
+			return nil, fmt.Errorf("channel %s has ring-buffer version %d, want %d", c.name, out[i].Version,
 				RingVersion)
 		}
 	}
 	return out, nil
 }
 
-// Channels returns the channel-description table of the current boot, nil until
-// the second wake. The control ring is IO, the execution loop's DATA_CHAIN_H2T,
-// notifications come on IO_T2H, replies on BUF_T2H, and log lines on TERMINAL
-// (which ring is which, the chapter does not say).
+// Channels returns the channel-description table of the current boot, nil until the second wake. The control ring is
+// IO, the execution loop's DATA_CHAIN_H2T, notifications come on IO_T2H, replies on BUF_T2H, and log lines on TERMINAL.
+// (The chapter does not say which ring is which.)
 func (d *Device) Channels() []Channel {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -9,30 +9,28 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// answer is how a command ended: identifiers for the completion's header, and
-// data for the reply.
+// answer is the result of a command: identifiers for the completion's header, and data for the reply.
 type answer struct {
 	header protocol.Header
 	reply  []uint64
-	later  bool // a call completes by itself
+	later  bool // the completion comes later, from the call
 }
 
-// commandRow is a handler of one command.
+// commandRow is the handler of one command.
 type commandRow struct {
-	pump  pump // idleTask: the one that took it
+	pump  pump // idleTask means the pump that took it
 	early bool // before START
 	do    func(b *boot, d *protocol.Delivery, a *answer) error
 }
 
-// commands lists the handlers by the logger's identifier. What the protocol's
-// controller does by itself (endpoints, cache requests) has a handler that only
-// completes.
+// commands lists the handlers by the logger's identifier. Commands that the protocol's controller performs itself
+// (endpoints, cache requests) have a handler that only completes.
 var commands [128]commandRow
 
 // startRow is START's, which has no identifier of the logger's.
 var startRow commandRow
 
-// The handlers name the table, so it is filled when all are there.
+// Initialised in init, since the handlers refer to the table.
 func init() {
 	startRow = commandRow{early: true, do: (*boot).start}
 	commands = [128]commandRow{
@@ -78,7 +76,7 @@ func init() {
 	}
 }
 
-// refusal is an error with the status that the host gets.
+// refusal is an error with the status for the host.
 type refusal struct {
 	status Status
 	err    error
@@ -103,7 +101,7 @@ func (b *boot) command(d *protocol.Delivery) {
 	case row.do == nil:
 		err = refusef(StatusUnsupported, "CSNE_CMD_%s has no handler", d.Row.Name)
 	case !row.early && b.loop.State() == firmware.ExecInit:
-		err = refusef(StatusNotReady, "CSNE_CMD_%s before START; the execution loop is not armed", d.Row.Name)
+		err = refusef(StatusNotReady, "CSNE_CMD_%s came before START, which arms the execution loop", d.Row.Name)
 	default:
 		err = row.do(b, d, &a)
 	}
@@ -132,13 +130,13 @@ func (b *boot) command(d *protocol.Delivery) {
 	b.ringControl()
 }
 
-// done completes what the protocol's controller has done.
+// done completes a command that the protocol's controller has performed.
 func (b *boot) done(*protocol.Delivery, *answer) error { return nil }
 
 // start arms the execution loop.
 func (b *boot) start(*protocol.Delivery, *answer) error {
 	if b.loop.State() != firmware.ExecInit {
-		return refusef(StatusBusy, "CSNE_CMD_START: the execution loop is armed already")
+		return refusef(StatusBusy, "CSNE_CMD_START: the execution loop is already armed")
 	}
 	return b.loop.Post(firmware.EventDrain)
 }
@@ -152,7 +150,7 @@ func (b *boot) reply(row *protocol.Row, values []uint64) {
 	b.d.mu.Lock()
 	defer b.d.mu.Unlock()
 	if len(b.replies) == maxReplies {
-		b.replies = b.replies[1:] // the host that does not read loses the oldest
+		b.replies = b.replies[1:] // a host that does not read loses the oldest
 	}
 	b.replies = append(b.replies, r)
 }

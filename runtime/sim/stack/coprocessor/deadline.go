@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
-// stuckQueue is a hardware queue that does not drain: its doorbell was lost. The
-// firmware waits for it under the software deadline.
+// stuckQueue is a hardware queue that does not drain because its doorbell was lost. The firmware waits for it until the
+// software deadline.
 type stuckQueue struct {
 	b      *boot
 	job    *job
@@ -29,8 +29,7 @@ func (s *stuckQueue) Abort() {
 	s.idle = s.clears
 }
 
-// jam leaves a submission stuck. Whether an abort clears it follows from the
-// fault's value.
+// jam makes a submission stick. The fault's value says whether an abort clears it.
 func (b *boot) jam(j *job, f inject.Fault) {
 	queue, ok := b.file.rung()
 	if !ok {
@@ -44,8 +43,8 @@ func (b *boot) jam(j *job, f inject.Fault) {
 	}
 }
 
-// wait lets the deadline of a stuck queue pass: nothing else is left to run. The
-// dedicated timeout interrupt then drives what follows.
+// wait advances the clock to the deadline of a stuck queue when nothing else is left to run. The dedicated timeout
+// interrupt does the rest.
 func (b *boot) wait() error {
 	s := b.stuck
 	for i := 0; i < 2 && !s.ended; i++ {
@@ -59,9 +58,8 @@ func (b *boot) wait() error {
 	return b.kernel.Interrupt(b.tasks[interruptManager], wordStuck)
 }
 
-// deadline runs what the timeout interrupt deferred: the aborted call completes,
-// or, when the abort did not clear, the host is told the range of task queues
-// that the reset spans, and the firmware panics.
+// deadline does the work that the timeout interrupt deferred: the aborted call completes or, if the abort did not
+// clear, the host gets the range of task queues that the reset covers, and the firmware panics.
 func (b *boot) deadline() {
 	s := b.stuck
 	if s == nil || !s.ended {
@@ -86,7 +84,7 @@ func (b *boot) deadline() {
 	b.complete(s.job)
 }
 
-// AbortError is a call whose task queue was aborted.
+// AbortError reports a call whose task queue was aborted.
 type AbortError struct{ Network int }
 
 // Error names the queue.
@@ -94,7 +92,7 @@ func (e *AbortError) Error() string {
 	return "task queue " + itoa(e.Network) + " did not quiesce within two seconds and was aborted"
 }
 
-// StuckError is a task queue that an abort does not clear.
+// StuckError reports a task queue that an abort did not clear.
 type StuckError struct{ Network int }
 
 // Error names the queue.

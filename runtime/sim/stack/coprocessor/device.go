@@ -13,26 +13,24 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// Numbering is the numbering of the control channel: the packed enum's, the only
-// one that has START.
+// Numbering is the numbering of the control channel: that of the packed enum, the only one that has START.
 const Numbering = protocol.Wire
 
-// Config says what a device is made of.
+// Config configures a device.
 type Config struct {
 	Unit     *translation.Unit      // required
 	Clock    *firmware.Clock        // required: the one clock of the device
 	Trace    *trace.Tracer          // may be nil
 	Inject   *inject.Injector       // may be nil
-	Strict   bool                   // an identifier that the execution loop does not implement faults
+	Strict   bool                   // unimplemented identifiers in the execution loop fault
 	Numerics engine.Numerics        // of the engine
 	Workers  int                    // goroutines of one task; 0 means GOMAXPROCS
 	MaxWork  int64                  // limit of the products or elements of one task; 0 means the engine's own
 	Kernel   *firmware.KernelConfig // nil: firmware.DefaultKernel
-	// Doorbell sees the firmware's stores to host doorbells: the register and
-	// the value of each. It is called from Run.
+	// Doorbell is called from Run with the register and the value of each store of the firmware to a host doorbell.
 	Doorbell func(reg uint64, value uint32)
-	// Fabric answers a doorbell store with the two status bits of
-	// S3_3_C15_C8_0: rejected (bit 7), uncorrectable (bit 1). Nil: neither.
+	// Fabric returns two status bits of S3_3_C15_C8_0 for a doorbell store: rejected (bit 7) and uncorrectable (bit 1).
+	// Nil means neither.
 	Fabric func(reg uint64, value uint32) (rejected, uncorrectable bool)
 	// SecondWake reports whether the second wake of boot n, counted from 1,
 	// arrives. Nil: always.
@@ -40,8 +38,7 @@ type Config struct {
 	// RingVersion is the ring-buffer version of the rings that the host set up,
 	// by the channel's name. Nil: RingVersion for all.
 	RingVersion func(channel string) uint32
-	// Terminal gets the firmware's log lines when printing is enabled. Nil: no
-	// line is made.
+	// Terminal gets the firmware's log lines when printing is enabled. It may be nil.
 	Terminal func(line string)
 }
 
@@ -52,7 +49,7 @@ type Device struct {
 	fabric fabric
 	engine *engine.Engine
 	tenant *translation.Context // whose data the engine's L2 holds
-	runs   protocol.QueueKey    // of the call that the engine runs
+	runs   protocol.QueueKey    // of the running call
 
 	running sync.Mutex // held by Run
 
@@ -106,18 +103,16 @@ func (d *Device) Rings() *protocol.Controller {
 	return d.boot.rings
 }
 
-// Bind enters a user's address space in the stream table: what LOAD_AFPP,
-// CREATE_PROCESS and PREMAP_BUFFER name in the header's procedureId (modelled:
-// no source states how a message names its stream).
+// Bind enters a user's address space in the stream table. LOAD_AFPP, CREATE_PROCESS and PREMAP_BUFFER name the user in
+// the header's procedureId (modelled: no source states how a message names its stream).
 func (d *Device) Bind(user uint32, ctx *translation.Context) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.users[user] = ctx
 }
 
-// Unbind removes a user's address space from the table: nothing more is loaded
-// or started for the user. A process keeps the space it was created with, and
-// faults once that is closed.
+// Unbind removes a user's address space from the table: nothing can be loaded or started for the user afterwards. A
+// process keeps the space it was created with, and faults once that space is closed.
 func (d *Device) Unbind(user uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -130,12 +125,11 @@ func (d *Device) user(id uint32) *translation.Context {
 	return d.users[id]
 }
 
-// Run runs the firmware until it is idle: after a doorbell, or a register write
-// of the bring-up. One goroutine at a time may call it. The error is the
-// context's, or a *Fault when the firmware has faulted, then or before.
+// Run runs the firmware until it is idle. It is called after a doorbell or a register write of the bring-up, by one
+// goroutine at a time. The error is the context's, or a *Fault if the firmware has faulted in this Run or before.
 func (d *Device) Run(ctx context.Context) error {
 	if !d.running.TryLock() {
-		return errors.New("coprocessor: the firmware runs already; one caller at a time")
+		return errors.New("coprocessor: the firmware is already running; call Run from one goroutine at a time")
 	}
 	defer d.running.Unlock()
 	if err := ctx.Err(); err != nil {
@@ -159,8 +153,8 @@ func (d *Device) Run(ctx context.Context) error {
 	return b.serve(ctx, bells)
 }
 
-// TakeNotification is the host's side of the notification ring. ok is false if there is none; an error says that one
-// came damaged.
+// TakeNotification is the host's side of the notification ring. ok is false if there is none; the error reports a
+// damaged one.
 func (d *Device) TakeNotification() (m *protocol.Message, ok bool, err error) {
 	d.mu.Lock()
 	b := d.boot
@@ -178,8 +172,8 @@ type Reply struct {
 	Record *protocol.Record
 }
 
-// TakeReply returns the oldest reply. The reply of a command is there before its
-// completion is (modelled: a ring of its own, BUF_T2H).
+// TakeReply returns the oldest reply. The reply of a command arrives before its completion (modelled: a ring of its
+// own, BUF_T2H).
 func (d *Device) TakeReply() (Reply, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -191,15 +185,15 @@ func (d *Device) TakeReply() (Reply, bool) {
 	return r, true
 }
 
-// LastError says in words why the last message that failed did so. A debug aid:
-// the host of a real device sees the status alone.
+// LastError describes why the last failed message failed. It is a debugging aid: the host of a real device sees only
+// the status.
 func (d *Device) LastError() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.last
 }
 
-// RestartCount is how often the firmware was started again after a fault.
+// RestartCount returns how often the firmware was restarted after a fault.
 func (d *Device) RestartCount() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -209,7 +203,7 @@ func (d *Device) RestartCount() int {
 // Stats counts what the device has done since New.
 type Stats struct {
 	Boots, Faults                         uint64
-	Calls                                 uint64 // procedure calls that the engine was given
+	Calls                                 uint64 // procedure calls passed to the engine
 	Completed                             uint64 // of them, with StatusOK
 	Ran, Rejected, Dropped, Refused       uint64 // messages by outcome
 	Doorbells, Retries                    uint64 // stores to host doorbells, and rejected ones among them
@@ -225,7 +219,7 @@ func (d *Device) Stats() Stats {
 	return d.stats
 }
 
-// count changes the counts.
+// count updates the counts.
 func (d *Device) count(f func(*Stats)) {
 	d.mu.Lock()
 	f(&d.stats)

@@ -1,17 +1,14 @@
-// Package coprocessor is the engine's controller: its firmware and the engine
-// behind registers, rings and memory, put together of the parts in
-// runtime/sim/stack/firmware and runtime/sim/stack/protocol (chapters 29 and 30).
+// Package coprocessor is the engine's controller: its firmware and the engine behind registers, rings and memory, built
+// from the parts in runtime/sim/stack/firmware and runtime/sim/stack/protocol (chapters 29 and 30).
 //
-// In: register writes of the host, messages as bytes on the rings, address
-// spaces (Bind), and firmware containers in device memory. Out: register values,
-// notifications and replies, stores to host doorbells, the bytes that tasks
-// write through the clients' address spaces, dumps of faults, trace events.
+// Its inputs are register writes of the host, messages as bytes on the rings, address spaces (Bind), and firmware
+// containers in device memory. Its outputs are register values, notifications and replies, stores to host doorbells,
+// the bytes that tasks write through the clients' address spaces, dumps of faults, and trace events.
 //
-// The host's side, in order: bring-up (see the constants of the handshakes), the
-// first commands, IPC_ENDPOINT_SET; then for each message Rings().Post, a write
-// of 1 << BellControl or 1 << BellLoop to RegDoorbell, Run, and
-// TakeNotification until there is none. After Run has returned a *Fault: drain
-// Dump, hold the controller in reset (RegCPU), and bring it up again.
+// The host performs the bring-up (see the constants of the handshakes), the first commands and IPC_ENDPOINT_SET; then
+// for each message Rings().Post, a write of 1 << BellControl or 1 << BellLoop to RegDoorbell, Run, and TakeNotification
+// until there is none. After Run has returned a *Fault, the host drains Dump, holds the controller in reset (RegCPU),
+// and brings it up again.
 //
 // Invariants:
 //
@@ -41,15 +38,12 @@
 // reset belong to one goroutine at a time; other registers, posts and reports may
 // come from any.
 //
-// What is modelled, not known: all register offsets, the values of the wakes and
-// the statuses; which ring is which named channel, and a mailbox register for
-// completions of control commands; that a header's procedureId names the user of
-// LOAD_AFPP, CREATE_PROCESS, REQUEST_PROCESS_ID and PREMAP_BUFFER; one program a
-// container, a task queue for each, and the hardware queue of a call's priority;
-// the last three words of a register block; that a call's execute order counts
-// operations; how shared events are waited for; which output of a chain feeds
-// which input; that a target mask picks doorbell slots; replies as a ring of
-// their own; seals on the rings while an injector is there; and the secure phase,
-// which no command of this build enters, is not here. Signposts and the commands
-// that the driver serves itself are not either.
+// Modelled rather than known are all register offsets, the values of the wakes and the statuses; which ring is which
+// named channel, and a mailbox register for completions of control commands; that a header's procedureId names the user
+// of LOAD_AFPP, CREATE_PROCESS, REQUEST_PROCESS_ID and PREMAP_BUFFER; one program per container, a task queue for each,
+// and the hardware queue of a call's priority; the last three words of a register block; that a call's execute order
+// counts operations; how calls wait for shared events; which output of a chain feeds which input; that a target mask
+// selects doorbell slots; replies on a ring of their own; and seals on the rings while an injector is present. Not
+// implemented are the secure phase, which no command of this build enters, signposts, and the commands that the driver
+// serves itself.
 package coprocessor

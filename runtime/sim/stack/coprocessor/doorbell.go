@@ -8,9 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// Host doorbells. A completion fans out to up to three: the inference client's,
-// which the endpoint's descriptor gives, a cross-agent waiter's and a telemetry
-// sink's.
+// Host doorbells. A completion rings up to three: the inference client's, which the endpoint's descriptor names, a
+// cross-agent waiter's and a telemetry sink's.
 const (
 	TargetClient    = 0
 	TargetWaiter    = 1
@@ -25,8 +24,7 @@ const (
 	Mailbox = 0x2_8c00_0000
 )
 
-// maxRetries bounds the tries of a rejected doorbell (modelled: the chapter says
-// that it is retried).
+// maxRetries bounds the retries of a rejected doorbell (modelled: the chapter only says that it is retried).
 const maxRetries = 8
 
 // target is a host doorbell: a register and a bit.
@@ -36,17 +34,16 @@ type target struct {
 	set  bool
 }
 
-// SetTarget makes a host doorbell resident in slot TargetWaiter or
-// TargetTelemetry. A completion rings it when a signalled event's target mask
-// has the slot's bit. (That the mask selects the slots, and how their
-// descriptors come, is modelled; the client's comes with IPC_ENDPOINT_SET.)
+// SetTarget makes a host doorbell resident in slot TargetWaiter or TargetTelemetry. A completion rings it when a
+// signalled event's target mask has the slot's bit. (How the mask selects the slots, and how their descriptors arrive,
+// is modelled; the client's descriptor is in IPC_ENDPOINT_SET.)
 func (d *Device) SetTarget(slot int, reg uint64, index uint32) error {
 	if slot <= TargetClient || slot >= numTargets {
-		return fmt.Errorf("coprocessor: doorbell slot %d: %d and %d are set by the host", slot, TargetWaiter,
+		return fmt.Errorf("coprocessor: doorbell slot is %d, want %d or %d", slot, TargetWaiter,
 			TargetTelemetry)
 	}
 	if index > 31 {
-		return fmt.Errorf("coprocessor: doorbell index %d: must be below 32", index)
+		return fmt.Errorf("coprocessor: doorbell index is %d, want 0 to 31", index)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -54,8 +51,7 @@ func (d *Device) SetTarget(slot int, reg uint64, index uint32) error {
 	return nil
 }
 
-// ringHost tells the host of a completion. mask has a bit for each further slot
-// that the call's events name.
+// ringHost notifies the host of a completion. mask has a bit for each additional slot that the call's events name.
 func (b *boot) ringHost(mask uint32) {
 	loop := b.rings.Endpoint(protocol.Loop)
 	if loop.Bound() {
@@ -77,7 +73,7 @@ func (b *boot) ringHost(mask uint32) {
 	}
 }
 
-// ringControl tells the host of a control command's completion.
+// ringControl notifies the host of a control command's completion.
 func (b *boot) ringControl() { b.ringOne(Mailbox, 1<<BellControl) }
 
 // ringGPU is the engine-to-graphics synchronisation doorbell.
@@ -85,7 +81,7 @@ func (b *boot) ringGPU() { b.ringOne(GPUDoorbell, 1) }
 
 var errL2C = errors.New("fatal: Uncorrectable L2C error overflow")
 
-// ringOne rings a doorbell until it is taken.
+// ringOne rings a doorbell until it is accepted.
 func (b *boot) ringOne(reg uint64, value uint32) {
 	if b.dead() {
 		return
@@ -120,7 +116,7 @@ func (b *boot) ringOne(reg uint64, value uint32) {
 	}
 }
 
-// store is the doorbell store reaching the fabric.
+// store is the effect of the doorbell store on the fabric.
 func (d *Device) store(reg uint64, value uint32) (reject, uncorrectable bool) {
 	if d.cfg.Fabric != nil {
 		reject, uncorrectable = d.cfg.Fabric(reg, value)

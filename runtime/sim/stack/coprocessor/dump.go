@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// The exception classes that the platform handler puts into words (chapter 29).
+// The exception classes that the platform handler names (chapter 29).
 const (
 	nonMaskable      = "non-maskable interrupt"
 	interruptClass   = "interrupt"
@@ -50,7 +50,7 @@ func (c *CoreDump) Next() (Section, bool) {
 	return c.Sections[c.next-1], true
 }
 
-// String is the whole dump.
+// String returns the whole dump.
 func (c *CoreDump) String() string {
 	var s strings.Builder
 	for _, x := range c.Sections {
@@ -67,8 +67,7 @@ func (d *Device) Dump() *CoreDump {
 	return d.dump
 }
 
-// Fault is why the firmware has stopped: it takes nothing until the host has
-// reset it.
+// Fault reports why the firmware has stopped. It accepts nothing until the host has reset it.
 type Fault struct {
 	Class string // exception class
 	Task  string // faulting task
@@ -119,7 +118,7 @@ func (r *commandRing) replay() string {
 	return strings.Join(lines, "\n")
 }
 
-// injected makes a processor exception or a stop that an injector asks for.
+// injected raises the processor exception or the stop that an injector requests.
 func (b *boot) injected(f inject.Fault, where string) {
 	b.injectedNote(f, where)
 	class := synchronousAbort
@@ -129,8 +128,7 @@ func (b *boot) injected(f inject.Fault, where string) {
 	b.fail(class, fmt.Errorf("injected %s at %s", f.Kind, where))
 }
 
-// fail is the kernel's fault handler: it stages the dump and stops the firmware.
-// The first fault stands.
+// fail is the kernel's fault handler: it stages the dump and stops the firmware. Only the first fault counts.
 func (b *boot) fail(class string, err error) {
 	if b.died {
 		return
@@ -140,7 +138,7 @@ func (b *boot) fail(class string, err error) {
 	f := &Fault{class, pumps[b.at].name, err}
 	dump := b.stage(f)
 	d.mu.Lock()
-	if d.boot == b { // the host has not reset it meanwhile
+	if d.boot == b { // false if the host has reset it meanwhile
 		d.fault, d.dump, d.phase, d.last = f, dump, phaseFault, f
 		d.stats.Faults++
 	}
@@ -153,7 +151,7 @@ func (b *boot) fail(class string, err error) {
 	})
 }
 
-// Modelled values of registers that no source gives.
+// Modelled values of registers for which there is no source.
 const (
 	dumpPC  = BootAddress + 0x4a42c // CAneEngineExeLoop::dispatch
 	dumpESR = 0x25 << 26            // a data abort without a change of exception level

@@ -9,25 +9,24 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
-// Shared events: a value for each identifier, which rises. A wait ends when the
-// value is at least the one waited for. Types are modelled: EventShared is
-// between host and engine, EventGPU is the graphics processor's, which is told
+// Shared events have a rising value for each identifier. A wait ends when the value is at least the one waited for.
+// Types are modelled: EventShared is between host and engine; EventGPU is the graphics processor's, which is notified
 // through its own doorbell.
 const (
 	EventShared = 0
 	EventGPU    = 1
 
 	defaultEvents = 64
-	eventBytes    = 16 // of an event in the memory that INIT_SHARED_EVENT_INFO names, modelled
+	eventBytes    = 16 // of an event in the memory of INIT_SHARED_EVENT_INFO, modelled
 	maxEvents     = 4096
 )
 
-// eventTable holds the shared events. The host signals from its own side.
+// eventTable holds the shared events. The host may signal concurrently.
 type eventTable struct {
 	mu     sync.Mutex
 	size   int
 	values map[uint64]uint64
-	fresh  bool // the host has signalled since the last look
+	fresh  bool // the host has signalled since the last check
 }
 
 func (t *eventTable) satisfied(waits []protocol.Event) bool {
@@ -41,8 +40,7 @@ func (t *eventTable) satisfied(waits []protocol.Event) bool {
 	return true
 }
 
-// set raises an event. A table that is full refuses an identifier it does not
-// have.
+// set raises an event. A full table refuses new identifiers.
 func (t *eventTable) set(id, value uint64, host bool) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -58,25 +56,27 @@ func (t *eventTable) set(id, value uint64, host bool) error {
 	return nil
 }
 
-// initEvents sizes the table by the memory that the host gives it.
+// initEvents sizes the table by the memory that the host provides.
 func (b *boot) initEvents(d *protocol.Delivery, _ *answer) error {
 	n := record(d).Values[1] / eventBytes
 	if n < 1 || n > maxEvents {
-		return refusef(StatusMalformed, "CSNE_CMD_INIT_SHARED_EVENT_INFO: room for %d events of %d bytes; 1 to %d "+
-			"is allowed", n, eventBytes, maxEvents)
+		return refusef(StatusMalformed, "CSNE_CMD_INIT_SHARED_EVENT_INFO: the memory has room for %d events of %d "+
+			"bytes, want 1 to %d",
+			n, eventBytes, maxEvents)
 	}
 	b.events.mu.Lock()
 	defer b.events.mu.Unlock()
 	if int(n) < len(b.events.values) {
-		return refusef(StatusBusy, "CSNE_CMD_INIT_SHARED_EVENT_INFO: room for %d events, %d are in use", n,
+		return refusef(StatusBusy, "CSNE_CMD_INIT_SHARED_EVENT_INFO: the memory has room for %d events; %d are in use",
+			n,
 			len(b.events.values))
 	}
 	b.events.size = int(n)
 	return nil
 }
 
-// signal raises the events of a call that has completed, starts what waited for
-// them, and returns the host doorbells that they name beside the client's.
+// signal raises the events of a completed call, starts the calls that waited for them, and returns the host doorbells
+// that they name besides the client's.
 func (b *boot) signal(signals []protocol.Event) (mask uint32) {
 	for i := range signals {
 		e := &signals[i]
@@ -95,8 +95,7 @@ func (b *boot) signal(signals []protocol.Event) (mask uint32) {
 	return mask
 }
 
-// unpark files the calls whose events have come. A call that finds its priority
-// queue full goes on waiting.
+// unpark queues the calls whose events have come. A call whose priority queue is full keeps waiting.
 func (b *boot) unpark() {
 	parked := b.jobs.parked[:0]
 	for _, j := range b.jobs.parked {
@@ -109,7 +108,7 @@ func (b *boot) unpark() {
 	b.jobs.parked = parked
 }
 
-// hostSignals looks at what the host has signalled.
+// hostSignals processes the host's signals.
 func (b *boot) hostSignals() {
 	b.events.mu.Lock()
 	fresh := b.events.fresh
@@ -120,12 +119,11 @@ func (b *boot) hostSignals() {
 	}
 }
 
-// abandon drops the calls of a process that wait for events, and invalidates its
-// cache requests: the process is torn down.
+// abandon tears down a process: it drops its calls that wait for events and invalidates its cache requests.
 func (b *boot) abandon(process int32) {
 	for _, h := range slices.Sorted(maps.Keys(b.chains)) {
 		if b.chains[h].header.ProcessID == process {
-			_ = b.rings.Cache().Invalidate(h) // one that is being invalidated goes by itself
+			_ = b.rings.Cache().Invalidate(h) // fails if it is already being invalidated
 			delete(b.chains, h)
 		}
 	}
@@ -137,14 +135,13 @@ func (b *boot) abandon(process int32) {
 			continue
 		}
 		j.status, j.err = StatusDropped,
-			refusef(StatusDropped, "process %d was torn down while a call of it waited for shared events", process)
+			refusef(StatusDropped, "process %d was terminated while one of its calls waited for shared events", process)
 		b.fault(j.status, j.err)
 		b.finish(j, 0)
 	}
 }
 
-// SignalEvent is a signal of a shared event from outside the device: calls that
-// wait for the value run at the next Run.
+// SignalEvent signals a shared event from outside the device: calls that wait for the value run in the next Run.
 func (d *Device) SignalEvent(id, value uint64) error {
 	d.mu.Lock()
 	b := d.boot
@@ -155,7 +152,7 @@ func (d *Device) SignalEvent(id, value uint64) error {
 	return b.events.set(id, value, true)
 }
 
-// EventValue returns what a shared event is at.
+// EventValue returns the value of a shared event.
 func (d *Device) EventValue(id uint64) uint64 {
 	d.mu.Lock()
 	b := d.boot

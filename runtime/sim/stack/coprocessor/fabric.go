@@ -27,16 +27,16 @@ const (
 	fabricWindow    = 1 << 39
 )
 
-// fabric is S3_3_C15_C8_0 and what stands behind it.
+// fabric is S3_3_C15_C8_0 and the fabric behind it.
 type fabric struct {
 	value   uint64
-	masked  bool   // interrupts, DAIFSet #0x2
+	masked  bool   // interrupts are masked, DAIFSet #0x2
 	pending uint64 // status that a barrier commits
-	// see, when set, gets each access in order.
+	// see, if not nil, is called with each access in order.
 	see func(op string, v uint64)
 }
 
-// up is the register once the link has power.
+// up sets the register to its value when the link gets power.
 func (f *fabric) up() { f.value, f.masked = fabricEnable|fabricLink|fabricWindow, false }
 
 func (f *fabric) note(op string, v uint64) {
@@ -61,8 +61,8 @@ func (f *fabric) barrier() {
 	f.note("dsb sy ; isb", f.value)
 }
 
-// gate is the power-gate path: it reads the link's status, and clears the path
-// when bit 2 is set and bit 4 clear. Otherwise the link stays up.
+// gate is the power-gate path: it reads the link's status and clears the path if bit 2 is set and bit 4 clear.
+// Otherwise the link stays up.
 func (f *fabric) gate() bool {
 	v := f.mrs()
 	if v&fabricLink == 0 || v&fabricSecondary != 0 {
@@ -72,10 +72,8 @@ func (f *fabric) gate() bool {
 	return true
 }
 
-// ringDoorbell is the guarded sequence of listing 29.3. It returns 1 when the
-// transaction was rejected and is to be tried again; fatal is an uncorrectable
-// error, from which there is no return: the window stays open and interrupts
-// masked.
+// ringDoorbell is the guarded sequence of listing 29.3. It returns 1 if the transaction was rejected and must be
+// retried. After a fatal, uncorrectable error the window stays open and interrupts stay masked.
 func (f *fabric) ringDoorbell(reg uint64, value uint32, store func(reg uint64, value uint32) (reject,
 	uncorrectable bool)) (rc int, fatal bool) {
 	w0 := f.masked

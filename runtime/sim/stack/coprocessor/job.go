@@ -12,7 +12,7 @@ import (
 // numJobs is the direct procedure-call event pool (modelled).
 const numJobs = 64
 
-// job is one procedure call between its acceptance and its completion.
+// job is one procedure call from its acceptance to its completion.
 type job struct {
 	slot    int
 	row     *protocol.Row
@@ -31,18 +31,18 @@ type job struct {
 	waiting bool
 	queued  bool // in the scheduler
 
-	// The buffer-access registers as the call has them.
+	// The buffer-access registers of the call.
 	addr  [afpp.MaxBars]uint64
 	size  [afpp.MaxBars]uint64
 	own   uint32 // registers of the program's own buffers
 	bound uint32 // registers with a buffer
 }
 
-// jobTable are the jobs.
+// jobTable holds the jobs.
 type jobTable struct {
 	pool   *firmware.Pool
 	jobs   [numJobs]job
-	parked []*job // wait for shared events
+	parked []*job // waiting for shared events
 }
 
 func (t *jobTable) init() (err error) {
@@ -61,12 +61,11 @@ func (t *jobTable) take() (*job, error) {
 }
 
 func (t *jobTable) free(j *job) {
-	_ = t.pool.Release(j.slot) // a job is freed once, by its completion
+	_ = t.pool.Release(j.slot) // never fails: completion frees a job once
 	j.call, j.process, j.program, j.proc, j.chain = protocol.ProcedureCall{}, nil, nil, nil, nil
 }
 
-// bind gives the registers their buffers: those of the container, then the
-// call's, then its custom bars.
+// bind sets the registers' buffers: those of the container, then the call's, then its custom bars.
 func (b *boot) bind(j *job) error {
 	p := j.proc
 	for i := range p.bars {
@@ -81,12 +80,12 @@ func (b *boot) bind(j *job) error {
 			return refusef(StatusBuffer, "%s[%d]: procedure %q has no buffer-access register %d", what, i, p.name, id)
 		}
 		if usage != 0 && p.bars[id].usage != usage {
-			return refusef(StatusBuffer, "%s[%d]: register %d of procedure %q is for %s, not %s", what, i, id, p.name,
+			return refusef(StatusBuffer, "%s[%d]: register %d of procedure %q takes %s, got %s", what, i, id, p.name,
 				p.bars[id].usage, usage)
 		}
 		if addr == 0 || addr%translation.DMAAlign != 0 || size == 0 {
 			return refusef(StatusBuffer,
-				"%s[%d]: register %d gets %d bytes at %#x; a base is a multiple of %d and not 0, and has bytes", what,
+				"%s[%d]: register %d: got %d bytes at %#x, want a nonzero multiple of %d and at least one byte", what,
 				i, id, size, addr, translation.DMAAlign)
 		}
 		if _, err := b.runtime(addr, p.name); err != nil {
@@ -115,14 +114,16 @@ func (b *boot) bind(j *job) error {
 	if open := p.ports &^ j.bound; open != 0 {
 		for i := range p.bars {
 			if open>>i&1 == 1 {
-				return refusef(StatusBuffer, "register %d of procedure %q, an %s, has no buffer; the call binds it", i,
+				return refusef(StatusBuffer, "register %d of procedure %q, an %s, has no buffer; bind it in the call",
+					i,
 					p.name, p.bars[i].usage)
 			}
 		}
 	}
 	for i, k := range j.call.Order {
 		if int(k) >= len(p.ops) {
-			return refusef(StatusMalformed, "customExecuteOrder[%d] = %d: procedure %q has %d operations", i, k, p.name,
+			return refusef(StatusMalformed, "customExecuteOrder[%d] is %d; procedure %q has %d operations", i, k,
+				p.name,
 				len(p.ops))
 		}
 	}

@@ -9,11 +9,10 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// callCache is the engine's memory for the calls of one process to one
-// procedure: every access goes through the translation windows of the client.
-// The tasks of a procedure touch the same places in the same order at each call,
-// so what an access translated to is kept from call to call, for as long as the
-// register has the same base and its client has lost no mapping and no stream.
+// callCache is the engine's memory for the calls of one process to one procedure. Every access goes through the
+// translation windows of the client. The tasks of a procedure access the same addresses in the same order in each call,
+// so translations are kept from call to call as long as the register has the same base and its client has lost no
+// mapping and no stream.
 type callCache struct {
 	b    *boot
 	job  *job
@@ -28,8 +27,8 @@ type window struct {
 	addr   uint64 // device address
 	size   uint64 // bytes
 	set    bool
-	epoch  uint32 // changes when kept translations must not be used
-	losses uint64 // of ctx, when the epoch began
+	epoch  uint32 // changes when cached translations become invalid
+	losses uint64 // of ctx at the start of the epoch
 }
 
 // access is a translated access.
@@ -41,10 +40,10 @@ type access struct {
 	mem    []byte
 }
 
-// maxAccesses bounds what is kept of a call.
+// maxAccesses bounds the cached translations of a call.
 const maxAccesses = 1 << 16
 
-// begin binds the registers as the queue's register file has them.
+// begin binds the registers to the values in the queue's register file.
 func (m *callCache) begin(b *boot, queue int, j *job) error {
 	m.b, m.job, m.next = b, j, 0
 	for i := range m.bars {
@@ -91,14 +90,15 @@ func (m *callCache) Window(i int, off, n int64, write bool) ([]byte, error) {
 	return m.translate(i, off, n, write)
 }
 
-// translate is an access that nothing is kept of.
+// translate is an access that is not cached.
 func (m *callCache) translate(i int, off, n int64, write bool) ([]byte, error) {
 	if i < 0 || i >= len(m.bars) || !m.bars[i].set {
-		return nil, fmt.Errorf("buffer-access register %d points at nothing", i)
+		return nil, fmt.Errorf("buffer-access register %d does not point at a buffer", i)
 	}
 	w := &m.bars[i]
 	if off < 0 || n < 0 || uint64(off) > w.size || uint64(n) > w.size-uint64(off) {
-		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d, a buffer of %#x bytes", off, off+n, i,
+		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d are outside its buffer of %#x bytes", off,
+			off+n, i,
 			w.size)
 	}
 	dir := translation.Read
@@ -125,7 +125,7 @@ func (m *callCache) translate(i int, off, n int64, write bool) ([]byte, error) {
 	return mem, nil
 }
 
-// injectedFault is an access that finds no page.
+// injectedFault returns the error of an access to an unmapped page.
 func (m *callCache) injectedFault(i int, off, n int64, write bool) error {
 	f := &translation.Fault{
 		Stream: translation.NoSlot,

@@ -21,7 +21,7 @@ func (b *boot) errorNote(h protocol.Header, s Status) {
 	b.ringControl()
 }
 
-// note emits a notification. One that finds the ring full is lost, and counted.
+// note emits a notification. If the ring is full, the notification is lost and counted.
 func (b *boot) note(row *protocol.Row, h protocol.Header, values ...uint64) {
 	if b.dead() {
 		return
@@ -40,13 +40,13 @@ func (b *boot) note(row *protocol.Row, h protocol.Header, values ...uint64) {
 type heldNote struct {
 	slot  []byte
 	due   time.Duration
-	after bool // after the one behind it
+	after bool // delivered after its successor
 }
 
-// maxHeldNotes bounds what a lossy ring holds back.
+// maxHeldNotes bounds the notifications that a lossy ring holds back.
 const maxHeldNotes = 64
 
-// onNote is what an injector makes of a notification on its way.
+// onNote applies an injector's faults to a notification.
 func (b *boot) onNote(slot []byte) [][]byte {
 	out := [][]byte{slot}
 	f, ok := b.d.cfg.Inject.At(inject.Note)
@@ -83,7 +83,7 @@ func (b *boot) onNote(slot []byte) [][]byte {
 	return out
 }
 
-// releaseNotes lets the notifications arrive whose time has come.
+// releaseNotes delivers the notifications whose time has come.
 func (b *boot) releaseNotes(all bool) {
 	if len(b.held) == 0 {
 		return
@@ -98,8 +98,8 @@ func (b *boot) releaseNotes(all bool) {
 	b.held = held
 }
 
-// HeldUntil returns when the next delayed notification arrives; false when none
-// is on its way. Only an injector delays any.
+// HeldUntil returns when the next delayed notification arrives, or false if there is none. Only an injector delays
+// notifications.
 func (d *Device) HeldUntil() (at time.Duration, ok bool) {
 	d.mu.Lock()
 	b := d.boot
@@ -121,7 +121,7 @@ var errNotUp = errors.New("coprocessor: the firmware is not up; bring the device
 // It returns the slot that waits for the driver's acknowledgement.
 func (d *Device) CallHost(payload []byte) (slot uint32, err error) {
 	if !d.running.TryLock() {
-		return 0, errors.New("coprocessor: the firmware runs; call between two runs")
+		return 0, errors.New("coprocessor: the firmware is running; call CallHost after Run has returned")
 	}
 	defer d.running.Unlock()
 	d.mu.Lock()

@@ -1,8 +1,7 @@
 package coprocessor
 
-// The aperture of the performance-monitoring unit at its fixed base: 32-bit
-// power-status registers, whose low byte is the power state of an engine. They
-// drive power decisions and are never part of the statistics buffer.
+// The aperture of the performance-monitoring unit is at a fixed base. It has 32-bit power-status registers, whose low
+// byte is the power state of an engine. They serve power decisions and are not part of the statistics buffer.
 const (
 	PMUBase    = 0x2_8e08_c000
 	PMUStride  = 8
@@ -13,9 +12,8 @@ const (
 	PowerOn = 0xff
 )
 
-// PMU reads a power-status register. Entry 0 is the one engine of the M1, entry
-// 1 the memory cache (which entry is what is modelled); the others have no
-// power. What is outside reads zero.
+// PMU reads a power-status register. Entry 0 is the M1's engine, entry 1 the memory cache (this assignment is
+// modelled); the others have no power. Addresses outside read zero.
 func (d *Device) PMU(addr uint64) uint32 {
 	i := (addr - PMUBase) / PMUStride
 	if addr < PMUBase || i >= PMUEntries || (addr-PMUBase)%PMUStride != 0 {

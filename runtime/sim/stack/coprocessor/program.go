@@ -10,12 +10,12 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// program is a loaded container with all that does not depend on a call.
+// program is a loaded container with everything that does not depend on a call.
 type program struct {
 	slot     int
 	network  int // its task queue
 	user     uint32
-	ctx      *translation.Context // of the load: its own buffers are there
+	ctx      *translation.Context // of the load; it has the program's own buffers
 	procs    []procedure
 	warnings []string
 }
@@ -24,7 +24,7 @@ type program struct {
 type procedure struct {
 	name  string
 	tasks []td.Placed
-	ops   []span // of tasks, what a custom execute order names
+	ops   []span // ranges of tasks, which a custom execute order names
 	bars  [afpp.MaxBars]bar
 	ports uint32 // bars that a call must bind
 	io    uint32 // numIoBuffers
@@ -38,20 +38,20 @@ type span struct{ first, n int }
 
 // bar is a buffer-access register as the container has it.
 type bar struct {
-	usage translation.Usage // 0 when the procedure has none
-	addr  uint64            // device address, 0 when a call binds it
+	usage translation.Usage // 0 if the procedure does not use it
+	addr  uint64            // device address; 0 if a call binds it
 	size  uint64            // bytes
 }
 
-// prepare reads a container and rebuilds its tasks.
+// prepare reads a container and decodes its tasks.
 func prepare(mem []byte, addr uint64) (*program, error) {
 	pkg, err := afpp.Read(mem)
 	if err != nil {
 		return nil, err
 	}
 	if len(pkg.Programs) != 1 {
-		return nil, fmt.Errorf("coprocessor: the container has %d programs; one load takes one slot, so pack "+
-			"each alone", len(pkg.Programs))
+		return nil, fmt.Errorf("coprocessor: the container has %d programs, want 1; put "+
+			"each into its own container", len(pkg.Programs))
 	}
 	src := pkg.Programs[0]
 	tasks, err := td.Join(src.Text.Images, src.Text.Records)
@@ -92,19 +92,18 @@ func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Ta
 		return fmt.Errorf("it has no tasks")
 	}
 	if len(p.tasks) > math.MaxUint16 {
-		return fmt.Errorf("%d tasks; a submission counts %d", len(p.tasks), math.MaxUint16)
+		return fmt.Errorf("it has %d tasks; the limit of a submission is %d", len(p.tasks), math.MaxUint16)
 	}
 	p.words = uint16(p.tasks[0].Words())
 	return nil
 }
 
-// Words of the register block that a submission copies (modelled: the chapter
-// gives their number).
+// Words of the register block that a submission copies (modelled: the chapter states only their number).
 const (
 	blockText  = afpp.MaxBars     // device address of the container
 	blockFirst = afpp.MaxBars + 1 // first task
 	blockCount = afpp.MaxBars + 2 // tasks
 )
 
-// The block holds a word a register and three more.
+// The block has one word per register and three more.
 var _ [firmware.BlockWords]struct{} = [afpp.MaxBars + 3]struct{}{}

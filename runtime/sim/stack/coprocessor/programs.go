@@ -16,13 +16,12 @@ const (
 	ValidityStride = 0x20
 )
 
-// programTable are the program and process slots, as calls are checked against
-// them.
+// programTable holds the program and process slots that calls are checked against.
 type programTable struct {
 	programs  *firmware.Programs
 	validity  [firmware.NumPrograms * ValidityStride]byte
 	slots     [firmware.NumPrograms]*program
-	reserved  [firmware.NumPrograms]bool // requested, nothing loaded
+	reserved  [firmware.NumPrograms]bool // requested but not loaded
 	processes [firmware.NumProcesses]*process
 }
 
@@ -31,7 +30,7 @@ type process struct {
 	program *program
 	user    uint32
 	ctx     *translation.Context
-	caches  []callCache // one a procedure
+	caches  []callCache // one per procedure
 	stats   firmware.StatsBuffer
 }
 
@@ -62,24 +61,24 @@ func (t *programTable) Procedure(programID int32, procedureID uint32) protocol.P
 		return protocol.Procedure{}
 	}
 	p := &t.slots[programID].procs[procedureID]
-	// The container names no content type: all calls are of type 0 (modelled).
+	// The container has no content type: all calls have type 0 (modelled).
 	return protocol.Procedure{IOBuffers: p.io}
 }
 
-// slot returns a program slot that a header names, or takes a free one.
+// slot returns the program slot that a header names, or allocates one.
 func (t *programTable) slot(id int32) (int, error) {
 	if id == protocol.Unbound {
 		n, err := t.programs.Load()
 		return n, err
 	}
 	if !t.reserved[id] {
-		return 0, refusef(StatusBusy, "program slot %d was not requested, or holds a program", id)
+		return 0, refusef(StatusBusy, "program slot %d was not requested or already holds a program", id)
 	}
 	return int(id), nil
 }
 
-// loadProgram takes a firmware container into a slot: LOAD_AFPP, and
-// LOAD_PROGRAM likewise (that both take the same container is modelled).
+// loadProgram takes a firmware container into a slot: LOAD_AFPP and LOAD_PROGRAM (that both take the same container is
+// modelled).
 func (b *boot) loadProgram(d *protocol.Delivery, a *answer) error {
 	t := b.table
 	mem, err := b.region(d, "LOAD_AFPP")
@@ -103,7 +102,7 @@ func (b *boot) loadProgram(d *protocol.Delivery, a *answer) error {
 	p.network, err = b.queues.Open()
 	if err != nil {
 		if !t.reserved[slot] {
-			_ = t.programs.Unload(slot) // taken above, so it is there to give back
+			_ = t.programs.Unload(slot) // never fails: it was allocated above
 		}
 		return err
 	}
@@ -153,13 +152,13 @@ func (b *boot) requestProgramID(_ *protocol.Delivery, a *answer) error {
 func (b *boot) returnProgramID(d *protocol.Delivery, _ *answer) error {
 	id := d.Header.ProgramID
 	if id < 0 || !b.table.reserved[id] {
-		return refusef(StatusDropped, "program slot %d was not requested, or holds a program", id)
+		return refusef(StatusDropped, "program slot %d was not requested or already holds a program", id)
 	}
 	b.table.reserved[id] = false
 	return b.table.programs.Unload(int(id))
 }
 
-// attach makes an idle process of a program for the user that the header names.
+// attach creates an idle process of a program for the user that the header names.
 func (b *boot) attach(d *protocol.Delivery) (int, error) {
 	p, err := b.table.program(d.Header.ProgramID)
 	if err != nil {
@@ -190,18 +189,17 @@ func (b *boot) detach(id int32) error {
 // process returns the process that a header names.
 func (t *programTable) process(h protocol.Header) (*process, error) {
 	if h.ProcessID < 0 || h.ProcessID >= firmware.NumProcesses || t.processes[h.ProcessID] == nil {
-		return nil, refusef(StatusDropped, "there is no process %d", h.ProcessID)
+		return nil, refusef(StatusDropped, "process %d does not exist", h.ProcessID)
 	}
 	p := t.processes[h.ProcessID]
 	if h.ProgramID != protocol.Unbound && int32(p.program.slot) != h.ProgramID {
-		return nil, refusef(StatusDropped, "process %d is of program %d, not %d", h.ProcessID, p.program.slot,
+		return nil, refusef(StatusDropped, "process %d belongs to program %d, not %d", h.ProcessID, p.program.slot,
 			h.ProgramID)
 	}
 	return p, nil
 }
 
-// createProcess starts a process: a new one, or one whose identifier was
-// requested.
+// createProcess starts a new process, or one whose identifier was requested.
 func (b *boot) createProcess(d *protocol.Delivery, a *answer) error {
 	id := d.Header.ProcessID
 	if id == protocol.Unbound {
@@ -220,8 +218,8 @@ func (b *boot) createProcess(d *protocol.Delivery, a *answer) error {
 	return nil
 }
 
-// terminateProcess stops a process and frees its slot. What waits for events,
-// and what is resident of it, goes with it.
+// terminateProcess stops a process and frees its slot. It also drops the process's calls that wait for events and its
+// resident requests.
 func (b *boot) terminateProcess(d *protocol.Delivery, _ *answer) error {
 	if _, err := b.table.process(d.Header); err != nil {
 		return err
@@ -252,12 +250,11 @@ func (b *boot) returnProcessID(d *protocol.Delivery, _ *answer) error {
 // The program interface's version (modelled).
 const interfaceMajor, interfaceMinor = 1, 0
 
-// versionCheck refuses another major version; another minor one warns and
-// continues.
+// versionCheck refuses another major version and warns about another minor version.
 func (b *boot) versionCheck(d *protocol.Delivery, _ *answer) error {
 	v := record(d).Values
 	if v[0] != interfaceMajor {
-		return refusef(StatusProgram, "program interface version %d.%d: the firmware has %d.%d", v[0], v[1],
+		return refusef(StatusProgram, "program interface version is %d.%d, want %d.%d", v[0], v[1],
 			interfaceMajor, interfaceMinor)
 	}
 	if v[1] != interfaceMinor {

@@ -23,10 +23,9 @@ const (
 	numPumps
 )
 
-// pumps lists the tasks, with what a message to each is handled by. The
-// priorities of the kernel threads are modelled: interrupts first, then what
-// takes messages off the rings and what they are passed to, so that all that was
-// posted is ordered by priority before the first call begins.
+// pumps lists the tasks with the handlers of their messages. The priorities of the kernel threads are modelled:
+// interrupts first, then the tasks that take messages off the rings and those they pass them to, so that all posted
+// messages are ordered by priority before the first call starts.
 var pumps [numPumps]pumpRow
 
 // pumpRow is a row of pumps.
@@ -57,19 +56,19 @@ const (
 	pumpWidth = 8  // bytes of a message, modelled
 )
 
-// Messages between pumps; one carries a word.
+// Messages between pumps; each carries a word.
 var (
 	wordBell  = []byte{0}
 	wordStuck = []byte{0xff}
 )
 
-// runState is what one Run needs to know; it has one owner.
+// runState is the state of one Run; it has one owner.
 type runState struct {
-	again   [numPumps][]firmware.Post // a message to each pump, made once
-	passed  *protocol.Delivery        // what the server handed to another pump
-	waiting int                       // calls in the scheduler that have not begun
+	again   [numPumps][]firmware.Post // a message to each pump, allocated once
+	passed  *protocol.Delivery        // passed by the server to another pump
+	waiting int                       // calls in the scheduler that have not started
 	kicked  bool                      // the call manager has a message
-	flight  int                       // calls accepted and not complete
+	flight  int                       // calls accepted but not complete
 	done    []byte                    // the interrupt record of a completion
 }
 
@@ -106,8 +105,7 @@ func (b *boot) exeLoop(firmware.Message) []firmware.Post {
 // server takes one message of the control ring.
 func (b *boot) server(firmware.Message) []firmware.Post { return b.takeOne(protocol.Control, server) }
 
-// takeOne runs the oldest message of a ring to completion and comes back for the
-// next one.
+// takeOne runs the oldest message of a ring to completion and posts itself again for the next one.
 func (b *boot) takeOne(ch protocol.Channel, self pump) []firmware.Post {
 	ring := b.rings.Endpoint(ch)
 	if !b.channels[ringChannel[ch]].Ready {
@@ -132,17 +130,16 @@ func (b *boot) takeOne(ch protocol.Channel, self pump) []firmware.Post {
 		posts = b.kick()
 	}
 	if ring.Pending() > 0 && !b.dead() {
-		// What was passed on runs before this, since its task has a higher
-		// priority, and the calls after it.
+		// A message that was passed on runs before this one, since its task has a higher priority; calls run after it.
 		return append(posts[:len(posts):len(posts)], b.run.again[self]...)
 	}
 	return posts
 }
 
-// ringChannel says which channel a ring is, by its index in the table.
+// ringChannel maps a ring to the index of its channel in the table.
 var ringChannel = [2]int{protocol.Control: 4, protocol.Loop: 7}
 
-// pass runs the message that the server handed on.
+// pass runs the message that the server passed on.
 func (b *boot) pass(firmware.Message) []firmware.Post {
 	d := b.run.passed
 	b.run.passed = nil
@@ -152,7 +149,7 @@ func (b *boot) pass(firmware.Message) []firmware.Post {
 	return b.kick()
 }
 
-// kick wakes the call manager when calls wait, with one message for all.
+// kick wakes the call manager with one message if calls wait.
 func (b *boot) kick() []firmware.Post {
 	if b.run.waiting == 0 || b.run.kicked || b.dead() {
 		return nil

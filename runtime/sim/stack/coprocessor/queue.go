@@ -2,11 +2,10 @@ package coprocessor
 
 import "github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 
-// queueFile are the registers of the hardware queues in the engine's aperture
-// (table 29.7).
+// queueFile holds the registers of the hardware queues in the engine's aperture (table 29.7).
 type queueFile struct {
 	words [fileWords]uint32
-	bell  int // queue whose doorbell rang, -1 for none
+	bell  int // queue whose doorbell has rung; -1 for none
 }
 
 const (
@@ -35,8 +34,7 @@ func (f *queueFile) Read(addr uint32) uint32 {
 	return 0
 }
 
-// Write implements firmware.Registers. A write to a queue's doorbell takes the
-// queue's place.
+// Write implements firmware.Registers. A write to a queue's doorbell occupies the queue.
 func (f *queueFile) Write(addr, v uint32) {
 	i := (addr - fileBase) / 4
 	if i >= fileWords {
@@ -57,5 +55,5 @@ func (f *queueFile) rung() (int, bool) {
 	return q, q >= 0
 }
 
-// drained gives a queue's place back.
+// drained marks a queue vacant again.
 func (f *queueFile) drained(queue int) { f.vacate(queue, true) }

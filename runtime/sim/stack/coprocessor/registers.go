@@ -1,7 +1,7 @@
 package coprocessor
 
-// registers are the apertures' contents. Only what the bring-up and the doorbell
-// need has an effect; the rest of an aperture holds what was written.
+// registers holds the contents of the apertures. Only registers of the bring-up and the doorbell have an effect; the
+// others hold what was written.
 type registers struct {
 	words   [NumBanks]map[uint32]uint32
 	scratch [NumScratch]uint32
@@ -13,12 +13,12 @@ type registers struct {
 	gate    bool
 }
 
-// maxHeld bounds the registers of a bank that hold what was written.
+// maxHeld bounds the number of written registers of a bank.
 const maxHeld = 1024
 
 func (r *registers) up() bool { return r.power && r.gate }
 
-// reset is what loss of power leaves: nothing.
+// reset clears the registers, as loss of power does.
 func (r *registers) reset() {
 	power, gate := r.power, r.gate
 	*r = registers{power: power, gate: gate}
@@ -55,8 +55,7 @@ func (d *Device) Read32(b Bank, off uint32) uint32 {
 	return r.words[b][off]
 }
 
-// Write32 writes a register. Writes to what is not there, or has no power, are
-// lost.
+// Write32 writes a register. Writes to apertures that do not exist or have no power are lost.
 func (d *Device) Write32(b Bank, off uint32, v uint32) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
-// runSlice is how many messages run between two looks at the context.
+// runSlice is the number of messages between two checks of the context.
 const runSlice = 4096
 
 // serve runs the pumps until nothing is runnable.
@@ -43,7 +43,7 @@ func (b *boot) serve(ctx context.Context, bells uint32) error {
 		return f
 	}
 	if err != nil && ctx.Err() == nil {
-		// A pump that cannot go on is a failed invariant of the kernel.
+		// A pump that cannot continue is a failed invariant of the kernel.
 		b.fail(synchronousAbort, err)
 		return b.faulted()
 	}
@@ -68,8 +68,8 @@ func (b *boot) notReady() {
 	b.errorNote(protocol.Header{ProgramID: protocol.Unbound, ProcessID: protocol.Unbound}, StatusNotReady)
 }
 
-// take does what every message goes through, and returns the task that is to run
-// it, or the idle task when it has run.
+// take performs the steps common to all messages and returns the task that must run the message, or the idle task if it
+// has already run.
 func (b *boot) take(d *protocol.Delivery) pump {
 	b.ring.put(b.now(), d)
 	b.d.count(func(s *Stats) {
@@ -107,7 +107,7 @@ func (b *boot) take(d *protocol.Delivery) pump {
 	return to
 }
 
-// statusOf returns the status of a message that does not run.
+// statusOf returns the status for the error of a refused message.
 func statusOf(err error) Status {
 	var damage *protocol.DamageError
 	switch {
@@ -123,7 +123,7 @@ func statusOf(err error) Status {
 	return StatusMalformed
 }
 
-// refuse answers a message that does not run.
+// refuse answers a refused message.
 func (b *boot) refuse(d *protocol.Delivery, s Status, err error) {
 	b.fault(s, err)
 	h := d.Header
@@ -135,7 +135,7 @@ func (b *boot) refuse(d *protocol.Delivery, s Status, err error) {
 	b.errorNote(h, s)
 }
 
-// fault keeps in words why a message failed.
+// fault records why a message failed, for LastError.
 func (b *boot) fault(s Status, err error) {
 	b.d.mu.Lock()
 	b.d.last = &StatusError{s, err}
@@ -143,13 +143,13 @@ func (b *boot) fault(s Status, err error) {
 	b.traceFailure(s, err)
 }
 
-// StatusError is a message that failed: the status that the host sees, and why.
+// StatusError reports a message that failed: the status that the host sees, and the cause.
 type StatusError struct {
 	Status Status
 	Err    error
 }
 
-// Error gives status and cause.
+// Error returns the status and the cause.
 func (e *StatusError) Error() string { return fmt.Sprintf("coprocessor: %s: %v", e.Status, e.Err) }
 
 // Unwrap returns the cause.

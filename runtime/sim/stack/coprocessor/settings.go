@@ -8,9 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// The firmware registers that the property channel reads and writes: a window of
-// numProps words. Addresses are modelled, and so is that the time
-// synchronisation of the bring-up is a write of the host's microseconds.
+// The firmware registers that the property channel reads and writes: a window of numProps words. The addresses are
+// modelled, as is the time synchronisation of the bring-up as a write of the host's microseconds.
 const (
 	PropBase     = 0x1bc4_0000_1000
 	PropHostTime = PropBase + 0x00 // host microseconds of the time synchronisation
@@ -21,7 +20,7 @@ const (
 // DeviceMemoryCache is the deviceId that powers the memory cache (modelled).
 const DeviceMemoryCache = 1
 
-// settings are what the first commands leave.
+// settings are the values set by the first commands.
 type settings struct {
 	printing  bool
 	devices   []uint32 // guarded by the device's mu
@@ -31,7 +30,7 @@ type settings struct {
 	tunables  int // bytes loaded
 }
 
-// premap is a property buffer that was mapped ahead of inference calls.
+// premap is a property buffer that was mapped before inference calls.
 type premap struct {
 	user          uint32
 	address, size uint64
@@ -48,10 +47,10 @@ func (b *boot) printEnable(d *protocol.Delivery, _ *answer) error {
 	return nil
 }
 
-// setPMUBase takes the base of the power-status registers, which is fixed.
+// setPMUBase checks the base of the power-status registers, which is fixed.
 func (b *boot) setPMUBase(d *protocol.Delivery, _ *answer) error {
 	if base := record(d).Values[0]; base != PMUBase {
-		return refusef(StatusMalformed, "PMU base %#x: it is fixed at %#x", base, uint64(PMUBase))
+		return refusef(StatusMalformed, "PMU base is %#x, want %#x", base, uint64(PMUBase))
 	}
 	return nil
 }
@@ -80,7 +79,7 @@ func (b *boot) defaultSetting(d *protocol.Delivery, _ *answer) error {
 // prop returns the register of an address.
 func (b *boot) prop(addr uint64) (*uint32, error) {
 	if addr < PropBase || addr >= PropBase+4*numProps || addr%4 != 0 {
-		return nil, refusef(StatusMalformed, "property register %#x: registers are the words %#x to %#x", addr,
+		return nil, refusef(StatusMalformed, "property register is %#x, want a word from %#x to %#x", addr,
 			uint64(PropBase), uint64(PropBase+4*(numProps-1)))
 	}
 	return &b.settings.props[(addr-PropBase)/4], nil
@@ -107,8 +106,7 @@ func (b *boot) propertyRead(d *protocol.Delivery, a *answer) error {
 	return nil
 }
 
-// maxProcedures is the "maximum procedure count" of the resource query, modelled
-// as what a container's tables hold.
+// maxProcedures is the "maximum procedure count" of the resource query, modelled as the limit of a container's tables.
 const maxProcedures = 1 << 16
 
 func (b *boot) resourceInfo(_ *protocol.Delivery, a *answer) error {
@@ -136,7 +134,7 @@ func (b *boot) dataFile(d *protocol.Delivery, _ *answer) error {
 	return nil
 }
 
-// premap maps a property buffer; the buffer stays the client's.
+// premap maps a property buffer, which the client still owns.
 func (b *boot) premap(d *protocol.Delivery, _ *answer) error {
 	v := record(d).Values
 	p := premap{d.Header.ProcedureID, v[2], v[3]}
@@ -154,13 +152,13 @@ func (b *boot) premap(d *protocol.Delivery, _ *answer) error {
 		return nil
 	}
 	if len(b.settings.premaps) == maxPremaps {
-		b.settings.premaps = b.settings.premaps[1:] // the oldest is not kept mapped any longer
+		b.settings.premaps = b.settings.premaps[1:] // forget the oldest
 	}
 	b.settings.premaps = append(b.settings.premaps, p)
 	return nil
 }
 
-// region returns the memory that a command's body names in its user's space.
+// region returns the memory that a command's body names in its user's address space.
 func (b *boot) region(d *protocol.Delivery, task string) ([]byte, error) {
 	v := record(d).Values
 	user := d.Header.ProcedureID
@@ -175,10 +173,10 @@ func (b *boot) region(d *protocol.Delivery, task string) ([]byte, error) {
 }
 
 func unknownUser(user uint32) error {
-	return refusef(StatusTranslation, "user %d has no address space; Bind it first", user)
+	return refusef(StatusTranslation, "user %d has no address space; call Bind first", user)
 }
 
-// runtime is the firmware's address of a device address.
+// runtime returns the firmware's address of a device address.
 func (b *boot) runtime(addr uint64, task string) (uint64, error) {
 	return b.d.window.Runtime(addr, task)
 }

@@ -2,18 +2,16 @@ package coprocessor
 
 import "fmt"
 
-// Status is the status word of a completion: PROGRAM_EVENT's and
-// DATA_CHAINING_EVENT's status and CH_ERROR_NOTIFICATION's error index. The
-// chapters say that it is no flat enumeration and give no numbers: these are
-// modelled.
+// Status is the status word of a completion: the status of PROGRAM_EVENT and DATA_CHAINING_EVENT and the error index of
+// CH_ERROR_NOTIFICATION. The chapters say only that it is not a flat enumeration; these numbers are modelled.
 type Status uint32
 
 // The statuses.
 const (
 	StatusOK          Status = iota
-	StatusNotReady           // the channel is not ready, or START has not come
+	StatusNotReady           // the channel is not ready, or START is missing
 	StatusIntegrity          // the message's checksum is wrong
-	StatusMalformed          // a field breaks its bound
+	StatusMalformed          // a field is out of bounds
 	StatusUnsupported        // no handler on this channel
 	StatusDropped            // process not running, or cache handle in the wrong state
 	StatusFull               // a queue or pool has no room
@@ -23,7 +21,7 @@ const (
 	StatusTranslation        // a translation fault
 	StatusEngine             // a task broke a rule of the engine
 	StatusAborted            // the task queue was aborted
-	StatusReset              // the reset that follows takes the call away
+	StatusReset              // a reset ends the call
 	NumStatuses       = iota
 )
 
@@ -45,7 +43,7 @@ func (d Disposition) String() string {
 	return [...]string{"none", "warn", "drop", "reject", "fault", "?"}[min(d, 5)]
 }
 
-// StatusRow is what is known of one status.
+// StatusRow describes one status.
 type StatusRow struct {
 	Status      Status
 	Name        string

@@ -27,14 +27,14 @@ func (b *boot) now() time.Duration { return b.d.cfg.Clock.Now() }
 func (b *boot) tracing() bool      { return b.d.cfg.Trace.On() || b.printing() }
 func (b *boot) printing() bool     { return b.settings.printing && b.d.cfg.Terminal != nil }
 
-// printf is a line of the firmware's log.
+// printf writes a line of the firmware's log.
 func (b *boot) printf(format string, args ...any) {
 	if b.printing() {
 		b.d.cfg.Terminal(fmt.Sprintf(format, args...))
 	}
 }
 
-// warn is a fault that warns and continues.
+// warn logs a fault that does not stop the firmware.
 func (b *boot) warn(what string) {
 	b.printf("warning: %s", what)
 	b.emit(trace.Event{Layer: trace.Firmware, Name: "warning", Args: []trace.Arg{{Key: "what", Value: what}}})
@@ -67,7 +67,7 @@ func (b *boot) span(p trace.Phase, j *job) {
 	b.emit(e)
 }
 
-// traceMessage is a message as the firmware took it.
+// traceMessage traces a message that the firmware took.
 func (b *boot) traceMessage(d *protocol.Delivery) {
 	if !b.tracing() {
 		return
@@ -90,7 +90,7 @@ func (b *boot) traceMessage(d *protocol.Delivery) {
 		}})
 }
 
-// clientOf is whose work a header is about, 0 when nobody's.
+// clientOf returns the client of a header, or 0.
 func (b *boot) clientOf(h protocol.Header) uint64 {
 	if p, err := b.table.process(h); err == nil {
 		return uint64(p.user)
@@ -98,7 +98,7 @@ func (b *boot) clientOf(h protocol.Header) uint64 {
 	return 0
 }
 
-// logCall is how the loop logs a call that it accepts, by class (listing 29.2).
+// logCall logs a call that the loop accepts, by class (listing 29.2).
 func (b *boot) logCall(d *protocol.Delivery, c *protocol.ProcedureCall) {
 	h := d.Header
 	class, line := "[PROC CALL]", ""
@@ -134,7 +134,7 @@ func (b *boot) logCall(d *protocol.Delivery, c *protocol.ProcedureCall) {
 	})
 }
 
-// traceSubmit is a submission to a hardware queue, with its register block.
+// traceSubmit traces a submission to a hardware queue, with its register block.
 func (b *boot) traceSubmit(s *firmware.Submission, j *job) {
 	if !b.d.cfg.Trace.On() {
 		return
@@ -150,7 +150,7 @@ func (b *boot) traceSubmit(s *firmware.Submission, j *job) {
 		}})
 }
 
-// traceNote is a notification as it left.
+// traceNote traces an outgoing notification.
 func (b *boot) traceNote(row *protocol.Row, h protocol.Header, values []uint64, err error) {
 	e := trace.Event{Layer: trace.Protocol, Name: "CSNE_CMD_" + row.Name, Client: b.clientOf(h)}
 	for i, f := range row.Request.Fields {
@@ -170,7 +170,7 @@ func (b *boot) traceNote(row *protocol.Row, h protocol.Header, values []uint64, 
 	b.emit(e)
 }
 
-// traceFailure is a message that failed.
+// traceFailure traces a message that failed.
 func (b *boot) traceFailure(s Status, err error) {
 	if b.tracing() {
 		b.printf("%s: %v", s, err)
@@ -183,7 +183,7 @@ func (b *boot) traceFailure(s Status, err error) {
 	}
 }
 
-// injectedNote says that a fault is the injector's.
+// injectedNote traces a fault of the injector.
 func (b *boot) injectedNote(f inject.Fault, where string) {
 	if b.d.cfg.Trace.On() {
 		b.emit(trace.Event{
@@ -194,7 +194,7 @@ func (b *boot) injectedNote(f inject.Fault, where string) {
 	}
 }
 
-// engineTrace is the engine's report of each task, nil without a tracer.
+// engineTrace returns a function that traces each task of the engine, or nil without a tracer.
 func (d *Device) engineTrace() func(engine.Event) {
 	if d.cfg.Trace == nil {
 		return nil

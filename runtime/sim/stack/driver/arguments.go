@@ -4,9 +4,8 @@ import (
 	"encoding/binary"
 )
 
-// IOExternalMethodArguments is what a selector is called with. The kernel's block
-// of bytes (listing 27.2) and this struct are two forms of it: DecodeArguments
-// makes the struct from the block.
+// IOExternalMethodArguments holds the arguments of a selector. DecodeArguments decodes it from the kernel's block of
+// bytes (listing 27.2).
 type IOExternalMethodArguments struct {
 	AsyncWakePort   *WakePort // of an asynchronous call; nil otherwise
 	AsyncReference  [ReferenceSize]byte
@@ -18,21 +17,19 @@ type IOExternalMethodArguments struct {
 	cause error
 }
 
-// Cause is why the call failed, as the driver's log has it: nil after a call that
-// did not fail.
+// Cause is the error in the driver's log if the call failed, else nil.
 func (a *IOExternalMethodArguments) Cause() error { return a.cause }
 
 // ArgumentField is a line of ArgumentFields.
 type ArgumentField struct {
-	Off    int // bytes from the block's first
+	Off    int // bytes from the start of the block
 	Width  int // bytes
 	Name   string
 	Source string
 }
 
-// ArgumentFields are the fields of the block that every selector reads.
-// Offsets are listing 27.2's. The widths and that arrays stand as pointers follow
-// from the gaps; IOKit's public header has the scalar count at +0x28 and a
+// ArgumentFields are the fields of the block that every selector reads. The offsets are those of listing 27.2. The gaps
+// imply the widths and that arrays are passed as pointers; IOKit's public header has the scalar count at +0x28 and a
 // separate pointer for the reference, which the listing joins.
 var ArgumentFields = []ArgumentField{
 	{Off: 0x08, Width: 8, Name: "asyncWakePort",
@@ -64,17 +61,16 @@ const (
 	argStructOutN = 0x60
 )
 
-// maxScalars is how many scalars a call has at most, either way, and maxStructure
-// the most bytes of a structure that travel in the message (IOKit).
+// maxScalars is the maximum number of scalars of a call in each direction, and maxStructure the maximum size in bytes
+// of a structure in the message (IOKit).
 const (
 	maxScalars   = 16
 	maxStructure = 4096
 )
 
-// DecodeArguments reads a block of bytes of a task. Store writes the scalar
-// outputs back to where the block points; structures are in place. A block of
-// another size, a count above IOKit's limits, or a pointer that does not lead to
-// as many bytes is a bad argument.
+// DecodeArguments reads a block of bytes of a task. Store writes the scalar outputs to the addresses in the block;
+// structures are in place. A block of another size, a count above IOKit's limits, or a pointer to too few bytes is a
+// bad argument.
 func DecodeArguments(t *Task, block []byte) (a *IOExternalMethodArguments, store func(), r Return) {
 	if len(block) != ArgumentsSize {
 		return nil, nil, BadArgument

@@ -10,20 +10,19 @@ import (
 
 // FirstCommand is a line of FirstCommands.
 type FirstCommand struct {
-	Step    string // as chapter 29 names it
+	Step    string // its name in chapter 29
 	Command *protocol.Row
 	Source  string // of the body's values
 	values  func(h *hardware) ([]uint64, error)
 	user    bool // the header names the driver's own address space
-	// after sees the answer.
+	// after processes the answer.
 	after func(h *hardware, r *protocol.Record)
 }
 
 // pmuBase is the base of the performance-monitoring unit's aperture (chapter 29).
 const pmuBase = 0x2_8e08_c000
 
-// contextSwitchLatency is the threshold that the default setting carries,
-// microseconds, modelled.
+// contextSwitchLatency is the threshold in the default setting, in microseconds, modelled.
 const contextSwitchLatency = 1000
 
 // hostDoorbell and hostDoorbellBit are the register-and-bit pair of the
@@ -36,9 +35,8 @@ const (
 // loopSlots is the depth of the execution loop's ring, modelled.
 const loopSlots = 64
 
-// FirstCommands are the commands of a bring-up in their order (chapter 29). The
-// endpoint of the execution loop is bound last, as chapter 30 asks before the
-// first call.
+// FirstCommands are the commands of a bring-up in their order (chapter 29). The endpoint of the execution loop is bound
+// last, which chapter 30 requires before the first call.
 var FirstCommands = []FirstCommand{
 	{Step: "print-enable", Command: protocol.ByName("PRINT_ENABLE"), Source: modelled, values: fixed(1)},
 	{Step: "start", Command: &protocol.Start, Source: "no body", values: fixed()},
@@ -66,7 +64,7 @@ var FirstCommands = []FirstCommand{
 			if err != nil {
 				return nil, err
 			}
-			if h.eventMap != nil { // found again: one pin is enough
+			if h.eventMap != nil { // already mapped: one pin is enough
 				m.Release()
 			}
 			h.eventMap = m

@@ -13,11 +13,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// chain is a resident cache request as the driver knows it: an output set is
-// enqueued, inputs are declared ready, and the output set of one execution is the
-// input set of the next. The first trigger installs it, with the inputs that the
-// host brings; later ones may bring none. The firmware loses it with a reset, and
-// the next trigger installs it again.
+// chain is the driver's side of a resident cache request: an output set is enqueued, inputs are declared ready, and the
+// output set of one execution is the input set of the next. The first trigger installs the chain with the inputs of the
+// host; later triggers need no inputs. A reset of the firmware loses the chain, and the next trigger installs it again.
 type chain struct {
 	handle    Handle
 	gone      atomic.Bool // dropped
@@ -32,8 +30,8 @@ type chain struct {
 	stamp   uint64 // last execution timestamp
 	group   uint32
 	outputs []chained // the enqueued output set
-	inputs  []chained // by port; no surface where the chain feeds it
-	ready   bool      // an output set is enqueued and not yet written
+	inputs  []chained // by port; without a surface if the chain feeds it
+	ready   bool      // an output set is enqueued but not yet written
 }
 
 // chained is a buffer that a chain keeps mapped.
@@ -52,7 +50,7 @@ func (b *chained) release() {
 // maxChains bounds the chains of a client, modelled.
 const maxChains = 256
 
-// gateChaining is the data-chaining gate: stamped when the client was made.
+// gateChaining is the data-chaining gate. It was decided when the client was created.
 func (c *client) gateChaining() (Return, error) {
 	if !c.info.AllowDataChaining {
 		return NotPrivileged, fmt.Errorf("driver: data chaining needs %s", Entitlements[1].Key)
@@ -60,7 +58,7 @@ func (c *client) gateChaining() (Return, error) {
 	return Success, nil
 }
 
-// programChainingPrepare is selector 9: it makes a chain of a procedure.
+// programChainingPrepare is selector 9: it creates a chain of a procedure.
 func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
 	if _, r := c.session(a); r != Success {
 		return r
@@ -85,7 +83,7 @@ func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
 	}
 	x := &chain{client: c, inst: i, procedure: args.procedure, proc: &i.p.procs[args.procedure]}
 	if len(x.proc.inputs) > protocol.MaxInputBuffers {
-		return c.failf(a, Unsupported, "driver: procedure %q has %d inputs; a trigger carries %d", x.proc.name,
+		return c.failf(a, Unsupported, "driver: procedure %q has %d inputs; a trigger can have %d", x.proc.name,
 			len(x.proc.inputs), protocol.MaxInputBuffers)
 	}
 	x.inputs, x.outputs = make([]chained, len(x.proc.inputs)), make([]chained, len(x.proc.outputs))
@@ -96,9 +94,10 @@ func (c *client) programChainingPrepare(a *IOExternalMethodArguments) Return {
 		case c.token.Load() == 0:
 			return Closed, errClosed
 		case i.gone.Load() || !i.prepared.Load():
-			return NotReady, fmt.Errorf("driver: token %#x is not prepared any longer", args.token)
+			return NotReady, fmt.Errorf("driver: token %#x is no longer prepared", args.token)
 		case len(c.chains) == maxChains:
-			return NoResources, fmt.Errorf("driver: a client has at most %d chains", maxChains)
+			return NoResources, fmt.Errorf("driver: the client has %d chains, which is the limit; release one",
+				maxChains)
 		}
 		c.chains = append(c.chains, x)
 		c.d.mu.Lock()
@@ -127,12 +126,12 @@ func (c *client) chain(token uint64, procedure uint32) (*chain, Return, error) {
 	c.d.mu.RUnlock()
 	switch {
 	case x == nil:
-		return nil, NotFound, fmt.Errorf("driver: token %#x names no chain", token)
+		return nil, NotFound, fmt.Errorf("driver: token %#x does not name a chain", token)
 	case x.client != c && !x.inst.p.owner.matches(c.info.id):
 		return nil, NotPrivileged, fmt.Errorf(
-			"driver: chain %#x is of another owner: team identifier and code-directory hash must match", token)
+			"driver: chain %#x belongs to another owner; team identifier and code-directory hash must match", token)
 	case procedure != x.procedure:
-		return nil, BadArgument, fmt.Errorf("driver: chain %#x is of procedure %d, not %d", token, x.procedure,
+		return nil, BadArgument, fmt.Errorf("driver: chain %#x belongs to procedure %d, not %d", token, x.procedure,
 			procedure)
 	}
 	return x, Success, nil
@@ -157,8 +156,8 @@ func (c *client) programOutputSetEnqueue(a *IOExternalMethodArguments) Return {
 	}
 	switch {
 	case args.set != 0:
-		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0xc, output buffer set = %d: "+
-			"exactly one set, 0", args.set)
+		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0xc, output buffer set is %d, "+
+			"want 0, the only set", args.set)
 	case int(args.count) != len(x.proc.outputs):
 		return c.failf(a, BadArgument, "driver: ANEProgramOutputSetEnqueueArgs, byte 0x18, surfaces = %d: "+
 			"procedure %q has %d outputs", args.count, x.proc.name, len(x.proc.outputs))
@@ -188,31 +187,31 @@ func (c *client) portSurface(id uint32, port string, size uint64) ([]byte, Retur
 	case !ok:
 		return nil, NotFound, fmt.Errorf("driver: the task has no surface %#x", id)
 	case uint64(len(b)) < size:
-		return nil, BadArgument, fmt.Errorf("driver: surface %#x has %d bytes, port %q takes %d", id, len(b), port,
+		return nil, BadArgument, fmt.Errorf("driver: surface %#x has %d bytes; port %q takes %d", id, len(b), port,
 			size)
 	}
 	return b[:size:size], Success, nil
 }
 
-// same reports whether two buffers are one.
+// same reports whether two buffers are identical.
 func same(a, b []byte) bool { return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0] }
 
 // alive reports whether a chain can be used; the gate is held.
 func (x *chain) alive() (Return, error) {
 	if x.gone.Load() || x.inst.gone.Load() || !x.inst.prepared.Load() {
-		return NotFound, fmt.Errorf("driver: the chain's program is not prepared any longer")
+		return NotFound, fmt.Errorf("driver: the chain's program is no longer prepared")
 	}
 	return Success, nil
 }
 
-// enqueue takes an output set. A set that an execution wrote is recycled, which
-// gives its buffer back to the firmware.
+// enqueue enqueues an output set. A set that an execution has written is recycled, which returns its buffer to the
+// firmware.
 func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Return, error) {
 	if r, err := x.alive(); r != Success {
 		return r, err
 	}
 	if x.ready {
-		return Busy, fmt.Errorf("driver: chain %#x: an output set is enqueued already", uint64(x.handle))
+		return Busy, fmt.Errorf("driver: chain %#x: an output set is already enqueued", uint64(x.handle))
 	}
 	if r, err := h.makeReady(x.inst, deadline); r != Success {
 		return r, err
@@ -225,8 +224,7 @@ func (h *hardware) enqueue(x *chain, set [][]byte, deadline time.Duration) (Retu
 	}
 	live := x.handler != 0 && x.boot == h.boot.Load()
 	if live && changed > 0 && len(set) > 1 {
-		// One buffer goes back a recycle; a set of several that changes is
-		// installed again.
+		// A recycle returns one buffer; a changed set of several buffers is installed again.
 		h.invalidate(x)
 		live = false
 	}
@@ -285,7 +283,8 @@ func (c *client) programInputsReady(a *IOExternalMethodArguments) Return {
 		b := &args.buffers[i]
 		if uint64(b.port) >= uint64(len(given)) || given[b.port] != nil {
 			return c.failf(a, BadArgument,
-				"driver: ANEProgramInputsReadyArgs, byte %#x, port = %d: each of %d ports once", 0x24+24*i, b.port,
+				"driver: ANEProgramInputsReadyArgs, byte %#x, port is %d; want each of the %d ports once", 0x24+24*i,
+				b.port,
 				len(given))
 		}
 		port := x.proc.inputs[b.port]
@@ -295,7 +294,7 @@ func (c *client) programInputsReady(a *IOExternalMethodArguments) Return {
 		}
 		if b.offset > uint64(len(s)) || b.size != port.Size || b.size > uint64(len(s))-b.offset {
 			return c.failf(a, BadArgument,
-				"driver: ANEProgramInputsReadyArgs, byte %#x: %d bytes at %d of a surface of %d; port %q takes %d",
+				"driver: ANEProgramInputsReadyArgs, byte %#x: got %d bytes at %d of a surface of %d; port %q takes %d",
 				0x28+24*i, b.size, b.offset, len(s), port.Name, port.Size)
 		}
 		given[b.port] = s[b.offset : b.offset+b.size : b.offset+b.size]
@@ -309,7 +308,7 @@ func (c *client) programInputsReady(a *IOExternalMethodArguments) Return {
 // wireTrigger is the trigger's identifier on the execution loop's channel.
 const wireTrigger = 0x209
 
-// trigger fires a chain. A timestamp of zero takes the next one.
+// trigger triggers a chain. A timestamp of zero means the next one.
 func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, deadline time.Duration) (Return,
 	error) {
 	if r, err := x.alive(); r != Success {
@@ -322,7 +321,8 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		stamp = x.stamp + 1
 	}
 	if stamp <= x.stamp {
-		return BadArgument, fmt.Errorf("driver: chain %#x: execTimestamp %d: above the last, %d", uint64(x.handle),
+		return BadArgument, fmt.Errorf("driver: chain %#x: execTimestamp is %d, want more than the last, %d",
+			uint64(x.handle),
 			stamp, x.stamp)
 	}
 	if r, err := h.makeReady(x.inst, deadline); r != Success {
@@ -394,7 +394,7 @@ func (h *hardware) install(x *chain) (Return, error) {
 	call := protocol.ProcedureCall{UserID: x.inst.p.space.user}
 	for i := range x.inputs {
 		if x.inputs[i].m == nil {
-			return BadArgument, fmt.Errorf("driver: chain %#x: the first execution needs every input; port %q has none",
+			return BadArgument, fmt.Errorf("driver: chain %#x: the first execution needs all inputs; port %q has none",
 				uint64(x.handle), x.proc.inputs[i].Name)
 		}
 		port := x.proc.inputs[i]
@@ -438,8 +438,7 @@ func (h *hardware) install(x *chain) (Return, error) {
 	return Success, nil
 }
 
-// invalidate takes a chain down in the firmware, as far as it is there, and lets
-// its buffers go.
+// invalidate removes a chain from the firmware, if installed, and releases its buffers.
 func (h *hardware) invalidate(x *chain) {
 	if x.handler != 0 && x.boot == h.boot.Load() && h.ready.Load() {
 		h.finish(cacheInvalidate, unbound, x.handler)
@@ -453,9 +452,8 @@ func (h *hardware) invalidate(x *chain) {
 	}
 }
 
-// programChainingSetActiveProcedure is direct-path selector 8: it makes the chain
-// the active member of a group of chains that share buffers; group 0 takes it out
-// of its group.
+// programChainingSetActiveProcedure is direct-path selector 8: it makes the chain the active member of a group of
+// chains that share buffers; group 0 removes it from its group.
 func (c *client) programChainingSetActiveProcedure(a *IOExternalMethodArguments) Return {
 	if _, r := c.session(a); r != Success {
 		return r
@@ -479,7 +477,7 @@ func (c *client) programChainingSetActiveProcedure(a *IOExternalMethodArguments)
 		h := c.d.hw
 		x.group = args.group
 		if x.handler == 0 || x.boot != h.boot.Load() {
-			return Success, nil // the install says it
+			return Success, nil // the install will report it
 		}
 		if r, err := h.ensure(deadline); r != Success {
 			return r, err

@@ -11,8 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// client is a user client of any of the three types; it does the work of
-// ANEClientDevice as well.
+// client is a user client of any of the three types; it also does the work of ANEClientDevice.
 type client struct {
 	d    *Device
 	id   uint64
@@ -21,7 +20,7 @@ type client struct {
 	info ANEClientInfo
 
 	token   atomic.Uint64 // of the session; 0 before selector 0 and after selector 1
-	timeout atomic.Int64  // of requests that name none, virtual nanoseconds
+	timeout atomic.Int64  // of requests without one, virtual nanoseconds
 	closed  atomic.Bool
 	last    atomic.Pointer[error]
 
@@ -29,21 +28,20 @@ type client struct {
 	debug    atomic.Pointer[debugProcessor]
 
 	mu        sync.Mutex
-	space     *space // the client's address space, made when it is first needed
+	space     *space // the client's address space, created on first use
 	instances []*instance
 	chains    []*chain
 	hints     map[uint32]uint32
 	mappings  []userMapping
 }
 
-// maxClients bounds the clients that are open at a time, modelled.
+// maxClients bounds the open clients, modelled.
 const maxClients = 1024
 
 var errClosed = errors.New("driver: the client is closed or closing; open another")
 
-// NewUserClient is ANEHWDevice::newUserClient: it makes a client of one of the
-// three types (listing 27.1), reading the task's entitlements once. Without the
-// hard gate's entitlement the two functional clients are refused.
+// NewUserClient is ANEHWDevice::newUserClient: it creates a client of one of the three types (listing 27.1) and reads
+// the task's entitlements once. The two functional clients require the hard gate's entitlement.
 func (d *Device) NewUserClient(task *Task, typ uint32) (UserClient, Return) {
 	if d.trace.On() {
 		d.emit(trace.Event{Name: "ANEHWDevice::newUserClient", Args: []trace.Arg{{Key: "type", Value: uint64(typ)}}})
@@ -67,7 +65,7 @@ func (d *Device) NewUserClient(task *Task, typ uint32) (UserClient, Return) {
 	return c, Success
 }
 
-// Class, Info and LastError are UserClient's.
+// Class, Info and LastError implement UserClient.
 func (c *client) Class() string       { return c.row.Class }
 func (c *client) Info() ANEClientInfo { return c.info }
 func (c *client) LastError() error {
@@ -77,7 +75,7 @@ func (c *client) LastError() error {
 	return nil
 }
 
-// fail files why a call failed and returns its code.
+// fail records why a call failed and returns its code.
 func (c *client) fail(a *IOExternalMethodArguments, r Return, err error) Return {
 	if err != nil {
 		a.cause = err
@@ -90,8 +88,8 @@ func (c *client) failf(a *IOExternalMethodArguments, r Return, format string, ar
 	return c.fail(a, r, fmt.Errorf(format, args...))
 }
 
-// ExternalMethod is externalMethod of the three classes: it hands the class's
-// dispatch array and count to the framework's dispatcher.
+// ExternalMethod is externalMethod of the three classes: it passes the class's dispatch array and count to the
+// framework's dispatcher.
 func (c *client) ExternalMethod(selector uint32, a *IOExternalMethodArguments) Return {
 	if a == nil {
 		return BadArgument
@@ -126,7 +124,7 @@ func (c *client) ExternalMethod(selector uint32, a *IOExternalMethodArguments) R
 // the four sizes against the selector's record, then calls the record's handler.
 func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArguments) Return {
 	if selector >= c.row.Count {
-		return c.failf(a, BadArgument, "driver: %s has selectors 0 to %d, got %d", c.row.Class, c.row.Count-1, selector)
+		return c.failf(a, BadArgument, "driver: %s has selectors 0 to %d; got %d", c.row.Class, c.row.Count-1, selector)
 	}
 	rec, err := DecodeDispatch(c.row.Methods, selector)
 	if err != nil || rec.Handler < 0 {
@@ -139,7 +137,7 @@ func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArgu
 		})
 	}
 	if !rec.Sizes.check(a) {
-		return c.failf(a, BadArgument, "driver: %s: sizes (%d, %d, %d, %d), the record has (%d, %d, %d, %d): "+
+		return c.failf(a, BadArgument, "driver: %s: sizes are (%d, %d, %d, %d), want (%d, %d, %d, %d): "+
 			"scalars in, bytes in, scalars out, bytes out",
 			handlers[rec.Handler].name, len(a.ScalarInput), len(a.StructureInput), len(a.ScalarOutput),
 			len(a.StructureOutput),
@@ -151,7 +149,7 @@ func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArgu
 	return handlers[rec.Handler].call(c, a)
 }
 
-// ExternalMethodBytes is UserClient's.
+// ExternalMethodBytes implements UserClient.
 func (c *client) ExternalMethodBytes(selector uint32, block []byte) Return {
 	a, store, r := DecodeArguments(c.task, block)
 	if r != Success {
@@ -163,7 +161,7 @@ func (c *client) ExternalMethodBytes(selector uint32, block []byte) Return {
 	return r
 }
 
-// Close is UserClient's: clientClose and free.
+// Close implements UserClient: clientClose and free.
 func (c *client) Close() Return {
 	if c.closed.Swap(true) {
 		return Closed
@@ -173,7 +171,7 @@ func (c *client) Close() Return {
 	return Success
 }
 
-// session reports whether the client is open, and under which token.
+// session returns the token of an open client.
 func (c *client) session(a *IOExternalMethodArguments) (Handle, Return) {
 	t := Handle(c.token.Load())
 	if t == 0 {
@@ -193,21 +191,20 @@ func (c *client) deviceOpen(a *IOExternalMethodArguments) Return {
 	case UsageUnsupported:
 		return c.failf(a, Unsupported, "driver: usage type 2 is not supported: status %d", StatusUnsupported)
 	default:
-		return c.failf(a, BadArgument, "driver: ANEDeviceInfo, byte 0x0, usage type = %d: 1 is the standard client",
+		return c.failf(a, BadArgument, "driver: ANEDeviceInfo, byte 0x0, usage type is %d, want 1, the standard client",
 			info.usage)
 	}
 	if c.token.Load() != 0 {
-		return c.failf(a, Busy, "driver: the device is open for this client")
+		return c.failf(a, Busy, "driver: the device is already open for this client")
 	}
 	if r, err := c.d.power(); r != Success {
 		return c.fail(a, r, err)
 	}
 	info.token = uint64(c.d.mint())
 	if !c.token.CompareAndSwap(0, info.token) {
-		return c.failf(a, Busy, "driver: the device is open for this client")
+		return c.failf(a, Busy, "driver: the device is already open for this client")
 	}
-	// The timeout is in milliseconds; 0 takes the one observed, and no session
-	// waits longer than maxTimeout.
+	// The timeout is in milliseconds; 0 means the observed one, and no session waits longer than maxTimeout.
 	ms := info.timeout
 	if ms == 0 {
 		ms = HandshakeTimeout
@@ -245,14 +242,13 @@ func (c *client) getStatus(a *IOExternalMethodArguments) Return {
 	return Success
 }
 
-// loadFirmware is selector 16: inactive in this build. The firmware is loaded
-// inside, at driver start.
+// loadFirmware is selector 16, inactive in this build: the driver loads the firmware itself when it starts.
 func (c *client) loadFirmware(a *IOExternalMethodArguments) Return {
 	return c.failf(a, Unsupported, "driver: ANE_LoadFirmware is inactive in this build; the driver loads the "+
 		"firmware itself")
 }
 
-// teardown gives back what a client holds.
+// teardown releases what a client holds.
 func (c *client) teardown() {
 	c.token.Store(0)
 	c.mu.Lock()

@@ -13,18 +13,17 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// commandDeadline is how long the driver waits for the completion of a command
-// that is no request, in virtual time: the handshake's timeout in milliseconds
-// (the unit is modelled).
+// commandDeadline is the virtual time that the driver waits for the completion of a command other than a request: the
+// handshake's timeout in milliseconds (the unit is modelled).
 const commandDeadline = HandshakeTimeout * time.Millisecond
 
-// Waits for a completion double from the first to the last, modelled.
+// Waits for a completion double from firstWait to lastWait, modelled.
 const (
 	firstWait = 50 * time.Microsecond
 	lastWait  = 250 * time.Millisecond
 )
 
-// outcome is how a command ended.
+// outcome is the result of a command.
 type outcome struct {
 	status coprocessor.Status
 	header protocol.Header // of the completion
@@ -32,11 +31,10 @@ type outcome struct {
 	note   *protocol.Message
 }
 
-// errLost: no completion came by the deadline.
-var errLost = errors.New("driver: no completion by the deadline; what is outstanding is cancelled")
+// errLost reports that no completion came before the deadline.
+var errLost = errors.New("driver: no completion before the deadline; outstanding commands are cancelled")
 
-// statusReturns maps the firmware's statuses to return codes, modelled: sources
-// give neither numbers nor the mapping.
+// statusReturns maps the firmware's statuses to return codes, modelled: no source states the numbers or the mapping.
 var statusReturns = [coprocessor.NumStatuses]Return{
 	coprocessor.StatusOK: Success, coprocessor.StatusNotReady: NotReady, coprocessor.StatusIntegrity: GeneralError,
 	coprocessor.StatusMalformed: BadArgument, coprocessor.StatusUnsupported: Unsupported,
@@ -54,11 +52,10 @@ func returnOf(s coprocessor.Status) Return {
 	return GeneralError
 }
 
-// errReset: the firmware asked the host for a reset.
-var errReset = errors.New("driver: the firmware asked for a reset")
+// errReset reports that the firmware requested a reset.
+var errReset = errors.New("driver: the firmware requested a reset")
 
-// post puts a message into a ring and rings the doorbell. It passes the site
-// Post, whose faults it makes.
+// post puts a message into a ring and rings the doorbell, with the faults injected at the site Post.
 func (h *hardware) post(ch protocol.Channel, msg []byte, bell uint32) error {
 	rings := h.cop.Rings()
 	if rings == nil {
@@ -100,14 +97,13 @@ func (h *hardware) fault(f inject.Fault, rings *protocol.Controller, ch protocol
 	case inject.Delay:
 		h.d.advance(f.Delay)
 	case inject.Corrupt:
-		// One byte changes: the high half of Value says how, and never not at all.
+		// One byte changes: the high half of Value says how, and it never stays the same.
 		slot[f.Value%uint64(len(slot))] ^= byte(f.Value>>32%255) + 1
 	case inject.Reorder:
 		h.held = append(h.held, heldSlot{ch, slot, bell})
 		return h.doorBellRing(bell)
 	case inject.Crash:
-		// The controller stops as the message arrives: it goes into reset, and
-		// what it held is lost.
+		// The controller stops when the message arrives: it goes into reset and loses its state.
 		h.cop.Write32(coprocessor.ANE, coprocessor.RegCPU, 0)
 		return nil
 	}
@@ -117,12 +113,12 @@ func (h *hardware) fault(f inject.Fault, rings *protocol.Controller, ch protocol
 	return h.doorBellRing(bell)
 }
 
-// letGo posts what a fault held back, behind what was posted since.
+// letGo posts the messages that a fault held back, after those posted since.
 func (h *hardware) letGo() {
 	rings := h.cop.Rings()
 	for _, s := range h.held {
 		if rings != nil && rings.PostSlot(s.ch, s.slot) == nil {
-			_ = h.doorBellRing(s.bell) // its index was good when it was held
+			_ = h.doorBellRing(s.bell) // its index was valid when it was held
 		}
 	}
 	h.held = nil
@@ -144,9 +140,8 @@ func commandName(ch protocol.Channel, msg []byte) string {
 	return "CSNE_CMD_" + row.Name
 }
 
-// await runs the firmware until the completion that match accepts is there, the
-// firmware faults, or the deadline passes. Virtual time passes while nothing
-// comes.
+// await runs the firmware until the completion that match accepts arrives, the firmware faults, or the deadline passes.
+// It advances virtual time while nothing arrives.
 func (h *hardware) await(deadline time.Duration, match func(*protocol.Message) (outcome, bool)) (outcome, error) {
 	wait := firstWait
 	for {
@@ -170,7 +165,7 @@ func (h *hardware) await(deadline time.Duration, match func(*protocol.Message) (
 	}
 }
 
-// notifications takes what the firmware has sent.
+// notifications takes the notifications that the firmware has sent.
 func (h *hardware) notifications(match func(*protocol.Message) (outcome, bool)) (o outcome, ok bool) {
 	for {
 		m, more, err := h.cop.TakeNotification()
@@ -187,7 +182,7 @@ func (h *hardware) notifications(match func(*protocol.Message) (outcome, bool)) 
 			h.d.emit(e)
 		}
 		if err != nil {
-			continue // damaged: the command that it was of runs into its deadline
+			continue // damaged: its command runs into the deadline
 		}
 		if b, is := m.Body.(*protocol.BackChannel); is {
 			h.acknowledge(b)
@@ -203,8 +198,7 @@ func (h *hardware) notifications(match func(*protocol.Message) (outcome, bool)) 
 	}
 }
 
-// acknowledge answers a back-channel call. A lost answer is the firmware's to
-// report.
+// acknowledge answers a back-channel call. The firmware reports a lost answer.
 func (h *hardware) acknowledge(b *protocol.BackChannel) {
 	row := &protocol.Rows[protocol.IDBackChannel]
 	m, err := protocol.New(coprocessor.Numbering, row, protocol.Header{
@@ -230,7 +224,7 @@ func (h *hardware) send(row *protocol.Row, hd protocol.Header, body protocol.Bod
 	if err != nil {
 		return outcome{}, err
 	}
-	for { // answers that nobody took are of commands that failed
+	for { // discard the answers of failed commands
 		if _, ok := h.cop.TakeReply(); !ok {
 			break
 		}
@@ -255,12 +249,10 @@ func (h *hardware) send(row *protocol.Row, hd protocol.Header, body protocol.Bod
 	}
 }
 
-// maxPosts is how often a message is posted that arrives damaged: it was rejected
-// without running (modelled).
+// maxPosts is how often a message is posted if it arrives damaged and is rejected without running (modelled).
 const maxPosts = 2
 
-// finish sends a command that takes something down. When the firmware does not do
-// it, a reset does.
+// finish sends a command that tears something down. If the firmware fails to do so, a reset does it.
 func (h *hardware) finish(row *protocol.Row, hd protocol.Header, values ...uint64) {
 	boot := h.boot.Load()
 	_, err := h.command(row, hd, values...)
@@ -273,7 +265,7 @@ func (h *hardware) finish(row *protocol.Row, hd protocol.Header, values ...uint6
 	}
 }
 
-// statusError is a command that the firmware completed with a status.
+// statusError reports a command that the firmware completed with an error status.
 type statusError struct {
 	status coprocessor.Status
 	err    error
@@ -282,8 +274,8 @@ type statusError struct {
 func (e *statusError) Error() string { return e.err.Error() }
 func (e *statusError) Unwrap() error { return e.err }
 
-// completed accepts the completion of a command that is no request: one is in
-// flight, and those that a reset cancelled went with their rings.
+// completed accepts the completion of a command other than a request: only one is in flight, and a reset discards the
+// rings of cancelled ones.
 func completed(m *protocol.Message) (outcome, bool) {
 	if m.Row.ID != protocol.IDProgramEvent {
 		return errorNote(m)
@@ -299,8 +291,8 @@ func completed(m *protocol.Message) (outcome, bool) {
 	}, true
 }
 
-// errorNote is the status of an error notification: the firmware could not tell
-// which command it was of, and one is in flight.
+// errorNote returns the status of an error notification. The firmware could not identify the command, but only one is
+// in flight.
 func errorNote(m *protocol.Message) (outcome, bool) {
 	r, ok := m.Body.(*protocol.Record)
 	if !ok {
@@ -315,5 +307,5 @@ func errorNote(m *protocol.Message) (outcome, bool) {
 	return outcome{}, false
 }
 
-// unbound is the header of a command that names no program.
+// unbound is the header of a command without a program.
 var unbound = protocol.Header{ProgramID: protocol.Unbound, ProcessID: protocol.Unbound}

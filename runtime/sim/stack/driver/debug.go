@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// debugProcessor is a registered debug work processor: the firmware's work, an
-// item a completed request, for a debugger in user space. What an item holds is
-// modelled.
+// debugProcessor is a registered debug work processor: a queue of completed requests for a debugger in user space. The
+// contents of an item are modelled.
 type debugProcessor struct {
 	buf   []byte
 	depth int
@@ -27,15 +26,14 @@ type debugItem struct {
 // debugItemSize is the size of an item in the buffer, modelled.
 const debugItemSize = 40
 
-// gateDebug is what every debug selector asks: the device is of an internal build
-// (table 27.9: the property gates the debug surfaces) and the client may read
-// data (that this is the data-access grant is modelled).
+// gateDebug is the check of every debug selector: the build is internal (table 27.9: the property gates the debug
+// surfaces) and the client may read data (that this is the data-access grant is modelled).
 func (c *client) gateDebug(a *IOExternalMethodArguments) Return {
 	if _, r := c.session(a); r != Success {
 		return r
 	}
 	if !c.d.properties.InternalBuild {
-		return c.failf(a, Unsupported, "driver: the debug work processor exists in internal builds alone; this is "+
+		return c.failf(a, Unsupported, "driver: the debug work processor exists only in internal builds; this is "+
 			"a release build")
 	}
 	if !c.info.DataAccess {
@@ -44,8 +42,7 @@ func (c *client) gateDebug(a *IOExternalMethodArguments) Return {
 	return Success
 }
 
-// withProcessor does something with the registered processor, past the gate and with the
-// client's lock held.
+// withProcessor checks the gate and calls f with the registered processor and the client's lock held.
 func (c *client) withProcessor(a *IOExternalMethodArguments, do func(p *debugProcessor) Return) Return {
 	if r := c.gateDebug(a); r != Success {
 		return r
@@ -74,13 +71,13 @@ func (c *client) registerDebugWorkProcessor(a *IOExternalMethodArguments) Return
 			args.size, args.addr)
 	}
 	if args.depth == 0 || uint64(args.depth) > uint64(len(buf))/debugItemSize || args.depth > MaxQueueDepth {
-		return c.failf(a, BadArgument, "driver: ANEDebugWorkProcessorArgs, byte 0x10, items = %d: 1 to %d, %d "+
+		return c.failf(a, BadArgument, "driver: ANEDebugWorkProcessorArgs, byte 0x10, items is %d, want 1 to %d, %d "+
 			"bytes each in a buffer of %d", args.depth, MaxQueueDepth, debugItemSize, len(buf))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.debug.Load() != nil {
-		return c.failf(a, Busy, "driver: a debug work processor is registered")
+		return c.failf(a, Busy, "driver: a debug work processor is already registered")
 	}
 	c.debug.Store(&debugProcessor{buf: buf, depth: int(args.depth)})
 	return Success
@@ -97,18 +94,19 @@ func (c *client) unregisterDebugWorkProcessor(a *IOExternalMethodArguments) Retu
 	return Success
 }
 
-// getDebugWorkProcessorItem is selector 13: it writes the oldest item that was not
-// taken to a place of the buffer. The scalars are the place and zero (modelled).
+// getDebugWorkProcessorItem is selector 13: it writes the oldest item not yet taken to a slot of the buffer. The
+// scalars are the slot and zero (modelled).
 func (c *client) getDebugWorkProcessorItem(a *IOExternalMethodArguments) Return {
 	return c.withProcessor(a, func(p *debugProcessor) Return {
 		place := a.ScalarInput[0]
 		if place >= uint64(p.depth) || a.ScalarInput[1] != 0 {
-			return c.failf(a, BadArgument, "driver: scalars (%d, %d): a place below %d, and 0", place, a.ScalarInput[1],
+			return c.failf(a, BadArgument, "driver: scalars are (%d, %d), want a slot below %d, and 0", place,
+				a.ScalarInput[1],
 				p.depth)
 		}
 		i := slices.IndexFunc(p.items, func(x debugItem) bool { return !x.taken })
 		if i < 0 {
-			return c.failf(a, NotReady, "driver: no item of debug work waits")
+			return c.failf(a, NotReady, "driver: the debug work queue is empty")
 		}
 		x := &p.items[i]
 		x.taken = true
@@ -120,8 +118,8 @@ func (c *client) getDebugWorkProcessorItem(a *IOExternalMethodArguments) Return 
 	})
 }
 
-// completeDebugWorkProcessorItem is selector 14: the item of an identifier that
-// was taken is done. The scalars are identifier and status (modelled).
+// completeDebugWorkProcessorItem is selector 14: it completes a taken item. The scalars are its identifier and status
+// (modelled).
 func (c *client) completeDebugWorkProcessorItem(a *IOExternalMethodArguments) Return {
 	return c.withProcessor(a, func(p *debugProcessor) Return {
 		i := slices.IndexFunc(p.items, func(x debugItem) bool { return x.taken && x.id == a.ScalarInput[0] })
@@ -141,7 +139,7 @@ func (c *client) releaseDebugWorkProcessorBuffers(a *IOExternalMethodArguments) 
 	})
 }
 
-// debugWork files a completed request. Beyond the depth items are lost.
+// debugWork queues a completed request. Items beyond the depth are lost.
 func (c *client) debugWork(k *call, r Return) {
 	p := c.debug.Load()
 	if p == nil {

@@ -15,35 +15,34 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// Config makes a device. The zero value is the M1's, without trace and faults.
+// Config configures a device. The zero value is an M1 without trace and faults.
 type Config struct {
-	Unit     *translation.Unit // nil makes one with Streams streams
-	Clock    *firmware.Clock   // nil makes one
+	Unit     *translation.Unit // nil: a new one with Streams streams
+	Clock    *firmware.Clock   // nil: a new one
 	Trace    *trace.Tracer
 	Inject   *inject.Injector
-	Strict   bool // the firmware faults where the real one does
+	Strict   bool // the firmware reports faults where the real one does
 	Numerics engine.Numerics
-	Workers  int   // goroutines of one task of the engine; results do not depend on it
-	MaxWork  int64 // limit of one task; 0 means the engine's own
+	Workers  int   // goroutines of one engine task; results do not depend on it
+	MaxWork  int64 // limit of one task; 0 means the engine's default
 
-	// Properties are what the driver publishes; nil means M1.
+	// Properties are the published properties; nil means M1.
 	Properties *Properties
-	// Endpoints are the RTBuddy services that exist; nil means the M1's one,
-	// ANEEndpoint1.
+	// Endpoints are the existing RTBuddy services; nil means the M1's, ANEEndpoint1.
 	Endpoints []string
 	// SecondWake reports whether the second wake of boot n, counted from 1,
 	// arrives. Nil: always.
 	SecondWake func(n int) bool
-	// Terminal gets the firmware's log lines. Nil: none is made.
+	// Terminal gets the firmware's log lines. It may be nil.
 	Terminal func(line string)
 }
 
-// Streams is how many translation streams a device makes when Config.Unit is nil:
-// a loaded program keeps its client's stream, and there are 144 program slots, so
-// the unit's own sixteen would bound the clients (modelled, as that number is).
+// Streams is the number of translation streams of a device if Config.Unit is nil: a loaded program keeps its client's
+// stream, and there are 144 program slots, so the unit's default of sixteen would limit the clients (both numbers are
+// modelled).
 const Streams = 256
 
-// clockTimers is the pool of timers of a clock that the device makes.
+// clockTimers is the size of the timer pool of a new clock.
 const clockTimers = 256
 
 // Device is the engine's device object: ANEHWDevice, and the ANEDriver above it.
@@ -56,7 +55,7 @@ type Device struct {
 	gate       *gate
 	hw         *hardware
 	tokens     atomic.Uint64
-	standing   *client // the hints client that is there at rest; of no task
+	standing   *client // the hints client that always exists; it has no task
 
 	mu         sync.RWMutex
 	clients    map[uint64]*client
@@ -109,14 +108,13 @@ func NewDevice(cfg Config) (*Device, error) {
 	return d, nil
 }
 
-// emit emits an event of the driver at the present time; callers have asked
-// whether the trace is on.
+// emit emits an event of the driver at the current time; callers have checked that tracing is enabled.
 func (d *Device) emit(e trace.Event) {
 	e.Layer, e.At = trace.Driver, d.clock.Now()
 	d.trace.Emit(e)
 }
 
-// noteGate tells of the queue in front of the command gate.
+// noteGate traces the queue of the command gate.
 func (d *Device) noteGate(start bool, a *action) {
 	if !d.trace.On() || a.call == nil {
 		return
@@ -133,7 +131,7 @@ func (d *Device) noteGate(start bool, a *action) {
 	d.emit(e)
 }
 
-// translationTrace puts the steps of the translation unit into the trace.
+// translationTrace traces the steps of the translation unit.
 func translationTrace(d *Device) func(translation.Step) {
 	if !d.trace.On() {
 		return nil
@@ -155,8 +153,7 @@ func translationTrace(d *Device) func(translation.Step) {
 	}
 }
 
-// advance lets virtual time pass. A clock whose timers another goroutine is
-// serving is asked again.
+// advance advances virtual time. It retries while another goroutine serves the clock's timers.
 func (d *Device) advance(t time.Duration) {
 	for range 1 << 16 {
 		if d.clock.Advance(t) == nil {
@@ -166,34 +163,32 @@ func (d *Device) advance(t time.Duration) {
 	}
 }
 
-// Elapse lets virtual time pass for work above the driver, behind the command
-// gate: what becomes due meanwhile is the device's.
+// Elapse advances virtual time for work above the driver. It does so inside the command gate, since timers that become
+// due belong to the device.
 func (d *Device) Elapse(t time.Duration) error {
 	a := &action{priority: controlPriority, run: func(*action) { d.advance(t) }}
-	for d.gate.do(a) == NoResources { // so many wait that there is no place
+	for d.gate.do(a) == NoResources { // the queue is full
 		runtime.Gosched()
 	}
 	return nil
 }
 
-// Properties returns what the driver publishes (table 27.9).
+// Properties returns the published properties (table 27.9).
 func (d *Device) Properties() Properties { return d.properties }
 
-// Clock is the device's one virtual clock.
+// Clock returns the device's virtual clock.
 func (d *Device) Clock() *firmware.Clock { return d.clock }
 
-// Unit is the device's translation unit.
+// Unit returns the device's translation unit.
 func (d *Device) Unit() *translation.Unit { return d.unit }
 
-// Coprocessor is the controller behind the registers: its pools and statistics.
-// Only the driver may run it.
+// Coprocessor returns the controller, for its pools and statistics. Only the driver may run it.
 func (d *Device) Coprocessor() *coprocessor.Device { return d.hw.cop }
 
 // Status returns what selector 7 returns.
 func (d *Device) Status() Status { return d.status() }
 
-// Recoveries is how often the device was re-initialised after a fault or a lost
-// completion.
+// Recoveries returns how often the device was re-initialised after a fault or a lost completion.
 func (d *Device) Recoveries() int {
 	n := 0
 	_, _ = d.hold(nil, "recoveries", func(time.Duration) (Return, error) {
@@ -210,12 +205,11 @@ func (d *Device) Dumps() []Dump {
 	return append([]Dump(nil), d.dumps...)
 }
 
-// Scheduler reports the queue in front of the command gate.
+// Scheduler reports the queue of the command gate.
 func (d *Device) Scheduler() firmware.SchedulerReport { return d.gate.sched.Report() }
 
-// Sleep takes the device's power away once nothing runs, as the system does when
-// it sleeps. What the firmware held is gone; Wake brings the firmware up again,
-// and each program is loaded again with its next request.
+// Sleep powers the device off once nothing runs, as the system does when it sleeps. The firmware loses its state; Wake
+// brings it up again, and each program is reloaded with its next request.
 func (d *Device) Sleep() error {
 	_, err := d.hold(nil, "sleep", func(time.Duration) (Return, error) {
 		d.hw.sleep()
@@ -255,14 +249,13 @@ type UserClient interface {
 	// Method calls a method of table 27.5, which only the direct-path client
 	// exports.
 	Method(name string, args *MethodArguments) Return
-	// Class is the name of the client's class.
+	// Class returns the name of the client's class.
 	Class() string
-	// Info is what was stamped on the client when it was made.
+	// Info returns the properties recorded when the client was created.
 	Info() ANEClientInfo
-	// LastError is why the client's last call that failed did so.
+	// LastError returns the error of the client's last failed call.
 	LastError() error
-	// Close closes the connection: what it loaded goes. Further calls return
-	// Closed.
+	// Close closes the connection and unloads its programs. Further calls return Closed.
 	Close() Return
 }
 

@@ -8,16 +8,15 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// Chain is a chain as the kernel describes it.
+// Chain describes a chain.
 type Chain struct {
 	Handle          Handle
 	Procedure       uint32
 	Inputs, Outputs int
 }
 
-// ChainingPrepare makes a chain of a procedure of a prepared program: control
-// selector 9. The chain is fired over the direct path, of this task or of one
-// with the same identity.
+// ChainingPrepare creates a chain of a procedure of a prepared program: control selector 9. The chain is triggered over
+// the direct path of this task or of one with the same identity.
 func (s *Services) ChainingPrepare(h Handle, procedure uint32) (Chain, error) {
 	if err := s.of(controlClass, "ANE_ProgramChainingPrepare"); err != nil {
 		return Chain{}, err
@@ -31,7 +30,7 @@ func (s *Services) ChainingPrepare(h Handle, procedure uint32) (Chain, error) {
 		return Chain{}, err
 	}
 	var out chainingReply
-	_ = chainingOut.decode(a.StructureOutput, &out) // its size is the layout's
+	_ = chainingOut.decode(a.StructureOutput, &out) // never fails: its size is that of the layout
 	return Chain{
 		Handle:    Handle(out.chain),
 		Procedure: procedure,
@@ -40,8 +39,8 @@ func (s *Services) ChainingPrepare(h Handle, procedure uint32) (Chain, error) {
 	}, nil
 }
 
-// OutputSetEnqueue enqueues the output buffer set of a chain's next execution, a
-// surface a port: direct-path selector 3.
+// OutputSetEnqueue enqueues the output buffer set of a chain's next execution, one surface per port: direct-path
+// selector 3.
 func (s *Services) OutputSetEnqueue(c Chain, surfaces []uint32) error {
 	if err := s.of(directClass, "ANE_ProgramOutputSetEnqueue"); err != nil {
 		return err
@@ -67,12 +66,11 @@ type ReadyBuffer struct {
 	Port    uint32 // index among the procedure's inputs
 	Surface uint32
 	Offset  uint64 // bytes
-	Size    uint64 // bytes; the port's
+	Size    uint64 // bytes; that of the port
 }
 
-// InputsReady fires a chain and returns when it has run: direct-path selector 4.
-// The first execution needs every input; later ones take what is not given from
-// the outputs of the one before. A timestamp of 0 takes the next one.
+// InputsReady triggers a chain and returns when it has run: direct-path selector 4. The first execution needs all
+// inputs; later ones take missing inputs from the previous outputs. A timestamp of 0 means the next one.
 func (s *Services) InputsReady(c Chain, inputs []ReadyBuffer, timestamp uint64) error {
 	if err := s.of(directClass, "ANE_ProgramInputsReady"); err != nil {
 		return err
@@ -81,7 +79,7 @@ func (s *Services) InputsReady(c Chain, inputs []ReadyBuffer, timestamp uint64) 
 		return &Error{
 			Call:   "ANE_ProgramInputsReady",
 			Return: BadArgument,
-			Cause:  fmt.Errorf("%d buffers: at most %d", len(inputs), maxPorts),
+			Cause:  fmt.Errorf("got %d buffers, want at most %d", len(inputs), maxPorts),
 		}
 	}
 	args := inputsReadyArgs{
@@ -110,7 +108,7 @@ func (s *Services) MemoryMap(h Handle, ranges []Range, usage translation.Usage) 
 		return 0, &Error{
 			Call:   "ANE_MemoryMapRequest",
 			Return: BadArgument,
-			Cause:  fmt.Errorf("%d ranges: at most %d", len(ranges), maxRanges),
+			Cause:  fmt.Errorf("got %d ranges, want at most %d", len(ranges), maxRanges),
 		}
 	}
 	args := memoryMapArgs{token: uint64(h), usage: uint32(usage), count: uint32(len(ranges))}
@@ -135,8 +133,7 @@ func (s *Services) MemoryUnmap(h Handle, address uint64) error {
 	return s.method("ANE_MemoryUnMapRequest", SelMemoryUnMap, &a)
 }
 
-// SessionHint sets a hint of the session and returns the value before: direct-path
-// selector 7.
+// SessionHint sets a hint of the session and returns the previous value: direct-path selector 7.
 func (s *Services) SessionHint(hint, value uint32) (before uint32, err error) {
 	if err := s.of(directClass, "ANE_SessionHintRequest"); err != nil {
 		return 0, err
@@ -150,12 +147,12 @@ func (s *Services) SessionHint(hint, value uint32) (before uint32, err error) {
 		return 0, err
 	}
 	var out sessionHintReply
-	_ = sessionHintOut.decode(a.StructureOutput, &out) // its size is the layout's
+	_ = sessionHintOut.decode(a.StructureOutput, &out) // never fails: its size is that of the layout
 	return out.previous, nil
 }
 
-// SetActiveProcedure makes a chain the active one of a group that shares buffers;
-// group 0 takes it out: direct-path selector 8.
+// SetActiveProcedure makes a chain the active one of a group that shares buffers; group 0 removes it from its group:
+// direct-path selector 8.
 func (s *Services) SetActiveProcedure(c Chain, group uint32) error {
 	if err := s.of(directClass, "ANE_ProgramChainingSetActiveProcedure"); err != nil {
 		return err

@@ -9,7 +9,7 @@ import (
 // (listing 27.4).
 const DispatchStride = 40
 
-// DontCheck is the size that means "do not check"; no record has it.
+// DontCheck is the size that means "do not check"; no record uses it.
 const DontCheck = 0xffff_ffff
 
 // DispatchField is a line of DispatchFields.
@@ -34,14 +34,14 @@ type Sizes struct {
 	ScalarIn, StructIn, ScalarOut, StructOut uint32 // counts and bytes
 }
 
-// Selector is a line of a selector table, from which the dispatch array is made.
+// Selector is a line of a selector table. The dispatch array is built from these lines.
 type Selector struct {
 	Handler string
 	Sizes   Sizes
 	Debug   bool // of the debug work-processor group
 }
 
-// ControlSelectors are the control client's (table 27.2).
+// ControlSelectors are the selectors of the control client (table 27.2).
 var ControlSelectors = []Selector{
 	{"ANE_DeviceOpen", Sizes{ScalarIn: 0, StructIn: 104, ScalarOut: 0, StructOut: 104}, false},
 	{"ANE_DeviceClose", Sizes{ScalarIn: 0, StructIn: 0, ScalarOut: 0, StructOut: 0}, false},
@@ -62,7 +62,7 @@ var ControlSelectors = []Selector{
 	{"ANE_LoadFirmware", Sizes{ScalarIn: 3, StructIn: 0, ScalarOut: 0, StructOut: 0}, false},
 }
 
-// DirectPathSelectors are the direct-path client's (table 27.4).
+// DirectPathSelectors are the selectors of the direct-path client (table 27.4).
 var DirectPathSelectors = []Selector{
 	{"ANE_DeviceOpen", Sizes{ScalarIn: 0, StructIn: 104, ScalarOut: 0, StructOut: 104}, false},
 	{"ANE_DeviceClose", Sizes{ScalarIn: 0, StructIn: 0, ScalarOut: 0, StructOut: 0}, false},
@@ -75,8 +75,8 @@ var DirectPathSelectors = []Selector{
 	{"ANE_ProgramChainingSetActiveProcedure", Sizes{ScalarIn: 0, StructIn: 32, ScalarOut: 0, StructOut: 0}, false},
 }
 
-// HintsSelectors are the hint-only client's. The chapter names the method; its
-// number and its sizes are modelled.
+// HintsSelectors are the selectors of the hint-only client. The chapter names the method; its number and its sizes are
+// modelled.
 var HintsSelectors = []Selector{
 	{"setClientHint", Sizes{ScalarIn: 2, StructIn: 0, ScalarOut: 0, StructOut: 0}, false},
 }
@@ -109,8 +109,8 @@ const (
 	SelSetActiveProcedure = 8
 )
 
-// Handler pointers. The address and the authentication code are modelled: the
-// kernel authenticates the pointer when it loads it, here by comparing the code.
+// Handler pointers. The address and the authentication code are modelled: the kernel authenticates the pointer when it
+// loads it; here the code is compared.
 const (
 	handlerBase   = 0x0000_7e07_0000
 	handlerStride = 0x40
@@ -120,7 +120,7 @@ const (
 // sign puts the authentication code into a pointer's high bits.
 func sign(p uint64) uint64 { return p | authentication(p)<<pointerBits }
 
-// authenticate takes it out again; false when it is not the pointer's.
+// authenticate removes the code; it returns false if the code is wrong.
 func authenticate(p uint64) (uint64, bool) {
 	raw := p & (1<<pointerBits - 1)
 	return raw, p>>pointerBits == authentication(raw)
@@ -162,8 +162,7 @@ var handlers = []struct {
 	{"setClientHint", (*client).setClientHint},
 }
 
-// EncodeDispatch makes the dispatch array of a selector table. A handler that
-// does not exist gets a null pointer.
+// EncodeDispatch builds the dispatch array of a selector table. A missing handler is a null pointer.
 func EncodeDispatch(table []Selector) []byte {
 	le := binary.LittleEndian
 	out := make([]byte, 0, DispatchStride*len(table))
@@ -190,12 +189,12 @@ func EncodeDispatch(table []Selector) []byte {
 // DispatchRecord is a decoded record.
 type DispatchRecord struct {
 	Function uint64 // with its authentication code
-	Handler  int    // index of the function, -1 when the pointer leads nowhere
+	Handler  int    // index of the function; -1 for an invalid pointer
 	Sizes    Sizes
 	Debug    bool
 }
 
-// DecodeDispatch reads the record of a selector out of an array.
+// DecodeDispatch reads the record of a selector from an array.
 func DecodeDispatch(array []byte, selector uint32) (DispatchRecord, error) {
 	if uint64(selector) >= uint64(len(array)/DispatchStride) {
 		return DispatchRecord{}, fmt.Errorf("driver: selector %d: the array has records 0 to %d", selector,
@@ -222,8 +221,8 @@ func DecodeDispatch(array []byte, selector uint32) (DispatchRecord, error) {
 	return r, nil
 }
 
-// handlerNames are the names of handlers, which cannot be asked themselves while
-// the arrays are made.
+// handlerNames are the names of the handlers: the arrays are initialised before the handlers table, which refers to
+// them.
 var handlerNames = func() []string {
 	var names []string
 	for _, t := range [][]Selector{ControlSelectors, DirectPathSelectors, HintsSelectors} {
@@ -240,8 +239,8 @@ var handlerNames = func() []string {
 	return names
 }()
 
-// The arrays, in read-only data: _sANEDriverClientMethods at 17 records and
-// _sANEDriverDirectPathClientMethods at 9 (listing 27.3), and that of the hints.
+// The arrays, in read-only data: _sANEDriverClientMethods at 17 records and _sANEDriverDirectPathClientMethods at 9
+// (listing 27.3), and the array of the hints.
 var (
 	sANEDriverClientMethods           = EncodeDispatch(ControlSelectors)
 	sANEDriverDirectPathClientMethods = EncodeDispatch(DirectPathSelectors)
@@ -254,7 +253,7 @@ type ClientType struct {
 	Class    string
 	Role     string
 	Methods  []byte // dispatch array
-	Count    uint32 // records that the class hands the dispatcher
+	Count    uint32 // records that the class passes to the dispatcher
 	Symbol   string // of the array
 	NeedsKey bool   // the hard gate applies
 }

@@ -1,6 +1,6 @@
 package driver
 
-// Entitlement is what the driver reads of a task when a client is made.
+// Entitlement is a key that the driver reads from a task when it creates a client.
 type Entitlement struct {
 	Key        string
 	Field      string // of ANEClientInfo
@@ -12,9 +12,8 @@ type Entitlement struct {
 // UserAccess is the hard gate: it opens the control and the direct-path client.
 const UserAccess = "com.apple.ane.iokit-user-access"
 
-// Entitlements lists the keys that the driver reads, in the order in which it
-// does: the two open gates (listing 27.6), then table 27.7. The names of the
-// first two fields are the chapter's, those of the others modelled.
+// Entitlements lists the keys in the order in which the driver reads them: the two open gates (listing 27.6), then
+// table 27.7. The chapter names the first two fields; the names of the others are modelled.
 var Entitlements = []Entitlement{
 	{Key: UserAccess, Field: "isPrivileged", Capability: "open the user client", Source: "listing 27.6",
 		set: func(i *ANEClientInfo, v bool) {
@@ -51,8 +50,7 @@ var Entitlements = []Entitlement{
 		}},
 }
 
-// ANEClientInfo is what the driver stamps on a client when it is made, and never
-// reads again.
+// ANEClientInfo holds the properties of a client, which the driver reads once, when it creates the client.
 type ANEClientInfo struct {
 	PID               int
 	TeamID            string
@@ -66,8 +64,8 @@ type ANEClientInfo struct {
 	DataAccess               bool
 	SetClientHints           bool
 	ShareCoalitionHints      bool
-	// PrivilegedVMAccess is the second access check, a property and no
-	// entitlement (chapter 27, after table 27.5).
+	// PrivilegedVMAccess is the second access check, which is a property and not an entitlement (chapter 27, after
+	// table 27.5).
 	PrivilegedVMAccess bool
 
 	id identity

@@ -7,38 +7,36 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 )
 
-// gateDepth is how many actions of a priority may wait at the gate, modelled.
+// gateDepth is the number of actions of a priority that may wait at the gate, modelled.
 const gateDepth = 4096
 
-// controlPriority is the priority of what is no request (bring-up, loading,
-// mapping): the system's band, so that it never waits for applications, below the
-// most urgent requests (modelled).
+// controlPriority is the priority of actions other than requests (bring-up, loading, mapping): in the system's band, so
+// that they never wait for applications, below the most urgent requests (modelled).
 const controlPriority = 1
 
-// action is something that runs with the command gate held.
+// action is work that runs with the command gate held.
 type action struct {
 	priority int
 	network  int // task queue, 1 to 255
 	run      func(*action)
-	// finish is called after run when nobody waits for the action.
+	// finish is called after run if nobody waits for the action.
 	finish func(*action)
 	result Return
 	call   *call // of a request
 
 	id uint64
-	// of an action that somebody waits for: false when it is done, true when its owner is to work through the queue
+	// wake, if somebody waits for the action, receives false when it is done, or true when its owner must work through
+	// the queue.
 	wake chan bool
 	done bool
 }
 
-// gate is the command gate: one action at a time, and of those that wait the one
-// that the scheduler puts first. The goroutine that finds it free works through
-// the queue until its own action is done, then passes the gate to another that
-// waits; actions that nobody waits for are run before the gate is freed.
+// gate is the command gate. It runs one action at a time, in the order of the scheduler. The goroutine that finds it
+// free works through the queue until its own action is done, then passes the gate to another waiting goroutine; actions
+// that nobody waits for are run before the gate is freed.
 type gate struct {
 	sched *firmware.Scheduler
-	// note, when set, is told under the lock when an action enters and when it
-	// starts.
+	// note, if not nil, is called with the lock held when an action enters and when it starts.
 	note func(start bool, a *action)
 
 	mu      sync.Mutex
@@ -56,7 +54,7 @@ func newGate() (*gate, error) {
 	return &gate{sched: s, pending: map[uint64]*action{}}, nil
 }
 
-// enter queues an action. Holds says that the caller has the gate now.
+// enter queues an action. It returns holds if the caller now has the gate.
 func (g *gate) enter(a *action) (holds bool, r Return) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -93,8 +91,7 @@ func (g *gate) do(a *action) Return {
 	return a.result
 }
 
-// post queues an action that nobody waits for; its finish is called when it has
-// run.
+// post queues an action without waiting; its finish is called when it has run.
 func (g *gate) post(a *action) Return {
 	holds, r := g.enter(a)
 	if r == Success && holds {
@@ -103,8 +100,7 @@ func (g *gate) post(a *action) Return {
 	return r
 }
 
-// drain runs what waits, with the gate held, until own is done, and frees the
-// gate or passes it on.
+// drain runs waiting actions, with the gate held, until own is done, then frees the gate or passes it on.
 func (g *gate) drain(own *action) {
 	for {
 		g.mu.Lock()
@@ -122,7 +118,7 @@ func (g *gate) drain(own *action) {
 			}
 		}
 		req, ok := g.sched.Next()
-		if !ok { // pending and the scheduler hold the same actions, so one is there
+		if !ok { // impossible: pending and the scheduler hold the same actions
 			g.busy = false
 			g.mu.Unlock()
 			return
@@ -137,7 +133,7 @@ func (g *gate) drain(own *action) {
 		}
 		g.mu.Unlock()
 		a.run(a)
-		_ = g.sched.Complete(a.id) // it is in flight: Next gave it
+		_ = g.sched.Complete(a.id) // never fails: Next has put it in flight
 		switch {
 		case a == own:
 			a.done = true

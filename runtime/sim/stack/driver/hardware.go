@@ -18,7 +18,7 @@ import (
 // (chapter 29).
 var EndpointNames = []string{"ANE1Endpoint1", "ANEEndpoint1"}
 
-// Bounds of the bring-up, modelled: the chapter says that the retry is bounded.
+// Bounds of the bring-up, modelled: the chapter says only that the retries are bounded.
 const (
 	bootAttempts = 4 // power cycles until a second wake arrives
 	wakePolls    = 8 // polls of a scratch register
@@ -45,17 +45,17 @@ type hardware struct {
 	job       uint32 // last job identifier
 	uses      uint64 // of programs
 	held      []heldSlot
-	reset     bool // the firmware asked for a reset
+	reset     bool // the firmware requested a reset
 	recovery  recovery
 
 	powered  atomic.Bool
 	ready    atomic.Bool
-	boot     atomic.Uint32 // bring-ups that succeeded: what was loaded before is gone
+	boot     atomic.Uint32 // successful bring-ups; each discards what was loaded before
 	failures atomic.Uint32 // second wakes that never came
 	rung     atomic.Uint64 // doorbell stores of the firmware
 }
 
-// resources are the answer to RESOURCE_INFO_GET.
+// resources is the answer to RESOURCE_INFO_GET.
 type resources struct{ engines, maxCacheRequest, maxProcedures uint64 }
 
 func newHardware(d *Device) (*hardware, error) {
@@ -70,7 +70,7 @@ func newHardware(d *Device) (*hardware, error) {
 	return h, err
 }
 
-// interrupt is a doorbell store of the firmware reaching the host.
+// interrupt handles a doorbell store of the firmware.
 func (h *hardware) interrupt(reg uint64, value uint32) {
 	h.rung.Add(1)
 	if h.d.trace.On() {
@@ -99,9 +99,8 @@ func (h *hardware) start() {
 	}
 }
 
-// powerOn is ANEHWDevice::power_on_hardware: clocks and power, then ANE_Init. It
-// cycles the power while the second wake does not arrive, a bounded number of
-// times.
+// powerOn is ANEHWDevice::power_on_hardware: clocks and power, then ANE_Init. It cycles the power a bounded number of
+// times until the second wake arrives.
 func (h *hardware) powerOn(kind uint32) error {
 	var errs []error
 	for range bootAttempts {
@@ -119,7 +118,7 @@ func (h *hardware) powerOn(kind uint32) error {
 	return fmt.Errorf("driver: bring-up failed %d times: %w", bootAttempts, errors.Join(errs...))
 }
 
-// powerOff takes the power away, and with it all state of the firmware.
+// powerOff powers the device off, which discards all state of the firmware.
 func (h *hardware) powerOff() {
 	h.ready.Store(false)
 	h.held = nil
@@ -198,8 +197,7 @@ func (h *hardware) handshake(kind uint32) error {
 	return nil
 }
 
-// enableEndpoints is EnableRTBuddyEndpoints: it tries the names in order,
-// cleaning up after one that is not there.
+// enableEndpoints is EnableRTBuddyEndpoints: it tries the names in order and cleans up after a missing one.
 func (h *hardware) enableEndpoints() error {
 	for _, name := range EndpointNames {
 		ok := slices.Contains(h.d.cfg.Endpoints, name)
@@ -219,7 +217,7 @@ func (h *hardware) enableEndpoints() error {
 		}
 	}
 	h.endpoint = ""
-	return fmt.Errorf("driver: EnableRTBuddyEndpoints: none of %v is there", EndpointNames)
+	return fmt.Errorf("driver: EnableRTBuddyEndpoints: no service %v exists", EndpointNames)
 }
 
 // poll runs the firmware until a scratch register has a value.
@@ -243,7 +241,7 @@ func (h *hardware) poll(scratch int, want uint32, what string) error {
 		h.cop.Read32(coprocessor.ANE, coprocessor.Scratch(scratch)), wakePolls, want, h.because())
 }
 
-// because is what the coprocessor says of the last failure.
+// because returns the coprocessor's description of the last failure.
 func (h *hardware) because() error {
 	if err := h.cop.LastError(); err != nil {
 		return err
@@ -251,8 +249,7 @@ func (h *hardware) because() error {
 	return errors.New("no reason given")
 }
 
-// ChannelNames are the inter-process channels that the driver resolves in the
-// table which the firmware published (chapter 29).
+// ChannelNames are the inter-process channels that the driver looks up in the firmware's table (chapter 29).
 var ChannelNames = []string{"SHAREDMALLOC", "TERMINAL", "BUF_H2T", "BUF_T2H", "IO", "IO_T2H", "DEBUG", "DATA_CHAIN_H2T"}
 
 func (h *hardware) resolveChannels() error {
@@ -279,7 +276,7 @@ func (h *hardware) event(name string) {
 	}
 }
 
-// sleep quiesces the firmware and takes the power away.
+// sleep quiesces the firmware and powers the device off.
 func (h *hardware) sleep() {
 	if h.powered.Load() {
 		h.powerOff()
@@ -290,7 +287,7 @@ func (h *hardware) sleep() {
 // ANERegisterControl::write32 with the mask of the doorbell's index.
 func (h *hardware) doorBellRing(index uint32) error {
 	if index >= maxDoorbell {
-		return fmt.Errorf("driver: doorbell index %d: below %d", index, maxDoorbell)
+		return fmt.Errorf("driver: doorbell index is %d, want less than %d", index, maxDoorbell)
 	}
 	mask := uint32(1) << index
 	if h.d.trace.On() {
@@ -305,12 +302,12 @@ func (h *hardware) doorBellRing(index uint32) error {
 	return nil
 }
 
-// Stages of a dispatch that are the driver's (table 2.3).
+// Stages of a dispatch in the driver (table 2.3).
 const (
 	RequestTime    = 16 * time.Microsecond  // building the firmware request: about 16 us
 	DoorbellTime   = 2500 * time.Nanosecond // firmware kick: about 2 to 3 us
 	CompletionTime = 10 * time.Microsecond  // kernel-side completion processing: about 10 us
 )
 
-// bells are the doorbell indices of the channels.
+// bells holds the doorbell indices of the channels.
 var bells = [...]uint32{protocol.Control: coprocessor.BellControl, protocol.Loop: coprocessor.BellLoop}

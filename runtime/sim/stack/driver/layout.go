@@ -17,14 +17,13 @@ type StructField struct {
 // Struct is a struct of the ABI.
 type Struct struct {
 	Name   string
-	Size   int // bytes; what the selector's record checks
+	Size   int // bytes; checked by the selector's record
 	Use    string
 	Fields []StructField
 }
 
-// row is a StructField with the place of its value. Places are *byte, *uint32,
-// *uint64, *[maxPorts]uint32, *[maxEvents]protocol.Event, *[maxRanges]Range or
-// *[maxPorts]readyBuffer.
+// row is a StructField with a pointer to its value. Pointers are *byte, *uint32, *uint64, *[maxPorts]uint32,
+// *[maxEvents]protocol.Event, *[maxRanges]Range or *[maxPorts]readyBuffer.
 type row[T any] struct {
 	off, width int
 	name       string
@@ -32,7 +31,7 @@ type row[T any] struct {
 	at         func(*T) any
 }
 
-// layout is a Struct that goes to and from a Go struct.
+// layout is a Struct with a mapping to a Go struct.
 type layout[T any] struct {
 	name string
 	use  string
@@ -48,7 +47,7 @@ func (l *layout[T]) table() Struct {
 	return s
 }
 
-// decode reads a struct; a size that is not the struct's is refused.
+// decode reads a struct and refuses other sizes.
 func (l *layout[T]) decode(b []byte, v *T) error {
 	if len(b) != l.size {
 		return fmt.Errorf("driver: %s has %d bytes, want %d", l.name, len(b), l.size)
@@ -96,8 +95,7 @@ func (l *layout[T]) decode(b []byte, v *T) error {
 	return nil
 }
 
-// encode writes a struct over b, which has its size. Bytes between the fields
-// stay as they are.
+// encode writes a struct over b, which has its size. Bytes between the fields do not change.
 func (l *layout[T]) encode(b []byte, v *T) {
 	le := binary.LittleEndian
 	for i := range l.rows {

@@ -17,14 +17,13 @@ type userMapping struct {
 
 func (u *userMapping) release() {
 	u.m.Release()
-	_ = u.m.Unmap("memory unmap") // others that map the same buffer keep it
+	_ = u.m.Unmap("memory unmap") // other mappings of the same buffer remain
 }
 
-// maxMappings bounds the buffers that a client maps at a time, modelled.
+// maxMappings bounds the mapped buffers of a client, modelled.
 const maxMappings = 4096
 
-// gateMemory asks for the memory-access grant (that the map is what it grants is
-// modelled).
+// gateMemory checks the memory-access grant (that it grants mapping is modelled).
 func (c *client) gateMemory() (Return, error) {
 	if !c.info.MemoryAccess {
 		return NotPrivileged, fmt.Errorf("driver: mapping memory needs %s", Entitlements[4].Key)
@@ -32,7 +31,7 @@ func (c *client) gateMemory() (Return, error) {
 	return Success, nil
 }
 
-// memoryArgs decodes and checks what selectors 5 and 6 share.
+// memoryArgs decodes and checks the arguments of selectors 5 and 6.
 func (c *client) memoryArgs(a *IOExternalMethodArguments, args *memoryMapArgs) Return {
 	if _, r := c.session(a); r != Success {
 		return r
@@ -46,8 +45,8 @@ func (c *client) memoryArgs(a *IOExternalMethodArguments, args *memoryMapArgs) R
 	return Success
 }
 
-// addressSpace is that of a program the client may use, or with token 0 the
-// client's own; it is kept for the caller.
+// addressSpace returns the address space of a program that the client may use, or with token 0 the client's own, with a
+// reference for the caller.
 func (c *client) addressSpace(token uint64) (*space, Return, error) {
 	if token != 0 {
 		i, r, err := c.find(token)
@@ -72,12 +71,13 @@ func (c *client) addressSpace(token uint64) (*space, Return, error) {
 	return c.space, Success, nil
 }
 
-// hostBuffer finds the buffer that ranges describe: they must follow one another
-// in memory that the task mapped at once.
+// hostBuffer returns the buffer that ranges describe. They must be contiguous in memory that the task mapped in one
+// call.
 func (c *client) hostBuffer(args *memoryMapArgs) ([]byte, Return, error) {
 	if args.surface != 0 {
 		if args.count != 0 {
-			return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs: a surface or ranges, not both")
+			return nil, BadArgument, fmt.Errorf(
+				"driver: ANEMemoryMapRequestArgs: got both a surface and ranges, want one of them")
 		}
 		b, ok := c.task.surface(args.surface)
 		if !ok {
@@ -86,14 +86,15 @@ func (c *client) hostBuffer(args *memoryMapArgs) ([]byte, Return, error) {
 		return b, Success, nil
 	}
 	if args.count == 0 || args.count > maxRanges {
-		return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs, byte 0xc, ranges = %d: 1 to %d",
+		return nil, BadArgument, fmt.Errorf("driver: ANEMemoryMapRequestArgs, byte 0xc, ranges is %d, want 1 to %d",
 			args.count, maxRanges)
 	}
 	first, size := args.ranges[0].Addr, uint64(0)
 	for i, r := range args.ranges[:args.count] {
 		if r.Size == 0 || r.Size > userEnd || r.Addr != first+size {
 			return nil, BadArgument, fmt.Errorf(
-				"driver: ANEMemoryMapRequestArgs, byte %#x: range %d does not follow the one before it", 0x20+16*i, i)
+				"driver: ANEMemoryMapRequestArgs, byte %#x: range %d is not contiguous with the one before it", 0x20+
+					16*i, i)
 		}
 		size += r.Size
 	}
@@ -135,7 +136,8 @@ func (c *client) memoryMapRequest(a *IOExternalMethodArguments) Return {
 		if len(c.mappings) == maxMappings || c.token.Load() == 0 {
 			m.Release()
 			c.d.drop(s)
-			return NoResources, fmt.Errorf("driver: a client maps at most %d buffers", maxMappings)
+			return NoResources, fmt.Errorf("driver: the client maps %d buffers, which is the limit; unmap one",
+				maxMappings)
 		}
 		c.mappings = append(c.mappings, userMapping{s, args.token, m})
 		addr = m.Addr()
@@ -148,8 +150,7 @@ func (c *client) memoryMapRequest(a *IOExternalMethodArguments) Return {
 	return Success
 }
 
-// mapReturn is the code of a map that failed: what the caller did wrong is a bad
-// argument, the rest is memory that is not there.
+// mapReturn returns the code of a failed mapping: a bad argument for a mistake of the caller, else no memory.
 func mapReturn(err error) Return {
 	for _, r := range []translation.Reason{translation.BadUsage, translation.Empty, translation.Outside,
 		translation.Unaligned, translation.HighBits} {
@@ -174,7 +175,7 @@ func (c *client) memoryUnMapRequest(a *IOExternalMethodArguments) Return {
 		if i < 0 {
 			c.mu.Unlock()
 			return NotFound, fmt.Errorf(
-				"driver: ANEMemoryMapRequestArgs, byte 0x10, device address %#x: the client has mapped nothing there",
+				"driver: ANEMemoryMapRequestArgs, byte 0x10, device address %#x: the client has no mapping there",
 				args.address)
 		}
 		u := c.mappings[i]
@@ -189,8 +190,8 @@ func (c *client) memoryUnMapRequest(a *IOExternalMethodArguments) Return {
 
 // Hints of a session, modelled: the chapter names the method alone.
 const (
-	HintLatency   = 0 // 1 asks for low latency
-	HintBandwidth = 1 // 1 asks for throughput
+	HintLatency   = 0 // 1 requests low latency
+	HintBandwidth = 1 // 1 requests throughput
 	HintQueue     = 2 // queue depth that the client expects
 	numHints      = 3
 )
@@ -198,10 +199,11 @@ const (
 // maxHint bounds a hint's value, modelled.
 const maxHint = 1 << 16
 
-// setHint keeps a hint and returns the one before.
+// setHint sets a hint and returns the previous value.
 func (c *client) setHint(hint, value uint32) (uint32, Return, error) {
 	if hint >= numHints || value > maxHint {
-		return 0, BadArgument, fmt.Errorf("driver: hint %d = %d: hints 0 to %d, values to %d", hint, value, numHints-1,
+		return 0, BadArgument, fmt.Errorf("driver: hint %d is %d, want hints 0 to %d with values up to %d", hint, value,
+			numHints-1,
 			maxHint)
 	}
 	c.mu.Lock()
@@ -250,7 +252,7 @@ func (c *client) setClientHint(a *IOExternalMethodArguments) Return {
 		return c.failf(a, NotPrivileged, "driver: client hints need %s", Entitlements[6].Key)
 	}
 	if a.ScalarInput[0]>>32 != 0 || a.ScalarInput[1]>>32 != 0 {
-		return c.failf(a, BadArgument, "driver: setClientHint: hint and value have 32 bits")
+		return c.failf(a, BadArgument, "driver: setClientHint: hint or value exceeds 32 bits")
 	}
 	_, r, err := c.setHint(uint32(a.ScalarInput[0]), uint32(a.ScalarInput[1]))
 	return c.fail(a, r, err)

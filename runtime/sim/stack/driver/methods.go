@@ -12,8 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// MethodArguments is what a method of table 27.5 is called with (modelled: the
-// table gives no arguments).
+// MethodArguments holds the arguments of a method of table 27.5 (modelled: the table states none).
 type MethodArguments struct {
 	In   []uint64 // as many as the method's row says
 	Data []byte   // of ANE_SendCommand: the message
@@ -25,10 +24,10 @@ type MethodArguments struct {
 type Method struct {
 	Name string
 	Role string
-	// Routed is the way to the kernel: one of the nine selectors, or a separate
-	// entry point (modelled, except what the listing of the doorbell says).
+	// Routed is the entry to the kernel: one of the nine selectors, or a separate entry point (modelled, except for the
+	// doorbell's listing).
 	Routed string
-	// Privileged methods ask the second access check.
+	// Privileged methods require the second access check.
 	Privileged bool
 	In, Out    int // scalars
 	// Reason says why the method returns kIOReturnUnsupported here; "" when it
@@ -114,16 +113,17 @@ func (c *client) method(name string, a *MethodArguments) (Return, error) {
 	case c.closed.Load():
 		return Closed, errClosed
 	case c.row.Type != DirectPathClient || i < 0:
-		return Unsupported, fmt.Errorf("driver: %s exports no method %q; table 27.5's are the direct-path client's",
+		return Unsupported, fmt.Errorf("driver: %s exports no method %q; the methods of table 27.5 belong to the "+
+			"direct-path client",
 			c.row.Class, name)
 	}
 	m := &Methods[i]
 	if m.Privileged && !c.info.PrivilegedVMAccess {
 		return NotPrivileged, fmt.Errorf(
-			"driver: %s: the second access check: the task lacks the privileged-virtual-machine-access property", name)
+			"driver: %s: the task lacks the privileged-virtual-machine-access property", name)
 	}
 	if len(a.In) != m.In || len(a.Out) != m.Out {
-		return BadArgument, fmt.Errorf("driver: %s: %d scalars in and %d out, want %d and %d", name, len(a.In),
+		return BadArgument, fmt.Errorf("driver: %s: got %d scalars in and %d out, want %d and %d", name, len(a.In),
 			len(a.Out), m.In, m.Out)
 	}
 	if m.Reason != "" {
@@ -134,8 +134,7 @@ func (c *client) method(name string, a *MethodArguments) (Return, error) {
 
 func (c *client) powerOnMethod(*MethodArguments) (Return, error) { return c.d.power() }
 
-// powerOffMethod takes the power away unless a client other than this has
-// programs.
+// powerOffMethod powers the device off unless another client has programs.
 func (c *client) powerOffMethod(*MethodArguments) (Return, error) {
 	return c.d.gated(c, "ANE_PowerOff", func(time.Duration) (Return, error) {
 		c.d.mu.RLock()
@@ -155,19 +154,18 @@ func (c *client) isPowered(a *MethodArguments) (Return, error) {
 	return Success, nil
 }
 
-// maxCommand bounds an injected command, modelled: a call with all its arrays.
+// maxCommand bounds an injected command, modelled as the size of a call with all its arrays.
 const maxCommand = protocol.HeaderSize + protocol.CopyContainerSize + 64
 
-// sendCommand puts a message of the caller's into a ring as it is: In is the
-// channel, 0 control and 1 the execution loop's. The firmware answers it, or
-// does not within the deadline; what it breaks is recovered.
+// sendCommand puts the caller's message into a ring unchanged. In is the channel: 0 for control, 1 for the execution
+// loop. If the firmware does not answer before the deadline, the device is recovered.
 func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 	if a.In[0] > uint64(protocol.Loop) {
-		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: channel %d: 0 is control, 1 the execution loop's",
+		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: channel is %d, want 0 (control) or 1 (execution loop)",
 			a.In[0])
 	}
 	if len(a.Data) < protocol.HeaderSize || len(a.Data) > maxCommand {
-		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: a message of %d bytes: %d to %d", len(a.Data),
+		return BadArgument, fmt.Errorf("driver: ANE_SendCommand: the message has %d bytes, want %d to %d", len(a.Data),
 			protocol.HeaderSize, maxCommand)
 	}
 	ch := protocol.Channel(a.In[0])
@@ -183,8 +181,8 @@ func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 		if err != nil || h.reset {
 			return h.failed(cmp.Or(err, errReset)), err
 		}
-		// What the command changed behind the driver's back, such as a process
-		// that is gone, shows at the next request, which fails and mends it.
+		// Changes that the driver does not know, such as a terminated process, make the next request fail, which
+		// repairs them.
 		if o.status != coprocessor.StatusOK {
 			return returnOf(o.status), fmt.Errorf("driver: ANE_SendCommand: status %d, %v: %w", uint32(o.status),
 				o.status, h.because())
@@ -195,17 +193,16 @@ func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 
 func register(in []uint64) (coprocessor.Bank, uint32, error) {
 	if in[0] >= coprocessor.NumBanks {
-		return 0, 0, fmt.Errorf("driver: aperture %d: table 29.2 has %d", in[0], coprocessor.NumBanks)
+		return 0, 0, fmt.Errorf("driver: aperture is %d; table 29.2 has %d", in[0], coprocessor.NumBanks)
 	}
 	b := coprocessor.Bank(in[0])
 	if size := coprocessor.Banks[b].Size; in[1]%4 != 0 || in[1] >= uint64(size) {
-		return 0, 0, fmt.Errorf("driver: register %#x of %v: words below %#x", in[1], b, size)
+		return 0, 0, fmt.Errorf("driver: register of %[2]v is %#[1]x, want a word below %#[3]x", in[1], b, size)
 	}
 	return b, uint32(in[1]), nil
 }
 
-// readRegister and writeRegister reach a register: In is the aperture's number,
-// the offset, and for a write the value.
+// readRegister and writeRegister access a register: In is the aperture's number, the offset, and for a write the value.
 func (c *client) readRegister(a *MethodArguments) (Return, error) {
 	b, off, err := register(a.In)
 	if err != nil {
@@ -215,12 +212,11 @@ func (c *client) readRegister(a *MethodArguments) (Return, error) {
 	return Success, nil
 }
 
-// A write may stop the firmware; the next action finds that out by its deadline
-// and recovers.
+// A write may stop the firmware; the next action then runs into its deadline and recovers.
 func (c *client) writeRegister(a *MethodArguments) (Return, error) {
 	b, off, err := register(a.In)
 	if err == nil && a.In[2]>>32 != 0 {
-		err = fmt.Errorf("driver: register value %#x: 32 bits", a.In[2])
+		err = fmt.Errorf("driver: register value %#x exceeds 32 bits", a.In[2])
 	}
 	if err != nil {
 		return BadArgument, err
@@ -231,9 +227,8 @@ func (c *client) writeRegister(a *MethodArguments) (Return, error) {
 	})
 }
 
-// signalEvent signals a shared event from the host: In is its identifier and
-// value. It does not wait for the command gate, which a request that waits for the
-// event may hold.
+// signalEvent signals a shared event from the host: In is its identifier and value. It does not use the command gate,
+// since a request that waits for the event may hold it.
 func (c *client) signalEvent(a *MethodArguments) (Return, error) {
 	h := c.d.hw
 	if !h.ready.Load() {
@@ -259,7 +254,7 @@ func (c *client) flushMappings(a *MethodArguments) (Return, error) {
 	})
 }
 
-// unmapBuffers unmaps all that the client has mapped with selector 5.
+// unmapBuffers unmaps all buffers that the client has mapped with selector 5.
 func (c *client) unmapBuffers(a *MethodArguments) (Return, error) {
 	return c.d.gated(c, "ANE_UnmapDartBuffers", func(time.Duration) (Return, error) {
 		c.mu.Lock()
@@ -292,7 +287,7 @@ func (c *client) removePersistent(*MethodArguments) (Return, error) {
 	return Success, nil
 }
 
-// clientsInfo lists the clients; what others do needs the data-access grant.
+// clientsInfo lists the clients; listing other clients requires the data-access grant.
 func (c *client) clientsInfo(a *MethodArguments) (Return, error) {
 	var s strings.Builder
 	for _, o := range c.d.openClients() {

@@ -22,8 +22,7 @@ type space struct {
 	refs int // guarded by Device.mu
 }
 
-// program is a container that a client has created. Fields without a note are
-// touched with the command gate held.
+// program is a container that a client has created. The command gate guards fields without a comment.
 type program struct {
 	owner  identity
 	client *client
@@ -33,19 +32,19 @@ type program struct {
 	space   *space
 	loaded  *loader.Loaded
 	slot    int32
-	boot    uint32 // the bring-up in which slot holds; 0: in none
-	handles int    // instances that exist
-	running int    // instances that are prepared
-	used    uint64 // when it was last used, in uses of the hardware
+	boot    uint32 // the bring-up in which slot is valid; 0: none
+	handles int    // existing instances
+	running int    // prepared instances
+	used    uint64 // time of last use, in hardware.uses
 }
 
-// procedure is a procedure's ports, split by direction.
+// procedure holds a procedure's ports by direction.
 type procedure struct {
 	name            string
 	inputs, outputs []loader.Port
 }
 
-// instance is what a token names: a program, or a further process of one.
+// instance is what a token names: a program, or another process of one.
 type instance struct {
 	handle Handle
 	client *client
@@ -60,14 +59,14 @@ type instance struct {
 
 	// With the gate held.
 	process int32
-	boot    uint32 // the bring-up in which process holds
+	boot    uint32 // the bring-up in which process is valid
 	flags   uint32
 }
 
 // maxPrograms bounds the instances of a client, modelled.
 const maxPrograms = 1024
 
-// programCreate is selector 3: it reads and checks a container and mints a token.
+// programCreate is selector 3: it reads and checks a container and creates a token.
 func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	if _, r := c.session(a); r != Success {
 		return r
@@ -79,8 +78,8 @@ func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	switch args.flags {
 	case LegacyResource:
 	case RTResource:
-		return c.failf(a, Unsupported, "driver: ANEProgramRTResource, the runtime op-graph variant, is known by "+
-			"name alone; create the program from its image")
+		return c.failf(a, Unsupported, "driver: ANEProgramRTResource, the runtime op-graph variant, is not supported; "+
+			"create the program from its image")
 	default:
 		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x18, representation = %d: 0 or 1",
 			args.flags)
@@ -134,14 +133,14 @@ func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	}
 	i, r := c.addInstance(p)
 	if r != Success {
-		return c.failf(a, r, "driver: a client has at most %d programs; destroy some", maxPrograms)
+		return c.failf(a, r, "driver: the client has %d programs, which is the limit; destroy one", maxPrograms)
 	}
 	putToken(result, i.handle)
 	return Success
 }
 
-// addInstance mints a token for a program and enters it for the client. The
-// program's address space is the client's, when it has none yet.
+// addInstance creates a token for a program and adds it to the client. A program without an address space gets the
+// client's.
 func (c *client) addInstance(p *program) (*instance, Return) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -167,31 +166,30 @@ func (c *client) addInstance(p *program) (*instance, Return) {
 func (c *client) find(token uint64) (*instance, Return, error) {
 	i := c.d.instance(Handle(token))
 	if i == nil {
-		return nil, NotFound, fmt.Errorf("driver: token %#x names no program or instance", token)
+		return nil, NotFound, fmt.Errorf("driver: token %#x does not name a program or instance", token)
 	}
 	if i.client != c && !i.p.owner.matches(c.info.id) {
 		return nil, NotPrivileged, fmt.Errorf(
-			"driver: token %#x is of another owner: team identifier and code-directory hash must match", token)
+			"driver: token %#x belongs to another owner; team identifier and code-directory hash must match", token)
 	}
 	return i, Success, nil
 }
 
-// own is find for what only the instance's client may do.
+// own is find for calls that only the instance's client may make.
 func (c *client) own(token uint64) (*instance, Return, error) {
 	i, r, err := c.find(token)
 	if r == Success && i.client != c {
-		return nil, NotPrivileged, fmt.Errorf("driver: token %#x is of another client", token)
+		return nil, NotPrivileged, fmt.Errorf("driver: token %#x belongs to another client", token)
 	}
 	return i, r, err
 }
 
-// admitPriority checks the entitlements that a priority asks for: level 1 is the
-// real-time client's, level 0 the system's (the split of the band between the
-// two grants is modelled).
+// admitPriority checks the entitlements that a priority requires: level 1 is for real-time clients, level 0 for the
+// system (this split of the band between the two grants is modelled).
 func (c *client) admitPriority(p uint32) (Return, error) {
 	switch {
 	case p >= protocol.Priorities:
-		return BadArgument, fmt.Errorf("driver: priority %d: below %d", p, protocol.Priorities)
+		return BadArgument, fmt.Errorf("driver: priority is %d, want less than %d", p, protocol.Priorities)
 	case p == 0 && !c.info.SystemReservedPriorities:
 		return NotPrivileged, fmt.Errorf("driver: priority 0 needs %s", Entitlements[3].Key)
 	case p == 1 && !c.info.SystemReservedPriorities && !c.info.RealtimePriority:
@@ -200,18 +198,19 @@ func (c *client) admitPriority(p uint32) (Return, error) {
 	return Success, nil
 }
 
-// settle checks and takes the arguments of prepare and of a new instance.
+// settle checks and stores the arguments of prepare and of a new instance.
 func (c *client) settle(i *instance, priority, flags, depth uint32) (Return, error) {
 	if r, err := c.admitPriority(priority); r != Success {
 		return r, err
 	}
 	switch {
 	case flags&^knownFlags != 0:
-		return BadArgument, fmt.Errorf("driver: flags %#x: %#x are known", flags, knownFlags)
+		return BadArgument, fmt.Errorf("driver: flags are %#x; the known ones are %#x", flags, knownFlags)
 	case flags&FlagAggressive != 0 && flags&FlagPowerSaving == 0:
-		return BadArgument, fmt.Errorf("driver: flags %#x: the aggressive power saving goes with the plain one", flags)
+		return BadArgument, fmt.Errorf("driver: flags are %#x; aggressive power saving requires plain power saving",
+			flags)
 	case depth > MaxQueueDepth:
-		return BadArgument, fmt.Errorf("driver: queue depth %d: at most %d", depth, MaxQueueDepth)
+		return BadArgument, fmt.Errorf("driver: queue depth is %d, want at most %d", depth, MaxQueueDepth)
 	}
 	if depth == 0 {
 		depth = DefaultQueueDepth
@@ -267,9 +266,8 @@ func (p *program) residentBytes() uint64 {
 	return n
 }
 
-// programCreateInstance is selector 8: a further process of a resident program,
-// of this client's or, with the same team identifier and code-directory hash, of
-// another's.
+// programCreateInstance is selector 8: it creates another process of a resident program of this client or of one with
+// the same team identifier and code-directory hash.
 func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
 	if _, r := c.session(a); r != Success {
 		return r
@@ -297,7 +295,7 @@ func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
 	var i *instance
 	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramCreateInstance", func(deadline time.Duration) (Return, error) {
 		if base.gone.Load() || base.p.running == 0 {
-			return NotReady, fmt.Errorf("driver: token %#x: the program is not resident any longer", args.token)
+			return NotReady, fmt.Errorf("driver: token %#x: the program is no longer resident", args.token)
 		}
 		var r Return
 		if i, r = c.addInstance(base.p); r != Success {
@@ -320,7 +318,7 @@ func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
 	return Success
 }
 
-// forget takes an instance out of the client's list.
+// forget removes an instance from the client's list.
 func (c *client) forget(i *instance) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -350,9 +348,8 @@ func (c *client) programUnprepare(a *IOExternalMethodArguments) Return {
 	}, func(*instance) {})
 }
 
-// end takes a token's process away, and its program's residency with the last one;
-// then does what else the selector does. Where may refuses, or chains stand, nothing
-// happens.
+// end terminates a token's process, and with the last one its program's residency; then it calls the selector's
+// function. It does nothing if may refuses or the token has chains.
 func (c *client) end(a *IOExternalMethodArguments, token uint64, method string, may func(i *instance) (Return, error),
 	then func(i *instance)) Return {
 	i, r, err := c.own(token)
@@ -393,9 +390,8 @@ func (c *client) programDestroy(a *IOExternalMethodArguments) Return {
 	})
 }
 
-// makeReady makes an instance's program resident in this boot of the firmware
-// and gives the instance a process. What does not fit makes room by unwiring
-// programs that are idle.
+// makeReady makes an instance's program resident in this boot of the firmware and creates the instance's process. It
+// unwires idle programs if there is no room.
 func (h *hardware) makeReady(i *instance, deadline time.Duration) (Return, error) {
 	if r, err := h.ensure(deadline); r != Success {
 		return r, err
@@ -420,8 +416,7 @@ func (h *hardware) makeReady(i *instance, deadline time.Duration) (Return, error
 	}
 }
 
-// wire loads an instance's program, as far as it is not loaded, and creates the
-// instance's process.
+// wire loads an instance's program if necessary and creates the instance's process.
 func (h *hardware) wire(i *instance) (Return, error) {
 	boot, p := h.boot.Load(), i.p
 	if p.loaded == nil {
@@ -461,11 +456,9 @@ func (h *hardware) wire(i *instance) (Return, error) {
 	return Success, nil
 }
 
-// unwire releases the memory and the slots of the resident program that was not
-// used for longest, for another that needs them: the program stays prepared, and
-// its next request loads it again. One whose client has opted out, or that has
-// chains, stays. Near asks for a program in the same address space. It reports
-// whether there was one.
+// unwire releases the memory and the slots of the least recently used resident program and reports whether there was
+// one. The program stays prepared, and its next request loads it again. Programs with chains, or whose client has opted
+// out, stay. If near is not nil, only programs in that address space are considered.
 func (h *hardware) unwire(p *program, near bool) bool {
 	boot := h.boot.Load()
 	instances := map[*program][]*instance{}
@@ -517,7 +510,7 @@ func (h *hardware) evict(p *program) {
 	}
 }
 
-// unload gives the firmware's slot and the device memory of a program back.
+// unload releases the firmware's slot and the device memory of a program.
 func (h *hardware) unload(p *program) {
 	if p.boot != 0 && p.boot == h.boot.Load() && h.ready.Load() {
 		h.finish(unloadAFPP, protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound})
@@ -526,15 +519,15 @@ func (h *hardware) unload(p *program) {
 	if p.loaded == nil {
 		return
 	}
-	// What a request still pins cannot be: requests run with the gate held.
+	// No request can pin it: requests run with the gate held.
 	if err := p.loaded.Close(); err != nil && h.d.trace.On() {
 		h.d.emit(trace.Event{Name: "unload", Err: err.Error()})
 	}
 	p.loaded = nil
 }
 
-// unprepare ends an instance's process, and unloads the program with the last
-// one. A firmware that fails meanwhile is reset, which ends the process too.
+// unprepare ends an instance's process, and unloads the program with the last one. If the firmware fails, it is reset,
+// which ends the process too.
 func (h *hardware) unprepare(i *instance) {
 	if !i.prepared.Swap(false) {
 		return
@@ -549,7 +542,7 @@ func (h *hardware) unprepare(i *instance) {
 	h.evict(p)
 }
 
-// Commands that the driver names.
+// Commands that the driver sends.
 var (
 	loadAFPP         = protocol.ByName("LOAD_AFPP")
 	unloadAFPP       = protocol.ByName("UNLOAD_AFPP")

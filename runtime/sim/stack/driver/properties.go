@@ -8,7 +8,7 @@ type Kext struct {
 	Class        string   // principal class
 	RegisteredAs string   // the name under which it is registered, when it differs
 	Provider     []string // provider match
-	ProviderRole string   // the role that the provider must have, if any
+	ProviderRole string   // the required role of the provider, if any
 }
 
 // KextBuild is the build at which the three kexts are version-locked.
@@ -24,7 +24,7 @@ var Kexts = []Kext{
 		RegisteredAs: "H1xANELoadBalancer", Provider: []string{"IOResources", "IOKit"}},
 }
 
-// Properties are what the driver publishes into the registry (table 27.9).
+// Properties are the properties that the driver publishes in the registry (table 27.9).
 type Properties struct {
 	ArchitectureType string
 	Version          uint32
@@ -72,13 +72,12 @@ func (p *Properties) Published() []Property {
 
 // RegistryEntry is a node of the registry below the device.
 type RegistryEntry struct {
-	Class string // of the object; with the number of the client for a user client
+	Class string // of the object; for a user client with its number
 	Name  string // the name that it is registered under
 }
 
-// Registry lists the device, the load balancer, the standing hints client, and
-// the user clients that are open. At rest there are the first three alone: user
-// clients are opened on demand.
+// Registry lists the device, the load balancer, the permanent hints client, and the open user clients. Without open
+// user clients there are only the first three.
 func (d *Device) Registry() []RegistryEntry {
 	out := []RegistryEntry{{Kexts[0].Class, Kexts[0].RegisteredAs}, {Kexts[2].Class, Kexts[2].RegisteredAs},
 		{d.standing.Class(), "standing"}}

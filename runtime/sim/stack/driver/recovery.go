@@ -10,24 +10,22 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// Limits of recovery, modelled: the chapter says that it is rate-limited, and
-// that crashes which come faster than the recovery cycle keep the channel
-// not-ready.
+// Limits of recovery, modelled: the chapter says only that it is rate-limited, and that crashes faster than the
+// recovery cycle keep the channel not ready.
 const (
-	// RecoveryInterval is the least virtual time between two recoveries beyond
-	// the burst.
+	// RecoveryInterval is the minimum virtual time between two recoveries beyond the burst.
 	RecoveryInterval = time.Second
-	// RecoveryBurst is how many may come faster.
+	// RecoveryBurst is the number of recoveries that may come faster.
 	RecoveryBurst = 4
-	// keepDumps is how many drained dumps the driver keeps.
+	// keepDumps is the number of drained dumps that the driver keeps.
 	keepDumps = 4
 )
 
-// recovery is the state of recovery, behind the gate.
+// recovery is the state of recovery, guarded by the gate.
 type recovery struct {
-	tokens   int           // recoveries that may come at once
+	tokens   int           // recoveries that may come without delay
 	filled   time.Duration // when a token was last added
-	needed   bool          // a recovery waits for its time
+	needed   bool          // a recovery is delayed
 	count    int
 	failures int // crashes that could not be recovered in their action
 }
@@ -39,7 +37,7 @@ type Dump struct {
 	Sections []coprocessor.Section
 }
 
-// refill adds the tokens of the time that has passed.
+// refill adds tokens for the elapsed time.
 func (r *recovery) refill(now time.Duration) {
 	for r.tokens < RecoveryBurst && now-r.filled >= RecoveryInterval {
 		r.tokens++
@@ -50,10 +48,9 @@ func (r *recovery) refill(now time.Duration) {
 	}
 }
 
-// recover cancels what is outstanding and re-initialises: it drains the dump,
-// takes the channel down, and boots the firmware to the ready handshake, all
-// before the gate is free. Beyond its rate the channel stays not ready, and the
-// next action waits for the time of the recovery.
+// recover cancels what is outstanding and re-initialises: it drains the dump, takes the channel down, and boots the
+// firmware to the ready handshake, all before the gate is free. If recoveries come too fast, the channel stays not
+// ready, and the next action waits for the delayed recovery.
 func (h *hardware) recover(cause error) {
 	h.ready.Store(false)
 	h.reset = false
@@ -75,8 +72,8 @@ func (h *hardware) recover(cause error) {
 	_ = h.reinit() // a failure leaves the channel not ready, and the next action tries again
 }
 
-// reinit boots the firmware warm, at the cost of a token. When it fails the
-// channel stays not ready and the next action tries again.
+// reinit does a warm boot of the firmware, which costs a token. If it fails, the channel stays not ready and the next
+// action tries again.
 func (h *hardware) reinit() error {
 	h.recovery.tokens--
 	h.recovery.needed = false
@@ -91,8 +88,7 @@ func (h *hardware) reinit() error {
 	return err
 }
 
-// drain pulls the firmware's dump section by section; the firmware blocks
-// meanwhile.
+// drain reads the firmware's dump section by section, while the firmware blocks.
 func (h *hardware) drain(cause error) {
 	dump := h.cop.Dump()
 	if dump == nil {
@@ -124,8 +120,8 @@ func (h *hardware) drain(cause error) {
 	}
 }
 
-// ensure makes the channel ready before an action: it powers the device on, or
-// waits for the recovery that is due, until the deadline.
+// ensure makes the channel ready before an action: it powers the device on, or waits for the delayed recovery, until
+// the deadline.
 func (h *hardware) ensure(deadline time.Duration) (Return, error) {
 	if h.ready.Load() {
 		return Success, nil
@@ -158,16 +154,15 @@ func (h *hardware) ensure(deadline time.Duration) (Return, error) {
 	return Success, nil
 }
 
-// outOfStep are statuses that the firmware gives only when it and the driver
-// disagree about what is loaded, which a reset mends.
+// outOfStep lists the statuses that the firmware returns only if it and the driver disagree about what is loaded, which
+// a reset repairs.
 var outOfStep = [coprocessor.NumStatuses]bool{
 	coprocessor.StatusNotReady: true,
 	coprocessor.StatusDropped:  true,
 	coprocessor.StatusReset:    true,
 }
 
-// failed decides what an error of a command means: the firmware's own refusal
-// leaves the device as it is, anything else recovers it.
+// failed handles an error of a command: a refusal by the firmware leaves the device alone, any other error recovers it.
 func (h *hardware) failed(err error) Return {
 	var st *statusError
 	r := Aborted

@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// tokenBase is where tokens begin, modelled; each is tokenStride above the last.
+// tokenBase is the first token, modelled; each token is tokenStride above the previous one.
 const (
 	tokenBase   = 0x0000_00a1_0000_0000
 	tokenStride = 0x10
@@ -18,10 +18,10 @@ const (
 
 func putToken(b []byte, h Handle) { binary.LittleEndian.PutUint64(b, uint64(h)) }
 
-// mint makes a token that was never used before.
+// mint returns a new token.
 func (d *Device) mint() Handle { return Handle(tokenBase + d.tokens.Add(1)*tokenStride) }
 
-// admit enters a client.
+// admit adds a client.
 func (d *Device) admit(c *client) Return {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,8 +37,8 @@ func (d *Device) admit(c *client) Return {
 	return Success
 }
 
-// dismiss forgets a closed client. Without functional clients the device is
-// powered off, unless something keeps it resident.
+// dismiss removes a closed client. Without functional clients the device is powered off, unless something keeps it
+// resident.
 func (d *Device) dismiss(c *client) {
 	d.mu.Lock()
 	delete(d.clients, c.id)
@@ -79,7 +79,7 @@ func (d *Device) newSpace(c *client) *space {
 	return s
 }
 
-// keep and drop count the users of an address space; with the last one it goes.
+// keep and drop count the users of an address space, which ends with the last one.
 func (d *Device) keep(s *space) {
 	d.mu.Lock()
 	s.refs++
@@ -100,8 +100,7 @@ func (d *Device) drop(s *space) {
 	}
 }
 
-// enterInstance gives an instance a token, and its program the client's space
-// when it has none.
+// enterInstance assigns a token to an instance, and the client's address space to a program that has none.
 func (d *Device) enterInstance(i *instance, s *space) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +113,7 @@ func (d *Device) enterInstance(i *instance, s *space) {
 	d.instances[i.handle] = i
 }
 
-// instance finds what a token names.
+// instance returns the instance of a token.
 func (d *Device) instance(h Handle) *instance {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
@@ -138,7 +137,7 @@ func (d *Device) dropInstance(i *instance) {
 	}
 }
 
-// release gives back what a closing client held.
+// release releases what a closing client held.
 func (d *Device) release(chains []*chain, instances []*instance, maps []userMapping, s *space) {
 	if len(chains)+len(instances)+len(maps) == 0 && s == nil {
 		return
@@ -161,7 +160,7 @@ func (d *Device) release(chains []*chain, instances []*instance, maps []userMapp
 	})
 }
 
-// hold is gated for what must happen: it waits for room at the gate.
+// hold is gated for actions that must happen: it waits for room at the gate.
 func (d *Device) hold(c *client, name string, f func(deadline time.Duration) (Return, error)) (Return, error) {
 	for {
 		ran := false
@@ -206,7 +205,7 @@ func (d *Device) power() (Return, error) {
 	return d.gated(nil, "power", d.hw.ensure)
 }
 
-// status is what selector 7 says.
+// status returns the output of selector 7.
 func (d *Device) status() Status {
 	d.mu.RLock()
 	s := Status{Clients: uint32(len(d.clients))}

@@ -14,8 +14,8 @@ const (
 	ReplySize   = 40
 )
 
-// maxPorts and maxEvents size the arrays of a request, modelled: as many ports as
-// a program has buffer-access registers, as many events as the wire carries.
+// maxPorts and maxEvents are the lengths of the arrays of a request, modelled: as many ports as a program has
+// buffer-access registers, and as many events as a message can have.
 const (
 	maxPorts  = protocol.MaxProgramBars
 	maxEvents = protocol.MaxSignalEvents
@@ -24,8 +24,7 @@ const (
 // IOCategory is the category of a request (table 27.6).
 const IOCategory = 2
 
-// QoSDefault is the quality-of-service class that table 27.6 observes beside
-// priority 5.
+// QoSDefault is the quality-of-service class that table 27.6 shows with priority 5.
 const (
 	QoSDefault      = 21
 	PriorityDefault = 5
@@ -48,7 +47,7 @@ type programRequest struct {
 	nIntermediates                 uint32
 	nWaits, nSignals               uint32
 	doorbell                       uint32
-	timeout                        uint64 // virtual nanoseconds; 0 is the handshake's
+	timeout                        uint64 // virtual nanoseconds; 0 means that of the handshake
 	stats                          uint32 // surface; 0 for none
 	flags                          uint32
 	waits, signals                 [maxEvents]protocol.Event
@@ -77,9 +76,8 @@ const (
 	reqSignals       = reqWaits + maxEvents*protocol.EventSize
 )
 
-// requestStruct is the request's table. The pair at +0x010 was observed as (5,
-// 21): by the numbering of quality-of-service classes 21 is the default class, so
-// the priority comes first.
+// requestStruct is the request's table. The pair at +0x010 was observed as (5, 21). Since 21 is the default
+// quality-of-service class, the priority comes first.
 var requestStruct = layout[programRequest]{name: "ANEProgramRequestArgs", use: "selector 2 of both clients",
 	size: RequestSize, rows: []row[programRequest]{
 		{off: reqToken, width: 8, name: "program / instance token", source: table276, at: func(r *programRequest) any {
@@ -156,7 +154,7 @@ var requestStruct = layout[programRequest]{name: "ANEProgramRequestArgs", use: "
 			}},
 	}}
 
-// programReply is the 40 bytes that selector 2 returns.
+// programReply is the 40-byte output of selector 2.
 type programReply struct {
 	sequence uint32
 	result   uint32
@@ -182,8 +180,8 @@ var replyStruct = layout[programReply]{name: "ANEProgramRequestArgs (output)", u
 		}},
 	}}
 
-// decode reads the request's bytes, of the arrays only what the counts name: the
-// hot path. Errors name the offset.
+// decode reads the request's bytes, and only the counted part of its arrays, since this is the hot path. Errors name
+// the offset.
 func (r *programRequest) decode(b []byte) error {
 	if len(b) != RequestSize {
 		return fmt.Errorf("driver: ANEProgramRequestArgs has %d bytes, want %d", len(b), RequestSize)
@@ -205,20 +203,20 @@ func (r *programRequest) decode(b []byte) error {
 		if *c.n = le.Uint32(b[reqCounts+4*i:]); *c.n > c.limit {
 			n := *c.n
 			*c.n = 0
-			return fmt.Errorf("driver: request, byte %#x, %s = %d: at most %d", reqCounts+4*i, c.name, n, c.limit)
+			return fmt.Errorf("driver: request, byte %#x, %s is %d, want at most %d", reqCounts+4*i, c.name, n, c.limit)
 		}
 	}
 	r.doorbell, r.timeout = le.Uint32(b[reqDoorbell:]), le.Uint64(b[reqTimeout:])
 	r.stats, r.flags = le.Uint32(b[reqStats:]), le.Uint32(b[reqFlags:])
 	switch {
 	case r.category != IOCategory:
-		return fmt.Errorf("driver: request, byte %#x, io category = %d: only %d is known", reqCategory, r.category,
+		return fmt.Errorf("driver: request, byte %#x, io category is %d, want %d", reqCategory, r.category,
 			IOCategory)
 	case r.priority >= protocol.Priorities:
-		return fmt.Errorf("driver: request, byte %#x, priority = %d: below %d", reqPriority, r.priority,
+		return fmt.Errorf("driver: request, byte %#x, priority is %d, want less than %d", reqPriority, r.priority,
 			protocol.Priorities)
 	case r.doorbell >= maxDoorbell:
-		return fmt.Errorf("driver: request, byte %#x, doorbell index = %d: below %d", reqDoorbell, r.doorbell,
+		return fmt.Errorf("driver: request, byte %#x, doorbell index is %d, want less than %d", reqDoorbell, r.doorbell,
 			maxDoorbell)
 	}
 	for i := range r.inputs[:r.nInputs] {

@@ -5,8 +5,8 @@ import "fmt"
 // Return is a return code of a call into the kernel.
 type Return uint32
 
-// The return codes. Where public notes and IOKit's headers differ, IOKit's value
-// is used and the other is in the row's note (Returns).
+// The return codes. If public notes and IOKit's headers differ, IOKit's value is used and the row's note has the other
+// (Returns).
 const (
 	Success       Return = 0
 	GeneralError  Return = 0xe00002bc
@@ -28,7 +28,7 @@ type ReturnRow struct {
 	Code Return
 	Name string
 	Use  string
-	Note string // what sources say of the value
+	Note string // the sources of the value
 }
 
 // Returns lists the codes.
@@ -63,20 +63,19 @@ func (r Return) String() string {
 	return fmt.Sprintf("IOReturn %#x", uint32(r))
 }
 
-// Error is String; a Return other than Success is an error.
+// Error returns String; a Return other than Success is an error.
 func (r Return) Error() string { return r.String() }
 
-// Error is a failed call of a front end.
+// Error reports a failed call of a front end.
 type Error struct {
 	Call   string // the front end's call
 	Return Return
-	// Status is the framework's status, when it has one of its own: 24 for a
-	// usage type that is not supported.
+	// Status is the framework's own status, if any: 24 for an unsupported usage type.
 	Status int
-	Cause  error // what the driver's log says
+	Cause  error // from the driver's log
 }
 
-// Error names the call, the code and the cause.
+// Error returns the call, the code and the cause.
 func (e *Error) Error() string {
 	s := fmt.Sprintf("driver: %s: %v", e.Call, e.Return)
 	if e.Status != 0 {

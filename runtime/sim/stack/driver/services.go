@@ -11,8 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
-// Handle is a token that the kernel minted, of a session, a program, an instance
-// or a chain.
+// Handle is the kernel's token of a session, a program, an instance or a chain.
 type Handle uint64
 
 // Services is ANEServicesDevice, the user-space front end for inference: it packs
@@ -31,7 +30,7 @@ type Services struct {
 	buffers    sync.Pool         // *requestBuffer
 }
 
-// DeviceInfo is what the handshake returned (table 27.3).
+// DeviceInfo is the result of the handshake (table 27.3).
 type DeviceInfo struct {
 	Token      Handle
 	Version    [2]uint32
@@ -40,7 +39,7 @@ type DeviceInfo struct {
 	Timeout    time.Duration
 }
 
-// requestBuffer is what a request is packed into.
+// requestBuffer holds a packed request.
 type requestBuffer struct {
 	in   [RequestSize]byte
 	out  [ReplySize]byte
@@ -54,7 +53,7 @@ func (d *Device) OpenServices(task *Task) (*Services, error) {
 	return d.OpenServicesUsage(task, UsageStandard)
 }
 
-// OpenServicesUsage is OpenServices with a usage type of the caller's choice.
+// OpenServicesUsage is OpenServices with another usage type.
 func (d *Device) OpenServicesUsage(task *Task, usage byte) (*Services, error) {
 	return d.open(task, ControlClient, usage)
 }
@@ -105,16 +104,16 @@ func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
 	return s, nil
 }
 
-// Info is what the handshake returned.
+// Info returns the result of the handshake.
 func (s *Services) Info() DeviceInfo { return s.info }
 
-// Client is the user client below.
+// Client returns the user client.
 func (s *Services) Client() UserClient { return s.client }
 
-// Task is the task that opened the device.
+// Task returns the task that opened the device.
 func (s *Services) Task() *Task { return s.task }
 
-// method calls a selector and makes its failure an error.
+// method calls a selector and converts its failure to an error.
 func (s *Services) method(call string, selector uint32, a *IOExternalMethodArguments) error {
 	if r := s.client.ExternalMethod(selector, a); r != Success {
 		return &Error{Call: call, Return: r, Cause: a.cause}
@@ -122,11 +121,10 @@ func (s *Services) method(call string, selector uint32, a *IOExternalMethodArgum
 	return nil
 }
 
-// of refuses a method on a client of the other class, where the selector's number
-// names another method.
+// of refuses a method on a client of the other class, whose selector of that number is another method.
 func (s *Services) of(class, call string) error {
 	if s.client.Class() != class {
-		return &Error{Call: call, Return: Unsupported, Cause: fmt.Errorf("the method is %s's", class)}
+		return &Error{Call: call, Return: Unsupported, Cause: fmt.Errorf("the method belongs to %s", class)}
 	}
 	return nil
 }
@@ -137,8 +135,7 @@ var (
 	directClass  = ClientTypes[1].Class
 )
 
-// ProgramCreate hands the kernel a container; the bytes stay in use until
-// Destroy.
+// ProgramCreate passes a container to the kernel; the bytes must stay unchanged until Destroy.
 func (s *Services) ProgramCreate(container []byte) (Handle, error) {
 	if err := s.of(controlClass, "ANE_ProgramCreate"); err != nil {
 		return 0, err
@@ -163,14 +160,14 @@ func (s *Services) ProgramCreate(container []byte) (Handle, error) {
 // PrepareOptions are the residency and power arguments of an instance.
 type PrepareOptions struct {
 	QoS uint32 // quality-of-service class, such as 21
-	// execution priority of chains, 0 to 7; 0 and 1 are the system's. Zero means
-	// PriorityDefault unless Realtime is set
+	// Priority is the execution priority, 0 to 7; 0 and 1 are the system's. Zero means PriorityDefault unless Realtime
+	// is set.
 	Priority    uint32
-	Realtime    bool   // Priority is meant as it is, 0 included
+	Realtime    bool   // Priority 0 means 0
 	QueueDepth  uint32 // requests that may wait; 0 means DefaultQueueDepth
 	PowerSaving bool   // enablePowerSaving
-	Aggressive  bool   // the more aggressive power saving, with PowerSaving
-	KeepWired   bool   // opt out of unwiring the model's memory
+	Aggressive  bool   // more aggressive power saving; requires PowerSaving
+	KeepWired   bool   // never unwire the model's memory
 }
 
 func (o *PrepareOptions) priority() uint32 {
@@ -184,25 +181,24 @@ func (o *PrepareOptions) flags() uint32 {
 	return word(o.PowerSaving)*FlagPowerSaving | word(o.Aggressive)*FlagAggressive | word(o.KeepWired)*FlagKeepWired
 }
 
-// DefaultQueueDepth and MaxQueueDepth bound the requests of an instance that
-// wait at a time, modelled.
+// DefaultQueueDepth and MaxQueueDepth bound the waiting requests of an instance, modelled.
 const (
 	DefaultQueueDepth = 127
 	MaxQueueDepth     = 1024
 )
 
-// Prepared is what the kernel says of a prepared program.
+// Prepared describes a prepared program.
 type Prepared struct {
 	Handle             Handle
 	ProgramID          int32  // the firmware's slot
 	ProcessID          int32  // the firmware's process
-	IntermediateHandle uint32 // names the resident scratch memory
+	IntermediateHandle uint32 // of the resident scratch memory
 	Procedures         int
 	QueueDepth         uint32
-	Resident           uint64 // bytes of device addresses that the program takes
+	Resident           uint64 // bytes of device address space of the program
 }
 
-// Prepare makes a program resident: the firmware loads it and makes a process.
+// Prepare makes a program resident: the firmware loads it and creates a process.
 func (s *Services) Prepare(h Handle, o PrepareOptions) (Prepared, error) {
 	if err := s.of(controlClass, "ANE_ProgramPrepare"); err != nil {
 		return Prepared{}, err
@@ -228,9 +224,8 @@ func (s *Services) Prepare(h Handle, o PrepareOptions) (Prepared, error) {
 	}, nil
 }
 
-// CreateInstance makes a further process of a resident program, of this client or
-// of one with the same team identifier and code-directory hash, in whose memory
-// it then runs.
+// CreateInstance creates another process of a resident program of this client or of one with the same team identifier
+// and code-directory hash, in whose memory it then runs.
 func (s *Services) CreateInstance(h Handle, o PrepareOptions) (Handle, error) {
 	if err := s.of(controlClass, "ANE_ProgramCreateInstance"); err != nil {
 		return 0, err
@@ -265,7 +260,7 @@ func (s *Services) Unprepare(h Handle) error {
 	return s.method("ANE_ProgramUnprepare", SelProgramUnprepare, &a)
 }
 
-// Destroy forgets a program or an instance.
+// Destroy removes a program or an instance.
 func (s *Services) Destroy(h Handle) error {
 	if err := s.of(controlClass, "ANE_ProgramDestroy"); err != nil {
 		return err
@@ -292,14 +287,14 @@ type Request struct {
 	Priority  uint32 // execution priority 0 to 7
 	QoS       uint32 // quality-of-service class; 0 means QoSDefault
 	Inputs    []uint32
-	Outputs   []uint32 // surfaces, one a port in the order of the procedure's ports
-	// Intermediate are surfaces that the request keeps mapped besides.
+	Outputs   []uint32 // surfaces, one per port in the order of the procedure's ports
+	// Intermediate lists other surfaces that the request keeps mapped.
 	Intermediate []uint32
 	Waits        []protocol.Event
 	Signals      []protocol.Event
 	Stats        uint32        // surface for the statistics buffer; 0 for none
-	Doorbell     uint32        // index of the doorbell; 0 means the execution loop's
-	Timeout      time.Duration // virtual; 0 means the session's
+	Doorbell     uint32        // index; 0 means that of the execution loop
+	Timeout      time.Duration // virtual; 0 means that of the session
 }
 
 // Reply is the 40-byte output of a request (table 27.6).
@@ -307,22 +302,24 @@ type Reply struct {
 	Sequence uint32
 	Result   Return
 	Handle   Handle
-	Status   uint32 // the status flag at +0x20: 1 when the procedure ran
+	Status   uint32 // the status flag at +0x20: 1 if the procedure ran
 }
 
 // EncodeRequest packs a request into RequestSize bytes.
 func EncodeRequest(b []byte, r *Request, sequence uint32) error {
 	switch {
 	case len(b) != RequestSize:
-		return fmt.Errorf("driver: a request has %d bytes, got %d", RequestSize, len(b))
+		return fmt.Errorf("driver: want a request of %d bytes, got %d", RequestSize, len(b))
 	case len(r.Inputs) > maxPorts || len(r.Outputs) > maxPorts || len(r.Intermediate) > maxPorts:
-		return fmt.Errorf("driver: %d input, %d output and %d intermediate surfaces: at most %d each", len(r.Inputs),
+		return fmt.Errorf("driver: got %d input, %d output and %d intermediate surfaces, want at most %d each",
+			len(r.Inputs),
 			len(r.Outputs), len(r.Intermediate), maxPorts)
 	case len(r.Waits) > maxEvents || len(r.Signals) > maxEvents:
-		return fmt.Errorf("driver: %d wait and %d signal events: at most %d each", len(r.Waits), len(r.Signals),
+		return fmt.Errorf("driver: got %d wait and %d signal events, want at most %d each", len(r.Waits),
+			len(r.Signals),
 			maxEvents)
 	case r.Timeout < 0:
-		return fmt.Errorf("driver: timeout %v: not below zero", r.Timeout)
+		return fmt.Errorf("driver: timeout is %v, want >= 0", r.Timeout)
 	}
 	le := binary.LittleEndian
 	le.PutUint64(b[reqToken:], uint64(r.Handle))
@@ -397,7 +394,7 @@ func (s *Services) SendRequest(r *Request) (Reply, error) {
 // SendRequestAsync queues a request; its completion arrives at the port with ref.
 func (s *Services) SendRequestAsync(r *Request, port *WakePort, ref [ReferenceSize]byte) error {
 	if port == nil {
-		return &Error{Call: "ANE_ProgramSendRequest", Return: BadArgument, Cause: fmt.Errorf("no wake port")}
+		return &Error{Call: "ANE_ProgramSendRequest", Return: BadArgument, Cause: fmt.Errorf("the wake port is nil")}
 	}
 	b := s.buffers.Get().(*requestBuffer)
 	defer s.buffers.Put(b)
@@ -417,7 +414,7 @@ func (s *Services) pack(b *requestBuffer, r *Request) error {
 	return nil
 }
 
-// Status calls selector 7.
+// Status returns the device's status: selector 7.
 func (s *Services) Status() (Status, error) {
 	var out Status
 	if err := s.of(controlClass, "ANE_GetStatus"); err != nil {
@@ -430,7 +427,7 @@ func (s *Services) Status() (Status, error) {
 	return out, statusOut.decode(a.StructureOutput, &out)
 }
 
-// Version calls selector 10.
+// Version returns the driver's version: selector 10.
 func (s *Services) Version() (uint64, error) {
 	if err := s.of(controlClass, "ANE_GetVersion"); err != nil {
 		return 0, err
@@ -440,7 +437,7 @@ func (s *Services) Version() (uint64, error) {
 	return a.ScalarOutput[0], err
 }
 
-// Close closes the device for the task and the connection with it.
+// Close closes the device for the task, and the connection.
 func (s *Services) Close() error {
 	r := s.client.Close()
 	s.mu.Lock()

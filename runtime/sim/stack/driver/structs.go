@@ -1,8 +1,7 @@
 package driver
 
-// Structs lists every struct of the two selector tables. Sizes are those of
-// tables 27.2 and 27.4; a field that the chapter does not state is marked
-// modelled in its row.
+// Structs lists every struct of the two selector tables. The sizes are those of tables 27.2 and 27.4; fields that the
+// chapter does not state are marked as modelled.
 var Structs = []Struct{
 	openIn.table(), openOut.table(), requestStruct.table(), replyStruct.table(), createIn.table(),
 	prepareStruct.table(), destroyIn.table(), statusOut.table(), instanceIn.table(), chainingIn.table(),
@@ -75,8 +74,8 @@ var openOut = layout[deviceInfo]{name: "ANEDeviceInfo (output)", use: "selector 
 	{off: 0x60, width: 4, name: "CPU subtype", source: table273, at: func(i *deviceInfo) any { return &i.cpuSubtype }},
 }}
 
-// createArgs names a container, and where the kernel writes the token: the
-// selector has no output of its own (table 27.2).
+// createArgs has the addresses of a container and of the token that the kernel writes: the selector has no output
+// (table 27.2).
 type createArgs struct {
 	addr, size, result uint64
 	flags, qos         uint32
@@ -101,7 +100,7 @@ const (
 	RTResource     = 1 // ANEProgramRTResource, a runtime op-graph variant
 )
 
-// prepareArgs is in and out of prepare, and the input of unprepare.
+// prepareArgs is the input and output of prepare and the input of unprepare.
 type prepareArgs struct {
 	token         uint64
 	qos, priority uint32
@@ -191,7 +190,7 @@ var statusOut = layout[Status]{name: "ANEStatus", use: "selector 7", size: 32, r
 	{off: 0x1c, width: 4, name: "boot failures", source: modelled, at: func(s *Status) any { return &s.BootFailure }},
 }}
 
-// instanceArgs makes an instance of a program; like create it has no output.
+// instanceArgs is the input of the selector that creates an instance; like create, it has no output.
 type instanceArgs struct {
 	token, result uint64
 	qos, priority uint32
@@ -217,7 +216,7 @@ var instanceIn = layout[instanceArgs]{name: "ANEProgramCreateInstanceArgs", use:
 		{off: 0x1c, width: 4, name: "queue depth", source: modelled, at: func(a *instanceArgs) any { return &a.depth }},
 	}}
 
-// chainingArgs and chainingReply are selector 9's.
+// chainingArgs and chainingReply are the input and output of selector 9.
 type chainingArgs struct {
 	token           uint64
 	procedure, flag uint32
@@ -307,7 +306,7 @@ type readyBuffer struct {
 	offset, size  uint64
 }
 
-// inputsReadyArgs fires a chain: 32 bytes, then 128 buffers of 24.
+// inputsReadyArgs triggers a chain: 32 bytes, then 128 buffers of 24 bytes.
 type inputsReadyArgs struct {
 	chain            uint64
 	timestamp        uint64
@@ -341,10 +340,10 @@ var inputsReadyIn = layout[inputsReadyArgs]{name: "ANEProgramInputsReadyArgs", u
 // Range is a part of a task's address space.
 type Range struct{ Addr, Size uint64 }
 
-// maxRanges is how many ranges describe a host buffer.
+// maxRanges is the maximum number of ranges of a host buffer.
 const maxRanges = 128
 
-// memoryMapArgs describes a host buffer: 32 bytes, then 128 ranges of 16.
+// memoryMapArgs describes a host buffer: 32 bytes, then 128 ranges of 16 bytes.
 type memoryMapArgs struct {
 	token          uint64
 	usage, count   uint32
@@ -376,7 +375,7 @@ var memoryMapIn = layout[memoryMapArgs]{name: "ANEMemoryMapRequestArgs", use: "d
 			}},
 	}}
 
-// sessionHintArgs and sessionHintReply are direct-path selector 7's.
+// sessionHintArgs and sessionHintReply are the input and output of direct-path selector 7.
 type sessionHintArgs struct {
 	token       uint64
 	hint, value uint32

@@ -13,8 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// call is a request on its way: from the shim to its completion. Calls are used
-// again, so that a request allocates nothing of its own.
+// call is a request from the shim to its completion. Calls are reused, so that a request does not allocate.
 type call struct {
 	action
 	req      programRequest
@@ -47,7 +46,7 @@ var calls = sync.Pool{New: func() any {
 func runCall(a *action)    { a.result = a.call.client.d.hw.run(a.call) }
 func finishCall(a *action) { a.call.complete() }
 
-// recycle gives a call back; it keeps no reference of the request's.
+// recycle returns a call to the pool without references of the request.
 func (k *call) recycle() {
 	clear(k.surfaces[:k.bound])
 	k.bound = 0
@@ -63,8 +62,8 @@ const (
 	wireCallEvents = 0x211
 )
 
-// programSendRequest is the shim of selector 2 and of what rings the same
-// doorbell: it checks the sizes again and takes the typed arguments apart.
+// programSendRequest is the shim of selector 2 and of the selectors that ring the same doorbell: it checks the sizes
+// again and decodes the arguments.
 func (c *client) programSendRequest(a *IOExternalMethodArguments) Return {
 	if len(a.StructureInput) != RequestSize || len(a.StructureOutput) != ReplySize || len(a.ScalarInput) != 1 {
 		return BadArgument
@@ -114,7 +113,7 @@ func (c *client) sendRequest(a *IOExternalMethodArguments, k *call) Return {
 	if r != Success {
 		_ = c.fail(a, r, k.cause)
 	}
-	// The output is there when the call fails as well: it says how.
+	// The output is also written if the call fails, with the error.
 	k.reply.result, k.reply.status = uint32(r), word(r == Success)
 	k.reply.encode(a.StructureOutput)
 	k.recycle()
@@ -159,8 +158,8 @@ func (k *call) complete() {
 	port.deliver(m)
 }
 
-// prepareRequest is ANEClientDevice::programSendRequest: it finds the program,
-// checks what the request asks for, and finds the surfaces.
+// prepareRequest is ANEClientDevice::programSendRequest: it finds the program, checks the request, and finds the
+// surfaces.
 func (c *client) prepareRequest(k *call) (Return, error) {
 	q := &k.req
 	k.seq = c.requests.Add(1)
@@ -181,12 +180,12 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 		return r, err
 	}
 	if uint64(q.procedure) >= uint64(len(i.p.procs)) {
-		return BadArgument, fmt.Errorf("driver: request, byte %#x, procedure = %d: the program has %d", reqProcedure,
+		return BadArgument, fmt.Errorf("driver: request, byte %#x, procedure is %d; the program has %d", reqProcedure,
 			q.procedure, len(i.p.procs))
 	}
 	if q.doorbell != coprocessor.BellLoop {
-		return BadArgument, fmt.Errorf("driver: request, byte %#x, doorbell index = %d: no channel that takes "+
-			"requests is behind it; use %d", reqDoorbell, q.doorbell, coprocessor.BellLoop)
+		return BadArgument, fmt.Errorf("driver: request, byte %#x, doorbell index is %d: no channel for "+
+			"requests has it; use %d", reqDoorbell, q.doorbell, coprocessor.BellLoop)
 	}
 	k.inst, k.proc = i, &i.p.procs[q.procedure]
 	if r, err := k.bind(); r != Success {
@@ -194,7 +193,8 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 	}
 	if i.waiting.Add(1) > i.depth.Load() {
 		i.waiting.Add(-1)
-		return NoResources, fmt.Errorf("driver: token %#x: %d requests wait, the queue depth; wait for completions",
+		return NoResources, fmt.Errorf("driver: token %#x: %d requests wait, which is the queue depth; wait for "+
+			"completions",
 			q.token, i.depth.Load())
 	}
 	timeout := time.Duration(c.timeout.Load())
@@ -207,12 +207,11 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 	return Success, nil
 }
 
-// bind finds the request's surfaces: one a port in the order of the ports, each
-// of at least the port's size.
+// bind finds the request's surfaces: one per port in the order of the ports, each at least as large as its port.
 func (k *call) bind() (Return, error) {
 	q := &k.req
 	if int(q.nInputs) != len(k.proc.inputs) || int(q.nOutputs) != len(k.proc.outputs) {
-		return BadArgument, fmt.Errorf("driver: request: %d input and %d output surfaces, procedure %q has %d and "+
+		return BadArgument, fmt.Errorf("driver: request: got %d input and %d output surfaces; procedure %q has %d and "+
 			"%d ports", q.nInputs, q.nOutputs, k.proc.name, len(k.proc.inputs), len(k.proc.outputs))
 	}
 	take := func(ids []uint32, ports []loader.Port, what string) (Return, error) {
@@ -223,7 +222,7 @@ func (k *call) bind() (Return, error) {
 			}
 			if ports != nil {
 				if uint64(len(b)) < ports[i].Size {
-					return BadArgument, fmt.Errorf("driver: request: %s surface %#x has %d bytes, port %q takes %d",
+					return BadArgument, fmt.Errorf("driver: request: %s surface %#x has %d bytes; port %q takes %d",
 						what, id, len(b), ports[i].Name, ports[i].Size)
 				}
 			}
@@ -319,7 +318,7 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 			err = &statusError{o.status, fmt.Errorf("driver: job %d: status %d, %v: %w", k.job, uint32(o.status),
 				o.status, h.because())}
 			return h.failed(err), err
-		case h.reset: // another queue's trouble: the result stands, the firmware is started again
+		case h.reset: // another queue failed: the result is valid, but the firmware is restarted
 			h.recover(errReset)
 		}
 		return Success, nil
@@ -348,7 +347,7 @@ func (h *hardware) build(k *call) (Return, error) {
 				Buffer: addr,
 				Size:   port.Size,
 			})
-		} else { // more inputs than a call carries go as register overrides
+		} else { // inputs beyond those of a call are passed as register overrides
 			w.Bars = append(w.Bars, protocol.CustomBar{BarID: port.Bar, Value: addr, BufferSize: port.Size})
 			id = wireCallBars
 		}
@@ -401,9 +400,8 @@ func (h *hardware) build(k *call) (Return, error) {
 	return Success, nil
 }
 
-// mapSurface maps the n-th surface, as many bytes as the port has, into the
-// program's address space. A surface that an earlier request mapped is found
-// again.
+// mapSurface maps the n-th surface, with the port's size, into the program's address space. It finds a surface that an
+// earlier request has mapped.
 func (k *call) mapSurface(p *program, n int, size uint64, u translation.Usage) (uint64, error) {
 	m, err := p.space.ctx.Map(k.surfaces[n][:size:size], u, "surface")
 	if err != nil {
@@ -413,7 +411,7 @@ func (k *call) mapSurface(p *program, n int, size uint64, u translation.Usage) (
 	return m.Addr(), nil
 }
 
-// release lets the surfaces go; they stay mapped until the room is needed.
+// release releases the surfaces; they stay mapped until the room is needed.
 func (k *call) release() {
 	for _, m := range k.maps {
 		m.Release()
@@ -431,7 +429,7 @@ func (h *hardware) awaitCall(k *call) (outcome, error) {
 		if !ok {
 			return outcome{}, false
 		}
-		// A call that was refused before it became a job completes without one.
+		// A call refused before it became a job completes without a job.
 		s, job := coprocessor.Status(r.Value("status")), uint32(r.Value("jobId"))
 		return outcome{status: s, header: m.Header}, job == k.job || job == 0 && s != coprocessor.StatusOK
 	})

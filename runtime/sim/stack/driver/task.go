@@ -13,14 +13,14 @@ const (
 	userEnd  = 1 << 47
 )
 
-// Task is a task of the host that opens the device: who it is, what it may do,
-// and its memory. Set the exported fields before the first use.
+// Task is a task of the host that opens the device: its identity, its entitlements and its memory. The exported fields
+// must be set before the first use.
 type Task struct {
 	PID               int
 	TeamID            string
 	CodeDirectoryHash [20]byte
 	Entitlements      []string
-	// PrivilegedVMAccess is the property that the second access check probes.
+	// PrivilegedVMAccess is the property of the second access check.
 	PrivilegedVMAccess bool
 	// OnBehalfOf is the application for which a privileged daemon opens the
 	// device: team identifier and code-directory hash are then the
@@ -43,8 +43,8 @@ type region struct {
 // Holds reports whether the task has an entitlement.
 func (t *Task) Holds(entitlement string) bool { return slices.Contains(t.Entitlements, entitlement) }
 
-// Map puts bytes into the task's address space and returns where. The bytes stay
-// in use until Unmap. It returns 0 for no bytes.
+// Map maps bytes into the task's address space and returns their address. The bytes must stay allocated until Unmap.
+// Map returns 0 for no bytes.
 func (t *Task) Map(b []byte) uint64 {
 	if len(b) == 0 {
 		return 0
@@ -64,7 +64,7 @@ func (t *Task) Map(b []byte) uint64 {
 	return at
 }
 
-// Unmap takes what Map put at an address away; false when nothing begins there.
+// Unmap removes the mapping at an address, or returns false if no mapping starts there.
 func (t *Task) Unmap(addr uint64) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -90,8 +90,7 @@ func (t *Task) find(addr uint64) (int, bool) {
 	return i, ok
 }
 
-// memory returns n bytes of the address space in place; false when they are not
-// all mapped by one Map.
+// memory returns n bytes of the address space in place, or false unless one Map has mapped them all.
 func (t *Task) memory(addr, n uint64) ([]byte, bool) {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
@@ -106,10 +105,9 @@ func (t *Task) memory(addr, n uint64) ([]byte, bool) {
 	return b[:n:n], true
 }
 
-// CreateSurface makes a surface of bytes, which stay in use until ReleaseSurface,
-// and returns its identifier: the low half of the PID, then the number of the
-// surface (modelled; two tasks of one PID are one task). It is 0 for no bytes,
-// and when the task has made 65535 surfaces.
+// CreateSurface creates a surface of bytes, which must stay allocated until ReleaseSurface, and returns its identifier:
+// the low half of the PID, then the number of the surface (modelled; tasks with the same PID are one task). It returns
+// 0 for no bytes, or if the task has created 65535 surfaces.
 func (t *Task) CreateSurface(b []byte) uint32 {
 	if len(b) == 0 {
 		return 0
@@ -128,8 +126,8 @@ func (t *Task) CreateSurface(b []byte) uint32 {
 	return id
 }
 
-// ReleaseSurface forgets a surface; false when the task has none of the
-// identifier. What was mapped for the engine stays until its mapping goes.
+// ReleaseSurface removes a surface, or returns false if it does not exist. Mappings for the engine remain until they
+// are unmapped.
 func (t *Task) ReleaseSurface(id uint32) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -138,7 +136,7 @@ func (t *Task) ReleaseSurface(id uint32) bool {
 	return ok
 }
 
-// surface finds a surface of the task, or of the one that it acts for.
+// surface finds a surface of the task, or of the task on whose behalf it acts.
 func (t *Task) surface(id uint32) ([]byte, bool) {
 	for range maxDelegation {
 		if t == nil {
@@ -155,10 +153,10 @@ func (t *Task) surface(id uint32) ([]byte, bool) {
 	return nil, false
 }
 
-// maxDelegation bounds the chain of OnBehalfOf that is followed.
+// maxDelegation bounds the length of a chain of OnBehalfOf.
 const maxDelegation = 4
 
-// identity is who the kernel takes a task for.
+// identity returns the identity that the kernel attributes to a task.
 type identity struct {
 	team string
 	hash [20]byte

@@ -10,36 +10,35 @@ const ReferenceSize = 0x20
 
 // Completion is the message that arrives at a wake port.
 type Completion struct {
-	Reference [ReferenceSize]byte // as the request gave it
+	Reference [ReferenceSize]byte // of the request
 	Result    Return
-	Reply     [ReplySize]byte // table 27.6's output
+	Reply     [ReplySize]byte // the output in table 27.6
 }
 
-// WakePort is the mach port at which asynchronous requests complete. Completions
-// arrive on C in the order in which the requests did.
+// WakePort is the mach port at which asynchronous requests complete. Completions arrive on C in the order in which the
+// requests complete.
 type WakePort struct {
 	C <-chan Completion
 
 	c   chan Completion
 	mu  sync.Mutex
-	out int // requests whose completion has still to come
+	out int // requests that have not completed
 }
 
 // maxPort bounds the places of a wake port.
 const maxPort = 1 << 16
 
-// NewWakePort makes a port with room for n completions, 1 to 65536. A request
-// for which the port has no room left is refused when it is sent, so that a
-// completion never waits for its receiver.
+// NewWakePort creates a port with room for n completions, 1 to 65536. A request is refused when it is sent if the port
+// has no room, so that a completion never waits for its receiver.
 func NewWakePort(n int) (*WakePort, error) {
 	if n < 1 || n > maxPort {
-		return nil, fmt.Errorf("driver: a wake port of %d messages: 1 to %d are allowed", n, maxPort)
+		return nil, fmt.Errorf("driver: the wake port has room for %d messages, want 1 to %d", n, maxPort)
 	}
 	c := make(chan Completion, n)
 	return &WakePort{C: c, c: c}, nil
 }
 
-// reserve takes a place for a completion.
+// reserve reserves a slot for a completion.
 func (p *WakePort) reserve() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -50,17 +49,17 @@ func (p *WakePort) reserve() bool {
 	return true
 }
 
-// cancel gives a reserved place back.
+// cancel returns a reserved slot.
 func (p *WakePort) cancel() {
 	p.mu.Lock()
 	p.out--
 	p.mu.Unlock()
 }
 
-// deliver fills a reserved place.
+// deliver fills a reserved slot.
 func (p *WakePort) deliver(c Completion) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.out--
-	p.c <- c // reserve kept the room
+	p.c <- c // never blocks: reserve has reserved the slot
 }

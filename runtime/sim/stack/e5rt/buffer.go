@@ -11,15 +11,14 @@ import (
 // BufferType is the kind of memory of a buffer object.
 type BufferType uint32
 
-// BufferTypeDefault is the type that listing 2.3 passes, and the only one known.
+// BufferTypeDefault is the type in listing 2.3 and the only one known.
 const BufferTypeDefault BufferType = 0
 
-// MaxBufferBytes bounds a buffer object: all that the engine's address space holds
-// is 3.5 GiB (chapter 27).
+// MaxBufferBytes bounds a buffer object: the engine's address space has 3.5 GiB (chapter 27).
 const MaxBufferBytes = translation.ApertureSize
 
-// BufferObject is memory that ports are bound to. It stays where it is, so a port is
-// bound once and the buffer refilled.
+// BufferObject is memory that ports are bound to. Its address does not change, so a port is bound once and the buffer
+// refilled.
 type BufferObject struct {
 	rt   *Runtime
 	id   uint64
@@ -36,15 +35,15 @@ func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, er
 		return nil, rt.called(callAlloc, object, &Error{
 			Call:   callAlloc,
 			Object: string(object),
-			Rule:   fmt.Sprintf("size of %d bytes, must be 1 to %d", n, int64(MaxBufferBytes)),
-			Do:     "ask the port's TensorDescriptor for the size",
+			Rule:   fmt.Sprintf("the size is %d bytes, want 1 to %d", n, int64(MaxBufferBytes)),
+			Do:     "use the size in the port's TensorDescriptor",
 			Err:    ErrArgument,
 		})
 	case typ != BufferTypeDefault:
 		return nil, rt.called(callAlloc, object, &Error{
 			Call:   callAlloc,
 			Object: string(object),
-			Rule:   fmt.Sprintf("type %d is not known", typ),
+			Rule:   fmt.Sprintf("unknown type %d", typ),
 			Do:     "use type 0",
 			Err:    ErrArgument,
 		})
@@ -56,7 +55,7 @@ func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, er
 	return b, rt.called(callAlloc, b, nil)
 }
 
-// word is the name of an object that has no other.
+// word names an object that has no number yet.
 type word string
 
 func (w word) String() string { return string(w) }
@@ -76,10 +75,9 @@ func (b *BufferObject) Bytes() []byte { return b.data }
 // TensorDescriptor is the tensor of a port: packed, row major, little endian.
 type TensorDescriptor struct {
 	Type    ir.Type
-	Strides []int64 // bytes; nil where elements are narrower than a byte
-	// Size is its bytes, -1 of an output whose extents are known at run time only: it
-	// takes as much of the buffer as it needs, and the run fails when that is more
-	// than there is.
+	Strides []int64 // bytes; nil if elements are narrower than a byte
+	// Size is the tensor's size in bytes, or -1 for an output whose extents are known only at run time: it takes as
+	// much of the buffer as it needs, and the run fails if the buffer is too small.
 	Size int64
 }
 
@@ -96,7 +94,7 @@ func describe(t ir.Type) TensorDescriptor {
 	return d
 }
 
-// View is a buffer's bytes as a tensor, in place.
+// View is a buffer's bytes seen as a tensor, without copying.
 type View struct{ t interp.Tensor }
 
 // View returns the first bytes of the buffer as a tensor. The buffer must be large
@@ -104,13 +102,12 @@ type View struct{ t interp.Tensor }
 func (b *BufferObject) View(d TensorDescriptor) (View, error) {
 	n := d.Type.Bytes()
 	if n < 0 || n > int64(len(b.data)) || d.Type.DType == ir.String {
-		return View{}, fmt.Errorf("e5rt: %s cannot be seen as %s of %d bytes", b, d.Type, n)
+		return View{}, fmt.Errorf("e5rt: %s is too small for %s of %d bytes", b, d.Type, n)
 	}
 	return View{interp.Tensor{Type: d.Type, Data: b.data[:n:n]}}, nil
 }
 
-// Tensor returns the view as a tensor that shares the buffer's bytes: it changes
-// when they do.
+// Tensor returns the view as a tensor that shares the buffer's bytes.
 func (v View) Tensor() interp.Tensor { return v.t }
 
 // Floats returns a copy of the elements.

@@ -5,19 +5,19 @@ type Phase uint8
 
 // The phases.
 const (
-	CompilePhase  Phase = iota // once, ahead of the loop
+	CompilePhase  Phase = iota // once, before the loop
 	DispatchPhase              // once a frame, token or request
 )
 
 // Call is one call of the runtime.
 type Call struct {
-	Name  string // of the vendor's call
+	Name  string // the vendor's
 	Go    string // this package's
 	Phase Phase
-	Known bool // listed by the seed; the others are modelled
+	Known bool // in the specification's listings; the others are modelled
 }
 
-// Names of the calls, as errors and traces have them.
+// Names of the calls in errors and traces.
 const (
 	callCompilerCreate   = "e5rt_e5_compiler_create"
 	callCompile          = "e5rt_e5_compiler_compile"
@@ -31,7 +31,7 @@ const (
 	callOperationCreate  = "e5rt_execution_stream_operation_create_precompiled_compute_operation_with_options"
 	callRetainInput      = "e5rt_execution_stream_operation_retain_input_port"
 	callRetainOutput     = "e5rt_execution_stream_operation_retain_output_port"
-	callRetainState      = "zinc_execution_stream_operation_retain_state_port" // no call of the vendor is known
+	callRetainState      = "zinc_execution_stream_operation_retain_state_port" // the vendor's call is not known
 	callPrepare          = "e5rt_execution_stream_operation_prepare_op_for_encode"
 	callTensorDescriptor = "e5rt_io_port_retain_tensor_desc"
 	callBind             = "e5rt_io_port_bind_buffer_object"
@@ -41,7 +41,7 @@ const (
 	callExecute          = "e5rt_execution_stream_execute_sync"
 	callSubmit           = "e5rt_execution_stream_submit_async"
 	callReset            = "e5rt_execution_stream_reset"
-	callCompletion       = "completion" // of submit_async: no call, but traced
+	callCompletion       = "completion" // of submit_async; traced, although not a call
 )
 
 // Calls are the calls of the package in the order in which a program makes them.

@@ -14,53 +14,49 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// CompilerOptions are what a caller chooses of a compilation. All but ForceNew go
-// into the key of the cache.
+// CompilerOptions are the options of a compilation. All except ForceNew are part of the cache key.
 type CompilerOptions struct {
-	Target      string             // name; "" for the compiler's default
+	Target      string             // name; "" means the compiler's default
 	Precision   string             // "declared" (also "") or "fp16"
 	Place       string             // "auto" (also "") or "engine"
 	SplitKernel bool               // constants in segments of their own
-	FullTD      bool               // tasks with every record whole
-	Func        string             // "" for all functions
+	FullTD      bool               // tasks with complete records
+	Func        string             // "" means all functions
 	Shapes      map[string][]int64 // of inputs, instead of the defaults
-	// InputName is the name that the descriptor gives the source; "" for the base
-	// name of the model's path.
+	// InputName is the name of the source in the descriptor; "" means the base name of the model's path.
 	InputName string
-	// Extra are options that this package does not know.
+	// Extra are options that this package does not interpret.
 	Extra map[string]string
 	// ForceNew compiles even when the cache holds the model.
 	ForceNew bool
 }
 
-// CompileFunc compiles the model at a path. It must give the same bytes for the same
-// files, options and version.
+// CompileFunc compiles the model at a path. It must return the same bytes for the same files, options and version.
 type CompileFunc func(ctx context.Context, modelPath string, o *CompilerOptions) (pair.Pair, error)
 
-// CompilerConfig says what compiles, and where the cache is.
+// CompilerConfig configures a compiler and its cache.
 type CompilerConfig struct {
 	Compile CompileFunc
-	// Version is the compiler's: two compilers that may write different bytes must
-	// not have the same. pair.ExecutableVersion gives one.
+	// Version is the version of the compiler. Compilers that may write different bytes must have different versions;
+	// pair.ExecutableVersion returns a suitable one.
 	Version string
-	// Folder holds the cache; it is made when it is not there. "" is no cache. Any
-	// number of processes may use one folder.
+	// Folder holds the cache and is created if necessary; "" means no cache. Any number of processes may share a
+	// folder.
 	Folder string
-	// MaxBytes bounds what the folder holds, 0 for no bound: entries that were used
-	// longest ago go first.
+	// MaxBytes bounds the size of the folder; 0 means no bound. Entries used longest ago are removed first.
 	MaxBytes int64
-	// Inputs lists the files that a model at a path is made of; nil is pair.Files.
+	// Inputs lists the files of the model at a path; nil means pair.Files.
 	Inputs func(modelPath string) ([]pair.File, error)
 }
 
 // CompilerStats counts what a compiler did.
 type CompilerStats struct {
-	Compiles int // calls of CompileFunc, that is lowerings
-	Hits     int // libraries that came from the cache, or from a compilation that another call had begun
-	Refused  int // entries of the cache that were not whole
+	Compiles int // calls of CompileFunc
+	Hits     int // libraries from the cache, or from a compilation that another call had started
+	Refused  int // corrupt or incomplete cache entries
 	Stored   int // entries written
-	// Unstored counts compilations that are not in the cache, and StoreErr is why the
-	// last of them is not: the library is good all the same.
+	// Unstored counts compilations that could not be stored in the cache, and StoreErr is the error of the last one.
+	// Their libraries are valid.
 	Unstored int
 	StoreErr error
 }
@@ -76,7 +72,7 @@ type Compiler struct {
 	flights map[pair.Key]*flight
 }
 
-// flight is a compilation that is going on.
+// flight is a compilation under way.
 type flight struct {
 	done    chan struct{}
 	machine *sim.Machine
@@ -92,16 +88,16 @@ func (rt *Runtime) NewCompiler(c CompilerConfig) (*Compiler, error) {
 		e = &Error{
 			Call:   callCompilerCreate,
 			Object: string(object),
-			Rule:   "no function that compiles",
-			Do:     "give CompilerConfig.Compile",
+			Rule:   "CompilerConfig.Compile is nil",
+			Do:     "set it",
 			Err:    ErrArgument,
 		}
 	case c.Folder != "" && c.Version == "":
 		e = &Error{
 			Call:   callCompilerCreate,
 			Object: string(object),
-			Rule:   "a cache without the compiler's version",
-			Do:     "give CompilerConfig.Version",
+			Rule:   "CompilerConfig.Folder is set but CompilerConfig.Version is empty",
+			Do:     "set it",
 			Err:    ErrArgument,
 		}
 	}
@@ -133,8 +129,8 @@ func (c *Compiler) count(f func(*CompilerStats)) {
 	c.mu.Unlock()
 }
 
-// IsNewCompileRequired is e5rt_e5_compiler_is_new_compile_required: whether Compile
-// would lower the model, since the cache does not hold it whole.
+// IsNewCompileRequired is e5rt_e5_compiler_is_new_compile_required: whether Compile would compile the model because the
+// cache has no valid entry for it.
 func (c *Compiler) IsNewCompileRequired(ctx context.Context, modelPath string, o *CompilerOptions) (bool, error) {
 	if o == nil {
 		o = &CompilerOptions{}
@@ -154,9 +150,8 @@ func (c *Compiler) IsNewCompileRequired(ctx context.Context, modelPath string, o
 	return required, c.rt.called(callNewCompile, c, err, trace.Arg{Key: "required", Value: required})
 }
 
-// Compile is e5rt_e5_compiler_compile: the program library of the model at a path.
-// A hit in the cache skips the lowering. Calls for one model at one time lower it
-// once.
+// Compile is e5rt_e5_compiler_compile: the program library of the model at a path. A cache hit skips the compilation.
+// Concurrent calls for one model compile it once.
 func (c *Compiler) Compile(ctx context.Context, modelPath string, o *CompilerOptions) (*ProgramLibrary, error) {
 	if o == nil {
 		o = &CompilerOptions{}
@@ -204,7 +199,7 @@ func (c *Compiler) compile(ctx context.Context, modelPath string, o *CompilerOpt
 			c.count(func(s *CompilerStats) { s.Hits++ })
 			return c.rt.library(f.machine, true), nil
 		}
-		// What stopped the other call, its context say, need not stop this one.
+		// What stopped the other call, for example its context, need not stop this one.
 	}
 }
 
@@ -224,7 +219,7 @@ func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions
 	if len(n.Extra) == 0 {
 		n.Extra = nil
 	}
-	options, err := json.Marshal(&n) // maps in the order of their keys
+	options, err := json.Marshal(&n) // maps are sorted by key
 	if err != nil {
 		return pair.Key{}, err
 	}
@@ -239,7 +234,7 @@ func (c *Compiler) store() cache.Store {
 	return cache.Store{Folder: c.c.Folder, MaxBytes: c.c.MaxBytes}
 }
 
-// board returns the compilation of a key that is going on, or a new one to fly.
+// board returns the compilation of a key that is under way, or a new one for the caller to run with fly.
 func (c *Compiler) board(key pair.Key) (f *flight, mine bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,9 +246,9 @@ func (c *Compiler) board(key pair.Key) (f *flight, mine bool) {
 	return f, true
 }
 
-var errAbandoned = errors.New("e5rt: a compilation did not return")
+var errAbandoned = errors.New("e5rt: a compilation panicked in another call")
 
-// fly fills f from the cache or by lowering.
+// fly fills f from the cache or by compiling.
 func (c *Compiler) fly(ctx context.Context, f *flight, key pair.Key, modelPath string, o *CompilerOptions) (hit bool) {
 	defer func() {
 		c.mu.Lock()
@@ -268,7 +263,7 @@ func (c *Compiler) fly(ctx context.Context, f *flight, key pair.Key, modelPath s
 			return true
 		}
 	}
-	f.err = errAbandoned // what the others see if the compiler panics
+	f.err = errAbandoned // what the waiting calls get if the compiler panics
 	f.machine, f.err = c.lower(ctx, modelPath, o)
 	if f.err != nil {
 		return false
@@ -285,7 +280,7 @@ func (c *Compiler) fly(ctx context.Context, f *flight, key pair.Key, modelPath s
 	return false
 }
 
-// lower compiles and checks what came out.
+// lower compiles a model and checks the result.
 func (c *Compiler) lower(ctx context.Context, modelPath string, o *CompilerOptions) (*sim.Machine, error) {
 	c.count(func(s *CompilerStats) { s.Compiles++ })
 	p, err := c.c.Compile(ctx, modelPath, o)
@@ -295,7 +290,7 @@ func (c *Compiler) lower(ctx context.Context, modelPath string, o *CompilerOptio
 	return sim.Open(p)
 }
 
-// load reads an entry of the cache and checks it.
+// load reads and checks a cache entry.
 func (c *Compiler) load(key pair.Key) (*sim.Machine, error) {
 	p, err := c.store().Get(key)
 	if err == nil {

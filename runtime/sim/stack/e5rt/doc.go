@@ -1,13 +1,12 @@
 // Package e5rt is the runtime that applications call: compile once, bind once,
 // dispatch many times.
 //
-// In: a model's path and a function that compiles it; buffers of the caller's. Out:
-// the buffers, with what the compiled function writes in them. The calls are those
-// of the seed's chapter 2, with the same nouns: [Compiler], [ProgramLibrary],
-// [ProgramFunction], [PrecompiledComputeOpCreateOptions],
-// [ExecutionStreamOperation], [IOPort], [BufferObject], [ExecutionStream]; the
-// comment of each names the call, and [Calls] lists them with their phase. A
-// [Runtime] is what one process has of them.
+// It takes a model's path, a function that compiles it, and the caller's buffers, into which the compiled function
+// writes its results. The calls are those of chapter 2 of the specification, with the same nouns:
+// [Compiler], [ProgramLibrary],
+// [ProgramFunction], [PrecompiledComputeOpCreateOptions], [ExecutionStreamOperation], [IOPort], [BufferObject],
+// [ExecutionStream]; the comment of each method names the call, and [Calls] lists them with their phase. A [Runtime]
+// holds the objects of one process.
 //
 // Invariants:
 //
@@ -27,10 +26,9 @@
 //
 // # What is known and what is modelled
 //
-// The calls in the listings 2.1 to 2.4, their order, the aliasing of an output with
-// an input, the serialised path and the unfinished overlap are the seed's. Modelled
-// are: the calls that no listing shows (is_new_compile_required, submit_async, the
-// releases), the states of a stream and that an executed one must be reset before
-// it encodes again, that type 0 is the only type of a buffer object, and when two
-// streams count as overlapped.
+// The specification documents the calls in listings 2.1 to 2.4, their order, the aliasing of an
+// output with an input, the
+// serialised path and the unfinished overlap. Modelled are the calls that no listing shows (is_new_compile_required,
+// submit_async, the releases), the states of a stream, the rule that an executed stream must be reset before it encodes
+// again, type 0 as the only type of a buffer object, and when two streams count as overlapped.
 package e5rt

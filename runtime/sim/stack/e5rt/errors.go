@@ -7,14 +7,14 @@ import (
 
 // Error is a call that was refused or failed.
 type Error struct {
-	Call   string // e5rt_execution_stream_execute_sync
-	Object string // stream 1
+	Call   string // such as e5rt_execution_stream_execute_sync
+	Object string // such as "stream 1"
 	Rule   string // what is wrong
 	Do     string // what to do about it
 	Err    error  // the kind, one of the Err variables, or the cause
 }
 
-// Error returns call, object, rule, cause and advice.
+// Error returns the call, object, rule, cause and advice.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString(e.Call + ": " + e.Object)

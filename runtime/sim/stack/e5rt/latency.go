@@ -5,13 +5,13 @@ import "time"
 // Stage is one stage of a dispatch on the M1 (table 2.3).
 type Stage struct {
 	Name string
-	Cost time.Duration // the table's "about"; the middle where it gives a range
-	// Layer is the package below runtime/sim that advances the clock by it.
+	Cost time.Duration // the table's "about"; the middle if it states a range
+	// Layer is the package below runtime/sim that advances the clock by Cost.
 	Layer string
 }
 
-// Binding is the stage that this package spends: binding, runtime, and the copies of
-// fp16 inputs and outputs on the host, about 25 microseconds (table 2.3).
+// Binding is the time of the stage in this package: binding, runtime, and the copies of fp16 inputs and outputs on the
+// host, about 25 microseconds (table 2.3).
 const Binding = 25 * time.Microsecond
 
 // Latency is table 2.3: where the time of a small dispatch goes, from the caller's

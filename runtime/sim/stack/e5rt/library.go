@@ -19,15 +19,15 @@ type ProgramLibrary struct {
 	hit     bool
 }
 
-// NewProgramLibrary is e5rt_program_library_create: a library of a model that was
-// compiled before and is opened. A container without a descriptor is refused.
+// NewProgramLibrary is e5rt_program_library_create: a library of a compiled model that has been opened. A container
+// without a descriptor is refused.
 func (rt *Runtime) NewProgramLibrary(m *sim.Machine) (*ProgramLibrary, error) {
 	object := word("program library")
 	if m.Pair().Alone() {
 		return nil, rt.called(callLibraryCreate, object, &Error{
 			Call:   callLibraryCreate,
 			Object: string(object),
-			Rule:   "a container without a descriptor",
+			Rule:   "the container has no descriptor",
 			Do:     "open the container together with its descriptor",
 			Err:    ErrArgument,
 		})
@@ -51,8 +51,8 @@ func (l *ProgramLibrary) Pair() pair.Pair { return l.machine.Pair() }
 // FromCache reports whether the library came from the compiler's cache.
 func (l *ProgramLibrary) FromCache() bool { return l.hit }
 
-// FunctionNames is e5rt_program_library_get_function_names: every function, and
-// every further configuration of its shapes.
+// FunctionNames is e5rt_program_library_get_function_names: every function, and every other configuration of its
+// shapes.
 func (l *ProgramLibrary) FunctionNames() []string {
 	var names []string
 	for _, f := range l.machine.Functions() {
@@ -87,9 +87,9 @@ type ProgramFunction struct {
 
 	// Under the runtime's lock.
 	state      functionState
-	dispatcher sim.Dispatcher // nil: the engine driven directly
+	dispatcher sim.Dispatcher // nil: the engine's simulator, driven directly
 	closer     io.Closer      // nil: nothing to close
-	encoded    int            // operations that are encoded on a stream
+	encoded    int            // operations encoded on a stream
 }
 
 type functionState uint8
@@ -132,8 +132,8 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 		return rt.called(callLoad, f, &Error{
 			Call:   callLoad,
 			Object: f.String(),
-			Rule:   "it is loaded already",
-			Do:     "load it once, ahead of the loop",
+			Rule:   "it is already loaded",
+			Do:     "load it once, before the loop",
 			Err:    ErrOrder,
 		})
 	}
@@ -155,8 +155,8 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 	return rt.called(callLoad, f, nil)
 }
 
-// Release is e5rt_program_function_release: the function leaves the engine. No
-// operation of it may be encoded.
+// Release is e5rt_program_function_release: the function is removed from the engine. None of its operations may be
+// encoded.
 func (f *ProgramFunction) Release() error {
 	rt := f.lib.rt
 	rt.mu.Lock()

@@ -34,7 +34,7 @@ func TestMisuse(t *testing.T) {
 		{name: "negative timeout", do: func(t *testing.T, d *bed) error {
 			_, err := d.stream.SubmitAsync(ctx, -1, nil)
 			return err
-		}, kind: e5rt.ErrArgument, say: []string{"submit_async", "-1ns", "give 0"}},
+		}, kind: e5rt.ErrArgument, say: []string{"submit_async", "-1ns", "pass 0"}},
 		{name: "encode twice", do: func(t *testing.T, d *bed) error {
 			check(t, d.stream.EncodeOperation(d.op))
 			defer d.stream.Reset()
@@ -105,16 +105,16 @@ func TestMisuse(t *testing.T) {
 			_, err := d.op.RetainInputPort("state_out")
 			return err
 		}, kind: e5rt.ErrArgument, say: []string{"e5rt_execution_stream_operation_retain_input_port",
-			`no input port "state_out"`, "it has state_in"}},
+			`no input port "state_out"`, "use one of state_in"}},
 		{name: "output that is not there", do: func(t *testing.T, d *bed) error {
 			_, err := d.op.RetainOutputPort("y")
 			return err
 		}, kind: e5rt.ErrArgument, say: []string{"e5rt_execution_stream_operation_retain_output_port",
-			`no output port "y"`, "it has state_out"}},
+			`no output port "y"`, "use one of state_out"}},
 		{name: "state that is not there", do: func(t *testing.T, d *bed) error {
 			_, err := d.op.RetainStatePort("y")
 			return err
-		}, kind: e5rt.ErrArgument, say: []string{`no state port "y"`, "it has none"}},
+		}, kind: e5rt.ErrArgument, say: []string{`no state port "y"`, "it has no such ports"}},
 		{name: "function that is not there", do: func(t *testing.T, d *bed) error {
 			_, err := d.lib.RetainProgramFunction("other")
 			return err
@@ -122,7 +122,7 @@ func TestMisuse(t *testing.T) {
 			`no function "other"`, "it has main"}},
 		{name: "load twice", do: func(t *testing.T, d *bed) error { return d.fn.LoadForExecution(ctx) },
 			kind: e5rt.ErrOrder, say: []string{"e5rt_program_function_load_for_execution", "program function 1",
-				"loaded already"}},
+				"already loaded"}},
 		{name: "options of a function that is not loaded", do: func(t *testing.T, d *bed) error {
 			_, err := e5rt.CreateWithProgramFunction(got[*e5rt.ProgramFunction](t)(d.lib.RetainProgramFunction("main")))
 			return err
@@ -145,11 +145,11 @@ func TestMisuse(t *testing.T) {
 		{name: "buffer of no bytes", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.BufferObjectAlloc(0, 0)
 			return err
-		}, kind: e5rt.ErrArgument, say: []string{"e5rt_buffer_object_alloc", "size of 0 bytes"}},
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_buffer_object_alloc", "size is 0 bytes"}},
 		{name: "buffer larger than the engine's address space", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.BufferObjectAlloc(e5rt.MaxBufferBytes+1, 0)
 			return err
-		}, kind: e5rt.ErrArgument, say: []string{"e5rt_buffer_object_alloc", "must be 1 to 3758096384"}},
+		}, kind: e5rt.ErrArgument, say: []string{"e5rt_buffer_object_alloc", "want 1 to 3758096384"}},
 		{name: "buffer of a type that is not known", do: func(t *testing.T, d *bed) error {
 			_, err := d.rt.BufferObjectAlloc(8, 1)
 			return err

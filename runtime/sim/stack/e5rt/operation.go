@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
-// PrecompiledComputeOpCreateOptions say what an operation is made of.
+// PrecompiledComputeOpCreateOptions hold what an operation is created from.
 type PrecompiledComputeOpCreateOptions struct{ fn *ProgramFunction }
 
 // CreateWithProgramFunction is
@@ -40,9 +40,8 @@ func CreateWithProgramFunction(f *ProgramFunction) (*PrecompiledComputeOpCreateO
 	return &PrecompiledComputeOpCreateOptions{f}, rt.called(callOptionsCreate, f, nil)
 }
 
-// ExecutionStreamOperation is one run of a function on the buffers that are bound
-// to its ports. Its states, where the function has some, are its own unless they
-// are bound too.
+// ExecutionStreamOperation runs a function on the buffers that are bound to its ports. It has its own states unless
+// buffers are bound to them too.
 type ExecutionStreamOperation struct {
 	fn    *ProgramFunction
 	id    uint64
@@ -51,7 +50,7 @@ type ExecutionStreamOperation struct {
 
 	// Under the runtime's lock.
 	prepared bool
-	stream   *ExecutionStream // that it is encoded on
+	stream   *ExecutionStream // on which it is encoded
 }
 
 // CreatePrecompiledComputeOperationWithOptions is
@@ -76,7 +75,7 @@ func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateO
 		return nil, rt.called(callOperationCreate, f, &Error{
 			Call:   callOperationCreate,
 			Object: f.String(),
-			Rule:   "it is not loaded any more",
+			Rule:   "it is no longer loaded",
 			Do:     "retain and load it again",
 			Err:    ErrOrder,
 		})
@@ -101,7 +100,7 @@ func (op *ExecutionStreamOperation) String() string {
 	return fmt.Sprintf("operation %d (%q)", op.id, op.fn.name)
 }
 
-// portSide is a kind of ports.
+// portSide is a kind of port.
 type portSide struct {
 	name   string
 	retain string // the call
@@ -141,9 +140,8 @@ func (op *ExecutionStreamOperation) RetainOutputPort(name string) (*IOPort, erro
 	return op.retain(outputSide, name)
 }
 
-// RetainStatePort returns the port of a state of the function, which a run reads and
-// writes. The M1 has no states (a program with one is refused there), and no call
-// of the vendor's is known: it is zinc's own.
+// RetainStatePort returns the port of a state of the function, which a run reads and writes. The M1 has no states (it
+// refuses programs that have them) and no such call of the vendor is known; this one is zinc's own.
 func (op *ExecutionStreamOperation) RetainStatePort(name string) (*IOPort, error) {
 	return op.retain(stateSide, name)
 }
@@ -159,9 +157,9 @@ func (op *ExecutionStreamOperation) retain(side *portSide, name string) (*IOPort
 		}
 		names = append(names, p.name)
 	}
-	do := "it has none"
+	do := "it has no such ports"
 	if names != nil {
-		do = "it has " + strings.Join(names, ", ")
+		do = "use one of " + strings.Join(names, ", ")
 	}
 	return nil, op.fn.lib.rt.called(side.retain, op, &Error{
 		Call:   side.retain,
@@ -191,8 +189,8 @@ func (op *ExecutionStreamOperation) names(side *portSide) []string {
 	return names
 }
 
-// PrepareOpForEncode is e5rt_execution_stream_operation_prepare_op_for_encode: it
-// checks that the operation can be encoded. Encoding does it where it was not done.
+// PrepareOpForEncode is e5rt_execution_stream_operation_prepare_op_for_encode: it checks that the operation can be
+// encoded. EncodeOperation calls it if the caller has not.
 func (op *ExecutionStreamOperation) PrepareOpForEncode() error {
 	rt := op.fn.lib.rt
 	rt.mu.Lock()
@@ -288,23 +286,21 @@ func (p *IOPort) Name() string { return p.name }
 // buffer holds.
 func (p *IOPort) TensorDescriptor() TensorDescriptor { return p.desc }
 
-// ResultType returns the type of what the last run has left in an output. It differs
-// from that of TensorDescriptor where extents are known at run time only, and is the
-// zero Type before the first run of such a function. It must not be asked for while
-// the operation is in flight.
+// ResultType returns the type of what the last run has left in an output. It differs from that of TensorDescriptor
+// where extents are known at run time only, and is the zero Type before the first run of such a function. It must not
+// be called while the operation is in flight.
 func (p *IOPort) ResultType() ir.Type { return p.op.run.OutputType(p.name) }
 
-// BufferObject returns what is bound; nil when nothing is.
+// BufferObject returns the bound buffer object, or nil.
 func (p *IOPort) BufferObject() *BufferObject {
 	p.op.fn.lib.rt.mu.Lock()
 	defer p.op.fn.lib.rt.mu.Unlock()
 	return p.buf
 }
 
-// BindBufferObject is e5rt_io_port_bind_buffer_object. The tensor takes the buffer's
-// first bytes. A buffer object may be bound to any number of inputs, and besides to
-// one output of an operation, which then keeps state in it. The operation must not
-// be encoded.
+// BindBufferObject is e5rt_io_port_bind_buffer_object. The tensor takes the buffer's first bytes. A buffer object may
+// be bound to any number of inputs and to one output of an operation, which then keeps state in it. The operation must
+// not be encoded.
 func (p *IOPort) BindBufferObject(b *BufferObject) error {
 	rt := p.op.fn.lib.rt
 	rt.mu.Lock()

@@ -13,45 +13,41 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// Engine gives access to an engine by way of the layers below.
+// Engine gives access to an engine through the layers below.
 type Engine interface {
-	// Open makes a container resident and returns what runs its procedures, and what
-	// lets it go again. The slice stays in use until then. The Dispatcher may be
-	// called from several goroutines.
+	// Open makes a container resident and returns a Dispatcher that runs its procedures and a Closer that unloads it.
+	// The slice must stay unchanged until then. The Dispatcher may be called from several goroutines.
 	Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error)
 }
 
-// Clock is virtual time, as *firmware.Clock keeps it. A runtime calls it from the
-// goroutines that dispatch, one Advance at a time. Where several runtimes, or the
-// layers below, advance one clock from other goroutines, and it has timers, Advance
-// must be made to wait for them: a timer's call runs in the goroutine that advances.
+// Clock is a virtual clock such as *firmware.Clock. A runtime calls it from the goroutines that dispatch, one Advance
+// at a time. If several runtimes or the layers below advance one clock with timers from other goroutines, Advance must
+// wait for them: a timer's function runs in the goroutine that advances.
 type Clock interface {
 	Now() time.Duration
 	Advance(d time.Duration) error
 }
 
-// Options of a Runtime.
+// Options configure a Runtime.
 type Options struct {
 	Engine Engine // nil: the engine's simulator, driven directly
-	Clock  Clock  // nil: one of its own
+	Clock  Clock  // nil: a new one
 	Trace  *trace.Tracer
 	Client uint64 // of the events traced
 	// Numerics is the engine's arithmetic.
 	Numerics engine.Numerics
-	Workers  int // goroutines of one task, 0 for one a processor
+	Workers  int // goroutines of one task; 0: one per processor
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
-	// OverlapStreams takes away what serialises the streams, as far as the M1 goes
-	// with that: a stream that is submitted while another one's completion is
-	// outstanding is run, but its completion never fires and its waiter blocks. A
-	// timeout given to SubmitAsync breaks the wait. A completion is outstanding from
-	// the submission until a Wait, ExecuteSync or the completion function has
-	// returned, or the stream is reset.
+	// OverlapStreams disables the serialisation of streams and shows what the M1 then does: a stream submitted while
+	// another one's completion is outstanding is run, but its completion never fires and its waiter blocks. A timeout
+	// given to SubmitAsync breaks the wait. A completion is outstanding from the submission until a Wait, ExecuteSync
+	// or the completion function has returned, or the stream is reset.
 	OverlapStreams bool
 }
 
-// Runtime is what one process has of the runtime. Its objects may be used from
-// several goroutines; objects of different runtimes do not mix.
+// Runtime holds the runtime's objects of one process. They may be used from several goroutines; objects of different
+// runtimes must not be mixed.
 type Runtime struct {
 	o     Options
 	clock Clock
@@ -90,8 +86,7 @@ func (rt *Runtime) advance(d time.Duration) error {
 	return rt.clock.Advance(d)
 }
 
-// wait lets time pass until a deadline. While operations are being run it is they
-// that spend time, so it waits for them first.
+// wait advances the clock to a deadline. Running operations advance the clock themselves, so it waits for them first.
 func (rt *Runtime) wait(ctx context.Context, deadline time.Duration) error {
 	for {
 		rt.mu.Lock()
@@ -114,7 +109,7 @@ func (rt *Runtime) wait(ctx context.Context, deadline time.Duration) error {
 	return nil
 }
 
-// id numbers the objects of a kind from 1. The runtime's lock is held.
+// id returns the next number, from 1, of a kind of object. The runtime's lock is held.
 func (rt *Runtime) id(kind string) uint64 {
 	rt.ids[kind]++
 	return rt.ids[kind]
@@ -129,8 +124,7 @@ func (rt *Runtime) simOptions(d sim.Dispatcher) sim.Options {
 	}
 }
 
-// event traces a call. It is called only where tracing is on, so that nothing is
-// built for nobody.
+// event traces a call. It is called only when tracing is enabled, so that it allocates nothing otherwise.
 func (rt *Runtime) event(phase trace.Phase, call, object string, request uint64, err error, args ...trace.Arg) {
 	e := trace.Event{
 		Layer:   trace.E5RT,
@@ -147,7 +141,7 @@ func (rt *Runtime) event(phase trace.Phase, call, object string, request uint64,
 	rt.o.Trace.Emit(e)
 }
 
-// called traces a call that takes no time and passes its error on.
+// called traces a call that takes no time and returns its error.
 func (rt *Runtime) called(call string, object fmt.Stringer, err error, args ...trace.Arg) error {
 	if rt.o.Trace.On() {
 		rt.event(trace.Instant, call, object.String(), 0, err, args...)

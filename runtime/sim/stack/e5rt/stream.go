@@ -7,13 +7,13 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// ExecutionStream takes operations and runs them in their order, one in flight.
+// ExecutionStream holds encoded operations and runs them in order, one at a time.
 type ExecutionStream struct {
 	rt *Runtime
 	id uint64
 
-	// Under the runtime's lock; ops not while the stream is in flight, when only the
-	// goroutine that runs it reads them.
+	// The runtime's lock guards these fields, except ops while the stream is in flight: then only the goroutine that
+	// runs it reads them.
 	state streamState
 	ops   []*ExecutionStreamOperation
 }
@@ -38,9 +38,8 @@ func (rt *Runtime) NewExecutionStream() (*ExecutionStream, error) {
 // String names the stream.
 func (s *ExecutionStream) String() string { return fmt.Sprintf("stream %d", s.id) }
 
-// EncodeOperation is e5rt_execution_stream_encode_operation: the operation is run
-// behind those that are encoded already. It can be encoded once, on one stream,
-// until that is reset.
+// EncodeOperation is e5rt_execution_stream_encode_operation: the operation runs after those already encoded. It can be
+// encoded once, on one stream, until that stream is reset.
 func (s *ExecutionStream) EncodeOperation(op *ExecutionStreamOperation) error {
 	s.rt.mu.Lock()
 	err := s.encode(op)
@@ -103,8 +102,8 @@ func (s *ExecutionStream) encode(op *ExecutionStreamOperation) error {
 	return nil
 }
 
-// start puts the stream in flight and numbers the request. The runtime's lock is
-// held. Lost says that the completion will not fire.
+// start puts the stream in flight and numbers the request. It returns lost if the completion will not fire. The
+// runtime's lock is held.
 func (s *ExecutionStream) start(call string) (request uint64, lost bool, err error) {
 	switch s.state {
 	case empty:
@@ -119,7 +118,7 @@ func (s *ExecutionStream) start(call string) (request uint64, lost bool, err err
 		return 0, false, &Error{
 			Call:   call,
 			Object: s.String(),
-			Rule:   "it is in flight already",
+			Rule:   "it is already in flight",
 			Do:     "wait for its completion, then reset it with " + callReset,
 			Err:    ErrInFlight,
 		}
@@ -146,7 +145,7 @@ func (s *ExecutionStream) start(call string) (request uint64, lost bool, err err
 	return s.rt.requests, lost, nil
 }
 
-// ran says that the operations have been run.
+// ran records that the operations have been run.
 func (s *ExecutionStream) ran() {
 	if !s.rt.o.OverlapStreams {
 		s.rt.turns.leave()
@@ -159,14 +158,14 @@ func (s *ExecutionStream) ran() {
 	s.rt.mu.Unlock()
 }
 
-// ended says that the stream is not in flight any more.
+// ended records that the stream is no longer in flight.
 func (s *ExecutionStream) ended(to streamState) {
 	s.rt.mu.Lock()
 	s.state = to
 	s.rt.mu.Unlock()
 }
 
-// collected says that somebody has seen the stream's completion.
+// collected records that the stream's completion has been observed.
 func (s *ExecutionStream) collected() {
 	s.rt.mu.Lock()
 	if s.rt.holder == s {
@@ -175,10 +174,9 @@ func (s *ExecutionStream) collected() {
 	s.rt.mu.Unlock()
 }
 
-// ExecuteSync is e5rt_execution_stream_execute_sync: the operations are run, and
-// the buffers hold their results when it returns. When it fails, or ctx ends before
-// the stream's turn has come, the buffers of the operation that failed and of those
-// behind it are as they were.
+// ExecuteSync is e5rt_execution_stream_execute_sync: the operations are run, and the buffers hold their results when it
+// returns. When it fails, or ctx ends before the stream's turn has come, the buffers of the operation that failed and
+// of the later ones are unchanged.
 func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
 	s.rt.mu.Lock()
 	request, lost, err := s.start(callExecute)
@@ -220,14 +218,13 @@ func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
 	return err
 }
 
-// What is said of a completion that does not fire.
+// The error message for a completion that does not fire.
 const (
-	lostRule = "its completion has not fired, since it was submitted while another stream was in flight"
-	lostDo   = "serialise the streams (Options.OverlapStreams), or give " + callSubmit + " a timeout"
+	lostRule = "its completion has not fired because it was submitted while another stream was in flight"
+	lostDo   = "serialise the streams (Options.OverlapStreams), or pass a timeout to " + callSubmit
 )
 
-// dispatch runs the operations, each with the stage of table 2.3 that is this
-// package's.
+// dispatch runs the operations. Each takes the time of this package's stage of table 2.3.
 func (s *ExecutionStream) dispatch(ctx context.Context, call string, request uint64) (err error) {
 	if s.rt.o.Trace.On() {
 		s.rt.event(trace.Begin, call, s.String(), request, nil)
@@ -244,8 +241,7 @@ func (s *ExecutionStream) dispatch(ctx context.Context, call string, request uin
 	return nil
 }
 
-// Reset is e5rt_execution_stream_reset: the stream is empty again, and its
-// operations may be encoded and bound again.
+// Reset is e5rt_execution_stream_reset: it empties the stream, whose operations may then be encoded and bound again.
 func (s *ExecutionStream) Reset() error {
 	s.rt.mu.Lock()
 	err := error(nil)

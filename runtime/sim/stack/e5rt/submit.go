@@ -17,26 +17,24 @@ type Submission struct {
 	finished chan struct{} // the operations have been run
 	fired    chan struct{} // err is final
 	err      error
-	breaking chan struct{} // holds one token: for who breaks the wait
+	breaking chan struct{} // holds one token, for the goroutine that breaks the wait
 }
 
-// SubmitAsync is e5rt_execution_stream_submit_async: it returns at once, and the
-// operations are run behind the streams that were submitted before. The completion
-// function, which may be nil, is called once from another goroutine when the
-// operations have been run, or from a Wait that the timeout has broken. By then the
-// stream may be reset, encoded and submitted again.
+// SubmitAsync is e5rt_execution_stream_submit_async: it returns at once, and the operations run after those of the
+// streams submitted before. The completion function, which may be nil, is called once from another goroutine when the
+// operations have been run, or from a Wait that the timeout has broken. By then the stream may be reset, encoded and
+// submitted again.
 //
-// The timeout is of virtual time, from now on; 0 is none. It breaks the wait, not
-// the work: a completion that comes later than it is an error of kind ErrTimeout,
-// although the operations were run and the buffers hold their results.
+// The timeout is virtual time from the call; 0 means none. It breaks the wait, not the work: a completion after the
+// timeout is an error of kind ErrTimeout, although the operations were run and the buffers hold their results.
 func (s *ExecutionStream) SubmitAsync(ctx context.Context, timeout time.Duration, completion func(error)) (*Submission,
 	error) {
 	if timeout < 0 {
 		return nil, s.rt.called(callSubmit, s, &Error{
 			Call:   callSubmit,
 			Object: s.String(),
-			Rule:   fmt.Sprintf("timeout of %v", timeout),
-			Do:     "give 0 for none",
+			Rule:   fmt.Sprintf("the timeout is %v, want >= 0", timeout),
+			Do:     "pass 0 for no timeout",
 			Err:    ErrArgument,
 		})
 	}
@@ -88,7 +86,7 @@ func (b *Submission) run(ctx context.Context, turn chan struct{}, request uint64
 	close(b.finished)
 }
 
-// settle makes the result known.
+// settle publishes the result.
 func (b *Submission) settle(err error) {
 	b.err = err
 	b.s.ended(executed)
@@ -110,13 +108,12 @@ func (b *Submission) timedOut(rule string) error {
 	return &Error{Call: callSubmit, Object: b.s.String(), Rule: rule, Err: ErrTimeout}
 }
 
-// Done is closed when the completion has fired, or a Wait was broken by the timeout.
+// Done returns a channel that is closed when the completion has fired or the timeout has broken a Wait.
 func (b *Submission) Done() <-chan struct{} { return b.fired }
 
-// Wait returns when the completion fires, with its error. Where it does not fire
-// (Options.OverlapStreams), Wait lets virtual time pass until the timeout and breaks
-// off with an error of kind ErrTimeout; without a timeout it blocks until ctx ends.
-// A Wait that ctx ends leaves the stream in flight.
+// Wait returns the error of the completion when it fires. If it does not fire (Options.OverlapStreams), Wait advances
+// virtual time to the timeout and returns an error of kind ErrTimeout; without a timeout it blocks until ctx ends. If
+// ctx ends the wait, the stream stays in flight.
 func (b *Submission) Wait(ctx context.Context) error {
 	if b.lost && b.deadline > 0 {
 		select {
@@ -136,7 +133,7 @@ func (b *Submission) Wait(ctx context.Context) error {
 			}
 			b.settle(err)
 			b.complete()
-		default: // another Wait does it
+		default: // another Wait breaks it
 		}
 	}
 	select {
@@ -152,5 +149,5 @@ func (b *Submission) gaveUp(err error) error {
 	if b.lost {
 		return &Error{Call: callSubmit, Object: b.s.String(), Rule: lostRule, Do: lostDo, Err: err}
 	}
-	return &Error{Call: callSubmit, Object: b.s.String(), Rule: "the wait was given up", Do: "wait again", Err: err}
+	return &Error{Call: callSubmit, Object: b.s.String(), Rule: "ctx ended the wait", Do: "wait again", Err: err}
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// turnstile lets one through at a time, in the order of joining.
+// turnstile admits one goroutine at a time, in the order of joining.
 type turnstile struct {
 	mu    sync.Mutex
 	busy  bool
@@ -38,7 +38,7 @@ func (t *turnstile) leave() {
 	t.queue = slices.Delete(t.queue, 0, 1)
 }
 
-// quit gives up a place, or a turn that has come meanwhile.
+// quit gives up a place, or the turn if it has come meanwhile.
 func (t *turnstile) quit(c chan struct{}) {
 	t.mu.Lock()
 	i := slices.Index(t.queue, c)

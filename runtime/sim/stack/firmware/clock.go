@@ -8,17 +8,17 @@ import (
 	"time"
 )
 
-// Clock is virtual time: it stands still except Advance.
+// Clock is a virtual clock, which only Advance advances.
 type Clock struct {
 	mu        sync.Mutex
 	now       time.Duration
 	order     uint64
-	timers    []*Timer // by time, then by order
+	timers    []*Timer // by time, then by creation
 	pool      *Pool
 	advancing bool
 }
 
-// Timer is one call in the future.
+// Timer is a function call at a future time.
 type Timer struct {
 	at    time.Duration
 	order uint64
@@ -35,7 +35,7 @@ func NewClock(timers int) (*Clock, error) {
 	return &Clock{pool: p}, nil
 }
 
-// Now returns the time since the clock began.
+// Now returns the time since the clock's start.
 func (c *Clock) Now() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -50,7 +50,7 @@ func (c *Clock) After(d time.Duration, f func()) (*Timer, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if d < 1 || c.now > 1<<63-1-d {
-		return nil, fmt.Errorf("firmware: a timer of %v: must be at least 1ns, and end before the clock does", d)
+		return nil, fmt.Errorf("firmware: the timer is %v, want at least 1ns and an end within the clock's range", d)
 	}
 	slot, err := c.pool.Take()
 	if err != nil {
@@ -62,13 +62,13 @@ func (c *Clock) After(d time.Duration, f func()) (*Timer, error) {
 		if a.at != b.at {
 			return int(min(max(a.at-b.at, -1), 1))
 		}
-		return -1 // an earlier timer of the same time goes first
+		return -1 // of timers at the same time, the earlier one is first
 	})
 	c.timers = slices.Insert(c.timers, i, t)
 	return t, nil
 }
 
-// Stop removes a timer; false when it has gone off or was stopped.
+// Stop removes a timer, or returns false if it has already fired or been stopped.
 func (c *Clock) Stop(t *Timer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -80,9 +80,8 @@ func (c *Clock) Stop(t *Timer) bool {
 	return c.pool.Release(t.slot) == nil
 }
 
-// Advance lets d pass: timers go off in the order of their time, then of their
-// making, with the clock at their time. A timer's call may make timers, which go
-// off as well when their time is within d.
+// Advance advances the clock by d. Timers fire in the order of their time, then of their creation, with the clock at
+// their time. A timer's function may create timers, which also fire if their time is within d.
 func (c *Clock) Advance(d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +89,7 @@ func (c *Clock) Advance(d time.Duration) error {
 		return fmt.Errorf("firmware: the clock cannot advance by %v at %v", d, c.now)
 	}
 	if c.advancing {
-		return errors.New("firmware: a timer's call must not advance the clock")
+		return errors.New("firmware: a timer's function must not advance the clock")
 	}
 	c.advancing = true
 	defer func() { c.advancing = false }()

@@ -5,28 +5,27 @@ import (
 	"time"
 )
 
-// SoftwareDeadline is how long a task queue may take to quiesce before it is
-// aborted, and how long the abort may take to clear (table 29.6: about two
-// seconds). No hardware watchdog stands behind it.
+// SoftwareDeadline is how long a task queue may take to quiesce before it is aborted, and how long the abort may take
+// to clear (table 29.6: about two seconds). There is no hardware watchdog.
 const SoftwareDeadline = 2 * time.Second
 
-// Outcome is how a wait for a queue ended.
+// Outcome is the result of a wait for a queue.
 type Outcome int
 
 // The outcomes.
 const (
-	Quiesced Outcome = iota // by itself
+	Quiesced Outcome = iota // without an abort
 	Aborted                 // by the abort
-	Stuck                   // not at all: the firmware panics
+	Stuck                   // never: the firmware panics
 )
 
 // String names the outcome.
 func (o Outcome) String() string { return word([]string{"quiesced", "aborted", "stuck"}, int(o)) }
 
-// Target is a task queue that is waited for.
+// Target is a task queue that a Wait waits for.
 type Target interface {
 	Idle() bool
-	Abort() // begins a hardware abort
+	Abort() // starts a hardware abort
 }
 
 // wait is a wait for a queue to be idle.
@@ -34,13 +33,11 @@ type wait struct {
 	clock  *Clock
 	target Target
 	done   func(Outcome)
-	abort  bool // the abort has begun
+	abort  bool // the abort has started
 }
 
-// Quiesce waits for a queue to be idle, under the software deadline: a queue
-// that is not idle when it passes is aborted, and an abort that has not cleared
-// when it passes again leaves the queue stuck. Done is called once, possibly
-// before Quiesce returns.
+// Quiesce waits for a queue to be idle. A queue that is not idle at the software deadline is aborted; if the abort has
+// not cleared after the same time again, the queue is stuck. Done is called once, possibly before Quiesce returns.
 func Quiesce(c *Clock, t Target, done func(Outcome)) error {
 	w := &wait{clock: c, target: t, done: done}
 	if t.Idle() {
@@ -72,7 +69,7 @@ func (w *wait) expire() {
 		if w.target.Idle() {
 			w.done(Aborted)
 		} else if w.arm() != nil {
-			w.done(Stuck) // without a timer nobody would look again
+			w.done(Stuck) // without a timer, nothing would check again
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package firmware models parts of the engine controller's firmware, as chapter
-// 29 tells of them, each usable alone:
+// Package firmware models parts of the engine controller's firmware, as chapter 29 describes them. Each can be used
+// alone:
 //
 //   - [Pool], [Queue], [Kernel]: fixed pools, bounded queues and the message
 //     pumps over them, with the five task states of table 29.1;
@@ -11,8 +11,8 @@
 //   - [Clock], [Quiesce]: virtual time, and the software deadline of two seconds;
 //   - [StatsBuffer]: listings 29.4 and 29.5, table 29.9.
 //
-// In: messages, requests, register files and the passing of virtual time. Out:
-// what runs, in which order, and which of it is refused, with counts.
+// From messages, requests, register files and virtual time the package determines what runs, in which order, and what
+// is refused, with counts.
 //
 // Invariants:
 //
@@ -26,10 +26,8 @@
 //   - No input makes it panic. A transition that its table does not list is a
 //     [*TransitionError].
 //
-// What is modelled, not known: the capacities, the events that move a task from
-// state to state, which of the execution loop's transitions the rules mark so,
-// what a credit is (a request that a priority may have in flight, as many as
-// its queue weight), the bits within the queue registers, and where the running
-// totals of a statistics buffer stand (here: beside it). Wiring into the machine,
-// bring-up, doorbells, and dumps of faults are not here.
+// Modelled rather than known are the capacities, the events that change a task's state, those transitions of the
+// execution loop that the rules mark, the meaning of a credit (a request that a priority may have in flight; there are
+// as many as its queue weight), the bits of the queue registers, and the location of a statistics buffer's running
+// totals (here: outside it). Wiring into the machine, bring-up, doorbells, and dumps of faults are in other packages.
 package firmware

@@ -5,14 +5,13 @@ import "fmt"
 // ExecState is the state of the execution loop (table 29.8).
 type ExecState int
 
-// The states; the first four have these numbers in the framework, PAUSE is a
-// transient between the secure phases.
+// The states. The first four have these numbers in the framework; PAUSE is a transient state between secure phases.
 const (
 	ExecInit   ExecState = 0 // not armed
 	ExecRun    ExecState = 1 // powered and owned, nothing in flight
 	ExecExec   ExecState = 2 // work in flight
 	ExecSecure ExecState = 3 // in flight, owned by the secure tenant
-	ExecPause  ExecState = 4 // quiesced; the number is ours
+	ExecPause  ExecState = 4 // quiesced; modelled number
 
 	NumExecStates = 5
 )
@@ -45,13 +44,13 @@ type ExecRule struct {
 	Pauses bool // the engine is quiesced and the machine passes through PAUSE
 }
 
-// ExecRules are the transitions of table 29.8's machine. A state that is not
-// listed with an event refuses it; PAUSE refuses every event.
+// ExecRules are the transitions of table 29.8's machine. A state refuses the events it is not listed with; PAUSE
+// refuses every event.
 var ExecRules = []ExecRule{
 	// arming is a move toward idle
 	{Rule[ExecState, ExecEvent]{From: ExecInit, On: EventDrain, To: ExecRun, Modelled: true}, false},
 	{Rule[ExecState, ExecEvent]{From: ExecRun, On: EventDispatch, To: ExecExec, Modelled: false}, false},
-	// another request beside the one in flight
+	// another request while one is in flight
 	{Rule[ExecState, ExecEvent]{From: ExecExec, On: EventDispatch, To: ExecExec, Modelled: true}, false},
 	{Rule[ExecState, ExecEvent]{From: ExecExec, On: EventDrain, To: ExecRun, Modelled: false}, false},
 	{Rule[ExecState, ExecEvent]{From: ExecRun, On: EventEnterSecure, To: ExecSecure, Modelled: false}, true},
@@ -62,8 +61,7 @@ var ExecRules = []ExecRule{
 	{Rule[ExecState, ExecEvent]{From: ExecSecure, On: EventExitSecure, To: ExecRun, Modelled: false}, true},
 }
 
-// InvariantError is a violation that the firmware asserts on: a fault, not a
-// refusal.
+// InvariantError reports a violated assertion of the firmware: a fault, not a refusal.
 type InvariantError struct {
 	State ExecState
 	Event ExecEvent
@@ -89,13 +87,11 @@ func NewExecLoop(quiesce func() error) *ExecLoop { return &ExecLoop{quiesce: qui
 // State returns the state.
 func (l *ExecLoop) State() ExecState { return l.state }
 
-// MayTouchHardware is the test that handlers make before they write registers or
-// ring a doorbell.
+// MayTouchHardware reports whether handlers may write registers or ring a doorbell.
 func (l *ExecLoop) MayTouchHardware() bool { return l.state == ExecExec || l.state == ExecSecure }
 
-// Post delivers an event. An event that the state does not take is a
-// *TransitionError, one in PAUSE an *InvariantError, which stays: a loop that
-// has faulted takes nothing more. When quiesce fails the loop stays in PAUSE.
+// Post delivers an event. An event that the state refuses is a *TransitionError. An event in PAUSE is an
+// *InvariantError, after which the loop refuses everything. If quiesce fails, the loop stays in PAUSE.
 func (l *ExecLoop) Post(e ExecEvent) error {
 	if l.failed != nil {
 		return l.failed

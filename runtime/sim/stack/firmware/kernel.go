@@ -27,8 +27,7 @@ var objectNames = []string{"task", "semaphore", "mailbox", "queue", "signal", "t
 // String names the kind.
 func (o Object) String() string { return word(objectNames, int(o)) }
 
-// KernelConfig sizes a kernel. The capacities are modelled: the chapter says
-// that they are fixed, not what they are.
+// KernelConfig sizes a kernel. The capacities are modelled: the chapter says only that they are fixed.
 type KernelConfig struct {
 	Capacity    [NumObjects]int
 	Interrupts  int    // records of the interrupt buffer
@@ -36,13 +35,13 @@ type KernelConfig struct {
 	Reserved    uint64 // bytes reserved for the framework
 }
 
-// DefaultKernel is room for the named tasks and as many again.
+// DefaultKernel has room for twice the named tasks.
 var DefaultKernel = KernelConfig{
 	Capacity: [NumObjects]int{32, 160, 32, 64, 32, 32, 32}, Interrupts: 64,
 	InitialHeap: 4 << 20, Reserved: 1 << 20,
 }
 
-// Message is what a pump hands to its handler.
+// Message is a message that a pump passes to its handler.
 type Message struct {
 	Interrupt bool // from the interrupt-context queue
 	Data      []byte
@@ -54,8 +53,8 @@ type Post struct {
 	Data []byte
 }
 
-// Handler runs one message to completion, in task context, and returns what to
-// send then. A send to a full queue parks the task until there is room.
+// Handler runs one message to completion, in task context, and returns the messages to send. A send to a full queue
+// parks the task until there is room.
 type Handler func(Message) []Post
 
 // TaskConfig is a task to create.
@@ -73,17 +72,16 @@ type Task struct {
 	input, interrupt *Queue
 	machine          *Machine[TaskState, TaskEvent]
 	objects          [NumObjects][]int // of the pools
-	records          []int             // of the interrupt buffer, a record a message
-	held             [1]int            // room for the one record that there mostly is
-	outbox           []Post            // still to be sent
-	order            uint64            // since when it is runnable or parked
-	current          bool              // between the beginning of a message and the end of its sends
+	records          []int             // of the interrupt buffer, one record per message
+	held             [1]int            // avoids an allocation for the usual single record
+	outbox           []Post            // messages not yet sent
+	order            uint64            // when it became runnable or parked
+	current          bool              // from the start of a message to the end of its sends
 	gone             bool
 }
 
-// Kernel runs message pumps, the highest priority first. Preemption happens
-// where a message is sent: a task of a higher priority runs before the sender's
-// next send.
+// Kernel runs message pumps, the highest priority first. Preemption happens at a send: a task of a higher priority runs
+// before the sender's next send.
 type Kernel struct {
 	mu        sync.Mutex
 	pools     [NumObjects]*Pool
@@ -93,11 +91,10 @@ type Kernel struct {
 	running   bool
 }
 
-// Boot makes a kernel. It refuses a heap that is not more than twice the
-// framework's reservation.
+// Boot creates a kernel. The heap must be more than twice the framework's reservation.
 func Boot(c KernelConfig) (*Kernel, error) {
 	if c.InitialHeap/2 < c.Reserved || c.InitialHeap == 2*c.Reserved {
-		return nil, fmt.Errorf("firmware: the initial heap of %d bytes must exceed twice the reservation of %d; "+
+		return nil, fmt.Errorf("firmware: the initial heap is %d bytes, want more than twice the reservation of %d; "+
 			"enlarge the heap", c.InitialHeap, c.Reserved)
 	}
 	k := new(Kernel)
@@ -120,11 +117,10 @@ func (k *Kernel) Pools() []Report {
 	return append(out, k.interrupt.Report())
 }
 
-// taskObjects are what a task takes of the pools: itself, two queues, and two
-// semaphores a queue.
+// taskObjects lists the objects of a task: itself, two queues, and two semaphores per queue.
 var taskObjects = [NumObjects]int{Tasks: 1, Queues: 2, Semaphores: 4}
 
-// Create makes a task in state WAITING. When a pool is empty nothing is taken.
+// Create creates a task in state WAITING. If a pool is empty, it takes nothing.
 func (k *Kernel) Create(c TaskConfig) (*Task, error) {
 	if c.Handler == nil {
 		return nil, fmt.Errorf("firmware: task %s has no handler", c.Name)
@@ -162,7 +158,7 @@ func (k *Kernel) release(t *Task) (err error) {
 	return err
 }
 
-// Terminate ends a task that has nothing to do and that nobody waits for.
+// Terminate ends a task that is idle and that no task waits for.
 func (k *Kernel) Terminate(t *Task) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -170,7 +166,7 @@ func (k *Kernel) Terminate(t *Task) error {
 		return err
 	}
 	if s := t.machine.State(); s != Waiting && s != Suspended || t.pending() || t.current {
-		return fmt.Errorf("firmware: task %s is %s or has messages; it ends when it has run them", t.Name, s)
+		return fmt.Errorf("firmware: task %s is %s or has messages; terminate it when it is idle", t.Name, s)
 	}
 	for _, o := range k.tasks {
 		if slices.ContainsFunc(o.outbox, func(p Post) bool { return p.To == t }) {
@@ -184,10 +180,10 @@ func (k *Kernel) Terminate(t *Task) error {
 
 func (k *Kernel) live(t *Task) error {
 	if t == nil {
-		return errors.New("firmware: no task")
+		return errors.New("firmware: the task is nil")
 	}
 	if t.gone || !slices.Contains(k.tasks, t) {
-		return fmt.Errorf("firmware: task %s is not one of this kernel's; it may have ended", t.Name)
+		return fmt.Errorf("firmware: task %s does not belong to this kernel; it may have ended", t.Name)
 	}
 	return nil
 }
@@ -223,9 +219,8 @@ func (k *Kernel) post(t *Task, data []byte) error {
 	return nil
 }
 
-// Interrupt is what an interrupt handler does: it takes a record of the
-// interrupt buffer, posts the task's interrupt queue and returns. No logic of
-// the task runs here.
+// Interrupt does what an interrupt handler does: it takes a record of the interrupt buffer and posts a message to the
+// task's interrupt queue. The task runs later.
 func (k *Kernel) Interrupt(t *Task, data []byte) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -247,8 +242,8 @@ func (k *Kernel) Interrupt(t *Task, data []byte) error {
 	return nil
 }
 
-// Change delivers one of the events that come from outside a pump: suspend,
-// resume, block, unblock. What the task's state does not take is refused.
+// Change delivers one of the events that come from outside a pump: suspend, resume, block, unblock. It refuses events
+// that the task's state does not accept.
 func (k *Kernel) Change(t *Task, e TaskEvent) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -256,7 +251,7 @@ func (k *Kernel) Change(t *Task, e TaskEvent) error {
 		return err
 	}
 	if e < TaskSuspend || e > TaskUnblock {
-		return fmt.Errorf("firmware: task %s: event %s is the kernel's own", t.Name, e)
+		return fmt.Errorf("firmware: task %s: only the kernel may deliver event %s", t.Name, e)
 	}
 	if err := t.machine.Fire(e); err != nil {
 		return err

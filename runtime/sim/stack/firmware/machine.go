@@ -7,23 +7,21 @@ type Rule[S, E comparable] struct {
 	From S
 	On   E
 	To   S
-	// Modelled marks a transition that the chapter does not state in so many
-	// words.
+	// Modelled marks a transition that the chapter does not state explicitly.
 	Modelled bool
 }
 
-// TransitionError refuses an event in a state that lists none for it.
+// TransitionError reports an event that the state does not accept.
 type TransitionError struct {
 	Machine, State, Event string
 }
 
 // Error names the machine, the state and the event.
 func (e *TransitionError) Error() string {
-	return fmt.Sprintf("firmware: %s machine in state %s takes no event %s", e.Machine, e.State, e.Event)
+	return fmt.Sprintf("firmware: %s machine in state %s does not accept event %s", e.Machine, e.State, e.Event)
 }
 
-// Machine is a state machine that runs from a table. Its owner calls it from one
-// goroutine.
+// Machine is a table-driven state machine for one goroutine.
 type Machine[S, E interface {
 	comparable
 	fmt.Stringer
@@ -44,8 +42,8 @@ func NewMachine[S, E interface {
 // State returns the state.
 func (m *Machine[S, E]) State() S { return m.state }
 
-// Fire moves the machine. An event that the state does not list leaves it as it
-// is and is a *TransitionError.
+// Fire delivers an event. An event that the state does not list returns a *TransitionError and does not change the
+// state.
 func (m *Machine[S, E]) Fire(e E) error {
 	for _, r := range m.rules {
 		if r.From == m.state && r.On == e {
@@ -56,7 +54,7 @@ func (m *Machine[S, E]) Fire(e E) error {
 	return &TransitionError{m.name, m.state.String(), e.String()}
 }
 
-// word returns a name of a list, or the number that is none.
+// word returns the name of a number, or the number itself if it has none.
 func word(list []string, i int) string {
 	if i >= 0 && i < len(list) {
 		return list[i]
@@ -70,19 +68,19 @@ type TaskState int
 // The five states.
 const (
 	Runnable  TaskState = iota // ready or running
-	Suspended                  // explicitly parked
-	Waiting                    // on its message queue
-	SemWait                    // on a semaphore: the room of a full queue
+	Suspended                  // by request
+	Waiting                    // for its message queue
+	SemWait                    // for a semaphore: room in a full queue
 	Blocked
 	NumTaskStates = iota
 )
 
 var taskStates = []string{"RUNNABLE", "SUSPENDED", "WAITING", "SEMWAIT", "BLOCKED"}
 
-// String is the state as a task list prints it.
+// String returns the state as a task list prints it.
 func (s TaskState) String() string { return word(taskStates, int(s)) }
 
-// TaskEvent is what moves a task from state to state.
+// TaskEvent is an event that changes a task's state.
 type TaskEvent int
 
 // The events of a task.
@@ -90,7 +88,7 @@ const (
 	TaskPosted  TaskEvent = iota // a message came
 	TaskDrained                  // both queues are empty
 	TaskFull                     // a send found its queue full
-	TaskRoom                     // that queue has room, and the message went in
+	TaskRoom                     // that queue has room, and the message was sent
 	TaskSuspend
 	TaskResume
 	TaskBlock
@@ -103,8 +101,7 @@ var taskEvents = []string{"posted", "drained", "full", "room", "suspend", "resum
 // String names the event.
 func (e TaskEvent) String() string { return word(taskEvents, int(e)) }
 
-// TaskRules are the transitions between the states of table 29.1. The chapter
-// lists the states alone.
+// TaskRules are the transitions between the states of table 29.1. The chapter lists only the states.
 var TaskRules = []Rule[TaskState, TaskEvent]{
 	{From: Waiting, On: TaskPosted, To: Runnable, Modelled: true},
 	{From: Runnable, On: TaskDrained, To: Waiting, Modelled: true},

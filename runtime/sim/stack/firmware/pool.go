@@ -5,27 +5,27 @@ import (
 	"sync"
 )
 
-// CapacityError refuses what does not fit into a table of fixed size.
+// CapacityError reports a full table of fixed size.
 type CapacityError struct {
 	What     string // the pool or queue
 	Capacity int    // its entries, all taken
 }
 
-// Error names the table, the capacity and the way out.
+// Error returns the table, the capacity and what to do.
 func (e *CapacityError) Error() string {
-	return fmt.Sprintf("firmware: %s: all %d are taken; release one first", e.What, e.Capacity)
+	return fmt.Sprintf("firmware: %s: all %d are in use; release one first", e.What, e.Capacity)
 }
 
-// ValueError refuses a value outside its bounds.
+// ValueError reports a value outside its bounds.
 type ValueError struct {
 	Field    string
 	Val      int64
 	Min, Max int64 // both allowed
 }
 
-// Error names the field, the value and the bounds.
+// Error returns the field, the value and the bounds.
 func (e *ValueError) Error() string {
-	return fmt.Sprintf("firmware: %s is %d, must be %d to %d", e.Field, e.Val, e.Min, e.Max)
+	return fmt.Sprintf("firmware: %s is %d, want %d to %d", e.Field, e.Val, e.Min, e.Max)
 }
 
 // between refuses a value outside min to max.
@@ -36,8 +36,7 @@ func between(field string, v, min, max int64) error {
 	return nil
 }
 
-// Pool hands out the indices of a table of fixed size, the lowest free one
-// first.
+// Pool allocates the indices of a table of fixed size, the lowest free one first.
 type Pool struct {
 	name string
 	mu   sync.Mutex
@@ -70,12 +69,12 @@ func (p *Pool) Take() (int, error) {
 	return 0, &CapacityError{p.name, len(p.used)}
 }
 
-// Release gives an index back. One that is not taken is refused.
+// Release returns an index. It refuses an index that is not in use.
 func (p *Pool) Release(i int) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i < 0 || i >= len(p.used) || !p.used[i] {
-		return fmt.Errorf("firmware: %s %d is not taken; it cannot be released", p.name, i)
+		return fmt.Errorf("firmware: %s %d is not in use; it cannot be released", p.name, i)
 	}
 	p.used[i] = false
 	p.free++

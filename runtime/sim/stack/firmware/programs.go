@@ -12,11 +12,10 @@ const (
 	NumTaskQueues = 255 // network identifiers 1 to 255; 0 is reserved
 )
 
-// ErrNotRunning: a call to a process that does not run is dropped and counted,
-// it is not a fault.
+// ErrNotRunning reports a call to a process that does not run. It is dropped and counted, not a fault.
 var ErrNotRunning = errors.New("firmware: the process is not running; the call is dropped")
 
-// Programs are the program slots and the processes that run them.
+// Programs holds the program slots and the processes that run them.
 type Programs struct {
 	slots     *Pool
 	processes *Pool
@@ -45,7 +44,7 @@ func (p *Programs) Load() (program int, err error) {
 	return program, err
 }
 
-// Unload frees a program slot that no process is of.
+// Unload frees a program slot without processes.
 func (p *Programs) Unload(program int) error {
 	if err := p.check(program); err != nil {
 		return err
@@ -69,7 +68,7 @@ func (p *Programs) check(program int) error {
 	return nil
 }
 
-// Attach makes an idle process of a program.
+// Attach creates an idle process of a program.
 func (p *Programs) Attach(program int) (process int, err error) {
 	if err := p.check(program); err != nil {
 		return 0, err
@@ -89,7 +88,7 @@ func (p *Programs) of(process int) (*Machine[ProcessState, ProcessEvent], error)
 	}
 	m := p.process[process].machine
 	if m == nil {
-		return nil, fmt.Errorf("firmware: there is no process %d", process)
+		return nil, fmt.Errorf("firmware: process %d does not exist", process)
 	}
 	return m, nil
 }
@@ -116,9 +115,8 @@ func (p *Programs) Detach(process int) error {
 	return p.processes.Release(process)
 }
 
-// Call checks what a procedure call names. Identifiers out of range, or of
-// nothing, reject the call; one to a process that does not run is ErrNotRunning
-// and counted.
+// Call checks the identifiers of a procedure call. It rejects identifiers that are out of range or unused; a call to a
+// process that does not run is counted and returns ErrNotRunning.
 func (p *Programs) Call(program, process int) error {
 	if err := p.check(program); err != nil {
 		return err
@@ -131,12 +129,12 @@ func (p *Programs) Call(program, process int) error {
 		return ErrNotRunning
 	}
 	if got := p.process[process].program; got != program {
-		return fmt.Errorf("firmware: process %d is of program %d, not %d", process, got, program)
+		return fmt.Errorf("firmware: process %d belongs to program %d, not %d", process, got, program)
 	}
 	return nil
 }
 
-// Running reports whether a process of a program runs; nothing is counted.
+// Running reports whether a process of a program runs. It counts nothing.
 func (p *Programs) Running(program, process int) bool {
 	if process < 0 || process >= NumProcesses {
 		return false
@@ -151,7 +149,7 @@ func (p *Programs) Dropped() int { return p.dropped }
 // Report reports program slots and process slots.
 func (p *Programs) Report() [2]Report { return [2]Report{p.slots.Report(), p.processes.Report()} }
 
-// TaskQueues are the task queues, keyed by a network identifier.
+// TaskQueues holds the task queues by network identifier.
 type TaskQueues struct{ pool *Pool }
 
 // NewTaskQueues returns 255 free queues.
@@ -159,11 +157,11 @@ func NewTaskQueues() *TaskQueues {
 	return &TaskQueues{&Pool{name: "task queue", used: make([]bool, NumTaskQueues), free: NumTaskQueues}}
 }
 
-// Open takes the free queue of the lowest identifier, 1 to 255.
+// Open takes the free queue with the lowest identifier, 1 to 255.
 func (q *TaskQueues) Open() (network int, err error) {
 	i, err := q.pool.Take()
 	if err != nil {
-		return 0, err // the reserved identifier, no queue's
+		return 0, err // 0 is the reserved identifier
 	}
 	return i + 1, nil
 }

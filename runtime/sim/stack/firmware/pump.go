@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// ErrLimit: Run has run as many messages as it may, and more are there.
+// ErrLimit reports that Run has reached its limit of messages and tasks are still runnable.
 var ErrLimit = errors.New("firmware: the message limit is reached with tasks still runnable")
 
-// StallError: nothing can run, and tasks wait for room in queues.
+// StallError reports that nothing can run while tasks wait for room in queues.
 type StallError struct{ Tasks []string }
 
 // Error names the tasks and what each waits for.
@@ -24,7 +24,7 @@ func (k *Kernel) Run(limit int) (n int, err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.running {
-		return 0, errors.New("firmware: the kernel runs already; a handler returns what it sends")
+		return 0, errors.New("firmware: the kernel is already running; a handler must return its messages")
 	}
 	k.running = true
 	defer func() { k.running = false }()
@@ -40,14 +40,14 @@ func (k *Kernel) Run(limit int) (n int, err error) {
 	return b.ran, k.stalled()
 }
 
-// budget counts what a Run may do.
+// budget counts the messages that a Run may still run.
 type budget struct {
 	ran, limit int
 	err        error
 }
 
-// next returns the runnable task above a priority that goes first: the highest
-// priority, then who is runnable longest.
+// next returns the first runnable task above a priority: the one with the highest priority, then the one runnable for
+// longest.
 func (k *Kernel) next(above int) (best *Task) {
 	for _, t := range k.tasks {
 		if t.machine.State() != Runnable || t.current || t.Priority <= above && above != math.MinInt {
@@ -60,8 +60,7 @@ func (k *Kernel) next(above int) (best *Task) {
 	return best
 }
 
-// step runs one message of a task above a priority; false if there is none or
-// the budget is spent.
+// step runs one message of a task above a priority. It returns false if there is none or the budget is spent.
 func (k *Kernel) step(above int, b *budget) bool {
 	t := k.next(above)
 	if t == nil || b.err != nil {
@@ -84,7 +83,7 @@ func (k *Kernel) step(above int, b *budget) bool {
 	k.send(t, b)
 	if t.machine.State() == Runnable {
 		if t.pending() {
-			k.stamp(t) // behind its equals
+			k.stamp(t) // after tasks of equal priority
 		} else {
 			b.note(t.machine.Fire(TaskDrained))
 		}
@@ -101,13 +100,12 @@ func (k *Kernel) handle(t *Task, m Message) []Post {
 	return t.Handler(m)
 }
 
-// take returns a task's next message, of the interrupt queue first, and lets who
-// waits for the place send.
+// take returns a task's next message, first from the interrupt queue, and lets a task that waits for the room send.
 func (k *Kernel) take(t *Task) (Message, bool) {
 	if m, ok := t.interrupt.TryReceive(); ok {
 		r := t.records[0]
 		t.records = t.records[1:]
-		// The record was taken with the message, so it is given back once.
+		// The record was taken with the message, so it is released once.
 		return Message{true, m}, k.interrupt.Release(r) == nil
 	}
 	m, ok := t.input.TryReceive()
@@ -117,7 +115,7 @@ func (k *Kernel) take(t *Task) (Message, bool) {
 	return Message{false, m}, ok
 }
 
-// room sends for the task that has waited longest for a place in t's queue.
+// room sends for the task that has waited longest for room in t's queue.
 func (k *Kernel) room(t *Task) {
 	var first *Task
 	for _, w := range k.tasks {
@@ -134,8 +132,8 @@ func (k *Kernel) room(t *Task) {
 	}
 }
 
-// send empties a task's outbox, or parks the task at the first full queue. A
-// message that no queue can ever take ends the run with an error.
+// send empties a task's outbox, or parks the task at the first full queue. A message that is too long for the queue
+// ends the run with an error.
 func (k *Kernel) send(t *Task, b *budget) {
 	for len(t.outbox) > 0 && b.err == nil && t.machine.State() == Runnable {
 		p := t.outbox[0]

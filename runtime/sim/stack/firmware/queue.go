@@ -15,13 +15,13 @@ type Queue struct {
 	length     []int // of the message in each place of the ring
 	read       int
 	write      int
-	room, used chan struct{} // counting semaphores: a token each
+	room, used chan struct{} // counting semaphores, one token per unit
 }
 
 // maxRing bounds the bytes of a queue's ring.
 const maxRing = 1 << 24
 
-// NewQueue makes an empty queue of depth messages of at most width bytes.
+// NewQueue returns an empty queue for depth messages of at most width bytes.
 func NewQueue(name string, depth, width int) (*Queue, error) {
 	if err := between(name+" queue's depth", int64(depth), 1, maxPool); err != nil {
 		return nil, err
@@ -39,8 +39,8 @@ func NewQueue(name string, depth, width int) (*Queue, error) {
 	return q, nil
 }
 
-// TrySend adds a copy of a message. A full queue is a *CapacityError, a message
-// that is too long a *ValueError.
+// TrySend adds a copy of a message. It returns a *CapacityError for a full queue and a *ValueError for a message that
+// is too long.
 func (q *Queue) TrySend(m []byte) error {
 	if len(m) > q.width {
 		return q.tooLong(m)
@@ -81,7 +81,7 @@ func (q *Queue) put(m []byte) {
 	q.used <- struct{}{}
 }
 
-// TryReceive takes the oldest message; false if there is none.
+// TryReceive takes the oldest message, or returns false if there is none.
 func (q *Queue) TryReceive() ([]byte, bool) {
 	select {
 	case <-q.used:
@@ -110,5 +110,5 @@ func (q *Queue) get() []byte {
 	return m
 }
 
-// Report returns depth and free places.
+// Report returns the depth and the free slots.
 func (q *Queue) Report() Report { return Report{q.name, len(q.length), len(q.room)} }

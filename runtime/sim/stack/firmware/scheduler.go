@@ -16,14 +16,13 @@ var Weights = [NumPriorities]int{1, 2, 3, 4, 5, 6, 30, 31}
 
 // Request is a job that waits for the engine.
 type Request struct {
-	ID       uint64 // of the caller's choice; once among those not complete
+	ID       uint64 // chosen by the caller; unique among incomplete requests
 	Priority int
 	Network  int // task queue, 1 to 255
 }
 
-// Scheduler orders requests: strictly by priority, in order of submission within
-// one, without preemption. A priority has as many requests in flight as it has
-// credits, at most its weight; all together have at most a fixed number.
+// Scheduler orders requests: strictly by priority, in order of submission within one, without preemption. The credits
+// of a priority, equal to its weight, limit its requests in flight; there is also a limit for all priorities together.
 type Scheduler struct {
 	mu        sync.Mutex
 	depth     int
@@ -36,8 +35,8 @@ type Scheduler struct {
 	refused   int
 }
 
-// NewScheduler makes a scheduler with depth places to wait in for each priority
-// and at most flight requests in flight.
+// NewScheduler returns a scheduler in which depth requests of each priority may wait and flight requests may be in
+// flight.
 func NewScheduler(depth, flight int) (*Scheduler, error) {
 	if err := between("scheduler's depth", int64(depth), 1, maxPool); err != nil {
 		return nil, err
@@ -48,7 +47,7 @@ func NewScheduler(depth, flight int) (*Scheduler, error) {
 	return &Scheduler{depth: depth, flight: flight, credit: Weights, known: map[uint64]bool{}}, nil
 }
 
-// Submit queues a request. A full priority queue refuses it.
+// Submit queues a request. It returns an error if the priority's queue is full.
 func (s *Scheduler) Submit(r Request) error {
 	if err := between("request's priority", int64(r.Priority), 0, NumPriorities-1); err != nil {
 		return err
@@ -70,9 +69,8 @@ func (s *Scheduler) Submit(r Request) error {
 	return nil
 }
 
-// Next starts the request that goes first: of the most urgent priority that has
-// one and has a credit. It returns false when nothing waits, or when the engine
-// is saturated, which is counted: the caller asks again after a completion.
+// Next starts the first request of the most urgent priority that has a request and a credit. It returns false if
+// nothing waits, or if the engine is saturated, which it counts; the caller calls Next again after a completion.
 func (s *Scheduler) Next() (Request, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,11 +111,11 @@ func (s *Scheduler) Complete(id uint64) error {
 
 // SchedulerReport is the state of a scheduler.
 type SchedulerReport struct {
-	Waiting   [NumPriorities]Report // places to wait in
+	Waiting   [NumPriorities]Report // waiting requests
 	Credits   [NumPriorities]Report
 	Flight    Report
-	Throttled int // times that Next held a request back
-	Refused   int // submissions that found their queue full
+	Throttled int // calls of Next that held a request back
+	Refused   int // submissions to a full queue
 }
 
 // Report returns capacities and counts.

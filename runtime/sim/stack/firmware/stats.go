@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// StatsSizes are the sizes that the size query gives the host (listing 29.4).
+// StatsSizes are the sizes that the size query returns to the host (listing 29.4).
 type StatsSizes struct {
 	Header, Event, Debug, Engine int // bytes
 }
@@ -21,7 +21,7 @@ const (
 	StatsHeaderSize = 0x28
 	MaxStatsEngines = 32
 
-	// The engine table that counters are copied from.
+	// The engine table, from which counters are copied.
 	EngineStride   = 0x48
 	engineCounters = 0x30 // of the 16-byte quad in an engine's block
 
@@ -81,7 +81,7 @@ type EngineStats struct {
 // Totals are the running totals of a buffer.
 type Totals struct{ Valid, LogEvents, StatEvents uint64 }
 
-// CallStats is what the firmware knows of a call when it completes.
+// CallStats holds the statistics of a completed call.
 type CallStats struct {
 	Timing, Counter       uint64
 	Word0, Word1          uint32
@@ -102,8 +102,8 @@ type StatsBuffer struct {
 	addr, size uint64 // of the last Remap
 }
 
-// PreMap maps the host's buffer through m. An address or a size of zero skips
-// the map (listing 29.5): it is not an error, and nothing is ever written.
+// PreMap maps the host's buffer through m. If the address or the size is zero, nothing is mapped or written (listing
+// 29.5); this is not an error.
 func (b *StatsBuffer) PreMap(addr, size uint64, m func(addr, size uint64) ([]byte, error)) error {
 	*b = StatsBuffer{}
 	if addr == 0 || size == 0 {
@@ -114,15 +114,14 @@ func (b *StatsBuffer) PreMap(addr, size uint64, m func(addr, size uint64) ([]byt
 		return fmt.Errorf("firmware: statistics buffer %#x of %d bytes: %w", addr, size, err)
 	}
 	if uint64(len(mem)) != size {
-		return fmt.Errorf("firmware: statistics buffer %#x: %d of %d bytes are mapped", addr, len(mem), size)
+		return fmt.Errorf("firmware: statistics buffer %#x: only %d of %d bytes are mapped", addr, len(mem), size)
 	}
 	b.memory = mem
 	return nil
 }
 
-// Remap is PreMap for a buffer that may be the one before: the map is made again,
-// since the host may have moved it, and the running totals of the same address
-// and size go on.
+// Remap is PreMap for a buffer that may be the previous one. It maps again, since the host may have moved the buffer,
+// but keeps the running totals if address and size are the same.
 func (b *StatsBuffer) Remap(addr, size uint64, m func(addr, size uint64) ([]byte, error)) error {
 	totals, same := b.totals, b.addr == addr && b.size == size
 	if err := b.PreMap(addr, size, m); err != nil {
@@ -138,9 +137,8 @@ func (b *StatsBuffer) Remap(addr, size uint64, m func(addr, size uint64) ([]byte
 // Mapped reports whether completions are written.
 func (b *StatsBuffer) Mapped() bool { return b.memory != nil }
 
-// Complete writes the record of a call: header, then a descriptor for each
-// active engine. It writes nothing without a mapping, and all or nothing with
-// one.
+// Complete writes the record of a call: header, then a descriptor for each active engine. Without a mapping, or on an
+// error, it writes nothing.
 func (b *StatsBuffer) Complete(c CallStats) error {
 	if b.memory == nil {
 		return nil
@@ -180,7 +178,7 @@ func (b *StatsBuffer) Complete(c CallStats) error {
 	return nil
 }
 
-// Totals returns the running totals; all zero when nothing was ever mapped.
+// Totals returns the running totals, all zero if no buffer was mapped.
 func (b *StatsBuffer) Totals() Totals { return b.totals }
 
 func (h *StatsHeader) put(b []byte) {
@@ -200,11 +198,10 @@ func (r EngineStats) put(b []byte) {
 	}
 }
 
-// ReadStats is the host's side: it reads a record out of a buffer. No program reads one;
-// tests check with it what the firmware writes.
+// ReadStats is the host's side: it reads a record from a buffer. Only tests use it, to check what the firmware writes.
 func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 	if len(b) < StatsHeaderSize {
-		return nil, nil, fmt.Errorf("firmware: statistics buffer of %d bytes: the header has %d", len(b),
+		return nil, nil, fmt.Errorf("firmware: the statistics buffer has %d bytes; the header alone takes %d", len(b),
 			StatsHeaderSize)
 	}
 	h := new(StatsHeader)
@@ -218,11 +215,11 @@ func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 	at := "firmware: statistics buffer: "
 	switch room := len(b) - StatsHeaderSize; {
 	case h.Magic != StatsMagic:
-		return nil, nil, fmt.Errorf("%sbyte 0x0, magic is %#x, must be %#x", at, h.Magic, StatsMagic)
+		return nil, nil, fmt.Errorf("%sbyte 0x0, magic is %#x, want %#x", at, h.Magic, StatsMagic)
 	case h.reserved != 0:
-		return nil, nil, fmt.Errorf("%sbyte 0x10, reserved is %#x, must be zero", at, h.reserved)
+		return nil, nil, fmt.Errorf("%sbyte 0x10, reserved is %#x, want 0", at, h.reserved)
 	case int64(h.Area) > int64(room) || h.Area%engineRecord != 0 || h.Area > MaxStatsEngines*engineRecord:
-		return nil, nil, fmt.Errorf("%sbyte 0x24, descriptor-area length is %d: must be a multiple of %d, at most %d",
+		return nil, nil, fmt.Errorf("%sbyte 0x24, descriptor-area length is %d, want a multiple of %d, at most %d",
 			at, h.Area, engineRecord, min(room, MaxStatsEngines*engineRecord))
 	}
 	out := make([]EngineStats, h.Area/engineRecord)

@@ -51,15 +51,14 @@ type Submission struct {
 	Block    [BlockWords]uint32
 }
 
-// vacancyPolls bounds the wait for a place in a queue; modelled.
+// vacancyPolls bounds the polls for a vacancy of a queue; modelled.
 const vacancyPolls = 64
 
-// Submit starts work as the submit path does: it guards the identifiers, polls
-// the queue for vacancy, enables it, copies the register block and rings the
-// doorbell. A queue without a place is a *CapacityError and nothing is written.
+// Submit starts work as the submit path does: it checks the identifiers, polls the queue for vacancy, enables it,
+// copies the register block and rings the doorbell. For a full queue it writes nothing and returns a *CapacityError.
 //
-// Modelled: any bit of the status register is a vacancy; size and count, and
-// priority and network, are the halves of their words, the first one high.
+// Modelled: any set bit of the status register means a vacancy; size and count, and priority and network, are the high
+// and low halves of their words.
 func Submit(r Registers, s Submission) error {
 	for _, c := range []struct {
 		field       string

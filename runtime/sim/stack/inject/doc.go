@@ -1,9 +1,8 @@
-// Package inject makes faults in the simulated stack, where a specification says
-// and when a seed says.
+// Package inject injects faults into the simulated stack, at the sites of a specification and at times that follow from
+// a seed.
 //
-// In: a specification ([Parse]) and a seed. Out: at each passage of a site, the
-// fault to do there, if any.
+// An [Injector] is created from a specification ([Parse]) and a seed. At each passage of a site it returns the fault to
+// inject, if any.
 //
-// Invariants: the same specification, seed and sequence of passages give
-// the same faults; a nil *Injector makes none.
+// Invariants: the same specification, seed and sequence of passages give the same faults; a nil *Injector injects none.
 package inject

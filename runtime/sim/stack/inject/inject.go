@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Kind is what goes wrong.
+// Kind is a kind of fault.
 type Kind uint8
 
 // The kinds of faults.
@@ -18,7 +18,7 @@ const (
 	Drop             Kind = iota // a message is lost
 	Delay                        // a message arrives later, in virtual time
 	Corrupt                      // a byte of a message changes
-	Reorder                      // a message arrives after the one behind it
+	Reorder                      // a message arrives after its successor
 	TranslationFault             // an access of the engine finds no page
 	StuckQueue                   // a task queue does not drain
 	Exception                    // the firmware takes a processor exception
@@ -27,10 +27,10 @@ const (
 	NumKinds = iota
 )
 
-// Site is a place that faults can be made at.
+// Site is a place where faults can be injected.
 type Site uint8
 
-// The sites. A site is passed once for each thing that goes through it.
+// The sites. Each message, access, submission, step or task passes its site once.
 const (
 	Post   Site = iota // a command from the host to the firmware
 	Note               // a notification from the firmware to the host
@@ -56,7 +56,7 @@ func (s Site) String() string {
 type Row struct {
 	Kind  Kind
 	Name  string
-	Sites []Site // where it can be made; the first is meant when none is named
+	Sites []Site // where it can be injected; the first is the default
 	Doc   string
 }
 
@@ -65,7 +65,7 @@ var Kinds = [NumKinds]Row{
 	{Kind: Drop, Name: "drop", Sites: []Site{Post, Note}, Doc: "a message is lost on its way"},
 	{Kind: Delay, Name: "delay", Sites: []Site{Post, Note}, Doc: "a message arrives late"},
 	{Kind: Corrupt, Name: "corrupt", Sites: []Site{Post, Note}, Doc: "one byte of a message changes on its way"},
-	{Kind: Reorder, Name: "reorder", Sites: []Site{Post, Note}, Doc: "a message arrives after the one behind it"},
+	{Kind: Reorder, Name: "reorder", Sites: []Site{Post, Note}, Doc: "a message arrives after its successor"},
 	{Kind: TranslationFault, Name: "translation", Sites: []Site{Access}, Doc: "an access of the engine finds no page"},
 	{Kind: StuckQueue, Name: "stuck", Sites: []Site{Queue}, Doc: "a task queue does not drain"},
 	{Kind: Exception, Name: "exception", Sites: []Site{Step, Task}, Doc: "the firmware takes a processor exception"},
@@ -80,7 +80,7 @@ func (k Kind) String() string {
 	return Kinds[k].Name
 }
 
-// Fault is one fault to make.
+// Fault is one fault to inject.
 type Fault struct {
 	Kind  Kind
 	Site  Site
@@ -88,34 +88,34 @@ type Fault struct {
 	Delay time.Duration // of Delay, virtual
 }
 
-// Rule says when one kind of fault is made at one site.
+// Rule says when one kind of fault is injected at one site.
 type Rule struct {
 	Kind  Kind
 	Site  Site
 	After uint64        // passages before the first that may fault
-	Every uint64        // of the passages then, each how manieth; 0 means 1
-	Count uint64        // faults at most; 0 means no limit
-	P     float64       // chance of each of those passages; 0 means 1
+	Every uint64        // of those, every n-th may fault; 0 means 1
+	Count uint64        // maximum number of faults; 0 means no limit
+	P     float64       // probability at each of those passages; 0 means 1
 	Delay time.Duration // of Delay; 0 means DefaultDelay
 }
 
-// DefaultDelay is the time a delayed message loses when the rule names none.
+// DefaultDelay is the delay of a message if the rule has none.
 const DefaultDelay = 500 * time.Microsecond
 
-// MaxDelay bounds the delay that a rule may name.
+// MaxDelay bounds the delay in a rule.
 const MaxDelay = time.Minute
 
-// Spec is a list of rules. The first that applies at a passage makes its fault.
+// Spec is a list of rules. At each passage the first rule that applies injects its fault.
 type Spec []Rule
 
-// SyntaxError is a specification that does not parse.
+// SyntaxError reports a specification that does not parse.
 type SyntaxError struct {
 	Off  int    // byte offset
-	Text string // what is there
-	Rule string // what is allowed, and what to do
+	Text string // the text at the offset
+	Rule string // what is allowed
 }
 
-// Error names the place, the text and the rule.
+// Error returns the offset, the text and the rule.
 func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("byte %d, %q: %s", e.Off, e.Text, e.Rule)
 }
@@ -149,14 +149,14 @@ func parseRule(part string, at int) (Rule, error) {
 		for _, r := range Kinds {
 			names = append(names, r.Name)
 		}
-		return Rule{}, &SyntaxError{at, name, "no such fault; there are " + strings.Join(names, ", ")}
+		return Rule{}, &SyntaxError{at, name, "unknown fault; want one of " + strings.Join(names, ", ")}
 	}
 	row := Kinds[k]
 	r := Rule{Kind: row.Kind, Site: row.Sites[0]}
 	if hasSite {
 		i := slices.IndexFunc(row.Sites, func(x Site) bool { return x.String() == site })
 		if i < 0 {
-			return Rule{}, &SyntaxError{at, site, fmt.Sprintf("%s cannot be made there; its sites are %v", name,
+			return Rule{}, &SyntaxError{at, site, fmt.Sprintf("%s cannot be injected there; its sites are %v", name,
 				row.Sites)}
 		}
 		r.Site = row.Sites[i]
@@ -182,28 +182,28 @@ func (r *Rule) set(key, val string) error {
 	case n != nil:
 		v, err := strconv.ParseUint(val, 10, 32)
 		if err != nil {
-			return fmt.Errorf("%s is a whole number below 2^32", key)
+			return fmt.Errorf("%s must be an integer from 0 to 2^32-1", key)
 		}
 		*n = v
 	case key == "p":
 		v, err := strconv.ParseFloat(val, 64)
 		if err != nil || !(v > 0 && v <= 1) {
-			return fmt.Errorf("p is a chance above 0 and at most 1")
+			return fmt.Errorf("p must be a probability above 0 and at most 1")
 		}
 		r.P = v
 	case key == "delay":
 		v, err := time.ParseDuration(val)
 		if err != nil || v <= 0 || v > MaxDelay {
-			return fmt.Errorf("delay is a time above 0 and at most %v, such as 2ms", MaxDelay)
+			return fmt.Errorf("delay must be a time above 0 and at most %v, such as 2ms", MaxDelay)
 		}
 		r.Delay = v
 	default:
-		return fmt.Errorf("the keys are after, every, count, p and delay")
+		return fmt.Errorf("unknown key; want after, every, count, p or delay")
 	}
 	return nil
 }
 
-// String writes the specification so that Parse gives it back.
+// String returns the specification in the form that Parse reads.
 func (s Spec) String() string {
 	var rules []string
 	for _, r := range s {
@@ -240,7 +240,7 @@ type Injector struct {
 	made  [NumKinds]uint64
 }
 
-// rule is a Rule with what happened to it so far.
+// rule is a Rule with its state.
 type rule struct {
 	Rule
 	passed, made uint64
@@ -255,8 +255,7 @@ func New(s Spec, seed uint64) *Injector {
 	return i
 }
 
-// At is called once for each passage of a site. It returns the fault to make
-// there, or false.
+// At is called once for each passage of a site. It returns the fault to inject there, or false.
 func (i *Injector) At(s Site) (Fault, bool) {
 	if i == nil {
 		return Fault{}, false
@@ -291,7 +290,7 @@ func (i *Injector) At(s Site) (Fault, bool) {
 	return f, hit
 }
 
-// Made returns how many faults of a kind were made.
+// Made returns how many faults of a kind were injected.
 func (i *Injector) Made(k Kind) uint64 {
 	if i == nil || k >= NumKinds {
 		return 0

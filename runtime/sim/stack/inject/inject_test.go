@@ -30,12 +30,12 @@ func TestParse(t *testing.T) {
 		}
 	}
 	for in, want := range map[string]string{
-		"":                  "no such fault",
-		"melt":              "no such fault",
+		"":                  "unknown fault",
+		"melt":              "unknown fault",
 		"drop@queue":        "its sites are [post note]",
-		"drop:x=1":          "the keys are",
-		"drop:p=2":          "a chance above 0",
-		"drop:count=-1":     "whole number",
+		"drop:x=1":          "unknown key",
+		"drop:p=2":          "a probability above 0",
+		"drop:count=-1":     "must be an integer",
 		"delay:delay=0s":    "above 0",
 		"drop;delay:p=nope": `byte 11, "p=nope"`,
 	} {

@@ -1,11 +1,9 @@
-// Package loader brings a hardware container into a client's device memory, as
-// the kernel does at load time: container in, mapped segments and the firmware
-// container (AFPP) out.
+// Package loader loads a hardware container into a client's device memory, as the kernel does: it maps the segments and
+// builds the firmware container (AFPP).
 //
-// In: the bytes of a container ([Read]), then the address space of a client
-// ([Program.Load]). Out: [Loaded], which knows the device address of the
-// firmware container, and on demand the loaded program image, the container with
-// its bases resolved.
+// [Read] reads the bytes of a container, and [Program.Load] loads it into the address space of a client. The resulting
+// [Loaded] has the device address of the firmware container and can build the loaded program image, which is the
+// container with its bases resolved.
 //
 // Invariants:
 //
@@ -22,8 +20,7 @@
 //   - After Close nothing of the load is mapped. Without Close nothing is moved
 //     or evicted.
 //
-// Known from the chapters: the steps, the usage codes, the page, the slots, the
-// names of the sections, the classes of operations. Modelled: where in the
-// register aperture a load's registers begin, that ports stay open until the
-// call, and how tasks are told apart by class (operation.go).
+// The chapters document the steps, the usage codes, the page, the slots, the names of the sections, and the classes of
+// operations. Modelled are where in the register aperture a load's registers begin, that ports stay open until the
+// call, and how tasks are classified (operation.go).
 package loader

@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// Error is a container that is not loaded, and why.
+// Error reports why a container cannot be loaded.
 type Error struct {
-	Where string // the place, as "procedure \"net\", task 3 at text byte 0x600, Header.RBase0"
-	Rule  string // the rule that is broken, and what to do where that helps; "" where Err says it
+	Where string // the place, such as "procedure \"net\", task 3 at text byte 0x600, Header.RBase0"
+	Rule  string // the broken rule, and what to do; "" if Err says it
 	Val   any    // the value found, or nil
 	Limit any    // the bound or the value expected, or nil
-	Err   error  // the cause, when another error is behind this one
+	Err   error  // the cause, if any
 }
 
-// Error gives the place first, then rule, value and limit.
+// Error returns the place, then rule, value and limit.
 func (e *Error) Error() string {
 	var b strings.Builder
 	b.WriteString("loader: " + e.Where)
@@ -37,7 +37,7 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// shown prints addresses and sizes, which are unsigned here, as hexadecimal.
+// shown formats addresses and sizes, which are unsigned here, in hexadecimal.
 func shown(v any) string {
 	switch v := v.(type) {
 	case string:

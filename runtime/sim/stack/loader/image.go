@@ -8,22 +8,19 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// move is a segment and the device address that it got.
+// move is a segment and its device address.
 type move struct {
 	seg *hwx.Segment
 	to  uint64
 }
 
-// Image returns the loaded program image: the container, byte for byte in the
-// same layout, with its bases resolved for this load. Relocated are the
-// addresses of the segments that were mapped and of their sections, the
-// procedures' entries, the buffer-access registers and symbols that point into
-// them, and the words of the text that relocations name.
+// Image returns the loaded program image: the container, byte for byte in the same layout, with its bases resolved for
+// this load. It relocates the addresses of the mapped segments and of their sections, the procedures' entries, the
+// buffer-access registers and symbols that point into them, and the words of the text that relocations name.
 //
-// Windows of ports keep the address that the compiler gave them: the call binds
-// them. In the older form, where the constants are a section of the text, they
-// are mapped with it, and the image's constant bar names them there; the
-// firmware container's names its kernel section, which holds the same bytes.
+// Windows of ports keep the compiler's addresses, since each call binds them. In the older form, where the constants
+// are a section of the text, they are mapped with it, and the image's constant bar points there; that of the firmware
+// container points to its kernel section, which holds the same bytes.
 func (l *Loaded) Image() ([]byte, error) {
 	data := bytes.Clone(l.p.container)
 	f, err := hwx.Read(data)
@@ -50,7 +47,7 @@ func (l *Loaded) Image() ([]byte, error) {
 				s := &c.Symbols[i]
 				switch {
 				case s.Type == hwx.SymSection && s.Sect >= 1 && int(s.Sect) <= len(sections):
-					// By its section: a value may be the section's end.
+					// Find the move by section, since a value may be the section's end.
 					q := sections[s.Sect-1]
 					s.Value = shift(q.Addr) + (s.Value - q.Addr)
 				case s.Type == symAbsolute && s.Value != 0:
@@ -59,7 +56,7 @@ func (l *Loaded) Image() ([]byte, error) {
 			}
 		}
 	}
-	// Last, since all of the above is told apart by the old addresses.
+	// Done last, since the code above uses the old addresses.
 	for _, m := range moves {
 		delta := m.to - m.seg.VMAddr
 		m.seg.VMAddr += delta
@@ -77,7 +74,7 @@ func (l *Loaded) Image() ([]byte, error) {
 // symAbsolute is the type of a kernel symbol whose section has no number.
 const symAbsolute = 0x03
 
-// moves pairs the segments of a copy of the container with their places.
+// moves pairs the segments of a copy of the container with their device addresses.
 func (l *Loaded) moves(f *hwx.File) []move {
 	s := &l.p.segments
 	to := map[uint64]uint64{s.text.VMAddr: l.text}
@@ -98,7 +95,7 @@ func (l *Loaded) moves(f *hwx.File) []move {
 	return moves
 }
 
-// shifted is where an address of the container lies now.
+// shifted returns the device address of an address of the container.
 func shifted(moves []move, addr uint64) uint64 {
 	for _, m := range moves {
 		if addr >= m.seg.VMAddr && addr-m.seg.VMAddr < m.seg.VMSize {
@@ -108,8 +105,7 @@ func shifted(moves []move, addr uint64) uint64 {
 	return addr
 }
 
-// relocate adds to each word that a relocation names the base of the constants,
-// which it is an offset into.
+// relocate adds the base of the constants to each word that a relocation names; the word is an offset into them.
 func (l *Loaded) relocate(f *hwx.File, moves []move) error {
 	s := &l.p.segments
 	if len(s.constants) == 0 {
@@ -124,7 +120,7 @@ func (l *Loaded) relocate(f *hwx.File, moves []move) error {
 		if v >= hwx.AddrLimit {
 			return &Error{
 				Where: fmt.Sprintf("relocation %d of %s", i, hwx.SectText),
-				Rule:  "the resolved word passes 32 bits",
+				Rule:  "the resolved word exceeds 32 bits",
 				Val:   v,
 			}
 		}

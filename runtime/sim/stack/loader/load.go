@@ -11,11 +11,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// ApertureB is where the aperture of engine registers begins in device
-// addresses (modelled: the chapters say that it is not that of memory, and that
-// each load has its own place in it). A load's registers begin twice as far
-// into it as its firmware container is in memory, which no other load of the
-// client shares.
+// ApertureB is the device address of the aperture of engine registers (modelled: the chapters say only that it differs
+// from that of memory and that each load has its own place in it). The offset of a load's registers is twice the
+// address of its firmware container in memory, which is unique among the client's loads.
 const ApertureB = 0x2_0000_0000
 
 // Loaded is a program in a client's device memory.
@@ -27,7 +25,7 @@ type Loaded struct {
 	firmware []byte // device memory of the firmware container
 	afpp     uint64
 	text     uint64   // device address of the text segment
-	kernel   uint64   // device address of the coefficients, 0 without any
+	kernel   uint64   // device address of the coefficients; 0 if there are none
 	scratch  []uint64 // device addresses of the scratch segments
 
 	mu   sync.Mutex
@@ -37,7 +35,7 @@ type Loaded struct {
 // held is a mapping of a load.
 type held struct {
 	*translation.Mapping
-	text     bool // of the container's own bytes, which all loads of a client share
+	text     bool // of the container's text, which all loads of a client share
 	released bool
 }
 
@@ -47,7 +45,7 @@ type textUsers struct {
 	n  map[*translation.Context]int
 }
 
-// hold maps the text, or finds it mapped, for one more load.
+// hold maps the text for a load unless it is already mapped.
 func (u *textUsers) hold(c *translation.Context, text []byte, task string) (*translation.Mapping, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -61,7 +59,7 @@ func (u *textUsers) hold(c *translation.Context, text []byte, task string) (*tra
 	return m, err
 }
 
-// unmap ends a load's use of a mapping; the text goes with its last user.
+// unmap ends a load's use of a mapping; the text is unmapped with its last user.
 func (l *Loaded) unmap(m *held) error {
 	if u := &l.p.texts; m.text {
 		u.mu.Lock()
@@ -82,9 +80,8 @@ func (l *Loaded) unmap(m *held) error {
 	return m.Unmap(l.task)
 }
 
-// Memory is how many bytes of a client's aperture a load takes, in whole pages.
-// Coefficients take addresses twice, in the firmware container and as what
-// constant bars point at, and memory once.
+// Memory returns how many bytes of a client's aperture a load takes, in whole pages. Coefficients take address space
+// twice, in the firmware container and for the constant bars, but memory once.
 func (p *Program) Memory() (uint64, error) {
 	l, err := afpp.Place(p.packageOf(p.kernel(nil)))
 	if err != nil {
@@ -105,8 +102,8 @@ func pages(n uint64) uint64 {
 	return (n + translation.PageSize - 1) / translation.PageSize * translation.PageSize
 }
 
-// kernel gives the coefficients, in whole tiles: in dst, or without it the
-// container's own bytes as far as their number is right.
+// kernel returns the coefficients in whole tiles, in dst or, if it is nil and the length is right, in the container's
+// own bytes.
 func (p *Program) kernel(dst []byte) []byte {
 	if dst == nil {
 		b := p.file.ConstantBytes()
@@ -123,8 +120,7 @@ func (p *Program) kernel(dst []byte) []byte {
 	return dst
 }
 
-// packageOf makes the firmware container's typed form, without the addresses of
-// a load.
+// packageOf returns the typed form of the firmware container, without the addresses of a load.
 func (p *Program) packageOf(kernel []byte) *afpp.Package {
 	g := &afpp.Program{
 		Generic: afpp.Generic{
@@ -152,10 +148,9 @@ func (p *Program) packageOf(kernel []byte) *afpp.Package {
 	return &afpp.Package{Programs: []*afpp.Program{g}}
 }
 
-// Load maps every segment of the container into a client's address space,
-// resolves the relocations and writes the firmware container into its memory.
-// Ports stay open: each call brings their buffers. task names the load in
-// faults. On an error nothing stays mapped; a translation fault is behind it.
+// Load maps every segment of the container into a client's address space, resolves the relocations and writes the
+// firmware container into its memory. Each call binds the buffers of the ports. task names the load in faults. On an
+// error, nothing stays mapped; the cause may be a translation fault.
 func (p *Program) Load(ctx *translation.Context, task string) (*Loaded, error) {
 	pkg := p.packageOf(p.kernel(nil))
 	layout, err := afpp.Place(pkg)
@@ -165,7 +160,7 @@ func (p *Program) Load(ctx *translation.Context, task string) (*Loaded, error) {
 	if n := p.memory(layout); n > translation.ApertureSize-translation.PageSize {
 		return nil, &Error{
 			Where: "container",
-			Rule:  "text, scratch and constants do not fit the aperture of a client",
+			Rule:  "text, scratch and constants exceed the aperture of a client",
 			Val:   n,
 			Limit: uint64(translation.ApertureSize - translation.PageSize),
 		}
@@ -177,7 +172,7 @@ func (p *Program) Load(ctx *translation.Context, task string) (*Loaded, error) {
 	return l, nil
 }
 
-// fill maps the segments and makes the firmware container.
+// fill maps the segments and writes the firmware container.
 func (l *Loaded) fill(pkg *afpp.Package, layout afpp.Layout) error {
 	p, g := l.p, pkg.Programs[0]
 	for _, s := range p.segments.scratch {
@@ -216,7 +211,7 @@ func (l *Loaded) mapped(b []byte, usage translation.Usage, what string) (uint64,
 	return l.keep(m, err, what, false)
 }
 
-// keep notes a mapping and returns its device address.
+// keep records a mapping and returns its device address.
 func (l *Loaded) keep(m *translation.Mapping, err error, what string, text bool) (uint64, error) {
 	if err != nil {
 		return 0, &Error{Where: what, Err: err}
@@ -225,7 +220,7 @@ func (l *Loaded) keep(m *translation.Mapping, err error, what string, text bool)
 	return m.Addr(), nil
 }
 
-// resolve gives the package the addresses of this load.
+// resolve sets the addresses of this load in the package.
 func (l *Loaded) resolve(g *afpp.Program) error {
 	lo, hi := l.maps[0].Addr(), uint64(0)
 	for _, m := range l.maps {
@@ -248,7 +243,7 @@ func (l *Loaded) resolve(g *afpp.Program) error {
 		if r.Slot != 0 {
 			b := l.p.procs[owner].bar(r.Bar)
 			if b.port != "" {
-				continue // the firmware closes it for each call
+				continue // the firmware resolves it in each call
 			}
 			addr = l.address(b)
 		}
@@ -259,7 +254,7 @@ func (l *Loaded) resolve(g *afpp.Program) error {
 	return nil
 }
 
-// address is the device address of a bar, 0 of a port's.
+// address returns the device address of a bar, or 0 for a port.
 func (l *Loaded) address(b *bar) uint64 {
 	switch b.usage {
 	case afpp.UsageIntermediate:
@@ -272,19 +267,17 @@ func (l *Loaded) address(b *bar) uint64 {
 	return 0
 }
 
-// AFPP is the device address of the firmware container, mapped as text, and its
-// length in bytes.
+// AFPP returns the device address of the firmware container, mapped as text, and its length in bytes.
 func (l *Loaded) AFPP() (addr uint64, size int) { return l.afpp, len(l.firmware) }
 
-// Firmware is the memory that holds the firmware container. It must not be
-// changed.
+// Firmware returns the memory of the firmware container, which must not be changed.
 func (l *Loaded) Firmware() []byte { return l.firmware }
 
-// Program is what was loaded.
+// Program returns the loaded program.
 func (l *Loaded) Program() *Program { return l.p }
 
-// Close unmaps the load. A mapping that somebody else has pinned stays, with an
-// error that says so; Close again when it is free. Closing twice is not an error.
+// Close unmaps the load. A mapping that somebody else has pinned stays, and Close returns an error; call Close again
+// when it is free. Closing twice is not an error.
 func (l *Loaded) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -7,9 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// class is a row of the operation-class enumeration (table 23.13) and the tasks
-// that are of it. Codes and names are the table's; which task is of which class
-// is modelled, from what its registers make it do.
+// class is a row of the operation-class enumeration (table 23.13) with a test for its tasks. Codes and names are the
+// table's; how a task's registers determine its class is modelled.
 type class struct {
 	code uint32
 	name string
@@ -19,7 +18,7 @@ type class struct {
 func planar(t *td.Task) bool { return t.Planar() != td.NotPlanar }
 func window(t *td.Task) bool { return t.Get(td.Kw) > 1 || t.Get(td.Kh) > 1 }
 
-// classes has the classes in the order in which a task is tried.
+// classes lists the classes in the order in which they are tried.
 var classes = []class{
 	{0, "None", func(t *td.Task) bool { return t.On(td.TDSkip) }},
 	{2, "Pooling", func(t *td.Task) bool { return t.Planar().Reduces() && window(t) }},
@@ -44,8 +43,8 @@ func classOf(t *td.Task) *class {
 	return &classes[0]
 }
 
-// operations makes the operation table: an operation is a run of tasks of one
-// class in one procedure, named by class and first task.
+// operations builds the operation table: an operation is a run of tasks of one class in one procedure, named by class
+// and first task.
 func (p *Program) operations(tasks []*td.Task) {
 	next := 0
 	for _, pr := range p.procs {

@@ -12,8 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Program is one container, read and checked once. What it says does not change,
-// and all loads of the container share it, from any goroutine.
+// Program is one container, read and checked once. It is immutable, and all loads of the container share it, from any
+// goroutine.
 type Program struct {
 	container []byte
 	file      *hwx.File
@@ -26,15 +26,14 @@ type Program struct {
 	texts     textUsers
 }
 
-// Procedure is what a call names; its index is the procedure's number on the
-// wire.
+// Procedure is a procedure that a call can name; its index is its number in messages.
 type Procedure struct {
 	Name  string
 	Ports []Port // in the order of their bars
 	Tasks int
 }
 
-// Port is a buffer that each call brings.
+// Port is a buffer that each call binds.
 type Port struct {
 	Name   string
 	Bar    uint32 // buffer-access register
@@ -42,7 +41,7 @@ type Port struct {
 	Size   uint64 // bytes
 }
 
-// procedure is a procedure with what its bars point at.
+// procedure is a procedure with its resolved bars.
 type procedure struct {
 	name     string
 	bars     []bar // by identifier
@@ -195,7 +194,7 @@ func (p *Program) procedure(q hwx.Procedure) (*procedure, error) {
 		}
 		at := fmt.Sprintf("%s, buffer-access register %d", where, id)
 		if id >= afpp.MaxBars {
-			return nil, &Error{Where: at, Rule: "a task names 32 registers", Val: addr, Limit: afpp.MaxBars - 1}
+			return nil, &Error{Where: at, Rule: "a task can name only 32 registers", Val: addr, Limit: afpp.MaxBars - 1}
 		}
 		b, ok, err := p.segments.bar(id, addr, at)
 		if err != nil {
@@ -206,7 +205,7 @@ func (p *Program) procedure(q hwx.Procedure) (*procedure, error) {
 		}
 		if b.port != "" {
 			if ports[b.port] {
-				return nil, &Error{Where: at, Rule: "the port is bound to another register already", Val: b.port}
+				return nil, &Error{Where: at, Rule: "the port is already bound to another register", Val: b.port}
 			}
 			ports[b.port] = true
 		}
@@ -215,7 +214,7 @@ func (p *Program) procedure(q hwx.Procedure) (*procedure, error) {
 	return pr, nil
 }
 
-// Digest is the SHA-256 of the container: the identity of its code.
+// Digest returns the SHA-256 of the container, which identifies its code.
 func (p *Program) Digest() [32]byte { return p.digest }
 
 // Procedures lists the procedures in the order of their numbers.
@@ -237,7 +236,7 @@ func (p *Program) Procedures() []Procedure {
 	return l
 }
 
-// bar finds a procedure's register, nil when it points at nothing.
+// bar returns a procedure's register, or nil if it is not set.
 func (pr *procedure) bar(id int) *bar {
 	i, ok := slices.BinarySearchFunc(pr.bars, uint32(id), func(b bar, id uint32) int { return cmp.Compare(b.id, id) })
 	if !ok {

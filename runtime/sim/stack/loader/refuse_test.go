@@ -84,20 +84,20 @@ func TestRefused(t *testing.T) {
 		}, want: "container: procedure \"a\": buffer-access register 5 is 0x20000000"},
 		{name: "bar inside a window", from: split, change: func(f *hwx.File) {
 			program(f).Bars[5] += 0x40
-		}, want: "register 5: points into a window, but at no port's first byte"},
+		}, want: "register 5: points into a window, but not at the first byte of a port"},
 		{name: "bar off the tile", from: split, change: func(f *hwx.File) {
 			program(f).Bars[3] += 4
-		}, want: "register 3: a buffer begins on a tile"},
+		}, want: "register 3: a buffer must begin on a tile"},
 		{name: "port bound twice", from: split, change: func(f *hwx.File) {
 			program(f).Bars[6] = program(f).Bars[5]
-		}, want: "register 6: the port is bound to another register already (found \"a_in\")"},
+		}, want: "register 6: the port is already bound to another register (found \"a_in\")"},
 		{name: "window of no bytes", from: split, change: func(f *hwx.File) {
 			segment(f, hwx.SegPort, 0).Sections[0].Size = 0
-		}, want: "port a_in: a window has bytes"},
+		}, want: "port a_in: the window is empty"},
 		{name: "stream's bar not bound", from: split, change: func(f *hwx.File) {
 			program(f).Bars[5] = 0
-		}, want: "procedure \"a\", task 0 at text byte 0x0, input tile (0x1344): the procedure's command points " +
-			"the buffer-access register at nothing (found 5)"},
+		}, want: "procedure \"a\", task 0 at text byte 0x0, input tile (0x1344): the procedure's command does not set " +
+			"the buffer-access register (found 5)"},
 		{name: "stream through the text", from: split, change: func(f *hwx.File) {
 			program(f).Bars[3] = 0
 		}, want: "task 0 at text byte 0x0, output tile"},
@@ -108,34 +108,34 @@ func TestRefused(t *testing.T) {
 		{name: "result into an input", from: split, change: inTask(0, td.WBase, 5),
 			want: "buffer-access register 5 is input"},
 		{name: "stream without a bar", from: split, change: inTask(0, td.RBE0, 0),
-			want: "input tile (0x1344): the stream is on but names no buffer-access register"},
+			want: "input tile (0x1344): the stream is enabled but names no buffer-access register"},
 		{name: "offset past the bar", from: split, change: inTask(1, td.SrcBase, 0x8000),
-			want: "task 1 at text byte 0x200, input tile (0x1344): the offset leaves buffer-access register 3 " +
+			want: "task 1 at text byte 0x200, input tile (0x1344): the offset is outside buffer-access register 3 " +
 				"(found 0x8000, limit 0x7fff)"},
 		{name: "lane past the constants", from: split, change: inTask(1, td.CoeffSize.At(15), 0x240),
-			want: "KernelDMA.CoeffBase[15]: 0x240 bytes from there leave buffer-access register 1, weights"},
+			want: "KernelDMA.CoeffBase[15]: 0x240 bytes from there exceed buffer-access register 1, weights"},
 		{name: "stream past the constants", from: split, change: func(f *hwx.File) {
 			inTask(1, td.StreamConfig, 1)(f)
 			inTask(1, td.StreamSize, 0x2040)(f)
-		}, want: "KernelDMA.StreamBase[0]: 0x2040 bytes from there leave buffer-access register 1, weights"},
+		}, want: "KernelDMA.StreamBase[0]: 0x2040 bytes from there exceed buffer-access register 1, weights"},
 		{name: "constants off the tile", from: whole, change: func(f *hwx.File) {
 			s := f.Section(hwx.SegText, hwx.SectConst)
 			s.Align, s.Addr, s.Size = 0, s.Addr+4, s.Size-4
 			s.Parts[0] = s.Parts[0][4:]
 			s.Offset += 4
 			noSymbols(f)
-		}, want: "section __TEXT,__const: constants begin on a tile"},
+		}, want: "section __TEXT,__const: constants must begin on a tile"},
 		{name: "text elsewhere in the file", from: whole, change: func(f *hwx.File) {
 			s := f.Section(hwx.SegText, hwx.SectConst)
 			s.Addr, s.Size = s.Addr+0x40, s.Size-0x40
 			s.Parts[0] = s.Parts[0][:s.Size]
 			noSymbols(f)
-		}, want: "section __TEXT,__const: lies elsewhere in its segment by address than by offset in the file"},
+		}, want: "section __TEXT,__const: its address and its file offset differ within the segment"},
 		{name: "kernel section not on a page", from: cut, change: func(f *hwx.File) {
 			s := f.Section("__KERN_0", "__kern_0")
 			s.Size -= 0x40
 			s.Parts[0] = s.Parts[0][:s.Size]
-		}, want: "section __KERN_1,__kern_1: kernel sections begin with their segments, a page behind each other"},
+		}, want: "section __KERN_1,__kern_1: kernel sections must begin with their segments, a page after each other"},
 		{name: "name", from: split, change: func(f *hwx.File) {
 			rename(f, "a\nb")
 		}, want: "name \"a\\nb\": a name has only printable characters"},
@@ -179,7 +179,7 @@ func TestTable29_4BufferAccessRegisters(t *testing.T) {
 		t.Errorf("%d bars", len(g.Procedures[0].Bars))
 	}
 	if _, err := loader.Read(all(33)); err == nil || !strings.Contains(err.Error(),
-		"procedure \"a\", buffer-access register 32: a task names 32 registers") {
+		"procedure \"a\", buffer-access register 32: a task can name only 32 registers") {
 		t.Errorf("%v", err)
 	}
 }
@@ -193,7 +193,7 @@ func TestListing23_4ScratchLimit(t *testing.T) {
 		t.Error(err)
 	}
 	_, err := loader.Read(at(3221225472 + hwx.Page))
-	if want := "segment __DATA: scratch of all segments together passes the limit of the compiler; split the model " +
+	if want := "segment __DATA: the scratch segments together exceed the limit of the compiler; split the model " +
 		"(found 0xc0004000, limit 0xc0000000)"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v", err)
 	}

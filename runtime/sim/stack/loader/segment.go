@@ -7,8 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// MaxScratch bounds the scratch that a container may ask for, in bytes: the
-// --bss-limit of listing 23.4.
+// MaxScratch bounds the scratch of a container, in bytes: the vendor's --bss-limit in listing 23.4.
 const MaxScratch = 3221225472
 
 // bar is a buffer-access register of a procedure: a part of one of the load's
@@ -18,7 +17,7 @@ type bar struct {
 	usage afpp.Usage
 	port  string // of a port
 	seg   int    // of scratch: index in segments.scratch
-	at    uint64 // where in the buffer it begins
+	at    uint64 // offset in the buffer
 	size  uint64 // bytes
 }
 
@@ -27,7 +26,7 @@ func (b *bar) writable() bool {
 	return b.usage == afpp.UsageOutput || b.usage == afpp.UsageIntermediate
 }
 
-// segments are a container's ranges of addresses by what a load does with them.
+// segments sorts a container's address ranges by their role in a load.
 type segments struct {
 	file      *hwx.File
 	byAddress hwx.AddressMap
@@ -41,14 +40,14 @@ type segments struct {
 	ports     map[uint64]string
 }
 
-// constants is a section of coefficients, and where it begins among them.
+// constants is a section of coefficients and its offset among them.
 type constants struct {
 	*hwx.Section
 	seg   *hwx.Segment
 	start uint64
 }
 
-// find sorts the segments and checks what Validate leaves to the load.
+// find sorts the segments and makes the checks that Validate leaves to the load.
 func (s *segments) find(f *hwx.File) error {
 	s.file, s.byAddress, s.ports = f, f.AddressMap(), map[uint64]string{}
 	for _, p := range f.Ports() {
@@ -67,7 +66,7 @@ func (s *segments) find(f *hwx.File) error {
 			if scratch += seg.VMSize; scratch > MaxScratch {
 				return &Error{
 					Where: "segment " + name,
-					Rule:  "scratch of all segments together passes the limit of the compiler; split the model",
+					Rule:  "the scratch segments together exceed the limit of the compiler; split the model",
 					Val:   scratch,
 					Limit: uint64(MaxScratch),
 				}
@@ -81,13 +80,13 @@ func (s *segments) find(f *hwx.File) error {
 		}
 	}
 	if s.text == nil || s.text.FileSize == 0 || len(s.section.Bytes()) == 0 {
-		return &Error{Where: "segment " + hwx.SegText, Rule: "has no bytes in the file"}
+		return &Error{Where: "segment " + hwx.SegText, Rule: "it has no bytes in the file"}
 	}
 	for _, c := range s.text.Sections {
 		if c.Parts != nil && c.Addr-s.text.VMAddr != uint64(c.Offset)-s.text.FileOff {
 			return &Error{
 				Where: fmt.Sprintf("section %s,%s", hwx.SegText, c.Name),
-				Rule:  "lies elsewhere in its segment by address than by offset in the file",
+				Rule:  "its address and its file offset differ within the segment",
 				Val:   c.Addr - s.text.VMAddr,
 				Limit: uint64(c.Offset) - s.text.FileOff,
 			}
@@ -96,8 +95,7 @@ func (s *segments) find(f *hwx.File) error {
 	return s.findConstants()
 }
 
-// findConstants lists the constants, which follow each other in memory as the
-// sections do.
+// findConstants lists the constants, which are contiguous in memory in the order of the sections.
 func (s *segments) findConstants() error {
 	s.usage = afpp.UsageWeights
 	for _, c := range s.file.ConstantSections() {
@@ -107,15 +105,15 @@ func (s *segments) findConstants() error {
 		case c.Size == 0:
 			continue
 		case k.seg == nil || c.Present() != c.Size:
-			return &Error{Where: where, Rule: "constants have bytes in the file", Val: c.Size}
+			return &Error{Where: where, Rule: "constants must have bytes in the file", Val: c.Size}
 		case c.Addr%hwx.Granule != 0:
-			return &Error{Where: where, Rule: "constants begin on a tile", Val: c.Addr, Limit: uint64(hwx.Granule)}
+			return &Error{Where: where, Rule: "constants must begin on a tile", Val: c.Addr, Limit: uint64(hwx.Granule)}
 		case k.seg == s.text:
 			s.usage = afpp.UsageConstants
 		case c.Addr != k.seg.VMAddr || k.start%hwx.Page != 0:
 			return &Error{
 				Where: where,
-				Rule:  "kernel sections begin with their segments, a page behind each other",
+				Rule:  "kernel sections must begin with their segments, a page after each other",
 				Val:   c.Addr,
 				Limit: k.seg.VMAddr,
 			}
@@ -126,16 +124,20 @@ func (s *segments) findConstants() error {
 	return nil
 }
 
-// bar says what a register's address is, or false for the address of nothing
-// that a task could use.
+// bar returns the bar of a register's address, or false if no task can use the address.
 func (s *segments) bar(id uint32, addr uint64, where string) (bar, bool, error) {
 	b := bar{id: id}
 	seg := s.byAddress.At(addr)
 	if seg == nil {
-		return b, false, &Error{Where: where, Rule: "points where nothing is mapped", Val: addr}
+		return b, false, &Error{Where: where, Rule: "points at unmapped addresses", Val: addr}
 	}
 	if addr%hwx.Granule != 0 {
-		return b, false, &Error{Where: where, Rule: "a buffer begins on a tile", Val: addr, Limit: uint64(hwx.Granule)}
+		return b, false, &Error{
+			Where: where,
+			Rule:  "a buffer must begin on a tile",
+			Val:   addr,
+			Limit: uint64(hwx.Granule),
+		}
 	}
 	switch seg.Name.String() {
 	case hwx.SegPort:
@@ -143,7 +145,7 @@ func (s *segments) bar(id uint32, addr uint64, where string) (bar, bool, error) 
 		if !ok || addr != seg.VMAddr || len(seg.Sections) == 0 {
 			return b, false, &Error{
 				Where: where,
-				Rule:  "points into a window, but at no port's first byte",
+				Rule:  "points into a window, but not at the first byte of a port",
 				Val:   addr,
 				Limit: seg.VMAddr,
 			}
@@ -153,7 +155,7 @@ func (s *segments) bar(id uint32, addr uint64, where string) (bar, bool, error) 
 			b.usage = afpp.UsageOutput
 		}
 		if b.size == 0 {
-			return b, false, &Error{Where: where + ", port " + name, Rule: "a window has bytes", Val: b.size}
+			return b, false, &Error{Where: where + ", port " + name, Rule: "the window is empty", Val: b.size}
 		}
 		return b, true, nil
 	case hwx.SegScratch:

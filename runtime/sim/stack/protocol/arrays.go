@@ -20,8 +20,7 @@ func (e *Event) append(p []byte) []byte {
 	return le.AppendUint64(le.AppendUint64(le.AppendUint32(le.AppendUint32(p, e.Type), e.TargetMask), e.ID), e.Value)
 }
 
-// Log renders the event as the firmware logs it; which is "waitEvent" or
-// "signalEvent".
+// Log formats the event as the firmware logs it; which is "waitEvent" or "signalEvent".
 func (e *Event) Log(which string, i int) string {
 	return fmt.Sprintf("%s[%d]: type=%d mask=%x id=%d value=%d", which, i, e.Type, e.TargetMask, int64(e.ID),
 		int64(e.Value))
@@ -41,15 +40,14 @@ func decodeEvents(body []byte, at, n int) ([]Event, int) {
 	return es, at
 }
 
-// Values of a custom bar's type and config. The names are the chapter's, the
-// numbers are modelled.
+// Values of a custom bar's type and config. The names are from the chapter, the numbers are modelled.
 const (
 	CustomBarGeneric = 0 // ANE_CUSTOM_BAR_GENERIC
 	CustomBarHW32Bit = 0 // ANE_CUSTOM_BAR_HW_32BIT
 )
 
-// CustomBar overrides the base of one buffer-access register for a call. Type
-// and config have one legal value each and are not kept.
+// CustomBar overrides the base of one buffer-access register for a call. Type and config have one legal value each and
+// are not stored.
 type CustomBar struct {
 	BarID      uint32 // buffer-access register, 0 to 31
 	Value      uint64 // device address; the high 32 bits are zero
@@ -66,7 +64,7 @@ func (c *CustomBar) append(p []byte) []byte {
 	return le.AppendUint64(le.AppendUint64(p, c.Value), c.BufferSize)
 }
 
-// Log renders the bar as the firmware logs it.
+// Log formats the bar as the firmware logs it.
 func (c *CustomBar) Log(i int) string {
 	return fmt.Sprintf("bar[%d]: type=%d cfg=%d barId=%d value=%#x bufSize=%d", i, CustomBarGeneric, CustomBarHW32Bit,
 		c.BarID, c.Value, c.BufferSize)
@@ -100,8 +98,8 @@ func decodeBars(body []byte, at, n int) ([]CustomBar, int, error) {
 	return bars, at, nil
 }
 
-// BufferType is eCSneBufferDescriptorType. The name of the output's value is
-// the chapter's; the numbers are modelled.
+// BufferType is eCSneBufferDescriptorType. The name of the output's value is from the chapter; the numbers are
+// modelled.
 type BufferType uint32
 
 // The buffer types.
@@ -149,12 +147,13 @@ func decodeBuffers(body []byte, at, n int, want BufferType, what string) ([]Buff
 			return nil, at, bad(at, name("type"), uint32(b.Type),
 				"buffer.type == eCSneBufferDescriptorType_OutputBuffer", "")
 		case want != 0 && b.Type != want, b.Type != InputBuffer && b.Type != OutputBuffer:
-			return nil, at, bad(at, name("type"), uint32(b.Type), "an input or output buffer, as the array asks", "")
+			return nil, at, bad(at, name("type"), uint32(b.Type), "an input or output buffer, according to the array",
+				"")
 		case b.BarID >= MaxWireBars:
 			return nil, at, bad(at+4, name("barId"), b.BarID, "barId < 32", "there are 32 buffer-access registers")
 		case b.Buffer>>32 != 0:
 			return nil, at, bad(at+8, name("buffer"), b.Buffer, "(buffer >> 32) == 0",
-				"chained buffers lie in the low window")
+				"chained buffers must be in the low window")
 		}
 		bs[i] = b
 		at += BufferSize

@@ -19,8 +19,7 @@ var backChannelLayout = pack("", "chapter 30: magic and length; order and slot m
 	b("length", 4, 0, BackChannelCap, "length <= 0x800000"),
 	b("slot", 4, 0, BackChannelSlots-1, "a slot of RPCEventMap"))
 
-// BackChannel is the body of BACK_CHANNEL_RPC, the call from the firmware and
-// the driver's acknowledgement alike.
+// BackChannel is the body of BACK_CHANNEL_RPC, both the firmware's call and the driver's acknowledgement.
 type BackChannel struct {
 	Slot    uint32 // in RPCEventMap
 	Payload []byte
@@ -35,8 +34,7 @@ func (b *BackChannel) Append(p []byte) []byte {
 
 func decodeBackChannel(body []byte) (*BackChannel, error) {
 	l := backChannelLayout
-	// The gates are before the size's, as in the handler: a wrong length is
-	// named as such.
+	// These checks precede that of the size, as in the handler, so that a wrong length is reported as such.
 	if len(body) < l.Size {
 		return nil, l.Check(body)
 	}
@@ -45,7 +43,7 @@ func decodeBackChannel(body []byte) (*BackChannel, error) {
 	}
 	if n := l.get(body, 1); n != uint64(len(body)-l.Size) {
 		return nil, bad(4, "length", n, fmt.Sprintf("the payload is %d bytes", len(body)-l.Size),
-			"let length and size agree")
+			"make length and size agree")
 	}
 	b := &BackChannel{Slot: uint32(l.get(body, 2))}
 	if len(body) > l.Size {
@@ -63,16 +61,15 @@ type RPCEventMap struct {
 	acked uint64
 }
 
-// Call takes a slot for a call. available is how many events the direct
-// procedure-call pool has left.
+// Call takes a slot for a call. available is the number of free events of the direct procedure-call pool.
 func (m *RPCEventMap) Call(payload []byte, available int) (*BackChannel, error) {
 	if len(payload) > BackChannelCap {
 		return nil, of(bad(4, "length", len(payload), "length <= 0x800000", "split the payload"),
 			"CSNE_CMD_BACK_CHANNEL_RPC", HeaderSize)
 	}
 	if available < BackChannelEvents {
-		return nil, fmt.Errorf("%w: direct procedure-call events: %d left, GetDirectProcCallEventPoolAvailNum() >= "+
-			"%d is asked", ErrFull, available, BackChannelEvents)
+		return nil, fmt.Errorf("%w: direct procedure-call events: GetDirectProcCallEventPoolAvailNum() is %d, want >= "+
+			"%d", ErrFull, available, BackChannelEvents)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -2,19 +2,17 @@ package protocol
 
 import "math"
 
-// Bodies without arrays. The structs' names, and the fields of property,
-// prefetch and force-disable, are the chapter's; other fields are modelled from
-// what the chapters say the command carries, widths included, and say so in
-// their Source. opaque marks commands of which only the name is known: the
-// bytes pass through, up to a page fragment.
+// Bodies without arrays. The structs' names, and the fields of property, prefetch and force-disable, are the chapter's;
+// other fields, and all widths, are modelled on the chapters' description of the command, as their Source says. opaque
+// marks commands of which only the name is known: up to maxOpaque bytes pass through.
 
 const maxOpaque = 256 // bytes, modelled
 
 const modelled = "modelled"
 
 var (
-	empty  = pack("", "modelled: the header says all", 0)
-	opaque = pack("", "modelled: known by name alone", maxOpaque)
+	empty  = pack("", "modelled: the header is sufficient", 0)
+	opaque = pack("", "modelled: only the name is known", maxOpaque)
 
 	resetBody    = pack("sCSneCmdReset", "struct named by chapter 30, contents modelled", maxOpaque)
 	configGet    = pack("sCSneCmdConfigGet", "struct named by chapter 30, contents modelled", maxOpaque)
@@ -62,16 +60,16 @@ var (
 	prefetchEvent = pack("", "chapter 30: Dsid (%d) Event (0x%x)", 0, f("dsid", 4), f("event", 4))
 )
 
-// MaxSignposts is how many signposts a group carries at most, modelled.
+// MaxSignposts is the maximum number of signposts in a group, modelled.
 const MaxSignposts = 64
 
-// groupStride returns the bytes of one record behind a group's count.
+// groupStride returns the size in bytes of one record after a group's count.
 var groupStride = map[*Layout]int{signpostGroup: 16, signpost64Group: 24}
 
-// checkRecord holds the rules between a record's fields.
+// checkRecord checks the rules between a record's fields.
 func checkRecord(r *Record) error {
 	if n, ok := groupStride[r.Layout]; ok && uint64(len(r.Tail)) != r.Values[0]*uint64(n) {
-		return bad(0, "count", r.Values[0], "the signposts fill the body", "")
+		return bad(0, "count", r.Values[0], "the signposts must fill the body", "")
 	}
 	if r.Layout == resetNote && r.Values[0] > r.Values[1] {
 		return bad(0, "firstQueue", r.Values[0], "firstQueue <= lastQueue", "")
@@ -83,7 +81,6 @@ func checkRecord(r *Record) error {
 // bytes: header, one event, one debug event, one engine (listing 29.4).
 var StatsSizes = [4]uint32{0x28, 0x14, 0x10, 0x20}
 
-// StatsMinBytes is the least statistics buffer: a header and one of each of
-// the three records. The chapter says that the size covers the three records;
-// that it covers the header as well is modelled.
+// StatsMinBytes is the minimum size of a statistics buffer: a header and one of each of the three records. The chapter
+// says that the size covers the three records; that it also covers the header is modelled.
 const StatsMinBytes = 0x28 + 0x14 + 0x10 + 0x20

@@ -32,12 +32,10 @@ var (
 		b("bufNbr", 4, 1, MaxInferenceBuffers, "bufNbr == 1 + numIoBuffers"))
 )
 
-// MaxInferenceBuffers is the most that bufNbr can be: the property buffer and
-// one buffer a buffer-access register.
+// MaxInferenceBuffers is the maximum of bufNbr: the property buffer and one buffer per buffer-access register.
 const MaxInferenceBuffers = 1 + MaxWireBars
 
-// CacheCall is the body that installs a cache request. The handler is the
-// firmware's to give, so a request carries 0.
+// CacheCall is the body that installs a cache request. The firmware assigns the handler, so it is 0 in a request.
 type CacheCall struct {
 	Handler uint64
 	Call    ProcedureCall
@@ -62,10 +60,10 @@ func decodeCacheCall(v *Variant, body []byte) (*CacheCall, error) {
 	return &CacheCall{Call: *call}, nil
 }
 
-// Trigger is the body that fires a cache request.
+// Trigger is the body that triggers a cache request.
 type Trigger struct {
 	Handler   uint64
-	Timestamp uint64 // execTimestamp, strictly above the request's last
+	Timestamp uint64 // execTimestamp, greater than the request's last
 	Inputs    []Buffer
 }
 
@@ -86,8 +84,8 @@ func decodeTrigger(body []byte) (*Trigger, error) {
 	}
 	n := int(l.get(body, 2))
 	if len(body) != l.Size+n*BufferSize {
-		return nil, bad(l.Fields[2].Off, "nbrOfInputBuffers", n, "the buffers fill the body",
-			"let count and size agree")
+		return nil, bad(l.Fields[2].Off, "nbrOfInputBuffers", n, "the buffers must fill the body",
+			"make count and size agree")
 	}
 	t := &Trigger{Handler: l.get(body, 0), Timestamp: l.get(body, 1)}
 	var err error
@@ -101,7 +99,7 @@ func decodeTrigger(body []byte) (*Trigger, error) {
 // Inference is the body of an inference call: the pre-mapped property buffer,
 // the program's buffers, and the procedure call that the firmware expands it to.
 type Inference struct {
-	PropertyBuffer uint64   // device address; counts as the first of bufNbr
+	PropertyBuffer uint64   // device address; the first of bufNbr buffers
 	Buffers        []Buffer // bufNbr - 1 of them
 	Call           ProcedureCall
 }
@@ -123,7 +121,8 @@ func decodeInference(v *Variant, body []byte) (*Inference, error) {
 	}
 	n := int(l.get(body, 1)) - 1
 	if rest := len(body) - l.Size; rest < n*BufferSize {
-		return nil, bad(l.Fields[1].Off, "bufNbr", n+1, "the buffers lie inside the body", "let count and size agree")
+		return nil, bad(l.Fields[1].Off, "bufNbr", n+1, "the buffers must be inside the body",
+			"make count and size agree")
 	}
 	c := &Inference{PropertyBuffer: l.get(body, 0)}
 	at := l.Size
@@ -139,9 +138,8 @@ func decodeInference(v *Variant, body []byte) (*Inference, error) {
 	return c, nil
 }
 
-// SubPackets expands an inference into the procedure calls that it represents,
-// CANE_SUB_PACKET_CMD_PROCEDURE_CALL: one on the M1's single path, with the
-// inference's buffers in front of the call's own.
+// SubPackets expands an inference into its procedure calls, CANE_SUB_PACKET_CMD_PROCEDURE_CALL: one on the M1's single
+// path, with the inference's buffers before the call's own.
 func (c *Inference) SubPackets() []ProcedureCall {
 	call := c.Call
 	call.Inputs, call.Outputs = nil, nil

@@ -24,16 +24,16 @@ const (
 	OutputInExecution
 )
 
-// CacheRequest is what the firmware keeps of one resident request.
+// CacheRequest is the firmware's state of one resident request.
 type CacheRequest struct {
 	Handler     uint64
 	Header      Header // of the install
 	Call        ProcedureCall
 	State       CacheState
 	Output      OutputSetState
-	Running     bool   // triggered and not yet completed
+	Running     bool   // triggered but not yet completed
 	LastTrigger uint64 // lastTriggerExecTimestamp
-	Group       uint32 // 0: in no group
+	Group       uint32 // 0: none
 	Active      bool   // the group's active member
 	Shared      bool   // counts as an active shared event
 }
@@ -42,7 +42,7 @@ type CacheRequest struct {
 type CacheRequests struct {
 	mu       sync.Mutex
 	slots    []CacheRequest
-	gens     []uint32 // generation of each index: a stale handle names none
+	gens     []uint32 // generation of each index, to detect stale handles
 	free     []int    // CIndexPool
 	shared   int      // sharedEventsActiveNbr
 	disabled bool
@@ -51,10 +51,10 @@ type CacheRequests struct {
 // MaxCacheRequests bounds the size of a pool.
 const MaxCacheRequests = 1 << 16
 
-// NewCacheRequests makes a pool of max requests: 0 <= cacheReqIdx < max.
+// NewCacheRequests returns a pool of max requests: 0 <= cacheReqIdx < max.
 func NewCacheRequests(max int) (*CacheRequests, error) {
 	if max < 1 || max > MaxCacheRequests {
-		return nil, fmt.Errorf("protocol: maxCacheRequest = %d: 1 to %d is allowed", max, MaxCacheRequests)
+		return nil, fmt.Errorf("protocol: maxCacheRequest is %d, want 1 to %d", max, MaxCacheRequests)
 	}
 	c := &CacheRequests{slots: make([]CacheRequest, max), gens: make([]uint32, max)}
 	for i := max - 1; i >= 0; i-- {
@@ -63,7 +63,7 @@ func NewCacheRequests(max int) (*CacheRequests, error) {
 	return c, nil
 }
 
-// Free returns how many requests the pool has left.
+// Free returns the number of free requests in the pool.
 func (c *CacheRequests) Free() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -79,7 +79,8 @@ func (c *CacheRequests) Install(h Header, call *ProcedureCall, shared bool) (uin
 		return 0, fmt.Errorf("%w: cache requests are force-disabled", ErrDropped)
 	case shared && c.shared+1 >= MaxSharedEvents:
 		return 0, of(bad(0, "sharedEventsActiveNbr", c.shared+1, "sharedEventsActiveNbr < 2",
-			"invalidate the request that has the other"), "CSNE_CMD_PROCEDURE_CALL_CACHE_REQUEST_WITH_SHARED_EVENTS", 0)
+			"invalidate another request with shared events"),
+			"CSNE_CMD_PROCEDURE_CALL_CACHE_REQUEST_WITH_SHARED_EVENTS", 0)
 	case len(c.free) == 0:
 		return 0, fmt.Errorf("%w: cacheReqIdx: all %d cache requests are in use", ErrFull, len(c.slots))
 	}
@@ -94,8 +95,7 @@ func (c *CacheRequests) Install(h Header, call *ProcedureCall, shared bool) (uin
 	return handler, nil
 }
 
-// find returns the request of a handler; an index of another generation is a
-// request in the pool.
+// find returns the request of a handler. A stale handle is a request that has returned to the pool.
 func (c *CacheRequests) find(handler uint64) (*CacheRequest, int) {
 	i := int(handler&0xffff_ffff) - 1
 	if i < 0 || i >= len(c.slots) || c.slots[i].Handler != handler || c.slots[i].State == CacheAvailable {
@@ -113,8 +113,8 @@ func wrongState(handler uint64, r *CacheRequest, what string) error {
 		what)
 }
 
-// Trigger fires a request: live, the active one of its group, its output set
-// available, its time above that of the last trigger. It returns a copy.
+// Trigger triggers a request and returns a copy. The request must be live and the active one of its group, its output
+// set available, and the timestamp greater than that of the last trigger.
 func (c *CacheRequests) Trigger(t *Trigger) (CacheRequest, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -129,7 +129,7 @@ func (c *CacheRequests) Trigger(t *Trigger) (CacheRequest, error) {
 	case t.Timestamp <= r.LastTrigger:
 		return CacheRequest{}, of(bad(8, "execTimestamp", t.Timestamp,
 			fmt.Sprintf("execTimestamp > pCacheReq->lastTriggerExecTimestamp (%#x)", r.LastTrigger),
-			"timestamps rise strictly"), "CSNE_CMD_PROCEDURE_CALL_TRIGGER_CACHE_REQUEST", HeaderSize)
+			"timestamps must increase"), "CSNE_CMD_PROCEDURE_CALL_TRIGGER_CACHE_REQUEST", HeaderSize)
 	case r.Output != OutputAvailable:
 		return CacheRequest{}, fmt.Errorf(
 			"%w: cacheHandler (%#x): its output set is in execution or not recycled. trigger dropped", ErrDropped,
@@ -139,9 +139,8 @@ func (c *CacheRequests) Trigger(t *Trigger) (CacheRequest, error) {
 	return *r, nil
 }
 
-// Complete ends the execution that a trigger began. The output set stays taken
-// until the host recycles it; a request that is being invalidated goes back to
-// the pool.
+// Complete ends the execution that a trigger started. The output set stays in use until the host recycles it; a request
+// that is being invalidated returns to the pool.
 func (c *CacheRequests) Complete(handler uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -156,7 +155,7 @@ func (c *CacheRequests) Complete(handler uint64) error {
 	return nil
 }
 
-// Recycle gives a consumed output buffer back to its request.
+// Recycle returns a consumed output buffer to its request.
 func (c *CacheRequests) Recycle(handler uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -168,7 +167,7 @@ func (c *CacheRequests) Recycle(handler uint64) error {
 	return nil
 }
 
-// Invalidate tears a request down, at once or when its execution ends.
+// Invalidate removes a request, at once or when its execution ends.
 func (c *CacheRequests) Invalidate(handler uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -197,8 +196,8 @@ func (c *CacheRequests) put(i int) {
 	c.free = append(c.free, i)
 }
 
-// SetActive makes a request the active member of a group of requests that
-// share buffers; group 0 takes it out of its group.
+// SetActive makes a request the active member of a group of requests that share buffers; group 0 removes it from its
+// group.
 func (c *CacheRequests) SetActive(handler uint64, group uint32) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,7 +214,7 @@ func (c *CacheRequests) SetActive(handler uint64, group uint32) error {
 	return nil
 }
 
-// ForceDisable disables cache requests for good and invalidates all.
+// ForceDisable disables cache requests permanently and invalidates all.
 func (c *CacheRequests) ForceDisable() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -18,13 +18,12 @@ const (
 	RequestsInList    = 1 // on the M1's single path
 	MaxSharedEvents   = 2 // fewer than this many active
 	CopyContainerSize = 4096
-	// sizeof(sCSneCmdProcedureCallCopyContainer); 4096 is modelled: no source
-	// gives it, and it holds every array at its limit.
+	// CopyContainerSize is sizeof(sCSneCmdProcedureCallCopyContainer). 4096 is modelled: no source states it, and it
+	// has room for every array at its limit.
 )
 
-// callLayout is the fixed part of sCSneCmdProcedureCall. Counted fields and
-// bounds are those of tables 30.3 and 30.4; order, the two buffer counts and
-// the scheduler's identifiers are modelled.
+// callLayout is the fixed part of sCSneCmdProcedureCall. The counted fields and bounds are those of tables 30.3 and
+// 30.4; the order, the two buffer counts and the scheduler's identifiers are modelled.
 var callLayout = pack("sCSneCmdProcedureCall", "chapter 30, tables 30.3 and 30.4; order modelled", CopyContainerSize-72,
 	b("nbrOfOutputBufferSets", 4, OutputBufferSets, OutputBufferSets, "nbrOfOutputBufferSets == 1"),
 	b("nbrOfWaitEvents", 4, 0, MaxSignalEvents, "nbrOfWaitEvents <= 16"), // modelled, as for signals
@@ -33,7 +32,7 @@ var callLayout = pack("sCSneCmdProcedureCall", "chapter 30, tables 30.3 and 30.4
 	f("stats.buffer", 8),
 	f("stats.size", 8),
 	b("nbrOfInputBuffers", 4, 0, MaxInputBuffers, "nbrOfInputBuffers <= (16)"),
-	b("nbrOfOutputBuffers", 4, 0, MaxWireBars, "nbrOfOutputBuffers <= 32"), // modelled: one a buffer-access register
+	b("nbrOfOutputBuffers", 4, 0, MaxWireBars, "nbrOfOutputBuffers <= 32"), // modelled: one per buffer-access register
 	b("nbrOfTdPartition", 4, TdPartitions, TdPartitions, "1 == nbrOfTdPartition"),
 	b("nbrOfAneRequestInList", 4, RequestsInList, RequestsInList, "1 == pCacheReq->nbrOfAneRequestInList"),
 	f("customExecuteOrderArrayOffset", 4),
@@ -64,11 +63,10 @@ const (
 	callJob
 )
 
-// ContentType is what getProcedureCallType returns.
+// ContentType is the result of getProcedureCallType.
 type ContentType uint32
 
-// Variant is one line of Variants: what one member of the procedure-call family
-// may carry beyond the fixed part.
+// Variant is one line of Variants: what one member of the procedure-call family may contain besides the fixed part.
 type Variant struct {
 	ID       ID
 	Bars     bool // custom bars and an execute order
@@ -92,7 +90,7 @@ var Variants = []Variant{
 	{ID: IDInferenceCall, Bars: true, Contents: plainContents},
 }
 
-// VariantOf returns the line of an identifier, nil for one outside the family.
+// VariantOf returns the line of an identifier, or nil for one outside the family.
 func VariantOf(id ID) *Variant {
 	for i := range Variants {
 		if Variants[i].ID == id {
@@ -102,8 +100,7 @@ func VariantOf(id ID) *Variant {
 	return nil
 }
 
-// Stats is where the firmware writes the statistics of a run. Without an
-// address or a size nothing is mapped and nothing is written.
+// Stats is the buffer for the statistics of a run. If the address or the size is zero, nothing is mapped or written.
 type Stats struct{ Buffer, Size uint64 }
 
 // ProcedureCall is sCSneCmdProcedureCall with its arrays. The counts in the
@@ -116,7 +113,7 @@ type ProcedureCall struct {
 	Signals       []Event
 	Bars          []CustomBar
 	Order         []uint32 // custom execute order
-	OrderOffset   uint32   // bytes from the body's first; 0 lets Append choose the least
+	OrderOffset   uint32   // bytes from the body's start; 0 lets Append choose the smallest
 	SubNetwork    bool     // bSubNetworkCustomExecuteOrder
 	UserID, JobID uint32
 }
@@ -127,7 +124,7 @@ func (c *ProcedureCall) callSize() int {
 		len(c.Bars)*CustomBarSize
 }
 
-// Size returns the bytes that Append appends.
+// Size returns the number of bytes that Append appends.
 func (c *ProcedureCall) Size() int {
 	if len(c.Order) == 0 {
 		return c.callSize()
@@ -179,8 +176,7 @@ func (c *ProcedureCall) Append(p []byte) []byte {
 	return p
 }
 
-// decodeCall reads the body of a variant. Offsets in errors count from the
-// body's first byte.
+// decodeCall reads the body of a variant. Offsets in errors are relative to the body.
 func decodeCall(v *Variant, body []byte) (*ProcedureCall, error) {
 	l := callLayout
 	if err := l.Check(body); err != nil {
@@ -201,7 +197,7 @@ func decodeCall(v *Variant, body []byte) (*ProcedureCall, error) {
 	case v.Events && get(callSubNetwork) != 0:
 		return nil, fail(callSubNetwork, "0 == bSubNetworkCustomExecuteOrder")
 	case v.Events != (get(callMasks) == 1):
-		return nil, fail(callMasks, "exactly 1 event mask with events, none without")
+		return nil, fail(callMasks, "want exactly 1 event mask with events, none without")
 	case !v.Bars && order > 0:
 		return nil, fail(callOrder, "the command carries no execute order; use a variant WITH_CUSTOM_BARS")
 	}
@@ -219,14 +215,14 @@ func decodeCall(v *Variant, body []byte) (*ProcedureCall, error) {
 				fmt.Sprintf("covers the three stats records, %#x bytes, and fits the address", StatsMinBytes))
 		}
 	}
-	// The counts are bounded by now, so this cannot overflow.
+	// The counts have been checked, so this cannot overflow.
 	callSize := l.Size + int(get(callInputs)+get(callOutputs))*BufferSize + int(waits+signals)*EventSize +
 		int(get(callBars))*CustomBarSize
 	end := callSize
 	off := int64(c.OrderOffset)
 	switch {
 	case order == 0 && off != 0:
-		return nil, fail(callOrderOffset, "0 < nbrOfCustomExecuteOrder when the array has an offset")
+		return nil, fail(callOrderOffset, "0 < nbrOfCustomExecuteOrder if the array has an offset")
 	case order > 0 && off < int64(callSize):
 		return nil, fail(callOrderOffset, fmt.Sprintf("callSize (%#x) <= customExecuteOrderArrayOffset", callSize))
 	case order > 0 && off+int64(order)*4 > CopyContainerSize:
@@ -236,8 +232,8 @@ func decodeCall(v *Variant, body []byte) (*ProcedureCall, error) {
 		end = int(off) + int(order)*4
 	}
 	if end != len(body) {
-		return nil, bad(0, "size", len(body), fmt.Sprintf("the counts ask for %d bytes", end),
-			"let counts and size agree")
+		return nil, bad(0, "size", len(body), fmt.Sprintf("the counts require %d bytes", end),
+			"make counts and size agree")
 	}
 	at := l.Size
 	var err error
@@ -266,7 +262,7 @@ func decodeCall(v *Variant, body []byte) (*ProcedureCall, error) {
 	return c, nil
 }
 
-// Log renders the call's shape as the firmware logs it.
+// Log formats the call's counts as the firmware logs them.
 func (c *ProcedureCall) Log(priority uint32) string {
 	return fmt.Sprintf("Bufs = %d Priority = %d CustomBars = %d WaitEvents = %d SignalEvents = %d",
 		len(c.Inputs)+len(c.Outputs), priority, len(c.Bars), len(c.Waits), len(c.Signals))

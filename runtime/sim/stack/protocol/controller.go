@@ -13,18 +13,17 @@ type Config struct {
 	ControlSlots  int        // messages in the control ring; 0 means 64
 	MaxCmdBufSize int        // bytes of a message; 0 means MaxMessage
 	CacheRequests int        // maxCacheRequest; 0 means 64
-	Notifications int        // notifications that wait for the host; 0 means 256
-	RPCEvents     func() int // GetDirectProcCallEventPoolAvailNum; nil means enough
-	// Strict makes an identifier that the execution loop does not implement a
-	// fault, as on the device. Otherwise it is dropped and counted.
+	Notifications int        // notifications that may wait for the host; 0 means 256
+	RPCEvents     func() int // GetDirectProcCallEventPoolAvailNum; nil means no limit
+	// Strict makes identifiers that the execution loop does not implement fault, as on the device. Otherwise they are
+	// dropped and counted.
 	Strict bool
-	// Trace, when set, sees every delivery in order, one at a time a channel.
+	// Trace, if not nil, is called with every delivery in order, one at a time per channel.
 	Trace func(*Delivery)
-	// Sealed rings carry a checksum behind each message (Seal): one that changes
-	// on its way is rejected. Modelled.
+	// Sealed appends a checksum to each message in the rings (Seal), so that changed messages are rejected. Modelled.
 	Sealed bool
-	// OnNote, when set, gets the slot of each notification before it enters the
-	// ring and returns the slots that enter, in order: what a lossy ring does.
+	// OnNote, if not nil, gets the slot of each notification before it enters the ring and returns the slots that
+	// enter, in order. It models a lossy ring.
 	OnNote func(slot []byte) [][]byte
 }
 
@@ -41,16 +40,15 @@ const (
 // valid and the firmware runs it; otherwise Err says why it does not run.
 type Delivery struct {
 	Channel Channel
-	Row     *Row     // nil when the identifier names no command
+	Row     *Row     // nil if the identifier is unknown
 	LoopRow *LoopRow // of a message from the execution loop's channel
-	Header  Header   // of either channel, as table 30.1 has it
+	Header  Header   // of either channel, in the form of table 30.1
 	Bytes   []byte   // the message as it was taken
 	Body    Body
 	Class   Class         // of a call, a trigger or an inference
 	Request *CacheRequest // of an install or a trigger: a copy
 	Calls   []ProcedureCall
-	// Calls are the procedure calls to run: the call itself, an inference's
-	// sub-packets, or the call that a trigger fires.
+	// Calls are the procedure calls to run: the call itself, an inference's sub-packets, or the call of a trigger.
 	Outcome Outcome
 	Err     error
 }
@@ -71,8 +69,8 @@ func (o Outcome) String() string {
 	return [...]string{"ran", "rejected", "dropped", "refused", "?"}[min(o, outcomes)]
 }
 
-// Count is how often a command had an outcome; every message is counted once.
-// Name is "unknown" for identifiers that name no command.
+// Count is the number of times that a command had an outcome; every message is counted once. Name is "unknown" for
+// unknown identifiers.
 type Count struct {
 	Name    string
 	Outcome Outcome
@@ -94,10 +92,10 @@ type Controller struct {
 	fault  error
 }
 
-// NewController makes a controller with its control channel ready.
+// NewController returns a controller whose control channel is ready.
 func NewController(cfg Config) (*Controller, error) {
 	if cfg.Programs == nil {
-		return nil, errors.New("protocol: Config.Programs is nil; calls are checked against it")
+		return nil, errors.New("protocol: Config.Programs is nil; it is needed to check calls")
 	}
 	for _, d := range []struct {
 		v *int
@@ -140,7 +138,7 @@ func (c *Controller) Cache() *CacheRequests { return c.cache }
 // RPC returns the outstanding back-channel calls.
 func (c *Controller) RPC() *RPCEventMap { return &c.rpc }
 
-// Fault returns what faulted a strict controller, or nil.
+// Fault returns the error that faulted a strict controller, or nil.
 func (c *Controller) Fault() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,8 +156,7 @@ func (c *Controller) Post(ch Channel, msg []byte) error {
 	return c.Endpoint(ch).Post(msg)
 }
 
-// PostSlot is Post for the bytes of a slot as they arrive, seal included: the
-// host's side of a ring that damages what passes.
+// PostSlot is Post for the bytes of a slot including the seal, for rings that damage messages.
 func (c *Controller) PostSlot(ch Channel, slot []byte) error {
 	if err := c.Fault(); err != nil {
 		return err
@@ -167,9 +164,8 @@ func (c *Controller) PostSlot(ch Channel, slot []byte) error {
 	return c.Endpoint(ch).Post(slot)
 }
 
-// Next is the firmware's side: it takes the oldest message of a channel,
-// decodes and validates it, and does what the protocol itself does (endpoints,
-// cache requests, acknowledgements). ok is false when the ring is empty.
+// Next is the firmware's side: it takes the oldest message of a channel, decodes and validates it, and performs the
+// protocol's own commands (endpoints, cache requests, acknowledgements). ok is false if the ring is empty.
 func (c *Controller) Next(ch Channel) (d *Delivery, ok bool) {
 	turn := &c.turn[min(ch, Loop)]
 	turn.Lock()
@@ -211,7 +207,7 @@ func (c *Controller) takeControl(d *Delivery, msg []byte) error {
 		d.Row = c.cfg.Numbering.Row(h.ID)
 	}
 	d.Header = h
-	// What has no handler is refused before its body is read.
+	// A command without a handler is refused before its body is read.
 	if r := d.Row; err == nil && r != nil && r.Disposition != Handled {
 		return fmt.Errorf("%w: byte 0x0, id = %s, %s: %s", ErrUnsupported, hex4(h.ID), r.command(), r.Disposition)
 	}
@@ -220,8 +216,8 @@ func (c *Controller) takeControl(d *Delivery, msg []byte) error {
 		return err
 	}
 	if n != len(msg) {
-		return of(bad(4, "size", h.Size, fmt.Sprintf("the message has %d bytes behind its header", len(msg)-HeaderSize),
-			"post the message alone"), d.Row.command(), 0)
+		return of(bad(4, "size", h.Size, fmt.Sprintf("the message has %d bytes after its header", len(msg)-HeaderSize),
+			"post one message at a time"), d.Row.command(), 0)
 	}
 	d.Body = m.Body
 	return nil
@@ -245,13 +241,13 @@ func (c *Controller) takeLoop(d *Delivery, msg []byte) error {
 	d.LoopRow, d.Row = m.Row, &Rows[m.Row.Body]
 	d.Header, d.Body = m.control(), m.Body
 	if n != len(msg) {
-		return of(bad(0, "size", m.Header.Size, fmt.Sprintf("the message has %d bytes behind its header",
-			len(msg)-HeaderSize), "post the message alone"), m.Row.Meaning, 0)
+		return of(bad(0, "size", m.Header.Size, fmt.Sprintf("the message has %d bytes after its header",
+			len(msg)-HeaderSize), "post one message at a time"), m.Row.Meaning, 0)
 	}
 	return nil
 }
 
-// act does the protocol's part of a valid message.
+// act performs the protocol's part of a valid message.
 func (c *Controller) act(d *Delivery) error {
 	switch body := d.Body.(type) {
 	case *ProcedureCall:
@@ -301,7 +297,7 @@ func (c *Controller) call(d *Delivery, call *ProcedureCall, in *Inference) error
 	return CheckCall(c.cfg.Programs, d.Header, VariantOf(d.Row.ID), call, in)
 }
 
-// actions lists the records that the protocol itself acts on.
+// actions lists the records that the protocol itself performs.
 var actions = map[ID]func(c *Controller, r *Record) error{
 	IDEndpointSet: (*Controller).bind, IDEndpointSet2: (*Controller).bind,
 	IDEndpointUnset: (*Controller).unbind, IDEndpointUnset2: (*Controller).unbind,
@@ -340,7 +336,7 @@ func (c *Controller) unbind(r *Record) error {
 // Notify emits a notification to the host. A full queue refuses it.
 func (c *Controller) Notify(row *Row, h Header, body Body) error {
 	if row.Way == ToFirmware {
-		return fmt.Errorf("%w: CSNE_CMD_%s is no notification", ErrMalformed, row.Name)
+		return fmt.Errorf("%w: CSNE_CMD_%s is not a notification", ErrMalformed, row.Name)
 	}
 	h.ID = c.cfg.Numbering.Of(row)
 	m := &Message{row, h, body}
@@ -370,7 +366,7 @@ func (c *Controller) Notify(row *Row, h Header, body Body) error {
 	return err
 }
 
-// PutNote enters a slot that OnNote has held back.
+// PutNote puts a slot that OnNote has held back into the ring.
 func (c *Controller) PutNote(slot []byte) error { return c.notes.Post(slot) }
 
 // CallHost makes a back-channel call into the driver and returns its slot.
@@ -385,7 +381,7 @@ func (c *Controller) CallHost(payload []byte) (slot uint32, err error) {
 	}
 	h := Header{ProgramID: Unbound, ProcessID: Unbound}
 	if err := c.Notify(&Rows[IDBackChannel], h, b); err != nil {
-		_ = c.rpc.Ack(b.Slot) // it was taken above, so it is there to give back
+		_ = c.rpc.Ack(b.Slot) // never fails: the slot was taken above
 		return 0, err
 	}
 	return b.Slot, nil
@@ -397,8 +393,7 @@ func (c *Controller) TakeNotification() (*Message, bool) {
 	return m, ok && err == nil
 }
 
-// NextNotification is TakeNotification that says what is wrong with a
-// notification that came damaged; m then is nil.
+// NextNotification is TakeNotification that returns an error and a nil m for a damaged notification.
 func (c *Controller) NextNotification() (m *Message, ok bool, err error) {
 	b, ok := c.notes.Take()
 	if !ok {

@@ -3,28 +3,22 @@
 // bounds, the ring endpoints, the cache-request family, notifications and the
 // back channel.
 //
-// In: bytes that a host posts to a bound endpoint, what the firmware knows of
-// loaded programs (Programs), and notifications that the firmware emits. Out:
-// decoded, validated messages for the firmware to run, notifications for the
-// host, counts of what was refused or dropped, and errors with the byte offset,
-// the field, its value and the limit.
+// Its inputs are bytes that a host posts to a bound endpoint, the firmware's table of loaded programs (Programs), and
+// notifications of the firmware. Its outputs are decoded, validated messages for the firmware to run, notifications for
+// the host, counts of refused and dropped messages, and errors with the byte offset, the field, its value and the
+// limit.
 //
-// Invariants: Rows is the one table, and every command is handled, or
-// refused and counted, as its row says; nothing is decoded that the length does
-// not cover, and nothing allocated that it does not justify; what decodes
-// encodes to the same bytes; an endpoint that is not bound takes nothing;
-// timestamps of a cache request rise strictly; a handle that was invalidated
-// never names a later request; queues and pools are bounded and say so when
-// they are full. A Controller and its parts may be used from several goroutines.
+// Invariants: every command is handled, or refused and counted, as its row in Rows says; nothing beyond the length of a
+// message is decoded, and allocations are bounded by it; a decoded message encodes to the same bytes; an unbound
+// endpoint accepts nothing; the timestamps of a cache request increase; an invalidated handle never names a later
+// request; queues and pools are bounded and report when they are full. A Controller and its parts may be used from
+// several goroutines.
 //
-// Two numberings exist and both are here. Logger is the contiguous 0x00 to 0x5c
-// by which the firmware renders its log; Wire is the packed enum, which the
-// execution loop's compare tree reads. Two header layouts exist as well: table
-// 30.1's on the control channel (Header), and on the execution loop's the one
-// of its debug line (LoopHeader).
+// There are two numberings. Logger is the contiguous 0x00 to 0x5c of the firmware's log; Wire is the packed enum, which
+// the execution loop's compare tree reads. There are also two header layouts: that of table 30.1 on the control channel
+// (Header), and that of the debug line on the execution loop's channel (LoopHeader).
 //
-// What no source states is modelled and marked so where it stands: the order of
-// fields in bodies known by their gates alone, the sizes of buffer descriptor,
-// custom bar and copy container, the numbers of endpoint, buffer and bar types,
-// the depth of rings and pools, and the bodies of commands known by name.
+// Whatever no source states is marked as modelled: the order of fields in bodies of which only the checks are known,
+// the sizes of buffer descriptor, custom bar and copy container, the numbers of endpoint, buffer and bar types, the
+// depth of rings and pools, and the bodies of commands of which only the name is known.
 package protocol

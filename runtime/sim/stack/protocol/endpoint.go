@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// MaxSlots bounds the messages that a ring holds, modelled.
+// MaxSlots bounds the messages in a ring, modelled.
 const MaxSlots = 4096
 
 // EndpointType is the type in an endpoint's descriptor. The numbers are
@@ -14,7 +14,7 @@ type EndpointType uint32
 
 // The endpoint types.
 const (
-	EndpointControl      EndpointType = 0 // the control channel, there from bring-up
+	EndpointControl      EndpointType = 0 // the control channel, bound at bring-up
 	EndpointDataChaining EndpointType = 1 // CSNE_CMD_IPC_ENDPOINT_TYPE_DATA_CHAINING, the execution loop's
 )
 
@@ -36,11 +36,10 @@ type Endpoint struct {
 	doorBellBit uint32
 }
 
-// NewEndpoint makes an unbound endpoint whose messages have at most
-// maxCmdBufSize bytes.
+// NewEndpoint returns an unbound endpoint whose messages have at most maxCmdBufSize bytes.
 func NewEndpoint(maxCmdBufSize int) (*Endpoint, error) {
 	if maxCmdBufSize < HeaderSize || maxCmdBufSize > MaxMessage {
-		return nil, fmt.Errorf("protocol: maxCmdBufSize = %d: %d to %d is allowed", maxCmdBufSize, HeaderSize,
+		return nil, fmt.Errorf("protocol: maxCmdBufSize is %d, want %d to %d", maxCmdBufSize, HeaderSize,
 			MaxMessage)
 	}
 	return &Endpoint{max: maxCmdBufSize, bell: make(chan struct{}, 1)}, nil
@@ -64,7 +63,7 @@ func (e *Endpoint) Bind(t EndpointType, slots int, doorBellReg uint64, doorBellB
 	return nil
 }
 
-// Unbind ends the endpoint and returns how many messages it still held.
+// Unbind unbinds the endpoint and returns the number of messages still in it.
 func (e *Endpoint) Unbind() (lost int, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -93,7 +92,7 @@ func (e *Endpoint) DoorBell() (reg uint64, mask uint32) {
 // Post copies a message into the ring and rings the firmware's bell.
 func (e *Endpoint) Post(msg []byte) error { return e.post(append([]byte(nil), msg...)) }
 
-// post is Post for a message that nobody else holds.
+// post is Post for a message that the caller does not keep.
 func (e *Endpoint) post(msg []byte) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -107,7 +106,7 @@ func (e *Endpoint) post(msg []byte) error {
 	}
 	if e.n == len(e.ring) && e.head == 0 {
 		e.ring = append(e.ring, msg)
-	} else if e.n == len(e.ring) { // grow, with the oldest message first again
+	} else if e.n == len(e.ring) { // grow, with the oldest message first
 		e.ring = append(append(e.ring[e.head:len(e.ring):len(e.ring)], e.ring[:e.head]...), msg)
 		e.head = 0
 	} else {
@@ -137,10 +136,10 @@ func (e *Endpoint) Take() ([]byte, bool) {
 	return msg, true
 }
 
-// Bell is signalled when messages were posted; one signal may represent several.
+// Bell returns a channel that is signalled when messages have been posted; one signal may represent several.
 func (e *Endpoint) Bell() <-chan struct{} { return e.bell }
 
-// Pending returns how many messages wait in the ring.
+// Pending returns the number of messages in the ring.
 func (e *Endpoint) Pending() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()

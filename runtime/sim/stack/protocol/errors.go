@@ -5,13 +5,13 @@ import (
 	"fmt"
 )
 
-// Error is a message that breaks a rule: where, which, by what, and the limit.
+// Error reports a message that breaks a rule.
 type Error struct {
 	Command string // the command's name, "" before the identifier is known
-	Off     int    // byte offset in what was decoded
+	Off     int    // byte offset in the decoded bytes
 	Field   string // the field at that offset
-	Value   string // what is there
-	Limit   string // the rule, as the firmware's gate states it where that is known
+	Value   string // the value found
+	Limit   string // the rule, in the firmware's words if known
 	Advice  string // what to do
 }
 
@@ -27,23 +27,22 @@ func (e *Error) Error() string {
 	return s
 }
 
-// What the firmware does with a message that it does not run. Every error of
-// this package is one of these to errors.Is.
+// The ways in which the firmware treats a message that it does not run. Every error of this package matches one of
+// these with errors.Is.
 var (
-	// ErrMalformed: the message fails integrity or argument validation; it is
-	// rejected without running.
+	// ErrMalformed reports a message that fails integrity or argument validation; it is rejected without running.
 	ErrMalformed = errors.New("protocol: malformed message")
-	// ErrUnsupported: the identifier has no handler on the channel; it is
-	// dropped and counted, or faults when the controller is strict.
+	// ErrUnsupported reports an identifier without a handler on the channel; it is dropped and counted, or faults if
+	// the controller is strict.
 	ErrUnsupported = errors.New("protocol: unsupported command")
-	// ErrDropped: the process does not run or the cache handle is in the wrong
-	// state; the message is dropped and counted.
+	// ErrDropped reports a process that does not run or a cache handle in the wrong state; the message is dropped and
+	// counted.
 	ErrDropped = errors.New("protocol: command dropped")
-	// ErrUnbound: no endpoint is bound, so nothing was posted.
+	// ErrUnbound reports that no endpoint is bound, so nothing was posted.
 	ErrUnbound = errors.New("protocol: endpoint not bound")
-	// ErrFull: a queue or a pool has no room; nothing was posted.
+	// ErrFull reports that a queue or a pool has no room; nothing was posted.
 	ErrFull = errors.New("protocol: queue is full")
-	// ErrFault: a strict controller met a command that faults the firmware.
+	// ErrFault reports a command that faults the firmware of a strict controller.
 	ErrFault = errors.New("protocol: firmware fault")
 )
 
@@ -61,7 +60,7 @@ func bad(off int, field string, value any, limit, advice string) *Error {
 	return &Error{Off: off, Field: field, Value: v, Limit: limit, Advice: advice}
 }
 
-// of names the command of an error and shifts its offset.
+// of sets the command of an error and shifts its offset.
 func of(err error, command string, base int) error {
 	var e *Error
 	if errors.As(err, &e) {

@@ -10,14 +10,13 @@ import (
 type LoopRow struct {
 	Wire    uint16
 	Meaning string
-	VTable  string // where the compare tree goes
+	VTable  string // target of the compare tree
 	Does    string
-	Body    ID // whose body the message carries
+	Body    ID // the command whose body the message has
 }
 
-// ExeLoop lists the nine identifiers that CAneEngineExeLoop::dispatch
-// implements (table 30.6). Bodies follow the identifiers' names; that of 0x212
-// is modelled as the plain call's, by its meaning.
+// ExeLoop lists the nine identifiers that CAneEngineExeLoop::dispatch implements (table 30.6). Bodies follow from the
+// identifiers' names; that of 0x212 is modelled as the body of the plain call.
 var ExeLoop = []LoopRow{
 	{Wire: 0x002d, Meaning: "CH_DATA_FILE_LOAD2", VTable: "+0x250", Does: "guarded by the engine flag at [x19,#0x2bb]",
 		Body: 0x2b},
@@ -37,8 +36,7 @@ var ExeLoop = []LoopRow{
 		Does: "length-and-magic guarded host-to-firmware payload", Body: IDBackChannel},
 }
 
-// LoopRowOf returns the line of a wire identifier, nil for one that the loop
-// does not implement.
+// LoopRowOf returns the line of a wire identifier, or nil for one that the loop does not implement.
 func LoopRowOf(wire uint16) *LoopRow {
 	for i := range ExeLoop {
 		if ExeLoop[i].Wire == wire {
@@ -48,10 +46,9 @@ func LoopRowOf(wire uint16) *LoopRow {
 	return nil
 }
 
-// LoopHeader is the header on the execution loop's channel. Chapter 30 gives it
-// other offsets than the control channel's: the identifier, 16 bits wide, at
-// 4, then program, process, procedure and priority. What is at 0 and 6 it
-// does not say: modelled as the body's length and as zero.
+// LoopHeader is the header on the execution loop's channel. Its offsets in chapter 30 differ from the control
+// channel's: the identifier, 16 bits wide, at 4, then program, process, procedure and priority. The contents at 0 and 6
+// are modelled as the body's length and zero.
 type LoopHeader struct {
 	Size        uint32 // +0x00, bytes of the body
 	Wire        uint16 // +0x04
@@ -68,7 +65,7 @@ type LoopMessage struct {
 	Body   Body
 }
 
-// Unsupported is a wire identifier that the execution loop does not implement.
+// Unsupported reports a wire identifier that the execution loop does not implement.
 type Unsupported struct{ Wire uint16 }
 
 func (u *Unsupported) Error() string {
@@ -91,8 +88,7 @@ func (m *LoopMessage) Bytes() []byte {
 	return append(p, body...)
 }
 
-// DecodeLoop reads one message of the execution loop's channel and returns how
-// many bytes it has.
+// DecodeLoop reads one message of the execution loop's channel and returns its length in bytes.
 func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 	if len(msg) < HeaderSize {
 		return nil, 0, bad(0, "header", len(msg), "24 bytes", "send the whole header")
@@ -118,7 +114,7 @@ func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 	case le.Uint16(msg[6:]) != 0:
 		err = bad(6, "padding", le.Uint16(msg[6:]), "0", "")
 	default:
-		// The control header's check has its offsets; the loop's differ.
+		// The check reports offsets of the control header; the loop's differ.
 		err = loopOffset(check.check())
 	}
 	if err != nil {
@@ -132,8 +128,7 @@ func DecodeLoop(msg []byte) (*LoopMessage, int, error) {
 	return &LoopMessage{row, h, body}, end, nil
 }
 
-// loopOffset moves an error about a header's field to where the execution
-// loop's header has the field.
+// loopOffset replaces the offset of a header's field in an error by that in the execution loop's header.
 func loopOffset(err error) error {
 	if err == nil {
 		return nil
@@ -152,7 +147,7 @@ func loopOffset(err error) error {
 	return err
 }
 
-// control is the header as the control channel has it, in the logger's numbering of the body.
+// control returns the header in the form of the control channel, with the logger's number of the body.
 func (m *LoopMessage) control() Header {
 	h := m.Header
 	return Header{

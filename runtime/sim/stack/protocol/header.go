@@ -6,8 +6,8 @@ import "encoding/binary"
 const (
 	HeaderSize   = 24
 	Priorities   = 8   // fwPriority < 8
-	MaxPrograms  = 144 // program slots; programId is below
-	MaxProcesses = 288 // processId is below
+	MaxPrograms  = 144 // program slots; programId is less
+	MaxProcesses = 288 // processId is less
 	Unbound      = -1  // programId or processId of no slot
 )
 
@@ -17,8 +17,8 @@ type Header struct {
 	ID          uint32
 	Size        uint32 // bytes of the body that follows
 	Priority    uint32 // 0 to 7
-	ProgramID   int32  // loaded-program slot, Unbound when invalid
-	ProcessID   int32  // process of the program, Unbound when none
+	ProgramID   int32  // slot of a loaded program, or Unbound
+	ProcessID   int32  // process of the program, or Unbound
 	ProcedureID uint32 // index into the program's procedure table
 }
 
@@ -54,9 +54,9 @@ func (h *Header) check() error {
 	case h.Priority >= Priorities:
 		return bad(0x08, "priority", h.Priority, "fwPriority < 8", "0 and 1 are real time, 2 to 7 normal")
 	case h.ProgramID < Unbound || h.ProgramID >= MaxPrograms:
-		return bad(0x0c, "programId", h.ProgramID, "-1, or below 144", "name a loaded program")
+		return bad(0x0c, "programId", h.ProgramID, "want -1 to 143", "name a loaded program")
 	case h.ProcessID < Unbound || h.ProcessID >= MaxProcesses:
-		return bad(0x10, "processId", h.ProcessID, "-1, or below 288", "name a process of the program")
+		return bad(0x10, "processId", h.ProcessID, "want -1 to 287", "name a process of the program")
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func DecodeHeader(msg []byte) (Header, error) {
 	return h, h.check()
 }
 
-// Class is one of the two classes that the scheduler admits.
+// Class is one of the two scheduling classes.
 type Class uint8
 
 // The scheduling classes.
@@ -99,7 +99,7 @@ func (c Class) String() string {
 	case Normal:
 		return "normal"
 	}
-	return "no class"
+	return "unknown class"
 }
 
 // PriorityBand is one line of PriorityBands.
@@ -115,7 +115,7 @@ var PriorityBands = []PriorityBand{
 	{First: 2, Last: 7, Class: Normal, Gate: "(priority >= 2 && priority <= 7)"},
 }
 
-// ClassOf returns the class of a priority level, 0 for one that is not a level.
+// ClassOf returns the class of a priority level, or 0 for an invalid level.
 func ClassOf(priority uint32) Class {
 	for _, b := range PriorityBands {
 		if priority >= b.First && priority <= b.Last {
@@ -125,7 +125,7 @@ func ClassOf(priority uint32) Class {
 	return 0
 }
 
-// QueueKey is what the scheduler files a submission under.
+// QueueKey is the scheduler's key of a submission.
 type QueueKey struct {
 	UserID, JobID       uint32
 	Priority            uint32 // below Priorities

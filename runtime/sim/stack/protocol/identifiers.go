@@ -9,7 +9,7 @@ type ID uint32
 // Invalid is ECSneCmdId_Invalid, the marker of no command.
 const Invalid ID = 0xffff_ffff
 
-// Identifiers that code has to name. Rows lists all.
+// Identifiers that the code uses. Rows lists all.
 const (
 	IDReset            ID = 0x01
 	IDEndpointSet      ID = 0x14
@@ -59,18 +59,18 @@ func (d Direction) String() string {
 	case Both:
 		return "both"
 	}
-	return "no direction"
+	return "unknown direction"
 }
 
-// Disposition says what the firmware does with a command that the host posts.
+// Disposition says what the firmware does with a command from the host.
 type Disposition uint8
 
 // The dispositions.
 const (
 	// Handled commands are validated and delivered.
 	Handled Disposition = iota + 1
-	// HostServed commands have no handler in this build: the kernel driver
-	// serves them itself. Posted to the firmware they are refused and counted.
+	// HostServed commands have no handler in this build: the kernel driver serves them itself. The firmware refuses and
+	// counts them.
 	HostServed
 	// Emitted commands are notifications; posted by the host they are refused
 	// and counted.
@@ -86,23 +86,21 @@ func (d Disposition) String() string {
 	case Emitted:
 		return "refused and counted: the firmware emits it"
 	}
-	return "no disposition"
+	return "unknown disposition"
 }
 
-// WireSource says how a wire identifier is known.
+// WireSource is the source of a wire identifier.
 type WireSource uint8
 
 // The sources of a wire identifier.
 const (
-	// WireStated: table 30.5 or 30.6 states it.
+	// WireStated means that table 30.5 or 30.6 states it.
 	WireStated WireSource = iota + 1
-	// WirePlace: table 30.5 states the family's range, which is full and in the
-	// logger's order, so the place in it gives the number. Every stated number
-	// agrees with this.
+	// WirePlace means that the position in the family determines the number: table 30.5 states the family's range,
+	// which is full and in the logger's order. Every stated number agrees with this.
 	WirePlace
-	// WireLeft: the one name and the one number of a family that are left. The
-	// execution loop uses 0x212 for a variant of the procedure call (table
-	// 30.6), which contradicts this; ExeLoop has its own row for it.
+	// WireLeft means the only name and number of a family that remain. The execution loop uses 0x212 for a variant of
+	// the procedure call (table 30.6), which contradicts this; ExeLoop has its own row for it.
 	WireLeft
 )
 
@@ -115,10 +113,10 @@ func (s WireSource) String() string {
 	case WireLeft:
 		return "left over in the family"
 	}
-	return "no source"
+	return "unknown source"
 }
 
-// Row is what is known of one identifier.
+// Row describes one identifier.
 type Row struct {
 	ID          ID
 	Name        string // without the prefix CSNE_CMD_
@@ -131,13 +129,13 @@ type Row struct {
 	Source      string // of the disposition
 }
 
-// String renders the identifier as the command logger does.
+// String formats the identifier as the command logger does.
 func (r *Row) String() string { return fmt.Sprintf("CMD = %s [%s]", hex4(uint32(r.ID)), r.command()) }
 
 // command returns the name with its prefix.
 func (r *Row) command() string { return "CSNE_CMD_" + r.Name }
 
-// hex4 is C's %#04x: four characters with the prefix, which zero has not.
+// hex4 is C's %#04x: four characters including the prefix, which zero does not have.
 func hex4(v uint32) string {
 	if v == 0 {
 		return "0000"
@@ -145,8 +143,7 @@ func hex4(v uint32) string {
 	return fmt.Sprintf("0x%02x", v)
 }
 
-// Start is the command that the packed enum names and the logger's table does
-// not: it exists in the wire numbering alone.
+// Start is the command that exists only in the wire numbering: the packed enum names it, the logger's table does not.
 var Start = Row{
 	ID:          Invalid,
 	Name:        "START",
@@ -159,8 +156,7 @@ var Start = Row{
 	Source:      "chapter 29, bring-up",
 }
 
-// EndpointTypeName is a string among the commands' that is not a command but a
-// value of the endpoint's type.
+// EndpointTypeName is a string among those of the commands that names a value of the endpoint's type.
 const EndpointTypeName = "CSNE_CMD_IPC_ENDPOINT_TYPE_DATA_CHAINING"
 
 // Numbering is one of the two numberings of the commands.
@@ -188,7 +184,7 @@ var byName = func() map[string]*Row {
 	return m
 }()
 
-// Row returns the row of an identifier, nil for one that the numbering lacks.
+// Row returns the row of an identifier, or nil if the numbering lacks it.
 func (n Numbering) Row(id uint32) *Row {
 	if n == Wire {
 		if id > 0xffff {
@@ -216,7 +212,7 @@ func ByName(name string) *Row { return byName[name] }
 // Family is one line of Families.
 type Family struct {
 	First, Last uint16 // wire identifiers
-	Count       int    // named identifiers; the outliers' one line is split in three
+	Count       int    // named identifiers; the table's one line of outliers is split in three
 	Subsystem   string
 }
 

@@ -9,27 +9,26 @@ import (
 // Field is one fixed field of a body and the values it may hold.
 type Field struct {
 	Name  string
-	Off   int    // bytes from the body's first
+	Off   int    // bytes from the body's start
 	Width int    // bytes: 4 or 8, little-endian
 	Min   uint64 // smallest value allowed
 	Max   uint64 // largest value allowed
-	Gate  string // the rule in words, the firmware's own where known
+	Gate  string // the rule, in the firmware's words if known
 }
 
-// Layout is the fixed part of a body and what may follow it.
+// Layout is the fixed part of a body and the limit of what follows.
 type Layout struct {
-	Struct string // name of the struct, "" when no source names it
+	Struct string // name of the struct; "" if no source names it
 	Fields []Field
 	Size   int // bytes of the fixed part
-	Tail   int // most bytes of the arrays or payload that follow
+	Tail   int // maximum bytes of the arrays or payload that follow
 	Source string
 }
 
-// Bounds returns the least and the most bytes of the body.
+// Bounds returns the minimum and maximum size of the body in bytes.
 func (l *Layout) Bounds() (least, most int) { return l.Size, l.Size + l.Tail }
 
-// f makes a field without a bound, b one with a bound. Offsets are filled in
-// by pack.
+// f returns a field without a bound, b one with a bound. Offsets are filled in by pack.
 func f(name string, width int) Field {
 	return Field{Name: name, Width: width, Max: math.MaxUint64}
 }
@@ -38,7 +37,7 @@ func b(name string, width int, least, most uint64, gate string) Field {
 	return Field{Name: name, Width: width, Min: least, Max: most, Gate: gate}
 }
 
-// pack lays fields in sequence: the messages have no padding.
+// pack arranges fields in sequence without padding.
 func pack(name, source string, tail int, fields ...Field) *Layout {
 	l := &Layout{Struct: name, Fields: fields, Tail: tail, Source: source}
 	for i := range fields {
@@ -48,7 +47,7 @@ func pack(name, source string, tail int, fields ...Field) *Layout {
 	return l
 }
 
-// Get reads field i of a body whose size was checked.
+// Get reads field i of a body whose size has been checked.
 func (l *Layout) get(body []byte, i int) uint64 {
 	f := &l.Fields[i]
 	if f.Width == 4 {
@@ -65,7 +64,7 @@ func (l *Layout) Check(body []byte) error {
 		if least == most {
 			limit = fmt.Sprintf("%d bytes", least)
 		}
-		return bad(0, "size", len(body), limit, "send the whole body and nothing behind it")
+		return bad(0, "size", len(body), limit, "send the whole body and nothing after it")
 	}
 	for i := range l.Fields {
 		f := &l.Fields[i]
@@ -76,15 +75,15 @@ func (l *Layout) Check(body []byte) error {
 	return nil
 }
 
-// Record is a body of fixed fields, with the payload behind them if the layout
-// allows one. It carries the commands that need no type of their own.
+// Record is a body of fixed fields, followed by a payload if the layout allows one. It serves commands that need no
+// type of their own.
 type Record struct {
 	Layout *Layout
-	Values []uint64 // one a field, in the layout's order
+	Values []uint64 // one per field, in the layout's order
 	Tail   []byte
 }
 
-// NewRecord makes a record from values in the layout's order.
+// NewRecord returns a record with values in the layout's order.
 func NewRecord(l *Layout, tail []byte, values ...uint64) (*Record, error) {
 	if len(values) != len(l.Fields) {
 		return nil, bad(0, "values", len(values), fmt.Sprintf("%d fields", len(l.Fields)), "")
@@ -98,7 +97,7 @@ func NewRecord(l *Layout, tail []byte, values ...uint64) (*Record, error) {
 	return r, l.Check(r.Append(nil))
 }
 
-// Value returns a field by name, 0 when the layout has none of it.
+// Value returns a field by name, or 0 if the layout does not have it.
 func (r *Record) Value(name string) uint64 {
 	for i := range r.Layout.Fields {
 		if r.Layout.Fields[i].Name == name {

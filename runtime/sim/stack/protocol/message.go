@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Body is what follows a header: *ProcedureCall, *CacheCall, *Trigger,
-// *Inference, *BackChannel, or *Record for all else.
+// Body is the body of a message: *ProcedureCall, *CacheCall, *Trigger, *Inference, *BackChannel, or *Record for all
+// other commands.
 type Body interface {
 	Append(p []byte) []byte
 }
@@ -14,15 +14,14 @@ type Body interface {
 // Message is a decoded message of the control channel.
 type Message struct {
 	Row    *Row
-	Header Header // ID in the channel's numbering, Size as it was sent
+	Header Header // ID in the channel's numbering, Size as sent
 	Body   Body
 }
 
-// MaxMessage is the longest message: a back-channel call with a full payload.
+// MaxMessage is the length of the longest message, a back-channel call with a full payload.
 const MaxMessage = HeaderSize + 12 + BackChannelCap
 
-// New makes a message and checks it as the firmware would. The header's ID and
-// Size are filled in.
+// New returns a message and checks it as the firmware would. It sets the header's ID and Size.
 func New(n Numbering, row *Row, h Header, body Body) (*Message, error) {
 	h.ID = n.Of(row)
 	m := &Message{row, h, body}
@@ -46,19 +45,18 @@ func (m *Message) encode() ([]byte, error) {
 	return msg, nil
 }
 
-// Bytes returns the message's bytes; of a message that New or Decode made,
-// decoding gives an equal message and encoding that the same bytes.
+// Bytes returns the message's bytes. Decoding them returns an equal message if New or Decode returned this one.
 func (m *Message) Bytes() []byte {
 	c := *m
 	b, err := c.encode()
 	if err != nil {
-		return m.Header.Append(nil) // a body changed past its bounds: the size no longer matches and decoding says so
+		return m.Header.Append(nil) // the body was changed beyond its bounds: decoding will report the wrong size
 	}
 	return b
 }
 
-// Decode reads one message from a buffer that may be longer than it, and
-// returns how many bytes the message has. Errors carry the offset in msg.
+// Decode reads one message from a buffer that may be longer and returns the message's length in bytes. Errors have the
+// offset in msg.
 func Decode(n Numbering, msg []byte) (*Message, int, error) {
 	h, err := DecodeHeader(msg)
 	if err != nil {
@@ -70,7 +68,7 @@ func Decode(n Numbering, msg []byte) (*Message, int, error) {
 	}
 	row := n.Row(h.ID)
 	if row == nil {
-		return nil, 0, fmt.Errorf("%w: byte 0x0, id = %s: it names no command; use one of the identifiers of Rows",
+		return nil, 0, fmt.Errorf("%w: byte 0x0, id = %s: unknown command; use one of the identifiers in Rows",
 			ErrUnsupported, hex4(h.ID))
 	}
 	end := HeaderSize + int(h.Size)
@@ -108,8 +106,7 @@ func orNil[T any, P interface {
 	return p, nil
 }
 
-// DecodeBody reads the body of a command. Offsets in errors count from the
-// body's first byte.
+// DecodeBody reads the body of a command. Offsets in errors are relative to the body.
 func DecodeBody(row *Row, body []byte) (Body, error) {
 	for i := range decoders {
 		if slices.Contains(decoders[i].ids, row.ID) {

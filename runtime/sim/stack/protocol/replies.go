@@ -1,14 +1,13 @@
 package protocol
 
-// Reply is one line of Replies: what the firmware answers to a request.
+// Reply is one line of Replies: the firmware's answer to a request.
 type Reply struct {
 	ID     ID
 	Layout *Layout
 }
 
-// Replies lists the answers of which the chapters give the contents; orders and
-// widths are modelled where the Source says so. How an answer travels no source
-// states: the firmware hands it back with the request's completion.
+// Replies lists the answers whose contents the chapters describe; orders and widths are modelled where the Source says
+// so. No source states how an answer is sent: the firmware returns it with the request's completion.
 var Replies = []Reply{
 	{IDPropertyRead, pack("", "chapter 30: { uintptr regAddr; uint32 regValue; }", 0, f("regAddr", 8),
 		f("regValue", 4))},
@@ -29,7 +28,7 @@ func exactly(name string, v uint32) Field {
 	return b(name, 4, uint64(v), uint64(v), "a constant of the layout")
 }
 
-// ReplyOf returns the layout of a request's answer, nil when none is known.
+// ReplyOf returns the layout of a request's answer, or nil if it is unknown.
 func ReplyOf(id ID) *Layout {
 	for _, r := range Replies {
 		if r.ID == id {

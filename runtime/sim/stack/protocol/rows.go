@@ -1,9 +1,7 @@
 package protocol
 
-// Rows lists the dispatched identifiers 0x00 to 0x5c in order: the one table of
-// this package. Identifier, name, way and subsystem are those of table C.15;
-// the wire identifier, the body and what the firmware does with the command
-// carry their own sources.
+// Rows lists the dispatched identifiers 0x00 to 0x5c in order. Identifier, name, direction and subsystem are those of
+// table C.15; the wire identifier, the body and the disposition have their own sources.
 var Rows = [...]Row{
 	{ID: 0x00, Name: "STOP", Way: ToFirmware, Subsystem: "lifecycle", Wire: 0x0002, WireSource: WirePlace,
 		Request: empty, Disposition: HostServed, Source: "chapter 30"},

@@ -8,10 +8,8 @@ import (
 // sealSize is the length of a seal in bytes.
 const sealSize = 4
 
-// Seal returns a message with the seal that a sealed controller's rings ask for:
-// the CRC-32 (IEEE) of its bytes behind it. Seals are modelled: no source states
-// a checksum of messages. They are there so that a byte that changes on its way
-// through a ring is always found.
+// Seal returns a message followed by the seal of a sealed controller's rings: the CRC-32 (IEEE) of its bytes. Seals are
+// modelled: no source states a checksum of messages. They detect every byte that changes in a ring.
 func Seal(msg []byte) []byte {
 	out := append(make([]byte, 0, len(msg)+sealSize), msg...)
 	return binary.LittleEndian.AppendUint32(out, crc32.ChecksumIEEE(msg))
@@ -30,16 +28,15 @@ func unseal(slot []byte) ([]byte, error) {
 	return msg, nil
 }
 
-// DamageError is a slot of a sealed ring whose bytes are not those that were
-// posted.
+// DamageError reports a slot of a sealed ring whose bytes have changed since they were posted.
 type DamageError struct {
 	Bytes     int    // in the slot
-	Seal, Sum uint32 // what the seal says, and the bytes' checksum
+	Seal, Sum uint32 // the seal, and the checksum of the bytes
 }
 
 func (e *DamageError) Error() string {
 	return bad(max(e.Bytes-sealSize, 0), "seal", e.Seal, "the CRC-32 of the message's bytes",
-		"the message was damaged on its way; post it again").Error()
+		"the message was damaged in the ring; post it again").Error()
 }
 
 // Is makes it a malformed message.

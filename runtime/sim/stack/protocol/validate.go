@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Procedure is what the firmware knows of one procedure of a loaded program.
+// Procedure describes one procedure of a loaded program.
 type Procedure struct {
 	Content       ContentType
 	IOBuffers     uint32 // numIoBuffers
 	StatArrayBase uint64 // pStatArrayBaseOrig, device address
 }
 
-// Programs is the firmware's table of loaded programs, as calls are checked
-// against it. Implementations may be asked from several goroutines.
+// Programs is the firmware's table of loaded programs, against which calls are checked. Its methods may be called from
+// several goroutines.
 type Programs interface {
-	// Procedures returns procNbr, ok false when no program is in the slot.
+	// Procedures returns procNbr; ok is false if the slot is empty.
 	Procedures(programID int32) (procNbr uint32, ok bool)
 	// Running reports whether the process of the program runs.
 	Running(programID, processID int32) bool
@@ -23,9 +23,8 @@ type Programs interface {
 	Procedure(programID int32, procedureID uint32) Procedure
 }
 
-// CheckCall validates a call against the program it names: dropped when the
-// process does not run, rejected when the procedure, its type, the statistics
-// buffer or the number of buffers does not fit. in is nil except an inference.
+// CheckCall validates a call against its program. The call is dropped if the process does not run, and rejected if the
+// procedure, its type, the statistics buffer or the number of buffers is wrong. in is nil except for an inference.
 // Offsets in errors are those of a message on the control channel.
 func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Inference) error {
 	name := Rows[v.ID].command()
@@ -44,14 +43,14 @@ func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Infere
 	proc := p.Procedure(h.ProgramID, h.ProcedureID)
 	if !slices.Contains(v.Contents, proc.Content) {
 		return of(bad(0x14, "procedureId", h.ProcedureID,
-			fmt.Sprintf("getProcedureCallType() is ContentType_%d, one of %v is admitted", proc.Content, v.Contents),
+			fmt.Sprintf("getProcedureCallType() is ContentType_%d, want one of %v", proc.Content, v.Contents),
 			""), name, 0)
 	}
 	if !p.Running(h.ProgramID, h.ProcessID) {
 		return notRunning(name, h)
 	}
 	if s := call.Stats; s.Buffer != 0 && s.Size != 0 && s.Buffer < proc.StatArrayBase {
-		at := HeaderSize // where the call's body begins
+		at := HeaderSize // offset of the call's body
 		switch {
 		case in != nil:
 			at += inferenceLayout.Size + len(in.Buffers)*BufferSize
@@ -69,7 +68,7 @@ func CheckCall(p Programs, h Header, v *Variant, call *ProcedureCall, in *Infere
 	return nil
 }
 
-// notRunning is the firmware's line for a call to a process that does not run.
+// notRunning returns the firmware's message for a call to a process that does not run.
 func notRunning(command string, h Header) error {
 	return fmt.Errorf("%w: %s dropped. prog %d process %d not running", ErrDropped, command, h.ProgramID, h.ProcessID)
 }

@@ -23,12 +23,12 @@ const (
 	NumLayers = iota
 )
 
-// layers has the names of the layers and what each is.
+// layers has the names and descriptions of the layers.
 var layers = [NumLayers]struct{ name, doc string }{
 	{"e5rt", "the runtime that applications call"},
 	{"broker", "the daemon that opens the device for them"},
 	{"driver", "the kernel driver behind its user clients"},
-	{"loader", "the making of a loaded program and its firmware container"},
+	{"loader", "loading programs and building their firmware containers"},
 	{"translation", "the address-translation unit"},
 	{"protocol", "the command rings"},
 	{"firmware", "the controller's firmware"},
@@ -43,7 +43,7 @@ func (l Layer) String() string {
 	return layers[l].name
 }
 
-// Doc says in a phrase what the layer is.
+// Doc describes the layer in a phrase.
 func (l Layer) Doc() string {
 	if l >= NumLayers {
 		return ""
@@ -51,8 +51,7 @@ func (l Layer) Doc() string {
 	return layers[l].doc
 }
 
-// Phase says whether an event stands alone, or opens or closes a span. Spans of
-// one layer and client nest.
+// Phase says whether an event is single, or opens or closes a span. Spans of one layer and client nest.
 type Phase uint8
 
 // The phases.
@@ -62,8 +61,7 @@ const (
 	End
 )
 
-// Arg is one thing that an event says. Value is a string, an integer, a bool or
-// a time.Duration.
+// Arg is a named value of an event. Value is a string, an integer, a bool or a time.Duration.
 type Arg struct {
 	Key   string
 	Value any
@@ -76,15 +74,14 @@ type Event struct {
 	Phase   Phase
 	Name    string        // the chapters' name of the call, command or state
 	At      time.Duration // virtual time
-	Client  uint64        // whose work it is; 0 when it is nobody's
-	Request uint64        // which of the client's requests; 0 when none
+	Client  uint64        // the client it works for, or 0
+	Request uint64        // number among the client's requests, or 0
 	Args    []Arg
-	Data    []byte // the bytes that crossed a boundary here, if any did
+	Data    []byte // the bytes that crossed a boundary here, if any
 	Err     string // why the step failed
 }
 
-// Tracer numbers events and hands them to a sink, one at a time. A nil Tracer
-// is off.
+// Tracer numbers events and passes them to a sink, one at a time. A nil Tracer is disabled.
 type Tracer struct {
 	mu   sync.Mutex
 	seq  uint64
@@ -95,10 +92,10 @@ type Tracer struct {
 // them longer than the call.
 func New(sink func(Event)) *Tracer { return &Tracer{sink: sink} }
 
-// On reports whether events go anywhere; a caller asks before it builds one.
+// On reports whether tracing is enabled; callers check it before they build an event.
 func (t *Tracer) On() bool { return t != nil }
 
-// Emit hands an event to the sink.
+// Emit passes an event to the sink.
 func (t *Tracer) Emit(e Event) {
 	if t == nil {
 		return
@@ -110,11 +107,11 @@ func (t *Tracer) Emit(e Event) {
 	t.sink(e)
 }
 
-// Recording keeps events.
+// Recording collects events.
 type Recording struct {
 	Events []Event
-	// MaxData bounds the bytes kept of an event's Data; 0 keeps all. The
-	// event's "bytes" argument says how many there were when some were cut.
+	// MaxData bounds the bytes kept of an event's Data; 0 keeps all. If Data is truncated, the event's "bytes" argument
+	// has the original length.
 	MaxData int
 }
 

@@ -22,8 +22,8 @@ type chromeEvent struct {
 	Args  map[string]any `json:"args,omitempty"` // encoding/json sorts the keys
 }
 
-// WriteChrome writes events in the Chrome trace format: a process a client, a
-// thread a layer. Other holds what else the file should say ("otherData").
+// WriteChrome writes events in the Chrome trace format: one process per client, one thread per layer. Other is the
+// file's "otherData".
 func WriteChrome(w io.Writer, events []Event, other any) error {
 	b := bufio.NewWriter(w)
 	fmt.Fprint(b, `{"displayTimeUnit":"ns","otherData":`)
@@ -117,7 +117,7 @@ func WriteChrome(w io.Writer, events []Event, other any) error {
 	return b.Flush()
 }
 
-// value returns an argument as both forms print it.
+// value returns an argument as both formats print it.
 func value(v any) any {
 	if d, ok := v.(time.Duration); ok {
 		return d.String()
@@ -125,11 +125,11 @@ func value(v any) any {
 	return v
 }
 
-// textBytes is how many bytes of an event's data one line of text shows.
+// textBytes is the number of bytes of an event's data on a line of text.
 const textBytes = 16
 
-// WriteText writes events as text, a line a step, spans indented by the layer,
-// and with bytes the data below it.
+// WriteText writes events as text, one line per step, with spans indented by layer and, if bytes is set, the data below
+// each line.
 func WriteText(w io.Writer, events []Event, bytes bool) error {
 	b := bufio.NewWriter(w)
 	for _, e := range events {

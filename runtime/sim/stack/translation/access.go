@@ -2,7 +2,7 @@ package translation
 
 import "slices"
 
-// Entry is one page as the tables have it, for dumps and tests.
+// Entry is one page in the tables, for dumps and tests.
 type Entry struct {
 	Addr  uint64
 	Root  int // index in the first level
@@ -42,9 +42,8 @@ func (c *Context) Base(addr uint64, access Access, task string) error {
 	return err
 }
 
-// Window returns the bytes behind a device address in place: n bytes of one
-// mapping, or a *Fault for the first byte that is not there. The window stays
-// valid while the mapping is pinned.
+// Window returns the bytes behind a device address in place: n bytes of one mapping, or a *Fault for the first byte
+// that cannot be accessed. The window stays valid while the mapping is pinned.
 func (c *Context) Window(addr, n uint64, access Access, task string) ([]byte, error) {
 	var out []byte
 	err := c.each(addr, n, access, task, func(m *Mapping, lo, hi uint64) {
@@ -56,23 +55,21 @@ func (c *Context) Window(addr, n uint64, access Access, task string) ([]byte, er
 	return out, nil
 }
 
-// ReadAt copies from device memory into p, through as many mappings as it
-// takes. Nothing is copied when any byte faults.
+// ReadAt copies from device memory into p, across mappings. It copies nothing if any byte faults.
 func (c *Context) ReadAt(p []byte, addr uint64, task string) error {
 	return c.each(addr, uint64(len(p)), Read, task, func(m *Mapping, lo, hi uint64) {
 		p = p[copy(p, m.host[lo:hi]):]
 	}, false)
 }
 
-// WriteAt copies p into device memory. Nothing is written when any byte faults.
+// WriteAt copies p into device memory. It writes nothing if any byte faults.
 func (c *Context) WriteAt(p []byte, addr uint64, task string) error {
 	return c.each(addr, uint64(len(p)), Write, task, func(m *Mapping, lo, hi uint64) {
 		p = p[copy(m.host[lo:hi], p):]
 	}, false)
 }
 
-// each checks the whole range, page by page through the tables, then hands out
-// its parts by mapping.
+// each checks the whole range, page by page through the tables, then calls f for the part in each mapping.
 func (c *Context) each(addr, n uint64, access Access, task string, do func(m *Mapping, lo, hi uint64), one bool) error {
 	f := Fault{Task: task, Addr: addr, Len: n, Access: access}
 	switch {
@@ -138,7 +135,7 @@ func (c *Context) check(f *Fault, addr, n uint64, access Access, one bool) bool 
 			return true
 		case one && m != first:
 			f.Addr, f.Reason, f.Limit = a, PastEnd, first.addr+uint64(len(first.host))
-			f.Advice = "a window lies in one mapping"
+			f.Advice = "a window must be in one mapping"
 			return true
 		}
 		a = stop

@@ -8,8 +8,7 @@ import (
 	"unsafe"
 )
 
-// Context is one client's address space. Addresses of one context mean nothing
-// in another.
+// Context is one client's address space. Addresses are valid only in their own context.
 type Context struct {
 	unit   *Unit
 	client uint64
@@ -70,14 +69,14 @@ func newContext(u *Unit, client uint64) *Context {
 	return &Context{unit: u, client: client, slot: NoSlot, byHost: map[hostKey]*Mapping{}}
 }
 
-// Client returns whose context this is.
+// Client returns the client of the context.
 func (c *Context) Client() uint64 { return c.client }
 
-// Losses counts what the context has lost: mappings, and its stream. A window that
-// was got while it was at a number is good for as long as it is there.
+// Losses counts the mappings and streams that the context has lost. A window is valid as long as the count has not
+// changed since the window was returned.
 func (c *Context) Losses() uint64 { return c.losses.Load() }
 
-// Stream returns the context's stream, NoSlot when it has none at the moment.
+// Stream returns the context's current stream, or NoSlot.
 func (c *Context) Stream() int {
 	c.unit.mu.Lock()
 	defer c.unit.mu.Unlock()
@@ -89,16 +88,14 @@ func (c *Context) fault(f Fault) *Fault {
 	return c.unit.report(&f)
 }
 
-// Map maps a buffer where there is room, evicting idle mappings in the order
-// of their last use, and pins it. A buffer that the context has mapped with
-// the same usage is found again, not mapped twice.
+// Map maps a buffer where there is room, evicting idle mappings in the order of their last use, and pins it. It returns
+// the existing mapping of a buffer that the context has mapped with the same usage.
 func (c *Context) Map(host []byte, usage Usage, task string) (*Mapping, error) {
 	return c.mapping(host, usage, task, 0, false)
 }
 
-// MapAt maps a buffer at a device address that the caller chose: a multiple of
-// PageSize, not 0, with room for the buffer. It evicts idle mappings that stand
-// in the way.
+// MapAt maps a buffer at a device address that the caller chose: a multiple of PageSize, not 0, with room for the
+// buffer. It evicts idle mappings of those pages.
 func (c *Context) MapAt(addr uint64, host []byte, usage Usage, task string) (*Mapping, error) {
 	return c.mapping(host, usage, task, addr, true)
 }
@@ -162,7 +159,7 @@ func (c *Context) noStream(f Fault) *Fault {
 	return c.fault(f)
 }
 
-// place finds or makes the mapping under c.mu.
+// place finds or creates the mapping under c.mu.
 func (c *Context) place(host []byte, row UsageRow, addr, size uint64, fixed bool) (m *Mapping, evicted []*Mapping,
 	hit bool, why Reason) {
 	c.mu.Lock()
@@ -244,7 +241,7 @@ func (c *Context) pin(m *Mapping) {
 	}
 }
 
-// remove takes a mapping's pages away; c.mu is held.
+// remove removes a mapping's pages; c.mu is held.
 func (c *Context) remove(m *Mapping) {
 	c.losses.Add(1)
 	for a := m.addr; a < m.end(); a += PageSize {
@@ -267,8 +264,8 @@ func (c *Context) remove(m *Mapping) {
 	m.gone = true
 }
 
-// Acquire pins a mapping again after Release. It fails with reason Stale when
-// the mapping was evicted meanwhile; map the buffer again then.
+// Acquire pins a mapping again after Release. It fails with reason Stale if the mapping has been evicted; the caller
+// must then map the buffer again.
 func (m *Mapping) Acquire(task string) error {
 	c := m.ctx
 	f := Fault{Task: task, Addr: m.addr, Len: uint64(len(m.host))}
@@ -289,9 +286,8 @@ func (m *Mapping) Acquire(task string) error {
 	return nil
 }
 
-// Release ends one use of a mapping. Without users it stays mapped until the
-// room is needed, so that the next call with the same buffer finds it. It
-// reports false when the mapping had no user.
+// Release ends one use of a mapping. An unused mapping stays until its room is needed, so that the next call with the
+// same buffer finds it. Release returns false if the mapping had no user.
 func (m *Mapping) Release() bool {
 	c := m.ctx
 	c.mu.Lock()
@@ -308,7 +304,7 @@ func (m *Mapping) Release() bool {
 	return had
 }
 
-// Unmap removes a mapping that nobody uses.
+// Unmap removes an unused mapping.
 func (m *Mapping) Unmap(task string) error {
 	c := m.ctx
 	f := Fault{Task: task, Addr: m.addr, Len: uint64(len(m.host))}
@@ -330,7 +326,7 @@ func (m *Mapping) Unmap(task string) error {
 	return nil
 }
 
-// Flush removes every mapping that nobody uses and returns how many.
+// Flush removes all unused mappings and returns their number.
 func (c *Context) Flush() int {
 	c.mu.Lock()
 	var gone []*Mapping
@@ -347,8 +343,8 @@ func (c *Context) Flush() int {
 	return len(gone)
 }
 
-// Close ends the context: its mappings go, pinned or not, and its stream is
-// free. What the client's tasks touch from then on faults.
+// Close ends the context: it removes all mappings, pinned or not, and frees the stream. Later accesses of the client's
+// tasks fault.
 func (c *Context) Close() {
 	c.mu.Lock()
 	gone := slices.Clone(c.maps)

@@ -8,25 +8,25 @@ type Reason uint8
 // The reasons of a fault.
 const (
 	Unmapped   Reason = iota + 1 // no valid leaf
-	Unaligned                    // not on the boundary that the use asks for
+	Unaligned                    // not on the boundary that the use requires
 	Protection                   // the usage does not allow the direction
-	PastEnd                      // behind the buffer's last byte, inside its last page
+	PastEnd                      // after the buffer's last byte, inside its last page
 	Outside                      // not inside the aperture
 	HighBits                     // bits 63:32 of a device address are not zero
-	NoSpace                      // nothing free and nothing idle to evict
+	NoSpace                      // no free pages and no idle mapping to evict
 	NoStream                     // every stream belongs to a context in use
-	Overlap                      // the pages asked for are taken
+	Overlap                      // the requested pages are in use
 	BadUsage                     // not a usage code
 	Empty                        // no bytes
-	Closed                       // the context is gone
-	InUse                        // a pinned mapping cannot go
+	Closed                       // the context is closed
+	InUse                        // the mapping is pinned
 	Stale                        // the mapping was evicted
 )
 
 var reasons = [...]string{
 	Unmapped: "is not mapped", Unaligned: "is not aligned", Protection: "forbids this direction",
-	PastEnd: "lies behind the buffer's end", Outside: "lies outside the aperture",
-	HighBits: "has high 32 bits that are not zero", NoSpace: "finds no free pages and nothing idle to evict",
+	PastEnd: "is past the buffer's end", Outside: "is outside the aperture",
+	HighBits: "has nonzero high 32 bits", NoSpace: "finds neither free pages nor an idle mapping to evict",
 	NoStream: "finds no free stream", Overlap: "overlaps a mapping", BadUsage: "has no known usage code",
 	Empty: "has no bytes", Closed: "belongs to a closed context", InUse: "is in use", Stale: "was evicted",
 }
@@ -38,19 +38,19 @@ func (r Reason) String() string {
 	return fmt.Sprintf("reason %d", uint8(r))
 }
 
-// NoSlot is the stream of a context that has none.
+// NoSlot is the stream of a context without one.
 const NoSlot = -1
 
-// Fault is a translation fault: fatal to the load or the request it belongs to.
+// Fault is a translation fault, which ends its load or request.
 type Fault struct {
-	Stream int    // the context's stream, NoSlot when it had none
-	Client uint64 // whose address space
-	Task   string // what touched the address, as the caller named it
+	Stream int    // the context's stream, or NoSlot
+	Client uint64 // the client of the address space
+	Task   string // the caller's name of the task that used the address
 	Addr   uint64 // device address, bytes
-	Len    uint64 // bytes asked for
-	Access Access // 0 when nothing was transferred
+	Len    uint64 // bytes requested
+	Access Access // 0 if there was no transfer
 	Reason Reason
-	Limit  uint64 // the limit that was broken, in the reason's unit
+	Limit  uint64 // the limit, in the reason's unit
 	Advice string // what to do
 }
 
@@ -67,8 +67,7 @@ func (f *Fault) Error() string {
 	return s
 }
 
-// Is reports whether target is a *Fault with the same reason and, where target
-// names them, the same address and task.
+// Is reports whether target is a *Fault with the same reason and, if set in target, the same address and task.
 func (f *Fault) Is(target error) bool {
 	t, ok := target.(*Fault)
 	return ok && t.Reason == f.Reason && (t.Addr == 0 || t.Addr == f.Addr) && (t.Task == "" || t.Task == f.Task)

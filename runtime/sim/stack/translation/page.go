@@ -25,7 +25,7 @@ func (l Leaf) Valid() bool { return l&LeafValid != 0 }
 // Frame returns the physical frame's number.
 func (l Leaf) Frame() uint64 { return uint64(l &^ LeafValid) }
 
-// Access is what a task does to an address.
+// Access is the direction of an access to an address.
 type Access uint8
 
 // The two directions of a transfer.
@@ -46,7 +46,7 @@ func (a Access) String() string {
 	return fmt.Sprintf("access %d", uint8(a))
 }
 
-// Usage is the code that says what a mapped segment holds.
+// Usage is the code for the contents of a mapped segment.
 type Usage uint32
 
 // The usage codes of a loaded program.
@@ -94,8 +94,7 @@ func (u Usage) String() string {
 	return fmt.Sprintf("usage %d", uint32(u))
 }
 
-// pageTable is a client's two-level table. Leaf tables exist where something
-// was mapped.
+// pageTable is a client's two-level table. Leaf tables are allocated when a page in them is first mapped.
 type pageTable struct {
 	root [RootEntries]*leafTable
 }

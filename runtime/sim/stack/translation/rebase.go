@@ -18,24 +18,23 @@ type Rebase struct {
 func NewRebase(mappedBase, dvaBase, size uint64) (Rebase, error) {
 	switch {
 	case mappedBase>>32 != FirmwareHigh:
-		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x: high half is %#x; it must be %#x",
+		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x: high half is %#x, want %#x",
 			mappedBase, mappedBase>>32, FirmwareHigh)
 	case mappedBase%PageSize != 0 || dvaBase%PageSize != 0:
 		return Rebase{}, fmt.Errorf("translation: firmware window: mappedBase %#x and dvaBase %#x must be "+
 			"multiples of %#x", mappedBase, dvaBase, PageSize)
 	case dvaBase >= ApertureSize || size > ApertureSize-dvaBase:
-		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x leave the aperture of %#x", size,
+		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x exceed the aperture of %#x", size,
 			dvaBase, uint64(ApertureSize))
 	case size == 0 || mappedBase&0xffff_ffff+size > 1<<32:
-		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x leave the high half %#x or "+
-			"are none", size, mappedBase, FirmwareHigh)
+		return Rebase{}, fmt.Errorf("translation: firmware window: %#x bytes from %#x are empty or exceed the "+
+			"high half %#x", size, mappedBase, FirmwareHigh)
 	}
 	return Rebase{mappedBase, dvaBase, size}, nil
 }
 
-// Runtime returns the firmware's address of a device address. It refuses an
-// address whose high 32 bits are not zero before it computes anything, and one
-// outside the window.
+// Runtime returns the firmware's address of a device address. It refuses an address with nonzero high 32 bits before it
+// computes anything, and an address outside the window.
 func (r Rebase) Runtime(addr uint64, task string) (uint64, error) {
 	if addr>>32 != 0 {
 		return 0, &Fault{
@@ -75,8 +74,8 @@ func (r Rebase) Device(runtime uint64, task string) (uint64, error) {
 	return r.DVABase + (runtime - r.MappedBase), nil
 }
 
-// Runtime is Rebase.Runtime for an address of this client, which must be mapped
-// as well: a fault names the client's stream and is filed.
+// Runtime is Rebase.Runtime for an address of this client, which must also be mapped. A fault names the client's stream
+// and is logged.
 func (c *Context) Runtime(r Rebase, addr uint64, task string) (uint64, error) {
 	to, err := r.Runtime(addr, task)
 	if f, ok := err.(*Fault); ok {

@@ -6,7 +6,7 @@ type StepKind uint8
 // The steps.
 const (
 	Mapped    StepKind = iota + 1 // a buffer got pages
-	Found                         // a buffer was mapped already
+	Found                         // a buffer was already mapped
 	Evicted                       // an idle mapping made room
 	Unmaps                        // a mapping was removed by its owner
 	StreamIn                      // a context got a stream
@@ -28,7 +28,7 @@ func (k StepKind) String() string {
 	if int(k) < len(stepKinds) && stepKinds[k] != "" {
 		return stepKinds[k]
 	}
-	return "no step"
+	return "unknown step"
 }
 
 // Step is one line of the unit's trace.

@@ -6,13 +6,12 @@ import (
 	"sync"
 )
 
-// Config sizes a unit. The zero value is the real one.
+// Config sizes a unit. The zero value is the real unit.
 type Config struct {
 	Slots    int    // streams; 0 means DefaultSlots
 	Aperture uint64 // bytes a client may map, a multiple of PageSize; 0 means ApertureSize
-	Log      int    // faults kept, newest last; 0 means 64
-	// Trace, when set, sees every step of the unit. It is called outside all
-	// locks, from the goroutine that took the step.
+	Log      int    // number of faults kept; 0 means 64
+	// Trace, if not nil, is called with every step of the unit, outside all locks, by the goroutine that took the step.
 	Trace func(Step)
 }
 
@@ -34,7 +33,7 @@ type Unit struct {
 // Stats counts what a unit has done.
 type Stats struct {
 	Maps             uint64 // buffers mapped
-	Hits             uint64 // Map calls that an idle or shared mapping answered
+	Hits             uint64 // Map calls that returned an existing mapping
 	Unmaps           uint64 // mappings removed by Unmap, Flush or Close
 	EvictedMappings  uint64 // idle mappings removed to make room
 	EvictedContexts  uint64 // contexts that lost their stream
@@ -56,11 +55,11 @@ func NewUnit(cfg Config) (*Unit, error) {
 		cfg.Log = 64
 	}
 	if cfg.Slots < 1 || cfg.Slots > 256 || cfg.Log < 1 || cfg.Log > 1<<16 {
-		return nil, fmt.Errorf("translation: %d streams and a log of %d: 1 to 256 and 1 to 65536 are allowed",
+		return nil, fmt.Errorf("translation: got %d streams and a log of %d, want 1 to 256 and 1 to 65536",
 			cfg.Slots, cfg.Log)
 	}
 	if cfg.Aperture%PageSize != 0 || cfg.Aperture < 2*PageSize || cfg.Aperture > ApertureSize {
-		return nil, fmt.Errorf("translation: aperture of %#x bytes: a multiple of %#x from %#x to %#x is allowed",
+		return nil, fmt.Errorf("translation: the aperture has %#x bytes, want a multiple of %#x from %#x to %#x",
 			cfg.Aperture, PageSize, 2*PageSize, uint64(ApertureSize))
 	}
 	return &Unit{cfg: cfg, contexts: map[uint64]*Context{}, slots: make([]*Context, cfg.Slots)}, nil
@@ -95,7 +94,7 @@ func (u *Unit) Faults() []*Fault {
 	return append([]*Fault(nil), u.faults...)
 }
 
-// report files a fault and returns it.
+// report logs a fault and returns it.
 func (u *Unit) report(f *Fault) *Fault {
 	defer u.trace(Step{
 		Kind:   Faulted,
@@ -122,9 +121,8 @@ func (u *Unit) count(f func(*Stats)) {
 	u.mu.Unlock()
 }
 
-// bringIn gives the context a stream, evicting the context that was used least
-// recently among those without a pinned mapping. It returns the stream, or
-// NoSlot.
+// bringIn assigns a stream to the context, evicting the least recently used context without a pinned mapping. It
+// returns the stream, or NoSlot.
 func (u *Unit) bringIn(c *Context, pin int) int {
 	u.mu.Lock()
 	slot, in, out := u.assign(c, pin)
@@ -177,7 +175,7 @@ func (u *Unit) unpin(c *Context) {
 	u.mu.Unlock()
 }
 
-// drop takes a context's stream away; u.mu is held.
+// drop removes a context's stream; u.mu is held.
 func (u *Unit) drop(c *Context) {
 	if c.slot == NoSlot {
 		return
@@ -188,8 +186,7 @@ func (u *Unit) drop(c *Context) {
 	c.slot, c.elem = NoSlot, nil
 }
 
-// frames are the physical pages that leaves name. A frame is a window of at
-// most PageSize bytes of a host buffer.
+// frames holds the physical pages that leaves name. A frame is a window of at most PageSize bytes of a host buffer.
 type frames struct {
 	mu   sync.RWMutex
 	page map[uint64][]byte
