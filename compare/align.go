@@ -6,9 +6,8 @@ import (
 	"strconv"
 )
 
-// match pairs the elements of two lists by their keys; of elements with equal keys
-// the first of one side goes with the first of the other. to[i] is the partner of
-// a[i] in b, or -1; from is the other way round.
+// match pairs the elements of two lists by their keys; elements with equal keys are paired in order. to[i] is the
+// partner of a[i] in b, or -1; from is the inverse.
 func match(a, b []string) (to, from []int) {
 	to, from = alone(len(a)), alone(len(b))
 	matchRest(a, b, to, from)
@@ -31,10 +30,10 @@ func matchRest(a, b []string, to, from []int) {
 	}
 }
 
-// alone is n elements without a partner.
+// alone returns n elements without a partner.
 func alone(n int) []int { return slices.Repeat([]int{-1}, n) }
 
-// keysOf lists what elements are paired by.
+// keysOf lists the keys by which elements are paired.
 func keysOf[T any](list []T, key func(x *T) string) []string {
 	out := make([]string, len(list))
 	for i := range list {
@@ -43,12 +42,12 @@ func keysOf[T any](list []T, key func(x *T) string) []string {
 	return out
 }
 
-// matchBy is match of elements that know their keys.
+// matchBy is match for elements that have a key method.
 func matchBy[T any](a, b []T, key func(x *T) string) (to, from []int) {
 	return match(keysOf(a, key), keysOf(b, key))
 }
 
-// again pairs what match left over by another key; "" pairs nothing.
+// again pairs the elements that match left over by another key; elements with key "" are not paired.
 func again[T any](a, b []T, to, from []int, key func(x *T) string) {
 	waiting := map[string][]int{}
 	for j := range b {
@@ -67,8 +66,7 @@ func again[T any](a, b []T, to, from []int, key func(x *T) string) {
 	}
 }
 
-// fill pairs what match left over between the same neighbours, in order, where like
-// allows it.
+// fill pairs, in order, the elements that match left over between the same neighbours, if like allows it.
 func fill(to, from []int, like func(i, j int) bool) {
 	j := 0
 	for i := range to {
@@ -122,10 +120,10 @@ func moved(to []int) (out []int) {
 // attribute is a named property of a record.
 type attribute struct{ name, value string }
 
-// record is a part of a file: what it is called and its properties.
+// record is a part of a file with its name and properties.
 type record struct {
 	key   string
-	by    string // what it is paired by, "" for the key
+	by    string // the key to pair it by; "" means key
 	attrs []attribute
 	text  string   // a program, compared line by line
 	names []string // statements that it came from

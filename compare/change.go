@@ -1,9 +1,9 @@
 package compare
 
-// Level is a form of a model in which two sides are compared.
+// Level is a representation of a model in which two sides are compared.
 type Level string
 
-// Levels, from what a user writes to what runs.
+// The levels, from the user's text to the results of a run.
 const (
 	Settings  Level = "settings"
 	MIL       Level = "mil"
@@ -16,7 +16,7 @@ const (
 	Container Level = "container"
 	Chain     Level = "chain"
 	Outputs   Level = "outputs"
-	// Together holds as effects what no single one of several changes explains.
+	// Together lists, as effects, the differences that no single change explains.
 	Together Level = "together"
 )
 
@@ -24,13 +24,12 @@ const (
 type LevelInfo struct {
 	Level Level
 	Doc   string
-	// missing says why a side is not compared at the level, "" where it is.
+	// missing returns why a side is not compared at the level, or "".
 	missing func(s *Side) string
 	compare func(p *pairing) ([]*Change, error)
 }
 
-// Levels is the one list of levels, in the order in which they are compared. A run
-// is requested with Options.Outputs.
+// Levels lists the levels in the order in which they are compared. A run is requested with Options.Outputs.
 var Levels = []LevelInfo{
 	{Level: Settings, Doc: "compiler version, target and flags", missing: needsModel, compare: (*pairing).settings},
 	{Level: MIL, Doc: "statements of the syntax tree: added, removed, changed, moved", missing: needsText,
@@ -48,7 +47,7 @@ var Levels = []LevelInfo{
 	{Level: Chain, Doc: "operands and operations of the descriptor", missing: needsChain, compare: (*pairing).chain},
 }
 
-// LevelNames returns the names of all levels but that of outputs.
+// LevelNames returns the names of all levels except Outputs.
 func LevelNames() (out []string) {
 	for _, l := range Levels {
 		out = append(out, string(l.Level))
@@ -74,15 +73,15 @@ type Change struct {
 	Subject string   `json:"subject"`
 	A       string   `json:"a,omitempty"` // its place on side A, file:line:col
 	B       string   `json:"b,omitempty"`
-	Pass    string   `json:"pass,omitempty"` // at the level of passes, the first after which the sides depart
+	Pass    string   `json:"pass,omitempty"` // at level Passes, the first after which the sides differ
 	Details []string `json:"details,omitempty"`
-	// Effects are the differences at lower levels that came from this one.
+	// Effects are the differences at lower levels that this change caused.
 	Effects []*Change `json:"effects,omitempty"`
 
 	cause bool
 	edit  edit
-	// names are the statements that it is about: of a cause those that changed, of
-	// another what it came from, on either side.
+	// names are the statements of either side that the change concerns: for a cause those that changed, for an effect
+	// those it came from.
 	names []string
 }
 
@@ -91,7 +90,7 @@ type Coverage struct {
 	Level       Level  `json:"level"`
 	Differences int    `json:"differences"`
 	Missing     string `json:"missing,omitempty"` // why it was not compared
-	Note        string `json:"note,omitempty"`    // how it was compared, where that is less than usual
+	Note        string `json:"note,omitempty"`    // how it was compared, if less precisely than usual
 }
 
 // Result is a comparison.

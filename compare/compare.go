@@ -7,12 +7,12 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// Options say what is compared.
+// Options say what to compare.
 type Options struct {
 	Levels  []Level // nil for all
-	Outputs bool    // run both sides and compare what they give
+	Outputs bool    // run both sides and compare the outputs
 	Seed    uint64  // of the inputs of the runs
-	Workers int     // goroutines of the runs, 0 for one a processor
+	Workers int     // goroutines of the runs; 0: one per processor
 	// CallBytes limits the live bytes of a CPU call of the runs; 0 for the interpreter's
 	// own limit.
 	CallBytes int64
@@ -23,19 +23,19 @@ type Options struct {
 // pairing is a comparison under way.
 type pairing struct {
 	a, b    *Side
-	renamed map[string]string // statements of A that have another name in B, as qualified
-	// procedures of A that have another name in B; nil before procedure was asked.
+	renamed map[string]string // qualified names of A's statements that B renames
+	// procedures of A that have another name in B; nil before the first call of procedure.
 	procedures map[string]string
-	notes      map[Level]string // how a level was compared, where that is not as always
+	notes      map[Level]string // how a level was compared, if not as usual
 }
 
 func (p *pairing) note(l Level, text string) { p.notes[l] = text }
 
-// Compare compares two sides. Errors are of the runs, and the context's.
+// Compare compares two sides. It returns errors of the runs and of the context.
 func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 	p := newPairing(a, b)
 	if needsText(a) == "" && needsText(b) == "" && o.Levels != nil && !slices.Contains(o.Levels, MIL) {
-		if _, err := p.statements(); err != nil { // other levels ask which names are new
+		if _, err := p.statements(); err != nil { // other levels need the renamed statements
 			return nil, err
 		}
 	}
@@ -46,7 +46,7 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 			continue
 		}
 		if l.Level == Passes && o.Levels == nil && a.trace == nil && b.trace == nil {
-			continue // nobody asked for them when the sides were opened
+			continue // not requested when the sides were opened
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -102,8 +102,7 @@ func (p *pairing) missing(why func(*Side) string) string {
 	return "A: " + a + "; B: " + b
 }
 
-// compilation tells of a model that compiles on one side alone. One that has no programs
-// for its target is not refused.
+// compilation reports a model that compiles on only one side. A target without programs is not a refusal.
 func (p *pairing) compilation() []*Change {
 	if (p.a.refused == "") == (p.b.refused == "") {
 		return nil
@@ -121,14 +120,14 @@ func (p *pairing) compilation() []*Change {
 		says(p.b)}}}
 }
 
-// unnamed tells of bytes that differ although nothing was found that explains them.
+// unnamed reports bytes that differ without an explanation.
 func (p *pairing) unnamed(all []*Change) (out []*Change) {
 	if p.a.file == nil || p.b.file == nil || len(all) > 0 {
 		return nil
 	}
 	n := differing(p.a.pair.Container, p.b.pair.Container)
 	if p.a.file.Banner() != p.b.file.Banner() {
-		// The source has another name, whose length moves what follows.
+		// The source has another name, whose length shifts the following bytes.
 		n = 0
 		a, b := p.a.file.Sections(), p.b.file.Sections()
 		for i := range min(len(a), len(b)) {
@@ -140,13 +139,13 @@ func (p *pairing) unnamed(all []*Change) (out []*Change) {
 			Level:   Container,
 			Kind:    Changed,
 			Subject: "bytes that no part accounts for",
-			Details: []string{diag.Count(n, "byte differs", "bytes differ") + "; the byte ranges tell where"},
+			Details: []string{diag.Count(n, "byte differs", "bytes differ") + "; the byte ranges show where"},
 		})
 	}
 	return out
 }
 
-// differing counts the bytes that differ; those past the shorter end do.
+// differing counts the bytes that differ, including those past the end of the shorter side.
 func differing(a, b []byte) int {
 	n := max(len(a), len(b)) - min(len(a), len(b))
 	for i := range min(len(a), len(b)) {
@@ -157,8 +156,8 @@ func differing(a, b []byte) int {
 	return n
 }
 
-// newPairing works on copies of the sides. What only one side knows aligns nothing:
-// where one pair has a debug database and the other none, both are told by structure.
+// newPairing works on copies of the sides. Information that only one side has is not used: if only one pair has a debug
+// database, both are aligned by structure.
 func newPairing(a, b *Side) *pairing {
 	x, y := *a, *b
 	if a.file != nil && b.file != nil && (a.db == nil) != (b.db == nil) {

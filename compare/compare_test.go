@@ -189,7 +189,7 @@ func TestDigits(t *testing.T) {
 			pairs: []string{"constants: coefficients of task 4 of net changed"},
 		},
 		{
-			name: "constant moved", text: move(t, "channels", "groups"), detail: "and stands behind const groups",
+			name: "constant moved", text: move(t, "channels", "groups"), detail: "and is after const groups",
 			want: []string{"mil: const channels moved"},
 		},
 		{
@@ -294,7 +294,7 @@ func orNot(f func(string) string) func(string) string {
 // not decide.
 func TestTargets(t *testing.T) {
 	r := compared(t, open(t, digits(t), "h13"), open(t, digits(t), "h14"), Options{})
-	expect(t, r, "settings: target changed", "  limits: limits of h14 beside those of h13 changed")
+	expect(t, r, "settings: target changed", "  limits: limits of h14 compared with those of h13 changed")
 	expectDetail(t, r.Changes[0].Effects[0].Details, "MaxKernelW: 13 -> 16")
 	for _, l := range r.Levels {
 		if l.Level == Tasks && l.Missing != "B: zinc writes no programs for target h14" {
@@ -327,7 +327,7 @@ func TestOutputs(t *testing.T) {
 	if len(r.Changes) != 1 || c.Level != Outputs {
 		t.Fatalf("%q", lines(r.Changes))
 	}
-	expectDetail(t, c.Details, "first task that gives another value: task 2 of net, of conv conv2, relu conv2_relu "+
+	expectDetail(t, c.Details, "first task with another result: task 2 of net, of conv conv2, relu conv2_relu "+
 		"by convolution")
 	expectDetail(t, c.Details, "output probs: ")
 	expect(t, compared(t, a, open(t, dir, "h13"), Options{Outputs: true, Seed: 1}))
@@ -446,7 +446,7 @@ func TestWhisper(t *testing.T) {
 	})
 	t.Run("target", func(t *testing.T) {
 		r := compared(t, a, open(t, dir, "h14"), Options{})
-		expect(t, r, "settings: target changed", "  limits: limits of h14 beside those of h13 changed")
+		expect(t, r, "settings: target changed", "  limits: limits of h14 compared with those of h13 changed")
 	})
 }
 

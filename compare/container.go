@@ -13,14 +13,13 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// container compares the parts of the containers. Addresses and file offsets follow
-// from sizes and order, and the names of kernel tiles from their bytes: none of them
-// is compared.
+// container compares the parts of the containers. It ignores addresses and file offsets, which follow from sizes and
+// order, and the names of kernel tiles, which follow from their bytes.
 func (p *pairing) container() ([]*Change, error) {
 	return records(Container, p.a.parts(p.procedure), p.b.parts(func(n string) string { return n })), nil
 }
 
-// parts are the parts of a container, under the names that side B has for procedures.
+// parts returns the parts of a container, with the names of procedures on side B.
 func (s *Side) parts(procedure func(string) string) (out []record) {
 	f := s.file
 	head := record{key: "header"}
@@ -91,7 +90,7 @@ func (s *Side) parts(procedure func(string) string) (out []record) {
 	return out
 }
 
-// valueNames are the values of the model's functions that a name may represent.
+// valueNames returns the values of the model's functions that a name may represent.
 func (s *Side) valueNames(name string) (out []string) {
 	if s.text != nil {
 		for _, f := range s.text.Funcs {
@@ -101,7 +100,7 @@ func (s *Side) valueNames(name string) (out []string) {
 	return out
 }
 
-// banner is the build banner without what the source was called.
+// banner returns the build banner without the name of the source.
 func banner(f *hwx.File) string {
 	words := strings.Fields(f.Banner())
 	if i := slices.Index(words, "-i"); i >= 0 {
@@ -119,18 +118,17 @@ func tileless(name string) string {
 	return name
 }
 
-// chain compares the descriptors. An operation is told by what it does and gives, not
-// by its number. The hash of the container is left out: it follows from its bytes.
+// chain compares the descriptors. An operation is identified by its kind and results, not by its number. The hash of
+// the container is omitted, since it follows from its bytes.
 func (p *pairing) chain() ([]*Change, error) {
 	out := records(Chain, p.a.steps(), p.b.steps())
 	return linesMoved(out), nil
 }
 
-// otherLines is the detail of a program for the CPU that names other lines of the source
-// and differs in nothing else.
+// otherLines is the detail of a CPU program that differs only in source lines.
 const otherLines = "program: other lines of the source"
 
-// linesMoved counts the programs that differ in lines of the source alone in one change.
+// linesMoved merges the programs that differ only in source lines into one change.
 func linesMoved(all []*Change) (out []*Change) {
 	n := 0
 	for _, c := range all {
@@ -194,7 +192,7 @@ func programText(a, b string) (out []string) {
 func (s *Side) steps() (out []record) {
 	for _, kv := range s.program.BuildInfo {
 		if kv.Key == e5.KeyInputFilePath {
-			continue // what the source was called
+			continue // the name of the source
 		}
 		r := record{key: "build info " + kv.Key}
 		r.put("value", kv.Value)

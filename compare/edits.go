@@ -7,23 +7,21 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// edit is what is known of a change of a statement, for telling changes that one edit of
-// the text makes as one.
+// edit describes a change of a statement, so that changes from one edit of the text can be merged.
 type edit struct {
 	come, gone *mil.Stmt // the statement that was added, or removed
-	reads      []rewire  // of a statement that reads other values and differs in nothing else
-	typed      *mil.Stmt // of side B, where the types of its results differ and nothing else
-	called     bool      // its attribute name differs and nothing else
+	reads      []rewire  // of a statement that differs only in the values it reads
+	typed      *mil.Stmt // of side B, if only the types of its results differ
+	called     bool      // only its attribute name differs
 }
 
 // rewire is an argument that names another value.
 type rewire struct{ param, was, is string }
 
-// nameDetail opens the detail of an attribute name that differs.
+// nameDetail begins the detail of an attribute name that differs.
 const nameDetail = `name: `
 
-// rewired lists the arguments of two statements that name other values, nil where an
-// argument differs in another way.
+// rewired lists the arguments of two statements that name other values, or nil if an argument differs in another way.
 func (w *treeDiff) rewired(a, b *mil.Stmt) (out []rewire) {
 	if len(a.Args) != len(b.Args) {
 		return nil
@@ -48,13 +46,11 @@ func (w *treeDiff) rewired(a, b *mil.Stmt) (out []rewire) {
 	return out
 }
 
-// mostNamed is how many statements whose attribute name alone differs are told one by
-// one.
+// mostNamed is the number of statements that differ only in their attribute name which are listed one by one.
 const mostNamed = 3
 
-// simplify makes one change of those that belong to one edit: a statement put between a
-// value and its readers, or taken from between, with the readers; and many statements
-// that got other names.
+// simplify merges the changes of one edit: a statement inserted between a value and its readers, or removed from there,
+// with the changes of the readers; and the renaming of many statements.
 func simplify(all []*Change) (out []*Change) {
 	come, gone := map[string]*Change{}, map[string]*Change{}
 	var called []*Change
@@ -77,9 +73,9 @@ func simplify(all []*Change) (out []*Change) {
 			to.names = append(to.names, c.names...)
 			for _, x := range c.edit.reads {
 				if to.Kind == Added {
-					to.Details = append(to.Details, x.param+" of "+c.Subject+" reads it in the stead of "+x.was)
+					to.Details = append(to.Details, x.param+" of "+c.Subject+" reads it instead of "+x.was)
 				} else {
-					to.Details = append(to.Details, x.param+" of "+c.Subject+" reads "+x.is+" in its stead")
+					to.Details = append(to.Details, x.param+" of "+c.Subject+" reads "+x.is+" instead")
 				}
 			}
 			continue
@@ -104,8 +100,8 @@ func simplify(all []*Change) (out []*Change) {
 	return out
 }
 
-// between returns the change of the one statement that was put between a statement and
-// what it read, or taken away from there.
+// between returns the change of the statement that was inserted between a statement and a value it read, or removed
+// from there.
 func between(c *Change, come, gone map[string]*Change) (to *Change) {
 	for _, x := range c.edit.reads {
 		in, left := come[x.is], gone[x.was]
@@ -133,8 +129,8 @@ func readsValue(s *mil.Stmt, name string) bool {
 	return false
 }
 
-// behindInputs puts the statements whose types follow from inputs that have other types
-// under the change of these, of, and returns the others.
+// behindInputs merges the statements whose types follow from changed types of inputs into the change of these inputs,
+// of, and returns the others.
 func behindInputs(of *Change, inputs []string, all []*Change) (out []*Change) {
 	other := map[string]bool{}
 	for _, n := range inputs {

@@ -63,10 +63,10 @@ func TestOneEdit(t *testing.T) {
 			want: "mil: sigmoid y1 changed", details: []string{"operation: sigmoid -> relu"},
 			also: []string{"ir: sigmoid y1 changed", "placement: sigmoid y1 changed"}},
 		{name: "operation inserted", a: four, b: inserted, want: "mil: abs new added", details: []string{"x = y1",
-			"x of tanh y2 reads it in the stead of y1"},
+			"x of tanh y2 reads it instead of y1"},
 			also: []string{"ir: abs new added", "placement: abs new added"}},
 		{name: "operation taken out", a: inserted, b: four, want: "mil: abs new removed",
-			details: []string{"x of tanh y2 reads y1 in its stead"}, also: []string{"ir: abs new removed"}},
+			details: []string{"x of tanh y2 reads y1"}, also: []string{"ir: abs new removed"}},
 		{name: "input shape", a: four, b: chainOf(wide, true, "relu", "sigmoid", "tanh", "exp"),
 			want: "mil: function main changed",
 			details: []string{"input x: tensor<fp16, " + small + "> -> tensor<fp16, " + wide + ">",
@@ -115,7 +115,7 @@ func TestTogether(t *testing.T) {
 	var b strings.Builder
 	if err := r.Text(&b, TextOptions{}); err != nil || !strings.Contains(b.String(),
 		"2 changes, and what they do together\n") || !strings.Contains(b.String(),
-		"\ntogether: what no single one of these changes explains\n") {
+		"\ntogether: what no single change explains\n") {
 		t.Errorf("%v\n%s", err, &b)
 	}
 }

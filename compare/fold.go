@@ -6,11 +6,9 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 )
 
-// fold puts each effect under the cause that it came from: that of a statement behind
-// it, else that of a statement that one of those reads. What no statement ties to a cause
-// belongs to the setting that changed, or to the cause, where there is only one. With
-// several causes it is what no single one of them explains, and with none it stands
-// alone.
+// fold assigns each effect to its cause: the change of a statement it came from, else of a statement that one of those
+// reads. An effect without such a statement belongs to the changed setting or to the only cause. With several causes it
+// goes to Together; without causes it stays a change of its own.
 func (p *pairing) fold(all []*Change) []*Change {
 	by := map[string]*Change{}
 	var out, causes, settings []*Change
@@ -38,7 +36,7 @@ func (p *pairing) fold(all []*Change) []*Change {
 		}
 		return nil
 	}
-	rest := &Change{Level: Together, Kind: Changed, Subject: "what no single one of these changes explains"}
+	rest := &Change{Level: Together, Kind: Changed, Subject: "what no single change explains"}
 	for _, c := range all {
 		if c.cause {
 			continue

@@ -8,8 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// limits compares what the targets of the two sides take: every column of their
-// tables.
+// limits compares the targets of the two sides: every column of their tables.
 func (p *pairing) limits() ([]*Change, error) {
 	if p.a.target == p.b.target {
 		return nil, nil
@@ -22,7 +21,8 @@ func (p *pairing) limits() ([]*Change, error) {
 		}
 	}
 	if len(d) > 0 {
-		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name + " beside those of " +
+		return []*Change{{Level: Limits, Kind: Changed, Subject: "limits of " + p.b.target.Name +
+			" compared with those of " +
 			p.a.target.Name, Details: d, names: []string{setting("target")}}}, nil
 	}
 	return nil, nil
@@ -39,12 +39,12 @@ func columns(t *target.Table) (out []attribute) {
 	return out
 }
 
-// meanings says what the columns of a target's table are.
+// meanings describes the columns of a target's table.
 var meanings = map[string]string{
 	"Family":          "hardware family",
 	"Subtype":         "CPU subtype of its containers",
 	"TD":              "version of the task descriptors that zinc writes, 0 for none",
-	"Base":            "target whose limits stand in where none were published",
+	"Base":            "target whose limits are used where none were published",
 	"MaxKernelW":      "taps of an fp16 kernel along the width",
 	"MaxKernelH":      "taps of an fp16 kernel along the height",
 	"MaxKernelW8":     "taps of an 8-bit kernel along the width",

@@ -10,12 +10,11 @@ import (
 	"github.com/zinc-compiler/zinc/report"
 )
 
-// mostMarkdown bounds the bytes of the changes of a comment; what hosts them takes
-// 65536 characters.
+// mostMarkdown bounds the bytes of the changes in a comment; hosts accept 65536 characters.
 const mostMarkdown = 40 << 10
 
-// Markdown writes the result for a comment of a continuous integration: a heading a
-// change, a table of what it does. It is cut where comments end.
+// Markdown writes the result for a comment in continuous integration: a heading for each change, and a table of its
+// effects. It is truncated to the length of a comment.
 func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 	md := report.MarkdownText
 	var b bytes.Buffer
@@ -97,7 +96,7 @@ func (r *Result) markdownChange(b *bytes.Buffer, c *Change, o *TextOptions) {
 	}
 }
 
-// details are the details of a change that are written.
+// details returns the details of a change to write.
 func (o *TextOptions) details(c *Change) []string {
 	if n := len(c.Details); o.Most > 0 && n > o.Most {
 		return append(c.Details[:o.Most:o.Most], fmt.Sprintf("and %d more", n-o.Most))
@@ -105,7 +104,7 @@ func (o *TextOptions) details(c *Change) []string {
 	return c.Details
 }
 
-// mostReason bounds the bytes of what says why something is missing, as a list of errors.
+// mostReason bounds the bytes of the reason why something is missing, such as a list of errors.
 const mostReason = 1 << 10
 
 func cut(s string) string {
@@ -115,7 +114,7 @@ func cut(s string) string {
 	return strings.ToValidUTF8(s[:mostReason], "") + " ..."
 }
 
-// inFile is a place without the folders, which differ between any two checkouts.
+// inFile returns a position without folders, which differ between checkouts.
 func inFile(place string) string {
 	return place[strings.LastIndexAny(place, `/\\`)+1:]
 }

@@ -13,29 +13,27 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// Request says what a side is made of.
+// Request describes a side.
 type Request struct {
 	Path     string // of a model
 	Frontend frontend.Options
 	Compile  compile.Options
-	// Compiler names the zinc that compiles, where two may differ; "" where one does all.
+	// Compiler names the zinc that compiles, if the sides may use different ones; "" otherwise.
 	Compiler string
-	// Executable is the zinc that compiles, nil for this one.
+	// Executable is the zinc that compiles; nil means this one.
 	Executable *toolchain.Executable
-	// Extra are flags for the executable beside those of Compile, which this zinc may not
-	// know.
+	// Extra are further flags for the executable, which this zinc may not know.
 	Extra  []string
 	Passes bool // keep the programs after each pass, for level Passes
-	// Limits bound the executable, and Dir is where it works, as toolchain.Request says.
+	// Limits bound the executable, and Dir is its working folder; see toolchain.Request.
 	Limits toolchain.Limits
 	Dir    string
 }
 
-// Open opens a model and compiles it. Where the target has no programs the operations
-// are placed and no more, which the Result says. A model that does not compile is
-// compared as far as its text and constants go. What an executable compiled has no
-// program of operations: level Passes compares what it printed. Errors are those of
-// frontend.Open, executables that ran past a bound, and context.Canceled.
+// Open opens a model and compiles it. For a target without programs it only places the operations, as the Result says.
+// A model that does not compile is compared by its text and constants. A model compiled by another executable has no
+// program of operations: level Passes compares what the executable printed. Errors are those of frontend.Open, exceeded
+// limits of executables, and context.Canceled.
 func Open(ctx context.Context, q Request) (*Side, error) {
 	m, err := frontend.Open(q.Path, q.Frontend)
 	if err != nil {
@@ -69,7 +67,7 @@ func Open(ctx context.Context, q Request) (*Side, error) {
 	return s, nil
 }
 
-// compile fills what follows from the program. A refusal is kept, not returned.
+// compile sets the fields that follow from the program. It records a refusal and does not return it.
 func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) error {
 	var err error
 	if o.Target.TD == 0 {
@@ -102,11 +100,10 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 	return nil
 }
 
-// mostPrograms bounds the programs that are taken from an executable, in bytes.
+// mostPrograms bounds the programs read from an executable, in bytes.
 const mostPrograms = 64 << 20
 
-// compileWith has another zinc compile the model. A refusal, and what cannot be read of
-// what it wrote, is kept, not returned.
+// compileWith compiles the model with another zinc. It records refusals and unreadable output and does not return them.
 func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	x, limits := q.Executable, q.Limits
 	if limits.Programs <= 0 {
@@ -118,7 +115,7 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		Limits: limits, Dir: q.Dir,
 	})
 	var refused *toolchain.RefusedError
-	if errors.As(err, &refused) && refused.Status != 2 { // a wrong command line is the caller's
+	if errors.As(err, &refused) && refused.Status != 2 { // status 2, a wrong command line, is an error of the caller
 		s.noPair = "it does not compile: " + refused.Error()
 		if refused.Status != 1 {
 			s.noPair = refused.Error()
@@ -154,7 +151,7 @@ func (s *Side) compileWith(ctx context.Context, q *Request) error {
 		err = s.load(p)
 	}
 	if err != nil {
-		s.noPair = fmt.Sprintf("what %s wrote does not read: %s", x.Path, err)
+		s.noPair = fmt.Sprintf("the output of %s cannot be read: %s", x.Path, err)
 		return nil
 	}
 	if db := DatabaseOf(r, p.Container); db != nil {

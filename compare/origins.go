@@ -9,10 +9,10 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// mostNodes bounds how far an origin is followed to the statements that name it.
+// mostNodes bounds the search from an origin to the statements that name it.
 const mostNodes = 64
 
-// from returns the statements behind nodes, as qualified names, nearest only.
+// from returns the qualified names of the nearest statements that nodes came from.
 func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
 	if s.told == nil {
 		return nil
@@ -35,8 +35,7 @@ func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
 	return out
 }
 
-// key is what parts are paired by that came from a node: its statements, by the names
-// that side B has.
+// key returns the key of parts that came from a node: its statements, with their names on side B.
 func (s *Side) key(n provenance.NodeID) string {
 	names := append([]string(nil), s.from(n)...)
 	for i, x := range names {
@@ -47,11 +46,10 @@ func (s *Side) key(n provenance.NodeID) string {
 	return strings.Join(names, "\x01")
 }
 
-// mostLabels bounds the operations that a label names.
+// mostLabels bounds the operations in a label.
 const mostLabels = 3
 
-// label names a node as people do: the operations behind it, fused ones included, or
-// where there is none the constant that it is.
+// label names a node by its operations, including fused ones, or by its constant if it has no operations.
 func (s *Side) label(n provenance.NodeID) string {
 	var ops, others []string
 	for _, i := range s.told.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
@@ -73,7 +71,7 @@ func (s *Side) label(n provenance.NodeID) string {
 	return "the compiler"
 }
 
-// origins returns the statements behind origins, as qualified names.
+// origins returns the qualified names of the statements of origins.
 func origins(roots ...*ir.Origin) (out []string) {
 	var queue []*ir.Origin
 	seen := map[*ir.Origin]bool{}

@@ -24,20 +24,20 @@ import (
 type step struct {
 	procedure string
 	task      int
-	nth       int // how often the task has run before
+	nth       int // number of earlier runs of the task
 }
 
-// given is what a task gave in one execution.
+// given is the result of a task in one execution.
 type given struct {
 	step step
 	sum  uint64 // over extent and patterns
 }
 
-// errFound ends a run that has shown what was looked for.
+// errFound ends a run that has found what it searched for.
 var errFound = errors.New("found")
 
-// outputs runs the functions that both sides have on the same inputs, one call each,
-// and compares the outputs and what the paired tasks give.
+// outputs runs the functions of both sides once on the same inputs, and compares the outputs and the results of paired
+// tasks.
 func (p *pairing) outputs(ctx context.Context, o Options) (out []*Change, err error) {
 	if bytes.Equal(p.a.pair.Container, p.b.pair.Container) && bytes.Equal(p.a.pair.Descriptor, p.b.pair.Descriptor) {
 		return nil, nil // equal bytes give equal outputs
@@ -51,7 +51,7 @@ func (p *pairing) outputs(ctx context.Context, o Options) (out []*Change, err er
 	to, _ := match(m[0].Functions(), m[1].Functions())
 	for i, f := range m[0].Functions() {
 		if to[i] < 0 {
-			continue // told at the level of the chain
+			continue // reported at level Chain
 		}
 		for _, x := range m {
 			if err := x.Select(f); err != nil {
@@ -126,7 +126,7 @@ func (p *pairing) call(ctx context.Context, m [2]*sim.Machine, fn string, o Opti
 	return &Change{Level: Outputs, Kind: Changed, Subject: "outputs of " + fn, Details: d, names: names}, nil
 }
 
-// sharedInputs makes inputs that both sides take, or says why there are none.
+// sharedInputs returns inputs that both sides accept, or the reason why there are none.
 func sharedInputs(m [2]*sim.Machine, seed uint64) (in map[string]interp.Tensor, why string, err error) {
 	types := map[string]ir.Type{}
 	for _, x := range m[1].Inputs() {
@@ -171,26 +171,24 @@ func sum(extent [5]int, patterns []uint16) uint64 {
 	return h.Sum64()
 }
 
-// partner is the procedure of A that goes with one of B, and the task of A of each of
-// its tasks, or -1.
+// partner is the procedure of A paired with one of B, and for each task of B that of A, or -1.
 type partner struct {
 	procedure string
 	tasks     []int
 }
 
-// departure looks for the first execution of a paired task, in the order of side A,
-// that gives something else on side B.
+// departure finds the first execution of a paired task, in the order of side A, whose result differs on side B.
 type departure struct {
 	partner map[string]partner // of each procedure of B
 	given   []given            // by side A, in order
 	index   map[step]int       // in given
-	at      int                // the first in given that B gives otherwise, -1 for none
+	at      int                // the first in given with another result on B, or -1
 	onB     step               // its execution on side B
-	extent  [5]int             // that B gives
+	extent  [5]int             // of B's result
 	values  []uint16
 }
 
-// gave takes what side A gives.
+// gave records a result of side A.
 func (d *departure) gave(k step, sum uint64) {
 	if d.partner == nil {
 		return
@@ -202,7 +200,7 @@ func (d *departure) gave(k step, sum uint64) {
 	d.given = append(d.given, given{k, sum})
 }
 
-// hold holds what side B gives against what A gave.
+// hold compares a result of side B with that of A.
 func (d *departure) hold(k step, extent [5]int, patterns []uint16) {
 	to := d.partner[k.procedure]
 	if k.task >= len(to.tasks) || to.tasks[k.task] < 0 {
@@ -217,12 +215,12 @@ func (d *departure) hold(k step, extent [5]int, patterns []uint16) {
 	d.at, d.onB, d.extent, d.values = i, onB, extent, append(d.values[:0], patterns...)
 }
 
-// partners pairs the tasks of B with those of A; nil where no fields are known.
+// partners pairs the tasks of B with those of A; it returns nil if the fields are unknown.
 func (p *pairing) partners() map[string]partner {
 	if p.missing(decodable) != "" {
 		return nil
 	}
-	a, _ := p.a.tasksOf() // decodable has asked for errors
+	a, _ := p.a.tasksOf() // decodable has reported errors
 	b, _ := p.b.tasksOf()
 	out := map[string]partner{}
 	for _, c := range p.chainPairs(a, b) {
@@ -240,8 +238,7 @@ func (s *Side) statedTasks() (n int) {
 	return n
 }
 
-// firstValue runs side A again up to the task where the sides depart and compares what
-// it gives with what B gave.
+// firstValue runs side A again up to the first task that differs and compares its result with B's.
 func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]interp.Tensor, first *departure,
 	o Options) (string, []string, error) {
 	x := first.given[first.at].step
@@ -267,7 +264,7 @@ func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]
 	if err != nil && context.Cause(run) != errFound {
 		return "", nil, err
 	}
-	text := fmt.Sprintf("first task that gives another value: task %d of %s", x.task, x.procedure)
+	text := fmt.Sprintf("first task with another result: task %d of %s", x.task, x.procedure)
 	var names []string
 	of := ""
 	for _, t := range []*task{p.a.taskAt(x), p.b.taskAt(first.onB)} {
@@ -304,7 +301,7 @@ func (p *pairing) firstValue(ctx context.Context, m *sim.Machine, in map[string]
 	return text, names, nil
 }
 
-// element says where in a task's result an element stands. Extents of one are left out.
+// element returns the index of an element of a task's result, without extents of one.
 func element(extent [5]int, i int) string {
 	var parts []string
 	for k := len(extent) - 1; k >= 0; k-- {
@@ -321,7 +318,7 @@ func element(extent [5]int, i int) string {
 	return "at " + strings.Join(parts, ", ")
 }
 
-// taskAt returns the task of an execution, nil where it was not decoded.
+// taskAt returns the task of an execution, or nil if it was not decoded.
 func (s *Side) taskAt(at step) *task {
 	for i := range s.chains {
 		if c := &s.chains[i]; c.name == at.procedure && at.task < len(c.tasks) {
@@ -331,7 +328,7 @@ func (s *Side) taskAt(at step) *task {
 	return nil
 }
 
-// outputDetails compares the outputs that both sides have.
+// outputDetails compares the outputs of the two sides.
 func outputDetails(ports []sim.Port, res [2]map[string]interp.Tensor) (out []string) {
 	for _, port := range ports {
 		a := res[0][port.Name]
@@ -362,7 +359,7 @@ func outputDetails(ports []sim.Port, res [2]map[string]interp.Tensor) (out []str
 	return out
 }
 
-// magnitude is the largest finite magnitude.
+// magnitude returns the largest finite magnitude.
 func magnitude(c *ir.Const) (most float64) {
 	for i := range c.Elems() {
 		if v := math.Abs(c.Float(i)); v > most && !math.IsInf(v, 0) {

@@ -62,7 +62,7 @@ func TestOutputsRenamed(t *testing.T) {
 	if len(got) != 1 {
 		t.Fatalf("%q", lines(r.Changes))
 	}
-	expectDetail(t, got[0].Details, "first task that gives another value: task 1 of ")
+	expectDetail(t, got[0].Details, "first task with another result: task 1 of ")
 	expectDetail(t, got[0].Details, "the first at channel 0, row 0, column 0: ")
 	expectDetail(t, got[0].Details, " of the largest magnitude")
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// blob is a stretch of a container's constants that belongs together.
+// blob is a range of a container's constants that belong together.
 type blob struct {
 	key, subject string
 	roles        string // of its bytes
-	use          string // operation and rule that it is for, "" where nobody knows
+	use          string // its operation and rule, "" if unknown
 	names        []string
 	off          uint64 // in the constants
 	data         []byte
-	layout       []provenance.Repeat // roles of the bytes, nil where nobody knows
+	layout       []provenance.Repeat // roles of the bytes, nil if unknown
 }
 
-// packed compares the constants of the containers: by what they came from where both
-// sides have a debug database, else by the tasks that stream them.
+// packed compares the constants of the containers: by origin if both sides have a debug database, else by the tasks
+// that stream them.
 func (p *pairing) packed() (out []*Change, err error) {
 	if p.a.file == nil || p.b.file == nil {
 		return nil, nil
@@ -63,7 +63,7 @@ func (p *pairing) packed() (out []*Change, err error) {
 		}
 		subject := x.subject
 		if len(y.subject) > len(subject) && strings.HasPrefix(y.subject, subject) {
-			subject = y.subject // which says more: a database names its task
+			subject = y.subject // more precise: a database names its task
 		}
 		out = append(out, &Change{
 			Level:   Constants,
@@ -87,8 +87,8 @@ func (p *pairing) packed() (out []*Change, err error) {
 	return out, nil
 }
 
-// blobDetails counts what differs in two stretches, by role. Most of what is packed
-// is fp16, so that pairs of bytes are what is counted.
+// blobDetails counts the differences between two ranges by role. It counts pairs of bytes, since most constants are
+// fp16.
 func blobDetails(x, y *blob) (out []string) {
 	if x.roles != y.roles {
 		out = append(out, "holds "+x.roles+" -> "+y.roles)
@@ -96,7 +96,7 @@ func blobDetails(x, y *blob) (out []string) {
 	if len(x.data) != len(y.data) {
 		out = append(out, fmt.Sprintf("%d bytes -> %d bytes", len(x.data), len(y.data)))
 		if x.roles != "" {
-			return out // packed another way, so that equal offsets say nothing
+			return out // packed differently: equal offsets do not correspond
 		}
 	}
 	m := min(len(x.data), len(y.data))
@@ -156,13 +156,13 @@ func blobDetails(x, y *blob) (out []string) {
 	return out
 }
 
-// extents are the stored constants as the debug database has them.
+// extents returns the stored constants in the debug database.
 func (s *Side) extents() (out []blob) {
 	all := s.file.ConstantBytes()
 	for i := range s.db.Extents {
 		x := &s.db.Extents[i]
 		if x.Offset > uint64(len(all)) || x.Size > uint64(len(all))-x.Offset {
-			continue // the database is checked against itself, not against the container
+			continue // the database is not checked against the container
 		}
 		b := blob{off: x.Offset, data: all[x.Offset : x.Offset+x.Size], layout: x.Layout}
 		var roles []string
@@ -196,7 +196,7 @@ func (s *Side) extents() (out []blob) {
 	return out
 }
 
-// lanes are the constants that paired tasks stream, each stretch once.
+// lanes returns the constants that paired tasks stream, each range once.
 func (p *pairing) lanes() (a, b []blob, err error) {
 	ca, err := p.a.tasksOf()
 	if err != nil {
@@ -243,7 +243,7 @@ func seenBoth(bs []blob, seen map[uint64]bool) bool {
 	return true
 }
 
-// fresh returns the stretches that were not seen, and marks them.
+// fresh returns the ranges not seen before, and marks them.
 func fresh(bs []blob, seen map[uint64]bool) (out []blob) {
 	for _, b := range bs {
 		if !seen[b.off] {
@@ -254,8 +254,8 @@ func fresh(bs []blob, seen map[uint64]bool) (out []blob) {
 	return out
 }
 
-// streamed returns the stretches of the constants that a task's lanes stream, in
-// order of address, those next to each other as one.
+// streamed returns the ranges of constants that a task's lanes stream, in order of address, with adjacent ranges
+// merged.
 func streamed(t *task, all []byte, key string) (out []blob) {
 	if t.Get(td.KBase0) != td.BarConstants {
 		return nil

@@ -10,8 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// Bounds of what is told of a pass: pairs of lines, subjects in a line, and bytes of a
-// line of a program.
+// Bounds of the report on a pass: pairs of lines, subjects in a line, and bytes of a line of a program.
 const (
 	mostLines     = 8
 	mostSubjects  = 4
@@ -24,7 +23,7 @@ type pipeline struct {
 	shots         []shot
 }
 
-// pipelines parts a trace at its first pass, with which each run begins.
+// pipelines splits a trace into runs, each of which begins with the first pass.
 func (t *trace) pipelines() (out []pipeline) {
 	nth := map[string]int{}
 	for i := range t.shots {
@@ -73,7 +72,7 @@ func (p *pairing) passes() (out []*Change, err error) {
 	return out, nil
 }
 
-// passList compares which passes ran, in which order.
+// passList compares the lists of passes that ran.
 func passList(a, b []string) (out []*Change) {
 	if slices.Equal(a, b) {
 		return nil
@@ -82,7 +81,7 @@ func passList(a, b []string) (out []*Change) {
 		if i == 0 {
 			return "at first"
 		}
-		return "behind " + list[i-1]
+		return "after " + list[i-1]
 	}
 	var d []string
 	to, from := match(a, b)
@@ -103,23 +102,23 @@ func passList(a, b []string) (out []*Change) {
 		names: []string{setting(compilerVersion)}}}
 }
 
-// departure follows two pipelines and tells after which passes the programs differ.
+// departure compares two pipelines and reports the passes after which the programs differ.
 func (p *pairing) departure(a, b *pipeline) *Change {
 	number := p.renumber(a.function)
 	to, _ := sequence(passNames(a.shots), passNames(b.shots))
 	c := &Change{Level: Passes, Kind: Changed}
-	known := map[string]bool{} // subjects told already
+	known := map[string]bool{} // subjects already reported
 	apart, reach := false, -1
 	for i := range a.shots {
 		if to[i] <= reach {
-			continue // only one side runs it, or at another place
+			continue // only one side runs it, or in another position
 		}
 		reach = to[i]
 		d := p.between(&a.shots[i], &b.shots[reach], number)
 		pass := a.shots[i].pass
 		if len(d.subjects) == 0 {
 			if apart && i > 0 {
-				c.Details = append(c.Details, "the same again after "+pass)
+				c.Details = append(c.Details, "the same difference after "+pass)
 				clear(known)
 			}
 			apart = false
@@ -169,8 +168,8 @@ func some(subjects []string) string {
 	return s
 }
 
-// renumber gives each line of side A the number of the same line of side B; others get
-// numbers that B does not have. Names are those that B has.
+// renumber maps each line of side A to the number of the same line of side B, with B's names; other lines get numbers
+// that B does not use.
 func (p *pairing) renumber(fn string) []uint32 {
 	a, b := p.a.trace, p.b.trace
 	fn = sourceName(fn)
@@ -188,7 +187,7 @@ func (p *pairing) renumber(fn string) []uint32 {
 	return out
 }
 
-// renamedLine writes a line with the names that side B has.
+// renamedLine returns a line with the names of side B.
 func (p *pairing) renamedLine(fn, line string) string {
 	var b strings.Builder
 	for {
@@ -205,7 +204,7 @@ func (p *pairing) renamedLine(fn, line string) string {
 	}
 }
 
-// programDifference is what two programs differ in.
+// programDifference is the difference between two programs.
 type programDifference struct {
 	subjects []string // of the lines that differ, each once
 	lines    []string // a few of them, with the side's mark
@@ -286,7 +285,7 @@ func (p *pairing) between(a, b *shot, number []uint32) (d programDifference) {
 	return d
 }
 
-// lineText is a line of a program as it is shown.
+// lineText returns a line of a program for display.
 func lineText(l string) string {
 	l = strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

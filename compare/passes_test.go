@@ -142,7 +142,7 @@ func TestPassLists(t *testing.T) {
 	if len(c) != 1 {
 		t.Fatalf("%+v", c)
 	}
-	for _, want := range []string{"d: only A runs it, behind c", "e: only B runs it, behind b", "A runs it behind"} {
+	for _, want := range []string{"d: only A runs it, after c", "e: only B runs it, after b", "A runs it after"} {
 		expectDetail(t, c[0].Details, want)
 	}
 }

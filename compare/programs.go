@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// programs compares the operations of the programs as they were lowered.
+// programs compares the operations of the lowered programs.
 func (p *pairing) programs() (out []*Change, err error) {
 	to, from := matchBy(p.a.placed, p.b.placed, func(f **ir.Func) string { return (*f).Name })
 	for i, f := range p.a.placed {
@@ -37,13 +37,13 @@ type programDiff struct {
 	out []*Change
 }
 
-// sourceName returns the name that the source has for a function of a pair.
+// sourceName returns the source's name of a function of a pair.
 func sourceName(fn string) string {
 	name, _, _ := strings.Cut(fn, compile.VariantMark)
 	return name
 }
 
-// now returns the name that side B has for a value of side A.
+// now returns side B's name of a value of side A.
 func (p *pairing) now(fn, name string) string {
 	if n, ok := p.renamed[qualified(fn, name)]; ok {
 		return n
@@ -58,7 +58,7 @@ func opSubject(op *ir.Op) string {
 	return op.Def.Name + " " + op.Results[0].Name
 }
 
-// sources are the statements that an operation and the constants it names came from.
+// sources returns the statements that an operation and its constants came from.
 func sources(op *ir.Op) []string {
 	roots := []*ir.Origin{op.Origin}
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
@@ -119,7 +119,7 @@ func (w *programDiff) block(a, b *ir.Block) {
 	}
 }
 
-// opDetails lists in what two operations differ. Constants are compared by value.
+// opDetails lists the differences between two operations. Constants are compared by value.
 func opDetails(a, b *ir.Op, now func(string) string) (out []string) {
 	if a.Def.Operation != b.Def.Operation {
 		return []string{"operation: " + a.Def.Name + " -> " + b.Def.Name}
@@ -172,7 +172,7 @@ func valueString(v *ir.Value) string {
 	return v.Name
 }
 
-// reports returns the reports of a compilation, one a function.
+// reports returns the reports of a compilation, one per function.
 func reports(r *compile.Report) []*compile.Report {
 	if len(r.Functions) > 0 {
 		return r.Functions
@@ -216,7 +216,7 @@ func (p *pairing) placement() ([]*Change, error) {
 	a, b := p.a.report, p.b.report
 	var out []*Change
 	for _, c := range records(Placement, list(a, p.now), list(b, func(_, name string) string { return name })) {
-		if c.Kind != Moved { // an order is the program's
+		if c.Kind != Moved { // the order belongs to level IR
 			out = append(out, c)
 		}
 	}
@@ -229,7 +229,7 @@ func (p *pairing) placement() ([]*Change, error) {
 		return x.attrs
 	}
 	if d := attributes(total(a), total(b)); len(d) > 0 {
-		out = append(out, &Change{Level: Placement, Kind: Changed, Subject: "in all", Details: d})
+		out = append(out, &Change{Level: Placement, Kind: Changed, Subject: "totals", Details: d})
 	}
 	return out, nil
 }

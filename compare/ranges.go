@@ -12,8 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Range is a run of bytes that differ. Offsets are in the files; a range of one side
-// alone has -1 for the other.
+// Range is a run of bytes that differ. Offsets are those in the files; a range of only one side has -1 for the other.
 type Range struct {
 	File  string `json:"file"` // container or descriptor
 	A     int64  `json:"a"`
@@ -22,7 +21,7 @@ type Range struct {
 	Owner string `json:"owner"`
 }
 
-// region is a stretch of a container with one owner.
+// region is a range of a container with one owner.
 type region struct {
 	key   string
 	off   int64 // in the file
@@ -30,9 +29,9 @@ type region struct {
 	owner func(at, n int) string
 }
 
-// Bytes lists the byte ranges in which two pairs differ, with their owners: a task and
-// its fields, a constant, a section, the load commands. Regions are aligned as
-// Compare aligns them. It fails where a side has no pair, saying why.
+// Bytes lists the byte ranges in which two pairs differ, with their owners: a task and its fields, a constant, a
+// section, the load commands. Regions are aligned as in Compare. If a side has no pair, Bytes returns the reason as an
+// error.
 func Bytes(a, b *Side) ([]Range, error) {
 	p := newPairing(a, b)
 	if why := p.missing(needsPair); why != "" {
@@ -80,10 +79,10 @@ func Bytes(a, b *Side) ([]Range, error) {
 	return out, nil
 }
 
-// near is the largest run of equal bytes inside a range.
+// near is the maximum number of equal bytes inside a range.
 const near = 3
 
-// spans lists where two regions that are paired differ.
+// spans lists the ranges in which two paired regions differ.
 func spans(x, y *region) (out []Range) {
 	m := min(len(x.data), len(y.data))
 	for i := 0; i < m; {
@@ -118,7 +117,7 @@ func spans(x, y *region) (out []Range) {
 
 func named(s string) func(int, int) string { return func(int, int) string { return s } }
 
-// regions cuts both containers into regions that go together.
+// regions divides both containers into paired regions.
 func (p *pairing) regions() (a, b []region, err error) {
 	for _, x := range []struct {
 		s   *Side
@@ -186,9 +185,8 @@ func (s *Side) constantsAt() int64 {
 	return 0
 }
 
-// sections adds what is outside of tasks and constants: what is before the first
-// section with bytes is the header and the commands, what follows the last the
-// tables.
+// sections adds the regions outside of tasks and constants: before the first section with bytes are the header and the
+// commands, after the last one the tables.
 func (s *Side) sections(out *[]region) {
 	type span struct{ lo, hi int64 }
 	var taken []span
@@ -228,8 +226,7 @@ func (s *Side) sections(out *[]region) {
 	}
 }
 
-// inCommands returns the owner of bytes that are in no section: a table of symbols,
-// or name.
+// inCommands returns the owner of bytes outside sections: a symbol table, or name.
 func (s *Side) inCommands(base int64, name string) func(at, n int) string {
 	return func(at, _ int) string {
 		off := base + int64(at)
@@ -254,7 +251,7 @@ func (s *Side) constantRegions(out *[]region) {
 	}
 }
 
-// taskRegion is the bytes of a task, whose owner names the fields of the words.
+// taskRegion returns the region of a task, whose owner names the fields of the words.
 func (s *Side) taskRegion(t *task, key string) region {
 	text := s.file.TextBytes()
 	end := min(t.off+4*t.Words(), len(text))
@@ -279,7 +276,7 @@ func (s *Side) taskRegion(t *task, key string) region {
 	return r
 }
 
-// RangesText writes byte ranges for people, a line each.
+// RangesText writes byte ranges as text, one per line.
 func RangesText(w io.Writer, rs []Range) error {
 	b := bufio.NewWriter(w)
 	at := func(x int64) string {

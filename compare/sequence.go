@@ -1,11 +1,10 @@
 package compare
 
-// mostEdits bounds how many elements two lists that are aligned in order may differ
-// by. It keeps the alignment linear; lists further apart are paired by key alone.
+// mostEdits bounds the edit distance of lists that are aligned in order, which keeps the alignment linear; other lists
+// are paired by key alone.
 const mostEdits = 512
 
-// sequence pairs two lists in order by a shortest script of edits, then what is left
-// over by key alone, which are elements that moved.
+// sequence pairs two lists in order by a shortest edit script, then the remaining elements, which moved, by key alone.
 func sequence(a, b []string) (to, from []int) {
 	to, from = alone(len(a)), alone(len(b))
 	lo := 0
@@ -25,14 +24,14 @@ func sequence(a, b []string) (to, from []int) {
 	return to, from
 }
 
-// edits returns the pairs of equal elements that a shortest edit script keeps (the
-// greedy algorithm of Myers, 1986), nil when it takes more than mostEdits.
+// edits returns the pairs of equal elements that a shortest edit script keeps (the greedy algorithm of Myers, 1986), or
+// nil if the script has more than mostEdits edits.
 func edits(a, b []string) (kept [][2]int) {
 	n, m := len(a), len(b)
 	if n == 0 || m == 0 {
 		return nil
 	}
-	// reach[d][k+d] is how far into a the best path of d edits on diagonal k comes.
+	// reach[d][k+d] is the end in a of the best path of d edits on diagonal k.
 	var reach [][]int
 	get := func(v []int, d, k int) int {
 		if k < -d || k > d {
@@ -63,7 +62,7 @@ func edits(a, b []string) (kept [][2]int) {
 	return nil
 }
 
-// walk goes back through the paths of edits and lists the pairs that were kept.
+// walk traces the paths of edits back and lists the kept pairs.
 func walk(reach [][]int, a, b []string) (kept [][2]int) {
 	x, y := len(a), len(b)
 	for d := len(reach) - 1; d > 0; d-- {
@@ -75,7 +74,7 @@ func walk(reach [][]int, a, b []string) (kept [][2]int) {
 			}
 			return v[k+d-1]
 		}
-		px, from := at(k+1), k+1 // an element of b came in
+		px, from := at(k+1), k+1 // an element of b was inserted
 		if right := at(k-1) + 1; right > px {
 			px, from = right, k-1
 		}

@@ -21,42 +21,41 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// inputName represents the source in the pairs that are compared, whatever the
-// files are called.
+// inputName is the name of the source in compared pairs, whatever the names of the files.
 const inputName = "model.mil"
 
-// Side is one of the two things that are compared.
+// Side is one side of a comparison.
 type Side struct {
 	name     string
 	options  *compile.Options // nil of a pair
 	model    *frontend.Model  // nil of a pair
-	text     *mil.Program     // nil where the model has no text
+	text     *mil.Program     // nil if the model has no text
 	consts   []*constant
-	named    map[string]*constant // by qualified name, once asked for
+	named    map[string]*constant // by qualified name; computed on demand
 	target   *target.Table
 	report   *compile.Report
 	placed   []*ir.Func
-	files    []string // that positions of the program count into
-	compiler string   // what compiled it, "" for this zinc
+	files    []string // index of the program's positions
+	compiler string   // the compiler, "" for this zinc
 	extra    []string // flags for another zinc that this one does not know
-	trace    *trace   // nil where it was not kept
+	trace    *trace   // nil if it was not recorded
 	noTrace  string   // why
 	noPair   string   // why there is no pair
 	refused  string   // why it does not compile, in one line
-	noPlaces string   // why there are no places
-	noPlaced string   // why there is no program, where there is a pair
+	noPlaces string   // why there is no placement
+	noPlaced string   // why there is a pair but no program
 
 	pair      pair.Pair
 	file      *hwx.File
 	program   *e5.Program    // nil of a container alone
-	db        *provenance.DB // what parts are aligned by, nil where both sides do not have one
-	told      *provenance.DB // what names them, nil for none
+	db        *provenance.DB // for alignment; nil unless both sides have one
+	told      *provenance.DB // for names; nil if there is none
 	memo      map[provenance.NodeID][]string
-	chains    []chain // decoded tasks, once asked for
+	chains    []chain // decoded tasks; computed on demand
 	decoded   bool
 	undecoded error                // why they do not decode
-	renamed   map[string]string    // of side A: as pairing has it
-	sums      map[[2]uint64]string // digests of stretches of the constants, by offset and size
+	renamed   map[string]string    // of side A: as in pairing
+	sums      map[[2]uint64]string // digests of ranges of the constants, by offset and size
 }
 
 // Summary names a side.
@@ -69,14 +68,13 @@ type Summary struct {
 	NoPair    string   `json:"no_pair,omitempty"`
 }
 
-// OpenPair takes a pair, or a container that stands alone, and the debug database of
-// the container, nil for none; the bytes must stay unchanged while the Side is used. Errors are
-// those of hwx.Read and e5.Read, and a
-// database of another container.
+// OpenPair returns the side of a pair, or of a container alone, with the container's debug database or nil. The bytes
+// must stay unchanged while the Side is used. Errors are those of hwx.Read and e5.Read, and a database of another
+// container.
 func OpenPair(name string, p pair.Pair, db *provenance.DB) (*Side, error) {
 	s := &Side{name: name, db: db, told: db}
 	if db != nil && !of(db, p.Container) {
-		return nil, errors.New(name + ": the debug database is of another container; compile both together")
+		return nil, errors.New(name + ": the debug database belongs to another container; compile both together")
 	}
 	if err := s.load(p); err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
@@ -84,10 +82,10 @@ func OpenPair(name string, p pair.Pair, db *provenance.DB) (*Side, error) {
 	return s, nil
 }
 
-// of reports whether a debug database is of a container.
+// of reports whether a debug database belongs to a container.
 func of(db *provenance.DB, container []byte) bool { return db.SHA256 == sha256.Sum256(container) }
 
-// load reads a pair. On an error the side is as it was.
+// load reads a pair. On an error it does not change the side.
 func (s *Side) load(p pair.Pair) error {
 	file, err := hwx.Read(p.Container)
 	if err != nil {
@@ -96,7 +94,7 @@ func (s *Side) load(p pair.Pair) error {
 	var program *e5.Program
 	if !p.Alone() {
 		if program, err = e5.Read(p.Descriptor); err != nil {
-			return fmt.Errorf("the descriptor beside it: %w", err)
+			return fmt.Errorf("its descriptor: %w", err)
 		}
 	}
 	s.pair, s.file, s.program = p, file, program
@@ -109,7 +107,7 @@ func (s *Side) load(p pair.Pair) error {
 	return nil
 }
 
-// Close gives up the model's files.
+// Close closes the model's files.
 func (s *Side) Close() error {
 	if s.model == nil {
 		return nil
@@ -135,18 +133,18 @@ func (s *Side) summary() Summary {
 	return x
 }
 
-// compilerVersion is the setting that says which zinc compiled a side.
+// compilerVersion is the setting with the version of the zinc that compiled a side.
 const compilerVersion = "compiler version"
 
-// settings lists what can change a pair, by the names of the flags; a default is "".
+// settings lists the settings that can change a pair, by the names of the flags; a default is "".
 func (s *Side) settings() []attribute {
 	flags, shapes := chosen(s.options)
 	return slices.Concat([]attribute{{compilerVersion, s.compiler}, {"target", s.options.Target.Name}}, flags,
 		[]attribute{{"shape", strings.Join(shapes, ",")}, {"other flags", strings.Join(s.extra, " ")}})
 }
 
-// chosen lists the flags that decide the bytes of a pair, except the target; a default is
-// "". The shapes are in order of the inputs' names, as the flag takes them.
+// chosen lists the flags that determine the bytes of a pair, except the target; a default is "". The shapes are in the
+// order of the inputs' names.
 func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 	precision, place, split, form := "", "", "", ""
 	if o.Place != passes.PlaceAuto {
@@ -173,8 +171,8 @@ func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 		shapes
 }
 
-// Flags writes options as another executable takes them, except the target. A default
-// is left out, so that an executable without the flag runs too.
+// Flags returns options as command-line flags of another executable, except the target. Defaults are omitted, so that
+// an executable without the flag also runs.
 func Flags(o *compile.Options) (out []string) {
 	flags, shapes := chosen(o)
 	for _, f := range flags {
@@ -208,7 +206,7 @@ func (p *pairing) settings() (out []*Change, err error) {
 	return out, nil
 }
 
-// setting is the name by which an effect says that it came from a setting.
+// setting is the name in an effect of the setting that caused it.
 func setting(name string) string { return "\x00" + name }
 
 func shown(s string) string {
@@ -218,8 +216,8 @@ func shown(s string) string {
 	return s
 }
 
-// compiledAlready is why a pair is not compared at the levels of a model.
-const compiledAlready = "it takes two models"
+// compiledAlready is the reason why a pair is not compared at the levels of a model.
+const compiledAlready = "both sides must be models"
 
 func nothing(*Side) string { return "" }
 
@@ -266,7 +264,7 @@ func needsTrace(s *Side) string {
 
 func needsTarget(s *Side) string {
 	if s.target == nil {
-		return fmt.Sprintf("CPU subtype %d is no target's", s.file.Header.CPUSubtype)
+		return fmt.Sprintf("CPU subtype %d does not belong to a known target", s.file.Header.CPUSubtype)
 	}
 	return ""
 }
@@ -293,7 +291,7 @@ func needsChain(s *Side) string {
 	case s.file == nil:
 		return s.noPair
 	case s.program == nil:
-		return "there is no descriptor beside the container"
+		return "the container has no descriptor"
 	}
 	return ""
 }

@@ -7,13 +7,13 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 )
 
-// mostAtoms bounds how many atoms of a literal are written out.
+// mostAtoms bounds the number of elements of a literal that are written.
 const mostAtoms = 64
 
-// mostBytes bounds a value in a line.
+// mostBytes bounds the bytes of a value in a line.
 const mostBytes = 96
 
-// brief shortens a value to what a line holds.
+// brief shortens a value to fit in a line.
 func brief(s string) string {
 	if len(s) <= mostBytes {
 		return s
@@ -21,7 +21,7 @@ func brief(s string) string {
 	return strings.ToValidUTF8(s[:mostBytes], "") + " ..."
 }
 
-// spelled writes a value as text. Names are replaced as renamed says.
+// spelled returns a value as text, with names replaced according to renamed.
 func spelled(v mil.Value, renamed map[string]string) string {
 	list := func(elems []mil.Value, open, end string) string {
 		parts := make([]string, len(elems))

@@ -8,13 +8,13 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// constOp is the operation of a statement that is a constant.
+// constOp is the operation of a constant.
 const constOp = "const"
 
-// qualified names a value of a function for all functions of a model.
+// qualified returns a name of a function's value that is unique in the model.
 func qualified(fn, name string) string { return fn + "\x00" + name }
 
-// statements compares the syntax trees. Values of constants are left to that level.
+// statements compares the syntax trees. Values of constants are compared at level Constants.
 func (p *pairing) statements() ([]*Change, error) {
 	w := &treeDiff{pairing: p, a: p.a.text, b: p.b.text}
 	if w.a.Version != w.b.Version {
@@ -58,7 +58,7 @@ func (w *treeDiff) add(c *Change) {
 	w.out = append(w.out, c)
 }
 
-// head compares attributes that belong to no statement.
+// head compares attributes outside statements.
 func (w *treeDiff) head(what string, a, b []mil.Arg, name string) {
 	if d := arguments(a, b, nil); len(d) > 0 {
 		c := &Change{Kind: Changed, Subject: "attributes of " + what, Details: d}
@@ -135,8 +135,8 @@ func refs(rs []mil.Ref) string {
 	return strings.Join(names, ", ")
 }
 
-// block compares two bodies: statements are paired by the name of their first
-// result, then those that have another name and are otherwise the same.
+// block compares two bodies. It pairs statements by the name of their first result, then those that are equal except
+// for their names.
 func (w *treeDiff) block(a, b *mil.Block) {
 	to, from := matchBy(a.Stmts, b.Stmts, func(s **mil.Stmt) string {
 		if rs := (*s).Results; len(rs) > 0 {
@@ -183,7 +183,7 @@ func (w *treeDiff) block(a, b *mil.Block) {
 		w.add(&Change{
 			Kind: Moved, Subject: subject(s), A: place(w.a, s.Pos), B: place(w.b, t.Pos), names: append(w.names(s),
 				w.names(t)...),
-			Details: []string{"it stood " + behind(a, i) + " and stands " + behind(b, to[i])},
+			Details: []string{"it was " + behind(a, i) + " and is " + behind(b, to[i])},
 		})
 	}
 }
@@ -192,10 +192,10 @@ func behind(b *mil.Block, i int) string {
 	if i == 0 {
 		return "first"
 	}
-	return "behind " + subject(b.Stmts[i-1])
+	return "after " + subject(b.Stmts[i-1])
 }
 
-// renames pairs statements that differ in the names of their results alone.
+// renames pairs statements that differ only in the names of their results.
 func (w *treeDiff) renames(a, b *mil.Block, to, from []int) {
 	waiting := map[string][]int{}
 	for j, s := range b.Stmts {
@@ -226,7 +226,7 @@ func (w *treeDiff) renames(a, b *mil.Block, to, from []int) {
 	}
 }
 
-// signature writes a statement without the names of its results.
+// signature returns a statement without the names of its results.
 func signature(s *mil.Stmt, renamed map[string]string) string {
 	var b strings.Builder
 	b.WriteString(s.Op + "<" + s.OpOpset + ">")
@@ -265,11 +265,10 @@ func operandsOf(s *mil.Stmt) (out []string) {
 	return out
 }
 
-// mostReaders bounds how many readers of a statement are named.
+// mostReaders bounds the named readers of a statement.
 const mostReaders = 4
 
-// readers says of each name what reads it in a block: at most mostReaders of them,
-// and how many there are.
+// readers returns the readers of each name in a block: at most mostReaders, and their number.
 func readers(b *mil.Block) map[string]*reading {
 	out := map[string]*reading{}
 	for _, s := range b.Stmts {
@@ -301,7 +300,7 @@ func eachRead(v mil.Value, f func(name string)) {
 	}
 }
 
-// reading is what reads a name.
+// reading lists the readers of a name.
 type reading struct {
 	as []string
 	n  int
@@ -389,7 +388,7 @@ func (w *treeDiff) stmt(a, b *mil.Stmt) {
 	}
 }
 
-// known reports whether the level of constants has both values.
+// known reports whether level Constants has both values.
 func (w *treeDiff) known(a, b *mil.Stmt) bool {
 	return len(a.Results) == 1 && len(b.Results) == 1 && w.constantOf(w.pairing.a, a.Results[0].Name) &&
 		w.constantOf(w.pairing.b, b.Results[0].Name)
@@ -415,7 +414,7 @@ func without(args []mil.Arg, name string) (out []mil.Arg) {
 	return out
 }
 
-// arguments compares two lists of arguments by name; their order says nothing.
+// arguments compares two lists of arguments by name; their order is irrelevant.
 func arguments(a, b []mil.Arg, rename func(string) string) (out []string) {
 	for i := range a {
 		x := &a[i]
@@ -435,7 +434,7 @@ func arguments(a, b []mil.Arg, rename func(string) string) (out []string) {
 	return out
 }
 
-// equalValue is mil.EqualValue with the names of side A as side B has them.
+// equalValue is mil.EqualValue with the names of side A replaced by those of side B.
 func equalValue(a, b mil.Value, rename func(string) string) bool {
 	if rename != nil {
 		switch x := a.(type) {

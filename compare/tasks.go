@@ -20,8 +20,7 @@ import (
 // fieldTable is the field table; the index of a row is its td.Field.
 var fieldTable = td.Fields()
 
-// manyTasks opens the subject of a change that represents all tasks of an operation
-// and rule.
+// manyTasks begins the subject of a change that represents all tasks of an operation and rule.
 const manyTasks = "tasks of "
 
 // task is a task of a side.
@@ -31,10 +30,10 @@ type task struct {
 	index     int // in its chain
 	procedure string
 	subject   string   // "tasks of conv x by convolution", without a database "task 3 of net"
-	of        string   // "conv x by convolution" where a database that aligns nothing names it
+	of        string   // "conv x by convolution", if only a database for names has it
 	names     []string // statements that it came from, constants among them
-	key       string   // what it is paired by
-	class     string   // a task may be paired with one of the same class where keys fail
+	key       string   // the key for pairing
+	class     string   // without a pair by key, a task may be paired with one of the same class
 }
 
 // chain is the tasks of a procedure.
@@ -43,7 +42,7 @@ type chain struct {
 	tasks []task
 }
 
-// tasksOf decodes the tasks, once. They are known of targets with a field table.
+// tasksOf decodes the tasks once. Their target must have a field table.
 func (s *Side) tasksOf() ([]chain, error) {
 	if !s.decoded {
 		s.decoded = true
@@ -69,8 +68,8 @@ func (s *Side) decodeTasks() (out []chain, err error) {
 	return out, nil
 }
 
-// identify says what a task is paired by: the statements and the rule that it came
-// from, or without a database what it computes.
+// identify sets the key of a task: the statements and the rule that it came from, or without a database what it
+// computes.
 func (s *Side) identify(t *task) {
 	t.class = "planar"
 	if t.Planar() == td.NotPlanar {
@@ -121,8 +120,7 @@ func (p *pairing) taskPairs(a, b *chain) (to, from []int) {
 	return to, from
 }
 
-// keyPairs pairs tasks by their keys: in any order where these say what the tasks came
-// from, else, where they say what the tasks hold, in order first.
+// keyPairs pairs tasks by their keys: in any order if keys are origins, but in order first if keys are contents.
 func (p *pairing) keyPairs(a, b []string) (to, from []int) {
 	if p.a.db != nil {
 		return match(a, b)
@@ -130,10 +128,10 @@ func (p *pairing) keyPairs(a, b []string) (to, from []int) {
 	return sequence(a, b)
 }
 
-// decodable says why the tasks of a side are not compared field by field.
+// decodable returns why the tasks of a side cannot be compared field by field, or "".
 func decodable(s *Side) string {
 	if sub := s.file.Header.CPUSubtype; sub != hwx.SubtypeH13 {
-		return fmt.Sprintf("no field table of CPU subtype %d is known", sub)
+		return fmt.Sprintf("CPU subtype %d has no field table", sub)
 	}
 	if _, err := s.tasksOf(); err != nil {
 		return "its tasks do not decode: " + err.Error()
@@ -162,7 +160,7 @@ func (p *pairing) tasks() (out []*Change, err error) {
 	return d.changes(), nil
 }
 
-// callers says of each procedure which inference of which function calls it first.
+// callers returns for each procedure the function and inference that first call it.
 func (s *Side) callers() map[string]string {
 	out := map[string]string{}
 	if s.program == nil {
@@ -184,8 +182,8 @@ func (s *Side) callers() map[string]string {
 	return out
 }
 
-// procedure is the name that side B has for a procedure of side A: the same, or where B
-// has none of the name that of the procedure which the same inference calls.
+// procedure returns side B's name of a procedure of side A: the same name or, if B does not have it, the name of the
+// procedure that the same inference calls.
 func (p *pairing) procedure(name string) string {
 	if p.procedures == nil {
 		p.procedures = map[string]string{}
@@ -213,7 +211,7 @@ func (p *pairing) procedure(name string) string {
 	return name
 }
 
-// chainPairs pairs procedures; those of one side alone go with an empty one.
+// chainPairs pairs procedures; those of only one side are paired with an empty one.
 func (p *pairing) chainPairs(a, b []chain) (out [][2]*chain) {
 	other := map[string]*chain{}
 	for i := range b {
@@ -236,20 +234,19 @@ func (p *pairing) chainPairs(a, b []chain) (out [][2]*chain) {
 	return out
 }
 
-// tally counts the tasks behind the details of a change.
+// tally counts the tasks of the details of a change.
 type tally struct {
 	tasks   int
 	details []string
 	count   map[string]int
 }
 
-// taskDiff gathers differences of tasks, those of one operation and rule in one
-// change.
+// taskDiff gathers differences of tasks, with those of one operation and rule in one change.
 type taskDiff struct {
 	out    []*Change
 	index  map[string]*Change
 	counts map[*Change]*tally
-	moved  int // tasks that use other addresses and differ in nothing else
+	moved  int // tasks that differ only in addresses
 	first  string
 }
 
@@ -276,7 +273,7 @@ func (d *taskDiff) note(k Kind, t *task, details ...string) {
 	}
 }
 
-// merged adds the names that are not in a list yet.
+// merged adds the names that are not yet in a list.
 func merged(to, more []string) []string {
 	if len(to) > 0 && len(more) > 0 && &to[0] == &more[0] {
 		return to
@@ -328,8 +325,7 @@ func (d *taskDiff) chain(a, b *chain, to, from []int) {
 	}
 }
 
-// fieldDetails lists the fields in which two tasks differ, and says whether they use
-// other addresses.
+// fieldDetails lists the fields in which two tasks differ, and reports whether they use other addresses.
 func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 	var runs []fieldRun
 	for i := range fieldTable {
@@ -354,7 +350,7 @@ func fieldDetails(a, b *task) (out []string, elsewhere bool) {
 	return out, elsewhere
 }
 
-// fieldRun is fields that change alike: one, or neighbours of an indexed field.
+// fieldRun is a field, or adjacent fields of an array that change in the same way.
 type fieldRun struct {
 	first, last *td.Row
 	x, y        uint32
@@ -394,14 +390,14 @@ func (d *taskDiff) changes() []*Change {
 	return d.out
 }
 
-// Where more than manyChanges operations have tasks that differ, a change in front of
-// theirs counts them and names the mostShared details that most tasks share.
+// If more than manyChanges operations have tasks that differ, a summary before them counts them and names the
+// mostShared most frequent details.
 const (
 	manyChanges = 24
 	mostShared  = 8
 )
 
-// summary puts such a change in front.
+// summary inserts that change.
 func (d *taskDiff) summary() []*Change {
 	if len(d.out) <= manyChanges {
 		return d.out
@@ -414,7 +410,7 @@ func (d *taskDiff) summary() []*Change {
 			shared[x] += k
 		}
 	}
-	all := &Change{Level: Tasks, Kind: Changed, Subject: "tasks in all"}
+	all := &Change{Level: Tasks, Kind: Changed, Subject: "all tasks"}
 	for _, k := range []Kind{Changed, Added, Removed, Moved} {
 		if tasks[k] > 0 {
 			all.Details = append(all.Details, diag.Count(tasks[k], "task", "tasks")+" "+string(k))

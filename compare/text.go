@@ -9,14 +9,13 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// TextOptions say how a Result is written.
+// TextOptions configure the text of a Result.
 type TextOptions struct {
-	// Most bounds the lines of details, and of effects, that one change gets; 0 for
-	// no bound.
+	// Most bounds the lines of details, and of effects, of one change; 0 means no bound.
 	Most int
 }
 
-// Text writes the result for people: a paragraph a change.
+// Text writes the result as text, one paragraph per change.
 func (r *Result) Text(w io.Writer, o TextOptions) error {
 	b := bufio.NewWriter(w)
 	for _, x := range []struct {
@@ -61,11 +60,11 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 	return b.Flush()
 }
 
-// fewest is how many effects each level gets before any gets more.
+// fewest is the number of effects that each level gets before any gets more.
 const fewest = 2
 
-// effects returns the effects of a change that are written, and what is left: the first
-// of each level, then others in order up to the bound.
+// effects returns the effects of a change to write, and a description of the rest. It selects the first ones of each
+// level, then others in order up to the bound.
 func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
 	if o.Most == 0 || len(c.Effects) <= o.Most {
 		return c.Effects, ""
@@ -97,7 +96,7 @@ func (o *TextOptions) effects(c *Change) (shown []*Change, rest string) {
 	return shown, diag.Count(len(c.Effects)-len(shown), "effect", "effects") + " more: " + strings.Join(levels, ", ")
 }
 
-// title says what changed, and how.
+// title returns what changed, and how.
 func (c *Change) title() string {
 	s := string(c.Level) + ": " + c.Subject
 	if c.Level != Together {
@@ -106,7 +105,7 @@ func (c *Change) title() string {
 	return s
 }
 
-// write writes a change: what, where, and the details under it.
+// write writes a change: what, where, and its details.
 func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
 	fmt.Fprintf(b, "%s%s", indent, c.title())
 	switch {
@@ -125,7 +124,7 @@ func (c *Change) write(b *bufio.Writer, indent string, o TextOptions) {
 	}
 }
 
-// counted says how many changes there are.
+// counted describes the number of changes.
 func (r *Result) counted() string {
 	n := len(r.Changes)
 	together := ""
@@ -149,10 +148,10 @@ func (r *Result) counted() string {
 	return s + together
 }
 
-// manyCauses is from where changes are counted by level.
+// manyCauses is the number of changes from which they are counted by level.
 const manyCauses = 8
 
-// limitations lists what was not compared, or less than usual, and why.
+// limitations lists what was not compared, or less precisely than usual, and why.
 func (r *Result) limitations() (out []string) {
 	for i := range r.Levels {
 		if l := &r.Levels[i]; l.Missing != "" && !told(r.Levels[:i], l.Missing) {
@@ -173,14 +172,14 @@ func (r *Result) limitations() (out []string) {
 	return out
 }
 
-// does says which levels a cause leaves as they are.
+// does writes the levels that a cause does not change.
 func (r *Result) does(b *bufio.Writer, c *Change) {
 	if same := r.leaves(c); len(same) > 0 {
 		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
 	}
 }
 
-// leaves lists the levels that a cause leaves as they are.
+// leaves lists the levels that a cause does not change.
 func (r *Result) leaves(c *Change) (same []string) {
 	if !c.cause {
 		return nil
@@ -201,7 +200,7 @@ func (r *Result) leaves(c *Change) (same []string) {
 	return same
 }
 
-// told reports whether a level before was left out for the same reason.
+// told reports whether an earlier level was omitted for the same reason.
 func told(before []Coverage, why string) bool {
 	for i := range before {
 		if before[i].Missing == why {

@@ -10,10 +10,10 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// trace is the programs after each pass of a side, as numbers of lines: a line that
-// stays is kept once, however many passes it went through.
+// trace holds the programs of a side after each pass, as numbers of lines: an unchanged line is stored once, whatever
+// the number of passes.
 type trace struct {
-	lines []string          // text without positions, long ones cut as toolchain.Lines does
+	lines []string          // text without positions; long ones are truncated as by toolchain.Lines
 	index map[string]uint32 // in lines
 	shots []shot
 	elide func(data []byte) string
@@ -38,8 +38,7 @@ func (t *trace) observe(pass string, p *ir.Program) {
 // begin begins the program after a pass.
 func (t *trace) begin(pass string) { t.shots = append(t.shots, shot{pass: pass}) }
 
-// add adds a line of the program that was begun. What says where the text came from is
-// left out.
+// add adds a line to the current program, without its source positions.
 func (t *trace) add(line []byte) {
 	for _, head := range []string{"program ", "file ", "build "} {
 		if bytes.HasPrefix(line, []byte(head)) {
@@ -85,11 +84,11 @@ func (t *trace) read(passes []toolchain.Pass) error {
 	return nil
 }
 
-// fromMark opens the place of a constant in its weight file.
+// fromMark begins the position of a constant in its weight file.
 const fromMark = ` from "`
 
-// placeless leaves the positions in the source, as " @0:12:36", and the places of
-// constants in weight files out of a line of a program. What is in quotes stays.
+// placeless removes source positions such as " @0:12:36" and positions in weight files from a line of a program, except
+// within quotes.
 func placeless(line []byte) []byte {
 	if !bytes.Contains(line, []byte(" @")) && !bytes.Contains(line, []byte(fromMark)) {
 		return line
@@ -125,8 +124,7 @@ func placeless(line []byte) []byte {
 	return out
 }
 
-// subjectOf is what a line of a program is about: "%x" of an operation, "const %w",
-// "func %main", "return".
+// subjectOf returns the subject of a line of a program: "%x" for an operation, "const %w", "func %main", "return".
 func subjectOf(line string) string {
 	s := strings.TrimLeft(line, " ")
 	for _, head := range []string{"const ", "func "} {
@@ -143,7 +141,7 @@ func subjectOf(line string) string {
 	return s
 }
 
-// nameEnd is where a name at the beginning of s ends.
+// nameEnd returns the end of a name at the beginning of s.
 func nameEnd(s string) int {
 	if strings.HasPrefix(s, `%"`) {
 		for i := 2; i < len(s); i++ {

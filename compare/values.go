@@ -16,14 +16,13 @@ type constant struct {
 	value    *ir.Const
 	place    string
 	uses     []string // "epsilon of layer_norm x", the first of them
-	more     int      // uses that are left out
+	more     int      // number of omitted uses
 }
 
-// mostUses bounds how many uses of a constant are told.
+// mostUses bounds the reported uses of a constant.
 const mostUses = 4
 
-// gather lists the constants that operations of a program read, in the order of
-// first use.
+// gather lists the constants that a program's operations read, in the order of first use.
 func gather(p *ir.Program) (out []*constant) {
 	for _, f := range p.Funcs {
 		seen := map[*ir.Value]*constant{}
@@ -75,8 +74,8 @@ func (c *constant) usedAs() string {
 	return s
 }
 
-// constants compares the values that both sides have under one name, then what the
-// containers hold of them. A constant of one side alone is a statement of that side.
+// constants compares the values with the same name on both sides, then the packed constants. A constant of only one
+// side is compared as a statement.
 func (p *pairing) constants() (out []*Change, err error) {
 	other := p.b.byName()
 	for _, x := range p.a.consts {
@@ -98,7 +97,7 @@ func (p *pairing) constants() (out []*Change, err error) {
 	return append(out, packed...), err
 }
 
-// valueDetails reports how two constants differ, nil when they hold the same.
+// valueDetails describes how two constants differ, or returns nil if they are equal.
 func valueDetails(a, b *ir.Const) []string {
 	if !a.Type.Equal(b.Type) {
 		return []string{"type: " + a.Type.String() + " -> " + b.Type.String()}
@@ -118,7 +117,7 @@ func valueDetails(a, b *ir.Const) []string {
 	elems := a.Elems()
 	n, first, worst := elementsThatDiffer(a, b)
 	if n == 0 {
-		return nil // bits that belong to no element
+		return nil // bits outside the elements
 	}
 	change := func(i int64) string {
 		return at(a.Type.Shape, i) + number(a, i) + " -> " + number(b, i)
@@ -177,7 +176,7 @@ func number(c *ir.Const, i int64) string {
 	return strconv.FormatFloat(c.Float(i), 'g', 6, 64)
 }
 
-// at writes the index of an element, "" of a scalar's.
+// at returns the index of an element, "" for a scalar.
 func at(shape []int64, i int64) string {
 	if len(shape) == 0 {
 		return ""

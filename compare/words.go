@@ -13,10 +13,10 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// mostWords bounds the words of one task that are told.
+// mostWords bounds the reported words of one task.
 const mostWords = 32
 
-// wordTask is a task without fields: a stretch of words of the task section.
+// wordTask is a task without known fields: a range of words of the task section.
 type wordTask struct {
 	off     int // in the task section
 	words   []byte
@@ -37,8 +37,8 @@ type wordChain struct {
 	linked  bool // the header words of version 7 lead from task to task
 }
 
-// wordSides parts the tasks of both sides. Where those of one side cannot be told apart,
-// a procedure of as many tasks at the same place on the other side tells.
+// wordSides splits both sides into tasks. If the tasks of one side cannot be separated, it uses a procedure with the
+// same number of tasks at the same offset of the other side.
 func (p *pairing) wordSides() (a, b []wordChain) {
 	a, b = p.a.wordChains(), p.b.wordChains()
 	to, _ := matchBy(a, b, func(c *wordChain) string { return c.name })
@@ -66,7 +66,7 @@ func (p *pairing) wordSides() (a, b []wordChain) {
 	return a, b
 }
 
-// like parts a procedure as another.
+// like splits a procedure in the same way as another.
 func (c *wordChain) like(other *wordChain, text []byte) {
 	var tasks []wordTask
 	for i := range other.tasks {
@@ -79,7 +79,7 @@ func (c *wordChain) like(other *wordChain, text []byte) {
 	c.tasks, c.bounded = tasks, byOther
 }
 
-// boundary says how it is known where tasks begin and end.
+// boundary is the source of the tasks' boundaries.
 type boundary int
 
 const (
@@ -89,13 +89,13 @@ const (
 	byNothing
 )
 
-// boundaries says each for people.
+// boundaries describes each boundary.
 var boundaries = [...]string{
-	byDatabase: "the debug database tells tasks apart",
+	byDatabase: "the debug database states where tasks begin",
 	byChain: "words 1 and 7 of each task lead to the next, as in version 7, through as many tasks as the " +
-		"container states; what numbers and links tasks is left out",
-	byOther:   "the tasks of the other side tell those of a procedure apart that lies at the same place",
-	byNothing: "of each procedure only the size of its first task is known, the tasks behind it are one stretch",
+		"container states; the bits that number and link tasks are ignored",
+	byOther:   "tasks begin where those of the procedure at the same offset of the other side do",
+	byNothing: "only the size of the first task of each procedure is known; the tasks after it are compared as one",
 }
 
 // links are the bits of a task's header that number it and lead to the next, by word.
@@ -109,7 +109,7 @@ var links = func() map[int]uint32 {
 	return m
 }()
 
-// wordChains parts the task section into tasks without knowing their fields.
+// wordChains splits the task section into tasks without knowing their fields.
 func (s *Side) wordChains() (out []wordChain) {
 	procedures := s.file.Procedures()
 	var entries []int
@@ -136,7 +136,7 @@ func (s *Side) wordChains() (out []wordChain) {
 	return out
 }
 
-// part finds the tasks of a procedure whose words lie from off to end.
+// part finds the tasks of a procedure whose words are from off to end.
 func (s *Side) part(c *wordChain, p hwx.Procedure, text []byte, off, end int) {
 	add := func(at, n int) { c.tasks = append(c.tasks, wordTask{off: at, words: text[at : at+n]}) }
 	walked := follow(text, off, int(p.FirstWords), int(p.Tasks))
@@ -194,13 +194,13 @@ func follow(text []byte, off, words, tasks int) (out [][2]int) {
 	return nil
 }
 
-// identifyWords says what a task is paired by and called.
+// identifyWords sets the key and the subject of a task.
 func (s *Side) identifyWords(c *wordChain, i int) {
 	t := &c.tasks[i]
 	t.index = i
 	t.subject = "task " + strconv.Itoa(i) + " of " + c.name
 	if c.bounded == byNothing && i > 0 {
-		t.subject = "tasks behind the first of " + c.name
+		t.subject = "tasks after the first of " + c.name
 	}
 	if s.told != nil {
 		if k := s.told.TaskAt(uint64(t.off)); k >= 0 {
@@ -222,7 +222,7 @@ func (s *Side) identifyWords(c *wordChain, i int) {
 	t.key = strconv.FormatUint(h.Sum64(), 16)
 }
 
-// word returns a word, of a linked task without what numbers and links it.
+// word returns a word, without the bits that number and link a linked task.
 func (t *wordTask) word(w int, linked bool) uint32 {
 	v := binary.LittleEndian.Uint32(t.words[4*w:])
 	if linked {
@@ -316,7 +316,7 @@ func wordDetails(a, b *wordTask, linked bool) (out []string) {
 	return out
 }
 
-// wordRegions are the tasks as regions whose owners name words.
+// wordRegions returns the tasks as regions whose owners name words.
 func (p *pairing) wordRegions() (a, b []region) {
 	wa, wb := p.wordSides()
 	p.wordPairs(wa, wb, func(x, y *wordChain, to, from []int) {

@@ -60,8 +60,8 @@ func TestWords(t *testing.T) {
 	t.Run("the same", func(t *testing.T) {
 		r := compared(t, a, foreign(t, m, nil), Options{})
 		expect(t, r)
-		for _, want := range []string{"compared as words, by their offset within a task, as no field table of CPU " +
-			"subtype 5 is known", "words 1 and 7 of each task lead to the next"} {
+		for _, want := range []string{"compared as words, by their offset within a task, as CPU subtype 5 has no " +
+			"field table", "words 1 and 7 of each task lead to the next"} {
 			if n := noteOf(r, Tasks); !strings.Contains(n, want) {
 				t.Errorf("note %q has no %q", n, want)
 			}
@@ -82,7 +82,7 @@ func TestWords(t *testing.T) {
 		r := compared(t, a, foreign(t, m, put(t, m, 3, int(td.NextPointer.Row().Addr/4), 0x77)), Options{})
 		expect(t, r, "tasks: task 3 of net changed")
 		expectDetail(t, r.Changes[0].Details, "word 7: 0x")
-		if n := noteOf(r, Tasks); !strings.Contains(n, "the tasks of the other side tell") {
+		if n := noteOf(r, Tasks); !strings.Contains(n, "tasks begin where those of the procedure") {
 			t.Errorf("note %q", n)
 		}
 	})
@@ -93,8 +93,8 @@ func TestWords(t *testing.T) {
 			put(t, m, 3, 11, 0xabcd)(text)
 		})
 		r := compared(t, x, y, Options{})
-		expect(t, r, "tasks: tasks behind the first of net changed")
-		if n := noteOf(r, Tasks); !strings.Contains(n, "are one stretch") {
+		expect(t, r, "tasks: tasks after the first of net changed")
+		if n := noteOf(r, Tasks); !strings.Contains(n, "are compared as one") {
 			t.Errorf("note %q", n)
 		}
 	})
@@ -103,7 +103,7 @@ func TestWords(t *testing.T) {
 		x.db, x.told, y.db, y.told = m.db, m.db, m.db, m.db
 		r := compared(t, &x, &y, Options{Levels: []Level{Tasks}})
 		if len(r.Changes) != 1 || !strings.HasPrefix(r.Changes[0].Subject, "task 1 of net, of ") ||
-			!strings.Contains(noteOf(r, Tasks), "the debug database tells tasks apart") {
+			!strings.Contains(noteOf(r, Tasks), "the debug database states where tasks begin") {
 			t.Errorf("%q %q", lines(r.Changes), noteOf(r, Tasks))
 		}
 	})
