@@ -79,11 +79,10 @@ var seeds = []seed{
 	{kind: "Table", chapter: 30, number: 6, what: "identifiers of the execution loop"},
 }
 
-// seedName finds the tables that a test is named for: TestTable29_1,
-// ExampleExecutionStream_listing2_3, FuzzTable30_1Header.
-var seedName = regexp.MustCompile(`(?i)(table|listing|figure)(\d+)_(\d+)`)
+// seedLine is the line of a test's doc comment that names the table which the test checks, such as "// Table 29.1.".
+var seedLine = regexp.MustCompile(`^// (Table|Listing|Figure) (\d+)\.(\d+)\.$`)
 
-// seedTests returns the tests that name a seed, as "package Test", in order.
+// seedTests returns the tests whose comments name a seed, as "package Test", in order.
 func seedTests(root string) (map[string][]string, error) {
 	found := map[string][]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -96,7 +95,7 @@ func seedTests(root string) (map[string][]string, error) {
 		if d.IsDir() || !strings.HasSuffix(path, "_test.go") {
 			return nil
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil {
 			return err
 		}
@@ -106,12 +105,14 @@ func seedTests(root string) (map[string][]string, error) {
 		}
 		for _, decl := range file.Decls {
 			f, ok := decl.(*ast.FuncDecl)
-			if !ok || f.Recv != nil || !runs(f.Name.Name) {
+			if !ok || f.Recv != nil || f.Doc == nil || !runs(f.Name.Name) {
 				continue
 			}
-			for _, m := range seedName.FindAllStringSubmatch(f.Name.Name, -1) {
-				key := strings.ToLower(m[1]) + " " + m[2] + "." + m[3]
-				found[key] = append(found[key], "`"+filepath.ToSlash(dir)+"` "+f.Name.Name)
+			for _, line := range f.Doc.List {
+				if m := seedLine.FindStringSubmatch(line.Text); m != nil {
+					key := strings.ToLower(m[1]) + " " + m[2] + "." + m[3]
+					found[key] = append(found[key], "`"+filepath.ToSlash(dir)+"` "+f.Name.Name)
+				}
 			}
 		}
 		return nil
@@ -145,8 +146,8 @@ func writeSeeds(w *bytes.Buffer) {
 	}
 }
 
-// TestSeeds: every table, listing and figure has a test that names it, or a
-// reason, and no test names one that there is not.
+// TestSeeds checks that every table, listing and figure has a test that names it, or a
+// reason, and that no test names one that does not exist.
 func TestSeeds(t *testing.T) {
 	found, err := seedTests("..")
 	if err != nil {

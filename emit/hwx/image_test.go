@@ -142,10 +142,11 @@ func build(t testing.TB, img *hwx.Image) (*hwx.File, *hwx.Addresses, []byte) {
 	return f, a, b
 }
 
-// TestTable23_6 builds the identity layer and compares its segments with the
+// TestIdentityHasTheSegmentsOfTheChapter builds the identity layer and compares its segments with the
 // table: order, protections and sizes. (The table's addresses leave out segments
 // it does not list, so they are not compared.)
-func TestTable23_6(t *testing.T) {
+// Table 23.6.
+func TestIdentityHasTheSegmentsOfTheChapter(t *testing.T) {
 	_, addrs, b := build(t, identity(true))
 	f, err := hwx.Read(b)
 	if err != nil {

@@ -14,10 +14,11 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// TestTable2_2 finds the three forms of one program: the descriptor, whose size
+// TestProgramExistsInThreeForms finds the three forms of one program: the descriptor, whose size
 // does not grow with the tensors, the program image, and below the host boundary
 // the firmware container that a load makes of it.
-func TestTable2_2(t *testing.T) {
+// Table 2.2.
+func TestProgramExistsInThreeForms(t *testing.T) {
 	small, wide := compiled(t, "e5rt/testdata/tiny.mil"), compiled(t, "e5rt/testdata/tinywide.mil")
 	for _, pair := range [][]byte{small.Container, wide.Container} {
 		f, err := hwx.Read(pair)
@@ -70,9 +71,10 @@ func TestTable2_2(t *testing.T) {
 	}
 }
 
-// TestTable2_3 reads the stages of one dispatch from its trace: what a call costs
+// TestTraceHasTheStagesOfADispatch reads the stages of one dispatch from its trace: what a call costs
 // is the time from the binding to the completion, about 190 us.
-func TestTable2_3(t *testing.T) {
+// Table 2.3.
+func TestTraceHasTheStagesOfADispatch(t *testing.T) {
 	pair := compiled(t, "e5rt/testdata/tiny.mil")
 	events := &trace.Recording{}
 	_, p := machine(t, stack.Options{Trace: events.Tracer()})

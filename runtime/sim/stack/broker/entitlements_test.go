@@ -158,10 +158,11 @@ func baseline(t *testing.T, s *Session) error {
 	return nil
 }
 
-// TestTable27_8 shows of every key that it allows what the table says and that its
+// TestEntitlementsAllowAndAreRequired shows of every key that it allows what the table says and that its
 // absence is refused, by name. The two keys that the kernel checks open nothing
 // here: TestKernelKeys shows them at the driver.
-func TestTable27_8(t *testing.T) {
+// Table 27.8.
+func TestEntitlementsAllowAndAreRequired(t *testing.T) {
 	if len(Entitlements) != 11 {
 		t.Errorf("%d rows, the table has 11", len(Entitlements))
 	}

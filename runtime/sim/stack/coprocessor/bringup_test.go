@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-func TestTable29_2(t *testing.T) {
+// Table 29.2.
+func TestAperturesNeedPower(t *testing.T) {
 	want := []string{"ANE", "PS", "PWGATE", "PTD", "ANEHAL1", "ANEHAL2", "ANEHAL3"}
 	if len(Banks) != len(want) {
 		t.Fatalf("%d apertures", len(Banks))
@@ -63,7 +64,8 @@ func TestTable29_2(t *testing.T) {
 }
 
 // The three handshakes come in order, each when the one before it was seen.
-func TestTable29_3(t *testing.T) {
+// Table 29.3.
+func TestHandshakesComeInOrder(t *testing.T) {
 	h := newHost(t, nil)
 	d := h.d
 	if d.Rings() != nil || d.Channels() != nil {
@@ -134,7 +136,8 @@ func TestTable29_3(t *testing.T) {
 }
 
 // Attach, power-on and ANE_Init are apart: the last runs again at every wake.
-func TestListing29_1(t *testing.T) {
+// Listing 29.1.
+func TestWakeRunsOnlyInit(t *testing.T) {
 	h := newHost(t, nil)
 	h.d.Write32(PS, RegPower, 1) // start: apertures, clocks, power
 	h.d.Write32(PWGATE, RegGate, 1)

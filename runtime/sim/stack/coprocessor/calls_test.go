@@ -28,7 +28,8 @@ func (h *host) raw(ch protocol.Channel, msg []byte) []note {
 }
 
 // The four classes that the loop accepts, as it logs them, and what it rejects.
-func TestListing29_2(t *testing.T) {
+// Listing 29.2.
+func TestLoopLogsCallsByClass(t *testing.T) {
 	var lines []string
 	h := ready(t, func(c *Config) { c.Terminal = func(s string) { lines = append(lines, s) } })
 	x := h.load(containerOf(t, adder), 0)
@@ -114,7 +115,8 @@ func (h *host) installed(x *loaded) uint64 {
 
 // Each limit of a call, at it and past it. What the device does not take is
 // answered and runs nothing.
-func TestTable29_4(t *testing.T) {
+// Table 29.4.
+func TestCallLimitsAreEnforced(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	in := x.body().Inputs[0]
@@ -313,7 +315,8 @@ func full1(t *testing.T, d *Device, name string) {
 // in that order.
 // A call's register block is in its queue's file, at the addresses of the
 // firmware's aperture.
-func TestTable29_7Block(t *testing.T) {
+// Table 29.7.
+func TestCallFillsTheRegisterBlock(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	x.call()
@@ -434,7 +437,8 @@ func TestInference(t *testing.T) {
 
 // The statistics buffer is written at completion when the host maps one, and not
 // otherwise.
-func TestListing29_4Device(t *testing.T) {
+// Listing 29.4.
+func TestStatisticsAreWrittenWhenMapped(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	mem := make([]byte, 0x100)

@@ -11,7 +11,8 @@ import (
 )
 
 // The guarded sequence, access by access.
-func TestListing29_3(t *testing.T) {
+// Listing 29.3.
+func TestGuardedDoorbellSequence(t *testing.T) {
 	const open, closed = 0x5, 0x80_0000_0005
 	for _, c := range []struct {
 		name              string
@@ -61,7 +62,8 @@ func TestListing29_3(t *testing.T) {
 	}
 }
 
-func TestTable29_5(t *testing.T) {
+// Table 29.5.
+func TestFabricRegisterBits(t *testing.T) {
 	bits := []uint{}
 	for _, b := range FabricBits {
 		bits = append(bits, b.Bit)

@@ -9,7 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-func TestTable30_6Validity(t *testing.T) {
+// Table 30.6.
+func TestValidityFollowsProgramSlots(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	table := h.d.boot.table

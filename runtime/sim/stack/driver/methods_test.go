@@ -10,7 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-func TestTable27_5(t *testing.T) {
+// Table 27.5.
+func TestMethodsOfTheDirectPath(t *testing.T) {
 	// The table's names, in its order.
 	var names []string
 	for _, line := range []string{

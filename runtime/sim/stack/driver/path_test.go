@@ -23,7 +23,8 @@ func inOrder(t *testing.T, have, want []string) {
 	}
 }
 
-func TestListing27_5(t *testing.T) {
+// Listing 27.5.
+func TestSubmissionReachesTheDoorbell(t *testing.T) {
 	rec := &trace.Recording{}
 	d := newDevice(t, Config{Trace: rec.Tracer()})
 	s := open(t, d, broker(1))
@@ -65,9 +66,10 @@ func TestListing27_5(t *testing.T) {
 		"ANE_ProgramSendRequest", "ANEDriver::ANE_ProgramSendRequest"})
 }
 
-// TestTable2_3 measures the stages of a dispatch in virtual time: the driver's
+// TestDispatchTakesTheTimeOfItsStages measures the stages of a dispatch in virtual time: the driver's
 // three, and the firmware's round trip between them.
-func TestTable2_3(t *testing.T) {
+// Table 2.3.
+func TestDispatchTakesTheTimeOfItsStages(t *testing.T) {
 	rec := &trace.Recording{}
 	d := newDevice(t, Config{Trace: rec.Tracer()})
 	s := open(t, d, broker(1))
@@ -110,7 +112,8 @@ func TestTable2_3(t *testing.T) {
 	}
 }
 
-func TestListing29_1(t *testing.T) {
+// Listing 29.1.
+func TestAttachDoesNotBootTheFirmware(t *testing.T) {
 	rec := &trace.Recording{}
 	d := newDevice(t, Config{Trace: rec.Tracer()})
 	// Attach alone does not boot the firmware.

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-func TestTable27_3(t *testing.T) {
+// Table 27.3.
+func TestOpenHandshake(t *testing.T) {
 	d := newDevice(t, Config{})
 	le := binary.LittleEndian
 	handshake := func(c UserClient, usage byte) ([]byte, Return) {
@@ -66,7 +67,8 @@ func TestTable27_3(t *testing.T) {
 	}
 }
 
-func TestTable27_6(t *testing.T) {
+// Table 27.6.
+func TestRequestStructure(t *testing.T) {
 	if RequestSize != 2376 || ReplySize != 40 || reqSignals+16*24 != RequestSize {
 		t.Fatalf("request %d, reply %d, last field ends at %d", RequestSize, ReplySize, reqSignals+16*24)
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-func TestTable27_1(t *testing.T) {
+// Table 27.1.
+func TestRegistryListsTheKernelExtensions(t *testing.T) {
 	want := []struct{ bundle, class, registered, provider, role string }{
 		{bundle: "AppleH11ANEInterface", class: "ANEHWDevice", registered: "H11ANEIn", provider: "RTBuddyService",
 			role: "ANE"},
@@ -73,7 +74,8 @@ var table274 = []struct {
 		c: 0, dd: 24}, {handler: "ANE_ProgramChainingSetActiveProcedure", a: 0, b: 32, c: 0, dd: 0},
 }
 
-func TestTable27_2(t *testing.T) {
+// Table 27.2.
+func TestControlSelectorSizes(t *testing.T) {
 	if len(table272) != 17 {
 		t.Fatal("the chapter has 17 selectors")
 	}
@@ -112,7 +114,8 @@ func TestUserSpaceSelectors(t *testing.T) {
 	}
 }
 
-func TestTable27_4(t *testing.T) {
+// Table 27.4.
+func TestDirectPathSelectorSizes(t *testing.T) {
 	if len(table274) != 9 {
 		t.Fatal("the chapter has 9 selectors")
 	}
@@ -140,7 +143,8 @@ func TestTable27_4(t *testing.T) {
 	}
 }
 
-func TestListing27_1(t *testing.T) {
+// Listing 27.1.
+func TestUserClientTypes(t *testing.T) {
 	d := newDevice(t, Config{})
 	for _, w := range []struct {
 		typ   uint32
@@ -178,7 +182,8 @@ func TestListing27_1(t *testing.T) {
 	}
 }
 
-func TestListing27_2(t *testing.T) {
+// Listing 27.2.
+func TestArgumentBlockLayout(t *testing.T) {
 	want := map[string]int{"asyncWakePort": 0x08, "scalarInput": 0x10, "scalarInputCount": 0x20, "structureInput": 0x30,
 		"structureInputSize": 0x38,
 		"scalarOutput":       0x48, "scalarOutputCount": 0x50, "structureOutput": 0x58, "structureOutputSize": 0x60}
@@ -256,7 +261,8 @@ func TestListing27_2(t *testing.T) {
 	}
 }
 
-func TestListing27_3(t *testing.T) {
+// Listing 27.3.
+func TestDispatchArrayLengths(t *testing.T) {
 	for _, w := range []struct {
 		i      int
 		symbol string
@@ -279,7 +285,8 @@ func TestListing27_3(t *testing.T) {
 	}
 }
 
-func TestListing27_4(t *testing.T) {
+// Listing 27.4.
+func TestDispatchRecordLayout(t *testing.T) {
 	if DispatchStride != 40 {
 		t.Fatal("the stride is 40 bytes")
 	}
@@ -337,7 +344,8 @@ func TestListing27_4(t *testing.T) {
 	}
 }
 
-func TestListing27_6(t *testing.T) {
+// Listing 27.6.
+func TestOpenReadsTheEntitlements(t *testing.T) {
 	if Entitlements[0].Key != "com.apple.ane.iokit-user-access" ||
 		Entitlements[1].Key != "com.apple.ane.allow-dataChaining-access" {
 		t.Fatalf("open gates %q and %q", Entitlements[0].Key, Entitlements[1].Key)
@@ -383,7 +391,8 @@ func TestListing27_6(t *testing.T) {
 	}
 }
 
-func TestTable27_7(t *testing.T) {
+// Table 27.7.
+func TestDriverEnforcesEntitlements(t *testing.T) {
 	keys := []string{"com.apple.ane.realtime-priority-client", "com.apple.ane.allow-system-reserved-priorities",
 		"com.apple.ane.memory",
 		"com.apple.ane.allow-data", "com.apple.private.ane.allow-set-client-hints",
@@ -422,7 +431,8 @@ func TestTable27_7(t *testing.T) {
 	}
 }
 
-func TestTable27_8(t *testing.T) {
+// Table 27.8.
+func TestDriverLeavesBrokerEntitlementsAlone(t *testing.T) {
 	// The driver's part of the table: its first two keys are kernel-checked. The
 	// broker's keys open nothing here.
 	d := newDevice(t, Config{})
@@ -441,7 +451,8 @@ func TestTable27_8(t *testing.T) {
 	}
 }
 
-func TestTable27_9(t *testing.T) {
+// Table 27.9.
+func TestPublishedProperties(t *testing.T) {
 	want := []string{"h13g", "96", "17", "96", "0", "16", "1", "4", "No"}
 	d := newDevice(t, Config{})
 	p := d.Properties()

@@ -23,9 +23,10 @@ func phases() map[string]e5rt.Call {
 	return m
 }
 
-// TestTable2_1: the compile phase runs once, ahead of the loop; the dispatch phase
+// TestCallsOfTheTwoPhases: the compile phase runs once, ahead of the loop; the dispatch phase
 // once a request. The calls of both are those that the table names.
-func TestTable2_1(t *testing.T) {
+// Table 2.1.
+func TestCallsOfTheTwoPhases(t *testing.T) {
 	const frames = 5
 	var rec trace.Recording
 	d := newBed(t, newRuntime(t, e5rt.Options{Trace: rec.Tracer()}), "testdata/tiny.mil")
@@ -80,10 +81,11 @@ func TestTable2_1(t *testing.T) {
 	}
 }
 
-// TestTable2_2: of the three forms of a program, the bundle and the program image are
+// TestCompilationContainsBundleAndImage: of the three forms of a program, the bundle and the program image are
 // in what was compiled. (The firmware container is made at load, by package loader;
 // the tests of package stack find it.)
-func TestTable2_2(t *testing.T) {
+// Table 2.2.
+func TestCompilationContainsBundleAndImage(t *testing.T) {
 	ctx := context.Background()
 	c := got[*e5rt.Compiler](t)(newRuntime(t, e5rt.Options{}).NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
 	sizes := map[string]int{}
@@ -126,9 +128,10 @@ func TestTable2_2(t *testing.T) {
 	}
 }
 
-// TestTable2_3: the stages sum to about the 190 microseconds of the whole call, and
+// TestStagesSumToTheWholeCall: the stages sum to about the 190 microseconds of the whole call, and
 // this package spends its own on every operation.
-func TestTable2_3(t *testing.T) {
+// Table 2.3.
+func TestStagesSumToTheWholeCall(t *testing.T) {
 	sum, own := time.Duration(0), time.Duration(0)
 	for i, want := range []time.Duration{25000, 16000, 2500, 130000, 10000} {
 		s := e5rt.Latency[i]
@@ -165,8 +168,9 @@ func TestTable2_3(t *testing.T) {
 	}
 }
 
-// TestListing2_1: the one-time calls turn a network into a loaded program.
-func TestListing2_1(t *testing.T) {
+// TestCompilePhaseLoadsAProgram: the one-time calls turn a network into a loaded program.
+// Listing 2.1.
+func TestCompilePhaseLoadsAProgram(t *testing.T) {
 	ctx := context.Background()
 	eng := &fakeEngine{}
 	rt := newRuntime(t, e5rt.Options{Engine: eng})
@@ -196,9 +200,10 @@ func TestListing2_1(t *testing.T) {
 	}
 }
 
-// TestListing2_2: the calls of one request encode and run the loaded program, and
+// TestDispatchPhaseRunsTheProgram: the calls of one request encode and run the loaded program, and
 // what it gives is what the machine gives on tensors.
-func TestListing2_2(t *testing.T) {
+// Listing 2.2.
+func TestDispatchPhaseRunsTheProgram(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/tiny.mil")
 	stream, op := d.stream, d.op
 	x := make([]float32, 8*8*8)

@@ -72,8 +72,9 @@ func TestBootHeap(t *testing.T) {
 	}
 }
 
-// TestTable29_1Pumps takes tasks through all five states.
-func TestTable29_1Pumps(t *testing.T) {
+// TestTasksPassThroughAllStates takes tasks through all five states.
+// Table 29.1.
+func TestTasksPassThroughAllStates(t *testing.T) {
 	k := boot(t, DefaultKernel)
 	var log []string
 	sink := create(t, k, "server", 1, 2, func(m Message) []Post { log = append(log, string(m.Data)); return nil })

@@ -40,8 +40,9 @@ func every[S, E interface {
 	}
 }
 
-// TestTable29_1: the five task states, and what moves a task between them.
-func TestTable29_1(t *testing.T) {
+// TestTaskTransitions: the five task states, and what moves a task between them.
+// Table 29.1.
+func TestTaskTransitions(t *testing.T) {
 	var names []string
 	for s := range TaskState(NumTaskStates) {
 		names = append(names, s.String())
@@ -56,8 +57,9 @@ func TestTable29_1(t *testing.T) {
 	}, NumTaskStates, NumTaskEvents)
 }
 
-// TestTable29_8: every state with every event.
-func TestTable29_8(t *testing.T) {
+// TestExecLoopTransitions: every state with every event.
+// Table 29.8.
+func TestExecLoopTransitions(t *testing.T) {
 	for s, want := range []string{"INIT", "RUN", "EXEC", "EXEC-SECURE", "PAUSE"} {
 		if got := ExecState(s).String(); got != want {
 			t.Errorf("state %d is %s", s, got)
@@ -108,9 +110,10 @@ func TestTable29_8(t *testing.T) {
 	}
 }
 
-// TestTable29_8Pause: an event while the engine quiesces faults the loop, and a
+// TestEventDuringPauseFaultsTheLoop: an event while the engine quiesces faults the loop, and a
 // queue that does not quiesce leaves it in PAUSE.
-func TestTable29_8Pause(t *testing.T) {
+// Table 29.8.
+func TestEventDuringPauseFaultsTheLoop(t *testing.T) {
 	var l *ExecLoop
 	l = NewExecLoop(func() error { _ = l.Post(EventDispatch); return nil })
 	l.state = ExecExec

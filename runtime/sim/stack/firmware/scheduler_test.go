@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// TestTable29_6: levels, weights, no preemption, the identifiers and the
+// TestSchedulerProperties: levels, weights, no preemption, the identifiers and the
 // deadline.
-func TestTable29_6(t *testing.T) {
+// Table 29.6.
+func TestSchedulerProperties(t *testing.T) {
 	if NumPriorities != 8 || Weights != [8]int{1, 2, 3, 4, 5, 6, 30, 31} {
 		t.Error(NumPriorities, Weights)
 	}
@@ -52,9 +53,10 @@ func TestTable29_6(t *testing.T) {
 	}
 }
 
-// TestTable29_6Credits: a priority has no more requests in flight than its
+// TestCreditsLimitRequestsInFlight: a priority has no more requests in flight than its
 // weight, and less urgent ones go on meanwhile.
-func TestTable29_6Credits(t *testing.T) {
+// Table 29.6.
+func TestCreditsLimitRequestsInFlight(t *testing.T) {
 	const depth = 40
 	s, err := NewScheduler(depth, 1000)
 	must(t, err)
@@ -189,8 +191,9 @@ func TestPrograms(t *testing.T) {
 	full(t, r[:]...)
 }
 
-// TestTable29_6Queues: 255 task queues, identifier 0 reserved.
-func TestTable29_6Queues(t *testing.T) {
+// TestTaskQueueIdentifiers: 255 task queues, identifier 0 reserved.
+// Table 29.6.
+func TestTaskQueueIdentifiers(t *testing.T) {
 	q := NewTaskQueues()
 	for i := range 255 {
 		if n, err := q.Open(); err != nil || n != i+1 {
@@ -236,9 +239,10 @@ func (a *aperture) Read(addr uint32) uint32 {
 
 func (a *aperture) Write(addr, v uint32) { a.log = append(a.log, fmt.Sprintf("%#x=%#x", addr, v)) }
 
-// TestTable29_7: the registers of a queue, their order in a submission, and what
+// TestSubmitWritesTheQueueRegisters: the registers of a queue, their order in a submission, and what
 // is refused before anything is written.
-func TestTable29_7(t *testing.T) {
+// Table 29.7.
+func TestSubmitWritesTheQueueRegisters(t *testing.T) {
 	want := map[string]uint32{
 		"submit doorbell": 0x24000, "size and count": 0x24004, "priority and network identifier": 0x24008,
 		"queue enable": 0x25000, "queue status and vacancy": 0x2500c, "buffer-access-register file": 0x250a0,
@@ -284,9 +288,10 @@ type jammed struct {
 func (j *jammed) Idle() bool { return j.idle }
 func (j *jammed) Abort()     { j.aborts++; j.idle = j.clears }
 
-// TestTable29_6Deadline: the queue-idle wait, the abort, and the abort that does
+// TestSoftwareDeadlineAbortsAQueue: the queue-idle wait, the abort, and the abort that does
 // not clear.
-func TestTable29_6Deadline(t *testing.T) {
+// Table 29.6.
+func TestSoftwareDeadlineAbortsAQueue(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		queue  jammed

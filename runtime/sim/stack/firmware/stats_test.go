@@ -36,8 +36,9 @@ func mapped(t *testing.T, size int) (*StatsBuffer, []byte) {
 	return b, mem
 }
 
-// TestTable29_9: the fields of the header, byte by byte.
-func TestTable29_9(t *testing.T) {
+// TestStatisticsHeaderLayout: the fields of the header, byte by byte.
+// Table 29.9.
+func TestStatisticsHeaderLayout(t *testing.T) {
 	want := [][2]int{{0, 2}, {4, 8}, {0xc, 4}, {0x10, 8}, {0x18, 4}, {0x1c, 8}, {0x24, 4}}
 	for i, f := range StatsFields {
 		if f.Offset != want[i][0] || f.Width != want[i][1] {
@@ -81,8 +82,9 @@ func TestTable29_9(t *testing.T) {
 	}
 }
 
-// TestListing29_4: the four sizes, the descriptors, the totals and the bounds.
-func TestListing29_4(t *testing.T) {
+// TestStatisticsBufferContents: the four sizes, the descriptors, the totals and the bounds.
+// Listing 29.4.
+func TestStatisticsBufferContents(t *testing.T) {
 	if got := QueryStatsSizes(); got != (StatsSizes{Header: 0x28, Event: 0x14, Debug: 0x10, Engine: 0x20}) {
 		t.Errorf("%+v", got)
 	}
@@ -117,9 +119,10 @@ func TestListing29_4(t *testing.T) {
 	}
 }
 
-// TestListing29_5: a null address or size skips the map, and every value that
+// TestNullStatisticsBufferIsSkipped: a null address or size skips the map, and every value that
 // the host observes is zero.
-func TestListing29_5(t *testing.T) {
+// Listing 29.5.
+func TestNullStatisticsBufferIsSkipped(t *testing.T) {
 	for _, in := range [][2]uint64{{0, 0}, {0, 64}, {0x1000, 0}} {
 		b := new(StatsBuffer)
 		must(t, b.PreMap(in[0], in[1], func(uint64, uint64) ([]byte, error) {

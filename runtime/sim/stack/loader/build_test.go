@@ -133,7 +133,7 @@ var corpus = []string{
 }
 
 // containers are the compiled models, which several tests load. No load changes
-// them; TestTable23_1LoadedImage says so.
+// them; TestLoadedImageIsTheRelocatedContainer says so.
 var containers sync.Map
 
 // compiled compiles a model of the corpus, with the constants apart or behind

@@ -49,10 +49,11 @@ func relocated(b []byte) []bool {
 	return mark
 }
 
-// TestTable23_1LoadedImage: the loaded program image is the container in the same
+// TestLoadedImageIsTheRelocatedContainer: the loaded program image is the container in the same
 // layout, valid itself, and two loads of one file differ only in relocated
 // fields.
-func TestTable23_1LoadedImage(t *testing.T) {
+// Table 23.1.
+func TestLoadedImageIsTheRelocatedContainer(t *testing.T) {
 	eachContainer(t, func(t *testing.T, container []byte) {
 		before := bytes.Clone(container)
 		p := read(t, container)

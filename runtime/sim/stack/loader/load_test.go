@@ -35,10 +35,11 @@ func firmware(t testing.TB, c *translation.Context, l *loader.Loaded) *afpp.Prog
 	return p.Programs[0]
 }
 
-// TestTable23_5LoadKeepsTasks: images and records of the firmware container make
+// TestLoadKeepsTasks: images and records of the firmware container make
 // the container's own tasks again, word for word, and each record's address is
 // its bar's place in memory and the offset that the task had.
-func TestTable23_5LoadKeepsTasks(t *testing.T) {
+// Table 23.5.
+func TestLoadKeepsTasks(t *testing.T) {
 	eachContainer(t, func(t *testing.T, container []byte) {
 		f, err := hwx.Read(container)
 		if err != nil {
@@ -109,10 +110,11 @@ func barOf(g *afpp.Program, proc, id int) *afpp.Bar {
 	return nil
 }
 
-// TestTable23_6Segments: every bar of the container's command is a bar of the
+// TestBarsKeepSegmentUsages: every bar of the container's command is a bar of the
 // firmware container, of the usage that the segment's protection and name ask
 // for, and what lies behind its address is what the segment holds.
-func TestTable23_6Segments(t *testing.T) {
+// Table 23.6.
+func TestBarsKeepSegmentUsages(t *testing.T) {
 	usages := map[string]map[uint32]afpp.Usage{ // by segment and protection (1 read, 2 write)
 		"__FVMLIB": {1: afpp.UsageInput, 2: afpp.UsageOutput},
 		"__DATA":   {3: afpp.UsageIntermediate},
@@ -208,9 +210,10 @@ func TestCoefficientsOnce(t *testing.T) {
 	}
 }
 
-// TestTable23_13Operations: every task belongs to one operation of its
+// TestTasksBelongToOneOperation: every task belongs to one operation of its
 // procedure, whose class has a row in the table.
-func TestTable23_13Operations(t *testing.T) {
+// Table 23.13.
+func TestTasksBelongToOneOperation(t *testing.T) {
 	rows := map[uint32]string{1: "Conv", 2: "Pooling", 3: "Concat", 4: "ElementWise", 5: "ScaledElementWise",
 		6: "Neuron", 8: "GOC", 24: "Softmax",
 		18: "MatrixMultiplication", 20: "Reduction", 60: "Linear", 68: "NEConv", 69: "NEMatMul", 70: "NEPool",

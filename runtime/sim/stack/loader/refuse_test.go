@@ -96,8 +96,8 @@ func TestRefused(t *testing.T) {
 		}, want: "port a_in: the window is empty"},
 		{name: "stream's bar not bound", from: split, change: func(f *hwx.File) {
 			program(f).Bars[5] = 0
-		}, want: "procedure \"a\", task 0 at text byte 0x0, input tile (0x1344): the procedure's command does not set " +
-			"the buffer-access register (found 5)"},
+		}, want: "procedure \"a\", task 0 at text byte 0x0, input tile (0x1344): the procedure's command does not " +
+			"set the buffer-access register (found 5)"},
 		{name: "stream through the text", from: split, change: func(f *hwx.File) {
 			program(f).Bars[3] = 0
 		}, want: "task 0 at text byte 0x0, output tile"},
@@ -161,9 +161,10 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestTable29_4BufferAccessRegisters: a procedure has at most 32 of them; 32 are
+// TestBufferAccessRegistersAreLimited: a procedure has at most 32 of them; 32 are
 // taken, one more is refused by its number.
-func TestTable29_4BufferAccessRegisters(t *testing.T) {
+// Table 29.4.
+func TestBufferAccessRegistersAreLimited(t *testing.T) {
 	all := func(n int) []byte {
 		return changed(t, built(t)["split"], func(f *hwx.File) {
 			p := program(f)
@@ -184,8 +185,9 @@ func TestTable29_4BufferAccessRegisters(t *testing.T) {
 	}
 }
 
-// TestListing23_4ScratchLimit: --bss-limit bounds the scratch of a container.
-func TestListing23_4ScratchLimit(t *testing.T) {
+// TestScratchIsLimited: --bss-limit bounds the scratch of a container.
+// Listing 23.4.
+func TestScratchIsLimited(t *testing.T) {
 	at := func(n uint64) []byte {
 		return changed(t, built(t)["split"], func(f *hwx.File) { scratch(f, n) })
 	}

@@ -11,9 +11,10 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// TestTableC_15: the complete set, with way and subsystem, against the shared
+// TestRowsMatchTheSharedPage: the complete set, with way and subsystem, against the shared
 // page.
-func TestTableC_15(t *testing.T) {
+// Table C.15.
+func TestRowsMatchTheSharedPage(t *testing.T) {
 	ways := map[Direction]int{}
 	for i := range Rows {
 		r := &Rows[i]

@@ -24,8 +24,9 @@ func wantError(t *testing.T, err error, off int, field string) {
 	}
 }
 
-// TestTable30_1: the six fields of the command header.
-func TestTable30_1(t *testing.T) {
+// TestCommandHeaderLayout: the six fields of the command header.
+// Table 30.1.
+func TestCommandHeaderLayout(t *testing.T) {
 	want := []struct {
 		name  string
 		off   int
@@ -82,8 +83,9 @@ func TestTable30_1(t *testing.T) {
 	}
 }
 
-// TestTable30_2: the eight priority levels and their two classes.
-func TestTable30_2(t *testing.T) {
+// TestPriorityLevelsAndClasses: the eight priority levels and their two classes.
+// Table 30.2.
+func TestPriorityLevelsAndClasses(t *testing.T) {
 	want := [10]Class{Realtime, Realtime, Normal, Normal, Normal, Normal, Normal, Normal, 0, 0}
 	for p, c := range want {
 		if got := ClassOf(uint32(p)); got != c {
@@ -139,9 +141,10 @@ func repeat(n int, b Buffer) (bs []Buffer) {
 	return bs
 }
 
-// TestTable30_3: the counted fields of the procedure-call body, each at its
+// TestCountedFieldsAreBounded: the counted fields of the procedure-call body, each at its
 // bound and one past it, and the rules of the variants.
-func TestTable30_3(t *testing.T) {
+// Table 30.3.
+func TestCountedFieldsAreBounded(t *testing.T) {
 	patch := func(off int, v uint32) func([]byte) {
 		return func(b []byte) { binary.LittleEndian.PutUint32(b[off:], v) }
 	}
@@ -296,8 +299,9 @@ func TestTable30_3(t *testing.T) {
 	}
 }
 
-// TestTable30_4: the per-call and per-request limits on the M1.
-func TestTable30_4(t *testing.T) {
+// TestCallAndRequestLimits: the per-call and per-request limits on the M1.
+// Table 30.4.
+func TestCallAndRequestLimits(t *testing.T) {
 	for _, n := range []int{0, 16, 17} {
 		tr := Trigger{Handler: 1, Timestamp: 1, Inputs: inputs(n)}
 		_, err := decodeTrigger(tr.Append(nil))
@@ -355,8 +359,9 @@ func TestTable30_4(t *testing.T) {
 	}
 }
 
-// TestTable30_5: the six families of the wire enum and their counts.
-func TestTable30_5(t *testing.T) {
+// TestIdentifierFamilies: the six families of the wire enum and their counts.
+// Table 30.5.
+func TestIdentifierFamilies(t *testing.T) {
 	total := 0
 	for _, f := range Families {
 		n := 0
@@ -418,9 +423,10 @@ func TestTable30_5(t *testing.T) {
 	}
 }
 
-// TestTable30_6: what the execution loop implements, and the refusal of all
+// TestExecLoopIdentifiers: what the execution loop implements, and the refusal of all
 // else, plain and strict.
-func TestTable30_6(t *testing.T) {
+// Table 30.6.
+func TestExecLoopIdentifiers(t *testing.T) {
 	names := map[uint16]string{
 		0x002d: "CH_DATA_FILE_LOAD2", 0x0204: "PROCEDURE_CALL", 0x0209: "PROCEDURE_CALL_TRIGGER_CACHE_REQUEST",
 		0x020a: "PROCEDURE_CALL_RECYCLE_OUTPUT_BUFFER", 0x020c: "PROCEDURE_CALL_WITH_CUSTOM_BARS",
@@ -515,8 +521,9 @@ func TestTable30_6(t *testing.T) {
 	}
 }
 
-// TestFigure30_1: a submission is posted, picked up, executed and notified.
-func TestFigure30_1(t *testing.T) {
+// TestSubmissionIsExecutedAndNotified: a submission is posted, picked up, executed and notified.
+// Figure 30.1.
+func TestSubmissionIsExecutedAndNotified(t *testing.T) {
 	c := controller(t, Config{})
 	m := &LoopMessage{
 		Row:    LoopRowOf(0x204),
