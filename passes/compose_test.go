@@ -141,7 +141,9 @@ func TestRandomProgramsReachCompositions(t *testing.T) {
 		ir.OpPrelu,
 		ir.OpSoftplusParametric, ir.OpL2Norm, ir.OpLocalResponseNorm, ir.OpL2Pool, ir.OpInstanceNorm,
 		ir.OpScaledDotProductAttention, ir.OpEinsum, ir.OpCumsum} {
-		missing[o.Name] = true
+		if passes.CompositionsOf(o) != nil {
+			missing[o.Name] = true
+		}
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 1000 {

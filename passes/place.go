@@ -34,6 +34,7 @@ func place(s *State) error {
 			if _, no := s.accept(op); no != nil { // what compose found in its way
 				err = no
 			}
+			err = s.asHalf(op, err)
 		}
 		switch {
 		case floatCast(op):

@@ -1,9 +1,11 @@
 package passes
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // convertPrecision computes in fp16 the fp32 operations that the engine takes
@@ -81,6 +83,7 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 		n.Results = append(n.Results, &ir.Value{Name: s.name("fp16"), Type: t, Def: n, Pos: op.Results[i].Pos})
 	}
 	if _, err := s.accept(n); err != nil {
+		s.noteHalf(op, err)
 		return nil, false
 	}
 	for v, h := range made {
@@ -90,6 +93,27 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 		r.keep(c)
 	}
 	return n, true
+}
+
+// noteHalf keeps why the engine does not take an operation in fp16, which is why it stays in fp32.
+func (s *State) noteHalf(op *ir.Op, err error) {
+	var no *target.Refusal
+	if !errors.As(err, &no) {
+		return
+	}
+	if s.half == nil {
+		s.half = map[*ir.Op]*target.Refusal{}
+	}
+	s.half[op] = no
+}
+
+// asHalf returns the refusal of an operation, of one that was refused in fp16 as well that one.
+func (s *State) asHalf(op *ir.Op, err error) error {
+	var no *target.Refusal
+	if half := s.half[op]; half != nil && errors.As(err, &no) && no.Rule == target.RuleFloatType {
+		return half
+	}
+	return err
 }
 
 func (s *State) halfOf(op *ir.Op, v *ir.Value, half, made map[*ir.Value]*ir.Value, casts *[]*ir.Op) (*ir.Value, error) {

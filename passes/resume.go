@@ -13,16 +13,18 @@ import (
 // Saved is what the passes know about a function beside the text of its program. Values and
 // operations have the names that they have in the text; an operation has that of its first result.
 type Saved struct {
-	After          string                `json:"after"` // the pass that ran last
-	VisibleOutputs int                   `json:"visible_outputs"`
-	States         []SavedState          `json:"states,omitempty"`
-	Compressed     []SavedCompressed     `json:"compressed,omitempty"`
-	Decompressed   []string              `json:"decompressed,omitempty"` // constants made by decompressing
-	Stays          map[string]string     `json:"stays,omitempty"`        // loop or condition -> why it is still there
-	Composed       map[string]composedOf `json:"composed,omitempty"`     // operations that compose wrote
-	Named          int                   `json:"named"`                  // values named by passes
-	Folded         int64                 `json:"folded"`                 // bytes that folding made
-	Copied         int                   `json:"copied"`                 // operations copied by unrolling
+	After          string            `json:"after"` // the pass that ran last
+	VisibleOutputs int               `json:"visible_outputs"`
+	States         []SavedState      `json:"states,omitempty"`
+	Compressed     []SavedCompressed `json:"compressed,omitempty"`
+	Decompressed   []string          `json:"decompressed,omitempty"` // constants made by decompressing
+	// loop or condition -> why it is still there
+	Stays    map[string]string          `json:"stays,omitempty"`
+	Composed map[string]composedOf      `json:"composed,omitempty"` // operations that compose wrote
+	Half     map[string]*target.Refusal `json:"half,omitempty"`     // why operations stayed in fp32
+	Named    int                        `json:"named"`              // values named by passes
+	Folded   int64                      `json:"folded"`             // bytes that folding made
+	Copied   int                        `json:"copied"`             // operations copied by unrolling
 }
 
 // SavedState is a StateBuffer.
@@ -85,6 +87,12 @@ func (s *State) Save() Saved {
 		out.Stays[op.Results[0].Name] = why
 	}
 	for _, op := range s.Func.Body.Ops {
+		if no := s.half[op]; no != nil {
+			if out.Half == nil {
+				out.Half = map[string]*target.Refusal{}
+			}
+			out.Half[op.Results[0].Name] = no
+		}
 		if of, ok := s.parts[op]; ok {
 			if out.Composed == nil {
 				out.Composed = map[string]composedOf{}
@@ -158,6 +166,14 @@ func Restore(p *ir.Program, ref *ir.Func, saved Saved) (*State, error) {
 			s.stays[op] = why
 		}
 	}
+	for n, no := range saved.Half {
+		if op := ops[n]; op != nil && no != nil {
+			if s.half == nil {
+				s.half = map[*ir.Op]*target.Refusal{}
+			}
+			s.half[op] = no
+		}
+	}
 	for n, of := range saved.Composed {
 		if op := ops[n]; op != nil {
 			if s.parts == nil {
@@ -219,7 +235,7 @@ func (s *State) refusals() {
 			continue
 		}
 		var no *target.Refusal
-		if _, err := s.accept(op); errors.As(err, &no) {
+		if _, err := s.accept(op); errors.As(s.asHalf(op, err), &no) {
 			s.noteRefusal(op, no)
 		}
 	}
