@@ -8,19 +8,14 @@ var (
 		Name: "lstm", Class: Recurrent, Error: numerics.Composite, Gate: Never,
 		Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. Gives the outputs, the last " +
 			"h and the last c.",
-		Instead: "a recurrent layer stays on the CPU; one step spelt out as linear, sigmoid, tanh, mul and add " +
-			"runs on the engine",
 	}
 	OpGRU = &Operation{
 		Name: "gru", Class: Recurrent, Error: numerics.Composite, Gate: Never,
 		Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Gives the outputs and the last h.",
-		Instead: "a recurrent layer stays on the CPU; one step spelt out as linear, sigmoid, tanh, mul and add " +
-			"runs on the engine",
 	}
 	OpRNN = &Operation{
 		Name: "rnn", Class: Recurrent, Error: numerics.Composite, Gate: Never,
-		Doc:     "Plain recurrent layer over the first dimension of x. Gives the outputs and the last h.",
-		Instead: "a recurrent layer stays on the CPU; one step spelt out as linear, tanh and add runs on the engine",
+		Doc: "Plain recurrent layer over the first dimension of x. Gives the outputs and the last h.",
 	}
 )
 

@@ -27,7 +27,8 @@ type ops = []*ir.Operation
 
 // Compositions is the table. Those of one operation are tried in this order.
 var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
-	productCompositions, convolutionCompositions, matrixCompositions, resizeCompositions)
+	productCompositions, convolutionCompositions, matrixCompositions, recurrentCompositions,
+	resizeCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
 	m := map[*ir.Operation][]*Composition{}
