@@ -22,17 +22,15 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// mostText bounds what another version prints of programs in all, and mostPrinted the
-// constants of a model for which one is asked to that prints every constant whole,
-// after each pass.
+// mostText bounds the total text of programs that another version prints. mostPrinted bounds the constants of a model
+// whose programs are requested from a version that prints every constant in full after each pass.
 const (
 	mostText    = 4 << 30
 	mostPrinted = 8 << 20
 )
 
-// atPath calls f with a path at which the configuration's text is, and the folder of
-// its weights. The text is the one that the server shows, whatever has become of the
-// model's file.
+// atPath calls f with the path of the configuration's text and the folder of its weights. The text is the one that the
+// server shows, even if the model's file has changed.
 func (s *Server) atPath(m *model, c *Config, f func(path, weights string) error) error {
 	if m.Fixed {
 		return f(m.source.Path, m.source.Weights)
@@ -68,14 +66,13 @@ func (s *Server) toolLimits() toolchain.Limits {
 	}
 }
 
-// tooMuchToPrint reports whether an executable would print more constants of a model
-// than are read.
+// tooMuchToPrint reports whether an executable would print more constants than the server reads.
 func tooMuchToPrint(m *model, x *toolchain.Executable) bool {
 	return m.constants > mostPrinted && !x.Elides()
 }
 
-// buildBy compiles a configuration with another zinc and fills the view with what it
-// wrote. What it refuses, and what of its files does not read, is part of the view.
+// buildBy compiles a configuration with another zinc and fills the view with its output. Refusals and unreadable files
+// are part of the view.
 func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) error {
 	o, err := v.config.options(v.model.file)
 	if err != nil {
@@ -105,15 +102,14 @@ func (s *Server) buildBy(ctx context.Context, v *view, x *toolchain.Executable) 
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		// As that the executable is no longer the one that was opened.
+		// For example, the executable has changed since it was opened.
 		return &requestError{http.StatusUnprocessableEntity, errors.New(s.discreet(err.Error()))}
 	}
 	defer r.Close()
 	return v.takeResult(s, r, left)
 }
 
-// takeResult fills the view with what another zinc wrote; left says that it was not asked
-// to print its programs.
+// takeResult fills the view with the output of another zinc; left is set if its programs were not requested.
 func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	unread := func(err error) error {
 		v.failure = fmt.Sprintf("what %s wrote does not read: %s", v.config.Version, err)
@@ -167,7 +163,7 @@ func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	return nil
 }
 
-// adopt takes the files of a pair out of the folder of a compilation.
+// adopt moves the files of a pair out of the folder of a compilation.
 func (s *Server) adopt(r *toolchain.Result) (*pairFiles, error) {
 	p := &pairFiles{}
 	for _, x := range []struct {
@@ -198,16 +194,15 @@ func (s *Server) adopt(r *toolchain.Result) (*pairFiles, error) {
 	return p, nil
 }
 
-// printedAt finds the place of what a line of a printed program declares, and
-// printedPlaces all places, which are left out of what is shown.
+// printedAt matches the source position of a declaration in a printed program, and printedPlaces all positions, which
+// are not shown.
 var (
 	printedPlaces = regexp.MustCompile(` @\d+:\d+:\d+`)
 	printedAt     = regexp.MustCompile(` @\d+:(\d+):(\d+)`)
 	printedName   = regexp.MustCompile(`^\s*(?:const |func )?%(\S+?)[:\s(]`)
 )
 
-// readPasses reads the programs that another zinc printed; left says that it was not
-// asked to.
+// readPasses reads the programs that another zinc printed; left is set if they were not requested.
 func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 	byLine := map[int32][]int32{}
 	for i := range v.statements {
@@ -222,7 +217,7 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 			return &faultError{err}
 		}
 		in := bufio.NewScanner(f)
-		in.Buffer(nil, 1<<20) // lines are cut
+		in.Buffer(nil, 1<<20) // lines are already truncated
 		for in.Scan() {
 			if size >= maxSnapshots {
 				x.lines = append(x.lines, leftOut(size))
@@ -258,8 +253,9 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 	if len(passes) == 0 {
 		why := v.config.Version + " does not print its programs"
 		if left {
-			why = fmt.Sprintf("left out: %s prints its programs with all constants, %d bytes after each pass, and "+
-				"%d are read", v.config.Version, v.model.constants, mostPrinted)
+			why = fmt.Sprintf("omitted: %s prints its programs with all constants, %d bytes after each pass; the "+
+				"limit is "+
+				"%d", v.config.Version, v.model.constants, mostPrinted)
 		}
 		v.passes = []*snapshot{{Pass: "programs", What: why, Changed: true, Lines: 1,
 			lines: []irLine{{Text: why, Kind: "end"}}}}
@@ -267,8 +263,7 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 	return nil
 }
 
-// printedLine makes a row of a line of a printed program. It came from the statement
-// at the place that it names.
+// printedLine converts a line of a printed program to a row. It came from the statement at its source position.
 func printedLine(l string, statements []statement, byLine map[int32][]int32) irLine {
 	row := irLine{Kind: "op", Text: clip(strings.ToValidUTF8(printedPlaces.ReplaceAllString(l, ""), "\ufffd"))}
 	switch t := strings.TrimLeft(l, " "); {
@@ -290,7 +285,7 @@ func printedLine(l string, statements []statement, byLine map[int32][]int32) irL
 	}
 	line, _ := strconv.ParseInt(at[1], 10, 32)
 	col, _ := strconv.ParseInt(at[2], 10, 32)
-	// Printed places are those of names, statements' those of their beginnings.
+	// Printed positions are those of names; a statement's position is that of its beginning.
 	for _, i := range byLine[int32(line)] {
 		if s := &statements[i]; s.Name == row.Name || int64(s.Col) == col {
 			row.Statements = []int32{i}
@@ -306,8 +301,7 @@ func printedLine(l string, statements []statement, byLine map[int32][]int32) irL
 // diagnosticHead is the first line of a diagnostic.
 var diagnosticHead = regexp.MustCompile(`^[^:\s][^:]*:(\d+):(\d+): (error|warning|note): `)
 
-// placesOf takes the diagnostics out of what another zinc said. A text begins at its
-// headline and goes on to the next.
+// placesOf extracts the diagnostics from the messages of another zinc. A diagnostic extends to the next headline.
 func placesOf(message string) (out []place) {
 	for _, l := range strings.SplitAfter(message, "\n") {
 		if m := diagnosticHead.FindStringSubmatch(l); m != nil && len(out) < maxPlaces {

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// build compiles a configuration. What is wrong with the text is part of the view;
-// an error is a limit, or a fault of the machine or of zinc.
+// build compiles a configuration. Errors in the text are part of the view; a returned error is a limit, or a fault of
+// the machine or of zinc.
 func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *view, err error) {
 	leave, err := s.gate.enter(ctx, "compiling")
 	if err != nil {
@@ -98,7 +98,7 @@ func (v *view) stopped(err error) error {
 	return nil
 }
 
-// fail notes what stopped the compilation.
+// fail records what stopped the compilation.
 func (v *view) fail(err error) {
 	if l := diag.AsList(err); l != nil {
 		v.list = l
@@ -107,7 +107,7 @@ func (v *view) fail(err error) {
 	v.failure = err.Error()
 }
 
-// weigh estimates what the view keeps.
+// weigh estimates the memory of the view.
 func (v *view) weigh() {
 	n := int64(len(v.text)) + 64<<10
 	if v.config.Text != nil {

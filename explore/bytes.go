@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// mostBytes is how many bytes an answer shows.
+// mostBytes is the number of bytes in an answer.
 const mostBytes = 64 << 10
 
 // byteWindow is a part of a section, or of the whole container.
@@ -16,7 +16,7 @@ type byteWindow struct {
 	Section string `json:"section"`
 	Size    int64  `json:"size"` // of the section
 	Offset  int64  `json:"offset"`
-	// FileOffset is where the window is in the container, -1 where it does not.
+	// FileOffset is the offset of the window in the container, or -1 if it is not in the file.
 	FileOffset int64     `json:"file_offset"`
 	Hex        string    `json:"hex"`
 	Runs       []byteRun `json:"runs"`
@@ -42,7 +42,7 @@ func bytesView(_ *Server, v *view, r *http.Request) (any, error) {
 	case "file":
 		w.Size = v.files.container.size
 	default:
-		return nil, bad("section is %q, wanted text, constants or file", cut(w.Section))
+		return nil, bad("section is %q, want text, constants or file", cut(w.Section))
 	}
 	var err error
 	if w.Offset, err = number(r, "offset", 0, max(w.Size-1, 0), 0); err != nil {
@@ -65,7 +65,7 @@ func bytesView(_ *Server, v *view, r *http.Request) (any, error) {
 	return w, nil
 }
 
-// runs says what the bytes of a window are.
+// runs describes the bytes of a window.
 func (v *view) runs(w *byteWindow, n uint64) {
 	add := func(h provenance.Hit) bool {
 		x := byteRun{Offset: h.Offset, Size: h.Size, What: h.What}

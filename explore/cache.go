@@ -6,25 +6,24 @@ import (
 	"sync"
 )
 
-// kept is what a cache keeps.
+// kept is a value that a cache can hold.
 type kept interface {
 	weight() int64 // bytes, about
 	close() error
 }
 
-// cache keeps values by key, those used last, and makes each once however many ask
-// for it at a time. A value that is let go while requests use it lives as long as
-// they do.
+// cache is an LRU cache that computes each value once for concurrent requests. A value that is evicted while requests
+// use it lives until they release it.
 type cache[T kept] struct {
 	most  int
 	bytes int64
 
 	mu      sync.Mutex
 	entries map[string]*entry[T]
-	order   *list.List // of *entry[T] that are made, those used last in front
+	order   *list.List // of finished *entry[T], most recently used first
 	held    int64
 	closed  bool
-	idle    sync.WaitGroup // makers that go on
+	idle    sync.WaitGroup // running makers
 }
 
 type entry[T kept] struct {
@@ -32,7 +31,7 @@ type entry[T kept] struct {
 	done   chan struct{} // closed when value or err is set
 	cancel context.CancelFunc
 	value  T
-	made   bool // there is a value
+	made   bool // value is set
 	err    error
 	refs   int // requests that wait for it or use it
 	place  *list.Element
@@ -43,8 +42,8 @@ func newCache[T kept](most int, bytes int64) *cache[T] {
 	return &cache[T]{most: most, bytes: bytes, entries: map[string]*entry[T]{}, order: list.New()}
 }
 
-// get returns the value of a key, which make makes where it is not there. A maker
-// goes on while anyone waits for it. release ends the value's use.
+// get returns the value of a key and calls make if there is none. A maker continues while anyone waits for it. release
+// ends the use of the value.
 func (c *cache[T]) get(ctx context.Context, key string, make func(ctx context.Context) (T, error)) (v T, release func(),
 	err error) {
 	c.mu.Lock()
@@ -90,7 +89,7 @@ func (c *cache[T]) get(ctx context.Context, key string, make func(ctx context.Co
 
 func newDone() chan struct{} { return make(chan struct{}) }
 
-// made takes what a maker made. Errors are not kept: they are of the moment.
+// made stores the result of a maker. Errors are not cached, since they may be temporary.
 func (c *cache[T]) made(e *entry[T], v T, err error) {
 	c.mu.Lock()
 	e.value, e.made, e.err = v, err == nil, err
@@ -109,7 +108,7 @@ func (c *cache[T]) made(e *entry[T], v T, err error) {
 	}
 }
 
-// trim lets go of what was used longest ago, but never of the last one.
+// trim evicts the least recently used values, but never the only one.
 func (c *cache[T]) trim() {
 	for c.order.Len() > 1 && (c.order.Len() > c.most || c.held > c.bytes) {
 		e := c.order.Back().Value.(*entry[T])
@@ -120,7 +119,7 @@ func (c *cache[T]) trim() {
 	}
 }
 
-// drop forgets an entry.
+// drop removes an entry.
 func (c *cache[T]) drop(e *entry[T]) {
 	if e.gone {
 		return
@@ -142,7 +141,7 @@ func (c *cache[T]) release(e *entry[T]) {
 	case <-e.done:
 		free = e.refs == 0 && e.gone && e.made
 	default:
-		if e.refs == 0 { // nobody waits for it any more
+		if e.refs == 0 { // nobody waits for it
 			c.drop(e)
 			e.cancel()
 		}
@@ -153,7 +152,7 @@ func (c *cache[T]) release(e *entry[T]) {
 	}
 }
 
-// close lets go of everything and waits for the makers.
+// close evicts everything and waits for the makers.
 func (c *cache[T]) close() {
 	c.mu.Lock()
 	c.closed = true

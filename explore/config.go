@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// Config says what is compiled and how: the body of a request to compile.
+// Config is the body of a request to compile: what to compile, and how.
 type Config struct {
 	Model     string `json:"model"`
 	Version   string `json:"version"` // name of the zinc that compiles
@@ -23,15 +23,15 @@ type Config struct {
 	Precision string `json:"precision"`
 	Place     string `json:"place"`
 	TDForm    string `json:"td_form"`
-	Join      bool   `json:"join_constants"` // constants behind the tasks, not in segments of their own
+	Join      bool   `json:"join_constants"` // constants after the tasks, not in segments of their own
 	Func      string `json:"function"`
 	// Shapes are shapes of inputs instead of their defaults.
 	Shapes map[string][]int64 `json:"shapes,omitempty"`
-	// Text stands instead of the model's own text.
+	// Text replaces the model's own text.
 	Text *string `json:"text,omitempty"`
 }
 
-// choices are the words that a field of Config takes, the default first.
+// choices lists the accepted values of a field of Config, the default first.
 var choices = []struct {
 	name  string
 	of    func(c *Config) *string
@@ -43,7 +43,7 @@ var choices = []struct {
 	{"td_form", func(c *Config) *string { return &c.TDForm }, []string{"sparse", "full"}},
 }
 
-// targetNames returns the targets that are written, then those that are planned.
+// targetNames returns the targets with programs, then those with placement only.
 func targetNames() []string {
 	names := target.Compiled()
 	for _, t := range target.All {
@@ -54,7 +54,7 @@ func targetNames() []string {
 	return names
 }
 
-// settle fills in defaults and refuses words that are not known.
+// settle fills in defaults and refuses unknown values.
 func (c *Config) settle(m *model, versions []Version) error {
 	if c.Version == "" {
 		c.Version = thisVersion
@@ -64,7 +64,7 @@ func (c *Config) settle(m *model, versions []Version) error {
 		for _, v := range versions {
 			names = append(names, v.Name)
 		}
-		return fmt.Errorf("version is %q, wanted %s", cut(c.Version), strings.Join(names, ", "))
+		return fmt.Errorf("version is %q, want one of %s", cut(c.Version), strings.Join(names, ", "))
 	}
 	for _, f := range choices {
 		v := f.of(c)
@@ -72,11 +72,11 @@ func (c *Config) settle(m *model, versions []Version) error {
 			*v = f.words[0]
 		}
 		if !slices.Contains(f.words, *v) {
-			return fmt.Errorf("%s is %q, wanted %s", f.name, cut(*v), strings.Join(f.words, ", "))
+			return fmt.Errorf("%s is %q, want one of %s", f.name, cut(*v), strings.Join(f.words, ", "))
 		}
 	}
 	if c.Func != "" && c.Text == nil && !slices.Contains(m.Funcs, c.Func) {
-		return fmt.Errorf("function is %q, the model has %s", cut(c.Func), strings.Join(m.Funcs, ", "))
+		return fmt.Errorf("function is %q, want one of %s", cut(c.Func), strings.Join(m.Funcs, ", "))
 	}
 	if c.Text != nil {
 		if m.Fixed {
@@ -85,7 +85,7 @@ func (c *Config) settle(m *model, versions []Version) error {
 		if *c.Text == m.text {
 			c.Text = nil // one compilation, one key
 		} else if !utf8.ValidString(*c.Text) {
-			return fmt.Errorf("text is not UTF-8")
+			return fmt.Errorf("text is not valid UTF-8")
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// containerMap is where the parts of a container lie.
+// containerMap lists the parts of a container and their positions.
 type containerMap struct {
 	Size       int64           `json:"size"`
 	Banner     string          `json:"banner"`
@@ -107,7 +107,7 @@ type chainOp struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"`
 	Detail string `json:"detail"`
-	// Procedure is the one that an inference dispatches.
+	// Procedure is the procedure that an inference dispatches.
 	Procedure string    `json:"procedure,omitempty"`
 	Inputs    []operand `json:"inputs"`
 	Outputs   []operand `json:"outputs"`
@@ -164,7 +164,7 @@ func procedureOf(a e5.Attrs) string {
 	return ""
 }
 
-// detail says in a few words what an operation of the chain does.
+// detail describes an operation of the chain.
 func detail(a e5.Attrs) string {
 	switch a := a.(type) {
 	case *e5.AneInferenceAttrs:
@@ -177,8 +177,7 @@ func detail(a e5.Attrs) string {
 	return ""
 }
 
-// windows returns the bytes of the segments that are not in the file: surfaces and
-// scratch.
+// windows returns the size of the segments that are not in the file: surfaces and scratch.
 func (m *containerMap) windows() (n uint64) {
 	for _, p := range m.Parts {
 		if p.Section == "" && p.Bytes == 0 && p.Segment != hwx.SegGuard {
@@ -188,8 +187,7 @@ func (m *containerMap) windows() (n uint64) {
 	return n
 }
 
-// buffers returns the bytes that the operands of the largest function name. Each
-// operand is counted by its port once.
+// buffers returns the total size of the operands of the largest function, each counted once by its port.
 func buffers(p []chainFunc) uint64 {
 	var most uint64
 	for _, f := range p {

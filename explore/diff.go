@@ -17,14 +17,13 @@ import (
 type diffQuery struct {
 	A       Config   `json:"a"`
 	B       Config   `json:"b"`
-	Levels  []string `json:"levels"`  // those of compare.Levels, none for all
+	Levels  []string `json:"levels"`  // of compare.Levels; empty means all
 	Outputs bool     `json:"outputs"` // run both on the same seeded inputs
 	Seed    uint64   `json:"seed"`
-	Bytes   bool     `json:"bytes"` // list the byte ranges that differ as well
+	Bytes   bool     `json:"bytes"` // also list the byte ranges that differ
 }
 
-// diffAnswer is the answer to a comparison: what compare.Compare says, with the
-// places in the texts as numbers.
+// diffAnswer is the answer to a comparison: the result of compare.Compare, with the places in the texts as numbers.
 type diffAnswer struct {
 	A       diffSide           `json:"a"`
 	B       diffSide           `json:"b"`
@@ -38,7 +37,7 @@ type diffAnswer struct {
 	NoBytes       string          `json:"no_bytes,omitempty"`
 }
 
-// diffSide is what became of one side.
+// diffSide is the result for one side.
 type diffSide struct {
 	Model     string   `json:"model"`
 	Version   string   `json:"version"`
@@ -51,7 +50,7 @@ type diffSide struct {
 	Places    []place  `json:"places,omitempty"`
 }
 
-// diffChange is one change, and what it does at the levels below.
+// diffChange is one change and its effects at the levels below.
 type diffChange struct {
 	Level   compare.Level `json:"level"`
 	Kind    compare.Kind  `json:"kind"`
@@ -80,7 +79,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 	o := compare.Options{Seed: q.Seed, Outputs: q.Outputs, CallBytes: int64(s.limits.Buffers)}
 	for _, name := range q.Levels {
 		if !slices.Contains(compare.LevelNames(), name) {
-			return nil, bad("level is %q, wanted %s", cut(name), strings.Join(compare.LevelNames(), ", "))
+			return nil, bad("level is %q, want one of %s", cut(name), strings.Join(compare.LevelNames(), ", "))
 		}
 		if l := compare.Level(name); !slices.Contains(o.Levels, l) {
 			o.Levels = append(o.Levels, l)
@@ -126,8 +125,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// side returns the side of a settled configuration. A side that will run must keep to
-// the limits of runs.
+// side returns the side of a settled configuration. A side that will run must be within the limits of runs.
 func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func(), error) {
 	m, err := s.model(c.Model)
 	if err != nil {
@@ -151,8 +149,7 @@ func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func
 	})
 }
 
-// compare fills an answer. Sides know what they have worked out, so that one
-// comparison goes on at a time.
+// compare fills an answer. Sides cache intermediate results without locks, so only one comparison runs at a time.
 func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.Options, ranges bool,
 	out *diffAnswer) (err error) {
 	leave, err := s.comparing.enter(ctx, "comparing")
@@ -196,8 +193,7 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 	return nil
 }
 
-// changeView shows a change. A line of it may hold a whole statement, or what a version
-// said.
+// changeView shows a change. A line of it may contain a whole statement or a message of another version.
 func (s *Server) changeView(c *compare.Change) diffChange {
 	x := diffChange{
 		Level:   c.Level,
@@ -218,7 +214,7 @@ func (s *Server) changeView(c *compare.Change) diffChange {
 	return x
 }
 
-// lineOf returns the line of a place written file:line:col, 0 for none.
+// lineOf returns the line of a place file:line:col, or 0.
 func lineOf(place string) int {
 	parts := strings.Split(place, ":")
 	if len(parts) < 3 {
@@ -231,7 +227,7 @@ func lineOf(place string) int {
 	return n
 }
 
-// errorCount says how many errors there are.
+// errorCount describes the number of errors.
 func errorCount(n int) string {
 	if n == 1 {
 		return "1 error"
@@ -255,7 +251,7 @@ func places(l *diag.List) []place {
 	return out
 }
 
-// noPair is why a view has no pair.
+// noPair returns why a view has no pair.
 func noPair(v *view) error {
 	if v.placed {
 		return errors.New("zinc writes no programs for target " + v.config.Target)
@@ -263,8 +259,8 @@ func noPair(v *view) error {
 	return errFailed
 }
 
-// discreet gives executables the names of their versions, and folders of the server
-// none: what a version says of itself is shown, where it lies is not.
+// discreet replaces paths of executables by the names of their versions and removes folders of the server, so that
+// messages do not show them.
 func (s *Server) discreet(text string) string {
 	for _, v := range s.versions {
 		text = strings.ReplaceAll(text, v.Executable.Path, v.Name)

@@ -21,7 +21,7 @@ func isLimit(err error) bool {
 }
 func isFault(err error) bool { return errors.As(err, new(*faultError)) }
 
-// requestError is a request that cannot be answered, and its status.
+// requestError reports a request that cannot be answered, with its HTTP status.
 type requestError struct {
 	status int
 	err    error
@@ -34,9 +34,9 @@ func bad(format string, args ...any) error {
 	return &requestError{http.StatusBadRequest, fmt.Errorf(format, args...)}
 }
 
-// errNoView is a key that nothing is kept under.
+// errNoView reports an unknown key.
 var errNoView = &requestError{http.StatusNotFound,
-	errors.New("nothing is kept under this key; compile the configuration again")}
+	errors.New("unknown key; compile the configuration again")}
 
 // answer is the body of an error.
 type answer struct {
@@ -63,7 +63,7 @@ func fail(w http.ResponseWriter, err error) {
 		}
 	case errors.Is(err, context.Canceled):
 		status = http.StatusServiceUnavailable
-		err = errors.New("the request was given up, or the server ends")
+		err = errors.New("the request was cancelled, or the server is stopping")
 	case isFault(err):
 		err = fmt.Errorf("internal error: %w", err)
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// A container holds the model's weights, so a pair waits in temporary files for
-// requests that show its bytes or run it.
+// A container holds the model's weights, so pairs are kept in temporary files for requests that show their bytes or run
+// them.
 
 // spilled is a temporary file.
 type spilled struct {

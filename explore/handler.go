@@ -21,15 +21,14 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// policy lets the page load what the server has and nothing else.
+// policy lets the page load only what the server serves.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // handler answers a request with a value whose JSON form is the body.
 type handler func(s *Server, r *http.Request) (any, error)
 
-// viewHandler answers a request about a view. The answer must not need the view
-// any more.
+// viewHandler answers a request about a view. The answer must not refer to the view.
 type viewHandler func(s *Server, v *view, r *http.Request) (any, error)
 
 // routes is the API. docs/explore.md has a row for each.
@@ -54,7 +53,7 @@ var routes = []struct {
 	{"POST /api/view/{key}/run", onLowered(runView)},
 }
 
-// onView answers about the view that the path names.
+// onView answers for the view that the path names.
 func onView(h viewHandler) handler {
 	return func(s *Server, r *http.Request) (any, error) {
 		v, release, err := s.views.get(r.Context(), r.PathValue("key"), nil)
@@ -70,7 +69,7 @@ func onView(h viewHandler) handler {
 func onLowered(h viewHandler) handler {
 	return onView(func(s *Server, v *view, r *http.Request) (any, error) {
 		if v.files == nil {
-			return nil, &requestError{http.StatusConflict, fmt.Errorf("there is no pair: %w", noPair(v))}
+			return nil, &requestError{http.StatusConflict, fmt.Errorf("the compilation has no pair: %w", noPair(v))}
 		}
 		return h(s, v, r)
 	})
@@ -101,7 +100,7 @@ func (s *Server) Handler() http.Handler {
 	return s.guarded(mux)
 }
 
-// guarded is what holds for every request.
+// guarded applies the checks and headers common to all requests.
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -117,17 +116,17 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 					panic(p)
 				}
 				s.log("%s %s: %v\n%s", r.Method, cut(r.URL.Path), p, debug.Stack())
-				fail(w, &faultError{errors.New("the request met a fault of zinc, which the server's log tells")})
+				fail(w, &faultError{errors.New("zinc has failed on this request; see the server's log")})
 			}
 		}()
 		if !s.reached(r.Host) {
 			fail(w, &requestError{http.StatusForbidden,
-				errors.New("the server is not reached under this name; zinc explore --host allows one")})
+				errors.New("the server does not answer under this host name; add it to the names that it allows")})
 			return
 		}
 		if o := r.Header.Get("Origin"); o != "" {
 			if u, err := url.Parse(o); err != nil || !strings.EqualFold(u.Host, r.Host) {
-				fail(w, &requestError{http.StatusForbidden, errors.New("the request is from another page")})
+				fail(w, &requestError{http.StatusForbidden, errors.New("the request comes from another page")})
 				return
 			}
 		}
@@ -135,14 +134,14 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		case s.busy <- struct{}{}:
 			defer func() { <-s.busy }()
 		default:
-			fail(w, &limitError{"the request", "as many requests as the limit allows go on; try again later", true})
+			fail(w, &limitError{"the request", "the limit of concurrent requests is reached; try again later", true})
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// smallest is the number of bytes from which on an answer is compressed.
+// smallest is the minimum size in bytes of a compressed answer.
 const smallest = 1 << 10
 
 var compressors = sync.Pool{New: func() any {
@@ -154,7 +153,7 @@ var compressors = sync.Pool{New: func() any {
 func reply(w http.ResponseWriter, r *http.Request, v any) {
 	var b rawBuffer
 	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false) // it is not a part of a page
+	enc.SetEscapeHTML(false) // the answer is not embedded in HTML
 	if err := enc.Encode(v); err != nil {
 		fail(w, &faultError{err})
 		return
@@ -162,7 +161,7 @@ func reply(w http.ResponseWriter, r *http.Request, v any) {
 	send(w, r, "application/json", b)
 }
 
-// send writes a body, compressed where the client takes that.
+// send writes a body, compressed if the client accepts it.
 func send(w http.ResponseWriter, r *http.Request, kind string, b []byte) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
@@ -176,7 +175,7 @@ func send(w http.ResponseWriter, r *http.Request, kind string, b []byte) {
 	z := compressors.Get().(*gzip.Writer)
 	defer compressors.Put(z)
 	z.Reset(w)
-	z.Write(b) // the connection keeps the error
+	z.Write(b) // errors show on the connection
 	z.Close()
 }
 
@@ -194,12 +193,12 @@ func asset(w http.ResponseWriter, r *http.Request) {
 	}
 	kind, ok := kinds[path.Ext(name)]
 	if !ok || !fs.ValidPath(name) {
-		fail(w, &requestError{http.StatusNotFound, errors.New("there is no such page")})
+		fail(w, &requestError{http.StatusNotFound, errors.New("page not found")})
 		return
 	}
 	b, err := assetFiles.ReadFile("assets/" + name)
 	if err != nil {
-		fail(w, &requestError{http.StatusNotFound, errors.New("there is no such page")})
+		fail(w, &requestError{http.StatusNotFound, errors.New("page not found")})
 		return
 	}
 	send(w, r, kind, b)
@@ -223,28 +222,28 @@ func body(r *http.Request, v any) error {
 		if errors.As(err, new(*http.MaxBytesError)) {
 			return err
 		}
-		return bad("body, byte %d: something follows the JSON value", d.InputOffset())
+		return bad("body, byte %d: unexpected text after the JSON value", d.InputOffset())
 	}
 	return nil
 }
 
-// number returns a parameter of the query from lo to hi; absent ones are def.
+// number returns a query parameter between lo and hi, or def if it is absent.
 func number(r *http.Request, name string, lo, hi, def int64) (int64, error) {
 	s := r.URL.Query().Get(name)
 	if s == "" {
 		if def < lo || def > hi {
-			return 0, bad("%s is missing, wanted %d to %d", name, lo, hi)
+			return 0, bad("%s is missing, want %d to %d", name, lo, hi)
 		}
 		return def, nil
 	}
 	n, err := strconv.ParseInt(s, 0, 64)
 	if err != nil || n < lo || n > hi {
-		return 0, bad("%s is %q, wanted %d to %d", name, cut(s), lo, hi)
+		return 0, bad("%s is %q, want %d to %d", name, cut(s), lo, hi)
 	}
 	return n, nil
 }
 
-// page cuts a list down to what offset and limit of the query say.
+// page returns the part of a list that the query's offset and limit select.
 func page[T any](r *http.Request, list []T, most int64) (*paged[T], error) {
 	off, err := number(r, "offset", 0, 1<<40, 0)
 	if err != nil {

@@ -16,7 +16,7 @@ type irLine struct {
 	Kind string `json:"kind"`
 	Name string `json:"name,omitempty"` // of the first result
 	Unit string `json:"unit,omitempty"` // where a placed operation runs
-	// Statements is what the line came from, nearest first up to maxSources.
+	// Statements lists up to maxSources statements that the line came from, nearest first.
 	Statements []int32 `json:"statements,omitempty"`
 }
 
@@ -32,17 +32,16 @@ type snapshot struct {
 	lines []irLine
 }
 
-// Bounds of the text of snapshots. What is past them is left out, which the last
-// line says.
+// Bounds of the text of snapshots. The last line says what was omitted.
 const (
 	maxSources   = 64
 	maxLineBytes = 4 << 10
 	maxSnapshots = 64 << 20 // bytes of all lines that are kept
 )
 
-// leftOut is the line instead of what is past maxSnapshots.
+// leftOut is the line that replaces a program beyond maxSnapshots.
 func leftOut(before int) irLine {
-	return irLine{Text: fmt.Sprintf("left out: the programs before take %d bytes", before), Kind: "end"}
+	return irLine{Text: fmt.Sprintf("omitted: the programs before take %d bytes", before), Kind: "end"}
 }
 
 // clip shortens a line that is shown to maxLineBytes.
@@ -84,7 +83,7 @@ func (o *observer) observe(pass string, p *ir.Program) {
 	}
 }
 
-// add keeps a snapshot; one that is as the one before shares its lines.
+// add stores a snapshot, which shares its lines with an equal predecessor.
 func (o *observer) add(s *snapshot) {
 	if n := len(o.shots); n > 0 && o.shots[n-1].Func == s.Func && s.Pass != o.shots[0].Pass {
 		before := o.shots[n-1]
@@ -178,8 +177,7 @@ func merge(a, b []int32) []int32 {
 	return a
 }
 
-// shownName is a value's name with the mark of values, which names that passes make
-// have already.
+// shownName returns a value's name with the prefix of values, which names from passes already have.
 func shownName(v *ir.Value) string {
 	if strings.HasPrefix(v.Name, "%") {
 		return v.Name
@@ -196,7 +194,7 @@ func (w *irWriter) params(vs []*ir.Value) {
 	}
 }
 
-// block writes operations, each behind the constants that it is the first to read.
+// block writes operations, each after the constants that it reads first.
 func (w *irWriter) block(b *ir.Block, indent string, seen map[*ir.Value]bool) {
 	for _, op := range b.Ops {
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
@@ -219,7 +217,7 @@ func (w *irWriter) block(b *ir.Block, indent string, seen map[*ir.Value]bool) {
 	w.line(irLine{Kind: "return", Statements: st})
 }
 
-// shownElements is how many elements of a constant a line shows.
+// shownElements is the number of elements of a constant in a line.
 const shownElements = 8
 
 func (w *irWriter) constant(v *ir.Value, indent string) {

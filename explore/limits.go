@@ -13,7 +13,7 @@ type Limits struct {
 	Body     int64         // bytes of a request's body
 	Time     time.Duration // of one compilation, and of one run on top of it
 	Heap     uint64        // bytes of the process's live heap; compilations stop above it
-	Buffers  uint64        // bytes that a model that is run names: operands, surfaces, scratch, constants
+	Buffers  uint64        // bytes of operands, surfaces, scratch and constants of a model that runs
 	Jobs     int           // compilations and runs at a time
 	Waiting  int           // compilations and runs that wait; more are refused
 	Requests int           // requests at a time
@@ -27,7 +27,7 @@ var Default = Limits{
 	Kept: 2 << 30,
 }
 
-// A limitError is a limit that a request ran into.
+// limitError reports that a request has exceeded a limit.
 type limitError struct {
 	what  string // "compiling", "running"
 	limit string
@@ -36,7 +36,7 @@ type limitError struct {
 
 func (e *limitError) Error() string { return e.what + " stopped: " + e.limit }
 
-// gate lets a bounded number of jobs through and bounds those that wait.
+// gate bounds the running and the waiting jobs.
 type gate struct {
 	slots   chan struct{}
 	waiting chan struct{}
@@ -46,12 +46,13 @@ func newGate(jobs, waiting int) *gate {
 	return &gate{make(chan struct{}, jobs), make(chan struct{}, jobs+waiting)}
 }
 
-// enter waits for a slot; leave gives it back.
+// enter waits for a slot; leave returns it.
 func (g *gate) enter(ctx context.Context, what string) (leave func(), err error) {
 	select {
 	case g.waiting <- struct{}{}:
 	default:
-		return nil, &limitError{what, fmt.Sprintf("%d jobs go on or wait already; try again later", cap(g.waiting)),
+		return nil, &limitError{what, fmt.Sprintf("%d jobs are already running or waiting; try again later",
+			cap(g.waiting)),
 			true}
 	}
 	select {
@@ -65,11 +66,10 @@ func (g *gate) enter(ctx context.Context, what string) (leave func(), err error)
 
 var errHeap = errors.New("heap")
 
-// heapPeriod is how often the heap is looked at while a job goes on.
+// heapPeriod is the interval between checks of the heap during a job.
 const heapPeriod = 20 * time.Millisecond
 
-// guard returns a context that ends at the limits of time and heap, and what to
-// make of an error that came out of the job.
+// guard returns a context that ends at the limits of time and heap, and a function that converts the error of the job.
 func (l *Limits) guard(ctx context.Context, what string) (_ context.Context, stop func(), explain func(error) error) {
 	begin := time.Now()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -99,7 +99,7 @@ func (l *Limits) guard(ctx context.Context, what string) (_ context.Context, sto
 			return &limitError{what, fmt.Sprintf("it took longer than the limit of %v", l.Time), false}
 		case errors.Is(cause, errHeap):
 			if err != nil {
-				return &limitError{what, fmt.Sprintf("the heap passed the limit of %d bytes", l.Heap), false}
+				return &limitError{what, fmt.Sprintf("the heap exceeded the limit of %d bytes", l.Heap), false}
 			}
 		}
 		return err

@@ -8,19 +8,18 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// stretch is a run of bytes of a section.
+// stretch is a range of bytes of a section.
 type stretch struct {
 	Section string `json:"section"` // text or constants
 	Offset  uint64 `json:"offset"`
 	Size    uint64 `json:"size"`
 }
 
-// linked is what belongs to something: the answer to GET links.
+// linked lists what belongs to an item: the answer to GET links.
 type linked struct {
 	Kind string `json:"kind"`
 	ID   int64  `json:"id"`
-	// Statements are what it came from, Users what it was made for, With constants
-	// that those name.
+	// Statements are the item's origins, Users the statements it was created for, With the constants that those name.
 	Statements []int     `json:"statements"`
 	Users      []int     `json:"users"`
 	With       []int     `json:"with"`
@@ -30,14 +29,13 @@ type linked struct {
 	Bytes      []stretch `json:"bytes"`
 	Surfaces   []string  `json:"surfaces"`
 	Operations []int     `json:"operations"` // into the list of all operations of the chain
-	// Gone are the passes that took an operation of the statement away.
+	// Gone are the passes that removed an operation of the statement.
 	Gone []string `json:"gone,omitempty"`
 	Role string   `json:"role,omitempty"` // of bytes
 	More bool     `json:"more,omitempty"` // lists are cut short
 }
 
-// linkKinds are the things that can be asked about, the largest number of each,
-// and the answer.
+// linkKinds lists the kinds of items, the largest number of each, and the function that answers.
 var linkKinds = []struct {
 	name string
 	last func(v *view) int64
@@ -78,10 +76,10 @@ func linksView(_ *Server, v *view, r *http.Request) (any, error) {
 		l.trim()
 		return l, nil
 	}
-	return nil, bad("kind is %q, wanted %s", cut(kind), strings.Join(names, ", "))
+	return nil, bad("kind is %q, want one of %s", cut(kind), strings.Join(names, ", "))
 }
 
-// trim puts lists in order and cuts them to what one answer holds.
+// trim sorts lists and truncates them to the size of an answer.
 func (l *linked) trim() {
 	for _, list := range []*[]int{&l.Statements, &l.Users, &l.With, &l.Tasks, &l.Operations} {
 		slices.Sort(*list)
@@ -129,7 +127,7 @@ func (v *view) linkStatement(i int64, l *linked) {
 	ids := []int{int(i)}
 	made := db.From(ids...)
 	if len(made.Tasks)+len(made.Extents)+len(made.Operations) == 0 {
-		// An attribute decides what becomes of those that read it.
+		// An attribute affects the statements that read it.
 		l.Users = db.Readers(int(i))
 		if len(l.Users) > 0 {
 			made = db.From(l.Users...)
@@ -209,7 +207,7 @@ func (v *view) linkOperation(i int64, l *linked) {
 	}
 }
 
-// operation returns an operation of the chain by its place in the list of all.
+// operation returns an operation of the chain by its index in the list of all operations.
 func (v *view) operation(i int) *chainOp {
 	for k := range v.chain {
 		ops := v.chain[k].Operations

@@ -11,21 +11,21 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 )
 
-// engines are what runs a pair, as `zinc run --engine` names them, the default
-// first: the whole stack from the runtime down to the engine, or the engine alone.
+// engines lists what can run a pair, the default first: the whole stack from the runtime down to the engine, or the
+// engine alone.
 var engines = []string{"sim", "direct"}
 
 // appPID is the number of the process that runs a model in the stack.
 const appPID = 501
 
-// loaded is a pair that is ready to run.
+// loaded is a loaded pair.
 type loaded struct {
 	machine *sim.Machine
 	run     func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error)
 	close   func() error
 }
 
-// load makes a pair ready for one of the engines. Either gives the same bits.
+// load loads a pair for one of the engines, both of which give the same bits.
 func (s *Server) load(ctx context.Context, p pair.Pair, by string, mode numerics.Mode) (_ *loaded, err error) {
 	calls := int64(s.limits.Buffers)
 	machine, err := sim.Open(p)

@@ -19,7 +19,7 @@ type Source struct {
 	Weights string // folder for "@model_path", "" for the model's own
 }
 
-// model is one model that can be looked at.
+// model is a model that the server shows.
 type model struct {
 	Name   string   `json:"name"` // unique among the models
 	SHA256 string   `json:"sha256"`
@@ -28,7 +28,7 @@ type model struct {
 	Funcs  []string `json:"functions,omitempty"`
 	// Shapes are the inputs whose shape can be chosen, with their defaults.
 	Shapes map[string][]int64 `json:"shapes,omitempty"`
-	// Fixed says that the model has no text, so that it cannot be edited.
+	// Fixed is set if the model has no text and cannot be edited.
 	Fixed bool `json:"fixed,omitempty"`
 
 	source    Source
@@ -38,8 +38,7 @@ type model struct {
 	file      string // base name of the text, for diagnostics
 }
 
-// openModel reads a model's text. A text with errors is a model as well: its
-// errors are what there is to see.
+// openModel reads a model's text. A text with errors is also a model: the page shows the errors.
 func openModel(src Source) (*model, error) {
 	m := &model{source: src, Name: nameOf(src.Path)}
 	opened, err := frontend.Open(src.Path, frontend.Options{WeightsDir: src.Weights})
@@ -80,8 +79,7 @@ func openModel(src Source) (*model, error) {
 	return m, nil
 }
 
-// nameOf is the base name of a model's path; of a text that is called as all
-// are, that of its folder.
+// nameOf returns the base name of a model's path, or that of its folder if the file has the usual name of texts.
 func nameOf(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -94,7 +92,7 @@ func nameOf(path string) string {
 	return strings.TrimSuffix(base, filepath.Ext(base))
 }
 
-// unique gives models with one name a number each.
+// unique numbers models with the same name.
 func unique(ms []*model) {
 	seen := map[string]int{}
 	for _, m := range ms {
@@ -117,7 +115,7 @@ func (m *model) open(text *string) (*frontend.Model, error) {
 	return frontend.Open(m.source.Path, o)
 }
 
-// frontend says how the model is opened with its own text or another one.
+// frontend returns the options that open the model with its own text or another one.
 func (m *model) frontend(text *string) (frontend.Options, error) {
 	o := frontend.Options{WeightsDir: m.source.Weights}
 	switch {

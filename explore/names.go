@@ -13,10 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// linkByNames makes what represents the debug database of a version that wrote none:
-// the statements of the source, the tasks of the container, and between them the names
-// that the version's report gives its tasks. Constants and operations of the chain are
-// linked with nothing.
+// linkByNames replaces the debug database of a version that wrote none: it links the statements of the source and the
+// tasks of the container by the names in the version's report. Constants and operations of the chain have no links.
 func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.DB, error) {
 	db := &provenance.DB{
 		TextSize: uint64(len(v.text)),
@@ -28,7 +26,7 @@ func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.
 	}
 	opened, err := v.model.open(v.config.Text)
 	if err != nil {
-		return nil, fmt.Errorf("the text, as this zinc reads it: %w", err)
+		return nil, fmt.Errorf("reading the text with this zinc: %w", err)
 	}
 	defer opened.Close()
 	type key struct{ fn, name string }
@@ -66,7 +64,7 @@ func (v *view) linkByNames(f *hwx.File, reports []*compile.Report) (*provenance.
 		db.Procedures = append(db.Procedures, provenance.Procedure{Name: q.Name})
 		chain, err := dump.Tasks(f, q)
 		if err != nil {
-			continue // tasks that this zinc does not read are bytes
+			continue // tasks that this zinc cannot decode are shown as bytes
 		}
 		for k, t := range chain {
 			x := by[place{q.Name, k}]

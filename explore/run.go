@@ -25,7 +25,7 @@ type runRequest struct {
 	Engine   string `json:"engine"` // of engines, "" for the first
 }
 
-// outputView is a tensor that a run gave, or was given.
+// outputView is an output or an input of a run.
 type outputView struct {
 	Name   string          `json:"name"`
 	Type   string          `json:"type"`
@@ -59,7 +59,7 @@ func runView(s *Server, v *view, r *http.Request) (any, error) {
 		q.Engine = engines[0]
 	}
 	if !slices.Contains(engines, q.Engine) {
-		return nil, bad("engine is %q, wanted %s", cut(q.Engine), strings.Join(engines, ", "))
+		return nil, bad("engine is %q, want one of %s", cut(q.Engine), strings.Join(engines, ", "))
 	}
 	in, out, err := s.run(r.Context(), v, q, mode)
 	if err != nil {
@@ -87,17 +87,17 @@ type tensor struct {
 	value interp.Tensor
 }
 
-// runnable reports whether a run of the view's pair keeps to the limits.
+// runnable returns an error if a run of the view's pair would exceed the limits.
 func (s *Server) runnable(v *view) error {
 	if n := buffers(v.chain) + v.container.windows() + uint64(v.files.container.size); n > s.limits.Buffers {
 		return &limitError{"running", fmt.Sprintf(
-			"operands, surfaces, scratch and constants take %d bytes, the limit is %d; zinc run has none", n,
+			"operands, surfaces, scratch and constants take %d bytes; the limit is %d; zinc run has none", n,
 			s.limits.Buffers), false}
 	}
 	return nil
 }
 
-// run runs a view's pair on seeded inputs, states being zeros.
+// run runs a view's pair on seeded inputs and zeroed states.
 func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.Mode) (in, out []tensor, err error) {
 	if err := s.runnable(v); err != nil {
 		return nil, nil, err
@@ -116,7 +116,7 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 	}
 	r, err := s.load(ctx, p, q.Engine, mode)
 	if err != nil {
-		// An operand that is too large is the model's; all else is a fault.
+		// An operand that is too large is an error of the model, anything else a fault.
 		return nil, nil, &requestError{http.StatusUnprocessableEntity, err}
 	}
 	defer r.close()
@@ -149,7 +149,7 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 	return in, out, nil
 }
 
-// filled gives dimensions that are not known the extent that verify gives them.
+// filled replaces unknown dimensions by the extent that verify uses.
 func filled(t ir.Type) ir.Type {
 	if t.Static() {
 		return t
@@ -163,7 +163,7 @@ func filled(t ir.Type) ir.Type {
 	return t.WithShape(shape...)
 }
 
-// What of a tensor is shown.
+// The shown part of a tensor.
 const (
 	shownValues   = 16
 	histogramBins = 32
@@ -179,8 +179,7 @@ func describe(t tensor) outputView {
 	if t.value.Type.Kind != ir.Tensor || t.value.Type.DType == ir.String {
 		return o
 	}
-	// Element by element: all of them as float64 would take several times the
-	// tensor's own bytes.
+	// Converted element by element, since a float64 copy would take several times the tensor's memory.
 	c := t.value.Const()
 	lo, hi, sum, elems := math.Inf(1), math.Inf(-1), 0.0, c.Elems()
 	for i := range elems {

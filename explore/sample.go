@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 )
 
-// sampleName is the model that is always there, to be edited.
+// sampleName is the name of the sample model, which is always available for editing.
 const sampleName = "sample"
 
 // sample writes the sample model into the server's folder and opens it.

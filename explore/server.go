@@ -16,16 +16,16 @@ import (
 	"time"
 )
 
-// Options are what a Server is made of.
+// Options configure a Server.
 type Options struct {
 	Models []Source
-	// Versions are other zincs that requests may choose by name, besides the one that
-	// runs. They are run as they are: whoever starts the server vouches for them.
+	// Versions are other zincs that requests may choose by name, besides the one that runs. They are run without
+	// checks: whoever starts the server vouches for them.
 	Versions []Version
-	Limits   Limits    // the zero value represents Default
-	Log      io.Writer // faults of zinc are told there; nil for nowhere
-	// Hosts are further names under which the server may be reached. The loopback
-	// addresses and localhost always serve.
+	Limits   Limits    // the zero value means Default
+	Log      io.Writer // receives faults of zinc; may be nil
+	// Hosts are additional host names that the server answers to. The loopback addresses and localhost are always
+	// allowed.
 	Hosts []string
 }
 
@@ -40,7 +40,7 @@ type Server struct {
 	gate     *gate
 	views    *cache[*view]
 	sides    *cache[*sideView]
-	// comparing lets one comparison through at a time.
+	// comparing admits one comparison at a time.
 	comparing *gate
 	busy      chan struct{}
 	warm      sync.WaitGroup
@@ -49,14 +49,14 @@ type Server struct {
 	logTo io.Writer
 }
 
-// New reads the models' texts. Close gives up the temporary files.
+// New reads the models' texts. Close removes the temporary files.
 func New(o Options) (*Server, error) {
 	if o.Limits == (Limits{}) {
 		o.Limits = Default
 	}
 	l := o.Limits
 	if l.Body < 1 || l.Time < 1 || l.Heap < 1 || l.Jobs < 1 || l.Waiting < 0 || l.Requests < 1 || l.Views < 1 {
-		return nil, errors.New("a limit is zero or less")
+		return nil, errors.New("every limit must be greater than 0")
 	}
 	s := &Server{
 		limits:    l,
@@ -97,8 +97,8 @@ func New(o Options) (*Server, error) {
 	return s, nil
 }
 
-// Warm begins to compile every model with the default configuration, in the
-// order in which they were named, so that the page has not to wait for it.
+// Warm compiles every model with the default configuration, in the order in which they were named, so that the page
+// need not wait.
 func (s *Server) Warm(ctx context.Context) {
 	s.warm.Add(1)
 	go func() {
@@ -114,8 +114,7 @@ func (s *Server) Warm(ctx context.Context) {
 	}()
 }
 
-// Close ends what goes on and removes the temporary files. The context of Warm
-// must have ended.
+// Close ends running jobs and removes the temporary files. The context of Warm must have ended.
 func (s *Server) Close() error {
 	s.sides.close()
 	s.views.close()
@@ -138,7 +137,7 @@ func (s *Server) model(name string) (*model, error) {
 			return m, nil
 		}
 	}
-	return nil, &requestError{http.StatusNotFound, fmt.Errorf("there is no model %q", cut(name))}
+	return nil, &requestError{http.StatusNotFound, fmt.Errorf("unknown model %q", cut(name))}
 }
 
 func (s *Server) log(format string, args ...any) {
@@ -187,8 +186,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	return err
 }
 
-// reached reports whether a Host header names this server: a name that a
-// stranger's page has made to point at this machine does not.
+// reached reports whether a Host header names this server. This protects against DNS rebinding: a foreign name that
+// resolves to this machine is refused.
 func (s *Server) reached(host string) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// mostSides is how many sides of comparisons are kept, and sideShare what part of
-// the bytes that past compilations may take they get: one in so many.
+// mostSides is the number of cached sides of comparisons. Their memory is limited to 1/sideShare of that for past
+// compilations.
 const (
 	mostSides = 4
 	sideShare = 4
@@ -21,7 +21,7 @@ const (
 // sideView is one side of a comparison: a model with its configuration, opened and
 // compiled by package compare.
 type sideView struct {
-	side *compare.Side // nil of a text that does not open
+	side *compare.Side // nil if the text has errors
 
 	list    *diag.List
 	failure string
@@ -42,8 +42,8 @@ func (v *sideView) close() error {
 	return v.side.Close()
 }
 
-// openSide opens one side. What is wrong with the text is part of the side; an error
-// is a limit, or a fault of the machine or of zinc.
+// openSide opens one side. Errors in the text are part of the side; a returned error is a limit, or a fault of the
+// machine or of zinc.
 func (s *Server) openSide(ctx context.Context, m *model, c Config) (v *sideView, err error) {
 	leave, err := s.gate.enter(ctx, "compiling")
 	if err != nil {
@@ -56,7 +56,7 @@ func (s *Server) openSide(ctx context.Context, m *model, c Config) (v *sideView,
 	v = &sideView{}
 	side, err := s.newSide(ctx, m, &c)
 	if err = explain(err); isLimit(err) || isFault(err) {
-		if side != nil { // it was ready, but past the limit
+		if side != nil { // it finished, but exceeded the limit
 			side.Close()
 		}
 		return nil, err
@@ -98,7 +98,7 @@ func (s *Server) newSide(ctx context.Context, m *model, c *Config) (side *compar
 	return side, err
 }
 
-// rescue makes a panic of a job an error, which the log tells more of.
+// rescue converts a panic of a job to an error and logs the details.
 func (s *Server) rescue(what string, err *error) {
 	if r := recover(); r != nil {
 		s.log("%s: %v\n%s", what, r, debug.Stack())

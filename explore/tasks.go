@@ -20,15 +20,14 @@ type taskRow struct {
 	Rule      string `json:"rule"`
 	Kind      string `json:"kind,omitempty"`
 	Attested  bool   `json:"attested"`
-	// Statements is what it came from, as far as Brief goes.
+	// Statements lists its origins, as far as Brief finds them.
 	Statements []int `json:"statements"`
 }
 
-// briefNodes bounds what a row looks at of where something came from.
+// briefNodes bounds the nodes that are searched for the origins of a row.
 const briefNodes = 48
 
-// taskRows lists the tasks of a debug database with what the reports of the functions
-// say of them.
+// taskRows lists the tasks of a debug database with their data from the reports of the functions.
 func taskRows(db *provenance.DB, reports []*compile.Report) ([]taskRow, error) {
 	type place struct {
 		procedure string
@@ -75,7 +74,7 @@ type fieldView struct {
 	Unit  uint32 `json:"unit"`
 	Value uint32 `json:"value"`
 	Text  string `json:"text"`
-	Known string `json:"known"` // where the field's meaning is from
+	Known string `json:"known"` // the source of the field's meaning
 	Doc   string `json:"doc"`
 }
 
@@ -111,7 +110,7 @@ func (v *view) words(i int) ([]uint32, error) {
 	row := &v.tasks[i]
 	end := row.Offset + 4*uint64(row.Words)
 	if end > uint64(len(v.text)) {
-		return nil, fmt.Errorf("task %d: bytes %#x to %#x lie past the task section's %#x", i, row.Offset, end,
+		return nil, fmt.Errorf("task %d: bytes %#x to %#x exceed the task section of %#x bytes", i, row.Offset, end,
 			len(v.text))
 	}
 	words := make([]uint32, row.Words)

@@ -13,30 +13,30 @@ import (
 
 // Version is another zinc that compiles on request.
 type Version struct {
-	Name       string // by which requests choose it, and nothing else
+	Name       string // by which requests choose it
 	Executable *toolchain.Executable
 }
 
-// thisVersion is the name of the zinc that runs, which is always there.
+// thisVersion is the name of the running zinc, which is always available.
 const thisVersion = "this"
 
 // mostVersionName bounds a version's name.
 const mostVersionName = 64
 
-// CheckVersions refuses names that no request could tell apart.
+// CheckVersions refuses ambiguous names.
 func CheckVersions(vs []Version) error {
 	for i, v := range vs {
 		switch {
 		case v.Name == "" || len(v.Name) > mostVersionName || strings.ContainsFunc(v.Name, func(r rune) bool {
 			return !unicode.IsPrint(r) || r == unicode.ReplacementChar
 		}):
-			return fmt.Errorf("version name %q: wanted 1 to %d printable characters", cut(v.Name), mostVersionName)
+			return fmt.Errorf("version name %q must have 1 to %d printable characters", cut(v.Name), mostVersionName)
 		case v.Name == thisVersion:
-			return fmt.Errorf("version name %q stands for the zinc that runs", v.Name)
+			return fmt.Errorf("version name %q is reserved for the running zinc", v.Name)
 		case v.Executable == nil:
 			return fmt.Errorf("version %q has no executable", v.Name)
 		case slices.ContainsFunc(vs[:i], func(o Version) bool { return o.Name == v.Name }):
-			return fmt.Errorf("version name %q is given twice", v.Name)
+			return fmt.Errorf("version name %q is used twice", v.Name)
 		}
 	}
 	return nil
@@ -45,7 +45,7 @@ func CheckVersions(vs []Version) error {
 // versionInfo is a version that can be chosen.
 type versionInfo struct {
 	Name string `json:"name"`
-	// Version is what the executable says of itself: number and revision.
+	// Version is the number and revision that the executable reports.
 	Version string   `json:"version"`
 	Targets []string `json:"targets"` // those that it writes programs for
 	Running bool     `json:"running,omitempty"`

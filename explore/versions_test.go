@@ -276,7 +276,7 @@ func TestVersions(t *testing.T) {
 	}
 	for _, name := range []string{"none", "/bin/sh", "../full", "full ", "FULL"} {
 		if status, b := ask("/api/compile", config{"model": "digits", "version": name},
-			nil); status != http.StatusBadRequest || !strings.Contains(b, "wanted this, again, full, old") {
+			nil); status != http.StatusBadRequest || !strings.Contains(b, "want one of this, again, full, old") {
 			t.Errorf("version %q: status %d: %s", name, status, b)
 		}
 	}

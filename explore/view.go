@@ -9,39 +9,36 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// view is one compilation, as far as requests ask for it. It does not change once
-// it is made.
+// view is one compilation. It is immutable once it is built.
 type view struct {
 	key    string
 	model  *model
 	config Config
 
-	// list holds what is wrong or odd about the text; failure is what stopped the
-	// compilation otherwise. A view with either has no more than the passes that ran.
+	// list has the diagnostics of the text; failure is any other error that stopped the compilation. A view with either
+	// has only the passes that ran.
 	list    *diag.List
 	failure string
 	// foreign are the diagnostics of another zinc.
 	foreign []place
-	// unlinked says that another zinc wrote no debug database that this one reads, so that
-	// names alone link (linkByNames).
+	// unlinked is set if another zinc wrote no readable debug database, so that only names link items (linkByNames).
 	unlinked bool
-	// placed says that operations were placed and nothing was lowered: zinc writes no
-	// programs for the target.
+	// placed is set if operations were only placed, because zinc writes no programs for the target.
 	placed bool
 
 	statements []statement
 	passes     []*snapshot
 	report     *compile.Report
-	db         *provenance.DB // nil where nothing was lowered
+	db         *provenance.DB // nil if nothing was lowered
 	tasks      []taskRow
 	text       []byte // the task section
 	container  *containerMap
 	chain      []chainFunc
-	// databaseOp is the place in the database of each operation of the chain, in
-	// order, chainOp the other way round; -1 for none.
+	// databaseOp maps each operation of the chain to its index in the database, and chainOp is the inverse; -1 for
+	// none.
 	databaseOp, chainOp []int
 	files               *pairFiles
-	size                int64 // bytes that it keeps, about
+	size                int64 // approximate memory in bytes
 }
 
 // statement is a statement of the source.
@@ -58,13 +55,13 @@ type summary struct {
 	Key         string          `json:"key"`
 	Target      string          `json:"target"`
 	OK          bool            `json:"ok"`
-	Error       string          `json:"error,omitempty"` // of a compilation that failed, all of it in one text
+	Error       string          `json:"error,omitempty"` // of a failed compilation, as one text
 	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
 	// Places are the diagnostics by their lines, with the text form of each.
 	Places []place `json:"places,omitempty"`
 	Placed bool    `json:"placed_only"`
-	// Unlinked says that another version wrote no debug database that this one reads,
-	// so that the names in its report alone link tasks with statements.
+	// Unlinked is set if another version wrote no readable debug database, so that only the names in its report link
+	// tasks with statements.
 	Unlinked   bool        `json:"unlinked,omitempty"`
 	Line       string      `json:"line,omitempty"` // the placement in one line
 	Statements int         `json:"statements"`
@@ -81,7 +78,7 @@ type summary struct {
 	Refusals   []refusal   `json:"refusals,omitempty"`
 }
 
-// place is a diagnostic as the text of its line.
+// place is a diagnostic with its text.
 type place struct {
 	Line     int    `json:"line"`
 	Column   int    `json:"column"`
@@ -90,7 +87,7 @@ type place struct {
 	Text     string `json:"text"` // headline, source line, caret, notes, hint
 }
 
-// refusal is an operation on the CPU and why.
+// refusal is an operation on the CPU with the reason.
 type refusal struct {
 	Name    string `json:"name"`
 	Op      string `json:"op"`
@@ -149,7 +146,7 @@ func (v *view) summary() (*summary, error) {
 	return s, nil
 }
 
-// maxPlaces is how many diagnostics and refusals a summary lists.
+// maxPlaces is the maximum number of diagnostics and refusals in a summary.
 const maxPlaces = 200
 
 // rawBuffer is a growing slice of bytes.
@@ -160,10 +157,10 @@ func (b *rawBuffer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// weight is the bytes that the view keeps, about.
+// weight returns the approximate memory of the view in bytes.
 func (v *view) weight() int64 { return v.size }
 
-// close gives up the temporary files.
+// close removes the temporary files.
 func (v *view) close() error {
 	if v.files == nil {
 		return nil

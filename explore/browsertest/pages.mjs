@@ -203,7 +203,7 @@ async function visit(p, scheme) {
   await choose("#level", "bytes");
   check("byte ranges have owners", /range/.test(await note()) && (await page.locator("#compare .row").count()) > 1, await note());
   await choose("#side-b select[name=constants]", "split");
-  check("no byte differs from itself", (await note()) === "every byte is the same", await note());
+  check("no byte differs from itself", (await note()) === "all bytes are equal", await note());
   await choose("#level", "");
 
   // Another version of zinc on the right, then on the left.

@@ -6,7 +6,7 @@ async function answer(response) {
   try {
     body = await response.json();
   } catch {
-    throw new Error(`the server's answer (status ${response.status}) is no JSON`);
+    throw new Error(`the server's answer (status ${response.status}) is not JSON`);
   }
   if (!response.ok) throw new Error(body.error || `status ${response.status}`);
   return body;

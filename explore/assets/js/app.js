@@ -143,7 +143,7 @@ function told() {
   const parts = [list(f.statements)];
   if (f.rule) parts.push(`rule ${f.rule}`);
   if (f.passes.length) parts.push(`passes ${f.passes.join(", ")}`);
-  if (f.gone?.length) parts.push(`taken away by ${f.gone.join(", ")}`);
+  if (f.gone?.length) parts.push(`removed by ${f.gone.join(", ")}`);
   parts.push(
     `${f.tasks.length} task${f.tasks.length === 1 ? "" : "s"}, ${f.bytes.reduce((n, s) => n + s.size, 0)} bytes`,
   );
@@ -215,7 +215,7 @@ async function take(s, signal) {
   links.take(s.key, statements);
   paired = s.container_bytes > 0;
   const names = s.unlinked
-    ? "this version writes no debug database that can be read: tasks and lines are linked by " +
+    ? "this version writes no readable debug database: tasks and lines are linked only by " +
       "the names in its report"
     : "";
   status([notice, names, s.line].filter(Boolean).join("; "), notice !== "");
@@ -224,13 +224,13 @@ async function take(s, signal) {
   const why = paired
     ? ""
     : `zinc writes no programs for ${s.target}: its field table is not known. ` +
-      "Operations are placed, nothing is lowered.";
+      "Operations are only placed, not lowered.";
   placement.take(s, why);
   outputs.take(key, why);
   source.list.restyle();
   await Promise.all([
     passes.take(s.key, s.passes, wantedPass || passes.name()),
-    tasks.take(s.key, s.tasks, why || (s.tasks ? "" : "There are no tasks: nothing runs on the engine.")),
+    tasks.take(s.key, s.tasks, why || (s.tasks ? "" : "No tasks: nothing runs on the engine.")),
     bytes.take(s.key, paired, why),
     container.take(key, why),
     chain.take(key, why),
@@ -262,7 +262,7 @@ async function openModel(edits) {
     if (!edits) return;
     const lines = edits.sha256 === t.sha256 ? apply(source.own, edits.change) : null;
     if (lines) source.put(lines);
-    else status("the link's edits are of another text than this model's; they are left out", true);
+    else status("the link's edits belong to another text than this model's; they are ignored", true);
   });
   const compiled = edits ? null : compile();
   await opened;
@@ -301,7 +301,7 @@ async function restore() {
     try {
       state = await unpack(location.hash.slice(1));
     } catch {
-      status("the link's state cannot be read; it is left out", true);
+      status("the link's state cannot be read; it is ignored", true);
     }
   }
   if (!state) return null;
@@ -319,7 +319,7 @@ async function restore() {
   }
   if (typeof state.section === "string" && [...$("section").options].some((o) => o.value === state.section))
     $("section").value = state.section;
-  if (lost.length) notice = `the link asks for ${lost.join(", ")}, which is not served here`;
+  if (lost.length) notice = `the link refers to ${lost.join(", ")}, which is not served here`;
   return state.edits ? { sha256: state.sha256, change: state.edits } : null;
 }
 

@@ -188,11 +188,11 @@ export class Compare {
         ? `no difference${at}`
         : level
           ? `not compared${at}`
-          : "no difference at the levels that were compared";
+          : "no difference at the compared levels";
       if (!missing.size || !level)
         this.rows.push({
           text: r.same
-            ? "The two sides are the same at every level that was compared."
+            ? "The two sides are equal at every compared level."
             : `Nothing differs${at}; other levels do.`,
           no: "",
           class: "fold",
@@ -258,7 +258,7 @@ export class Compare {
           "byte",
           "bytes",
         )}${r.ranges_omitted ? " in those shown" : ""}`
-      : "every byte is the same";
+      : "all bytes are equal";
     if (n)
       this.rows.push({
         text: `${"left".padStart(10)}${"right".padStart(10)}${"bytes".padStart(9)}  owner`,

@@ -59,7 +59,7 @@ export class Config {
       { value: "split", label: "segments of their own" },
       { value: "join", label: "behind the tasks" },
     ]);
-    // Shapes of flexible inputs are typed, as the flag --shape takes them.
+    // Shapes of flexible inputs are typed as NAME=DIMENSIONS.
     this.selects.shapes = el("input", {
       name: "shapes",
       spellcheck: false,
@@ -91,7 +91,7 @@ export class Config {
     const s = this.selects.shapes;
     s.parentElement.hidden = shapes.length === 0;
     s.placeholder = shapes.map(([n, d]) => `${n}=${d.join("x")}`).join(" ");
-    s.title = `shapes in the stead of the defaults, as ${s.placeholder}`;
+    s.title = `shapes instead of the defaults, such as ${s.placeholder}`;
     s.value = "";
   }
 
@@ -106,7 +106,7 @@ export class Config {
     const out = { ...rest, join_constants: constants === "join" };
     for (const word of (shapes || "").split(/[\s,]+/).filter(Boolean)) {
       const m = word.match(/^(.+)=(\d{1,15}(?:x\d{1,15})*)$/);
-      if (!m) throw new Error(`shape "${word}": wanted NAME=DIMENSIONS, as in x=1x3x224x224`);
+      if (!m) throw new Error(`shape "${word}": want NAME=DIMENSIONS, such as x=1x3x224x224`);
       out.shapes = { ...out.shapes, [m[1]]: m[2].split("x").map(Number) };
     }
     return out;

@@ -36,7 +36,7 @@ export class Container {
     this.marks = [];
     this.ticks = [];
     if (!key) {
-      this.host.append(el("p", { class: "dim", textContent: why || "There is no container." }));
+      this.host.append(el("p", { class: "dim", textContent: why || "No container." }));
       return;
     }
     const m = await get(`view/${key}/container`);
@@ -221,7 +221,7 @@ export class Chain {
       }
     }
     this.rows = rows;
-    this.list.say(key ? "" : why || "There is no descriptor.");
+    this.list.say(key ? "" : why || "No descriptor.");
     this.list.set(rows.length, widest(rows.map((r) => r.text || r.head)) + 6);
   }
 
@@ -288,7 +288,7 @@ export class Outputs {
         class: "dim",
         textContent: key
           ? "Inputs follow from the seed; states are zeros."
-          : why || "There is no pair to run.",
+          : why || "No pair to run.",
       }),
     );
   }
@@ -306,7 +306,7 @@ export class Outputs {
       if (key !== this.key) return;
       this.out.replaceChildren(
         ...this.tensors("Outputs", r.outputs),
-        ...this.tensors("Inputs, made of the seed", r.inputs),
+        ...this.tensors("Inputs, computed from the seed", r.inputs),
       );
     } catch (e) {
       this.out.textContent = e.message;
@@ -396,7 +396,7 @@ export class Placement {
     if (refusals.length)
       this.host.append(
         el("p", {}, el("b", { textContent: "On the CPU, and why" })),
-        table(["line", "operation, reason, verdict, what to write instead"], refusals),
+        table(["line", "operation, reason, verdict, rewrite"], refusals),
       );
   }
 }

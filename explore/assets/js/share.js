@@ -14,7 +14,7 @@ async function through(stream, bytes, limit) {
     size += value.length;
     if (size > limit) {
       await reader.cancel();
-      throw new Error(`the link holds more than ${limit} bytes`);
+      throw new Error(`the link exceeds ${limit} bytes`);
     }
     parts.push(value);
   }

@@ -102,7 +102,7 @@ export class Tasks {
     this.fields = [];
     this.task = null;
     this.detail.set(0);
-    this.detail.say(why ? "" : "The fields of the task that is chosen stand here.");
+    this.detail.say(why ? "" : "Select a task to see its fields.");
   }
 
   async open(i) {
