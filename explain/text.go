@@ -156,7 +156,7 @@ func (p *printer) tasks(ts []Task, fields int) {
 		i += n
 	}
 	if len(ts) > fields {
-		p.f("fields left out: those of %d more (--tasks)\n", len(ts)-max(fields, 0))
+		p.f("fields omitted: those of %d more tasks\n", len(ts)-max(fields, 0))
 	}
 }
 

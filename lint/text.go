@@ -46,7 +46,9 @@ const (
 type TextOptions struct {
 	Model string // path of the text
 	Path  string // what zinc run takes
-	All   bool   // every finding, instead of MaxGroups groups with one told of each
+	All   bool   // every finding, instead of one of each of MaxGroups groups
+	// AllFlag is the flag of the command that sets All, named where findings are omitted.
+	AllFlag string
 	// Flags are words of zinc run that make it compile the whole model as it was judged;
 	// the target is among a report's facts.
 	Flags []string
@@ -113,16 +115,28 @@ func (p *printer) groups(f *Function) {
 		}
 	}
 	if left > 0 {
-		p.line("\n%d more findings of %d other kinds or statements: --all prints them", left, groups)
+		p.line("\n%d more findings of %d other kinds or statements%s", left, groups, p.others())
 	}
 }
 
-// alike names the places of findings of the group that was told.
+// others says how to print what is omitted.
+func (p *printer) others() string {
+	if p.o.AllFlag == "" {
+		return ""
+	}
+	return ": " + p.o.AllFlag + " prints them"
+}
+
+// alike names the places of the other findings of a group.
 func (p *printer) alike(f *Function, rest []int) {
 	var places []string
 	for i, at := range rest {
 		if i == maxAlike {
-			places = append(places, fmt.Sprintf("%d more (--all)", len(rest)-i))
+			more := fmt.Sprintf("%d more", len(rest)-i)
+			if p.o.AllFlag != "" {
+				more += " (" + p.o.AllFlag + ")"
+			}
+			places = append(places, more)
 			break
 		}
 		x := f.Findings[at]
@@ -143,7 +157,7 @@ func (p *printer) roots(f *Function) {
 	p.line("\nnot judged: %d of %d statements, which read values without bounds", f.Unjudged, f.Statements)
 	for i, rs := range alikeRoots(f.Roots) {
 		if i == maxRoots && !p.o.All {
-			p.line("  %d more kinds of such values: --all prints them", len(alikeRoots(f.Roots))-i)
+			p.line("  %d more kinds of such values%s", len(alikeRoots(f.Roots))-i, p.others())
 			break
 		}
 		n := 0
@@ -300,7 +314,7 @@ func (p *printer) cut(x *Finding) {
 		}
 	}
 	if len(clips) > 0 {
-		p.line("    to rule it out: clip %s, or narrow the ranges of the inputs (--range) until theirs are",
+		p.line("    to rule it out: clip %s, or narrow the ranges of the inputs until theirs are",
 			strings.Join(clips, " and "))
 	}
 	if c.Reduced != "" {

@@ -142,13 +142,13 @@ func (s *search) run() error {
 		switch {
 		case p.Shown != nil:
 		case p.Met && p.runs == 0 && s.out:
-			p.Note = "an input reaches the limit; the budget (--work) ended before the engine ran it"
+			p.Note = "an input reaches the limit; the work budget ended before the engine ran it"
 		case p.Met:
 			if p.Note == "" {
 				p.Note = "an input reaches the limit, and no output of the function shows it"
 			}
 		case s.out:
-			p.Note = "the search ended with its budget (--work)"
+			p.Note = "the search used up its work budget"
 		default:
 			p.Note = "no input of the whole model was found"
 		}

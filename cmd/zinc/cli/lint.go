@@ -163,11 +163,12 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 				fmt.Fprintln(c.out)
 			}
 			if err = rep.Text(c.out, lint.TextOptions{
-				Model: r.Model,
-				Path:  path,
-				All:   c.all,
-				Flags: givenFlags(c.flags, sourceFlags),
-				Join:  shellLine,
+				Model:   r.Model,
+				Path:    path,
+				All:     c.all,
+				AllFlag: "--all",
+				Flags:   givenFlags(c.flags, sourceFlags),
+				Join:    shellLine,
 			}); err != nil {
 				break
 			}
