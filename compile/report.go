@@ -204,7 +204,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 					What:    no.What,
 					Value:   no.Have,
 					Limit:   no.Limit,
-					Rewrite: no.Hint(),
+					Rewrite: d.rewrite(no),
 					State:   no.State,
 					Native:  op.Def.Native[d.o.Target.Family.Generation()].String(),
 				}
@@ -231,6 +231,15 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		}
 	}
 	r.Weights = d.sec.Size()
+}
+
+// rewrite returns the hint of a refusal. The advice to compile in fp16 precision is left to declared precision: it does
+// not help where fp16 was requested and the operand is still fp32.
+func (d *driver) rewrite(no *target.Refusal) string {
+	if no.Rule == target.RuleFloatType && no.Instead == "" && d.o.precision() == "declared" {
+		return "compile in fp16 precision, or " + no.Hint()
+	}
+	return no.Hint()
 }
 
 // attest lists a procedure's tasks with what vouches for them.

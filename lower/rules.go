@@ -234,7 +234,7 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 		return nil
 	case t.DType != ir.FP16 && t.DType.IsFloat():
 		return refuse(target.RuleFloatType, name, t.DType, ir.FP16,
-			fmt.Sprintf("%s is %s; the engine computes in fp16 (--precision=fp16 converts)", name, t.DType))
+			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 	case t.DType != ir.FP16:
 		return refuse(target.RuleElementType, name, t.DType, ir.FP16,
 			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))

@@ -180,7 +180,7 @@ func (row *Composition) takes(op *ir.Op) error {
 		case t.DType == ir.FP32:
 			no = &target.Refusal{Rule: target.RuleFloatType, What: name, Have: t.DType.String(),
 				Limit:  ir.FP16.String(),
-				Reason: fmt.Sprintf("%s is %s; the engine computes in fp16 (--precision=fp16 converts)", name, t.DType)}
+				Reason: fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType)}
 		case t.DType != ir.FP16 && !slices.Contains(row.Also, t.DType):
 			no = &target.Refusal{Rule: target.RuleElementType, What: name, Have: t.DType.String(),
 				Limit: ir.FP16.String(), Reason: fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType)}

@@ -140,7 +140,7 @@ var Rules = []Rule{
 		"do it after the model, on its results"},
 	{RuleNoLowering, "zinc has a rule that lowers the operation", ""},
 	{RuleValueKind, "operands are tensors", "read the state or list into a tensor first"},
-	{RuleFloatType, "the engine computes in fp16", "compile in fp16 precision, or cast to fp16 in the model"},
+	{RuleFloatType, "the engine computes in fp16", "cast to fp16 in the model"},
 	{RuleElementType, "the engine computes in fp16, not in integers or truth values", "cast to fp16 where the " +
 		"values fit (integers up to 2048 are exact), or keep integer work outside the engine's part"},
 	{RuleDynamic, "every dimension is known at compile time",
