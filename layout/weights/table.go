@@ -92,6 +92,11 @@ const (
 	ModeRsqrt Mode = 0xc6
 	// ModeLog2: x = t*2^e with t in [1/2, 1), t0 = 1/2, result y + e.
 	ModeLog2 Mode = 0xc9
+	// ModeFraction: |x| = e + t with t in [0, 1) and e whole, result y + t with the sign of x.
+	// The recorded table (floor) has zeros for knots; what others would do is not known.
+	ModeFraction Mode = 0x63
+	// ModeWhole: the same, result y + e with the sign of x.
+	ModeWhole Mode = 0x64
 )
 
 // signRule is what a mode does with negative inputs.
@@ -111,9 +116,9 @@ type split struct {
 	whole      bool    // t is the input: lines hold beyond the knots
 	start      float64 // t0; NaN: centred on zero
 	first, end float64 // knots from first to end are samples, NaN: all
-	argue      func(x float64) (t float64, e int)
+	argue      func(x float64) (t, e float64)
 	// apply puts the exponent back.
-	apply func(y float64, e int) float64
+	apply func(y, e float64) float64
 }
 
 var splits = [...]split{
@@ -122,38 +127,53 @@ var splits = [...]split{
 	{mode: ModeOdd, name: "odd", sign: odd, whole: true, start: 0, first: math.NaN(), end: math.NaN(), argue: itself,
 		apply: scaleExp(0)},
 	{mode: ModeExp2, name: "exponent split", sign: signed, whole: false, start: 0, first: 0, end: 1,
-		argue: func(x float64) (float64, int) {
+		argue: func(x float64) (float64, float64) {
 			f := math.Floor(x)
-			return x - f, int(f)
+			return x - f, f
 		}, apply: scaleExp(1)},
 	{mode: ModeReciprocal, name: "mantissa, exponent negated", sign: odd, whole: false, start: 0.5, first: 0.5, end: 1,
-		argue: math.Frexp, apply: scaleExp(-1)},
+		argue: frexp, apply: scaleExp(-1)},
 	{mode: ModeSqrt, name: "mantissa of 4, exponent", sign: positive, whole: false, start: 0, first: 0.5, end: 2,
 		argue: frexp4, apply: scaleExp(1)},
 	{mode: ModeRsqrt, name: "mantissa of 4, exponent negated", sign: positive, whole: false, start: 0, first: 0.5,
 		end: 2, argue: frexp4, apply: scaleExp(-1)},
 	{mode: ModeLog2, name: "mantissa, exponent added", sign: positive, whole: false, start: 0.5, first: 0.5, end: 1,
-		argue: math.Frexp, apply: func(y float64, e int) float64 {
-			return y + float64(e)
-		}},
+		argue: frexp, apply: sum},
+	{mode: ModeFraction, name: "fraction", sign: odd, whole: false, start: 0, first: 0, end: 1,
+		argue: func(x float64) (float64, float64) {
+			_, f := math.Modf(x)
+			return f, f
+		}, apply: sum},
+	{mode: ModeWhole, name: "whole part", sign: odd, whole: false, start: 0, first: 0, end: 1,
+		argue: func(x float64) (float64, float64) {
+			n, f := math.Modf(x)
+			return f, n
+		}, apply: sum},
 }
 
-func itself(x float64) (float64, int) { return x, 0 }
+func sum(y, e float64) float64 { return y + e }
 
-func scaleExp(sign int) func(float64, int) float64 {
+func itself(x float64) (float64, float64) { return x, 0 }
+
+func frexp(x float64) (float64, float64) {
+	t, e := math.Frexp(x)
+	return t, float64(e)
+}
+
+func scaleExp(sign int) func(y, e float64) float64 {
 	if sign == 0 {
-		return func(y float64, _ int) float64 { return y }
+		return func(y, _ float64) float64 { return y }
 	}
-	return func(y float64, e int) float64 { return math.Ldexp(y, sign*e) }
+	return func(y, e float64) float64 { return math.Ldexp(y, sign*int(e)) }
 }
 
 // frexp4 splits x > 0 into t*4^e with t in [1/2, 2).
-func frexp4(x float64) (float64, int) {
+func frexp4(x float64) (float64, float64) {
 	t, e := math.Frexp(x)
 	if e&1 != 0 {
 		t, e = t*2, e-1
 	}
-	return t, e / 2
+	return t, float64(e / 2)
 }
 
 func (m Mode) split() *split {
@@ -186,6 +206,14 @@ func (t *Table) Check() error {
 	}
 	if !(FromHalf(t[wordLow]) <= FromHalf(t[wordHigh])) {
 		return fmt.Errorf("weights: table words 0 and 1, %#04x and %#04x, are not an interval", t[wordLow], t[wordHigh])
+	}
+	if m := t.Mode(); m == ModeFraction || m == ModeWhole {
+		for i, k := range t[wordKnots:][:Knots] {
+			if k != 0 {
+				return fmt.Errorf("weights: table knot %d is %#04x; mode %#x is known with zeros alone", i, k,
+					uint16(m))
+			}
+		}
 	}
 	return nil
 }

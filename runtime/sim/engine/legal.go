@@ -18,16 +18,33 @@ func on(f td.Field) func(*td.Task) bool {
 	return func(t *td.Task) bool { return t.On(f) }
 }
 
+// fetches reports whether source 1 comes from DRAM and has a type in L2; leaves, whether the
+// result of a type goes there.
+func fetches(format uint32) func(*td.Task) bool {
+	return func(t *td.Task) bool { return t.On(td.SrcEn) && t.Get(td.InFmt) == format }
+}
+
+func leaves(format uint32) func(*td.Task) bool {
+	return func(t *td.Task) bool { return t.On(td.DstEn) && t.Get(td.OutFmt) == format }
+}
+
 // rules lists the fields whose values change what a task computes. Fields that
 // steer caches, events, scheduling and tiling are not here: they change no
 // result.
 var rules = []rule{
-	{field: td.InFmt, ok: []uint32{2}, why: "only fp16 (2) sources are executed"},
+	{field: td.InFmt, ok: []uint32{formatUint8, formatFP16}, why: "only uint8 (0) and fp16 (2) sources are executed"},
 	{field: td.In2Fmt, when: twoSources, ok: []uint32{2}, why: "only fp16 (2) sources are executed"},
-	{field: td.OutFmt, ok: []uint32{2}, why: "only fp16 (2) results are executed"},
-	{field: td.SrcMemFmt, when: on(td.SrcEn), ok: []uint32{2}, why: "only fp16 (2) in memory is executed"},
+	{field: td.OutFmt, when: planarTask, ok: []uint32{formatFP16}, why: "only fp16 (2) results are executed"},
+	{field: td.OutFmt, ok: []uint32{formatUint8, formatFP16}, why: "only uint8 (0) and fp16 (2) results are executed"},
+	{field: td.SrcMemFmt, when: fetches(formatFP16), ok: []uint32{formatFP16},
+		why: "a source keeps its type on the way"},
+	{field: td.SrcMemFmt, when: fetches(formatUint8), ok: []uint32{formatUint8},
+		why: "a source keeps its type on the way"},
 	{field: td.Src2MemFmt, when: on(td.Source2DMA), ok: []uint32{2}, why: "only fp16 (2) in memory is executed"},
-	{field: td.DstMemFmt, when: on(td.DstEn), ok: []uint32{2}, why: "only fp16 (2) in memory is executed"},
+	{field: td.DstMemFmt, when: leaves(formatFP16), ok: []uint32{formatFP16},
+		why: "a result keeps its type on the way"},
+	{field: td.DstMemFmt, when: leaves(formatUint8), ok: []uint32{formatUint8},
+		why: "a result keeps its type on the way"},
 	{field: td.SrcShift, when: on(td.SrcEn), ok: []uint32{0}, why: "meaning not known"},
 	{field: td.SrcOffsetCh, when: on(td.SrcEn), ok: []uint32{0}, why: "meaning not known"},
 	{field: td.SrcCmpVec, when: on(td.SrcEn), ok: []uint32{0}, why: "meaning not known"},

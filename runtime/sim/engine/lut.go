@@ -48,8 +48,9 @@ type mode struct {
 	sign   signRule
 	whole  bool    // the argument is the input, with lines beyond the knots
 	first  float64 // argument of the first knot, for knot 16 at zero NaN
-	split  func(x float64) (arg float64, exp int)
-	join   func(y float64, exp int) float64
+	split  func(x float64) (arg, rest float64)
+	join   func(y, rest float64) float64
+	empty  bool // known with knots of zero alone
 }
 
 // signRule is what a mode does with negative inputs.
@@ -61,31 +62,45 @@ const (
 	positive                 // they have no result, which the port makes +0 (measured for roots and logarithm)
 )
 
-func exponent(sign int) func(float64, int) float64 {
-	return func(y float64, exp int) float64 { return math.Ldexp(y, sign*exp) }
+func exponent(sign int) func(y, exp float64) float64 {
+	return func(y, exp float64) float64 { return math.Ldexp(y, sign*int(exp)) }
 }
+
+func addRest(y, rest float64) float64 { return y + rest }
 
 // modes lists the known values of the mode half, all of recorded tables.
 var modes = []mode{
 	{number: 0x01, whole: true, first: math.NaN()},
 	{number: 0x60, sign: odd, whole: true},
-	{number: 0x0a, first: 0, split: func(x float64) (float64, int) {
+	{number: 0x0a, first: 0, split: func(x float64) (float64, float64) {
 		i := math.Floor(x)
-		return x - i, int(max(min(i, 1<<10), -1<<10))
+		return x - i, max(min(i, 1<<10), -1<<10)
 	}, join: exponent(1)},
-	{number: 0x67, sign: odd, first: 0.5, split: math.Frexp, join: exponent(-1)},
+	{number: 0x67, sign: odd, first: 0.5, split: mantissa, join: exponent(-1)},
 	{number: 0xc5, sign: positive, first: 0, split: quarter, join: exponent(1)},
 	{number: 0xc6, sign: positive, first: 0, split: quarter, join: exponent(-1)},
-	{number: 0xc9, sign: positive, first: 0.5, split: math.Frexp, join: func(y float64, exp int) float64 {
-		return y + float64(exp)
-	}},
+	{number: 0xc9, sign: positive, first: 0.5, split: mantissa, join: addRest},
+	// The parts before and after the point (floor_r_1x512x1x1).
+	{number: 0x63, sign: odd, split: func(x float64) (float64, float64) {
+		_, f := math.Modf(x)
+		return f, f
+	}, join: addRest, empty: true},
+	{number: 0x64, sign: odd, split: func(x float64) (float64, float64) {
+		i, f := math.Modf(x)
+		return f, i
+	}, join: addRest, empty: true},
 }
 
 // quarter writes x as arg * 4^exp with arg in [1/2, 2).
-func quarter(x float64) (arg float64, exp int) {
-	arg, exp = math.Frexp(x)
+func quarter(x float64) (arg, half float64) {
+	arg, exp := math.Frexp(x)
 	odd := exp & 1
-	return math.Ldexp(arg, odd), (exp - odd) / 2
+	return math.Ldexp(arg, odd), float64((exp - odd) / 2)
+}
+
+func mantissa(x float64) (arg, rest float64) {
+	arg, exp := math.Frexp(x)
+	return arg, float64(exp)
 }
 
 // newLUT decodes the 128 bytes of a table.
@@ -108,6 +123,12 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 	for i := range modes {
 		if modes[i].number == half(lutMode) {
 			l.mode = &modes[i]
+			for k, v := range l.v[lutKnots:][:knots] {
+				if l.mode.empty && v != 0 {
+					return nil, badAt(stream, addr+2*int64(lutKnots+k),
+						"lookup table: mode %#x with knots other than zero is not known", modes[i].number)
+				}
+			}
 			return l, nil
 		}
 	}

@@ -433,7 +433,7 @@ func TestFaults(t *testing.T) {
 		set  func(*td.Task)
 		want string
 	}{
-		{func(t *td.Task) { t.Set(td.InFmt, 0) }, "Common.InFmt = 0: only fp16 (2) sources are executed"},
+		{func(t *td.Task) { t.Set(td.InFmt, 1) }, "Common.InFmt = 1: only uint8 (0) and fp16 (2) sources are executed"},
 		{func(t *td.Task) { t.Set(td.PlanarType, 9) }, "Common.PlanarType = 9: 0 and 2 to 6 are known"},
 		{func(t *td.Task) { t.Set(td.NEOp, 5) }, "NE.Op = 5: 0 kernel, 8 sum, 11 maximum, 12 pass through are known"},
 		{func(t *td.Task) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/binary"
+	"math"
 
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -38,8 +39,23 @@ type layout struct {
 	row    int64
 	inter  int64 // channel positions interleaved in a row, at least 1
 	offset int64 // elements before column 0
+	narrow bool  // elements are uint8, not fp16
 	swap   bool
 	dim    shape
+}
+
+// Element types, the values of the format fields.
+const (
+	formatUint8 = 0
+	formatFP16  = 2
+)
+
+// size returns the bytes of an element.
+func (l *layout) size() int64 {
+	if l.narrow {
+		return 1
+	}
+	return 2
 }
 
 // stored returns the extents of channel positions and columns.
@@ -54,8 +70,8 @@ func (l *layout) stored() (positions, columns int) {
 func (l *layout) span() (first, n int64) {
 	p, q := l.stored()
 	last := int64(l.dim[axG]-1)*l.group + int64(l.dim[axD]-1)*l.depth + int64(l.dim[axH]-1)*l.row +
-		int64(p-1)/l.inter*l.plane + int64(q-1)*l.inter*2 + (min(int64(p), l.inter)-1)*2
-	return l.base + l.offset*l.inter*2, last + 2
+		int64(p-1)/l.inter*l.plane + int64(q-1)*l.inter*l.size() + (min(int64(p), l.inter)-1)*l.size()
+	return l.base + l.offset*l.inter*l.size(), last + l.size()
 }
 
 // extent returns what span does, and refuses a tensor with many more elements than
@@ -102,7 +118,7 @@ func (l *layout) outer() [4]axis {
 // written in any order; it may report false for some that do not.
 func (l *layout) disjoint() bool {
 	_, cols := l.stored()
-	span := int64(cols) * l.inter * 2
+	span := int64(cols) * l.inter * l.size()
 	for _, a := range l.outer() {
 		if a.n == 1 {
 			continue
@@ -128,7 +144,7 @@ type cover struct {
 // all runs together are no longer than the reach.
 func (l *layout) cover() cover {
 	_, cols := l.stored()
-	c := cover{first: l.base + l.offset*l.inter*2, size: int64(cols) * l.inter * 2}
+	c := cover{first: l.base + l.offset*l.inter*l.size(), size: int64(cols) * l.inter * l.size()}
 	axes := l.outer()
 	for _, a := range axes {
 		if a.n > 1 && a.stride > 0 {
@@ -175,8 +191,8 @@ type tile struct {
 
 // at returns the index in buf of the first column of a row.
 func (t *tile) at(g, d, p, h int) int64 {
-	return t.base + t.offset*t.inter*2 - t.first + int64(g)*t.group + int64(d)*t.depth +
-		int64(p)/t.inter*t.plane + int64(h)*t.row + int64(p)%t.inter*2
+	return t.base + t.offset*t.inter*t.size() - t.first + int64(g)*t.group + int64(d)*t.depth +
+		int64(p)/t.inter*t.plane + int64(h)*t.row + int64(p)%t.inter*t.size()
 }
 
 // rows calls f for each stored row, with the index of its first byte.
@@ -204,7 +220,7 @@ func (t *tile) load(x *exec, table *[65536]float32) ([]float32, error) {
 			g, d := gd/D, gd%D
 			for h := range H {
 				src := t.buf[t.at(g, d, p, h):]
-				if !t.swap && t.inter == 1 {
+				if !t.narrow && !t.swap && t.inter == 1 {
 					dst := out[((gd*C+p)*H+h)*W:][:W]
 					src = src[:2*W]
 					for x := range dst {
@@ -212,13 +228,17 @@ func (t *tile) load(x *exec, table *[65536]float32) ([]float32, error) {
 					}
 					continue
 				}
-				step := int(2 * t.inter)
+				step := int(t.size() * t.inter)
 				k, dk := ((gd*C+p)*H+h)*W, 1
 				if t.swap {
 					k, dk = (gd*C*H+h)*W+p, H*W
 				}
 				for q := range cols {
-					out[k] = table[binary.LittleEndian.Uint16(src[q*step:])]
+					if t.narrow {
+						out[k] = float32(src[q*step])
+					} else {
+						out[k] = table[binary.LittleEndian.Uint16(src[q*step:])]
+					}
 					k += dk
 				}
 			}
@@ -238,13 +258,17 @@ func (t *tile) store(run *run, vals []uint16) error {
 			g, d := gd/t.dim[axD], gd%t.dim[axD]
 			for h := range H {
 				dst := t.buf[t.at(g, d, p, h):]
-				step := int(2 * t.inter)
+				step := int(t.size() * t.inter)
 				k, dk := ((gd*C+p)*H+h)*W, 1
 				if t.swap {
 					k, dk = (gd*C*H+h)*W+p, H*W
 				}
 				for q := range cols {
-					binary.LittleEndian.PutUint16(dst[q*step:], vals[k])
+					if t.narrow {
+						dst[q*step] = toByte(vals[k])
+					} else {
+						binary.LittleEndian.PutUint16(dst[q*step:], vals[k])
+					}
 					k += dk
 				}
 			}
@@ -258,6 +282,19 @@ func (t *tile) store(run *run, vals []uint16) error {
 	return run.each(n, grain(H*cols), write)
 }
 
+// toByte rounds an fp16 pattern to the nearest number from 0 to 255 (modelled: recorded
+// results of this type are 0 or 1).
+func toByte(h uint16) byte {
+	f := widen(h)
+	switch {
+	case f != f || f <= 0:
+		return 0
+	case f >= 255:
+		return 255
+	}
+	return byte(math.RoundToEven(float64(f)))
+}
+
 // copyRows copies the raw elements of t to the same positions of dst.
 func (t *tile) copyRows(dst *tile) {
 	_, cols := t.stored()
@@ -265,12 +302,13 @@ func (t *tile) copyRows(dst *tile) {
 		to := dst.buf[dst.at(g, d, p, h):]
 		from := t.buf[at:]
 		if t.inter == 1 && dst.inter == 1 {
-			copy(to[:2*cols], from[:2*cols])
+			n := int(t.size()) * cols
+			copy(to[:n], from[:n])
 			return
 		}
+		size := int(t.size())
 		for q := range cols {
-			i, j := q*int(t.inter)*2, q*int(dst.inter)*2
-			to[j], to[j+1] = from[i], from[i+1]
+			copy(to[q*int(dst.inter)*size:][:size], from[q*int(t.inter)*size:])
 		}
 	})
 }
@@ -282,6 +320,7 @@ type fields struct {
 	bar, barEn                      td.Field
 	base, row, plane, depth, group  td.Field
 	inter                           td.Field
+	inDRAM, onChip                  td.Field // element types
 	offset                          td.Field
 	hasOffset                       bool
 	l2, l2ch, l2row, l2depth, l2grp td.Field
@@ -291,27 +330,29 @@ var (
 	source1 = fields{
 		name: "source 1", en: td.SrcEn, bar: td.RBase0, barEn: td.RBE0,
 		base: td.SrcBase, row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
-		inter: td.SrcInterleave, offset: td.PixelOffset, hasOffset: true,
+		inter: td.SrcInterleave, inDRAM: td.SrcMemFmt, onChip: td.InFmt, offset: td.PixelOffset, hasOffset: true,
 		l2: td.L2Src, l2ch: td.L2SrcCh, l2row: td.L2SrcRow, l2depth: td.L2SrcDepth, l2grp: td.L2SrcGroup,
 	}
 	source2 = fields{
 		name: "source 2", en: td.Source2DMA, bar: td.RBase1, barEn: td.RBE1,
 		base: td.Src2Base, row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
-		inter: td.Src2Interleave, offset: td.PixelOffset.At(1), hasOffset: true,
-		l2: td.L2Src2, l2ch: td.L2Src2Ch, l2row: td.L2Src2Row, l2depth: td.L2Src2Depth, l2grp: td.L2Src2Group,
+		inter: td.Src2Interleave, inDRAM: td.Src2MemFmt, onChip: td.In2Fmt, offset: td.PixelOffset.At(1),
+		hasOffset: true,
+		l2:        td.L2Src2, l2ch: td.L2Src2Ch, l2row: td.L2Src2Row, l2depth: td.L2Src2Depth, l2grp: td.L2Src2Group,
 	}
 	result = fields{
 		name: "result", en: td.DstEn, bar: td.WBase, barEn: td.WBE,
 		base: td.DstBase, row: td.DstRow, plane: td.DstPlane, depth: td.DstDepth, group: td.DstGroup,
-		inter: td.DstInterleave,
-		l2:    td.L2Res, l2ch: td.L2ResCh, l2row: td.L2ResRow, l2depth: td.L2ResDepth, l2grp: td.L2ResGroup,
+		inter: td.DstInterleave, inDRAM: td.DstMemFmt, onChip: td.OutFmt,
+		l2: td.L2Res, l2ch: td.L2ResCh, l2row: td.L2ResRow, l2depth: td.L2ResDepth, l2grp: td.L2ResGroup,
 	}
 )
 
 // dram is the stream's layout in its DRAM buffer.
 func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 	l := layout{
-		name: f.name, base: int64(t.Get(f.base)), row: int64(t.Get(f.row)), plane: int64(t.Get(f.plane)),
+		name: f.name, narrow: t.Get(f.inDRAM) == formatUint8, base: int64(t.Get(f.base)), row: int64(t.Get(f.row)),
+		plane: int64(t.Get(f.plane)),
 		depth: int64(t.Get(f.depth)), group: int64(t.Get(f.group)), inter: max(1, int64(t.Get(f.inter))), swap: swap,
 		dim: dim,
 	}
@@ -324,7 +365,8 @@ func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 // onchip is the stream's layout in L2.
 func (f *fields) onchip(t *td.Task, dim shape, swap bool) layout {
 	return layout{
-		name: f.name + " in L2", base: int64(t.Get(f.l2)), row: int64(t.Get(f.l2row)), plane: int64(t.Get(f.l2ch)),
+		name: f.name + " in L2", narrow: t.Get(f.onChip) == formatUint8, base: int64(t.Get(f.l2)),
+		row: int64(t.Get(f.l2row)), plane: int64(t.Get(f.l2ch)),
 		depth: int64(t.Get(f.l2depth)), group: int64(t.Get(f.l2grp)), inter: 1, swap: swap, dim: dim,
 	}
 }

@@ -1,0 +1,112 @@
+package weights
+
+import "math"
+
+// smallest is the least fp16 number above 0.
+const smallest = 0x1p-24
+
+// Steps returns the table of a function with three values: below for inputs under c, at for c
+// itself and above for those over it. Around 0 it has the words of recorded programs (select,
+// less and logical_not); around other numbers its bounds are the numbers next to c (composed).
+// An infinite value for c itself has no table, since the engine interpolates between knots.
+func Steps(c, below, at, above float64) *Activation {
+	a := &Activation{
+		Scale: 0x3c00,
+		After: 0x3c00,
+		F: func(x float64) float64 {
+			switch {
+			case x < c:
+				return below
+			case x > c:
+				return above
+			}
+			return at
+		},
+		Low:  -maxHalf,
+		High: maxHalf,
+	}
+	t := &a.Table
+	t[wordLow], t[wordBelow] = ToHalf(neighbour(c, -1)), ToHalf(below)
+	t[wordHigh], t[wordAbove] = ToHalf(neighbour(c, 1)), ToHalf(above)
+	t[wordStep], t[wordMode] = LinesOnly, uint16(ModePlain)
+	switch {
+	case math.IsInf(c, 1):
+		t[wordHigh], t[wordAbove] = ToHalf(c), ToHalf(at)
+	case math.IsInf(c, -1):
+		t[wordLow], t[wordBelow] = ToHalf(c), ToHalf(at)
+	case c != 0:
+		// No other number is between the bounds, and the lines are what is left of the knots
+		// so far from zero.
+		t[wordLowIntercept], t[wordHighIntercept] = ToHalf(at), ToHalf(at)
+		return a
+	}
+	for i := range Knots - 1 {
+		t[wordKnots+i] = ToHalf(at)
+	}
+	t[wordLowIntercept], t[wordHighIntercept] = ToHalf(below), ToHalf(above)
+	return a
+}
+
+// Around returns the table of a function that is below under low, above over high and at between
+// the two, bounds included, which are on either side of zero (composed).
+func Around(low, high, below, at, above float64) *Activation {
+	a := &Activation{
+		Scale: 0x3c00,
+		After: 0x3c00,
+		F: func(x float64) float64 {
+			switch {
+			case x < low:
+				return below
+			case x > high:
+				return above
+			}
+			return at
+		},
+		Low:  -maxHalf,
+		High: maxHalf,
+	}
+	t := &a.Table
+	t[wordLow], t[wordBelow] = ToHalf(neighbour(low, -1)), ToHalf(below)
+	t[wordHigh], t[wordAbove] = ToHalf(neighbour(high, 1)), ToHalf(above)
+	t[wordStep], t[wordMode] = LinesOnly, uint16(ModePlain)
+	t[wordLowIntercept], t[wordHighIntercept] = ToHalf(at), ToHalf(at)
+	for i := range Knots - 1 {
+		t[wordKnots+i] = ToHalf(at)
+	}
+	return a
+}
+
+// neighbour returns the fp16 number next to c on the side of a sign, c itself at an infinity on
+// that side.
+func neighbour(c float64, sign int) float64 {
+	h := ToHalf(c)
+	switch size := h &^ 0x8000; {
+	case size == 0:
+		return float64(sign) * smallest
+	case (h&0x8000 == 0) == (sign > 0):
+		if size == 0x7c00 {
+			return c
+		}
+		return FromHalf(h + 1)
+	}
+	return FromHalf(h - 1)
+}
+
+// Whole returns the table of the part of a number before the point, and Fraction that of the
+// part after it, both with the sign of the number; an infinity is whole (both recorded in floor).
+func Whole() *Activation {
+	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: math.Trunc, Low: -maxHalf, High: maxHalf}
+	a.Table[wordLow], a.Table[wordHigh] = ToHalf(math.Inf(-1)), ToHalf(math.Inf(1))
+	a.Table[wordBelow], a.Table[wordAbove] = a.Table[wordLow], a.Table[wordHigh]
+	a.Table[wordStep], a.Table[wordMode] = 5, uint16(ModeWhole)
+	return a
+}
+
+// Fraction: see Whole.
+func Fraction() *Activation {
+	f := func(x float64) float64 { return x - math.Trunc(x) }
+	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: f, Low: -maxHalf, High: maxHalf}
+	a.Table[wordLow], a.Table[wordHigh] = ToHalf(math.Inf(-1)), ToHalf(math.Inf(1))
+	a.Table[wordMode] = uint16(ModeFraction)
+	return a
+}
