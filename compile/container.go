@@ -11,8 +11,11 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// elementFP16 is the container's element code of fp16.
-const elementFP16 = 5
+// Element codes of the container: of fp16 and of the bytes that booleans are.
+const (
+	elementFP16 = 5
+	elementBool = 3
+)
 
 // container assembles the hardware container of all procedures.
 func (d *driver) container() (*hwx.File, error) {
@@ -120,6 +123,9 @@ func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) ([]int, error) {
 		hs := hwx.Surface{
 			Name: s.Name, Procedure: p.Name, Binding: s.binding, Element: elementFP16,
 			BatchBytes: uint64(strides[0]), Size: uint64(s.Size),
+		}
+		if s.Value.Type.DType == ir.Bool {
+			hs.Element = elementBool
 		}
 		for k := range dims {
 			hs.Dims[k], hs.Strides[k] = uint32(dims[k]), uint64(strides[k])

@@ -247,6 +247,9 @@ func (c *chain) inference(p *lower.Procedure) error {
 
 func (c *chain) surface(s *lower.Surface) uint32 {
 	desc := e5.TensorDescriptor{Storage: e5.FP16, ComponentPack: 1}
+	if s.Value.Type.DType == ir.Bool {
+		desc.Storage = e5.Bool
+	}
 	for i := range s.Dims {
 		desc.Dim = append(desc.Dim, uint64(s.Dims[i]))
 		desc.Stride = append(desc.Stride, uint64(s.Stride[i]))

@@ -38,12 +38,12 @@ const half = "tensor<fp16, [1, 8, 4, 4]>"
 
 // TestCauses checks what cuts dispatches apart.
 func TestCauses(t *testing.T) {
-	// relu on the engine, floor on the CPU, relu again; the second floor reads no
+	// relu on the engine, sin on the CPU, relu again; the second sin reads no
 	// result of the engine's.
 	r := plan(t, target.H13, half+" x", `
             `+half+` a = relu(x = x)[name = string("a")];
-            `+half+` b = floor(x = a)[name = string("b")];
-            `+half+` c = floor(x = x)[name = string("c")];
+            `+half+` b = sin(x = a)[name = string("b")];
+            `+half+` c = sin(x = x)[name = string("c")];
             `+half+` d = relu(x = b)[name = string("d")];
             `+half+` e = add(x = d, y = c)[name = string("e")];`, "e")
 	if len(r.DispatchList) != 2 || r.Dispatches != 2 {

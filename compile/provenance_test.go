@@ -94,7 +94,7 @@ func tracedModel(bump string) string {
 	line(`tensor<fp16, [1, 14, 20]> cut = clip(x = lin, alpha = lo, beta = hi);`)
 	line(`tensor<fp16, [1, 14, 20]> norm = layer_norm(x = cut, axes = [-1], gamma = g1, beta = g2, epsilon = 0.001);`)
 	line(`tensor<fp16, [1, 14, 20]> same_norm = identity(x = norm);`)
-	line(`tensor<fp16, [1, 14, 20]> fl = floor(x = same_norm);`)
+	line(`tensor<fp16, [1, 14, 20]> fl = sin(x = same_norm);`)
 	line(`tensor<fp32, [1, 14, 20]> wide = cast(x = fl, dtype = "fp32");`)
 	line(`tensor<fp32, [1, 14, 20]> out = cast(x = same_norm, dtype = "fp32");`)
 	return "    func main<ios17>(tensor<fp16, [1, 8, 1, 16]> x) {\n" + b.String() + "    } -> (wide, out);"
@@ -333,9 +333,9 @@ func TestProvenanceOfControlFlow(t *testing.T) {
             tensor<fp16, [1, 4, 1, 8]> d = relu(x = c);
         } -> (k, d);
         tensor<fp16, [1, 4, 1, 8]> chosen = cond(pred = p) () {
-            tensor<fp16, [1, 4, 1, 8]> f = floor(x = v);
+            tensor<fp16, [1, 4, 1, 8]> f = sin(x = v);
         } -> (f) () {
-            tensor<fp16, [1, 4, 1, 8]> g = ceil(x = v);
+            tensor<fp16, [1, 4, 1, 8]> g = cos(x = v);
         } -> (g);
         write_state(input = kv, data = v);
     } -> (chosen);`, compile.Options{})

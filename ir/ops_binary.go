@@ -63,8 +63,7 @@ var (
 	}
 	OpSelect = &Operation{
 		Name: "select", Class: Pointwise, Picks: []ParamName{ParamA, ParamB},
-		Doc:     "a where cond holds, else b; all three broadcast.",
-		Instead: "a * mask + b * (1 - mask) with a mask of 0 and 1 in fp16, where both sides are finite",
+		Doc: "a where cond holds, else b; all three broadcast.",
 	}
 )
 

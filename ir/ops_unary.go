@@ -122,6 +122,7 @@ var (
 		Name: "inverse", Class: Pointwise, Error: numerics.Elementwise, Doc: "1 / (x + epsilon).",
 		Curve: &Curve{
 			F: func(x float64, a []float64) float64 { return 1 / (x + a[0]) }, Params: epsilon, Shift: true,
+			Table: "reciprocal",
 		},
 	}
 	OpLog = &Operation{
@@ -140,8 +141,7 @@ var (
 	}
 	OpLogicalNot = &Operation{
 		Name: "logical_not", Class: Pointwise, Error: numerics.Movement, Doc: "The opposite of x.",
-		Curve:   &Curve{F: of(func(x float64) float64 { return 1 - x }), Turns: monotone},
-		Instead: "1 - x on a mask of 0 and 1 in fp16",
+		Curve: &Curve{F: of(func(x float64) float64 { return 1 - x }), Turns: monotone},
 	}
 	OpCast = &Operation{
 		Name: "cast", Class: Pointwise, Error: numerics.Elementwise,

@@ -135,8 +135,11 @@ func (c *chain) dependencies() {
 		first := &d.src[0]
 		fetched := first.where == byDMA
 		src := interleaveUnit * int(max(first.inter, 1))
-		res := interleaveUnit*int(max(d.dst.inter, 1)) | formatGiven
-		if first.where != inL2 {
+		res := interleaveUnit * int(max(d.dst.inter, 1))
+		if !d.dst.buf.narrow {
+			res |= formatGiven
+		}
+		if first.where != inL2 && !first.buf.narrow {
 			src |= formatGiven
 		}
 		if d.fetchesSecond() {

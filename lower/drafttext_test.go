@@ -172,6 +172,7 @@ func (p *printer) draft(d *draft) string {
 func (p *printer) operand(o *operand) string {
 	w := wordList{fmt.Sprintf("%s+%d %s by %s", p.buffer(o.buf), o.off, numbers(o.ext[:], "x"),
 		numbers(o.stride[:], "/"))}
+	w.add(o.buf.narrow, "of bytes")
 	w.add(o.swap, "turned")
 	w.add(o.spread != [5]bool{}, "spread %s", axes(o.spread))
 	w.add(o.flat != o.spread, "flat %s", axes(o.flat))
@@ -230,7 +231,7 @@ func taskText(t *testing.T, task *td.Task) string {
 	}
 	nothing := &draft{ne: &neuralWork{op: td.NEPass, scale: 1}, window: window{kw: 1, kh: 1, sx: 1, sy: 1, ox: 1}}
 	nothing.src[0].where, nothing.dst.where = inL2, inL2
-	nothing.dst.buf = &buffer{}
+	nothing.src[0].buf, nothing.dst.buf = &buffer{}, &buffer{}
 	idle := (&chain{}).encode(nothing)
 	lines := map[string][]string{}
 	var order []string

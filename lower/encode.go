@@ -117,6 +117,14 @@ func (e *encoder) dram(base, row, plane, depth, group td.Field, o *operand) {
 	e.size(group, o.stride[axG])
 }
 
+// formatOf is the type of a tensor's elements.
+func formatOf(o *operand) td.Format {
+	if o.buf.narrow {
+		return td.FmtUint8
+	}
+	return td.FmtFP16
+}
+
 // bar writes the buffer-access register of a buffer and that it is valid.
 func (e *encoder) bar(bar, enable td.Field, b *buffer) {
 	at := b.bar
@@ -263,11 +271,11 @@ func (e *encoder) common() {
 	e.size(td.Win, in[axW])
 	e.size(td.Hin, in[axH])
 	e.size(td.Din, in[axD])
-	put(e, td.InFmt, td.FmtFP16)
+	put(e, td.InFmt, formatOf(&e.src[0]))
 	if e.two {
 		put(e, td.In2Fmt, td.FmtFP16)
 	}
-	put(e, td.OutFmt, td.FmtFP16)
+	put(e, td.OutFmt, formatOf(&e.dst))
 	e.size(td.Cin, in[axC])
 	e.size(td.Cout, out[axC])
 	e.size(td.Wout, out[axW])
@@ -344,7 +352,7 @@ func (e *encoder) tileSources() {
 	if also {
 		e.dram(td.Src2Base, td.Src2Row, td.Src2Plane, td.Src2Depth, td.Src2Group, two)
 	}
-	if first {
+	if first && !one.buf.narrow {
 		e.set(td.SrcFmtMode, td.FmtModeDMA)
 		e.set(td.SrcTruncate, td.TruncateDMA)
 		put(e, td.SrcMemFmt, td.FmtFP16)
@@ -473,9 +481,11 @@ func (e *encoder) tileResult() {
 	e.flag(td.DstL2BfrMode, dma && !e.gather)
 	if o.where != inL2 {
 		e.dram(td.DstBase, td.DstRow, td.DstPlane, td.DstDepth, td.DstGroup, o)
-		e.set(td.DstFmtMode, td.FmtModeDMA)
-		e.set(td.DstTruncate, td.TruncateDMA)
-		put(e, td.DstMemFmt, td.FmtFP16)
+		if !o.buf.narrow {
+			e.set(td.DstFmtMode, td.FmtModeDMA)
+			e.set(td.DstTruncate, td.TruncateDMA)
+			put(e, td.DstMemFmt, td.FmtFP16)
+		}
 		e.flag(td.DstZeroLast, true)
 		e.flag(td.DstZeroFirst, true)
 	}

@@ -34,9 +34,9 @@ const workUnit = 128
 // A neural source keeps one work unit of a row, or cols where that is not 0. Rows get padding so that the
 // rows of a patch fall on different banks. It returns the bytes of one group,
 // as the address of what comes behind it shows.
-func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, swap bool) (l2Place, int64) {
+func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
-	if swap {
+	if o.swap {
 		c, w = w, c
 	}
 	neural := d.ne != nil
@@ -46,7 +46,7 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, swap bool) (
 		}
 		w = min(w, cols)
 	}
-	ch := align(w*elemBytes, granule)
+	ch := align(w*o.buf.elemBytes(), granule)
 	depth := ch * c
 	whole := depth * ext[axD]
 	row := whole + rowPad(d, ch, whole, ext[axH])
@@ -184,7 +184,7 @@ func (d *draft) stage(o *operand, at int64) int64 {
 		}
 	}
 	rows = min(rows, ext[axH])
-	p, n := l2Layout(d, at, ext, rows, o.cols, o.swap)
+	p, n := l2Layout(d, at, ext, rows, o.cols, o)
 	o.staged = n
 	// Every element of the tile may come to stand at its address.
 	reach := p.base + p.stride[axG]*(ext[axG]-1) + p.stride[axD]*(ext[axD]-1) + p.stride[axC]*(ext[axC]-1) +

@@ -3,6 +3,7 @@ package lower
 import (
 	"flag"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,9 +36,56 @@ func unary(name string, args ...any) func(g *irbuild.Graph) *ir.Value {
 	}
 }
 
+// comparisonCases are all comparisons of two tensors, and one with a number.
+func comparisonCases() (cs []ruleCase) {
+	for _, o := range keys(comparisons) {
+		cs = append(cs, ruleCase{o.Name, func(g *irbuild.Graph) *ir.Value {
+			return g.Op(o.Name, "x", g.Input(1, 16, 4, 32), "y", g.Input(1, 16, 1, 32))
+		}})
+	}
+	return append(cs, ruleCase{"with a number", unary("less", "y", 0.5)})
+}
+
 // ruleCases has at least one case for every operation of every rule, and one for each
 // form that a rule's tasks take.
 var ruleCases = map[string][]ruleCase{
+	"compare": comparisonCases(),
+	"logical_not": {{"of bytes", func(g *irbuild.Graph) *ir.Value {
+		return g.Op("logical_not", "x", g.InputOf(ir.Bool, 1, 16, 4, 32))
+	}}},
+	"select": {
+		{"of tensors", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("select", "cond", g.InputOf(ir.Bool, 1, 16, 4, 32), "a", g.Input(1, 16, 4, 32), "b",
+				g.Input(1, 16, 4, 32))
+		}},
+		{"with a number", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("select", "cond", g.InputOf(ir.Bool, 1, 1, 4, 32), "a", math.Inf(-1), "b",
+				g.Input(1, 16, 4, 32))
+		}},
+		{"with zero", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("select", "cond", g.InputOf(ir.Bool, 1, 1, 4, 32), "a", 0.0, "b", g.Input(1, 16, 4, 32))
+		}},
+		{"of numbers", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("select", "cond", g.InputOf(ir.Bool, 1, 16, 4, 32), "a", 0.5, "b", -2.0)
+		}},
+	},
+	"sign":     {{"sign", unary("sign")}},
+	"rounding": {{"ceil", unary("ceil")}, {"floor", unary("floor")}},
+	"round":    {{"round", unary("round")}},
+	"cast": {
+		{"to booleans", unary("cast", "dtype", "bool")},
+		{"to fp16", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("cast", "x", g.InputOf(ir.Bool, 1, 16, 4, 32), "dtype", "fp16")
+		}},
+	},
+	"fill": {
+		{"fill", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("fill", "shape", []int64{1, 16, 4, 32}, "value", 0.5)
+		}},
+		{"fill_like", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("fill_like", "ref_tensor", g.Input(1, 16, 4, 32), "value", 0.5)
+		}},
+	},
 	"convolution": {
 		{"1x1", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 16, 16, 16), []int64{32, 16, 1, 1}, "valid", 1, 1)

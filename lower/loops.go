@@ -200,7 +200,7 @@ func (n *nest) columns(first, count int64) *nest {
 	c.w = count
 	for k := range c.off {
 		if !c.spread[k] {
-			c.off[k] += first * elemBytes
+			c.off[k] += first * c.surfs[k].buf.elemBytes()
 		}
 	}
 	return c
@@ -249,8 +249,9 @@ func (n *nest) operand(k int) *operand {
 }
 
 func (n *nest) rowStride(k int) int64 {
+	w := n.w
 	if n.spread[k] {
-		return rowBytes(1)
+		w = 1
 	}
-	return rowBytes(n.w)
+	return align(w*n.surfs[k].buf.elemBytes(), 64)
 }

@@ -99,6 +99,8 @@ type builder struct {
 	chain     // the drafts so far
 	constants // what they read
 	vals      map[*ir.Value]*surf
+	bytes     map[*ir.Value]*surf // booleans that the host gives, as it gives them
+	zeros     map[*ir.Value]*surf // the opposites of booleans, in fp16
 	fused     map[*ir.Op][]*ir.Op
 	outs      map[*ir.Value]*buffer  // results that go to a port
 	uses      map[*ir.Value]int      // uses inside the segment
@@ -132,7 +134,8 @@ func (e *Error) Unwrap() error { return e.Err }
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
 	return &builder{
 		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec, workers), fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
+		vals: map[*ir.Value]*surf{}, bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
+		outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
 		reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
 		kernels: map[*buffer]kernelRows{}, turns: map[turnKey]*surf{},
 	}
@@ -160,7 +163,7 @@ func (b *builder) makeDrafts(seg *Segment) error {
 	bars := portRegisters(seg)
 	for _, v := range seg.Inputs {
 		buf, sf := b.port(v, inPort, seg.Ports[v], bars[v])
-		b.vals[v] = inBuffer(buf, sf.Dims)
+		b.giveInput(v, buf)
 		b.inputs = append(b.inputs, sf)
 	}
 	for _, v := range seg.Outputs {
@@ -213,13 +216,21 @@ func portRegisters(seg *Segment) map[*ir.Value]int {
 // port returns the buffer and the description of one port.
 func (b *builder) port(v *ir.Value, sp space, name string, bar int) (*buffer, Surface) {
 	dims := tensorDims(v.Type)
-	st, size := canonicalStrides(dims)
-	return &buffer{
-		space: sp,
-		size:  size,
-		bar:   bar,
-		def:   -1,
-	}, Surface{Value: v, Name: name, Bar: bar, Dims: dims, Stride: st, Size: size}
+	buf := &buffer{space: sp, narrow: v.Type.DType == ir.Bool, bar: bar, def: -1}
+	st, size := stridesOf(dims, buf.elemBytes())
+	buf.size = size
+	return buf, Surface{Value: v, Name: name, Bar: bar, Dims: dims, Stride: st, Size: size}
+}
+
+// giveInput notes where an input of the segment is. Rules see booleans as fp16 numbers 0 and 1,
+// which tensor makes of the bytes in the port when it is first asked for them.
+func (b *builder) giveInput(v *ir.Value, port *buffer) {
+	s := inBuffer(port, tensorDims(v.Type))
+	if port.narrow {
+		b.bytes[v] = s
+		return
+	}
+	b.vals[v] = s
 }
 
 // exportViews copies results that are views of other tensors, or that later
@@ -260,7 +271,7 @@ func (b *builder) failure(err error) error {
 // output port when nothing in the segment reads the value again, else scratch.
 func (b *builder) resultOf(v *ir.Value) *surf {
 	dims := tensorDims(v.Type)
-	if port := b.outs[v]; port != nil && b.uses[v] == 0 {
+	if port := b.outs[v]; port != nil && !port.narrow && b.uses[v] == 0 {
 		s := inBuffer(port, dims)
 		b.vals[v] = s
 		return s
@@ -290,10 +301,17 @@ func (b *builder) tensor(v *ir.Value) (*surf, error) {
 		}
 		return s, nil
 	}
+	if port := b.bytes[v]; port != nil {
+		return b.nonzero(v, port)
+	}
 	if v.Const == nil {
 		return nil, fmt.Errorf("value %q is not in the segment", v.Name)
 	}
-	s, err := b.constSurface(v.Const, tensorDims(v.Type))
+	c := v.Const
+	if c.Type.DType == ir.Bool {
+		c = asNumbers(c)
+	}
+	s, err := b.constSurface(c, tensorDims(v.Type))
 	if err == nil {
 		b.vals[v] = s
 	}

@@ -65,6 +65,36 @@ var Rules = []*Rule{
 		limits: []string{target.RuleRuntime, target.RuleActivation},
 	},
 	{
+		Name: "compare", Ops: keys(comparisons), accept: acceptCompare, lower: lowerCompare,
+		Doc:    "a difference, then a table of its sign; with a scalar the table alone",
+		limits: []string{target.RuleConstants},
+	},
+	{
+		Name: "logical_not", Ops: ops{ir.OpLogicalNot}, accept: acceptMove, lower: lowerLogicalNot,
+		Doc: "a table, from bytes to bytes",
+	},
+	{
+		Name: "select", Ops: ops{ir.OpSelect}, accept: acceptSelect, lower: lowerSelect,
+		Doc:    "tables make 0 and 1 of the condition and of its opposite; each side times one of them, added",
+		limits: []string{target.RuleConstants},
+	},
+	{
+		Name: "sign", Ops: ops{ir.OpSign}, accept: acceptMove, lower: lowerSign,
+		Doc: "a table (composed)",
+	},
+	{
+		Name: "rounding", Ops: ops{ir.OpCeil, ir.OpFloor}, accept: acceptMove, lower: lowerRounding,
+		Doc: "tables of the parts before and after the point, and of the sign of the latter; a sum",
+	},
+	{
+		Name: "round", Ops: ops{ir.OpRound}, accept: acceptMove, lower: lowerRound,
+		Doc: "as rounding, with ties moved by the half of the part before the point (composed)",
+	},
+	{
+		Name: "cast", Ops: ops{ir.OpCast}, accept: acceptCast, lower: lowerCast,
+		Doc: "between booleans and fp16: a table",
+	},
+	{
 		Name: "reduce", Ops: keys(reductions), accept: acceptReduce, lower: lowerReduce,
 		Doc:    "planar engine over rows, neural engine over channels",
 		limits: []string{target.RuleAxes, target.RuleWorkingSet},
@@ -119,6 +149,11 @@ var Rules = []*Rule{
 		limits: []string{target.RuleRows},
 	},
 	{
+		Name: "fill", Ops: ops{ir.OpFill, ir.OpFillLike}, accept: acceptFill, lower: lowerFill,
+		Doc:    "one number spread over the result",
+		limits: []string{target.RuleRuntime},
+	},
+	{
 		Name: "identity", Ops: ops{ir.OpIdentity}, accept: acceptMove, lower: lowerAlias,
 		Doc: "nothing",
 	},
@@ -164,7 +199,7 @@ func Accept(op *ir.Op, t *target.Table) (a target.Acceptance, err error) {
 	if r == nil {
 		return a, noRule(op.Def.Operation, typesOf(op))
 	}
-	l := &limits{t: t}
+	l := &limits{t: t, bools: takesBools(op)}
 	if err = r.accept(op, l); err == nil {
 		a.Tasks, err = l.trial(r, op)
 	}
@@ -176,7 +211,10 @@ func Accept(op *ir.Op, t *target.Table) (a target.Acceptance, err error) {
 }
 
 // limits checks operands against a target's table.
-type limits struct{ t *target.Table }
+type limits struct {
+	t     *target.Table
+	bools bool // tensors may be booleans
+}
 
 // tensors checks every tensor of an operation: element type, rank, extents.
 func (l *limits) tensors(op *ir.Op) error {
@@ -235,7 +273,7 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 	case t.DType != ir.FP16 && t.DType.IsFloat():
 		return refuse(target.RuleFloatType, name, t.DType, ir.FP16,
 			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
-	case t.DType != ir.FP16:
+	case t.DType != ir.FP16 && !(l.bools && t.DType == ir.Bool):
 		return refuse(target.RuleElementType, name, t.DType, ir.FP16,
 			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 	case !t.Static():

@@ -11,6 +11,7 @@ type Store struct {
 	off    int64
 	stride [4]int64 // of group, depth, channel and row
 	inter  int64
+	elem   int64 // bytes of an element
 	swap   bool
 }
 
@@ -21,7 +22,7 @@ func (s *Store) At(g, d, c, h, w int) int64 {
 		c, w = w, c
 	}
 	return s.off + int64(g)*s.stride[axG] + int64(d)*s.stride[axD] + int64(c)/s.inter*s.stride[axC] +
-		int64(h)*s.stride[axH] + int64(c)%s.inter*elemBytes + int64(w)*s.inter*elemBytes
+		int64(h)*s.stride[axH] + int64(c)%s.inter*s.elem + int64(w)*s.inter*s.elem
 }
 
 // Held says where a value that tasks make stands in its buffer.
@@ -35,26 +36,26 @@ type Held struct {
 // of the buffer at which it stands.
 func (h *Held) Each(f func(element int, at int64)) {
 	s := h.surf
-	inter := max(s.inter, 1)
+	inter, elem := max(s.inter, 1), s.buf.elemBytes()
 	n, i := len(s.dims), 0
 	var walk func(axis int, at int64)
 	walk = func(axis int, at int64) {
 		if axis == n-1 {
 			for w := range s.dims[axis] {
-				f(i, at+w*inter*elemBytes)
+				f(i, at+w*inter*elem)
 				i++
 			}
 			return
 		}
 		for k := range s.dims[axis] {
 			if inter > 1 && axis == n-3 {
-				walk(axis+1, at+k/inter*s.stride[axis]+k%inter*elemBytes)
+				walk(axis+1, at+k/inter*s.stride[axis]+k%inter*elem)
 				continue
 			}
 			walk(axis+1, at+k*s.stride[axis])
 		}
 	}
-	walk(0, s.off+s.pix*elemBytes)
+	walk(0, s.off+s.pix*elem)
 }
 
 // heldValues returns the stores of the tasks, and the values of the segment that stand
@@ -76,6 +77,7 @@ func (b *builder) heldValues(seg *Segment) (stores []Store, held []Held) {
 			off:    o.off,
 			stride: o.stride,
 			inter:  max(o.inter, 1),
+			elem:   o.buf.elemBytes(),
 			swap:   o.swap,
 		})
 	}

@@ -22,6 +22,7 @@ const (
 type buffer struct {
 	space     space
 	size      int64
+	narrow    bool     // elements are single bytes, uint8: the ports of booleans
 	bar       int      // buffer-access register, set by the planner
 	off       int64    // byte offset in it, set by the planner (constants: by the section)
 	def, last int      // first and last task that touches it
@@ -52,13 +53,24 @@ func align(n, to int64) int64 { return (n + to - 1) / to * to }
 // rowBytes is the bytes of a row of w elements in a surface of its own.
 func rowBytes(w int64) int64 { return align(w*elemBytes, 64) }
 
+// elemBytes is the bytes of an element.
+func (b *buffer) elemBytes() int64 {
+	if b.narrow {
+		return 1
+	}
+	return elemBytes
+}
+
 // canonicalStrides returns the strides of a tensor in a buffer of its own and
 // the buffer's size.
-func canonicalStrides(dims []int64) (stride []int64, size int64) {
+func canonicalStrides(dims []int64) (stride []int64, size int64) { return stridesOf(dims, elemBytes) }
+
+// stridesOf is canonicalStrides for elements of so many bytes.
+func stridesOf(dims []int64, elem int64) (stride []int64, size int64) {
 	stride = make([]int64, len(dims))
 	n := len(dims) - 1
-	stride[n] = elemBytes
-	size = rowBytes(dims[n])
+	stride[n] = elem
+	size = align(dims[n]*elem, 64)
 	for i := n - 1; i >= 0; i-- {
 		stride[i] = size
 		size *= dims[i]
@@ -76,7 +88,7 @@ func tensorDims(t ir.Type) []int64 {
 
 // inBuffer returns the canonical surface of a tensor at the start of buf.
 func inBuffer(buf *buffer, dims []int64) *surf {
-	st, _ := canonicalStrides(dims)
+	st, _ := stridesOf(dims, buf.elemBytes())
 	return &surf{buf: buf, dims: dims, stride: st}
 }
 

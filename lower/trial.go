@@ -39,17 +39,14 @@ func (l *limits) trial(r *Rule, op *ir.Op) (tasks int, err error) {
 func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	b := newBuilder(&Segment{}, l.t, &weights.Section{}, 1)
 	b.trial, b.op, b.rule = true, op, r.Name
-	port := func(v *ir.Value, sp space) *buffer {
-		_, size := canonicalStrides(tensorDims(v.Type))
-		return &buffer{space: sp, size: size, bar: BarFirstPort, def: -1}
-	}
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
-		if !v.IsConst() && b.vals[v] == nil {
-			b.vals[v] = inBuffer(port(v, inPort), tensorDims(v.Type))
+		if !v.IsConst() {
+			buf, _ := b.port(v, inPort, "", BarFirstPort)
+			b.giveInput(v, buf)
 		}
 	})
 	for _, v := range op.Results {
-		b.outs[v] = port(v, outPort)
+		b.outs[v], _ = b.port(v, outPort, "", BarFirstPort)
 	}
 	err := r.lower(b, op)
 	if err == nil {

@@ -19,7 +19,6 @@ var activationCompositions = []Composition{
 			"relu(x) - alpha relu(-x)", apply: oneOfTwoLines},
 	{Name: "scaled-softplus", Ops: ops{ir.OpSoftplusParametric}, Doc: "mul by beta, softplus, mul by alpha",
 		apply: scaledSoftplus},
-	{Name: "quotient", Ops: ops{ir.OpInverse}, Doc: "1 divided by the operand", apply: quotient},
 	{Name: "products", Ops: ops{ir.OpPow}, Covers: "exponents that are whole numbers from -8 to 8",
 		Doc: "products of the operand by squaring, and 1 divided by them", apply: wholePower},
 	{Name: "roots", Ops: ops{ir.OpPow}, Covers: "exponents 0.25 and -0.25", Doc: "sqrt twice, or sqrt of rsqrt",
@@ -101,14 +100,6 @@ func scaledSoftplus(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	y := c.unary(ir.OpSoftplus, c.mul(x, c.channels(ir.ParamBeta, x)))
 	c.become(c.mul(y, c.channels(ir.ParamAlpha, x)))
-}
-
-func quotient(c *composer) {
-	x := c.op.Arg(ir.ParamX)
-	if c.float(ir.ParamEpsilon) != 0 {
-		x = c.add(x, c.scalar(ir.ParamEpsilon))
-	}
-	c.become(c.div(c.num(1), x))
 }
 
 // exponent returns the constant exponent of a power, if it is one number.

@@ -39,10 +39,7 @@ var changes = []change{
 var onTheCPU = map[string]string{
 	"encoder_slice_lastdim":      "a program of moves alone is not worth a dispatch",
 	"encoder_transpose_r3_021":   "a program of moves alone is not worth a dispatch",
-	"floor_r_1x512x1x1":          "floor has no rule",
 	"layout_tile_1x1x1x375_r375": "tile has no rule",
-	"less_bool_rr_1x64x1x1":      "less has no rule",
-	"select_rrb_1x64x1x1":        "select has no rule",
 }
 
 // TestRecordedShapes verifies every recorded case, with weights of its own, and

@@ -1,0 +1,304 @@
+package lower
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Booleans. A port holds a byte for each, 0 or 1; inside a program they are fp16 numbers, 0 or 1.
+// A table on the way in makes 1 of every other byte (select_rrb_1x64x1x1), and a table or a copy
+// on the way out gives bytes (less_bool_rr_1x64x1x1, and public records of logical_not).
+
+// takesBools reports whether the tensors of an operation may be booleans.
+func takesBools(op *ir.Op) bool {
+	_, compares := comparisons[op.Def.Operation]
+	return compares || op.Is(ir.OpLogicalNot, ir.OpSelect, ir.OpCast, ir.OpFill, ir.OpFillLike) ||
+		op.Def.Class == ir.Movement && !op.Is(ir.OpPad)
+}
+
+// asNumbers returns a constant of booleans in fp16.
+func asNumbers(c *ir.Const) *ir.Const {
+	n := &ir.Const{Type: c.Type.WithDType(ir.FP16)}
+	for i := range c.Type.Elems() {
+		n.Data = ir.AppendElem(n.Data, ir.FP16, c.Float(i))
+	}
+	return n
+}
+
+// nonzero makes the fp16 form of a boolean input.
+func (b *builder) nonzero(v *ir.Value, port *surf) (*surf, error) {
+	s := b.temp(port.dims)
+	b.tableTask(weights.Steps(0, 1, 0, 1), port, s)
+	b.vals[v] = s
+	return s, nil
+}
+
+// truth returns a boolean as something that a table can read: the bytes of an input, else the
+// fp16 form.
+func (b *builder) truth(v *ir.Value) (*surf, error) {
+	if s := b.bytes[v]; s != nil {
+		return s, nil
+	}
+	return b.tensor(v)
+}
+
+// opposite returns 1 where a boolean is false, else 0.
+func (b *builder) opposite(v *ir.Value) (*surf, error) {
+	if s := b.zeros[v]; s != nil {
+		return s, nil
+	}
+	x, err := b.truth(v)
+	if err != nil {
+		return nil, err
+	}
+	s := b.temp(x.dims)
+	b.tableTask(weights.Steps(0, 0, 1, 0), x, s)
+	b.zeros[v] = s
+	return s, nil
+}
+
+// boolResult returns where a table writes a boolean result: the port, whose elements are bytes,
+// where nothing in the segment reads the value, else scratch.
+func (b *builder) boolResult(v *ir.Value) *surf {
+	port := b.outs[v]
+	if port == nil || b.uses[v] != 0 {
+		return b.resultOf(v)
+	}
+	s := inBuffer(port, tensorDims(v.Type))
+	b.vals[v] = s
+	return s
+}
+
+// comparison is what a comparison gives for x below, equal to and above y.
+type comparison struct{ below, at, above float64 }
+
+var comparisons = map[*ir.Operation]comparison{
+	ir.OpEqual:        {at: 1},
+	ir.OpNotEqual:     {below: 1, above: 1},
+	ir.OpLess:         {below: 1},
+	ir.OpLessEqual:    {below: 1, at: 1},
+	ir.OpGreater:      {above: 1},
+	ir.OpGreaterEqual: {at: 1, above: 1},
+}
+
+func acceptCompare(op *ir.Op, l *limits) error {
+	if op.Arg(ir.ParamX).IsConst() && op.Arg(ir.ParamY).IsConst() {
+		return refuse(target.RuleConstants, "x and y", "constants", "at least one live", "both operands are constants")
+	}
+	return l.tensors(op)
+}
+
+// lowerCompare takes the sign of a difference. No two fp16 numbers have a difference that rounds
+// to zero, and equal infinities have none, which counts as zero.
+func lowerCompare(b *builder, op *ir.Op) error {
+	x, y, is := op.Arg(ir.ParamX), op.Arg(ir.ParamY), comparisons[op.Def.Operation]
+	if x.IsConst() && x.Type.Elems() == 1 {
+		x, y, is = y, x, comparison{is.above, is.at, is.below}
+	}
+	whole := x.Type.Elems() == op.Results[0].Type.Elems()
+	xs, err := b.tensor(x)
+	if err != nil {
+		return err
+	}
+	if y.IsConst() && y.Type.Elems() == 1 && whole {
+		c := y.Const.Float(0)
+		if math.IsNaN(c) {
+			c = math.Inf(1) // as the engine reads it
+		}
+		b.tableTask(weights.Steps(c, is.below, is.at, is.above), xs, b.boolResult(op.Results[0]))
+		return nil
+	}
+	ys, err := b.tensor(y)
+	if err != nil {
+		return err
+	}
+	diff := b.temp(tensorDims(op.Results[0].Type))
+	b.sum(xs, b.nearby(ys, diff), true, diff)
+	b.tableTask(weights.Steps(0, is.below, is.at, is.above), diff, b.boolResult(op.Results[0]))
+	return nil
+}
+
+func lowerLogicalNot(b *builder, op *ir.Op) error {
+	x, err := b.truth(op.Arg(ir.ParamX))
+	if err != nil {
+		return err
+	}
+	b.tableTask(weights.Steps(0, 0, 1, 0), x, b.boolResult(op.Results[0]))
+	return nil
+}
+
+func lowerSign(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg(ir.ParamX))
+	if err != nil {
+		return err
+	}
+	b.tableTask(weights.Steps(0, -1, 0, 1), x, b.resultOf(op.Results[0]))
+	return nil
+}
+
+func acceptCast(op *ir.Op, l *limits) error {
+	x, y := op.Arg(ir.ParamX), op.Results[0]
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	if x.IsConst() {
+		return refuse(target.RuleConstants, "x", "constant", "live", "x is a constant")
+	}
+	if x.Type.DType == y.Type.DType {
+		return refuse(target.RuleConversion, "dtype", y.Type.DType, "another type than that of x",
+			fmt.Sprintf("x is %s already", x.Type.DType))
+	}
+	return nil
+}
+
+// lowerCast makes numbers of booleans, which they are inside a program, by a planar task where
+// the host gives them (public records of casts), or booleans of numbers by a table (composed).
+func lowerCast(b *builder, op *ir.Op) error {
+	x, y := op.Arg(ir.ParamX), op.Results[0]
+	xs, err := b.truth(x)
+	if err != nil {
+		return err
+	}
+	switch {
+	case xs.buf.narrow:
+		b.scaleBias(xs, b.resultOf(y), 1, 0)
+	case y.Type.DType == ir.Bool:
+		b.tableTask(weights.Steps(0, 1, 0, 1), xs, b.boolResult(y))
+	default:
+		b.vals[y] = xs
+	}
+	return nil
+}
+
+func acceptSelect(op *ir.Op, l *limits) error {
+	if op.Arg(ir.ParamA).IsConst() && op.Arg(ir.ParamB).IsConst() && op.Arg(ir.ParamCond).IsConst() {
+		return refuse(target.RuleConstants, "a, b and cond", "constants", "at least one live",
+			"all operands are constants")
+	}
+	return l.tensors(op)
+}
+
+// lowerSelect adds what is left of a where cond holds to what is left of b elsewhere. A product
+// with 0 is 0 on the engine, that of an infinity too (docs/numerics.md), so that neither side
+// reaches the other's elements.
+func lowerSelect(b *builder, op *ir.Op) error {
+	cond := op.Arg(ir.ParamCond)
+	dst := b.resultOf(op.Results[0])
+	x, y := newSide(op.Arg(ir.ParamA), true), newSide(op.Arg(ir.ParamB), false)
+	switch {
+	case x.scalar && y.scalar && !math.IsInf(y.number, 0):
+		s, err := b.truth(cond)
+		if err != nil {
+			return err
+		}
+		b.tableTask(weights.Steps(0, x.number, y.number, x.number), s, dst)
+		return nil
+	case x.zero():
+		return b.side(cond, y, dst)
+	case y.zero():
+		return b.side(cond, x, dst)
+	}
+	var terms [2]*surf
+	for i, v := range [...]side{x, y} {
+		dims := tensorDims(cond.Type)
+		if !v.scalar {
+			dims = spreadDims(dims, tensorDims(v.Type))
+		}
+		terms[i] = b.temp(dims)
+		if err := b.side(cond, v, terms[i]); err != nil {
+			return err
+		}
+	}
+	if terms[0].elems() < terms[1].elems() {
+		terms[0], terms[1] = terms[1], terms[0]
+	}
+	b.pairwise(td.PEAdd, terms[0], terms[1], dst)
+	return nil
+}
+
+// side is one of the values that a select chooses between.
+type side struct {
+	*ir.Value
+	chosen bool // where the condition holds
+	scalar bool // a constant of one element, number
+	number float64
+}
+
+func newSide(v *ir.Value, chosen bool) side {
+	s := side{Value: v, chosen: chosen, scalar: v.IsConst() && v.Type.Elems() == 1}
+	if s.scalar {
+		if s.number = v.Const.Float(0); math.IsNaN(s.number) {
+			s.number = math.Inf(1) // as the engine reads it
+		}
+	}
+	return s
+}
+
+// zero reports whether the side is zero throughout.
+func (s *side) zero() bool { return s.scalar && s.number == 0 }
+
+// side writes a side of a select to dst, and zero where the other side is chosen.
+func (b *builder) side(cond *ir.Value, v side, dst *surf) error {
+	if v.scalar {
+		return b.scalarSide(cond, v, dst)
+	}
+	mask, err := b.mask(cond, v.chosen)
+	if err != nil {
+		return err
+	}
+	x, err := b.tensor(v.Value)
+	if err != nil {
+		return err
+	}
+	if mask.elems() < dst.elems() {
+		mask, x = x, mask
+	}
+	b.pairwise(td.PEMultiply, mask, b.nearby(x, dst), dst)
+	return nil
+}
+
+// scalarSide is side of a number: a table of the condition.
+func (b *builder) scalarSide(cond *ir.Value, v side, dst *surf) error {
+	x, err := b.truth(cond)
+	if err != nil {
+		return err
+	}
+	a := weights.Steps(0, v.number, 0, v.number)
+	switch {
+	case v.chosen:
+	case math.IsInf(v.number, 0): // no table has an infinity between its bounds
+		if x, err = b.opposite(cond); err != nil {
+			return err
+		}
+	default:
+		a = weights.Steps(0, 0, v.number, 0)
+	}
+	b.tableTask(a, x, dst)
+	return nil
+}
+
+// mask returns 1 where cond is as chosen says, else 0.
+func (b *builder) mask(cond *ir.Value, chosen bool) (*surf, error) {
+	if chosen {
+		return b.tensor(cond)
+	}
+	return b.opposite(cond)
+}
+
+// spreadDims returns the shape that two tensors broadcast to.
+func spreadDims(x, y []int64) []int64 {
+	if len(x) < len(y) {
+		x, y = y, x
+	}
+	dims := append([]int64(nil), x...)
+	for i, d := range y {
+		k := len(x) - len(y) + i
+		dims[k] = max(dims[k], d)
+	}
+	return dims
+}

@@ -1,0 +1,76 @@
+package lower
+
+import (
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// rounding is how a whole number near x is made of the part of x before the point.
+type rounding struct {
+	correction *weights.Activation // of the part after the point
+	minus      bool                // it is taken away, not added
+}
+
+// Floor is recorded (floor_r_1x512x1x1), ceil composed by its example.
+var roundings = map[*ir.Operation]rounding{
+	ir.OpFloor: {correction: weights.Steps(0, 1, 0, 0), minus: true},
+	ir.OpCeil:  {correction: weights.Steps(0, 0, 0, 1)},
+}
+
+// lowerRounding computes floor(x) as the part before the point, less one where the part after it
+// is negative, and ceil(x) likewise.
+func lowerRounding(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg(ir.ParamX))
+	if err != nil {
+		return err
+	}
+	r := roundings[op.Def.Operation]
+	dst := b.resultOf(op.Results[0])
+	fraction, correction, whole := b.temp(x.dims), b.temp(x.dims), b.temp(x.dims)
+	b.tableTask(weights.Fraction(), x, fraction)
+	b.tableTask(r.correction, fraction, correction)
+	b.tableTask(weights.Whole(), x, whole)
+	b.sum(whole, correction, r.minus, dst)
+	return nil
+}
+
+// sum emits x + y, or x - y.
+func (b *builder) sum(x, y *surf, minus bool, dst *surf) {
+	b.pointwise(func(int64) *draft {
+		d := elementwise(td.PEAdd)
+		d.pe.neg2 = minus
+		return d
+	}, []*surf{x, y}, dst)
+}
+
+// nudge is how far a tie between two whole numbers is moved towards the even one. A part that is
+// not a tie stays on its side of
+// 1/2: fp16 numbers of 1 and more are at least 2^-10 apart, and the move is half of that.
+const nudge = 0x1p-10
+
+// beyondHalf is what the part after the point rounds to.
+var beyondHalf = weights.Around(-0.5, 0.5, -1, 0, 1)
+
+// lowerRound adds to the part of x before the point what the part after it rounds to, halves to
+// the even number (composed): a tie is moved away from zero where the part before the point is
+// odd, so that half of it has a half after the point.
+func lowerRound(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg(ir.ParamX))
+	if err != nil {
+		return err
+	}
+	dst := b.resultOf(op.Results[0])
+	temp := func() *surf { return b.temp(x.dims) }
+	whole, fraction, half, move, moved, carry := temp(), temp(), temp(), temp(), temp(), temp()
+	b.tableTask(weights.Whole(), x, whole)
+	b.tableTask(weights.Fraction(), x, fraction)
+	halved := weights.Fraction()
+	halved.Scale = weights.ToHalf(0.5)
+	b.tableTask(halved, whole, half)
+	b.scaleBias(half, move, nudge, 0)
+	b.sum(fraction, move, false, moved)
+	b.tableTask(beyondHalf, moved, carry)
+	b.sum(whole, carry, false, dst)
+	return nil
+}
