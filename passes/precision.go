@@ -27,6 +27,11 @@ func convertPrecision(s *State) error {
 		}
 		r.keep(n)
 		for i, old := range op.Results {
+			if old.Type.DType == ir.Bool {
+				n.Results[i] = old
+				old.Def = n
+				continue
+			}
 			back, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, n.Results[i]},
 				arg{ir.ParamDType, s.constant(ir.ConstString("fp32"), op.Pos)})
 			if err != nil {
@@ -40,16 +45,22 @@ func convertPrecision(s *State) error {
 	})
 }
 
-// halved returns op in fp16 when all its tensors are fp32 and the engine takes
-// the fp16 form; the casts it needs are kept already.
+// halved returns op in fp16 when its tensors are fp32 and the engine takes
+// the fp16 form; the casts it needs are kept already. A comparison of fp32 tensors
+// becomes one of fp16 tensors, whose result stays boolean.
 func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*ir.Op, bool) {
 	if op.Is(ir.OpCast) || len(op.Blocks) > 0 {
 		return nil, false
 	}
 	for _, v := range op.Results {
-		if v.Type.Kind != ir.Tensor || v.Type.DType != ir.FP32 {
+		if v.Type.Kind != ir.Tensor || v.Type.DType != ir.FP32 && v.Type.DType != ir.Bool {
 			return nil, false
 		}
+	}
+	single := false
+	op.Operands(func(_ *ir.Param, v *ir.Value) { single = single || v.Type.DType == ir.FP32 })
+	if !single {
+		return nil, false
 	}
 	n := &ir.Op{
 		Def:    op.Def,
@@ -77,7 +88,7 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 		return nil, false
 	}
 	for i, t := range ts {
-		if t.DType != ir.FP16 {
+		if t.DType != ir.FP16 && t.DType != ir.Bool {
 			return nil, false
 		}
 		n.Results = append(n.Results, &ir.Value{Name: s.name("fp16"), Type: t, Def: n, Pos: op.Results[i].Pos})
