@@ -1,8 +1,7 @@
-// Package cache keeps compiled pairs in a folder, by the content that they were
-// compiled from.
+// Package cache stores compiled pairs in a folder, keyed by the content that they were compiled from.
 //
-// In: keys (pair.KeyOf) and pairs. Out: container and descriptor again, byte for byte,
-// or the error that there is no entry. Debug databases are not kept.
+// A Store maps keys (pair.KeyOf) to pairs. It returns the container and the descriptor byte for byte, or an error if
+// there is no entry. Debug databases are not stored.
 //
 // Invariants:
 //

@@ -33,12 +33,12 @@ const (
 // MaxEntryBytes bounds an entry of the cache.
 const MaxEntryBytes = 8 << 30
 
-// EntryError is an entry of the cache that is not whole.
+// EntryError reports a corrupt or incomplete cache entry.
 type EntryError struct{ Path, Rule string }
 
 func (e *EntryError) Error() string { return "cache: entry " + e.Path + ": " + e.Rule }
 
-// entrySize is what a pair takes in the folder.
+// entrySize returns the bytes that a pair takes in the folder.
 func entrySize(p pair.Pair) int64 {
 	return entryHeader + int64(len(p.Container)) + int64(len(p.Descriptor))
 }
@@ -47,15 +47,14 @@ func entryPath(folder string, k pair.Key) string {
 	return filepath.Join(folder, k.String()+entrySuffix)
 }
 
-// readEntry reads an entry. An error is fs.ErrNotExist when there is none, an
-// *EntryError when it is not whole.
+// readEntry reads an entry. The error is fs.ErrNotExist if there is none, and an *EntryError if it is corrupt.
 func readEntry(folder string, k pair.Key) (pair.Pair, error) {
 	path := entryPath(folder, k)
 	bad := func(format string, args ...any) (pair.Pair, error) {
 		return pair.Pair{}, &EntryError{path, fmt.Sprintf(format, args...)}
 	}
-	// failed is an error of the file system. The entry may go at any time: another
-	// process drops it, and there is none.
+	// failed handles an error of the file system. Another process may remove the entry at any time, which is
+	// fs.ErrNotExist.
 	failed := func(what string, err error) (pair.Pair, error) {
 		if errors.Is(err, fs.ErrNotExist) {
 			return pair.Pair{}, err
@@ -93,7 +92,7 @@ func readEntry(folder string, k pair.Key) (pair.Pair, error) {
 		return bad("container of %d and descriptor of %d bytes in a file of %d, limit %d", c, d, size,
 			int64(MaxEntryBytes))
 	}
-	// A file may be long and hold nothing: read as much as there is, in steps.
+	// The file may be sparse or truncated: read what there is, in steps.
 	body, err := io.ReadAll(io.LimitReader(f, int64(c+d)))
 	if err != nil {
 		return failed("", err)
@@ -107,8 +106,7 @@ func readEntry(folder string, k pair.Key) (pair.Pair, error) {
 	return pair.Pair{Container: body[:c:c], Descriptor: body[c:]}, nil
 }
 
-// writeEntry writes an entry so that nobody ever sees part of it. Whoever wrote the
-// same entry meanwhile wrote the same bytes.
+// writeEntry writes an entry atomically. A concurrent writer of the same entry writes the same bytes.
 func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	if n := entrySize(p); n > MaxEntryBytes {
 		return fmt.Errorf("cache: an entry of %d bytes, limit %d", n, int64(MaxEntryBytes))
@@ -141,7 +139,7 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 			return errors.Join(err, f.Close())
 		}
 	}
-	// Before the name appears: after a crash it must not represent missing bytes.
+	// Sync before the rename, so that a crash cannot leave a name without its bytes.
 	if err := errors.Join(f.Sync(), f.Close()); err != nil {
 		return err
 	}

@@ -15,32 +15,30 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// Store is a folder of entries. It holds no state but the folder's: any number of
-// stores, in any number of processes, may share one folder.
+// Store is a folder of entries. Its only state is the folder, which any number of stores and processes may share.
 type Store struct {
-	// Folder holds the entries; it is made when the first is put.
+	// Folder holds the entries and is created by the first Put.
 	Folder string
-	// MaxBytes bounds the bytes of all entries together, 0 for no bound. The entries
-	// that were used longest ago go first.
+	// MaxBytes bounds the total size of the entries; 0 means no bound. The least recently used entries are removed
+	// first.
 	MaxBytes int64
 }
 
-// Get returns the pair of a key and notes its use. An error is fs.ErrNotExist when
-// there is none, an *EntryError when it is not whole.
+// Get returns the pair of a key and records its use. The error is fs.ErrNotExist if there is none, and an *EntryError
+// if it is corrupt.
 func (s Store) Get(k pair.Key) (pair.Pair, error) {
 	p, err := readEntry(s.Folder, k)
 	if err == nil {
 		now := time.Now()
-		_ = os.Chtimes(s.Path(k), now, now) // in a folder that is only read, the order of use is lost, not the entry
+		_ = os.Chtimes(s.Path(k), now, now) // fails in a read-only folder, where only the order of use is lost
 	}
 	return p, err
 }
 
-// Put keeps a pair, and then drops what the bound leaves no room for: of an entry
-// that is larger than the bound itself nothing is kept, which is an error.
+// Put stores a pair, then removes old entries beyond the bound. It refuses an entry larger than the bound.
 func (s Store) Put(k pair.Key, p pair.Pair) error {
 	if n := entrySize(p); s.MaxBytes > 0 && n > s.MaxBytes {
-		return fmt.Errorf("cache: an entry of %d bytes in a cache of at most %d", n, s.MaxBytes)
+		return fmt.Errorf("cache: the entry has %d bytes; the limit of the cache is %d", n, s.MaxBytes)
 	}
 	if err := writeEntry(s.Folder, k, p); err != nil {
 		return err
@@ -52,18 +50,17 @@ func (s Store) Put(k pair.Key, p pair.Pair) error {
 	return err
 }
 
-// Path is where the entry of a key is, or would be.
+// Path returns the path of the entry of a key, whether or not it exists.
 func (s Store) Path(k pair.Key) string { return entryPath(s.Folder, k) }
 
-// Info is one entry as the folder lists it.
+// Info describes one entry.
 type Info struct {
 	Key  pair.Key
 	Size int64     // bytes of its file
 	Used time.Time // when it was last got or put
 }
 
-// List returns the entries, the one used last first. A folder that is not there
-// holds none; files that are no entries, and folders, are left out.
+// List returns the entries, most recently used first. A missing folder has none; other files and folders are ignored.
 func (s Store) List() ([]Info, error) {
 	es, err := os.ReadDir(s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -102,11 +99,10 @@ func keyOfName(name string) (k pair.Key, ok bool) {
 	return k, err == nil
 }
 
-// Verify reads the entry of a key without noting a use. Its errors are those of
-// Get.
+// Verify reads the entry of a key without recording a use. Its errors are those of Get.
 func (s Store) Verify(k pair.Key) (pair.Pair, error) { return readEntry(s.Folder, k) }
 
-// Remove drops the entry of a key; that there is none is not an error.
+// Remove removes the entry of a key. It is not an error if there is none.
 func (s Store) Remove(k pair.Key) error {
 	if err := os.Remove(s.Path(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -114,23 +110,21 @@ func (s Store) Remove(k pair.Key) error {
 	return nil
 }
 
-// Collected says what a collection did.
+// Collected is the result of a collection.
 type Collected struct {
 	Removed, Kept           int
 	RemovedBytes, KeptBytes int64
 	Temporary               int // files that writers left behind and never renamed
 }
 
-// staleAfter is the age at which a file that was never renamed has no writer any
-// more: no write of an entry takes an hour.
+// staleAfter is the age from which a temporary file is abandoned: no write of an entry takes an hour.
 const staleAfter = time.Hour
 
-// Collect drops entries, those used longest ago first, until the others take no
-// more than maxBytes, and whatever interrupted writers left behind. What cannot be
-// dropped is an error, and the others are dropped all the same.
+// Collect removes the least recently used entries until the others take at most maxBytes, and the files of interrupted
+// writers. If a file cannot be removed, it continues and returns an error.
 func (s Store) Collect(maxBytes int64) (Collected, error) { return s.collect(maxBytes, pair.Key{}) }
 
-// sweep drops what interrupted writers left behind and returns how many files.
+// sweep removes the files of interrupted writers and returns their number.
 func (s Store) sweep() (n int) {
 	es, err := os.ReadDir(s.Folder)
 	if err != nil {
@@ -151,8 +145,7 @@ func (s Store) sweep() (n int) {
 	return n
 }
 
-// isTemporary reports whether a name is one that writeEntry gives a file before it
-// is whole.
+// isTemporary reports whether a name is that of writeEntry's temporary files.
 func isTemporary(name string) bool {
 	rest, ok := strings.CutPrefix(name, ".")
 	if !ok || !strings.HasSuffix(rest, tempSuffix) {
@@ -163,8 +156,8 @@ func isTemporary(name string) bool {
 	return ok && isKey && random != tempSuffix[1:]
 }
 
-// collect drops entries until maxBytes hold the rest. keep was put just now: it
-// stays though the clock says that others are younger.
+// collect removes entries until the rest takes at most maxBytes. keep has just been put and stays even if the clock
+// says that others are newer.
 func (s Store) collect(maxBytes int64, keep pair.Key) (Collected, error) {
 	var c Collected
 	list, err := s.List()
@@ -180,8 +173,7 @@ func (s Store) collect(maxBytes int64, keep pair.Key) (Collected, error) {
 	}
 	full := false
 	for _, e := range list {
-		// What was used before an entry that went goes too: the order is that of use,
-		// not the best packing.
+		// Entries older than a removed one are removed too: the order of use matters, not the best packing.
 		if !full && c.KeptBytes+e.Size <= maxBytes {
 			c.Kept++
 			c.KeptBytes += e.Size

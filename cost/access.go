@@ -7,8 +7,8 @@ const dramRow = 64
 
 func alignUp(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// tileBytes is what tile DMA moves: whole rows, padded as they are in DRAM. A
-// stride of zero reads the same bytes again.
+// tileBytes returns the bytes that tile DMA moves: whole rows, padded as in DRAM. A stride of zero reads the same bytes
+// again.
 func tileBytes(a *td.Access) int64 {
 	if !a.InDRAM {
 		return 0
@@ -16,8 +16,8 @@ func tileBytes(a *td.Access) int64 {
 	return product(append(a.Count[:], alignUp(a.Columns*a.Inter*a.Element, dramRow))...)
 }
 
-// l2Bytes is what passes through L2: once, or twice for what DMA brings or takes. l is
-// the tensor's place in L2.
+// l2Bytes returns the bytes that pass through L2: once, or twice if DMA brings or takes them. l is the tensor's place
+// in L2.
 func l2Bytes(a, l *td.Access) int64 {
 	n := product(append(l.Count[:], l.Row)...)
 	if a.InDRAM {
@@ -26,8 +26,7 @@ func l2Bytes(a, l *td.Access) int64 {
 	return n
 }
 
-// l2End is the byte of L2 after the last that the registers place the tensor at: of what
-// DMA brings in parts, the rows of one tile.
+// l2End returns the end of the tensor in L2 according to the registers; if DMA brings it in parts, the end of one tile.
 func l2End(t *td.Task, a, l *td.Access) int64 {
 	end := l.First + l.Row
 	count := l.Count

@@ -14,7 +14,7 @@ type Term int
 
 // The terms, in the order that decides between equals.
 const (
-	Dispatch Term = iota // getting to the engine and back
+	Dispatch Term = iota // software between caller and engine
 	Hand                 // bytes of inputs and outputs between host and engine
 	Products             // multiply-accumulates
 	DMA                  // bytes between DRAM and L2, coefficients included
@@ -81,25 +81,25 @@ func (s *Split) Binding() Term {
 	return best
 }
 
-// Task is what one task takes.
+// Task is the cost of one task.
 type Task struct {
-	MACs        int64 // products that the datapath makes, those with padding included
+	MACs        int64 // products that the datapath computes, including those with padding
 	TileBytes   int64 // sources and result, rows padded as in DRAM
 	KernelBytes int64 // coefficients and tables
 	L2Bytes     int64 // into and out of L2
 	L2End       int64 // first byte of L2 past what the registers name
-	// Alone is what each term would take alone; Dispatch is zero.
+	// Alone has the time of each term alone; Dispatch is zero.
 	Alone  Split
 	Time   Time // the largest of them
 	Cycles int64
 	Bound  Term
 }
 
-// Bytes is all that DMA moves.
+// Bytes returns the bytes that DMA moves.
 func (t *Task) Bytes() int64 { return t.TileBytes + t.KernelBytes }
 
-// Estimate returns what a task takes: the largest of products by the peak of the
-// cores it enables, DMA bytes by bandwidth, and L2 bytes by the banks' rate.
+// Estimate returns the cost of a task: the largest of products at the peak of the enabled cores, DMA bytes at the
+// bandwidth, and L2 bytes at the banks' rate.
 func Estimate(t *td.Task, tab *target.Table) Task {
 	if t.On(td.TDSkip) {
 		return Task{Bound: L2} // nothing moves
@@ -169,9 +169,8 @@ type Stage struct {
 	Time Time   `json:"us"`
 }
 
-// Stages returns what a dispatch takes beside the engine's work, stage by stage;
-// they add up to the target's DispatchFloorUS. Only the M1's stages are known:
-// of other targets the total is that of CostOf as well.
+// Stages returns the times of the stages of a dispatch besides the engine's work; they add up to the target's
+// DispatchFloorUS. Only the M1's stages are known; other targets use the total of their CostOf target.
 func Stages(tab *target.Table) []Stage {
 	rest := Micros(tab.DispatchFloorUS)
 	var out []Stage
@@ -185,9 +184,8 @@ func Stages(tab *target.Table) []Stage {
 	return out
 }
 
-// Handing returns what it takes to hand so many bytes of inputs to a dispatch and to
-// take so many of outputs back.
+// Handing returns the time to pass the inputs of a dispatch to the engine and its outputs back, in bytes.
 func Handing(bytes int64) Time { return seconds(float64(max(0, bytes)) / handBandwidth.Value) }
 
-// Overhead is the sum of the stages.
+// Overhead returns the sum of the stages.
 func Overhead(tab *target.Table) Time { return Micros(tab.DispatchFloorUS) }

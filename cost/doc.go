@@ -1,17 +1,13 @@
 // Package cost estimates what tasks and dispatches take.
 //
-// In: a typed task and the table of its target. Out: the multiply-accumulates,
-// the bytes of DMA and of L2, the cycles and the time that follow from them, and
-// the term that binds: products, DMA or L2. Beside it the stages of a dispatch,
-// which most small programs spend their time in, and the handing over of inputs and
-// outputs.
+// From a typed task and the table of its target it computes the multiply-accumulates, the bytes of DMA and of L2, the
+// resulting cycles and time, and the bottleneck: products, DMA or L2. It also has the stages of a dispatch, where most
+// small programs spend their time, and the transfer of inputs and outputs.
 //
-// Invariants: an estimate follows from the task's registers alone, so it
-// can be made of any program, zinc's or another's; times are whole nanoseconds
-// and sums of them are exact; the largest term binds, the earlier one of equals.
-// Every constant stands once, with its source (Constants).
+// Invariants: an estimate follows from the task's registers alone, so it works for programs of other compilers too;
+// times are whole nanoseconds and their sums are exact; the largest term is the bottleneck, the earlier one of equals.
+// Every constant is stated once, with its source (Constants).
 //
-// An estimate is an ordering, not a promise: Known says what it was compared with
-// and how far it was off. What the CPU does is not estimated at all. MeasuredGraphs
-// and Families are what it was compared with; tests compute them again.
+// An estimate is an ordering, not a promise: Known states the error of the comparison with MeasuredGraphs and Families,
+// which tests repeat. Work on the CPU is not estimated.
 package cost

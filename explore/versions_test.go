@@ -355,9 +355,9 @@ func TestHostileVersions(t *testing.T) {
 	}{
 		{"slow", http.StatusUnprocessableEntity, "the limit of 4s"},
 		{"hungry", http.StatusUnprocessableEntity,
-			"compiling with hungry stopped: its memory passed the limit of 512 MiB"},
+			"compiling with hungry stopped: its memory exceeded the limit of 512 MiB"},
 		{"liar", http.StatusOK, "what liar wrote does not read: container: "},
-		{"mute", http.StatusOK, "mute: it has a fault"},
+		{"mute", http.StatusOK, "mute: it failed internally"},
 		{"strict", http.StatusOK, "strict: it refuses the command line"},
 		{"void", http.StatusOK, "what void wrote does not read: report: functions: one is null"},
 	} {

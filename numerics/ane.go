@@ -2,16 +2,15 @@ package numerics
 
 import "math"
 
-// The scalar rules of the mode ANE. Each takes and gives fp32 values that fp16
-// can hold; results are already rounded by the output port unless said
-// otherwise. Figures are measured behaviour of the engine unless marked
+// The scalar rules of the mode ANE. Each takes and returns fp32 values that fp16 can represent; results are already
+// rounded by the output port unless stated otherwise. Figures are measured behaviour of the engine unless marked
 // "modelled".
 
 const (
 	// MACLimit is the magnitude from which the output of a matrix product or a
 	// convolution of several taps becomes infinity; 32752 is the largest that passes.
 	MACLimit = 32768
-	// LogOfZero is what the engine gives for log(+0).
+	// LogOfZero is the engine's result for log(+0).
 	LogOfZero = -45440
 	// ExpLimit is the smallest fp16 value whose exponential is infinity.
 	ExpLimit = 11.09375

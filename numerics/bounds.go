@@ -1,6 +1,6 @@
 package numerics
 
-// Bound is how far an engine's fp16 result y may stand from the interpreter's:
+// Bound is the allowed difference d of an engine's fp16 result y from the interpreter's:
 //
 //	|d| <= ULP*ulp16(y) + Abs + Rel*|y| + Acc*S
 //

@@ -1,9 +1,7 @@
-// Package pair is the form in which a compiled model passes from hand to hand: the
-// hardware container, the dispatch descriptor and the debug database.
+// Package pair represents a compiled model: the hardware container, the dispatch descriptor and the debug database.
 //
-// In: the bytes of the three, or the path of one of their files. Out: the files, all
-// or none of them, or the bytes again; and keys (NewKey, KeyOf), which name a pair by
-// what it is compiled from.
+// It writes the three files, all or none of them, reads them given the path of one, and computes keys (NewKey, KeyOf),
+// which name a pair by what it is compiled from.
 //
 // Invariants:
 //

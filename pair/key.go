@@ -31,16 +31,15 @@ func (k Key) String() string { return hex.EncodeToString(k[:]) }
 // sets of options that mean the same must be spelled the same.
 type Options struct {
 	Target, Precision, Func string
-	// InputName is the name that the descriptor gives the source.
+	// InputName is the name of the source in the descriptor.
 	InputName          string
 	Place              string             `json:",omitempty"` // "" for auto
 	Shapes             map[string][]int64 // of inputs
 	OneSection, FullTD bool
 }
 
-// ErrUnknownFiles is the error of NewKey for a model whose files cannot be listed, so
-// that no key covers them.
-var ErrUnknownFiles = errors.New("it cannot be told which files the model is made of")
+// ErrUnknownFiles reports that NewKey cannot list the files of a model, so that there is no key for it.
+var ErrUnknownFiles = errors.New("the files of the model cannot be determined")
 
 // NewKey returns the key of what this program compiles the model at path to: that of
 // ExecutableVersion, the options and Files. Errors are those of the file system, or
@@ -64,19 +63,17 @@ func NewKey(ctx context.Context, path, weightsDir string, o Options) (Key, error
 	return KeyOf(ctx, version, string(options), files)
 }
 
-// keyDomain parts these hashes from all others; it changes when the way they are
-// made does.
+// keyDomain separates these hashes from all others; it changes with the way they are computed.
 const keyDomain = "zinc cache 1"
 
 // File is a file that a model is made of.
 type File struct {
-	Name string // how the model speaks of it
-	Path string // where it is
+	Name string // its name in the model
+	Path string // its path
 }
 
-// KeyOf returns the key of what a compiler of a version makes of files under
-// options, a text in which equal options are written in one way. It reads all of
-// the files; their order is of no account.
+// KeyOf returns the key of the pair that a compiler version compiles from files with options, a text that must be the
+// same for equal options. It reads all files; their order is irrelevant.
 func KeyOf(ctx context.Context, version, options string, files []File) (Key, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
@@ -95,7 +92,7 @@ func KeyOf(ctx context.Context, version, options string, files []File) (Key, err
 	return Key(h.Sum(nil)), nil
 }
 
-// hashString writes a string with its length before it.
+// hashString writes a string preceded by its length.
 func hashString(h hash.Hash, s string) {
 	var n [8]byte
 	binary.LittleEndian.PutUint64(n[:], uint64(len(s)))
@@ -103,8 +100,7 @@ func hashString(h hash.Hash, s string) {
 	io.WriteString(h, s)
 }
 
-// hashFile returns the SHA-256 of a file, or "" for one that is not there: whether
-// that is an error is the compiler's to say.
+// hashFile returns the SHA-256 of a file, or "" for a missing one: the compiler decides whether that is an error.
 func hashFile(ctx context.Context, path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -145,11 +141,10 @@ var (
 // modelRoot represents the folder of the text in the name of a weight file.
 const modelRoot = "@model_path/"
 
-// Files lists what a model at a path is made of: of a folder every file below
-// it, of a MIL text (.mil) itself and the weight files that it names, of a model
-// specification (.mlmodel) itself and every file in the folder "weights" beside it.
-// What it cannot tell is an error: another file, a text that names weights in a way
-// that it does not know, a folder with links to folders.
+// Files lists the files of the model at a path: for a folder every file below it, for a MIL text (.mil) the text and
+// the weight files that it names, for a model specification (.mlmodel) the specification and every file in the folder
+// "weights" next to it. It returns an error for other files, for a text that names weights in an unknown way, and for a
+// folder with links to folders.
 //
 // weightsDir is the folder for "@model_path" in a text instead of
 // the text's own; "" is that one. Every file of it counts.
@@ -212,7 +207,7 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 		seen[name] = true
 		path := filepath.FromSlash(name)
 		if rel, ok := strings.CutPrefix(name, modelRoot); ok {
-			// The text as it was named: a link to it does not move its weights.
+			// The path as passed: a link to the text does not move its weights.
 			dir := weightsDir
 			if dir == "" {
 				dir = filepath.Dir(modelPath)

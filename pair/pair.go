@@ -20,18 +20,16 @@ const (
 	DebugExt      = ".zdb"
 )
 
-// Pair is a compiled model. Whoever gets one may keep its bytes, so they must not be
-// changed.
+// Pair is a compiled model. Receivers may keep its bytes, so they must not be changed.
 type Pair struct {
 	Container []byte // the engine's programs
-	// Descriptor is the calls around them; nil for a container that stands alone.
+	// Descriptor has the calls around them; nil for a container alone.
 	Descriptor []byte
 	// Debug is the debug database, nil for none. Read leaves it out.
 	Debug []byte
 }
 
-// Alone reports whether the container has no descriptor: its one program runs on the
-// tensors that it binds.
+// Alone reports whether the container has no descriptor. Its one program then runs on the tensors that it binds.
 func (p Pair) Alone() bool { return p.Descriptor == nil }
 
 // Paths are the files of a pair, whether or not they exist.
@@ -70,8 +68,7 @@ func Read(path string) (Pair, error) {
 	return p, nil
 }
 
-// ReadOrContainer is Read for a path whose container may stand alone: without a
-// descriptor beside it, Pair.Descriptor is nil.
+// ReadOrContainer is Read for a container that may have no descriptor; Pair.Descriptor is then nil.
 func ReadOrContainer(path string) (Pair, error) {
 	if d := PathsOf(path).Descriptor; path != d {
 		if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +98,7 @@ func (p Pair) Write(ctx context.Context, path string) error {
 	return atomicfile.Write(ctx, p.Files(path)...)
 }
 
-// missingError is half a pair that does not exist.
+// missingError reports that half of a pair does not exist.
 type missingError struct{ what, path, other string }
 
 func (e *missingError) Error() string {

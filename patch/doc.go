@@ -1,9 +1,7 @@
-// Package patch puts new weight values into a compiled pair, where the old ones
-// stand.
+// Package patch replaces weight values in a compiled pair.
 //
-// In: the two files of a pair, its debug database (package provenance), and arrays
-// for constants of the source by name. Out: the pair with these values, packed as
-// the compiler packs them, and the database of the new pair.
+// It takes the two files of a pair, its debug database (package provenance), and arrays for named constants of the
+// source. It returns the pair with these values, packed as the compiler packs them, and the database of the new pair.
 //
 // Invariants: the bytes of the tasks are those of the old pair, as is every
 // other byte but the constants', the names that are digests of constants, and the
@@ -15,7 +13,6 @@
 // values, that shares its bytes with a constant that stays, or of which the pair does
 // not tell how it lies.
 //
-// How a constant lies is read from the tasks that load it and packed by
-// layout/weights again; the debug database tells which tasks those are and which
-// bytes are whose.
+// The layout of a constant is read from the tasks that load it, and layout/weights packs it again; the debug database
+// identifies the tasks and the owners of bytes.
 package patch

@@ -29,12 +29,12 @@ type Weight struct {
 // Refusal says why a constant cannot be patched.
 type Refusal struct {
 	Name, Reason, Hint string
-	// Model says that computing the pair again from its model settles it.
+	// Model is set if compiling the pair again from its model solves the problem.
 	Model bool
 }
 
 // anew is the hint of a Refusal that the model settles.
-const anew = "compute the pair anew from its model"
+const anew = "compile the pair again from its model"
 
 func (e *Refusal) Error() string {
 	s := fmt.Sprintf("constant %q cannot be patched: %s", e.Name, e.Reason)
@@ -44,7 +44,7 @@ func (e *Refusal) Error() string {
 	return s
 }
 
-// Change is what became of one weight.
+// Change is the result for one weight.
 type Change struct {
 	Name  string
 	Line  int // of the constant in the source, 0 where it has none
@@ -117,7 +117,7 @@ func Apply(old pair.Pair, db *provenance.DB, ws []Weight) (*Result, error) {
 			return nil, err
 		}
 		if i := slices.IndexFunc(p.weights, func(o *weight) bool { return o.statement == x.statement }); i >= 0 {
-			return nil, fmt.Errorf("constant %q is given twice, as %q too", w.Name, p.weights[i].Name)
+			return nil, fmt.Errorf("constant %q is set twice, also as %q", w.Name, p.weights[i].Name)
 		}
 		p.weights = append(p.weights, x)
 	}
@@ -215,7 +215,7 @@ func (p *patcher) find(w Weight) (*weight, error) {
 			p.db.Statements[named].Op),
 			Hint: hint, Model: model}
 	default:
-		return nil, fmt.Errorf("the source has no constant %q that the pair was made of", w.Name)
+		return nil, fmt.Errorf("the source of the pair has no constant %q", w.Name)
 	}
 	x := &weight{Weight: w, statement: found, from: make([]bool, len(p.db.Nodes))}
 	x.change = Change{Name: w.Name, Line: int(p.db.Statements[found].Line)}

@@ -391,7 +391,7 @@ func TestRefused(t *testing.T) {
 	p := made(t, conv(8, 8, 1, 12, 12, 1, 1), nil)
 	ws := arrays(conv(8, 8, 1, 12, 12, 1, 1), "w", "w")
 	if _, err := patch.Apply(p.Pair, p.db, ws); err == nil || !strings.Contains(err.Error(),
-		"given twice") {
+		"set twice") {
 		t.Errorf("twice the same: %v", err)
 	}
 	other := made(t, conv(8, 8, 1, 12, 12, 3, 3), nil)

@@ -11,8 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// A Candidate is a program that the predicate is asked about. It is valid while
-// the predicate runs.
+// A Candidate is a program that the predicate judges. It is valid while the predicate runs.
 type Candidate struct {
 	Number int // of the run that it belongs to, in order of beginning
 	prog   *ir.Program
@@ -68,8 +67,7 @@ func (c *Candidate) remove() {
 	}
 }
 
-// Interesting says whether a candidate still shows what is looked for. An error
-// ends the reduction; a candidate that cannot be judged is not interesting. When
-// the context ends, by a time limit or because the answer is no longer needed,
-// whatever it returns counts for nothing.
+// Interesting reports whether a candidate still shows the fault. An error ends the reduction; a candidate that cannot
+// be judged is not interesting. If the context ends, by a time limit or because the answer is no longer needed, the
+// result is ignored.
 type Interesting func(ctx context.Context, c *Candidate) (bool, error)

@@ -15,7 +15,7 @@ import (
 // A Builtin is a predicate that needs no command.
 type Builtin struct {
 	Name string
-	Arg  string // what stands behind "=", "" for nothing
+	Arg  string // the argument after "=", "" for none
 	Doc  string
 	make func(arg string, o verify.Options) Interesting
 }
@@ -39,7 +39,7 @@ func ParseBuiltin(s string, o verify.Options) (Interesting, error) {
 		case b.Name != name:
 			continue
 		case b.Arg == "" && has:
-			return nil, fmt.Errorf("predicate %s takes no argument, has %q", name, arg)
+			return nil, fmt.Errorf("predicate %s takes no argument, got %q", name, arg)
 		case b.Arg != "" && arg == "":
 			return nil, fmt.Errorf("predicate %s needs an argument: %s=%s", name, name, b.Arg)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Options steer a reduction.
+// Options configure a reduction.
 type Options struct {
 	Interesting Interesting
 	Timeout     time.Duration // of one run of the predicate; a candidate that meets it is not interesting; 0 for none
@@ -21,9 +21,8 @@ type Options struct {
 	// names of the passes to run, in the table's order; nil for all, empty to try the program alone
 	Passes  []string
 	TempDir string // folder for the candidates' files, "" for the system's
-	// Best is called with the best program so far after every pass that made it smaller,
-	// so that a search which is killed has not been in vain. The program is the caller's.
-	// Nil for none.
+	// Best, if not nil, is called with the best program so far after every pass that made it smaller, so that a killed
+	// search keeps its progress. The program belongs to the caller.
 	Best func(p *ir.Program)
 	// Progress is called after every run that counted and every pass, from one
 	// goroutine at a time. Nil for none.
@@ -68,9 +67,9 @@ type Result struct {
 	Steps      []Step      `json:"steps"`
 }
 
-// ErrNotInteresting says that the predicate does not hold of the program given.
-var ErrNotInteresting = errors.New("the model as it stands is not interesting: the predicate does not hold of it, " +
-	"so nothing could be told from smaller ones")
+// ErrNotInteresting reports that the predicate does not hold for the original program.
+var ErrNotInteresting = errors.New("the model itself is not interesting: the predicate does not hold for it, " +
+	"so there is nothing to reduce")
 
 // maxRounds bounds the rounds of passes. Every edit that stays makes the program
 // smaller, so it is a guard alone.
@@ -96,7 +95,7 @@ var errStop = errors.New("stopped")
 // predicate comes with the best so far. ErrNotInteresting comes with no result.
 func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Interesting == nil {
-		return nil, errors.New("reduce: no predicate")
+		return nil, errors.New("reduce: the predicate is nil")
 	}
 	list, err := chosen(o.Passes)
 	if err != nil {
@@ -340,7 +339,7 @@ func chosen(names []string) ([]*Pass, error) {
 	}
 	for _, n := range names {
 		if !slices.ContainsFunc(Passes, func(p Pass) bool { return p.Name == n }) {
-			return nil, fmt.Errorf("there is no pass %q; passes are %v", n, PassNames())
+			return nil, fmt.Errorf("unknown pass %q; want one of %v", n, PassNames())
 		}
 	}
 	return out, nil

@@ -82,7 +82,7 @@ type Pass struct {
 // Close removes the private folder.
 func (r *Result) Close() error { return os.RemoveAll(r.Dir) }
 
-// RefusedError says that an executable did not compile a model.
+// RefusedError reports that an executable did not compile a model.
 type RefusedError struct {
 	Executable string // its path
 	Status     int    // its exit status: 1 the model, 2 the command line, 3 its own fault, -1 a signal
@@ -97,9 +97,9 @@ func (e *RefusedError) Error() string {
 	case 2:
 		what = "it refuses the command line"
 	case 3:
-		what = "it has a fault"
+		what = "it failed internally"
 	case -1:
-		what = "it was ended"
+		what = "it was killed"
 	}
 	s := e.Executable + ": " + what
 	lines := strings.Split(strings.TrimSpace(e.Message), "\n")
@@ -127,9 +127,9 @@ func checkFlags(flags []string) error {
 		short := dash && !strings.HasPrefix(f, "--")
 		switch {
 		case f == "--" || f == "-":
-			return fmt.Errorf("flag %q: a flag is wanted, no operand", f)
+			return fmt.Errorf("flag %q: want a flag, not an operand", f)
 		case strings.ContainsRune(f, 0):
-			return fmt.Errorf("flag %q: has a zero byte", f)
+			return fmt.Errorf("flag %q contains a zero byte", f)
 		case dash && slices.Contains(taken, name), short && slices.ContainsFunc(taken, func(t string) bool {
 			return len(t) == 1 && strings.HasPrefix(name, t)
 		}):
@@ -138,7 +138,7 @@ func checkFlags(flags []string) error {
 		}
 	}
 	if len(flags) > 0 && !strings.HasPrefix(flags[0], "-") {
-		return fmt.Errorf("flag %q: a flag begins with a dash", flags[0])
+		return fmt.Errorf("flag %q must begin with a dash", flags[0])
 	}
 	return nil
 }
@@ -290,11 +290,11 @@ func (r *Result) collect(out, path string) error {
 		case errors.Is(err, fs.ErrNotExist) && !f.needed:
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%s: ended well and wrote no %s", path, f.name)
+			return fmt.Errorf("%s succeeded but wrote no %s", path, f.name)
 		case err != nil:
 			return err
 		case !info.Mode().IsRegular():
-			return fmt.Errorf("%s: wrote %s as %s; a regular file is wanted", path, f.name, info.Mode().Type())
+			return fmt.Errorf("%s wrote %s as %s, want a regular file", path, f.name, info.Mode().Type())
 		}
 		*f.at = p
 	}

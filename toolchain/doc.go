@@ -1,10 +1,9 @@
 // Package toolchain runs other zinc executables: a version of the compiler is a
 // program that was built from it.
 //
-// In: the path of an executable (Open), then models, targets and flags
-// (Executable.Compile). Out: what it calls itself, and of a compilation the paths of
-// the container, the descriptor and the debug database that it wrote, its report as
-// JSON, and the text of the program after each of its passes.
+// Open takes the path of an executable and returns its version. Executable.Compile compiles a model for a target with
+// flags and returns the paths of the container, the descriptor and the debug database that it wrote, its report as
+// JSON, and the text of the program after each pass.
 //
 // Invariants: an executable runs with its own standard streams closed or
 // captured, without the ZINC_ variables of the environment, and writes into a new
@@ -16,5 +15,5 @@
 // regular are errors. An executable that knows a flag less, as its --help tells, is run
 // without it, and Result.Missing says what it did not give.
 //
-// It imports nothing of zinc: what a pair is, is its callers' to say.
+// It imports no other package of zinc: its callers interpret the pair.
 package toolchain

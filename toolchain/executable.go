@@ -48,11 +48,11 @@ func Open(ctx context.Context, path string) (*Executable, error) {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%s: is no file; the path of a zinc executable is wanted", path)
+		return nil, fmt.Errorf("%s is not a regular file; want the path of a zinc executable", path)
 	case info.Mode()&0o111 == 0 && os.PathSeparator == '/':
-		return nil, fmt.Errorf("%s: is not executable", path)
+		return nil, fmt.Errorf("%s is not executable", path)
 	case info.Size() > mostExecutable:
-		return nil, fmt.Errorf("%s: has %d bytes; an executable of at most %d is taken", path, info.Size(),
+		return nil, fmt.Errorf("%s has %d bytes; the limit for an executable is %d", path, info.Size(),
 			mostExecutable)
 	}
 	x.size, x.time = info.Size(), info.ModTime()
@@ -70,13 +70,13 @@ func Open(ctx context.Context, path string) (*Executable, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%s: is no zinc that says its version: %w", path, err)
+		return nil, fmt.Errorf("%s does not report a zinc version: %w", path, err)
 	}
 	if out, err = x.ask(ctx, "--help"); err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		return nil, fmt.Errorf("%s: is no zinc that lists its flags: %w", path, err)
+		return nil, fmt.Errorf("%s does not list its flags: %w", path, err)
 	}
 	x.flags = map[string]bool{}
 	for _, m := range listedFlag.FindAllStringSubmatch(out, -1) {
@@ -140,13 +140,13 @@ func Digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// LimitError says that an executable was stopped at a bound.
+// LimitError reports that an executable was stopped at a limit.
 type LimitError struct {
 	What  string // as "its messages"
 	Limit string // as "64 MiB"
 }
 
-func (e *LimitError) Error() string { return e.What + " passed the limit of " + e.Limit }
+func (e *LimitError) Error() string { return e.What + " exceeded the limit of " + e.Limit }
 
 // bounded passes on what fits and then refuses.
 type bounded struct {

@@ -212,25 +212,25 @@ func TestHostile(t *testing.T) {
 	}
 	for _, c := range []struct{ name, compile, say string }{
 		{"endless report", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done`,
-			"its report passed the limit of 4 KiB"},
+			"its report exceeded the limit of 4 KiB"},
 		{"endless messages", `while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >` +
-			`&2; done`, "what it says passed the limit of 4 KiB"},
+			`&2; done`, "what it says exceeded the limit of 4 KiB"},
 		{"endless program", `echo '// after x' >&2; while :; do echo '  ` +
 			`%aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa' >&2; ` +
-			`done`, "the programs after its passes passed the limit of 64 KiB"},
+			`done`, "the programs after its passes exceeded the limit of 64 KiB"},
 		{"endless line", `echo '// after x' >&2; while :; do printf ` +
 			`aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa >&2; ` +
-			`done`, "what it prints of programs passed the limit of 1 MiB"},
+			`done`, "what it prints of programs exceeded the limit of 1 MiB"},
 		{"endless passes", `while :; do echo '// after x' >&2; done`, "limit of"},
 		{"large file", `dd if=/dev/zero of=big bs=65536 count=64 2>/dev/null; sleep 60`,
-			"its files passed the limit of 1 MiB"},
+			"its files exceeded the limit of 1 MiB"},
 		{"large file at the end", `dd if=/dev/zero of=big bs=65536 count=64 2>/dev/null`,
-			"its files passed the limit of 1 MiB"},
-		{"nothing written", `exit 0`, "ended well and wrote no model.hwx"},
-		{"a link", `ln -s /etc/passwd model.hwx; : >model.e5`, "a regular file is wanted"},
-		{"a folder", `mkdir model.hwx; : >model.e5`, "a regular file is wanted"},
-		{"a signal", `kill -9 $$`, "it was ended: signal: killed"},
-		{"a fault", `echo 'zinc: internal error: x' >&2; exit 3`, "it has a fault: internal error: x"},
+			"its files exceeded the limit of 1 MiB"},
+		{"nothing written", `exit 0`, "succeeded but wrote no model.hwx"},
+		{"a link", `ln -s /etc/passwd model.hwx; : >model.e5`, "want a regular file"},
+		{"a folder", `mkdir model.hwx; : >model.e5`, "want a regular file"},
+		{"a signal", `kill -9 $$`, "it was killed: signal: killed"},
+		{"a fault", `echo 'zinc: internal error: x' >&2; exit 3`, "it failed internally: internal error: x"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := open(t, toolchaintest.Script(t, sayVersion, sayHelp, c.compile))
@@ -252,7 +252,7 @@ func TestHostile(t *testing.T) {
 			Model:  digits,
 			Limits: toolchain.Limits{Time: 200 * time.Millisecond},
 		})
-		if err == nil || !strings.Contains(err.Error(), "its time passed the limit of 200ms") ||
+		if err == nil || !strings.Contains(err.Error(), "its time exceeded the limit of 200ms") ||
 			time.Since(begin) > 20*time.Second {
 			t.Errorf("%v after %s", err, time.Since(begin))
 		}
@@ -276,7 +276,7 @@ func TestHostile(t *testing.T) {
 	})
 }
 
-// TestOpen refuses what is no zinc.
+// TestOpen refuses files that are not zinc executables.
 func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
@@ -285,18 +285,18 @@ func TestOpen(t *testing.T) {
 	}
 	for _, c := range []struct{ path, say string }{
 		{filepath.Join(dir, "none"), "no such file"},
-		{dir, "is no file"},
+		{dir, "is not a regular file"},
 		{plain, "is not executable"},
-		{toolchaintest.Script(t, "exit 1", sayHelp, ""), "is no zinc that says its version: exit status 1"},
+		{toolchaintest.Script(t, "exit 1", sayHelp, ""), "does not report a zinc version: exit status 1"},
 		{toolchaintest.Script(t, "echo hello", sayHelp, ""), "has not the form of zinc's"},
-		{toolchaintest.Script(t, `echo '{"version": 3}'`, sayHelp, ""), "is no zinc"},
+		{toolchaintest.Script(t, `echo '{"version": 3}'`, sayHelp, ""), "does not report a zinc version"},
 		{toolchaintest.Script(t, `echo '{}'`, sayHelp, ""), "names no version"},
 		{toolchaintest.Script(t, `printf '{"version": "1\\u001b[2J"}'`, sayHelp, ""), "where a short name is wanted"},
 		{toolchaintest.Script(t, `printf '{"version": "1\\u009b2J"}'`, sayHelp, ""), "where a short name is wanted"},
 		{toolchaintest.Script(t, "while :; do echo aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; done",
-			sayHelp, ""), "passed the limit of 1 MiB"},
+			sayHelp, ""), "exceeded the limit of 1 MiB"},
 		{toolchaintest.Script(t, sayVersion, "echo nothing", ""), "its help has no --output"},
-		{toolchaintest.Script(t, sayVersion, "exit 4", ""), "is no zinc that lists its flags"},
+		{toolchaintest.Script(t, sayVersion, "exit 4", ""), "does not list its flags"},
 	} {
 		if _, err := toolchain.Open(t.Context(), c.path); err == nil || !strings.Contains(err.Error(), c.say) {
 			t.Errorf("%s: %v, wanted %q", c.path, err, c.say)

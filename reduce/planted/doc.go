@@ -1,8 +1,7 @@
-// Package planted runs programs with one wrong kernel, for tests of what looks
-// for it.
+// Package planted runs programs with one wrong kernel, for tests of tools that search for faults.
 //
-// In: a program. Out: whether its outputs, computed by the interpreter with the
-// wrong kernel, stand apart from those that the interpreter gives.
+// It reports whether the outputs of a program, computed by the interpreter with the wrong kernel, differ from those of
+// the interpreter.
 //
 // Invariants: the kernel is wrong where a product multiplies the second
 // part of a split, gated by a sigmoid, with the first part (a gated linear unit),
