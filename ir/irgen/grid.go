@@ -83,6 +83,13 @@ func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 		return grid{x.top + y.top, min(x.step, y.step)}, true
 	case ir.OpMaximum, ir.OpMinimum:
 		return x.join(y), true
+	case ir.OpSelect:
+		return m.gridOfValue(op.Arg(ir.ParamA)).join(m.gridOfValue(op.Arg(ir.ParamB))), true
+	case ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater, ir.OpGreaterEqual, ir.OpLogicalNot,
+		ir.OpSign:
+		return grid{1, 1}, true
+	case ir.OpFloor, ir.OpCeil, ir.OpRound:
+		return grid{math.Ceil(x.top), max(x.step, 1)}, true
 	case ir.OpMul:
 		return x.times(y, 1), true
 	case ir.OpLinear, ir.OpConv:

@@ -71,6 +71,21 @@ var steps = []step{
 		}
 		return m.try("real_div", "x", m.partner(x), "y", m.awayFromZero(x))
 	}},
+	{"select", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		a, b := any(x), m.moderate(m.partner(x))
+		if m.yes() {
+			a, b = b, a
+		}
+		return m.try("select", "cond", m.condition(x), "a", a, "b", b)
+	}},
+	{"rounding", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		// Of an input, since what is rounded after an error may be another number.
+		y := m.try(pick(m.choices, "floor", "ceil", "round", "sign"), "x", m.input(m.spread(x)...))
+		if y == nil {
+			return nil
+		}
+		return m.binary(x, y[0])
+	}},
 	{"conv", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
 		k := kernel{least: 1, most: 4, groups: 1, strides: 3, dilations: 2}
 		s := x.Type.Shape
@@ -353,6 +368,24 @@ var steps = []step{
 		}
 		return m.try("cast", "x", w[0], "dtype", "fp16")
 	}},
+}
+
+// condition compares inputs, since a comparison of numbers with errors may have another result.
+// Its shape spreads over that of x.
+func (m *maker) condition(x *ir.Value) *ir.Value {
+	op := pick(m.choices, "equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
+	y := any(m.scalar())
+	if m.yes() {
+		y = m.input(m.spread(x)...)
+	}
+	c := m.try(op, "x", m.input(m.spread(x)...), "y", y)
+	if c == nil {
+		return nil
+	}
+	if m.yes() {
+		c = m.try("logical_not", "x", c[0])
+	}
+	return c[0]
 }
 
 // binary adds an elementwise operation of two operands, in either order.
