@@ -56,7 +56,8 @@ var Recipes = []Recipe{
 	{Name: "edges", Rules: []string{target.RulePadMode}, Ops: ops{ir.OpPad},
 		Doc: "a matmul with a constant matrix that repeats the elements at the edges", apply: edges},
 	{Name: "mask", Rules: withoutCode, Ops: ops{ir.OpBandPart}, apply: bandMask},
-	{Name: "copies", Rules: withoutCode, Ops: ops{ir.OpTile}, Doc: "the copies joined, one axis at a time",
+	{Name: "copies", Rules: []string{target.RuleAxes}, Ops: ops{ir.OpTile},
+		Doc:   "the copies joined, one axis at a time",
 		Moves: true, apply: joinCopies},
 }
 

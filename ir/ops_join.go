@@ -15,7 +15,6 @@ var (
 	}
 	OpTile = &Operation{
 		Name: "tile", Class: Movement, Gate: A13, Picks: ofX, Doc: "x repeated reps times along every dimension.",
-		Instead: "concat the copies; elementwise operations spread dimensions of 1 by themselves",
 	}
 	OpPad = &Operation{
 		Name: "pad", Class: Movement, Picks: ofX, Doc: "x with elements added around its last dimensions.",

@@ -60,6 +60,7 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 		def:   -1,
 	}, dims)
 	params := b.temp(dims)
+	params.buf.pair = true
 	b.copyTo(rows, params)
 	b.eachImage(xs, dst, row, func(src, out *operand, tile int64) {
 		two := &operand{buf: params.buf, off: params.off, swap: true,

@@ -327,11 +327,7 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	}
 	d.ne.unicast = p.Form == weights.Depthwise
 	src.cols = (workUnit-1)*g.sx + g.kw // a unit's own and those of the taps
-	var in *operand
-	if d.dst = *out; narrowUnits(d) {
-		in, d.gather = out, true
-	}
-	tile := tileRows(src, in, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
+	tile := d.tileRows(src, out, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
 	b.stream(d, p, k, g.hout <= smallImage && g.wout <= smallImage)
 	b.emit(d, src, nil, out, tile)
 }
@@ -360,12 +356,14 @@ func (s *surf) channels(first, n int64) *surf {
 
 // tileRows returns the rows of the result in a tile of a neural task over windows
 // of kh rows, so that the source's rows that a tile needs, in the columns of a
-// work unit, and the result where it is gathered there, fit most bytes of L2: 0
+// work unit, and the result where it is put together there, fit most bytes of L2: 0
 // for all. It sets how many rows of the source are on chip at once.
-func tileRows(src, gathered *operand, kh, sy, most int64) int64 {
-	row := src.ext[axG]*src.ext[axC]*align(min(src.ext[axW], src.unitColumns())*elemBytes, granule) + maxUnitPad
-	if gathered != nil {
-		row += gatheredRow(gathered)
+func (d *draft) tileRows(src, out *operand, kh, sy, most int64) int64 {
+	row := src.ext[axG]*max(src.ext[axD], 1)*src.ext[axC]*
+		align(min(src.ext[axW], src.unitColumns())*elemBytes, granule) + maxUnitPad
+	if d.dst = *out; narrowUnits(d) {
+		d.gather = true
+		row += d.gatheredRow()
 	}
 	src.rows = min(most/row, src.ext[axH])
 	if src.rows == src.ext[axH] {

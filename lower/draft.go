@@ -33,6 +33,9 @@ type draft struct {
 	table  *weights.Activation // lookup table of the task's own, not of an epilogue
 	tile   int64               // rows of a tile; 0 for all until the planner shape
 	gather bool                // the result is assembled in L2 before it leaves
+	// rowAgain says that the planar engine reads the one row of a channel of source 1 for
+	// every row of the result.
+	rowAgain bool
 
 	// Set by the planner shape.
 	shift shift
@@ -74,6 +77,7 @@ type planarWork struct {
 	cond       td.Condition
 	neg1, neg2 bool              // a source is negated
 	clamp2     bool              // source 2 is clamped at zero before use
+	relu       bool              // the result is clamped at zero
 	end        td.PlanarFunction // of a reduction, on its result
 	scale      float64
 	bias       float64

@@ -134,6 +134,7 @@ func (p *printer) draft(d *draft) string {
 		w.add(e.neg1, "negate 1")
 		w.add(e.neg2, "negate 2")
 		w.add(e.clamp2, "clamp 2")
+		w.add(e.relu, "clamp")
 		w.add(e.square, "square")
 		w.add(e.cond != 0, "%s", td.PECond.Row().Meaning(uint32(e.cond)))
 		w.add(e.scale != 1, "scale %.4g", e.scale)

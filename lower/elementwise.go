@@ -19,13 +19,17 @@ func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst 
 		return
 	}
 	n.walk(b, len(srcs), func(p *nest, tile int64) {
-		out := p.operand(len(srcs))
+		first, out := p.operand(0), p.operand(len(srcs))
 		d := make(out.ext[axC])
 		var second *operand
 		if len(srcs) == 2 {
 			second = p.operand(1)
 		}
-		b.emit(d, p.operand(0), second, out, tile)
+		if d.ne != nil {
+			tile = d.tileRows(first, out, 1, 1, b.t.L2Bytes-l2Reserve)
+			first.rows = 0 // those of the tile
+		}
+		b.emit(d, first, second, out, tile)
 	})
 }
 

@@ -387,7 +387,7 @@ func (e *encoder) l2Streams() {
 	}
 	e.flag(td.Input2ReLU, e.pe != nil && e.pe.clamp2)
 	if e.src[0].where == byDMA {
-		put(e, td.SrcType, either(e.keeps, td.SourceStays, td.SourceThrough))
+		put(e, td.SrcType, either(e.keeps || e.rowAgain, td.SourceStays, td.SourceThrough))
 	}
 	e.set(td.SrcDependent, e.deps.inStep)
 	e.set(td.SrcCfgRest, e.deps.source)
@@ -397,7 +397,7 @@ func (e *encoder) l2Streams() {
 		typ, mode := resultLeaves, resultDirect
 		if e.gather {
 			mode = 0
-			if e.pe != nil {
+			if e.pe != nil && e.dst.swap {
 				typ = resultTurned
 			}
 		}
@@ -434,6 +434,7 @@ func (e *encoder) planarEngine() {
 	put(e, td.PoolMode, p.pool)
 	put(e, td.PEOp, p.op)
 	e.flag(td.PESquare, p.square)
+	e.flag(td.PERelu, p.relu)
 	put(e, td.PECond, p.cond)
 	put(e, td.PENonlinear, p.end)
 	e.flag(td.PENeg1, p.neg1)

@@ -11,6 +11,7 @@ import (
 // epilogue is what a multiply task does to its sums before it rounds: a factor,
 // then a clamp or a table.
 type epilogue struct {
+	bias  float64 // added to every sum
 	scale float64
 	relu  bool
 	table *weights.Activation
@@ -18,12 +19,14 @@ type epilogue struct {
 }
 
 // CanFuse reports whether e can be carried out by the tasks of lead after the
-// operations already fused: at most one scalar factor, then at most one clamp
-// or table. A table needs its own coefficients, so a product of two runtime
+// operations already fused: behind a product at most one scalar factor, then at most one
+// clamp or table, behind repeated rows a relu. A table needs its own coefficients, so a product of two runtime
 // operands takes none.
 func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
 	switch lead.Def.Operation {
 	case ir.OpConv, ir.OpLinear, ir.OpMatMul:
+	case ir.OpTile:
+		return len(before) == 0 && e.Is(ir.OpRelu) && repeatsRows(lead)
 	default:
 		return false
 	}
@@ -93,7 +96,7 @@ func (b *builder) epilogueOf(op *ir.Op) (epilogue, error) {
 // own input factor and the fused factor share the one factor that there is.
 func (e *epilogue) multiply() *draft {
 	d := neural(td.NEMultiply)
-	d.ne.scale = e.scale
+	d.ne.bias, d.ne.scale = e.bias, e.scale
 	switch {
 	case e.table != nil:
 		d.ne.scale *= weights.FromHalf(e.table.Scale)

@@ -31,62 +31,114 @@ const workUnit = 128
 
 // l2Layout lays a source that passes through L2 out from base: elements, then
 // channels, then depth, then rows, groups one after the other in the same place.
-// A neural source keeps one work unit of a row, or cols where that is not 0. Rows get padding so that the
-// rows of a patch fall on different banks. It returns the bytes of one group,
+// A neural source keeps one work unit of a row, or cols where that is not 0, a planar one
+// that is not reduced widePatch columns (env_bcast_mul_1x375x4096_runtime_1x375x4096). Rows
+// get padding so that the rows of a patch fall on different banks. It returns the bytes of one group,
 // as the address of what comes behind it shows.
 func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
 	if o.swap {
 		c, w = w, c
 	}
-	neural := d.ne != nil
-	if neural {
+	switch {
+	case d.ne != nil:
 		if cols == 0 {
 			cols = workUnit
 		}
 		w = min(w, cols)
+	case !o.swap && !d.reduces():
+		w = min(w, widePatch)
 	}
 	ch := align(w*o.buf.elemBytes(), granule)
 	depth := ch * c
 	whole := depth * ext[axD]
 	row := whole + rowPad(d, ch, whole, ext[axH])
-	if narrowUnits(d) {
+	switch {
+	case narrowUnits(d):
 		row = whole + narrowPad
+	case d.rowAgain:
+		return l2Place{base, [4]int64{whole, depth, ch, ch}}, whole
 	}
 	return l2Place{base, [4]int64{whole, depth, ch, row}}, row * rows
 }
 
-// Padding of rows in L2 of a source in narrow units and of the result that is put
-// together there (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad).
-const (
-	narrowPad   = 5 * granule
-	gatheredPad = 8 * granule
-)
+// narrowPad is the padding of a row in L2 of a source in narrow units
+// (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad, encoder_slice_lastdim).
+const narrowPad = 5 * granule
 
 // maxUnitPad is the most that a row of a neural source is padded.
 const maxUnitPad = narrowPad
 
-// gatheredRow is the L2 bytes of a row of a result that is put together there,
-// channel after channel of a work unit.
-func gatheredRow(o *operand) int64 {
-	return o.ext[axG]*o.ext[axC]*align(min(o.ext[axW], workUnit)*elemBytes, granule) + gatheredPad
+// gatheredRow is the L2 bytes of a row of the result of a task in narrow units, which is
+// put together there channel after channel of a work unit. Rows of units of eight rows are
+// padded by eight granules, of sixteen rows by ten (encoder_conv_pad, encoder_slice_lastdim).
+func (d *draft) gatheredRow() int64 {
+	o := &d.dst
+	return o.ext[axG]*o.ext[axC]*align(min(o.ext[axW], workUnit)*elemBytes, granule) + 2*int64(wideShift(d)+1)*granule
 }
 
 // gathered is where the result of a task in narrow units is put together to rows.
-func gathered(o *operand) l2Place {
+func (d *draft) gathered() l2Place {
+	o := &d.dst
 	ch := align(min(o.ext[axW], workUnit)*elemBytes, granule)
 	all := ch * o.ext[axC]
-	return l2Place{stride: [4]int64{axG: all, axD: all, axC: ch, axH: gatheredRow(o)}}
+	return l2Place{stride: [4]int64{axG: all, axD: all, axC: ch, axH: d.gatheredRow()}}
+}
+
+// gathersTurn reports whether a pass that exchanges channels and width for a port puts
+// its result together in L2: one with more channels than cores would write a row in parts
+// of less than the 64 bytes that DMA moves (encoder_transpose_r3_021; a pass over eight
+// channels does not, reduce_probe_mean_ax2_1x64x8x8).
+func (d *draft) gathersTurn() bool {
+	o := &d.dst
+	return d.copies() && o.swap && o.buf.space == outPort && o.ext[axC] > td.Lanes && max(o.ext[axG], 1) == 1 &&
+		max(o.ext[axD], 1) == 1
+}
+
+// turnedRow is the L2 bytes of what gathersTurn puts together of one row.
+func turnedRow(ext [5]int64) int64 { return ext[axW] * align(ext[axC]*elemBytes, granule) }
+
+// gatheredTurn is where gathersTurn puts a result together.
+func gatheredTurn(o *operand) l2Place {
+	row := turnedRow(o.ext)
+	return l2Place{stride: [4]int64{row, row, align(o.ext[axC]*elemBytes, granule), row}}
 }
 
 // turnedResult is where a planar result that goes to DRAM with channels and width
-// exchanged is put together (reduce_probe_sum_ax1_1x64x8x8; its row stride could
-// follow the groups as well as the channels).
+// exchanged is put together: the rows of all groups (reduce_probe_sum_ax1_1x64x8x8 with
+// eight, reduce_probe_mean_ax2_3_1x64x8x8_flat with one).
 func turnedResult(o *operand) l2Place {
-	return l2Place{stride: [4]int64{axD: granule, axC: granule, axH: granule * o.ext[axC]}}
+	row := align(o.ext[axC]*elemBytes, granule)
+	groups := max(o.ext[axG], 1)
+	if groups == 1 {
+		return l2Place{stride: [4]int64{row, row, row, row}}
+	}
+	return l2Place{stride: [4]int64{axD: row, axC: row, axH: row * groups}}
 }
 
-// rowPad is the padding of a row in L2. Planar: two granules where channels are
+// patchAgain is log2 of the columns of a patch whose rows are one source row: 64 bytes
+// (tile_r_1x8x1x375_reps_113751, tile_r_1x1x375_reps_13751).
+const patchAgain = 5
+
+// gatheredPatchRow is the L2 bytes of a row of the patches of all channels that such a task
+// puts together before they leave. Rows of several channels are padded (as patchAgain).
+func gatheredPatchRow(o *operand) int64 {
+	all := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), patchAgain) * o.ext[axC]
+	if o.ext[axC] > 1 {
+		return all + granule
+	}
+	return all
+}
+
+// gatheredPatches is where it puts them together.
+func gatheredPatches(o *operand) l2Place {
+	ch := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), patchAgain)
+	all := ch * o.ext[axC]
+	return l2Place{stride: [4]int64{all, all, ch, gatheredPatchRow(o)}}
+}
+
+// rowPad is the padding of a row in L2. Planar: none for a reduction of single elements
+// (norm_softmax_a3_1x128x1x1), two granules where channels are
 // narrow and rows would start on one bank, one where the row is an odd number of
 // granules, or an even one of several narrow channels (elementwise and reduction
 // cases, norm_layer_norm_ax2_3_1x32x4x4,
@@ -100,6 +152,8 @@ func turnedResult(o *operand) l2Place {
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / granule
 	switch out := d.dst.ext; {
+	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1:
+		return 0
 	case d.pe != nil && ch <= 2*granule && n%banks == 0:
 		return 2 * granule
 	case d.pe != nil && (n%2 == 1 || ch <= 2*granule && d.src[0].ext[axC] > 1):
@@ -163,9 +217,15 @@ func (c *chain) shape(d *draft) error {
 	switch {
 	case d.pe != nil && d.dst.swap:
 		d.gather, d.dst.l2 = true, turnedResult(&d.dst)
+	case d.rowAgain:
+		d.gather, d.dst.l2 = true, gatheredPatches(&d.dst)
+		d.reach += gatheredPatchRow(&d.dst) * d.tile
 	case d.gather:
-		d.dst.l2 = gathered(&d.dst)
-		d.reach += gatheredRow(&d.dst) * d.tile
+		d.dst.l2 = d.gathered()
+		d.reach += d.gatheredRow() * d.tile
+	case d.gathersTurn() && d.reach+turnedRow(d.dst.ext)*d.tile <= c.t.L2Bytes:
+		d.gather, d.dst.l2 = true, gatheredTurn(&d.dst)
+		d.reach += turnedRow(d.dst.ext) * d.tile
 	}
 	return nil
 }
@@ -194,7 +254,7 @@ func (d *draft) stage(o *operand, at int64) int64 {
 	}
 	d.reach = max(d.reach, align(reach, 64), p.base+n)
 	for i := range p.stride {
-		if o.flat[i] {
+		if o.flat[i] && !d.rowAgain {
 			p.stride[i] = 0
 		}
 	}
@@ -210,15 +270,27 @@ func log2up(n int64) int {
 	return k
 }
 
+// widePatch is the most columns of a planar patch.
+const widePatch = 512
+
 // planarPatch sets the planar engine's patch: at least 16 columns, and as many rows
-// as keep it within 256 pixels, 512 for a reduction of one source (elementwise
-// and reduction cases).
+// as keep it within 256 pixels, 512 for one source (elementwise and reduction cases). Work
+// that does not reduce takes 256 columns of a row of less than 512, of others 512.
 func (d *draft) planarPatch() {
 	out := d.dst.ext
 	w := log2up(max(out[axW], 16))
 	budget := 8
-	if d.pe.kind == td.PlanarReduce {
+	if d.pe.kind == td.PlanarReduce || d.pe.kind == td.PlanarOne {
 		budget = 9
+	}
+	switch {
+	case d.rowAgain:
+		w = min(w, patchAgain)
+	case d.reduces():
+	case out[axW] >= widePatch:
+		w, budget = log2up(widePatch), 9
+	default:
+		w = min(w, 8)
 	}
 	h := 0
 	if w < budget {
@@ -227,20 +299,21 @@ func (d *draft) planarPatch() {
 	d.patch = [2]int{min(w, budget), h}
 }
 
-// wideShift is the unit shift of a 1x1 convolution whose rows take several work
-// units: that of the units which cover the least area, the least of equal ones
-// (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad; a kernel
-// of two columns has 0 there). It is 0 for other tasks.
+// wideShift is the unit shift of a 1x1 convolution, or of a copy of several channels to a
+// port, whose rows take several work units: that of the units which cover the fewest
+// columns, the least of equal ones (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad and
+// encoder_conv_pad with 750 columns, encoder_slice_lastdim with 375; a kernel of two columns
+// and a table over one channel have 0 there). It is 0 for other tasks.
 func wideShift(d *draft) int {
 	w, h := d.dst.ext[axW], d.dst.ext[axH]
-	if !d.does(td.NEMultiply) || w <= workUnit || d.window.kw != 1 || d.window.kh != 1 || d.window.sx != 1 ||
-		d.window.sy != 1 || d.dst.swap {
+	copies := d.copies() && d.dst.ext[axC] > 1 && d.dst.buf.space == outPort
+	if !d.does(td.NEMultiply) && !copies || w <= workUnit || !d.window.alone() || d.dst.swap {
 		return 0
 	}
-	best, least := 0, int64(0)
-	for s := range maxShift + 1 {
-		if area := align(w, workUnit>>s) * align(h, 1<<s); least == 0 || area < least {
-			best, least = s, area
+	best := 0
+	for s := 1; s <= maxShift && 1<<s <= h; s++ {
+		if align(w, workUnit>>s) < align(w, workUnit>>best) {
+			best = s
 		}
 	}
 	return best
@@ -254,8 +327,7 @@ func narrowUnits(d *draft) bool { return workUnit>>wideShift(d)*elemBytes < 64 }
 // unit 128 >> s columns by 1 << s rows. The largest shift is bounded by the
 // columns, the rows and 4; a product, or a sum over channels, with an output of at most 8x8 takes 4
 // throughout and the small-source mode; one that sums long reductions over
-// folded rows asks for its largest shift (convolution cases; the threshold of
-// the last, between 64 and 576 terms, is modelled).
+// folded rows asks for its largest shift (convolution cases; see longSum).
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
 	s := 0
@@ -276,7 +348,7 @@ func (d *draft) units() {
 	case sums && out[axW] <= smallImage && out[axH] <= smallImage:
 		s = maxShift
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
-	case sums && s > 1 && !d.ne.unicast && d.src[0].ext[axC]*d.window.kw*d.window.kh > longSum:
+	case sums && s > 1 && !d.ne.unicast && d.src[0].ext[axC]*d.window.kw*d.window.kh >= longSum:
 		d.shift.min, d.shift.pref = s, s
 	}
 	d.shift.max = max(s, wideShift(d))

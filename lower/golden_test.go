@@ -232,6 +232,17 @@ var ruleCases = map[string][]ruleCase{
 	"stack": {{"stack", func(g *irbuild.Graph) *ir.Value {
 		return g.Op("stack", "values", []*ir.Value{g.Input(4, 32), g.Input(4, 32)}, "axis", 0)
 	}}},
+	"tile": {
+		{"rows", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("tile", "x", g.Input(1, 8, 1, 375), "reps", []int64{1, 1, 375, 1})
+		}},
+		{"rows of one channel with relu", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("relu", "x", g.Op("tile", "x", g.Input(1, 1, 375), "reps", []int64{1, 375, 1}))
+		}},
+		{"channels", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("tile", "x", g.Input(1, 1, 8, 40), "reps", []int64{1, 6, 1, 1})
+		}},
+	},
 	"split": {{"split", func(g *irbuild.Graph) *ir.Value {
 		return g.All("split", "x", g.Input(1, 8, 4, 32), "num_splits", 2, "axis", 1)[1]
 	}}},

@@ -275,6 +275,9 @@ func (c *chain) fitsL2(r *resident) bool {
 	if packed == bare && bare/granule%2 == 1 && planeForPlanar(r) {
 		packed += granule
 	}
+	if buf.pair && packed/granule%banks == 0 {
+		packed += 2 * granule // binary_add_c512_constant_blob; not with 64 channels
+	}
 	tight := true
 	for _, u := range r.uses {
 		if u.o == nil || u.o.inter > 1 || u.role != result && u.o.pix != 0 {
@@ -354,6 +357,8 @@ func (c *chain) toL2(r *resident, u *use) {
 	ext := d.extents(u.role)
 	swapped := o.swap && (u.role != result || d.ne != nil) // a planar result keeps its strides
 	switch pair := u.role == source2 && d.kind() == td.PlanarPair; {
+	case pair && o.buf.pair:
+		p.stride[axC], p.stride[axD] = r.bare, r.bare
 	case pair && swapped:
 		p.stride[axD] = p.stride[axH] // of two rows that lie along the channels
 	case (ext[axH] == 1 || o.spread[axH]) && !pair:

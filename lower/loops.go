@@ -123,7 +123,7 @@ const maxRowPad = 3 * granule
 func (n *nest) rowBytes(sources int) int64 {
 	bytes := int64(0)
 	for k := range sources {
-		w := n.w
+		w := min(n.w, widePatch) // as l2Layout has it; neural work counts its own rows
 		if n.spread[k] {
 			w = 1
 		}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -62,7 +63,17 @@ func lowerLinear(b *builder, op *ir.Op) error {
 		Out: int(w.Type.Shape[0]), In: int(w.Type.Shape[1]), KH: 1, KW: 1, Groups: 1, W: w.Const.Data, Table: e.lut(),
 	}
 	if bias := op.Arg(ir.ParamBias); bias != nil {
-		k.Bias = spreadBias(constHalves(bias.Const), k.Out)
+		v := spreadBias(constHalves(bias.Const), k.Out)
+		x := op.Arg(ir.ParamX).Type
+		saves, err := rowCuts(k, x.Elems()/x.Shape[x.Rank()-1])
+		if err != nil {
+			return err
+		}
+		if saves && uniform(v) {
+			e.bias = weights.FromHalf(v[0])
+		} else {
+			k.Bias = v
+		}
 	}
 	return b.product(op.Arg(ir.ParamX), k, &e)
 }
@@ -139,6 +150,19 @@ func (b *builder) columnForProduct(v *ir.Value, s *surf) bool {
 	return true
 }
 
+// rowCuts reports whether a row of biases makes the kernel of a product with so many rows
+// take another task. A bias that is the same everywhere then goes to the register for the
+// accumulator's bias (linear of 375 rows with 1024 by 1024 elements, three tasks instead of
+// four; chain_pair_mm_bias_d256_s64 keeps its row).
+func rowCuts(k *weights.Kernel, rows int64) (bool, error) {
+	with, err := weights.Cut(k.Out, k.Red(), true, int(rows))
+	if err != nil {
+		return false, err
+	}
+	without, err := weights.Cut(k.Out, k.Red(), false, int(rows))
+	return len(without) < len(with), err
+}
+
 // spreadBias repeats a bias of one element.
 func spreadBias(bias []uint16, n int) []uint16 {
 	if len(bias) == n {
@@ -149,6 +173,11 @@ func spreadBias(bias []uint16, n int) []uint16 {
 		out[i] = bias[0]
 	}
 	return out
+}
+
+// uniform reports whether all elements are the same.
+func uniform(v []uint16) bool {
+	return !slices.ContainsFunc(v, func(x uint16) bool { return x != v[0] })
 }
 
 // matrices iterates over the leading dimensions of a result, calling f with

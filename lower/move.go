@@ -83,7 +83,10 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 		loops = append(loops, l)
 	}
 	budget := b.t.L2Bytes - l2Reserve
-	row := align(x.w()*elemBytes, granule) + maxRowPad
+	row := align(min(x.w(), workUnit)*elemBytes, granule) + maxRowPad
+	if dst.buf.space == outPort { // a row of the result beside it, where it is put together
+		row += x.w() * elemBytes
+	}
 	var run func(loops []loop, c0, c int64, xo, do int64)
 	run = func(loops []loop, c0, c int64, xo, do int64) {
 		if b.full() {
@@ -131,6 +134,9 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 		}
 		full := [3]loop{{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]},
 			{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]}, {1, x.stride[col], dst.stride[at]}}
+		if len(loops) == 0 { // a single row is the whole (encoder_transpose_r3_021)
+			full[2] = full[1]
+		}
 		copy(full[3-len(loops):], loops)
 		src := &operand{buf: x.buf, off: xo, pix: x.pix,
 			ext:    [5]int64{full[0].n, full[1].n, c, full[2].n, x.w()},
@@ -323,6 +329,71 @@ func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
 		}
 		at += n
 	}
+	return nil
+}
+
+// repeats returns how often a tile repeats each dimension, or why the tile rule does not
+// take it: a dimension that is repeated has one index, and a row stays a row.
+func repeats(op *ir.Op) ([]int64, error) {
+	reps, ok := ir.ArgInts(op, ir.ParamReps)
+	if !ok {
+		return nil, unknownNow(ir.ParamReps, "reps")
+	}
+	x := tensorDims(op.Arg(ir.ParamX).Type)
+	for i, n := range reps {
+		if n != 1 && (i == len(x)-1 || x[i] != 1) {
+			return nil, refuse(target.RuleAxes, fmt.Sprintf("repetition of dimension %d", i), n, 1,
+				fmt.Sprintf("repeats dimension %d of %d elements; one task repeats dimensions of one element but "+
+					"the last",
+					i, x[i]))
+		}
+	}
+	return reps, nil
+}
+
+func acceptTile(op *ir.Op, l *limits) error {
+	if err := l.tensors(op); err != nil {
+		return err
+	}
+	_, err := repeats(op)
+	return err
+}
+
+// repeatsRows reports whether a tile that the rule takes repeats the rows of its operand.
+func repeatsRows(op *ir.Op) bool {
+	reps, err := repeats(op)
+	return err == nil && len(reps) > 1 && reps[len(reps)-2] > 1
+}
+
+// lowerTile spreads the operand over the result (tile_r_1x8x1x375_reps_113751 and
+// tile_r_1x1x375_reps_13751, each with the relu that follows).
+func lowerTile(b *builder, op *ir.Op) error {
+	x, err := b.tensor(op.Arg(ir.ParamX))
+	if err != nil {
+		return err
+	}
+	e, err := b.epilogueOf(op)
+	if err != nil {
+		return err
+	}
+	dst := b.resultOf(e.out)
+	again := repeatsRows(op)
+	n, err := newNest(x, dst)
+	if err != nil {
+		return err
+	}
+	n.walk(b, 1, func(p *nest, tile int64) {
+		d := planar(td.PlanarOne)
+		d.pe.relu = e.relu
+		src, out := p.operand(0), p.operand(1)
+		if again && src.spread[axH] && out.ext[axG]*out.ext[axD] == 1 {
+			d.rowAgain, tile = true, 0
+			if fit := (b.t.L2Bytes - l2Reserve) / (2 * gatheredPatchRow(out)); fit < out.ext[axH] {
+				tile = max(fit, 1)
+			}
+		}
+		b.emit(d, src, nil, out, tile)
+	})
 	return nil
 }
 

@@ -125,6 +125,11 @@ var Rules = []*Rule{
 		Doc: "copies along a new axis",
 	},
 	{
+		Name: "tile", Ops: ops{ir.OpTile}, accept: acceptTile, lower: lowerTile,
+		Doc:    "one planar task that reads single rows again and again",
+		limits: []string{target.RuleRuntime, target.RuleAxes},
+	},
+	{
 		Name: "split", Ops: ops{ir.OpSplit}, accept: acceptMove, lower: lowerSplit,
 		Doc: "views",
 	},

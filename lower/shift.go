@@ -123,7 +123,7 @@ func (b *builder) shiftTask(x, dst *surf, p margin) error {
 		out := imageOperand(dst.channels(first, n), 1)
 		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]
 		src.cols = workUnit + kw - 1
-		tile := tileRows(src, nil, kh, 1, most)
+		tile := d.tileRows(src, out, kh, 1, most)
 		plan, err := weights.PlanDepthwise(int(n))
 		if err != nil {
 			return err

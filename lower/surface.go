@@ -28,6 +28,7 @@ type buffer struct {
 	def, last int      // first and last task that touches it
 	named     bool     // keeps its place in scratch, and in the tasks' words, when it stays in L2
 	apart     bool     // rows in L2 are kept off each other's banks
+	pair      bool     // two rows of parameters, which are read at once
 	plain     bool     // strides in L2 are those of the whole layout, also of single rows and channels
 	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
 	padBytes  int64    // the padding

@@ -21,6 +21,9 @@ func (d *draft) moved() int64 {
 	}
 	bytes := int64(0)
 	in := d.src[0].ext
+	if d.rowAgain {
+		in[axH] = 1
+	}
 	if d.src[0].where == byDMA {
 		bytes += tensor(in[axW], in[axH], in[axD], in[axC], d.src[0].inter)
 	}
