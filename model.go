@@ -20,8 +20,8 @@ type RunOptions struct {
 	// Direct drives the engine alone, without runtime, broker, driver and firmware: the same bits, faster.
 	Direct bool
 	// Numerics is the arithmetic of operations on the engine: "ane" (also ""), as the
-	// engine computes, "ane-lanes", the same with the accumulator's narrow first stage,
-	// or "ieee", plain fp16 storage with fp32 arithmetic.
+	// engine computes, "ane-wide", the same with sums of products in fp32, or "ieee",
+	// plain fp16 storage with fp32 arithmetic.
 	Numerics string
 	// Workers is the number of goroutines of one task, 0 for one per processor. Results do not depend on it.
 	Workers int

@@ -111,11 +111,10 @@ var (
 		Curve: &Curve{F: of(softplus), Turns: monotone, Table: "softplus", ZeroTail: true},
 	}
 	OpSoftsign = &Operation{
-		Name: "softsign", Class: Pointwise, Error: numerics.Table, Doc: "x / (1 + |x|).",
+		Name: "softsign", Class: Pointwise, Error: numerics.Composite, Doc: "x / (1 + |x|).",
 		Curve: &Curve{
 			F:     of(func(x float64) float64 { return x / (1 + math.Abs(x)) }),
 			Turns: monotone,
-			Table: "softsign",
 		},
 	}
 	OpInverse = &Operation{

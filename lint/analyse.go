@@ -103,7 +103,7 @@ func (a *analysis) op(op *ir.Op) {
 	if c.rows != nil && len(op.Results) == 1 {
 		v := op.Results[0]
 		for i, r := range c.rows.r {
-			c.rows.r[i] = settle(op, v.Type.DType, r)
+			c.rows.r[i] = settle(op, v.Type.DType, r, c.running)
 		}
 		a.rows[v] = c.rows
 	}
@@ -119,24 +119,25 @@ func (a *analysis) op(op *ir.Op) {
 			r.NaN = false
 		}
 		a.raw[v] = r
-		a.val[v] = settle(op, v.Type.DType, r)
+		a.val[v] = settle(op, v.Type.DType, r, c.running)
 	}
 }
 
 // settle is what an operation stores of a range: rounded to the type, and on the
-// engine with what its output port makes of numbers and of NaN.
-func settle(op *ir.Op, d ir.DType, r Interval) Interval {
+// engine with what its output port makes of numbers and of NaN. running is what a sum
+// of products may have reached on the way.
+func settle(op *ir.Op, d ir.DType, r, running Interval) Interval {
 	if op.Place.Unit == ir.Engine && d.IsFloat() {
 		if r.NaN {
 			r = r.With(0)
 		}
 		// Products leave through the port that turns magnitudes from
-		// numerics.MACLimit on into infinity.
+		// numerics.MACLimit on into infinity, as the accumulator does on the way.
 		if op.Def.Class == ir.Product {
-			if r.Hi >= halfMAC {
+			if max(r.Hi, running.Hi) >= halfMAC {
 				r.Hi = inf
 			}
-			if r.Lo <= -halfMAC {
+			if min(r.Lo, running.Lo) <= -halfMAC {
 				r.Lo = -inf
 			}
 		}

@@ -37,7 +37,7 @@ var Rules = []Rule{
 		Doc:    "A slice of the last axis that does not begin at 0, on the engine, of values that can reach 4095.",
 		Why: "Such a slice is a fixed-point copy that multiplies by 16: 4094 survives, 4095 rounds to 4096 and " +
 			"from there on the copy gives infinity. Other axes do not.",
-		Instead: "Slice another axis (transpose first), use split, or scale the values below 4095 before the slice.",
+		Instead: "Slice another axis (transpose first), or scale the values below 4095 before the slice.",
 		By:      witness.ByANE, Holds: widthSliceH,
 	},
 	{

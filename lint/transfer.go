@@ -49,6 +49,8 @@ type call struct {
 	hot *witness.Peaks
 	// rows are the ranges of a product's output channels.
 	rows *rows
+	// running is, of a product on the engine, what its sum may have reached on the way.
+	running Interval
 	// wide says that a statement could be judged only by its type.
 	wide bool
 }

@@ -31,16 +31,8 @@ func moveRows() map[*ir.Operation]transfer {
 	for _, o := range []*ir.Operation{ir.OpSliceByIndex, ir.OpSliceBySize} {
 		m[o] = func(c *call) []Interval {
 			r := c.sliced()
-			// The width copy of the engine (numerics.WidthSlice).
-			if c.engine && r.Mag() >= 4095 {
-				if at, ok := beginOfLast(c.op); !ok || at != 0 {
-					if r.Hi >= 4095 {
-						r.Hi = inf
-					}
-					if r.Lo <= -4095 {
-						r.Lo = -inf
-					}
-				}
+			if at, ok := beginOfLast(c.op); !ok || at != 0 {
+				r = c.widthCopy(r)
 			}
 			return one(r)
 		}
@@ -58,11 +50,26 @@ func moveRows() map[*ir.Operation]transfer {
 				break
 			}
 			out[i] = c.part(v, s.Axis, begin, n, 1)
+			if begin > 0 && s.Axis == v.Type.Rank()-1 {
+				out[i] = c.widthCopy(out[i])
+			}
 			begin += n
 		}
 		return out
 	}
 	return m
+}
+
+// widthCopy is the range of a part of the width that does not begin at 0
+// (numerics.WidthSlice).
+func (c *call) widthCopy(r Interval) Interval {
+	if c.engine && r.Hi >= 4095 {
+		r.Hi = inf
+	}
+	if c.engine && r.Lo <= -4095 {
+		r.Lo = -inf
+	}
+	return r
 }
 
 // beginOfLast returns the first element that a slice takes of the last axis.

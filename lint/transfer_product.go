@@ -30,6 +30,7 @@ func productRows() map[*ir.Operation]transfer {
 
 // affine is a sum of products of constants and of one range, a sum a row.
 type affine struct {
+	c      *call
 	x      Interval
 	flush  bool    // subnormal factors count as zero or as themselves
 	absent bool    // a term may be missing
@@ -45,6 +46,7 @@ func (c *call) newAffine(x Interval, axis int, absent bool) *affine {
 		x = x.With(0)
 	}
 	return &affine{
+		c:      c,
 		x:      x,
 		flush:  c.engine,
 		absent: absent,
@@ -86,14 +88,19 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 	}
 	total := (pos+neg)*x.Mag() + math.Abs(bias)
 	v := interval.Span(pos*l-neg*h, pos*h-neg*l)
+	above, below := max(h, 0), max(-l, 0)
+	running := interval.Span(-pos*below-neg*above, pos*above+neg*below)
 	if f.norm > 0 && !f.absent {
-		// By Cauchy and Schwarz no more than the row's norm times the operand's.
-		if m := f.norm * math.Sqrt(squares); m < max(v.Hi, -v.Lo) {
-			v.Lo, v.Hi = max(v.Lo, -m), min(v.Hi, m)
-		}
+		// By Cauchy and Schwarz no more than the row's norm times the operand's, and so
+		// for any part of the row.
+		m := f.norm * math.Sqrt(squares)
+		v.Lo, v.Hi = max(v.Lo, -m), min(v.Hi, m)
+		running.Lo, running.Hi = max(running.Lo, -m), min(running.Hi, m)
 	}
+	f.c.reach(running, total)
+	running = running.With(bias)
 	// n roundings of the sum and of the products.
-	v = interval.Span(v.Lo+bias, v.Hi+bias).Slack(float64(n)+1, total)
+	v = f.c.staged(interval.Span(v.Lo+bias, v.Hi+bias).Slack(float64(n)+1, total), running, total)
 	if e := small * x.Mag(); e > 0 {
 		v.Lo, v.Hi = v.Lo-e, v.Hi+e
 	}
@@ -163,7 +170,43 @@ func (c *call) sumOfProducts(x, y Interval, n float64, absent bool) Interval {
 	if absent {
 		p = p.With(0)
 	}
-	return p.Scale(n).Slack(n+1, p.Mag()*n)
+	total := p.Mag() * n
+	running := p.With(0).Scale(n)
+	c.reach(running, total)
+	return c.staged(p.Scale(n).Slack(n+1, total), running, total)
+}
+
+// stageLoss is the share of the magnitudes of products that the accumulator's first
+// stage may lose: seven roundings to twelve bits ("Products" in docs/numerics.md), and a
+// little for those of rounded sums.
+const stageLoss = 7.1 / 4096
+
+// staged widens the range of a sum on the engine by what the first stage may lose of
+// products whose magnitudes add up to total. Terms is the range of sums of some of them
+// and of zero: without terms of one sign rounding makes no sum of that sign.
+func (c *call) staged(v, terms Interval, total float64) Interval {
+	e := total * stageLoss
+	if !c.engine || !(e > 0) || v.Empty() {
+		return v
+	}
+	if terms.Lo < 0 || v.Lo < 0 {
+		v.Lo -= e
+	} else {
+		v.Lo = max(0, v.Lo-e)
+	}
+	if terms.Hi > 0 || v.Hi > 0 {
+		v.Hi += e
+	} else {
+		v.Hi = min(0, v.Hi+e)
+	}
+	return v
+}
+
+// reach notes what a sum on the engine may reach before its last product.
+func (c *call) reach(v Interval, total float64) {
+	if c.engine {
+		c.running = c.running.Hull(c.staged(v, v, total))
+	}
 }
 
 func padded(a *ir.Conv) bool {
@@ -327,7 +370,8 @@ func matmulRange(c *call) []Interval {
 	}
 	r := c.sumOfProducts(x, y, float64(m.K), false)
 	if x.Finite() && weightsOf(c.op.Arg(ir.ParamX), &m) {
-		r = within(r, c.sumOfProducts(interval.Span(0, 1), y, 1, true), float64(m.K))
+		c.running = Interval{}
+		r = c.staged(within(r, c.sumOfProducts(interval.Span(0, 1), y, 1, true), float64(m.K)), y.With(0), y.Mag())
 	}
 	return one(r)
 }

@@ -12,15 +12,16 @@ type Mode uint8
 const (
 	// IEEE computes in fp32 and rounds to the declared type at each operation.
 	IEEE Mode = iota
-	// ANE follows the engine: fp16 storage, a wide accumulator, one rounding
-	// at the output port, and the engine's own rules for special values.
+	// ANE follows the engine as it was measured: fp16 storage, sums of products by way of
+	// the accumulator's narrow first stage (Accumulator), one rounding at the output
+	// port, and the engine's own rules for special values.
 	ANE
-	// ANELanes is ANE with the narrow first stage of the accumulator (Accumulator) in
-	// sums of products. It takes some twenty times as long for a convolution.
-	ANELanes
+	// ANEWide is ANE with sums of products in fp32. It takes a half to a third of the
+	// time for a convolution.
+	ANEWide
 )
 
-var modeNames = [...]string{IEEE: "ieee", ANE: "ane", ANELanes: "ane-lanes"}
+var modeNames = [...]string{IEEE: "ieee", ANE: "ane", ANEWide: "ane-wide"}
 
 // ModeNames lists the modes by name, in order.
 func ModeNames() []string { return modeNames[:] }

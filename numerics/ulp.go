@@ -55,15 +55,14 @@ func ULPDiff32(a, b float32) int64 {
 // ULP16 returns the spacing of fp16 values at |x|: 2^-24 for subnormals, 32 at
 // the top of the range and beyond it; NaN for NaN.
 func ULP16(x float32) float32 {
-	a := math.Abs(float64(x))
-	switch {
-	case a != a:
+	switch u := math.Float32bits(x) &^ (1 << 31); {
+	case u > 0x7f800000:
 		return x
-	case a < MinNormalFP16:
+	case u < 0x38800000: // 2^-14
 		return 1.0 / (1 << 24)
-	case a >= 32768:
+	case u >= 0x47000000: // 32768
 		return 32
+	default: // the power of two at or below |x|, ten places down
+		return math.Float32frombits(u&0x7f800000 - 10<<23)
 	}
-	_, e := math.Frexp(a) // a = f * 2^e, f in [0.5, 1)
-	return float32(math.Ldexp(1, e-11))
 }

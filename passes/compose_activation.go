@@ -19,6 +19,7 @@ var activationCompositions = []Composition{
 			"relu(x) - alpha relu(-x)", apply: oneOfTwoLines},
 	{Name: "scaled-softplus", Ops: ops{ir.OpSoftplusParametric}, Doc: "mul by beta, softplus, mul by alpha",
 		apply: scaledSoftplus},
+	{Name: "share", Ops: ops{ir.OpSoftsign}, Doc: "the operand divided by 1 more than its magnitude", apply: share},
 	{Name: "products", Ops: ops{ir.OpPow}, Covers: "exponents that are whole numbers from -8 to 8",
 		Doc: "products of the operand by squaring, and 1 divided by them", apply: wholePower},
 	{Name: "roots", Ops: ops{ir.OpPow}, Covers: "exponents 0.25 and -0.25", Doc: "sqrt twice, or sqrt of rsqrt",
@@ -100,6 +101,12 @@ func scaledSoftplus(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	y := c.unary(ir.OpSoftplus, c.mul(x, c.channels(ir.ParamBeta, x)))
 	c.become(c.mul(y, c.channels(ir.ParamAlpha, x)))
+}
+
+// share gives 0 for infinities, as measured: infinity times the reciprocal of infinity.
+func share(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	c.become(c.div(x, c.add(c.unary(ir.OpAbs, x), c.num(1))))
 }
 
 // exponent returns the constant exponent of a power, if it is one number.

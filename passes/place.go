@@ -91,6 +91,7 @@ func place(s *State) error {
 			Reason: "converts between values of the CPU"})
 	}
 	s.restoreSources()
+	placeReference(s)
 	return nil
 }
 
@@ -206,6 +207,29 @@ func fuseEpilogue(s *State) error {
 		}
 	}
 	return nil
+}
+
+// placeReference places the operations of the reference that the engine takes only as
+// they were rewritten: those whose results it computes.
+func placeReference(s *State) {
+	if s.Reference == nil {
+		return
+	}
+	computed := map[string]string{} // rules, by result
+	for _, op := range s.Func.Body.Ops {
+		for _, v := range op.Results {
+			if op.Place.Unit == ir.Engine {
+				computed[v.Name] = op.Place.Rule
+			}
+		}
+	}
+	for _, op := range s.Reference.Body.Ops {
+		for _, v := range op.Results {
+			if rule, ok := computed[v.Name]; ok && op.Place.Unit == ir.CPU {
+				op.Place = ir.Place{Unit: ir.Engine, Rule: rule}
+			}
+		}
+	}
 }
 
 // keepReference copies the function and places the copy's operations, so that

@@ -99,8 +99,8 @@ var functions = [...]function{
 		return x * sigmoid(1.702*x)
 	}, 2, Saturate(0), Line(1, 1, 0))},
 	{name: "erf", make: symmetric(math.Erf, 4, Saturate(1))},
-	{name: "softplus", make: plain(softplus, 1, Saturate(0), Line(1, 1, 0))},
-	{name: "softsign", make: symmetric(func(x float64) float64 { return x / (1 + math.Abs(x)) }, 2, Saturate(1))},
+	// 0 at infinity is measured.
+	{name: "softplus", make: plain(softplus, 1, Saturate(0), Hold(math.Inf(1), 0, 1, 0))},
 	{name: "exp2", make: exp2, low: -maxHalf, high: maxHalf},
 	{name: "exp", make: exp2, scale: math.Log2E, f: math.Exp},
 	{name: "reciprocal", make: ofPositive(func(x float64) float64 {
@@ -208,7 +208,7 @@ func scaledTanh(p []float64) (Spec, error) {
 
 // Activate makes the table of a named function: sigmoid, tanh, silu, gelu,
 // gelu_tanh_approximation, gelu_sigmoid_approximation, erf, softplus,
-// softsign, exp2, exp, reciprocal (positive inputs), sqrt, rsqrt, log, log2,
+// exp2, exp, reciprocal (positive inputs), sqrt, rsqrt, log, log2,
 // log10, sin and cos (inputs in -4..4), atan, relu, relu6, clip(low, high),
 // threshold(low), minimum(high), leaky_relu(slope), elu(scale),
 // sigmoid_hard(alpha, beta), scaled_tanh(alpha, beta).

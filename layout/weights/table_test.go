@@ -144,7 +144,6 @@ var statedErrors = []struct {
 	{name: "gelu_sigmoid_approximation", relative: false, worst: "0.00653"},
 	{name: "erf", relative: false, worst: "0.00086"},
 	{name: "softplus", relative: false, worst: "0.00804"},
-	{name: "softsign", relative: false, worst: "0.02460"},
 	{name: "exp2", relative: true, worst: "0.00087"},
 	{name: "exp", relative: true, worst: "0.00532"},
 	{name: "reciprocal", relative: true, worst: "0.00084"},

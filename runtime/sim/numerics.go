@@ -10,9 +10,9 @@ import (
 // arithmetic maps each mode to the engine's name for it. The engine has names of its own because it imports no package
 // of zinc except that of the task format; only this table knows both.
 var arithmetic = [...]engine.Numerics{
-	numerics.IEEE:     engine.IEEE,
-	numerics.ANE:      engine.ANE,
-	numerics.ANELanes: engine.ANELanes,
+	numerics.IEEE:    engine.IEEE,
+	numerics.ANE:     engine.ANE,
+	numerics.ANEWide: engine.ANEWide,
 }
 
 // EngineNumerics returns the engine's arithmetic for a mode, and the engine's default for an unknown one.

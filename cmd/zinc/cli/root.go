@@ -100,8 +100,7 @@ func newChoice(value *string, words ...string) *choice {
 
 // newArithmetic is the choice of a numerics mode, the engine's own first.
 func newArithmetic(value *string) *choice {
-	words := slices.Clone(numerics.ModeNames())
-	slices.Reverse(words)
+	words := append(slices.Clone(numerics.ModeNames()[1:]), numerics.IEEE.String())
 	*value = cmp.Or(*value, numerics.ANE.String())
 	return newChoice(value, words...)
 }

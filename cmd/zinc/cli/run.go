@@ -80,8 +80,8 @@ inputs.`,
 		"whole stack; direct, the engine without the layers above it; or interp, the "+
 		"reference interpreter (models only)")
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, as the engine "+
-		"computes; ane-lanes, also with the narrow first stage of its accumulator (slower); or ieee, fp16 storage "+
-		"with fp32 arithmetic")
+		"computes; ane-wide, the same with sums of products in fp32 (faster); or ieee, fp16 storage with fp32 "+
+		"arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs without --input with random values from this `SEED`")
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto "+
 		"and --replay")

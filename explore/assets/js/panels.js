@@ -246,7 +246,7 @@ export class Outputs {
       "select",
       { "aria-label": "arithmetic" },
       el("option", { value: "ane", textContent: "as the engine computes" }),
-      el("option", { value: "ane-lanes", textContent: "and its lanes, slower" }),
+      el("option", { value: "ane-wide", textContent: "with sums in fp32, faster" }),
       el("option", { value: "ieee", textContent: "IEEE, fp16 storage" }),
     );
     this.button = el("button", {

@@ -242,7 +242,7 @@ func (x *exec) stage(f *fields, src *tile) error {
 		if err != nil {
 			return err
 		}
-		src.copyRows(dst)
+		src.copyRows(dst, x.opts.Numerics)
 		return nil
 	}
 	c := l.cover()

@@ -6,11 +6,9 @@ import "math"
 type Numerics uint8
 
 const (
-	ANE  Numerics = iota // the measured behaviour of the engine, with sums of products as exact as fp32
-	IEEE                 // plain fp32 arithmetic, rounded once to fp16
-	// ANELanes is ANE with the narrow first stage of the accumulator, which takes four
-	// products at a time and takes some twenty times as long.
-	ANELanes
+	ANE     Numerics = iota // the measured behaviour of the engine
+	IEEE                    // plain fp32 arithmetic, rounded once to fp16
+	ANEWide                 // ANE, with sums of products in fp32
 )
 
 // wide holds the value of every fp16 pattern. wideANE reads NaN as +infinity;

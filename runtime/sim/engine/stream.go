@@ -244,8 +244,25 @@ func (t *tile) load(x *exec, table *[65536]float32) ([]float32, error) {
 			}
 		}
 	})
+	if t.throughCopy(x.opts.Numerics) {
+		for i, f := range out {
+			if f >= copyEnd {
+				out[i] = float32(math.Inf(1))
+			} else if f <= -copyEnd {
+				out[i] = float32(math.Inf(-1))
+			}
+		}
+	}
 	return out, err
 }
+
+// copyEnd is the magnitude from which a number is infinite in rows that start late
+// (measured, on slices of the last axis; that it is the start which brings a copy in
+// fixed point, with a factor of 16, is modelled).
+const copyEnd = 4096
+
+// throughCopy reports whether rows are read through the copy that ends at copyEnd.
+func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && n != IEEE }
 
 // store writes fp16 patterns that are in group, depth, channel, row, column
 // order.
@@ -296,11 +313,21 @@ func toByte(h uint16) byte {
 }
 
 // copyRows copies the raw elements of t to the same positions of dst.
-func (t *tile) copyRows(dst *tile) {
+func (t *tile) copyRows(dst *tile, num Numerics) {
 	_, cols := t.stored()
 	t.rows(func(g, d, p, h int, at int64) {
 		to := dst.buf[dst.at(g, d, p, h):]
 		from := t.buf[at:]
+		if t.throughCopy(num) {
+			for q := range cols {
+				v := binary.LittleEndian.Uint16(from[q*int(t.inter)*2:])
+				if w := widen(v); w >= copyEnd || w <= -copyEnd {
+					v = v&0x8000 | 0x7c00
+				}
+				binary.LittleEndian.PutUint16(to[q*int(dst.inter)*2:], v)
+			}
+			return
+		}
 		if t.inter == 1 && dst.inter == 1 {
 			n := int(t.size()) * cols
 			copy(to[:n], from[:n])

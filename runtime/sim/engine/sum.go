@@ -14,7 +14,7 @@ const portEnd = 32768
 
 // sum is how package vector adds products in a mode.
 func (n Numerics) sum() vector.Sum {
-	if n == ANELanes {
+	if n == ANE {
 		return vector.Staged
 	}
 	return vector.Exact
@@ -65,7 +65,7 @@ func (n Numerics) multiply(c []float32, w, b vector.Matrix) {
 // without a value counts 0.
 func (n Numerics) special(pairs [][2]float32) float32 {
 	sum := float32(0)
-	if n != ANELanes {
+	if n != ANE {
 		for _, p := range pairs {
 			sum = n.fix(sum + n.fix(float32(p[0]*p[1])))
 		}

@@ -79,30 +79,39 @@ func TestANERules(t *testing.T) {
 
 func TestANEProducts(t *testing.T) {
 	inf := float32(math.Inf(1))
-	mm := func(x, y []float32) uint16 {
+	mm := func(mode numerics.Mode, x, y []float32) uint16 {
 		b := newBld(t, "ios15")
 		k := int64(len(x))
 		r := b.op("matmul", args{
 			"x": b.input("x", floats(t, ir.FP16, []int64{1, k}, x...)),
 			"y": b.input("y", floats(t, ir.FP16, []int64{k, 1}, y...)),
 		})
-		return bits16(b.onEngine().run(ane, r)[0])[0]
+		return bits16(b.onEngine().run(Options{Numerics: mode}, r)[0])[0]
 	}
 	for _, tt := range []struct {
 		rule string
 		x, y []float32
 		want float32
+		wide float32 // in the mode ane-wide; 0 for the same
 	}{
 		{rule: "32752 passes", x: []float32{32752}, y: []float32{1}, want: 32752},
 		{rule: "32768 becomes infinite", x: []float32{32752, 16}, y: []float32{1, 1}, want: inf},
 		{rule: "-32768 becomes infinite", x: []float32{-32752, -16}, y: []float32{1, 1}, want: -inf},
 		{rule: "0*inf counts 0", x: []float32{0, 3}, y: []float32{inf, 2}, want: 6},
 		{rule: "inf-inf gives 0", x: []float32{inf, inf}, y: []float32{1, -1}, want: 0},
+		{rule: "inf-inf counts 0", x: []float32{inf, inf, 1}, y: []float32{1, -1, 1}, want: 1},
 		{rule: "subnormal operands are flushed", x: []float32{0x1p-20, 1}, y: []float32{1024, 0.5}, want: 0.5},
-		{rule: "products are wide", x: []float32{300, 300}, y: []float32{300, -299}, want: 300},
+		{rule: "the first stage keeps twelve bits", x: []float32{300, 300}, y: []float32{300, -299}, want: 288,
+			wide: 300},
 	} {
-		if got := mm(tt.x, tt.y); got != numerics.Narrow(tt.want) {
+		if got := mm(numerics.ANE, tt.x, tt.y); got != numerics.Narrow(tt.want) {
 			t.Errorf("%s: %v, want %v", tt.rule, numerics.Widen(got), tt.want)
+		}
+		if tt.wide == 0 {
+			tt.wide = tt.want
+		}
+		if got := mm(numerics.ANEWide, tt.x, tt.y); got != numerics.Narrow(tt.wide) {
+			t.Errorf("%s, ane-wide: %v, want %v", tt.rule, numerics.Widen(got), tt.wide)
 		}
 	}
 }

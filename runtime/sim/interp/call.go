@@ -20,7 +20,7 @@ type call struct {
 	op      *ir.Op
 	step    *step
 	ane     bool // the engine's rules apply
-	lanes   bool // and those of the accumulator's first stage
+	staged  bool // and sums of products go through the accumulator's first stage
 	err     error
 	scratch int64          // bytes given out by this call
 	bound   numerics.Bound // of the perturbation, zero for none

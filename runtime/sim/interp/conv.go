@@ -129,7 +129,7 @@ func (j convJob) run(c *call, xs, ws, out []float32) {
 	}
 	w := j.w
 	in, pos, k := w.inElems(), w.outElems(), j.cin*w.kernelElem
-	if j.cin == 1 && j.cout <= 2 && j.groups > 1 && !c.lanes {
+	if j.cin == 1 && j.cout <= 2 && j.groups > 1 && !c.staged {
 		j.depthwise(c, xs, ws, out)
 		return
 	}

@@ -53,8 +53,8 @@ const (
 
 // gemm adds a*b to out (row major, rows of a by columns of b). Each element of
 // the result is the sum over k in order, whatever the number of goroutines. On the
-// engine a product or a sum without a value counts 0, and in the mode ANELanes the
-// products go through the accumulator's first stage.
+// engine a product or a sum without a value counts 0, and except in the mode ANEWide
+// the products go through the accumulator's first stage.
 func (c *call) gemm(a, b matrix, out []float32) {
 	if c.err != nil {
 		return
@@ -84,7 +84,7 @@ func (c *call) piece(a, b vector.Matrix, out []float32, ld int) {
 	switch {
 	case c.ane:
 		sum := vector.Rounded
-		if c.lanes {
+		if c.staged {
 			sum = vector.Staged
 		}
 		s := make([]float32, a.Rows*b.Cols)
@@ -117,13 +117,13 @@ func (c *call) special(a, b vector.Matrix, i, j int) float32 {
 	wide := float32(0)
 	for l := range a.Cols {
 		x, y := a.Data[i*a.RowStep+l*a.ColStep], b.Data[l*b.RowStep+j*b.ColStep]
-		if c.lanes {
+		if c.staged {
 			acc.Add(x, y)
 		} else {
 			wide = numerics.MACSum(wide, numerics.MACProduct(x, y))
 		}
 	}
-	if c.lanes {
+	if c.staged {
 		return acc.Sum()
 	}
 	return wide

@@ -223,7 +223,11 @@ func splitKernel(c *call) []Tensor {
 		}
 		shape := slices.Clone(x.Type.Shape)
 		shape[axis] = s
-		out = append(out, c.gatherStrided(x, size, shape, int(at)*st[axis], st))
+		part := c.gatherStrided(x, size, shape, int(at)*st[axis], st)
+		if axis == len(shape)-1 && at > 0 {
+			c.widthCopy(part)
+		}
+		out = append(out, part)
 		at += s
 	}
 	if at != whole {

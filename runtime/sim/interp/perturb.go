@@ -26,10 +26,10 @@ func mix(x uint64) uint64 {
 	return x ^ x>>31
 }
 
-// unit returns the u of one element.
-func (p *Perturb) unit(op, result, elem int) float64 {
+// units returns the u of each element of a result.
+func (p *Perturb) units(op, result int) func(elem int) float64 {
 	h := mix(p.Seed ^ mix(uint64(op)<<8|uint64(result)))
-	return float64(int64(mix(h^uint64(elem)))) / (1 << 63)
+	return func(elem int) float64 { return float64(int64(mix(h^uint64(elem)))) / (1 << 63) }
 }
 
 // apply returns the perturbed result. Only float results are changed, and only
@@ -39,19 +39,23 @@ func (p *Perturb) apply(c *call, op, result int, t Tensor) Tensor {
 		return t
 	}
 	vs := t.Floats32()
-	for i, y := range vs {
-		if y-y != 0 {
-			continue
+	unit := p.units(op, result)
+	c.parallel(len(vs), 1<<14, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			y := vs[i]
+			if y-y != 0 {
+				continue
+			}
+			s := 0.0
+			if result == 0 && i < len(c.acc) {
+				s = float64(c.acc[i])
+			}
+			z := float64(y) + float64(unit(i)*c.bound.At(float64(y), s))
+			if z-z == 0 && math.Abs(z) <= math.MaxFloat32 {
+				vs[i] = float32(z)
+			}
 		}
-		s := 0.0
-		if result == 0 && i < len(c.acc) {
-			s = float64(c.acc[i])
-		}
-		z := float64(y) + p.unit(op, result, i)*c.bound.At(float64(y), s)
-		if z-z == 0 && math.Abs(z) <= math.MaxFloat32 {
-			vs[i] = float32(z)
-		}
-	}
+	})
 	out := Tensor{Type: t.Type, Data: make([]byte, len(t.Data))}
 	packFloats(out.Data, t.Type.DType, vs)
 	return out

@@ -206,7 +206,7 @@ func (r *run) block(pl *plan, outermost bool) ([]Tensor, error) {
 func (r *run) step(s *step) (res []Tensor, err error) {
 	c := &call{r: r, op: s.op, step: s}
 	c.ane = r.opt.Numerics != numerics.IEEE && s.op.Place.Unit == ir.Engine
-	c.lanes = c.ane && r.opt.Numerics == numerics.ANELanes
+	c.staged = c.ane && r.opt.Numerics == numerics.ANE
 	defer func() {
 		// The last belt: kernels check what they index, so this is a defect of
 		// the interpreter; a caller still gets an error and not a crash.

@@ -129,16 +129,24 @@ func (c *call) slice(x Tensor, size int, g region) []Tensor {
 	base, st := g.walk(x.Type.Shape)
 	out := c.gatherStrided(x, size, g.size, base, st)
 	out.Type = ir.TensorOf(x.Type.DType, g.shape()...)
-	if n := len(g.begin); c.ane && n > 0 && g.begin[n-1] != 0 && x.Type.DType == ir.FP16 {
-		// A begin inside the width goes through the engine's fixed-point copy.
-		for i := 0; i+1 < len(out.Data); i += 2 {
-			h := binary.LittleEndian.Uint16(out.Data[i:])
-			if v := numerics.Widen(h); math.Abs(float64(v)) >= numerics.WidthSliceLimit {
-				binary.LittleEndian.PutUint16(out.Data[i:], numerics.Narrow(numerics.WidthSlice(v)))
-			}
-		}
+	if n := len(g.begin); n > 0 && g.begin[n-1] != 0 {
+		c.widthCopy(out)
 	}
 	return results(out)
+}
+
+// widthCopy is what becomes on the engine of a part of the width that does not begin
+// at 0: it goes through a fixed-point copy.
+func (c *call) widthCopy(t Tensor) {
+	if !c.ane || t.Type.DType != ir.FP16 {
+		return
+	}
+	for i := 0; i+1 < len(t.Data); i += 2 {
+		h := binary.LittleEndian.Uint16(t.Data[i:])
+		if v := numerics.Widen(h); math.Abs(float64(v)) >= numerics.WidthSliceLimit {
+			binary.LittleEndian.PutUint16(t.Data[i:], numerics.Narrow(numerics.WidthSlice(v)))
+		}
+	}
 }
 
 func sliceByIndex(c *call) []Tensor {

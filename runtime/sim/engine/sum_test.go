@@ -9,10 +9,10 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// TestLanes: what was measured of the accumulator's first stage, through a task. Of
+// TestSumsAreMeasured: what was measured of the accumulator's first stage, through a task. Of
 // sixteen triples (B, -B, 1) all ones survive for B up to 4090 and four from 4096 on;
 // 4096 followed by 1024 ones gives 5116. A running sum past 32768 stays infinite.
-func TestLanes(t *testing.T) {
+func TestSumsAreMeasured(t *testing.T) {
 	triples := func(b float32) (v []float32) {
 		for range 16 {
 			v = append(v, b, -b, 1)
@@ -25,20 +25,20 @@ func TestLanes(t *testing.T) {
 	}
 	inf := float32(math.Inf(1))
 	for _, c := range []struct {
-		name       string
-		in         []float32
-		lanes, ane float32
+		name      string
+		in        []float32
+		ane, wide float32
 	}{
-		{name: "1024", in: triples(1024), lanes: 16, ane: 16}, {name: "3000", in: triples(3000), lanes: 16, ane: 16},
-		{name: "4090", in: triples(4090), lanes: 16, ane: 16},
-		{name: "4096", in: triples(4096), lanes: 4, ane: 16}, {name: "8000", in: triples(8000), lanes: 4, ane: 16},
-		{name: "16000", in: triples(16000), lanes: 4, ane: 16}, {name: "30000", in: triples(30000), lanes: 4, ane: 16},
-		{name: "long sum", in: ones, lanes: 5116, ane: 5120},
-		{name: "passes 32768 and comes back", in: []float32{20000, 14000, 0, 0, -30000, 0, 0, 0}, lanes: inf,
-			ane: 4000},
-		{name: "passes it within a group", in: []float32{20000, 14000, -30000, 0}, lanes: 4000, ane: 4000},
+		{name: "1024", in: triples(1024), ane: 16, wide: 16}, {name: "3000", in: triples(3000), ane: 16, wide: 16},
+		{name: "4090", in: triples(4090), ane: 16, wide: 16},
+		{name: "4096", in: triples(4096), ane: 4, wide: 16}, {name: "8000", in: triples(8000), ane: 4, wide: 16},
+		{name: "16000", in: triples(16000), ane: 4, wide: 16}, {name: "30000", in: triples(30000), ane: 4, wide: 16},
+		{name: "long sum", in: ones, ane: 5116, wide: 5120},
+		{name: "passes 32768 and comes back", in: []float32{20000, 14000, 0, 0, -30000, 0, 0, 0}, ane: inf,
+			wide: 4000},
+		{name: "passes it within a group", in: []float32{20000, 14000, -30000, 0}, ane: 4000, wide: 4000},
 	} {
-		for num, want := range map[Numerics]float32{ANELanes: c.lanes, ANE: c.ane} {
+		for num, want := range map[Numerics]float32{ANE: c.ane, ANEWide: c.wide} {
 			task, mem := kernelTask(len(c.in), 16, 1, 1, 1)
 			for ch, f := range c.in {
 				copy(mem[5][64*ch:], halves(narrow(f)))
@@ -54,9 +54,9 @@ func TestLanes(t *testing.T) {
 	}
 }
 
-// TestLanesAgree holds the first stage to the model in package numerics, which shares
+// TestSumsAgree holds the first stage to the model in package numerics, which shares
 // no code with it, on random sums with infinities among them, in every order of size.
-func TestLanesAgree(t *testing.T) {
+func TestSumsAgree(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, special := range []bool{false, true} {
 		for trial := range 3000 {
@@ -82,7 +82,7 @@ func TestLanesAgree(t *testing.T) {
 			for i := range at {
 				at[i] = i
 			}
-			ANELanes.add(got, 1, w, red, 1, b, at, 1)
+			ANE.add(got, 1, w, red, 1, b, at, 1)
 			if want := acc.Sum(); got[0] != want {
 				t.Fatalf("trial %d: %v and %v sum to %g, the model says %g", trial, w, b, got[0], want)
 			}
@@ -90,9 +90,9 @@ func TestLanesAgree(t *testing.T) {
 	}
 }
 
-// BenchmarkLanes has what the first stage costs beside the plain sum.
-func BenchmarkLanes(b *testing.B) {
-	for num, name := range map[Numerics]string{ANE: "ane", ANELanes: "ane-lanes"} {
+// BenchmarkSums has what the first stage costs beside sums in fp32.
+func BenchmarkSums(b *testing.B) {
+	for num, name := range map[Numerics]string{ANEWide: "ane-wide", ANE: "ane"} {
 		b.Run(name, func(b *testing.B) {
 			task, mem := kernelTask(256, 256, 1, 256, 1)
 			e := New(Options{Numerics: num})
