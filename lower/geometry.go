@@ -147,7 +147,8 @@ func gatheredPatches(o *operand) l2Place {
 // units of other than eight rows (sums over channels of 1x32x4x4 and rows of
 // 1x64x8x8, inferred); else two granules with a stride or with
 // rows that do not start on one bank, three otherwise (convolution and
-// activation cases). An image of at most 8x8 whose eight rows lie on different
+// activation cases). A row of one channel that is two granules in units of eight rows gets
+// one (env_bcast_mul_1x64x16x16_runtime_1x1x16x16). An image of at most 8x8 whose eight rows lie on different
 // banks needs none (encoder_conv_pad_.._tiny, .._sym).
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / granule
@@ -167,6 +168,8 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 	case d.ne.op == td.NEMultiply && out[axW] <= smallImage && out[axH] <= smallImage && d.window.sx == 1 &&
 		n*smallImage <= banks:
 		return 0
+	case d.ne.op == td.NEPass && n == 2 && d.src[0].ext[axC] == 1:
+		return granule
 	case d.window.sx > 1, n%banks != 0:
 		return 2 * granule
 	}
