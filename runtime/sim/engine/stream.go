@@ -261,8 +261,9 @@ func (t *tile) load(x *exec, table *[65536]float32) ([]float32, error) {
 // fixed point, with a factor of 16, is modelled).
 const copyEnd = 4096
 
-// throughCopy reports whether rows are read through the copy that ends at copyEnd.
-func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && n != IEEE }
+// throughCopy reports whether rows are read through the copy that ends at copyEnd, which
+// no number of one byte reaches.
+func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.narrow && n != IEEE }
 
 // store writes fp16 patterns that are in group, depth, channel, row, column
 // order.
