@@ -455,7 +455,9 @@ func (e *encoder) neuralEngine() {
 	if k == nil {
 		k = &kernelUse{}
 	}
-	if e.ne != nil {
+	// Of a task that takes or gives bytes both are 0 (select_rrb_1x64x1x1 and public records of logical_not).
+	floats := e.ne != nil && !e.src[0].buf.narrow && !e.dst.buf.narrow
+	if floats {
 		put(e, td.KernelFmt, td.KernelFP16)
 	}
 	e.flag(td.PalettizedEn, k.masks)
@@ -467,7 +469,7 @@ func (e *encoder) neuralEngine() {
 	e.flag(td.KernelSurface, k.rows != nil)
 	put(e, td.NEOp, n.op)
 	e.flag(td.NEBias, k.bias)
-	e.set(td.BinaryPoint, either(e.ne != nil, td.BinaryPointValue, 0))
+	e.set(td.BinaryPoint, either(floats, td.BinaryPointValue, 0))
 	put(e, td.Nonlinear, n.act)
 	e.flag(td.MACWord20, true)
 	e.set(td.AccBias, half(n.bias))
