@@ -19,7 +19,9 @@ import (
 type Options struct {
 	Target    string // "" for h13
 	Precision string // "declared" (also "") or "fp16"
-	Place     string // "auto" (also ""), or "engine" for all that the engine can run, worth a dispatch or not
+	// Place says what runs on the engine of what it can run: "auto" (also ""), what is worth a dispatch; "compute", all
+	// that does not only move data; "engine", everything.
+	Place string
 	// Func is the function to compile; "" compiles all of them into one pair.
 	Func string
 	// Shapes are shapes of inputs, by name, that replace the defaults.
@@ -123,11 +125,13 @@ func (o *Options) compiler() (compile.Options, error) {
 		return c, fmt.Errorf("zinc: unknown precision %q; want declared or fp16", o.Precision)
 	}
 	switch o.Place {
-	case passes.PlaceAuto:
-		c.Place = ""
-	case "", passes.PlaceEngine:
+	case "":
+		c.Place = passes.PlaceAuto
+	case passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine:
 	default:
-		return c, fmt.Errorf("zinc: unknown place %q; want %s or %s", o.Place, passes.PlaceAuto, passes.PlaceEngine)
+		return c, fmt.Errorf("zinc: unknown place %q; want %s, %s or %s", o.Place, passes.PlaceAuto,
+			passes.PlaceCompute,
+			passes.PlaceEngine)
 	}
 	if o.Target != "" {
 		var err error

@@ -147,7 +147,7 @@ func (s *Side) settings() []attribute {
 // order of the inputs' names.
 func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 	precision, place, split, form := "", "", "", ""
-	if o.Place != passes.PlaceAuto {
+	if o.Place != passes.PlaceAuto { // the default of the flag
 		place = o.Place
 	}
 	if o.Precision != "declared" {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
@@ -28,7 +29,7 @@ const Version = "0.1.0"
 type Options struct {
 	Target      *target.Table
 	Precision   string // "declared" (also "") or "fp16"
-	Place       string // "auto" (also "") or "engine": all that the engine takes goes there, worth it or not
+	Place       string // "auto", "compute" (also "") or "engine" (passes.Options)
 	SplitKernel bool   // constants in segments of their own
 	FullTD      bool   // tasks as old compilers wrote them, every record whole (lower.Segment.Full)
 	Func        string // "" for all functions
@@ -240,9 +241,6 @@ func (o *Options) precision() string {
 	return o.Precision
 }
 
-// forced reports whether all that the engine takes goes there.
-func (o *Options) forced() bool { return o.Place == passes.PlaceEngine }
-
 func (o *Options) progress(stage string, done, total int) {
 	if o.Progress != nil {
 		o.Progress(stage, done, total)
@@ -274,6 +272,8 @@ func (d *driver) passOptions() passes.Options {
 		Until:        d.until,
 		Accept:       lower.NewAcceptor(d.o.Target).Accept,
 		CanFuse:      lower.CanFuse,
+		CPUTime:      func(op *ir.Op) int64 { return int64(onCPU(op)) },
+		DispatchTime: func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },
 		PrintAfter:   d.o.PrintAfter,
 		PrintChanged: d.o.PrintChanged,
 		Origins:      d.o.Provenance,

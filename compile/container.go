@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/passes"
 )
 
 // Element codes of the container: of fp16 and of the bytes that booleans are.
@@ -176,7 +177,7 @@ func (d *driver) banner() []string {
 		fmt.Sprintf("\t--split-kernel-section=%t", d.o.SplitKernel),
 		"\t--precision=" + d.o.precision(),
 	}
-	if d.o.forced() {
+	if d.o.Place == passes.PlaceCompute || d.o.Place == passes.PlaceEngine {
 		lines = append(lines, "\t--place="+d.o.Place)
 	}
 	if d.o.FullTD {

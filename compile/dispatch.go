@@ -115,10 +115,12 @@ func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir
 	return all
 }
 
-// follows is 1 for an operation that is on the CPU because its neighbours are.
+// follows is 1 for an operation that is on the CPU because its neighbours are: the engine would take it.
 func (u *unit) follows(op *ir.Op) int {
-	if no := u.state.Refusals[op]; no != nil && (no.Rule == target.RuleConversion || no.Rule == target.RuleIdleMove) {
-		return 1
+	if no := u.state.Refusals[op]; no != nil {
+		if v, _ := no.Verdict(); v == target.NotWorthIt {
+			return 1
+		}
 	}
 	return 0
 }

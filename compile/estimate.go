@@ -11,7 +11,7 @@ import (
 )
 
 // Estimate is what part of a program takes on the engine, by the model of package
-// cost. What the CPU does is in none.
+// cost. What the CPU does is in none: Report.CPU has it.
 type Estimate struct {
 	Time     cost.Time  `json:"us"`
 	Cycles   int64      `json:"cycles"`   // of the engine; a dispatch's own time has none

@@ -16,6 +16,8 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -132,5 +134,33 @@ func TestMeasured(t *testing.T) {
 	if got := math.Round(rates[len(rates)/2]/1e8) * 1e8; got != hand {
 		t.Errorf("the bandwidth of inputs and outputs is %.3g B/s, of the graphs it is fitted to the median asks "+
 			"for %.3g: %.3g", hand, got, rates)
+	}
+}
+
+// TestProductsCross: as published, a square product of 384 is the CPU's and one of 512 the engine's, whether its
+// second operand is a constant or not.
+func TestProductsCross(t *testing.T) {
+	for _, n := range []int64{384, 512} {
+		for _, constant := range []bool{true, false} {
+			g := irbuild.New(1)
+			x, y := g.Input(n, n), (*ir.Value)(nil)
+			if constant {
+				y = g.Weights(n, n)
+			} else {
+				y = g.Input(n, n)
+			}
+			g.Output(g.Op("matmul", "x", x, "y", y))
+			r, err := Compile(context.Background(), g.Program(), Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var cpu cost.Time
+			for _, op := range r.Placed.Body.Ops {
+				cpu += onCPU(op)
+			}
+			if engine := r.Report.Estimate.Time; (engine < cpu) != (n == 512) {
+				t.Errorf("product of %d, constant %t: %s us on the engine, %s us on the CPU", n, constant, engine, cpu)
+			}
+		}
 	}
 }

@@ -40,6 +40,9 @@ type Report struct {
 	// Estimate is what one call takes, of a pair with several functions one call of
 	// each; nil in a plan, which has no tasks.
 	Estimate *Estimate `json:"estimate,omitempty"`
+	// CPU is what the operations on the CPU are estimated to take, much more coarsely than Estimate (cost.CPU); it
+	// is in no Estimate.
+	CPU cost.Time `json:"cpu_us"`
 	// DispatchList has one element a dispatch, in order.
 	DispatchList []Dispatch `json:"dispatch_list,omitempty"`
 	// TaskList has one element a task, procedure by procedure; of a function's
@@ -194,6 +197,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				r.EngineMACs += o.MACs
 			case ir.CPU:
 				r.CPUOps++
+				r.CPU += onCPU(op)
 				r.CPUMACs += o.MACs
 			case ir.Transfer:
 				r.Transfers++
@@ -301,6 +305,7 @@ func sum(fs []*Function) *Report {
 		r.Transfers += o.Transfers
 		r.EngineMACs += o.EngineMACs
 		r.CPUMACs += o.CPUMACs
+		r.CPU += o.CPU
 		r.Dispatches += o.Dispatches
 		r.CPUCalls += o.CPUCalls
 		r.Tasks += o.Tasks
@@ -317,46 +322,6 @@ func sum(fs []*Function) *Report {
 		}
 	}
 	return r
-}
-
-// MACs returns the multiply-accumulates of an operation: one for each product
-// that a convolution, matrix product or recurrent layer sums; 0 for all else
-// and where a dimension is unknown.
-func MACs(op *ir.Op) int64 {
-	if len(op.Results) == 0 || op.Results[0].Type.Elems() < 0 {
-		return 0
-	}
-	out := op.Results[0].Type.Elems()
-	switch op.Def.Operation {
-	case ir.OpConv:
-		w := op.Arg(ir.ParamWeight).Type
-		if w.Rank() < 3 || w.Shape[0] <= 0 {
-			return 0
-		}
-		return out * (w.Elems() / w.Shape[0])
-	case ir.OpLinear:
-		return out * op.Arg(ir.ParamWeight).Type.Shape[1]
-	case ir.OpMatMul:
-		a, err := ir.MatMulAttrs(op)
-		if err != nil || a.K < 0 {
-			return 0
-		}
-		return out * a.K
-	case ir.OpLSTM, ir.OpGRU, ir.OpRNN:
-		n := op.Arg(ir.ParamX).Type
-		if n.Rank() != 3 || !n.Static() {
-			return 0
-		}
-		total := int64(0)
-		for _, p := range []ir.ParamName{ir.ParamWeightIH, ir.ParamWeightHH, ir.ParamWeightIHBack,
-			ir.ParamWeightHHBack} {
-			if w := op.Arg(p); w != nil {
-				total += w.Type.Elems()
-			}
-		}
-		return n.Shape[0] * n.Shape[1] * total
-	}
-	return 0
 }
 
 // Line is the placement in one line.
@@ -427,6 +392,10 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	if r.Estimate != nil {
 		r.Estimate.text(w)
+	}
+	if r.CPUOps > 0 {
+		fmt.Fprintf(w, "the CPU is estimated to take %s us beside that, by rates of all its work (docs/cost.md)\n",
+			r.CPU)
 	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\ttasks\tus\tbinding\trule\tverdict\twhy")

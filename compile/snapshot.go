@@ -26,9 +26,9 @@ type header struct {
 	After     string     `json:"after"`
 	Target    string     `json:"target"`
 	Precision string     `json:"precision"`
-	Place     string     `json:"place,omitempty"` // "" for auto
-	Input     string     `json:"input"`           // base name of the model
-	Data      int64      `json:"data,omitempty"`  // bytes of the section of constants
+	Place     string     `json:"place,omitempty"`
+	Input     string     `json:"input"`          // base name of the model
+	Data      int64      `json:"data,omitempty"` // bytes of the section of constants
 	Functions []funcPart `json:"functions"`
 }
 

@@ -134,6 +134,7 @@ func Constants(t *target.Table) []Constant {
 				"it software",
 			Known: Published},
 	}
+	cs = append(cs, cpuProducts, cpuBandwidth, cpuPeak, cpuCurve)
 	for _, s := range stages {
 		cs = append(cs, Constant{
 			Name:   "stage: " + s.Name,
@@ -180,6 +181,6 @@ func Known() string {
 	held := MeasuredSpread(false, false)
 	return fmt.Sprintf("an ordering, not a promise: off by %.0f %% at the median of %d published times of the M1 "+
 		"that it was not fitted to, by up to %.0f %%; off by %.2f times at the median of %d recorded tasks, which "+
-		"have the vendor's own estimate; what the CPU does is not estimated (docs/cost.md)",
+		"have the vendor's own estimate; what the CPU does is not in it (docs/cost.md)",
 		100*(held.Median-1), held.Count, 100*(held.P90-1), Families[0].Median, Families[0].Count)
 }

@@ -187,5 +187,8 @@ func Stages(tab *target.Table) []Stage {
 // Handing returns the time to pass the inputs of a dispatch to the engine and its outputs back, in bytes.
 func Handing(bytes int64) Time { return seconds(float64(max(0, bytes)) / handBandwidth.Value) }
 
+// Coefficients returns the time to bring so many bytes of coefficients to the engine.
+func Coefficients(bytes int64) Time { return seconds(float64(max(0, bytes)) / kernelBandwidth.Value) }
+
 // Overhead returns the sum of the stages.
 func Overhead(tab *target.Table) Time { return Micros(tab.DispatchFloorUS) }

@@ -9,5 +9,6 @@
 // Every constant is stated once, with its source (Constants).
 //
 // An estimate is an ordering, not a promise: Known states the error of the comparison with MeasuredGraphs and Families,
-// which tests repeat. Work on the CPU is not estimated.
+// which tests repeat. Work on the CPU is in no estimate of tasks: CPU
+// estimates it apart and coarsely, to choose where operations run.
 package cost

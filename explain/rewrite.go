@@ -9,6 +9,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -165,6 +166,7 @@ func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*
 	co.Target = runs
 	co.Func, co.Provenance = after.Funcs[0].Name, true
 	co.Progress = nil
+	co.Place = passes.PlaceEngine // whether it is worth a dispatch is a question of the whole model
 	c, err := compile.Compile(ctx, ir.CloneProgram(after), co)
 	if err != nil {
 		return nil, fmt.Errorf("the changed program does not compile: %w", err)

@@ -39,7 +39,9 @@ var choices = []struct {
 }{
 	{"target", func(c *Config) *string { return &c.Target }, targetNames()},
 	{"precision", func(c *Config) *string { return &c.Precision }, []string{"declared", "fp16"}},
-	{"place", func(c *Config) *string { return &c.Place }, []string{passes.PlaceAuto, passes.PlaceEngine}},
+	{"place", func(c *Config) *string {
+		return &c.Place
+	}, []string{passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine}},
 	{"td_form", func(c *Config) *string { return &c.TDForm }, []string{"sparse", "full"}},
 }
 

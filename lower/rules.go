@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -206,7 +207,9 @@ func Accept(op *ir.Op, t *target.Table) (a target.Acceptance, err error) {
 	}
 	l := &limits{t: t, bools: takesBools(op)}
 	if err = r.accept(op, l); err == nil {
-		a.Tasks, err = l.trial(r, op)
+		var took cost.Time
+		a.Tasks, took, err = l.trial(r, op)
+		a.Nanos = int64(took)
 	}
 	var no *Refusal
 	if err != nil && !errors.As(err, &no) {

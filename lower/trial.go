@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/target"
@@ -18,21 +19,21 @@ func opTasks(t *target.Table) int { return t.MaxTasks / 4 }
 // them but for their number: what the rule cannot lower is refused. It packs
 // no coefficients and stops at opTasks, so that its time and memory follow from the
 // number of tasks and not from the size of a constant.
-func (l *limits) trial(r *Rule, op *ir.Op) (tasks int, err error) {
+func (l *limits) trial(r *Rule, op *ir.Op) (tasks int, took cost.Time, err error) {
 	b, err := l.drafts(r, op)
 	var no *Refusal
 	if limit := opTasks(l.t); b.full() {
-		return 0, refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
+		return 0, 0, refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
 			fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", limit,
 				l.t.MaxTasks))
 	}
 	if err == nil {
-		err = b.fits()
+		took, err = b.fits(l.t)
 	}
 	if err == nil || errors.As(err, &no) {
-		return len(b.drafts), err
+		return len(b.drafts), max(took, cost.Coefficients(constantBytes(op))), err
 	}
-	return 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
+	return 0, 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
 }
 
 // drafts returns a builder with the drafts that a rule makes of an operation alone.
@@ -55,16 +56,28 @@ func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	return b, err
 }
 
-// fits reports the first draft whose sources L2 cannot hold or whose numbers its
-// registers cannot.
-func (c *chain) fits() error {
-	if err := c.plan(Planners[:trialPlanners]); err != nil {
-		return errors.Unwrap(err)
-	}
-	for i, d := range c.drafts {
-		if err := c.encode(d).Err(); err != nil {
-			return fmt.Errorf("task %d: %w", i, err)
+// constantBytes is what a trial packs nothing of: the bytes of an operation's constants in fp16.
+func constantBytes(op *ir.Op) (n int64) {
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if v.IsConst() && v.Type.DType.IsFloat() {
+			n += v.Type.WithDType(ir.FP16).Bytes()
 		}
+	})
+	return n
+}
+
+// fits reports the first draft whose sources L2 cannot hold or whose numbers its
+// registers cannot, or how long all of them take.
+func (b *builder) fits(tab *target.Table) (took cost.Time, err error) {
+	if err := b.plan(Planners[:trialPlanners]); err != nil {
+		return 0, errors.Unwrap(err)
 	}
-	return nil
+	for i, d := range b.drafts {
+		t := b.encode(d)
+		if err := t.Err(); err != nil {
+			return 0, fmt.Errorf("task %d: %w", i, err)
+		}
+		took += cost.Estimate(t, tab).Time
+	}
+	return took, nil
 }

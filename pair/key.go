@@ -33,7 +33,7 @@ type Options struct {
 	Target, Precision, Func string
 	// InputName is the name of the source in the descriptor.
 	InputName          string
-	Place              string             `json:",omitempty"` // "" for auto
+	Place              string
 	Shapes             map[string][]int64 // of inputs
 	OneSection, FullTD bool
 }

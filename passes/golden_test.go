@@ -26,11 +26,14 @@ func options() passes.Options {
 		Target:  target.H13,
 		Accept:  func(op *ir.Op) (target.Acceptance, error) { return lower.Accept(op, target.H13) },
 		CanFuse: lower.CanFuse,
+		// A dispatch is 190 us, and the CPU moves a gigabyte in a second.
+		CPUTime:      func(op *ir.Op) int64 { return op.Results[0].Type.Bytes() },
+		DispatchTime: func(int64) int64 { return 190_000 },
 	}
 }
 
 // TestGolden runs the passes that the first line of each archive's comment
-// names ("all" for the whole list; precision=fp16 and func=NAME are options)
+// names ("all" for the whole list; precision=fp16, place=engine and func=NAME are options)
 // on the program "in", and compares the program afterwards with "out".
 // Archives with "steps" hold what cut-steps and fuse-epilogue made as well;
 // those with "error" what the passes refuse.
@@ -60,9 +63,11 @@ func TestGolden(t *testing.T) {
 			var names []string
 			first, _, _ := strings.Cut(string(ar.Comment), "\n")
 			for _, w := range strings.Fields(first) {
-				switch k, v, _ := strings.Cut(w, "="); {
+				switch k, v, set := strings.Cut(w, "="); {
 				case k == "precision":
 					o.Precision = v
+				case k == "place" && set:
+					o.Place = v
 				case k == "func":
 					o.Func = v
 				case w == "all":

@@ -51,7 +51,8 @@ var List = []Pass{
 		Why: "on final weights, before placement checks the limits", run: legalise},
 	{Name: "drop-dead-code", Doc: "drop operations that nothing uses",
 		Why: "the passes above leave some; placement should not count them", run: dropDeadCode},
-	{Name: "place", Doc: "engine or CPU for every operation, with the reason",
+	{Name: "place", Doc: "engine or CPU for every operation, with the reason; of what both can do, the one that is " +
+		"estimated faster",
 		Why: "all rewriting of operations is done", run: place},
 	{Name: "fuse-epilogue", Doc: "fuse factors, clamps and tables into the product before them",
 		Why: "only operations on the engine fuse", Finds: true, run: fuseEpilogue},
@@ -61,8 +62,9 @@ var List = []Pass{
 
 // Words of Options.Place.
 const (
-	PlaceAuto   = "auto"   // the engine does what is worth a dispatch
-	PlaceEngine = "engine" // the engine does all that it can
+	PlaceAuto    = "auto"    // the engine does what is estimated to be worth its dispatches
+	PlaceCompute = "compute" // the engine does all that computes, and movement beside it
+	PlaceEngine  = "engine"  // the engine does all that it can
 )
 
 // Options steer a run.
@@ -70,7 +72,7 @@ type Options struct {
 	Target    *target.Table
 	Func      string // function to compile, "" for main or the only one
 	Precision string // "declared" or "fp16"
-	// Place is PlaceAuto (also "") or PlaceEngine.
+	// Place is PlaceAuto, PlaceCompute (also "") or PlaceEngine.
 	Place string
 	// Shapes are shapes of inputs, by name, instead of the defaults.
 	Shapes map[string][]int64
@@ -78,6 +80,11 @@ type Options struct {
 	Accept func(op *ir.Op) (target.Acceptance, error)
 	// CanFuse reports whether e may ride on lead behind the operations before.
 	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool
+
+	// CPUTime and DispatchTime estimate, in nanoseconds, an operation on the CPU, and a dispatch with so many bytes of
+	// inputs and outputs, without its tasks. Nothing is weighed where they are nil.
+	CPUTime      func(op *ir.Op) int64
+	DispatchTime func(bytes int64) int64
 
 	// Until names the last pass to run, "" for all.
 	Until string
@@ -118,6 +125,7 @@ type State struct {
 	fresh   int                        // values named by passes
 	derived map[*ir.Value]bool         // made by decompressing
 	tasks   map[*ir.Op]int             // tasks of each operation on the engine, lowered alone
+	nanos   map[*ir.Op]int64           // their estimated time
 	parts   map[*ir.Op]composedOf      // operations that compose wrote
 	half    map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
 	made16  map[string]*ir.Const       // constants that compositions made, by what they depend on

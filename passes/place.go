@@ -23,11 +23,12 @@ func floatCast(op *ir.Op) bool {
 // place gives every operation a unit. An operation that the engine takes and
 // that computes goes there; one that only moves data goes there when what it
 // feeds or is fed by computes there; a conversion between fp16 and fp32 beside
-// the engine is part of the transfer; the rest goes to the CPU. With PlaceEngine
-// everything that the engine takes goes there.
+// the engine is part of the transfer; the rest goes to the CPU. With PlaceAuto, and
+// where the CPU has work anyway, steps go there that it does sooner (weighSteps); with
+// PlaceEngine everything that the engine takes goes there.
 func place(s *State) error {
 	moves := map[*ir.Op]bool{}
-	s.tasks = map[*ir.Op]int{}
+	s.tasks, s.nanos = map[*ir.Op]int{}, map[*ir.Op]int64{}
 	for _, op := range s.Func.Body.Ops {
 		a, err := s.Accept(op)
 		if err != nil {
@@ -56,7 +57,7 @@ func place(s *State) error {
 			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
-			moves[op], s.tasks[op] = a.Moves, a.Tasks
+			moves[op], s.tasks[op], s.nanos[op] = a.Moves, a.Tasks, a.Nanos
 			if of, ok := s.parts[op]; ok {
 				op.Place.Reason = of.String()
 				moves[op] = a.Moves || of.Moves
@@ -65,12 +66,24 @@ func place(s *State) error {
 	}
 	s.keepNarrowStates(moves)
 	switch s.Place {
-	case "", PlaceAuto:
+	case "", PlaceCompute, PlaceAuto:
 		s.dropIdleMoves(moves)
 	case PlaceEngine:
 	default:
-		return fmt.Errorf("place %q: %s or %s", s.Place, PlaceAuto, PlaceEngine)
+		return fmt.Errorf("place %q: %s, %s or %s", s.Place, PlaceAuto, PlaceCompute, PlaceEngine)
 	}
+	s.placeCasts()
+	if s.Place == PlaceAuto {
+		s.weighSteps()
+	}
+	s.restoreSources()
+	placeReference(s)
+	return nil
+}
+
+// placeCasts makes the conversions between fp16 and fp32 beside the engine part of the transfer, and leaves the others
+// to the CPU.
+func (s *State) placeCasts() {
 	near := map[*ir.Value]bool{} // read by an operation on the engine
 	for _, op := range s.Func.Body.Ops {
 		if op.Place.Unit == ir.Engine {
@@ -78,7 +91,7 @@ func place(s *State) error {
 		}
 	}
 	for _, op := range s.Func.Body.Ops {
-		if op.Place.Unit != ir.Unplaced {
+		if !floatCast(op) {
 			continue
 		}
 		x := op.Arg(ir.ParamX)
@@ -90,9 +103,6 @@ func place(s *State) error {
 			Limit:  "on the engine",
 			Reason: "converts between values of the CPU"})
 	}
-	s.restoreSources()
-	placeReference(s)
-	return nil
 }
 
 // refuse sends an operation to the CPU.

@@ -32,18 +32,23 @@ const (
 // beginnings are tried. A step with more surfaces than a procedure has
 // registers for, or with more tasks than half a chain holds, is cut again.
 func cutSteps(s *State) error {
-	a, b := s.order(ir.Engine), s.order(ir.CPU)
-	best := a
-	if engineSteps(b) < engineSteps(a) {
-		best = b
-	}
+	best := s.fewest()
 	s.Steps = s.splitWide(best)
-	s.surfaces()
+	surfaces(s.Func, s.Steps)
 	s.Func.Body.Ops = s.Func.Body.Ops[:0]
 	for _, st := range best {
 		s.Func.Body.Ops = append(s.Func.Body.Ops, st.Ops...)
 	}
 	return nil
+}
+
+// fewest orders the operations from that beginning which takes fewer engine steps.
+func (s *State) fewest() []*Step {
+	a, b := s.order(ir.Engine), s.order(ir.CPU)
+	if engineSteps(b) < engineSteps(a) {
+		return b
+	}
+	return a
 }
 
 func engineSteps(steps []*Step) int {
@@ -227,10 +232,10 @@ func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) (int, Cut) {
 	return best, CutRegisters
 }
 
-// surfaces fills in what each step reads and gives.
-func (s *State) surfaces() {
+// surfaces fills in what each step of f reads and gives.
+func surfaces(f *ir.Func, steps []*Step) {
 	home := map[*ir.Value]*Step{}
-	for _, st := range s.Steps {
+	for _, st := range steps {
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
 				home[v] = st
@@ -238,10 +243,10 @@ func (s *State) surfaces() {
 		}
 	}
 	wanted := map[*ir.Value]bool{}
-	for _, v := range s.Func.Body.Outputs {
+	for _, v := range f.Body.Outputs {
 		wanted[v] = true
 	}
-	for _, st := range s.Steps {
+	for _, st := range steps {
 		seen := map[*ir.Value]bool{}
 		read := func(v *ir.Value) {
 			if v.IsConst() || home[v] == st || seen[v] {
@@ -255,7 +260,7 @@ func (s *State) surfaces() {
 			op.Reads(read)
 		}
 	}
-	for _, st := range s.Steps {
+	for _, st := range steps {
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
 				if wanted[v] {

@@ -70,7 +70,7 @@ const (
 )
 
 // worthless are the rules that only time stands behind.
-var worthless = []string{RuleConversion, RuleIdleMove}
+var worthless = []string{RuleConversion, RuleIdleMove, RuleCut}
 
 // Verdict says what stands behind the refusal, and the source where that is the hardware.
 func (r *Refusal) Verdict() (v Verdict, source string) {
@@ -126,6 +126,7 @@ const (
 	RuleActivation  = "activation"
 	RuleConversion  = "conversion"
 	RuleIdleMove    = "idle-move"
+	RuleCut         = "cut"
 	RuleControl     = "control-flow"
 	RuleState       = "state-width"
 	RuleOther       = "arguments"
@@ -188,6 +189,7 @@ var Rules = []Rule{
 	{RuleConversion, "conversions are part of a transfer to or from the engine",
 		"declare the operations around it in one type, or compile in fp16 precision"},
 	{RuleIdleMove, "what only moves data goes to the engine with something that computes there", ""},
+	{RuleCut, "what goes to the engine takes less time there, dispatch and transfers included, than on the CPU", ""},
 	{RuleControl, "loops and conditions are decided when the model is compiled, or both branches are cheap",
 		"give the loop a fixed number of trips, or compute both branches in the model and select"},
 	{RuleState, "the last dimension of a state is a multiple of the target's",

@@ -109,4 +109,5 @@ type Acceptance struct {
 	Rule  string // the lowering rule; also of an operation that it refuses
 	Moves bool   // the rule only moves data
 	Tasks int    // tasks that the operation takes alone
+	Nanos int64  // estimated time of these tasks, by package cost
 }

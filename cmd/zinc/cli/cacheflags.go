@@ -78,7 +78,7 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 	}
 	o := pair.Options{
 		Target: c.target, Precision: c.precision, Func: c.function, InputName: filepath.Base(path), Shapes: shapes,
-		Place: c.forced(), OneSection: !c.split, FullTD: c.tdForm == "full",
+		Place: c.place, OneSection: !c.split, FullTD: c.tdForm == "full",
 	}
 	s := &slot{store: store, again: func() (pair.Key, error) { return pair.NewKey(ctx, path, c.weights, o) }}
 	s.key, err = s.again()

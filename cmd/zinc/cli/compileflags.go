@@ -52,9 +52,9 @@ func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
 	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision",
 		"fp32 operations: declared keeps them on the CPU, fp16 computes them in fp16 on the engine")
-	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceEngine), "place",
-		"operations that the engine can run: auto "+
-			"leaves those to the CPU that are not worth a dispatch, engine leaves none")
+	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine), "place",
+		"operations that the engine can run: auto leaves those to the CPU that are not worth a dispatch, compute "+
+			"those that only move data, engine none")
 	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into separate segments")
 	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse, as current compilers write "+
 		"them, or full, as old ones did")
@@ -110,14 +110,6 @@ func (c *compileFlags) check() error {
 	return nil
 }
 
-// forced is the choice of --place, "" for the default.
-func (c *compileFlags) forced() string {
-	if c.place == passes.PlaceAuto {
-		return ""
-	}
-	return c.place
-}
-
 // options returns the compiler's options for a model with this text file.
 func (c *compileFlags) options(e *env, text string, p *progress) (compile.Options, error) {
 	t, err := target.Lookup(c.target)
@@ -129,7 +121,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 		return compile.Options{}, err
 	}
 	o := compile.Options{
-		Target: t, Shapes: shapes, Precision: c.precision, Place: c.forced(), SplitKernel: c.split,
+		Target: t, Shapes: shapes, Precision: c.precision, Place: c.place, SplitKernel: c.split,
 		FullTD: c.tdForm == "full",
 		Func:   c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,

@@ -18,7 +18,7 @@ import (
 type CompilerOptions struct {
 	Target      string             // name; "" means the compiler's default
 	Precision   string             // "declared" (also "") or "fp16"
-	Place       string             // "auto" (also "") or "engine"
+	Place       string             // "auto", "compute" or "engine"; "" for the compiler's default
 	SplitKernel bool               // constants in segments of their own
 	FullTD      bool               // tasks with complete records
 	Func        string             // "" means all functions

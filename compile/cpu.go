@@ -1,0 +1,72 @@
+package compile
+
+import (
+	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// views give what they take in another shape: the CPU moves nothing for them.
+var views = []*ir.Operation{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity}
+
+// onCPU estimates an operation on the CPU. One with an unknown dimension takes nothing.
+func onCPU(op *ir.Op) cost.Time {
+	if op.Is(views...) {
+		return 0
+	}
+	c := op.Def.Curve
+	w := cost.Work{
+		MACs:  MACs(op),
+		Curve: c != nil && c.Table != "" || op.Def.Class == ir.Normalization || op.Def.Class == ir.Pooling,
+	}
+	note := func(v *ir.Value) {
+		if v.Type.Kind == ir.Tensor {
+			w.Elements = max(w.Elements, v.Type.Elems())
+			w.Bytes += max(0, v.Type.Bytes())
+		}
+	}
+	op.Operands(func(_ *ir.Param, v *ir.Value) { note(v) })
+	for _, v := range op.Results {
+		note(v)
+	}
+	return cost.CPU(w)
+}
+
+// MACs returns the multiply-accumulates of an operation: one for each product
+// that a convolution, matrix product or recurrent layer sums; 0 for all else
+// and where a dimension is unknown.
+func MACs(op *ir.Op) int64 {
+	if len(op.Results) == 0 || op.Results[0].Type.Elems() < 0 {
+		return 0
+	}
+	out := op.Results[0].Type.Elems()
+	switch op.Def.Operation {
+	case ir.OpConv:
+		w := op.Arg(ir.ParamWeight).Type
+		if w.Rank() < 3 || w.Shape[0] <= 0 {
+			return 0
+		}
+		return out * (w.Elems() / w.Shape[0])
+	case ir.OpLinear:
+		return out * op.Arg(ir.ParamWeight).Type.Shape[1]
+	case ir.OpMatMul:
+		a, err := ir.MatMulAttrs(op)
+		if err != nil || a.K < 0 {
+			return 0
+		}
+		return out * a.K
+	case ir.OpLSTM, ir.OpGRU, ir.OpRNN:
+		n := op.Arg(ir.ParamX).Type
+		if n.Rank() != 3 || !n.Static() {
+			return 0
+		}
+		total := int64(0)
+		for _, p := range []ir.ParamName{ir.ParamWeightIH, ir.ParamWeightHH, ir.ParamWeightIHBack,
+			ir.ParamWeightHHBack} {
+			if w := op.Arg(p); w != nil {
+				total += w.Type.Elems()
+			}
+		}
+		return n.Shape[0] * n.Shape[1] * total
+	}
+	return 0
+}

@@ -1,0 +1,106 @@
+package passes
+
+import (
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// weighRounds bounds the rounds of weighSteps, and so its time: each takes little more than linear time, and what is
+// left after some has hardly changed.
+const weighRounds = 8
+
+type nanoseconds int64
+
+// String returns the time in microseconds.
+func (t nanoseconds) String() string { return fmt.Sprintf("%d.%03d", t/1000, t%1000) }
+
+// weighSteps chooses the cut by time. It orders the operations into steps as cutSteps does and sends to the CPU every
+// engine step of which the CPU does the operations sooner than a dispatch: the dispatch itself, handing over the
+// step's inputs and outputs, and its tasks, each operation lowered alone. That lets neighbours on the CPU become one
+// call and may change what a step holds, so it begins again until nothing changes. Steps weigh by themselves, so one
+// round's choices do not depend on each other's order.
+//
+// A function that the engine takes whole is an engine program, however small: the choice is only of functions that the
+// CPU has a part of anyway.
+func (s *State) weighSteps() {
+	if s.CPUTime == nil || s.DispatchTime == nil || !s.needsCPU() {
+		return
+	}
+	for range weighRounds {
+		steps := s.splitWide(s.fewest())
+		surfaces(s.Func, steps)
+		changed := false
+		for _, st := range steps {
+			if st.Unit != ir.Engine {
+				continue
+			}
+			engine, cpu := s.stepTime(st), nanoseconds(0)
+			for _, op := range st.Ops {
+				cpu += nanoseconds(s.CPUTime(op))
+			}
+			if engine < cpu {
+				continue
+			}
+			changed = true
+			for _, op := range st.Ops {
+				s.refuse(op, op.Place.Rule, &target.Refusal{
+					Rule:  target.RuleCut,
+					What:  "estimate on the engine",
+					Have:  engine.String() + " us",
+					Limit: "less than the CPU's " + cpu.String() + " us",
+					Reason: fmt.Sprintf(
+						"would be a dispatch of %s us with its neighbours, the CPU is estimated to take %s us",
+						engine, cpu),
+				})
+			}
+		}
+		if !changed {
+			return
+		}
+		s.placeCasts()
+	}
+}
+
+// needsCPU reports whether the CPU has operations that the engine does not take.
+func (s *State) needsCPU() bool {
+	for _, op := range s.Func.Body.Ops {
+		if op.Place.Unit != ir.CPU {
+			continue
+		}
+		no := s.Refusals[op]
+		if no == nil {
+			return true
+		}
+		if v, _ := no.Verdict(); v != target.NotWorthIt {
+			return true
+		}
+	}
+	return false
+}
+
+// stepTime estimates an engine step: the dispatch, its inputs and outputs except for states, which stay where they
+// are, and the tasks.
+func (s *State) stepTime(st *Step) nanoseconds {
+	states := map[*ir.Value]bool{}
+	for _, x := range s.States {
+		states[x.Value] = true
+		if x.Result >= 0 {
+			states[s.Func.Body.Outputs[x.Result]] = true
+		}
+	}
+	bytes := int64(0)
+	for _, vs := range [][]*ir.Value{st.Inputs, st.Outputs} {
+		for _, v := range vs {
+			if !states[v] {
+				bytes += max(0, v.Type.Bytes())
+			}
+		}
+	}
+	t := s.DispatchTime(bytes)
+	for _, op := range st.Ops {
+		t += s.nanos[op]
+	}
+	return nanoseconds(t)
+}
