@@ -178,20 +178,6 @@ func (e *edit) constant(what string, t ir.Type, data []byte) *ir.Value {
 	return &ir.Value{Name: e.fresh(what), Type: t, Const: c, Pos: e.op.Pos}
 }
 
-// matrix is a constant of rows by columns whose element at r, c is f(r, c).
-func (e *edit) matrix(what string, t ir.DType, rows, cols int64, f func(r, c int64) float64) *ir.Value {
-	if rows <= 0 || cols <= 0 || rows > maxMatrix/cols {
-		return e.fail("a matrix of %d by %d elements is more than the %d that a rewrite makes", rows, cols, maxMatrix)
-	}
-	data := make([]byte, 0, t.Bytes(rows*cols))
-	for r := range rows {
-		for c := range cols {
-			data = ir.AppendElem(data, t, f(r, c))
-		}
-	}
-	return e.constant(what, ir.TensorOf(t, rows, cols), data)
-}
-
 // maxMatrix bounds the constants that a rewrite makes.
 const maxMatrix = 1 << 22
 

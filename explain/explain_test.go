@@ -35,7 +35,7 @@ var complaints = []struct {
 	target            *target.Table
 }{
 	{about: "op not on the engine", file: "operation.mil", stmt: "y", rule: target.RuleNever,
-		rewrites: []string{"mask"}, target: target.H13},
+		target: target.H13},
 	{about: "tensor too wide", file: "wide.mil", stmt: "y", rule: target.RuleExtent, rewrites: []string{"fold-rows"},
 		host: []string{"reshape", "reshape"}, target: target.H13},
 	{about: "kernel too large", file: "kernel.mil", stmt: "y", rule: target.RuleKernel,
@@ -46,7 +46,7 @@ var complaints = []struct {
 		target: target.H13},
 	{about: "fp32-only", file: "fp32.mil", stmt: "y", rule: target.RuleFloatType, rewrites: []string{"compute-in-fp16"},
 		target: target.H13},
-	{about: "gather", file: "gather.mil", stmt: "y", rule: target.RuleNoLowering, rewrites: []string{"one-hot"},
+	{about: "gather", file: "gather.mil", stmt: "y", rule: target.RuleRuntime, rewrites: []string{"one-hot"},
 		host: []string{"one_hot"}, target: target.H13},
 	{about: "unsupported activation", file: "activation.mil", stmt: "y", target: target.H13}, // composed
 	{about: "weight over the limit", file: "weight.mil", stmt: "y", rule: target.RuleKernelBytes,

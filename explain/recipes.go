@@ -18,16 +18,10 @@ type Recipe struct {
 	Class ir.Class
 	Doc   string // what it writes, "" for what the sheet says to use instead
 	Host  ops    // operations of the replacement that may run on the CPU
-	// Moves marks recipes for what only moves data: all of the replacement must run
-	// on the engine then.
-	Moves bool
 	apply func(e *edit)
 }
 
 type ops = []*ir.Operation
-
-// withoutCode are the rules of an operation that is refused whatever its arguments.
-var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering}
 
 // Recipes is the table. Those for a rule are tried in this order.
 var Recipes = []Recipe{
@@ -47,18 +41,8 @@ var Recipes = []Recipe{
 		Doc: "parts of the kernel on shifted slices, added", apply: splitKernel},
 	{Name: "split-channels", Rules: []string{target.RuleKernelBytes}, Ops: ops{ir.OpConv},
 		Doc: "parts of the input channels, convolved and added", apply: splitChannels},
-	{Name: "select-rows", Rules: withoutCode, Ops: ops{ir.OpGather},
-		Doc: "rows at constant indices are sliced and joined", Moves: true, apply: selectRows},
-	{Name: "one-hot", Rules: withoutCode, Ops: ops{ir.OpGather}, Doc: "a matmul of one-hot indices with the table",
-		Host: ops{ir.OpOneHot}, apply: oneHot},
-	{Name: "permutation", Rules: withoutCode, Ops: ops{ir.OpReverse}, Doc: "a matmul with a constant permutation",
-		apply: permutation},
-	{Name: "edges", Rules: []string{target.RulePadMode}, Ops: ops{ir.OpPad},
-		Doc: "a matmul with a constant matrix that repeats the elements at the edges", apply: edges},
-	{Name: "mask", Rules: withoutCode, Ops: ops{ir.OpBandPart}, apply: bandMask},
-	{Name: "copies", Rules: []string{target.RuleAxes}, Ops: ops{ir.OpTile},
-		Doc:   "the copies joined, one axis at a time",
-		Moves: true, apply: joinCopies},
+	{Name: "one-hot", Rules: []string{target.RuleRuntime}, Ops: ops{ir.OpGather},
+		Doc: "a matmul of one-hot indices with the table", Host: ops{ir.OpOneHot}, apply: oneHot},
 }
 
 // For reports whether a recipe answers the refusal of an operation by a rule.

@@ -233,10 +233,9 @@ func (r *Recipe) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Pr
 }
 
 // placed checks that what computes in the replacement of an operation runs on the
-// engine. Where that operation moves data itself, what is of its name counts,
-// or all of the replacement (Moves).
+// engine. Where that operation moves data itself, what is of its name counts.
 func (r *Recipe) placed(w *Rewrite, db *provenance.DB, replaced *ir.Operation, ops []*ir.Op) error {
-	free := func(o *ir.Operation) bool { return !r.Moves && o != replaced && moves(o) }
+	free := func(o *ir.Operation) bool { return o != replaced && moves(o) }
 	computes := 0
 	for _, op := range ops {
 		if len(op.Results) == 0 {

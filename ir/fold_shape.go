@@ -169,7 +169,7 @@ func foldFill(op *Op) ([]*Const, error) {
 	}
 	elem := AppendElem(nil, t.DType, 0)
 	if v := op.Arg(ParamValue); v != nil {
-		if !hasElems(v.Const, 1) {
+		if !v.IsConst() || !hasElems(v.Const, 1) {
 			return nil, nil
 		}
 		elem = v.Const.Data

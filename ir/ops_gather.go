@@ -4,7 +4,6 @@ package ir
 var (
 	OpGather = &Operation{
 		Name: "gather", Class: Movement, Picks: ofX, Doc: "Slices of x along axis, taken by index.",
-		Instead: "keep a lookup at the start of the model; one of few rows is a matmul with their one-hot form",
 	}
 	OpGatherAlongAxis = &Operation{
 		Name: "gather_along_axis", Class: Movement, Picks: ofX,

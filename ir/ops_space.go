@@ -4,23 +4,19 @@ package ir
 var (
 	OpDepthToSpace = &Operation{
 		Name: "depth_to_space", Class: Movement, Picks: ofX,
-		Doc:     "Channels moved into blocks of space, the block index slow: [b, b, C].",
-		Instead: "reshape, transpose, reshape; in two steps where rank 5 does not do",
+		Doc: "Channels moved into blocks of space, the block index slow: [b, b, C].",
 	}
 	OpPixelShuffle = &Operation{
 		Name: "pixel_shuffle", Class: Movement, Picks: ofX,
-		Doc:     "Channels moved into blocks of space, the block index fast: [C, r, r].",
-		Instead: "reshape, transpose, reshape; in two steps where rank 5 does not do",
+		Doc: "Channels moved into blocks of space, the block index fast: [C, r, r].",
 	}
 	OpSpaceToDepth = &Operation{
 		Name: "space_to_depth", Class: Movement, Gate: A13, Picks: ofX,
-		Doc:     "Blocks of space moved into channels, the reverse of depth_to_space.",
-		Instead: "reshape, transpose, reshape; in two steps where rank 5 does not do",
+		Doc: "Blocks of space moved into channels, the reverse of depth_to_space.",
 	}
 	OpPixelUnshuffle = &Operation{
 		Name: "pixel_unshuffle", Class: Movement, Gate: A13, Picks: ofX,
-		Doc:     "Blocks of space moved into channels, the reverse of pixel_shuffle.",
-		Instead: "reshape, transpose, reshape; in two steps where rank 5 does not do",
+		Doc: "Blocks of space moved into channels, the reverse of pixel_shuffle.",
 	}
 	OpSpaceToBatch = &Operation{
 		Name: "space_to_batch", Class: Movement, Picks: ofX, Doc: "Padded blocks of space moved into the batch.",
@@ -30,11 +26,10 @@ var (
 	}
 	OpSlidingWindows = &Operation{
 		Name: "sliding_windows", Class: Movement, Gate: Never, Picks: ofX,
-		Doc: "Windows of size elements along axis, stride apart, as a new dimension.", Instead: "slices and a stack",
+		Doc: "Windows of size elements along axis, stride apart, as a new dimension.",
 	}
 	OpReverse = &Operation{
 		Name: "reverse", Class: Movement, Picks: ofX, Doc: "x with the order along axes turned round.",
-		Instead: "reverse the weights that meet it, or a matmul with a constant permutation",
 	}
 	OpReverseSequence = &Operation{
 		Name: "reverse_sequence", Class: Movement, Gate: Never, Picks: ofX,

@@ -24,8 +24,7 @@ var (
 	}
 	OpBandPart = &Operation{
 		Name: "band_part", Class: Movement, Gate: Never, Picks: ofX,
-		Doc:     "x with elements outside a band round the diagonal set to 0.",
-		Instead: "multiply with a constant mask of 0 and 1",
+		Doc: "x with elements outside a band round the diagonal set to 0.",
 	}
 	OpNonZero = &Operation{
 		Name: "non_zero", Class: Ordering, Gate: Never, Doc: "Indices of the elements that are not 0, one a row.",
@@ -143,7 +142,7 @@ func tensorForms() (out forms) {
 					t = v.Type.DType
 				}
 				return one(TensorOf(t, op.Arg(ParamRefTensor).Type.Shape...))
-			}},
+			}, Fold: foldFill, ByType: true},
 		&OpDef{Operation: OpRange1D,
 			Params: params(in(ParamEnd, clsNum).as("T"), in(ParamStart, clsNum).as("T"), in(ParamStep, clsNum).as("T")),
 			Infer:  inferRange, Fold: foldRange},

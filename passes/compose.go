@@ -27,8 +27,8 @@ type ops = []*ir.Operation
 
 // Compositions is the table. Those of one operation are tried in this order.
 var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
-	productCompositions, convolutionCompositions, matrixCompositions, recurrentCompositions,
-	resizeCompositions)
+	productCompositions, convolutionCompositions, matrixCompositions, recurrentCompositions, resizeCompositions,
+	movementCompositions, spaceCompositions, gatherCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
 	m := map[*ir.Operation][]*Composition{}
@@ -57,7 +57,14 @@ type composedOf struct {
 	Moves bool `json:"moves,omitempty"`
 }
 
-func (c composedOf) String() string { return "composed: " + c.Operation + " as " + c.Parts }
+func (c composedOf) String() string { return composedPrefix + c.Operation + " as " + c.Parts }
+
+const composedPrefix = "composed: "
+
+// Composed reports whether a placed operation is part of a composition.
+func Composed(op *ir.Op) bool {
+	return op != nil && op.Place.Unit == ir.Engine && strings.HasPrefix(op.Place.Reason, composedPrefix)
+}
 
 // maxDepth bounds compositions in compositions.
 const maxDepth = 4
@@ -192,7 +199,13 @@ func (row *Composition) takes(op *ir.Op) error {
 				Limit: "at least one element", Reason: name + " is empty"}
 		}
 	}
-	op.Operands(func(p *ir.Param, v *ir.Value) { check(string(p.Name), v) })
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		if no == nil && !v.IsConst() && p != &op.Def.Params[0] && !p.Types.Has(ir.FP16) {
+			no = &target.Refusal{Rule: target.RuleRuntime, What: string(p.Name), Have: "runtime value",
+				Limit: "constant", Reason: fmt.Sprintf("the values of %s are known only at run time", p.Name)}
+		}
+		check(string(p.Name), v)
+	})
 	for _, v := range op.Results {
 		check("result", v)
 	}
@@ -464,4 +477,13 @@ func (c *composer) shaped(v *ir.Value) {
 	if c.err == nil {
 		c.become(c.reshape(v, c.op.Results[0].Type.Shape...))
 	}
+}
+
+// volume multiplies dimensions.
+func volume(shape []int64) int64 {
+	n := int64(1)
+	for _, d := range shape {
+		n *= d
+	}
+	return n
 }

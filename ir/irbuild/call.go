@@ -3,6 +3,7 @@ package irbuild
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,6 +17,7 @@ import (
 //	weights[2, 3]  an fp16 constant of normal numbers
 //	positive[2, 3] an fp16 constant of numbers from 0.25 on
 //	[1, -2]        a vector: fp16 where a number has a point, else int32, or bool
+//	[[1, 2]]       a tensor of int32
 //	1  0.5  true   a number: fp16 where it has a point, else int32, or bool
 //	uint32(1)      a number of another type
 //	"same"         a string
@@ -95,8 +97,8 @@ func (p *callParser) value() (any, error) {
 		vs, err := p.list(")")
 		var all []*ir.Value
 		for _, v := range vs {
-			of, ok := v.([]*ir.Value)
-			if !ok || len(of) == 0 {
+			of, no := p.g.value(v)
+			if no != nil || len(of) == 0 {
 				return nil, fmt.Errorf("%v is not a tensor", v)
 			}
 			all = append(all, of[0])
@@ -203,6 +205,12 @@ func vector(vs []any) (any, error) {
 	var ints []int64
 	var bools []bool
 	var data []byte
+	if len(vs) > 0 {
+		switch vs[0].(type) {
+		case []int64, []*ir.Value:
+			return nested(vs)
+		}
+	}
 	for _, v := range vs {
 		switch v := v.(type) {
 		case int64:
@@ -224,4 +232,25 @@ func vector(vs []any) (any, error) {
 		return []*ir.Value{{Name: "", Type: t, Const: &ir.Const{Type: t, Data: data}}}, nil
 	}
 	return nil, fmt.Errorf("%v is not a vector", vs)
+}
+
+// nested returns a constant whose first axis has the given parts.
+func nested(vs []any) (any, error) {
+	var part []int64
+	var data []byte
+	for i, v := range vs {
+		var c *ir.Const
+		switch v := v.(type) {
+		case []int64:
+			c = ir.ConstInts(ir.Int32, v...)
+		case []*ir.Value:
+			c = v[0].Const
+		}
+		if c == nil || c.Type.DType != ir.Int32 || i > 0 && !slices.Equal(c.Type.Shape, part) {
+			return nil, fmt.Errorf("part %d of %v is not integers of one shape", i, vs)
+		}
+		part, data = c.Type.Shape, append(data, c.Data...)
+	}
+	t := ir.TensorOf(ir.Int32, append([]int64{int64(len(vs))}, part...)...)
+	return []*ir.Value{{Type: t, Const: &ir.Const{Type: t, Data: data}}}, nil
 }

@@ -64,8 +64,10 @@ func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 	x, y := m.gridOfValue(op.Arg(ir.ParamX)), m.gridOfValue(op.Arg(ir.ParamY))
 	switch op.Def.Operation {
 	case ir.OpReshape, ir.OpTranspose, ir.OpExpandDims, ir.OpSqueeze, ir.OpSplit, ir.OpSliceByIndex, ir.OpRelu,
-		ir.OpAbs, ir.OpMaxPool,
-		ir.OpReduceMax:
+		ir.OpAbs, ir.OpMaxPool, ir.OpReduceMax, ir.OpTile, ir.OpReverse, ir.OpCrop, ir.OpFlatten2D,
+		ir.OpReshapeLike, ir.OpGather, ir.OpGatherAlongAxis, ir.OpGatherND, ir.OpDepthToSpace,
+		ir.OpPixelShuffle, ir.OpSpaceToDepth, ir.OpPixelUnshuffle, ir.OpSpaceToBatch, ir.OpBatchToSpace,
+		ir.OpSlidingWindows, ir.OpBandPart:
 		return x, true
 	case ir.OpConcat, ir.OpStack:
 		g := grid{0, 1}
@@ -73,6 +75,8 @@ func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 			g = g.join(m.gridOfValue(v))
 		}
 		return g, true
+	case ir.OpSliceUpdate:
+		return x.join(m.gridOfValue(op.Arg(ir.ParamUpdate))), true
 	case ir.OpPad:
 		return x.join(m.gridOfValue(op.Arg(ir.ParamConstantVal))), true
 	case ir.OpRelu6:

@@ -348,18 +348,124 @@ var steps = []step{
 		y := m.try("cumsum", "x", x, "axis", a, "exclusive", m.yes(), "reverse", m.yes())
 		return m.scaled(y, x.Type.Shape[a])
 	}},
-	{"cpu", 0, func(m *maker, x *ir.Value) []*ir.Value {
-		switch m.n(3) {
-		case 0:
-			return m.try("reverse", "x", x, "axes", []int{m.axis(x)})
-		case 1:
-			return m.try("sinh", "x", m.try("mul", "x", x, "y", 0.0625)[0])
-		}
+	{"tile", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
 		reps := make([]int, x.Type.Rank())
 		for i := range reps {
 			reps[i] = 1 + m.n(2)
 		}
 		return m.try("tile", "x", x, "reps", reps)
+	}},
+	{"reverse", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try("reverse", "x", x, "axes", []int{m.axis(x)})
+	}},
+	{"crop", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		r := x.Type.Rank()
+		if r < 3 {
+			return nil
+		}
+		cut := func(d int64) []int {
+			a := m.n(int(d))
+			return []int{a, m.n(int(d) - a)}
+		}
+		return m.try("crop", "x", x, "crop_height", cut(x.Type.Shape[r-2]), "crop_width", cut(x.Type.Shape[r-1]))
+	}},
+	{"reshape otherwise", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		if m.yes() {
+			return m.try("flatten2d", "x", x, "axis", m.n(x.Type.Rank()+1))
+		}
+		like := m.input(m.recut(x)...)
+		return m.try("reshape_like", "x", x, "ref_tensors", []*ir.Value{like}, "begins", m.tuple(0),
+			"ends", m.tuple(like.Type.Rank()), "end_masks", m.tuple(false))
+	}},
+	{"slice_update", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		begin, end, stride, size := m.window(x)
+		return m.try("slice_update", "x", x, "update", m.fresh(size), "begin", begin, "end", end, "stride", stride)
+	}},
+	{"slice strided", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		begin, end, stride, _ := m.window(x)
+		return m.try("slice_by_index", "x", x, "begin", begin, "end", end, "stride", stride)
+	}},
+	{"pad edges", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		var pad []int
+		mode := pick(m.choices, "reflect", "replicate", "symmetric")
+		for _, d := range x.Type.Shape[x.Type.Rank()-1-m.n(x.Type.Rank()):] {
+			most := min(int(d), 4)
+			pad = append(pad, m.n(most), m.n(most))
+		}
+		return m.try("pad", "x", x, "pad", pad, "mode", mode, "constant_val", 0.0)
+	}},
+	{"interleave", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try("concat", "values", []*ir.Value{x, m.fresh(x.Type.Shape)}, "axis", m.axis(x), "interleave", true)
+	}},
+	{"gather", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		a := m.axis(x)
+		index := func(d int64) int64 { return int64(m.n(int(d))) }
+		switch m.n(3) {
+		case 0:
+			idx := make([]int64, 1+m.n(5))
+			for i := range idx {
+				idx[i] = index(x.Type.Shape[a])
+			}
+			return m.try("gather", "x", x, "indices", idx, "axis", a, "batch_dims", 0, "validate_indices", false)
+		case 1:
+			n := 1 + int64(m.n(3))
+			shape := append([]int64(nil), x.Type.Shape...)
+			shape[a] = n
+			at := make([]int64, n)
+			for i := range at {
+				at[i] = index(x.Type.Shape[a])
+			}
+			tail := int64(1)
+			for _, d := range shape[a+1:] {
+				tail *= d
+			}
+			return m.try("gather_along_axis", "x", x, "axis", a, "validate_indices", false,
+				"indices", m.integers(func(i int64) int64 { return at[i/tail%n] }, shape...))
+		}
+		k := 1 + int64(m.n(x.Type.Rank()))
+		return m.try("gather_nd", "x", x, "batch_dims", 0, "validate_indices", false,
+			"indices", m.integers(func(i int64) int64 { return index(x.Type.Shape[i%k]) }, 1+int64(m.n(4)), k))
+	}},
+	{"blocks", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		s := x.Type.Shape
+		switch len(s) {
+		case 2, 3:
+			s = append([]int64{1, 1}[len(s)-2:], s...)
+		case 5:
+			s = append([]int64{s[0] * s[1]}, s[2:]...)
+		case 1:
+			return nil
+		}
+		if vs := m.try("reshape", "x", x, "shape", s); vs != nil {
+			x = vs[0]
+		}
+		b := int64(2 + m.n(2))
+		switch m.n(6) {
+		case 0:
+			return m.try("depth_to_space", "x", x, "block_size", b)
+		case 1:
+			return m.try("pixel_shuffle", "x", x, "upscale_factor", b)
+		case 2:
+			return m.try("space_to_depth", "x", x, "block_size", b)
+		case 3:
+			return m.try("pixel_unshuffle", "x", x, "downscale_factor", m.g.Const(ir.ConstInt(ir.UInt32, b)))
+		case 4:
+			pads := []int64{0, (b - s[2]%b) % b, (2 - s[3]%2) % 2, 0}
+			return m.try("space_to_batch", "x", x, "block_shape", []int64{b, 2},
+				"paddings", m.integers(func(i int64) int64 { return pads[i] }, 2, 2))
+		}
+		return m.try("batch_to_space", "x", x, "block_shape", []int64{1, s[0]},
+			"crops", m.integers(func(int64) int64 { return 0 }, 2, 2))
+	}},
+	{"windows", moves | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		a := m.axis(x)
+		return m.try("sliding_windows", "x", x, "axis", a, "size", 1+m.n(int(x.Type.Shape[a])), "stride", 1+m.n(3))
+	}},
+	{"band", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try("band_part", "x", x, "lower", m.n(4)-1, "upper", m.n(4)-1)
+	}},
+	{"cpu", 0, func(m *maker, x *ir.Value) []*ir.Value {
+		return m.try(pick(m.choices, "sinh", "tan"), "x", m.try("mul", "x", x, "y", 0.0625)[0])
 	}},
 	{"wide", 0, func(m *maker, x *ir.Value) []*ir.Value { // through fp32
 		w := m.try("cast", "x", x, "dtype", "fp32")
@@ -386,6 +492,37 @@ func (m *maker) condition(x *ir.Value) *ir.Value {
 		c = m.try("logical_not", "x", c[0])
 	}
 	return c[0]
+}
+
+// tuple returns a constant scalar as the only one of a tuple.
+func (m *maker) tuple(v any) []*ir.Value {
+	switch v := v.(type) {
+	case int:
+		return []*ir.Value{m.g.Const(ir.ConstInt(ir.Int32, int64(v)))}
+	case bool:
+		return []*ir.Value{m.g.Const(ir.ConstBool(v))}
+	}
+	return nil
+}
+
+// integers returns a constant of integers.
+func (m *maker) integers(at func(i int64) int64, shape ...int64) *ir.Value {
+	return m.g.Filled(ir.Int32, func(i int64) float64 { return float64(at(i)) }, shape...)
+}
+
+// window returns the arguments of a slice that may go backwards in steps, and the shape of the part.
+func (m *maker) window(x *ir.Value) (begin, end, stride, size []int64) {
+	for _, d := range x.Type.Shape {
+		b := int64(m.n(int(d)))
+		e := b + 1 + int64(m.n(int(d-b)))
+		s := int64(1 + m.n(3))
+		n := (e - b + s - 1) / s
+		if b > 0 && m.n(3) == 0 { // from the last to the one before the first
+			b, e, s = b+(n-1)*s, b-1, -s
+		}
+		begin, end, stride, size = append(begin, b), append(end, e), append(stride, s), append(size, n)
+	}
+	return begin, end, stride, size
 }
 
 // binary adds an elementwise operation of two operands, in either order.

@@ -321,7 +321,7 @@ func pad(c *call) []Tensor {
 	if !ok {
 		return c.fail("argument pad is missing")
 	}
-	mode := c.choice(ir.ParamMode, "constant", "constant", "reflect", "replicate")
+	mode := c.choice(ir.ParamMode, "constant", "constant", "reflect", "replicate", "symmetric")
 	rank := x.Type.Rank()
 	if c.err == nil && (len(p)%2 != 0 || len(p)/2 > rank) {
 		return c.fail("argument pad has %d elements, x has shape %s", len(p), ir.ShapeString(x.Type.Shape))
@@ -343,8 +343,8 @@ func pad(c *call) []Tensor {
 			return c.fail("argument pad is %v: %d and %d of dimension %d are out of range", p, before, after, d)
 		case mode == "reflect" && max(before, after) >= int64(n) && before+after > 0:
 			return c.fail("argument pad is %v: reflect needs less than the %d elements of dimension %d", p, n, d)
-		case mode == "replicate" && n == 0 && before+after > 0:
-			return c.fail("dimension %d of x is empty and cannot be replicated", d)
+		case mode != "constant" && n == 0 && before+after > 0:
+			return c.fail("dimension %d of x is empty, mode is %s", d, mode)
 		}
 		shape[d] += before + after
 		if !c.reserve(8 * shape[d]) {
@@ -362,6 +362,14 @@ func pad(c *call) []Tensor {
 						at = -at
 					} else {
 						at = 2*(n-1) - at
+					}
+				case "symmetric": // x and its mirror image in turn
+					for at < 0 || at >= n {
+						if at < 0 {
+							at = -1 - at
+						} else {
+							at = 2*n - 1 - at
+						}
 					}
 				default:
 					at = min(max(at, 0), n-1)

@@ -1,0 +1,495 @@
+package passes
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// movementCompositions are those of what copies, cuts and joins. None of them computes, so every element
+// of the result is one of x, bit by bit.
+var movementCompositions = []Composition{
+	{Name: "joined-copies", Ops: ops{ir.OpTile}, Doc: "concat of the copies, one dimension at a time",
+		apply: joinedCopies},
+	{Name: "turned-parts", Ops: ops{ir.OpReverse},
+		Doc:   "concat of slices in reverse order; of a long axis first the factors of its length",
+		apply: turnedParts},
+	{Name: "window", Ops: ops{ir.OpCrop}, Doc: "slice_by_size", apply: window},
+	{Name: "reshape", Ops: ops{ir.OpReshapeLike, ir.OpFlatten2D}, Doc: "reshape", apply: plainReshape},
+	{Name: "replaced-part", Ops: ops{ir.OpSliceUpdate},
+		Doc:    "concat of the update with the slices of x around it",
+		Covers: "begin, end and stride known", apply: replacedPart},
+	{Name: "steps", Ops: ops{ir.OpSliceByIndex},
+		Doc: "slices, their last dimension exchanged for another where it has a stride, reverse where a stride is " +
+			"negative",
+		Covers: "begin, end and stride known", apply: stepsOfSlice},
+	{Name: "margins", Ops: ops{ir.OpPad}, Doc: "concat of slices of x around x",
+		Covers: "modes other than constant", apply: margins},
+	{Name: "stacked-turns", Ops: ops{ir.OpConcat}, Doc: "stack, reshape",
+		Covers: "interleave", apply: interleaved},
+	{Name: "stacked-windows", Ops: ops{ir.OpSlidingWindows}, Doc: "stack of slices", apply: stackedWindows},
+	{Name: "bounded-band", Ops: ops{ir.OpBandPart},
+		Doc:   "minimum and maximum with constants: infinite inside the band, 0 outside",
+		apply: boundedBand},
+}
+
+func joinedCopies(c *composer) {
+	y := c.op.Arg(ir.ParamX)
+	reps, ok := ir.ArgInts(c.op, ir.ParamReps)
+	if !ok {
+		c.decline("reps is computed")
+		return
+	}
+	for axis, n := range reps {
+		y = c.repeated(y, axis, n)
+	}
+	c.become(y)
+}
+
+// repeated joins n copies of x, in steps where they are many.
+func (c *composer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
+	if c.err != nil || n == 1 {
+		return x
+	}
+	const most = 16
+	of := func(x *ir.Value, n int64) []*ir.Value {
+		vs := make([]*ir.Value, n)
+		for i := range vs {
+			vs[i] = x
+		}
+		return vs
+	}
+	if n <= most {
+		return c.concat(axis, of(x, n)...)
+	}
+	// The largest part that leaves the least over.
+	best := int64(most)
+	for f := int64(most); f > most/2; f-- {
+		if n%f < n%best {
+			best = f
+		}
+	}
+	part := c.concat(axis, of(x, best)...)
+	y := c.repeated(part, axis, n/best)
+	if rest := n % best; rest > 0 && c.err == nil {
+		y = c.concat(axis, y, c.slice(part, axis, 0, rest*x.Type.Shape[axis]))
+	}
+	return y
+}
+
+func turnedParts(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	rank := x.Type.Rank()
+	turn := make([]bool, rank)
+	if c.op.Arg(ir.ParamAxes) == nil {
+		for i := range turn {
+			turn[i] = true
+		}
+	} else if as, ok := ir.ArgInts(c.op, ir.ParamAxes); ok {
+		for _, a := range as {
+			turn[(a+int64(rank))%int64(rank)] = true
+		}
+	} else {
+		c.decline("axes is computed")
+		return
+	}
+	y := x
+	for axis, on := range turn {
+		switch {
+		case !on || y == nil || y.Type.Shape[axis] == 1:
+		case axis < rank-1:
+			y = c.turned(y, axis)
+		case y.Type.Shape[axis] <= 4:
+			y = c.turnedSingly(y, axis)
+		default:
+			y = c.exchanged(y, c.turned)
+		}
+	}
+	c.become(y)
+}
+
+// turned reverses another axis than the last. Reversing an axis of a*b elements is reversing both of its
+// factors, in a+b slices.
+func (c *composer) turned(x *ir.Value, axis int) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	n := x.Type.Shape[axis]
+	switch f, _ := turning(n, map[int64][2]int64{}); {
+	case f == n:
+		return c.turnedSingly(x, axis)
+	case f == 0: // the last element, then the others
+		return c.concat(axis, c.slice(x, axis, n-1, n), c.turned(c.slice(x, axis, 0, n-1), axis))
+	default:
+		return c.split(x, axis, f, n/f, func(y *ir.Value, axis int) *ir.Value {
+			return c.turned(c.turned(y, axis), axis+1)
+		})
+	}
+}
+
+// pass is what writing the whole tensor once more weighs, in slices.
+const pass = 6
+
+// turning returns the factor by which to reverse n elements and what that weighs: n for a slice each, 0 for
+// one element apart from the rest.
+func turning(n int64, known map[int64][2]int64) (factor, weight int64) {
+	if k, ok := known[n]; ok {
+		return k[0], k[1]
+	}
+	factor, weight = n, n+pass
+	if n > maxJoined {
+		_, w := turning(n-1, known)
+		factor, weight = 0, w+2+pass
+	}
+	for f := int64(2); f*f <= n; f++ {
+		if n%f == 0 {
+			_, a := turning(f, known)
+			_, b := turning(n/f, known)
+			if a+b < weight {
+				factor, weight = f, a+b
+			}
+		}
+	}
+	known[n] = [2]int64{factor, weight}
+	return factor, weight
+}
+
+// turnedSingly joins single elements in reverse order.
+func (c *composer) turnedSingly(x *ir.Value, axis int) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	n := x.Type.Shape[axis]
+	parts := make([]*ir.Value, n)
+	for i := range n {
+		parts[i] = c.slice(x, axis, n-1-i, n-i)
+	}
+	return c.joined(axis, parts)
+}
+
+func window(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	h, ok1 := ir.ArgInts(c.op, ir.ParamCropHeight)
+	w, ok2 := ir.ArgInts(c.op, ir.ParamCropWidth)
+	if !ok1 || !ok2 || len(h) != 2 || len(w) != 2 {
+		c.decline("crop_height or crop_width is computed")
+		return
+	}
+	begin := make([]int64, x.Type.Rank())
+	begin[len(begin)-2], begin[len(begin)-1] = h[0], w[0]
+	c.become(c.do(ir.OpSliceBySize, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
+		arg{ir.ParamSize, c.ints(c.op.Results[0].Type.Shape...)}))
+}
+
+func plainReshape(c *composer) {
+	c.become(c.do(ir.OpReshape, arg{ir.ParamX, c.op.Arg(ir.ParamX)},
+		arg{ir.ParamShape, c.ints(c.op.Results[0].Type.Shape...)}))
+}
+
+// static returns what a slice says where all of it is known.
+func (c *composer) static() ir.Slice {
+	a, err := ir.SliceAttrs(c.op)
+	if err != nil {
+		c.decline("%v", err)
+		return nil
+	}
+	for i, s := range a {
+		if s.Begin < 0 || s.Len < 0 {
+			c.decline("begin or end of dimension %d is computed", i)
+			return nil
+		}
+	}
+	return a
+}
+
+// stepsOfSlice takes what is a view first, so that less is moved.
+func stepsOfSlice(c *composer) {
+	x, a := c.op.Arg(ir.ParamX), c.static()
+	if c.err != nil {
+		return
+	}
+	last := len(a) - 1
+	begin, end, stride := make([]int64, len(a)), make([]int64, len(a)), make([]int64, len(a))
+	plain := true
+	for i, s := range a {
+		first, step := s.Begin, s.Stride
+		if step < 0 {
+			first, step = s.Begin+(s.Len-1)*s.Stride, -step
+		}
+		begin[i], end[i], stride[i] = first, first+(s.Len-1)*step+1, step
+		if i == last {
+			stride[i] = 1
+		}
+		plain = plain && begin[i] == 0 && end[i] == x.Type.Shape[i] && stride[i] == 1
+	}
+	y := x
+	if !plain {
+		y = c.do(ir.OpSliceByIndex, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
+			arg{ir.ParamEnd, c.ints(end...)}, arg{ir.ParamStride, c.ints(stride...)})
+	}
+	step, back := int64(1), false
+	if last >= 0 && a[last].Len > 1 {
+		step, back = max(a[last].Stride, -a[last].Stride), a[last].Stride < 0
+	}
+	for i, s := range a[:max(last, 0)] {
+		if s.Stride < 0 {
+			y = c.reversed(y, i)
+		}
+	}
+	switch {
+	case step > 1:
+		y = c.exchanged(y, func(y *ir.Value, axis int) *ir.Value {
+			y = c.every(y, axis, run{0, a[last].Len, step})
+			if back {
+				y = c.reversed(y, axis)
+			}
+			return y
+		})
+	case back:
+		y = c.reversed(y, last)
+	}
+	if last >= 1 && a[last].Squeeze { // [.., n, 1] as [.., 1, n], which is [.., n]
+		perm := make([]int64, last+1)
+		for i := range perm {
+			perm[i] = int64(i)
+		}
+		perm[last], perm[last-1] = perm[last-1], perm[last]
+		y = c.transpose(y, perm...)
+	}
+	c.shaped(y)
+}
+
+// replacedPart writes the update into x.
+func replacedPart(c *composer) {
+	x, u, a := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamUpdate), c.static()
+	if c.err != nil {
+		return
+	}
+	shape := make([]int64, len(a))
+	for i, s := range a {
+		shape[i] = s.Len
+	}
+	if slices.Contains(shape, 0) {
+		c.become(x)
+		return
+	}
+	u = c.reshape(u, shape...)
+	for i := range a {
+		if s := &a[i]; s.Stride < 0 {
+			u = c.reversed(u, i)
+			s.Begin, s.Stride = s.Begin+(s.Len-1)*s.Stride, -s.Stride
+		}
+		if a[i].Len == 1 {
+			a[i].Stride = 1
+		}
+	}
+	c.become(c.replaced(x, u, a, 0))
+}
+
+// replaced writes u to the part a of x; axes before the given one are whole.
+func (c *composer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	for axis < len(a) && a[axis].Begin == 0 && a[axis].Len == x.Type.Shape[axis] {
+		axis++
+	}
+	if axis == len(a) {
+		return u
+	}
+	s, n := a[axis], x.Type.Shape[axis]
+	for i := axis + 1; i < len(a); i++ {
+		if a[i].Len < x.Type.Shape[i] {
+			u = c.replaced(c.every(x, axis, run{s.Begin, s.Len, s.Stride}), u, a, i)
+			break
+		}
+	}
+	if axis == len(a)-1 && s.Stride > 1 {
+		y, at, back := c.exchange(x)
+		v, _, _ := c.exchange(u) // differs in the last dimension alone
+		return back(c.spliced(y, v, s, at))
+	}
+	if s.Stride > 1 {
+		return c.spliced(x, u, s, axis)
+	}
+	var parts []*ir.Value
+	if s.Begin > 0 {
+		parts = append(parts, c.slice(x, axis, 0, s.Begin))
+	}
+	parts = append(parts, u)
+	if end := s.Begin + s.Len; end < n {
+		parts = append(parts, c.slice(x, axis, end, n))
+	}
+	return c.concat(axis, parts...)
+}
+
+// spliced writes u to every stride-th place of another axis than the last: a period of x is the place and
+// the rest, so the rest of all periods is joined with u along a dimension of its own.
+func (c *composer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	n := x.Type.Shape[axis]
+	whole := s.Len
+	if s.Begin+whole*s.Stride > n {
+		whole-- // the last period is cut short
+	}
+	end := s.Begin + whole*s.Stride
+	var parts []*ir.Value
+	if s.Begin > 0 {
+		parts = append(parts, c.slice(x, axis, 0, s.Begin))
+	}
+	if whole > 0 {
+		middle := c.every(x, axis, run{s.Begin, whole * s.Stride, 1})
+		some := c.every(u, axis, run{0, whole, 1})
+		parts = append(parts, c.split(middle, axis, whole, s.Stride, func(y *ir.Value, axis int) *ir.Value {
+			shape := slices.Clone(y.Type.Shape)
+			shape[axis+1] = 1
+			return c.concat(axis+1, c.reshape(some, shape...), c.slice(y, axis+1, 1, s.Stride))
+		}))
+	}
+	if whole < s.Len {
+		parts = append(parts, c.every(u, axis, run{whole, 1, 1}))
+		end++
+	}
+	if end < n {
+		parts = append(parts, c.slice(x, axis, end, n))
+	}
+	return c.concat(axis, parts...)
+}
+
+func margins(c *composer) {
+	y := c.op.Arg(ir.ParamX)
+	mode, _ := ir.ArgString(c.op, ir.ParamMode)
+	before, after, ok, err := ir.PadAmounts(c.op)
+	if err != nil || !ok || mode == "constant" {
+		c.decline("mode %q with constant pad", mode)
+		return
+	}
+	for axis := range before {
+		n := y.Type.Shape[axis]
+		at := make([]int64, 0, before[axis]+n+after[axis])
+		for i := -before[axis]; i < n+after[axis]; i++ {
+			at = append(at, mirrored(mode, i, n))
+		}
+		if y = c.taken(y, axis, at); c.err != nil {
+			return
+		}
+	}
+	c.become(y)
+}
+
+// mirrored returns the place that a margin copies to place i of n.
+func mirrored(mode string, i, n int64) int64 {
+	switch {
+	case i >= 0 && i < n:
+		return i
+	case mode == "replicate":
+		return min(max(i, 0), n-1)
+	case mode == "symmetric": // the edge included
+		i = (i%(2*n) + 2*n) % (2 * n)
+		return min(i, 2*n-1-i)
+	case n == 1:
+		return 0
+	}
+	i = (i%(2*n-2) + 2*n - 2) % (2*n - 2)
+	return min(i, 2*n-2-i)
+}
+
+// interleaved takes one slice of each operand in turn.
+func interleaved(c *composer) {
+	vs := c.op.ArgList(ir.ParamValues)
+	on, _ := ir.ArgBool(c.op, ir.ParamInterleave)
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, c.op.Results[0].Type.Rank())
+	if err != nil || !on || len(vs) == 0 || vs[0].Type.Rank() == 0 {
+		c.decline("interleaves %d operands", len(vs))
+		return
+	}
+	shape := vs[0].Type.Shape
+	lead, n, tail := volume(shape[:axis]), shape[axis], shape[axis+1:]
+	parts := make([]*ir.Value, len(vs))
+	if len(tail) > 0 {
+		row := tail[len(tail)-1]
+		for i, v := range vs {
+			parts[i] = c.reshape(v, lead, n, 1, volume(tail[:len(tail)-1]), row)
+		}
+		c.shaped(c.joined(2, parts))
+		return
+	}
+	for i, v := range vs {
+		parts[i] = c.reshape(v, 1, lead, n)
+	}
+	y := c.joined(0, parts) // [operands, lead, n] as [lead, n, operands]
+	c.shaped(c.arranged(y, []int64{int64(len(vs)), lead, n}, 1, []int{1, 2, 0}, 2))
+}
+
+// stackedWindows stacks windows, or the elements at one place of all windows, whichever are fewer.
+func stackedWindows(c *composer) {
+	x, out := c.op.Arg(ir.ParamX), c.op.Results[0].Type.Shape
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
+	stride, ok := ir.ArgInt(c.op, ir.ParamStride)
+	if err != nil || !ok {
+		c.decline("axis or stride is computed")
+		return
+	}
+	n, size := out[axis], out[axis+1]
+	var parts []*ir.Value
+	at := axis
+	if n <= size || axis == x.Type.Rank()-1 && n <= maxJoined {
+		for i := range min(n, maxPieces+1) {
+			parts = append(parts, c.slice(x, axis, i*stride, i*stride+size))
+		}
+	} else {
+		at = axis + 1
+		for i := range min(size, maxPieces+1) {
+			parts = append(parts, c.every(x, axis, run{i, n, stride}))
+		}
+	}
+	if len(parts) > maxPieces {
+		c.decline("%d windows of %d, the limit is %d of one of the two", n, size, maxPieces)
+		return
+	}
+	if len(parts) <= maxJoined {
+		args := []arg{{ir.ParamAxis, c.int(int64(at))}}
+		for _, v := range parts {
+			args = append(args, arg{ir.ParamValues, v})
+		}
+		c.become(c.do(ir.OpStack, args...))
+		return
+	}
+	for i, v := range parts {
+		if c.err != nil {
+			return
+		}
+		parts[i] = c.reshape(v, slices.Insert(slices.Clone(v.Type.Shape), at, 1)...)
+	}
+	c.become(c.joined(at, parts))
+}
+
+// boundedBand holds the elements outside the band between 0 and 0. A product with 0 is not 0 where they
+// are infinite.
+func boundedBand(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	lower, ok := ir.ArgInt(c.op, ir.ParamLower)
+	upper, ok2 := ir.ArgInt(c.op, ir.ParamUpper)
+	if !ok || !ok2 {
+		c.decline("lower or upper is computed")
+		return
+	}
+	n := x.Type.Shape[x.Type.Rank()-2:]
+	bound := func(sign int) *ir.Value {
+		return c.computed(func(i int64) float64 {
+			r, k := i/n[1], i%n[1]
+			if (lower < 0 || r-k <= lower) && (upper < 0 || k-r <= upper) {
+				return math.Inf(sign)
+			}
+			return 0
+		}, n)
+	}
+	if n[0]*n[1] > maxMade {
+		c.decline("a band of %d elements, a composition makes up to %d", n[0]*n[1], maxMade)
+		return
+	}
+	c.become(c.max(c.min(x, bound(1)), bound(-1)))
+}

@@ -1,0 +1,292 @@
+package passes
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// What selects elements along an axis is written with slices and concat, of which each slice is a view and
+// each operand of concat a copy. Along the last dimension a slice is a view only where it has no stride, so
+// other selections there work on x with its last dimension exchanged for another.
+
+// maxPieces bounds the slices that a selection is made of.
+const maxPieces = 128
+
+// maxJoined bounds the operands of one concat: a procedure has registers for target.Table.MaxSurfaces
+// tensors.
+const maxJoined = 24
+
+// A run is count places that follow each other at one distance.
+type run struct{ first, count, step int64 }
+
+func (r run) last() int64 { return r.first + (r.count-1)*r.step }
+
+// runsOf cuts places into runs: neighbours first, then at least three at another distance.
+func runsOf(at []int64) []run {
+	var out []run
+	for i := 0; i < len(at); {
+		n := 1
+		for i+n < len(at) && at[i+n] == at[i]+int64(n) {
+			n++
+		}
+		if step := int64(1); n == 1 && i+2 < len(at) {
+			step = at[i+1] - at[i]
+			m := 1
+			for i+m < len(at) && at[i+m] == at[i]+int64(m)*step {
+				m++
+			}
+			if m > 1 && i+m < len(at) && at[i+m] == at[i+m-1]+1 {
+				m-- // the last one starts a run of neighbours
+			}
+			if m >= 3 {
+				out = append(out, run{at[i], int64(m), step})
+				i += m
+				continue
+			}
+		}
+		out = append(out, run{at[i], int64(n), 1})
+		i += n
+	}
+	return out
+}
+
+// taken selects the elements at the given places of an axis, in their order.
+func (c *composer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	runs := runsOf(at)
+	n := x.Type.Shape[axis]
+	switch {
+	case len(runs) == 0:
+		return c.decline("selects nothing")
+	case len(runs) == 1 && runs[0] == run{0, n, 1}:
+		return x
+	case len(runs) == 1 && runs[0].step == 1:
+		return c.slice(x, axis, runs[0].first, runs[0].last()+1)
+	}
+	if axis < x.Type.Rank()-1 {
+		return c.takenRows(x, axis, at, runs)
+	}
+	if len(runs) <= maxJoined && !slices.ContainsFunc(runs, func(r run) bool { return r.step != 1 }) {
+		return c.takenRuns(x, axis, runs)
+	}
+	return c.exchanged(x, func(y *ir.Value, axis int) *ir.Value { return c.taken(y, axis, at) })
+}
+
+// exchange returns x with its last dimension exchanged for the largest other one, where it went, and what
+// exchanges a result again.
+func (c *composer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.Value) *ir.Value) {
+	if c.err != nil {
+		return nil, 0, func(*ir.Value) *ir.Value { return nil }
+	}
+	if x.Type.Rank() == 1 {
+		y, axis, matrix := c.exchange(c.reshape(x, 1, x.Type.Shape[0]))
+		return y, axis, func(z *ir.Value) *ir.Value {
+			if z = matrix(z); c.err != nil {
+				return nil
+			}
+			return c.reshape(z, z.Type.Elems())
+		}
+	}
+	last := x.Type.Rank() - 1
+	for i, d := range x.Type.Shape[:last] {
+		if d >= x.Type.Shape[axis] {
+			axis = i
+		}
+	}
+	perm := make([]int64, last+1)
+	for i := range perm {
+		perm[i] = int64(i)
+	}
+	perm[last], perm[axis] = perm[axis], perm[last]
+	return c.transpose(x, perm...), axis, func(z *ir.Value) *ir.Value { return c.transpose(z, perm...) }
+}
+
+// exchanged calls f with x whose last dimension is exchanged for another, and where it went, and exchanges
+// the result again.
+func (c *composer) exchanged(x *ir.Value, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
+	y, axis, back := c.exchange(x)
+	if c.err != nil {
+		return nil
+	}
+	return back(f(y, axis))
+}
+
+// takenRows is taken along another dimension than the last.
+func (c *composer) takenRows(x *ir.Value, axis int, at []int64, runs []run) *ir.Value {
+	n := x.Type.Shape[axis]
+	if len(runs) == 1 {
+		return c.takenRun(x, axis, runs[0])
+	}
+	if p := period(at); p < len(at) {
+		return c.copies(c.taken(x, axis, at[:p]), axis, int64(len(at)/p))
+	}
+	if r := repeats(at); r > 1 {
+		base := make([]int64, 0, len(at)/r)
+		for i := 0; i < len(at); i += r {
+			base = append(base, at[i])
+		}
+		y := c.taken(x, axis, base)
+		return c.split(y, axis, int64(len(base)), 1, func(y *ir.Value, axis int) *ir.Value {
+			return c.copies(y, axis+1, int64(r))
+		})
+	}
+	if b := blocks(at, n); b > 1 {
+		return c.split(x, axis, b, n/b, func(y *ir.Value, axis int) *ir.Value {
+			return c.taken(y, axis+1, at[:int64(len(at))/b])
+		})
+	}
+	if len(runs) > maxPieces {
+		return c.decline("selects %d runs of elements, the limit is %d", len(runs), maxPieces)
+	}
+	return c.takenRuns(x, axis, runs)
+}
+
+// period returns the length of what is repeated, all of it where nothing is.
+func period(at []int64) int {
+	for p := 1; p <= len(at)/2; p++ {
+		if len(at)%p == 0 && slices.Equal(at[p:], at[:len(at)-p]) {
+			return p
+		}
+	}
+	return len(at)
+}
+
+// repeats returns how many times each place is repeated.
+func repeats(at []int64) int {
+	g := 0
+	for i := 0; i < len(at); {
+		n := 1
+		for i+n < len(at) && at[i+n] == at[i] {
+			n++
+		}
+		for a, b := g, n; ; {
+			if b == 0 {
+				g = a
+				break
+			}
+			a, b = b, a%b
+		}
+		i += n
+	}
+	return g
+}
+
+// blocks returns into how many parts of equal size n places are cut so that the same is selected of each.
+func blocks(at []int64, n int64) int64 {
+	for b := min(n, int64(len(at))); b > 1; b-- {
+		if n%b != 0 || int64(len(at))%b != 0 {
+			continue
+		}
+		part, size := int64(len(at))/b, n/b
+		ok := true
+		for i, v := range at {
+			o := int64(i) / part
+			if v-o*size != at[int64(i)%part] || at[int64(i)%part] >= size {
+				ok = false
+				break
+			}
+		}
+		if ok {
+			return b
+		}
+	}
+	return 1
+}
+
+// split calls f with x whose axis is two, of a by b, and joins them in the result. Dimensions before and
+// after are merged where that takes more than rank 5.
+func (c *composer) split(x *ir.Value, axis int, a, b int64, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	shape := x.Type.Shape
+	lead, tail := shape[:axis], shape[axis+1:]
+	l, t := slices.Clone(lead), slices.Clone(tail)
+	if len(shape) > 4 {
+		l = []int64{volume(lead)}
+	}
+	if len(l)+len(t)+2 > 5 && len(t) > 1 {
+		t = []int64{volume(tail[:len(tail)-1]), tail[len(tail)-1]}
+	}
+	y := f(c.reshape(x, slices.Concat(l, []int64{a, b}, t)...), len(l))
+	if c.err != nil {
+		return nil
+	}
+	s := y.Type.Shape
+	return c.reshape(y, slices.Concat(lead, []int64{s[len(l)] * s[len(l)+1]}, tail)...)
+}
+
+// takenRuns joins runs.
+func (c *composer) takenRuns(x *ir.Value, axis int, runs []run) *ir.Value {
+	parts := make([]*ir.Value, len(runs))
+	for i, r := range runs {
+		parts[i] = c.takenRun(x, axis, r)
+	}
+	return c.joined(axis, parts)
+}
+
+// joined is concat of any number of values.
+func (c *composer) joined(axis int, vs []*ir.Value) *ir.Value {
+	for len(vs) > maxJoined {
+		var next []*ir.Value
+		for part := range slices.Chunk(vs, maxJoined) {
+			next = append(next, c.concat(axis, part...))
+		}
+		vs = next
+	}
+	return c.concat(axis, vs...)
+}
+
+// takenRun selects one run.
+func (c *composer) takenRun(x *ir.Value, axis int, r run) *ir.Value {
+	switch {
+	case r.count == 1:
+		return c.slice(x, axis, r.first, r.first+1)
+	case r.step == 0:
+		return c.copies(c.slice(x, axis, r.first, r.first+1), axis, r.count)
+	case r.step < 0:
+		return c.reversed(c.every(x, axis, run{r.last(), r.count, -r.step}), axis)
+	}
+	return c.every(x, axis, r)
+}
+
+// every slices a run that goes forward.
+func (c *composer) every(x *ir.Value, axis int, r run) *ir.Value {
+	if c.err != nil || r.step == 1 && r.first == 0 && r.count == x.Type.Shape[axis] {
+		return x
+	}
+	if r.step == 1 {
+		return c.slice(x, axis, r.first, r.last()+1)
+	}
+	begin, end, stride := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape), make([]int64, x.Type.Rank())
+	for i := range stride {
+		stride[i] = 1
+	}
+	begin[axis], end[axis], stride[axis] = r.first, r.last()+1, r.step
+	return c.do(ir.OpSliceByIndex, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
+		arg{ir.ParamEnd, c.ints(end...)}, arg{ir.ParamStride, c.ints(stride...)})
+}
+
+// copies repeats x along an axis.
+func (c *composer) copies(x *ir.Value, axis int, n int64) *ir.Value {
+	if c.err != nil || n == 1 {
+		return x
+	}
+	reps := make([]int64, x.Type.Rank())
+	for i := range reps {
+		reps[i] = 1
+	}
+	reps[axis] = n
+	return c.do(ir.OpTile, arg{ir.ParamX, x}, arg{ir.ParamReps, c.ints(reps...)})
+}
+
+// reversed turns the order along an axis.
+func (c *composer) reversed(x *ir.Value, axis int) *ir.Value {
+	if c.err != nil || x.Type.Shape[axis] == 1 {
+		return x
+	}
+	return c.do(ir.OpReverse, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(int64(axis))})
+}
