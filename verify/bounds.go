@@ -6,14 +6,14 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// RelativeTable is the relative error up to which a lookup table counts as
-// exact in the relative sense. The error of such a table (an exponential's) is
-// a fraction of the value it gives, and its worst absolute error, met at the
-// top of its range, says nothing about any other place.
+// RelativeTable is the largest relative error for which the error of a lookup
+// table is taken as relative. The error of such a table (that of exp, for
+// example) is proportional to its result, so its worst absolute error, at the top
+// of its range, would be far too large elsewhere.
 const RelativeTable = 1.0 / 64
 
-// tableError is the worst error of a lookup table: relative when that is small
-// everywhere, else absolute.
+// tableError is the worst error of a lookup table: relative if that is at most
+// RelativeTable, else absolute. The other field is zero.
 type tableError struct{ abs, rel float64 }
 
 func errorOf(t compile.TableInfo) tableError {
@@ -27,9 +27,9 @@ func (e tableError) worse(f tableError) tableError {
 	return tableError{max(e.abs, f.abs), max(e.rel, f.rel)}
 }
 
-// bounds returns the error bound of an operation on the engine, with the worst
-// error of its lookup table: of the table made for its result, else the worst
-// of the tables for operations of its kind.
+// bounds returns a function that returns the error bound of an operation on the
+// engine. It includes the worst error of the lookup table of the operation's
+// result, or, if that is unknown, of all tables of operations of its kind.
 func bounds(r *compile.Report) func(op *ir.Op) numerics.Bound {
 	byResult, byKind := map[string]tableError{}, map[string]tableError{}
 	for _, t := range r.Tables {
@@ -48,7 +48,7 @@ func bounds(r *compile.Report) func(op *ir.Op) numerics.Bound {
 		case numerics.Table:
 			b.Rel += e.rel
 		case numerics.Composite:
-			// A quotient of table values, as in softmax: the error of each.
+			// A quotient of two table values, as in softmax, has the error of both.
 			b.Rel += 2 * e.rel
 		}
 		return b

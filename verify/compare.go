@@ -11,15 +11,15 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// SpreadFactor multiplies the spread of the perturbed runs: a few runs do not
-// find the largest error that the bounds allow.
+// SpreadFactor multiplies the spread of the perturbed runs, because a few runs do not
+// reach the largest error that the bounds allow.
 const SpreadFactor = 3
 
-// LooseFactor is the part of an output's scale beyond which its tolerance is
-// called loose.
+// LooseFactor is the fraction of an output's scale above which its tolerance is
+// reported as loose.
 const LooseFactor = 0.25
 
-// Number is a float64 whose JSON form holds infinities and NaN, as strings.
+// Number is a float64 that is encoded in JSON as a string if it is infinite or NaN.
 type Number float64
 
 // MarshalJSON implements json.Marshaler.
@@ -34,43 +34,42 @@ func (n Number) MarshalJSON() ([]byte, error) {
 type Output struct {
 	Name      string `json:"name"`
 	Type      string `json:"type"`
-	MaxAbs    Number `json:"max_abs"`   // largest distance of two elements
-	MaxULP    int64  `json:"max_ulp"`   // the same in units in the last place of the output's type (of 1, for integers)
-	Tolerance Number `json:"tolerance"` // limit of MaxAbs; of integers the largest of the elements' limits
+	MaxAbs    Number `json:"max_abs"`   // largest difference of two elements
+	MaxULP    int64  `json:"max_ulp"`   // the same in units in the last place of the output's type; for integers in 1s
+	Tolerance Number `json:"tolerance"` // limit of MaxAbs; for integers the largest of the elements' limits
 	Scale     Number `json:"scale"`     // largest magnitude in the reference
 	Pass      bool   `json:"pass"`
-	// Loose says that the tolerance is so near the output's scale that passing
-	// shows little: the model amplifies small errors on these inputs, or the
-	// output is close to nothing.
+	// Loose reports that the tolerance is so close to the output's scale that
+	// passing shows little: the model amplifies small errors on these inputs, or
+	// the output is close to zero.
 	Loose bool    `json:"loose,omitempty"`
-	Worst Element `json:"worst"` // where MaxAbs is, or the first element past its limit
+	Worst Element `json:"worst"` // where MaxAbs is, or the first element beyond its limit
 }
 
-// Element is one element of an output, as both runs have it.
+// Element is one element of an output in both runs.
 type Element struct {
 	Index int    `json:"index"` // row major
 	Got   Number `json:"got"`
 	Want  Number `json:"want"`
 }
 
-// tolerance is what the interpreter alone says of one output.
+// tolerance collects the interpreter's runs for one output.
 type tolerance struct {
 	base   []float64
-	spread []float64 // largest distance of a perturbed run from the same run unperturbed, per element
+	spread []float64 // per element, the largest distance between a perturbed run and the same run unperturbed
 }
 
-// values returns the elements as float64, exactly except 64-bit integers.
+// values returns the elements as float64, exact except for 64-bit integers.
 func values(t interp.Tensor) []float64 { return t.Const().Floats() }
 
-// newTolerance starts with the run that is not perturbed.
+// newTolerance returns a tolerance around the unperturbed run base.
 func newTolerance(base interp.Tensor) *tolerance {
 	v := values(base)
 	return &tolerance{base: v, spread: make([]float64, len(v))}
 }
 
-// add counts a perturbed run by its distance from still, the same run unperturbed. An
-// element that is not finite in one of the runs says nothing about distances and is left
-// out.
+// add widens the spread by the distance between a perturbed run and still, the same run
+// unperturbed. It ignores elements that are not finite in either run.
 func (t *tolerance) add(still, run interp.Tensor) {
 	from := values(still)
 	for i, y := range values(run) {
@@ -93,10 +92,9 @@ func (t *tolerance) scale() float64 {
 	return m
 }
 
-// limits returns the limit of each element's distance: of floats one limit for
-// all, SpreadFactor times the largest spread and one unit in the last place of
-// fp16 at the output's scale; of integers and truth values each element's own
-// spread.
+// limits returns the limit of each element's distance. For floats it is the same for
+// all elements: SpreadFactor times the largest spread, plus one unit in the last place
+// of fp16 at the output's scale. For integers and booleans it is the element's spread.
 func (t *tolerance) limits(d ir.DType) func(i int) float64 {
 	if !d.IsFloat() {
 		return func(i int) float64 { return t.spread[i] }
@@ -109,8 +107,9 @@ func (t *tolerance) limits(d ir.DType) func(i int) float64 {
 	return func(int) float64 { return limit }
 }
 
-// distance returns how far two elements stand apart. Equal infinities, and two
-// NaN, do not; all else that is not finite is infinitely far.
+// distance returns the absolute difference of two elements. It is 0 for equal
+// infinities and for two NaNs, and infinite if only one is NaN or they differ and one
+// is infinite.
 func distance(a, b float64) float64 {
 	switch d := math.Abs(a - b); {
 	case a == b || a != a && b != b:
@@ -127,7 +126,7 @@ func ulps(d ir.DType, a, b float64) int64 {
 	case ir.FP16:
 		return int64(numerics.ULPDiff16(numerics.Narrow(float32(a)), numerics.Narrow(float32(b))))
 	case ir.BF16:
-		// The distance of the upper halves of two fp32 patterns.
+		// bf16 is the upper half of an fp32 pattern.
 		return numerics.ULPDiff32(float32(a), float32(b)) >> 16
 	case ir.FP32, ir.FP64, ir.FP8E4M3, ir.FP8E5M2:
 		return numerics.ULPDiff32(float32(a), float32(b))
@@ -135,10 +134,10 @@ func ulps(d ir.DType, a, b float64) int64 {
 	return int64(min(math.Abs(a-b), math.MaxInt64/2))
 }
 
-// compare holds an output against the interpreter's.
+// compare compares an output with the interpreter's.
 func compare(name string, got, want interp.Tensor, tol *tolerance) (Output, error) {
 	if !got.Type.Equal(want.Type) {
-		return Output{}, fmt.Errorf("output %s: the pair gives %s, the source %s", name, got.Type, want.Type)
+		return Output{}, fmt.Errorf("output %s: the pair returns %s, the source %s", name, got.Type, want.Type)
 	}
 	d := want.Type.DType
 	out := Output{Name: name, Type: want.Type.String(), Scale: Number(tol.scale()), Pass: true}

@@ -28,7 +28,7 @@ func ints(t testing.TB, vs ...int64) interp.Tensor {
 	return x
 }
 
-func TestCompare(t *testing.T) {
+func TestCompareAppliesTolerances(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	f16 := func(vs ...float32) interp.Tensor { return floats(t, ir.FP16, vs...) }
 	for _, c := range []struct {
@@ -51,7 +51,7 @@ func TestCompare(t *testing.T) {
 			tol: 0.75 + 1./512, abs: 0.75, ulp: 384, worst: 1, pass: true},
 		{name: "past the spread", base: f16(1, 2), got: f16(1, 2.8), perturbed: []interp.Tensor{f16(1, 2.25)},
 			tol: 0.75 + 1./512, abs: float64(f16(2.8).Floats32()[0]) - 2, ulp: 410, worst: 1, pass: false},
-		{name: "a perturbed run that overflows says nothing", base: f16(1, 2), got: f16(1, 2),
+		{name: "a perturbed run that overflows is ignored", base: f16(1, 2), got: f16(1, 2),
 			perturbed: []interp.Tensor{f16(inf, 2.25)}, tol: 0.75 + 1./512, abs: 0, ulp: 0, worst: 0, pass: true},
 		{name: "same infinity", base: f16(inf, 1), got: f16(inf, 1), tol: 1. / 1024, abs: 0, ulp: 0, worst: 0,
 			pass: true},
@@ -95,7 +95,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-func TestLoose(t *testing.T) {
+func TestToleranceNearTheScaleIsLoose(t *testing.T) {
 	base, moved := floats(t, ir.FP16, 1, 2), floats(t, ir.FP16, 1, 2.25)
 	tol := newTolerance(base)
 	tol.add(base, moved)
@@ -108,9 +108,9 @@ func TestLoose(t *testing.T) {
 	}
 }
 
-// TestBounds holds the choice between a table's two errors: an exponential's
-// large absolute error must not enter the bound of a softmax.
-func TestBounds(t *testing.T) {
+// TestBoundsUseRelativeTableErrors checks the choice between the two errors of a table:
+// the large absolute error of exp must not enter the bound of softmax.
+func TestBoundsUseRelativeTableErrors(t *testing.T) {
 	b := bounds(&compile.Report{Tables: []compile.TableInfo{
 		{Op: "softmax", Name: "p", Abs: 26.5, Rel: 0.001},
 		{Op: "exp", Name: "e", Abs: 26.5, Rel: 0.001},

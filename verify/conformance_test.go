@@ -23,11 +23,11 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// leastEngineShare is the per cent of cases with a native operation that must run wholly on the engine and be right.
+// leastEngineShare is the percentage of cases with a native operation that must run entirely on the
+// engine and be right.
 const leastEngineShare = 45
 
-// engineDepartures are the tests whose values fp16 or a table of the engine cannot give as closely as the cases ask,
-// by the first part of their names.
+// engineDepartures are the tests that require more precision than fp16 or a table of the engine has, by name prefix.
 var engineDepartures = map[string]string{
 	"exp-supplement-TestUnary.values-":               "results past 65504 are infinite",
 	"exp2-supplement-TestUnary.values-":              "results past 65504 are infinite",
@@ -43,29 +43,29 @@ func engineDeparture(name string) string {
 	return ""
 }
 
-// conformanceCase is what the test reads of a case.json.
+// conformanceCase has the fields of case.json that the test reads.
 type conformanceCase struct {
 	Op             string
 	Inputs, States []struct{ Name, DType string }
 	Outputs        []struct{ Name, DType, Check string }
 	Assumed        bool `json:"assumed_syntax"`
-	Doubtful       any  // false, or what is doubtful
+	Doubtful       any  // false, or a string that says what is doubtful
 	Tolerance      struct{ Atol, Rtol float64 }
 }
 
 // engineScore counts the cases with an operation that the hardware runs.
 type engineScore struct {
 	cases, native, engine, right int
-	// pure are the native cases with no operation that the hardware does not run, pureRight those of them that are
-	// right on the engine.
+	// pure counts the native cases in which the hardware runs every operation, pureRight those that are right on the
+	// engine.
 	pure, pureRight int
 	why             map[string]int // misses by verdict
 }
 
-// TestConformanceOnTheEngine compiles the conformance cases in fp16 with all that the engine takes on the engine, and
-// runs the pairs. A case that runs wholly there must give the values that it states, within what fp16 allows. It
-// prints the share of cases with a native operation that do, and each miss with its verdict (`make
-// conformance-engine`).
+// TestConformanceOnTheEngine compiles the conformance cases in fp16, with every operation that the engine supports
+// placed there, and runs the pairs. A case that runs entirely on the engine must return the expected values within the
+// precision of fp16. The test logs the share of cases with a native operation that do, and each miss with its verdict
+// (`make conformance-engine`).
 func TestConformanceOnTheEngine(t *testing.T) {
 	dirs, err := filepath.Glob(filepath.Join(shareddir.Find(t), "conformance", "cases", "*"))
 	if err != nil || len(dirs) == 0 {
@@ -78,7 +78,7 @@ func TestConformanceOnTheEngine(t *testing.T) {
 		}
 	}
 	share := 100 * float64(s.right) / float64(s.native)
-	t.Logf("%d cases, %d with a native operation; of these %d are wholly on the engine, %d of them right: %.1f %%",
+	t.Logf("%d cases, %d with a native operation; %d of these run entirely on the engine, %d of them right: %.1f %%",
 		s.cases, s.native, s.engine, s.right, share)
 	if share < leastEngineShare {
 		t.Errorf("%.1f %% of cases with a native operation are right on the engine, want %d %%", share,
@@ -92,8 +92,8 @@ func TestConformanceOnTheEngine(t *testing.T) {
 	}
 }
 
-// run compiles and runs one case. Its error is one of zinc: a compilation that fails, or a case wholly on the engine
-// whose values are wrong.
+// run compiles and runs one case. It returns an error if the compilation fails, or if a case that runs entirely on the
+// engine returns wrong values.
 func (s *engineScore) run(t *testing.T, dir string) error {
 	var c conformanceCase
 	text, err := os.ReadFile(filepath.Join(dir, "case.json"))
@@ -137,16 +137,16 @@ func (s *engineScore) run(t *testing.T, dir string) error {
 	if i := slices.IndexFunc(r.Report.Ops, func(o compile.OpReport) bool { return o.Unit == ir.CPU.String() }); i >= 0 {
 		o := firstMiss(r.Report.Ops)
 		s.why[string(o.Refusal.Verdict)]++
-		t.Logf("%s: on the CPU: %s, %s (%s): %s", name, o.Op, o.Refusal.Verdict, o.Refusal.Rule, o.Reason)
+		t.Logf("%s runs on the CPU: %s, %s (%s): %s", name, o.Op, o.Refusal.Verdict, o.Refusal.Rule, o.Reason)
 		return nil
 	}
 	s.engine++
 	if err := c.execute(r, dir); err != nil {
 		if why := engineDeparture(name); why != "" {
-			t.Logf("%s: on the engine, and off: %v (%s)", name, err, why)
+			t.Logf("%s runs on the engine and differs as expected: %v (%s)", name, err, why)
 			return nil
 		}
-		return fmt.Errorf("on the engine, and wrong: %w", err)
+		return fmt.Errorf("runs on the engine and is wrong: %w", err)
 	}
 	s.right++
 	if !lacking {
@@ -155,7 +155,8 @@ func (s *engineScore) run(t *testing.T, dir string) error {
 	return nil
 }
 
-// firstMiss returns the first operation on the CPU that is there for its own sake and not for its neighbours'.
+// firstMiss returns the first operation that is on the CPU because of a limit of its own, or, if all of them are there
+// because a dispatch is not worthwhile, the first of those.
 func firstMiss(ops []compile.OpReport) *compile.OpReport {
 	var first *compile.OpReport
 	for i := range ops {
@@ -173,7 +174,7 @@ func firstMiss(ops []compile.OpReport) *compile.OpReport {
 	return first
 }
 
-// execute runs the first prediction of a case and compares the results. States begin with zeros.
+// execute runs the first prediction of a case, with states of zeros, and compares the results.
 func (c *conformanceCase) execute(r *compile.Result, dir string) error {
 	m, err := Open(r)
 	if err != nil {
@@ -192,7 +193,7 @@ func (c *conformanceCase) execute(r *compile.Result, dir string) error {
 	for _, o := range c.Outputs {
 		x, ok := got[o.Name]
 		if !ok {
-			return fmt.Errorf("no output %s", o.Name)
+			return fmt.Errorf("missing output %s", o.Name)
 		}
 		if o.Check == "none" {
 			continue
@@ -214,8 +215,8 @@ func (c *conformanceCase) execute(r *compile.Result, dir string) error {
 	return nil
 }
 
-// within compares integers and truth values exactly, and floats within the tolerance of the case, or that of fp16 over
-// tensors of such magnitudes where it is larger; a NaN matches a NaN alone.
+// within compares integers and booleans exactly, and floats within the tolerance of the case or, if that is larger, the
+// tolerance of fp16 at the magnitude of the tensor. A NaN matches only a NaN.
 func (c *conformanceCase) within(got, want interp.Tensor) error {
 	if !want.Type.DType.IsFloat() {
 		if !got.Equal(want) {
@@ -243,7 +244,7 @@ func (c *conformanceCase) within(got, want interp.Tensor) error {
 	return nil
 }
 
-// readArray reads an array that must hold elements of the given type.
+// readArray reads an array and checks that its elements have the type dtype.
 func readArray(file, dtype string) (interp.Tensor, error) {
 	b, err := os.ReadFile(file)
 	if err != nil {
@@ -255,7 +256,7 @@ func readArray(file, dtype string) (interp.Tensor, error) {
 	}
 	d, ok := ir.ParseDType(dtype)
 	if !ok || npy.Size(a.Type)*8 != max(8, d.Bits()) {
-		return interp.Tensor{}, fmt.Errorf("%s holds %s, want %s", file, a.Type, dtype)
+		return interp.Tensor{}, fmt.Errorf("%s contains %s, want %s", file, a.Type, dtype)
 	}
 	return interp.NewTensor(ir.TensorOf(d, a.Shape...), a.Data)
 }

@@ -18,43 +18,44 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// Departures is what a step-by-step comparison found.
+// Departures is the result of a task-by-task comparison.
 type Departures struct {
 	Seed     uint64     `json:"seed"`
 	Numerics string     `json:"numerics"`
-	Tasks    int        `json:"tasks"`    // that ran up to the first departure, or in all
-	Compared int        `json:"compared"` // values that tasks wrote and that were held against the interpreter's
-	Unknown  int        `json:"unknown"`  // values that tasks wrote and that no statement of the source names
-	Parts    int        `json:"parts"`    // values that tasks wrote inside compositions of a statement
-	Outputs  int        `json:"outputs"`  // outputs and states that were held against the interpreter's
+	Tasks    int        `json:"tasks"`    // tasks that ran, up to the first departure
+	Compared int        `json:"compared"` // values written by tasks and compared with the interpreter's
+	Unknown  int        `json:"unknown"`  // values written by tasks that no statement of the source names
+	Parts    int        `json:"parts"`    // values written by tasks inside compositions of a statement
+	Outputs  int        `json:"outputs"`  // outputs and states compared with the interpreter's
 	First    *Departure `json:"first,omitempty"`
 }
 
-// Departure is the first value that is not the interpreter's: of an engine task, or,
-// where all of these agree, an output of the function.
+// Departure is the first value that differs from the interpreter's beyond the
+// tolerance: one that an engine task wrote or, if all of those agree, an output of the
+// function.
 type Departure struct {
 	Function  string `json:"function"`
-	Procedure string `json:"procedure,omitempty"` // empty of an output
-	// Task is the index, in the procedure's chain, of the task that gave the element;
-	// -1 of an output.
+	Procedure string `json:"procedure,omitempty"` // empty for an output
+	// Task is the index, in the procedure's chain, of the task that wrote the element;
+	// -1 for an output.
 	Task      int    `json:"task"`
-	Rule      string `json:"rule,omitempty"` // that made the task
+	Rule      string `json:"rule,omitempty"` // the lowering rule of the task
 	Op        string `json:"op,omitempty"`
-	Value     string `json:"value"`          // that the statement gives, or the output's name
-	Call      int    `json:"call,omitempty"` // of a function with states, from 1 on
+	Value     string `json:"value"`          // the result of the statement, or the name of the output
+	Call      int    `json:"call,omitempty"` // for functions with states, counted from 1
 	Type      string `json:"type"`
 	Line      int32  `json:"line,omitempty"`
 	Col       int32  `json:"column,omitempty"`
 	Place     string `json:"place,omitempty"` // file:line:col
-	Element   int    `json:"element"`         // the first beyond the bound, row major
+	Element   int    `json:"element"`         // the first beyond the tolerance, row major
 	Got       Number `json:"got"`
 	Want      Number `json:"want"`
 	Tolerance Number `json:"tolerance"`
-	Beyond    int    `json:"beyond"`  // elements beyond the tolerance
-	MaxAbs    Number `json:"max_abs"` // largest distance of two elements
+	Beyond    int    `json:"beyond"`  // number of elements beyond the tolerance
+	MaxAbs    Number `json:"max_abs"` // largest difference of two elements
 }
 
-// expected is what the interpreter says of one value.
+// expected is one value of the interpreter, with the spread of its perturbed runs.
 type expected struct {
 	op     *ir.Op
 	want   interp.Tensor
@@ -66,12 +67,11 @@ func (e *expected) limit() float64 {
 	return SpreadFactor*e.spread + float64(numerics.ULP16(float32(e.scale)))
 }
 
-// FirstDeparture compiles p, which must not be used afterwards, and runs simulator
-// and interpreter on the same inputs, a function at a time, with the calls that Run
-// makes. Every value of the source that a task writes (to a port, to scratch or to
-// L2) is held against the interpreter's as soon as it is whole, and after a call its
-// outputs and states are; the tolerance is that of an output (docs/numerics.md). It
-// stops at the first that departs.
+// FirstDeparture compiles p, which must not be used afterwards, and runs the simulator
+// and the interpreter on the same inputs, with the same calls as Run. It compares every
+// value of the source that a task writes (to a port, to scratch or to L2) as soon as
+// the value is complete, and the outputs and states after each call, with the tolerance
+// of an output (docs/numerics.md). It stops at the first departure.
 func FirstDeparture(ctx context.Context, p *ir.Program, o Options) (*Departures, error) {
 	files := &ir.Program{Files: p.Files}
 	r, err := compile.Compile(ctx, p, o.Compile)
@@ -105,25 +105,25 @@ func departures(ctx context.Context, r *compile.Result, m *sim.Machine, o Option
 	return d, nil
 }
 
-// interpreters are the runs of the interpreter on one function, the first as the
-// source has it and the others perturbed; each keeps states of its own from call to
+// interpreters are the runs of the interpreter on one function: the first is the
+// unperturbed source, the others are perturbed. Each keeps its own states from call to
 // call.
 type interpreters struct {
 	prog *interp.Program
-	// parts is what is perturbed: prog, or the program with its compositions, which is also run as it
-	// is, on states of its own.
+	// parts is the program to perturb: prog, or the program with its compositions. The latter also
+	// runs unperturbed, with its states in still.
 	parts  *interp.Program
 	still  map[string]interp.Tensor
-	held   map[string]bool // names of the values that buffers of tasks hold
+	held   map[string]bool // names of the values in the buffers of tasks
 	states []map[string]interp.Tensor
 	bound  func(op *ir.Op) numerics.Bound
 	o      *Options
 }
 
-// expectations is what they say of one call.
+// expectations are the results of the interpreters for one call.
 type expectations struct {
-	values  map[string]*expected     // by name: every fp16 value of the source that a buffer of tasks holds
-	results map[string]interp.Tensor // of outputs and states, which have the prefix statePrefix
+	values  map[string]*expected     // by name, every fp16 value of the source that is in a buffer of tasks
+	results map[string]interp.Tensor // outputs, and states under names that begin with statePrefix
 	limits  map[string]*tolerance
 }
 
@@ -153,10 +153,10 @@ func newInterpreters(f *compile.Function, o *Options) (*interpreters, error) {
 	return x, err
 }
 
-// call runs the interpreters on the inputs of one call, numbered from 0.
+// call runs the interpreters on the inputs of one call. Calls are numbered from 0.
 func (x *interpreters) call(ctx context.Context, number int, in map[string]interp.Tensor) (*expectations, error) {
 	want := &expectations{values: map[string]*expected{}, limits: map[string]*tolerance{}}
-	still := map[string]*expected{} // by name: what the perturbed runs are compared with
+	still := map[string]*expected{} // by name, the values that perturbed runs are compared with
 	y, err := x.run(ctx, x.prog, x.states[0], in, interp.Options{Progress: x.o.stage("reference run")},
 		func(op *ir.Op, i int, t interp.Tensor) {
 			e := &expected{op: op, want: t}
@@ -213,7 +213,7 @@ func (x *interpreters) call(ctx context.Context, number int, in map[string]inter
 	return want, nil
 }
 
-// run runs one of the interpreters and shows every fp16 value that is held.
+// run runs one of the interpreters and calls see for every fp16 value in x.held.
 func (x *interpreters) run(ctx context.Context, prog *interp.Program, states, in map[string]interp.Tensor,
 	opt interp.Options, see func(op *ir.Op, i int, t interp.Tensor)) (map[string]interp.Tensor, error) {
 	opt.Numerics, opt.Workers, opt.States = numerics.IEEE, x.o.Workers, states
@@ -234,10 +234,10 @@ func (x *interpreters) run(ctx context.Context, prog *interp.Program, states, in
 	return y, nil
 }
 
-// cells are the elements written last at the places of a buffer, two bytes apart.
+// cells are the elements last written to a buffer, one for every two bytes.
 type cells struct {
 	patterns []uint16
-	tasks    []int32 // plus one; 0 where nothing was written
+	tasks    []int32 // index of the task plus one; 0 where nothing was written
 }
 
 func (c *cells) put(at int64, pattern uint16, task int) {
@@ -249,7 +249,7 @@ func (c *cells) put(at int64, pattern uint16, task int) {
 	c.patterns[i], c.tasks[i] = pattern, int32(task)+1
 }
 
-// get returns the element at a place, and the task that wrote it.
+// get returns the element at a byte offset, and the task that wrote it.
 func (c *cells) get(at int64) (pattern uint16, task int, ok bool) {
 	i := int(at / 2)
 	if c == nil || i >= len(c.tasks) || c.tasks[i] == 0 {
@@ -263,8 +263,8 @@ type watcher struct {
 	p      *lower.Procedure
 	stores map[int]*lower.Store // by task
 	buffer map[int]*cells
-	whole  map[int][]int // by task: the values whose buffer it is the last to write
-	used   map[int]bool  // buffers that hold values
+	whole  map[int][]int // by task, the values that are complete once it has run, as indices of p.Held
+	used   map[int]bool  // buffers that contain values
 }
 
 func watch(p *lower.Procedure) *watcher {
@@ -289,11 +289,11 @@ func watch(p *lower.Procedure) *watcher {
 	return w
 }
 
-// write notes what a task gives.
+// write records the result of a task.
 func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 	s := w.stores[task]
 	if s == nil || !w.used[s.Buffer] {
-		return // no value is there
+		return
 	}
 	to := w.buffer[s.Buffer]
 	if to == nil {
@@ -315,7 +315,7 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 	}
 }
 
-// function runs one function, call by call, and looks for its first departure.
+// function runs one function, call by call, and sets d.First at the first departure.
 func (d *Departures) function(ctx context.Context, m *sim.Machine, f *compile.Function, o Options) error {
 	steps, err := inputs(f, o)
 	if err != nil {
@@ -345,7 +345,7 @@ func (d *Departures) function(ctx context.Context, m *sim.Machine, f *compile.Fu
 	return nil
 }
 
-// call runs one call and looks for its first departure.
+// call runs one call and sets d.First at the first departure.
 func (d *Departures) call(ctx context.Context, m *sim.Machine, f *compile.Function, want *expectations,
 	in map[string]interp.Tensor, o Options) error {
 	watchers := map[string]*watcher{}
@@ -392,7 +392,7 @@ func (d *Departures) call(ctx context.Context, m *sim.Machine, f *compile.Functi
 	}
 	got, err := m.Run(ctx, in, run)
 	if d.First != nil {
-		return nil // the run was ended for it
+		return nil // err is the cancellation at the departure
 	}
 	if err != nil {
 		return fmt.Errorf("simulated run: %w", err)
@@ -400,9 +400,9 @@ func (d *Departures) call(ctx context.Context, m *sim.Machine, f *compile.Functi
 	return d.outputs(m, f, want, got)
 }
 
-// outputs holds what a call has left in outputs and states against the
-// interpreter's: a value may be right where its task put it and be moved wrongly, or
-// be computed on the CPU from a part that no statement names.
+// outputs compares the outputs and states after a call with the interpreter's: a value
+// can be right where a task wrote it and then be moved wrongly, or be computed on the
+// CPU from a part that no statement names.
 func (d *Departures) outputs(m *sim.Machine, f *compile.Function, want *expectations,
 	got map[string]interp.Tensor) error {
 	defs := map[string]*ir.Op{}
@@ -421,7 +421,7 @@ func (d *Departures) outputs(m *sim.Machine, f *compile.Function, want *expectat
 	for _, n := range names {
 		g, ok := got[n]
 		if !ok {
-			return &FaultError{"simulated run", fmt.Errorf("the pair has no output %q", n)}
+			return &FaultError{"simulated run", fmt.Errorf("the pair is missing output %q", n)}
 		}
 		c, err := compare(n, g, want.results[n], want.limits[n])
 		if err != nil {
@@ -450,9 +450,9 @@ func (d *Departures) outputs(m *sim.Machine, f *compile.Function, want *expectat
 	return nil
 }
 
-// compare holds a value that is whole against the interpreter's; nil when they
-// agree. The task is the one that gave the first element beyond the limit, or, of an
-// element that no task gave, the last that wrote to the buffer.
+// compare compares a complete value with the interpreter's and returns nil if they
+// agree. The departure's task is the one that wrote the first element beyond the limit
+// or, if no task wrote that element, the last task that wrote to the buffer.
 func (w *watcher) compare(h *lower.Held, e *expected, last int) *Departure {
 	from := w.buffer[h.Buffer]
 	base := e.want.Floats32()
@@ -465,7 +465,7 @@ func (w *watcher) compare(h *lower.Held, e *expected, last int) *Departure {
 			return
 		}
 		if !ok {
-			task = last // memory is zero from the start, as padding is meant to be
+			task = last // memory is initially zero, as padding should be
 		}
 		got := float64(float16.Frombits(pattern).Float32())
 		dist := distance(got, float64(base[i]))
@@ -490,7 +490,8 @@ func (w *watcher) compare(h *lower.Held, e *expected, last int) *Departure {
 	return out
 }
 
-// call says in which call the value departs, of a function with states.
+// call returns the call in which the value departs, for messages; it is empty for
+// functions without states.
 func (x *Departure) call() string {
 	if x.Call == 0 {
 		return ""
@@ -523,7 +524,7 @@ func (d *Departures) Text(w io.Writer) error {
 	}
 	if err == nil && x != nil {
 		_, err = fmt.Fprintf(w, "element %d: simulator %g, interpreter %g, tolerance %.4g\n"+
-			"%d elements are beyond it, the largest distance is %.4g\n",
+			"%d elements exceed the tolerance, the largest difference is %.4g\n",
 			x.Element, float64(x.Got), float64(x.Want), float64(x.Tolerance), x.Beyond, float64(x.MaxAbs))
 	}
 	if err == nil {

@@ -18,9 +18,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
-// TestNoDeparture runs real models step by step: where the outputs agree, so do
-// the values on the way.
-func TestNoDeparture(t *testing.T) {
+// TestRealModelsHaveNoDeparture compares every intermediate value of models whose
+// outputs agree with the interpreter.
+func TestRealModelsHaveNoDeparture(t *testing.T) {
 	shared := shareddir.Find(t)
 	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "parakeet-eou-joint", "espresso-sdpa-fwd-taps",
 		"parakeet-eou-encoder-1280ms"} {
@@ -39,7 +39,7 @@ func TestNoDeparture(t *testing.T) {
 				t.Errorf("%+v", *d.First)
 			}
 			if d.Compared < d.Tasks/8 || d.Unknown > d.Compared/4 {
-				t.Errorf("of %d tasks %d values were compared and %d not", d.Tasks, d.Compared, d.Unknown)
+				t.Errorf("%d tasks: %d values were compared and %d were not", d.Tasks, d.Compared, d.Unknown)
 			}
 		})
 	}
@@ -59,9 +59,8 @@ func chain(t *testing.T) *ir.Program {
 	return g.Program()
 }
 
-// TestFirstDeparture changes one task in the bytes of a container and looks for
-// its name.
-func TestFirstDeparture(t *testing.T) {
+// TestFirstDepartureNamesTheChangedTask changes one task in the bytes of a container.
+func TestFirstDepartureNamesTheChangedTask(t *testing.T) {
 	p := chain(t)
 	r, err := compile.Compile(t.Context(), p, compile.Options{})
 	if err != nil {
@@ -73,7 +72,8 @@ func TestFirstDeparture(t *testing.T) {
 	}
 	proc := r.Functions[0].Procedures[0]
 	if proc.Resident == 0 || len(proc.Held) < len(proc.Tasks) {
-		t.Fatalf("%d tasks, %d values, %d of them in L2: the test needs all kinds of places", len(proc.Tasks),
+		t.Fatalf("%d tasks, %d values, %d of them in L2: the test needs a value per task and one in L2",
+			len(proc.Tasks),
 			len(proc.Held), proc.Resident)
 	}
 	o := Options{Seed: 3}
@@ -83,8 +83,7 @@ func TestFirstDeparture(t *testing.T) {
 	}
 	found := 0
 	for i := range proc.Tasks {
-		// The products of this task come out twice as large, or what the planar engine
-		// passes on does.
+		// Double the results of this task: its products, or the input of the planar engine.
 		field := td.PostScale
 		if proc.Tasks[i].Planar() != td.NotPlanar {
 			field = td.PEPreScale
@@ -98,23 +97,22 @@ func TestFirstDeparture(t *testing.T) {
 			t.Fatal(err)
 		}
 		if d.First == nil {
-			t.Logf("task %d (%s): twice as much changes nothing within the tolerance", i, proc.Infos[i].Rule)
+			t.Logf("task %d (%s): doubling its result stays within the tolerance", i, proc.Infos[i].Rule)
 			continue
 		}
 		t.Logf("task %d (%s): %+v", i, proc.Infos[i].Rule, *d.First)
 		if d.First.Task < i {
-			t.Errorf("task %d is wrong, the first departure is named at task %d", i, d.First.Task)
+			t.Errorf("task %d is wrong, but task %d is reported", i, d.First.Task)
 		}
 		if d.First.Task == i {
 			found++
 		}
 	}
 	if found < len(proc.Tasks)/2 {
-		t.Errorf("%d of %d wrong tasks were named", found, len(proc.Tasks))
+		t.Errorf("%d of %d wrong tasks were reported, want at least half", found, len(proc.Tasks))
 	}
 }
 
-// opened opens a pair.
 func opened(t *testing.T, p pair.Pair) *sim.Machine {
 	t.Helper()
 	m, err := sim.Open(p)
@@ -124,8 +122,7 @@ func opened(t *testing.T, p pair.Pair) *sim.Machine {
 	return m
 }
 
-// corrupted returns the bytes of the pair with some words of a task changed; r keeps
-// the words that it has.
+// corrupted returns the bytes of the pair with a task changed; r is unchanged.
 func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task)) pair.Pair {
 	t.Helper()
 	written, err := r.Pair()
@@ -160,8 +157,7 @@ func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task))
 	}
 }
 
-// reshaped is a product whose result is read under other dimensions and so copied to
-// its port.
+// reshaped compiles a product whose result is reshaped and therefore copied to its port.
 func reshaped(t *testing.T) *compile.Result {
 	t.Helper()
 	g := irbuild.New(7)
@@ -174,8 +170,8 @@ func reshaped(t *testing.T) *compile.Result {
 	return r
 }
 
-// TestDepartureAtAPort makes the task wrong that copies a reshaped value to its port:
-// the value is right where the reshape left it.
+// TestDepartureAtAPort corrupts the task that copies a reshaped value to its port: the
+// value is right before the copy.
 func TestDepartureAtAPort(t *testing.T) {
 	r := reshaped(t)
 	proc := r.Functions[0].Procedures[0]
@@ -201,8 +197,8 @@ func TestDepartureAtAPort(t *testing.T) {
 	}
 }
 
-// TestDepartureOfAnOutput lets no task be known to write a value: the output itself
-// is held.
+// TestDepartureOfAnOutput removes what is known about the values of tasks, so that only
+// the output is compared.
 func TestDepartureOfAnOutput(t *testing.T) {
 	r := reshaped(t)
 	proc := r.Functions[0].Procedures[0]
@@ -231,8 +227,8 @@ func TestDepartureOfAnOutput(t *testing.T) {
 	}
 }
 
-// TestDepartureInALaterCall makes the task wrong that multiplies a state: the first
-// call, of which the state is zero, is right all the same.
+// TestDepartureInALaterCall corrupts the task that multiplies a state: the first call is
+// still right, because the state is zero.
 func TestDepartureInALaterCall(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.mil")
 	text := `program(1.3)

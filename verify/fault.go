@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
 
-// FaultError says that zinc cannot use what it wrote itself.
+// FaultError reports that the simulator rejects, or faults on, a pair that zinc wrote.
 type FaultError struct {
 	Stage string
 	Err   error
@@ -23,9 +23,10 @@ func (e *FaultError) Error() string { return e.Stage + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *FaultError) Unwrap() error { return e.Err }
 
-// EngineFault returns err, of a run of the pair that r is, as a FaultError that names
-// the statement of the faulting task with its place in files, where err is a fault of
-// the engine: no task that zinc writes may fault. It returns other errors unchanged.
+// EngineFault converts err, returned by a run of the pair compiled in r. If err is an
+// engine fault, it returns a FaultError that names the statement of the faulting task
+// and its position in files, because no task that zinc writes may fault. It returns
+// other errors unchanged.
 func EngineFault(r *compile.Result, files []string, err error) error {
 	f := (*engine.Fault)(nil)
 	if !errors.As(err, &f) {
@@ -44,8 +45,8 @@ func EngineFault(r *compile.Result, files []string, err error) error {
 	return out
 }
 
-// taskOp returns the operation that a task of a procedure was lowered from, the
-// leading one of several; nil when r has no such task.
+// taskOp returns the operation that a task of a procedure was lowered from, or the
+// leading operation if there are several. It returns nil if r has no such task.
 func taskOp(r *compile.Result, procedure string, task int) *ir.Op {
 	var infos []lower.TaskInfo
 	for _, f := range r.Functions {

@@ -13,8 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
 
-// TestEngineFaultNamesStatement holds a fault to the statement of the task that
-// faulted, and leaves other errors as they are.
+// TestEngineFaultNamesStatement also checks that other errors are returned unchanged.
 func TestEngineFaultNamesStatement(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.mil")
 	err := os.WriteFile(path, []byte(`program(1.3)
@@ -35,7 +34,7 @@ func TestEngineFaultNamesStatement(t *testing.T) {
 		t.Fatal(err)
 	}
 	proc := r.Functions[0].Procedures[0]
-	fault := &engine.Fault{Task: len(proc.Tasks) - 1, Address: -1, Msg: "the task does nothing right"}
+	fault := &engine.Fault{Task: len(proc.Tasks) - 1, Address: -1, Msg: "the task is wrong"}
 	got := EngineFault(r, files, &sim.OpError{Op: "Op1", Procedure: proc.Name, Err: fault})
 	var as *FaultError
 	want := "simulated run: " + path + ":5:45: second = square, procedure " + proc.Name + ": " + fault.Error()
@@ -44,10 +43,10 @@ func TestEngineFaultNamesStatement(t *testing.T) {
 	}
 	got = EngineFault(r, files, &sim.OpError{Op: "Op1", Procedure: "absent", Err: fault})
 	if !errors.As(got, &as) || !strings.HasSuffix(got.Error(), fault.Error()) {
-		t.Errorf("of a procedure that is not there: %v", got)
+		t.Errorf("unknown procedure: %v", got)
 	}
 	other := &sim.OpError{Op: "Op1", Procedure: proc.Name, Err: context.Canceled}
 	if got := EngineFault(r, files, other); got != error(other) {
-		t.Errorf("another error becomes %v", got)
+		t.Errorf("another error is returned as %v", got)
 	}
 }

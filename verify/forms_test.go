@@ -10,9 +10,10 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// TestForms runs the forms that shapes choose, on shapes with odd extents and
-// batches: the engine agrees with the interpreter and runs all of it.
-func TestForms(t *testing.T) {
+// TestOddShapesRunOnTheEngine runs operations whose lowering depends on the shape, on
+// odd extents and batches. All of them must run on the engine and agree with the
+// interpreter.
+func TestOddShapesRunOnTheEngine(t *testing.T) {
 	shapes := [][]int64{{1, 17, 9, 8}, {1, 80, 8, 9}, {2, 20, 3, 3}, {1, 3, 33, 20}, {1, 8, 1, 64}, {1, 33, 1, 1}}
 	axes := [][]int64{{1}, {2}, {3}, {2, 3}, {1, 2, 3}}
 	for _, s := range shapes {

@@ -14,11 +14,11 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// TestPackageWithLoops compiles the package whose recurrent layers are loops over
-// lists, runs the written pair and compares with the interpreter. The inputs are
-// magnitudes, which are positive: the model takes their logarithms, so that the
-// random inputs of Run would compare one NaN with another.
-func TestPackageWithLoops(t *testing.T) {
+// TestLoopsOverListsAgreeWithTheInterpreter compiles a package whose recurrent layers
+// are loops over lists, runs the written pair and compares it with the interpreter. The
+// inputs are positive: the model takes their logarithms, and the random inputs of Run
+// would only compare one NaN with another.
+func TestLoopsOverListsAgreeWithTheInterpreter(t *testing.T) {
 	m, err := frontend.Open(filepath.Join(shareddir.Find(t), "corpus", "DTLN_AEC_128_Part1.mlpackage"),
 		frontend.Options{})
 	if err != nil {
@@ -58,8 +58,7 @@ func TestPackageWithLoops(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The program is fp32 throughout, so nothing runs on the engine and nothing
-		// may differ.
+		// The program is fp32, so nothing runs on the engine and no value may differ.
 		if !out.Pass || out.MaxULP != 0 || !(out.Scale > 0.1) {
 			t.Errorf("%s: %+v", v.Name, out)
 		}

@@ -16,8 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// described is the program whose description is written: every operation that the
-// format can state.
+// described returns a program with every operation that a network description supports.
 func described() *ir.Program {
 	g := irbuild.New(5)
 	x := g.Input(2, 4, 8, 8)
@@ -35,8 +34,8 @@ func described() *ir.Program {
 	return g.Program()
 }
 
-// TestDescriptionRoundTrip writes a program as a network description, reads it
-// back, and finds the same numbers in both; the pair of what was read verifies.
+// TestDescriptionRoundTrip writes a program as a network description, reads it back,
+// checks that both compute the same values, and verifies the program it read.
 func TestDescriptionRoundTrip(t *testing.T) {
 	src := described()
 	d, err := netplist.Write(src.Funcs[0], "w.weights")
@@ -69,7 +68,7 @@ func TestDescriptionRoundTrip(t *testing.T) {
 			t.Errorf("output %s differs", name)
 		}
 	}
-	// What is written of the program read is the same once more.
+	// Writing and reading the program a second time must not add or remove operations.
 	d2, err := netplist.Write(p.Funcs[0], "w.weights")
 	if err != nil {
 		t.Fatal(err)
@@ -90,7 +89,7 @@ func TestDescriptionRoundTrip(t *testing.T) {
 	}
 }
 
-// outputs runs a function on inputs that follow from their element counts.
+// outputs runs a function on fixed inputs and returns the bytes of its results.
 func outputs(t *testing.T, f *ir.Func) map[string][]byte {
 	t.Helper()
 	in := map[string]interp.Tensor{}
@@ -116,8 +115,8 @@ func outputs(t *testing.T, f *ir.Func) map[string][]byte {
 	return data
 }
 
-// TestNotDescribed names the operation that a description cannot state.
-func TestNotDescribed(t *testing.T) {
+// TestWriteRefusesWhatADescriptionCannotContain checks the reasons that netplist.Write returns.
+func TestWriteRefusesWhatADescriptionCannotContain(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		build func(g *irbuild.Graph)

@@ -11,10 +11,10 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// TestPadding verifies convolutions by their padding: one that leaves every
-// window an element of the image stays with the convolution, other padding is
-// added by tasks before it, as many as the kernel's limits ask for.
-func TestPadding(t *testing.T) {
+// TestPaddingBeyondWindowsNeedsMoreTasks verifies convolutions with padding. Padding that
+// leaves at least one element of the image in every window is part of the convolution;
+// other padding is added by preceding tasks, as many as the kernel's limits require.
+func TestPaddingBeyondWindowsNeedsMoreTasks(t *testing.T) {
 	for _, c := range []struct {
 		name      string
 		x, w      []int64
@@ -26,12 +26,12 @@ func TestPadding(t *testing.T) {
 	}{
 		{name: "before a row", x: []int64{1, 8, 8, 7}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{0, 0, 1, 0},
 			tasks: 2},
-		{name: "behind a row", x: []int64{1, 8, 8, 7}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{0, 0, 0, 1},
+		{name: "after a row", x: []int64{1, 8, 8, 7}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{0, 0, 0, 1},
 			tasks: 2},
 		{name: "above", x: []int64{1, 8, 7, 8}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{1, 0, 0, 0}, tasks: 2},
 		{name: "below, wide", x: []int64{1, 8, 40, 300}, w: []int64{8, 1, 1, 1}, groups: 8, pad: []int64{0, 2, 0, 0},
 			tasks: 2},
-		{name: "all around", x: []int64{1, 16, 9, 11}, w: []int64{16, 1, 1, 1}, groups: 16, pad: []int64{2, 1, 3, 4},
+		{name: "on all sides", x: []int64{1, 16, 9, 11}, w: []int64{16, 1, 1, 1}, groups: 16, pad: []int64{2, 1, 3, 4},
 			tasks: 2},
 		{name: "within a kernel", x: []int64{1, 16, 9, 11}, w: []int64{16, 1, 3, 3}, groups: 16,
 			pad: []int64{2, 0, 2, 1}, tasks: 1},

@@ -12,29 +12,29 @@ import (
 )
 
 // MaxRandomInt is the largest value of a random integer. Integers are mostly
-// indices, lengths and tokens, of which the small ones exist everywhere.
+// indices, lengths and tokens, where small values are valid in every model.
 const MaxRandomInt = 3
 
-// unmade are the element types of which the interpreter makes no tensors.
+// unmade are the element types that tensors of the interpreter cannot have.
 var unmade = map[ir.DType]bool{ir.String: true, ir.FP8E4M3: true, ir.FP8E5M2: true}
 
 // Random returns a tensor of seeded values: floats from the standard normal
-// distribution, rounded to the element type; integers from 0 to MaxRandomInt (1
-// for uint1), all as likely; truth values by fair coin. The values depend on
-// seed, name and type alone. The shape must be static, and the tensor within
-// MaxRandomBytes.
+// distribution, rounded to the element type; integers uniform in 0 to MaxRandomInt (1
+// for uint1); booleans uniform. The values depend only on seed, name and type. The
+// shape must be static, and the tensor at most MaxRandomBytes long.
 func Random(t ir.Type, name string, seed uint64) (interp.Tensor, error) {
 	if t.Kind != ir.Tensor || !t.Static() {
-		return interp.Tensor{}, fmt.Errorf("no random values for %s of type %s: it must be a tensor with a known shape",
-			name, t)
+		return interp.Tensor{}, fmt.Errorf("cannot generate random values for %s of type %s: want a tensor with a "+
+			"known shape", name, t)
 	}
 	if unmade[t.DType] {
-		return interp.Tensor{}, fmt.Errorf("no random values for %s: elements of type %s cannot be made", name, t.DType)
+		return interp.Tensor{}, fmt.Errorf("cannot generate random values for %s: element type %s is not supported",
+			name, t.DType)
 	}
 	size := t.Bytes()
 	if size < 0 || size > MaxRandomBytes {
-		return interp.Tensor{}, fmt.Errorf("no random values for %s of type %s: it takes more than the %d bytes that "+
-			"an input may have", name, t, int64(MaxRandomBytes))
+		return interp.Tensor{}, fmt.Errorf("cannot generate random values for %s of type %s: it exceeds the limit of "+
+			"%d bytes for an input", name, t, int64(MaxRandomBytes))
 	}
 	h := fnv.New64a()
 	h.Write([]byte(name))
@@ -52,11 +52,11 @@ func Random(t ir.Type, name string, seed uint64) (interp.Tensor, error) {
 	return interp.NewTensor(t, data)
 }
 
-// MaxRandomBytes bounds one random tensor: a client maps no larger input.
+// MaxRandomBytes is the limit of one random tensor: a client cannot map a larger input.
 const MaxRandomBytes = target.ClientBytes
 
-// randomPiece is how many elements Random makes at a time, since what they are made
-// from is larger than they; whole bytes of every element type.
+// randomPiece is the number of elements that Random generates at a time, because they
+// are larger before they are converted. It fills whole bytes in every element type.
 const randomPiece = 1 << 16
 
 // randomValues returns the next n values.
@@ -79,17 +79,17 @@ func randomValues(r *rand.Rand, d ir.DType, n int64) (interp.Tensor, error) {
 	return interp.FromInts(d, vs, n)
 }
 
-// Budget makes random inputs that are held together, within e5.MaxBytes. The zero
-// Budget is ready.
+// Budget generates random inputs that are in memory at the same time and limits their
+// total size to e5.MaxBytes. The zero Budget is ready to use.
 type Budget struct{ bytes int64 }
 
-// Random is the function of that name, for one more input. It refuses one that takes
-// all of them past the limit, before it makes any value.
+// Random calls the function Random for one more input. It returns an error, before it
+// generates any value, if the total would exceed the limit.
 func (b *Budget) Random(t ir.Type, name string, seed uint64) (interp.Tensor, error) {
-	n := max(t.Bytes(), 0) // Random says what is wrong with a type without a size
+	n := max(t.Bytes(), 0) // the function Random reports a type without a size
 	if b.bytes+n > e5.MaxBytes && n <= MaxRandomBytes {
-		return interp.Tensor{}, fmt.Errorf("no random values for %s of type %s: its %d bytes take the random inputs "+
-			"past the limit of %d bytes", name, t, n, int64(e5.MaxBytes))
+		return interp.Tensor{}, fmt.Errorf("cannot generate random values for %s of type %s: with its %d bytes the "+
+			"random inputs exceed the limit of %d bytes", name, t, n, int64(e5.MaxBytes))
 	}
 	x, err := Random(t, name, seed)
 	if err == nil {

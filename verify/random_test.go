@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-func TestRandom(t *testing.T) {
+func TestRandomHasTheDistributionOfItsType(t *testing.T) {
 	for _, d := range []ir.DType{ir.FP16, ir.FP32, ir.FP64, ir.BF16} {
 		x, err := Random(ir.TensorOf(d, 10000), "x", 1)
 		if err != nil {
@@ -51,8 +51,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// TestRandomFollows checks what values depend on: seed, name and place.
-func TestRandomFollows(t *testing.T) {
+// TestRandomDependsOnSeedNameAndPosition checks that nothing else affects the values.
+func TestRandomDependsOnSeedNameAndPosition(t *testing.T) {
 	of := func(name string, seed uint64, n int64) []float32 {
 		x, err := Random(ir.TensorOf(ir.FP32, n), name, seed)
 		if err != nil {
@@ -77,7 +77,7 @@ func TestRandomFollows(t *testing.T) {
 	}
 }
 
-// TestRandomIsBounded refuses sizes before anything of them is made.
+// TestRandomIsBounded checks that sizes are refused before any value is generated.
 func TestRandomIsBounded(t *testing.T) {
 	for _, typ := range []ir.Type{
 		ir.TensorOf(ir.Int32, 1<<31-1), ir.TensorOf(ir.FP16, 1<<31-1, 1<<31-1, 1<<31-1), ir.TensorOf(ir.UInt1, 1<<36),
@@ -91,12 +91,13 @@ func TestRandomIsBounded(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := b.Random(ir.TensorOf(ir.FP16, 4), "y", 1); err == nil ||
-		!strings.Contains(err.Error(), "past the limit of 8589934592 bytes") {
+		!strings.Contains(err.Error(), "exceed the limit of 8589934592 bytes") {
 		t.Errorf("the second tensor: %v", err)
 	}
 }
 
-// TestRandomInPieces holds a tensor of many pieces to the values that one piece has.
+// TestRandomInPieces checks that a tensor generated in pieces has the values of one
+// generated at once.
 func TestRandomInPieces(t *testing.T) {
 	const n = 2*randomPiece + 7
 	for _, d := range []ir.DType{ir.FP16, ir.Int32, ir.UInt1, ir.Int4} {
@@ -108,7 +109,7 @@ func TestRandomInPieces(t *testing.T) {
 		seed.Write([]byte("x"))
 		want, err := randomValues(rand.New(rand.NewPCG(1, seed.Sum64())), d, n)
 		if err != nil || !bytes.Equal(x.Data, want.Data) {
-			t.Errorf("%s: other values in pieces, %v", d, err)
+			t.Errorf("%s: the values in pieces differ; %v", d, err)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// A change of a recorded case's shapes. A rule of lowering that holds for shapes
-// nobody recorded must hold for these too.
+// A change of the shapes of a recorded case. Lowering rules must not be limited to the
+// recorded shapes.
 type change struct {
 	name string
 	axis int   // counted from the last axis, 1 is the last
@@ -34,18 +34,18 @@ var changes = []change{
 	{"batch of 2", 4, 1},
 }
 
-// onTheCPU are the recorded cases that zinc does not place on the engine, with the reason. An
-// entry goes when its operation has a rule: the test fails for one that runs there.
+// onTheCPU are the recorded cases that zinc does not place on the engine, with the reason. The
+// test fails if one of them runs on the engine, so that its entry is removed.
 var onTheCPU = map[string]string{
 	"encoder_slice_lastdim":      "a program of moves alone is not worth a dispatch",
 	"encoder_transpose_r3_021":   "a program of moves alone is not worth a dispatch",
 	"layout_tile_1x1x1x375_r375": "tile has no rule",
 }
 
-// TestRecordedShapes verifies every recorded case, with weights of its own, and
-// each under changed shapes: the written bytes run on the engine alone and agree
-// with the interpreter.
-func TestRecordedShapes(t *testing.T) {
+// TestRecordedCasesRunOnTheEngine verifies every recorded case with random weights, as
+// recorded and with changed shapes: the written bytes run entirely on the engine and
+// agree with the interpreter.
+func TestRecordedCasesRunOnTheEngine(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
@@ -91,8 +91,8 @@ func TestRecordedShapes(t *testing.T) {
 	}
 }
 
-// inDomain replaces the values of a root's input by ones that have a root: the engine has no NaN
-// to give for others (docs/numerics.md).
+// inDomain returns positive values for the inputs of rsqrt: the engine does not return NaN for
+// negative ones (docs/numerics.md).
 func inDomain(t *testing.T, f *ir.Func) map[string]interp.Tensor {
 	t.Helper()
 	given := map[string]interp.Tensor{}
@@ -119,8 +119,8 @@ func inDomain(t *testing.T, f *ir.Func) map[string]interp.Tensor {
 var blobType = regexp.MustCompile(`tensor<fp16, \[([0-9, ]+)\]>\(BLOBFILE\(path = ` +
 	`string\("@model_path/weights.bin"\), offset = uint64\((\d+)\)\)\)`)
 
-// recorded opens the program of a recorded case. The weight file it names is made again, a blob for each reference: the
-// recorded ones repeat a value.
+// recorded opens the program of a recorded case. It writes a new weight file with a blob of random values for each
+// reference, because the recorded weights repeat one value.
 func recorded(t *testing.T, file string) *ir.Program {
 	t.Helper()
 	raw, err := os.ReadFile(file)
@@ -166,7 +166,7 @@ func recorded(t *testing.T, file string) *ir.Program {
 	return open(t, filepath.Join(dir, "model.mil"))
 }
 
-// weightsOf gives a constant values that follow from the seed.
+// weightsOf returns a constant with values computed from the seed.
 func weightsOf(t *testing.T, typ ir.Type, seed uint64) *ir.Const {
 	t.Helper()
 	x, err := Random(typ, "weights", seed)
@@ -184,7 +184,7 @@ func weightsOf(t *testing.T, typ ir.Type, seed uint64) *ir.Const {
 	return k
 }
 
-// applyChange changes the inputs of f and what follows from them. It reports
+// applyChange changes the inputs of f and every type that depends on them. It reports
 // whether f has the axis.
 func applyChange(t *testing.T, f *ir.Func, c change) bool {
 	t.Helper()
@@ -198,8 +198,8 @@ func applyChange(t *testing.T, f *ir.Func, c change) bool {
 	if f.Body.Params[0].Type.Rank() < c.axis {
 		return false
 	}
-	// The axis of every input, or every axis of that extent: which of the two fits
-	// depends on how products turn their operands.
+	// Change the axis of every input or, failing that, every axis of that extent: which
+	// of them fits depends on how products transpose their operands.
 	all := func(v *ir.Value, axis int) bool { return v.Type.Rank()-c.axis == axis }
 	first := f.Body.Params[0].Type
 	extent := first.Shape[first.Rank()-c.axis]
@@ -222,11 +222,11 @@ func applyChange(t *testing.T, f *ir.Func, c change) bool {
 		}
 		errs = append(errs, err)
 	}
-	t.Errorf("%s: no way to change the shapes: %v", c.name, errs)
+	t.Errorf("%s: cannot change the shapes: %v", c.name, errs)
 	return false
 }
 
-// follow makes constants and results fit the operands' types as they are now.
+// follow updates constants and result types to the changed types of the operands.
 func follow(t *testing.T, f *ir.Func, was map[*ir.Value]ir.Type) error {
 	t.Helper()
 	for _, op := range f.Body.Ops {
@@ -247,7 +247,7 @@ func follow(t *testing.T, f *ir.Func, was map[*ir.Value]ir.Type) error {
 	return nil
 }
 
-// fitConstants gives op constants of the shapes that its changed operand x needs.
+// fitConstants replaces constants of op by ones of the shapes that its changed operand x requires.
 func fitConstants(t *testing.T, op *ir.Op, x, old ir.Type) {
 	t.Helper()
 	resize := func(name ir.ParamName, shape []int64) {

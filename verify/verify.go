@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// Perturbations is the number of perturbed runs that the tolerance is made of.
+// Perturbations is the number of perturbed runs from which the tolerance is computed.
 const Perturbations = 4
 
 // Options steer a verification.
@@ -23,16 +23,16 @@ type Options struct {
 	Compile  compile.Options
 	Seed     uint64
 	Numerics numerics.Mode // of the simulator; the reference is always IEEE
-	Workers  int           // goroutines of the runs, 0 for one a processor
-	// Inputs take the place of random values, in every function that has an input
-	// of the name; with states, in every call.
+	Workers  int           // goroutines of the runs, 0 for one per processor
+	// Inputs replace the random values, by name, in every function and, for
+	// functions with states, in every call.
 	Inputs map[string]interp.Tensor
-	// Progress is called as the runs go on: operations of a reference run, tasks
-	// of the simulated one. Nil for none.
+	// Progress is called after each operation of a reference run and each task
+	// of the simulated run. It may be nil.
 	Progress func(stage string, done, total int)
 }
 
-// Result is a verification.
+// Result is the result of a verification.
 type Result struct {
 	Seed       uint64          `json:"seed"`
 	Numerics   string          `json:"numerics"`
@@ -45,7 +45,7 @@ type Result struct {
 	Report     *compile.Report `json:"report"`
 }
 
-// Model is what the compiled program costs.
+// Model sums up the size of the compiled program.
 type Model struct {
 	EngineOps  int   `json:"engine_ops"`
 	CPUOps     int   `json:"cpu_ops"`
@@ -56,8 +56,8 @@ type Model struct {
 	Weights    int64 `json:"weight_bytes"`
 }
 
-// Open writes the pair of a compilation and opens the bytes. An error is a *FaultError:
-// what zinc has compiled can be opened.
+// Open writes the pair of a compilation and opens the bytes in the simulator. Every
+// error is a *FaultError, because zinc must be able to open what it compiled.
 func Open(r *compile.Result) (*sim.Machine, error) {
 	p, err := r.Pair()
 	if err != nil {
@@ -110,12 +110,12 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	return res, nil
 }
 
-// Steps is the number of calls of a function with states, each on inputs of its
-// own; the states begin with zeros.
+// Steps is the number of calls of a function with states. Each call has its own
+// inputs; the states are zero at first.
 const Steps = 3
 
-// function compares every result of every call of one function, and what its
-// states hold after each.
+// function compares every result of every call of one function, and its states
+// after each call.
 func function(ctx context.Context, m *sim.Machine, f *compile.Function, o Options) ([]Output, error) {
 	steps, err := inputs(f, o)
 	if err != nil {
@@ -157,7 +157,7 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, o Option
 		for _, n := range names {
 			g, ok := got[n]
 			if !ok {
-				return nil, &FaultError{"simulated run", fmt.Errorf("the pair has no output %q", n)}
+				return nil, &FaultError{"simulated run", fmt.Errorf("the pair is missing output %q", n)}
 			}
 			c, err := compare(n, g, want[i][n], tols[i][n])
 			if err != nil {
@@ -175,7 +175,7 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, o Option
 // statePrefix marks the names of states among those of results.
 const statePrefix = "state "
 
-// inputs returns the inputs of each call: those given, else random ones.
+// inputs returns the inputs of each call: the values in o.Inputs, else random ones.
 func inputs(f *compile.Function, o Options) ([]map[string]interp.Tensor, error) {
 	n := 1
 	if len(f.States) > 0 {
@@ -192,11 +192,11 @@ func inputs(f *compile.Function, o Options) ([]map[string]interp.Tensor, error) 
 			t := concrete(v, f.Reference.Flex.Ranges[v.Name])
 			x, given := o.Inputs[v.Name]
 			if given && !x.Type.Equal(t) {
-				return nil, fmt.Errorf("input %s: the values given are %s, wanted %s", v.Name, x.Type, t)
+				return nil, fmt.Errorf("input %s: the values have type %s, want %s", v.Name, x.Type, t)
 			}
 			if !given {
 				var err error
-				// The first call takes the seed as it is.
+				// The first call uses the seed unchanged.
 				if x, err = budget.Random(t, v.Name, o.Seed+uint64(i)<<32); err != nil {
 					return nil, err
 				}
@@ -207,11 +207,11 @@ func inputs(f *compile.Function, o Options) ([]map[string]interp.Tensor, error) 
 	return steps, nil
 }
 
-// UnknownExtent is the extent that a dimension without a default gets, as far as
-// its range allows.
+// UnknownExtent is the extent chosen for a dimension without a default, if its range
+// allows it, else the nearest extent in the range.
 const UnknownExtent = 2
 
-// concrete returns the type of an input with every dimension known.
+// concrete returns the type of an input with an extent chosen for every unknown dimension.
 func concrete(v *ir.Value, ranges [][2]int64) ir.Type {
 	shape := slices.Clone(v.Type.Shape)
 	for i, d := range shape {
@@ -229,7 +229,7 @@ func concrete(v *ir.Value, ranges [][2]int64) ir.Type {
 	return v.Type.WithShape(shape...)
 }
 
-// reference runs the interpreter on the source, call by call: once as it is, and
+// reference runs the interpreter on the source, call by call: once unperturbed, and
 // Perturbations times with every operation on the engine erring within its
 // bound.
 func reference(ctx context.Context, f *compile.Function, steps []map[string]interp.Tensor,
@@ -253,8 +253,8 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 	if f.Report.EngineOps == 0 {
 		return want, tols, nil
 	}
-	// A composition errs in each of its operations, so that is what is perturbed: how far the results
-	// move is taken from its own unperturbed run, how far they may be from the reference from the reference.
+	// A composition errs in each of its operations, so the program with compositions is the one to perturb.
+	// The spread is measured from its own unperturbed run, while outputs are compared with the reference.
 	parts, still := prog, want
 	if f.Parts != nil {
 		if parts, err = interp.Prepare(f.Parts); err != nil {
@@ -281,8 +281,8 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 	return want, tols, nil
 }
 
-// calls runs a program step by step, its states kept between, and returns the
-// results and the states of each.
+// calls runs a program once per step, keeps its states from call to call, and returns
+// the results and the states after each call.
 func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.Tensor,
 	opt interp.Options) ([]map[string]interp.Tensor, error) {
 	opt.States = map[string]interp.Tensor{}
@@ -305,7 +305,7 @@ func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.
 	return out, nil
 }
 
-// stage returns the progress of one run.
+// stage returns the Progress callback of one run, or nil.
 func (o *Options) stage(name string) func(done, total int) {
 	if o.Progress == nil {
 		return nil
@@ -324,7 +324,7 @@ func (r *Result) Text(w io.Writer) error {
 				float64(o.Worst.Want))
 		}
 		if o.Loose {
-			verdict += " (loose: the tolerance is near the scale)"
+			verdict += " (loose: the tolerance is close to the scale)"
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%d\t%.4g\t%.4g\t%s\n", o.Name, o.Type, float64(o.MaxAbs), o.MaxULP,
 			float64(o.Tolerance), float64(o.Scale), verdict)

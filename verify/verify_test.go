@@ -29,7 +29,7 @@ func open(t testing.TB, path string) *ir.Program {
 
 var digits = filepath.Join("..", "examples", "digits", "digits.mlmodelc")
 
-func TestDigits(t *testing.T) {
+func TestRunPassesWithTightTolerances(t *testing.T) {
 	for seed := range uint64(3) {
 		r, err := Run(context.Background(), open(t, digits), Options{Seed: seed, Numerics: numerics.ANE})
 		if err != nil {
@@ -47,8 +47,8 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// TestWorkers compares whole results, timings left out.
-func TestWorkers(t *testing.T) {
+// TestResultIsIndependentOfWorkers compares complete results except the timings.
+func TestResultIsIndependentOfWorkers(t *testing.T) {
 	var first string
 	for _, n := range []int{1, 2, 5} {
 		r, err := Run(context.Background(), open(t, digits), Options{
@@ -73,7 +73,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-func TestCancelled(t *testing.T) {
+func TestRunStopsWhenCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := Run(ctx, open(t, digits), Options{}); !errors.Is(err, context.Canceled) {
@@ -81,9 +81,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestWrongResult changes one probability at a time: the tolerance of a real
-// model must not swallow it.
-func TestWrongResult(t *testing.T) {
+// TestCompareDetectsOneWrongProbability changes one probability at a time: the
+// tolerance of a real model must not hide it.
+func TestCompareDetectsOneWrongProbability(t *testing.T) {
 	r, err := compile.Compile(context.Background(), open(t, digits), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -113,8 +113,7 @@ func TestWrongResult(t *testing.T) {
 	}
 }
 
-// TestStates verifies a model with a state over several calls.
-func TestStates(t *testing.T) {
+func TestRunComparesStatesAfterEachCall(t *testing.T) {
 	dir := t.TempDir()
 	text := `program(1.3)
 {
@@ -148,8 +147,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestCorpus verifies real models.
-func TestCorpus(t *testing.T) {
+func TestRunPassesForRealModels(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real models take seconds")
 	}

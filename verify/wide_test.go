@@ -17,9 +17,9 @@ type wideOp struct {
 	make func(g *wideGraph, w int64) *ir.Value
 }
 
-// wideGraph is a program of one operation on inputs. Chained, an operation of the
-// engine makes each input and another reads the result, so that data movement is
-// the engine's too and tensors pass between tasks.
+// wideGraph is a program of one operation on inputs. If it is chained, an engine
+// operation computes each input and another reads the result, so that data movement
+// runs on the engine too and tensors pass between tasks.
 type wideGraph struct {
 	*irbuild.Graph
 	chained bool
@@ -33,7 +33,7 @@ func (g *wideGraph) in(shape ...int64) *ir.Value {
 	return x
 }
 
-// wideOps are verified at every width, wideOthers at one.
+// wideOps are verified at every width, wideOthers at one width.
 var (
 	wideOps = []wideOp{
 		{"relu", func(g *wideGraph, w int64) *ir.Value { return g.Op("relu", "x", g.in(1, 64, 1, w)) }},
@@ -183,9 +183,9 @@ func verifyWide(t *testing.T, p *ir.Program) map[string]string {
 	return cpu
 }
 
-// TestWideAxes verifies operations on last axes up to the widest that the engine
-// takes. Rows of several channels are then more than a task has in L2 at once.
-func TestWideAxes(t *testing.T) {
+// TestEngineComputesWideAxes verifies operations on last axes up to the engine's limit.
+// Rows of several channels then exceed what a task can keep in L2 at once.
+func TestEngineComputesWideAxes(t *testing.T) {
 	ops := map[int64][]wideOp{
 		4096:  wideOps,
 		8192:  wideOps,
@@ -215,10 +215,10 @@ func TestWideAxes(t *testing.T) {
 	}
 }
 
-// TestDetectorHead verifies the head of a detector that takes an expectation over 16
-// bins for each side of 8400 boxes: its feature, reshaped, transposed, softmax over
-// the bins, and a 1x1 convolution with the bins' numbers.
-func TestDetectorHead(t *testing.T) {
+// TestDetectorHeadRunsOnTheEngine verifies the head of a detector that computes an
+// expectation over 16 bins for each side of 8400 boxes: reshape and transpose of the
+// feature, softmax over the bins, and a 1x1 convolution with the bin numbers.
+func TestDetectorHeadRunsOnTheEngine(t *testing.T) {
 	g := irbuild.New(3)
 	x := g.Op("reshape", "x", g.Input(1, 64, 8400), "shape", []int{1, 4, 16, 8400})
 	x = g.Op("transpose", "x", x, "perm", []int{0, 2, 1, 3})
@@ -231,9 +231,8 @@ func TestDetectorHead(t *testing.T) {
 	}
 }
 
-// TestTooWideGoesToTheCPU holds rows wider than the engine's to the CPU, which has
-// to say why.
-func TestTooWideGoesToTheCPU(t *testing.T) {
+// TestTooWideAxesRunOnTheCPU also requires that the reason states the limit.
+func TestTooWideAxesRunOnTheCPU(t *testing.T) {
 	for _, w := range []int64{16385, 33600} {
 		for _, op := range wideOps {
 			t.Run(fmt.Sprintf("%s/%d", op.name, w), func(t *testing.T) {
