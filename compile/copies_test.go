@@ -1,10 +1,12 @@
 package compile_test
 
 import (
+	"math"
 	"slices"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -27,5 +29,31 @@ func TestDispatchesPassSurfaces(t *testing.T) {
 	y := step(t, m, map[string]interp.Tensor{"x": fp16s(t, []int64{1, 4}, 1, 2, 3, 4)})["y"].Floats32()
 	if want := []float32{6, 24, 54, 96}; !slices.Equal(y, want) {
 		t.Errorf("y is %v, want %v", y, want)
+	}
+}
+
+// Conversions between int32 and fp16 beside the engine are transfers, and what passes through an integer is truncated
+// on the way.
+func TestIntegerConversionsAreTransfers(t *testing.T) {
+	r, m := compiled(t, `func main<ios18>(tensor<int32, [4]> i, tensor<fp16, [4]> x) {
+	tensor<fp16, [4]> f = cast(x = i, dtype = string("fp16"));
+	tensor<fp16, [4]> g = mul(x = f, y = x);
+	tensor<int32, [4]> j = cast(x = g, dtype = string("int32"));
+	tensor<fp16, [4]> k = cast(x = j, dtype = string("fp16"));
+	tensor<fp16, [4]> y = mul(x = k, y = fp16(0.5));
+	} -> (j, y);`, compile.Options{})
+	if r.Report.CPUOps != 0 || r.Report.Transfers != 3 {
+		t.Errorf("%s; %d transfers, want 3", r.Report.Line(), r.Report.Transfers)
+	}
+	i, err := interp.FromInts(ir.Int32, []int64{3, -2, 2049, 7}, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := step(t, m, map[string]interp.Tensor{"i": i, "x": fp16s(t, []int64{4}, 0.5, 1.25, 1, 60000)})
+	if got, want := out["y"].Floats32(), []float32{0.5, -1, 1024, float32(math.Inf(1))}; !slices.Equal(got, want) {
+		t.Errorf("y is %v, want %v", got, want)
+	}
+	if got, want := out["j"].Const().Ints(), []int64{1, -2, 2048, math.MaxInt32}; !slices.Equal(got, want) {
+		t.Errorf("j is %v, want %v", got, want)
 	}
 }

@@ -176,7 +176,8 @@ func (c *chain) filler(v *ir.Value) (uint32, error) {
 		if id, ok := c.surf[x]; ok {
 			return id, nil
 		}
-		if _, ok := c.host[x]; ok || x.Def == nil || x.Def.Place.Unit != ir.Transfer {
+		// What was an integer on the way has been truncated.
+		if _, ok := c.host[x]; ok || x.Type.DType == ir.Int32 || x.Def == nil || x.Def.Place.Unit != ir.Transfer {
 			break
 		}
 		c.through = append(c.through, x.Def)

@@ -46,13 +46,11 @@ var (
 	}
 	OpReduceArgmax = &Operation{
 		Name: "reduce_argmax", Class: Reduction, Error: numerics.Movement, Gate: A15,
-		Doc:     "Index of the largest element along axis, the lowest of equals.",
-		Instead: "put it at the end of the model, where it cuts nothing",
+		Doc: "Index of the largest element along axis, the lowest of equals.",
 	}
 	OpReduceArgmin = &Operation{
 		Name: "reduce_argmin", Class: Reduction, Error: numerics.Movement, Gate: A15,
-		Doc:     "Index of the smallest element along axis, the lowest of equals.",
-		Instead: "put it at the end of the model, where it cuts nothing",
+		Doc: "Index of the smallest element along axis, the lowest of equals.",
 	}
 )
 

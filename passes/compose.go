@@ -72,7 +72,7 @@ const maxDepth = 4
 // compose rewrites the operations that no rule takes and that compositions cover.
 func compose(s *State) error {
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
-		if compositionsOf[op.Def.Operation] == nil {
+		if compositionsOf[op.Def.Operation] == nil || s.floatsOnly && !op.Results[0].Type.DType.IsFloat() {
 			r.keep(op)
 			return nil
 		}
@@ -99,7 +99,8 @@ func compose(s *State) error {
 }
 
 // Parts returns the reference with its operations written as compositions, where they have some, for the
-// errors that these add up to. It returns nil where no operation has one.
+// errors that these add up to. It returns nil where no operation has one. Operations whose results are no
+// floats stay: they have no errors of their own, and what compares for equality has none to give.
 func (s *State) Parts() (*ir.Func, error) {
 	if s.Reference == nil || !slices.ContainsFunc(s.Reference.Body.Ops, func(op *ir.Op) bool {
 		return op.Place.Unit == ir.Engine && op.Place.Rule == RuleComposed
@@ -107,7 +108,7 @@ func (s *State) Parts() (*ir.Func, error) {
 		return nil, nil
 	}
 	t := &State{Options: s.Options, Program: s.Program, Func: ir.CloneFunc(s.Reference, s.Reference.Name)}
-	t.Origins = false
+	t.Origins, t.floatsOnly = false, true
 	if err := compose(t); err != nil {
 		return nil, err
 	}
@@ -184,7 +185,7 @@ func (row *Composition) takes(op *ir.Op) error {
 		case t.Kind != ir.Tensor:
 			no = &target.Refusal{Rule: target.RuleValueKind, What: name, Have: t.String(), Limit: "tensor",
 				Reason: fmt.Sprintf("%s is a %s", name, t)}
-		case t.DType == ir.FP32:
+		case t.DType == ir.FP32 && !slices.Contains(row.Also, ir.FP32):
 			no = &target.Refusal{Rule: target.RuleFloatType, What: name, Have: t.DType.String(),
 				Limit:  ir.FP16.String(),
 				Reason: fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType)}
@@ -218,7 +219,7 @@ func (c *composer) settle(depth int) error {
 	var all []*ir.Op
 	for _, op := range c.ops {
 		a, err := c.s.Accept(op)
-		if err == nil {
+		if err == nil || convertsHalf(op) != 0 { // part of the transfer
 			c.tasks += a.Tasks
 			all = append(all, op)
 			continue

@@ -10,7 +10,7 @@ import (
 
 // productCompositions are those of products and of sums along an axis.
 var productCompositions = []Composition{
-	{Name: "attention-by-parts", Ops: ops{ir.OpScaledDotProductAttention}, Also: []ir.DType{ir.Bool},
+	{Name: "attention-by-parts", Ops: ops{ir.OpScaledDotProductAttention}, Also: []ir.DType{ir.Bool, ir.FP32},
 		Doc:   "mul of the query by the scale, matmul, add of the mask or select by it, softmax, matmul",
 		apply: attentionByParts},
 	{Name: "matrix-product", Ops: ops{ir.OpEinsum}, Covers: "equations in which no operand has a letter twice",
@@ -30,6 +30,10 @@ func attentionByParts(c *composer) {
 	s := c.matmul(c.mul(q, c.num(1/math.Sqrt(float64(width)))), k, true)
 	switch m := c.op.Arg(ir.ParamAttnMask); {
 	case m == nil:
+	case m.Type.DType == ir.FP32 && m.IsConst():
+		s = c.add(s, c.computed(m.Const.Float, m.Type.Shape, m))
+	case m.Type.DType == ir.FP32:
+		s = c.add(s, c.do(ir.OpCast, arg{ir.ParamX, m}, arg{ir.ParamDType, c.str("fp16")}))
 	case m.Type.DType != ir.Bool:
 		s = c.add(s, m)
 	case m.IsConst():

@@ -15,9 +15,53 @@ var reductionCompositions = []Composition{
 		Doc:   "reduce_sum_square of the operand over its largest magnitude, sqrt, times the magnitude",
 		apply: scaledNorm},
 	{Name: "log-of-sum", Ops: ops{ir.OpReduceLogSum}, Doc: "log of reduce_sum", apply: logOfSum},
+	{Name: "first-of-equal", Ops: ops{ir.OpReduceArgmax, ir.OpReduceArgmin}, Also: []ir.DType{ir.Int32},
+		Covers: "up to 2048 elements along the axis, output_dtype int32",
+		Doc: "reduce_max of places counted from the end, each times 1 where the difference to the maximum " +
+			"(minimum) is 0 " +
+			"and else times 0, and a conversion to int32 on the way out", apply: firstOfEqual},
 	{Name: "shifted-log-sum", Ops: ops{ir.OpReduceLogSumExp},
 		Doc:   "log of the sum of the exponentials of the differences to the maximum, plus the maximum",
 		apply: shiftedLogSum},
+}
+
+// mostPlaces is the largest axis whose places fp16 tells apart.
+const mostPlaces = 2048
+
+// firstOfEqual counts places from the end, so that the first of equals is the largest: the maximum over the
+// axis of what is 0 where the operand is not its maximum. A difference to the maximum is 0 for the maximum alone,
+// and over 1 once multiplied by 2^30.
+func firstOfEqual(c *composer) {
+	x, axes := c.reduced()
+	if c.err != nil {
+		return
+	}
+	n := x.Type.Shape[axes[0]]
+	if n > mostPlaces || c.op.Results[0].Type.DType != ir.Int32 {
+		c.decline("axis %d has %d elements and the result is %s, want up to %d and int32", axes[0], n,
+			c.op.Results[0].Type.DType, mostPlaces)
+		return
+	}
+	large, one := c.num(0x1p15), c.num(1)
+	var under *ir.Value
+	if c.op.Is(ir.OpReduceArgmax) {
+		under = c.sub(c.reduce(ir.OpReduceMax, x, axes), x)
+	} else {
+		under = c.sub(x, c.reduce(ir.OpReduceMin, x, axes))
+	}
+	equal := c.sub(one, c.min(c.mul(c.mul(under, large), large), one))
+	shape := make([]int64, x.Type.Rank())
+	for i := range shape {
+		shape[i] = 1
+	}
+	shape[axes[0]] = n
+	places := c.filled("places from the end", func(i int64) float64 { return float64(n - i) }, shape...)
+	first := c.sub(c.num(float64(n)), c.reduce(ir.OpReduceMax, c.mul(equal, places), axes))
+	if c.err != nil {
+		return
+	}
+	first = c.reshape(first, c.op.Results[0].Type.Shape...)
+	c.become(c.do(ir.OpCast, arg{ir.ParamX, first}, arg{ir.ParamDType, c.str("int32")}))
 }
 
 // reduced returns the operand of a reduction and its axes.

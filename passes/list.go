@@ -120,15 +120,16 @@ type State struct {
 	// Compressed are the compressed constants that folding made dense, in source order.
 	Compressed []*Compressed
 
-	after   string                     // the pass that ran last
-	folded  int64                      // bytes that folding made of constants, weights apart
-	fresh   int                        // values named by passes
-	derived map[*ir.Value]bool         // made by decompressing
-	tasks   map[*ir.Op]int             // tasks of each operation on the engine, lowered alone
-	nanos   map[*ir.Op]int64           // their estimated time
-	parts   map[*ir.Op]composedOf      // operations that compose wrote
-	half    map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
-	made16  map[string]*ir.Const       // constants that compositions made, by what they depend on
+	after      string                     // the pass that ran last
+	folded     int64                      // bytes that folding made of constants, weights apart
+	fresh      int                        // values named by passes
+	derived    map[*ir.Value]bool         // made by decompressing
+	tasks      map[*ir.Op]int             // tasks of each operation on the engine, lowered alone
+	nanos      map[*ir.Op]int64           // their estimated time
+	parts      map[*ir.Op]composedOf      // operations that compose wrote
+	half       map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
+	made16     map[string]*ir.Const       // constants that compositions made, by what they depend on
+	floatsOnly bool                       // compose leaves operations whose results are not floats
 	// Gone are the operations that passes took away, in the order in which they
 	// went; recorded with Options.Origins.
 	Gone []Gone

@@ -9,21 +9,29 @@ import (
 )
 
 // floatCast reports whether op converts between fp16 and fp32.
-func floatCast(op *ir.Op) bool {
-	if !op.Is(ir.OpCast) || len(op.Results) != 1 {
-		return false
+func floatCast(op *ir.Op) bool { return convertsHalf(op) == ir.FP32 }
+
+// intCast reports whether op converts between fp16 and int32.
+func intCast(op *ir.Op) bool { return convertsHalf(op) == ir.Int32 }
+
+// convertsHalf returns the element type that op converts fp16 to or from, 0 for another operation.
+func convertsHalf(op *ir.Op) ir.DType {
+	if !op.Is(ir.OpCast) || len(op.Results) != 1 || !known(op.Arg(ir.ParamX)) || !known(op.Results[0]) {
+		return 0 // the engine sees neither
 	}
-	if !known(op.Arg(ir.ParamX)) || !known(op.Results[0]) {
-		return false // the engine sees neither
+	switch from, to := op.Arg(ir.ParamX).Type.DType, op.Results[0].Type.DType; {
+	case from == ir.FP16 && to != ir.FP16:
+		return to
+	case to == ir.FP16 && from != ir.FP16:
+		return from
 	}
-	from, to := op.Arg(ir.ParamX).Type.DType, op.Results[0].Type.DType
-	return from == ir.FP16 && to == ir.FP32 || from == ir.FP32 && to == ir.FP16
+	return 0
 }
 
 // place gives every operation a unit. An operation that the engine takes and
 // that computes goes there; one that only moves data goes there when what it
-// feeds or is fed by computes there; a conversion between fp16 and fp32 beside
-// the engine is part of the transfer; the rest goes to the CPU. With PlaceAuto, and
+// feeds or is fed by computes there; a conversion between fp16 and fp32 or
+// int32 beside the engine is part of the transfer; the rest goes to the CPU. With PlaceAuto, and
 // where the CPU has work anyway, steps go there that it does sooner (weighSteps); with
 // PlaceEngine everything that the engine takes goes there.
 func place(s *State) error {
@@ -81,8 +89,9 @@ func place(s *State) error {
 	return nil
 }
 
-// placeCasts makes the conversions between fp16 and fp32 beside the engine part of the transfer, and leaves the others
-// to the CPU.
+// placeCasts makes the conversions between fp16 and fp32 or int32 beside the engine part of the
+// transfer, and leaves the
+// others to the CPU.
 func (s *State) placeCasts() {
 	near := map[*ir.Value]bool{} // read by an operation on the engine
 	for _, op := range s.Func.Body.Ops {
@@ -91,10 +100,17 @@ func (s *State) placeCasts() {
 		}
 	}
 	for _, op := range s.Func.Body.Ops {
+		x := op.Arg(ir.ParamX)
+		if no := s.Refusals[op]; intCast(op) && no != nil {
+			if near[op.Results[0]] || x.Type.DType == ir.FP16 && x.Def != nil && x.Def.Place.Unit == ir.Engine {
+				op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
+			} else {
+				s.refuse(op, "", no)
+			}
+		}
 		if !floatCast(op) {
 			continue
 		}
-		x := op.Arg(ir.ParamX)
 		if near[op.Results[0]] || x.Def != nil && x.Def.Place.Unit == ir.Engine {
 			op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
 			continue

@@ -27,7 +27,7 @@ func convertPrecision(s *State) error {
 		}
 		r.keep(n)
 		for i, old := range op.Results {
-			if old.Type.DType == ir.Bool {
+			if keepsType(old) {
 				n.Results[i] = old
 				old.Def = n
 				continue
@@ -45,6 +45,10 @@ func convertPrecision(s *State) error {
 	})
 }
 
+// keepsType reports whether a result of an operation on fp32 has its type in fp16 precision too: the truth of a
+// comparison, a place.
+func keepsType(v *ir.Value) bool { return v.Type.DType == ir.Bool || v.Type.DType == ir.Int32 }
+
 // halved returns op in fp16 when its tensors are fp32 and the engine takes
 // the fp16 form; the casts it needs are kept already. A comparison of fp32 tensors
 // becomes one of fp16 tensors, whose result stays boolean, and a cast of them to booleans likewise.
@@ -53,7 +57,7 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 		return nil, false
 	}
 	for _, v := range op.Results {
-		if v.Type.Kind != ir.Tensor || v.Type.DType != ir.FP32 && v.Type.DType != ir.Bool {
+		if v.Type.Kind != ir.Tensor || v.Type.DType != ir.FP32 && !keepsType(v) {
 			return nil, false
 		}
 	}
@@ -88,7 +92,7 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 		return nil, false
 	}
 	for i, t := range ts {
-		if t.DType != ir.FP16 && t.DType != ir.Bool {
+		if t.DType != ir.FP16 && !keepsType(op.Results[i]) {
 			return nil, false
 		}
 		n.Results = append(n.Results, &ir.Value{Name: s.name("fp16"), Type: t, Def: n, Pos: op.Results[i].Pos})

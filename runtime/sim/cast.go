@@ -79,8 +79,36 @@ func converter(from, to e5.StorageType) (rowConverter, error) {
 				binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(h.Float32()))
 			}
 		}, nil
+	case from == e5.FP16 && to == e5.Int32:
+		return func(dst, src []byte, n int) {
+			for i := range n {
+				h := float16.Frombits(binary.LittleEndian.Uint16(src[2*i:]))
+				binary.LittleEndian.PutUint32(dst[4*i:], uint32(whole(h.Float32())))
+			}
+		}, nil
+	case from == e5.Int32 && to == e5.FP16:
+		return func(dst, src []byte, n int) {
+			for i := range n {
+				// What fp16 holds is exact in fp32, so this rounds once.
+				f := float32(int32(binary.LittleEndian.Uint32(src[4*i:])))
+				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
+			}
+		}, nil
 	}
 	return nil, fmt.Errorf("cannot convert elements of %v to %v", from, to)
+}
+
+// whole truncates a number of fp16 towards zero; infinities become the integers at the ends.
+func whole(f float32) int32 {
+	switch {
+	case f > math.MaxInt32:
+		return math.MaxInt32
+	case f < math.MinInt32:
+		return math.MinInt32
+	case f != f:
+		return 0
+	}
+	return int32(f)
 }
 
 // axes returns the extents other than one with their byte strides, ending in a dimension whose elements are contiguous

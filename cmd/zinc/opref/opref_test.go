@@ -71,7 +71,7 @@ func TestUnknown(t *testing.T) {
 
 // TestForms holds one operation's forms to the operation sets' definitions.
 func TestForms(t *testing.T) {
-	rows, err := Rows(h13, "conv", "reduce_argmax", "pad")
+	rows, err := Rows(h13, "conv", "reduce_argmax", "pad", "sin")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +82,7 @@ func TestForms(t *testing.T) {
 	for _, want := range []string{
 		"  ios15: Convolution", "  ios17: Convolution", `pad_type="valid"`, "groups=1", "bias?",
 		`output_dtype="int32"`, "kernels up to 13 wide and 29 high",
-		"zinc-cannot-yet: no rule lowers reduce_argmax; the hardware's verdict is native",
+		"h13: engine, composed by first-of-equal", "hardware-cannot: the engine has sin from family A15 on; h13 is A13",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -96,7 +96,7 @@ func TestForms(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Operations) != 3 || d.Operations[1].Placement[0].Family != "A15" ||
+	if len(d.Operations) != 4 || d.Operations[1].Placement[0].Family != "A15" ||
 		d.Operations[1].Placement[0].Native != "native" || d.Natives[0].Native.Operations != 3 ||
 		d.Targets[0].Limits == nil {
 		t.Errorf("%+v", d)
