@@ -122,7 +122,7 @@ func TestFunctionsShareWeights(t *testing.T) {
 		t.Error("second alone computes something else than in the pair of both")
 	}
 	if err := m.Select("third"); err == nil || !strings.Contains(err.Error(),
-		`no function "third"; it has first, second`) {
+		`no function "third"; want one of first, second`) {
 		t.Errorf("choosing third: %v", err)
 	}
 }

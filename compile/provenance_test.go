@@ -236,8 +236,8 @@ func TestProvenanceOfPasses(t *testing.T) {
 		{"values", "shared", []string{"shared for one_user by place: elementwise",
 			"shared for two_user by place: elementwise"}},
 		{"bias", "c2", []string{"c1 c2 sum for moved by fold-constants place: elementwise"}},
-		{"values", "lw", []string{"lw for lin by place: linear"}},
-		{"bias", "lb", []string{"lb for lin by place: linear"}},
+		{"values", "lw", []string{"lw for lin cut by place fuse-epilogue: linear"}},
+		{"bias", "lb", []string{"lb for lin cut by place fuse-epilogue: linear"}},
 		{"values", "g1", []string{"g1 for norm by place: layer_norm"}},
 	} {
 		if got := roleSources(db, c.role, c.statement); !slices.Equal(got, c.want) {

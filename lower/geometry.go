@@ -137,8 +137,8 @@ func gatheredPatches(o *operand) l2Place {
 	return l2Place{stride: [4]int64{all, all, ch, gatheredPatchRow(o)}}
 }
 
-// rowPad is the padding of a row in L2. Planar: none for a reduction of single elements
-// (norm_softmax_a3_1x128x1x1), two granules where channels are
+// rowPad is the padding of a row in L2. Planar: none for a reduction of more than 64
+// single elements (norm_softmax_a3_1x128x1x1; norm_softmax_a3_1x64x1x1 is padded), two granules where channels are
 // narrow and rows would start on one bank, one where the row is an odd number of
 // granules, or an even one of several narrow channels (elementwise and reduction
 // cases, norm_layer_norm_ax2_3_1x32x4x4,
@@ -153,7 +153,7 @@ func gatheredPatches(o *operand) l2Place {
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / granule
 	switch out := d.dst.ext; {
-	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1:
+	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1 && row > 64*granule:
 		return 0
 	case d.pe != nil && ch <= 2*granule && n%banks == 0:
 		return 2 * granule
