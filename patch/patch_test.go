@@ -449,6 +449,22 @@ func TestHostileExtents(t *testing.T) {
 	}
 }
 
+// TestUniformBiasIsInATask: a bias that is the same everywhere may stand in a register of
+// a task, where no patch reaches it.
+func TestUniformBiasIsInATask(t *testing.T) {
+	for _, c := range graphs {
+		if c.name != "linear cut" {
+			continue
+		}
+		ws := arrays(c.build, c.names...)
+		uniform := bytes.Repeat([]byte{0, 0x3c}, len(ws[1].Array.Data)/2)
+		old := made(t, c.build, map[string][]byte{"bias": uniform})
+		if _, err := patch.Apply(old.Pair, old.db, ws[1:]); !errors.As(err, new(*patch.Refusal)) {
+			t.Errorf("patching a bias in a register: %v", err)
+		}
+	}
+}
+
 // TestValues: there is no fp16 value that the tasks depend on where a constant is
 // patched: zeros, NaNs and infinities give what they compile to.
 func TestValues(t *testing.T) {
@@ -463,6 +479,11 @@ func TestValues(t *testing.T) {
 			for _, w := range ws {
 				for i := 0; i < len(w.Array.Data); i += 2 {
 					copy(w.Array.Data[i:], two[:])
+				}
+				if w.Name == "bias" && c.name == "linear cut" {
+					// A bias that is the same everywhere goes to a register there, which the
+					// pair that is patched has no place for.
+					copy(w.Array.Data, []byte{0, 0x40})
 				}
 				values[w.Name] = w.Array.Data
 			}
