@@ -15,7 +15,8 @@ var movementCompositions = []Composition{
 	{Name: "turned-parts", Ops: ops{ir.OpReverse},
 		Doc:   "concat of slices in reverse order; of a long axis first the factors of its length",
 		apply: turnedParts},
-	{Name: "window", Ops: ops{ir.OpCrop}, Doc: "slice_by_size", apply: window},
+	{Name: "window", Ops: ops{ir.OpCrop}, Doc: "slice_by_size; of the last dimension, exchanged for another",
+		apply: window},
 	{Name: "reshape", Ops: ops{ir.OpReshapeLike, ir.OpFlatten2D}, Doc: "reshape", apply: plainReshape},
 	{Name: "replaced-part", Ops: ops{ir.OpSliceUpdate},
 		Doc:    "concat of the update with the slices of x around it",
@@ -100,8 +101,6 @@ func turnedParts(c *composer) {
 		case !on || y == nil || y.Type.Shape[axis] == 1:
 		case axis < rank-1:
 			y = c.turned(y, axis)
-		case y.Type.Shape[axis] <= 4:
-			y = c.turnedSingly(y, axis)
 		default:
 			y = c.exchanged(y, c.turned)
 		}
@@ -176,10 +175,17 @@ func window(c *composer) {
 		c.decline("crop_height or crop_width is computed")
 		return
 	}
-	begin := make([]int64, x.Type.Rank())
-	begin[len(begin)-2], begin[len(begin)-1] = h[0], w[0]
-	c.become(c.do(ir.OpSliceBySize, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
-		arg{ir.ParamSize, c.ints(c.op.Results[0].Type.Shape...)}))
+	out := c.op.Results[0].Type.Shape
+	y := c.cut(x, len(out)-2, h[0], out[len(out)-2])
+	c.become(c.cut(y, len(out)-1, w[0], out[len(out)-1]))
+}
+
+// cut keeps n elements from lo on.
+func (c *composer) cut(x *ir.Value, axis int, lo, n int64) *ir.Value {
+	if c.err != nil || lo == 0 && n == x.Type.Shape[axis] {
+		return x
+	}
+	return c.part(x, axis, lo, lo+n)
 }
 
 func plainReshape(c *composer) {
@@ -218,8 +224,8 @@ func stepsOfSlice(c *composer) {
 			first, step = s.Begin+(s.Len-1)*s.Stride, -step
 		}
 		begin[i], end[i], stride[i] = first, first+(s.Len-1)*step+1, step
-		if i == last {
-			stride[i] = 1
+		if i == last && s.Stride != 1 { // below
+			begin[i], end[i], stride[i] = 0, x.Type.Shape[i], 1
 		}
 		plain = plain && begin[i] == 0 && end[i] == x.Type.Shape[i] && stride[i] == 1
 	}
@@ -228,26 +234,19 @@ func stepsOfSlice(c *composer) {
 		y = c.do(ir.OpSliceByIndex, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(begin...)},
 			arg{ir.ParamEnd, c.ints(end...)}, arg{ir.ParamStride, c.ints(stride...)})
 	}
-	step, back := int64(1), false
-	if last >= 0 && a[last].Len > 1 {
-		step, back = max(a[last].Stride, -a[last].Stride), a[last].Stride < 0
-	}
 	for i, s := range a[:max(last, 0)] {
 		if s.Stride < 0 {
 			y = c.reversed(y, i)
 		}
 	}
-	switch {
-	case step > 1:
+	if last >= 0 && a[last].Stride != 1 {
+		s := a[last]
 		y = c.exchanged(y, func(y *ir.Value, axis int) *ir.Value {
-			y = c.every(y, axis, run{0, a[last].Len, step})
-			if back {
-				y = c.reversed(y, axis)
+			if s.Stride > 0 {
+				return c.every(y, axis, run{s.Begin, s.Len, s.Stride})
 			}
-			return y
+			return c.reversed(c.every(y, axis, run{s.Begin + (s.Len-1)*s.Stride, s.Len, -s.Stride}), axis)
 		})
-	case back:
-		y = c.reversed(y, last)
 	}
 	if last >= 1 && a[last].Squeeze { // [.., n, 1] as [.., 1, n], which is [.., n]
 		perm := make([]int64, last+1)
@@ -319,7 +318,7 @@ func (c *composer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
 	}
 	parts = append(parts, u)
 	if end := s.Begin + s.Len; end < n {
-		parts = append(parts, c.slice(x, axis, end, n))
+		parts = append(parts, c.part(x, axis, end, n))
 	}
 	return c.concat(axis, parts...)
 }
@@ -438,7 +437,7 @@ func stackedWindows(c *composer) {
 	at := axis
 	if n <= size || axis == x.Type.Rank()-1 && n <= maxJoined {
 		for i := range min(n, maxPieces+1) {
-			parts = append(parts, c.slice(x, axis, i*stride, i*stride+size))
+			parts = append(parts, c.part(x, axis, i*stride, i*stride+size))
 		}
 	} else {
 		at = axis + 1

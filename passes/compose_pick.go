@@ -7,8 +7,9 @@ import (
 )
 
 // What selects elements along an axis is written with slices and concat, of which each slice is a view and
-// each operand of concat a copy. Along the last dimension a slice is a view only where it has no stride, so
-// other selections there work on x with its last dimension exchanged for another.
+// each operand of concat a copy. Along the last dimension a slice that does not begin at 0 is infinite where
+// x is 4096 and more (numerics.WidthSlice) and none has a stride, so selections there work on x with its last
+// dimension exchanged for another.
 
 // maxPieces bounds the slices that a selection is made of.
 const maxPieces = 128
@@ -64,13 +65,10 @@ func (c *composer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
 	case len(runs) == 1 && runs[0] == run{0, n, 1}:
 		return x
 	case len(runs) == 1 && runs[0].step == 1:
-		return c.slice(x, axis, runs[0].first, runs[0].last()+1)
+		return c.part(x, axis, runs[0].first, runs[0].last()+1)
 	}
 	if axis < x.Type.Rank()-1 {
 		return c.takenRows(x, axis, at, runs)
-	}
-	if len(runs) <= maxJoined && !slices.ContainsFunc(runs, func(r run) bool { return r.step != 1 }) {
-		return c.takenRuns(x, axis, runs)
 	}
 	return c.exchanged(x, func(y *ir.Value, axis int) *ir.Value { return c.taken(y, axis, at) })
 }
@@ -253,13 +251,24 @@ func (c *composer) takenRun(x *ir.Value, axis int, r run) *ir.Value {
 	return c.every(x, axis, r)
 }
 
+// part slices the elements from lo to hi.
+func (c *composer) part(x *ir.Value, axis int, lo, hi int64) *ir.Value {
+	if c.err != nil || lo == 0 || axis < x.Type.Rank()-1 {
+		return c.slice(x, axis, lo, hi)
+	}
+	return c.exchanged(x, func(y *ir.Value, axis int) *ir.Value { return c.slice(y, axis, lo, hi) })
+}
+
 // every slices a run that goes forward.
 func (c *composer) every(x *ir.Value, axis int, r run) *ir.Value {
 	if c.err != nil || r.step == 1 && r.first == 0 && r.count == x.Type.Shape[axis] {
 		return x
 	}
 	if r.step == 1 {
-		return c.slice(x, axis, r.first, r.last()+1)
+		return c.part(x, axis, r.first, r.last()+1)
+	}
+	if axis == x.Type.Rank()-1 {
+		return c.exchanged(x, func(y *ir.Value, axis int) *ir.Value { return c.every(y, axis, r) })
 	}
 	begin, end, stride := make([]int64, x.Type.Rank()), slices.Clone(x.Type.Shape), make([]int64, x.Type.Rank())
 	for i := range stride {

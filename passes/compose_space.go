@@ -72,11 +72,7 @@ func batchMoved(c *composer) {
 	n := s[0] / (b[0] * b[1])
 	y := c.arranged(x, []int64{b[0], b[1], n, s[1], s[2], s[3]}, 1, []int{2, 3, 4, 0, 5, 1}, 2)
 	y = c.reshape(y, n, s[1], s[2]*b[0], s[3]*b[1])
-	if !none {
-		y = c.do(ir.OpSliceBySize, arg{ir.ParamX, y}, arg{ir.ParamBegin, c.ints(0, 0, p[0], p[2])},
-			arg{ir.ParamSize, c.ints(out...)})
-	}
-	c.become(y)
+	c.become(c.cut(c.cut(y, 2, p[0], out[2]), 3, p[2], out[3]))
 }
 
 // An order is a sequence of factors of a tensor's dimensions, of which the last few are its last dimension.

@@ -92,7 +92,11 @@ func (p *callParser) value() (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return vector(vs)
+		v, err := vector(vs)
+		if c, ok := v.([]*ir.Value); ok && err == nil {
+			return []*ir.Value{p.g.Const(c[0].Const)}, nil
+		}
+		return v, err
 	case p.take("("):
 		vs, err := p.list(")")
 		var all []*ir.Value

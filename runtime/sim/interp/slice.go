@@ -129,7 +129,7 @@ func (c *call) slice(x Tensor, size int, g region) []Tensor {
 	base, st := g.walk(x.Type.Shape)
 	out := c.gatherStrided(x, size, g.size, base, st)
 	out.Type = ir.TensorOf(x.Type.DType, g.shape()...)
-	if n := len(g.begin); n > 0 && g.begin[n-1] != 0 {
+	if n := len(g.begin); n > 0 && g.begin[n-1] != 0 && (g.step[n-1] == 1 || g.squeeze[n-1]) {
 		c.widthCopy(out)
 	}
 	return results(out)
