@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// The layout of a bbolt file, version 2: pages of one size, two meta pages in
-// front, of which the one of the later transaction counts, and a B+ tree a bucket.
+// The layout of a bbolt file, version 2: pages of one size, of which the first two
+// are meta pages (the one with the later transaction is valid), and a B+ tree for
+// each bucket.
 const (
 	pageSize     = 4096
 	pageHeader   = 16 // u64 id, u16 flags, u16 count, u32 overflow
@@ -22,13 +23,13 @@ const (
 	branchElem   = 16 // u32 pos, key size, u64 page
 	bucketHeader = 16 // u64 root page, u64 sequence
 	leafBucket   = 0x01
-	// maxDepth bounds the tree: a page holds two children at least.
+	// maxDepth bounds the tree; every branch page has at least two children.
 	maxDepth = 64
 )
 
 var le = binary.LittleEndian
 
-// Is reports whether a file opens as a bbolt file does.
+// Is reports whether b begins like a bbolt file.
 func Is(b []byte) bool {
 	return len(b) >= pageHeader+metaSize && le.Uint16(b[8:])&flagMeta != 0 && le.Uint32(b[pageHeader:]) == boltMagic
 }
@@ -39,13 +40,13 @@ type pair struct {
 	off        int64
 }
 
-// boltReader walks the tree of one file. No page is read twice, and the elements
-// of a page may not be longer than the page together, so that what it gives is
-// never longer than the file.
+// boltReader walks the tree of one file. It reads no page twice, and the elements of
+// a page must not be longer than the page in total, so that its result is never
+// longer than the file.
 type boltReader struct {
 	b    []byte
 	seen map[uint64]bool
-	last []byte // key before, which must be smaller
+	last []byte // previous key, which must be smaller
 	out  []pair
 }
 
@@ -67,7 +68,7 @@ func readBucket(b []byte, name string) ([]pair, error) {
 		}
 		if flags&leafBucket == 0 || string(p.key) != name || at != nil {
 			return badf(p.off, "bucket",
-				"the file must hold the one bucket %q; it holds another or the file is another program's", name)
+				"%.40q, want only the bucket %q: the file was written by another program", p.key, name)
 		}
 		at, off = p.value, p.off+int64(len(p.key))
 		return nil
@@ -76,12 +77,12 @@ func readBucket(b []byte, name string) ([]pair, error) {
 		return nil, err
 	}
 	if len(at) < bucketHeader {
-		return nil, badf(off, "bucket", "no bucket %q of %d bytes at least; it has %d", name, bucketHeader, len(at))
+		return nil, badf(off, "bucket", "%q has %d bytes, want at least %d", name, len(at), bucketHeader)
 	}
 	r := &boltReader{b: b, seen: top.seen}
 	collect := func(flags uint32, p pair) error {
 		if flags != 0 {
-			return badf(p.off, "element flags", "%#x: records have none", flags)
+			return badf(p.off, "element flags", "%#x, want 0 for a record", flags)
 		}
 		r.out = append(r.out, p)
 		return nil
@@ -89,19 +90,19 @@ func readBucket(b []byte, name string) ([]pair, error) {
 	if root := le.Uint64(at); root != 0 {
 		err = r.walk(root, 0, collect)
 	} else {
-		// A small bucket is in its element, with a page header of its own.
+		// A small bucket is stored in its element, with its own page header.
 		err = r.page(at[bucketHeader:], off+bucketHeader, 0, collect)
 	}
 	return r.out, err
 }
 
-// rootPage returns the page of the root bucket by the newer of the two metas.
+// rootPage returns the page of the root bucket from the newer of the two meta pages.
 func rootPage(b []byte) (uint64, error) {
 	if !Is(b) {
-		return 0, badf(0, "magic", "a debug database is a bbolt file, which this is not by its first bytes")
+		return 0, badf(0, "magic", "the first bytes are not those of a bbolt file")
 	}
 	if len(b)%pageSize != 0 || len(b) < 4*pageSize {
-		return 0, badf(-1, "size", "%d bytes: the file is four pages of %d bytes at least, and whole", len(b), pageSize)
+		return 0, badf(-1, "size", "%d bytes, want at least four whole pages of %d bytes", len(b), pageSize)
 	}
 	var root, tx uint64
 	found := false
@@ -118,7 +119,7 @@ func rootPage(b []byte) (uint64, error) {
 		}
 	}
 	if !found {
-		return 0, badf(pageHeader, "meta", "neither meta page has version %d, pages of %d bytes and a right checksum",
+		return 0, badf(pageHeader, "meta", "neither meta page has version %d, pages of %d bytes and a valid checksum",
 			boltVersion, pageSize)
 	}
 	return root, nil
@@ -128,16 +129,16 @@ func rootPage(b []byte) (uint64, error) {
 func (r *boltReader) walk(id uint64, depth int, visit func(flags uint32, p pair) error) error {
 	pages := uint64(len(r.b) / pageSize)
 	if id < 2 || id >= pages {
-		return badf(-1, "page", "number %d: the file has pages 2 to %d for data", id, pages-1)
+		return badf(-1, "page", "number %d, want one of the data pages 2 to %d", id, pages-1)
 	}
 	off := id * pageSize
 	head := r.b[off:][:pageHeader]
 	if got := le.Uint64(head); got != id {
-		return badf(int64(off), "page", "number %d: the page states %d", id, got)
+		return badf(int64(off), "page", "number %d, but the page states %d", id, got)
 	}
 	more := uint64(le.Uint32(head[12:]))
 	if more >= pages-id {
-		return badf(int64(off)+12, "overflow", "%d pages more run past the file's %d", more, pages)
+		return badf(int64(off)+12, "overflow", "%d more pages run past the file's %d", more, pages)
 	}
 	for k := id; k <= id+more; k++ {
 		if r.seen[k] {
@@ -148,23 +149,23 @@ func (r *boltReader) walk(id uint64, depth int, visit func(flags uint32, p pair)
 	return r.page(r.b[off:(id+more+1)*pageSize], int64(off), depth, visit)
 }
 
-// page visits the elements of one page, which is at byte off of the file.
+// page visits the elements of one page, at byte off of the file.
 func (r *boltReader) page(b []byte, off int64, depth int, visit func(flags uint32, p pair) error) error {
 	if depth > maxDepth {
-		return badf(off, "tree", "deeper than %d pages", maxDepth)
+		return badf(off, "tree", "it exceeds the depth limit of %d pages", maxDepth)
 	}
 	if len(b) < pageHeader {
-		return badf(off, "page", "%d bytes: its header alone takes %d", len(b), pageHeader)
+		return badf(off, "page", "%d bytes, want at least the %d of the header", len(b), pageHeader)
 	}
 	flags, count := le.Uint16(b[8:]), int(le.Uint16(b[10:]))
 	if flags != flagLeaf && flags != flagBranch {
-		return badf(off+8, "page flags", "%#x: want a leaf or a branch", flags)
+		return badf(off+8, "page flags", "%#x, want a leaf (%#x) or a branch (%#x)", flags, flagLeaf, flagBranch)
 	}
 	if pageHeader+leafElem*count > len(b) {
 		return badf(off+10, "count", "%d elements run past the page of %d bytes", count, len(b))
 	}
 	room := len(b) - pageHeader - leafElem*count
-	// take cuts n bytes at pos, counted from element e.
+	// take returns n bytes at pos, counted from element e.
 	take := func(e int, pos, n uint32) ([]byte, int64, error) {
 		at := uint64(e) + uint64(pos)
 		if at+uint64(n) > uint64(len(b)) || int64(n) > int64(room) {
@@ -190,12 +191,12 @@ func (r *boltReader) page(b []byte, off int64, depth int, visit func(flags uint3
 			return err
 		}
 		if len(key) == 0 || r.last != nil && bytes.Compare(key, r.last) <= 0 {
-			return badf(at, "key", "%x: keys are not empty and ascend", key)
+			return badf(at, "key", "%x, want a non-empty key greater than the previous one", key)
 		}
 		r.last = key
 		pos := uint64(le.Uint32(w[4:])) + uint64(len(key))
 		if pos > 1<<32-1 {
-			return badf(at, "element", "its value lies past 32 bits")
+			return badf(at, "element", "the position of its value, %#x, exceeds 32 bits", pos)
 		}
 		value, _, err := take(e, uint32(pos), le.Uint32(w[12:]))
 		if err != nil {

@@ -2,23 +2,23 @@ package provenance
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"slices"
 )
 
-// bucket is the name of the only bucket; its end is the version of the records. A
-// file of another version is refused; it grows when what is written no longer
-// means to an old reader what it meant.
+// bucket is the name of the only bucket; it ends in the version of the records. A
+// file of another version is refused. The version increases when an old reader would
+// misinterpret the records.
 const (
 	bucketPrefix = "zinc.provenance."
 	bucket       = bucketPrefix + "1"
 )
 
-// Revision counts what was added to the version since: fields at the end of
-// records, kinds of records behind the others, kinds of links. A file of a later
-// revision is read without what this one does not know, a file of an older one
-// with nothing in the fields that it lacks. docs/provenance.md lists what each
-// added.
+// Revision counts the additions to the version: fields at the end of records, kinds
+// of records after the others, kinds of links. In a file of a later revision, unknown
+// additions are ignored; in a file of an older revision, missing fields are zero.
+// docs/provenance.md lists what each revision added.
 const Revision = 1
 
 // A key is the kind of a record and its number, big endian.
@@ -43,20 +43,20 @@ const (
 	numRecords
 )
 
-// codec writes or reads the fields of records in one order, so that what is
-// written is what is read. Numbers are varints, texts numbers of the list of
-// strings.
+// codec writes or reads the fields of records. Both use the same code, so that the
+// order of the fields is the same. Numbers are varints; texts are indices into the
+// list of strings.
 type codec struct {
 	b       []byte
 	reading bool
-	off     int64 // in the file, of b when reading
+	off     int64 // when reading, offset of b in the file
 	field   string
 	err     error
-	// revision is that of the file, when reading.
+	// revision is the revision of the file when reading.
 	revision uint64
 
 	strings []string
-	ids     map[string]uint64 // when writing
+	ids     map[string]uint64 // used when writing
 }
 
 func (c *codec) fail(msg string) {
@@ -65,7 +65,7 @@ func (c *codec) fail(msg string) {
 	}
 }
 
-// u64 is one number up to limit.
+// u64 codes one number up to limit.
 func (c *codec) u64(v *uint64, limit uint64) {
 	if !c.reading {
 		c.b = binary.AppendUvarint(c.b, *v)
@@ -77,7 +77,7 @@ func (c *codec) u64(v *uint64, limit uint64) {
 	}
 	x, n := binary.Uvarint(c.b)
 	if n <= 0 || x > limit {
-		c.fail("a number is missing or past its limit")
+		c.fail(fmt.Sprintf("a number is missing or exceeds its limit of %d", limit))
 		*v = 0
 		return
 	}
@@ -91,10 +91,10 @@ func number[T ~uint8 | ~uint32 | ~uint64 | ~int32 | ~int64](c *codec, v *T, limi
 	*v = T(x)
 }
 
-// has reports whether the record has the fields that a revision added.
+// has reports whether the record contains the fields added by a revision.
 func (c *codec) has(revision uint64) bool { return !c.reading || c.revision >= revision }
 
-// later reports whether the file may hold what this package does not know.
+// later reports whether the file is of a later revision than this package knows.
 func (c *codec) later() bool { return c.revision > Revision }
 
 func (c *codec) u32(v *uint32)     { number(c, v, math.MaxUint32) }
@@ -111,7 +111,7 @@ func (c *codec) bool(v *bool) {
 	*v = x == 1
 }
 
-// text is a number of the list of strings.
+// text codes a text as its index in the list of strings.
 func (c *codec) text(s *string) {
 	if !c.reading {
 		id, ok := c.ids[*s]
@@ -126,20 +126,20 @@ func (c *codec) text(s *string) {
 	var id uint64
 	c.u64(&id, math.MaxUint32)
 	if c.err == nil && id >= uint64(len(c.strings)) {
-		c.fail("a text that the list of strings does not have")
+		c.fail(fmt.Sprintf("text %d, want less than %d, the number of strings", id, len(c.strings)))
 	}
 	if c.err == nil {
 		*s = c.strings[id]
 	}
 }
 
-// list is a list whose elements take one byte at least.
+// list codes a list whose elements take at least one byte.
 func list[T any](c *codec, l *[]T, each func(c *codec, x *T)) {
 	n := uint64(len(*l))
 	c.u64(&n, uint64(len(c.b)))
 	if c.reading && c.err == nil {
 		if n > uint64(len(c.b)) {
-			c.fail("a list is longer than its record")
+			c.fail(fmt.Sprintf("a list of %d elements exceeds the %d bytes of its record", n, len(c.b)))
 			return
 		}
 		*l = nil
@@ -225,7 +225,7 @@ func (t *Task) code(c *codec) {
 	})
 	if kinds > uint64(numLinks) {
 		if t.Links = slices.DeleteFunc(t.Links, func(l Link) bool { return l.Kind >= numLinks }); len(t.Links) == 0 {
-			t.Links = nil // as one that has none
+			t.Links = nil // as for a task without links
 		}
 	}
 }
@@ -269,7 +269,7 @@ func (o *Operation) code(c *codec) {
 	c.node(&o.With)
 }
 
-// table is one list of a DB: how many records it has, and the code of each.
+// table is one list of a DB: its number of records, and the codec of each.
 type table struct {
 	kind recordKind
 	name string
@@ -285,8 +285,8 @@ func tableOf[T any](kind recordKind, name string, of func(db *DB) *[]T, code fun
 		code: func(db *DB, i int, c *codec) { code(&(*of(db))[i], c) }}
 }
 
-// tables are the lists of records in the order of their keys, header, files and
-// strings apart.
+// tables are the lists of records in the order of their keys, without header, files
+// and strings.
 var tables = []table{
 	tableOf(recStatement, "statement", func(db *DB) *[]Statement { return &db.Statements }, (*Statement).code),
 	tableOf(recNode, "node", func(db *DB) *[]Node { return &db.Nodes }, (*Node).code),
@@ -299,9 +299,8 @@ var tables = []table{
 	tableOf(recOperation, "operation", func(db *DB) *[]Operation { return &db.Operations }, (*Operation).code),
 }
 
-// header is the record of what the DB says of itself: versions, hash, sizes, the
-// number of records of each table, and the revision, which files of revision 0 do
-// not state.
+// header codes the record of the DB's own properties: versions, hash, sizes, the
+// number of records of each table, and the revision, which files of revision 0 omit.
 func (db *DB) header(c *codec, counts []uint64) {
 	for _, s := range [...]*string{&db.Compiler, &db.Target} {
 		c.literal(s)
@@ -309,7 +308,7 @@ func (db *DB) header(c *codec, counts []uint64) {
 	hash := string(db.SHA256[:])
 	c.literal(&hash)
 	if c.reading && c.err == nil && copy(db.SHA256[:], hash) != len(hash) {
-		c.fail("the hash must have 32 bytes")
+		c.fail(fmt.Sprintf("a hash of %d bytes, want %d", len(hash), len(db.SHA256)))
 	}
 	list(c, &db.Passes, (*codec).literal)
 	c.address(&db.TextSize)
@@ -326,7 +325,7 @@ func (db *DB) header(c *codec, counts []uint64) {
 	c.revision = revision
 }
 
-// literal is a text that is in its record.
+// literal codes a text inside its record.
 func (c *codec) literal(s *string) {
 	n := uint64(len(*s))
 	c.u64(&n, math.MaxUint32)
@@ -335,7 +334,7 @@ func (c *codec) literal(s *string) {
 		return
 	}
 	if c.err == nil && n > uint64(len(c.b)) {
-		c.fail("a text is longer than its record")
+		c.fail(fmt.Sprintf("a text of %d bytes exceeds the %d bytes of its record", n, len(c.b)))
 	}
 	if c.err == nil {
 		*s, c.b = string(c.b[:n]), c.b[n:]

@@ -2,21 +2,22 @@
 // register word, constant byte, surface and operation of the descriptor came
 // from.
 //
-// In goes a DB that the compiler has filled (package compile, Options.Provenance),
-// out comes a .zdb file, and the other way round. What is asked of it is answered
-// in both directions: bytes of the task section, bytes of the constants, a word of
-// a task, a surface or an operation to the statements of the source, the passes
-// and the lowering rule; and a line of the source to all of those.
+// The compiler fills a DB (package compile, Options.Provenance); this package
+// writes it to a .zdb file and reads it back. Queries work in both directions:
+// from bytes of the task section or the constants, a word of a task, a surface or
+// an operation to the statements of the source, the passes and the lowering rule;
+// and from a line of the source to all of those.
 //
-// The statements and the origins (Node) are a graph that mirrors ir.Origin: a node
-// represents a statement or for what a pass made of older nodes. The graph is
-// stored as it is and walked when something is asked, so that a file is linear in
-// the model. It holds no weight bytes and no names of folders.
+// The statements and their origins (Node) form a graph that mirrors ir.Origin: a
+// node represents a statement, or the result of a pass on older nodes. The file
+// contains the graph itself, and queries walk it, so that the size of a file is
+// linear in the model. It contains no weight bytes and no names of folders.
 //
-// A .zdb is a file of the embedded database bbolt, written in one transaction in
-// the order of its keys: the same DB gives the same bytes. It is read without
-// bbolt, which trusts its files: Read checks every page, element and record of the
-// file against its length before it is used, and returns an error, never a panic, whatever the
-// bytes are; memory stays in proportion to them. docs/provenance.md has the format
-// and its versions: files of older and of later revisions are read.
+// A .zdb file is a file of the embedded database bbolt, written in one transaction
+// in the order of its keys, so the same DB gives the same bytes. It is read without
+// bbolt, which trusts its files: Read checks every page, element and record
+// against the length of the file before it uses it. It returns an error for any
+// invalid file and never panics, and its memory use is proportional to the file.
+// docs/provenance.md describes the format and its versions; files of older and
+// later revisions can be read.
 package provenance

@@ -2,11 +2,11 @@ package provenance
 
 import "fmt"
 
-// FormatError is a .zdb file that breaks a rule.
+// FormatError reports an invalid .zdb file.
 type FormatError struct {
-	Off   int64  // byte offset in the file, -1 where the fault is in no one place
-	Field string // what is wrong
-	Msg   string // the rule
+	Off   int64  // byte offset in the file, or -1 if the fault is not at a single offset
+	Field string // the invalid part
+	Msg   string // the value and the rule
 }
 
 // Error returns the place, the field and the rule.

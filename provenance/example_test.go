@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// A database answers in both directions: where byte 4 of the task section came
-// from, and what became of line 12.
+// A database answers queries in both directions: where byte 4 of the task section
+// came from, and what line 12 was compiled to.
 func Example() {
 	db := &provenance.DB{
 		Files:    []string{"model.mil"},

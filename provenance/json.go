@@ -2,9 +2,9 @@ package provenance
 
 import "fmt"
 
-// View is the JSON form of a DB. Fields may be added, none change meaning.
-// Statements are indices into the list of statements; Nodes is the graph that the
-// short lists of statements and passes were read off.
+// View is the JSON format of a DB. Fields may be added; none change their meaning.
+// Statements are indices into the list of statements. Nodes is the graph from which
+// the short lists of statements and passes were collected.
 type View struct {
 	Compiler      string          `json:"compiler"`
 	Target        string          `json:"target"`
@@ -39,14 +39,14 @@ type StatementView struct {
 	Shape []int64 `json:"shape,omitempty"`
 }
 
-// NodeView is a node of the graph; the first one represents nothing.
+// NodeView is a node of the graph; the first node represents nothing.
 type NodeView struct {
 	Statement *int32   `json:"statement,omitempty"`
 	Pass      string   `json:"pass,omitempty"`
 	From      []NodeID `json:"from,omitempty"`
 }
 
-// SourceView is where something came from.
+// SourceView is the origin of something.
 type SourceView struct {
 	Node       NodeID   `json:"node"`
 	Statements []int    `json:"statements"`
@@ -54,7 +54,7 @@ type SourceView struct {
 	With       []int    `json:"with,omitempty"`
 	Passes     []string `json:"passes,omitempty"`
 	Rule       string   `json:"rule,omitempty"`
-	More       bool     `json:"more,omitempty"` // statements are left out; the graph has them
+	More       bool     `json:"more,omitempty"` // some statements are omitted; they are in the graph
 }
 
 // OperatorView is an operation of the lowered program.
@@ -68,7 +68,7 @@ type OperatorView struct {
 	Source SourceView `json:"source"`
 }
 
-// GoneView is an operation that a pass took away.
+// GoneView is an operation that a pass removed.
 type GoneView struct {
 	Pass   string      `json:"pass"`
 	Source SourceView  `json:"source"`
@@ -109,19 +109,19 @@ type ExtentView struct {
 	Roles  []RoleView   `json:"roles"`
 }
 
-// RepeatView is some runs in a row, so many times.
+// RepeatView is a sequence of runs, repeated Times times.
 type RepeatView struct {
 	Times uint32    `json:"times"`
 	Runs  []RunView `json:"runs"`
 }
 
-// RunView is bytes of one role.
+// RunView is a run of bytes of one role.
 type RunView struct {
 	Role string `json:"role"`
 	Size uint32 `json:"size"`
 }
 
-// RoleView says where an extent's bytes of one role came from, one source a user.
+// RoleView has the origins of an extent's bytes of one role, one source for each user.
 type RoleView struct {
 	Role    string       `json:"role"`
 	Bytes   uint64       `json:"bytes"`
@@ -148,7 +148,7 @@ type OperationView struct {
 	Source SourceView `json:"source"`
 }
 
-// SourceView returns the JSON form of an answer.
+// SourceView returns the JSON format of an answer.
 func (db *DB) SourceView(r Ref) SourceView {
 	s := db.Brief(r, briefNodes)
 	v := SourceView{
@@ -166,7 +166,7 @@ func (db *DB) SourceView(r Ref) SourceView {
 	return v
 }
 
-// View returns the JSON form of a database.
+// View returns the JSON format of a database.
 func (db *DB) View() *View {
 	v := &View{
 		Compiler: db.Compiler, Target: db.Target, SHA256: fmt.Sprintf("%x", db.SHA256), Passes: append([]string{},
@@ -253,7 +253,7 @@ func (db *DB) View() *View {
 	return v
 }
 
-// TaskView returns the JSON form of a task, an index into DB.Tasks.
+// TaskView returns the JSON format of a task, given as an index into DB.Tasks.
 func (db *DB) TaskView(i int) TaskView {
 	t := &db.Tasks[i]
 	x := TaskView{

@@ -1,19 +1,19 @@
 package provenance
 
-// DB says where the parts of one pair came from. References between its lists are
-// indices; Read has checked them.
+// DB records where the parts of one pair came from. References between its lists
+// are indices, which Read checks.
 type DB struct {
-	Compiler string   // name and version of what compiled the pair
+	Compiler string   // name and version of the compiler
 	Target   string   // hardware target
 	SHA256   [32]byte // of the container
 	Passes   []string // of the compiler, in the order in which they run
-	Files    []string // base names of the source's files, which Statement.File counts into
+	Files    []string // base names of the source files, indexed by Statement.File
 
 	TextSize     uint64 // bytes of __TEXT,__text
 	ConstantSize uint64 // bytes of all constant sections, in sequence
 
 	Statements []Statement
-	Nodes      []Node // in the order of their making; Nodes[0] represents nothing
+	Nodes      []Node // in the order of creation; Nodes[0] represents nothing
 	Operators  []Operator
 	Gone       []Gone
 	Procedures []Procedure
@@ -26,32 +26,31 @@ type DB struct {
 // Statement is a statement of the source.
 type Statement struct {
 	File      int32 // index into DB.Files
-	Line, Col int32 // from 1; 0 where the source has no lines
+	Line, Col int32 // from 1; 0 if the source has no lines
 	Func      string
 	Op        string // operation, or "const", "input", "func"
 	Name      string // of its first result
 	// Args are the constants that an operation names, indices into DB.Statements.
 	Args []int32
 	// Type is the element type of a constant as the source declares it, such as fp16,
-	// and Shape its shape. Type is "" of all other statements, and in files of
+	// and Shape its shape. Type is "" for all other statements, and in files of
 	// revision 0.
 	Type  string
 	Shape []int64
 }
 
-// NodeID is an index into DB.Nodes; 0 is none.
+// NodeID is an index into DB.Nodes; 0 means none.
 type NodeID uint32
 
-// Node is where something came from: a statement, or what a pass made of older
-// nodes.
+// Node is an origin: a statement, or the result of a pass on older nodes.
 type Node struct {
-	Statement int32    // index into DB.Statements; -1 for what a pass made
-	Pass      string   // "" for a statement as it stands
-	From      []NodeID // each smaller than the node's own
+	Statement int32    // index into DB.Statements; -1 for the result of a pass
+	Pass      string   // "" for a statement
+	From      []NodeID // each smaller than the node's own ID
 }
 
-// Operator is an operation of the program as it was lowered, where it runs and
-// why.
+// Operator is an operation of the lowered program, with the unit on which it runs
+// and the reason.
 type Operator struct {
 	Func   string // function of the pair
 	Step   uint32
@@ -59,16 +58,16 @@ type Operator struct {
 	Name   string // of its first result
 	Unit   string // engine, cpu or transfer
 	Rule   string // lowering rule, or the rule that refused it
-	Reason string // of a refusal
+	Reason string // why the engine refused it
 	Node   NodeID
-	With   NodeID // constants that it names, attributes among them
-	// Turned says that its constant matrix is in the source as the transpose of its
-	// coefficients, a row an element summed over. It is false in files of revision 0.
+	With   NodeID // constants that it names, including attributes
+	// Turned reports that its constant matrix is the transpose of its coefficients:
+	// one row for each element of the sum. It is false in files of revision 0.
 	Turned bool
 }
 
-// Gone is an operation that a pass took away. By is what its readers read
-// instead, 0 where it became part of other nodes or nothing read it.
+// Gone is an operation that a pass removed. By is what its readers read instead; it
+// is 0 if the operation became part of other nodes or nothing read it.
 type Gone struct {
 	Pass     string
 	Node, By NodeID
@@ -88,16 +87,16 @@ type Task struct {
 	Index     uint32 // in the procedure's chain
 	Offset    uint64 // bytes, in __TEXT,__text
 	Words     uint32
-	Node      NodeID // operation that it works for, with what is fused into it
-	With      NodeID // constants that those name, attributes among them
+	Node      NodeID // operation that it computes, with the operations fused into it
+	With      NodeID // constants that those name, including attributes
 	Rule      string
 	Links     []Link // by Word
 }
 
-// LinkKind says what a word of a task points at.
+// LinkKind is the kind of object that a word of a task points at.
 type LinkKind uint8
 
-// What words point at.
+// The kinds of links.
 const (
 	LinkSurface  LinkKind = iota // Target is an index into DB.Surfaces
 	LinkScratch                  // Target is a byte offset in the scratch window
@@ -121,7 +120,7 @@ type Link struct {
 	Target uint64
 }
 
-// Roles of constant bytes that mean something to this package; others are
+// Roles of constant bytes that this package treats specially; all other roles are
 // coefficients or elements.
 const (
 	RolePadding  = "padding"
@@ -130,30 +129,30 @@ const (
 	RoleTable    = "table"
 )
 
-// Run is bytes of one role.
+// Run is a run of bytes of one role.
 type Run struct {
 	Role string
 	Size uint32
 }
 
-// Repeat is some runs in a row, so many times.
+// Repeat is a sequence of runs, repeated Times times.
 type Repeat struct {
 	Times uint32
 	Runs  []Run
 }
 
-// Extent is one stored constant, its bytes' roles, and who reads it.
+// Extent is one stored constant, with the roles of its bytes and its readers.
 type Extent struct {
 	Offset, Size uint64 // in the constants
 	Layout       []Repeat
 	Uses         []Use
 }
 
-// Use is an operation that reads an extent, and what the extent's bytes came from
-// as that operation sees it: equal constants of different statements are stored
-// once.
+// Use is an operation that reads an extent, with the origin of the extent's bytes
+// for that operation. Equal constants of different statements are stored once, so
+// the origins of several uses can differ.
 type Use struct {
-	Node   NodeID // the operation, with what is fused into it
+	Node   NodeID // the operation, with the operations fused into it
 	Rule   string
 	Values NodeID // of coefficients and elements
 	Bias   NodeID
@@ -165,7 +164,7 @@ type Surface struct {
 	Procedure     uint32 // index into DB.Procedures
 	Name          string
 	Output        bool
-	Value         string // of the program as it was lowered
+	Value         string // of the lowered program
 	Address, Size uint64 // in the engine's map
 	Node          NodeID
 }
@@ -176,7 +175,7 @@ type Operation struct {
 	Index uint32 // in the function, over all blocks
 	Name  string
 	Kind  string // Cast, AneInference, CpuInference
-	Rule  string // what of the compiler emits it
+	Rule  string // the part of the compiler that emits it
 	Node  NodeID
-	With  NodeID // constants that its operations name, of a dispatch or CPU call
+	With  NodeID // for a dispatch or CPU call, the constants that its operations name
 }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// briefNodes bounds what the printed forms look at for one answer, so that they
-// take time in proportion to the file.
+// briefNodes limits the nodes visited for one printed answer, so that the time to
+// print is proportional to the file.
 const briefNodes = 1024
 
 // StatementString returns file:line:col, the operation and the name.
@@ -26,8 +26,8 @@ func (db *DB) StatementString(i int) string {
 	return b.String()
 }
 
-// typeString returns the element type and shape of a constant behind a space, "" of
-// another statement.
+// typeString returns a space and the element type and shape of a constant, or "" for
+// other statements.
 func (s *Statement) typeString() string {
 	if s.Type == "" {
 		return ""
@@ -35,12 +35,12 @@ func (s *Statement) typeString() string {
 	return fmt.Sprintf(" %s %s", s.Type, ShapeString(s.Shape))
 }
 
-// ShapeString writes a shape as MIL does: [2, 3], and [] of a scalar.
+// ShapeString returns a shape as MIL writes it: [2, 3], or [] for a scalar.
 func ShapeString(shape []int64) string { return strings.ReplaceAll(fmt.Sprint(shape), " ", ", ") }
 
-// SourceLines returns an answer as lines of text: "from" lines, one a statement,
-// at most max of them and all where max is 0, "for" lines of its users, "with"
-// lines of constants, then the passes and the rule.
+// SourceLines returns an answer as lines of text: a "from" line for each statement,
+// a "for" line for each user, a "with" line for each constant, then the passes and
+// the rule. Each list has at most max lines; 0 means no limit.
 func (db *DB) SourceLines(s Source, max int) (lines []string) {
 	some := func(word string, list []int) {
 		if len(list) == 0 {
@@ -78,7 +78,7 @@ type printer struct {
 	db *DB
 }
 
-// printed is how many statements of one answer are printed.
+// printed is the number of statements printed for one answer.
 const printed = 12
 
 func (p *printer) source(r Ref) {
@@ -109,7 +109,7 @@ func (db *DB) Print(w io.Writer) error {
 		fmt.Fprintln(p)
 		p.source(o.Ref())
 	}
-	fmt.Fprintf(p, "\noperations that passes took away: %d\n", len(db.Gone))
+	fmt.Fprintf(p, "\noperations removed by passes: %d\n", len(db.Gone))
 	for i := range db.Gone {
 		p.gone(&db.Gone[i])
 	}
@@ -151,12 +151,12 @@ func (p *printer) gone(g *Gone) {
 	p.source(Ref{Node: g.Node})
 	if g.By != 0 {
 		for _, l := range p.db.SourceLines(p.db.Brief(Ref{Node: g.By}, briefNodes), printed) {
-			fmt.Fprintf(p, "  in its stead %s\n", l)
+			fmt.Fprintf(p, "  replaced by: %s\n", l)
 		}
 	}
 }
 
-// LinkString says what a word points at.
+// LinkString describes what a word points at.
 func (db *DB) LinkString(l Link) string {
 	if l.Kind == LinkSurface {
 		return fmt.Sprintf("%s %q", l.Kind, db.Surfaces[l.Target].Name)
@@ -176,7 +176,7 @@ func (x *Extent) Roles() (out []string) {
 	return out
 }
 
-// bytesOf counts the bytes of a role.
+// bytesOf returns the number of bytes of a role.
 func (x *Extent) bytesOf(role string) (n uint64) {
 	for _, r := range x.Layout {
 		for _, run := range r.Runs {

@@ -90,9 +90,9 @@ func encoded(t testing.TB, db *DB) []byte {
 	return b.Bytes()
 }
 
-// TestRoundTrip: what is written is read, for a bucket inside its element, in one
-// page and in several levels of pages; twice the same bytes.
-func TestRoundTrip(t *testing.T) {
+// TestWriteAndReadRoundTrip covers a bucket inside its element, in one page and in
+// several levels of pages, and checks that writing twice gives the same bytes.
+func TestWriteAndReadRoundTrip(t *testing.T) {
 	for _, n := range []int{0, 5, 100, 5000} {
 		db := sample(n)
 		b := encoded(t, db)
@@ -113,9 +113,8 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// TestBboltReadsTheSame: the file is one that bbolt itself finds sound, and the
-// walk of this package sees the records that bbolt sees.
-func TestBboltReadsTheSame(t *testing.T) {
+// TestBboltReadsTheSameRecords also checks the file with bbolt's own consistency check.
+func TestBboltReadsTheSameRecords(t *testing.T) {
 	for _, n := range []int{0, 3000} {
 		b := encoded(t, sample(n))
 		path := filepath.Join(t.TempDir(), "db")
@@ -149,9 +148,8 @@ func TestBboltReadsTheSame(t *testing.T) {
 	}
 }
 
-// TestOneTransactionLater: a file that bbolt has changed since is read by its
-// newer meta page.
-func TestOneTransactionLater(t *testing.T) {
+// TestReadUsesTheNewerMetaPage reads a file that bbolt changed after it was written.
+func TestReadUsesTheNewerMetaPage(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "db")
 	if err := os.WriteFile(path, encoded(t, sample(50)), 0o666); err != nil {
 		t.Fatal(err)
@@ -171,7 +169,7 @@ func TestOneTransactionLater(t *testing.T) {
 	}
 }
 
-// golden reads a file that was kept, packed.
+// golden returns the contents of a compressed golden file.
 func golden(t *testing.T, name string) []byte {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))
@@ -190,10 +188,10 @@ func golden(t *testing.T, name string) []byte {
 	return b
 }
 
-// TestKeptFormat: files that were written by each revision are read for good, and
-// this one still writes what it wrote. The files are never written again: a change
-// that fails here adds a revision, and a file of it.
-func TestKeptFormat(t *testing.T) {
+// TestFilesOfAllRevisionsAreRead reads a golden file of each revision and checks that
+// the bytes written by the current revision have not changed. The golden files are
+// never updated: a change that fails here must add a revision and its file.
+func TestFilesOfAllRevisionsAreRead(t *testing.T) {
 	for revision := range Revision + 1 {
 		want := sample(5)
 		if revision < 1 {
@@ -217,9 +215,9 @@ func TestKeptFormat(t *testing.T) {
 	}
 }
 
-// TestLaterRevision: what a later revision adds is left out, and what it keeps is
-// read; the same additions in a file that claims to be of this one are a fault.
-func TestLaterRevision(t *testing.T) {
+// TestAdditionsOfLaterRevisionsAreIgnored also checks that the same additions are an
+// error in a file of the current revision.
+func TestAdditionsOfLaterRevisionsAreIgnored(t *testing.T) {
 	db := sample(0)
 	build := func(revision byte, edit func(pairs []pair) []pair) []pair {
 		var pairs []pair
@@ -259,7 +257,7 @@ func TestLaterRevision(t *testing.T) {
 		},
 		"links": func(pairs []pair) []pair {
 			p := last(pairs, recTask)
-			// The last task has no links; now it has one of a kind of its own.
+			// The last task has no links; add one of an unknown kind.
 			p.value = append(p.value[:len(p.value)-1], 1, 3, byte(numLinks), 9)
 			return pairs
 		},
@@ -274,7 +272,7 @@ func TestLaterRevision(t *testing.T) {
 			t.Errorf("%s that this revision does not have are read", name)
 		}
 	}
-	// What a later revision may not do: records missing, or more of a kind that is known.
+	// A later revision must not omit records or add records of a known kind.
 	for name, edit := range map[string]func(pairs []pair) []pair{
 		"missing": func(pairs []pair) []pair { return pairs[:len(pairs)-1] },
 		"one more": func(pairs []pair) []pair {
@@ -296,8 +294,8 @@ func TestLaterRevision(t *testing.T) {
 	}
 }
 
-// TestDocumented: docs/provenance.md lists every kind of record and the revision.
-func TestDocumented(t *testing.T) {
+// TestDocumentationListsRecordsAndRevision checks docs/provenance.md.
+func TestDocumentationListsRecordsAndRevision(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "provenance.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -312,14 +310,14 @@ func TestDocumented(t *testing.T) {
 	}
 	for _, w := range want {
 		if !bytes.Contains(text, []byte(w)) {
-			t.Errorf("docs/provenance.md does not have %q", w)
+			t.Errorf("docs/provenance.md is missing %q", w)
 		}
 	}
 }
 
-// TestLinear: the file grows with the program and no faster, and holds nothing
-// per byte of weights.
-func TestLinear(t *testing.T) {
+// TestFileSizeIsLinearInStatements also checks that the size does not depend on the
+// number of weight bytes.
+func TestFileSizeIsLinearInStatements(t *testing.T) {
 	a, b := len(encoded(t, sample(2000))), len(encoded(t, sample(4000)))
 	if b > 2*a+8*pageSize {
 		t.Errorf("2000 statements take %d bytes, 4000 take %d", a, b)
@@ -336,8 +334,7 @@ func TestLinear(t *testing.T) {
 	}
 }
 
-// TestQueries asks in both directions.
-func TestQueries(t *testing.T) {
+func TestQueriesAnswerInBothDirections(t *testing.T) {
 	db, err := Read(encoded(t, sample(0)))
 	if err != nil {
 		t.Fatal(err)
@@ -388,7 +385,7 @@ func TestQueries(t *testing.T) {
 			t.Errorf("%d constant bytes at %#x: %v, want %v", c.n, c.off, got, c.want)
 		}
 	}
-	// Byte by byte, whatever the place, the answers are those of the whole.
+	// Queries for single bytes give the same answers as one query for all of them.
 	var whole []string
 	db.Constants(0, db.ConstantSize, func(h Hit) bool {
 		whole = append(whole, slices.Repeat([]string{h.What}, int(h.Size))...)
@@ -399,7 +396,7 @@ func TestQueries(t *testing.T) {
 			t.Fatalf("byte %#x: %v, want %s", i, got, whole[i])
 		}
 	}
-	// The shared weight has an answer for each of its users.
+	// The shared weight has one answer for each user.
 	var users [][]int
 	for _, r := range db.Extents[0].Refs("values") {
 		s := source(r)
@@ -453,8 +450,7 @@ func TestQueries(t *testing.T) {
 	}
 }
 
-// TestPrint: text and JSON of the sample name each part once.
-func TestPrint(t *testing.T) {
+func TestTextAndJSONNameEachPart(t *testing.T) {
 	db := sample(0)
 	var b strings.Builder
 	if err := db.Print(&b); err != nil {
@@ -465,7 +461,7 @@ func TestPrint(t *testing.T) {
 			"model.mil:4:9 const \"w\"\n",
 		"  word 14 points at constant byte 0x0\n",
 		"0x0, 256 bytes\n  bias, 32 bytes\n    from model.mil:5:9 const \"b\"\n    for model.mil:6:9 conv \"y\"\n",
-		"by normalise\n  from conv \"second\"\n  in its stead from model.mil:3:9 input \"x\"\n",
+		"by normalise\n  from conv \"second\"\n  replaced by: from model.mil:3:9 input \"x\"\n",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("the text lacks %q:\n%s", want, b.String())
@@ -477,7 +473,7 @@ func TestPrint(t *testing.T) {
 	}
 }
 
-// seal gives both meta pages right checksums again.
+// seal updates the checksums of both meta pages.
 func seal(b []byte) []byte {
 	for i := range 2 {
 		m := b[i*pageSize+pageHeader:][:metaSize]
@@ -488,8 +484,8 @@ func seal(b []byte) []byte {
 	return b
 }
 
-// TestHostileFiles: files that break one rule each are errors that say so.
-func TestHostileFiles(t *testing.T) {
+// TestReadRejectsInvalidFiles reads files that break one rule each.
+func TestReadRejectsInvalidFiles(t *testing.T) {
 	whole := encoded(t, sample(1000))
 	root := int(le.Uint64(whole[pageHeader+16:])) * pageSize
 	branch := 0 // the root page of the bucket
@@ -507,7 +503,7 @@ func TestHostileFiles(t *testing.T) {
 		want string
 	}{
 		{"empty", func(b []byte) []byte { return nil }, "first bytes"},
-		{"cut", func(b []byte) []byte { return b[:len(b)-1] }, "whole"},
+		{"cut", func(b []byte) []byte { return b[:len(b)-1] }, "four whole pages"},
 		{"pages missing", func(b []byte) []byte { return b[:4*pageSize] }, "page"},
 		{"checksums", func(b []byte) []byte {
 			b[pageHeader+70-50]++
@@ -518,7 +514,7 @@ func TestHostileFiles(t *testing.T) {
 			le.PutUint64(b[pageHeader+16:], 1<<60)
 			le.PutUint64(b[pageSize+pageHeader+16:], 1<<60)
 			return seal(b)
-		}, "pages 2 to"},
+		}, "data pages 2 to"},
 		{"page of another number", func(b []byte) []byte { le.PutUint64(b[root:], 99); return b }, "states 99"},
 		{"overflow", func(b []byte) []byte { le.PutUint32(b[root+12:], 1<<31); return b }, "overflow"},
 		{"count", func(b []byte) []byte { le.PutUint16(b[root+10:], 60000); return b }, "count"},
@@ -544,9 +540,8 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// TestHostileRecords: databases whose lists contradict each other are refused,
-// before they are written and when they are read.
-func TestHostileRecords(t *testing.T) {
+// TestContradictingListsAreRejected checks both Write and Read.
+func TestContradictingListsAreRejected(t *testing.T) {
 	for name, edit := range map[string]func(db *DB){
 		"no nodes":               func(db *DB) { db.Nodes = nil },
 		"node 0":                 func(db *DB) { db.Nodes[0].Pass = "x" },
@@ -596,7 +591,7 @@ func TestHostileRecords(t *testing.T) {
 	}
 }
 
-// filed writes a database without checking it.
+// filed returns the file of a database without checking it.
 func filed(t testing.TB, db *DB) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "db")
@@ -621,9 +616,9 @@ func filed(t testing.TB, db *DB) []byte {
 	return b
 }
 
-// TestEveryByteChanged: no byte of a file that says anything, whatever it becomes,
-// makes reading or asking panic.
-func TestEveryByteChanged(t *testing.T) {
+// TestChangedBytesDoNotPanic changes each used byte of a file, reads it and queries
+// the result.
+func TestChangedBytesDoNotPanic(t *testing.T) {
 	whole := encoded(t, sample(3))
 	empty := make([]byte, 64)
 	for i := range whole {
@@ -642,7 +637,7 @@ func TestEveryByteChanged(t *testing.T) {
 	}
 }
 
-// ask asks everything of a database.
+// ask runs every query on a database.
 func ask(db *DB) {
 	for _, h := range db.Text(0, db.TextSize) {
 		for _, r := range h.Refs {
@@ -674,8 +669,8 @@ func ask(db *DB) {
 	}
 }
 
-// FuzzRead: whatever the bytes are, reading gives a database that can be asked
-// everything and that is written and read again as it is, or an error.
+// FuzzRead checks that Read returns an error, or a database that can be queried and
+// that is the same after it is written and read again.
 func FuzzRead(f *testing.F) {
 	for _, n := range []int{0, 200} {
 		b := encoded(f, sample(n))
@@ -684,7 +679,7 @@ func FuzzRead(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) >= 2*pageSize {
-			b = seal(bytes.Clone(b)) // checksums keep a fuzzer out for nothing
+			b = seal(bytes.Clone(b)) // a fuzzer cannot guess checksums
 		}
 		db, err := Read(b)
 		if err != nil {
@@ -698,8 +693,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// FuzzRecords is FuzzRead past the pages: one record of a good file, of this revision
-// or a later one, has another value.
+// FuzzRecords changes the value of one record in a valid file of this or a later
+// revision, so that it reaches the code after the decoding of pages.
 func FuzzRecords(f *testing.F) {
 	records := sample(2).records()
 	for i, r := range records {

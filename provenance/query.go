@@ -7,21 +7,21 @@ import (
 	"sort"
 )
 
-// Ref is one answer to where something came from: Node is what it was made of,
-// User the operation that it was made for, where that is another node, With the
-// constants that operations of it name.
+// Ref is the origin of something: Node is what it was computed from; User is the
+// operation that it was created for, if that is another node; With is the constants
+// that its operations name.
 type Ref struct {
 	Node, User, With NodeID
 	Rule             string
 }
 
-// Source is a Ref resolved. Its lists of statements are indices into
-// DB.Statements, ascending, none in two of them.
+// Source is a resolved Ref. Its lists of statements are ascending indices into
+// DB.Statements, and no statement is in two of them.
 type Source struct {
-	Statements []int    // what it was made of
-	Users      []int    // operations it was made for
-	With       []int    // constants that those operations name, and what they were made of
-	Passes     []string // that made or changed it, in order
+	Statements []int    // statements it came from
+	Users      []int    // operations it was created for
+	With       []int    // constants that those operations name, and the origins of these constants
+	Passes     []string // passes that created or changed it, in order
 	Rule       string
 	More       bool // the answer was cut short (see Brief)
 }
@@ -29,8 +29,8 @@ type Source struct {
 // Source resolves a Ref.
 func (db *DB) Source(r Ref) Source { return db.Brief(r, len(db.Nodes)) }
 
-// Brief is Source that looks at no more than max nodes, those nearest, for each
-// part of the answer.
+// Brief resolves a Ref like Source, but visits at most max nodes, the nearest ones,
+// for each part of the answer.
 func (db *DB) Brief(r Ref, max int) Source {
 	s := Source{Rule: r.Rule}
 	var all []NodeID
@@ -61,8 +61,8 @@ func (db *DB) Brief(r Ref, max int) Source {
 	return s
 }
 
-// reach returns a node and all it came from, at most max, ascending, which is
-// the order of their making.
+// reach returns a node and the nodes it came from, at most max of them, in ascending
+// order, which is the order of creation.
 func (db *DB) reach(n NodeID, max int) (out []NodeID, cut bool) {
 	if n == 0 || int(n) >= len(db.Nodes) {
 		return nil, false
@@ -102,19 +102,19 @@ func (db *DB) statements(nodes []NodeID) (out []int) {
 // Hit is a stretch of bytes of one kind.
 type Hit struct {
 	Offset, Size uint64
-	// What the bytes are: WhatTask, the role of constant bytes, RolePadding.
+	// What is WhatTask, RolePadding or the role of constant bytes.
 	What   string
 	Task   int // index into DB.Tasks, -1 for none
 	Extent int // index into DB.Extents, -1 for none
 	Refs   []Ref
 }
 
-// WhatTask is what the bytes of a task are called.
+// WhatTask is the Hit.What of the bytes of a task.
 const WhatTask = "task"
 
-// Text tells n bytes of __TEXT,__text from off on, in order and without gaps:
-// tasks, and the padding between them, which belongs to the task before it. What
-// is outside the section is left out.
+// Text returns the contents of n bytes of __TEXT,__text at off, in order and without
+// gaps: tasks, and the padding between them, which belongs to the preceding task.
+// Bytes outside the section are ignored.
 func (db *DB) Text(off, n uint64) (hits []Hit) {
 	end := limit(off, n, db.TextSize)
 	i := sort.Search(len(db.Tasks), func(i int) bool { return db.Tasks[i].Offset > off })
@@ -158,24 +158,24 @@ func limit(off, n, size uint64) uint64 {
 	return off + min(n, size-off)
 }
 
-// Ref says where a task came from.
+// Ref returns the origin of a task.
 func (t *Task) Ref() Ref { return Ref{Node: t.Node, With: t.With, Rule: t.Rule} }
 
 // RuleSurface is the rule of every surface.
 const RuleSurface = "surface"
 
-// Ref says where a surface came from: what gives its value.
+// Ref returns the origin of a surface, which is that of its value.
 func (s *Surface) Ref() Ref { return Ref{Node: s.Node, Rule: RuleSurface} }
 
-// Ref says where an operation came from.
+// Ref returns the origin of an operation.
 func (o *Operation) Ref() Ref { return Ref{Node: o.Node, With: o.With, Rule: o.Rule} }
 
-// Ref says where an operation of the lowered program came from.
+// Ref returns the origin of an operation of the lowered program.
 func (o *Operator) Ref() Ref { return Ref{Node: o.Node, With: o.With, Rule: o.Rule} }
 
-// Constants calls visit for n bytes of the constants from off on, stretch by
-// stretch in order, until it returns false. Bytes that no extent holds are
-// padding with Extent -1.
+// Constants calls visit for each stretch of n bytes of the constants at off, in
+// order, until it returns false. Bytes outside all extents are padding with Extent
+// -1.
 func (db *DB) Constants(off, n uint64, visit func(h Hit) bool) {
 	end := limit(off, n, db.ConstantSize)
 	i := sort.Search(len(db.Extents), func(i int) bool { return db.Extents[i].Offset+db.Extents[i].Size > off })
@@ -237,7 +237,7 @@ func (db *DB) inExtent(i int, at, end uint64, visit func(h Hit) bool) (uint64, b
 	return at, true
 }
 
-// each returns the bytes of one turn.
+// each returns the number of bytes of one repetition.
 func (r *Repeat) each() (n uint64) {
 	for _, x := range r.Runs {
 		n += uint64(x.Size)
@@ -245,7 +245,7 @@ func (r *Repeat) each() (n uint64) {
 	return n
 }
 
-// Refs says where an extent's bytes of a role came from, one answer a user.
+// Refs returns the origins of an extent's bytes of a role, one for each user.
 func (x *Extent) Refs(role string) []Ref {
 	out := make([]Ref, 0, len(x.Uses))
 	for _, u := range x.Uses {
@@ -277,7 +277,7 @@ func (u *Use) of(role string) NodeID {
 type Word struct {
 	Offset uint64 // in __TEXT,__text
 	Ref    Ref
-	Link   *Link // what it points at, nil where it is not an address
+	Link   *Link // what it points at; nil if it is not an address
 }
 
 // Task returns the index of a task in DB.Tasks.
@@ -288,7 +288,7 @@ func (db *DB) Task(procedure string, index int) (int, error) {
 			return i, nil
 		}
 	}
-	return 0, fmt.Errorf("procedure %q has no task %d", procedure, index)
+	return 0, fmt.Errorf("missing task %d of procedure %q", index, procedure)
 }
 
 // TaskAt returns the index of the task at a byte of __TEXT,__text, or -1.
@@ -303,11 +303,11 @@ func (db *DB) TaskAt(off uint64) int {
 // Word returns a word of a task, an index into DB.Tasks.
 func (db *DB) Word(task, word int) (Word, error) {
 	if task < 0 || task >= len(db.Tasks) {
-		return Word{}, fmt.Errorf("task %d: there are %d", task, len(db.Tasks))
+		return Word{}, fmt.Errorf("task index %d, want less than %d", task, len(db.Tasks))
 	}
 	t := &db.Tasks[task]
 	if word < 0 || word >= int(t.Words) {
-		return Word{}, fmt.Errorf("word %d: task %d has %d", word, t.Index, t.Words)
+		return Word{}, fmt.Errorf("word %d of task %d, want less than %d", word, t.Index, t.Words)
 	}
 	w := Word{Offset: t.Offset + 4*uint64(word), Ref: t.Ref()}
 	for i := range t.Links {
@@ -349,8 +349,8 @@ func (db *DB) Named(name string) (out []int) {
 	return out
 }
 
-// Readers returns the operations that name a constant, both indices into
-// DB.Statements: what an attribute decides is to be looked for in them.
+// Readers returns the operations that name a constant, both as indices into
+// DB.Statements. The effect of an attribute is visible only in these operations.
 func (db *DB) Readers(statement int) (out []int) {
 	for i := range db.Statements {
 		if slices.Contains(db.Statements[i].Args, int32(statement)) {
@@ -360,7 +360,7 @@ func (db *DB) Readers(statement int) (out []int) {
 	return out
 }
 
-// File returns the name of a statement's file, "" where it is not known.
+// File returns the name of a statement's file, or "" if it is not known.
 func (db *DB) File(s *Statement) string {
 	if int(s.File) < len(db.Files) && s.Line > 0 {
 		return db.Files[s.File]
@@ -368,18 +368,18 @@ func (db *DB) File(s *Statement) string {
 	return ""
 }
 
-// Made is what statements became: indices into the lists of a DB, ascending.
+// Made is what statements were compiled to: ascending indices into the lists of a DB.
 type Made struct {
 	Operators  []int
 	Gone       []int
 	Tasks      []int
-	Extents    []int // whose bytes were made of them
-	Reads      []int // extents that operations made of them read
+	Extents    []int // with bytes that came from the statements
+	Reads      []int // read by operations that came from the statements
 	Surfaces   []int
 	Operations []int
 }
 
-// From returns what statements, indices into DB.Statements, became.
+// From returns what statements, given as indices into DB.Statements, were compiled to.
 func (db *DB) From(statements ...int) *Made {
 	hit := make([]bool, len(db.Nodes))
 	for i, n := range db.Nodes {

@@ -18,7 +18,7 @@ func Open(path string) (*DB, error) {
 		return nil, err
 	}
 	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: a debug database is a regular file of at most %d bytes", path, maxFile)
+		return nil, fmt.Errorf("%s: want a regular file of at most %d bytes for a debug database", path, maxFile)
 	}
 	b, err := os.ReadFile(path)
 	if err != nil {
@@ -31,7 +31,8 @@ func Open(path string) (*DB, error) {
 	return db, nil
 }
 
-// Read reads the bytes of a file. Errors are *FormatError. The DB keeps none of b.
+// Read decodes the bytes of a .zdb file. Its errors are of type *FormatError. The DB
+// does not refer to b.
 func Read(b []byte) (*DB, error) {
 	pairs, err := readBucket(b, bucket)
 	if err != nil {
@@ -63,10 +64,10 @@ func decode(pairs []pair) (*DB, error) {
 			}
 		}
 	}
-	// A later revision may have kinds of records more, which stand behind the others.
+	// A later revision may have more kinds of records, which follow the others.
 	if later := r.revision > Revision; r.err == nil && len(r.pairs) > 0 &&
 		(!later || recordKind(r.pairs[0].key[0]) < numRecords) {
-		r.err = badf(r.pairs[0].off, "key", "%x: the header counts no such record", r.pairs[0].key)
+		r.err = badf(r.pairs[0].off, "key", "%x exceeds the number of records in the header", r.pairs[0].key)
 	}
 	if r.err != nil {
 		return nil, r.err
@@ -74,40 +75,40 @@ func decode(pairs []pair) (*DB, error) {
 	return db, db.check()
 }
 
-// recordReader hands out records in the order of their keys.
+// recordReader decodes records in the order of their keys.
 type recordReader struct {
 	pairs    []pair
 	strings  []string
-	revision uint64 // of the file, once the header was read
+	revision uint64 // of the file, known once the header has been read
 	err      error
 }
 
-// next decodes one record, which must have the given key, whole.
+// next decodes one record. It must have the given key, and all of it is decoded.
 func (r *recordReader) next(kind recordKind, name string, i uint64, code func(c *codec)) {
 	if r.err != nil {
 		return
 	}
 	field := fmt.Sprintf("%s %d", name, i)
 	if len(r.pairs) == 0 {
-		r.err = badf(-1, field, "the file ends before it")
+		r.err = badf(-1, field, "missing: the file ends before it")
 		return
 	}
 	p := r.pairs[0]
 	r.pairs = r.pairs[1:]
 	if len(p.key) != keySize || p.key[0] != byte(kind) || uint64(binary.BigEndian.Uint32(p.key[1:])) != i {
-		r.err = badf(p.off, field, "the record in its place has key %x", p.key)
+		r.err = badf(p.off, field, "missing: the next record has key %x", p.key)
 		return
 	}
 	c := &codec{b: p.value, reading: true, off: p.off, field: field, strings: r.strings, revision: r.revision}
 	code(c)
 	r.revision = c.revision
 	if c.err == nil && len(c.b) > 0 && !c.later() {
-		c.fail(fmt.Sprintf("%d bytes follow what the record holds", len(c.b)))
+		c.fail(fmt.Sprintf("%d bytes follow the last field of the record", len(c.b)))
 	}
 	r.err = c.err
 }
 
-// rest takes what is left of a record as text.
+// rest returns the remaining bytes of a record as text.
 func (c *codec) rest() string {
 	s := string(c.b)
 	c.b = nil
@@ -117,10 +118,11 @@ func (c *codec) rest() string {
 	return s
 }
 
-// maxSection bounds the sections of a container: addresses have 32 bits.
+// maxSection is the size limit of a container's sections, because addresses have 32
+// bits.
 const maxSection = 1 << 32
 
-// check holds the lists to the rules that queries rely on.
+// check checks the rules that queries rely on.
 func (db *DB) check() error {
 	bad := func(field string, i int, format string, args ...any) error {
 		return badf(-1, fmt.Sprintf("%s %d", field, i), format, args...)
@@ -132,7 +134,7 @@ func (db *DB) check() error {
 	nodes := len(db.Nodes)
 	if nodes == 0 || nodes > math.MaxInt32 || db.Nodes[0].Statement != -1 || db.Nodes[0].Pass != "" ||
 		db.Nodes[0].From != nil {
-		return badf(-1, "node 0", "it must be there and stand for nothing")
+		return badf(-1, "node 0", "missing, or not empty")
 	}
 	for i, n := range db.Nodes {
 		if n.Statement < -1 || int(n.Statement) >= len(db.Statements) {
@@ -140,7 +142,7 @@ func (db *DB) check() error {
 		}
 		for _, f := range n.From {
 			if f == 0 || int(f) >= i {
-				return bad("node", i, "made of node %d, which must be an older one", f)
+				return bad("node", i, "from node %d, want a node from 1 to %d", f, i-1)
 			}
 		}
 	}
@@ -150,7 +152,7 @@ func (db *DB) check() error {
 		}
 		for _, d := range db.Statements[i].Shape {
 			if d < 0 {
-				return bad("statement", i, "a dimension of %d", d)
+				return bad("statement", i, "dimension %d, want >= 0", d)
 			}
 		}
 		for _, a := range db.Statements[i].Args {
@@ -212,8 +214,8 @@ func (db *DB) check() error {
 			return err
 		}
 		if t.Offset < end || t.Offset > db.TextSize || 4*uint64(t.Words) > db.TextSize-t.Offset {
-			return bad("task", i, "%d words at %#x: want room behind the task before, which ends at %#x, and "+
-				"inside the section's %#x bytes", t.Words, t.Offset, end, db.TextSize)
+			return bad("task", i, "%d words at %#x, want it after the previous task, which ends at %#x, and inside "+
+				"the %#x bytes of the section", t.Words, t.Offset, end, db.TextSize)
 		}
 		end = t.Offset + 4*uint64(t.Words)
 		for _, l := range t.Links {
@@ -236,7 +238,7 @@ func (db *DB) checkExtents(bad func(string, int, string, ...any) error, node fun
 	for i := range db.Extents {
 		x := &db.Extents[i]
 		if x.Offset < end || x.Offset > db.ConstantSize || x.Size > db.ConstantSize-x.Offset {
-			return bad("extent", i, "%d bytes at %#x: want room behind the extent before, which ends at %#x, and "+
+			return bad("extent", i, "%d bytes at %#x, want it after the previous extent, which ends at %#x, and "+
 				"inside the %#x bytes of constants", x.Size, x.Offset, end, db.ConstantSize)
 		}
 		end = x.Offset + x.Size
@@ -247,16 +249,16 @@ func (db *DB) checkExtents(bad func(string, int, string, ...any) error, node fun
 			for _, run := range r.Runs {
 				each += uint64(run.Size)
 				if run.Size == 0 {
-					return bad("extent", i, "its layout has a run of no bytes")
+					return bad("extent", i, "its layout has a run of 0 bytes, want at least 1")
 				}
 			}
 			if each == 0 || r.Times == 0 || each > left/uint64(r.Times) {
-				return bad("extent", i, "its layout has %d times %d bytes where %d are left", r.Times, each, left)
+				return bad("extent", i, "its layout has %d times %d bytes, but only %d are left", r.Times, each, left)
 			}
 			left -= each * uint64(r.Times)
 		}
 		if left > 0 {
-			return bad("extent", i, "its layout leaves %d of %d bytes out", left, x.Size)
+			return bad("extent", i, "its layout omits %d of %d bytes", left, x.Size)
 		}
 		for _, u := range x.Uses {
 			if err := node("extent", i, u.Node, u.Values, u.Bias, u.Table); err != nil {

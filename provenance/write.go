@@ -10,7 +10,7 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// record is one record on its way to the file.
+// record is one record to be written to the file.
 type record struct {
 	key   [keySize]byte
 	value []byte
@@ -51,9 +51,9 @@ func (db *DB) records() []record {
 	return append(out, body...)
 }
 
-// Write writes the file. The same DB gives the same bytes. bbolt needs a file
-// that it can map, which is in the folder of temporary files meanwhile. A DB
-// that Read would refuse is an error.
+// Write writes the database as a .zdb file. The same DB gives the same bytes. Write
+// returns an error for a DB that Read would refuse. It uses a temporary file,
+// because bbolt needs a file that it can map.
 func (db *DB) Write(w io.Writer) (err error) {
 	if err := db.check(); err != nil {
 		return err
