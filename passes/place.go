@@ -84,6 +84,7 @@ func place(s *State) error {
 	if s.Place == PlaceAuto {
 		s.weighSteps()
 	}
+	s.dropConstantSteps()
 	s.restoreSources()
 	placeReference(s)
 	return nil

@@ -24,7 +24,8 @@ func (t nanoseconds) String() string { return fmt.Sprintf("%d.%03d", t/1000, t%1
 // round's choices do not depend on each other's order.
 //
 // A function that the engine takes whole is an engine program, however small: the choice is only of functions that the
-// CPU has a part of anyway. A composition goes to the CPU whole, where the operation of the source is put back, or not at
+// CPU has a part of anyway. A composition goes to the CPU whole, where the operation of the source
+// is put back, or not at
 // all.
 func (s *State) weighSteps() {
 	if s.CPUTime == nil || s.DispatchTime == nil || !s.needsCPU() {
@@ -64,6 +65,27 @@ func (s *State) weighSteps() {
 		}
 		s.placeCasts()
 	}
+}
+
+// dropConstantSteps sends to the CPU every engine step that reads constants alone: a procedure has an input.
+func (s *State) dropConstantSteps() {
+	steps := s.splitWide(s.fewest())
+	surfaces(s.Func, steps)
+	for _, st := range steps {
+		if st.Unit != ir.Engine || len(st.Inputs) > 0 {
+			continue
+		}
+		for _, op := range st.Ops {
+			s.refuse(op, op.Place.Rule, &target.Refusal{
+				Rule:   target.RuleConstants,
+				What:   "operands of the step",
+				Have:   "constants alone",
+				Limit:  "a live value",
+				Reason: op.Def.Name + " works on constants alone, with all of its neighbours on the engine",
+			})
+		}
+	}
+	s.placeCasts()
 }
 
 // mustStay reports whether a step holds a composed operation that is bound to the engine, or one of whose composition
