@@ -16,6 +16,9 @@ var matrixCompositions = []Composition{
 		Covers: "a weight known only at run time, up to two spatial dimensions", apply: productOfRows},
 	{Name: "added-bias", Ops: ops{ir.OpConv}, Doc: "conv, then add", Covers: "a bias known only at run time",
 		apply: addedBias},
+	{Name: "corrected-quotient", Ops: ops{ir.OpFloorDiv},
+		Doc:    "floor of the quotient, one more or less where the remainder is not between zero and the divisor",
+		Covers: "fp16 operands", apply: correctedQuotient},
 	{Name: "two-factors", Ops: ops{ir.OpRealDiv},
 		Doc:    "mul by the reciprocal of the divisor's fraction, then by powers of two",
 		Covers: "constant divisors whose reciprocal fp16 does not hold to its precision", apply: twoFactors},
@@ -206,4 +209,24 @@ func twoFactors(c *composer) {
 		v = c.mul(v, factor(func(_ float64, e int) float64 { return math.Ldexp(1, max(-e-most, 0)) }))
 	}
 	c.become(v)
+}
+
+// correctedQuotient corrects the floor of a quotient that the engine multiplies together
+// from a rounded reciprocal: 6/3 may come out below 2.
+func correctedQuotient(c *composer) {
+	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
+	var sign, size *ir.Value // of the divisor
+	if y.IsConst() {
+		sign = c.computed(func(i int64) float64 { return math.Copysign(1, y.Const.Float(i)) }, y.Type.Shape, y)
+		size = c.computed(func(i int64) float64 { return math.Abs(y.Const.Float(i)) }, y.Type.Shape, y)
+	} else {
+		sign, size = c.unary(ir.OpSign, y), c.unary(ir.OpAbs, y)
+	}
+	q := c.unary(ir.OpFloor, c.div(x, y))
+	rest := c.mul(c.sub(x, c.mul(q, y)), sign)
+	one := func(o *ir.Operation, x, y *ir.Value) *ir.Value {
+		return c.do(ir.OpCast, arg{ir.ParamX, c.binary(o, x, y)}, arg{ir.ParamDType, c.str("fp16")})
+	}
+	q = c.add(q, one(ir.OpGreaterEqual, rest, size))
+	c.become(c.sub(q, one(ir.OpLess, rest, c.num(0))))
 }
