@@ -273,6 +273,10 @@ func replacedPart(c *composer) {
 		c.become(x)
 		return
 	}
+	if u.IsConst() && volume(shape) == x.Type.Elems() {
+		c.decline("a constant update replaces all of x")
+		return
+	}
 	u = c.reshape(u, shape...)
 	for i := range a {
 		if s := &a[i]; s.Stride < 0 {

@@ -132,20 +132,24 @@ func (c *composer) arranged(x *ir.Value, factors []int64, tail int, to []int, ne
 		p.table = target.H13
 	}
 	src, dst = drop(src), drop(dst)
-	for depth := 1; depth <= 3; depth++ {
-		if ts, _, ok := p.plan(src, dst, depth); ok {
-			for _, t := range ts {
-				shape, perm := make([]int64, len(t.groups)), make([]int64, len(t.perm))
-				for i, g := range t.groups {
-					shape[i] = p.extent(g)
-				}
-				for i, v := range t.perm {
-					perm[i] = int64(v)
-				}
-				x = c.transpose(c.reshape(x, shape...), perm...)
+	ts, ok := p.shortest(src, dst)
+	if !ok { // through a last dimension of 1
+		n := len(factors)
+		p.factors = append(slices.Clone(factors), 1)
+		ts, ok = p.shortest(order{slices.Insert(src.of, 0, n), src.tail}, order{slices.Insert(dst.of, 0, n), dst.tail})
+	}
+	if ok {
+		for _, t := range ts {
+			shape, perm := make([]int64, len(t.groups)), make([]int64, len(t.perm))
+			for i, g := range t.groups {
+				shape[i] = p.extent(g)
 			}
-			return x
+			for i, v := range t.perm {
+				perm[i] = int64(v)
+			}
+			x = c.transpose(c.reshape(x, shape...), perm...)
 		}
+		return x
 	}
 	return c.decline("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)
 }
@@ -162,6 +166,16 @@ func (p *planner) extent(group []int) int64 {
 		n *= p.factors[f]
 	}
 	return n
+}
+
+// shortest returns the fewest transpositions from one order to another, up to three.
+func (p *planner) shortest(from, to order) ([]turn, bool) {
+	for depth := 1; depth <= 3; depth++ {
+		if ts, _, ok := p.plan(from, to, depth); ok {
+			return ts, true
+		}
+	}
+	return nil, false
 }
 
 // plan returns depth transpositions from one order to another, and the padded bytes that they write. The
