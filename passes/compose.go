@@ -28,7 +28,7 @@ type ops = []*ir.Operation
 // Compositions is the table. Those of one operation are tried in this order.
 var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
 	productCompositions, convolutionCompositions, matrixCompositions, recurrentCompositions, resizeCompositions,
-	movementCompositions, spaceCompositions, gatherCompositions)
+	movementCompositions, spaceCompositions, gatherCompositions, quantizeCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
 	m := map[*ir.Operation][]*Composition{}

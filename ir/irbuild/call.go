@@ -164,7 +164,7 @@ func (p *callParser) scalar(t ir.DType) (any, error) {
 		return nil, fmt.Errorf("want one number and ) at %q", w+p.rest)
 	}
 	c := &ir.Const{Type: ir.TensorOf(t), Data: ir.AppendElem(nil, t, f)}
-	return []*ir.Value{{Type: c.Type, Const: c}}, nil
+	return []*ir.Value{p.g.Const(c)}, nil
 }
 
 func (p *callParser) call(name string) (any, error) {
