@@ -39,7 +39,7 @@ name and renamed, so any number of processes may share a folder. When a pair is 
 and the folder is larger than ` + cacheBytesEnv + ` bytes (default ` + fmt.Sprint(int64(defaultCacheBytes)) + `, 0 for
 unlimited), the least recently used pairs are removed.
 
-Entries are checked for corruption, not for forgery: whoever may write to the folder
+Entries are checked for corruption, not for forgery: anyone who can write to the folder
 decides what runs.`,
 		Example: `  zinc model.mlmodelc --cache ~/.cache/zinc
   zinc cache ls --cache ~/.cache/zinc
@@ -77,7 +77,7 @@ decides what runs.`,
 	return cmd
 }
 
-// entryJSON is one line of the lists.
+// entryJSON is one entry in the JSON output of ls and verify.
 type entryJSON struct {
 	Key   string `json:"key"`
 	Bytes int64  `json:"bytes"`
@@ -119,7 +119,7 @@ func (c *cacheCommand) list(context.Context) error {
 	return err
 }
 
-// errNotWhole ends a verification that has said what it found.
+// errNotWhole is returned by a verification that has already printed the damaged entries.
 var errNotWhole = errors.New("the cache contains damaged entries")
 
 func (c *cacheCommand) verify(ctx context.Context) error {

@@ -15,8 +15,8 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// cacheEnv names the folder of the cache where no flag does, cacheBytesEnv what it
-// may hold.
+// cacheEnv is the environment variable for the cache folder if --cache is not set, cacheBytesEnv the one for the
+// size limit.
 const (
 	cacheEnv      = "ZINC_CACHE"
 	cacheBytesEnv = "ZINC_CACHE_MAX_BYTES"
@@ -34,16 +34,16 @@ func (c *cacheFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&c.dir, "cache", os.Getenv(cacheEnv),
 		"`FOLDER` to keep compiled pairs in; \"\" for none (default "+
 			cacheEnv+")")
-	f.Lookup("cache").DefValue = "" // help is the same whatever the environment holds
+	f.Lookup("cache").DefValue = "" // help must not depend on the environment
 }
 
-// store returns the cache of the flags. Folder is "" for none.
+// store returns the cache that the flags set. Its Folder is "" if there is none.
 func (c *cacheFlags) store() (cache.Store, error) {
 	n, err := cacheBound()
 	return cache.Store{Folder: c.dir, MaxBytes: n}, err
 }
 
-// cacheBound is what a cache may hold: what the environment says.
+// cacheBound returns the size limit of the cache in bytes, from the environment or the default.
 func cacheBound() (int64, error) {
 	s := os.Getenv(cacheBytesEnv)
 	if s == "" {
@@ -63,7 +63,9 @@ type slot struct {
 	again func() (pair.Key, error)
 }
 
-// slot returns the place of what the flags make of a model. A model without a slot is reported, but is not an error.
+// slot returns the place in the cache of a model compiled with these flags. It prints a note and
+// returns nil if the model
+// cannot be cached.
 func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
 	if c.cache.dir == "" {
 		return nil, nil
@@ -92,7 +94,7 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 	return s, nil
 }
 
-// get returns the pair and says that it is one from the cache, where that has it.
+// get returns the cached pair, if there is one, and prints that it came from the cache.
 func (s *slot) get(e *env) (p pair.Pair, ok bool) {
 	if s == nil {
 		return p, false
@@ -110,7 +112,7 @@ func (s *slot) get(e *env) (p pair.Pair, ok bool) {
 	return p, true
 }
 
-// put adds a pair. That it is not kept makes it no worse, and is said.
+// put adds a pair to the cache. A failure is printed, but is not an error: the pair is still valid.
 func (s *slot) put(e *env, p pair.Pair) {
 	if s == nil {
 		return
@@ -130,7 +132,7 @@ func (s *slot) put(e *env, p pair.Pair) {
 // shortKey is enough of a key to identify it in a message.
 func shortKey(k pair.Key) string { return k.String()[:12] }
 
-// pairOf takes the pair of a model from the cache, or compiles it and keeps it there.
+// pairOf returns the pair of a model from the cache, or compiles the model and adds the pair to the cache.
 func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (p pair.Pair, err error) {
 	kept, err := c.slot(ctx, e, path)
 	if err != nil {

@@ -31,7 +31,7 @@ type checkCommand struct {
 	budgets       budgetFlags
 	reports       reportFlag
 	flags         *pflag.FlagSet
-	path          string // of the model, as passed
+	path          string // path of the model, as passed
 }
 
 func newCheck(e *env) *cobra.Command {
@@ -92,7 +92,7 @@ type targetResult struct {
 	EngineMACsPercent float64            `json:"engine_macs_percent"` // 100 if there are none
 	Failures          []string           `json:"failures,omitempty"`  // of --require-engine and of budgets, as text
 	Violations        []report.Violation `json:"violations,omitempty"`
-	// Explain has an element for each operation that is refused.
+	// Explain has an element for each operation that the engine refuses.
 	Explain []suggestion `json:"explain,omitempty"`
 }
 
@@ -237,7 +237,7 @@ func (c *checkCommand) print(r *checkResult) error {
 	return nil
 }
 
-// sarifRuns has one run a target and one finding an operation on the CPU.
+// sarifRuns returns one run per target, with one finding per operation on the CPU.
 func (c *checkCommand) sarifRuns(r *checkResult) []sarif.Run {
 	var runs []sarif.Run
 	level := sarif.Note
@@ -250,7 +250,7 @@ func (c *checkCommand) sarifRuns(r *checkResult) []sarif.Run {
 	return runs
 }
 
-// document is what reports are written of: the placement on one target.
+// document returns the input of reports: the placement on one target.
 func (c *checkCommand) document(model string, t *targetResult) *report.Document {
 	return &report.Document{
 		Model:      model,

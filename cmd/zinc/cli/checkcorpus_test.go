@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// checkModel runs `zinc check` and returns what it says as data.
+// checkModel runs `zinc check --json` and returns its decoded output.
 func checkModel(t *testing.T, path string, args ...string) checkResult {
 	t.Helper()
 	args = append([]string{"check", path, "--json"}, args...)
@@ -30,15 +30,14 @@ func checkModel(t *testing.T, path string, args ...string) checkResult {
 	return r
 }
 
-// general are the rules that are no limit of a lowering rule.
+// general are the rules that are not limits of a lowering rule.
 var general = []string{
 	target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering, target.RuleConversion,
 	target.RuleIdleMove, target.RuleCut, target.RuleOther,
 }
 
-// explained checks that every operation on the CPU names rule, value and limit,
-// that the rule is one its lowering rule is documented to hold, and that a
-// dispatch after the first says what cut it.
+// explained checks that every operation on the CPU has a rule, a value and a limit, that the rule is documented for its
+// lowering rule, and that every dispatch after the first names what separates it from the previous one.
 func explained(t *testing.T, r *targetResult) {
 	t.Helper()
 	held := map[string][]string{}
@@ -91,17 +90,17 @@ func count(r *targetResult, op, rule string) int {
 	return n
 }
 
-// functions are the functions to check of models that have no main.
+// functions are the functions to check in models without a main.
 var functions = map[string]string{"rb-multifunction-flexible": "second"}
 
-// TestCheckCorpus explains the placement of real models.
-func TestCheckCorpus(t *testing.T) {
+// TestCheckExplainsEveryOperationOnTheCPU checks the explanations of the placement of real models.
+func TestCheckExplainsEveryOperationOnTheCPU(t *testing.T) {
 	shared := shareddir.Find(t)
 	es, err := os.ReadDir(filepath.Join(shared, "corpus"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	const tooBig = "parakeet-eou-encoder-1280ms" // 213 MB of made weights
+	const tooBig = "parakeet-eou-encoder-1280ms" // 213 MB of generated weights
 	for _, e := range es {
 		dir := filepath.Join(shared, "corpus", e.Name())
 		if _, err := os.Stat(filepath.Join(dir, "model.mil")); err != nil || e.Name() == tooBig {
@@ -142,8 +141,8 @@ func TestCheckCorpus(t *testing.T) {
 	}
 }
 
-// detector is shaped as one-stage detectors are: strided convolutions with
-// silu, upsampling, a skip joined on, and boxes chosen at the end.
+// detector has the structure of a one-stage detector: strided convolutions with silu, upsampling, a concatenated skip
+// connection, and a choice of boxes at the end.
 const detector = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 4, 16, 16]> x) {
@@ -168,8 +167,8 @@ const detector = `program(1.3)
 }
 `
 
-// TestCheckDetector names what keeps a detector from running in one dispatch.
-func TestCheckDetector(t *testing.T) {
+// TestCheckNamesWhatSplitsADetector checks that the output names what keeps a detector from running in one dispatch.
+func TestCheckNamesWhatSplitsADetector(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "detector.mil")
 	if err := os.WriteFile(path, []byte(detector), 0o666); err != nil {
 		t.Fatal(err)

@@ -78,8 +78,9 @@ func (t *targetResult) dispatchText(w io.Writer) {
 	}
 }
 
-// rewriteText prints the operations on the CPU in groups of a rule and an operation:
-// how often, the rewrite where one is known, and the command that explains the first.
+// rewriteText prints the operations on the CPU, grouped by rule and operation: the count, the
+// rewrite if one is known, and
+// the command that explains the first.
 func (t *targetResult) rewriteText(w io.Writer) {
 	type group struct{ rule, op, verdict, text string }
 	type members struct {

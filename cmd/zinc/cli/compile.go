@@ -168,7 +168,7 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	return c.tell()
 }
 
-// judge makes the document of a compilation.
+// judge checks the budgets and sets the document of a compilation.
 func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compile.Result) error {
 	ran, err := c.budgets.run(ctx, &c.compileFlags, c.env, c.path)
 	if err != nil {
@@ -185,7 +185,7 @@ func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compil
 	return nil
 }
 
-// tell prints the report and the placement in one line. The budgets that were exceeded are its error.
+// tell prints the report, and the placement in one line. It returns an error if a budget was exceeded.
 func (c *compileCommand) tell() error {
 	if err := c.reports.print(c.env.out, c.doc); err != nil {
 		return err
@@ -216,8 +216,8 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string,
 	return true, c.write(ctx, p.Files(to.Container), nil)
 }
 
-// write writes the files and the reports. With --dry-run it writes the reports
-// alone and says what files it would write.
+// write writes the files and the reports. With --dry-run it writes only the reports and prints
+// which files it would write.
 func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.File) error {
 	if !c.dryRun {
 		return atomicfile.Write(ctx, append(files, reports...)...)

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-func TestPairNames(t *testing.T) {
+func TestPairPathsFollowModelOrOutput(t *testing.T) {
 	for _, c := range []struct{ out, model, container, descriptor string }{
 		{model: "a/b.mlmodelc", container: "b.hwx", descriptor: "b.e5"},
 		{model: "a/b.mlmodelc/", container: "b.hwx", descriptor: "b.e5"},
@@ -19,7 +19,7 @@ func TestPairNames(t *testing.T) {
 		if err != nil || at.Container != c.container || at.Descriptor != c.descriptor {
 			t.Errorf("-o %q of %q: %+v, %v", c.out, c.model, at, err)
 		}
-		// What was written is found again.
+		// The pair is found again under its own path.
 		if again := pair.PathsOf(at.Container); again != at {
 			t.Errorf("the pair of %q is %+v", at.Container, again)
 		}

@@ -47,14 +47,14 @@ func (c *compileFlags) model(f *pflag.FlagSet) {
 	c.work(f)
 }
 
-// form registers the flags that decide the bytes of a pair.
+// form registers the flags that determine the bytes of a pair.
 func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
 	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision",
 		"fp32 operations: declared keeps them on the CPU, fp16 computes them in fp16 on the engine")
 	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine), "place",
-		"operations that the engine can run: auto leaves those to the CPU that are not worth a dispatch, compute "+
-			"those that only move data, engine none")
+		"which operations that the engine can run stay on the CPU: auto, those not worth a dispatch; compute, "+
+			"those that only move data; engine, none")
 	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into separate segments")
 	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse, as current compilers write "+
 		"them, or full, as old ones did")
@@ -70,7 +70,7 @@ func (c *compileFlags) work(f *pflag.FlagSet) {
 		"show progress on standard error (on a terminal: for long work)")
 }
 
-// passes registers the flags that look into the compiler.
+// passes registers the flags that print or check intermediate results of the compiler.
 func (c *compileFlags) passes(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.printAfter, "print-after", nil,
 		"print the program after pass `NAME` (or all) on standard error")
@@ -82,12 +82,12 @@ func (c *compileFlags) passes(f *pflag.FlagSet) {
 	f.BoolVar(&c.verifyEach, "verify-each", false, "verify the program after each pass")
 }
 
-// looks reports whether a flag requires a compilation.
+// looks reports whether a flag requires a compilation even if the pair is in the cache.
 func (c *compileFlags) looks() bool {
 	return c.printAfter != nil || c.printChanged || c.timePasses || c.verifyEach
 }
 
-// check reports values that no model could make right.
+// check reports values that are wrong for every model.
 func (c *compileFlags) check() error {
 	for _, n := range c.printAfter {
 		if !passes.Known(n) {

@@ -15,8 +15,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// flagWords are values of flags that are not a choice, by name. Those of a
-// list may be followed by a comma and others.
+// flagWords are the completions of flags that are not a choice, by name. A flag that takes a list accepts a comma and
+// further words after one.
 var flagWords = map[string]func() []string{
 	"target":      func() []string { return append(target.Names(), "all") },
 	"print-after": func() []string { return append(passes.Names(), "all") },
@@ -29,7 +29,7 @@ var flagWords = map[string]func() []string{
 	"report": func() []string { return append(report.Names(), noReport) },
 }
 
-// commandFlagWords replace flagWords for a command.
+// commandFlagWords override flagWords for one command.
 var commandFlagWords = map[string]func() []string{
 	"zinc --target": target.Compiled, "zinc run --target": target.Compiled, "zinc verify --target": target.Compiled,
 	"zinc reduce --target": target.Compiled, "zinc reduce --pass": reduce.PassNames,
@@ -37,7 +37,7 @@ var commandFlagWords = map[string]func() []string{
 	"zinc patch --target": target.Compiled,
 }
 
-// wordsOrFiles are the words of a flag that takes a file too.
+// wordsOrFiles are the words of flags that also take a file.
 var wordsOrFiles = map[string]func() []string{
 	"zinc reduce --predicate": func() (out []string) {
 		for _, b := range reduce.Builtins {
@@ -51,7 +51,7 @@ var wordsOrFiles = map[string]func() []string{
 }
 
 // completes registers the shell completions of flags and operands: the words of a choice,
-// targets, passes, forms of a report, folders, names of operations; files otherwise.
+// targets, passes, report formats, folders, names of operations; files otherwise.
 func completes(c *cobra.Command) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -64,7 +64,7 @@ func completes(c *cobra.Command) {
 	})
 	switch c.CommandPath() {
 	case "zinc":
-		// Beside the commands: a model.
+		// Besides a command, the operand may be a model.
 		c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
@@ -78,7 +78,7 @@ func completes(c *cobra.Command) {
 	}
 }
 
-// noFile are the types of values that are not names of files.
+// noFile are the types of flag values that are not file names.
 var noFile = []string{"int", "int64", "uint64", "float64", "limit", "bool"}
 
 func completion(c *cobra.Command, f *pflag.Flag) ([]string, cobra.ShellCompDirective) {

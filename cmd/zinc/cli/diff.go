@@ -22,8 +22,7 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// statusTrouble is the exit status of `zinc diff` when the sides could not be compared, as
-// diff(1) has it.
+// statusTrouble is the exit status of `zinc diff` when the sides could not be compared, as for diff(1).
 const statusTrouble = 2
 
 // troubleError is an error of a command whose status 1 means something else.
@@ -41,7 +40,7 @@ type diffCommand struct {
 	zincs    [2]string // executables that compile, "" for this one
 	opened   [2]*toolchain.Executable
 	labels   [2]string // versions, "" where this zinc compiles both
-	passes   bool      // the programs after the passes are kept
+	passes   bool      // compare the programs after the passes
 	levels   []string
 	outputs  bool
 	seed     uint64
@@ -49,7 +48,7 @@ type diffCommand struct {
 	bytes    bool
 	json     bool
 	markdown bool
-	names    [2]string // in the place of the paths
+	names    [2]string // printed instead of the paths
 	quiet    bool
 	most     int
 }
@@ -67,14 +66,14 @@ func newDiff(e *env) *cobra.Command {
 FILE.e5 beside it) or containers alone. With A alone, or with A@TARGET, --target-a,
 --flags-a, --zinc-a and the like, one model is compared with itself under other
 settings. With --zinc-a or --zinc-b another zinc executable compiles that side; this is
-how two versions of the compiler are compared. It runs in a folder of its own, for at
-most five minutes.
+how two versions of the compiler are compared. It runs in a separate folder, for at most
+five minutes.
 
 Levels:
 
 ` + levels.String() + `
 Level passes is compared if it is named, if one model is compared with itself, and if
-another executable compiles, since it takes longer.
+another executable compiles, because it takes longer.
 
 With --outputs both sides run on the same seeded inputs, and zinc compares the first
 task with a different result, and the outputs.
@@ -122,8 +121,8 @@ be compared.`,
 	f.BoolVar(&c.bytes, "bytes", false, "list the byte ranges of the pairs that differ, with their owners, instead")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.markdown, "markdown", false, "print Markdown for a comment in CI")
-	f.StringVar(&c.names[0], "label-a", "", "`NAME` of A in the answer (default its path)")
-	f.StringVar(&c.names[1], "label-b", "", "`NAME` of B in the answer (default its path)")
+	f.StringVar(&c.names[0], "label-a", "", "`NAME` of A in the output (default its path)")
+	f.StringVar(&c.names[1], "label-b", "", "`NAME` of B in the output (default its path)")
 	f.BoolVarP(&c.quiet, "quiet", "q", false, "print nothing, only set the exit status")
 	f.IntVar(&c.most, "max-lines", 12, "maximum lines of details, and effects, per change, 0 for all; JSON has all")
 	c.model(f)
@@ -164,7 +163,7 @@ func operand(arg string) (path, name string) {
 // sideFlags are the flags of one side.
 type sideFlags struct {
 	compileFlags
-	extra []string // that this zinc does not know, for another
+	extra []string // unknown to this zinc, for the other executable
 }
 
 // known separates the words of --flags-a from those that this zinc does not know, each with the next word if that may
@@ -186,7 +185,7 @@ func known(f *pflag.FlagSet, words []string) (own, extra []string) {
 	return own, extra
 }
 
-// settings returns the flags of one side: those of both, then its own.
+// settings returns the flags of one side: the common ones, overridden by its own.
 func (c *diffCommand) settings(side int, name string) (*sideFlags, error) {
 	letter := "ab"[side : side+1]
 	flag := "--flags-" + letter
@@ -194,7 +193,7 @@ func (c *diffCommand) settings(side int, name string) (*sideFlags, error) {
 	f := pflag.NewFlagSet(flag, pflag.ContinueOnError)
 	f.Usage = func() {}
 	out.model(f)
-	out.compileFlags = c.compileFlags // the flags point into out; what they do not set is that of both sides
+	out.compileFlags = c.compileFlags // the flags point into out; unset flags keep the common values
 	words, err := shellwords.Split(c.flags[side])
 	if err != nil {
 		return nil, usagef("%s: %w", flag, err)
@@ -220,8 +219,9 @@ func (c *diffCommand) settings(side int, name string) (*sideFlags, error) {
 	return &out, out.check()
 }
 
-// executables opens the executables that compile, and names the versions: by what they
-// say, and where that is the same by their digests as well.
+// executables opens the executables that compile and sets the labels of the versions: what each
+// reports, followed by its
+// digest if both report the same.
 func (c *diffCommand) executables(ctx context.Context) error {
 	if c.zincs == [2]string{} {
 		return nil
@@ -335,7 +335,7 @@ func (c *diffCommand) ranges(sides [2]*compare.Side) error {
 	return different(err, len(rs) == 0)
 }
 
-// different returns the error of an exit status 1, unless the sides are the same.
+// different returns err, or an error for exit status 1 if the sides differ.
 func different(err error, same bool) error {
 	if err == nil && !same {
 		return &shownError{errors.New("the sides differ")}
@@ -395,7 +395,7 @@ func (c *diffCommand) pairSide(path string) (*compare.Side, error) {
 		}
 		fmt.Fprintf(c.err, "zinc: warning: %s; ignoring it\n", err)
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(c.err, "zinc: warning: %s; ignoring it\n", err) // which names the file
+		fmt.Fprintf(c.err, "zinc: warning: %s; ignoring it\n", err) // the error names the file
 	}
 	return compare.OpenPair(path, p, nil)
 }

@@ -38,10 +38,10 @@ or specification (.mlmodel), the metadata is printed, then the program as MIL te
 
 Flags choose parts of a container, descriptor, firmware container, record stream or file
 of images, and can be combined: --headers, --tasks, --fields, --task N, --constants,
---symbols, --relocs, --records, --e5, or --all. Without any, the headers, tasks and
-constants of a container are printed, and other files whole. A part that the format does
-not have is an error. With --raw the bytes of the chosen parts, or of the whole file,
-are printed as offsets and words instead of their meaning.
+--symbols, --relocs, --records, --e5, or --all. Without any, dump prints the headers,
+tasks and constants of a container, and other files completely. A part that the format
+does not have is an error. With --raw the bytes of the chosen parts, or of the whole
+file, are printed as offsets and words instead of their meaning.
 
 --task prints one task with every field: its place, its value in hexadecimal, decimal
 and by name, its meaning, and the source of that meaning, all from the field table of
@@ -49,8 +49,8 @@ docs/registers.md. There is no table for tasks of targets other than h13; they a
 printed as words.
 
 A truncated or damaged file is printed as far as it goes: every complete part, and the
-bytes of a container's sections that are there. Standard error says at which byte, in
-which field and why it ends; the exit status is 1.
+bytes of a container's sections that are present. Standard error reports the byte and
+field at which it ends, and why; the exit status is 1.
 
 With --loaded or --firmware a container is loaded into an empty address space, and the
 loaded image or the firmware container is printed.
@@ -63,7 +63,7 @@ names the statements too.
 With --hazards the tasks of a container are checked instead: DMA outside its buffer,
 memory that is read before it is written or overwritten before it is read, and
 inconsistent chains. Each hazard is a line with task, field, value and limit; the exit
-status is 1 when there is any.
+status is 1 if there are any.
 
 Text has colours on a terminal, unless NO_COLOR is set or --color says otherwise. They
 add no information. docs/dump.md describes the JSON.`,
@@ -103,14 +103,14 @@ add no information. docs/dump.md describes the JSON.`,
 	for i, l := range loadedForms {
 		f.BoolVar(&c.loaded[i], l.name, false, l.help)
 	}
-	f.StringVar(&c.what.Weights, "weights", "", "`FOLDER` that stands for @model_path, with --ir")
+	f.StringVar(&c.what.Weights, "weights", "", "`FOLDER` for @model_path, with --ir")
 	return cmd
 }
 
 // flagName returns the flag of an option.
 func flagName(option string) string { return "--" + option }
 
-// contradictions are the combinations of flags that are refused.
+// contradictions returns an error for flags that cannot be combined.
 func (c *dumpCommand) contradictions() error {
 	anyPart := c.what.All || len(c.tasks) > 0 || slices.Contains(c.parts, true)
 	loaded := -1
@@ -143,7 +143,7 @@ func (c *dumpCommand) contradictions() error {
 	return nil
 }
 
-// chosen reports whether the flag of the part is given.
+// chosen reports whether the flag of the part is set.
 func (c *dumpCommand) chosen(part string) bool {
 	return c.parts[slices.IndexFunc(dump.Parts, func(p dump.Part) bool { return p.Name == part })]
 }
@@ -173,7 +173,7 @@ func (c *dumpCommand) run(path string) (err error) {
 	return err
 }
 
-// print prints the form of the file that the flags choose.
+// print prints what the flags choose of the file.
 func (c *dumpCommand) print(w io.Writer, path string) error {
 	if i := slices.Index(c.loaded, true); i >= 0 {
 		return c.load(w, &loadedForms[i], path)

@@ -25,7 +25,7 @@ func dumped(t testing.TB, b []byte, args ...string) (status int, out, errs strin
 	return status, o.String(), e.String()
 }
 
-// emitted compiles the example model to one of the forms that zinc writes.
+// emitted compiles the example model to one of the formats of --emit.
 func emitted(t testing.TB, args ...string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "digits.hwx")
@@ -47,7 +47,7 @@ func emitted(t testing.TB, args ...string) []byte {
 	return b
 }
 
-// heapWriter notes how large the heap gets while text is written to it.
+// heapWriter records the largest heap while text is written to it.
 type heapWriter struct {
 	n, next int
 	most    uint64
@@ -64,9 +64,9 @@ func (w *heapWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestDumpStreams: the text and the JSON of a large container are written as they are
-// made, and do not be in memory.
-func TestDumpStreams(t *testing.T) {
+// TestDumpDoesNotHoldItsTextInMemorychecks that the text and JSON of a large container are written
+// as they are generated.
+func TestDumpDoesNotHoldItsTextInMemory(t *testing.T) {
 	const size = 6 << 20
 	f, err := hwx.Read(emitted(t, "pair"))
 	if err != nil {
@@ -106,9 +106,9 @@ func TestDumpStreams(t *testing.T) {
 	}
 }
 
-// TestColour: colours are for a terminal, unless its user says otherwise; the text is
-// the same without them.
-func TestColour(t *testing.T) {
+// TestDumpColoursOnlyTerminalschecks that only terminals get colours by default, and that the text
+// is otherwise the same.
+func TestDumpColoursOnlyTerminals(t *testing.T) {
 	for _, c := range []struct {
 		flag, noColor, term string
 		terminal, want      bool
@@ -130,7 +130,7 @@ func TestColour(t *testing.T) {
 		_, plain, _ := dumped(t, b, args...)
 		_, coloured, _ := dumped(t, b, append(args, "--color=always")...)
 		if !escape.MatchString(coloured) || escape.ReplaceAllString(coloured, "") != plain {
-			t.Errorf("%v: with colours the text is another, or there are none", args)
+			t.Errorf("%v: the text has no colours, or differs from the plain text", args)
 		}
 	}
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/zinc-compiler/zinc/dump"
 )
 
-// TestDumpDoc: docs/dump.md names every flag that chooses a part and every key of the
-// JSON but those of headers, and of what other packages print.
-func TestDumpDoc(t *testing.T) {
+// TestDumpDocNamesEveryFlagAndKeychecks that docs/dump.md names every flag that chooses a part, and every key of
+// the JSON except those of headers and those that other packages print.
+func TestDumpDocNamesEveryFlagAndKey(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "dump.md"))
 	if err != nil {
 		t.Fatal(err)

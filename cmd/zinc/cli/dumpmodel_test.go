@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// TestDumpPackage prints a package as text and as JSON.
-func TestDumpPackage(t *testing.T) {
+// TestDumpPrintsPackageAsTextAndJSON checks the metadata of a package in both formats.
+func TestDumpPrintsPackageAsTextAndJSON(t *testing.T) {
 	pack := filepath.Join(shareddir.Find(t), "corpus", "silero-vad-unified-v6.0.0.mlpackage")
 	for _, path := range []string{pack, filepath.Join(pack, "Data", "com.apple.CoreML", "model.mlmodel")} {
 		var out, errs bytes.Buffer
@@ -63,9 +63,9 @@ func TestDumpPackage(t *testing.T) {
 	}
 }
 
-// TestOlderForm holds that a neural network is described by dump and refused by
-// the compiler, with what to do.
-func TestOlderForm(t *testing.T) {
+// TestNeuralNetworkIsDumpedButNotCompiled checks that dump prints a neural network, and that the compiler
+// refuses it and says what to do.
+func TestNeuralNetworkIsDumpedButNotCompiled(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "nn.mlmodel")
 	// specificationVersion 4, a neuralNetwork of 3 bytes
 	if err := os.WriteFile(name, []byte("\x08\x04\xa2\x1f\x03abc"), 0o666); err != nil {

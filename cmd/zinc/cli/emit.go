@@ -14,16 +14,16 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// emission is a format that --emit writes instead of the pair. The default
-// file is the model's base name with a dot and the form's name. A form of several
-// files has run instead of write.
+// emission is a format that --emit writes instead of the pair. The default file is the model's base
+// name with a dot and the format's name. A
+// format of several files has run instead of write.
 type emission struct {
 	name, help string
 	run        func(c *compileCommand, ctx context.Context, path string) error
 	write      func(c *compileCommand, ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error)
 }
 
-// emissions are the forms of --emit beside the pair.
+// emissions are the formats of --emit other than the pair.
 var emissions = []emission{
 	{name: "netplist", help: "the model as a network description, and its weight file", run: (*compileCommand).
 		netplist},
@@ -67,7 +67,7 @@ func (c *compileCommand) emission() *emission {
 	return nil
 }
 
-// runEmit writes one form of the model instead of the pair.
+// runEmit writes one format of the model instead of the pair.
 func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) error {
 	if e.run != nil {
 		return e.run(c, ctx, path)
@@ -121,8 +121,7 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 // stdoutName is the value of -o for standard output.
 const stdoutName = "-"
 
-// programs compiles the model and returns the tasks of its procedures, as the
-// container holds them.
+// programs compiles the model and returns the tasks of its procedures, as in the container.
 func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) (*compile.Result, []td.Program, error) {
 	r, err := c.compile(ctx, c.env, m)
 	if err != nil {
@@ -135,8 +134,8 @@ func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) (*comp
 	return r, ps, err
 }
 
-// emitTasks writes the tasks as text. A file also gets what the container has beside its tasks, so that
-// the pair can be made from it.
+// emitTasks writes the tasks as text. A file also contains the rest of the container, so that the pair can be
+// built from it.
 func (c *compileCommand) emitTasks(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
 	r, ps, err := c.programs(ctx, m)
 	if err != nil || c.out == stdoutName {

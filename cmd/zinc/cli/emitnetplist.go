@@ -15,8 +15,7 @@ const (
 	weightsExt = ".weights"
 )
 
-// netplist writes the model as a network description, with its weight file
-// beside it where it has coefficients.
+// netplist writes the model as a network description, with a weight file beside it if it has coefficients.
 func (c *compileCommand) netplist(ctx context.Context, path string) error {
 	if len(c.reports.list) > 0 || len(c.budgets.limits) > 0 {
 		return usagef("--emit=netplist cannot be combined with --report or a budget: it does not compile")
@@ -61,7 +60,7 @@ func (c *compileCommand) netplist(ctx context.Context, path string) error {
 	return c.write(ctx, files, nil)
 }
 
-// content returns a writer of a file with these bytes.
+// content returns a function that writes these bytes to a file.
 func content(b []byte) func(w io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(b)

@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// faulting returns a pair whose one task names work that the engine does not know.
+// faulting returns a pair whose only task has an invalid operation code.
 func faulting(t *testing.T, p pair.Pair) pair.Pair {
 	t.Helper()
 	f, err := hwx.Read(p.Container)
@@ -38,7 +38,7 @@ func faulting(t *testing.T, p pair.Pair) pair.Pair {
 	old := encode(placed[0].Task)
 	changed := encode(placed[0].Task.Set(td.NEOp, 5))
 	if bytes.Count(p.Container, old) != 1 || len(changed) != len(old) {
-		t.Fatal("the task is not in the container as it encodes")
+		t.Fatal("the encoded task is not in the container")
 	}
 	container := bytes.Replace(slices.Clone(p.Container), old, changed, 1)
 	hash := func(b []byte) []byte {
@@ -51,10 +51,9 @@ func faulting(t *testing.T, p pair.Pair) pair.Pair {
 	}
 }
 
-// TestEngineFaultIsInternal runs a model whose pair, from the cache, makes the engine
-// fault: that is zinc's own fault, and names the statement. A pair that is named as a
-// file is the user's, and its faults are errors of the input.
-func TestEngineFaultIsInternal(t *testing.T) {
+// TestEngineFaultIsInternalError runs a model whose cached pair makes the engine fault: this is an internal error that
+// names the statement. If the pair is passed as a file, the fault is an error in the input.
+func TestEngineFaultIsInternalError(t *testing.T) {
 	dir := t.TempDir()
 	model, folder := filepath.Join(dir, "m.mil"), filepath.Join(dir, "cache")
 	put(t, model, []byte(`program(1.3)

@@ -39,8 +39,7 @@ type internalError struct {
 func (e *internalError) Error() string { return e.err.Error() }
 func (e *internalError) Unwrap() error { return e.err }
 
-// shownError is an error whose text the user has seen, as a failed
-// verification's.
+// shownError is an error that was already printed, such as a failed verification.
 type shownError struct{ err error }
 
 func (e *shownError) Error() string { return e.err.Error() }
@@ -134,7 +133,7 @@ func flagHint(err error) string {
 	case option != nil && option.Option == "Shapes":
 		return "choose one of the shapes with --shape"
 	case errors.As(err, &constant) && constant.Model:
-		return "give the model with --model"
+		return "set the model with --model"
 	}
 	return ""
 }

@@ -32,14 +32,13 @@ func portOf(name string, t ir.Type) port { return port{name, t, t} }
 // executor runs a pair or a model.
 type executor struct {
 	inputs, outputs, states []port
-	// run takes what the states hold before it and leaves there what they hold
-	// after it; absent ones hold zeros.
+	// run starts from the values in states and stores the new values there; absent states are zero.
 	run func(ctx context.Context, inputs, states map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error)
 	close func() error
 }
 
-// executor prepares what path holds for the chosen engine.
+// executor prepares the pair or model at path for the chosen engine.
 func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mode) (*executor, error) {
 	compiled, err := isPair(path)
 	if err != nil {
@@ -98,7 +97,7 @@ func (c *runCommand) ownFault(ctx context.Context, path string, err error) error
 	return &internalError{err: verify.EngineFault(r, files, err)}
 }
 
-// pair returns the pair at path, or the one that the model there compiles to.
+// pair returns the pair at path, or compiles the model there.
 func (c *runCommand) pair(ctx context.Context, path string) (pair.Pair, error) {
 	compiled, err := isPair(path)
 	if err != nil {
@@ -114,7 +113,7 @@ func (c *runCommand) pair(ctx context.Context, path string) (pair.Pair, error) {
 func (c *runCommand) read(path string) (pair.Pair, error) {
 	p, err := pair.ReadOrContainer(path)
 	if err == nil && p.Alone() {
-		fmt.Fprintf(c.err, "zinc: missing descriptor %s: running the container on the tensors that it binds\n",
+		fmt.Fprintf(c.err, "zinc: missing descriptor %s; running the container on the tensors that it binds\n",
 			pair.PathsOf(path).Descriptor)
 	}
 	return p, err
@@ -136,8 +135,7 @@ func (c *runCommand) interpreted(ctx context.Context, path string) (*executor, e
 }
 
 func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*executor, error) {
-	// In this mode an operation's place does not change its arithmetic, so the
-	// source itself is run: no compilation has to take it first.
+	// In this mode an operation's place does not change its arithmetic, so the source runs without being compiled.
 	if c.numerics == "ieee" && c.precision == "declared" {
 		f, err := m.Program.Entry(c.function)
 		if err == nil {
@@ -153,8 +151,7 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 		return nil, err
 	}
 	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
-	// The source's function with every operation placed: where an operation runs
-	// decides its arithmetic.
+	// The arithmetic of an operation depends on where it runs, so the source runs with every operation placed.
 	return interpExecutor(r.Reference)
 }
 

@@ -35,19 +35,20 @@ func newExplain(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "explain MODEL:LINE | explain MODEL --op NAME",
 		GroupID: groupModel,
-		Short:   "Show what became of a statement, and a rewrite if the engine refuses it",
-		Long: `Explain compiles MODEL in memory and shows what became of the statement on LINE of its
-text, or of the one whose result is NAME: the passes that changed it, where it runs and
+		Short:   "Show how a statement was compiled, and a rewrite if the engine refuses it",
+		Long: `Explain compiles MODEL in memory and shows how the statement on LINE of its text, or the
+one whose result is NAME, was compiled: the passes that changed it, where it runs and
 by which rule, its tasks with the fields of their words, the bytes of its constants, its
 surfaces, the estimated cost, what is known about its numbers, and the numeric cliffs
 that they may reach.
 
 For a statement on the CPU it prints the rule, the value that breaks the rule and the
 limit, and looks for a rewrite. A rewrite is shown only if zinc has compiled the changed
-model, the computing operations of the replacement run on the engine, and simulator and
-interpreter agree with the original on the same inputs. In a model with more than 300
-operations the statement alone is compiled and run. If a tensor exceeds the engine's
-limits, operations that only move its data may stay on the CPU; they are listed.
+model, the replacement's operations that compute run on the engine, and the simulator
+and the interpreter agree with the original on the same inputs. In a model with more
+than 300 operations the statement alone is compiled and run. If a tensor exceeds the
+engine's limits, operations that only move its data may stay on the CPU; they are
+listed.
 
 For a constant or an input it prints what reads it; for an unknown name, the statements
 with similar names.

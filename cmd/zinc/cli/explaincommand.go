@@ -11,15 +11,14 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shellwords"
 )
 
-// explains writes the commands that explain an operation.
+// explains builds the commands that explain an operation.
 type explains struct {
 	model string
-	flags []string       // those set that decide what is compiled
-	lines map[int32]bool // that have several operations
+	flags []string       // the set flags that determine what is compiled
+	lines map[int32]bool // lines with several operations
 }
 
-// sourceFlags are the flags that decide what is compiled, as in other commands.
-// The target is among a report's facts.
+// sourceFlags are the flags that determine what is compiled, other than the target, which a report records.
 var sourceFlags = []string{"precision", "place", "func", "shape", "weights"}
 
 // givenFlags returns the words that pass the named flags, if set, to another command.
@@ -41,7 +40,7 @@ func givenFlags(f *pflag.FlagSet, names []string) []string {
 	return words
 }
 
-// newExplains takes in the model as the user gave it, and the flags.
+// newExplains returns an explains for the model as named on the command line, and for the flags.
 func newExplains(model string, f *pflag.FlagSet, r *compile.Report) *explains {
 	e := &explains{model: model, lines: map[int32]bool{}}
 	if r.Target != f.Lookup("target").DefValue {
@@ -87,7 +86,7 @@ type suggestion struct {
 	Command string `json:"command"`
 }
 
-// list has an element for each operation that is refused.
+// list returns a suggestion for each operation that the engine refuses.
 func (e *explains) list(r *compile.Report) []suggestion {
 	var out []suggestion
 	for i := range r.Ops {
@@ -98,10 +97,10 @@ func (e *explains) list(r *compile.Report) []suggestion {
 	return out
 }
 
-// maxMore bounds the lines that are named beside that of a command.
+// maxMore is the maximum number of other lines to list after a command.
 const maxMore = 6
 
-// more names the lines of other operations of a group.
+// more lists the lines of the other operations in a group.
 func more(lines []int32) string {
 	var words []string
 	for _, l := range lines[:min(len(lines), maxMore)] {

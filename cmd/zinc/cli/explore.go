@@ -27,16 +27,16 @@ type exploreCommand struct {
 	once    bool
 }
 
-// defaultListen is where the page is served: this machine alone can reach it.
+// defaultListen is the default address: only this machine can reach it.
 const defaultListen = "127.0.0.1:7133"
 
 func newExplore(e *env) *cobra.Command {
 	c := &exploreCommand{env: e, limits: explore.Default}
 	cmd := &cobra.Command{
 		Use:   "explore [MODEL...]",
-		Short: "Show in a browser what the compiler makes of models",
-		Long: `Explore serves a page on this machine that shows models and what the compiler makes of
-them: the text, the program after each pass, tasks with the meaning of every field, the
+		Short: "Show in a browser how models are compiled",
+		Long: `Explore serves a page on this machine that shows models and how they are compiled:
+the text, the program after each pass, tasks with the meaning of every field, the
 container, the descriptor's chain, outputs on seeded inputs, and which statement each of
 them came from. A statement can be edited, two compilations compared, and a view shared
 as a link. A sample model is always available; without MODEL it is the only one.
@@ -62,7 +62,7 @@ The command runs until interrupted.`,
 		"`NAME` that the server answers to besides loopback addresses and localhost (repeatable)")
 	f.StringArrayVar(&c.zincs, "zinc", nil,
 		"`NAME=PATH` of another zinc executable to compile with (repeatable)")
-	f.StringVar(&c.weights, "weights", "", "`FOLDER` that stands for @model_path (default each model's own)")
+	f.StringVar(&c.weights, "weights", "", "`FOLDER` for @model_path (default each model's own)")
 	f.Int64Var(&c.limits.Body, "max-body", c.limits.Body, "maximum `BYTES` of a request")
 	f.DurationVar(&c.limits.Time, "max-time", c.limits.Time, "maximum `TIME` of a compilation or a run")
 	f.Int64Var(&c.heap, "max-heap", int64(c.limits.Heap>>20),

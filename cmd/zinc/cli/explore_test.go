@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// TestExplore serves the page until it is interrupted, which is its proper end.
-func TestExplore(t *testing.T) {
+// TestExploreServesUntilInterrupted checks that an interrupt ends the server with exit status 0.
+func TestExploreServesUntilInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	address := make(chan string, 1)

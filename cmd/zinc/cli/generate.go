@@ -21,8 +21,8 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// packageName is what names a package and its files. An underscore would make some
-// of them another thing to the go command: digits_test.go, digits_linux.go.
+// packageName matches valid names of the package and its files. Underscores are excluded because the go command gives
+// some suffixes a meaning: digits_test.go, digits_linux.go.
 var packageName = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*$`)
 
 // reservedNames are names of packages that cannot be imported, or that the go
@@ -44,8 +44,8 @@ func newGenerate(e *env) *cobra.Command {
 		Long: `Generate compiles MODEL and writes the folder of a Go package, PACKAGE by default: the
 pair and PACKAGE.go, which embeds it. The package has a method for each function of the
 model, with a struct for its inputs and one for its outputs; shapes are in the comments.
-A PACKAGE.go that was not generated is not replaced. The same model and flags give the
-same files, so they can be kept under version control and checked with go generate:
+A PACKAGE.go that was not generated is not replaced. The same model and flags produce
+the same files, so they can be kept under version control and checked with go generate:
 
   //go:generate zinc generate digits ../digits.mlmodelc`,
 		Example: `  zinc generate digits digits.mlmodelc
@@ -103,7 +103,7 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	return atomicfile.Write(ctx, append(files, atomicfile.Bytes(filepath.Join(dir, pkg+".go"), source))...)
 }
 
-// generatedOnly refuses to replace a file that somebody has written.
+// generatedOnly returns an error if the file exists and was not generated.
 func generatedOnly(path string) error {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

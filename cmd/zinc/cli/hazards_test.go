@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// silent compiles a model and checks that its container has no hazards.
-func silent(t *testing.T, model string, flags ...string) {
+// checkNoHazards compiles a model and checks that its container has no hazards.
+func checkNoHazards(t *testing.T, model string, flags ...string) {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "m.hwx")
 	if s, _, msg := call(t, append(flags, model, "-o", out)...); s != statusOK {
@@ -21,29 +21,29 @@ func silent(t *testing.T, model string, flags ...string) {
 	}
 }
 
-// TestHazardsOfCorpus: nothing is found in what zinc makes of real models.
-func TestHazardsOfCorpus(t *testing.T) {
+// TestCorpusModelsHaveNoHazardscompiles the models of the corpus.
+func TestCorpusModelsHaveNoHazards(t *testing.T) {
 	shared := shareddir.Find(t)
 	for _, name := range []string{"espresso-conv", "espresso-fused-ffn", "espresso-matmul", "espresso-sdpa-fwd-taps",
 		"mnist-cnn-inline", "silero-v6-fp16"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(shared, "corpus", name)
-			silent(t, filepath.Join(shareddir.WithWeights(t, shared, dir), "model.mil"))
+			checkNoHazards(t, filepath.Join(shareddir.WithWeights(t, shared, dir), "model.mil"))
 		})
 	}
 }
 
-// TestHazardsOfRecordedCases: nor in what it makes of the recorded programs, in
-// either form of the tasks. One is left out: the weight file that belongs to it
-// does not hold its weights.
-func TestHazardsOfRecordedCases(t *testing.T) {
+// TestRecordedCasesHaveNoHazardscompiles the recorded programs in both forms of tasks. It skips
+// one, whose weight file does
+// not contain its weights.
+func TestRecordedCasesHaveNoHazards(t *testing.T) {
 	shared := shareddir.Find(t)
 	if testing.Short() {
 		t.Skip("compiling every recorded case takes seconds")
 	}
 	python, err := exec.LookPath("python3")
 	if err != nil {
-		t.Skip("no python3: the weights of the cases must be made")
+		t.Skip("python3 not found; it is required to generate the weights of the cases")
 	}
 	files, err := filepath.Glob(filepath.Join(shared, "oracles", "h13", "*.json"))
 	if err != nil || len(files) == 0 {
@@ -60,14 +60,14 @@ func TestHazardsOfRecordedCases(t *testing.T) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			silent(t, filepath.Join(keep, name, "model.mil"))
-			silent(t, filepath.Join(keep, name, "model.mil"), "--td-form=full", "--split-kernel-section=false")
+			checkNoHazards(t, filepath.Join(keep, name, "model.mil"))
+			checkNoHazards(t, filepath.Join(keep, name, "model.mil"), "--td-form=full", "--split-kernel-section=false")
 		})
 	}
 }
 
-// TestRunGolden runs every container of the recorded compiler from the command line.
-func TestRunGolden(t *testing.T) {
+// TestRunExecutesRecordedContainers runs every container written by the recorded compiler.
+func TestRunExecutesRecordedContainers(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "golden", "apple-h13", "*.hwx"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no containers: %v", err)

@@ -14,7 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/dump"
 )
 
-// call runs zinc in this process.
+// call runs zinc in the test's process.
 func call(t *testing.T, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
@@ -46,8 +46,7 @@ func put(t *testing.T, path string, data []byte) {
 	}
 }
 
-// refused checks that a command fails because of its input, with one error that
-// names the file.
+// refused checks that a command fails with status 1 and one error that names the file.
 func refused(t *testing.T, what, file string, args ...string) {
 	t.Helper()
 	status, out, msg := call(t, args...)
@@ -57,9 +56,10 @@ func refused(t *testing.T, what, file string, args ...string) {
 	}
 }
 
-// told runs a command that prints what it can of a broken file, and says what is wrong
-// with it in at most dump.MaxFaults+1 lines that each name it.
-func told(t *testing.T, what, file string, args ...string) {
+// checkPartial runs a command that prints the valid parts of a damaged file, and checks that it
+// reports the damage in at
+// most dump.MaxFaults+1 lines that each name the file.
+func checkPartial(t *testing.T, what, file string, args ...string) {
 	t.Helper()
 	status, _, msg := call(t, args...)
 	n := strings.Count(msg, "\n")
@@ -68,14 +68,14 @@ func told(t *testing.T, what, file string, args ...string) {
 	}
 }
 
-// TestDumpMutated changes bytes of every form that dump prints in parts: what comes of
-// it is text, JSON or an error, and no fault of zinc.
-func TestDumpMutated(t *testing.T) {
+// TestDumpOfMutatedFilesDoesNotPanic changes bytes of every format that dump prints in parts, and checks that the
+// result is text, JSON or an error, but not an internal error.
+func TestDumpOfMutatedFilesDoesNotPanic(t *testing.T) {
 	_, hwx, e5 := pairFiles(t)
 	path := filepath.Join(t.TempDir(), "x.bin")
 	r := rand.New(rand.NewPCG(3, 4))
 	for i, whole := range [][]byte{hwx, e5, emitted(t, "afpp"), emitted(t, "records"), emitted(t, "images")} {
-		// The headers, where a byte decides most, and the whole.
+		// Change bytes of the headers, where they have the largest effect, and of the whole file.
 		for k := range 60 {
 			b := append([]byte(nil), whole...)
 			n := len(b)
@@ -102,21 +102,21 @@ func TestDumpMutated(t *testing.T) {
 	}
 }
 
-// TestCutPair cuts either file of a pair at every 64th byte.
-func TestCutPair(t *testing.T) {
+// TestTruncatedPairIsRefused cuts either file of a pair at every 64th byte.
+func TestTruncatedPairIsRefused(t *testing.T) {
 	_, hwx, e5 := pairFiles(t)
 	dir := t.TempDir()
 	x, y := filepath.Join(dir, "x.hwx"), filepath.Join(dir, "x.e5")
 	put(t, y, e5)
 	for n := 0; n < len(hwx); n += 64 {
 		put(t, x, hwx[:n])
-		told(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "dump", x)
+		checkPartial(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "dump", x)
 		refused(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "run", x, "--random", "1")
 	}
 	put(t, x, hwx)
 	for n := 0; n < len(e5); n += 64 {
 		put(t, y, e5[:n])
-		told(t, fmt.Sprintf("descriptor cut at %d", n), "x.e5", "dump", y)
+		checkPartial(t, fmt.Sprintf("descriptor cut at %d", n), "x.e5", "dump", y)
 		refused(t, fmt.Sprintf("descriptor cut at %d", n), "x.", "run", x, "--random", "1")
 	}
 	put(t, y, e5)
@@ -125,8 +125,8 @@ func TestCutPair(t *testing.T) {
 	}
 }
 
-// TestNoiseAsDescriptor puts random bytes in the descriptor's place.
-func TestNoiseAsDescriptor(t *testing.T) {
+// TestRandomDescriptorIsRefused uses random bytes as the descriptor.
+func TestRandomDescriptorIsRefused(t *testing.T) {
 	container, _, e5 := pairFiles(t)
 	y := strings.TrimSuffix(container, ".hwx") + ".e5"
 	r := rand.New(rand.NewPCG(1, 2))
@@ -135,18 +135,17 @@ func TestNoiseAsDescriptor(t *testing.T) {
 		for j := range b {
 			b[j] = byte(r.Uint32())
 		}
-		if i%2 == 1 { // noise behind a true beginning
+		if i%2 == 1 { // noise after a valid beginning
 			b = append(append([]byte{}, e5[:r.IntN(len(e5))]...), b...)
 		}
 		put(t, y, b)
-		told(t, fmt.Sprintf("noise %d", i), "d.e5", "dump", y)
+		checkPartial(t, fmt.Sprintf("noise %d", i), "d.e5", "dump", y)
 		refused(t, fmt.Sprintf("noise %d", i), "d.", "run", container, "--random", "1")
 	}
 }
 
-// TestFlippedContainer changes a byte of the container at a time: the
-// descriptor's hash must notice, wherever it is.
-func TestFlippedContainer(t *testing.T) {
+// TestChangedContainerIsRefused changes one byte of the container at a time, which the descriptor's hash must detect.
+func TestChangedContainerIsRefused(t *testing.T) {
 	container, hwx, _ := pairFiles(t)
 	for at := 0; at < len(hwx); at += 997 {
 		b := bytes.Clone(hwx)
@@ -156,8 +155,8 @@ func TestFlippedContainer(t *testing.T) {
 	}
 }
 
-// TestRunRefusesGiantInputs runs a model of 150 bytes whose input is 8 GiB: every
-// engine refuses it before random values are made.
+// TestRunRefusesGiantInputs runs a model of 150 bytes whose input is 8 GiB: every engine must refuse it before
+// random values are generated.
 func TestRunRefusesGiantInputs(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "m.mil")
 	put(t, model, []byte(`program(1.3)

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// trigger calls f once, when the text comes by.
+// trigger is a writer that calls f once, when the text is written to it.
 type trigger struct {
 	bytes.Buffer
 	text string
@@ -25,9 +25,8 @@ func (w *trigger) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestInterrupt cancels a compilation while it works: the old pair stays, and
-// nothing else.
-func TestInterrupt(t *testing.T) {
+// TestInterruptKeepsTheOldPair cancels a compilation: the old pair must be unchanged, and no other file left.
+func TestInterruptKeepsTheOldPair(t *testing.T) {
 	model := filepath.Join(digits(t), "digits.mlmodelc")
 	for _, stage := range []string{"passes: 0", "passes: 1", "lower: "} {
 		dir := t.TempDir()
@@ -54,8 +53,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestInterruptRuns cancels what runs a model, in its different parts.
-func TestInterruptRuns(t *testing.T) {
+// TestInterruptStopsRuns cancels runs of a model at different stages.
+func TestInterruptStopsRuns(t *testing.T) {
 	for _, stage := range []string{"reference run", "perturbed run 2", "simulated run"} {
 		ctx, cancel := context.WithCancel(context.Background())
 		msg := &trigger{text: stage, f: cancel}
@@ -70,8 +69,8 @@ func TestInterruptRuns(t *testing.T) {
 	}
 }
 
-// TestPanic shows what a fault of zinc looks like.
-func TestPanic(t *testing.T) {
+// TestPanicIsInternalError checks the exit status and the message of a panic.
+func TestPanicIsInternalError(t *testing.T) {
 	err := guarded(func() error { panic("two and two") })
 	var msg bytes.Buffer
 	e := &env{err: &msg, diagnostics: "text"}
@@ -88,8 +87,8 @@ type broken struct{}
 
 func (broken) Write([]byte) (int, error) { return 0, os.ErrClosed }
 
-// TestBrokenOutput checks that a result that could not be written is an error.
-func TestBrokenOutput(t *testing.T) {
+// TestFailedWriteIsAnError checks that a result that could not be written is an error.
+func TestFailedWriteIsAnError(t *testing.T) {
 	var msg bytes.Buffer
 	if status := run(context.Background(), []string{"version"}, strings.NewReader(""), broken{},
 		&msg); status != statusInput || strings.Count(msg.String(), "\n") != 1 {

@@ -42,7 +42,7 @@ type lintCommand struct {
 	failOn            string
 	inputs            string
 	work              int64
-	opened            []io.Closer // models, whose constants cut ones share
+	opened            []io.Closer // open models; the models cut out of them share their constants
 	flags             *pflag.FlagSet
 }
 
@@ -55,26 +55,27 @@ func newLint(e *env) *cobra.Command {
 		Long: fmt.Sprintf(`Lint follows the ranges of the inputs through MODEL and finds the statements whose
 values can reach a limit of the engine's arithmetic or of fp16: sums of products at
 32768, table ends, lost epsilons, cancellation and others (docs/lint.md lists the
-rules). For each it looks for an input that shows it: one for which an output of the
+rules). For each it looks for an input that triggers it: one for which an output of the
 simulated pair is far from what the interpreter computes in fp32 instead of fp16. Such a
-finding is "shown", with the numbers. If there is none, the statement is cut out as a
-separate model and run on operands within its ranges: such a finding is "shown alone",
-with how far those operands are from the values in runs of the whole model. Others are
-"possible": intervals allow them and no run shows them.
+finding is "shown" and is printed with the numbers. If no such input is found, the
+statement is cut out as a separate model and run on operands within its ranges: a cliff
+found this way is "shown alone" and is printed with the distance of those operands from
+the values in runs of the whole model. Other findings are "possible": the ranges allow
+them, but no run shows them.
 
-Findings with one cause, as layers repeat it, are printed once, the most certain first,
-then those to whose limit recorded runs come closest; --all prints every one.
---write-inputs writes the inputs, with the cut model if there is one, and the text names
-the zinc run command that repeats each.
+Findings with the same cause, as in repeated layers, are printed once. The most certain
+come first, then those whose limit recorded runs come closest to; --all prints every
+finding. --write-inputs writes the inputs, with the cut-out model if there is one, and
+the text contains the zinc run command that repeats each.
 
 A float input has the range -%d to %d unless --range or --calibrate sets another, an
 8-bit integer that of its type, other integers 0 to %d: the ranges of nearly all random
 values of zinc verify. A range of NAME=type is every finite value of the type. Targets
-that zinc cannot write programs for get the placement of their limits and the arithmetic
-of h13.
+that zinc cannot write programs for are placed by their own limits and computed with the
+arithmetic of h13.
 
-With --fail-on the exit status is 1 when there are findings of that state; alone counts
-those shown as well, possible all of them.`, witness.Sigmas, witness.Sigmas, verify.MaxRandomInt),
+With --fail-on the exit status is 1 when there are findings of that state; alone also
+counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, verify.MaxRandomInt),
 		Example: `  zinc lint model.mlmodelc
   zinc lint model.mil --range audio=-1:1 --write-inputs cliffs
   zinc lint model.mil --calibrate x=sample.npy --sarif --fail-on shown >cliffs.sarif`,
@@ -94,7 +95,7 @@ those shown as well, possible all of them.`, witness.Sigmas, witness.Sigmas, ver
 	f.BoolVar(&c.all, "all", false, "print every finding in the text, not one of each kind")
 	f.Var(newChoice(&c.failOn, lint.FailOn...), "fail-on", "findings that set exit status 1")
 	f.StringVar(&c.inputs, "write-inputs", "", "`FOLDER` for the inputs of findings, one folder each, as npy "+
-		"files for zinc run --input, with the cut model of those shown alone")
+		"files for zinc run --input, with the cut-out model of those shown alone")
 	f.Int64Var(&c.work, "work", lint.DefaultWork,
 		"multiply-accumulates per function for the search for inputs; 0 for no search")
 	return cmd
@@ -203,7 +204,7 @@ func (c *lintCommand) failures(r *lintResult) error {
 	return fmt.Errorf("lint: %s %s; --fail-on=%s allows none", diag.Count(n, "cliff is", "cliffs are"), how, c.failOn)
 }
 
-// lintRange is a range of the command line; all means that of the type.
+// lintRange is a range from the command line; all means the range of the type.
 type lintRange struct {
 	lo, hi float64
 	all    bool
@@ -250,7 +251,7 @@ func calibrations(values []string) ([]named, error) {
 	return out, nil
 }
 
-// lint judges the model for one target. Compiling rewrites the program, so each target opens the model again; warnings
+// lint checks the model for one target. Compiling rewrites the program, so each target opens the model again; warnings
 // are printed once.
 func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, first bool, given map[string]lintRange,
 	files []named) (*lint.Report, string, error) {
@@ -330,8 +331,8 @@ func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p
 	return units, nil
 }
 
-// lintRanges joins the ranges of the command line and those of arrays. samples are the arrays, each for one run; the
-// k-th files of several names go together.
+// lintRanges joins the ranges of the command line and those of arrays. samples are the
+// arrays, one map per run: the k-th run has the k-th file of each name.
 func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (out map[string]lint.Interval,
 	samples []map[string]interp.Tensor, err error) {
 	types := map[string]ir.Type{}
@@ -433,8 +434,7 @@ func arrayRange(t interp.Tensor) (lint.Interval, error) {
 	return r, nil
 }
 
-// writeInputs writes the inputs of each finding that has some to a separate folder, with the cut model if it is shown
-// alone.
+// writeInputs writes the inputs of each finding to a separate folder, with the cut-out model if it is shown alone.
 func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) error {
 	var files []atomicfile.File
 	n := 0
@@ -476,7 +476,7 @@ func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) e
 	return atomicfile.Write(ctx, files...)
 }
 
-// fileName makes a name of MIL one of a file.
+// fileName returns a file name for a MIL name.
 func fileName(s string) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {

@@ -47,20 +47,20 @@ func (c *compileCommand) emitFirmware(ctx context.Context, m *frontend.Model) (f
 	return content(l.Firmware()), nil
 }
 
-// loadedForm is a form that loading makes from a container, and the flag of dump that prints it.
+// loadedForm is a format that loading a container produces, and the dump flag that prints it.
 type loadedForm struct {
 	name, help string
 	bytes      func(l *loader.Loaded) ([]byte, error)
 }
 
-// loadedForms are the forms that loading makes from a container.
+// loadedForms are the formats that loading a container produces.
 var loadedForms = []loadedForm{
-	{"loaded", "load a container and print the loaded image, its bases resolved", (*loader.Loaded).Image},
+	{"loaded", "load a container and print the loaded image, with its bases resolved", (*loader.Loaded).Image},
 	{"firmware", "load a container and print the resulting firmware container",
 		func(l *loader.Loaded) ([]byte, error) { return l.Firmware(), nil }},
 }
 
-// load loads a container and prints a form of it.
+// load loads a container and prints it in one of the formats.
 func (c *dumpCommand) load(w io.Writer, f *loadedForm, path string) error {
 	b, err := regularfile.Read(path)
 	if err != nil {

@@ -19,7 +19,7 @@ type env struct {
 	diagnostics string // text or json
 	profile     profile
 	terminal    bool   // standard output is one
-	command     string // what ran, with the words that lead to it
+	command     string // path of the command that ran, such as "zinc cache ls"
 	subject     *subject
 }
 
@@ -55,7 +55,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	})
 	if shown := (*shownError)(nil); err != nil && ctx.Err() != nil && statusOf(err) == statusInput &&
 		!errors.As(err, &shown) {
-		err = ctx.Err() // whatever was stopped says so in its own way
+		err = ctx.Err() // the interrupted operation returns its own error
 	}
 	if e2 := e.profile.stop(); err == nil {
 		err = e2

@@ -47,9 +47,9 @@ func newMan(e *env) *cobra.Command {
 // manDate is the date in the heads of pages: the same build always gives the same bytes.
 var manDate = time.Unix(0, 0).UTC()
 
-// manPages returns the pages of a command and those below it that help lists.
+// manPages returns the pages of a command and of its visible subcommands.
 func manPages(c *cobra.Command, folder string) ([]atomicfile.File, error) {
-	c.DisableAutoGenTag = true // its text has a date of its own
+	c.DisableAutoGenTag = true // its text contains its own date
 	head := &doc.GenManHeader{Section: "1", Date: &manDate, Source: "zinc " + compile.Version, Manual: "zinc"}
 	var b bytes.Buffer
 	if err := doc.GenMan(c, head, &b); err != nil {

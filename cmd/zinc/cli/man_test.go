@@ -55,7 +55,7 @@ func TestManHasAllCommandsAndFlags(t *testing.T) {
 	root.InitDefaultCompletionCmd()
 	check(root)
 	for name := range pages {
-		t.Errorf("%s is the page of no command", name)
+		t.Errorf("%s does not belong to any command", name)
 	}
 }
 
@@ -65,13 +65,13 @@ func TestManIsDeterministic(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "")
 	for name, text := range manual(t) {
 		if !bytes.Equal(text, first[name]) {
-			t.Errorf("%s differs the second time", name)
+			t.Errorf("%s differs between two runs", name)
 		}
 	}
 }
 
-// TestManIsRoff formats the pages with groff, if it is installed.
-func TestManIsRoff(t *testing.T) {
+// TestManPagesFormatWithoutWarnings formats the pages with groff, if it is installed.
+func TestManPagesFormatWithoutWarnings(t *testing.T) {
 	groff, err := exec.LookPath("groff")
 	if err != nil {
 		t.Skip("no groff")

@@ -19,13 +19,13 @@ func newOps(e *env) *cobra.Command {
 		Long: `Ops prints the table of operations: for each, its forms by operation set with
 parameters, element types and defaults, and for each target whether the engine runs it,
 through which rule and within which limits. Without a NAME it prints one line for each
-operation and last how many of the operations that the hardware runs are on the engine;
-with names, everything about these.
+operation, and finally how many of the operations that the hardware supports run on the
+engine; with names, it prints everything about those operations.
 
---native prints what the published table of native operations says of each operation,
-beside what zinc does with it: a rule or a pass, or the verdict that keeps it on the
-CPU. hardware-cannot is a gate or a limit, zinc-cannot-yet an operation or form that no
-rule lowers, not-worth-it one that would take longer on the engine.`,
+--native compares, for each operation, the published table of native operations with
+what zinc does: the rule or pass that handles the operation, or why it stays on the CPU.
+hardware-cannot is a gate or a limit, zinc-cannot-yet an operation or form that no rule
+lowers, not-worth-it one that would take longer on the engine.`,
 		Example: `  zinc ops
   zinc ops conv --target h13,h16
   zinc ops --native

@@ -30,14 +30,14 @@ type patchCommand struct {
 	values []string
 	out    string
 	debug  string
-	source string // the model, "" to patch by the debug database
+	source string // path of the model, "" to patch by the debug database
 }
 
 func newPatch(e *env) *cobra.Command {
 	c := &patchCommand{env: e}
 	form := pflag.NewFlagSet("", pflag.ContinueOnError) // what --model is compiled with
 	form.StringVar(&c.compileFlags.weights, "model-weights", "",
-		"`FOLDER` that stands for @model_path (default the model's own)")
+		"`FOLDER` for @model_path (default the model's own)")
 	c.form(form)
 	c.work(form)
 	form.VisitAll(func(f *pflag.Flag) { f.Usage = "with --model: " + f.Usage })
@@ -50,7 +50,7 @@ FUNCTION/NAME if several functions have one; the array must have its shape and t
 
 The place of a constant is read from the debug database beside the pair, FILE.zdb,
 written with --debug-db when the pair was compiled. A constant that the passes folded
-into others, or that decides more than coefficients, is refused with the reason. With
+into others, or that determines more than coefficients, is refused with the reason. With
 --model the pair is computed again from its source, folding included, with the flags
 that it was compiled with; values that would change the tasks are refused. NAME may then
 also be the result of a constexpr operation: the array has the values that it unpacks
@@ -176,7 +176,7 @@ func (c *patchCommand) recompute(ctx context.Context, old pair.Pair, ws []patch.
 	if same, err := sameTasks(old.Container, written.Container); err != nil || !same {
 		return nil, errors.Join(&patch.Refusal{
 			Name:   ws[0].Name,
-			Reason: "the tasks would not be the same with the new values",
+			Reason: "the new values would change the tasks",
 			Hint:   "compile the model with them",
 		}, err)
 	}
@@ -260,7 +260,7 @@ func replace(p *ir.Program, w patch.Weight) error {
 	return nil
 }
 
-// drop takes an operation out of a block, or of a block in it.
+// drop removes an operation from a block or its nested blocks.
 func drop(b *ir.Block, op *ir.Op) {
 	b.Ops = slices.DeleteFunc(b.Ops, func(o *ir.Op) bool { return o == op })
 	for _, o := range b.Ops {
@@ -270,9 +270,9 @@ func drop(b *ir.Block, op *ir.Op) {
 	}
 }
 
-// replaceable reports whether a value is a constant, or what unpacks a compressed one:
-// its values may be replaced whole, while in the compressed form new ones are other
-// tables and scales too.
+// replaceable reports whether a value is a constant or the result of a constexpr operation. The
+// latter is replaced by its
+// unpacked values, because new values in compressed form would also require new tables and scales.
 func replaceable(v *ir.Value) bool {
 	return v.IsConst() || v != nil && v.Def != nil && ir.IsConstexpr(v.Def)
 }

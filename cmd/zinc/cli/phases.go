@@ -18,7 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/report"
 )
 
-// phaseFlags stop a compilation after a pass and go on from there.
+// phaseFlags stop a compilation after a pass, or continue it from there.
 type phaseFlags struct {
 	to, from string
 }
@@ -31,8 +31,8 @@ const (
 
 func (p *phaseFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&p.to, "to", "", "stop after `PASS` and write the program as IR text, with large constants beside it")
-	f.StringVar(&p.from, "from", "", "MODEL is IR text that --to=`PASS` wrote, or that a fault left "+
-		"before PASS: run the passes that follow")
+	f.StringVar(&p.from, "from", "", "MODEL is IR text that --to=`PASS` wrote, or that a fault in PASS left: "+
+		"run the remaining passes")
 }
 
 func (p *phaseFlags) check() error {
@@ -47,7 +47,8 @@ func (p *phaseFlags) check() error {
 // isIR reports whether the file at path is IR text.
 func isIR(path string) bool { return headIs(path, compile.IsSnapshot) }
 
-// headIs reports whether the file at path begins as is says. Errors are left to whoever opens it.
+// headIs reports whether is accepts the first bytes of the file at path. It returns false on errors, which opening the
+// file will report.
 func headIs(path string, is func(head []byte) bool) bool {
 	if info, err := os.Stat(path); err != nil || !info.Mode().IsRegular() {
 		return false
@@ -65,10 +66,10 @@ func headIs(path string, is func(head []byte) bool) bool {
 // runPhases compiles from IR text, to IR text, or both.
 func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 	if c.emission() != nil || c.debug != "" {
-		return usagef("--to and --from go with the pair alone, not with --emit or --debug-db")
+		return usagef("--to and --from cannot be combined with --emit or --debug-db")
 	}
 	if c.to != "" && (c.reports.list != nil || len(c.budgets.limits) > 0) {
-		return usagef("--to=%s: reports and budgets are of a whole compilation", c.to)
+		return usagef("--to=%s cannot be combined with reports or budgets, which require a complete compilation", c.to)
 	}
 	p := c.env.newProgress(c.progress)
 	defer p.end()
@@ -96,7 +97,8 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 	}
 	for _, name := range []string{"target", "precision", "place", "func", "shape", "weights"} {
 		if c.flags.Changed(name) {
-			return usagef("--%s: %s was compiled with its own; set it with --to", name, path)
+			return usagef("--%s: the value for %s was fixed when it was written; set the flag together with --to", name,
+				path)
 		}
 	}
 	s, closeData, err := readIR(path)
@@ -146,7 +148,7 @@ func (c *compileCommand) writeIR(ctx context.Context, s *compile.Snapshot, path 
 		}
 	}
 	if out == stdoutName {
-		return usagef("-o -: IR text has its large constants in a file beside it; want a file")
+		return usagef("-o -: IR text stores large constants in a second file; want a file name")
 	}
 	if beside(out, irDataExt) == out || sameFile(out, path) {
 		return usagef("-o %s: want the name of a new file, such as model%s", out, irExt)
@@ -189,10 +191,10 @@ func parts(ps [][]byte) func(w io.Writer) error {
 	}
 }
 
-// assemble makes a pair of the task text at path.
+// assemble builds a pair from the task text at path.
 func (c *compileCommand) assemble(ctx context.Context, path string) error {
 	if c.emission() != nil || c.debug != "" || c.reports.list != nil || len(c.budgets.limits) > 0 {
-		return usagef("%s is task text: it compiles to a pair, without reports, budgets or a debug database", path)
+		return usagef("%s is task text: it compiles only to a pair, without reports, budgets or a debug database", path)
 	}
 	to, err := pairPaths(c.out, path)
 	if err != nil {
@@ -222,7 +224,7 @@ func (c *compileCommand) assemble(ctx context.Context, path string) error {
 	return nil
 }
 
-// readIR reads IR text and maps the constants beside it, which closeData lets go of.
+// readIR reads IR text and maps the file of constants beside it, which closeData unmaps.
 func readIR(path string) (s *compile.Snapshot, closeData func() error, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

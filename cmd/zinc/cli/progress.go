@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// progressDelay is how long work goes on before a terminal shows it unasked.
+// progressDelay is how long work takes before a terminal shows its progress without --progress.
 const progressDelay = 500 * time.Millisecond
 
 // progressEvery is the time between two refreshes on a terminal.
 const progressEvery = 100 * time.Millisecond
 
-// progress shows how far work has come: on a terminal one line that is
-// rewritten, elsewhere a line when a stage begins and ends.
+// progress shows how far the work is: on a terminal in one line that is overwritten, elsewhere with a line at the start
+// and the end of each stage.
 type progress struct {
 	w        io.Writer
 	terminal bool

@@ -7,9 +7,8 @@ import (
 	"testing"
 )
 
-// TestProgress shows that a stage prints its first and last line where there
-// is no terminal.
-func TestProgress(t *testing.T) {
+// TestProgressWithoutTerminalPrintsFirstAndLastStep checks that each stage prints its first and last step.
+func TestProgressWithoutTerminalPrintsFirstAndLastStep(t *testing.T) {
 	var b bytes.Buffer
 	e := &env{err: &b}
 	p := e.newProgress(true)
@@ -26,6 +25,6 @@ func TestProgress(t *testing.T) {
 	p = e.newProgress(false)
 	p.step("pack", 1, 1)
 	if b.Len() > 0 {
-		t.Errorf("printed %q unasked", &b)
+		t.Errorf("printed %q without --progress", &b)
 	}
 }

@@ -100,9 +100,9 @@ far is written after every pass that made it smaller, and on an interrupt or whe
 	f.Var(newChoice(&c.interesting, "zero", "nonzero"), "interesting-exit",
 		"exit status of the command that means interesting")
 	f.StringVarP(&c.output, "output", "o", "reduced.mil", "`FILE.mil`, or a folder, to write")
-	f.DurationVar(&c.timeout, "timeout", 5*time.Minute, "limit of one run of the predicate, 0 for none")
+	f.DurationVar(&c.timeout, "timeout", 5*time.Minute, "time limit of one run of the predicate, 0 for none")
 	f.IntVarP(&c.jobs, "jobs", "j", 0, "candidates to try at a time, 0 for one per processor")
-	f.IntVar(&c.maxRuns, "max-runs", 0, "limit of the runs of the predicate, 0 for none")
+	f.IntVar(&c.maxRuns, "max-runs", 0, "maximum runs of the predicate, 0 for unlimited")
 	f.StringSliceVar(&c.only, "pass", nil, "run this pass only (repeatable)")
 	f.BoolVar(&c.list, "print-passes", false, "list the passes instead")
 	f.BoolVar(&c.json, "json", false, "print what was done as JSON")
@@ -121,10 +121,10 @@ func (c *reduceCommand) passList() error {
 	return w.Flush()
 }
 
-// question returns the predicate, and the command when it is one.
+// question returns the predicate, and the command if the predicate is one.
 func (c *reduceCommand) question(o verify.Options) (reduce.Interesting, *reduce.Command, error) {
 	if c.predicate == "" {
-		return nil, nil, usagef("--predicate is missing")
+		return nil, nil, usagef("missing --predicate")
 	}
 	ask, err := reduce.ParseBuiltin(c.predicate, o)
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *reduceCommand) check() error {
 	}
 	for _, n := range c.only {
 		if !slices.Contains(reduce.PassNames(), n) {
-			return usagef("--pass=%s: no such pass; passes are %s", n, strings.Join(reduce.PassNames(), ", "))
+			return usagef("--pass=%s: unknown pass; passes are %s", n, strings.Join(reduce.PassNames(), ", "))
 		}
 	}
 	return c.compileFlags.check()
@@ -205,7 +205,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	r, err := reduce.Run(ctx, m.Program, reduce.Options{
 		Interesting: ask, Timeout: c.timeout, Jobs: c.jobs, MaxRuns: c.maxRuns, Passes: only,
 		Best: func(best *ir.Program) {
-			// Whether it can be written is said at the end.
+			// An error is reported when the final result is written.
 			if text, err := reduce.Write(ctx, best, c.output); err == nil {
 				blobs = max(blobs, len(text.Blobs))
 			}
@@ -231,12 +231,12 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	if r == nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	// What was found is worth writing whatever ended the search.
+	// Write the result even if the search was interrupted.
 	keep := context.WithoutCancel(ctx)
 	text, werr := reduce.Write(keep, r.Program, c.output)
 	if werr == nil && blobs > 0 && len(text.Blobs) == 0 {
 		_, weights := reduce.Files(c.output)
-		werr = os.Remove(weights) // of a program that was larger
+		werr = os.Remove(weights) // written for an earlier, larger program
 	}
 	if werr != nil {
 		return errors.Join(err, werr)
@@ -263,11 +263,10 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	return c.confirm(ctx, ask, command != nil)
 }
 
-// apart refuses an output that would replace a file of the model, whose text is at
-// source.
+// apart returns an error if the output would replace a file of the model, whose text is at source.
 func (c *reduceCommand) apart(path, source string) error {
 	own := []pair.File{{Path: source}}
-	// Unknown files are not checked; the text is, whatever it names.
+	// If the model's files cannot be listed, only the text is checked.
 	if fs, err := pair.Files(path, c.weights); err == nil {
 		own = append(own, fs...)
 	}
@@ -280,8 +279,9 @@ func (c *reduceCommand) apart(path, source string) error {
 	return nil
 }
 
-// confirm runs the predicate on the written text: a built-in one saw
-// programs in memory, and a command may answer at random.
+// confirm runs the predicate again on the written text: a built-in predicate saw only programs in
+// memory, and a command may
+// be unreliable.
 func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting, command bool) error {
 	m, err := frontend.Open(c.output, frontend.Options{})
 	if err != nil {

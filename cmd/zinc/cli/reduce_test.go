@@ -14,10 +14,10 @@ import (
 	"github.com/zinc-compiler/zinc/reduce/planted"
 )
 
-// plantedResult is the value whose kernel is wrong in TestReduceScript.
+// plantedResult is the value whose kernel is wrong in TestReduceWithExternalScript.
 const plantedResult = "x_279_cast_fp16"
 
-// plantedMain is the program that the script of TestReduceScript runs: exit status
+// plantedMain is the program that the script of TestReduceWithExternalScript runs: exit status
 // 0 when the model at its argument shows the wrong kernel.
 func plantedMain() {
 	m, err := frontend.Open(os.Args[1], frontend.Options{})
@@ -31,9 +31,9 @@ func plantedMain() {
 	os.Exit(0)
 }
 
-// TestReduceScript reduces the largest model of the corpus, 2,971 statements with
-// one wrong kernel, by a script outside of zinc.
-func TestReduceScript(t *testing.T) {
+// TestReduceWithExternalScript reduces the largest model of the corpus, 2,971 statements with one wrong kernel, with a
+// shell script as the predicate.
+func TestReduceWithExternalScript(t *testing.T) {
 	shared := shareddir.Find(t)
 	model := shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", "parakeet-eou-encoder-1280ms"))
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestReduceScript(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Logf("%s: %s%s", time.Since(begin), &msg, text)
-	if n := strings.Count(string(text), ";") - 1; n > 5 || n < 3 { // but the function's
+	if n := strings.Count(string(text), ";") - 1; n > 5 || n < 3 { // except that of the function
 		t.Errorf("%d statements are left, at most 5 wanted", n)
 	}
 	m, err := frontend.Open(small, frontend.Options{})
@@ -72,8 +72,8 @@ func TestReduceScript(t *testing.T) {
 	}
 }
 
-// TestReduceInterrupt ends a reduction while it works: the best so far is written.
-func TestReduceInterrupt(t *testing.T) {
+// TestInterruptedReduceWritesTheBestModel interrupts a reduction and checks that the best model so far is written.
+func TestInterruptedReduceWritesTheBestModel(t *testing.T) {
 	dir := t.TempDir()
 	small := filepath.Join(dir, "small.mil")
 	ctx, cancel := context.WithCancel(context.Background())
@@ -92,9 +92,9 @@ func TestReduceInterrupt(t *testing.T) {
 	m.Close()
 }
 
-// TestReduceKept: the best so far is there while the search goes on, and weights that
-// only larger models needed are not there when it is done.
-func TestReduceKept(t *testing.T) {
+// TestReduceWritesTheBestModelWhileSearchingchecks that the best model so far is written during the search, and that no
+// weights remain at the end that only larger models needed.
+func TestReduceWritesTheBestModelWhileSearching(t *testing.T) {
 	dir := t.TempDir()
 	small := filepath.Join(dir, "small.mil")
 	weights := filepath.Join(dir, "small.weights.bin")
@@ -132,7 +132,7 @@ func TestReduceKept(t *testing.T) {
 	}
 }
 
-// watcher does something at every write.
+// watcher is a writer that calls a function on every write.
 type watcher struct {
 	do func()
 }

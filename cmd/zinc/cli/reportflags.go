@@ -65,7 +65,7 @@ func (r *reportFlag) Set(s string) error {
 		return fmt.Errorf("must be %s or %s, optionally with =FILE", noReport,
 			strings.Join(report.Names(), " or "))
 	case toFile && file == "":
-		return fmt.Errorf("a file's name must follow %s=", name)
+		return fmt.Errorf("missing file name after %s=", name)
 	case !toFile && r.stdout() != nil:
 		return fmt.Errorf("%s already goes to standard output; write one of the two to a file with %s=FILE", r.stdout().
 			Name, name)
@@ -112,7 +112,7 @@ func (r *reportFlag) files(d *report.Document) []atomicfile.File {
 	return fs
 }
 
-// print writes the report that goes to standard output.
+// print writes the report for standard output.
 func (r *reportFlag) print(w io.Writer, d *report.Document) error {
 	if f := r.stdout(); f != nil {
 		return f.Write(w, d)
@@ -131,7 +131,7 @@ func (b *budgetFlags) register(f *pflag.FlagSet) {
 	}
 }
 
-// runs reports whether a limit is set that requires a run.
+// runs reports whether one of the limits requires a run.
 func (b *budgetFlags) runs() bool {
 	_, set := b.limits[report.MaxError]
 	return set
@@ -183,7 +183,7 @@ func outputErrors(r *verify.Result) []report.OutputError {
 	return out
 }
 
-// compiles returns a limit that requires a compilation, "" for none.
+// compiles returns the name of a limit that requires a compilation, "" for none.
 func (b *budgetFlags) compiles() string {
 	for _, x := range report.Budgets {
 		if _, set := b.limits[x.ID]; set && x.Tasks {

@@ -16,27 +16,29 @@ import (
 	"github.com/zinc-compiler/zinc/reduce"
 )
 
-// subject is the model that a command works with.
+// subject is the model that a command compiles.
 type subject struct {
-	path, weights string // as given
+	path, weights string // as on the command line
 	args          []string
 	options       compile.Options // of the compilation
 }
 
-// faultText is the file of a reproducer that says what happened.
+// faultText is the file of a reproducer that describes the fault.
 const faultText = "fault.txt"
 
-// maxReproduced bounds the bytes of constants that a reproducer has a copy of.
+// maxReproduced is the maximum size in bytes of the constants that a reproducer copies.
 const maxReproduced = 256 << 20
 
-// reproducer writes a folder with what shows a fault of zinc again: the model as MIL
-// text with its weights, the program before the pass of the fault, the command line and
-// the error. It returns the folder, "" when no model was open or none could be written.
+// reproducer writes a folder that reproduces a bug in zinc: the model as MIL text with its weights,
+// the program before the
+// failing pass, the command line and the error. It returns the folder, or "" if no model was open
+// or the folder could not
+// be written.
 func (o *subject) reproducer(fault error) (folder string) {
 	if o == nil || o.path == "" {
 		return ""
 	}
-	// What comes here met a fault already, and may meet another in reading the model.
+	// The bug may also cause a panic while the model is read again.
 	err := guarded(func() error {
 		dir, err := os.MkdirTemp("", "zinc-fault-")
 		if err != nil {
@@ -49,12 +51,12 @@ func (o *subject) reproducer(fault error) (folder string) {
 		}
 		note += "command: " + strings.Join(words, " ") + "\n"
 		if err := o.copyModel(dir); err != nil {
-			note += fmt.Sprintf("the model %s is not here: %v\n", o.path, err)
+			note += fmt.Sprintf("the model %s was not copied: %v\n", o.path, err)
 		}
 		if after := compile.LastPass(fault); after != "" {
 			line, err := o.writeIR(dir, after)
 			if err != nil {
-				line = fmt.Sprintf("the program after pass %s is not here: %v", after, err)
+				line = fmt.Sprintf("the program after pass %s was not copied: %v", after, err)
 			}
 			note += line + "\n"
 		}
@@ -76,7 +78,7 @@ func (o *subject) copyModel(dir string) error {
 	})
 }
 
-// writeIR writes the program after a pass to a folder and returns the line that says how to go on from it.
+// writeIR writes the program after a pass to a folder and returns a line that says how to continue from it.
 func (o *subject) writeIR(dir, after string) (line string, err error) {
 	err = o.opened(func(p *ir.Program) error {
 		c := o.options
@@ -102,7 +104,7 @@ func (o *subject) writeIR(dir, after string) (line string, err error) {
 // beforeBackend is the file of a reproducer with the program after all passes.
 const beforeBackend = "before-backend" + irExt
 
-// opened calls f with the model, unless that is too large for a reproducer.
+// opened calls f with the model, unless the model is too large for a reproducer.
 func (o *subject) opened(f func(p *ir.Program) error) error {
 	return guarded(func() error {
 		m, err := frontend.Open(o.path, frontend.Options{WeightsDir: o.weights})
@@ -111,13 +113,13 @@ func (o *subject) opened(f func(p *ir.Program) error) error {
 		}
 		defer m.Close()
 		if n := constantBytes(m.Program); n > maxReproduced {
-			return fmt.Errorf("its constants take %d bytes, a reproducer has at most %d", n, maxReproduced)
+			return fmt.Errorf("its constants take %d bytes, over the limit of %d for reproducers", n, maxReproduced)
 		}
 		return f(m.Program)
 	})
 }
 
-// constantBytes is how many bytes the constants of a program take.
+// constantBytes returns the size of a program's constants in bytes.
 func constantBytes(p *ir.Program) (n int64) {
 	seen := map[*ir.Const]bool{}
 	for _, f := range p.Funcs {

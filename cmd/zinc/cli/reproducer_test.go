@@ -15,9 +15,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// TestFaultLeavesAReproducer: a fault of zinc, a pair that a check refuses or a panic,
-// is status 3 and leaves a folder from which the model compiles as it was given.
-func TestFaultLeavesAReproducer(t *testing.T) {
+// TestInternalErrorWritesReproducerchecks that an internal error, from a check of the pair or a
+// panic, sets exit status 3 and
+// leaves a folder from which the model compiles again.
+func TestInternalErrorWritesReproducer(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	model := filepath.Join(digits(t), "digits.mlmodelc")
@@ -71,14 +72,15 @@ func TestFaultLeavesAReproducer(t *testing.T) {
 	}
 }
 
-// TestReproducerOfNoModel: where the model cannot be read again the folder says so, and
-// a command that has opened none leaves none.
-func TestReproducerOfNoModel(t *testing.T) {
+// TestReproducerWithoutModelchecks that the folder says so if the model cannot be read again, and
+// that a command that did not
+// open a model leaves no folder.
+func TestReproducerWithoutModel(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := &subject{path: filepath.Join(t.TempDir(), "gone.mil")}
 	dir := s.reproducer(errors.New("fault"))
 	note, err := os.ReadFile(filepath.Join(dir, faultText))
-	if err != nil || !strings.Contains(string(note), "gone.mil is not here") {
+	if err != nil || !strings.Contains(string(note), "gone.mil was not copied") {
 		t.Errorf("%v, %q", err, note)
 	}
 	for _, s := range []*subject{nil, {}} {
@@ -88,8 +90,8 @@ func TestReproducerOfNoModel(t *testing.T) {
 	}
 }
 
-// made returns the one reproducer in a folder of temporary files.
-func made(t *testing.T, temp string) string {
+// onlyReproducer returns the one reproducer in a folder of temporary files.
+func onlyReproducer(t *testing.T, temp string) string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(temp, "zinc-fault-*"))
 	if err != nil || len(found) != 1 {
@@ -98,9 +100,10 @@ func made(t *testing.T, temp string) string {
 	return found[0]
 }
 
-// TestPanicInAPassLeavesIRText plants a fault in the folding of an operation: the reproducer resumes at the pass that
-// panics, with the same panic, and without the fault compiles to the same bytes as the model.
-func TestPanicInAPassLeavesIRText(t *testing.T) {
+// TestPanicInPassLeavesResumableIRText makes the folding of an operation panic: the reproducer
+// resumes at the failing pass with the
+// same panic, and without the panic compiles to the same bytes as the model.
+func TestPanicInPassLeavesResumableIRText(t *testing.T) {
 	temp, dir := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	t.Chdir(dir)
@@ -134,7 +137,7 @@ func TestPanicInAPassLeavesIRText(t *testing.T) {
 		!strings.Contains(msg, fault) {
 		t.Fatalf("status %d: %s", status, msg)
 	}
-	folder := made(t, temp)
+	folder := onlyReproducer(t, temp)
 	note, err := os.ReadFile(filepath.Join(folder, faultText))
 	if err != nil || !strings.Contains(string(note), "zinc before-fold-constants.ir --from=fold-constants -o") ||
 		!strings.Contains(string(note), fault) {
@@ -152,8 +155,9 @@ func TestPanicInAPassLeavesIRText(t *testing.T) {
 	sameContents(t, "direct.hwx", "resumed.hwx")
 }
 
-// TestFaultOfTheBackendLeavesIRText: what a check refuses is left as the program after all passes.
-func TestFaultOfTheBackendLeavesIRText(t *testing.T) {
+// TestBackendFaultLeavesResumableIRTextchecks that, if a check refuses the pair, the program after
+// all passes is written.
+func TestBackendFaultLeavesResumableIRText(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
 	model := filepath.Join(digits(t), "digits.mlmodelc")
@@ -171,7 +175,7 @@ func TestFaultOfTheBackendLeavesIRText(t *testing.T) {
 	e.fail(&compile.FaultError{Check: "the hazard check", Err: errors.New("task 1")})
 	for _, args := range [][]string{
 		{model, "-o", "direct.hwx"},
-		{filepath.Join(made(t, temp), beforeBackend), "-o", "resumed.hwx"},
+		{filepath.Join(onlyReproducer(t, temp), beforeBackend), "-o", "resumed.hwx"},
 	} {
 		if status := Main(args, strings.NewReader(""), io.Discard, io.Discard); status != statusOK {
 			t.Fatalf("%v: status %d", args, status)

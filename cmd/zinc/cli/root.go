@@ -17,7 +17,7 @@ const (
 	groupInspect = "inspect"
 )
 
-// newRoot returns the command tree. The root itself compiles.
+// newRoot returns the command tree. The root command itself compiles.
 func newRoot(e *env) *cobra.Command {
 	root := newCompile(e)
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -48,8 +48,7 @@ func newRoot(e *env) *cobra.Command {
 	return root
 }
 
-// operands returns the check that a command has from lo to hi operands, which
-// want names.
+// operands returns a check that a command has lo to hi operands; want describes them in errors.
 func operands(lo, hi int, want string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		name := ""
@@ -58,7 +57,7 @@ func operands(lo, hi int, want string) cobra.PositionalArgs {
 		}
 		switch {
 		case len(args) < lo:
-			return usagef("%s%s is missing", name, want)
+			return usagef("%smissing operand; want %s", name, want)
 		case len(args) > hi:
 			return usagef("%sunexpected operand %q; want %s", name, args[hi], want)
 		}
@@ -66,7 +65,7 @@ func operands(lo, hi int, want string) cobra.PositionalArgs {
 	}
 }
 
-// unknownCommand reports a first operand that can only be a misspelled command.
+// unknownCommand returns an error for a first operand that is neither a file nor a command.
 func unknownCommand(c *cobra.Command, args []string) error {
 	if len(args) == 0 || strings.ContainsAny(args[0], `./\`) {
 		return nil
@@ -89,8 +88,7 @@ type choice struct {
 	words []string
 }
 
-// newChoice returns the flag's value; the first word is the default unless
-// value holds one already.
+// newChoice returns the flag's value; the first word is the default unless *value is already set.
 func newChoice(value *string, words ...string) *choice {
 	if *value == "" {
 		*value = words[0]
@@ -98,7 +96,7 @@ func newChoice(value *string, words ...string) *choice {
 	return &choice{value, words}
 }
 
-// newArithmetic is the choice of a numerics mode, the engine's own first.
+// newArithmetic returns the choice of a numerics mode; the default is the engine's own.
 func newArithmetic(value *string) *choice {
 	words := append(slices.Clone(numerics.ModeNames()[1:]), numerics.IEEE.String())
 	*value = cmp.Or(*value, numerics.ANE.String())

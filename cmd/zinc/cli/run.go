@@ -26,7 +26,7 @@ type runCommand struct {
 	*env
 	compileFlags
 	inputs, outputs []string
-	states, after   []string // what the states hold before and after the run
+	states, after   []string // files of the states before and after the run
 	steps           int
 	engine          string
 	numerics        string
@@ -178,7 +178,7 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 	return c.write(ctx, x.outputs, append(arrays("output", outputs, got), arrays("state", after, held)...), got)
 }
 
-// exclusive refuses flags that contradict each other.
+// exclusive returns an error for flags that cannot be combined.
 func (c *runCommand) exclusive() error {
 	below := c.inject != "" || c.strict || c.trace != "" || c.replay != ""
 	if below && c.engine != "sim" {
@@ -193,10 +193,10 @@ func (c *runCommand) exclusive() error {
 	return nil
 }
 
-// named is one NAME=FILE of the command line.
+// named is one NAME=FILE from the command line.
 type named struct{ name, file string }
 
-// pairs splits the values of a flag at their first =, which no name of MIL holds.
+// pairs splits the values of a flag at their first =, which MIL names cannot contain.
 func pairs(flag string, values []string) ([]named, error) {
 	var out []named
 	for _, v := range values {
@@ -212,7 +212,7 @@ func pairs(flag string, values []string) ([]named, error) {
 	return out, nil
 }
 
-// ports lists ports for a message.
+// ports lists the ports in a message.
 func ports(ps []port) string {
 	var s []string
 	for _, p := range ps {
@@ -247,8 +247,7 @@ func read(path, what string, want []port, files []named) (map[string]interp.Tens
 	return tensors, nil
 }
 
-// complete fills the inputs that are absent with values that follow from the seed
-// and more.
+// complete fills the missing inputs with random values that depend on the seed and more.
 func (c *runCommand) complete(path string, want []port, tensors map[string]interp.Tensor, more uint64) error {
 	var missing []port
 	var budget verify.Budget
@@ -273,7 +272,7 @@ func (c *runCommand) complete(path string, want []port, tensors map[string]inter
 	return nil
 }
 
-// array is a value on its way to a file.
+// array is a value to be written to a file.
 type array struct {
 	named
 	what  string // output or state
@@ -290,7 +289,7 @@ func arrays(what string, files []named, from map[string]interp.Tensor) []array {
 	return out
 }
 
-// write writes the named outputs and states, all or none, and summarises the outputs without a file.
+// write writes the named outputs and states, all or none, and prints a summary of the outputs without a file.
 func (c *runCommand) write(ctx context.Context, have []port, files []array, got map[string]interp.Tensor) error {
 	var out []atomicfile.File
 	for _, f := range files {
@@ -325,7 +324,7 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 	return nil
 }
 
-// isPair reports whether path is a file of a pair, rather than a model.
+// isPair reports whether path is a file of a pair instead of a model.
 func isPair(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// digits is the model that the repository holds.
+// digits is the example model in the repository.
 func digits(t testing.TB) string {
 	t.Helper()
 	p, err := filepath.Abs(filepath.Join("..", "..", "..", "examples", "digits"))
@@ -36,7 +36,7 @@ func digits(t testing.TB) string {
 	return p
 }
 
-// TestScript runs testdata/script. Beside the commands of testscript there are
+// TestScripts runs testdata/script. Besides the commands of testscript there are
 //
 //	status N COMMAND ARG...    run a command that must exit with N
 //	same FILE FILE             compare two files byte for byte
@@ -49,7 +49,7 @@ func digits(t testing.TB) string {
 //
 // and $DIGITS is the folder of the example model, $NET a network description of one unit, $OPSMD the document of
 // operations.
-func TestScript(t *testing.T) {
+func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,

@@ -63,7 +63,7 @@ func layerNames() string {
 	return strings.Join(s, ", ")
 }
 
-// check reports values that no file could make right.
+// check reports values that are wrong for every file.
 func (c *stackCommand) check() error {
 	if c.bytes < 0 {
 		return usagef("--bytes=%d: must be 0 or more", c.bytes)
@@ -131,7 +131,7 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	return err
 }
 
-func (c *stackCommand) print(r *room, events []trace.Event) error {
+func (c *stackCommand) print(r *simulation, events []trace.Event) error {
 	if c.layers != nil {
 		events = slices.DeleteFunc(slices.Clone(events), func(e trace.Event) bool {
 			return !slices.Contains(c.layers, e.Layer.String())

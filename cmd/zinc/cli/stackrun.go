@@ -19,7 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// machineFlags are the flags that say what machine runs a pair.
+// machineFlags are the flags that configure the machine that runs a pair.
 type machineFlags struct {
 	inject string
 	seed   uint64 // of the faults
@@ -45,7 +45,7 @@ func faultKinds() string {
 	return s
 }
 
-// check reports faults that do not parse.
+// check returns an error if --inject does not parse.
 func (f *machineFlags) check() error {
 	if f.inject == "" {
 		return nil
@@ -56,8 +56,8 @@ func (f *machineFlags) check() error {
 	return nil
 }
 
-// room is a machine with a model in it.
-type room struct {
+// simulation is a simulated machine with a loaded model.
+type simulation struct {
 	stack   *stack.Stack
 	process *stack.Process
 	model   *stack.Model
@@ -65,17 +65,17 @@ type room struct {
 	events  *trace.Recording // nil: nothing is traced
 }
 
-// appPID is the number of the process that runs the model.
+// appPID is the ID of the process that runs the model.
 const appPID = 501
 
 // build creates the machine that the flags describe and loads a pair.
 func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mode, workers int,
-	events *trace.Recording) (_ *room, err error) {
+	events *trace.Recording) (_ *simulation, err error) {
 	machine, err := sim.Open(p)
 	if err != nil {
 		return nil, err
 	}
-	r := &room{record: stack.NewRecord(p), events: events}
+	r := &simulation{record: stack.NewRecord(p), events: events}
 	r.record.Numerics, r.record.Strict, r.record.Seed = mode.String(), f.strict, f.seed
 	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode)}
 	if events != nil {
@@ -103,12 +103,13 @@ func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mod
 	return r, err
 }
 
-func (r *room) close() error {
+func (r *simulation) close() error {
 	return errors.Join(r.model.Close(), r.process.Close(), r.stack.Close())
 }
 
-// run runs the model once and keeps what a replay needs, when something is traced.
-func (r *room) run(ctx context.Context, inputs, states map[string]interp.Tensor) (map[string]interp.Tensor, error) {
+// run runs the model once and, if tracing, records what a replay needs.
+func (r *simulation) run(ctx context.Context, inputs, states map[string]interp.Tensor) (map[string]interp.Tensor,
+	error) {
 	out, err := r.model.Run(ctx, inputs)
 	if r.events != nil {
 		r.record.Add(inputs, states, out, err)
@@ -116,8 +117,8 @@ func (r *room) run(ctx context.Context, inputs, states map[string]interp.Tensor)
 	return out, err
 }
 
-// write writes what was traced to a file.
-func (r *room) write(ctx context.Context, file string) error {
+// write writes the trace to a file.
+func (r *simulation) write(ctx context.Context, file string) error {
 	var b bytes.Buffer
 	if err := r.record.Write(&b, r.events.Events); err != nil {
 		return err
@@ -125,7 +126,7 @@ func (r *room) write(ctx context.Context, file string) error {
 	return atomicfile.Write(ctx, atomicfile.Bytes(file, b.Bytes()))
 }
 
-// replayTrace makes the runs of a trace again and compares the traces.
+// replayTrace repeats the runs of a trace and compares the traces.
 func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	recorded, err := regularfile.Read(c.replay)
 	if err != nil {
@@ -173,7 +174,7 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 				return errors.Join(fmt.Errorf("%s: run %d: %w", c.replay, i+1, err), r.close())
 			}
 		}
-		_, _ = r.run(ctx, inputs, states) // an error is in the record, and compared
+		_, _ = r.run(ctx, inputs, states) // the error is recorded and compared below
 	}
 	if err := r.close(); err != nil && rec.Inject == "" {
 		return err
@@ -185,12 +186,12 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	if err := stack.Difference(recorded, again.Bytes()); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
-	fmt.Fprintf(c.out, "%d runs replayed: %d events, the same bytes\n", len(rec.Runs), len(r.events.Events))
+	fmt.Fprintf(c.out, "%d runs replayed: %d events, all bytes identical\n", len(rec.Runs), len(r.events.Events))
 	return nil
 }
 
 // choose selects a function.
-func (r *room) choose(name string) error {
+func (r *simulation) choose(name string) error {
 	r.record.Function = name
 	return r.model.Machine().Select(name)
 }

@@ -49,8 +49,8 @@ plus one fp16 unit in the last place (docs/numerics.md).
 
 With --first-departure zinc compares, as the tasks run, every value of the model that a
 task of the engine writes, to a port, to scratch or to L2, with the interpreter's value
-of its statement, by the same rule, and every output after them. The first that departs
-ends the run and is reported with its task, statement, line and both values.
+of its statement, by the same rule, and every output after them. The run ends at the
+first value that departs, and reports its task, statement, line and both values.
 
 The exit status is 1 when an output does not pass, a value departs or a budget is
 exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxRandomInt, verify.SpreadFactor,
@@ -201,8 +201,9 @@ func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o ve
 	return err
 }
 
-// inputPorts returns the inputs of a program's functions, one a name: the first
-// that has it. verify holds values against the type of each.
+// inputPorts returns the inputs of a program's functions, the first of each name. verify checks
+// values against the type of
+// every input with that name.
 func inputPorts(p *ir.Program) []port {
 	var out []port
 	for _, f := range p.Funcs {

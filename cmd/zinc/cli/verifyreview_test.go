@@ -13,8 +13,9 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// TestVerifyReview: an output that does not pass is a finding, and one that is not a number passes no budget.
-func TestVerifyReview(t *testing.T) {
+// TestVerifySARIFListsFailedOutputschecks that an output that fails is a finding, and that NaN exceeds every
+// budget.
+func TestVerifySARIFListsFailedOutputs(t *testing.T) {
 	r := &verify.Result{Report: &compile.Report{Target: "h13"}, Outputs: []verify.Output{
 		{Name: "fine", MaxAbs: 0.5, Tolerance: 1, Pass: true},
 		{Name: "far", MaxAbs: 2, Tolerance: 1},
@@ -26,7 +27,7 @@ func TestVerifyReview(t *testing.T) {
 		t.Errorf("%+v", vs)
 	}
 	if vs := report.JudgeOutputs("h13", outputErrors(r)[:2], map[string]float64{report.MaxError: 2}); vs != nil {
-		t.Errorf("an error of the limit is past it: %v", vs)
+		t.Errorf("an error equal to the limit exceeds it: %v", vs)
 	}
 	out := verifyResult{Result: r, Violations: vs}
 	var b bytes.Buffer
@@ -44,6 +45,6 @@ func TestVerifyReview(t *testing.T) {
 		}
 	}
 	if strings.Contains(b.String(), `Output \"fine\"`) {
-		t.Error("an output that passes is a finding")
+		t.Error("an output that passed is a finding")
 	}
 }
