@@ -20,14 +20,13 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// model is a compiled model with its database.
+// model is a compiled model with its debug database.
 type model struct {
 	pair.Pair
 	db *provenance.DB
 }
 
-// build compiles a model with its database. Constants that it changes are changed
-// first.
+// build compiles a model with its debug database, after changing some constants.
 func build(t testing.TB, path string, change func(p *ir.Program)) *model {
 	t.Helper()
 	m, err := frontend.Open(path, frontend.Options{})
@@ -50,7 +49,7 @@ func build(t testing.TB, path string, change func(p *ir.Program)) *model {
 	if p.Pair, err = r.Pair(); err != nil {
 		t.Fatal(err)
 	}
-	// As it comes from a file.
+	// Write and read the database, as a user would.
 	var b bytes.Buffer
 	if err := p.db.Write(&b); err != nil {
 		t.Fatal(err)
@@ -61,7 +60,7 @@ func build(t testing.TB, path string, change func(p *ir.Program)) *model {
 	return p
 }
 
-// constants calls f for every fp16 constant of a program that has a name.
+// constants calls f for every named fp16 constant of a program.
 func constants(p *ir.Program, f func(fn string, v *ir.Value)) {
 	for _, fn := range p.Funcs {
 		seen := map[*ir.Value]bool{}
@@ -78,11 +77,10 @@ func constants(p *ir.Program, f func(fn string, v *ir.Value)) {
 
 var quoted = regexp.MustCompile(`"[^"]*"|\d+`)
 
-// TestCorpus patches every constant of real models that can be patched: with the
-// values that it has, after which not a byte may have changed, so that every value
-// is where the packing says; and all of them at once with other values, which must
-// give what the model compiles to with these.
-func TestCorpus(t *testing.T) {
+// TestPatchedRealModelsAreAsCompiled patches every constant of real models that can be
+// patched. Patching one with its own values must not change a byte, and patching all
+// of them at once must give the pair that the model compiles to with the new values.
+func TestPatchedRealModelsAreAsCompiled(t *testing.T) {
 	shared := shareddir.Find(t)
 	models := []string{"silero-v6-fp16", "silero-v6-256ms-fp16", "parakeet-eou-joint", "parakeet-eou-decoder-lstm",
 		"coremltools-add", "espresso-matmul", "espresso-fused-ffn", "espresso-conv"}
@@ -114,7 +112,7 @@ func TestCorpus(t *testing.T) {
 				case err != nil:
 					refused[quoted.ReplaceAllString(err.Error(), "NAME")]++
 				case !bytes.Equal(r.Container, p.Container) || !bytes.Equal(r.Descriptor, p.Descriptor):
-					t.Errorf("%s with the values that it has changes bytes", w.Name)
+					t.Errorf("%s: patching it with its own values changes bytes", w.Name)
 				default:
 					patched = append(patched, w)
 				}
@@ -148,7 +146,7 @@ func TestCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(r.Container, want.Container) || !bytes.Equal(r.Descriptor, want.Descriptor) {
-				t.Errorf("the pair is not what the new values compile to: %s", difference(t, r.Container,
+				t.Errorf("the pair differs from the compiled one: %s", difference(t, r.Container,
 					want.Container))
 			}
 		})

@@ -19,13 +19,14 @@ import (
 // roleValues is the role of coefficients and elements.
 const roleValues = "values"
 
-// maxShares bounds the tasks that one kernel is cut over, whose numbers are part of
-// the names of the tiles.
+// maxShares is the largest number of tasks that one kernel is cut over. The number of
+// the task is part of the names of the tiles.
 const maxShares = 1 << 12
 
-// tileNames returns the names of the tiles of a packed constant without the lane, by
-// the number of the task, as layout/weights gives them: the digest, of the later tasks
-// of a cut kernel with their number behind the bytes. The bytes are gone through once.
+// tileNames returns a function from the number of a task to the name that
+// layout/weights gives the tiles of a packed constant, without the lane: the digest of
+// the bytes or, for the later tasks of a cut kernel, of the bytes followed by the number.
+// It hashes the bytes once.
 func tileNames(data []byte) func(task int) string {
 	whole := sha256.New()
 	whole.Write(data)
@@ -33,7 +34,7 @@ func tileNames(data []byte) func(task int) string {
 		var h hash.Hash = whole
 		if task > 0 {
 			c, err := whole.(hash.Cloner).Clone()
-			if err != nil { // no state to copy: from the beginning
+			if err != nil { // the state cannot be copied: hash from the beginning
 				h = sha256.New()
 				h.Write(data)
 			} else {
@@ -45,7 +46,7 @@ func tileNames(data []byte) func(task int) string {
 	}
 }
 
-// node is what the bytes of a role were made of, as a use sees it.
+// node returns the origin of the bytes of a role for a use.
 func node(u *provenance.Use, role string) provenance.NodeID {
 	if role == provenance.RoleBias {
 		return u.Bias
@@ -53,7 +54,7 @@ func node(u *provenance.Use, role string) provenance.NodeID {
 	return u.Values
 }
 
-// runs calls f for the bytes of a role in an extent, counted from its begin.
+// runs calls f for each run of a role in an extent, with offsets from its beginning.
 func runs(x *provenance.Extent, role string, f func(from, to uint64)) {
 	at := uint64(0)
 	for _, l := range x.Layout {
@@ -68,13 +69,13 @@ func runs(x *provenance.Extent, role string, f func(from, to uint64)) {
 	}
 }
 
-// size returns the bytes of a role in an extent.
+// size returns the number of bytes of a role in an extent.
 func size(x *provenance.Extent, role string) (n uint64) {
 	runs(x, role, func(from, to uint64) { n += to - from })
 	return n
 }
 
-// only reports whether an extent has bytes of these roles and padding alone.
+// only reports whether an extent contains only these roles and padding.
 func only(x *provenance.Extent, roles ...string) bool {
 	for _, l := range x.Layout {
 		for _, r := range l.Runs {
@@ -93,7 +94,7 @@ type reader struct {
 	kernel bool // through the coefficient lanes, not as a source
 }
 
-// readers decodes the tasks and returns, for each extent, those that load it.
+// readers decodes the tasks and returns, for each extent, the tasks that load it.
 func (p *patcher) readers() ([][]reader, error) {
 	out := make([][]reader, len(p.db.Extents))
 	for i := range p.db.Extents {
@@ -120,7 +121,7 @@ func (p *patcher) readers() ([][]reader, error) {
 			continue
 		}
 		if end := x.Offset + 4*uint64(x.Words); end > uint64(len(text)) || end < x.Offset {
-			return nil, fmt.Errorf("task %d of the debug database lies outside the tasks", i)
+			return nil, fmt.Errorf("task %d of the debug database is outside the container's tasks", i)
 		}
 		words := make([]uint32, x.Words)
 		for k := range words {
@@ -144,7 +145,8 @@ func (p *patcher) readers() ([][]reader, error) {
 				return 0
 			})
 			if !ok {
-				return nil, fmt.Errorf("task %d loads constants at %#x, where the debug database has none", i, l.Target)
+				return nil, fmt.Errorf("task %d loads constants at %#x, which are missing from the debug database", i,
+					l.Target)
 			}
 			lane := slices.ContainsFunc(t.FieldsAt(int(l.Word)), func(f td.Field) bool {
 				return f.Row().Array.Base == td.CoeffBase
@@ -158,8 +160,8 @@ func (p *patcher) readers() ([][]reader, error) {
 	return out, nil
 }
 
-// pack packs a weight into every extent that it is part of, once all that it decides
-// is known to be coefficients.
+// pack packs a weight into every extent that it is part of, after checking that it
+// affects only coefficients.
 func (p *patcher) pack(w *weight) error {
 	type use struct {
 		node provenance.NodeID
@@ -199,12 +201,12 @@ func (p *patcher) pack(w *weight) error {
 			return w.refuse("%s %q reads it on the %s unit, out of the descriptor", o.Op, o.Name, o.Unit)
 		}
 		if extents[use{o.Node, roleValues}] == nil && extents[use{o.Node, provenance.RoleBias}] == nil {
-			return w.refuse("%s %q takes it as more than coefficients: it is in the words of tasks or in a table", o.Op,
+			return w.refuse("%s %q uses it for more than coefficients: it is in the words of tasks or in a table", o.Op,
 				o.Name)
 		}
 	}
 	if order == nil {
-		return w.refuse("no bytes of the pair are its own")
+		return w.refuse("no bytes of the pair belong to it alone")
 	}
 	for _, key := range order {
 		if err := p.operation(w, key.node, key.role, extents[key]); err != nil {
@@ -243,11 +245,11 @@ func (p *patcher) operation(w *weight, op provenance.NodeID, role string, extent
 	return p.kernel(w, op, role, extents)
 }
 
-// surface lays out a constant that tasks read as a source: its elements in order.
+// surface packs a constant that tasks read as a source: its elements in order.
 func (p *patcher) surface(w *weight, role string, extent int) error {
 	x := &p.db.Extents[extent]
 	if role != roleValues || !only(x, roleValues) {
-		return w.refuse("it stands in rows together with other values")
+		return w.refuse("its rows also contain other values")
 	}
 	if n := size(x, roleValues); n != uint64(len(w.Array.Data)) {
 		return &Refusal{Name: w.Name, Reason: fmt.Sprintf("the file has %d elements, the constant %d",
@@ -260,7 +262,7 @@ func (p *patcher) surface(w *weight, role string, extent int) error {
 	return p.put(w, extent, roleValues, data)
 }
 
-// put keeps the new content of an extent.
+// put records the new content of an extent.
 func (p *patcher) put(w *weight, extent int, role string, data []byte) error {
 	at := place{extent, role}
 	x := &p.db.Extents[extent]
@@ -268,7 +270,7 @@ func (p *patcher) put(w *weight, extent int, role string, data []byte) error {
 		same := true
 		runs(x, role, func(from, to uint64) { same = same && bytes.Equal(old.data[from:to], data[from:to]) })
 		if !same {
-			return w.refuse("its bytes are also those of %q, which is to be something else", old.by.Name)
+			return w.refuse("its bytes are also those of %q, which is set to other values", old.by.Name)
 		}
 		return nil
 	}
@@ -278,10 +280,10 @@ func (p *patcher) put(w *weight, extent int, role string, data []byte) error {
 	return nil
 }
 
-// share is what one extent holds of a kernel.
+// share is the part of a kernel in one extent.
 type share struct {
 	extent int
-	dst    int // where its tasks write first
+	dst    int // first address that its tasks write
 	plan   weights.Plan
 	kernel weights.Kernel // without values
 	paired bool
@@ -289,14 +291,14 @@ type share struct {
 
 func extentOf(t *td.Task, f td.Field) int { return int(t.Extent(f)) }
 
-// share reads from its tasks how an extent lies.
+// share determines the layout of an extent from its tasks.
 func (p *patcher) share(w *weight, extent int) (share, error) {
 	s := share{extent: extent}
 	for i, r := range p.tasks[extent] {
 		t := r.t
 		switch {
 		case !t.Multiplies() || td.KernelFormat(t.Get(td.KernelFmt)) != td.KernelFP16:
-			return s, w.refuse("the task at %#x loads no fp16 coefficients", p.db.Tasks[r.task].Offset)
+			return s, w.refuse("the task at %#x does not load fp16 coefficients", p.db.Tasks[r.task].Offset)
 		case t.On(td.SparseFmt):
 			return s, w.refuse("the task at %#x loads it without its zeros, so that its size depends on its values",
 				p.db.Tasks[r.task].Offset)
@@ -320,7 +322,7 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		switch {
 		case t.On(td.UnicastEn):
 			if in != out {
-				return s, w.refuse("the task at %#x keeps the channels but has %d and %d", p.db.Tasks[r.task].Offset,
+				return s, w.refuse("the task at %#x is depthwise but has %d and %d channels", p.db.Tasks[r.task].Offset,
 					in, out)
 			}
 			one.plan.Form, one.plan.ConvGroups, one.plan.OCGSize = weights.Depthwise, out, 0
@@ -332,7 +334,7 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		default:
 			one.plan.Groups = weights.SplitOCGs(out, one.plan.Cores, one.plan.OCGSize)
 		}
-		// The words may say anything, and memory is taken for the coefficients.
+		// Check the size before allocating memory: the words may be corrupt.
 		if n, has := 2*uint64(one.kernel.Out)*uint64(one.kernel.Red()), p.db.Extents[extent].Size; n > has {
 			return s, w.refuse("the task at %#x reads %d bytes of coefficients, the pair has %d",
 				p.db.Tasks[r.task].Offset, n, has)
@@ -344,7 +346,7 @@ func (p *patcher) share(w *weight, extent int) (share, error) {
 		s.dst = min(s.dst, one.dst)
 		if a, b := &s.kernel, &one.kernel; a.Out != b.Out || a.In != b.In || a.KH != b.KH || a.KW != b.KW ||
 			a.Groups != b.Groups || s.plan.Cores != one.plan.Cores || s.plan.OCGSize != one.plan.OCGSize {
-			return s, w.refuse("its tasks read the same bytes in several ways")
+			return s, w.refuse("its tasks read the same bytes in different layouts")
 		}
 	}
 	return s, nil
@@ -363,7 +365,7 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 		shares = append(shares, s)
 		outs += s.kernel.Out
 	}
-	// The shares of a cut kernel lie last first or first first; their results tell.
+	// The shares of a cut kernel are stored in either order; the addresses of their results determine it.
 	slices.SortStableFunc(shares, func(a, b share) int { return cmp.Compare(a.dst, b.dst) })
 	for i := 1; i < len(shares); i++ {
 		a, b := &shares[i-1].kernel, &shares[i].kernel
@@ -421,7 +423,7 @@ func (p *patcher) kernel(w *weight, op provenance.NodeID, role string, extents [
 			return w.refuse("%v", err)
 		}
 		if uint64(len(data)) != x.Size {
-			return w.refuse("the packing known of its tasks takes %d bytes, the pair has %d", len(data), x.Size)
+			return w.refuse("the packing of its tasks takes %d bytes, the pair has %d", len(data), x.Size)
 		}
 		if err := p.put(w, s.extent, role, data); err != nil {
 			return err
@@ -444,8 +446,8 @@ func (s *share) pack() ([]byte, error) {
 	return data, s.plan.Pack(data, &s.kernel, 0)
 }
 
-// ordered returns the elements of a weight as rows, one an output, in the order in
-// which the kernel of a lowering rule has them. A kernel of outs outputs in all has the extents of k.
+// ordered returns the elements of a weight as rows, one per output, in the order of the
+// kernel of a lowering rule. The kernel has outs outputs and otherwise the extents of k.
 func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weights.Kernel, outs int) ([]byte, error) {
 	shape := slices.Clone(w.Array.Shape)
 	per := int64(k.In / k.Groups)
@@ -484,8 +486,8 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 		}
 		switch {
 		case !p.shaped(w):
-			// Either way round would fit, and only one is the constant's.
-			return nil, w.refuse("the debug database is of an old revision and does not tell whether it was turned")
+			// The matrix is square, so its shape does not show whether it was transposed.
+			return nil, w.refuse("the debug database is of an old revision and does not show whether it was transposed")
 		case kh != 1 || kw != 1 || !is(want...):
 			return nil, wrong(provenance.ShapeString(want))
 		case turned:
@@ -493,10 +495,10 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 		}
 		return w.Array.Data, nil
 	}
-	return nil, w.refuse("how the rule %s lays out its coefficients is not known here", rule)
+	return nil, w.refuse("the coefficient layout of the rule %s is not supported", rule)
 }
 
-// transposed returns a rows x cols matrix of fp16 elements turned.
+// transposed returns the transpose of a rows x cols matrix of fp16 elements.
 func transposed(data []byte, rows, cols int) []byte {
 	out := make([]byte, len(data))
 	for r := range rows {

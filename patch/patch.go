@@ -18,22 +18,22 @@ import (
 
 // Weight is the new value of a constant of the source.
 type Weight struct {
-	// Name is the constant's, with its function and a slash before it where several
-	// functions have one of the name.
+	// Name is the constant's name, preceded by its function and a slash if several
+	// functions have a constant of that name.
 	Name string
-	// Array has the constant's type, fp16, and its shape. Any value of the type is
-	// taken, infinities and NaNs among them, as the compiler takes them.
+	// Array has the constant's type, fp16, and its shape. Every value of the type is
+	// allowed, including infinities and NaNs, as in the compiler.
 	Array npy.Array
 }
 
-// Refusal says why a constant cannot be patched.
+// Refusal is the reason why a constant cannot be patched.
 type Refusal struct {
 	Name, Reason, Hint string
 	// Model is set if compiling the pair again from its model solves the problem.
 	Model bool
 }
 
-// anew is the hint of a Refusal that the model settles.
+// anew is the hint of a Refusal with Model set.
 const anew = "compile the pair again from its model"
 
 func (e *Refusal) Error() string {
@@ -47,16 +47,16 @@ func (e *Refusal) Error() string {
 // Change is the result for one weight.
 type Change struct {
 	Name  string
-	Line  int // of the constant in the source, 0 where it has none
-	Bytes int // of the container that were written
-	Tasks int // that load them
+	Line  int // line of the constant in the source, or 0
+	Bytes int // number of bytes of the container that were written
+	Tasks int // number of tasks that load them
 }
 
 // Result is a patched pair.
 type Result struct {
 	pair.Pair
-	DB      *provenance.DB // Pair.Debug, read
-	Changes []Change       // one a weight, in the order that they were given
+	DB      *provenance.DB // decoded from Pair.Debug
+	Changes []Change       // one per weight, in the order of the arguments
 }
 
 // patcher is the state of one call.
@@ -79,7 +79,7 @@ type place struct {
 	role   string
 }
 
-// write is the new content of an extent, of which the bytes of one role count.
+// write is the new content of an extent; only the bytes of one role are valid.
 type write struct {
 	data []byte
 	by   *weight
@@ -93,11 +93,11 @@ type weight struct {
 	change    Change
 }
 
-// Apply patches a pair. The inputs are not changed. Errors are a *Refusal, or say
-// what is wrong with the files.
+// Apply patches a pair. It does not change its arguments. An error is a *Refusal, or
+// reports what is wrong with the files.
 func Apply(old pair.Pair, db *provenance.DB, ws []Weight) (*Result, error) {
 	if sum := sha256.Sum256(old.Container); sum != db.SHA256 {
-		return nil, fmt.Errorf("the debug database is of the container with SHA-256 %x, this one has %x; compile "+
+		return nil, fmt.Errorf("the debug database belongs to the container with SHA-256 %x, this one has %x; compile "+
 			"both together", db.SHA256, sum)
 	}
 	f, err := hwx.Read(old.Container)
@@ -147,12 +147,12 @@ func Apply(old pair.Pair, db *provenance.DB, ws []Weight) (*Result, error) {
 	return r, nil
 }
 
-// sections finds the constants in the file.
+// sections sets p.at to the constant sections in the file.
 func (p *patcher) sections() error {
 	at := uint64(0)
 	for _, s := range p.file.ConstantSections() {
 		if s.Size > 0 && (s.Offset == 0 || uint64(s.Offset)+s.Size > uint64(len(p.container))) {
-			return fmt.Errorf("section %s of the container has no bytes in the file", s.Name)
+			return fmt.Errorf("section %s of the container is missing from the file", s.Name)
 		}
 		p.at = append(p.at, span{at, s.Size, uint64(s.Offset)})
 		at += s.Size
@@ -163,8 +163,7 @@ func (p *patcher) sections() error {
 	return nil
 }
 
-// bytes calls f for the stretches of the container that hold n bytes of constants
-// from off on.
+// bytes calls f for the parts of the container with the n bytes of constants at off.
 func (p *patcher) bytes(off, n uint64, f func(b []byte)) {
 	for _, s := range p.at {
 		if from, to := max(off, s.offset), min(off+n, s.offset+s.size); from < to {
@@ -180,7 +179,7 @@ func (p *patcher) content(x *provenance.Extent) []byte {
 	return out
 }
 
-// unpacks is the beginning of the names of operations that unpack a constant.
+// unpacks is the prefix of the names of operations that unpack a constant.
 const unpacks = "constexpr_"
 
 // find looks a constant up.
@@ -241,23 +240,23 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	return x, nil
 }
 
-// shaped reports whether the database tells the constant's shape, which the array's
-// is then; databases of old revisions do not.
+// shaped reports whether the database contains the constant's shape, which find has then
+// compared with the array's. Databases of old revisions do not contain it.
 func (p *patcher) shaped(w *weight) bool { return p.db.Statements[w.statement].Type != "" }
 
 func (w *weight) refuse(format string, args ...any) error {
 	return &Refusal{Name: w.Name, Reason: fmt.Sprintf(format, args...), Hint: anew, Model: true}
 }
 
-// plain reports whether a node is the constant as it is in the source.
+// plain reports whether a node is the unchanged constant of the source.
 func (p *patcher) plain(w *weight, n provenance.NodeID) bool {
 	return int(p.db.Nodes[n].Statement) == w.statement
 }
 
-// shownStatements is how many statements a refusal names.
+// shownStatements is the number of statements that a refusal names.
 const shownStatements = 4
 
-// folded refuses a constant that is in the pair as part of something else.
+// folded returns the refusal of a constant that is in the pair as part of another value.
 func (p *patcher) folded(w *weight, n provenance.NodeID) error {
 	src := p.db.Source(provenance.Ref{Node: n})
 	var with []string
@@ -280,7 +279,7 @@ func (p *patcher) folded(w *weight, n provenance.NodeID) error {
 	return w.refuse("%s", s)
 }
 
-// shared refuses to change bytes that are another constant's too.
+// shared returns a refusal if bytes to be changed also belong to another constant.
 func (p *patcher) shared() error {
 	order := slices.SortedFunc(maps.Keys(p.writes), func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.extent, b.extent), cmp.Compare(a.role, b.role))
@@ -291,12 +290,12 @@ func (p *patcher) shared() error {
 			n := node(&x.Uses[i], at.role)
 			if !slices.ContainsFunc(p.weights, func(w *weight) bool { return p.plain(w, n) }) {
 				no := &Refusal{Name: wr.by.Name,
-					Reason: "its bytes are also those of what the lowering made up, which is equal and stored once",
+					Reason: "its bytes are also those of an equal constant of the lowering, which is stored once",
 					Hint:   anew, Model: true}
 				for _, k := range p.db.Source(provenance.Ref{Node: n}).Statements {
 					st := &p.db.Statements[k]
 					no.Reason = fmt.Sprintf(
-						"its bytes are also those of %s %q of function %s, line %d, which is equal and stored once",
+						"its bytes are also those of the equal %s %q of function %s, line %d, which is stored once",
 						st.Op, st.Name, st.Func, st.Line)
 					no.Hint = fmt.Sprintf("give %s/%s the same values too, or %s", st.Func, st.Name, anew)
 				}
@@ -307,7 +306,7 @@ func (p *patcher) shared() error {
 	return nil
 }
 
-// apply writes what was packed and renames the tiles.
+// apply writes the packed constants and renames the tiles.
 func (p *patcher) apply() {
 	extents := map[int]bool{}
 	for at := range p.writes {
@@ -333,7 +332,7 @@ func (p *patcher) apply() {
 		p.bytes(x.Offset, x.Size, func(b []byte) { at += copy(b, now[at:]) })
 		p.rename(names, renamed, i, before, now)
 	}
-	// All at once: the new name of one may be the old name of another.
+	// Rename all at once, because the new name of one may be the old name of another.
 	var pairs []string
 	for _, old := range slices.Sorted(maps.Keys(renamed)) {
 		pairs = append(pairs, old+tiles, renamed[old]+tiles)
@@ -343,11 +342,11 @@ func (p *patcher) apply() {
 	}
 }
 
-// tiles parts the name of a constant's tiles from the number of the lane.
+// tiles separates the name of a constant's tiles from the number of the lane.
 const tiles = "_ne_"
 
-// names returns the names of the tiles of constants, without the lane, by the offset
-// at which the constant begins.
+// names returns the names of the tiles of constants, without the lane, by the offset of
+// the constant.
 func (p *patcher) names() map[uint64]string {
 	out := map[uint64]string{}
 	sections := p.file.ConstantSections()
@@ -368,19 +367,19 @@ func (p *patcher) names() map[uint64]string {
 	return out
 }
 
-// rename notes the new name of the tiles of a constant, whose names are its digest.
+// rename records the new name of the tiles of a constant, which is named by its digest.
 func (p *patcher) rename(names map[uint64]string, renamed map[string]string, extent int, before, now []byte) {
 	old := names[p.db.Extents[extent].Offset]
 	if old == "" {
-		return // rows, which have no names
+		return // sources of tasks have no names
 	}
 	name := tileNames(before)
 	for task := range maxShares {
 		if name(task) != old {
 			continue
 		}
-		// Other constants may have had the same bytes in other parts. They keep the name,
-		// and so does this one, since the names do not tell which is whose.
+		// Other constants may have the same bytes in other parts. They keep the name, and
+		// so does this one, because the names alone do not identify the constant.
 		for at, other := range names {
 			if other == old && (at < p.db.Extents[extent].Offset || at >= p.db.Extents[extent].Offset+
 				p.db.Extents[extent].Size) {

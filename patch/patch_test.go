@@ -23,7 +23,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// graph is a program whose weights the tests change: w, and bias where it has one.
+// graph is a program whose weights the tests change: w, and bias if it has one.
 type graph struct {
 	*irbuild.Graph
 	weights map[string]*ir.Value
@@ -36,7 +36,7 @@ func (g *graph) weight(name string, shape ...int64) *ir.Value {
 	return v
 }
 
-// made compiles what build makes, with new values for some weights.
+// made compiles the program of build, with new values for some weights.
 func made(t testing.TB, build func(g *graph), values map[string][]byte) *model {
 	t.Helper()
 	g := &graph{irbuild.New(1), map[string]*ir.Value{}}
@@ -56,8 +56,8 @@ func made(t testing.TB, build func(g *graph), values map[string][]byte) *model {
 	return p
 }
 
-// arrays returns new values for the weights of a graph: the old ones back to front,
-// with the sign turned, none of them equal to another's.
+// arrays returns new values for the weights of a graph: the old values negated and in
+// reverse order, so that no weight becomes equal to another.
 func arrays(build func(g *graph), names ...string) []patch.Weight {
 	g := &graph{irbuild.New(1), map[string]*ir.Value{}}
 	build(g)
@@ -84,7 +84,7 @@ func conv(in, out, groups, h, w, kh, kw int64) func(g *graph) {
 	}
 }
 
-// graphs are the ways in which coefficients lie.
+// graphs cover the layouts of coefficients.
 var graphs = []struct {
 	name  string
 	build func(g *graph)
@@ -167,9 +167,9 @@ var graphs = []struct {
 	}, []string{"w"}},
 }
 
-// TestAsCompiled: what is patched is the pair that the source compiles to with the
-// new values, byte for byte, and its tasks are the old pair's.
-func TestAsCompiled(t *testing.T) {
+// TestPatchedPairIsAsCompiled checks that a patched pair is, byte for byte, the pair that
+// the source compiles to with the new values, and that its tasks do not change.
+func TestPatchedPairIsAsCompiled(t *testing.T) {
 	for _, c := range graphs {
 		t.Run(c.name, func(t *testing.T) {
 			old := made(t, c.build, nil)
@@ -187,11 +187,11 @@ func TestAsCompiled(t *testing.T) {
 				t.Error("nothing changed")
 			}
 			if !bytes.Equal(r.Container, want.Container) {
-				t.Errorf("the container is not what the new values compile to: %s", difference(t, r.Container,
+				t.Errorf("the container differs from the compiled one: %s", difference(t, r.Container,
 					want.Container))
 			}
 			if !bytes.Equal(r.Descriptor, want.Descriptor) {
-				t.Error("the descriptor is not what the new values compile to")
+				t.Error("the descriptor differs from the compiled one")
 			}
 			if !bytes.Equal(text(t, r.Container), text(t, old.Container)) {
 				t.Error("the tasks changed")
@@ -204,7 +204,7 @@ func TestAsCompiled(t *testing.T) {
 					t.Errorf("%+v", ch)
 				}
 			}
-			// A patched pair can be patched again: back to what it was.
+			// Patch the old values back.
 			back := arrays(c.build, c.names...)
 			for i := range back {
 				back[i].Array.Data = original(c.build, back[i].Name)
@@ -214,7 +214,7 @@ func TestAsCompiled(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(again.Container, old.Container) || !bytes.Equal(again.Descriptor, old.Descriptor) {
-				t.Error("patched back it is another pair")
+				t.Error("patching the old values back gives another pair")
 			}
 		})
 	}
@@ -235,7 +235,7 @@ func text(t testing.TB, container []byte) []byte {
 	return f.TextBytes()
 }
 
-// difference says where two containers first differ.
+// difference describes where two containers first differ.
 func difference(t testing.TB, a, b []byte) string {
 	t.Helper()
 	for _, part := range []struct {
@@ -266,8 +266,8 @@ func difference(t testing.TB, a, b []byte) string {
 	return "names differ"
 }
 
-// TestExchanged: two constants take each other's values, and so each other's names.
-func TestExchanged(t *testing.T) {
+// TestConstantsCanExchangeValues checks that their tiles exchange names too.
+func TestConstantsCanExchangeValues(t *testing.T) {
 	build := func(g *graph) {
 		x := g.Input(1, 8, 12, 12)
 		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad",
@@ -290,13 +290,12 @@ func TestExchanged(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(r.Container, want.Container) {
-		t.Errorf("the container is not what the exchanged values compile to: %s", difference(t, r.Container,
+		t.Errorf("the container differs from the compiled one: %s", difference(t, r.Container,
 			want.Container))
 	}
 }
 
-// TestRefused: what a patch would get wrong is refused with its reason.
-func TestRefused(t *testing.T) {
+func TestApplyRefusesWithReason(t *testing.T) {
 	args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad", []int64{0, 0, 0, 0},
 		"groups", 1}
 	pointwise := func(g *graph, x, w *ir.Value) *ir.Value {
@@ -401,9 +400,9 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestHostileExtents: tasks that tell of a kernel larger than the bytes that they load
-// are refused before any memory is taken for it.
-func TestHostileExtents(t *testing.T) {
+// TestKernelsLargerThanTheirBytesAreRefused checks that no memory is allocated for a
+// kernel that is larger than the bytes that its tasks load.
+func TestKernelsLargerThanTheirBytesAreRefused(t *testing.T) {
 	build := conv(24, 40, 1, 20, 20, 3, 3)
 	p := made(t, build, nil)
 	f, err := hwx.Read(p.Container)
@@ -465,9 +464,9 @@ func TestUniformBiasIsInATask(t *testing.T) {
 	}
 }
 
-// TestValues: there is no fp16 value that the tasks depend on where a constant is
-// patched: zeros, NaNs and infinities give what they compile to.
-func TestValues(t *testing.T) {
+// TestSpecialValuesAreAsCompiled patches with zeros, NaNs and infinities: the tasks must
+// not depend on the values of a constant that can be patched.
+func TestSpecialValuesAreAsCompiled(t *testing.T) {
 	for _, c := range graphs {
 		old := made(t, c.build, nil)
 		for name, two := range map[string][2]byte{
@@ -488,7 +487,7 @@ func TestValues(t *testing.T) {
 				values[w.Name] = w.Array.Data
 			}
 			if len(ws) == 2 && bytes.Equal(ws[0].Array.Data, ws[1].Array.Data) {
-				continue // TestBecameEqual
+				continue // see TestConstantsThatBecomeEqualStaySeparate
 			}
 			r, err := patch.Apply(old.Pair, old.db, ws)
 			if err != nil {
@@ -496,16 +495,17 @@ func TestValues(t *testing.T) {
 				continue
 			}
 			if want := made(t, c.build, values); !bytes.Equal(r.Container, want.Container) {
-				t.Errorf("%s, %s: the container is not what the values compile to: %s", c.name, name,
+				t.Errorf("%s, %s: the container differs from the compiled one: %s", c.name, name,
 					difference(t, r.Container, want.Container))
 			}
 		}
 	}
 }
 
-// TestBecameEqual: a constant that takes another's values stays where it is, and the
-// pair runs as the one in which they are stored once.
-func TestBecameEqual(t *testing.T) {
+// TestConstantsThatBecomeEqualStaySeparate checks that a constant patched with another's
+// values keeps its place, and that the pair computes the same as the compiled one, in
+// which they are stored once.
+func TestConstantsThatBecomeEqualStaySeparate(t *testing.T) {
 	build := func(g *graph) {
 		x := g.Input(1, 8, 12, 12)
 		args := []any{"strides", []int64{1, 1}, "dilations", []int64{1, 1}, "pad_type", "valid", "pad",
@@ -549,9 +549,9 @@ func TestBecameEqual(t *testing.T) {
 	}
 	if got, want := ran(r.Pair), ran(once.Pair); !reflect.DeepEqual(got,
 		want) {
-		t.Errorf("the outputs are %v, stored once %v", got, want)
+		t.Errorf("the outputs are %v, want those of the compiled pair, %v", got, want)
 	}
-	// And apart again: the values are those of the old pair, whatever their names.
+	// Patch the old values back: the outputs are those of the old pair.
 	back, err := patch.Apply(r.Pair, r.DB, []patch.Weight{{Name: "w", Array: npy.Array{
 		Type:  "f2",
 		Shape: []int64{8, 8, 1, 1},
@@ -562,13 +562,13 @@ func TestBecameEqual(t *testing.T) {
 	}
 	if got, want := ran(back.Pair), ran(old.Pair); !reflect.DeepEqual(got,
 		want) {
-		t.Errorf("patched back the outputs are %v, they were %v", got, want)
+		t.Errorf("with the old values the outputs are %v, want %v", got, want)
 	}
 }
 
-// TestOldDatabase: a database that does not tell shapes patches what can be in one
-// way only.
-func TestOldDatabase(t *testing.T) {
+// TestOldDatabasePatchesUnambiguousLayouts uses a database without shapes: only constants
+// with one possible layout can be patched.
+func TestOldDatabasePatchesUnambiguousLayouts(t *testing.T) {
 	for _, c := range graphs {
 		old := made(t, c.build, nil)
 		for i := range old.db.Statements {
@@ -577,7 +577,7 @@ func TestOldDatabase(t *testing.T) {
 		_, err := patch.Apply(old.Pair, old.db, arrays(c.build, c.names...))
 		if strings.HasPrefix(c.name, "matmul") || c.name == "chain of square products" {
 			if no := (*patch.Refusal)(nil); !errors.As(err, &no) || !strings.Contains(no.Reason,
-				"whether it was turned") {
+				"whether it was transposed") {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		} else if err != nil {
@@ -586,7 +586,8 @@ func TestOldDatabase(t *testing.T) {
 	}
 }
 
-// FuzzApply: a database that does not fit its container is an error, never a panic.
+// FuzzApply checks that a database that does not fit its container causes an error and no
+// panic.
 func FuzzApply(f *testing.F) {
 	build := conv(8, 8, 1, 12, 12, 1, 1)
 	p := made(f, build, nil)
