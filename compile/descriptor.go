@@ -177,7 +177,7 @@ func (c *chain) filler(v *ir.Value) (uint32, error) {
 			return id, nil
 		}
 		// What was an integer on the way has been truncated.
-		if _, ok := c.host[x]; ok || x.Type.DType == ir.Int32 || x.Def == nil || x.Def.Place.Unit != ir.Transfer {
+		if _, ok := c.host[x]; ok || x.Type.DType.IsInt() || x.Def == nil || x.Def.Place.Unit != ir.Transfer {
 			break
 		}
 		c.through = append(c.through, x.Def)

@@ -27,8 +27,9 @@ type ops = []*ir.Operation
 
 // Compositions is the table. Those of one operation are tried in this order.
 var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
-	productCompositions, convolutionCompositions, matrixCompositions, recurrentCompositions, resizeCompositions,
-	movementCompositions, spaceCompositions, gatherCompositions, quantizeCompositions)
+	productCompositions, convolutionCompositions, quantizeCompositions, matrixCompositions,
+	recurrentCompositions, resizeCompositions,
+	movementCompositions, spaceCompositions, gatherCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
 	m := map[*ir.Operation][]*Composition{}

@@ -19,6 +19,13 @@ var matrixCompositions = []Composition{
 	{Name: "corrected-quotient", Ops: ops{ir.OpFloorDiv},
 		Doc:    "floor of the quotient, one more or less where the remainder is not between zero and the divisor",
 		Covers: "fp16 operands", apply: correctedQuotient},
+	{Name: "quantized", Ops: ops{ir.OpQuantize},
+		Doc:    "real_div, round, add, clip, and a conversion in the transfer",
+		Covers: "constant zero points, and constant scales that are powers of two",
+		Also:   []ir.DType{ir.Int8, ir.UInt8}, apply: quantized},
+	{Name: "dequantized", Ops: ops{ir.OpDequantize},
+		Doc:    "a conversion in the transfer, sub and mul",
+		Covers: "constant scales and zero points", Also: []ir.DType{ir.Int8, ir.UInt8}, apply: dequantized},
 	{Name: "two-factors", Ops: ops{ir.OpRealDiv},
 		Doc:    "mul by the reciprocal of the divisor's fraction, then by powers of two",
 		Covers: "constant divisors whose reciprocal fp16 does not hold to its precision", apply: twoFactors},
@@ -229,4 +236,77 @@ func correctedQuotient(c *composer) {
 	}
 	q = c.add(q, one(ir.OpGreaterEqual, rest, size))
 	c.become(c.sub(q, one(ir.OpLess, rest, c.num(0))))
+}
+
+// alongAxis returns a scale or zero point as a constant in fp16 that spreads over x, and
+// whether all of it is zero; nil for none.
+func (c *composer) alongAxis(p ir.ParamName, x *ir.Value) (v *ir.Value, zero bool) {
+	v = c.op.Arg(p)
+	if v == nil {
+		return nil, true
+	}
+	if !v.IsConst() {
+		return c.decline("%s is known only at run time", p), false
+	}
+	zero = true
+	for i := range v.Type.Elems() {
+		zero = zero && v.Const.Float(i) == 0
+	}
+	var shape []int64
+	if v.Type.Rank() > 0 {
+		axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
+		if err != nil {
+			return c.decline("%v", err), false
+		}
+		shape = []int64{v.Type.Elems()}
+		for range x.Type.Rank() - 1 - axis {
+			shape = append(shape, 1)
+		}
+	}
+	return c.computed(v.Const.Float, shape, v), zero
+}
+
+// quantized rounds in the engine, so that the conversion changes no number. It is for scales
+// whose reciprocals are exact: with others the quotient is off by up to 0.1 at 100, and what
+// is rounded from it by one.
+func quantized(c *composer) {
+	x := c.op.Arg(ir.ParamInput)
+	scale, _ := c.alongAxis(ir.ParamScale, x)
+	if c.err != nil {
+		return
+	}
+	for i := range scale.Type.Elems() {
+		if f, e := math.Frexp(scale.Const.Float(i)); f != 0.5 || e < -13 || e > 14 {
+			c.decline("scale %g is not a power of two from 2^-14 to 2^13, so its reciprocal in fp16 is rounded",
+				scale.Const.Float(i))
+			return
+		}
+	}
+	point, zero := c.alongAxis(ir.ParamZeroPoint, x)
+	v := c.unary(ir.OpRound, c.div(x, scale))
+	if !zero {
+		v = c.add(v, point)
+	}
+	to, lo, hi := c.op.Results[0].Type.DType, -128.0, 127.0
+	if to == ir.UInt8 {
+		lo, hi = 0, 255
+	}
+	v = c.do(ir.OpClip, arg{ir.ParamX, v}, arg{ir.ParamAlpha, c.num(lo)}, arg{ir.ParamBeta, c.num(hi)})
+	c.become(c.do(ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, c.str(to.String())}))
+}
+
+// dequantized converts on the way to the engine.
+func dequantized(c *composer) {
+	x := c.op.Arg(ir.ParamInput)
+	if t := c.op.Results[0].Type.DType; t != ir.FP16 {
+		c.decline("its result is %s; the engine computes in fp16", t)
+		return
+	}
+	scale, _ := c.alongAxis(ir.ParamScale, x)
+	point, zero := c.alongAxis(ir.ParamZeroPoint, x)
+	v := c.do(ir.OpCast, arg{ir.ParamX, x}, arg{ir.ParamDType, c.str("fp16")})
+	if !zero {
+		v = c.sub(v, point)
+	}
+	c.become(c.mul(v, scale))
 }

@@ -11,8 +11,14 @@ import (
 // floatCast reports whether op converts between fp16 and fp32.
 func floatCast(op *ir.Op) bool { return convertsHalf(op) == ir.FP32 }
 
-// intCast reports whether op converts between fp16 and int32.
-func intCast(op *ir.Op) bool { return convertsHalf(op) == ir.Int32 }
+// intCast reports whether op converts between fp16 and an integer type that transfers convert.
+func intCast(op *ir.Op) bool {
+	switch convertsHalf(op) {
+	case ir.Int32, ir.Int8, ir.UInt8:
+		return true
+	}
+	return false
+}
 
 // convertsHalf returns the element type that op converts fp16 to or from, 0 for another operation.
 func convertsHalf(op *ir.Op) ir.DType {
@@ -30,8 +36,8 @@ func convertsHalf(op *ir.Op) ir.DType {
 
 // place gives every operation a unit. An operation that the engine takes and
 // that computes goes there; one that only moves data goes there when what it
-// feeds or is fed by computes there; a conversion between fp16 and fp32 or
-// int32 beside the engine is part of the transfer; the rest goes to the CPU. With PlaceAuto, and
+// feeds or is fed by computes there; a conversion between fp16 and fp32, int32
+// or 8-bit integers beside the engine is part of the transfer; the rest goes to the CPU. With PlaceAuto, and
 // where the CPU has work anyway, steps go there that it does sooner (weighSteps); with
 // PlaceEngine everything that the engine takes goes there.
 func place(s *State) error {
@@ -90,9 +96,8 @@ func place(s *State) error {
 	return nil
 }
 
-// placeCasts makes the conversions between fp16 and fp32 or int32 beside the engine part of the
-// transfer, and leaves the
-// others to the CPU.
+// placeCasts makes the conversions between fp16 and fp32, int32 or 8-bit integers beside the engine
+// part of the transfer, and leaves the others to the CPU.
 func (s *State) placeCasts() {
 	near := map[*ir.Value]bool{} // read by an operation on the engine
 	for _, op := range s.Func.Body.Ops {

@@ -46,8 +46,14 @@ func convertPrecision(s *State) error {
 }
 
 // keepsType reports whether a result of an operation on fp32 has its type in fp16 precision too: the truth of a
-// comparison, a place.
-func keepsType(v *ir.Value) bool { return v.Type.DType == ir.Bool || v.Type.DType == ir.Int32 }
+// comparison, a place, a quantized number.
+func keepsType(v *ir.Value) bool {
+	switch v.Type.DType {
+	case ir.Bool, ir.Int32, ir.Int8, ir.UInt8:
+		return true
+	}
+	return false
+}
 
 // halved returns op in fp16 when its tensors are fp32 and the engine takes
 // the fp16 form; the casts it needs are kept already. A comparison of fp32 tensors

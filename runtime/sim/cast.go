@@ -94,6 +94,27 @@ func converter(from, to e5.StorageType) (rowConverter, error) {
 				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
 			}
 		}, nil
+	case from == e5.FP16 && (to == e5.Int8 || to == e5.Uint8):
+		lo, hi := int32(math.MinInt8), int32(math.MaxInt8)
+		if to == e5.Uint8 {
+			lo, hi = 0, math.MaxUint8
+		}
+		return func(dst, src []byte, n int) {
+			for i := range n {
+				h := float16.Frombits(binary.LittleEndian.Uint16(src[2*i:]))
+				dst[i] = byte(min(max(whole(h.Float32()), lo), hi))
+			}
+		}, nil
+	case (from == e5.Int8 || from == e5.Uint8) && to == e5.FP16:
+		return func(dst, src []byte, n int) {
+			for i := range n {
+				f := float32(src[i])
+				if from == e5.Int8 {
+					f = float32(int8(src[i]))
+				}
+				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
+			}
+		}, nil
 	}
 	return nil, fmt.Errorf("cannot convert elements of %v to %v", from, to)
 }
