@@ -18,13 +18,13 @@ type File struct {
 	Write func(w io.Writer) error
 }
 
-// Bytes returns a File of the given contents.
+// Bytes returns a File with the contents b.
 func Bytes(path string, data []byte) File {
 	return File{path, func(w io.Writer) error { _, err := w.Write(data); return err }}
 }
 
-// Write writes the files, all or none. It looks at ctx before it renames the
-// first file; from then on it goes through to the end.
+// Write writes all of the files or none. Canceling ctx has no effect once the first
+// file is being renamed.
 func Write(ctx context.Context, files ...File) (err error) {
 	t := &transaction{}
 	defer func() { err = errors.Join(err, t.end(err != nil)) }()
@@ -48,12 +48,12 @@ func Write(ctx context.Context, files ...File) (err error) {
 	return nil
 }
 
-// staged is one file on its way.
+// staged is one file that is being replaced.
 type staged struct {
 	target string // with links resolved
-	temp   string // "" once it has become the target
-	backup string // second link to the old file, "" for none
-	done   bool   // target is the new file
+	temp   string // temporary file; "" once it has become the target
+	backup string // second link to the old file, or ""
+	done   bool   // whether target is the new file
 }
 
 type transaction struct{ staged []staged }
@@ -65,7 +65,7 @@ var (
 )
 
 // resolve follows a link at path, so that the file it points to is replaced
-// and the link stays, and checks that what is there may be replaced.
+// and the link stays, and checks that the file is a regular one.
 func resolve(path string) (target string, mode fs.FileMode, err error) {
 	target = path
 	if r, err := filepath.EvalSymlinks(path); err == nil {
@@ -93,13 +93,13 @@ func (t *transaction) stage(f File) error {
 	}
 	for _, s := range t.staged {
 		if s.target == target {
-			return fmt.Errorf("%s is to be written twice", f.Path)
+			return fmt.Errorf("%s is named twice as an output; choose another path for one of them", f.Path)
 		}
 	}
 	temp := beside(target)
 	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		// The name of the temporary file says nothing to the user.
+		// The name of the temporary file means nothing to the user.
 		if p := (*fs.PathError)(nil); errors.As(err, &p) {
 			err = p.Err
 		}
@@ -128,7 +128,7 @@ func beside(path string) string {
 	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:10]+".tmp")
 }
 
-// commit puts one new file in place and keeps a link to the old one.
+// commit renames one new file over its target and keeps a link to the old one.
 func (t *transaction) commit(s *staged) error {
 	if len(t.staged) > 1 {
 		backup := beside(s.target)
@@ -137,12 +137,12 @@ func (t *transaction) commit(s *staged) error {
 			s.backup = backup
 		case errors.Is(err, fs.ErrNotExist):
 		default:
-			// A file system without links: move the old file out of the way.
+			// The file system does not support links: rename the old file.
 			if err := rename(s.target, backup); err != nil {
 				return fmt.Errorf("cannot replace %s: %w", s.target, err)
 			}
 			s.backup = backup
-			s.done = true // end puts the old file back
+			s.done = true // end restores the old file
 		}
 	}
 	if err := rename(s.temp, s.target); err != nil {
@@ -152,7 +152,7 @@ func (t *transaction) commit(s *staged) error {
 	return nil
 }
 
-// end removes what is temporary and, after a failure, puts old files back.
+// end removes temporary files and, after a failure, restores old files.
 func (t *transaction) end(failed bool) error {
 	var errs []error
 	for i := len(t.staged) - 1; i >= 0; i-- {
@@ -163,7 +163,7 @@ func (t *transaction) end(failed bool) error {
 		switch {
 		case failed && s.done && s.backup != "":
 			if err := rename(s.backup, s.target); err != nil {
-				errs = append(errs, fmt.Errorf("the old %s could not be put back and is %s: %w", s.target, s.backup,
+				errs = append(errs, fmt.Errorf("cannot restore the old %s, which is now %s: %w", s.target, s.backup,
 					err))
 			}
 		case failed && s.done:
@@ -179,8 +179,8 @@ func (t *transaction) end(failed bool) error {
 	return errors.Join(errs...)
 }
 
-// syncFolders makes the renames last. Systems that cannot sync a folder are
-// left alone: the contents are safe already.
+// syncFolders makes the renames durable. It ignores systems that cannot sync a
+// folder, because the contents have already been synced.
 func (t *transaction) syncFolders() {
 	seen := map[string]bool{}
 	for _, s := range t.staged {

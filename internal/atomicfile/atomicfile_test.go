@@ -39,8 +39,8 @@ func want(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// pair returns a folder that holds a=old a and, with two, b=old b; and the
-// files that replace them.
+// pair returns a folder with file a containing "old a" and, with two, b containing
+// "old b"; and the files that replace them.
 func pair(t *testing.T, two bool) (dir string, a, b File) {
 	dir = t.TempDir()
 	put(t, filepath.Join(dir, "a"), "old a")
@@ -57,7 +57,7 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-func TestWrite(t *testing.T) {
+func TestWriteReplacesFilesAndKeepsTheirMode(t *testing.T) {
 	dir, a, b := pair(t, false)
 	if err := Write(context.Background(), a, b); err != nil {
 		t.Fatal(err)
@@ -68,7 +68,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-func TestFailedContents(t *testing.T) {
+func TestFailingContentsChangeNoFile(t *testing.T) {
 	dir, a, b := pair(t, true)
 	broken := errors.New("broken")
 	b.Write = func(w io.Writer) error { io.WriteString(w, "half"); return broken }
@@ -78,7 +78,7 @@ func TestFailedContents(t *testing.T) {
 	want(t, dir, map[string]string{"a": "old a", "b": "old b"})
 }
 
-func TestCancelled(t *testing.T) {
+func TestCancelingChangesNoFile(t *testing.T) {
 	for _, when := range []string{"before", "during"} {
 		dir, a, b := pair(t, true)
 		ctx, cancel := context.WithCancel(context.Background())
@@ -94,9 +94,9 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// TestSecondRenameFails breaks the rename of the second file: the first one
-// must come back, or go, if there was none.
-func TestSecondRenameFails(t *testing.T) {
+// TestFailedRenameRestoresOtherFiles makes the rename of the second file fail: the first
+// one must be restored, or removed if it did not exist.
+func TestFailedRenameRestoresOtherFiles(t *testing.T) {
 	defer func() { rename, link = os.Rename, os.Link }()
 	broken := errors.New("broken")
 	for _, links := range []bool{true, false} {
@@ -132,7 +132,7 @@ func TestSecondRenameFails(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestWriteRefusesTargetsThatAreNotFiles(t *testing.T) {
 	dir, a, _ := pair(t, true)
 	for _, c := range []struct {
 		path, want string
@@ -151,7 +151,7 @@ func TestRefused(t *testing.T) {
 	want(t, dir, map[string]string{"a": "old a", "b": "old b"})
 }
 
-func TestThroughLink(t *testing.T) {
+func TestWriteKeepsLinks(t *testing.T) {
 	dir, _, _ := pair(t, false)
 	at := filepath.Join(dir, "link")
 	if err := os.Symlink("a", at); err != nil {

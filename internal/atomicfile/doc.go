@@ -1,18 +1,17 @@
 // Package atomicfile replaces several files together: either all of them get
-// their new contents, or all keep what they had.
+// their new contents, or all keep their old contents.
 //
-// In: paths and functions that write contents. Out: the files, or an error and
-// the files as they were.
+// It takes paths and functions that write contents. If it returns an error, the
+// files are unchanged.
 //
-// Invariants: contents go to a temporary file in the folder of their
-// target, are synced to the disk and then renamed over it, so a reader sees the
-// old file or the new one and never a part; no target is touched before all
-// contents are written; when a rename fails, files already renamed are put back
-// from a second link to the old file; temporary files are removed on every way
-// out but the death of the process. A target that is not a regular file (a
-// device, a folder) is refused.
+// Invariants: contents are written to a temporary file in the folder of their
+// target, synced to the disk and then renamed over the target, so a reader sees
+// either the old file or the new one; no target changes before all contents are
+// written; when a rename fails, files already renamed are restored from a second
+// link to the old file; temporary files are always removed unless the process is
+// killed. A target that is not a regular file (a device, a folder) is refused.
 //
-// No file system renames two files in one step: a process that dies between two
-// renames leaves one new file and one old. Files that belong together must be
-// able to tell.
+// No file system renames two files in one step: a process that is killed between
+// two renames leaves one new file and one old. Files that belong together must make
+// this detectable.
 package atomicfile

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-func TestPosition(t *testing.T) {
+func TestPositionsCountLinesAndColumnsFromOne(t *testing.T) {
 	f := NewFile("a.mil", "ab\n\ncd\r\n")
 	for _, c := range []struct {
 		off  int
@@ -27,7 +27,7 @@ func TestPosition(t *testing.T) {
 
 func at(f *File, start, end int) Span { return Span{f, PosAt(start), PosAt(end)} }
 
-func TestText(t *testing.T) {
+func TestTextShowsAWindowOfTheSource(t *testing.T) {
 	long := strings.Repeat("a", 150) + "BAD" + strings.Repeat("z", 150)
 	for _, c := range []struct {
 		name, src  string
@@ -57,7 +57,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestNotesAndHint(t *testing.T) {
+func TestTextShowsNotesAndHint(t *testing.T) {
 	f := NewFile("model.mil", "a\nb\n")
 	var l List
 	l.Errorf(at(f, 2, 3), "shape", "conv", "weight has %d", 32).Note(at(f, 0, 1), "x is declared").Note(Span{}, "seen").
@@ -73,7 +73,7 @@ func TestNotesAndHint(t *testing.T) {
 	}
 }
 
-func TestListCounts(t *testing.T) {
+func TestListCountsBeyondItsLimit(t *testing.T) {
 	f := NewFile("f", strings.Repeat("x", MaxKept+10))
 	var l, m List
 	for i := range MaxKept + 5 {
@@ -103,7 +103,7 @@ func TestListCounts(t *testing.T) {
 	}
 }
 
-func TestSort(t *testing.T) {
+func TestSortOrdersAndRemovesRepeats(t *testing.T) {
 	a, b := NewFile("a", "xxxx"), NewFile("b", "xxxx")
 	var l List
 	l.Errorf(at(b, 0, 1), "c", "", "4")
@@ -121,7 +121,7 @@ func TestSort(t *testing.T) {
 	}
 }
 
-func TestErr(t *testing.T) {
+func TestErrIgnoresWarnings(t *testing.T) {
 	var l List
 	l.Warningf(Span{}, "c", "", "odd")
 	if err := l.Err(); err != nil {

@@ -5,8 +5,8 @@ import (
 	"io"
 )
 
-// jsonPlace is a span as editors want it: lines and columns count from 1,
-// columns in bytes, the end is the first byte after the span.
+// jsonPlace is a span for editors: lines and columns count from 1, columns are in
+// bytes, and the end is the first byte after the span.
 type jsonPlace struct {
 	File      string `json:"file,omitempty"`
 	Line      int    `json:"line,omitempty"`

@@ -17,7 +17,7 @@ const (
 
 var severityNames = [...]string{Error: "error", Warning: "warning"}
 
-// String returns the word that the text form prints.
+// String returns the word that the text format prints.
 func (s Severity) String() string {
 	if int(s) < len(severityNames) {
 		return severityNames[s]
@@ -25,13 +25,13 @@ func (s Severity) String() string {
 	return fmt.Sprintf("severity(%d)", uint8(s))
 }
 
-// A Note adds a fact to a Diagnostic, with the place where it can be seen.
+// A Note adds a fact to a Diagnostic, with its position.
 type Note struct {
 	Span    Span
-	Message string // as in "x is declared"; the text form adds " at FILE:LINE:COL"
+	Message string // as in "x is declared"; the text format adds " at FILE:LINE:COL"
 }
 
-// A Diagnostic is one thing found wrong.
+// A Diagnostic is one error or warning.
 type Diagnostic struct {
 	Severity Severity
 	Code     string // short identifier of the rule, as in "mil-syntax"; stable between releases
@@ -39,7 +39,7 @@ type Diagnostic struct {
 	Op       string // operation at fault, "" when none is known
 	Message  string // the facts that disagree, without position, operation or full stop
 	Notes    []Note
-	Hint     string // what to do, "" when nothing better than the message is known
+	Hint     string // what to do, or "" if nothing beyond the message is known
 }
 
 // MaxKept is the number of diagnostics that a List keeps; the rest are counted.
@@ -53,8 +53,8 @@ type List struct {
 	dropped int
 }
 
-// Add records d and returns it, so that notes and a hint may be set. The
-// returned value stays out of the List when MaxKept are there already.
+// Add records d and returns it, so that notes and a hint may be set. If the List
+// already has MaxKept diagnostics, it only counts d.
 func (l *List) Add(d Diagnostic) *Diagnostic {
 	if int(d.Severity) >= len(l.counts) {
 		d.Severity = Error
@@ -91,7 +91,7 @@ func (d *Diagnostic) WithHint(format string, args ...any) *Diagnostic {
 	return d
 }
 
-// Merge appends what m holds to l.
+// Merge appends the diagnostics and counts of m to l.
 func (l *List) Merge(m *List) {
 	if m == nil {
 		return
@@ -132,8 +132,8 @@ func (l *List) Warnings() int {
 // HasErrors reports whether an error was added.
 func (l *List) HasErrors() bool { return l.Errors() > 0 }
 
-// Sort orders the kept diagnostics by file name, offset, severity, then by the
-// order in which they were added, and drops those that repeat another one.
+// Sort orders the kept diagnostics by file name, offset, severity, and then the order
+// in which they were added, and removes repeated ones.
 func (l *List) Sort() {
 	sort.SliceStable(l.kept, func(i, j int) bool {
 		a, b := l.kept[i], l.kept[j]
@@ -171,7 +171,7 @@ func (d *Diagnostic) fileName() string {
 	return d.Span.File.Name
 }
 
-// Err returns nil when l holds no error, else l as an error.
+// Err returns nil if l contains no error, else l as an error.
 func (l *List) Err() error {
 	if !l.HasErrors() {
 		return nil
@@ -182,7 +182,7 @@ func (l *List) Err() error {
 // listError is a List with at least one error in it.
 type listError List
 
-// Error returns the first error's line and how many more there are.
+// Error returns the line of the first error and the number of further errors.
 func (e *listError) Error() string {
 	l := (*List)(e)
 	for _, d := range l.kept {
@@ -197,7 +197,8 @@ func (e *listError) Error() string {
 	return fmt.Sprintf("%d errors", l.Errors())
 }
 
-// AsList returns the List behind an error that Err made or that wraps one, or nil.
+// AsList returns the List of an error that Err returned, or that wraps such an error;
+// otherwise nil.
 func AsList(err error) *List {
 	var e *listError
 	if errors.As(err, &e) {

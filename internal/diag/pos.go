@@ -10,7 +10,7 @@ import (
 // Pos is a byte offset into a File, plus one; the zero value is no position.
 type Pos uint32
 
-// NoPos is the position of something that is in no text.
+// NoPos is the position of something that is not in a text.
 const NoPos Pos = 0
 
 // MaxSource is the largest text, in bytes, that a Pos can address.
@@ -19,10 +19,10 @@ const MaxSource = 1<<32 - 2
 // PosAt returns the position of byte offset off.
 func PosAt(off int) Pos { return Pos(off + 1) }
 
-// IsValid reports whether p is a place in a text.
+// IsValid reports whether p is a position in a text.
 func (p Pos) IsValid() bool { return p != NoPos }
 
-// Offset returns the byte offset of p, or -1 when p is no position.
+// Offset returns the byte offset of p, or -1 for NoPos.
 func (p Pos) Offset() int { return int(p) - 1 }
 
 // A File is one source text. Its fields must not change once a position in it
@@ -38,8 +38,8 @@ type File struct {
 // NewFile returns a File of the given name and text.
 func NewFile(name, src string) *File { return &File{Name: name, Src: src} }
 
-// A Position is an expanded Pos. Lines and columns count from 1, columns in
-// bytes; a Line of 0 says that only the file is known.
+// A Position is an expanded Pos. Lines and columns count from 1, columns are in
+// bytes; a Line of 0 means that only the file is known.
 type Position struct {
 	Filename string
 	Offset   int // in bytes, from 0
@@ -47,7 +47,7 @@ type Position struct {
 	Column   int
 }
 
-// String returns file:line:col, or file alone when no line is known.
+// String returns file:line:col, or only file if the line is not known.
 func (p Position) String() string {
 	if p.Line == 0 {
 		return p.Filename
@@ -82,8 +82,8 @@ func (f *File) index() {
 	f.lines = lines
 }
 
-// line returns the text of the line that holds byte offset off, without its
-// line end, and the offset at which it starts.
+// line returns the text of the line with byte offset off, without its line end, and
+// the offset of its start.
 func (f *File) line(off int) (text string, start int) {
 	start = strings.LastIndexByte(f.Src[:off], '\n') + 1
 	text = f.Src[start:]
@@ -93,14 +93,14 @@ func (f *File) line(off int) (text string, start int) {
 	return strings.TrimSuffix(text, "\r"), start
 }
 
-// A Span is a range of bytes in a File: Start up to, not including, End. A Span
-// whose Start is no position names the file alone; the zero Span names nothing.
+// A Span is the range of bytes in a File from Start up to, but not including, End. A
+// Span whose Start is NoPos means the whole file; the zero Span means nothing.
 type Span struct {
 	File       *File
 	Start, End Pos
 }
 
-// IsValid reports whether s is a place in a text.
+// IsValid reports whether s is a range in a text.
 func (s Span) IsValid() bool { return s.File != nil && s.Start.IsValid() }
 
 // Position expands the start of s.

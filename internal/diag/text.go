@@ -9,17 +9,17 @@ import (
 	"unicode/utf8"
 )
 
-// MaxShown is how many diagnostics the text form shows before it counts.
+// MaxShown is the number of diagnostics that the text format shows; it counts the rest.
 const MaxShown = 20
 
-// windowWidth is the number of columns of a source line that are shown; a longer
-// line is cut around the caret, since a whole model may stand on one line.
+// windowWidth is the number of columns of a source line that are shown; a longer line
+// is cut around the caret, because a whole model may be on one line.
 const windowWidth = 100
 
-// lead is how many columns before the caret a cut line keeps.
+// lead is the number of columns before the caret that a cut line keeps.
 const lead = 40
 
-// indent is before the source line and the caret.
+// indent is the indentation of the source line and the caret.
 const indent = "    "
 
 // headline returns "FILE:LINE:COL: error: OP: MESSAGE".
@@ -39,12 +39,11 @@ func (d *Diagnostic) headline() string {
 	return b.String()
 }
 
-// Error returns the first line of the text form, so that a Diagnostic is an
-// error.
+// Error returns the first line of the text format.
 func (d *Diagnostic) Error() string { return d.headline() }
 
-// Text returns the whole text form of d: headline, source line with caret, notes
-// and hint, each ended by a newline.
+// Text returns the complete text of d: headline, source line with caret, notes and
+// hint, each ended by a newline.
 func (d *Diagnostic) Text() string {
 	var b strings.Builder
 	b.WriteString(d.headline())
@@ -69,11 +68,10 @@ func (d *Diagnostic) Text() string {
 	return b.String()
 }
 
-// WriteText writes the first MaxShown diagnostics of l and, when there are more,
-// how many.
+// WriteText writes the first MaxShown diagnostics of l and the number of the rest.
 func (l *List) WriteText(w io.Writer) error { return l.WriteTextMax(w, MaxShown) }
 
-// WriteTextMax is WriteText with another limit; 0 shows all that are kept.
+// WriteTextMax is WriteText with the limit max; 0 shows all kept diagnostics.
 func (l *List) WriteTextMax(w io.Writer, limit int) error {
 	if l == nil {
 		return nil
@@ -103,7 +101,7 @@ func (l *List) WriteTextMax(w io.Writer, limit int) error {
 	return err
 }
 
-// Count writes a number with its noun, or with a phrase that begins with one: "1 task",
+// Count returns a number with its noun, or with a phrase that begins with it: "1 task",
 // "3 tasks".
 func Count(n int, one, many string) string {
 	if n == 1 {
@@ -160,7 +158,7 @@ func writeSource(b *strings.Builder, s Span) {
 	b.WriteByte('\n')
 }
 
-// runeStart moves off back to the start of the character that holds it.
+// runeStart returns the start of the character at byte off.
 func runeStart(s string, off int) int {
 	for n := 0; n < utf8.UTFMax && off > 0 && off < len(s) && !utf8.RuneStart(s[off]); n++ {
 		off--
@@ -168,8 +166,8 @@ func runeStart(s string, off int) int {
 	return off
 }
 
-// writeVisible writes s with one column for each character: tabs as spaces, what
-// cannot be printed as a dot. It returns the number of columns.
+// writeVisible writes s with one column for each character: tabs as spaces, unprintable
+// characters as dots. It returns the number of columns.
 func writeVisible(b *strings.Builder, s string) int {
 	n := 0
 	for _, r := range s {

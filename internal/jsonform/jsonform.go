@@ -5,10 +5,10 @@ import (
 	"io"
 )
 
-// indent is what each level adds.
+// indent is the indentation of one level.
 const indent = "  "
 
-// Write writes v.
+// Write writes v as JSON.
 func Write(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)

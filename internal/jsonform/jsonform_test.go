@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestWrite(t *testing.T) {
+func TestWriteIndentsAndKeepsMarkup(t *testing.T) {
 	var b strings.Builder
 	if err := Write(&b, map[string]any{"b": "<a & b>", "a": []int{1}}); err != nil {
 		t.Fatal(err)

@@ -7,15 +7,14 @@ import (
 	"strings"
 )
 
-// Stream writes a document piece by piece, in the form of Write, so that it does not
-// have to be in memory. The first error stays in Err; what is written behind it is
-// left out.
+// Stream writes a document piece by piece, in the format of Write, so that it does not
+// have to be in memory. The first error is kept in Err; later writes are ignored.
 type Stream struct {
 	Err error
 
 	w     io.Writer
-	ends  []byte // closing brackets of what is open
-	begun bool   // the innermost has an entry
+	ends  []byte // closing brackets of the open objects and arrays
+	begun bool   // the innermost of them has an entry
 }
 
 // NewStream returns a Stream that writes to w.
@@ -27,7 +26,7 @@ func (j *Stream) write(s string) {
 	}
 }
 
-// entry begins an entry: of an object with its key, of an array without.
+// entry begins an entry of an object, with its key, or of an array, without one.
 func (j *Stream) entry(key string) {
 	if len(j.ends) > 0 {
 		if j.begun {
@@ -35,7 +34,7 @@ func (j *Stream) entry(key string) {
 		}
 		j.write("\n" + j.indent())
 		if j.ends[len(j.ends)-1] == '}' {
-			b, _ := json.Marshal(key) // of a string it does not fail
+			b, _ := json.Marshal(key) // strings never fail
 			j.write(string(b) + ": ")
 		}
 	}
@@ -52,7 +51,7 @@ func (j *Stream) Open(key string, kind byte) {
 	j.begun = false
 }
 
-// Close ends what was opened last.
+// Close ends the object or array that was opened last.
 func (j *Stream) Close() {
 	end := j.ends[len(j.ends)-1]
 	j.ends = j.ends[:len(j.ends)-1]
@@ -79,8 +78,8 @@ func (j *Stream) Put(key string, v any) {
 	}
 }
 
-// entryWriter begins an entry with what an Encoder writes, which is the whole of a
-// value at once: one that is no JSON leaves no key behind.
+// entryWriter begins an entry at the first write of an Encoder. An Encoder writes a
+// whole value at once, so a value that cannot be encoded leaves no key in the output.
 type entryWriter struct {
 	j   *Stream
 	key string
@@ -94,7 +93,7 @@ func (w *entryWriter) Write(b []byte) (int, error) {
 	return len(b), w.j.Err
 }
 
-// Raw writes text that is JSON already, on one line.
+// Raw writes text that is already JSON, on one line.
 func (j *Stream) Raw(key, text string) {
 	j.entry(key)
 	j.write(text)

@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestStream: piece by piece or at once, a document is the same.
-func TestStream(t *testing.T) {
+func TestStreamWritesWhatWriteWrites(t *testing.T) {
 	type inner struct {
 		A []int  `json:"a"`
 		B string `json:"b"`

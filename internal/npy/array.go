@@ -13,14 +13,14 @@ import (
 // Array is one array in memory.
 type Array struct {
 	Type  string  // element type without byte order, a member of Types: "f2", "i4", "b1"
-	Shape []int64 // no dimension makes a scalar
+	Shape []int64 // empty for a scalar
 	Data  []byte  // packed elements, little-endian, row-major
 }
 
 // Types lists the element types, as numpy writes them after the byte order.
 var Types = []string{"b1", "f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"}
 
-// Size returns the bytes of one element of a type of Types, 0 for others.
+// Size returns the number of bytes of one element of a type of Types, or 0 for others.
 func Size(typ string) int {
 	if !slices.Contains(Types, typ) {
 		return 0
@@ -28,8 +28,8 @@ func Size(typ string) int {
 	return int(typ[1] - '0')
 }
 
-// elems returns the product of the dimensions; ok is false when a dimension is
-// negative or the product is above limit.
+// elems returns the product of the dimensions; ok is false if a dimension is negative
+// or the product exceeds limit.
 func elems(shape []int64, limit int64) (n int64, ok bool) {
 	n = 1
 	for _, d := range shape {
@@ -49,7 +49,7 @@ func elems(shape []int64, limit int64) (n int64, ok bool) {
 	return n, n <= limit
 }
 
-// Elems returns the number of elements, as the data has them.
+// Elems returns the number of elements in Data.
 func (a Array) Elems() int {
 	if s := Size(a.Type); s != 0 {
 		return len(a.Data) / s
@@ -57,7 +57,7 @@ func (a Array) Elems() int {
 	return 0
 }
 
-// check reports data that is not what type and shape need.
+// check returns an error if type or shape are invalid or Data has the wrong length.
 func (a Array) check() error {
 	size := Size(a.Type)
 	if size == 0 {
@@ -65,7 +65,7 @@ func (a Array) check() error {
 	}
 	n, ok := elems(a.Shape, math.MaxInt64/int64(size))
 	if !ok {
-		return fmt.Errorf("npy: shape %v is no shape of an array", a.Shape)
+		return fmt.Errorf("npy: shape %v is negative or too large", a.Shape)
 	}
 	if n*int64(size) != int64(len(a.Data)) {
 		return fmt.Errorf("npy: %d bytes of data, shape %v of %s needs %d", len(a.Data), a.Shape, a.Type, n*int64(size))

@@ -14,11 +14,11 @@ func rankError(n int) error {
 	return fmt.Errorf("npy: %d dimensions, the limit is %d", n, maxRank)
 }
 
-// Decode reads an npy file. The Array's Data is a part of file where its bytes
-// can be taken as they are.
+// Decode reads an npy file. The Array's Data is a part of file if its bytes need no
+// conversion.
 func Decode(file []byte) (Array, error) {
 	if len(file) < 10 || string(file[:6]) != Magic {
-		return Array{}, fmt.Errorf("npy: byte 0: no %q followed by a version and a header length", Magic)
+		return Array{}, fmt.Errorf("npy: byte 0: want %q, a version and a header length", Magic)
 	}
 	start, length := 10, uint64(binary.LittleEndian.Uint16(file[8:]))
 	switch file[6] {

@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Magic opens every npy file.
+// Magic is the beginning of every npy file.
 const Magic = "\x93NUMPY"
 
 // dataAlign is the alignment of the elements in a file.
 const dataAlign = 64
 
-// order is the byte order that numpy writes before a type: '|' where it has
-// no meaning.
+// order returns the byte order that numpy writes before a type: '|' if it has no
+// meaning.
 func order(typ string) string {
 	if Size(typ) == 1 {
 		return "|"

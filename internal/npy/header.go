@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// header is what the literal at the head of a file says.
+// header is the contents of a file's header.
 type header struct {
 	descr   string
 	fortran bool
@@ -82,7 +82,7 @@ func (r *headerReader) tuple() ([]int64, error) {
 		if shape = append(shape, d); len(shape) > maxRank {
 			return nil, r.errorf("more than %d dimensions", maxRank)
 		}
-		r.take("L") // Python 2 wrote long integers so
+		r.take("L") // suffix of long integers in Python 2
 		if !r.take(",") && !strings.HasPrefix(r.text[r.at:], ")") {
 			return nil, r.errorf("expected , or ) in the shape")
 		}

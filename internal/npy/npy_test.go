@@ -27,7 +27,7 @@ func equal(a, b Array) bool {
 	return a.Type == b.Type && slices.Equal(a.Shape, b.Shape) && bytes.Equal(a.Data, b.Data)
 }
 
-func TestRoundTrip(t *testing.T) {
+func TestEncodeAndDecodeRoundTrip(t *testing.T) {
 	for _, typ := range Types {
 		for _, shape := range [][]int64{{}, {3}, {2, 3}, {1, 10, 1, 1}, {0}, {2, 0, 5}} {
 			a := sample(typ, shape...)
@@ -93,7 +93,7 @@ func TestDecodeReadsAnotherWritersFile(t *testing.T) {
 	}
 }
 
-func TestFloats(t *testing.T) {
+func TestFloatsReturnsWhatFromFloatsStores(t *testing.T) {
 	for _, typ := range []string{"f2", "f4"} {
 		a, err := FromFloats(typ, []int64{3}, []float32{0.5, -65504, 1})
 		if err != nil {
@@ -124,7 +124,7 @@ func header1(descr, fortran, shape string) string {
 	return "{'descr': '" + descr + "', 'fortran_order': " + fortran + ", 'shape': (" + shape + "), }"
 }
 
-func TestDecodeForms(t *testing.T) {
+func TestDecodeReadsAllByteAndElementOrders(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		file []byte
@@ -149,7 +149,7 @@ func TestDecodeForms(t *testing.T) {
 	}
 }
 
-func TestDecodeErrors(t *testing.T) {
+func TestDecodeRejectsInvalidFiles(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		file []byte
@@ -189,7 +189,7 @@ func TestDecodeErrors(t *testing.T) {
 	}
 }
 
-func TestEncodeErrors(t *testing.T) {
+func TestEncodeRejectsInvalidArrays(t *testing.T) {
 	for _, a := range []Array{
 		{Type: "c8", Shape: []int64{1}, Data: make([]byte, 8)},
 		{Type: "f4", Shape: []int64{2}, Data: make([]byte, 4)},
@@ -218,7 +218,7 @@ func FuzzDecode(f *testing.F) {
 		}
 		again, err := Encode(a)
 		if err != nil {
-			t.Fatalf("what was decoded does not encode: %v", err)
+			t.Fatalf("cannot encode a decoded array: %v", err)
 		}
 		if got, err := Decode(again); err != nil || !equal(got, a) {
 			t.Fatalf("%v came back as %v, %v", a, got, err)

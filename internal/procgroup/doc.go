@@ -1,5 +1,5 @@
-// Package procgroup has a command end with all that it started, and with the process
-// that runs it, as far as the system can see to that: on unix its process group is
-// killed, on Linux the kernel kills it when its parent ends, elsewhere the command alone
-// is ended.
+// Package procgroup ends a command together with the processes that it started, and
+// when the process that runs it ends, as far as the system supports it: on Unix its
+// process group is killed, on Linux the kernel also kills it when its parent ends, and
+// elsewhere only the command itself is killed.
 package procgroup

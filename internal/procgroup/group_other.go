@@ -4,7 +4,7 @@ package procgroup
 
 import "os/exec"
 
-// Own leaves the command as it is: the end of its context ends the process alone.
+// Own does nothing: the end of the command's context kills only its own process.
 func Own(*exec.Cmd) {}
 
 // End does nothing.

@@ -7,14 +7,15 @@ import (
 	"syscall"
 )
 
-// Own makes a command, not yet started, the first of a process group, which is what the
-// end of its context kills. On Linux it also ends with the thread that starts it: the
-// caller keeps that thread (runtime.LockOSThread) until the command has ended.
+// Own makes a command that has not started the leader of a process group. The end of
+// its context kills the group. On Linux the command also ends with the thread that
+// starts it: the caller must keep that thread (runtime.LockOSThread) until the command
+// has ended.
 func Own(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	endWithParent(cmd.SysProcAttr)
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// End kills what a command that has ended left behind in its group.
+// End kills the remaining processes in the group of a command that has ended.
 func End(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }

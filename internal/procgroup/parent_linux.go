@@ -2,6 +2,6 @@ package procgroup
 
 import "syscall"
 
-// endWithParent has the kernel kill the child when the thread that started it ends, as it
-// does when this process is killed.
+// endWithParent makes the kernel kill the child when the thread that started it ends,
+// for example because this process is killed.
 func endWithParent(a *syscall.SysProcAttr) { a.Pdeathsig = syscall.SIGKILL }

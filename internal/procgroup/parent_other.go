@@ -4,5 +4,5 @@ package procgroup
 
 import "syscall"
 
-// endWithParent leaves the child as it is: it runs on when this process is killed.
+// endWithParent does nothing: the child continues if this process is killed.
 func endWithParent(*syscall.SysProcAttr) {}

@@ -1,9 +1,9 @@
-// Package regularfile reads whole files that are regular.
+// Package regularfile reads whole regular files.
 //
-// In: a path. Out: all bytes of the file behind it, of which there is at least one.
+// It takes a path and returns all bytes of the file, at least one.
 //
 // Invariants: a pipe, a device or a folder is an error before it is opened,
-// since reading it could wait or go on for ever.
+// because reading it could block or never end.
 package regularfile
 
 import (
@@ -12,8 +12,8 @@ import (
 	"os"
 )
 
-// Read returns the bytes of the regular file at path. Errors are those of the file
-// system, or say that the file is none or empty.
+// Read returns the bytes of the regular file at path. An error is one of the file
+// system, or reports that the file is not regular or is empty.
 func Read(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestRead(t *testing.T) {
+func TestReadRefusesAllButNonEmptyFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)

@@ -17,10 +17,10 @@ const (
 	Note    = "note"
 )
 
-// Run is one pass over an input.
+// Run is one run of a tool on an input.
 type Run struct {
 	Tool, Version, URI string
-	ID                 string // tells runs of one log apart, as in "zinc/h13/"
+	ID                 string // distinguishes the runs of one log, as in "zinc/h13/"
 	Rules              []Rule
 	Findings           []Finding
 	Properties         map[string]any // facts about the whole run
@@ -31,15 +31,15 @@ type Rule struct {
 	ID, Doc, Help string
 }
 
-// Finding is one thing found.
+// Finding is one result of a run.
 type Finding struct {
 	Rule      string // ID of one of the run's rules
 	Level     string
 	Message   string
-	File      string // path as the user gave it, "" for none
-	Line, Col int    // from 1, columns in bytes; 0 when not known
-	Name      string // of the value, "" for none
-	// Properties are facts for programs.
+	File      string // path as the user wrote it, or ""
+	Line, Col int    // from 1, columns in bytes; 0 if not known
+	Name      string // of the value, or ""
+	// Properties are additional facts for programs.
 	Properties map[string]any
 }
 
@@ -115,8 +115,8 @@ type logical struct {
 	Kind string `json:"kind"`
 }
 
-// Write writes the runs as one log. A finding whose rule its run does not have
-// is an error.
+// Write writes the runs as one log. It returns an error for a finding whose rule is
+// not in its run.
 func Write(w io.Writer, runs ...Run) error {
 	out := log{Schema: "https://json.schemastore.org/sarif-2.1.0.json", Version: "2.1.0", Runs: []runOut{}}
 	for _, r := range runs {
@@ -130,8 +130,8 @@ func Write(w io.Writer, runs ...Run) error {
 }
 
 func (r *Run) out() (runOut, error) {
-	// MIL text is counted in bytes; the standard knows UTF-16 units and code
-	// points, and outside string literals MIL text is ASCII.
+	// Columns of MIL text are bytes, while the standard has UTF-16 units and code
+	// points; they are equal because MIL text is ASCII outside string literals.
 	o := runOut{ColumnKind: "unicodeCodePoints", Results: []resultOut{}, Properties: r.Properties}
 	o.Tool.Driver = driver{Name: r.Tool, Version: r.Version, URI: r.URI, Rules: []ruleOut{}}
 	if r.ID != "" {
@@ -149,7 +149,7 @@ func (r *Run) out() (runOut, error) {
 	for _, f := range r.Findings {
 		i, ok := index[f.Rule]
 		if !ok {
-			return o, fmt.Errorf("sarif: a finding has rule %q, which its run does not have", f.Rule)
+			return o, fmt.Errorf("sarif: a finding has rule %q, which is missing from its run", f.Rule)
 		}
 		o.Results = append(o.Results, resultOut{
 			RuleID: f.Rule, RuleIndex: i, Level: f.Level, Message: text{f.Message},
@@ -176,8 +176,8 @@ func (f *Finding) locations() []location {
 	return []location{l}
 }
 
-// URI returns a path as a reference: relative as it stands, absolute as a file
-// URI.
+// URI returns a path as a URI reference: a relative path unchanged, an absolute one as
+// a file URI.
 func URI(path string) string {
 	p := filepath.ToSlash(path)
 	u := url.URL{Path: p}

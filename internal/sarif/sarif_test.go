@@ -22,7 +22,7 @@ func sample() Run {
 	}
 }
 
-func TestWrite(t *testing.T) {
+func TestWriteReportsFindingsAndRules(t *testing.T) {
 	var b bytes.Buffer
 	if err := Write(&b, sample()); err != nil {
 		t.Fatal(err)
@@ -43,8 +43,8 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// TestRuleTwice: the standard wants the rules of a tool to be different ones.
-func TestRuleTwice(t *testing.T) {
+// TestRepeatedRulesAreRejected follows the standard: the rules of a tool are distinct.
+func TestRepeatedRulesAreRejected(t *testing.T) {
 	r := sample()
 	r.Rules = append(r.Rules, r.Rules[0])
 	var b bytes.Buffer
@@ -53,8 +53,8 @@ func TestRuleTwice(t *testing.T) {
 	}
 }
 
-// TestCheck breaks a good log in every way that Check looks for.
-func TestCheck(t *testing.T) {
+// TestCheckRejectsInvalidLogs breaks a valid log in every way that Check detects.
+func TestCheckRejectsInvalidLogs(t *testing.T) {
 	var b bytes.Buffer
 	if err := Write(&b, sample()); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package shellwords cuts a line into words and quotes a word, as a POSIX shell would read
-// both; nothing is expanded.
+// Package shellwords splits a line into words and quotes words by the rules of a POSIX
+// shell, without expansion.
 package shellwords
 
 import (
@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Split cuts a command line into words. Single quotes keep everything, double
-// quotes all but a backslash before a quote or a backslash; outside of quotes a
+// Split splits a command line into words. Single quotes keep everything; double quotes
+// keep everything except a backslash before a quote or a backslash; outside quotes a
 // backslash keeps the next byte.
 func Split(s string) ([]string, error) {
 	var out []string
@@ -23,7 +23,7 @@ func Split(s string) ([]string, error) {
 			word = append(word, c)
 		case c == '\\' && (quote == 0 || i+1 < len(s) && (s[i+1] == '"' || s[i+1] == '\\')):
 			if i++; i == len(s) {
-				return nil, fmt.Errorf("%q ends in a backslash", s)
+				return nil, fmt.Errorf("%q ends in a backslash; want a character after it", s)
 			}
 			word, in = append(word, s[i]), true
 		case quote != 0:
@@ -40,7 +40,7 @@ func Split(s string) ([]string, error) {
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("%q: a quote %c is not closed", s, quote)
+		return nil, fmt.Errorf("%q: missing closing quote %c", s, quote)
 	}
 	if in {
 		out = append(out, string(word))
@@ -48,7 +48,7 @@ func Split(s string) ([]string, error) {
 	return out, nil
 }
 
-// Quote quotes a word for a POSIX shell where it has to be.
+// Quote quotes a word for a POSIX shell if necessary.
 func Quote(w string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||

@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shellwords"
 )
 
-func TestSplit(t *testing.T) {
+func TestSplitFollowsShellQuoting(t *testing.T) {
 	for line, want := range map[string][]string{
 		"":                              nil,
 		"  a  b\tc\n":                   {"a", "b", "c"},
@@ -27,8 +27,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// What is quoted is one word again.
-func TestQuote(t *testing.T) {
+func TestQuotedWordsSplitIntoOneWord(t *testing.T) {
 	for _, w := range []string{"", "plain-1.2/x=3", "a b", "it's", `"`, `a\b`, "ü", "$HOME", "*", "a\nb"} {
 		q := shellwords.Quote(w)
 		if got, err := shellwords.Split(q); err != nil || len(got) != 1 || got[0] != w {

@@ -1,9 +1,9 @@
 // Package values turns npy arrays into tensors and back.
 //
-// In: an array and the type that a port asks for, or a tensor. Out: the tensor or
-// the array with the same values.
+// It takes an array and the type of a port and returns a tensor, or takes a tensor
+// and returns an array, with the same values.
 //
-// Invariants: a value that comes back is the one that went; an array whose
-// element type or shape is not what the port asks for is an error that says what to
-// convert it to, as is an integer that the port's type does not hold.
+// Invariants: converting a tensor to an array and back returns the same values; an
+// array with a different element type or shape than the port's is an error that says
+// what to convert it to; an integer outside the range of the port's type is an error.
 package values

@@ -8,9 +8,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// arrayTypes gives the npy element type in which values of each MIL type
-// travel. Types that npy has not travel in the next wider one that it has;
-// 8-bit floats, which the interpreter cannot make, do not travel.
+// arrayTypes maps each MIL type to the npy element type for its values. Types that npy
+// lacks use the next wider one; 8-bit floats, which the interpreter does not support,
+// have none.
 var arrayTypes = map[ir.DType]struct {
 	name  string
 	wider bool
@@ -34,20 +34,20 @@ var irTypes = func() map[string]ir.DType {
 	return m
 }()
 
-// FromArray makes a tensor of type t, whose shape may have unknown dimensions,
-// from an array of the element type that belongs to it.
+// FromArray converts an array to a tensor of type t, whose shape may have unknown
+// dimensions. The array must have the element type ArrayType(t.DType).
 func FromArray(a npy.Array, t ir.Type) (interp.Tensor, error) {
 	want, ok := arrayTypes[t.DType]
 	if !ok || t.Kind != ir.Tensor {
-		return interp.Tensor{}, fmt.Errorf("a value of type %s cannot come from an npy file", t)
+		return interp.Tensor{}, fmt.Errorf("cannot read a value of type %s from an npy file", t)
 	}
 	have := ir.TensorOf(irTypes[a.Type], a.Shape...)
 	if a.Type != want.name {
-		return interp.Tensor{}, fmt.Errorf("the file holds %s (%s), wanted %s (%s); convert it with numpy's astype(%q)",
+		return interp.Tensor{}, fmt.Errorf("the file has %s (%s), want %s (%s); convert it with numpy's astype(%q)",
 			a.Type, have, want.name, t, "<"+want.name)
 	}
 	if !have.WithDType(t.DType).Fits(t) {
-		return interp.Tensor{}, fmt.Errorf("the file's shape is %s, wanted %s", ir.ShapeString(a.Shape),
+		return interp.Tensor{}, fmt.Errorf("the file's shape is %s, want %s", ir.ShapeString(a.Shape),
 			ir.ShapeString(t.Shape))
 	}
 	if !want.wider {
@@ -67,29 +67,29 @@ func FromArray(a npy.Array, t ir.Type) (interp.Tensor, error) {
 	}
 	for i, v := range out.Ints() {
 		if v != ints[i] {
-			return out, fmt.Errorf("element %d of the file is %d, which %s does not hold", i, ints[i], t.DType)
+			return out, fmt.Errorf("element %d of the file is %d, which is out of range for %s", i, ints[i], t.DType)
 		}
 	}
 	return out, nil
 }
 
-// TypeOf returns the element type of MIL that an npy element type belongs to; of
-// one that belongs to none, the zero value.
+// TypeOf returns the MIL element type of an npy element type, or the zero value if
+// there is none.
 func TypeOf(npyType string) ir.DType { return irTypes[npyType] }
 
-// ArrayType returns the npy element type in which values of a MIL type travel, and
-// whether it is the type's own rather than a wider one; "" for a type that does not
-// travel.
+// ArrayType returns the npy element type for values of a MIL type, and whether it is the
+// same type rather than a wider one. It returns "" for a type that npy files cannot
+// contain.
 func ArrayType(d ir.DType) (name string, own bool) {
 	a := arrayTypes[d]
 	return a.name, a.name != "" && !a.wider
 }
 
-// ToArray makes an array of a tensor.
+// ToArray converts a tensor to an array.
 func ToArray(t interp.Tensor) (npy.Array, error) {
 	to, ok := arrayTypes[t.Type.DType]
 	if !ok || t.Type.Kind != ir.Tensor {
-		return npy.Array{}, fmt.Errorf("a value of type %s cannot go to an npy file", t.Type)
+		return npy.Array{}, fmt.Errorf("cannot write a value of type %s to an npy file", t.Type)
 	}
 	if to.wider {
 		var err error

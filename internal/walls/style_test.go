@@ -19,7 +19,7 @@ import (
 // maxColumns is the width of a line of code, a tab counted as four.
 const maxColumns = 120
 
-// TestLinesStopAt120Columns reads every file of code that nobody generates.
+// TestLinesStopAt120Columns reads every file of code that is not generated.
 func TestLinesStopAt120Columns(t *testing.T) {
 	root := filepath.Join("..", "..")
 	out, err := exec.Command("git", "-C", root, "ls-files", "*.go", "*.js", "*.css", "Makefile", ".ci").Output()
@@ -52,7 +52,7 @@ func isGenerated(text []byte) bool {
 	return bytes.Contains(text[:min(len(text), 200)], []byte("DO NOT EDIT"))
 }
 
-// inspect type-checks every package and calls visit for each node of its files that people write.
+// inspect type-checks every package and calls visit for each node of its files that are not generated.
 func inspect(t *testing.T, visit func(p *packages.Package, file string, n ast.Node)) {
 	if testing.Short() {
 		t.Skip("type-checking every package takes seconds")
@@ -61,7 +61,7 @@ func inspect(t *testing.T, visit func(p *packages.Package, file string, n ast.No
 	if err != nil {
 		t.Fatal(err)
 	}
-	seen := map[string]bool{} // files are in a package and in its test variants
+	seen := map[string]bool{} // files are both in a package and in its test variants
 	for _, p := range pkgs {
 		for _, e := range p.Errors {
 			t.Fatal(e)
@@ -96,13 +96,13 @@ func TestLiteralsAreKeyed(t *testing.T) {
 			return
 		}
 		if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); !keyed {
-			t.Errorf("%v: a struct literal of %d fields without their names", p.Fset.Position(lit.Pos()), len(lit.Elts))
+			t.Errorf("%v: the struct literal of %d fields is not keyed", p.Fset.Position(lit.Pos()), len(lit.Elts))
 		}
 	})
 }
 
-// TestParametersAreIdentifiers looks for names of parameters that are written out outside tests: only as identifiers
-// does the compiler check them.
+// TestParametersAreIdentifiers rejects string literals for parameter names outside tests, because the compiler checks
+// only identifiers.
 func TestParametersAreIdentifiers(t *testing.T) {
 	inspect(t, func(p *packages.Package, file string, n ast.Node) {
 		lit, ok := n.(*ast.BasicLit)
@@ -110,7 +110,7 @@ func TestParametersAreIdentifiers(t *testing.T) {
 			return
 		}
 		if named, ok := p.TypesInfo.TypeOf(lit).(*types.Named); ok && named.Obj().Name() == "ParamName" {
-			t.Errorf("%v: the parameter %s is written out, want its constant of ir/params.go",
+			t.Errorf("%v: the parameter %s is a literal, want its constant of ir/params.go",
 				p.Fset.Position(lit.Pos()),
 				lit.Value)
 		}

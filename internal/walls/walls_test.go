@@ -13,7 +13,7 @@ import (
 
 const module = "github.com/zinc-compiler/zinc"
 
-// pkg is what the go command says of a package.
+// pkg is the output of the go command for a package.
 type pkg struct {
 	ImportPath string
 	Name       string
@@ -48,7 +48,7 @@ func list(t *testing.T) map[string]*pkg {
 	return ps
 }
 
-// ours returns the package's path within the module, "" for another's.
+// ours returns the package's path within the module, or "" for other packages.
 func ours(p string) string {
 	if p == module {
 		return "."
@@ -60,8 +60,8 @@ func ours(p string) string {
 	return rel
 }
 
-// TestEngineKnowsOnlyRegisters: the engine imports no package but the standard library's,
-// the codec of tasks and the kernels of plain arithmetic.
+// TestEngineKnowsOnlyRegisters checks that the engine imports only the standard library,
+// the codec of tasks and the arithmetic kernels.
 func TestEngineKnowsOnlyRegisters(t *testing.T) {
 	ps := list(t)
 	p := ps[module+"/runtime/sim/engine"]
@@ -75,11 +75,11 @@ func TestEngineKnowsOnlyRegisters(t *testing.T) {
 		}
 	}
 	if slices.Contains(p.Deps, module+"/lower") {
-		t.Error("runtime/sim/engine reaches the rules of package lower")
+		t.Error("runtime/sim/engine depends on the rules of package lower")
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestPackagesHaveDescriptiveNamesAndDocs(t *testing.T) {
 	banned := []string{"util", "utils", "common", "helper", "helpers", "manager", "misc", "shared"}
 	for name, p := range list(t) {
 		rel := ours(name)
@@ -87,19 +87,18 @@ func TestNames(t *testing.T) {
 			continue
 		}
 		if slices.Contains(banned, p.Name) || slices.Contains(banned, path.Base(rel)) {
-			t.Errorf("package %s is named %s, which says nothing", rel, p.Name)
+			t.Errorf("package %s is named %s, want a descriptive name", rel, p.Name)
 		}
 		if p.Doc == "" && !generated(rel) {
-			t.Errorf("package %s has no doc comment", rel)
+			t.Errorf("package %s is missing a doc comment", rel)
 		}
 	}
 }
 
-// generated reports packages all of whose files flatc writes, without comments.
+// generated reports whether flatc writes all files of a package; they have no comments.
 func generated(rel string) bool { return strings.HasSuffix(rel, "/internal/fb") }
 
-// TestNoCgo: the module builds without a C compiler.
-func TestNoCgo(t *testing.T) {
+func TestNoPackageUsesCgo(t *testing.T) {
 	for name, p := range list(t) {
 		if ours(name) != "" && slices.Contains(p.Imports, "C") {
 			t.Errorf("package %s uses cgo", ours(name))

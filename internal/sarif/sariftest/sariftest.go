@@ -1,9 +1,8 @@
-// Package sariftest checks logs of findings in tests.
+// Package sariftest checks SARIF logs in tests.
 //
-// In: the bytes of a log. Out: where it departs from the SARIF standard, as far as
-// zinc writes it.
-//
-// Invariants: a property that the table here does not have is an error.
+// It takes the bytes of a log and returns an error where the log violates the SARIF
+// standard. It knows only the part of the standard that zinc writes: a property that
+// is not in its table is an error.
 package sariftest
 
 import (
@@ -14,19 +13,19 @@ import (
 	"strings"
 )
 
-// object is what the standard says of one object: each property with its form
-// and whether it must be there.
+// object describes one object of the standard: each property with its type, and
+// whether it is required.
 type object map[string]prop
 
 type prop struct {
 	kind     string // string, integer, array, object, bag
 	required bool
 	of       string   // object of an object or of an array's elements
-	among    []string // values that a string may have
-	least    int      // of an integer
+	among    []string // allowed values of a string
+	least    int      // smallest value of an integer
 }
 
-// schema holds the part of the standard's schema that zinc writes.
+// schema is the part of the standard's schema that zinc writes.
 var schema = map[string]object{
 	"log": {
 		"$schema": {kind: "string"}, "version": {kind: "string", required: true, among: []string{"2.1.0"}},
@@ -64,8 +63,8 @@ var schema = map[string]object{
 	"logical":  {"name": {kind: "string"}, "kind": {kind: "string"}},
 }
 
-// Check reports where a log departs from the standard: a property missing,
-// unknown or of the wrong form, an index that leads nowhere.
+// Check returns an error if a log violates the standard: if a property is missing,
+// unknown or of the wrong type, or an index is out of range.
 func Check(b []byte) error {
 	var v map[string]any
 	if err := json.Unmarshal(b, &v); err != nil {
@@ -86,7 +85,7 @@ func checkObject(at, name string, v map[string]any) error {
 	o := schema[name]
 	for k, p := range o {
 		if _, ok := v[k]; !ok && p.required {
-			return fmt.Errorf("sarif: %s has no %s", at, k)
+			return fmt.Errorf("sarif: %s is missing %s", at, k)
 		}
 	}
 	for k, x := range v {
@@ -102,7 +101,7 @@ func checkObject(at, name string, v map[string]any) error {
 }
 
 func (p prop) check(at string, x any) error {
-	wrong := fmt.Errorf("sarif: %s is %v, wanted %s", at, x, p.kind)
+	wrong := fmt.Errorf("sarif: %s is %v, want %s", at, x, p.kind)
 	switch p.kind {
 	case "string":
 		s, ok := x.(string)
@@ -112,7 +111,7 @@ func (p prop) check(at string, x any) error {
 		case s == "":
 			return fmt.Errorf("sarif: %s is empty", at)
 		case p.among != nil && !slices.Contains(p.among, s):
-			return fmt.Errorf("sarif: %s is %q, must be one of %s", at, s, strings.Join(p.among, ", "))
+			return fmt.Errorf("sarif: %s is %q, want one of %s", at, s, strings.Join(p.among, ", "))
 		}
 	case "integer":
 		n, ok := x.(float64)
@@ -145,7 +144,7 @@ func (p prop) check(at string, x any) error {
 	return nil
 }
 
-// checkResults checks what the forms alone do not tell: rules by index and
+// checkResults checks what the schema does not: the indices of rules, and URI
 // references.
 func checkResults(run map[string]any) error {
 	driver := run["tool"].(map[string]any)["driver"].(map[string]any)
@@ -154,7 +153,7 @@ func checkResults(run map[string]any) error {
 	for _, r := range rules {
 		id := r.(map[string]any)["id"]
 		if seen[id] {
-			return fmt.Errorf("sarif: rule %v stands twice", id)
+			return fmt.Errorf("sarif: rule %v is repeated", id)
 		}
 		seen[id] = true
 	}
@@ -163,10 +162,10 @@ func checkResults(run map[string]any) error {
 		res := r.(map[string]any)
 		if n, ok := res["ruleIndex"].(float64); ok {
 			if int(n) >= len(rules) || n < 0 {
-				return fmt.Errorf("sarif: result %d has rule index %v of %d", i, n, len(rules))
+				return fmt.Errorf("sarif: result %d has rule index %v, want less than %d", i, n, len(rules))
 			}
 			if id := rules[int(n)].(map[string]any)["id"]; res["ruleId"] != id {
-				return fmt.Errorf("sarif: result %d has rule %v, its index is that of %v", i, res["ruleId"], id)
+				return fmt.Errorf("sarif: result %d has rule %v, but the index of %v", i, res["ruleId"], id)
 			}
 		}
 		locations, _ := res["locations"].([]any)
@@ -177,7 +176,7 @@ func checkResults(run map[string]any) error {
 			}
 			uri, _ := p["artifactLocation"].(map[string]any)["uri"].(string)
 			if u, err := url.Parse(uri); err != nil || strings.ContainsAny(uri, ` \`) || u.String() != uri {
-				return fmt.Errorf("sarif: result %d: %q is no reference", i, uri)
+				return fmt.Errorf("sarif: result %d: %q is not a URI reference", i, uri)
 			}
 		}
 	}
