@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -11,24 +10,35 @@ import (
 // round more often. It leaves a composition alone of which a part is on the engine, and one that later passes took
 // apart.
 func (s *State) restoreSources() {
-	groups, order := s.compositions()
+	groups := map[string][]int{} // by first result: places in the body
+	var order []string
+	for i, op := range s.Func.Body.Ops {
+		if of, ok := s.parts[op]; ok {
+			if groups[of.Result] == nil {
+				order = append(order, of.Result)
+			}
+			groups[of.Result] = append(groups[of.Result], i)
+		}
+	}
 	if len(order) == 0 || s.Reference == nil {
 		return
 	}
-	values, sources := s.ofSource()
+	values, _ := named(s.Func)
+	sources := map[string]*ir.Op{}
+	for _, op := range s.Reference.Body.Ops {
+		if len(op.Results) > 0 {
+			sources[op.Results[0].Name] = op
+		}
+	}
 	put := map[int]*ir.Op{}
 	drop := map[int]bool{}
 	for _, result := range order {
 		at := groups[result]
-		last := at[len(at)-1]
-		if slices.ContainsFunc(at, func(i int) bool { return s.Func.Body.Ops[i].Place.Unit == ir.Engine }) {
-			continue
-		}
 		op := s.source(sources[result], values, at)
 		if op == nil {
 			continue
 		}
-		s.putBack(op, s.Func.Body.Ops[last])
+		last := at[len(at)-1]
 		put[last] = op
 		for _, i := range at {
 			drop[i] = true
@@ -49,53 +59,6 @@ func (s *State) restoreSources() {
 	s.Func.Body.Ops = ops
 }
 
-// compositions returns the places of composed operations in the body, by the first result of what they compose, and
-// these results in order.
-func (s *State) compositions() (groups map[string][]int, order []string) {
-	groups = map[string][]int{}
-	for i, op := range s.Func.Body.Ops {
-		if of, ok := s.parts[op]; ok {
-			if groups[of.Result] == nil {
-				order = append(order, of.Result)
-			}
-			groups[of.Result] = append(groups[of.Result], i)
-		}
-	}
-	return groups, order
-}
-
-// ofSource returns the function's values by name, and the operations of the reference by their first result.
-func (s *State) ofSource() (values map[string]*ir.Value, sources map[string]*ir.Op) {
-	values, _ = named(s.Func)
-	sources = map[string]*ir.Op{}
-	for _, op := range s.Reference.Body.Ops {
-		if len(op.Results) > 0 {
-			sources[op.Results[0].Name] = op
-		}
-	}
-	return values, sources
-}
-
-// bound returns the composed operations that restoreSources could not put back, if all of a composition went to the
-// CPU: it would round on the CPU what the source does not round.
-func (s *State) bound() map[*ir.Op]bool {
-	groups, order := s.compositions()
-	if len(order) == 0 || s.Reference == nil {
-		return nil
-	}
-	values, sources := s.ofSource()
-	out := map[*ir.Op]bool{}
-	for _, result := range order {
-		if s.source(sources[result], values, groups[result]) != nil {
-			continue
-		}
-		for _, i := range groups[result] {
-			out[s.Func.Body.Ops[i]] = true
-		}
-	}
-	return out
-}
-
 // source returns the operation of the reference over values of the function, in the place of the composition at
 // the given places of the body; nil where it cannot take that.
 func (s *State) source(ref *ir.Op, values map[string]*ir.Value, at []int) *ir.Op {
@@ -107,6 +70,9 @@ func (s *State) source(ref *ir.Op, values map[string]*ir.Value, at []int) *ir.Op
 	made := map[*ir.Value]bool{}
 	for _, i := range at {
 		op := s.Func.Body.Ops[i]
+		if op.Place.Unit == ir.Engine {
+			return nil
+		}
 		inside[op] = true
 		for _, v := range op.Results {
 			made[v] = true
@@ -151,11 +117,6 @@ func (s *State) source(ref *ir.Op, values map[string]*ir.Value, at []int) *ir.Op
 	if outside {
 		return nil
 	}
-	return op
-}
-
-// putBack makes an operation of the source compute its results, on the CPU as the last operation of its composition.
-func (s *State) putBack(op, last *ir.Op) {
 	for _, v := range op.Results {
 		v.Def = op
 	}
@@ -167,4 +128,5 @@ func (s *State) putBack(op, last *ir.Op) {
 		op.Place.Reason = mine.Reason
 		s.noteRefusal(op, &mine)
 	}
+	return op
 }

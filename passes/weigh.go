@@ -2,7 +2,6 @@ package passes
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
@@ -23,21 +22,18 @@ func (t nanoseconds) String() string { return fmt.Sprintf("%d.%03d", t/1000, t%1
 // call and may change what a step holds, so it begins again until nothing changes. Steps weigh by themselves, so one
 // round's choices do not depend on each other's order.
 //
-// A function that the engine takes whole is an engine program, however small: the choice is only of functions that the
-// CPU has a part of anyway. A composition goes to the CPU whole, where the operation of the source
-// is put back, or not at
-// all.
+// A function that the engine takes whole and in one step is an engine program, however small: the choice is only of
+// functions that the CPU has a part of anyway, or whose steps conversions on the CPU part.
 func (s *State) weighSteps() {
-	if s.CPUTime == nil || s.DispatchTime == nil || !s.needsCPU() {
+	if s.CPUTime == nil || s.DispatchTime == nil || !s.needsCPU() && engineSteps(s.fewest()) < 2 {
 		return
 	}
-	bound := s.bound()
 	for range weighRounds {
 		steps := s.splitWide(s.fewest())
 		surfaces(s.Func, steps)
 		changed := false
 		for _, st := range steps {
-			if st.Unit != ir.Engine || s.mustStay(st, bound) {
+			if st.Unit != ir.Engine {
 				continue
 			}
 			engine, cpu := s.stepTime(st), nanoseconds(0)
@@ -86,31 +82,6 @@ func (s *State) dropConstantSteps() {
 		}
 	}
 	s.placeCasts()
-}
-
-// mustStay reports whether a step holds a composed operation that is bound to the engine, or one of whose composition
-// another step has a part.
-func (s *State) mustStay(st *Step, bound map[*ir.Op]bool) bool {
-	inside := map[string]bool{}
-	for _, op := range st.Ops {
-		if bound[op] {
-			return true
-		}
-		if of, ok := s.parts[op]; ok {
-			inside[of.Result] = true
-		}
-	}
-	if len(inside) == 0 {
-		return false
-	}
-	here := map[*ir.Op]bool{}
-	for _, op := range st.Ops {
-		here[op] = true
-	}
-	return slices.ContainsFunc(s.Func.Body.Ops, func(op *ir.Op) bool {
-		of, ok := s.parts[op]
-		return ok && inside[of.Result] && op.Place.Unit == ir.Engine && !here[op]
-	})
 }
 
 // needsCPU reports whether the CPU has operations that the engine does not take.
