@@ -3,8 +3,9 @@ package ir
 import "math"
 
 // The functions below read one argument of an operation, or the default that
-// its row states for an absent one. ok is false when the argument is not known
-// at compile time, is absent without a stated default, or is of another form.
+// its row states for an absent one. ok is false if the argument is not known at compile time, is
+// absent and has no default, or
+// has another form.
 
 // ArgInt returns an integer argument: a scalar, or a tensor of one element.
 func ArgInt(op *Op, name ParamName) (v int64, ok bool) {
@@ -18,8 +19,7 @@ func ArgInt(op *Op, name ParamName) (v int64, ok bool) {
 	return 0, false
 }
 
-// ArgFloat returns a numeric argument as a float64. The default of an absent
-// argument is the stated number, not rounded to the type of x.
+// ArgFloat returns a numeric argument as a float64. The default of an absent argument is not rounded to the type of x.
 func ArgFloat(op *Op, name ParamName) (v float64, ok bool) {
 	c, d := argOrDefault(op, name)
 	if c != nil {
@@ -86,8 +86,9 @@ func ArgBools(op *Op, name ParamName) (v []bool, ok bool) {
 	return v, true
 }
 
-// argOrDefault returns the constant of an argument, or the row's default when
-// the argument is absent; neither when it is present and not constant.
+// argOrDefault returns the constant of an argument, or the row's default if the argument is absent.
+// It returns neither if
+// the argument is present but not constant.
 func argOrDefault(op *Op, name ParamName) (*Const, any) {
 	v := op.Arg(name)
 	if v != nil {
@@ -99,13 +100,12 @@ func argOrDefault(op *Op, name ParamName) (*Const, any) {
 	return nil, nil
 }
 
-// hasElems reports whether c has n elements and the bytes for them.
+// hasElems reports whether c has n elements and enough bytes for them.
 func hasElems(c *Const, n int64) bool {
 	return n >= 0 && c.Elems() == n && c.Type.Kind == Tensor && int64(len(c.Data)) == c.Type.Bytes()
 }
 
-// need* are the readers for shape rules: an argument that cannot be read is a
-// broken rule.
+// The need functions read arguments for shape rules; they return an error for an argument that cannot be read.
 
 func needInt(op *Op, name ParamName) (int64, error) {
 	v, ok := ArgInt(op, name)
@@ -144,9 +144,9 @@ func unreadable(op *Op, name ParamName, want string) error {
 	case v == nil:
 		return Rulef(name, "argument %s is missing", name)
 	case v.Const == nil:
-		return Rulef(name, "%s must be known at compile time, %s is computed", name, v.Name)
+		return Rulef(name, "%s must be known at compile time, but %s is computed", name, v.Name)
 	default:
-		return Rulef(name, "%s must be %s, is %s", name, want, v.Type)
+		return Rulef(name, "%s is %s, must be %s", name, want, v.Type)
 	}
 }
 
@@ -177,7 +177,7 @@ func needDType(op *Op, name ParamName, c DTypes) (DType, error) {
 	return t, nil
 }
 
-// axis turns an axis that may count from the end into 0..rank-1.
+// axis converts an axis, which may count from the end, to 0..rank-1.
 func axis(name ParamName, a int64, rank int) (int, error) {
 	r := int64(rank)
 	if a < -r || a >= r {
@@ -199,7 +199,7 @@ func AxisAttr(op *Op, name ParamName, rank int) (int, error) {
 	return axis(name, a, rank)
 }
 
-// axes does the same for a list, which may not repeat an axis.
+// axes converts a list of axes, which must not repeat one.
 func axes(name ParamName, as []int64, rank int) ([]int, error) {
 	out := make([]int, len(as))
 	if len(as) > rank {
@@ -219,7 +219,7 @@ func axes(name ParamName, as []int64, rank int) ([]int, error) {
 	return out, nil
 }
 
-// product multiplies dimensions: Unknown when one is, an error past 63 bits.
+// product multiplies dimensions. It returns Unknown if one is Unknown, and an error if the product exceeds 63 bits.
 func product(shape []int64) (int64, bool) {
 	n, known := int64(1), true
 	for _, d := range shape {
@@ -243,7 +243,7 @@ func product(shape []int64) (int64, bool) {
 	return n, true
 }
 
-// count is product for messages and rules that treat an overflow as unknown.
+// count is like product but returns Unknown on overflow.
 func count(shape []int64) int64 {
 	n, _ := product(shape)
 	return n
@@ -276,10 +276,10 @@ func vectorOf(op *Op, name ParamName, n int64, what string) error {
 	return nil
 }
 
-// agree reports whether two dimensions can be equal.
+// agree reports whether two dimensions are equal or one is unknown.
 func agree(a, b int64) bool { return a < 0 || b < 0 || a == b }
 
-// known returns the better known of two dimensions that agree.
+// known returns the known one of two dimensions that agree.
 func known(a, b int64) int64 {
 	if a < 0 {
 		return b

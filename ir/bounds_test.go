@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// Shapes with a zero among the largest dimensions have no elements: what folds
-// over them ends at once.
-func TestEmptyOfLargest(t *testing.T) {
+// Shapes with the largest dimensions and a zero have no elements, so folds over them must return at once.
+func TestEmptyTensorsWithLargeDimensionsFoldAtOnce(t *testing.T) {
 	huge := &Value{Name: "x", Type: TensorOf(FP16, math.MaxInt32, math.MaxInt32, 0)}
 	huge.Const = &Const{Type: huge.Type}
 	for _, op := range []*Op{
@@ -26,7 +25,7 @@ func TestEmptyOfLargest(t *testing.T) {
 }
 
 // The vectors of a batch norm have one element a channel.
-func TestBatchNormLengths(t *testing.T) {
+func TestBatchNormRejectsVectorsOfWrongLength(t *testing.T) {
 	x := &Value{Name: "x", Type: TensorOf(FP16, 1, 4, 2, 2)}
 	for _, tt := range []struct {
 		mean, variance int64

@@ -11,12 +11,12 @@ import (
 // Const is a value known at compile time.
 type Const struct {
 	Type    Type
-	Data    []byte   // packed elements, little endian, row major; sub-byte types low bits first; never written to
+	Data    []byte   // packed elements, little endian, row major; sub-byte types low bits first; read-only
 	Strings []string // elements of a string tensor, row major
-	Blob    string   // where the bytes came from ("weights/weight.bin@64"), "" for values in the text
+	Blob    string   // source of the bytes ("weights/weight.bin@64"), "" for values in the text
 }
 
-// NewConst returns a constant after checking that data has the type's size.
+// NewConst returns a constant, or an error if data does not have the type's size.
 func NewConst(t Type, data []byte) (*Const, error) {
 	if want := t.Bytes(); want < 0 || want != int64(len(data)) {
 		return nil, fmt.Errorf("constant of type %s needs %d bytes, has %d", t, want, len(data))
@@ -27,7 +27,7 @@ func NewConst(t Type, data []byte) (*Const, error) {
 // Elems returns the number of elements.
 func (c *Const) Elems() int64 { return c.Type.Elems() }
 
-// bitsAt returns element i of a packed sub-byte or byte type.
+// bitsAt returns the bits of element i of a packed type of at most one byte.
 func (c *Const) bitsAt(i int64, n int) uint64 {
 	bit := i * int64(n)
 	v := uint64(c.Data[bit/8]) >> (bit % 8)
@@ -82,7 +82,7 @@ func (c *Const) Float(i int64) float64 {
 	return float64(c.Int(i))
 }
 
-// fp8 decodes the two 8-bit floats; fn marks the form without infinities.
+// fp8 decodes the two 8-bit float formats; fn selects the format without infinities.
 func fp8(b byte, ebits, bias int, fn bool) float64 {
 	mbits := 7 - ebits
 	e, m := int(b>>mbits)&(1<<ebits-1), float64(int(b)&(1<<mbits-1))/float64(int(1)<<mbits)
@@ -174,8 +174,7 @@ func AppendInt(b []byte, t DType, v int64) []byte {
 	return binary.LittleEndian.AppendUint64(b, uint64(v))
 }
 
-// ConstInts returns a vector of integers (or booleans); scalars are made with
-// ConstInt.
+// ConstInts returns a vector of integers or booleans; ConstInt returns scalars.
 func ConstInts(t DType, vs ...int64) *Const {
 	b := make([]byte, 0, len(vs)*t.Bits()/8)
 	for _, v := range vs {

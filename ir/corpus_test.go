@@ -11,9 +11,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// TestCorpus prints every model of the corpus that has its weights, reads it
-// back, and folds all of its compressed weights.
-func TestCorpus(t *testing.T) {
+// TestCorpusRoundTripsAndFolds prints and parses every model of the corpus whose weights are available, and folds all
+// its compressed weights.
+func TestCorpusRoundTripsAndFolds(t *testing.T) {
 	shared := shareddir.Find(t)
 	files, err := filepath.Glob(filepath.Join(shared, "corpus", "*", frontend.TextName))
 	if err != nil || len(files) < 31 {
@@ -46,7 +46,7 @@ func TestCorpus(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !ir.Equal(m.Program, p) {
-				t.Error("the text form does not give the program back")
+				t.Error("parsing the text form returns a different program")
 			}
 			if err := ir.Verify(p); err != nil {
 				t.Error(err)

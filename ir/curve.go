@@ -7,27 +7,26 @@ import "math"
 type Curve struct {
 	// F is the function; a holds the values of Params.
 	F func(x float64, a []float64) float64
-	// Params are the constant arguments of F, of one number each, or with Channels
-	// of one for each channel.
+	// Params are the constant arguments of F: one number each, or with Channels one number per channel.
 	Params   []ParamName
 	Channels bool
-	// Shift says that F adds its one parameter to x first.
+	// Shift reports that F first adds its only parameter to x.
 	Shift bool
-	// Domain is the least and the greatest x of F, nil for every number. Outside it
-	// F has no number.
+	// Domain is the least and the greatest x for which F is defined, nil if F is defined for every number.
 	Domain *[2]float64
-	// Turns returns the x at which F turns around or jumps; between them it is
-	// monotone. Turns is nil for a function with poles or without an end of turns.
+	// Turns returns the x at which F changes direction or jumps; F is monotone between them. Turns
+	// is nil for a function with
+	// poles or with infinitely many turns.
 	Turns func(a []float64) []float64
-	// Table names the function of layout/weights whose lookup table gives F on the
-	// engine, "" for none. Relative says that the error of the table is a share of
-	// the value, ZeroTail that the table ends in 0 where F is small and positive.
+	// Table names the function of layout/weights whose lookup table computes F on the engine, ""
+	// for none. Relative reports
+	// that the error of the table is relative to the value, ZeroTail that the table ends in 0 where F
+	// is small and positive.
 	Table              string
 	Relative, ZeroTail bool
 }
 
-// CurveOf returns the function of an operation, nil where it has none or its mode
-// is not known.
+// CurveOf returns the function of an operation, nil if it has none or its mode is not known.
 func CurveOf(op *Op) *Curve {
 	if op.Def.Modes == nil {
 		return op.Def.Curve
@@ -36,13 +35,12 @@ func CurveOf(op *Op) *Curve {
 	return op.Def.Modes[mode]
 }
 
-// of makes the function of a Curve without parameters.
+// of returns the F of a Curve without parameters.
 func of(f func(x float64) float64) func(x float64, a []float64) float64 {
 	return func(x float64, _ []float64) float64 { return f(x) }
 }
 
-// Turns of functions that turn nowhere, at fixed numbers, and just below their
-// first parameter.
+// The functions below return no turns, turns at fixed numbers, or one just below the first parameter.
 func monotone([]float64) []float64 { return nil }
 
 func at(xs ...float64) func(a []float64) []float64 {

@@ -33,7 +33,7 @@ const (
 	numDTypes
 )
 
-// dtypeRow says what a type is called in MIL text and how it is stored.
+// dtypeRow is the name of a type in MIL text and how the type is stored.
 type dtypeRow struct {
 	name   string
 	bits   int // bits of one stored element; booleans take a byte
@@ -96,13 +96,13 @@ var dtypeByName = func() map[string]DType {
 	for t := Bool; t < numDTypes; t++ {
 		m[dtypes[t].name] = t
 	}
-	// coremltools writes both spellings.
+	// coremltools writes both spellings of each.
 	m["float16"], m["float32"], m["float64"], m["str"] = FP16, FP32, FP64, String
 	m["fp8e4m3"] = FP8E4M3
 	return m
 }()
 
-// ParseDType returns the type that MIL text calls name.
+// ParseDType returns the type with this name in MIL text.
 func ParseDType(name string) (DType, bool) {
 	t, ok := dtypeByName[name]
 	return t, ok

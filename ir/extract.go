@@ -2,19 +2,18 @@ package ir
 
 import "slices"
 
-// A Cloner copies operations with their blocks. Constants are shared: nobody
-// writes to them.
+// A Cloner copies operations with their blocks. Constants are shared, because they are read-only.
 type Cloner struct {
-	// Values maps old values to new ones; a value that is not in it stays itself.
-	// What is put in before copying replaces the operands it names.
+	// Values maps old values to new ones; other values are kept. Entries added before copying
+	// replace operands in the copies.
 	Values map[*Value]*Value
-	// Rename gives a copied value its name; nil keeps the old one.
+	// Rename returns the name of a copied value; if nil, the old name is kept.
 	Rename func(old string) string
-	// Ops counts the operations copied, those of blocks among them.
+	// Ops counts the copied operations, including those in blocks.
 	Ops int
 }
 
-// Value returns what takes v's place in the copies.
+// Value returns the value that replaces v in the copies.
 func (c *Cloner) Value(v *Value) *Value {
 	if n, ok := c.Values[v]; ok {
 		return n
@@ -91,11 +90,12 @@ func CloneProgram(p *Program) *Program {
 	return &n
 }
 
-// Extract copies operations of f's body, in the order given, into a new
-// function. inputs are the values of f that they read and do not make, in order
-// of first use (constants are copied along, not passed); outputs those they make
-// that are read elsewhere in f or are its results, in order of definition. The
-// new function takes and gives them in these orders; f is left as it was.
+// Extract copies operations of f's body, in the order of ops, into a new function. inputs are the values of f that the
+// operations read but do not compute, in order of first use; constants are copied and not passed.
+// outputs are the values
+// that they compute and that are read elsewhere in f or are results of f, in order of definition.
+// They are the inputs and
+// outputs of the new function, in these orders. f is not changed.
 func Extract(f *Func, name string, ops []*Op) (fn *Func, inputs, outputs []*Value) {
 	inside := map[*Op]bool{}
 	made := map[*Value]bool{}

@@ -10,9 +10,8 @@ import (
 )
 
 // FoldOp computes the results of an operation whose arguments are constants.
-// It returns nil, nil where the operation is not folded: an argument is not
-// constant, the row has no fold, or the result would be much larger than what
-// it is made of. Float arithmetic is done in float32 and rounded once.
+// It returns nil, nil if the operation is not folded: an argument is not constant, the row has no fold, or the result
+// would be much larger than the arguments. Float arithmetic is done in float32 and rounded once.
 func FoldOp(op *Op) ([]*Const, error) {
 	if op.Def.Fold == nil || op.Def.Effect != Pure {
 		return nil, nil
@@ -32,7 +31,7 @@ func FoldOp(op *Op) ([]*Const, error) {
 	return op.Def.Fold(op)
 }
 
-// resultType is the type of the only result, when its bytes are known and whole.
+// resultType returns the type of the only result, if its size is known and a whole number of bytes.
 func resultType(op *Op) (Type, bool) {
 	ts, err := op.Def.Infer(op)
 	if err != nil || len(ts) != 1 {
@@ -42,8 +41,9 @@ func resultType(op *Op) (Type, bool) {
 	return t, t.Bytes() >= 0 && t.DType.Bits() >= 8
 }
 
-// grown reports whether a fold makes so much more bytes than it reads that the
-// operation should stay: over a megabyte and sixteen times its arguments.
+// grown reports whether a fold would grow the program too much: the result is over a megabyte and
+// over sixteen times the
+// size of the arguments.
 func grown(out int64, args ...*Value) bool {
 	n := int64(1 << 20)
 	for _, a := range args {
@@ -65,8 +65,8 @@ func folded(t Type, data []byte) ([]*Const, error) {
 // chunk is the number of elements one worker takes at a time.
 const chunk = 1 << 16
 
-// parallel calls f for disjoint ranges that cover 0..n. What f writes depends on
-// its range only, so results do not depend on the number of workers.
+// parallel calls f for disjoint ranges that cover 0..n. What f writes depends only on its range, so
+// results do not depend on the number of workers.
 func parallel(n int, f func(lo, hi int)) {
 	workers := min(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk)
 	if workers <= 1 {
@@ -140,7 +140,7 @@ func putInt(t DType, b []byte, i int, v int64) {
 	}
 }
 
-// strides are the row-major strides of a shape in elements.
+// strides returns the row-major strides of a shape in elements.
 func strides(shape []int64) []int64 {
 	s := make([]int64, len(shape))
 	n := int64(1)
@@ -151,7 +151,7 @@ func strides(shape []int64) []int64 {
 	return s
 }
 
-// spread are the strides with which shape is read when broadcast to out.
+// spread returns the strides with which shape is read when it is broadcast to out.
 func spread(shape, out []int64) []int64 {
 	s := make([]int64, len(out))
 	own := strides(shape)
@@ -163,8 +163,8 @@ func spread(shape, out []int64) []int64 {
 	return s
 }
 
-// walk calls f with the offsets of every row (last dimension) of out in order,
-// one offset an operand, given each operand's strides.
+// walk calls f for every row (last dimension) of out in order, with the row's offset in each operand, computed from the
+// operand's strides.
 func walk(out []int64, base []int64, st [][]int64, f func(row int, at []int64)) {
 	r := len(out)
 	rows := 1

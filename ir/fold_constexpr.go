@@ -48,7 +48,7 @@ func foldConstexprCast(op *Op) ([]*Const, error) {
 	return castTo(op.Arg(ParamSourceVal).Const, t)
 }
 
-// packed returns the reader of n-bit indices, low bits first.
+// packed returns a function that reads n-bit indices, low bits first.
 func packed(b []byte, n int) func(i int) int {
 	if n == 8 {
 		return func(i int) int { return int(b[i]) }
@@ -96,7 +96,7 @@ func foldLUT16(op *Op) ([]*Const, error) {
 	return folded(t, data)
 }
 
-// ones counts the first n bits of a mask that are set.
+// ones counts the set bits among the first n bits of a mask.
 func ones(mask []byte, n int64) int64 {
 	var c int64
 	for i, b := range mask {
@@ -108,7 +108,7 @@ func ones(mask []byte, n int64) int64 {
 	return c
 }
 
-// checkOnes requires one value a set bit of the mask.
+// checkOnes checks that there is one value per set bit of the mask.
 func checkOnes(op *Op, mask *Const, elems int64, maskName, dataName ParamName) error {
 	c, n := ones(mask.Data, elems), op.Arg(dataName).Type.Elems()
 	if c != n {
@@ -121,8 +121,7 @@ func checkOnes(op *Op, mask *Const, elems int64, maskName, dataName ParamName) e
 	return nil
 }
 
-// foldSparse serves both forms: a mask of packed bytes and one of uint1 hold
-// the same bytes.
+// foldSparse folds both forms: a mask of packed bytes and one of uint1 have the same bytes.
 func foldSparse(op *Op) ([]*Const, error) {
 	ts, err := op.Def.Infer(op)
 	if err != nil {
@@ -139,7 +138,7 @@ func foldSparse(op *Op) ([]*Const, error) {
 	return folded(t, scatterOnes(t, mask.Data, nz))
 }
 
-// scatterOnes lays values out where the mask has a bit.
+// scatterOnes writes the values to the positions of the mask's set bits.
 func scatterOnes(t Type, mask []byte, nz *Const) []byte {
 	data := make([]byte, t.Bytes())
 	n := int(t.Elems())
@@ -168,7 +167,7 @@ func scatterOnes(t Type, mask []byte, nz *Const) []byte {
 	return data
 }
 
-// setBits puts the n low bits of v at a bit position of cleared bytes.
+// setBits writes the n low bits of v at a bit position; the bytes must be cleared there.
 func setBits(b []byte, at, n int, v uint64) {
 	b[at/8] |= byte(v << (at % 8))
 	if at%8+n > 8 {
@@ -176,7 +175,7 @@ func setBits(b []byte, at, n int, v uint64) {
 	}
 }
 
-// gatherOnes collects, in order, the values where the mask has a bit.
+// gatherOnes collects, in order, the values at the mask's set bits.
 func gatherOnes(data, mask []byte, n, size int) []byte {
 	var out []byte
 	for j, m := range mask {
@@ -191,8 +190,9 @@ func gatherOnes(data, mask []byte, n, size int) []byte {
 	return out
 }
 
-// blockRow returns, for row r (all dimensions but the last) of shape, the index
-// of the first block of the row, given the number of blocks a dimension.
+// blockRow returns the index of the first block of row r (all dimensions but the last) of shape;
+// blocks is the number of
+// blocks per dimension.
 func blockRow(shape, blocks []int64, r int64) int64 {
 	at, mul := int64(0), int64(1)
 	for d := len(shape) - 2; d >= 0; d-- {
@@ -207,7 +207,7 @@ func blockRow(shape, blocks []int64, r int64) int64 {
 	return at
 }
 
-// lastDim returns the last dimension, 1 of a scalar.
+// lastDim returns the last dimension, 1 for a scalar.
 func lastDim(shape []int64) int64 {
 	if len(shape) == 0 {
 		return 1
@@ -270,13 +270,13 @@ func foldSparseBlockwise(op *Op) ([]*Const, error) {
 	return []*Const{mask, {Type: nz.Type.WithDType(t.DType), Data: out}}, nil
 }
 
-// lookupGrowth is how many bytes a lookup may make of one byte of indices or
-// mask: eight single bits, each a vector of eight fp32.
+// lookupGrowth is the maximum number of bytes that a lookup produces from one byte of indices or
+// mask: eight single bits,
+// each a vector of eight fp32.
 const lookupGrowth = 256
 
-// lookUp expands indices through blockwise tables into a dense tensor. It
-// returns nil where that would be more than a fold may make of its arguments: a
-// table of long vectors multiplies with the indices.
+// lookUp expands indices through blockwise tables into a dense tensor. It returns nil if the result
+// would exceed the limit of a fold, as for a table of long vectors.
 func lookUp(op *Op, idxType Type, idx []byte) (*Const, error) {
 	lut := op.Arg(ParamLUT).Const
 	shape, vec, err := lookup(op, idxType)

@@ -4,8 +4,7 @@ import (
 	"math"
 )
 
-// foldBinary makes the fold of a broadcasting operation: f for floats, i for
-// integers and booleans.
+// foldBinary returns the fold of a broadcasting operation: f computes floats, i integers and booleans.
 func foldBinary(f func(x, y float32) float32, i func(x, y int64) (int64, bool)) func(*Op) ([]*Const, error) {
 	return func(op *Op) ([]*Const, error) {
 		t, ok := resultType(op)
@@ -53,8 +52,7 @@ func foldBinary(f func(x, y float32) float32, i func(x, y int64) (int64, bool)) 
 	}
 }
 
-// foldCurve makes the fold of a function of one element. Its arguments are
-// rounded to x's type first where they are defaults.
+// foldCurve returns the fold of a function of one element. Arguments that are defaults are first rounded to x's type.
 func foldCurve(c *Curve) func(*Op) ([]*Const, error) {
 	return func(op *Op) ([]*Const, error) {
 		t, ok := resultType(op)
@@ -121,7 +119,7 @@ func foldSelect(op *Op) ([]*Const, error) {
 	return folded(t, data)
 }
 
-// satTo is a float as an integer of type t: truncated, held to t's range, NaN 0.
+// satTo converts a float to an integer of type t: it truncates, saturates to t's range, and converts NaN to 0.
 func satTo(t DType, v float64) int64 {
 	if t == Bool {
 		if v != 0 {
@@ -139,8 +137,8 @@ func satTo(t DType, v float64) int64 {
 	return min(max(satInt(v), low), high)
 }
 
-// castTo converts a constant: float to integer truncates and saturates, integer
-// to integer wraps, anything to boolean asks whether it differs from 0.
+// castTo converts a constant: float to integer truncates and saturates, integer to integer wraps,
+// and any nonzero value becomes true.
 func castTo(c *Const, to DType) ([]*Const, error) {
 	t := c.Type.WithDType(to)
 	if t.Bytes() < 0 || to.Bits() < 8 || c.Type.DType == String {
@@ -223,7 +221,7 @@ func narrow(v float64, mbits, ebits uint) uint64 {
 		m++
 	}
 	if exp > 0 {
-		m += (exp - 1) << mbits // the leading one adds the last unit of the exponent
+		m += (exp - 1) << mbits // the leading one adds 1 to the exponent
 	}
 	return signBit | m
 }

@@ -56,13 +56,13 @@ func foldSlice(op *Op) ([]*Const, error) {
 	return folded(t, data)
 }
 
-// joinAlong copies tensors that agree except dimension a one after the other.
+// joinAlong concatenates tensors along dimension a; their other dimensions are equal.
 func joinAlong(t Type, vs []*Value, a int, width func(v *Value) int64) ([]*Const, error) {
 	size := t.DType.Bytes(1)
 	outer := count(t.Shape[:a])
 	inner := count(t.Shape[a+1:]) * size
 	data := make([]byte, 0, t.Bytes())
-	if cap(data) == 0 { // outer may be large where nothing is to copy
+	if cap(data) == 0 { // outer may be large although there is nothing to copy
 		outer = 0
 	}
 	for o := range outer {
@@ -89,7 +89,7 @@ func foldConcat(op *Op) ([]*Const, error) {
 		return nil, err
 	}
 	if inter, _ := ArgBool(op, ParamInterleave); inter {
-		// Interleaving is a stack after the axis, its two dimensions read as one.
+		// Interleaving is a stack along a new axis after axis, with the two merged.
 		shape := append(cloneShape(vs[0].Type.Shape[:a+1]), int64(len(vs)))
 		shape = append(shape, vs[0].Type.Shape[a+1:]...)
 		c, err := joinAlong(t.WithShape(shape...), vs, a+1, one)
@@ -220,7 +220,7 @@ func foldGather(op *Op) ([]*Const, error) {
 	inner := count(x.Type.Shape[g.Axis+1:]) * t.DType.Bytes(1)
 	outer := count(x.Type.Shape[:g.Axis])
 	data := make([]byte, 0, t.Bytes())
-	if cap(data) == 0 { // outer may be large where nothing is to copy
+	if cap(data) == 0 { // outer may be large although there is nothing to copy
 		outer = 0
 	}
 	for o := range outer {

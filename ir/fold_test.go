@@ -36,7 +36,7 @@ func packedConst(t DType, shape []int64, data ...byte) *Value {
 
 func h(shape []int64, vs ...float64) *Value { return floats(FP16, shape, vs...) }
 
-func TestFolds(t *testing.T) {
+func TestFoldResults(t *testing.T) {
 	m23 := h([]int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	for _, c := range []struct {
 		op, opset string
@@ -109,7 +109,7 @@ func TestFolds(t *testing.T) {
 		{op: "gather", a: args{"x": m23, "indices": n(3), "axis": n(1)}},
 		{op: "range_1d", a: args{"start": n(5), "end": n(0), "step": n(-2)}, want: "int32[3] 5 3 1"},
 		{op: "fill", a: args{"shape": ns(2), "value": f16(3)}, want: "fp16[2] 3 3"},
-		{op: "fill", a: args{"shape": ns(1<<30, 4), "value": f16(3)}}, // too much from too little
+		{op: "fill", a: args{"shape": ns(1<<30, 4), "value": f16(3)}}, // the result is too large for the arguments
 		{op: "shape", a: args{"x": fp(2, 5)}, want: "int32[2] 2 5"},
 		{op: "shape", a: args{"x": fp(-1, 5)}},
 
@@ -130,7 +130,7 @@ func TestFolds(t *testing.T) {
 			"indices": u8(0),
 			"lut":     h([]int64{4}, 5, 6, 7, 8),
 			"shape":   lit(ConstInts(UInt32, 5)),
-		}, want: "error: indices has 1 bytes, 5 elements of 2 bits need 2"},
+		}, want: "error: indices has 1 bytes, but 5 elements of 2 bits need 2"},
 		{op: "constexpr_sparse_to_dense", opset: "ios16", a: args{
 			"nonzero_data": h([]int64{2}, 5, 6),
 			"mask":         u8(0b10010),
@@ -168,8 +168,8 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// A 6-bit table crosses bytes; the fold does not depend on the workers.
-func TestLUTManyWorkers(t *testing.T) {
+// 6-bit indices cross bytes; the result must not depend on the number of workers.
+func TestFoldDoesNotDependOnWorkers(t *testing.T) {
 	const elems = 3 * chunk / 2
 	idx := make([]byte, elems*6/8)
 	for i := range elems {
@@ -196,13 +196,13 @@ func TestLUTManyWorkers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	one, err := FoldOp(op)
 	if err != nil || !bytes.Equal(one[0].Data, many[0].Data) {
-		t.Error("one worker gives other bytes", err)
+		t.Error("the result differs with one worker", err)
 	}
 }
 
-// A table of long vectors multiplies with the indices: a terabyte of a megabyte
-// each is left for the run to refuse.
-func TestLookupIsBounded(t *testing.T) {
+// The result of a table of long vectors is much larger than its arguments: a fold must not turn two megabytes into a
+// terabyte.
+func TestLookupFoldLimitsGrowth(t *testing.T) {
 	const elems, vector = 1 << 20, 1 << 20
 	lut := &Value{Name: "lut", Type: TensorOf(FP16, 1, 1, 2, vector)}
 	lut.Const = &Const{Type: lut.Type, Data: make([]byte, 4*vector)}
@@ -220,7 +220,7 @@ func TestLookupIsBounded(t *testing.T) {
 			t.Errorf("%s folds to %v, %v", op.Def.Name, cs, err)
 		}
 	}
-	// As many bytes as weights of single bits may give do fold.
+	// The largest growth that weights of single bits need is allowed.
 	small := &Value{Name: "lut", Type: TensorOf(FP32, 1, 1, 2, 8)}
 	small.Const = &Const{Type: small.Type, Data: make([]byte, 64)}
 	op := mkop(t, "constexpr_lut_to_dense", "ios18", args{"indices": mask, "lut": small, "vector_axis": n(0)})
@@ -229,7 +229,7 @@ func TestLookupIsBounded(t *testing.T) {
 	}
 }
 
-func TestNarrow(t *testing.T) {
+func TestNarrowRoundsToNearestEven(t *testing.T) {
 	for bits := range 1 << 16 {
 		f := float16.Frombits(uint16(bits))
 		if f.IsNaN() {

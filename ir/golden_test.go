@@ -10,11 +10,12 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files from what the code does")
+var update = flag.Bool("update", false, "rewrite the golden files with the current output")
 
-// TestTextGolden reads the program of each archive and compares its printed form
-// and what the verifier says of it; the printed form must print as itself.
-func TestTextGolden(t *testing.T) {
+// TestTextFormAndErrorsMatchGolden reads the program of each archive and compares its printed form and the verifier's
+// errors; parsing and printing the
+// printed form must not change it.
+func TestTextFormAndErrorsMatchGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "text", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
@@ -39,9 +40,9 @@ func TestTextGolden(t *testing.T) {
 			}
 			q, err := Parse("out", out.Bytes(), nil)
 			if err != nil || !Equal(p, q) {
-				t.Errorf("the printed form reads as another program: %v", err)
+				t.Errorf("the printed form parses to a different program: %v", err)
 			} else if err := Print(&again, q); err != nil || !bytes.Equal(out.Bytes(), again.Bytes()) {
-				t.Errorf("the printed form does not print as itself: %v\n%s", err, again.String())
+				t.Errorf("the printed form changes when it is parsed and printed: %v\n%s", err, again.String())
 			}
 			if err := Verify(p); err != nil {
 				errs.WriteString(err.Error() + "\n")

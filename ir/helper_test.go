@@ -47,7 +47,7 @@ func mkop(t testing.TB, name, opset string, a args) *Op {
 	return op
 }
 
-// shapesOf runs the rule and returns the types as text, or the error.
+// shapesOf runs the shape rule and returns the types as text, or the error.
 func shapesOf(op *Op) string {
 	ts, err := InferOp(op)
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 // arithmetic of the shape rules inside 64 bits.
 const maxDim = math.MaxInt32
 
-// maxRank bounds the rank of a tensor in a rule; MIL's own bound is 5 for most
-// operations, and reshape and transpose chains pass through a little more.
+// maxRank bounds the rank of a tensor in a rule. MIL's own limit is 5 for most operations, but chains of reshape and
+// transpose slightly exceed it.
 const maxRank = 16
 
 // InferOp checks an operation's arguments against its row (missing arguments,
-// element classes, type variables, constness) and returns the types of its
-// results as the row's rule gives them. Errors are *RuleError.
+// element classes, type variables, constness) and returns the types of its results by the row's
+// rule. Errors are *RuleError.
 func InferOp(op *Op) ([]Type, error) {
 	if err := checkArgs(op); err != nil {
 		return nil, err
@@ -38,10 +38,10 @@ func InferOp(op *Op) ([]Type, error) {
 func checkArgs(op *Op) error {
 	d := op.Def
 	if len(op.Args) != len(d.Params) {
-		return Rulef("", "%s takes %d parameters, has %d argument lists", d.Name, len(d.Params), len(op.Args))
+		return Rulef("", "%s has %d argument lists, want %d", d.Name, len(d.Params), len(op.Args))
 	}
 	if len(op.Blocks) != d.Blocks {
-		return Rulef("", "%s takes %d blocks, has %d", d.Name, d.Blocks, len(op.Blocks))
+		return Rulef("", "%s has %d blocks, want %d", d.Name, d.Blocks, len(op.Blocks))
 	}
 	var letters [8]struct {
 		letter string
@@ -76,7 +76,7 @@ func checkArgs(op *Op) error {
 				found = true
 				if l.t != v.Type.DType {
 					return &RuleError{Param: p.Name, Other: l.param, Msg: fmt.Sprintf(
-						"%s is %s, %s is %s; they must have one element type", p.Name, v.Type.DType, l.param, l.t)}
+						"%s is %s, %s is %s; they must have the same element type", p.Name, v.Type.DType, l.param, l.t)}
 				}
 			}
 			if !found && used < len(letters) {
@@ -97,28 +97,28 @@ func checkArg(op *Op, p *Param, v *Value) error {
 	case !p.Types.Has(v.Type.DType):
 		return Rulef(p.Name, "%s is %s, must be one of %s", p.Name, v.Type.DType, p.Types)
 	case p.Const && !v.IsConst() && !fromConstexpr(op, v):
-		return Rulef(p.Name, "%s must be known at compile time, %s is computed", p.Name, v.Name)
+		return Rulef(p.Name, "%s must be known at compile time, but %s is computed", p.Name, v.Name)
 	}
 	if err := checkExtent(v.Type); err != nil {
 		return Rulef(p.Name, "%s: %s", p.Name, err.Msg)
 	}
 	if c := v.Const; c != nil {
 		if !c.Type.Equal(v.Type) {
-			return Rulef(p.Name, "%s is %s, its constant is %s", p.Name, v.Type, c.Type)
+			return Rulef(p.Name, "%s is %s, but its constant is %s", p.Name, v.Type, c.Type)
 		}
 		if c.Type.DType == String {
 			if int64(len(c.Strings)) != constStrings(c.Type) {
-				return Rulef(p.Name, "%s is %s and holds %d strings", p.Name, c.Type, len(c.Strings))
+				return Rulef(p.Name, "%s is %s, but has %d strings", p.Name, c.Type, len(c.Strings))
 			}
 		} else if c.Type.Kind == Tensor && c.Type.Bytes() != int64(len(c.Data)) {
-			return Rulef(p.Name, "%s is %s of %d bytes and holds %d", p.Name, c.Type, c.Type.Bytes(), len(c.Data))
+			return Rulef(p.Name, "%s is %s, which needs %d bytes, but has %d", p.Name, c.Type, c.Type.Bytes(),
+				len(c.Data))
 		}
 	}
 	return nil
 }
 
-// constStrings is the number of strings a constant of type t holds: those of a
-// tensor, or of a list of scalars.
+// constStrings returns the number of strings in a constant of type t, a tensor or a list of scalars.
 func constStrings(t Type) int64 {
 	if t.Kind == List {
 		return t.Len
@@ -126,9 +126,9 @@ func constStrings(t Type) int64 {
 	return t.Elems()
 }
 
-// fromConstexpr reports whether a computed value may be where a constant
-// must: it comes from a constexpr operation, directly or through others. Only
-// tensors of weights do; numbers that a shape rule reads must be literal.
+// fromConstexpr reports whether a computed value may be used where a constant is required: it comes from a constexpr
+// operation, directly or through others. This is allowed only for weights; numbers that a shape
+// rule reads must be literal.
 func fromConstexpr(op *Op, v *Value) bool {
 	if v.Def == nil || !IsConstexpr(v.Def) {
 		return false
@@ -142,11 +142,11 @@ func IsConstexpr(op *Op) bool { return op.Def.Class == Compressed }
 
 func checkExtent(t Type) *RuleError {
 	if t.Rank() > maxRank {
-		return Rulef("", "rank %d is over the limit of %d", t.Rank(), maxRank)
+		return Rulef("", "rank %d exceeds the limit of %d", t.Rank(), maxRank)
 	}
 	for i, d := range t.Shape {
 		if d > maxDim || d < Unknown {
-			return Rulef("", "dimension %d is %d, the limit is %d", i, d, int64(maxDim))
+			return Rulef("", "dimension %d is %d, want 0 to %d", i, d, int64(maxDim))
 		}
 	}
 	return nil

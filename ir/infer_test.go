@@ -2,7 +2,7 @@ package ir
 
 import "testing"
 
-func TestEveryRow(t *testing.T) {
+func TestEveryFormIsComplete(t *testing.T) {
 	for _, n := range Names() {
 		for _, d := range Forms(n) {
 			if d.Infer == nil || d.Doc == "" || len(d.Params) == 0 {

@@ -1,34 +1,36 @@
 package ir
 
-// Support says what the hardware of a generation does with an operation.
+// Support is how the hardware of a generation supports an operation.
 type Support uint8
 
-// Supports.
+// The degrees of support.
 const (
 	Unlisted Support = iota // no published table lists the operation
-	Native                  // an engine program of its own runs it
-	Bridge                  // only within a program, taken apart or done in software
+	Native                  // an engine program may consist of it alone
+	Bridge                  // only within a program, decomposed or in software
 	Gated                   // a later generation has it
 	None                    // no generation has it
 )
 
 var supportNames = [...]string{"", "native", "bridge", "gated", "none"}
 
-// String returns the word of the published table, "" for an operation that it does not list.
+// String returns the word in the published table, "" for operations that the table does not list.
 func (s Support) String() string { return supportNames[s] }
 
-// Has reports whether an engine program can hold the operation.
+// Has reports whether an engine program can contain the operation.
 func (s Support) Has() bool { return s == Native || s == Bridge }
 
-// Generations is how many generations the published table tells apart: M1, M2, and M3 with all later ones.
+// Generations is the number of generations that the published table distinguishes: M1, M2, and M3 with all later ones.
 // target.Family.Generation counts them.
 const Generations = 3
 
 type ops = []*Operation
 
-// natives gives the operations of the published table their support by generation. The table is of measurements on
-// the M1, M2 and M5; what it says of the M3 and M4 was predicted from compiler tables. It differs from Gate, which is
-// the vendor's validator's: that one knows whole operations only, and takes some for which no code is generated.
+// natives is the support by generation of the operations in the published table. The table was
+// measured on the M1, M2 and
+// M5 and predicted from compiler tables for the M3 and M4. It differs from Gate, which comes from
+// the vendor's validator:
+// the validator considers only whole operations, and accepts some for which no code is generated.
 var natives = []struct {
 	on  [Generations]Support
 	ops ops

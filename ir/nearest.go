@@ -1,10 +1,9 @@
 package ir
 
-// Nearest returns the operation name closest to name by edit distance, "" when
-// none is near enough to be meant.
+// Nearest returns the operation name closest to name by edit distance, "" if none is close enough to suggest.
 func Nearest(name string) string { return nearest(name, Names()) }
 
-// NearestParam returns the parameter of d closest to name, "" when none is near.
+// NearestParam returns the parameter of d closest to name, "" if none is close.
 func NearestParam(d *OpDef, name string) string {
 	ns := make([]string, len(d.Params))
 	for i, p := range d.Params {
@@ -13,7 +12,7 @@ func NearestParam(d *OpDef, name string) string {
 	return nearest(name, ns)
 }
 
-// maxNearest bounds the length of a name that is compared.
+// maxNearest is the maximum length of a name to compare.
 const maxNearest = 64
 
 func nearest(name string, among []string) string {
@@ -50,10 +49,9 @@ func EditDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// LookupArgs returns the row of that name which takes all the named arguments:
-// the newest form not newer than the opset that does, else the oldest that
-// does, else what Lookup returns. Compiled programs hold forms older than their
-// opset (constexpr operations with packed attributes).
+// LookupArgs returns the form of that name that has all the named arguments: the newest such form not newer than the
+// opset, else the oldest such form, else the result of Lookup. Compiled programs contain forms
+// older than their opset (constexpr operations with packed attributes).
 func LookupArgs(name, opset string, args []ParamName) *OpDef {
 	takes := func(d *OpDef) bool {
 		for _, a := range args {

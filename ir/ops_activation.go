@@ -9,7 +9,7 @@ import (
 // Activations with parameters.
 var (
 	OpClip = &Operation{
-		Name: "clip", Class: Pointwise, Picks: ofX, Doc: "x held between alpha and beta.",
+		Name: "clip", Class: Pointwise, Picks: ofX, Doc: "x clamped to alpha and beta.",
 		Curve: &Curve{F: clamp, Params: alphaBeta, Turns: func(a []float64) []float64 { return a[:2] }},
 	}
 	OpThreshold = &Operation{
@@ -42,7 +42,7 @@ var (
 	}
 	OpClampedRelu = &Operation{
 		Name: "clamped_relu", Class: Pointwise, Error: numerics.Movement,
-		Doc: "Leaky relu of slope alpha, not above beta.",
+		Doc: "Leaky relu with slope alpha, at most beta.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return math.Min(leaky(x, a), a[1]) },
 			Params: alphaBeta, Turns: func(a []float64) []float64 { return []float64{0, a[1], a[1] / a[0]} },
@@ -64,7 +64,7 @@ var (
 	}
 	OpSigmoidHard = &Operation{
 		Name: "sigmoid_hard", Class: Pointwise, Error: numerics.Elementwise,
-		Doc: "alpha x + beta held between 0 and 1.",
+		Doc: "alpha x + beta clamped to 0 and 1.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return clamp(float64(a[0]*x)+a[1], []float64{0, 1}) },
 			Params: alphaBeta, Turns: monotone, Table: "sigmoid_hard",
@@ -72,12 +72,12 @@ var (
 	}
 	OpPrelu = &Operation{
 		Name: "prelu", Class: Pointwise, Error: numerics.Elementwise,
-		Doc:   "x where not negative, else alpha of the channel times x.",
+		Doc:   "x where not negative, else alpha x, with one alpha per channel.",
 		Curve: &Curve{F: leaky, Params: alphaOnly, Channels: true, Turns: at(0)},
 	}
 	OpSoftplusParametric = &Operation{
 		Name: "softplus_parametric", Class: Pointwise, Error: numerics.Table,
-		Doc: "alpha log(1 + exp(beta x)), alpha and beta of the channel.",
+		Doc: "alpha log(1 + exp(beta x)), with one alpha and beta per channel.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return a[0] * softplus(a[1]*x) },
 			Params: alphaBeta, Channels: true, Turns: monotone,
@@ -85,7 +85,7 @@ var (
 	}
 	OpGelu = &Operation{
 		Name: "gelu", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy,
-		Doc: "x times the normal distribution function of x, exact or approximated as mode says.",
+		Doc: "x times the normal distribution function of x, exact or approximated according to mode.",
 		Modes: map[string]*Curve{
 			"EXACT": {F: of(gelu), Turns: at(-0.7517915260427106), Table: "gelu"},
 			"TANH_APPROXIMATION": {
@@ -127,7 +127,7 @@ func activationForms() (out forms) {
 	return out
 }
 
-// inferChannelParams checks that alpha and beta are vectors of x's channels.
+// inferChannelParams checks that alpha and beta are vectors with one element per channel of x.
 func inferChannelParams(op *Op) ([]Type, error) {
 	if err := rankIn(op, ParamX, 3, 5); err != nil {
 		return nil, err

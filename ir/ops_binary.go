@@ -22,14 +22,14 @@ var (
 		Doc: "x / y; the quotient of integers is truncated towards zero.",
 	}
 	OpFloorDiv = &Operation{
-		Name: "floor_div", Class: Pointwise, Error: numerics.Elementwise, Doc: "Largest integer not above x / y.",
+		Name: "floor_div", Class: Pointwise, Error: numerics.Elementwise, Doc: "Largest integer <= x / y.",
 	}
 	OpMod = &Operation{
 		Name: "mod", Class: Pointwise, Error: numerics.Elementwise, Gate: Never,
 		Doc: "Remainder of floor_div, with the sign of y.",
 	}
 	OpPow = &Operation{
-		Name: "pow", Class: Pointwise, Error: numerics.Elementwise, Doc: "x to the power y; of integers, truncated.",
+		Name: "pow", Class: Pointwise, Error: numerics.Elementwise, Doc: "x to the power y; truncated for integers.",
 	}
 	OpMaximum = &Operation{
 		Name: "maximum", Class: Pointwise, Gate: A11Legacy, Picks: []ParamName{ParamX, ParamY},
@@ -50,15 +50,15 @@ var (
 		Name: "greater_equal", Class: Pointwise, Error: numerics.Movement, Doc: "Whether x >= y.",
 	}
 	OpLogicalAnd = &Operation{
-		Name: "logical_and", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Both x and y.",
+		Name: "logical_and", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical and.",
 		Instead: "mul of masks of 0 and 1 in fp16",
 	}
 	OpLogicalOr = &Operation{
-		Name: "logical_or", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "x or y or both.",
+		Name: "logical_or", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical or.",
 		Instead: "maximum of masks of 0 and 1 in fp16",
 	}
 	OpLogicalXor = &Operation{
-		Name: "logical_xor", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Exactly one of x and y.",
+		Name: "logical_xor", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical exclusive or.",
 		Instead: "abs of the difference of masks of 0 and 1 in fp16",
 	}
 	OpSelect = &Operation{
@@ -71,8 +71,8 @@ var (
 type binaryRow struct {
 	*Operation
 	types DTypes
-	f     func(x, y float32) float32     // floats; nil where the class has none
-	i     func(x, y int64) (int64, bool) // integers and booleans; false declines
+	f     func(x, y float32) float32     // floats; nil if they are not allowed
+	i     func(x, y int64) (int64, bool) // integers and booleans; returns false if it cannot compute the result
 	test  bool                           // result is boolean
 }
 
@@ -97,8 +97,7 @@ func truth(b bool) float32 {
 	return 0
 }
 
-// compared makes the two forms of a comparison. A NaN makes every comparison
-// false but not_equal.
+// compared returns the two forms of a comparison. With a NaN every comparison except not_equal is false.
 func compared(f func(x, y float32) bool, g func(x, y int64) bool) (func(x, y float32) float32, func(x, y int64) (int64,
 	bool)) {
 	return func(x, y float32) float32 { return truth(f(x, y)) },
@@ -109,8 +108,8 @@ func floorDivF(x, y float32) float32 {
 	if y == 0 {
 		return x / y
 	}
-	// The quotient of an exact remainder, as Python's: floor(x/y) may round up
-	// across an integer.
+	// The quotient is computed from the exact remainder, as in Python, because floor(x/y) may round
+	// up across an integer.
 	a, b := float64(x), float64(y)
 	m := math.Mod(a, b)
 	q := (a - m) / b
@@ -159,7 +158,7 @@ func modI(x, y int64) (int64, bool) {
 	return m, true
 }
 
-// powI is the truncated power; a negative exponent gives 0 except bases 1 and -1.
+// powI returns the truncated power; with a negative exponent it is 0, except for the bases 1 and -1.
 func powI(x, y int64) (int64, bool) {
 	if y < 0 {
 		switch {

@@ -9,22 +9,22 @@ var (
 		Doc: "scale (quantized_data - zero_point), scale and zero_point scalars or vectors along axis.",
 	}
 	OpConstexprCast = &Operation{
-		Name: "constexpr_cast", Class: Compressed, Doc: "source_val with another element type.",
+		Name: "constexpr_cast", Class: Compressed, Doc: "source_val converted to another element type.",
 	}
 	OpConstexprLUTToDense = &Operation{
 		Name: "constexpr_lut_to_dense", Class: Compressed, Doc: "Entries of lut by packed indices, low bits first.",
 	}
 	OpConstexprSparseToDense = &Operation{
 		Name: "constexpr_sparse_to_dense", Class: Compressed,
-		Doc: "The next value where the mask has a bit, else 0; masks low bits first.",
+		Doc: "The next value where the mask bit is set, else 0; masks low bits first.",
 	}
 	OpConstexprBlockwiseShiftScale = &Operation{
 		Name: "constexpr_blockwise_shift_scale", Class: Compressed,
-		Doc: "scale (data - offset), scale and offset one a block of data.",
+		Doc: "scale (data - offset), with one scale and offset per block of data.",
 	}
 	OpConstexprLUTToSparse = &Operation{
 		Name: "constexpr_lut_to_sparse", Class: Compressed,
-		Doc: "A sparse tensor of table indices as a sparse tensor of entries: mask and values.",
+		Doc: "The entries, as a mask and values, for a sparse tensor of table indices.",
 	}
 	OpConstexprSparseBlockwiseShiftScale = &Operation{
 		Name: "constexpr_sparse_blockwise_shift_scale", Class: Compressed,
@@ -39,7 +39,7 @@ func shapeArg(op *Op) ([]int64, error) {
 		return nil, err
 	}
 	if len(s) > maxRank {
-		return nil, Rulef(ParamShape, "shape has %d elements, at most %d are possible", len(s), maxRank)
+		return nil, Rulef(ParamShape, "shape has %d elements, the limit is %d", len(s), maxRank)
 	}
 	for i, d := range s {
 		if d < 0 || d > maxDim {
@@ -62,7 +62,7 @@ func packedBytes(op *Op, name ParamName, n int64, bits int64) error {
 		return &RuleError{
 			Param: name,
 			Other: ParamShape,
-			Msg:   Rulef("", "%s has %d bytes, %d elements of %d bits need %d", name, t.Elems(), n, bits, want).Msg,
+			Msg:   Rulef("", "%s has %d bytes, but %d elements of %d bits need %d", name, t.Elems(), n, bits, want).Msg,
 		}
 	}
 	return nil
@@ -131,8 +131,9 @@ func blockwise(op *Op, data Type) error {
 	return nil
 }
 
-// lookup checks a table of the iOS 18 form against the indices: [blocks...,
-// 2^bits, vector], and returns the shape after vectors are laid out.
+// lookup checks a table of the iOS 18 form, [blocks..., 2^bits, vector], against the indices. It
+// returns the shape after
+// the vectors are expanded.
 func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
 	lut := op.Arg(ParamLUT).Type
 	r := idx.Rank()
@@ -140,7 +141,7 @@ func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
 		return nil, 0, &RuleError{
 			Param: ParamLUT,
 			Other: ParamIndices,
-			Msg:   Rulef("", "lut has rank %d, must have two more than the indices' %d", lut.Rank(), r).Msg,
+			Msg:   Rulef("", "lut has rank %d, must be two more than the indices' rank %d", lut.Rank(), r).Msg,
 		}
 	}
 	for i := range r {
@@ -224,7 +225,7 @@ func constexprForms() (out forms) {
 				return one(d.WithDType(op.Arg(ParamScale).Type.DType))
 			}, Fold: foldBlockwise},
 		&OpDef{Operation: OpConstexprLUTToDense, Since: "ios18",
-			Doc:    "Entries or vectors of blockwise tables by index.",
+			Doc:    "Entries or vectors of blockwise tables, selected by index.",
 			Params: params(cst(ParamIndices, idx), cst(ParamLUT, entry), intP(ParamVectorAxis).opt()),
 			Infer: func(op *Op) ([]Type, error) {
 				s, _, err := lookup(op, op.Arg(ParamIndices).Type)

@@ -2,10 +2,10 @@ package ir
 
 // Nested blocks and lists.
 var (
-	OpCond      = &Operation{Name: "cond", Class: Control, Doc: "The results of one of two blocks, as pred says."}
+	OpCond      = &Operation{Name: "cond", Class: Control, Doc: "The results of one of two blocks, chosen by pred."}
 	OpWhileLoop = &Operation{
 		Name: "while_loop", Class: Control,
-		Doc: "Runs the second block on the loop's variables while the first gives true.",
+		Doc: "Runs the second block on the loop's variables while the first returns true.",
 	}
 	OpMakeList    = &Operation{Name: "make_list", Class: Listing, Doc: "A list of tensors of one shape."}
 	OpListLength  = &Operation{Name: "list_length", Class: Listing, Doc: "The number of elements of a list."}
@@ -17,7 +17,7 @@ var (
 	}
 )
 
-// outputTypes are the types of a block's outputs.
+// outputTypes returns the types of a block's outputs.
 func outputTypes(b *Block) []Type {
 	out := make([]Type, len(b.Outputs))
 	for i, v := range b.Outputs {
@@ -26,7 +26,7 @@ func outputTypes(b *Block) []Type {
 	return out
 }
 
-// join returns the type that holds both: dimensions that differ are unknown.
+// join returns a type that covers both: dimensions that differ are unknown.
 func join(a, b Type) (Type, bool) {
 	if a.Kind != b.Kind || a.DType != b.DType || a.Rank() != b.Rank() {
 		return a, false
@@ -46,7 +46,7 @@ func join(a, b Type) (Type, bool) {
 func inferCond(op *Op) ([]Type, error) {
 	a, b := outputTypes(op.Blocks[0]), outputTypes(op.Blocks[1])
 	if len(a) != len(b) {
-		return nil, Rulef("", "the branches give %d and %d results", len(a), len(b))
+		return nil, Rulef("", "the branches have %d and %d results", len(a), len(b))
 	}
 	for i := range a {
 		t, ok := join(a[i], b[i])
@@ -58,38 +58,40 @@ func inferCond(op *Op) ([]Type, error) {
 	return a, nil
 }
 
-// inferLoop is the rule of while_loop: the first block tells whether to go on,
-// the second gives the next values of the loop's variables.
+// inferLoop is the rule of while_loop: the first block decides whether to continue, the second computes the next values
+// of the loop's variables.
 func inferLoop(op *Op) ([]Type, error) {
 	vars := op.ArgList(ParamLoopVars)
 	test, body := op.Blocks[0], op.Blocks[1]
 	if len(test.Params) != len(vars) || len(body.Params) != len(vars) {
-		return nil, Rulef(ParamLoopVars, "%d loop variables, the blocks take %d and %d", len(vars), len(test.Params),
+		return nil, Rulef(ParamLoopVars, "the loop has %d variables, but its blocks have %d and %d parameters",
+			len(vars), len(test.Params),
 			len(body.Params))
 	}
 	if len(test.Outputs) != 1 || !oneBool(test.Outputs[0].Type) {
-		return nil, Rulef("", "the condition must give one boolean")
+		return nil, Rulef("", "the condition must return one boolean")
 	}
 	if len(body.Outputs) != len(vars) {
-		return nil, Rulef(ParamLoopVars, "%d loop variables, the body gives %d", len(vars), len(body.Outputs))
+		return nil, Rulef(ParamLoopVars, "the loop has %d variables, but its body returns %d", len(vars),
+			len(body.Outputs))
 	}
 	out := make([]Type, len(vars))
 	for i, v := range vars {
 		p := body.Params[i].Type
 		if !v.Type.Fits(p) || !v.Type.Fits(test.Params[i].Type) {
-			return nil, Rulef(ParamLoopVars, "loop variable %d is %s, the body takes %s", i, v.Type, p)
+			return nil, Rulef(ParamLoopVars, "loop variable %d is %s, but the body's parameter is %s", i, v.Type, p)
 		}
 		t, ok := join(p, body.Outputs[i].Type)
 		if !ok {
-			return nil, Rulef(ParamLoopVars, "loop variable %d is %s, the body gives %s", i, p, body.Outputs[i].Type)
+			return nil, Rulef(ParamLoopVars, "loop variable %d is %s, but the body returns %s", i, p,
+				body.Outputs[i].Type)
 		}
 		out[i] = t
 	}
 	return out, nil
 }
 
-// oneBool reports whether t can hold a single boolean; the condition of real
-// programs may be a tensor of one element.
+// oneBool reports whether t can be a single boolean; in real programs the condition may be a tensor of one element.
 func oneBool(t Type) bool {
 	n := t.Elems()
 	return t.Kind == Tensor && t.DType == Bool && (n == 1 || n < 0)
@@ -159,7 +161,7 @@ func inferMakeList(op *Op) ([]Type, error) {
 	var shape []int64
 	for _, v := range op.ArgList(ParamElemShape) {
 		switch {
-		case v.Const == nil || v.Const.Type.DType == String: // a string names a dimension that is not known
+		case v.Const == nil || v.Const.Type.DType == String: // a string is the name of an unknown dimension
 			shape = append(shape, Unknown)
 		case v.Const.Type.DType.IsInt() && hasElems(v.Const, v.Const.Elems()):
 			shape = append(shape, v.Const.Ints()...)

@@ -10,7 +10,7 @@ var (
 	}
 	OpConvQuantized = &Operation{
 		Name: "conv_quantized", Class: Product,
-		Doc: "Convolution with weights of nbits bits, scaled and shifted by the channel.",
+		Doc: "Convolution with weights of nbits bits, scaled and shifted per channel.",
 	}
 	OpConvTranspose = &Operation{
 		Name: "conv_transpose", Class: Product, Error: numerics.Product, Gate: A11Legacy,
@@ -69,7 +69,7 @@ func inferConvTranspose(op *Op) ([]Type, error) {
 	ci, co := x.Shape[1], w.Shape[1]*c.Groups
 	switch {
 	case co > maxDim:
-		return nil, Rulef(ParamGroups, "groups = %d gives %d output channels", c.Groups, co)
+		return nil, Rulef(ParamGroups, "groups = %d results in %d output channels", c.Groups, co)
 	case ci >= 0 && ci%c.Groups != 0:
 		return nil, &RuleError{
 			Param: ParamGroups,
@@ -98,7 +98,7 @@ func inferConvTranspose(op *Op) ([]Type, error) {
 	return one(x.WithShape(append([]int64{n, co}, c.Out...)...))
 }
 
-// windowParams are the arguments that every convolution has.
+// windowParams are the parameters common to all convolutions.
 func windowParams() []Param {
 	return params(intP(ParamStrides).opt(), stringP(ParamPadType).or("valid"), intP(ParamPad).opt(),
 		intP(ParamDilations).opt(),

@@ -3,15 +3,15 @@ package ir
 // Elements by index.
 var (
 	OpGather = &Operation{
-		Name: "gather", Class: Movement, Picks: ofX, Doc: "Slices of x along axis, taken by index.",
+		Name: "gather", Class: Movement, Picks: ofX, Doc: "Slices of x along axis, selected by index.",
 	}
 	OpGatherAlongAxis = &Operation{
 		Name: "gather_along_axis", Class: Movement, Picks: ofX,
-		Doc: "Elements of x taken along axis at the index of the same place.",
+		Doc: "Elements of x along axis, selected by the index at the same position.",
 	}
 	OpGatherND = &Operation{
 		Name: "gather_nd", Class: Movement, Picks: ofX,
-		Doc: "Slices of x taken by coordinates in the last dimension of indices.",
+		Doc: "Slices of x, selected by coordinates in the last dimension of indices.",
 	}
 	OpScatter = &Operation{
 		Name: "scatter", Class: Scattering, Gate: Never,
@@ -19,7 +19,7 @@ var (
 	}
 	OpScatterAlongAxis = &Operation{
 		Name: "scatter_along_axis", Class: Scattering, Gate: Never,
-		Doc: "data with elements along axis combined with updates at the index of the same place.",
+		Doc: "data with elements along axis combined with updates, selected by the index at the same position.",
 	}
 	OpScatterND = &Operation{
 		Name: "scatter_nd", Class: Scattering, Gate: Never,
@@ -27,7 +27,7 @@ var (
 	}
 )
 
-// Gather is what the arguments of gather and gather_along_axis say.
+// Gather is the decoded arguments of gather and gather_along_axis.
 type Gather struct {
 	Axis      int // from the front
 	BatchDims int
@@ -83,7 +83,7 @@ func inferGather(op *Op) ([]Type, error) {
 		return nil, &RuleError{
 			Param: ParamBatchDims,
 			Other: ParamAxis,
-			Msg:   Rulef("", "batch_dims is %d, axis is %d; the batch comes first", g.BatchDims, g.Axis).Msg,
+			Msg:   Rulef("", "batch_dims is %d, must not exceed axis %d", g.BatchDims, g.Axis).Msg,
 		}
 	}
 	out := append(cloneShape(x.Shape[:g.Axis]), idx.Shape[g.BatchDims:]...)
@@ -122,7 +122,7 @@ func alongAxis(op *Op, name ParamName, x, idx Type, a int) error {
 	return nil
 }
 
-// indexed is the shape that gather_nd gives and scatter_nd takes.
+// indexed returns the shape of gather_nd's result and of scatter_nd's updates.
 func indexed(op *Op, name ParamName, batch int) ([]int64, error) {
 	x, idx := op.Arg(name).Type, op.Arg(ParamIndices).Type
 	if idx.Rank() == 0 {
@@ -136,7 +136,7 @@ func indexed(op *Op, name ParamName, batch int) ([]int64, error) {
 		return nil, &RuleError{
 			Param: ParamIndices,
 			Other: name,
-			Msg: Rulef("", "indices have %d coordinates, %s has rank %d with batch_dims = %d", k, name, x.Rank(),
+			Msg: Rulef("", "indices have %d coordinates, but %s has rank %d with batch_dims = %d", k, name, x.Rank(),
 				batch).Msg,
 		}
 	}
@@ -191,7 +191,7 @@ func inferScatter(op *Op) ([]Type, error) {
 		return nil, &RuleError{
 			Param: ParamUpdates,
 			Other: ParamIndices,
-			Msg: Rulef("", "updates is %s, data and indices ask for %s", ShapeString(up.Shape), ShapeString(want)).
+			Msg: Rulef("", "updates is %s, but data and indices require %s", ShapeString(up.Shape), ShapeString(want)).
 				Msg,
 		}
 	}

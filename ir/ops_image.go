@@ -24,7 +24,7 @@ var (
 		Name:  "crop",
 		Class: Movement,
 		Picks: ofX,
-		Doc:   "Last two dimensions cut at both ends.",
+		Doc:   "Last two dimensions cropped at both ends.",
 	}
 	OpAffine = &Operation{
 		Name:  "affine",
@@ -38,15 +38,15 @@ var (
 	OpResample   = &Operation{Name: "resample", Class: Resampling, Gate: A14, Doc: "x sampled at given coordinates."}
 	OpCropResize = &Operation{
 		Name: "crop_resize", Class: Resampling, Error: numerics.Product, Gate: A14,
-		Doc: "Boxes cut out of x and resized to one size.",
+		Doc: "Boxes cropped from x and resized to one size.",
 	}
 	OpResize = &Operation{
 		Name: "resize", Class: Resampling, Error: numerics.Product,
-		Doc: "Last dimensions resized to the end of shape, where 0 keeps one.",
+		Doc: "Last dimensions resized to those of shape, where 0 keeps a dimension.",
 	}
 )
 
-// spatialSize makes a rule that replaces the last two dimensions.
+// spatialSize returns a rule that replaces the last two dimensions.
 func spatialSize(size func(op *Op, h, w int64) (int64, int64, error)) func(op *Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
 		if err := rankIn(op, ParamX, 3, 5); err != nil {
@@ -77,7 +77,7 @@ func upsampled(op *Op, h, w int64) (int64, int64, error) {
 			return 0, &RuleError{
 				Param: name,
 				Other: ParamX,
-				Msg:   Rulef("", "%s = %g makes %g of %d elements", name, f, r, d).Msg,
+				Msg:   Rulef("", "%s = %g results in %g elements from %d", name, f, r, d).Msg,
 			}
 		}
 		return int64(r), nil

@@ -4,14 +4,14 @@ package ir
 var (
 	OpConcat = &Operation{
 		Name: "concat", Class: Movement, Gate: A11Legacy, Picks: []ParamName{ParamValues},
-		Doc: "Tensors joined along axis; interleaved, one slice of each in turn.",
+		Doc: "Tensors concatenated along axis; with interleave, one slice of each in turn.",
 	}
 	OpStack = &Operation{
 		Name: "stack", Class: Movement, Picks: []ParamName{ParamValues},
 		Doc: "Tensors of one shape joined along a new axis.",
 	}
 	OpSplit = &Operation{
-		Name: "split", Class: Movement, Picks: ofX, Doc: "x cut along axis into equal parts or parts of given sizes.",
+		Name: "split", Class: Movement, Picks: ofX, Doc: "x split along axis into equal parts or parts of split_sizes.",
 	}
 	OpTile = &Operation{
 		Name: "tile", Class: Movement, Gate: A13, Picks: ofX, Doc: "x repeated reps times along every dimension.",
@@ -32,7 +32,7 @@ func inferConcat(op *Op) ([]Type, error) {
 	}
 	t := vs[0].Type
 	rank := t.Rank()
-	if rank == 0 { // scalars join to a vector
+	if rank == 0 { // scalars are concatenated to a vector
 		for i, v := range vs {
 			if v.Type.Rank() != 0 {
 				return nil, Rulef(ParamValues, "operand %d has rank %d, operand 0 has rank 0", i, v.Type.Rank())
@@ -101,14 +101,14 @@ func inferStack(op *Op) ([]Type, error) {
 	return one(t.WithShape(append(out, shape[a:]...)...))
 }
 
-// Split is what the arguments of split say.
+// Split is the decoded arguments of split.
 type Split struct {
 	Axis  int
-	Sizes []int64 // one a result; Unknown when x's extent is
+	Sizes []int64 // one per result; Unknown if x's extent is
 }
 
-// SplitAttrs decodes split: split_sizes, or num_splits equal parts. With both,
-// the sizes win and their count must be num_splits.
+// SplitAttrs decodes split: split_sizes, or num_splits equal parts. If both are set, split_sizes is used and its length
+// must be num_splits.
 func SplitAttrs(op *Op) (Split, error) {
 	var s Split
 	x := op.Arg(ParamX).Type
@@ -154,7 +154,7 @@ func SplitAttrs(op *Op) (Split, error) {
 		return s, nil
 	}
 	if num < 0 {
-		return s, Rulef(ParamNumSplits, "neither num_splits nor split_sizes is given")
+		return s, Rulef(ParamNumSplits, "missing num_splits or split_sizes")
 	}
 	part := Unknown
 	if n >= 0 {
@@ -173,8 +173,7 @@ func SplitAttrs(op *Op) (Split, error) {
 	return s, nil
 }
 
-// maxSplits bounds the results that a num_splits can ask for; a dimension of
-// that many parts does not occur.
+// maxSplits is the maximum of num_splits; real models do not split into that many parts.
 const maxSplits = 1 << 16
 
 func inferSplit(op *Op) ([]Type, error) {
@@ -213,8 +212,9 @@ func inferTile(op *Op) ([]Type, error) {
 	return one(x.WithShape(out...))
 }
 
-// PadAmounts returns the elements that pad adds before and after each dimension
-// of x; ok is false when they are not known at compile time.
+// PadAmounts returns how many elements pad adds before and after each dimension of x; ok is false
+// if they are not known at
+// compile time.
 func PadAmounts(op *Op) (before, after []int64, ok bool, err error) {
 	rank := op.Arg(ParamX).Type.Rank()
 	p := op.Arg(ParamPad)

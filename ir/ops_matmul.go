@@ -18,12 +18,13 @@ var (
 	}
 	OpEinsum = &Operation{
 		Name: "einsum", Class: Product, Error: numerics.Product,
-		Doc: "Sum of products that the equation names, of two tensors.",
+		Doc: "Sum of products of two tensors, as the equation specifies.",
 	}
 )
 
-// MatMul is what the arguments of matmul say after its rules for vectors: x is
-// [Batch..., M, K], y [Batch..., K, N] once transposed.
+// MatMul is the decoded arguments of matmul, after its rules for vectors: x is [Batch..., M, K] and
+// y is [Batch..., K, N]
+// after transposition.
 type MatMul struct {
 	TransposeX, TransposeY bool
 	VectorX, VectorY       bool    // the operand had rank 1; its extra dimension is not in the result
@@ -206,12 +207,12 @@ func inferEinsum(op *Op) ([]Type, error) {
 	terms, out, ok := ParseEinsum(eq)
 	vs := op.ArgList(ParamValues)
 	if !ok || len(terms) != len(vs) {
-		return nil, Rulef(ParamEquation, "equation %q does not read as %d operands and a result", eq, len(vs))
+		return nil, Rulef(ParamEquation, "equation %q does not have %d operands and a result", eq, len(vs))
 	}
 	dims := map[byte]int64{}
 	for i, t := range terms {
 		if len(t) != vs[i].Type.Rank() {
-			return nil, Rulef(ParamValues, "operand %d has rank %d, equation %q gives it %d letters", i,
+			return nil, Rulef(ParamValues, "operand %d has rank %d, but equation %q has %d letters for it", i,
 				vs[i].Type.Rank(),
 				eq, len(t))
 		}
@@ -219,7 +220,7 @@ func inferEinsum(op *Op) ([]Type, error) {
 			d := vs[i].Type.Shape[j]
 			have, seen := dims[t[j]]
 			if seen && have != d && have != 1 && d != 1 && have >= 0 && d >= 0 {
-				return nil, Rulef(ParamValues, "letter %c of %q is %d and %d", t[j], eq, have, d)
+				return nil, Rulef(ParamValues, "letter %c of %q is both %d and %d", t[j], eq, have, d)
 			}
 			if !seen || have == 1 || (have < 0 && d != 1) {
 				dims[t[j]] = d

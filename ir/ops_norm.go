@@ -10,7 +10,7 @@ var (
 	}
 	OpBatchNorm = &Operation{
 		Name: "batch_norm", Class: Normalization, Error: numerics.Elementwise, Gate: A13,
-		Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta by the channel, with stored statistics.",
+		Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel, with stored statistics.",
 	}
 	OpInstanceNorm = &Operation{
 		Name: "instance_norm", Class: Normalization, Error: numerics.Composite, Gate: A13,
@@ -62,7 +62,7 @@ func inferLayerNorm(op *Op) ([]Type, error) {
 			return nil, &RuleError{
 				Param: n,
 				Other: ParamAxes,
-				Msg:   Rulef("", "%s has rank %d, axes names %d dimensions", n, v.Type.Rank(), len(as)).Msg,
+				Msg:   Rulef("", "%s has rank %d, but axes has %d dimensions", n, v.Type.Rank(), len(as)).Msg,
 			}
 		}
 		for i, a := range as {
@@ -79,8 +79,9 @@ func inferLayerNorm(op *Op) ([]Type, error) {
 	return sameAsX(op)
 }
 
-// LayerNormAxes returns the axes of layer_norm in the order in which gamma and
-// beta count them; all axes when the argument is absent.
+// LayerNormAxes returns the axes of layer_norm in the order of the dimensions of gamma and beta;
+// all axes if the argument is
+// absent.
 func LayerNormAxes(op *Op) ([]int, error) {
 	rank := op.Arg(ParamX).Type.Rank()
 	if op.Arg(ParamAxes) == nil {
@@ -99,7 +100,7 @@ func LayerNormAxes(op *Op) ([]int, error) {
 
 // normForms are the forms of the operations above.
 func normForms() (out forms) {
-	// Real programs give x in fp16 an epsilon in fp32, so it has no type variable.
+	// Real programs combine x in fp16 with epsilon in fp32, so epsilon has no type variable.
 	eps := func(v float64) Param { return in(ParamEpsilon, clsFloat).fixed().or(v) }
 	scale := func(name ParamName) Param { return in(name, clsFloat).as("T").fixed().opt() }
 	mixed := func(d *OpDef) {

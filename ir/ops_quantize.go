@@ -22,7 +22,7 @@ func perAxis(op *Op, x ParamName) error {
 			continue
 		}
 		if _, ok := ArgInt(op, ParamAxis); !ok {
-			return Rulef(ParamAxis, "axis is missing and %s is %s", n, v.Type)
+			return Rulef(ParamAxis, "axis is missing, but %s is %s", n, v.Type)
 		}
 		a, err := AxisAttr(op, ParamAxis, t.Rank())
 		if err != nil {

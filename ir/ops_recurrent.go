@@ -6,16 +6,16 @@ import "github.com/zinc-compiler/zinc/numerics"
 var (
 	OpLSTM = &Operation{
 		Name: "lstm", Class: Recurrent, Error: numerics.Composite, Gate: Never,
-		Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. Gives the outputs, the last " +
+		Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. Returns the outputs, the last " +
 			"h and the last c.",
 	}
 	OpGRU = &Operation{
 		Name: "gru", Class: Recurrent, Error: numerics.Composite, Gate: Never,
-		Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Gives the outputs and the last h.",
+		Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Returns the outputs and the last h.",
 	}
 	OpRNN = &Operation{
 		Name: "rnn", Class: Recurrent, Error: numerics.Composite, Gate: Never,
-		Doc: "Plain recurrent layer over the first dimension of x. Gives the outputs and the last h.",
+		Doc: "Plain recurrent layer over the first dimension of x. Returns the outputs and the last h.",
 	}
 )
 
@@ -76,7 +76,7 @@ func recurrent(gates int64, cell bool) func(op *Op) ([]Type, error) {
 				return nil, &RuleError{
 					Param: s,
 					Other: ParamX,
-					Msg: Rulef("", "%s is %s, x and weight_hh ask for %s", s, ShapeString(v.Type.Shape),
+					Msg: Rulef("", "%s is %s, but x and weight_hh require %s", s, ShapeString(v.Type.Shape),
 						ShapeString(state)).Msg,
 				}
 			}

@@ -46,17 +46,17 @@ var (
 	}
 	OpReduceArgmax = &Operation{
 		Name: "reduce_argmax", Class: Reduction, Error: numerics.Movement, Gate: A15,
-		Doc: "Index of the largest element along axis, the lowest of equals.",
+		Doc: "Index of the largest element along axis, the lowest of equal ones.",
 	}
 	OpReduceArgmin = &Operation{
 		Name: "reduce_argmin", Class: Reduction, Error: numerics.Movement, Gate: A15,
-		Doc: "Index of the smallest element along axis, the lowest of equals.",
+		Doc: "Index of the smallest element along axis, the lowest of equal ones.",
 	}
 )
 
-// Reduce is what the arguments of a reduction say.
+// Reduce is the decoded arguments of a reduction.
 type Reduce struct {
-	Axes     []int // ascending, from the front; every axis when the argument is absent
+	Axes     []int // ascending, from the front; all axes if the argument is absent
 	KeepDims bool
 }
 

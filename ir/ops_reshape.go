@@ -6,7 +6,7 @@ import "slices"
 var (
 	OpReshape = &Operation{
 		Name: "reshape", Class: Movement, Gate: A11Legacy, Picks: ofX,
-		Doc: "x with another shape; 0 copies a dimension of x from the same position, -1 takes what is left.",
+		Doc: "x with another shape; 0 copies the dimension of x at the same position, -1 takes the rest.",
 	}
 	OpExpandDims = &Operation{
 		Name: "expand_dims", Class: Movement, Gate: A11Legacy, Picks: ofX,
@@ -14,7 +14,7 @@ var (
 	}
 	OpSqueeze = &Operation{
 		Name: "squeeze", Class: Movement, Gate: A11Legacy, Picks: ofX,
-		Doc: "x without those of axes that are 1, or without any dimension of 1.",
+		Doc: "x without those dimensions of axes that are 1, or without all dimensions of 1.",
 	}
 	OpTranspose = &Operation{
 		Name: "transpose", Class: Movement, Gate: A11Legacy, Picks: ofX,
@@ -25,14 +25,13 @@ var (
 	}
 	OpReshapeLike = &Operation{
 		Name: "reshape_like", Class: Movement, Picks: ofX,
-		Doc: "x with a shape put together from dimensions of other tensors.",
+		Doc: "x with a shape composed of dimensions of other tensors.",
 	}
 )
 
 // ReshapeTarget resolves the shape argument of reshape against x: 0 copies a
 // dimension (from the same position up to iOS 16, counted from the right from
-// iOS 17 on, where one without a match is 1) and -1 takes what is left.
-// fromRight chooses the rule.
+// iOS 17 on, where one without a match is 1) and -1 takes the rest. fromRight selects the rule.
 func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
 	out := cloneShape(shape)
 	free := -1
@@ -49,14 +48,15 @@ func ReshapeTarget(x, shape []int64, fromRight bool) ([]int64, error) {
 				if slices.Contains(x, 0) {
 					continue
 				}
-				return nil, Rulef(ParamShape, "shape has a 0 at %d; that needs as many dimensions as x, which has %d",
+				return nil, Rulef(ParamShape,
+					"shape has a 0 at %d, which requires at least that many dimensions of x; it has %d",
 					i,
 					len(x))
 			}
 			out[i] = x[i]
 		case d == -1:
 			if free >= 0 {
-				return nil, Rulef(ParamShape, "shape has -1 at %d and at %d", free, i)
+				return nil, Rulef(ParamShape, "shape has -1 at both %d and %d", free, i)
 			}
 			free = i
 		case d < -1:
@@ -121,7 +121,7 @@ func inferReshape(fromRight bool) func(op *Op) ([]Type, error) {
 		x, s := op.Arg(ParamX).Type, op.Arg(ParamShape)
 		n := s.Type.Shape[0]
 		if n < 0 || n > maxRank {
-			return nil, Rulef(ParamShape, "shape has %s elements, at most %d are possible", dimString(n), maxRank)
+			return nil, Rulef(ParamShape, "shape has %s elements, the limit is %d", dimString(n), maxRank)
 		}
 		v, ok := ArgInts(op, ParamShape)
 		if !ok {
@@ -166,9 +166,9 @@ func inferExpandDims(op *Op) ([]Type, error) {
 	return one(x.WithShape(out...))
 }
 
-// SqueezeAxes returns the dimensions that squeeze removes, ascending: those it
-// names that are 1 (others stay), or all that are 1. A dimension that is not known
-// stays, as in the types that real programs declare.
+// SqueezeAxes returns the dimensions that squeeze removes, ascending: those of axes that are 1, or
+// all that are 1. Unknown
+// dimensions stay, as in the types that real programs declare.
 func SqueezeAxes(op *Op) ([]int, error) {
 	x := op.Arg(ParamX).Type
 	var out []int
@@ -306,7 +306,7 @@ func reshapeForms() (out forms) {
 	out.add(reshape, reshape.since("ios17", func(d *OpDef) {
 		later(d)
 		d.Infer = inferReshape(true)
-		d.Doc = "x with another shape; 0 copies a dimension of x counted from the right, -1 takes what is left."
+		d.Doc = "x with another shape; 0 copies a dimension of x counted from the right, -1 takes the rest."
 	}))
 	for _, d := range []*OpDef{
 		{Operation: OpExpandDims,

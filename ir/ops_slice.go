@@ -4,7 +4,7 @@ package ir
 var (
 	OpSliceByIndex = &Operation{
 		Name: "slice_by_index", Class: Movement, Picks: ofX,
-		Doc: "Elements begin to end of every dimension, stride apart; masks open an end or drop a dimension.",
+		Doc: "Elements begin to end of every dimension, stride apart; masks ignore a bound or drop a dimension.",
 	}
 	OpSliceBySize = &Operation{
 		Name: "slice_by_size", Class: Movement, Picks: ofX,
@@ -12,19 +12,19 @@ var (
 	}
 	OpSliceUpdate = &Operation{
 		Name: "slice_update", Class: Movement, Picks: []ParamName{ParamX, ParamUpdate},
-		Doc: "x with the elements that slice_by_index would take replaced by update.",
+		Doc: "x with the elements that slice_by_index selects replaced by update.",
 	}
 )
 
 // SliceAxis is the part of one dimension that slice_by_index or slice_by_size
 // takes: Len elements from Begin, Stride apart (Stride may be negative).
 type SliceAxis struct {
-	Begin, Stride int64 // Begin is from the front; Unknown where it depends on an unknown
+	Begin, Stride int64 // counted from the front; Unknown if it depends on an unknown value
 	Len           int64 // Unknown where not known; 1 for a squeezed axis
 	Squeeze       bool  // the axis is not in the result
 }
 
-// Slice is one SliceAxis a dimension of x.
+// Slice has one SliceAxis per dimension of x.
 type Slice []SliceAxis
 
 // Shape returns the shape of the result.
@@ -39,8 +39,7 @@ func (s Slice) Shape() []int64 {
 }
 
 // SliceAttrs decodes slice_by_index and slice_by_size (and the window of
-// slice_update). Where begin, end or size are not known at compile time, the
-// parts that depend on them are Unknown.
+// slice_update). If begin, end or size are not known at compile time, the parts that depend on them are Unknown.
 func SliceAttrs(op *Op) (Slice, error) {
 	rank := op.Arg(ParamX).Type.Rank()
 	x := op.Arg(ParamX).Type.Shape
@@ -153,22 +152,22 @@ func SliceAttrs(op *Op) (Slice, error) {
 	return out, nil
 }
 
-// bound is one end of a range: open (masked), or an index that may count from
-// the end, or not known at compile time.
+// bound is one end of a range: masked, not known at compile time, or an index that may count from the end.
 type bound struct {
 	at          int64
 	open, known bool
 }
 
-// sliceRange resolves one dimension of n elements under numpy's rules, except
-// negative bounds past the front under a negative stride: they are held to
-// element 0, as coremltools' shape rule does, where numpy allows an end before it. As there, a step from one
-// negative bound to another still takes the element that it starts from.
+// sliceRange resolves one dimension of n elements by NumPy's rules, with one exception: with a
+// negative stride, negative
+// bounds before the first element are clamped to element 0, as in coremltools, where NumPy allows
+// an end before it. As in
+// coremltools, a slice between two such bounds still contains the element that it starts from.
 func sliceRange(n int64, b, e bound, stride int64) (begin, length int64) {
 	if n < 0 {
 		return sliceUnknown(b, e, stride)
 	}
-	low, high := int64(0), n // where a bound may stand
+	low, high := int64(0), n // range of a valid bound
 	if stride < 0 {
 		low, high = -1, n-1
 	}
@@ -206,7 +205,7 @@ func sliceRange(n int64, b, e bound, stride int64) (begin, length int64) {
 	return from, max(0, (from-to-stride-1)/-stride)
 }
 
-// sliceUnknown resolves what does not depend on the unknown extent.
+// sliceUnknown resolves the parts that do not depend on the unknown extent.
 func sliceUnknown(b, e bound, stride int64) (begin, length int64) {
 	begin, length = Unknown, Unknown
 	if stride > 0 && (b.open || b.known && b.at >= 0) {

@@ -6,16 +6,16 @@ import "github.com/zinc-compiler/zinc/numerics"
 var (
 	OpArgsort = &Operation{
 		Name: "argsort", Class: Ordering, Error: numerics.Movement,
-		Doc: "Indices that sort x along axis, the lowest first of equals.",
+		Doc: "Indices that sort x along axis, the lowest first among equal elements.",
 	}
 	OpTopK = &Operation{
 		Name: "topk", Class: Ordering, Error: numerics.Movement,
 		Doc:     "The k largest (ascending: smallest) elements along axis and their indices.",
-		Instead: "put it at the end of the model, where it cuts nothing",
+		Instead: "move it to the end of the model, where it does not split a dispatch",
 	}
 	OpNonMaximumSuppression = &Operation{
 		Name: "non_maximum_suppression", Class: Ordering,
-		Doc: "Boxes that overlap no better one, per batch, at most max_boxes.",
+		Doc: "Boxes that do not overlap a better one, per batch, at most max_boxes.",
 	}
 )
 

@@ -4,11 +4,11 @@ package ir
 var (
 	OpDepthToSpace = &Operation{
 		Name: "depth_to_space", Class: Movement, Picks: ofX,
-		Doc: "Channels moved into blocks of space, the block index slow: [b, b, C].",
+		Doc: "Channels moved into blocks of space, with the block index outermost: [b, b, C].",
 	}
 	OpPixelShuffle = &Operation{
 		Name: "pixel_shuffle", Class: Movement, Picks: ofX,
-		Doc: "Channels moved into blocks of space, the block index fast: [C, r, r].",
+		Doc: "Channels moved into blocks of space, with the block index innermost: [C, r, r].",
 	}
 	OpSpaceToDepth = &Operation{
 		Name: "space_to_depth", Class: Movement, Gate: A13, Picks: ofX,
@@ -29,11 +29,11 @@ var (
 		Doc: "Windows of size elements along axis, stride apart, as a new dimension.",
 	}
 	OpReverse = &Operation{
-		Name: "reverse", Class: Movement, Picks: ofX, Doc: "x with the order along axes turned round.",
+		Name: "reverse", Class: Movement, Picks: ofX, Doc: "x with the order along axes reversed.",
 	}
 	OpReverseSequence = &Operation{
 		Name: "reverse_sequence", Class: Movement, Gate: Never, Picks: ofX,
-		Doc: "x with the first elements of each sequence turned round.",
+		Doc: "x with the first elements of each sequence reversed.",
 	}
 )
 

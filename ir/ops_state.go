@@ -5,21 +5,21 @@ import "github.com/zinc-compiler/zinc/numerics"
 // Accesses of states.
 var (
 	OpReadState = &Operation{
-		Name: "read_state", Class: StateAccess, Error: numerics.Movement, Doc: "The tensor that a state holds.",
+		Name: "read_state", Class: StateAccess, Error: numerics.Movement, Doc: "The value of a state.",
 	}
 	OpWriteState = &Operation{
 		Name: "write_state", Class: StateAccess, Error: numerics.Movement,
-		Doc: "Puts a tensor into a state; no result.",
+		Doc: "Writes a tensor to a state; no result.",
 	}
 	OpCoreMLUpdateState = &Operation{
 		Name: "coreml_update_state", Class: StateAccess, Error: numerics.Movement,
-		Doc: "Puts a tensor into a state and gives the state's tensor.",
+		Doc: "Writes a tensor to a state and returns the state's value.",
 	}
 )
 
-// StateParams returns the parameters by which an operation reads or writes a state:
-// the state's own, "" for an operation that touches none, and that of the value
-// that it writes, "" for one that reads.
+// StateParams returns the parameter of the state that an operation reads or writes, "" if there is
+// none, and the parameter
+// of the value that it writes, "" if it only reads.
 func (d *OpDef) StateParams() (state, value ParamName) {
 	if d.Class != StateAccess {
 		return "", ""
@@ -46,7 +46,7 @@ func stateValue(state, value ParamName) func(op *Op) (Type, error) {
 			return t, &RuleError{
 				Param: value,
 				Other: state,
-				Msg:   Rulef("", "%s is %s, the state holds %s", value, v, t).Msg,
+				Msg:   Rulef("", "%s is %s, but the state is %s", value, v, t).Msg,
 			}
 		}
 		return t, nil

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// Tensors made, searched and masked.
+// Tensors generated, searched and masked.
 var (
 	OpIdentity = &Operation{Name: "identity", Class: Movement, Picks: ofX, Doc: "x itself."}
 	OpShape    = &Operation{
@@ -15,19 +15,19 @@ var (
 	OpFill     = &Operation{Name: "fill", Class: Filling, Error: numerics.Movement, Doc: "A tensor of one value."}
 	OpFillLike = &Operation{
 		Name: "fill_like", Class: Filling, Error: numerics.Movement,
-		Doc: "A tensor of one value in the shape of another.",
+		Doc: "A tensor of one value with the shape of another.",
 	}
-	OpRange1D = &Operation{Name: "range_1d", Class: Filling, Doc: "Numbers from start up to, not including, end."}
+	OpRange1D = &Operation{Name: "range_1d", Class: Filling, Doc: "Numbers from start to end, excluding end."}
 	OpCumsum  = &Operation{
 		Name: "cumsum", Class: Ordering, Error: numerics.Product,
-		Doc: "Running sum along axis; exclusive of the element, or from the end.",
+		Doc: "Running sum along axis, optionally excluding the element or from the end.",
 	}
 	OpBandPart = &Operation{
 		Name: "band_part", Class: Movement, Gate: Never, Picks: ofX,
-		Doc: "x with elements outside a band round the diagonal set to 0.",
+		Doc: "x with elements outside a band around the diagonal set to 0.",
 	}
 	OpNonZero = &Operation{
-		Name: "non_zero", Class: Ordering, Gate: Never, Doc: "Indices of the elements that are not 0, one a row.",
+		Name: "non_zero", Class: Ordering, Gate: Never, Doc: "Indices of the nonzero elements, one per row.",
 	}
 	OpOneHot = &Operation{
 		Name: "one_hot", Class: Filling, Gate: Never,
@@ -38,7 +38,7 @@ var (
 	}
 )
 
-// rangeLength is the number of elements of range_1d.
+// rangeLength returns the number of elements of range_1d.
 func rangeLength(start, end, step float64) (int64, bool) {
 	if step == 0 || start != start || end != end || step != step {
 		return 0, false
@@ -81,7 +81,7 @@ func inferFill(op *Op) ([]Type, error) {
 	}
 	n := s.Type.Shape[0]
 	if n < 0 || n > maxRank {
-		return nil, Rulef(ParamShape, "shape has %s elements, at most %d are possible", dimString(n), maxRank)
+		return nil, Rulef(ParamShape, "shape has %s elements, the limit is %d", dimString(n), maxRank)
 	}
 	v, ok := ArgInts(op, ParamShape)
 	if !ok {

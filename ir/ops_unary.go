@@ -29,13 +29,13 @@ var (
 		Curve: &Curve{F: of(math.Atanh), Domain: unitRange, Turns: monotone},
 	}
 	OpCeil = &Operation{
-		Name: "ceil", Class: Pointwise, Error: numerics.Movement, Doc: "Smallest integer not below x.",
+		Name: "ceil", Class: Pointwise, Error: numerics.Movement, Doc: "Smallest integer >= x.",
 		Curve: &Curve{F: of(math.Ceil), Turns: monotone},
 	}
 	OpCos = &Operation{
 		Name: "cos", Class: Pointwise, Error: numerics.Table, Gate: A15, Doc: "Cosine.",
 		Curve:   &Curve{F: of(math.Cos)},
-		Instead: "a table of constants where the argument is a position, as in position embeddings",
+		Instead: "use a table of constants if the argument is a position, as in position embeddings",
 	}
 	OpCosh = &Operation{
 		Name: "cosh", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Hyperbolic cosine.",
@@ -54,11 +54,11 @@ var (
 		Curve: &Curve{F: of(math.Exp2), Turns: monotone, Table: "exp2", Relative: true, ZeroTail: true},
 	}
 	OpFloor = &Operation{
-		Name: "floor", Class: Pointwise, Error: numerics.Movement, Doc: "Largest integer not above x.",
+		Name: "floor", Class: Pointwise, Error: numerics.Movement, Doc: "Largest integer <= x.",
 		Curve: &Curve{F: of(math.Floor), Turns: monotone},
 	}
 	OpRound = &Operation{
-		Name: "round", Class: Pointwise, Error: numerics.Movement, Doc: "Nearest integer, halves to the even one.",
+		Name: "round", Class: Pointwise, Error: numerics.Movement, Doc: "Nearest integer, halves to even.",
 		Curve: &Curve{F: of(math.RoundToEven), Turns: monotone},
 	}
 	OpSign = &Operation{
@@ -68,7 +68,7 @@ var (
 	OpSin = &Operation{
 		Name: "sin", Class: Pointwise, Error: numerics.Table, Gate: A15, Doc: "Sine.",
 		Curve:   &Curve{F: of(math.Sin)},
-		Instead: "a table of constants where the argument is a position, as in position embeddings",
+		Instead: "use a table of constants if the argument is a position, as in position embeddings",
 	}
 	OpSinh = &Operation{
 		Name: "sinh", Class: Pointwise, Error: numerics.Table, Gate: Never, Doc: "Hyperbolic sine.",
@@ -95,7 +95,7 @@ var (
 		Curve: &Curve{F: of(relu), Turns: monotone},
 	}
 	OpRelu6 = &Operation{
-		Name: "relu6", Class: Pointwise, Error: numerics.Movement, Doc: "x held between 0 and 6.",
+		Name: "relu6", Class: Pointwise, Error: numerics.Movement, Doc: "x clamped to 0 and 6.",
 		Curve: &Curve{F: of(func(x float64) float64 { return math.Min(relu(x), 6) }), Turns: monotone},
 	}
 	OpSigmoid = &Operation{
@@ -139,12 +139,12 @@ var (
 		},
 	}
 	OpLogicalNot = &Operation{
-		Name: "logical_not", Class: Pointwise, Error: numerics.Movement, Doc: "The opposite of x.",
+		Name: "logical_not", Class: Pointwise, Error: numerics.Movement, Doc: "x negated.",
 		Curve: &Curve{F: of(func(x float64) float64 { return 1 - x }), Turns: monotone},
 	}
 	OpCast = &Operation{
 		Name: "cast", Class: Pointwise, Error: numerics.Elementwise,
-		Doc: "x with another element type; floats are truncated towards zero on the way to integers.",
+		Doc: "x converted to another element type; floats are truncated towards zero for integers.",
 	}
 )
 

@@ -36,19 +36,19 @@ func (c DTypes) String() string {
 
 // Param is one parameter of an operation.
 type Param struct {
-	Name     ParamName
-	Types    DTypes // element types accepted
-	Same     string // type variable: parameters (and results) that share a letter share an element type; "" for none
+	Name  ParamName
+	Types DTypes // element types accepted
+	// type variable: parameters and results with the same letter have the same element type; "" for none
+	Same     string
 	Optional bool
-	// value that represents an absent argument: int64, float64, bool, string, []int64, or nil when
-	// it is computed by the rule
+	// value of an absent argument: int64, float64, bool, string, []int64, or nil if the rule computes it
 	Default  any
 	Const    bool // must be known at compile time
 	Variadic bool // takes a tuple
 	Kind     Kind // Tensor unless it takes a list or a state
 }
 
-// Effect says whether an operation may be dropped or moved.
+// Effect determines whether an operation may be dropped or moved.
 type Effect uint8
 
 // Effects.
@@ -59,21 +59,22 @@ const (
 	Writes        // writes a state
 )
 
-// OpDef is one form of an operation: what it takes, what it gives.
+// OpDef is one form of an operation: its parameters and results.
 type OpDef struct {
 	*Operation
 	Since  string // first opset with this form, "" for all
 	Params []Param
 	// Infer is the shape rule: result types from the operation's arguments.
-	// It reports a broken rule as *RuleError or any error; the caller adds the place.
+	// Its error is a *RuleError or any other error; the caller adds the position.
 	Infer func(op *Op) ([]Type, error)
-	// Fold computes the results when every argument is constant; nil when the
-	// operation is never folded. It may return nil, nil to decline.
+	// Fold computes the results if every argument is constant; nil if the operation is never
+	// folded. It may return nil, nil to
+	// leave the operation as it is.
 	Fold   func(op *Op) ([]*Const, error)
 	ByType bool // Fold needs the arguments' types only
 	Effect Effect
 	Blocks int    // nested blocks: 0, or 2 for cond and while_loop
-	Doc    string // the operation's, unless the form says otherwise
+	Doc    string // the operation's, unless set for the form
 	index  map[ParamName]int
 }
 
@@ -85,11 +86,10 @@ func (d *OpDef) ParamIndex(name ParamName) int {
 	return -1
 }
 
-// RuleError is a broken typing rule: which argument, and the two facts that
-// disagree.
+// RuleError is a violated typing rule: the argument, and the two facts that conflict.
 type RuleError struct {
-	Param ParamName // offending parameter, "" when it is the whole operation
-	Other ParamName // parameter it disagrees with, "" for none
+	Param ParamName // offending parameter, "" for the whole operation
+	Other ParamName // parameter it conflicts with, "" for none
 	Msg   string
 }
 
@@ -111,8 +111,9 @@ func OpsetNumber(opset string) int {
 	return n
 }
 
-// Lookup returns the row of that name for the opset: the newest form not newer
-// than the opset. An empty opset takes the oldest form.
+// Lookup returns the form of that name for the opset: the newest form not newer than the opset, or
+// the oldest form if the
+// opset is empty.
 func Lookup(name, opset string) *OpDef {
 	forms := Forms(name)
 	if len(forms) == 0 {

@@ -3,35 +3,35 @@ package ir
 // Stmt is a statement of the source: an operation, a constant or a parameter.
 type Stmt struct {
 	Func string // function it is in
-	Op   string // what it computes; StmtConst, StmtParam and StmtFunc are no operations
-	Name string // of its first result, as the source has it
-	Pos  Pos    // zero where the source has no lines
+	Op   string // name of the operation, or StmtConst, StmtParam or StmtFunc
+	Name string // name of its first result, as in the source
+	Pos  Pos    // zero if the source has no lines
 	Type Type   // of a constant
-	// Args are the origins of the constants that an operation names, its
-	// attributes among them.
+	// Args are the origins of the constants among an operation's arguments, including attributes.
 	Args []*Origin
 }
 
-// What a statement is that is not an operation.
+// Values of Stmt.Op for statements that are not operations.
 const (
 	StmtConst = "const"
 	StmtParam = "input"
 	StmtFunc  = "func"
 )
 
-// Origin says what an operation or a constant came from: a statement of the
-// source as it stands, or what a pass made of other origins. An origin never
-// changes once it is made, so that many operations share one, and each refers only to older
-// ones: together they are a graph without cycles, whose size is linear in what
-// the passes did.
+// Origin is what an operation or a constant came from: an unchanged statement of the source, or
+// other origins that a pass
+// combined. Origins are immutable, so that operations can share them, and refer only to older ones:
+// they form an acyclic
+// graph, whose size is linear in the work of the passes.
 type Origin struct {
-	Stmt *Stmt  // nil for what a pass made
-	Pass string // pass that made or changed it; "" for a statement
+	Stmt *Stmt  // nil if a pass created it
+	Pass string // pass that created or changed it; "" for a statement
 	From []*Origin
 }
 
-// Derive returns the origin of what a pass makes of others; those that are nil
-// or stand twice are left out. Without any it returns nil.
+// Derive returns the origin of something that a pass derived from others. It omits nil and
+// duplicate origins, and returns
+// nil if none is left.
 func Derive(pass string, from ...*Origin) *Origin {
 	o := &Origin{Pass: pass}
 	for _, f := range from {
@@ -48,8 +48,9 @@ func Derive(pass string, from ...*Origin) *Origin {
 	return o
 }
 
-// contains looks at the last few only: an operation with thousands of operands
-// must not cost their square, and an origin that stands twice does no harm.
+// contains checks only the last few origins, so that an operation with thousands of operands does
+// not take quadratic time;
+// a duplicate does no harm.
 func contains(os []*Origin, o *Origin) bool {
 	const few = 16
 	for i := len(os) - 1; i >= max(len(os)-few, 0); i-- {
@@ -61,7 +62,7 @@ func contains(os []*Origin, o *Origin) bool {
 }
 
 // Source returns the origin of a value: its own for a constant or a parameter,
-// that of its operation otherwise; nil where none was recorded.
+// that of its operation otherwise; nil if none was recorded.
 func (v *Value) Source() *Origin {
 	if v == nil {
 		return nil
@@ -72,9 +73,9 @@ func (v *Value) Source() *Origin {
 	return v.Origin
 }
 
-// RecordOrigins gives every operation, constant and parameter of f the origin
-// of its statement, where it has none. A constant that is in an argument
-// belongs to the statement of the operation.
+// RecordOrigins sets the origins of operations, constants and parameters of f without one to their
+// statements. A constant
+// that is written in an argument belongs to the statement of the operation.
 func RecordOrigins(f *Func) {
 	o := &originRecorder{fn: f.Name}
 	for _, p := range f.Body.Params {

@@ -3,8 +3,7 @@ package ir
 // ParamName names a parameter of an operation.
 type ParamName string
 
-// Parameters. Code names them by these constants, so that a misspelt name does not
-// compile; a test refuses names that are written out.
+// Names of parameters. Code uses these constants, so that a misspelled name does not compile; a test rejects literals.
 const (
 	ParamA                         ParamName = "a"
 	ParamActivation                ParamName = "activation"

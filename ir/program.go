@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// Program is one model: its functions and what the source says of its making.
+// Program is one model: its functions and the build information of the source.
 type Program struct {
 	Version   string     // of the MIL text, "1.0" or "1.3"
 	BuildInfo []KeyValue // in source order
 	Funcs     []*Func    // in source order; the entry is usually called main
-	Files     []string   // names that Pos.File counts into
+	Files     []string   // file names, indexed by Pos.File
 }
 
 // KeyValue is one entry of an ordered dictionary of strings.
@@ -27,8 +27,7 @@ func (p *Program) Func(name string) *Func {
 	return nil
 }
 
-// Entry returns the function of that name; of name "" the only function, or
-// main. The error is an *EntryError.
+// Entry returns the function of that name; if name is "", the only function or main. The error is an *EntryError.
 func (p *Program) Entry(name string) (*Func, error) {
 	if name == "" && len(p.Funcs) == 1 {
 		return p.Funcs[0], nil
@@ -47,8 +46,8 @@ func (p *Program) Entry(name string) (*Func, error) {
 	return nil, e
 }
 
-// EntryError reports that a program has no function of the requested name, or
-// that no name was requested and several functions could be meant.
+// EntryError reports that a program has no function of the requested name, or that no name was
+// requested and the choice is ambiguous.
 type EntryError struct {
 	Name  string   // requested, "" for none
 	Funcs []string // functions of the program
@@ -60,7 +59,7 @@ func (e *EntryError) Error() string {
 	case len(e.Funcs) == 0:
 		return "the program has no functions"
 	case e.Name == "":
-		return fmt.Sprintf("the program has functions %s and none is main", names)
+		return fmt.Sprintf("the program has functions %s, none of them main; choose one", names)
 	}
 	return fmt.Sprintf("no function %q; the program has %s", e.Name, names)
 }
@@ -68,17 +67,17 @@ func (e *EntryError) Error() string {
 // Func is one function: parameters, one block, results.
 type Func struct {
 	Name  string
-	Opset string // ios15, ios16, ios17, ios18: chooses among rows of one name
+	Opset string // ios15, ios16, ios17 or ios18; selects among forms of the same name
 	Body  *Block // Body.Params are the function's inputs, Body.Outputs its results
 	Flex  Flexible
 	Pos   Pos
 }
 
-// Flexible is what FlexibleShapeInformation says of a function's inputs.
+// Flexible is the FlexibleShapeInformation of a function's inputs.
 type Flexible struct {
 	Default map[string][]int64    // input -> default shape
-	Ranges  map[string][][2]int64 // input -> [low, high] a dimension; high -1: no bound
-	Enums   []map[string][]int64  // one map a configuration: input -> shape
+	Ranges  map[string][][2]int64 // input -> [low, high] per dimension; high -1 means unbounded
+	Enums   []map[string][]int64  // one map per configuration: input -> shape
 }
 
 // Block is a list of operations with its own parameters and outputs: a
@@ -95,10 +94,11 @@ type Value struct {
 	Name  string // MIL name, unique in its function
 	Type  Type
 	Const *Const
-	Def   *Op // operation that makes it; nil for parameters and constants
+	Def   *Op // operation that computes it; nil for parameters and constants
 	Pos   Pos
-	// Origin says what a parameter or a constant came from; nil where nobody
-	// recorded it, and for the results of operations (see Source).
+	// Origin is what a parameter or a constant came from; nil if it was not recorded, and for the
+	// results of operations (see
+	// Source).
 	Origin *Origin
 }
 
@@ -108,17 +108,16 @@ func (v *Value) IsConst() bool { return v != nil && v.Const != nil }
 // Op is one operation.
 type Op struct {
 	Def     *OpDef
-	Name    string     // the [name = ...] attribute, "" where absent
-	Args    [][]*Value // one list a parameter of Def, nil where absent
+	Name    string     // the [name = ...] attribute, "" if absent
+	Args    [][]*Value // one list per parameter of Def, nil if absent
 	Results []*Value
 	Blocks  []*Block
 	Pos     Pos
 	Place   Place
-	Origin  *Origin // what it came from; nil where nobody recorded it
+	Origin  *Origin // what it came from; nil if not recorded
 }
 
-// Arg returns the single argument of the parameter of that name, or nil where
-// it is absent.
+// Arg returns the single argument of the parameter of that name, or nil if it is absent.
 func (o *Op) Arg(name ParamName) *Value {
 	if i := o.Def.ParamIndex(name); i >= 0 && i < len(o.Args) && len(o.Args[i]) > 0 {
 		return o.Args[i][0]
@@ -151,9 +150,8 @@ func (o *Op) Operands(f func(param *Param, v *Value)) {
 // Unit is where an operation runs.
 type Unit uint8
 
-// Units. An operation that no pass has placed is Unplaced; Transfer is a
-// conversion between fp16 and fp32 that the host makes on the way to or from
-// the engine.
+// Units. An operation that no pass has placed is Unplaced; Transfer is a conversion between fp16 and fp32 that the host
+// does during a transfer to or from the engine.
 const (
 	Unplaced Unit = iota
 	Engine
@@ -167,7 +165,7 @@ var unitNames = [numUnits]string{"unplaced", "engine", "cpu", "transfer"}
 // String returns the unit's name in reports.
 func (u Unit) String() string { return unitNames[u%numUnits] }
 
-// parseUnit returns the unit of a name that String gives.
+// parseUnit is the inverse of String.
 func parseUnit(name string) (Unit, bool) {
 	i := slices.Index(unitNames[:], name)
 	return Unit(max(i, 0)), i >= 0
@@ -176,7 +174,7 @@ func parseUnit(name string) (Unit, bool) {
 // Place is where an operation runs and why.
 type Place struct {
 	Unit   Unit
-	Rule   string // the lowering rule that takes it, or the rule that refused it
+	Rule   string // the lowering rule that accepts it, or the rule that refused it
 	Reason string // for people: offending value, limit; "" on the engine
 }
 

@@ -1,7 +1,6 @@
 package ir
 
-// Element classes that many rows share. Their names follow the type domains of
-// the operation sets.
+// Element classes used by many rows. Their names follow the type domains of the operation sets.
 var (
 	clsFloat  = DTypesOf(FP16, FP32)
 	clsNum    = DTypesOf(FP16, FP32, Int32)
@@ -34,15 +33,15 @@ func (p Param) fixed() Param { p.Const = true; return p }
 // many marks a parameter that takes a tuple.
 func (p Param) many() Param { p.Variadic = true; return p }
 
-// of sets the form of value that the parameter takes.
+// of sets the kind of value that the parameter takes.
 func (p Param) of(k Kind) Param { p.Kind = k; return p }
 
-// Parameters that recur. A literal of these kinds is always known at compile time.
+// Common parameters. A literal of these kinds is always known at compile time.
 func intP(name ParamName) Param    { return in(name, clsInt32).fixed() }
 func boolP(name ParamName) Param   { return in(name, clsBool).fixed() }
 func stringP(name ParamName) Param { return in(name, clsString).fixed() }
 
-// since returns a copy of the form as a later one, with changes applied.
+// since returns a copy of the form for a later opset, with changes applied.
 func (d *OpDef) since(opset string, change func(*OpDef)) *OpDef {
 	c := *d
 	c.Since = opset
@@ -75,10 +74,10 @@ func (d *OpDef) letter(l string, names ...ParamName) {
 
 func params(ps ...Param) []Param { return ps }
 
-// sameAsX is the shape rule of an operation whose result has x's type.
+// sameAsX is the shape rule of operations whose result has x's type.
 func sameAsX(op *Op) ([]Type, error) { return one(op.Arg(ParamX).Type) }
 
-// inferAxis is the same for an operation along one axis of x.
+// inferAxis is the same for operations along one axis of x.
 func inferAxis(op *Op) ([]Type, error) {
 	if _, err := AxisAttr(op, ParamAxis, op.Arg(ParamX).Type.Rank()); err != nil {
 		return nil, err

@@ -19,7 +19,7 @@ func TestShapeRules(t *testing.T) {
 		{op: "add", a: args{"x": fp(2, 3), "y": fp(2, 4)},
 			want: "error: shapes do not broadcast: x is [2, 3], y is [2, 4], 3 against 4 at dimension -1"},
 		{op: "add", a: args{"x": fp(2), "y": i32(2)},
-			want: "error: y is int32, x is fp16; they must have one element type"},
+			want: "error: y is int32, x is fp16; they must have the same element type"},
 		{op: "less", a: args{"x": fp(2), "y": fp()}, want: "bool[2]"},
 		{op: "select", a: args{"cond": val(TensorOf(Bool, 4, 1)), "a": fp(3), "b": fp()}, want: "fp16[4, 3]"},
 		{op: "cast", a: args{"x": fp(2), "dtype": str("int32")}, want: "int32[2]"},
@@ -47,7 +47,7 @@ func TestShapeRules(t *testing.T) {
 			"x":         x,
 			"weight":    w,
 			"dilations": ns(5, 5),
-		}, want: "error: the window covers 11 elements of spatial dimension 0, x has 9 with 0 of padding"},
+		}, want: "error: the window covers 11 elements of spatial dimension 0, but x has 9 with 0 of padding"},
 		{op: "conv", a: args{
 			"x":        x,
 			"weight":   w,
@@ -59,7 +59,7 @@ func TestShapeRules(t *testing.T) {
 			"x":        x,
 			"weight":   w,
 			"pad_type": str("custom"),
-		}, want: "error: pad_type is custom and pad is missing"},
+		}, want: "error: pad_type is custom, but pad is missing"},
 		{op: "conv", a: args{"x": fp(1, 4, -1), "weight": fp(8, 4, 3)}, want: "fp16[1, 8, ?]"},
 		{op: "conv", a: args{"x": fp(1, 4, 5, 6, 7), "weight": fp(8, 4, 1, 2, 3)}, want: "fp16[1, 8, 5, 5, 5]"},
 		{op: "conv", a: args{
@@ -130,7 +130,7 @@ func TestShapeRules(t *testing.T) {
 			"weight": floats(FP16, []int64{2, 4}, 1, 2, 3, 4, 5, 6, 7, 8),
 		}, want: "fp16[7, 2]"},
 		{op: "linear", a: args{"x": fp(7, 4), "weight": fp(2, 4)},
-			want: "error: weight must be known at compile time, v is computed"},
+			want: "error: weight must be known at compile time, but v is computed"},
 		{op: "einsum", a: args{
 			"values":   []*Value{fp(2, 3, 4), fp(2, 4, 5)},
 			"equation": str("bij,bjk->bik"),
@@ -159,7 +159,7 @@ func TestShapeRules(t *testing.T) {
 		{op: "reshape", opset: "ios17", a: args{"x": fp(12), "shape": ns(0, 0, 12)}, want: "fp16[1, 1, 12]"},
 		{op: "reshape", a: args{"x": fp(2, 3), "shape": ns(4, -1)},
 			want: "error: x [2, 3] has 6 elements, not a multiple of 4 in shape [4, -1]"},
-		{op: "reshape", a: args{"x": fp(2, 3), "shape": ns(-1, -1)}, want: "error: shape has -1 at 0 and at 1"},
+		{op: "reshape", a: args{"x": fp(2, 3), "shape": ns(-1, -1)}, want: "error: shape has -1 at both 0 and 1"},
 		{op: "reshape", a: args{"x": fp(2, 3), "shape": i32(4)}, want: "fp16[?, ?, ?, ?]"},
 		{op: "reshape", a: args{"x": fp(-1, 3), "shape": ns(-1, 3)}, want: "fp16[?, 3]"},
 		{op: "expand_dims", a: args{"x": fp(2, 3), "axes": ns(0, -1)}, want: "fp16[1, 2, 3, 1]"},
@@ -293,13 +293,13 @@ func TestShapeRules(t *testing.T) {
 	}
 }
 
-func TestReadState(t *testing.T) {
+func TestStateOperationsCheckTypes(t *testing.T) {
 	k := val(Type{Kind: State, DType: FP16, Shape: []int64{2, 3}})
 	if got := shapesOf(mkop(t, "read_state", "ios18", args{"input": k})); got != "fp16[2, 3]" {
 		t.Error(got)
 	}
 	got := shapesOf(mkop(t, "coreml_update_state", "ios18", args{"state": k, "value": fp(2, 4)}))
-	if !strings.Contains(got, "the state holds") {
+	if !strings.Contains(got, "the state is") {
 		t.Error(got)
 	}
 	if got := shapesOf(mkop(t, "read_state", "ios18", args{"input": fp(2)})); !strings.Contains(got,
@@ -308,7 +308,7 @@ func TestReadState(t *testing.T) {
 	}
 }
 
-func TestPadding(t *testing.T) {
+func TestSamePaddingPutsOddElementLast(t *testing.T) {
 	op := mkop(t, "conv", "", args{
 		"x":        fp(1, 1, 5, 6),
 		"weight":   fp(1, 1, 3, 3),
@@ -328,7 +328,7 @@ func TestPadding(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
+func TestNearestSuggestsNames(t *testing.T) {
 	for in, want := range map[string]string{
 		"conv2":        "conv",
 		"soft_max":     "softmax",

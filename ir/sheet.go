@@ -6,49 +6,49 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// Operation is one row of the sheet: what holds of an operation in all its forms.
-// The variables named Op are the rows, and so the identifiers of operations: code
-// compares pointers to them and never names.
+// Operation is one row of the sheet: the facts common to all forms of an operation. The variables
+// whose names start with Op
+// are the rows, and also identify operations: code compares pointers to them, never names.
 type Operation struct {
 	Name  string
 	Class Class
-	// Error says how far the engine's result may be from the exact one; Unstated
-	// where the engine never runs the operation.
+	// Error bounds the difference of the engine's result from the exact one; Unstated if the engine
+	// never runs the operation.
 	Error numerics.Why
-	// Native is what the hardware does with the operation, by generation (natives).
+	// Native is the hardware's support for the operation, by generation (natives).
 	Native [Generations]Support
-	// Gate is the first generation of hardware that has the operation, by the vendor's validator.
+	// Gate is the first generation of hardware that has the operation, according to the vendor's validator.
 	Gate Gate
-	// Picks are the arguments whose elements the results are, beside constants:
-	// nothing is computed and nothing rounded.
+	// Picks are the arguments that the elements of the results are taken from, besides constants:
+	// the operation does not compute
+	// or round anything.
 	Picks []ParamName
-	// Instead says which operations on the engine give the same values, for an
-	// operation that no rule lowers.
+	// Instead describes operations on the engine with the same result, for an operation that no rule lowers.
 	Instead string
-	// Curve is the function that an operation of one operand computes, Modes those
-	// among which the argument mode chooses.
+	// Curve is the function that an operation of one operand computes, Modes the functions that the
+	// argument mode selects from.
 	Curve *Curve
 	Modes map[string]*Curve
 	Doc   string
 	forms []*OpDef // oldest first
 }
 
-// Class says what an operation does with the elements of its operands.
+// Class is how an operation treats the elements of its operands.
 type Class uint8
 
 // Classes.
 const (
-	Pointwise     Class = iota + 1 // each element from those at the same place of the operands
-	Movement                       // elements of the operands in other places
+	Pointwise     Class = iota + 1 // each element computed from those at the same position of the operands
+	Movement                       // elements of the operands moved to other positions
 	Product                        // sums of products with a weight or of two operands
-	Pooling                        // elements of a window taken together
-	Reduction                      // elements of axes taken together
-	Normalization                  // elements against statistics of their group
-	Resampling                     // means of neighbours on another grid
+	Pooling                        // elements of a window combined
+	Reduction                      // elements along axes combined
+	Normalization                  // elements normalized by statistics of their group
+	Resampling                     // weighted means of neighbours on another grid
 	Ordering                       // sorts, searches and running sums
-	Filling                        // tensors made from shapes and numbers
+	Filling                        // tensors generated from shapes and numbers
 	Randomness                     // random numbers
-	Scattering                     // elements of one tensor put into another by index
+	Scattering                     // elements of one tensor written into another by index
 	Recurrent                      // layers that run over time
 	Control                        // nested blocks
 	Listing                        // lists of tensors
@@ -68,8 +68,7 @@ func (c Class) String() string { return classNames[c%numClasses] }
 // Gate is a generation of the engine's hardware by the vendor's name.
 type Gate string
 
-// Gates. An operation without one is not in the vendor's table: whether zinc
-// lowers it decides.
+// Gates. An operation without one is not in the vendor's table, and is available if zinc lowers it.
 const (
 	A11Legacy Gate = "A11Legacy"
 	A13       Gate = "A13"
@@ -78,10 +77,10 @@ const (
 	Never     Gate = "never" // no generation has it
 )
 
-// ofX are the Picks of an operation that takes elements of x.
+// ofX are the Picks of operations that take elements of x.
 var ofX = []ParamName{ParamX}
 
-// forms are rows of a family's operations, older forms of one first.
+// forms are the forms of a family's operations; of each operation, oldest first.
 type forms []*OpDef
 
 func (f *forms) add(ds ...*OpDef) { *f = append(*f, ds...) }
@@ -100,7 +99,7 @@ var byName = func() map[string]*Operation {
 	return m
 }()
 
-// sheet gives each operation its forms.
+// sheet assigns each operation its forms.
 func sheet(families ...forms) (out []*Operation) {
 	for _, d := range slices.Concat(families...) {
 		o := d.Operation

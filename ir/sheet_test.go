@@ -32,11 +32,11 @@ func TestSheetListsEveryOperation(t *testing.T) {
 	}
 }
 
-// conversions compute on other types than their operand's, which no Curve says.
+// conversions are operations whose result has another type than the operand, which a Curve cannot describe.
 var conversions = []*Operation{OpCast, OpQuantize, OpDequantize}
 
-// TestSheetFacets holds each row to what its class requires.
-func TestSheetFacets(t *testing.T) {
+// TestOperationsMeetTheirClass checks each row against the requirements of its class.
+func TestOperationsMeetTheirClass(t *testing.T) {
 	for _, o := range Operations {
 		if o.Class == 0 || o.Class >= numClasses || len(o.Forms()) == 0 || o.Forms()[0].Doc == "" {
 			t.Errorf("%s has class %d, %d forms, doc %q", o.Name, o.Class, len(o.Forms()), o.Doc)
@@ -60,7 +60,7 @@ func TestSheetFacets(t *testing.T) {
 		for _, f := range o.Forms() {
 			for _, p := range o.Picks {
 				if f.ParamIndex(p) < 0 {
-					t.Errorf("%s of %q picks elements of %s, which is no parameter", o.Name, f.Since, p)
+					t.Errorf("%s of %q picks elements of %s, which is not a parameter", o.Name, f.Since, p)
 				}
 			}
 			if f.Infer == nil {
@@ -118,10 +118,10 @@ func TestCurvesAreMonotoneBetweenTurns(t *testing.T) {
 				if slices.ContainsFunc(turns, func(p float64) bool { return lastX <= p && p <= x }) {
 					up, down, last = false, false, math.NaN()
 				}
-				slack := 1e-12*math.Abs(y) + 1e-14 // of rounding
+				slack := 1e-12*math.Abs(y) + 1e-14 // tolerance for rounding
 				up, down = up || y > last+slack, down || y < last-slack
 				if up && down {
-					t.Errorf("%s%v turns round before %g, beside %v", name, a, x, turns)
+					t.Errorf("%s%v changes direction before %g, not at one of its turns %v", name, a, x, turns)
 					break
 				}
 				last, lastX = y, x
@@ -130,8 +130,8 @@ func TestCurvesAreMonotoneBetweenTurns(t *testing.T) {
 	}
 }
 
-// TestTablesHaveErrors holds operations with a lookup table to bounds that count it.
-func TestTablesHaveErrors(t *testing.T) {
+// TestErrorBoundsIncludeTables checks that the error bounds of operations with a lookup table include the table.
+func TestErrorBoundsIncludeTables(t *testing.T) {
 	for _, o := range Operations {
 		if o.Curve != nil && o.Curve.Table != "" && o.Error != numerics.Table && o.Error != numerics.Elementwise {
 			t.Errorf("%s has a table and the error %s", o.Name, o.Error)
@@ -142,9 +142,9 @@ func TestTablesHaveErrors(t *testing.T) {
 	}
 }
 
-// TestParametersAreThoseOfTheSheet compares the constants of params.go with the
+// TestParameterConstantsMatchSheet compares the constants of params.go with the
 // parameters of all forms.
-func TestParametersAreThoseOfTheSheet(t *testing.T) {
+func TestParameterConstantsMatchSheet(t *testing.T) {
 	src, err := os.ReadFile("params.go")
 	if err != nil {
 		t.Fatal(err)
@@ -170,8 +170,8 @@ func TestParametersAreThoseOfTheSheet(t *testing.T) {
 	}
 }
 
-// TestNativesAreThoseOfTheTable holds the sheet to the published table, column by column.
-func TestNativesAreThoseOfTheTable(t *testing.T) {
+// TestNativesMatchPublishedTable compares the sheet with the published table, column by column.
+func TestNativesMatchPublishedTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(shareddir.Find(t), "spec", "native-ops.tsv"))
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +188,7 @@ func TestNativesAreThoseOfTheTable(t *testing.T) {
 		if o == nil {
 			for _, c := range cells[2:6] {
 				if c == Native.String() {
-					t.Errorf("the sheet has no %s, which hardware runs", cells[0])
+					t.Errorf("the sheet lacks %s, which the hardware runs", cells[0])
 				}
 			}
 			continue
@@ -205,7 +205,7 @@ func TestNativesAreThoseOfTheTable(t *testing.T) {
 	}
 	for _, o := range Operations {
 		if o.Native[0] != Unlisted && !listed[o] {
-			t.Errorf("%s has a verdict, and the table no row", o.Name)
+			t.Errorf("%s has a verdict, but no row in the table", o.Name)
 		}
 	}
 }

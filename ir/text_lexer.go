@@ -15,14 +15,14 @@ const (
 	tokWord   lexer.TokenType = iota + 1 // keywords, operation and type names
 	tokNumber                            // decimal integers, hexadecimal floats
 	tokString                            // quoted as Go quotes
-	tokValue                             // a name after its mark, unquoted already
+	tokValue                             // a name without its mark, already unquoted
 	tokPunct
 )
 
-// textLexer makes the tokens of the text form in one pass over the source.
+// textLexer splits the text form into tokens in one pass over the source.
 type textLexer struct{}
 
-// Symbols names the token types for the grammar.
+// Symbols returns the names of the token types for the grammar.
 func (textLexer) Symbols() map[string]lexer.TokenType {
 	return map[string]lexer.TokenType{
 		"EOF":    lexer.EOF,
@@ -84,19 +84,19 @@ func (s *scanner) Next() (lexer.Token, error) {
 	case c == '"':
 		q, err := strconv.QuotedPrefix(rest)
 		if err != nil {
-			return tok, participle.Errorf(s.at, "string is not closed or has a bad escape")
+			return tok, participle.Errorf(s.at, "string is not terminated or has an invalid escape")
 		}
 		if tok.Value, err = strconv.Unquote(q); err != nil {
-			return tok, participle.Errorf(s.at, "bad string %s", q)
+			return tok, participle.Errorf(s.at, "invalid string %s", q)
 		}
 		tok.Type, n = tokString, len(q)
 	case c == '%' && len(rest) > 1 && rest[1] == '"':
 		q, err := strconv.QuotedPrefix(rest[1:])
 		if err != nil {
-			return tok, participle.Errorf(s.at, "name is not closed or has a bad escape")
+			return tok, participle.Errorf(s.at, "name is not terminated or has an invalid escape")
 		}
 		if tok.Value, err = strconv.Unquote(q); err != nil {
-			return tok, participle.Errorf(s.at, "bad name %s", q)
+			return tok, participle.Errorf(s.at, "invalid name %s", q)
 		}
 		tok.Type, n = tokValue, 1+len(q)
 	case c == '%':
@@ -104,7 +104,7 @@ func (s *scanner) Next() (lexer.Token, error) {
 			n++
 		}
 		if n == 1 {
-			return tok, participle.Errorf(s.at, "no name after %%")
+			return tok, participle.Errorf(s.at, "missing name after %%")
 		}
 		tok.Type, tok.Value = tokValue, rest[1:n]
 	case c == '-' || c >= '0' && c <= '9':
@@ -121,7 +121,7 @@ func (s *scanner) Next() (lexer.Token, error) {
 		switch c {
 		case '{', '(', '<', '[':
 			if s.depth++; s.depth > 4*maxNesting {
-				return tok, participle.Errorf(s.at, "brackets nest deeper than %d", 4*maxNesting)
+				return tok, participle.Errorf(s.at, "brackets are nested deeper than the limit of %d", 4*maxNesting)
 			}
 		case '}', ')', '>', ']':
 			s.depth--

@@ -7,8 +7,8 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// The grammar of the text form. Every choice is made by the next token, so an
-// error is reported at the token that breaks it.
+// The grammar of the text form. Every choice depends only on the next token, so an error is
+// reported at the token that causes it.
 type (
 	textProgram struct {
 		Version string      `parser:"'program' @String"`
@@ -118,21 +118,21 @@ type (
 	}
 )
 
-// Without lookahead a choice is kept from its first token on, which is what
-// puts an error where the fault is.
+// Without lookahead the parser never backtracks, so errors are reported where they are.
 var textGrammar = sync.OnceValue(func() *participle.Parser[textProgram] {
 	return participle.MustBuild[textProgram](participle.Lexer(textLexer{}), participle.UseLookahead(0))
 })
 
-// maxText bounds the source: positions are 32-bit.
+// maxText is the maximum size of the source: positions are 32-bit.
 const maxText = 1 << 30
 
-// Parse reads the text form that Print writes, or PrintTo with large constants in data. Constants refer to data, which
-// must stay as it is. Parse checks names, parameters and the bytes of constants, not the typing rules: Verify does.
+// Parse reads the text form that Print writes, or PrintTo with large constants in data. Constants
+// refer to data, which must not change. Parse checks names, parameters and the bytes of constants,
+// not the typing rules: Verify does.
 func Parse(filename string, src, data []byte) (*Program, error) {
 	if len(src) > maxText {
 		return nil, participle.Errorf(lexer.Position{Filename: filename, Line: 1, Column: 1},
-			"the text has %d bytes, the limit is %d", len(src), maxText)
+			"the text has %d bytes, which exceeds the limit of %d", len(src), maxText)
 	}
 	t, err := textGrammar().ParseBytes(filename, src)
 	if err != nil {

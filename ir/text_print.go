@@ -9,11 +9,10 @@ import (
 	"strconv"
 )
 
-// Data collects the bytes of large constants beside a printed program. Slices
-// are kept, not copied.
+// Data collects the bytes of large constants of a printed program. Slices are kept, not copied.
 type Data struct {
-	Parts [][]byte // in order, each padded to dataAlign by a part of zeros
-	Share bool     // whether constants of the same memory are stored once
+	Parts [][]byte // in order, each followed by zeros up to dataAlign
+	Share bool     // store constants that share memory once
 
 	size  int64
 	known map[*byte]window // with Share, by first byte
@@ -27,7 +26,7 @@ const dataAlign = 64
 
 var zeros [dataAlign]byte
 
-// Size returns the bytes collected, padding counted.
+// Size returns the number of bytes collected, including padding.
 func (d *Data) Size() int64 { return d.size }
 
 // Bytes returns the section in one piece.
@@ -61,18 +60,18 @@ func (d *Data) add(b []byte) int64 {
 	return at
 }
 
-// Constants of at most inlineElems elements are written as numbers, others as
-// hexadecimal bytes, or as a window of the data section from blobBytes on.
+// Constants of at most inlineElems elements are written as numbers, others as hexadecimal bytes; constants of blobBytes
+// and more are written to the data section.
 const (
 	inlineElems = 64
 	blobBytes   = 256
 )
 
-// Print writes the program's text form, complete: Parse gives it back.
+// Print writes the program's complete text form, from which Parse restores the program.
 func Print(w io.Writer, p *Program) error { return PrintTo(w, p, nil) }
 
-// PrintTo does the same with large constants put into data, which Parse
-// takes; a nil data keeps them in the text.
+// PrintTo is like Print but adds large constants to data, which is passed to Parse; if data is nil
+// they stay in the text.
 func PrintTo(w io.Writer, p *Program, data *Data) error {
 	b := bufio.NewWriter(w)
 	pr := &printer{w: b, data: data}
@@ -80,9 +79,9 @@ func PrintTo(w io.Writer, p *Program, data *Data) error {
 	return b.Flush()
 }
 
-// PrintElided writes the text for people: bytes that Print would write in hexadecimal,
-// of constants of ElidedBytes and more, are replaced by what elide gives for them. Parse
-// does not take it.
+// PrintElided writes the text for people: the hexadecimal bytes of constants of ElidedBytes and
+// more are replaced by the
+// result of elide. Parse does not accept this text.
 func PrintElided(w io.Writer, p *Program, elide func(data []byte) string) error {
 	b := bufio.NewWriter(w)
 	pr := &printer{w: b, elide: elide}
@@ -102,7 +101,7 @@ type printer struct {
 
 func (p *printer) put(ss ...string) {
 	for _, s := range ss {
-		p.w.WriteString(s) // the buffer keeps the first error for Flush
+		p.w.WriteString(s) // the buffer stores the first error and Flush returns it
 	}
 }
 
@@ -161,7 +160,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return ks
 }
 
-// constants writes those that the block reads, in order of first use.
+// constants writes the constants that the block reads, in order of first use.
 func (p *printer) constants(b *Block, seen map[*Value]bool) {
 	visit := func(v *Value) {
 		if v != nil && v.Const != nil && !seen[v] {
@@ -216,8 +215,8 @@ func (p *printer) constant(v *Value) {
 	p.put("\n")
 }
 
-// numbers writes the elements exactly, or nothing when numbers cannot: packed
-// types, 8-bit floats and NaNs keep their bytes.
+// numbers writes the elements as exact numbers. It writes nothing for packed types, 8-bit floats and NaNs, which are
+// written as bytes.
 func (p *printer) numbers(c *Const) bool {
 	t := c.Type.DType
 	if t.Bits() < 8 || t == FP8E4M3 || t == FP8E5M2 || t == UInt64 {
@@ -308,7 +307,7 @@ func (p *printer) op(op *Op, indent string) {
 	p.put("\n")
 }
 
-// values writes definitions: name, type and place.
+// values writes definitions: name, type and position.
 func (p *printer) values(vs []*Value) {
 	for i, v := range vs {
 		if i > 0 {
@@ -334,7 +333,7 @@ func (p *printer) pos(at Pos) {
 	}
 }
 
-// valueName writes a name: bare after the mark where its letters allow, else quoted.
+// valueName writes a name after its mark, quoted unless all its characters are allowed without quotes.
 func valueName(s string) string {
 	bare := s != ""
 	for i := 0; i < len(s) && bare; i++ {

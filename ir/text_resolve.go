@@ -9,13 +9,13 @@ import (
 	"github.com/alecthomas/participle/v2/lexer"
 )
 
-// resolver turns the syntax tree of the text form into a program.
+// resolver converts the syntax tree of the text form to a program.
 type resolver struct {
 	data  []byte
 	scope map[string]*Value // of the function
 }
 
-// stop carries the first error out of the resolver.
+// stop is the panic value for the first error.
 type stop struct{ err error }
 
 func fail(at lexer.Position, format string, args ...any) {
@@ -68,7 +68,7 @@ func (r *resolver) flex(f *Flexible, t *textFlex) {
 	case t.Range != nil:
 		v := ints(t.Pos, t.Range.Dims.V)
 		if len(v)%2 != 0 {
-			fail(t.Pos, "a range has two bounds for each dimension, %d numbers are given", len(v))
+			fail(t.Pos, "a range has %d numbers, want two bounds for each dimension", len(v))
 		}
 		if f.Ranges == nil {
 			f.Ranges = map[string][][2]int64{}
@@ -120,7 +120,7 @@ func loc(at lexer.Position, t *textLoc) Pos {
 
 func dims(at lexer.Position, ss []string) []int64 {
 	if len(ss) > maxRank {
-		fail(at, "rank %d is over the limit of %d", len(ss), maxRank)
+		fail(at, "rank %d exceeds the limit of %d", len(ss), maxRank)
 	}
 	var out []int64
 	for _, s := range ss {
@@ -213,12 +213,12 @@ func (r *resolver) constant(t *textConst) {
 	case t.Hex != nil:
 		b, err := hex.DecodeString(*t.Hex)
 		if err != nil {
-			fail(t.Pos, "bad hexadecimal bytes: %v", err)
+			fail(t.Pos, "invalid hexadecimal bytes: %v", err)
 		}
 		c.Data = b
 	default:
 		if int64(len(t.List.V)) != ct.Elems() || ct.DType.Bits() < 8 {
-			fail(t.Pos, "%s has %d elements, %d are given", ct, ct.Elems(), len(t.List.V))
+			fail(t.Pos, "%s has %d elements, got %d", ct, ct.Elems(), len(t.List.V))
 		}
 		for _, s := range t.List.V {
 			c.Data = appendNumber(t.Pos, c.Data, ct.DType, s)
@@ -280,7 +280,7 @@ func (r *resolver) op(t *textOp) *Op {
 			fail(a.Pos, "%s has no parameter %s", t.Op, a.Name)
 		}
 		if len(op.Args[i]) > 0 {
-			fail(a.Pos, "%s is given twice", a.Name)
+			fail(a.Pos, "%s is set twice", a.Name)
 		}
 		if a.One != nil {
 			op.Args[i] = []*Value{r.use(a.One)}

@@ -6,30 +6,30 @@ import (
 	"strings"
 )
 
-// Unknown is a dimension that is not known before run time, `?` in MIL text.
+// Unknown is a dimension that is not known until run time, `?` in MIL text.
 const Unknown int64 = -1
 
-// Kind is the form of a type.
+// Kind is the kind of a type.
 type Kind uint8
 
-// Forms of a type. A MIL scalar is a tensor of rank 0.
+// Kinds. A MIL scalar is a tensor of rank 0.
 const (
 	Tensor Kind = iota
 	List
 	State
-	// AnyKind is in Param.Kind only: the parameter takes every form.
+	// AnyKind is used only in Param.Kind: the parameter accepts every kind.
 	AnyKind
 )
 
-// String returns the form's name in messages.
+// String returns the kind's name in messages.
 func (k Kind) String() string { return [...]string{"tensor", "list", "state", "value"}[k&3] }
 
 // Type is the type of a value.
 type Type struct {
 	Kind  Kind
 	DType DType   // element type; of a list, that of its elements
-	Shape []int64 // row major, Unknown where not known; of a list, that of an element
-	Len   int64   // elements of a list, Unknown where not known
+	Shape []int64 // Unknown for unknown dimensions; of a list, the shape of an element
+	Len   int64   // elements of a list, or Unknown
 }
 
 // TensorOf returns the tensor type of element type t and the given dimensions.
@@ -51,8 +51,7 @@ func (t Type) Static() bool {
 	return true
 }
 
-// Elems returns the number of elements, or -1 when a dimension is unknown or
-// the product does not fit 63 bits.
+// Elems returns the number of elements, or -1 if a dimension is unknown or the product exceeds 63 bits.
 func (t Type) Elems() int64 {
 	n := int64(1)
 	for _, d := range t.Shape {
@@ -89,8 +88,9 @@ func (t Type) Equal(u Type) bool {
 	return t.Kind != List || t.Len == u.Len
 }
 
-// Fits reports whether a value of type t may be where u is declared: equal,
-// an unknown dimension on either side matching anything.
+// Fits reports whether a value of type t may be used where u is declared: they are equal, and an
+// unknown dimension on either
+// side matches any.
 func (t Type) Fits(u Type) bool {
 	if t.Kind != u.Kind || t.DType != u.DType || len(t.Shape) != len(u.Shape) {
 		return false

@@ -38,7 +38,7 @@ func (op *Op) Takes(v *Value) bool {
 	return slices.ContainsFunc(op.Args, func(a []*Value) bool { return slices.Contains(a, v) })
 }
 
-// Reads calls f for every value from outside that op and its blocks read.
+// Reads calls f for every value defined outside op that op and its blocks read.
 func (op *Op) Reads(f func(*Value)) {
 	for _, a := range op.Args {
 		for _, v := range a {
@@ -82,7 +82,7 @@ func (op *Op) Reads(f func(*Value)) {
 // Rewriter collects replacements of values and applies them in one walk.
 type Rewriter struct{ subst map[*Value]*Value }
 
-// Replace records that every use of old is to read new. Chains are followed.
+// Replace records that every use of old must read new. Chains are followed.
 func (r *Rewriter) Replace(old, new *Value) {
 	if r.subst == nil {
 		r.subst = map[*Value]*Value{}
@@ -92,7 +92,7 @@ func (r *Rewriter) Replace(old, new *Value) {
 	}
 }
 
-// Find returns what v is replaced by, v itself when by nothing.
+// Find returns the replacement of v, or v itself if there is none.
 func (r *Rewriter) Find(v *Value) *Value {
 	end := v
 	for n := 0; n <= len(r.subst); n++ {
@@ -120,7 +120,7 @@ func (r *Rewriter) Apply(f *Func) {
 	}
 }
 
-// Op rewrites the arguments of one operation and what is in its blocks.
+// Op rewrites the arguments of one operation and of the operations in its blocks.
 func (r *Rewriter) Op(op *Op) {
 	for _, a := range op.Args {
 		for i, v := range a {
@@ -132,7 +132,7 @@ func (r *Rewriter) Op(op *Op) {
 	}
 }
 
-// Block is Apply for one block.
+// Block is like Apply for one block.
 func (r *Rewriter) Block(b *Block) {
 	for _, op := range b.Ops {
 		r.Op(op)

@@ -18,7 +18,7 @@ func (p *Program) PosString(at Pos) string {
 	return file + ":" + strconv.Itoa(int(at.Line)) + ":" + strconv.Itoa(int(at.Col))
 }
 
-// maxVerifyErrors bounds the errors that one Verify collects.
+// maxVerifyErrors is the maximum number of errors that Verify collects.
 const maxVerifyErrors = 100
 
 type verifier struct {
@@ -30,8 +30,9 @@ type verifier struct {
 	ops   map[*Op]bool
 }
 
-// Verify checks what doc.go says always holds and returns every breach, joined,
-// each with its place; nil if there is none.
+// Verify checks the invariants in the package documentation and returns all violations, joined,
+// each with its position; nil
+// if there are none.
 func Verify(p *Program) error {
 	v := &verifier{p: p}
 	seen := map[string]bool{}
@@ -68,10 +69,10 @@ func (v *verifier) define(x *Value, def *Op) {
 		return
 	}
 	if x.Def != def {
-		v.errorf(x.Pos, "%s: its defining operation is not the one that lists it", x.Name)
+		v.errorf(x.Pos, "%s: its Def is not the operation that lists it as a result", x.Name)
 	}
 	if x.Const != nil {
-		v.errorf(x.Pos, "%s is computed and carries a constant", x.Name)
+		v.errorf(x.Pos, "%s is computed but also has a constant", x.Name)
 	}
 	v.name(x)
 	v.scope[x] = true
@@ -86,7 +87,7 @@ func (v *verifier) name(x *Value) {
 	v.names[x.Name] = x
 }
 
-// use checks a value where it is read.
+// use checks a value that is read.
 func (v *verifier) use(x *Value, at Pos, what string) {
 	switch {
 	case x == nil:
@@ -106,7 +107,7 @@ const maxNesting = 32
 
 func (v *verifier) block(b *Block, depth int) {
 	if depth > maxNesting {
-		v.errorf(v.f.Pos, "blocks nest deeper than %d", maxNesting)
+		v.errorf(v.f.Pos, "blocks are nested deeper than the limit of %d", maxNesting)
 		return
 	}
 	var local []*Value
@@ -128,7 +129,7 @@ func (v *verifier) block(b *Block, depth int) {
 
 func (v *verifier) op(op *Op, depth int) {
 	if op == nil || op.Def == nil {
-		v.errorf(v.f.Pos, "an operation has no row in the op table")
+		v.errorf(v.f.Pos, "an operation has no Def")
 		return
 	}
 	if v.ops[op] {
@@ -162,7 +163,7 @@ func (v *verifier) op(op *Op, depth int) {
 		return
 	}
 	if len(ts) != len(op.Results) {
-		v.errorf(op.Pos, "%s gives %d results, %d are named", op.Def.Name, len(ts), len(op.Results))
+		v.errorf(op.Pos, "%s has %d results, but %d are named", op.Def.Name, len(ts), len(op.Results))
 		return
 	}
 	for i, t := range ts {
@@ -171,7 +172,7 @@ func (v *verifier) op(op *Op, depth int) {
 			if !at.IsValid() {
 				at = op.Pos
 			}
-			v.errorf(at, "%s: %s is declared %s, the operation gives %s", op.Def.Name, op.Results[i].Name,
+			v.errorf(at, "%s: %s is declared %s, but the operation returns %s", op.Def.Name, op.Results[i].Name,
 				op.Results[i].Type, t)
 		}
 	}

@@ -27,7 +27,7 @@ func %main "ios16"(%x: tensor<fp16, [2, 3]>) {
 }
 `
 
-func TestVerify(t *testing.T) {
+func TestVerifyReportsInvalidPrograms(t *testing.T) {
 	if err := Verify(parse(t, chain)); err != nil {
 		t.Fatal(err)
 	}
@@ -41,16 +41,16 @@ func TestVerify(t *testing.T) {
 		}, "m.mil:5:9: relu: x: a is used before it is defined"},
 		{"type", func(f *Func) {
 			f.Body.Ops[1].Results[0].Type = TensorOf(FP16, 2, 4)
-		}, "r is declared tensor<fp16, [2, 4]>, the operation gives tensor<fp16, [2, 3]>"},
+		}, "r is declared tensor<fp16, [2, 4]>, but the operation returns tensor<fp16, [2, 3]>"},
 		{"twice", func(f *Func) { f.Body.Ops[1].Results[0].Name = "a" }, "a is defined twice"},
 		{"missing", func(f *Func) { f.Body.Ops[0].SetArg("y") }, "m.mil:4:9: add: argument y is missing"},
 		{"nil", func(f *Func) { f.Body.Ops[0].SetArg("y", nil) }, "y is nil"},
 		{"class", func(f *Func) { f.Body.Ops[0].SetArg("y", str("no")) }, "y is string, must be one of"},
-		{"results", func(f *Func) { f.Body.Ops[1].Results = nil }, "relu gives 1 results, 0 are named"},
+		{"results", func(f *Func) { f.Body.Ops[1].Results = nil }, "relu has 1 results, but 0 are named"},
 		{"output", func(f *Func) { f.Body.Outputs[0] = fp(2) }, "output 0: v is used before it is defined"},
 		{"bytes", func(f *Func) {
 			f.Body.Ops[0].Arg("y").Const = &Const{Type: TensorOf(FP16, 3), Data: []byte{1}}
-		}, "of 6 bytes and holds 1"},
+		}, "which needs 6 bytes, but has 1"},
 		{"const", func(f *Func) {
 			op := NewOp(Lookup("softmax", ""))
 			axis := val(Scalar(Int32))
@@ -104,7 +104,7 @@ func TestExtractAndUses(t *testing.T) {
 	}
 }
 
-func TestTextData(t *testing.T) {
+func TestLargeConstantsUseDataSection(t *testing.T) {
 	w := make([]byte, 2*16*16)
 	for i := range w {
 		w[i] = byte(i)
@@ -167,7 +167,7 @@ func %main "ios17"(%p: tensor<bool, []>, %x: tensor<int32, []>) {
 }
 `
 
-func TestNested(t *testing.T) {
+func TestNestedBlocksRoundTrip(t *testing.T) {
 	p := parse(t, nested)
 	if err := Verify(p); err != nil {
 		t.Error(err)
@@ -183,7 +183,7 @@ func TestNested(t *testing.T) {
 	}
 }
 
-func TestTextErrors(t *testing.T) {
+func TestParseReportsErrorPositions(t *testing.T) {
 	head := "program \"1.0\"\nfunc %f \"ios16\"(%x: tensor<fp16, [2]>) {\n"
 	for _, c := range []struct{ src, want string }{
 		{"", "unexpected token"},
@@ -192,11 +192,11 @@ func TestTextErrors(t *testing.T) {
 		{head + "%y: tensor<fp16, [2]> = relu(x = %q) return %y }", "t:3:34: %q is not defined"},
 		{head + "%y: tensor<fp16, [2]> = relu(x %x) return %y }", `t:3:32: unexpected token "x" (expected "="`},
 		{head + "%x: tensor<fp16, [2]> = relu(x = %x) return %x }", "defined twice"},
-		{head + "const %c: tensor<fp16, [1000000000]> = [1] return %c }", "has 1000000000 elements, 1 are given"},
+		{head + "const %c: tensor<fp16, [1000000000]> = [1] return %c }", "has 1000000000 elements, got 1"},
 		{head + "const %c: tensor<fp16, [2]> = hex \"00\" return %c }", "needs 4 bytes, has 1"},
 		{head + "const %c: tensor<int8, []> = [300] return %c }", "300 does not fit int8"},
 		{head + "const %c: tensor<int8, []> = blob(9223372036854775807, 1) return %c }", "outside the data section"},
-		{strings.Repeat("[", 500), "t:1:129: brackets nest deeper than 128"},
+		{strings.Repeat("[", 500), "t:1:129: brackets are nested deeper than the limit of 128"},
 		{head + "const %c: tensor<fp99, []> = [1] return %c }", "unknown element type fp99"},
 	} {
 		_, err := Parse("t", []byte(c.src), nil)
@@ -215,7 +215,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if Verify(p) == nil { // the rules and folds take whatever parses
+		if Verify(p) == nil { // rules and folds must accept every program that parses
 			for _, fn := range p.Funcs {
 				Walk(fn, func(op *Op) { FoldOp(op) })
 			}

@@ -1,7 +1,8 @@
 package ir
 
-// Conv is what the arguments of conv and conv_transpose say, defaults and
-// padding resolved. Every slice has one element a spatial dimension.
+// Conv is the decoded arguments of conv and conv_transpose, with defaults and padding resolved.
+// Every slice has one element
+// per spatial dimension.
 type Conv struct {
 	Spatial    int     // spatial dimensions, 1 to 3
 	Kernel     []int64 // taps
@@ -9,13 +10,13 @@ type Conv struct {
 	Dilations  []int64
 	PadType    string // valid, same, same_lower or custom
 	PadBefore  []int64
-	PadAfter   []int64 // of conv_transpose: what is cut from the full result; negative adds zeros
+	PadAfter   []int64 // for conv_transpose: elements cropped from the full result; negative adds zeros
 	Groups     int64
-	In, Out    []int64 // spatial extents, Unknown where not known
+	In, Out    []int64 // spatial extents, or Unknown
 	Transposed bool
 }
 
-// Pool is what the arguments of a pooling operation say, resolved like Conv.
+// Pool is the decoded arguments of a pooling operation, resolved like Conv.
 type Pool struct {
 	Spatial        int
 	Kernel         []int64
@@ -25,12 +26,12 @@ type Pool struct {
 	PadAfter       []int64 // without what ceil_mode adds
 	CeilMode       bool
 	ExcludePadding bool    // avg_pool: padding does not count in the divisor
-	In, Out        []int64 // spatial extents, Unknown where not known
+	In, Out        []int64 // spatial extents, or Unknown
 }
 
 // WindowSame returns the padding that keeps ceil(n/stride) outputs: the total
-// of (ceil(n/stride)-1)*stride + extent - n, not below 0, with the odd one after
-// (before, when lower). An unknown n with stride 1 still has a known total.
+// of (ceil(n/stride)-1)*stride + extent - n, at least 0, with the odd one after (before, if lower).
+// An unknown n with stride 1 still has a known total.
 func WindowSame(n, extent, stride int64, lower bool) (before, after int64, ok bool) {
 	if n < 0 && stride != 1 {
 		return 0, 0, false
@@ -46,10 +47,9 @@ func WindowSame(n, extent, stride int64, lower bool) (before, after int64, ok bo
 	return before, total - before, true
 }
 
-// WindowOutput returns the number of windows of the given extent (dilation
-// counted) over n elements with padding: floor((n+before+after-extent)/stride)+1.
-// With ceil the last may hang over, unless it starts in the padding after.
-// Unknown gives Unknown; a window that does not fit gives 0.
+// WindowOutput returns the number of windows of the given extent, including dilation, over n padded elements:
+// floor((n+before+after-extent)/stride)+1. With ceil the last window may extend past the end, unless it starts in the
+// padding after. The result is Unknown if n is, and 0 if no window fits.
 func WindowOutput(n, extent, stride, before, after int64, ceil bool) int64 {
 	if n < 0 {
 		return Unknown
@@ -68,7 +68,7 @@ func WindowOutput(n, extent, stride, before, after int64, ceil bool) int64 {
 	return out
 }
 
-// spatialInts reads an argument with one positive integer a spatial dimension.
+// spatialInts reads an argument with one positive integer per spatial dimension.
 func spatialInts(op *Op, name ParamName, spatial int, def int64) ([]int64, error) {
 	if op.Arg(name) == nil {
 		v := make([]int64, spatial)
@@ -102,7 +102,7 @@ func padding(op *Op, in, extent, strides []int64, types ...string) (kind string,
 	switch kind {
 	case "custom":
 		if op.Arg(ParamPad) == nil {
-			return "", nil, nil, Rulef(ParamPad, "pad_type is custom and pad is missing")
+			return "", nil, nil, Rulef(ParamPad, "pad_type is custom, but pad is missing")
 		}
 		p, err := needInts(op, ParamPad)
 		if err != nil {
@@ -199,7 +199,8 @@ func ConvAttrs(op *Op) (Conv, error) {
 
 func tooSmall(param ParamName, i int, extent, n, pad int64) error {
 	return &RuleError{Param: param, Other: ParamX, Msg: Rulef("",
-		"the window covers %d elements of spatial dimension %d, x has %d with %d of padding", extent, i, n, pad).Msg}
+		"the window covers %d elements of spatial dimension %d, but x has %d with %d of padding", extent, i, n, pad).
+		Msg}
 }
 
 func ceilDiv(n, d int64) int64 {
@@ -210,7 +211,7 @@ func ceilDiv(n, d int64) int64 {
 }
 
 // transposed resolves padding and extents of conv_transpose: the full result
-// has (n-1)*stride + extent elements, of which padding is cut.
+// has (n-1)*stride + extent elements, from which padding is cropped.
 func (c *Conv) transposed(op *Op, extent []int64) (err error) {
 	c.PadType, c.PadBefore, c.PadAfter, err = padding(op, c.In, extent, c.Strides, "valid", "same", "same_lower",
 		"custom")
@@ -253,7 +254,7 @@ func (c *Conv) transposed(op *Op, extent []int64) (err error) {
 			return Rulef(ParamPad, "spatial dimension %d of the result has %d elements", i, c.Out[i])
 		}
 		switch {
-		case n < 0: // extents resolve when x's are known
+		case n < 0: // the extents resolve if those of x are known
 		case same:
 			c.cut(i, full-c.Out[i])
 		default:
@@ -263,8 +264,9 @@ func (c *Conv) transposed(op *Op, extent []int64) (err error) {
 	return nil
 }
 
-// cut spreads what same removes: the smaller half at the start (the larger for
-// same_lower); a negative total adds zeros at the end.
+// cut splits the elements that same removes: the smaller half at the start (the larger for
+// same_lower); a negative total
+// adds zeros at the end.
 func (c *Conv) cut(i int, total int64) {
 	before := max(0, total) / 2
 	if c.PadType == "same_lower" {
