@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// FuzzReadEntry: any file gives the pair that was written or an EntryError, and what
-// is read is as long as the file.
+// FuzzReadEntry checks that any file gives the pair that was written or an EntryError,
+// and never more bytes than the file has.
 func FuzzReadEntry(f *testing.F) {
 	var key pair.Key
 	copy(key[:], "a key")

@@ -21,7 +21,7 @@ func key(i int) (k pair.Key) {
 	return k
 }
 
-// pairOf returns a pair whose entry takes n bytes, all of which tell i.
+// pairOf returns a pair whose entry takes n bytes, each of which depends on i.
 func pairOf(i, n int) pair.Pair {
 	body := bytes.Repeat([]byte{byte(i)}, n-entryHeader)
 	return pair.Pair{Container: body[: len(body)/2 : len(body)/2], Descriptor: body[len(body)/2:]}
@@ -34,7 +34,7 @@ func must(t testing.TB, err error) {
 	}
 }
 
-// age makes an entry look as if it was last used so many hours ago.
+// age sets the time of the last use of an entry to some hours ago.
 func age(t testing.TB, s Store, i, hours int) {
 	t.Helper()
 	at := time.Now().Add(-time.Duration(hours) * time.Hour)
@@ -51,16 +51,16 @@ func keys(t testing.TB, s Store) (out []string) {
 	return out
 }
 
-func TestPutGet(t *testing.T) {
+func TestGetReturnsWhatPutStored(t *testing.T) {
 	s := Store{Folder: filepath.Join(t.TempDir(), "a", "b")}
 	if _, err := s.Get(key(1)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("an empty folder gives %v", err)
 	}
 	if list, err := s.List(); err != nil || list != nil {
-		t.Errorf("a folder that is not there lists %v, %v", list, err)
+		t.Errorf("a missing folder lists %v, %v", list, err)
 	}
 	if c, err := s.Collect(0); err != nil || c != (Collected{}) {
-		t.Errorf("a folder that is not there collects %v, %v", c, err)
+		t.Errorf("a missing folder collects %v, %v", c, err)
 	}
 	want := pairOf(1, 200)
 	must(t, s.Put(key(1), want))
@@ -77,8 +77,7 @@ func TestPutGet(t *testing.T) {
 	}
 }
 
-// The order is that of use: what was got stays, what was not goes.
-func TestCollect(t *testing.T) {
+func TestCollectRemovesTheLeastRecentlyUsed(t *testing.T) {
 	s := Store{Folder: t.TempDir()}
 	for i := range 4 {
 		must(t, s.Put(key(i), pairOf(i, 1000)))
@@ -105,11 +104,11 @@ func TestCollect(t *testing.T) {
 	}
 }
 
-func TestBound(t *testing.T) {
+func TestPutKeepsTheCacheWithinItsBound(t *testing.T) {
 	s := Store{Folder: t.TempDir(), MaxBytes: 2500}
 	for i := range 5 {
 		must(t, s.Put(key(i), pairOf(i, 1000)))
-		// Even when the clock was put back: what was put last stays.
+		// The clock runs backwards; the latest entry stays nevertheless.
 		age(t, s, i, 10+i)
 	}
 	list, err := s.List()
@@ -125,8 +124,8 @@ func TestBound(t *testing.T) {
 	}
 }
 
-// A folder with an entry's name is none, and stops nothing.
-func TestFolderInside(t *testing.T) {
+// A folder with the name of an entry is ignored.
+func TestFoldersAreNotEntries(t *testing.T) {
 	s := Store{Folder: t.TempDir(), MaxBytes: 2500}
 	must(t, os.MkdirAll(filepath.Join(s.Path(key(7)), "inside"), 0o777))
 	for i := range 3 {
@@ -154,9 +153,8 @@ func TestFolderInside(t *testing.T) {
 	}
 }
 
-// What a writer left behind goes once it is old, and nothing else that is not the
-// cache's.
-func TestTemporary(t *testing.T) {
+// Abandoned temporary files of writers are removed; other foreign files are not.
+func TestAbandonedTemporaryFilesAreRemoved(t *testing.T) {
 	s := Store{Folder: t.TempDir()}
 	name := func(k, tail string) string { return filepath.Join(s.Folder, "."+k+tail) }
 	old := []string{name(key(1).String(), ".123.tmp")}
@@ -179,19 +177,19 @@ func TestTemporary(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	// A bounded cache loses them without being asked.
+	// In a bounded cache, Put removes them too.
 	must(t, os.WriteFile(old[0], []byte("x"), 0o666))
 	must(t, os.Chtimes(old[0], past, past))
 	s.MaxBytes = 1 << 20
 	must(t, s.Put(key(4), pairOf(4, 1000)))
 	if _, err := os.Stat(old[0]); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("after a Put what a writer left behind gives %v", err)
+		t.Errorf("after a Put, an abandoned temporary file gives %v", err)
 	}
 }
 
-// An entry that is removed while it is read is absent or whole, never corrupt. It
-// comes back by a rename, as Put brings it, without Put's wait for the disk.
-func TestGetWhileRemoved(t *testing.T) {
+// An entry that is removed while it is read is absent or complete, never corrupt. The
+// test restores it by a rename, as Put does, but without waiting for the disk.
+func TestGetDuringRemovalIsAbsentOrComplete(t *testing.T) {
 	s := Store{Folder: t.TempDir()}
 	want := pairOf(1, 1000)
 	must(t, s.Put(key(1), want))
@@ -215,7 +213,7 @@ func TestGetWhileRemoved(t *testing.T) {
 			t.Error("the entry is another's")
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("an entry that comes and goes: %v", err)
+			t.Errorf("an entry that is removed and restored: %v", err)
 		}
 		select {
 		case err := <-done:
@@ -228,9 +226,9 @@ func TestGetWhileRemoved(t *testing.T) {
 
 const processFolder = "ZINC_CACHE_TEST_FOLDER"
 
-// TestManyProcesses puts, gets and collects in several processes over one small
-// folder: every pair that is got is whole, and the bound holds at the end.
-func TestManyProcesses(t *testing.T) {
+// TestProcessesShareOneFolder puts, gets and collects in several processes in one small
+// folder: every pair is complete, and the bound holds at the end.
+func TestProcessesShareOneFolder(t *testing.T) {
 	const bound = 5000
 	if folder := os.Getenv(processFolder); folder != "" {
 		s := Store{Folder: folder, MaxBytes: bound}
@@ -244,7 +242,7 @@ func TestManyProcesses(t *testing.T) {
 			case err != nil:
 				t.Fatal(err)
 			case !reflect.DeepEqual(p, pairOf(i, 1000)):
-				t.Fatalf("entry %d is another's", i)
+				t.Fatalf("entry %d is another entry's pair", i)
 			default:
 				hits++
 			}

@@ -23,11 +23,11 @@ const (
 	Published Grade = "published" // a measurement of the hardware
 	Recorded  Grade = "recorded"  // follows from programs that the vendor's compiler wrote
 	Fitted    Grade = "fitted"    // to published measurements, of which others are held out
-	Modelled  Grade = "modelled"  // assumed for want of a source
+	Modelled  Grade = "modelled"  // assumed, without a source
 )
 
-// The constants that no target's table holds. All were measured on the M1 or
-// follow from it.
+// The constants that are not in the table of a target. All were measured on the M1 or
+// derived from it.
 var (
 	peak = Constant{
 		Name:  "peak",
@@ -106,16 +106,16 @@ var (
 	}
 )
 
-// restName names what a call takes beyond the stages of the table.
+// restName is the name of the time of a call that is not in the stages of the table.
 const restName = "not in a stage"
 
 // stages are the stages of a dispatch, in order.
 var stages = []*Constant{&stageBind, &stageRequest, &stageKick, &stageTrip, &stageComplete}
 
-// l2Rate is the L2 bytes of one cycle.
+// l2Rate is the number of L2 bytes per cycle.
 func l2Rate(t *target.Table) float64 { return float64(t.L2Banks * t.L2Granule) }
 
-// Constants returns every number that the estimates for a target are made of.
+// Constants returns every number that the estimates for a target use.
 func Constants(t *target.Table) []Constant {
 	cs := []Constant{
 		peak,
@@ -147,14 +147,14 @@ func Constants(t *target.Table) []Constant {
 	return cs
 }
 
-// Comparison is one thing that the model was held against.
+// Comparison is one result of comparing the model with data.
 type Comparison struct {
 	With   string
 	Result string
 }
 
-// Comparisons say how far the model is off, beside MeasuredGraphs and Families. Those
-// with recorded tasks are computed again by TestRate and TestRecorded.
+// Comparisons are the errors of the model, in addition to MeasuredGraphs and Families.
+// TestRate and TestRecorded check those with recorded tasks.
 var Comparisons = []Comparison{
 	{
 		"the time in the headers of recorded tasks: bytes",

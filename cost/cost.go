@@ -9,10 +9,10 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Term is one of the things that take time.
+// Term is one of the causes of time.
 type Term int
 
-// The terms, in the order that decides between equals.
+// The terms. Of equal terms, the first is the bottleneck.
 const (
 	Dispatch Term = iota // software between caller and engine
 	Hand                 // bytes of inputs and outputs between host and engine
@@ -27,7 +27,7 @@ var termNames = [Terms]string{"dispatch", "io", "macs", "dma", "l2"}
 // String returns the term as reports name it.
 func (t Term) String() string { return termNames[t] }
 
-// Split is a time by the term that bound it. Its entries add up to the whole.
+// Split is a time divided by the term that limits it. Its entries add up to the total.
 type Split [Terms]Time
 
 // Total adds the terms.
@@ -46,7 +46,7 @@ func (s *Split) Add(o Split) {
 	}
 }
 
-// MarshalJSON writes an object of the terms' names and microseconds.
+// MarshalJSON writes an object from the terms' names to microseconds.
 func (s Split) MarshalJSON() ([]byte, error) {
 	b := []byte{'{'}
 	for i, t := range s {
@@ -87,7 +87,7 @@ type Task struct {
 	TileBytes   int64 // sources and result, rows padded as in DRAM
 	KernelBytes int64 // coefficients and tables
 	L2Bytes     int64 // into and out of L2
-	L2End       int64 // first byte of L2 past what the registers name
+	L2End       int64 // first byte of L2 after those that the registers name
 	// Alone has the time of each term alone; Dispatch is zero.
 	Alone  Split
 	Time   Time // the largest of them
@@ -125,7 +125,7 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 	return e
 }
 
-// macs counts the products of a multiply task.
+// macs returns the number of products of a multiply task.
 func macs(t *td.Task) int64 {
 	if !t.Multiplies() {
 		return 0
@@ -138,8 +138,8 @@ func macs(t *td.Task) int64 {
 	return product(append(out[:], t.Extent(td.Kw), t.Extent(td.Kh), cin)...)
 }
 
-// most is where counts stop: registers hold extents whose product no 64-bit
-// number does.
+// most is the limit of counts, because products of extents in registers can exceed 64
+// bits.
 const most = 1 << 50
 
 // product multiplies positive factors, up to most.
@@ -187,7 +187,7 @@ func Stages(tab *target.Table) []Stage {
 // Handing returns the time to pass the inputs of a dispatch to the engine and its outputs back, in bytes.
 func Handing(bytes int64) Time { return seconds(float64(max(0, bytes)) / handBandwidth.Value) }
 
-// Coefficients returns the time to bring so many bytes of coefficients to the engine.
+// Coefficients returns the time to load coefficients of the given number of bytes.
 func Coefficients(bytes int64) Time { return seconds(float64(max(0, bytes)) / kernelBandwidth.Value) }
 
 // Overhead returns the sum of the stages.

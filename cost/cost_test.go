@@ -25,8 +25,8 @@ func convolution() *td.Task {
 	return x
 }
 
-// TestEstimate computes the terms by hand.
-func TestEstimate(t *testing.T) {
+// TestEstimateMatchesTermsComputedByHand also checks the bottleneck of each case.
+func TestEstimateMatchesTermsComputedByHand(t *testing.T) {
 	base := Estimate(convolution(), target.H13)
 	const (
 		macs = 3 * 3 * 64 * 128 * 16 * 16
@@ -84,8 +84,8 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// TestStages: what the table of stages leaves of a dispatch has a line too.
-func TestStages(t *testing.T) {
+// TestStagesAddUpToADispatch includes the time that is not in the table of stages.
+func TestStagesAddUpToADispatch(t *testing.T) {
 	for _, tab := range target.All {
 		sum := Time(0)
 		for _, s := range Stages(tab) {
@@ -100,7 +100,7 @@ func TestStages(t *testing.T) {
 	}
 }
 
-func TestConstants(t *testing.T) {
+func TestConstantsHaveUnitSourceAndGrade(t *testing.T) {
 	for _, c := range Constants(target.H13) {
 		if c.Name == "" || c.Source == "" || c.Value <= 0 {
 			t.Errorf("%+v", c)
@@ -108,7 +108,7 @@ func TestConstants(t *testing.T) {
 	}
 }
 
-func TestTime(t *testing.T) {
+func TestTimesRoundTrip(t *testing.T) {
 	for _, c := range []struct {
 		t    Time
 		want string
@@ -132,8 +132,8 @@ func TestTime(t *testing.T) {
 	}
 }
 
-// TestAnyTask: whatever the words, an estimate is positive and counts do not wrap.
-func TestAnyTask(t *testing.T) {
+// TestEstimatesOfRandomTasksArePositive also checks that counts do not overflow.
+func TestEstimatesOfRandomTasksArePositive(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	words, err := convolution().Encode()
 	if err != nil {

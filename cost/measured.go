@@ -9,29 +9,28 @@ import (
 type Measured struct {
 	Name string
 	US   float64 // of one call
-	// Fitted says that the bandwidth of inputs and outputs was fitted to it; the others
-	// are held out.
+	// Fitted reports that the bandwidth of inputs and outputs was fitted to this graph;
+	// the other graphs are held out.
 	Fitted bool
-	// ZeroCopy says that inputs and outputs were not copied by the host, so that
-	// nothing is handed over.
+	// ZeroCopy reports that the host did not copy inputs and outputs.
 	ZeroCopy bool
-	// Estimate is what the model gives for zinc's program of the graph, in
-	// microseconds; computed again by package compile's TestMeasured.
+	// Estimate is the model's estimate for zinc's program of the graph, in
+	// microseconds, which package compile's TestMeasured checks.
 	Estimate float64
-	// Published is what the published form of the model gives by its own constants: one
-	// maximum for the whole graph of products by peak and bytes by bandwidth, and the
-	// dispatch.
+	// Published is the estimate of the published model with its own constants: the
+	// maximum, for the whole graph, of products by peak and bytes by bandwidth, plus
+	// the dispatch.
 	Published float64
-	// What describes the graph for those who make it: kernel, channels and image of a
-	// convolution, or rows, inner and outer dimension of a product, and how many.
+	// The graph is Count convolutions with Kernel, Channels and Image, or Count
+	// products with Rows, Inner and Outer dimensions.
 	Kernel, Channels, Image int
 	Valid                   bool // without padding
 	Rows, Inner, Outer      int
 	Count                   int
 }
 
-// MeasuredGraphs are the published times that the model is held against: the sources
-// give the shapes, so zinc can compile the graphs.
+// MeasuredGraphs are published times to compare the model with. The sources state the
+// shapes, so zinc can compile the graphs.
 var MeasuredGraphs = []Measured{
 	{Name: "3x3 convolution, 64 channels, 16x16", US: 231, Estimate: 218.6, Published: 251.8, Fitted: true, Kernel: 3,
 		Channels: 64, Image: 16, Valid: true, Count: 1},
@@ -53,13 +52,13 @@ var MeasuredGraphs = []Measured{
 		ZeroCopy: true, Rows: 1024, Inner: 1024, Outer: 1024, Count: 8},
 }
 
-// Spread says how far estimates are off.
+// Spread is the distribution of the errors of estimates.
 type Spread struct {
 	Count       int
 	Median, P90 float64 // of the factors by which they are off in either direction, 1 and more
 }
 
-// spread is that of ratios of estimates to what they are held against.
+// spread returns the Spread of ratios of estimates to reference times.
 func spread(ratios []float64) Spread {
 	if len(ratios) == 0 {
 		return Spread{}
@@ -73,8 +72,8 @@ func spread(ratios []float64) Spread {
 	return Spread{len(fs), at(.5), at(.9)}
 }
 
-// MeasuredSpread says how far the estimates, or those of the published form, are off
-// the measured graphs: those the model was fitted to, or those held out.
+// MeasuredSpread returns the errors of the estimates, or of those of the published
+// model, for the measured graphs that the model was fitted to or for the others.
 func MeasuredSpread(fitted, published bool) Spread {
 	var rs []float64
 	for _, m := range MeasuredGraphs {
@@ -90,8 +89,8 @@ func MeasuredSpread(fitted, published bool) Spread {
 	return spread(rs)
 }
 
-// Family is a family of recorded tasks and how far the estimates are from the time in
-// their headers.
+// Family is a family of recorded tasks, with the errors of the estimates relative to the
+// times in their headers.
 type Family struct {
 	Name string
 	Spread
@@ -101,8 +100,8 @@ type Family struct {
 // allFamilies represents all families together; it comes first.
 const allFamilies = "all"
 
-// Families are the families of recorded tasks of 1 us and more, computed again by
-// TestRecorded. The header is the vendor's own estimate, by bytes alone.
+// Families are the families of recorded tasks of 1 us and more, which TestRecorded
+// checks. The time in a header is the vendor's own estimate, from bytes alone.
 var Families = []Family{
 	{allFamilies, Spread{59, 1.12, 1.28}, 0.95},
 	{"binary_runtime", Spread{5, 1.15, 1.15}, 1.15},

@@ -12,8 +12,8 @@ type Time int64
 // Microsecond is a thousand nanoseconds.
 const Microsecond Time = 1000
 
-// seconds rounds up to nanoseconds. What no 64-bit number holds becomes the
-// largest one that leaves room to add.
+// seconds rounds up to nanoseconds. Times that exceed 64 bits become a large number
+// that can still be added to others.
 func seconds(s float64) Time {
 	if ns := math.Ceil(s * 1e9); ns < math.MaxInt32*1e9 {
 		return Time(ns)
@@ -21,7 +21,7 @@ func seconds(s float64) Time {
 	return math.MaxInt32 * 1e9
 }
 
-// Micros returns the time of so many microseconds, to the nearest nanosecond.
+// Micros converts microseconds to the nearest nanosecond.
 func Micros(us float64) Time { return Time(math.Round(us * float64(Microsecond))) }
 
 // String returns the time in microseconds with three decimals, which is exact.

@@ -130,8 +130,8 @@ func hashFile(ctx context.Context, path string) (string, error) {
 // MaxFiles bounds what Files lists.
 const MaxFiles = 1 << 16
 
-// blobPath finds the weight files that a MIL text names: those that blob finds, as
-// long as they are written in the one way that they are written.
+// blobPath matches the weight files that a MIL text names, in the syntax that converters
+// write; blob matches them in any syntax.
 var (
 	blob     = regexp.MustCompile(`BLOBFILE`)
 	blobPath = regexp.MustCompile(`BLOBFILE\s*\(\s*path\s*=\s*` +
@@ -146,8 +146,8 @@ const modelRoot = "@model_path/"
 // "weights" next to it. It returns an error for other files, for a text that names weights in an unknown way, and for a
 // folder with links to folders.
 //
-// weightsDir is the folder for "@model_path" in a text instead of
-// the text's own; "" is that one. Every file of it counts.
+// weightsDir is the folder for "@model_path" in a text; "" means the folder of the text.
+// All files in weightsDir are listed.
 func Files(modelPath, weightsDir string) ([]File, error) {
 	files, err := modelFiles(modelPath, weightsDir)
 	if err != nil || weightsDir == "" {
@@ -187,8 +187,7 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 		return append(files, more...), err
 	case ".mil":
 	default:
-		return nil, fmt.Errorf("%s: which files it is made of can be told of folders, .mil and .mlmodel files",
-			modelPath)
+		return nil, fmt.Errorf("%s: unknown kind of model; want a folder, a .mil or a .mlmodel file", modelPath)
 	}
 	text, err := os.ReadFile(root)
 	if err != nil {
@@ -196,7 +195,8 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 	}
 	named := blobPath.FindAllSubmatch(text, -1)
 	if n := len(blob.FindAll(text, -1)); n != len(named) {
-		return nil, fmt.Errorf("%s names %d weights, of which only %d are understood", modelPath, n, len(named))
+		return nil, fmt.Errorf("%s names %d weights, but only %d of them have the known syntax", modelPath, n,
+			len(named))
 	}
 	seen := map[string]bool{}
 	for _, m := range named {
@@ -215,7 +215,7 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 			path = filepath.Join(dir, filepath.FromSlash(rel))
 		}
 		if len(files) == MaxFiles {
-			return nil, fmt.Errorf("%s names more than %d files", modelPath, MaxFiles)
+			return nil, fmt.Errorf("%s exceeds the limit of %d weight files", modelPath, MaxFiles)
 		}
 		files = append(files, File{Name: "weights " + name, Path: path})
 	}
@@ -236,7 +236,7 @@ func folderFiles(root, prefix string) ([]File, error) {
 			return fmt.Errorf("%s is neither a file nor a folder", path)
 		}
 		if len(files) == MaxFiles {
-			return fmt.Errorf("%s holds more than %d files", root, MaxFiles)
+			return fmt.Errorf("%s exceeds the limit of %d files", root, MaxFiles)
 		}
 		rel, err := filepath.Rel(root, path)
 		files = append(files, File{Name: prefix + filepath.ToSlash(rel), Path: path})

@@ -16,8 +16,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// What Files cannot tell is an error: a stale hit would be worse.
-func TestFiles(t *testing.T) {
+// An unknown kind of model is an error, because a stale hit would be worse.
+func TestFilesListsEveryFileOfAModel(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, filepath.FromSlash(name))

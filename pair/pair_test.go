@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-func TestPathsOf(t *testing.T) {
+func TestPathsOfTakesContainerOrDescriptor(t *testing.T) {
 	of := func(container, descriptor, debug string) pair.Paths {
 		return pair.Paths{Container: container, Descriptor: descriptor, Debug: debug}
 	}
@@ -32,9 +32,10 @@ func TestPathsOf(t *testing.T) {
 	}
 }
 
-// What is written is read again, by either name, except the debug database; half a
-// pair is an error that names the other half, unless the container may stand alone.
-func TestReadAndWrite(t *testing.T) {
+// TestReadReturnsWhatWriteWrote reads a pair by either name, without the debug database.
+// Half a pair is an error that names the missing half, unless a container alone is
+// allowed.
+func TestReadReturnsWhatWriteWrote(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.hwx")
 	at := pair.PathsOf(path)
 	p := pair.Pair{Container: []byte("container"), Descriptor: []byte("descriptor"), Debug: []byte("database")}

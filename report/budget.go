@@ -25,22 +25,22 @@ type Budget struct {
 	Whole bool    // the value is a whole number
 	Most  float64 // largest value that makes sense, 0 for any
 	Least bool    // the value is the least allowed, not the most
-	// Tasks says that only a compilation tells, not a plan.
+	// Tasks reports that the value requires a compilation, not only a plan.
 	Tasks bool
-	// Runs says that a run of the pair gives the value and no report does.
+	// Runs reports that the value comes from a run of the pair, not from a report.
 	Runs bool
-	// judge returns what the report has, function by function or once.
+	// judge returns the findings of the report, for each function or for all together.
 	judge func(r *compile.Report) []finding
 }
 
-// finding is a value of a report and who makes it up, the largest first.
+// finding is a value of a report and its contributors, the largest first.
 type finding struct {
 	function string
 	value    float64
 	by       []Contributor
 }
 
-// Budgets are the limits that a report is held against.
+// Budgets are the limits that can be set for a report.
 var Budgets = []Budget{
 	{ID: "max-dispatches", Doc: "fail when one call of a function takes more than `N` dispatches", Unit: "dispatches",
 		One: "dispatch", Whole: true, judge: judgeDispatches},
@@ -54,14 +54,14 @@ var Budgets = []Budget{
 		"reference, in the output's own unit", Unit: "largest error of an output", Tasks: true, Runs: true},
 }
 
-// Budgets that are requested by name. A run gives MaxError, the error of an output:
-// JudgeOutputs judges it, and Judge does not.
+// Budgets that other code refers to by ID. MaxError, the error of an output, comes from
+// a run: JudgeOutputs checks it, and Judge does not.
 const (
 	MinEngineMACs = "min-engine-macs"
 	MaxError      = "max-error"
 )
 
-// Number is a number that JSON shows as text where it is not finite.
+// Number is a number that is encoded in JSON as a string if it is not finite.
 type Number float64
 
 // MarshalJSON writes the number, or "NaN", "+Inf" or "-Inf".
@@ -74,7 +74,7 @@ func (n Number) MarshalJSON() ([]byte, error) {
 
 // Contributor is a part of a value that exceeds its budget.
 type Contributor struct {
-	What  string `json:"what"` // an operation or an output; else what it is
+	What  string `json:"what"` // operation, output or other kind
 	Name  string `json:"name,omitempty"`
 	Line  int    `json:"line,omitempty"`
 	Col   int    `json:"column,omitempty"`
@@ -85,17 +85,17 @@ type Contributor struct {
 type Violation struct {
 	Budget       string        `json:"budget"`
 	Target       string        `json:"target,omitempty"`
-	Function     string        `json:"function,omitempty"` // where functions are judged one by one
+	Function     string        `json:"function,omitempty"` // if functions are checked separately
 	Value        Number        `json:"value"`
 	Limit        float64       `json:"limit"`
 	Unit         string        `json:"unit"`
 	Contributors []Contributor `json:"contributors,omitempty"`
 }
 
-// shown is how many contributors a violation lists.
+// shown is the number of contributors that a violation lists.
 const shown = 3
 
-// String is the violation in one line: value, limit, largest contributors.
+// String returns the violation in one line: value, limit, largest contributors.
 func (v *Violation) String() string {
 	var b strings.Builder
 	if v.Function != "" {
@@ -106,7 +106,7 @@ func (v *Violation) String() string {
 		fmt.Fprintf(&b, " for %s", v.Target)
 	}
 	if v.Budget == MinEngineMACs {
-		fmt.Fprintf(&b, ", --%s asks for %s %%", v.Budget, plain(v.Limit))
+		fmt.Fprintf(&b, ", --%s requires %s %%", v.Budget, plain(v.Limit))
 	} else {
 		fmt.Fprintf(&b, ", --%s allows %s", v.Budget, plain(v.Limit))
 	}
@@ -128,10 +128,10 @@ func (v *Violation) String() string {
 	return b.String()
 }
 
-// Message is the line of the violation in a log.
+// Message returns the line of the violation in a log.
 func (v *Violation) Message() string { return "budget exceeded: " + v.String() }
 
-// plain prints a number in full where it is whole.
+// plain returns a number without an exponent if it is whole.
 func plain(v float64) string {
 	if math.Abs(v) < 1<<53 && v == math.Trunc(v) {
 		return strconv.FormatInt(int64(v), 10)
@@ -139,7 +139,7 @@ func plain(v float64) string {
 	return strconv.FormatFloat(v, 'g', 6, 64)
 }
 
-// WriteViolations writes a line for each.
+// WriteViolations writes a line for each violation.
 func WriteViolations(w io.Writer, vs []Violation) error {
 	for i := range vs {
 		if _, err := fmt.Fprintf(w, "%s\n", vs[i].Message()); err != nil {
@@ -149,7 +149,7 @@ func WriteViolations(w io.Writer, vs []Violation) error {
 	return nil
 }
 
-// Check reports a limit that makes no sense for the budget.
+// Check returns an error if a limit is invalid for the budget.
 func (b *Budget) Check(limit float64) error {
 	most := b.Most
 	if most == 0 {
@@ -167,7 +167,7 @@ func (b *Budget) Check(limit float64) error {
 	return nil
 }
 
-// Judge holds a report against the limits that are set, by ID.
+// Judge compares a report with limits, which are keyed by budget ID.
 func Judge(r *compile.Report, limits map[string]float64) []Violation {
 	var out []Violation
 	for i := range Budgets {
@@ -194,13 +194,13 @@ func Judge(r *compile.Report, limits map[string]float64) []Violation {
 	return out
 }
 
-// OutputError is the largest error of an output, in a run on some inputs; one that is not a number counts as infinite.
+// OutputError is the largest error of an output in a run; NaN counts as infinite.
 type OutputError struct {
 	Name  string
 	Error float64
 }
 
-// JudgeOutputs holds the errors of outputs against the limit of MaxError, if set.
+// JudgeOutputs compares the errors of outputs with the limit of MaxError, if set.
 func JudgeOutputs(target string, outputs []OutputError, limits map[string]float64) []Violation {
 	limit, set := limits[MaxError]
 	if !set || len(outputs) == 0 {
@@ -233,7 +233,7 @@ func contributor(o *compile.OpReport, value float64) Contributor {
 	return Contributor{What: o.Op, Name: o.Name, Line: int(o.Line), Col: int(o.Col), Value: Number(value)}
 }
 
-// name is a function's name where there are several.
+// name returns a function's name if there are several functions.
 func name(r, f *compile.Report) string {
 	if f == r {
 		return ""
@@ -241,19 +241,19 @@ func name(r, f *compile.Report) string {
 	return f.Function
 }
 
-// fullProcedure says what a procedure was full of, by the cause of the next dispatch.
+// fullProcedure maps the cause of a dispatch to what the previous procedure was full of.
 var fullProcedure = []struct{ cause, what string }{
 	{compile.CauseRegisters, "the tensors of one procedure"},
 	{compile.CauseTasks, "the tasks of one procedure"},
 }
 
-// judgeDispatches: an operation contributes the dispatches that it cuts off.
+// judgeDispatches attributes each dispatch to the operation that ends the previous one.
 func judgeDispatches(r *compile.Report) []finding {
 	var out []finding
 	for _, f := range functions(r) {
 		x := finding{function: name(r, f), value: float64(f.Dispatches)}
 		at := map[int]int{}
-		full := map[string]int{} // by cause: dispatches that begin because a procedure was full
+		full := map[string]int{} // by cause, dispatches that begin because a procedure was full
 		for _, d := range f.DispatchList {
 			switch {
 			case len(d.CutBy) > 0:
@@ -312,7 +312,7 @@ func judgeTime(r *compile.Report) []finding {
 	return out
 }
 
-// judgeMACs: an operation contributes what it keeps from the engine.
+// judgeMACs attributes to each operation the multiply-accumulates that are not on the engine.
 func judgeMACs(r *compile.Report) []finding {
 	x := finding{value: Percent(r.EngineMACs, r.CPUMACs)}
 	for i := range r.Ops {

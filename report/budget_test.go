@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 )
 
-func TestJudge(t *testing.T) {
+func TestJudgeListsTheLargestContributors(t *testing.T) {
 	one, many := digits(t), several(t)
 	us := one.Estimate.Time
 	for _, c := range []struct {
@@ -31,7 +31,7 @@ func TestJudge(t *testing.T) {
 		{report: one, budget: "min-engine-macs", limit: 100},
 		{report: many, budget: "min-engine-macs", limit: 50},
 		{report: many, budget: "min-engine-macs", limit: 100,
-			want: []string{`% of multiply-accumulates run on the engine for h13, --min-engine-macs asks for 100 ` +
+			want: []string{`% of multiply-accumulates run on the engine for h13, --min-engine-macs requires 100 ` +
 				`%; largest: linear "wide"`}},
 		{report: many, budget: "max-dispatches", limit: 1,
 			want: []string{`function first: 2 dispatches for h13, --max-dispatches allows 1; largest: sin "b" line`}},
@@ -55,7 +55,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestCheckRejectsInvalidLimits(t *testing.T) {
 	by := map[string]*Budget{}
 	for i := range Budgets {
 		by[Budgets[i].ID] = &Budgets[i]

@@ -12,19 +12,19 @@ type Document struct {
 	Model string `json:"model,omitempty"` // path of the model's text
 	*compile.Report
 	Violations []Violation `json:"violations,omitempty"`
-	// Explain returns the command that tells what to write in the place of an
-	// operation on the CPU; nil where none is known.
+	// Explain returns the command that explains what to write instead of an operation
+	// on the CPU, or nil if there is none.
 	Explain func(o *compile.OpReport) string `json:"-"`
 }
 
-// Form is one way to write a document.
+// Form is an output format of a document.
 type Form struct {
 	Name  string
 	Doc   string
 	Write func(w io.Writer, d *Document) error
 }
 
-// Forms are the ways to write a document.
+// Forms are the output formats of a document.
 var Forms = []Form{
 	{"text", "tables to read", writeText},
 	{"json", "everything, for programs", func(w io.Writer, d *Document) error { return jsonform.Write(w, d) }},
@@ -61,7 +61,7 @@ func writeText(w io.Writer, d *Document) error {
 	return WriteViolations(w, d.Violations)
 }
 
-// functions returns the reports of the functions one by one.
+// functions returns the report of each function.
 func functions(r *compile.Report) []*compile.Report {
 	if len(r.Functions) > 0 {
 		return r.Functions
@@ -69,7 +69,7 @@ func functions(r *compile.Report) []*compile.Report {
 	return []*compile.Report{r}
 }
 
-// Percent is the share of part in part and rest, 100 when there is nothing.
+// Percent returns the share of part in part and rest, or 100 if both are zero.
 func Percent(part, rest int64) float64 {
 	if part+rest == 0 {
 		return 100

@@ -63,7 +63,7 @@ type pageData struct {
 	Several bool
 }
 
-// stacked draws parts of a whole beside each other.
+// stacked draws the parts of a whole side by side.
 func stacked(title, unit string, parts []bar, values []float64, texts []string) chart {
 	c := chart{Title: title, Width: chartWidth, Height: 40}
 	all := 0.0
@@ -88,7 +88,7 @@ func stacked(title, unit string, parts []bar, values []float64, texts []string) 
 	return c
 }
 
-// charts draws where operations, products and time go.
+// charts draws the distribution of operations, products and time.
 func charts(r *compile.Report) []chart {
 	units := []bar{{Class: ir.Engine.String(), Label: "engine"}, {Class: ir.CPU.String(), Label: "CPU"}}
 	var out []chart
@@ -115,7 +115,7 @@ func charts(r *compile.Report) []chart {
 	return out
 }
 
-// ranking draws the layers that take most.
+// ranking draws the layers that take the most time.
 func ranking(r *compile.Report) chart {
 	layers := biggest(r, htmlLayers)
 	c := chart{Title: "Biggest layers, estimated us", Width: chartWidth, Height: rowHeight * len(layers)}
@@ -144,7 +144,7 @@ func ranking(r *compile.Report) chart {
 	return c
 }
 
-// clip cuts a text to n characters.
+// clip shortens a text to n characters.
 func clip(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return string(r[:n-1]) + "…"

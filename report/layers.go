@@ -33,9 +33,9 @@ type Layer struct {
 	Bound     string // "" without an estimate
 	DMABytes  int64
 	L2Peak    int64
-	Weights   int64 // bytes of the constant section; all layers' add up to it
-	Padding   int64 // of them, those that hold nothing
-	Shared    int64 // read beside them, counted for an earlier layer
+	Weights   int64 // bytes of the constant section; those of all layers add up to it
+	Padding   int64 // unused bytes among Weights
+	Shared    int64 // further bytes that it reads, counted for an earlier layer
 	Line, Col int32
 }
 
@@ -50,7 +50,7 @@ func Layers(r *compile.Report) []Layer {
 			for ; next < len(f.DispatchList) && f.DispatchList[next].Step <= before; next++ {
 				d := &f.DispatchList[next]
 				if d.Estimate == nil {
-					continue // a plan has no estimates
+					continue // plans lack estimates
 				}
 				var own cost.Split
 				for _, t := range []cost.Term{cost.Dispatch, cost.Hand} {
@@ -96,7 +96,7 @@ func Layers(r *compile.Report) []Layer {
 	return out
 }
 
-// cause says why a dispatch begins.
+// cause returns why a dispatch begins.
 func cause(f *compile.Report, d *compile.Dispatch) string {
 	s := compile.Causes[d.Cause]
 	if len(d.CutBy) > 0 {
@@ -134,7 +134,7 @@ var layerColumns = []struct {
 	{"verdict", func(l *Layer) string { return l.Verdict }},
 }
 
-// number is a number, or nothing where none is known.
+// number returns a number as text, or "" if it is not known.
 func number[T int | int32 | int64](n T, known bool) string {
 	if !known {
 		return ""
@@ -199,7 +199,7 @@ var summaryColumns = []struct {
 	{"io_us", term(cost.Hand)},
 }
 
-// estimate is a report's estimate, or an empty one.
+// estimate returns a report's estimate, or an empty one.
 func estimate(r *compile.Report) *compile.Estimate {
 	if r.Estimate == nil {
 		return &compile.Estimate{}
@@ -211,8 +211,8 @@ func term(t cost.Term) func(r *compile.Report) string {
 	return func(r *compile.Report) string { return micros(estimate(r).Terms[t], r.Estimate != nil) }
 }
 
-// writeSummary writes a line a function and, of several, one of them all; the
-// constants are shared, so each line has all of them.
+// writeSummary writes a line for each function and, if there are several, one for all of
+// them. The functions share the constants, so each line counts all of them.
 func writeSummary(w io.Writer, d *Document) error {
 	c := csv.NewWriter(w)
 	row := make([]string, len(summaryColumns))

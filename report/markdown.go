@@ -11,14 +11,13 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// Lines of the lists in a comment: more is nothing to read there.
+// Lengths of the lists in a comment, which must stay short.
 const (
 	markdownGroups = 10
 	markdownLayers = 5
 )
 
-// md makes text safe as a cell: it stays on its line, and nothing in it is taken
-// for markup.
+// md escapes text for a cell: it stays on its line and contains no markup.
 func md(s string) string {
 	var b strings.Builder
 	for _, c := range s {
@@ -41,11 +40,11 @@ func md(s string) string {
 	return b.String()
 }
 
-// MarkdownText makes text safe in a comment, as a paragraph or a cell: it stays on its
-// line, and nothing in it is taken for markup, a mention or an issue.
+// MarkdownText escapes text for a paragraph or a cell of a comment: it stays on its line
+// and contains no markup, mention or reference to an issue.
 func MarkdownText(s string) string { return md(s) }
 
-// grouped writes a number with its thousands apart.
+// grouped returns a number with thousands separated.
 func grouped(n int64) string {
 	s := fmt.Sprint(n)
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
@@ -129,7 +128,7 @@ func markdownBiggest(b *bytes.Buffer, r *compile.Report) {
 	}
 }
 
-// percentOf is a time's share of a report's estimate.
+// percentOf returns a time's share of a report's estimate.
 func percentOf(t cost.Time, r *compile.Report) string {
 	all := estimate(r).Time
 	if all == 0 {

@@ -18,8 +18,8 @@ type cpuGroup struct {
 	Line    int32 // of the first
 }
 
-// cpuGroups lists what is on the CPU: most multiply-accumulates first, then most
-// operations, then in order.
+// cpuGroups lists the operations on the CPU: most multiply-accumulates first, then most
+// operations, then in program order.
 func cpuGroups(r *compile.Report) []cpuGroup {
 	type key struct{ op, why string }
 	at := map[key]int{}
@@ -51,8 +51,8 @@ func cpuGroups(r *compile.Report) []cpuGroup {
 	return out
 }
 
-// biggest lists up to n operations: most time first, or most multiply-accumulates
-// where nothing is estimated.
+// biggest lists up to n operations: most time first or, without estimates, most
+// multiply-accumulates.
 func biggest(r *compile.Report, n int) []Layer {
 	var out []Layer
 	for _, l := range Layers(r) {

@@ -155,7 +155,7 @@ func addsUp(t *testing.T, d *Document) {
 	}
 }
 
-func TestAddsUp(t *testing.T) {
+func TestLayersAddUpToTheSummary(t *testing.T) {
 	r := digits(t)
 	addsUp(t, &Document{Report: r})
 	s := several(t)
@@ -168,8 +168,7 @@ func TestAddsUp(t *testing.T) {
 	}
 }
 
-// TestAddsUpCorpus does the same for real models.
-func TestAddsUpCorpus(t *testing.T) {
+func TestLayersOfRealModelsAddUpToTheSummary(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "corpus")
 	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "espresso-full-fused", "mnist-cnn-inline",
 		"rb-multifunction-flexible"} {
@@ -182,7 +181,7 @@ func TestAddsUpCorpus(t *testing.T) {
 	}
 }
 
-// hostile gives a document names that mean something to every form.
+// hostile returns a document with names that are markup in the output formats.
 func hostile(t *testing.T) (*Document, string) {
 	const name = "<script>alert(1)</script>|`x`,\"=1\n![a](http://b)"
 	r := digits(t)
@@ -197,8 +196,8 @@ func hostile(t *testing.T) (*Document, string) {
 	}, name
 }
 
-// TestHTML: the page is well formed, has the figures, and refers to nothing.
-func TestHTML(t *testing.T) {
+// TestHTMLIsWellFormedAndSelfContained also checks the figures.
+func TestHTMLIsWellFormedAndSelfContained(t *testing.T) {
 	bad, _ := hostile(t)
 	for _, d := range []*Document{{Model: "m.mil", Report: digits(t)}, {Report: several(t)}, bad,
 		{Report: new(compile.Report)}} {
@@ -256,9 +255,8 @@ func TestHTML(t *testing.T) {
 	}
 }
 
-// TestMarkdown: nothing in a name makes markup, and every line of a table has
-// its cells.
-func TestMarkdown(t *testing.T) {
+// TestMarkdownEscapesNames also checks that every line of a table has all its cells.
+func TestMarkdownEscapesNames(t *testing.T) {
 	d, name := hostile(t)
 	text := output(t, "markdown", d)
 	for _, bad := range []string{"<script", "![a]", "`x`", name} {
@@ -291,7 +289,7 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-func TestJSON(t *testing.T) {
+func TestJSONRoundTrips(t *testing.T) {
 	r := digits(t)
 	var back struct {
 		Model    string
@@ -317,7 +315,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestSARIF(t *testing.T) {
+func TestSARIFHasAFindingForEachOperationOnTheCPU(t *testing.T) {
 	r := several(t)
 	limits := map[string]float64{
 		"max-dispatches":   1,
@@ -340,8 +338,7 @@ func TestSARIF(t *testing.T) {
 	}
 }
 
-// TestForms: every form has an entry and writes something.
-func TestForms(t *testing.T) {
+func TestEveryFormWritesOutput(t *testing.T) {
 	d := &Document{Model: "m", Report: digits(t)}
 	for _, n := range Names() {
 		if Lookup(n).Doc == "" || len(output(t, n, d)) < 100 {

@@ -13,9 +13,9 @@ import (
 // budgetRule is the SARIF rule of a budget.
 func budgetRule(id string) string { return "budget-" + id }
 
-// Review returns the report as a run of findings: one for each operation on the
-// CPU, of the given level, and one for each budget that was exceeded. tool is the
-// command that made it, as in "zinc check".
+// Review returns the report as a run of findings: one of the given level for each
+// operation on the CPU, and one for each exceeded budget. tool is the command that
+// created the report, as in "zinc check".
 func Review(d *Document, tool, level string) sarif.Run {
 	run := sarif.Run{
 		Tool: "zinc", Version: compile.Version, ID: tool + "/" + d.Target + "/",
@@ -68,8 +68,8 @@ func Review(d *Document, tool, level string) sarif.Run {
 	return run
 }
 
-// AddViolations adds an error for each budget that was exceeded, with the rules of
-// those budgets. It points at the largest contributor.
+// AddViolations adds an error for each exceeded budget, at its largest contributor, and
+// the rules of those budgets.
 func AddViolations(run *sarif.Run, model string, vs []Violation) {
 	docs := map[string]string{}
 	for _, b := range Budgets {

@@ -14,9 +14,9 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// TestWeightsCorpus holds the bytes of each layer against the container, the record
-// of provenance, and what the registers of the tasks say they read.
-func TestWeightsCorpus(t *testing.T) {
+// TestWeightBytesMatchTheContainer compares the bytes of each layer with the container,
+// the debug database, and the registers of the tasks.
+func TestWeightBytesMatchTheContainer(t *testing.T) {
 	shared := shareddir.Find(t)
 	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "silero-v6-palette-4bit",
 		"silero-v6-palette-2bit", "silero-v6-pruned-int8", "espresso-full-fused", "mnist-cnn-inline",
