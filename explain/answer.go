@@ -5,8 +5,9 @@ import (
 	"github.com/zinc-compiler/zinc/lint"
 )
 
-// Answer says what became of a statement. Its JSON form is stable: fields may be
-// added, none change meaning.
+// Answer describes how a statement was compiled. Its JSON form is stable: fields may be added, but
+// their meaning does not
+// change.
 type Answer struct {
 	Target    string `json:"target"`
 	Precision string `json:"precision"`
@@ -16,43 +17,42 @@ type Answer struct {
 	Column    int32  `json:"column,omitempty"`
 	Op        string `json:"op"` // operation, or const or input
 	Name      string `json:"name"`
-	// Passes are those that made or changed something of it, in order.
+	// Passes are the passes that created or changed a part of it, in order.
 	Passes []string `json:"passes"`
 	Gone   []Gone   `json:"gone,omitempty"`
-	// Operators are what it became in the program as it was lowered. Of a constant
-	// or an input they are the operations that read it.
+	// Operators are the operations that it was lowered to. For a constant or an input they are the
+	// operations that read it.
 	Operators  []Operator   `json:"operators"`
 	Tasks      []Task       `json:"tasks,omitempty"`
 	Constants  []Constant   `json:"constants,omitempty"`
 	Surfaces   []Surface    `json:"surfaces,omitempty"`
 	Operations []Descriptor `json:"descriptor_operations,omitempty"`
 	Numerics   []string     `json:"numerics,omitempty"`
-	// Hazards are the statement's findings of package lint, none of them searched for
-	// an input that shows it.
+	// Hazards are the findings of package lint for the statement, without a search for inputs that trigger them.
 	Hazards   []*lint.Finding `json:"hazards,omitempty"`
 	CostError string          `json:"cost_known_error,omitempty"` // of the estimates
 	Rewrites  []*Rewrite      `json:"rewrites,omitempty"`
 	Tried     []Tried         `json:"tried,omitempty"`
-	// PlacedOnly says that zinc writes no programs for the target, so that there are
-	// no tasks, and rewrites are placed for it and run for another.
+	// PlacedOnly reports that zinc cannot write programs for the target: there are no tasks, and
+	// rewrites are placed for the
+	// target but run for another one.
 	PlacedOnly bool `json:"placed_only,omitempty"`
-	// Notes are what other targets ask of the statement.
+	// Notes are requirements of other targets for the statement.
 	Notes []string `json:"notes,omitempty"`
-	// Sought says that rewrites were looked for; NotSought why they were not, where
-	// they were requested.
+	// Sought reports whether rewrites were looked for; NotSought is why not, if they were requested.
 	Sought    bool   `json:"rewrites_sought"`
 	NotSought string `json:"rewrites_not_sought,omitempty"`
 }
 
-// Gone is an operation of the statement that a pass took away.
+// Gone is an operation of the statement that a pass removed.
 type Gone struct {
 	Pass string `json:"pass"`
-	By   string `json:"by,omitempty"` // what its readers read instead, "" where nothing is read
-	// Refusal is why what is read instead is on the CPU, nil where it is not.
+	By   string `json:"by,omitempty"` // what its readers read instead, "" if it has none
+	// Refusal is why the replacement is on the CPU, nil if it is not.
 	Refusal *compile.RefusalInfo `json:"refusal,omitempty"`
 }
 
-// Operator is an operation of the program as it was lowered.
+// Operator is an operation of the lowered program.
 type Operator struct {
 	Op       string               `json:"op"`
 	Name     string               `json:"name"`
@@ -64,11 +64,11 @@ type Operator struct {
 	Fused    string               `json:"fused_into,omitempty"`
 	MACs     int64                `json:"macs,omitempty"`
 	Refusal  *compile.RefusalInfo `json:"refusal,omitempty"`
-	// Estimate is that of its tasks, with the operations fused into it; nil if it has none.
+	// Estimate is the estimate for its tasks, including the operations fused into it; nil if it has none.
 	Estimate *compile.Estimate `json:"estimate,omitempty"`
 }
 
-// Task is a task that works for the statement.
+// Task is a task that computes a part of the statement.
 type Task struct {
 	Procedure string            `json:"procedure"`
 	Index     int               `json:"index"`
@@ -91,8 +91,7 @@ type Field struct {
 	Doc   string `json:"doc,omitempty"`
 }
 
-// Constant is a stored constant that the statement's bytes are in, or that its
-// tasks read.
+// Constant is a stored constant that contains bytes of the statement, or that its tasks read.
 type Constant struct {
 	Offset uint64     `json:"offset"`
 	Size   uint64     `json:"size"`

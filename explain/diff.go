@@ -2,8 +2,9 @@ package explain
 
 import "strings"
 
-// bodyLines returns the lines of a program's text that say something, without
-// their indentation; those of the function's head and end when frame is set.
+// bodyLines returns the nonempty lines of a program's text without indentation, with those of the
+// function's head and end
+// if frame is set.
 func bodyLines(text string, frame bool) (out []string) {
 	for _, l := range strings.Split(text, "\n") {
 		l = strings.TrimSpace(l)
@@ -18,11 +19,10 @@ func bodyLines(text string, frame bool) (out []string) {
 	return out
 }
 
-// maxDiff bounds the lines on either side that are compared one with another.
+// maxDiff is the maximum number of lines on each side that are compared pairwise.
 const maxDiff = 2000
 
-// diff returns the lines that go and those that come, in order, by a longest common
-// subsequence. Lines that stay are left out.
+// diff returns the removed and added lines, in order, by a longest common subsequence. Unchanged lines are omitted.
 func diff(a, b []string) (out []string) {
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {
 		a, b = a[1:], b[1:]

@@ -1,5 +1,6 @@
-// Package explain tells what became of one statement of a model, and for one that
-// the engine refuses looks for a rewrite that it takes.
+// Package explain shows how one statement of a model was compiled, and for a statement that the
+// engine refuses looks for a
+// rewrite that it accepts.
 //
 // In: a program and a place in it (a line, or the name of a result), and how it is
 // to be compiled. Out: an Answer, which names the passes, where the operations run

@@ -9,21 +9,22 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// errNot says that a recipe is not for a statement; it goes unmentioned.
+// errNot means that a recipe does not apply to a statement; it is not reported.
 var errNot = errors.New("the rewrite is not for the statement")
 
-// An edit replaces one statement of a function's body by others. What goes wrong is
-// kept until the end, so that a recipe reads as the expression that it writes.
+// An edit replaces one statement of a function's body by others. The first error is kept until the
+// end, so that a recipe
+// reads like the expression that it builds.
 type edit struct {
 	t     *target.Table
 	fn    *ir.Func
 	index int // of the statement in the body
 	op    *ir.Op
 	base  string   // of the names of what is made: the statement's result
-	ops   []*ir.Op // that take its place
+	ops   []*ir.Op // that replace it
 	taken map[string]bool
 	err   error
-	note  string // what the rewrite holds for only
+	note  string // condition under which the rewrite is valid
 }
 
 func newEdit(t *target.Table, fn *ir.Func, index int) *edit {
@@ -51,7 +52,7 @@ func (e *edit) fail(format string, args ...any) *ir.Value {
 	return nil
 }
 
-// not ends a recipe that is not for the statement.
+// not ends a recipe that does not apply to the statement.
 func (e *edit) not() {
 	if e.err == nil {
 		e.err = errNot
@@ -69,13 +70,13 @@ func (e *edit) fresh(what string) string {
 	return name
 }
 
-// arg is a named argument; a nil value is left out.
+// arg is a named argument; a nil value is omitted.
 type arg struct {
 	name ir.ParamName
 	v    *ir.Value
 }
 
-// do writes an operation and returns its first result, nil once something failed.
+// do adds an operation and returns its first result, or nil after an error.
 func (e *edit) do(o *ir.Operation, args ...arg) *ir.Value {
 	vs := map[ir.ParamName][]*ir.Value{}
 	var names []ir.ParamName
@@ -103,7 +104,7 @@ func (e *edit) do(o *ir.Operation, args ...arg) *ir.Value {
 	return e.add(op)
 }
 
-// add puts an operation with its arguments in place and names its results.
+// add adds an operation with its arguments and names its results.
 func (e *edit) add(op *ir.Op) *ir.Value {
 	ts, err := ir.InferOp(op)
 	if err != nil {
@@ -122,8 +123,7 @@ func (e *edit) add(op *ir.Op) *ir.Value {
 	return op.Results[0]
 }
 
-// again writes the statement's own operation once more, with some arguments
-// replaced; those that are nil are dropped.
+// again adds a copy of the statement's operation with some arguments replaced; nil arguments are dropped.
 func (e *edit) again(args ...arg) *ir.Value {
 	if e.err != nil {
 		return nil
@@ -178,11 +178,10 @@ func (e *edit) constant(what string, t ir.Type, data []byte) *ir.Value {
 	return &ir.Value{Name: e.fresh(what), Type: t, Const: c, Pos: e.op.Pos}
 }
 
-// maxMatrix bounds the constants that a rewrite makes.
+// maxMatrix is the maximum number of elements of a constant that a rewrite creates.
 const maxMatrix = 1 << 22
 
-// known returns what an operand is at compile time, also one that is stored
-// compressed; nil for a runtime value.
+// known returns the constant value of an operand, unpacked if it is compressed; nil for a runtime value.
 func known(v *ir.Value) *ir.Const {
 	switch {
 	case v == nil:
@@ -199,7 +198,7 @@ func known(v *ir.Value) *ir.Const {
 	return cs[0]
 }
 
-// cut returns the constant of the elements from lo to hi along an axis of c.
+// cut returns a constant with the elements from lo to hi along an axis of c.
 func (e *edit) cut(what string, c *ir.Const, axis int, lo, hi int64) *ir.Value {
 	shape := slices.Clone(c.Type.Shape)
 	if c.Type.DType.Bits()%8 != 0 {
@@ -236,7 +235,7 @@ func (e *edit) reshape(x *ir.Value, shape ...int64) *ir.Value {
 	return e.do(ir.OpReshape, arg{ir.ParamX, x}, arg{ir.ParamShape, e.ints(shape...)})
 }
 
-// become ends the edit: v takes the place of the statement's result, and its name.
+// become ends the edit: v replaces the statement's result and takes its name.
 func (e *edit) become(v *ir.Value) {
 	if e.err != nil {
 		return

@@ -13,17 +13,18 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Options steer an explanation.
+// Options configure an explanation.
 type Options struct {
 	Compile  compile.Options // how the model is compiled; Provenance is set anyway
-	Rewrites bool            // look for rewrites of what is refused
-	Hazards  bool            // judge the numbers by the rules of package lint, for inputs in their default ranges
+	Rewrites bool            // look for rewrites of a refused statement
+	Hazards  bool            // check the numbers by the rules of package lint, for inputs in their default ranges
 	Seed     uint64          // of the inputs that rewrites are run on
-	Workers  int             // goroutines of the runs, 0 for one a processor
+	Workers  int             // goroutines for the runs, 0 for one per processor
 }
 
-// Explain tells what becomes of the statement at a place of p, which it does not
-// change. A place without a statement gives a *PlaceError.
+// Explain shows how the statement at a place of p is compiled. It does not change p. It returns a
+// *PlaceError for a place
+// without a statement.
 func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, error) {
 	if o.Compile.Target == nil {
 		o.Compile.Target = target.H13
@@ -134,7 +135,7 @@ func operatorOf(fn string, o *compile.OpReport) Operator {
 	}
 }
 
-// operators lists what the statement became, and what passes did on the way.
+// operators lists the operations that the statement was lowered to, and the passes that changed them.
 func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.Result) {
 	reports := map[string]*compile.Report{}
 	for _, f := range r.Functions {
@@ -267,8 +268,7 @@ func (a *Answer) constants(db *provenance.DB, made *provenance.Made, stmts []int
 	}
 }
 
-// madeOf reports whether bytes of a role were made of one of the statements. Padding
-// and what is reserved is made of none.
+// madeOf reports whether bytes of a role came from one of the statements. Padding and reserved bytes came from none.
 func madeOf(db *provenance.DB, x *provenance.Extent, role string, stmts []int) bool {
 	if role == provenance.RolePadding || role == provenance.RoleReserved {
 		return false
@@ -372,7 +372,7 @@ func (a *Answer) onEngine() bool {
 	return slices.ContainsFunc(a.Operators, func(o Operator) bool { return o.Unit == ir.Engine.String() })
 }
 
-// numerics notes what is known of the numbers that the statement gives.
+// numerics records what is known about the numbers that the statement computes.
 func (a *Answer) numerics(r *compile.Result) {
 	for _, o := range a.Operators {
 		for _, t := range r.Report.Tables {
@@ -405,8 +405,7 @@ func (a *Answer) numerics(r *compile.Result) {
 	}
 }
 
-// hazards keeps the linter's findings of the statement. Without a search for inputs
-// they are what intervals allow.
+// hazards records the linter's findings for the statement. Without a search for inputs they are possible findings.
 func (a *Answer) hazards(ctx context.Context, p *ir.Program, o Options) error {
 	o.Compile.Provenance, o.Compile.Progress = false, nil
 	rep, err := lint.Run(ctx, ir.CloneProgram(p), lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})

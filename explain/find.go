@@ -8,11 +8,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// A Place says which statement is meant: a line of the text, from 1, or the name of
-// a result.
+// A Place identifies a statement: by a line of the text, starting at 1, or by the name of a result.
 type Place struct {
 	Line int
-	Name string // looked for where Line is 0
+	Name string // used if Line is 0
 }
 
 func (p Place) String() string {
@@ -22,14 +21,14 @@ func (p Place) String() string {
 	return fmt.Sprintf("%q", p.Name)
 }
 
-// PlaceError says that no statement is at a place, or several do.
+// PlaceError reports that a place matches no statement or several.
 type PlaceError struct {
 	Place Place
 	Near  []string // statements that may be meant
 	Many  bool     // the place fits all of Near
 }
 
-// Error names the place and what is near it.
+// Error names the place and the statements near it.
 func (e *PlaceError) Error() string {
 	s := fmt.Sprintf("no statement at %s", e.Place)
 	if e.Many {
@@ -48,7 +47,7 @@ func (e *PlaceError) Error() string {
 	return s
 }
 
-// maxNear is the number of statements that a PlaceError names.
+// maxNear is the maximum number of statements that a PlaceError lists.
 const maxNear = 4
 
 // found is a statement of a program.
@@ -91,8 +90,8 @@ func (s *found) String() string {
 	return fmt.Sprintf("%s %q", s.kind(), s.name())
 }
 
-// statements lists what a program is made of: inputs, operations in order, and
-// each named constant before the first operation that reads it.
+// statements lists the statements of a program: inputs, operations in order, and each named constant before the first
+// operation that reads it.
 func statements(p *ir.Program) []*found {
 	var out []*found
 	for _, f := range p.Funcs {
@@ -124,8 +123,8 @@ func statements(p *ir.Program) []*found {
 	return out
 }
 
-// find returns the statement at a place. On a line with an operation the operation
-// is meant; of several functions fn chooses, "" for any.
+// find returns the statement at a place. If a line contains an operation, the place means the
+// operation. fn selects the function, "" for any.
 func find(p *ir.Program, at Place, fn string) (*found, error) {
 	all := statements(p)
 	if fn != "" {
@@ -163,9 +162,9 @@ func (s *found) named(name string) bool {
 	return s.op.Name == name || slices.ContainsFunc(s.op.Results, func(v *ir.Value) bool { return v.Name == name })
 }
 
-// near returns the statements that may be meant by a place where none is: those on
-// the next lines before and behind, or those whose name is like the one asked for,
-// the likest first.
+// near returns suggestions for a place without a statement: the statements on the nearest lines
+// before and after, or those
+// with similar names, the most similar first.
 func near(all []*found, at Place) []*found {
 	var out []*found
 	if at.Line == 0 {
@@ -198,12 +197,12 @@ func near(all []*found, at Place) []*found {
 	return out
 }
 
-// maxCompared bounds the lengths of names that are compared letter by letter.
+// maxCompared is the maximum length of names to compare by edit distance.
 const maxCompared = 128
 
-// alike returns the statements whose name is like one that there is not: of few
-// letters more or less, or part of it, the likest first. Names differ in case, or in
-// a letter out of four.
+// alike returns the statements whose names are similar to an unknown name, the most similar first:
+// names that contain it,
+// differ in case, or differ in at most one letter out of four.
 func alike(all []*found, name string) []*found {
 	type hit struct {
 		s   *found

@@ -8,22 +8,21 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// A Recipe is one way to write a statement that the engine refuses so that it
-// takes it.
+// A Recipe is one way to rewrite a statement that the engine refuses so that the engine accepts it.
 type Recipe struct {
 	Name  string
 	Rules []string // IDs of target.Rules that it answers
-	// Ops and Class are the operations that it is for; any where neither is set.
+	// Ops and Class restrict the operations that it applies to; if neither is set, it applies to all.
 	Ops   ops
 	Class ir.Class
-	Doc   string // what it writes, "" for what the sheet says to use instead
+	Doc   string // what it writes, "" for the sheet's Instead
 	Host  ops    // operations of the replacement that may run on the CPU
 	apply func(e *edit)
 }
 
 type ops = []*ir.Operation
 
-// Recipes is the table. Those for a rule are tried in this order.
+// Recipes lists the recipes. Those for a rule are tried in this order.
 var Recipes = []Recipe{
 	{Name: "fix-shape", Rules: []string{target.RuleDynamic},
 		Doc: "unknown dimensions of the function's inputs become fixed", apply: fixShape},
@@ -51,11 +50,11 @@ func (r *Recipe) For(rule string, o *ir.Operation) bool {
 		(r.Ops == nil && r.Class == 0 || slices.Contains(r.Ops, o) || r.Class == o.Class)
 }
 
-// Writes says what a recipe writes for an operation.
+// Writes describes what a recipe writes for an operation.
 func (r *Recipe) Writes(o *ir.Operation) string { return cmp.Or(r.Doc, o.Instead) }
 
-// live returns the one live operand of an operation, and its parameter, when all
-// others are constants of one element.
+// live returns the only nonconstant operand of an operation, and its parameter, if all others are
+// constants of one element.
 func live(op *ir.Op) (ir.ParamName, *ir.Value) {
 	name, v := ir.ParamName(""), (*ir.Value)(nil)
 	ok := true
@@ -73,15 +72,16 @@ func live(op *ir.Op) (ir.ParamName, *ir.Value) {
 	return name, v
 }
 
-// reshaped writes a pointwise operation on its operand in another shape. A constant of
-// one element may have more dimensions than the operand, and the result has those.
+// reshaped writes a pointwise operation on its operand in another shape. If a constant of one
+// element has more dimensions
+// than the operand, the result has as many.
 func (e *edit) reshaped(shape []int64) {
 	p, x := live(e.op)
 	y := e.again(arg{p, e.reshape(x, shape...)})
 	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
 }
 
-// foldRows works on rows of a width that the engine takes.
+// foldRows splits rows into rows of a width that the engine accepts.
 func foldRows(e *edit) {
 	_, x := live(e.op)
 	if x == nil || x.Type.Rank() == 0 {
@@ -107,7 +107,7 @@ func foldRows(e *edit) {
 	e.reshaped([]int64{1, rows, w})
 }
 
-// mergeDimensions leaves out dimensions of 1 and joins those that stay neighbours.
+// mergeDimensions drops dimensions of 1 and merges dimensions that stay adjacent.
 func mergeDimensions(e *edit) {
 	if e.op.Is(ir.OpTranspose) {
 		mergeTranspose(e)
@@ -174,7 +174,7 @@ func mergeTranspose(e *edit) {
 	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
 }
 
-// inHalf computes in fp16 what is declared in fp32.
+// inHalf computes an fp32 operation in fp16.
 func inHalf(e *edit) {
 	old := e.op.Results
 	if len(old) != 1 || old[0].Type.DType != ir.FP32 || len(e.op.Blocks) > 0 {
@@ -221,8 +221,9 @@ func (e *edit) halfConst(what string, t ir.Type, c *ir.Const) *ir.Value {
 	return e.constant(what, t.WithDType(ir.FP16), data)
 }
 
-// fixShape gives the inputs' unknown dimensions a size: the default of the model, or
-// fixedExtent, in their range where they have one.
+// fixShape sets the inputs' unknown dimensions to the default of the model, or to fixedExtent,
+// within their range if they
+// have one.
 func fixShape(e *edit) {
 	for _, v := range e.fn.Body.Params {
 		if v.Type.Static() || v.Type.Kind != ir.Tensor {
@@ -275,9 +276,8 @@ func fixShape(e *edit) {
 	e.ops = []*ir.Op{e.op}
 }
 
-// maxInput bounds the elements of an input that a rewrite fixes the shape of.
+// maxInput is the maximum number of elements of an input whose shape a rewrite fixes.
 const maxInput = 1 << 24
 
-// fixedExtent is the size of a dimension that the model says nothing of: a row of
-// 64 bytes in fp16.
+// fixedExtent is the size of a dimension without a default: a row of 64 bytes in fp16.
 const fixedExtent = 32

@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// dims writes a shape: "1x3x224x224".
+// dims formats a shape: "1x3x224x224".
 func dims(shape []int64) string {
 	s := make([]string, len(shape))
 	for i, d := range shape {
@@ -17,10 +17,10 @@ func dims(shape []int64) string {
 	return strings.Join(s, "x")
 }
 
-// maxParts bounds the operations that a split makes.
+// maxParts is the maximum number of operations that a split creates.
 const maxParts = 64
 
-// parts cuts n into runs of at most most, none more than one longer than another.
+// parts splits n into parts of at most most, whose lengths differ by at most 1.
 func (e *edit) parts(n, most int64) (out [][2]int64) {
 	if most <= 0 || (n+most-1)/most > maxParts {
 		e.fail("%d in parts of %d are more than the %d that a rewrite makes", n, most, maxParts)
@@ -63,8 +63,7 @@ func (e *edit) padded(x *ir.Value, a *ir.Conv) *ir.Value {
 		arg{ir.ParamConstantVal, e.num(x.Type.DType, 0)})
 }
 
-// convolution returns what a convolution's arguments say and its weight, when both
-// are known.
+// convolution returns a convolution's decoded arguments and its weight, if both are known.
 func (e *edit) convolution() (ir.Conv, *ir.Const) {
 	a, err := ir.ConvAttrs(e.op)
 	w := known(e.op.Arg(ir.ParamWeight))

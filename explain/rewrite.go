@@ -21,15 +21,16 @@ import (
 type Rewrite struct {
 	Name string `json:"name"` // of the row of Recipes
 	Doc  string `json:"doc"`
-	Note string `json:"note,omitempty"` // what it holds for only
-	// Diff is the change as MIL text: "- " lines go, "+ " lines come.
+	Note string `json:"note,omitempty"` // condition under which it is valid
+	// Diff is the change as MIL text: lines with "- " are removed, lines with "+ " are added.
 	Diff []string `json:"diff"`
-	// Engine and Host are the operations of the compiled replacement and where they
-	// run; all of Host move data or are what the recipe says may run there.
+	// Engine and Host are the operations of the compiled replacement by where they run. Those in
+	// Host only move data, or are
+	// ones that the recipe allows there.
 	Engine []string `json:"engine"`
 	Host   []string `json:"host,omitempty"`
-	// Whole says that the whole model was compiled and run; otherwise the statement
-	// alone, because the model is large.
+	// Whole reports that the whole model was compiled and run; otherwise only the statement was,
+	// because the model is large.
 	Whole   bool       `json:"whole_model"`
 	Seed    uint64     `json:"seed"`
 	Outputs []Compared `json:"outputs"`
@@ -61,7 +62,7 @@ type Compared struct {
 	Loose bool `json:"loose,omitempty"`
 }
 
-// Tried is a recipe that was tried and what it fell short of.
+// Tried is a recipe that was tried, and why it failed.
 type Tried struct {
 	Name string `json:"name"`
 	Why  string `json:"why"`
@@ -84,14 +85,14 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 		out.Funcs = []*ir.Func{ir.CloneFunc(fn, fn.Name)}
 		return out, index, true
 	}
-	// What makes a compressed constant comes along: it would become an input.
+	// Include the operations that unpack compressed constants, which would otherwise become inputs.
 	var ops []*ir.Op
 	fn.Body.Ops[index].Operands(func(_ *ir.Param, v *ir.Value) {
 		if v.Def != nil && ir.IsConstexpr(v.Def) && !slices.Contains(ops, v.Def) {
 			ops = append(ops, v.Def)
 		}
 	})
-	// So do the accesses of states that it is between.
+	// Include the accesses of states around it.
 	op := fn.Body.Ops[index]
 	var writes []*ir.Op
 	for _, x := range fn.Body.Ops {
@@ -139,7 +140,7 @@ func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Optio
 	return out, tried, nil
 }
 
-// try applies a recipe to a copy of the program and judges what it gives.
+// try applies a recipe to a copy of the program and checks the result.
 func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*Rewrite, error) {
 	before, index, whole := alone(p, s.fn, s.index)
 	after := ir.CloneProgram(before)
@@ -339,8 +340,7 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 	return nil
 }
 
-// distance is the largest distance of two elements; equal infinities and two NaN
-// have none.
+// distance is the largest difference between two elements; it is 0 for equal infinities and for two NaNs.
 func distance(a, b interp.Tensor) (float64, error) {
 	if !a.Type.Equal(b.Type) {
 		return 0, fmt.Errorf("was %s, is %s", a.Type, b.Type)

@@ -31,8 +31,7 @@ func widen(t ir.Type, m int) (wide, narrow int64) {
 	return (narrow + int64(m) - 1) / int64(m) * int64(m), narrow
 }
 
-// states notes of a state, or of what reads or writes one, that other targets would
-// not keep it.
+// states adds a note for a state, or an operation that reads or writes one, if other targets would refuse the state.
 func (a *Answer) states(r *compile.Result, s *found) {
 	v := s.value
 	if s.op != nil {
@@ -88,7 +87,7 @@ func (a *Answer) stateRefused(r *compile.Result, v *ir.Value) {
 }
 
 // padStates makes the last dimension of the function's states a multiple of the
-// target's: what is written gets zeros behind it, of what is read a part is used.
+// target's: written values are padded with zeros, and only a part of read values is used.
 func padStates(e *edit) {
 	wide := map[*ir.Value]int64{}
 	for _, v := range e.fn.Body.Params {
@@ -127,7 +126,7 @@ func padStates(e *edit) {
 	}
 	e.fn.Body.Ops = body
 	swap.Apply(e.fn)
-	// What stood on the CPU for the states' sake has to run on the engine now.
+	// Operations that were on the CPU because of the states must now run on the engine.
 	for _, op := range append([]*ir.Op{e.op}, beside(e.fn, wide)...) {
 		if !slices.Contains(e.ops, op) {
 			e.ops = append(e.ops, op)

@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// Detail says how much of an answer Text prints.
+// Detail selects how much of an answer Text prints.
 type Detail struct {
 	Tasks int // tasks shown with their fields, the first of the statement's
 }
@@ -112,7 +112,7 @@ func (p *printer) refusal(head string, no *compile.RefusalInfo) {
 	}
 }
 
-// cost prints an estimate. Its known error is told once, with the numerics.
+// cost prints an estimate. Its known error is printed once, with the numerics.
 func (p *printer) cost(what string, e *compile.Estimate) {
 	if e == nil || e.Time == 0 {
 		return
@@ -160,7 +160,7 @@ func (p *printer) tasks(ts []Task, fields int) {
 	}
 }
 
-// work prints what a task does, what vouches for that, and what it costs.
+// work prints what a task does, the evidence for that, and its cost.
 func (p *printer) work(t *Task, cost string) {
 	known := "modelled"
 	if t.Attested {
@@ -174,8 +174,9 @@ func (p *printer) work(t *Task, cost string) {
 // of matrices one by one takes up to so many for each.
 const maxPeriod = 8
 
-// repeated returns how many of the first tasks come again, and how often they are there: what covers most, the fewest
-// of them.
+// repeated returns the length of the repeating pattern at the start of the tasks, and its number of
+// repetitions. It prefers
+// the pattern that covers the most tasks, then the shortest.
 func repeated(ts []Task) (period, times int) {
 	period, times = 1, 1
 	for p := 1; p <= min(maxPeriod, len(ts)/2); p++ {
@@ -198,11 +199,10 @@ func (t *Task) like(o *Task) bool {
 			t.Estimate.DMABytes == o.Estimate.DMABytes)
 }
 
-// maxReaders bounds the operations that are printed for a constant or an input.
+// maxReaders is the maximum number of operations to print for a constant or an input.
 const maxReaders = 8
 
-// readers prints who reads a constant or an input; their tasks are for another
-// question.
+// readers prints the operations that read a constant or an input, without their tasks.
 func (p *printer) readers(a *Answer) {
 	for i := range a.Operators[:min(len(a.Operators), maxReaders)] {
 		p.f("read by ")
@@ -219,8 +219,7 @@ func (p *printer) readers(a *Answer) {
 	}
 }
 
-// words prints the fields of a task, those of one word on a line, and lanes that
-// hold the same once.
+// words prints the fields of a task, one line per word, and equal lanes only once.
 func (p *printer) words(fs []Field) {
 	first, last, held, single := 0, 0, "", ""
 	flush := func() {
