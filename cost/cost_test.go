@@ -100,7 +100,7 @@ func TestStagesAddUpToADispatch(t *testing.T) {
 	}
 }
 
-func TestConstantsHaveUnitSourceAndGrade(t *testing.T) {
+func TestConstantsHaveNameValueAndSource(t *testing.T) {
 	for _, c := range Constants(target.H13) {
 		if c.Name == "" || c.Source == "" || c.Value <= 0 {
 			t.Errorf("%+v", c)

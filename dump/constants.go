@@ -28,7 +28,7 @@ type constantReader struct {
 	By        string `json:"by"` // "16 lanes", "stream 0", "source 1"
 }
 
-// constant is a stretch of the constants with its own readers.
+// constant is a range of the constants with the same readers.
 type constant struct {
 	from, to uint64 // in the constants, with all sections in sequence; to is 0 where the reader does not say
 	form     string // of its values, in the words of the field table
@@ -259,8 +259,8 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 // briefConstant is how many nodes of the debug database are looked at for a constant.
 const briefConstant = 256
 
-// readConstants lists what the tasks read of the constants, by offset; tasks that read
-// the same stretch share an entry.
+// readConstants lists the constants that tasks read, by offset; tasks that read the same
+// range share an entry.
 func (d *fileDump) readConstants(space *constantSpace) []constant {
 	f := d.hwx.f
 	if len(space.sections) == 0 {
@@ -343,7 +343,7 @@ func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
 // tileMark separates constant and lane in the name of a kernel tile.
 const tileMark = "_ne_"
 
-// formOf says in what form the coefficients of a task are, in the table's words.
+// formOf returns the format of a task's coefficients, in the words of the field table.
 func formOf(t *td.Task) string {
 	var parts []string
 	if t.Multiplies() {

@@ -156,9 +156,9 @@ func containerPartsOf(t *testing.T, b []byte) (out []wholePart) {
 	return out
 }
 
-// TestDumpCut cuts every form that zinc writes at many offsets: the error
-// says where the file ends, and every part that is whole is printed.
-func TestDumpCut(t *testing.T) {
+// TestTruncatedFilesArePrintedUpToTheCut cuts every format that zinc writes at many
+// offsets: the error names the end of the file, and every complete part is printed.
+func TestTruncatedFilesArePrintedUpToTheCut(t *testing.T) {
 	container := compiled(t)
 	streams, images := split(t, container)
 	firmware := loaded(t, container)
@@ -228,8 +228,9 @@ func TestDumpCut(t *testing.T) {
 	}
 }
 
-// TestDumpApple prints every part of Apple's own containers, whole and cut.
-func TestDumpApple(t *testing.T) {
+// TestAppleContainersArePrinted prints every part of Apple's own containers, complete and
+// truncated.
+func TestAppleContainersArePrinted(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "golden", "apple-h13", "*.hwx"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%d files, %v", len(files), err)
@@ -259,9 +260,8 @@ func TestDumpApple(t *testing.T) {
 	}
 }
 
-// TestDumpOtherTarget: of a target without a field table the words are printed, and a
-// line says so.
-func TestDumpOtherTarget(t *testing.T) {
+// TestTasksWithoutFieldTableArePrintedAsWords also checks the line that explains it.
+func TestTasksWithoutFieldTableArePrintedAsWords(t *testing.T) {
 	b := compiled(t)
 	b[8] = hwx.SubtypeH16
 	ok, out, errs := dumped(t, b)

@@ -18,7 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Options say what of a file is printed, and how.
+// Options select what is printed of a file, and the format.
 type Options struct {
 	JSON   bool // instead of text
 	Raw    bool // the parts as offsets and words
@@ -81,8 +81,8 @@ var wholeKinds = map[Kind]string{
 	KindDatabase: "a debug database",
 }
 
-// File prints the file, or the model's folder, at path. A file that is broken is printed as
-// far as it goes, and what is wrong with it is the error.
+// File prints the file, or the model's folder, at path. A corrupt file is printed as far as
+// it can be read, and the error describes its faults.
 func File(w io.Writer, path string, o Options) error {
 	c := &printer{Options: o, out: w}
 	if !c.Source {
@@ -100,7 +100,7 @@ func File(w io.Writer, path string, o Options) error {
 	return c.bytes(path, b)
 }
 
-// Bytes prints b as File prints a file at path that holds it.
+// Bytes prints b as File prints a file at path with these contents.
 func Bytes(w io.Writer, path string, b []byte, o Options) error {
 	return (&printer{Options: o, out: w}).bytes(path, b)
 }
@@ -182,8 +182,8 @@ func (c *printer) brokenText(p *mil.Program, list *diag.List, err error) error {
 	return err
 }
 
-// netplist prints a network description in the intermediate form; one that cannot be
-// read, as the text that it is.
+// netplist prints a network description in the intermediate form or, if it cannot be read,
+// as text.
 func (c *printer) netplist(path string, b []byte) error {
 	if c.JSON {
 		return &OptionError{"json", "a network description is printed in the intermediate form, which has no JSON " +

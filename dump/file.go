@@ -36,8 +36,7 @@ type fileDump struct {
 	text10   []td.Program
 }
 
-// fault records a fault of the file; what can be printed is printed all the
-// same.
+// fault records a fault of the file. Printing continues.
 func (d *fileDump) fault(err error) {
 	if err != nil {
 		d.faults = append(d.faults, err)
@@ -55,10 +54,9 @@ func (d *fileDump) part() {
 	d.blank = true
 }
 
-// dump prints the parts of a file that the flags choose. kind is the JSON form's
-// name of the kind, noun what messages call it. open reads the file, and notes its
-// faults; where it returns false, nothing of the file could be decoded and its words
-// are printed.
+// dump prints the selected parts of a file. kind is the name of the kind in JSON, noun its
+// name in messages. open reads the file and records its faults; if it returns false,
+// nothing could be decoded and the words of the file are printed.
 func (c *printer) dump(path string, b []byte, kind, noun string, parts []filePart,
 	open func(d *fileDump) bool) error {
 	chosen, err := c.of(parts, noun)

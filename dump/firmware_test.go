@@ -11,9 +11,9 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// TestDumpFirmware prints a firmware container, told by its content, as text and
-// as JSON, and says where a broken one is wrong.
-func TestDumpFirmware(t *testing.T) {
+// TestFirmwareContainersArePrinted prints a firmware container, detected by its content, as
+// text and JSON, and checks the error for a corrupt one.
+func TestFirmwareContainersArePrinted(t *testing.T) {
 	b, err := afpp.Encode(&afpp.Package{Programs: []*afpp.Program{{
 		Generic:    afpp.Generic{Identity: 7, Image: td.VersionV10, Base: 0x30000000, Size: afpp.PageSize},
 		Text:       afpp.Text{Images: [][]byte{make([]byte, td.ImageSize)}},
@@ -50,9 +50,9 @@ func TestDumpFirmware(t *testing.T) {
 	}
 }
 
-// TestDumpFirmwarePrograms: in a container of several programs a task is one of its own
-// program's, and words are where they are in the file, whole or broken.
-func TestDumpFirmwarePrograms(t *testing.T) {
+// TestTasksOfSeveralProgramsAreSeparate also checks that the offsets of words are those in
+// the file, for a valid and a corrupt container.
+func TestTasksOfSeveralProgramsAreSeparate(t *testing.T) {
 	program := func(id uint64) *afpp.Program {
 		return &afpp.Program{
 			Generic:    afpp.Generic{Identity: id, Image: td.VersionV10, Base: 0x30000000, Size: afpp.PageSize},

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// Hazards prints what the tasks of the container b, which was read from path, would do
-// wrong, and returns how many such hazards there are.
+// Hazards prints the hazards in the tasks of the container b, which was read from path, and
+// returns their number.
 func Hazards(w io.Writer, path string, b []byte, o Options) (int, error) {
 	if KindOf(b) != KindContainer {
 		return 0, fmt.Errorf("%s: not a container by its first bytes; %s checks the tasks of a container", path,

@@ -61,7 +61,7 @@ func begins(magic string) func(b []byte) bool {
 	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 }
 
-// textPrefix is how much of a file is looked at to call it text.
+// textPrefix is the number of bytes that are examined to detect text.
 const textPrefix = 4096
 
 // isText reports whether b begins as text does.
@@ -80,7 +80,7 @@ func isText(b []byte) bool {
 	return len(b) > 0 && utf8.Valid(b)
 }
 
-// KindOf returns the kind of a file that holds b.
+// KindOf returns the kind of a file with the contents b.
 func KindOf(b []byte) Kind {
 	for _, k := range kinds {
 		if k.is(b) {

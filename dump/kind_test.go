@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestKinds(t *testing.T) {
+func TestKindIsDetectedFromContent(t *testing.T) {
 	for _, c := range []struct {
 		b    string
 		want Kind

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestPaintLongLine: a line too long for colours is written as it comes and is not
-// kept; the next one has colours again.
-func TestPaintLongLine(t *testing.T) {
+// TestLongLinesAreNotColoured checks that a long line is written immediately instead of
+// being kept in memory, and that the next line is coloured again.
+func TestLongLinesAreNotColoured(t *testing.T) {
 	var out bytes.Buffer
 	p := &Paint{w: &out}
 	piece := strings.Repeat(`"x" `, 256)

@@ -6,8 +6,7 @@ import (
 	"testing"
 )
 
-// TestTaskRanges: what a choice of tasks takes, of which procedure, and what it refuses.
-func TestTaskRanges(t *testing.T) {
+func TestTaskRangesSelectTasksOfProcedures(t *testing.T) {
 	one := []procedureTasks{{"net", 4}}
 	two := []procedureTasks{{"net", 4}, {"a:b", 2}, {"", 1}}
 	for _, c := range []struct {

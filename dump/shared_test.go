@@ -7,9 +7,9 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// TestDumpSharedChain: procedures that name one chain do not print it many times; the
-// second one is a fault.
-func TestDumpSharedChain(t *testing.T) {
+// TestSharedChainIsPrintedOnce checks that a second procedure with the same chain is a
+// fault.
+func TestSharedChainIsPrintedOnce(t *testing.T) {
 	f, err := hwx.Read(compiled(t))
 	if err != nil {
 		t.Fatal(err)

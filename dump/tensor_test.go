@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-func TestTensor(t *testing.T) {
+func TestTensorSummarizesValues(t *testing.T) {
 	var b bytes.Buffer
 	x, err := interp.FromFloats(ir.FP32, []float32{1, -2, 4, 0, 0, 0, 0, 0, 5}, 9)
 	if err != nil {

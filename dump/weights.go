@@ -23,8 +23,7 @@ type blobJSON struct {
 	Bytes    int    `json:"bytes"`
 }
 
-// weightFile prints the records of a weight file. One that is broken is printed
-// up to the fault.
+// weightFile prints the records of a weight file, up to the first fault.
 func (c *printer) weightFile(path string, _ []byte) (err error) {
 	f, err := blobfile.Open(path)
 	if err != nil {

@@ -123,7 +123,7 @@ func TestActivationsAtInfinity(t *testing.T) {
 	}
 }
 
-// TestGroupSweep is the measured sweep: how many of sixteen ones survive beside
+// TestGroupSweep checks the measured sweep: how many of sixteen ones survive next to
 // (B, -B).
 func TestGroupSweep(t *testing.T) {
 	for b, want := range map[float32]float32{1024: 16, 3000: 16, 4090: 16, 4096: 4, 8000: 4, 16000: 4, 30000: 4} {
@@ -165,8 +165,8 @@ func TestAccumulatorSpecials(t *testing.T) {
 	}
 }
 
-// TestAccBound holds the model to the bound of products on random data: the
-// bound is one that errors of independent groups stay under with a wide margin.
+// TestAccBound checks that the model stays within the bound of products on random data:
+// the errors of independent groups are well below it.
 func TestAccBound(t *testing.T) {
 	seed := uint64(1)
 	next := func() float32 {
@@ -224,8 +224,8 @@ func TestModes(t *testing.T) {
 	}
 }
 
-// TestStageAgrees holds the vector kernels to the accumulator, which shares no code with
-// them, on operands of any size, on ones alike, and on ones that cancel and meet ties.
+// TestStageAgrees compares the vector kernels with the accumulator, which shares no code
+// with them, on operands of any size, of similar size, and with cancellation and ties.
 func TestStageAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for trial := range 4000 {

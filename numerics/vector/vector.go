@@ -17,8 +17,8 @@ const (
 	// at a time through the narrow first stage of the engine's accumulator, whose
 	// arithmetic is with the function staged.
 	//
-	// Where a result is NaN a product was, or was infinite. Its operands have no
-	// defined sum then, and the caller has to say what the sum is.
+	// A NaN result means that a product was NaN or infinite. The sum is then undefined,
+	// and the caller must compute it.
 	Staged
 )
 
@@ -57,19 +57,19 @@ func (m Matrix) transposed() Matrix {
 }
 
 const (
-	// tileColumns is how many columns the widest kernel computes.
+	// tileColumns is the number of columns that the widest kernel computes.
 	tileColumns = 24
-	// blockProducts is how many products are added to all rows of a tile before the
-	// next ones: their numbers stay in the first cache. It is a multiple of four.
+	// blockProducts is the number of products added to all rows of a tile before the
+	// next ones, so that their operands stay in the L1 cache. It is a multiple of four.
 	blockProducts = 256
-	// blockRows is how many rows of coefficients are copied at a time where they are
-	// not beside each other.
+	// blockRows is the number of rows of coefficients copied at a time if they are not
+	// contiguous.
 	blockRows = 64
-	// narrowColumns is up to how many columns the rows of a result are the faster
-	// ones to put side by side.
+	// narrowColumns is the largest number of columns for which it is faster to put the
+	// rows of a result side by side.
 	narrowColumns = 7
-	// fewRows is up to how many rows of coefficients it does not pay to copy the
-	// numbers that they meet.
+	// fewRows is the largest number of rows of coefficients for which copying the other
+	// operand is not worthwhile.
 	fewRows = 4
 )
 
@@ -162,7 +162,7 @@ func copyMatrix(dst []float32, ld int, src Matrix) {
 	}
 }
 
-// scratch is memory of any content that is used again.
+// scratch is reused memory; its contents are undefined.
 type scratch struct{ v []float32 }
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
