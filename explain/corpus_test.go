@@ -14,10 +14,10 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestLarge asks about statements of each kind of a model of 682 tasks, and reads
-// the text: no answer may be empty, say what another statement is made of, or list
-// tasks that do the same one by one.
-func TestLarge(t *testing.T) {
+// TestExplainLargeModels explains statements of each kind of a model of 682 tasks, and checks
+// the text: no answer may be empty, describe another statement, or list
+// repeated tasks separately.
+func TestExplainLargeModels(t *testing.T) {
 	shared := shareddir.Find(t)
 	m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", "whisper-tiny-encoder")),
 		frontend.Options{})

@@ -81,9 +81,9 @@ func explained(t testing.TB, file, stmt string, on *target.Table) *explain.Answe
 	return a
 }
 
-// TestComplaints explains each complaint's statement, compares the message with the
-// one kept, and looks at where the rewrite runs.
-func TestComplaints(t *testing.T) {
+// TestExplanationsOfComplaintsMatchGolden explains the statement of each complaint, compares the message with
+// the golden file, and checks where the rewrite runs.
+func TestExplanationsOfComplaintsMatchGolden(t *testing.T) {
 	golden := filepath.Join("testdata", "complaints.txtar")
 	if *update {
 		writeWeights(t)

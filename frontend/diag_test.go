@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files from what the code does")
+var update = flag.Bool("update", false, "rewrite the golden files with the current output")
 
 // TestDiagnostics opens the model.mil of each archive in testdata/diag, beside a
 // weight file of two blobs, and compares the text form of what is wrong.
@@ -49,7 +49,7 @@ func TestDiagnostics(t *testing.T) {
 			if err := l.WriteText(&b); err != nil {
 				t.Fatal(err)
 			}
-			// Where the folder stands is not part of what is compared.
+			// The path of the folder is not compared.
 			got := strings.ReplaceAll(b.String(), dir+string(filepath.Separator), "")
 			got = strings.ReplaceAll(got, dir, "FOLDER")
 			if *update {

@@ -9,7 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// listPrefix is how much of a file is looked at to call it a property list.
+// listPrefix is how many bytes of a file are read to detect a property list.
 const listPrefix = 4096
 
 // propertyList reports whether the regular file of that name begins as a property

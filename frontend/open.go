@@ -23,10 +23,9 @@ type Options struct {
 	// WeightsDir replaces "@model_path" in the text; "" takes the folder of the
 	// text.
 	WeightsDir string
-	// Text, if not nil, replaces the model's program text. It
-	// does not go with a network description.
+	// Text, if not nil, replaces the model's program text. It cannot be used with a network description.
 	Text []byte
-	// Name is what diagnostics call the text, "" for its path.
+	// Name is the name of the text in diagnostics, "" for its path.
 	Name string
 }
 
@@ -64,7 +63,7 @@ func (m *Model) Close() error {
 	return m.blobs.Close()
 }
 
-// A FormError says that a model is in a form that Open does not read.
+// A FormError reports that a model is in a format that Open does not read.
 type FormError struct {
 	Path string
 	Form string // what it is
@@ -122,14 +121,13 @@ func Open(path string, opts Options) (*Model, error) {
 	return m, nil
 }
 
-// fromText makes the program of a MIL text, with weight files from the Set that
-// open returns.
+// fromText builds the program of a MIL text, with weight files from the Set that open returns.
 func fromText(name string, src []byte, open func() (*blobfile.Set, error)) (*Model, error) {
 	tree, list := mil.Parse(name, src)
 	return fromTree(tree, list, open)
 }
 
-// fromTree is fromText for a text that is parsed; list has its diagnostics.
+// fromTree is fromText for a parsed text; list contains its diagnostics.
 func fromTree(tree *mil.Program, list *diag.List, open func() (*blobfile.Set, error)) (*Model, error) {
 	if len(tree.Funcs) == 0 && list.HasErrors() {
 		return nil, list.Err()
@@ -138,7 +136,7 @@ func fromTree(tree *mil.Program, list *diag.List, open func() (*blobfile.Set, er
 	if err != nil {
 		return nil, fmt.Errorf("folder of the weight files: %w", err)
 	}
-	// With errors in the text the rest of it is still worth a look.
+	// Check the rest of the text even if it has errors.
 	prog, more := build.Program(tree, blobs, build.Options{Partial: list.HasErrors()})
 	list.Merge(more)
 	list.Sort()

@@ -23,9 +23,8 @@ const weighted = `program(1.3)
 }
 `
 
-// TestOpen opens one model by its file, by its folder and with its weights
-// somewhere else.
-func TestOpen(t *testing.T) {
+// TestOpenByFileFolderAndWeights opens one model by its file, by its folder and with its weights somewhere else.
+func TestOpenByFileFolderAndWeights(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "m.mlmodelc")
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
@@ -71,8 +70,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestRefused gives Open what it does not read.
-func TestRefused(t *testing.T) {
+// TestOpenRefusesOtherFormats opens models in formats that Open does not read.
+func TestOpenRefusesOtherFormats(t *testing.T) {
 	tmp := t.TempDir()
 	for _, dir := range []string{"c.mlmodelc", "d"} {
 		if err := os.Mkdir(filepath.Join(tmp, dir), 0o777); err != nil {
@@ -99,8 +98,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestHugeConstant holds that a declared size is not allocated.
-func TestHugeConstant(t *testing.T) {
+// TestHugeConstantIsNotAllocated checks that a declared size is not allocated.
+func TestHugeConstantIsNotAllocated(t *testing.T) {
 	dir := t.TempDir()
 	writeModel(t, dir, []byte(strings.ReplaceAll(weighted, "[8]", "[157286400]")))
 	var before, after runtime.MemStats

@@ -154,7 +154,7 @@ func openSpec(path string, opts Options) (*Model, error) {
 	return m, nil
 }
 
-// formError refuses a model that is not an ML program.
+// formError returns an error for a model that is not an ML program.
 func formError(path, form string) error {
 	name, ok := specNames[form]
 	if !ok {

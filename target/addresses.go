@@ -1,19 +1,18 @@
 package target
 
-// Device addresses of a program. The container's format and the address unit state
-// these numbers for themselves, since neither knows of targets.
+// Device addresses of a program. The packages of the container format and of the address unit define these numbers
+// themselves, because they do not depend on targets.
 const (
 	// AddressBytes are the addresses of a container, 32 bits from its base
 	// 0x30000000 on: scratch, the surfaces of all procedures, tasks and constants
 	// share them.
 	AddressBytes = 1<<32 - 0x3000_0000
-	// ClientBytes is the address space of a client, 3.5 GiB, which no buffer that a
-	// client hands to the runtime can be larger than.
+	// ClientBytes is the address space of a client, 3.5 GiB, the maximum size of a buffer that a
+	// client passes to the runtime.
 	ClientBytes = 0xE000_0000
-	// ScratchBytes is the most scratch that a container may ask for: the compiler's
+	// ScratchBytes is the maximum scratch memory of a container: the compiler's
 	// --bss-limit of listing 23.4.
 	ScratchBytes = 3221225472
-	// LoadTasks is the most tasks that one container may have, all procedures together:
-	// a load numbers them in 16 bits.
+	// LoadTasks is the maximum number of tasks in a container, over all procedures: loading numbers them in 16 bits.
 	LoadTasks = 1 << 16
 )

@@ -1,4 +1,4 @@
-// Package target holds one table a hardware target: the limits that
+// Package target contains one table per hardware target: the limits that
 // placement, legalisation and lowering read. Code asks the table for a number
 // or a capability and never which target it is.
 //

@@ -2,8 +2,7 @@ package target
 
 import "slices"
 
-// Family is a generation of the engine's hardware; a later one does what an
-// earlier one does.
+// Family is a generation of the engine's hardware; a later one supports everything that an earlier one does.
 type Family int
 
 // Families, with the numbers of the vendor's table.
@@ -22,7 +21,7 @@ var familyNames = []string{"A11Legacy", "A12", "A13", "A14", "A15", "A16", "A17"
 // String returns the family's name.
 func (f Family) String() string { return familyNames[f] }
 
-// ParseFamily returns the family of a name that String gives.
+// ParseFamily is the inverse of String.
 func ParseFamily(name string) (Family, bool) {
 	i := slices.Index(familyNames, name)
 	return Family(max(i, 0)), i >= 0

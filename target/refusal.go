@@ -6,12 +6,11 @@ import "slices"
 // value that breaks it, and what the rule allows.
 type Refusal struct {
 	Rule   string // ID of a row of Rules
-	What   string // what was looked at: an operand, an attribute, a property
+	What   string // what was checked: an operand, an attribute, a property
 	Have   string // its value
-	Limit  string // what the target takes
+	Limit  string // what the target accepts
 	Reason string // all of it in one phrase
-	// Instead names operations that give the same values, of an operation that is
-	// refused whatever its arguments.
+	// Instead describes operations with the same result, for an operation that is refused whatever its arguments.
 	Instead string
 	State   string // state that breaks the rule, "" for none
 }
@@ -19,7 +18,7 @@ type Refusal struct {
 // Error returns the reason.
 func (r *Refusal) Error() string { return r.Reason }
 
-// Hint returns a rewrite that the engine would take, "" when none is known.
+// Hint returns a rewrite that the engine would accept, "" if none is known.
 func (r *Refusal) Hint() string {
 	if r.Instead != "" {
 		return r.Instead
@@ -30,17 +29,17 @@ func (r *Refusal) Hint() string {
 	return ""
 }
 
-// Verdict says what stands behind a refusal. Reports of every form show it by this word.
+// Verdict is the kind of reason for a refusal. Reports of every format show it as this word.
 type Verdict string
 
 // Verdicts.
 const (
 	HardwareCannot Verdict = "hardware-cannot" // a gate or a limit of the target
-	ZincCannotYet  Verdict = "zinc-cannot-yet" // the hardware can
-	NotWorthIt     Verdict = "not-worth-it"    // both can, and it would take longer
+	ZincCannotYet  Verdict = "zinc-cannot-yet" // the hardware can, but zinc cannot
+	NotWorthIt     Verdict = "not-worth-it"    // both can, but it would take longer
 )
 
-// hardware has the rules that a gate or a limit of the hardware stands behind, with the source.
+// hardware contains the rules that follow from a gate or a limit of the hardware, with the source.
 var hardware = map[string]string{
 	RuleNever:       operationTable,
 	RuleFamily:      operationTable,
@@ -69,10 +68,10 @@ const (
 	limitTable     = "the target's published limits"
 )
 
-// worthless are the rules that only time stands behind.
+// worthless are the rules that depend only on time.
 var worthless = []string{RuleConversion, RuleIdleMove, RuleCut}
 
-// Verdict says what stands behind the refusal, and the source where that is the hardware.
+// Verdict returns the kind of reason for the refusal, and its source if it is the hardware.
 func (r *Refusal) Verdict() (v Verdict, source string) {
 	if source, ok := hardware[r.Rule]; ok {
 		return HardwareCannot, source
@@ -83,11 +82,11 @@ func (r *Refusal) Verdict() (v Verdict, source string) {
 	return ZincCannotYet, ""
 }
 
-// Rule is one rule that placement holds operations to.
+// Rule is one rule that placement checks operations against.
 type Rule struct {
 	ID   string
-	Doc  string // what the rule asks for
-	Hint string // how to rewrite what breaks it, "" when no rewrite is known
+	Doc  string // what the rule requires
+	Hint string // how to rewrite an operation that breaks it, "" if no rewrite is known
 }
 
 // IDs of rules.

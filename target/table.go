@@ -8,11 +8,11 @@ import (
 
 // Table is what one target can do.
 type Table struct {
-	Name    string // as -t takes it
+	Name    string // as in the -t flag
 	Family  Family // hardware family, which gates operations
 	Subtype uint32 // hardware version, the cpusubtype of its containers
-	TD      int    // version of the task descriptors that zinc writes for it, 0 when it writes none
-	Base    string // target whose limits stand in where none were published; "" when they were
+	TD      int    // version of the task descriptors that zinc writes for it, 0 if it writes none
+	Base    string // target whose limits are used because none were published; "" if they were
 
 	MaxKernelW, MaxKernelH     int // taps of an fp16 kernel along the width, along the height
 	MaxKernelW8                int // taps of an 8-bit kernel along the width
@@ -104,10 +104,10 @@ func names(want func(*Table) bool) []string {
 	return ns
 }
 
-// Acceptance is how the engine takes an operation.
+// Acceptance is how the engine runs an operation.
 type Acceptance struct {
 	Rule  string // the lowering rule; also of an operation that it refuses
 	Moves bool   // the rule only moves data
-	Tasks int    // tasks that the operation takes alone
+	Tasks int    // tasks that the operation alone needs
 	Nanos int64  // estimated time of these tasks, by package cost
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestVersions holds names, hardware versions and families to the published list.
-func TestVersions(t *testing.T) {
+// TestVersionsMatchPublishedList compares names, hardware versions and families with the published list.
+func TestVersionsMatchPublishedList(t *testing.T) {
 	want := []struct {
 		name    string
 		subtype uint32
@@ -42,8 +42,8 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestLimits holds the tables to the published ones, column by column.
-func TestLimits(t *testing.T) {
+// TestLimitsMatchPublishedTables compares the tables with the published ones, column by column.
+func TestLimitsMatchPublishedTables(t *testing.T) {
 	rows := []struct {
 		name string
 		get  func(t *Table) int64
@@ -142,8 +142,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestVerdicts: every rule has a verdict, and those of the hardware a source.
-func TestVerdicts(t *testing.T) {
+// TestEveryRuleHasAVerdict checks that every rule has a verdict, and those of the hardware a source.
+func TestEveryRuleHasAVerdict(t *testing.T) {
 	count := map[Verdict]int{}
 	for _, r := range Rules {
 		v, source := (&Refusal{Rule: r.ID}).Verdict()
