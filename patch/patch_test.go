@@ -331,7 +331,7 @@ func TestApplyRefusesWithReason(t *testing.T) {
 		{name: "on the CPU", want: "cpu unit", build: func(g *graph) {
 			x := g.Input(1, 8, 12, 12)
 			w := g.weight("w", 1, 8, 12, 12)
-			g.Output(g.Op("add", "x", x, "y", w), g.Op("floor_div", "x", x, "y", w))
+			g.Output(g.Op("add", "x", x, "y", w), g.Op("mod", "x", x, "y", w))
 		}},
 		{name: "equal to another", want: "stored once", build: func(g *graph) {
 			w := g.weight("w", 8, 8, 1, 1)

@@ -95,7 +95,12 @@ func (t *targetResult) rewriteText(w io.Writer) {
 		if o.Refusal == nil {
 			continue
 		}
-		g := group{o.Refusal.Rule, o.Op, o.Refusal.Phrase(), o.Refusal.Rewrite}
+		g := group{
+			rule:    o.Refusal.Rule,
+			op:      o.Op,
+			verdict: o.Refusal.Phrase(),
+			text:    o.Refusal.Rewrite,
+		}
 		if by[g] == nil {
 			by[g] = &members{command: t.Explain[k].Command}
 			order = append(order, g)
