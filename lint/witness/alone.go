@@ -16,15 +16,15 @@ import (
 // needs: a model of its own in which a run shows the cliff, on operands that no
 // input of the whole model is known to give.
 type Cut struct {
-	// Statements counts those of the cut model, constants left out.
+	// Statements is the number of statements of the cut model, without constants.
 	Statements int       `json:"statements"`
 	Operands   []Operand `json:"operands"`
 	// Factor is by how much the ranges that recorded runs of the whole model gave the
 	// operands were widened, 1 for not at all; 0 where there were no such runs.
 	Factor verify.Number `json:"factor"`
-	// Reduced tells of extents that were made smaller.
+	// Reduced describes extents that were reduced.
 	Reduced string `json:"reduced,omitempty"`
-	// Model is where the cut model was written.
+	// Model is the path of the written cut model.
 	Model string `json:"model,omitempty"`
 
 	// Program is the cut model, to be written as text. Its constants are those of the
@@ -120,8 +120,7 @@ func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
 	return out
 }
 
-// cutAt looks for such a model of given statements. why tells what stood in the
-// way.
+// cutAt looks for such a model of the given statements. why is the reason if there is none.
 func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent int64, err error) {
 	fn, inputs, err := cutFrom(s.a, ops)
 	if err != nil {
@@ -187,7 +186,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 			if k == inf {
 				return spent, nil
 			}
-			k = inf // values that were 0 throughout do not grow
+			k = inf // values that were always 0 do not grow
 			continue
 		}
 		last = x.r

@@ -21,7 +21,7 @@ type bench struct {
 	prog    *interp.Program
 	wide    *widened
 	precise *interp.Program
-	machine *sim.Machine // nil where nothing is compiled
+	machine *sim.Machine // nil if nothing is compiled
 	name    string       // function of the pair
 	workers int
 }
@@ -41,7 +41,7 @@ func newBench(f *ir.Func, m *sim.Machine, name string, workers int) (*bench, err
 
 type tensors = map[string]interp.Tensor
 
-// Trace is what the interpreter gave for some values in one run.
+// Trace is the interpreter's results for some values in one run.
 type Trace map[*ir.Value]interp.Tensor
 
 // Floats returns the elements of a value, a constant's as well; nil where the
@@ -101,7 +101,7 @@ func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool
 	return out, t, err
 }
 
-// upTo runs the function with fp32 in the place of fp16 as far as the value until
+// upTo runs the function with fp32 instead of fp16 as far as the value until
 // (of the widened function), and keeps every value on the way.
 func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (Trace, error) {
 	stop, cancel := context.WithCancel(ctx)
@@ -117,7 +117,7 @@ func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (Trace, e
 	return t, err
 }
 
-// exact runs the function with fp32 in the place of fp16.
+// exact runs the function with fp32 instead of fp16.
 func (b *bench) exact(ctx context.Context, in tensors) (tensors, Trace, error) {
 	return b.precisely(ctx, in, map[*ir.Value]bool{}, func(*ir.Op) {})
 }

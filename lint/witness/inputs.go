@@ -141,7 +141,7 @@ var patterns = []pattern{
 	constant("all odd near the upper bound", func(r interval.Interval) float64 { return r.Hi - 1 + math.Mod(r.Hi, 2) }),
 }
 
-// searchSeed makes the search repeatable.
+// searchSeed makes the search deterministic.
 const searchSeed = 0x6c696e74
 
 func (p pattern) make(ports []*Input, k int) (Candidate, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// operand is an input of a cut while one is looked for.
+// operand is an input of a cut during the search.
 type operand struct {
 	v          *ir.Value // of the whole function
 	name       string
@@ -208,7 +208,7 @@ func factorOf(os []*operand, k float64) verify.Number {
 	return verify.Number(most)
 }
 
-// told is the operand as a finding tells it.
+// told returns the operand for a finding.
 func (o *operand) told(used interp.Tensor) Operand {
 	u := RangeOf(used)
 	x := Operand{
