@@ -140,7 +140,7 @@ func TestErrors(t *testing.T) {
 		"missing": {},
 		"input \"x\": unknown name; the inputs are image": {"x": zinc.Of([]float32{1})},
 		"[784], want":                 {"image": zinc.Of(make([]float32, 784))},
-		"want f2":                   {"image": zinc.Of(make([]int32, 784), 1, 1, 28, 28)},
+		"want f2":                     {"image": zinc.Of(make([]int32, 784), 1, 1, 28, 28)},
 		"needs 784 elements":          {"image": zinc.Of(make([]float32, 783), 1, 1, 28, 28)},
 		"element type \"\"":           {"image": {}},
 		"is not a valid tensor shape": {"image": {Type: "f4", Shape: []int64{-1}}},

@@ -100,3 +100,20 @@ func TestExactProgramsRoundNowhere(t *testing.T) {
 		t.Errorf("%d of 1500 chains are exact", exact)
 	}
 }
+
+// TestStepsFollowEachOther: every mover leaves an operand that suits every follower. Each
+// pair is tried behind one producer or another.
+func TestStepsFollowEachOther(t *testing.T) {
+	pairs := len(movers) * len(followers)
+	for k := range pairs {
+		i := k*len(producers) + k%len(producers)
+		func() {
+			defer func() {
+				if r := recover(); r != nil {
+					t.Error(r)
+				}
+			}()
+			Chain(i)
+		}()
+	}
+}

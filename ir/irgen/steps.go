@@ -328,6 +328,18 @@ var steps = []step{
 	}},
 	{"einsum", produces, func(m *maker, x *ir.Value) []*ir.Value {
 		s := x.Type.Shape
+		if len(s) > 3 {
+			n := len(s) - 2
+			lead := int64(1)
+			for _, d := range s[:n] {
+				lead *= d
+			}
+			vs := m.try("reshape", "x", x, "shape", []int64{lead, s[n], s[n+1]})
+			if vs == nil {
+				return nil
+			}
+			x, s = vs[0], vs[0].Type.Shape
+		}
 		if len(s) != 3 {
 			return nil
 		}
