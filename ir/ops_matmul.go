@@ -93,7 +93,13 @@ func inferMatMul(op *Op) ([]Type, error) {
 	if !m.VectorY {
 		shape = append(shape, m.N)
 	}
-	return one(TensorOf(op.Arg(ParamX).Type.DType, shape...))
+	// From iOS 17 on a constant may have another type than the operand beside it, which the
+	// result then has the type of.
+	live := op.Arg(ParamX)
+	if live.IsConst() && !op.Arg(ParamY).IsConst() {
+		live = op.Arg(ParamY)
+	}
+	return one(TensorOf(live.Type.DType, shape...))
 }
 
 func inferLinear(op *Op) ([]Type, error) {

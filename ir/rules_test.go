@@ -121,6 +121,8 @@ func TestShapeRules(t *testing.T) {
 			"transpose_x": b(true),
 			"transpose_y": b(true),
 		}, want: "fp16[3, 6]"},
+		{op: "matmul", opset: "ios17", a: args{"x": floats(FP32, []int64{1, 1}, 1), "y": fp(1, 6)},
+			want: "fp16[1, 6]"},
 		{op: "matmul", a: args{"x": fp(4), "y": fp(4, 6)}, want: "fp16[6]"},
 		{op: "matmul", a: args{"x": fp(4), "y": fp(4)}, want: "fp16[]"},
 		{op: "matmul", a: args{"x": fp(3, 4), "y": fp(3, 4)},

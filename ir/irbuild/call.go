@@ -15,6 +15,7 @@ import (
 //
 //	fp16[2, 3]     a new input, of any element type
 //	weights[2, 3]  an fp16 constant of normal numbers
+//	wide[2, 3]     the same in fp32
 //	positive[2, 3] an fp16 constant of numbers from 0.25 on
 //	[1, -2]        a vector: fp16 where a number has a point, else int32, or bool
 //	[[1, 2]]       a tensor of int32
@@ -144,6 +145,9 @@ func (p *callParser) tensor(what string, shape []int64) (any, error) {
 	switch what {
 	case "weights":
 		return []*ir.Value{p.g.Weights(shape...)}, nil
+	case "wide":
+		w := p.g.Weights(shape...)
+		return []*ir.Value{p.g.Filled(ir.FP32, w.Const.Float, shape...)}, nil
 	case "positive":
 		w := p.g.Weights(shape...)
 		return []*ir.Value{p.g.Filled(ir.FP16, func(i int64) float64 { return 0.25 + math.Abs(w.Const.Float(i)) },
