@@ -80,6 +80,9 @@ type page struct {
 // large is the model that must show its text in two seconds, compiled or not.
 const large = "parakeet-eou-encoder-1280ms"
 
+// joint is a model with operations in transfers, on the engine and on the CPU.
+const joint = "parakeet-eou-joint"
+
 // named gives a model's folder the name that the page shows.
 func named(t *testing.T, name, dir string) string {
 	t.Helper()
@@ -152,8 +155,9 @@ func TestBrowser(t *testing.T) {
 	t.Run("corpus", func(t *testing.T) { corpus = filepath.Join(shareddir.Find(t), "corpus") })
 	if corpus != "" {
 		pages = append(pages, page{
-			Name: "silero-v6-fp16", Path: filepath.Join(corpus, "silero-v6-fp16"),
-			Click: "input_7_cast_fp16 = conv(", Break: "relu(x = input_7_cast_fp16)", With: "relu(x = input_99)",
+			Name: joint, Path: named(t, joint, shareddir.WithWeights(t, filepath.Dir(corpus),
+				filepath.Join(corpus, joint))),
+			Click: "input_7_cast_fp16 = relu(", Break: "relu(x = input_5_cast_fp16)", With: "relu(x = input_99)",
 			Message: "input_99", Themes: []string{"light", "dark"},
 		}, page{
 			Name: large, Path: named(t, large, shareddir.WithWeights(t, filepath.Dir(corpus),
