@@ -145,12 +145,20 @@ func (s *State) refusal(rule, composition error) error {
 // withoutCode are the rules of an operation that is refused whatever its arguments.
 var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering}
 
+// table is the target's, that of h13 where none is given.
+func (s *State) table() *target.Table {
+	if s.Target == nil {
+		return target.H13
+	}
+	return s.Target
+}
+
 // composed tries the compositions of an operation and returns the first all of whose operations the engine
 // takes, or the refusal of the first that covers the operation, else why the last does not.
 func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
 	var first, declined error
 	for _, row := range compositionsOf[op.Def.Operation] {
-		if no := row.takes(op); no != nil {
+		if no := row.takes(op, s.table()); no != nil {
 			declined = no
 			continue
 		}
@@ -175,11 +183,12 @@ func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
 }
 
 // takes refuses operands and results that the composition does not cover, whatever the arguments.
-func (row *Composition) takes(op *ir.Op) error {
+func (row *Composition) takes(op *ir.Op, on *target.Table) error {
 	if len(op.Blocks) > 0 {
 		return errors.New("it has blocks")
 	}
 	var no error
+	most := int64(max(on.MaxChannels, on.MaxWidth)) // no tensor of the engine has a longer dimension
 	check := func(name string, v *ir.Value) {
 		switch t := v.Type; {
 		case no != nil || v.IsConst():
@@ -199,6 +208,10 @@ func (row *Composition) takes(op *ir.Op) error {
 		case t.Elems() == 0:
 			no = &target.Refusal{Rule: target.RuleEmpty, What: name, Have: ir.ShapeString(t.Shape),
 				Limit: "at least one element", Reason: name + " is empty"}
+		case t.Rank() > 0 && slices.Max(t.Shape) > most:
+			no = &target.Refusal{Rule: target.RuleExtent, What: "a dimension of " + name,
+				Have: fmt.Sprint(slices.Max(t.Shape)), Limit: fmt.Sprint(most),
+				Reason: fmt.Sprintf("%s has a dimension of %d, the limit is %d", name, slices.Max(t.Shape), most)}
 		}
 	}
 	op.Operands(func(p *ir.Param, v *ir.Value) {
@@ -214,8 +227,8 @@ func (row *Composition) takes(op *ir.Op) error {
 	return no
 }
 
-// settle asks for every operation that was written whether the engine takes it, and composes those in turn
-// that no rule takes.
+// settle checks that the engine takes every operation that was written, and composes those in turn that no
+// rule takes.
 func (c *composer) settle(depth int) error {
 	var all []*ir.Op
 	for _, op := range c.ops {
@@ -267,6 +280,7 @@ type composer struct {
 	ops   []*ir.Op    // that take its place
 	outs  []*ir.Value // that take the place of its results
 	tasks int
+	made  int64 // elements of the constants that were computed
 	err   error
 }
 
@@ -356,25 +370,29 @@ func (c *composer) num(v float64) *ir.Value {
 // maxMade bounds the elements of a constant that a composition makes.
 const maxMade = 1 << 22
 
-// filled is a constant in fp16 whose element i, row major, is at(i). Constants with the same key, which says
-// what at depends on, share their bytes.
+// halves is a constant in fp16 whose element i, row major, is at(i).
+func halves(at func(i int64) float64, shape []int64) *ir.Const {
+	k := &ir.Const{Type: ir.TensorOf(ir.FP16, shape...)}
+	n := k.Type.Elems()
+	k.Data = make([]byte, 0, 2*n)
+	for i := range n {
+		k.Data = ir.AppendElem(k.Data, ir.FP16, at(i))
+	}
+	return k
+}
+
+// filled is halves. Constants with the same key, which says what at depends on, share their bytes.
 func (c *composer) filled(key string, at func(i int64) float64, shape ...int64) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
-	t := ir.TensorOf(ir.FP16, shape...)
-	n := t.Elems()
-	if n <= 0 || n > maxMade {
+	if n := volume(shape); n <= 0 || n > maxMade {
 		return c.decline("%s has %d elements, a composition makes up to %d", key, n, maxMade)
 	}
 	key = fmt.Sprint(key, shape)
 	k := c.s.made16[key]
 	if k == nil {
-		data := make([]byte, 0, 2*n)
-		for i := range n {
-			data = ir.AppendElem(data, ir.FP16, at(i))
-		}
-		k = &ir.Const{Type: t, Data: data}
+		k = halves(at, shape)
 		if c.s.made16 == nil {
 			c.s.made16 = map[string]*ir.Const{}
 		}
@@ -388,17 +406,31 @@ func (c *composer) matrix(key string, rows, cols int64, f func(r, k int64) float
 	return c.filled(key, func(i int64) float64 { return f(i/cols, i%cols) }, rows, cols)
 }
 
-// computed is a constant in fp16 whose element i is at(i), computed from the constants from.
+// mostGrowth is how many times larger than the constants of an operation those that are computed from them
+// may be, beyond maxMade.
+const mostGrowth = 8
+
+// computed is halves, computed from the constants from.
 func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir.Value) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
-	t := ir.TensorOf(ir.FP16, shape...)
-	var data []byte
-	for i := range t.Elems() {
-		data = ir.AppendElem(data, ir.FP16, at(i))
+	given := int64(0)
+	c.op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if v.IsConst() {
+			given += v.Type.Elems()
+		}
+	})
+	n := int64(1)
+	for _, d := range shape {
+		if n *= d; n > maxMade+mostGrowth*given {
+			break
+		}
 	}
-	v := c.s.constant(&ir.Const{Type: t, Data: data}, c.op.Pos)
+	if c.made += n; c.made > maxMade+mostGrowth*given {
+		return c.decline("its constants would grow from %d elements to over %d", given, maxMade+mostGrowth*given)
+	}
+	v := c.s.constant(halves(at, shape), c.op.Pos)
 	for _, f := range from {
 		c.s.derive(f, v)
 	}
@@ -420,6 +452,16 @@ func (c *composer) transpose(x *ir.Value, perm ...int64) *ir.Value {
 		return x
 	}
 	return c.do(ir.OpTranspose, arg{ir.ParamX, x}, arg{ir.ParamPerm, c.ints(perm...)})
+}
+
+// exchangeOf is the permutation that exchanges two dimensions of rank.
+func exchangeOf(rank, a, b int) []int64 {
+	perm := make([]int64, rank)
+	for i := range perm {
+		perm[i] = int64(i)
+	}
+	perm[a], perm[b] = perm[b], perm[a]
+	return perm
 }
 
 // slice reads the elements from lo to hi along an axis.
@@ -449,6 +491,29 @@ func (c *composer) concat(axis int, vs ...*ir.Value) *ir.Value {
 func (c *composer) matmul(x, y *ir.Value, ty bool) *ir.Value {
 	return c.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, c.bool(false)},
 		arg{ir.ParamTransposeY, c.bool(ty)})
+}
+
+// pad writes zeros before and after the last dimensions of x.
+func (c *composer) pad(x *ir.Value, amounts []int64) *ir.Value {
+	if !slices.ContainsFunc(amounts, func(n int64) bool { return n != 0 }) {
+		return x
+	}
+	return c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(amounts...)}, arg{ir.ParamMode, c.str("constant")},
+		arg{ir.ParamConstantVal, c.num(0)})
+}
+
+// conv convolves x; a padding of nil is none, and so is a bias.
+func (c *composer) conv(x, weight, bias *ir.Value, strides, pad, dilations []int64, groups int64) *ir.Value {
+	if pad == nil {
+		pad = make([]int64, 2*len(strides))
+	}
+	args := []arg{{ir.ParamX, x}, {ir.ParamWeight, weight}}
+	if bias != nil {
+		args = append(args, arg{ir.ParamBias, bias})
+	}
+	return c.do(ir.OpConv, append(args, arg{ir.ParamStrides, c.ints(strides...)}, arg{ir.ParamPadType, c.str("custom")},
+		arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamDilations, c.ints(dilations...)},
+		arg{ir.ParamGroups, c.int(groups)})...)
 }
 
 func (c *composer) binary(o *ir.Operation, x, y *ir.Value) *ir.Value {

@@ -88,17 +88,24 @@ func floorDiv(a, b int64) int64 { return (a - mod(a, b)) / b }
 // phases writes a transposed convolution as convolutions without multiplications by the
 // zeros that lie between the elements of the operand.
 func phases(c *composer) {
-	x, w := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamWeight)
+	a, _ := c.convolution()
+	if c.err != nil {
+		return
+	}
+	c.become(c.axisPhases(&a, c.op.Arg(ir.ParamX), nil))
+}
+
+// convolution returns the attributes of a convolution and its constant weight.
+func (c *composer) convolution() (ir.Conv, *ir.Const) {
+	w := c.op.Arg(ir.ParamWeight)
 	a, err := ir.ConvAttrs(c.op)
 	switch {
 	case err != nil:
 		c.decline("%v", err)
-		return
 	case !w.IsConst():
 		c.decline("the weight is known only at run time")
-		return
 	}
-	c.become(c.axisPhases(&a, x, nil))
+	return a, w.Const
 }
 
 // axisPhases returns the result for the phases chosen so far, those of the first axes.
@@ -113,7 +120,7 @@ func (c *composer) axisPhases(a *ir.Conv, x *ir.Value, chosen []phase) *ir.Value
 		p := axisPhase(a, axis, r)
 		parts = append(parts, c.axisPhases(a, x, append(slices.Clone(chosen), p)))
 	}
-	return c.interleave(axis+2, a.Out[axis], parts)
+	return c.interleaved(axis+2, a.Out[axis], parts)
 }
 
 // phase is one convolution.
@@ -140,13 +147,7 @@ func (c *composer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
 		ci, co := i%in, i/in
 		return from.Float(((co/perGroup*in+ci)*perGroup+co%perGroup)*scale + at)
 	}, shape, w)
-	args := []arg{{ir.ParamX, x}, {ir.ParamWeight, taps}}
-	if bias != nil {
-		args = append(args, arg{ir.ParamBias, bias})
-	}
-	y := c.do(ir.OpConv, append(args, arg{ir.ParamStrides, c.ints(ones...)}, arg{ir.ParamPadType, c.str("custom")},
-		arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamDilations, c.ints(dilations...)},
-		arg{ir.ParamGroups, c.int(a.Groups)})...)
+	y := c.conv(x, taps, bias, ones, pad, dilations, a.Groups)
 	for d, p := range axes {
 		if c.err == nil && y.Type.Shape[2+d] > p.size {
 			y = c.slice(y, 2+d, 0, p.size)
@@ -155,104 +156,60 @@ func (c *composer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
 	return y
 }
 
-// interleave joins values along an axis, one element of each in turn, n elements in all.
-// A value may lack the last element. Rows are interleaved by placing them; elements of
-// rows as rows of the transposed.
-func (c *composer) interleave(axis int, n int64, vs []*ir.Value) *ir.Value {
-	if c.err != nil || len(vs) == 1 {
-		return vs[0]
-	}
-	rank := vs[0].Type.Rank()
-	if lead := min(axis, rank-2); rank == c.s.Target.MaxRank && lead > 1 {
-		// The planes in front are one dimension, so that another one fits.
-		shape := slices.Clone(vs[0].Type.Shape)
-		shape[axis] = n
-		merged := make([]*ir.Value, len(vs))
-		for i, v := range vs {
-			d := v.Type.Shape
-			merged[i] = c.reshape(v, append([]int64{elements(d[:lead])}, d[lead:]...)...)
-		}
-		if v := c.interleave(axis-lead+1, n, merged); c.err == nil {
-			return c.reshape(v, shape...)
-		}
-		return nil
-	}
-	if axis == rank-1 {
-		turned := make([]int64, rank)
-		for i := range turned {
-			turned[i] = int64(i)
-		}
-		turned[axis], turned[axis-1] = turned[axis-1], turned[axis]
-		rows := make([]*ir.Value, len(vs))
-		for i, v := range vs {
-			if i > 0 && v == vs[i-1] {
-				rows[i] = rows[i-1]
-				continue
-			}
-			rows[i] = c.transpose(v, turned...)
-		}
-		if v := c.interleave(axis-1, n, rows); c.err == nil {
-			return c.transpose(v, turned...)
-		}
-		return nil
-	}
-	each := vs[0].Type.Shape[axis]
-	for i, v := range vs {
-		if v.Type.Shape[axis] < each { // one of any value takes its place, and is cut off
-			vs[i] = c.concat(axis, v, c.slice(v, axis, 0, 1))
-		}
-	}
-	args := []arg{{ir.ParamAxis, c.int(int64(axis + 1))}}
-	for _, v := range vs {
-		args = append(args, arg{ir.ParamValues, v})
-	}
-	v := c.do(ir.OpStack, args...)
-	if c.err != nil {
-		return nil
-	}
-	shape := slices.Clone(vs[0].Type.Shape)
-	shape[axis] = each * int64(len(vs))
-	v = c.reshape(v, shape...)
-	if c.err == nil && shape[axis] > n {
-		v = c.slice(v, axis, 0, n)
-	}
-	return v
-}
-
 // depthAsChannels writes a convolution over planes, rows and columns. The planes that one
 // plane of the result reads follow each other as channels, so each is one convolution over
 // rows and columns that sums in the engine; with groups, one for each group.
 func depthAsChannels(c *composer) {
-	x, w := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamWeight)
-	a, err := ir.ConvAttrs(c.op)
+	x := c.op.Arg(ir.ParamX)
+	a, w := c.convolution()
+	bias := c.op.Arg(ir.ParamBias)
 	switch {
-	case err != nil:
-		c.decline("%v", err)
+	case c.err != nil:
 		return
 	case a.Spatial != 3:
 		c.decline("it has %d spatial dimensions", a.Spatial)
 		return
-	case !w.IsConst():
-		c.decline("the weight is known only at run time")
+	case bias != nil && !bias.IsConst():
+		c.decline("the bias is known only at run time")
+		return
+	case x.Type.Shape[0]*a.Groups*a.Out[0] > maxPlanes:
+		c.decline("it takes %d convolutions of planes, the limit is %d", x.Type.Shape[0]*a.Groups*a.Out[0], maxPlanes)
 		return
 	}
-	var bias *ir.Const
-	if v := c.op.Arg(ir.ParamBias); v != nil {
-		if bias = v.Const; bias == nil {
-			c.decline("the bias is known only at run time")
-			return
-		}
-	}
-	batch, in, depth := x.Type.Shape[0], w.Type.Shape[1], a.In[0]
+	in, depth := w.Type.Shape[1], a.In[0]
 	out := w.Type.Shape[0] / a.Groups
 	reach := (a.Kernel[0]-1)*a.Dilations[0] + 1 // planes from the first to the last that are read
-	var images []*ir.Value
-	for n := range batch {
-		var groups []*ir.Value
-		for g := range a.Groups {
-			v := c.slice(c.slice(x, 0, n, n+1), 1, g*in, (g+1)*in)
-			v = c.transpose(v, 0, 2, 1, 3, 4)
-			v = c.reshape(v, 1, depth*in, a.In[1], a.In[2])
+	// taps are the weights of a group for the planes lo to hi of the reach.
+	type window struct{ group, lo, hi int64 }
+	made := map[window]*ir.Value{}
+	taps := func(k window) *ir.Value {
+		if v := made[k]; v != nil {
+			return v
+		}
+		planes := k.hi - k.lo
+		made[k] = c.computed(func(i int64) float64 {
+			at := i % (a.Kernel[1] * a.Kernel[2])
+			i /= a.Kernel[1] * a.Kernel[2]
+			plane := k.lo + i%(planes*in)/in
+			ci, co := i%in, i/(planes*in)
+			if plane < 0 || plane >= reach || plane%a.Dilations[0] != 0 {
+				return 0
+			}
+			row := ((k.group*out+co)*in+ci)*a.Kernel[0] + plane/a.Dilations[0]
+			return w.Float(row*a.Kernel[1]*a.Kernel[2] + at)
+		}, []int64{out, planes * in, a.Kernel[1], a.Kernel[2]}, c.op.Arg(ir.ParamWeight))
+		return made[k]
+	}
+	pad := []int64{a.PadBefore[1], a.PadAfter[1], a.PadBefore[2], a.PadAfter[2]}
+	groups := make([][]*ir.Value, x.Type.Shape[0]) // by image
+	for g := range a.Groups {
+		var part *ir.Value
+		if bias != nil {
+			part = c.computed(func(i int64) float64 { return bias.Const.Float(g*out + i) }, []int64{out}, bias)
+		}
+		for n := range groups {
+			v := c.slice(c.slice(x, 0, int64(n), int64(n)+1), 1, g*in, (g+1)*in)
+			v = c.reshape(c.transpose(v, 0, 2, 1, 3, 4), 1, depth*in, a.In[1], a.In[2])
 			var planes []*ir.Value
 			for z := range a.Out[0] {
 				first := z*a.Strides[0] - a.PadBefore[0]
@@ -260,50 +217,25 @@ func depthAsChannels(c *composer) {
 				if lo >= hi { // nothing but padding: one plane times zeros
 					lo, hi = 0, 1
 				}
-				taps := c.computed(func(i int64) float64 {
-					k := i % (a.Kernel[1] * a.Kernel[2])
-					i /= a.Kernel[1] * a.Kernel[2]
-					plane := lo + i%((hi-lo)*in)/in - first
-					ci, co := i%in, i/((hi-lo)*in)
-					if plane < 0 || plane >= reach || plane%a.Dilations[0] != 0 {
-						return 0
-					}
-					at := ((g*out+co)*in+ci)*a.Kernel[0] + plane/a.Dilations[0]
-					return w.Const.Float(at*a.Kernel[1]*a.Kernel[2] + k)
-				}, []int64{out, (hi - lo) * in, a.Kernel[1], a.Kernel[2]}, w)
-				args := []arg{{ir.ParamX, c.slice(v, 1, lo*in, hi*in)}, {ir.ParamWeight, taps}}
-				if bias != nil {
-					part := c.computed(func(i int64) float64 { return bias.Float(g*out + i) }, []int64{out},
-						c.op.Arg(ir.ParamBias))
-					args = append(args, arg{ir.ParamBias, part})
-				}
-				y := c.do(ir.OpConv, append(args, arg{ir.ParamStrides, c.ints(a.Strides[1:]...)},
-					arg{ir.ParamPadType, c.str("custom")},
-					arg{ir.ParamPad, c.ints(a.PadBefore[1], a.PadAfter[1], a.PadBefore[2], a.PadAfter[2])},
-					arg{ir.ParamDilations, c.ints(a.Dilations[1:]...)}, arg{ir.ParamGroups, c.int(1)})...)
-				planes = append(planes, y)
+				weight := taps(window{g, lo - first, hi - first})
+				y := c.conv(c.slice(v, 1, lo*in, hi*in), weight, part, a.Strides[1:], pad, a.Dilations[1:], 1)
 				if c.err != nil {
 					return
 				}
+				planes = append(planes, y)
 			}
-			groups = append(groups, c.stack(2, planes...))
+			groups[n] = append(groups[n], c.stacked(2, planes))
 		}
-		images = append(images, c.concat(1, groups...))
 	}
-	c.become(c.concat(0, images...))
+	images := make([]*ir.Value, len(groups))
+	for n := range groups {
+		images[n] = c.joined(1, groups[n])
+	}
+	c.become(c.joined(0, images))
 }
 
-// stack joins values along a new axis.
-func (c *composer) stack(axis int, vs ...*ir.Value) *ir.Value {
-	if len(vs) == 1 && c.err == nil {
-		return c.reshape(vs[0], slices.Insert(slices.Clone(vs[0].Type.Shape), axis, 1)...)
-	}
-	args := []arg{{ir.ParamAxis, c.int(int64(axis))}}
-	for _, v := range vs {
-		args = append(args, arg{ir.ParamValues, v})
-	}
-	return c.do(ir.OpStack, args...)
-}
+// maxPlanes bounds the convolutions that one over planes becomes.
+const maxPlanes = 1024
 
 // pool writes a pool like the operation over the axes of the given windows, with the
 // padding before and after each; a ceil_mode window may go past the padding.
@@ -316,14 +248,21 @@ func (c *composer) pool(x *ir.Value, kernel, strides, pad []int64, exclude, ceil
 	return c.do(c.op.Def.Operation, args...)
 }
 
-// pooling returns the window of a pool whose padding after it gives the whole result:
-// what ceil_mode adds is not padding.
+// pooling returns the attributes of a pool.
 func (c *composer) pooling() ir.Pool {
 	a, err := ir.PoolAttrs(c.op)
 	if err != nil {
 		c.decline("%v", err)
 	}
 	return a
+}
+
+// padding is that of a pool as an argument has it.
+func padding(a *ir.Pool) (pad []int64) {
+	for i := range a.Spatial {
+		pad = append(pad, a.PadBefore[i], a.PadAfter[i])
+	}
+	return pad
 }
 
 // planeByPlane pools rows and columns of every plane, then planes: the largest of the
@@ -337,10 +276,7 @@ func planeByPlane(c *composer) {
 		c.decline("it has %d spatial dimensions", a.Spatial)
 		return
 	}
-	pad := []int64{}
-	for i := range a.Spatial {
-		pad = append(pad, a.PadBefore[i], a.PadAfter[i])
-	}
+	pad := padding(&a)
 	n := x.Type.Shape[0] * x.Type.Shape[1]
 	d, h, w := a.In[0], a.Out[1], a.Out[2]
 	v := c.reshape(x, 1, n*d, a.In[1], a.In[2])
@@ -364,14 +300,7 @@ func paddingFirst(c *composer) {
 		c.decline("the engine's pool takes it")
 		return
 	}
-	var pad []int64
-	for i := range a.Spatial {
-		pad = append(pad, a.PadBefore[i], a.PadAfter[i])
-	}
-	if elements(pad) != 0 || slices.Max(pad) > 0 {
-		x = c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamMode, c.str("constant")},
-			arg{ir.ParamConstantVal, c.num(0)})
-	}
+	x = c.pad(x, padding(&a))
 	c.become(c.pool(x, a.Kernel, a.Strides, make([]int64, 2*a.Spatial), true, true))
 }
 

@@ -203,10 +203,6 @@ func selectionMatrix(c *composer) {
 		c.shaped(c.matmul(c.reshape(x, 1, n), matrix, false))
 		return
 	}
-	perm := make([]int64, rank)
-	for i := range perm {
-		perm[i] = int64(i)
-	}
-	perm[l.lo], perm[rank-1] = perm[rank-1], perm[l.lo]
+	perm := exchangeOf(rank, l.lo, rank-1)
 	c.shaped(c.transpose(c.matmul(c.transpose(x, perm...), matrix, false), perm...))
 }

@@ -21,13 +21,6 @@ var matrixCompositions = []Composition{
 	{Name: "corrected-quotient", Ops: ops{ir.OpFloorDiv},
 		Doc:    "floor of the quotient, one more or less where the remainder is not between zero and the divisor",
 		Covers: "fp16 operands", apply: correctedQuotient},
-	{Name: "quantized", Ops: ops{ir.OpQuantize},
-		Doc:    "real_div, round, add, clip, and a conversion in the transfer",
-		Covers: "constant zero points, and constant scales that are powers of two",
-		Also:   []ir.DType{ir.Int8, ir.UInt8}, apply: quantized},
-	{Name: "dequantized", Ops: ops{ir.OpDequantize},
-		Doc:    "a conversion in the transfer, sub and mul",
-		Covers: "constant scales and zero points", Also: []ir.DType{ir.Int8, ir.UInt8}, apply: dequantized},
 	{Name: "two-factors", Ops: ops{ir.OpRealDiv},
 		Doc:    "mul by the reciprocal of the divisor's fraction, then by powers of two",
 		Covers: "constant divisors whose reciprocal fp16 does not hold to its precision", apply: twoFactors},
@@ -115,18 +108,12 @@ func productOfRows(c *composer) {
 	in := w.Type.Shape[1]
 	kernel, strides, dilations := image(a.Kernel), image(a.Strides), image(a.Dilations)
 	size, result := image(a.In), image(a.Out)
-	pad := []int64{a.PadBefore[a.Spatial-1], a.PadAfter[a.Spatial-1]}
-	if a.Spatial == 2 {
-		pad = []int64{a.PadBefore[0], a.PadAfter[0], pad[0], pad[1]}
+	var pad []int64
+	for i := range a.Spatial {
+		pad = append(pad, a.PadBefore[i], a.PadAfter[i])
+		size[2-a.Spatial+i] += a.PadBefore[i] + a.PadAfter[i]
 	}
-	if slices.Max(pad) > 0 {
-		x = c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(pad...)}, arg{ir.ParamMode, c.str("constant")},
-			arg{ir.ParamConstantVal, c.num(0)})
-		size[1] += pad[len(pad)-2] + pad[len(pad)-1]
-		if a.Spatial == 2 {
-			size[0] += pad[0] + pad[1]
-		}
-	}
+	x = c.pad(x, pad)
 	v := c.transpose(c.reshape(x, batch, a.Groups*in, size[0], size[1]), 0, 2, 1, 3) // [N, H, C, W]
 	taps := c.reshape(w, a.Groups*out, in, kernel[0]*kernel[1])
 	var groups []*ir.Value
@@ -135,14 +122,14 @@ func productOfRows(c *composer) {
 		var read, weights []*ir.Value
 		for ky := range kernel[0] {
 			for kx := range kernel[1] {
-				read = append(read, c.strided(channels, []int{1, 3}, []int64{ky * dilations[0], kx * dilations[1]},
-					result, strides))
+				rows := c.every(channels, 1, run{ky * dilations[0], result[0], strides[0]})
+				read = append(read, c.every(rows, 3, run{kx * dilations[1], result[1], strides[1]}))
 				weights = append(weights, c.oneTap(taps, g*out, out, ky*kernel[1]+kx))
 			}
 		}
-		groups = append(groups, c.matmul(c.concat(1, weights...), c.concat(2, read...), false))
+		groups = append(groups, c.matmul(c.joined(1, weights), c.joined(2, read), false))
 	}
-	v = c.transpose(c.concat(2, groups...), 0, 2, 1, 3)
+	v = c.transpose(c.joined(2, groups), 0, 2, 1, 3)
 	if b := c.op.Arg(ir.ParamBias); b != nil {
 		v = c.add(v, c.shapedLike(b, a.Groups*out, 1, 1))
 	}
@@ -168,23 +155,6 @@ func (c *composer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
 	}
 	turned := c.transpose(taps, 0, 2, 1)
 	return c.reshape(c.slice(c.slice(turned, 0, first, first+n), 1, k, k+1), n, d[1])
-}
-
-// strided takes so many elements of axes from begin on, a stride apart.
-func (c *composer) strided(x *ir.Value, axes []int, begin, n, stride []int64) *ir.Value {
-	if c.err != nil {
-		return nil
-	}
-	rank := x.Type.Rank()
-	from, to, step := make([]int64, rank), slices.Clone(x.Type.Shape), make([]int64, rank)
-	for i := range step {
-		step[i] = 1
-	}
-	for i, axis := range axes {
-		from[axis], to[axis], step[axis] = begin[i], begin[i]+(n[i]-1)*stride[i]+1, stride[i]
-	}
-	return c.do(ir.OpSliceByIndex, arg{ir.ParamX, x}, arg{ir.ParamBegin, c.ints(from...)},
-		arg{ir.ParamEnd, c.ints(to...)}, arg{ir.ParamStride, c.ints(step...)})
 }
 
 // addedBias adds a bias that is an operand after the convolution.
@@ -267,77 +237,4 @@ func correctedQuotient(c *composer) {
 	}
 	q = c.add(q, one(ir.OpGreaterEqual, rest, size))
 	c.become(c.sub(q, one(ir.OpLess, rest, c.num(0))))
-}
-
-// alongAxis returns a scale or zero point as a constant in fp16 that spreads over x, and
-// whether all of it is zero; nil for none.
-func (c *composer) alongAxis(p ir.ParamName, x *ir.Value) (v *ir.Value, zero bool) {
-	v = c.op.Arg(p)
-	if v == nil {
-		return nil, true
-	}
-	if !v.IsConst() {
-		return c.decline("%s is known only at run time", p), false
-	}
-	zero = true
-	for i := range v.Type.Elems() {
-		zero = zero && v.Const.Float(i) == 0
-	}
-	var shape []int64
-	if v.Type.Rank() > 0 {
-		axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
-		if err != nil {
-			return c.decline("%v", err), false
-		}
-		shape = []int64{v.Type.Elems()}
-		for range x.Type.Rank() - 1 - axis {
-			shape = append(shape, 1)
-		}
-	}
-	return c.computed(v.Const.Float, shape, v), zero
-}
-
-// quantized rounds in the engine, so that the conversion changes no number. It is for scales
-// whose reciprocals are exact: with others the quotient is off by up to 0.1 at 100, and what
-// is rounded from it by one.
-func quantized(c *composer) {
-	x := c.op.Arg(ir.ParamInput)
-	scale, _ := c.alongAxis(ir.ParamScale, x)
-	if c.err != nil {
-		return
-	}
-	for i := range scale.Type.Elems() {
-		if f, e := math.Frexp(scale.Const.Float(i)); f != 0.5 || e < -13 || e > 14 {
-			c.decline("scale %g is not a power of two from 2^-14 to 2^13, so its reciprocal in fp16 is rounded",
-				scale.Const.Float(i))
-			return
-		}
-	}
-	point, zero := c.alongAxis(ir.ParamZeroPoint, x)
-	v := c.unary(ir.OpRound, c.div(x, scale))
-	if !zero {
-		v = c.add(v, point)
-	}
-	to, lo, hi := c.op.Results[0].Type.DType, -128.0, 127.0
-	if to == ir.UInt8 {
-		lo, hi = 0, 255
-	}
-	v = c.do(ir.OpClip, arg{ir.ParamX, v}, arg{ir.ParamAlpha, c.num(lo)}, arg{ir.ParamBeta, c.num(hi)})
-	c.become(c.do(ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, c.str(to.String())}))
-}
-
-// dequantized converts on the way to the engine.
-func dequantized(c *composer) {
-	x := c.op.Arg(ir.ParamInput)
-	if t := c.op.Results[0].Type.DType; t != ir.FP16 {
-		c.decline("its result is %s; the engine computes in fp16", t)
-		return
-	}
-	scale, _ := c.alongAxis(ir.ParamScale, x)
-	point, zero := c.alongAxis(ir.ParamZeroPoint, x)
-	v := c.do(ir.OpCast, arg{ir.ParamX, x}, arg{ir.ParamDType, c.str("fp16")})
-	if !zero {
-		v = c.sub(v, point)
-	}
-	c.become(c.mul(v, scale))
 }

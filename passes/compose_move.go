@@ -27,9 +27,10 @@ var movementCompositions = []Composition{
 		Covers: "begin, end and stride known", apply: stepsOfSlice},
 	{Name: "margins", Ops: ops{ir.OpPad}, Doc: "concat of slices of x around x",
 		Covers: "modes other than constant", apply: margins},
-	{Name: "stacked-turns", Ops: ops{ir.OpConcat}, Doc: "stack, reshape",
-		Covers: "interleave", apply: interleaved},
-	{Name: "stacked-windows", Ops: ops{ir.OpSlidingWindows}, Doc: "stack of slices", apply: stackedWindows},
+	{Name: "stacked-turns", Ops: ops{ir.OpConcat},
+		Doc:    "concat and reshape; along the last dimension, exchanged for another",
+		Covers: "interleave", apply: stackedTurns},
+	{Name: "stacked-windows", Ops: ops{ir.OpSlidingWindows}, Doc: "concat of slices", apply: stackedWindows},
 	{Name: "bounded-band", Ops: ops{ir.OpBandPart},
 		Doc:   "minimum and maximum with constants: infinite inside the band, 0 outside",
 		apply: boundedBand},
@@ -249,12 +250,7 @@ func stepsOfSlice(c *composer) {
 		})
 	}
 	if last >= 1 && a[last].Squeeze { // [.., n, 1] as [.., 1, n], which is [.., n]
-		perm := make([]int64, last+1)
-		for i := range perm {
-			perm[i] = int64(i)
-		}
-		perm[last], perm[last-1] = perm[last-1], perm[last]
-		y = c.transpose(y, perm...)
+		y = c.transpose(y, exchangeOf(last+1, last-1, last)...)
 	}
 	c.shaped(y)
 }
@@ -400,31 +396,16 @@ func mirrored(mode string, i, n int64) int64 {
 	return min(i, 2*n-2-i)
 }
 
-// interleaved takes one slice of each operand in turn.
-func interleaved(c *composer) {
+func stackedTurns(c *composer) {
 	vs := c.op.ArgList(ir.ParamValues)
 	on, _ := ir.ArgBool(c.op, ir.ParamInterleave)
-	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, c.op.Results[0].Type.Rank())
-	if err != nil || !on || len(vs) == 0 || vs[0].Type.Rank() == 0 {
+	out := c.op.Results[0].Type.Shape
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, len(out))
+	if err != nil || !on || len(vs) == 0 || len(out) == 0 {
 		c.decline("interleaves %d operands", len(vs))
 		return
 	}
-	shape := vs[0].Type.Shape
-	lead, n, tail := volume(shape[:axis]), shape[axis], shape[axis+1:]
-	parts := make([]*ir.Value, len(vs))
-	if len(tail) > 0 {
-		row := tail[len(tail)-1]
-		for i, v := range vs {
-			parts[i] = c.reshape(v, lead, n, 1, volume(tail[:len(tail)-1]), row)
-		}
-		c.shaped(c.joined(2, parts))
-		return
-	}
-	for i, v := range vs {
-		parts[i] = c.reshape(v, 1, lead, n)
-	}
-	y := c.joined(0, parts) // [operands, lead, n] as [lead, n, operands]
-	c.shaped(c.arranged(y, []int64{int64(len(vs)), lead, n}, 1, []int{1, 2, 0}, 2))
+	c.become(c.interleaved(axis, out[axis], vs))
 }
 
 // stackedWindows stacks windows, or the elements at one place of all windows, whichever are fewer.
@@ -453,21 +434,7 @@ func stackedWindows(c *composer) {
 		c.decline("%d windows of %d, the limit is %d of one of the two", n, size, maxPieces)
 		return
 	}
-	if len(parts) <= maxJoined {
-		args := []arg{{ir.ParamAxis, c.int(int64(at))}}
-		for _, v := range parts {
-			args = append(args, arg{ir.ParamValues, v})
-		}
-		c.become(c.do(ir.OpStack, args...))
-		return
-	}
-	for i, v := range parts {
-		if c.err != nil {
-			return
-		}
-		parts[i] = c.reshape(v, slices.Insert(slices.Clone(v.Type.Shape), at, 1)...)
-	}
-	c.become(c.joined(at, parts))
+	c.become(c.stacked(at, parts))
 }
 
 // boundedBand holds the elements outside the band between 0 and 0. A product with 0 is not 0 where they

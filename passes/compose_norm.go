@@ -108,12 +108,8 @@ func bandOfChannels(c *composer) {
 		}
 		return 0
 	}, channels, channels, 1, 1)
-	sum := c.do(ir.OpConv, arg{ir.ParamX, c.mul(u, u)}, arg{ir.ParamWeight, band},
-		arg{ir.ParamBias, c.filled(fmt.Sprint("k ", k), func(int64) float64 {
-			return k
-		}, channels)}, arg{ir.ParamStrides, c.ints(1, 1)},
-		arg{ir.ParamPadType, c.str("valid")}, arg{ir.ParamPad, c.ints(0, 0, 0, 0)},
-		arg{ir.ParamDilations, c.ints(1, 1)}, arg{ir.ParamGroups, c.int(1)})
+	addend := c.filled(fmt.Sprint("k ", k), func(int64) float64 { return k }, channels)
+	sum := c.conv(c.mul(u, u), band, addend, []int64{1, 1}, nil, []int64{1, 1}, 1)
 	var p *ir.Value
 	switch beta {
 	case 1:

@@ -94,11 +94,7 @@ func (c *composer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.V
 			axis = i
 		}
 	}
-	perm := make([]int64, last+1)
-	for i := range perm {
-		perm[i] = int64(i)
-	}
-	perm[last], perm[axis] = perm[axis], perm[last]
+	perm := exchangeOf(last+1, axis, last)
 	return c.transpose(x, perm...), axis, func(z *ir.Value) *ir.Value { return c.transpose(z, perm...) }
 }
 
@@ -154,22 +150,16 @@ func period(at []int64) int {
 
 // repeats returns how many times each place is repeated.
 func repeats(at []int64) int {
-	g := 0
+	g := int64(0)
 	for i := 0; i < len(at); {
 		n := 1
 		for i+n < len(at) && at[i+n] == at[i] {
 			n++
 		}
-		for a, b := g, n; ; {
-			if b == 0 {
-				g = a
-				break
-			}
-			a, b = b, a%b
-		}
+		g = gcd(g, int64(n))
 		i += n
 	}
-	return g
+	return int(g)
 }
 
 // blocks returns into how many parts of equal size n places are cut so that the same is selected of each.
@@ -236,6 +226,63 @@ func (c *composer) joined(axis int, vs []*ir.Value) *ir.Value {
 		vs = next
 	}
 	return c.concat(axis, vs...)
+}
+
+// stacked joins values along a new dimension.
+func (c *composer) stacked(axis int, vs []*ir.Value) *ir.Value {
+	parts := make([]*ir.Value, len(vs))
+	for i, v := range vs {
+		if c.err != nil {
+			return nil
+		}
+		parts[i] = c.reshape(v, slices.Insert(slices.Clone(v.Type.Shape), axis, 1)...)
+	}
+	return c.joined(axis, parts)
+}
+
+// interleaved takes one slice of each value in turn along an axis, n in all. The last values may be one slice
+// shorter than the first.
+func (c *composer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
+	if c.err != nil || len(vs) == 1 {
+		return vs[0]
+	}
+	shape, parts := slices.Clone(vs[0].Type.Shape), make([]*ir.Value, len(vs))
+	if axis == len(shape)-1 {
+		var back func(*ir.Value) *ir.Value
+		at := 0
+		for i, v := range vs {
+			switch {
+			case i > 0 && v == vs[i-1]:
+				parts[i] = parts[i-1]
+			default:
+				y, a, b := c.exchange(v)
+				if parts[i] = y; i == 0 {
+					at, back = a, b
+				}
+			}
+		}
+		return back(c.interleaved(at, n, parts))
+	}
+	each := shape[axis]
+	lead, row := volume(shape[:axis]), shape[len(shape)-1]
+	for i, v := range vs {
+		if v.Type.Shape[axis] < each { // any slice takes its place, and is cut off
+			v = c.concat(axis, v, c.slice(v, axis, 0, 1))
+		}
+		if c.err != nil {
+			return nil
+		}
+		parts[i] = c.reshape(v, lead, each, 1, volume(shape[axis+1:len(shape)-1]), row)
+	}
+	shape[axis] = each * int64(len(vs))
+	v := c.joined(2, parts)
+	if c.err != nil {
+		return nil
+	}
+	if v = c.reshape(v, shape...); c.err == nil && shape[axis] > n {
+		v = c.slice(v, axis, 0, n)
+	}
+	return v
 }
 
 // takenRun selects one run.

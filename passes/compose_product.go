@@ -207,12 +207,7 @@ func triangle(c *composer) {
 		return
 	}
 	shape := x.Type.Shape
-	perm := make([]int64, len(shape)) // exchanges the axis with the last
-	for i := range perm {
-		perm[i] = int64(i)
-	}
-	last := len(shape) - 1
-	perm[axis], perm[last] = perm[last], perm[axis]
+	perm := exchangeOf(len(shape), axis, len(shape)-1)
 	y := c.transpose(x, perm...)
 	n := shape[axis]
 	rows := x.Type.Elems() / n
@@ -235,10 +230,7 @@ func (c *composer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse boo
 	size := int64(math.Ceil(math.Sqrt(float64(n))))
 	size = (size + 31) / 32 * 32
 	blocks := (n + size - 1) / size
-	if pad := blocks*size - n; pad > 0 {
-		x = c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(0, 0, 0, pad)},
-			arg{ir.ParamMode, c.str("constant")}, arg{ir.ParamConstantVal, c.num(0)})
-	}
+	x = c.pad(x, []int64{0, 0, 0, blocks*size - n})
 	x = c.reshape(x, rows, blocks, size)
 	inside := c.matmul(x, c.triangle(size, exclusive, reverse), false)
 	total := c.reshape(c.reduce(ir.OpReduceSum, x, []int{2}), rows, blocks)

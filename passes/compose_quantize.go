@@ -1,6 +1,10 @@
 package passes
 
-import "github.com/zinc-compiler/zinc/ir"
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
 
 // quantizeCompositions are those of what goes through integers of 8 bits.
 var quantizeCompositions = []Composition{
@@ -8,6 +12,13 @@ var quantizeCompositions = []Composition{
 		Doc: "of a quantize and what reads it: round of the quotient by the scale, between the bounds of the " +
 			"integers, plus the difference of the zero points, times the scale",
 		Covers: "the input is the result of quantize", apply: roundedPair},
+	{Name: "quantized", Ops: ops{ir.OpQuantize},
+		Doc:    "real_div, round, add, clip, and a conversion in the transfer",
+		Covers: "constant zero points, and constant scales that are powers of two",
+		Also:   []ir.DType{ir.Int8, ir.UInt8}, apply: quantized},
+	{Name: "dequantized", Ops: ops{ir.OpDequantize},
+		Doc:    "a conversion in the transfer, sub and mul",
+		Covers: "constant scales and zero points", Also: []ir.DType{ir.Int8, ir.UInt8}, apply: dequantized},
 }
 
 // scales are the scale and zero point of quantize or dequantize, by element or one for all.
@@ -61,11 +72,8 @@ func roundedPair(c *composer) {
 	if c.err != nil {
 		return
 	}
-	least, most := -128.0, 127.0
-	if q.Results[0].Type.DType == ir.UInt8 {
-		least, most = 0, 255
-	}
-	made := func(s scales, at func(i int64) float64) *ir.Value { return c.computed(at, s.shape, s.from...) }
+	least, most := bounds(q)
+	made := c.spreadOut
 	y := c.div(q.Arg(ir.ParamInput), made(in, in.scale))
 	y = c.max(y, made(in, func(i int64) float64 { return least - in.zero(i) }))
 	y = c.min(y, made(in, func(i int64) float64 { return most - in.zero(i) }))
@@ -77,4 +85,58 @@ func roundedPair(c *composer) {
 		y = c.sub(y, made(out, out.zero))
 	}
 	c.become(c.mul(y, made(out, out.scale)))
+}
+
+// bounds are the least and the largest result of a quantize.
+func bounds(q *ir.Op) (least, most float64) {
+	if q.Results[0].Type.DType == ir.UInt8 {
+		return 0, 255
+	}
+	return -128, 127
+}
+
+// spreadOut is a constant of scales or zero points that spreads over the operand.
+func (c *composer) spreadOut(s scales, at func(i int64) float64) *ir.Value {
+	return c.computed(at, s.shape, s.from...)
+}
+
+// quantized rounds in the engine, so that the conversion changes no number. It is for scales
+// whose reciprocals are exact: with others the quotient is off by up to 0.1 at 100, and what
+// is rounded from it by one.
+func quantized(c *composer) {
+	s := c.scalesOf(c.op)
+	if c.err != nil {
+		return
+	}
+	for i := range volume(s.shape) {
+		if f, e := math.Frexp(s.scale(i)); f != 0.5 || e < -13 || e > 14 {
+			c.decline("scale %g is not a power of two from 2^-14 to 2^13, so its reciprocal in fp16 is rounded",
+				s.scale(i))
+			return
+		}
+	}
+	v := c.unary(ir.OpRound, c.div(c.op.Arg(ir.ParamInput), c.spreadOut(s, s.scale)))
+	if c.op.Arg(ir.ParamZeroPoint) != nil {
+		v = c.add(v, c.spreadOut(s, s.zero))
+	}
+	least, most := bounds(c.op)
+	v = c.do(ir.OpClip, arg{ir.ParamX, v}, arg{ir.ParamAlpha, c.num(least)}, arg{ir.ParamBeta, c.num(most)})
+	c.become(c.do(ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, c.str(c.op.Results[0].Type.DType.String())}))
+}
+
+// dequantized converts on the way to the engine.
+func dequantized(c *composer) {
+	if t := c.op.Results[0].Type.DType; t != ir.FP16 {
+		c.decline("its result is %s; the engine computes in fp16", t)
+		return
+	}
+	s := c.scalesOf(c.op)
+	if c.err != nil {
+		return
+	}
+	v := c.do(ir.OpCast, arg{ir.ParamX, c.op.Arg(ir.ParamInput)}, arg{ir.ParamDType, c.str("fp16")})
+	if c.op.Arg(ir.ParamZeroPoint) != nil {
+		v = c.sub(v, c.spreadOut(s, s.zero))
+	}
+	c.become(c.mul(v, c.spreadOut(s, s.scale)))
 }

@@ -24,6 +24,13 @@ type layer struct {
 	*composer
 	steps, batch, in, hidden int64
 	back                     bool // the direction that is written
+	parts                    map[gatePart]*ir.Value
+}
+
+// A gatePart is one gate's part of a constant.
+type gatePart struct {
+	of   *ir.Const
+	gate int64
 }
 
 // param returns the parameter of the direction that is written.
@@ -39,22 +46,25 @@ func (l *layer) param(forward, back ir.ParamName) *ir.Value {
 
 // gate multiplies rows with the weights of one gate and adds its part of a bias.
 func (l *layer) gate(x, weights, bias *ir.Value, gate int64) *ir.Value {
-	if l.err != nil {
-		return nil
-	}
-	rows, cols := l.hidden, weights.Type.Shape[1]
-	w := l.computed(func(i int64) float64 { return weights.Const.Float(gate*rows*cols + i) }, []int64{rows, cols},
-		weights)
-	args := []arg{{ir.ParamX, x}, {ir.ParamWeight, w}}
+	args := []arg{{ir.ParamX, x}, {ir.ParamWeight, l.part(weights, gate)}}
 	if bias != nil {
 		args = append(args, arg{ir.ParamBias, l.part(bias, gate)})
 	}
 	return l.do(ir.OpLinear, args...)
 }
 
-// part is one gate's part of a vector.
+// part is one gate's part of a matrix or vector, the same constant for every step.
 func (l *layer) part(v *ir.Value, gate int64) *ir.Value {
-	return l.computed(func(i int64) float64 { return v.Const.Float(gate*l.hidden + i) }, []int64{l.hidden}, v)
+	if l.err != nil {
+		return nil
+	}
+	k := gatePart{v.Const, gate}
+	if l.parts[k] == nil {
+		shape := append([]int64{l.hidden}, v.Type.Shape[1:]...)
+		n := volume(shape)
+		l.parts[k] = l.computed(func(i int64) float64 { return v.Const.Float(gate*n + i) }, shape, v)
+	}
+	return l.parts[k]
 }
 
 // step returns one step's rows of what was computed for all.
@@ -90,7 +100,7 @@ func unrolled(c *composer) {
 	sequence, _ := ir.ArgBool(c.op, ir.ParamOutputSequence)
 	shape := x.Type.Shape
 	l := &layer{composer: c, steps: shape[0], batch: shape[1], in: shape[2],
-		hidden: c.op.Arg(ir.ParamWeightHH).Type.Shape[1]}
+		hidden: c.op.Arg(ir.ParamWeightHH).Type.Shape[1], parts: map[gatePart]*ir.Value{}}
 	if l.steps > maxSteps {
 		c.decline("it has %d steps, up to %d are written out", l.steps, maxSteps)
 		return
@@ -124,7 +134,7 @@ func unrolled(c *composer) {
 			if back && len(backs) == 2 { // both halves in the order of time
 				slices.Reverse(hs)
 			}
-			first = c.concat(0, hs...)
+			first = c.joined(0, hs)
 		}
 		for i, v := range append([]*ir.Value{first}, states...) {
 			if len(outputs) <= i {
@@ -137,9 +147,7 @@ func unrolled(c *composer) {
 	if c.err != nil {
 		return
 	}
-	if want := c.op.Results[0].Type.Shape; c.err == nil {
-		outputs[0] = c.reshape(outputs[0], want...)
-	}
+	outputs[0] = c.reshape(outputs[0], c.op.Results[0].Type.Shape...)
 	c.become(outputs...)
 }
 
@@ -156,7 +164,7 @@ func (l *layer) direction(rows *ir.Value, d, directions int64, back bool) (hs, s
 		if directions == 1 {
 			return v
 		}
-		return l.slice(v, 1, d*l.hidden, (d+1)*l.hidden)
+		return l.composer.part(v, 1, d*l.hidden, (d+1)*l.hidden)
 	}
 	h := initial(ir.ParamInitialH)
 	var cell *ir.Value

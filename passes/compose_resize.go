@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -15,7 +14,7 @@ var resizeCompositions = []Composition{
 		apply:  linearResize},
 	{Name: "nearest-resize",
 		Ops:    ops{ir.OpResizeNearestNeighbor, ir.OpUpsampleNearestNeighbor, ir.OpResize},
-		Doc:    "gather with constant indices for every axis that changes, or tile where it grows by a whole factor",
+		Doc:    "slices of every axis that changes, or tile where it grows by a whole factor",
 		Covers: "the nearest element",
 		apply:  nearestResize},
 }
@@ -75,23 +74,29 @@ func sampled(grid func(i, in, out float64) float64, i, in, out int64) float64 {
 	return min(max(grid(float64(i), float64(in), float64(out)), 0), float64(in-1))
 }
 
+// resized ends a composition that resizes one axis after the other.
+func (c *composer) resized(axis func(x *ir.Value, axis int, in, out int64) *ir.Value) {
+	x := c.op.Arg(ir.ParamX)
+	for i, out := range c.op.Results[0].Type.Shape {
+		if c.err != nil {
+			return
+		}
+		if in := x.Type.Shape[i]; in != out {
+			x = axis(x, i, in, out)
+		}
+	}
+	c.become(x)
+}
+
 func linearResize(c *composer) {
 	grid, nearest, name := c.resizing()
 	if nearest {
 		c.decline("it takes the nearest element")
 	}
-	x := c.op.Arg(ir.ParamX)
-	for axis, out := range c.op.Results[0].Type.Shape {
-		if c.err != nil {
-			return
-		}
-		in := x.Type.Shape[axis]
-		if in == out {
-			continue
-		}
-		weight := func(r, k int64) float64 {
-			p := sampled(grid, r, in, out)
-			switch low := math.Floor(p); float64(k) - low {
+	c.resized(func(x *ir.Value, axis int, in, out int64) *ir.Value {
+		weight := func(i int64) float64 {
+			p := sampled(grid, i/in, in, out)
+			switch low := math.Floor(p); float64(i%in) - low {
 			case 0:
 				return 1 - (p - low)
 			case 1:
@@ -99,12 +104,10 @@ func linearResize(c *composer) {
 			}
 			return 0
 		}
-		key := fmt.Sprint("linear ", name)
-		x = c.resizeAxis(x, axis, out, func(shape ...int64) *ir.Value {
-			return c.filled(key, func(i int64) float64 { return weight(i/in, i%in) }, shape...)
+		return c.resizeAxis(x, axis, out, func(shape ...int64) *ir.Value {
+			return c.filled("linear "+name, weight, shape...)
 		})
-	}
-	c.become(x)
+	})
 }
 
 // resizeAxis multiplies an axis of x with a matrix [out, in], which matrix makes in a shape
@@ -114,12 +117,12 @@ func (c *composer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(shap
 		return nil
 	}
 	shape, in := x.Type.Shape, x.Type.Shape[axis]
-	before, after := elements(shape[:axis]), elements(shape[axis+1:])
+	before, after := volume(shape[:axis]), volume(shape[axis+1:])
 	to := append(append(append([]int64(nil), shape[:axis]...), out), shape[axis+1:]...)
 	if axis == len(shape)-1 {
 		// Rows of a matrix are as many as a product takes at once.
 		rows := before
-		for most := int64(c.s.Target.MaxWidth); rows > most; {
+		for most := int64(c.s.table().MaxWidth); rows > most; {
 			rows = largestDivisor(rows, most)
 		}
 		y := c.matmul(c.reshape(x, before/rows, rows, in), matrix(out, in), true)
@@ -131,10 +134,8 @@ func (c *composer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(shap
 		return nil
 	}
 	rest := v.Type.Shape
-	v = c.do(ir.OpConv, arg{ir.ParamX, c.reshape(v, 1, rest[0], rest[1]*rest[2], rest[3])},
-		arg{ir.ParamWeight, matrix(out, in, 1, 1)}, arg{ir.ParamStrides, c.ints(1, 1)},
-		arg{ir.ParamPadType, c.str("valid")}, arg{ir.ParamPad, c.ints(0, 0, 0, 0)},
-		arg{ir.ParamDilations, c.ints(1, 1)}, arg{ir.ParamGroups, c.int(1)})
+	v = c.conv(c.reshape(v, 1, rest[0], rest[1]*rest[2], rest[3]), matrix(out, in, 1, 1), nil, []int64{1, 1}, nil,
+		[]int64{1, 1}, 1)
 	if c.err != nil {
 		return nil
 	}
@@ -143,15 +144,6 @@ func (c *composer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(shap
 		return nil
 	}
 	return c.reshape(v, to...)
-}
-
-// elements is the product of dimensions.
-func elements(shape []int64) int64 {
-	n := int64(1)
-	for _, d := range shape {
-		n *= d
-	}
-	return n
 }
 
 // largestDivisor returns the largest divisor of n that is at most most.
@@ -169,39 +161,11 @@ func nearestResize(c *composer) {
 	if !nearest && c.err == nil {
 		c.decline("it interpolates")
 	}
-	x := c.op.Arg(ir.ParamX)
-	for axis, out := range c.op.Results[0].Type.Shape {
-		if c.err != nil {
-			return
+	c.resized(func(x *ir.Value, axis int, in, out int64) *ir.Value {
+		at := make([]int64, out)
+		for i := range at {
+			at[i] = int64(sampled(grid, int64(i), in, out))
 		}
-		in := x.Type.Shape[axis]
-		if in == out {
-			continue
-		}
-		index := make([]int64, out)
-		for i := range index {
-			index[i] = int64(sampled(grid, int64(i), in, out))
-		}
-		x = c.pick(x, axis, index)
-	}
-	c.become(x)
-}
-
-// pick takes elements of an axis by index: copies of the whole where each follows itself as
-// often as the others, else a gather.
-func (c *composer) pick(x *ir.Value, axis int, index []int64) *ir.Value {
-	in, out := x.Type.Shape[axis], int64(len(index))
-	whole := out%in == 0
-	for i, v := range index {
-		whole = whole && v == int64(i)/(out/in)
-	}
-	if !whole {
-		return c.do(ir.OpGather, arg{ir.ParamX, x}, arg{ir.ParamIndices, c.ints(index...)},
-			arg{ir.ParamAxis, c.int(int64(axis))})
-	}
-	copies := make([]*ir.Value, out/in)
-	for i := range copies {
-		copies[i] = x
-	}
-	return c.interleave(axis, out, copies)
+		return c.taken(x, axis, at)
+	})
 }

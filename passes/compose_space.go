@@ -59,13 +59,9 @@ func batchMoved(c *composer) {
 		c.decline("block_shape or %s is computed", margins)
 		return
 	}
-	none := !slices.ContainsFunc(p, func(n int64) bool { return n != 0 })
 	s := x.Type.Shape
 	if margins == ir.ParamPaddings {
-		if !none {
-			x = c.do(ir.OpPad, arg{ir.ParamX, x}, arg{ir.ParamPad, c.ints(p...)}, arg{ir.ParamMode, c.str("constant")},
-				arg{ir.ParamConstantVal, c.num(0)})
-		}
+		x = c.pad(x, p)
 		c.shaped(c.arranged(x, []int64{s[0], s[1], out[2], b[0], out[3], b[1]}, 2, []int{3, 5, 0, 1, 2, 4}, 1))
 		return
 	}
@@ -127,10 +123,7 @@ func (c *composer) arranged(x *ir.Value, factors []int64, tail int, to []int, ne
 		}
 		return order{of, tail}
 	}
-	p := &planner{factors: factors, table: c.s.Target}
-	if p.table == nil {
-		p.table = target.H13
-	}
+	p := &planner{factors: factors, table: c.s.table()}
 	src, dst = drop(src), drop(dst)
 	ts, ok := p.shortest(src, dst)
 	if !ok { // through a last dimension of 1

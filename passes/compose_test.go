@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -199,4 +200,35 @@ func brief(op *ir.Op) string {
 		s += fmt.Sprintf("  %s, %s: %s", op.Place.Unit, op.Place.Rule, op.Place.Reason)
 	}
 	return s
+}
+
+// TestCompositionsAllocateByLength: no arguments of a few bytes make a composition compute
+// constants or lists of places that the operation's constants do not account for.
+func TestCompositionsAllocateByLength(t *testing.T) {
+	const most = 64 << 20
+	for _, call := range []string{
+		`conv_transpose(x = fp16[1, 64, 60000], weight = weights[64, 64, 2], pad_type = "custom", pad = [59990, 0])`,
+		`conv(x = fp16[1, 64, 60000, 1, 1], weight = weights[64, 64, 2, 1, 1], dilations = [59000, 1, 1])`,
+		`conv(x = fp16[1, 1, 60000, 1, 1], weight = weights[1, 1, 2, 1, 1])`,
+		`pad(x = fp16[1, 8], pad = [0, 500000000], mode = "replicate")`,
+		`tile(x = relu(x = fp16[2, 2]), reps = [1, 400000000])`,
+		`resize_nearest_neighbor(x = fp16[1, 1, 1], target_size_height = 1, target_size_width = 400000000)`,
+	} {
+		g := irbuild.New(1)
+		vs, err := g.Call(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Output(vs...)
+		p := g.Program()
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if _, err := passes.RunSome(p, options(), "select-function", "keep-reference", "compose", "place"); err != nil {
+			t.Errorf("%s: %v", call, err)
+		}
+		runtime.ReadMemStats(&after)
+		if n := after.TotalAlloc - before.TotalAlloc; n > most {
+			t.Errorf("%s: %d MiB are allocated, want at most %d", call, n>>20, most>>20)
+		}
+	}
 }
