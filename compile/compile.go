@@ -270,7 +270,7 @@ func (d *driver) passOptions() passes.Options {
 		Precision:    d.o.precision(),
 		Place:        d.o.Place,
 		Until:        d.until,
-		Accept:       lower.NewAcceptor(d.o.Target).Accept,
+		Accept:       lower.NewAcceptor(d.o.Target, times(d.o.Target)).Accept,
 		CanFuse:      lower.CanFuse,
 		CPUTime:      func(op *ir.Op) int64 { return int64(onCPU(op)) },
 		DispatchTime: func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },

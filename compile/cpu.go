@@ -3,7 +3,18 @@ package compile
 import (
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
+
+// times estimates the engine's work on a target.
+func times(on *target.Table) *lower.Estimator {
+	return &lower.Estimator{
+		Task:      func(t *td.Task) int64 { return int64(cost.Estimate(t, on).Time) },
+		Constants: func(bytes int64) int64 { return int64(cost.Coefficients(bytes)) },
+	}
+}
 
 // views give what they take in another shape: the CPU moves nothing for them.
 var views = []*ir.Operation{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity}

@@ -3,9 +3,12 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"weak"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -14,35 +17,54 @@ import (
 // goroutines at once.
 type Acceptor struct {
 	t        *target.Table
+	time     *Estimator
 	verdicts map[string]verdict
+}
+
+// An Estimator estimates times in nanoseconds: of a task, and of loading so many bytes of
+// constants.
+type Estimator struct {
+	Task      func(t *td.Task) int64
+	Constants func(bytes int64) int64
 }
 
 type verdict struct {
 	target.Acceptance
 	err error
-	// consts keeps the constants alive whose addresses the signature has.
-	consts []*ir.Const
+	// consts are the constants whose addresses the signature has. The verdict holds while
+	// all of them are alive: passes try operations on constants that they then drop.
+	consts []weak.Pointer[ir.Const]
 }
 
-// NewAcceptor returns an Acceptor for a target.
-func NewAcceptor(t *target.Table) *Acceptor {
-	return &Acceptor{t: t, verdicts: map[string]verdict{}}
+// valid reports whether no constant of the signature is gone, and its address free for
+// another.
+func (v *verdict) valid() bool {
+	return !slices.ContainsFunc(v.consts, func(p weak.Pointer[ir.Const]) bool { return p.Value() == nil })
+}
+
+// NewAcceptor returns an Acceptor for a target, which estimates times where time is not nil.
+func NewAcceptor(t *target.Table, time *Estimator) *Acceptor {
+	return &Acceptor{t: t, time: time, verdicts: map[string]verdict{}}
 }
 
 // Accept reports which rule lowers an operation and how many tasks it takes, or why no
 // rule does.
 func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
 	if len(op.Blocks) > 0 {
-		return Accept(op, c.t)
+		return accept(op, c.t, c.time)
 	}
 	key, consts := signature(op)
-	if v, ok := c.verdicts[key]; ok {
+	if v, ok := c.verdicts[key]; ok && v.valid() {
 		return v.Acceptance, v.err
 	}
-	a, err := Accept(op, c.t)
+	a, err := accept(op, c.t, c.time)
 	var no *Refusal
 	if err == nil || errors.As(err, &no) && no.Rule != target.RuleOther { // others may name the operation
-		c.verdicts[key] = verdict{a, err, consts}
+		v := verdict{Acceptance: a, err: err}
+		for _, k := range consts {
+			v.consts = append(v.consts, weak.Make(k))
+		}
+		c.verdicts[key] = v
 	}
 	return a, err
 }

@@ -28,7 +28,7 @@ func TestAcceptorTellsOperationsApart(t *testing.T) {
 		g.Op("reduce_sum", "x", x, "axes", []int64{3}, "keep_dims", true).Def,
 		g.Op("reduce_sum", "x", x, "axes", []int64{1}, "keep_dims", true).Def,
 	}
-	c := NewAcceptor(target.H13)
+	c := NewAcceptor(target.H13, nil)
 	refused := 0
 	for range 2 { // the second time from memory
 		for i, op := range ops {

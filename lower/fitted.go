@@ -22,8 +22,8 @@ const (
 	// foldedChannels is the most channels of an image that a product's 64 rows are folded
 	// to. Recorded for 256 and 1024.
 	foldedChannels = 4096
-	// longSum is the least terms of a sum over folded rows that asks for its largest unit
-	// shift. Recorded convolutions of up to 288 do not, conv_probe_k1_c512_n512_s16 does.
+	// longSum is the number of terms from which on a sum over folded rows has its largest
+	// unit shift. Recorded convolutions of up to 288 do not, conv_probe_k1_c512_n512_s16 does.
 	longSum = 512
 	// pairTaps is the least taps of a depthwise convolution of one row that computes two
 	// columns at a time. Recorded for nine taps on 375 columns alone.

@@ -330,7 +330,7 @@ func narrowUnits(d *draft) bool { return workUnit>>wideShift(d)*elemBytes < 64 }
 // unit 128 >> s columns by 1 << s rows. The largest shift is bounded by the
 // columns, the rows and 4; a product, or a sum over channels, with an output of at most 8x8 takes 4
 // throughout and the small-source mode; one that sums long reductions over
-// folded rows asks for its largest shift (convolution cases; see longSum).
+// folded rows has its largest shift (convolution cases; see longSum).
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
 	s := 0

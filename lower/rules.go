@@ -4,8 +4,8 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -194,7 +194,9 @@ func ruleFor(op *ir.Op) *Rule { return ruleByOp[op.Def.Operation] }
 
 // Accept reports which rule lowers an operation for a target and what it makes of
 // it, or why none does.
-func Accept(op *ir.Op, t *target.Table) (a target.Acceptance, err error) {
+func Accept(op *ir.Op, t *target.Table) (target.Acceptance, error) { return accept(op, t, nil) }
+
+func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, err error) {
 	r := ruleFor(op)
 	if r != nil {
 		a.Rule, a.Moves = r.Name, r.Moves()
@@ -207,9 +209,16 @@ func Accept(op *ir.Op, t *target.Table) (a target.Acceptance, err error) {
 	}
 	l := &limits{t: t, bools: takesBools(op)}
 	if err = r.accept(op, l); err == nil {
-		var took cost.Time
-		a.Tasks, took, err = l.trial(r, op)
-		a.Nanos = int64(took)
+		see := func(*td.Task) {}
+		if time != nil {
+			a.Nanos = time.Constants(constantBytes(op))
+			took := int64(0)
+			see = func(t *td.Task) {
+				took += time.Task(t)
+				a.Nanos = max(a.Nanos, took)
+			}
+		}
+		a.Tasks, err = l.trial(r, op, see)
 	}
 	var no *Refusal
 	if err != nil && !errors.As(err, &no) {

@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -15,25 +15,25 @@ import (
 // ask for any number of small products.
 func opTasks(t *target.Table) int { return t.MaxTasks / 4 }
 
-// trial makes the drafts of an operation alone, between ports of its own, and drops
-// them but for their number: what the rule cannot lower is refused. It packs
-// no coefficients and stops at opTasks, so that its time and memory follow from the
-// number of tasks and not from the size of a constant.
-func (l *limits) trial(r *Rule, op *ir.Op) (tasks int, took cost.Time, err error) {
+// trial lowers an operation alone, between ports of its own, and returns how many tasks that
+// takes; see is called with each. What the rule cannot lower is refused. A trial packs no
+// coefficients and stops at opTasks, so that its time and memory follow from the number of
+// tasks and not from the size of a constant.
+func (l *limits) trial(r *Rule, op *ir.Op, see func(t *td.Task)) (tasks int, err error) {
 	b, err := l.drafts(r, op)
 	var no *Refusal
 	if limit := opTasks(l.t); b.full() {
-		return 0, 0, refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
+		return 0, refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
 			fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", limit,
 				l.t.MaxTasks))
 	}
 	if err == nil {
-		took, err = b.fits(l.t)
+		err = b.fits(see)
 	}
 	if err == nil || errors.As(err, &no) {
-		return len(b.drafts), max(took, cost.Coefficients(constantBytes(op))), err
+		return len(b.drafts), err
 	}
-	return 0, 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
+	return 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
 }
 
 // drafts returns a builder with the drafts that a rule makes of an operation alone.
@@ -67,17 +67,17 @@ func constantBytes(op *ir.Op) (n int64) {
 }
 
 // fits reports the first draft whose sources L2 cannot hold or whose numbers its
-// registers cannot, or how long all of them take.
-func (b *builder) fits(tab *target.Table) (took cost.Time, err error) {
+// registers cannot. It calls see with the tasks.
+func (b *builder) fits(see func(t *td.Task)) error {
 	if err := b.plan(Planners[:trialPlanners]); err != nil {
-		return 0, errors.Unwrap(err)
+		return errors.Unwrap(err)
 	}
 	for i, d := range b.drafts {
 		t := b.encode(d)
 		if err := t.Err(); err != nil {
-			return 0, fmt.Errorf("task %d: %w", i, err)
+			return fmt.Errorf("task %d: %w", i, err)
 		}
-		took += cost.Estimate(t, tab).Time
+		see(t)
 	}
-	return took, nil
+	return nil
 }

@@ -109,5 +109,5 @@ type Acceptance struct {
 	Rule  string // the lowering rule; also of an operation that it refuses
 	Moves bool   // the rule only moves data
 	Tasks int    // tasks that the operation alone needs
-	Nanos int64  // estimated time of these tasks, by package cost
+	Nanos int64  // estimated time of these tasks, 0 without an estimate
 }
