@@ -1,7 +1,6 @@
 package numerics
 
 import (
-	"math"
 	"sync"
 
 	"github.com/x448/float16"
@@ -29,30 +28,8 @@ func Widen(h uint16) float32 { return widenTable()[h] }
 // of elements converted: the smaller of len(dst) and len(src)/2.
 func WidenBytes(dst []float32, src []byte) int { return vector.Widen(dst, src) }
 
-// Narrow rounds to fp16, to nearest, ties to even. Magnitudes of 65520 and
-// above become infinity; a NaN stays a quiet NaN with the top of its payload.
-//
-// The bits agree with x448/float16 and with the F16C instructions.
-func Narrow(f float32) uint16 {
-	u := math.Float32bits(f)
-	sign := uint16(u>>16) & 0x8000
-	a := u & 0x7fffffff
-	switch {
-	case a >= 0x47800000: // 65536 and above, infinity, NaN
-		if a > 0x7f800000 {
-			return sign | 0x7e00 | uint16(a>>13)&0x3ff
-		}
-		return sign | 0x7c00
-	case a >= 0x38800000: // at least 2^-14: a normal result (or infinity by the carry)
-		// Rebias by 112 exponents, add just under half a last place plus the
-		// last kept bit: a tie carries only from an odd significand.
-		return sign | uint16((a-0x38000000+0xfff+(a>>13)&1)>>13)
-	default: // subnormal or zero
-		// 0.5 has a last place of 2^-24, that of fp16 subnormals: adding it lets
-		// the adder round to nearest even, and the low bits are the answer.
-		return sign | uint16(math.Float32bits(math.Float32frombits(a)+0.5)-0x3f000000)
-	}
-}
+// Narrow rounds to fp16 as vector.ToHalf does.
+func Narrow(f float32) uint16 { return vector.ToHalf(f) }
 
 // NarrowBytes packs src as little-endian fp16 into dst and returns the number
 // of elements converted: the smaller of len(src) and len(dst)/2.

@@ -5,51 +5,9 @@ import "math"
 // smallest is the least fp16 number above 0.
 const smallest = 0x1p-24
 
-// Steps returns the table of a function with three values: below for inputs under c, at for c
-// itself and above for those over it. Around 0 it has the words of recorded programs (select,
-// less and logical_not); around other numbers its bounds are the numbers next to c (composed).
-// An infinite value for c itself has no table, since the engine interpolates between knots.
-func Steps(c, below, at, above float64) *Activation {
-	a := &Activation{
-		Scale: 0x3c00,
-		After: 0x3c00,
-		F: func(x float64) float64 {
-			switch {
-			case x < c:
-				return below
-			case x > c:
-				return above
-			}
-			return at
-		},
-		Low:  -maxHalf,
-		High: maxHalf,
-	}
-	t := &a.Table
-	t[wordLow], t[wordBelow] = ToHalf(neighbour(c, -1)), ToHalf(below)
-	t[wordHigh], t[wordAbove] = ToHalf(neighbour(c, 1)), ToHalf(above)
-	t[wordStep], t[wordMode] = LinesOnly, uint16(ModePlain)
-	switch {
-	case math.IsInf(c, 1):
-		t[wordHigh], t[wordAbove] = ToHalf(c), ToHalf(at)
-	case math.IsInf(c, -1):
-		t[wordLow], t[wordBelow] = ToHalf(c), ToHalf(at)
-	case c != 0:
-		// No other number is between the bounds, and the lines are what is left of the knots
-		// so far from zero.
-		t[wordLowIntercept], t[wordHighIntercept] = ToHalf(at), ToHalf(at)
-		return a
-	}
-	for i := range Knots - 1 {
-		t[wordKnots+i] = ToHalf(at)
-	}
-	t[wordLowIntercept], t[wordHighIntercept] = ToHalf(below), ToHalf(above)
-	return a
-}
-
-// Around returns the table of a function that is below under low, above over high and at between
-// the two, bounds included, which are on either side of zero (composed).
-func Around(low, high, below, at, above float64) *Activation {
+// outside returns a table without knots that is below for inputs under low and above for
+// those over high, of a function that is at between the two.
+func outside(low, high, below, at, above float64) *Activation {
 	a := &Activation{
 		Scale: 0x3c00,
 		After: 0x3c00,
@@ -69,10 +27,45 @@ func Around(low, high, below, at, above float64) *Activation {
 	t[wordLow], t[wordBelow] = ToHalf(neighbour(low, -1)), ToHalf(below)
 	t[wordHigh], t[wordAbove] = ToHalf(neighbour(high, 1)), ToHalf(above)
 	t[wordStep], t[wordMode] = LinesOnly, uint16(ModePlain)
-	t[wordLowIntercept], t[wordHighIntercept] = ToHalf(at), ToHalf(at)
+	return a
+}
+
+// flat gives all knots but the last one value.
+func flat(t *Table, value float64) {
 	for i := range Knots - 1 {
-		t[wordKnots+i] = ToHalf(at)
+		t[wordKnots+i] = ToHalf(value)
 	}
+}
+
+// Steps returns the table of a function with three values: below for inputs under c, at for c
+// itself and above for those over it. Around 0 it has the words of recorded programs (select,
+// less and logical_not); around other numbers its bounds are the numbers next to c (composed).
+// An infinite value for c itself has no table, since the engine interpolates between knots.
+func Steps(c, below, at, above float64) *Activation {
+	a := outside(c, c, below, at, above)
+	t := &a.Table
+	switch {
+	case math.IsInf(c, 1):
+		t[wordHigh], t[wordAbove] = ToHalf(c), ToHalf(at)
+	case math.IsInf(c, -1):
+		t[wordLow], t[wordBelow] = ToHalf(c), ToHalf(at)
+	case c != 0:
+		// No other number is between the bounds, and the lines are what is left of the knots
+		// so far from zero.
+		t[wordLowIntercept], t[wordHighIntercept] = ToHalf(at), ToHalf(at)
+		return a
+	}
+	flat(t, at)
+	t[wordLowIntercept], t[wordHighIntercept] = ToHalf(below), ToHalf(above)
+	return a
+}
+
+// Around returns the table of a function that is below under low, above over high and at between
+// the two, bounds included, which are on either side of zero (composed).
+func Around(low, high, below, at, above float64) *Activation {
+	a := outside(low, high, below, at, above)
+	a.Table[wordLowIntercept], a.Table[wordHighIntercept] = ToHalf(at), ToHalf(at)
+	flat(&a.Table, at)
 	return a
 }
 

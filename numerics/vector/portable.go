@@ -3,6 +3,8 @@ package vector
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/x448/float16"
 )
 
 // addPortable is Add, with operands that fit.
@@ -98,26 +100,26 @@ func widenPortable(dst []float32, src []byte) {
 
 func narrowPortable(dst []byte, src []float32) {
 	for i, f := range src {
-		binary.LittleEndian.PutUint16(dst[2*i:], toHalf(f))
+		binary.LittleEndian.PutUint16(dst[2*i:], ToHalf(f))
 	}
 }
 
-// fromHalf returns the value of an fp16 pattern.
+// fromHalf returns the value of an fp16 pattern, a NaN as a quiet one.
 func fromHalf(h uint16) float32 {
-	sign, size := uint32(h&0x8000)<<16, uint32(h&0x7fff)
-	switch {
-	case size < 0x0400: // subnormal: size * 2^-24
-		return math.Float32frombits(math.Float32bits(float32(size)*(1.0/(1<<24))) | sign)
-	case size > 0x7c00: // a NaN, made quiet
-		return math.Float32frombits(sign | 0x7fc00000 | size<<13)
-	case size == 0x7c00:
-		return math.Float32frombits(sign | exponentBits)
+	f := float16.Frombits(h).Float32()
+	if f != f {
+		return math.Float32frombits(math.Float32bits(f) | quiet)
 	}
-	return math.Float32frombits(sign | (size<<13 + 112<<23))
+	return f
 }
 
-// toHalf rounds to fp16, ties to even.
-func toHalf(f float32) uint16 {
+// quiet is the bit of a NaN that does not signal.
+const quiet = 1 << 22
+
+// ToHalf rounds to fp16, to nearest, ties to even. Magnitudes of 65520 and above become
+// infinity; a NaN stays a quiet one with the top of its payload. The bits agree with
+// x448/float16 and with the F16C instructions.
+func ToHalf(f float32) uint16 {
 	u := math.Float32bits(f)
 	sign, a := uint16(u>>16)&0x8000, u&0x7fffffff
 	switch {
@@ -125,9 +127,12 @@ func toHalf(f float32) uint16 {
 		return sign | 0x7e00 | uint16(a>>13)&0x3ff
 	case a >= 0x47800000: // 65536
 		return sign | 0x7c00
-	case a >= 0x38800000: // 2^-14: the exponent is biased by 112 less; the tie goes to even
+	case a >= 0x38800000: // at least 2^-14: a normal result (or infinity by the carry)
+		// Rebias by 112 exponents, add just under half a last place plus the
+		// last kept bit: a tie carries only from an odd significand.
 		return sign | uint16((a-112<<23+0xfff+(a>>13)&1)>>13)
 	}
-	// Beside 0.5 the last place of fp32 is 2^-24, as in subnormal fp16.
+	// Subnormal or zero: 0.5 has a last place of 2^-24, that of fp16 subnormals, so adding
+	// it lets the adder round, and the low bits are the answer.
 	return sign | uint16(math.Float32bits(math.Float32frombits(a)+0.5)-0x3f000000)
 }

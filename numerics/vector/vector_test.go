@@ -24,7 +24,7 @@ func half(r *rand.Rand, kind int) float32 {
 	case kind == 0:
 		return fromHalf(uint16(r.IntN(0x7c00)) | uint16(r.IntN(2))<<15)
 	case kind == 1:
-		return fromHalf(toHalf(float32(r.NormFloat64())))
+		return fromHalf(ToHalf(float32(r.NormFloat64())))
 	case kind == 2:
 		return float32(math.Ldexp(float64(r.IntN(7)-3), r.IntN(12)))
 	case r.IntN(6) == 0:
