@@ -2,10 +2,8 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,13 +11,12 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp/conformance"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -43,16 +40,6 @@ func engineDeparture(name string) string {
 	return ""
 }
 
-// conformanceCase has the fields of case.json that the test reads.
-type conformanceCase struct {
-	Op             string
-	Inputs, States []struct{ Name, DType string }
-	Outputs        []struct{ Name, DType, Check string }
-	Assumed        bool `json:"assumed_syntax"`
-	Doubtful       any  // false, or a string that says what is doubtful
-	Tolerance      struct{ Atol, Rtol float64 }
-}
-
 // engineScore counts the cases with an operation that the hardware runs.
 type engineScore struct {
 	cases, native, engine, right int
@@ -67,12 +54,8 @@ type engineScore struct {
 // precision of fp16. The test logs the share of cases with a native operation that do, and each miss with its verdict
 // (`make conformance-engine`).
 func TestConformanceOnTheEngine(t *testing.T) {
-	dirs, err := filepath.Glob(filepath.Join(shareddir.Find(t), "conformance", "cases", "*"))
-	if err != nil || len(dirs) == 0 {
-		t.Skip("the shared folder has no conformance cases")
-	}
 	s := engineScore{why: map[string]int{}}
-	for _, dir := range dirs {
+	for _, dir := range conformance.Dirs(t) {
 		if err := s.run(t, dir); err != nil {
 			t.Errorf("%s: %v", filepath.Base(dir), err)
 		}
@@ -95,15 +78,11 @@ func TestConformanceOnTheEngine(t *testing.T) {
 // run compiles and runs one case. It returns an error if the compilation fails, or if a case that runs entirely on the
 // engine returns wrong values.
 func (s *engineScore) run(t *testing.T, dir string) error {
-	var c conformanceCase
-	text, err := os.ReadFile(filepath.Join(dir, "case.json"))
-	if err == nil {
-		err = json.Unmarshal(text, &c)
-	}
+	c, err := conformance.Read(dir)
 	if err != nil {
 		return err
 	}
-	if why, _ := c.Doubtful.(string); c.Assumed || why != "" || c.Doubtful == true {
+	if !c.Trusted() {
 		return nil
 	}
 	s.cases++
@@ -141,7 +120,7 @@ func (s *engineScore) run(t *testing.T, dir string) error {
 		return nil
 	}
 	s.engine++
-	if err := c.execute(r, dir); err != nil {
+	if err := execute(c, r); err != nil {
 		if why := engineDeparture(name); why != "" {
 			t.Logf("%s runs on the engine and differs as expected: %v (%s)", name, err, why)
 			return nil
@@ -174,89 +153,28 @@ func firstMiss(ops []compile.OpReport) *compile.OpReport {
 	return first
 }
 
-// execute runs the first prediction of a case, with states of zeros, and compares the results.
-func (c *conformanceCase) execute(r *compile.Result, dir string) error {
+// execute runs the first prediction of a case, with states of zeros, and compares the results. The tolerance is that of
+// the case or, if that is larger, that of fp16 at the magnitude of the tensor.
+func execute(c *conformance.Case, r *compile.Result) error {
 	m, err := Open(r)
 	if err != nil {
 		return err
 	}
-	in := map[string]interp.Tensor{}
-	for _, p := range c.Inputs {
-		if in[p.Name], err = readArray(filepath.Join(dir, "in_"+p.Name+".npy"), p.DType); err != nil {
-			return err
-		}
+	in, err := c.Input()
+	if err != nil {
+		return err
 	}
 	got, err := m.Run(context.Background(), in, sim.Options{Numerics: numerics.ANE})
 	if err != nil {
 		return err
 	}
-	for _, o := range c.Outputs {
-		x, ok := got[o.Name]
-		if !ok {
-			return fmt.Errorf("missing output %s", o.Name)
+	return c.Compare(0, got, func(want interp.Tensor) (atol, rtol float64) {
+		top := 1.0
+		for _, w := range want.Const().Floats() {
+			if !math.IsInf(w, 0) && w == w {
+				top = max(top, math.Abs(w))
+			}
 		}
-		if o.Check == "none" {
-			continue
-		}
-		want, err := readArray(filepath.Join(dir, "out_"+o.Name+".npy"), o.DType)
-		if err != nil {
-			return err
-		}
-		if x.Type.DType != want.Type.DType || !slices.Equal(x.Type.Shape, want.Type.Shape) {
-			return fmt.Errorf("output %s is %s, want %s", o.Name, x.Type, want.Type)
-		}
-		if o.Check == "shape" {
-			continue
-		}
-		if err := c.within(x, want); err != nil {
-			return fmt.Errorf("output %s: %w", o.Name, err)
-		}
-	}
-	return nil
-}
-
-// within compares integers and booleans exactly, and floats within the tolerance of the case or, if that is larger, the
-// tolerance of fp16 at the magnitude of the tensor. A NaN matches only a NaN.
-func (c *conformanceCase) within(got, want interp.Tensor) error {
-	if !want.Type.DType.IsFloat() {
-		if !got.Equal(want) {
-			return fmt.Errorf("%v, want %v", got.Ints(), want.Ints())
-		}
-		return nil
-	}
-	gs, ws := got.Const().Floats(), want.Const().Floats()
-	top := 1.0
-	for _, w := range ws {
-		if !math.IsInf(w, 0) && w == w {
-			top = max(top, math.Abs(w))
-		}
-	}
-	atol, rtol := max(c.Tolerance.Atol, 2e-3*top), max(c.Tolerance.Rtol, 1e-2)
-	for i, w := range ws {
-		g := gs[i]
-		if g == w || g != g && w != w {
-			continue
-		}
-		if math.IsInf(g, 0) || math.IsInf(w, 0) || !(math.Abs(g-w) <= atol+rtol*math.Abs(w)) {
-			return fmt.Errorf("element %d of %d is %v, want %v", i, len(ws), g, w)
-		}
-	}
-	return nil
-}
-
-// readArray reads an array and checks that its elements have the type dtype.
-func readArray(file, dtype string) (interp.Tensor, error) {
-	b, err := os.ReadFile(file)
-	if err != nil {
-		return interp.Tensor{}, err
-	}
-	a, err := npy.Decode(b)
-	if err != nil {
-		return interp.Tensor{}, fmt.Errorf("%s: %w", file, err)
-	}
-	d, ok := ir.ParseDType(dtype)
-	if !ok || npy.Size(a.Type)*8 != max(8, d.Bits()) {
-		return interp.Tensor{}, fmt.Errorf("%s contains %s, want %s", file, a.Type, dtype)
-	}
-	return interp.NewTensor(ir.TensorOf(d, a.Shape...), a.Data)
+		return max(c.Tolerance.Atol, 2e-3*top), max(c.Tolerance.Rtol, 1e-2)
+	})
 }
