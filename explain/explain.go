@@ -301,7 +301,7 @@ func (a *Answer) readerOf(db *provenance.DB, s *found) []int {
 	ops := db.From(stmts...).Operators
 	if len(ops) > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf(
-			"%s %q, line %d, names it in the source; passes wrote that anew, and with what the constant says, not "+
+			"%s %q, line %d, names it in the source; passes rewrote that statement with the constant's values, not "+
 				"with the constant", s.reader.Def.Name, s.reader.Results[0].Name, s.reader.Pos.Line))
 	}
 	return ops

@@ -459,7 +459,7 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 		}
 		return &Refusal{Name: w.Name, Reason: fmt.Sprintf("the file's shape is %s, the tasks' %s",
 			provenance.ShapeString(w.Array.Shape), want),
-			Hint: "give an array of the constant's shape, or " + anew, Model: true}
+			Hint: "give an array of the constant's shape, or " + compileAgain, Model: true}
 	}
 	o, kh, kw := int64(outs), int64(k.KH), int64(k.KW)
 	switch rule {

@@ -33,8 +33,8 @@ type Refusal struct {
 	Model bool
 }
 
-// anew is the hint of a Refusal with Model set.
-const anew = "compile the pair again from its model"
+// compileAgain is the hint of a Refusal with Model set.
+const compileAgain = "compile the pair again from its model"
 
 func (e *Refusal) Error() string {
 	s := fmt.Sprintf("constant %q cannot be patched: %s", e.Name, e.Reason)
@@ -227,7 +227,7 @@ func (p *patcher) find(w Weight) (*weight, error) {
 	case s.Type != "" && s.Type != "fp16":
 		return nil, &Refusal{Name: w.Name,
 			Reason: fmt.Sprintf("the source declares it %s, only fp16 stands in a pair as it is",
-				s.Type), Hint: anew, Model: true}
+				s.Type), Hint: compileAgain, Model: true}
 	case w.Array.Type != "f2":
 		return nil, &Refusal{Name: w.Name,
 			Reason: fmt.Sprintf("the file holds %s, the engine's constants are f2 (fp16)",
@@ -245,7 +245,7 @@ func (p *patcher) find(w Weight) (*weight, error) {
 func (p *patcher) shaped(w *weight) bool { return p.db.Statements[w.statement].Type != "" }
 
 func (w *weight) refuse(format string, args ...any) error {
-	return &Refusal{Name: w.Name, Reason: fmt.Sprintf(format, args...), Hint: anew, Model: true}
+	return &Refusal{Name: w.Name, Reason: fmt.Sprintf(format, args...), Hint: compileAgain, Model: true}
 }
 
 // plain reports whether a node is the unchanged constant of the source.
@@ -291,13 +291,13 @@ func (p *patcher) shared() error {
 			if !slices.ContainsFunc(p.weights, func(w *weight) bool { return p.plain(w, n) }) {
 				no := &Refusal{Name: wr.by.Name,
 					Reason: "its bytes are also those of an equal constant of the lowering, which is stored once",
-					Hint:   anew, Model: true}
+					Hint:   compileAgain, Model: true}
 				for _, k := range p.db.Source(provenance.Ref{Node: n}).Statements {
 					st := &p.db.Statements[k]
 					no.Reason = fmt.Sprintf(
 						"its bytes are also those of the equal %s %q of function %s, line %d, which is stored once",
 						st.Op, st.Name, st.Func, st.Line)
-					no.Hint = fmt.Sprintf("give %s/%s the same values too, or %s", st.Func, st.Name, anew)
+					no.Hint = fmt.Sprintf("give %s/%s the same values too, or %s", st.Func, st.Name, compileAgain)
 				}
 				return no
 			}

@@ -21,7 +21,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-var update = flag.Bool("update", false, "write the expected dump anew")
+var update = flag.Bool("update", false, "rewrite the expected dump")
 
 // registers is where the engine's registers begin in the loads of these tests.
 const registers = 0x2_0000_0000

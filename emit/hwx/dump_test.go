@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-var update = flag.Bool("update", false, "write the expected files anew")
+var update = flag.Bool("update", false, "rewrite the expected files")
 
 // TestDump compares text and JSON of two containers with testdata.
 func TestDump(t *testing.T) {

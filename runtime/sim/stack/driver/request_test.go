@@ -61,7 +61,7 @@ func TestDispatch(t *testing.T) {
 				m.check(t)
 			}
 			if st := d.Unit().Stats(); st.Hits < 4 {
-				t.Errorf("%d hits: surfaces were mapped anew", st.Hits)
+				t.Errorf("%d hits: surfaces were mapped again", st.Hits)
 			}
 			if err := s.Unprepare(m.h); err != nil {
 				t.Fatal(err)
