@@ -49,9 +49,9 @@ type Options struct {
 // Report describes a compilation: placement, tasks and sizes, operation by operation.
 type Report = compile.Report
 
-// Compile compiles the model at path: a .mlmodelc or .mlpackage folder, a .mlmodel
-// with an ML program, a .mil file or a network description (.plist). Errors in the model's text are a *ModelError, with
-// a place for each diagnostic. When ctx ends, Compile returns its error.
+// Compile compiles the model at path: a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a .mil file
+// or a network description (.plist). Errors in the model's text are a *ModelError, with a place for each
+// diagnostic. When ctx ends, Compile returns its error.
 func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
 	store, key, cached := o.store(ctx, path)
 	if cached && !o.DebugDB {

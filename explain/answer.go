@@ -6,8 +6,7 @@ import (
 )
 
 // Answer describes how a statement was compiled. Its JSON form is stable: fields may be added, but
-// their meaning does not
-// change.
+// their meaning does not change.
 type Answer struct {
 	Target    string `json:"target"`
 	Precision string `json:"precision"`
@@ -34,8 +33,7 @@ type Answer struct {
 	Rewrites  []*Rewrite      `json:"rewrites,omitempty"`
 	Tried     []Tried         `json:"tried,omitempty"`
 	// PlacedOnly reports that zinc cannot write programs for the target: there are no tasks, and
-	// rewrites are placed for the
-	// target but run for another one.
+	// rewrites are placed for the target but run for another one.
 	PlacedOnly bool `json:"placed_only,omitempty"`
 	// Notes are requirements of other targets for the statement.
 	Notes []string `json:"notes,omitempty"`

@@ -13,8 +13,7 @@ import (
 var errNot = errors.New("the rewrite is not for the statement")
 
 // An edit replaces one statement of a function's body by others. The first error is kept until the
-// end, so that a recipe
-// reads like the expression that it builds.
+// end, so that a recipe reads like the expression that it builds.
 type edit struct {
 	t     *target.Table
 	fn    *ir.Func

@@ -163,8 +163,7 @@ func (s *found) named(name string) bool {
 }
 
 // near returns suggestions for a place without a statement: the statements on the nearest lines
-// before and after, or those
-// with similar names, the most similar first.
+// before and after, or those with similar names, the most similar first.
 func near(all []*found, at Place) []*found {
 	var out []*found
 	if at.Line == 0 {
@@ -201,8 +200,7 @@ func near(all []*found, at Place) []*found {
 const maxCompared = 128
 
 // alike returns the statements whose names are similar to an unknown name, the most similar first:
-// names that contain it,
-// differ in case, or differ in at most one letter out of four.
+// names that contain it, differ in case, or differ in at most one letter out of four.
 func alike(all []*found, name string) []*found {
 	type hit struct {
 		s   *found

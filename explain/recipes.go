@@ -73,8 +73,7 @@ func live(op *ir.Op) (ir.ParamName, *ir.Value) {
 }
 
 // reshaped writes a pointwise operation on its operand in another shape. If a constant of one
-// element has more dimensions
-// than the operand, the result has as many.
+// element has more dimensions than the operand, the result has as many.
 func (e *edit) reshaped(shape []int64) {
 	p, x := live(e.op)
 	y := e.again(arg{p, e.reshape(x, shape...)})
@@ -222,8 +221,7 @@ func (e *edit) halfConst(what string, t ir.Type, c *ir.Const) *ir.Value {
 }
 
 // fixShape sets the inputs' unknown dimensions to the default of the model, or to fixedExtent,
-// within their range if they
-// have one.
+// within their range if they have one.
 func fixShape(e *edit) {
 	for _, v := range e.fn.Body.Params {
 		if v.Type.Static() || v.Type.Kind != ir.Tensor {

@@ -25,8 +25,7 @@ type Rewrite struct {
 	// Diff is the change as MIL text: lines with "- " are removed, lines with "+ " are added.
 	Diff []string `json:"diff"`
 	// Engine and Host are the operations of the compiled replacement by where they run. Those in
-	// Host only move data, or are
-	// ones that the recipe allows there.
+	// Host only move data, or are ones that the recipe allows there.
 	Engine []string `json:"engine"`
 	Host   []string `json:"host,omitempty"`
 	// Whole reports that the whole model was compiled and run; otherwise only the statement was,

@@ -175,8 +175,7 @@ func (p *printer) work(t *Task, cost string) {
 const maxPeriod = 8
 
 // repeated returns the length of the repeating pattern at the start of the tasks, and its number of
-// repetitions. It prefers
-// the pattern that covers the most tasks, then the shortest.
+// repetitions. It prefers the pattern that covers the most tasks, then the shortest.
 func repeated(ts []Task) (period, times int) {
 	period, times = 1, 1
 	for p := 1; p <= min(maxPeriod, len(ts)/2); p++ {

@@ -2,10 +2,9 @@ package ir
 
 import "math"
 
-// The functions below read one argument of an operation, or the default that
-// its row states for an absent one. ok is false if the argument is not known at compile time, is
-// absent and has no default, or
-// has another form.
+// The functions below read one argument of an operation, or the default that its row states for
+// an absent one. ok is false if the argument is not known at compile time, is absent and has no
+// default, or has another form.
 
 // ArgInt returns an integer argument: a scalar, or a tensor of one element.
 func ArgInt(op *Op, name ParamName) (v int64, ok bool) {
@@ -87,8 +86,7 @@ func ArgBools(op *Op, name ParamName) (v []bool, ok bool) {
 }
 
 // argOrDefault returns the constant of an argument, or the row's default if the argument is absent.
-// It returns neither if
-// the argument is present but not constant.
+// It returns neither if the argument is present but not constant.
 func argOrDefault(op *Op, name ParamName) (*Const, any) {
 	v := op.Arg(name)
 	if v != nil {

@@ -1,11 +1,9 @@
 package ir
 
-// Broadcast returns the shape that two shapes broadcast to under NumPy's rule: dimensions are
-// matched from the right, and
-// one of two differing dimensions must be 1. An unknown dimension matched with 1 stays unknown;
-// matched with n > 1 it is n or 1 at run
-// time, so the result is n. ok is false if two known dimensions conflict; clash is then the position of the conflict,
-// counted from the right, starting at 1.
+// Broadcast returns the shape that two shapes broadcast to under NumPy's rule: dimensions are matched from the
+// right, and one of two differing dimensions must be 1. An unknown dimension matched with 1 stays unknown; matched
+// with n > 1 it is n or 1 at run time, so the result is n. ok is false if two known dimensions conflict; clash is
+// then the position of the conflict, counted from the right, starting at 1.
 func Broadcast(a, b []int64) (shape []int64, clash int, ok bool) {
 	n := max(len(a), len(b))
 	shape = make([]int64, n)

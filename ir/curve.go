@@ -15,13 +15,11 @@ type Curve struct {
 	// Domain is the least and the greatest x for which F is defined, nil if F is defined for every number.
 	Domain *[2]float64
 	// Turns returns the x at which F changes direction or jumps; F is monotone between them. Turns
-	// is nil for a function with
-	// poles or with infinitely many turns.
+	// is nil for a function with poles or with infinitely many turns.
 	Turns func(a []float64) []float64
-	// Table names the function of layout/weights whose lookup table computes F on the engine, ""
-	// for none. Relative reports
-	// that the error of the table is relative to the value, ZeroTail that the table ends in 0 where F
-	// is small and positive.
+	// Table names the function of layout/weights whose lookup table computes F on the engine, "" for
+	// none. Relative reports that the error of the table is relative to the value, ZeroTail that the
+	// table ends in 0 where F is small and positive.
 	Table              string
 	Relative, ZeroTail bool
 }

@@ -90,12 +90,10 @@ func CloneProgram(p *Program) *Program {
 	return &n
 }
 
-// Extract copies operations of f's body, in the order of ops, into a new function. inputs are the values of f that the
-// operations read but do not compute, in order of first use; constants are copied and not passed.
-// outputs are the values
-// that they compute and that are read elsewhere in f or are results of f, in order of definition.
-// They are the inputs and
-// outputs of the new function, in these orders. f is not changed.
+// Extract copies operations of f's body, in the order of ops, into a new function. inputs are the values of f that
+// the operations read but do not compute, in order of first use; constants are copied and not passed. outputs are
+// the values that they compute and that are read elsewhere in f or are results of f, in order of definition. They
+// are the inputs and outputs of the new function, in these orders. f is not changed.
 func Extract(f *Func, name string, ops []*Op) (fn *Func, inputs, outputs []*Value) {
 	inside := map[*Op]bool{}
 	made := map[*Value]bool{}

@@ -9,9 +9,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// FoldOp computes the results of an operation whose arguments are constants.
-// It returns nil, nil if the operation is not folded: an argument is not constant, the row has no fold, or the result
-// would be much larger than the arguments. Float arithmetic is done in float32 and rounded once.
+// FoldOp computes the results of an operation whose arguments are constants. It returns nil, nil if the operation
+// is not folded: an argument is not constant, the row has no fold, or the result would be much larger than the
+// arguments. Float arithmetic is done in float32 and rounded once.
 func FoldOp(op *Op) ([]*Const, error) {
 	if op.Def.Fold == nil || op.Def.Effect != Pure {
 		return nil, nil
@@ -42,8 +42,7 @@ func resultType(op *Op) (Type, bool) {
 }
 
 // grown reports whether a fold would grow the program too much: the result is over a megabyte and
-// over sixteen times the
-// size of the arguments.
+// over sixteen times the size of the arguments.
 func grown(out int64, args ...*Value) bool {
 	n := int64(1 << 20)
 	for _, a := range args {

@@ -191,8 +191,7 @@ func gatherOnes(data, mask []byte, n, size int) []byte {
 }
 
 // blockRow returns the index of the first block of row r (all dimensions but the last) of shape;
-// blocks is the number of
-// blocks per dimension.
+// blocks is the number of blocks per dimension.
 func blockRow(shape, blocks []int64, r int64) int64 {
 	at, mul := int64(0), int64(1)
 	for d := len(shape) - 2; d >= 0; d-- {
@@ -271,8 +270,7 @@ func foldSparseBlockwise(op *Op) ([]*Const, error) {
 }
 
 // lookupGrowth is the maximum number of bytes that a lookup produces from one byte of indices or
-// mask: eight single bits,
-// each a vector of eight fp32.
+// mask: eight single bits, each a vector of eight fp32.
 const lookupGrowth = 256
 
 // lookUp expands indices through blockwise tables into a dense tensor. It returns nil if the result

@@ -12,9 +12,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files with the current output")
 
-// TestTextFormAndErrorsMatchGolden reads the program of each archive and compares its printed form and the verifier's
-// errors; parsing and printing the
-// printed form must not change it.
+// TestTextFormAndErrorsMatchGolden reads the program of each archive and compares its printed form and the
+// verifier's errors; parsing and printing the printed form must not change it.
 func TestTextFormAndErrorsMatchGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "text", "*.txtar"))
 	if err != nil || len(files) == 0 {

@@ -126,9 +126,9 @@ func constStrings(t Type) int64 {
 	return t.Elems()
 }
 
-// fromConstexpr reports whether a computed value may be used where a constant is required: it comes from a constexpr
-// operation, directly or through others. This is allowed only for weights; numbers that a shape
-// rule reads must be literal.
+// fromConstexpr reports whether a computed value may be used where a constant is required: it comes from a
+// constexpr operation, directly or through others. This is allowed only for weights; numbers that a shape rule
+// reads must be literal.
 func fromConstexpr(op *Op, v *Value) bool {
 	if v.Def == nil || !IsConstexpr(v.Def) {
 		return false

@@ -27,10 +27,9 @@ const Generations = 3
 type ops = []*Operation
 
 // natives is the support by generation of the operations in the published table. The table was
-// measured on the M1, M2 and
-// M5 and predicted from compiler tables for the M3 and M4. It differs from Gate, which comes from
-// the vendor's validator:
-// the validator considers only whole operations, and accepts some for which no code is generated.
+// measured on the M1, M2 and M5 and predicted from compiler tables for the M3 and M4. It differs
+// from Gate, which comes from the vendor's validator: the validator considers only whole
+// operations, and accepts some for which no code is generated.
 var natives = []struct {
 	on  [Generations]Support
 	ops ops

@@ -49,9 +49,9 @@ func EditDistance(a, b string) int {
 	return row[len(b)]
 }
 
-// LookupArgs returns the form of that name that has all the named arguments: the newest such form not newer than the
-// opset, else the oldest such form, else the result of Lookup. Compiled programs contain forms
-// older than their opset (constexpr operations with packed attributes).
+// LookupArgs returns the form of that name that has all the named arguments: the newest such form not newer than
+// the opset, else the oldest such form, else the result of Lookup. Compiled programs contain forms older than
+// their opset (constexpr operations with packed attributes).
 func LookupArgs(name, opset string, args []ParamName) *OpDef {
 	takes := func(d *OpDef) bool {
 		for _, a := range args {

@@ -132,8 +132,7 @@ func blockwise(op *Op, data Type) error {
 }
 
 // lookup checks a table of the iOS 18 form, [blocks..., 2^bits, vector], against the indices. It
-// returns the shape after
-// the vectors are expanded.
+// returns the shape after the vectors are expanded.
 func lookup(op *Op, idx Type) (out []int64, vector int64, err error) {
 	lut := op.Arg(ParamLUT).Type
 	r := idx.Rank()

@@ -213,8 +213,7 @@ func inferTile(op *Op) ([]Type, error) {
 }
 
 // PadAmounts returns how many elements pad adds before and after each dimension of x; ok is false
-// if they are not known at
-// compile time.
+// if they are not known at compile time.
 func PadAmounts(op *Op) (before, after []int64, ok bool, err error) {
 	rank := op.Arg(ParamX).Type.Rank()
 	p := op.Arg(ParamPad)

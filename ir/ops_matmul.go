@@ -23,8 +23,7 @@ var (
 )
 
 // MatMul is the decoded arguments of matmul, after its rules for vectors: x is [Batch..., M, K] and
-// y is [Batch..., K, N]
-// after transposition.
+// y is [Batch..., K, N] after transposition.
 type MatMul struct {
 	TransposeX, TransposeY bool
 	VectorX, VectorY       bool    // the operand had rank 1; its extra dimension is not in the result

@@ -80,8 +80,7 @@ func inferLayerNorm(op *Op) ([]Type, error) {
 }
 
 // LayerNormAxes returns the axes of layer_norm in the order of the dimensions of gamma and beta;
-// all axes if the argument is
-// absent.
+// all axes if the argument is absent.
 func LayerNormAxes(op *Op) ([]int, error) {
 	rank := op.Arg(ParamX).Type.Rank()
 	if op.Arg(ParamAxes) == nil {

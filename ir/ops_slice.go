@@ -38,8 +38,8 @@ func (s Slice) Shape() []int64 {
 	return out
 }
 
-// SliceAttrs decodes slice_by_index and slice_by_size (and the window of
-// slice_update). If begin, end or size are not known at compile time, the parts that depend on them are Unknown.
+// SliceAttrs decodes slice_by_index and slice_by_size (and the window of slice_update). If begin, end or size
+// are not known at compile time, the parts that depend on them are Unknown.
 func SliceAttrs(op *Op) (Slice, error) {
 	rank := op.Arg(ParamX).Type.Rank()
 	x := op.Arg(ParamX).Type.Shape
@@ -159,10 +159,9 @@ type bound struct {
 }
 
 // sliceRange resolves one dimension of n elements by NumPy's rules, with one exception: with a
-// negative stride, negative
-// bounds before the first element are clamped to element 0, as in coremltools, where NumPy allows
-// an end before it. As in
-// coremltools, a slice between two such bounds still contains the element that it starts from.
+// negative stride, negative bounds before the first element are clamped to element 0, as in
+// coremltools, where NumPy allows an end before it. As in coremltools, a slice between two such
+// bounds still contains the element that it starts from.
 func sliceRange(n int64, b, e bound, stride int64) (begin, length int64) {
 	if n < 0 {
 		return sliceUnknown(b, e, stride)

@@ -18,8 +18,7 @@ var (
 )
 
 // StateParams returns the parameter of the state that an operation reads or writes, "" if there is
-// none, and the parameter
-// of the value that it writes, "" if it only reads.
+// none, and the parameter of the value that it writes, "" if it only reads.
 func (d *OpDef) StateParams() (state, value ParamName) {
 	if d.Class != StateAccess {
 		return "", ""

@@ -68,8 +68,7 @@ type OpDef struct {
 	// Its error is a *RuleError or any other error; the caller adds the position.
 	Infer func(op *Op) ([]Type, error)
 	// Fold computes the results if every argument is constant; nil if the operation is never
-	// folded. It may return nil, nil to
-	// leave the operation as it is.
+	// folded. It may return nil, nil to leave the operation as it is.
 	Fold   func(op *Op) ([]*Const, error)
 	ByType bool // Fold needs the arguments' types only
 	Effect Effect
@@ -112,8 +111,7 @@ func OpsetNumber(opset string) int {
 }
 
 // Lookup returns the form of that name for the opset: the newest form not newer than the opset, or
-// the oldest form if the
-// opset is empty.
+// the oldest form if the opset is empty.
 func Lookup(name, opset string) *OpDef {
 	forms := Forms(name)
 	if len(forms) == 0 {

@@ -19,10 +19,9 @@ const (
 )
 
 // Origin is what an operation or a constant came from: an unchanged statement of the source, or
-// other origins that a pass
-// combined. Origins are immutable, so that operations can share them, and refer only to older ones:
-// they form an acyclic
-// graph, whose size is linear in the work of the passes.
+// other origins that a pass combined. Origins are immutable, so that operations can share them, and
+// refer only to older ones: they form an acyclic graph, whose size is linear in the work of the
+// passes.
 type Origin struct {
 	Stmt *Stmt  // nil if a pass created it
 	Pass string // pass that created or changed it; "" for a statement
@@ -30,8 +29,7 @@ type Origin struct {
 }
 
 // Derive returns the origin of something that a pass derived from others. It omits nil and
-// duplicate origins, and returns
-// nil if none is left.
+// duplicate origins, and returns nil if none is left.
 func Derive(pass string, from ...*Origin) *Origin {
 	o := &Origin{Pass: pass}
 	for _, f := range from {
@@ -49,8 +47,7 @@ func Derive(pass string, from ...*Origin) *Origin {
 }
 
 // contains checks only the last few origins, so that an operation with thousands of operands does
-// not take quadratic time;
-// a duplicate does no harm.
+// not take quadratic time; a duplicate does no harm.
 func contains(os []*Origin, o *Origin) bool {
 	const few = 16
 	for i := len(os) - 1; i >= max(len(os)-few, 0); i-- {
@@ -74,8 +71,7 @@ func (v *Value) Source() *Origin {
 }
 
 // RecordOrigins sets the origins of operations, constants and parameters of f without one to their
-// statements. A constant
-// that is written in an argument belongs to the statement of the operation.
+// statements. A constant that is written in an argument belongs to the statement of the operation.
 func RecordOrigins(f *Func) {
 	o := &originRecorder{fn: f.Name}
 	for _, p := range f.Body.Params {

@@ -97,8 +97,7 @@ type Value struct {
 	Def   *Op // operation that computes it; nil for parameters and constants
 	Pos   Pos
 	// Origin is what a parameter or a constant came from; nil if it was not recorded, and for the
-	// results of operations (see
-	// Source).
+	// results of operations (see Source).
 	Origin *Origin
 }
 

@@ -7,8 +7,8 @@ import (
 )
 
 // Operation is one row of the sheet: the facts common to all forms of an operation. The variables
-// whose names start with Op
-// are the rows, and also identify operations: code compares pointers to them, never names.
+// whose names start with Op are the rows, and also identify operations: code compares pointers to
+// them, never names.
 type Operation struct {
 	Name  string
 	Class Class
@@ -20,8 +20,7 @@ type Operation struct {
 	// Gate is the first generation of hardware that has the operation, according to the vendor's validator.
 	Gate Gate
 	// Picks are the arguments that the elements of the results are taken from, besides constants:
-	// the operation does not compute
-	// or round anything.
+	// the operation does not compute or round anything.
 	Picks []ParamName
 	// Instead describes operations on the engine with the same result, for an operation that no rule lowers.
 	Instead string

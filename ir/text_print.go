@@ -80,8 +80,7 @@ func PrintTo(w io.Writer, p *Program, data *Data) error {
 }
 
 // PrintElided writes the text for people: the hexadecimal bytes of constants of ElidedBytes and
-// more are replaced by the
-// result of elide. Parse does not accept this text.
+// more are replaced by the result of elide. Parse does not accept this text.
 func PrintElided(w io.Writer, p *Program, elide func(data []byte) string) error {
 	b := bufio.NewWriter(w)
 	pr := &printer{w: b, elide: elide}

@@ -89,8 +89,7 @@ func (t Type) Equal(u Type) bool {
 }
 
 // Fits reports whether a value of type t may be used where u is declared: they are equal, and an
-// unknown dimension on either
-// side matches any.
+// unknown dimension on either side matches any.
 func (t Type) Fits(u Type) bool {
 	if t.Kind != u.Kind || t.DType != u.DType || len(t.Shape) != len(u.Shape) {
 		return false

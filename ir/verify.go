@@ -31,8 +31,7 @@ type verifier struct {
 }
 
 // Verify checks the invariants in the package documentation and returns all violations, joined,
-// each with its position; nil
-// if there are none.
+// each with its position; nil if there are none.
 func Verify(p *Program) error {
 	v := &verifier{p: p}
 	seen := map[string]bool{}

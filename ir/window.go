@@ -1,8 +1,7 @@
 package ir
 
 // Conv is the decoded arguments of conv and conv_transpose, with defaults and padding resolved.
-// Every slice has one element
-// per spatial dimension.
+// Every slice has one element per spatial dimension.
 type Conv struct {
 	Spatial    int     // spatial dimensions, 1 to 3
 	Kernel     []int64 // taps
@@ -29,9 +28,9 @@ type Pool struct {
 	In, Out        []int64 // spatial extents, or Unknown
 }
 
-// WindowSame returns the padding that keeps ceil(n/stride) outputs: the total
-// of (ceil(n/stride)-1)*stride + extent - n, at least 0, with the odd one after (before, if lower).
-// An unknown n with stride 1 still has a known total.
+// WindowSame returns the padding that keeps ceil(n/stride) outputs: the total of
+// (ceil(n/stride)-1)*stride + extent - n, at least 0, with the odd one after (before, if lower). An
+// unknown n with stride 1 still has a known total.
 func WindowSame(n, extent, stride int64, lower bool) (before, after int64, ok bool) {
 	if n < 0 && stride != 1 {
 		return 0, 0, false
@@ -265,8 +264,7 @@ func (c *Conv) transposed(op *Op, extent []int64) (err error) {
 }
 
 // cut splits the elements that same removes: the smaller half at the start (the larger for
-// same_lower); a negative total
-// adds zeros at the end.
+// same_lower); a negative total adds zeros at the end.
 func (c *Conv) cut(i int, total int64) {
 	before := max(0, total) / 2
 	if c.PadType == "same_lower" {

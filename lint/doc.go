@@ -8,11 +8,10 @@
 // alone with operands that do. Findings are ranked and grouped by cause; a place
 // where ranges become unbounded is reported once (Root).
 //
-// Invariants: the interval of a value contains what the interpreter
-// gives for it, in either mode of numerics, whatever the inputs in their ranges;
-// an operation without a transfer function has the range of its type, and is
-// listed as such. Rules look at the intervals of the runs in which no earlier
-// statement gives NaN; a finding says where one may. A finding is "shown" or "shown
-// alone" only by a run, never by the intervals, and operands of a cut that only the
-// intervals allow are said to be that. The same program, ranges and options give the same findings and inputs.
+// Invariants: the interval of a value contains what the interpreter gives for it, in either mode of numerics,
+// whatever the inputs in their ranges; an operation without a transfer function has the range of its type, and
+// is listed as such. Rules look at the intervals of the runs in which no earlier statement gives NaN; a
+// finding says where one may. A finding is "shown" or "shown alone" only by a run, never by the intervals, and
+// operands of a cut that only the intervals allow are said to be that. The same program, ranges and options
+// give the same findings and inputs.
 package lint

@@ -29,12 +29,11 @@ const maxShift = 4
 // workUnit is the pixels that the neural engine takes at a time.
 const workUnit = 128
 
-// l2Layout lays a source that passes through L2 out from base: elements, then
-// channels, then depth, then rows, groups one after the other in the same place.
-// A neural source keeps one work unit of a row, or cols where that is not 0, a planar one
-// that is not reduced widePatch columns (env_bcast_mul_1x375x4096_runtime_1x375x4096). Rows
-// get padding so that the rows of a patch fall on different banks. It returns the bytes of one group,
-// as the address of what comes behind it shows.
+// l2Layout lays a source that passes through L2 out from base: elements, then channels, then depth,
+// then rows, groups one after the other in the same place. A neural source keeps one work unit of a
+// row, or cols where that is not 0, a planar one that is not reduced widePatch columns
+// (env_bcast_mul_1x375x4096_runtime_1x375x4096). Rows get padding so that the rows of a patch fall on
+// different banks. It returns the bytes of one group, as the address of what comes behind it shows.
 func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
 	if o.swap {
@@ -137,19 +136,16 @@ func gatheredPatches(o *operand) l2Place {
 	return l2Place{stride: [4]int64{all, all, ch, gatheredPatchRow(o)}}
 }
 
-// rowPad is the padding of a row in L2. Planar: none for a reduction of more than 64
-// single elements (norm_softmax_a3_1x128x1x1; norm_softmax_a3_1x64x1x1 is padded), two granules where channels are
-// narrow and rows would start on one bank, one where the row is an odd number of
-// granules, or an even one of several narrow channels (elementwise and reduction
-// cases, norm_layer_norm_ax2_3_1x32x4x4,
-// reduce_probe_mean_ax3_1x32x4x4). Neural: none for wide channels, nor
-// for channelwise work on a single row, nor for copies of part of the banks in
-// units of other than eight rows (sums over channels of 1x32x4x4 and rows of
-// 1x64x8x8, inferred); else two granules with a stride or with
-// rows that do not start on one bank, three otherwise (convolution and
-// activation cases). A row of one channel that is two granules in units of eight rows gets
-// one (env_bcast_mul_1x64x16x16_runtime_1x1x16x16). An image of at most 8x8 whose eight rows lie on different
-// banks needs none (encoder_conv_pad_.._tiny, .._sym).
+// rowPad is the padding of a row in L2. Planar: none for a reduction of more than 64 single elements
+// (norm_softmax_a3_1x128x1x1; norm_softmax_a3_1x64x1x1 is padded), two granules where channels are narrow and rows
+// would start on one bank, one where the row is an odd number of granules, or an even one of several narrow
+// channels (elementwise and reduction cases, norm_layer_norm_ax2_3_1x32x4x4, reduce_probe_mean_ax3_1x32x4x4).
+// Neural: none for wide channels, nor for channelwise work on a single row, nor for copies of part of the banks in
+// units of other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two
+// granules with a stride or with rows that do not start on one bank, three otherwise (convolution and activation
+// cases). A row of one channel that is two granules in units of eight rows gets one
+// (env_bcast_mul_1x64x16x16_runtime_1x1x16x16). An image of at most 8x8 whose eight rows lie on different banks
+// needs none (encoder_conv_pad_.._tiny, .._sym).
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / granule
 	switch out := d.dst.ext; {
@@ -326,11 +322,11 @@ func wideShift(d *draft) int {
 // of a row than the 64 bytes that DMA moves.
 func narrowUnits(d *draft) bool { return workUnit>>wideShift(d)*elemBytes < 64 }
 
-// units sets how the neural engine folds rows into work units: shift s makes a
-// unit 128 >> s columns by 1 << s rows. The largest shift is bounded by the
-// columns, the rows and 4; a product, or a sum over channels, with an output of at most 8x8 takes 4
-// throughout and the small-source mode; one that sums long reductions over
-// folded rows has its largest shift (convolution cases; see longSum).
+// units sets how the neural engine folds rows into work units: shift s makes a unit 128 >> s
+// columns by 1 << s rows. The largest shift is bounded by the columns, the rows and 4; a product,
+// or a sum over channels, with an output of at most 8x8 takes 4 throughout and the small-source
+// mode; one that sums long reductions over folded rows has its largest shift (convolution cases;
+// see longSum).
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
 	s := 0

@@ -45,8 +45,8 @@ func (b *builder) sum(x, y *surf, minus bool, dst *surf) {
 }
 
 // nudge is how far a tie between two whole numbers is moved towards the even one. A part that is
-// not a tie stays on its side of
-// 1/2: fp16 numbers of 1 and more are at least 2^-10 apart, and the move is half of that.
+// not a tie stays on its side of 1/2: fp16 numbers of 1 and more are at least 2^-10 apart, and
+// the move is half of that.
 const nudge = 0x1p-10
 
 // beyondHalf is what the part after the point rounds to.

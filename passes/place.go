@@ -34,11 +34,10 @@ func convertsHalf(op *ir.Op) ir.DType {
 	return 0
 }
 
-// place gives every operation a unit. An operation that the engine takes and
-// that computes goes there; one that only moves data goes there when what it
-// feeds or is fed by computes there; a conversion between fp16 and fp32, int32
-// or 8-bit integers beside the engine is part of the transfer; the rest goes to the CPU. With PlaceAuto, and
-// where the CPU has work anyway, steps go there that it does sooner (weighSteps); with
+// place gives every operation a unit. An operation that the engine takes and that computes goes there; one
+// that only moves data goes there when what it feeds or is fed by computes there; a conversion between fp16
+// and fp32, int32 or 8-bit integers beside the engine is part of the transfer; the rest goes to the CPU.
+// With PlaceAuto, and where the CPU has work anyway, steps go there that it does sooner (weighSteps); with
 // PlaceEngine everything that the engine takes goes there.
 func place(s *State) error {
 	moves := map[*ir.Op]bool{}

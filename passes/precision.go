@@ -55,9 +55,9 @@ func keepsType(v *ir.Value) bool {
 	return false
 }
 
-// halved returns op in fp16 when its tensors are fp32 and the engine takes
-// the fp16 form; the casts it needs are kept already. A comparison of fp32 tensors
-// becomes one of fp16 tensors, whose result stays boolean, and a cast of them to booleans likewise.
+// halved returns op in fp16 when its tensors are fp32 and the engine takes the fp16 form; the casts
+// it needs are kept already. A comparison of fp32 tensors becomes one of fp16 tensors, whose result
+// stays boolean, and a cast of them to booleans likewise.
 func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*ir.Op, bool) {
 	if len(op.Blocks) > 0 || op.Is(ir.OpCast) && op.Results[0].Type.DType != ir.Bool {
 		return nil, false

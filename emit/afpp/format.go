@@ -17,11 +17,10 @@ import "fmt"
 //	                   0x1c u64 size      of the body
 //	                   0x24 u32 CRC-32    (IEEE) of the body
 //
-// Programs are in sequence, each at a multiple of Align in the file. The
-// section headers of a program follow its own; bodies are at multiples of
-// Align from the program's header, and the bytes between them are zero (both assigned). The writer puts the
-// coefficients last and on a page of the file, so that the memory that holds a container is the memory that tasks read
-// coefficients from (assigned; a reader takes bodies in any order).
+// Programs are in sequence, each at a multiple of Align in the file. The section headers of a program follow its
+// own; bodies are at multiples of Align from the program's header, and the bytes between them are zero (both
+// assigned). The writer puts the coefficients last and on a page of the file, so that the memory that holds a
+// container is the memory that tasks read coefficients from (assigned; a reader takes bodies in any order).
 const (
 	MagicPackage = 0x414e4548 // 'ANEH'
 	MagicProgram = 0x414e4550 // 'ANEP'

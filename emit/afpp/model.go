@@ -38,10 +38,9 @@ type Generic struct {
 // Text is the section that the engine runs from: the record stream, and a
 // register image for each task.
 //
-// A record with a slot is resolved exactly when its buffer has an address: one
-// of a buffer that the call brings stays open, its register without a base, for
-// the firmware to close ([td.Record.Resolve]) with [Text.RegisterBase]. All other records have their registers at one
-// base, that of the load.
+// A record with a slot is resolved exactly when its buffer has an address: one of a buffer that the call brings
+// stays open, its register without a base, for the firmware to close ([td.Record.Resolve]) with
+// [Text.RegisterBase]. All other records have their registers at one base, that of the load.
 type Text struct {
 	Records []td.Record
 	Images  [][]byte // one a task, of [td.ImageSize] bytes

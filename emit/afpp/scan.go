@@ -10,12 +10,11 @@ import (
 // maxFaults limits the faults that Scan reports.
 const maxFaults = 100
 
-// Scan decodes as much of a container as there is: of one that was cut off, or that
-// breaks rules, every header, record, image and entry that is whole, and what there is
-// of the coefficients. For a container that Read accepts it returns the same Package and no faults. Else the
-// Package is for looking at alone, and nil when not even its header is there; of a
-// cut-off container the first fault says where it ends. Memory and time are in
-// proportion to the length of b.
+// Scan decodes as much of a container as there is: of one that was cut off, or that breaks rules, every
+// header, record, image and entry that is whole, and what there is of the coefficients. For a container that
+// Read accepts it returns the same Package and no faults. Else the Package is for looking at alone, and nil
+// when not even its header is there; of a cut-off container the first fault says where it ends. Memory and
+// time are in proportion to the length of b.
 func Scan(b []byte) (*Package, []*FormatError) {
 	p, err := Read(b)
 	if err == nil {

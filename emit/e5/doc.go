@@ -1,6 +1,5 @@
-// Package e5 reads, writes and prints the E5 dispatch descriptor: the FlatBuffer
-// that names the operations of a compiled model, in the order in which a runtime submits them, and the place of each
-// operand.
+// Package e5 reads, writes and prints the E5 dispatch descriptor: the FlatBuffer that names the operations of a
+// compiled model, in the order in which a runtime submits them, and the place of each operand.
 //
 // In: a [Program], whose functions are operations over one table of operands.
 // Out: the bytes of the descriptor; and from bytes, an equal Program or an error

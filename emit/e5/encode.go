@@ -130,9 +130,9 @@ func (n *node) checkText() error {
 	return nil
 }
 
-// put writes n and the objects that it refers to. Within a table the widest fields come
-// first, and among fields of one width the last one: the order of the C++ serializers, which produces the recorded
-// vtable of the root. Every field is written, so that the size does not depend on a value.
+// put writes n and the objects that it refers to. Within a table the widest fields come first, and among fields of
+// one width the last one: the order of the C++ serializers, which produces the recorded vtable of the root. Every
+// field is written, so that the size does not depend on a value.
 func put(b *flatbuffers.Builder, n *node) flatbuffers.UOffsetT {
 	refs := make([]flatbuffers.UOffsetT, len(n.v))
 	for i, x := range n.v {

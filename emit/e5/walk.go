@@ -11,10 +11,9 @@ import (
 // signed 32-bit numbers.
 const maxFile = 1<<31 - 1
 
-// walk goes over one FlatBuffer by the table of tables. The first fault ends a strict
-// walk, one without a scan, and without a fault no accessor can leave the buffer
-// afterwards. A walk with a scan reports each fault and each value to it, and goes on; that the buffer ends early it
-// says in words for who has lost the rest of a file.
+// walk goes over one FlatBuffer by the table of tables. The first fault ends a strict walk, one without a scan,
+// and without a fault no accessor can leave the buffer afterwards. A walk with a scan reports each fault and each
+// value to it, and goes on; that the buffer ends early it says in words for who has lost the rest of a file.
 //
 // Offsets may make two fields share an object, and a small buffer could in that
 // way unfold to a very large tree. A writer of descriptors shares vtables only,

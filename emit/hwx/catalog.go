@@ -30,9 +30,8 @@ var typeCatalog = []typeEntry{
 	{23, "r1;-8;7", "int4"},
 }
 
-// catalogs has, for each layout, the last number that its catalog may use. The
-// shapes' own type numbers follow it: 11 in the old files (10 entries), 25 with the catalog of 24 entries in chapter 23
-// (modelled).
+// catalogs has, for each layout, the last number that its catalog may use. The shapes' own type numbers follow it:
+// 11 in the old files (10 entries), 25 with the catalog of 24 entries in chapter 23 (modelled).
 var catalogs = map[Layout]uint32{TextFirst: 10, SurfacesFirst: 24}
 
 // typeSymbols returns the catalog's symbols up to the number last.

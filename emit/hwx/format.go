@@ -84,9 +84,8 @@ package hwx
 //
 //	relocation: u32 address inside the section, u32 0x05000000 | section from 1   sure
 //
-// File order: header, load commands, symbols, strings, relocations (on 8),
-// zeros to a 16 KiB page, then segment after segment. Parts never share bytes, and the bytes between them are zero
-// (kept as Gap otherwise).
+// File order: header, load commands, symbols, strings, relocations (on 8), zeros to a 16 KiB page, then segment
+// after segment. Parts never share bytes, and the bytes between them are zero (kept as Gap otherwise).
 
 // Magic is the first word of a container.
 const Magic = 0xbeefface

@@ -2,13 +2,12 @@ package hwx
 
 import "fmt"
 
-// Scan decodes as much of a container as there is: of one that was cut off, or that
-// breaks rules, every part that is whole, and the bytes there are of the part that is
-// cut. For a file that Read accepts it returns the same File and no faults; else there is a fault, and
-// the File is for looking at alone: sections may hold fewer bytes than their Size, tables fewer entries than
-// the file says, and commands that do not decode are kept as [Raw]; it is nil when not
-// even the header is there. Of parts that overlap, the first keeps its bytes, so that
-// memory and time stay in proportion to the input.
+// Scan decodes as much of a container as there is: of one that was cut off, or that breaks rules, every part
+// that is whole, and the bytes there are of the part that is cut. For a file that Read accepts it returns
+// the same File and no faults; else there is a fault, and the File is for looking at alone: sections may
+// hold fewer bytes than their Size, tables fewer entries than the file says, and commands that do not decode
+// are kept as [Raw]; it is nil when not even the header is there. Of parts that overlap, the first keeps its
+// bytes, so that memory and time stay in proportion to the input.
 //
 // The first fault says where a file that is cut off ends. Further ones follow in the
 // order in which they were found, up to a hundred.

@@ -118,12 +118,11 @@ func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, 
 	t[slope], t[slope+1] = ToHalf(tl.Slope), ToHalf(tl.Intercept)
 }
 
-// fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has
-// the least worst error, the jump to v at the bound included. Candidates are
-// every eighth fp16 value up to 256 times x0; the first best wins, so the
+// fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has the least worst error, the jump to v
+// at the bound included. Candidates are every eighth fp16 value up to 256 times x0; the first best wins, so the
 // result does not depend on the order of floating comparisons. The bound is not beyond the point where the rounded
-// function is v already (the high tail of the recorded sigmoid ends there, its low tail at the bound of least worst
-// error).
+// function is v already (the high tail of the recorded sigmoid ends there, its low tail at the bound of least
+// worst error).
 func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 	const (
 		samples = 24

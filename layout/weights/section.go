@@ -26,9 +26,9 @@ type Symbol struct {
 	Live   bool
 }
 
-// Section collects the constants of a program in task order. The zero value is
-// ready. Constants are aligned to Granule; equal ones are stored once. The bytes are kept as passed, one slice per
-// constant; Pieces does not copy them.
+// Section collects the constants of a program in task order. The zero value is ready. Constants are aligned to
+// Granule; equal ones are stored once. The bytes are kept as passed, one slice per constant; Pieces does not copy
+// them.
 type Section struct {
 	pieces [][]byte
 	size   uint32
@@ -100,10 +100,9 @@ func (s *Section) AddSlice(k *Kernel, workers int, plan Plan, task int) (Parts, 
 	return s.addParts(buf, sizes, task, func() []Repeat { return plan.Layout(k) })
 }
 
-// AddParts adds one task's packed constant: data is the parts in core order,
-// sizes[c] bytes each, a multiple of Granule, 0 for a dead core. The section
-// keeps data. An equal constant of equal sizes is stored once. layout describes the bytes; only a tracked section calls
-// it, and nil makes all of them values.
+// AddParts adds one task's packed constant: data is the parts in core order, sizes[c] bytes each, a multiple of
+// Granule, 0 for a dead core. The section keeps data. An equal constant of equal sizes is stored once. layout
+// describes the bytes; only a tracked section calls it, and nil makes all of them values.
 func (s *Section) AddParts(data []byte, sizes [MaxCores]int, layout func() []Repeat) (Parts, error) {
 	return s.addParts(data, sizes, 0, layout)
 }

@@ -37,11 +37,11 @@ func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int,
 	return p.packBodies(k, &body{sy: 2, sx: 2, slots: skipSlots(smallOutput)}, nil)
 }
 
-// PackMasks packs a stride 1 kernel of zeros and one other value v: the
-// zero-skipping form with a codebook of one-bit indices, in which the masks alone define the weights. Each part opens
-// with the codebook, v in a separate granule, after a fused table (modelled); bodies are those of PackSkipping
-// without halves and, the stride being 1, with one phase, whose cells are the taps. Recorded for depthwise kernels of
-// one channel a core, with cells of two and of four slots.
+// PackMasks packs a stride 1 kernel of zeros and one other value v: the zero-skipping form with a codebook of
+// one-bit indices, in which the masks alone define the weights. Each part opens with the codebook, v in a separate
+// granule, after a fused table (modelled); bodies are those of PackSkipping without halves and, the stride being
+// 1, with one phase, whose cells are the taps. Recorded for depthwise kernels of one channel a core, with cells of
+// two and of four slots.
 func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
 	v := uint16(0)
 	for i := 0; i+1 < len(k.W); i += 2 {

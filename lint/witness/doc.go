@@ -11,7 +11,6 @@
 // and a climb along the derivative (climb). What is left is cut out, alone or with its neighbours, on ever wider
 // operands (cutOut); operands that show it are looked for in the whole function again (toward).
 //
-// Invariants: only a run makes a suspicion shown, never an interval. The same function, ranges, budget and samples give
-// the same witnesses. Runs stay within the budget, except that one
-// is always recorded.
+// Invariants: only a run makes a suspicion shown, never an interval. The same function, ranges, budget and samples
+// give the same witnesses. Runs stay within the budget, except that one is always recorded.
 package witness

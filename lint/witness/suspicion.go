@@ -23,8 +23,7 @@ type Suspicion struct {
 	ANE, Exactly bool
 
 	// Cliff is the magnitude of Value at which the limit is met, 0 if it is not a magnitude; Gap
-	// then returns the factor
-	// by which the ranges that were seen would have to grow.
+	// then returns the factor by which the ranges that were seen would have to grow.
 	Cliff float64
 	Gap   func(seen func(v *ir.Value) interval.Interval) float64
 

@@ -64,8 +64,7 @@ type slot struct {
 }
 
 // slot returns the place in the cache of a model compiled with these flags. It prints a note and
-// returns nil if the model
-// cannot be cached.
+// returns nil if the model cannot be cached.
 func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
 	if c.cache.dir == "" {
 		return nil, nil

@@ -79,8 +79,7 @@ func (t *targetResult) dispatchText(w io.Writer) {
 }
 
 // rewriteText prints the operations on the CPU, grouped by rule and operation: the count, the
-// rewrite if one is known, and
-// the command that explains the first.
+// rewrite if one is known, and the command that explains the first.
 func (t *targetResult) rewriteText(w io.Writer) {
 	type group struct{ rule, op, verdict, text string }
 	type members struct {

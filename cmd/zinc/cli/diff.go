@@ -220,8 +220,7 @@ func (c *diffCommand) settings(side int, name string) (*sideFlags, error) {
 }
 
 // executables opens the executables that compile and sets the labels of the versions: what each
-// reports, followed by its
-// digest if both report the same.
+// reports, followed by its digest if both report the same.
 func (c *diffCommand) executables(ctx context.Context) error {
 	if c.zincs == [2]string{} {
 		return nil

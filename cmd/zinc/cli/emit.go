@@ -15,8 +15,7 @@ import (
 )
 
 // emission is a format that --emit writes instead of the pair. The default file is the model's base
-// name with a dot and the format's name. A
-// format of several files has run instead of write.
+// name with a dot and the format's name. A format of several files has run instead of write.
 type emission struct {
 	name, help string
 	run        func(c *compileCommand, ctx context.Context, path string) error

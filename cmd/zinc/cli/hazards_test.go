@@ -34,8 +34,7 @@ func TestCorpusModelsHaveNoHazards(t *testing.T) {
 }
 
 // TestRecordedCasesHaveNoHazardscompiles the recorded programs in both forms of tasks. It skips
-// one, whose weight file does
-// not contain its weights.
+// one, whose weight file does not contain its weights.
 func TestRecordedCasesHaveNoHazards(t *testing.T) {
 	shared := shareddir.Find(t)
 	if testing.Short() {

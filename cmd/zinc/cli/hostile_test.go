@@ -57,8 +57,7 @@ func refused(t *testing.T, what, file string, args ...string) {
 }
 
 // checkPartial runs a command that prints the valid parts of a damaged file, and checks that it
-// reports the damage in at
-// most dump.MaxFaults+1 lines that each name the file.
+// reports the damage in at most dump.MaxFaults+1 lines that each name the file.
 func checkPartial(t *testing.T, what, file string, args ...string) {
 	t.Helper()
 	status, _, msg := call(t, args...)

@@ -271,8 +271,8 @@ func drop(b *ir.Block, op *ir.Op) {
 }
 
 // replaceable reports whether a value is a constant or the result of a constexpr operation. The
-// latter is replaced by its
-// unpacked values, because new values in compressed form would also require new tables and scales.
+// latter is replaced by its unpacked values, because new values in compressed form would also
+// require new tables and scales.
 func replaceable(v *ir.Value) bool {
 	return v.IsConst() || v != nil && v.Def != nil && ir.IsConstexpr(v.Def)
 }

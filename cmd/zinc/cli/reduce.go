@@ -280,8 +280,7 @@ func (c *reduceCommand) apart(path, source string) error {
 }
 
 // confirm runs the predicate again on the written text: a built-in predicate saw only programs in
-// memory, and a command may
-// be unreliable.
+// memory, and a command may be unreliable.
 func (c *reduceCommand) confirm(ctx context.Context, ask reduce.Interesting, command bool) error {
 	m, err := frontend.Open(c.output, frontend.Options{})
 	if err != nil {

@@ -30,10 +30,8 @@ const faultText = "fault.txt"
 const maxReproduced = 256 << 20
 
 // reproducer writes a folder that reproduces a bug in zinc: the model as MIL text with its weights,
-// the program before the
-// failing pass, the command line and the error. It returns the folder, or "" if no model was open
-// or the folder could not
-// be written.
+// the program before the failing pass, the command line and the error. It returns the folder, or ""
+// if no model was open or the folder could not be written.
 func (o *subject) reproducer(fault error) (folder string) {
 	if o == nil || o.path == "" {
 		return ""

@@ -16,8 +16,7 @@ import (
 )
 
 // TestInternalErrorWritesReproducerchecks that an internal error, from a check of the pair or a
-// panic, sets exit status 3 and
-// leaves a folder from which the model compiles again.
+// panic, sets exit status 3 and leaves a folder from which the model compiles again.
 func TestInternalErrorWritesReproducer(t *testing.T) {
 	temp := t.TempDir()
 	t.Setenv("TMPDIR", temp)
@@ -73,8 +72,7 @@ func TestInternalErrorWritesReproducer(t *testing.T) {
 }
 
 // TestReproducerWithoutModelchecks that the folder says so if the model cannot be read again, and
-// that a command that did not
-// open a model leaves no folder.
+// that a command that did not open a model leaves no folder.
 func TestReproducerWithoutModel(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	s := &subject{path: filepath.Join(t.TempDir(), "gone.mil")}
@@ -101,8 +99,8 @@ func onlyReproducer(t *testing.T, temp string) string {
 }
 
 // TestPanicInPassLeavesResumableIRText makes the folding of an operation panic: the reproducer
-// resumes at the failing pass with the
-// same panic, and without the panic compiles to the same bytes as the model.
+// resumes at the failing pass with the same panic, and without the panic compiles to the same
+// bytes as the model.
 func TestPanicInPassLeavesResumableIRText(t *testing.T) {
 	temp, dir := t.TempDir(), t.TempDir()
 	t.Setenv("TMPDIR", temp)

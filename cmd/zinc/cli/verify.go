@@ -202,8 +202,7 @@ func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o ve
 }
 
 // inputPorts returns the inputs of a program's functions, the first of each name. verify checks
-// values against the type of
-// every input with that name.
+// values against the type of every input with that name.
 func inputPorts(p *ir.Program) []port {
 	var out []port
 	for _, f := range p.Funcs {

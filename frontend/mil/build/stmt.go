@@ -165,8 +165,8 @@ type operation struct {
 	fault bool      // an error was reported, or an argument is broken
 }
 
-// operation builds the operation of a statement and infers the types of its
-// results. It returns nil for an unknown operation. Without declared types the inferred ones are used.
+// operation builds the operation of a statement and infers the types of its results. It returns nil
+// for an unknown operation. Without declared types the inferred ones are used.
 func (b *builder) operation(s *mil.Stmt, declared []ir.Type, known bool) *operation {
 	def := b.row(s)
 	if def == nil {

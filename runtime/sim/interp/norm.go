@@ -186,8 +186,8 @@ func l2Norm(c *call) []Tensor {
 	return results(c.outFloats(0, x.Type.Shape, xs))
 }
 
-// localResponseNorm divides each element by
-// (k + alpha/size * sum of squares over size neighbouring channels)^beta.
+// localResponseNorm divides each element by (k + alpha/size * sum of squares over size
+// neighbouring channels)^beta.
 func localResponseNorm(c *call) []Tensor {
 	x := c.numeric(ir.ParamX)
 	n, ch, inner := planes(c, x, 3)

@@ -178,9 +178,9 @@ func resample(c *call) []Tensor {
 	})
 }
 
-// transformed reads x on a grid that is transformed by [a0, a1, a2, b0, b1, b2]: the
-// element at (u, v), -1 to 1 across the result, is read at
-// (a0 u + a1 v + a2, b0 u + b1 v + b2), -1 to 1 across x.
+// transformed reads x on a grid that is transformed by [a0, a1, a2, b0, b1, b2]: the element
+// at (u, v), -1 to 1 across the result, is read at (a0 u + a1 v + a2, b0 u + b1 v + b2), -1
+// to 1 across x.
 func transformed(c *call) []Tensor {
 	x, m := c.images(ir.ParamX), c.numeric(ir.ParamTransformMatrix)
 	h, w := c.imageSize(ir.ParamOutputHeight, 0), c.imageSize(ir.ParamOutputWidth, 0)

@@ -44,12 +44,11 @@ func (g region) walk(shape []int64) (base int, st []int) {
 	return base, st
 }
 
-// region reads begin, end, stride and the masks as numpy reads a slice: a
-// masked begin starts at the end that the stride comes from, numbers count from
-// the end when negative and are held to the dimension. Past the front they are
-// held to element 0, under a negative stride too, where numpy allows an end before it: coremltools' shape rule does so,
-// and declared types follow it. As there, a step from one negative number to another still takes the element that it
-// starts from.
+// region reads begin, end, stride and the masks as numpy reads a slice: a masked begin starts at the end that the
+// stride comes from, numbers count from the end when negative and are held to the dimension. Past the front they
+// are held to element 0, under a negative stride too, where numpy allows an end before it: coremltools' shape rule
+// does so, and declared types follow it. As there, a step from one negative number to another still takes the
+// element that it starts from.
 func (c *call) region(shape []int64) region {
 	n := len(shape)
 	begin, ok1 := c.ints(ir.ParamBegin)

@@ -2,11 +2,10 @@
 // dispatch many times.
 //
 // It takes a model's path, a function that compiles it, and the caller's buffers, into which the compiled function
-// writes its results. The calls are those of chapter 2 of the specification, with the same nouns:
-// [Compiler], [ProgramLibrary],
-// [ProgramFunction], [PrecompiledComputeOpCreateOptions], [ExecutionStreamOperation], [IOPort], [BufferObject],
-// [ExecutionStream]; the comment of each method names the call, and [Calls] lists them with their phase. A [Runtime]
-// holds the objects of one process.
+// writes its results. The calls are those of chapter 2 of the specification, with the same nouns: [Compiler],
+// [ProgramLibrary], [ProgramFunction], [PrecompiledComputeOpCreateOptions], [ExecutionStreamOperation], [IOPort],
+// [BufferObject], [ExecutionStream]; the comment of each method names the call, and [Calls] lists them with their
+// phase. A [Runtime] holds the objects of one process.
 //
 // Invariants:
 //
@@ -26,9 +25,9 @@
 //
 // # What is known and what is modelled
 //
-// The specification documents the calls in listings 2.1 to 2.4, their order, the aliasing of an
-// output with an input, the
-// serialised path and the unfinished overlap. Modelled are the calls that no listing shows (is_new_compile_required,
-// submit_async, the releases), the states of a stream, the rule that an executed stream must be reset before it encodes
-// again, type 0 as the only type of a buffer object, and when two streams count as overlapped.
+// The specification documents the calls in listings 2.1 to 2.4, their order, the aliasing of an output with an
+// input, the serialised path and the unfinished overlap. Modelled are the calls that no listing shows
+// (is_new_compile_required, submit_async, the releases), the states of a stream, the rule that an executed stream
+// must be reset before it encodes again, type 0 as the only type of a buffer object, and when two streams count as
+// overlapped.
 package e5rt
