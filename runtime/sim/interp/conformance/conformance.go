@@ -81,7 +81,8 @@ func (c *Case) Compare(prediction int, got map[string]interp.Tensor,
 			return fmt.Errorf("prediction %d: missing output %s", prediction, o.Name)
 		}
 		if x.Type.DType.String() != o.DType {
-			return fmt.Errorf("prediction %d: output %s is %s, want elements of %s", prediction, o.Name, x.Type, o.DType)
+			return fmt.Errorf("prediction %d: output %s is %s, want elements of %s", prediction, o.Name, x.Type,
+				o.DType)
 		}
 		if o.Check == "none" {
 			continue
