@@ -38,7 +38,7 @@ func (e *FaultError) Error() string {
 // Unwrap returns what the check found.
 func (e *FaultError) Unwrap() error { return e.Err }
 
-// A Panic is what goes on up when what follows the passes panics.
+// Panic is the value of a panic after the passes, as it is passed on.
 type Panic struct{ Value any }
 
 func (p *Panic) Error() string { return fmt.Sprintf("after the passes: %v", p.Value) }

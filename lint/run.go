@@ -180,7 +180,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	}
 	for n := range o.Ranges {
 		if !known[n] {
-			return nil, fmt.Errorf("a range is given for %q, which is no input; inputs: %s", n,
+			return nil, fmt.Errorf("unknown input %q in the ranges; want one of %s", n,
 				strings.Join(sorted(known), ", "))
 		}
 	}

@@ -96,11 +96,11 @@ func TestUnits(t *testing.T) {
 
 func TestWrongRanges(t *testing.T) {
 	for name, ranges := range map[string]map[string]Interval{
-		`"w", which is no input`: {"w": interval.Span(0, 1)},
-		"holds no finite values": {"x": interval.Span(1e6, 2e6)},
-		"1 to 0":                 {"x": interval.Span(1, 0)},
-		"NaN":                    {"x": {Lo: math.NaN(), Hi: 1}},
-		"Inf":                    {"x": interval.Span(0, inf)},
+		`unknown input "w" in the ranges`: {"w": interval.Span(0, 1)},
+		"holds no finite values":          {"x": interval.Span(1e6, 2e6)},
+		"1 to 0":                          {"x": interval.Span(1, 0)},
+		"NaN":                             {"x": {Lo: math.NaN(), Hi: 1}},
+		"Inf":                             {"x": interval.Span(0, inf)},
 	} {
 		m := openText(t, []byte(cliffs))
 		_, err := Run(context.Background(), m.Program, Options{Compile: options, Ranges: ranges})

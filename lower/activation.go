@@ -28,7 +28,7 @@ func tabled() (os []*ir.Operation) {
 }
 
 // tableFor makes the table of an operation on one tensor, without an input bias or a
-// factor behind it, or reports that it has none.
+// factor after it, or reports that there is none.
 func tableFor(op *ir.Op) (*weights.Activation, bool) {
 	if op.Is(ir.OpClip, ir.OpRelu6) {
 		a, err := clipTable(op)

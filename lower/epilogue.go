@@ -18,8 +18,8 @@ type epilogue struct {
 	out   *ir.Value // what the task writes
 }
 
-// CanFuse reports whether e can be carried out by the tasks of lead after the operations already fused: behind
-// a product at most one scalar factor, then at most one clamp or table, behind repeated rows a relu. A table
+// CanFuse reports whether e can be carried out by the tasks of lead after the operations already fused: after
+// a product at most one scalar factor, then at most one clamp or table, after repeated rows a relu. A table
 // needs its own coefficients, so a product of two runtime operands takes none.
 func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
 	switch lead.Def.Operation {

@@ -136,7 +136,7 @@ func (b *builder) feedsProduct(v *ir.Value) bool {
 
 // columnForProduct keeps v, one row of numbers that only a product reads, as the column of
 // single elements that s is, so that the product need not turn it. It reports false where v
-// is more than a row or s is no such column.
+// is more than a row or s is not such a column.
 func (b *builder) columnForProduct(v *ir.Value, s *surf) bool {
 	n := v.Type.Elems()
 	if v.Type.Shape[v.Type.Rank()-1] != n || n > int64(b.t.MaxChannels) {

@@ -79,9 +79,9 @@ func (c *composer) looked() (l lookup) {
 		}
 		return lookup{x: x, hi: g.Axis, at: at, batch: batch}
 	}
-	// Along an axis: each element has its own index, alike for those of the dimensions behind or not.
+	// Along an axis: each element has its own index, the same for those of the following dimensions or not.
 	lead, m, tail := volume(shape[:g.Axis]), idx.Type.Shape[g.Axis], volume(shape[g.Axis+1:])
-	alike, whole := true, true // over the dimensions before, over those behind
+	alike, whole := true, true // over the dimensions before the axis, over those after it
 	for i, v := range is {
 		o, j, k := int64(i)/(m*tail), int64(i)/tail%m, int64(i)%tail
 		alike = alike && v == is[j*tail+k]

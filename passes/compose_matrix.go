@@ -188,7 +188,7 @@ func addedBias(c *composer) {
 func twoFactors(c *composer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if !y.IsConst() || x.IsConst() {
-		c.decline("the divisor is no constant")
+		c.decline("want a constant divisor")
 		return
 	}
 	for i := range y.Type.Elems() {

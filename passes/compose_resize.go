@@ -69,7 +69,7 @@ func (c *composer) resizing() (grid func(i, in, out float64) float64, nearest bo
 	return grid, false, mode
 }
 
-// sampled is where element i of out ones is read from, held to the axis.
+// sampled is where element i of out ones is read from, limited to the axis.
 func sampled(grid func(i, in, out float64) float64, i, in, out int64) float64 {
 	return min(max(grid(float64(i), float64(in), float64(out)), 0), float64(in-1))
 }

@@ -12,19 +12,25 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files from what the passes do")
 
-// options asks the real rules what the engine takes.
+// options have the real rules, and the estimates of package cost for their tasks.
 func options() passes.Options {
+	engine := &lower.Estimator{
+		Task:      func(t *td.Task) int64 { return int64(cost.Estimate(t, target.H13).Time) },
+		Constants: func(bytes int64) int64 { return int64(cost.Coefficients(bytes)) },
+	}
 	return passes.Options{
 		Target:  target.H13,
-		Accept:  func(op *ir.Op) (target.Acceptance, error) { return lower.Accept(op, target.H13) },
+		Accept:  lower.NewAcceptor(target.H13, engine).Accept,
 		CanFuse: lower.CanFuse,
 		// A dispatch is 190 us, and the CPU moves a gigabyte in a second.
 		CPUTime:      func(op *ir.Op) int64 { return op.Results[0].Type.Bytes() },

@@ -208,7 +208,7 @@ func (s *State) run(ctx context.Context, next int) error {
 	return nil
 }
 
-// A Panic is what goes on up when a pass panics.
+// Panic is the value of a panic in a pass, with the pass and the function.
 type Panic struct {
 	Pass, Func string
 	Value      any // of the panic

@@ -102,7 +102,7 @@ func TestExactProgramsRoundNowhere(t *testing.T) {
 }
 
 // TestStepsFollowEachOther: every mover leaves an operand that suits every follower. Each
-// pair is tried behind one producer or another.
+// pair is tried after one producer or another.
 func TestStepsFollowEachOther(t *testing.T) {
 	pairs := len(movers) * len(followers)
 	for k := range pairs {

@@ -133,7 +133,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 	for i, v := range inputs {
 		q := fn.Body.Params[i]
 		if q.Type.Kind != ir.Tensor || !q.Type.Static() || q.Type.DType == ir.String {
-			*why = fmt.Sprintf("it reads %s, which is no tensor of a known shape", ValueLabel(v))
+			*why = fmt.Sprintf("it reads %s, whose shape is not known", ValueLabel(v))
 			return 0, nil
 		}
 		q.Name = portName(ValueLabel(v), names)

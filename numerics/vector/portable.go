@@ -45,7 +45,7 @@ func stagedRow(c, a, b []float32, at []int) {
 		var f [4]float32
 		var from [4][]float32
 		for i := range from {
-			// A group of fewer products has zeros behind them.
+			// A group of fewer products is filled with zeros.
 			from[i] = b[at[min(l+i, len(a)-1)]:][:len(c)]
 			if l+i < len(a) {
 				f[i] = a[l+i]

@@ -69,7 +69,7 @@ func addAVX2(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, 
 type stagedTail struct {
 	n  int // products
 	at [4]int
-	a  [4]float32 // of the row at hand, zeros behind it
+	a  [4]float32 // of the current row, then zeros
 }
 
 func (t *stagedTail) init(at []int) {

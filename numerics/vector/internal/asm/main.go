@@ -1,5 +1,5 @@
 // Asm writes the kernels of package vector for amd64. It is a module of its own so that
-// the generator is no dependency of zinc's.
+// the generator is not a dependency of zinc's.
 package main
 
 import (
