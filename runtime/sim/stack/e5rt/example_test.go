@@ -24,9 +24,10 @@ func try(err error) {
 	}
 }
 
-// Listing 2.3: one buffer object, bound to the output that writes the state and to the input
-// that reads it, keeps the state resident. A model that adds one counts the dispatches, with
-// nothing sent by the host. Listing 2.3.
+// Listing 2.3: one buffer object, bound to the output that writes the state and to
+// the input that reads it, keeps the state resident. A model that adds one counts the
+// dispatches, with nothing sent by the host.
+// Listing 2.3.
 func Example_residentState() {
 	ctx := context.Background()
 	rt := must(e5rt.New(e5rt.Options{}))
@@ -62,8 +63,9 @@ func Example_residentState() {
 	// 4
 }
 
-// Listing 2.3 with a step input: a cache of four slots stays in its buffer, and each step
-// fills one by a masked update. The host sends the new entry and a position vector alone.
+// Listing 2.3 with a step input: a cache of four slots stays in its buffer, and each
+// step fills one by a masked update. The host sends the new entry and a position
+// vector alone.
 // Listing 2.3.
 func Example_residentCache() {
 	ctx := context.Background()
@@ -109,8 +111,9 @@ func Example_residentCache() {
 	// 10 20 30 40
 }
 
-// Listing 2.4: compile and load once, then dispatch per frame. The second process finds the
-// program in the cache, and no lowering runs. Listing 2.4.
+// Listing 2.4: compile and load once, then dispatch per frame. The second process
+// finds the program in the cache, and no lowering runs.
+// Listing 2.4.
 func Example_compileOnceDispatchMany() {
 	ctx := context.Background()
 	folder := must(os.MkdirTemp("", "e5rt"))

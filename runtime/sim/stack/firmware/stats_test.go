@@ -120,7 +120,8 @@ func TestStatisticsBufferContents(t *testing.T) {
 }
 
 // TestNullStatisticsBufferIsSkipped: a null address or size skips the map, and every value that
-// the host observes is zero. Listing 29.5.
+// the host observes is zero.
+// Listing 29.5.
 func TestNullStatisticsBufferIsSkipped(t *testing.T) {
 	for _, in := range [][2]uint64{{0, 0}, {0, 64}, {0x1000, 0}} {
 		b := new(StatsBuffer)
