@@ -104,7 +104,7 @@ func known(v *ir.Value) bool { return v.Type.Kind == ir.Tensor && v.Type.Static(
 // operation's only result becomes, or nil to leave it.
 var patterns = map[*ir.Operation]func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error){
 	ir.OpIdentity:   func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg(ir.ParamX), nil },
-	ir.OpCast:       sameCast,
+	ir.OpCast:       settleCast,
 	ir.OpReshape:    mergeReshape,
 	ir.OpExpandDims: mergeReshape,
 	ir.OpSqueeze:    mergeReshape,
@@ -144,12 +144,13 @@ func normalise(s *State) error {
 	})
 }
 
-func sameCast(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) {
+// settleCast drops a cast that changes nothing, and computes in fp16 what is computed in int32 between fp16 numbers.
+func settleCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x := op.Arg(ir.ParamX)
 	if x.Type.Equal(op.Results[0].Type) {
 		return x, nil
 	}
-	return nil, nil
+	return s.wholeInHalf(r, op)
 }
 
 func isReshape(op *ir.Op) bool {
