@@ -51,15 +51,12 @@ var (
 	}
 	OpLogicalAnd = &Operation{
 		Name: "logical_and", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical and.",
-		Instead: "mul of masks of 0 and 1 in fp16",
 	}
 	OpLogicalOr = &Operation{
 		Name: "logical_or", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical or.",
-		Instead: "maximum of masks of 0 and 1 in fp16",
 	}
 	OpLogicalXor = &Operation{
 		Name: "logical_xor", Class: Pointwise, Error: numerics.Movement, Gate: Never, Doc: "Logical exclusive or.",
-		Instead: "abs of the difference of masks of 0 and 1 in fp16",
 	}
 	OpSelect = &Operation{
 		Name: "select", Class: Pointwise, Picks: []ParamName{ParamA, ParamB},

@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -157,7 +158,8 @@ func acceptCast(op *ir.Op, l *limits) error {
 }
 
 // lowerCast makes numbers of booleans, which they are inside a program, by a planar task where
-// the host gives them (public records of casts), or booleans of numbers by a table (composed).
+// the host gives them (public records of casts), or booleans of numbers by a table (composed), which numbers that are
+// 0 or 1 already need not pass.
 func lowerCast(b *builder, op *ir.Op) error {
 	x, y := op.Arg(ir.ParamX), op.Results[0]
 	xs, err := b.truth(x)
@@ -167,12 +169,31 @@ func lowerCast(b *builder, op *ir.Op) error {
 	switch {
 	case xs.buf.narrow:
 		b.scaleBias(xs, b.resultOf(y), 1, 0)
-	case y.Type.DType == ir.Bool:
+	case y.Type.DType == ir.Bool && !isTruth(x):
 		b.tableTask(weights.Steps(0, 1, 0, 1), xs, b.boolResult(y))
 	default:
 		b.vals[y] = xs
 	}
 	return nil
+}
+
+// isTruth reports whether a number is 0 or 1 because it is a product, a maximum or a minimum of such numbers.
+func isTruth(v *ir.Value) bool {
+	op := v.Def
+	if op == nil || !op.Is(ir.OpMul, ir.OpMaximum, ir.OpMinimum) {
+		return false
+	}
+	for _, v := range [...]*ir.Value{op.Arg(ir.ParamX), op.Arg(ir.ParamY)} {
+		switch {
+		case v.IsConst():
+			if slices.ContainsFunc(v.Const.Floats(), func(x float64) bool { return x != 0 && x != 1 }) {
+				return false
+			}
+		case v.Def == nil || !v.Def.Is(ir.OpCast) || v.Def.Arg(ir.ParamX).Type.DType != ir.Bool:
+			return false
+		}
+	}
+	return true
 }
 
 func acceptSelect(op *ir.Op, l *limits) error {

@@ -28,7 +28,7 @@ type ops = []*ir.Operation
 // Compositions is the table. Those of one operation are tried in this order.
 var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
 	productCompositions, convolutionCompositions, quantizeCompositions, matrixCompositions,
-	recurrentCompositions, resizeCompositions,
+	logicalCompositions, recurrentCompositions, resizeCompositions,
 	movementCompositions, spaceCompositions, gatherCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
@@ -215,7 +215,8 @@ func (row *Composition) takes(op *ir.Op, on *target.Table) error {
 		}
 	}
 	op.Operands(func(p *ir.Param, v *ir.Value) {
-		if no == nil && !v.IsConst() && p != &op.Def.Params[0] && !p.Types.Has(ir.FP16) {
+		truth := v.Type.DType == ir.Bool && slices.Contains(row.Also, ir.Bool)
+		if no == nil && !v.IsConst() && p != &op.Def.Params[0] && !p.Types.Has(ir.FP16) && !truth {
 			no = &target.Refusal{Rule: target.RuleRuntime, What: string(p.Name), Have: "runtime value",
 				Limit: "constant", Reason: fmt.Sprintf("the values of %s are known only at run time", p.Name)}
 		}
@@ -526,6 +527,11 @@ func (c *composer) mul(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMul, x, 
 func (c *composer) div(x, y *ir.Value) *ir.Value { return c.binary(ir.OpRealDiv, x, y) }
 func (c *composer) max(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMaximum, x, y) }
 func (c *composer) min(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMinimum, x, y) }
+
+// cast converts x to another element type.
+func (c *composer) cast(x *ir.Value, to ir.DType) *ir.Value {
+	return c.do(ir.OpCast, arg{ir.ParamX, x}, arg{ir.ParamDType, c.str(to.String())})
+}
 
 // unary writes an operation of one operand.
 func (c *composer) unary(o *ir.Operation, x *ir.Value) *ir.Value { return c.do(o, arg{ir.ParamX, x}) }

@@ -233,7 +233,7 @@ func correctedQuotient(c *composer) {
 	q := c.unary(ir.OpFloor, c.div(x, y))
 	rest := c.mul(c.sub(x, c.mul(q, y)), sign)
 	one := func(o *ir.Operation, x, y *ir.Value) *ir.Value {
-		return c.do(ir.OpCast, arg{ir.ParamX, c.binary(o, x, y)}, arg{ir.ParamDType, c.str("fp16")})
+		return c.cast(c.binary(o, x, y), ir.FP16)
 	}
 	q = c.add(q, one(ir.OpGreaterEqual, rest, size))
 	c.become(c.sub(q, one(ir.OpLess, rest, c.num(0))))

@@ -33,7 +33,7 @@ func attentionByParts(c *composer) {
 	case m.Type.DType == ir.FP32 && m.IsConst():
 		s = c.add(s, c.computed(m.Const.Float, m.Type.Shape, m))
 	case m.Type.DType == ir.FP32:
-		s = c.add(s, c.do(ir.OpCast, arg{ir.ParamX, m}, arg{ir.ParamDType, c.str("fp16")}))
+		s = c.add(s, c.cast(m, ir.FP16))
 	case m.Type.DType != ir.Bool:
 		s = c.add(s, m)
 	case m.IsConst():

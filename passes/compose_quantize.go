@@ -121,7 +121,7 @@ func quantized(c *composer) {
 	}
 	least, most := bounds(c.op)
 	v = c.do(ir.OpClip, arg{ir.ParamX, v}, arg{ir.ParamAlpha, c.num(least)}, arg{ir.ParamBeta, c.num(most)})
-	c.become(c.do(ir.OpCast, arg{ir.ParamX, v}, arg{ir.ParamDType, c.str(c.op.Results[0].Type.DType.String())}))
+	c.become(c.cast(v, c.op.Results[0].Type.DType))
 }
 
 // dequantized converts on the way to the engine.
@@ -134,7 +134,7 @@ func dequantized(c *composer) {
 	if c.err != nil {
 		return
 	}
-	v := c.do(ir.OpCast, arg{ir.ParamX, c.op.Arg(ir.ParamInput)}, arg{ir.ParamDType, c.str("fp16")})
+	v := c.cast(c.op.Arg(ir.ParamInput), ir.FP16)
 	if c.op.Arg(ir.ParamZeroPoint) != nil {
 		v = c.sub(v, c.spreadOut(s, s.zero))
 	}

@@ -61,7 +61,7 @@ func firstOfEqual(c *composer) {
 		return
 	}
 	first = c.reshape(first, c.op.Results[0].Type.Shape...)
-	c.become(c.do(ir.OpCast, arg{ir.ParamX, first}, arg{ir.ParamDType, c.str("int32")}))
+	c.become(c.cast(first, ir.Int32))
 }
 
 // reduced returns the operand of a reduction and its axes.

@@ -90,7 +90,7 @@ func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 	case ir.OpSelect:
 		return m.gridOfValue(op.Arg(ir.ParamA)).join(m.gridOfValue(op.Arg(ir.ParamB))), true
 	case ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater, ir.OpGreaterEqual, ir.OpLogicalNot,
-		ir.OpSign:
+		ir.OpLogicalAnd, ir.OpLogicalOr, ir.OpLogicalXor, ir.OpSign:
 		return grid{1, 1}, true
 	case ir.OpFloor, ir.OpCeil, ir.OpRound:
 		return grid{math.Ceil(x.top), max(x.step, 1)}, true

@@ -500,8 +500,12 @@ func (m *maker) condition(x *ir.Value) *ir.Value {
 	if c == nil {
 		return nil
 	}
-	if m.yes() {
+	switch m.n(4) {
+	case 0, 1:
 		c = m.try("logical_not", "x", c[0])
+	case 2:
+		d := m.try("less", "x", m.input(m.spread(c[0])...), "y", m.scalar())
+		c = m.try(pick(m.choices, "logical_and", "logical_or", "logical_xor"), "x", c[0], "y", d[0])
 	}
 	return c[0]
 }

@@ -164,7 +164,7 @@ func TestSelect(t *testing.T) {
 	runSamples(t, samples)
 }
 
-// TestBooleans moves booleans through the engine.
+// TestBooleans moves booleans through the engine, and joins them.
 func TestBooleans(t *testing.T) {
 	var samples []sample
 	add := func(name string, build func(g *irbuild.Graph)) {
@@ -188,6 +188,18 @@ func TestBooleans(t *testing.T) {
 		add(fmt.Sprint("equal ", shape), func(g *irbuild.Graph) {
 			g.Output(g.Op("equal", "x", in(g), "y", g.Op("logical_not", "x", in(g))))
 		})
+	}
+	for k, p := range broadcastPairs {
+		for _, op := range []string{"logical_and", "logical_or", "logical_xor"} {
+			x, y := p[k%2], p[1-k%2]
+			add(fmt.Sprint(op, x, y), func(g *irbuild.Graph) {
+				a, b := g.InputOf(ir.Bool, x...), g.InputOf(ir.Bool, y...)
+				v := g.Op(op, "x", a, "y", b)
+				m := g.Filled(ir.Bool, func(i int64) float64 { return float64(i % 3 % 2) }, y...)
+				g.Output(v, g.Op("logical_not", "x", g.Op(op, "x", v, "y", g.Op("less", "x", g.Input(y...), "y", 0.0))),
+					g.Op(op, "x", a, "y", m), g.Op("cast", "x", v, "dtype", "fp16"))
+			})
+		}
 	}
 	add("moved", func(g *irbuild.Graph) {
 		x := g.Op("less", "x", g.Input(2, 3, 40), "y", 0.0)

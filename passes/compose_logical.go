@@ -1,0 +1,30 @@
+package passes
+
+import "github.com/zinc-compiler/zinc/ir"
+
+// logicalCompositions are those of two booleans. No generation has these operations, but inside a program a
+// boolean is a number, 0 or 1, and of such numbers the product, the maximum and the difference are exact.
+var logicalCompositions = []Composition{
+	{Name: "product-of-truths", Ops: ops{ir.OpLogicalAnd}, Also: []ir.DType{ir.Bool},
+		Doc: "mul of the operands as 0 and 1", apply: func(c *composer) { c.truth(ir.OpMul) }},
+	{Name: "larger-truth", Ops: ops{ir.OpLogicalOr}, Also: []ir.DType{ir.Bool},
+		Doc: "maximum of the operands as 0 and 1", apply: func(c *composer) { c.truth(ir.OpMaximum) }},
+	{Name: "unequal-truths", Ops: ops{ir.OpLogicalXor}, Also: []ir.DType{ir.Bool},
+		Doc: "not_equal of the operands as 0 and 1", apply: func(c *composer) {
+			c.become(c.binary(ir.OpNotEqual, c.number(ir.ParamX), c.number(ir.ParamY)))
+		}},
+}
+
+// truth ends a composition with the truth of what o gives for two operands that are 0 or 1.
+func (c *composer) truth(o *ir.Operation) {
+	c.become(c.cast(c.binary(o, c.number(ir.ParamX), c.number(ir.ParamY)), ir.Bool))
+}
+
+// number is a boolean operand as 0 and 1.
+func (c *composer) number(name ir.ParamName) *ir.Value {
+	v := c.op.Arg(name)
+	if v.IsConst() {
+		return c.computed(v.Const.Float, v.Type.Shape, v)
+	}
+	return c.cast(v, ir.FP16)
+}
