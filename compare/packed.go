@@ -103,7 +103,7 @@ func blobDetails(x, y *blob) (out []string) {
 	parts := x.layout
 	if len(x.data) != len(y.data) || len(parts) == 0 {
 		parts = []provenance.Repeat{{Times: 1,
-			Runs: []provenance.Run{{Role: "bytes", Size: uint32(min(m, math.MaxUint32))}}}}
+			Runs: []provenance.Run{{Role: "bytes", Size: uint32(min(uint64(m), math.MaxUint32))}}}}
 	}
 	type tally struct {
 		role          string

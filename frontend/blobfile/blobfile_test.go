@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -91,7 +92,7 @@ func TestWriterRefuses(t *testing.T) {
 	w := NewWriter(new(bufferAt))
 	for _, c := range []blobCase{
 		{0, 1, []byte{0}}, {99, 1, []byte{0}}, {Float16, 2, []byte{0}}, {Int4, 3, []byte{0}}, {Uint8, -1, nil},
-		{Float32, 1 << 62, nil},
+		{Float32, math.MaxInt, nil},
 	} {
 		if _, err := w.Append(c.elem, c.n, c.data); err == nil {
 			t.Errorf("%s[%d] of %d bytes was written", c.elem, c.n, len(c.data))

@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"math"
 	"sort"
 	"strconv"
 	"strings"
@@ -13,8 +14,8 @@ type Pos uint32
 // NoPos is the position of something that is not in a text.
 const NoPos Pos = 0
 
-// MaxSource is the largest text, in bytes, that a Pos can address.
-const MaxSource = 1<<32 - 2
+// MaxSource is the largest text, in bytes, that a Pos and an int can address.
+const MaxSource = min(1<<32-2, math.MaxInt-1)
 
 // PosAt returns the position of byte offset off.
 func PosAt(off int) Pos { return Pos(off + 1) }

@@ -371,7 +371,7 @@ func TestRefusals(t *testing.T) {
 		edit  func(k *Kernel)
 	}{
 		{"Out", func(k *Kernel) { k.Out = 0 }},
-		{"In", func(k *Kernel) { k.In = 1 << 40 }},
+		{"In", func(k *Kernel) { k.In = maxExtent + 1 }},
 		{"KH", func(k *Kernel) { k.KH = -1 }},
 		{"Groups", func(k *Kernel) { k.Groups = 3 }},
 		{"W", func(k *Kernel) { k.W = k.W[1:] }},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -105,7 +106,7 @@ func TestSurfaceRowsArePadded(t *testing.T) {
 	if !bytes.Equal(s.bytes(), want) {
 		t.Errorf("section is %x", s.bytes())
 	}
-	for _, bad := range [][3]int{{0, 3, 6}, {2, 0, 6}, {2, 4, 6}, {3, 3, 6}, {1 << 40, 1 << 40, 6}} {
+	for _, bad := range [][3]int{{0, 3, 6}, {2, 0, 6}, {2, 4, 6}, {3, 3, 6}, {math.MaxInt, math.MaxInt, 6}} {
 		if _, err := s.AddSurface(bad[0], bad[1], make([]byte, bad[2])); err == nil {
 			t.Errorf("surface of %d rows of %d bytes out of %d is taken", bad[0], bad[1], bad[2])
 		}

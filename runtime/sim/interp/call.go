@@ -228,7 +228,7 @@ func shapeBytes(d ir.DType, shape []int64) int64 { return ir.TensorOf(d, shape..
 
 // buffer returns n zero floats, nil after an error.
 func (c *call) buffer(n int) []float32 {
-	if n < 0 || n > 1<<40 || !c.reserve(4*int64(n)) {
+	if n < 0 || int64(n) > 1<<40 || !c.reserve(4*int64(n)) {
 		c.fail("cannot allocate %d elements", n)
 		return nil
 	}

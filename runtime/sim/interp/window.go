@@ -1,6 +1,10 @@
 package interp
 
-import "github.com/zinc-compiler/zinc/ir"
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
 
 // window is how a convolution or a pooling walks its operand: three spatial
 // dimensions, those missing at the front being 1.
@@ -16,8 +20,9 @@ type window struct {
 }
 
 // maxDim bounds dimensions, strides and paddings so that their arithmetic
-// stays far from the ends of int.
-const maxDim = 1 << 31
+// stays far from the ends of int; where int has 32 bits, no tensor that a
+// process can have in memory reaches it.
+const maxDim = min(1<<31, math.MaxInt)
 
 // spatial returns the last three dimensions of a shape [N, C, d...], padded
 // with ones at the front.
