@@ -120,7 +120,7 @@ func (o *Options) compiler() (compile.Options, error) {
 		Provenance: o.DebugDB, Target: target.H13,
 	}
 	switch o.Precision {
-	case "", "declared", "fp16":
+	case "", passes.PrecisionDeclared, passes.PrecisionFP16:
 	default:
 		return c, fmt.Errorf("zinc: unknown precision %q; want declared or fp16", o.Precision)
 	}
@@ -151,7 +151,7 @@ func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
 	}
 	return pair.NewKey(ctx, path, o.WeightsDir, pair.Options{
 		Target:     c.Target.Name,
-		Precision:  cmp.Or(c.Precision, "declared"),
+		Precision:  cmp.Or(c.Precision, passes.PrecisionDeclared),
 		Func:       c.Func,
 		InputName:  filepath.Base(path),
 		Place:      c.Place,

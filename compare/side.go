@@ -150,7 +150,7 @@ func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 	if o.Place != passes.PlaceAuto { // the default of the flag
 		place = o.Place
 	}
-	if o.Precision != "declared" {
+	if o.Precision != passes.PrecisionDeclared {
 		precision = o.Precision
 	}
 	if !o.SplitKernel {

@@ -68,11 +68,17 @@ const (
 	PlaceEngine  = "engine"  // the engine does all that it can
 )
 
+// Values of Options.Precision.
+const (
+	PrecisionDeclared = "declared" // operations in fp32 stay on the CPU
+	PrecisionFP16     = "fp16"     // the engine computes them in fp16
+)
+
 // Options steer a run.
 type Options struct {
 	Target    *target.Table
 	Func      string // function to compile, "" for main or the only one
-	Precision string // "declared" or "fp16"
+	Precision string // PrecisionDeclared (also "") or PrecisionFP16
 	// Place is PlaceAuto, PlaceCompute (also "") or PlaceEngine.
 	Place string
 	// Shapes are shapes of inputs, by name, instead of the defaults.

@@ -12,9 +12,9 @@ import (
 // in fp16, when the options ask for it.
 func convertPrecision(s *State) error {
 	switch s.Precision {
-	case "", "declared":
+	case "", PrecisionDeclared:
 		return nil
-	case "fp16":
+	case PrecisionFP16:
 	default:
 		return fmt.Errorf("precision %q: declared or fp16", s.Precision)
 	}

@@ -50,7 +50,7 @@ func (c *compileFlags) model(f *pflag.FlagSet) {
 // form registers the flags that determine the bytes of a pair.
 func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.StringVarP(&c.target, "target", "t", "h13", "hardware `TARGET`: "+strings.Join(target.Compiled(), ", "))
-	f.Var(newChoice(&c.precision, "declared", "fp16"), "precision",
+	f.Var(newChoice(&c.precision, passes.PrecisionDeclared, passes.PrecisionFP16), "precision",
 		"fp32 operations: declared keeps them on the CPU, fp16 computes them in fp16 on the engine")
 	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine), "place",
 		"which operations that the engine can run stay on the CPU: auto, those not worth a dispatch; compute, "+

@@ -7,6 +7,8 @@ import (
 	"io"
 	"maps"
 
+	"github.com/zinc-compiler/zinc/passes"
+
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
@@ -136,7 +138,7 @@ func (c *runCommand) interpreted(ctx context.Context, path string) (*executor, e
 
 func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*executor, error) {
 	// In this mode an operation's place does not change its arithmetic, so the source runs without being compiled.
-	if c.numerics == "ieee" && c.precision == "declared" {
+	if c.numerics == "ieee" && c.precision == passes.PrecisionDeclared {
 		f, err := m.Program.Entry(c.function)
 		if err == nil {
 			err = compile.CheckSizes(m.Program, f)
