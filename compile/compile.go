@@ -126,8 +126,8 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
-	if o.Target.TD != 7 {
-		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)
+	if err := writes(o.Target); err != nil {
+		return nil, err
 	}
 	d := newDriver(ctx, o)
 	if o.Provenance {
@@ -137,6 +137,14 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		return nil, err
 	}
 	return d.finish()
+}
+
+// writes returns an error for a target that zinc writes no tasks for.
+func writes(t *target.Table) error {
+	if t.TD != 7 {
+		return fmt.Errorf("zinc writes no task descriptors for target %s yet", t.Name)
+	}
+	return nil
 }
 
 func newDriver(ctx context.Context, o Options) *driver {
@@ -236,7 +244,7 @@ func (d *driver) finish() (*Result, error) {
 
 func (o *Options) precision() string {
 	if o.Precision == "" {
-		return "declared"
+		return passes.PrecisionDeclared
 	}
 	return o.Precision
 }

@@ -60,3 +60,33 @@ func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	}
 	return r, nil
 }
+
+// Price is Plan with tasks: it lowers the operations, so that the report has tasks, constants and estimates, and
+// builds no pair. It is for comparing ways to write a model, and so cheaper than Compile and less checked.
+func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
+	if o.Target == nil {
+		o.Target = target.H13
+	}
+	if err := writes(o.Target); err != nil {
+		return nil, err
+	}
+	d := newDriver(ctx, o)
+	if err := d.allPasses(p); err != nil {
+		return nil, err
+	}
+	for _, u := range d.units {
+		if err := u.compilable(); err != nil {
+			return nil, err
+		}
+	}
+	if err := d.lower(); err != nil {
+		return nil, err
+	}
+	var fs []*Function
+	for _, u := range d.units {
+		d.account(u, nil)
+		fs = append(fs, &Function{Name: u.name, Report: u.rep})
+	}
+	d.weigh()
+	return sum(fs), nil
+}

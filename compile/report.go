@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/attest"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -58,6 +59,14 @@ type Report struct {
 	Functions []*Report `json:"functions,omitempty"`
 }
 
+// Total is what one call takes: Estimate and CPU, or CPU alone in a plan.
+func (r *Report) Total() cost.Time {
+	if r.Estimate == nil {
+		return r.CPU
+	}
+	return r.Estimate.Time + r.CPU
+}
+
 // OpReport is one operation's place.
 type OpReport struct {
 	Op     string `json:"op"`
@@ -81,6 +90,8 @@ type OpReport struct {
 	Shared int64 `json:"shared_weight_bytes,omitempty"`
 	// Estimate is that of its tasks, nil where it has none.
 	Estimate *Estimate `json:"estimate,omitempty"`
+	// CPU is the estimated time on the CPU (cost.CPU), 0 on the engine.
+	CPU cost.Time `json:"cpu_us,omitempty"`
 	// Refusal holds the facts behind Reason, nil on the engine.
 	Refusal *RefusalInfo `json:"refusal,omitempty"`
 }
@@ -197,7 +208,8 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				r.EngineMACs += o.MACs
 			case ir.CPU:
 				r.CPUOps++
-				r.CPU += onCPU(op)
+				o.CPU = onCPU(op)
+				r.CPU += o.CPU
 				r.CPUMACs += o.MACs
 			case ir.Transfer:
 				r.Transfers++
@@ -240,7 +252,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 // rewrite returns the hint of a refusal. The advice to compile in fp16 precision is left to declared precision: it does
 // not help where fp16 was requested and the operand is still fp32.
 func (d *driver) rewrite(no *target.Refusal) string {
-	if no.Rule == target.RuleFloatType && no.Instead == "" && d.o.precision() == "declared" {
+	if no.Rule == target.RuleFloatType && no.Instead == "" && d.o.precision() == passes.PrecisionDeclared {
 		return "compile in fp16 precision, or " + no.Hint()
 	}
 	return no.Hint()

@@ -184,3 +184,9 @@ func Known() string {
 		"have the vendor's own estimate; what the CPU does is not in it (docs/cost.md)",
 		100*(held.Median-1), held.Count, 100*(held.P90-1), Families[0].Median, Families[0].Count)
 }
+
+// Margin is the engine's known error in a few words; Known has all of it.
+func Margin() string {
+	held := MeasuredSpread(false, false)
+	return fmt.Sprintf("+-%.0f %% at the median", 100*(held.Median-1))
+}

@@ -166,3 +166,17 @@ func TestEstimatesOfRandomTasksArePositive(t *testing.T) {
 		t.Error("no changed task decodes")
 	}
 }
+
+func TestShortHasThreeDigitsAtMost(t *testing.T) {
+	for _, c := range []struct {
+		t    Time
+		want string
+	}{
+		{0, "0 ns"}, {999, "999 ns"}, {1000, "1 us"}, {1234, "1.23 us"}, {999_499, "999 us"}, {999_500, "1 ms"},
+		{467_673_150, "468 ms"}, {-2_500_000, "-2.5 ms"}, {1_500_000_000_000, "1500 s"},
+	} {
+		if got := c.t.Short(); got != c.want {
+			t.Errorf("%d ns is %q, want %q", int64(c.t), got, c.want)
+		}
+	}
+}

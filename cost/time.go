@@ -33,6 +33,22 @@ func (t Time) String() string {
 	return fmt.Sprintf("%s%d.%03d", sign, t/Microsecond, t%Microsecond)
 }
 
+// Short returns the time in ns, us, ms or s, with three digits at most.
+func (t Time) Short() string {
+	v, unit := float64(t), "ns"
+	for _, u := range []string{"us", "ms", "s"} {
+		// 999.5 would be written as 1e+03.
+		if math.Abs(v) < 999.5 {
+			break
+		}
+		v, unit = v/1000, u
+	}
+	if math.Abs(v) >= 999.5 { // more seconds
+		return fmt.Sprintf("%.0f %s", v, unit)
+	}
+	return fmt.Sprintf("%.3g %s", v, unit)
+}
+
 // MarshalJSON writes microseconds.
 func (t Time) MarshalJSON() ([]byte, error) { return []byte(t.String()), nil }
 
