@@ -38,7 +38,8 @@ var choices = []struct {
 	words []string
 }{
 	{"target", func(c *Config) *string { return &c.Target }, targetNames()},
-	{"precision", func(c *Config) *string { return &c.Precision }, []string{passes.PrecisionDeclared, passes.PrecisionFP16}},
+	{"precision", func(c *Config) *string { return &c.Precision }, []string{passes.PrecisionDeclared,
+		passes.PrecisionFP16}},
 	{"place", func(c *Config) *string {
 		return &c.Place
 	}, []string{passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine}},

@@ -347,7 +347,8 @@ func newRegion(ctx context.Context, a Analysis, ops []*ir.Op, o compile.Options,
 // compiled compiles a program of one function for a bench of its own; the program
 // must not be used afterwards.
 func compiled(ctx context.Context, p *ir.Program, o compile.Options, workers int) (*bench, error) {
-	o.Func, o.Shapes, o.Precision, o.Progress, o.PrintAfter, o.PrintChanged = "", nil, passes.PrecisionDeclared, nil, nil, false
+	o.Func, o.Shapes, o.Precision = "", nil, passes.PrecisionDeclared
+	o.Progress, o.PrintAfter, o.PrintChanged = nil, nil, false
 	r, err := compile.Compile(ctx, p, o)
 	if err != nil {
 		return nil, err

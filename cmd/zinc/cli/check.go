@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/explain"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
@@ -27,6 +28,10 @@ type checkCommand struct {
 	*env
 	compileFlags
 	json, sarif   bool
+	all, cpu      bool
+	sort          string
+	advice        bool
+	seed          uint64
 	requireEngine bool
 	budgets       budgetFlags
 	reports       reportFlag
@@ -39,14 +44,19 @@ func newCheck(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "check MODEL",
 		GroupID: groupModel,
-		Short:   "Show where each operation of a model runs, and why",
-		Long: `Check places the operations of MODEL for one or more targets, without writing anything.
-For each operation it prints engine or CPU; for one on the CPU also the rule that keeps
-it there, the value that breaks the rule, the target's limit, and a rewrite if one is
-known. For each dispatch it prints what separates it from the one before, and the
-command that explains the operations on the CPU and looks for rewrites. Targets that
-zinc cannot write programs for can be checked too: their published limits and gates are
-used with the rules of h13.
+		Short:   "Show where the time of a model goes, what to change first, and what is on the CPU",
+		Long: `Check compiles MODEL for one or more targets, without writing anything, and prints one page:
+what a call is estimated to take and where the time goes, the changes that make the
+whole model faster, by what they save, the time by kind of operation, and what is on the
+CPU and why. A change is listed only if zinc applied it to the whole model and the
+estimate is smaller; a rewrite was also run.
+
+With --all it prints every operation instead: engine or CPU, the time, and for one on the
+CPU the rule that keeps it there, the value that breaks the rule, the target's limit, and
+the command that explains it; then each dispatch and what separates it from the one
+before. --cpu lists only the operations on the CPU. Targets that zinc cannot write
+programs for can be checked too, without times: their published limits and gates are used
+with the rules of h13.
 
 --report writes the reports of the compile command, for one target: with tasks and
 estimates if zinc can write programs for it, otherwise only the placement. A report on
@@ -57,6 +67,7 @@ the targets; each exceeded budget has a line with its value, its limit and the l
 contributors. --max-weight-bytes, --max-estimate-us and --max-error require a
 compilation, and so a target that zinc can write programs for.`,
 		Example: `  zinc check model.mlmodelc
+  zinc check model.mil --all --sort time
   zinc check model.mil --target h13,h14,h15 --precision fp16
   zinc check model.mil --require-engine --sarif >placement.sarif
   zinc check model.mil --max-dispatches 2 --min-engine-macs 99
@@ -70,6 +81,12 @@ compilation, and so a target that zinc can write programs for.`,
 	for _, name := range []string{"split-kernel-section", "td-form", "workers"} {
 		f.MarkHidden(name) // nothing is packed
 	}
+	f.BoolVar(&c.all, "all", false, "print every operation and every dispatch")
+	f.BoolVar(&c.cpu, "cpu", false, "print every operation on the CPU")
+	f.Var(newChoice(&c.sort, sortProgram, sortTime), "sort",
+		"order of operations with --all and --cpu: program or time")
+	f.BoolVar(&c.advice, "advice", true, "look for changes that make the model faster")
+	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs that rewrites are run on")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0, a result for each operation on the CPU")
 	f.BoolVar(&c.requireEngine, "require-engine", false, "fail if any operation runs on the CPU")
@@ -78,6 +95,12 @@ compilation, and so a target that zinc can write programs for.`,
 	c.flags = f
 	return cmd
 }
+
+// Orders of the operations with --all.
+const (
+	sortProgram = "program"
+	sortTime    = "time"
+)
 
 // checkResult is what `zinc check --json` prints.
 type checkResult struct {
@@ -90,7 +113,8 @@ type targetResult struct {
 	*compile.Report
 	EngineOpsPercent  float64            `json:"engine_ops_percent"`
 	EngineMACsPercent float64            `json:"engine_macs_percent"` // 100 if there are none
-	Failures          []string           `json:"failures,omitempty"`  // of --require-engine and of budgets, as text
+	Advice            []report.Advice    `json:"advice,omitempty"`
+	Failures          []string           `json:"failures,omitempty"` // of --require-engine and of budgets, as text
 	Violations        []report.Violation `json:"violations,omitempty"`
 	// Explain has an element for each operation that the engine refuses.
 	Explain []suggestion `json:"explain,omitempty"`
@@ -180,6 +204,10 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	if err != nil {
 		return targetResult{}, "", err
 	}
+	source := m.Program
+	if c.advises() {
+		source = ir.CloneProgram(m.Program)
+	}
 	rep, err := c.report(ctx, m.Program, o)
 	if err != nil {
 		return targetResult{}, "", err
@@ -190,6 +218,13 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		EngineMACsPercent: report.Percent(rep.EngineMACs, rep.CPUMACs),
 	}
 	rep.Timings = nil // not a fact about the model
+	if c.advises() {
+		p.line("looking for what to change")
+		t.Advice, err = c.advise(ctx, f, source, rep, o)
+		if err != nil {
+			return targetResult{}, "", err
+		}
+	}
 	if c.requireEngine && rep.CPUOps > 0 {
 		n := rep.CPUOps
 		t.Failures = append(t.Failures, fmt.Sprintf("%s on the CPU for %s; --require-engine allows none",
@@ -207,16 +242,53 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	return t, m.Path, nil
 }
 
-// report places the program, or compiles it if a budget or a report requires a compilation.
+// report places the program and estimates it where zinc writes programs for the target. It compiles it if a budget or a
+// report requires a compilation.
 func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
-	if c.budgets.compiles() == "" && (c.reports.list == nil || o.Target.TD == 0) {
+	if o.Target.TD == 0 || c.sarif {
 		return compile.Plan(ctx, p, o)
+	}
+	if c.budgets.compiles() == "" && c.reports.list == nil {
+		return compile.Price(ctx, p, o)
 	}
 	r, err := compile.Compile(ctx, p, o)
 	if err != nil {
 		return nil, err
 	}
 	return r.Report, nil
+}
+
+// advises reports whether what is printed has advice.
+func (c *checkCommand) advises() bool {
+	return c.advice && !c.sarif && !c.all && !c.cpu && c.reports.stdout() == nil
+}
+
+// advise looks for changes, and puts them into commands.
+func (c *checkCommand) advise(ctx context.Context, f *compileFlags, p *ir.Program, rep *compile.Report,
+	o compile.Options) ([]report.Advice, error) {
+	found, err := explain.Advise(ctx, p, rep, explain.Options{Compile: o, Seed: c.seed, Workers: f.workers})
+	if err != nil {
+		return nil, err
+	}
+	var out []report.Advice
+	e := newExplains(c.path, c.flags, rep)
+	for i := range found {
+		a := &found[i]
+		x := report.Advice{
+			What: a.Doc, Where: a.Where(), Before: a.Before, After: a.After, Dispatches: a.Dispatches,
+			CPUOps: a.CPUOps, Ran: a.Rewrite != nil,
+			Why: fmt.Sprintf("now on the CPU by rule %s", a.Rule),
+		}
+		if a.Precision != "" {
+			words := append([]string{"zinc", "check", c.path}, e.flags...)
+			x.Command = shellLine(append(words, "--precision", a.Precision))
+		} else {
+			k := slices.IndexFunc(rep.Ops, func(o compile.OpReport) bool { return o.Name == a.Statements[0].Name })
+			x.Command = e.command(&rep.Ops[k])
+		}
+		out = append(out, x)
+	}
+	return out, nil
 }
 
 func (c *checkCommand) print(r *checkResult) error {
@@ -230,11 +302,26 @@ func (c *checkCommand) print(r *checkResult) error {
 		if i > 0 {
 			fmt.Fprintln(c.env.out)
 		}
-		if err := r.Targets[i].text(c.env.out, r.Model); err != nil {
+		if err := c.text(r, &r.Targets[i]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// text prints the answer, or every operation.
+func (c *checkCommand) text(r *checkResult, t *targetResult) error {
+	if c.all || c.cpu {
+		return t.text(c.env.out, r.Model, c.cpu, c.sort)
+	}
+	all := append([]string{"zinc", "check", c.path}, newExplains(c.path, c.flags, t.Report).flags...)
+	if err := report.WriteAnswer(c.env.out, c.document(r.Model, t), shellLine(append(all, "--all"))); err != nil {
+		return err
+	}
+	if len(t.Violations) > 0 {
+		fmt.Fprintln(c.env.out)
+	}
+	return report.WriteViolations(c.env.out, t.Violations)
 }
 
 // sarifRuns returns one run per target, with one finding per operation on the CPU.
@@ -256,6 +343,7 @@ func (c *checkCommand) document(model string, t *targetResult) *report.Document 
 		Model:      model,
 		Report:     t.Report,
 		Violations: t.Violations,
+		Advice:     t.Advice,
 		Explain:    newExplains(c.path, c.flags, t.Report).command,
 	}
 }

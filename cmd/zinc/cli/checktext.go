@@ -2,18 +2,22 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/report"
 )
 
-// text writes the placement on one target: the shares, each operation, the
+// text writes the placement on one target: the shares, each operation, or each on the CPU, the
 // dispatches, the rewrites, the compressed constants.
-func (t *targetResult) text(w io.Writer, model string) error {
+func (t *targetResult) text(w io.Writer, model string, cpu bool, order string) error {
 	fmt.Fprintf(w, "%s, function %s, target %s, precision %s\n", model, t.Function, t.Target, t.Precision)
 	fmt.Fprintf(w, "engine: %d of %d operations, %.4g %%; ", t.EngineOps, t.EngineOps+t.CPUOps, t.EngineOpsPercent)
 	if macs := t.EngineMACs + t.CPUMACs; macs > 0 {
@@ -26,11 +30,45 @@ func (t *targetResult) text(w io.Writer, model string) error {
 			"conversions are"))
 	}
 	fmt.Fprintln(w)
+	if err := t.table(w, cpu, order); err != nil {
+		return err
+	}
+	if !cpu {
+		t.dispatchText(w)
+	}
+	t.rewriteText(w)
+	if len(t.Compressed) > 0 {
+		fmt.Fprintln(w, "\ncompressed constants:")
+		for _, c := range t.Compressed {
+			fmt.Fprintf(w, "  %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored,
+				c.Streamed, c.Why)
+		}
+	}
+	if len(t.Violations) > 0 {
+		fmt.Fprintln(w)
+	}
+	return report.WriteViolations(w, t.Violations)
+}
+
+// table writes a line for each operation, or for each on the CPU.
+func (t *targetResult) table(w io.Writer, cpu bool, order string) error {
+	ops := slices.Clone(t.Ops)
+	if cpu {
+		ops = slices.DeleteFunc(ops, func(o compile.OpReport) bool { return o.Unit != ir.CPU.String() })
+	}
+	if order == sortTime {
+		slices.SortStableFunc(ops, func(a, b compile.OpReport) int { return cmp.Compare(timeOf(&b), timeOf(&a)) })
+	}
 	var table bytes.Buffer
 	tw := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "step\tplace\tunit\toperation\tresult\trule\tverdict\tvalue\tlimit")
-	for _, o := range t.Ops {
-		fmt.Fprintf(tw, "%d\t%d:%d\t%s\t%s\t%s\t", o.Step, o.Line, o.Col, o.Unit, o.Op, o.Name)
+	fmt.Fprintln(tw, "step\tplace\tunit\ttime\toperation\tresult\trule\tverdict\tvalue\tlimit")
+	for i := range ops {
+		o := &ops[i]
+		us := ""
+		if x := timeOf(o); x > 0 {
+			us = x.Short()
+		}
+		fmt.Fprintf(tw, "%d\t%d:%d\t%s\t%s\t%s\t%s\t", o.Step, o.Line, o.Col, o.Unit, us, o.Op, o.Name)
 		switch no := o.Refusal; {
 		case no != nil:
 			fmt.Fprintf(tw, "%s\t%s\t%s: %s\t%s\n", no.Rule, no.Verdict, no.What, no.Value, no.Limit)
@@ -46,19 +84,15 @@ func (t *targetResult) text(w io.Writer, model string) error {
 	for line := range bytes.Lines(table.Bytes()) {
 		fmt.Fprintf(w, "%s\n", bytes.TrimRight(line, " \n"))
 	}
-	t.dispatchText(w)
-	t.rewriteText(w)
-	if len(t.Compressed) > 0 {
-		fmt.Fprintln(w, "\ncompressed constants:")
-		for _, c := range t.Compressed {
-			fmt.Fprintf(w, "  %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored,
-				c.Streamed, c.Why)
-		}
+	return nil
+}
+
+// timeOf is what an operation is estimated to take where it runs.
+func timeOf(o *compile.OpReport) cost.Time {
+	if o.Estimate != nil {
+		return o.Estimate.Time
 	}
-	if len(t.Violations) > 0 {
-		fmt.Fprintln(w)
-	}
-	return report.WriteViolations(w, t.Violations)
+	return o.CPU
 }
 
 func (t *targetResult) dispatchText(w io.Writer) {

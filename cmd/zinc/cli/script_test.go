@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"errors"
 	"flag"
 	"os"
@@ -50,6 +51,19 @@ func digits(t testing.TB) string {
 // and $DIGITS is the folder of the example model, $NET a network description of one unit, $OPSMD the document of
 // operations.
 func TestScripts(t *testing.T) {
+	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+	if err != nil || len(scripts) == 0 {
+		t.Fatalf("%d scripts: %v", len(scripts), err)
+	}
+	for _, s := range scripts {
+		b, err := os.ReadFile(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(b, []byte("status ")) && !bytes.Contains(b, []byte("exec ")) {
+			t.Errorf("%s runs no command", s)
+		}
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,

@@ -1,0 +1,305 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Advice is a change to the model, or to how it is compiled, that makes it faster by zinc's own estimate of the whole.
+type Advice struct {
+	What       string    `json:"what"`              // to change
+	Where      string    `json:"where"`             // statements that change
+	Why        string    `json:"why"`               // what they cost now
+	Command    string    `json:"command,omitempty"` // that makes or shows the change
+	Ran        bool      `json:"ran"`               // the change was also run, and agreed with the original
+	Before     cost.Time `json:"before_us"`
+	After      cost.Time `json:"after_us"`
+	Dispatches [2]int    `json:"dispatches"` // before and after
+	CPUOps     [2]int    `json:"cpu_ops"`
+}
+
+// Lengths of the lists of the answer, which fits on one screen.
+const (
+	answerAdvice = 5
+	answerKinds  = 8
+	answerGroups = 6
+)
+
+// WriteAnswer writes one page: where the time of a call goes, what to change first, the time by kind of operation, and
+// what is on the CPU. all is the command that prints every operation, "" for none.
+func WriteAnswer(w io.Writer, d *Document, all string) error {
+	var b bytes.Buffer
+	r := d.Report
+	fmt.Fprintf(&b, "%s, function %s, target %s, precision %s\n", d.Model, r.Function, r.Target, r.Precision)
+	answerTime(&b, r)
+	answerPlaces(&b, r)
+	if r.Estimate != nil {
+		answerAdvised(&b, d.Advice)
+		answerByKind(&b, r)
+	}
+	answerCPU(&b, d)
+	if all != "" {
+		fmt.Fprintf(&b, "\nevery operation: %s\n", all)
+	}
+	_, err := w.Write(b.Bytes())
+	return err
+}
+
+// answerTime writes what a call takes and what of it goes where.
+func answerTime(b *bytes.Buffer, r *compile.Report) {
+	if r.Estimate == nil {
+		fmt.Fprintf(b, "\nzinc estimates no times for %s: it writes no programs for that target\n", r.Target)
+		return
+	}
+	calls := "a call"
+	if n := len(r.Functions); n > 0 {
+		calls = fmt.Sprintf("a call of each of %d functions", n)
+	}
+	total := r.Total()
+	fmt.Fprintf(b, "\n%s %s, estimated: the engine's part %s, the CPU's coarsely (docs/cost.md)\n", total.Short(),
+		calls, cost.Margin())
+	type part struct {
+		name string
+		t    cost.Time
+	}
+	parts := []part{{"the CPU: " + diag.Count(r.CPUOps, "operation", "operations") + " in " +
+		diag.Count(r.CPUCalls, "call", "calls"), r.CPU}}
+	for i, t := range r.Estimate.Terms {
+		parts = append(parts, part{answerTerms[i](r), t})
+	}
+	slices.SortStableFunc(parts, func(x, y part) int { return cmp.Compare(y.t, x.t) })
+	for _, p := range parts {
+		if p.t > 0 {
+			fmt.Fprintf(b, "  %8s  %4s  %s\n", p.t.Short(), shareOf(p.t, total), p.name)
+		}
+	}
+}
+
+// answerTerms name the terms of an estimate.
+var answerTerms = [cost.Terms]func(r *compile.Report) string{
+	cost.Dispatch: func(r *compile.Report) string {
+		return diag.Count(r.Dispatches, "dispatch", "dispatches") + " to the engine and back"
+	},
+	cost.Products: func(*compile.Report) string { return "engine: products" },
+	cost.DMA:      func(*compile.Report) string { return "engine: DMA, of constants and tensors in memory" },
+	cost.L2:       func(*compile.Report) string { return "engine: tensors in L2" },
+	cost.Hand:     func(*compile.Report) string { return "handing inputs and outputs over" },
+}
+
+// answerPlaces writes the shares of the engine.
+func answerPlaces(b *bytes.Buffer, r *compile.Report) {
+	fmt.Fprintf(b, "\n%d of %s on the engine (%.3g %%)", r.EngineOps, diag.Count(r.EngineOps+r.CPUOps, "operation",
+		"operations"), Percent(int64(r.EngineOps), int64(r.CPUOps)))
+	if macs := r.EngineMACs + r.CPUMACs; macs > 0 {
+		fmt.Fprintf(b, ", with %.3g %% of %s multiply-accumulates", Percent(r.EngineMACs, r.CPUMACs), short(macs))
+	}
+	fmt.Fprintf(b, "; %s, %s\n", diag.Count(r.Dispatches, "dispatch", "dispatches"),
+		diag.Count(r.CPUCalls, "call of the CPU", "calls of the CPU"))
+}
+
+func answerAdvised(b *bytes.Buffer, list []Advice) {
+	b.WriteString("\nWhat to do first\n")
+	if len(list) == 0 {
+		b.WriteString("  nothing: no change that zinc tried makes it faster\n")
+	}
+	for i := range list {
+		if i == answerAdvice {
+			fmt.Fprintf(b, "  and %d more\n", len(list)-i)
+			break
+		}
+		a := &list[i]
+		fmt.Fprintf(b, "  %d. save %s%s: %s: %s\n", i+1, (a.Before - a.After).Short(), a.also(), a.Where, a.What)
+		ran := "compiled and estimated, not run"
+		if a.Ran {
+			ran = "compiled and run"
+		}
+		fmt.Fprintf(b, "     %s; %s: %s\n", a.Why, ran, a.Command)
+	}
+}
+
+// also says which counts change with the time.
+func (a *Advice) also() string {
+	s := ""
+	if n := a.Dispatches[0] - a.Dispatches[1]; n > 0 {
+		s += " and " + diag.Count(n, "dispatch", "dispatches")
+	} else if n < 0 {
+		s += ", with " + diag.Count(-n, "dispatch more", "dispatches more")
+	}
+	return s
+}
+
+// kind is the operations of one name on one unit.
+type kind struct {
+	op, unit, bound string
+	count           int
+	time            cost.Time
+	terms           cost.Split
+}
+
+// kinds adds up the operations by name and unit, those with most time first.
+func kinds(r *compile.Report) []kind {
+	type key struct{ op, unit string }
+	at := map[key]int{}
+	var out []kind
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if o.Unit == ir.Transfer.String() {
+			continue
+		}
+		k := key{o.Op, o.Unit}
+		j, ok := at[k]
+		if !ok {
+			j = len(out)
+			at[k] = j
+			out = append(out, kind{op: o.Op, unit: o.Unit})
+		}
+		out[j].count++
+		out[j].time += o.CPU
+		if o.Estimate != nil {
+			out[j].time += o.Estimate.Time
+			out[j].terms.Add(o.Estimate.Terms)
+		}
+	}
+	for i := range out {
+		if out[i].terms.Total() > 0 {
+			out[i].bound = out[i].terms.Binding().String()
+		}
+	}
+	slices.SortStableFunc(out, func(a, b kind) int { return cmp.Compare(b.time, a.time) })
+	return out
+}
+
+func answerByKind(b *bytes.Buffer, r *compile.Report) {
+	list := kinds(r)
+	b.WriteString("\nTime by operation\n")
+	var rest cost.Time
+	ops := 0
+	for i, k := range list {
+		if i >= answerKinds {
+			rest += k.time
+			ops += k.count
+			continue
+		}
+		bound := ""
+		if k.bound != "" {
+			bound = ", bound by " + k.bound
+		}
+		fmt.Fprintf(b, "  %8s  %4s  %s x %d, %s%s\n", k.time.Short(), shareOf(k.time, r.Total()), k.op, k.count,
+			places[k.unit], bound)
+	}
+	if ops > 0 {
+		fmt.Fprintf(b, "  %8s  %4s  %s of %s\n", rest.Short(), shareOf(rest, r.Total()), diag.Count(ops,
+			"operation", "operations"), diag.Count(len(list)-answerKinds, "other kind", "other kinds"))
+	}
+}
+
+// places name the units in running text.
+var places = map[string]string{ir.Engine.String(): "engine", ir.CPU.String(): "CPU"}
+
+// answerCPU writes the operations on the CPU, by cause.
+func answerCPU(b *bytes.Buffer, d *Document) {
+	groups := causes(d.Report)
+	if len(groups) == 0 {
+		b.WriteString("\nNothing is on the CPU.\n")
+		return
+	}
+	b.WriteString("\nOn the CPU, and why\n")
+	for i, g := range groups {
+		if i == answerGroups {
+			fmt.Fprintf(b, "  and %s\n", diag.Count(len(groups)-i, "other cause", "other causes"))
+			break
+		}
+		fmt.Fprintf(b, "  %s: %s\n", g.verdict, strings.Join(g.ops(), ", "))
+		fmt.Fprintf(b, "    line %d: %s\n", g.first.Line, g.why)
+	}
+}
+
+// causeGroup is the operations that one rule keeps on the CPU.
+type causeGroup struct {
+	verdict, why string
+	first        *compile.OpReport
+	names        []string
+	counts       map[string]int
+	time         cost.Time
+}
+
+// ops lists the operations of a group with their numbers, the most frequent first.
+func (g *causeGroup) ops() []string {
+	slices.SortStableFunc(g.names, func(a, b string) int { return cmp.Compare(g.counts[b], g.counts[a]) })
+	var out []string
+	for i, n := range g.names {
+		if i == answerKinds {
+			out = append(out, diag.Count(len(g.names)-i, "other kind", "other kinds"))
+			break
+		}
+		if c := g.counts[n]; c > 1 {
+			n += fmt.Sprintf(" x %d", c)
+		}
+		out = append(out, n)
+	}
+	return out
+}
+
+// causes groups the operations on the CPU by rule and verdict, those with most time first.
+func causes(r *compile.Report) []*causeGroup {
+	type key struct{ verdict, rule string }
+	at := map[key]*causeGroup{}
+	var out []*causeGroup
+	for i := range r.Ops {
+		o := &r.Ops[i]
+		if o.Unit != ir.CPU.String() {
+			continue
+		}
+		k := key{rule: o.Rule}
+		why := o.Reason
+		if no := o.Refusal; no != nil {
+			k = key{string(no.Verdict), no.Rule}
+			if no.Verdict != target.NotWorthIt {
+				why = no.What + ": " + no.Value + "; limit: " + no.Limit
+			}
+		}
+		g := at[k]
+		if g == nil {
+			g = &causeGroup{verdict: k.verdict, why: why, first: o, counts: map[string]int{}}
+			at[k] = g
+			out = append(out, g)
+		}
+		if g.counts[o.Op]++; g.counts[o.Op] == 1 {
+			g.names = append(g.names, o.Op)
+		}
+		g.time += o.CPU
+	}
+	slices.SortStableFunc(out, func(a, b *causeGroup) int { return cmp.Compare(b.time, a.time) })
+	return out
+}
+
+// shareOf returns a time's share of a total, in whole per cent.
+func shareOf(t, total cost.Time) string {
+	if total == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%.0f %%", 100*float64(t)/float64(total))
+}
+
+// short returns a count with a prefix and three digits at most.
+func short(n int64) string {
+	v := float64(n)
+	prefix := ""
+	for _, p := range []string{"k", "M", "G", "T"} {
+		if v < 999.5 {
+			break
+		}
+		v, prefix = v/1000, p
+	}
+	return strings.TrimRight(fmt.Sprintf("%.3g %s", v, prefix), " ")
+}
