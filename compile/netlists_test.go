@@ -33,8 +33,8 @@ func TestNetlists(t *testing.T) {
 		t.Fatalf("%d network descriptions in %s, want 22 at least: %v", len(names), dir, err)
 	}
 	refused := map[string]string{
-		"convuint8.plist": `network "net": unit "image": InputType: must be Float16; got "UInt8"; zinc lays ` +
-			`tensors out as Float16 only`,
+		"convuint8.plist": `network "net": unit "image": InputType: must be Float16; got "UInt8"; zinc ` +
+			`supports only tensors of Float16`,
 	}
 	weights := t.TempDir()
 	var b []byte

@@ -13,10 +13,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// TestConformanceCases opens the programs of the conformance cases. Every one is
-// from Apple's own tests, so every one must build, and the types of its results
-// must be those that the table of cases states.
-func TestConformanceCases(t *testing.T) {
+// TestConformanceCasesBuild opens the programs of the conformance cases. They come from Apple's own tests, so every one
+// must build, and the types of its results must be those in the table of cases.
+func TestConformanceCasesBuild(t *testing.T) {
 	shared := shareddir.Find(t)
 	index, err := os.ReadFile(filepath.Join(shared, "conformance", "INDEX.tsv"))
 	if err != nil {
@@ -51,8 +50,8 @@ func TestConformanceCases(t *testing.T) {
 	}
 }
 
-// checkOutputs compares the outputs of main with NAME:TYPE[DIMS] separated by
-// blanks; the stated dimensions are those of the one run.
+// checkOutputs compares the outputs of main with NAME:TYPE[DIMS] separated by blanks; the stated dimensions are those
+// of one run.
 func checkOutputs(t *testing.T, name string, p *ir.Program, want string) {
 	t.Helper()
 	stated := map[string]string{}
@@ -75,7 +74,7 @@ func checkOutputs(t *testing.T, name string, p *ir.Program, want string) {
 		elem, dims, _ := strings.Cut(s, "[")
 		d, ok := ir.ParseDType(elem)
 		if !ok {
-			t.Errorf("%s: type %q is not known", name, elem)
+			t.Errorf("%s: unknown type %q", name, elem)
 			continue
 		}
 		u := ir.Scalar(d)
@@ -98,9 +97,9 @@ func number(s string) int64 {
 	return n
 }
 
-// TestRecordedCases builds the programs of the recorded cases, whose weights are
-// not files; a program whose only errors are about them is sound.
-func TestRecordedCases(t *testing.T) {
+// TestRecordedCasesBuild builds the programs of the recorded cases, whose weights are not files; a program whose only
+// errors concern these is sound.
+func TestRecordedCasesBuild(t *testing.T) {
 	shared := shareddir.Find(t)
 	files, err := filepath.Glob(filepath.Join(shared, "oracles", "h13", "*.json"))
 	if err != nil || len(files) == 0 {

@@ -21,8 +21,8 @@ func report(err error) string {
 	return b.String()
 }
 
-// TestCorpus opens every model of the corpus and verifies its program.
-func TestCorpus(t *testing.T) {
+// TestCorpusModelsBuild opens every model of the corpus and verifies its program.
+func TestCorpusModelsBuild(t *testing.T) {
 	shared := shareddir.Find(t)
 	files, err := filepath.Glob(filepath.Join(shared, "corpus", "*", TextName))
 	if err != nil || len(files) < 31 {

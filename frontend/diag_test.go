@@ -17,9 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files with the current output")
 
-// TestDiagnostics opens the model.mil of each archive in testdata/diag, beside a
-// weight file of two blobs, and compares the text form of what is wrong.
-func TestDiagnostics(t *testing.T) {
+// TestDiagnosticsMatchGolden opens the model.mil of each archive in testdata/diag, beside a weight file of two blobs,
+// and compares the text form of the diagnostics.
+func TestDiagnosticsMatchGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "diag", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)

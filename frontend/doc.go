@@ -8,7 +8,7 @@
 // diagnostics of the text (diag.AsList).
 //
 // Invariants: a specification becomes the syntax tree that its MIL text would become, with positions in that text, so a
-// model is the same program in both forms, and a diagnostic of either shows a line of text, which is in Model.Source.
-// No file outside the model's folder, or the folder set for its weights, is opened, whatever the text or a manifest
-// says. Other forms of models are refused by name, with the way to convert them.
+// model is the same program in both forms, and a diagnostic of either shows a line of the text in Model.Source. No file
+// outside the model's folder, or the folder set for its weights, is opened, even if the text or a manifest names one.
+// Other forms of models are refused by name, with the way to convert them.
 package frontend

@@ -18,12 +18,11 @@ import (
 // TextName is the name of the MIL text in a model's folder.
 const TextName = "model.mil"
 
-// Options change how Open reads a model.
+// Options configure Open.
 type Options struct {
-	// WeightsDir replaces "@model_path" in the text; "" takes the folder of the
-	// text.
+	// WeightsDir replaces "@model_path" in the text; "" means the folder of the text.
 	WeightsDir string
-	// Text, if not nil, replaces the model's program text. It cannot be used with a network description.
+	// Text, if not nil, replaces the model's program text. A network description has none.
 	Text []byte
 	// Name is the name of the text in diagnostics, "" for its path.
 	Name string
@@ -44,18 +43,18 @@ func (o *Options) text(name string, src []byte) (string, []byte) {
 type Model struct {
 	Program *ir.Program
 	Path    string // of the MIL text, the model specification or the network description
-	// the text, for diagnostics of later phases; of a specification, its program as text; nil of a network description
+	// the text, for diagnostics of later phases; for a specification, its program as text; nil for a network
+	// description
 	Source *diag.File
 	// Metadata is the model's metadata, nil if the format has none.
 	Metadata *Metadata
-	// Warnings are the warnings about the text; no errors.
+	// Warnings are the warnings about the text.
 	Warnings *diag.List
 
 	blobs *blobfile.Set
 }
 
-// Close unmaps the weight files. The constants of the program must not be used
-// any more.
+// Close unmaps the weight files. The constants of the program must not be used afterwards.
 func (m *Model) Close() error {
 	if m.blobs == nil {
 		return nil
@@ -171,7 +170,7 @@ func textPath(path string) (string, error) {
 	return "", &FormError{path, "the folder has no " + TextName, giveHint}
 }
 
-// otherForms are forms of models without MIL text, by a file they have.
+// otherForms are forms of models without MIL text, by a file that is in their folder.
 var otherForms = []struct{ file, form, hint string }{
 	{"model.espresso.net", "a compiled neural network has no MIL text", convertHint},
 }
@@ -179,7 +178,7 @@ var otherForms = []struct{ file, form, hint string }{
 const giveHint = "use a .mlmodelc or .mlpackage folder, a .mlmodel with an ML program, a .mil file or a network " +
 	"description (.plist)"
 
-// readText reads a file that must be a regular one.
+// readText reads a regular file.
 func readText(name string) ([]byte, error) {
 	info, err := os.Stat(name) // before opening, since opening a pipe would wait for a writer
 	if err != nil {

@@ -56,7 +56,7 @@ func TestOpenByFileFolderAndWeights(t *testing.T) {
 			t.Error(err)
 		}
 		if m.Source == nil || m.Source.Src != weighted {
-			t.Errorf("%s: the model does not hold its text", c.path)
+			t.Errorf("%s: the model lacks its text", c.path)
 		}
 		if err := m.Close(); err != nil {
 			t.Error(err)

@@ -20,7 +20,7 @@ import (
 const convertHint = "convert the original model to an ML program (coremltools: convert(..., " +
 	"convert_to=\"mlprogram\")) and use that"
 
-// specHints say what to do with models that are not ML programs, by their form; the others are to be converted again.
+// specHints state what to do with models that are not ML programs, by their form; others must be converted again.
 var specHints = map[string]string{
 	"pipeline": "use the ML programs of the pipeline one by one; coremltools' utils can save each of " +
 		"its models as a package",
@@ -28,10 +28,10 @@ var specHints = map[string]string{
 		"its models as a package",
 	"pipelineRegressor": "use the ML programs of the pipeline one by one; coremltools' utils can save each of " +
 		"its models as a package",
-	"serializedModel": "use the model that it was made from",
+	"serializedModel": "use the model from which it was created",
 }
 
-// specNames describe the forms of models; the others go by their name.
+// specNames describe the forms of models; for others the name is enough.
 var specNames = map[string]string{
 	"neuralNetwork": "a neural network (neuralNetwork), the older form of Core ML model, whose layers " +
 		"are not a MIL program",
@@ -41,9 +41,8 @@ var specNames = map[string]string{
 		"model, whose layers are not a MIL program",
 }
 
-// specification reports whether the model at path is a package or a
-// specification: a folder that is called a package or has a manifest and no MIL
-// text, or a file that is called a specification.
+// specification reports whether the model at path is a package or a specification: a folder with the suffix of a
+// package or with a manifest and without MIL text, or a file with the suffix of a specification.
 func specification(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -44,12 +44,11 @@ func openCorpus(t *testing.T, name string) *Model {
 	return m
 }
 
-// TestSameProgram holds that a model is the same program in its package and in
-// its compiled form. Two things differ by nature and are left out: the name of
-// the file, and the build information, to which the model compiler adds its own
-// version. Nothing else is: order of parameters and operations, names, types,
-// constants, and even the places in the text.
-func TestSameProgram(t *testing.T) {
+// TestPackageAndCompiledModelAreOneProgram checks that a model is the same program in its package and in its compiled
+// form. Two things differ by nature and are not compared: the name of the file, and the build information, to which the
+// model compiler adds its own version. Everything else is equal: the order of parameters and operations, names, types,
+// constants, and even the positions in the text.
+func TestPackageAndCompiledModelAreOneProgram(t *testing.T) {
 	text, pack := openCorpus(t, sileroText), openCorpus(t, sileroPackage)
 	for _, kv := range pack.Program.BuildInfo {
 		found := false
@@ -66,7 +65,7 @@ func TestSameProgram(t *testing.T) {
 	if printed(t, text.Program) != printed(t, pack.Program) {
 		t.Error("the programs differ")
 	}
-	// That the comparison sees differences:
+	// Check that the comparison finds differences:
 	pack.Program.Funcs[0].Body.Ops[0].Results[0].Name += "x"
 	if printed(t, text.Program) == printed(t, pack.Program) {
 		t.Error("a renamed value makes no difference")
@@ -83,8 +82,8 @@ func printed(t *testing.T, p *ir.Program) string {
 	return b.String()
 }
 
-// TestSameOutputs runs both forms on the same inputs.
-func TestSameOutputs(t *testing.T) {
+// TestPackageAndCompiledModelHaveOneOutput runs both forms on the same inputs.
+func TestPackageAndCompiledModelHaveOneOutput(t *testing.T) {
 	var want map[string]interp.Tensor
 	for _, name := range []string{sileroText, sileroPackage} {
 		got := run(t, openCorpus(t, name))
@@ -135,9 +134,9 @@ func run(t *testing.T, m *Model) map[string]interp.Tensor {
 	return out
 }
 
-// TestLoops runs the package whose recurrent layers are loops over lists. Its
-// mask is a sigmoid's, its states are two layers' of 128.
-func TestLoops(t *testing.T) {
+// TestLoopsOverListsRun runs the package whose recurrent layers are loops over lists. Its mask is the result of a
+// sigmoid, and its states are those of two layers of 128.
+func TestLoopsOverListsRun(t *testing.T) {
 	m := openCorpus(t, dtlnPackage)
 	f := m.Program.Func("main")
 	for name, want := range map[string][]int64{
@@ -168,7 +167,7 @@ func TestLoops(t *testing.T) {
 	}
 }
 
-func TestPackageMetadata(t *testing.T) {
+func TestMetadataOfPackagesIsRead(t *testing.T) {
 	m := openCorpus(t, sileroPackage)
 	md := m.Metadata
 	if md == nil || md.Form != mlmodel.ProgramForm || md.SpecificationVersion != 6 || md.Version != "6.0.0" ||
@@ -208,9 +207,9 @@ func write(t *testing.T, name, text string) {
 	}
 }
 
-// TestAlone opens a specification outside of a package, with its weights beside
-// it and elsewhere.
-func TestAlone(t *testing.T) {
+// TestSpecificationsOpenWithoutPackage opens a specification outside of a package, with its weights beside it and
+// elsewhere.
+func TestSpecificationsOpenWithoutPackage(t *testing.T) {
 	data := filepath.Join(shareddir.Find(t), "corpus", sileroPackage, "Data", "com.apple.CoreML")
 	m, err := Open(filepath.Join(data, "model.mlmodel"), Options{})
 	if err != nil {
@@ -239,8 +238,8 @@ func form(num protowire.Number, n int) string {
 	return string(protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), make([]byte, n)))
 }
 
-// TestOtherForms refuses models that are no ML programs.
-func TestOtherForms(t *testing.T) {
+// TestOtherFormsOfModelsAreRefused opens models that are not ML programs.
+func TestOtherFormsOfModelsAreRefused(t *testing.T) {
 	for num, want := range map[protowire.Number]string{
 		500: `the older form of Core ML model, whose layers are not a MIL program; only ML programs (mlProgram) are ` +
 			`read; convert the original model to an ML program`,
@@ -286,9 +285,8 @@ func copyPackage(t *testing.T, name string) string {
 	return dir
 }
 
-// TestBroken opens packages with something wrong. Each is an error that says
-// where, within 64 MB and a second.
-func TestBroken(t *testing.T) {
+// TestBrokenPackagesAreRefused opens packages with one fault each. Each is an error that names the place, within 64 MB.
+func TestBrokenPackagesAreRefused(t *testing.T) {
 	const data = "Data/com.apple.CoreML/"
 	replace := func(name string, f func(b []byte) []byte) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
@@ -354,8 +352,8 @@ func TestBroken(t *testing.T) {
 	}
 }
 
-// TestSkipped holds that a model of another form is not read to be refused.
-func TestSkipped(t *testing.T) {
+// TestOtherFormsAreRefusedUnread checks that a model of another form is not read in order to be refused.
+func TestOtherFormsAreRefusedUnread(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "m.mlmodel")
 	write(t, name, form(500, 32<<20))
 	var before, after runtime.MemStats

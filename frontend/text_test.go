@@ -10,9 +10,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// TestText opens a model with another text instead of its own: it uses the
-// model's weights, and diagnostics call it as Name says.
-func TestText(t *testing.T) {
+// TestTextReplacesTheModelsOwn opens a model with another text: it uses the model's weights, and diagnostics have the
+// name in Name.
+func TestTextReplacesTheModelsOwn(t *testing.T) {
 	dir := filepath.Join("..", "examples", "digits", "digits.mlmodelc")
 	own, err := os.ReadFile(filepath.Join(dir, TextName))
 	if err != nil {

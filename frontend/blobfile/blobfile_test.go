@@ -58,7 +58,7 @@ func writeCases(t testing.TB, cases []blobCase) (file []byte, records []uint64) 
 	return buf.b, records
 }
 
-func TestWriterRoundTrip(t *testing.T) {
+func TestWrittenBlobsAreReadBack(t *testing.T) {
 	file, records := writeCases(t, writerCases)
 	f, err := fromBytes("w.bin", file)
 	if err != nil {
@@ -88,14 +88,14 @@ func TestWriterRoundTrip(t *testing.T) {
 	}
 }
 
-func TestWriterRefuses(t *testing.T) {
+func TestWriterRefusesWrongBlobs(t *testing.T) {
 	w := NewWriter(new(bufferAt))
 	for _, c := range []blobCase{
 		{0, 1, []byte{0}}, {99, 1, []byte{0}}, {Float16, 2, []byte{0}}, {Int4, 3, []byte{0}}, {Uint8, -1, nil},
 		{Float32, math.MaxInt, nil},
 	} {
 		if _, err := w.Append(c.elem, c.n, c.data); err == nil {
-			t.Errorf("%s[%d] of %d bytes was written", c.elem, c.n, len(c.data))
+			t.Errorf("%s[%d] of %d bytes was accepted", c.elem, c.n, len(c.data))
 		}
 	}
 	if w.count != 0 {
@@ -103,8 +103,8 @@ func TestWriterRefuses(t *testing.T) {
 	}
 }
 
-// TestFormatErrors breaks one field at a time of a good file.
-func TestFormatErrors(t *testing.T) {
+// TestFormatErrorsNameTheField breaks one field at a time of a valid file.
+func TestFormatErrorsNameTheField(t *testing.T) {
 	good, records := writeCases(t, writerCases)
 	put32 := func(off uint64, v uint32) func([]byte) []byte {
 		return func(b []byte) []byte { binary.LittleEndian.PutUint32(b[off:], v); return b }
@@ -159,9 +159,9 @@ func TestFormatErrors(t *testing.T) {
 	}
 }
 
-// TestListPastCount reads the form of a real file whose header counts one blob
-// while the text names a second, behind the first and not aligned.
-func TestListPastCount(t *testing.T) {
+// TestListContinuesPastTheCount reads the form of a real file whose header counts one blob although the text names a
+// second, which follows the first and is not aligned.
+func TestListContinuesPastTheCount(t *testing.T) {
 	file, _ := writeCases(t, []blobCase{{Float16, 24, make([]byte, 48)}})
 	second := recordOf(Float16, 176, 2, 0).encode()
 	file = append(append(file, second[:]...), 1, 2)
@@ -175,7 +175,7 @@ func TestListPastCount(t *testing.T) {
 	}
 }
 
-func TestListShort(t *testing.T) {
+func TestListReportsMissingBlobs(t *testing.T) {
 	file, records := writeCases(t, writerCases)
 	binary.LittleEndian.PutUint32(file[records[2]:], 0)
 	f, err := fromBytes("w.bin", file)
@@ -188,7 +188,7 @@ func TestListShort(t *testing.T) {
 	}
 }
 
-func TestGarbagePaddingOfWholeBytes(t *testing.T) {
+func TestPaddingOfWholeBytesIsIgnored(t *testing.T) {
 	file, records := writeCases(t, writerCases)
 	binary.LittleEndian.PutUint64(file[records[0]+paddingField:], 5104411984)
 	f, err := fromBytes("w.bin", file)
@@ -200,7 +200,7 @@ func TestGarbagePaddingOfWholeBytes(t *testing.T) {
 	}
 }
 
-func TestResolve(t *testing.T) {
+func TestResolveRefusesPathsOutsideTheFolder(t *testing.T) {
 	for _, c := range []struct{ in, out string }{
 		{"@model_path/weights/weight.bin", "weights/weight.bin"},
 		{"@model_path/./weights//w.bin", "weights/w.bin"},
@@ -226,7 +226,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestSet(t *testing.T) {
+func TestSetOpensFilesOnceAndOnlyInItsFolder(t *testing.T) {
 	top := t.TempDir()
 	model := filepath.Join(top, "m.mlmodelc")
 	if err := os.MkdirAll(filepath.Join(model, "weights"), 0o777); err != nil {
@@ -279,7 +279,7 @@ func TestSet(t *testing.T) {
 		}
 		for _, p := range []string{"@model_path/abs.bin", "@model_path/up.bin", "@model_path/deep/outside.bin"} {
 			if _, err := s.Open(p); err == nil {
-				t.Errorf("%s leads outside and was opened", p)
+				t.Errorf("%s is outside the folder and was opened", p)
 			}
 		}
 		if _, err := s.Open("@model_path/in.bin"); err != nil {
@@ -297,8 +297,8 @@ func TestSet(t *testing.T) {
 	}
 }
 
-// TestRealFiles lists every weight file of the shared folder.
-func TestRealFiles(t *testing.T) {
+// TestRealWeightFilesAreListed lists every weight file of the shared folder.
+func TestRealWeightFilesAreListed(t *testing.T) {
 	dir := shareddir.Find(t)
 	n, blobs := 0, 0
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -329,8 +329,8 @@ func TestRealFiles(t *testing.T) {
 	t.Logf("%d files, %d blobs", n, blobs)
 }
 
-// FuzzBlobFile reads any bytes at any offset: no panic, and a blob that is
-// returned is in the file and holds whole elements.
+// FuzzBlobFile reads any bytes at any offset: it must not panic, and a returned blob must be in the file and have whole
+// elements.
 func FuzzBlobFile(f *testing.F) {
 	file, records := writeCases(f, writerCases)
 	for _, r := range records {
@@ -352,7 +352,7 @@ func FuzzBlobFile(f *testing.F) {
 				t.Fatalf("blob %v ends outside the file's %d bytes", got, len(b))
 			}
 			if bits := got.Len()*uint64(got.Type.Bits()) + uint64(got.PaddingBits); bits != uint64(len(got.Data))*8 {
-				t.Fatalf("blob of %d bytes holds %d bits", len(got.Data), bits)
+				t.Fatalf("blob of %d bytes has %d bits", len(got.Data), bits)
 			}
 		}
 	})

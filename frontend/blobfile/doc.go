@@ -26,8 +26,8 @@
 //	24  u64  unused bits at the end of the data; only for types below a byte
 //	32  32 bytes reserved
 //
-// Files written before iOS 18 have garbage in the reserved bytes, and in the unused bits' field of whole-byte types;
+// Files written before iOS 18 have garbage in the reserved bytes, and in the field of unused bits for whole-byte types;
 // this package ignores both. Apple's writer aligns records and data to 64 bytes, but its reader does not require it,
-// and real files break the rule (and their count leaves out blobs that the text refers to), so this package requires
+// and real files break the rule (and their count omits blobs to which the text refers), so this package requires
 // neither.
 package blobfile

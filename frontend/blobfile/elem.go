@@ -26,8 +26,8 @@ const (
 	Float8E5M2 ElemType = 17
 )
 
-// elemTypes holds the name in MIL text and the width in bits of every type.
-// Types below a byte are packed without gaps, low bits first.
+// elemTypes has the name in MIL text and the width in bits of every type. Types below a byte are packed without gaps,
+// low bits first.
 var elemTypes = [...]struct {
 	name string
 	bits int

@@ -14,7 +14,7 @@ type File struct {
 	count uint32
 }
 
-// source is where the bytes come from.
+// source provides the bytes of a file.
 type source interface {
 	size() uint64
 	// bytes returns n bytes from off on; both have been checked against size.
@@ -22,7 +22,7 @@ type source interface {
 	close() error
 }
 
-// memory is a source that is in memory already.
+// memory is a source in memory.
 type memory []byte
 
 func (m memory) size() uint64                        { return uint64(len(m)) }
@@ -46,8 +46,7 @@ func Open(path string) (*File, error) {
 	return open(path, f)
 }
 
-// Map maps a whole file of plain bytes, which has at least HeaderSize of them. The bytes must not be
-// used after close.
+// Map maps a whole regular file of at least HeaderSize bytes. The bytes must not be used after close.
 func Map(path string) (data []byte, close func() error, err error) {
 	info, err := os.Stat(path) // before opening, since opening a pipe would wait for a writer
 	if err != nil {
@@ -135,10 +134,10 @@ func (f *File) Name() string { return f.name }
 // Size returns the size of the file in bytes.
 func (f *File) Size() uint64 { return f.src.size() }
 
-// Count returns the number of blobs that the header states. Real files hold more.
+// Count returns the number of blobs that the header states. Real files can have more.
 func (f *File) Count() uint32 { return f.count }
 
-// Close unmaps the file. The Data of its blobs must not be used any more.
+// Close unmaps the file. The Data of its blobs must not be used afterwards.
 func (f *File) Close() error { return f.src.close() }
 
 // Blob returns the blob whose metadata record is at offset.
@@ -207,8 +206,8 @@ func (f *File) Blob(off uint64) (Blob, error) {
 
 // List returns the blobs of the file in order of their records, as far as they can be found: it starts after the header
 // and looks for the next record after the data of the last one, at its end and at the next multiples of 16 and 64
-// bytes. It goes on past the count in the header while records follow. err says why a stated blob was not found; the
-// blobs before it are returned.
+// bytes. It continues past the count in the header while records follow. err states why a counted blob was not found;
+// the blobs before it are returned.
 func (f *File) List() (blobs []Blob, err error) {
 	next := uint64(HeaderSize)
 	for {

@@ -15,13 +15,13 @@ const (
 	Alignment  = 64         // of records and data as Writer places them
 )
 
-// A FormatError is a field of a weight file that cannot be right.
+// A FormatError is an invalid field of a weight file.
 type FormatError struct {
 	File   string // as passed to Open
 	Offset uint64 // of the field, in bytes from the start of the file
 	Field  string
-	Value  string // what the field holds, "" when the file ends before it
-	Limit  string // what it may hold
+	Value  string // the value of the field, "" if the file ends before it
+	Limit  string // what is valid
 }
 
 // Error returns file, byte offset, field, value and limit.

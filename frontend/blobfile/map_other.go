@@ -7,8 +7,7 @@ import (
 	"sync"
 )
 
-// reader reads ranges of a file where mapping is not to be had. What it returns
-// is a copy and stays good after close.
+// reader reads ranges of a file on systems without mapping. What it returns is a copy, which stays valid after close.
 type reader struct {
 	f    *os.File
 	n    uint64

@@ -22,7 +22,7 @@ func (m *mapping) close() error {
 	return unix.Munmap(b)
 }
 
-// mapFile maps the whole of f and closes f when that went well.
+// mapFile maps the whole of f and then closes f.
 func mapFile(f *os.File, size uint64) (source, error) {
 	if size > math.MaxInt {
 		return nil, errors.New("file is larger than the address space")

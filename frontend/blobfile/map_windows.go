@@ -23,7 +23,7 @@ func (m *mapping) close() error {
 	return windows.UnmapViewOfFile(m.addr)
 }
 
-// mapFile maps the whole of f and closes f when that went well.
+// mapFile maps the whole of f and then closes f.
 func mapFile(f *os.File, size uint64) (source, error) {
 	if size > math.MaxInt {
 		return nil, errors.New("file is larger than the address space")
@@ -38,8 +38,8 @@ func mapFile(f *os.File, size uint64) (source, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("MapViewOfFile", err)
 	}
-	// The view is outside Go's heap, so its address stays good; taking it
-	// through a pointer to addr says so to go vet.
+	// The view is outside Go's heap, so its address stays valid; go vet accepts it if it is read through a pointer to
+	// addr.
 	p := *(*unsafe.Pointer)(unsafe.Pointer(&addr))
 	return &mapping{memory: unsafe.Slice((*byte)(p), int(size)), addr: addr}, f.Close()
 }

@@ -12,10 +12,10 @@ import (
 // ModelPath is the prefix of a path in MIL text that means the folder of the text.
 const ModelPath = "@model_path/"
 
-// A PathError is a path in a MIL text that may not be followed.
+// A PathError is a path in a MIL text that is refused.
 type PathError struct {
 	Path string // as in the text
-	Rule string // which rule it breaks
+	Rule string // the rule that it breaks
 }
 
 // Error returns the path and the rule.
@@ -23,9 +23,8 @@ func (e *PathError) Error() string {
 	return fmt.Sprintf("weight file path %q %s", e.Path, e.Rule)
 }
 
-// A Set is the weight files of one model, opened at first use. It never leaves
-// the model's folder, whatever a path or a link in that folder says. It may be
-// used by several goroutines at a time.
+// A Set is the weight files of one model, opened at first use. It never opens a file outside the model's folder, even
+// if a path or a link in that folder refers to one. It may be used by several goroutines at a time.
 type Set struct {
 	dir  string
 	root *os.Root
@@ -48,8 +47,7 @@ func OpenSet(dir string) (*Set, error) {
 	return NewSet(root, dir), nil
 }
 
-// NewSet returns the Set of the model whose folder is root, which from then on
-// belongs to the Set. dir is its path in messages.
+// NewSet returns the Set of the model whose folder is root, which the Set closes. dir is its path in messages.
 func NewSet(root *os.Root, dir string) *Set {
 	return &Set{dir: dir, root: root, files: map[string]*opened{}}
 }
@@ -82,8 +80,7 @@ func Resolve(textPath string) (string, error) {
 	return rel, nil
 }
 
-// Open returns the weight file that a path in the MIL text names. It belongs to
-// s.
+// Open returns the weight file that a path in the MIL text names. The Set closes it.
 func (s *Set) Open(textPath string) (*File, error) {
 	rel, err := Resolve(textPath)
 	if err != nil {
@@ -119,7 +116,7 @@ func (s *Set) load(rel string) (*File, error) {
 	return open(name, f)
 }
 
-// explain puts the model's folder into an error of os.Root.
+// explain adds the model's folder to an error of os.Root.
 func (s *Set) explain(rel string, err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
@@ -138,7 +135,7 @@ func (s *Set) Blob(textPath string, off uint64) (Blob, error) {
 	return f.Blob(off)
 }
 
-// Close unmaps every file. The Data of their blobs must not be used any more.
+// Close unmaps every file. The Data of their blobs must not be used afterwards.
 func (s *Set) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

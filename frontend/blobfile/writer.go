@@ -7,8 +7,7 @@ import (
 	"math"
 )
 
-// A Writer writes a weight file. After an error it does nothing more and repeats
-// the error.
+// A Writer writes a weight file. After an error it writes nothing more and returns the error again.
 type Writer struct {
 	w     io.WriterAt
 	end   uint64 // of what has been written
@@ -16,7 +15,7 @@ type Writer struct {
 	err   error
 }
 
-// NewWriter starts a weight file on w, whose first byte is the file's.
+// NewWriter starts a weight file at the first byte of w.
 func NewWriter(w io.WriterAt) *Writer {
 	out := &Writer{w: w, end: HeaderSize}
 	out.header()
@@ -37,9 +36,8 @@ func (w *Writer) header() {
 	w.write(b[:], 0)
 }
 
-// Append writes a blob of n elements of type t, whose packed bytes are data, and
-// returns the offset of its metadata record, the one that MIL text names. data
-// must have exactly the bytes that n elements need.
+// Append writes a blob of n elements of type t, whose packed bytes are data, and returns the offset of its metadata
+// record, which MIL text names. data must have exactly the size of n elements.
 func (w *Writer) Append(t ElemType, n int, data []byte) (record uint64, err error) {
 	if w.err != nil {
 		return 0, w.err

@@ -14,8 +14,8 @@ import (
 // FileName is the name of the metadata in a compiled model's folder.
 const FileName = "metadata.json"
 
-// compiled is metadata.json as the model compiler writes it: an array of one
-// object whose numbers, truth values and shapes are strings.
+// compiled is metadata.json as the model compiler writes it: an array of one object in which numbers, booleans and
+// shapes are strings.
 type compiled struct {
 	SpecificationVersion json.Number       `json:"specificationVersion"`
 	Author               string            `json:"author"`
@@ -65,7 +65,7 @@ var elems = map[string]string{
 	"Float16": "fp16", "Float32": "fp32", "Double": "fp64", "Float64": "fp64", "Int32": "int32", "Int8": "int8",
 }
 
-// ParseJSON reads a compiled model's metadata.json. name is what errors call it.
+// ParseJSON reads a compiled model's metadata.json. name is its name in errors.
 func ParseJSON(name string, data []byte) (*Model, error) {
 	var all []compiled
 	dec := json.NewDecoder(bytes.NewReader(data))

@@ -10,8 +10,8 @@ import (
 
 // Model is the metadata of a model.
 type Model struct {
-	Source string `json:"source,omitempty"` // file that says so
-	// field of the specification that holds the model, as in mlProgram
+	Source string `json:"source,omitempty"` // file with the metadata
+	// field of the specification that contains the model, such as mlProgram
 	Form                 string     `json:"form,omitempty"`
 	SpecificationVersion int64      `json:"specification_version,omitempty"`
 	Author               string     `json:"author,omitempty"`
@@ -45,15 +45,14 @@ type Feature struct {
 	Description string `json:"description,omitempty"`
 	// multiArray, image, string, int64, double, dictionary, sequence, state
 	Kind string `json:"kind"`
-	// of an array or state as MIL names it (fp32); colour space of an image; key or element type of the others
+	// of an array or state, as in MIL (fp32); colour space of an image; key or element type of the others
 	Elem     string `json:"element,omitempty"`
 	Optional bool   `json:"optional,omitempty"`
 
-	// Shape is the required shape, or the default one where the feature is
-	// flexible; [height, width] of an image.
+	// Shape is the required shape, or the default one of a flexible feature; [height, width] of an image.
 	Shape      []int64    `json:"shape,omitempty"`
-	Ranges     [][2]int64 `json:"ranges,omitempty"`            // low and high of each dimension; high -1: no bound
-	Enumerated [][]int64  `json:"enumerated_shapes,omitempty"` // the shapes there are
+	Ranges     [][2]int64 `json:"ranges,omitempty"`            // low and high of each dimension; high -1: unbounded
+	Enumerated [][]int64  `json:"enumerated_shapes,omitempty"` // the allowed shapes
 	// of every element of an optional array that is not set
 	Value *float64 `json:"default_value,omitempty"`
 }
@@ -74,7 +73,7 @@ func (m *Model) Func(name string) *Function {
 	return nil
 }
 
-// Type returns the feature's type for people: fp32 [1, 1..8, 3].
+// Type formats the feature's type: fp32 [1, 1..8, 3].
 func (f *Feature) Type() string {
 	var b strings.Builder
 	b.WriteString(f.Kind)
@@ -131,8 +130,8 @@ func shapeText(shape []int64) string {
 	return "[" + strings.Join(parts, ", ") + "]"
 }
 
-// WriteText prints the model for people, each line beginning with prefix. Text
-// of the model's own is quoted where it would break the line.
+// WriteText prints the model as text, each line beginning with prefix. Strings of the model are quoted if they would
+// break the line.
 func (m *Model) WriteText(w io.Writer, prefix string) error {
 	if m == nil {
 		return nil
@@ -177,7 +176,7 @@ func (m *Model) WriteText(w io.Writer, prefix string) error {
 	return tw.Flush()
 }
 
-// oneLine quotes text with bytes that would break a line or a table.
+// oneLine quotes a string with bytes that would break a line or a table.
 func oneLine(s string) string {
 	for _, c := range s {
 		if !strconv.IsPrint(c) {

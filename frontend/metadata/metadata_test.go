@@ -31,7 +31,7 @@ const compiledText = `[
   }
 ]`
 
-func TestParseJSON(t *testing.T) {
+func TestMetadataOfCompiledModelsIsRead(t *testing.T) {
 	m, err := ParseJSON("metadata.json", []byte(compiledText))
 	if err != nil {
 		t.Fatal(err)
@@ -80,7 +80,7 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
-func TestParseJSONFaults(t *testing.T) {
+func TestWrongMetadataIsRefused(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "byte 0"},
 		{"{}", "cannot unmarshal"},

@@ -16,8 +16,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// syntheticModel returns at least size bytes of MIL text in the manner of a
-// compiled encoder: convolutions with weights in a file, small constants, norms.
+// syntheticModel returns at least size bytes of MIL text like that of a compiled encoder: convolutions with weights in
+// a file, small constants, norms.
 func syntheticModel(size int) []byte {
 	var b bytes.Buffer
 	b.WriteString("program(1.3)\n[buildInfo = dict<string, string>({{\"coremlc-version\", \"3520.5.1\"}})]\n{\n" +
@@ -42,8 +42,7 @@ func syntheticModel(size int) []byte {
 	return b.Bytes()
 }
 
-// goSource returns Go source text of about size bytes: files of net/http, one
-// after the other and from the start again, each a file of its own.
+// goSource returns Go source files of about size bytes in total: the files of net/http, repeated.
 func goSource(b *testing.B, size int) (files [][]byte, total int) {
 	b.Helper()
 	root, err := exec.Command("go", "env", "GOROOT").Output()

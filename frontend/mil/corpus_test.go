@@ -75,14 +75,14 @@ func roundTrip(t testing.TB, name string, p *Program) []byte {
 		t.Fatalf("printed text does not parse: %v", err)
 	}
 	if !equal(p, q) {
-		t.Fatalf("%s: printed text parses to another program", name)
+		t.Fatalf("%s: the printed text parses to a different program", name)
 	}
 	return b.Bytes()
 }
 
-// TestRealTexts reads every real text, prints it, and expects the same tree
-// again. Texts in the compiler's own layout must come out byte for byte.
-func TestRealTexts(t *testing.T) {
+// TestRealTextsAreParsedAndPrinted parses every real text, prints it, and expects the same tree again. Texts in the
+// compiler's own layout must be printed byte for byte.
+func TestRealTextsAreParsedAndPrinted(t *testing.T) {
 	sample := 1
 	if testing.Short() {
 		sample = 10
@@ -100,7 +100,7 @@ func TestRealTexts(t *testing.T) {
 		n++
 	})
 	t.Logf("%d texts, %d printed byte for byte", n, exact)
-	if sample == 1 && exact < n*8/10 { // the share of a short sample says nothing
+	if sample == 1 && exact < n*8/10 { // the share is not significant in a short sample
 		t.Errorf("only %d of %d texts are printed byte for byte", exact, n)
 	}
 }

@@ -13,11 +13,11 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-var update = flag.Bool("update", false, "rewrite the golden files from what the code does")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestDiagnostics parses the model.mil of each archive in testdata/diag and
-// compares the text form, and the JSON form where the archive has one.
-func TestDiagnostics(t *testing.T) {
+// TestDiagnosticsMatchGolden parses the model.mil of each archive in testdata/diag and compares the text form, and the
+// JSON form if the archive has one.
+func TestDiagnosticsMatchGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "diag", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
@@ -64,14 +64,14 @@ func TestDiagnostics(t *testing.T) {
 	}
 }
 
-// wrap makes a program of statements.
+// wrap returns a program with the statements.
 func wrap(stmts string) string {
 	return "program(1.3)\n{\n    func main<ios18>(tensor<fp16, [4]> x) {\n" + stmts + "\n    } -> (x);\n}\n"
 }
 
-// TestEveryError puts one fault into each of many statements and expects one
-// error for each, in order, and the sound statements between them in the tree.
-func TestEveryError(t *testing.T) {
+// TestEachFaultIsOneError puts one fault into each of many statements and expects one error for each, in order, and the
+// sound statements between them in the tree.
+func TestEachFaultIsOneError(t *testing.T) {
 	faults := []string{
 		`tensor<fp16, [4]> a = relu(x x)[];`,
 		`tensor<fp17, [4]> a = relu(x = x);`,
@@ -151,7 +151,7 @@ func TestEveryError(t *testing.T) {
 	}
 	if err := json.Unmarshal(js.Bytes(), &doc); err != nil || doc.Errors != len(faults) ||
 		len(doc.Diagnostics) != len(faults) {
-		t.Errorf("JSON holds %d errors and %d diagnostics, want %d of each: %v", doc.Errors, len(doc.Diagnostics),
+		t.Errorf("JSON has %d errors and %d diagnostics, want %d of each: %v", doc.Errors, len(doc.Diagnostics),
 			len(faults), err)
 	}
 }

@@ -10,19 +10,19 @@
 //   - Parse never panics and returns a Program even when there are errors, with
 //     the statements that could be read. Recovery is at statement boundaries, so
 //     one run reports every error of a file.
-//   - Time and memory are proportional to the length of the text, whatever the
-//     text declares; nesting is limited to MaxNesting.
+//   - Time and memory are proportional to the length of the text, not to declared sizes; nesting is limited to
+//     MaxNesting.
 //   - Parse(Print(p)) is Equal to p for every p that Parse returned without
 //     errors. Positions, white space and comments are not part of that equality.
-//   - A literal of a million numbers is one node that refers to its text; it is
-//     converted when asked for, exactly (Literal.Floats and its siblings).
+//   - A literal of a million numbers is one node that refers to its text; it is converted exactly, on request
+//     (Literal.Floats and its siblings).
 //
 // The tree is syntax: names are not resolved, types not inferred, numbers not
 // rounded to their element type, weight files not opened.
 //
 // # Grammar
 //
-// No grammar is published; this one covers what real files hold.
+// No grammar is published; this one covers what real files contain.
 //
 //	program  = "program" "(" number ")" [attrs] "{" {func} "}"
 //	func     = "func" name [opset] "(" params ")" [attrs] "{" {stmt} "}" "->" outs ";"
@@ -47,9 +47,8 @@
 //	dict     = "{" ["{" value "," value "}" {"," "{" value "," value "}"}] "}"
 //	atom     = number | string | "true" | "false"
 //
-// A name is letters, digits and "_", and may hold ".", "/" (but no comment) and "@";
-// it may begin with a digit and may be a word of the grammar, an operation or a
-// type: what a word means is decided by what follows it. Numbers are decimal or
-// hexadecimal, with "inf" and "nan". Comments are "//" and "/* */". No compiled model with nested blocks was available:
-// the syntax of block is modelled after the function's.
+// A name is letters, digits and "_", and may contain ".", "/" (unless it opens a comment) and "@". It may begin with a
+// digit and may be a word of the grammar, an operation or a type: what follows a word decides its meaning. Numbers are
+// decimal or hexadecimal, with "inf" and "nan". Comments are "//" and "/* */". No compiled model with nested blocks was
+// available: the syntax of block is modelled after the function's.
 package mil

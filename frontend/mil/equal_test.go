@@ -2,9 +2,9 @@ package mil
 
 import "slices"
 
-// equal reports whether a and b are the same program: the same tree with the same names, types, operations,
-// arguments in the same order and atoms of the same spelling (strings of the same value). File names, positions,
-// layout, comments and empty lists of attributes are ignored.
+// equal reports whether a and b are the same program: equal trees with the same names, types, operations, arguments in
+// the same order and atoms of the same spelling (strings of the same value). File names, positions, layout, comments
+// and empty lists of attributes are ignored.
 func equal(a, b *Program) bool {
 	return a.Version == b.Version && equalArgs(a.Attrs, b.Attrs) &&
 		slices.EqualFunc(a.Funcs, b.Funcs, equalFunc)

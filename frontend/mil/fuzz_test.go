@@ -9,9 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// FuzzParse parses any bytes. It must not panic, must be able to write its
-// messages, and what parses without errors must print as text that parses to the
-// same program.
+// FuzzParse parses any bytes. Parsing must not panic, its messages must be printable, and a program without errors must
+// print as text that parses to the same program.
 func FuzzParse(f *testing.F) {
 	for _, c := range constructs {
 		f.Add([]byte(wrap(c.src)))
@@ -43,8 +42,8 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// shortModels returns the short models of the shared folder, none when there is no
-// such folder: unlike a test, a fuzz target has work to do without them.
+// shortModels returns the short models of the shared folder, none if it is absent: unlike a test, a fuzz target is
+// useful without them.
 func shortModels(f *testing.F) (out [][]byte) {
 	dirs := []string{os.Getenv(shareddir.Env)}
 	for up := ".."; len(up) < 30; up = filepath.Join(up, "..") {

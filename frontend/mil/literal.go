@@ -10,9 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// A Literal is an atom (number, string, truth value) or a list, nested or not,
-// of atoms. It refers to its text, about 100 bytes whatever the number of
-// elements, and is converted when one of its accessors is called.
+// A Literal is an atom (number, string, boolean) or a list, nested or not, of atoms. It refers to its text and takes
+// about 100 bytes for any number of elements; its accessors convert it.
 type Literal struct {
 	typed
 	text   string // from the first byte of the payload to the last
@@ -29,9 +28,8 @@ func (l *Literal) IsList() bool { return l.list }
 // Len returns the number of atoms.
 func (l *Literal) Len() int { return l.count }
 
-// Shape returns the lengths of the nested lists, outermost first, none for an
-// atom. The literal's shape can differ from its type's: a single atom is the element of a one-element tensor. ok is
-// false for lists of unequal length.
+// Shape returns the lengths of the nested lists, outermost first, or none for an atom. It can differ from the shape of
+// the type: a single atom can be the element of a one-element tensor. ok is false for lists of unequal length.
 func (l *Literal) Shape() (shape []int, ok bool) {
 	if l.ragged {
 		return nil, false
@@ -49,7 +47,7 @@ func (l *Literal) IsNumeric() bool { return l.atoms&^numericAtoms == 0 }
 // IsInt reports whether every atom is an integer; an empty list is.
 func (l *Literal) IsInt() bool { return l.atoms&^(numericAtoms&^floatAtom) == 0 }
 
-// IsBool reports whether every atom is a truth value; an empty list is.
+// IsBool reports whether every atom is a boolean; an empty list is.
 func (l *Literal) IsBool() bool { return l.atoms&^boolAtom == 0 }
 
 // IsString reports whether every atom is a string; an empty list is.
@@ -95,7 +93,7 @@ func (c *atomCursor) next() string {
 	return ""
 }
 
-// atomNames are what messages call the kinds of atoms.
+// atomNames are the names of the kinds of atoms in messages.
 var atomNames = []struct {
 	set  atomSet
 	name string
@@ -123,8 +121,8 @@ func (l *Literal) mismatch(want string) error {
 	return fmt.Errorf("want a literal of %[2]s, got %[1]s", l.atoms, want)
 }
 
-// Floats converts every atom, in order of writing, to float64. It fails when one
-// is not a number. Numbers that float64 cannot hold are rounded to nearest even.
+// Floats converts every atom, in order, to float64. It fails if one is not a number. Numbers that float64 cannot
+// represent are rounded to nearest even.
 func (l *Literal) Floats() ([]float64, error) {
 	if !l.IsNumeric() {
 		return nil, l.mismatch("numbers")
@@ -139,8 +137,7 @@ func (l *Literal) Floats() ([]float64, error) {
 	}
 }
 
-// Ints converts every atom to int64. It fails when one is not an integer or
-// does not fit.
+// Ints converts every atom to int64. It fails if one is not an integer or does not fit.
 func (l *Literal) Ints() ([]int64, error) {
 	if !l.IsInt() {
 		return nil, l.mismatch("integers")
@@ -159,8 +156,7 @@ func (l *Literal) Ints() ([]int64, error) {
 	}
 }
 
-// Uints converts every atom to uint64. It fails when one is not an integer or is
-// negative.
+// Uints converts every atom to uint64. It fails if one is not an integer or is negative.
 func (l *Literal) Uints() ([]uint64, error) {
 	if !l.IsInt() {
 		return nil, l.mismatch("integers")
@@ -179,8 +175,7 @@ func (l *Literal) Uints() ([]uint64, error) {
 	}
 }
 
-// Bools converts every atom to a truth value. It fails when one is something
-// else.
+// Bools converts every atom to a bool. It fails if one is something else.
 func (l *Literal) Bools() ([]bool, error) {
 	if !l.IsBool() {
 		return nil, l.mismatch("bools")
@@ -192,8 +187,7 @@ func (l *Literal) Bools() ([]bool, error) {
 	return out, nil
 }
 
-// Strings converts every atom to the string it denotes. It fails when one is
-// something else.
+// Strings converts every atom to the string that it denotes. It fails if one is something else.
 func (l *Literal) Strings() ([]string, error) {
 	if !l.IsString() {
 		return nil, l.mismatch("strings")
@@ -231,7 +225,7 @@ func (l *Literal) Int() (int64, error) {
 	return one(l, v, err)
 }
 
-// Bool returns the value of a literal of one truth value.
+// Bool returns the value of a literal of one boolean.
 func (l *Literal) Bool() (bool, error) {
 	v, err := l.Bools()
 	return one(l, v, err)
@@ -279,7 +273,7 @@ func UintLiteral(t *Type, shape []int, values []uint64) *Literal {
 	})
 }
 
-// BoolLiteral is FloatLiteral for truth values.
+// BoolLiteral is FloatLiteral for booleans.
 func BoolLiteral(t *Type, shape []int, values []bool) *Literal {
 	return makeLiteral(t, shape, len(values), boolAtom, func(b []byte, i int) []byte {
 		return strconv.AppendBool(b, values[i])
@@ -318,8 +312,8 @@ func NewList(t *Type, elems []Value) Value {
 	return list // nested too deep for a literal
 }
 
-// makeLiteral writes n atoms as nested lists. A shape that does not hold n
-// elements becomes one flat list, so that no value is lost.
+// makeLiteral writes n atoms as nested lists. If the shape does not have n elements it writes one flat list, so that no
+// value is lost.
 func makeLiteral(t *Type, shape []int, n int, atoms atomSet, atom func([]byte, int) []byte) *Literal {
 	l := &Literal{typed: typed{Type: t}, count: n, list: shape != nil || n != 1}
 	size := 1

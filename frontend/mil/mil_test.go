@@ -13,8 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// constructs holds one statement, or function, for each thing the grammar has.
-// want is what Print makes of it, "" when that is the same text.
+// constructs has one statement or function for each construct of the grammar. want is what Print writes, "" if that is
+// the same text.
 var constructs = []struct {
 	name, src, want string
 }{
@@ -70,7 +70,7 @@ var constructs = []struct {
 		`tensor<int32, [2]> st = const()[name = string("st"), val = tensor<int32, [2]>([1, 1])];`},
 }
 
-func TestConstructs(t *testing.T) {
+func TestEveryConstructIsParsedAndPrinted(t *testing.T) {
 	for _, c := range constructs {
 		t.Run(c.name, func(t *testing.T) {
 			p := mustParse(t, "model.mil", []byte(wrap(c.src)))
@@ -86,7 +86,7 @@ func TestConstructs(t *testing.T) {
 	}
 }
 
-func TestProgramTree(t *testing.T) {
+func TestTreesHavePositionsAndNames(t *testing.T) {
 	src := `// a comment
 program(1.3)
 [buildInfo = dict<string, string>({{"coremlc-version", "3520.5.1"}, {"x", ""}})]
@@ -113,7 +113,7 @@ program(1.3)
 		t.Errorf("BuildInfo is %q, %v", v, ok)
 	}
 	if _, ok := p.BuildInfo("none"); ok {
-		t.Error("BuildInfo finds what is not there")
+		t.Error("BuildInfo finds a missing key")
 	}
 	f := p.Func("first")
 	if f == nil || f.Opset != "ios17" || len(f.Params) != 2 || f.Params[1].Type.Kind != StateType ||
@@ -186,12 +186,12 @@ func parseLiteral(t *testing.T, src string) *Literal {
 	p := mustParse(t, "model.mil", []byte(wrap("fp16 y = f(v = "+src+");")))
 	l, ok := p.Funcs[0].Body.Stmts[0].Args[0].Value.(*Literal)
 	if !ok {
-		t.Fatalf("%s is no literal", src)
+		t.Fatalf("%s is not a literal", src)
 	}
 	return l
 }
 
-func TestLiteralValues(t *testing.T) {
+func TestLiteralsAreConvertedExactly(t *testing.T) {
 	hex := []string{
 		"0x1.5p-3", "-0x1p+0", "0x0p+0", "-0x0p+0", "0x1.fffffep+127", "0x1p-149", "0x1p-1074",
 		"0x1.fffffffffffffp+1023",
@@ -241,7 +241,7 @@ func TestLiteralValues(t *testing.T) {
 		t.Error("-1 became a uint64")
 	}
 	if b, err := parseLiteral(t, "[true, false]").Bools(); err != nil || !slices.Equal(b, []bool{true, false}) {
-		t.Errorf("truth values are %v, %v", b, err)
+		t.Errorf("booleans are %v, %v", b, err)
 	}
 	s, err := parseLiteral(t, `["a]b,\"[", "", "\x41\u00e9\n"]`).Strings()
 	if err != nil || !slices.Equal(s, []string{`a]b,"[`, "", "Aé\n"}) {
@@ -254,14 +254,14 @@ func TestLiteralValues(t *testing.T) {
 				Int()),
 	} {
 		if err == nil {
-			t.Errorf("%s gave no error", name)
+			t.Errorf("%s: missing error", name)
 		}
 	}
 }
 
 func second[T any](_ T, err error) error { return err }
 
-func TestLiteralShape(t *testing.T) {
+func TestShapesOfLiterals(t *testing.T) {
 	for _, c := range []struct {
 		src   string
 		shape []int // nil when irregular
@@ -288,9 +288,9 @@ func TestLiteralShape(t *testing.T) {
 	}
 }
 
-// TestMadeLiterals checks that literals made from values are what the parser
-// makes of their text.
-func TestMadeLiterals(t *testing.T) {
+// TestGeneratedLiteralsAreParsedBack checks that literals built from values are those that the parser reads from their
+// text.
+func TestGeneratedLiteralsAreParsedBack(t *testing.T) {
 	typ := func(elem string, dims ...int64) *Type {
 		t := &Type{Kind: TensorType, Elem: elem}
 		for _, d := range dims {
@@ -321,17 +321,17 @@ func TestMadeLiterals(t *testing.T) {
 	}
 	for i, v := range floats {
 		if math.Float64bits(v) != math.Float64bits(got[i]) && !(math.IsNaN(v) && math.IsNaN(got[i])) {
-			t.Errorf("%x comes back as %x", v, got[i])
+			t.Errorf("%x is read back as %x", v, got[i])
 		}
 	}
 }
 
-func TestNotEqual(t *testing.T) {
+func TestProgramsThatDifferAreNotEqual(t *testing.T) {
 	base := `tensor<fp16, [4]> y = f<ios17>(a = x, b = [1, 2], c = (u, v), d = "s")[name = string("y")] (fp16 p) ` +
 		`{ } -> (p);`
 	p := mustParse(t, "a.mil", []byte(wrap(base)))
 	if !equal(p, mustParse(t, "b.mil", []byte(wrap("\n\n/**/ "+strings.ReplaceAll(base, `"s"`, `"\x73"`))))) {
-		t.Error("layout and escapes count")
+		t.Error("layout or escapes are compared")
 	}
 	for old, repl := range map[string]string{
 		"fp16, [4]": "fp16, [5]", "[4]> y": "[?]> y", "y = f": "z = f", "f<": "g<", "ios17": "ios18", "a = x": "a = z",
@@ -344,13 +344,13 @@ func TestNotEqual(t *testing.T) {
 			t.Fatalf("%q is not in the text", old)
 		}
 		if equal(p, mustParse(t, "b.mil", []byte(wrap(src)))) {
-			t.Errorf("%q for %q is not seen", repl, old)
+			t.Errorf("%q instead of %q is not noticed", repl, old)
 		}
 	}
 }
 
-// TestHostile parses texts made to exhaust stack, memory or time.
-func TestHostile(t *testing.T) {
+// TestHostileTextsAreBounded parses texts that are meant to exhaust stack, memory or time.
+func TestHostileTextsAreBounded(t *testing.T) {
 	const n = 200_000
 	rep := strings.Repeat
 	for _, c := range []struct{ name, src string }{
@@ -385,7 +385,7 @@ func TestHostile(t *testing.T) {
 			if c.name != "long fraction" && !l.HasErrors() {
 				t.Error("no error")
 			}
-			// A node costs some hundred bytes, and a few bytes of text make one.
+			// A node takes some hundred bytes, and a few bytes of text are enough for one.
 			if got, limit := after.TotalAlloc-before.TotalAlloc, uint64(1<<20+400*len(c.src)); got > limit {
 				t.Errorf("%d bytes of text made %d bytes of tree and messages, limit %d", len(c.src), got, limit)
 			}
@@ -400,8 +400,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestDeepest checks that what stays within MaxNesting is read.
-func TestDeepest(t *testing.T) {
+// TestNestingUpToTheLimitIsRead checks that nesting up to MaxNesting is accepted.
+func TestNestingUpToTheLimitIsRead(t *testing.T) {
 	n := MaxNesting - 2
 	src := wrap("fp16 y = f(a = " + strings.Repeat("(", n) + "x" + strings.Repeat(")", n) + ");")
 	roundTrip(t, "model.mil", mustParse(t, "model.mil", []byte(src)))
@@ -409,8 +409,8 @@ func TestDeepest(t *testing.T) {
 	roundTrip(t, "model.mil", mustParse(t, "model.mil", []byte(list)))
 }
 
-// TestManyArguments checks the search for duplicates in a long list.
-func TestManyArguments(t *testing.T) {
+// TestDuplicatesInLongListsAreFound checks the search for duplicates in a long list of arguments.
+func TestDuplicatesInLongListsAreFound(t *testing.T) {
 	var b strings.Builder
 	for i := range 100 {
 		fmt.Fprintf(&b, "a%d = x, ", i)

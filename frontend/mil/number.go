@@ -21,7 +21,7 @@ const (
 // numericAtoms are the kinds that Floats converts.
 const numericAtoms = intAtom | bigAtom | floatAtom | negAtom
 
-// byteClass holds what a byte may do in a token.
+// byteClass states where in a token a byte may occur.
 type byteClass uint8
 
 const (
@@ -54,7 +54,7 @@ var classes = func() (t [256]byteClass) {
 }()
 
 // scanNumber finds the longest number at the start of s. It returns its length, 0 if there is none, and its kind:
-// intAtom or floatAtom, without regard to size.
+// intAtom, of any size, or floatAtom.
 func scanNumber(s string) (n int, kind atomSet) {
 	i := 0
 	if i < len(s) && (s[i] == '-' || s[i] == '+') {
@@ -215,8 +215,8 @@ func parseUint(tok string) (uint64, error) {
 	return strconv.ParseUint(digits, base, 64)
 }
 
-// parseFloat converts a number that scanNumber accepted. The result is exact
-// when float64 can hold the number, else rounded to nearest even; a number that is too large becomes infinite.
+// parseFloat converts a number that scanNumber accepted. The result is exact if float64 can represent the number, else
+// rounded to nearest even; a number that is too large becomes infinite.
 func parseFloat(tok string) float64 {
 	if v, ok := parseHexFloat(tok); ok {
 		return v
@@ -326,7 +326,7 @@ func appendHexFloat(b []byte, v float64) []byte {
 		}
 		return append(b, "inf"...)
 	}
-	// strconv writes two exponent digits at least, compilers as many as needed.
+	// strconv writes at least two exponent digits, compilers as many as needed.
 	s := strconv.FormatFloat(v, 'x', -1, 64)
 	p := strings.IndexByte(s, 'p')
 	b = append(b, s[:p+2]...)

@@ -11,14 +11,13 @@ import (
 type flatResult uint8
 
 const (
-	flat    flatResult = iota // a list of atoms, taken
-	notFlat                   // something else is in the list; nothing was taken
-	failed                    // an error, reported
+	flat    flatResult = iota // a list of atoms, which was read
+	notFlat                   // the list has other elements; nothing was read
+	failed                    // an error, which was reported
 )
 
-// flatList reads a list of atoms, nested to any regular or irregular shape,
-// straight from the bytes, for most of a large file may be one. The current token
-// is its opening bracket.
+// flatList reads a list of atoms, nested to any regular or irregular shape, directly from the bytes, since most of a
+// large file may be one. The current token is its opening bracket.
 func (p *parser) flatList() (*Literal, flatResult) {
 	var f flatScan
 	s := p.src
@@ -94,7 +93,7 @@ func (p *parser) flatList() (*Literal, flatResult) {
 	return nil, notFlat
 }
 
-// scanState is what the last thing in a list was.
+// scanState is the last token of a list.
 type scanState uint8
 
 const (
@@ -103,7 +102,7 @@ const (
 	wantElem // after a comma
 )
 
-// flatScan keeps count of the shape of a list while it is read.
+// flatScan computes the shape of a list while it is read.
 type flatScan struct {
 	state     scanState
 	atoms     atomSet
@@ -155,9 +154,8 @@ func (f *flatScan) close() {
 	f.state = afterElem
 }
 
-// conforms checks a literal against the type in front of it: kind of atoms,
-// number of elements, shape. A single atom is the element of any tensor of one element, a flat list any tensor of that
-// many.
+// conforms checks a literal against the type in front of it: kind of atoms, number of elements, shape. A single atom
+// can be any tensor of one element, and a flat list any tensor of its number of elements.
 func (p *parser) conforms(l *Literal, at token) bool {
 	t := l.Type
 	if t == nil || t.Kind != ScalarType && t.Kind != TensorType {

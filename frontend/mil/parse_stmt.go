@@ -1,7 +1,7 @@
 package mil
 
-// semicolon takes the ";" after a statement or function. A missing one at a line
-// end is reported there and reading goes on with the next line.
+// semicolon takes the ";" after a statement or function. A missing one at the end of a line is reported there, and
+// reading continues with the next line.
 func (p *parser) semicolon(what string) bool {
 	if p.tok.kind == ';' {
 		p.next()
@@ -24,8 +24,7 @@ func (p *parser) newLine() bool {
 	return false
 }
 
-// skipStmt goes to the token after the next ";" that is not in braces, or to the
-// "}" that ends the block.
+// skipStmt skips to the token after the next ";" that is not in braces, or to the "}" that ends the block.
 func (p *parser) skipStmt() {
 	for depth := 0; ; p.next() {
 		switch p.tok.kind {
@@ -44,8 +43,7 @@ func (p *parser) skipStmt() {
 				return
 			}
 		case illegalToken:
-			// A string that is not closed took the rest of its line, and the
-			// statement's end with it.
+			// An unclosed string includes the rest of its line, with the end of the statement.
 			if depth == 0 && p.fault.code == "mil-string" {
 				p.next()
 				return
@@ -99,8 +97,7 @@ func (p *parser) stmt() *Stmt {
 	return s
 }
 
-// left reads the results and "=". When the statement has no left side it has
-// taken the operation's name instead.
+// left reads the results and "=". If the statement has no left side, it has read the operation's name instead.
 func (p *parser) left(s *Stmt) bool {
 	base := len(p.params)
 	defer func() { p.params = p.params[:base] }()
@@ -199,7 +196,7 @@ func (p *parser) argSeq(end kind) ([]Arg, bool) {
 	return args, p.unique(args)
 }
 
-// unique reports a name that args holds twice.
+// unique reports duplicate names in args.
 func (p *parser) unique(args []Arg) bool {
 	const few = 32
 	if len(args) <= few {

@@ -27,7 +27,7 @@ func (p *parser) typ() (*Type, bool) {
 	return p.typeAfter(first)
 }
 
-// typeAfter reads a type after its first word, which is passed.
+// typeAfter reads a type after word, its first word.
 func (p *parser) typeAfter(first token) (*Type, bool) {
 	word := p.src[first.pos:first.end]
 	t := Type{Pos: diag.PosAt(first.pos)}

@@ -16,7 +16,7 @@ const blobWord = "BLOBFILE"
 // list they are atoms.
 var wordAtoms = map[string]atomSet{"true": boolAtom, "false": boolAtom, "inf": floatAtom, "nan": floatAtom}
 
-// value reads a value. typed says that it is inside a typed one, where a bare name is an atom if it can be.
+// value reads a value. typed means that it is inside a typed one, where a bare name is an atom if it can be one.
 func (p *parser) value(typed bool) (Value, bool) {
 	if p.tok.kind != nameToken {
 		return p.payload(nil, p.pos(), typed)
@@ -43,7 +43,7 @@ func (p *parser) value(typed bool) (Value, bool) {
 	return v, true
 }
 
-// setEnd makes a typed value reach to the closing parenthesis.
+// setEnd extends a typed value to the closing parenthesis.
 func (p *parser) setEnd(v Value) {
 	end := p.prevEnd()
 	switch v := v.(type) {
@@ -88,7 +88,7 @@ func (p *parser) payload(t *Type, pos diag.Pos, typed bool) (Value, bool) {
 	return nil, p.expected("a value")
 }
 
-// atom reads one number, string or truth value.
+// atom reads one number, string or boolean.
 func (p *parser) atom(t *Type, pos diag.Pos) (Value, bool) {
 	l := Literal{text: p.text(), count: 1}
 	switch p.tok.kind {
@@ -135,7 +135,7 @@ func (p *parser) checkString(pos, end int) bool {
 	return false
 }
 
-// list reads "[" ... "]": one Literal when it holds atoms alone, else a List.
+// list reads "[" ... "]": one Literal if it has only atoms, else a List.
 func (p *parser) list(t *Type, pos diag.Pos) (Value, bool) {
 	open := p.tok
 	if l, res := p.flatList(); res != notFlat {
@@ -223,7 +223,7 @@ func (p *parser) blob(t *Type, pos diag.Pos) (Value, bool) {
 		default:
 			p.diags.Errorf(p.prog.Span(a.Pos, a.Value.End()), "mil-blob", p.op, "unexpected argument %s of %s",
 				shorten(a.Name), blobWord).
-				WithHint("%s takes path, a string, and offset, an unsigned integer", blobWord)
+				WithHint("%s has two arguments: path, a string, and offset, an unsigned integer", blobWord)
 			return nil, false
 		}
 	}

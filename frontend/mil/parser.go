@@ -7,12 +7,11 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// MaxNesting limits how deep blocks, types and values may nest in each other.
+// MaxNesting limits the nesting of blocks, types and values.
 const MaxNesting = 200
 
-// Parse reads a MIL text. The Program has everything that could be read; use it
-// only when the list has no errors. Rules, by code: mil-syntax, mil-string,
-// mil-number, mil-comment, mil-nesting, mil-type, mil-literal, mil-blob,
+// Parse reads a MIL text. The Program has everything that could be read; use it only if the list has no errors. Rules,
+// by code: mil-syntax, mil-string, mil-number, mil-comment, mil-nesting, mil-type, mil-literal, mil-blob,
 // mil-duplicate, mil-size.
 func Parse(filename string, src []byte) (*Program, *diag.List) {
 	if len(src) > diag.MaxSource {
@@ -24,8 +23,7 @@ func Parse(filename string, src []byte) (*Program, *diag.List) {
 	return ParseString(filename, string(src))
 }
 
-// ParseString is Parse for a text of at most diag.MaxSource bytes that is a
-// string already.
+// ParseString is Parse for a string of at most diag.MaxSource bytes.
 func ParseString(filename, src string) (*Program, *diag.List) {
 	p := &parser{
 		scanner: scanner{src: src},
@@ -41,9 +39,8 @@ func ParseString(filename, src string) (*Program, *diag.List) {
 	return p.prog, p.diags
 }
 
-// parser is a recursive descent over the tokens of one text. Its functions
-// return false after an error, which they have reported; the caller that owns a
-// statement then goes on at the next one.
+// parser is a recursive descent over the tokens of one text. Its functions return false after an error, which they have
+// reported; stmt then continues with the next statement.
 type parser struct {
 	scanner
 	tok   token
@@ -54,7 +51,7 @@ type parser struct {
 	prog  *Program
 	diags *diag.List
 
-	// Sequences are collected on these stacks and copied out when complete.
+	// Sequences are collected on these stacks and copied when complete.
 	params  []Param
 	args    []Arg
 	values  []Value
@@ -112,9 +109,9 @@ func (p *parser) expected(what string) bool {
 	case illegalToken:
 		d := p.errorAt(p.tok.pos, p.tok.end, p.fault.code, "%s", p.fault.msg)
 		d.Hint = p.fault.hint
-		p.ended = p.ended || p.tok.end == len(p.src) // a comment took the rest
+		p.ended = p.ended || p.tok.end == len(p.src) // an unclosed comment, which was reported
 	case eofToken:
-		if !p.ended { // once; every open bracket would say it again
+		if !p.ended { // only once, not for every open bracket
 			p.errorAt(p.prev, p.prev, "mil-syntax", "expected %s, found end of file", what)
 			p.ended = true
 		}
@@ -136,7 +133,7 @@ func shorten(s string) string {
 	return strconv.Quote(s)
 }
 
-// expect takes a token of kind k; context says where it is wanted.
+// expect takes a token of kind k; context states where it is expected.
 func (p *parser) expect(k kind, context string) bool {
 	if p.tok.kind != k {
 		return p.expected(k.String() + context)
@@ -145,7 +142,7 @@ func (p *parser) expect(k kind, context string) bool {
 	return true
 }
 
-// comma takes a comma, if there is one; another element must follow it.
+// comma takes a comma if there is one; another element must follow it.
 func (p *parser) comma() bool {
 	if p.tok.kind != ',' {
 		return false
@@ -154,7 +151,7 @@ func (p *parser) comma() bool {
 	return true
 }
 
-// enter counts one level of nesting; every true must be met by a leave.
+// enter counts one level of nesting. If it returns true, leave must follow.
 func (p *parser) enter() bool {
 	if p.depth >= MaxNesting {
 		p.errorAt(p.tok.pos, p.tok.end, "mil-nesting", "nested deeper than %d levels", MaxNesting)
@@ -226,7 +223,7 @@ func (p *parser) header() bool {
 		return false
 	}
 	if p.tok.kind != numberToken {
-		return p.expected("the version of the program, as 1.0 or 1.3")
+		return p.expected("the version of the program, such as 1.0 or 1.3")
 	}
 	p.prog.Version = p.text()
 	p.next()
@@ -295,7 +292,7 @@ func (p *parser) opset() (name string, pos diag.Pos, ok bool) {
 		return "", diag.NoPos, true
 	}
 	p.next()
-	if name, pos, ok = p.name("an operation set, as ios18"); !ok {
+	if name, pos, ok = p.name("an operation set, such as ios18"); !ok {
 		return "", 0, false
 	}
 	return name, pos, p.expect('>', " after the operation set")
@@ -338,8 +335,8 @@ func (p *parser) paramName(t *Type) bool {
 	return ok
 }
 
-// body reads "{" statements "}" "->" "(" names ")". After a true the statements
-// are as complete as their errors allow.
+// body reads "{" statements "}" "->" "(" names ")". If it returns true, the statements are as complete as their errors
+// allow.
 func (p *parser) body() (*Block, bool) {
 	open := p.tok
 	b := p.slabs.blocks.one(Block{Pos: p.pos()})
@@ -405,7 +402,7 @@ func (p *parser) outputs() ([]Ref, bool) {
 	return p.slabs.refs.many(p.refs[base:]), p.expect(')', " after the outputs")
 }
 
-// describe names a type in a message.
+// describe returns the description of a type in messages.
 func describe(t *Type) string {
 	const limit = 80
 	s := t.String()

@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// Indentation of compiled models, in columns.
+// Indentation in compiled models, in columns.
 const (
 	funcIndent = 4
 	stmtIndent = 12 // of statements in a function
@@ -16,9 +16,8 @@ const (
 	closeBack  = 4  // less for the brace that closes a body
 )
 
-// Print writes p as MIL text in the layout of compiled models: one statement a
-// line, one space after commas and around "=". Atoms are written as they were
-// read. Parsing the text returns a program Equal to p.
+// Print writes p as MIL text in the layout of compiled models: one statement per line, one space after commas and
+// around "=". Atoms are written as they were read. Parsing the text returns a program Equal to p.
 func Print(w io.Writer, p *Program) error {
 	pr := printer{w: w}
 	pr.program(p)
@@ -26,9 +25,8 @@ func Print(w io.Writer, p *Program) error {
 	return pr.err
 }
 
-// Layout makes the text that Print writes the file of p, under a name, and sets the
-// position of every node in it: p is as if it had been parsed from the text. No node
-// may be in p twice.
+// Layout sets the positions of all nodes of p, and its file with the name, to those in the text that Print writes, as
+// if p had been parsed from it. No node may be in p twice.
 func Layout(name string, p *Program) error {
 	pr := printer{place: true}
 	pr.program(p)
@@ -43,11 +41,11 @@ func Layout(name string, p *Program) error {
 type printer struct {
 	w     io.Writer // nil: the text stays in b
 	b     []byte
-	place bool // give the nodes their positions
+	place bool // set the positions of nodes
 	err   error
 }
 
-// pieceSize is how much text is collected before it is written.
+// pieceSize is the size of text that is collected before it is written.
 const pieceSize = 64 << 10
 
 func (pr *printer) flush() {
@@ -60,7 +58,7 @@ func (pr *printer) flush() {
 // pos returns the position of what is written next.
 func (pr *printer) pos() diag.Pos { return diag.PosAt(len(pr.b)) }
 
-// at gives a node the position of what is written next.
+// at sets the position of a node to that of what is written next.
 func (pr *printer) at(p *diag.Pos) {
 	if pr.place {
 		*p = pr.pos()
@@ -263,7 +261,7 @@ func (pr *printer) wrap(t *Type, payload func()) {
 	pr.str(")")
 }
 
-// typed writes a value and gives it its positions.
+// typed writes a value and sets its positions.
 func (pr *printer) typed(v *typed, payload func()) {
 	pr.at(&v.pos)
 	pr.wrap(v.Type, payload)

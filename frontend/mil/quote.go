@@ -12,8 +12,8 @@ var escapes = [256]byte{
 	'a': '\a', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t', 'v': '\v',
 }
 
-// stringLen returns the length of the string literal at the start of s, which
-// begins with a quote: -1 when its line or the text ends first.
+// stringLen returns the length of the string literal at the start of s, which begins with a quote: -1 if its line or
+// the text ends first.
 func stringLen(s string) int {
 	for i := 1; i < len(s); i++ {
 		switch s[i] {
@@ -31,9 +31,8 @@ func stringLen(s string) int {
 	return -1
 }
 
-// unquote returns the string that the literal tok, quotes included, denotes.
-// The error names the escape at fault; its offset in tok is in the second case
-// of an escapeError.
+// unquote returns the string that the literal tok, quotes included, denotes. The error names the wrong escape; an
+// escapeError also has its offset in tok.
 func unquote(tok string) (string, error) {
 	body := tok[1 : len(tok)-1]
 	if strings.IndexByte(body, '\\') < 0 {

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// kind is what a token is. A punctuation mark is its own byte.
+// kind is the kind of a token. The kind of a punctuation mark is its byte.
 type kind uint8
 
 const (
@@ -23,7 +23,7 @@ var kindNames = [...]string{
 	stringToken: "a string", arrowToken: `"->"`, ellipsisToken: `"..."`,
 }
 
-// String returns what messages call a token of kind k.
+// String returns the name of a token of kind k in messages.
 func (k kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]
@@ -37,14 +37,14 @@ type token struct {
 	pos, end int
 }
 
-// A fault is why a token is illegal.
+// A fault is the reason why a token is illegal.
 type fault struct {
 	code string
 	msg  string
 	hint string
 }
 
-// A scanner cuts a text into tokens. The zero offset is the start.
+// A scanner splits a text into tokens.
 type scanner struct {
 	src   string
 	off   int
@@ -119,7 +119,7 @@ func (s *scanner) illegal(pos, end int, f fault) token {
 	return token{illegalToken, pos, end}
 }
 
-// number scans what starts with a digit, a sign or a point.
+// number scans a token that starts with a digit, a sign or a point.
 func (s *scanner) number(i int) token {
 	src := s.src
 	n, _ := scanNumber(src[i:])
@@ -144,8 +144,8 @@ func (s *scanner) number(i int) token {
 	return s.illegal(i, i+1, fault{"mil-syntax", fmt.Sprintf("unexpected %q", src[i:i+1]), ""})
 }
 
-// openString reports a string that its line does not close and goes on at the
-// line's end, so that the next statement is still read.
+// openString reports a string that is not closed on its line and continues at the end of the line, so that the next
+// statement is read.
 func (s *scanner) openString(i int) token {
 	end := i + 1
 	for end < len(s.src) && s.src[end] != '\n' {

@@ -1,7 +1,7 @@
 package mil
 
-// A slab allocates values of T in chunks that double up to maxChunk, so that the number of allocations grows with the
-// logarithm of a small text and the waste stays below the size of the values used.
+// A slab allocates values of T in chunks that double up to maxChunk, so that for small texts the number of allocations
+// grows with the logarithm of the size, and the unused memory is less than the used.
 type slab[T any] struct {
 	free []T
 	size int
@@ -26,14 +26,14 @@ func (s *slab[T]) one(v T) *T {
 	return p
 }
 
-// many returns a copy of v, nil when v is empty.
+// many returns a copy of v, nil if v is empty.
 func (s *slab[T]) many(v []T) []T {
 	n := len(v)
 	if n == 0 {
 		return nil
 	}
 	if len(s.free) < n {
-		if n > maxChunk/4 { // would throw away too much of a chunk
+		if n > maxChunk/4 { // would waste too much of a chunk
 			return append(make([]T, 0, n), v...)
 		}
 		s.grow(n)

@@ -17,7 +17,7 @@ type Func struct {
 	NamePos  diag.Pos
 	OpsetPos diag.Pos
 	Name     string
-	Opset    string // operation set, as "ios18"; "" if the text has none
+	Opset    string // operation set, such as "ios18"; "" if the text has none
 	Params   []Param
 	Attrs    []Arg // [FlexibleShapeInformation = ...]
 	Body     *Block
@@ -45,10 +45,10 @@ type Stmt struct {
 	Pos      diag.Pos // of its first byte
 	End      diag.Pos // just after its semicolon
 	OpPos    diag.Pos
-	OpsetPos diag.Pos // NoPos when OpOpset is ""
+	OpsetPos diag.Pos // NoPos if OpOpset is ""
 	Results  []Param
 	Op       string
-	OpOpset  string // overrides the function's Opset for this statement; "" when absent
+	OpOpset  string // overrides the function's Opset for this statement; "" if absent
 	Args     []Arg
 	Attrs    []Arg
 	Blocks   []*Block
@@ -149,7 +149,7 @@ type Value interface {
 	isValue()
 }
 
-// typed is what all values with an optional type in front share.
+// typed is the common part of all values with an optional type.
 type typed struct {
 	pos, end diag.Pos
 	Type     *Type // nil if the text has none
@@ -173,7 +173,7 @@ func (r *Ref) Pos() diag.Pos { return r.NamePos }
 // End returns the position just after the last byte.
 func (r *Ref) End() diag.Pos { return r.NamePos + diag.Pos(len(r.Name)) }
 
-// A BlobRef is a constant kept in a weight file.
+// A BlobRef is a constant in a weight file.
 type BlobRef struct {
 	typed
 	PathPos, OffsetPos diag.Pos
@@ -190,8 +190,8 @@ type Tuple struct {
 	Elems []Value
 }
 
-// A List is a bracketed sequence with something else than numbers, strings and
-// truth values in it; a list of only those is a Literal.
+// A List is a bracketed sequence with elements other than numbers, strings and booleans; a list of only those is a
+// Literal.
 type List struct {
 	typed
 	Elems []Value

@@ -54,7 +54,7 @@ type DimKind uint8
 const (
 	FixedDim    DimKind = iota // a number
 	UnknownDim                 // "?"
-	NamedDim                   // a name for one unknown size, the same wherever it occurs
+	NamedDim                   // a name for one unknown size, the same at each occurrence
 	VariadicDim                // "...": any number of dimensions
 )
 
@@ -66,7 +66,7 @@ type Dim struct {
 	Kind DimKind
 }
 
-// A Class groups element types by the literals they take.
+// A Class groups element types by the literals that they accept.
 type Class uint8
 
 // The classes of element types.
@@ -84,9 +84,8 @@ type Scalar struct {
 	Bits  int // of one element; 0 for strings
 }
 
-// Scalars holds every element type by its name in MIL text. Those of
-// fp64, int64, bf16 and the 8-bit floats are modelled on the others and on the
-// element types of weight files: no text with one of them was available.
+// Scalars has every element type by its name in MIL text. Those of fp64, int64, bf16 and the 8-bit floats are modelled
+// on the others and on the element types of weight files: no text with any of them was available.
 var Scalars = map[string]Scalar{
 	"fp16": {FloatClass, 16}, "fp32": {FloatClass, 32}, "fp64": {FloatClass, 64}, "bf16": {FloatClass, 16},
 	"fp8e4m3fn": {FloatClass, 8}, "fp8e5m2": {FloatClass, 8},

@@ -53,7 +53,7 @@ func packed(n protowire.Number, vs ...uint64) part {
 	return raw(n, b)
 }
 
-// tensor is a ValueType of fixed dimensions; a dimension of -1 is not known.
+// tensor is a ValueType of fixed dimensions; a dimension of -1 is unknown.
 func tensor(elem uint64, dims ...int64) []part {
 	ps := []part{num(1, elem), num(2, uint64(len(dims)))}
 	for _, d := range dims {
@@ -132,8 +132,7 @@ func decodeText(t *testing.T, b []byte) string {
 	return textOf(t, m.Program)
 }
 
-// textOf lays a program out and returns its text, whose parse must give the same tree
-// with the same positions.
+// textOf lays out a program and returns its text, which must parse to the same tree with the same positions.
 func textOf(t *testing.T, p *mil.Program) string {
 	t.Helper()
 	if err := mil.Layout("text", p); err != nil {
@@ -149,8 +148,7 @@ func textOf(t *testing.T, p *mil.Program) string {
 	return p.File.Src
 }
 
-// difference returns where two trees differ, "" for nowhere. Slices without elements
-// are equal, and files are not looked at.
+// difference returns where two trees differ, "" if they are equal. Empty slices are equal, and files are not compared.
 func difference(a, b reflect.Value) string {
 	switch a.Kind() {
 	case reflect.Pointer, reflect.Interface:

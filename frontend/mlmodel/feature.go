@@ -125,8 +125,8 @@ func (d *decoder) featureType(m span, f *metadata.Feature) error {
 	})
 }
 
-// maxRank limits the dimensions of a tensor or feature. Core ML's own limit is 5;
-// this one keeps texts and messages short.
+// maxRank limits the dimensions of a tensor or feature. Core ML's own limit is 5; this larger one keeps texts and
+// messages short.
 const maxRank = 64
 
 // shape adds the numbers of a shape to one.
@@ -145,7 +145,7 @@ func (r *reader) shape(to []int64) ([]int64, error) {
 	}
 	for _, n := range to {
 		if n < 0 {
-			r.fail("the shape has dimension %d, want 0 or more", n)
+			r.fail("the shape has dimension %d, want at least 0", n)
 			return nil, r.err
 		}
 	}
@@ -294,7 +294,7 @@ func (d *decoder) image(m span, f *metadata.Feature) error {
 				})
 				for _, p := range parts {
 					if err == nil && len(p.Ranges) != 1 {
-						err = d.errorf(r.at, "an image needs one range for its height and one for its width")
+						err = d.errorf(r.at, "want one range for the height of an image and one for its width")
 					}
 					f.Ranges = append(f.Ranges, p.Ranges...)
 				}

@@ -10,12 +10,12 @@ import (
 // flexAttr is the attribute of a function with the shapes of its inputs.
 const flexAttr = "FlexibleShapeInformation"
 
-// flexible returns the attribute that compiled models have for inputs whose
-// shape is not fixed: their default shapes, then the ranges of their dimensions
-// or the shapes there are. It returns nil if every input is fixed, or if the file describes none.
+// flexible returns the attribute that compiled models have for inputs whose shape is not fixed: their default shapes,
+// then the ranges of their dimensions or their enumerated shapes. It returns nil if every input is fixed, or if the
+// file describes none.
 //
-// An input that the program leaves open and the description fixes has the
-// described shape for its default and its only range.
+// If the program leaves the shape of an input open and the description fixes it, the described shape is the default and
+// the only range.
 func (d *decoder) flexible(at int64, f *mil.Func, desc *metadata.Function) (*mil.Arg, error) {
 	if desc == nil {
 		return nil, nil
@@ -108,7 +108,7 @@ func dictOf(t *mil.Type) *mil.Type {
 // name returns a string.
 func name(s string) *mil.Literal { return mil.StringLiteral(nil, nil, []string{s}) }
 
-// open reports whether a dimension of t is not known.
+// open reports whether a dimension of t is unknown.
 func open(t *mil.Type) bool {
 	for _, dim := range t.Dims {
 		if dim.Kind == mil.VariadicDim {
@@ -150,7 +150,8 @@ func (d *decoder) configurations(at int64, enums []*metadata.Feature) (*mil.Dict
 	n := len(enums[0].Enumerated)
 	for _, x := range enums {
 		if len(x.Enumerated) != n {
-			return nil, d.errorf(at, "input %s has %d enumerated shapes, but %s has %d; the lists must have one length",
+			return nil, d.errorf(at, "input %s has %d enumerated shapes, but %s has %d; the lists must be of equal "+
+				"length",
 				x.Name, len(x.Enumerated), enums[0].Name, n)
 		}
 	}

@@ -17,8 +17,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// wrap puts inner n times into field b, behind lead, of a message in field a. It
-// writes the heads from the inside out, so that 10,000 levels take no time.
+// wrap nests inner n levels deep in field b, after lead, of a message in field a. It writes the heads from the inside
+// out, so that 10,000 levels take little time.
 func wrap(n int, inner, lead []byte, a, b protowire.Number) []byte {
 	heads := make([][]byte, n)
 	size := len(inner)
@@ -32,17 +32,17 @@ func wrap(n int, inner, lead []byte, a, b protowire.Number) []byte {
 	return append(bytes.Join(heads, nil), inner...)
 }
 
-// nested returns a specification of n blocks in each other.
+// nested returns a specification of n nested blocks.
 func nested(n int) []byte {
 	return spec(nil, function("main", "CoreML7", nil, part(wrap(n, str(2, "x"), str(1, "cond"), 3, 4))))
 }
 
-// nestedTypes returns a specification with n dictionaries in each other as a type.
+// nestedTypes returns a specification with a type of n nested dictionaries.
 func nestedTypes(n int) []byte {
 	return simple(sub(1, str(1, "p"), raw(2, wrap(n, msg(tensor(11)...), sub(1, tensor(2)...), 4, 2))))
 }
 
-// nestedValues returns a specification with n tuples in each other.
+// nestedValues returns a specification with n nested tuples.
 func nestedValues(n int) []byte {
 	val := immediate(tensor(11), sub(1, raw(1, f32(1))))
 	typ := []part{sub(3, sub(1, tensor(11)...))} // the inner types need not agree to be read
@@ -58,10 +58,9 @@ const (
 	maxTime  = time.Second
 )
 
-// TestHostile decodes what is wrong in every way there is. Each must be an error
-// at the field to blame, quickly and without memory that the input does not
-// justify.
-func TestHostile(t *testing.T) {
+// TestHostileSpecificationsAreRefused decodes specifications with every kind of fault. Each must be an error at the
+// wrong field, without memory that the input does not justify.
+func TestHostileSpecificationsAreRefused(t *testing.T) {
 	huge := tensor(11, 1<<20, 1<<20)
 	over := tensor(11, 1<<40, 1<<40)
 	for _, c := range []struct {
@@ -187,9 +186,9 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestTruncated cuts a real specification everywhere in its first bytes and at
-// steps behind: every cut must be an error at or before the cut.
-func TestTruncated(t *testing.T) {
+// TestTruncatedSpecificationsAreRefused cuts a real specification at each of its first bytes and at steps after them:
+// every cut must be an error at or before the cut.
+func TestTruncatedSpecificationsAreRefused(t *testing.T) {
 	data := real(t)
 	for n := 0; n < len(data); n++ {
 		if n > 600 {
@@ -218,9 +217,9 @@ func real(t testing.TB) []byte {
 	return data
 }
 
-// TestReparse holds that the text of real programs parses to the tree it was
-// printed from.
-func TestReparse(t *testing.T) {
+// TestTextOfRealProgramsParsesToTheirTree checks that the text of real programs parses to the tree from which it was
+// printed.
+func TestTextOfRealProgramsParsesToTheirTree(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "corpus", "*.mlpackage", "Data", "com.apple.CoreML",
 		"model.mlmodel"))
 	if err != nil || len(files) < 2 {
@@ -239,8 +238,8 @@ func TestReparse(t *testing.T) {
 	}
 }
 
-// FuzzModel decodes anything. It may fail, with an *Error; what it decodes must
-// print as text that is read without fault, or that breaks a limit of texts.
+// FuzzModel decodes any bytes. It may fail with an *Error; a decoded program must print as text that parses without
+// errors, or that exceeds a limit of texts.
 func FuzzModel(f *testing.F) {
 	f.Add(simple())
 	f.Add(nested(3))
@@ -274,9 +273,9 @@ func FuzzModel(f *testing.F) {
 	})
 }
 
-// TestBrackets holds that the text of a tensor with many dimensions of 1 is not
-// much longer than its values.
-func TestBrackets(t *testing.T) {
+// TestTextOfDeepTensorsIsShort checks that the text of a tensor with many dimensions of 1 is not much longer than its
+// values.
+func TestTextOfDeepTensorsIsShort(t *testing.T) {
 	dims := []int64{1 << 18}
 	for len(dims) < maxRank {
 		dims = append(dims, 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 )
 
-// TestValues converts constants of every form and element type.
-func TestValues(t *testing.T) {
+// TestConstantsOfEveryFormAreDecoded has every element type.
+func TestConstantsOfEveryFormAreDecoded(t *testing.T) {
 	minus := uint64(math.MaxUint64) // -1 as a varint
 	cat := func(bs ...[]byte) []byte { return bytes.Join(bs, nil) }
 	for _, c := range []struct {
@@ -80,9 +80,9 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// TestProgram converts what the corpus has not: several functions, nested blocks,
-// arguments in place, tuples, states, unknown dimensions.
-func TestProgram(t *testing.T) {
+// TestRareFormsOfProgramsAreDecoded decodes what the corpus lacks: several functions, nested blocks, literal arguments,
+// tuples, states, unknown dimensions.
+func TestRareFormsOfProgramsAreDecoded(t *testing.T) {
 	x := tensor(11, -1, 3)
 	state := []part{sub(5, sub(1, tensor(10, 4)...))}
 	block := func(name string, parts ...part) part {
@@ -133,8 +133,8 @@ func array(n protowire.Number, name string, fields ...part) part {
 	return sub(n, str(1, name), sub(3, sub(5, fields...)))
 }
 
-// TestFlexible holds that the shapes of the description reach the function.
-func TestFlexible(t *testing.T) {
+// TestFlexibleShapesReachTheFunction checks the shapes of the description.
+func TestFlexibleShapesReachTheFunction(t *testing.T) {
 	size := func(low, high uint64) part { return sub(1, num(1, low), num(2, high)) }
 	shapes := func(ss ...[]uint64) part {
 		var ps []part
@@ -189,13 +189,13 @@ func TestFlexible(t *testing.T) {
 	}
 }
 
-// TestForms tells every form of model that is no ML program.
-func TestForms(t *testing.T) {
+// TestOtherFormsOfModelsAreNamed decodes every form of model that is not an ML program.
+func TestOtherFormsOfModelsAreNamed(t *testing.T) {
 	for n, form := range modelForms {
 		if form == ProgramForm {
 			continue
 		}
-		// What is in the model is not looked at.
+		// The contents of the model are not read.
 		m, err := decode(msg(num(1, 1), raw(2, nil), raw(protowire.Number(n), []byte{0xff, 0xff, 0xff})))
 		if err != nil || m.Program != nil || m.Metadata.Form != form || m.Metadata.SpecificationVersion != 1 {
 			t.Errorf("field %d: %+v, %v, want %s", n, m, err, form)
@@ -203,8 +203,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestOrder holds that the order of map entries in the file changes nothing.
-func TestOrder(t *testing.T) {
+// TestOrderOfMapEntriesDoesNotMatter also compares the text.
+func TestOrderOfMapEntriesDoesNotMatter(t *testing.T) {
 	x := tensor(11, 2)
 	op := func(args ...part) part {
 		return sub(3, append(args, str(1, "add"), named(3, "y", x))...)
@@ -218,8 +218,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// TestOpsets holds that the operation sets are those of the table.
-func TestOpsets(t *testing.T) {
+// TestOpsetsAndTypesAreThoseOfTheTables compares with the tables of other packages.
+func TestOpsetsAndTypesAreThoseOfTheTables(t *testing.T) {
 	for name, want := range opsets {
 		m, err := decode(spec(nil, function("main", name, nil)))
 		if err != nil {
@@ -231,13 +231,13 @@ func TestOpsets(t *testing.T) {
 	}
 	for n, elem := range dataTypes {
 		if _, ok := mil.Scalars[elem]; !ok {
-			t.Errorf("element type %d is %s, which MIL text has not", n, elem)
+			t.Errorf("element type %d is %s, which MIL text lacks", n, elem)
 		}
 	}
 }
 
-// TestNames holds that every name that is taken can be read as MIL text.
-func TestNames(t *testing.T) {
+// TestAcceptedNamesAreValidInText checks that every accepted name can be parsed in MIL text.
+func TestAcceptedNamesAreValidInText(t *testing.T) {
 	x := tensor(11, 2)
 	for _, name := range []string{"a", "_", "a@1", "a.b/c", "x0", "inf", "nan", "true", "e1", "func", "tensor", "state",
 		"program", "BLOBFILE", "dict", "A_9"} {
@@ -252,7 +252,7 @@ func TestNames(t *testing.T) {
 	}
 	for _, name := range []string{"", "1a", "@a", ".a", "a-b", "a b", "é", "a//b", "a\x00"} {
 		if isName(name) {
-			t.Errorf("%q is taken as a name", name)
+			t.Errorf("%q is accepted as a name", name)
 		}
 	}
 }

@@ -14,17 +14,16 @@ import (
 // A Model is a decoded specification.
 type Model struct {
 	Metadata *metadata.Model
-	// Program is the ML program, without positions; nil when the model is in
-	// another form (Metadata.Form).
+	// Program is the ML program, without positions; nil if the model is in another form (Metadata.Form).
 	Program *mil.Program
 }
 
-// maxHead is the most bytes that a field's tag and length have.
+// maxHead is the maximum size of a field's tag and length, in bytes.
 const maxHead = 20
 
-// Decode reads the specification of size bytes in r. name is what errors call the
-// file. Only the parts that are understood are read; the layers and weights of
-// another form of model are passed over. Errors are of r, or an *Error.
+// Decode reads the specification of size bytes in r. name is the name of the file in errors. Only the parts that are
+// understood are read; the layers and weights of other forms of models are skipped. Errors are those of r, or an
+// *Error.
 func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 	d := &decoder{file: name}
 	m := &Model{Metadata: &metadata.Model{Source: name}}
@@ -79,8 +78,8 @@ func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 	return m, nil
 }
 
-// topField takes one field of the model, whose tag is read, and returns how many
-// bytes follow that tag. b is what the head holds of them, at their offset.
+// topField reads one field of the model, after its tag, and returns the number of bytes that follow the tag. b are
+// those of them that have been read, at their offset.
 func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]span, f field, num protowire.Number,
 	b []byte, at, size int64) (int64, error) {
 	if f.typ != bytes_ {

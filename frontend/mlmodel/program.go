@@ -58,7 +58,7 @@ func (d *decoder) program(m span, about *metadata.Model) (*mil.Program, error) {
 	return p, nil
 }
 
-// collect puts the current field, an entry of a map from strings, into m.
+// collect adds the current field, an entry of a map from strings, to m.
 func (r *reader) collect(m map[string]span) error {
 	key, value, ok := r.entry()
 	if !ok {
@@ -93,8 +93,8 @@ func sortDict(v mil.Value) {
 	sort.SliceStable(dict.Entries, func(i, j int) bool { return key(dict.Entries[i]) < key(dict.Entries[j]) })
 }
 
-// isName reports whether s is allowed as a name in MIL text: letters, digits and
-// "_./@", not beginning with a digit or a mark, without the mark of a comment.
+// isName reports whether s is allowed as a name in MIL text: letters, digits and "_./@", not beginning with a digit or
+// a mark, and without "//" and "/*".
 func isName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -116,8 +116,7 @@ func (r *reader) identifier() (string, error) {
 	return s, nil
 }
 
-// function reads a MILSpec.Function. The block of its operation set is its body;
-// others are passed over.
+// function reads a MILSpec.Function. The block of its operation set is its body; others are skipped.
 func (d *decoder) function(name string, m span, about *metadata.Model) (*mil.Func, error) {
 	f := &mil.Func{Name: name}
 	blocks := map[string]span{}
@@ -208,7 +207,7 @@ func (d *decoder) namedType(r *reader, ps []mil.Param) ([]mil.Param, error) {
 		case err != nil:
 			return err
 		case p.Name == "" || p.Type == nil:
-			return d.errorf(r.at, "want a name and a type, the name is %s", shown(p.Name))
+			return d.errorf(r.at, "want a name and a type, got the name %s", shown(p.Name))
 		}
 		ps = append(ps, p)
 		return nil

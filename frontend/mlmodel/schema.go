@@ -137,7 +137,7 @@ var (
 	pairSchema   = schema{1: {"key", bytes_}, 2: {"value", bytes_}}
 )
 
-// modelForms are the fields of Model.Type: what a model can be.
+// modelForms are the fields of Model.Type: the forms of models.
 var modelForms = map[int32]string{
 	200: "pipelineClassifier", 201: "pipelineRegressor", 202: "pipeline",
 	300: "glmRegressor", 301: "supportVectorRegressor", 302: "treeEnsembleRegressor", 303: "neuralNetworkRegressor",

@@ -20,7 +20,7 @@ func (d *decoder) valueType(m span) (*mil.Type, error) {
 		})
 	})
 	if err == nil && t == nil {
-		err = d.errorf(m.at, "the type is missing")
+		err = d.errorf(m.at, "missing type")
 	}
 	return t, err
 }
@@ -67,7 +67,7 @@ func (d *decoder) typeOf(r *reader) (*mil.Type, error) {
 			})
 		})
 		if err == nil && (t.Args[0] == nil || t.Args[1] == nil) {
-			err = d.errorf(r.at, "a dictionary needs the type of its keys and that of its values")
+			err = d.errorf(r.at, "want the types of the keys and the values of a dictionary")
 		}
 	case "tupleType":
 		t.Kind = mil.TupleType

@@ -7,8 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// value reads a Value. One inside another is written without its type, which
-// that of the outer one implies.
+// value reads a Value. A nested value is written without its type, since that of the outer one implies it.
 func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 	var t *mil.Type
 	var immediate, blob span
@@ -38,7 +37,7 @@ func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 		return nil, d.errorf(m.at, "want a value in the specification or in a weight file, got %s",
 			map[bool]string{true: "both", false: "neither"}[haveBlob])
 	case haveBlob && !typed:
-		return nil, d.errorf(m.at, "only a whole value may be in a weight file, this one is inside another")
+		return nil, d.errorf(m.at, "only a whole value may be in a weight file, not one inside another")
 	case haveBlob:
 		var v *mil.BlobRef
 		err = d.in(one("blobFileValue"), blob.at, func() (err error) { v, err = d.blobFile(blob); return err })
@@ -56,8 +55,8 @@ func (d *decoder) value(m span, typed bool) (mil.Value, error) {
 	return v, err
 }
 
-// scalarType returns the type of one element. Every node of a program is its own, so
-// that each has one position.
+// scalarType returns the type of one element. Each call returns a new node, so that every node of a program has one
+// position.
 func scalarType(elem string) *mil.Type { return &mil.Type{Kind: mil.TensorType, Elem: elem} }
 
 // blobFile reads a BlobFileValue.
@@ -123,7 +122,7 @@ func (d *decoder) immediate(m span, t *mil.Type, typed bool) (mil.Value, error) 
 	return v, err
 }
 
-// immediateKinds are the types that the forms of value have.
+// immediateKinds are the types of the forms of values.
 var immediateKinds = map[string]mil.TypeKind{
 	"tensor": mil.TensorType, "tuple": mil.TupleType, "list": mil.ListType, "dictionary": mil.DictType,
 }
@@ -168,7 +167,7 @@ func (d *decoder) entries(m span) ([]mil.Entry, error) {
 	return es, err
 }
 
-// content is what a TensorValue holds; one of the slices is used.
+// content is the contents of a TensorValue; one of the slices is used.
 type content struct {
 	kind   string // field of TensorValue
 	floats []float64
@@ -200,7 +199,7 @@ func (d *decoder) tensor(m span, t *mil.Type) (*mil.Literal, error) {
 	have := len(c.texts) + len(c.floats) + len(c.ints)
 	switch {
 	case !given && n == 0:
-		return mil.IntLiteral(nil, shape, nil), nil // an empty tensor may leave its values out
+		return mil.IntLiteral(nil, shape, nil), nil // an empty tensor may omit its values
 	case c.kind == "bytes" && scalar.Class != mil.StringClass:
 		return d.packed(m.at, t, scalar, shape, n, c.raw)
 	case int64(have) != n:
@@ -217,9 +216,8 @@ func (d *decoder) tensor(m span, t *mil.Type) (*mil.Literal, error) {
 	return nil, d.errorf(m.at, "values in field %q are not elements of %s", c.kind, t)
 }
 
-// maxLists limits the levels of lists that a literal is written with; with more
-// dimensions it is one list. Brackets around every element of a tensor of many
-// dimensions of 1 would make the text a hundred times as long as the values.
+// maxLists limits the nesting of lists in a literal; with more dimensions it is one list. With brackets around every
+// element, the text of a tensor with many dimensions of 1 would be a hundred times as long as its values.
 const maxLists = 8
 
 // size returns the shape of a literal of type t and the number of its elements.
@@ -289,8 +287,8 @@ func truths(ns []int64) []bool {
 	return out
 }
 
-// integers returns the maker of literals of an integer type. Values of unsigned types as wide as their field are stored
-// as signed ones.
+// integers returns the function that builds literals of an integer type. Values of unsigned types as wide as their
+// field are stored as signed ones.
 func integers(s mil.Scalar) func(*mil.Type, []int, []int64) *mil.Literal {
 	if s.Class != mil.UintClass || s.Bits < 32 {
 		return mil.IntLiteral

@@ -8,7 +8,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// MaxDepth limits how deep messages may nest in each other.
+// MaxDepth limits the nesting of messages.
 const MaxDepth = 256
 
 // An Error is a fault of a model specification.
@@ -28,16 +28,16 @@ func (e *Error) Error() string {
 	return s + e.Msg
 }
 
-// A field says what the schema has under a field number.
+// A field is the entry of a field number in the schema.
 type field struct {
 	name string
 	typ  protowire.Type
 }
 
-// A schema holds the fields of a message that are read; others are passed over.
+// A schema has the fields of a message that are read; others are skipped.
 type schema map[protowire.Number]field
 
-// Wire types, as the tables of the schema call them.
+// Wire types, as in the tables of the schema.
 const (
 	varint = protowire.VarintType
 	bits32 = protowire.Fixed32Type
@@ -60,15 +60,14 @@ type span struct {
 	at int64
 }
 
-// A step is one element of the path to a field: its name and, where it is
-// repeated or a map, which one.
+// A step is one element of the path to a field: its name and, if it is repeated or a map, its index or key.
 type step struct {
 	name  string
-	index int // -1 where key or nothing says which
+	index int // -1 if the step has a key or neither
 	key   string
 }
 
-// A decoder walks a specification.
+// A decoder reads a specification.
 type decoder struct {
 	file string
 	path []step
@@ -79,7 +78,7 @@ func (d *decoder) errorf(at int64, format string, args ...any) error {
 	return &Error{File: d.file, Offset: at, Field: d.place(), Msg: fmt.Sprintf(format, args...)}
 }
 
-// shownSteps is how much of either end of a long path is shown.
+// shownSteps is the number of steps shown at either end of a long path.
 const shownSteps = 8
 
 func (d *decoder) place() string {
@@ -105,7 +104,7 @@ func (d *decoder) place() string {
 	return b.String()
 }
 
-// shown returns a text of the file as messages show it.
+// shown returns a string of the file in the form for messages.
 func shown(s string) string {
 	if len(s) > 80 {
 		s = s[:80] + "..."
@@ -159,8 +158,7 @@ func (d *decoder) read(m span, sch schema) *reader {
 	return &reader{d: d, sch: sch, rest: m.b, next: m.at}
 }
 
-// more goes on to the next known field. It returns false at the end and on an
-// error, which is then in err.
+// more reads the next known field. It returns false at the end and after an error, which is then in err.
 func (r *reader) more() bool {
 	for r.err == nil && len(r.rest) > 0 {
 		num, typ, n := protowire.ConsumeTag(r.rest)
@@ -206,7 +204,7 @@ func (r *reader) more() bool {
 	return false
 }
 
-// cut reports a field whose bytes are not all there.
+// cut reports a truncated field.
 func (r *reader) cut(typ protowire.Type, body []byte) {
 	if typ == bytes_ {
 		if size, n := protowire.ConsumeVarint(body); n > 0 {
@@ -227,7 +225,7 @@ func (r *reader) fail(format string, args ...any) {
 	r.err = r.d.in(one(name), r.at, func() error { return r.d.errorf(r.at, format, args...) })
 }
 
-// numbers calls f for each number of the current field, one of repeated numbers.
+// numbers calls f for each number of the current field, which is repeated.
 func (r *reader) numbers(f func(n uint64)) bool {
 	if r.wire != bytes_ {
 		f(r.n)
@@ -259,7 +257,7 @@ func (r *reader) numbers(f func(n uint64)) bool {
 // text returns the current field as a string.
 func (r *reader) text() string { return string(r.data.b) }
 
-// once reports a field that a message may hold one time and holds again.
+// once reports a duplicate field.
 func (r *reader) once(seen *bool) bool {
 	if *seen {
 		r.fail("duplicate field")

@@ -4,7 +4,6 @@
 // Input: the path of the folder. Output: a Package, whose root is
 // the folder of the specification (which contains the weight files) and which opens the specification itself.
 //
-// Invariants: no file outside the package is opened, whatever the manifest
-// or a link in the folder says; a path of the manifest with "..", an absolute one or one with a drive is refused before
-// it is used.
+// Invariants: no file outside the package is opened, even if the manifest or a link in the folder refers to one; a path
+// of the manifest with "..", an absolute one or one with a drive is refused before it is used.
 package mlpackage

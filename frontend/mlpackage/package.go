@@ -15,7 +15,7 @@ import (
 // ManifestName is the name of the manifest in a package.
 const ManifestName = "Manifest.json"
 
-// dataDir is the folder that the paths of a manifest start from.
+// dataDir is the folder to which the paths of a manifest are relative.
 const dataDir = "Data"
 
 // maxManifest limits the size of a manifest, in bytes. Those that coremltools
@@ -46,13 +46,12 @@ type manifest struct {
 
 type item struct {
 	Name string `json:"name"`
-	Path string `json:"path"` // from Data, with slashes
+	Path string `json:"path"` // relative to Data, with slashes
 }
 
 // A Package is an open model package.
 type Package struct {
-	// Root is the folder that holds the specification, which paths of weight files
-	// start from. It belongs to the Package.
+	// Root is the folder of the specification, to which paths of weight files are relative. The Package closes it.
 	Root *os.Root
 	Dir  string // its path, for messages
 	Spec string // path of the specification, for messages
@@ -102,7 +101,7 @@ func (p *Package) OpenSpec() (*os.File, int64, error) {
 	return f, info.Size(), nil
 }
 
-// outside puts the whole path into an error of os.Root.
+// outside adds the whole path to an error of os.Root.
 func outside(name string, err error) error {
 	var pe *os.PathError
 	if errors.As(err, &pe) {
@@ -111,7 +110,7 @@ func outside(name string, err error) error {
 	return fmt.Errorf("%s, which the manifest of the package names: %w", name, err)
 }
 
-// read returns the content of the manifest.
+// read returns the contents of the manifest.
 func read(root *os.Root, name, shown string) ([]byte, error) {
 	info, err := root.Stat(name)
 	if err != nil {
@@ -132,7 +131,7 @@ func read(root *os.Root, name, shown string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxManifest))
 }
 
-// find returns the path of the model that a manifest names, from Data.
+// find returns the path, relative to Data, of the model that a manifest names.
 func find(file string, data []byte) (string, error) {
 	var m manifest
 	dec := json.NewDecoder(bytes.NewReader(data))
@@ -161,7 +160,7 @@ func find(file string, data []byte) (string, error) {
 	return path.Clean(it.Path), nil
 }
 
-// fault returns the error of the first path, by item, that must not be followed.
+// fault returns the error of the first path, by item, that is refused.
 func (m *manifest) fault() *ManifestError {
 	first := ""
 	var worst *ManifestError

@@ -18,7 +18,7 @@ func manifestText(path string) string {
 		`"com.apple.CoreML/weights"}}}`, path)
 }
 
-// write makes a package in dir.
+// write writes a package in dir.
 func write(t *testing.T, dir, manifest string) {
 	t.Helper()
 	data := filepath.Join(dir, "Data", "com.apple.CoreML")
@@ -36,7 +36,7 @@ func write(t *testing.T, dir, manifest string) {
 	}
 }
 
-// spec returns what is in the package's specification.
+// spec returns the contents of the package's specification.
 func spec(dir string) (string, error) {
 	p, err := Open(dir)
 	if err != nil {
@@ -50,12 +50,12 @@ func spec(dir string) (string, error) {
 	defer f.Close()
 	b, err := io.ReadAll(f)
 	if err == nil && int64(len(b)) != size {
-		err = fmt.Errorf("%d bytes, OpenSpec says %d", len(b), size)
+		err = fmt.Errorf("%d bytes, OpenSpec returns %d", len(b), size)
 	}
 	return string(b), err
 }
 
-func TestOpen(t *testing.T) {
+func TestPackagesAreOpened(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "m.mlpackage")
 	write(t, dir, manifestText("com.apple.CoreML/model.mlmodel"))
 	if s, err := spec(dir); err != nil || s != "specification" {
@@ -63,8 +63,8 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestManifests opens packages with manifests that are wrong.
-func TestManifests(t *testing.T) {
+// TestWrongManifestsAreRefused opens packages with wrong manifests.
+func TestWrongManifestsAreRefused(t *testing.T) {
 	const rest = `, "rootModelIdentifier": "A", "itemInfoEntries": {"A": {"path": "x"}}}`
 	for _, c := range []struct{ manifest, want string }{
 		{"", "byte 0: EOF"},
@@ -100,9 +100,8 @@ func TestManifests(t *testing.T) {
 	}
 }
 
-// TestLinks holds that links out of the package are not followed, at any place of
-// the path.
-func TestLinks(t *testing.T) {
+// TestLinksOutOfThePackageAreNotFollowed has links at every place of the path.
+func TestLinksOutOfThePackageAreNotFollowed(t *testing.T) {
 	for _, c := range []struct{ link, to string }{
 		{"Data/com.apple.CoreML/model.mlmodel", "../../../secret.txt"},
 		{"Data/com.apple.CoreML", "../../outside"},

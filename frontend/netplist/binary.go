@@ -19,9 +19,8 @@ const (
 	binaryDict   = 0xd
 )
 
-// trailerSize ends a binary list: 6 bytes unused, the bytes of an offset and of a
-// reference, then as 64-bit numbers the objects, the root and where the offsets
-// begin; the last of the unused bytes counts sorting.
+// trailerSize is the size of the end of a binary list: 6 unused bytes, the sizes of an offset and of a reference, then
+// as 64-bit numbers the number of objects, the root and the position of the offsets.
 const trailerSize = 32
 
 // binaryScan is the object table of a binary list.
@@ -30,7 +29,7 @@ type binaryScan struct {
 	offsetSize int
 	refSize    int
 	objects    uint64
-	table      uint64 // where the offsets begin
+	table      uint64 // position of the offsets
 }
 
 // number reads a big-endian number of n bytes.
@@ -42,8 +41,8 @@ func number(b []byte) uint64 {
 	return v
 }
 
-// scanBinary checks that every object is in the list, that none contains itself, and how deep and large the list is
-// when every reference is followed.
+// scanBinary checks that every object is in the list, that none contains itself, and that the depth and size of the
+// list are within the limits if every reference is followed.
 func scanBinary(src []byte) error {
 	if len(src) < len(binaryMagic)+trailerSize {
 		return fmt.Errorf("a binary property list has at least %d bytes, got %d", len(binaryMagic)+trailerSize,
@@ -71,7 +70,7 @@ func scanBinary(src []byte) error {
 }
 
 // content returns the references of an object, empty except for arrays and dictionaries, and its own size: long strings
-// and data come to more than one object.
+// and data count as more than one object.
 func (s *binaryScan) content(object uint64) (refs []byte, weight uint64, err error) {
 	at := s.table + object*uint64(s.offsetSize)
 	off := number(s.src[at : at+uint64(s.offsetSize)])
@@ -125,8 +124,8 @@ func (s *binaryScan) content(object uint64) (refs []byte, weight uint64, err err
 	return s.src[p : p+size*unit], 1, nil
 }
 
-// walk follows every reference from the root, each object once: weight[i] is
-// what object i comes to with all it holds.
+// walk follows every reference from the root, each object once: weight[i] is the number of objects of object i with its
+// contents.
 func (s *binaryScan) walk(root uint64) error {
 	type frame struct {
 		object uint64
@@ -159,7 +158,7 @@ func (s *binaryScan) walk(root uint64) error {
 				up.sum += f.sum
 				depth[up.object] = max(depth[up.object], d+1)
 				if up.sum > maxObjects {
-					return fmt.Errorf("object %d comes to more than %d objects when its references are followed",
+					return fmt.Errorf("object %d has more than %d objects if its references are followed",
 						up.object, maxObjects)
 				}
 			}
@@ -177,7 +176,7 @@ func (s *binaryScan) walk(root uint64) error {
 		case weight[ref] > 0:
 			depth[f.object] = max(depth[f.object], depth[ref]+1)
 			if f.sum += weight[ref]; f.sum > maxObjects {
-				return fmt.Errorf("object %d comes to more than %d objects when its references are followed", f.object,
+				return fmt.Errorf("object %d has more than %d objects if its references are followed", f.object,
 					maxObjects)
 			}
 		default:

@@ -13,7 +13,7 @@ const maxTap = 1 << 16
 func (u *unitReader) conv(in []*tensor) *ir.Value {
 	x := in[0].v
 	if u.deep {
-		u.d.fail("Type", "zinc reads convolutions of networks without depth only", x.Type.String(),
+		u.d.fail("Type", "zinc reads only convolutions of networks without depth", x.Type.String(),
 			"set InputDepth 1 for every input")
 		return nil
 	}
@@ -23,8 +23,8 @@ func (u *unitReader) conv(in []*tensor) *ir.Value {
 	}
 	u.p.word("Type", "zinc does not read other kinds of convolutions: convert the original model to MIL", "Conv")
 	tap := func(k string) int64 { return u.p.integer(k, 1, 1, maxTap) }
-	u.p.word2("KernelDepth", 1, "zinc reads convolutions without depth only")
-	u.p.word("KernelMode", "zinc reads dense coefficients only: expand them", "Dense")
+	u.p.word2("KernelDepth", 1, "zinc reads only convolutions without depth")
+	u.p.word("KernelMode", "zinc reads only dense coefficients: expand them", "Dense")
 	if u.p.truth("KernelGroupReuse") {
 		u.p.fail("KernelGroupReuse", "must be false", "true",
 			"zinc does not read coefficients shared by groups: repeat them for each group")
@@ -48,7 +48,7 @@ func (u *unitReader) conv(in []*tensor) *ir.Value {
 		arg{ir.ParamGroups, int64(1)})
 }
 
-// step returns the step along both axes; descriptions show only equal ones.
+// step returns the step along both axes; recorded descriptions have only equal ones.
 func (u *unitReader) step() int64 {
 	var steps []int64
 	for i, v := range u.p.list("Step") {
@@ -66,8 +66,7 @@ func (u *unitReader) step() int64 {
 	return steps[0]
 }
 
-// goc reads a gain and an offset: scalars or, in BiasScaleGroupData, one number a
-// channel.
+// goc reads a gain and an offset: scalars or, in BiasScaleGroupData, one number per channel.
 func (u *unitReader) goc(in []*tensor) *ir.Value {
 	scale := u.p.half("ScaleScalar", halfOne)
 	bias := u.p.half("BiasScalar", 0)
@@ -111,12 +110,12 @@ func (u *unitReader) goc(in []*tensor) *ir.Value {
 	return v
 }
 
-// channels returns the numbers of a GOC unit, one a channel.
+// channels returns the numbers of a GOC unit, one per channel.
 func (u *unitReader) channels(g *dict, prefix string, x *ir.Value) *ir.Const {
 	a := u.axis(axisChannel)
 	c := x.Type.Shape[a]
 	if n := g.integer(prefix+"Count", 0, 0, maxDim); n != c && u.r.err == nil {
-		g.fail(prefix+"Count", fmt.Sprintf("the unit reads %d channels, and each has one number", c), fmt.Sprint(n),
+		g.fail(prefix+"Count", fmt.Sprintf("the unit reads %d channels, and needs a number for each", c), fmt.Sprint(n),
 			"correct the count")
 	}
 	if u.r.err != nil {

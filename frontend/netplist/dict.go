@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// A dict is a dictionary of the list with its place. The first
-// breach of a rule stays in the reader; after it accessors return zero values.
+// A dict is a dictionary of the list with its place. The reader keeps the first error; after it accessors return zero
+// values.
 type dict struct {
 	r             *reader
 	network, unit string
@@ -22,7 +22,7 @@ func (r *reader) dict(network, unit, path string, m map[string]any) *dict {
 	return &dict{r: r, network: network, unit: unit, path: path, m: m, used: map[string]bool{}}
 }
 
-// fail reports a breach at a key.
+// fail reports an error at a key.
 func (d *dict) fail(key, rule, value, hint string) {
 	if d.r.err == nil {
 		d.r.err = &Error{
@@ -74,7 +74,7 @@ func (d *dict) asInteger(key string, v any, low, high int64) int64 {
 	return n
 }
 
-// need reports a key that is missing.
+// need reports a missing key.
 func (d *dict) need(key, hint string) bool {
 	if _, ok := d.m[key]; !ok {
 		d.fail(key, "is missing", "", hint)

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// An Error is a breach of a rule of the format, or what zinc does not take of it.
+// An Error is an invalid description, or one that zinc does not support.
 type Error struct {
 	File    string // of the property list or the weight file
 	Network string // "" for the list itself
 	Unit    string // unit, input or output; "" for the network itself
 	Key     string // with the keys that lead to it, separated by dots
-	Rule    string // what must hold
+	Rule    string // the rule
 	Value   string // the value found, "" if something is missing
 	Hint    string // what to do
 }
@@ -38,10 +38,10 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// maxShown is how much of a value an error shows, in bytes.
+// maxShown is the number of bytes of a value that an error shows.
 const maxShown = 80
 
-// shown returns a property as an error shows it.
+// shown returns a property in the form for errors.
 func shown(v any) string {
 	switch v := v.(type) {
 	case map[string]any:

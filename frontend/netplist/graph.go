@@ -15,7 +15,7 @@ type arg struct {
 	value any // *ir.Value, []*ir.Value, *ir.Const, []int64 or string
 }
 
-// unique returns stem, or stem with a number where it is taken.
+// unique returns stem, with a number if it is already used.
 func (n *network) unique(stem string) string {
 	name := stem
 	for i := 1; n.names[name]; i++ {
@@ -30,8 +30,7 @@ func (n *network) constant(unit string, param ir.ParamName, c *ir.Const) *ir.Val
 	return &ir.Value{Name: n.unique(unit + "." + string(param)), Type: c.Type, Const: c}
 }
 
-// add adds an operation for a unit; what the operation does not take becomes an
-// error of the unit.
+// add adds an operation for a unit; arguments that the operation refuses become an error of the unit.
 func (n *network) add(d *dict, o *ir.Operation, args ...arg) *ir.Value {
 	def := ir.Lookup(o.Name, opset)
 	op := ir.NewOp(def)
@@ -55,8 +54,8 @@ func (n *network) add(d *dict, o *ir.Operation, args ...arg) *ir.Value {
 	}
 	types, err := ir.InferOp(op)
 	if err != nil {
-		d.fail("Type", "the tensors do not suit the unit: "+err.Error(), shown(d.m["Type"]),
-			"change the extents of what it reads")
+		d.fail("Type", "the unit does not accept the tensors: "+err.Error(), shown(d.m["Type"]),
+			"change the extents of the tensors that it reads")
 		return nil
 	}
 	v := &ir.Value{Name: n.unique(d.unit), Type: types[0], Def: op}

@@ -108,8 +108,8 @@ func toBinary(t testing.TB, src string) []byte {
 	return b
 }
 
-// TestRead reads one network in both forms and versions.
-func TestRead(t *testing.T) {
+// TestDescriptionsOfBothFormsAreRead reads one network in both forms and versions.
+func TestDescriptionsOfBothFormsAreRead(t *testing.T) {
 	root := folder(t)
 	p, err := Read("net.plist", []byte(sample), root)
 	if err != nil {
@@ -147,8 +147,8 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestRefused changes one thing of the sample at a time.
-func TestRefused(t *testing.T) {
+// TestWrongDescriptionsAreRefused changes one thing of the sample at a time.
+func TestWrongDescriptionsAreRefused(t *testing.T) {
 	root := folder(t)
 	for _, c := range []struct{ name, old, new, want string }{
 		{name: "version", old: "1.0.9", new: "2.0", want: `Version: must be 1.0.9 or 1.0.10; got "2.0"`},
@@ -185,7 +185,7 @@ func TestRefused(t *testing.T) {
 		{name: "scale", old: "<key>Scale</key><integer>15360", new: "<key>Scale</key><integer>16384",
 			want: "Params.Scale: must be 15360; got 16384"},
 		{name: "shapes", old: "<array><string>j</string><string>b</string></array>",
-			new: "<array><string>j</string><string>v</string></array>", want: "what it reads must have one shape"},
+			new: "<array><string>j</string><string>v</string></array>", want: "the tensors that it reads must have one shape"},
 		{name: "view", old: "<key>Offset</key><integer>1", new: "<key>Offset</key><integer>4",
 			want: "Params.Offset: must be from 0 to 3"},
 		{name: "view size", old: "<key>Size</key><integer>1<", new: "<key>Size</key><integer>4<",
@@ -243,7 +243,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// bplist makes a binary list of objects, the first of which is the root.
+// bplist returns a binary list of objects, the first of which is the root.
 func bplist(objects ...string) []byte {
 	b := []byte(binaryMagic)
 	var table []byte
@@ -259,9 +259,9 @@ func bplist(objects ...string) []byte {
 	return binary.BigEndian.AppendUint64(b, uint64(at))
 }
 
-// TestHostile gives lists that would take a reader's stack, memory or time.
-func TestHostile(t *testing.T) {
-	doubling := make([]string, 64) // each holds the next twice
+// TestHostileListsAreRefused reads lists that are meant to exhaust stack, memory or time.
+func TestHostileListsAreRefused(t *testing.T) {
+	doubling := make([]string, 64) // each contains the next twice
 	for i := range doubling {
 		doubling[i] = "\xa2" + string([]byte{byte(i + 1), byte(i + 1)})
 	}
@@ -301,11 +301,11 @@ func TestHostile(t *testing.T) {
 	}
 	if _, err := Read("net.plist", make([]byte, MaxSize+1), nil); err == nil || !strings.Contains(err.Error(),
 		"the limit is") {
-		t.Errorf("of too many bytes: %v", err)
+		t.Errorf("a list of too many bytes: %v", err)
 	}
 }
 
-func TestIs(t *testing.T) {
+func TestPropertyListsAreDetected(t *testing.T) {
 	for _, c := range []struct {
 		src  string
 		want bool
@@ -319,7 +319,7 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// FuzzRead reads any bytes: it must end with a program that verifies or an error.
+// FuzzRead reads any bytes: it must return a program that verifies, or an error.
 func FuzzRead(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add(toBinary(f, sample))
@@ -348,8 +348,8 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// descriptions returns the recorded descriptions, none when the shared folder is
-// absent: unlike a test, a fuzz target has work to do without them.
+// descriptions returns the recorded descriptions, none if the shared folder is absent: unlike a test, a fuzz target is
+// useful without them.
 func descriptions(f *testing.F) (out [][]byte) {
 	dirs := []string{os.Getenv(shareddir.Env)}
 	for up := ".."; len(up) < 30; up = filepath.Join(up, "..") {

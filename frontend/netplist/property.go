@@ -16,19 +16,17 @@ const (
 	// MaxSize is the largest property list, in bytes.
 	MaxSize  = 16 << 20
 	maxDepth = 32
-	// maxObjects bounds what the list is once decoded, where a binary list may
-	// name one object any number of times.
+	// maxObjects bounds the decoded list: a binary list may refer to one object any number of times.
 	maxObjects = 1 << 20
 )
 
 // binaryMagic begins a binary property list.
 const binaryMagic = "bplist00"
 
-// prefixSize is how much of a file Is looks at.
+// prefixSize is the number of bytes that Is examines.
 const prefixSize = 4096
 
-// Is reports whether a file that begins with b is a property list, which no other
-// form of model is.
+// Is reports whether a file that begins with b is a property list. Other forms of models are not.
 func Is(b []byte) bool {
 	if bytes.HasPrefix(b, []byte(binaryMagic)) {
 		return true
@@ -40,7 +38,7 @@ func Is(b []byte) bool {
 	return bytes.Contains(b[:min(len(b), prefixSize)], []byte("<plist"))
 }
 
-// decode returns the dictionary that a property list holds.
+// decode returns the dictionary of a property list.
 func decode(src []byte) (map[string]any, error) {
 	if len(src) > MaxSize {
 		return nil, fmt.Errorf("the property list has %d bytes, the limit is %d", len(src), MaxSize)
@@ -63,8 +61,8 @@ func decode(src []byte) (map[string]any, error) {
 	return m, nil
 }
 
-// scanXML checks nesting and keys of an XML list: a key may occur once in its dictionary, since decoding would silently
-// keep the last.
+// scanXML checks nesting and keys of an XML list: a key may occur only once in its dictionary, since decoding would
+// silently keep the last.
 func scanXML(src []byte) error {
 	d := xml.NewDecoder(bytes.NewReader(src))
 	var keys []map[string]bool // of the open elements

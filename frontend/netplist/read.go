@@ -38,9 +38,8 @@ type reader struct {
 	err   error // the first
 }
 
-// Read returns the program of the description src, which errors call name.
-// weights is the folder of the weight files, nil for none.
-// The program holds no file open. Errors are *Error.
+// Read returns the program of the description src, whose name in errors is name. weights is the folder of the weight
+// files, nil for none. The program keeps no file open. Errors are *Error.
 func Read(name string, src []byte, weights *os.Root) (*ir.Program, error) {
 	top, err := decode(src)
 	if err != nil {
@@ -53,7 +52,7 @@ func Read(name string, src []byte, weights *os.Root) (*ir.Program, error) {
 	r := &reader{name: name, files: &weightFiles{root: weights, open: map[string]*weightFile{}}}
 	d := r.dict("", "", "", top)
 	if d.need("Version", "versions "+strings.Join(Versions, " and ")+" are supported") {
-		d.word("Version", "write the description again with a supported version", Versions...)
+		d.word("Version", "write the description with a supported version", Versions...)
 	}
 	out := &ir.Program{Version: "1.3", Files: []string{name}}
 	var nets []string
@@ -92,7 +91,7 @@ func Read(name string, src []byte, weights *os.Root) (*ir.Program, error) {
 	return out, nil
 }
 
-// checkName refuses names that could not be shown or filed.
+// checkName refuses names that cannot be shown or stored.
 func (r *reader) checkName(d *dict, key, name string) {
 	bad := name == "" || len(name) > maxName || !utf8.ValidString(name) ||
 		strings.ContainsFunc(name, func(c rune) bool { return !unicode.IsPrint(c) })
@@ -107,7 +106,7 @@ type tensor struct {
 	unit string
 }
 
-// A network is one network being read.
+// A network is a network that is being read.
 type network struct {
 	r       *reader
 	d       *dict
@@ -215,7 +214,7 @@ func (n *network) hasDepth(inputs, units []string) bool {
 // sorted returns the units in an order in which each comes after what it reads, the listed order if possible, and
 // counts the uses of every tensor.
 func (n *network) sorted(units, outputs []string) []string {
-	waits := map[string]int{}        // units that a unit still waits for
+	waits := map[string]int{}        // number of units that a unit still depends on
 	readers := map[string][]string{} // by unit
 	isUnit := map[string]bool{}
 	for _, s := range units {
@@ -241,7 +240,7 @@ func (n *network) sorted(units, outputs []string) []string {
 			ready = append(ready, s)
 		}
 	}
-	// Where the list is in order already it is kept.
+	// A list that is already in order is kept.
 	if inOrder(units, n) {
 		return units
 	}
@@ -282,7 +281,7 @@ func inOrder(units []string, n *network) bool {
 	return true
 }
 
-// Axes of a tensor, in the words of the format.
+// Names of the axes of a tensor in the format.
 const (
 	axisBatch   = "Batch"
 	axisChannel = "Channel"
@@ -293,8 +292,7 @@ const (
 
 var axes = []string{axisChannel, axisBatch, axisDepth, axisHeight, axisWidth} // the default of a concatenation first
 
-// axis returns the place of an axis in the shapes of the network, -1 for the
-// depth of a network without.
+// axis returns the index of an axis in the shapes of the network, -1 for the depth of a network without depth.
 func (n *network) axis(name string) int {
 	order := []string{axisBatch, axisChannel, axisHeight, axisWidth}
 	if n.deep {
@@ -332,12 +330,11 @@ func (n *network) input(d *dict) {
 
 // element checks the element type of a tensor.
 func element(d *dict, key string) {
-	d.word(key, "zinc lays tensors out as "+elementFloat16+
-		" only, and the description of another type lacks a scale to convert the engine's numbers: "+
-		"declare the tensor "+elementFloat16+" and convert it outside", elementFloat16)
+	d.word(key, "zinc supports only tensors of "+elementFloat16+": the description of another type lacks a scale to "+
+		"convert the engine's numbers. Declare the tensor as "+elementFloat16+" and convert it outside", elementFloat16)
 }
 
-// size refuses tensors that no machine could hold.
+// size refuses tensors that are too large for any machine.
 func (n *network) size(d *dict, t ir.Type) bool {
 	if e := t.Elems(); e < 0 || e > maxSize {
 		d.fail("", fmt.Sprintf("a tensor has at most %d elements", int64(maxSize)), t.String(), "make it smaller")
@@ -346,7 +343,7 @@ func (n *network) size(d *dict, t ir.Type) bool {
 	return true
 }
 
-// rowAlign is the multiple of bytes that a row of a tensor takes.
+// rowAlign is the multiple of bytes to which rows of a tensor are padded.
 const rowAlign = 64
 
 // strides checks the byte strides that a tensor's dictionary states. The stride of an axis of one element is never used
@@ -387,7 +384,7 @@ func (n *network) canonical(t ir.Type) []int64 {
 	return st
 }
 
-// word2 checks an integer that has one value only.
+// word2 checks an integer that must have one value.
 func (d *dict) word2(key string, only int64, hint string) {
 	if v, ok := d.get(key); ok {
 		if n := d.asInteger(key, v, 0, 1<<40); n != only {
@@ -396,9 +393,9 @@ func (d *dict) word2(key string, only int64, hint string) {
 	}
 }
 
-// bottom returns what a unit or output reads: low to high names.
+// bottom returns the tensors that a unit or output reads: low to high names.
 func (n *network) bottom(d *dict, low, high int) []*tensor {
-	d.need("Bottom", "name what it reads")
+	d.need("Bottom", "name the tensors that it reads")
 	names := d.names("Bottom")
 	if len(names) < low || len(names) > high {
 		want := fmt.Sprint(low)
@@ -427,7 +424,7 @@ func (n *network) unit(d *dict) {
 	if u == nil {
 		d.need("Type", "set the type of the unit")
 		d.fail("Type", "zinc reads units "+strings.Join(unitNames, ", "), shown(typ),
-			"express the unit by those, or convert the original model to MIL")
+			"express the unit with those, or convert the original model to MIL")
 		return
 	}
 	if name, ok := d.get("Name"); ok && name != d.unit {
@@ -482,7 +479,7 @@ func (n *network) output(d *dict) {
 	}
 	name := strings.TrimSuffix(d.unit, outputMark)
 	if n.ports[name] {
-		d.fail("", "inputs and outputs are known by name, without "+outputMark, shown(name), "rename one")
+		d.fail("", "inputs and outputs are identified by name, without "+outputMark, shown(name), "rename one")
 		return
 	}
 	v.Name = name

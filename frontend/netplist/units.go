@@ -10,21 +10,21 @@ import (
 
 // A unit is a row of the table of units.
 type unit struct {
-	low, high int // of what it reads
+	low, high int // of the tensors that it reads
 	read      func(u *unitReader, in []*tensor) *ir.Value
 }
 
-// A unitReader is the unit being read: its dictionary and its parameters.
+// A unitReader is the unit that is being read: its dictionary and its parameters.
 type unitReader struct {
 	*network
 	d, p *dict
 }
 
-// maxBottoms bounds what a unit reads; the list is bounded anyway.
+// maxBottoms bounds the tensors that a unit reads; the list itself is bounded.
 const maxBottoms = 1 << 16
 
-// units are the units that are read. Recorded descriptions have every one of
-// them; what else of a unit is modelled is in the table of its kinds.
+// units are the units that are read. Recorded descriptions have every one of them; the table of its kinds states what
+// else of a unit is modelled.
 var units map[string]*unit
 
 var unitNames []string
@@ -39,7 +39,7 @@ func init() {
 		// a function of the elements of two tensors of one shape
 		"ElementWise":       {2, 2, (*unitReader).elementwise},
 		"ScaledElementWise": {2, 2, (*unitReader).elementwise}, // the same, with a Scale that must be 1
-		// tensors joined along Dimension, channels where it is not stated
+		// tensors concatenated along Dimension, by default channels
 		"Concat":    {1, maxBottoms, (*unitReader).concat},
 		"InputView": {1, 1, (*unitReader).view},      // Size elements along Dimension from Offset
 		"Broadcast": {1, 1, (*unitReader).broadcast}, // axes of one element repeated
@@ -55,8 +55,7 @@ func init() {
 type kind struct {
 	name string // in descriptions
 	op   *ir.Operation
-	// recorded says that recorded descriptions show the name; the names of others
-	// are modelled.
+	// recorded means that recorded descriptions have the name; other names are modelled.
 	recorded bool
 }
 
@@ -88,7 +87,7 @@ func (u *unitReader) kind(among []kind) *ir.Operation {
 	for _, k := range among {
 		names = append(names, k.name)
 	}
-	name := u.p.word("Type", "other kinds of this unit are unknown: express it by those, or convert the original "+
+	name := u.p.word("Type", "other kinds of this unit are unknown: express it with those, or convert the original "+
 		"model to MIL", names...)
 	for _, k := range among {
 		if k.name == name {
@@ -112,15 +111,15 @@ const halfOne = 0x3c00
 func (u *unitReader) elementwise(in []*tensor) *ir.Value {
 	op := u.kind(pairings)
 	if u.d.text("Type") == "ScaledElementWise" {
-		u.p.word2("Scale", halfOne, "the bits of fp16 1 are the only recorded scale, so what another multiplies is "+
-			"not known: scale with a GOC unit")
+		u.p.word2("Scale", halfOne, "the bits of fp16 1 are the only recorded scale, so it is not known what "+
+			"another one multiplies: scale with a GOC unit")
 	}
 	if u.r.err != nil {
 		return nil
 	}
 	x, y := in[0].v, in[1].v
 	if !x.Type.Equal(y.Type) {
-		u.d.fail("Bottom", "what it reads must have one shape", x.Type.String()+" and "+y.Type.String(),
+		u.d.fail("Bottom", "the tensors that it reads must have one shape", x.Type.String()+" and "+y.Type.String(),
 			"put a Broadcast unit before the smaller")
 		return nil
 	}
@@ -150,7 +149,7 @@ func (u *unitReader) concat(in []*tensor) *ir.Value {
 
 func (u *unitReader) view(in []*tensor) *ir.Value {
 	for _, k := range []string{"Dimension", "Offset", "Size"} {
-		u.p.need(k, "set what the view takes")
+		u.p.need(k, "set the range of the view")
 	}
 	a := u.dimension()
 	if u.r.err != nil {
@@ -195,7 +194,7 @@ func (u *unitReader) broadcast(in []*tensor) *ir.Value {
 		if u.r.err != nil {
 			return nil
 		}
-		if a < 0 { // the depth of a network without, to be repeated once
+		if a < 0 { // depth in a network without it, to be repeated once
 			continue
 		}
 		switch shape[a] {

@@ -26,14 +26,14 @@ type weightFiles struct {
 type weightFile struct {
 	name string
 	data []byte
-	// halves caches the file as fp16 numbers, converted from the fp32 numbers that begin at byte 0 to 3: however many
-	// units read the file, it is converted four times at most.
+	// halves caches the file as fp16 numbers, converted from the fp32 numbers that begin at byte 0 to 3: for any number
+	// of units that read it, the file is converted at most four times.
 	halves [4][]byte
 	err    error
 }
 
-// local returns where in the folder a description's path leads: itself where it
-// stays in the folder and names a file, else its last element.
+// local returns the path in the folder for a description's path: the path itself if it is local and names a file, else
+// its last element.
 func (w *weightFiles) local(p string) string {
 	p = strings.ReplaceAll(p, `\`, "/")
 	if filepath.IsLocal(p) {
@@ -44,7 +44,7 @@ func (w *weightFiles) local(p string) string {
 	return path.Base(p)
 }
 
-// file returns the weight file that a description calls p.
+// file returns the weight file with the path p in the description.
 func (w *weightFiles) file(p string) (*weightFile, error) {
 	if w.root == nil {
 		return nil, fmt.Errorf("the folder of weight files is not open")

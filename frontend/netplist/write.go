@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// A WriteError is what a description cannot state.
+// A WriteError is something that a description cannot express.
 type WriteError struct {
 	Op    string // operation, "" for an input or the program
 	Name  string // of its result, or of the input
@@ -70,7 +70,7 @@ func Write(f *ir.Func, weights string) (*Description, error) {
 	}
 	for _, v := range f.Body.Params {
 		if v.Type.Kind != ir.Tensor {
-			w.fail(v, "its tensors are inputs and results, and a state is neither", v.Type.String())
+			w.fail(v, "want only inputs and results; a state is neither", v.Type.String())
 		}
 		name := w.unique(v.Name)
 		w.tensors[v] = name
@@ -92,7 +92,7 @@ func Write(f *ir.Func, weights string) (*Description, error) {
 	for i, v := range f.Body.Outputs {
 		name := outputs[i].(string)
 		if _, twice := w.net[name]; twice {
-			w.fail(v, "a result is returned once", "")
+			w.fail(v, "want a result to be returned once", "")
 		}
 		d := w.tensorDict("Output", v)
 		d["Bottom"] = w.bottom(v)
@@ -186,7 +186,7 @@ func (w *writer) tensorDict(prefix string, v *ir.Value) map[string]any {
 func (w *writer) bottom(v *ir.Value) string {
 	name, ok := w.tensors[v]
 	if !ok {
-		w.fail(v, "a unit reads an input or another unit's result, not a constant", fmt.Sprintf("%q of %s", v.Name,
+		w.fail(v, "want an input or another unit's result, not a constant", fmt.Sprintf("%q of %s", v.Name,
 			v.Type))
 	}
 	return name
@@ -211,7 +211,7 @@ func (w *writer) result(op *ir.Op, typ string, bottom any, params map[string]any
 	w.tensors[v] = w.unit(v.Name, typ, bottom, params)
 }
 
-// place lays numbers into the weight file and returns their offset.
+// place appends numbers to the weight file and returns their offset.
 func (w *writer) place(c *ir.Const) int64 {
 	for len(w.weights)%weightAlign != 0 {
 		w.weights = append(w.weights, 0)
@@ -221,7 +221,7 @@ func (w *writer) place(c *ir.Const) int64 {
 	return int64(at)
 }
 
-// writers state operations by units.
+// writers express operations as units.
 var writers map[*ir.Operation]func(w *writer, op *ir.Op)
 
 func init() {
@@ -248,7 +248,7 @@ func writerNames() []string {
 	return out
 }
 
-// nameOf returns what descriptions call an operation.
+// nameOf returns the name of an operation in descriptions.
 func nameOf(among []kind, op *ir.Operation) string {
 	i := slices.IndexFunc(among, func(k kind) bool { return k.op == op })
 	return among[i].name
@@ -286,7 +286,7 @@ func (w *writer) broadcast(v *ir.Value, want []int64) string {
 	return w.unit(name+"_broadcasted", "Broadcast", name, map[string]any{"BroadcastInfo": info})
 }
 
-// withConst states an operation with a constant operand as gain and offset.
+// withConst expresses an operation with a constant operand as gain and offset.
 func (w *writer) withConst(op *ir.Op) {
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	kind := op.Def.Operation
@@ -326,7 +326,7 @@ func (w *writer) withConst(op *ir.Op) {
 	w.result(op, "GOC", w.bottom(x), params)
 }
 
-// group places one number a channel.
+// group places one number per channel.
 func (w *writer) group(prefix string, c *ir.Const) map[string]any {
 	return map[string]any{
 		prefix + "Count":  c.Elems(),
@@ -420,7 +420,7 @@ func (w *writer) tile(op *ir.Op) {
 	w.result(op, "Broadcast", w.bottom(x), map[string]any{"BroadcastInfo": info})
 }
 
-// slice states a slice by one view for each axis that it cuts.
+// slice expresses a slice as one view for each axis that it cuts.
 func (w *writer) slice(op *ir.Op) {
 	x, v := op.Arg(ir.ParamX), op.Results[0]
 	s, err := ir.SliceAttrs(op)

@@ -2,7 +2,7 @@
 //
 // In: a path and the blobs. Out: a weight file that package blobfile writes.
 //
-// Invariants: a file that could not be written fails the test.
+// Invariants: an error fails the test.
 package blobfiletest
 
 import (
@@ -19,8 +19,7 @@ type Blob struct {
 	Data  []byte
 }
 
-// Write writes a weight file of the blobs and returns the offset of each one's
-// record, which MIL text names.
+// Write writes a weight file of the blobs and returns the offsets of their records, which MIL text names.
 func Write(t testing.TB, path string, blobs ...Blob) []uint64 {
 	t.Helper()
 	f, err := os.Create(path)

@@ -5,8 +5,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// arguments binds the arguments of a statement to the parameters of op's row.
-// When op has no row, only the names in them are looked up.
+// arguments binds the arguments of a statement to the parameters of op's row. If op has no row, it only resolves the
+// names in them.
 func (b *builder) arguments(s *mil.Stmt, op *operation) {
 	for i := range s.Args {
 		b.argument(&s.Args[i], op, false)
@@ -30,7 +30,7 @@ func (b *builder) argument(a *mil.Arg, op *operation, attr bool) {
 	i := op.Def.ParamIndex(ir.ParamName(a.Name))
 	switch {
 	case i < 0 && attr:
-		// Attributes annotate; one that no parameter takes changes nothing.
+		// Attributes are annotations; one that is not a parameter has no effect.
 		b.list.Warningf(b.argSpan(a), codeArg, op.src.Op, "ignoring unknown attribute %s", a.Name)
 		return
 	case i < 0:
@@ -47,7 +47,7 @@ func (b *builder) argument(a *mil.Arg, op *operation, attr bool) {
 	p := &op.Def.Params[i]
 	if len(values) != 1 && !p.Variadic {
 		op.fault = true
-		b.list.Errorf(b.argSpan(a), codeArg, op.src.Op, "%s takes one value, got a tuple of %d", a.Name, len(values))
+		b.list.Errorf(b.argSpan(a), codeArg, op.src.Op, "%s: want one value, got a tuple of %d", a.Name, len(values))
 		b.namesIn(values, op.src.Op)
 		return
 	}
@@ -75,7 +75,7 @@ func (b *builder) unknownArg(a *mil.Arg, op *operation) {
 	}
 	for _, f := range ir.Forms(op.Def.Name) {
 		if f.ParamIndex(ir.ParamName(a.Name)) >= 0 {
-			d.WithHint("the form of %s from %s on has it, but lacks other arguments set here", f.Name,
+			d.WithHint("the form of %s from %s on has it, but lacks other arguments of this statement", f.Name,
 				orFirst(f.Since))
 			return
 		}
@@ -90,7 +90,7 @@ func orFirst(since string) string {
 	return since
 }
 
-// namesIn looks the names in values up, for the errors alone.
+// namesIn resolves the names in values, only to report unknown ones.
 func (b *builder) namesIn(values []mil.Value, op string) {
 	for _, v := range values {
 		switch v := v.(type) {
@@ -128,11 +128,10 @@ func (b *builder) operand(v mil.Value, p *ir.Param, op *operation) *symbol {
 	return out
 }
 
-// truths are the words that are truth values where they name nothing; the
-// syntax tree has a bare word as a name.
+// truths are the words that are booleans if no value has that name; in the syntax tree every bare word is a name.
 var truths = map[string]bool{"true": true, "false": false}
 
-// inPlace makes out the constant c, written instead of a name.
+// inPlace converts the constant c, written instead of a name.
 func (b *builder) inPlace(out *symbol, c *ir.Const, p *ir.Param, op *operation) {
 	name := op.src.Op
 	if len(op.src.Results) > 0 {
@@ -143,8 +142,8 @@ func (b *builder) inPlace(out *symbol, c *ir.Const, p *ir.Param, op *operation) 
 	b.invent(out.value, name+"."+string(p.Name))
 }
 
-// operandType returns the type of a literal in place: its own, or else the one
-// of its kind that the parameter takes.
+// operandType returns the type of a literal written as an argument: its own, or else the one of its kind that the
+// parameter accepts.
 func (b *builder) operandType(v mil.Value, p *ir.Param, op *operation) (ir.Type, bool) {
 	if own := typeOf(v); own != nil {
 		return b.valueType(own)

@@ -15,7 +15,7 @@ func (b *builder) blob(r *mil.BlobRef, t ir.Type) (*ir.Const, error) {
 		return nil, fmt.Errorf("%s is in a weight file, and the model was opened without its folder", r.Path)
 	}
 	if t.Kind != ir.Tensor || t.DType == ir.String {
-		return nil, fmt.Errorf("a weight file holds tensors of numbers, not %s", t)
+		return nil, fmt.Errorf("a weight file contains tensors of numbers, not %s", t)
 	}
 	if !t.Static() {
 		return nil, fmt.Errorf("a constant in a weight file must have a known shape, got %s", t)
@@ -30,7 +30,7 @@ func (b *builder) blob(r *mil.BlobRef, t ir.Type) (*ir.Const, error) {
 	}
 	where := fmt.Sprintf("%s has %d, bytes %#x to %#x", rel, len(blob.Data), blob.Offset, blob.Offset+
 		uint64(len(blob.Data)))
-	// Truth values are kept as bytes.
+	// Booleans are stored as bytes.
 	if elem := blob.Type.String(); elem != t.DType.String() && !(t.DType == ir.Bool && blob.Type == blobfile.Uint8) {
 		return nil, fmt.Errorf("the text says %s, the record at byte %#x of %s says %s", t.DType, r.Offset, rel, elem)
 	}

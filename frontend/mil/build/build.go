@@ -9,29 +9,28 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Codes of the rules, as diag.Diagnostic.Code holds them.
+// Codes of the rules, in diag.Diagnostic.Code.
 const (
-	codeOp    = "mil-op"    // no such operation, or not in this operation set
+	codeOp    = "mil-op"    // unknown operation, or one that this operation set lacks
 	codeArg   = "mil-arg"   // an argument that is unknown, missing, duplicate or of the wrong form
 	codeName  = "mil-name"  // a name that is unknown or defined twice
 	codeType  = "mil-type"  // types or shapes that disagree
-	codeConst = "mil-const" // a constant whose value does not suit its type
-	codeBlob  = "mil-blob"  // a weight file that does not hold what the text says
-	codeFlex  = "mil-flex"  // shape information that does not suit the inputs
+	codeConst = "mil-const" // a constant whose value does not match its type
+	codeBlob  = "mil-blob"  // a weight file that does not match the text
+	codeFlex  = "mil-flex"  // shape information that does not match the inputs
 )
 
-// Options change what Program does.
+// Options configure Program.
 type Options struct {
-	// Partial says that statements are missing from the tree because they could
-	// not be parsed: an undefined name is then not an error.
+	// Partial means that statements are missing from the tree because they could not be parsed: an undefined name is
+	// then not an error.
 	Partial bool
 }
 
 // Program builds the program of the syntax tree file. blobs are the weight files and must stay open as long as the
 // program is in use. With nil, every reference to a weight file is an error.
 //
-// The list holds errors and warnings in the order of the text. The program is nil
-// when there is an error.
+// The list has errors and warnings in the order of the text. The program is nil if there is an error.
 func Program(file *mil.Program, blobs *blobfile.Set, opts Options) (*ir.Program, *diag.List) {
 	b := &builder{src: file, blobs: blobs, opts: opts, list: &diag.List{}}
 	out := &ir.Program{Version: file.Version, BuildInfo: buildInfo(file)}
@@ -55,8 +54,8 @@ func Program(file *mil.Program, blobs *blobfile.Set, opts Options) (*ir.Program,
 	return out, b.list
 }
 
-// buildInfo reads the program's dictionary of strings; what has another form
-// says nothing about the program and is passed over.
+// buildInfo reads the program's dictionary of strings; entries of another form do not concern the program and are
+// skipped.
 func buildInfo(file *mil.Program) []ir.KeyValue {
 	a := mil.FindArg(file.Attrs, "buildInfo")
 	if a == nil {
@@ -77,7 +76,7 @@ func buildInfo(file *mil.Program) []ir.KeyValue {
 	return out
 }
 
-// text returns the string that v is.
+// text returns the value of v if it is a string.
 func text(v mil.Value) (string, bool) {
 	l, ok := v.(*mil.Literal)
 	if !ok {
@@ -92,13 +91,11 @@ type symbol struct {
 	value *ir.Value
 	name  string // as in the text
 	pos   diag.Pos
-	// broken says that an error was reported and that value lacks something: its
-	// constant, or everything when value is nil.
+	// broken means that an error was reported and that value is incomplete: it lacks its constant, or is nil.
 	broken bool
 }
 
-// builder holds what the functions of one text share, and the scope of the
-// current one.
+// builder has what the functions of one text share, and the scope of the current one.
 type builder struct {
 	src   *mil.Program
 	blobs *blobfile.Set
@@ -106,11 +103,11 @@ type builder struct {
 	list  *diag.List
 
 	fn    *mil.Func
-	scope map[string]*symbol   // what can be seen here
-	names map[string]*ir.Value // that values of the function have; the value when the name is not from the text
+	scope map[string]*symbol   // names in scope
+	names map[string]*ir.Value // names of values of the function; with the value if the name is not from the text
 	next  map[string]int       // last number appended to a name
 	log   []string             // names in the order in which they came into scope
-	hints int                  // unknown names for which a near one was looked for
+	hints int                  // unknown names for which a similar one was looked for
 }
 
 func (b *builder) pos(p diag.Pos) ir.Pos {
@@ -166,8 +163,8 @@ func (b *builder) define(p *mil.Param, s *symbol) {
 	b.log = append(b.log, p.Name)
 }
 
-// rename sets v's name to the one from the text. A value that has it already, and has it
-// from this package, gets another; when the text uses the name again, v does.
+// rename sets v's name to the one from the text. A value to which this package gave that name gets another; if the name
+// was already used in the text, v does.
 func (b *builder) rename(v *ir.Value, name string) {
 	old, taken := b.names[name]
 	switch {
@@ -224,7 +221,7 @@ func (b *builder) body(src *mil.Block, out *ir.Block) {
 	}
 }
 
-// block builds a nested block; what it defines cannot be seen after it.
+// block builds a nested block; its names are out of scope after it.
 func (b *builder) block(src *mil.Block) *ir.Block {
 	mark := len(b.log)
 	out := &ir.Block{Params: b.params(src.Params)}

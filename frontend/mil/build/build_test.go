@@ -31,9 +31,8 @@ func mustBuild(t testing.TB, text string, blobs *blobfile.Set) *ir.Program {
 	return p
 }
 
-// TestForms builds one text with the forms that the two dialects have for the
-// same things.
-func TestForms(t *testing.T) {
+// TestBothDialectsBuild builds one text with the forms of both dialects.
+func TestBothDialectsBuild(t *testing.T) {
 	p := mustBuild(t, `program(1.3)
 [buildInfo = dict<string, string>({{"a", "1"}, {"b", "2"}})]
 {
@@ -88,7 +87,7 @@ func TestForms(t *testing.T) {
 		}
 	}
 	if got := len(f.Body.Ops); got != 11 {
-		t.Errorf("%d operations, want 11: constants are none", got)
+		t.Errorf("%d operations, want 11 without constants", got)
 	}
 	for _, c := range []struct{ name, value string }{{"b", "b.axis"}, {"c", "c.axis"}} {
 		v := ops[c.name].Arg("axis")
@@ -97,10 +96,10 @@ func TestForms(t *testing.T) {
 		}
 	}
 	if got := len(ops["d"].ArgList("values")); got != 1 {
-		t.Errorf("d joins %d values, want 1", got)
+		t.Errorf("d concatenates %d values, want 1", got)
 	}
 	if got := ops["e"].ArgList("values"); len(got) != 2 || got[1] != ops["d"].Results[0] {
-		t.Errorf("e joins %v", got)
+		t.Errorf("e concatenates %v", got)
 	}
 	if got := ops["r"].Name; got != "r0" {
 		t.Errorf("name of r is %q", got)
@@ -118,16 +117,16 @@ func TestForms(t *testing.T) {
 	if got := ops["i"].Results[0].Type.String(); got != "tensor<fp16, [8, 4]>" {
 		t.Errorf("type of i is %s", got)
 	}
-	// Two blocks beside each other use one name for two values.
+	// Two sibling blocks use one name for two values.
 	g := p.Func("second")
 	blocks := g.Body.Ops[0].Blocks
 	if a, b := blocks[0].Outputs[0], blocks[1].Outputs[0]; a == b || a.Name == b.Name {
-		t.Errorf("the branches give %s and %s", a.Name, b.Name)
+		t.Errorf("the branches return %s and %s", a.Name, b.Name)
 	}
 }
 
-// TestNames holds that the text's names win over those of literals in place.
-func TestNames(t *testing.T) {
+// TestNamesOfTheTextAreKept checks that names of the text have priority over those of literals.
+func TestNamesOfTheTextAreKept(t *testing.T) {
 	p := mustBuild(t, `program(1.3)
 {
     func main<ios18>(tensor<fp16, [4]> x) {
@@ -148,8 +147,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// TestBlobWindow holds that a constant is the bytes of the mapped file.
-func TestBlobWindow(t *testing.T) {
+// TestConstantsAreWindowsOfTheFile checks that a constant is the bytes of the mapped file.
+func TestConstantsAreWindowsOfTheFile(t *testing.T) {
 	dir := t.TempDir()
 	data := []byte{1, 2, 3, 4, 5, 6, 7, 8}
 	records := blobfiletest.Write(t, filepath.Join(dir, "w.bin"),
@@ -185,13 +184,12 @@ func TestBlobWindow(t *testing.T) {
 		t.Errorf("the constant comes from %s, want %s", c.Blob, want)
 	}
 	if m := p.Funcs[0].Body.Outputs[1].Const; !m.Bool(0) || m.Bool(1) || !m.Bool(3) {
-		t.Error("truth values are not those of the file")
+		t.Error("booleans are not those of the file")
 	}
 }
 
-// TestNoCascade puts one fault into each of many statements and uses every
-// result; each fault is one error.
-func TestNoCascade(t *testing.T) {
+// TestEachFaultIsOneError puts one fault into each of many statements and uses every result; each fault is one error.
+func TestEachFaultIsOneError(t *testing.T) {
 	faults := []string{
 		`tensor<fp16, [4]> V = add(x = x, y = tensor<fp16, [3]>([1, 2, 3]));`,
 		`tensor<fp16, [4]> V = reluu(x = x);`,
@@ -218,7 +216,7 @@ func TestNoCascade(t *testing.T) {
 	for i, f := range faults {
 		v := fmt.Sprintf("v%d", i)
 		fmt.Fprintf(&b, "%s\n", strings.ReplaceAll(f, "V", v))
-		// A weight must be known, so that a constant which failed shows here.
+		// A weight must be known, so a failed constant would cause an error here.
 		fmt.Fprintf(&b, "tensor<fp16, [4]> u%d = linear(x = x, weight = %s);\n", i, v)
 	}
 	text := "program(1.3)\n{\nfunc main<ios15>(tensor<fp16, [4]> x) {\n" + b.String() + "} -> (x);\n}\n"
@@ -228,7 +226,7 @@ func TestNoCascade(t *testing.T) {
 	}
 	p, list := Program(tree, nil, Options{})
 	if p != nil {
-		t.Error("a program in spite of errors")
+		t.Error("a program despite errors")
 	}
 	at := map[int]int{}
 	for _, d := range list.All() {
@@ -241,8 +239,7 @@ func TestNoCascade(t *testing.T) {
 	}
 }
 
-// FuzzProgram builds whatever parses: no input may panic, and what has no error
-// must pass the verifier.
+// FuzzProgram builds any text that parses: it must not panic, and a program without errors must pass the verifier.
 func FuzzProgram(f *testing.F) {
 	for _, s := range []string{
 		"tensor<fp16, [4]> y = relu(x = x)[name = string(\"y\")];",

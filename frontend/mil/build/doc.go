@@ -7,17 +7,15 @@
 //
 // Invariants:
 //
-//   - A constant from a weight file is a window of the mapped file; nothing of
-//     it is copied, and its element type and size in bytes are those that the
-//     text declares.
+//   - A constant from a weight file is a window of the mapped file. It is not copied, and its element type and size in
+//     bytes are those that the text declares.
 //   - A number in the text becomes the nearest number of its element type, ties
 //     to even, rounded once from the digits as written.
 //   - The type of a result is the inferred one, with dimensions that only the
 //     text knows filled in. The two must agree. After an error in a statement its
 //     results have their declared types, so that one mistake is one error.
-//   - Names of values are unique in a function, and are those of the text. Where
-//     two blocks beside each other use a name, the later one's gets a number at
-//     its end; a literal in place of a name is a constant RESULT.PARAMETER.
-//   - Time and memory are proportional to the length of the text. No declared
-//     size is allocated before the bytes for it were seen.
+//   - Names of values are unique in a function, and are those of the text. If two sibling blocks use a name, that of
+//     the later one gets a number as a suffix; a literal argument becomes a constant RESULT.PARAMETER.
+//   - Time and memory are proportional to the length of the text. A declared size is only allocated after the bytes for
+//     it were found.
 package build

@@ -5,9 +5,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// flexible reads the FlexibleShapeInformation of a function: pairs of a word and
-// a dictionary by the input's name, each with its default shape, with the range
-// of each dimension, or, by configuration, with its shape in that.
+// flexible reads the FlexibleShapeInformation of a function: pairs of a word and a dictionary by the input's name, with
+// default shapes, with ranges of dimensions, or with shapes by configuration.
 func (b *builder) flexible(f *mil.Func, out *ir.Func) {
 	a := mil.FindArg(f.Attrs, "FlexibleShapeInformation")
 	if a == nil {
@@ -26,7 +25,7 @@ func (b *builder) flexible(f *mil.Func, out *ir.Func) {
 		pair, ok := e.(*mil.Tuple)
 		if !ok || len(pair.Elems) != 2 {
 			b.list.Errorf(b.src.ValueSpan(e), codeFlex, "",
-				"shape information must be a pair of a word and a dictionary")
+				"shape information: want a pair of a word and a dictionary")
 			continue
 		}
 		word, okWord := text(pair.Elems[0])
@@ -35,7 +34,7 @@ func (b *builder) flexible(f *mil.Func, out *ir.Func) {
 		switch {
 		case !okWord || !okDict:
 			b.list.Errorf(b.src.ValueSpan(e), codeFlex, "",
-				"shape information must be a pair of a word and a dictionary")
+				"shape information: want a pair of a word and a dictionary")
 		case read == nil:
 			b.list.Warningf(b.src.ValueSpan(pair.Elems[0]), codeFlex, "",
 				"ignoring unknown shape information %q", word)
@@ -112,7 +111,7 @@ func (f *flexBuilder) shapes(d *mil.Dict) map[string][]int64 {
 
 func (f *flexBuilder) defaults(d *mil.Dict) { f.flex.Default = f.shapes(d) }
 
-// enums reads a dictionary of configurations by a name that says nothing.
+// enums reads a dictionary of configurations, whose names have no meaning.
 func (f *flexBuilder) enums(d *mil.Dict) {
 	for _, e := range d.Entries {
 		inner, ok := e.Value.(*mil.Dict)

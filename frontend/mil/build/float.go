@@ -12,14 +12,13 @@ import (
 type floatFormat struct {
 	mant  int    // bits of the mantissa without the hidden one
 	bias  int    // of the exponent
-	over  uint64 // code for numbers that are too large: infinity, or NaN without infinity
+	over  uint64 // code for numbers that are too large: infinity, or NaN in formats without it
 	nan   uint64 // code of a NaN
 	width int    // bits in all
 }
 
-// floatFormats holds IEEE 754's binary16 and binary32, the upper half of
-// binary32, and the two 8-bit formats of the OCP specification. E4M3 has no
-// infinity: its largest code is its only NaN.
+// floatFormats has IEEE 754's binary16 and binary32, the upper half of binary32, and the two 8-bit formats of the OCP
+// specification. E4M3 has no infinity: its largest code is its only NaN.
 var floatFormats = map[ir.DType]floatFormat{
 	ir.FP16:    {mant: 10, bias: 15, over: 0x7c00, nan: 0x7e00, width: 16},
 	ir.BF16:    {mant: 7, bias: 127, over: 0x7f80, nan: 0x7fc0, width: 16},
@@ -28,10 +27,9 @@ var floatFormats = map[ir.DType]floatFormat{
 	ir.FP8E5M2: {mant: 2, bias: 15, over: 0x7c, nan: 0x7e, width: 8},
 }
 
-// encode returns the code of the number nearest to v. A v halfway between two
-// numbers makes tie true and goes to the one with the even code when beyond is
-// 0; else beyond is the sign of |x| - |v|, x being the number as written, which v
-// is a rounding of.
+// encode returns the code of the number nearest to v. If v is halfway between two numbers, tie is true, and beyond, the
+// sign of |x| - |v| for the number x as written, of which v is a rounding, decides; if beyond is 0, the result is the
+// even code.
 func (f *floatFormat) encode(v float64, beyond int) (code uint64, tie bool) {
 	sign := uint64(0)
 	if math.Signbit(v) {
@@ -65,7 +63,7 @@ func (f *floatFormat) encode(v float64, beyond int) (code uint64, tie bool) {
 			n++
 		}
 	}
-	// A carry out of the mantissa runs into the exponent, as it must.
+	// A carry out of the mantissa correctly increments the exponent.
 	code = uint64(e-low)<<f.mant + n
 	return sign | min(code, f.over), tie
 }
@@ -97,8 +95,8 @@ func sign(n int) int {
 	return 0
 }
 
-// normal splits a number into its digits without zeros around them and the
-// exponent, in units of which a digit is worth step, of a point before the first.
+// normal splits a number into its digits, without leading and trailing zeros, and the exponent of a point before the
+// first digit, in units of which a digit is step.
 func normal(tok string, mark byte, step int) (digits string, exp int) {
 	body := tok
 	if i := strings.IndexByte(tok, mark); i >= 0 {
@@ -118,7 +116,7 @@ func normal(tok string, mark byte, step int) (digits string, exp int) {
 // beyondHex is beyond for the digits after 0x.
 func beyondHex(tok string, v float64) int {
 	digits, exp := normal(tok, 'p', 4)
-	const keep = 15 // digits, at least 57 bits: more than a float64 holds, and they fit a uint64
+	const keep = 15 // digits, at least 57 bits: more than float64 has, and they fit in a uint64
 	rest := false
 	if len(digits) > keep {
 		digits, rest = digits[:keep], true // the last digit is not zero

@@ -25,9 +25,8 @@ func lit(t testing.TB, typ, text string) *mil.Literal {
 	return p.Funcs[0].Body.Stmts[0].Attr("val").Value.(*mil.Literal)
 }
 
-// TestRounding converts numbers that lie next to the middle between two, where
-// rounding twice goes wrong.
-func TestRounding(t *testing.T) {
+// TestLiteralsAreRoundedOnce converts numbers next to the middle between two, where rounding twice goes wrong.
+func TestLiteralsAreRoundedOnce(t *testing.T) {
 	zeros := strings.Repeat("0", 60)
 	for _, c := range []struct {
 		t    ir.DType
@@ -37,7 +36,7 @@ func TestRounding(t *testing.T) {
 		{ir.FP16, "1", 0x3c00},
 		{ir.FP16, "-0.0", 0x8000},
 		{ir.FP16, "1.00048828125", 0x3c00},                           // halfway, to even
-		{ir.FP16, "1.00048828125" + zeros + "1", 0x3c01},             // just above; float64 cannot tell
+		{ir.FP16, "1.00048828125" + zeros + "1", 0x3c01},             // just above, which float64 cannot represent
 		{ir.FP16, "-1.00048828125" + zeros + "1", 0xbc01},            //
 		{ir.FP16, "1.00146484375", 0x3c02},                           // halfway, to even, up
 		{ir.FP16, "1.00146484374" + strings.Repeat("9", 60), 0x3c01}, // just below
@@ -92,9 +91,8 @@ func TestRounding(t *testing.T) {
 	}
 }
 
-// TestRoundingMany compares fp16 and fp32 literals with exact rational
-// arithmetic and with strconv.
-func TestRoundingMany(t *testing.T) {
+// TestLiteralsAreRoundedToNearest compares fp16 and fp32 literals with exact rational arithmetic and with strconv.
+func TestLiteralsAreRoundedToNearest(t *testing.T) {
 	rnd := rand.New(rand.NewSource(1))
 	for range 2000 {
 		// A number near the middle of two fp16 numbers.
@@ -136,8 +134,8 @@ func TestRoundingMany(t *testing.T) {
 	}
 }
 
-// TestPacking packs integers of every width and reads them back.
-func TestPacking(t *testing.T) {
+// TestIntegersArePacked packs integers of every width and reads them back.
+func TestIntegersArePacked(t *testing.T) {
 	for _, d := range []ir.DType{ir.UInt1, ir.UInt2, ir.UInt3, ir.UInt4, ir.UInt6, ir.UInt8, ir.UInt16, ir.UInt32,
 		ir.UInt64,
 		ir.Int4, ir.Int8, ir.Int16, ir.Int32, ir.Int64} {

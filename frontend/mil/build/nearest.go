@@ -2,15 +2,15 @@ package build
 
 import "strings"
 
-// Hints cost time in proportion to the names in scope, so their number and the
-// names compared are bounded.
+// The time for a hint is proportional to the number of names in scope, so the numbers of hints and of compared names
+// are bounded.
 const (
 	maxHints    = 20
 	maxCompared = 4096
 )
 
-// nearName returns a name in scope that differs from name by one letter added,
-// left out or replaced, or in case alone; the last defined of several.
+// nearName returns a name in scope that differs from name by one letter added, omitted or replaced, or only in case; of
+// several, the last defined.
 func (b *builder) nearName(name string) string {
 	if b.hints++; b.hints > maxHints {
 		return ""

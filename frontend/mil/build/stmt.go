@@ -9,8 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// stmt builds one statement at the end of a block and declares its results,
-// whether it is sound or not.
+// stmt appends one statement to a block and declares its results, even if it has errors.
 func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 	if s.Op == "const" {
 		b.constant(s)
@@ -29,7 +28,7 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 			}
 		}
 		symbols[i] = &symbol{value: v}
-		// The results of these operations are constants, which do not exist after an error.
+		// The results of these operations are constants, which are missing after an error.
 		if op == nil || op.types == nil {
 			symbols[i].broken = !known || isCompressed(s.Op)
 		}
@@ -61,7 +60,7 @@ func (b *builder) declared(s *mil.Stmt) (types []ir.Type, ok bool) {
 	return types, ok
 }
 
-// constant builds a const statement, which makes a value and no operation.
+// constant builds a const statement, which defines a value and is not an operation.
 func (b *builder) constant(s *mil.Stmt) {
 	types, ok := b.declared(s)
 	var val *mil.Arg
@@ -72,7 +71,7 @@ func (b *builder) constant(s *mil.Stmt) {
 			case a.Name != "val":
 				ok = false
 				b.list.Errorf(b.src.NameSpan(a.Pos, a.Name), codeArg, s.Op,
-					"unknown argument %s; a constant has val and name", a.Name)
+					"unknown argument %s; a constant has only val and name", a.Name)
 			case val != nil:
 				ok = false
 				b.list.Errorf(b.argSpan(a), codeArg, s.Op, "duplicate argument val").
@@ -88,7 +87,7 @@ func (b *builder) constant(s *mil.Stmt) {
 		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "a constant has one result, got %d", len(s.Results))
 	case val == nil:
 		ok = false
-		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "%s lacks a value; the attribute val is missing",
+		b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "%s: missing attribute val",
 			s.Results[0].Name)
 	}
 	for i := range s.Results {
@@ -104,8 +103,8 @@ func (b *builder) constant(s *mil.Stmt) {
 	}
 }
 
-// constValue converts the value of a constant called name and declared as t; of
-// is the declaration. It reports errors and then returns nil.
+// constValue converts the value of a constant with the name and the declared type t; of is the declaration. After an
+// error, which it reports, it returns nil.
 func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Type) *ir.Const {
 	if own := typeOf(v); own != nil {
 		vt, ok := b.valueType(own)
@@ -155,7 +154,7 @@ func typeOf(v mil.Value) *mil.Type {
 	return nil
 }
 
-// An operation is an ir.Op in the making.
+// An operation is an ir.Op that is being built.
 type operation struct {
 	*ir.Op
 	src   *mil.Stmt
@@ -170,7 +169,7 @@ type operation struct {
 func (b *builder) operation(s *mil.Stmt, declared []ir.Type, known bool) *operation {
 	def := b.row(s)
 	if def == nil {
-		// Names in its arguments and blocks may be wrong all the same.
+		// Report unknown names in its arguments and blocks too.
 		b.arguments(s, &operation{src: s})
 		for _, blk := range s.Blocks {
 			b.block(blk)
@@ -192,10 +191,10 @@ func (b *builder) operation(s *mil.Stmt, declared []ir.Type, known bool) *operat
 	}
 	op.fault = op.fault || b.list.Errors() != errorsBefore
 	for i := range def.Params {
-		// A missing argument is reported beside whatever else is wrong.
+		// A missing argument is reported in addition to other errors.
 		if p := &def.Params[i]; !p.Optional && op.given[i] == nil {
 			op.fault = true
-			b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "argument %s is missing", p.Name)
+			b.list.Errorf(b.src.OpSpan(s), codeArg, s.Op, "missing argument %s", p.Name)
 		}
 	}
 	if op.fault {
@@ -213,8 +212,7 @@ func (b *builder) operation(s *mil.Stmt, declared []ir.Type, known bool) *operat
 	return op
 }
 
-// row looks the operation of a statement up and checks that its operation set
-// has it.
+// row looks up the operation of a statement and checks that its operation set has it.
 func (b *builder) row(s *mil.Stmt) *ir.OpDef {
 	opset := b.fn.Opset
 	if s.OpOpset != "" {

@@ -23,7 +23,7 @@ func (b *builder) valueType(t *mil.Type) (out ir.Type, ok bool) {
 // convert returns the type in the program's form, or an error message.
 func convert(t *mil.Type) (ir.Type, string) {
 	if t == nil {
-		return ir.Type{}, "a type is missing"
+		return ir.Type{}, "missing type"
 	}
 	switch t.Kind {
 	case mil.ScalarType, mil.TensorType:
@@ -70,8 +70,7 @@ func size(d mil.Dim) int64 {
 	return ir.Unknown
 }
 
-// refine returns the inferred type with the dimensions that only the declared
-// one knows; the two fit.
+// refine returns the inferred type with the dimensions that only the declared one has; the two agree.
 func refine(inferred, declared ir.Type) ir.Type {
 	whole := true
 	for _, d := range inferred.Shape {
