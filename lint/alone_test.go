@@ -21,8 +21,8 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// repeats writes a cut model, opens and compiles what was written, and runs the
-// inputs on it: the engine's number must be that of the evidence.
+// repeats writes a cut model, opens and compiles the written files, and runs the inputs: the engine's number must be
+// that of the evidence.
 func repeats(t *testing.T, c *witness.Cut, in tensors, e *witness.Evidence) {
 	t.Helper()
 	ctx := context.Background()
@@ -44,11 +44,11 @@ func repeats(t *testing.T, c *witness.Cut, in tensors, e *witness.Evidence) {
 		t.Fatalf("%v\n%s", err, text.MIL)
 	}
 	if g := engineAgain(t, r, in, e); !same(g, float64(e.Engine)) {
-		t.Errorf("written and run again: %g, the finding has %+v\n%s", g, *e, text.MIL)
+		t.Errorf("running the written model returns %g, the finding has %+v\n%s", g, *e, text.MIL)
 	}
 }
 
-// engineAgain runs inputs on a pair, as the evidence was found, and returns the element that it names.
+// engineAgain runs inputs on a pair as the search did, and returns the element that the evidence names.
 func engineAgain(t *testing.T, r *compile.Result, in tensors, e *witness.Evidence) float64 {
 	t.Helper()
 	var got tensors
@@ -72,9 +72,9 @@ func engineAgain(t *testing.T, r *compile.Result, in tensors, e *witness.Evidenc
 	return y.Const().Floats()[e.Index]
 }
 
-// TestRulesAlone: the statement of each rule's model is shown alone as well, without
-// any run of the whole, by a cut model that repeats it once written.
-func TestRulesAlone(t *testing.T) {
+// TestEveryRuleIsShownAlone checks for each rule's model that the statement is also shown alone, without running the
+// whole model, and that the written cut model shows it again.
+func TestEveryRuleIsShownAlone(t *testing.T) {
 	for _, rule := range Rules {
 		t.Run(rule.Name, func(t *testing.T) {
 			a, err := txtar.ParseFile(filepath.Join("testdata", "rules", rule.Name+".txtar"))
@@ -112,7 +112,7 @@ func TestRulesAlone(t *testing.T) {
 				}
 				t.Logf("%d statements, %s; %+v; %s", p.Cut.Statements, origin(p.Cut), *p.Local, p.Input.How)
 				if p.Local.By != rule.By {
-					t.Errorf("shown by %s, the rule says by %s", p.Local.By, rule.By)
+					t.Errorf("shown by %s, the rule states %s", p.Local.By, rule.By)
 				}
 				for _, op := range p.Cut.Operands {
 					if op.Used[0] < op.Interval[0] || op.Used[1] > op.Interval[1] {
@@ -128,8 +128,7 @@ func TestRulesAlone(t *testing.T) {
 	}
 }
 
-// apart is a model whose product intervals take for large, since they do not see
-// that d is 0.
+// apart is a model for whose product the intervals are too wide, because they do not show that d is 0.
 const apart = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {
@@ -144,9 +143,9 @@ const apart = `program(1.3)
 }
 `
 
-// TestShownAlone: what no input of the whole reaches is shown alone, and says that
-// its operands come from intervals and how far from recorded runs.
-func TestShownAlone(t *testing.T) {
+// TestUnreachableFindingsAreShownAlone checks a cliff that no input of the whole model reaches: it is shown alone, and
+// the finding states that its operands come from intervals and how far they are from recorded runs.
+func TestUnreachableFindingsAreShownAlone(t *testing.T) {
 	m := openText(t, []byte(apart))
 	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source})
 	if err != nil {
@@ -171,14 +170,14 @@ func TestShownAlone(t *testing.T) {
 		t.Errorf("factor %g, %+v", float64(x.Cut.Factor), o)
 	}
 	if float64(x.Gap) < 6.5 || float64(x.Gap) > 6.6 {
-		t.Errorf("gap %g: 65520 over 10000 is wanted", float64(x.Gap))
+		t.Errorf("gap %g, want 65520 over 10000", float64(x.Gap))
 	}
 	repeats(t, x.Cut, x.Inputs, x.Local)
 }
 
-// TestGroups: findings of one kind are told once and ranked by how close recorded
-// values come to the limit; all of them are printed on demand.
-func TestGroups(t *testing.T) {
+// TestSimilarFindingsAreGroupedAndRanked checks that findings of one kind are printed once and ranked by how close
+// recorded values come to the limit, and that all are printed on request.
+func TestSimilarFindingsAreGroupedAndRanked(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {\n")
 	outs := []string{}
@@ -217,13 +216,14 @@ func TestGroups(t *testing.T) {
 		}
 		if got := strings.Count(out.String(), "fp16-overflow ("); got != n || strings.Contains(out.String(),
 			"alike: 2 more: ") == all {
-			t.Errorf("all %v: %d told\n%s", all, got, out.String())
+			t.Errorf("all %v: %d printed\n%s", all, got, out.String())
 		}
 	}
 }
 
-// TestRoots: where ranges lose their bounds is told once, with what is behind it.
-func TestRoots(t *testing.T) {
+// TestRangesWithoutBoundsAreReportedOnce checks that the value whose range has no bounds is reported once, with the
+// number of statements that depend on it.
+func TestRangesWithoutBoundsAreReportedOnce(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp32, [1, 8, 4, 4]> x) {
@@ -250,13 +250,13 @@ func TestRoots(t *testing.T) {
 		sum += x.Behind
 	}
 	if sum != f.Unjudged {
-		t.Errorf("%d statements behind roots, %d not judged", sum, f.Unjudged)
+		t.Errorf("%d statements that depend on roots, %d not judged", sum, f.Unjudged)
 	}
 }
 
-// TestBlocks: statements in the branches of a cond are judged, run by themselves
-// and shown.
-func TestBlocks(t *testing.T) {
+// TestStatementsOfBranchesAreShown checks that statements in the branches of a cond are judged, run by themselves and
+// shown.
+func TestStatementsOfBranchesAreShown(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x, tensor<bool, []> c) {
@@ -290,9 +290,9 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestHidden: an input of the whole reaches the limit and no output shows it; alone
-// the statement shows it on the operands of that run.
-func TestHidden(t *testing.T) {
+// TestHiddenCliffsAreShownAlone checks a cliff that an input of the whole model reaches without any effect on the
+// outputs: the statement alone shows it with the operands of that run.
+func TestHiddenCliffsAreShownAlone(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x) {
@@ -321,9 +321,9 @@ func TestHidden(t *testing.T) {
 	repeats(t, fs[0].Cut, fs[0].Inputs, fs[0].Local)
 }
 
-// TestSafe: with its operands held to the ranges that a finding names as safe the
-// model has the finding no more.
-func TestSafe(t *testing.T) {
+// TestSafeRangesRuleOutTheFinding clips the operands to the ranges that a finding states as safe: the model no longer
+// has the finding.
+func TestSafeRangesRuleOutTheFinding(t *testing.T) {
 	m := openText(t, []byte(apart))
 	r, err := Run(context.Background(), m.Program, Options{Compile: options, Workers: 1, Source: m.Source})
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// analysis holds the range of every value of a function.
+// analysis has the range of every value of a function.
 type analysis struct {
 	fn     *ir.Func
 	inputs map[string]Interval
@@ -22,23 +22,22 @@ type analysis struct {
 	consts map[*ir.Const]Interval
 	uses   map[*ir.Value][]*ir.Op
 	ops    []*ir.Op // in order, those of nested blocks before their own
-	// unmodelled are the operations judged by their type alone.
+	// unmodelled are the operations whose ranges come from their types alone.
 	unmodelled []*ir.Op
-	// calm leaves NaN out of every result: the ranges are those of the runs in which
-	// no statement gives one. Rules look at these, for behind a first NaN nothing
-	// else could be told.
+	// calm omits NaN from every result: the ranges are those of runs in which no statement returns a NaN. Rules look at
+	// these, since after a first NaN nothing else could be found.
 	calm bool
 }
 
-// analyse judges a function whose operations have places. inputs gives the range
-// of each parameter; one that is not in it has the range of its type.
+// analyse judges a function whose operations have places. inputs maps parameters to their ranges; a parameter without
+// an entry has the range of its type.
 func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
 	a := prepare(f, inputs, map[*ir.Value]*ir.Const{}, map[*ir.Const]Interval{})
 	a.block(f.Body)
 	return a
 }
 
-// calmly judges the function again without NaN.
+// calmly judges the function again, with NaN omitted.
 func (a *analysis) calmly() *analysis {
 	c := prepare(a.fn, a.inputs, a.folded, a.consts)
 	c.calm = true
@@ -46,7 +45,7 @@ func (a *analysis) calmly() *analysis {
 	return c
 }
 
-// prepare gives the parameters their ranges.
+// prepare sets the ranges of the parameters.
 func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Const,
 	consts map[*ir.Const]Interval) *analysis {
 	a := &analysis{
@@ -123,16 +122,15 @@ func (a *analysis) op(op *ir.Op) {
 	}
 }
 
-// settle is what an operation stores of a range: rounded to the type, and on the
-// engine with what its output port makes of numbers and of NaN. running is what a sum
-// of products may have reached on the way.
+// settle returns the range of what an operation stores: rounded to the type, and on the engine changed as its output
+// port changes numbers and NaN. running is the range of the partial sums of products.
 func settle(op *ir.Op, d ir.DType, r, running Interval) Interval {
 	if op.Place.Unit == ir.Engine && d.IsFloat() {
 		if r.NaN {
 			r = r.With(0)
 		}
-		// Products leave through the port that turns magnitudes from
-		// numerics.MACLimit on into infinity, as the accumulator does on the way.
+		// The output port of products turns magnitudes from numerics.MACLimit on into infinity, as the accumulator does
+		// with partial sums.
 		if op.Def.Class == ir.Product {
 			if max(r.Hi, running.Hi) >= halfMAC {
 				r.Hi = inf
@@ -145,7 +143,7 @@ func settle(op *ir.Op, d ir.DType, r, running Interval) Interval {
 	return r.Round(d)
 }
 
-// branches is either branch's result.
+// branches returns the ranges of the results of either branch.
 func (a *analysis) branches(op *ir.Op) []Interval {
 	out := make([]Interval, len(op.Results))
 	for i := range out {
@@ -162,8 +160,7 @@ func (a *analysis) branches(op *ir.Op) []Interval {
 	return out
 }
 
-// loop gives loop variables the range of their types: how often the body runs is
-// not followed.
+// loop sets the ranges of loop variables to those of their types, since the number of iterations is not followed.
 func (a *analysis) loop(op *ir.Op) []Interval {
 	for _, b := range op.Blocks {
 		for _, p := range b.Params {
@@ -204,8 +201,7 @@ func (a *analysis) constOf(k *ir.Const) Interval {
 	return r
 }
 
-// Constant returns the constant that a value is, or that its operation makes of
-// constants.
+// Constant returns the constant that a value is, or that its operation computes from constants.
 func (a *analysis) Constant(v *ir.Value) *ir.Const {
 	if v.Const != nil || v.Def == nil {
 		return v.Const

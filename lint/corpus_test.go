@@ -52,10 +52,9 @@ func readInput(t *testing.T, file string, typ ir.Type) (interp.Tensor, bool) {
 	return x, err == nil
 }
 
-// TestConformanceLies: in the cases of coremltools' own operation tests, which
-// hold nearly every operation, every value of a run is in its interval; also
-// with every fp16 operation on the engine.
-func TestConformanceLies(t *testing.T) {
+// TestValuesOfConformanceCasesAreInTheirIntervals runs the cases of coremltools' own operation tests, which have nearly
+// every operation: every value is in its interval, also with every fp16 operation on the engine.
+func TestValuesOfConformanceCasesAreInTheirIntervals(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join(shareddir.Find(t), "conformance", "cases", "*"))
 	if err != nil || len(cases) == 0 {
 		t.Skip("the shared folder has no conformance cases")
@@ -72,7 +71,7 @@ func TestConformanceLies(t *testing.T) {
 		}
 		m, err := frontend.Open(dir, frontend.Options{})
 		if err != nil {
-			continue // what the reader refuses is its own tests' matter
+			continue // the reader's tests deal with models that it refuses
 		}
 		f, err := m.Program.Entry("")
 		if err != nil {
@@ -95,7 +94,7 @@ func TestConformanceLies(t *testing.T) {
 					op.Place.Unit = ir.Engine
 				}
 			})
-			if n, bad := lies(f, in); bad != "" {
+			if n, bad := outside(f, in); bad != "" {
 				t.Errorf("%s: %s", filepath.Base(dir), bad)
 			} else if n > 0 {
 				ran++
@@ -109,9 +108,9 @@ func TestConformanceLies(t *testing.T) {
 	}
 }
 
-// TestConformanceRuns lints the same cases whole: every operation goes through
-// rules, search and engine, and every finding has its words.
-func TestConformanceRuns(t *testing.T) {
+// TestConformanceCasesAreLinted lints the same cases in full: every operation is checked by rules, search and engine,
+// and every finding has its texts.
+func TestConformanceCasesAreLinted(t *testing.T) {
 	cases, err := filepath.Glob(filepath.Join(shareddir.Find(t), "conformance", "cases", "*"))
 	if err != nil || len(cases) == 0 {
 		t.Skip("the shared folder has no conformance cases")
@@ -152,8 +151,8 @@ func TestConformanceRuns(t *testing.T) {
 	}
 }
 
-// TestCorpusLies does the same for real models, on random inputs.
-func TestCorpusLies(t *testing.T) {
+// TestValuesOfRealModelsAreInTheirIntervals runs real models on random inputs.
+func TestValuesOfRealModelsAreInTheirIntervals(t *testing.T) {
 	ran := 0
 	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "mnist-cnn-inline", "espresso-full-fused",
 		"espresso-matmul", "coremlrs-test-linear", "fluid-token-duration"} {

@@ -1,5 +1,5 @@
-// Package lint finds numeric cliffs: statements whose values, for inputs in
-// given ranges, reach a limit of the engine's arithmetic (docs/numerics.md).
+// Package lint finds numeric cliffs: statements whose values reach a limit of the engine's arithmetic for inputs in the
+// ranges passed (docs/numerics.md).
 //
 // In: a compiled program, the range of each input, the target. Out: findings,
 // each with the rule, the statement and its place in the source, the interval,
@@ -8,10 +8,9 @@
 // alone with operands that do. Findings are ranked and grouped by cause; a place
 // where ranges become unbounded is reported once (Root).
 //
-// Invariants: the interval of a value contains what the interpreter gives for it, in either mode of numerics,
-// whatever the inputs in their ranges; an operation without a transfer function has the range of its type, and
-// is listed as such. Rules look at the intervals of the runs in which no earlier statement gives NaN; a
-// finding says where one may. A finding is "shown" or "shown alone" only by a run, never by the intervals, and
-// operands of a cut that only the intervals allow are said to be that. The same program, ranges and options
-// give the same findings and inputs.
+// Invariants: the interval of a value contains what the interpreter computes for it, in either mode of numerics, for
+// all inputs in their ranges; an operation without a transfer function has the range of its type, and is listed as
+// such. Rules look at the intervals of the runs in which no earlier statement returns NaN; a finding states whether one
+// may. A finding is "shown" or "shown alone" only by a run, never by the intervals, and operands of a cut that only the
+// intervals allow are marked as such. The same program, ranges and options give the same findings and inputs.
 package lint

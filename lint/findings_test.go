@@ -10,9 +10,9 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// TestCorpusFindings: every finding on real models is shown by a run, of the whole
-// or of the statement alone, and each is run again from what is written.
-func TestCorpusFindings(t *testing.T) {
+// TestFindingsOnRealModelsAreShown checks that every finding on real models is shown by a run, of the whole or of the
+// statement alone, and runs each again from the written files.
+func TestFindingsOnRealModelsAreShown(t *testing.T) {
 	models := []string{"silero-v6-fp16", "silero-v6-int8", "espresso-sdpa-bwd2"}
 	if testing.Short() {
 		models = models[:1]
@@ -39,7 +39,7 @@ func TestCorpusFindings(t *testing.T) {
 				behind += x.Behind
 			}
 			if behind != f.Unjudged {
-				t.Errorf("%d statements behind roots, %d not judged", behind, f.Unjudged)
+				t.Errorf("%d statements that depend on roots, %d not judged", behind, f.Unjudged)
 			}
 			for _, x := range f.Findings {
 				switch x.State {

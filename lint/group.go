@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// A Group is findings with one cause: a rule at statements of the same operation,
-// unit and type, as the layers of a network repeat them, known to the same degree.
+// A Group is findings with one cause: a rule at statements of the same operation, unit and type, as the layers of a
+// network repeat them, with the same certainty.
 type Group struct {
 	Rule  string `json:"rule"`
 	State string `json:"state"`
@@ -22,11 +22,11 @@ type Group struct {
 	Findings []int `json:"findings"`
 }
 
-// A Root is a value whose range has no bounds though what it is made of has: the
-// statements behind it cannot be judged.
+// A Root is a value whose range has no bounds although the ranges of its operands do: the statements that depend on it
+// cannot be judged.
 type Root struct {
 	Value  string `json:"value"`
-	Op     string `json:"op,omitempty"` // that gives it; none for inputs and states
+	Op     string `json:"op,omitempty"` // that computes it; none for inputs and states
 	File   string `json:"file,omitempty"`
 	Line   int32  `json:"line,omitempty"`
 	Col    int32  `json:"column,omitempty"`
@@ -36,8 +36,8 @@ type Root struct {
 	Instead string `json:"instead"`
 }
 
-// group puts findings of one cause together and ranks the groups: by what is known
-// of them, then by how close recorded values come to the limit, then by place.
+// group groups findings by cause and ranks the groups: by certainty, then by how close recorded values come to the
+// limit, then by place.
 func (f *Function) group() {
 	f.Groups = []*Group{}
 	at := map[string]*Group{}
@@ -65,7 +65,7 @@ func (f *Function) group() {
 	})
 }
 
-// unbounded reports whether a float value is computed and its range has no bounds.
+// unbounded reports whether a value is a computed float without bounds.
 func (a *analysis) unbounded(v *ir.Value) bool {
 	return v.Const == nil && v.Type.Kind == ir.Tensor && v.Type.DType.IsFloat() && !a.Range(v).Finite()
 }
@@ -122,32 +122,32 @@ func roots(a *analysis, files []string, findings []*Finding) []*Root {
 	return out
 }
 
-// remedy reports how a value without bounds gets some.
+// remedy suggests how to bound the range of a value.
 func remedy(v *ir.Value) string {
-	const clip = "Put a clip behind it that leaves the values that are meant."
+	const clip = "Clip it to the intended values."
 	switch {
 	case v.Def == nil && v.Type.Kind == ir.State:
-		return fmt.Sprintf("Give the state %s its range.", v.Name)
+		return fmt.Sprintf("Pass the range of the state %s.", v.Name)
 	case v.Def == nil:
-		return "It is a variable of a loop, whose runs are not followed. " + clip
+		return "It is a variable of a loop, whose iterations are not followed. " + clip
 	}
 	o := v.Def.Def.Operation
 	if state, value := v.Def.Def.StateParams(); state != "" && value == "" {
-		return fmt.Sprintf("Give the state %s its range.", v.Def.Arg(state).Name)
+		return fmt.Sprintf("Pass the range of the state %s.", v.Def.Arg(state).Name)
 	}
 	switch {
 	case o == ir.OpRealDiv || o == ir.OpInverse:
-		return "Give the inputs the ranges that they have, or keep the divisor away from 0: the maximum " +
+		return "Pass the ranges of the inputs, or keep the divisor away from 0: the maximum " +
 			"with a small positive number, or an epsilon added."
 	case o == ir.OpLog || o == ir.OpRsqrt:
-		return "Give the inputs the ranges that they have, or keep the argument above 0: the maximum " +
+		return "Pass the ranges of the inputs, or keep the argument above 0: the maximum " +
 			"with a small positive number, or an epsilon of at least 6.1e-5."
 	case o == ir.OpWhileLoop:
-		return "The runs of a loop are not followed. " + clip
+		return "The iterations of a loop are not followed. " + clip
 	case !Modelled(o):
-		return "The operation is judged by its type alone. " + clip
+		return "The range of the operation is known only from its type. " + clip
 	case o.Class == ir.Product:
-		return "Scale the operands down, or put a clip behind them."
+		return "Scale the operands down, or clip them."
 	}
 	return clip
 }

@@ -8,11 +8,9 @@ import (
 	"github.com/zinc-compiler/zinc/lint/witness"
 )
 
-// rowNorm bounds the root of the sum of squares of every row of v along one axis,
-// where v is normalised over that axis by layer_norm or by its own root mean square:
-// n normalised elements have a norm of at most the root of n. 0 means no bound.
-// The rounding of the norm, its factors and its result to fp16 is within the
-// hundredth.
+// rowNorm bounds the root of the sum of squares of every row of v along one axis, where v is normalised over that axis
+// by layer_norm or by its own root mean square: n normalised elements have a norm of at most the root of n. 0 means no
+// bound. A hundredth covers the rounding of the norm, its factors and its result to fp16.
 func (a *analysis) rowNorm(v *ir.Value) (norm float64, axis int) {
 	factor := 1.0
 	for range 6 {
@@ -53,7 +51,7 @@ func finiteOr0(x float64) float64 {
 	return 0
 }
 
-// layerNorm is the bound behind a layer_norm over one axis.
+// layerNorm is the bound of the result of a layer_norm over one axis.
 func (a *analysis) layerNorm(v *ir.Value) (norm float64, axis int) {
 	if !a.Range(v).Finite() {
 		return 0, 0
@@ -84,10 +82,9 @@ func (a *analysis) layerNorm(v *ir.Value) (norm float64, axis int) {
 	return 1.01*(gamma*math.Sqrt(n)+math.Sqrt(beta)) + n*witness.LeastError, axes[0]
 }
 
-// meanSquared recognises x / sqrt(c*sum(x*x) + eps), whose elements and whose norm
-// along the axes of the sum are at most the root of 1/c. fp16 loses squares below
-// 2^-25 and rounds each step; eps must be large against that, and what is left of
-// it is within a tenth.
+// meanSquared recognises x / sqrt(c*sum(x*x) + eps), whose elements and whose norm along the axes of the sum are at
+// most the root of 1/c. fp16 loses squares below 2^-25 and rounds each step; eps must be large compared with that, and
+// a tenth covers the rest.
 func (a *analysis) meanSquared(op *ir.Op) (bound float64, axes []int, ok bool) {
 	type pair struct {
 		x, sum *ir.Value
@@ -151,7 +148,7 @@ func (a *analysis) meanOfSquares(v, x *ir.Value) (c, n float64, axes []int, ok b
 			}
 		}
 	}
-	// A sum that lost its axes may get others in front by a factor, and stand along them.
+	// A factor may broadcast a sum that lost its axes along other ones.
 	if d == nil || len(d.Results) != 1 || d.Results[0].Type.Rank() != x.Type.Rank() || !x.Type.Static() {
 		return 0, 0, nil, false
 	}

@@ -9,15 +9,14 @@ import (
 // Rule is one kind of cliff.
 type Rule struct {
 	Name string
-	// Doc says when it applies, Why what happens there, Source where the figure
-	// comes from, Instead what to write.
+	// Doc states when it applies, Why what happens, Source where the figure comes from, Instead what to write.
 	Doc, Why, Source, Instead string
-	// By is what runs show it, BySimulator or ByANE, and Holds for which targets.
+	// By is the kind of run that shows it, BySimulator or ByANE. Holds states the targets.
 	By, Holds string
 
 	// ops are the operations it looks at, nil for all.
 	ops []*ir.Operation
-	// check judges one statement by the ranges; nil for no suspicion.
+	// check judges one statement by the ranges and returns nil if it is not suspect.
 	check func(s *site) *suspect
 }
 
@@ -29,20 +28,19 @@ const (
 	recorded = "recorded programs of the vendor's compiler"
 )
 
-// Words of Rule.Holds. Targets whose arithmetic nobody measured are taken to be
-// like h13, whose programs and arithmetic represent theirs.
+// Texts of Rule.Holds. Targets whose arithmetic was not measured are assumed to be like h13.
 const (
 	everywhere  = "every target, on the engine and on the CPU"
 	engineFP16  = "every target, on the engine"
-	likeH13     = "h13, where it was measured; other targets are taken to be alike (modelled)"
-	asRecorded  = "h13 and h13g, whose tables these are; other targets are taken to be alike (modelled)"
+	likeH13     = "h13, where it was measured; assumed for other targets (modelled)"
+	asRecorded  = "h13 and h13g, whose tables these are; assumed for other targets (modelled)"
 	zincsOwn    = "every target, by the order in which zinc writes the sums (modelled)"
-	widthSliceH = "h13, where it was measured on slices of the vendor's compiler; other targets are taken to be " +
-		"alike (modelled). Zinc's own slices are views that the next task reads with another start, and whether " +
-		"that reading passes the copy is not known"
+	widthSliceH = "h13, where it was measured on slices of the vendor's compiler; assumed for other targets " +
+		"(modelled). Zinc's own slices are views that the next task reads from another start, and it is not known " +
+		"whether such a read goes through the copy"
 )
 
-// site is a statement under judgement.
+// site is a statement that is being judged.
 type site struct {
 	a      *analysis
 	op     *ir.Op
@@ -55,8 +53,8 @@ type suspect struct {
 	rule     *Rule
 	interval Interval // of the suspicion's value
 	limit    string
-	detail   string // numbers of this case, behind the rule's Why
-	instead  string // with numbers, instead of the rule's
+	detail   string // numbers of this case, after the rule's Why
+	instead  string // with numbers; replaces the rule's
 }
 
 // arg returns an argument's value.
@@ -76,8 +74,8 @@ func (s *site) result() *ir.Value { return s.op.Results[0] }
 // raw is the range of the result before rounding.
 func (s *site) raw() Interval { return s.a.raw[s.result()] }
 
-// judged reports whether every float operand that is computed is finite: where
-// one is not, an earlier statement is to blame and this one cannot be judged.
+// judged reports whether every computed float operand is finite. If one is not, an earlier statement is the cause and
+// this one cannot be judged.
 func (s *site) judged() bool {
 	ok := true
 	s.op.Operands(func(p *ir.Param, v *ir.Value) {
@@ -93,12 +91,12 @@ func (s *site) number(name ir.ParamName) float64 { return (&call{a: s.a, op: s.o
 
 func (s *site) half() bool { return len(s.op.Results) > 0 && s.result().Type.DType == ir.FP16 }
 
-// suspect makes a suspicion about the statement's result.
+// suspect returns a suspicion about the statement's result.
 func (s *site) suspect(v *ir.Value, r Interval, limit string) *suspect {
 	return &suspect{Suspicion: witness.Suspicion{Op: s.op, Value: v, Region: []*ir.Op{s.op}}, interval: r, limit: limit}
 }
 
-// anyOf is a reached function on the elements of one value.
+// anyOf returns a Reached function on the elements of one value.
 func (p *suspect) anyOf(v *ir.Value, f func(x float64) bool) *suspect {
 	p.Need = append(p.Need, v)
 	p.Reached = func(t witness.Trace) (float64, bool) {
@@ -112,8 +110,8 @@ func (p *suspect) anyOf(v *ir.Value, f func(x float64) bool) *suspect {
 	return p
 }
 
-// anyPair is a reached function on two values of one shape, element by element,
-// the second spread over the first where it is smaller.
+// anyPair returns a Reached function on pairs of elements of two values; the second is broadcast to the shape of the
+// first.
 func (p *suspect) anyPair(v, w *ir.Value, f func(x, y float64) bool) *suspect {
 	p.Need = append(p.Need, v, w)
 	p.Reached = func(t witness.Trace) (float64, bool) {
@@ -137,8 +135,7 @@ func (p *suspect) anyPair(v, w *ir.Value, f func(x, y float64) bool) *suspect {
 	return p
 }
 
-// extremes are the goals that bring a value past a limit on the sides on which
-// its range passes it.
+// extremes are the goals that bring a value past a limit, in the directions in which its range passes it.
 func extremes(v *ir.Value, r Interval, limit float64, h *witness.Peaks) (gs []witness.Goal) {
 	if r.Hi >= limit {
 		gs = append(gs, witness.Most(v, h))
@@ -149,7 +146,7 @@ func extremes(v *ir.Value, r Interval, limit float64, h *witness.Peaks) (gs []wi
 	return gs
 }
 
-// powerOver returns the least k with m / 2^k below the limit.
+// powerOver returns the smallest k with m / 2^k below the limit.
 func powerOver(m, limit float64) int {
 	k := 0
 	for m >= limit && k < 200 {

@@ -11,23 +11,22 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// Rules is the one list, in the order in which findings of a statement stand.
-// docs/lint.md is generated from it.
+// Rules is the list of rules, in the order of a statement's findings. docs/lint.md is generated from it.
 var Rules = []Rule{
 	{
 		Name: "product-32768", ops: []*ir.Operation{ir.OpConv, ir.OpLinear, ir.OpMatMul}, check: checkProduct,
 		Source: measured,
 		Doc:    "A sum of products of several taps or channels, on the engine, can reach 32768.",
-		Why: "The output port of the multiply-accumulate turns magnitudes of 32768 and more into infinity, " +
-			"half of the range of fp16; 32752 is the largest that passes.",
-		Instead: "Divide weight and bias by a power of two and let the scaled values run on to where they are " +
-			"normalised or clipped; a factor directly after the product is folded back into the weights.",
+		Why: "The output port of the multiply-accumulate turns magnitudes of 32768 and more, half of the range of " +
+			"fp16, into infinity; 32752 is the largest that passes.",
+		Instead: "Divide weight and bias by a power of two and keep the values scaled until they are normalised or " +
+			"clipped; a factor directly after the product is folded back into the weights.",
 		By: witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "fp16-overflow", check: checkOverflow, Source: fromIEEE,
-		Doc:     "A result of type fp16 can pass 65504.",
-		Why:     "fp16 ends at 65504; from 65520 on the result is infinity.",
+		Doc:     "A result of type fp16 can exceed 65504.",
+		Why:     "The largest fp16 number is 65504; from 65520 on the result is infinity.",
 		Instead: "Scale the operands down by a power of two, clip them, or compute the statement in fp32 on the CPU.",
 		By:      witness.BySimulator, Holds: everywhere,
 	},
@@ -35,23 +34,23 @@ var Rules = []Rule{
 		Name: "width-slice-4096", ops: []*ir.Operation{ir.OpSliceByIndex, ir.OpSliceBySize}, check: checkWidthSlice,
 		Source: measured,
 		Doc:    "A slice of the last axis that does not begin at 0, on the engine, of values that can reach 4095.",
-		Why: "Such a slice is a fixed-point copy that multiplies by 16: 4094 survives, 4095 rounds to 4096 and " +
-			"from there on the copy gives infinity. Other axes do not.",
+		Why: "Such a slice is a fixed-point copy that multiplies by 16: 4094 4094 survives, 4095 rounds to 4096, " +
+			"and from there on the result is infinity. Slices of other axes do not.",
 		Instead: "Slice another axis (transpose first), or scale the values below 4095 before the slice.",
 		By:      witness.ByANE, Holds: widthSliceH,
 	},
 	{
 		Name: "exp-overflow", ops: []*ir.Operation{ir.OpExp, ir.OpExp2}, check: checkExp, Source: measured,
 		Doc: "An exponential in fp16 of an argument that can reach 11.09 (of base 2: 16).",
-		Why: "exp(11.094) is past 65504: infinity. Sums and quotients after it become infinite or, as " +
+		Why: "exp(11.094) exceeds 65504 and is infinite. Sums and quotients after it become infinite or, as " +
 			"infinity over infinity, 0.",
 		Instead: "Subtract the largest argument first, or clip the argument.",
 		By:      witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "softmax-without-max", ops: []*ir.Operation{ir.OpExp, ir.OpExp2}, check: checkSoftmax, Source: fromIEEE,
-		Doc: "exp(x) over the sum of exp(x) without the maximum subtracted, for x at which an exponential or " +
-			"the sum passes fp16, or all exponentials vanish.",
+		Doc: "exp(x) over the sum of exp(x) without the maximum subtracted, for x at which an exponential or the " +
+			"sum exceeds fp16, or all exponentials are 0.",
 		Why: "The exponential overflows from 11.09 on, the sum of n earlier, and from about -17 on every " +
 			"exponential is 0, so that the sum is 0 as well.",
 		Instead: "Use softmax, which subtracts the maximum, or subtract reduce_max(x) before exp.",
@@ -61,8 +60,8 @@ var Rules = []Rule{
 		Name: "table-zero-tail", ops: zeroTailOps, check: checkZeroTail, Source: recorded,
 		Doc: "An activation on the engine whose table ends in 0, followed by a logarithm, a division or a " +
 			"reciprocal root.",
-		Why: "Below its low bound a table gives exactly 0 (sigmoid from -9.94 down) where the function is " +
-			"small and positive; the logarithm or reciprocal of that is infinite.",
+		Why: "Below its low bound the result of a table is exactly 0 (sigmoid from -9.94 down) although the " +
+			"function is small and positive; the logarithm or reciprocal of that is infinite.",
 		Instead: "Write the composition as one function: log(sigmoid(x)) is -softplus(-x), 1/sigmoid(x) is 1 + " +
 			"exp(-x); or clip x above the table's bound.",
 		By: witness.BySimulator, Holds: asRecorded,
@@ -70,10 +69,10 @@ var Rules = []Rule{
 	{
 		Name: "table-relative-error", ops: tableOps, check: checkTableError,
 		Source: "the tables that zinc writes, identical to recorded ones where docs/deviations.md says so",
-		Doc: "An activation on the engine all of whose arguments lie where the table's error is over a " +
-			"sixteenth of the largest result.",
-		Why: "A table of 33 knots has an absolute error; where the function is close to 0 that is a large part " +
-			"of its value.",
+		Doc: "An activation on the engine all of whose arguments are where the table's error exceeds a sixteenth of " +
+			"the largest result.",
+		Why: "A table of 33 knots has an absolute error; where the function is close to 0, the error is a large " +
+			"part of its value.",
 		Instead: "Shift the argument's range to where the function has larger values, or use exp for the far " +
 			"tail: its table has a relative error.",
 		By: witness.BySimulator, Holds: asRecorded,
@@ -81,7 +80,7 @@ var Rules = []Rule{
 	{
 		Name: "log-of-zero", ops: []*ir.Operation{ir.OpLog}, check: checkLogZero, Source: measured,
 		Doc: "A logarithm on the engine of x + epsilon that can be 0 in fp16.",
-		Why: "The engine gives -45440 for log(+0). An epsilon below 6e-8 is " +
+		Why: "The engine's result for log(+0) is -45440. An epsilon below 6e-8 is " +
 			"0 in fp16 and does not help.",
 		Instead: "Use an epsilon of at least 6.1e-5, the least normal fp16 number, or clip x from below.",
 		By:      witness.BySimulator, Holds: likeH13,
@@ -101,16 +100,17 @@ var Rules = []Rule{
 			ir.OpMinimum, ir.OpConv,
 			ir.OpLinear, ir.OpMatMul}, check: checkConstant, Source: measured,
 		Doc: "A constant operand on the engine that contains NaN, or infinity in a product.",
-		Why: "The engine reads NaN as +infinity, and 0 times infinity is +0 where IEEE arithmetic gives NaN.",
-		Instead: "Replace NaN by the intended number; mask by adding -10000 or with select instead of a " +
+		Why: "The engine reads NaN as +infinity, and 0 times infinity is +0 where the result in IEEE arithmetic is " +
+			"NaN.",
+		Instead: "Replace NaN with the intended number; mask by adding -10000 or with select instead of a " +
 			"product with infinity.",
 		By: witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "subnormal-flushed", ops: []*ir.Operation{ir.OpConv, ir.OpLinear, ir.OpMatMul}, check: checkSubnormal,
 		Source: measured,
-		Doc: "A product on the engine of operands below 6.1e-5: a row of weights whose subnormal part is over " +
-			"a sixteenth of it, or inputs that are all subnormal.",
+		Doc: "A product on the engine of operands below 6.1e-5: a row of weights of which more than a sixteenth is " +
+			"subnormal, or inputs that are all subnormal.",
 		Why: "The multiply-accumulate reads subnormal fp16 operands as 0.",
 		Instead: "Multiply the small operand by a power of two before the product and divide after it, or fold " +
 			"the factor into the other operand.",
@@ -129,23 +129,24 @@ var Rules = []Rule{
 	{
 		Name: "reciprocal-overflow", ops: []*ir.Operation{ir.OpRealDiv}, check: checkReciprocal, Source: recorded,
 		Doc: "A division in fp16 by values that can be closer to 0 than 1.53e-5.",
-		Why: "The engine divides by multiplying with the reciprocal, rounded to fp16: it is infinite below " +
-			"1.53e-5, whatever the dividend, and 0 over 0 is +0.",
+		Why: "The engine divides by multiplying with the reciprocal, rounded to fp16: it is infinite below 1.53e-5 " +
+			"for any dividend, and 0 over 0 is +0.",
 		Instead: "Keep the divisor away from 0: add an epsilon of at least 6.1e-5 or take the maximum with one.",
 		By:      witness.BySimulator, Holds: everywhere,
 	},
 	{
 		Name: "signed-zero", ops: []*ir.Operation{ir.OpRealDiv}, check: checkSignedZero, Source: measured,
-		Doc:     "A division on the engine by values that are never positive and can be 0.",
-		Why:     "The engine drops the sign of zero: 1/-0 is +infinity where IEEE arithmetic gives -infinity.",
+		Doc: "A division on the engine by values that are never positive and can be 0.",
+		Why: "The engine drops the sign of zero: 1/-0 is +infinity where the result in IEEE arithmetic is " +
+			"-infinity.",
 		Instead: "Divide by the negated value, kept above 0 by an epsilon, and negate the quotient.",
 		By:      witness.BySimulator, Holds: likeH13,
 	},
 	{
 		Name: "cancellation", ops: []*ir.Operation{ir.OpSub}, check: checkCancellation, Source: fromIEEE,
-		Doc: "A difference in fp16 of computed values that can both pass 1024 and be equal.",
-		Why: "From 1024 on fp16 numbers are at least 1 apart: the rounding of the operands is all that is " +
-			"left of a small difference.",
+		Doc: "A difference in fp16 of computed values that can both exceed 1024 and be equal.",
+		Why: "From 1024 on fp16 numbers are at least 1 apart: a small difference consists only of the rounding of " +
+			"the operands.",
 		Instead: "Subtract before the values grow: factor the difference (a*a - b*b is (a+b)*(a-b)), or subtract a " +
 			"common offset from both operands first.",
 		By: witness.BySimulator, Holds: everywhere,
@@ -160,19 +161,18 @@ var Rules = []Rule{
 	},
 	{
 		Name: "mean-of-axes", ops: []*ir.Operation{ir.OpReduceMean}, check: checkMeanAxes, Source: modelled,
-		Doc: "A mean on the engine over several axes, none of them the last, whose partial sum can pass " +
-			"65504.",
-		Why: "Such axes are summed one after another and the factor 1/n comes with the last: the partial " +
-			"sums are fp16.",
+		Doc: "A mean on the engine over several axes, none of them the last, whose partial sum can exceed 65504.",
+		Why: "Such axes are summed one after another, and the last sum applies the factor 1/n: the partial sums are " +
+			"fp16.",
 		Instead: "Take the mean of one axis after another.",
 		By:      witness.BySimulator, Holds: zincsOwn,
 	},
 	{
 		Name: "int-to-fp16", ops: []*ir.Operation{ir.OpCast}, check: checkIntToHalf, Source: fromIEEE,
 		Doc: "Integers past 2048 cast to fp16.",
-		Why: "fp16 holds whole numbers up to 2048; beyond they are rounded to even ones, to multiples of four " +
+		Why: "fp16 represents integers up to 2048; larger ones are rounded to even numbers, to multiples of four " +
 			"and so on, and from 65520 on become infinity.",
-		Instead: "Keep the values integers as long as they are indices or counts, or subtract an offset or divide " +
+		Instead: "Keep the values in integers while they are indices or counts, or subtract an offset or divide " +
 			"in int32 before the cast.",
 		By: witness.BySimulator, Holds: everywhere,
 	},
@@ -196,22 +196,22 @@ func checkProduct(s *site) *suspect {
 	k := powerOver(r.Mag(), halfMAC)
 	if w := s.arg(ir.ParamWeight); w == nil && (s.arg(ir.ParamX).Const == nil && s.arg(ir.ParamY).Const == nil) {
 		p.instead = fmt.Sprintf("Divide one of the operands by 2^%d before the product (attention: scale the "+
-			"queries, not the scores) and multiply where the values are small again.", k)
+			"queries, not the scores) and multiply after the values are small again.", k)
 		if r.Mag() >= inf || k > 40 {
 			p.instead = "Scale one of the operands down before the product (attention: the queries, not the scores)."
 		}
 		return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.MACLimit })
 	}
 	p.detail = fmt.Sprintf("the sum can reach %s", interval.Number(r.Mag()))
-	p.instead = fmt.Sprintf("Divide weight and bias by 2^%d and let the scaled values run on to where they are "+
-		"normalised or clipped; a factor directly after the product is folded back into the weights.", k)
+	p.instead = fmt.Sprintf("Divide weight and bias by 2^%d and keep the values scaled until they are normalised or "+
+		"clipped; a factor directly after the product is folded back into the weights.", k)
 	if r.Mag() >= inf || k > 40 {
 		p.instead = ""
 	}
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.MACLimit })
 }
 
-// overflowElsewhere are operations whose overflow other rules tell of.
+// overflowElsewhere are operations whose overflow other rules report.
 var overflowElsewhere = []*ir.Operation{ir.OpExp, ir.OpExp2, ir.OpRealDiv, ir.OpInverse, ir.OpLog, ir.OpRsqrt,
 	ir.OpFill, ir.OpFillLike, ir.OpOneHot, ir.OpSelect}
 
@@ -259,7 +259,7 @@ func checkWidthSlice(s *site) *suspect {
 	return p.anyOf(s.result(), func(y float64) bool { return math.Abs(y) >= numerics.WidthSliceLimit })
 }
 
-// expLimit is the argument from which an exponential passes fp16.
+// expLimit is the argument from which an exponential exceeds fp16.
 func expLimit(op *ir.Op) float64 {
 	if op.Is(ir.OpExp2) {
 		return 16

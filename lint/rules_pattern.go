@@ -9,7 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/lint/witness"
 )
 
-// madeBy returns the operation that gives v when it is one of os.
+// madeBy returns the operation that computes v if it is one of os.
 func madeBy(v *ir.Value, os ...*ir.Operation) *ir.Op {
 	if v = witness.Unreshaped(v); v == nil || v.Def == nil || !v.Def.Is(os...) {
 		return nil
@@ -20,10 +20,10 @@ func madeBy(v *ir.Value, os ...*ir.Operation) *ir.Op {
 // quotient is a statement that divides an exponential by the sum of itself.
 type quotient struct {
 	exp, sum *ir.Op
-	max      bool // the exponent has its maximum subtracted
+	max      bool // the maximum is subtracted from the exponent
 }
 
-// quotientOfSum looks at a statement for a softmax written out; nil for none.
+// quotientOfSum returns the softmax that a statement writes out as operations, or nil.
 func quotientOfSum(op *ir.Op) *quotient {
 	var e, sum *ir.Value
 	switch op.Def.Operation {
@@ -44,7 +44,7 @@ func quotientOfSum(op *ir.Op) *quotient {
 	return &quotient{x, total, d != nil && madeBy(d.Arg(ir.ParamY), ir.OpReduceMax) != nil}
 }
 
-// sharedQuotient returns the softmax written out that an exponential is part of.
+// sharedQuotient returns the softmax written out as operations of which an exponential is a part.
 func sharedQuotient(a *analysis, e *ir.Op) (*quotient, *ir.Op) {
 	seen := []*ir.Value{e.Results[0]}
 	for i := 0; i < len(seen) && i < 16; i++ {
@@ -69,8 +69,7 @@ func checkSoftmax(s *site) *suspect {
 	if !ok {
 		return nil
 	}
-	// The arguments at which the sum passes fp16, and at which every exponential
-	// rounds to 0.
+	// The arguments at which the sum exceeds fp16, and at which every exponential rounds to 0.
 	x := s.of(ir.ParamX)
 	base := 1.0
 	if s.op.Is(ir.OpExp2) {
@@ -99,8 +98,7 @@ func checkSoftmax(s *site) *suspect {
 	return p.anyOf(sum, func(v float64) bool { return math.IsInf(v, 1) || v == 0 })
 }
 
-// between returns operations of the outermost block in their order, with those
-// that lie on the ways between them.
+// between returns operations of the outermost block in their order, with those on the paths between them.
 func between(a *analysis, ops ...*ir.Op) []*ir.Op {
 	want := map[*ir.Op]bool{}
 	for _, op := range ops {
@@ -108,7 +106,7 @@ func between(a *analysis, ops ...*ir.Op) []*ir.Op {
 			want[op] = true
 		}
 	}
-	// Whatever reads what one of them makes, and leads to another.
+	// Operations that read a result of one of them and lead to another are on a path.
 	leads := map[*ir.Op]bool{}
 	body := a.fn.Body.Ops
 	for i := len(body) - 1; i >= 0; i-- {
@@ -152,8 +150,7 @@ func squareOf(v *ir.Value) (*ir.Value, *ir.Op) {
 	return nil, nil
 }
 
-// variance returns the value whose variance a difference of means is, and the
-// operations that take part.
+// variance returns the value whose variance a difference of means computes, and the operations that compute it.
 func variance(op *ir.Op) (*ir.Value, []*ir.Op) {
 	if op == nil || !op.Is(ir.OpSub) {
 		return nil, nil
@@ -171,8 +168,7 @@ func variance(op *ir.Op) (*ir.Value, []*ir.Op) {
 	return v, []*ir.Op{sq, meanSq, mean, sqMean, op}
 }
 
-// behindVariance reports whether a value is such a variance, with an epsilon or
-// without.
+// behindVariance reports whether a value is such a variance, with or without an epsilon.
 func behindVariance(v *ir.Value) bool {
 	if a := madeBy(v, ir.OpAdd, ir.OpMaximum); a != nil {
 		for _, n := range []ir.ParamName{ir.ParamX, ir.ParamY} {
@@ -202,7 +198,7 @@ func checkVariance(s *site) *suspect {
 	})
 }
 
-// rounds are operations whose result is not one of their operands' elements.
+// rounds reports whether an operation computes its result instead of picking elements of its operands.
 func rounds(v *ir.Value) *ir.Op {
 	v = witness.Unreshaped(v)
 	if v == nil || v.Def == nil || v.Def.Def.Picks != nil || v.Def.Is(ir.OpAbs, ir.OpCast) {

@@ -14,7 +14,7 @@ import (
 
 func verifyNumber(x float64) verify.Number { return verify.Number(x) }
 
-// epsilonOf is the epsilon of an operation as the text has it and as fp16.
+// epsilonOf returns the epsilon of an operation as written and in fp16.
 func (s *site) epsilonOf() (e, half float64) {
 	e = s.number(ir.ParamEpsilon)
 	return e, fp16(e)
@@ -33,8 +33,7 @@ func checkLogZero(s *site) *suspect {
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v+e == 0 })
 }
 
-// reaches is the gap to a number that values come to or do not, whatever their
-// size.
+// reaches is the gap to a number that values reach or not, whatever their magnitude.
 func (p *suspect) reaches(x float64) func(seen func(v *ir.Value) Interval) float64 {
 	return func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.Value).Has(x)) }
 }
@@ -73,7 +72,7 @@ func checkConstant(s *site) *suspect {
 			continue
 		}
 		p := s.suspect(v, r, "finite")
-		p.detail = fmt.Sprintf("%s holds a number that is not finite", n)
+		p.detail = fmt.Sprintf("%s contains a number that is not finite", n)
 		if r.NaN {
 			p.Gap = func(func(v *ir.Value) Interval) float64 { return 1 }
 			p.Reached = func(witness.Trace) (float64, bool) { return math.NaN(), true }
@@ -84,7 +83,7 @@ func checkConstant(s *site) *suspect {
 			other = s.arg(ir.ParamY)
 		}
 		if !s.a.Range(other).Has(0) {
-			continue // infinity times what is not zero is infinity
+			continue // infinity times a nonzero number is infinity
 		}
 		p.Goals = []witness.Goal{witness.Near(other, 0)}
 		p.Gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(other).Has(0)) }
@@ -100,8 +99,8 @@ func checkSubnormal(s *site) *suspect {
 	x := s.of(ir.ParamX)
 	if x.Mag() > 0 && x.Mag() < numerics.MinNormalFP16 {
 		p := s.suspect(s.arg(ir.ParamX), x, "6.10352e-05")
-		p.instead = fmt.Sprintf("Multiply x by 2^%d ahead of the product, and divide where the values are "+
-			"large enough.", powerOver(1/x.Mag(), 1))
+		p.instead = fmt.Sprintf("Multiply x by 2^%d before the product, and divide after the values are large enough.",
+			powerOver(1/x.Mag(), 1))
 		p.Goals = []witness.Goal{witness.Most(s.arg(ir.ParamX), nil)}
 		p.Gap = func(seen func(v *ir.Value) Interval) float64 { return within1(seen(p.Value).Mag() > 0) }
 		return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v != 0 && math.Abs(v) < numerics.MinNormalFP16 })
@@ -122,7 +121,7 @@ func checkSubnormal(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(w, s.a.constOf(k), "6.10352e-05")
-	p.detail = fmt.Sprintf("%.0f %% of row %d of %s is below it", 100*share, row, name)
+	p.detail = fmt.Sprintf("%.0f %% of row %d of %s is below the limit", 100*share, row, name)
 	p.Gap = func(seen func(v *ir.Value) Interval) float64 {
 		return within1(seen(s.arg(ir.ParamX)).Mag() >= numerics.MinNormalFP16)
 	}
@@ -143,8 +142,7 @@ func axisOfRows(op *ir.Op) int {
 	return op.Results[0].Type.Rank() - 1
 }
 
-// flushedRow returns the row of a weight of which the largest share, by size, is
-// subnormal.
+// flushedRow returns the row of a weight whose subnormal share, by magnitude, is the largest.
 func flushedRow(k *ir.Const, op *ir.Op) (row int64, share float64) {
 	shape := k.Type.Shape
 	rows, n := shape[0], int64(1)
@@ -209,7 +207,7 @@ func checkEpsilon(s *site) *suspect {
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v >= 0 && v < 4*e })
 }
 
-// leastReciprocal is the largest number whose reciprocal passes fp16.
+// leastReciprocal is the largest number whose reciprocal exceeds fp16.
 const leastReciprocal = 1.0 / half16
 
 func checkReciprocal(s *site) *suspect {
@@ -294,7 +292,7 @@ func checkTableError(s *site) *suspect {
 	if !s.engine || !s.half() || x.Empty() {
 		return nil
 	}
-	// Where the function reaches a fourth, no table's error is a sixteenth of it.
+	// Where the function is at least a fourth, no table's error is a sixteenth of it.
 	if y := s.a.Range(s.result()); y.Mag() >= 0.25 {
 		return nil
 	}
@@ -314,7 +312,7 @@ func checkTableError(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.arg(ir.ParamX), x, fmt.Sprintf("an error of %s", interval.Number(worst)))
-	p.detail = fmt.Sprintf("results are at most %s and the table errs by %s at %s", interval.Number(top),
+	p.detail = fmt.Sprintf("results are at most %s, and the error of the table at %[3]s is %[2]s", interval.Number(top),
 		interval.Number(worst),
 		interval.Number(at))
 	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamX), at)}
@@ -325,7 +323,7 @@ func checkTableError(s *site) *suspect {
 	})
 }
 
-// zeroReader reports whether an operation has no number for a v of 0.
+// zeroReader reports whether an operation has no finite result where v is 0.
 func zeroReader(op *ir.Op, v *ir.Value) bool {
 	switch op.Def.Operation {
 	case ir.OpLog, ir.OpRsqrt, ir.OpInverse:
@@ -364,14 +362,15 @@ func checkZeroTail(s *site) *suspect {
 		return nil
 	}
 	p := s.suspect(s.arg(ir.ParamX), x, interval.Number(bound))
-	p.detail = fmt.Sprintf("the table gives 0 from %s down, and %s reads it", interval.Number(bound), reader.Def.Name)
+	p.detail = fmt.Sprintf("the result of the table is 0 from %s down, and %s reads it", interval.Number(bound),
+		reader.Def.Name)
 	p.Region = []*ir.Op{s.op, reader}
 	p.Gap = func(seen func(v *ir.Value) Interval) float64 { return bound / min(seen(p.Value).Lo, 0) }
 	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamX), max(bound*1.1, x.Lo)), witness.Least(s.arg(ir.ParamX), nil)}
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v <= bound })
 }
 
-// within1 is 1 where it holds and infinite elsewhere.
+// within1 returns 1 if the condition holds, else infinity.
 func within1(holds bool) float64 {
 	if holds {
 		return 1

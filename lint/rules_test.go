@@ -74,8 +74,8 @@ func lintText(t *testing.T, text []byte, ranges map[string]Interval) *Report {
 // same compares two numbers, NaN with NaN.
 func same(a, b float64) bool { return a == b || a != a && b != b }
 
-// rerun compiles the text again, runs the finding's inputs on what was written and
-// in the interpreter, and holds both against the finding's numbers.
+// rerun compiles the text again, runs the finding's inputs on the written pair and in the interpreter, and compares
+// both with the finding's numbers.
 func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	t.Helper()
 	ctx := context.Background()
@@ -118,7 +118,7 @@ func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	}
 	exact := float64(e.Exact)
 	switch d := max(g-exact, exact-g); {
-	case g-g != 0 && !same(g, exact): // infinite where it is not
+	case g-g != 0 && !same(g, exact): // infinite where the exact number is not
 	case g == 0 && (exact != 0): // or 0
 	case d > max(exact, -exact)/16:
 	default:
@@ -126,9 +126,9 @@ func rerun(t *testing.T, text []byte, f *Finding, ranges map[string]Interval) {
 	}
 }
 
-// TestRules: for each rule a model in which it is found and shown, and a
-// rewritten one in which it is not found.
-func TestRules(t *testing.T) {
+// TestEveryRuleIsFoundAndAvoided has two models for each rule: one in which it is found and shown, and a rewritten one
+// in which it is not found.
+func TestEveryRuleIsFoundAndAvoided(t *testing.T) {
 	for _, rule := range Rules {
 		t.Run(rule.Name, func(t *testing.T) {
 			a, err := txtar.ParseFile(filepath.Join("testdata", "rules", rule.Name+".txtar"))
@@ -156,10 +156,10 @@ func TestRules(t *testing.T) {
 					continue
 				}
 				if f.Evidence.By != rule.By {
-					t.Errorf("shown by %s, the rule says by %s", f.Evidence.By, rule.By)
+					t.Errorf("shown by %s, the rule states %s", f.Evidence.By, rule.By)
 				}
 				if f.Line == 0 || f.Source == "" || f.Why == "" || f.Instead == "" || f.Limit == "" || f.Local == nil {
-					t.Errorf("finding lacks its place or its words: %+v", f)
+					t.Errorf("the finding lacks its place or a text: %+v", f)
 				}
 				rerun(t, a.Files[0].Data, f, parseRanges(t, words["ranges"]))
 			}

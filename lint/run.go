@@ -17,24 +17,23 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// DefaultWork is the work that a search may spend where none is named.
+// DefaultWork is the budget of a search for which none is set.
 const DefaultWork = 20_000_000_000
 
 // Interval is the range of a value.
 type Interval = interval.Interval
 
-// Options steer a run of the linter.
+// Options configure a run of the linter.
 type Options struct {
 	Compile compile.Options
-	// Ranges are the ranges of inputs and states, by name; DefaultRange represents
-	// those absent.
+	// Ranges are the ranges of inputs and states, by name; others have DefaultRange.
 	Ranges map[string]Interval
 	// Work bounds the search for inputs: multiply-accumulates and elements of all
 	// runs together; 0 means DefaultWork, negative for no search.
 	Work    int64
 	Workers int
-	// Units gives operations, by UnitKey, another place than that of
-	// Compile.Target: that of a target that zinc writes no programs for.
+	// Units overrides where operations run, by UnitKey: it has the placement for a target that zinc writes no programs
+	// for.
 	Units map[string]ir.Unit
 	// Target is the name to report, "" for that of Compile.Target.
 	Target string
@@ -52,8 +51,7 @@ func (o *Options) work() int64 {
 	return o.Work
 }
 
-// UnitKey names a statement across targets: by its place in the text, else by its
-// first result.
+// UnitKey identifies a statement across targets: by its place in the text, or else by its first result.
 func UnitKey(op, result string, line, col int32) string {
 	if line > 0 {
 		return fmt.Sprintf("%s %d:%d", op, line, col)
@@ -72,18 +70,18 @@ type Function struct {
 	Name       string       `json:"function"`
 	Inputs     []InputRange `json:"inputs"`
 	Statements int          `json:"statements"`
-	// Unjudged counts the statements with an operand whose range is not bounded,
-	// mostly behind a finding; their limits cannot be told.
+	// Unjudged counts the statements with an operand whose range is not bounded, mostly after a finding; whether they
+	// reach a limit is not known.
 	Unjudged int `json:"unjudged"`
 	// Unmodelled names the operations that have the range of their type.
 	Unmodelled []string   `json:"unmodelled,omitempty"`
 	Findings   []*Finding `json:"findings"` // in the order of the text
-	// Groups rank the findings; Roots tell why statements are not judged.
+	// Groups rank the findings; Roots explain why statements are not judged.
 	Groups []*Group `json:"groups"`
 	Roots  []*Root  `json:"roots"`
 }
 
-// InputRange is an input and the range it was judged by.
+// InputRange is an input and the range that was assumed for it.
 type InputRange struct {
 	Name  string     `json:"name"`
 	Type  string     `json:"type"`
@@ -97,7 +95,7 @@ const (
 	Possible   = "possible"    // by intervals only
 )
 
-// States lists them, what is most certain first.
+// States lists them, the most certain first.
 var States = []string{Shown, ShownAlone, Possible}
 
 // Finding is one cliff.
@@ -111,36 +109,34 @@ type Finding struct {
 	Line      int32            `json:"line,omitempty"`
 	Col       int32            `json:"column,omitempty"`
 	Source    string           `json:"source,omitempty"` // the line of the text
-	Value     string           `json:"value"`            // whose interval it is
+	Value     string           `json:"value"`            // whose interval Interval is
 	Interval  [2]verify.Number `json:"interval"`
 	Limit     string           `json:"limit"`
 	Why       string           `json:"why"`
 	Detail    string           `json:"detail,omitempty"`
 	Instead   string           `json:"instead"`
-	// How reports how the input was made, Reached the number with which the limit was
-	// met by it.
+	// How states how the input was found, Reached the number with which it meets the limit.
 	How     string         `json:"how,omitempty"`
 	Reached *verify.Number `json:"reached,omitempty"`
-	// Evidence is at an output of the function, Local at the statement alone.
+	// Evidence is an element of an output of the function, Local one of the statement alone.
 	Evidence *witness.Evidence `json:"evidence,omitempty"`
 	Local    *witness.Evidence `json:"local,omitempty"`
 	// Cut is the model in which a finding is shown alone.
 	Cut  *witness.Cut `json:"alone,omitempty"`
 	Note string       `json:"note,omitempty"`
-	// Behind says that an earlier statement may already give infinity or NaN, and
-	// that this one is judged as if no NaN came of it.
+	// Behind reports that an earlier statement may already return infinity or NaN, and that this one is judged as if no
+	// NaN resulted.
 	Behind bool `json:"behind,omitempty"`
 	// Taints counts the statements that cannot be judged because this one's result has
 	// no bounds.
 	Taints int `json:"taints,omitempty"`
-	// Seen is the range of Value in recorded runs of the whole model, on drawn inputs
-	// and arrays that were given; Gap by what factor those values would have to grow to
-	// meet the limit, 1 where they do, 0 where nothing was recorded.
+	// Seen is the range of Value in recorded runs of the whole model, on drawn inputs and the arrays passed. Gap is the
+	// factor by which those values would have to grow to meet the limit: 1 if they do, 0 if nothing was recorded.
 	Seen *[2]verify.Number `json:"seen,omitempty"`
 	Gap  verify.Number     `json:"gap"`
-	// Inputs are the values that show or reach it.
+	// Inputs are the values that show or reach the limit.
 	Inputs tensors `json:"-"`
-	// Files are where the inputs were written, by name.
+	// Files are the files of the inputs, by name.
 	Files map[string]string `json:"inputs,omitempty"`
 
 	op  *ir.Op
@@ -209,7 +205,7 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 	for _, v := range fn.Body.Params {
 		r, given := o.Ranges[v.Name]
 		if v.Type.Kind == ir.State {
-			// A state holds zeros first and what calls leave in it then.
+			// A state contains zeros at first, and then what calls write.
 			ranges[v.Name] = interval.OfType(v.Type.DType)
 			if given {
 				ranges[v.Name] = r
@@ -260,7 +256,7 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 		}
 	} else {
 		for range found {
-			witnesses = append(witnesses, &witness.Witness{Note: "no input was looked for", Seen: interval.Nothing})
+			witnesses = append(witnesses, &witness.Witness{Note: "no input was searched for", Seen: interval.Nothing})
 		}
 	}
 	for i, p := range found {
@@ -285,7 +281,7 @@ func behind(a *analysis, op *ir.Op) bool {
 	return hit
 }
 
-// allStatic reports whether every input can be made.
+// allStatic reports whether every input has a static shape.
 func allStatic(f *ir.Func) bool {
 	for _, v := range f.Body.Params {
 		if v.Type.Kind == ir.Tensor && (!v.Type.Static() || v.Type.DType == ir.String) {
@@ -330,7 +326,7 @@ func (p *suspect) finding(w *witness.Witness, files []string, src *diag.File) *F
 	return f
 }
 
-// name is what a statement is called: its first result.
+// name returns the name of a statement: that of its first result.
 func name(op *ir.Op) string {
 	if len(op.Results) == 0 {
 		return op.Def.Name
@@ -338,8 +334,8 @@ func name(op *ir.Op) string {
 	return op.Results[0].Name
 }
 
-// label is what a statement is called in the source: its result, or where a pass
-// has made that, its name.
+// label returns the name of a statement in the source: that of its result, or if a pass generated that, of the
+// operation.
 func label(op *ir.Op) string {
 	if n := name(op); !strings.HasPrefix(n, witness.Generated) || op.Name == "" {
 		return n
@@ -347,7 +343,7 @@ func label(op *ir.Op) string {
 	return op.Name
 }
 
-// unitOf is where an operation runs; those of blocks run with the block, on the CPU.
+// unitOf returns where an operation runs; operations in blocks run with the block, on the CPU.
 func unitOf(op *ir.Op) string {
 	if op.Place.Unit == ir.Unplaced {
 		return ir.CPU.String()

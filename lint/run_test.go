@@ -23,7 +23,7 @@ const cliffs = `program(1.3)
 }
 `
 
-// report lints the text with options and gives the report as JSON.
+// report lints the text with options and returns the report as JSON.
 func report(t *testing.T, text string, change func(o *Options)) []byte {
 	t.Helper()
 	m := openText(t, []byte(text))
@@ -50,8 +50,8 @@ func report(t *testing.T, text string, change func(o *Options)) []byte {
 	return b
 }
 
-// TestRepeats: the same report, evidence included, on any number of workers.
-func TestRepeats(t *testing.T) {
+// TestReportsAreDeterministic compares the reports, evidence included, for different numbers of workers.
+func TestReportsAreDeterministic(t *testing.T) {
 	a := report(t, cliffs, nil)
 	if b := report(t, cliffs, func(o *Options) { o.Workers, o.Compile.Workers = 3, 3 }); !bytes.Equal(a, b) {
 		t.Errorf("one worker:\n%s\nthree:\n%s", a, b)
@@ -63,10 +63,10 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestNoSearch: without a search, or with a budget that ends at once, findings
-// stay possible and say why.
-func TestNoSearch(t *testing.T) {
-	for work, note := range map[int64]string{-1: "no input was looked for", 1: "budget"} {
+// TestFindingsWithoutSearchArePossible checks that without a search, or with a budget that ends at once, findings stay
+// possible and state why.
+func TestFindingsWithoutSearchArePossible(t *testing.T) {
+	for work, note := range map[int64]string{-1: "no input was searched for", 1: "budget"} {
 		b := string(report(t, cliffs, func(o *Options) { o.Work = work }))
 		if strings.Contains(b, `"shown"`) || !strings.Contains(b, note) {
 			t.Errorf("work %d: %s", work, b)
@@ -74,9 +74,8 @@ func TestNoSearch(t *testing.T) {
 	}
 }
 
-// TestUnits: a statement that another target keeps on the CPU has no rule of the
-// engine.
-func TestUnits(t *testing.T) {
+// TestStatementsOnTheCPUOfTheTargetHaveNoEngineRules checks a statement that another target keeps on the CPU.
+func TestStatementsOnTheCPUOfTheTargetHaveNoEngineRules(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x, tensor<fp16, [1, 8, 4, 4]> z) {
@@ -94,10 +93,10 @@ func TestUnits(t *testing.T) {
 	}
 }
 
-func TestWrongRanges(t *testing.T) {
+func TestWrongRangesAreRefused(t *testing.T) {
 	for name, ranges := range map[string]map[string]Interval{
 		`unknown input "w" in the ranges`: {"w": interval.Span(0, 1)},
-		"holds no finite values":          {"x": interval.Span(1e6, 2e6)},
+		"contains no finite values":       {"x": interval.Span(1e6, 2e6)},
 		"1 to 0":                          {"x": interval.Span(1, 0)},
 		"NaN":                             {"x": {Lo: math.NaN(), Hi: 1}},
 		"Inf":                             {"x": interval.Span(0, inf)},
@@ -110,8 +109,8 @@ func TestWrongRanges(t *testing.T) {
 	}
 }
 
-// TestInner: bounds are moved inwards to elements of the type.
-func TestInner(t *testing.T) {
+// TestInnerMovesBoundsInwards also checks that the bounds are elements of the type.
+func TestInnerMovesBoundsInwards(t *testing.T) {
 	for _, c := range []struct {
 		d    ir.DType
 		r, w Interval
@@ -134,9 +133,8 @@ func TestInner(t *testing.T) {
 	}
 }
 
-// TestUnmodelled: an operation without a transfer function has its type's range,
-// and is named.
-func TestUnmodelled(t *testing.T) {
+// TestOperationsWithoutTransferAreListed checks that such an operation has its type's range.
+func TestOperationsWithoutTransferAreListed(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x, tensor<fp16, [1, 8, 4, 4]> z) {
@@ -156,9 +154,9 @@ func TestUnmodelled(t *testing.T) {
 	}
 }
 
-// TestBehind: a statement behind one that may give NaN is judged as if it did
-// not, and says so.
-func TestBehind(t *testing.T) {
+// TestStatementsAfterNaNAreJudged checks a statement after one that may return NaN: it is judged as if that did not,
+// and the finding states it.
+func TestStatementsAfterNaNAreJudged(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 8, 4, 4]> x, tensor<fp16, [1, 8, 4, 4]> z) {
@@ -191,6 +189,6 @@ func TestBehind(t *testing.T) {
 		}
 	}
 	if len(want) > 0 || r.Functions[0].Unjudged != 1 {
-		t.Errorf("not found: %v; %d not judged, want the softmax alone", want, r.Functions[0].Unjudged)
+		t.Errorf("not found: %v; %d not judged, want only the softmax", want, r.Functions[0].Unjudged)
 	}
 }

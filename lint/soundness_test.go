@@ -41,8 +41,8 @@ func drawSample(t ir.Type, r Interval, rnd *rand.Rand, kind int) interp.Tensor {
 	return x
 }
 
-// contains runs the interpreter in both modes on sampled inputs and holds every
-// value against its range. It returns how many values were looked at.
+// contains runs the interpreter in both modes on sampled inputs and compares every value with its range. It returns the
+// number of values.
 func contains(t *testing.T, f *ir.Func, ranges map[string]Interval, runs int, seed uint64) int {
 	t.Helper()
 	a := analyse(f, ranges)
@@ -90,9 +90,9 @@ func contains(t *testing.T, f *ir.Func, ranges map[string]Interval, runs int, se
 	return seen
 }
 
-// lies runs the interpreter on given inputs, whose own ranges are the ranges. It
-// returns how many values were looked at, and the first that is outside.
-func lies(f *ir.Func, in tensors) (seen int, bad string) {
+// outside runs the interpreter on the inputs passed, whose elements are their ranges. It returns the number of values,
+// and describes the first that is outside its range.
+func outside(f *ir.Func, in tensors) (seen int, bad string) {
 	ranges := map[string]Interval{}
 	for n, x := range in {
 		ranges[n] = interval.OfConst(x.Const())
@@ -233,9 +233,8 @@ func grow(g *irbuild.Graph, rnd *rand.Rand, vs []*ir.Value) *ir.Value {
 	return try("reverse", "x", x, "axes", []int{1})
 }
 
-// TestRandomPrograms: whatever the program, the interpreter's values are in their
-// ranges, in both modes, on the engine and off it.
-func TestRandomPrograms(t *testing.T) {
+// TestValuesOfRandomProgramsAreInTheirRanges runs them in both modes, on the engine and off it.
+func TestValuesOfRandomProgramsAreInTheirRanges(t *testing.T) {
 	seen, ops := 0, map[string]bool{}
 	for seed := range uint64(1500) {
 		rnd := rand.New(rand.NewPCG(seed, 77))
@@ -273,13 +272,13 @@ func TestRandomPrograms(t *testing.T) {
 		}
 	}
 	if seen < 100000 || len(ops) < 60 {
-		t.Errorf("looked at %d values of %d operations", seen, len(ops))
+		t.Errorf("checked %d values of %d operations", seen, len(ops))
 	}
 }
 
-// TestNormed: behind a layer_norm a row's sum is bounded by the norms of both, and
+// TestSumsAfterLayerNormAreBounded checks that a row's sum after a layer_norm is bounded by the norms of both, and that
 // an input along the row comes close to that bound.
-func TestNormed(t *testing.T) {
+func TestSumsAfterLayerNormAreBounded(t *testing.T) {
 	const n, rows = 64, 8
 	g := irbuild.New(11)
 	x := g.Input(1, 4, n)
@@ -310,22 +309,22 @@ func TestNormed(t *testing.T) {
 	}
 	got := out[y.Name].Const().Floats()[0]
 	if !a.Range(y).Has(got) {
-		t.Errorf("%g lies outside %v", got, a.Range(y))
+		t.Errorf("%g is outside %v", got, a.Range(y))
 	}
 	sum := 0.0
 	for _, v := range ws[:n] {
 		sum += math.Abs(v)
 	}
 	if worst := sum * a.Range(z).Hi; a.Range(y).Hi > worst/2 {
-		t.Errorf("the bound %g is not much less than %g, which element by element gives", a.Range(y).Hi, worst)
+		t.Errorf("the bound %g is not much less than the elementwise bound %g", a.Range(y).Hi, worst)
 	}
 	if got < a.Range(y).Hi/2 {
-		t.Errorf("an input along the row gives %g, the bound is %g", got, a.Range(y).Hi)
+		t.Errorf("the sum for an input along the row is %g, the bound %g", got, a.Range(y).Hi)
 	}
 }
 
-// TestMasked: behind masked softmax weights a product stays within its operand.
-func TestMasked(t *testing.T) {
+// TestProductsOfMaskedSoftmaxStayInTheirOperand checks a product with masked softmax weights.
+func TestProductsOfMaskedSoftmaxStayInTheirOperand(t *testing.T) {
 	g := irbuild.New(12)
 	x, v := g.Input(1, 2, 4, 16), g.Input(1, 2, 16, 8)
 	m := g.InputOf(ir.Bool, 1, 1, 4, 16)
@@ -343,13 +342,13 @@ func TestMasked(t *testing.T) {
 		t.Fatal("nothing was run")
 	}
 	if r := analyse(f, ranges).Range(y); r.Mag() > 101 {
-		t.Errorf("the product lies within %v", r)
+		t.Errorf("the product is within %v", r)
 	}
 }
 
-// TestRootMeanSquare: behind a norm written out, elements and sums are bounded by
-// the row's length, for rows of every size that fp16 holds.
-func TestRootMeanSquare(t *testing.T) {
+// TestSumsAfterRootMeanSquareAreBounded checks a norm that is written out as operations: elements and sums after it are
+// bounded by the row's length, for rows of every magnitude that fp16 represents.
+func TestSumsAfterRootMeanSquareAreBounded(t *testing.T) {
 	const n, rows = 64, 8
 	norms := map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
 		"pow": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
@@ -387,11 +386,11 @@ func TestRootMeanSquare(t *testing.T) {
 						t.Fatal("nothing was run")
 					}
 					if m > 1 && analyse(f, ranges).calmly().Range(z).Mag() > 9.2 {
-						t.Errorf("up to %g: %v; at most the root of %d is wanted", m, analyse(f, ranges).calmly().
+						t.Errorf("up to %g: %v, want at most the root of %d", m, analyse(f, ranges).calmly().
 							Range(z),
 							n)
 					}
-					// Rows of one large element and of an even size are the extremes.
+					// Rows with one large element and rows of equal magnitudes are the extremes.
 					for _, one := range []bool{true, false} {
 						vs := make([]float32, 4*n)
 						for i := range vs {
@@ -403,7 +402,7 @@ func TestRootMeanSquare(t *testing.T) {
 						if err != nil {
 							t.Fatal(err)
 						}
-						if _, bad := lies(f, tensors{x.Name: in}); bad != "" {
+						if _, bad := outside(f, tensors{x.Name: in}); bad != "" {
 							t.Error(bad)
 						}
 					}
@@ -413,9 +412,9 @@ func TestRootMeanSquare(t *testing.T) {
 	}
 }
 
-// TestNotRootMeanSquare: a sum without its axis that a factor gives another in front
-// is not beside its own rows, and bounds none.
-func TestNotRootMeanSquare(t *testing.T) {
+// TestSumsAlongOtherAxesBoundNothing checks a sum of squares whose lost axis a factor replaces with another: it is not
+// beside its own rows.
+func TestSumsAlongOtherAxesBoundNothing(t *testing.T) {
 	const n = 8
 	g := irbuild.New(14)
 	x := g.Input(n, n)
@@ -440,13 +439,12 @@ func TestNotRootMeanSquare(t *testing.T) {
 	got := witness.RangeOf(out[y.Name])
 	if r := analyse(f, map[string]Interval{x.Name: interval.Span(-2, 2)}).calmly().Range(y); got.Hi < 20 ||
 		!r.Has(got.Hi) {
-		t.Errorf("%v lies outside %v", got, r)
+		t.Errorf("%v is outside %v", got, r)
 	}
 }
 
-// TestParts: a slice and a split of a product's channels have the ranges of those
-// channels.
-func TestParts(t *testing.T) {
+// TestPartsOfProductsHaveTheRangesOfTheirChannels checks a slice and a split.
+func TestPartsOfProductsHaveTheRangesOfTheirChannels(t *testing.T) {
 	w := func(g *irbuild.Graph, shape ...int64) *ir.Value {
 		return g.Filled(ir.FP16, func(i int64) float64 {
 			return float64(int64(1)<<(i/8)) / 8 * float64(i%3-1)
@@ -487,7 +485,7 @@ func TestParts(t *testing.T) {
 			whole := a.Range(y).Mag()
 			for v, share := range map[*ir.Value]float64{s: 1.0 / 16, parts[0]: 1.0 / 16, parts[1]: 0.6, parts[2]: 1} {
 				if m := a.Range(v).Mag(); m > share*whole || m == 0 {
-					t.Errorf("%s lies within %v of %v", v.Name, a.Range(v), a.Range(y))
+					t.Errorf("%s is within %v, want %v", v.Name, a.Range(v), a.Range(y))
 				}
 			}
 		})

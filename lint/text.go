@@ -24,7 +24,7 @@ func (f *Function) Counts() map[string]int {
 	return n
 }
 
-// place is where something stands, as compilers print it.
+// place formats a position as compilers do.
 func place(file, model string, line, col int32) string {
 	if file == "" {
 		file = model
@@ -35,24 +35,24 @@ func place(file, model string, line, col int32) string {
 	return fmt.Sprintf("%s:%d:%d", file, line, col)
 }
 
-// Bounds of what Text prints unless it is requested all.
+// Limits of what Text prints without TextOptions.All.
 const (
 	MaxGroups = 10 // groups of findings of a function
-	maxAlike  = 8  // places of findings like the one told
+	maxAlike  = 8  // places of findings like the printed one
 	maxRoots  = 5  // values without bounds
 )
 
-// TextOptions steer Text.
+// TextOptions configure Text.
 type TextOptions struct {
 	Model string // path of the text
 	Path  string // what zinc run takes
-	All   bool   // every finding, instead of one of each of MaxGroups groups
+	All   bool   // every finding, instead of one for each of MaxGroups groups
 	// AllFlag is the flag of the command that sets All, named where findings are omitted.
 	AllFlag string
-	// Flags are words of zinc run that make it compile the whole model as it was judged;
-	// the target is among a report's facts.
+	// Flags are arguments of zinc run with which it compiles the whole model as it was judged; the target is in the
+	// report.
 	Flags []string
-	// Join makes a command line of words, quoted for a shell; nil puts blanks between.
+	// Join joins words to a command line, quoted for a shell; nil joins them with blanks.
 	Join func(words []string) string
 }
 
@@ -76,7 +76,7 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 		out.groups(f)
 		out.roots(f)
 		if len(f.Unmodelled) > 0 {
-			out.line("judged by their type alone: %s", strings.Join(f.Unmodelled, ", "))
+			out.line("ranges known only from the type: %s", strings.Join(f.Unmodelled, ", "))
 		}
 	}
 	return out.err
@@ -87,7 +87,7 @@ type printer struct {
 	w        io.Writer
 	o        TextOptions
 	target   string
-	function string // to be named to zinc run; "" for the only one
+	function string // for zinc run; "" for the only one
 	err      error
 }
 
@@ -97,7 +97,7 @@ func (p *printer) line(format string, args ...any) {
 	}
 }
 
-// groups tells of each group one finding, or of all.
+// groups prints one finding of each group, or all findings.
 func (p *printer) groups(f *Function) {
 	left, groups := 0, 0
 	for k, g := range f.Groups {
@@ -119,7 +119,7 @@ func (p *printer) groups(f *Function) {
 	}
 }
 
-// others says how to print what is omitted.
+// others states how to print what is omitted.
 func (p *printer) others() string {
 	if p.o.AllFlag == "" {
 		return ""
@@ -149,7 +149,7 @@ func (p *printer) alike(f *Function, rest []int) {
 	p.line("  alike: %d more: %s", len(rest), strings.Join(places, ", "))
 }
 
-// roots tells where ranges lose their bounds.
+// roots prints where ranges lose their bounds.
 func (p *printer) roots(f *Function) {
 	if f.Unjudged == 0 {
 		return
@@ -179,7 +179,7 @@ func (p *printer) roots(f *Function) {
 		if r.Op != "" {
 			what += " (" + r.Op + ")"
 		}
-		p.line("  %d behind %s, %s", n, what, place(r.File, p.o.Model, r.Line, r.Col))
+		p.line("  %d after %s, %s", n, what, place(r.File, p.o.Model, r.Line, r.Col))
 		if len(places) > 0 {
 			p.line("    and %d like it: %s", len(rs)-1, strings.Join(places, ", "))
 		}
@@ -191,8 +191,8 @@ func (p *printer) roots(f *Function) {
 	}
 }
 
-// alikeRoots puts those of one operation and one finding's rule together, the
-// kind with most statements behind it first.
+// alikeRoots groups roots by operation and the rule of their finding, the group with the most dependent statements
+// first.
 func alikeRoots(roots []*Root) [][]*Root {
 	var out [][]*Root
 	at := map[[2]string]int{}
@@ -243,18 +243,18 @@ func (p *printer) finding(x *Finding) {
 	}
 	p.run(x)
 	if x.Behind {
-		p.line("  behind: an earlier statement may give infinity or NaN; this one is judged as if no NaN came of it")
+		p.line("  earlier: a statement before this one may return infinity or NaN; this one is judged as if no NaN " +
+			"resulted")
 	}
 	if x.Taints > 0 {
-		p.line("  behind it: statements that cannot be judged: %d", x.Taints)
+		p.line("  later: statements that cannot be judged because of this one: %d", x.Taints)
 	}
 	if x.Note != "" {
 		p.line("  note: %s", x.Note)
 	}
 }
 
-// told is the evidence of a finding: at an output of the whole model or at one of
-// the cut.
+// told returns the evidence of a finding: from an output of the whole model or from one of the cut.
 func (x *Finding) told() *witness.Evidence {
 	if x.Evidence == nil && x.Cut != nil {
 		return x.Local
@@ -262,7 +262,7 @@ func (x *Finding) told() *witness.Evidence {
 	return x.Evidence
 }
 
-// times tells a gap in words.
+// times describes a gap in words.
 func times(gap verify.Number) string {
 	switch g := float64(gap); {
 	case g == 1:
@@ -274,7 +274,7 @@ func times(gap verify.Number) string {
 	}
 }
 
-// factor prints a factor to the digits that mean something.
+// factor formats a factor with its significant digits.
 func factor(x float64) string {
 	if x >= 100 {
 		return interval.Number(math.Round(x))
@@ -282,7 +282,7 @@ func factor(x float64) string {
 	return fmt.Sprintf("%.3g", x)
 }
 
-// cut tells of what operands a finding is shown alone.
+// cut prints the operands with which a finding is shown alone.
 func (p *printer) cut(x *Finding) {
 	c := x.Cut
 	what := "the statement"
@@ -314,36 +314,35 @@ func (p *printer) cut(x *Finding) {
 		}
 	}
 	if len(clips) > 0 {
-		p.line("    to rule it out: clip %s, or narrow the ranges of the inputs until theirs are",
+		p.line("    to rule it out: clip %s, or narrow the ranges of the inputs until the operands are in these ranges",
 			strings.Join(clips, " and "))
 	}
 	if c.Reduced != "" {
-		p.line("    extents made smaller: %s", c.Reduced)
+		p.line("    reduced extents: %s", c.Reduced)
 	}
 }
 
-// origin says how far operands of the cut lie from what was seen in the whole
-// model.
+// origin describes how far the operands of the cut are from those recorded in the whole model.
 func origin(c *witness.Cut) string {
 	interval := slices.ContainsFunc(c.Operands, func(o witness.Operand) bool { return o.From == witness.FromInterval })
 	switch {
 	case !interval && slices.ContainsFunc(c.Operands, func(o witness.Operand) bool {
 		return o.From == witness.FromRuns
 	}):
-		return "its operands lie in ranges that runs of the whole model gave"
+		return "its operands are in ranges recorded in runs of the whole model"
 	case !interval:
 		return "its operands are inputs of the whole model"
 	case math.IsInf(float64(c.Factor), 0):
-		return "its operands lie in their intervals, where recorded runs gave none but 0; no input of the whole " +
-			"model is known that gives them"
+		return "its operands are in their intervals, and are only 0 in recorded runs; no input of the whole model " +
+			"is known to produce them"
 	case c.Factor == 0:
-		return "its operands lie in their intervals; no input of the whole model is known that gives them"
+		return "its operands are in their intervals; no input of the whole model is known to produce them"
 	}
-	return "its operands lie up to " + factor(float64(c.Factor)) + " times as far out as in recorded runs, within " +
-		"their intervals; no input of the whole model is known that gives them"
+	return "its operands are up to " + factor(float64(c.Factor)) + " times as far out as in recorded runs, within " +
+		"their intervals; no input of the whole model is known to produce them"
 }
 
-// run names the command that repeats a finding whose inputs were written.
+// run prints the command that repeats a finding whose inputs were written.
 func (p *printer) run(x *Finding) {
 	if len(x.Files) == 0 {
 		return
@@ -378,8 +377,7 @@ func (p *printer) run(x *Finding) {
 	p.line("  run: %s", p.o.Join(words))
 }
 
-// SARIF writes the findings as a log with a run a target. failOn makes the
-// findings that fail the command errors.
+// SARIF writes the findings as a log with one run per target. Findings that fail the command under failOn are errors.
 func SARIF(w io.Writer, model, version string, reports []*Report, failOn string) error {
 	var runs []sarif.Run
 	for _, r := range reports {
@@ -429,7 +427,7 @@ func (x *Finding) sarif(model, function, failOn string) sarif.Finding {
 			where = "alone, " + origin(x.Cut) + "; output"
 			props["alone"] = x.Cut
 		}
-		msg += fmt.Sprintf(" Shown: %s %s[%d] is %s by the %s, exactly %s.", where, e.Output, e.Index,
+		msg += fmt.Sprintf(" Shown: %s %s[%d] is %s on the %s, exactly %s.", where, e.Output, e.Index,
 			interval.Number(float64(e.Engine)), e.By, interval.Number(float64(e.Exact)))
 		props["evidence"] = e
 	}
@@ -448,11 +446,11 @@ func (x *Finding) sarif(model, function, failOn string) sarif.Finding {
 	}
 }
 
-// FailOn are the words that say which findings fail a command: none, those of a
-// state, and those that are less certain with each word.
+// FailOn are the values that select the findings that fail a command: none, then each a less certain state with all
+// those before it.
 var FailOn = []string{"none", Shown, "alone", Possible}
 
-// Fails reports whether a finding of that state fails under one of FailOn.
+// Fails reports whether a finding of a state fails the command under a value of FailOn.
 func Fails(state, failOn string) bool {
 	return slices.Index(States, state) < slices.Index(FailOn, failOn)
 }

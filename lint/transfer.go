@@ -13,9 +13,8 @@ import (
 // arguments, before rounding to the declared types.
 type transfer func(c *call) []Interval
 
-// transfers is the one table: an operation that is not in it has the range of
-// its type. What the sheet says of an operation gives most of them; the others
-// are made beside the functions that they use.
+// transfers is the table: an operation that is not in it has the range of its type. Most entries follow from the sheet
+// of operations; the others are beside the functions that they use.
 var transfers = func() map[*ir.Operation]transfer {
 	m := map[*ir.Operation]transfer{}
 	for _, o := range ir.Operations {
@@ -45,13 +44,13 @@ type call struct {
 	a      *analysis
 	op     *ir.Op
 	engine bool
-	// hot is, of a product, the output channels in which the bounds are attained.
+	// hot are the output channels of a product in which the bounds are attained.
 	hot *witness.Peaks
 	// rows are the ranges of a product's output channels.
 	rows *rows
-	// running is, of a product on the engine, what its sum may have reached on the way.
+	// running is the range of the partial sums of a product on the engine.
 	running Interval
-	// wide says that a statement could be judged only by its type.
+	// wide reports that the range of a statement is known only from its type.
 	wide bool
 }
 
@@ -61,8 +60,7 @@ type rows struct {
 	r    []Interval
 }
 
-// part returns the range of what v holds from begin on along an axis, n elements
-// stride apart.
+// part returns the range of n elements of v along an axis, from begin on and stride apart.
 func (c *call) part(v *ir.Value, axis int, begin, n, stride int64) Interval {
 	whole := c.read(v)
 	rs := c.a.rows[v]
@@ -80,7 +78,7 @@ func (c *call) part(v *ir.Value, axis int, begin, n, stride int64) Interval {
 	return r
 }
 
-// sliced returns the range of what a slice takes.
+// sliced returns the range of a slice.
 func (c *call) sliced() Interval {
 	v := c.op.Arg(ir.ParamX)
 	r := c.read(v)
@@ -98,7 +96,7 @@ func (c *call) sliced() Interval {
 	return r
 }
 
-// in returns the range of an argument, nothing where it is absent.
+// in returns the range of an argument, empty if it is absent.
 func (c *call) in(name ir.ParamName) Interval {
 	v := c.op.Arg(name)
 	if v == nil {
@@ -107,7 +105,7 @@ func (c *call) in(name ir.ParamName) Interval {
 	return c.read(v)
 }
 
-// has reports whether an argument is given.
+// has reports whether an argument is present.
 func (c *call) has(name ir.ParamName) bool { return c.op.Arg(name) != nil }
 
 // read returns the range of a value as the operation sees it: the engine reads
@@ -129,8 +127,7 @@ func (c *call) list(name ir.ParamName) Interval {
 	return r
 }
 
-// constant returns an argument's constant, folded where the program holds it
-// compressed; nil when it is computed.
+// constant returns an argument's constant, unpacked if it is compressed; nil if the argument is computed.
 func (c *call) constant(name ir.ParamName) *ir.Const {
 	v := c.op.Arg(name)
 	if v == nil {
@@ -139,8 +136,7 @@ func (c *call) constant(name ir.ParamName) *ir.Const {
 	return c.a.Constant(v)
 }
 
-// number returns a scalar argument or its default, 0 where the form has no such
-// parameter.
+// number returns a scalar argument or its default, 0 if the form has no such parameter.
 func (c *call) number(name ir.ParamName) float64 {
 	if v := c.op.Arg(name); v != nil {
 		if k := c.a.Constant(v); k != nil && k.Elems() >= 1 && k.Type.DType != ir.String {
@@ -152,7 +148,7 @@ func (c *call) number(name ir.ParamName) float64 {
 	return f
 }
 
-// unknown is the result of an operation whose rule does not hold here.
+// unknown is the result of an operation to which its rule does not apply.
 func (c *call) unknown() []Interval {
 	c.wide = true
 	out := make([]Interval, len(c.op.Results))
@@ -165,7 +161,7 @@ func (c *call) unknown() []Interval {
 // one is a list of one range.
 func one(v Interval) []Interval { return []Interval{v} }
 
-// each gives every result the same range.
+// each returns the same range for every result.
 func (c *call) each(v Interval) []Interval {
 	out := make([]Interval, len(c.op.Results))
 	for i := range out {

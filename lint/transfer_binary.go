@@ -34,7 +34,7 @@ func largerOf(x, y Interval) Interval {
 		return Interval{Lo: inf, Hi: -inf, NaN: x.NaN || y.NaN}
 	}
 	r := Interval{Lo: max(x.Lo, y.Lo), Hi: max(x.Hi, y.Hi), NaN: x.NaN || y.NaN}
-	if r.NaN { // a NaN may win or lose: either operand may be what is left
+	if r.NaN { // a NaN may win or lose: the result may be either operand
 		r = r.Hull(x).Hull(y)
 	}
 	return r
@@ -50,7 +50,7 @@ func modRange(x, y Interval) Interval {
 	return r
 }
 
-// powRange follows powers of what is not negative, and whole powers.
+// powRange follows powers of numbers that are not negative, and integer powers.
 func powRange(x, y Interval) Interval {
 	if x.Empty() || y.Empty() {
 		return Interval{Lo: inf, Hi: -inf, NaN: x.NaN || y.NaN}
@@ -82,7 +82,7 @@ func powRange(x, y Interval) Interval {
 			r = r.With(math.Pow(a, b))
 		}
 	}
-	return r.With(interval.Clamp(1, r)) // x^0 where y passes it
+	return r.With(interval.Clamp(1, r)) // x^0 if y contains 0
 }
 
 func binaryRows() map[*ir.Operation]transfer {
@@ -115,7 +115,7 @@ func binaryRows() map[*ir.Operation]transfer {
 	return m
 }
 
-// sameOperand sharpens the range of an operation of a value with itself.
+// sameOperand narrows the range of an operation on a value and itself.
 func sameOperand(o *ir.Operation, x, r Interval) Interval {
 	switch o {
 	case ir.OpMul:
@@ -128,8 +128,8 @@ func sameOperand(o *ir.Operation, x, r Interval) Interval {
 	return r
 }
 
-// lessExtreme sharpens x - max(x) and x - min(x), where each element has the
-// extreme of its own group subtracted.
+// lessExtreme narrows the range of x - max(x) and x - min(x), which subtract from each element the extreme of its own
+// group.
 func lessExtreme(x, y *ir.Value, r Interval) Interval {
 	if y.Def == nil {
 		return r

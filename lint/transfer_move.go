@@ -20,7 +20,7 @@ func moveRows() map[*ir.Operation]transfer {
 		ir.OpResample: func(c *call) []Interval { return one(sampled(c)) },
 		ir.OpAffine:   func(c *call) []Interval { return one(sampled(c)) },
 	}
-	for _, o := range []*ir.Operation{ir.OpSpaceToBatch, ir.OpBandPart} { // zeros stand among the elements
+	for _, o := range []*ir.Operation{ir.OpSpaceToBatch, ir.OpBandPart} { // the result also has zeros
 		m[o] = func(c *call) []Interval { return c.each(c.args(o.Picks).With(0)) }
 	}
 	// Means of elements, with weights that are not negative and add up to one, or
@@ -91,8 +91,8 @@ func (c *call) args(names []ir.ParamName) Interval {
 	return r
 }
 
-// mean is the range of means: opposite infinities have none, and so has zero
-// times infinity, which the weights of an interpolation give.
+// mean is the range of means. Opposite infinities have none; neither has zero times infinity, which interpolation
+// weights produce.
 func mean(x Interval) Interval {
 	x.NaN = x.NaN || math.IsInf(x.Mag(), 0)
 	return x.Slack(16, x.Mag())
@@ -103,7 +103,7 @@ func sampled(c *call) Interval {
 	if v := c.op.Arg(ir.ParamCoordinates); v != nil && !c.read(v).Finite() ||
 		c.constant(ir.ParamTransformMatrix) == nil &&
 			c.has(ir.ParamTransformMatrix) {
-		r.NaN = true // a coordinate that is not a number gives such a sample
+		r.NaN = true // a NaN coordinate has such a sample
 	}
 	return r
 }

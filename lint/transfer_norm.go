@@ -42,8 +42,8 @@ func softmaxRange(c *call) []Interval {
 	return one(r)
 }
 
-// normalised is (x - mean) / sqrt(variance + eps) over n elements: at most
-// sqrt(n-1) in size, and at most the width of x over the root of eps.
+// normalised is (x - mean) / sqrt(variance + eps) over n elements: its magnitude is at most sqrt(n-1), and at most the
+// width of x over the root of eps.
 func normalised(x Interval, n, eps float64) Interval {
 	m := math.Sqrt(max(n-1, 0))
 	if x.Empty() {
@@ -56,13 +56,12 @@ func normalised(x Interval, n, eps float64) Interval {
 	if eps <= 0 || eps != eps { // a constant row
 		return interval.All
 	}
-	// Where a row holds an infinity or a NaN, all of it becomes NaN.
+	// If a row contains an infinity or a NaN, all of it becomes NaN.
 	r.NaN = !x.Finite()
 	return r
 }
 
-// scaled multiplies a normalised range by gamma and adds beta, pair by pair
-// where both are constants of as many elements.
+// scaled multiplies a normalised range by gamma and adds beta, pair by pair if both are constants of equal size.
 func scaled(c *call, z Interval) Interval {
 	g, b := c.constant(ir.ParamGamma), c.constant(ir.ParamBeta)
 	if g != nil && b != nil && g.Elems() == b.Elems() {

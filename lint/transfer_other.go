@@ -61,7 +61,7 @@ func otherRows() map[*ir.Operation]transfer {
 	}
 }
 
-// foldedRange is that of the constants that an operation unfolds to.
+// foldedRange is the range of the constant that an operation unpacks to.
 func foldedRange(c *call) []Interval {
 	out := make([]Interval, 0, len(c.op.Results))
 	for _, v := range c.op.Results {
@@ -74,8 +74,8 @@ func foldedRange(c *call) []Interval {
 	return out
 }
 
-// scatterRange: where elements replace others, either is left. Sums and products
-// of as many as meet are not counted.
+// scatterRange is the range of a scatter: replaced elements are either of the two. The sums and products of repeated
+// indices are not followed.
 func scatterRange(c *call) []Interval {
 	if mode, ok := ir.ArgString(c.op, ir.ParamMode); !ok || mode != "update" {
 		return c.unknown()
@@ -92,9 +92,9 @@ func dequantizeRange(c *call) []Interval {
 	return one(interval.Mul(interval.Sub(c.in(ir.ParamInput), z), c.in(ir.ParamScale)).Slack(2, 0))
 }
 
-// recurrentRange: hidden values are a tanh's times a gate's, or means of such and
-// of the first hidden value. A cell's content grows by at most one a step; where
-// the number of steps is not known it has its type's range.
+// recurrentRange is the range of recurrent operations. Hidden values are products of a tanh and a gate, or means of
+// these and the first hidden value. A cell grows by at most one per step; if the number of steps is unknown, it has the
+// range of its type.
 func recurrentRange(names ...ir.ParamName) func(c *call) []Interval {
 	return func(c *call) []Interval {
 		for _, n := range names {
@@ -118,7 +118,7 @@ func recurrentRange(names ...ir.ParamName) func(c *call) []Interval {
 		if !finite {
 			h.NaN = true
 		}
-		// A step takes a share of the cell and adds a share of a number of at most 1.
+		// A step keeps a share of the cell and adds a share of a number of at most 1.
 		cell := interval.All
 		if x := c.op.Arg(ir.ParamX); c.op.Is(ir.OpLSTM) && x != nil && x.Type.Rank() > 0 && x.Type.Shape[0] >= 0 {
 			n := float64(x.Type.Shape[0])

@@ -16,7 +16,7 @@ func productRows() map[*ir.Operation]transfer {
 		ir.OpMatMul: matmulRange,
 		ir.OpEinsum: einsumRange,
 		ir.OpScaledDotProductAttention: func(c *call) []Interval {
-			// A mean of rows of value; a row of which every lane is masked has none.
+			// A mean of rows of value; a fully masked row has none.
 			v, scores := c.in(ir.ParamValue).With(0), c.sumOfProducts(c.in(ir.ParamQuery), c.in(ir.ParamKey), 65536,
 				true)
 			if c.has(ir.ParamAttnMask) {
@@ -28,7 +28,7 @@ func productRows() map[*ir.Operation]transfer {
 	}
 }
 
-// affine is a sum of products of constants and of one range, a sum a row.
+// affine is a sum for each row, of products of constants and numbers of one range.
 type affine struct {
 	c      *call
 	x      Interval
@@ -57,8 +57,7 @@ func (c *call) newAffine(x Interval, axis int, absent bool) *affine {
 	}
 }
 
-// row adds the row of that index: n terms with the coefficients that at gives,
-// and a bias.
+// row adds the row of that index: n terms with the coefficients that at returns, and a bias.
 func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 	x := f.x
 	var pos, neg, small, squares float64 // sums of the coefficients of either sign, of subnormal ones, and of squares
@@ -91,8 +90,8 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 	above, below := max(h, 0), max(-l, 0)
 	running := interval.Span(-pos*below-neg*above, pos*above+neg*below)
 	if f.norm > 0 && !f.absent {
-		// By Cauchy and Schwarz no more than the row's norm times the operand's, and so
-		// for any part of the row.
+		// By the Cauchy-Schwarz inequality the sum is at most the row's norm times the operand's; so is the sum of any
+		// part of the row.
 		m := f.norm * math.Sqrt(squares)
 		v.Lo, v.Hi = max(v.Lo, -m), min(v.Hi, m)
 		running.Lo, running.Hi = max(running.Lo, -m), min(running.Hi, m)
@@ -105,7 +104,7 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 		v.Lo, v.Hi = v.Lo-e, v.Hi+e
 	}
 	if f.absent {
-		// The bias stands alone where every term is missing.
+		// The result is the bias where every term is missing.
 		v = v.With(bias)
 	}
 	if v.Hi > f.hi {
@@ -121,8 +120,7 @@ func (f *affine) row(index, n int64, at func(i int64) float64, bias float64) {
 	f.rows[index] = f.rows[index].Hull(v)
 }
 
-// result gives the call its hot rows and returns the range. Where the operand has
-// numbers without bound, so has the sum.
+// result sets the hot rows of the call and returns the range. If the operand is unbounded, so is the sum.
 func (f *affine) result(c *call) []Interval {
 	if f.r.Finite() {
 		c.hot = &f.hot
@@ -142,8 +140,7 @@ func (f *affine) plus(r Interval) {
 	}
 }
 
-// biasOf returns the bias of each output channel: a constant's, else nil and the
-// range that a computed one has.
+// biasOf returns the bias of each output channel if it is a constant, else nil and the range of the bias.
 func biasOf(c *call) (at func(o int64) float64, rest Interval) {
 	rest = Interval{}
 	at = func(int64) float64 { return 0 }
@@ -157,8 +154,7 @@ func biasOf(c *call) (at func(o int64) float64, rest Interval) {
 	return at, c.in(ir.ParamBias)
 }
 
-// sumOfProducts is n products of two ranges, any number of them missing where
-// absent is set.
+// sumOfProducts is the sum of n products of two ranges; any of them may be missing if absent is set.
 func (c *call) sumOfProducts(x, y Interval, n float64, absent bool) Interval {
 	if c.engine && min(x.Mig(), y.Mig()) < numerics.MinNormalFP16 {
 		absent = true // subnormal operands count as zero
@@ -181,9 +177,9 @@ func (c *call) sumOfProducts(x, y Interval, n float64, absent bool) Interval {
 // little for those of rounded sums.
 const stageLoss = 7.1 / 4096
 
-// staged widens the range of a sum on the engine by what the first stage may lose of
-// products whose magnitudes add up to total. Terms is the range of sums of some of them
-// and of zero: without terms of one sign rounding makes no sum of that sign.
+// staged widens the range of a sum on the engine by what the first stage may lose of products whose magnitudes add up
+// to total. terms is the range of sums of some of them and zero: without terms of one sign, rounding produces no sum of
+// that sign.
 func (c *call) staged(v, terms Interval, total float64) Interval {
 	e := total * stageLoss
 	if !c.engine || !(e > 0) || v.Empty() {
@@ -251,8 +247,7 @@ func convRange(c *call) []Interval {
 	return f.result(c)
 }
 
-// convTransposeRange: any of the products that the kernel allows may reach an
-// output, or none.
+// convTransposeRange allows any number of the kernel's products in an output, or none.
 func convTransposeRange(c *call) []Interval {
 	a, err := ir.ConvAttrs(c.op)
 	w := c.op.Arg(ir.ParamWeight)
@@ -261,7 +256,7 @@ func convTransposeRange(c *call) []Interval {
 		return c.unknown()
 	}
 	bias, rest := biasOf(c)
-	cin, per := w.Type.Shape[0], w.Type.Shape[1] // input channels, outputs a group
+	cin, per := w.Type.Shape[0], w.Type.Shape[1] // input channels, outputs per group
 	taps := int64(1)
 	for _, d := range w.Type.Shape[2:] {
 		taps *= d
@@ -379,7 +374,7 @@ func matmulRange(c *call) []Interval {
 // weightsOf reports whether the rows of x are the results of a softmax, which are
 // not negative and add up to one.
 func weightsOf(x *ir.Value, m *ir.MatMul) bool {
-	// Masked weights stay weights: where others represent them, those are 0.
+	// Masked weights stay weights: what replaces them is 0.
 	for range 4 {
 		if x.Def == nil || !x.Def.Is(ir.OpSelect) {
 			break
@@ -406,9 +401,8 @@ func zeros(v *ir.Value) bool {
 	return v.Const != nil && v.Const.Type.DType != ir.String && interval.OfConst(v.Const) == Interval{}
 }
 
-// within holds the bounds of r to those of v and what the rounding of n weights
-// in fp16 may add: a share of 2^-11 each and, to small ones, half of the least
-// number.
+// within limits the bounds of r to those of v, widened by the rounding of n weights in fp16: a share of 2^-11 each and,
+// for small ones, half of the smallest number.
 func within(r, v Interval, n float64) Interval {
 	v = v.Slack(1, v.Mag()*(4096+n/4))
 	r.Lo, r.Hi = max(r.Lo, v.Lo), min(r.Hi, v.Hi)
@@ -423,7 +417,7 @@ func batches(s []int64) int64 {
 	return n
 }
 
-// einsumRange counts the terms that the letters missing from the result give.
+// einsumRange counts the terms of the labels missing from the result.
 func einsumRange(c *call) []Interval {
 	eq, ok := ir.ArgString(c.op, ir.ParamEquation)
 	if !ok {

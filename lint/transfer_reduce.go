@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
-// reductions give the range of n elements of a range taken together.
+// reductions return the range of a reduction of n elements of a range.
 var reductions = map[*ir.Operation]func(x Interval, n float64) Interval{
 	ir.OpReduceSum:  func(x Interval, n float64) Interval { return x.Scale(n).Slack(1, x.Mag()*n*1e-6) },
 	ir.OpReduceMean: func(x Interval, _ float64) Interval { x = meanOf(x); return x.Slack(1, x.Mag()*1e-6) },
@@ -46,7 +46,7 @@ var reductions = map[*ir.Operation]func(x Interval, n float64) Interval{
 // squared is the range of squares.
 func squared(x Interval) Interval { return plain(ir.OpSquare).apply(x) }
 
-// meanOf: numbers of opposite infinities have no mean.
+// meanOf is the range of means: opposite infinities have none.
 func meanOf(v Interval) Interval {
 	n, p := v.Infinite()
 	v.NaN = v.NaN || n && p
@@ -71,7 +71,7 @@ func reduceRows() map[*ir.Operation]transfer {
 	return m
 }
 
-// reduced returns how many elements become one.
+// reduced returns the number of elements that are reduced to one.
 func reduced(op *ir.Op) (float64, bool) {
 	a, err := ir.ReduceAttrs(op)
 	if err != nil {
@@ -99,7 +99,7 @@ func argRange(c *call) []Interval {
 	return one(interval.Span(0, float64(max(n-1, 0))))
 }
 
-// cumsumRange: each result is the sum of none to all of an axis.
+// cumsumRange is the range of cumulative sums: each result is the sum of some elements of an axis, none to all.
 func cumsumRange(c *call) []Interval {
 	n := 0.0
 	for _, d := range c.op.Arg(ir.ParamX).Type.Shape {

@@ -12,8 +12,7 @@ type scalar struct {
 	f func(x float64) float64
 	// low and high delimit the domain, outside of which the result is NaN.
 	low, high float64
-	// turns are the inputs at which the function turns around, with which it is
-	// monotone in between.
+	// turns are the inputs at which the function changes direction; it is monotone between them.
 	turns []float64
 }
 
@@ -21,7 +20,7 @@ func real(f func(float64) float64, turns ...float64) scalar {
 	return scalar{f: f, low: -inf, high: inf, turns: turns}
 }
 
-// curve is the function of the sheet for a set of parameters.
+// curve is the sheet's function for a set of parameters.
 func curve(k *ir.Curve, a []float64) scalar {
 	s := real(func(x float64) float64 { return k.F(x, a) }, k.Turns(a)...)
 	if k.Domain != nil {
@@ -33,7 +32,7 @@ func curve(k *ir.Curve, a []float64) scalar {
 // plain is the function of an operation without parameters.
 func plain(o *ir.Operation) scalar { return curve(o.Curve, nil) }
 
-// engineExtra are results that the engine gives beside the function's own.
+// engineExtra are results of the engine in addition to those of the function.
 var engineExtra = map[*ir.Operation]func(x Interval) []float64{
 	ir.OpExp: func(x Interval) []float64 {
 		if x.Hi >= 11.09 {
@@ -91,10 +90,10 @@ func unaryRows() map[*ir.Operation]transfer {
 		ir.OpGelu: geluRange, ir.OpInverse: inverseRange, ir.OpLogicalNot: truth}
 }
 
-// maxChannels bounds the pairs of parameters that are looked at one by one.
+// maxChannels bounds the pairs of parameters that are evaluated one by one.
 const maxChannels = 1 << 16
 
-// curveRange is the range of an operation's function over that of x.
+// curveRange is the range of an operation's function over the range of x.
 func curveRange(c *call) []Interval {
 	k, o := c.op.Def.Curve, c.op.Def.Operation
 	switch {
@@ -132,7 +131,7 @@ func curveRange(c *call) []Interval {
 		r = r.Hull(curve(k, a).apply(x))
 	}
 	r = r.Slack(1, 0)
-	if x.NaN { // comparisons with NaN fall through to either branch
+	if x.NaN { // comparisons with NaN may take either branch
 		r.NaN = true
 	}
 	return one(r)
@@ -151,7 +150,7 @@ func inverseRange(c *call) []Interval {
 	return one(interval.Div(interval.Span(1, 1), c.epsilonAdded()).Slack(1, 0))
 }
 
-// geluOf is the function of a gelu, the exact one where its mode is computed.
+// geluOf is the function of a gelu: the exact one if its mode is computed.
 func geluOf(op *ir.Op) *ir.Curve {
 	if _, ok := ir.ArgString(op, ir.ParamMode); !ok {
 		return ir.OpGelu.Modes["EXACT"]
@@ -185,8 +184,7 @@ func tanRange(c *call) []Interval {
 
 func truth(*call) []Interval { return one(interval.Span(0, 1)) }
 
-// castRange: floats to integers truncate and saturate, integers wrap, anything
-// that is not zero is true.
+// castRange is the range of a cast: floats to integers truncate and saturate, integers wrap, nonzero numbers are true.
 func castRange(c *call) []Interval {
 	x, to := c.in(ir.ParamX), c.op.Results[0].Type.DType
 	from := c.op.Arg(ir.ParamX).Type.DType

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// Interval is a set of numbers: all from Lo to Hi, infinities as numbers, and
-// NaN where NaN is set. Lo above Hi represents no numbers.
+// Interval is a set of numbers: all from Lo to Hi, counting infinities as numbers, and NaN if NaN is set. If Lo is
+// above Hi, there are no numbers.
 type Interval struct {
 	Lo, Hi float64
 	NaN    bool
@@ -17,7 +17,7 @@ type Interval struct {
 
 var inf = math.Inf(1)
 
-// Span returns the numbers from lo to hi; a bound that is NaN is none.
+// Span returns the numbers from lo to hi; a bound that is NaN does not limit them.
 func Span(lo, hi float64) Interval {
 	v := Interval{Lo: lo, Hi: hi}
 	if lo != lo {
@@ -35,7 +35,7 @@ var (
 	All     = Interval{Lo: -inf, Hi: inf, NaN: true}
 )
 
-// Empty reports whether the interval holds no number; it may hold NaN.
+// Empty reports whether the interval contains no number; it may contain NaN.
 func (v Interval) Empty() bool { return v.Lo > v.Hi }
 
 // Has reports whether x is in the interval.
@@ -51,7 +51,7 @@ func (v Interval) Finite() bool {
 	return !v.NaN && v.Lo > -inf && v.Hi < inf
 }
 
-// Mag returns the largest magnitude, 0 of nothing.
+// Mag returns the largest magnitude, 0 for an empty interval.
 func (v Interval) Mag() float64 {
 	if v.Empty() {
 		return 0
@@ -67,7 +67,7 @@ func (v Interval) Mig() float64 {
 	return min(math.Abs(v.Lo), math.Abs(v.Hi))
 }
 
-// Hull returns the least interval that holds both.
+// Hull returns the smallest interval that contains both.
 func (v Interval) Hull(w Interval) Interval {
 	return Interval{Lo: min(v.Lo, w.Lo), Hi: max(v.Hi, w.Hi), NaN: v.NaN || w.NaN}
 }
@@ -83,7 +83,7 @@ func (v Interval) With(xs ...float64) Interval {
 // Neg returns the interval of -x.
 func (v Interval) Neg() Interval { return Interval{Lo: -v.Hi, Hi: -v.Lo, NaN: v.NaN} }
 
-// Infinite reports which infinities the interval holds.
+// Infinite reports which infinities the interval contains.
 func (v Interval) Infinite() (neg, pos bool) {
 	return v.Lo == -inf && !v.Empty(), v.Hi == inf && !v.Empty()
 }
@@ -122,8 +122,8 @@ func Mul(v, w Interval) Interval {
 	return r
 }
 
-// Div is the quotient. A divisor that holds zero gives all numbers, since the
-// sign of a zero is not followed.
+// Div is the quotient. If the divisor contains zero the result is all numbers, since the sign of a zero is not
+// followed.
 func Div(v, w Interval) Interval {
 	if v.Empty() || w.Empty() {
 		return Interval{Lo: inf, Hi: -inf, NaN: v.NaN || w.NaN}
@@ -146,7 +146,7 @@ func Div(v, w Interval) Interval {
 	return r
 }
 
-// Scale is n equal terms added: n at least 1, or 0 for none.
+// Scale is the sum of n equal terms, n at least 0.
 func (v Interval) Scale(n float64) Interval {
 	if n == 0 || v.Empty() {
 		return Interval{NaN: v.NaN}
@@ -157,9 +157,8 @@ func (v Interval) Scale(n float64) Interval {
 	return r
 }
 
-// Slack widens the bounds by what arithmetic in fp32 may round, n roundings of
-// terms whose magnitudes add up to total. Rounding alone, without a sum, never
-// takes a number past zero.
+// Slack widens the bounds by the error of n roundings in fp32 of terms whose magnitudes add up to total. Rounding
+// alone, without a sum, never takes a number past zero.
 func (v Interval) Slack(n, total float64) Interval {
 	if v.Empty() {
 		return v
@@ -190,7 +189,7 @@ func (v Interval) Slack(n, total float64) Interval {
 	return v
 }
 
-// largest returns the finite range of each type.
+// largest is the finite range of each type.
 var largest = map[ir.DType][2]float64{
 	ir.FP16: {-65504, 65504}, ir.FP32: {-math.MaxFloat32, math.MaxFloat32}, ir.FP64: {-math.MaxFloat64,
 		math.MaxFloat64},
@@ -201,7 +200,7 @@ var largest = map[ir.DType][2]float64{
 	ir.Int64: {-1 << 63, 1 << 63},
 }
 
-// OfType is every value that a type holds: of floats infinities and NaN too.
+// OfType is every value of a type; for floats, with infinities and NaN.
 func OfType(d ir.DType) Interval {
 	if d.IsFloat() {
 		return All
@@ -212,9 +211,8 @@ func OfType(d ir.DType) Interval {
 	return All
 }
 
-// Round returns the bounds as elements of a type. Rounding keeps order, so the
-// rounded bounds hold the rounded numbers. Integers that leave their type wrap,
-// which gives any of them.
+// Round returns the bounds as elements of a type. Rounding keeps order, so the rounded bounds hold the rounded numbers.
+// Integers outside their type wrap, so the result is every value of the type.
 func (v Interval) Round(d ir.DType) Interval {
 	if v.Empty() {
 		return v
@@ -228,7 +226,7 @@ func (v Interval) Round(d ir.DType) Interval {
 		if r := largest[d]; v.Lo < r[0] || v.Hi > r[1] {
 			return All
 		}
-		v = v.Slack(1<<19, v.Mag()) // types of few bits: an eighth of the magnitude, the least of fp8
+		v = v.Slack(1<<19, v.Mag()) // types of few bits: an eighth of the magnitude, the lowest precision of fp8
 	default:
 		lo, hi := math.Floor(v.Lo), math.Ceil(v.Hi)
 		if r := OfType(d); lo < r.Lo || hi > r.Hi || v.NaN {
@@ -267,7 +265,7 @@ func FiniteOf(d ir.DType) Interval {
 	return Span(r[0], r[1])
 }
 
-// Inner returns the range with bounds that are elements of the type and are in it.
+// Inner returns the range with its bounds moved inwards to finite elements of the type.
 func Inner(r Interval, d ir.DType) (Interval, error) {
 	out := r
 	switch {
@@ -286,12 +284,12 @@ func Inner(r Interval, d ir.DType) (Interval, error) {
 	}
 	t := OfType(d)
 	if out.Lo > out.Hi || !(out.Lo >= t.Lo) || !(out.Hi <= t.Hi) || math.IsInf(out.Mag(), 0) {
-		return out, fmt.Errorf("the range %s to %s holds no finite values of %s", Number(r.Lo), Number(r.Hi), d)
+		return out, fmt.Errorf("the range %s to %s contains no finite values of %s", Number(r.Lo), Number(r.Hi), d)
 	}
 	return out, nil
 }
 
-// step16 rounds to fp16, towards the inside that dir tells.
+// step16 rounds to fp16, in the direction dir.
 func step16(x, dir float64) float64 {
 	y := float64(numerics.Round16(float32(x)))
 	for range 2 {

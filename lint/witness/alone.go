@@ -12,33 +12,32 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// A Cut is a statement by itself, with as much of its neighbourhood as the effect
-// needs: a model of its own in which a run shows the cliff, on operands that no
-// input of the whole model is known to give.
+// A Cut is a model of one statement, with as many of the operations around it as the effect needs, in which a run shows
+// the cliff with operands that no input of the whole model is known to produce.
 type Cut struct {
 	// Statements is the number of statements of the cut model, without constants.
 	Statements int       `json:"statements"`
 	Operands   []Operand `json:"operands"`
-	// Factor is by how much the ranges that recorded runs of the whole model gave the
-	// operands were widened, 1 for not at all; 0 where there were no such runs.
+	// Factor is the factor by which the ranges of the operands in recorded runs of the whole model were widened, 1 if
+	// they were not; 0 if there were no such runs.
 	Factor verify.Number `json:"factor"`
 	// Reduced describes extents that were reduced.
 	Reduced string `json:"reduced,omitempty"`
 	// Model is the path of the written cut model.
 	Model string `json:"model,omitempty"`
 
-	// Program is the cut model, to be written as text. Its constants are those of the
-	// program that was judged, and as long at hand.
+	// Program is the cut model, to be written as text. It shares constants with the judged program, whose files must
+	// stay open.
 	Program *ir.Program `json:"-"`
 
-	values map[string]*ir.Value // of the whole function, by the operands' names
+	values map[string]*ir.Value // of the whole function, by the names of the operands
 }
 
 // Origins of an operand's range.
 const (
-	FromInput    = "input"    // it is an input of the whole model: the range given for it
-	FromRuns     = "runs"     // values of recorded runs lie as far out
-	FromInterval = "interval" // intervals allow it; no input is known that gives such values
+	FromInput    = "input"    // it is an input of the whole model: the range passed for it
+	FromRuns     = "runs"     // recorded values are as far out
+	FromInterval = "interval" // intervals allow it; no input is known to produce such values
 )
 
 // Operand is an input of a cut.
@@ -48,14 +47,13 @@ type Operand struct {
 	Type     string            `json:"type"`
 	Interval [2]verify.Number  `json:"interval"`
 	Seen     *[2]verify.Number `json:"seen,omitempty"` // in recorded runs
-	Used     [2]verify.Number  `json:"used"`           // by the input that shows the cliff
+	Used     [2]verify.Number  `json:"used"`           // in the input that shows the cliff
 	From     string            `json:"from"`
-	// Safe is a range for which, with those of the other operands, the intervals rule
-	// the cliff out: what to clip to.
+	// Safe is a range to clip to: with those of the other operands, the intervals rule the cliff out.
 	Safe *[2]verify.Number `json:"safe,omitempty"`
 }
 
-// largeCut is the cost of a product from which its free extents are made smaller.
+// largeCut is the cost from which the free extents of a product are reduced.
 const largeCut, smallExtent = 1 << 26, 16
 
 // widest bounds the doublings of the recorded ranges.
@@ -82,8 +80,8 @@ func (s *search) cutOut(p *proof, budget int64) error {
 	return nil
 }
 
-// neighbourhoods are the statements to cut out, the fewest first: the suspicion's
-// own, those with their readers, those with what makes their operands.
+// neighbourhoods are the sets of statements to cut out, the smallest first: those of the suspicion, these with their
+// readers, and these with the operations that compute their operands.
 func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
 	out := [][]*ir.Op{p.Region}
 	body, uses := map[*ir.Op]bool{}, ir.Uses(s.a.Func())
@@ -120,7 +118,7 @@ func (s *search) neighbourhoods(p *proof) [][]*ir.Op {
 	return out
 }
 
-// cutAt looks for such a model of the given statements. why is the reason if there is none.
+// cutAt looks for such a model of the statements. why is the reason if there is none.
 func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent int64, err error) {
 	fn, inputs, err := cutFrom(s.a, ops)
 	if err != nil {
@@ -175,7 +173,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 	t := &cutting{search: s, p: p, b: b, os: os}
 	*why = "its ranges alone do not reach the limit"
 	var last []interval.Interval
-	safe := 0.0 // the widest box in which the rule does not apply
+	safe := 0.0 // the widest ranges for which the rule does not apply
 	for k := 1.0; ; {
 		x, err := t.box(k)
 		if err != nil {
@@ -221,8 +219,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 	}
 }
 
-// portName makes a name that text, files and command lines take alike, and that is
-// not taken.
+// portName returns an unused name that is valid in text, as a file and on command lines.
 func portName(s string, taken map[string]bool) string {
 	s = strings.Map(func(r rune) rune {
 		if r == '_' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -242,8 +239,7 @@ func portName(s string, taken map[string]bool) string {
 	}
 }
 
-// reduceProduct makes the extents of a large product smaller that its sums do not
-// run over, and says so.
+// reduceProduct reduces the extents of a large product over which it does not sum, and describes that.
 func reduceProduct(fn *ir.Func) string {
 	if len(fn.Body.Ops) != 1 || costOf(fn.Body.Ops[0]) < largeCut {
 		return ""
@@ -306,13 +302,12 @@ func reduceProduct(fn *ir.Func) string {
 	return strings.Join(told, ", ")
 }
 
-// nearBy is the factor up to which operands of a cut are looked for in the whole
-// model; gradientCost is what their derivative costs, in runs as far as they.
+// nearBy is the widening up to which operands of a cut are looked for in the whole model. gradientCost is the cost of
+// their derivative, in runs up to the operands.
 const nearBy, gradientCost = 16, 6
 
-// toward looks for an input of the whole model that gives the statement operands
-// like those that show the cliff alone: down the distance to them, by the signs of
-// its derivative.
+// toward looks for an input of the whole model with which the statement's operands are like those that show the cliff
+// alone: it reduces the distance to them along the signs of its derivative.
 func (s *search) toward(p *proof) error {
 	if p.Cut == nil || p.Cut.Reduced != "" || p.Cut.Factor > nearBy || len(s.samples) == 0 || p.Shown != nil {
 		return nil

@@ -22,7 +22,7 @@ func lanes(shape []int64, axis int, f func(at func(i int) int, n int)) {
 	}
 }
 
-// softmaxBack: a lane takes from the others what it gains.
+// softmaxBack is the derivative of softmax: an element gains what the others of its lane lose.
 func softmaxBack(b *backward, op *ir.Op, dy []float64) {
 	x := op.Arg(ir.ParamX)
 	axis, err := ir.AxisAttr(op, ir.ParamAxis, x.Type.Rank())
@@ -43,8 +43,8 @@ func softmaxBack(b *backward, op *ir.Op, dy []float64) {
 	})
 }
 
-// layerNormBack over the last axis; over others an element grows with its own
-// input.
+// layerNormBack is the derivative of layer_norm over the last axis. Over other axes it takes an element to depend on
+// its own input alone.
 func layerNormBack(b *backward, op *ir.Op, dy []float64) {
 	x := op.Arg(ir.ParamX)
 	axes, err := ir.LayerNormAxes(op)

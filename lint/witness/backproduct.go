@@ -2,7 +2,7 @@ package witness
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// three returns the last three extents of a list, ones in front.
+// three returns the last three extents of a list, preceded by ones if it is shorter.
 func three(vs []int64, def int64) (d [3]int) {
 	for i := range d {
 		d[i] = int(def)
@@ -13,7 +13,7 @@ func three(vs []int64, def int64) (d [3]int) {
 	return d
 }
 
-// window is how a convolution or a pooling reads its input.
+// window describes how a convolution or a pooling reads its input.
 type window struct {
 	in, out, kernel            [3]int
 	strides, dilations, before [3]int
@@ -28,7 +28,7 @@ func newWindow(x, y *ir.Value, kernel, strides, dilations, before []int64) *wind
 
 func volume(d [3]int) int { return d[0] * d[1] * d[2] }
 
-// source returns the input element that an output element reads with a tap; false in the padding.
+// source returns the input element that a tap of an output element reads; false in the padding.
 func (w *window) source(at, tap int) (src int, inside bool) {
 	inside = true
 	p := [3]int{at / (w.out[1] * w.out[2]), at / w.out[2] % w.out[1], at % w.out[2]}
@@ -41,8 +41,8 @@ func (w *window) source(at, tap int) (src int, inside bool) {
 	return src, inside
 }
 
-// convBack: an input element gets each output's derivative times the tap between
-// them.
+// convBack is the derivative of a convolution: for each input element, the sum over outputs of their derivatives times
+// the tap between.
 func convBack(b *backward, op *ir.Op, dy []float64) {
 	x, w, y := op.Arg(ir.ParamX), op.Arg(ir.ParamWeight), op.Results[0]
 	a, err := ir.ConvAttrs(op)
@@ -97,8 +97,7 @@ func convBack(b *backward, op *ir.Op, dy []float64) {
 	}
 }
 
-// poolBack takes a pooling for the mean of its window, of which only the signs
-// are used.
+// poolBack treats a pooling as the mean of its window. Only the signs are used.
 func poolBack(b *backward, op *ir.Op, dy []float64) {
 	x, y := op.Arg(ir.ParamX), op.Results[0]
 	a, err := ir.PoolAttrs(op)

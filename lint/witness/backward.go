@@ -9,11 +9,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// backward carries the derivative of one element of one value back to the
-// function's inputs, on the values of a run with fp32 for fp16. For what is affine
-// its signs name the corner of the input ranges in which the element is largest;
-// for what is not they name the next corner to try. Operations without a row
-// pass nothing on.
+// backward propagates the derivative of one element of one value back to the function's inputs, with the values of a
+// run in fp32 instead of fp16. For an affine function the signs of the derivative are the corner of the input ranges in
+// which the element is largest; for others they are the next corner to try. Operations without a row propagate nothing.
 type backward struct {
 	ctx   context.Context
 	opset string
@@ -36,8 +34,7 @@ func unit(v *ir.Value, at int) map[*ir.Value][]float64 {
 	return map[*ir.Value][]float64{v: g}
 }
 
-// gradient carries derivatives of a number with respect to values back to the
-// parameters.
+// gradient propagates derivatives of a number with respect to values back to the parameters.
 func gradient(ctx context.Context, f *ir.Func, vals Trace, from map[*ir.Value][]float64) map[*ir.Value][]float64 {
 	b := &backward{ctx: ctx, opset: f.Opset, vals: vals, grads: map[*ir.Value][]float64{}, need: map[*ir.Value]bool{}}
 	for _, p := range f.Body.Params {
@@ -84,8 +81,7 @@ func gradient(ctx context.Context, f *ir.Func, vals Trace, from map[*ir.Value][]
 	return out
 }
 
-// staticOp reports whether every tensor of an operation has a known shape, which
-// the rows count in.
+// staticOp reports whether every tensor of an operation has a known shape, which the rows require.
 func staticOp(op *ir.Op) bool {
 	ok := true
 	check := func(v *ir.Value) {
@@ -98,7 +94,7 @@ func staticOp(op *ir.Op) bool {
 	return ok
 }
 
-// of returns the derivative of a value to add to, nil where none is wanted.
+// of returns the derivative of a value, to be added to; nil if it is not needed.
 func (b *backward) of(v *ir.Value) []float64 {
 	if v == nil || !b.need[v] || v.Type.Kind != ir.Tensor || !v.Type.DType.IsFloat() {
 		return nil
@@ -169,7 +165,7 @@ var backs = func() map[*ir.Operation]back {
 	return m
 }()
 
-// curveBack is the derivative of the function that the sheet has for an operation.
+// curveBack is the derivative of an operation's function in the sheet.
 func curveBack(b *backward, op *ir.Op, dy []float64) {
 	k := op.Def.Curve
 	if k.Shift {
@@ -253,7 +249,7 @@ func batchNormBack(b *backward, op *ir.Op, dy []float64) {
 	})
 }
 
-// binarySlopes give the derivatives with respect to x and y.
+// binarySlopes return the derivatives with respect to x and y.
 var binarySlopes = map[*ir.Operation]func(x, y float64) (dx, dy float64){
 	ir.OpAdd: func(_, _ float64) (float64, float64) { return 1, 1 },
 	ir.OpSub: func(_, _ float64) (float64, float64) { return 1, -1 },
@@ -335,9 +331,8 @@ func binaryBack(b *backward, op *ir.Op, dy []float64, f func(x, y float64) (floa
 	}
 }
 
-// reduceBack: each element of a group gets the group's derivative, times its own
-// sign or twice itself where squares or sizes are summed; extremes go to their
-// elements.
+// reduceBack is the derivative of a reduction. Each element gets the derivative of its group, times its own sign if
+// magnitudes are summed, or times twice itself if squares are; that of an extreme goes to its element.
 func reduceBack(b *backward, op *ir.Op, dy []float64) {
 	x := op.Arg(ir.ParamX)
 	a, err := ir.ReduceAttrs(op)
@@ -382,12 +377,11 @@ func reduceBack(b *backward, op *ir.Op, dy []float64) {
 
 func sign(x float64) float64 { return ir.OpSign.Curve.F(x, nil) }
 
-// mark is the fraction by which elements that are indices tell themselves from
-// constants.
+// mark is the fraction that distinguishes elements that are indices from constants.
 const mark = 0.25
 
-// movedBack follows an operation that only moves elements, by running it on
-// indices. What comes out without being an index has no derivative.
+// movedBack is the derivative of an operation that only moves elements: it runs the operation on indices. Results that
+// are not indices have no derivative.
 func movedBack(b *backward, op *ir.Op, _ []float64) {
 	if op.Def.Class != ir.Movement {
 		return
@@ -428,7 +422,7 @@ func movedBack(b *backward, op *ir.Op, _ []float64) {
 		}
 		in[v.Name] = x
 	})
-	if total >= 1<<21 { // fp32 holds indices and their mark exactly up to there
+	if total >= 1<<21 { // fp32 represents indices with their mark exactly up to there
 		return
 	}
 	out, err := interp.Run(b.ctx, f, in, interp.Options{Workers: 1})

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// TestGradient holds derivatives against differences of two runs.
-func TestGradient(t *testing.T) {
+// TestDerivativesMatchDifferences compares derivatives with differences of two runs.
+func TestDerivativesMatchDifferences(t *testing.T) {
 	half := func(g *irbuild.Graph, n, k int64) *ir.Value {
 		return g.Filled(ir.FP16, func(i int64) float64 { return float64(i*7%11-5) / 8 }, n, n, k, k)
 	}
@@ -113,9 +113,8 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-// TestCorner: of an affine function the corner that the signs name is the
-// extreme, whatever other corner is tried.
-func TestCorner(t *testing.T) {
+// TestSignsOfAffineFunctionsNameTheExtremeCorner compares the corner that the signs name with other corners.
+func TestSignsOfAffineFunctionsNameTheExtremeCorner(t *testing.T) {
 	g := irbuild.New(9)
 	x := g.Input(1, 3, 2, 2)
 	w := g.Weights(2, 3, 1, 1)
@@ -154,7 +153,7 @@ func TestCorner(t *testing.T) {
 		}
 		want := bounds[k]
 		if math.Abs(cs[0].y-want) > 1e-3*math.Abs(want) {
-			t.Errorf("direction %g: the corner gives %g, the bound is %g", dir, cs[0].y, want)
+			t.Errorf("direction %g: %g at the corner, the bound is %g", dir, cs[0].y, want)
 		}
 	}
 }

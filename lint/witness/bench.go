@@ -15,9 +15,8 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// bench runs one function in the ways that are compared: as declared in the
-// interpreter, with all fp16 in fp32, in the interpreter's mode ANE, and on the
-// simulator from the bytes of a pair.
+// bench runs one function in the ways that are compared: in the interpreter as declared, with fp32 instead of fp16, and
+// in mode ANE; and on the simulator from the bytes of a pair.
 type bench struct {
 	fn      *ir.Func
 	prog    *interp.Program
@@ -28,7 +27,7 @@ type bench struct {
 	workers int
 }
 
-// newBench prepares the function f; m runs its pair under the given name.
+// newBench prepares the function f; m runs its pair under the name.
 func newBench(f *ir.Func, m *sim.Machine, name string, workers int) (*bench, error) {
 	b := &bench{fn: f, machine: m, name: name, workers: workers, wide: widen(f)}
 	var err error
@@ -46,8 +45,7 @@ type tensors = map[string]interp.Tensor
 // Trace is the interpreter's results for some values in one run.
 type Trace map[*ir.Value]interp.Tensor
 
-// Floats returns the elements of a value, a constant's as well; nil where the
-// run did not reach it.
+// Floats returns the elements of a value or constant; nil if the run did not reach it.
 func (t Trace) Floats(v *ir.Value) []float64 {
 	if v == nil {
 		return nil
@@ -62,7 +60,7 @@ func (t Trace) Floats(v *ir.Value) []float64 {
 	return x.Const().Floats()
 }
 
-// keeper collects the values of keep, or all where keep is nil.
+// keeper collects the values in keep, or all values if keep is nil.
 func (t Trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.Tensor) {
 	return func(op *ir.Op, results []interp.Tensor) {
 		for i, v := range op.Results {
@@ -73,12 +71,12 @@ func (t Trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.
 	}
 }
 
-// declared runs the function as it is and keeps the values named.
+// declared runs the function as it is and keeps the values in keep.
 func (b *bench) declared(ctx context.Context, in tensors, keep map[*ir.Value]bool) (tensors, Trace, error) {
 	return b.watched(ctx, in, keep, nil)
 }
 
-// watched is declared with a look at every value.
+// watched is declared with a call of look for every value.
 func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool,
 	see func(v *ir.Value, x interp.Tensor)) (tensors, Trace, error) {
 	t := Trace{}
@@ -103,8 +101,8 @@ func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool
 	return out, t, err
 }
 
-// upTo runs the function with fp32 instead of fp16 as far as the value until
-// (of the widened function), and keeps every value on the way.
+// upTo runs the function with fp32 instead of fp16 up to the value until (of the widened function), and keeps every
+// value.
 func (b *bench) upTo(ctx context.Context, in tensors, until *ir.Value) (Trace, error) {
 	stop, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -124,7 +122,7 @@ func (b *bench) exact(ctx context.Context, in tensors) (tensors, Trace, error) {
 	return b.precisely(ctx, in, map[*ir.Value]bool{}, func(*ir.Op) {})
 }
 
-// precisely is such a run that keeps the values of keep, or all where it is nil.
+// precisely is exact, keeping the values in keep, or all values if keep is nil.
 func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bool, after func(op *ir.Op)) (tensors,
 	Trace, error) {
 	wide := tensors{}
@@ -153,7 +151,7 @@ func (b *bench) precisely(ctx context.Context, in tensors, keep map[*ir.Value]bo
 	return out, t, err
 }
 
-// engine runs the pair; ane the interpreter's own model of the engine.
+// engine runs the pair; ane runs the interpreter's own model of the engine.
 func (b *bench) engine(ctx context.Context, in tensors, ane bool) (tensors, error) {
 	if ane || b.machine == nil {
 		return b.prog.Run(ctx, in, interp.Options{Numerics: numerics.ANE, Workers: b.workers, States: tensors{}})
@@ -165,8 +163,7 @@ func (b *bench) engine(ctx context.Context, in tensors, ane bool) (tensors, erro
 	return b.machine.Run(ctx, in, sim.Options{Numerics: numerics.ANE, Workers: b.workers})
 }
 
-// Evidence is one element of an output in which the engine's number stands far
-// from the exact one, by the same input.
+// Evidence is one element of an output in which the engine's number is far from the exact one, for the same input.
 type Evidence struct {
 	By          string        `json:"by"` // what ran: BySimulator or ByANE
 	Output      string        `json:"output"`
@@ -182,19 +179,17 @@ const (
 	ByANE       = "interpreter, numerics ane"
 )
 
-// An element deviates when it stands from the exact number by more than a
-// sixteenth of that number (four bits are left) and by more than a sixty-fourth
-// of the largest number of its output, and by more than the rounding of the
-// least fp16 number; or when one of the two is not finite and they differ; or when
-// it is 0 and the exact number is one that fp16 holds as a normal number.
+// An element deviates if it differs from the exact number by more than a sixteenth of that number (four bits are left),
+// by more than a sixty-fourth of the largest number of its output, and by more than the rounding of the smallest fp16
+// number; or if one of the two is not finite and they differ; or if it is 0 and the exact number is normal in fp16.
 const (
 	OwnShare   = 1.0 / 16
 	scaleShare = 1.0 / 64
 	LeastError = 1.0 / (1 << 25)
 )
 
-// deviates returns how far the engine's number g stands from the exact one w, as
-// a share of what is allowed: more than 1 is a deviation.
+// deviates returns the difference of the engine's number g from the exact one w, as a share of what is allowed: more
+// than 1 is a deviation.
 func deviates(g, w, scale float64) float64 {
 	if g == w || g != g && w != w {
 		return 0
@@ -205,13 +200,11 @@ func deviates(g, w, scale float64) float64 {
 	return inf
 }
 
-// vanished is the excess that counts for a normal number of which the engine
-// makes 0.
+// vanished is the result of deviates for a normal number that the engine turns into 0.
 const vanished = 2
 
-// compare looks for the element of the outputs that deviates most; nil when none
-// does, or with exactly set when all are equal. The outputs are those that only
-// allows.
+// compare returns the element that deviates most of the outputs that only allows; nil if none deviates or, with exactly
+// set, if all are equal.
 func compare(by string, exactly bool, only func(name string) bool, order []*ir.Value, got, declared,
 	exact tensors) *Evidence {
 	var best *Evidence
@@ -257,7 +250,7 @@ func compare(by string, exactly bool, only func(name string) bool, order []*ir.V
 	return best
 }
 
-// check runs an input in all ways and compares the outputs named.
+// check runs an input in all ways and compares the outputs in only.
 func (b *bench) check(ctx context.Context, in tensors, ane, exactly bool, only func(name string) bool) (*Evidence,
 	error) {
 	d, _, err := b.declared(ctx, in, map[*ir.Value]bool{})
@@ -279,15 +272,14 @@ func (b *bench) check(ctx context.Context, in tensors, ane, exactly bool, only f
 	return compare(by, exactly, only, b.fn.Body.Outputs, g, d, w), nil
 }
 
-// region is a bench of some operations of a function alone, whose inputs are the
-// values that they read.
+// region is a bench of some operations of a function, whose inputs are the values that they read.
 type region struct {
 	*bench
-	inputs []*ir.Value // of the function, in the order of the bench's
+	inputs []*ir.Value // of the function, in the order of the bench's inputs
 }
 
-// closed adds to operations of a function those that make constants for them, in
-// the function's order: what reads a constant has it in the cut as well.
+// closed adds to operations of a function those that compute constants for them, in the function's order, so that
+// constants stay constants in the cut.
 func closed(a Analysis, ops []*ir.Op) []*ir.Op {
 	in := map[*ir.Op]bool{}
 	var add func(op *ir.Op)
@@ -314,9 +306,8 @@ func closed(a Analysis, ops []*ir.Op) []*ir.Op {
 	return out
 }
 
-// cutFrom takes operations and those that make their constants out of a function.
-// Where none of their results is read elsewhere in its body, as of operations in
-// blocks, the last one's are the outputs.
+// cutFrom copies operations, with those that compute their constants, from a function. If none of their results is read
+// elsewhere in its body, as of operations in blocks, the outputs are the results of the last one.
 func cutFrom(a Analysis, ops []*ir.Op) (fn *ir.Func, inputs []*ir.Value, err error) {
 	fn, inputs, outputs := ir.Extract(a.Func(), "main", closed(a, ops))
 	if n := len(fn.Body.Ops); len(outputs) == 0 && n > 0 {
@@ -328,8 +319,7 @@ func cutFrom(a Analysis, ops []*ir.Op) (fn *ir.Func, inputs []*ir.Value, err err
 	return fn, inputs, nil
 }
 
-// newRegion compiles operations of a function's body by themselves, with those
-// that make their constants.
+// newRegion compiles operations of a function's body by themselves, with those that compute their constants.
 func newRegion(ctx context.Context, a Analysis, ops []*ir.Op, o compile.Options, ane bool, workers int) (*region,
 	error) {
 	sub, inputs, err := cutFrom(a, ops)
@@ -344,8 +334,7 @@ func newRegion(ctx context.Context, a Analysis, ops []*ir.Op, o compile.Options,
 	return &region{b, inputs}, err
 }
 
-// compiled compiles a program of one function for a bench of its own; the program
-// must not be used afterwards.
+// compiled compiles a program of one function and returns its bench; the program must not be used afterwards.
 func compiled(ctx context.Context, p *ir.Program, o compile.Options, workers int) (*bench, error) {
 	o.Func, o.Shapes, o.Precision = "", nil, passes.PrecisionDeclared
 	o.Progress, o.PrintAfter, o.PrintChanged = nil, nil, false
@@ -360,7 +349,7 @@ func compiled(ctx context.Context, p *ir.Program, o compile.Options, workers int
 	return newBench(r.Reference, m, "main", workers)
 }
 
-// operands are the values that a run of the whole gave the region's inputs.
+// operands are the values of the region's inputs in a run of the whole function.
 func (r *region) operands(t Trace) (tensors, error) {
 	in := tensors{}
 	for i, v := range r.inputs {
@@ -373,7 +362,7 @@ func (r *region) operands(t Trace) (tensors, error) {
 	return in, nil
 }
 
-// run checks the region on the values that a run of the whole gave its inputs.
+// run checks the region with the values of its inputs in a run of the whole function.
 func (r *region) run(ctx context.Context, t Trace, ane, exactly bool) (*Evidence, error) {
 	in, err := r.operands(t)
 	if err != nil {

@@ -7,14 +7,14 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// climbSteps bounds the steps of a climb; strides are the parts of an input's
-// range that a step is tried with.
+// climbSteps bounds the steps of a climb; strides are the lengths of the steps that are tried, as parts of an input's
+// range.
 const climbSteps = 8
 
 var strides = []float64{1, 1.0 / 4, 1.0 / 16, 1.0 / 64}
 
-// climb goes from the recorded run in which the goal's value came furthest, along
-// the signs of the derivative, for as long as its furthest element grows.
+// climb follows the signs of the derivative from the recorded run in which the goal's value came furthest, as long as
+// its furthest element grows.
 func (s *search) climb(p *proof, g Goal) error {
 	wv := s.b.wide.of[g.Value]
 	if p.Shown != nil || wv == nil || len(s.samples) == 0 || !wv.Type.Static() || !wv.Type.DType.IsFloat() {
@@ -86,9 +86,9 @@ func (s *search) tryFor(p *proof, c Candidate) error {
 	return s.try(c, []*proof{p})
 }
 
-// stride moves the inputs by the signs of a derivative, by the largest part of their
-// ranges that raises the score; a nil trace where none does. All are moved, else one
-// of a few: factors of one product that both change sign gain nothing.
+// stride moves the inputs along the signs of a derivative, by the largest part of their ranges that raises the score;
+// the trace is nil if none does. It moves all inputs, or else one of a few, since factors of one product that both
+// change sign gain nothing.
 func (s *search) stride(c Candidate, until *ir.Value, grads map[*ir.Value][]float64, dir, best float64,
 	score func(t Trace) float64) (Candidate, Trace, error) {
 	which := []*Input{nil}
@@ -122,7 +122,7 @@ func (s *search) stride(c Candidate, until *ir.Value, grads map[*ir.Value][]floa
 	return c, nil, nil
 }
 
-// step moves an input, or all where it is nil, by a share of its range.
+// step moves an input, or all inputs if it is nil, by a share of its range.
 func (s *search) step(c Candidate, one *Input, grads map[*ir.Value][]float64, dir, share float64) (Candidate, bool,
 	error) {
 	return s.moved(c, "a climb from a recorded run by the signs of the derivative", one, grads,
@@ -131,8 +131,8 @@ func (s *search) step(c Candidate, one *Input, grads map[*ir.Value][]float64, di
 		})
 }
 
-// moved gives the elements of an input, or of all where one is nil, that have a derivative another value, and reports
-// whether that changed any.
+// moved moves the elements of one input, or of all inputs if one is nil, that have a derivative, and reports whether
+// any changed.
 func (s *search) moved(c Candidate, how string, one *Input, grads map[*ir.Value][]float64,
 	to func(q *Input, x, slope float64) float64) (n Candidate, changed bool, err error) {
 	n = Candidate{maps.Clone(c.Values), how}
@@ -157,7 +157,7 @@ func (s *search) moved(c Candidate, how string, one *Input, grads map[*ir.Value]
 	return n, changed, nil
 }
 
-// price is the cost of a run that ends behind a value of the widened function.
+// price is the cost of a run that ends after a value of the widened function.
 func (s *search) price(v *ir.Value) int64 {
 	for i, op := range s.b.wide.fn.Body.Ops {
 		if op == v.Def {

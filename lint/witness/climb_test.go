@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// searchOf makes a search over a graph whose inputs all have one range.
+// searchOf returns a search over a graph whose inputs all have one range.
 func searchOf(t *testing.T, g *irbuild.Graph, r interval.Interval) *search {
 	t.Helper()
 	f := g.Program().Funcs[0]
@@ -26,7 +26,7 @@ func searchOf(t *testing.T, g *irbuild.Graph, r interval.Interval) *search {
 	return newSearch(context.Background(), &Options{Workers: 1}, byType{f}, b, ports, 1<<40)
 }
 
-// byType is an analysis that knows the types of values alone.
+// byType is an analysis that knows only the types of values.
 type byType struct{ f *ir.Func }
 
 func (a byType) Func() *ir.Func                      { return a.f }
@@ -34,8 +34,7 @@ func (a byType) Operations() []*ir.Op                { return a.f.Body.Ops }
 func (a byType) Range(v *ir.Value) interval.Interval { return interval.OfType(v.Type.DType) }
 func (a byType) Constant(v *ir.Value) *ir.Const      { return v.Const }
 
-// watching is a suspicion of v that no run meets; look is called with the values of
-// every run.
+// watching is a suspicion of v that no run shows; look is called with the values of every run.
 func (s *search) watching(v *ir.Value, look func(t Trace)) *proof {
 	p := newProof(&Suspicion{Op: v.Def, Value: v, Region: []*ir.Op{v.Def}, Need: []*ir.Value{v}})
 	p.Reached = func(t Trace) (float64, bool) { look(t); return 0, false }
@@ -44,9 +43,9 @@ func (s *search) watching(v *ir.Value, look func(t Trace)) *proof {
 	return p
 }
 
-// TestClimb: from recorded runs up to the greatest product of two inputs, which no
-// corner found from the middle is, since the derivative vanishes there.
-func TestClimb(t *testing.T) {
+// TestClimbReachesTheGreatestProduct climbs to the greatest product of two inputs. No corner found from the middle is
+// the greatest, since the derivative is 0 there.
+func TestClimbReachesTheGreatestProduct(t *testing.T) {
 	g := irbuild.New(21)
 	x, z := g.Input(1, 4, 8), g.Input(1, 8, 4)
 	y := g.Op("matmul", "x", x, "y", z)
@@ -71,8 +70,8 @@ func TestClimb(t *testing.T) {
 	}
 }
 
-// TestToward: an input is found that gives a statement operands like given ones.
-func TestToward(t *testing.T) {
+// TestSearchApproachesOperands finds an input with which a statement has operands like those of a cut.
+func TestSearchApproachesOperands(t *testing.T) {
 	g := irbuild.New(22)
 	x := g.Input(1, 6, 2, 2)
 	w := g.Filled(ir.FP16, func(i int64) float64 {
@@ -97,7 +96,7 @@ func TestToward(t *testing.T) {
 	if err := s.record(); err != nil {
 		t.Fatal(err)
 	}
-	// Operands of an input of which the search is not told.
+	// The operands of an input that the search does not know.
 	vs := make([]float32, 24)
 	for i := range vs {
 		vs[i] = float32(i*7%11-5) / 6

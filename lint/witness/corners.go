@@ -8,9 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
-// cornerSteps is how often a corner is taken again from the derivative at the one
-// before; an affine function needs one. starts are the points to begin at: where
-// all inputs are 0 some derivatives are too.
+// cornerSteps is the number of corners computed in sequence, each from the derivative at the one before; an affine
+// function needs one. starts are the points to begin at: where all inputs are 0, some derivatives are too.
 const cornerSteps = 3
 
 var starts = []pattern{
@@ -25,9 +24,8 @@ type extreme struct {
 	y  float64
 }
 
-// corners returns inputs that bring an element of the goal's value towards its
-// extreme in the direction dir, the best first. at fixes the element, below 0
-// each step chooses one.
+// corners returns inputs that bring an element of the goal's value towards its extreme in the direction dir, the best
+// first. at is the element; if it is negative, each step chooses one.
 func (s *search) corners(g Goal, dir float64, at int) ([]extreme, error) {
 	wv := s.b.wide.of[g.Value]
 	if wv == nil || !wv.Type.Static() || !wv.Type.DType.IsFloat() {
@@ -78,10 +76,9 @@ func (s *search) corners(g Goal, dir float64, at int) ([]extreme, error) {
 	return out, nil
 }
 
-// corner moves every input element to the end of its range that the derivative
-// of element at names.
+// corner moves every input element to the end of its range that the derivative of the element at indicates.
 func (s *search) corner(c Candidate, t Trace, wv *ir.Value, at int, dir float64) (Candidate, bool, error) {
-	return s.moved(c, "the corner of the input ranges that the signs of the derivative name", nil,
+	return s.moved(c, "the corner of the input ranges that the signs of the derivative indicate", nil,
 		gradient(s.ctx, s.b.wide.fn, t, unit(wv, at)), func(q *Input, _, slope float64) float64 {
 			if slope*dir > 0 {
 				return q.Range.Hi
@@ -90,8 +87,8 @@ func (s *search) corner(c Candidate, t Trace, wv *ir.Value, at int, dir float64)
 		})
 }
 
-// element chooses the element to push: in the middle of the channel that the
-// weights make the largest, else the one that is largest now.
+// element chooses the element to push: one in the middle of the channel that the weights make the largest, or else the
+// one that is largest now.
 func element(v *ir.Value, ys []float64, dir float64, h *Peaks) int {
 	if h != nil && h.Axis < v.Type.Rank() {
 		row := h.Hi

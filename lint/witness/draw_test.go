@@ -12,9 +12,9 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// TestReducedProduct: the free extents of a large product become smaller, the
-// extent of its sums stays.
-func TestReducedProduct(t *testing.T) {
+// TestLargeProductsAreReduced checks that the free extents of a large product are reduced and that the extent of its
+// sums is not.
+func TestLargeProductsAreReduced(t *testing.T) {
 	const text = `program(1.3)
 {
     func main<ios18>(tensor<fp16, [1, 6, 512, 64]> x, tensor<fp16, [1, 6, 512, 64]> z) {
@@ -29,13 +29,13 @@ func TestReducedProduct(t *testing.T) {
 		t.Fatal(err)
 	}
 	if told := reduceProduct(fn); told != "" {
-		t.Errorf("of a product whose sums alone are long: %s", told)
+		t.Errorf("of a product with only long sums: %s", told)
 	}
 	if fn, err = parsed(t, text).Entry(""); err != nil {
 		t.Fatal(err)
 	}
 	if told := reduceProduct(fn); told == "" {
-		t.Error("nothing was made smaller")
+		t.Error("nothing was reduced")
 	}
 	if got := fn.Body.Params[0].Type.String() + fn.Body.Params[1].Type.String() +
 		fn.Body.Outputs[0].Type.String(); got != "tensor<fp16, [1, 1, 16, 64]>tensor<fp16, [1, 1, 16, "+
@@ -44,9 +44,8 @@ func TestReducedProduct(t *testing.T) {
 	}
 }
 
-// TestSpread: recorded inputs fill the ranges, and are those of zinc verify where
-// the ranges are the default ones.
-func TestSpread(t *testing.T) {
+// TestRecordedInputsFillTheRanges also checks that they are those of zinc verify if the ranges are the default ones.
+func TestRecordedInputsFillTheRanges(t *testing.T) {
 	v := &ir.Value{Name: "x", Type: ir.TensorOf(ir.FP32, 4096)}
 	want, err := verify.Random(v.Type, "x", 1)
 	if err != nil {

@@ -10,13 +10,11 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// Sigmas is how many deviations of the standard normal distribution the default
-// range of a float input reaches.
+// Sigmas is the bound of the default range of a float input, in standard deviations of the normal distribution.
 const Sigmas = 3
 
-// DefaultRange is the range of an input that none was given for: of floats the
-// Sigmas deviations of the values that zinc verify draws, of integers and truth
-// values what it draws, of 8-bit integers what their type holds.
+// DefaultRange is the range of an input without one of its own: for floats Sigmas deviations of the values that zinc
+// verify draws, for integers and booleans the values that it draws, for 8-bit integers all values of the type.
 func DefaultRange(t ir.Type) interval.Interval {
 	switch {
 	case t.DType.IsFloat():
@@ -39,7 +37,7 @@ type Input struct {
 // NewInput returns an input of a static shape.
 func NewInput(v *ir.Value, r interval.Interval) *Input { return &Input{v, r, int(v.Type.Elems())} }
 
-// fill makes a tensor of values that are in the input's range once held to it.
+// fill returns a tensor of values, clipped to the input's range.
 func (p *Input) fill(at func(i int) float64) (interp.Tensor, error) {
 	d := p.Value.Type.DType
 	if d.IsInt() {
@@ -52,7 +50,7 @@ func (p *Input) fill(at func(i int) float64) (interp.Tensor, error) {
 	vs := make([]float32, p.n)
 	for i := range vs {
 		x := at(i)
-		if x < p.Range.Lo || x > p.Range.Hi { // keeps the sign of a zero that is inside
+		if x < p.Range.Lo || x > p.Range.Hi { // keeps the sign of a zero in the range
 			x = interval.Clamp(x, p.Range)
 		}
 		vs[i] = float32(x)
@@ -93,7 +91,7 @@ func filled(ports []*Input, how string, at func(q *Input, i int) float64) (Candi
 	return c, nil
 }
 
-// pattern is a way to fill an input; it gives element i.
+// pattern is a way to fill an input; at returns element i.
 type pattern struct {
 	how string
 	at  func(p *Input, i int, rnd *rand.Rand) float64
@@ -103,7 +101,7 @@ func constant(how string, f func(r interval.Interval) float64) pattern {
 	return pattern{how, func(p *Input, _ int, _ *rand.Rand) float64 { return f(p.Range) }}
 }
 
-// noisy is a number with small differences between elements.
+// noisy fills with a number and small differences between elements.
 func noisy(how string, at func(r interval.Interval) float64, share float64) pattern {
 	return pattern{how, func(p *Input, _ int, rnd *rand.Rand) float64 {
 		x := at(p.Range)
@@ -111,11 +109,11 @@ func noisy(how string, at func(r interval.Interval) float64, share float64) patt
 	}}
 }
 
-// boundPatterns is how many of the patterns represent the rest where a run is dear.
+// boundPatterns is the number of patterns, the first ones, that are tried if runs are expensive.
 const boundPatterns = 4
 
-// patterns are tried for every suspicion, each on all inputs at once and, where
-// there are several, some on each against the others.
+// patterns are tried for every suspicion, each on all inputs at once and, if there are several inputs, some on each
+// with the opposite on the others.
 var patterns = []pattern{
 	constant("all at the upper bound", func(r interval.Interval) float64 { return r.Hi }),
 	constant("all at the lower bound", func(r interval.Interval) float64 { return r.Lo }),
@@ -131,11 +129,11 @@ var patterns = []pattern{
 	}},
 	constant("all -0", func(interval.Interval) float64 { return math.Copysign(0, -1) }),
 	constant("all 2^-17", func(interval.Interval) float64 { return 1.0 / (1 << 17) }),
-	{"0 or the least fp16 number", func(_ *Input, i int, _ *rand.Rand) float64 { return float64(i%2) / (1 << 24) }},
+	{"0 or the smallest fp16 number", func(_ *Input, i int, _ *rand.Rand) float64 { return float64(i%2) / (1 << 24) }},
 	noisy("near the upper bound, within a share of 2^-9", func(r interval.Interval) float64 { return r.Hi }, 1.0/512),
 	noisy("near the upper bound, within a share of 2^-7", func(r interval.Interval) float64 { return r.Hi }, 1.0/128),
 	noisy("near the lower bound, within a share of 2^-8", func(r interval.Interval) float64 { return r.Lo }, 1.0/256),
-	noisy("near a half of the upper bound, within a share of 2^-6", func(r interval.Interval) float64 {
+	noisy("near half of the upper bound, within a share of 2^-6", func(r interval.Interval) float64 {
 		return r.Hi / 2
 	}, 1.0/64),
 	constant("all odd near the upper bound", func(r interval.Interval) float64 { return r.Hi - 1 + math.Mod(r.Hi, 2) }),
@@ -149,7 +147,7 @@ func (p pattern) make(ports []*Input, k int) (Candidate, error) {
 	return filled(ports, p.how, func(q *Input, i int) float64 { return p.at(q, i, rnd) })
 }
 
-// opposed fills one input with its upper bound and the others with their lower.
+// opposed fills one input with its upper bound and the others with their lower bounds.
 func opposed(ports []*Input, one *Input) (Candidate, error) {
 	how := one.Value.Name + " at its upper bound, the others at their lower"
 	return filled(ports, how, func(q *Input, _ int) float64 {

@@ -20,7 +20,7 @@ type operand struct {
 	input, ran bool
 }
 
-// at is the operand's range where recorded ones are widened by a factor.
+// at returns the operand's range with the recorded one widened by a factor.
 func (o *operand) at(k float64) interval.Interval {
 	if o.input || !o.ran || k == inf {
 		return o.limit
@@ -39,7 +39,7 @@ func (o *operand) at(k float64) interval.Interval {
 	return r
 }
 
-// cutting is a cut model whose operands get ever wider ranges.
+// cutting is a cut model that is searched with ever wider ranges of its operands.
 type cutting struct {
 	*search
 	p  *proof
@@ -65,7 +65,7 @@ func (t *cutting) box(k float64) (*box, error) {
 		r, err := interval.Inner(o.at(k), o.typ.DType)
 		v := params[o.name]
 		if err != nil || v == nil {
-			return nil, fmt.Errorf("there is no range for %s", o.name)
+			return nil, fmt.Errorf("missing range for %s", o.name)
 		}
 		x.r = append(x.r, r)
 		x.ranges[o.name] = r
@@ -74,7 +74,7 @@ func (t *cutting) box(k float64) (*box, error) {
 	return x, nil
 }
 
-// judge judges the cut in a box; the suspicion is nil where it is not suspected of the same.
+// judge judges the cut in a box; the suspicion is nil if the analysis does not suspect the same.
 func (t *cutting) judge(x *box) (Analysis, *Suspicion) {
 	a, found := t.o.Judge(t.b.fn, x.ranges)
 	i := slices.IndexFunc(found, func(f *Suspicion) bool { return f.Kind == t.p.Kind && f.Op.Pos == t.p.Op.Pos })
@@ -87,7 +87,7 @@ func (t *cutting) judge(x *box) (Analysis, *Suspicion) {
 	return a, found[i]
 }
 
-// try searches the cut in a box, first with the operands of a recorded run times k.
+// try searches the cut in a box, starting with the operands of a recorded run times k.
 func (t *cutting) try(x *box, a Analysis, found *Suspicion, k float64, budget int64) (*proof, *search, error) {
 	q := &proof{Suspicion: found}
 	sub := newSearch(t.ctx, t.o, a, t.b, x.ports, budget)
@@ -103,11 +103,11 @@ func (t *cutting) try(x *box, a Analysis, found *Suspicion, k float64, budget in
 	return q, sub, sub.run()
 }
 
-// narrowings is how often the factor up to which a cut is safe is narrowed.
+// narrowings is the number of bisections of the factor up to which a cut is safe.
 const narrowings = 6
 
-// rule tells of each operand the widest recorded range, between the factors lo and
-// hi, for which the rule does not apply.
+// rule finds for each operand the widest recorded range, between the factors lo and hi, for which the rule does not
+// apply.
 func (t *cutting) rule(c *Cut, lo, hi float64) {
 	if lo < 1 {
 		return
@@ -189,8 +189,7 @@ func crop(x interp.Tensor, shape []int64) []float64 {
 	return out
 }
 
-// factorOf is the factor that the operands were in truth widened by: intervals may
-// have ended before it.
+// factorOf is the factor by which the operands were actually widened: intervals may limit it.
 func factorOf(os []*operand, k float64) verify.Number {
 	most := 0.0
 	for _, o := range os {
@@ -228,7 +227,7 @@ func (o *operand) told(used interp.Tensor) Operand {
 	return x
 }
 
-// Numbers returns the bounds as they are written in JSON.
+// Numbers returns the bounds in their JSON form.
 func Numbers(r interval.Interval) [2]verify.Number {
 	return [2]verify.Number{verify.Number(r.Lo), verify.Number(r.Hi)}
 }

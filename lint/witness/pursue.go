@@ -6,9 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/lint/interval"
 )
 
-// pursue goes after one goal: to a corner of the ranges by the signs of the
-// derivative, which for an affine function is its extreme, and where a number is
-// wanted along the way between two corners.
+// pursue pursues one goal: it tries the corner of the ranges that the signs of the derivative indicate, which for an
+// affine function is its extreme, and for a goal that is a number the line between two corners.
 func (s *search) pursue(p *proof, g Goal) error {
 	if p.Shown != nil || p.Reached == nil {
 		return nil
@@ -52,7 +51,7 @@ func (s *search) fillPort(p *proof, q *Input, g Goal) error {
 		if !q.Range.Has(x) {
 			continue
 		}
-		// The others at their upper bounds, then all alike.
+		// The others at their upper bounds, then all with the number.
 		for _, same := range []bool{false, true} {
 			if p.Shown != nil || !s.afford(1) {
 				return nil
@@ -77,11 +76,10 @@ func (s *search) fillPort(p *proof, q *Input, g Goal) error {
 	return nil
 }
 
-// bisections is how often the way between two corners is halved.
+// bisections is the number of times that the line between two corners is halved.
 const bisections = 40
 
-// bisect looks for a number between the corners in which an element is largest
-// and least.
+// bisect looks for a number between the corners in which an element is largest and smallest.
 func (s *search) bisect(p *proof, g Goal) error {
 	up, err := s.corners(g, 1, -1)
 	if err != nil || len(up) == 0 {

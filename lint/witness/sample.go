@@ -10,18 +10,16 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// drawnSamples is how many runs on drawn inputs are recorded, beside those on
-// arrays that were given.
+// drawnSamples is the number of recorded runs on drawn inputs, in addition to those on Options.Samples.
 const drawnSamples = 2
 
-// sample is a recorded run: what it was given, and the range of every value.
+// sample is a recorded run: its inputs and the range of every value.
 type sample struct {
 	Candidate
 	seen map[*ir.Value]interval.Interval
 }
 
-// drawn are inputs as zinc verify draws them, moved from the range in which nearly
-// all of those are to the input's own and held to it.
+// drawn are inputs as zinc verify draws them, mapped from the default range to the input's own and clipped to it.
 func drawn(ports []*Input, seed uint64) (Candidate, error) {
 	c := Candidate{tensors{}, fmt.Sprintf("values drawn from seed %d as zinc verify does, spread over the ranges",
 		seed)}
@@ -49,8 +47,7 @@ func drawn(ports []*Input, seed uint64) (Candidate, error) {
 	return c, nil
 }
 
-// given are the arrays of Options.Samples that have the type of their input; where
-// no array of a run fits, the run is left out.
+// given are the arrays of Options.Samples that have the type of their input; a run without any is omitted.
 func (s *search) given() (out []Candidate, err error) {
 	for k, m := range s.o.Samples {
 		c, err := drawn(s.ports, uint64(k+1))
@@ -77,9 +74,8 @@ func (s *search) given() (out []Candidate, err error) {
 	return out, nil
 }
 
-// record runs the function on arrays that were given and on drawn inputs, and
-// keeps the range of every value: how close the statements come to their limits
-// where nobody looks for them.
+// record runs the function on Options.Samples and on drawn inputs, and keeps the range of every value: how close
+// statements come to their limits without a search.
 func (s *search) record() error {
 	cs := s.first
 	if cs == nil {
@@ -96,7 +92,7 @@ func (s *search) record() error {
 		}
 	}
 	for i, c := range cs {
-		// One run of the model is always made: it tells what the rest is worth.
+		// The model always runs once: without a recorded run nothing else can be judged.
 		if i > 0 && !s.afford(1) || s.ctx.Err() != nil {
 			break
 		}
@@ -133,7 +129,7 @@ func (s *search) record() error {
 	return nil
 }
 
-// RangeOf is the least interval that holds the elements of a tensor.
+// RangeOf is the smallest interval that contains the elements of a tensor.
 func RangeOf(t interp.Tensor) interval.Interval {
 	r := interval.Nothing
 	if t.Type.Kind != ir.Tensor || t.Type.DType == ir.String {
@@ -149,14 +145,13 @@ func RangeOf(t interp.Tensor) interval.Interval {
 	return r
 }
 
-// gapOf tells by what factor the recorded values would have to grow to meet the
-// limit: 1 where they do, infinite where growing does not lead there, and 0 where
-// nothing was recorded.
+// gapOf returns the factor by which the recorded values would have to grow to meet the limit: 1 if they meet it,
+// infinity if growth does not lead there, and 0 if nothing was recorded.
 func (s *search) gapOf(p *Suspicion) float64 {
 	if len(s.samples) == 0 {
 		return 0
 	}
-	unseen := false // no run came there
+	unseen := false // no run reached it
 	seen := func(v *ir.Value) interval.Interval {
 		if v.Const != nil {
 			return s.a.Range(v)

@@ -19,20 +19,20 @@ type search struct {
 	b     *bench
 	ports []*Input
 	cost  int64            // of one run, in multiply-accumulates and elements
-	until map[*ir.Op]int64 // of a run that ends behind an operation
+	until map[*ir.Op]int64 // of a run that ends after an operation
 	spent int64
-	limit int64 // of spent
-	out   bool  // something was left out for want of budget
+	limit int64 // limit of spent
+	out   bool  // something was omitted because the budget was spent
 
 	open    []*proof
 	keep    map[*ir.Value]bool
-	first   []Candidate // to record runs on, nil for arrays that were given and drawn ones
+	first   []Candidate // to record runs on; nil means Options.Samples and drawn inputs
 	samples []sample
 	seen    map[*ir.Value]interval.Interval // in the recorded runs
 	kept    Trace                           // values of the first recorded run
 }
 
-// proof is a suspicion on its way to being shown.
+// proof is the state of the search for one suspicion.
 type proof struct {
 	*Suspicion
 	Witness
@@ -87,7 +87,7 @@ func (s *search) pay(cost int64) bool {
 // afford takes the cost of n runs out of the budget.
 func (s *search) afford(n int64) bool { return s.pay(n * s.cost) }
 
-// reach is the cost of a run that ends behind a value.
+// reach is the cost of a run that ends after a value.
 func (s *search) reach(v *ir.Value) int64 {
 	if c, ok := s.until[v.Def]; ok {
 		return c
@@ -95,7 +95,7 @@ func (s *search) reach(v *ir.Value) int64 {
 	return s.cost
 }
 
-// costOf counts what an operation computes.
+// costOf counts the multiply-accumulates and elements of an operation.
 func costOf(op *ir.Op) int64 {
 	n := compile.MACs(op)
 	for _, r := range op.Results {
@@ -126,8 +126,7 @@ func (s *search) wanted() {
 	}
 }
 
-// run looks for inputs by recorded runs, by goals and by patterns, and notes how
-// far it came.
+// run looks for inputs among recorded runs, goals and patterns, and records how far it came.
 func (s *search) run() error {
 	s.wanted()
 	if err := s.record(); err != nil {
@@ -160,9 +159,8 @@ func (s *search) run() error {
 	return s.ctx.Err()
 }
 
-// Shares of the budget: what the search for inputs of the whole model may spend
-// before statements are cut out, and what cuts may have spent before operands that
-// show the cliff are looked for in the whole.
+// Shares of the budget: that of the search for inputs of the whole model, after which statements are cut out, and that
+// of search and cuts together, after which operands that show the cliff are looked for in the whole model.
 const (
 	wholeShare = 1.0 / 2
 	cutShare   = 7.0 / 8
@@ -199,10 +197,9 @@ func (s *search) all(budget int64) error {
 	return s.ctx.Err()
 }
 
-// order is what is tried after the recorded runs. What is requested by name comes
-// first, a corner of an affine function being its worst case; where the budget may
-// not last for all goals, a few patterns, which serve all suspicions at once, come
-// before them. Climbs come last, as they take the most runs.
+// order is what is tried after the recorded runs. Goals come first, since a corner of an affine function is its worst
+// case. If the budget may not last for all of them, a few patterns, which serve all suspicions at once, come before.
+// Climbs come last, since they take the most runs.
 func (s *search) order() []func() error {
 	first, rest := 0, len(patterns)
 	if s.cost*int64(runsOfGoal*len(s.open)) > s.limit {
@@ -217,7 +214,7 @@ func (s *search) order() []func() error {
 	}
 }
 
-// runsOfGoal is about how many runs a goal takes.
+// runsOfGoal is the approximate number of runs for a goal.
 const runsOfGoal = 16
 
 // ranked is the order in which suspicions are pursued: those whose recorded values
@@ -228,7 +225,7 @@ func (s *search) ranked() []*proof {
 	return ps
 }
 
-// goals goes after the goals of each suspicion.
+// goals pursues the goals of each suspicion.
 func (s *search) goals() error {
 	for _, p := range s.ranked() {
 		for _, g := range p.Goals {
@@ -240,8 +237,7 @@ func (s *search) goals() error {
 	return nil
 }
 
-// climbs goes from recorded runs towards the goals that are still open, each with
-// its share of what is left of the budget.
+// climbs climbs from recorded runs towards the goals that are still open, each with its share of the remaining budget.
 func (s *search) climbs() error {
 	var left []*proof
 	for _, p := range s.ranked() {
@@ -265,8 +261,7 @@ func (s *search) climbs() error {
 	return nil
 }
 
-// patterns tries inputs that are made without looking at the model: those from
-// lo up to hi.
+// patterns tries inputs that do not depend on the model: patterns lo to hi.
 func (s *search) patterns(lo, hi int) error {
 	for k := lo; k < hi; k++ {
 		if s.done() || !s.afford(1) {
@@ -283,7 +278,7 @@ func (s *search) patterns(lo, hi int) error {
 	return nil
 }
 
-// oppose sets each of a few inputs against the others.
+// oppose tries each of a few inputs with the opposite of the others.
 func (s *search) oppose() error {
 	if len(s.ports) < 2 || len(s.ports) > 4 {
 		return nil
@@ -307,7 +302,7 @@ func (s *search) done() bool {
 	return !slices.ContainsFunc(s.open, func(p *proof) bool { return p.Shown == nil })
 }
 
-// try runs a candidate in the interpreter and looks which suspicions it reaches.
+// try runs a candidate in the interpreter and looks for the suspicions that it reaches.
 func (s *search) try(c Candidate, ps []*proof) error {
 	_, t, err := s.b.declared(s.ctx, c.Values, s.keep)
 	if err != nil {
@@ -316,8 +311,7 @@ func (s *search) try(c Candidate, ps []*proof) error {
 	return s.look(c, t, ps)
 }
 
-// look tells which suspicions a run of the interpreter reached; those it runs on
-// the engine.
+// look finds the suspicions that a run of the interpreter reached, and runs the candidate on the engine for them.
 func (s *search) look(c Candidate, t Trace, ps []*proof) error {
 	for _, p := range ps {
 		if p.Shown != nil || p.Reached == nil {
@@ -348,8 +342,7 @@ func (s *search) look(c Candidate, t Trace, ps []*proof) error {
 	return nil
 }
 
-// failed tells errors of a run that end the search from those of one input,
-// which an operation may refuse.
+// failed distinguishes errors of a run that end the search from those of one input, which an operation may refuse.
 func (s *search) failed(error) error {
 	return s.ctx.Err()
 }
@@ -376,7 +369,7 @@ func (s *search) show(p *proof, c Candidate, t Trace, at float64) error {
 			return s.failed(err)
 		}
 		if local == nil {
-			p.Note = "the outputs deviate, but not by this statement: by itself it gives what it should"
+			p.Note = "the outputs deviate, but not because of this statement: by itself its result is right"
 			continue
 		}
 		p.Shown, p.Local, p.Input, p.MetAt, p.Note = e, local, c, at, ""
@@ -385,8 +378,7 @@ func (s *search) show(p *proof, c Candidate, t Trace, at float64) error {
 	return nil
 }
 
-// showAlone runs the pair of the statement alone on the operands of the run, and
-// judges by what the engine's chain gives for it.
+// showAlone runs the pair of the statement alone on the operands of the run, and judges the engine's result.
 func (s *search) showAlone(p *proof, c Candidate, t Trace, at float64) error {
 	r, err := s.regionOf(p)
 	if err != nil {

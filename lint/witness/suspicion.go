@@ -12,32 +12,33 @@ import (
 
 // Suspicion is a statement whose ranges reach a limit: what a witness is looked for.
 type Suspicion struct {
-	Kind string // what is suspected: a statement that is cut out is suspected of the same
+	Kind string // the reason for the suspicion, which is the same for the statement cut out
 	Op   *ir.Op
-	// Value is the one that meets the limit, Region the operations that a run of the statement alone needs.
+	// Value is the value that meets the limit, Region the operations that a run of the statement alone needs.
 	Value  *ir.Value
 	Region []*ir.Op
 	Goals  []Goal // are tried in order
-	// ANE allows the interpreter's mode ane as a witness where the simulator shows nothing: it has rules that the
-	// simulator lacks. Exactly says that any difference of the statement alone counts: it is meant to be exact.
+	// ANE allows the interpreter's mode ane as a witness if the simulator shows nothing: it has rules that the
+	// simulator lacks. Exactly means that any difference of the statement alone counts, since its result should be
+	// exact.
 	ANE, Exactly bool
 
-	// Cliff is the magnitude of Value at which the limit is met, 0 if it is not a magnitude; Gap
-	// then returns the factor by which the ranges that were seen would have to grow.
+	// Cliff is the magnitude of Value at which the limit is met, 0 if it is not a magnitude; Gap then returns the
+	// factor by which the recorded ranges would have to grow.
 	Cliff float64
 	Gap   func(seen func(v *ir.Value) interval.Interval) float64
 
-	// Need are the values that Reached reads; Reached reports whether a run of the interpreter met the limit, and the
-	// number with which it did. A suspicion without Reached is only searched for alone.
+	// Need are the values that Reached reads. Reached reports whether a run of the interpreter met the limit, and with
+	// which number. A suspicion without Reached is only searched for in cuts.
 	Need    []*ir.Value
 	Reached func(t Trace) (at float64, ok bool)
-	// Evidence judges by the operands and by what the engine returned for the statement alone; nil where outputs are
-	// compared with those in fp32.
+	// Evidence judges the operands and the engine's result for the statement alone; if it is nil, outputs are compared
+	// with those in fp32.
 	Evidence func(t Trace) *Evidence
 }
 
-// Goal is where an input should bring a value: as high as possible (Direction 1), as low as possible (Direction -1), or
-// near a number.
+// Goal is the number that an input should bring a value to: the highest (Direction 1), the lowest (Direction -1), or
+// one near Number.
 type Goal struct {
 	Value     *ir.Value
 	Direction float64
@@ -64,7 +65,7 @@ type Peaks struct {
 	Hi, Lo int64
 }
 
-// CompareGrowth orders factors of growth, the least first; 0 means an unknown one, which comes last.
+// CompareGrowth orders factors of growth, the smallest first; 0 means unknown and comes last.
 func CompareGrowth[N float64 | verify.Number](a, b N) int {
 	if (a == 0) != (b == 0) {
 		return cmp.Compare(b, a)
@@ -74,7 +75,7 @@ func CompareGrowth[N float64 | verify.Number](a, b N) int {
 
 var inf = math.Inf(1)
 
-// Unreshaped returns the value that operations which only reshape or transpose made v from.
+// Unreshaped returns the value from which operations that only reshape or transpose computed v.
 func Unreshaped(v *ir.Value) *ir.Value {
 	for range 16 {
 		if v == nil || v.Def == nil {
@@ -90,10 +91,10 @@ func Unreshaped(v *ir.Value) *ir.Value {
 	return v
 }
 
-// Generated begins the names of values that passes make.
+// Generated begins the names of values that passes create.
 const Generated = "%"
 
-// ValueLabel is what a value is called in the source: its name, or if a pass has generated that, the name of its
+// ValueLabel returns the name of a value in the source: its own, or if a pass generated that, the name of its
 // statement.
 func ValueLabel(v *ir.Value) string {
 	switch {

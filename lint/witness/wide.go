@@ -4,9 +4,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// widened is a function with every fp16 value in fp32: what the statements mean,
-// without the cliffs of fp16. of gives the value that represents one of the
-// source.
+// widened is a function with every fp16 value in fp32: what the statements mean, without the cliffs of fp16. of maps
+// values of the source to those that represent them.
 type widened struct {
 	fn *ir.Func
 	of map[*ir.Value]*ir.Value
