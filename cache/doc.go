@@ -5,11 +5,11 @@
 //
 // Invariants:
 //
-//   - An entry appears whole or not at all, whatever happens on the way, and any
-//     number of processes may read, write and collect one folder at one time: an
-//     entry is one file with its checksum, written beside its place and renamed.
-//   - An entry that is not whole is an *EntryError, never a pair. The checksum
-//     finds corruption, not forgery: who may write to the folder decides what runs.
-//   - A Store with a limit holds no more than that once a Put has returned and no
-//     other process puts; what was used longest ago goes first.
+//   - An entry appears whole or not at all, even if the writer is interrupted, and any number of processes may read,
+//     write and collect one folder at the same time: an entry is one file with its checksum, written under a temporary
+//     name in the same folder and renamed.
+//   - Reading an incomplete entry returns an *EntryError, never a pair. The checksum finds corruption, not forgery: who
+//     may write to the folder decides what runs.
+//   - The entries of a Store with a limit are within it when a Put has returned and no other process puts; those used
+//     longest ago are removed first.
 package cache

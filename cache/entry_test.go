@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// FuzzReadEntry checks that any file gives the pair that was written or an EntryError,
-// and never more bytes than the file has.
+// FuzzReadEntry checks that reading any file returns the pair that was written or an EntryError, and never more bytes
+// than the file has.
 func FuzzReadEntry(f *testing.F) {
 	var key pair.Key
 	copy(key[:], "a key")

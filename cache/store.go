@@ -17,7 +17,7 @@ import (
 
 // Store is a folder of entries. Its only state is the folder, which any number of stores and processes may share.
 type Store struct {
-	// Folder holds the entries and is created by the first Put.
+	// Folder contains the entries and is created by the first Put.
 	Folder string
 	// MaxBytes bounds the total size of the entries; 0 means no bound. The least recently used entries are removed
 	// first.
@@ -60,7 +60,7 @@ type Info struct {
 	Used time.Time // when it was last got or put
 }
 
-// List returns the entries, most recently used first. A missing folder has none; other files and folders are ignored.
+// List returns the entries, most recently used first. A missing folder is empty; other files and folders are ignored.
 func (s Store) List() ([]Info, error) {
 	es, err := os.ReadDir(s.Folder)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func (s Store) Remove(k pair.Key) error {
 type Collected struct {
 	Removed, Kept           int
 	RemovedBytes, KeptBytes int64
-	Temporary               int // files that writers left behind and never renamed
+	Temporary               int // temporary files that writers left
 }
 
 // staleAfter is the age from which a temporary file is abandoned: no write of an entry takes an hour.

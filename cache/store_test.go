@@ -54,7 +54,7 @@ func keys(t testing.TB, s Store) (out []string) {
 func TestGetReturnsWhatPutStored(t *testing.T) {
 	s := Store{Folder: filepath.Join(t.TempDir(), "a", "b")}
 	if _, err := s.Get(key(1)); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("an empty folder gives %v", err)
+		t.Errorf("an empty folder returns %v", err)
 	}
 	if list, err := s.List(); err != nil || list != nil {
 		t.Errorf("a missing folder lists %v, %v", list, err)
@@ -108,7 +108,7 @@ func TestPutKeepsTheCacheWithinItsBound(t *testing.T) {
 	s := Store{Folder: t.TempDir(), MaxBytes: 2500}
 	for i := range 5 {
 		must(t, s.Put(key(i), pairOf(i, 1000)))
-		// The clock runs backwards; the latest entry stays nevertheless.
+		// The clock runs backwards; the latest entry stays all the same.
 		age(t, s, i, 10+i)
 	}
 	list, err := s.List()
@@ -183,7 +183,7 @@ func TestAbandonedTemporaryFilesAreRemoved(t *testing.T) {
 	s.MaxBytes = 1 << 20
 	must(t, s.Put(key(4), pairOf(4, 1000)))
 	if _, err := os.Stat(old[0]); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("after a Put, an abandoned temporary file gives %v", err)
+		t.Errorf("after a Put, an abandoned temporary file returns %v", err)
 	}
 }
 

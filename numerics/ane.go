@@ -60,8 +60,7 @@ func OutMAC(x float32) float32 {
 	return x
 }
 
-// MACIn is an operand as the multiply-accumulate sees it: In, and fp16
-// subnormals flushed to zero.
+// MACIn is the input port of the multiply-accumulate: In, with fp16 subnormals flushed to zero.
 func MACIn(x float32) float32 {
 	x = In(x)
 	if x < MinNormalFP16 && x > -MinNormalFP16 {
@@ -79,7 +78,7 @@ func MACProduct(a, b float32) float32 {
 	return p
 }
 
-// MACSum is one addition of the accumulator: infinities of both signs give +0.
+// MACSum is one addition of the accumulator: the sum of infinities of both signs is +0.
 func MACSum(a, b float32) float32 {
 	s := a + b
 	if s != s {
@@ -88,8 +87,8 @@ func MACSum(a, b float32) float32 {
 	return s
 }
 
-// WidthSlice is what becomes of a value in a slice of the width axis whose
-// begin is not zero: magnitudes from WidthSliceLimit on become infinity.
+// WidthSlice returns what a slice of the width axis with a nonzero begin makes of a value: magnitudes from
+// WidthSliceLimit on become infinity.
 func WidthSlice(x float32) float32 {
 	switch {
 	case x >= WidthSliceLimit:
@@ -106,11 +105,11 @@ func Sqrt(x float32) float32 { return Out(float32(math.Sqrt(float64(In(x))))) }
 // Rsqrt is 1/sqrt(x): negative arguments give +0, both zeros +infinity.
 func Rsqrt(x float32) float32 { return Out(float32(1 / math.Sqrt(float64(In(x))))) }
 
-// Inverse is 1/x: both zeros give +infinity.
+// Inverse is 1/x: +infinity for both zeros.
 func Inverse(x float32) float32 { return Out(1 / In(x)) }
 
-// Log is the natural logarithm: LogOfZero for both zeros, +0 for negative
-// arguments, and +0 for +infinity, as the recorded table of log2 has it.
+// Log is the natural logarithm: LogOfZero for both zeros, +0 for negative arguments, and +0 for +infinity, as in the
+// recorded table of log2.
 func Log(x float32) float32 {
 	x = In(x)
 	switch {
@@ -131,8 +130,7 @@ func Exp(x float32) float32 {
 	return Out(float32(math.Exp(float64(x))))
 }
 
-// Softplus is log(1+exp(x)); +infinity gives 0 as the table's output above its
-// high bound does.
+// Softplus is log(1+exp(x)), and 0 for +infinity, which is the table's output above its high bound.
 func Softplus(x float32) float32 {
 	x = In(x)
 	if math.IsInf(float64(x), 1) {
@@ -141,7 +139,7 @@ func Softplus(x float32) float32 {
 	return Out(float32(math.Max(float64(x), 0) + math.Log1p(math.Exp(-math.Abs(float64(x))))))
 }
 
-// Softsign is x/(1+|x|); both infinities give 0 (infinity over infinity).
+// Softsign is x/(1+|x|); 0 for both infinities (infinity over infinity).
 func Softsign(x float32) float32 {
 	x = In(x)
 	return Out(float32(float64(x) / (1 + math.Abs(float64(x)))))

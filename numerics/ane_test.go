@@ -18,7 +18,7 @@ var (
 // same compares bits, so that the sign of zero counts.
 func same(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
 
-func TestInputPort(t *testing.T) {
+func TestInReadsNaNAsInfinityAndDropsTheSignOfZero(t *testing.T) {
 	if got := In(nan); got != posInf {
 		t.Errorf("NaN is read as %v, want +inf", got)
 	}
@@ -30,7 +30,7 @@ func TestInputPort(t *testing.T) {
 	}
 }
 
-func TestOutputNeverNaN(t *testing.T) {
+func TestOutputsAreNeverNaN(t *testing.T) {
 	for what, v := range map[string]float32{"inf-inf": posInf - posInf, "0*inf": 0 * posInf} {
 		if got := Out(v); !same(got, 0) {
 			t.Errorf("%s gives %v, want +0", what, got)
@@ -38,7 +38,7 @@ func TestOutputNeverNaN(t *testing.T) {
 	}
 }
 
-func TestSignedZeroDropped(t *testing.T) {
+func TestOutputsDropTheSignOfZero(t *testing.T) {
 	if got := Out(negZero); !same(got, 0) {
 		t.Errorf("-0 leaves as %v with sign", got)
 	}
@@ -53,7 +53,7 @@ func TestSignedZeroDropped(t *testing.T) {
 	}
 }
 
-func TestRootsOfNegatives(t *testing.T) {
+func TestRootsOfNegativesAreZero(t *testing.T) {
 	for what, got := range map[string]float32{"sqrt(-1)": Sqrt(-1), "rsqrt(-1)": Rsqrt(-1), "log(-1)": Log(-1)} {
 		if !same(got, 0) {
 			t.Errorf("%s = %v, want +0", what, got)
@@ -61,7 +61,7 @@ func TestRootsOfNegatives(t *testing.T) {
 	}
 }
 
-func TestLogOfZero(t *testing.T) {
+func TestLogOfZeroIsTheMeasuredNumber(t *testing.T) {
 	if Log(0) != -45440 || Log(negZero) != -45440 {
 		t.Errorf("log(+0) = %v, log(-0) = %v, want -45440", Log(0), Log(negZero))
 	}
@@ -70,8 +70,8 @@ func TestLogOfZero(t *testing.T) {
 	}
 }
 
-// TestExpLimit: 11.094 is 11.09375 in fp16, and the value below it is finite.
-func TestExpLimit(t *testing.T) {
+// TestExpIsInfiniteFromItsLimitOn: 11.094 is 11.09375 in fp16, and the value below it is finite.
+func TestExpIsInfiniteFromItsLimitOn(t *testing.T) {
 	if got := Exp(Round16(11.094)); got != posInf {
 		t.Errorf("exp(11.094) = %v, want +inf", got)
 	}
@@ -80,7 +80,7 @@ func TestExpLimit(t *testing.T) {
 	}
 }
 
-func TestMACRange(t *testing.T) {
+func TestMagnitudesFromTheMACLimitOnAreInfinite(t *testing.T) {
 	for _, tt := range []struct{ in, mac, elem float32 }{
 		{32752, 32752, 32752}, {32768, posInf, 32768}, {-32768, negInf, -32768}, {65504, posInf, 65504},
 		{65520, posInf, posInf},
@@ -95,7 +95,7 @@ func TestMACRange(t *testing.T) {
 	}
 }
 
-func TestSubnormals(t *testing.T) {
+func TestOnlyMultiplyAccumulatesFlushSubnormals(t *testing.T) {
 	sub := float32(0x1p-20)
 	if Out(sub) != sub || In(sub) != sub {
 		t.Error("elementwise paths must keep subnormals")
@@ -108,13 +108,13 @@ func TestSubnormals(t *testing.T) {
 	}
 }
 
-func TestWidthSlice(t *testing.T) {
+func TestWidthSlicesOverflowFromTheirLimitOn(t *testing.T) {
 	if WidthSlice(4094) != 4094 || WidthSlice(Round16(4095)) != posInf || WidthSlice(-4096) != negInf {
 		t.Errorf("4094 -> %v, 4095 -> %v, -4096 -> %v", WidthSlice(4094), WidthSlice(Round16(4095)), WidthSlice(-4096))
 	}
 }
 
-func TestActivationsAtInfinity(t *testing.T) {
+func TestActivationsOfInfinityAreAsMeasured(t *testing.T) {
 	if Softplus(posInf) != 0 || Softsign(posInf) != 0 {
 		t.Errorf("softplus(inf) = %v, softsign(inf) = %v, want 0", Softplus(posInf), Softsign(posInf))
 	}
@@ -123,9 +123,9 @@ func TestActivationsAtInfinity(t *testing.T) {
 	}
 }
 
-// TestGroupSweep checks the measured sweep: how many of sixteen ones survive next to
+// TestSmallTermsSurviveBesideLargeOnesAsMeasured checks the measured sweep: how many of sixteen ones survive next to
 // (B, -B).
-func TestGroupSweep(t *testing.T) {
+func TestSmallTermsSurviveBesideLargeOnesAsMeasured(t *testing.T) {
 	for b, want := range map[float32]float32{1024: 16, 3000: 16, 4090: 16, 4096: 4, 8000: 4, 16000: 4, 30000: 4} {
 		var acc Accumulator
 		for range 16 {
@@ -139,7 +139,7 @@ func TestGroupSweep(t *testing.T) {
 	}
 }
 
-func TestGroupLongSum(t *testing.T) {
+func TestLongSumsLoseWhatWasMeasured(t *testing.T) {
 	var acc Accumulator
 	acc.Add(4096, 1)
 	for range 1024 {
@@ -150,7 +150,7 @@ func TestGroupLongSum(t *testing.T) {
 	}
 }
 
-func TestAccumulatorSpecials(t *testing.T) {
+func TestAccumulatorOfInfinities(t *testing.T) {
 	var acc Accumulator
 	acc.Add(0, posInf)
 	acc.Add(2, 3)
@@ -165,9 +165,9 @@ func TestAccumulatorSpecials(t *testing.T) {
 	}
 }
 
-// TestAccBound checks that the model stays within the bound of products on random data:
-// the errors of independent groups are well below it.
-func TestAccBound(t *testing.T) {
+// TestAccumulatorStaysWithinItsBound checks that the model stays within the bound of products on random data: the
+// errors of independent groups are well below it.
+func TestAccumulatorStaysWithinItsBound(t *testing.T) {
 	seed := uint64(1)
 	next := func() float32 {
 		seed = seed*6364136223846793005 + 1442695040888963407
@@ -198,7 +198,7 @@ func TestAccBound(t *testing.T) {
 	}
 }
 
-func TestBounds(t *testing.T) {
+func TestBoundsOfReasons(t *testing.T) {
 	if b := Movement.Bound(0.5); !b.IsExact() {
 		t.Errorf("movement: %+v", b)
 	}
@@ -213,20 +213,20 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestModes(t *testing.T) {
+func TestModesParseTheirNames(t *testing.T) {
 	for _, m := range []Mode{IEEE, ANE} {
 		if got, err := ParseMode(m.String()); err != nil || got != m {
 			t.Errorf("%v comes back as %v, %v", m, got, err)
 		}
 	}
 	if _, err := ParseMode("fast"); err == nil {
-		t.Error("an unknown mode was taken")
+		t.Error("an unknown mode was accepted")
 	}
 }
 
-// TestStageAgrees compares the vector kernels with the accumulator, which shares no code
-// with them, on operands of any size, of similar size, and with cancellation and ties.
-func TestStageAgrees(t *testing.T) {
+// TestStagedKernelsAgreeWithTheAccumulator compares the vector kernels with the accumulator, which shares no code with
+// them, on operands of any size, of similar size, and with cancellation and ties.
+func TestStagedKernelsAgreeWithTheAccumulator(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for trial := range 4000 {
 		k, n := 1+r.IntN(30), 1+r.IntN(20)

@@ -4,9 +4,8 @@ package numerics
 //
 //	|d| <= ULP*ulp16(y) + Abs + Rel*|y| + Acc*S
 //
-// where S is the root of the sum of the squared products (a*b)^2 that make one
-// output element (of the squared terms, in a sum). The zero Bound means equal
-// bits.
+// where S is the root of the sum of the squared products (a*b)^2 of one output element (for a sum, of its squared
+// terms). The zero Bound means equal bits.
 type Bound struct {
 	ULP float64 // units in the last place of fp16 at y
 	Abs float64 // absolute
@@ -48,10 +47,9 @@ func (w Why) String() string {
 	return [...]string{"unstated", "movement", "elementwise", "product", "table", "composite"}[w]
 }
 
-// Bound returns the bound of an operation for the reason w. tableAbs is the worst
-// absolute error that the generator of the operation's lookup table states, 0 when
-// the operation needs no table; it enters tables and composites. Where nothing is
-// stated, the bound is that of composites.
+// Bound returns the bound of an operation for the reason w. tableAbs is the worst absolute error that the generator of
+// the operation's lookup table states, 0 when the operation needs no table; it enters tables and composites. An
+// operation without a stated reason has the bound of composites.
 func (w Why) Bound(tableAbs float64) Bound {
 	switch w {
 	case Movement:
@@ -63,7 +61,7 @@ func (w Why) Bound(tableAbs float64) Bound {
 	case Table:
 		return Bound{ULP: 1, Abs: tableAbs}
 	}
-	// A mean, a difference, a product and a root, each rounded once: four
-	// roundings of at most one last place of the result's scale. Modelled.
+	// A mean, a difference, a product and a root, each rounded once: four roundings, each of at most one last place at
+	// the result's scale. Modelled.
 	return Bound{ULP: 4, Rel: 4.0 / 2048, Acc: AccFactor, Abs: tableAbs}
 }

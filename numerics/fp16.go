@@ -11,8 +11,8 @@ import (
 // MinNormalFP16 is the smallest normal fp16 value, 2^-14.
 const MinNormalFP16 = 1.0 / 16384
 
-// widenTable returns the fp32 value of every fp16 bit pattern: 256 KB, which a
-// second-level cache holds, for one load an element.
+// widenTable returns the fp32 value of every fp16 bit pattern: 256 KB, which fits in a second-level cache, so that
+// widening takes one load per element.
 var widenTable = sync.OnceValue(func() *[1 << 16]float32 {
 	t := new([1 << 16]float32)
 	for i := range t {

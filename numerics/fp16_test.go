@@ -9,7 +9,7 @@ import (
 	"github.com/x448/float16"
 )
 
-func TestWidenEveryPattern(t *testing.T) {
+func TestWidenReturnsTheValueOfEveryPattern(t *testing.T) {
 	for i := range 1 << 16 {
 		got, want := math.Float32bits(Widen(uint16(i))), math.Float32bits(float16.Frombits(uint16(i)).Float32())
 		if got != want {
@@ -18,9 +18,9 @@ func TestWidenEveryPattern(t *testing.T) {
 	}
 }
 
-// TestNarrowBoundaries looks at every fp16 value, every midpoint between two
-// and the fp32 neighbours of both: where rounding can go wrong.
-func TestNarrowBoundaries(t *testing.T) {
+// TestNarrowRoundsMidpointsToEven checks the numbers where rounding can go wrong: every fp16 value, every midpoint
+// between two, and the fp32 neighbours of both.
+func TestNarrowRoundsMidpointsToEven(t *testing.T) {
 	check := func(u uint32) {
 		f := math.Float32frombits(u)
 		if got, want := Narrow(f), float16.Fromfloat32(f).Bits(); got != want {
@@ -43,7 +43,7 @@ func TestNarrowBoundaries(t *testing.T) {
 	}
 }
 
-func TestNarrowRandom(t *testing.T) {
+func TestNarrowAgreesWithFloat16OnRandomNumbers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 2_000_000 {
 		u := r.Uint32()
@@ -54,7 +54,7 @@ func TestNarrowRandom(t *testing.T) {
 	}
 }
 
-func TestBytesRoundTrip(t *testing.T) {
+func TestBytesSurviveWideningAndNarrowing(t *testing.T) {
 	src := make([]byte, 2<<16)
 	for i := range 1 << 16 {
 		binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
@@ -73,11 +73,11 @@ func TestBytesRoundTrip(t *testing.T) {
 		}
 	}
 	if n := WidenBytes(mid[:3], src[:5]); n != 2 {
-		t.Errorf("an odd byte made %d elements", n)
+		t.Errorf("an odd byte was converted to %d elements", n)
 	}
 }
 
-func TestULP(t *testing.T) {
+func TestDistancesCountValuesBetween(t *testing.T) {
 	for _, tt := range []struct {
 		a, b float32
 		want int

@@ -10,24 +10,22 @@ const GroupLanes = 4
 // keeps: fp16's eleven and one guard bit.
 const groupBits = 12
 
-// Accumulator is the engine's multiply-accumulate for one output, modelled:
-// products enter a first stage four at a time. The stage adds them one after the
-// other; each addition rounds both operands (to nearest, ties to even) to the last of
-// twelve significant bits of the one with the larger exponent. The partial sum of four is
-// rounded to twelve bits and enters a wide accumulator that is as exact as fp32. A running
-// sum that has reached MACLimit when further products come is infinite from then on.
+// Accumulator is the engine's multiply-accumulate for one output, modelled: products enter a first stage four at a
+// time. The stage adds them one after the other; each addition rounds both operands (to nearest, ties to even) to the
+// last of twelve significant bits of the one with the larger exponent. The partial sum of four is rounded to twelve
+// bits and enters a wide accumulator that is as exact as fp32. A sum that has reached MACLimit when more products
+// arrive is infinite from then on.
 //
-// The model gives the outcomes that were measured: of sixteen triples
-// (B, -B, 1) all ones survive for B up to 4090 and exactly four from 4096 on;
-// 4096 followed by 1024 ones gives 5116. Rounding the exact sum of four to fp16
-// gives neither. See docs/numerics.md.
+// The model reproduces what was measured: of sixteen triples (B, -B, 1) all ones survive for B up to 4090 and exactly
+// four from 4096 on; 4096 the sum of 4096 and 1024 ones is 5116. Rounding the exact sum of four to fp16 reproduces
+// neither. See docs/numerics.md.
 type Accumulator struct {
 	wide float32
 	part float32
 	n    int
 }
 
-// Add takes the product of two operands as MACIn gives them.
+// Add adds the product of two operands that MACIn returned.
 func (c *Accumulator) Add(a, b float32) {
 	p := MACProduct(a, b)
 	if c.n == 0 {
@@ -40,7 +38,7 @@ func (c *Accumulator) Add(a, b float32) {
 	}
 }
 
-// close takes the open group into the wide sum.
+// close rounds the open group and adds it to the wide sum.
 func (c *Accumulator) close() {
 	switch {
 	case c.wide >= MACLimit:

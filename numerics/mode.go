@@ -12,9 +12,8 @@ type Mode uint8
 const (
 	// IEEE computes in fp32 and rounds to the declared type at each operation.
 	IEEE Mode = iota
-	// ANE follows the engine as it was measured: fp16 storage, sums of products by way of
-	// the accumulator's narrow first stage (Accumulator), one rounding at the output
-	// port, and the engine's own rules for special values.
+	// ANE follows the engine as it was measured: fp16 storage, sums of products by way of the accumulator's narrow
+	// first stage (Accumulator), one rounding at the output port, and the engine's rules for special values.
 	ANE
 	// ANEWide is ANE with sums of products in fp32. It takes a half to a third of the
 	// time for a convolution.
@@ -41,5 +40,5 @@ func ParseMode(s string) (Mode, error) {
 			return Mode(m), nil
 		}
 	}
-	return 0, fmt.Errorf("numerics mode %q is not known; the modes are %s", s, strings.Join(modeNames[:], ", "))
+	return 0, fmt.Errorf("unknown numerics mode %q; want one of %s", s, strings.Join(modeNames[:], ", "))
 }

@@ -1,17 +1,15 @@
-// Package vector holds the arithmetic that takes time, over rows of numbers: sums of
-// products and conversion between fp16 and fp32. On amd64 with AVX2, FMA and F16C the
-// kernels are assembly, which internal/asm generates; elsewhere they are Go.
+// Package vector contains the arithmetic that takes most of the time, on rows of numbers: sums of products and
+// conversion between fp16 and fp32. On amd64 with AVX2, FMA and F16C the kernels are assembly, which internal/asm
+// generates; elsewhere they are Go.
 //
-// In: rows of fp32 numbers or packed fp16. Out: the same. No shapes of tensors, no
-// special values of the engine, no choice of arithmetic: callers bring those.
+// In: rows of fp32 numbers or packed fp16. Out: the same. Callers deal with the shapes of tensors and the special
+// values of the engine, and choose the arithmetic.
 //
-// Invariants: every platform gives the same bits, NaN payloads apart. For sums that
-// follows from two facts: each number of the result is summed on its own, in the order
-// of the products, so that neither the width of a register nor the cut into tiles
-// matters; and where a kernel fuses a product with an addition, the product is exact in
-// fp32 anyway. The significands of two fp16 numbers have 11 bits, their product at most
-// 22 of the 24 that fp32 holds, and its exponent is within fp32's, subnormal numbers
-// included. So rounding the product changes nothing.
+// Invariants: every platform gives the same bits, NaN payloads apart. For sums that follows from two facts: each number
+// of the result is summed on its own, in the order of the products, so that neither the width of a register nor the
+// size of tiles matters; and where a kernel fuses a product with an addition, the product is exact in fp32 anyway. The
+// significands of two fp16 numbers have 11 bits, their product at most 22 of the 24 that fp32 holds, and its exponent
+// is within fp32's, subnormal numbers included. So rounding the product changes nothing.
 //
 // The simulated engine and the interpreter use these kernels and share nothing else
 // that computes.

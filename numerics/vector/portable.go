@@ -7,7 +7,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// addPortable is Add, with operands that fit.
+// addPortable is Add, for operands that were checked.
 func addPortable(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
 	for i := range m {
 		c, a := c[i*ldc:][:n], a[i*lda:][:len(at)]
@@ -17,15 +17,14 @@ func addPortable(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float
 		}
 		for l, f := range a {
 			for j, v := range b[at[l]:][:n] {
-				// The conversion keeps compilers from fusing, where that could be seen.
+				// The conversion keeps compilers from fusing where fusing could change the result.
 				c[j] += float32(f * v)
 			}
 		}
 	}
 }
 
-// turnPortable copies the first columns of a matrix whose columns lie as they are, and
-// returns how many: none.
+// turnPortable copies none of the columns of a matrix that is stored by columns, and returns their number, 0.
 func turnPortable([]float32, int, Matrix) int { return 0 }
 
 // sumLimit is the magnitude from which a sum of Staged is infinite when another group
@@ -45,7 +44,7 @@ func stagedRow(c, a, b []float32, at []int) {
 		var f [4]float32
 		var from [4][]float32
 		for i := range from {
-			// A group of fewer products is filled with zeros.
+			// A group of fewer than four products is filled with zeros.
 			from[i] = b[at[min(l+i, len(a)-1)]:][:len(c)]
 			if l+i < len(a) {
 				f[i] = a[l+i]
@@ -70,19 +69,18 @@ func stagedRow(c, a, b []float32, at []int) {
 
 const exponentBits = 0x7f800000
 
-// gridFactor makes of a power of two the number beside which fp32 holds exactly the
-// multiples of the last of twelve bits below that power: 1.5 * 2^12 times it has its
-// last bit 23 - 12 = 11 below the power, and the half keeps what is added, of either
-// sign, between the powers of two around it.
+// gridFactor is what a power of two is multiplied by so that adding the product rounds to the last of twelve bits below
+// that power: the last bit of 1.5 * 2^12 times the power is 23 - 12 = 11 bits below it, and the half keeps the sum with
+// a number of either sign between the powers of two around it.
 const gridFactor = 1.5 * (1 << 12)
 
-// aligned rounds two numbers, ties to even, to multiples of the last of twelve bits of
-// the one with the larger exponent, and adds what is left. The numbers have at most 24
-// bits and the sum at most thirteen, so the last addition is exact.
+// aligned rounds two numbers, ties to even, to multiples of the last of twelve bits of the one with the larger
+// exponent, and adds them. The numbers have at most 24 bits and the sum at most thirteen, so the last addition is
+// exact.
 func aligned(a, b float32) float32 {
 	e := max(math.Float32bits(a)&exponentBits, math.Float32bits(b)&exponentBits)
 	grid := float32(math.Float32frombits(e) * gridFactor)
-	// Each addition rounds to the grid; that both are on opposite sides takes it away.
+	// Each addition rounds to the grid; the two grids have opposite signs and cancel.
 	return (a + grid) + (b - grid)
 }
 
@@ -127,12 +125,12 @@ func ToHalf(f float32) uint16 {
 		return sign | 0x7e00 | uint16(a>>13)&0x3ff
 	case a >= 0x47800000: // 65536
 		return sign | 0x7c00
-	case a >= 0x38800000: // at least 2^-14: a normal result (or infinity by the carry)
+	case a >= 0x38800000: // at least 2^-14: the result is normal, or infinite through the carry
 		// Rebias by 112 exponents, add just under half a last place plus the
 		// last kept bit: a tie carries only from an odd significand.
 		return sign | uint16((a-112<<23+0xfff+(a>>13)&1)>>13)
 	}
-	// Subnormal or zero: 0.5 has a last place of 2^-24, that of fp16 subnormals, so adding
-	// it lets the adder round, and the low bits are the answer.
+	// Subnormal or zero: the last place of 0.5 is 2^-24, as that of fp16 subnormals, so adding 0.5 rounds, and the low
+	// bits are the result.
 	return sign | uint16(math.Float32bits(math.Float32frombits(a)+0.5)-0x3f000000)
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/vector"
 )
 
-// TestProductsAgreeWithBLAS holds the sums in fp32 to a product in fp64 that this package
-// has no part in, within the error of one rounding a term.
+// TestProductsAgreeWithBLAS compares the sums in fp32 with a product in fp64 that another module computes, within the
+// error of one rounding per term.
 func TestProductsAgreeWithBLAS(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	for _, d := range [][3]int{{1, 1, 1}, {3, 5, 7}, {16, 16, 16}, {5, 33, 130}, {64, 17, 300}, {2, 100, 1}} {
@@ -30,7 +30,7 @@ func TestProductsAgreeWithBLAS(t *testing.T) {
 	}
 }
 
-// operands returns numbers that fp16 holds.
+// operands returns numbers that fp16 can represent.
 func operands(r *rand.Rand, n int) []float32 {
 	out := make([]float32, n)
 	for i := range out {

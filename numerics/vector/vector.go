@@ -9,24 +9,22 @@ import (
 type Sum uint8
 
 const (
-	// Exact adds in fp32 products of numbers that fp16 holds.
+	// Exact adds products in fp32; operands are numbers that fp16 can represent.
 	Exact Sum = iota
-	// Rounded rounds each product to fp32 and adds it in fp32; operands are any.
+	// Rounded rounds each product to fp32 and adds it in fp32; operands are any numbers.
 	Rounded
-	// Staged takes products of numbers that fp16 holds, none of them subnormal, four
-	// at a time through the narrow first stage of the engine's accumulator, whose
-	// arithmetic is with the function staged.
+	// Staged adds four products at a time in the narrow first stage of the engine's accumulator, as stagedRow defines
+	// it; operands are normal numbers and zeros that fp16 can represent.
 	//
 	// A NaN result means that a product was NaN or infinite. The sum is then undefined,
 	// and the caller must compute it.
 	Staged
 )
 
-// Add adds a*b to c: to c[i*ldc+j], for i < m and j < n, the products
-// a[i*lda+l] * b[at[l]+j] in the order of l. Sums of Staged begin a group of four at
-// l = 0; a last group of fewer is filled with zeros.
+// Add adds a*b to c: to c[i*ldc+j], for i < m and j < n, the products a[i*lda+l] * b[at[l]+j] in the order of l. Staged
+// begins a group of four at l = 0 and fills an incomplete last group with zeros.
 //
-// A call may continue what another began, for Staged after a multiple of four.
+// A call may continue the sums of another, for Staged after a multiple of four products.
 func (s Sum) Add(c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
 	k := len(at)
 	if m <= 0 || n <= 0 || k == 0 {
@@ -37,8 +35,8 @@ func (s Sum) Add(c []float32, ldc int, a []float32, lda, m int, b []float32, at 
 		low, high = min(low, o), max(high, o)
 	}
 	if low < 0 || high+n > len(b) || lda < 0 || (m-1)*lda+k > len(a) || ldc < 0 || (m-1)*ldc+n > len(c) {
-		panic(fmt.Sprintf("vector: %d x %d sums of %d products leave their operands: results %d with rows %d apart, "+
-			"coefficients %d with rows %d apart, numbers %d from %d to %d", m, n, k, len(c), ldc, len(a), lda, len(b),
+		panic(fmt.Sprintf("vector: %d x %d sums of %d products are out of range: %d results with rows %d apart, %d "+
+			"coefficients with rows %d apart, %d numbers read from %d to %d", m, n, k, len(c), ldc, len(a), lda, len(b),
 			low, high+n))
 	}
 	add(s, c, ldc, a, lda, m, b, at, n)
@@ -147,7 +145,7 @@ func copyMatrix(dst []float32, ld int, src Matrix) {
 	if src.RowStep == 1 {
 		done = turn(dst, ld, src)
 	}
-	// Both are walked in squares that the first cache holds.
+	// Both are read and written in squares that fit in the first-level cache.
 	const side = 16
 	for i := 0; i < src.Rows; i += side {
 		for j := done; j < src.Cols; j += side {
@@ -178,17 +176,16 @@ func take(n int) *scratch {
 
 func give(s *scratch) { pool.Put(s) }
 
-// Widen converts packed little-endian fp16 and returns how many numbers: the smaller of
-// len(dst) and len(src)/2. A signalling NaN becomes a quiet one.
+// Widen converts packed little-endian fp16 and returns the number of elements converted: the smaller of len(dst) and
+// len(src)/2. A signalling NaN becomes a quiet one.
 func Widen(dst []float32, src []byte) int {
 	n := min(len(dst), len(src)/2)
 	widen(dst[:n], src[:2*n])
 	return n
 }
 
-// Narrow rounds to packed little-endian fp16, to nearest, ties to even, and returns how
-// many numbers: the smaller of len(src) and len(dst)/2. A NaN stays a quiet one with the
-// top of its payload.
+// Narrow rounds to packed little-endian fp16, to nearest, ties to even, and returns the number of elements converted:
+// the smaller of len(src) and len(dst)/2. A NaN stays a quiet one with the top of its payload.
 func Narrow(dst []byte, src []float32) int {
 	n := min(len(src), len(dst)/2)
 	narrow(dst[:2*n], src[:n])

@@ -9,7 +9,7 @@ import (
 // hasF16C is the bit of features.
 const hasF16C = 1 << 29
 
-// accelerated says that the processor has what the assembly needs.
+// accelerated reports whether the processor has the instructions that the assembly uses.
 var accelerated = cpu.X86.HasAVX2 && cpu.X86.HasFMA && features()&hasF16C != 0
 
 func init() {
@@ -20,7 +20,7 @@ func init() {
 
 type tile func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
 
-// tiles holds the kernels of four rows and of one, of 24 columns and of 8.
+// tiles are the kernels for four rows and for one, of 24 columns and of 8.
 var tiles = [...][2][2]tile{
 	Exact:   {{exact4x24, exact1x24}, {exact4x8, exact1x8}},
 	Rounded: {{rounded4x24, rounded1x24}, {rounded4x8, rounded1x8}},
@@ -28,7 +28,7 @@ var tiles = [...][2][2]tile{
 
 const narrowTile = 8
 
-// addAVX2 is Add, with operands that fit.
+// addAVX2 is Add, for operands that were checked.
 func addAVX2(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
 	var tail stagedTail
 	if s == Staged {
@@ -125,8 +125,7 @@ func narrowAVX2(dst []byte, src []float32) {
 	narrowPortable(dst[2*n:], src[n:])
 }
 
-// turnAVX2 copies all columns that make whole squares of eight, and the rows below the
-// last square.
+// turnAVX2 copies the columns that fill squares of eight, and the rows below the last square.
 func turnAVX2(dst []float32, ld int, src Matrix) int {
 	const size = unsafe.Sizeof(dst[0])
 	rows, cols := src.Rows&^7, src.Cols&^7

@@ -12,13 +12,13 @@ import (
 
 var inf = float32(math.Inf(1))
 
-// equal compares bits; every NaN is the same.
+// equal compares bits; all NaNs are equal.
 func equal(a, b float32) bool {
 	return math.Float32bits(a) == math.Float32bits(b) || a != a && b != b
 }
 
-// half returns a number that fp16 holds: of any exponent, of one like the others', with
-// few bits so that sums meet ties, or special.
+// half returns a number that fp16 can represent: of any exponent, of a similar one, with few bits so that sums have
+// ties, or a special value.
 func half(r *rand.Rand, kind int) float32 {
 	switch {
 	case kind == 0:
@@ -47,8 +47,8 @@ func row(r *rand.Rand, n, kind int, s Sum) []float32 {
 	return v
 }
 
-// TestKernelsGiveThePortableBits runs the platform's kernels beside the portable ones, on
-// tiles of all shapes and operands of all kinds, results included.
+// TestKernelsGiveThePortableBits compares the platform's kernels with the portable ones, on tiles of all shapes and
+// operands and initial results of all kinds.
 func TestKernelsGiveThePortableBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 6000 {
@@ -76,8 +76,7 @@ func TestKernelsGiveThePortableBits(t *testing.T) {
 	}
 }
 
-// TestSumsAreInOrder compares sums of large matrices, however they lie and are cut, with
-// the definition.
+// TestSumsAreInOrder compares sums of large matrices, in every storage order and tiling, with the definition.
 func TestSumsAreInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for trial := range 120 {
@@ -109,8 +108,8 @@ func TestSumsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestExactSumsNeedNoRounding: the product of any two fp16 numbers is exact in fp32.
-func TestExactSumsNeedNoRounding(t *testing.T) {
+// TestProductsOfHalvesAreExact: the product of any two fp16 numbers is exact in fp32.
+func TestProductsOfHalvesAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 200_000 {
 		a, b := half(r, 0), half(r, 0)
@@ -120,7 +119,7 @@ func TestExactSumsNeedNoRounding(t *testing.T) {
 	}
 }
 
-func TestAddRefusesOperandsThatItWouldLeave(t *testing.T) {
+func TestAddRefusesOperandsOutOfRange(t *testing.T) {
 	for name, f := range map[string]func(v []float32){
 		"numbers":      func(v []float32) { Exact.Add(v, 8, v, 2, 1, v, []int{0, 1}, 8) },
 		"a low row":    func(v []float32) { Exact.Add(v, 8, v, 2, 1, v, []int{-1, 0}, 4) },
@@ -130,7 +129,7 @@ func TestAddRefusesOperandsThatItWouldLeave(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
 				if recover() == nil {
-					t.Error("no panic")
+					t.Error("want a panic")
 				}
 			}()
 			f(make([]float32, 8))
@@ -138,7 +137,7 @@ func TestAddRefusesOperandsThatItWouldLeave(t *testing.T) {
 	}
 }
 
-func TestConversionOfEveryPattern(t *testing.T) {
+func TestEveryPatternWidensLikeThePortableCode(t *testing.T) {
 	src := make([]byte, 2<<16)
 	for i := range 1 << 16 {
 		binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
@@ -154,12 +153,11 @@ func TestConversionOfEveryPattern(t *testing.T) {
 		}
 	}
 	if n := Widen(got[:3], src[:5]); n != 2 {
-		t.Errorf("an odd byte made %d elements", n)
+		t.Errorf("an odd byte was converted to %d elements", n)
 	}
 }
 
-// TestNarrowRoundsToNearest looks at numbers around every fp16 value and the middles
-// between two, and at any others.
+// TestNarrowRoundsToNearest checks numbers around every fp16 value and every midpoint, and random ones.
 func TestNarrowRoundsToNearest(t *testing.T) {
 	var src []float32
 	for h := range 1 << 16 {

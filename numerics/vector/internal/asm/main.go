@@ -28,7 +28,7 @@ func main() {
 	Generate()
 }
 
-// text begins a function, which keeps none of its pointers.
+// text begins a function none of whose pointers escape.
 func text(name, signature string) {
 	TEXT(name, NOSPLIT, signature)
 	Pragma("noescape")
@@ -43,8 +43,8 @@ func vectors(n int) []VecVirtual {
 	return v
 }
 
-// sums writes a kernel that adds to a tile of rows by columns of c the products of
-// coefficients and the rows of b at the given offsets, in order.
+// sums writes a kernel that adds to a tile of rows by columns of c the products of coefficients and the rows of b at
+// the offsets passed, in order.
 func sums(name string, rows, columns int, fused bool) {
 	text(fmt.Sprintf("%s%dx%d", name, rows, columns),
 		"func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)")
@@ -196,7 +196,7 @@ func staged(columns int) {
 	RET()
 }
 
-// transpose writes a kernel that turns squares of eight by eight numbers.
+// transpose writes a kernel that transposes squares of eight by eight numbers.
 func transpose() {
 	text("transpose8", "func(dst *float32, ldd uintptr, src *float32, lds uintptr, n int)")
 	Doc("transpose8 writes n times eight numbers of eight rows as columns; ldd and lds are in bytes.")
