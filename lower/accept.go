@@ -12,9 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// An Acceptor answers as Accept does and remembers its answers: passes ask about one
-// operation several times, and models repeat operations. It must not be used by several
-// goroutines at once.
+// An Acceptor reports how operations are lowered and caches its reports: passes ask about one operation several times,
+// and models repeat operations. It must not be used by several goroutines at once.
 type Acceptor struct {
 	t        *target.Table
 	time     *Estimator

@@ -33,7 +33,7 @@ func TestAcceptorTellsOperationsApart(t *testing.T) {
 	for range 2 { // the second time from memory
 		for i, op := range ops {
 			a, err := c.Accept(op)
-			b, want := Accept(op, target.H13)
+			b, want := accept(op, target.H13, nil)
 			var no, also *Refusal
 			errors.As(err, &no)
 			errors.As(want, &also)

@@ -26,7 +26,7 @@ func TestReciprocal(t *testing.T) {
 				y = p.Filled(ir.FP16, func(i int64) float64 { return []float64{1, c.y, 2}[i] }, shape...)
 			}
 			v := p.Op("real_div", "x", p.Input(1, 3, 2, 4), "y", y)
-			_, err := Accept(v.Def, target.H13)
+			_, err := accept(v.Def, target.H13, nil)
 			var no *Refusal
 			if errors.As(err, &no) && no.Rule != target.RuleReciprocal || (err == nil) != c.ok {
 				t.Errorf("by %g of shape %v: %v", c.y, shape, err)

@@ -310,7 +310,7 @@ func TestRules(t *testing.T) {
 				}
 				fmt.Fprintf(&out, "# %s\n", c.name)
 				for _, op := range seg.Ops {
-					if _, err := Accept(op, target.H13); err != nil {
+					if _, err := accept(op, target.H13, nil); err != nil {
 						t.Errorf("%s: %v", c.name, err)
 					}
 					fmt.Fprintf(&out, "%s\n", opText(op))

@@ -192,10 +192,7 @@ var ruleByOp = func() map[*ir.Operation]*Rule {
 
 func ruleFor(op *ir.Op) *Rule { return ruleByOp[op.Def.Operation] }
 
-// Accept reports which rule lowers an operation for a target and what it makes of
-// it, or why none does.
-func Accept(op *ir.Op, t *target.Table) (target.Acceptance, error) { return accept(op, t, nil) }
-
+// accept reports which rule lowers an operation for a target and how many tasks it takes, or why no rule does.
 func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, err error) {
 	r := ruleFor(op)
 	if r != nil {
