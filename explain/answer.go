@@ -45,7 +45,7 @@ type Answer struct {
 // Gone is an operation of the statement that a pass removed.
 type Gone struct {
 	Pass string `json:"pass"`
-	By   string `json:"by,omitempty"` // what its readers read instead, "" if it has none
+	By   string `json:"by,omitempty"` // what its readers read instead, "" if there are none
 	// Refusal is why the replacement is on the CPU, nil if it is not.
 	Refusal *compile.RefusalInfo `json:"refusal,omitempty"`
 }
@@ -76,7 +76,7 @@ type Task struct {
 	Kind      string            `json:"kind"`
 	Attested  bool              `json:"attested"`
 	Estimate  *compile.Estimate `json:"estimate,omitempty"`
-	Fields    []Field           `json:"fields"` // those written that are not 0, by word
+	Fields    []Field           `json:"fields"` // the written fields that are not 0, by word
 	Links     []string          `json:"links,omitempty"`
 }
 
@@ -93,7 +93,7 @@ type Field struct {
 type Constant struct {
 	Offset uint64     `json:"offset"`
 	Size   uint64     `json:"size"`
-	Made   bool       `json:"made"` // some bytes of the statement; otherwise its tasks only read it
+	Made   bool       `json:"made"` // some bytes come from the statement; otherwise its tasks only read it
 	Roles  []RoleSize `json:"roles"`
 }
 

@@ -14,10 +14,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestExplainLargeModels explains statements of each kind of a model of 682 tasks, and checks
-// the text: no answer may be empty, describe another statement, or list
-// repeated tasks separately.
-func TestExplainLargeModels(t *testing.T) {
+// TestExplanationsOfLargeModelsAreShort explains statements of each kind of a model of 682 tasks, and checks the text:
+// no answer may be empty, describe another statement, or list repeated tasks separately.
+func TestExplanationsOfLargeModelsAreShort(t *testing.T) {
 	shared := shareddir.Find(t)
 	m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", "whisper-tiny-encoder")),
 		frontend.Options{})
@@ -32,10 +31,10 @@ func TestExplainLargeModels(t *testing.T) {
 		not   string
 	}{
 		{at: explain.Place{Line: 39}, lines: 80, want: []string{`linear "q_1_cast"`, "engine: linear",
-			"221184000 multiply-accumulates", "task net ", "word ", "294912 of values"}, not: "made with it"},
+			"221184000 multiply-accumulates", "task net ", "word ", "294912 of values"}, not: "built from it"},
 		{at: explain.Place{Line: 37}, lines: 12, want: []string{`const "var_93_to_fp16"`,
 			`read by engine: linear "q_1_cast"`,
-			"made with it: 294912 of values; beside that: 768 of bias, 256 of padding"}, not: "word "},
+			"built from it: 294912 of values; with it: 768 of bias, 256 of padding"}, not: "word "},
 		{at: explain.Place{Line: 46}, lines: 8, want: []string{`const "var_110"`,
 			`read by engine: reshape "var_111_cast"`}, not: "task net"},
 		{at: explain.Place{Line: 4}, lines: 5, want: []string{`input "logmel_data"`, "read by transfer: cast"},

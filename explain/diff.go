@@ -2,8 +2,8 @@ package explain
 
 import "strings"
 
-// bodyLines returns the nonempty lines of a program's text without indentation, with those of the
-// function's head and end if frame is set.
+// bodyLines returns the nonempty lines of a program's text without indentation, with the first and last lines of the
+// function if frame is set.
 func bodyLines(text string, frame bool) (out []string) {
 	for _, l := range strings.Split(text, "\n") {
 		l = strings.TrimSpace(l)

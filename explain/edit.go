@@ -9,17 +9,17 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// errNot means that a recipe does not apply to a statement; it is not reported.
+// errNot means that a recipe does not apply to a statement. It is never reported.
 var errNot = errors.New("the rewrite is not for the statement")
 
-// An edit replaces one statement of a function's body by others. The first error is kept until the
-// end, so that a recipe reads like the expression that it builds.
+// An edit replaces one statement of a function's body with others. It keeps the first error until the end, so that a
+// recipe reads like the expression that it builds.
 type edit struct {
 	t     *target.Table
 	fn    *ir.Func
 	index int // of the statement in the body
 	op    *ir.Op
-	base  string   // of the names of what is made: the statement's result
+	base  string   // prefix of new names: the name of the statement's result
 	ops   []*ir.Op // that replace it
 	taken map[string]bool
 	err   error
@@ -51,7 +51,7 @@ func (e *edit) fail(format string, args ...any) *ir.Value {
 	return nil
 }
 
-// not ends a recipe that does not apply to the statement.
+// not records that the recipe does not apply to the statement.
 func (e *edit) not() {
 	if e.err == nil {
 		e.err = errNot
@@ -90,13 +90,13 @@ func (e *edit) do(o *ir.Operation, args ...arg) *ir.Value {
 	}
 	d := ir.LookupArgs(o.Name, e.fn.Opset, names)
 	if d == nil {
-		return e.fail("there is no operation %s in opset %s", o.Name, e.fn.Opset)
+		return e.fail("opset %[2]s lacks operation %[1]s", o.Name, e.fn.Opset)
 	}
 	op := ir.NewOp(d)
 	op.Pos = e.op.Pos
 	for n, v := range vs {
 		if d.ParamIndex(n) < 0 {
-			return e.fail("%s takes no %s in opset %s", o.Name, n, e.fn.Opset)
+			return e.fail("%s has no parameter %s in opset %s", o.Name, n, e.fn.Opset)
 		}
 		op.SetArg(n, v...)
 	}
@@ -201,14 +201,14 @@ func known(v *ir.Value) *ir.Const {
 func (e *edit) cut(what string, c *ir.Const, axis int, lo, hi int64) *ir.Value {
 	shape := slices.Clone(c.Type.Shape)
 	if c.Type.DType.Bits()%8 != 0 {
-		return e.fail("constants of %s are not cut", c.Type.DType)
+		return e.fail("a rewrite does not split constants of %s", c.Type.DType)
 	}
 	inner := int64(c.Type.DType.Bits() / 8)
 	for _, d := range shape[axis+1:] {
 		inner *= d
 	}
 	if inner*shape[axis] <= 0 {
-		return e.fail("%s is empty", what)
+		return e.fail("part of %s is empty", what)
 	}
 	var data []byte
 	for at := int64(0); at+shape[axis]*inner <= int64(len(c.Data)); at += shape[axis] * inner {
@@ -241,11 +241,11 @@ func (e *edit) become(v *ir.Value) {
 	}
 	old := e.op.Results[0]
 	if len(e.op.Results) != 1 || v == nil || v.Def == nil || len(e.ops) == 0 {
-		e.fail("the statement gives %d results", len(e.op.Results))
+		e.fail("the statement has %d results, want 1", len(e.op.Results))
 		return
 	}
 	if !v.Type.Fits(old.Type) {
-		e.fail("the replacement gives %s, the statement %s", v.Type, old.Type)
+		e.fail("the replacement has the type %s, the statement %s", v.Type, old.Type)
 		return
 	}
 	v.Name = old.Name

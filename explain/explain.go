@@ -16,7 +16,7 @@ import (
 // Options configure an explanation.
 type Options struct {
 	Compile  compile.Options // how the model is compiled; Provenance is set anyway
-	Rewrites bool            // look for rewrites of a refused statement
+	Rewrites bool            // search for rewrites of a refused statement
 	Hazards  bool            // check the numbers by the rules of package lint, for inputs in their default ranges
 	Seed     uint64          // of the inputs that rewrites are run on
 	Workers  int             // goroutines for the runs, 0 for one per processor
@@ -85,11 +85,11 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	}
 	switch {
 	case s.op == nil:
-		a.NotSought = "ask for the operation that is refused, on its own line"
+		a.NotSought = "explain the operation that is refused, on its own line"
 	case s.index < 0:
-		a.NotSought = "the statement stands in a block of another; rewrites are of the function's own statements"
+		a.NotSought = "the statement is in a block of another; only statements of the function's body are rewritten"
 	case len(s.op.Results) != 1:
-		a.NotSought = fmt.Sprintf("the statement gives %d results, rewrites are of statements with one",
+		a.NotSought = fmt.Sprintf("the statement has %d results; only statements with one are rewritten",
 			len(s.op.Results))
 	default:
 		a.Sought = true
@@ -98,8 +98,8 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	return a, err
 }
 
-// Refused returns why the statement's own operation is on the CPU, or what is in
-// its place; nil when it is not, or when nothing is known but the reason.
+// Refused returns why the statement's own operation, or its replacement, is on the CPU; nil if it is not, or if nothing
+// but the reason is known.
 func (a *Answer) Refused() *compile.RefusalInfo {
 	for i := range a.Operators {
 		if x := &a.Operators[i]; x.Refusal != nil && x.Name == a.Name {
@@ -268,7 +268,7 @@ func (a *Answer) constants(db *provenance.DB, made *provenance.Made, stmts []int
 	}
 }
 
-// madeOf reports whether bytes of a role came from one of the statements. Padding and reserved bytes came from none.
+// madeOf reports whether bytes of a role come from one of the statements. Padding and reserved bytes come from none.
 func madeOf(db *provenance.DB, x *provenance.Extent, role string, stmts []int) bool {
 	if role == provenance.RolePadding || role == provenance.RoleReserved {
 		return false
@@ -283,8 +283,8 @@ func madeOf(db *provenance.DB, x *provenance.Extent, role string, stmts []int) b
 	return false
 }
 
-// readerOf returns the operators that the operation naming a constant became, where
-// passes wrote it again without that constant.
+// readerOf returns the operators that the operation naming a constant became, if passes rewrote it without that
+// constant.
 func (a *Answer) readerOf(db *provenance.DB, s *found) []int {
 	if len(s.reader.Results) == 0 {
 		return nil
@@ -301,8 +301,8 @@ func (a *Answer) readerOf(db *provenance.DB, s *found) []int {
 	ops := db.From(stmts...).Operators
 	if len(ops) > 0 {
 		a.Notes = append(a.Notes, fmt.Sprintf(
-			"%s %q, line %d, names it in the source; passes rewrote that statement with the constant's values, not "+
-				"with the constant", s.reader.Def.Name, s.reader.Results[0].Name, s.reader.Pos.Line))
+			"%s %q, line %d, names it in the source; passes rewrote that statement with the values of the constant "+
+				"instead of the constant", s.reader.Def.Name, s.reader.Results[0].Name, s.reader.Pos.Line))
 	}
 	return ops
 }
@@ -378,7 +378,8 @@ func (a *Answer) numerics(r *compile.Result) {
 		for _, t := range r.Report.Tables {
 			if t.Name == o.Name && t.Op == o.Op {
 				a.Numerics = append(a.Numerics,
-					fmt.Sprintf("the lookup table of %s %q errs by up to %.3g, relative to the value by up to %.3g",
+					fmt.Sprintf("the error of the lookup table of %s %q is at most %.3g, relative to the value at "+
+						"most %.3g",
 						t.Op, t.Name, t.Abs, t.Rel))
 			}
 		}
@@ -401,16 +402,17 @@ func (a *Answer) numerics(r *compile.Result) {
 			}
 		}
 		a.Numerics = append(a.Numerics, fmt.Sprintf(
-			"recorded programs vouch for the kind of %d of %d tasks; the rest is modelled", attested, n))
+			"the kinds of %d of %d tasks are in recorded programs; the rest are modelled", attested, n))
 	}
 }
 
-// hazards records the linter's findings for the statement. Without a search for inputs they are possible findings.
+// hazards records the linter's findings for the statement. Without a search for inputs the findings are possible, not
+// shown.
 func (a *Answer) hazards(ctx context.Context, p *ir.Program, o Options) error {
 	o.Compile.Provenance, o.Compile.Progress = false, nil
 	rep, err := lint.Run(ctx, ir.CloneProgram(p), lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})
 	if err != nil {
-		return fmt.Errorf("judging the numbers: %w", err)
+		return fmt.Errorf("analysing the numbers: %w", err)
 	}
 	for _, f := range rep.Functions {
 		if f.Name != a.Function {

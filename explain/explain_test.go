@@ -24,7 +24,7 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-var update = flag.Bool("update", false, "rewrite the messages that the tests compare with")
+var update = flag.Bool("update", false, "rewrite the golden messages")
 
 // complaints are the ten published complaints, each with a small model.
 var complaints = []struct {
@@ -140,12 +140,12 @@ func TestExplanationsOfComplaintsMatchGolden(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := txtar.Format(&out); !bytes.Equal(got, want) && len(out.Files) == len(complaints) {
-		t.Errorf("the messages are others; run with -update and look at the difference\n%s", got)
+		t.Errorf("the messages differ; run with -update and look at the difference\n%s", got)
 	}
 }
 
-// holds compiles a program that was written and opened again, and runs it on other
-// inputs than the rewrite was judged by. Only the operations of host run on the CPU.
+// holds compiles a program that was written and opened again, and runs it on inputs other than those with which the
+// rewrite was checked. Only the operations of host run on the CPU.
 func holds(t *testing.T, p *ir.Program, stmt string, host []string) {
 	t.Helper()
 	v, err := verify.Run(context.Background(), p, verify.Options{
@@ -172,8 +172,7 @@ func holds(t *testing.T, p *ir.Program, stmt string, host []string) {
 	}
 }
 
-// placed sees every operation of a program on the engine of a target that zinc
-// writes no programs for.
+// placed checks that every operation of a program is placed on the engine of a target that zinc writes no programs for.
 func placed(t *testing.T, p *ir.Program, on *target.Table) {
 	t.Helper()
 	r, err := compile.Plan(context.Background(), p, compile.Options{Target: on})
@@ -185,9 +184,9 @@ func placed(t *testing.T, p *ir.Program, on *target.Table) {
 	}
 }
 
-// TestStates asks about each access of a state, on the target that keeps it as it is
-// and on one that does not.
-func TestStates(t *testing.T) {
+// TestAccessesOfStatesAreExplained explains each access of a state, for a target that keeps it as it is and for one
+// that does not.
+func TestAccessesOfStatesAreExplained(t *testing.T) {
 	for _, stmt := range []string{"r", "u", "s"} {
 		a := explained(t, "state.mil", stmt, target.H13)
 		if a.Refused() != nil || a.Rewrites != nil || len(a.Notes) != 1 || !strings.Contains(a.Notes[0],
@@ -206,16 +205,15 @@ func TestStates(t *testing.T) {
 		}
 	}
 	if a := explained(t, "state.mil", "s", target.H16); len(a.Notes) != 1 || !strings.Contains(a.Notes[0],
-		`on the CPU: add "a"`) {
+		`of state "s": add "a"`) {
 		t.Errorf("the state on h16: %q", a.Notes)
 	}
 	if a := explained(t, "state.mil", "u", target.H15); a.Refused() != nil {
-		t.Errorf("h15, of which nothing is reported, refuses for %+v", a.Refused())
+		t.Errorf("h15, for which no limit is reported, refuses for %+v", a.Refused())
 	}
 }
 
-// writeWeights writes the weight of weight.mil: 32832 coefficients of one output,
-// more than kernel memory holds.
+// writeWeights writes the weight of weight.mil: 32832 coefficients of one output, more than fit in kernel memory.
 func writeWeights(t *testing.T) {
 	t.Helper()
 	const n = 3648 * 9
@@ -227,9 +225,9 @@ func writeWeights(t *testing.T) {
 		blobfiletest.Blob{Type: blobfile.Float16, Elems: n, Data: data})
 }
 
-// TestAllTasks asks about every operation of the example: together the answers name
-// every task and every stored constant, and each operation is on the engine.
-func TestAllTasks(t *testing.T) {
+// TestAnswersNameEveryTaskAndConstant explains every operation of the example: together the answers name every task and
+// every stored constant, and each operation is on the engine.
+func TestAnswersNameEveryTaskAndConstant(t *testing.T) {
 	m, err := frontend.Open(filepath.Join("..", "examples", "digits", "digits.mlmodelc"), frontend.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -275,7 +273,7 @@ func TestAllTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(tasks) != r.Report.Tasks {
-		t.Errorf("answers name %d tasks of %d", len(tasks), r.Report.Tasks)
+		t.Errorf("the answers name %d of %d tasks", len(tasks), r.Report.Tasks)
 	}
 	for _, x := range r.Provenance.Extents {
 		if constants[x.Offset] != x.Size {

@@ -24,8 +24,8 @@ func (p Place) String() string {
 // PlaceError reports that a place matches no statement or several.
 type PlaceError struct {
 	Place Place
-	Near  []string // statements that may be meant
-	Many  bool     // the place fits all of Near
+	Near  []string // statements that may have been meant
+	Many  bool     // the place matches all of Near
 }
 
 // Error names the place and the statements near it.
@@ -42,7 +42,7 @@ func (e *PlaceError) Error() string {
 		s += "there are " + strings.Join(e.Near, ", ")
 	}
 	if e.Many {
-		s += "; ask for one by its name"
+		s += "; use the name of one"
 	}
 	return s
 }
@@ -55,7 +55,7 @@ type found struct {
 	fn     *ir.Func
 	op     *ir.Op    // nil for a constant or an input
 	value  *ir.Value // first result, constant or input; nil for an operation without results
-	index  int       // of op in the function's body, -1 for what is in a block within, or no operation
+	index  int       // of op in the function's body; -1 if it is in a nested block or there is no operation
 	reader *ir.Op    // of a constant: an operation that names it
 }
 
@@ -169,7 +169,7 @@ func near(all []*found, at Place) []*found {
 	if at.Line == 0 {
 		return alike(all, at.Name)
 	}
-	// On one line an operation comes before the constants that are in it.
+	// On one line an operation comes before its constants.
 	var before, after *found
 	for _, s := range all {
 		l := int(s.pos().Line)

@@ -12,8 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// FuzzExplain explains a line of whatever program a text holds. A rewrite that is
-// offered must be a valid program.
+// FuzzExplain explains a line of any program. A rewrite that is offered must be a valid program.
 func FuzzExplain(f *testing.F) {
 	files, err := filepath.Glob(filepath.Join("testdata", "*.mil"))
 	if err != nil || len(files) == 0 {

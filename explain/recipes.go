@@ -11,11 +11,11 @@ import (
 // A Recipe is one way to rewrite a statement that the engine refuses so that the engine accepts it.
 type Recipe struct {
 	Name  string
-	Rules []string // IDs of target.Rules that it answers
-	// Ops and Class restrict the operations that it applies to; if neither is set, it applies to all.
+	Rules []string // IDs of the target.Rules for whose refusals it is
+	// Ops and Class restrict the operations that it applies to; if neither is set, it applies to all operations.
 	Ops   ops
 	Class ir.Class
-	Doc   string // what it writes, "" for the sheet's Instead
+	Doc   string // what it writes; "" means the sheet's Instead
 	Host  ops    // operations of the replacement that may run on the CPU
 	apply func(e *edit)
 }
@@ -25,26 +25,27 @@ type ops = []*ir.Operation
 // Recipes lists the recipes. Those for a rule are tried in this order.
 var Recipes = []Recipe{
 	{Name: "fix-shape", Rules: []string{target.RuleDynamic},
-		Doc: "unknown dimensions of the function's inputs become fixed", apply: fixShape},
-	{Name: "compute-in-fp16", Rules: []string{target.RuleFloatType}, Doc: "operands are cast to fp16, the result back",
+		Doc: "unknown dimensions of the function's inputs are fixed", apply: fixShape},
+	{Name: "compute-in-fp16", Rules: []string{target.RuleFloatType}, Doc: "operands are cast to fp16, and the " +
+		"result is cast back",
 		apply: inHalf},
 	{Name: "pad-states", Rules: []string{target.RuleState},
-		Doc: "the function's states become as wide as the next multiple: what is written is padded, what is read " +
-			"is sliced", apply: padStates},
+		Doc:   "the function's states are widened to the next multiple: written values are padded, read values sliced",
+		apply: padStates},
 	{Name: "fold-rows", Rules: []string{target.RuleExtent}, Class: ir.Pointwise,
-		Doc: "the wide dimension is folded into two, the result unfolded", apply: foldRows},
+		Doc: "the wide dimension is split into two, and merged again in the result", apply: foldRows},
 	{Name: "merge-dimensions", Rules: []string{target.RuleRank}, Class: ir.Pointwise,
 		Ops: ops{ir.OpTranspose},
-		Doc: "dimensions that stay adjacent are merged, those of 1 are dropped", apply: mergeDimensions},
+		Doc: "dimensions that stay adjacent are merged, and dimensions of 1 dropped", apply: mergeDimensions},
 	{Name: "split-kernel", Rules: []string{target.RuleKernel}, Ops: ops{ir.OpConv},
-		Doc: "parts of the kernel on shifted slices, added", apply: splitKernel},
+		Doc: "parts of the kernel are convolved with shifted slices, and the results added", apply: splitKernel},
 	{Name: "split-channels", Rules: []string{target.RuleKernelBytes}, Ops: ops{ir.OpConv},
-		Doc: "parts of the input channels, convolved and added", apply: splitChannels},
+		Doc: "parts of the input channels are convolved, and the results added", apply: splitChannels},
 	{Name: "one-hot", Rules: []string{target.RuleRuntime}, Ops: ops{ir.OpGather},
-		Doc: "a matmul of one-hot indices with the table", Host: ops{ir.OpOneHot}, apply: oneHot},
+		Doc: "one-hot indices are multiplied with the table", Host: ops{ir.OpOneHot}, apply: oneHot},
 }
 
-// For reports whether a recipe answers the refusal of an operation by a rule.
+// For reports whether a recipe is for an operation that a rule refuses.
 func (r *Recipe) For(rule string, o *ir.Operation) bool {
 	return slices.Contains(r.Rules, rule) &&
 		(r.Ops == nil && r.Class == 0 || slices.Contains(r.Ops, o) || r.Class == o.Class)
@@ -72,8 +73,8 @@ func live(op *ir.Op) (ir.ParamName, *ir.Value) {
 	return name, v
 }
 
-// reshaped writes a pointwise operation on its operand in another shape. If a constant of one
-// element has more dimensions than the operand, the result has as many.
+// reshaped writes a pointwise operation with its operand in another shape. If a constant of one element has more
+// dimensions than the operand, the result has as many as the constant.
 func (e *edit) reshaped(shape []int64) {
 	p, x := live(e.op)
 	y := e.again(arg{p, e.reshape(x, shape...)})
@@ -126,7 +127,7 @@ func mergeDimensions(e *edit) {
 	e.reshaped(append([]int64{first}, shape[len(shape)-keep:]...))
 }
 
-// mergeTranspose permutes groups of dimensions: a group is those that are in sequence before and after.
+// mergeTranspose permutes groups of dimensions: a group is a sequence of dimensions that stays one.
 func mergeTranspose(e *edit) {
 	perm, err := ir.Perm(e.op)
 	x := e.op.Arg(ir.ParamX)
@@ -152,7 +153,7 @@ func mergeTranspose(e *edit) {
 		prev = d
 	}
 	if len(groups) == 0 || len(groups) > e.t.MaxRank {
-		e.fail("%d groups of dimensions move on their own, the limit is %d", len(groups), e.t.MaxRank)
+		e.fail("%d groups of dimensions move separately, limit %d", len(groups), e.t.MaxRank)
 		return
 	}
 	order := make([]int, len(groups))
@@ -200,7 +201,7 @@ func inHalf(e *edit) {
 		e.not()
 		return
 	}
-	e.note = "computes in fp16; compiling in fp16 precision does so for the whole model"
+	e.note = "computes in fp16; compiling in fp16 precision has this effect on the whole model"
 	e.become(e.do(ir.OpCast, arg{ir.ParamX, y}, arg{ir.ParamDType, e.str("fp32")}))
 }
 
@@ -208,7 +209,7 @@ func inHalf(e *edit) {
 func (e *edit) halfConst(what string, t ir.Type, c *ir.Const) *ir.Value {
 	n := c.Elems()
 	if n > maxMatrix {
-		return e.fail("%s has %d elements, a rewrite makes up to %d", what, n, maxMatrix)
+		return e.fail("%s has %d elements; a rewrite creates at most %d", what, n, maxMatrix)
 	}
 	if t.Rank() == 0 {
 		return e.num(ir.FP16, c.Float(0))
@@ -244,12 +245,12 @@ func fixShape(e *edit) {
 		}
 		v.Type.Shape = shape
 		if n := v.Type.Elems(); n < 0 || n > maxInput {
-			e.fail("input %q of %s is more than the %d elements that a rewrite is run on", v.Name, v.Type, maxInput)
+			e.fail("input %q of %s exceeds the %d elements on which a rewrite is run", v.Name, v.Type, maxInput)
 			return
 		}
 		if e.note == "" {
-			e.note = "holds for the shapes it fixes; put in those that you need, or compile with them: " + v.Name +
-				"=" + dims(shape)
+			e.note = "is valid for the shapes that it fixes; write those that you need, or compile with them: " +
+				v.Name + "=" + dims(shape)
 		}
 	}
 	if e.note == "" {
@@ -259,7 +260,7 @@ func fixShape(e *edit) {
 	e.fn.Flex = ir.Flexible{}
 	for _, op := range e.fn.Body.Ops {
 		if len(op.Blocks) > 0 {
-			e.fail("%s has blocks, whose shapes are not worked out again", op.Def.Name)
+			e.fail("%s has blocks, for which shapes are not inferred again", op.Def.Name)
 			return
 		}
 		ts, err := ir.InferOp(op)

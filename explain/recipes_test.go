@@ -13,8 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// model opens the program of a function's statements. The statement that is asked
-// about gives y, and what the function gives is z, of the same shape.
+// model opens the program of a function's statements. The statement that tests explain has the result y, and the
+// function returns z, which has the same shape.
 func model(t testing.TB, params string, body ...string) *ir.Program {
 	t.Helper()
 	text := "program(1.3)\n{\n    func main<ios18>(" + params + ") {\n"
@@ -41,8 +41,7 @@ func options() Options {
 // list is the text of n numbers, n even.
 func list(n int) string { return "[" + strings.Repeat("0.25, -0.5, ", n/2-1) + "0.25, -0.5]" }
 
-// cases has models that a row of Recipes is offered for, beside those of
-// testdata.
+// cases has models for which a row of Recipes is offered, in addition to those of testdata.
 var cases = []struct {
 	recipe, params string
 	body           []string
@@ -80,9 +79,10 @@ var cases = []struct {
 				`weight = w, x = x)`, "tensor<fp16, [1, 2, 13]> z = relu(x = y)"}},
 }
 
-// TestRewriters offers each row of the table for a small model.
-func TestRecipes(t *testing.T) {
-	offered := map[string]bool{"split-channels": true, "one-hot": true, "pad-states": true} // by TestComplaints
+// TestEveryRecipeIsOfferedForAModel explains a small model for each row of the table.
+func TestEveryRecipeIsOfferedForAModel(t *testing.T) {
+	// TestExplanationsOfComplaintsMatchGolden is offered these.
+	offered := map[string]bool{"split-channels": true, "one-hot": true, "pad-states": true}
 	for _, c := range cases {
 		t.Run(c.recipe, func(t *testing.T) {
 			a, err := Explain(context.Background(), model(t, c.params, c.body...), Place{Name: "y"}, options())
@@ -100,21 +100,21 @@ func TestRecipes(t *testing.T) {
 	}
 	for _, r := range Recipes {
 		if !offered[r.Name] {
-			t.Errorf("no model is offered %s", r.Name)
+			t.Errorf("%s is not offered for any model", r.Name)
 		}
 		for _, id := range r.Rules {
 			if _, ok := target.RuleOf(id); !ok {
-				t.Errorf("%s is for rule %q, which there is not", r.Name, id)
+				t.Errorf("%s is for rule %q, which does not exist", r.Name, id)
 			}
 		}
 		if r.Doc == "" && (len(r.Ops) == 0 || r.Writes(r.Ops[0]) == "") {
-			t.Errorf("%s does not say what it writes", r.Name)
+			t.Errorf("%s does not state what it writes", r.Name)
 		}
 	}
 }
 
-// TestJudge tries recipes that are wrong, each in its own way.
-func TestJudge(t *testing.T) {
+// TestWrongRecipesAreNotOffered tries recipes each of which is wrong in another way.
+func TestWrongRecipesAreNotOffered(t *testing.T) {
 	p := model(t, "tensor<fp16, [1, 4, 16]> x",
 		"tensor<fp16, [1, 4, 16]> y = sinh(x = x)",
 		"tensor<fp16, [1, 4, 16]> z = relu(x = y)")
@@ -130,8 +130,8 @@ func TestJudge(t *testing.T) {
 			e.become(e.do(ir.OpMul, arg{"x", e.op.Arg("x")}, arg{"y", e.num(ir.FP16, 1.5)}))
 		}},
 		{"on the CPU", "runs on the CPU: the engine has no sinh", func(e *edit) { e.become(e.again()) }},
-		{"another shape", "the replacement gives", func(e *edit) { e.become(e.slice(e.op.Arg("x"), 2, 0, 8)) }},
-		{"no such operation", "takes no", func(e *edit) { e.become(e.do(ir.OpRelu, arg{"y", e.op.Arg("x")})) }},
+		{"another shape", "the replacement has the type", func(e *edit) { e.become(e.slice(e.op.Arg("x"), 2, 0, 8)) }},
+		{"no such operation", "has no parameter", func(e *edit) { e.become(e.do(ir.OpRelu, arg{"y", e.op.Arg("x")})) }},
 		{"moves only", "nothing of the replacement runs on the engine", func(e *edit) {
 			e.become(e.reshape(e.reshape(e.op.Arg("x"), 4, 16), 1, 4, 16))
 		}},
@@ -155,8 +155,9 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestHazards notes the exponential of what can be large, and nothing of the relu.
-func TestHazards(t *testing.T) {
+// TestHazardsAreThoseOfTheStatement checks that the exponential of numbers that can be large has a hazard, and the
+// multiplication before it has none.
+func TestHazardsAreThoseOfTheStatement(t *testing.T) {
 	p := model(t, "tensor<fp16, [1, 8]> x", "tensor<fp16, [1, 8]> h = mul(x = x, y = fp16(8))",
 		"tensor<fp16, [1, 8]> y = exp(x = h)", "tensor<fp16, [1, 8]> z = relu(x = y)")
 	o := options()
@@ -176,8 +177,9 @@ func TestHazards(t *testing.T) {
 	}
 }
 
-// TestAlone rewrites a statement of a function that is too large to run whole.
-func TestAlone(t *testing.T) {
+// TestStatementsOfLargeFunctionsAreRewrittenAlone rewrites a statement of a function that is too large to run as a
+// whole.
+func TestStatementsOfLargeFunctionsAreRewrittenAlone(t *testing.T) {
 	body := []string{"tensor<fp16, [1, 16]> h0 = relu(x = x)"}
 	for i := range maxWhole {
 		body = append(body, strings.NewReplacer("B", "h"+itoa(i), "A", "h"+itoa(i+1)).
@@ -194,9 +196,9 @@ func TestAlone(t *testing.T) {
 	}
 }
 
-// TestAloneStates does so for a statement between two states, one of which is wide
-// enough; their accesses come along.
-func TestAloneStates(t *testing.T) {
+// TestStatementsAreRewrittenWithTheirStates rewrites a statement between accesses of two states, one of which is wide
+// enough, in such a function.
+func TestStatementsAreRewrittenWithTheirStates(t *testing.T) {
 	body := []string{"tensor<fp16, [1, 2, 40]> r = read_state(input = s)",
 		"tensor<fp16, [1, 2, 40]> r2 = read_state(input = s2)", "tensor<fp16, [1, 2, 40]> k = read_state(input = s)",
 		"tensor<fp16, [1, 2, 40]> h0 = relu(x = x)"}
@@ -223,8 +225,7 @@ func TestAloneStates(t *testing.T) {
 
 func itoa(i int) string { return strings.TrimLeft(dims([]int64{int64(i)}), " ") }
 
-// TestFind looks for statements by line and by name.
-func TestFind(t *testing.T) {
+func TestStatementsAreFoundByLineAndName(t *testing.T) {
 	p := model(t, "tensor<fp16, [1, 16]> x", "tensor<fp16, [16]> c = const()[val = tensor<fp16, [16]>("+list(16)+")]",
 		"tensor<fp16, [1, 16]> y = mul(x = x, y = c)",
 		"tensor<fp16, [1, 16]> w = relu(x = y); tensor<fp16, [1, 16]> z = tanh(x = w)")
@@ -237,8 +238,8 @@ func TestFind(t *testing.T) {
 		{Place{Name: "c"}, `const "c" (line 4)`, ""},
 		{Place{Name: "x"}, `input "x" (line 3)`, ""},
 		{Place{Name: "z"}, `tanh "z" (line 6)`, ""},
-		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6); ask ` +
-			`for one by its name`},
+		{Place{Line: 6}, "", `several statements at line 6; there are relu "w" (line 6), tanh "z" (line 6); ` +
+			`use the name of one`},
 		{Place{Line: 99}, "", `no statement at line 99; near it there are relu "w" (line 6)`},
 		{Place{Line: 1}, "", `no statement at line 1; near it there are input "x" (line 3)`},
 		{Place{Name: "Z"}, "", `no statement at "Z"; near it there are tanh "z" (line 6)`},
@@ -254,12 +255,12 @@ func TestFind(t *testing.T) {
 		}
 	}
 	if _, err := find(p, Place{Name: "y"}, "other"); err == nil {
-		t.Error("found in a function that there is not")
+		t.Error("a statement was found in an unknown function")
 	}
 }
 
-// TestAlike ranks the names that may be meant.
-func TestAlike(t *testing.T) {
+// TestSimilarNamesAreSuggested also checks their order.
+func TestSimilarNamesAreSuggested(t *testing.T) {
 	var all []*found
 	for _, n := range []string{"encoder_layer_1_norm", "query_cast", "query_1_cast", "key_1_cast",
 		strings.Repeat("q", 500)} {
@@ -280,8 +281,8 @@ func TestAlike(t *testing.T) {
 	}
 }
 
-// TestRepeated finds patterns of tasks; a letter represents what a task does.
-func TestRepeated(t *testing.T) {
+// TestRepeatedFindsPatternsOfTasks has a letter for what a task does.
+func TestRepeatedFindsPatternsOfTasks(t *testing.T) {
 	for _, c := range []struct {
 		tasks         string
 		period, times int
@@ -303,8 +304,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestNamedInTheSource asks about a constant whose reader passes wrote again.
-func TestNamedInTheSource(t *testing.T) {
+// TestConstantsNameTheirReadersInTheSource explains a constant whose reader passes rewrote without it.
+func TestConstantsNameTheirReadersInTheSource(t *testing.T) {
 	p := model(t, "tensor<fp16, [1, 2, 16]> x", "tensor<int32, [1]> s = const()[val = tensor<int32, [1]>([4])]",
 		"tensor<fp16, [2, 2, 3]> w = const()[val = tensor<fp16, [2, 2, 3]>([[[1, 2, 3], [3, 2, 1]], [[1, 2, 3], "+
 			"[4, 5, 6]]])]",
@@ -320,7 +321,7 @@ func TestNamedInTheSource(t *testing.T) {
 	}
 }
 
-func TestElide(t *testing.T) {
+func TestLongListsOfValuesAreShortened(t *testing.T) {
 	long := strings.Repeat("0.125, ", 20)
 	for _, c := range [][2]string{
 		{"y = relu(x = x);", "y = relu(x = x);"},
@@ -330,12 +331,12 @@ func TestElide(t *testing.T) {
 		{"broken([1, 2", "broken([1, 2"},
 	} {
 		if got := elide(c[0]); got != c[1] {
-			t.Errorf("%q gives %q, wanted %q", c[0], got, c[1])
+			t.Errorf("%q is shortened to %q, wanted %q", c[0], got, c[1])
 		}
 	}
 }
 
-func TestDiff(t *testing.T) {
+func TestDiffListsRemovedAndAddedLines(t *testing.T) {
 	for _, c := range []struct{ a, b, want string }{
 		{"a b c", "a x c", "- b|+ x"},
 		{"a b", "a b", ""},

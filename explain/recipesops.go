@@ -20,10 +20,10 @@ func dims(shape []int64) string {
 // maxParts is the maximum number of operations that a split creates.
 const maxParts = 64
 
-// parts splits n into parts of at most most, whose lengths differ by at most 1.
+// parts splits n into parts of at most the given size, whose sizes differ by at most 1.
 func (e *edit) parts(n, most int64) (out [][2]int64) {
 	if most <= 0 || (n+most-1)/most > maxParts {
-		e.fail("%d in parts of %d are more than the %d that a rewrite makes", n, most, maxParts)
+		e.fail("%d in parts of %d are more than the %d parts that a rewrite creates", n, most, maxParts)
 		return nil
 	}
 	count := (n + most - 1) / most
@@ -73,8 +73,7 @@ func (e *edit) convolution() (ir.Conv, *ir.Const) {
 	return a, w
 }
 
-// splitKernel convolves with parts of the kernel, each on the slice of x that its
-// taps see, and adds the results.
+// splitKernel convolves each part of the kernel with the slice of x that its taps read, and adds the results.
 func splitKernel(e *edit) {
 	a, w := e.convolution()
 	if e.err != nil {
@@ -173,7 +172,7 @@ func oneHot(e *edit) {
 	}
 	n := idx.Type.Elems()
 	if n <= 0 || x.Type.Shape[0] <= 0 || n > maxMatrix/x.Type.Shape[0] {
-		e.fail("%d indices of %d rows are more than the %d elements that a rewrite makes one-hot", n, x.Type.Shape[0],
+		e.fail("%d one-hot indices of %d rows exceed the %d elements that a rewrite creates", n, x.Type.Shape[0],
 			maxMatrix)
 		return
 	}
@@ -183,7 +182,7 @@ func oneHot(e *edit) {
 	hot := e.do(ir.OpOneHot, arg{ir.ParamIndices, idx}, arg{ir.ParamOneHotVectorSize, e.int(x.Type.Shape[0])},
 		arg{ir.ParamAxis, e.int(-1)},
 		arg{ir.ParamOnValue, e.num(ir.FP16, 1)}, arg{ir.ParamOffValue, e.num(ir.FP16, 0)})
-	e.note = "holds for indices from 0 to the number of rows less one"
+	e.note = "is valid for indices from 0 to the number of rows minus 1"
 	e.product(hot, []int64{n, x.Type.Shape[0]}, x)
 }
 

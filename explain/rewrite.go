@@ -24,8 +24,8 @@ type Rewrite struct {
 	Note string `json:"note,omitempty"` // condition under which it is valid
 	// Diff is the change as MIL text: lines with "- " are removed, lines with "+ " are added.
 	Diff []string `json:"diff"`
-	// Engine and Host are the operations of the compiled replacement by where they run. Those in
-	// Host only move data, or are ones that the recipe allows there.
+	// Engine and Host are the operations of the compiled replacement by where they run. Those in Host only move data,
+	// or the recipe allows them there.
 	Engine []string `json:"engine"`
 	Host   []string `json:"host,omitempty"`
 	// Whole reports that the whole model was compiled and run; otherwise only the statement was,
@@ -33,19 +33,17 @@ type Rewrite struct {
 	Whole   bool       `json:"whole_model"`
 	Seed    uint64     `json:"seed"`
 	Outputs []Compared `json:"outputs"`
-	// What was compiled, before and after the change.
+	// CPUOps and Dispatches count operations on the CPU and dispatches, before and after the change.
 	CPUOps     [2]int `json:"cpu_ops"`
 	Dispatches [2]int `json:"dispatches"`
-	// Ran is the target that it was compiled and run for, where zinc writes no
-	// programs for the one asked about: on that, Engine, Host, CPUOps and Dispatches
-	// say where it was placed.
+	// Ran is the target for which it was compiled and run if zinc writes no programs for the target of the answer.
+	// Engine, Host, CPUOps and Dispatches are then its placement for the target of the answer.
 	Ran string `json:"ran_for,omitempty"`
 
 	program *ir.Program
 }
 
-// Program is the changed program: the whole model, or the statement alone where
-// Whole is false.
+// Program is the changed program: the whole model, or only the statement if Whole is false.
 func (r *Rewrite) Program() *ir.Program { return r.program }
 
 // Compared is an output of the changed program as it ran.
@@ -56,8 +54,7 @@ type Compared struct {
 	Simulated verify.Number `json:"simulated"` // largest distance of simulator and interpreter
 	// largest distance of the interpreter's results before and after the change
 	Original verify.Number `json:"original"`
-	// Loose says that the tolerance is so near the output's scale that passing shows
-	// little (package verify).
+	// Loose reports that the tolerance is so near the scale of the output that passing shows little (package verify).
 	Loose bool `json:"loose,omitempty"`
 }
 
@@ -67,17 +64,16 @@ type Tried struct {
 	Why  string `json:"why"`
 }
 
-// moves reports whether an operation only rearranges data: a replacement may leave
-// it on the CPU, where it brings a tensor that the engine cannot hold into a shape
-// that it can.
+// moves reports whether an operation only rearranges data. A replacement may leave it on the CPU, where it can give a
+// tensor a shape that the engine accepts.
 func moves(o *ir.Operation) bool { return o != nil && (o.Class == ir.Movement || o == ir.OpCast) }
 
 // maxWhole is the number of operations up to which the whole model is compiled and
 // run for each rewrite.
 const maxWhole = 300
 
-// alone returns a program of one function, and of one statement where the function
-// is large, with the statement's index in it.
+// alone returns a program of one function, reduced to one statement if the function is large, and the statement's index
+// in it.
 func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 	out := &ir.Program{Version: p.Version, Files: p.Files}
 	if len(fn.Body.Ops) <= maxWhole {
@@ -115,8 +111,7 @@ func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
 	return out, at, false
 }
 
-// rewrites tries the recipes for the refusal of an operation of a function's body
-// that gives one result.
+// rewrites tries the recipes for a refused operation of a function's body that has one result.
 func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Options) (out []*Rewrite, tried []Tried,
 	err error) {
 	for i := range Recipes {
@@ -166,7 +161,7 @@ func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*
 	co.Target = runs
 	co.Func, co.Provenance = after.Funcs[0].Name, true
 	co.Progress = nil
-	co.Place = passes.PlaceEngine // whether it is worth a dispatch is a question of the whole model
+	co.Place = passes.PlaceEngine // the statement alone may not be worth a dispatch
 	c, err := compile.Compile(ctx, ir.CloneProgram(after), co)
 	if err != nil {
 		return nil, fmt.Errorf("the changed program does not compile: %w", err)
@@ -187,8 +182,8 @@ func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*
 	return w, err
 }
 
-// standIn returns the target that rewrites for t are compiled and run for: t, or
-// where zinc writes no programs for it the first that it writes them for.
+// standIn returns the target for which rewrites for t are compiled and run: t, or if zinc writes no programs for t, the
+// first target for which it does.
 func standIn(t *target.Table) *target.Table {
 	if t.TD != 0 {
 		return t
@@ -201,16 +196,16 @@ func standIn(t *target.Table) *target.Table {
 	return t
 }
 
-// narrower returns the limits that a rewrite keeps to, those of the target it runs
-// for, and of the other what that one does not ask for.
+// narrower returns the limits that a rewrite observes: those of the target for which it runs, with what only the other
+// target requires.
 func narrower(asked, runs *target.Table) *target.Table {
 	t := *runs
 	t.StateMultiple = asked.StateMultiple
 	return &t
 }
 
-// placedFor checks that the replacement is placed on the engine of a target that it
-// did not run for, and counts what is placed there.
+// placedFor checks that the replacement is placed on the engine of a target for which it was not run, and counts what
+// is placed there.
 func (r *Recipe) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Program, co compile.Options,
 	t *target.Table, replaced *ir.Operation, ops []*ir.Op) error {
 	w.Ran, w.Engine, w.Host = co.Target.Name, nil, nil
@@ -232,8 +227,8 @@ func (r *Recipe) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Pr
 	return nil
 }
 
-// placed checks that what computes in the replacement of an operation runs on the
-// engine. Where that operation moves data itself, what is of its name counts.
+// placed checks that the operations of a replacement that compute run on the engine. If the replaced operation itself
+// moves data, the operations of the same name must run there.
 func (r *Recipe) placed(w *Rewrite, db *provenance.DB, replaced *ir.Operation, ops []*ir.Op) error {
 	free := func(o *ir.Operation) bool { return o != replaced && moves(o) }
 	computes := 0
@@ -271,8 +266,7 @@ func (r *Recipe) placed(w *Rewrite, db *provenance.DB, replaced *ir.Operation, o
 	return nil
 }
 
-// run runs the changed program on simulator and interpreter, and the original on
-// the interpreter.
+// run runs the changed program on the simulator and the interpreter, and the original on the interpreter.
 func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*compile.Function, co compile.Options,
 	o Options) error {
 	v, err := verify.Run(ctx, ir.CloneProgram(after), verify.Options{Compile: co, Seed: o.Seed, Workers: o.Workers})
@@ -361,12 +355,11 @@ func distance(a, b interp.Tensor) (float64, error) {
 	return most, nil
 }
 
-// excerptWeights is the weight file that the constants of a diff are in.
+// excerptWeights is the weight file named by the constants of a diff.
 const excerptWeights = "weights/weight.bin"
 
-// difference returns the lines of MIL text that change. Without the others the
-// statement is a function of its own, whose inputs are what it reads; where the
-// function's inputs change, the whole function is compared.
+// difference returns the lines of MIL text that change. It compares the statement as a function of its own, whose
+// inputs are what it reads, or the whole function if the function's inputs change.
 func difference(before, after *ir.Program, index int, ops []*ir.Op, inputs bool) ([]string, error) {
 	text := func(p *ir.Program, ops []*ir.Op) ([]string, error) {
 		f := p.Funcs[0]

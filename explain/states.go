@@ -18,8 +18,8 @@ func stateOf(op *ir.Op) *ir.Value {
 	return nil
 }
 
-// widen returns the least multiple of m that holds the last dimension of a state,
-// which is returned too; 0 where nothing has to be done.
+// widen returns the smallest multiple of m that is at least the last dimension of a state, or 0 if the state need not
+// change, and the dimension.
 func widen(t ir.Type, m int) (wide, narrow int64) {
 	if t.Kind != ir.State || m <= 0 || t.Rank() == 0 {
 		return 0, 0
@@ -53,16 +53,16 @@ func (a *Answer) states(r *compile.Result, s *found) {
 		used := v.Type.DType.Bytes(narrow)
 		row := (used + t.SurfaceAlign - 1) / t.SurfaceAlign * t.SurfaceAlign
 		a.Notes = append(a.Notes, fmt.Sprintf(
-			"state %q is %d wide: on %s its rows take %d bytes, %d of them padding, and nothing has to change; %s "+
-				"and later keep states whose last dimension is a multiple of %d (target %s tells what is "+
-				"refused, and gives the rewrite)",
+			"state %q is %d wide: on %s its rows take %d bytes, %d of them padding, and it need not change; %s and "+
+				"later keep states whose last dimension is a multiple of %d (explain for target %s shows the refusal "+
+				"and a rewrite)",
 			v.Name, narrow, a.Target, row, row-used, later.Name, later.StateMultiple, later.Name))
 		return
 	}
 }
 
-// stateRefused says of what reads or writes a state why those that use it are on the
-// CPU, where the state's width is why.
+// stateRefused explains, for an operation that reads or writes a state, why the operations that use the state are on
+// the CPU, if the reason is the state's width.
 func (a *Answer) stateRefused(r *compile.Result, v *ir.Value) {
 	var users []string
 	for _, f := range r.Functions {
@@ -81,7 +81,7 @@ func (a *Answer) stateRefused(r *compile.Result, v *ir.Value) {
 	}
 	if len(users) > 0 && a.Op == ir.StmtParam {
 		a.Notes = append(a.Notes, fmt.Sprintf(
-			"for the width of state %q on the CPU: %s; ask for one of them to see the rewrite", v.Name,
+			"on the CPU because of the width of state %q: %s; explain one of them to see the rewrite", v.Name,
 			strings.Join(users, ", ")))
 	}
 }
@@ -105,7 +105,8 @@ func padStates(e *edit) {
 		for _, b := range op.Blocks {
 			ir.Walk(&ir.Func{Body: b}, func(inner *ir.Op) {
 				if wide[stateOf(inner)] > 0 {
-					e.fail("state %q is read or written in a block of %s", stateOf(inner).Name, op.Def.Name)
+					e.fail("state %q is read or written in a block of %s, which is not rewritten", stateOf(inner).Name,
+						op.Def.Name)
 				}
 			})
 		}
@@ -132,11 +133,10 @@ func padStates(e *edit) {
 			e.ops = append(e.ops, op)
 		}
 	}
-	e.note = "changes the state's shape: what the model's caller puts into it has to be as wide"
+	e.note = "changes the shape of the state: values that the caller stores in it must be as wide"
 }
 
-// beside returns the operations that write states through a pad, or read them
-// through a slice.
+// beside returns the operations that write states through a pad or read them through a slice.
 func beside(fn *ir.Func, states map[*ir.Value]int64) []*ir.Op {
 	var out []*ir.Op
 	parts := map[*ir.Value]bool{}
@@ -161,8 +161,8 @@ func beside(fn *ir.Func, states map[*ir.Value]int64) []*ir.Op {
 	return out
 }
 
-// padAccess writes an access of a state that becomes w wide: the value to be written
-// padded before it, the part that was the state behind it.
+// padAccess rewrites an access of a state that becomes w wide, with a pad before a write, and after a read a slice of
+// the original width.
 func (e *edit) padAccess(op *ir.Op, st *ir.Value, w int64, swap *ir.Rewriter) []*ir.Op {
 	from := len(e.ops)
 	last := st.Type.Rank() - 1

@@ -28,12 +28,12 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 	}
 	for _, g := range a.Gone {
 		if g.By != "" {
-			p.f("taken away by %s; read in its place: %s\n", g.Pass, g.By)
+			p.f("removed by %s; read instead: %s\n", g.Pass, g.By)
 			if g.Refusal != nil {
-				p.refusal("which is on the CPU\n", g.Refusal)
+				p.refusal("this is on the CPU\n", g.Refusal)
 			}
 		} else {
-			p.f("taken away by %s\n", g.Pass)
+			p.f("removed by %s\n", g.Pass)
 		}
 	}
 	if a.Op == ir.StmtConst || a.Op == ir.StmtParam {
@@ -52,18 +52,18 @@ func (a *Answer) Text(w io.Writer, d Detail) error {
 		p.f("note: %s\n", n)
 	}
 	if a.CostError != "" {
-		p.f("the cost is %s\n", a.CostError)
+		p.f("cost: %s\n", a.CostError)
 	}
 	for _, n := range a.Numerics {
 		p.f("numerics: %s\n", n)
 	}
 	for _, h := range a.Hazards {
-		p.f("hazard %s: %s may lie from %.4g to %.4g, limit %s. %s\n  instead: %s\n", h.Rule, h.Value,
+		p.f("hazard %s: %s may be from %.4g to %.4g, limit %s. %s\n  instead: %s\n", h.Rule, h.Value,
 			float64(h.Interval[0]), float64(h.Interval[1]), h.Limit, h.Why, h.Instead)
 	}
 	if len(a.Hazards) > 0 {
-		p.f("hazards are for inputs in their default ranges; zinc lint takes others and looks for inputs that show " +
-			"them\n")
+		p.f("hazards are for inputs in their default ranges; zinc lint accepts other ranges and searches for inputs " +
+			"that show them\n")
 	}
 	p.rewrites(a)
 	return p.err
@@ -120,8 +120,7 @@ func (p *printer) cost(what string, e *compile.Estimate) {
 	p.f("%s: %s us, bound by %s, %d cycles, %d bytes of DMA\n", what, e.Time, e.Bound, e.Cycles, e.DMABytes)
 }
 
-// tasks prints the first tasks with their fields, and the rest in runs that do the
-// same again and again.
+// tasks prints the first tasks with their fields, and the rest as repeated patterns.
 func (p *printer) tasks(ts []Task, fields int) {
 	for i := 0; i < len(ts); {
 		period, times := 1, 1
@@ -170,8 +169,7 @@ func (p *printer) work(t *Task, cost string) {
 	p.cost(cost, t.Estimate)
 }
 
-// maxPeriod is the number of tasks up to which a pattern is looked for: a product
-// of matrices one by one takes up to so many for each.
+// maxPeriod is the longest pattern of tasks that is looked for: the most that one matrix of a batched product takes.
 const maxPeriod = 8
 
 // repeated returns the length of the repeating pattern at the start of the tasks, and its number of
@@ -190,7 +188,7 @@ func repeated(ts []Task) (period, times int) {
 	return period, times
 }
 
-// like reports whether o does the same as t in the same time.
+// like reports whether o does the same as t, in the same time.
 func (t *Task) like(o *Task) bool {
 	return t.Procedure == o.Procedure && t.Rule == o.Rule && t.Kind == o.Kind && t.Attested == o.Attested &&
 		(t.Estimate == nil) == (o.Estimate == nil) &&
@@ -214,7 +212,7 @@ func (p *printer) readers(a *Answer) {
 		p.f("no operation of the compiled program reads it\n")
 	}
 	if n := len(a.Tasks); n > 0 {
-		p.f("tasks that work on it: %d; ask for what reads it to see them\n", n)
+		p.f("tasks that read it: %d; explain the operations that read it to see them\n", n)
 	}
 }
 
@@ -255,9 +253,9 @@ func (p *printer) words(fs []Field) {
 func (p *printer) bytes(a *Answer) {
 	for _, c := range a.Constants {
 		p.f("constant: bytes %d to %d", c.Offset, c.Offset+c.Size-1)
-		p.roles(": made with it", c.Roles, true)
+		p.roles(": built from it", c.Roles, true)
 		if c.Made {
-			p.roles("; beside that", c.Roles, false)
+			p.roles("; with it", c.Roles, false)
 		} else {
 			p.roles(", read by its tasks", c.Roles, false)
 		}
@@ -279,7 +277,7 @@ func (p *printer) bytes(a *Answer) {
 	}
 }
 
-// roles prints the bytes of those roles that are, or are not, of the statement.
+// roles prints the bytes of the roles that come from the statement, or of those that do not.
 func (p *printer) roles(head string, rs []RoleSize, made bool) {
 	sep := head + ": "
 	for _, r := range rs {
@@ -297,7 +295,7 @@ func (p *printer) rewrites(a *Answer) {
 			p.f("  %s\n", elide(l))
 		}
 		if r.Note != "" {
-			p.f("it %s\n", r.Note)
+			p.f("It %s.\n", r.Note)
 		}
 		what := "the model"
 		if !r.Whole {
@@ -318,10 +316,11 @@ func (p *printer) rewrites(a *Answer) {
 		p.f("  operations on the CPU: %d before, %d after; dispatches: %d before, %d after\n", r.CPUOps[0], r.CPUOps[1],
 			r.Dispatches[0], r.Dispatches[1])
 		for _, o := range r.Outputs {
-			p.f("  output %s, %s: off the original by %s, the simulator off the interpreter by %s; tolerance %s",
+			p.f("  output %s, %s: differs from the original by %s, the simulator from the interpreter by %s; "+
+				"tolerance %s",
 				o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
 			if o.Loose {
-				p.f(", loose: it is near what the output holds")
+				p.f(", loose: it is near the scale of the output")
 			}
 			p.f("\n")
 		}

@@ -1,7 +1,7 @@
 package target
 
-// Device addresses of a program. The packages of the container format and of the address unit define these numbers
-// themselves, because they do not depend on targets.
+// Device addresses of a program. The packages of the container format and of address translation define these numbers
+// for themselves, because they must not depend on this package.
 const (
 	// AddressBytes are the addresses of a container, 32 bits from its base
 	// 0x30000000 on: scratch, the surfaces of all procedures, tasks and constants

@@ -27,6 +27,6 @@ func ParseFamily(name string) (Family, bool) {
 	return Family(max(i, 0)), i >= 0
 }
 
-// Generation is the column of ir.Operation.Native: 0 for A13 and what came before it, of which no measurements are
-// published, 1 for A14, 2 for A15 and later.
+// Generation is the column of ir.Operation.Native: 0 0 for A13 and earlier, for which no measurements are published, 1
+// for A14, 2 for A15 and later.
 func (f Family) Generation() int { return int(min(max(f, A13), A15) - A13) }

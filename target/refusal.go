@@ -9,8 +9,8 @@ type Refusal struct {
 	What   string // what was checked: an operand, an attribute, a property
 	Have   string // its value
 	Limit  string // what the target accepts
-	Reason string // all of it in one phrase
-	// Instead describes operations with the same result, for an operation that is refused whatever its arguments.
+	Reason string // the reason in one phrase
+	// Instead describes operations with the same result, for an operation that is refused with any arguments.
 	Instead string
 	State   string // state that breaks the rule, "" for none
 }
@@ -36,15 +36,15 @@ type Verdict string
 const (
 	HardwareCannot Verdict = "hardware-cannot" // a gate or a limit of the target
 	ZincCannotYet  Verdict = "zinc-cannot-yet" // the hardware can, but zinc cannot
-	NotWorthIt     Verdict = "not-worth-it"    // both can, but it would take longer
+	NotWorthIt     Verdict = "not-worth-it"    // both can, but the engine takes longer
 )
 
-// hardware contains the rules that follow from a gate or a limit of the hardware, with the source.
+// hardware contains the rules that follow from a gate or a limit of the hardware, with their sources.
 var hardware = map[string]string{
 	RuleNever:       operationTable,
 	RuleFamily:      operationTable,
 	RuleNoCode:      operationTable,
-	RuleValueKind:   "tasks read and write tensors alone",
+	RuleValueKind:   "tasks read and write only tensors",
 	RuleFloatType:   "the fp16 datapath, docs/numerics.md",
 	RuleElementType: "the fp16 datapath, docs/numerics.md",
 	RuleDynamic:     "task registers hold fixed extents, docs/registers.md",
@@ -59,7 +59,7 @@ var hardware = map[string]string{
 	RuleGroups:      limitTable,
 	RuleKernelBytes: limitTable,
 	RuleWindow:      limitTable,
-	RuleControl:     "tasks run one after another, without jumps",
+	RuleControl:     "tasks run in sequence, without jumps",
 	RuleState:       "a published report of states on the M4",
 }
 
@@ -68,15 +68,15 @@ const (
 	limitTable     = "the target's published limits"
 )
 
-// worthless are the rules that depend only on time.
-var worthless = []string{RuleConversion, RuleIdleMove, RuleCut}
+// slower are the rules that depend only on time.
+var slower = []string{RuleConversion, RuleIdleMove, RuleCut}
 
 // Verdict returns the kind of reason for the refusal, and its source if it is the hardware.
 func (r *Refusal) Verdict() (v Verdict, source string) {
 	if source, ok := hardware[r.Rule]; ok {
 		return HardwareCannot, source
 	}
-	if slices.Contains(worthless, r.Rule) {
+	if slices.Contains(slower, r.Rule) {
 		return NotWorthIt, ""
 	}
 	return ZincCannotYet, ""
@@ -134,33 +134,34 @@ const (
 // Rules is every rule, by ID.
 var Rules = []Rule{
 	{RuleNever, "the hardware has the operation",
-		"keep it off the way between engine operations, or express it with operations that the engine has"},
-	{RuleFamily, "the hardware family has the operation", "express it with older operations, or choose a later target"},
+		"move it before or after the operations on the engine, or express it with operations that the engine has"},
+	{RuleFamily, "the hardware family has the operation", "express it with operations that older hardware has, or " +
+		"choose a later target"},
 	{RuleNoCode, "the vendor's compiler generates code for the operation on the target",
-		"do it after the model, on its results"},
+		"compute it after the model, from its outputs"},
 	{RuleNoLowering, "zinc has a rule that lowers the operation", ""},
 	{RuleValueKind, "operands are tensors", "read the state or list into a tensor first"},
 	{RuleFloatType, "the engine computes in fp16", "cast to fp16 in the model"},
 	{RuleElementType, "the engine computes in fp16, not in integers or truth values", "cast to fp16 where the " +
-		"values fit (integers up to 2048 are exact), or keep integer work outside the engine's part"},
+		"values fit (integers up to 2048 are exact), or move integer operations before or after those on the engine"},
 	{RuleDynamic, "every dimension is known at compile time",
-		"fix the inputs' shapes, or declare a default shape in the model"},
+		"declare fixed input shapes, or a default shape, in the model"},
 	{RuleRank, "ranks are within the engine's",
-		"reshape: merge neighbouring dimensions that the operation treats alike"},
-	{RuleEmpty, "tensors have elements", "drop the operation: it computes nothing"},
+		"reshape: merge adjacent dimensions that the operation treats alike"},
+	{RuleEmpty, "tensors have elements", "remove the operation: it computes nothing"},
 	{RuleExtent, "dimensions are within the engine's",
-		"split the tensor along that dimension, or reshape so that another takes part of it"},
-	{RuleSurfaces, "a procedure reads and gives no more tensors than it has registers for",
-		"take the operation apart: several joins or splits of fewer tensors"},
-	{RuleTasks, "an operation takes a part of a chain's tasks",
+		"split the tensor along that dimension, or reshape part of it into another"},
+	{RuleSurfaces, "a procedure has at most as many inputs and outputs as registers for them",
+		"divide the operation: several concats or splits of fewer tensors"},
+	{RuleTasks, "an operation takes only part of the tasks of a procedure",
 		"fewer and larger matrices or images: reshape so that small leading dimensions become rows or channels"},
 	{RuleRuntime, "weights, biases and attributes are known at compile time",
 		"make the operand a constant; a product of two runtime tensors is a matmul"},
-	{RuleConstants, "an operand is live", "compute the value before the model is saved"},
+	{RuleConstants, "an operand is live", "store the value that it computes as a constant"},
 	{RuleSpatialRank, "one or two spatial dimensions",
-		"take the third dimension apart: one 2-D operation a slice, added or joined"},
+		"split the third dimension: one 2-D operation per slice, with the results added or concatenated"},
 	{RuleKernel, "kernels are within the engine's, dilation included",
-		"split the kernel along that axis: convolve with each part on a shifted slice and add the results"},
+		"split the kernel along that axis: convolve each part with a shifted slice and add the results"},
 	{RuleStride, "strides are within the register's",
 		"use two operations whose strides multiply to it (6 = 2 * 3), or a stride of 1 and a slice"},
 	{RulePadding, "padding is within the register's", "pad in an operation of its own"},
@@ -172,28 +173,28 @@ var Rules = []Rule{
 	{RuleCeilMode, "averages that count padding have no ceil_mode",
 		"set exclude_padding_from_average, or pad in an operation of its own"},
 	{RuleVector, "products are of matrices", "expand_dims the vector to a matrix of one row or column"},
-	{RuleAxes, "the operation has axes that the engine takes",
-		"reshape so that at most three dimensions are worked over, at least one"},
-	{RuleWorkingSet, "what is worked over as a whole fits L2",
-		"reduce in two steps over parts of the dimension, or transpose it to the end"},
+	{RuleAxes, "the axes of the operation are ones that the engine takes",
+		"reshape so that one to three dimensions are computed over"},
+	{RuleWorkingSet, "tensors that are computed over as a whole fit L2",
+		"reduce in two steps, first over parts of the dimension, or transpose it to the end"},
 	{RuleReciprocal, "constant divisors have reciprocals in fp16",
 		"scale the dividend and the divisor by the same power of two"},
 	{RuleRows, "a reshape keeps rows whole or moves few elements",
 		"reshape so that the last dimension stays, or transpose instead"},
-	{RuleInterleave, "operands are joined behind each other", "stack the operands, transpose and reshape"},
+	{RuleInterleave, "concat does not interleave", "stack the operands, then transpose and reshape"},
 	{RuleSlice, "slices go forward and take rows whole",
-		"slice another dimension than the last, or transpose first; a reversal belongs into the weights"},
-	{RulePadMode, "padding is with a constant", "pad with a constant, or slice the edge and concat it"},
-	{RuleActivation, "the activation has a lookup table", "use an activation of the list in `zinc ops`"},
+		"slice a dimension other than the last, or transpose first; apply a reversal to the weights instead"},
+	{RulePadMode, "padding is constant", "pad with a constant, or slice the edge and concat the slice"},
+	{RuleActivation, "the activation has a lookup table", "use an activation that `zinc ops` lists"},
 	{RuleConversion, "conversions are part of a transfer to or from the engine",
-		"declare the operations around it in one type, or compile in fp16 precision"},
-	{RuleIdleMove, "what only moves data goes to the engine with something that computes there", ""},
-	{RuleCut, "what goes to the engine takes less time there, dispatch and transfers included, than on the CPU", ""},
-	{RuleControl, "loops and conditions are decided when the model is compiled, or both branches are cheap",
-		"give the loop a fixed number of trips, or compute both branches in the model and select"},
+		"use one type for the operations around it, or compile in fp16 precision"},
+	{RuleIdleMove, "operations that only move data run on the engine together with ones that compute there", ""},
+	{RuleCut, "operations on the engine take less time there, including dispatch and transfers, than on the CPU", ""},
+	{RuleControl, "loops and conditions are resolved when the model is compiled, or both branches are cheap",
+		"use a loop with a fixed number of iterations, or compute both branches in the model and select"},
 	{RuleState, "the last dimension of a state is a multiple of the target's",
-		"make the state wider: pad what is written to the next multiple, slice what is read"},
-	{RuleOther, "the arguments are ones that the lowering rule takes", ""},
+		"widen the state: pad written values to the next multiple, slice read values"},
+	{RuleOther, "the lowering rule accepts the arguments", ""},
 }
 
 // RuleOf returns the rule of an ID.

@@ -48,32 +48,30 @@ type Table struct {
 	TableBytes      int   // budget of an activation table
 	Texture         bool  // has a texture engine
 	DispatchFloorUS float64
-	// per second; of the published cost model of whole graphs, which package cost is held against
+	// per second; of the published cost model of whole graphs, with which package cost is compared
 	PeakFLOPs   float64
 	Bandwidth   float64  // bytes per second, single stream; of that model
 	CostOf      string   // target on which the three costs were measured
-	StreamForms []string // compressed forms that reach the engine as stored, or StreamAll
+	StreamForms []string // compressed forms that the engine reads as stored, or StreamAll
 
-	// StateMultiple is what the last dimension of a state must be a multiple of for
-	// the vendor's compiler to keep the state for the engine; 0 where no report says
-	// that it must. On the M4 (h16) a model whose state is 270 wide does not run on
-	// the engine and one of 256 does, and its reporter found multiples of 32 needed
-	// (coremltools issue 2631): 64 bytes of fp16, one aligned row. That later targets
-	// ask for the same is assumed. On h13 the vendor's compiler refuses every state
-	// operation (chapter 2), and states are surfaces of the dispatch, of any width.
+	// StateMultiple is what the last dimension of a state must be a multiple of for the vendor's compiler to keep the
+	// state for the engine; 0 0 where no report states one. On the M4 (h16) a model whose state is 270 wide does not
+	// run on the engine and one of 256 does, and its reporter found multiples of 32 needed (coremltools issue 2631): 64
+	// bytes of fp16, one aligned row. The same is assumed for later targets. On h13 the vendor's compiler refuses every
+	// state operation (chapter 2), and states are surfaces of the dispatch, of any width.
 	StateMultiple int
 
-	// NoCode are operations that the vendor's validator takes and no code
-	// generation follows. On h13 slices with bounds known only at run time and
-	// convolutions over three dimensions are so too; lower takes neither anywhere.
+	// NoCode are operations that the vendor's validator accepts but for which its compiler generates no code. On h13
+	// this is also true of slices whose bounds are known only at run time and of convolutions over three dimensions;
+	// lower refuses these on every target.
 	NoCode []string
 }
 
 // StreamAll in StreamForms represents every compressed form.
 const StreamAll = "all"
 
-// Streams reports whether weights of a compressed form ("palette4", "sparse",
-// "int8", "blockwise") can reach the engine as they are stored.
+// Streams reports whether weights of a compressed form ("palette4", "sparse", "int8", "blockwise") can be read by the
+// engine as they are stored.
 func (t *Table) Streams(form string) bool {
 	return slices.Contains(t.StreamForms, form) || slices.Contains(t.StreamForms, StreamAll)
 }
@@ -104,7 +102,7 @@ func names(want func(*Table) bool) []string {
 	return ns
 }
 
-// Acceptance is how the engine runs an operation.
+// Acceptance describes how the engine runs an operation.
 type Acceptance struct {
 	Rule  string // the lowering rule; also of an operation that it refuses
 	Moves bool   // the rule only moves data

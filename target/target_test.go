@@ -92,7 +92,7 @@ func TestLimitsMatchPublishedTables(t *testing.T) {
 		switch tab.Name[:3] {
 		case "h11", "h12":
 			if tab.Base != "h13" {
-				t.Errorf("%s does not say whose limits it has", tab.Name)
+				t.Errorf("%s does not state whose limits it has", tab.Name)
 			}
 			col = 0
 		case "h13", "h14", "h15":
@@ -112,10 +112,10 @@ func TestLimitsMatchPublishedTables(t *testing.T) {
 	}
 }
 
-func TestStreams(t *testing.T) {
+func TestCompressedFormsStreamFromTheirGenerationOn(t *testing.T) {
 	for _, c := range []struct {
 		form string
-		from int // column from which it streams
+		from int // first column that streams it
 	}{{"palette4", 0}, {"palette8", 0}, {"sparse", 0}, {"int8", 1}, {"blockwise", 2}, {"palette2", 3},
 		{"sparse+palette4", 3}} {
 		for i, tab := range []*Table{H13, H14, H15, H16} {
@@ -126,7 +126,7 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-func TestRules(t *testing.T) {
+func TestRulesHaveRewritesAndHints(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range Rules {
 		if r.ID == "" || r.Doc == "" || seen[r.ID] {
@@ -135,7 +135,7 @@ func TestRules(t *testing.T) {
 		seen[r.ID] = true
 	}
 	if r := (&Refusal{Rule: RuleRank}); r.Hint() == "" {
-		t.Error("no rewrite for a rank")
+		t.Error("missing rewrite for a rank")
 	}
 	if r := (&Refusal{Rule: RuleNever, Instead: "mul"}); r.Hint() != "mul" {
 		t.Errorf("hint %q", r.Hint())
@@ -152,13 +152,13 @@ func TestEveryRuleHasAVerdict(t *testing.T) {
 			t.Errorf("rule %s: verdict %s, source %q", r.ID, v, source)
 		}
 	}
-	if n := count[HardwareCannot]; n != len(hardware) || count[NotWorthIt] != len(worthless) ||
+	if n := count[HardwareCannot]; n != len(hardware) || count[NotWorthIt] != len(slower) ||
 		count[ZincCannotYet] == 0 {
 		t.Errorf("verdicts %v: the lists name rules that are none", count)
 	}
 }
 
-func TestGenerations(t *testing.T) {
+func TestGenerationsOfFamilies(t *testing.T) {
 	for name, want := range map[string]int{"h11": 0, "h13": 0, "h14": 1, "h15": 2, "h16": 2, "h17": 2, "h18": 2} {
 		if tab, err := Lookup(name); err != nil || tab.Family.Generation() != want {
 			t.Errorf("%s: generation %d (%v), want %d", name, tab.Family.Generation(), err, want)
