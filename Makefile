@@ -18,6 +18,8 @@ TIMEOUT   ?= 40m
 CONFARGS  ?=
 # Programs of each of the sweeps that compare engine and interpreter.
 N         ?= 20000
+# Seeds of the inputs that make corpus verifies each model with.
+SEEDS     ?= 1 2 3 4 5
 # The folder of shared test material, which is not part of the repository.
 SHARED    ?= $(or $(ZINC_SHARED),../shared)
 # Test images that `make demo` shows.
@@ -26,7 +28,7 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test test-short conformance conformance-engine sweep bench browser-test demo
+.PHONY: help build man test test-short conformance conformance-engine corpus sweep bench browser-test demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke ci clean
 
 help: ## list the targets
@@ -63,6 +65,13 @@ conformance-engine: ## run them on the simulated engine, in fp16; list what is n
 		echo "conformance-engine: skipped, $(SHARED)/conformance is absent (ZINC_SHARED names another folder)"; \
 	else \
 		ZINC_SHARED="$(abspath $(SHARED))" $(GO) test -count=1 -v -run '^TestConformanceOnTheEngine$$' ./verify; \
+	fi
+
+corpus: build ## verify every real model through the whole stack with SEEDS; CI runs the small ones with seed 1
+	@if [ ! -d "$(SHARED)/corpus" ]; then \
+		echo "corpus: skipped, $(SHARED)/corpus is absent (ZINC_SHARED names another folder)"; \
+	else \
+		ALL=1 SEEDS="$(SEEDS)" .ci/corpus "$(SHARED)"; \
 	fi
 
 sweep: ## compile N generated programs of each kind and compare engine and interpreter

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -27,10 +28,31 @@ type Options struct {
 	// Inputs replace the random values, by name, in every function and, for
 	// functions with states, in every call.
 	Inputs map[string]interp.Tensor
-	// Progress is called after each operation of a reference run and each task
+	// Through returns what runs the functions that are selected on the opened pair, with the arithmetic that it was
+	// built with, for example the whole stack; nil for the engine without the layers above it.
+	Through func(ctx context.Context, m *sim.Machine) (Runner, error)
+	// Progress is called after each operation of a reference run and, without Through, each task
 	// of the simulated run. It may be nil.
 	Progress func(stage string, done, total int)
 }
+
+// Runner runs the selected function of a machine; its states stay those of the machine.
+type Runner interface {
+	Run(ctx context.Context, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error)
+	Close() error
+}
+
+// direct is the engine without the layers above it.
+type direct struct {
+	*sim.Machine
+	o sim.Options
+}
+
+func (d direct) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
+	return d.Machine.Run(ctx, inputs, d.o)
+}
+
+func (direct) Close() error { return nil }
 
 // Result is the result of a verification.
 type Result struct {
@@ -71,7 +93,7 @@ func Open(r *compile.Result) (*sim.Machine, error) {
 }
 
 // Run compiles p and verifies the result. p must not be used afterwards.
-func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
+func Run(ctx context.Context, p *ir.Program, o Options) (_ *Result, err error) {
 	files := p.Files
 	r, err := compile.Compile(ctx, p, o.Compile)
 	if err != nil {
@@ -91,11 +113,18 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 			Dispatches: r.Report.Dispatches, Tasks: r.Report.Tasks, Weights: r.Report.Weights,
 		},
 	}
+	var through Runner
+	if o.Through != nil {
+		if through, err = o.Through(ctx, m); err != nil {
+			return nil, &FaultError{"loading the pair that was written", err}
+		}
+		defer func() { err = errors.Join(err, through.Close()) }()
+	}
 	for _, f := range r.Functions {
 		if err := m.Select(f.Name); err != nil {
 			return nil, &FaultError{"loading the pair that was written", err}
 		}
-		outs, err := function(ctx, m, f, o)
+		outs, err := function(ctx, m, through, f, o)
 		if err != nil {
 			return nil, EngineFault(r, files, err)
 		}
@@ -116,7 +145,7 @@ const Steps = 3
 
 // function compares every result of every call of one function, and its states
 // after each call.
-func function(ctx context.Context, m *sim.Machine, f *compile.Function, o Options) ([]Output, error) {
+func function(ctx context.Context, m *sim.Machine, through Runner, f *compile.Function, o Options) ([]Output, error) {
 	steps, err := inputs(f, o)
 	if err != nil {
 		return nil, err
@@ -135,10 +164,13 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, o Option
 			}
 		}
 	}
+	if through == nil {
+		through = direct{m, run}
+	}
 	m.Reset()
 	var out []Output
 	for i, in := range steps {
-		got, err := m.Run(ctx, in, run)
+		got, err := through.Run(ctx, in)
 		if err != nil {
 			return nil, fmt.Errorf("simulated run: %w", err)
 		}

@@ -70,12 +70,18 @@ const appPID = 501
 
 // build creates the machine that the flags describe and loads a pair.
 func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mode, workers int,
-	events *trace.Recording) (_ *simulation, err error) {
+	events *trace.Recording) (*simulation, error) {
 	machine, err := sim.Open(p)
 	if err != nil {
 		return nil, err
 	}
-	r := &simulation{record: stack.NewRecord(p), events: events}
+	return f.buildFor(ctx, machine, mode, workers, events)
+}
+
+// buildFor is build for a pair that is open.
+func (f *machineFlags) buildFor(ctx context.Context, machine *sim.Machine, mode numerics.Mode, workers int,
+	events *trace.Recording) (_ *simulation, err error) {
+	r := &simulation{record: stack.NewRecord(machine.Pair()), events: events}
 	r.record.Numerics, r.record.Strict, r.record.Seed = mode.String(), f.strict, f.seed
 	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode)}
 	if events != nil {
@@ -102,6 +108,15 @@ func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mod
 	r.model, err = r.process.Load(ctx, machine)
 	return r, err
 }
+
+// whole runs a model through the whole stack, for verify.
+type whole struct{ *simulation }
+
+func (w whole) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
+	return w.model.Run(ctx, inputs)
+}
+
+func (w whole) Close() error { return w.close() }
 
 func (r *simulation) close() error {
 	return errors.Join(r.model.Close(), r.process.Close(), r.stack.Close())

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -27,6 +28,7 @@ type verifyCommand struct {
 	sarif    bool
 	budgets  budgetFlags
 	numerics string
+	engine   string
 	inputs   []string
 	first    bool
 }
@@ -37,7 +39,8 @@ func newVerify(e *env) *cobra.Command {
 		Use:   "verify MODEL",
 		Short: "Compare the engine with the reference interpreter on the same inputs",
 		Long: fmt.Sprintf(`Verify compiles MODEL, loads the bytes of the pair into the simulator, runs it and the
-reference interpreter on the same inputs, and compares every output.
+reference interpreter on the same inputs, and compares every output. With --engine=sim
+it runs through the whole stack above the engine, as zinc run does.
 
 Inputs without --input are random: floats from the standard normal distribution,
 integers from 0 to %d, bools with equal probability. They depend on the seed and the
@@ -58,6 +61,7 @@ exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxR
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
   zinc verify model.mil --seed 2 --json
+  zinc verify model.mil --seed 2 --engine sim
   zinc verify model.mil --first-departure
   zinc verify model.mil --max-error 0.01 --max-dispatches 1`,
 		GroupID: groupModel,
@@ -72,6 +76,8 @@ exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxR
 		"budgets that were exceeded")
 	f.BoolVar(&c.first, "first-departure", false,
 		"instead, report the first task whose value departs from the interpreter's")
+	f.Var(newChoice(&c.engine, "direct", "sim"), "engine", "direct, the engine without the layers above it; or sim, "+
+		"the simulator of the whole stack")
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f)
 	c.model(f)
@@ -85,8 +91,8 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if c.json && c.sarif {
 		return usagef("verify: --json and --sarif cannot be combined")
 	}
-	if c.first && (c.sarif || len(c.budgets.limits) > 0) {
-		return usagef("verify: --first-departure cannot be combined with --sarif or a budget")
+	if c.first && (c.sarif || len(c.budgets.limits) > 0 || c.engine == "sim") {
+		return usagef("verify: --first-departure cannot be combined with --sarif, a budget or --engine=sim")
 	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
@@ -112,6 +118,12 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	vo := verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step}
+	if c.engine == "sim" {
+		vo.Through = func(ctx context.Context, m *sim.Machine) (verify.Runner, error) {
+			s, err := new(machineFlags).buildFor(ctx, m, mode, c.workers, nil)
+			return whole{s}, err
+		}
+	}
 	if c.first {
 		return c.departure(cmd.Context(), m.Program, vo, p)
 	}
