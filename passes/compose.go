@@ -163,7 +163,12 @@ func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
 			continue
 		}
 		c := &composer{s: s, op: op}
-		if row.apply(c); c.err != nil {
+		row.apply(c)
+		if errors.As(c.err, new(*target.Refusal)) {
+			declined = c.err
+			continue
+		}
+		if c.err != nil {
 			declined = &target.Refusal{Rule: target.RuleOther, What: "arguments", Have: op.Def.Name,
 				Limit: "those of composition " + row.Name, Reason: c.err.Error()}
 			continue
@@ -293,6 +298,20 @@ func (c *composer) decline(format string, args ...any) *ir.Value {
 	return nil
 }
 
+// past ends a composition that would write more of something than its limit.
+func (c *composer) past(what string, have, limit int64) *ir.Value {
+	if c.err == nil {
+		c.err = &target.Refusal{
+			Rule:   target.RuleComposition,
+			What:   what,
+			Have:   fmt.Sprint(have),
+			Limit:  fmt.Sprint(limit),
+			Reason: fmt.Sprintf("its composition has %d %s, the limit is %d", have, what, limit),
+		}
+	}
+	return nil
+}
+
 // do writes an operation and returns its first result, nil once something failed. Several arguments of one
 // name are those of a parameter that takes a tuple.
 func (c *composer) do(o *ir.Operation, args ...arg) *ir.Value {
@@ -388,7 +407,7 @@ func (c *composer) filled(key string, at func(i int64) float64, shape ...int64) 
 		return nil
 	}
 	if n := volume(shape); n <= 0 || n > maxMade {
-		return c.decline("%s has %d elements, a composition makes up to %d", key, n, maxMade)
+		return c.past("elements of a constant", n, maxMade)
 	}
 	key = fmt.Sprint(key, shape)
 	k := c.s.made16[key]
@@ -429,7 +448,7 @@ func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir
 		}
 	}
 	if c.made += n; c.made > maxMade+mostGrowth*given {
-		return c.decline("its constants would grow from %d elements to over %d", given, maxMade+mostGrowth*given)
+		return c.past("elements of computed constants", c.made, maxMade+mostGrowth*given)
 	}
 	v := c.s.constant(halves(at, shape), c.op.Pos)
 	for _, f := range from {

@@ -173,7 +173,7 @@ func depthAsChannels(c *composer) {
 		c.decline("the bias is known only at run time")
 		return
 	case x.Type.Shape[0]*a.Groups*a.Out[0] > maxPlanes:
-		c.decline("it takes %d convolutions of planes, the limit is %d", x.Type.Shape[0]*a.Groups*a.Out[0], maxPlanes)
+		c.past("convolutions of planes", x.Type.Shape[0]*a.Groups*a.Out[0], maxPlanes)
 		return
 	}
 	in, depth := w.Type.Shape[1], a.In[0]

@@ -39,7 +39,7 @@ func (c *composer) looked() (l lookup) {
 		return
 	}
 	if idx.Type.Elems() > maxMade {
-		c.decline("%d indices, a composition writes up to %d", idx.Type.Elems(), maxMade)
+		c.past("indices", idx.Type.Elems(), maxMade)
 		return
 	}
 	is, shape := slices.Clone(idx.Const.Ints()), x.Type.Shape
@@ -187,8 +187,12 @@ func selectionMatrix(c *composer) {
 	}
 	x := c.merged(l)
 	n, m := x.Type.Shape[l.lo], int64(len(l.at))
-	if n*m > maxMade || len(runsOf(l.at)) <= maxPieces {
-		c.decline("selects %d of %d elements by a matrix of up to %d in more than %d runs", m, n, maxMade, maxPieces)
+	if len(runsOf(l.at)) <= maxPieces {
+		c.decline("selects up to %d runs of elements", maxPieces)
+		return
+	}
+	if n*m > maxMade {
+		c.past("elements of a matrix of ones and zeros", n*m, maxMade)
 		return
 	}
 	idx := c.op.Arg(ir.ParamIndices)

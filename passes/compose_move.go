@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // movementCompositions are those of what copies, cuts and joins. None of them computes, so every element
@@ -270,7 +271,8 @@ func replacedPart(c *composer) {
 		return
 	}
 	if u.IsConst() && volume(shape) == x.Type.Elems() {
-		c.decline("a constant update replaces all of x")
+		c.err = &target.Refusal{Rule: target.RuleConstants, What: "update", Have: "a constant for all of x",
+			Limit: "a part of x, or a live value", Reason: "a constant update replaces all of x"}
 		return
 	}
 	u = c.reshape(u, shape...)
@@ -431,7 +433,7 @@ func stackedWindows(c *composer) {
 		}
 	}
 	if len(parts) > maxPieces {
-		c.decline("%d windows of %d, the limit is %d of one of the two", n, size, maxPieces)
+		c.past("slices, one for each window or element of a window", min(n, size), maxPieces)
 		return
 	}
 	c.become(c.stacked(at, parts))
@@ -458,7 +460,7 @@ func boundedBand(c *composer) {
 		}, n)
 	}
 	if n[0]*n[1] > maxMade {
-		c.decline("a band of %d elements, a composition makes up to %d", n[0]*n[1], maxMade)
+		c.past("elements of a band", n[0]*n[1], maxMade)
 		return
 	}
 	c.become(c.max(c.min(x, bound(1)), bound(-1)))

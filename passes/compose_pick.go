@@ -133,7 +133,7 @@ func (c *composer) takenRows(x *ir.Value, axis int, at []int64, runs []run) *ir.
 		})
 	}
 	if len(runs) > maxPieces {
-		return c.decline("selects %d runs of elements, the limit is %d", len(runs), maxPieces)
+		return c.past("runs of selected elements", int64(len(runs)), maxPieces)
 	}
 	return c.takenRuns(x, axis, runs)
 }

@@ -102,7 +102,7 @@ func unrolled(c *composer) {
 	l := &layer{composer: c, steps: shape[0], batch: shape[1], in: shape[2],
 		hidden: c.op.Arg(ir.ParamWeightHH).Type.Shape[1], parts: map[gatePart]*ir.Value{}}
 	if l.steps > maxSteps {
-		c.decline("it has %d steps, up to %d are written out", l.steps, maxSteps)
+		c.past("steps written out", l.steps, maxSteps)
 		return
 	}
 	for i, vs := range c.op.Args {

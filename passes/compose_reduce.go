@@ -37,9 +37,12 @@ func firstOfEqual(c *composer) {
 		return
 	}
 	n := x.Type.Shape[axes[0]]
-	if n > mostPlaces || c.op.Results[0].Type.DType != ir.Int32 {
-		c.decline("axis %d has %d elements and the result is %s, want up to %d and int32", axes[0], n,
-			c.op.Results[0].Type.DType, mostPlaces)
+	if t := c.op.Results[0].Type.DType; t != ir.Int32 {
+		c.decline("the result is %s, want int32", t)
+		return
+	}
+	if n > mostPlaces {
+		c.past("places along the axis", n, mostPlaces)
 		return
 	}
 	large, one := c.num(0x1p15), c.num(1)

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -144,7 +145,10 @@ func (c *composer) arranged(x *ir.Value, factors []int64, tail int, to []int, ne
 		}
 		return x
 	}
-	return c.decline("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)
+	c.err = &target.Refusal{Rule: target.RuleComposition, What: "exchanged factors", Have: fmt.Sprint(factors),
+		Limit:  fmt.Sprintf("three transpositions of rank %d and the extents of a tensor", p.table.MaxRank),
+		Reason: fmt.Sprintf("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)}
+	return nil
 }
 
 // planner looks for transpositions.

@@ -123,6 +123,7 @@ const (
 	RuleSlice       = "slice"
 	RulePadMode     = "pad-mode"
 	RuleActivation  = "activation"
+	RuleComposition = "composition"
 	RuleConversion  = "conversion"
 	RuleIdleMove    = "idle-move"
 	RuleCut         = "cut"
@@ -186,6 +187,8 @@ var Rules = []Rule{
 		"slice a dimension other than the last, or transpose first; apply a reversal to the weights instead"},
 	{RulePadMode, "padding is constant", "pad with a constant, or slice the edge and concat the slice"},
 	{RuleActivation, "the activation has a lookup table", "use an activation that `zinc ops` lists"},
+	{RuleComposition, "the operations that zinc writes for one are few, and so are their constants",
+		"split the operation: do it on parts of the tensor and concat the results"},
 	{RuleConversion, "conversions are part of a transfer to or from the engine",
 		"use one type for the operations around it, or compile in fp16 precision"},
 	{RuleIdleMove, "operations that only move data run on the engine together with ones that compute there", ""},
