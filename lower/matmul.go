@@ -232,7 +232,7 @@ func (b *builder) rowsByConst(x, dst *surf, k *weights.Kernel, e *epilogue) erro
 	if len(x.dims) == 1 {
 		x, dst = x.withLeadingOnes(2), dst.withLeadingOnes(2)
 	}
-	if xr, dr := asRows(x), asRows(dst); xr != nil && dr != nil && xr.dims[0] <= int64(b.t.MaxWidth) {
+	if xr, dr := asRows(x), asRows(dst); xr != nil && dr != nil {
 		return b.matrixByConst(xr, dr, k, e, false)
 	}
 	return b.matrices(x, nil, dst, func(x, _, dst *surf) error { return b.matrixByConst(x, dst, k, e, false) })
@@ -241,13 +241,20 @@ func (b *builder) rowsByConst(x, dst *surf, k *weights.Kernel, e *epilogue) erro
 // matrixByConst multiplies x [M, K], or [K, M] when given transposed, with the
 // kernel [N, K] into dst [M, N]: a 1x1 convolution over K channels and M
 // pixels, transposed on the way in by a pass of its own and on the way out by
-// the result's strides.
+// the result's strides. As many rows are multiplied at a time as an image has columns.
 func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, transposed bool) error {
-	img := x
-	if !transposed {
-		img = b.turned(x)
+	if transposed {
+		return b.imageByConst(x, dst, k, e, true)
 	}
-	return b.imageByConst(img, dst, k, e, true)
+	m, most := x.dims[0], int64(b.t.MaxWidth)
+	for first := int64(0); first < m && !b.full(); first += most {
+		n := min(most, m-first)
+		err := b.imageByConst(b.turned(x.slice(0, first, n, 1)), dst.slice(0, first, n, 1), k, e, true)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // turnKey is a matrix that a turn reads.
