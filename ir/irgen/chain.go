@@ -81,6 +81,7 @@ func chain(chosen []*step, seed, draw uint64) (*Program, map[*ir.Value]grid) {
 		exact:   true,
 		grids:   map[*ir.Value]grid{},
 		top:     tops[min(int(draw)/4, len(tops)-1)],
+		most:    MaxElems,
 	}
 	for _, s := range chosen {
 		m.exact = m.exact && s.role&exact != 0
@@ -125,7 +126,7 @@ func chain(chosen []*step, seed, draw uint64) (*Program, map[*ir.Value]grid) {
 // step takes a step on the latest value, and reports whether that can be used
 // further.
 func (m *maker) step(s *step) bool {
-	vs := usable(s.f(m, m.vals[len(m.vals)-1]))
+	vs := m.usable(s.f(m, m.vals[len(m.vals)-1]))
 	m.vals = append(m.vals, vs...)
 	return vs != nil
 }

@@ -17,14 +17,14 @@ func drawn(seed, stream uint64, n int) *choices {
 
 func (c *choices) done() bool { return len(c.b) == 0 }
 
-// n returns a number below limit, which is at most 256.
+// n returns a number below limit, of as few bytes as it has.
 func (c *choices) n(limit int) int {
-	if len(c.b) == 0 || limit < 2 {
-		return 0
+	v := 0
+	for most := limit - 1; most > 0 && len(c.b) > 0; most >>= 8 {
+		v = v<<8 | int(c.b[0])
+		c.b = c.b[1:]
 	}
-	v := int(c.b[0])
-	c.b = c.b[1:]
-	return v % limit
+	return v % max(limit, 1)
 }
 
 func (c *choices) yes() bool { return c.n(2) == 1 }

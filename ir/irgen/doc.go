@@ -5,7 +5,8 @@
 // an ir.Program of one function, main, and how to fill its inputs.
 //
 // Invariants: the same bytes or number give the same program; a program
-// passes ir.Verify; tensors have at most MaxElems elements and five dimensions.
+// passes ir.Verify; tensors have at most MaxElems elements, those of Wide MaxWide, and five
+// dimensions.
 // Values of an exact program are integers, or multiples of a power of two, with
 // at most eleven significant bits, sums included: arithmetic in fp16 rounds
 // nowhere, and two correct runs give equal numbers.

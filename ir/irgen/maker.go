@@ -7,8 +7,11 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
-// MaxElems is the most elements of a tensor of a generated program.
-const MaxElems = 6000
+// MaxElems is the most elements of a tensor of a generated program, MaxWide of one of Wide.
+const (
+	MaxElems = 6000
+	MaxWide  = 1 << 17
+)
 
 // Program is a generated program.
 type Program struct {
@@ -31,6 +34,7 @@ type maker struct {
 	exact bool
 	grids map[*ir.Value]grid // of the values of an exact program that are not constants
 	top   float64            // magnitude of the inputs of an exact program
+	most  int64              // elements of a tensor
 }
 
 // dims are extents: small, and multiples of 16, 32 and 64 elements with their
@@ -136,7 +140,7 @@ func (m *maker) partner(v *ir.Value) any {
 		for i := len(m.vals) - 1; i >= 0; i-- {
 			u := m.vals[i]
 			s, _, ok := ir.Broadcast(v.Type.Shape, u.Type.Shape)
-			if ok && ir.TensorOf(ir.FP16, s...).Elems() <= MaxElems && m.yes() {
+			if ok && ir.TensorOf(ir.FP16, s...).Elems() <= m.most && m.yes() {
 				return u
 			}
 		}
@@ -172,11 +176,11 @@ func (m *maker) scaled(vs []*ir.Value, n int64) []*ir.Value {
 }
 
 // usable returns the values that a further step may take.
-func usable(vs []*ir.Value) []*ir.Value {
+func (m *maker) usable(vs []*ir.Value) []*ir.Value {
 	var out []*ir.Value
 	for _, v := range vs {
 		n, rank := v.Type.Elems(), v.Type.Rank()
-		if v.Type.DType == ir.FP16 && n > 0 && n <= MaxElems && rank > 0 && rank <= 5 {
+		if v.Type.DType == ir.FP16 && n > 0 && n <= m.most && rank > 0 && rank <= 5 {
 			out = append(out, v)
 		}
 	}

@@ -13,7 +13,7 @@ const maxSteps = 12
 // FromBytes returns the program of up to 12 steps that the bytes decide on. Its
 // inputs take normal numbers.
 func FromBytes(b []byte) *Program {
-	m := &maker{choices: &choices{b}, g: irbuild.New(uint64(len(b))), grids: map[*ir.Value]grid{}}
+	m := &maker{choices: &choices{b}, g: irbuild.New(uint64(len(b))), grids: map[*ir.Value]grid{}, most: MaxElems}
 	m.vals = append(m.vals, m.input(m.shape()...))
 	var names []string
 	for range maxSteps {
@@ -21,7 +21,7 @@ func FromBytes(b []byte) *Program {
 			break
 		}
 		s := &steps[m.n(len(steps))]
-		if vs := usable(s.f(m, m.value())); vs != nil {
+		if vs := m.usable(s.f(m, m.value())); vs != nil {
 			m.vals = append(m.vals, vs...)
 			names = append(names, s.name)
 		}

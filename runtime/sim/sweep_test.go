@@ -25,7 +25,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/ir/irgen"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 var (
@@ -40,6 +42,9 @@ var errRefused = errors.New("the program is refused")
 type swept struct {
 	*irgen.Program
 	seed uint64 // of its inputs
+	// place is where what the engine can run goes, "" by time; with passes.PlaceEngine what it does not run must
+	// be refused with the limit that it passes.
+	place string
 }
 
 // sweep compiles programs, runs each on the engine simulator and on the
@@ -141,8 +146,13 @@ func (p *swept) try() (*compiled, error) {
 	if err != nil {
 		return c, fmt.Errorf("%w: %w", errRefused, err)
 	}
-	if err := c.compile(program, compile.Options{SplitKernel: p.seed%3 == 0, Workers: 1}); err != nil {
+	if err := c.compile(program, compile.Options{SplitKernel: p.seed%3 == 0, Workers: 1, Place: p.place}); err != nil {
 		return c, fmt.Errorf("%w: %w", errRefused, err)
+	}
+	if p.place == passes.PlaceEngine {
+		if err := limited(c.res.Report); err != nil {
+			return c, err
+		}
 	}
 	f, err := hwx.Read(c.hwx)
 	if err != nil {
@@ -163,6 +173,20 @@ func (p *swept) try() (*compiled, error) {
 	return c, c.check(c.inputs(p.seed, nil), mode)
 }
 
+// limited returns an error for an operation on the CPU whose refusal names no limit.
+func limited(r *compile.Report) error {
+	for _, o := range r.Ops {
+		if o.Unit != ir.CPU.String() {
+			continue
+		}
+		no := o.Refusal
+		if no == nil || no.Limit == "" || no.Rule == target.RuleOther || no.Rule == target.RuleNoLowering {
+			return fmt.Errorf("%s %s is on the CPU and its refusal names no limit: %s", o.Op, o.Name, o.Reason)
+		}
+	}
+	return nil
+}
+
 // mixed returns place i of a fixed order of n things in which neighbours are far
 // apart.
 func mixed(i, n int) int { return i % n * math.MaxInt32 % n } // a prime
@@ -173,7 +197,16 @@ func mixed(i, n int) int { return i % n * math.MaxInt32 % n } // a prime
 func TestSweepMovedResultsAreRight(t *testing.T) {
 	sweep(t, 2000, 0, func(i int) *swept {
 		k := i/irgen.Triples*irgen.Triples + mixed(i, irgen.Triples)
-		return &swept{irgen.Chain(k), uint64(k)}
+		return &swept{Program: irgen.Chain(k), seed: uint64(k)}
+	})
+}
+
+// TestSweepWideTensorsAreRight: every step on tensors with a dimension up to the limits of the target, at them, one
+// under and one over. What is over runs right on the CPU, and its refusal names the limit.
+func TestSweepWideTensorsAreRight(t *testing.T) {
+	e := irgen.Extents{Last: int64(target.H13.MaxWidth), Other: 4096, Limit: int64(target.H13.MaxChannels)}
+	sweep(t, 4*irgen.Wides, 0, func(i int) *swept {
+		return &swept{Program: irgen.Wide(i, e), seed: uint64(i), place: passes.PlaceEngine}
 	})
 }
 
