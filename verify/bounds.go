@@ -47,6 +47,9 @@ func bounds(r *compile.Report) func(op *ir.Op) numerics.Bound {
 		switch op.Def.Error {
 		case numerics.Table:
 			b.Rel += e.rel
+		case numerics.Elementwise: // an exact function elsewhere, a table on the engine: roots, logarithms
+			b.Abs += e.abs
+			b.Rel += e.rel
 		case numerics.Composite:
 			// A quotient of two table values, as in softmax, has the error of both.
 			b.Rel += 2 * e.rel

@@ -57,6 +57,7 @@ type Element struct {
 type tolerance struct {
 	base   []float64
 	spread []float64 // per element, the largest distance between a perturbed run and the same run unperturbed
+	exact  bool      // no run rounds: the limit is zero
 }
 
 // values returns the elements as float64, exact except for 64-bit integers.
@@ -98,6 +99,9 @@ func (t *tolerance) scale() float64 {
 func (t *tolerance) limits(d ir.DType) func(i int) float64 {
 	if !d.IsFloat() {
 		return func(i int) float64 { return t.spread[i] }
+	}
+	if t.exact {
+		return func(int) float64 { return 0 }
 	}
 	m := 0.0
 	for _, s := range t.spread {

@@ -114,6 +114,7 @@ func TestBoundsUseRelativeTableErrors(t *testing.T) {
 	b := bounds(&compile.Report{Tables: []compile.TableInfo{
 		{Op: "softmax", Name: "p", Abs: 26.5, Rel: 0.001},
 		{Op: "exp", Name: "e", Abs: 26.5, Rel: 0.001},
+		{Op: "rsqrt", Name: "q", Abs: 3, Rel: 0.0005},
 		{Op: "tanh", Name: "a", Abs: 0.002, Rel: 0.5},
 		{Op: "tanh", Name: "b", Abs: 0.004, Rel: math.Inf(1)},
 	}})
@@ -129,6 +130,8 @@ func TestBoundsUseRelativeTableErrors(t *testing.T) {
 		{kind: "softmax", result: "p", abs: 0, rel: 4.0/2048 + 0.002},
 		{kind: "softmax", result: "other", abs: 0, rel: 4.0/2048 + 0.002},
 		{kind: "exp", result: "e", abs: 0, rel: 0.001},
+		{kind: "rsqrt", result: "q", abs: 0, rel: 0.0005},
+		{kind: "sqrt", result: "q2", abs: 0, rel: 0},
 		{kind: "tanh", result: "a", abs: 0.002, rel: 0},
 		{kind: "tanh", result: "b", abs: 0.004, rel: 0},
 		{kind: "tanh", result: "other", abs: 0.004, rel: 0},
