@@ -4,6 +4,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"sync"
 )
 
 // constHalves returns the elements of an fp16 constant as bit patterns.
@@ -117,6 +118,37 @@ func (b *builder) fillTable(d *draft, a *weights.Activation, channels int64) {
 	d.kernel = &kernelUse{parts: &parts}
 }
 
+// fixedTable is a lookup table of an operation without attributes, which always is of the same function.
+type fixedTable struct {
+	op        *ir.Operation
+	table     weights.Table
+	low, high float64
+}
+
+// fixedWorst has the worst errors of tables of operations without attributes and of no factor: finding one compares
+// 65,536 numbers. There are as many of them as such operations have tables.
+var fixedWorst sync.Map
+
+// worstOf is the worst error of a table of an operation.
+func worstOf(op *ir.Op, a *weights.Activation) weights.WorstCase {
+	const one = 0x3c00
+	if len(op.Def.Params) != 1 || a.Scale != one || a.After != one {
+		return a.Worst()
+	}
+	key := fixedTable{
+		op:    op.Def.Operation,
+		table: a.Table,
+		low:   a.Low,
+		high:  a.High,
+	}
+	if w, ok := fixedWorst.Load(key); ok {
+		return w.(weights.WorstCase)
+	}
+	w := a.Worst()
+	fixedWorst.Store(key, w)
+	return w
+}
+
 // useTable notes that op's tasks use a table, for the report.
 func (b *builder) useTable(op *ir.Op, a *weights.Activation) {
 	if b.trial {
@@ -124,7 +156,7 @@ func (b *builder) useTable(op *ir.Op, a *weights.Activation) {
 	}
 	worst, ok := b.worst[a.Table]
 	if !ok {
-		worst = a.Worst()
+		worst = worstOf(op, a)
 		b.worst[a.Table] = worst
 	}
 	b.tables = append(b.tables, TableUse{Op: op, Name: op.Def.Name, Abs: worst.Abs, Rel: worst.Rel})
