@@ -66,10 +66,15 @@ func (s *State) inferBlock(b *ir.Block, set func(v *ir.Value, t ir.Type)) error 
 			return fmt.Errorf("%s: %w", s.label(op), err)
 		}
 		for i, t := range ts {
-			// The text may know a dimension that the operands do not tell.
-			if v := op.Results[i]; v.Type.Kind == ir.Tensor && t.Fits(v.Type) {
-				set(v, meet(t, v.Type))
+			v := op.Results[i]
+			if v.Type.Kind != ir.Tensor {
+				continue
 			}
+			if !t.Fits(v.Type) { // such as a squeeze of a dimension that is 1 by default alone
+				return fmt.Errorf("%s: %s is declared %s, but the operation returns %s", s.label(op), v.Name, v.Type, t)
+			}
+			// The text may know a dimension that the operands do not tell.
+			set(v, meet(t, v.Type))
 		}
 	}
 	return nil
