@@ -142,9 +142,15 @@ func classify(c *call) []Tensor {
 	if c.err != nil {
 		return nil
 	}
-	n := p.Elems()
-	if n == 0 || classes.Elems() != n {
-		return c.fail("probabilities has %d elements and classes %d", n, classes.Elems())
+	n, named := p.Elems(), classes.Elems()
+	if classes.Type.Kind == ir.List {
+		named = int(classes.Type.Len)
+	}
+	if classes.Type.DType == ir.String {
+		named = len(classes.Strings)
+	}
+	if n == 0 || named != n {
+		return c.fail("probabilities has %d elements and classes %d", n, named)
 	}
 	vs := c.values(p)
 	if c.err != nil {
