@@ -102,7 +102,7 @@ func (p *callParser) value() (any, error) {
 		vs, err := p.list(")")
 		var all []*ir.Value
 		for _, v := range vs {
-			of, no := p.g.value(v)
+			of, no := p.g.value(v, ir.FP16, ir.Int32)
 			if no != nil || len(of) == 0 {
 				return nil, fmt.Errorf("%v is not a tensor", v)
 			}

@@ -8,27 +8,60 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Opset is the operation set of every graph.
+// Opset is the operation set of a graph that names no other.
 const Opset = "ios18"
 
 // Graph is a function being written.
 type Graph struct {
+	done []*ir.Func // functions before fn
 	fn   *ir.Func
+	into *ir.Block // the nested block being written, nil for the function's own
 	made int
 	rnd  *rand.Rand
 }
 
 // New returns an empty graph; seed decides its random weights.
-func New(seed uint64) *Graph {
+func New(seed uint64) *Graph { return NewIn(Opset, seed) }
+
+// NewIn returns an empty graph of another operation set.
+func NewIn(opset string, seed uint64) *Graph {
 	return &Graph{
-		fn:  &ir.Func{Name: "main", Opset: Opset, Body: &ir.Block{}},
+		fn:  &ir.Func{Name: "main", Opset: opset, Body: &ir.Block{}},
 		rnd: rand.New(rand.NewPCG(seed, 0x7a696e63)),
 	}
 }
 
 // Program returns what was written. The graph must not be used afterwards.
 func (g *Graph) Program() *ir.Program {
-	return &ir.Program{Version: "1.3", Funcs: []*ir.Func{g.fn}}
+	return &ir.Program{Version: "1.3", Funcs: append(g.done, g.fn)}
+}
+
+// Func ends the function and begins another one of that name.
+func (g *Graph) Func(name string) {
+	g.done = append(g.done, g.fn)
+	g.fn = &ir.Func{Name: name, Opset: g.fn.Opset, Body: &ir.Block{}}
+}
+
+// Def returns the form of an operation that the graph's operation set has, nil if it has none.
+func (g *Graph) Def(name string) *ir.OpDef {
+	def := ir.Lookup(name, g.fn.Opset)
+	if def == nil || ir.OpsetNumber(def.Since) > ir.OpsetNumber(g.fn.Opset) {
+		return nil
+	}
+	return def
+}
+
+// Block writes a nested block: its parameters have the given types, f adds its operations and returns its results.
+func (g *Graph) Block(types []ir.Type, f func(params []*ir.Value) []*ir.Value) *ir.Block {
+	b := &ir.Block{}
+	for _, t := range types {
+		b.Params = append(b.Params, &ir.Value{Name: g.name("b"), Type: t})
+	}
+	outer := g.into
+	g.into = b
+	b.Outputs = f(b.Params)
+	g.into = outer
+	return b
 }
 
 func (g *Graph) name(stem string) string {
@@ -42,6 +75,13 @@ func (g *Graph) Input(shape ...int64) *ir.Value { return g.InputOf(ir.FP16, shap
 // InputOf adds an input of the given element type.
 func (g *Graph) InputOf(t ir.DType, shape ...int64) *ir.Value {
 	v := &ir.Value{Name: g.name("x"), Type: ir.TensorOf(t, shape...)}
+	g.fn.Body.Params = append(g.fn.Body.Params, v)
+	return v
+}
+
+// State adds a state.
+func (g *Graph) State(t ir.DType, shape ...int64) *ir.Value {
+	v := &ir.Value{Name: g.name("s"), Type: ir.Type{Kind: ir.State, DType: t, Shape: shape}}
 	g.fn.Body.Params = append(g.fn.Body.Params, v)
 	return v
 }
@@ -63,15 +103,25 @@ func (g *Graph) WeightsOf(t ir.DType, shape ...int64) *ir.Value {
 func (g *Graph) Filled(t ir.DType, at func(i int64) float64, shape ...int64) *ir.Value {
 	typ := ir.TensorOf(t, shape...)
 	var data []byte
+	bits := int64(t.Bits())
+	if bits < 8 {
+		data = make([]byte, typ.Bytes())
+	}
 	for i := range typ.Elems() {
-		data = ir.AppendElem(data, t, at(i))
+		if bits >= 8 {
+			data = ir.AppendElem(data, t, at(i))
+			continue
+		}
+		for b := range bits { // packed, low bits first
+			data[(i*bits+b)/8] |= byte(int64(at(i))>>b&1) << ((i*bits + b) % 8)
+		}
 	}
 	return g.Const(&ir.Const{Type: typ, Data: data})
 }
 
 // value makes an argument's value: an *ir.Value as it is, a Go literal as a
-// constant. Numbers with a fraction are fp16.
-func (g *Graph) value(a any) ([]*ir.Value, error) {
+// constant, a float64 one of type float, an integer one of type whole.
+func (g *Graph) value(a any, float, whole ir.DType) ([]*ir.Value, error) {
 	one := func(c *ir.Const) ([]*ir.Value, error) { return []*ir.Value{g.Const(c)}, nil }
 	switch a := a.(type) {
 	case nil:
@@ -84,19 +134,25 @@ func (g *Graph) value(a any) ([]*ir.Value, error) {
 	case []*ir.Value:
 		return a, nil
 	case int:
-		return one(ir.ConstInt(ir.Int32, int64(a)))
+		return one(ir.ConstInt(whole, int64(a)))
 	case int64:
-		return one(ir.ConstInt(ir.Int32, a))
+		return one(ir.ConstInt(whole, a))
 	case []int:
 		vs := make([]int64, len(a))
 		for i, v := range a {
 			vs[i] = int64(v)
 		}
-		return one(ir.ConstInts(ir.Int32, vs...))
+		return one(ir.ConstInts(whole, vs...))
 	case []int64:
-		return one(ir.ConstInts(ir.Int32, a...))
+		return one(ir.ConstInts(whole, a...))
 	case float64:
-		return one(ir.ConstFloat(ir.FP16, a))
+		return one(&ir.Const{Type: ir.Scalar(float), Data: ir.AppendElem(nil, float, a)})
+	case []float64:
+		c := &ir.Const{Type: ir.TensorOf(float, int64(len(a)))}
+		for _, v := range a {
+			c.Data = ir.AppendElem(c.Data, float, v)
+		}
+		return one(c)
 	case bool:
 		return one(ir.ConstBool(a))
 	case []bool:
@@ -113,35 +169,81 @@ func (g *Graph) value(a any) ([]*ir.Value, error) {
 	return nil, fmt.Errorf("argument of type %T", a)
 }
 
+// literals returns the types of numbers that are written as Go literals in the place of a parameter: that of the
+// arguments in types, by the parameters' type variables, else fp16 or int32, else the first one that the parameter
+// takes.
+func literals(p *ir.Param, types map[string]ir.DType) (float, whole ir.DType) {
+	if t, ok := types[p.Same]; ok && p.Same != "" {
+		return t, t
+	}
+	float, whole = ir.FP16, ir.Int32
+	for t := ir.Bool; t <= ir.FP64; t++ {
+		if p.Types.Has(t) && t.IsFloat() && !p.Types.Has(float) {
+			float = t
+		}
+		if p.Types.Has(t) && t.IsInt() && !p.Types.Has(whole) {
+			whole = t
+		}
+	}
+	return float, whole
+}
+
 // Try adds an operation: args are names and values in turn. It returns the
 // results, or an error where the op table refuses the arguments; the graph is
 // then unchanged.
 func (g *Graph) Try(name string, args ...any) ([]*ir.Value, error) {
-	def := ir.Lookup(name, Opset)
+	return g.TryBlocks(name, nil, args...)
+}
+
+// TryBlocks is Try for an operation with nested blocks.
+func (g *Graph) TryBlocks(name string, blocks []*ir.Block, args ...any) ([]*ir.Value, error) {
+	def := g.Def(name)
 	if def == nil {
 		return nil, fmt.Errorf("no operation %q", name)
 	}
 	op := ir.NewOp(def)
+	op.Blocks = blocks
+	types := map[string]ir.DType{}
+	for i := 0; i+1 < len(args); i += 2 {
+		p, _ := args[i].(string)
+		if k := def.ParamIndex(ir.ParamName(p)); k >= 0 && def.Params[k].Same != "" {
+			switch v := args[i+1].(type) {
+			case *ir.Value:
+				if v != nil {
+					types[def.Params[k].Same] = v.Type.DType
+				}
+			case []*ir.Value:
+				if len(v) > 0 {
+					types[def.Params[k].Same] = v[0].Type.DType
+				}
+			}
+		}
+	}
 	for i := 0; i+1 < len(args); i += 2 {
 		p, _ := args[i].(string)
 		k := def.ParamIndex(ir.ParamName(p))
 		if k < 0 {
 			return nil, fmt.Errorf("%s has no parameter %q", name, p)
 		}
-		vs, err := g.value(args[i+1])
+		float, whole := literals(&def.Params[k], types)
+		vs, err := g.value(args[i+1], float, whole)
 		if err != nil {
 			return nil, fmt.Errorf("%s, %s: %w", name, p, err)
 		}
 		op.Args[k] = vs
 	}
-	types, err := ir.InferOp(op)
+	inferred, err := ir.InferOp(op)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", name, err)
 	}
-	for _, t := range types {
+	for _, t := range inferred {
 		op.Results = append(op.Results, &ir.Value{Name: g.name(name + "_"), Type: t, Def: op})
 	}
-	g.fn.Body.Ops = append(g.fn.Body.Ops, op)
+	b := g.into
+	if b == nil {
+		b = g.fn.Body
+	}
+	b.Ops = append(b.Ops, op)
 	return op.Results, nil
 }
 
