@@ -75,14 +75,8 @@ var tops = []float64{1000, 50, 7, 2, 1}
 
 // chain returns one draw of a chain, nil where a step does not suit its operand.
 func chain(chosen []*step, seed, draw uint64) (*Program, map[*ir.Value]grid) {
-	m := &maker{
-		choices: drawn(seed, draw, 250),
-		g:       irbuild.New(seed),
-		exact:   true,
-		grids:   map[*ir.Value]grid{},
-		top:     tops[min(int(draw)/4, len(tops)-1)],
-		most:    MaxElems,
-	}
+	m := newMaker(drawn(seed, draw, 250), irbuild.New(seed))
+	m.exact, m.top = true, tops[min(int(draw)/4, len(tops)-1)]
 	for _, s := range chosen {
 		m.exact = m.exact && s.role&exact != 0
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/numerics"
 )
 
 // MaxElems is the most elements of a tensor of a generated program, MaxWide of one of Wide.
@@ -17,10 +18,23 @@ const (
 type Program struct {
 	IR    *ir.Program
 	Steps string // names of the steps that wrote it, in order
-	// Exact says that two correct runs give equal numbers, if the inputs are
-	// integers of magnitude at most Top.
+	// Exact says that two correct runs give equal numbers: where Top is 0 whatever the
+	// inputs, else if they are integers of magnitude at most Top.
 	Exact bool
 	Top   float64
+}
+
+// Limits are numbers of a target at which the way changes in which it computes something, or from which on it does not.
+type Limits struct {
+	Width, Channels, Rank      int // of a tensor
+	KernelW, KernelH           int // taps of a kernel, dilation included
+	SmallKernelW, SmallKernelH int // taps up to which small images are taken another way
+	Pool, Stride, Pad, Groups  int // of windows
+	Surfaces                   int // tensors of a procedure
+	Cores                      int // that outputs are spread over
+	StreamPixels               int // output pixels up to which kernels are streamed
+	ReduceTranspose            int // extent from which reductions transpose
+	KernelElems, L2Elems       int // fp16 numbers in the memory of a core's kernel, in L2
 }
 
 // maker writes a program by choices. Values stay in ranges where a comparison
@@ -35,6 +49,25 @@ type maker struct {
 	grids map[*ir.Value]grid // of the values of an exact program that are not constants
 	top   float64            // magnitude of the inputs of an exact program
 	most  int64              // elements of a tensor
+	float ir.DType           // of new inputs and constants of numbers
+	// rough holds values that two correct runs may disagree about in the last places. What jumps, such as a rounding
+	// or a comparison, takes others.
+	rough map[*ir.Value]bool
+	// sheet is a program of operations of the sheet: its values are of any type.
+	sheet  bool
+	limits *Limits
+}
+
+// newMaker returns a maker of numbers in fp16.
+func newMaker(c *choices, g *irbuild.Graph) *maker {
+	return &maker{
+		choices: c,
+		g:       g,
+		grids:   map[*ir.Value]grid{},
+		most:    MaxElems,
+		float:   ir.FP16,
+		rough:   map[*ir.Value]bool{},
+	}
 }
 
 // dims are extents: small, and multiples of 16, 32 and 64 elements with their
@@ -74,7 +107,7 @@ func (m *maker) value() *ir.Value {
 }
 
 func (m *maker) input(shape ...int64) *ir.Value {
-	v := m.g.Input(shape...)
+	v := m.g.InputOf(m.float, shape...)
 	m.grids[v] = grid{m.top, 1}
 	return v
 }
@@ -82,11 +115,11 @@ func (m *maker) input(shape ...int64) *ir.Value {
 // weights adds a constant: of an exact program small integers, half of them
 // zeros, else normal numbers.
 func (m *maker) weights(shape ...int64) *ir.Value {
-	w := m.g.Weights(shape...)
+	w := m.g.WeightsOf(m.float, shape...)
 	if !m.exact {
 		return w
 	}
-	return m.g.Filled(ir.FP16, func(i int64) float64 {
+	return m.g.Filled(m.float, func(i int64) float64 {
 		return math.Trunc(min(max(w.Const.Float(i)*1.5, -2), 2))
 	}, shape...)
 }
@@ -98,13 +131,13 @@ func (m *maker) weightsOf(terms int64, shape ...int64) *ir.Value {
 		return w
 	}
 	s := irbuild.Scale(terms)
-	return m.g.Filled(ir.FP16, func(i int64) float64 { return w.Const.Float(i) * s }, shape...)
+	return m.g.Filled(m.float, func(i int64) float64 { return w.Const.Float(i) * s }, shape...)
 }
 
 // positive adds a constant of numbers from 0.25 on.
 func (m *maker) positive(shape ...int64) *ir.Value {
-	w := m.g.Weights(shape...)
-	return m.g.Filled(ir.FP16, func(i int64) float64 { return 0.25 + math.Abs(w.Const.Float(i)) }, shape...)
+	w := m.g.WeightsOf(m.float, shape...)
+	return m.g.Filled(m.float, func(i int64) float64 { return 0.25 + math.Abs(w.Const.Float(i)) }, shape...)
 }
 
 // fresh returns a new input or constant of a shape.
@@ -151,10 +184,16 @@ func (m *maker) partner(v *ir.Value) any {
 // try adds an operation. It returns nil where the op table refuses it, and in an
 // exact program where it could round; the graph is then not to be used further.
 func (m *maker) try(op string, args ...any) []*ir.Value {
-	vs, err := m.g.Try(op, args...)
+	return m.tryBlocks(op, nil, args...)
+}
+
+// tryBlocks is try for an operation with nested blocks.
+func (m *maker) tryBlocks(op string, blocks []*ir.Block, args ...any) []*ir.Value {
+	vs, err := m.g.TryBlocks(op, blocks, args...)
 	if err != nil {
 		return nil
 	}
+	m.spreadRoughness(vs)
 	if m.exact {
 		g, ok := m.gridOf(vs[0].Def)
 		if !ok || !g.fits() {
@@ -175,12 +214,35 @@ func (m *maker) scaled(vs []*ir.Value, n int64) []*ir.Value {
 	return m.try("mul", "x", vs[0], "y", irbuild.Scale(n))
 }
 
+// spreadRoughness notes which results two correct runs may disagree about: those of an operation that rounds, and all
+// that are computed from others.
+func (m *maker) spreadRoughness(vs []*ir.Value) {
+	if len(vs) == 0 || vs[0].Def.Is(ir.OpShape, ir.OpFillLike) {
+		return
+	}
+	op := vs[0].Def
+	rough := false
+	op.Reads(func(v *ir.Value) { rough = rough || m.rough[v] })
+	for _, v := range vs {
+		m.rough[v] = rough || v.Type.DType.IsFloat() && rounds(op)
+	}
+}
+
+// rounds reports whether an operation on numbers with a fraction may round them.
+func rounds(op *ir.Op) bool {
+	switch op.Def.Class {
+	case ir.Movement, ir.StateAccess, ir.Listing, ir.Control, ir.Filling:
+		return false
+	}
+	return op.Def.Error != numerics.Movement || op.Is(ir.OpTopK) // whose order may be another
+}
+
 // usable returns the values that a further step may take.
 func (m *maker) usable(vs []*ir.Value) []*ir.Value {
 	var out []*ir.Value
-	for _, v := range vs {
+	for _, v := range m.present(vs) {
 		n, rank := v.Type.Elems(), v.Type.Rank()
-		if v.Type.DType == ir.FP16 && n > 0 && n <= m.most && rank > 0 && rank <= 5 {
+		if v.Type.DType == m.float && n > 0 && n <= m.most && rank > 0 && rank <= 5 {
 			out = append(out, v)
 		}
 	}

@@ -563,7 +563,7 @@ func (m *maker) moderate(y any) any {
 	case *ir.Value:
 		if y.Const != nil && !m.exact {
 			at := func(i int64) float64 { return math.Mod(y.Const.Float(i), 1) }
-			return m.g.Filled(ir.FP16, at, y.Type.Shape...)
+			return m.g.Filled(m.float, at, y.Type.Shape...)
 		}
 	}
 	return y
@@ -582,10 +582,16 @@ type kernel struct {
 	groups             int64
 }
 
-// conv adds a convolution of one or two spatial axes.
+// spatial reports whether x is images. A third axis is for programs of the sheet.
+func (m *maker) spatial(x *ir.Value) bool {
+	r := x.Type.Rank()
+	return r == 3 || r == 4 || r == 5 && m.sheet
+}
+
+// conv adds a convolution of one or two spatial axes, in a program of the sheet also of three.
 func (m *maker) conv(x *ir.Value, k kernel) []*ir.Value {
 	s := x.Type.Shape
-	if len(s) != 3 && len(s) != 4 {
+	if !m.spatial(x) {
 		return nil
 	}
 	out := k.groups * int64(1+m.n(5))
@@ -648,7 +654,7 @@ func (m *maker) matmul(x *ir.Value, fresh func(shape ...int64) *ir.Value) []*ir.
 // pool returns the arguments of a pooling, nil for an operand that has none.
 func (m *maker) pool(x *ir.Value) []any {
 	s := x.Type.Shape
-	if len(s) != 3 && len(s) != 4 {
+	if !m.spatial(x) {
 		return nil
 	}
 	var size, strides, pad []int

@@ -34,14 +34,8 @@ func Wide(i int, e Extents) *Program {
 // draws; sums of long rows are not exact for operands of any size.
 func wide(s *step, e Extents, seed, draw uint64) *Program {
 	const exactDraws = 40
-	m := &maker{
-		choices: drawn(seed, draw, 250),
-		g:       irbuild.New(seed),
-		exact:   s.role&exact != 0 && draw < exactDraws,
-		grids:   map[*ir.Value]grid{},
-		top:     tops[min(int(draw)/4, len(tops)-1)],
-		most:    MaxWide,
-	}
+	m := newMaker(drawn(seed, draw, 250), irbuild.New(seed))
+	m.exact, m.top, m.most = s.role&exact != 0 && draw < exactDraws, tops[min(int(draw)/4, len(tops)-1)], MaxWide
 	m.vals = append(m.vals, m.input(m.wideShape(e)...))
 	if !m.step(s) {
 		return nil
