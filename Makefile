@@ -16,8 +16,9 @@ TESTARGS  ?=
 TIMEOUT   ?= 40m
 # More arguments for score.py, such as --with-assumed or --op conv.
 CONFARGS  ?=
-# Programs of each of the sweeps that compare engine and interpreter.
+# Programs that `make random` generates, and the number of the first one.
 N         ?= 20000
+FIRST     ?= 0
 # Seeds of the inputs that make corpus verifies each model with.
 SEEDS     ?= 1 2 3 4 5
 # The folder of shared test material, which is not part of the repository.
@@ -28,7 +29,8 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test test-short conformance conformance-engine corpus sweep bench browser-test demo
+.PHONY: help build man test test-short conformance conformance-engine corpus random nightly bench
+.PHONY: browser-test demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke ci clean
 
 help: ## list the targets
@@ -74,8 +76,11 @@ corpus: build ## verify every real model through the whole stack with SEEDS; CI 
 		ALL=1 SEEDS="$(SEEDS)" .ci/corpus "$(SHARED)"; \
 	fi
 
-sweep: ## compile N generated programs of each kind and compare engine and interpreter
-	$(GO) test -count=1 -timeout 0 -v -run '^TestSweep' ./runtime/sim -sweep.n $(N)
+random: ## compile N generated programs, judge each of them, and print what they reached
+	$(GO) test -count=1 -timeout 0 -v -run '^TestRandomPrograms$$' ./difftest -random.n $(N) -random.first $(FIRST)
+
+nightly: ## do the same with 200,000 programs, other ones every day
+	@$(MAKE) -s random N=200000 FIRST=$$(( $$(date +%s) / 86400 * 1000000 ))
 
 bench: ## run the benchmarks; then each one's speed over the first of its group
 	@mkdir -p $(OUT)

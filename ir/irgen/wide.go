@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/difftest"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -132,7 +133,7 @@ func TestLimits(t *testing.T) {
 					if err := c.onEngine(); err != nil {
 						t.Error(err)
 					}
-				} else if err := limited(c.res.Report); err != nil {
+				} else if err := difftest.Limited(c.res.Report); err != nil {
 					t.Error(err)
 				}
 				for _, o := range c.res.Report.Ops {

@@ -262,26 +262,6 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 // check runs the pair and the interpreter on the same inputs in one mode and
 // returns what differs by more than the tolerances.
 func (c *compiled) check(in map[string]interp.Tensor, mode numerics.Mode) error {
-	return c.checkWithin(in, mode, func(base map[string]interp.Tensor) (map[string][]float64, error) {
-		return c.tolerances(in, mode, base)
-	})
-}
-
-// checkEqual is check for programs that round nowhere.
-func (c *compiled) checkEqual(in map[string]interp.Tensor, mode numerics.Mode) error {
-	return c.checkWithin(in, mode, func(base map[string]interp.Tensor) (map[string][]float64, error) {
-		tol := map[string][]float64{}
-		for n, t := range base {
-			tol[n] = make([]float64, t.Elems())
-		}
-		return tol, nil
-	})
-}
-
-// checkWithin is check with another limit of each element of each output.
-func (c *compiled) checkWithin(in map[string]interp.Tensor, mode numerics.Mode,
-	tolerances func(base map[string]interp.Tensor) (map[string][]float64, error),
-) error {
 	want, err := interp.Run(context.Background(), c.res.Reference, in, interp.Options{Numerics: mode})
 	if err != nil {
 		return fmt.Errorf("%v: interpreter: %w", mode, err)
@@ -290,7 +270,7 @@ func (c *compiled) checkWithin(in map[string]interp.Tensor, mode numerics.Mode,
 	if err != nil {
 		return fmt.Errorf("%v: simulator: %w", mode, err)
 	}
-	tol, err := tolerances(want)
+	tol, err := c.tolerances(in, mode, want)
 	if err != nil {
 		return fmt.Errorf("%v: perturbed interpreter: %w", mode, err)
 	}

@@ -1,0 +1,154 @@
+package difftest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/frontend/mil/build"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// Settings say how a program is compiled and run.
+type Settings struct {
+	Compile  compile.Options
+	Numerics numerics.Mode // of the simulated engine
+	Seed     uint64        // of the inputs
+	Inputs   map[string]interp.Tensor
+	Exact    bool // no correct run rounds anything on Inputs, so outputs must be equal bit for bit
+}
+
+// Pair is a compiled program as the judges see it.
+type Pair struct {
+	Settings
+	Source *ir.Program // as it was compiled; judges must not change it
+	Result *compile.Result
+	// Machine has the pair opened from its bytes, Machine.Pair.
+	Machine *sim.Machine
+}
+
+// A Judge compares a pair with its source.
+type Judge struct {
+	Name string
+	// Disagrees returns how the pair differs from its source, nil if it does not.
+	Disagrees func(ctx context.Context, p *Pair) error
+}
+
+// Judges are asked in this order; the first one that disagrees ends the trial.
+var Judges = []Judge{
+	{"run", disagreesWithInterpreter},
+}
+
+// Finding is a disagreement.
+type Finding struct {
+	// Judge is the name of the judge, or the stage that failed before a judge could be asked: "text", "compile",
+	// "open", or "panic" at any time.
+	Judge string
+	Err   error
+}
+
+// Error names the judge and what it found.
+func (f *Finding) Error() string { return f.Judge + ": " + f.Err.Error() }
+
+// Unwrap returns what was found.
+func (f *Finding) Unwrap() error { return f.Err }
+
+// Disagreement compiles a program and asks every judge. It returns the compilation, nil if there is none, and a
+// *Finding or the context's error. p is not changed.
+func Disagreement(ctx context.Context, p *ir.Program, s Settings) (r *compile.Result, err error) {
+	stage := "text"
+	defer func() {
+		if v := recover(); v != nil {
+			err = &Finding{"panic", fmt.Errorf("%s: %v", stage, v)}
+		}
+		if ctx.Err() != nil {
+			err = ctx.Err()
+		}
+	}()
+	source, err := fromText(p)
+	if err != nil {
+		return nil, &Finding{stage, err}
+	}
+	stage = "compile"
+	if r, err = compile.Compile(ctx, ir.CloneProgram(source), s.Compile); err != nil {
+		return nil, &Finding{stage, err}
+	}
+	stage = "open"
+	m, err := verify.Open(r)
+	if err != nil {
+		return r, &Finding{stage, err}
+	}
+	for _, j := range Judges {
+		stage = j.Name
+		if err := j.Disagrees(ctx, &Pair{Settings: s, Source: source, Result: r, Machine: m}); err != nil {
+			return r, &Finding{stage, err}
+		}
+	}
+	return r, nil
+}
+
+// Limited returns an error for an operation on the CPU whose refusal names no limit.
+func Limited(r *compile.Report) error {
+	for _, o := range r.Ops {
+		if o.Unit != ir.CPU.String() {
+			continue
+		}
+		no := o.Refusal
+		if no == nil || no.Limit == "" || no.Rule == target.RuleOther || no.Rule == target.RuleNoLowering {
+			return fmt.Errorf("%s %s is on the CPU and its refusal names no limit: %s", o.Op, o.Name, o.Reason)
+		}
+	}
+	return nil
+}
+
+// fromText writes a program as MIL text and reads it again, as a user's model is read. A program with large constants,
+// which would need a weight file, stays as it is.
+func fromText(p *ir.Program) (*ir.Program, error) {
+	t, err := reduce.NewText(p, "weight.bin")
+	if err != nil {
+		return nil, fmt.Errorf("the program cannot be written: %w", err)
+	}
+	if len(t.Blobs) > 0 {
+		return p, nil
+	}
+	tree, list := mil.Parse("main.mil", t.MIL)
+	if list.HasErrors() {
+		return nil, fmt.Errorf("the program's text does not parse: %w", list.Err())
+	}
+	q, list := build.Program(tree, nil, build.Options{})
+	if list.HasErrors() {
+		return nil, fmt.Errorf("the program's text is refused: %w", list.Err())
+	}
+	return q, nil
+}
+
+// disagreesWithInterpreter runs the pair on the simulator and the source on the interpreter.
+func disagreesWithInterpreter(ctx context.Context, p *Pair) error {
+	r, err := verify.Check(ctx, p.Result, p.Machine, p.Source.Files, verify.Options{
+		Seed:     p.Seed,
+		Numerics: p.Numerics,
+		Workers:  1,
+		Inputs:   p.Inputs,
+		Exact:    p.Exact,
+	})
+	if err != nil || r.Pass {
+		return err
+	}
+	var wrong []string
+	for _, o := range r.Outputs {
+		if !o.Pass {
+			wrong = append(wrong, fmt.Sprintf("%s %s: element %d is %g, want %g within %.3g", o.Name, o.Type,
+				o.Worst.Index, float64(o.Worst.Got), float64(o.Worst.Want), float64(o.Tolerance)))
+		}
+	}
+	return errors.New(strings.Join(wrong, "; "))
+}

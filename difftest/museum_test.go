@@ -1,0 +1,58 @@
+package difftest_test
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/difftest"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/numerics"
+)
+
+// TestMuseum judges the programs of bugs that were found and fixed, on integers, where most of them round nowhere, and
+// on normal numbers.
+func TestMuseum(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "museum", "*.mil"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no museum: %v", err)
+	}
+	for _, path := range files {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Contains(text, []byte("// Rule: ")) {
+				t.Errorf("%s does not say which rule the bug taught", path)
+			}
+			m, err := frontend.Open(path, frontend.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			for seed := range uint64(8) {
+				s := difftest.Settings{
+					Seed:     seed,
+					Numerics: []numerics.Mode{numerics.ANE, numerics.IEEE}[seed%2],
+					Compile: compile.Options{
+						SplitKernel: seed&2 != 0,
+						FullTD:      seed == 4,
+						Precision:   []string{"declared", "fp16"}[seed/4],
+						VerifyEach:  true,
+					},
+				}
+				if _, err := difftest.Disagreement(t.Context(), m.Program, s); err != nil {
+					t.Errorf("seed %d: %v", seed, err)
+				}
+				s.Inputs = difftest.Integers(m.Program, seed, 3)
+				s.Exact = difftest.RoundsNowhere(t.Context(), m.Program, s.Inputs)
+				if _, err := difftest.Disagreement(t.Context(), m.Program, s); err != nil {
+					t.Errorf("seed %d, integers: %v", seed, err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,126 @@
+package difftest_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"maps"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/difftest"
+	"github.com/zinc-compiler/zinc/reduce"
+)
+
+var (
+	randomN     = flag.Int("random.n", 0, "generated programs; 0 for a few")
+	randomFirst = flag.Uint64("random.first", 0, "number of the first generated program")
+	museum      = flag.String("random.museum", "", "folder to which the reduced programs of findings are written")
+)
+
+// few is the number of programs without -random.n.
+const few = 2000
+
+// enough is the number of programs from which on every row of the coverage table is reached.
+const enough = 20000
+
+// TestRandomPrograms compiles generated programs and asks the judges about each. -random.n N prints the coverage
+// table, which has no empty row without a reason.
+func TestRandomPrograms(t *testing.T) {
+	// Trials allocate much and keep nothing.
+	defer debug.SetGCPercent(debug.SetGCPercent(600))
+	n := few
+	if testing.Short() {
+		n /= 10
+	}
+	if *randomN > 0 {
+		n = *randomN
+	}
+	var next, exact, tasks, engine, cpu atomic.Int64
+	var mu sync.Mutex
+	findings := map[uint64]error{}
+	coverage := difftest.NewCoverage()
+	var wg sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			own := difftest.NewCoverage()
+			for {
+				i := next.Add(1) - 1
+				if i >= int64(n) || t.Context().Err() != nil {
+					break
+				}
+				k := *randomFirst + uint64(i)
+				p, s := difftest.Trial(k)
+				own.AddProgram(p.IR)
+				r, err := difftest.Disagreement(t.Context(), p.IR, s)
+				if r != nil {
+					own.AddResult(r)
+					tasks.Add(int64(r.Report.Tasks))
+					engine.Add(int64(r.Report.EngineOps))
+					cpu.Add(int64(r.Report.CPUOps))
+				}
+				if s.Exact {
+					exact.Add(1)
+				}
+				if err != nil {
+					mu.Lock()
+					findings[k] = err
+					mu.Unlock()
+				}
+			}
+			mu.Lock()
+			coverage.Merge(own)
+			mu.Unlock()
+		})
+	}
+	wg.Wait()
+	const shown = 20
+	for i, k := range slices.Sorted(maps.Keys(findings)) {
+		if i == shown {
+			t.Errorf("and %d more", len(findings)-shown)
+			break
+		}
+		report(t, k, findings[k])
+	}
+	t.Logf("%d programs, %d of them compared bit for bit: %d operations on the engine, %d on the CPU, %d tasks, "+
+		"%d findings", n, exact.Load(), engine.Load(), cpu.Load(), tasks.Load(), len(findings))
+	if *randomN > 0 {
+		if err := coverage.Text(os.Stdout); err != nil {
+			t.Error(err)
+		}
+	}
+	if n >= enough {
+		for _, row := range coverage.Table() {
+			if row.N == 0 && row.Why == "" {
+				t.Errorf("no program reaches %s: %s", row.Group, row.Row)
+			}
+			if row.N > 0 && row.Why != "" {
+				t.Errorf("programs reach %s: %s, contrary to explained.go: %s", row.Group, row.Row, row.Why)
+			}
+		}
+	}
+}
+
+// report reduces the program of a finding and prints it.
+func report(t *testing.T, k uint64, err error) {
+	p, s := difftest.Trial(k)
+	small, reduced := difftest.Reduce(context.Background(), p.IR, s, err)
+	if reduced != nil && !errors.Is(reduced, reduce.ErrNotInteresting) {
+		t.Errorf("reducing program %d: %v", k, reduced)
+	}
+	text, e := reduce.NewText(small, "weight.bin")
+	if e != nil {
+		t.Fatal(e)
+	}
+	t.Errorf("program %d (-random.n 1 -random.first %d), %s: %v\n%s", k, k, p.Steps, err, text.MIL)
+	if *museum != "" {
+		if err := difftest.Keep(context.Background(), *museum, k, small, err); err != nil {
+			t.Error(err)
+		}
+	}
+}
