@@ -205,12 +205,13 @@ func (m *Model) ready(ctx context.Context, r *runner) error {
 	return err
 }
 
-// alloc returns a buffer for a tensor.
+// alloc returns a buffer for a tensor, of one byte for one without elements: a port is bound before a run, and no
+// buffer is empty.
 func (m *Model) alloc(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject, error) {
 	if !d.Type.Static() {
 		return nil, fmt.Errorf("%q is %s: %w", name, d.Type, sim.ErrUnsized)
 	}
-	return m.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault)
+	return m.rt.BufferObjectAlloc(max(d.Size, 1), e5rt.BufferTypeDefault)
 }
 
 // state returns the buffer of a state of the chosen function, which becomes its memory.

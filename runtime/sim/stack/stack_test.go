@@ -191,10 +191,10 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestBundled runs the bundled models: no shared folder is needed.
+// TestBundled runs the bundled models, one of them with tensors without elements: no shared folder is needed.
 func TestBundled(t *testing.T) {
 	for _, path := range []string{"e5rt/testdata/tiny.mil", "e5rt/testdata/tinywide.mil", "e5rt/testdata/cache.mil",
-		"../../../examples/digits/digits.mlmodelc"} {
+		"testdata/empty.mil", "../../../examples/digits/digits.mlmodelc"} {
 		t.Run(filepath.Base(path), func(t *testing.T) { same(t, compiled(t, path), 3) })
 	}
 }
