@@ -10,11 +10,18 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
 // plan places a function with the given parameters, statements and results.
 func plan(t *testing.T, tab *target.Table, params, body, results string) *compile.Report {
+	t.Helper()
+	return planWith(t, compile.Options{Target: tab}, params, body, results)
+}
+
+// planWith is plan with other options.
+func planWith(t *testing.T, o compile.Options, params, body, results string) *compile.Report {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "m.mil")
 	text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(%s) {\n%s\n        } -> (%s);\n}\n", params, body,
@@ -27,7 +34,7 @@ func plan(t *testing.T, tab *target.Table, params, body, results string) *compil
 		t.Fatalf("%v\n%s", err, text)
 	}
 	defer m.Close()
-	r, err := compile.Plan(context.Background(), m.Program, compile.Options{Target: tab})
+	r, err := compile.Plan(context.Background(), m.Program, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,6 +129,30 @@ func TestRefusals(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s on %s: no such operation in %+v", c.op, c.t.Name, r.Ops)
+		}
+	}
+}
+
+// TestHintsLeaveOutTheChosenPrecision: what fp32 costs is answered with fp16 precision only where that is not chosen.
+func TestHintsLeaveOutTheChosenPrecision(t *testing.T) {
+	const body = `
+            tensor<fp32, [1, 8]> a = sinh(x = x)[name = string("a")];
+            tensor<fp16, [1, 8]> b = cast(x = a, dtype = string("fp16"))[name = string("b")];
+            tensor<fp16, [1, 8]> c = sinh(x = b)[name = string("c")];
+            tensor<fp32, [1, 8]> d = cast(x = c, dtype = string("fp32"))[name = string("d")];
+            tensor<fp32, [1, 8]> y = relu(x = d)[name = string("y")];`
+	for precision, want := range map[string]bool{passes.PrecisionDeclared: true, passes.PrecisionFP16: false} {
+		r := planWith(t, compile.Options{Target: target.H13, Precision: precision}, "tensor<fp32, [1, 8]> x", body, "y")
+		found, refused := false, map[string]bool{}
+		for _, o := range r.Ops {
+			if no := o.Refusal; no != nil {
+				refused[no.Rule] = true
+				found = found || strings.Contains(no.Rewrite+o.Reason+no.Limit, "fp16 precision")
+			}
+		}
+		if found != want || !refused[target.RuleConversion] {
+			t.Errorf("precision %s: hint of fp16 precision %v, want %v; refused for %v", precision, found, want,
+				refused)
 		}
 	}
 }

@@ -252,7 +252,8 @@ func (d *driver) account(u *unit, f *e5.Function) {
 // rewrite returns the hint of a refusal. The advice to compile in fp16 precision is left to declared precision: it does
 // not help where fp16 was requested and the operand is still fp32.
 func (d *driver) rewrite(no *target.Refusal) string {
-	if no.Rule == target.RuleFloatType && no.Instead == "" && d.o.precision() == passes.PrecisionDeclared {
+	converts := no.Rule == target.RuleFloatType || no.Rule == target.RuleConversion
+	if converts && no.Instead == "" && d.o.precision() == passes.PrecisionDeclared {
 		return "compile in fp16 precision, or " + no.Hint()
 	}
 	return no.Hint()

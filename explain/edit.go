@@ -24,6 +24,8 @@ type edit struct {
 	taken map[string]bool
 	err   error
 	note  string // condition under which the rewrite is valid
+	// halves is set if the model is compiled in fp16 precision.
+	halves bool
 }
 
 func newEdit(t *target.Table, fn *ir.Func, index int) *edit {

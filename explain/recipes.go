@@ -201,7 +201,10 @@ func inHalf(e *edit) {
 		e.not()
 		return
 	}
-	e.note = "computes in fp16; compiling in fp16 precision has this effect on the whole model"
+	e.note = "computes in fp16"
+	if !e.halves {
+		e.note += "; compiling in fp16 precision has this effect on the whole model"
+	}
 	e.become(e.do(ir.OpCast, arg{ir.ParamX, y}, arg{ir.ParamDType, e.str("fp32")}))
 }
 

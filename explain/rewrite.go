@@ -140,6 +140,7 @@ func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*
 	after := ir.CloneProgram(before)
 	asked, runs := o.Compile.Target, standIn(o.Compile.Target)
 	e := newEdit(narrower(asked, runs), after.Funcs[0], index)
+	e.halves = o.Compile.Precision == passes.PrecisionFP16
 	old := after.Funcs[0].Body.Ops[index]
 	r.apply(e)
 	if e.err != nil {

@@ -123,6 +123,8 @@ func TestShapeRules(t *testing.T) {
 		}, want: "fp16[3, 6]"},
 		{op: "matmul", opset: "ios17", a: args{"x": floats(FP32, []int64{1, 1}, 1), "y": fp(1, 6)},
 			want: "fp16[1, 6]"},
+		{op: "matmul", opset: "ios17", a: args{"x": fp(2, 1), "y": floats(FP32, []int64{1, 1}, 1)}, want: "fp16[2, 1]"},
+		{op: "matmul", opset: "ios17", a: args{"x": ns(1, 2), "y": fp(2, 3)}, want: "fp16[3]"},
 		{op: "matmul", a: args{"x": fp(4), "y": fp(4, 6)}, want: "fp16[6]"},
 		{op: "matmul", a: args{"x": fp(4), "y": fp(4)}, want: "fp16[]"},
 		{op: "matmul", a: args{"x": fp(3, 4), "y": fp(3, 4)},

@@ -190,7 +190,7 @@ var Rules = []Rule{
 	{RuleComposition, "the operations that zinc writes for one are few, and so are their constants",
 		"split the operation: do it on parts of the tensor and concat the results"},
 	{RuleConversion, "conversions are part of a transfer to or from the engine",
-		"use one type for the operations around it, or compile in fp16 precision"},
+		"use one type for the operations around it"},
 	{RuleIdleMove, "operations that only move data run on the engine together with ones that compute there", ""},
 	{RuleCut, "operations on the engine take less time there, including dispatch and transfers, than on the CPU", ""},
 	{RuleControl, "loops and conditions are resolved when the model is compiled, or both branches are cheap",
