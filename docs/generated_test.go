@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 	"github.com/zinc-compiler/zinc/explain"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint"
@@ -34,6 +35,7 @@ var parts = []struct {
 	{"ARCHITECTURE.md", "reductions", writeReductions},
 	{"ARCHITECTURE.md", "recipes", writeRecipes},
 	{"ARCHITECTURE.md", "walls", writeWalls},
+	{"ARCHITECTURE.md", "statuses", writeStatuses},
 	{"cost.md", "costs", writeCosts},
 	{"cost.md", "comparisons", writeComparisons},
 	{"cost.md", "measured", writeMeasured},
@@ -110,6 +112,13 @@ func quoted(names []string) string {
 		return ""
 	}
 	return "`" + strings.Join(names, "`, `") + "`"
+}
+
+func writeStatuses(w *bytes.Buffer) {
+	head(w, "status", "meaning", "for example")
+	for _, s := range cli.Statuses {
+		row(w, fmt.Sprint(s.Status), s.Meaning, s.Example)
+	}
 }
 
 func writePasses(w *bytes.Buffer) {

@@ -72,13 +72,19 @@ func Open(ctx context.Context, path string) (*Executable, error) {
 		}
 		return nil, fmt.Errorf("%s does not report a zinc version: %w", path, err)
 	}
-	if out, err = x.ask(ctx, "--help"); err != nil {
+	x.flags = map[string]bool{}
+	for _, f := range x.Version.Flags {
+		x.flags[f] = true
+	}
+	if out = ""; x.Version.Flags == nil {
+		out, err = x.ask(ctx, "--help")
+	}
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
 		return nil, fmt.Errorf("%s does not list its flags: %w", path, err)
 	}
-	x.flags = map[string]bool{}
 	for _, m := range listedFlag.FindAllStringSubmatch(out, -1) {
 		x.flags[m[1]] = true
 	}

@@ -15,10 +15,12 @@ type Version struct {
 	Version  string   `json:"version"`            // as "0.1.0"
 	Revision string   `json:"revision,omitempty"` // of the source, twelve digits, "" where the build does not know it
 	Modified bool     `json:"modified,omitempty"` // the source differs from the revision
+	Module   string   `json:"module,omitempty"`   // version of the module, as `go install` takes it
 	Go       string   `json:"go"`                 // the version of Go that built it
 	Platform string   `json:"platform"`           // as "linux/amd64"
 	Targets  []string `json:"targets"`            // those that it writes programs for
 	Passes   []string `json:"passes,omitempty"`   // in order; nil of an executable that does not tell
+	Flags    []string `json:"flags,omitempty"`    // of compiling, by their long names; nil of one that does not tell
 }
 
 // String is the version in one line, as "0.1.0 1f2e3d4c5b6a modified".
@@ -35,13 +37,17 @@ func (v *Version) String() string {
 
 // Text is what `zinc version` prints.
 func (v *Version) Text() string {
-	return fmt.Sprintf("zinc %s, %s %s\ntargets: %s\n", v, v.Go, v.Platform, strings.Join(v.Targets, ", "))
+	s := fmt.Sprintf("zinc %s, %s %s\ntargets: %s\n", v, v.Go, v.Platform, strings.Join(v.Targets, ", "))
+	if v.Module != "" {
+		s += "module: " + v.Module + "\n"
+	}
+	return s
 }
 
 // spelledVersion is the first line of Version.Text.
 var spelledVersion = regexp.MustCompile(`^zinc ([^ ,]+)(?: ([0-9a-f]{7,40}))?( modified)?, (\S+) (\S+)$`)
 
-// mostNames bounds the targets, and the passes, that an executable may list, and
+// mostNames bounds the targets, the passes and the flags that an executable may list, and
 // mostName the bytes of each and of every other word.
 const (
 	mostNames = 1024
@@ -70,11 +76,12 @@ func parseVersion(out string) (v Version, err error) {
 	if v.Version == "" {
 		return v, errors.New("the answer names no version")
 	}
-	if len(v.Targets) > mostNames || len(v.Passes) > mostNames {
-		return v, fmt.Errorf("the answer lists %d targets and %d passes, of which %d are taken", len(v.Targets),
-			len(v.Passes), mostNames)
+	if len(v.Targets) > mostNames || len(v.Passes) > mostNames || len(v.Flags) > mostNames {
+		return v, fmt.Errorf("the answer lists %d targets, %d passes and %d flags, the limit is %d of each",
+			len(v.Targets), len(v.Passes), len(v.Flags), mostNames)
 	}
-	for _, s := range slices.Concat([]string{v.Version, v.Revision, v.Go, v.Platform}, v.Targets, v.Passes) {
+	words := []string{v.Version, v.Revision, v.Module, v.Go, v.Platform}
+	for _, s := range slices.Concat(words, v.Targets, v.Passes, v.Flags) {
 		if len(s) > mostName || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return v, fmt.Errorf("the answer has %.40q where a short name is wanted", s)
 		}

@@ -154,7 +154,7 @@ func TestScript(t *testing.T) {
 	}
 	for _, budget := range []string{"MAX_DISPATCHES=0", "MAX_WEIGHT_BYTES=64", "MAX_ESTIMATE_US=1"} {
 		status, comment, log := run(digits, digits, budget)
-		if status != 1 {
+		if status != 4 {
 			t.Errorf("%s: exit status %d\n%s", budget, status, log)
 		}
 		if !strings.Contains(comment, "1 budget exceeded") {
@@ -174,7 +174,7 @@ func TestScript(t *testing.T) {
 		return dir
 	}
 	// By a table, so that outputs are off; on the CPU, so that there are more dispatches.
-	if status, comment, log = run(changed("erf"), digits, "MAX_ERROR=0"); status != 1 ||
+	if status, comment, log = run(changed("erf"), digits, "MAX_ERROR=0"); status != 4 ||
 		!strings.Contains(log, "max-error") {
 		t.Errorf("with an error of outputs: exit status %d, comment\n%s\n%s", status, comment, log)
 	}
@@ -185,7 +185,7 @@ func TestScript(t *testing.T) {
 			t.Errorf("the comment has no %q:\n%s", want, comment)
 		}
 	}
-	if status != 1 || !strings.Contains(comment, "```diff\n") || !strings.Contains(comment, "\n-") ||
+	if status != 4 || !strings.Contains(comment, "```diff\n") || !strings.Contains(comment, "\n-") ||
 		!strings.Contains(comment, "\n+") {
 		t.Errorf("with an operation on the CPU: exit status %d, comment\n%s\n%s", status, comment, log)
 	}

@@ -112,7 +112,7 @@ func Older(t testing.TB, exe string, lacks ...string) string {
 	quoted := "'" + exe + "'"
 	return Script(t,
 		"case \"$*\" in *--json*) echo 'zinc: unknown flag: --json' >&2; exit 2;; esac\nexec "+quoted+" version",
-		quoted+" --help | grep -v "+strings.Join(hidden, " "),
+		quoted+" --help-all | grep -v "+strings.Join(hidden, " "),
 		"case \"$*\" in "+strings.Join(refused, "|")+") echo 'zinc: unknown flag' >&2; exit 2;; esac\nexec "+quoted+
 			" \"$@\"")
 }

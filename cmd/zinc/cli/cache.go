@@ -44,7 +44,7 @@ decides what runs.`,
 		Example: `  zinc model.mlmodelc --cache ~/.cache/zinc
   zinc cache ls --cache ~/.cache/zinc
   zinc cache gc --cache ~/.cache/zinc --max-bytes 1000000000`,
-		GroupID: groupInspect,
+		GroupID: groupZinc,
 		Args:    operands(1, 1, "ls, verify or gc"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return usagef("cache: unknown command %q (want ls, verify or gc)", args[0])
@@ -160,7 +160,7 @@ func (c *cacheCommand) verify(ctx context.Context) error {
 		err = c.printFaults(rows, whole)
 	}
 	if err == nil && whole < len(rows) {
-		err = &shownError{errNotWhole}
+		err = &exitError{err: errNotWhole, status: statusInput, shown: true}
 	}
 	return err
 }

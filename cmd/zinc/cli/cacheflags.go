@@ -106,7 +106,7 @@ func (s *slot) get(e *env) (p pair.Pair, ok bool) {
 	if err != nil {
 		return p, false
 	}
-	fmt.Fprintf(e.err, "zinc: cache hit %s: the pair is from %s, nothing was compiled\n", shortKey(s.key),
+	e.note("cache hit %s: the pair is from %s, nothing was compiled", shortKey(s.key),
 		s.store.Folder)
 	return p, true
 }
@@ -149,7 +149,7 @@ func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (p pair.
 	if err != nil {
 		return p, err
 	}
-	fmt.Fprintf(e.err, "zinc: %s\n", r.Report.Line())
+	e.note("%s", r.Report.Line())
 	if p, err = r.Pair(); err != nil {
 		return p, &internalError{err: err}
 	}

@@ -43,8 +43,8 @@ func newCheck(e *env) *cobra.Command {
 	c := &checkCommand{env: e}
 	cmd := &cobra.Command{
 		Use:     "check MODEL",
-		GroupID: groupModel,
-		Short:   "Show where the time of a model goes, what to change first, and what is on the CPU",
+		GroupID: groupUnderstand,
+		Short:   "Show where the time goes, what to change, what is on the CPU",
 		Long: `Check compiles MODEL for one or more targets, without writing anything, and prints one page:
 what a call is estimated to take and where the time goes, the changes that make the
 whole model faster, by what they save, the time by kind of operation, and what is on the
@@ -62,7 +62,7 @@ with the rules of h13.
 estimates if zinc can write programs for it, otherwise only the placement. A report on
 standard output replaces the text.
 
-With --require-engine or a budget the exit status is 1 when the model fails on any of
+With --require-engine or a budget the exit status is 4 when the model fails on any of
 the targets; each exceeded budget has a line with its value, its limit and the largest
 contributors. --max-weight-bytes, --max-estimate-us and --max-error require a
 compilation, and so a target that zinc can write programs for.`,
@@ -180,7 +180,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	}
 	passed := c.violations("check: ", vs)
 	if len(fails) > 0 {
-		return errors.New("check: " + strings.Join(fails, "; "))
+		return &exitError{err: errors.New("check: " + strings.Join(fails, "; ")), status: statusBudget}
 	}
 	return passed
 }
@@ -245,10 +245,10 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 // report places the program and estimates it where zinc writes programs for the target. It compiles it if a budget or a
 // report requires a compilation.
 func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
-	if o.Target.TD == 0 || c.sarif {
+	switch whole := c.budgets.compiles() != "" || c.reports.list != nil; {
+	case o.Target.TD == 0, !whole && c.sarif:
 		return compile.Plan(ctx, p, o)
-	}
-	if c.budgets.compiles() == "" && c.reports.list == nil {
+	case !whole:
 		return compile.Price(ctx, p, o)
 	}
 	r, err := compile.Compile(ctx, p, o)

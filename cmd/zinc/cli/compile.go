@@ -50,12 +50,11 @@ error says what was placed where.
 With --emit=netplist it writes MODEL as a network description OUT.plist and, beside it,
 OUT.weights, without compiling.
 
-With a budget (--max-dispatches and the like) the exit status is 1 when it is exceeded.
+With a budget (--max-dispatches and the like) the exit status is 4 when it is exceeded.
 The files are written anyway, and each exceeded budget has a line with its value, its
 limit and the largest contributors.
 
-Exit status: 0 success, 1 the input is wrong or a budget was exceeded, 2 the command
-line is wrong, 3 zinc is wrong.`,
+`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx
   zinc model.mil --weights weights/ --report json >report.json
   zinc digits.mlmodelc --dry-run --report csv=layers.csv --report html=report.html
@@ -64,13 +63,18 @@ line is wrong, 3 zinc is wrong.`,
   zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
   zinc digits.mlmodelc --emit=td -o -`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := unknownCommand(cmd, args); err != nil {
+			if err := unknownCommand(cmd, args); err != nil || len(args) == 0 && cmd.Flags().NFlag() == 0 {
 				return err
 			}
 			return operands(1, 1, "one MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel, a .mil file or a .plist")(
 				cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return brief(cmd)
+			}
+			return c.run(cmd, args[0])
+		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "",
@@ -190,7 +194,7 @@ func (c *compileCommand) tell() error {
 	if err := c.reports.print(c.env.out, c.doc); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "zinc: %s\n", c.doc.Line())
+	c.note("%s", c.doc.Line())
 	return c.violations("", c.doc.Violations)
 }
 
@@ -220,7 +224,16 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string,
 // which files it would write.
 func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.File) error {
 	if !c.dryRun {
-		return atomicfile.Write(ctx, append(files, reports...)...)
+		all := append(files, reports...)
+		if err := atomicfile.Write(ctx, all...); err != nil || !isTerminal(c.err) {
+			return err
+		}
+		for _, f := range all {
+			if info, err := os.Stat(f.Path); err == nil {
+				c.note("wrote %s, %d bytes", f.Path, info.Size())
+			}
+		}
+		return nil
 	}
 	for _, f := range files {
 		var n counter

@@ -22,14 +22,11 @@ import (
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
-// statusTrouble is the exit status of `zinc diff` when the sides could not be compared, as for diff(1).
-const statusTrouble = 2
-
-// troubleError is an error of a command whose status 1 means something else.
-type troubleError struct{ err error }
-
-func (e *troubleError) Error() string { return e.err.Error() }
-func (e *troubleError) Unwrap() error { return e.err }
+// Exit statuses of `zinc diff`, those of diff(1): the sides differ, or could not be compared.
+const (
+	statusDiffer  = 1
+	statusTrouble = 2
+)
 
 // diffCommand is the state of `zinc diff`.
 type diffCommand struct {
@@ -61,7 +58,7 @@ func newDiff(e *env) *cobra.Command {
 	}
 	cmd := &cobra.Command{
 		Use:   "diff A [B]",
-		Short: "Show how two models, compilations or pairs differ, and the effect of each difference",
+		Short: "Show how two models, compilations or pairs differ",
 		Long: `Diff compares A and B: models in any format that zinc opens, pairs (FILE.hwx with
 FILE.e5 beside it) or containers alone. With A alone, or with A@TARGET, --target-a,
 --flags-a, --zinc-a and the like, one model is compared with itself under other
@@ -95,15 +92,14 @@ be compared.`,
   zinc diff model.mlmodelc --flags-b '--precision fp16' --level passes
   zinc diff base/model.mlmodelc model.mlmodelc --markdown --label-a base >>comment.md
   zinc diff old.hwx new.hwx --bytes`,
-		GroupID: groupInspect,
+		GroupID: groupChange,
 		Args:    operands(1, 2, "A"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := c.run(cmd.Context(), args)
-			var shown *shownError
-			if err == nil || errors.As(err, &shown) {
+			if err == nil || shown(err) || statusOf(err) != statusInput {
 				return err
 			}
-			return &troubleError{err}
+			return &exitError{err: err, status: statusTrouble}
 		},
 	}
 	f := cmd.Flags()
@@ -337,7 +333,7 @@ func (c *diffCommand) ranges(sides [2]*compare.Side) error {
 // different returns err, or an error for exit status 1 if the sides differ.
 func different(err error, same bool) error {
 	if err == nil && !same {
-		return &shownError{errors.New("the sides differ")}
+		return &exitError{err: errors.New("the sides differ"), status: statusDiffer, shown: true}
 	}
 	return err
 }

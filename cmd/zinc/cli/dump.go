@@ -28,7 +28,7 @@ func newDump(e *env) *cobra.Command {
 	c := &dumpCommand{env: e, what: dump.Options{Name: flagName}}
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
-		Short: "Print a container, descriptor, MIL text, network description, weight file, array, tasks or records",
+		Short: "Print a container, descriptor, model, weight file, array or tasks",
 		Long: `Dump prints FILE as text or JSON: a hardware container with its tasks, a dispatch
 descriptor, a firmware container with its records, MIL text in its canonical layout, the
 records of a weight file, the intermediate form of a network description, the head of an
@@ -77,7 +77,7 @@ add no information. docs/dump.md describes the JSON.`,
   zinc dump digits.hwx --hazards
   zinc dump digits.hwx --loaded
   zinc dump model.mil --ir`,
-		GroupID: groupInspect,
+		GroupID: groupUnderstand,
 		Args:    operands(1, 1, "one FILE"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(args[0]) },
 	}
@@ -190,7 +190,7 @@ func (c *dumpCommand) print(w io.Writer, path string) error {
 	}
 	n, err := dump.Hazards(w, path, b, c.what)
 	if err == nil && n > 0 {
-		return &shownError{errors.New("the container has hazards")}
+		return &exitError{err: errors.New("the container has hazards"), status: statusInput, shown: true}
 	}
 	return err
 }

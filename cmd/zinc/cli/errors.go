@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
@@ -14,13 +15,47 @@ import (
 	"github.com/zinc-compiler/zinc/patch"
 )
 
-// Exit statuses.
+// Exit statuses. Statuses describes them.
 const (
-	statusOK       = 0
-	statusInput    = 1
-	statusUsage    = 2
-	statusInternal = 3
+	statusOK          = 0
+	statusInput       = 1
+	statusUsage       = 2
+	statusInternal    = 3
+	statusBudget      = 4
+	statusVerify      = 5
+	statusInterrupted = 130 // as shells report a process that an interrupt ended
 )
+
+// Statuses are the exit statuses of zinc. A command whose status 1 or 2 means something else says so in its help.
+var Statuses = []struct {
+	Status  int
+	Meaning string
+	Example string
+}{
+	{Status: statusOK, Meaning: "success"},
+	{Status: statusInput, Meaning: "the input is wrong", Example: "a shape that does not fit, a truncated container"},
+	{Status: statusUsage, Meaning: "the command line is wrong", Example: "an unknown flag"},
+	{Status: statusInternal, Meaning: "zinc is wrong",
+		Example: "a panic, a container written by zinc that fails its check, a task at which the engine faults"},
+	{Status: statusBudget, Meaning: "the model exceeds a budget or misses a requirement",
+		Example: "more dispatches than --max-dispatches"},
+	{Status: statusVerify, Meaning: "engine and reference differ",
+		Example: "an output of zinc verify outside its tolerance"},
+	{Status: statusInterrupted, Meaning: "interrupted", Example: "control-C; files of before are unchanged"},
+}
+
+// statusText lists the exit statuses.
+func statusText() string {
+	var b strings.Builder
+	for _, s := range Statuses {
+		fmt.Fprintf(&b, "%5d  %s", s.Status, s.Meaning)
+		if s.Example != "" {
+			fmt.Fprintf(&b, ": %s", s.Example)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
 
 // usageError is a wrong command line.
 type usageError struct{ err error }
@@ -39,17 +74,33 @@ type internalError struct {
 func (e *internalError) Error() string { return e.err.Error() }
 func (e *internalError) Unwrap() error { return e.err }
 
-// shownError is an error that was already printed, such as a failed verification.
-type shownError struct{ err error }
+// exitError is an error with an exit status of its own.
+type exitError struct {
+	err    error
+	status int
+	shown  bool // it was already printed
+}
 
-func (e *shownError) Error() string { return e.err.Error() }
-func (e *shownError) Unwrap() error { return e.err }
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// shown reports whether an error was already printed.
+func shown(err error) bool {
+	e := (*exitError)(nil)
+	return errors.As(err, &e) && e.shown
+}
 
 // statusOf returns the exit status of an error. An accepted operation that does not lower, and an inconsistent
 // container or descriptor, are bugs in zinc, whatever the input.
 func statusOf(err error) int {
 	if err == nil {
 		return statusOK
+	}
+	if e := (*exitError)(nil); errors.As(err, &e) {
+		return e.status
+	}
+	if errors.Is(err, context.Canceled) {
+		return statusInterrupted
 	}
 	for _, c := range []struct {
 		status int
@@ -61,7 +112,6 @@ func statusOf(err error) int {
 		{statusInternal, new(*e5.ModelError)},
 		{statusInternal, new(*lower.Error)},
 		{statusInternal, new(*compile.FaultError)},
-		{statusTrouble, new(*troubleError)},
 	} {
 		if errors.As(err, c.target) {
 			return c.status
@@ -73,8 +123,7 @@ func statusOf(err error) int {
 // fail prints err, once, and returns the exit status.
 func (e *env) fail(err error) int {
 	status := statusOf(err)
-	shown := (*shownError)(nil)
-	if err == nil || errors.As(err, &shown) {
+	if err == nil || shown(err) {
 		return status
 	}
 	usage := (*usageError)(nil)
@@ -94,7 +143,7 @@ func (e *env) fail(err error) int {
 			hint = "this is a bug in zinc, not in the input; please report it with the folder " + dir +
 				", which has the model and the command line"
 		}
-	case errors.Is(err, context.Canceled):
+	case status == statusInterrupted:
 		message = "interrupted; nothing was written"
 	default:
 		hint = flagHint(err)

@@ -115,7 +115,7 @@ func (c *runCommand) pair(ctx context.Context, path string) (pair.Pair, error) {
 func (c *runCommand) read(path string) (pair.Pair, error) {
 	p, err := pair.ReadOrContainer(path)
 	if err == nil && p.Alone() {
-		fmt.Fprintf(c.err, "zinc: missing descriptor %s; running the container on the tensors that it binds\n",
+		c.note("missing descriptor %s; running the container on the tensors that it binds",
 			pair.PathsOf(path).Descriptor)
 	}
 	return p, err
@@ -152,7 +152,7 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	c.note("%s", r.Report.Line())
 	// The arithmetic of an operation depends on where it runs, so the source runs with every operation placed.
 	return interpExecutor(r.Reference)
 }

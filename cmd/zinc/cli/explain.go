@@ -34,8 +34,8 @@ func newExplain(e *env) *cobra.Command {
 	c := &explainCommand{env: e}
 	cmd := &cobra.Command{
 		Use:     "explain MODEL:LINE | explain MODEL --op NAME",
-		GroupID: groupModel,
-		Short:   "Show how a statement was compiled, and a rewrite if the engine refuses it",
+		GroupID: groupUnderstand,
+		Short:   "Show how a statement was compiled, and a rewrite of a refused one",
 		Long: `Explain compiles MODEL in memory and shows how the statement on LINE of its text, or the
 one whose result is NAME, was compiled: the passes that changed it, where it runs and
 by which rule, its tasks with the fields of their words, the bytes of its constants, its

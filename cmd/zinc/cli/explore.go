@@ -53,7 +53,7 @@ The command runs until interrupted.`,
 		Example: `  zinc explore digits.mlmodelc
   zinc explore a.mil b.mlpackage --listen 127.0.0.1:0
   zinc explore model.mlmodelc --zinc last=/opt/zinc-0.1/zinc`,
-		GroupID: groupInspect,
+		GroupID: groupServe,
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()

@@ -40,7 +40,7 @@ func newGenerate(e *env) *cobra.Command {
 	c := &generateCommand{env: e}
 	cmd := &cobra.Command{
 		Use:   "generate PACKAGE MODEL",
-		Short: "Write a Go package that embeds a compiled pair and runs it, with typed inputs and outputs",
+		Short: "Write a Go package that embeds a compiled pair and runs it",
 		Long: `Generate compiles MODEL and writes the folder of a Go package, PACKAGE by default: the
 pair and PACKAGE.go, which embeds it. The package has a method for each function of the
 model, with a struct for its inputs and one for its outputs; shapes are in the comments.
@@ -50,7 +50,7 @@ the same files, so they can be kept under version control and checked with go ge
   //go:generate zinc generate digits ../digits.mlmodelc`,
 		Example: `  zinc generate digits digits.mlmodelc
   zinc generate digits digits.mlmodelc -o internal/digits --precision fp16`,
-		GroupID: groupModel,
+		GroupID: groupServe,
 		Args:    operands(2, 2, "PACKAGE and MODEL"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0], args[1]) },
 	}

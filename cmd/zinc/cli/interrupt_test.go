@@ -37,7 +37,7 @@ func TestInterruptKeepsTheOldPair(t *testing.T) {
 		var out bytes.Buffer
 		status := run(ctx, []string{model, "-o", filepath.Join(dir, "d.hwx"), "--progress"}, strings.NewReader(""),
 			&out, msg)
-		if status != statusInput || !strings.Contains(msg.String(), "interrupted") {
+		if status != statusInterrupted || !strings.Contains(msg.String(), "interrupted") {
 			t.Errorf("%s: status %d, %q", stage, status, msg)
 		}
 		es, err := os.ReadDir(dir)
@@ -61,7 +61,8 @@ func TestInterruptStopsRuns(t *testing.T) {
 		var out bytes.Buffer
 		status := run(ctx, []string{"verify", filepath.Join(digits(t), "digits.mlmodelc"), "--progress"},
 			strings.NewReader(""), &out, msg)
-		if lines := strings.Split(strings.TrimSpace(msg.String()), "\n"); status != statusInput || out.Len() > 0 ||
+		lines := strings.Split(strings.TrimSpace(msg.String()), "\n")
+		if status != statusInterrupted || out.Len() > 0 ||
 			lines[len(lines)-1] != "zinc: interrupted; nothing was written" {
 			t.Errorf("%s: status %d, %q, %q", stage, status, &out, msg)
 		}

@@ -50,7 +50,7 @@ func newLint(e *env) *cobra.Command {
 	c := &lintCommand{env: e}
 	cmd := &cobra.Command{
 		Use:     "lint MODEL",
-		GroupID: groupModel,
+		GroupID: groupUnderstand,
 		Short:   "Find numeric cliffs, with inputs that show them",
 		Long: fmt.Sprintf(`Lint follows the ranges of the inputs through MODEL and finds the statements whose
 values can reach a limit of the engine's arithmetic or of fp16: sums of products at

@@ -3,12 +3,12 @@ package cli
 import (
 	"bufio"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 )
 
@@ -18,9 +18,18 @@ type env struct {
 	err         io.Writer
 	diagnostics string // text or json
 	profile     profile
+	helpAll     bool   // help lists the expert flags
+	quiet       bool   // print no notes
 	terminal    bool   // standard output is one
 	command     string // path of the command that ran, such as "zinc cache ls"
 	subject     *subject
+}
+
+// note prints a line about what was done to standard error, unless the user wants none.
+func (e *env) note(format string, args ...any) {
+	if !e.quiet {
+		fmt.Fprintf(e.err, "zinc: "+format+"\n", args...)
+	}
 }
 
 // Main runs zinc with the arguments that follow the program's name and returns
@@ -43,6 +52,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		command:     "zinc",
 		subject:     &subject{args: args},
 	}
+	if i := slices.Index(args, helpAll); i >= 0 && !slices.Contains(args[:i], "--") {
+		args = slices.Clone(args)
+		args[i] = "--help"
+		e.helpAll = true
+	}
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)
@@ -53,8 +67,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		e.command = ran.CommandPath()
 		return err
 	})
-	if shown := (*shownError)(nil); err != nil && ctx.Err() != nil && statusOf(err) == statusInput &&
-		!errors.As(err, &shown) {
+	if err != nil && ctx.Err() != nil && statusOf(err) == statusInput && !shown(err) {
 		err = ctx.Err() // the interrupted operation returns its own error
 	}
 	if e2 := e.profile.stop(); err == nil {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -22,7 +21,7 @@ func newMan(e *env) *cobra.Command {
 		Long: "Man writes a page for each command, zinc.1 and zinc-COMMAND.1, to FOLDER, which is\ncreated if " +
 			"missing. They have the text of --help.",
 		Example: "  zinc man man1\n  man ./man1/zinc-run.1",
-		GroupID: groupInspect,
+		GroupID: groupZinc,
 		Args:    operands(1, 1, "one FOLDER"),
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
@@ -38,7 +37,7 @@ func newMan(e *env) *cobra.Command {
 			if err := atomicfile.Write(cmd.Context(), files...); err != nil {
 				return err
 			}
-			fmt.Fprintf(e.err, "zinc: %d pages written to %s\n", len(files), args[0])
+			e.note("%d pages written to %s", len(files), args[0])
 			return nil
 		},
 	}

@@ -14,7 +14,7 @@ func newOps(e *env) *cobra.Command {
 	var natives bool
 	cmd := &cobra.Command{
 		Use:     "ops [NAME]...",
-		GroupID: groupInspect,
+		GroupID: groupUnderstand,
 		Short:   "List the operations: parameters, forms, and where they run",
 		Long: `Ops prints the table of operations: for each, its forms by operation set with
 parameters, element types and defaults, and for each target whether the engine runs it,

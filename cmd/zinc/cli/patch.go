@@ -60,7 +60,7 @@ OUT.e5 and OUT.zdb are written beside OUT.hwx, so a patched pair can be patched 
 		Example: `  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
   zinc patch digits.hwx --weights conv3_weight=new.npy -o patched.hwx
   zinc patch digits.hwx --model digits.mlmodelc --weights conv1_weight=new.npy -o patched.hwx`,
-		GroupID: groupModel,
+		GroupID: groupChange,
 		Args:    operands(1, 1, "one FILE.hwx"),
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -141,9 +141,9 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 		if ch.Tasks > 0 {
 			what = fmt.Sprintf(", %d bytes that %s", ch.Bytes, diag.Count(ch.Tasks, "task loads", "tasks load"))
 		}
-		fmt.Fprintf(c.err, "zinc: %s%s: patched%s\n", ch.Name, at, what)
+		c.note("%s%s: patched%s", ch.Name, at, what)
 	}
-	fmt.Fprintf(c.err, "zinc: the tasks are those of %s\n", path)
+	c.note("the tasks are those of %s", path)
 	return nil
 }
 

@@ -160,7 +160,7 @@ func (c *compileCommand) writeIR(ctx context.Context, s *compile.Snapshot, path 
 	if err := c.write(ctx, files, nil); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "zinc: %s is the program after pass %s\n", out, s.After)
+	c.note("%s is the program after pass %s", out, s.After)
 	return nil
 }
 
@@ -220,7 +220,7 @@ func (c *compileCommand) assemble(ctx context.Context, path string) error {
 	if err := c.write(ctx, p.Files(to.Container), nil); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "zinc: %s has the tasks of %s\n", to.Container, path)
+	c.note("%s has the tasks of %s", to.Container, path)
 	return nil
 }
 

@@ -56,7 +56,7 @@ func newReduce(e *env) *cobra.Command {
 	w.Flush()
 	cmd := &cobra.Command{
 		Use:   "reduce MODEL --predicate CMD",
-		Short: "Shrink a model that shows a fault to a small one that still shows it",
+		Short: "Shrink a model that shows a fault to a small one that shows it",
 		Long: `Reduce looks for a smaller model for which the predicate still holds, and writes it as
 MIL text, with a weight file that contains the blobs still used.
 
@@ -80,7 +80,7 @@ far is written after every pass that made it smaller, and on an interrupt or whe
   zinc reduce model.mil --predicate './crashes.sh {}' --timeout 30s -j 4
   zinc reduce model.mil --predicate 'zinc check {} --require-engine' --interesting-exit nonzero
   zinc reduce --print-passes`,
-		GroupID: groupModel,
+		GroupID: groupChange,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if c.list {
 				return operands(0, 0, "--print-passes takes no MODEL")(cmd, args)
@@ -241,7 +241,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	if werr != nil {
 		return errors.Join(err, werr)
 	}
-	fmt.Fprintf(c.err, "zinc: %s: %d of %d statements, %s in the weight file; %s, %s already known\n",
+	c.note("%s: %d of %d statements, %s in the weight file; %s, %s already known",
 		c.output, r.Statements, r.Before, diag.Count(len(text.Blobs), "constant", "constants"),
 		diag.Count(r.Runs, "run", "runs"), diag.Count(r.Cached, "candidate", "candidates"))
 	if c.json {
@@ -255,9 +255,9 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	switch r.Stopped {
 	case reduce.Interrupted:
 		fmt.Fprintf(c.err, "zinc: interrupted; the best so far is in %s\n", c.output)
-		return &shownError{context.Canceled}
+		return &exitError{err: context.Canceled, status: statusInterrupted, shown: true}
 	case reduce.MaxRuns:
-		fmt.Fprintf(c.err, "zinc: --max-runs=%d reached; the best so far is in %s\n", c.maxRuns, c.output)
+		c.note("--max-runs=%d reached; the best so far is in %s", c.maxRuns, c.output)
 		return nil
 	}
 	return c.confirm(ctx, ask, command != nil)

@@ -82,7 +82,7 @@ func TestInterruptedReduceWritesTheBestModel(t *testing.T) {
 	var out bytes.Buffer
 	status := run(ctx, []string{"reduce", filepath.Join(digits(t), "digits.mlmodelc"), "--predicate", "test -f", "-o",
 		small, "--progress", "-j", "1"}, strings.NewReader(""), &out, msg)
-	if status != statusInput || !strings.Contains(msg.String(), "interrupted; the best so far is in "+small) {
+	if status != statusInterrupted || !strings.Contains(msg.String(), "interrupted; the best so far is in "+small) {
 		t.Errorf("status %d, %q", status, msg)
 	}
 	m, err := frontend.Open(small, frontend.Options{})

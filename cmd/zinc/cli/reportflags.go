@@ -240,5 +240,5 @@ func (e *env) violations(command string, vs []report.Violation) error {
 			fmt.Fprintf(e.err, "zinc: %s%s\n", command, vs[i].Message())
 		}
 	}
-	return &shownError{errors.New("budgets exceeded")}
+	return &exitError{err: errors.New("budgets exceeded"), status: statusBudget, shown: true}
 }

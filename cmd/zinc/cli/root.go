@@ -2,19 +2,25 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
 const (
-	groupModel   = "model"
-	groupInspect = "inspect"
+	groupUnderstand = "understand"
+	groupRun        = "run"
+	groupChange     = "change"
+	groupServe      = "serve"
+	groupZinc       = "zinc"
 )
 
 // newRoot returns the command tree. The root command itself compiles.
@@ -23,11 +29,14 @@ func newRoot(e *env) *cobra.Command {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.AddGroup(
-		&cobra.Group{ID: groupModel, Title: "Commands for models:"},
-		&cobra.Group{ID: groupInspect, Title: "Commands for files and for zinc itself:"},
+		&cobra.Group{ID: groupUnderstand, Title: "Understand a model or a file:"},
+		&cobra.Group{ID: groupRun, Title: "Run and verify:"},
+		&cobra.Group{ID: groupChange, Title: "Change and compare:"},
+		&cobra.Group{ID: groupServe, Title: "Embed and browse:"},
+		&cobra.Group{ID: groupZinc, Title: "zinc itself:"},
 	)
-	root.SetHelpCommandGroupID(groupInspect)
-	root.SetCompletionCommandGroupID(groupInspect)
+	root.SetHelpCommandGroupID(groupZinc)
+	root.SetCompletionCommandGroupID(groupZinc)
 	root.AddCommand(newRun(e), newVerify(e), newReduce(e), newCheck(e), newExplain(e), newLint(e), newPatch(e),
 		newGenerate(e),
 		newStack(e), newExplore(e), newDump(e), newDiff(e), newCache(e), newOps(e), newMan(e), newVersion(e))
@@ -38,14 +47,41 @@ func newRoot(e *env) *cobra.Command {
 
 	p := root.PersistentFlags()
 	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "format of errors on standard error: text or json")
+	p.BoolVarP(&e.quiet, "quiet", "q", false, "print results and errors only")
 	p.StringVar(&e.profile.cpu, "cpuprofile", "", "write a CPU profile to this file")
 	p.StringVar(&e.profile.mem, "memprofile", "", "write a memory profile to this file")
 	p.MarkHidden("cpuprofile")
 	p.MarkHidden("memprofile")
 	root.PersistentPreRunE = func(*cobra.Command, []string) error { return e.profile.start() }
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{err} })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{nearFlag(c, err)} })
+	root.AddCommand(&cobra.Command{
+		Use:   "exit-status",
+		Short: "Exit statuses of every command",
+		Long: "Exit statuses:\n\n" + statusText() +
+			"\nzinc diff has the statuses of diff(1), and zinc reduce --help describes those of its command.",
+	})
+	e.setHelp(root)
 	completes(root)
 	return root
+}
+
+// nearFlag adds to the error of an unknown flag the name of the flag that is most like it.
+func nearFlag(c *cobra.Command, err error) error {
+	unknown := (*pflag.NotExistError)(nil)
+	if !errors.As(err, &unknown) || len(unknown.GetSpecifiedName()) < 2 {
+		return err
+	}
+	name := unknown.GetSpecifiedName()
+	best, off := "", len(name)/3+1
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		if d := ir.EditDistance(name, f.Name); !f.Hidden && d < off {
+			best, off = f.Name, d
+		}
+	})
+	if best == "" {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean --%s?", err, best)
 }
 
 // operands returns a check that a command has lo to hi operands; want describes them in errors.
@@ -104,7 +140,17 @@ func newArithmetic(value *string) *choice {
 }
 
 func (c *choice) String() string { return *c.value }
-func (c *choice) Type() string   { return strings.Join(c.words, "|") }
+
+// Type implements pflag.Value: the words, or WORD where they would fill a line of the help.
+func (c *choice) Type() string {
+	if t := strings.Join(c.words, "|"); len(t) <= maxWords {
+		return t
+	}
+	return "WORD"
+}
+
+// maxWords is the length of the words of a choice that stand beside the flag in its help.
+const maxWords = 26
 
 // Set implements pflag.Value.
 func (c *choice) Set(s string) error {

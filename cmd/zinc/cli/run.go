@@ -61,7 +61,7 @@ inputs.`,
   zinc run digits.mlmodelc --engine interp --input image=7.npy
   zinc run digits.hwx --random 1 --trace t.json --inject drop@note:count=1
   zinc run digits.hwx --replay t.json`,
-		GroupID: groupModel,
+		GroupID: groupRun,
 		Args:    operands(1, 1, "one FILE.hwx or MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.fill = cmd.Flags().Changed("random")

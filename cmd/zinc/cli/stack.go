@@ -28,7 +28,7 @@ func newStack(e *env) *cobra.Command {
 	c := &stackCommand{runCommand: runCommand{env: e, engine: "sim", numerics: "ane", fill: true, random: 1, steps: 1}}
 	cmd := &cobra.Command{
 		Use:   "stack FILE.hwx|MODEL",
-		Short: "Show one dispatch step by step through every layer, with the bytes at each boundary",
+		Short: "Show one dispatch step by step through every layer",
 		Long: `Stack runs a compiled pair, or a model that it compiles in memory first, once on random
 inputs, and prints what every layer did on the way down and back: one line per step with
 its number, the virtual time, the layer, the name of the call, command or state, and
@@ -39,7 +39,7 @@ power-on of the device. The layers are ` + layerNames() + `.`,
 		Example: `  zinc stack digits.mlmodelc
   zinc stack digits.hwx --all --layers driver,firmware --bytes 0
   zinc stack digits.hwx --inject exception@task --all`,
-		GroupID: groupInspect,
+		GroupID: groupRun,
 		Args:    operands(1, 1, "one FILE.hwx or MODEL"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.show(cmd.Context(), args[0]) },
 	}

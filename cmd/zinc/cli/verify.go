@@ -37,7 +37,7 @@ func newVerify(e *env) *cobra.Command {
 	c := &verifyCommand{env: e}
 	cmd := &cobra.Command{
 		Use:   "verify MODEL",
-		Short: "Compare the engine with the reference interpreter on the same inputs",
+		Short: "Compare the engine with the reference on the same inputs",
 		Long: fmt.Sprintf(`Verify compiles MODEL, loads the bytes of the pair into the simulator, runs it and the
 reference interpreter on the same inputs, and compares every output. With --engine=sim
 it runs through the whole stack above the engine, as zinc run does.
@@ -55,7 +55,7 @@ task of the engine writes, to a port, to scratch or to L2, with the interpreter'
 of its statement, by the same rule, and every output after them. The run ends at the
 first value that departs, and reports its task, statement, line and both values.
 
-The exit status is 1 when an output does not pass, a value departs or a budget is
+The exit status is 5 when an output does not pass or a value departs, and 4 when a budget is
 exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxRandomInt, verify.SpreadFactor,
 			verify.Perturbations),
 		Example: `  zinc verify digits.mlmodelc --seed 1
@@ -64,7 +64,7 @@ exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxR
   zinc verify model.mil --seed 2 --engine sim
   zinc verify model.mil --first-departure
   zinc verify model.mil --max-error 0.01 --max-dispatches 1`,
-		GroupID: groupModel,
+		GroupID: groupRun,
 		Args:    operands(1, 1, "one MODEL"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(cmd, args[0]) },
 	}
@@ -148,11 +148,11 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.err, "zinc: %s\n", r.Report.Line())
+	c.note("%s", r.Report.Line())
 	passed := c.violations("verify: ", out.Violations)
 	if !r.Pass {
 		fmt.Fprintf(c.err, "zinc: verification failed: %s outside the tolerance\n", strings.Join(r.Failed(), ", "))
-		return &shownError{errors.New("verification failed")}
+		return &exitError{err: errors.New("verification failed"), status: statusVerify, shown: true}
 	}
 	return passed
 }
@@ -208,7 +208,7 @@ func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o ve
 	}
 	if err == nil && d.First != nil {
 		fmt.Fprintf(c.err, "zinc: verification failed: %s is the first value that departs\n", d.First.Value)
-		return &shownError{errors.New("verification failed")}
+		return &exitError{err: errors.New("verification failed"), status: statusVerify, shown: true}
 	}
 	return err
 }

@@ -3,8 +3,10 @@ package cli
 import (
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
@@ -20,6 +22,7 @@ func ownVersion() *toolchain.Version {
 		Targets: target.Compiled(), Passes: passes.Names(),
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
+		v.Module = moduleVersion(info.Main.Version)
 		for _, s := range info.Settings {
 			switch s.Key {
 			case "vcs.revision":
@@ -30,6 +33,15 @@ func ownVersion() *toolchain.Version {
 		}
 	}
 	return v
+}
+
+// moduleVersion returns the version of the module that a build is of, "" for one from a checkout, whose revision the
+// build has.
+func moduleVersion(s string) string {
+	if s == "(devel)" || strings.Contains(s, "+dirty") {
+		return ""
+	}
+	return s
 }
 
 func newVersion(e *env) *cobra.Command {
@@ -43,10 +55,15 @@ with the names of the passes in order; ` + "`zinc diff --zinc-b PATH`" + ` reads
 executables.`,
 		Example: `  zinc version
   zinc version --json`,
-		GroupID: groupInspect,
+		GroupID: groupZinc,
 		Args:    operands(0, 0, "no operand"),
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := ownVersion()
+			cmd.Root().Flags().VisitAll(func(f *pflag.Flag) {
+				if !f.Hidden {
+					v.Flags = append(v.Flags, f.Name)
+				}
+			})
 			if asJSON {
 				return jsonform.Write(e.out, v)
 			}

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/report"
+)
+
+// helpWidth is the number of columns that help is wrapped at: those of a terminal in its usual size.
+const helpWidth = 80
+
+// helpAll prints the help with the expert flags. It stands for --help, which cobra takes before it checks operands.
+const helpAll = "--help-all"
+
+// flagGroup is a list of flags under a title of their own.
+type flagGroup struct {
+	title  string
+	flags  []string
+	expert bool // listed by --help-all alone
+}
+
+// flagGroups are the groups of a command's help; what is in none stands first.
+var flagGroups = []flagGroup{
+	{title: "Flags that choose what is compiled, and for what", flags: []string{"target", "precision", "place", "func",
+		"shape", "weights"}},
+	{title: "Flags for budgets", flags: budgetNames()},
+	{title: "Flags for output", flags: []string{"output", "report", "json", "sarif", "markdown", "color", "quiet",
+		"progress", "dry-run", "debug-db", "help", "version"}},
+	{title: "Expert flags", expert: true, flags: []string{"split-kernel-section", "td-form", "workers", "print-after",
+		"print-changed", "elide-constants", "time-passes", "verify-each", "to", "from", "diagnostics", "inject",
+		"inject-seed", "strict-firmware", "max-body", "max-heap", "max-kept", "max-time"}},
+}
+
+func budgetNames() []string {
+	names := []string{"require-engine"}
+	for i := range report.Budgets {
+		names = append(names, report.Budgets[i].ID)
+	}
+	return names
+}
+
+// flagText lists the flags of a command, its parents' included, in their groups.
+func (e *env) flagText(c *cobra.Command) string {
+	sets := make([]*pflag.FlagSet, 1+len(flagGroups))
+	for i := range sets {
+		sets[i] = pflag.NewFlagSet("", pflag.ContinueOnError)
+	}
+	c.Flags().VisitAll(func(f *pflag.Flag) {
+		in := slices.IndexFunc(flagGroups, func(g flagGroup) bool { return slices.Contains(g.flags, f.Name) })
+		sets[1+in].AddFlag(f)
+	})
+	var b strings.Builder
+	write := func(title string, s *pflag.FlagSet) {
+		if s.HasAvailableFlags() {
+			fmt.Fprintf(&b, "\n%s:\n%s", title, s.FlagUsagesWrapped(helpWidth))
+		}
+	}
+	write("Flags", sets[0])
+	hidden := false
+	for i, g := range flagGroups {
+		if g.expert && !e.helpAll {
+			hidden = hidden || sets[1+i].HasAvailableFlags()
+			continue
+		}
+		write(g.title, sets[1+i])
+	}
+	if hidden {
+		fmt.Fprintf(&b, "\n%s %s also lists the expert flags.\n", c.CommandPath(), helpAll)
+	}
+	return b.String()
+}
+
+// wrapped fills the paragraphs of a text up to helpWidth. A line that begins with a blank is a row of a table: what
+// does not fit goes below its last column.
+func wrapped(text string) string {
+	var b strings.Builder
+	column := 0
+	flush := func() {
+		if column > 0 {
+			b.WriteByte('\n')
+		}
+		column = 0
+	}
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		if line == "" || line[0] == ' ' || line[0] == '\t' {
+			flush()
+			b.WriteString(tableRow(line) + "\n")
+			continue
+		}
+		for _, word := range strings.Fields(line) {
+			n := utf8.RuneCountInString(word)
+			switch {
+			case column > 0 && column+1+n > helpWidth:
+				flush()
+			case column > 0:
+				b.WriteByte(' ')
+				column++
+			}
+			b.WriteString(word)
+			column += n
+		}
+	}
+	flush()
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// tableRow breaks a row of a table whose columns are two blanks or more apart.
+func tableRow(line string) string {
+	at := len(line) - len(strings.TrimLeft(line, " "))
+	if gap := strings.Index(line[at:], "  "); gap >= 0 {
+		at = len(line) - len(strings.TrimLeft(line[at+gap:], " "))
+	}
+	var b strings.Builder
+	b.WriteString(line[:at])
+	column := at
+	for i, word := range strings.Fields(line[at:]) {
+		n := utf8.RuneCountInString(word)
+		switch {
+		case i > 0 && column+1+n > helpWidth:
+			b.WriteString("\n" + strings.Repeat(" ", at))
+			column = at
+		case i > 0:
+			b.WriteByte(' ')
+			column++
+		}
+		b.WriteString(word)
+		column += n
+	}
+	return b.String()
+}
+
+const (
+	helpTemplate = `{{wrapped (or .Long .Short)}}
+
+{{.UsageString}}`
+
+	usageTemplate = `Usage:
+  {{if .Runnable}}{{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
+  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
+
+Examples:
+{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
+{{commandText .}}{{end}}
+{{- flagText .}}{{if .HasAvailableSubCommands}}
+{{.CommandPath}} COMMAND --help has the flags and examples of a command.
+{{.CommandPath}} help exit-status lists the exit statuses.
+{{end}}`
+)
+
+// commandText lists the subcommands of a command in their groups.
+func commandText(c *cobra.Command) string {
+	var b strings.Builder
+	list := func(title, id string) {
+		first := true
+		for _, s := range c.Commands() {
+			if s.GroupID != id || !s.IsAvailableCommand() && s.Name() != "help" {
+				continue
+			}
+			if first {
+				fmt.Fprintf(&b, "\n%s\n", title)
+				first = false
+			}
+			fmt.Fprintln(&b, tableRow(fmt.Sprintf("  %-*s  %s", s.NamePadding(), s.Name(), s.Short)))
+		}
+	}
+	for _, g := range c.Groups() {
+		list(g.Title, g.ID)
+	}
+	list("Commands:", "")
+	return b.String()
+}
+
+// sets the help of the command tree.
+func (e *env) setHelp(root *cobra.Command) {
+	cobra.AddTemplateFunc("wrapped", wrapped)
+	cobra.AddTemplateFunc("flagText", e.flagText)
+	cobra.AddTemplateFunc("commandText", commandText)
+	root.SetHelpTemplate(helpTemplate)
+	root.SetUsageTemplate(usageTemplate)
+}
+
+// brief prints what fits on one screen: what zinc is, its commands, and where more is said.
+func brief(c *cobra.Command) error {
+	_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n\nUsage:\n  %s\n  zinc COMMAND\n%s\n"+
+		"zinc --help has the flags and examples, zinc COMMAND --help those of a command.\n", c.Short, c.Use,
+		commandText(c))
+	return err
+}
