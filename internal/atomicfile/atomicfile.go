@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // File is one file to write.
@@ -45,6 +46,9 @@ func Write(ctx context.Context, files ...File) (err error) {
 		}
 	}
 	t.syncFolders()
+	for i := range t.staged {
+		abandoned(t.staged[i].target)
+	}
 	return nil
 }
 
@@ -54,6 +58,8 @@ type staged struct {
 	temp   string // temporary file; "" once it has become the target
 	backup string // second link to the old file, or ""
 	done   bool   // whether target is the new file
+	// held are the files behind temp and backup, locked so that no other process takes them for abandoned.
+	held []*os.File
 }
 
 type transaction struct{ staged []staged }
@@ -96,8 +102,7 @@ func (t *transaction) stage(f File) error {
 			return fmt.Errorf("%s is named twice as an output; choose another path for one of them", f.Path)
 		}
 	}
-	temp := beside(target)
-	out, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	out, err := create(target, mode)
 	if err != nil {
 		// The name of the temporary file means nothing to the user.
 		if p := (*fs.PathError)(nil); errors.As(err, &p) {
@@ -105,7 +110,8 @@ func (t *transaction) stage(f File) error {
 		}
 		return fmt.Errorf("cannot write %s: %w", f.Path, err)
 	}
-	t.staged = append(t.staged, staged{target: target, temp: temp})
+	t.staged = append(t.staged, staged{target: target, temp: out.Name()})
+	s := &t.staged[len(t.staged)-1]
 	w := bufio.NewWriterSize(out, 1<<20)
 	err = f.Write(w)
 	if err == nil {
@@ -114,8 +120,10 @@ func (t *transaction) stage(f File) error {
 	if err == nil {
 		err = out.Sync()
 	}
-	if e := out.Close(); err == nil {
-		err = e
+	if !locks {
+		err = errors.Join(err, out.Close()) // an open file cannot be renamed everywhere
+	} else {
+		s.held = append(s.held, out)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", f.Path, err)
@@ -123,16 +131,69 @@ func (t *transaction) stage(f File) error {
 	return nil
 }
 
+// create returns a new temporary file beside target, locked.
+func create(target string, mode fs.FileMode) (*os.File, error) {
+	for range 100 {
+		out, err := os.OpenFile(beside(target), os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+		if err != nil {
+			return nil, err
+		}
+		lock(out)
+		own, err := out.Stat()
+		if err != nil {
+			return nil, errors.Join(err, out.Close(), os.Remove(out.Name()))
+		}
+		if now, err := os.Lstat(out.Name()); err == nil && os.SameFile(now, own) {
+			return out, nil
+		}
+		out.Close() // another process took it for abandoned before it was locked
+	}
+	return nil, errors.New("temporary files vanish from its folder")
+}
+
+// A temporary file is named .NAME.DIGITS.tmp, where NAME is the target's name and DIGITS are of the alphabet of
+// crypto/rand.Text.
+const (
+	tempDigits = 10
+	tempSuffix = ".tmp"
+	tempBase32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+)
+
 // beside returns an unused name in the folder of path.
 func beside(path string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:10]+".tmp")
+	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:tempDigits]+tempSuffix)
+}
+
+// isBeside reports whether name is one that beside returns for a target named base.
+func isBeside(name, base string) bool {
+	rest, ok := strings.CutPrefix(name, "."+base+".")
+	if !ok {
+		return false
+	}
+	digits, ok := strings.CutSuffix(rest, tempSuffix)
+	return ok && len(digits) == tempDigits && strings.Trim(digits, tempBase32) == ""
+}
+
+// abandoned removes the temporary files of target that processes left behind when they were killed: those that nobody
+// has locked. It reports no error, because the files are in nobody's way.
+func abandoned(target string) {
+	dir, base := filepath.Split(target)
+	es, err := os.ReadDir(filepath.Clean(dir))
+	if err != nil {
+		return
+	}
+	for _, e := range es {
+		if path := filepath.Join(dir, e.Name()); isBeside(e.Name(), base) && e.Type().IsRegular() && ownerless(path) {
+			os.Remove(path)
+		}
+	}
 }
 
 // commit renames one new file over its target and keeps a link to the old one.
 func (t *transaction) commit(s *staged) error {
 	if len(t.staged) > 1 {
 		backup := beside(s.target)
-		switch err := link(s.target, backup); {
+		switch err := s.link(backup); {
 		case err == nil:
 			s.backup = backup
 		case errors.Is(err, fs.ErrNotExist):
@@ -152,11 +213,45 @@ func (t *transaction) commit(s *staged) error {
 	return nil
 }
 
+// link makes backup a second link to the old file, which is locked first so that the link is not taken for abandoned.
+func (s *staged) link(backup string) error {
+	for {
+		old, err := os.Open(s.target)
+		if err != nil || !locks {
+			if err == nil {
+				old.Close()
+			}
+			return link(s.target, backup) // a file that cannot be read can be linked, but not locked
+		}
+		lock(old)
+		if err := link(s.target, backup); err != nil {
+			old.Close()
+			return err
+		}
+		own, err := old.Stat()
+		now, err2 := os.Lstat(backup)
+		if err == nil && err2 == nil && os.SameFile(own, now) {
+			s.held = append(s.held, old)
+			return nil
+		}
+		// Another process replaced the target between the two calls.
+		old.Close()
+		if err := os.Remove(backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+}
+
 // end removes temporary files and, after a failure, restores old files.
 func (t *transaction) end(failed bool) error {
 	var errs []error
 	for i := len(t.staged) - 1; i >= 0; i-- {
 		s := &t.staged[i]
+		defer func() {
+			for _, f := range s.held {
+				f.Close()
+			}
+		}()
 		if s.temp != "" {
 			os.Remove(s.temp)
 		}
@@ -171,7 +266,7 @@ func (t *transaction) end(failed bool) error {
 				errs = append(errs, err)
 			}
 		case s.backup != "":
-			if err := os.Remove(s.backup); err != nil {
+			if err := os.Remove(s.backup); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				errs = append(errs, err)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -164,4 +165,61 @@ func TestWriteKeepsLinks(t *testing.T) {
 		t.Errorf("the link was replaced: %v, %v", info, err)
 	}
 	want(t, dir, map[string]string{"a": "new a", "link": "new a"})
+}
+
+// TestWriteRemovesWhatKilledWritersLeft leaves temporary files of the target and files with similar names: only the
+// former may go, and of them only those that no writer has locked.
+func TestWriteRemovesWhatKilledWritersLeft(t *testing.T) {
+	if !locks {
+		t.Skip("this system keeps temporary files for an hour")
+	}
+	dir, a, b := pair(t, true)
+	keep := map[string]string{"a": "new a", "b": "new b"}
+	for _, name := range []string{
+		".a.ABCDEFGHI.tmp", ".a.ABCDEFGHIJK.tmp", ".a.abcdefghij.tmp", ".a.ABCDEFGHIJ", "a.ABCDEFGHIJ.tmp",
+		".aa.ABCDEFGHIJ.tmp", ".c.ABCDEFGHIJ.tmp", ".a.b.ABCDEFGHIJ.tmp",
+	} {
+		put(t, filepath.Join(dir, name), name)
+		keep[name] = name
+	}
+	put(t, filepath.Join(dir, ".a.ABCDEFGHIJ.tmp"), "half")
+	put(t, filepath.Join(dir, ".a.ABCDEFGHI2.tmp"), "more")
+	put(t, filepath.Join(dir, ".b.7654323234.tmp"), "half")
+	live, err := create(b.Path, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer live.Close()
+	keep[filepath.Base(live.Name())] = ""
+	if err := os.Mkdir(filepath.Join(dir, ".a.ABCDEFGHIK.tmp"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := Write(context.Background(), a, b); err != nil {
+		t.Fatal(err)
+	}
+	want(t, dir, keep)
+	if _, err := os.Stat(filepath.Join(dir, ".a.ABCDEFGHIK.tmp")); err != nil {
+		t.Errorf("a folder was removed: %v", err)
+	}
+}
+
+// TestConcurrentWritersKeepEachOthersFiles writes the same two files from several goroutines: no writer may take the
+// files of another for abandoned, and none is left at the end.
+func TestConcurrentWritersKeepEachOthersFiles(t *testing.T) {
+	dir, a, b := pair(t, true)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for range 20 {
+				if err := Write(context.Background(), a, b); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if err := Write(context.Background(), a, b); err != nil {
+		t.Error(err)
+	}
+	want(t, dir, map[string]string{"a": "new a", "b": "new b"})
 }

@@ -9,7 +9,8 @@
 // either the old file or the new one; no target changes before all contents are
 // written; when a rename fails, files already renamed are restored from a second
 // link to the old file; temporary files are always removed unless the process is
-// killed. A target that is not a regular file (a device, a folder) is refused.
+// killed, and then by the next Write of the same target, which finds that no process
+// has them locked. A target that is not a regular file (a device, a folder) is refused.
 //
 // No file system renames two files in one step: a process that is killed between
 // two renames leaves one new file and one old. Files that belong together must make

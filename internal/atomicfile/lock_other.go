@@ -1,0 +1,22 @@
+//go:build !unix || aix || solaris || illumos
+
+package atomicfile
+
+import (
+	"os"
+	"time"
+)
+
+// locks reports that files cannot be locked while they are renamed.
+const locks = false
+
+// staleAfter is the age from which a temporary file is abandoned: no write takes an hour.
+const staleAfter = time.Hour
+
+func lock(*os.File) {}
+
+// ownerless reports whether the file at path is too old to be in use.
+func ownerless(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && time.Since(info.ModTime()) >= staleAfter
+}
