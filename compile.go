@@ -10,6 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
@@ -82,7 +83,13 @@ func (o *Options) store(ctx context.Context, path string) (s cache.Store, k pair
 	return cache.Store{Folder: o.Cache, MaxBytes: o.CacheBytes}, k, err == nil
 }
 
-func (o *Options) compile(ctx context.Context, path string) (*Pair, error) {
+func (o *Options) compile(ctx context.Context, path string) (p *Pair, err error) {
+	err = mapfault.Guard(func() (err error) { p, err = o.compileMapped(ctx, path); return err })
+	return p, err
+}
+
+// compileMapped compiles the model at path, whose weights are mapped.
+func (o *Options) compileMapped(ctx context.Context, path string) (*Pair, error) {
 	c, err := o.compiler()
 	if err != nil {
 		return nil, err

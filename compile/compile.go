@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
@@ -175,6 +176,9 @@ func (d *driver) allPasses(p *ir.Program) error {
 func (d *driver) finish() (*Result, error) {
 	defer func() {
 		if r := recover(); r != nil {
+			if mapfault.Of(r) != nil {
+				panic(r) // of a file, not of a stage
+			}
 			panic(&Panic{r})
 		}
 	}()

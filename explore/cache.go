@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"context"
 	"sync"
+
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
 // kept is a value that a cache can hold.
@@ -64,7 +66,8 @@ func (c *cache[T]) get(ctx context.Context, key string, make func(ctx context.Co
 		go func() {
 			defer c.idle.Done()
 			defer cancel()
-			v, err := make(run)
+			var v T
+			err := mapfault.Guard(func() (err error) { v, err = make(run); return err })
 			c.made(e, v, err)
 		}()
 	}

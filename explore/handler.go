@@ -16,6 +16,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
 //go:embed assets
@@ -115,6 +117,10 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 				if p == http.ErrAbortHandler {
 					panic(p)
 				}
+				if err := mapfault.Of(p); err != nil {
+					fail(w, err)
+					return
+				}
 				s.log("%s %s: %v\n%s", r.Method, cut(r.URL.Path), p, debug.Stack())
 				fail(w, &faultError{errors.New("zinc has failed on this request; see the server's log")})
 			}
@@ -137,6 +143,7 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 			fail(w, &limitError{"the request", "the limit of concurrent requests is reached; try again later", true})
 			return
 		}
+		debug.SetPanicOnFault(true) // the goroutine is the connection's
 		next.ServeHTTP(w, r)
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
@@ -101,6 +102,9 @@ func (s *Server) newSide(ctx context.Context, m *model, c *Config) (side *compar
 // rescue converts a panic of a job to an error and logs the details.
 func (s *Server) rescue(what string, err *error) {
 	if r := recover(); r != nil {
+		if *err = mapfault.Of(r); *err != nil {
+			return
+		}
 		s.log("%s: %v\n%s", what, r, debug.Stack())
 		*err = &faultError{fmt.Errorf("%v", r)}
 	}

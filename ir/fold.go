@@ -4,9 +4,10 @@ import (
 	"encoding/binary"
 	"math"
 	"runtime"
-	"sync"
 
 	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
 // FoldOp computes the results of an operation whose arguments are constants. It returns nil, nil if the operation
@@ -72,7 +73,7 @@ func parallel(n int, f func(lo, hi int)) {
 		f(0, n)
 		return
 	}
-	var wg sync.WaitGroup
+	var wg mapfault.Group // constants are in mapped files
 	next := make(chan int, (n+chunk-1)/chunk)
 	for lo := 0; lo < n; lo += chunk {
 		next <- lo

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -229,6 +230,9 @@ func (p *Panic) Error() string {
 func (s *State) runOne(pass *Pass) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
+			if mapfault.Of(r) != nil {
+				panic(r) // of a file, not of the pass
+			}
 			name := "?"
 			if s.Func != nil {
 				name = s.Func.Name

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -89,7 +90,7 @@ func (t *tester) start(c *Candidate) *run {
 				x.yes, x.err = false, fmt.Errorf("the predicate panicked: %v", p)
 			}
 		}()
-		x.yes, x.err = t.o.Interesting(ctx, own)
+		x.err = mapfault.Guard(func() (err error) { x.yes, err = t.o.Interesting(ctx, own); return err })
 		if ctx.Err() != nil && t.ctx.Err() == nil {
 			x.late = errors.Is(ctx.Err(), context.DeadlineExceeded)
 			x.yes, x.err = false, nil

@@ -29,8 +29,8 @@ func (m memory) size() uint64                        { return uint64(len(m)) }
 func (m memory) bytes(off, n uint64) ([]byte, error) { return m[off : off+n : off+n], nil }
 func (m memory) close() error                        { return nil }
 
-// Open maps the weight file at path and checks its header. The file must not be
-// shortened while it is open.
+// Open maps the weight file at path and checks its header. If the file is shortened
+// while it is open, reading the missing part is a fault (package mapfault).
 func Open(path string) (*File, error) {
 	info, err := os.Stat(path) // before opening, since opening a pipe would wait for a writer
 	if err != nil {

@@ -8,10 +8,15 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
 // mapping is a file mapped for reading.
-type mapping struct{ memory }
+type mapping struct {
+	memory
+	forget func()
+}
 
 func (m *mapping) close() error {
 	b := m.memory
@@ -19,6 +24,7 @@ func (m *mapping) close() error {
 	if b == nil {
 		return nil
 	}
+	m.forget()
 	return unix.Munmap(b)
 }
 
@@ -31,5 +37,5 @@ func mapFile(f *os.File, size uint64) (source, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &mapping{memory(b)}, f.Close()
+	return &mapping{memory: b, forget: mapfault.Register(f.Name(), b)}, f.Close()
 }

@@ -7,12 +7,15 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/windows"
+
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
 // mapping is a view of a file mapped for reading.
 type mapping struct {
 	memory
-	addr uintptr
+	addr   uintptr
+	forget func()
 }
 
 func (m *mapping) close() error {
@@ -20,6 +23,7 @@ func (m *mapping) close() error {
 		return nil
 	}
 	m.memory = nil
+	m.forget()
 	return windows.UnmapViewOfFile(m.addr)
 }
 
@@ -41,5 +45,6 @@ func mapFile(f *os.File, size uint64) (source, error) {
 	// The view is outside Go's heap, so its address stays valid; go vet accepts it if it is read through a pointer to
 	// addr.
 	p := *(*unsafe.Pointer)(unsafe.Pointer(&addr))
-	return &mapping{memory: unsafe.Slice((*byte)(p), int(size)), addr: addr}, f.Close()
+	b := unsafe.Slice((*byte)(p), int(size))
+	return &mapping{memory: b, addr: addr, forget: mapfault.Register(f.Name(), b)}, f.Close()
 }

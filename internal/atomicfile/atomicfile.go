@@ -183,8 +183,8 @@ func abandoned(target string) {
 		return
 	}
 	for _, e := range es {
-		if path := filepath.Join(dir, e.Name()); isBeside(e.Name(), base) && e.Type().IsRegular() && ownerless(path) {
-			os.Remove(path)
+		if isBeside(e.Name(), base) && e.Type().IsRegular() {
+			removeOwnerless(filepath.Join(dir, e.Name()))
 		}
 	}
 }

@@ -15,8 +15,9 @@ const staleAfter = time.Hour
 
 func lock(*os.File) {}
 
-// ownerless reports whether the file at path is too old to be in use.
-func ownerless(path string) bool {
-	info, err := os.Lstat(path)
-	return err == nil && time.Since(info.ModTime()) >= staleAfter
+// removeOwnerless removes the file at path if it is too old to be in use.
+func removeOwnerless(path string) {
+	if info, err := os.Lstat(path); err == nil && time.Since(info.ModTime()) >= staleAfter {
+		os.Remove(path)
+	}
 }

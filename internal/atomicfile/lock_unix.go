@@ -12,15 +12,18 @@ import (
 const locks = true
 
 // lock marks f as in use by a process, until f is closed or the process ends. A file system without locks keeps the
-// file unmarked; there ownerless is false for every file.
+// file unmarked; there removeOwnerless removes nothing.
 func lock(f *os.File) { unix.Flock(int(f.Fd()), unix.LOCK_SH) }
 
-// ownerless reports whether no process has locked the file at path.
-func ownerless(path string) bool {
+// removeOwnerless removes the file at path if no process has locked it. It keeps the file locked until it is removed,
+// so that a process that has just created it finds it locked or gone.
+func removeOwnerless(path string) {
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
-		return false
+		return
 	}
 	defer f.Close()
-	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+		os.Remove(path)
+	}
 }

@@ -4,8 +4,9 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
-	"sync"
 	"sync/atomic"
+
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
 // Pack writes the parts of one task into dst, which must have exactly Size
@@ -107,7 +108,7 @@ func run(js []job, workers int) {
 		return
 	}
 	var next atomic.Int64
-	var wg sync.WaitGroup
+	var wg mapfault.Group // constants are in mapped files
 	for range workers {
 		wg.Go(func() {
 			for {

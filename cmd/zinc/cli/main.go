@@ -10,6 +10,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"syscall"
+
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
 // env is what every command works with.
@@ -79,7 +81,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return e.fail(err)
 }
 
-// guarded turns a panic into an error of status 3.
+// guarded turns a panic into an error of status 3, and a read of a weight file that was shortened into one of status 1.
 func guarded(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -90,5 +92,5 @@ func guarded(f func() error) (err error) {
 			err = &internalError{fault, debug.Stack()}
 		}
 	}()
-	return f()
+	return mapfault.Guard(f)
 }

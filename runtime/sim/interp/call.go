@@ -2,8 +2,8 @@ package interp
 
 import (
 	"fmt"
-	"sync"
 
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 )
@@ -345,26 +345,11 @@ func (c *call) parallel(n, grain int, f func(lo, hi int)) {
 		f(0, n)
 		return
 	}
-	var wg sync.WaitGroup
-	var once sync.Once
-	var caught any
+	var g mapfault.Group // a panic is carried to this goroutine, where the run's last belt is
 	for i := range w {
-		wg.Add(1)
-		go func() {
-			defer wg.Done()
-			defer func() {
-				// Carried to the caller's goroutine, where the run's last belt is.
-				if x := recover(); x != nil {
-					once.Do(func() { caught = x })
-				}
-			}()
-			f(i*n/w, (i+1)*n/w)
-		}()
+		g.Go(func() { f(i*n/w, (i+1)*n/w) })
 	}
-	wg.Wait()
-	if caught != nil {
-		c.fail("internal error of the interpreter: %v", caught)
-	}
+	g.Wait()
 }
 
 // results wraps results for return.

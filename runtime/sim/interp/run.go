@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unsafe"
 
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 )
@@ -211,6 +212,9 @@ func (r *run) step(s *step) (res []Tensor, err error) {
 		// The last belt: kernels check what they index, so this is a defect of
 		// the interpreter; a caller still gets an error and not a crash.
 		if x := recover(); x != nil {
+			if mapfault.Of(x) != nil {
+				panic(x) // a constant's file was shortened: for whoever opened it
+			}
 			err = opError(s.op, "internal error of the interpreter: %v (%s)", x, where(debug.Stack()))
 		}
 	}()
