@@ -12,8 +12,8 @@ FUZZWORKERS ?= 1
 BENCH     ?= .
 BENCHARGS ?=
 TESTARGS  ?=
-# Bound on the tests of one package, for machines that are busy with other work.
-TIMEOUT   ?= 40m
+# Bound on the tests of one package, which stops tests that hang. It is far above what they take on a busy machine.
+TIMEOUT   ?= 4h
 # More arguments for score.py, such as --with-assumed or --op conv.
 CONFARGS  ?=
 # Programs that `make random` generates, and the number of the first one.

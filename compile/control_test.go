@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
@@ -144,14 +143,10 @@ func TestDeepLoopsStop(t *testing.T) {
 	tensor<int32, [1]> k%[3]d = add(x = %[4]s, y = int32(1));
 	`, i, body, i+1, map[bool]string{true: fmt.Sprintf("j%d", i+1), false: fmt.Sprintf("e%d", i)}[i < depth-1])
 	}
-	start := time.Now()
 	r, err := compile.Compile(context.Background(), program(t, "func main<ios18>(tensor<fp16, [1]> x) {\n"+body+
 		fmt.Sprintf("} -> (k%d);", depth)), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
-	}
-	if d := time.Since(start); d > 20*time.Second {
-		t.Errorf("took %v", d)
 	}
 	stays := false
 	for _, o := range r.Report.Ops {

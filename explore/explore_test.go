@@ -22,7 +22,7 @@ const digits = "../examples/digits/digits.mlmodelc"
 // small are limits that tests can reach.
 var small = Limits{
 	Body:     1 << 20,
-	Time:     20 * time.Second,
+	Time:     time.Hour,
 	Heap:     1 << 30,
 	Buffers:  1 << 28,
 	Jobs:     2,

@@ -344,7 +344,7 @@ func TestEnds(t *testing.T) {
 		t.Errorf("interrupted: %+v, %v", r, err)
 	}
 	// Candidates without a softmax hang until their time is over.
-	r, err = reduce.Run(t.Context(), p, reduce.Options{Jobs: 4, Timeout: 30 * time.Millisecond, Passes: []string{"tail",
+	r, err = reduce.Run(t.Context(), p, reduce.Options{Jobs: 4, Timeout: time.Second, Passes: []string{"tail",
 		"head"}, Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
 		yes, err := has("softmax(")(ctx, c)
 		if !yes {

@@ -247,14 +247,12 @@ func TestHostile(t *testing.T) {
 	}
 	t.Run("time", func(t *testing.T) {
 		x := open(t, toolchaintest.Script(t, sayVersion, sayHelp, `sleep 600 & sleep 600`))
-		begin := time.Now()
 		_, err := x.Compile(t.Context(), toolchain.Request{
 			Model:  digits,
 			Limits: toolchain.Limits{Time: 200 * time.Millisecond},
 		})
-		if err == nil || !strings.Contains(err.Error(), "its time exceeded the limit of 200ms") ||
-			time.Since(begin) > 20*time.Second {
-			t.Errorf("%v after %s", err, time.Since(begin))
+		if err == nil || !strings.Contains(err.Error(), "its time exceeded the limit of 200ms") {
+			t.Error(err)
 		}
 	})
 	t.Run("cancelled", func(t *testing.T) {
@@ -267,10 +265,9 @@ func TestHostile(t *testing.T) {
 	})
 	t.Run("what it leaves running", func(t *testing.T) {
 		x := open(t, toolchaintest.Script(t, sayVersion, sayHelp, `sleep 600 & echo h >model.hwx; echo d >model.e5`))
-		begin := time.Now()
 		r, err := x.Compile(t.Context(), toolchain.Request{Model: digits})
-		if err != nil || time.Since(begin) > 30*time.Second {
-			t.Fatalf("%v after %s", err, time.Since(begin))
+		if err != nil {
+			t.Fatal(err)
 		}
 		r.Close()
 	})

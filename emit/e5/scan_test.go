@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 )
 
 // TestScan: of a whole descriptor Scan finds every value without a fault and nothing
@@ -200,11 +199,7 @@ func TestScanOneLongName(t *testing.T) {
 	b = le.AppendUint32(b, names)
 	b = append(append(b, bytes.Repeat([]byte("n"), names-1)...), 0xff)
 	b = append(b, make([]byte, 8)...)
-	begin := time.Now()
 	s := Scan(b)
-	if d := time.Since(begin); d > 20*time.Second {
-		t.Errorf("%d bytes took %v", len(b), d)
-	}
 	if !slices.ContainsFunc(s.Faults, func(e *FormatError) bool { return e.Table == sectionTable.name }) {
 		t.Errorf("no section is told of: %v", s.Faults)
 	}

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -52,11 +51,8 @@ func nestedValues(n int) []byte {
 	return withConst(tensor(11), val)
 }
 
-// limits of one hostile input.
-const (
-	maxAlloc = 64 << 20
-	maxTime  = time.Second
-)
+// maxAlloc bounds what one hostile input may allocate.
+const maxAlloc = 64 << 20
 
 // TestHostileSpecificationsAreRefused decodes specifications with every kind of fault. Each must be an error at the
 // wrong field, without memory that the input does not justify.
@@ -162,9 +158,7 @@ func TestHostileSpecificationsAreRefused(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
-			start := time.Now()
 			_, err := decode(c.in)
-			took := time.Since(start)
 			runtime.ReadMemStats(&after)
 			var e *Error
 			if !errors.As(err, &e) {
@@ -179,8 +173,8 @@ func TestHostileSpecificationsAreRefused(t *testing.T) {
 			if len(err.Error()) > 2000 {
 				t.Errorf("the message has %d bytes", len(err.Error()))
 			}
-			if n := after.TotalAlloc - before.TotalAlloc; n > maxAlloc || took > maxTime {
-				t.Errorf("%d bytes allocated in %v for %d bytes", n, took, len(c.in))
+			if n := after.TotalAlloc - before.TotalAlloc; n > maxAlloc {
+				t.Errorf("%d bytes allocated for %d bytes", n, len(c.in))
 			}
 		})
 	}

@@ -1,11 +1,9 @@
 package coprocessor
 
 import (
-	"context"
 	"encoding/binary"
 	"hash/crc32"
 	"testing"
-	"time"
 
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
@@ -100,9 +98,7 @@ func FuzzMessages(f *testing.F) {
 		}
 		parked := len(h.d.boot.jobs.parked)
 		h.d.Write32(ANE, RegDoorbell, bell)
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-		defer cancel()
-		if err := h.d.Run(ctx); err != nil {
+		if err := h.d.Run(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if len(h.notes()) < 1 && len(h.d.boot.jobs.parked) == parked {

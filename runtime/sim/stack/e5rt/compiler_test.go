@@ -373,7 +373,8 @@ func TestCacheOfManyProcesses(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 3 {
 		wg.Go(func() {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestCacheOfManyProcesses$", "-test.count=1")
+			cmd := exec.Command(os.Args[0], "-test.run=^TestCacheOfManyProcesses$", "-test.count=1",
+				"-test.timeout=0")
 			cmd.Env = append(os.Environ(), processFolder+"="+folder)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				t.Errorf("%v\n%s", err, out)
