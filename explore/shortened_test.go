@@ -22,8 +22,8 @@ type weighed struct{ n int }
 func (w *weighed) weight() int64 { return int64(w.n) }
 func (w *weighed) close() error  { return nil }
 
-// TestServerSurvivesShortenedWeightFile reads a mapped file that has been cut, in a handler and in the maker of a cached
-// value, which has a goroutine of its own: both must answer with an error that names the file.
+// TestServerSurvivesShortenedWeightFile reads a mapped file that has been cut, in a handler and in the maker of a
+// cached value, which has a goroutine of its own: both must answer with an error that names the file.
 func TestServerSurvivesShortenedWeightFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "weights.bin")
 	if err := os.WriteFile(path, make([]byte, 1<<20), 0o666); err != nil {

@@ -29,8 +29,8 @@ func (w *truncating) Write(b []byte) (int, error) {
 	return w.Buffer.Write(b)
 }
 
-// TestWeightFileShortenedInUseIsAnError cuts the weight file of a model after its first pass: the commands must end with
-// status 1 and an error that names the file, instead of a signal.
+// TestWeightFileShortenedInUseIsAnError cuts the weight file of a model after its first pass: the commands must end
+// with status 1 and an error that names the file, instead of a signal.
 func TestWeightFileShortenedInUseIsAnError(t *testing.T) {
 	for _, args := range [][]string{
 		{"--dry-run", "--workers", "1"}, {"--dry-run"},
