@@ -43,8 +43,11 @@ type Options struct {
 	Warnings io.Writer
 	// Cache is a folder of compiled pairs to read and write, "" for none; CacheBytes is its size limit, 0 for
 	// unlimited. Any number of processes may share it. A model whose files are not known is compiled every time.
+	// Compile refuses a folder to which others can write, because they would decide what runs, unless CacheTrust is
+	// set.
 	Cache      string
 	CacheBytes int64
+	CacheTrust bool
 }
 
 // Report describes a compilation: placement, tasks and sizes, operation by operation.
@@ -55,6 +58,11 @@ type Report = compile.Report
 // diagnostic. When ctx ends, Compile returns its error.
 func Compile(ctx context.Context, path string, o Options) (*Pair, error) {
 	store, key, cached := o.store(ctx, path)
+	if cached {
+		if err := store.Check(); err != nil {
+			return nil, err
+		}
+	}
 	if cached && !o.DebugDB {
 		if kept, err := store.Get(key); err == nil {
 			p := newPair(kept)
@@ -80,7 +88,7 @@ func (o *Options) store(ctx context.Context, path string) (s cache.Store, k pair
 		return s, k, false
 	}
 	k, err := Key(ctx, path, *o)
-	return cache.Store{Folder: o.Cache, MaxBytes: o.CacheBytes}, k, err == nil
+	return cache.Store{Folder: o.Cache, MaxBytes: o.CacheBytes, Trust: o.CacheTrust}, k, err == nil
 }
 
 func (o *Options) compile(ctx context.Context, path string) (p *Pair, err error) {

@@ -8,8 +8,8 @@
 //   - An entry appears whole or not at all, even if the writer is interrupted, and any number of processes may read,
 //     write and collect one folder at the same time: an entry is one file with its checksum, written under a temporary
 //     name in the same folder and renamed.
-//   - Reading an incomplete entry returns an *EntryError, never a pair. The checksum finds corruption, not forgery: who
-//     may write to the folder decides what runs.
+//   - Reading an incomplete entry returns an *EntryError, never a pair. The checksum finds corruption, not forgery, so
+//     a folder to which others can write is a *TrustError, unless the Store trusts it.
 //   - The entries of a Store with a limit are within it when a Put has returned and no other process puts; those used
 //     longest ago are removed first.
 package cache

@@ -111,7 +111,7 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	if n := entrySize(p); n > MaxEntryBytes {
 		return fmt.Errorf("cache: an entry of %d bytes, limit %d", n, int64(MaxEntryBytes))
 	}
-	if err := os.MkdirAll(folder, 0o777); err != nil {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
 	h := append(append(make([]byte, 0, entryHeader), entryMagic...), k[:]...)

@@ -22,12 +22,38 @@ type Store struct {
 	// MaxBytes bounds the total size of the entries; 0 means no bound. The least recently used entries are removed
 	// first.
 	MaxBytes int64
+	// Trust uses the folder even if others may write to it. They then decide what runs.
+	Trust bool
 }
 
-// Get returns the pair of a key and records its use. The error is fs.ErrNotExist if there is none, and an *EntryError
-// if it is corrupt.
+// TrustError reports a folder to which others can write.
+type TrustError struct{ Folder, Rule string }
+
+func (e *TrustError) Error() string {
+	return fmt.Sprintf("cache folder %s: %s, so that others decide what runs; make it writable for its owner alone",
+		e.Folder, e.Rule)
+}
+
+// Check returns a *TrustError if others can write to the folder, unless it is trusted. A missing folder is fine: Put
+// creates one for its owner alone.
+func (s Store) Check() error {
+	if s.Trust {
+		return nil
+	}
+	info, err := os.Stat(s.Folder)
+	if err != nil {
+		return nil // using the folder reports what is wrong
+	}
+	if rule := distrust(info); rule != "" {
+		return &TrustError{s.Folder, rule}
+	}
+	return nil
+}
+
+// Get returns the pair of a key and records its use. The error is fs.ErrNotExist if there is none, an *EntryError if
+// it is corrupt, and a *TrustError if others can write to the folder.
 func (s Store) Get(k pair.Key) (pair.Pair, error) {
-	p, err := readEntry(s.Folder, k)
+	p, err := s.Verify(k)
 	if err == nil {
 		now := time.Now()
 		_ = os.Chtimes(s.Path(k), now, now) // fails in a read-only folder, where only the order of use is lost
@@ -39,6 +65,9 @@ func (s Store) Get(k pair.Key) (pair.Pair, error) {
 func (s Store) Put(k pair.Key, p pair.Pair) error {
 	if n := entrySize(p); s.MaxBytes > 0 && n > s.MaxBytes {
 		return fmt.Errorf("cache: the entry has %d bytes; the limit of the cache is %d", n, s.MaxBytes)
+	}
+	if err := s.Check(); err != nil {
+		return err
 	}
 	if err := writeEntry(s.Folder, k, p); err != nil {
 		return err
@@ -100,7 +129,12 @@ func keyOfName(name string) (k pair.Key, ok bool) {
 }
 
 // Verify reads the entry of a key without recording a use. Its errors are those of Get.
-func (s Store) Verify(k pair.Key) (pair.Pair, error) { return readEntry(s.Folder, k) }
+func (s Store) Verify(k pair.Key) (pair.Pair, error) {
+	if err := s.Check(); err != nil {
+		return pair.Pair{}, err
+	}
+	return readEntry(s.Folder, k)
+}
 
 // Remove removes the entry of a key. It is not an error if there is none.
 func (s Store) Remove(k pair.Key) error {

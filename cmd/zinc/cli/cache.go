@@ -40,7 +40,7 @@ and the folder is larger than ` + cacheBytesEnv + ` bytes (default ` + fmt.Sprin
 unlimited), the least recently used pairs are removed.
 
 Entries are checked for corruption, not for forgery: anyone who can write to the folder
-decides what runs.`,
+decides what runs. A folder to which others can write is refused without --cache-trust.`,
 		Example: `  zinc model.mlmodelc --cache ~/.cache/zinc
   zinc cache ls --cache ~/.cache/zinc
   zinc cache gc --cache ~/.cache/zinc --max-bytes 1000000000`,

@@ -27,20 +27,27 @@ const defaultCacheBytes = 8 << 30
 
 // cacheFlags say where compiled pairs are kept.
 type cacheFlags struct {
-	dir string
+	dir   string
+	trust bool
 }
 
 func (c *cacheFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&c.dir, "cache", os.Getenv(cacheEnv),
 		"`FOLDER` to keep compiled pairs in; \"\" for none (default "+
 			cacheEnv+")")
+	f.BoolVar(&c.trust, "cache-trust", false, "use the folder of --cache even if others can write to it")
 	f.Lookup("cache").DefValue = "" // help must not depend on the environment
 }
 
-// store returns the cache that the flags set. Its Folder is "" if there is none.
+// store returns the cache that the flags set. Its Folder is "" if there is none. A folder to which others can write is
+// an error.
 func (c *cacheFlags) store() (cache.Store, error) {
 	n, err := cacheBound()
-	return cache.Store{Folder: c.dir, MaxBytes: n}, err
+	s := cache.Store{Folder: c.dir, MaxBytes: n, Trust: c.trust}
+	if err == nil {
+		err = s.Check()
+	}
+	return s, err
 }
 
 // cacheBound returns the size limit of the cache in bytes, from the environment or the default.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -181,6 +182,8 @@ func flagHint(err error) string {
 		return "choose a function with --func"
 	case option != nil && option.Option == "Shapes":
 		return "choose one of the shapes with --shape"
+	case errors.As(err, new(*cache.TrustError)):
+		return "use the folder as it is with --cache-trust"
 	case errors.As(err, &constant) && constant.Model:
 		return "set the model with --model"
 	}

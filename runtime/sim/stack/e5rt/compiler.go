@@ -41,7 +41,7 @@ type CompilerConfig struct {
 	// pair.ExecutableVersion returns a suitable one.
 	Version string
 	// Folder holds the cache and is created if necessary; "" means no cache. Any number of processes may share a
-	// folder.
+	// folder. A folder to which others can write is not used: compilations count as Unstored.
 	Folder string
 	// MaxBytes bounds the size of the folder; 0 means no bound. Entries used longest ago are removed first.
 	MaxBytes int64
