@@ -22,7 +22,8 @@ func TestFoldersThatOthersWriteToAreRefused(t *testing.T) {
 		for _, s := range []Store{{Folder: folder}, {Folder: folder, Trust: true}} {
 			_, got := s.Get(key(1))
 			_, verified := s.Verify(key(1))
-			for what, err := range map[string]error{"get": got, "verify": verified, "put": s.Put(key(2), pairOf(2, 1000))} {
+			put := s.Put(key(2), pairOf(2, 1000))
+			for what, err := range map[string]error{"get": got, "verify": verified, "put": put} {
 				refused := errors.As(err, new(*TrustError))
 				if refused == s.Trust || s.Trust && err != nil {
 					t.Errorf("mode %v, trust %v: %s returns %v", mode, s.Trust, what, err)
