@@ -310,7 +310,7 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 				}
 			}
 			for k := range td.Streams {
-				if s := &td.Streams[k]; !s.Result && t.On(s.Enable) && t.On(s.BarValid) {
+				if s := &td.Streams[k]; !s.Result && s.Moved(t.Task) && t.On(s.BarValid) {
 					add(p, i, t.Task, s.Bar, uint64(t.Get(s.Base)), 0, s.Name, nil, word(t.Task, s.MemFormat))
 				}
 			}

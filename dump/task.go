@@ -110,7 +110,7 @@ func summaryOf(t *td.Task) taskSummary {
 func bufferOf(t *td.Task, stream int) string {
 	s := &td.Streams[stream]
 	switch {
-	case !t.On(s.Enable):
+	case !s.Moved(t):
 		return fmt.Sprintf("L2 %#x", t.Get(s.L2Base))
 	case !t.On(s.BarValid):
 		return fmt.Sprintf("no bar+%#x", t.Get(s.Base))

@@ -92,7 +92,7 @@ func work(t *td.Task) string {
 
 func sources(t *td.Task) string {
 	s := "l2"
-	if t.On(td.SrcEn) {
+	if td.Streams[td.StreamSource1].Moved(t) {
 		s = fmt.Sprintf("dram%d", t.Int(td.SrcInterleave))
 	}
 	switch {

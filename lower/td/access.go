@@ -133,10 +133,16 @@ func Accesses(t *Task) []Access {
 	for i := range Streams {
 		s := &Streams[i]
 		if s.used(t) {
-			as = append(as, s.access(t, s.extents(t), s.swapped(t), t.On(s.Enable)))
+			as = append(as, s.access(t, s.extents(t), s.swapped(t), s.Moved(t)))
 		}
 	}
 	return as
+}
+
+// Moved reports whether tile DMA moves the tensor. The DMA of sources is on for either of the
+// two, and a source 1 that is not in use stays in L2 (select_rrb_1x64x1x1).
+func (s *Stream) Moved(t *Task) bool {
+	return t.On(s.Enable) && (s != &Streams[StreamSource1] || t.On(Source1) || !t.On(Source2DMA))
 }
 
 // used reports whether the task has the tensor. Two sources are the planar engine's.

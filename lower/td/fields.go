@@ -230,7 +230,7 @@ var (
 	Swap2       = reg(Common, "Swap2", 0x30, 9, 1, 1, Recorded, "source 2 is stored with channels and width exchanged")
 	SwapResult  = reg(Common, "SwapResult", 0x30, 10, 1, 1, Recorded,
 		"planar result is stored with channels and width exchanged")
-	Source1     = reg(Common, "Source1", 0x34, 0, 1, 1, Recorded, "source 1 in use")
+	Source1     = reg(Common, "Source1", 0x34, 0, 1, 1, Recorded, "0 of a source 1 in L2 beside a source 2 by DMA")
 	Source2DMA  = reg(Common, "Source2DMA", 0x34, 1, 1, 1, Recorded, "source 2 comes by tile DMA")
 	SmallSource = reg(Common, "SmallSourceMode", 0x34, 2, 1, 1, Recorded,
 		"set when a convolution's output is at most 8x8")
@@ -250,7 +250,7 @@ var (
 	DPECategory = reg(Common, "DPECategory", 0x3c, 0, 4, 1, Named, "")
 
 	// Tile DMA source.
-	SrcEn         = reg(TileSrc, "SrcEn", 0x00, 0, 1, 1, Recorded, "source 1 is read from DRAM")
+	SrcEn         = reg(TileSrc, "SrcEn", 0x00, 0, 1, 1, Recorded, "tile DMA reads sources from DRAM")
 	SrcCrH        = reg(TileSrc, "SrcCrH", 0x00, 4, 2, 1, Named, "")
 	SrcCacheHint  = reg(TileSrc, "SrcCacheHint", 0x00, 6, 2, 1, Named, "")
 	SrcReuse      = reg(TileSrc, "SrcCacheHintReuse", 0x00, 8, 4, 1, Named, "")

@@ -15,7 +15,7 @@ import (
 // its buffer.
 func twoTasks() []*Task {
 	a := New().SetBool(SrcEn, true).Set(RBase0, 5).SetBool(RBE0, true).Set(SrcBase, 0x40).Set(SrcFmtMode, 1)
-	a.SetBool(Source2DMA, true).Set(RBase1, 6).SetBool(RBE1, true).Set(Src2Base, offsetInline)
+	a.SetBool(Source1, true).SetBool(Source2DMA, true).Set(RBase1, 6).SetBool(RBE1, true).Set(Src2Base, offsetInline)
 	a.SetBool(KernelOn, true).Set(KBase0, 1).SetBool(KBE0, true).Set(StreamConfig.At(0), 0x81).
 		Set(StreamBase.At(0), 0x80)
 	b := New().SetBool(LNID, true).SetBool(EON, true).Set(TID, 1)

@@ -28,6 +28,7 @@ type slotRow struct {
 	name      string
 	group     *Group
 	enable    Field
+	stream    *Stream // of a tensor
 	bar, barE Field
 	offset    Field
 	hasOffset bool // false: the lanes' own offsets stand in the image
@@ -53,6 +54,7 @@ func tensorSlot(slot Slot, name string, g *Group, stream int) slotRow {
 		name:      name,
 		group:     g,
 		enable:    s.Enable,
+		stream:    s,
 		bar:       s.Bar,
 		barE:      s.BarValid,
 		offset:    s.Base,
@@ -76,7 +78,12 @@ func kernelSlot(slot Slot, name string, stream int) slotRow {
 }
 
 // on reports whether the task enables the stream: bit 0 of its enable field.
-func (s *slotRow) on(t *Task) bool { return t.val[s.enable]&1 == 1 }
+func (s *slotRow) on(t *Task) bool {
+	if s.stream != nil {
+		return s.stream.Moved(t)
+	}
+	return t.val[s.enable]&1 == 1
+}
 
 // named reports whether the task names a buffer for the stream. Recorded tasks
 // do so for a tensor that has a buffer and yet stays in L2, its DMA off.

@@ -46,13 +46,13 @@ type KernelFormat uint32
 
 // Types of coefficients.
 const (
-	KernelInt8  KernelFormat = 0
-	KernelUint8 KernelFormat = 1
+	KernelUint8 KernelFormat = 0
+	KernelInt8  KernelFormat = 1
 	KernelFP16  KernelFormat = 2
 )
 
 func kernelFormats() []Value {
-	return []Value{{V: uint32(KernelInt8), Word: "int8"}, {V: uint32(KernelUint8), Word: "uint8"},
+	return []Value{{V: uint32(KernelUint8), Word: "uint8"}, {V: uint32(KernelInt8), Word: "int8"},
 		{V: uint32(KernelFP16), Word: "fp16"}}
 }
 

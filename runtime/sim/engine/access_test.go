@@ -45,7 +45,7 @@ func compareAccesses(t *testing.T, e *Engine, task *td.Task, mem Memory) int {
 				t.Errorf("%s of %s is %v in the engine, %v in td.Accesses", what, f.name, engine, table)
 			}
 		}
-		same("DRAM", task.On(f.en), a.InDRAM)
+		same("DRAM", f.moved(task), a.InDRAM)
 		same("the register's field", f.bar, a.Bar)
 		same("the register's enable", f.barEn, a.BarValid)
 		var dim td.Extents

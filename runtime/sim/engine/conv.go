@@ -208,7 +208,7 @@ func (g *geometry) columns(dst, row []float32, first int) {
 
 // depthwise convolves every channel with its own taps.
 func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
-	cin, oh, ow := g.in[axC], g.out[axH], g.out[axW]
+	channels, oh, ow := g.out[axC], g.out[axH], g.out[axW]
 	H, W := g.in[axH], g.in[axW]
 	// What the taps see of the rows of one result row: rows as wide as the windows
 	// reach, or, where windows step, a row for each column of taps.
@@ -218,16 +218,18 @@ func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uin
 	}
 	at := make([]int, 0, g.red)
 	if steps == 1 {
-		at = g.taps(at, 0, pw)
+		for k := range g.span {
+			at = g.taps(at, k*pw, pw)
+		}
 	} else {
 		for l := range g.red {
 			at = append(at, l*ow)
 		}
 	}
-	return x.each(g.out[axD]*cin, grain(oh*ow*g.red), func(lo, hi int) {
-		acc, seen := make([]float32, ow), make([]float32, g.kh*steps*pw)
+	return x.each(g.out[axD]*channels, grain(oh*ow*g.red), func(lo, hi int) {
+		acc, seen := make([]float32, ow), make([]float32, g.span*g.kh*steps*pw)
 		for i := lo; i < hi; i++ {
-			c := i % cin
+			c := i % channels
 			taps := k.w[c*g.red:][:g.red]
 			bias := float32(0)
 			if k.bias != nil {
@@ -237,13 +239,14 @@ func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uin
 				if x.ctx.Err() != nil {
 					return
 				}
-				for ky := range g.kh {
+				for k := range g.span * g.kh {
+					ky := k % g.kh
 					for s := range steps {
-						row := seen[(ky*steps+s)*pw:][:pw]
+						row := seen[(k*steps+s)*pw:][:pw]
 						if iy := oy*g.sy + ky - g.py; iy < 0 || iy >= H {
 							clear(row)
 						} else {
-							g.columns(row, v[(i*H+iy)*W:][:W], s-g.px)
+							g.columns(row, v[((i*g.span+k/g.kh)*H+iy)*W:][:W], s-g.px)
 						}
 					}
 				}

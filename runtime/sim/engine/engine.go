@@ -173,13 +173,13 @@ func outShape(t *td.Task) shape {
 // bind checks a layout against its buffer and returns it with its bytes.
 func (x *exec) bind(f *fields, dim shape, swap, write bool) (*tile, error) {
 	l := f.onchip(x.t, dim, swap)
-	if x.t.On(f.en) {
+	if f.moved(x.t) {
 		l = f.dram(x.t, dim, swap)
 	}
 	if x.bound != nil {
 		x.bound(f, l)
 	}
-	if !x.t.On(f.en) {
+	if !f.moved(x.t) {
 		return x.bindL2(l)
 	}
 	if !x.t.On(f.barEn) {
@@ -225,7 +225,7 @@ func pastL2(name string, first, n int64) *Fault {
 // where the task works in smaller tiles, and where the rows of the L2 layout
 // overlap, as they do for a source whose columns pass a work unit at a time.
 func (x *exec) stage(f *fields, src *tile) error {
-	if !x.t.On(f.en) {
+	if !f.moved(x.t) {
 		return nil
 	}
 	l := f.onchip(x.t, src.dim, src.swap)

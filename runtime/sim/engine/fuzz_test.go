@@ -16,7 +16,7 @@ func planarTask2() (*td.Task, buffers) {
 		Set(td.Win, 5).Set(td.Hin, 3).Set(td.Cin, 4).Set(td.Wout, 5).Set(td.Hout, 3).Set(td.Cout, 4).
 		Set(td.PlanarType, 3).Set(td.PETwo, 1).Set(td.PEScale, 0x3c00).Set(td.PEPreScale, 0x3c00).
 		Set(td.PEFinal, 0x3f800000).
-		Set(td.SrcEn, 1).Set(td.SrcMemFmt, 2).Set(td.SrcRow, 64).Set(td.SrcPlane, 192).
+		Set(td.Source1, 1).Set(td.SrcEn, 1).Set(td.SrcMemFmt, 2).Set(td.SrcRow, 64).Set(td.SrcPlane, 192).
 		Set(td.Source2DMA, 1).Set(td.Src2MemFmt, 2).Set(td.Src2Row, 64).Set(td.Src2Plane, 192).
 		Set(td.DstEn, 1).Set(td.DstMemFmt, 2).Set(td.DstRow, 64).Set(td.DstPlane, 192).
 		Set(td.RBase0, 5).Set(td.RBE0, 1).Set(td.RBase1, 6).Set(td.RBE1, 1).Set(td.WBase, 4).Set(td.WBE, 1)

@@ -53,6 +53,7 @@ type reader struct {
 	plain *[65536]float32 // values of biases, which are not multiplied
 	bias  bool
 	skip  bool
+	octet bool // weights are signed bytes
 	bits  int  // of a codebook index, 0 without a codebook
 	mask  bool // zero-skipping: the masks alone tell the weights
 	slots int  // least lane slots of a zero-skipping cell
@@ -65,8 +66,8 @@ func (x *exec) kernel(g *geometry) (*kernel, error) {
 	r := &x.reader
 	defer func() { *r = reader{} }() // what it points to is the task's
 	*r = reader{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel{}, bias: t.On(td.NEBias),
-		skip: t.On(td.SparseFmt), slots: 2, cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true),
-		plain: x.opts.Numerics.table(false)}
+		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2,
+		cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true), plain: x.opts.Numerics.table(false)}
 	if t.On(td.SmallSource) {
 		r.slots = 4
 	}
@@ -163,9 +164,11 @@ func (r *reader) core(c int) (*part, error) {
 // planes reads biases and weights.
 func (r *reader) planes(total int64) error {
 	g := r.g
-	// Every weight takes two bytes, an index or at least a mask bit in some lane.
+	// Every weight takes two bytes, or one, an index or at least a mask bit in some lane.
 	limit := total / 2
 	switch {
+	case r.octet:
+		limit = total
 	case r.skip:
 		limit = total * 8
 	case r.bits > 0:
@@ -262,6 +265,9 @@ func (r *reader) plane(p *part, first, lanes int) error {
 	if r.skip {
 		return r.skipping(p, first, lanes, r.g.in[axC])
 	}
+	if r.octet {
+		return badField(r.x.t, td.KernelFmt, "int8 coefficients are known of channelwise kernels")
+	}
 	red := r.g.red
 	if r.bits > 0 {
 		return r.indexed(p, first, lanes)
@@ -309,6 +315,13 @@ func (r *reader) depthwise() error {
 // plane1 reads the taps of one channel.
 func (r *reader) plane1(p *part, ch int) error {
 	row := r.out.w[ch*r.g.red:][:r.g.red]
+	if r.octet {
+		b, err := p.take(len(row))
+		for k := range b {
+			row[k] = float32(int8(b[k]))
+		}
+		return err
+	}
 	b, err := p.take(2 * len(row))
 	if err != nil {
 		return err

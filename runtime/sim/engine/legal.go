@@ -21,7 +21,7 @@ func on(f td.Field) func(*td.Task) bool {
 // fetches reports whether source 1 comes from DRAM and has a type in L2; leaves, whether the
 // result of a type goes there.
 func fetches(format uint32) func(*td.Task) bool {
-	return func(t *td.Task) bool { return t.On(td.SrcEn) && t.Get(td.InFmt) == format }
+	return func(t *td.Task) bool { return source1.moved(t) && t.Get(td.InFmt) == format }
 }
 
 func leaves(format uint32) func(*td.Task) bool {
@@ -45,9 +45,9 @@ var rules = []rule{
 		why: "a result keeps its type on the way"},
 	{field: td.DstMemFmt, when: leaves(formatUint8), ok: []uint32{formatUint8},
 		why: "a result keeps its type on the way"},
-	{field: td.SrcShift, when: on(td.SrcEn), ok: []uint32{0}, why: "meaning not known"},
-	{field: td.SrcOffsetCh, when: on(td.SrcEn), ok: []uint32{0}, why: "meaning not known"},
-	{field: td.SrcCmpVec, when: on(td.SrcEn), ok: []uint32{0}, why: "meaning not known"},
+	{field: td.SrcShift, when: source1.moved, ok: []uint32{0}, why: "meaning not known"},
+	{field: td.SrcOffsetCh, when: source1.moved, ok: []uint32{0}, why: "meaning not known"},
+	{field: td.SrcCmpVec, when: source1.moved, ok: []uint32{0}, why: "meaning not known"},
 	{field: td.DstShift, when: on(td.DstEn), ok: []uint32{0}, why: "meaning not known"},
 	{field: td.DstOffsetCh, when: on(td.DstEn), ok: []uint32{0}, why: "meaning not known"},
 	{field: td.DstCmpVec, when: on(td.DstEn), ok: []uint32{0}, why: "meaning not known"},
@@ -62,7 +62,7 @@ var rules = []rule{
 
 	{field: td.NEOp, when: neuralTask, ok: []uint32{0, 8, 11, 12},
 		why: "0 kernel, 8 sum, 11 maximum, 12 pass through are known"},
-	{field: td.KernelFmt, when: withKernel, ok: []uint32{2}, why: "only fp16 (2) coefficients are executed"},
+	{field: td.KernelFmt, when: withKernel, ok: []uint32{1, 2}, why: "int8 (1) and fp16 (2) coefficients are executed"},
 	{field: td.KernelReuse, when: withKernel, ok: []uint32{0}, why: "meaning not known"},
 	{field: td.BiasMode, when: neuralTask, ok: []uint32{0}, why: "meaning not known"},
 	{field: td.MatrixBias, when: neuralTask, ok: []uint32{0}, why: "meaning not known"},

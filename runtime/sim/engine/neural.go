@@ -98,13 +98,16 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 			g.red *= in[axC]
 			return g, nil
 		}
+		g.span = max(1, t.Int(td.UnicastCin))
+		g.red *= g.span
 		switch {
-		case in[axC] != out[axC]:
-			return nil, bad("Common.Cin = %d, Common.Cout = %d: channelwise work keeps the channels", in[axC], out[axC])
+		case g.span > 1 && (g.kw|g.kh|g.sx|g.sy != 1 || g.px|g.py != 0 || t.On(td.SparseFmt) || t.On(td.PalettizedEn)):
+			return nil, badField(t, td.UnicastCin, "a channelwise kernel with a window takes one channel")
+		case in[axC] != out[axC]*g.span:
+			return nil, bad("Common.Cin = %d, Common.Cout = %d: channelwise work takes %d channels for one", in[axC],
+				out[axC], g.span)
 		case in[axG] != 1:
 			return nil, badField(t, td.NumGroups, "a channelwise kernel (UnicastEn) has one group")
-		case t.Get(td.UnicastCin) > 1:
-			return nil, badField(t, td.UnicastCin, "a channelwise kernel takes one channel")
 		case t.Get(td.Oy) > 1 || t.Get(td.Ox) > 2:
 			return nil, bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of so many pixels at a time is "+
 				"not known", t.Get(td.Ox), t.Get(td.Oy))

@@ -376,6 +376,12 @@ var (
 	}
 )
 
+// moved reports whether tile DMA moves the stream. One flag turns on the DMA of both sources: a
+// source 1 that is not in use stays in L2 while source 2 is fetched.
+func (f *fields) moved(t *td.Task) bool {
+	return t.On(f.en) && (f.en != td.SrcEn || t.On(td.Source1) || !t.On(td.Source2DMA))
+}
+
 // dram is the stream's layout in its DRAM buffer.
 func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 	l := layout{
