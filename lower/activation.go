@@ -14,8 +14,8 @@ import (
 )
 
 // summed are the operations whose table is computed as a sum over single channels
-// (recorded for rsqrt; for log on a later target).
-var summed = []*ir.Operation{ir.OpSqrt, ir.OpRsqrt, ir.OpLog}
+// (recorded for rsqrt, and that sqrt is none; for log on a later target).
+var summed = []*ir.Operation{ir.OpRsqrt, ir.OpLog}
 
 // tabled returns the operations that a lookup table computes.
 func tabled() (os []*ir.Operation) {

@@ -33,7 +33,7 @@ func asNumbers(c *ir.Const) *ir.Const {
 
 // nonzero makes the fp16 form of a boolean input.
 func (b *builder) nonzero(v *ir.Value, port *surf) (*surf, error) {
-	s := b.temp(port.dims)
+	s := b.valueTemp(v, true)
 	b.tableTask(weights.Steps(0, 1, 0, 1), port, s)
 	b.vals[v] = s
 	return s, nil
@@ -57,7 +57,7 @@ func (b *builder) opposite(v *ir.Value) (*surf, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := b.temp(x.dims)
+	s := b.valueTemp(v, true)
 	b.tableTask(weights.Steps(0, 0, 1, 0), x, s)
 	b.zeros[v] = s
 	return s, nil
@@ -118,10 +118,43 @@ func lowerCompare(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
+	if op.Is(ir.OpLess) && takesLines(op) && b.isColumn(xs.dims) {
+		b.lessOfColumns(weights.Steps(0, is.below, is.at, is.above), xs, ys, b.boolResult(op.Results[0]))
+		return nil
+	}
 	diff := b.temp(tensorDims(op.Results[0].Type))
 	b.sum(xs, b.nearby(ys, diff), true, diff)
 	b.tableTask(weights.Steps(0, is.below, is.at, is.above), diff, b.boolResult(op.Results[0]))
 	return nil
+}
+
+// lessOfColumns puts the channels of x and y side by side and takes the sign of their differences
+// with a channelwise kernel (less_bool_rr_1x64x1x1).
+func (b *builder) lessOfColumns(sign *weights.Activation, x, y, dst *surf) {
+	c := dst.elems()
+	at := len(x.dims) - 3
+	dims := append([]int64(nil), x.dims...)
+	dims[at] = 2 * c
+	both := b.temp(dims)
+	b.copyTo(y, both.slice(at, 1, c, 2))
+	b.copyTo(x, both.slice(at, 0, c, 2))
+	d := neural(td.NEMultiply)
+	d.ne.unicast, d.ne.span = true, 2
+	d.table, d.ne.act, d.ne.scale = sign, td.NonlinTable, weights.FromHalf(sign.Scale)
+	plan, err := weights.PlanDepthwise(int(c))
+	if err != nil {
+		b.fail("%v", err)
+		return
+	}
+	if !b.trial {
+		b.streamParts(d, plan, &weights.Kernel{}, func() (weights.Parts, error) {
+			data, sizes := plan.Differences(&sign.Table)
+			return b.sec.AddParts(data, sizes, plan.DifferencesLayout)
+		})
+		d.kernel.bytes = true
+	}
+	src, out := b.column(both), b.column(dst)
+	b.emit(d, src, nil, out, 0)
 }
 
 func lowerLogicalNot(b *builder, op *ir.Op) error {
@@ -231,6 +264,9 @@ func lowerSelect(b *builder, op *ir.Op) error {
 			dims = spreadDims(dims, tensorDims(v.Type))
 		}
 		terms[i] = b.temp(dims)
+		if takesLines(op) {
+			terms[i] = b.between(dims)
+		}
 		if err := b.side(cond, v, terms[i]); err != nil {
 			return err
 		}

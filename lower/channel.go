@@ -87,6 +87,11 @@ func (b *builder) alongChannels(x, y ir.Type) (row int64, ok bool) {
 
 // eachImage calls emit for the images of a batch.
 func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand, tile int64)) {
+	if x.buf.line || dst.buf.line {
+		dst.buf.turned = dst.buf.line
+		emit(b.column(x), b.column(dst), 0)
+		return
+	}
 	for i := range x.dims[0] {
 		src, out := imageOperand(x.slice(0, i, 1, 1), 1), imageOperand(dst.slice(0, i, 1, 1), 1)
 		tile := int64(0)

@@ -13,7 +13,7 @@ const (
 	aliasPlanarSrc = 0x10000
 	aliasPlanarRes = 0x40000
 	aliasAll       = aliasConvSrc | aliasConvRes | aliasPlanarSrc | aliasPlanarRes
-	twoStreams     = 0x100000 // both sources come by DMA
+	twoStreams     = 0x100000 // source 2 comes by DMA
 )
 
 // Values of dependence.inStep: source 1 is what the task before gives, in the order
@@ -96,15 +96,16 @@ func (d *draft) footprint() footprint {
 // followsClosely reports whether task i takes source 1 from the task before it in
 // the order in which that one gives it: the same extents, no row or channel
 // taken more than once, a producer that finishes its channels in one output
-// group (recorded chains; inferred from two products) and that does not keep its
-// own source for later tasks (norm_layer_norm_ax3_1x1x1x64).
+// group (recorded chains; inferred from two products), that, if planar, does not keep its
+// own source for later tasks (norm_layer_norm_ax3_1x1x1x64), and that, if neural, takes none
+// that was kept (select_rrb_1x64x1x1).
 func (c *chain) followsClosely(i int, f, before footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
 	}
 	d, p := c.drafts[i], c.drafts[i-1]
 	s := d.src[0].spread
-	if s[axH] || s[axC] || s[axD] || p.keeps {
+	if s[axH] || s[axC] || s[axD] || p.keeps && p.pe != nil || p.takesKept && p.ne != nil {
 		return false
 	}
 	in, out, ox := d.src[0].ext, p.dst.ext, p.window.ox
@@ -133,13 +134,13 @@ func (c *chain) dependencies() {
 			before = feet[i-1]
 		}
 		first := &d.src[0]
-		fetched := first.where == byDMA
+		fetched := d.fetches()
 		src := interleaveUnit * int(max(first.inter, 1))
 		res := interleaveUnit * int(max(d.dst.inter, 1))
 		if !d.dst.buf.narrow {
 			res |= formatGiven
 		}
-		if first.where != inL2 && !first.buf.narrow {
+		if first.where != inL2 && !first.buf.narrow || d.fetchesSecond() {
 			src |= formatGiven
 		}
 		if d.fetchesSecond() {
@@ -174,31 +175,37 @@ func (c *chain) dependencies() {
 		if !f.planar && kept(lastPE) {
 			src |= aliasPlanarSrc
 		}
-		taken := func(o footprint) bool {
-			for _, x := range f.fetch {
-				for k := range o.fetch {
-					if x.meets(o.fetch[k]) || x.meets(o.read[k]) {
-						return true
-					}
+		taken := func(spans ...span) bool {
+			for _, o := range spans {
+				if f.fetch[0].meets(o) || f.fetch[1].meets(o) {
+					return true
 				}
 			}
 			return false
 		}
+		sources := func(o *footprint) []span { return append(o.fetch[:], o.read[:]...) }
 		switch {
 		case fetched && i == 0:
 			src |= aliasAll
 			res |= aliasAll
 		case fetched && !f.planar:
-			src |= aliasConvSrc | aliasConvRes
-			res |= aliasConvSrc | aliasConvRes
-			if lastPE >= 0 && taken(feet[lastPE]) {
+			// What the engine fetches for two tasks it fetches in turn (less_bool_rr_1x64x1x1).
+			made := first.buf.space == scratch || d.kernel != nil && d.kernel.rows != nil
+			if lastNE < 0 || made || taken(append(feet[lastNE].read[:], feet[lastNE].give)...) {
+				src |= aliasConvSrc | aliasConvRes
+				res |= aliasConvSrc | aliasConvRes
+			}
+			if lastPE >= 0 && taken(sources(&feet[lastPE])...) {
 				src |= aliasPlanarSrc
 			}
 			if p := lastPE; p >= 0 && (f.give.meets(feet[p].leave) || f.leave.meets(feet[p].leave)) {
 				res |= aliasPlanarRes
 			}
-		case fetched && lastNE >= 0 && taken(feet[lastNE]):
+		case fetched && lastNE >= 0 && taken(sources(&feet[lastNE])...):
 			src |= aliasConvSrc
+		case !f.planar && !close && lastPE >= 0 && !readPE &&
+			(f.give.meets(feet[lastPE].read[0]) || f.give.meets(feet[lastPE].read[1])):
+			res |= aliasPlanarSrc // in the place of what it reads (select_rrb_1x64x1x1)
 		}
 		d.deps.source, d.deps.result = src, res
 		if close {
@@ -227,7 +234,9 @@ func (c *chain) dependencies() {
 func inStep(d, before *draft) {
 	switch {
 	case d.pe != nil && before.ne != nil:
-		before.stepUnits(0)
+		if !before.dst.buf.line { // select_rrb_1x64x1x1
+			before.stepUnits(0)
+		}
 	case d.does(td.NEPass) && before.pe != nil:
 		if s := d.stepUnits(before.patch[1]); s > 0 {
 			before.patch[1] = max(before.patch[1], s)

@@ -47,6 +47,8 @@ type draft struct {
 	floor int64       // first byte of L2 above the residents of the task
 	live  []*resident // residents of the task
 	keeps bool        // source 1 stays in L2 for later tasks
+	// takesKept says that an earlier task has kept source 1 in L2.
+	takesKept bool
 
 	// Set by the planners after them.
 	hint    cacheHint // of source 1
@@ -107,6 +109,7 @@ type kernelUse struct {
 	ocgSize int
 	bias    bool // coefficients open with one bias an output channel
 	skip    bool // stored without their zeros
+	bytes   bool // coefficients are bytes with a sign
 	masks   bool // a codebook of one value, the bodies are masks
 }
 
@@ -255,6 +258,9 @@ func (d *draft) extents(r role) [5]int64 {
 	}
 	return d.src[0].ext
 }
+
+// fetches reports whether a source comes by DMA.
+func (d *draft) fetches() bool { return d.src[0].where == byDMA || d.fetchesSecond() }
 
 // fetchesSecond reports whether there is a second source that comes by DMA.
 func (d *draft) fetchesSecond() bool { return d.two && d.src[1].where == byDMA }

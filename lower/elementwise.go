@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -13,6 +14,10 @@ import (
 // pointwise emits tasks that compute dst from one or two sources of the same or
 // spread shapes. make returns a new draft for each piece of so many channels.
 func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst *surf) {
+	if dst.buf.line || slices.ContainsFunc(srcs, func(s *surf) bool { return s.buf.line }) {
+		b.onLines(make, srcs, dst)
+		return
+	}
 	n, err := newNest(append(append([]*surf(nil), srcs...), dst)...)
 	if err != nil {
 		b.fail("%v", err)
@@ -156,6 +161,9 @@ func lowerBinary(b *builder, op *ir.Op) error {
 			return err
 		}
 		r := b.temp(ys.dims)
+		if takesLines(op) {
+			r = b.between(ys.dims)
+		}
 		b.useTable(op, recip)
 		b.tableTask(recip, ys, r)
 		b.pairwise(td.PEMultiply, xs, r, dst)

@@ -145,9 +145,9 @@ func (e *encoder) header() {
 	e.set(td.DebugLogEvents, debug)
 	e.flag(td.DisallowAbort, e.deps.planarNext)
 	// A buffer that the task names counts as read or written although its DMA is off. A
-	// first source does not count if the second is in L2.
+	// first source does not count if the second is in L2, nor one that waits for nothing (less_bool_rr_1x64x1x1).
 	in, out := e.src[0].where, e.dst.where
-	from := in != inL2 && (!e.two || e.src[1].where == byDMA)
+	from := in != inL2 && (!e.two || e.src[1].where == byDMA) && (in == named || e.deps.source&aliasAll != 0)
 	to := out != inL2 && !e.partial
 	e.flag(td.SPL, from)
 	e.flag(td.TSR, to)
@@ -159,7 +159,7 @@ func (e *encoder) header() {
 		rows = e.kernel.rows
 	}
 	e.flag(td.TDE, rows != nil && rows.buf.space == scratch)
-	e.flag(td.SrcLoc, in == byDMA)
+	e.flag(td.SrcLoc, e.fetches())
 	e.flag(td.DstLoc, out == byDMA)
 	if in != inL2 {
 		e.bar(td.RBase0, td.RBE0, e.src[0].buf)
@@ -214,7 +214,7 @@ func (d *draft) events() (log, debug int) {
 // ofMantissa reports whether a table is one of its input's mantissa.
 func ofMantissa(t *weights.Table) bool {
 	switch t.Mode() {
-	case weights.ModePlain, weights.ModeOdd, weights.ModeExp2:
+	case weights.ModePlain, weights.ModeOdd, weights.ModeExp2, weights.ModeWhole, weights.ModeFraction:
 		return false
 	}
 	return true
@@ -313,7 +313,7 @@ func (e *encoder) common() {
 	e.flag(td.Swap1, e.src[0].swap)
 	e.flag(td.Swap2, e.src[1].swap)
 	e.flag(td.SwapResult, e.pe != nil && e.dst.swap)
-	e.flag(td.Source1, true)
+	e.flag(td.Source1, e.src[0].where == byDMA || !e.fetchesSecond())
 	e.flag(td.Source2DMA, e.fetchesSecond())
 	e.flag(td.SmallSource, e.shift.small)
 	put(e, td.PlanarType, e.draft.kind())
@@ -332,7 +332,7 @@ func (e *encoder) common() {
 func (e *encoder) tileSources() {
 	one, two := &e.src[0], &e.src[1]
 	hint := cacheHints[e.hintOf(one)]
-	e.flag(td.SrcEn, one.where == byDMA)
+	e.flag(td.SrcEn, e.fetches())
 	e.set(td.SrcCacheHint, hint.hint)
 	e.set(td.SrcReuse, hint.reuse)
 	e.set(td.SrcNoReuse, hint.noReuse)
@@ -352,8 +352,10 @@ func (e *encoder) tileSources() {
 	if also {
 		e.dram(td.Src2Base, td.Src2Row, td.Src2Plane, td.Src2Depth, td.Src2Group, two)
 	}
-	if first && !one.buf.narrow {
+	if first && !one.buf.narrow || e.fetchesSecond() {
 		e.set(td.SrcFmtMode, td.FmtModeDMA)
+	}
+	if first && !one.buf.narrow {
 		e.set(td.SrcTruncate, td.TruncateDMA)
 		put(e, td.SrcMemFmt, td.FmtFP16)
 	}
@@ -457,7 +459,10 @@ func (e *encoder) neuralEngine() {
 	}
 	// Of a task that takes or gives bytes both are 0 (select_rrb_1x64x1x1 and public records of logical_not).
 	floats := e.ne != nil && !e.src[0].buf.narrow && !e.dst.buf.narrow
-	if floats {
+	switch {
+	case k.bytes:
+		put(e, td.KernelFmt, td.KernelInt8)
+	case floats:
 		put(e, td.KernelFmt, td.KernelFP16)
 	}
 	e.flag(td.PalettizedEn, k.masks)

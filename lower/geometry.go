@@ -26,8 +26,12 @@ const turnShift = 3
 // maxShift is the largest unit shift.
 const maxShift = 4
 
-// workUnit is the pixels that the neural engine takes at a time.
+// workUnit is the pixels that the neural engine takes at a time, twice as many of a task from
+// bytes to bytes (logical_not_1x1x64x64).
 const workUnit = 128
+
+// bytesOnly reports whether the task takes and gives bytes.
+func (d *draft) bytesOnly() bool { return d.src[0].buf.narrow && d.dst.buf.narrow }
 
 // l2Layout lays a source that passes through L2 out from base: elements, then channels, then depth,
 // then rows, groups one after the other in the same place. A neural source keeps one work unit of a
@@ -144,7 +148,8 @@ func gatheredPatches(o *operand) l2Place {
 // units of other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two
 // granules with a stride or with rows that do not start on one bank, three otherwise (convolution and activation
 // cases). A row of one channel that is two granules in units of eight rows gets one
-// (env_bcast_mul_1x64x16x16_runtime_1x1x16x16). An image of at most 8x8 whose eight rows lie on different banks
+// (env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and so does an even number of granules of bytes
+// (logical_not_1x1x64x64). An image of at most 8x8 whose eight rows lie on different banks
 // needs none (encoder_conv_pad_.._tiny, .._sym).
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / granule
@@ -157,6 +162,8 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return granule
 	case d.pe != nil:
 		return 0
+	case d.bytesOnly() && d.src[0].ext[axC] == 1 && ch <= 4*granule && n%2 == 0:
+		return granule
 	case ch > 4*granule, d.ne.op != td.NEMultiply && height == 1:
 		return 0
 	case d.ne.op == td.NEPass && n%banks != 0 && d.shift.max != turnShift:
@@ -330,10 +337,14 @@ func narrowUnits(d *draft) bool { return workUnit>>wideShift(d)*elemBytes < 64 }
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
 	s := 0
-	for s < maxShift && out[axW] <= workUnit>>(s+1) && s < log2up(max(out[axH], 1)) {
+	unit := int64(workUnit)
+	if d.bytesOnly() {
+		unit *= elemBytes
+	}
+	for s < maxShift && out[axW] <= unit>>(s+1) && s < log2up(max(out[axH], 1)) {
 		s++
 	}
-	sums := op == td.NEMultiply || op == td.NESum && !d.ne.unicast
+	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not less_bool_rr_1x64x1x1
 	switch {
 	case d.copies() && d.dst.swap && out[axC] <= smallImage:
 		// Turned to rows of one granule: sixteen columns a unit, one a core, or eight

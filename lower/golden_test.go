@@ -43,7 +43,10 @@ func comparisonCases() (cs []ruleCase) {
 			return g.Op(o.Name, "x", g.Input(1, 16, 4, 32), "y", g.Input(1, 16, 1, 32))
 		}})
 	}
-	return append(cs, ruleCase{"with a number", unary("less", "y", 0.5)})
+	return append(cs, ruleCase{"with a number", unary("less", "y", 0.5)},
+		ruleCase{"less of columns", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("less", "x", g.Input(1, 64, 1, 1), "y", g.Input(1, 64, 1, 1))
+		}})
 }
 
 // ruleCases has at least one case for every operation of every rule, and one for each
@@ -68,10 +71,19 @@ var ruleCases = map[string][]ruleCase{
 		{"of numbers", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("select", "cond", g.InputOf(ir.Bool, 1, 16, 4, 32), "a", 0.5, "b", -2.0)
 		}},
+		{"of columns", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("select", "cond", g.InputOf(ir.Bool, 1, 64, 1, 1), "a", g.Input(1, 64, 1, 1), "b",
+				g.Input(1, 64, 1, 1))
+		}},
 	},
-	"sign":     {{"sign", unary("sign")}},
-	"rounding": {{"ceil", unary("ceil")}, {"floor", unary("floor")}},
-	"round":    {{"round", unary("round")}},
+	"sign": {{"sign", unary("sign")}},
+	"rounding": {
+		{"ceil", unary("ceil")}, {"floor", unary("floor")},
+		{"floor of a quotient of columns", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("floor", "x", g.Op("real_div", "x", g.Input(1, 64, 1, 1), "y", g.Input(1, 64, 1, 1)))
+		}},
+	},
+	"round": {{"round", unary("round")}},
 	"cast": {
 		{"to booleans", unary("cast", "dtype", "bool")},
 		{"to fp16", func(g *irbuild.Graph) *ir.Value {

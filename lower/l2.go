@@ -41,7 +41,7 @@ func (c *chain) keepInL2() {
 	cand = c.inPlace(cand)
 	c.placingOrder(cand)
 	for _, r := range cand {
-		r.at = lowest(c.aliveWith(r), r.size)
+		r.at = place(r, c.aliveWith(r))
 		if !c.settle(r) {
 			continue
 		}
@@ -60,6 +60,23 @@ func (c *chain) keepInL2() {
 		}
 		c.resident += len(r.bufs)
 	}
+}
+
+// readWith reports whether a planar task reads both residents, which are lines (two matrices may
+// begin on one bank, chain_branch_d256_s64).
+func (r *resident) readWith(o *resident) bool {
+	if !r.bufs[0].line || !o.bufs[0].line {
+		return false
+	}
+	for _, u := range r.uses {
+		for _, v := range o.uses {
+			if u.d == v.d && u.role != v.role && u.role != result && v.role != result &&
+				u.d.kind() == td.PlanarTwo {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // settle records a resident at its address, if every task in its life still has
@@ -132,12 +149,32 @@ func (c *chain) placingOrder(cand []*resident) {
 		if first[x] {
 			return x.def < y.def
 		}
-		wx, wy := x.size*int64(x.last-x.def+1), y.size*int64(y.last-y.def+1)
+		wx, wy := x.weight(), y.weight()
 		if wx != wy {
 			return wx > wy
 		}
 		return x.def < y.def
 	})
+}
+
+// writer is the last task that writes to the resident.
+func (r *resident) writer() *draft {
+	for i := len(r.uses) - 1; i >= 0; i-- {
+		if u := &r.uses[i]; u.role == result {
+			return u.d
+		}
+	}
+	return r.uses[0].d
+}
+
+// weight is bytes times tasks. A line that the neural engine gives counts as the column that it
+// stands for (select_rrb_1x64x1x1).
+func (r *resident) weight() int64 {
+	n := r.size
+	if buf := r.bufs[0]; buf.line && !buf.turned {
+		n *= granule / elemBytes
+	}
+	return n * int64(r.last-r.def+1)
 }
 
 // inPlace drops what cannot stay in L2 and joins buffers that can follow each
@@ -176,7 +213,8 @@ func sameLayout(p *resident, u *use) bool {
 	d := u.d
 	switch d.kind() {
 	case td.NotPlanar:
-		if !d.does(td.NEPass) || d.dst.swap {
+		// A pass behind a planar task (softmax; not behind another pass, floor_r_1x512x1x1).
+		if !d.does(td.NEPass) || d.dst.swap || p.writer().pe == nil {
 			return false
 		}
 	case td.PlanarOne, td.PlanarTwo, td.PlanarPair:
@@ -186,6 +224,9 @@ func sameLayout(p *resident, u *use) bool {
 		}
 	default:
 		return false
+	}
+	if d.two && d.src[1].buf.space != scratch {
+		return false // recorded with both sources in L2
 	}
 	src := p.uses[len(p.uses)-1]
 	if d.tile < d.dst.ext[axH] || src.o.off != u.o.off || d.src[0].stride != d.dst.stride {
@@ -234,6 +275,21 @@ func (c *chain) placeTransients() {
 			}
 		}
 	}
+}
+
+// place finds the lowest address for r that no live buffer takes. A line that a planar task reads
+// beside another lies on other banks (floor_r_1x512x1x1).
+func place(r *resident, live []*resident) int64 {
+	at := lowest(live, r.size)
+	for _, l := range live {
+		if !l.readWith(r) {
+			continue
+		}
+		if gap := bankApart(l.at, at) - at; gap > 0 {
+			at = lowest(live, r.size+gap) + gap
+		}
+	}
+	return at
 }
 
 // lowest finds the lowest address for n bytes that no live buffer takes. live is

@@ -44,6 +44,7 @@ func (c *chain) fetchedAgain() []*resident {
 		}
 		switch {
 		case again:
+		case !first && one.buf.space == scratch: // the tasks between may read what others give
 		case !first:
 			cur = nil
 		default:
@@ -89,6 +90,7 @@ func keep(r *resident) {
 		if src.ext[axH] > 1 && (first.pe == nil) != (u.d.pe == nil) {
 			layAcross(first, u.o)
 		}
+		u.d.takesKept = u.d.takesKept || u.role == source1
 		channel := u.o.l2.stride[axC]
 		u.o.where, u.o.l2 = inL2, src.l2
 		u.o.l2.stride[axC] = channel

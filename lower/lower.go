@@ -105,6 +105,7 @@ type builder struct {
 	outs      map[*ir.Value]*buffer  // results that go to a port
 	uses      map[*ir.Value]int      // uses inside the segment
 	reader    map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
+	whole     map[*ir.Value]bool     // values that an operation reads which takes no lines
 	turns     map[turnKey]*surf      // matrices that lie turned already
 	images    map[*ir.Value]*surf    // products kept as channels by rows for the next product
 	kernels   map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
@@ -136,7 +137,8 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int
 		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec, workers), fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
 		outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
-		reader: map[*ir.Value]*ir.Op{}, images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
+		reader: map[*ir.Value]*ir.Op{}, whole: map[*ir.Value]bool{}, images: map[*ir.Value]*surf{},
+		clamped: map[*ir.Value]bool{},
 		kernels: map[*buffer]kernelRows{}, turns: map[turnKey]*surf{},
 	}
 }
@@ -175,6 +177,7 @@ func (b *builder) makeDrafts(seg *Segment) error {
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
 			b.uses[v]++
 			b.reader[v] = op
+			b.whole[v] = b.whole[v] || !takesLines(op)
 		})
 	}
 	covered := map[*ir.Op]bool{}
@@ -276,9 +279,18 @@ func (b *builder) resultOf(v *ir.Value) *surf {
 		b.vals[v] = s
 		return s
 	}
-	s := b.temp(dims)
+	s := b.valueTemp(v, takesLines(b.op))
 	b.vals[v] = s
 	return s
+}
+
+// valueTemp returns a surface in scratch for a value, which may be a line where its writer and all
+// its readers are elementwise.
+func (b *builder) valueTemp(v *ir.Value, elementwise bool) *surf {
+	if dims := tensorDims(v.Type); !elementwise || b.whole[v] || b.outs[v] != nil {
+		return b.temp(dims)
+	}
+	return b.between(tensorDims(v.Type))
 }
 
 // temp returns a surface in scratch.

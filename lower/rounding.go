@@ -27,7 +27,7 @@ func lowerRounding(b *builder, op *ir.Op) error {
 	}
 	r := roundings[op.Def.Operation]
 	dst := b.resultOf(op.Results[0])
-	fraction, correction, whole := b.temp(x.dims), b.temp(x.dims), b.temp(x.dims)
+	fraction, correction, whole := b.between(x.dims), b.between(x.dims), b.between(x.dims)
 	b.tableTask(weights.Fraction(), x, fraction)
 	b.tableTask(r.correction, fraction, correction)
 	b.tableTask(weights.Whole(), x, whole)

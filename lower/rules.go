@@ -67,7 +67,8 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "compare", Ops: keys(comparisons), accept: acceptCompare, lower: lowerCompare,
-		Doc:    "a difference, then a table of its sign; with a scalar the table alone",
+		Doc: "a difference, of columns by a kernel of bytes, then a table of its sign; with a scalar the table " +
+			"alone",
 		limits: []string{target.RuleConstants},
 	},
 	{

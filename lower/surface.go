@@ -32,6 +32,8 @@ type buffer struct {
 	plain     bool     // strides in L2 are those of the whole layout, also of single rows and channels
 	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
 	padBytes  int64    // the padding
+	line      bool     // a column lies along its one row: a surface has the dimensions of the column
+	turned    bool     // a line that a planar task has written
 	image     [3]int64 // of an image: channels, rows and columns; rows lie apart in L2
 	shape     [3]int64 // of a tensor that may lie there as an image: the same
 	rowBytes  int64    // of a tensor's buffer: bytes from row to row, else 0

@@ -7,7 +7,7 @@ import "github.com/zinc-compiler/zinc/lower/td"
 // take longer.
 func (c *chain) times() {
 	for _, d := range c.drafts {
-		work := max(d.moved()+d.groupWork(), d.fetches()*fetchBytes, d.foldedWork())
+		work := max(d.moved()+d.groupWork(), d.fetched()*fetchBytes, d.foldedWork())
 		d.time = min(work*bytesNumerator/bytesDenominator, 1<<16-1)
 	}
 }
@@ -54,10 +54,10 @@ func (d *draft) moved() int64 {
 // source, as recorded reductions have them.
 func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
 
-// fetches counts the patches of the sources that come by DMA: a channel's patch is
+// fetched counts the patches of the sources that come by DMA: a channel's patch is
 // fetched for itself, and where patches are small their number decides the time.
 // The neural engine fetches all rows of a channel at once, and either all groups.
-func (d *draft) fetches() int64 {
+func (d *draft) fetched() int64 {
 	sources := int64(0)
 	if d.src[0].where == byDMA {
 		sources++

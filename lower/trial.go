@@ -41,6 +41,7 @@ func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	b := newBuilder(&Segment{}, l.t, &weights.Section{}, 1)
 	b.trial, b.op, b.rule = true, op, r.Name
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		b.whole[v] = b.whole[v] || !takesLines(op)
 		if !v.IsConst() {
 			buf, _ := b.port(v, inPort, "", BarFirstPort)
 			b.giveInput(v, buf)

@@ -1,0 +1,128 @@
+package lower
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+)
+
+// Lines. A column is a tensor of single elements along the channels, which take a granule of L2
+// each. Between elementwise tasks it lies along one row instead: tasks exchange channels and width
+// as they write it, and planar ones as they read it (floor_r_1x512x1x1, select_rrb_1x64x1x1,
+// public records of real_div before floor).
+
+// isColumn reports whether a tensor is a column as tasks take it.
+func (b *builder) isColumn(dims []int64) bool {
+	at := len(dims) - 3
+	if at < 0 {
+		return false
+	}
+	n := int64(1)
+	for _, d := range dims {
+		n *= d
+	}
+	return n > 1 && dims[at] == n && n <= int64(b.t.MaxWidth) && n <= int64(b.t.MaxChannels) &&
+		n*granule <= b.t.L2Bytes/16
+}
+
+// between returns a surface in scratch for what elementwise tasks alone write and read: a line for
+// a column.
+func (b *builder) between(dims []int64) *surf {
+	if !b.isColumn(dims) {
+		return b.temp(dims)
+	}
+	at := len(dims) - 3
+	s := b.temp([]int64{1, dims[at]})
+	row := s.stride[0]
+	s.dims, s.stride, s.buf.line = dims, make([]int64, len(dims)), true
+	for i := range dims {
+		s.stride[i] = row
+	}
+	s.stride[at], s.stride[len(dims)-1] = elemBytes, elemBytes
+	return s
+}
+
+// takesLines reports whether the tasks of an operation are elementwise on tensors of one shape.
+func takesLines(op *ir.Op) bool {
+	switch {
+	case op.Is(ir.OpSelect, ir.OpRelu, ir.OpAbs, ir.OpSquare, ir.OpRelu6, ir.OpFloor, ir.OpCeil, ir.OpSign):
+	case binaries[op.Def.Operation].scalar != nil, binaries[op.Def.Operation].table != "":
+	case op.Is(ir.OpLess):
+		return slices.Equal(op.Arg(ir.ParamX).Type.Shape, op.Arg(ir.ParamY).Type.Shape)
+	case op.Is(ir.OpClip), op.Is(summed...),
+		op.Def.Modes == nil && (op.Def.Curve == nil || op.Def.Curve.Table == ""):
+		return false
+	}
+	same := true
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		switch p.Name {
+		case ir.ParamX, ir.ParamY, ir.ParamA, ir.ParamB, ir.ParamCond:
+			if v.IsConst() {
+				same = same && v.Type.Elems() == 1 && (op.Is(ir.OpSelect) || takesNumber(op, v, p.Name == ir.ParamX))
+			} else {
+				same = same && slices.Equal(v.Type.Shape, op.Results[0].Type.Shape)
+			}
+		}
+	})
+	return same
+}
+
+// takesNumber reports whether the task of an operation on two operands has a number as the first or
+// the second in its registers or in a table, so that it is no source.
+func takesNumber(op *ir.Op, v *ir.Value, first bool) bool {
+	row, c := binaries[op.Def.Operation], v.Const.Float(0)
+	if row.table != "" {
+		_, err := weights.Activate(row.table, c)
+		return err == nil
+	}
+	if row.scalar == nil {
+		return false
+	}
+	_, _, ok := row.scalar(c, first)
+	return ok
+}
+
+// column returns a column as an operand of so many channels.
+func (b *builder) column(s *surf) *operand {
+	if s.buf.line {
+		o := &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, s.elems(), 1, 1}}
+		for i := range o.stride {
+			o.stride[i] = s.buf.rowBytes
+		}
+		return o
+	}
+	n, err := newNest(s)
+	if err != nil {
+		b.fail("%v", err)
+		return &operand{buf: s.buf}
+	}
+	return n.operand(0)
+}
+
+// onLines emits a task on columns, some of which are lines.
+func (b *builder) onLines(make func(channels int64) *draft, srcs []*surf, dst *surf) {
+	c := dst.elems()
+	var two *operand
+	one, out := b.column(srcs[0]), b.column(dst)
+	if len(srcs) == 2 {
+		two = b.column(srcs[1])
+	}
+	lanes := c
+	switch {
+	case srcs[0].buf.line:
+		lanes = 1
+	case dst.buf.line:
+		lanes = smallImage
+	}
+	d := make(lanes)
+	if d.ne != nil && srcs[0].buf.line { // along the row
+		along := [5]int64{1, 1, 1, 1, c}
+		one.ext, one.swap = along, false
+		out.ext, out.swap = along, !dst.buf.line
+		// What the planar engine has turned keeps its place (softmaxColumn).
+		srcs[0].buf.named = srcs[0].buf.named || srcs[0].buf.turned
+	}
+	dst.buf.turned = dst.buf.line && d.pe != nil
+	b.emit(d, one, two, out, 0)
+}
