@@ -156,6 +156,9 @@ var ruleCases = map[string][]ruleCase{
 		{"at run time, a kernel put together", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(64, 64), "y", g.Input(32, 64), "transpose_y", true)
 		}},
+		{"in pieces of the rows", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(96, 64), "y", g.Input(64, 64))
+		}},
 	},
 	"elementwise": {
 		{"add", func(g *irbuild.Graph) *ir.Value {

@@ -19,6 +19,10 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		n = y.dims[0]
 	}
 	chunk := b.columnsInL2(k, n)
+	if lanes := b.pieceLanes(m, k, n); lanes > 1 && n <= chunk && b.kernels[x.buf].buf == nil {
+		b.productInPieces(x, y, dst, lanes, ty, e)
+		return nil
+	}
 	for first := int64(0); first < m && !b.full(); {
 		lanes, groups := b.runtimeLanes(m-first, k, chunk)
 		rows := min(m-first, td.Lanes*lanes*groups)
@@ -49,14 +53,70 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 	return nil
 }
 
+// pieceLanes returns the outputs of one core where the rows are several pieces of so many on each
+// core, else 1.
+func (b *builder) pieceLanes(rows, k, pixels int64) int64 {
+	if rows*align(k*elemBytes, granule) > b.t.L2Bytes-l2Reserve || rows > int64(b.t.MaxChannels) {
+		return 1
+	}
+	for lanes := int64(8); lanes > 1; lanes /= 2 {
+		if rows%(td.Lanes*lanes) != 0 {
+			continue
+		}
+		if plane := lanes * k * elemBytes; plane%64 != 0 || plane > b.kernelPart(pixels) {
+			continue
+		}
+		if rows == td.Lanes*lanes {
+			return 1
+		}
+		return lanes
+	}
+	return 1
+}
+
+// productInPieces writes all rows of x in the kernel's order with a pass of the neural engine and
+// multiplies y by piece after piece, the last first (rrmm_r2rr_m96_k64_n64_tx0_ty0).
+func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epilogue) {
+	m, k := x.dims[0], x.dims[1]
+	step := lanes * k * elemBytes
+	all := step * m / lanes
+	buf := &buffer{space: scratch, size: all, def: -1}
+	b.emit(copying(), b.matrixOperand(x), nil, &operand{
+		buf: buf, inter: lanes, ext: [5]int64{1, 1, m, 1, k}, stride: [4]int64{all, all, step, step},
+	}, 0)
+	if ty {
+		s := b.temp([]int64{y.dims[1], y.dims[0]})
+		s.buf.apart = true
+		b.swapCopy(y, s)
+		y = s
+	}
+	rows := td.Lanes * lanes
+	for first := m - rows; first >= 0 && !b.full(); first -= rows {
+		d := e.multiply()
+		d.cores = td.Lanes
+		d.kernel = &kernelUse{
+			rows:    &kernelRows{buf: buf, off: first / lanes * step, step: step, size: step},
+			ocgSize: log2up(lanes),
+		}
+		out := b.matrixOperand(dst)
+		out.off, out.ext[axC] = out.off+first*dst.stride[0], rows
+		b.emit(d, b.matrixOperand(y), nil, out, 0)
+	}
+}
+
+// kernelPart is the most bytes of a core's part of a kernel that is known at run time.
+func (b *builder) kernelPart(pixels int64) int64 {
+	if pixels > int64(b.t.StreamPixels) {
+		return b.t.KernelBytes
+	}
+	return b.t.KernelStream / td.Lanes
+}
+
 // runtimeLanes chooses, for rows of k elements still to do, the outputs of one
 // core in a group (a power of two up to 8, what interleaving stores) and how
 // many groups one task takes.
 func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
-	most := b.t.KernelStream / td.Lanes
-	if pixels > int64(b.t.StreamPixels) {
-		most = b.t.KernelBytes
-	}
+	most := b.kernelPart(pixels)
 	for lanes = 8; lanes > 1; lanes /= 2 {
 		plane := lanes * k * elemBytes
 		if rows < td.Lanes*lanes || align(plane, 64) > most {
