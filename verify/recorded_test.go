@@ -39,7 +39,7 @@ var changes = []change{
 var onTheCPU = map[string]string{
 	"encoder_slice_lastdim":      "a program of moves alone is not worth a dispatch",
 	"encoder_transpose_r3_021":   "a program of moves alone is not worth a dispatch",
-	"layout_tile_1x1x1x375_r375": "tile has no rule",
+	"layout_tile_1x1x1x375_r375": "a program of moves alone is not worth a dispatch",
 }
 
 // TestRecordedCasesRunOnTheEngine verifies every recorded case with random weights, as
