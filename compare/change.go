@@ -12,6 +12,7 @@ const (
 	IR        Level = "ir"
 	Limits    Level = "limits"
 	Placement Level = "placement"
+	Cost      Level = "cost"
 	Tasks     Level = "tasks"
 	Container Level = "container"
 	Chain     Level = "chain"
@@ -41,6 +42,7 @@ var Levels = []LevelInfo{
 	{Level: IR, Doc: "operations of the program after the passes", missing: needsPlaced, compare: (*pairing).programs},
 	{Level: Limits, Doc: "the limits of the targets", missing: needsTarget, compare: (*pairing).limits},
 	{Level: Placement, Doc: "what runs where, and why", missing: needsReport, compare: (*pairing).placement},
+	{Level: Cost, Doc: "the estimated time of each operation", missing: needsEstimate, compare: (*pairing).cost},
 	{Level: Tasks, Doc: "tasks and their words, by field", missing: needsPair, compare: (*pairing).tasks},
 	{Level: Container, Doc: "segments, ports, tensors, procedures, symbols", missing: needsPair, compare: (*pairing).
 		container},
@@ -98,6 +100,7 @@ type Result struct {
 	A       Summary    `json:"a"`
 	B       Summary    `json:"b"`
 	Same    bool       `json:"same"`
+	Cost    []Figure   `json:"cost,omitempty"` // of a call, of two models
 	Levels  []Coverage `json:"levels"`
 	Changes []*Change  `json:"changes"`
 }

@@ -80,6 +80,9 @@ func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 	if o.Levels == nil {
 		all = append(all, p.unnamed(all)...)
 	}
+	if o.Levels == nil || slices.Contains(o.Levels, Cost) {
+		r.Cost = figures(p.a, p.b)
+	}
 	r.Changes = append(r.Changes, p.fold(all)...)
 	r.Same = len(r.Changes) == 0
 	return r, nil

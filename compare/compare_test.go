@@ -273,7 +273,7 @@ func TestMissing(t *testing.T) {
 		t.Errorf("no pair: %q", r.B.NoPair)
 	}
 	for _, l := range r.Levels {
-		want := slices.Contains([]Level{IR, Placement, Tasks, Container, Chain}, l.Level)
+		want := slices.Contains([]Level{IR, Placement, Cost, Tasks, Container, Chain}, l.Level)
 		if (l.Missing != "") != want {
 			t.Errorf("%s: missing %q", l.Level, l.Missing)
 		}

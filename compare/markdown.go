@@ -47,6 +47,13 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 		return err
 	}
 	fmt.Fprintf(&b, "\n**%s**\n", r.counted())
+	if len(r.Cost) > 0 {
+		b.WriteString("\n| of a call, estimated | A | B | change |\n| --- | ---: | ---: | ---: |\n")
+		for i := range r.Cost {
+			f := &r.Cost[i]
+			fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.Name, f.number(f.A), f.number(f.B), f.change())
+		}
+	}
 	for i, c := range r.Changes {
 		var x bytes.Buffer
 		r.markdownChange(&x, c, &o)

@@ -45,6 +45,7 @@ func (r *Result) Text(w io.Writer, o TextOptions) error {
 		return b.Flush()
 	}
 	fmt.Fprintln(b, r.counted())
+	r.costText(b)
 	for _, c := range r.Changes {
 		fmt.Fprintln(b)
 		c.write(b, "", o)

@@ -29,6 +29,7 @@ type diffAnswer struct {
 	B       diffSide           `json:"b"`
 	Same    bool               `json:"same"`
 	Levels  []compare.Coverage `json:"levels"`
+	Cost    []string           `json:"cost"` // what a call takes on both sides, a line a figure
 	Changes []diffChange       `json:"changes"`
 	Omitted int                `json:"omitted,omitempty"` // changes past the limit
 	// Ranges are the byte ranges that differ; NoBytes says why there are none.
@@ -85,7 +86,8 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 			o.Levels = append(o.Levels, l)
 		}
 	}
-	out := &diffAnswer{Levels: []compare.Coverage{}, Changes: []diffChange{}, Ranges: []compare.Range{}}
+	out := &diffAnswer{Levels: []compare.Coverage{}, Cost: []string{}, Changes: []diffChange{},
+		Ranges: []compare.Range{}}
 	var sides [2]*compare.Side
 	for _, c := range []*Config{&q.A, &q.B} {
 		m, err := s.model(c.Model)
@@ -168,6 +170,7 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 		return &requestError{http.StatusUnprocessableEntity, errors.New(s.discreet(err.Error()))}
 	}
 	out.Same, out.Levels = r.Same, r.Levels
+	out.Cost = append(out.Cost, r.CostLines()...)
 	for i := range out.Levels {
 		out.Levels[i].Missing = s.discreet(out.Levels[i].Missing)
 	}

@@ -17,6 +17,7 @@ const names = {
   passes: "program after each pass",
   limits: "limits of the targets",
   placement: "placement",
+  cost: "estimated time",
   tasks: "tasks and fields",
   container: "container",
   chain: "E5 chain",
@@ -163,6 +164,9 @@ export class Compare {
         missing.set(l.missing, [...(missing.get(l.missing) || []), names[l.level] || l.level]);
     for (const [why, ls] of missing)
       this.rows.push({ text: `not compared: ${ls.join(", ")}: ${why}`, no: "", class: "fold" });
+    if (!level || level === "cost")
+      for (const line of r.cost || [])
+        this.rows.push({ text: `${"cost".padEnd(10)}${line}`, no: "", title: names.cost || "cost", class: "cause" });
     let changes = 0,
       effects = 0;
     for (const c of r.changes) {

@@ -1,0 +1,126 @@
+package compare
+
+import (
+	"bufio"
+	"cmp"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
+)
+
+// Figure is one figure of what a call takes, on both sides.
+type Figure struct {
+	Name string  `json:"name"`
+	Unit string  `json:"unit,omitempty"`
+	A    float64 `json:"a"`
+	B    float64 `json:"b"`
+}
+
+// figures compares what a call of every function takes, by the model of package cost; nil if a side has no estimate.
+func figures(a, b *Side) []Figure {
+	if needsEstimate(a) != "" || needsEstimate(b) != "" {
+		return nil
+	}
+	x, y := a.report, b.report
+	us := func(t cost.Time) float64 { return float64(t) / float64(cost.Microsecond) }
+	n := func(v int64) float64 { return float64(v) }
+	return []Figure{
+		{"time of a call", "us", us(x.Total()), us(y.Total())},
+		{"time of the CPU", "us", us(x.CPU), us(y.CPU)},
+		{"cycles of the engine", "", n(x.Estimate.Cycles), n(y.Estimate.Cycles)},
+		{"DMA", "bytes", n(x.Estimate.DMABytes), n(y.Estimate.DMABytes)},
+		{"constants", "bytes", n(x.Weights), n(y.Weights)},
+		{"dispatches", "", n(int64(x.Dispatches)), n(int64(y.Dispatches))},
+		{"tasks", "", n(int64(x.Tasks)), n(int64(y.Tasks))},
+	}
+}
+
+// change is the figure of side B against that of side A.
+func (f *Figure) change() string {
+	switch {
+	case f.A == f.B:
+		return "="
+	case f.A == 0:
+		return "new"
+	}
+	return fmt.Sprintf("%+.3g %%", 100*(f.B-f.A)/f.A)
+}
+
+// number is one side of a figure.
+func (f *Figure) number(v float64) string {
+	switch f.Unit {
+	case "us":
+		return cost.Micros(v).Short()
+	case "":
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.0f %s", v, f.Unit)
+}
+
+// String is the figure in one line.
+func (f *Figure) String() string {
+	return fmt.Sprintf("%s: %s -> %s (%s)", f.Name, f.number(f.A), f.number(f.B), f.change())
+}
+
+// CostLines says which figures differ, a line each; nil if nothing was estimated.
+func (r *Result) CostLines() (out []string) {
+	for i := range r.Cost {
+		if f := &r.Cost[i]; f.A != f.B {
+			out = append(out, f.String())
+		}
+	}
+	if len(r.Cost) > 0 && out == nil {
+		out = []string{"the same"}
+	}
+	return out
+}
+
+// costText writes the figures that differ.
+func (r *Result) costText(b *bufio.Writer) {
+	for _, l := range r.CostLines() {
+		fmt.Fprintf(b, "cost: %s\n", l)
+	}
+}
+
+// cost compares the estimated time of each operation.
+func (p *pairing) cost() ([]*Change, error) {
+	list := func(r *compile.Report, now func(fn, name string) string) (out []record) {
+		for _, f := range reports(r) {
+			fn := sourceName(f.Function)
+			for i := range f.Ops {
+				o := &f.Ops[i]
+				x := record{
+					key:   o.Op + " " + now(fn, o.Name),
+					by:    now(fn, o.Name) + " of " + f.Function,
+					names: []string{qualified(fn, o.Name)},
+				}
+				t := o.CPU
+				if o.Estimate != nil {
+					t = o.Estimate.Time
+				}
+				x.put("time", t.String()+" us")
+				out = append(out, x)
+			}
+		}
+		return out
+	}
+	var out []*Change
+	for _, c := range records(Cost, list(p.a.report, p.now), list(p.b.report, func(_, n string) string { return n })) {
+		if c.Kind == Changed { // others are at level Placement
+			out = append(out, c)
+		}
+	}
+	return out, nil
+}
+
+// needsEstimate returns why a side has no estimates, "" if it has.
+func needsEstimate(s *Side) string {
+	if why := needsReport(s); why != "" {
+		return why
+	}
+	if s.report.Estimate == nil {
+		return cmp.Or(s.noPair, "the report has no estimate")
+	}
+	return ""
+}
