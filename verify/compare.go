@@ -42,8 +42,11 @@ type Output struct {
 	// Loose reports that the tolerance is so close to the output's scale that
 	// passing shows little: the model amplifies small errors on these inputs, or
 	// the output is close to zero.
-	Loose bool    `json:"loose,omitempty"`
-	Worst Element `json:"worst"` // where MaxAbs is, or the first element beyond its limit
+	Loose bool `json:"loose,omitempty"`
+	// Picked reports that the output contains places, such as the indices of topk, and that MaxAbs, MaxULP, Tolerance
+	// and Scale are of the elements at them, in the reference run.
+	Picked bool    `json:"picked,omitempty"`
+	Worst  Element `json:"worst"` // where MaxAbs is, or the first element beyond its limit
 }
 
 // Element is one element of an output in both runs.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"text/tabwriter"
 
@@ -159,7 +160,8 @@ func function(ctx context.Context, m *sim.Machine, through Runner, f *compile.Fu
 	if err != nil {
 		return nil, err
 	}
-	want, tols, err := reference(ctx, f, steps, o)
+	places := pickedBy(f.Reference)
+	want, tols, err := reference(ctx, f, steps, places, o)
 	if err != nil {
 		return nil, fmt.Errorf("reference run: %w", err)
 	}
@@ -200,9 +202,16 @@ func function(ctx context.Context, m *sim.Machine, through Runner, f *compile.Fu
 			if !ok {
 				return nil, &FaultError{"simulated run", fmt.Errorf("the pair is missing output %q", n)}
 			}
-			c, err := compare(n, g, want[i][n], tols[i][n])
-			if err != nil {
-				return nil, &FaultError{"comparison", err}
+			c, done := Output{}, false
+			if p, ok := places[n]; ok {
+				if x := pickedPrefix + p.of; tols[i][x] != nil {
+					c, done = comparePicked(n, g, want[i][n], want[i][x], p.axis, tols[i][x])
+				}
+			}
+			if !done {
+				if c, err = compare(n, g, want[i][n], tols[i][n]); err != nil {
+					return nil, &FaultError{"comparison", err}
+				}
 			}
 			if len(steps) > 1 {
 				c.Name = fmt.Sprintf("%s (call %d)", n, i+1)
@@ -273,14 +282,14 @@ func concrete(v *ir.Value, ranges [][2]int64) ir.Type {
 // reference runs the interpreter on the source, call by call: once unperturbed, and
 // Perturbations times with every operation on the engine erring within its
 // bound.
-func reference(ctx context.Context, f *compile.Function, steps []map[string]interp.Tensor,
+func reference(ctx context.Context, f *compile.Function, steps []map[string]interp.Tensor, places map[string]picked,
 	o Options) ([]map[string]interp.Tensor, []map[string]*tolerance, error) {
 	prog, err := interp.Prepare(f.Reference)
 	if err != nil {
 		return nil, nil, err
 	}
 	opt := interp.Options{Numerics: numerics.IEEE, Workers: o.Workers, Progress: o.stage("reference run")}
-	want, err := calls(ctx, prog, steps, opt)
+	want, err := calls(ctx, prog, steps, places, opt)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -311,7 +320,7 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 		if parts, err = interp.Prepare(f.Parts); err != nil {
 			return nil, nil, err
 		}
-		if still, err = calls(ctx, parts, steps, opt); err != nil {
+		if still, err = calls(ctx, parts, steps, places, opt); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -319,13 +328,15 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 	for k := range uint64(Perturbations) {
 		opt.Progress = o.stage(fmt.Sprintf("perturbed run %d of %d", k+1, Perturbations))
 		opt.Perturb = &interp.Perturb{Seed: o.Seed*Perturbations + k, Bound: bound}
-		y, err := calls(ctx, parts, steps, opt)
+		y, err := calls(ctx, parts, steps, places, opt)
 		if err != nil {
 			return nil, nil, err
 		}
 		for i := range steps {
 			for n, t := range y[i] {
-				tols[i][n].add(still[i][n], t)
+				if tols[i][n] != nil {
+					tols[i][n].add(still[i][n], t)
+				}
 			}
 		}
 	}
@@ -333,16 +344,21 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 }
 
 // calls runs a program once per step, keeps its states from call to call, and returns
-// the results and the states after each call.
-func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.Tensor,
+// the results, the states after each call, and the tensors that results contain places of.
+func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.Tensor, places map[string]picked,
 	opt interp.Options) ([]map[string]interp.Tensor, error) {
 	opt.States = map[string]interp.Tensor{}
 	var out []map[string]interp.Tensor
 	for _, in := range steps {
+		kept := map[string]interp.Tensor{}
+		if len(places) > 0 {
+			opt.Trace = keep(places, kept)
+		}
 		y, err := prog.Run(ctx, in, opt)
 		if err != nil {
 			return nil, err
 		}
+		maps.Copy(y, kept)
 		for n, t := range opt.States {
 			y[statePrefix+n] = t
 		}
@@ -373,6 +389,9 @@ func (r *Result) Text(w io.Writer) error {
 		if !o.Pass {
 			verdict = fmt.Sprintf("FAIL: element %d is %g, reference %g", o.Worst.Index, float64(o.Worst.Got),
 				float64(o.Worst.Want))
+		}
+		if o.Picked {
+			verdict += " (by the elements at these places)"
 		}
 		if o.Loose {
 			verdict += " (loose: the tolerance is close to the scale)"

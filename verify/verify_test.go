@@ -94,7 +94,7 @@ func TestCompareDetectsOneWrongProbability(t *testing.T) {
 	}
 	inputs := map[string]interp.Tensor{"image": in}
 	wants, steps, err := reference(context.Background(), r.Functions[0], []map[string]interp.Tensor{inputs},
-		Options{Seed: 1})
+		nil, Options{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
