@@ -43,7 +43,7 @@ func onCPU(op *ir.Op) cost.Time {
 }
 
 // MACs returns the multiply-accumulates of an operation: one for each product
-// that a convolution, matrix product or recurrent layer sums; 0 for all else
+// that a convolution, matrix product, attention or recurrent layer sums; 0 for all else
 // and where a dimension is unknown.
 func MACs(op *ir.Op) int64 {
 	if len(op.Results) == 0 || op.Results[0].Type.Elems() < 0 {
@@ -57,6 +57,20 @@ func MACs(op *ir.Op) int64 {
 			return 0
 		}
 		return out * (w.Elems() / w.Shape[0])
+	case ir.OpConvTranspose: // each element of x meets every tap of its group's outputs
+		x, w := op.Arg(ir.ParamX).Type, op.Arg(ir.ParamWeight).Type
+		if w.Rank() < 3 || w.Shape[0] <= 0 || !x.Static() {
+			return 0
+		}
+		return x.Elems() * (w.Elems() / w.Shape[0])
+	case ir.OpEinsum:
+		return einsumMACs(op)
+	case ir.OpScaledDotProductAttention: // the scores, then the sum of values that they weigh
+		q, k := op.Arg(ir.ParamQuery).Type, op.Arg(ir.ParamKey).Type
+		if !q.Static() || !k.Static() || q.Rank() < 2 || k.Rank() < 2 {
+			return 0
+		}
+		return (q.Elems() + out) * k.Shape[k.Rank()-2]
 	case ir.OpLinear:
 		return out * op.Arg(ir.ParamWeight).Type.Shape[1]
 	case ir.OpMatMul:
@@ -80,4 +94,35 @@ func MACs(op *ir.Op) int64 {
 		return n.Shape[0] * n.Shape[1] * total
 	}
 	return 0
+}
+
+// einsumMACs multiplies the extents of all letters of an equation.
+func einsumMACs(op *ir.Op) int64 {
+	eq, ok := ir.ArgString(op, ir.ParamEquation)
+	if !ok {
+		return 0
+	}
+	terms, _, ok := ir.ParseEinsum(eq)
+	xs := op.ArgList(ir.ParamValues)
+	if !ok || len(terms) != len(xs) {
+		return 0
+	}
+	extents := map[byte]int64{}
+	for i, t := range terms {
+		shape := xs[i].Type.Shape
+		if len(shape) != len(t) {
+			return 0
+		}
+		for j, d := range shape {
+			if d < 0 {
+				return 0
+			}
+			extents[t[j]] = max(extents[t[j]], d)
+		}
+	}
+	n := int64(1)
+	for _, d := range extents {
+		n *= d
+	}
+	return n
 }
