@@ -109,7 +109,7 @@ func (s *State) Parts() (*ir.Func, error) {
 		return nil, nil
 	}
 	t := &State{Options: s.Options, Program: s.Program, Func: ir.CloneFunc(s.Reference, s.Reference.Name)}
-	t.Origins, t.floatsOnly = false, true
+	t.Origins, t.floatsOnly, t.made16, t.computed = false, true, s.made16, s.computed
 	if err := compose(t); err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
 			declined = no
 			continue
 		}
-		c := &composer{s: s, op: op}
+		c := &composer{s: s, op: op, row: row}
 		row.apply(c)
 		if errors.As(c.err, new(*target.Refusal)) {
 			declined = c.err
@@ -281,13 +281,15 @@ func (c *composer) composedOf() composedOf {
 // A composer writes the operations of one composition. What goes wrong is kept until the end, so that a
 // composition reads as the expression that it writes.
 type composer struct {
-	s     *State
-	op    *ir.Op      // that is composed
-	ops   []*ir.Op    // that take its place
-	outs  []*ir.Value // that take the place of its results
-	tasks int
-	made  int64 // elements of the constants that were computed
-	err   error
+	s       *State
+	op      *ir.Op // that is composed
+	row     *Composition
+	ops     []*ir.Op    // that take its place
+	outs    []*ir.Value // that take the place of its results
+	tasks   int
+	made    int64 // elements of the constants that were computed
+	ordinal int   // how many were
+	err     error
 }
 
 // decline ends a composition that does not cover the operation; format says why not.
@@ -450,12 +452,70 @@ func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir
 	if c.made += n; c.made > maxMade+mostGrowth*given {
 		return c.past("elements of computed constants", c.made, maxMade+mostGrowth*given)
 	}
-	v := c.s.constant(halves(at, shape), c.op.Pos)
+	v := c.s.constant(c.remembered(at, shape, from), c.op.Pos)
 	for _, f := range from {
 		c.s.derive(f, v)
 	}
 	c.s.cameFrom(v, from...)
 	return v
+}
+
+// remembered is halves. The same constant of the same composition of the same arguments is computed once: an operation
+// is composed for its reference, in a trial of fp16 precision, in pass compose, for its place and for its parts.
+func (c *composer) remembered(at func(i int64) float64, shape []int64, from []*ir.Value) *ir.Const {
+	memory := c.s.computed
+	if memory == nil {
+		memory = &computedConstants{made: map[string]computedConstant{}}
+		c.s.computed = memory
+	}
+	b := &strings.Builder{}
+	fmt.Fprint(b, c.row.Name, " ", c.ordinal, shape, c.s.Precision)
+	c.ordinal++
+	var held []*ir.Const
+	note := func(v *ir.Value) {
+		const small = 64
+		switch k := v.Const; {
+		case k == nil:
+		case len(k.Data) <= small:
+			fmt.Fprintf(b, " %x %q", k.Data, k.Strings)
+		default:
+			held = append(held, k)
+			fmt.Fprintf(b, " %p", k)
+		}
+	}
+	c.op.Operands(func(p *ir.Param, v *ir.Value) {
+		fmt.Fprint(b, " ", p.Name, " ", v.Type)
+		note(v)
+	})
+	for _, v := range c.op.Results {
+		fmt.Fprint(b, " > ", v.Type)
+	}
+	for _, v := range from {
+		fmt.Fprint(b, " from ", v.Type)
+		note(v)
+	}
+	if x, ok := memory.made[b.String()]; ok {
+		return x.Const
+	}
+	k := halves(at, shape)
+	if memory.bytes += int64(len(k.Data)); memory.bytes <= mostRemembered {
+		memory.made[b.String()] = computedConstant{k, held}
+	}
+	return k
+}
+
+// mostRemembered is how many bytes of computed constants are remembered.
+const mostRemembered = 256 << 20
+
+// computedConstants are those that compositions computed, by what they depend on.
+type computedConstants struct {
+	made  map[string]computedConstant
+	bytes int64
+}
+
+type computedConstant struct {
+	*ir.Const
+	held []*ir.Const // whose addresses the key has
 }
 
 // reshape gives x another shape.

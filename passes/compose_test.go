@@ -202,6 +202,45 @@ func brief(op *ir.Op) string {
 	return s
 }
 
+// TestComputedConstantsAreComputedOnce: what the program and the parts of its reference compute from the same constants
+// is the same constant.
+func TestComputedConstantsAreComputedOnce(t *testing.T) {
+	for _, call := range []string{
+		`conv_transpose(x = fp16[1, 8, 9, 9], weight = weights[8, 6, 4, 4], strides = [2, 2])`,
+		`conv(x = fp16[1, 4, 5, 9, 9], weight = weights[8, 4, 3, 3, 3], pad_type = "valid")`,
+		`prelu(x = fp16[1, 40, 9, 9], alpha = weights[40])`,
+	} {
+		g := irbuild.New(1)
+		vs, err := g.Call(call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Output(vs...)
+		s, err := passes.RunSome(g.Program(), options(), "select-function", "keep-reference", "compose", "place")
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts, err := s.Parts()
+		if err != nil || parts == nil {
+			t.Fatalf("%s: no parts, %v", call, err)
+		}
+		large := func(f *ir.Func) map[*ir.Const]bool {
+			ks := map[*ir.Const]bool{}
+			for _, op := range f.Body.Ops {
+				op.Operands(func(_ *ir.Param, v *ir.Value) {
+					if v.IsConst() && v.Type.DType == ir.FP16 && v.Type.Elems() > 32 {
+						ks[v.Const] = true
+					}
+				})
+			}
+			return ks
+		}
+		if a, b := large(s.Func), large(parts); len(a) == 0 || !maps.Equal(a, b) {
+			t.Errorf("%s: %d constants in the program, %d in the parts, not the same ones", call, len(a), len(b))
+		}
+	}
+}
+
 // TestCompositionsAllocateByLength: no arguments of a few bytes make a composition compute
 // constants or lists of places that the operation's constants do not account for.
 func TestCompositionsAllocateByLength(t *testing.T) {

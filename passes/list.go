@@ -137,6 +137,7 @@ type State struct {
 	parts      map[*ir.Op]composedOf      // operations that compose wrote
 	half       map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
 	made16     map[string]*ir.Const       // constants that compositions made, by what they depend on
+	computed   *computedConstants         // that compositions computed from others
 	floatsOnly bool                       // compose leaves operations whose results are not floats
 	// Gone are the operations that passes took away, in the order in which they
 	// went; recorded with Options.Origins.
