@@ -24,10 +24,12 @@ type progress struct {
 	last     time.Time
 	width    int // of the text on the terminal's line
 	stage    string
+	staged   time.Time // when the stage began
+	now      func() time.Time
 }
 
 func (e *env) newProgress(asked bool) *progress {
-	return &progress{w: e.err, terminal: isTerminal(e.err), asked: asked, begin: time.Now()}
+	return &progress{w: e.err, terminal: isTerminal(e.err), asked: asked, begin: time.Now(), now: time.Now}
 }
 
 // isTerminal reports whether w is a character device other than the null
@@ -48,26 +50,43 @@ func isTerminal(w io.Writer) bool {
 // step reports that done of total units of a stage are done. It is called from
 // one goroutine at a time.
 func (p *progress) step(stage string, done, total int) {
-	now := time.Now()
+	now := p.now()
 	text := fmt.Sprintf("%s: %d of %d", stage, done, total)
+	if stage != p.stage {
+		p.staged = now
+		defer func() { p.stage = stage }()
+	}
 	switch {
 	case p.terminal && (p.asked || now.Sub(p.begin) >= progressDelay):
 		if now.Sub(p.last) < progressEvery {
 			return
 		}
 		p.last = now
+		text += share(done, total, now.Sub(p.staged))
 		fmt.Fprintf(p.w, "\r%s%s", text, strings.Repeat(" ", max(0, p.width-len(text))))
 		p.width = len(text)
 	case !p.terminal && p.asked && (stage != p.stage || done == total):
-		p.stage = stage
 		fmt.Fprintf(p.w, "zinc: %s\n", text)
 	}
+}
+
+// share says how much of a stage is done, how long that took, and how long the rest takes at that rate.
+func share(done, total int, took time.Duration) string {
+	if total <= 0 {
+		return ""
+	}
+	text := fmt.Sprintf(", %d %%", 100*done/total)
+	if done <= 0 || took < time.Second {
+		return text
+	}
+	left := time.Duration(float64(took) / float64(done) * float64(total-done))
+	return fmt.Sprintf("%s, %s, %s left", text, took.Round(time.Second), left.Round(time.Second))
 }
 
 // line reports work of unknown extent. It is called from one
 // goroutine at a time.
 func (p *progress) line(text string) {
-	now := time.Now()
+	now := p.now()
 	switch {
 	case p.terminal && (p.asked || now.Sub(p.begin) >= progressDelay) && now.Sub(p.last) >= progressEvery:
 		p.last = now
