@@ -1,0 +1,186 @@
+package field
+
+import (
+	"math"
+	"math/bits"
+	"sync"
+)
+
+// P is the number of elements.
+const P = 1<<61 - 1
+
+// Elem is an element, below P.
+type Elem uint64
+
+// Add returns a + b.
+func Add(a, b Elem) Elem { return small(uint64(a) + uint64(b)) }
+
+// Sub returns a - b.
+func Sub(a, b Elem) Elem { return small(uint64(a) + P - uint64(b)) }
+
+// Neg returns -a.
+func Neg(a Elem) Elem { return small(P - uint64(a)) }
+
+// small reduces a number below 2 P.
+func small(v uint64) Elem {
+	if v >= P {
+		v -= P
+	}
+	return Elem(v)
+}
+
+// Mul returns a * b.
+func Mul(a, b Elem) Elem {
+	hi, lo := bits.Mul64(uint64(a), uint64(b))
+	return fold(hi, lo)
+}
+
+// fold reduces a number of 125 bits: 2^61 is one.
+func fold(hi, lo uint64) Elem {
+	v := lo&P + (lo>>61 | hi<<3)
+	return small(v&P + v>>61)
+}
+
+// Pow returns a to the power of n.
+func Pow(a Elem, n uint64) Elem {
+	r := Elem(1)
+	for ; n > 0; n >>= 1 {
+		if n&1 != 0 {
+			r = Mul(r, a)
+		}
+		a = Mul(a, a)
+	}
+	return r
+}
+
+// Inv returns 1 / a, and 0 for 0.
+func Inv(a Elem) Elem {
+	// a^(P-2) = a^(2^61-3), by powers of 2^k - 1.
+	ones := func(x Elem, k int) Elem { // (a^(2^k-1))^(2^k) * a^(2^k-1)
+		y := x
+		for range k {
+			y = Mul(y, y)
+		}
+		return Mul(y, x)
+	}
+	x1 := a
+	x2 := ones(x1, 1)
+	x4 := ones(x2, 2)
+	x8 := ones(x4, 4)
+	x16 := ones(x8, 8)
+	x32 := ones(x16, 16)
+	y := x32 // 2^32-1; 59 ones need 16, 8, 2 and 1 more
+	for _, s := range [...]struct {
+		k int
+		x Elem
+	}{{16, x16}, {8, x8}, {2, x2}, {1, x1}} {
+		for range s.k {
+			y = Mul(y, y)
+		}
+		y = Mul(y, s.x)
+	}
+	// 2^61-3 is 59 ones, a zero and a one.
+	y = Mul(y, y)
+	return Mul(Mul(y, y), a)
+}
+
+// Int returns n.
+func Int(n int64) Elem {
+	if n < 0 {
+		return Neg(Elem(uint64(-n) % P))
+	}
+	return Elem(uint64(n) % P)
+}
+
+// pow2 returns 2^e; the powers of two repeat after 61.
+func pow2(e int) Elem { return Elem(1) << (((e % 61) + 61) % 61) }
+
+// Number returns the element of a finite number, and the same element for every infinity of one sign; NaN counts as
+// infinity.
+func Number(f float64) Elem {
+	switch {
+	case f != f || f > math.MaxFloat64:
+		return Infinity
+	case f < -math.MaxFloat64:
+		return Neg(Infinity)
+	case f < 0:
+		return Neg(Number(-f))
+	}
+	m, e := math.Frexp(f)
+	return Mul(Elem(math.Ldexp(m, 53)), pow2(e-53))
+}
+
+// Infinity represents positive infinity: an element that no program computes by chance.
+const Infinity Elem = 0x0b5f1d2c93a7e461
+
+// Halves returns the elements of all patterns of fp16.
+var Halves = sync.OnceValue(func() *[65536]Elem {
+	t := new([65536]Elem)
+	for i := range t {
+		m, e := i&0x3ff, i>>10&31
+		switch {
+		case e == 31 && m != 0:
+			t[i] = Infinity
+			continue
+		case e == 31:
+			t[i] = Infinity
+		case e == 0:
+			t[i] = Mul(Elem(m), pow2(-24))
+		default:
+			t[i] = Mul(Elem(m|0x400), pow2(e-25))
+		}
+		if i&0x8000 != 0 {
+			t[i] = Neg(t[i])
+		}
+	}
+	return t
+})
+
+// dotTerms is how many products are added before they are reduced.
+const dotTerms = 7
+
+// AddMul adds to c the products w[l] * b[at[l]+j], for j < len(c).
+func AddMul(c, w, b []Elem, at []int) {
+	n := len(c)
+	j := 0
+	for ; j+4 <= n; j += 4 {
+		// A product times 8 is in two words that are below 8 P, one of them eight times too large.
+		var h0, l0, h1, l1, h2, l2, h3, l3 uint64
+		left := dotTerms
+		for l, o := range at {
+			f := uint64(w[l]) << 3
+			v := b[o+j:][:4]
+			hi, lo := bits.Mul64(f, uint64(v[0]))
+			h0, l0 = h0+hi, l0+lo>>3
+			hi, lo = bits.Mul64(f, uint64(v[1]))
+			h1, l1 = h1+hi, l1+lo>>3
+			hi, lo = bits.Mul64(f, uint64(v[2]))
+			h2, l2 = h2+hi, l2+lo>>3
+			hi, lo = bits.Mul64(f, uint64(v[3]))
+			h3, l3 = h3+hi, l3+lo>>3
+			if left--; left == 0 {
+				left = dotTerms - 2 // beside what is left, below 2 P + 15
+				h0, l0 = wide(h0, l0), 0
+				h1, l1 = wide(h1, l1), 0
+				h2, l2 = wide(h2, l2), 0
+				h3, l3 = wide(h3, l3), 0
+			}
+		}
+		d := c[j:][:4]
+		d[0], d[1] = Add(d[0], reduced(wide(h0, l0))), Add(d[1], reduced(wide(h1, l1)))
+		d[2], d[3] = Add(d[2], reduced(wide(h2, l2))), Add(d[3], reduced(wide(h3, l3)))
+	}
+	for ; j < n; j++ {
+		s := c[j]
+		for l, o := range at {
+			s = Add(s, Mul(w[l], b[o+j]))
+		}
+		c[j] = s
+	}
+}
+
+// wide adds two sums of words and returns a number below 2 P + 15.
+func wide(hi, lo uint64) uint64 { return hi&P + hi>>61 + lo&P + lo>>61 }
+
+// reduced returns the element of a number below 2^63.
+func reduced(v uint64) Elem { return small(v&P + v>>61) }

@@ -1,0 +1,153 @@
+package field_test
+
+import (
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/numerics/field"
+)
+
+var prime = big.NewInt(field.P)
+
+func toBig(e field.Elem) *big.Int { return new(big.Int).SetUint64(uint64(e)) }
+
+func random(r *rand.Rand) field.Elem {
+	switch r.IntN(8) {
+	case 0:
+		return field.Elem(r.IntN(3))
+	case 1:
+		return field.Elem(field.P - 1 - r.IntN(3))
+	}
+	return field.Elem(r.Uint64N(field.P))
+}
+
+func TestArithmeticAgainstBig(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 20000 {
+		a, b := random(r), random(r)
+		for name, c := range map[string]struct {
+			got  field.Elem
+			want *big.Int
+		}{
+			"add": {field.Add(a, b), new(big.Int).Add(toBig(a), toBig(b))},
+			"sub": {field.Sub(a, b), new(big.Int).Sub(toBig(a), toBig(b))},
+			"mul": {field.Mul(a, b), new(big.Int).Mul(toBig(a), toBig(b))},
+			"neg": {field.Neg(a), new(big.Int).Neg(toBig(a))},
+		} {
+			if w := c.want.Mod(c.want, prime); w.Uint64() != uint64(c.got) {
+				t.Fatalf("%s of %d and %d: %d, want %v", name, a, b, c.got, w)
+			}
+		}
+		if i := field.Inv(a); a != 0 && field.Mul(i, a) != 1 {
+			t.Fatalf("Inv(%d) = %d", a, i)
+		}
+	}
+}
+
+func TestSumsOfProducts(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	for _, terms := range []int{0, 1, 31, 32, 33, 200} {
+		w, b := make([]field.Elem, terms), make([]field.Elem, terms+16)
+		at := make([]int, terms)
+		for i := range w {
+			w[i], at[i] = field.P-1-field.Elem(r.IntN(2)), r.IntN(terms+1)
+		}
+		for i := range b {
+			b[i] = field.P - 1 - field.Elem(r.IntN(2))
+		}
+		for n := range 11 {
+			got := make([]field.Elem, n)
+			field.AddMul(got, w, b, at)
+			for j := range got {
+				want := field.Elem(0)
+				for l := range w {
+					want = field.Add(want, field.Mul(w[l], b[at[l]+j]))
+				}
+				if got[j] != want {
+					t.Fatalf("%d terms, %d sums: %d at %d, want %d", terms, n, got[j], j, want)
+				}
+			}
+		}
+	}
+}
+
+// Every pattern is an exact element: times 2^24 it is the integer that it is in fp16.
+func TestHalvesAreExact(t *testing.T) {
+	for i, e := range field.Halves() {
+		f := float64(float16.Frombits(uint16(i)).Float32())
+		if e != field.Number(f) {
+			t.Fatalf("pattern %#04x (%g): %d by the table, %d by the number", i, f, e, field.Number(f))
+		}
+		if math.IsNaN(f) || math.IsInf(f, 0) {
+			continue
+		}
+		if got := field.Mul(e, field.Int(1<<24)); got != field.Int(int64(f*(1<<24))) {
+			t.Fatalf("pattern %#04x (%g) times 2^24 is %d", i, f, got)
+		}
+	}
+}
+
+func TestLawsOfFunctions(t *testing.T) {
+	f := field.New(7)
+	r := rand.New(rand.NewPCG(5, 6))
+	for range 2000 {
+		a, b, c := random(r), random(r), random(r)
+		if f.Unorder(f.Order(a)) != a {
+			t.Fatalf("Unorder(Order(%d)) = %d", a, f.Unorder(f.Order(a)))
+		}
+		if f.Max(a, f.Max(b, c)) != f.Max(f.Max(c, a), b) {
+			t.Fatal("a maximum depends on its order")
+		}
+		if f.Max(a, field.Neg(field.Infinity)) != a || f.Min(a, field.Infinity) != a {
+			t.Fatal("an infinity changes a maximum")
+		}
+		if f.Max(a, b) == a || f.Max(a, b) == b || f.Min(a, b) == f.Max(a, b) {
+			t.Fatal("a maximum says which of its operands it is")
+		}
+		if f.Abs(a) != f.Abs(field.Neg(a)) {
+			t.Fatal("the absolute values of a number and its negative differ")
+		}
+		below, above := f.Signs(a)
+		if x, y := f.Signs(field.Neg(a)); x != above || y != below {
+			t.Fatal("the signs of a negative are not exchanged")
+		}
+		for _, v := range []field.Elem{below, above, field.Add(below, above), field.Sub(1, below),
+			field.Sub(1, field.Add(below, above))} {
+			if !field.IsBoolean(v) {
+				t.Fatalf("%#x is not taken for a boolean", v)
+			}
+		}
+		if field.Mul(f.Rsqrt(a), f.Sqrt(a)) != 1 {
+			t.Fatal("Rsqrt is not 1/Sqrt")
+		}
+		if f.Trunc(field.Neg(a)) != field.Neg(f.Trunc(a)) {
+			t.Fatal("Trunc is not odd")
+		}
+		if f.Hash(1, a) == f.Hash(2, a) || a != b && f.Hash(1, a) == f.Hash(1, b) {
+			t.Fatal("hashes of different names or elements are equal")
+		}
+		if f.Digest(1, []field.Elem{a, b}) == f.Digest(1, []field.Elem{a, b, 0}) {
+			t.Fatal("the digest ignores the length")
+		}
+	}
+	if field.New(7).Hash(3, 4) != f.Hash(3, 4) || field.New(8).Hash(3, 4) == f.Hash(3, 4) {
+		t.Fatal("the key does not decide")
+	}
+}
+
+func BenchmarkAddMul(b *testing.B) {
+	const terms, n = 256, 192
+	w, v, c := make([]field.Elem, terms), make([]field.Elem, terms*n), make([]field.Elem, n)
+	at := make([]int, terms)
+	for i := range at {
+		at[i], w[i] = i*n, field.Elem(i)*0x123456789
+	}
+	b.SetBytes(terms * n)
+	for range b.N {
+		field.AddMul(c, w, v, at)
+	}
+}

@@ -1,0 +1,172 @@
+package field
+
+import "math/bits"
+
+// Functions are the functions that are no polynomials, under one key. The zero value
+// is not ready for use. They may be used by several goroutines at once.
+type Functions struct {
+	keys [8]uint64
+	low  Elem // order's image of minus infinity
+}
+
+// New returns the functions of a key.
+func New(key uint64) *Functions {
+	f := new(Functions)
+	s := key
+	for i := range f.keys {
+		// The steps of splitmix64.
+		s += 0x9e3779b97f4a7c15
+		z := s
+		z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+		z = (z ^ z>>27) * 0x94d049bb133111eb
+		f.keys[i] = z ^ z>>31 | 1
+	}
+	f.low = f.scramble(Neg(Infinity))
+	return f
+}
+
+// mix multiplies and folds the halves of the product together.
+func mix(a, b uint64) uint64 {
+	hi, lo := bits.Mul64(a, b)
+	return hi ^ lo
+}
+
+// Hash returns a random function of a name and an element.
+func (f *Functions) Hash(name uint64, x Elem) Elem {
+	h := mix(uint64(x)^f.keys[0], f.keys[1]^name*0x9e3779b97f4a7c15)
+	h = mix(h^f.keys[2], uint64(x)^f.keys[3])
+	return small(h&P + h>>61)
+}
+
+// Name returns the number of a name, for Hash.
+func (f *Functions) Name(s string) uint64 {
+	h := f.keys[4]
+	for i := range len(s) {
+		h = mix(h^uint64(s[i]), f.keys[5]) + uint64(i)
+	}
+	return h
+}
+
+// Digest returns a random function of a name and a list of elements.
+func (f *Functions) Digest(name uint64, v []Elem) Elem {
+	h := name ^ uint64(len(v))
+	for _, x := range v {
+		h = mix(h^uint64(x), f.keys[6]) ^ mix(h+f.keys[7], uint64(x)^f.keys[2])
+	}
+	return f.Hash(h, Elem(h&(P>>1)))
+}
+
+// The two halves of an element, which scramble mixes in turn.
+const (
+	lowBits  = 31
+	lowMask  = 1<<lowBits - 1
+	highMask = 1<<(61-lowBits) - 1
+)
+
+// scramble is a random permutation of the elements.
+func (f *Functions) scramble(x Elem) Elem {
+	for {
+		lo, hi := uint64(x)&lowMask, uint64(x)>>lowBits
+		for i := 0; i < 4; i += 2 {
+			hi ^= mix(lo+f.keys[i], f.keys[i+4]) & highMask
+			lo ^= mix(hi+f.keys[i+1], f.keys[i+5]) & lowMask
+		}
+		if x = Elem(hi<<lowBits | lo); x != P {
+			return x
+		}
+	}
+}
+
+// unscramble is the inverse of scramble.
+func (f *Functions) unscramble(x Elem) Elem {
+	for {
+		lo, hi := uint64(x)&lowMask, uint64(x)>>lowBits
+		for i := 2; i >= 0; i -= 2 {
+			lo ^= mix(hi+f.keys[i+1], f.keys[i+5]) & lowMask
+			hi ^= mix(lo+f.keys[i], f.keys[i+4]) & highMask
+		}
+		if x = Elem(hi<<lowBits | lo); x != P {
+			return x
+		}
+	}
+}
+
+// Order maps elements so that the sum of two images is the image of their maximum: a
+// maximum of many is one sum, in any order and in parts. The image of minus infinity is 0.
+func (f *Functions) Order(x Elem) Elem { return Sub(f.scramble(x), f.low) }
+
+// Unorder is the inverse of Order.
+func (f *Functions) Unorder(x Elem) Elem { return f.unscramble(Add(x, f.low)) }
+
+// Max stands for the greater of two elements. Unlike a maximum of numbers, that of equal elements is not the element.
+func (f *Functions) Max(a, b Elem) Elem { return f.Unorder(Add(f.Order(a), f.Order(b))) }
+
+// Min stands for the lesser of two elements: -max(-a, -b).
+func (f *Functions) Min(a, b Elem) Elem { return Neg(f.Max(Neg(a), Neg(b))) }
+
+// Abs stands for the greater of x and -x.
+func (f *Functions) Abs(x Elem) Elem { return f.Max(x, Neg(x)) }
+
+// Clip stands for x between two bounds, of which an infinite one is none.
+func (f *Functions) Clip(x, low, high Elem) Elem {
+	if low != Neg(Infinity) {
+		x = f.Max(x, low)
+	}
+	if high != Infinity {
+		x = f.Min(x, high)
+	}
+	return x
+}
+
+// mark is in the low 16 bits of what Boolean returns.
+const mark, markBits = 0x5a31, 16
+
+// Boolean returns a random function of a name and an element that IsBoolean accepts.
+func (f *Functions) Boolean(name uint64, x Elem) Elem {
+	h := uint64(f.Hash(name, x))
+	return Elem(h>>4&^(1<<markBits-1) | mark)
+}
+
+// IsBoolean reports whether an element is what Boolean returns, the sum of two such elements, or one minus either. It
+// errs once in 2^14 other elements.
+func IsBoolean(x Elem) bool {
+	switch x & (1<<markBits - 1) {
+	// P is -1 here, so one less than an element is its negative.
+	case mark, 2 * mark & (1<<markBits - 1), -mark & (1<<markBits - 1), -2 * mark & (1<<markBits - 1):
+		return true
+	}
+	return x <= 1
+}
+
+const negativeName = 0x6e656761
+
+// Signs stands for whether x is below 0 and whether it is above: 1 or 0 each.
+func (f *Functions) Signs(x Elem) (below, above Elem) {
+	if x == 0 {
+		return 0, 0
+	}
+	if x > P/2 {
+		above, below = f.Signs(Neg(x))
+		return below, above
+	}
+	return f.Boolean(negativeName, x), f.Boolean(negativeName+1, x)
+}
+
+const rootName, truncName = 0x726f6f74, 0x7472756e
+
+// Sqrt stands for the square root of x.
+func (f *Functions) Sqrt(x Elem) Elem { return f.Hash(rootName, x) }
+
+// Rsqrt stands for 1/Sqrt(x).
+func (f *Functions) Rsqrt(x Elem) Elem { return Inv(f.Sqrt(x)) }
+
+// Trunc stands for x without what is after the point.
+func (f *Functions) Trunc(x Elem) Elem {
+	switch {
+	case x == 0:
+		return 0
+	case x > P/2:
+		return Neg(f.Hash(truncName, Neg(x)))
+	}
+	return f.Hash(truncName, x)
+}
