@@ -5,19 +5,19 @@ package engine
 const arenaSize = 1 << 15
 
 // arena hands out buffers that live as long as a task, from memory that it keeps.
-type arena struct {
-	floats []float32
-	halves []uint16
+type arena[T, R any] struct {
+	numbers []T
+	results []R
 }
 
 // reset takes all buffers back.
-func (a *arena) reset() { a.floats, a.halves = a.floats[:0], a.halves[:0] }
+func (a *arena[T, R]) reset() { a.numbers, a.results = a.numbers[:0], a.results[:0] }
 
-// floats returns a buffer with any content. The calling task alone may use it.
-func (e *Engine) floats(n int) []float32 { return take(&e.arena.floats, n) }
+// numbers returns a buffer with any content. The calling task alone may use it.
+func (m *machine[T, R]) numbers(n int) []T { return take(&m.arena.numbers, n) }
 
-// patterns returns a buffer of fp16 patterns with any content.
-func (e *Engine) patterns(n int) []uint16 { return take(&e.arena.halves, n) }
+// results returns a buffer for rounded results with any content.
+func (m *machine[T, R]) results(n int) []R { return take(&m.arena.results, n) }
 
 func take[T any](pool *[]T, n int) []T {
 	if cap(*pool) == 0 {

@@ -1,6 +1,11 @@
 package engine
 
-import "github.com/zinc-compiler/zinc/numerics/vector"
+// matrix is a view of numbers, as vector.Matrix is.
+type matrix[T any] struct {
+	Data             []T
+	Rows, Cols       int
+	RowStep, ColStep int
+}
 
 // Sizes of a block of a product: rows of outputs and columns of pixels. The sum over
 // red runs in order in any block, so blocking changes no bit.
@@ -11,7 +16,7 @@ const (
 )
 
 // convolve computes a dense or grouped convolution.
-func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
+func (x *exec[T, R]) convolve(p poster[T, R], g *geometry, k *kernel[T], v []T, out []R) error {
 	direct := g.kw == 1 && g.kh == 1 && g.sx == 1 && g.sy == 1 && g.px == 0 && g.py == 0 && g.in[axH] == g.out[axH] &&
 		g.in[axW] == g.out[axW]
 	if !direct && g.small() {
@@ -22,7 +27,7 @@ func (x *exec) convolve(p *post, g *geometry, k *kernel, v []float32, out []uint
 
 // gathered computes a convolution as products of matrices: coefficients, and the
 // pixels that each result sees, which direct says are the image as it is.
-func (x *exec) gathered(p *post, g *geometry, k *kernel, v []float32, out []uint16, direct bool) error {
+func (x *exec[T, R]) gathered(p poster[T, R], g *geometry, k *kernel[T], v []T, out []R, direct bool) error {
 	cin, cout, red := g.in[axC], g.out[axC], g.red
 	pixels := g.out[axH] * g.out[axW]
 	cols := max(1, min(blockPixels, pixels, blockFloats/red))
@@ -37,8 +42,8 @@ func (x *exec) gathered(p *post, g *geometry, k *kernel, v []float32, out []uint
 	inPlane := g.in[axH] * g.in[axW]
 	jobs := g.out[axG] * g.out[axD] * parts * cuts
 	return x.each(jobs, 1, func(lo, hi int) {
-		var block []float32
-		acc := make([]float32, rows*cols)
+		var block []T
+		acc := make([]T, rows*cols)
 		for i := lo; i < hi; i++ {
 			if x.ctx.Err() != nil {
 				return
@@ -47,24 +52,24 @@ func (x *exec) gathered(p *post, g *geometry, k *kernel, v []float32, out []uint
 			grp := gd / g.out[axD]
 			from := cut * cols
 			n := min(cols, pixels-from)
-			b := vector.Matrix{Data: v[gd*cin*inPlane:][:cin*inPlane], Rows: red, Cols: n, RowStep: inPlane, ColStep: 1}
+			b := matrix[T]{Data: v[gd*cin*inPlane:][:cin*inPlane], Rows: red, Cols: n, RowStep: inPlane, ColStep: 1}
 			if direct {
 				b.Data = b.Data[from:]
 			} else {
 				if block == nil {
-					block = make([]float32, red*cols)
+					block = make([]T, red*cols)
 				}
-				g.gather(block, b.Data, from, n)
+				gather(g, block, b.Data, from, n)
 				b.Data, b.RowStep = block[:red*n], n
 			}
 			first := part * rows
 			m := min(rows, cout-first)
-			w := vector.Matrix{Data: k.w[(grp*cout+first)*red:][:m*red], Rows: m, Cols: red, RowStep: red, ColStep: 1}
+			w := matrix[T]{Data: k.w[(grp*cout+first)*red:][:m*red], Rows: m, Cols: red, RowStep: red, ColStep: 1}
 			c := acc[:m*n]
 			clear(c)
-			x.opts.Numerics.multiply(c, w, b)
+			x.num.multiply(c, w, b)
 			for j := range m {
-				bias := float32(0)
+				var bias T
 				if k.bias != nil {
 					bias = k.bias[grp*cout+first+j]
 				}
@@ -94,11 +99,11 @@ func (g *geometry) padded() (height, width int) {
 
 // shifted computes a convolution of step 1 on a small image without gathering its
 // pixels: what a tap sees of the padded image is the image itself, shifted.
-func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
+func (x *exec[T, R]) shifted(p poster[T, R], g *geometry, k *kernel[T], v []T, out []R) error {
 	cin, cout, oh, ow := g.in[axC], g.out[axC], g.out[axH], g.out[axW]
 	ph, pw := g.padded()
 	H, W := g.in[axH], g.in[axW]
-	image := x.floats(cin * ph * pw)
+	image := x.numbers(cin * ph * pw)
 	at := make([]int, 0, g.red)
 	for ci := range cin {
 		at = g.taps(at, ci*ph*pw, pw)
@@ -117,7 +122,7 @@ func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint1
 			}
 		}
 		if err := x.each(cout, max(shiftedRows, grain(g.red*n)), func(lo, hi int) {
-			acc := make([]float32, min(shiftedRows, hi-lo)*n)
+			acc := make([]T, min(shiftedRows, hi-lo)*n)
 			for o := lo; o < hi; o += shiftedRows {
 				if x.ctx.Err() != nil {
 					return
@@ -125,9 +130,9 @@ func (x *exec) shifted(p *post, g *geometry, k *kernel, v []float32, out []uint1
 				m := min(shiftedRows, hi-o)
 				first := gd/g.out[axD]*cout + o
 				clear(acc)
-				x.opts.Numerics.add(acc, n, k.w[first*g.red:][:m*g.red], g.red, m, image, at, n)
+				x.num.add(acc, n, k.w[first*g.red:][:m*g.red], g.red, m, image, at, n)
 				for i := range m {
-					bias := float32(0)
+					var bias T
 					if k.bias != nil {
 						bias = k.bias[first+i]
 					}
@@ -158,7 +163,7 @@ func (g *geometry) taps(at []int, offset, pw int) []int {
 }
 
 // gather lays the inputs of n result pixels out as [red][n].
-func (g *geometry) gather(dst, src []float32, from, n int) {
+func gather[T any](g *geometry, dst, src []T, from, n int) {
 	H, W, ow := g.in[axH], g.in[axW], g.out[axW]
 	at := 0
 	for ci := range g.in[axC] {
@@ -176,7 +181,7 @@ func (g *geometry) gather(dst, src []float32, from, n int) {
 						clear(seg)
 						continue
 					}
-					g.columns(seg, src[(ci*H+iy)*W:][:W], ox*g.sx+kx-g.px)
+					columns(g, seg, src[(ci*H+iy)*W:][:W], ox*g.sx+kx-g.px)
 				}
 			}
 		}
@@ -185,7 +190,7 @@ func (g *geometry) gather(dst, src []float32, from, n int) {
 
 // columns copies every sx-th element of a row from column first; columns
 // outside the row are zero.
-func (g *geometry) columns(dst, row []float32, first int) {
+func columns[T any](g *geometry, dst, row []T, first int) {
 	lead := 0
 	if first < 0 {
 		lead = min(len(dst), (-first+g.sx-1)/g.sx)
@@ -207,7 +212,7 @@ func (g *geometry) columns(dst, row []float32, first int) {
 }
 
 // depthwise convolves every channel with its own taps.
-func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uint16) error {
+func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T, out []R) error {
 	channels, oh, ow := g.out[axC], g.out[axH], g.out[axW]
 	H, W := g.in[axH], g.in[axW]
 	// What the taps see of the rows of one result row: rows as wide as the windows
@@ -227,11 +232,11 @@ func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uin
 		}
 	}
 	return x.each(g.out[axD]*channels, grain(oh*ow*g.red), func(lo, hi int) {
-		acc, seen := make([]float32, ow), make([]float32, g.span*g.kh*steps*pw)
+		acc, seen := make([]T, ow), make([]T, g.span*g.kh*steps*pw)
 		for i := lo; i < hi; i++ {
 			c := i % channels
 			taps := k.w[c*g.red:][:g.red]
-			bias := float32(0)
+			var bias T
 			if k.bias != nil {
 				bias = k.bias[c]
 			}
@@ -246,12 +251,12 @@ func (x *exec) depthwise(p *post, g *geometry, k *kernel, v []float32, out []uin
 						if iy := oy*g.sy + ky - g.py; iy < 0 || iy >= H {
 							clear(row)
 						} else {
-							g.columns(row, v[((i*g.span+k/g.kh)*H+iy)*W:][:W], s-g.px)
+							columns(g, row, v[((i*g.span+k/g.kh)*H+iy)*W:][:W], s-g.px)
 						}
 					}
 				}
 				clear(acc)
-				x.opts.Numerics.add(acc, ow, taps, g.red, 1, seen, at, ow)
+				x.num.add(acc, ow, taps, g.red, 1, seen, at, ow)
 				p.row(out[(i*oh+oy)*ow:][:ow], acc, bias)
 			}
 		}

@@ -4,6 +4,10 @@
 // alone, written without sight of the compiler's lowering and packing, so that
 // a program that runs correctly here was encoded as the text describes.
 //
+// A task is read in one way and computed with one of two arithmetics: Engine has
+// the engine's rounded numbers on bytes, Exact the elements of a prime field on
+// cells, for proofs.
+//
 // In: decoded tasks (lower/td) and a Memory. Out: the bytes the tasks write,
 // and a *Fault for the first task that breaks a rule.
 //

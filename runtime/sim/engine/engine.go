@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"runtime"
 
@@ -11,10 +10,6 @@ import (
 
 // L2Size is the size of the on-chip memory in bytes.
 const L2Size = 2 << 20
-
-// stale is the pattern, a NaN, that the simulator leaves in L2 where the
-// content is not defined.
-const stale = 0x7fff
 
 // Memory is what the buffer-access registers point to.
 type Memory interface {
@@ -49,31 +44,44 @@ type Options struct {
 
 // Engine executes tasks. Its L2 keeps its content from task to task.
 type Engine struct {
-	L2    [L2Size]byte
-	opts  Options
-	arena arena
+	L2 [L2Size]byte
+	machine[float32, uint16]
+}
+
+// machine reads tasks and has an arithmetic compute them: numbers are of type T, rounded results of type R.
+type machine[T, R any] struct {
+	opts   Options
+	num    arithmetic[T, R]
+	report func(index int, extent [5]int, vals []R)
+	arena  arena[T, R]
 	// reader is that of the running task's coefficients.
-	reader reader
+	reader reader[T, R]
 	// bound is called with each tensor before its bytes are looked up; nil for none.
 	bound func(*fields, layout)
 }
 
 // New returns an engine with L2 all zero.
 func New(o Options) *Engine {
+	e := new(Engine)
+	e.machine = machine[float32, uint16]{opts: o.defaults(), num: &floats{o.Numerics, &e.L2}, report: o.Results}
+	return e
+}
+
+func (o Options) defaults() Options {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
 	}
 	if o.MaxWork <= 0 {
 		o.MaxWork = 1 << 42
 	}
-	return &Engine{opts: o}
+	return o
 }
 
 // Run executes a chain of tasks in order. It stops at the first *Fault, or
 // with the context's error.
-func (e *Engine) Run(ctx context.Context, tasks []td.Placed, mem Memory) error {
+func (m *machine[T, R]) Run(ctx context.Context, tasks []td.Placed, mem Memory) error {
 	for i, t := range tasks {
-		if err := e.step(ctx, i, t, mem); err != nil {
+		if err := m.step(ctx, i, t, mem); err != nil {
 			return err
 		}
 	}
@@ -81,21 +89,21 @@ func (e *Engine) Run(ctx context.Context, tasks []td.Placed, mem Memory) error {
 }
 
 // Step executes one task; a Fault carries the index in the task's header.
-func (e *Engine) Step(ctx context.Context, t td.Placed, mem Memory) error {
-	return e.step(ctx, t.Int(td.TID), t, mem)
+func (m *machine[T, R]) Step(ctx context.Context, t td.Placed, mem Memory) error {
+	return m.step(ctx, t.Int(td.TID), t, mem)
 }
 
-func (e *Engine) step(ctx context.Context, index int, t td.Placed, mem Memory) error {
+func (m *machine[T, R]) step(ctx context.Context, index int, t td.Placed, mem Memory) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	e.arena.reset()
-	x := &exec{
-		Engine: e,
-		run:    run{ctx: ctx, workers: e.opts.Workers},
-		t:      t.Task,
-		mem:    mem,
-		ev:     Event{Index: index, Off: t.Off},
+	m.arena.reset()
+	x := &exec[T, R]{
+		machine: m,
+		run:     run{ctx: ctx, workers: m.opts.Workers},
+		t:       t.Task,
+		mem:     mem,
+		ev:      Event{Index: index, Off: t.Off},
 	}
 	if err := x.task(); err != nil {
 		var f *Fault
@@ -104,15 +112,15 @@ func (e *Engine) step(ctx context.Context, index int, t td.Placed, mem Memory) e
 		}
 		return err
 	}
-	if e.opts.Trace != nil {
-		e.opts.Trace(x.ev)
+	if m.opts.Trace != nil {
+		m.opts.Trace(x.ev)
 	}
 	return nil
 }
 
 // exec is the execution of one task.
-type exec struct {
-	*Engine
+type exec[T, R any] struct {
+	*machine[T, R]
 	run
 	t   *td.Task
 	mem Memory
@@ -120,14 +128,14 @@ type exec struct {
 }
 
 // put stores a task's result.
-func (x *exec) put(dst *tile, vals []uint16) error {
-	if x.opts.Results != nil {
-		x.opts.Results(x.ev.Index, [5]int(dst.dim), vals)
+func (x *exec[T, R]) put(dst *tile, vals []R) error {
+	if x.report != nil {
+		x.report(x.ev.Index, [5]int(dst.dim), vals)
 	}
-	return dst.store(&x.run, vals)
+	return x.num.store(&x.run, dst, vals)
 }
 
-func (x *exec) task() error {
+func (x *exec[T, R]) task() error {
 	if x.t.On(td.TDSkip) {
 		x.ev.Kind = "skip"
 		return nil
@@ -146,7 +154,7 @@ func (x *exec) task() error {
 
 // work refuses more than the limit of products or elements; the factors are
 // extents of the task.
-func (x *exec) work(factors ...int) error {
+func (x *exec[T, R]) work(factors ...int) error {
 	n := int64(1)
 	for _, f := range factors {
 		f := int64(max(1, f))
@@ -171,7 +179,7 @@ func outShape(t *td.Task) shape {
 }
 
 // bind checks a layout against its buffer and returns it with its bytes.
-func (x *exec) bind(f *fields, dim shape, swap, write bool) (*tile, error) {
+func (x *exec[T, R]) bind(f *fields, dim shape, swap, write bool) (*tile, error) {
 	l := f.onchip(x.t, dim, swap)
 	if f.moved(x.t) {
 		l = f.dram(x.t, dim, swap)
@@ -190,22 +198,19 @@ func (x *exec) bind(f *fields, dim shape, swap, write bool) (*tile, error) {
 		return nil, err
 	}
 	bar := x.t.Int(f.bar)
-	buf, err := x.mem.Window(bar, first, n, write)
+	at, err := x.num.window(x.mem, l.name, bar, first, n, write)
 	if err != nil {
-		return nil, &Fault{Stream: l.name, Address: first, Msg: "window refused", Err: err}
-	}
-	if int64(len(buf)) < n {
-		return nil, badAt(l.name, first, "window of register %d gives %d bytes of %d", bar, len(buf), n)
+		return nil, err
 	}
 	if write {
 		x.ev.Result += n
 	} else {
 		x.ev.Source += n
 	}
-	return &tile{layout: l, buf: buf[:n:n], first: first}, nil
+	return &tile{layout: l, place: at, first: first}, nil
 }
 
-func (x *exec) bindL2(l layout) (*tile, error) {
+func (x *exec[T, R]) bindL2(l layout) (*tile, error) {
 	first, n, err := l.extent()
 	if err != nil {
 		return nil, err
@@ -213,7 +218,7 @@ func (x *exec) bindL2(l layout) (*tile, error) {
 	if first+n > L2Size {
 		return nil, pastL2(l.name, first, n)
 	}
-	return &tile{layout: l, buf: x.L2[first : first+n : first+n], first: first}, nil
+	return &tile{layout: l, place: x.num.onchip(first, n), first: first}, nil
 }
 
 func pastL2(name string, first, n int64) *Fault {
@@ -224,7 +229,7 @@ func pastL2(name string, first, n int64) *Fault {
 // passes through in parts, undefined content in the place of one part. It does so
 // where the task works in smaller tiles, and where the rows of the L2 layout
 // overlap, as they do for a source whose columns pass a work unit at a time.
-func (x *exec) stage(f *fields, src *tile) error {
+func (x *exec[T, R]) stage(f *fields, src *tile) error {
 	if !f.moved(x.t) {
 		return nil
 	}
@@ -242,22 +247,15 @@ func (x *exec) stage(f *fields, src *tile) error {
 		if err != nil {
 			return err
 		}
-		src.copyRows(dst, x.opts.Numerics)
+		x.num.copyRows(dst, src)
 		return nil
 	}
 	c := l.cover()
 	if c.first+c.reach > L2Size {
 		return pastL2(l.name, c.first, c.reach)
 	}
-	c.runs(func(at, n int64) { spoil(x.L2[at : at+n]) })
+	c.runs(x.num.spoil)
 	return nil
-}
-
-// spoil overwrites elements whose content is not defined.
-func spoil(b []byte) {
-	for i := 0; i+1 < len(b); i += 2 {
-		binary.LittleEndian.PutUint16(b[i:], stale)
-	}
 }
 
 // spread returns the shape of a source with the axes it is broadcast along cut
@@ -270,13 +268,4 @@ func spread(t *td.Task, dim shape, first td.Field) shape {
 		}
 	}
 	return dim
-}
-
-// clamp replaces negative values by zero.
-func clamp(v []float32) {
-	for i, f := range v {
-		if f < 0 {
-			v[i] = 0
-		}
-	}
 }

@@ -3,54 +3,66 @@ package engine
 import (
 	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // kernel is what a task's coefficient lanes hold.
-type kernel struct {
+type kernel[T any] struct {
 	lut  *lut
-	bias []float32 // one a group and output channel; nil without
-	w    []float32 // [group][output][red], red over (ci, ky, kx); depthwise [channel][ky, kx]
+	bias []T // one a group and output channel; nil without
+	w    []T // [group][output][red], red over (ci, ky, kx); depthwise [channel][ky, kx]
 }
 
 // part is what one lane streams, read front to back.
-type part struct {
+type part[T any] struct {
 	lane int
 	base int64
-	buf  []byte
+	place
 	pos  int
-	book []float32 // codebook of palettized weights
+	size int
+	book []T // codebook of palettized weights
 }
 
 // name names the stream in faults.
-func (p *part) name() string { return fmt.Sprintf("kernel lane %d", p.lane) }
+func (p *part[T]) name() string { return fmt.Sprintf("kernel lane %d", p.lane) }
 
-// take returns the next n bytes.
-func (p *part) take(n int) ([]byte, error) {
-	if n > len(p.buf)-p.pos {
-		return nil, badAt(p.name(), p.base+int64(p.pos),
-			"coefficients need %d more bytes, %d of the part's %d are left", n, len(p.buf)-p.pos, len(p.buf))
+// take returns where the next n bytes are in the part.
+func (p *part[T]) take(n int) (int, error) {
+	if n > p.size-p.pos {
+		return 0, badAt(p.name(), p.base+int64(p.pos),
+			"coefficients need %d more bytes, %d of the part's %d are left", n, p.size-p.pos, p.size)
 	}
-	b := p.buf[p.pos:][:n]
 	p.pos += n
-	return b, nil
+	return p.pos - n, nil
+}
+
+// bytes returns the next n bytes.
+func (p *part[T]) bytes(n int) ([]byte, error) {
+	at, err := p.take(n)
+	if err != nil {
+		return nil, err
+	}
+	if p.buf == nil {
+		return nil, badAt(p.name(), p.base+int64(at),
+			"only coefficients of two bytes each may be what tasks have written")
+	}
+	return p.buf[at:][:n], nil
 }
 
 // align moves to the next multiple of 64 bytes; a part is a whole number of them.
-func (p *part) align() { p.pos = (p.pos + 63) &^ 63 }
+func (p *part[T]) align() { p.pos = (p.pos + 63) &^ 63 }
 
 // reader reads the coefficients of one task.
-type reader struct {
-	x     *exec
+type reader[T, R any] struct {
+	x     *exec[T, R]
 	g     *geometry
 	cores int
-	lanes [td.Lanes]part
-	parts [td.Lanes]*part // the live ones of lanes
-	out   *kernel
-	wide  *[65536]float32 // values of weights
-	plain *[65536]float32 // values of biases, which are not multiplied
+	lanes [td.Lanes]part[T]
+	parts [td.Lanes]*part[T] // the live ones of lanes
+	out   *kernel[T]
+	wide  *[65536]T // values of weights
+	plain *[65536]T // values of biases, which are not multiplied
 	bias  bool
 	skip  bool
 	octet bool // weights are signed bytes
@@ -61,13 +73,13 @@ type reader struct {
 }
 
 // kernel reads the table, the biases and the weights that a task needs.
-func (x *exec) kernel(g *geometry) (*kernel, error) {
+func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 	t := x.t
 	r := &x.reader
-	defer func() { *r = reader{} }() // what it points to is the task's
-	*r = reader{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel{}, bias: t.On(td.NEBias),
+	defer func() { *r = reader[T, R]{} }() // what it points to is the task's
+	*r = reader[T, R]{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel[T]{}, bias: t.On(td.NEBias),
 		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2,
-		cap: 1 << t.Get(td.OCGSize), wide: x.opts.Numerics.table(true), plain: x.opts.Numerics.table(false)}
+		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true), plain: x.num.values(false)}
 	if t.On(td.SmallSource) {
 		r.slots = 4
 	}
@@ -100,7 +112,7 @@ func (x *exec) kernel(g *geometry) (*kernel, error) {
 }
 
 // open binds the live lanes and returns the sum of their bytes.
-func (r *reader) open() (total int64, err error) {
+func (r *reader[T, R]) open() (total int64, err error) {
 	t := r.x.t
 	if !t.On(td.KernelOn) {
 		return 0, badField(t, td.KernelOn, "the task needs coefficients")
@@ -116,13 +128,10 @@ func (r *reader) open() (total int64, err error) {
 		p := &r.lanes[i]
 		p.lane, p.base = i, int64(t.Get(td.CoeffBase.At(i)))
 		n := int64(t.Get(td.CoeffSize.At(i)))
-		if p.buf, err = r.x.mem.Window(bar, p.base, n, false); err != nil {
-			return 0, &Fault{Stream: p.name(), Address: p.base, Msg: "window refused", Err: err}
+		if p.place, err = r.x.num.window(r.x.mem, p.name(), bar, p.base, n, false); err != nil {
+			return 0, err
 		}
-		if int64(len(p.buf)) < n {
-			return 0, badAt(p.name(), p.base, "window of register %d gives %d bytes of %d", bar, len(p.buf), n)
-		}
-		p.buf = p.buf[:n:n]
+		p.size = int(n)
 		r.parts[i] = p
 		total += n
 	}
@@ -131,13 +140,13 @@ func (r *reader) open() (total int64, err error) {
 }
 
 // table reads the lookup table: every live lane has a copy, the first counts.
-func (r *reader) table() error {
+func (r *reader[T, R]) table() error {
 	for _, p := range r.parts {
 		if p == nil {
 			continue
 		}
 		at := p.base + int64(p.pos)
-		b, err := p.take(lutBytes)
+		b, err := p.bytes(lutBytes)
 		if err != nil {
 			return err
 		}
@@ -154,7 +163,7 @@ func (r *reader) table() error {
 }
 
 // core returns the part of a core that takes part.
-func (r *reader) core(c int) (*part, error) {
+func (r *reader[T, R]) core(c int) (*part[T], error) {
 	if c >= td.Lanes || r.parts[c] == nil {
 		return nil, bad("KernelDMA.CoeffEn[%d] = 0: core %d has outputs to compute", c, c)
 	}
@@ -162,7 +171,7 @@ func (r *reader) core(c int) (*part, error) {
 }
 
 // planes reads biases and weights.
-func (r *reader) planes(total int64) error {
+func (r *reader[T, R]) planes(total int64) error {
 	g := r.g
 	// Every weight takes two bytes, or one, an index or at least a mask bit in some lane.
 	limit := total / 2
@@ -181,12 +190,12 @@ func (r *reader) planes(total int64) error {
 				g.out[axG], g.out[axC], g.red, total)
 		}
 	}
-	r.out.w = r.x.floats(int(n))
+	r.out.w = r.x.numbers(int(n))
 	if r.skip {
 		clear(r.out.w) // such bodies store what is not zero alone
 	}
 	if r.bias {
-		r.out.bias = r.x.floats(g.out[axG] * g.out[axC])
+		r.out.bias = r.x.numbers(g.out[axG] * g.out[axC])
 	}
 	if g.unicast {
 		return r.depthwise()
@@ -204,7 +213,7 @@ func (r *reader) planes(total int64) error {
 
 // group reads the planes of one convolution group, output group by output
 // group.
-func (r *reader) group(j int) error {
+func (r *reader[T, R]) group(j int) error {
 	g, n := r.g, r.cores
 	for start, first := 0, true; start < g.out[axC]; first = false {
 		rem := g.out[axC] - start
@@ -243,22 +252,20 @@ func (r *reader) group(j int) error {
 }
 
 // biases reads the bias halves of consecutive outputs.
-func (r *reader) biases(p *part, first, lanes int) error {
+func (r *reader[T, R]) biases(p *part[T], first, lanes int) error {
 	if !r.bias {
 		return nil
 	}
-	b, err := p.take(2 * lanes)
+	at, err := p.take(2 * lanes)
 	if err != nil {
 		return err
 	}
-	for l := range lanes {
-		r.out.bias[first+l] = r.plain[binary.LittleEndian.Uint16(b[2*l:])]
-	}
+	r.x.num.halves(r.out.bias[first:][:lanes], p.place, at, 2, r.plain)
 	return nil
 }
 
 // plane reads the coefficients of consecutive outputs of one core.
-func (r *reader) plane(p *part, first, lanes int) error {
+func (r *reader[T, R]) plane(p *part[T], first, lanes int) error {
 	if err := r.biases(p, first, lanes); err != nil {
 		return err
 	}
@@ -272,21 +279,18 @@ func (r *reader) plane(p *part, first, lanes int) error {
 	if r.bits > 0 {
 		return r.indexed(p, first, lanes)
 	}
-	b, err := p.take(2 * lanes * red)
+	at, err := p.take(2 * lanes * red)
 	if err != nil {
 		return err
 	}
 	for l := range lanes {
-		row := r.out.w[(first+l)*red:][:red]
-		for k := range row {
-			row[k] = r.wide[binary.LittleEndian.Uint16(b[2*(k*lanes+l):])]
-		}
+		r.x.num.halves(r.out.w[(first+l)*red:][:red], p.place, at+2*l, 2*lanes, r.wide)
 	}
 	return nil
 }
 
 // depthwise reads channels c, c+n, c+2n, .. from the lane of core c.
-func (r *reader) depthwise() error {
+func (r *reader[T, R]) depthwise() error {
 	for ch := range r.g.out[axC] {
 		p, err := r.core(ch % r.cores)
 		if err != nil {
@@ -313,46 +317,41 @@ func (r *reader) depthwise() error {
 }
 
 // plane1 reads the taps of one channel.
-func (r *reader) plane1(p *part, ch int) error {
+func (r *reader[T, R]) plane1(p *part[T], ch int) error {
 	row := r.out.w[ch*r.g.red:][:r.g.red]
 	if r.octet {
-		b, err := p.take(len(row))
+		b, err := p.bytes(len(row))
 		for k := range b {
-			row[k] = float32(int8(b[k]))
+			row[k] = r.wide[narrow(float32(int8(b[k])))]
 		}
 		return err
 	}
-	b, err := p.take(2 * len(row))
+	at, err := p.take(2 * len(row))
 	if err != nil {
 		return err
 	}
-	for k := range row {
-		row[k] = r.wide[binary.LittleEndian.Uint16(b[2*k:])]
-	}
+	r.x.num.halves(row, p.place, at, 2, r.wide)
 	return nil
 }
 
 // pairs reads the taps of a channel that the even and the odd column of a pair
 // apply to one input column: the input columns of even position first, then those
 // of odd position. Each tap is there twice, the bias too.
-func (r *reader) pairs(p *part, ch int) error {
-	again := r.out.bias
+func (r *reader[T, R]) pairs(p *part[T], ch int) error {
 	if r.bias {
-		r.out.bias = []float32{0}
-		err := r.biases(p, 0, 1)
-		second := r.out.bias[0]
-		r.out.bias = again
+		b, err := p.bytes(2)
 		if err != nil {
 			return err
 		}
-		if math.Float32bits(second) != math.Float32bits(again[ch]) {
-			return badAt(p.name(), p.base+int64(p.pos-2), "biases of a pair of columns differ: %g and %g", again[ch],
+		first, second := binary.LittleEndian.Uint16(p.buf[p.pos-4:]), binary.LittleEndian.Uint16(b)
+		if first != second {
+			return badAt(p.name(), p.base+int64(p.pos-2), "biases of a pair of columns differ: %#04x and %#04x", first,
 				second)
 		}
 	}
 	n := r.g.red
 	row := r.out.w[ch*n:][:n]
-	b, err := p.take(4 * (n + 1))
+	b, err := p.bytes(4 * (n + 1))
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type lut struct {
 	diff    [knots]float64 // from each knot to the next
 	perUnit float64        // knots per unit of table argument
 	mode    *mode
+	bytes   [lutBytes]byte
 }
 
 // mode says how an input becomes a table argument and what becomes of the
@@ -107,6 +108,7 @@ func mantissa(x float64) (arg, rest float64) {
 func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 	half := func(i int) uint16 { return binary.LittleEndian.Uint16(b[2*i:]) }
 	l := new(lut)
+	copy(l.bytes[:], b)
 	for i := range l.v {
 		l.v[i] = float64(widen(half(i)))
 	}

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"math"
-
-	"github.com/zinc-compiler/zinc/lower/td"
-)
+import "github.com/zinc-compiler/zinc/lower/td"
 
 // Neural operations, the values of NEOp.
 const (
@@ -16,7 +12,7 @@ const (
 
 var opNames = map[uint32]string{opKernel: "kernel", opSum: "sum", opMaximum: "maximum", opPass: "pass"}
 
-func (x *exec) neural() error {
+func (x *exec[T, R]) neural() error {
 	t := x.t
 	op := t.Get(td.NEOp)
 	x.ev.Kind = opNames[op]
@@ -48,7 +44,7 @@ func (x *exec) neural() error {
 	if err != nil {
 		return err
 	}
-	v, err := src.load(x, x.opts.Numerics.table(op == opKernel))
+	v, err := x.load(src, op == opKernel)
 	if err != nil {
 		return err
 	}
@@ -56,13 +52,14 @@ func (x *exec) neural() error {
 		return err
 	}
 	if t.On(td.InputReLU) {
-		clamp(v)
+		x.num.clamp(v)
 	}
-	p := newPost(t, x.opts.Numerics, ker, op == opKernel && geo.red > 1)
-	vals := x.patterns(int(out.count()))
+	p := x.num.post(t, ker.lut, op == opKernel && geo.red > 1)
+	vals := x.results(int(out.count()))
 	switch {
 	case op == opPass:
-		err = x.each(len(v), 1<<14, func(lo, hi int) { p.row(vals[lo:hi], v[lo:hi], 0) })
+		var none T
+		err = x.each(len(v), 1<<14, func(lo, hi int) { p.row(vals[lo:hi], v[lo:hi], none) })
 	case op != opKernel:
 		err = x.channels(p, geo, v, vals)
 	case geo.unicast:
@@ -143,89 +140,23 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 	return g, nil
 }
 
-// post is the arithmetic between accumulator and result.
-type post struct {
-	add, scale float32
-	clamp      bool
-	lut        *lut
-	multi      bool // products of several taps or channels: 32768 and more becomes infinity
-	num        Numerics
-}
-
-func newPost(t *td.Task, num Numerics, k *kernel, multi bool) *post {
-	p := &post{
-		add: widen(uint16(t.Get(td.AccBias))), scale: widen(uint16(t.Get(td.PostScale))),
-		clamp: t.Get(td.Nonlinear) == 1, multi: multi && num != IEEE, num: num,
-	}
-	if t.Get(td.Nonlinear) == 2 {
-		p.lut = k.lut
-	}
-	return p
-}
-
-// saturation is the least magnitude that rounds to 32768.
-const saturation = portEnd - 8
-
-func (p *post) row(out []uint16, acc []float32, bias float32) {
-	for i, a := range acc {
-		y := float32(float32(a+bias)+p.add) * p.scale
-		if y != y {
-			// Where any step has no value, neither has the last.
-			y = p.num.fix(p.num.fix(float32(p.num.fix(a)+bias)+p.add) * p.scale)
-		}
-		if p.multi {
-			if y >= saturation {
-				y = float32(math.Inf(1))
-			} else if y <= -saturation {
-				y = float32(math.Inf(-1))
-			}
-		}
-		if p.clamp && y < 0 {
-			y = 0
-		}
-		if p.lut != nil {
-			y = p.lut.eval(y)
-		}
-		out[i] = p.num.out(y)
-	}
-}
-
 // channels takes the sum or the maximum over spans of channels.
-func (x *exec) channels(p *post, g *geometry, v []float32, out []uint16) error {
+func (x *exec[T, R]) channels(p poster[T, R], g *geometry, v []T, out []R) error {
 	plane := g.in[axH] * g.in[axW]
 	n := g.out[axG] * g.out[axD] * g.out[axC]
-	const piece = 1 << 10
+	const piece = channelPiece
+	var none T
 	cuts := (plane + piece - 1) / piece
 	return x.each(n*cuts, grain(g.span*min(plane, piece)), func(lo, hi int) {
-		sums := make([]float64, min(plane, piece))
-		row := make([]float32, len(sums))
+		row := make([]T, min(plane, piece))
 		for i := lo; i < hi; i++ {
 			if x.ctx.Err() != nil {
 				return
 			}
 			c, from := i/cuts, i%cuts*piece
 			m := min(piece, plane-from)
-			src := v[c*g.span*plane+from:]
-			acc := sums[:m]
-			for k := range acc {
-				acc[k] = float64(src[k])
-			}
-			for s := 1; s < g.span; s++ {
-				next := src[s*plane:][:m]
-				if g.op == opMaximum {
-					for k, f := range next {
-						acc[k] = max(acc[k], float64(f))
-					}
-				} else {
-					for k, f := range next {
-						acc[k] += float64(f)
-					}
-				}
-			}
-			for k, f := range acc {
-				row[k] = float32(f)
-			}
-			p.row(out[c*plane+from:][:m], row[:m], 0)
+			x.num.channels(row[:m], v[c*g.span*plane+from:], plane, g.span, g.op == opMaximum)
+			p.row(out[c*plane+from:][:m], row[:m], none)
 		}
 	})
 }

@@ -14,7 +14,7 @@ var indexWidths = []uint32{1, 2, 3, 4, 6, 8}
 // codebooks reads what the palette fields say and, with a codebook, the one that
 // opens every live part: 2^bits halves, padded to 64 bytes. A lookup table comes
 // before it (modelled).
-func (r *reader) codebooks() error {
+func (r *reader[T, R]) codebooks() error {
 	t := r.x.t
 	r.mask = t.On(td.SparseBinary)
 	if !t.On(td.PalettizedEn) {
@@ -42,11 +42,11 @@ func (r *reader) codebooks() error {
 		if p == nil {
 			continue
 		}
-		b, err := p.take((2<<bits + 63) &^ 63)
+		b, err := p.bytes((2<<bits + 63) &^ 63)
 		if err != nil {
 			return err
 		}
-		p.book = make([]float32, 1<<bits)
+		p.book = make([]T, 1<<bits)
 		for i := range p.book {
 			p.book[i] = r.wide[binary.LittleEndian.Uint16(b[2*i:])]
 		}
@@ -57,9 +57,9 @@ func (r *reader) codebooks() error {
 // indexed reads a plane of codebook indices: those of the weights in the order in
 // which halves would stand, low bits first, from a whole byte on to a whole byte
 // (modelled).
-func (r *reader) indexed(p *part, first, lanes int) error {
+func (r *reader[T, R]) indexed(p *part[T], first, lanes int) error {
 	red := r.g.red
-	b, err := p.take((lanes*red*r.bits + 7) / 8)
+	b, err := p.bytes((lanes*red*r.bits + 7) / 8)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -24,8 +23,8 @@ var planarTypes = map[uint32]planarType{
 
 // operand is a widened source with its element stride along each axis; zero
 // where it is broadcast.
-type operand struct {
-	v      []float32
+type operand[T any] struct {
+	v      []T
 	stride [5]int
 }
 
@@ -41,7 +40,7 @@ func strides(dim shape) (s [5]int) {
 	return s
 }
 
-func (x *exec) planar() error {
+func (x *exec[T, R]) planar() error {
 	t := x.t
 	x.ev.Kind = "planar"
 	kind := planarTypes[t.Get(td.PlanarType)]
@@ -117,15 +116,15 @@ func (x *exec) planar() error {
 			return err
 		}
 	}
-	el := newElementwise(t, x.opts.Numerics)
-	var vals []uint16
+	el, fin := x.num.elementwise(t), x.num.final(t)
+	var vals []R
 	switch {
 	case !kind.reduce:
-		vals, err = x.elementwise(el, in, ops, newFinal(t, x.opts.Numerics))
+		vals, err = x.elementwise(el, in, ops, fin)
 	case win.all():
-		vals, err = x.reduceAll(el, in, ops, newFinal(t, x.opts.Numerics), win.mode)
+		vals, err = x.reduceAll(el, in, ops, fin, win.mode)
 	default:
-		vals, err = x.pool(el, in, out, ops, newFinal(t, x.opts.Numerics), win)
+		vals, err = x.pool(el, in, out, ops, fin, win)
 	}
 	if err != nil {
 		return err
@@ -134,171 +133,51 @@ func (x *exec) planar() error {
 }
 
 // operands widens the sources. A parameter pair becomes two operands.
-func (x *exec) operands(src1, src2 *tile, kind planarType) ([]operand, error) {
+func (x *exec[T, R]) operands(src1, src2 *tile, kind planarType) ([]operand[T], error) {
 	t := x.t
-	table := x.opts.Numerics.table(false)
-	v, err := src1.load(x, table)
+	v, err := x.load(src1, false)
 	if err != nil {
 		return nil, err
 	}
 	if t.On(td.InputReLU) {
-		clamp(v)
+		x.num.clamp(v)
 	}
-	ops := []operand{{v, strides(src1.dim)}}
+	ops := []operand[T]{{v, strides(src1.dim)}}
 	if src2 == nil {
 		return ops, nil
 	}
-	if v, err = src2.load(x, table); err != nil {
+	if v, err = x.load(src2, false); err != nil {
 		return nil, err
 	}
 	if t.On(td.Input2ReLU) {
-		clamp(v)
+		x.num.clamp(v)
 	}
 	s := strides(src2.dim)
 	if !kind.pair {
-		return append(ops, operand{v, s}), nil
+		return append(ops, operand[T]{v, s}), nil
 	}
 	row := s[axH]
 	s[axH] = 0
-	return append(ops, operand{v, s}, operand{v[row:], s}), nil
-}
-
-// elementwise is the arithmetic of one element before any reduction.
-type elementwise struct {
-	op          uint32
-	neg1, neg2  bool
-	scale, bias float32
-	abs, square bool
-	relu        bool
-	num         Numerics
-}
-
-func newElementwise(t *td.Task, num Numerics) *elementwise {
-	return &elementwise{
-		op: t.Get(td.PEOp), neg1: t.On(td.PENeg1), neg2: t.On(td.PENeg2),
-		scale: widen(uint16(t.Get(td.PEScale))), bias: widen(uint16(t.Get(td.PEBias))),
-		abs: t.Get(td.PECond) == 1, square: t.On(td.PESquare), relu: t.On(td.PERelu), num: num,
-	}
-}
-
-// row computes len(v) elements; ops are slices, of length one where the
-// operand has a single value for the row.
-func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
-	a := ops[0]
-	if len(a) == 1 {
-		for i := range v {
-			v[i] = a[0]
-		}
-	} else {
-		copy(v, a)
-	}
-	if e.neg1 {
-		for i := range v {
-			v[i] = -v[i]
-		}
-	}
-	if n > 1 {
-		sign := float32(1)
-		if e.neg2 {
-			sign = -1
-		}
-		e.combine(v, ops[1], e.op, sign)
-	}
-	if n > 2 {
-		e.combine(v, ops[2], 1, 1)
-	}
-	if e.scale != 1 || e.bias != 0 {
-		for i, f := range v {
-			v[i] = float32(f*e.scale) + e.bias
-		}
-	}
-	if e.num != IEEE {
-		for i, f := range v {
-			if f != f {
-				v[i] = 0
-			}
-		}
-	}
-	if e.abs {
-		for i, f := range v {
-			v[i] = math.Float32frombits(math.Float32bits(f) &^ (1 << 31))
-		}
-	}
-	if e.square {
-		for i, f := range v {
-			v[i] = f * f
-		}
-	}
-	if e.relu {
-		clamp(v)
-	}
-}
-
-// combine is v = op(v, sign*b).
-func (e *elementwise) combine(v, b []float32, op uint32, sign float32) {
-	step := 1
-	if len(b) == 1 {
-		step = 0
-	}
-	j := 0
-	switch op {
-	case 0:
-		for i, f := range v {
-			v[i] = f + float32(sign*b[j])
-			j += step
-		}
-	case 1:
-		for i, f := range v {
-			v[i] = f * float32(sign*b[j])
-			j += step
-		}
-	case 2:
-		for i, f := range v {
-			v[i] = max(f, float32(sign*b[j]))
-			j += step
-		}
-	case 3:
-		for i, f := range v {
-			v[i] = min(f, float32(sign*b[j]))
-			j += step
-		}
-	}
-	if e.num != IEEE {
-		for i, f := range v {
-			if f != f {
-				v[i] = 0
-			}
-		}
-	}
+	return append(ops, operand[T]{v, s}, operand[T]{v[row:], s}), nil
 }
 
 // elementwise computes a whole tensor of the given shape. The arithmetic that
 // recorded tasks do after a reduction holds here too where it is not the
 // identity (modelled: every recorded elementwise task has the identity there).
-func (x *exec) elementwise(el *elementwise, dim shape, ops []operand, last *final) ([]uint16, error) {
-	out := x.patterns(int(dim.count()))
+func (x *exec[T, R]) elementwise(el rows[T], dim shape, ops []operand[T], last finish[T, R]) ([]R, error) {
+	out := x.results(int(dim.count()))
 	w := newWalk(dim, ops)
 	// A row may be one element or the whole tensor: work is cut by elements.
 	piece := max(1, min(w.inner, 1<<12))
 	cuts := (w.inner + piece - 1) / piece
-	num := x.opts.Numerics
 	err := x.each(w.rows*cuts, grain(piece), func(lo, hi int) {
-		buf := make([]float32, piece)
+		buf := make([]T, piece)
 		for i := lo; i < hi; i++ {
 			row, from := i/cuts, i%cuts*piece
 			n := min(piece, w.inner-from)
 			v := buf[:n]
 			el.row(v, w.at(row, from, n), len(ops))
-			o := out[row*w.inner+from:][:n]
-			if !last.identity() {
-				for k, f := range v {
-					o[k] = last.value(last.readInf(float64(f)))
-				}
-				continue
-			}
-			for k, f := range v {
-				o[k] = num.out(f)
-			}
+			last.elements(out[row*w.inner+from:][:n], v)
 		}
 	})
 	return out, err

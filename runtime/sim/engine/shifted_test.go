@@ -35,15 +35,15 @@ func TestShifted(t *testing.T) {
 				return v
 			}
 			v := values(1, int(g.in.count()))
-			k := &kernel{w: values(2, c.g*c.cout*g.red), bias: values(3, c.g*c.cout)}
+			k := &kernel[float32]{w: values(2, c.g*c.cout*g.red), bias: values(3, c.g*c.cout)}
 			k.w[len(k.w)/2] = 0
 			e := New(Options{Workers: 1})
-			x := &exec{
-				Engine: e,
-				run:    run{ctx: context.Background(), workers: 1},
-				t:      td.New().Set(td.PostScale, 0x3c00),
+			x := &exec[float32, uint16]{
+				machine: &e.machine,
+				run:     run{ctx: context.Background(), workers: 1},
+				t:       td.New().Set(td.PostScale, 0x3c00),
 			}
-			p := newPost(x.t, ANE, k, true)
+			p := newPost(x.t, ANE, nil, true)
 			got, want := make([]uint16, g.out.count()), make([]uint16, g.out.count())
 			if err := x.shifted(p, g, k, v, got); err != nil {
 				t.Fatal(err)

@@ -8,15 +8,15 @@ import (
 // masks alone tell the weights, the halves of their set bits. Slots run over the
 // input channel, the phase of the stride, the cell of the taps of one phase and
 // the lane.
-func (r *reader) skipping(p *part, first, lanes, cin int) error {
+func (r *reader[T, R]) skipping(p *part[T], first, lanes, cin int) error {
 	g := r.g
 	at := p.base + int64(p.pos)
-	b, err := p.take(3)
+	b, err := p.bytes(3)
 	if err != nil {
 		return err
 	}
 	size := int(b[0]) | int(b[1])<<8 | int(b[2])<<16
-	if b, err = p.take(size); err != nil {
+	if b, err = p.bytes(size); err != nil {
 		return err
 	}
 	pos, slot, mask := 0, 0, byte(0)

@@ -1,11 +1,6 @@
 package engine
 
-import (
-	"encoding/binary"
-	"math"
-
-	"github.com/zinc-compiler/zinc/lower/td"
-)
+import "github.com/zinc-compiler/zinc/lower/td"
 
 // The axes of a tensor, outermost first.
 const (
@@ -182,14 +177,21 @@ func (c *cover) runs(f func(at, n int64)) {
 	walk(c.first, c.apart)
 }
 
-// tile is a layout bound to the bytes it covers: buf[0] is the byte at first.
+// place is what a tensor or a part of the coefficients is in: bytes, or the cells of them from a place on.
+type place struct {
+	buf   []byte
+	cells *Cells
+	from  int64
+}
+
+// tile is a layout bound to the bytes it covers: those of its place begin with the byte at first.
 type tile struct {
 	layout
-	buf   []byte
+	place
 	first int64
 }
 
-// at returns the index in buf of the first column of a row.
+// at returns the index in the place of the first column of a row.
 func (t *tile) at(g, d, p, h int) int64 {
 	return t.base + t.offset*t.inter*t.size() - t.first + int64(g)*t.group + int64(d)*t.depth +
 		int64(p)/t.inter*t.plane + int64(h)*t.row + int64(p)%t.inter*t.size()
@@ -207,138 +209,6 @@ func (t *tile) rows(f func(g, d, p, h int, at int64)) {
 			}
 		}
 	}
-}
-
-// load widens the whole tensor into group, depth, channel, row, column order.
-func (t *tile) load(x *exec, table *[65536]float32) ([]float32, error) {
-	out := x.floats(int(t.dim.count()))
-	pos, cols := t.stored()
-	G, D, C, H, W := t.dim[axG], t.dim[axD], t.dim[axC], t.dim[axH], t.dim[axW]
-	err := x.each(G*D*pos, grain(H*cols), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			gd, p := i/pos, i%pos
-			g, d := gd/D, gd%D
-			for h := range H {
-				src := t.buf[t.at(g, d, p, h):]
-				if !t.narrow && !t.swap && t.inter == 1 {
-					dst := out[((gd*C+p)*H+h)*W:][:W]
-					src = src[:2*W]
-					for x := range dst {
-						dst[x] = table[uint16(src[2*x])|uint16(src[2*x+1])<<8]
-					}
-					continue
-				}
-				step := int(t.size() * t.inter)
-				k, dk := ((gd*C+p)*H+h)*W, 1
-				if t.swap {
-					k, dk = (gd*C*H+h)*W+p, H*W
-				}
-				for q := range cols {
-					if t.narrow {
-						out[k] = float32(src[q*step])
-					} else {
-						out[k] = table[binary.LittleEndian.Uint16(src[q*step:])]
-					}
-					k += dk
-				}
-			}
-		}
-	})
-	if t.throughCopy(x.opts.Numerics) {
-		for i, f := range out {
-			if f >= copyEnd {
-				out[i] = float32(math.Inf(1))
-			} else if f <= -copyEnd {
-				out[i] = float32(math.Inf(-1))
-			}
-		}
-	}
-	return out, err
-}
-
-// copyEnd is the magnitude from which a number is infinite in rows that start late
-// (measured, on slices of the last axis; that it is the start which brings a copy in
-// fixed point, with a factor of 16, is modelled).
-const copyEnd = 4096
-
-// throughCopy reports whether rows are read through the copy that ends at copyEnd, which
-// no number of one byte reaches.
-func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.narrow && n != IEEE }
-
-// store writes fp16 patterns that are in group, depth, channel, row, column
-// order.
-func (t *tile) store(run *run, vals []uint16) error {
-	pos, cols := t.stored()
-	C, H, W := t.dim[axC], t.dim[axH], t.dim[axW]
-	write := func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			gd, p := i/pos, i%pos
-			g, d := gd/t.dim[axD], gd%t.dim[axD]
-			for h := range H {
-				dst := t.buf[t.at(g, d, p, h):]
-				step := int(t.size() * t.inter)
-				k, dk := ((gd*C+p)*H+h)*W, 1
-				if t.swap {
-					k, dk = (gd*C*H+h)*W+p, H*W
-				}
-				for q := range cols {
-					if t.narrow {
-						dst[q*step] = toByte(vals[k])
-					} else {
-						binary.LittleEndian.PutUint16(dst[q*step:], vals[k])
-					}
-					k += dk
-				}
-			}
-		}
-	}
-	n := t.dim[axG] * t.dim[axD] * pos
-	if !t.disjoint() {
-		// Rows that share bytes are written in order, so that the last stands.
-		return run.serial(n, grain(H*cols), write)
-	}
-	return run.each(n, grain(H*cols), write)
-}
-
-// toByte rounds an fp16 pattern to the nearest number from 0 to 255 (modelled: recorded
-// results of this type are 0 or 1).
-func toByte(h uint16) byte {
-	f := widen(h)
-	switch {
-	case f != f || f <= 0:
-		return 0
-	case f >= 255:
-		return 255
-	}
-	return byte(math.RoundToEven(float64(f)))
-}
-
-// copyRows copies the raw elements of t to the same positions of dst.
-func (t *tile) copyRows(dst *tile, num Numerics) {
-	_, cols := t.stored()
-	t.rows(func(g, d, p, h int, at int64) {
-		to := dst.buf[dst.at(g, d, p, h):]
-		from := t.buf[at:]
-		if t.throughCopy(num) {
-			for q := range cols {
-				v := binary.LittleEndian.Uint16(from[q*int(t.inter)*2:])
-				if w := widen(v); w >= copyEnd || w <= -copyEnd {
-					v = v&0x8000 | 0x7c00
-				}
-				binary.LittleEndian.PutUint16(to[q*int(dst.inter)*2:], v)
-			}
-			return
-		}
-		if t.inter == 1 && dst.inter == 1 {
-			n := int(t.size()) * cols
-			copy(to[:n], from[:n])
-			return
-		}
-		size := int(t.size())
-		for q := range cols {
-			copy(to[q*int(dst.inter)*size:][:size], from[q*int(t.inter)*size:])
-		}
-	})
 }
 
 // fields names the registers of one tensor stream.

@@ -3,8 +3,8 @@ package engine
 // walk steps over a tensor row by row, with neighbouring axes joined where
 // every operand allows it, so that an elementwise pass over plain tensors is
 // one long row.
-type walk struct {
-	ops   []operand
+type walk[T any] struct {
+	ops   []operand[T]
 	dims  []int    // joined axes, outermost first, without the innermost
 	outer [][3]int // stride of each operand along them
 	inner int      // elements of a row
@@ -12,7 +12,7 @@ type walk struct {
 	rows  int
 }
 
-func newWalk(dim shape, ops []operand) *walk {
+func newWalk[T any](dim shape, ops []operand[T]) *walk[T] {
 	type axis struct {
 		n int
 		s [3]int
@@ -44,7 +44,7 @@ func newWalk(dim shape, ops []operand) *walk {
 		}
 		last.n *= next.n
 	}
-	w := &walk{ops: ops, inner: axes[0].n, step: axes[0].s, rows: 1}
+	w := &walk[T]{ops: ops, inner: axes[0].n, step: axes[0].s, rows: 1}
 	for k := range ops {
 		if w.step[k] > 1 {
 			// A broadcast width leaves an inner stride above one: rows of one
@@ -64,7 +64,7 @@ func newWalk(dim shape, ops []operand) *walk {
 
 // at returns the operands of elements from..from+n of a row; an operand that
 // does not vary along the row has length one.
-func (w *walk) at(row, from, n int) (v [3][]float32) {
+func (w *walk[T]) at(row, from, n int) (v [3][]T) {
 	var off [3]int
 	for i := len(w.dims) - 1; i >= 0; i-- {
 		k := row % w.dims[i]

@@ -1,0 +1,511 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/numerics/field"
+)
+
+// Exact executes tasks over a prime field (numerics/field) instead of rounded numbers: what a task reads, computes and
+// writes is what an Engine does, with exact sums and products, without rounding and without the limits of fp16.
+type Exact struct {
+	machine[field.Elem, field.Elem]
+	exact *exact
+}
+
+// ExactOptions of an Exact.
+type ExactOptions struct {
+	Options // Numerics does not count
+	Field   *field.Functions
+	// Table returns the function that a lookup table computes. It is called once for each task with a table.
+	Table func(t *Table) func(field.Elem) field.Elem
+	// Scalar returns the element of a number that a register holds; nil for field.Number.
+	Scalar func(f float64) field.Elem
+	// Values is called with the elements of each result and where they went, in the order in which Options.Results
+	// gives patterns; nil for none.
+	Values func(index int, extent [5]int, vals []field.Elem)
+}
+
+// CellMemory is what the buffer-access registers point to.
+type CellMemory interface {
+	// Cells returns the cells that bytes off to off+n of the buffer of a register are in, and the place of the first.
+	Cells(bar int, off, n int64, write bool) (c *Cells, at int64, err error)
+}
+
+// NewExact returns an engine with nothing defined in L2.
+func NewExact(o ExactOptions) *Exact {
+	if o.Scalar == nil {
+		o.Scalar = field.Number
+	}
+	x := &exact{Functions: o.Field, table: o.Table, scalar: o.Scalar, l2: NewCells("L2", L2Size)}
+	return &Exact{machine[field.Elem, field.Elem]{opts: o.Options.defaults(), num: x, report: o.Values}, x}
+}
+
+// Run executes a chain of tasks in order, as Engine.Run does. The cells that the first task writes name the task first,
+// those of the others what follows.
+func (e *Exact) Run(ctx context.Context, tasks []td.Placed, mem CellMemory, first int) error {
+	e.exact.mem = mem
+	for i, t := range tasks {
+		e.exact.writer = int32(first + i)
+		if err := e.step(ctx, i, t, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Table is the lookup table of a task.
+type Table struct {
+	l *lut
+	// Bytes are the table's own.
+	Bytes [lutBytes]byte
+}
+
+// Eval returns the table's value in the arithmetic of the engine, before rounding.
+func (t *Table) Eval(x float32) float32 { return t.l.eval(x) }
+
+// Cells are the elements at the addresses of a buffer. An element is known by its address and its type: read as another
+// type, or where nothing was written, it is an element of its own.
+type Cells struct {
+	Name  string
+	bytes []byte // constants; nil for memory that tasks write
+	size  int64
+	// even and odd hold, for two bytes each, what begins at the even and at the odd byte: the element with its type
+	// above its 61 bits, 0 for nothing.
+	even, odd []uint64
+	writer    []int32
+	grow      sync.Mutex
+}
+
+// The types of cells.
+const (
+	cellHalf = 1 << 61
+	cellByte = 2 << 61
+)
+
+// NewCells returns memory of so many bytes that tasks may write.
+func NewCells(name string, size int64) *Cells {
+	n := (size + 1) / 2
+	return &Cells{Name: name, size: size, even: make([]uint64, n), writer: make([]int32, n)}
+}
+
+// ConstantCells returns memory that contains bytes.
+func ConstantCells(name string, b []byte) *Cells {
+	return &Cells{Name: name, bytes: b, size: int64(len(b))}
+}
+
+// Size returns the size in bytes.
+func (c *Cells) Size() int64 { return c.size }
+
+// Clear makes all of it undefined.
+func (c *Cells) Clear() {
+	clear(c.even)
+	clear(c.odd)
+	clear(c.writer)
+}
+
+// Get returns the element at a byte, of one byte if narrow is set, else of two.
+func (c *Cells) Get(at int64, narrow bool) field.Elem { return c.elem(c.raw(at, narrow), at, narrow) }
+
+// elem returns the element of a cell, or one of its own if the type is another.
+func (c *Cells) elem(v uint64, at int64, narrow bool) field.Elem {
+	want := uint64(cellHalf)
+	if narrow {
+		want = cellByte
+	}
+	if v&^(cellHalf-1) == want {
+		return field.Elem(v & (cellHalf - 1))
+	}
+	h := uint64(at)*0x9e3779b97f4a7c15 + uint64(len(c.Name))<<32 + want>>40
+	for i := range len(c.Name) {
+		h = (h ^ uint64(c.Name[i])) * 0x100000001b3
+	}
+	return field.Elem((h ^ h>>29) % field.P)
+}
+
+func (c *Cells) raw(at int64, narrow bool) uint64 {
+	switch {
+	case c.bytes != nil && narrow:
+		return cellByte | uint64(field.Int(int64(c.bytes[at])))
+	case c.bytes != nil:
+		return cellHalf | uint64(field.Halves()[binary.LittleEndian.Uint16(c.bytes[at:])])
+	case at&1 == 0:
+		return c.even[at/2]
+	case c.odd == nil:
+		return 0
+	}
+	return c.odd[at/2]
+}
+
+// Put writes an element at a byte; writer is the number of the task.
+func (c *Cells) Put(at int64, narrow bool, v field.Elem, writer int) {
+	w := uint64(v) | cellHalf
+	if narrow {
+		w = uint64(v) | cellByte
+	}
+	c.set(at, w, int32(writer))
+}
+
+func (c *Cells) set(at int64, w uint64, writer int32) {
+	if at&1 != 0 && c.odd == nil {
+		c.oddBytes()
+	}
+	i := at / 2
+	c.writer[i] = writer
+	if at&1 != 0 {
+		c.odd[i] = w
+		if c.even[i]&^(cellHalf-1) == cellHalf {
+			c.even[i] = 0
+		}
+		return
+	}
+	c.even[i] = w
+	if c.odd != nil && w&^(cellHalf-1) == cellHalf {
+		c.odd[i] = 0
+	}
+}
+
+// oddBytes makes the cells of odd bytes, which only elements of one byte begin at.
+func (c *Cells) oddBytes() {
+	c.grow.Lock()
+	if c.odd == nil {
+		c.odd = make([]uint64, len(c.even))
+	}
+	c.grow.Unlock()
+}
+
+// Writer returns the number of the task that wrote the element at a byte, 0 for none.
+func (c *Cells) Writer(at int64) int {
+	if c.bytes != nil {
+		return 0
+	}
+	return int(c.writer[at/2])
+}
+
+// exact is the arithmetic of an Exact: elements and results are the same.
+type exact struct {
+	*field.Functions
+	table  func(t *Table) func(field.Elem) field.Elem
+	scalar func(f float64) field.Elem
+	l2     *Cells
+	mem    CellMemory
+	writer int32 // number of the running task
+}
+
+func (e *exact) window(_ Memory, stream string, bar int, first, n int64, write bool) (place, error) {
+	c, at, err := e.mem.Cells(bar, first, n, write)
+	if err != nil {
+		return place{}, &Fault{Stream: stream, Address: first, Msg: "window refused", Err: err}
+	}
+	if c.size-at < n {
+		return place{}, badAt(stream, first, "window of register %d gives %d bytes of %d", bar, c.size-at, n)
+	}
+	if c.bytes != nil {
+		return place{buf: c.bytes[at : at+n : at+n], cells: c, from: at}, nil
+	}
+	return place{cells: c, from: at}, nil
+}
+
+func (e *exact) onchip(first, n int64) place { return place{cells: e.l2, from: first} }
+
+func (e *exact) values(bool) *[65536]field.Elem { return field.Halves() }
+
+func (e *exact) halves(dst []field.Elem, p place, from, step int, table *[65536]field.Elem) {
+	for i := range dst {
+		at := from + i*step
+		if p.buf != nil {
+			dst[i] = table[binary.LittleEndian.Uint16(p.buf[at:])]
+		} else {
+			dst[i] = p.cells.Get(p.from+int64(at), false)
+		}
+	}
+}
+
+// each calls f for every element of a tile, with its place in group, depth, channel, row, column order and its cell.
+func (t *tile) each(run *run, serial bool, f func(k int, at int64)) error {
+	pos, cols := t.stored()
+	C, H, W := t.dim[axC], t.dim[axH], t.dim[axW]
+	step := t.size() * t.inter
+	rows := func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			gd, p := i/pos, i%pos
+			g, d := gd/t.dim[axD], gd%t.dim[axD]
+			for h := range H {
+				at := t.from + t.at(g, d, p, h)
+				k, dk := ((gd*C+p)*H+h)*W, 1
+				if t.swap {
+					k, dk = (gd*C*H+h)*W+p, H*W
+				}
+				for range cols {
+					f(k, at)
+					k += dk
+					at += step
+				}
+			}
+		}
+	}
+	n := t.dim[axG] * t.dim[axD] * pos
+	if serial {
+		return run.serial(n, grain(H*cols), rows)
+	}
+	return run.each(n, grain(H*cols), rows)
+}
+
+func (e *exact) load(run *run, t *tile, _ *[65536]field.Elem, out []field.Elem) error {
+	return t.each(run, false, func(k int, at int64) { out[k] = t.cells.Get(at, t.narrow) })
+}
+
+func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
+	if t.cells.bytes != nil {
+		return badAt(t.name, t.first, "the result goes to constants")
+	}
+	if t.narrow {
+		t.cells.oddBytes()
+	} else if (t.from+t.first)%2 != 0 {
+		return badAt(t.name, t.first, "fp16 elements at odd addresses")
+	}
+	return t.each(run, !t.disjoint(), func(k int, at int64) { t.cells.Put(at, t.narrow, vals[k], int(e.writer)) })
+}
+
+func (e *exact) copyRows(dst, src *tile) {
+	if src.narrow {
+		dst.cells.oddBytes()
+	}
+	_, cols := src.stored()
+	src.rows(func(g, d, p, h int, at int64) {
+		to := dst.from + dst.at(g, d, p, h)
+		at += src.from
+		for range cols {
+			dst.cells.set(to, src.cells.raw(at, src.narrow), e.writer)
+			to += dst.size() * dst.inter
+			at += src.size() * src.inter
+		}
+	})
+}
+
+func (e *exact) spoil(at, n int64) {
+	lo, hi := at/2, (at+n+1)/2
+	clear(e.l2.even[lo:hi])
+	if e.l2.odd != nil {
+		clear(e.l2.odd[lo:hi])
+	}
+	for i := lo; i < hi; i++ {
+		e.l2.writer[i] = e.writer
+	}
+}
+
+func (e *exact) clamp(v []field.Elem) {
+	for i, x := range v {
+		v[i] = e.Max(x, 0)
+	}
+}
+
+func (e *exact) channels(dst, src []field.Elem, plane, n int, maximum bool) {
+	for k := range dst {
+		s := field.Elem(0)
+		for c := range n {
+			x := src[c*plane+k]
+			if maximum {
+				x = e.Order(x)
+			}
+			s = field.Add(s, x)
+		}
+		if maximum {
+			s = e.Unorder(s)
+		}
+		dst[k] = s
+	}
+}
+
+func (e *exact) multiply(c []field.Elem, w, b matrix[field.Elem]) {
+	at := make([]int, w.Cols)
+	for l := range at {
+		at[l] = l * b.RowStep
+	}
+	e.add(c, b.Cols, w.Data, w.RowStep, w.Rows, b.Data, at, b.Cols)
+}
+
+func (e *exact) add(c []field.Elem, ldc int, w []field.Elem, ldw, m int, b []field.Elem, at []int, cols int) {
+	for i := range m {
+		field.AddMul(c[i*ldc:][:cols], w[i*ldw:][:len(at)], b, at)
+	}
+}
+
+// exactPost is the arithmetic between accumulator and result.
+type exactPost struct {
+	e          *exact
+	add, scale field.Elem
+	clamp      bool
+	table      func(field.Elem) field.Elem
+}
+
+func (e *exact) post(t *td.Task, l *lut, _ bool) poster[field.Elem, field.Elem] {
+	p := &exactPost{
+		e:     e,
+		add:   e.half(t, td.AccBias),
+		scale: e.half(t, td.PostScale),
+		clamp: t.Get(td.Nonlinear) == 1,
+	}
+	if t.Get(td.Nonlinear) == 2 {
+		p.table = e.table(&Table{l, l.bytes})
+	}
+	return p
+}
+
+// half returns the number of a register that holds a pattern of fp16.
+func (e *exact) half(t *td.Task, f td.Field) field.Elem {
+	return e.scalar(float64(widen(uint16(t.Get(f)))))
+}
+
+func (p *exactPost) row(out, acc []field.Elem, bias field.Elem) {
+	add := field.Add(bias, p.add)
+	for i, y := range acc {
+		y = field.Mul(field.Add(y, add), p.scale)
+		if p.clamp {
+			y = p.e.Max(y, 0)
+		}
+		if p.table != nil {
+			y = p.table(y)
+		}
+		out[i] = y
+	}
+}
+
+// exactRows is the arithmetic of one element before any reduction.
+type exactRows struct {
+	e                 *exact
+	op                uint32
+	neg1, neg2        bool
+	scale, bias       field.Elem
+	abs, square, relu bool
+}
+
+func (e *exact) elementwise(t *td.Task) rows[field.Elem] {
+	return &exactRows{
+		e: e, op: t.Get(td.PEOp), neg1: t.On(td.PENeg1), neg2: t.On(td.PENeg2), scale: e.half(t, td.PEScale),
+		bias: e.half(t, td.PEBias), abs: t.Get(td.PECond) == 1, square: t.On(td.PESquare), relu: t.On(td.PERelu),
+	}
+}
+
+func (r *exactRows) row(v []field.Elem, ops [3][]field.Elem, n int) {
+	at := func(b []field.Elem, i int) field.Elem {
+		if len(b) == 1 {
+			return b[0]
+		}
+		return b[i]
+	}
+	for i := range v {
+		y := at(ops[0], i)
+		if r.neg1 {
+			y = field.Neg(y)
+		}
+		if n > 1 {
+			b := at(ops[1], i)
+			if r.neg2 {
+				b = field.Neg(b)
+			}
+			switch r.op {
+			case 0:
+				y = field.Add(y, b)
+			case 1:
+				y = field.Mul(y, b)
+			case 2:
+				y = r.e.Max(y, b)
+			case 3:
+				y = r.e.Min(y, b)
+			}
+		}
+		if n > 2 {
+			y = field.Mul(y, at(ops[2], i))
+		}
+		y = field.Add(field.Mul(y, r.scale), r.bias)
+		if r.abs {
+			y = r.e.Abs(y)
+		}
+		if r.square {
+			y = field.Mul(y, y)
+		}
+		if r.relu {
+			y = r.e.Max(y, 0)
+		}
+		v[i] = y
+	}
+}
+
+// exactFinal is the arithmetic after a reduction, or after elementwise work.
+type exactFinal struct {
+	e               *exact
+	factor, epsilon field.Elem
+	nonlinear       uint32
+}
+
+func (e *exact) final(t *td.Task) finish[field.Elem, field.Elem] {
+	f := float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(widen(uint16(t.Get(td.PEPreScale))))
+	return &exactFinal{
+		e:         e,
+		factor:    e.scalar(f),
+		epsilon:   e.half(t, td.PEEpsilon),
+		nonlinear: t.Get(td.PENonlinear),
+	}
+}
+
+func (f *exactFinal) value(v field.Elem) field.Elem {
+	v = field.Add(field.Mul(v, f.factor), f.epsilon)
+	switch f.nonlinear {
+	case 1:
+		v = field.Inv(v)
+	case 2:
+		v = f.e.Rsqrt(v)
+	}
+	return v
+}
+
+func (f *exactFinal) elements(out, v []field.Elem) {
+	for i, x := range v {
+		out[i] = f.value(x)
+	}
+}
+
+// exactFold is a reduction of the planar engine.
+type exactFold struct {
+	mode uint32
+	fin  *exactFinal
+	acc  field.Elem
+	n    int
+}
+
+func (e *exact) fold(mode uint32, fin finish[field.Elem, field.Elem]) folder[field.Elem, field.Elem] {
+	return &exactFold{mode: mode, fin: fin.(*exactFinal)}
+}
+
+func (f *exactFold) reset() { f.acc, f.n = 0, 0 }
+
+func (f *exactFold) add(v []field.Elem) {
+	for _, x := range v {
+		switch f.mode {
+		case 2:
+			x = f.fin.e.Order(x)
+		case 3:
+			x = f.fin.e.Order(field.Neg(x))
+		}
+		f.acc = field.Add(f.acc, x)
+	}
+	f.n += len(v)
+}
+
+func (f *exactFold) value() field.Elem {
+	v := f.acc
+	switch {
+	case f.mode == 1 && f.n > 0:
+		v = field.Mul(v, field.Inv(field.Int(int64(f.n))))
+	case f.mode == 2:
+		v = f.fin.e.Unorder(v)
+	case f.mode == 3:
+		v = field.Neg(f.fin.e.Unorder(v))
+	}
+	return f.fin.value(v)
+}

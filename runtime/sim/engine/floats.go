@@ -1,0 +1,484 @@
+package engine
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/numerics/vector"
+)
+
+// stale is the pattern, a NaN, that the simulator leaves in L2 where the
+// content is not defined.
+const stale = 0x7fff
+
+// floats is the arithmetic of the engine: numbers in fp32, results as patterns of fp16, memory of bytes.
+type floats struct {
+	Numerics
+	l2 *[L2Size]byte
+}
+
+func (n *floats) window(mem Memory, stream string, bar int, first, size int64, write bool) (place, error) {
+	buf, err := mem.Window(bar, first, size, write)
+	if err != nil {
+		return place{}, &Fault{Stream: stream, Address: first, Msg: "window refused", Err: err}
+	}
+	if int64(len(buf)) < size {
+		return place{}, badAt(stream, first, "window of register %d gives %d bytes of %d", bar, len(buf), size)
+	}
+	return place{buf: buf[:size:size]}, nil
+}
+
+func (n *floats) onchip(first, size int64) place {
+	return place{buf: n.l2[first : first+size : first+size]}
+}
+
+func (n *floats) values(mac bool) *[65536]float32 { return n.table(mac) }
+
+func (n *floats) halves(dst []float32, p place, from, step int, table *[65536]float32) {
+	for i := range dst {
+		dst[i] = table[binary.LittleEndian.Uint16(p.buf[from+i*step:])]
+	}
+}
+
+func (n *floats) spoil(at, size int64) {
+	b := n.l2[at : at+size]
+	for i := 0; i+1 < len(b); i += 2 {
+		binary.LittleEndian.PutUint16(b[i:], stale)
+	}
+}
+
+func (n *floats) clamp(v []float32) { clamp(v) }
+
+func clamp(v []float32) {
+	for i, f := range v {
+		if f < 0 {
+			v[i] = 0
+		}
+	}
+}
+
+func (n *floats) multiply(c []float32, w, b matrix[float32]) {
+	n.Numerics.multiply(c, vector.Matrix(w), vector.Matrix(b))
+}
+
+func (n *floats) post(t *td.Task, l *lut, multi bool) poster[float32, uint16] {
+	return newPost(t, n.Numerics, l, multi)
+}
+
+func (n *floats) elementwise(t *td.Task) rows[float32] { return newElementwise(t, n.Numerics) }
+
+func (n *floats) final(t *td.Task) finish[float32, uint16] { return newFinal(t, n.Numerics) }
+
+func (n *floats) fold(mode uint32, fin finish[float32, uint16]) folder[float32, uint16] {
+	return &fold{mode: mode, fin: fin.(*final)}
+}
+
+func (n *floats) channels(dst, src []float32, plane, count int, maximum bool) {
+	var sums [channelPiece]float64
+	acc := sums[:len(dst)]
+	for k := range acc {
+		acc[k] = float64(src[k])
+	}
+	for s := 1; s < count; s++ {
+		next := src[s*plane:][:len(dst)]
+		if maximum {
+			for k, f := range next {
+				acc[k] = max(acc[k], float64(f))
+			}
+		} else {
+			for k, f := range next {
+				acc[k] += float64(f)
+			}
+		}
+	}
+	for k, f := range acc {
+		dst[k] = float32(f)
+	}
+}
+
+func (n *floats) load(run *run, t *tile, table *[65536]float32, out []float32) error {
+	pos, cols := t.stored()
+	G, D, C, H, W := t.dim[axG], t.dim[axD], t.dim[axC], t.dim[axH], t.dim[axW]
+	err := run.each(G*D*pos, grain(H*cols), func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			gd, p := i/pos, i%pos
+			g, d := gd/D, gd%D
+			for h := range H {
+				src := t.buf[t.at(g, d, p, h):]
+				if !t.narrow && !t.swap && t.inter == 1 {
+					dst := out[((gd*C+p)*H+h)*W:][:W]
+					src = src[:2*W]
+					for x := range dst {
+						dst[x] = table[uint16(src[2*x])|uint16(src[2*x+1])<<8]
+					}
+					continue
+				}
+				step := int(t.size() * t.inter)
+				k, dk := ((gd*C+p)*H+h)*W, 1
+				if t.swap {
+					k, dk = (gd*C*H+h)*W+p, H*W
+				}
+				for q := range cols {
+					if t.narrow {
+						out[k] = float32(src[q*step])
+					} else {
+						out[k] = table[binary.LittleEndian.Uint16(src[q*step:])]
+					}
+					k += dk
+				}
+			}
+		}
+	})
+	if t.throughCopy(n.Numerics) {
+		for i, f := range out {
+			if f >= copyEnd {
+				out[i] = float32(math.Inf(1))
+			} else if f <= -copyEnd {
+				out[i] = float32(math.Inf(-1))
+			}
+		}
+	}
+	return err
+}
+
+// copyEnd is the magnitude from which a number is infinite in rows that start late
+// (measured, on slices of the last axis; that it is the start which brings a copy in
+// fixed point, with a factor of 16, is modelled).
+const copyEnd = 4096
+
+// throughCopy reports whether rows are read through the copy that ends at copyEnd, which
+// no number of one byte reaches.
+func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.narrow && n != IEEE }
+
+func (n *floats) store(run *run, t *tile, vals []uint16) error {
+	pos, cols := t.stored()
+	C, H, W := t.dim[axC], t.dim[axH], t.dim[axW]
+	write := func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			gd, p := i/pos, i%pos
+			g, d := gd/t.dim[axD], gd%t.dim[axD]
+			for h := range H {
+				dst := t.buf[t.at(g, d, p, h):]
+				step := int(t.size() * t.inter)
+				k, dk := ((gd*C+p)*H+h)*W, 1
+				if t.swap {
+					k, dk = (gd*C*H+h)*W+p, H*W
+				}
+				for q := range cols {
+					if t.narrow {
+						dst[q*step] = toByte(vals[k])
+					} else {
+						binary.LittleEndian.PutUint16(dst[q*step:], vals[k])
+					}
+					k += dk
+				}
+			}
+		}
+	}
+	all := t.dim[axG] * t.dim[axD] * pos
+	if !t.disjoint() {
+		// Rows that share bytes are written in order, so that the last stands.
+		return run.serial(all, grain(H*cols), write)
+	}
+	return run.each(all, grain(H*cols), write)
+}
+
+// toByte rounds an fp16 pattern to the nearest number from 0 to 255 (modelled: recorded
+// results of this type are 0 or 1).
+func toByte(h uint16) byte {
+	f := widen(h)
+	switch {
+	case f != f || f <= 0:
+		return 0
+	case f >= 255:
+		return 255
+	}
+	return byte(math.RoundToEven(float64(f)))
+}
+
+func (n *floats) copyRows(dst, t *tile) {
+	_, cols := t.stored()
+	t.rows(func(g, d, p, h int, at int64) {
+		to := dst.buf[dst.at(g, d, p, h):]
+		from := t.buf[at:]
+		if t.throughCopy(n.Numerics) {
+			for q := range cols {
+				v := binary.LittleEndian.Uint16(from[q*int(t.inter)*2:])
+				if w := widen(v); w >= copyEnd || w <= -copyEnd {
+					v = v&0x8000 | 0x7c00
+				}
+				binary.LittleEndian.PutUint16(to[q*int(dst.inter)*2:], v)
+			}
+			return
+		}
+		if t.inter == 1 && dst.inter == 1 {
+			size := int(t.size()) * cols
+			copy(to[:size], from[:size])
+			return
+		}
+		size := int(t.size())
+		for q := range cols {
+			copy(to[q*int(dst.inter)*size:][:size], from[q*int(t.inter)*size:])
+		}
+	})
+}
+
+// post is the arithmetic between accumulator and result.
+type post struct {
+	add, scale float32
+	clamp      bool
+	lut        *lut
+	multi      bool // products of several taps or channels: 32768 and more becomes infinity
+	num        Numerics
+}
+
+func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
+	p := &post{
+		add: widen(uint16(t.Get(td.AccBias))), scale: widen(uint16(t.Get(td.PostScale))),
+		clamp: t.Get(td.Nonlinear) == 1, multi: multi && num != IEEE, num: num,
+	}
+	if t.Get(td.Nonlinear) == 2 {
+		p.lut = l
+	}
+	return p
+}
+
+// saturation is the least magnitude that rounds to 32768.
+const saturation = portEnd - 8
+
+func (p *post) row(out []uint16, acc []float32, bias float32) {
+	for i, a := range acc {
+		y := float32(float32(a+bias)+p.add) * p.scale
+		if y != y {
+			// Where any step has no value, neither has the last.
+			y = p.num.fix(p.num.fix(float32(p.num.fix(a)+bias)+p.add) * p.scale)
+		}
+		if p.multi {
+			if y >= saturation {
+				y = float32(math.Inf(1))
+			} else if y <= -saturation {
+				y = float32(math.Inf(-1))
+			}
+		}
+		if p.clamp && y < 0 {
+			y = 0
+		}
+		if p.lut != nil {
+			y = p.lut.eval(y)
+		}
+		out[i] = p.num.out(y)
+	}
+}
+
+// elementwise is the arithmetic of one element before any reduction.
+type elementwise struct {
+	op          uint32
+	neg1, neg2  bool
+	scale, bias float32
+	abs, square bool
+	relu        bool
+	num         Numerics
+}
+
+func newElementwise(t *td.Task, num Numerics) *elementwise {
+	return &elementwise{
+		op: t.Get(td.PEOp), neg1: t.On(td.PENeg1), neg2: t.On(td.PENeg2),
+		scale: widen(uint16(t.Get(td.PEScale))), bias: widen(uint16(t.Get(td.PEBias))),
+		abs: t.Get(td.PECond) == 1, square: t.On(td.PESquare), relu: t.On(td.PERelu), num: num,
+	}
+}
+
+// row computes len(v) elements; ops are slices, of length one where the
+// operand has a single value for the row.
+func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
+	a := ops[0]
+	if len(a) == 1 {
+		for i := range v {
+			v[i] = a[0]
+		}
+	} else {
+		copy(v, a)
+	}
+	if e.neg1 {
+		for i := range v {
+			v[i] = -v[i]
+		}
+	}
+	if n > 1 {
+		sign := float32(1)
+		if e.neg2 {
+			sign = -1
+		}
+		e.combine(v, ops[1], e.op, sign)
+	}
+	if n > 2 {
+		e.combine(v, ops[2], 1, 1)
+	}
+	if e.scale != 1 || e.bias != 0 {
+		for i, f := range v {
+			v[i] = float32(f*e.scale) + e.bias
+		}
+	}
+	if e.num != IEEE {
+		for i, f := range v {
+			if f != f {
+				v[i] = 0
+			}
+		}
+	}
+	if e.abs {
+		for i, f := range v {
+			v[i] = math.Float32frombits(math.Float32bits(f) &^ (1 << 31))
+		}
+	}
+	if e.square {
+		for i, f := range v {
+			v[i] = f * f
+		}
+	}
+	if e.relu {
+		clamp(v)
+	}
+}
+
+// combine is v = op(v, sign*b).
+func (e *elementwise) combine(v, b []float32, op uint32, sign float32) {
+	step := 1
+	if len(b) == 1 {
+		step = 0
+	}
+	j := 0
+	switch op {
+	case 0:
+		for i, f := range v {
+			v[i] = f + float32(sign*b[j])
+			j += step
+		}
+	case 1:
+		for i, f := range v {
+			v[i] = f * float32(sign*b[j])
+			j += step
+		}
+	case 2:
+		for i, f := range v {
+			v[i] = max(f, float32(sign*b[j]))
+			j += step
+		}
+	case 3:
+		for i, f := range v {
+			v[i] = min(f, float32(sign*b[j]))
+			j += step
+		}
+	}
+	if e.num != IEEE {
+		for i, f := range v {
+			if f != f {
+				v[i] = 0
+			}
+		}
+	}
+}
+
+// final is the arithmetic after a reduction, or after elementwise work.
+type final struct {
+	factor, epsilon float64
+	nonlinear       uint32
+	num             Numerics
+}
+
+func newFinal(t *td.Task, num Numerics) *final {
+	return &final{
+		factor:  float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(widen(uint16(t.Get(td.PEPreScale)))),
+		epsilon: float64(widen(uint16(t.Get(td.PEEpsilon)))), nonlinear: t.Get(td.PENonlinear), num: num,
+	}
+}
+
+// elements finishes elementwise work. What recorded tasks do after a reduction holds here too where it is not the
+// identity (modelled: every recorded elementwise task has the identity there).
+func (f *final) elements(out []uint16, v []float32) {
+	if !f.identity() {
+		for k, y := range v {
+			out[k] = f.value(f.readInf(float64(y)))
+		}
+		return
+	}
+	for k, y := range v {
+		out[k] = f.num.out(y)
+	}
+}
+
+func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.nonlinear == 0 }
+
+// readInf is a value as the arithmetic after elementwise work reads it: infinities
+// are 2^16 there (inferred from log(+0), which is measured as -45440: ln 2 in fp16
+// times -2^16). Whether it is so after a reduction too is not known.
+func (f *final) readInf(v float64) float64 {
+	if f.num != IEEE && math.IsInf(v, 0) {
+		return math.Copysign(1<<16, v)
+	}
+	return v
+}
+
+func (f *final) value(v float64) uint16 {
+	v = float64(v*f.factor) + f.epsilon
+	if f.num != IEEE && math.IsNaN(v) {
+		v = 0
+	}
+	if f.num != IEEE && v == 0 {
+		v = 0 // drops the sign
+	}
+	switch f.nonlinear {
+	case 1:
+		v = 1 / v
+	case 2:
+		v = 1 / math.Sqrt(v)
+	}
+	return f.num.out(float32(v))
+}
+
+// fold accumulates values in float64, in which sums of fp16 products are exact
+// far beyond any extent a task can have.
+type fold struct {
+	mode uint32
+	fin  *final
+	acc  float64
+	n    int
+}
+
+func (f *fold) reset() {
+	f.acc, f.n = 0, 0
+	switch f.mode {
+	case 2:
+		f.acc = math.Inf(-1)
+	case 3:
+		f.acc = math.Inf(1)
+	}
+}
+
+func (f *fold) add(v []float32) {
+	acc := f.acc
+	switch f.mode {
+	case 2:
+		for _, x := range v {
+			acc = max(acc, float64(x))
+		}
+	case 3:
+		for _, x := range v {
+			acc = min(acc, float64(x))
+		}
+	default:
+		for _, x := range v {
+			acc += float64(x)
+		}
+	}
+	f.acc = acc
+	f.n += len(v)
+}
+
+func (f *fold) value() uint16 {
+	if f.mode == 1 && f.n > 0 {
+		return f.fin.value(f.acc / float64(f.n))
+	}
+	return f.fin.value(f.acc)
+}
