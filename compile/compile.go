@@ -90,6 +90,9 @@ type Function struct {
 	Procedures []*lower.Procedure
 	// States are the names of its states, in order.
 	States []string
+	// StateResults are the outputs of Placed, by index, that the states hold after a call; -1 for a state that is only
+	// read.
+	StateResults []int
 }
 
 // VariantMark parts the name of a function from the number of a configuration of
@@ -236,7 +239,7 @@ func (d *driver) finish() (*Result, error) {
 			return nil, err
 		}
 		for _, st := range u.state.States {
-			f.States = append(f.States, st.Name)
+			f.States, f.StateResults = append(f.States, st.Name), append(f.StateResults, st.Result)
 		}
 		r.Functions = append(r.Functions, f)
 	}

@@ -243,7 +243,7 @@ func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &call{prog: prog}
+	c := &call{fn: fn, prog: prog}
 	for _, v := range fn.Body.Params {
 		c.inputs = append(c.inputs, v.Name)
 	}

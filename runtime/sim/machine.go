@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
@@ -62,6 +63,7 @@ type bar struct {
 
 // call is a prepared CPU call.
 type call struct {
+	fn      *ir.Func
 	prog    *interp.Program
 	inputs  []string
 	outputs []string

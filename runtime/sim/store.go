@@ -58,19 +58,28 @@ func (s *store) portsOf(p *procedure) map[string][]byte {
 	return m
 }
 
-// Window implements engine.Memory for the running procedure.
-func (s *store) Window(i int, off, n int64, write bool) ([]byte, error) {
-	b, ok := s.proc.bars[i]
+// window returns the window of a buffer-access register if bytes off to off+n of it may be read, or written.
+func (p *procedure) window(i int, off, n int64, write bool) (bar, error) {
+	b, ok := p.bars[i]
 	if !ok {
-		return nil, fmt.Errorf("buffer-access register %d does not point at a window", i)
+		return b, fmt.Errorf("buffer-access register %d does not point at a window", i)
 	}
 	if off < 0 || n < 0 || off > b.size || n > b.size-off {
-		return nil, fmt.Errorf("bytes %#x to %#x of buffer-access register %d are outside its window of %#x bytes", off,
+		return b, fmt.Errorf("bytes %#x to %#x of buffer-access register %d are outside its window of %#x bytes", off,
 			off+n, i,
 			b.size)
 	}
 	if write && !b.write {
-		return nil, fmt.Errorf("write to buffer-access register %d, whose window is read-only", i)
+		return b, fmt.Errorf("write to buffer-access register %d, whose window is read-only", i)
+	}
+	return b, nil
+}
+
+// Window implements engine.Memory for the running procedure.
+func (s *store) Window(i int, off, n int64, write bool) ([]byte, error) {
+	b, err := s.proc.window(i, off, n, write)
+	if err != nil {
+		return nil, err
 	}
 	switch {
 	case b.consts:
