@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -37,6 +38,8 @@ type Options struct {
 	// Progress is called after each operation of a reference run and, without Through, each task
 	// of the simulated run. It may be nil.
 	Progress func(stage string, done, total int)
+	// Prove also proves the pair.
+	Prove bool
 }
 
 // Runner runs the selected function of a machine; its states stay those of the machine.
@@ -68,6 +71,7 @@ type Result struct {
 	Container  int64           `json:"container_bytes"`
 	Descriptor int64           `json:"descriptor_bytes"`
 	Report     *compile.Report `json:"report"`
+	Proof      *prove.Result   `json:"proof,omitempty"` // with Options.Prove
 }
 
 // Model sums up the size of the compiled program.
@@ -146,7 +150,10 @@ func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []strin
 		}
 		res.Outputs = append(res.Outputs, outs...)
 	}
-	return res, nil
+	if o.Prove {
+		res.Proof, err = prove.Pair(ctx, m, Provable(r), prove.Options{Seed: o.Seed, Workers: o.Workers})
+	}
+	return res, err
 }
 
 // Steps is the number of calls of a function with states. Each call has its own
@@ -408,6 +415,9 @@ func (r *Result) Text(w io.Writer) error {
 		"%d dispatches, %d tasks, %d bytes of weights\n",
 		r.Seed, r.Numerics, r.Reference, m.EngineOps, m.CPUOps, m.EngineMACs, m.CPUMACs, m.Dispatches, m.Tasks,
 		m.Weights)
+	if r.Proof != nil && err == nil {
+		err = r.Proof.Text(w)
+	}
 	return err
 }
 

@@ -32,6 +32,7 @@ type compileCommand struct {
 	flags   *pflag.FlagSet
 	debug   string
 	dryRun  bool
+	prove   bool
 	beside  func(w io.Writer) error // writes what --emit has in a second file, nil for none
 	doc     *report.Document        // of what was compiled, nil before
 }
@@ -85,6 +86,8 @@ limit and the largest contributors.
 		"debug database to write, `OUT.zdb`: the statements, passes and rules that each part of the pair came from")
 	f.BoolVar(&c.dryRun, "dry-run", false,
 		"compile and write reports, but not the pair; print what would be written")
+	f.BoolVar(&c.prove, "prove", false,
+		"before writing, prove that the pair computes the program that was lowered (docs/prove.md)")
 	c.model(f)
 	c.cache.register(f)
 	c.passes(f)
@@ -149,6 +152,11 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	if c.prove {
+		if err := c.proved(cmd.Context(), r, c.workers); err != nil {
+			return err
+		}
+	}
 	if err := c.judge(cmd.Context(), m, r); err != nil {
 		return err
 	}
@@ -201,7 +209,8 @@ func (c *compileCommand) tell() error {
 // fromCache writes a pair from the cache, unless the flags require a compilation.
 func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string, to pair.Paths) (done bool,
 	err error) {
-	if kept == nil || c.reports.list != nil || len(c.budgets.limits) > 0 || c.debug != "" || c.looks() {
+	if kept == nil || c.reports.list != nil || len(c.budgets.limits) > 0 || c.debug != "" || c.prove ||
+		c.looks() {
 		return false, nil
 	}
 	own, err := pair.Files(path, c.weights)

@@ -37,8 +37,8 @@ func newRoot(e *env) *cobra.Command {
 	)
 	root.SetHelpCommandGroupID(groupZinc)
 	root.SetCompletionCommandGroupID(groupZinc)
-	root.AddCommand(newRun(e), newVerify(e), newReduce(e), newCheck(e), newExplain(e), newLint(e), newPatch(e),
-		newGenerate(e),
+	root.AddCommand(newRun(e), newVerify(e), newProve(e), newReduce(e), newCheck(e), newExplain(e), newLint(e),
+		newPatch(e), newGenerate(e),
 		newStack(e), newExplore(e), newDump(e), newDiff(e), newCache(e), newOps(e), newMan(e), newVersion(e))
 
 	root.Version = ownVersion().Text()

@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/verify"
@@ -31,6 +32,7 @@ type verifyCommand struct {
 	engine   string
 	inputs   []string
 	first    bool
+	prove    bool
 }
 
 func newVerify(e *env) *cobra.Command {
@@ -78,6 +80,8 @@ exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxR
 		"instead, report the first task whose value departs from the interpreter's")
 	f.Var(newChoice(&c.engine, "direct", "sim"), "engine", "direct, the engine without the layers above it; or sim, "+
 		"the simulator of the whole stack")
+	f.BoolVar(&c.prove, "prove", false,
+		"also prove that the pair computes the program that was lowered (docs/prove.md)")
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic of the simulated engine")
 	c.budgets.register(f)
 	c.model(f)
@@ -90,6 +94,9 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	}
 	if c.json && c.sarif {
 		return usagef("verify: --json and --sarif cannot be combined")
+	}
+	if c.first && c.prove {
+		return usagef("verify: --first-departure and --prove cannot be combined")
 	}
 	if c.first && (c.sarif || len(c.budgets.limits) > 0 || c.engine == "sim") {
 		return usagef("verify: --first-departure cannot be combined with --sarif, a budget or --engine=sim")
@@ -117,7 +124,8 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
-	vo := verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step}
+	vo := verify.Options{Compile: o, Seed: c.seed, Inputs: given, Numerics: mode, Workers: c.workers, Progress: p.step,
+		Prove: c.prove}
 	if c.engine == "sim" {
 		vo.Through = func(ctx context.Context, m *sim.Machine) (verify.Runner, error) {
 			s, err := new(machineFlags).buildFor(ctx, m, mode, c.workers, nil)
@@ -153,6 +161,10 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if !r.Pass {
 		fmt.Fprintf(c.err, "zinc: verification failed: %s outside the tolerance\n", strings.Join(r.Failed(), ", "))
 		return &exitError{err: errors.New("verification failed"), status: statusVerify, shown: true}
+	}
+	if r.Proof != nil && r.Proof.Verdict != prove.Proved {
+		fmt.Fprintf(c.err, "zinc: %s\n", prove.ErrNotProved)
+		return &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}
 	}
 	return passed
 }

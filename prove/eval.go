@@ -1,0 +1,462 @@
+package prove
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics/field"
+)
+
+// tensor is a value over the field, row major. A value whose extents are not known has one element, its digest.
+type tensor struct {
+	typ ir.Type
+	v   []field.Elem
+}
+
+// open reports whether the extents are known only at run time.
+func (t tensor) open() bool { return !t.typ.Static() || t.typ.Kind != ir.Tensor }
+
+// evaluator computes functions of the intermediate form over the field.
+type evaluator struct {
+	*field.Functions
+	tables  *tables
+	numbers *numbers
+	// computed are the elements that the tasks of the pair compute, where two roundings are possible; nil at first.
+	computed map[field.Elem]place
+	// unknowns is called with each operation that is taken as a function that nothing is known of; nil for none.
+	unknowns func(op *ir.Op)
+	// see is called with each result; nil for none.
+	see func(v *ir.Value, t tensor)
+}
+
+// scope holds the values of a block.
+type scope map[*ir.Value]tensor
+
+// call is one operation with its operands.
+type call struct {
+	*evaluator
+	op *ir.Op
+	in scope
+}
+
+// arg returns an argument, or false if it is absent.
+func (c *call) arg(name ir.ParamName) (tensor, bool) {
+	v := c.op.Arg(name)
+	if v == nil {
+		return tensor{}, false
+	}
+	return c.value(c.in, v), true
+}
+
+// need returns an argument that the operation requires.
+func (c *call) need(name ir.ParamName) tensor {
+	t, _ := c.arg(name)
+	return t
+}
+
+// out is a result of the declared type.
+func (c *call) out(i int, v []field.Elem) tensor { return tensor{c.op.Results[i].Type, v} }
+
+// value returns what a value is.
+func (e *evaluator) value(in scope, v *ir.Value) tensor {
+	if v.Const != nil {
+		return e.constant(v.Const)
+	}
+	return in[v]
+}
+
+// constant returns a constant as elements; a text is the digest of its letters.
+func (e *evaluator) constant(c *ir.Const) tensor {
+	if c.Type.DType == ir.String || c.Type.Kind != ir.Tensor {
+		v := make([]field.Elem, len(c.Strings))
+		for i, s := range c.Strings {
+			v[i] = e.Hash(e.Name("text "+s), 0)
+		}
+		return tensor{c.Type, v}
+	}
+	v := make([]field.Elem, c.Elems())
+	if c.Type.DType == ir.FP16 {
+		table := field.Halves()
+		for i := range v {
+			v[i] = table[uint16(c.Data[2*i])|uint16(c.Data[2*i+1])<<8]
+		}
+		return tensor{c.Type, v}
+	}
+	for i := range v {
+		if c.Type.DType.IsInt() {
+			v[i] = field.Int(c.Int(int64(i)))
+		} else {
+			v[i] = field.Number(c.Float(int64(i)))
+		}
+	}
+	return tensor{c.Type, v}
+}
+
+// run computes a block whose parameters and outer values are in the scope.
+func (e *evaluator) run(b *ir.Block, in scope) {
+	last := map[*ir.Value]int{}
+	for i, op := range b.Ops {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { last[v] = i })
+		for _, inner := range op.Blocks {
+			for _, v := range outside(inner) {
+				last[v] = i
+			}
+		}
+	}
+	for _, v := range b.Outputs {
+		last[v] = len(b.Ops)
+	}
+	for i, op := range b.Ops {
+		c := &call{evaluator: e, op: op, in: in}
+		for k, t := range c.compute() {
+			v := op.Results[k]
+			in[v] = t
+			if e.see != nil {
+				e.see(v, t)
+			}
+		}
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if last[v] == i {
+				delete(in, v)
+			}
+		})
+		for _, v := range op.Results {
+			if _, used := last[v]; !used {
+				delete(in, v)
+			}
+		}
+	}
+}
+
+// outside lists the values that a block reads from around it.
+func outside(b *ir.Block) []*ir.Value {
+	own := map[*ir.Value]bool{}
+	var out []*ir.Value
+	var walk func(b *ir.Block)
+	walk = func(b *ir.Block) {
+		for _, v := range b.Params {
+			own[v] = true
+		}
+		for _, op := range b.Ops {
+			op.Operands(func(_ *ir.Param, v *ir.Value) {
+				if !own[v] && v.Const == nil {
+					out = append(out, v)
+				}
+			})
+			for _, inner := range op.Blocks {
+				walk(inner)
+			}
+			for _, v := range op.Results {
+				own[v] = true
+			}
+		}
+		for _, v := range b.Outputs {
+			if !own[v] && v.Const == nil {
+				out = append(out, v)
+			}
+		}
+	}
+	walk(b)
+	return out
+}
+
+// compute returns the results of the operation.
+func (c *call) compute() []tensor {
+	known := true
+	c.op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.Type.Kind == ir.Tensor && v.Type.Static() })
+	for _, v := range c.op.Results {
+		known = known && v.Type.Kind == ir.Tensor && v.Type.Static()
+	}
+	if known {
+		if f := kernels[c.op.Def.Operation]; f != nil {
+			if ts := f(c); ts != nil {
+				return ts
+			}
+		} else if c.op.Def.Class == ir.Movement {
+			if ts := c.move(); ts != nil {
+				return ts
+			}
+		} else if k := ir.CurveOf(c.op); k != nil && c.floats() {
+			if ts := c.curve(k); ts != nil {
+				return ts
+			}
+		}
+	}
+	return c.unknown()
+}
+
+// floats reports whether x is of a float type.
+func (c *call) floats() bool { return c.op.Arg(ir.ParamX).Type.DType.IsFloat() }
+
+// unknown takes the operation as a function of all its operands of which nothing is known.
+func (c *call) unknown() []tensor {
+	if c.unknowns != nil {
+		c.unknowns(c.op)
+	}
+	d := []field.Elem{c.digest(c.op, c.in, map[*ir.Value]field.Elem{})}
+	ts := make([]tensor, len(c.op.Results))
+	for i, v := range c.op.Results {
+		n := int64(1)
+		if v.Type.Kind == ir.Tensor && v.Type.Static() {
+			n = v.Type.Elems()
+		}
+		key := c.Digest(uint64(i), d)
+		ts[i] = tensor{v.Type, make([]field.Elem, n)}
+		hash := c.Hash
+		if v.Type.DType == ir.Bool {
+			hash = c.Boolean
+		}
+		for k := range ts[i].v {
+			ts[i].v[k] = hash(uint64(key), field.Elem(k))
+		}
+	}
+	return ts
+}
+
+// digest identifies an operation by its kind and the values of its operands. local holds the digests of values inside
+// nested blocks.
+func (e *evaluator) digest(op *ir.Op, in scope, local map[*ir.Value]field.Elem) field.Elem {
+	d := []field.Elem{}
+	value := func(v *ir.Value) field.Elem {
+		if x, ok := local[v]; ok {
+			return x
+		}
+		t := e.value(in, v)
+		return e.Digest(e.Name(t.typ.DType.String()), t.v)
+	}
+	for i, args := range op.Args {
+		for _, v := range args {
+			d = append(d, field.Elem(e.Name(string(op.Def.Params[i].Name))>>4), value(v))
+		}
+	}
+	for _, b := range op.Blocks {
+		for i, v := range b.Params {
+			local[v] = e.Hash(e.Name("block parameter"), field.Elem(len(local)<<8+i))
+		}
+		for _, inner := range b.Ops {
+			x := e.digest(inner, in, local)
+			for i, v := range inner.Results {
+				local[v] = e.Hash(uint64(i)+1, x)
+			}
+		}
+		for _, v := range b.Outputs {
+			d = append(d, value(v))
+		}
+	}
+	types := make([]string, len(op.Results))
+	for i, v := range op.Results {
+		types[i] = v.Type.String()
+	}
+	return e.Digest(e.Name(op.Def.Name+" "+strings.Join(types, ",")), d)
+}
+
+// parallel calls f on pieces of 0..n from several goroutines; size is the work of one.
+func parallel(n, size int, f func(lo, hi int)) {
+	piece := max(1, 1<<13/max(1, size))
+	workers := min(runtime.GOMAXPROCS(0), (n+piece-1)/piece)
+	if workers <= 1 {
+		f(0, n)
+		return
+	}
+	next := make(chan int, (n+piece-1)/piece)
+	for lo := 0; lo < n; lo += piece {
+		next <- lo
+	}
+	close(next)
+	var wg sync.WaitGroup
+	for range workers {
+		wg.Go(func() {
+			for lo := range next {
+				f(lo, min(n, lo+piece))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// spread returns, for each of the tensors, the strides along the dimensions of a shape that they broadcast to.
+func spread(shape []int64, ts []tensor) [][]int {
+	out := make([][]int, len(ts))
+	for i, t := range ts {
+		out[i] = make([]int, len(shape))
+		n := 1
+		for k := len(t.typ.Shape) - 1; k >= 0; k-- {
+			if d := int(t.typ.Shape[k]); d != 1 {
+				out[i][k+len(shape)-len(t.typ.Shape)] = n
+				n *= d
+			}
+		}
+	}
+	return out
+}
+
+// pointwise computes a result element by element of operands that broadcast.
+func (c *call) pointwise(f func(a []field.Elem) field.Elem, names ...ir.ParamName) []tensor {
+	ts := make([]tensor, len(names))
+	for i, n := range names {
+		ts[i] = c.need(n)
+	}
+	return c.broadcast(f, ts...)
+}
+
+// broadcast is pointwise of tensors.
+func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...tensor) []tensor {
+	shape := c.op.Results[0].Type.Shape
+	st := spread(shape, ts)
+	out := make([]field.Elem, c.op.Results[0].Type.Elems())
+	parallel(len(out), 1, func(lo, hi int) {
+		a := make([]field.Elem, len(ts))
+		at := make([]int, len(ts))
+		index := make([]int, len(shape))
+		for d, r := len(shape)-1, lo; d >= 0; d-- {
+			index[d] = r % int(shape[d])
+			r /= int(shape[d])
+			for i := range at {
+				at[i] += index[d] * st[i][d]
+			}
+		}
+		for k := lo; k < hi; k++ {
+			for i := range a {
+				a[i] = ts[i].v[at[i]]
+			}
+			out[k] = f(a)
+			for d := len(shape) - 1; d >= 0; d-- {
+				index[d]++
+				for i := range at {
+					at[i] += st[i][d]
+				}
+				if index[d] < int(shape[d]) {
+					break
+				}
+				for i := range at {
+					at[i] -= index[d] * st[i][d]
+				}
+				index[d] = 0
+			}
+		}
+	})
+	return []tensor{c.out(0, out)}
+}
+
+// either returns one of two meanings of an operation that differ in what is rounded: the first unless tasks compute more
+// of the second.
+func (c *call) either(first, second func() []tensor) []tensor {
+	ts := first()
+	if c.computed == nil {
+		return ts
+	}
+	found := func(ts []tensor) (n int) {
+		v := ts[0].v
+		for i := 0; i < len(v); i += len(v)/64 + 1 {
+			if _, ok := c.computed[v[i]]; ok {
+				n++
+			}
+		}
+		return n
+	}
+	if others := second(); found(others) > found(ts) {
+		return others
+	}
+	return ts
+}
+
+// half rounds a number to fp16, as a register holds it.
+func half(f float64) float64 {
+	c := ir.Const{Type: ir.TensorOf(ir.FP16), Data: ir.AppendElem(nil, ir.FP16, f)}
+	return c.Float(0)
+}
+
+// number returns the element of a scalar constant, rounded to fp16.
+func (c *call) number(name ir.ParamName) (field.Elem, bool) {
+	f, ok := ir.ArgFloat(c.op, name)
+	return field.Number(half(f)), ok
+}
+
+// register returns what stands for a scalar constant that a register holds.
+func (c *call) register(name ir.ParamName) (field.Elem, bool) {
+	f, ok := ir.ArgFloat(c.op, name)
+	return c.numbers.scalar(half(f)), ok
+}
+
+// numbers are numbers that programs hold rounded: what they are rounded from stands for them.
+type numbers struct {
+	exact map[float64]field.Elem
+}
+
+// share notes that programs multiply by 1/n.
+func (n *numbers) share(count int64) {
+	e := field.Inv(field.Int(count))
+	f := 1 / float64(count)
+	n.exact[half(f)], n.exact[float64(float32(f))] = e, e
+}
+
+// scalar returns the element that stands for a number of a register.
+func (n *numbers) scalar(f float64) field.Elem {
+	if e, ok := n.exact[f]; ok {
+		return e
+	}
+	return field.Number(f)
+}
+
+// collect notes the numbers that the operations of a function imply.
+func (n *numbers) collect(f *ir.Func) {
+	var scales []float64
+	exponential := false
+	for _, op := range f.Body.Ops {
+		switch {
+		case op.Is(ir.OpReduceMean):
+			if a, err := ir.ReduceAttrs(op); err == nil {
+				n.share(extent(op.Arg(ir.ParamX).Type.Shape, a.Axes))
+			}
+		case op.Is(ir.OpLayerNorm):
+			if axes, err := ir.LayerNormAxes(op); err == nil {
+				n.share(extent(op.Arg(ir.ParamX).Type.Shape, axes))
+			}
+		case op.Is(ir.OpAvgPool):
+			if p, err := ir.PoolAttrs(op); err == nil {
+				n.share(extent(p.Kernel, nil))
+			}
+		case op.Is(ir.OpMul):
+			for _, name := range []ir.ParamName{ir.ParamX, ir.ParamY} {
+				if v := op.Arg(name); v.IsConst() && v.Type.Elems() == 1 && v.Type.DType.IsFloat() {
+					scales = append(scales, v.Const.Float(0))
+				}
+			}
+		case op.Is(ir.OpExp):
+			exponential = true
+		}
+	}
+	if exponential {
+		for _, s := range scales {
+			n.exact[half(half(s)*log2E)] = field.Mul(n.scalar(s), field.Number(log2E))
+		}
+	}
+}
+
+// extent multiplies the dimensions at axes, or all if axes is nil.
+func extent(shape []int64, axes []int) int64 {
+	n := int64(1)
+	for i, d := range shape {
+		if axes == nil || slices.Contains(axes, i) {
+			n *= max(d, 1)
+		}
+	}
+	return n
+}
+
+// log2E and ln2 are what the engine multiplies by around a power of two and a logarithm.
+var log2E, ln2 = half(math.Log2E), half(math.Ln2)
+
+// describe names an operation for messages.
+func describe(op *ir.Op) string {
+	name := op.Name
+	if len(op.Results) > 0 {
+		name = op.Results[0].Name
+	}
+	return fmt.Sprintf("%s = %s", name, op.Def.Name)
+}

@@ -1,0 +1,390 @@
+package prove
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics/field"
+)
+
+// kernels compute operations; one returns nil for what it does not know.
+var kernels map[*ir.Operation]func(c *call) []tensor
+
+func init() {
+	kernels = map[*ir.Operation]func(c *call) []tensor{
+		ir.OpAdd: binary(field.Add), ir.OpSub: binary(field.Sub), ir.OpMul: binary(field.Mul),
+		ir.OpRealDiv: divide, ir.OpMaximum: order, ir.OpMinimum: order,
+		ir.OpSquare:     unary(func(c *call, x field.Elem) field.Elem { return field.Mul(x, x) }),
+		ir.OpAbs:        unary(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }),
+		ir.OpRelu:       unary(func(c *call, x field.Elem) field.Elem { return c.Max(x, 0) }),
+		ir.OpRelu6:      unary(func(c *call, x field.Elem) field.Elem { return c.Clip(x, 0, 6) }),
+		ir.OpLogicalNot: unary(func(c *call, x field.Elem) field.Elem { return field.Sub(1, x) }),
+		ir.OpSign: unary(func(c *call, x field.Elem) field.Elem {
+			below, above := c.Signs(x)
+			return field.Sub(above, below)
+		}),
+		ir.OpFloor: unary(func(c *call, x field.Elem) field.Elem {
+			t := c.Trunc(x)
+			below, _ := c.Signs(field.Sub(x, t))
+			return field.Sub(t, below)
+		}),
+		ir.OpCeil: unary(func(c *call, x field.Elem) field.Elem {
+			t := c.Trunc(x)
+			_, above := c.Signs(field.Sub(x, t))
+			return field.Add(t, above)
+		}),
+		ir.OpRound: unary((*call).round), ir.OpClip: clip, ir.OpThreshold: threshold,
+		ir.OpEqual:        compare(0, 1, 0),
+		ir.OpNotEqual:     compare(1, 0, 1),
+		ir.OpLess:         compare(1, 0, 0),
+		ir.OpLessEqual:    compare(1, 1, 0),
+		ir.OpGreater:      compare(0, 0, 1),
+		ir.OpGreaterEqual: compare(0, 1, 1),
+		ir.OpSelect:       choose, ir.OpCast: cast, ir.OpConv: conv, ir.OpLinear: linear, ir.OpMatMul: matmul,
+		ir.OpReduceSum: reduce, ir.OpReduceMean: reduce, ir.OpReduceMax: reduce, ir.OpReduceMin: reduce,
+		ir.OpReduceSumSquare: reduce, ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool,
+		ir.OpAvgPool: pool, ir.OpFill: fill, ir.OpFillLike: fill, ir.OpIdentity: identity,
+	}
+}
+
+func unary(f func(c *call, x field.Elem) field.Elem) func(c *call) []tensor {
+	return func(c *call) []tensor {
+		return c.pointwise(func(a []field.Elem) field.Elem { return f(c, a[0]) }, ir.ParamX)
+	}
+}
+
+// binary is arithmetic on floats; a scalar constant is taken as a register holds it.
+func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
+	return func(c *call) []tensor {
+		if !c.floats() {
+			return c.integers(f)
+		}
+		x, y := c.scalars(ir.ParamX), c.scalars(ir.ParamY)
+		return c.pointwise(func(a []field.Elem) field.Elem { return f(x(a[0]), y(a[1])) }, ir.ParamX, ir.ParamY)
+	}
+}
+
+// scalars returns what maps an operand to what stands for it: another number for a scalar constant that programs round.
+func (c *call) scalars(name ir.ParamName) func(field.Elem) field.Elem {
+	if v := c.op.Arg(name); v.IsConst() && v.Type.Elems() == 1 {
+		e := c.numbers.scalar(v.Const.Float(0))
+		return func(field.Elem) field.Elem { return e }
+	}
+	return func(x field.Elem) field.Elem { return x }
+}
+
+// integers computes on integers, whose sums and products wrap: only those of small ones are known.
+func (c *call) integers(f func(a, b field.Elem) field.Elem) []tensor {
+	known := true
+	for _, n := range []ir.ParamName{ir.ParamX, ir.ParamY} {
+		_, ok := small(c.need(n))
+		known = known && ok
+	}
+	if !known {
+		return nil
+	}
+	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0], a[1]) }, ir.ParamX, ir.ParamY)
+}
+
+// small returns the elements as integers if all are such as constants are, below 2^15 in size.
+func small(t tensor) ([]int64, bool) {
+	out := make([]int64, len(t.v))
+	for i, x := range t.v {
+		switch {
+		case x < 1<<15:
+			out[i] = int64(x)
+		case x > field.P-1<<15:
+			out[i] = -int64(field.Neg(x))
+		default:
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// divide multiplies by the reciprocal. That of a constant may be computed beforehand, in fp16.
+func divide(c *call) []tensor {
+	if !c.floats() {
+		return nil
+	}
+	by := func(inverse func(i int, y field.Elem) field.Elem) func() []tensor {
+		return func() []tensor {
+			y := c.need(ir.ParamY)
+			r := make([]field.Elem, len(y.v))
+			for i := range r {
+				r[i] = inverse(i, y.v[i])
+			}
+			x := c.scalars(ir.ParamX)
+			return c.broadcast(func(a []field.Elem) field.Elem {
+				return field.Mul(x(a[0]), a[1])
+			}, c.need(ir.ParamX), tensor{y.typ, r})
+		}
+	}
+	exact := by(func(_ int, y field.Elem) field.Elem { return field.Inv(y) })
+	y := c.op.Arg(ir.ParamY)
+	if !y.IsConst() {
+		return exact()
+	}
+	return c.either(by(func(i int, _ field.Elem) field.Elem {
+		return c.numbers.scalar(half(1 / y.Const.Float(int64(i))))
+	}), exact)
+}
+
+func order(c *call) []tensor {
+	f := c.Max
+	if c.op.Is(ir.OpMinimum) {
+		f = c.Min
+	}
+	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0], a[1]) }, ir.ParamX, ir.ParamY)
+}
+
+func clip(c *call) []tensor {
+	lo, okLo := c.number(ir.ParamAlpha)
+	hi, okHi := c.number(ir.ParamBeta)
+	if !okLo || !okHi {
+		return nil
+	}
+	a, _ := ir.ArgFloat(c.op, ir.ParamAlpha)
+	b, _ := ir.ArgFloat(c.op, ir.ParamBeta)
+	if b < a {
+		lo = hi
+	}
+	return c.pointwise(func(x []field.Elem) field.Elem { return c.Clip(x[0], lo, hi) }, ir.ParamX)
+}
+
+func threshold(c *call) []tensor {
+	lo, ok := c.number(ir.ParamAlpha)
+	if !ok {
+		return nil
+	}
+	return c.pointwise(func(x []field.Elem) field.Elem { return c.Max(x[0], lo) }, ir.ParamX)
+}
+
+// round is the nearest integer, halves to the even one: the part before the point and what the part after it rounds to,
+// where a half counts as more if the integer is odd.
+func (c *call) round(x field.Elem) field.Elem {
+	t := c.Trunc(x)
+	h := field.Mul(t, field.Inv(2))
+	odd := field.Sub(h, c.Trunc(h))
+	f := field.Add(field.Sub(x, t), field.Mul(odd, field.Number(0x1p-10)))
+	return field.Add(t, c.tables.steps(c.Functions, f, []edge{
+		{at: -0.5, value: 0, above: 0}, {at: 0.5, value: 0, above: 1},
+	}, -1))
+}
+
+// compare is 1 or 0 for x below, equal to and above y.
+func compare(below, at, above field.Elem) func(c *call) []tensor {
+	return func(c *call) []tensor {
+		return c.pointwise(func(a []field.Elem) field.Elem {
+			lo, hi := c.Signs(field.Sub(a[0], a[1]))
+			y := at
+			y = field.Add(y, field.Mul(field.Sub(below, at), lo))
+			return field.Add(y, field.Mul(field.Sub(above, at), hi))
+		}, ir.ParamX, ir.ParamY)
+	}
+}
+
+func choose(c *call) []tensor {
+	return c.pointwise(func(a []field.Elem) field.Elem {
+		return field.Add(field.Mul(a[0], a[1]), field.Mul(field.Sub(1, a[0]), a[2]))
+	}, ir.ParamCond, ir.ParamA, ir.ParamB)
+}
+
+// convert returns the conversion between two element types.
+func convert(f *field.Functions, tables *tables) func(from, to ir.DType) func(field.Elem) field.Elem {
+	return func(from, to ir.DType) func(x field.Elem) field.Elem {
+		switch {
+		case to == ir.Bool && from != ir.Bool:
+			return func(x field.Elem) field.Elem {
+				if field.IsBoolean(x) {
+					return x
+				}
+				below, above := f.Signs(x)
+				return field.Add(below, above)
+			}
+		case to.IsFloat(), from == ir.Bool, from == to:
+			return func(x field.Elem) field.Elem { return x }
+		case from.IsFloat():
+			name := uint64(0)
+			if to != ir.Int32 {
+				name = f.Name("convert to " + to.String())
+			}
+			return func(x field.Elem) field.Elem {
+				if _, whole := small(tensor{v: []field.Elem{x}}); whole {
+					return x
+				}
+				if x = f.Trunc(x); name != 0 {
+					x = f.Hash(name, x)
+				}
+				return x
+			}
+		}
+		name := f.Name("convert from " + from.String() + " to " + to.String())
+		return func(x field.Elem) field.Elem {
+			if _, whole := small(tensor{v: []field.Elem{x}}); whole {
+				return x
+			}
+			return f.Hash(name, x)
+		}
+	}
+}
+
+func cast(c *call) []tensor {
+	f := convert(c.Functions, c.tables)(c.op.Arg(ir.ParamX).Type.DType, c.op.Results[0].Type.DType)
+	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX)
+}
+
+func identity(c *call) []tensor { return []tensor{c.out(0, c.need(ir.ParamX).v)} }
+
+func fill(c *call) []tensor {
+	f, ok := ir.ArgFloat(c.op, ir.ParamValue)
+	if !ok {
+		return nil
+	}
+	v := field.Number(f)
+	if c.op.Results[0].Type.DType == ir.FP16 {
+		v = field.Number(half(f))
+	}
+	out := make([]field.Elem, c.op.Results[0].Type.Elems())
+	for i := range out {
+		out[i] = v
+	}
+	return []tensor{c.out(0, out)}
+}
+
+// groups calls f for each set of elements that differ in their indices along axes alone, with the number of the set in
+// row-major order and the places of its elements.
+func groups(shape []int64, axes []int, f func(k int, at []int)) {
+	strides := make([]int, len(shape))
+	n := 1
+	for i := len(shape) - 1; i >= 0; i-- {
+		strides[i] = n
+		n *= int(shape[i])
+	}
+	places := func(over bool) []int {
+		out := []int{0}
+		for i, d := range shape {
+			if slices.Contains(axes, i) != over {
+				continue
+			}
+			next := make([]int, 0, len(out)*int(d))
+			for _, at := range out {
+				for k := range int(d) {
+					next = append(next, at+k*strides[i])
+				}
+			}
+			out = next
+		}
+		return out
+	}
+	base, off := places(false), places(true)
+	parallel(len(base), len(off), func(lo, hi int) {
+		at := make([]int, len(off))
+		for k := lo; k < hi; k++ {
+			for i, o := range off {
+				at[i] = base[k] + o
+			}
+			f(k, at)
+		}
+	})
+}
+
+func reduce(c *call) []tensor {
+	x := c.need(ir.ParamX)
+	a, err := ir.ReduceAttrs(c.op)
+	if err != nil || !c.floats() {
+		return nil
+	}
+	out := make([]field.Elem, c.op.Results[0].Type.Elems())
+	share := field.Elem(1)
+	if c.op.Is(ir.OpReduceMean) {
+		share = field.Inv(field.Int(extent(x.typ.Shape, append([]int{}, a.Axes...))))
+	}
+	groups(x.typ.Shape, a.Axes, func(k int, at []int) {
+		s := field.Elem(0)
+		for _, i := range at {
+			y := x.v[i]
+			switch c.op.Def.Operation {
+			case ir.OpReduceMax:
+				y = c.Order(y)
+			case ir.OpReduceMin:
+				y = c.Order(field.Neg(y))
+			case ir.OpReduceSumSquare:
+				y = field.Mul(y, y)
+			}
+			s = field.Add(s, y)
+		}
+		switch c.op.Def.Operation {
+		case ir.OpReduceMax:
+			s = c.Unorder(s)
+		case ir.OpReduceMin:
+			s = field.Neg(c.Unorder(s))
+		}
+		out[k] = field.Mul(s, share)
+	})
+	return []tensor{c.out(0, out)}
+}
+
+// softmax is a power of two of the difference from the greatest element, times the reciprocal of the sum.
+func softmax(c *call) []tensor {
+	x := c.need(ir.ParamX)
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.typ.Rank())
+	if err != nil {
+		return nil
+	}
+	out := make([]field.Elem, len(x.v))
+	scale, power := field.Number(log2E), c.tables.named(c.Functions, "exp2")
+	groups(x.typ.Shape, []int{axis}, func(_ int, at []int) {
+		top, sum := field.Elem(0), field.Elem(0)
+		for _, i := range at {
+			top = field.Add(top, c.Order(x.v[i]))
+		}
+		top = c.Unorder(top)
+		for _, i := range at {
+			out[i] = power(field.Mul(field.Sub(x.v[i], top), scale))
+			sum = field.Add(sum, out[i])
+		}
+		sum = field.Inv(sum)
+		for _, i := range at {
+			out[i] = field.Mul(out[i], sum)
+		}
+	})
+	return []tensor{c.out(0, out)}
+}
+
+func layerNorm(c *call) []tensor {
+	x := c.need(ir.ParamX)
+	axes, err := ir.LayerNormAxes(c.op)
+	eps, ok := c.register(ir.ParamEpsilon)
+	gamma, scaled := c.arg(ir.ParamGamma)
+	beta, shifted := c.arg(ir.ParamBeta)
+	if err != nil || !ok || !slices.IsSorted(axes) {
+		return nil
+	}
+	share := field.Inv(field.Int(extent(x.typ.Shape, append([]int{}, axes...))))
+	out := make([]field.Elem, len(x.v))
+	groups(x.typ.Shape, axes, func(_ int, at []int) {
+		mean, square := field.Elem(0), field.Elem(0)
+		for _, i := range at {
+			mean = field.Add(mean, x.v[i])
+		}
+		mean = field.Mul(mean, share)
+		for _, i := range at {
+			d := field.Sub(x.v[i], mean)
+			out[i] = d
+			square = field.Add(square, field.Mul(d, d))
+		}
+		r := c.Rsqrt(field.Add(field.Mul(square, share), eps))
+		for k, i := range at {
+			y := field.Mul(out[i], r)
+			if scaled {
+				y = field.Mul(y, gamma.v[k])
+			}
+			if shifted {
+				y = field.Add(y, beta.v[k])
+			}
+			out[i] = y
+		}
+	})
+	return []tensor{c.out(0, out)}
+}

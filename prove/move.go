@@ -1,0 +1,106 @@
+package prove
+
+import (
+	"context"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics/field"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// move computes an operation that moves elements: the interpreter moves their numbers, counted from 1, of which 0 is
+// zero. Operands that say where to are themselves.
+func (c *call) move() []tensor {
+	data := c.moved()
+	if data == nil {
+		return nil
+	}
+	op := *c.op
+	op.Place = ir.Place{}
+	op.Args = make([][]*ir.Value, len(c.op.Args))
+	fn := &ir.Func{Name: "main", Opset: latest, Body: &ir.Block{Ops: []*ir.Op{&op}}}
+	if op.Def.Since != "" {
+		fn.Opset = op.Def.Since
+	}
+	inputs := map[string]interp.Tensor{}
+	elems := []field.Elem{0}
+	for i, args := range c.op.Args {
+		for _, v := range args {
+			t := c.value(c.in, v)
+			p := &ir.Value{Name: "a" + string(rune('0'+len(inputs)/64)) + string(rune('0'+len(inputs)%64)), Pos: v.Pos}
+			switch {
+			case data[i]:
+				p.Type = ir.TensorOf(ir.Int32, t.typ.Shape...)
+				n := make([]int64, len(t.v))
+				for k := range n {
+					n[k] = int64(len(elems) + k)
+				}
+				elems = append(elems, t.v...)
+				x, err := interp.FromInts(ir.Int32, n, t.typ.Shape...)
+				if err != nil {
+					return nil
+				}
+				inputs[p.Name] = x
+				fn.Body.Params = append(fn.Body.Params, p)
+			case v.Const != nil:
+				p.Type, p.Const = v.Type, v.Const
+			default:
+				n, ok := small(t)
+				if !ok || !t.typ.DType.IsInt() && t.typ.DType != ir.Bool {
+					return nil
+				}
+				x, err := interp.FromInts(t.typ.DType, n, t.typ.Shape...)
+				if err != nil {
+					return nil
+				}
+				p.Type, p.Const = v.Type, x.Const()
+			}
+			op.Args[i] = append(op.Args[i], p)
+		}
+	}
+	op.Results = make([]*ir.Value, len(c.op.Results))
+	for i, v := range c.op.Results {
+		op.Results[i] = &ir.Value{Name: "r" + string(rune('0'+i/64)) + string(rune('0'+i%64)), Def: &op,
+			Type: ir.TensorOf(ir.Int32, v.Type.Shape...)}
+	}
+	fn.Body.Outputs = op.Results
+	got, err := interp.Run(context.Background(), fn, inputs, interp.Options{})
+	if err != nil {
+		return nil
+	}
+	out := make([]tensor, len(op.Results))
+	for i, v := range op.Results {
+		t := got[v.Name]
+		y := make([]field.Elem, t.Elems())
+		for k, n := range t.Ints() {
+			y[k] = elems[n]
+		}
+		out[i] = c.out(i, y)
+	}
+	return out
+}
+
+// latest is the opset whose rules hold for operations that have one form alone.
+const latest = "ios18"
+
+// moved reports, by parameter, whether an operand has elements that are moved: the operands that share their type with
+// those that results are taken from. It returns nil if the operation has none.
+func (c *call) moved() []bool {
+	out := make([]bool, len(c.op.Def.Params))
+	letter := ""
+	for i := range c.op.Def.Params {
+		p := &c.op.Def.Params[i]
+		if slices.Contains(c.op.Def.Picks, p.Name) {
+			out[i], letter = true, p.Same
+		}
+	}
+	if !slices.Contains(out, true) {
+		return nil
+	}
+	for i := range c.op.Def.Params {
+		p := &c.op.Def.Params[i]
+		out[i] = out[i] || letter != "" && p.Same == letter
+	}
+	return out
+}

@@ -1,0 +1,336 @@
+package prove
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics/field"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+)
+
+// Function is what one function of a pair must compute.
+type Function struct {
+	Name string // in the descriptor
+	// Program has a parameter for each input and each state, and the outputs of the pair, then those that the states
+	// hold after a call.
+	Program *ir.Func
+	States  []State
+}
+
+// State is a state of a function: a parameter of its program.
+type State struct {
+	Name   string
+	Result int // index among the program's outputs of what it holds after a call; -1 if it is unchanged
+}
+
+// Options steer a proof.
+type Options struct {
+	Seed    uint64 // of the elements and of the functions
+	Workers int    // goroutines of one task, 0 for one per processor
+}
+
+// ErrNotProved is wrapped by the errors of Result.Err.
+var ErrNotProved = errors.New("the pair is not proved")
+
+// Verdict is what a proof shows.
+type Verdict string
+
+// Verdicts.
+const (
+	Proved Verdict = "proved"
+	Wrong  Verdict = "wrong"
+	Open   Verdict = "open" // it cannot conclude
+)
+
+// Result is the result of a proof.
+type Result struct {
+	Seed      uint64           `json:"seed"`
+	Verdict   Verdict          `json:"verdict"`
+	Functions []FunctionResult `json:"functions"`
+}
+
+// Err returns an error with the text of the result if the pair is not proved.
+func (r *Result) Err() error {
+	if r.Verdict == Proved {
+		return nil
+	}
+	var b strings.Builder
+	r.Text(&b)
+	return fmt.Errorf("%w: %s", ErrNotProved, strings.TrimSuffix(b.String(), "\n"))
+}
+
+// FunctionResult is that of one function.
+type FunctionResult struct {
+	Name    string   `json:"name"`
+	Verdict Verdict  `json:"verdict"`
+	Outputs []Output `json:"outputs"`
+	Tasks   int      `json:"tasks"`
+	// Reasons say why the proof cannot conclude, by statement.
+	Reasons []string `json:"reasons,omitempty"`
+	// First is the first statement on the engine whose value the tasks compute in part.
+	First *Departure `json:"first,omitempty"`
+}
+
+// Output is the comparison of one output, or of a state after the call.
+type Output struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Elements int    `json:"elements"`
+	Wrong    int    `json:"wrong"` // elements that differ
+	// Element is the first that differs, and Where its place in memory.
+	Element int        `json:"element,omitempty"`
+	Where   *sim.Where `json:"where,omitempty"`
+}
+
+// Departure is a value that some tasks compute and others do not.
+type Departure struct {
+	Statement string `json:"statement"`
+	Line      int32  `json:"line,omitempty"`
+	Elements  int    `json:"elements"`
+	Element   int    `json:"element"` // the first that no task computes
+	Missing   int    `json:"missing"`
+	Procedure string `json:"procedure"` // of the task that computes others of its elements
+	Task      int    `json:"task"`
+}
+
+// Pair proves that a pair computes the functions.
+func Pair(ctx context.Context, m *sim.Machine, fs []Function, o Options) (*Result, error) {
+	r := &Result{Seed: o.Seed, Verdict: Proved}
+	for i := range fs {
+		p := newProof(m, &fs[i], o)
+		f, err := p.run(ctx)
+		if err != nil {
+			return nil, fmt.Errorf("function %s: %w", fs[i].Name, err)
+		}
+		if f.Verdict != Proved && r.Verdict != Wrong {
+			r.Verdict = f.Verdict
+		}
+		r.Functions = append(r.Functions, *f)
+	}
+	return r, nil
+}
+
+// proof is the proof of one function.
+type proof struct {
+	m      *sim.Machine
+	f      *Function
+	o      Options
+	fs     *field.Functions
+	tables *tables
+	number *numbers
+}
+
+func newProof(m *sim.Machine, f *Function, o Options) *proof {
+	p := &proof{m: m, f: f, o: o, fs: field.New(o.Seed)}
+	p.tables, p.number = newTables(p.fs), &numbers{exact: map[float64]field.Elem{}}
+	p.number.collect(f.Program)
+	p.tables.collect(f.Program)
+	return p
+}
+
+func (p *proof) evaluator() *evaluator {
+	return &evaluator{Functions: p.fs, tables: p.tables, numbers: p.number}
+}
+
+// inputs returns random elements for the parameters.
+func (p *proof) inputs() map[string]tensor {
+	in := map[string]tensor{}
+	for _, v := range p.f.Program.Body.Params {
+		n := int64(1)
+		if v.Type.Kind == ir.Tensor && v.Type.Static() {
+			n = v.Type.Elems()
+		}
+		hash := p.fs.Hash
+		if v.Type.DType == ir.Bool {
+			hash = p.fs.Boolean
+		}
+		name, t := p.fs.Name("input "+v.Name), tensor{v.Type, make([]field.Elem, n)}
+		for i := range t.v {
+			t.v[i] = hash(name, field.Elem(i))
+		}
+		in[v.Name] = t
+	}
+	return in
+}
+
+// program evaluates the program. see is called with each value; it may be nil.
+func (p *proof) program(e *evaluator) []tensor {
+	s := scope{}
+	in := p.inputs()
+	for _, v := range p.f.Program.Body.Params {
+		s[v] = in[v.Name]
+	}
+	e.run(p.f.Program.Body, s)
+	out := make([]tensor, len(p.f.Program.Body.Outputs))
+	for i, v := range p.f.Program.Body.Outputs {
+		out[i] = e.value(s, v)
+	}
+	return out
+}
+
+// bytes runs the pair. values is called with what each task computes; it may be nil.
+func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure string, task int,
+	vals []field.Elem)) (outputs, states map[string]sim.ExactTensor, err error) {
+	in := map[string]sim.ExactTensor{}
+	for n, t := range p.inputs() {
+		in[n] = sim.ExactTensor{Type: t.typ, Elems: t.v}
+	}
+	o := sim.ExactOptions{Convert: convert(p.fs, p.tables), Call: p.call}
+	o.Engine.Field, o.Engine.Table, o.Engine.Scalar = p.fs, p.tables.of, p.number.scalar
+	o.Engine.Workers = p.o.Workers
+	o.Engine.Trace = func(engine.Event) { *tasks++ }
+	if values != nil {
+		o.Values = func(procedure string, task int, _ [5]int, vals []field.Elem) { values(procedure, task, vals) }
+	}
+	return p.m.RunExact(ctx, p.f.Name, in, o)
+}
+
+// call evaluates a program that the pair runs on the CPU.
+func (p *proof) call(_ context.Context, fn *ir.Func, in []sim.ExactTensor) ([]sim.ExactTensor, error) {
+	e := p.evaluator()
+	s := scope{}
+	for i, v := range fn.Body.Params {
+		s[v] = tensor{in[i].Type, in[i].Elems}
+	}
+	e.run(fn.Body, s)
+	out := make([]sim.ExactTensor, len(fn.Body.Outputs))
+	for i, v := range fn.Body.Outputs {
+		t := e.value(s, v)
+		out[i] = sim.ExactTensor{Type: t.typ, Elems: t.v}
+	}
+	return out, nil
+}
+
+// run proves the function. If an output differs, it runs again with what the tasks compute known, since an operation can
+// mean one of two things, and finds the first value that departs.
+func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
+	r := &FunctionResult{Name: p.f.Name}
+	got, states, err := p.bytes(ctx, &r.Tasks, nil)
+	if err != nil {
+		return nil, err
+	}
+	e := p.evaluator()
+	var reasons []string
+	e.unknowns = func(op *ir.Op) {
+		if op.Place.Unit == ir.Engine {
+			reasons = append(reasons, fmt.Sprintf("%s: its rule on the engine has no identity here", describe(op)))
+		}
+	}
+	if err := p.compare(r, got, states, p.program(e)); err != nil || r.Verdict == Proved {
+		return r, err
+	}
+	e, tasks := p.evaluator(), 0
+	e.computed = map[field.Elem]place{}
+	_, _, err = p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
+		for _, x := range vals {
+			e.computed[x] = place{procedure, task}
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	e.see = func(v *ir.Value, t tensor) {
+		if r.First == nil && v.Def.Place.Unit == ir.Engine && v.Def.Def.Class != ir.Movement {
+			r.First = departure(e.computed, v, t)
+		}
+	}
+	if err := p.compare(r, got, states, p.program(e)); err != nil {
+		return nil, err
+	}
+	if r.Verdict == Proved {
+		r.First = nil
+		return r, nil
+	}
+	if reasons = append(reasons, p.tables.odd...); len(reasons) > 0 {
+		r.Verdict = Open
+		sort.Strings(reasons)
+		r.Reasons = slices.Compact(reasons)
+	}
+	return r, nil
+}
+
+// compare compares all outputs.
+func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTensor, want []tensor) error {
+	r.Verdict, r.Outputs = Proved, nil
+	after := map[int]string{}
+	in := p.inputs()
+	for _, s := range p.f.States {
+		if after[s.Result] = s.Name; s.Result < 0 {
+			t := states[s.Name]
+			r.compare("state "+s.Name, &t, in[s.Name])
+		}
+	}
+	for i, v := range p.f.Program.Body.Outputs {
+		name, isState := after[i]
+		t, ok := states[name]
+		if !isState {
+			name = v.Name
+			t, ok = got[name]
+		}
+		if !ok {
+			return fmt.Errorf("the pair has no output %q", name)
+		}
+		if isState {
+			name = "state " + name
+		}
+		r.compare(name, &t, want[i])
+	}
+	return nil
+}
+
+// compare adds the comparison of one output.
+func (r *FunctionResult) compare(name string, got *sim.ExactTensor, want tensor) {
+	o := Output{Name: name, Type: want.typ.String(), Elements: len(want.v)}
+	for i, x := range want.v {
+		if i < len(got.Elems) && got.Elems[i] == x {
+			continue
+		}
+		if o.Wrong++; o.Wrong == 1 {
+			o.Element = i
+			if got.Where != nil && i < len(got.Elems) {
+				w := got.Where(i)
+				o.Where = &w
+			}
+		}
+	}
+	if len(got.Elems) != len(want.v) {
+		o.Wrong = max(o.Wrong, 1)
+	}
+	if o.Wrong > 0 {
+		r.Verdict = Wrong
+	}
+	r.Outputs = append(r.Outputs, o)
+}
+
+// place is a task.
+type place struct {
+	procedure string
+	task      int
+}
+
+// departure returns what is wrong with a value of which tasks compute some elements and not others, nil for others.
+func departure(computed map[field.Elem]place, v *ir.Value, t tensor) *Departure {
+	d := &Departure{Statement: describe(v.Def), Line: v.Def.Pos.Line, Elements: len(t.v)}
+	for i, x := range t.v {
+		at, ok := computed[x]
+		switch {
+		case ok:
+			d.Procedure, d.Task = at.procedure, at.task
+		case d.Missing == 0:
+			d.Element = i
+			fallthrough
+		default:
+			d.Missing++
+		}
+	}
+	if d.Missing == 0 || d.Missing == len(t.v) {
+		return nil
+	}
+	return d
+}

@@ -1,0 +1,244 @@
+package prove
+
+import (
+	"fmt"
+	"math"
+	"sort"
+	"strings"
+
+	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics/field"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+)
+
+// tables knows the functions that lookup tables may compute.
+type tables struct {
+	fs    *field.Functions
+	known map[string]func(float64) float64 // by name, what stands for itself
+	cuts  map[float64]bool                 // numbers that comparisons compare with
+	seen  map[[128]byte]func(field.Elem) field.Elem
+	// odd lists tables that compute none of the functions.
+	odd []string
+}
+
+func newTables(fs *field.Functions) *tables {
+	return &tables{
+		fs: fs, cuts: map[float64]bool{0: true, 0.5: true, -0.5: true},
+		seen: map[[128]byte]func(field.Elem) field.Elem{},
+		known: map[string]func(float64) float64{
+			"exp2": math.Exp2, "log2": math.Log2, "sqrt": math.Sqrt,
+			"reciprocal": func(x float64) float64 { return 1 / x },
+			"rsqrt":      func(x float64) float64 { return 1 / math.Sqrt(x) },
+			"trunc":      math.Trunc,
+			"fraction":   func(x float64) float64 { return x - math.Trunc(x) },
+		},
+	}
+}
+
+// named returns the function of a name over the field.
+func (t *tables) named(f *field.Functions, name string) func(field.Elem) field.Elem {
+	switch name {
+	case "reciprocal":
+		return field.Inv
+	case "sqrt":
+		return f.Sqrt
+	case "rsqrt":
+		return f.Rsqrt
+	case "trunc":
+		return f.Trunc
+	case "fraction":
+		return func(x field.Elem) field.Elem { return field.Sub(x, f.Trunc(x)) }
+	}
+	n := f.Name("table " + name)
+	if name == "silu" {
+		n = f.Name("table sigmoid")
+		return func(x field.Elem) field.Elem { return field.Mul(x, f.Hash(n, x)) }
+	}
+	return func(x field.Elem) field.Elem { return f.Hash(n, x) }
+}
+
+// curve computes an operation of one operand that has a table. It returns nil for one without.
+func (c *call) curve(k *ir.Curve) []tensor {
+	if k.Table == "" {
+		return nil
+	}
+	f, ok := c.tables.operation(c, k)
+	if !ok {
+		return nil
+	}
+	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX)
+}
+
+// operation returns the function of an operation over the field.
+func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, bool) {
+	var params []float64
+	for _, p := range k.Params {
+		v, ok := ir.ArgFloat(c.op, p)
+		if !ok {
+			return nil, false
+		}
+		params = append(params, v)
+	}
+	shift := field.Elem(0)
+	if k.Shift {
+		shift, _ = c.register(k.Params[0])
+		params = nil
+	}
+	var f func(field.Elem) field.Elem
+	switch k.Table {
+	case "exp":
+		power, scale := t.named(t.fs, "exp2"), field.Number(log2E)
+		f = func(x field.Elem) field.Elem { return power(field.Mul(x, scale)) }
+	case "log":
+		log, scale := t.named(t.fs, "log2"), field.Number(ln2)
+		f = func(x field.Elem) field.Elem { return field.Mul(scale, log(x)) }
+	default:
+		name := k.Table
+		if len(params) > 0 {
+			name = fmt.Sprint(name, params)
+		}
+		f = t.named(t.fs, name)
+		if _, ok := t.known[name]; !ok {
+			t.known[name] = func(x float64) float64 { return k.F(x, params) }
+		}
+	}
+	return func(x field.Elem) field.Elem { return f(field.Add(x, shift)) }, true
+}
+
+// collect notes the functions and the numbers of comparisons of a program, before tables are looked at.
+func (t *tables) collect(f *ir.Func) {
+	for _, op := range f.Body.Ops {
+		if k := ir.CurveOf(op); k != nil && k.Table != "" {
+			t.operation(&call{evaluator: &evaluator{Functions: t.fs, tables: t, numbers: &numbers{}}, op: op}, k)
+		}
+		for _, name := range []ir.ParamName{ir.ParamX, ir.ParamY} {
+			if v := op.Arg(name); v.IsConst() && v.Type.Elems() == 1 && v.Type.DType.IsFloat() {
+				t.cuts[v.Const.Float(0)] = true
+			}
+		}
+	}
+}
+
+// edge is a place at which a function of steps changes: its values there and above it.
+type edge struct{ at, value, above float64 }
+
+// steps is a function that has the value below under the first edge.
+func (t *tables) steps(f *field.Functions, x field.Elem, edges []edge, below float64) field.Elem {
+	y, left := field.Number(below), below
+	for _, e := range edges {
+		lo, hi := f.Signs(field.Sub(x, field.Number(e.at)))
+		y = field.Add(y, field.Mul(field.Number(e.value-left), field.Sub(1, lo)))
+		y = field.Add(y, field.Mul(field.Number(e.above-e.value), hi))
+		left = e.above
+	}
+	return y
+}
+
+// of returns the function that a table computes.
+func (t *tables) of(table *engine.Table) func(field.Elem) field.Elem {
+	if f := t.seen[table.Bytes]; f != nil {
+		return f
+	}
+	f := t.recognise(table)
+	t.seen[table.Bytes] = f
+	return f
+}
+
+// finite are the finite numbers of fp16, ascending, with one zero.
+var finite = func() []float32 {
+	var out []float32
+	for i := range 0x7c00 {
+		out = append(out, float16.Frombits(uint16(i)).Float32())
+		if i > 0 {
+			out = append(out, float16.Frombits(uint16(i|0x8000)).Float32())
+		}
+	}
+	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	return out
+}()
+
+func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
+	vals := make([]float64, len(finite))
+	for i, x := range finite {
+		vals[i] = float64(table.Eval(x))
+	}
+	low, high := float64(table.Eval(float32(math.Inf(-1)))), float64(table.Eval(float32(math.Inf(1))))
+	if f := t.bounds(vals, low, high); f != nil {
+		return f
+	}
+	if edges, below := t.edges(vals); edges != nil {
+		zero, one := field.Number(float64(table.Eval(0))), field.Number(float64(table.Eval(1)))
+		return func(x field.Elem) field.Elem {
+			if field.IsBoolean(x) {
+				return field.Add(zero, field.Mul(field.Sub(one, zero), x))
+			}
+			return t.steps(t.fs, x, edges, below)
+		}
+	}
+	best, name := math.Inf(1), ""
+	for n, f := range t.known {
+		if e := distance(vals, f); e < best || e == best && n < name {
+			best, name = e, n
+		}
+	}
+	if best > nearTable {
+		t.odd = append(t.odd, fmt.Sprintf("a table computes none of the functions of the program; nearest is %s, "+
+			"which it misses by %.3g", strings.TrimSpace(name), best))
+		name = fmt.Sprintf("%x", table.Bytes)
+	}
+	return t.named(t.fs, name)
+}
+
+// nearTable is how far, relative to numbers above 1, a table may be from the function that it stands for.
+const nearTable = 1.0 / 32
+
+// distance is how far a table is from a function.
+func distance(vals []float64, f func(float64) float64) float64 {
+	far := 0.0
+	for i, x := range finite {
+		y := f(float64(x))
+		if y != y || math.Abs(y) > 65504 || vals[i] != vals[i] {
+			continue
+		}
+		far = max(far, math.Abs(vals[i]-y)/max(1, math.Abs(y)))
+	}
+	return far
+}
+
+// bounds recognises the identity between two bounds.
+func (t *tables) bounds(vals []float64, low, high float64) func(field.Elem) field.Elem {
+	for i, x := range finite {
+		if vals[i] != max(low, min(float64(x), high)) {
+			return nil
+		}
+	}
+	lo, hi := field.Number(low), field.Number(high)
+	return func(x field.Elem) field.Elem { return t.fs.Clip(x, lo, hi) }
+}
+
+// edges recognises a function of few steps.
+func (t *tables) edges(vals []float64) (edges []edge, below float64) {
+	const most = 4
+	below = vals[0]
+	for i := 1; i < len(vals); i++ {
+		if vals[i] == vals[i-1] {
+			continue
+		}
+		if len(edges) == most || vals[i] != vals[i] {
+			return nil, 0
+		}
+		x, before := float64(finite[i]), float64(finite[i-1])
+		switch {
+		case i+1 < len(vals) && vals[i+1] != vals[i]: // a value at one number alone
+			edges = append(edges, edge{x, vals[i], vals[i+1]})
+			i++
+		case t.cuts[before] && !t.cuts[x]:
+			edges = append(edges, edge{before, vals[i-1], vals[i]})
+		default:
+			edges = append(edges, edge{x, vals[i], vals[i]})
+		}
+	}
+	return edges, below
+}
