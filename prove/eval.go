@@ -343,8 +343,8 @@ func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...tensor) []tens
 	return []tensor{c.out(0, out)}
 }
 
-// either returns one of two meanings of an operation that differ in what is rounded: the first unless tasks compute more
-// of the second.
+// either returns one of two meanings of an operation that differ in what is rounded: the first unless tasks compute
+// more of the second.
 func (c *call) either(first, second func() []tensor) []tensor {
 	ts := first()
 	if c.computed == nil {

@@ -207,8 +207,8 @@ func (p *proof) call(_ context.Context, fn *ir.Func, in []sim.ExactTensor) ([]si
 	return out, nil
 }
 
-// run proves the function. If an output differs, it runs again with what the tasks compute known, since an operation can
-// mean one of two things, and finds the first value that departs.
+// run proves the function. If an output differs, it runs again with what the tasks compute known, since an operation
+// can mean one of two things, and finds the first value that departs.
 func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	r := &FunctionResult{Name: p.f.Name}
 	got, states, err := p.bytes(ctx, &r.Tasks, nil)

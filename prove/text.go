@@ -42,8 +42,8 @@ func (f *FunctionResult) text(w io.Writer) error {
 		}
 	}
 	if d := f.First; d != nil && err == nil {
-		_, err = fmt.Fprintf(w, "  first statement: %s%s; task %d of procedure %s computes %d of its elements, no task "+
-			"computes element %d\n", d.Statement, d.line(), d.Task, d.Procedure, d.Elements-d.Missing, d.Element)
+		_, err = fmt.Fprintf(w, "  first statement: %s%s; task %d of procedure %s computes %d of its elements, no "+
+			"task computes element %d\n", d.Statement, d.line(), d.Task, d.Procedure, d.Elements-d.Missing, d.Element)
 	}
 	for _, why := range f.Reasons {
 		if err == nil {

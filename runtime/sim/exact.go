@@ -130,7 +130,7 @@ func (r *exactRun) step(ctx context.Context, m *Machine, i int) error {
 		if r.vals[id] == nil {
 			return fmt.Errorf("operand %q is not filled", r.fn.Operands[id].Name)
 		}
-		in[slices.IndexFunc(call.fn.Body.Params, func(v *ir.Value) bool { return v.Name == call.inputs[k] })] = *r.vals[id]
+		in[k] = *r.vals[id] // the order of the parameters
 	}
 	out, err := r.o.Call(ctx, call.fn, in)
 	if err != nil {

@@ -30,8 +30,8 @@ func cellsOf(b []byte) *Cells {
 	return c
 }
 
-// TestExactIsTheEngineWhereNothingRounds runs tasks on small integers, which fp16 holds exactly: the elements that Exact
-// leaves in memory are the numbers that Engine leaves there.
+// TestExactIsTheEngineWhereNothingRounds runs tasks on small integers, which fp16 holds exactly: the elements that
+// Exact leaves in memory are the numbers that Engine leaves there.
 func TestExactIsTheEngineWhereNothingRounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	integers := func(b []byte) {
