@@ -130,6 +130,7 @@ type State struct {
 
 	after      string                     // the pass that ran last
 	folded     int64                      // bytes that folding made of constants, weights apart
+	expanded   int64                      // bytes of decompressed weights
 	fresh      int                        // values named by passes
 	derived    map[*ir.Value]bool         // made by decompressing
 	tasks      map[*ir.Op]int             // tasks of each operation on the engine, lowered alone

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"sort"
 
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -51,6 +52,10 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 	if !known || !constexpr && s.folded+bytes > foldBudget {
 		return false, nil
 	}
+	if limit := memlimit.Bytes(); constexpr && bytes > limit-s.expanded {
+		return false, fmt.Errorf("%s %q: decompressed it takes %d bytes, with the %d bytes of those before it more than "+
+			"the limit of %d bytes of memory", op.Def.Name, op.Name, bytes, s.expanded, limit)
+	}
 	cs, err := ir.FoldOp(op)
 	if err != nil {
 		return false, fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
@@ -59,6 +64,7 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 		return false, nil
 	}
 	if constexpr {
+		s.expanded += bytes
 		s.noteCompressed(op)
 	} else {
 		for _, c := range cs {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
@@ -80,16 +81,17 @@ func randomValues(r *rand.Rand, d ir.DType, n int64) (interp.Tensor, error) {
 }
 
 // Budget generates random inputs that are in memory at the same time and limits their
-// total size to e5.MaxBytes. The zero Budget is ready to use.
+// total size to e5.MaxBytes and to the memory of the process (package memlimit). The zero Budget is ready to use.
 type Budget struct{ bytes int64 }
 
 // Random calls the function Random for one more input. It returns an error, before it
 // generates any value, if the total would exceed the limit.
 func (b *Budget) Random(t ir.Type, name string, seed uint64) (interp.Tensor, error) {
 	n := max(t.Bytes(), 0) // the function Random reports a type without a size
-	if b.bytes+n > e5.MaxBytes && n <= MaxRandomBytes {
+	most := min(e5.MaxBytes, memlimit.Bytes())
+	if b.bytes+n > most && n <= MaxRandomBytes {
 		return interp.Tensor{}, fmt.Errorf("cannot generate random values for %s of type %s: with its %d bytes the "+
-			"random inputs exceed the limit of %d bytes", name, t, n, int64(e5.MaxBytes))
+			"random inputs exceed the limit of %d bytes", name, t, n, most)
 	}
 	x, err := Random(t, name, seed)
 	if err == nil {

@@ -4,7 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
@@ -149,6 +153,7 @@ func (e *env) fail(err error) int {
 	default:
 		hint = flagHint(err)
 	}
+	message, hint = printable(message), printable(hint)
 	if e.diagnostics == "json" {
 		var list diag.List
 		list.Add(diag.Diagnostic{Severity: diag.Error, Message: message, Hint: hint})
@@ -196,5 +201,24 @@ func (e *env) list(l *diag.List) {
 		l.WriteJSON(e.err)
 		return
 	}
-	l.WriteText(e.err)
+	var b strings.Builder
+	l.WriteText(&b)
+	io.WriteString(e.err, printable(b.String()))
+}
+
+// printable returns a message with what could control a terminal escaped, as in Go: names of files and of values may
+// contain anything. Ends of lines and tabs stay.
+func printable(s string) string {
+	var b strings.Builder
+	for i, r := range s {
+		switch {
+		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case r == '\n' || r == '\t' || unicode.IsPrint(r):
+			b.WriteRune(r)
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRune(r), "'"))
+		}
+	}
+	return b.String()
 }

@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 )
 
 // call runs zinc in the test's process.
@@ -169,4 +172,50 @@ func TestRunRefusesGiantInputs(t *testing.T) {
 		refused(t, engine, "m.mil:3:50", "run", model, "--random", "1", "--engine", engine, "--numerics", "ieee")
 	}
 	refused(t, "verify", "m.mil:3:50", "verify", model)
+}
+
+// TestMaxMemoryBoundsRuns runs a model of 270 bytes whose tile has a gigabyte, with less memory than that.
+func TestMaxMemoryBoundsRuns(t *testing.T) {
+	defer memlimit.Set(0)
+	model := filepath.Join(t.TempDir(), "m.mil")
+	put(t, model, []byte(`program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1]> x) {
+        tensor<fp16, [500000000]> y = tile(x = x, reps = tensor<int32, [1]>([500000000]));
+        tensor<fp16, [1]> z = reduce_max(x = y, axes = tensor<int32, [1]>([0]), keep_dims = bool(true));
+    } -> (z);
+}
+`))
+	for _, engine := range []string{"sim", "direct", "interp"} {
+		status, _, msg := call(t, "run", model, "--random", "1", "--engine", engine, "--numerics", "ieee", "--max-memory",
+			"200MiB")
+		if status != statusInput || !strings.Contains(msg, "cannot allocate") && !strings.Contains(msg, "limit of 209715200") {
+			t.Errorf("%s: status %d: %s; want a refusal that names the limit", engine, status, msg)
+		}
+	}
+	for _, bad := range []string{"", "0", "-1", "x", "1kB", "9223372036854775807KiB", "1.5GiB"} {
+		if status, _, msg := call(t, "ops", "--max-memory", bad); status != statusUsage {
+			t.Errorf("--max-memory %q: status %d: %s", bad, status, msg)
+		}
+	}
+}
+
+// TestMessagesDoNotControlTheTerminal puts escape sequences into the name of a file and into a model.
+func TestMessagesDoNotControlTheTerminal(t *testing.T) {
+	const evil = "a\x1b]0;title\x07\x1b[2J\u202e\u009b31m\xff"
+	dir := t.TempDir()
+	bad := filepath.Join(dir, "bad.mil")
+	put(t, bad, []byte("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1]> x) {\n        nonsense \x1b[2J \x07\n"))
+	for _, args := range [][]string{{filepath.Join(dir, evil)}, {"dump", filepath.Join(dir, evil)}, {bad}, {"check", bad},
+		{"run", bad, "--input", evil + "=x.npy"}, {"--target", evil, bad}} {
+		status, _, msg := call(t, args...)
+		if status == statusOK || strings.ContainsFunc(msg, func(r rune) bool {
+			return r != '\n' && r != '\t' && !unicode.IsPrint(r)
+		}) || !utf8.ValidString(msg) {
+			t.Errorf("%q: status %d, %q", args, status, msg)
+		}
+	}
+	if s := printable("a\tb\n\u00e9\ufffd\x1b\xff"); s != "a\tb\n\u00e9\ufffd\\x1b\\xff" {
+		t.Errorf("%q", s)
+	}
 }

@@ -20,10 +20,11 @@ type env struct {
 	err         io.Writer
 	diagnostics string // text or json
 	profile     profile
-	helpAll     bool   // help lists the expert flags
-	quiet       bool   // print no notes
-	terminal    bool   // standard output is one
-	command     string // path of the command that ran, such as "zinc cache ls"
+	memory      byteCount // limit from --max-memory, 0 for the default
+	helpAll     bool      // help lists the expert flags
+	quiet       bool      // print no notes
+	terminal    bool      // standard output is one
+	command     string    // path of the command that ran, such as "zinc cache ls"
 	subject     *subject
 }
 

@@ -4,13 +4,16 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 )
@@ -47,12 +50,17 @@ func newRoot(e *env) *cobra.Command {
 
 	p := root.PersistentFlags()
 	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "format of errors on standard error: text or json")
+	p.Var(&e.memory, "max-memory", "limit of the values of a run and of decompressed weights, as in 512MiB or 4GiB "+
+		"(default half of the machine's memory, at most 16GiB)")
 	p.BoolVarP(&e.quiet, "quiet", "q", false, "print results and errors only")
 	p.StringVar(&e.profile.cpu, "cpuprofile", "", "write a CPU profile to this file")
 	p.StringVar(&e.profile.mem, "memprofile", "", "write a memory profile to this file")
 	p.MarkHidden("cpuprofile")
 	p.MarkHidden("memprofile")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return e.profile.start() }
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		memlimit.Set(int64(e.memory))
+		return e.profile.start()
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{nearFlag(c, err)} })
 	root.AddCommand(&cobra.Command{
 		Use:   "exit-status",
@@ -116,6 +124,41 @@ func unknownCommand(c *cobra.Command, args []string) error {
 		msg += "; did you mean " + strings.Join(s, " or ") + "?"
 	}
 	return usagef("%s", msg)
+}
+
+// byteCount is the value of a flag that takes a number of bytes; 0 is not set.
+type byteCount int64
+
+// units are the suffixes of a number of bytes.
+var units = []struct {
+	suffix string
+	shift  int
+}{{"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}, {"", 0}}
+
+func (n *byteCount) Type() string { return "BYTES" }
+
+func (n *byteCount) String() string {
+	if *n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(int64(*n), 10)
+}
+
+// Set implements pflag.Value.
+func (n *byteCount) Set(s string) error {
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(s, u.suffix)
+		if !ok {
+			continue
+		}
+		k, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || k < 1 || k > math.MaxInt64>>u.shift {
+			break
+		}
+		*n = byteCount(k << u.shift)
+		return nil
+	}
+	return errors.New("want a number of bytes from 1 on, as in 512MiB or 4GiB")
 }
 
 // choice is the value of a flag that takes one of a few words.

@@ -10,21 +10,19 @@ import (
 	"unsafe"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// Default limits of a run.
-const (
-	DefaultMaxBytes = 16 << 30 // live bytes
-	DefaultMaxSteps = 10_000_000
-)
+// DefaultMaxSteps is the default limit of the operations of a run.
+const DefaultMaxSteps = 10_000_000
 
 // Options steer a run. The zero value runs in IEEE mode on all processors.
 type Options struct {
 	Numerics numerics.Mode
 	Workers  int      // goroutines a kernel may use; 0: GOMAXPROCS. Results do not depend on it
-	MaxBytes int64    // limit of live bytes, scratch included; 0: DefaultMaxBytes
+	MaxBytes int64    // limit of live bytes, scratch included; 0: that of the process (package memlimit)
 	MaxSteps int64    // limit of operations executed, loops unrolled; 0: DefaultMaxSteps
 	WideSums bool     // accumulate products of convolutions and matrix products in fp64
 	Perturb  *Perturb // nil for none
@@ -86,7 +84,7 @@ func (p *Program) Run(ctx context.Context, inputs map[string]Tensor, opt Options
 		r.workers = runtime.GOMAXPROCS(0)
 	}
 	if opt.MaxBytes <= 0 {
-		opt.MaxBytes = DefaultMaxBytes
+		opt.MaxBytes = memlimit.Bytes()
 	}
 	if opt.MaxSteps <= 0 {
 		opt.MaxSteps = DefaultMaxSteps

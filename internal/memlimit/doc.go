@@ -1,0 +1,9 @@
+// Package memlimit is the memory that this process may use for what an input asks for: the values of a run of the
+// interpreter and the constants that the compiler decompresses.
+//
+// The limit belongs to the process, like the memory itself. It is half of the machine's memory, at most 16 GiB, until
+// Set replaces it.
+//
+// Invariants: the limit decides only whether work is refused with an error, never what a compilation writes, so the
+// bytes of a pair do not depend on the machine.
+package memlimit
