@@ -53,8 +53,8 @@ func (s *State) foldOp(op *ir.Op) (bool, error) {
 		return false, nil
 	}
 	if limit := memlimit.Bytes(); constexpr && bytes > limit-s.expanded {
-		return false, fmt.Errorf("%s %q: decompressed it takes %d bytes, with the %d bytes of those before it more than "+
-			"the limit of %d bytes of memory", op.Def.Name, op.Name, bytes, s.expanded, limit)
+		return false, fmt.Errorf("%s %q: decompressed it takes %d bytes, with the %d bytes of those before it more "+
+			"than the limit of %d bytes of memory", op.Def.Name, op.Name, bytes, s.expanded, limit)
 	}
 	cs, err := ir.FoldOp(op)
 	if err != nil {

@@ -34,7 +34,8 @@ var flagGroups = []flagGroup{
 		"progress", "dry-run", "debug-db", "help", "version"}},
 	{title: "Expert flags", expert: true, flags: []string{"split-kernel-section", "td-form", "workers", "print-after",
 		"print-changed", "elide-constants", "time-passes", "verify-each", "to", "from", "diagnostics", "inject",
-		"inject-seed", "strict-firmware", "max-body", "max-heap", "max-kept", "max-time"}},
+		"inject-seed", "strict-firmware", "max-body", "max-heap", "max-kept", "max-memory", "max-time",
+		"cache-trust"}},
 }
 
 func budgetNames() []string {

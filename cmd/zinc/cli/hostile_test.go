@@ -187,9 +187,10 @@ func TestMaxMemoryBoundsRuns(t *testing.T) {
 }
 `))
 	for _, engine := range []string{"sim", "direct", "interp"} {
-		status, _, msg := call(t, "run", model, "--random", "1", "--engine", engine, "--numerics", "ieee", "--max-memory",
-			"200MiB")
-		if status != statusInput || !strings.Contains(msg, "cannot allocate") && !strings.Contains(msg, "limit of 209715200") {
+		status, _, msg := call(t, "run", model, "--random", "1", "--engine", engine, "--numerics", "ieee",
+			"--max-memory", "200MiB")
+		if status != statusInput || !strings.Contains(msg, "cannot allocate") &&
+			!strings.Contains(msg, "limit of 209715200") {
 			t.Errorf("%s: status %d: %s; want a refusal that names the limit", engine, status, msg)
 		}
 	}
@@ -206,7 +207,8 @@ func TestMessagesDoNotControlTheTerminal(t *testing.T) {
 	dir := t.TempDir()
 	bad := filepath.Join(dir, "bad.mil")
 	put(t, bad, []byte("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1]> x) {\n        nonsense \x1b[2J \x07\n"))
-	for _, args := range [][]string{{filepath.Join(dir, evil)}, {"dump", filepath.Join(dir, evil)}, {bad}, {"check", bad},
+	for _, args := range [][]string{{filepath.Join(dir, evil)}, {"dump", filepath.Join(dir, evil)}, {bad},
+		{"check", bad},
 		{"run", bad, "--input", evil + "=x.npy"}, {"--target", evil, bad}} {
 		status, _, msg := call(t, args...)
 		if status == statusOK || strings.ContainsFunc(msg, func(r rune) bool {
