@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -79,12 +80,14 @@ func TestSetRefuses(t *testing.T) {
 }
 
 // Every recorded task decodes and encodes to the same words, and goes through
-// version 10 unchanged.
+// version 10 unchanged. None uses a kernel stream of its own for biases, factors, a
+// codebook or a table: they open the parts of the lanes.
 func TestRecordedTasks(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}
+	var with [3]int // tasks whose coefficients have biases, a table, a codebook
 	word := func(s string) uint32 {
 		v, err := strconv.ParseUint(s, 0, 32)
 		if err != nil {
@@ -136,8 +139,26 @@ func TestRecordedTasks(t *testing.T) {
 				t.Errorf("%s task %d: records %v, the default is %v", c.Case, i, d.Spans, want)
 			}
 			decoded = append(decoded, d)
+			biases, tables, codebooks := d.On(NEBias), d.Get(Nonlinear) == 2, d.On(PalettizedEn)
+			for i, has := range []bool{biases, tables, codebooks} {
+				if has {
+					with[i]++
+				}
+			}
+			if d.Get(BiasMode) != 0 || d.Get(PostScaleMode) != 0 {
+				t.Errorf("%s: biases or factors are in a stream of their own", c.Case)
+			}
+			for i := range 4 {
+				if d.Get(StreamConfig.At(i)) != IdleStreamConfig || d.Get(StreamBase.At(i)) != 0 ||
+					d.Get(StreamSize.At(i)) != 64 {
+					t.Errorf("%s: kernel stream %d of its own is used: %#x", c.Case, i, d.Get(StreamConfig.At(i)))
+				}
+			}
 		}
 		roundTrip(t, c.Case, decoded)
+	}
+	if slices.Contains(with[:], 0) {
+		t.Errorf("%v tasks have biases, a table, a codebook: the kernel streams of some are not tested", with)
 	}
 }
 
