@@ -15,13 +15,13 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// headValues is how many values of a constant are printed.
+// headValues is the number of values of a constant that are printed.
 const headValues = 8
 
-// maxReaders is how many readers of a constant the text names.
+// maxReaders is the number of readers of a constant that the text names.
 const maxReaders = 6
 
-// constantReader is a task that reads a constant, and by what.
+// constantReader is a task that reads a constant, with the role of the constant in it.
 type constantReader struct {
 	Procedure string `json:"procedure"`
 	Task      int    `json:"task"`
@@ -30,8 +30,8 @@ type constantReader struct {
 
 // constant is a range of the constants with the same readers.
 type constant struct {
-	from, to uint64 // in the constants, with all sections in sequence; to is 0 where the reader does not say
-	form     string // of its values, in the words of the field table
+	from, to uint64 // in the constants, with all sections in sequence; to is 0 if the reader does not state it
+	form     string // of its values, as named in the field table
 	decode   func(b []byte) []string
 	readers  []constantReader
 }
@@ -54,7 +54,7 @@ type constantSectionJSON struct {
 	Offset     uint64 `json:"offset"` // of its first byte in the constants
 	FileOffset uint32 `json:"file_offset"`
 	Bytes      uint64 `json:"bytes"`
-	Present    int    `json:"present"` // fewer than bytes where the file is cut
+	Present    int    `json:"present"` // fewer than bytes if the file is truncated
 	Tiles      int    `json:"tiles"`   // live kernel tiles that the symbols name
 }
 
@@ -62,7 +62,7 @@ type constantSectionJSON struct {
 func (d *fileDump) constants() error {
 	f := d.hwx.f
 	if d.hwx.db == nil {
-		// Where there is one of this container, it says more.
+		// A debug database of this container has more detail.
 		d.hwx.db, _ = d.OpenDebug(d.path, d.b)
 	}
 	sections := f.ConstantSections()
@@ -115,7 +115,7 @@ func (d *fileDump) constants() error {
 	return d.constantParts(newConstantSpace(sections))
 }
 
-// constantSpace is the constants of a container, with all sections in sequence.
+// constantSpace describes the constants of a container, with all sections in sequence.
 type constantSpace struct {
 	sections []*hwx.Section
 	starts   []uint64 // offset of each section's first byte
@@ -150,7 +150,7 @@ func (c *constantSpace) at(addr uint64) (uint64, bool) {
 	return c.starts[c.byAddr[i]] + addr - s.Addr, addr-s.Addr < s.Size
 }
 
-// bytes returns at most n bytes from off on: those that are present and in one section.
+// bytes returns at most n bytes from off on, those that are present and in one section.
 func (c *constantSpace) bytes(off uint64, n int) []byte {
 	i, found := slices.BinarySearch(c.starts, off)
 	if !found {
@@ -167,8 +167,8 @@ func (c *constantSpace) bytes(off uint64, n int) []byte {
 	return b[off:min(off+uint64(n), uint64(len(b)))]
 }
 
-// constantParts prints the contents of the constants: what the debug database says where
-// there is one, else what the tasks read.
+// constantParts prints the contents of the constants: as the debug database describes them, or without one as the tasks
+// read them.
 func (d *fileDump) constantParts(space *constantSpace) error {
 	list := d.readConstants(space)
 	db := d.hwx.db
@@ -208,7 +208,7 @@ func (d *fileDump) constantParts(space *constantSpace) error {
 	return nil
 }
 
-// constant prints one stretch of constants.
+// constant prints one range of constants.
 func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, x *provenance.Extent) error {
 	head := c.decode(space.bytes(from, int(min(to-from, 4*headValues))))
 	db := d.hwx.db
@@ -256,7 +256,7 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 	return nil
 }
 
-// briefConstant is how many nodes of the debug database are looked at for a constant.
+// briefConstant is the number of nodes of the debug database that are examined for a constant.
 const briefConstant = 256
 
 // readConstants lists the constants that tasks read, by offset; tasks that read the same
@@ -323,8 +323,7 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 	return list
 }
 
-// namedConstants lists the constants that live kernel tiles name, for containers whose tasks do not show who reads
-// what.
+// namedConstants lists the constants that live kernel tiles name, for containers whose tasks do not show the readers.
 func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
 	last := ""
 	for v := range f.SymbolViews() {
@@ -343,7 +342,7 @@ func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
 // tileMark separates constant and lane in the name of a kernel tile.
 const tileMark = "_ne_"
 
-// formOf returns the format of a task's coefficients, in the words of the field table.
+// formOf returns the format of a task's coefficients, as named in the field table.
 func formOf(t *td.Task) string {
 	var parts []string
 	if t.Multiplies() {
@@ -360,8 +359,8 @@ func formOf(t *td.Task) string {
 	return strings.Join(parts, "; ")
 }
 
-// decoderOf returns what reads the first values of coefficients: bytes of a task
-// whose KernelFmt says so, fp16 else, as codebooks and biases are. Nil means fp16.
+// decoderOf returns the function that reads the first values of coefficients: of bytes if the task's KernelFmt is one
+// of those, else nil, which means fp16, as for codebooks and biases.
 func decoderOf(t *td.Task) func(b []byte) []string {
 	size, value := 2, func(b []byte) string {
 		return strconv.FormatFloat(weights.FromHalf(binary.LittleEndian.Uint16(b)), 'g', -1, 32)

@@ -18,8 +18,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// dumped prints bytes. args are the names of options and parts, and task=N. ok is whether
-// there was no error, errs its text.
+// dumped prints bytes. args are the names of options and parts, and task=N. ok reports whether there was no error, errs
+// is its text.
 func dumped(t testing.TB, b []byte, args ...string) (ok bool, out, errs string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file.bin")
@@ -87,7 +87,7 @@ func split(t testing.TB, container []byte) (records, images []byte) {
 	return records, images
 }
 
-// loaded returns the firmware container that a load makes of a container.
+// loaded returns the firmware container that loading a container produces.
 func loaded(t testing.TB, container []byte) []byte {
 	t.Helper()
 	p, err := loader.Read(container)
@@ -111,7 +111,7 @@ type wholePart struct {
 	text string
 }
 
-// What the lines of a dump say of the places of commands and tasks.
+// These match the lines of a dump with the positions of commands and tasks.
 var (
 	commandLine = regexp.MustCompile(`(?m)^0x([0-9a-f]+) \+0x([0-9a-f]+) \w+`)
 	taskLine    = regexp.MustCompile(`(?m)^task \d+ at 0x([0-9a-f]+), (\d+) words: .*$`)
@@ -184,7 +184,7 @@ func TestTruncatedFilesArePrintedUpToTheCut(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if len(c.parts) == 0 && c.name != "firmware" {
-				t.Fatal("no parts to look for")
+				t.Fatal("the dump has no parts")
 			}
 			var cuts []int
 			step := len(c.parts)/8 + 1
@@ -201,7 +201,7 @@ func TestTruncatedFilesArePrintedUpToTheCut(t *testing.T) {
 				ok, out, errs := dumped(t, c.b[:n], c.args...)
 				if ok && c.name == "records" && (n-8)%td.RecordSize == 0 || ok &&
 					c.name == "images" && (n-8)%td.ImageSize == 0 {
-					continue // nothing says how many there are
+					continue // their number is not stored
 				}
 				if ok || !strings.Contains(errs, "byte 0x") ||
 					strings.Contains(errs, "internal error") {

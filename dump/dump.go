@@ -20,20 +20,20 @@ import (
 
 // Options select what is printed of a file, and the format.
 type Options struct {
-	JSON   bool // instead of text
+	JSON   bool // JSON instead of text
 	Raw    bool // the parts as offsets and words
-	Source bool // with each task, what it came from: the debug database says it
+	Source bool // print where each task came from, from the debug database
 
-	Debug   string // debug database of a container, "" for the one beside it
+	Debug   string // debug database of a container; "" means the one beside it
 	Weights string // folder for @model_path, for a model's program
 
-	// What is printed of a file that has parts; without any, what is printed by default.
+	// The parts to print; without any, the default parts.
 	Parts []string // names, of Parts
 	All   bool     // every part that the file has
 	Tasks []TaskRange
 
-	// Name returns how messages name an option: "json", "raw", "source", "hazards", "debug-db" or a part. Nil leaves
-	// the name as it is.
+	// Name returns the name in messages of an option: "json", "raw", "source", "hazards", "debug-db" or a part. Nil
+	// means the name itself.
 	Name func(option string) string
 }
 
@@ -44,7 +44,7 @@ func (o *Options) name(option string) string {
 	return o.Name(option)
 }
 
-// OptionError reports an option that a file cannot be printed with.
+// OptionError reports an option with which a file cannot be printed.
 type OptionError struct {
 	Option string // "json" or "raw"
 	Reason string
@@ -108,7 +108,7 @@ func Bytes(w io.Writer, path string, b []byte, o Options) error {
 func (c *printer) bytes(path string, b []byte) error {
 	k := KindOf(b)
 	if c.Source && k != KindContainer {
-		return fmt.Errorf("%s: not a container by its first bytes; %s is for the tasks of a container", path,
+		return fmt.Errorf("%s: the file does not begin as a container; %s is for the tasks of a container", path,
 			c.name("source"))
 	}
 	if noun := wholeKinds[k]; noun != "" {
@@ -186,7 +186,7 @@ func (c *printer) brokenText(p *mil.Program, list *diag.List, err error) error {
 // as text.
 func (c *printer) netplist(path string, b []byte) error {
 	if c.JSON {
-		return &OptionError{"json", "a network description is printed in the intermediate form, which has no JSON " +
+		return &OptionError{"json", "a network description is printed in the intermediate form, which lacks a JSON " +
 			"format"}
 	}
 	err := Program(c.out, path, c.Weights)
@@ -197,14 +197,14 @@ func (c *printer) netplist(path string, b []byte) error {
 	return err
 }
 
-// other prints nothing: the file is of an unknown kind.
+// other refuses a file of an unknown kind.
 func (c *printer) other(path string, b []byte) error {
 	_, err := e5.Read(b)
 	if err == nil {
 		return c.descriptor(path, b)
 	}
-	return fmt.Errorf("%s: not a container, firmware container, MIL text, network description, weight file or array "+
-		"by its first bytes, nor a descriptor: %w", path, err)
+	return fmt.Errorf("%s: the file does not begin as a container, firmware container, MIL text, network "+
+		"description, weight file or array, and is not a descriptor: %w", path, err)
 }
 
 // arrayJSON is the JSON form of an npy file.

@@ -19,9 +19,9 @@ var descriptorParts = []filePart{
 
 // descriptorState is a descriptor, whole or cut.
 type descriptorState struct {
-	p     *e5.Program // nil of one that Read refuses
-	found []e5.Part   // what there is of it
-	rest  []e5.Range  // bytes that no value was found in
+	p     *e5.Program // nil if Read refuses it
+	found []e5.Part   // the values that were found
+	rest  []e5.Range  // bytes in which no value was found
 	b     []byte
 }
 
@@ -41,7 +41,7 @@ func (d *fileDump) readDescriptor(name string, b []byte) *descriptorState {
 	return &descriptorState{found: x.Parts, rest: x.Rest, b: b}
 }
 
-// wrapFile names the file of a fault that is another than the one that is printed.
+// wrapFile adds the file to a fault if it is not the one that is printed.
 func wrapFile(d *fileDump, name string, err error) error {
 	if name == d.path {
 		return err
@@ -57,7 +57,7 @@ func (c *printer) descriptor(path string, b []byte) error {
 	})
 }
 
-// found prints the values of a cut descriptor whose paths are wanted.
+// found prints the values of a truncated descriptor whose paths are requested.
 func (d *fileDump) found(s *descriptorState, part string, wanted func(path string) bool) error {
 	if d.j != nil {
 		d.j.Open(part, '{')
@@ -171,7 +171,7 @@ func (d *fileDump) descriptorSymbols() error {
 	return e5.DumpSymbols(d.out, p)
 }
 
-// hostConstantJSON is the JSON form of a constant of a segment that the CPU runs.
+// hostConstantJSON is the JSON form of a constant of a segment that runs on the CPU.
 type hostConstantJSON struct {
 	Function  string `json:"function"`
 	Operation string `json:"operation"`
@@ -180,10 +180,10 @@ type hostConstantJSON struct {
 	Head      string `json:"head"` // the first bytes in hexadecimal; the program of the segment has the type
 }
 
-// headBytes is the first bytes of a constant whose type is not known here.
+// headBytes are the first bytes of a constant whose type is not known here.
 func headBytes(b []byte) string { return fmt.Sprintf("%x", b[:min(len(b), 2*headValues)]) }
 
-// hostConstants calls visit for each constant of the segments that the CPU runs.
+// hostConstants calls visit for each constant of the segments that run on the CPU.
 func hostConstants(p *e5.Program, visit func(f *e5.Function, op *e5.Operation, c *e5.Constant) error) error {
 	for i := range p.Functions {
 		f := &p.Functions[i]
@@ -244,7 +244,7 @@ func (d *fileDump) descriptorConstants() error {
 		return err
 	})
 	if !any && d.j == nil {
-		d.printf("no constants: no operation of the descriptor on the CPU has any\n")
+		d.printf("no constants: the operations on the CPU have none\n")
 	}
 	return err
 }
@@ -278,7 +278,7 @@ func (d *fileDump) rawDescriptorConstants() error {
 	if found == nil {
 		found = e5.Scan(d.b).Parts
 	}
-	const length = 4 // in front of the bytes
+	const length = 4 // before the bytes
 	return constantSections(found, func(name string, x *e5.Part) error {
 		return d.words(PartConstants, name, int64(x.Off)+length, d.span(int64(x.Off)+length, int64(x.Bytes)))
 	})
@@ -319,8 +319,8 @@ func (d *fileDump) rawFile() error {
 	return d.words("file", "", 0, d.b)
 }
 
-// restOf prints the words of a cut descriptor in which nothing was found: what refers
-// to them, or says how they are to be read, is not there.
+// restOf prints the words of a truncated descriptor in which nothing was found, because what refers to them or defines
+// their meaning is missing.
 func (d *fileDump) restOf(s *descriptorState) error {
 	if d.j != nil {
 		d.j.Open("undecoded", '[')

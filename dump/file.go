@@ -10,22 +10,22 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// dumpShape is the number of the JSON shape; docs/dump.md describes it.
+// dumpShape is the version of the JSON format; docs/dump.md describes it.
 const dumpShape = 1
 
 // MaxFaults is the number of faults of a file that an error lists.
 const MaxFaults = 10
 
-// fileDump is one file on its way to the output.
+// fileDump is the state of printing one file.
 type fileDump struct {
 	*printer
 	path   string
 	b      []byte
-	j      *jsonform.Stream // nil for text
+	j      *jsonform.Stream // nil if the output is text
 	blank  bool             // something was printed: the next part begins with an empty line
 	faults []error
 
-	printed bool // the words of the whole file were
+	printed bool // the words of the whole file were printed
 
 	// By kind of file.
 	hwx      *containerState
@@ -54,9 +54,8 @@ func (d *fileDump) part() {
 	d.blank = true
 }
 
-// dump prints the selected parts of a file. kind is the name of the kind in JSON, noun its
-// name in messages. open reads the file and records its faults; if it returns false,
-// nothing could be decoded and the words of the file are printed.
+// dump prints the selected parts of a file. kind is the name of its kind in JSON, and noun that in messages. open reads
+// the file and records its faults; if it returns false, nothing could be decoded and dump prints the words of the file.
 func (c *printer) dump(path string, b []byte, kind, noun string, parts []filePart,
 	open func(d *fileDump) bool) error {
 	chosen, err := c.of(parts, noun)
@@ -95,8 +94,7 @@ func (d *fileDump) undecoded() error {
 	return d.raws(nil)
 }
 
-// raws prints the words of parts, or of the whole file where no flag chooses any and
-// where nothing of it could be decoded.
+// raws prints the words of parts, or of the whole file if no parts are selected or nothing could be decoded.
 func (d *fileDump) raws(parts []filePart) error {
 	if d.j != nil {
 		d.j.Open("raw", '[')
@@ -116,8 +114,8 @@ func (d *fileDump) raws(parts []filePart) error {
 	return nil
 }
 
-// finish ends the output and returns the file's faults. failed is the error that ended the printing of the parts; it is
-// also in the JSON.
+// finish ends the output and returns the file's faults. failed is the error that ended the printing; it is also in the
+// JSON.
 func (d *fileDump) finish(failed error) error {
 	if d.j != nil {
 		d.j.Open("faults", '[')
@@ -147,8 +145,8 @@ func (d *fileDump) finish(failed error) error {
 	return errors.New(strings.Join(lines, "\n"))
 }
 
-// whole writes the JSON of a kind without parts: what there is under the kind's
-// name, and the fault that ends the file.
+// whole writes the JSON of a kind without parts: what was decoded, under the kind's name, and the fault that ends the
+// file.
 func (c *printer) whole(kind string, v any, fault error) error {
 	j := jsonform.NewStream(c.out)
 	j.Open("", '{')

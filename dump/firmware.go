@@ -15,7 +15,7 @@ type recordTable func(w io.Writer, i int, g *afpp.Program) error
 // firmwareParts are the parts of a firmware container.
 var firmwareParts []filePart
 
-func init() { // functions of the table print it
+func init() { // functions of the table print the state
 	firmwareParts = []filePart{
 		{name: PartHeaders, print: (*fileDump).firmwareHeaders, raw: (*fileDump).rawFirmwareHeaders, always: true},
 		{name: PartTasks, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: true},
@@ -83,7 +83,7 @@ func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
 		d.imageSet = append(d.imageSet, x)
 	}
 	if joinErr != nil && len(d.faults) == 0 {
-		d.fault(fmt.Errorf("program %d: images and records do not agree: %w", i, joinErr))
+		d.fault(fmt.Errorf("program %d: images and records differ: %w", i, joinErr))
 	}
 }
 
@@ -188,7 +188,7 @@ func (d *fileDump) rawFirmwareHeaders() error {
 	return nil
 }
 
-// rawSection returns what prints the words of a section of every program.
+// rawSection returns a function that prints the words of a section of every program.
 func rawSection(k afpp.Kind, part string) func(d *fileDump) error {
 	return func(d *fileDump) error {
 		for i, g := range d.firm.Programs {

@@ -12,7 +12,7 @@ import (
 // returns their number.
 func Hazards(w io.Writer, path string, b []byte, o Options) (int, error) {
 	if KindOf(b) != KindContainer {
-		return 0, fmt.Errorf("%s: not a container by its first bytes; %s checks the tasks of a container", path,
+		return 0, fmt.Errorf("%s: the file does not begin as a container; %s checks the tasks of a container", path,
 			o.name("hazards"))
 	}
 	f, err := hwx.Read(b)

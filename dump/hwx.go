@@ -18,7 +18,7 @@ import (
 // containerParts are the parts of a hardware container.
 var containerParts []filePart
 
-func init() { // a function of the table prints it
+func init() { // functions of the table print the state
 	containerParts = []filePart{
 		{name: PartHeaders, print: (*fileDump).containerHeaders, raw: (*fileDump).rawHeaders, always: true},
 		{name: PartTasks, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: true},
@@ -32,12 +32,12 @@ func init() { // a function of the table prints it
 	}
 }
 
-// containerState is what the parts of a container share.
+// containerState is shared by the parts of a container.
 type containerState struct {
 	f       *hwx.File
 	db      *provenance.DB        // nil without Options.Source or a database beside the container
 	told    map[*hwx.Program]bool // faults of its chain were printed
-	owner   map[int]*hwx.Program  // of the task at an offset of the task section
+	owner   map[int]*hwx.Program  // the relocations of the task at an offset of the task section
 	textOff int64                 // of __TEXT,__text in the file
 }
 
@@ -99,7 +99,7 @@ func (d *fileDump) beside() error {
 	if errors.Is(err, fs.ErrNotExist) && d.All {
 		if d.j == nil {
 			d.part()
-			d.printf("no descriptor beside the container\n")
+			d.printf("there is no descriptor beside the container\n")
 		}
 		return nil
 	}
@@ -150,7 +150,7 @@ func Tasks(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
 	return td.DecodeChain(text, off, p.FirstWords)
 }
 
-// noFields says why the tasks of a container cannot be decoded, "" where they can.
+// noFields returns why the tasks of a container cannot be decoded, "" if they can.
 func noFields(f *hwx.File) string {
 	if f.Header.CPUSubtype == hwx.SubtypeH13 {
 		return ""
@@ -159,7 +159,7 @@ func noFields(f *hwx.File) string {
 		f.Header.CPUSubtype, hwx.SubtypeH13)
 }
 
-// printableText keeps control characters of a hostile file off the terminal.
+// printableText replaces control characters, which must not reach the terminal.
 func printableText(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsPrint(r) {

@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// span returns n bytes of the file from off on, as far as it has them.
+// span returns up to n bytes of the file from off on.
 func (d *fileDump) span(off, n int64) []byte {
 	end := min(max(off+n, off), int64(len(d.b)))
 	if off < 0 || off > end {

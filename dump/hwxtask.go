@@ -48,7 +48,7 @@ func (d *fileDump) containerTask() error {
 	})
 }
 
-// containerRecords prints the records that loading makes from the tasks; the container itself has none.
+// containerRecords prints the records that loading generates from the tasks; the container itself has none.
 func (d *fileDump) containerRecords() error {
 	f := d.hwx.f
 	if d.j != nil {
@@ -61,7 +61,7 @@ func (d *fileDump) containerRecords() error {
 	for _, p := range f.Procedures() {
 		rs, err := d.loadRecords(p)
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s: cannot be made: %v", printableText(p.Name),
+			if err := d.notePart(fmt.Sprintf("records of procedure %s cannot be generated: %v", printableText(p.Name),
 				err)); err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (d *fileDump) containerRecords() error {
 			continue
 		}
 		d.part()
-		d.printf("records of procedure %s, as loading makes them from its tasks; their buffers are not resolved\n",
+		d.printf("records of procedure %s, as loading generates them from its tasks; their buffers are not resolved\n",
 			printableText(p.Name))
 		if err := td.PrintRecords(d.out, rs); err != nil {
 			return err
@@ -86,7 +86,7 @@ func (d *fileDump) containerRecords() error {
 	return nil
 }
 
-// loadRecords returns the records that loading makes from a procedure's tasks.
+// loadRecords returns the records that loading generates from a procedure's tasks.
 func (d *fileDump) loadRecords(p hwx.Procedure) ([]td.Record, error) {
 	var tasks []*td.Task
 	if _, _, _, err := d.walk(p, func(_ int, t td.Placed) error {
@@ -99,7 +99,7 @@ func (d *fileDump) loadRecords(p hwx.Procedure) ([]td.Record, error) {
 	return rs, err
 }
 
-// rawRecords prints the stream that --emit=records would write of each procedure.
+// rawRecords prints the record stream of each procedure, as a compilation can emit it.
 func (d *fileDump) rawRecords() error {
 	if note := noFields(d.hwx.f); note != "" {
 		return d.notePart("records: " + note)
@@ -111,7 +111,7 @@ func (d *fileDump) rawRecords() error {
 			b, err = td.EncodeRecords(rs)
 		}
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s: cannot be made: %v", printableText(p.Name),
+			if err := d.notePart(fmt.Sprintf("records of procedure %s cannot be generated: %v", printableText(p.Name),
 				err)); err != nil {
 				return err
 			}
@@ -136,12 +136,12 @@ func (d *fileDump) notePart(s string) error {
 
 // relocJSON is the JSON form of one relocation.
 type relocJSON struct {
-	In        string  `json:"in"`      // the section that has it
-	Address   string  `json:"address"` // byte offset inside that section
+	In        string  `json:"in"`      // section of the relocation
+	Address   string  `json:"address"` // byte offset in that section
 	Kind      uint32  `json:"kind"`
-	Section   int     `json:"section"` // whose base is added, from 1
+	Section   int     `json:"section"` // the section whose base is added, from 1
 	Target    string  `json:"target"`  // its name
-	Value     *string `json:"value"`   // the word as it is in the file: byte offset in the target; null past a cut
+	Value     *string `json:"value"`   // the word in the file, a byte offset in the target; null if truncated
 	Procedure string  `json:"procedure,omitempty"`
 	Task      *int    `json:"task,omitempty"`
 	Field     string  `json:"field,omitempty"`

@@ -11,7 +11,7 @@ type imageTask struct {
 	procedure string
 	image     []byte
 	at        int64    // in the file
-	task      *td.Task // nil where the image does not decode
+	task      *td.Task // nil if the image does not decode
 	err       error
 }
 
@@ -19,7 +19,7 @@ type imageTask struct {
 // of a firmware container too.
 var imageParts []filePart
 
-func init() { // functions of the table print it
+func init() { // functions of the table print the state
 	imageParts = []filePart{
 		{name: PartHeaders, print: (*fileDump).imagesHeader, raw: (*fileDump).rawImagesHeader, always: false},
 		{name: PartTasks, print: (*fileDump).imageTasks, raw: (*fileDump).rawImages, always: true},
@@ -28,8 +28,8 @@ func init() { // functions of the table print it
 	}
 }
 
-// images prints version-10 images: as the text form of their tasks where nothing was
-// chosen. What the records carry is zero in them.
+// images prints version-10 images, by default as the text form of their tasks. The values that records have are zero in
+// them.
 func (c *printer) images(path string, b []byte) error {
 	return c.dump(path, b, "images", "a file of register images", imageParts, func(d *fileDump) bool {
 		images, err := td.ScanImages(b)
@@ -64,8 +64,8 @@ func (d *fileDump) rawImagesHeader() error {
 	return d.words(PartHeaders, "", 0, d.span(0, td.ImagesHeader))
 }
 
-// imageTasks prints the tasks of images: without a choice, of a file of images, in the
-// text form that is read back; else a line each, and the fields.
+// imageTasks prints the tasks of images: of a file of images by default in the text form, which can be read back, else
+// one line each, with the fields if requested.
 func (d *fileDump) imageTasks() error {
 	if d.j == nil && d.firm == nil && !d.any() {
 		p := td.Program{Name: "images"}
@@ -123,8 +123,7 @@ func (d *fileDump) imageProcedure(name string, list []imageTask) error {
 	return nil
 }
 
-// chosenImages calls visit for each image that Tasks names: image i of the n of its
-// procedure.
+// chosenImages calls visit for each image that Tasks names: image i of n of its procedure.
 func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error {
 	var counts []procedureTasks
 	var at []int // index of the procedure's first image
@@ -187,7 +186,7 @@ func (d *fileDump) rawImageChosen() error {
 // taskTextParts are the parts of the text form of tasks.
 var taskTextParts []filePart
 
-func init() { // functions of the table print it
+func init() { // functions of the table print the state
 	taskTextParts = []filePart{
 		{name: PartTasks, print: (*fileDump).textTasks, always: true},
 		{name: PartFields, print: (*fileDump).textTasks, always: false},

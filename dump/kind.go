@@ -32,7 +32,7 @@ const (
 	KindFirmware
 	KindDatabase
 	KindDescriptor
-	KindOther // nothing zinc knows
+	KindOther // unknown
 )
 
 // kinds detects all kinds except KindOther by their first bytes, in this order.
@@ -56,7 +56,7 @@ var kinds = []struct {
 	{KindText, isText},
 }
 
-// begins returns the test for a file that begins with these bytes.
+// begins returns a test for files that begin with these bytes.
 func begins(magic string) func(b []byte) bool {
 	return func(b []byte) bool { return bytes.HasPrefix(b, []byte(magic)) }
 }
@@ -69,7 +69,7 @@ func isText(b []byte) bool {
 	if len(b) > textPrefix {
 		b = b[:textPrefix]
 		for i := 0; i < utf8.UTFMax && !utf8.Valid(b); i++ {
-			b = b[:len(b)-1] // a character may be cut
+			b = b[:len(b)-1] // a character may be truncated
 		}
 	}
 	for _, c := range b {

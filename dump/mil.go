@@ -6,8 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 )
 
-// programJSON is the JSON form of MIL text: its structure, with types and
-// values as MIL text.
+// programJSON is the JSON form of MIL text: its structure, with types and values as text.
 type programJSON struct {
 	Version   string         `json:"version"`
 	Functions []functionJSON `json:"functions"`
@@ -94,10 +93,10 @@ func bodyJSON(p *mil.Program, b *mil.Block) blockJSON {
 	return out
 }
 
-// shownValue is the length in bytes beyond which a value is cut.
+// shownValue is the length in bytes beyond which a value is shortened.
 const shownValue = 256
 
-// valueText returns a value as written in the source; a long one is cut.
+// valueText returns a value as written in the source; a long one is shortened.
 func valueText(p *mil.Program, v mil.Value) string {
 	s := p.File.Src[v.Pos().Offset():v.End().Offset()]
 	if len(s) > shownValue {

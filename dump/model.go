@@ -14,8 +14,8 @@ type modelJSON struct {
 	*programJSON
 }
 
-// model prints a model's folder or specification: its metadata, as comments in front of the program, then the program
-// as MIL text. For a model that is not an ML program only the metadata is printed. done is false for other files.
+// model prints a model's folder or specification: its metadata as comments, then the program as MIL text. For a model
+// that is not an ML program only the metadata is printed. done is false for other files.
 func (c *printer) model(path string) (done bool, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -32,7 +32,7 @@ func (c *printer) model(path string) (done bool, err error) {
 		return true, err
 	}
 	if c.Raw {
-		return true, &OptionError{"raw", "a model is not a single file; name the file in it"}
+		return true, &OptionError{"raw", "a model is not a single file: pass the path of a file in it"}
 	}
 	c.metadata = m
 	switch {

@@ -6,8 +6,8 @@ import (
 	"regexp"
 )
 
-// Escape sequences of the colours. Blue and yellow differ for every common form of
-// colour vision, and colour never carries information alone: without it the text is the same.
+// Escape sequences of the colours. Blue and yellow differ for every common form of colour vision, and no information is
+// only in the colour: the text is the same without it.
 const (
 	styleHead   = "\x1b[1m"  // a line that begins a part or an entry
 	styleNumber = "\x1b[94m" // addresses and offsets
@@ -16,7 +16,7 @@ const (
 	styleOff    = "\x1b[0m"
 )
 
-// painted are the runs of a line that have a style, leftmost first.
+// painted matches the parts of a line that have a style, leftmost first.
 var painted = regexp.MustCompile(`("(?:[^"\\]|\\.)*")|\b(0x[0-9a-f]+)\b|\b(modelled|unknown|not known|not decoded)\b`)
 
 // paintedLine is the length limit for coloured lines; a long literal is not coloured.
@@ -26,13 +26,13 @@ const paintedLine = 4096
 type Paint struct {
 	w    io.Writer
 	line []byte
-	long bool // the line was longer than paintedLine, and is written as it comes
+	long bool // the line is longer than paintedLine and is written unchanged
 }
 
 // NewPaint returns a Paint that writes to w.
 func NewPaint(w io.Writer) *Paint { return &Paint{w: w} }
 
-// Close writes a last line that has no end yet.
+// Close writes an incomplete last line.
 func (p *Paint) Close() error {
 	if len(p.line) == 0 {
 		return nil
@@ -59,8 +59,7 @@ func (p *Paint) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// flush writes the line that is on its way, with its end; of a long line what there
-// is, where end is empty.
+// flush writes the buffered line with end, or if end is empty the buffered part of a long line.
 func (p *Paint) flush(end string) error {
 	if p.long || len(p.line) > paintedLine {
 		p.long = end == ""
@@ -102,8 +101,7 @@ func (p *Paint) flush(end string) error {
 	return err
 }
 
-// offsetDigits returns how many digits the offset has that a line of words begins
-// with, 0 of another line.
+// offsetDigits returns the number of digits of the offset at the start of a line of words, 0 for other lines.
 func offsetDigits(line []byte) int {
 	const least = 8
 	n := 0

@@ -31,7 +31,7 @@ var Parts = []Part{
 	{PartConstants, "print the constants: place, size, readers, first values"},
 	{PartSymbols, "print the symbols"},
 	{PartRelocs, "print the relocations, with the task and field that each one changes"},
-	{PartRecords, "print the 44-byte records; for a container, those that loading makes from its tasks"},
+	{PartRecords, "print the 44-byte records; for a container, those that loading generates from its tasks"},
 	{PartE5, "print the dispatch descriptor; for a container, the one beside it"},
 }
 
@@ -59,12 +59,11 @@ type filePart struct {
 	name  string
 	print func(d *fileDump) error
 	raw   func(d *fileDump) error
-	// always: it is printed where nothing says what to print.
+	// always: it is printed by default.
 	always bool
 }
 
-// of returns those of a file's parts that are to be printed, in their order. noun
-// names the kind of file.
+// of returns the parts of a file to be printed, in their order. noun names the kind of file.
 func (o *Options) of(parts []filePart, noun string) ([]filePart, error) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(parts, func(p filePart) bool { return p.name == name })
@@ -76,7 +75,7 @@ func (o *Options) of(parts []filePart, noun string) ([]filePart, error) {
 				names = append(names, o.name(p.name))
 			}
 			if len(names) == 0 {
-				return nil, fmt.Errorf("%s: %s is printed whole and lacks that part", o.name(name), noun)
+				return nil, fmt.Errorf("%s: %s is printed as a whole and lacks that part", o.name(name), noun)
 			}
 			return nil, fmt.Errorf("%s: %s lacks that part; it has %s", o.name(name), noun, strings.Join(names, ", "))
 		}

@@ -9,13 +9,13 @@ import (
 
 // TaskRange is one entry of a choice of tasks.
 type TaskRange struct {
-	procedure string // "" where the file has one
+	procedure string // "" if the file has one
 	from, to  int    // inclusive
 	text      string
 }
 
-// ParseTasks reads choices of tasks: lists of N, N-M and N-, each after PROCEDURE: where there is one. A name in
-// front of a list holds for the entries that follow it in the list.
+// ParseTasks parses selections of tasks: comma-separated N, N-M and N-, with PROCEDURE: in front if a procedure is
+// named. The name also applies to the entries that follow it in the list.
 func ParseTasks(values []string) (out []TaskRange, err error) {
 	for _, v := range values {
 		procedure, list := "", v
@@ -47,14 +47,13 @@ func ParseTasks(values []string) (out []TaskRange, err error) {
 	return out, nil
 }
 
-// procedureTasks is how many tasks a procedure has.
+// procedureTasks is the number of tasks of a procedure.
 type procedureTasks struct {
 	name  string
 	tasks int
 }
 
-// chooseTasks returns, for each procedure, the test for its requested tasks. A
-// task that is not there is an error.
+// chooseTasks returns, for each procedure, the test for its requested tasks. An unknown task is an error.
 func (o *Options) chooseTasks(procedures []procedureTasks) ([]func(i int) bool, error) {
 	option := o.name(PartTask)
 	chosen := make([][]TaskRange, len(procedures))
@@ -103,5 +102,5 @@ func (o *Options) chooseTasks(procedures []procedureTasks) ([]func(i int) bool, 
 	return out, nil
 }
 
-// maxNames is how many names of procedures a message lists.
+// maxNames is the number of names of procedures that a message lists.
 const maxNames = 12

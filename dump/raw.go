@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// rawLine is the bytes of a line of words.
+// rawLine is the number of bytes in a line of words.
 const rawLine = 16
 
 // words prints bytes of the file, or of the named part, from offset off on: offset,
@@ -72,7 +72,7 @@ func wordLine(out []byte, off int64, b []byte) []byte {
 	return append(out, '|', '\n')
 }
 
-// appendHex appends v with n digits at least.
+// appendHex appends v with at least n digits.
 func appendHex(out []byte, v uint64, n int) []byte {
 	for ; n < 16 && v>>(4*n) != 0; n++ {
 	}
@@ -82,7 +82,7 @@ func appendHex(out []byte, v uint64, n int) []byte {
 	return out
 }
 
-// wordsJSON writes the words as an entry of "raw", a line at a time.
+// wordsJSON writes the words as an entry of "raw", line by line.
 func (d *fileDump) wordsJSON(part, name string, off int64, b []byte) {
 	j := d.j
 	j.Open("", '{')

@@ -7,8 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// TestSharedChainIsPrintedOnce checks that a second procedure with the same chain is a
-// fault.
+// TestSharedChainIsPrintedOnce checks that a chain which a second procedure shares is a fault.
 func TestSharedChainIsPrintedOnce(t *testing.T) {
 	f, err := hwx.Read(compiled(t))
 	if err != nil {

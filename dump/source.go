@@ -31,8 +31,7 @@ func (o *Options) OpenDebug(path string, b []byte) (*provenance.DB, error) {
 	return db, nil
 }
 
-// sourceOf prints where the task at a byte of the task section came from, and what
-// its words point at.
+// sourceOf prints where the task at a byte of the task section came from, and what its words refer to.
 func (c *printer) sourceOf(db *provenance.DB, off int) {
 	i := db.TaskAt(uint64(off))
 	if i < 0 {
@@ -43,7 +42,7 @@ func (c *printer) sourceOf(db *provenance.DB, off int) {
 		fmt.Fprintf(c.out, "  %s\n", l)
 	}
 	for _, l := range t.Links {
-		fmt.Fprintf(c.out, "  word %d points at %s\n", l.Word, db.LinkString(l))
+		fmt.Fprintf(c.out, "  word %d refers to %s\n", l.Word, db.LinkString(l))
 	}
 }
 

@@ -28,11 +28,11 @@ type taskJSON struct {
 type undecodedJSON struct {
 	Index  int    `json:"index"`
 	Offset int    `json:"offset"`
-	Words  int    `json:"words"` // that it should have
-	Bytes  string `json:"bytes"` // what there is of them
+	Words  int    `json:"words"` // words that it should have
+	Bytes  string `json:"bytes"` // words that are present
 }
 
-// taskSummary says in a few words what a task does, in those of the field table.
+// taskSummary describes briefly what a task does, with the names of the field table.
 type taskSummary struct {
 	Engine    string `json:"engine"`
 	Operation string `json:"operation"`
@@ -44,7 +44,7 @@ func (s taskSummary) String() string {
 	return s.Engine + ", " + s.Operation + "; " + s.Shape + "; " + s.Buffers
 }
 
-// word returns the table's word for the value of a field, or the value itself.
+// word returns the table's name for the value of a field, or the value itself.
 func word(t *td.Task, f td.Field) string {
 	v := t.Get(f)
 	if s := f.Row().Meaning(v); s != "" {
@@ -105,8 +105,7 @@ func summaryOf(t *td.Task) taskSummary {
 	return s
 }
 
-// bufferOf says where a source or the result is: by DMA in the buffer of a
-// buffer-access register, else in L2.
+// bufferOf describes where a source or the result is: with DMA in the buffer of a buffer-access register, else in L2.
 func bufferOf(t *td.Task, stream int) string {
 	s := &td.Streams[stream]
 	switch {
@@ -130,8 +129,8 @@ func lanes(t *td.Task) (from, to uint64) {
 	return from, to
 }
 
-// walk calls visit for each whole task of a procedure. Faults of the chain are reported once. rest is where the first
-// task that could not be decoded begins, in the task section, and how many words it has; none is -1.
+// walk calls visit for each complete task of a procedure. Faults of the chain are reported once. rest has the offset in
+// the task section of the first task that could not be decoded, -1 if there is none, and the number of its words.
 func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (n, rest, words int, err error) {
 	s := d.hwx
 	tell := func(err error) {
@@ -143,14 +142,13 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	text, off, ok := s.f.TextOf(p)
 	if !ok {
 		tell(fmt.Errorf("procedure %s: its entry %#x is not in the part of __TEXT,__text that is present, so none "+
-			"of its %d "+
-			"tasks is", printableText(p.Name), p.Entry, p.Tasks))
+			"of its %d tasks is", printableText(p.Name), p.Entry, p.Tasks))
 		return 0, -1, 0, nil
 	}
 	next, size := off, p.FirstWords
 	var stop error
 	walked := td.WalkChain(text, off, p.FirstWords, func(t td.Placed) error {
-		// A task of two chains would be printed twice, and so on without end.
+		// A task of two chains would be printed twice, and a loop without end.
 		switch owner := s.owner[t.Off]; owner {
 		case nil:
 			s.owner[t.Off] = p.Program
@@ -182,7 +180,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	return n, next, size, nil
 }
 
-// sharedTask is a task that two procedures have in their chains.
+// sharedTask is a task in the chains of two procedures.
 type sharedTask struct {
 	off   int
 	owner string
@@ -233,7 +231,7 @@ func (d *fileDump) containerTasks() error {
 		if err != nil {
 			return err
 		}
-		var b []byte // what there is of the first task that does not decode
+		var b []byte // the words of the first task that does not decode
 		if rest >= 0 {
 			b = s.f.TextBytes()[rest:]
 			b = b[:min(len(b), 4*max(words, 0))]
@@ -259,15 +257,15 @@ func (d *fileDump) containerTasks() error {
 	return nil
 }
 
-// undecodedText prints the task section of a target whose tasks have no field table:
-// the words as they are. It ends the JSON object of the procedure.
+// undecodedText prints the task section of a target whose tasks have no field table, as words. It ends the JSON object
+// of the procedure.
 func (d *fileDump) undecodedText(note string) error {
 	b := d.hwx.f.TextBytes()
 	if d.j != nil {
 		d.j.Put("note", note)
 		d.j.Open("tasks", '[')
 		d.j.Close()
-		if !d.printed { // all procedures have one task section
+		if !d.printed { // all procedures share one task section
 			d.printed = true
 			d.j.Open("raw", '[')
 			d.wordsJSON(PartTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
@@ -324,8 +322,8 @@ func (d *fileDump) printSource(off int) {
 	}
 }
 
-// fields prints the fields of a task, word by word: those that are not zero with their meaning, or all of them, with
-// place and source too.
+// fields prints the fields of a task, word by word: those that are not zero with their meaning, or all of them, also
+// with place and source.
 func (d *fileDump) fields(t *td.Task, all bool) error {
 	if !all {
 		return d.fieldRuns(t)
@@ -346,13 +344,13 @@ func (d *fileDump) fields(t *td.Task, all bool) error {
 	return nil
 }
 
-// fieldRun is a field, or elements of an array that follow each other with one value.
+// fieldRun is a field, or consecutive elements of an array with one value.
 type fieldRun struct {
 	td.Reading
 	last *td.Row
 }
 
-// fieldRuns prints the fields that are not zero, a line a run.
+// fieldRuns prints the fields that are not zero, one line per run.
 func (d *fileDump) fieldRuns(t *td.Task) error {
 	var runs []fieldRun
 	flush := func() error {
@@ -394,12 +392,13 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 	return flush()
 }
 
-// registerOf returns the address of a field's register, or for the header, which has none, the index of its word.
+// registerOf returns the address of a field's register, or the index of the word for the header, which has no
+// registers.
 func registerOf(r *td.Row) string {
 	if r.Block == td.Header {
 		return fmt.Sprintf("header %d", r.Addr/4)
 	}
-	return fmt.Sprintf("%#07x", r.Addr) // as docs/registers.md
+	return fmt.Sprintf("%#07x", r.Addr) // as in docs/registers.md
 }
 
 // fieldJSON is the JSON format of a field and its row of the table.
@@ -411,7 +410,7 @@ type fieldJSON struct {
 	Kind     string `json:"kind"`
 	Value    uint32 `json:"value"` // in the field's unit
 	Hex      string `json:"hex"`
-	Text     string `json:"text"` // the value as a person reads it: fp16 and fp32 fields as numbers
+	Text     string `json:"text"` // the value in readable form: fp16 and fp32 fields as numbers
 	Meaning  string `json:"meaning,omitempty"`
 	Doc      string `json:"doc"`
 	Known    string `json:"known"`
@@ -419,7 +418,7 @@ type fieldJSON struct {
 	V10      string `json:"v10"`
 }
 
-// detailJSON is the JSON form of a task that Options.Tasks chooses.
+// detailJSON is the JSON form of a task that Options.Tasks selects.
 type detailJSON struct {
 	Procedure string `json:"procedure"`
 	taskJSON
@@ -469,5 +468,5 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 	return d.fields(t.Task, true)
 }
 
-// maxCases is how many recorded cases the text names.
+// maxCases is the number of recorded cases that the text names.
 const maxCases = 6

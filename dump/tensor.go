@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// shownElements is how many elements a summary shows.
+// shownElements is the number of elements in a summary.
 const shownElements = 8
 
 // Tensor prints one line about a tensor: type, range, mean, first elements.

@@ -11,7 +11,7 @@ import (
 // blobFileJSON is the JSON form of a weight file.
 type blobFileJSON struct {
 	Bytes uint64     `json:"bytes"`
-	Count uint32     `json:"count"` // as the header states it
+	Count uint32     `json:"count"` // as stated in the header
 	Blobs []blobJSON `json:"blobs"`
 }
 
