@@ -20,8 +20,7 @@ type Acceptor struct {
 	verdicts map[string]verdict
 }
 
-// An Estimator estimates times in nanoseconds: of a task, and of loading so many bytes of
-// constants.
+// An Estimator estimates times in nanoseconds: of a task, and of loading constants of a size.
 type Estimator struct {
 	Task      func(t *td.Task) int64
 	Constants func(bytes int64) int64
@@ -30,18 +29,17 @@ type Estimator struct {
 type verdict struct {
 	target.Acceptance
 	err error
-	// consts are the constants whose addresses the signature has. The verdict holds while
-	// all of them are alive: passes try operations on constants that they then drop.
+	// consts are the constants whose addresses the signature has. The verdict is valid while all of them are alive:
+	// passes try operations on constants that they then drop.
 	consts []weak.Pointer[ir.Const]
 }
 
-// valid reports whether no constant of the signature is gone, and its address free for
-// another.
+// valid reports whether every constant of the signature still exists, so that its address is not reused.
 func (v *verdict) valid() bool {
 	return !slices.ContainsFunc(v.consts, func(p weak.Pointer[ir.Const]) bool { return p.Value() == nil })
 }
 
-// NewAcceptor returns an Acceptor for a target, which estimates times where time is not nil.
+// NewAcceptor returns an Acceptor for a target, which estimates times if time is not nil.
 func NewAcceptor(t *target.Table, time *Estimator) *Acceptor {
 	return &Acceptor{t: t, time: time, verdicts: map[string]verdict{}}
 }
@@ -58,7 +56,7 @@ func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
 	}
 	a, err := accept(op, c.t, c.time)
 	var no *Refusal
-	if err == nil || errors.As(err, &no) && no.Rule != target.RuleOther { // others may name the operation
+	if err == nil || errors.As(err, &no) && no.Rule != target.RuleOther { // other messages may name the operation
 		v := verdict{Acceptance: a, err: err}
 		for _, k := range consts {
 			v.consts = append(v.consts, weak.Make(k))

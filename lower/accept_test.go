@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// An Acceptor says what Accept says, also of operations that differ in one operand
-// from one that it has seen.
+// TestAcceptorTellsOperationsApart checks that an Acceptor returns what accept returns, also for operations that differ
+// in one operand from one that it has seen.
 func TestAcceptorTellsOperationsApart(t *testing.T) {
 	g := irbuild.New(1)
 	x, wide := g.Input(1, 16, 4, 32), g.Input(1, 16, 4, 1<<14)
@@ -30,7 +30,7 @@ func TestAcceptorTellsOperationsApart(t *testing.T) {
 	}
 	c := NewAcceptor(target.H13, nil)
 	refused := 0
-	for range 2 { // the second time from memory
+	for range 2 { // the second time from the cache
 		for i, op := range ops {
 			a, err := c.Accept(op)
 			b, want := accept(op, target.H13, nil)
@@ -49,6 +49,6 @@ func TestAcceptorTellsOperationsApart(t *testing.T) {
 		t.Errorf("%d refusals, want 2 and again 2", refused)
 	}
 	if n := len(c.verdicts); n != len(ops)-1 {
-		t.Errorf("%d verdicts of %d operations, of which two are alike", n, len(ops))
+		t.Errorf("%d verdicts for %d operations, two of which are alike", n, len(ops))
 	}
 }

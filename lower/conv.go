@@ -12,7 +12,7 @@ import (
 // convGeometry is a convolution over rows and columns; one dimension is a
 // single row.
 type convGeometry struct {
-	kh, kw         int64 // taps, dilation included
+	kh, kw         int64 // taps, including dilation
 	sy, sx         int64
 	padTop, padLft int64
 	hout, wout     int64
@@ -30,7 +30,7 @@ func geometry(op *ir.Op) (g convGeometry, err error) {
 	n := len(a.Strides)
 	if n != 1 && n != 2 {
 		return g, refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2",
-			fmt.Sprintf("convolution over %d dimensions; the engine takes 1 or 2", n))
+			fmt.Sprintf("convolution over %d dimensions; the engine supports 1 or 2", n))
 	}
 	k := func(i int) int64 { return (w[2+i]-1)*a.Dilations[i] + 1 }
 	g = convGeometry{kh: 1, sy: 1, hout: 1, groups: a.Groups}
@@ -99,9 +99,9 @@ func acceptConv(op *ir.Op, l *limits) error {
 	return nil
 }
 
-// columns returns how many columns of the result a task gives, so that the rows
-// which one row of the result needs, of all channels, fit L2: all, or a multiple
-// of 32. need is the bytes they take, past most when not even 32 fit.
+// columns returns the number of columns of the result that a task computes, so that the source rows for one row of the
+// result, of all channels, fit L2: all, or a multiple of 32. need is the size of these rows in bytes, more than most if
+// not even 32 columns fit.
 func (g *convGeometry) columns(t *target.Table, channels, width int64) (cols, need, most int64) {
 	most = t.L2Bytes - l2Reserve
 	cols = g.wout
@@ -111,10 +111,10 @@ func (g *convGeometry) columns(t *target.Table, channels, width int64) (cols, ne
 	return cols, g.rowBytes(channels, min((cols-1)*g.sx+g.kw, width)), most
 }
 
-// l2Reserve is what a rule leaves of L2 beside the sources of a task.
+// l2Reserve is the part of L2 that a rule leaves free beside the sources of a task.
 const l2Reserve = 4096
 
-// rowBytes returns the L2 that the source rows of one result row take.
+// rowBytes returns the bytes of L2 for the source rows of one result row.
 func (g *convGeometry) rowBytes(channels, width int64) int64 {
 	return (channels*align(width*elemBytes, granule) + maxRowPad) * g.kh
 }
@@ -199,8 +199,8 @@ func dilated(op *ir.Op) []byte {
 	return out
 }
 
-// convolve emits the tasks of one image: cut by outputs or groups so that
-// kernels stay resident, and by columns so that the rows a tile needs fit L2.
+// convolve emits the tasks of one image, divided by outputs or groups so that kernels stay resident, and by columns so
+// that the source rows of a tile fit L2.
 func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	if m := g.apart(x.dims[2], x.w()); m != (margin{}) {
 		v, _, w := g.padded(x.dims[2], x.w())
@@ -213,7 +213,7 @@ func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *
 		return b.convolve(padded, dst, k, &v, e)
 	}
 	if need := g.rowBytes(x.dims[1], x.w()); need <= b.t.L2Bytes-l2Reserve {
-		// Uncut: the whole width is read, also what no step of the stride reaches
+		// Without a division by columns the whole width is read, including columns that no step of the stride reaches
 		// (recorded for 1x1 kernels with stride 2).
 		return b.convolveColumns(x, dst, k, g, e)
 	}
@@ -228,7 +228,7 @@ func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *
 		part.padLft = max(-first, 0)
 		begin := max(first, 0)
 		end := min(first+(n-1)*g.sx+g.kw, x.w())
-		if end <= begin { // all of it padding: still a column to read
+		if end <= begin { // all of it is padding: one column must be read
 			begin = min(begin, x.w()-1)
 			end = begin + 1
 		}
@@ -322,17 +322,17 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	d := e.multiply()
 	d.window = g.window()
 	src, out := imageOperand(x, groups), imageOperand(dst, groups)
-	if groups == 1 { // of the whole result, also where the task writes a slice of it (recorded)
+	if groups == 1 { // of the whole result, even if the task writes only a slice of it (recorded)
 		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]
 	}
 	d.ne.unicast = p.Form == weights.Depthwise
-	src.cols = (workUnit-1)*g.sx + g.kw // a unit's own and those of the taps
+	src.cols = (workUnit-1)*g.sx + g.kw // the columns of a unit and of its taps
 	tile := d.tileRows(src, out, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
 	b.stream(d, p, k, g.hout <= smallImage && g.wout <= smallImage)
 	b.emit(d, src, nil, out, tile)
 }
 
-// window is the geometry as a task has it.
+// window returns the geometry of a task.
 func (g *convGeometry) window() window {
 	return window{kw: g.kw, kh: g.kh, sx: g.sx, sy: g.sy, px: g.padLft, py: g.padTop, ox: 1}
 }
@@ -354,10 +354,9 @@ func (s *surf) channels(first, n int64) *surf {
 	return s.slice(1, first/max(s.inter, 1), n, 1)
 }
 
-// tileRows returns the rows of the result in a tile of a neural task over windows
-// of kh rows, so that the source's rows that a tile needs, in the columns of a
-// work unit, and the result where it is put together there, fit most bytes of L2: 0
-// for all. It sets how many rows of the source are on chip at once.
+// tileRows returns the rows of the result in a tile of a neural task over windows of kh rows, 0 for all. The source
+// rows of a tile, in the columns of a work unit, and the result if it is assembled in L2, fit in most bytes of L2. It
+// also sets the number of source rows that are on chip at once.
 func (d *draft) tileRows(src, out *operand, kh, sy, most int64) int64 {
 	row := src.ext[axG]*max(src.ext[axD], 1)*src.ext[axC]*
 		align(min(src.ext[axW], src.unitColumns())*elemBytes, granule) + maxUnitPad
@@ -372,7 +371,7 @@ func (d *draft) tileRows(src, out *operand, kh, sy, most int64) int64 {
 	return max((src.rows-kh)/sy+1, 1)
 }
 
-// unitColumns is the columns of a neural source that are on chip at once.
+// unitColumns is the number of columns of a neural source that are on chip at once.
 func (o *operand) unitColumns() int64 {
 	if o.cols != 0 {
 		return o.cols

@@ -11,10 +11,8 @@
 // respects their uses. Out: a Procedure, whose tasks have every register set
 // and whose surfaces, scratch bytes, constants and relocations emit/hwx writes.
 //
-// What always holds: a tensor's bytes lie row major with the last dimension
-// contiguous and every row on a multiple of 64 bytes; a view (slice, split,
-// reshape, transpose that leaves the last dimension alone) costs nothing; what
-// a task reads was written before it by a task, the host, or the constants; no
-// register value depends on the name of a value. A rule never looks at the
-// engine simulator, and the simulator never at a rule.
+// Invariants: a tensor is stored row major, with the last dimension contiguous and every row at a multiple of 64 bytes;
+// a view (slice, split, reshape, or a transpose that keeps the last dimension) needs no task; what a task reads is a
+// constant or was written before, by a task or by the host; no register value depends on the name of a value. Rules and
+// the engine simulator do not depend on each other.
 package lower

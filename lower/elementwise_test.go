@@ -9,9 +9,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestReciprocal: a divisor goes to the engine when fp16 holds its reciprocal to
-// its own precision, scalar or tensor.
-func TestReciprocal(t *testing.T) {
+// TestDivisorsNeedExactReciprocals checks that a division by a constant runs on the engine if fp16 represents the
+// reciprocal to its full precision, for scalars and tensors.
+func TestDivisorsNeedExactReciprocals(t *testing.T) {
 	for _, c := range []struct {
 		y  float64
 		ok bool

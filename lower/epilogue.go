@@ -8,19 +8,18 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// epilogue is what a multiply task does to its sums before it rounds: a factor,
-// then a clamp or a table.
+// epilogue is what a multiply task applies to its sums before it rounds: a factor, then a clamp or a table.
 type epilogue struct {
 	bias  float64 // added to every sum
 	scale float64
 	relu  bool
 	table *weights.Activation
-	out   *ir.Value // what the task writes
+	out   *ir.Value // the value that the task writes
 }
 
-// CanFuse reports whether e can be carried out by the tasks of lead after the operations already fused: after
-// a product at most one scalar factor, then at most one clamp or table, after repeated rows a relu. A table
-// needs its own coefficients, so a product of two runtime operands takes none.
+// CanFuse reports whether e can be carried out by the tasks of lead after the operations already fused: after a product
+// at most one scalar factor, then at most one clamp or table, after repeated rows a relu. A table needs coefficients of
+// its own, so a product of two runtime operands cannot have one.
 func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
 	switch lead.Def.Operation {
 	case ir.OpConv, ir.OpLinear, ir.OpMatMul:
@@ -65,7 +64,7 @@ func runtimeProduct(op *ir.Op) bool {
 	return op.Is(ir.OpMatMul) && !op.Arg(ir.ParamX).IsConst() && !op.Arg(ir.ParamY).IsConst()
 }
 
-// epilogueOf collects what is fused behind op.
+// epilogueOf collects what is fused after op.
 func (b *builder) epilogueOf(op *ir.Op) (epilogue, error) {
 	e := epilogue{scale: 1, out: op.Results[0]}
 	for _, f := range b.fused[op] {
@@ -73,7 +72,7 @@ func (b *builder) epilogueOf(op *ir.Op) (epilogue, error) {
 		case ir.OpMul:
 			c := scalarConst(f)
 			if c == nil {
-				return e, fmt.Errorf("fused mul %q has no scalar constant", f.Name)
+				return e, fmt.Errorf("fused mul %q lacks a scalar constant", f.Name)
 			}
 			e.scale *= c.Float(0)
 		case ir.OpRelu:
@@ -81,7 +80,7 @@ func (b *builder) epilogueOf(op *ir.Op) (epilogue, error) {
 		default:
 			a, ok := tableFor(f)
 			if !ok {
-				return e, fmt.Errorf("fused %s %q has no table", f.Def.Name, f.Name)
+				return e, fmt.Errorf("fused %s %q lacks a table", f.Def.Name, f.Name)
 			}
 			e.table = a
 			b.useTable(f, a)
@@ -91,8 +90,8 @@ func (b *builder) epilogueOf(op *ir.Op) (epilogue, error) {
 	return e, nil
 }
 
-// multiply returns a draft that multiplies with a kernel and has the epilogue. A table's
-// own input factor and the fused factor share the one factor that there is.
+// multiply returns a draft that multiplies with a kernel and has the epilogue. The input factor of a table and the
+// fused factor share the only factor of a task.
 func (e *epilogue) multiply() *draft {
 	d := neural(td.NEMultiply)
 	d.ne.bias, d.ne.scale = e.bias, e.scale

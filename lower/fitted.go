@@ -1,9 +1,9 @@
 package lower
 
-// Numbers fitted to recorded programs: the rule behind them is not known. The comment of
-// each says what it was fitted to; other programs may show other values.
+// Numbers that were fitted to recorded programs. The rules that produce them are not known. The comment of each names
+// the programs; others may have other values.
 const (
-	// The header's estimate of time, in bytes of DMA that take as long.
+	// For the header's estimate of time, in bytes that DMA transfers in that time.
 
 	// bytesNumerator and bytesDenominator turn bytes into microseconds, at 34.13 GB/s.
 	// Exact on 64 of 66 recorded convolutions and products.
@@ -14,24 +14,23 @@ const (
 	// groupBytes is one group of a reduction, in addition to the transfers.
 	// reduce_probe_sum_ax3_1x64x8x8 and reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680.
 	groupBytes = 512
-	// foldedBytes is a patch of a reduction, and foldedPixels over foldedShare each of its
-	// pixels. Fits the reductions of reduce_probe_max_ax2_1x64x8x8,
-	// chain_base_layer_norm_d256_s64 and chain_attn.
+	// foldedBytes is the time of a patch of a reduction, and foldedPixels / foldedShare that of each of its pixels.
+	// Fits the reductions of reduce_probe_max_ax2_1x64x8x8, chain_base_layer_norm_d256_s64 and chain_attn.
 	foldedBytes, foldedPixels, foldedShare = 32, 9, 4
 
-	// foldedChannels is the most channels of an image that a product's 64 rows are folded
-	// to. Recorded for 256 and 1024.
+	// foldedChannels is the maximum number of channels of the image to which a product's 64 rows are folded. Recorded
+	// for 256 and 1024.
 	foldedChannels = 4096
-	// longSum is the number of terms from which on a sum over folded rows has its largest
-	// unit shift. Recorded convolutions of up to 288 do not, conv_probe_k1_c512_n512_s16 does.
+	// longSum is the number of terms from which a sum over folded rows has its largest unit shift. Recorded
+	// convolutions of up to 288 terms do not have it, conv_probe_k1_c512_n512_s16 does.
 	longSum = 512
-	// pairTaps is the least taps of a depthwise convolution of one row that computes two
-	// columns at a time. Recorded for nine taps on 375 columns alone.
+	// pairTaps is the minimum number of taps of a depthwise convolution of one row that computes two columns at a time.
+	// Recorded only for nine taps on 375 columns.
 	pairTaps = 9
 	// imageInterleave is the number of channels that a padded image in scratch
 	// interleaves if it divides them. One recorded case.
 	imageInterleave = 8
-	// turnedRows is how many rows a turned result leaves at a time.
-	// reduce_probe_max_ax2_1x64x8x8 and reduce_probe_sum_ax2_1x64x8x8.
+	// turnedRows is the number of rows of a turned result that leave at a time. reduce_probe_max_ax2_1x64x8x8 and
+	// reduce_probe_sum_ax2_1x64x8x8.
 	turnedRows = 16
 )

@@ -7,10 +7,9 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Products on 64 rows whose kernel has more than one output group: the rows are
-// folded to an image of 8x8, which the engine takes as a whole
-// (matmul_m64_k256_n1024; products of 64 rows with 256 columns are not folded, and
-// what lies between is modelled).
+// Products on 64 rows whose kernel has more than one output group: the rows are folded to an image of 8x8, which the
+// engine processes as a whole (matmul_m64_k256_n1024; products of 64 rows with 256 columns are not folded, and numbers
+// in between are modelled).
 
 // folds reports whether a product of m rows of k elements with n columns works on
 // an 8x8 image.
@@ -46,9 +45,8 @@ func (b *builder) foldedTurn(x *surf) *surf {
 	return img
 }
 
-// foldedProduct multiplies a folded image. A result that another product reads
-// stays folded; else it is written as rows to scratch, from where a pass of its
-// own takes it on (recorded).
+// foldedProduct multiplies a folded image. A result that another product reads stays folded; else it is written as rows
+// to scratch, from where a separate pass reads it (recorded).
 func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error {
 	p, err := weights.PlanMatmul(k.Out)
 	if err != nil {
@@ -79,8 +77,8 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	return nil
 }
 
-// imageFitsL2 is fitsL2 of an image: it lies there as a source of the product that
-// comes by DMA does, row after row of all channels.
+// imageFitsL2 is fitsL2 for an image: it is stored there as a source of the product that DMA loads, row after row of
+// all channels.
 func imageFitsL2(r *resident, l2Bytes int64) bool {
 	buf := r.bufs[0]
 	c, h := buf.image[0], buf.image[1]
@@ -94,7 +92,7 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 		if buf.shape[0] > 0 && !u.d.wholeImage(u.role, c, h) {
 			return false
 		}
-		// Rows are padded for the planar engine where it takes part.
+		// Rows are padded for the planar engine if it accesses them.
 		if u.d.pe != nil || u.role != result && r.row == 0 {
 			r.row = whole + rowPad(u.d, r.bare, whole, h)
 		}
@@ -103,13 +101,12 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 	return r.row > 0 && r.row < l2Bytes/(2*h)
 }
 
-// wholeImage reports whether the task takes or gives an image of c channels and h rows
-// in a role as it is.
+// wholeImage reports whether the task reads or writes an unchanged image of c channels and h rows in a role.
 func (d *draft) wholeImage(r role, c, h int64) bool {
 	whole := d.kind() < td.PlanarPair && (d.pe != nil || d.ne.op == td.NEPass || r != result && (d.ne.op == td.NESum ||
 		d.ne.op == td.NEMax))
 	o, ext := d.stream(r), d.extents(r)
-	swapped := o.swap && (r != result || d.ne != nil) // of a planar result the strides say so
+	swapped := o.swap && (r != result || d.ne != nil) // for a planar result the strides show it
 	return whole && ext[axC] == c && ext[axH] == h && ext[axD] <= 1 && d.groups() <= 1 && !swapped &&
 		o.pix == 0 && (r == result || o.inter <= 1) && !o.spread[axH] && !o.spread[axC] && d.tile >= d.dst.ext[axH]
 }

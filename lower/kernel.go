@@ -16,8 +16,7 @@ func constHalves(c *ir.Const) []uint16 {
 	return out
 }
 
-// constants is what the drafts read of the constant section, and what was packed for
-// them.
+// constants is what the drafts read from the constant section, and what was packed for them.
 type constants struct {
 	sec     *weights.Section
 	workers int
@@ -43,9 +42,8 @@ type planKey struct {
 	small      bool
 }
 
-// stream packs a kernel, adds it to the constant section and points the draft at it.
-// Tasks that run the same share over other pixels share the bytes. small says that the
-// output is at most 8x8.
+// stream packs a kernel, adds it to the constant section and points the draft at it. Tasks that apply the same share to
+// other pixels share the bytes. small reports that the output is at most 8x8.
 func (b *builder) stream(d *draft, p weights.Plan, k *weights.Kernel, small bool) {
 	if b.trial {
 		return
@@ -98,12 +96,12 @@ func (b *builder) pack(p weights.Plan, k *weights.Kernel, small, skip bool) (wei
 		}
 		return b.sec.AddParts(data, sizes, func() []weights.Repeat { return p.BodiesLayout(k, data, sizes, false) })
 	}
-	task := b.shares[k] // equal slices of one kernel are kept apart (recorded)
+	task := b.shares[k] // equal slices of one kernel are stored separately (recorded)
 	b.shares[k]++
 	return b.sec.AddSlice(k, b.workers, p, task)
 }
 
-// fillTable gives a channelwise draft of so many channels a lookup table.
+// fillTable sets the lookup table of a channelwise draft with a number of channels.
 func (b *builder) fillTable(d *draft, a *weights.Activation, channels int64) {
 	d.table, d.ne.act, d.ne.scale = a, td.NonlinTable, weights.FromHalf(a.Scale)
 	if b.trial {
@@ -149,7 +147,7 @@ func worstOf(op *ir.Op, a *weights.Activation) weights.WorstCase {
 	return w
 }
 
-// useTable notes that op's tasks use a table, for the report.
+// useTable records for the report that op's tasks use a table.
 func (b *builder) useTable(op *ir.Op, a *weights.Activation) {
 	if b.trial {
 		return

@@ -8,13 +8,13 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TensorRules are the IDs of the rules that hold for every operation, whatever lowers it.
+// TensorRules are the IDs of the rules that apply to every operation.
 var TensorRules = []string{
 	target.RuleValueKind, target.RuleFloatType, target.RuleElementType, target.RuleDynamic, target.RuleRank,
 	target.RuleEmpty, target.RuleExtent, target.RuleSurfaces, target.RuleTasks,
 }
 
-// limitText says what a rule asks for on a target.
+// limitText describes what a rule requires on a target.
 var limitText = map[string]func(t *target.Table) string{
 	target.RuleKernel: func(t *target.Table) string {
 		return fmt.Sprintf("kernels up to %d wide and %d high, dilation included", t.MaxKernelW, t.MaxKernelH)
@@ -25,41 +25,39 @@ var limitText = map[string]func(t *target.Table) string{
 	target.RuleKernelBytes: func(t *target.Table) string {
 		return fmt.Sprintf("coefficients of one output up to %d bytes", t.KernelBytes)
 	},
-	target.RuleWindow: func(t *target.Table) string { return fmt.Sprintf("windows up to %d a side", t.MaxPool) },
+	target.RuleWindow: func(t *target.Table) string { return fmt.Sprintf("windows up to %d wide and high", t.MaxPool) },
 	target.RuleWorkingSet: func(t *target.Table) string {
-		return fmt.Sprintf("what is worked over as a whole (32 columns of all summed elements, a dimension other "+
-			"than the last, rows reduced together, all channels of a window's rows by 32 columns) within %d "+
-			"bytes of L2", t.L2Bytes)
+		return fmt.Sprintf("tensors that are computed over as a whole (32 columns of all summed elements, a "+
+			"dimension other than the last, rows reduced together, all channels of a window's rows by 32 columns) "+
+			"within %d bytes of L2", t.L2Bytes)
 	},
 	target.RuleReciprocal: func(*target.Table) string {
 		return "constant divisors with a reciprocal in fp16 (magnitudes from 1.53e-05 to 16384)"
 	},
 	target.RuleRows: func(t *target.Table) string {
-		return fmt.Sprintf("rows stay whole, or at most %d elements move", maxSingles)
+		return fmt.Sprintf("rows stay whole, or at most %d elements are moved", maxSingles)
 	},
 	target.RuleTasks: func(t *target.Table) string {
-		return fmt.Sprintf("up to %d tasks, a quarter of what a chain counts", opTasks(t))
+		return fmt.Sprintf("up to %d tasks, a quarter of those of a chain", opTasks(t))
 	},
 	target.RuleRank: func(t *target.Table) string { return fmt.Sprintf("ranks up to %d", t.MaxRank) },
 	target.RuleExtent: func(t *target.Table) string {
-		return fmt.Sprintf("last dimension up to %d, others up to %d, all tensors read and given "+
-			"within %d MiB, rows padded to 64 bytes", t.MaxWidth,
+		return fmt.Sprintf("last dimension up to %d, others up to %d, all operands and results within %d MiB, rows "+
+			"padded to 64 bytes", t.MaxWidth,
 			t.MaxChannels, target.AddressBytes>>20)
 	},
 	target.RuleSurfaces: func(t *target.Table) string {
-		return fmt.Sprintf("up to %d tensors read and given", t.MaxSurfaces)
+		return fmt.Sprintf("up to %d operands and results", t.MaxSurfaces)
 	},
 }
 
-// Holds returns the IDs of the rules that a lowering rule holds operations to,
-// beyond those of every tensor.
+// Holds returns the IDs of the rules that a lowering rule requires of operations, beyond those of every tensor.
 func (r *Rule) Holds() []string { return r.limits }
 
-// TensorLimits says what a target asks of every tensor.
+// TensorLimits describes what a target requires of every tensor.
 func TensorLimits(t *target.Table) []string { return limitsOf(TensorRules, t) }
 
-// Limits says what a lowering rule asks of an operation on a target beyond
-// TensorLimits.
+// Limits describes what a lowering rule requires of an operation on a target, beyond TensorLimits.
 func (r *Rule) Limits(t *target.Table) []string { return limitsOf(r.Holds(), t) }
 
 func limitsOf(ids []string, t *target.Table) []string {
@@ -74,8 +72,7 @@ func limitsOf(ids []string, t *target.Table) []string {
 	return out
 }
 
-// Explain returns the rule that lowers an operation on a target, or why none does
-// whatever the arguments.
+// Explain returns the rule that lowers an operation on a target, or why none does for any arguments.
 func Explain(op *ir.Operation, t *target.Table) (*Rule, *Refusal) {
 	r := ruleByOp[op]
 	err := gate(op, t)

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestLimitsKnown holds the limits to the rules, both ways.
-func TestLimitsKnown(t *testing.T) {
+// TestRulesStateLimitsThatExist checks that rules and limits refer to each other and to rows of the sheet.
+func TestRulesStateLimitsThatExist(t *testing.T) {
 	for _, r := range Rules {
 		for _, id := range slices.Concat(r.limits, TensorRules) {
 			if _, ok := target.RuleOf(id); !ok {
@@ -38,13 +38,13 @@ func TestLimitsKnown(t *testing.T) {
 	}
 	for id := range limitText {
 		if _, ok := target.RuleOf(id); !ok {
-			t.Errorf("text for %q, which is no rule", id)
+			t.Errorf("text for %q, which is not a rule", id)
 		}
 	}
 }
 
-// TestGated checks operations whose arguments do not matter.
-func TestGated(t *testing.T) {
+// TestGatedOperationsAreRefused checks operations that are refused with any arguments.
+func TestGatedOperationsAreRefused(t *testing.T) {
 	h15, err := target.Lookup("h15")
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +56,7 @@ func TestGated(t *testing.T) {
 	for _, c := range []struct {
 		op   string
 		t    *target.Table
-		rule string // "" when a rule lowers it
+		rule string // "" if a rule lowers it
 		have string
 		lim  string
 	}{
@@ -86,7 +86,7 @@ func TestGated(t *testing.T) {
 	for _, o := range ir.Operations {
 		_, no := Explain(o, target.H13)
 		if _, ok := target.ParseFamily(string(o.Gate)); o.Gate != "" && o.Gate != ir.Never && !ok {
-			t.Errorf("%s has the gate %q, which is no family", o.Name, o.Gate)
+			t.Errorf("%s has the gate %q, which is not a family", o.Name, o.Gate)
 		}
 		if o.Gate == ir.Never && (no == nil || no.Rule != target.RuleNever) {
 			t.Errorf("%s: %v", o.Name, no)
@@ -95,14 +95,14 @@ func TestGated(t *testing.T) {
 	for _, tab := range target.All {
 		for _, n := range tab.NoCode {
 			if ir.Named(n) == nil {
-				t.Errorf("%s has no code for %s, which is no operation", tab.Name, n)
+				t.Errorf("%s has no code for %s, which is not an operation", tab.Name, n)
 			}
 		}
 	}
 }
 
-// TestTablesComputeTheSheetsCurves compares the function that a lookup table is made
-// from with that of the operation's row.
+// TestTablesComputeTheSheetsCurves compares the function from which a lookup table is generated with that of the
+// operation's row.
 func TestTablesComputeTheSheetsCurves(t *testing.T) {
 	for _, o := range tabled() {
 		curves := o.Modes

@@ -11,7 +11,7 @@ type nest struct {
 	stride [][]int64 // by tensor, one a dimension; 0 where the tensor is spread
 	off    []int64   // by tensor: byte offset in its buffer
 	w      int64     // elements of a row
-	spread []bool    // by tensor: a single element stands for the row
+	spread []bool    // by tensor: a single element is repeated along the row
 	surfs  []*surf
 }
 
@@ -25,7 +25,7 @@ func newNest(surfs ...*surf) (*nest, error) {
 		if len(s.dims) > rank {
 			r := s.reshape(dst.dims)
 			if r == nil {
-				return nil, fmt.Errorf("operand of shape %v under a result of shape %v", s.dims, dst.dims)
+				return nil, fmt.Errorf("operand of shape %v of a result of lower rank, %v", s.dims, dst.dims)
 			}
 			s = r
 		}
@@ -36,11 +36,11 @@ func newNest(surfs ...*surf) (*nest, error) {
 			case s.dims[i] == n.dims[i] && n.dims[i] != 1:
 				st[i] = s.stride[i]
 			case s.dims[i] != 1:
-				return nil, fmt.Errorf("operand of shape %v does not spread over %v", s.dims, dst.dims)
+				return nil, fmt.Errorf("operand of shape %v does not broadcast to %v", s.dims, dst.dims)
 			}
 		}
 		if s.w() != n.w && s.w() != 1 {
-			return nil, fmt.Errorf("operand of shape %v does not spread over %v", s.dims, dst.dims)
+			return nil, fmt.Errorf("operand of shape %v does not broadcast to %v", s.dims, dst.dims)
 		}
 		n.stride = append(n.stride, st)
 		n.off = append(n.off, s.off)
@@ -49,7 +49,7 @@ func newNest(surfs ...*surf) (*nest, error) {
 	return n, nil
 }
 
-// drop removes loops of one turn.
+// drop removes loops of one iteration.
 func (n *nest) drop() {
 	for i := len(n.dims) - 1; i >= 0; i-- {
 		if n.dims[i] == 1 {
@@ -65,7 +65,7 @@ func (n *nest) remove(i int) {
 	}
 }
 
-// merge joins neighbouring loops that every tensor walks without a jump.
+// merge merges adjacent loops over which every tensor is contiguous.
 func (n *nest) merge() {
 	n.drop()
 	for i := len(n.dims) - 2; i >= 0; i-- {
@@ -92,7 +92,7 @@ func (n *nest) clone() *nest {
 	return &c
 }
 
-// window narrows loop i to count turns from first.
+// window narrows loop i to count iterations from first.
 func (n *nest) window(i int, first, count int64) *nest {
 	c := n.clone()
 	c.dims[i] = count
@@ -116,7 +116,7 @@ func (n *nest) walk(b *builder, sources int, emit func(p *nest, tile int64)) {
 	m.split(b, sources, free, emit)
 }
 
-// maxRowPad is the most that l2Layout pads a row.
+// maxRowPad is the maximum padding that l2Layout adds to a row.
 const maxRowPad = 3 * granule
 
 // rowBytes returns the bytes of L2 that one row of all sources takes.
@@ -165,7 +165,7 @@ func (n *nest) fits(b *builder, sources int, free int64) bool {
 	return n.rowBytes(sources) <= free
 }
 
-// split cuts loops until the pieces fit.
+// split divides loops until the pieces fit.
 func (n *nest) split(b *builder, sources int, free int64, emit func(p *nest, tile int64)) {
 	if b.full() {
 		return
@@ -182,7 +182,7 @@ func (n *nest) split(b *builder, sources int, free int64, emit func(p *nest, til
 		emit(n, n.tile(sources, free))
 		return
 	}
-	// Halve the slowest loop that has turns to give.
+	// Halve the slowest loop that has more than one iteration.
 	for i, d := range n.dims {
 		if d > 1 {
 			n.window(i, 0, d/2).split(b, sources, free, emit)
@@ -227,8 +227,8 @@ func (n *nest) operand(k int) *operand {
 		o.ext[ax], o.stride[ax] = d, n.stride[k][i]
 		o.spread[ax] = d > 1 && n.stride[k][i] == 0
 	}
-	// Strides of single turns, and of axes that a flag spreads: the whole below
-	// them. Groups have no flag.
+	// The stride of a loop of one iteration, or of an axis that a flag spreads, is the size of what is below it. Groups
+	// have no flag.
 	turns := func(i int) int64 {
 		if o.spread[i] {
 			return 1

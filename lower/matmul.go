@@ -78,9 +78,8 @@ func lowerLinear(b *builder, op *ir.Op) error {
 	return b.product(op.Arg(ir.ParamX), k, &e)
 }
 
-// product multiplies the rows of x with a constant kernel. A result that only
-// another such product reads stays as it comes, one channel a column, and is not
-// turned back and forth between the two (recorded chains of products).
+// product multiplies the rows of x with a constant kernel. A result that only another such product reads keeps its
+// form, one channel per column, and is not turned between the two (recorded chains of products).
 func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 	img := b.images[x]
 	if img == nil {
@@ -117,8 +116,7 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 	return b.imageByConst(img, rows, k, e, true)
 }
 
-// feedsProduct reports whether v is read once, by a product with a constant that
-// takes it as rows.
+// feedsProduct reports whether v is read once, by a product with a constant that reads it as rows.
 func (b *builder) feedsProduct(v *ir.Value) bool {
 	op := b.reader[v]
 	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || op.Arg(ir.ParamX) != v || v.Type.Rank() < 2 {
@@ -134,9 +132,8 @@ func (b *builder) feedsProduct(v *ir.Value) bool {
 	return err == nil && !a.TransposeX
 }
 
-// columnForProduct keeps v, one row of numbers that only a product reads, as the column of
-// single elements that s is, so that the product need not turn it. It reports false where v
-// is more than a row or s is not such a column.
+// columnForProduct keeps v, one row of numbers that only a product reads, as the column of single elements s, so that
+// the product need not turn it. It reports false if v is more than a row or s is not such a column.
 func (b *builder) columnForProduct(v *ir.Value, s *surf) bool {
 	n := v.Type.Elems()
 	if v.Type.Shape[v.Type.Rank()-1] != n || n > int64(b.t.MaxChannels) {
@@ -150,10 +147,9 @@ func (b *builder) columnForProduct(v *ir.Value, s *surf) bool {
 	return true
 }
 
-// rowCuts reports whether a row of biases makes the kernel of a product with so many rows
-// take another task. A bias that is the same everywhere then goes to the register for the
-// accumulator's bias (linear of 375 rows with 1024 by 1024 elements, three tasks instead of
-// four; chain_pair_mm_bias_d256_s64 keeps its row).
+// rowCuts reports whether a product with this number of rows needs another task for its kernel because of a row of
+// biases. A uniform bias is then in the register for the accumulator's bias (linear of 375 rows with 1024 by 1024
+// elements, three tasks instead of four; chain_pair_mm_bias_d256_s64 keeps its row).
 func rowCuts(k *weights.Kernel, rows int64) (bool, error) {
 	with, err := weights.Cut(k.Out, k.Red(), true, int(rows))
 	if err != nil {
@@ -180,8 +176,8 @@ func uniform(v []uint16) bool {
 	return !slices.ContainsFunc(v, func(x uint16) bool { return x != v[0] })
 }
 
-// matrices iterates over the leading dimensions of a result, calling f with
-// the matrices of the operands (spread where they have fewer) and the result.
+// matrices iterates over the leading dimensions of a result, calling f with the matrices of the operands (broadcast if
+// they have fewer) and the result.
 func (b *builder) matrices(x, y, dst *surf, f func(x, y, dst *surf) error) error {
 	lead := dst.dims[:len(dst.dims)-2]
 	n := int64(1)
@@ -238,10 +234,9 @@ func (b *builder) rowsByConst(x, dst *surf, k *weights.Kernel, e *epilogue) erro
 	return b.matrices(x, nil, dst, func(x, _, dst *surf) error { return b.matrixByConst(x, dst, k, e, false) })
 }
 
-// matrixByConst multiplies x [M, K], or [K, M] when given transposed, with the
-// kernel [N, K] into dst [M, N]: a 1x1 convolution over K channels and M
-// pixels, transposed on the way in by a pass of its own and on the way out by
-// the result's strides. As many rows are multiplied at a time as an image has columns.
+// matrixByConst multiplies x [M, K], or [K, M] if x is transposed, with the kernel [N, K] into dst [M, N]: a 1x1
+// convolution over K channels and M pixels. A separate pass transposes x, and the strides of the result transpose dst.
+// As many rows are multiplied at a time as an image has columns.
 func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, transposed bool) error {
 	if transposed {
 		return b.imageByConst(x, dst, k, e, true)
@@ -273,8 +268,7 @@ func (b *builder) turned(x *surf) *surf {
 	}
 	img := b.temp([]int64{x.dims[1], x.dims[0]})
 	img.buf.apart = true
-	// An input that is turned on its way in keeps its place in scratch
-	// (recorded for every such product whose operand is an input).
+	// An input that is turned keeps its place in scratch (recorded for every such product whose operand is an input).
 	img.buf.named = x.buf.space == inPort
 	b.swapCopy(x, img)
 	if x.pix == 0 {
@@ -283,16 +277,15 @@ func (b *builder) turned(x *surf) *surf {
 	return img
 }
 
-// imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N]
-// when swap is set and [N, M] otherwise.
+// imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N] if swap is set and [N, M] otherwise.
 func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
 	if swap && dst.buf.space == scratch {
-		dst.buf.apart = true // rows that lie side by side (chain_branch_d256_s64)
+		dst.buf.apart = true // rows that are side by side (chain_branch_d256_s64)
 	}
 	m := img.dims[1]
 	chunk := b.columnsInL2(img.dims[0], m)
 	if red := k.Red() + 1; int64(red)*2*elemBytes > b.t.KernelBytes {
-		// Not even two outputs a core stay resident: stream in small pieces.
+		// Not even two outputs per core stay resident: stream in small pieces.
 		chunk = min(chunk, int64(b.t.StreamPixels))
 	}
 	for first := int64(0); first < m; first += chunk {
@@ -324,8 +317,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 	return nil
 }
 
-// columnsInL2 returns how many of m columns of k channels a task may read, a
-// multiple of 32 unless all of them.
+// columnsInL2 returns the number of columns, of m, of k channels that a task may read: all, or a multiple of 32.
 func (b *builder) columnsInL2(k, m int64) int64 {
 	budget := b.t.L2Bytes - l2Reserve
 	for n := m; ; {
@@ -359,8 +351,8 @@ func swappedOperand(s *surf) *operand {
 	}
 }
 
-// singleRow is the row stride of a matrix that a task reads as channels of one
-// row: all of a declared surface, one row of scratch (recorded).
+// singleRow is the row stride of a matrix that a task reads as channels of one row: the size of a declared surface, or
+// of one row in scratch (recorded).
 func singleRow(s *surf, all int64) int64 {
 	if s.buf.space == scratch {
 		return s.stride[0]
@@ -368,8 +360,7 @@ func singleRow(s *surf, all int64) int64 {
 	return all
 }
 
-// swapCopy writes x [A, B] to dst [B, A] on the neural engine, as many rows at
-// a time as L2 holds.
+// swapCopy writes x [A, B] to dst [B, A] on the neural engine, as many rows at a time as fit L2.
 func (b *builder) swapCopy(x, dst *surf) {
 	chunk := int64(32)
 	row := align(x.dims[1]*elemBytes, granule)
@@ -440,7 +431,7 @@ func constMatrix(v *ir.Value) bool {
 // eachConst calls f for every matrix of the result with the index of the
 // constant's matrix that belongs to it.
 func (b *builder) eachConst(c *ir.Value, dst *surf, f func(i int64, live, dst *surf) error, live *surf) error {
-	// A stand-in for the constant's place counts its matrices.
+	// The offsets of a surface in place of the constant count its matrices.
 	dims := c.Type.Shape
 	st := make([]int64, len(dims))
 	n := int64(1)
@@ -452,8 +443,8 @@ func (b *builder) eachConst(c *ir.Value, dst *surf, f func(i int64, live, dst *s
 	return b.matrices(live, stand, dst, func(live, s, dst *surf) error { return f(s.off, live, dst) })
 }
 
-// matrixKernel returns matrix i of a constant as a kernel [N, K]; stored says
-// that it lies as [K, N]. A trial's kernel keeps that order.
+// matrixKernel returns matrix i of a constant as a kernel [N, K]; stored reports that it is stored as [K, N]. The
+// kernel of a trial keeps that order.
 func (b *builder) matrixKernel(c *ir.Const, i int64, stored bool, e *epilogue) *weights.Kernel {
 	r := c.Type.Rank()
 	rows, cols := c.Type.Shape[r-2], c.Type.Shape[r-1]

@@ -24,8 +24,7 @@ func (b *builder) moveTo(x, dst *surf) {
 		b.copyTo(x, v)
 		return
 	}
-	// Through a column of single elements, each on a row of its own: every
-	// split of that column is a view.
+	// Copy through a column of single elements, each in a row of its own: every split of that column is a view.
 	n := x.elems()
 	column := b.temp([]int64{n, 1})
 	spread := column.reshape(append(append([]int64(nil), x.dims...), 1))
@@ -64,7 +63,7 @@ func (b *builder) swapLast(x, dst *surf) {
 func (b *builder) transposeTo(x, dst *surf, perm []int) {
 	last := len(perm) - 1
 	col := perm[last] // of x: becomes dst's rows' elements
-	at := 0           // of dst: where x's last dimension goes
+	at := 0           // of dst: the position of x's last dimension
 	type loop struct{ n, xs, ds int64 }
 	var loops []loop
 	for j, p := range perm[:last] {
@@ -84,7 +83,7 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 	}
 	budget := b.t.L2Bytes - l2Reserve
 	row := align(min(x.w(), workUnit)*elemBytes, granule) + maxRowPad
-	if dst.buf.space == outPort { // a row of the result beside it, where it is put together
+	if dst.buf.space == outPort { // a row of the result beside it, where it is assembled
 		row += x.w() * elemBytes
 	}
 	var run func(loops []loop, c0, c int64, xo, do int64)
@@ -134,7 +133,7 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 		}
 		full := [3]loop{{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]},
 			{1, x.stride[col] * x.dims[col], dst.stride[at] * dst.dims[at]}, {1, x.stride[col], dst.stride[at]}}
-		if len(loops) == 0 { // a single row is the whole (encoder_transpose_r3_021)
+		if len(loops) == 0 { // a single row is all of it (encoder_transpose_r3_021)
 			full[2] = full[1]
 		}
 		copy(full[3-len(loops):], loops)
@@ -154,11 +153,10 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 
 func acceptMove(op *ir.Op, l *limits) error { return l.tensors(op) }
 
-// maxSingles is the number of elements that a change of rows may move singly.
+// maxSingles is the number of elements that a change of rows may move one by one.
 const maxSingles = 1 << 20
 
-// acceptReshape refuses a change of rows so large that moving single elements
-// through rows of their own is out of proportion.
+// acceptReshape refuses a change of rows for which too many elements would have to be moved one by one.
 func acceptReshape(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
@@ -169,14 +167,14 @@ func acceptReshape(op *ir.Op, l *limits) error {
 		return nil
 	}
 	if n := op.Arg(ir.ParamX).Type.Elems(); n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
-		return refuse(target.RuleRows, "elements moved singly", n, maxSingles,
-			fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements singly, the limit is %d",
+		return refuse(target.RuleRows, "elements moved one by one", n, maxSingles,
+			fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements one by one, the limit is %d",
 				x[len(x)-1], y[len(y)-1], n, maxSingles))
 	}
 	return nil
 }
 
-// lowerReshape gives the same elements other dimensions.
+// lowerReshape changes the dimensions of the same elements.
 func lowerReshape(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
@@ -202,7 +200,7 @@ func lowerReshape(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// lowerAlias gives the operand another name.
+// lowerAlias makes the result a name of the operand.
 func lowerAlias(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
@@ -225,7 +223,7 @@ func lowerTranspose(b *builder, op *ir.Op) error {
 		b.vals[op.Results[0]] = x.permute(perm)
 		return nil
 	}
-	// A last dimension that only trades places with ones moves nothing.
+	// If the last dimension only changes places with dimensions of 1, nothing moves.
 	if v := x.permuteOnes(perm); v != nil {
 		b.vals[op.Results[0]] = v
 		return nil
@@ -234,8 +232,7 @@ func lowerTranspose(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// permuteOnes returns the permuted view when the dimensions longer than one
-// keep their order and a row stays a row.
+// permuteOnes returns the permuted view if the dimensions longer than 1 keep their order and a row stays a row.
 func (s *surf) permuteOnes(perm []int) *surf {
 	prev := -1
 	dims := make([]int64, len(perm))
@@ -267,7 +264,7 @@ func lowerConcat(b *builder, op *ir.Op) error {
 	return b.join(op, axis, func(s *surf) *surf { return s })
 }
 
-// lowerStack joins along a new axis.
+// lowerStack concatenates along a new axis.
 func lowerStack(b *builder, op *ir.Op) error {
 	rank := op.Results[0].Type.Rank()
 	axis, err := ir.AxisAttr(op, ir.ParamAxis, rank)
@@ -295,8 +292,8 @@ func lowerStack(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// join copies operands behind each other along an axis. Along the last one,
-// operands that would start off a multiple of 64 bytes are joined transposed.
+// join concatenates operands along an axis. Along the last one, they are concatenated transposed if one would not start
+// at a multiple of 64 bytes.
 func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
 	dst := b.resultOf(op.Results[0])
 	to, last := dst, len(dst.dims)-1
@@ -332,8 +329,8 @@ func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
 	return nil
 }
 
-// repeats returns how often a tile repeats each dimension, or why the tile rule does not
-// take it: a dimension that is repeated has one index, and a row stays a row.
+// repeats returns the number of repetitions of each dimension by a tile, or why the tile rule refuses it: a repeated
+// dimension must have one element, and a row stay a row.
 func repeats(op *ir.Op) ([]int64, error) {
 	reps, ok := ir.ArgInts(op, ir.ParamReps)
 	if !ok {
@@ -343,8 +340,8 @@ func repeats(op *ir.Op) ([]int64, error) {
 	for i, n := range reps {
 		if n != 1 && (i == len(x)-1 || x[i] != 1) {
 			return nil, refuse(target.RuleAxes, fmt.Sprintf("repetition of dimension %d", i), n, 1,
-				fmt.Sprintf("repeats dimension %d of %d elements; one task repeats dimensions of one element but "+
-					"the last",
+				fmt.Sprintf("repeats dimension %d of %d elements; a task repeats only dimensions of one element, "+
+					"except for the last",
 					i, x[i]))
 		}
 	}
@@ -359,7 +356,7 @@ func acceptTile(op *ir.Op, l *limits) error {
 	return err
 }
 
-// repeatsRows reports whether a tile that the rule takes repeats the rows of its operand.
+// repeatsRows reports whether a tile that the rule accepts repeats the rows of its operand.
 func repeatsRows(op *ir.Op) bool {
 	reps, err := repeats(op)
 	return err == nil && len(reps) > 1 && reps[len(reps)-2] > 1
@@ -438,15 +435,15 @@ func acceptSlice(op *ir.Op, l *limits) error {
 	for i, ax := range a {
 		if ax.Stride < 0 {
 			return refuse(target.RuleSlice, fmt.Sprintf("stride of dimension %d", i), ax.Stride, "at least 1",
-				fmt.Sprintf("walks dimension %d backwards", i))
+				fmt.Sprintf("reads dimension %d backwards", i))
 		}
 		if ax.Stride > 1 && i == len(a)-1 {
 			return refuse(target.RuleSlice, "stride of the last dimension", ax.Stride, 1,
-				fmt.Sprintf("takes every %dth element of a row", ax.Stride))
+				fmt.Sprintf("reads every %dth element of a row", ax.Stride))
 		}
 		if ax.Squeeze && i == len(a)-1 {
 			return refuse(target.RuleSlice, "squeeze_mask of the last dimension", true, false,
-				"drops the last dimension")
+				"removes the last dimension")
 		}
 	}
 	return nil
@@ -514,8 +511,8 @@ func lowerPad(b *builder, op *ir.Op) error {
 		b.copyTo(x, window(dst).slice(n-1, before[n-1], x.w(), 1))
 		return nil
 	}
-	// Rows that would start off a multiple of 64 bytes are padded transposed. Where no
-	// other dimension is padded that writes all of the result.
+	// Rows that would not start at a multiple of 64 bytes are padded transposed. If no other dimension is padded, that
+	// writes all of the result.
 	wx, wd := matrixOf(x), matrixOf(window(dst))
 	if wd.elems() < dst.elems() {
 		b.fill(dst, c)

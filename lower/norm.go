@@ -20,8 +20,8 @@ func acceptSoftmax(op *ir.Op, l *limits) error {
 	return l.channels(op.Arg(ir.ParamX).Type, axis)
 }
 
-// lowerSoftmax emits the five recorded steps: maximum; (x - max) * log2 e; 2^t by
-// table; reciprocal of the sum; product.
+// lowerSoftmax emits the five recorded steps: maximum; (x - max) * log2 e; 2^t by table; reciprocal of the sum;
+// product.
 func lowerSoftmax(b *builder, op *ir.Op) error {
 	axis, err := ir.AxisAttr(op, ir.ParamAxis, op.Arg(ir.ParamX).Type.Rank())
 	if err != nil {
@@ -86,7 +86,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// inverseSum returns a reduction that gives the reciprocal of a sum.
+// inverseSum returns a reduction that computes the reciprocal of a sum.
 func inverseSum() *draft {
 	d := folding(td.PoolSum, 1)
 	d.pe.end = td.PEReciprocal
@@ -107,16 +107,15 @@ func (b *builder) rowsSideBySide(x *surf) bool {
 		granule) <= b.t.L2Bytes/4
 }
 
-// matrixRows is a tensor as a matrix of its rows; step is the stride of the single
-// row that stands beside the channels which the rows become, 0 for the usual one.
+// matrixRows is a tensor as a matrix of its rows, which become channels; step is the stride of their single row, 0 for
+// the usual one.
 type matrixRows struct {
 	*surf
 	step int64
 }
 
-// rowsOf returns the matrix m of s's rows. Where the rows lie along the channels
-// of an image the image's one row is a row (norm_softmax_a3_1x8x1x64), else it is
-// all of them, the axis they lie along and the channels being exchanged.
+// rowsOf returns the matrix m of s's rows. Where the rows lie along the channels of an image the image's one row is a
+// row (norm_softmax_a3_1x8x1x64), else the row has all of them, with their axis and the channels exchanged.
 func rowsOf(s, m *surf) matrixRows {
 	if n := len(s.dims); n > 2 && s.dims[n-2] == 1 {
 		return matrixRows{m, m.stride[0]}
@@ -124,7 +123,7 @@ func rowsOf(s, m *surf) matrixRows {
 	return matrixRows{m, 0}
 }
 
-// operand is matrixOperand with the row's stride.
+// operand is matrixOperand with the stride of the row.
 func (r matrixRows) operand(b *builder) *operand {
 	o := b.matrixOperand(r.surf)
 	if r.step != 0 {
@@ -133,11 +132,10 @@ func (r matrixRows) operand(b *builder) *operand {
 	return o
 }
 
-// softmaxRows is the softmax of a matrix's rows, which stand as channels: the
-// numbers that a row is reduced to lie side by side in one row, exchanged with the
-// channels, and are spread along the width (chain_attn_s64_dh64). Rows of one
-// element lie side by side in scratch too (norm_softmax_a3_1x64x1x1). A result that
-// is the kernel of a product at run time is written in the kernel's order.
+// softmaxRows emits the softmax of a matrix's rows, which are channels: the numbers to which rows are reduced are side
+// by side in one row, exchanged with the channels, and spread along the width (chain_attn_s64_dh64). Rows of one
+// element are also side by side in scratch (norm_softmax_a3_1x64x1x1). A result that is the kernel of a product at run
+// time is written in the kernel's order.
 func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixRows) {
 	n, w := x.dims[0], x.dims[1]
 	line := func(s *surf) *operand {
@@ -180,18 +178,17 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 	b.emit(elementwise(td.PEMultiply), spread(total), powers(ex), out, 0)
 }
 
-// singleColumn reports whether all of x lies along one axis, other than the last,
-// and a task can hold it as channels and as a row.
+// singleColumn reports whether all of x is along one axis other than the last, and fits a task both as channels and as
+// a row.
 func (b *builder) singleColumn(x, dst *surf, axis int) bool {
 	c := x.dims[axis]
 	return c > 1 && x.elems() == c && axis < len(x.dims)-1 && x.pix == 0 && dst.pix == 0 && c <= int64(b.t.MaxWidth) &&
 		c <= int64(b.t.MaxChannels) && c*granule <= b.t.L2Bytes/16
 }
 
-// softmaxColumn is the softmax of a tensor that is one column of channels: the
-// neural engine takes the maximum and the reciprocal of the sum, and the powers
-// are taken along a row, which the difference is turned into on its way out and
-// the powers on theirs (norm_softmax_a1_1x64x1x1).
+// softmaxColumn emits the softmax of a tensor that is one column of channels: the neural engine computes the maximum
+// and the reciprocal of the sum. The powers are computed along a row: the results of the difference and of the powers
+// are turned when they are stored (norm_softmax_a1_1x64x1x1).
 func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, axis int) {
 	c := x.dims[axis]
 	column := func(s *surf, step int64) *operand {
@@ -202,7 +199,7 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 			stride: [4]int64{c * step, c * step, step, step},
 		}
 	}
-	flat := func(s *surf) *operand { // a column of scratch: its one row is all of it
+	flat := func(s *surf) *operand { // a column in scratch is one row
 		o := column(s, s.stride[0])
 		o.stride[axH] = o.stride[axD]
 		return o
@@ -257,7 +254,7 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 	}
 	if len(axes) == 0 || len(axes) > 3 {
 		return refuse(target.RuleAxes, "axes", len(axes), "1 to 3",
-			fmt.Sprintf("normalises over %d axes; the engine takes 1 to 3", len(axes)))
+			fmt.Sprintf("normalises over %d axes; the engine supports 1 to 3", len(axes)))
 	}
 	for _, p := range []ir.ParamName{ir.ParamGamma, ir.ParamBeta} {
 		if v := op.Arg(p); v != nil && !v.IsConst() {
@@ -327,8 +324,8 @@ func (b *builder) alongAxes(v *ir.Value, axes []int, rank int) (*surf, error) {
 	return b.constSurface(v.Const, dims)
 }
 
-// normaliseAxes normalises over any axes: those that are not last (but for
-// ones) are moved there and back, as recorded for channels alone.
+// normaliseAxes normalises over any axes: those that are not last (except for dimensions of 1) are moved there and
+// back, which is recorded only for channels.
 func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 	rank := len(x.dims)
 	over := make([]bool, rank)
@@ -373,8 +370,8 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 	return nil
 }
 
-// normaliseColumn normalises an axis behind which there are only ones: planar
-// copies lay it along the row and back (norm_layer_norm_ax1).
+// normaliseColumn normalises an axis that only dimensions of 1 follow: planar copies turn it to the row and back
+// (norm_layer_norm_ax1).
 func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 	n := int64(1)
 	for _, d := range x.dims[:axis] {
@@ -403,8 +400,7 @@ func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 	return nil
 }
 
-// lineStep is the row stride of a column of c elements: that of one element when
-// there is one column alone.
+// lineStep is the row stride of a column of c elements: that of one element if there is only one column.
 func lineStep(n, stride, c int64) int64 {
 	if n == 1 {
 		return stride
@@ -412,7 +408,7 @@ func lineStep(n, stride, c int64) int64 {
 	return c * stride
 }
 
-// permuteRows returns the permuted view when the last dimension stays last.
+// permuteRows returns the permuted view if the last dimension stays last.
 func (s *surf) permuteRows(perm []int) *surf {
 	if n := len(perm) - 1; perm[n] == n {
 		return s.permute(perm)
@@ -420,9 +416,8 @@ func (s *surf) permuteRows(perm []int) *surf {
 	return nil
 }
 
-// normalise writes (x - mean) / sqrt(variance + eps) over the dimensions from
-// first on; the dimensions before it are channels of the tasks. turned says that x
-// is a column laid along the row, beside which the pair counts as exchanged too
+// normalise writes (x - mean) / sqrt(variance + eps) over the dimensions from first on; the dimensions before it are
+// channels of the tasks. turned reports that x is a column turned to a row; the pair counts as exchanged then too
 // (norm_layer_norm_ax1_1x64x1x1; not norm_layer_norm_ax3_1x1x1x64).
 func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) error {
 	xr, dr := normView(x, first), normView(dst, first)
@@ -436,7 +431,7 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 	}
 	per := xr.dims[1] * xr.dims[2] // folded per channel, beside the row
 	row := per * align(xr.dims[3]*elemBytes, 16)
-	const extra = 80 // bytes of L2 a channel takes for mean, deviation and padding
+	const extra = 80 // bytes of L2 per channel for mean, deviation and padding
 	// Of four dimensions the first lead are not the tensor's own.
 	lead := 4 - (len(x.dims) - first)
 	single := len(x.dims) > 2 && x.dims[len(x.dims)-2] == 1
@@ -448,9 +443,8 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 	for c := int64(0); c < xr.dims[0] && !b.full(); c += chunk {
 		k := min(chunk, xr.dims[0]-c)
 		xs, ds := xr.slice(0, c, k, 1), dr.slice(0, c, k, 1)
-		// Mean and reciprocal deviation of each channel: two rows kept off each other's
-		// banks, stored exchanged where there are several channels
-		// (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x32x4x4,
+		// Mean and reciprocal deviation of each channel: two rows on different banks, stored exchanged if there are
+		// several channels (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x32x4x4,
 		// norm_layer_norm_ax3_1x8x1x64).
 		lines, per := []int64{2, 1, k}, align(k*elemBytes, granule)
 		lines[1] += rowPad(planar(td.PlanarPair), granule, per, 1) / granule
@@ -466,9 +460,8 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 				stride: [4]int64{s, s, s, pair.stride[0]},
 			}
 		}
-		// As in other reductions the slower of two folded axes becomes the rows. Axes
-		// that the tensor does not have stand for what lies above it, the rows for the
-		// single row of an image where it has one.
+		// As in other reductions the slower of two folded axes becomes the rows. For axes that the tensor lacks, the
+		// strides are those of what is above it; the rows are the single row of an image if it has one.
 		rows, depth := 1, 2
 		if xs.dims[1] == 1 {
 			rows, depth = 2, 1

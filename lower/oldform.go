@@ -2,21 +2,20 @@ package lower
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// An oldRow is a field to which the compilers that wrote full tasks gave another
-// value than current ones do.
+// An oldRow is a field to which the compilers that wrote full tasks gave another value than current compilers do.
 type oldRow struct {
 	first td.Field
 	count int    // elements of an array or lanes
-	on    string // kind of task as taskKind has it, "" for all
+	on    string // kind of task, from taskKind; "" for all
 	value int
 	// when limits the row to drafts of which it holds; nil is all.
 	when func(d *draft) bool
 	doc  string
 }
 
-// oldFields holds what the recorded tasks of compiler version 4.2.1 show: one planar,
-// two neural and two that multiply. Where a field is of a unit that the task leaves
-// alone, current compilers write an idle value and the old one nothing.
+// oldFields are the values in the recorded tasks of compiler version 4.2.1: one planar, two neural and two that
+// multiply. Into fields of a unit that the task does not use, current compilers write an idle value and the old one
+// nothing.
 var oldFields = []oldRow{
 	{first: td.StreamSize, count: 4, value: 0, doc: "all five; current tasks have 64"},
 	{first: td.SrcGroup, count: 1, value: 0, when: oneGroup,

@@ -6,9 +6,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// scheduled returns a segment's operations in the order in which they become tasks:
-// the program's, but for two products that an elementwise operation alone reads. The
-// product that is its second operand comes first (chain_branch_d256_s64).
+// scheduled returns a segment's operations in the order in which they become tasks: that of the program, except for two
+// products that only an elementwise operation reads. The product that is its second operand comes first
+// (chain_branch_d256_s64).
 func scheduled(ops []*ir.Op, uses map[*ir.Value]int) []*ir.Op {
 	out := slices.Clone(ops)
 	at := make(map[*ir.Op]int, len(out))
@@ -37,7 +37,7 @@ func scheduled(ops []*ir.Op, uses map[*ir.Value]int) []*ir.Op {
 	return out
 }
 
-// soleProduct returns the product that gives v, when v is read once.
+// soleProduct returns the product that computes v, if v is read once.
 func soleProduct(v *ir.Value, uses map[*ir.Value]int) *ir.Op {
 	if v == nil || v.Def == nil || v.IsConst() || uses[v] != 1 {
 		return nil
@@ -48,7 +48,7 @@ func soleProduct(v *ir.Value, uses map[*ir.Value]int) *ir.Op {
 	return v.Def
 }
 
-// readsAfter reports whether an operand of op is defined at place i or behind it.
+// readsAfter reports whether an operand of op is defined at place i or later.
 func readsAfter(op *ir.Op, i int, at map[*ir.Op]int) bool {
 	late := false
 	op.Operands(func(_ *ir.Param, v *ir.Value) {

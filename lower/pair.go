@@ -13,9 +13,8 @@ func paired(g *convGeometry) bool {
 	return g.kh == 1 && g.hout == 1 && g.sx == 1 && g.sy == 1 && g.kw%2 == 1 && g.kw >= pairTaps && g.wout > 2*workUnit
 }
 
-// pairedConv emits a depthwise convolution of pairs of columns: Wout and the
-// stride count pairs, the result is whole pairs, from which a planar pass takes
-// the columns.
+// pairedConv emits a depthwise convolution of pairs of columns: Wout and the stride count pairs, the result is whole
+// pairs, from which a planar pass reads the columns.
 func (b *builder) pairedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	p, err := weights.PlanDepthwise(k.Out)
 	if err != nil {

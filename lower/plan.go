@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// chain is the drafts of a procedure with what the planners find out about all of them.
+// chain is the drafts of a procedure, with the planners' results for all of them.
 type chain struct {
 	t        *target.Table
 	drafts   []*draft
@@ -20,7 +20,7 @@ type chain struct {
 type Planner struct {
 	Name string
 	Doc  string
-	Why  string // why it stands where it stands
+	Why  string // the reason for its place in the list
 	run  func(c *chain) error
 }
 
@@ -50,7 +50,7 @@ var Planners = []Planner{
 		run: quiet((*chain).ends)},
 }
 
-// trialPlanners is how many planners a trial runs.
+// trialPlanners is the number of planners that a trial runs.
 const trialPlanners = 2
 
 func quiet(f func(c *chain)) func(c *chain) error {
@@ -121,7 +121,7 @@ func (c *chain) uses() []use {
 	return us
 }
 
-// lives notes the first and last task of every buffer.
+// lives records the first and last task of every buffer.
 func (c *chain) lives() {
 	for _, u := range c.uses() {
 		buf := u.buf()
@@ -132,9 +132,8 @@ func (c *chain) lives() {
 	}
 }
 
-// hints sets the cache hints of first sources and marks the tasks that give a part of
-// a port. Of an input that several tasks fetch all but the last ask that it be kept
-// (norm_layer_norm_ax1_2_3).
+// hints sets the cache hints of first sources and marks the tasks that write a part of a port. All but the last of the
+// tasks that fetch an input request that the cache keep it (norm_layer_norm_ax1_2_3).
 func (c *chain) hints() {
 	fetch := map[*buffer]*draft{} // the latest that fetches an input
 	final := map[*buffer]*draft{} // the latest that writes a port
@@ -184,7 +183,7 @@ func (c *chain) planScratch() {
 	c.scratch = placeScratch(bufs)
 }
 
-// placeScratch places buffers and returns the bytes that they take in all.
+// placeScratch places buffers and returns the number of bytes in use.
 func placeScratch(bufs []*buffer) int64 {
 	sort.SliceStable(bufs, func(i, j int) bool { return bufs[i].def < bufs[j].def })
 	ends := append([]*buffer(nil), bufs...)
@@ -202,20 +201,20 @@ func placeScratch(bufs []*buffer) int64 {
 			f.off = off
 			continue
 		}
-		// Grow from a gap at the top, if one is there.
+		// Extend a gap at the top, if there is one.
 		f.off = free.trim(top)
 		top = f.off + n
 	}
 	return top
 }
 
-// gap is a free stretch of scratch.
+// gap is a free range of scratch.
 type gap struct{ off, size int64 }
 
-// gaps are the free stretches, by offset, none touching another.
+// gaps are the free ranges, by offset; no two are adjacent.
 type gaps []gap
 
-// take removes n bytes from the lowest gap that holds them.
+// take removes n bytes from the lowest gap that is large enough.
 func (g *gaps) take(n int64) (int64, bool) {
 	for i := range *g {
 		e := &(*g)[i]
@@ -233,7 +232,7 @@ func (g *gaps) take(n int64) (int64, bool) {
 	return 0, false
 }
 
-// trim removes the gap that ends at top, if any, and returns where it began.
+// trim removes the gap that ends at top, if any, and returns its offset.
 func (g *gaps) trim(top int64) int64 {
 	if n := len(*g); n > 0 && (*g)[n-1].off+(*g)[n-1].size == top {
 		off := (*g)[n-1].off
@@ -243,7 +242,7 @@ func (g *gaps) trim(top int64) int64 {
 	return top
 }
 
-// give adds a stretch, joining its neighbours.
+// give adds a range and merges it with adjacent ones.
 func (g *gaps) give(off, size int64) {
 	i := sort.Search(len(*g), func(i int) bool { return (*g)[i].off > off })
 	*g = append(*g, gap{})

@@ -19,8 +19,8 @@ func alive(rng *rand.Rand, tasks, buffers int) (bufs []*buffer) {
 	return bufs
 }
 
-// Two buffers that one task touches must not share a byte: a task writes its
-// result while it still reads its sources.
+// TestScratchIsNotShared checks that two buffers of one task share no byte: a task writes its result while it still
+// reads its sources.
 func TestScratchIsNotShared(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -46,7 +46,7 @@ func TestScratchIsNotShared(t *testing.T) {
 	}
 }
 
-// Buffers whose lives follow each other take the same place.
+// TestScratchIsReused checks that buffers whose lives follow each other have the same place.
 func TestScratchIsReused(t *testing.T) {
 	var bufs []*buffer
 	for i := range 100 {
@@ -57,7 +57,7 @@ func TestScratchIsReused(t *testing.T) {
 	}
 }
 
-func TestLowestGap(t *testing.T) {
+func TestScratchTakesTheLowestGap(t *testing.T) {
 	at := func(spans ...int64) (rs []*resident) {
 		for i := 0; i < len(spans); i += 2 {
 			rs = append(rs, &resident{at: spans[i], size: spans[i+1]})

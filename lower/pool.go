@@ -19,7 +19,7 @@ func acceptPool(op *ir.Op, l *limits) error {
 	n := len(a.Kernel)
 	if n != 1 && n != 2 {
 		return refuse(target.RuleSpatialRank, "spatial dimensions", n, "1 or 2",
-			fmt.Sprintf("pools over %d dimensions; the engine takes 1 or 2", n))
+			fmt.Sprintf("pools over %d dimensions; the engine supports 1 or 2", n))
 	}
 	for i := range n {
 		switch {
@@ -36,7 +36,7 @@ func acceptPool(op *ir.Op, l *limits) error {
 	}
 	if op.Is(ir.OpAvgPool) && a.CeilMode && !a.ExcludePadding {
 		return refuse(target.RuleCeilMode, "ceil_mode", true, false,
-			"an average that counts padding cannot tell it from what ceil_mode adds")
+			"an average that counts padding cannot distinguish it from what ceil_mode adds")
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func lowerPool(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// poolImage pools one image, as many channels at a time as L2 holds.
+// poolImage pools one image, as many channels at a time as fit L2.
 func (b *builder) poolImage(x, dst *surf, mode td.Pool, factor float64, g *convGeometry) {
 	row := align(x.w()*elemBytes, 16)
 	channels := min(x.dims[1], max(1, (b.t.L2Bytes-l2Reserve-maxRowPad*g.kh)/(row*g.kh)))

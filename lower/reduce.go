@@ -9,7 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// reduction is what a MIL reduction asks of the engines.
+// reduction describes a MIL reduction on the engines.
 type reduction struct {
 	pool   td.Pool     // planar mode
 	neural td.NeuralOp // operation over channels
@@ -47,9 +47,8 @@ func acceptReduce(op *ir.Op, l *limits) error {
 	return nil
 }
 
-// rows holds the limit of a reduction whose axes include the last: all that is
-// reduced to one number, rows and their padding, is in L2 at once, beside a
-// pair of numbers for a norm.
+// rows checks the limit of a reduction whose axes include the last: everything that is reduced to one number, rows and
+// their padding, is in L2 at once, beside a pair of numbers for a norm.
 func (l *limits) rows(t ir.Type, axes []int) error {
 	w, n := t.Shape[t.Rank()-1], int64(1)
 	for _, a := range axes {
@@ -67,8 +66,8 @@ func (l *limits) rows(t ir.Type, axes []int) error {
 	return nil
 }
 
-// channels holds the limit of a reduction over an axis other than the last:
-// all of it is in L2 at once, of as few columns as a task can begin with.
+// channels checks the limit of a reduction over an axis other than the last: all of it is in L2 at once, for the
+// smallest number of columns of a task.
 func (l *limits) channels(t ir.Type, axis int) error {
 	if axis == t.Rank()-1 {
 		return nil
@@ -131,7 +130,7 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	if r.mean {
 		factor = 1 / float64(n)
 	}
-	rows := true // nothing but ones behind the last axis
+	rows := true // only dimensions of 1 after the last axis
 	for i := axes[len(axes)-1] + 1; i < len(x.dims); i++ {
 		rows = rows && x.dims[i] == 1
 	}
@@ -161,9 +160,8 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	return nil
 }
 
-// reduceTurned sums the channels of one image through a pass that lays them along
-// the row (reduce_probe_sum_ax1_1x64x8x8), the rows of the image being groups of
-// the sum. It reports false where that does not fit.
+// reduceTurned sums the channels of one image after a pass that turns them to the row (reduce_probe_sum_ax1_1x64x8x8);
+// the rows of the image are groups of the sum. It reports false if that does not fit.
 func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
 	if r.neural != td.NESum || len(x.dims) != 4 || len(axes) != 1 || axes[0] != 1 || x.dims[0] != 1 {
 		return false
@@ -188,10 +186,9 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 	return true
 }
 
-// turnPad is the padding of a row that a turn to the row leaves in L2, which keeps
-// rows off each other's banks: two granules where it fills whole banks, one where it
-// is another even number of granules (sums over channels of 1x32x4x4 and 1x64x8x8,
-// sum and maximum over rows of 1x64x8x8).
+// turnPad is the padding of a row that a turn to the row leaves in L2, which keeps rows on different banks: two
+// granules if the row fills whole banks, one if it is another even number of granules (sums over channels of 1x32x4x4
+// and 1x64x8x8, sum and maximum over rows of 1x64x8x8).
 func turnPad(row int64) int64 {
 	switch n := row / granule; {
 	case n%banks == 0:
@@ -202,10 +199,9 @@ func turnPad(row int64) int64 {
 	return 0
 }
 
-// reduceDown reduces the rows of one image: a turn lays them along the row, the
-// columns of the image being groups of the reduction, and another turns the result
-// back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8). It reports
-// false where that does not fit.
+// reduceDown reduces the rows of one image: they are turned to the row, with the columns of the image as groups of the
+// reduction, and the result is turned back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8). It reports
+// false if that does not fit.
 func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
 	if len(x.dims) != 4 || len(axes) != 1 || axes[0] != 2 || x.dims[0] != 1 || x.pix != 0 || dst.pix != 0 {
 		return false
@@ -237,8 +233,7 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 	return true
 }
 
-// reduceRows reduces the last axis longer than one, with whatever others, on the
-// planar engine.
+// reduceRows reduces the last axis longer than 1, and any others, on the planar engine.
 func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reduction, factor float64) error {
 	out := dst.reshape(kept)
 	if out == nil && b.reduceToRow(x, dst, over, r, factor) {
@@ -249,8 +244,7 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 		defer func() { b.moveTo(out, dst) }()
 	}
 	if !x.isCanonical() && separate(over) {
-		// Axes that do not follow each other in memory are loops of their own,
-		// of which a task has few.
+		// Axes that are not adjacent in memory are separate loops, of which a task has few.
 		c := b.temp(x.dims)
 		b.copyTo(x, c)
 		x = c
@@ -258,9 +252,8 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 	return b.planarReduce(x, out, over, func() *draft { return folding(r.pool, factor) })
 }
 
-// reduceToRow reduces what is left of each channel to the elements of a row: the kept
-// axis, which is the channels of the task, lies along the row of its turned result. It
-// reports false where one task does not do.
+// reduceToRow reduces the rest of each channel to one element of a row: the kept axis, the channels of the task, is the
+// row of its turned result. It reports false if one task is not enough.
 func (b *builder) reduceToRow(x, dst *surf, over []bool, r reduction, factor float64) bool {
 	keep, fold := reductionLoops(x, x, over)
 	if dst.pix != 0 || dst.elems() != dst.w() || len(keep) != 1 || len(fold) > 2 {
@@ -283,8 +276,8 @@ func (b *builder) reduceToRow(x, dst *surf, over []bool, r reduction, factor flo
 	return true
 }
 
-// reductionLoops returns the loops of a reduction over all dimensions but the last,
-// those that are kept and those that are reduced, neighbours joined.
+// reductionLoops returns the loops of a reduction over all dimensions except for the last, those that are kept and
+// those that are reduced, with adjacent ones merged.
 func reductionLoops(x, out *surf, over []bool) (keep, fold []axisLoop) {
 	for i := range x.dims[:len(x.dims)-1] {
 		switch l := (axisLoop{x.dims[i], x.stride[i], out.stride[i]}); {
@@ -309,12 +302,11 @@ func separate(over []bool) bool {
 	return n > 2
 }
 
-// axisLoop is one loop of a reduction: its turns and the byte strides of source
-// and result.
+// axisLoop is one loop of a reduction: its iterations and the byte strides of source and result.
 type axisLoop struct{ n, xs, os int64 }
 
-// joinLoops merges neighbours that both tensors walk without a jump, from the
-// slow end, until at most most loops are left.
+// joinLoops merges adjacent loops over which both tensors are contiguous, from the slowest, until at most most loops
+// are left.
 func joinLoops(ls []axisLoop, most int) []axisLoop {
 	for i := 0; i+1 < len(ls) && len(ls) > most; {
 		if a, b := ls[i], ls[i+1]; a.xs == b.xs*b.n && a.os == b.os*b.n {
@@ -355,7 +347,7 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 		res := &operand{buf: out.buf, off: oo,
 			ext:    [5]int64{g.n, 1, c.n, 1, 1},
 			stride: [4]int64{g.os, c.n * c.os, c.os, c.n * c.os}}
-		if rows.n > 1 { // reduced rows leave one of the result's
+		if rows.n > 1 { // reduced rows become one of the result
 			res.stride[axH] = out.stride[len(out.stride)-2]
 		}
 		b.emitReduce(make(), in, nil, res)
@@ -381,7 +373,7 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 			emit(c, g, xo, oo)
 			return
 		}
-		// Halve the slower loop that has turns to give.
+		// Halve the slower loop that has more than one iteration.
 		at := 0
 		if c.n == 1 {
 			at = 1
@@ -397,8 +389,7 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 	return nil
 }
 
-// emitReduce emits a reduction. Recorded reductions say the input's extents in
-// the output registers too.
+// emitReduce emits a reduction. Recorded reductions have the input's extents in the output registers too.
 func (b *builder) emitReduce(d *draft, src1, src2, dst *operand) {
 	dst.ext = [5]int64{src1.ext[axG], src1.ext[axD], src1.ext[axC], src1.ext[axH], src1.ext[axW]}
 	b.emit(d, src1, src2, dst, src1.ext[axH])
@@ -431,8 +422,8 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 	free := (b.t.L2Bytes - l2Reserve - maxRowPad) / x.dims[a]
 	n.channelPieces(b, free, func(p *nest) {
 		src, dst := p.operand(0), p.operand(1)
-		// The nest's last loop is the rows, the ones before depth and groups. An
-		// axis of one turn has the stride of the whole below it.
+		// The last loop of the nest is the rows, those before it are depth and groups. The stride of an axis of one
+		// iteration is the size of what is below it.
 		g, d, h := int64(1), int64(1), int64(1)
 		var st [2][4]int64
 		for k, s := range [2]*surf{x, out} {

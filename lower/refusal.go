@@ -11,24 +11,22 @@ import (
 // Refusal is why the engine does not run an operation.
 type Refusal = target.Refusal
 
-// refuse returns the refusal of a rule: have is what breaks it, limit what it
-// allows.
+// refuse returns the refusal of a rule: have is the value that breaks it, limit what it allows.
 func refuse(rule, what string, have, limit any, reason string) error {
 	return &Refusal{Rule: rule, What: what, Have: fmt.Sprint(have), Limit: fmt.Sprint(limit), Reason: reason}
 }
 
-// past refuses a number beyond its limit.
+// past refuses a number that exceeds its limit.
 func past(rule, what string, have, limit int64) error {
 	return refuse(rule, what, have, limit, fmt.Sprintf("%s is %d, the limit is %d", what, have, limit))
 }
 
-// unknownNow refuses an argument that only the run knows; the reason calls it
-// called.
+// unknownNow refuses an argument that is known only at run time; called is its name in the reason.
 func unknownNow(param ir.ParamName, called string) error {
 	return refuse(target.RuleRuntime, string(param), "runtime value", "constant", called+" is known only at run time")
 }
 
-// noRule refuses an operation that no rule is for; on says what it works on.
+// noRule refuses an operation without a rule; on describes its operands.
 func noRule(op *ir.Operation, on string) error {
 	return &Refusal{
 		Rule:    target.RuleNoLowering,
@@ -56,7 +54,7 @@ func typesOf(op *ir.Op) string {
 	return s
 }
 
-// gate refuses an operation that the target's hardware does not have.
+// gate refuses an operation that the target's hardware lacks.
 func gate(op *ir.Operation, t *target.Table) error {
 	from, gated := target.ParseFamily(string(op.Gate))
 	native := op.Native[t.Family.Generation()]
@@ -96,7 +94,7 @@ func gate(op *ir.Operation, t *target.Table) error {
 	return nil
 }
 
-// firstWith returns the first family whose generation has an operation that an earlier one does not.
+// firstWith returns the first family whose generation has an operation that an earlier one lacks.
 func firstWith(op *ir.Operation) target.Family {
 	f := target.A13
 	for f < target.A17 && !op.Native[f.Generation()].Has() {

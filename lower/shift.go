@@ -8,19 +8,16 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// A window of a task takes in at least one element of the image. Where the
-// padding of a convolution would make one that does not, a task of its own pads
-// the image first: it moves it by a channelwise kernel of a single 1.0, stored as
-// masks (recorded for a padding of one column before a 1x1 kernel,
-// encoder_conv_pad; a padding below the kernel's extent, on either side or both,
-// stays with the convolution in every recorded case).
+// A window of a task contains at least one element of the image. If the padding of a convolution would create a window
+// without any, a separate task pads the image first: it moves it by a channelwise kernel of a single 1.0, stored as
+// masks (recorded for a padding of one column before a 1x1 kernel, encoder_conv_pad; a padding below the kernel's
+// extent, on either side or both, stays with the convolution in every recorded case).
 
 // margin is a padding of the two image axes, rows and columns.
 type margin struct{ top, bottom, left, right int64 }
 
-// apart returns the padding that the convolution cannot have on an image of h
-// rows and w columns: all of it when one window of either axis would lie outside
-// the image, else none.
+// apart returns the padding that the convolution cannot have on an image of h rows and w columns: all of it if one
+// window along either axis would be outside the image, else none.
 func (g *convGeometry) apart(h, w int64) margin {
 	m := margin{
 		top: g.padTop, bottom: max((g.hout-1)*g.sy+g.kh-g.padTop-h, 0),
@@ -43,8 +40,8 @@ func (g *convGeometry) padded(h, w int64) (convGeometry, int64, int64) {
 	return v, h + m.top + m.bottom, w + m.left + m.right
 }
 
-// step splits off what one task can add: a kernel of k taps moves the image by at
-// most k-1 elements on both sides together.
+// step splits off the padding that one task can add: a kernel of k taps moves the image by at most k-1 elements on both
+// sides together.
 func step(before, after *int64, k int) (p, q int64) {
 	p = min(*before, int64(k-1))
 	q = min(*after, int64(k-1)-p)
@@ -52,9 +49,8 @@ func step(before, after *int64, k int) (p, q int64) {
 	return p, q
 }
 
-// shift emits the tasks that pad an image [1, C, H, W] and returns the padded
-// one. whole says that its reader takes all channels and columns at once, so
-// that channels may lie interleaved.
+// shift emits the tasks that pad an image [1, C, H, W] and returns the padded one. whole reports that its reader reads
+// all channels and columns at once, so that channels may be interleaved.
 func (b *builder) shift(x *surf, m margin, whole bool) (*surf, error) {
 	for m != (margin{}) {
 		var p margin
@@ -70,8 +66,8 @@ func (b *builder) shift(x *surf, m margin, whole bool) (*surf, error) {
 	return x, nil
 }
 
-// padTarget returns the place of a padded image: rows of all channels in L2 where
-// it may stay there, else scratch with channels interleaved.
+// padTarget returns the place of a padded image: rows of all channels in L2 if it can stay there, else scratch with
+// interleaved channels.
 func (b *builder) padTarget(x *surf, dims []int64, whole bool) *surf {
 	s := b.temp(dims)
 	switch {
@@ -96,8 +92,8 @@ func (b *builder) padTarget(x *surf, dims []int64, whole bool) *surf {
 	return s
 }
 
-// shiftTask emits the tasks that pad an image by what one kernel can add: one, or
-// several over the channels where the rows of a window would not fit L2.
+// shiftTask emits the tasks that pad an image by what one kernel can add: one, or several over the channels if the rows
+// of a window would not fit L2.
 func (b *builder) shiftTask(x, dst *surf, p margin) error {
 	kh, kw := p.top+p.bottom+1, p.left+p.right+1
 	cols := min(workUnit+kw-1, x.w())
@@ -116,8 +112,8 @@ func (b *builder) shiftTask(x, dst *surf, p margin) error {
 		n := min(run, x.dims[1]-first)
 		d := neural(td.NEMultiply)
 		d.ne.unicast = true
-		// The first window ends on the first element and the last one begins on
-		// the last: the taps before the single one are the padding behind.
+		// The first window ends on the first element and the last one begins on the last: the taps before the single
+		// 1.0 are the padding after the image.
 		d.window.kh, d.window.kw, d.window.py, d.window.px = kh, kw, p.top+p.bottom, p.left+p.right
 		src := imageOperand(x.slice(1, first, n, 1), 1)
 		out := imageOperand(dst.channels(first, n), 1)

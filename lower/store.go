@@ -2,9 +2,8 @@ package lower
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// Store says where a task puts its result, in a buffer as planned, before it is
-// known whether the buffer stays in L2: what ties the elements that a task gives to
-// those of a value. Buffers are numbered in the procedure.
+// Store is where a task stores its result, in a buffer as planned, before it is known whether the buffer stays in L2.
+// It links the elements that a task computes to those of a value. Buffers are numbered in the procedure.
 type Store struct {
 	Task   int
 	Buffer int
@@ -15,8 +14,7 @@ type Store struct {
 	swap   bool
 }
 
-// At returns the byte of the buffer at which an element of the task's result
-// stands.
+// At returns the byte offset in the buffer of an element of the task's result.
 func (s *Store) At(g, d, c, h, w int) int64 {
 	if s.swap {
 		c, w = w, c
@@ -25,15 +23,14 @@ func (s *Store) At(g, d, c, h, w int) int64 {
 		int64(h)*s.stride[axH] + int64(c)%s.inter*s.elem + int64(w)*s.inter*s.elem
 }
 
-// Held says where a value that tasks make stands in its buffer.
+// Held is where a value that tasks compute is in its buffer.
 type Held struct {
 	Value  *ir.Value
 	Buffer int
 	surf   *surf
 }
 
-// Each calls f for every element of the value, in row-major order, with the byte
-// of the buffer at which it stands.
+// Each calls f for every element of the value, in row-major order, with its byte offset in the buffer.
 func (h *Held) Each(f func(element int, at int64)) {
 	s := h.surf
 	inter, elem := max(s.inter, 1), s.buf.elemBytes()
@@ -58,10 +55,9 @@ func (h *Held) Each(f func(element int, at int64)) {
 	walk(0, s.off+s.pix*elem)
 }
 
-// heldValues returns the stores of the tasks, and the values of the segment that stand
-// in buffers which tasks write, in the order of their operations. A result that is
-// copied to its port stands there as well. A value that its reader clamps on the way
-// stands nowhere.
+// heldValues returns the stores of the tasks, and the values of the segment that are in buffers which tasks write, in
+// the order of their operations. A result that is copied to its port is listed there as well. A value that its reader
+// clamps is not stored.
 func (b *builder) heldValues(seg *Segment) (stores []Store, held []Held) {
 	number := map[*buffer]int{}
 	for i, d := range b.drafts {

@@ -12,7 +12,7 @@ func (c *chain) times() {
 	}
 }
 
-// moved is the bytes that the DMA of the task moves.
+// moved is the number of bytes that the DMA of the task moves.
 func (d *draft) moved() int64 {
 	tensor := func(w, h, depth, c, inter int64) int64 {
 		inter = max(inter, 1)
@@ -50,8 +50,7 @@ func (d *draft) moved() int64 {
 	return bytes
 }
 
-// repeatsExtents reports whether the extents of the result repeat those of the
-// source, as recorded reductions have them.
+// repeatsExtents reports whether the extents of the result repeat those of the source, as in recorded reductions.
 func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
 
 // fetched counts the patches of the sources that come by DMA: a channel's patch is
@@ -68,7 +67,7 @@ func (d *draft) fetched() int64 {
 	return d.patches() / d.groups() * sources
 }
 
-// patches counts the pieces in which a task takes a source.
+// patches counts the pieces in which a task fetches a source.
 func (d *draft) patches() int64 {
 	in := d.src[0].ext
 	n := max(in[axC], 1) * max(in[axD], 1) * d.groups()
@@ -79,7 +78,7 @@ func (d *draft) patches() int64 {
 	return n * across(in[axW], d.patch[0]) * across(in[axH], d.patch[1])
 }
 
-// groupWork is what the time of a reduction's groups comes to in bytes.
+// groupWork is the time of a reduction's groups, in bytes.
 func (d *draft) groupWork() int64 {
 	if g := d.groups(); g > 1 && d.reduces() && d.src[0].where == byDMA {
 		return g * groupBytes
@@ -87,7 +86,7 @@ func (d *draft) groupWork() int64 {
 	return 0
 }
 
-// foldedWork is what the time of a reduction's own work comes to in bytes.
+// foldedWork is the time of a reduction's own work, in bytes.
 func (d *draft) foldedWork() int64 {
 	if !d.reduces() {
 		return 0
@@ -95,7 +94,7 @@ func (d *draft) foldedWork() int64 {
 	return d.patches() * (foldedBytes + foldedPixels<<(d.patch[0]+d.patch[1])/foldedShare)
 }
 
-// columns is the elements of a row of a stream's tensor as it is stored.
+// columns is the number of elements in a stored row of a stream's tensor.
 func (d *draft) columns(r role) int64 {
 	o, e := d.stream(r), d.extents(r)
 	w := e[axW]
@@ -106,7 +105,7 @@ func (d *draft) columns(r role) int64 {
 			w = 1
 		}
 	case r == source1 && o.spread[axW], r == source2 && (o.spread[axW] || d.kind() == td.PlanarPair):
-		w = 1 // a pair of parameters a channel
+		w = 1 // a pair of parameters per channel
 	case r == result && d.repeatsExtents():
 		w = 1
 	case r == result && d.ne != nil: // in groups of ox columns

@@ -10,21 +10,19 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// opTasks bounds the tasks of one operation, a quarter of a chain, so that
-// those around it have room in the same procedure. A shape of a few bytes can
-// ask for any number of small products.
+// opTasks bounds the tasks of one operation to a quarter of a chain, so that the operations around it fit the same
+// procedure. A shape of a few bytes can require any number of small products.
 func opTasks(t *target.Table) int { return t.MaxTasks / 4 }
 
-// trial lowers an operation alone, between ports of its own, and returns how many tasks that
-// takes; see is called with each. What the rule cannot lower is refused. A trial packs no
-// coefficients and stops at opTasks, so that its time and memory follow from the number of
-// tasks and not from the size of a constant.
+// trial lowers an operation alone, between ports of its own, and returns how many tasks that takes; see is called with
+// each. An operation that the rule cannot lower is refused. A trial packs no coefficients and stops at opTasks, so that
+// its time and memory follow from the number of tasks and not from the size of a constant.
 func (l *limits) trial(r *Rule, op *ir.Op, see func(t *td.Task)) (tasks int, err error) {
 	b, err := l.drafts(r, op)
 	var no *Refusal
 	if limit := opTasks(l.t); b.full() {
 		return 0, refuse(target.RuleTasks, "tasks", fmt.Sprintf("more than %d", limit), limit,
-			fmt.Sprintf("takes more than %d tasks; a chain of %d has to hold those around it as well", limit,
+			fmt.Sprintf("takes more than %d tasks; a chain of %d needs room for the operations around it", limit,
 				l.t.MaxTasks))
 	}
 	if err == nil {
@@ -36,7 +34,7 @@ func (l *limits) trial(r *Rule, op *ir.Op, see func(t *td.Task)) (tasks int, err
 	return 0, refuse(target.RuleOther, "arguments", op.Def.Name, "what rule "+r.Name+" can lower", err.Error())
 }
 
-// drafts returns a builder with the drafts that a rule makes of an operation alone.
+// drafts returns a builder with a rule's drafts of an operation alone.
 func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	b := newBuilder(&Segment{}, l.t, &weights.Section{}, 1)
 	b.trial, b.op, b.rule = true, op, r.Name
@@ -57,7 +55,7 @@ func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	return b, err
 }
 
-// constantBytes is what a trial packs nothing of: the bytes of an operation's constants in fp16.
+// constantBytes is the size of an operation's constants in fp16, which a trial does not pack.
 func constantBytes(op *ir.Op) (n int64) {
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		if v.IsConst() && v.Type.DType.IsFloat() {
@@ -67,8 +65,8 @@ func constantBytes(op *ir.Op) (n int64) {
 	return n
 }
 
-// fits reports the first draft whose sources L2 cannot hold or whose numbers its
-// registers cannot. It calls see with the tasks.
+// fits reports the first draft whose sources do not fit L2 or whose numbers do not fit its registers. It calls see with
+// the tasks.
 func (b *builder) fits(see func(t *td.Task)) error {
 	if err := b.plan(Planners[:trialPlanners]); err != nil {
 		return errors.Unwrap(err)
