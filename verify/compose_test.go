@@ -36,7 +36,11 @@ func TestCompositionsComputeTheirOperations(t *testing.T) {
 				cpu = cpu || strings.Contains(l, "  cpu, ")
 			}
 			t.Run(line, func(t *testing.T) {
-				for seed := range uint64(2) {
+				seeds := uint64(2)
+				if testing.Short() {
+					seeds = 1
+				}
+				for seed := range seeds {
 					g := irbuild.New(1)
 					vs, err := g.Call(line)
 					if err != nil {

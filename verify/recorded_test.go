@@ -42,6 +42,18 @@ var onTheCPU = map[string]string{
 	"layout_tile_1x1x1x375_r375": "a program of moves alone is not worth a dispatch",
 }
 
+// constantBytes returns the size of the constants that the operations of a program read.
+func constantBytes(p *ir.Program) (n int) {
+	for _, op := range p.Func("main").Body.Ops {
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if v.IsConst() {
+				n += len(v.Const.Data)
+			}
+		})
+	}
+	return n
+}
+
 // TestRecordedCasesRunOnTheEngine verifies every recorded case with random weights, as
 // recorded and with changed shapes: the written bytes run entirely on the engine and
 // agree with the interpreter.
@@ -57,6 +69,9 @@ func TestRecordedCasesRunOnTheEngine(t *testing.T) {
 		name := strings.TrimSuffix(filepath.Base(f), ".json")
 		t.Run(name, func(t *testing.T) {
 			p := recorded(t, f)
+			if testing.Short() && constantBytes(p) > 1<<18 {
+				t.Skip("large weights take seconds")
+			}
 			for _, c := range changes {
 				q := ir.CloneFunc(p.Func("main"), "main")
 				if !applyChange(t, q, c) {

@@ -338,7 +338,15 @@ func runSamples(t *testing.T, table []sample) {
 		t.Run(s.name, func(t *testing.T) {
 			g := irbuild.New(uint64(i))
 			s.build(g)
-			c, err := compilePair(g.Program(), compile.Options{SplitKernel: i%3 == 0})
+			p := g.Program()
+			size := int64(0)
+			for _, v := range p.Funcs[0].Body.Params {
+				size += v.Type.Elems()
+			}
+			if testing.Short() && size > 1<<20 {
+				t.Skip("large inputs take seconds")
+			}
+			c, err := compilePair(p, compile.Options{SplitKernel: i%3 == 0})
 			if err != nil {
 				t.Fatalf("%v\n%s", err, c.brief())
 			}
@@ -352,7 +360,7 @@ func runSamples(t *testing.T, table []sample) {
 			}
 			in := c.inputs(uint64(i), s.fill)
 			modes := []numerics.Mode{numerics.ANE, numerics.IEEE}
-			if s.measured {
+			if s.measured || testing.Short() && size > 1<<17 {
 				modes = modes[:1]
 			}
 			for _, mode := range modes {

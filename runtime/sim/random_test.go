@@ -35,7 +35,7 @@ func tryProgram(b []byte, on *target.Table) (engine bool, err error) {
 // pair with the interpreter. ZINC_RANDOM_GRAPHS sets another number of programs.
 func randomGraphs(t *testing.T, n int, stream uint64, on *target.Table) {
 	if testing.Short() {
-		n /= 5
+		n /= 10
 	}
 	if v, err := strconv.Atoi(os.Getenv("ZINC_RANDOM_GRAPHS")); err == nil {
 		n = v
