@@ -49,7 +49,7 @@ func opened(t testing.TB, p *zinc.Pair, o zinc.RunOptions) *zinc.Model {
 }
 
 // The whole stack and the engine alone give the same bits, a container alone too.
-func TestSameBits(t *testing.T) {
+func TestRunReturnsTheBitsOfTheCommand(t *testing.T) {
 	ctx := context.Background()
 	pair := compiled(t, digits)
 	image := got[zinc.Tensor](t)(zinc.DecodeNPY(got[[]byte](t)(os.ReadFile("examples/digits/testdata/3.npy"))))
@@ -91,7 +91,7 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-func TestPairFiles(t *testing.T) {
+func TestPairsAreWrittenAndRead(t *testing.T) {
 	ctx := context.Background()
 	pair := compiled(t, digits)
 	dir := t.TempDir()
@@ -113,7 +113,7 @@ func TestPairFiles(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestErrorsHaveTypes(t *testing.T) {
 	ctx := context.Background()
 	for want, o := range map[string]zinc.Options{
 		"precision":  {Precision: "fp8"},
@@ -172,7 +172,7 @@ func TestErrors(t *testing.T) {
 
 // What is wrong about a text has its place, wherever the wrapping; other errors are
 // those of the file system.
-func TestModelError(t *testing.T) {
+func TestModelErrorsHavePositions(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "bad.mil")
 	text := `program(1.3)
@@ -236,7 +236,7 @@ func (c *endsAfter) Err() error {
 }
 
 // Wherever a run is cut off, the model is as it was before it.
-func TestCancel(t *testing.T) {
+func TestCancelledContextsStopCalls(t *testing.T) {
 	pair := compiled(t, "testdata/total.mil")
 	in := map[string]zinc.Tensor{"x": zinc.Of([]float32{1, 2, 3, 4}, 1, 4)}
 	for _, direct := range []bool{true, false} {
@@ -313,7 +313,7 @@ func TestClosedWhileUsed(t *testing.T) {
 	}
 }
 
-func TestValues(t *testing.T) {
+func TestTensorsConvertValues(t *testing.T) {
 	round(t, []bool{true, false}, "b1")
 	round(t, []int8{-1, 2}, "i1")
 	round(t, []int16{-1, 2}, "i2")
@@ -343,8 +343,8 @@ func round[T zinc.Element](t *testing.T, vs []T, typ string) {
 	}
 }
 
-// TestPatch patches a pair that was compiled and one that was read.
-func TestPatch(t *testing.T) {
+// TestPatchedPairsComputeWithNewWeights patches a pair that was compiled and one that was read.
+func TestPatchedPairsComputeWithNewWeights(t *testing.T) {
 	ctx := context.Background()
 	weights := map[string]zinc.Tensor{"conv3_weight": got[zinc.Tensor](t)(
 		zinc.DecodeNPY(got[[]byte](t)(os.ReadFile("examples/patch/testdata/conv3_weight.npy"))))}
@@ -375,7 +375,7 @@ func TestPatch(t *testing.T) {
 }
 
 // Goroutines share a model; each gets its own answer.
-func TestConcurrent(t *testing.T) {
+func TestModelsRunConcurrently(t *testing.T) {
 	m := opened(t, compiled(t, digits), zinc.RunOptions{})
 	var wg sync.WaitGroup
 	for d := range 4 {
@@ -396,7 +396,7 @@ func TestConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-func TestState(t *testing.T) {
+func TestStatesAreKeptReadAndSet(t *testing.T) {
 	ctx := context.Background()
 	m := opened(t, compiled(t, "testdata/total.mil"), zinc.RunOptions{})
 	if err := m.SetState("main", "total", zinc.Of([]float32{10, 20, 30, 40}, 1, 4)); err != nil {
@@ -416,7 +416,7 @@ func TestState(t *testing.T) {
 
 // Everything that can change a byte changes the key, and the name of the folder of
 // the weights does not.
-func TestKey(t *testing.T) {
+func TestKeysDependOnEverythingCompiled(t *testing.T) {
 	ctx := context.Background()
 	dir := t.TempDir()
 	if err := os.CopyFS(filepath.Join(dir, "m.mlmodelc"), os.DirFS(digits)); err != nil {
@@ -489,7 +489,7 @@ func TestOptionsCoverTheCompilers(t *testing.T) {
 }
 
 // A broken entry is compiled again.
-func TestCacheBroken(t *testing.T) {
+func TestBrokenCacheEntriesAreCompiledAgain(t *testing.T) {
 	ctx := context.Background()
 	o := zinc.Options{Cache: t.TempDir()}
 	first := got[*zinc.Pair](t)(zinc.Compile(ctx, "testdata/total.mil", o))

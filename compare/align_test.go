@@ -24,8 +24,8 @@ func common(a, b []string) int {
 	return best[0][0]
 }
 
-// TestEdits holds the edit script against the table, on random lists.
-func TestEdits(t *testing.T) {
+// TestEditsAreAsShortAsTheTables compares the edit script with that of the full table, on random lists.
+func TestEditsAreAsShortAsTheTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	list := func() []string {
 		out := make([]string, r.IntN(12))
@@ -55,9 +55,8 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// TestFarApart: lists that differ in more than mostEdits are paired by key, in time
-// that their length bounds.
-func TestFarApart(t *testing.T) {
+// TestListsFarApartArePairedByKey has lists that differ in more than mostEdits.
+func TestListsFarApartArePairedByKey(t *testing.T) {
 	var a, b []string
 	for i := range 20000 {
 		a = append(a, strings.Repeat("x", i%7))
@@ -78,7 +77,7 @@ func TestFarApart(t *testing.T) {
 	}
 }
 
-func TestMoved(t *testing.T) {
+func TestMovedElementsArePaired(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want string
@@ -102,7 +101,7 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-func TestFill(t *testing.T) {
+func TestGapsBetweenPairsAreFilled(t *testing.T) {
 	a, b := strings.Split("aXbYc", ""), strings.Split("aPbQRc", "")
 	to, from := sequence(a, b)
 	fill(to, from, func(i, j int) bool { return true })

@@ -158,7 +158,7 @@ func expectDetail(t *testing.T, details []string, want string) {
 	}
 }
 
-func TestDigits(t *testing.T) {
+func TestChangesOfTheExampleHaveTheirEffects(t *testing.T) {
 	dir := digits(t)
 	for _, c := range []struct {
 		name    string
@@ -235,8 +235,8 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-// TestTwoCauses: each of two changes has its own effects.
-func TestTwoCauses(t *testing.T) {
+// TestTwoChangesHaveTheirOwnEffects checks that each of two changes has its own effects.
+func TestTwoChangesHaveTheirOwnEffects(t *testing.T) {
 	dir := digits(t)
 	b := changed(t, dir, move(t, "channels", "groups"), func(text string, b []byte) {
 		setWeight(t, "conv1_weight", 3, 0x4400)(text, b)
@@ -252,9 +252,9 @@ func TestTwoCauses(t *testing.T) {
 		"  ir: conv conv3 changed")
 }
 
-// TestMissing: models that do not compile are compared as far as they go, and the
-// result says what was left out.
-func TestMissing(t *testing.T) {
+// TestModelsThatDoNotCompileAreCompared checks that they are compared as far as possible, and that the result states
+// what was omitted.
+func TestModelsThatDoNotCompileAreCompared(t *testing.T) {
 	dir := digits(t)
 	x, err := target.Lookup("h13")
 	if err != nil {
@@ -290,9 +290,8 @@ func orNot(f func(string) string) func(string) string {
 	return f
 }
 
-// TestTargets compares a model for two targets: limits, and nothing that the limits do
-// not decide.
-func TestTargets(t *testing.T) {
+// TestTargetsDifferByTheirLimits compares a model for two targets: only what the limits decide differs.
+func TestTargetsDifferByTheirLimits(t *testing.T) {
 	r := compared(t, open(t, digits(t), "h13"), open(t, digits(t), "h14"), Options{})
 	expect(t, r, "settings: target changed", "  limits: limits of h14 compared with those of h13 changed")
 	expectDetail(t, r.Changes[0].Effects[0].Details, "MaxKernelW: 13 -> 16")
@@ -303,8 +302,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// TestMeanings: every column of a target's table has a meaning, and no other name has.
-func TestMeanings(t *testing.T) {
+// TestEveryColumnOfATargetHasAMeaning also checks that no other name has one.
+func TestEveryColumnOfATargetHasAMeaning(t *testing.T) {
 	all := columns(target.H13)
 	for _, c := range all {
 		if meanings[c.name] == "" {
@@ -316,8 +315,8 @@ func TestMeanings(t *testing.T) {
 	}
 }
 
-// TestOutputs runs two pairs, one weight apart.
-func TestOutputs(t *testing.T) {
+// TestOutputsOfPairsAreCompared runs two pairs that differ in one weight.
+func TestOutputsOfPairsAreCompared(t *testing.T) {
 	dir := digits(t)
 	a := open(t, dir, "h13")
 	b := open(t, changed(t, dir, nil, setWeight(t, "conv2_weight", 100, 0x4400)), "h13")
@@ -333,8 +332,8 @@ func TestOutputs(t *testing.T) {
 	expect(t, compared(t, a, open(t, dir, "h13"), Options{Outputs: true, Seed: 1}))
 }
 
-// TestBytes lists the ranges of one changed weight.
-func TestBytes(t *testing.T) {
+// TestRangesOfAChangedWeightAreListed also compares their contents.
+func TestRangesOfAChangedWeightAreListed(t *testing.T) {
 	dir := digits(t)
 	a := open(t, dir, "h13")
 	b := open(t, changed(t, dir, nil, setWeight(t, "conv2_weight", 100, 0x4400)), "h13")
@@ -366,8 +365,8 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestWhisper is what the comparison is for: one change of a real model, named alone.
-func TestWhisper(t *testing.T) {
+// TestOneChangeOfARealModelIsNamed checks that only this change is named.
+func TestOneChangeOfARealModelIsNamed(t *testing.T) {
 	shared := shareddir.Find(t)
 	dir := shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", "whisper-tiny-encoder"))
 	a := open(t, dir, "h13")
@@ -459,8 +458,8 @@ func textOf(t *testing.T, dir string) string {
 	return string(b)
 }
 
-// TestQuantised: a scale of quantised weights is one change, told with what it packs.
-func TestQuantised(t *testing.T) {
+// TestScaleOfQuantisedWeightsIsOneChange checks that it is named with the weights.
+func TestScaleOfQuantisedWeightsIsOneChange(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "corpus", "silero-v6-int8")
 	scale := regexp.MustCompile(`encoder_layers_0_weight_to_fp16_quantized = constexpr_affine_dequantize[^;]*? ` +
 		`scale = [^;]*?offset = tensor<uint64, \[\]>\((\d+)\)`)

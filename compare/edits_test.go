@@ -35,8 +35,8 @@ func stmt(shape, result, op, args, name string) string {
 
 const small, wide = "[1, 8, 4, 16]", "[1, 8, 4, 32]"
 
-// TestOneEdit holds each edit of a text to one change, named as a person would.
-func TestOneEdit(t *testing.T) {
+// TestOneEditIsOneChange checks that each edit of a text is one change, with a name that a person would use.
+func TestOneEditIsOneChange(t *testing.T) {
 	chainOf := func(shape string, named bool, ops ...string) string {
 		body, x := "", "x"
 		for i, op := range ops {
@@ -101,8 +101,8 @@ func TestOneEdit(t *testing.T) {
 	}
 }
 
-// TestTogether: what two changes do together is told apart from what each does.
-func TestTogether(t *testing.T) {
+// TestJointEffectsAreSeparate checks that the joint effects of two changes are separate from those of each.
+func TestJointEffectsAreSeparate(t *testing.T) {
 	body := stmt(small, "a", "relu", "x = x", "a") + stmt(small, "b", "sigmoid", "x = a", "b") +
 		stmt(small, "c", "tanh", "x = b", "c")
 	other := strings.Replace(strings.Replace(body, "relu(", "sin(", 1), "tanh(", "cos(", 1)

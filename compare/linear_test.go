@@ -30,10 +30,9 @@ func longModel(t *testing.T, n int, odd bool) string {
 	return path
 }
 
-// TestLinear compares models of one length and of four times that, with and without
-// debug databases: what is allocated must grow with the length and not with its
-// square.
-func TestLinear(t *testing.T) {
+// TestMemoryGrowsLinearly compares models of one length and of four times that, with and without debug databases: the
+// allocated memory must grow with the length and not with its square.
+func TestMemoryGrowsLinearly(t *testing.T) {
 	const short, factor = 60, 4
 	for _, c := range []struct {
 		name string

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestMarkdown: nothing in a comment is markup that the model wrote, and a comment ends
-// before the 65536 characters that hosts take.
-func TestMarkdown(t *testing.T) {
+// TestMarkdownIsEscapedAndBounded checks that no markup in a comment comes from the model, and that a comment has at
+// most the 65536 characters that hosts accept.
+func TestMarkdownIsEscapedAndBounded(t *testing.T) {
 	r := &Result{
 		A: Summary{
 			Name:     "/home/x/`a`|b",
@@ -49,9 +49,9 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestText: effects of every level are shown before any level gets more, and the rest
-// is counted by level.
-func TestText(t *testing.T) {
+// TestTextShowsEveryLevel checks that effects of every level are shown before more of any level, and that the rest are
+// counted by level.
+func TestTextShowsEveryLevel(t *testing.T) {
 	c := &Change{Level: MIL, Kind: Changed, Subject: "s", cause: true}
 	for _, l := range []Level{Constants, Tasks, Outputs} {
 		for i := range 10 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOutputsProgress: runs say how far they are, and end at the number of tasks.
-func TestOutputsProgress(t *testing.T) {
+// TestRunsReportProgress checks that runs report their progress up to the number of tasks.
+func TestRunsReportProgress(t *testing.T) {
 	dir := digits(t)
 	a, b := open(t, dir, "h13"), open(t, changed(t, dir, nil, setWeight(t, "conv2_weight", 100, 0x4400)), "h13")
 	last := map[string][2]int{}
@@ -35,8 +35,8 @@ func TestOutputsProgress(t *testing.T) {
 	}
 }
 
-// TestOutputsEqual: equal pairs are not run.
-func TestOutputsEqual(t *testing.T) {
+// TestEqualPairsAreNotRun compares a pair with itself.
+func TestEqualPairsAreNotRun(t *testing.T) {
 	a := open(t, digits(t), "h13")
 	expect(t, compared(t, a, open(t, digits(t), "h13"), Options{
 		Outputs:  true,
@@ -44,9 +44,9 @@ func TestOutputsEqual(t *testing.T) {
 	}))
 }
 
-// TestOutputsRenamed: a procedure that has another name, since there are more functions,
-// is the same procedure. A function that only one side has is not run.
-func TestOutputsRenamed(t *testing.T) {
+// TestRenamedProceduresAreCompared checks that a procedure with another name, because there are more functions, is the
+// same procedure, and that a function of only one side is not run.
+func TestRenamedProceduresAreCompared(t *testing.T) {
 	body := stmt(small, "a", "relu", "x = x", "a") + stmt(small, "y", "sigmoid", "x = a", "y")
 	one, two := function("main", small, body, "y"), function("other", small, body, "y")
 	a := open(t, network(t, one), "h13")
@@ -67,7 +67,7 @@ func TestOutputsRenamed(t *testing.T) {
 	expectDetail(t, got[0].Details, " of the largest magnitude")
 }
 
-func TestElement(t *testing.T) {
+func TestElementsAreNamedByTheirIndices(t *testing.T) {
 	for _, c := range []struct {
 		extent [5]int
 		i      int

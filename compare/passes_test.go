@@ -51,8 +51,8 @@ func folded(t *testing.T) string {
 	return network(t, function("main", small, body, "c"))
 }
 
-// TestPasses tells after which pass a setting makes the programs depart.
-func TestPasses(t *testing.T) {
+// TestPassOfDepartureIsNamed checks after which pass a setting makes the programs differ.
+func TestPassOfDepartureIsNamed(t *testing.T) {
 	body := "        tensor<fp32, [1, 8, 4, 16]> y = relu(x = x)[name = string(\"y\")];"
 	dir := network(t, strings.ReplaceAll(function("main", small, body, "y"), "tensor<fp16, "+small+"> x",
 		"tensor<fp32, "+small+"> x"))
@@ -70,9 +70,8 @@ func TestPasses(t *testing.T) {
 	expectDetail(t, got[0].Details, "- %y: tensor<fp32, [1, 8, 4, 16]> = relu(x = %x)")
 }
 
-// TestPassesSame: the same model gives no difference, and a line that passes leave is
-// kept once.
-func TestPassesSame(t *testing.T) {
+// TestEqualModelsDifferAfterNoPass also checks that a line that passes do not change is stored once.
+func TestEqualModelsDifferAfterNoPass(t *testing.T) {
 	a, b := opened(t, request(digits(t))), opened(t, request(digits(t)))
 	expect(t, compared(t, a, b, Options{Levels: []Level{Passes}}))
 	all := 0
@@ -87,9 +86,9 @@ func TestPassesSame(t *testing.T) {
 	}
 }
 
-// TestPassesWeight: a weight differs as read, by its digest; where it is in its file is not a difference, and neither
-// are the lines of the text.
-func TestPassesWeight(t *testing.T) {
+// TestWeightsDifferByDigest checks that a weight differs by its digest, and not by its position in the file or the
+// lines of the text.
+func TestWeightsDifferByDigest(t *testing.T) {
 	dir := digits(t)
 	r := compared(t, opened(t, request(dir)),
 		opened(t, request(changed(t, dir, nil, setWeight(t, "conv2_weight", 100, 0x4400)))),
@@ -104,9 +103,9 @@ func TestPassesWeight(t *testing.T) {
 	expect(t, r)
 }
 
-// TestPassesFront: a statement in front of 3000 others is one change, and one line of the
+// TestStatementInFrontIsOneChange checks that a statement in front of 3000 others is one change, and one line of the
 // program after each pass.
-func TestPassesFront(t *testing.T) {
+func TestStatementInFrontIsOneChange(t *testing.T) {
 	var body strings.Builder
 	const n = 3000
 	x := "x"
@@ -133,8 +132,8 @@ func TestPassesFront(t *testing.T) {
 	expectDetail(t, got[0].Details, "2 lines differ: %y0, %front")
 }
 
-// TestPassLists compares lists of passes that differ.
-func TestPassLists(t *testing.T) {
+// TestListsOfPassesMayDiffer compares programs after different lists of passes.
+func TestListsOfPassesMayDiffer(t *testing.T) {
 	if c := passList([]string{"a", "b", "c"}, []string{"a", "b", "c"}); c != nil {
 		t.Errorf("%+v", c)
 	}
@@ -147,9 +146,8 @@ func TestPassLists(t *testing.T) {
 	}
 }
 
-// TestVersions compares a model compiled by another zinc: one in which a pass does
-// nothing.
-func TestVersions(t *testing.T) {
+// TestVersionsOfZincAreCompared compares with another zinc, in which a pass does nothing.
+func TestVersionsOfZincAreCompared(t *testing.T) {
 	exe := toolchaintest.Build(t, toolchaintest.Renamed("9.8.7"), toolchaintest.NoNormalise)
 	by := func(path string) Request {
 		x, err := toolchain.Open(t.Context(), path)

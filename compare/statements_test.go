@@ -20,9 +20,9 @@ const someText = `program(1.3)
 }
 `
 
-// TestStatements holds the comparison of syntax trees against single changes of a
-// text: each gives the lines that name it and no others.
-func TestStatements(t *testing.T) {
+// TestSingleChangesOfStatementsAreNamed makes single changes of a text: the comparison of the syntax trees returns the
+// lines that name the change and no others.
+func TestSingleChangesOfStatementsAreNamed(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		old, new string // pairs of replacements, separated by |

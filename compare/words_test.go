@@ -53,8 +53,8 @@ func noteOf(r *Result, l Level) string {
 	return ""
 }
 
-// TestWords compares tasks of which no fields are known.
-func TestWords(t *testing.T) {
+// TestTasksWithoutFieldsAreComparedByWord compares tasks whose fields are unknown.
+func TestTasksWithoutFieldsAreComparedByWord(t *testing.T) {
 	m := open(t, digits(t), "h13")
 	a := foreign(t, m, nil)
 	t.Run("the same", func(t *testing.T) {

@@ -42,10 +42,9 @@ type recordedCase struct {
 	}
 }
 
-// TestAttested holds the table of attested kinds against the recorded cases:
-// a kind is in it when recorded tasks of the kind are equal word for word to
-// what zinc writes and none differs.
-func TestAttested(t *testing.T) {
+// TestAttestedKindsAreRecorded compares the table of attested kinds with the recorded cases: a kind is in it if
+// recorded tasks of the kind are equal word for word to those that zinc writes, and none differs.
+func TestAttestedKindsAreRecorded(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
@@ -94,7 +93,8 @@ func TestAttested(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(want, []byte(got)) {
-		t.Errorf("%s is not what the recorded cases give; run go test ./compile -run TestAttested -update", file)
+		t.Errorf("%s does not match the recorded cases; run go test ./compile -run TestAttestedKindsAreRecorded "+
+			"-update", file)
 	}
 }
 

@@ -23,7 +23,7 @@ func TestHugeProducts(t *testing.T) {
 }
 
 // A linear layer of no inputs has an empty weight, which no factor folds into.
-func TestEmptyWeight(t *testing.T) {
+func TestEmptyWeightsAreRefused(t *testing.T) {
 	built(t, compile.Options{}, func(g *irbuild.Graph) {
 		w := g.Const(&ir.Const{Type: ir.TensorOf(ir.FP16, 0, 4)})
 		g.Output(g.Op("mul", "x", g.Op("linear", "x", g.Input(2, 4), "weight", w), "y", 2.0))

@@ -15,8 +15,8 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestCheckNamesTheFault damages what was compiled as a wrong pass would: the check
-// that finds it names itself, and the statement of the task.
+// TestCheckNamesTheFault damages a compiled pair as a wrong pass would: the error names the check that finds it, and
+// the statement of the task.
 func TestCheckNamesTheFault(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -91,8 +91,8 @@ func TestCheckNamesTheFault(t *testing.T) {
 	}
 }
 
-// TestPortsHaveNamesThatLoad: names of values that no firmware container could hold,
-// being too long or of characters that do not print, become names of ports that it can.
+// TestPortsHaveNamesThatLoad checks that names of values that are invalid in a firmware container, because they are too
+// long or not printable, become valid names of ports.
 func TestPortsHaveNamesThatLoad(t *testing.T) {
 	for _, name := range []string{
 		strings.Repeat("x", 256), strings.Repeat("x", 5000), strings.Repeat("é", 200), "a\nb", "a\xffb", "\u200b",
@@ -138,7 +138,7 @@ func TestLastPassBeforeAFault(t *testing.T) {
 	}
 }
 
-// TestPanicAfterThePasses is one of the backend: it is not taken for one of a pass.
+// TestPanicAfterThePasses checks that a panic of the backend is not attributed to a pass.
 func TestPanicAfterThePasses(t *testing.T) {
 	defer func() {
 		p, ok := recover().(*Panic)

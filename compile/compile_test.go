@@ -69,10 +69,10 @@ func identity(g *irbuild.Graph) {
 	g.Output(g.Op("linear", "x", g.Input(1, 64), "weight", w))
 }
 
-// TestIdentity: the container of the identity layer has the segments of table
-// 23.6 with their sizes and protections, scratch aside, coefficient 1.0 in 64 places, and gives
-// its input bit for bit.
-func TestIdentity(t *testing.T) {
+// TestIdentityHasThePublishedSegments checks that the container of the identity layer has the segments of table 23.6
+// with their sizes and protections, except for scratch, and coefficient 1.0 in 64 places, and that it returns its input
+// bit for bit.
+func TestIdentityHasThePublishedSegments(t *testing.T) {
 	r, p := built(t, compile.Options{SplitKernel: true}, identity)
 	f, err := hwx.Read(p.Container)
 	if err != nil {
@@ -171,8 +171,8 @@ func block(g *irbuild.Graph) {
 	g.Output(g.Op("gelu", "x", n, "mode", "EXACT"), a)
 }
 
-// TestDeterminism: neither workers nor processors change a byte.
-func TestDeterminism(t *testing.T) {
+// TestBytesDoNotDependOnWorkers compares the bytes for numbers of workers and processors.
+func TestBytesDoNotDependOnWorkers(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	for _, split := range []bool{false, true} {
 		var first pair.Pair
@@ -191,8 +191,8 @@ func TestDeterminism(t *testing.T) {
 	}
 }
 
-// TestDescriptorSize: the descriptor says nothing of a layer's inner size.
-func TestDescriptorSize(t *testing.T) {
+// TestDescriptorDoesNotDependOnInnerSizes compares descriptors of a layer with different inner sizes.
+func TestDescriptorDoesNotDependOnInnerSizes(t *testing.T) {
 	size := func(inner int64) int {
 		_, p := built(t, compile.Options{}, func(g *irbuild.Graph) {
 			h := g.Op("linear", "x", g.Input(1, 64), "weight", g.Weights(inner, 64))
@@ -205,9 +205,8 @@ func TestDescriptorSize(t *testing.T) {
 	}
 }
 
-// TestChains: what the descriptor's chain is for small graphs, with dispatches,
-// CPU calls and tasks (0: any).
-func TestChains(t *testing.T) {
+// TestChainsOfSmallGraphs checks the chain of the descriptor, with dispatches, CPU calls and tasks (0: any).
+func TestChainsOfSmallGraphs(t *testing.T) {
 	lstm := func(g *irbuild.Graph, x *ir.Value) *ir.Value { // [33, 1, 4] -> [33, 1, 3], too many steps for the engine
 		return g.Op("lstm", "x", x, "initial_h", g.Weights(1, 3), "initial_c", g.Weights(1, 3),
 			"weight_ih", g.Weights(12, 4), "weight_hh", g.Weights(12, 3), "output_sequence", true)
@@ -284,8 +283,8 @@ func TestChains(t *testing.T) {
 	}
 }
 
-// TestReport: every operation is somewhere, with a reason where that is the CPU.
-func TestReport(t *testing.T) {
+// TestReportPlacesEveryOperation also checks that there is a reason for each place on the CPU.
+func TestReportPlacesEveryOperation(t *testing.T) {
 	r, _ := built(t, compile.Options{}, block)
 	engine, cpu := 0, 0
 	for _, o := range r.Report.Ops {
@@ -320,8 +319,8 @@ func TestReport(t *testing.T) {
 	}
 }
 
-// TestRefused: programs that cannot be compiled, and what is said.
-func TestRefused(t *testing.T) {
+// TestWrongProgramsAreRefused compiles programs that cannot be compiled, and checks the errors.
+func TestWrongProgramsAreRefused(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		build func(g *irbuild.Graph)
@@ -376,9 +375,8 @@ func run(p pair.Pair) error {
 	return err
 }
 
-// TestDamaged: half a pair, halves of two pairs, a cut container and flipped
-// bits are errors, never panics.
-func TestDamaged(t *testing.T) {
+// TestDamagedPairsAreErrors checks half a pair, halves of two pairs, a truncated container and flipped bits.
+func TestDamagedPairsAreErrors(t *testing.T) {
 	_, whole := built(t, compile.Options{}, block)
 	if err := run(whole); err != nil {
 		t.Fatal(err)

@@ -65,7 +65,7 @@ func TestLoopOnDataRunsOnTheCPU(t *testing.T) {
 }
 
 // Past the limit a loop stays a loop, and still runs.
-func TestLongLoopStays(t *testing.T) {
+func TestLongLoopStaysALoop(t *testing.T) {
 	r, m := compiled(t, `func main<ios18>(tensor<fp16, [4]> x) {
 	tensor<int32, [1]> zero = const()[val = tensor<int32, [1]>([0])];
 	tensor<int32, [1]> end, tensor<fp16, [4]> y = while_loop(loop_vars = (zero, x)) (tensor<int32, [1]> i, `+
@@ -85,7 +85,7 @@ func TestLongLoopStays(t *testing.T) {
 	}
 }
 
-func TestBranches(t *testing.T) {
+func TestBranchesRunWhereTheyAreCheap(t *testing.T) {
 	const cheap = `tensor<fp16, [1, 4]> y = cond(pred = p) () {
 		tensor<fp16, [1, 4]> a = mul(x = x, y = fp16(2));
 	} -> (a) () {

@@ -13,9 +13,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestEstimates: the products of a task's registers are those of the operation,
-// and every sum of the report is a sum of its parts.
-func TestEstimates(t *testing.T) {
+// TestEstimatesAddUp checks that the products of a task's registers are those of the operation, and that every sum of
+// the report is the sum of its parts.
+func TestEstimatesAddUp(t *testing.T) {
 	m, err := frontend.Open(filepath.Join("..", "examples", "digits", "digits.mlmodelc"), frontend.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -81,9 +81,9 @@ func TestEstimates(t *testing.T) {
 	}
 }
 
-// TestWeights gives constants to the first that reads them: of two equal ones, one is
-// stored, and of two functions the first has it.
-func TestWeights(t *testing.T) {
+// TestConstantsAreCountedForTheirFirstReader checks that of two equal constants one is stored, and that the first of
+// two functions has it.
+func TestConstantsAreCountedForTheirFirstReader(t *testing.T) {
 	w := "tensor<fp16, [4, 64]> w = const()[val = tensor<fp16, [4, 64]>([" +
 		strings.TrimSuffix(strings.Repeat("["+strings.TrimSuffix(strings.Repeat("0.5, -0.25, ", 32), ", ")+"], ", 4),
 			", ") + "])];"
@@ -142,8 +142,8 @@ func handedBytes(r *Result) (n int64) {
 	return n
 }
 
-// TestHanded: a state stays where it is, so nothing of it is handed over.
-func TestHanded(t *testing.T) {
+// TestStatesAreNotTransferred checks that a state stays where it is.
+func TestStatesAreNotTransferred(t *testing.T) {
 	times := map[bool]cost.Time{}
 	for _, state := range []bool{false, true} {
 		text := "func main<ios18>(tensor<fp16, [1, 64]> x, tensor<fp16, [1, 64]> s) { tensor<fp16, [1, 64]> z = " +

@@ -152,7 +152,7 @@ const enumerated = `func main<ios18>(tensor<fp16, [1, ?]> x) [FlexibleShapeInfor
 	tensor<fp16, [1, ?]> y = mul(x = x, y = fp16(3));
 } -> (y);`
 
-func TestGivenShapes(t *testing.T) {
+func TestRequestedShapesAreCompiled(t *testing.T) {
 	for _, c := range []struct {
 		funcs string
 		given map[string][]int64

@@ -79,10 +79,9 @@ func publishedForm(macs, bytes int64) float64 {
 	return max(2*float64(macs)/target.H13.PeakFLOPs, float64(bytes)/target.H13.Bandwidth)*1e6 + 230
 }
 
-// TestMeasured compiles the graphs whose times on the M1 were published, and holds
-// the estimates, and those of the published form of the model, against what the table
-// in package cost says of them. The one constant that is fitted is fitted again.
-func TestMeasured(t *testing.T) {
+// TestEstimatesOfMeasuredGraphs compiles the graphs whose times on the M1 were published, and compares the estimates,
+// and those of the published form of the model, with the table in package cost. It fits the only fitted constant again.
+func TestEstimatesOfMeasuredGraphs(t *testing.T) {
 	if testing.Short() {
 		t.Skip("compiles 34 MB of weights")
 	}
@@ -137,9 +136,9 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestProductsCross: as published, a square product of 384 is the CPU's and one of 512 the engine's, whether its
-// second operand is a constant or not.
-func TestProductsCross(t *testing.T) {
+// TestLargeProductsGoToTheEngine checks that, as published, a square product of 384 runs on the CPU and one of 512 on
+// the engine, with a constant or a runtime operand.
+func TestLargeProductsGoToTheEngine(t *testing.T) {
 	for _, n := range []int64{384, 512} {
 		for _, constant := range []bool{true, false} {
 			g := irbuild.New(1)

@@ -21,12 +21,10 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// TestNetlists opens every recorded network description: it compiles and its
-// engine agrees with the interpreter in both forms of tasks, or it is refused with
-// the stated reason.
-// The weight files that descriptions name were not recorded, so numbers stand in
-// for them.
-func TestNetlists(t *testing.T) {
+// TestRecordedDescriptionsCompile opens every recorded network description: it compiles and its engine agrees with the
+// interpreter in both forms of tasks, or it is refused with the stated reason. The weight files that descriptions name
+// were not recorded, so numbers stand in for them.
+func TestRecordedDescriptionsCompile(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "golden", "netplists")
 	names, err := filepath.Glob(filepath.Join(dir, "*.plist"))
 	if err != nil || len(names) < 22 {
@@ -134,12 +132,10 @@ func surfaces(f *hwx.File) map[string]surface {
 	return out
 }
 
-// TestOldContainers compiles the networks behind the recorded containers of an old
-// compiler in its form, and compares every task word, the constants and the
-// surfaces: all are equal.
-// Besides, the order of segments and with it every address differs: the old
-// compiler put __TEXT in front of the ports. Banner and symbols are not compared.
-func TestOldContainers(t *testing.T) {
+// TestTasksOfOldContainersAreEqual compiles the networks behind the recorded containers of an old compiler in its form,
+// and compares every task word, the constants and the surfaces: all are equal. Besides, the order of segments and with
+// it every address differs: the old compiler put __TEXT in front of the ports. Banner and symbols are not compared.
+func TestTasksOfOldContainersAreEqual(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "golden", "apple-h13")
 	for _, c := range []struct {
 		name, list string
@@ -204,10 +200,9 @@ func oldContainer(t *testing.T, src []byte, weights string) *hwx.File {
 	return f
 }
 
-// TestOldShapes compares words of the old compiler for shapes of which no container
-// is kept: a 1x1 convolution of 64 channels to 64 and of 3 to 2, and a clamp of
-// rows of 16.
-func TestOldShapes(t *testing.T) {
+// TestTasksOfOldShapesAreEqual compares words of the old compiler for shapes without a recorded container: a 1x1
+// convolution of 64 channels to 64 and of 3 to 2, and a clamp of rows of 16.
+func TestTasksOfOldShapesAreEqual(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "golden", "apple-h13")
 	weights := t.TempDir()
 	if err := os.WriteFile(filepath.Join(weights, "twos.weights"), make([]byte, 2*64*64), 0o666); err != nil {
@@ -313,8 +308,8 @@ func differentHalves(got, want []byte) (out []string) {
 	return out
 }
 
-// TestFullForm runs a model in both forms of tasks: the numbers are the same.
-func TestFullForm(t *testing.T) {
+// TestBothFormsOfTasksComputeTheSame runs a model in both forms.
+func TestBothFormsOfTasksComputeTheSame(t *testing.T) {
 	for _, full := range []bool{false, true} {
 		g := irbuild.New(3)
 		x := g.Input(2, 32, 8, 8)

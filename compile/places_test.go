@@ -28,9 +28,9 @@ func lowered(t *testing.T, g *irbuild.Graph) []td.Placed {
 	return l
 }
 
-// TestSourcesApart: where two sources of one pixel a channel and the result lie, and
-// the time, as recorded for binary_add_1xCx1x1 and binary_maximum_1x1024x1x1.
-func TestSourcesApart(t *testing.T) {
+// TestSourcesAreOnDifferentBanks checks the places of two sources with one pixel per channel and of the result, and the
+// time, as recorded for binary_add_1xCx1x1 and binary_maximum_1x1024x1x1.
+func TestSourcesAreOnDifferentBanks(t *testing.T) {
 	for _, c := range []struct {
 		channels         int64
 		second, res, exe int
@@ -59,9 +59,9 @@ func TestSourcesApart(t *testing.T) {
 	}
 }
 
-// TestTaskForms: the tasks of an operation by engine and by what stays in L2, as
-// recorded for the named cases.
-func TestTaskForms(t *testing.T) {
+// TestTasksOfOperationsAreAsRecorded checks the engines of an operation's tasks and what stays in L2, as recorded for
+// the named cases.
+func TestTasksOfOperationsAreAsRecorded(t *testing.T) {
 	reduce := func(op string, axis int64, shape ...int64) func(g *irbuild.Graph) {
 		return func(g *irbuild.Graph) {
 			g.Output(g.Op(op, "x", g.Input(shape...), "axes", []int64{axis}, "keep_dims", true))
@@ -119,9 +119,9 @@ func TestTaskForms(t *testing.T) {
 	}
 }
 
-// TestBranches: of two products that a sum alone reads the second operand's comes
-// first, and both read one turn of their input (chain_branch_d256_s64).
-func TestBranches(t *testing.T) {
+// TestProductOfTheSecondOperandComesFirst checks two products that only a sum reads. Both read one turn of their input
+// (chain_branch_d256_s64).
+func TestProductOfTheSecondOperandComesFirst(t *testing.T) {
 	g := irbuild.New(1)
 	x := g.Input(1, 64, 256)
 	product := func() any {

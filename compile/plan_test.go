@@ -43,8 +43,8 @@ func planWith(t *testing.T, o compile.Options, params, body, results string) *co
 
 const half = "tensor<fp16, [1, 8, 4, 4]>"
 
-// TestCauses checks what cuts dispatches apart.
-func TestCauses(t *testing.T) {
+// TestReportNamesWhatSeparatesDispatches checks the causes.
+func TestReportNamesWhatSeparatesDispatches(t *testing.T) {
 	// relu on the engine, sin on the CPU, relu again; the second sin reads no
 	// result of the engine's.
 	r := plan(t, target.H13, half+" x", `
@@ -81,8 +81,8 @@ func TestCauses(t *testing.T) {
 	}
 }
 
-// TestRefusals checks the facts behind a place on the CPU, target by target.
-func TestRefusals(t *testing.T) {
+// TestRefusalsDependOnTheTarget checks the facts of refusals for each target.
+func TestRefusalsDependOnTheTarget(t *testing.T) {
 	body := `
             string pt = const()[name = string("pt"), val = string("valid")];
             tensor<int32, [2]> st = const()[name = string("st"), val = tensor<int32, [2]>([1, 1])];
@@ -157,8 +157,8 @@ func TestHintsLeaveOutTheChosenPrecision(t *testing.T) {
 	}
 }
 
-// TestIntegerWeights: integers that multiply are no coefficients of the engine.
-func TestIntegerWeights(t *testing.T) {
+// TestIntegerWeightsStayOnTheCPU checks that integers that multiply are not coefficients of the engine.
+func TestIntegerWeightsStayOnTheCPU(t *testing.T) {
 	body := `
             tensor<int32, [3, 2]> w = const()[name = string("w"), val = tensor<int32, [3, 2]>([[1, 2], [3, 4], [5,` +
 		` 6]])];
@@ -170,8 +170,8 @@ func TestIntegerWeights(t *testing.T) {
 	}
 }
 
-// TestCompressed checks form, sizes and fate of compressed constants.
-func TestCompressed(t *testing.T) {
+// TestReportDescribesCompressedConstants checks their forms and sizes, and what became of them.
+func TestReportDescribesCompressedConstants(t *testing.T) {
 	const (
 		w2 = "tensor<fp16, [2, 4]>"
 		q  = `constexpr_blockwise_shift_scale(data = tensor<int8, [2, 4]>([[1, 2, 3, 4], [5, 6, 7, 8]]), scale = `
@@ -226,9 +226,9 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestLongChains: operations that each fit a chain of tasks, and together fill more
-// than one, go into several dispatches, which say so.
-func TestLongChains(t *testing.T) {
+// TestLongChainsAreSeveralDispatches checks operations that each fit a chain of tasks but together do not. The report
+// states the cause.
+func TestLongChainsAreSeveralDispatches(t *testing.T) {
 	const s = "tensor<fp16, [64, 128, 1, 1]>"
 	body, x := "            bool f = const()[name = string(\"f\"), val = bool(false)];\n", "x"
 	for i := range 5 {

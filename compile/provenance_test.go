@@ -148,9 +148,8 @@ func names(db *provenance.DB, list ...[]int) (out []string) {
 	return out
 }
 
-// TestProvenanceFollowsTheBytes changes one constant of a model at a time and
-// holds the database to what changed: each byte of the constants that is another
-// came from that statement, each task of which a word is another names it.
+// TestProvenanceFollowsTheBytes changes one constant of a model at a time and compares the database with what changed:
+// each changed byte of the constants came from that statement, and each task with a changed word names it.
 func TestProvenanceFollowsTheBytes(t *testing.T) {
 	_, db, f := trace(t, tracedModel(""), compile.Options{})
 	text, constants := f.TextBytes(), f.ConstantBytes()
@@ -222,8 +221,8 @@ func roleSources(db *provenance.DB, role, statement string) (out []string) {
 	return out
 }
 
-// TestProvenanceOfPasses: what folding, fusing and sharing made has all its
-// statements, the passes and the users, and no others.
+// TestProvenanceOfPasses checks that the results of folding, fusing and sharing have all their statements, passes and
+// users, and no others.
 func TestProvenanceOfPasses(t *testing.T) {
 	text := tracedModel("")
 	_, db, _ := trace(t, text, compile.Options{})
@@ -289,8 +288,7 @@ func TestProvenanceOfPasses(t *testing.T) {
 	}
 }
 
-// TestProvenanceOfDescriptor: casts, inferences and CPU calls name the statements
-// that they carry out.
+// TestProvenanceOfDescriptor checks that casts, inferences and CPU calls name their statements.
 func TestProvenanceOfDescriptor(t *testing.T) {
 	_, db, _ := trace(t, tracedModel(""), compile.Options{})
 	var got []string
@@ -316,9 +314,9 @@ func TestProvenanceOfDescriptor(t *testing.T) {
 	}
 }
 
-// TestProvenanceOfControlFlow: an unrolled loop's tasks name the statement in the
-// body and the loop, operations of a branch that stays are part of its call, and
-// the buffer of a state names what reads and writes it.
+// TestProvenanceOfControlFlow checks that the tasks of an unrolled loop name the statement in the body and the loop,
+// that operations of a remaining branch are part of its call, and that the buffer of a state names what reads and
+// writes it.
 func TestProvenanceOfControlFlow(t *testing.T) {
 	_, db, _ := trace(t, `    func main<ios18>(state<tensor<fp16, [1, 4, 1, 8]>> kv, tensor<fp16, [1, 4, 1, 8]> x,`+
 		` tensor<bool, [1]> p) {
@@ -376,8 +374,8 @@ func TestProvenanceOfControlFlow(t *testing.T) {
 	}
 }
 
-// TestProvenanceIsDeterministic: the same file for any number of workers, and the
-// pair is the one that is made without a database.
+// TestProvenanceIsDeterministic checks that the file is the same for any number of workers, and that the pair is the
+// same without a database.
 func TestProvenanceIsDeterministic(t *testing.T) {
 	var first []byte
 	for _, workers := range []int{1, 4} {
@@ -434,8 +432,7 @@ func asWritten(t *testing.T, db *provenance.DB, f *hwx.File) {
 	db.Constants(0, uint64(len(f.ConstantBytes())), check)
 }
 
-// TestProvenanceOfForms: full tasks, several functions that share a constant, and
-// constants in sections of their own.
+// TestProvenanceOfForms checks full tasks, several functions that share a constant, and constants in separate sections.
 func TestProvenanceOfForms(t *testing.T) {
 	two := tracedModel("") + "\n" + strings.Replace(tracedModel(""), "func main", "func second", 1)
 	for _, o := range []compile.Options{{FullTD: true}, {SplitKernel: true}, {FullTD: true, SplitKernel: true,
@@ -458,8 +455,8 @@ func TestProvenanceOfForms(t *testing.T) {
 	}
 }
 
-// TestProvenanceIsLinear: a chain of folded constants, each made of the one before,
-// takes nodes in proportion to its length, and its end still knows its beginning.
+// TestProvenanceIsLinear checks that a chain of folded constants, each computed from the one before, has nodes in
+// proportion to its length, and that its end still names its beginning.
 func TestProvenanceIsLinear(t *testing.T) {
 	chain := func(n int) string {
 		var b strings.Builder

@@ -29,9 +29,9 @@ func chainOf(t *testing.T, container []byte) (text []byte, tasks []td.Placed) {
 	return text, tasks
 }
 
-// TestIdentityTasks: the tasks of the identity layer as table 23.7 reads them,
-// and as version-10 images and records, which rebuild them.
-func TestIdentityTasks(t *testing.T) {
+// TestIdentityHasThePublishedTasks compares the tasks of the identity layer with table 23.7, and rebuilds them from
+// version-10 images and records.
+func TestIdentityHasThePublishedTasks(t *testing.T) {
 	_, p := built(t, compile.Options{SplitKernel: true}, identity)
 	text, chain := chainOf(t, p.Container)
 	if len(text) != 0x474 || len(chain) != 2 || chain[1].Off != 0x200 {
@@ -131,9 +131,8 @@ func TestIdentityTasks(t *testing.T) {
 	}
 }
 
-// TestBlockRecords: the tasks of a graph that uses most of the house go through
-// images and records to the same words.
-func TestBlockRecords(t *testing.T) {
+// TestTasksAreRebuiltFromRecords converts the tasks of a graph with most rules to images and records and back.
+func TestTasksAreRebuiltFromRecords(t *testing.T) {
 	_, p := built(t, compile.Options{}, block)
 	f, err := hwx.Read(p.Container)
 	if err != nil {

@@ -96,8 +96,8 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 	}
 }
 
-// TestTasksOfAllProceduresAreBounded: each procedure has fewer tasks than a load numbers,
-// all of them together more.
+// TestTasksOfAllProceduresAreBounded compiles procedures each of which has fewer tasks than loading can number, but all
+// together more.
 func TestTasksOfAllProceduresAreBounded(t *testing.T) {
 	d := &driver{units: []*unit{
 		{procs: []*lower.Procedure{{Tasks: make([]*td.Task, 40000)}}},
@@ -113,8 +113,8 @@ func TestTasksOfAllProceduresAreBounded(t *testing.T) {
 	}
 }
 
-// TestAddressSpaceLimitsPlacement keeps an operation on the CPU whose tensors, each of
-// which the engine takes, are more than a program addresses together.
+// TestAddressSpaceLimitsPlacement keeps an operation on the CPU whose tensors fit the engine one by one but together
+// exceed what a program can address.
 func TestAddressSpaceLimitsPlacement(t *testing.T) {
 	for _, c := range []struct {
 		channels string
@@ -132,8 +132,8 @@ func TestAddressSpaceLimitsPlacement(t *testing.T) {
 	}
 }
 
-// TestAddressSpaceIsStatedAlike holds the limits of placement to those of the
-// container and of the address unit, which maps whatever fits a container.
+// TestAddressSpaceIsStatedAlike compares the limits of placement with those of the container and of address
+// translation, which maps everything that fits a container.
 func TestAddressSpaceIsStatedAlike(t *testing.T) {
 	if hwx.AddrLimit-hwx.Base != target.AddressBytes || translation.ApertureSize != target.ClientBytes {
 		t.Errorf("a container has %d addresses, a client %d; target says %d and %d", uint64(hwx.AddrLimit-hwx.Base),

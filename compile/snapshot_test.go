@@ -47,9 +47,9 @@ var interruptible = map[string]string{
 	"loop":       loop(", tensor<int32, [1]> n", "n"),
 }
 
-// TestResumeGivesTheSameBytes interrupts compilations after every pass, writes the program as text, reads
-// it, and goes on: the pair has the bytes of a compilation without interruption.
-func TestResumeGivesTheSameBytes(t *testing.T) {
+// TestResumedCompilationsWriteTheSameBytes interrupts compilations after every pass, writes the program as text, reads
+// it, and continues: the pair has the bytes of a compilation without interruption.
+func TestResumedCompilationsWriteTheSameBytes(t *testing.T) {
 	for name, src := range interruptible {
 		t.Run(name, func(t *testing.T) {
 			checkResume(t, compile.Options{InputName: "test.mil"}, passes.Names(), func() *ir.Program {
@@ -59,8 +59,8 @@ func TestResumeGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestResumeOfCorpus does the same with real models, after the pass that places operations.
-func TestResumeOfCorpus(t *testing.T) {
+// TestResumedCompilationsOfRealModels does the same with real models, after the pass that places operations.
+func TestResumedCompilationsOfRealModels(t *testing.T) {
 	shared := shareddir.Find(t)
 	for _, name := range []string{"silero-v6-palette-4bit", "mnist-cnn-inline", "espresso-rwkv-recurrent-step"} {
 		t.Run(name, func(t *testing.T) {
@@ -114,7 +114,7 @@ func checkResume(t *testing.T, o compile.Options, after []string, p func() *ir.P
 	}
 }
 
-// TestResumeKeepsAPlaceWrittenByHand: what the text says of a place holds.
+// TestResumeKeepsAPlaceWrittenByHand changes a place in the text.
 func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 	ctx := context.Background()
 	p := program(t, interruptible["functions"])
@@ -142,7 +142,7 @@ func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 	}
 }
 
-// TestResumeRunsForwardsOnly: a pass that ran is not run again by name.
+// TestResumeRunsForwardsOnly checks that a pass that ran cannot be run again by name.
 func TestResumeRunsForwardsOnly(t *testing.T) {
 	ctx := context.Background()
 	s, err := compile.RunTo(ctx, program(t, interruptible["fused"]), compile.Options{}, "normalise")

@@ -11,7 +11,7 @@ import (
 
 // Shapes that only the run gives, between CPU calls, as inputs and as results,
 // with the engine before them.
-func TestUnknownShapes(t *testing.T) {
+func TestUnknownShapesStayOnTheCPU(t *testing.T) {
 	r, m := compiled(t, `func main<ios18>(tensor<fp16, [6]> x, tensor<fp16, [?]> free) {
 	tensor<fp16, [6]> d = mul(x = x, y = fp16(2));
 	tensor<int32, [?, 1]> at = non_zero(x = d);

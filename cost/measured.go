@@ -15,7 +15,7 @@ type Measured struct {
 	// ZeroCopy reports that the host did not copy inputs and outputs.
 	ZeroCopy bool
 	// Estimate is the model's estimate for zinc's program of the graph, in
-	// microseconds, which package compile's TestMeasured checks.
+	// microseconds, which package compile's TestEstimatesOfMeasuredGraphs checks.
 	Estimate float64
 	// Published is the estimate of the published model with its own constants: the
 	// maximum, for the whole graph, of products by peak and bytes by bandwidth, plus

@@ -19,8 +19,8 @@ func flat(cs []diffChange) (out []diffChange) {
 	return out
 }
 
-// TestShapes compiles a flexible input in another shape.
-func TestShapes(t *testing.T) {
+// TestFlexibleInputsAreCompiledInOtherShapes also checks the errors.
+func TestFlexibleInputsAreCompiledInOtherShapes(t *testing.T) {
 	corpus := filepath.Join(shareddir.Find(t), "corpus", "rb-flexible-gather")
 	c := newClient(t, small, corpus)
 	var list modelList
@@ -56,7 +56,7 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-func TestDiff(t *testing.T) {
+func TestComparisonsNameTheirLinks(t *testing.T) {
 	c := newClient(t, small, digits)
 	var src sourceText
 	c.must("/api/source?model=digits", nil, &src)

@@ -165,8 +165,8 @@ type made struct {
 
 type config map[string]any
 
-// TestVersions compiles with other zincs.
-func TestVersions(t *testing.T) {
+// TestOtherVersionsOfZincCompile also compares them.
+func TestOtherVersionsOfZincCompile(t *testing.T) {
 	ask := server(t, limits)
 	var list struct {
 		Versions []struct {
@@ -339,9 +339,8 @@ func again(t *testing.T, ask func(string, any, any) (int, string)) string {
 	return m.Key
 }
 
-// TestHostileVersions has executables that end badly: their limits hold and the server
-// goes on.
-func TestHostileVersions(t *testing.T) {
+// TestHostileVersionsAreBounded has executables that fail: their limits hold and the server continues.
+func TestHostileVersionsAreBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it waits for limits")
 	}
@@ -389,8 +388,8 @@ func TestHostileVersions(t *testing.T) {
 	}
 }
 
-// TestVersionNames refuses names that nobody could tell apart.
-func TestVersionNames(t *testing.T) {
+// TestAmbiguousVersionNamesAreRefused has names that cannot be distinguished.
+func TestAmbiguousVersionNamesAreRefused(t *testing.T) {
 	x := &toolchain.Executable{}
 	for _, vs := range [][]explore.Version{
 		{{Name: "", Executable: x}},

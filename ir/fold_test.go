@@ -36,7 +36,7 @@ func packedConst(t DType, shape []int64, data ...byte) *Value {
 
 func h(shape []int64, vs ...float64) *Value { return floats(FP16, shape, vs...) }
 
-func TestFoldResults(t *testing.T) {
+func TestFoldsComputeConstants(t *testing.T) {
 	m23 := h([]int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	for _, c := range []struct {
 		op, opset string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestShapeRules(t *testing.T) {
+func TestShapeRulesInferOrRefuse(t *testing.T) {
 	x := fp(1, 64, 9, 9)
 	w := fp(32, 64, 3, 3)
 	for _, c := range []struct {

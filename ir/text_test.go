@@ -30,7 +30,7 @@ func %main "ios18"(%x: tensor<fp16, [1, 4, ?, 8]> @0:4:21, %k: state<tensor<fp16
 }
 `
 
-func TestTextRoundTrip(t *testing.T) {
+func TestTextIsParsedBack(t *testing.T) {
 	src := sample
 	p, err := Parse("t", []byte(src), nil)
 	if err != nil {

@@ -70,7 +70,7 @@ func TestVerifyReportsInvalidPrograms(t *testing.T) {
 	}
 }
 
-func TestExtractAndUses(t *testing.T) {
+func TestExtractedFunctionsAreValid(t *testing.T) {
 	p := parse(t, chain)
 	f := p.Funcs[0]
 	ops := f.Body.Ops

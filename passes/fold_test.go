@@ -22,7 +22,7 @@ func foldedOps(t *testing.T, left int64, build func(g *irbuild.Graph)) *passes.S
 }
 
 // The shape of a tensor is known with its dimensions, whatever the tensor holds.
-func TestShapeFolds(t *testing.T) {
+func TestShapesOfKnownTensorsFold(t *testing.T) {
 	s := foldedOps(t, 1<<20, func(g *irbuild.Graph) {
 		x := g.Input(2, 3)
 		g.Output(g.Op("add", "x", g.Op("shape", "x", x), "y", 1))
@@ -46,7 +46,7 @@ func TestShapeFolds(t *testing.T) {
 }
 
 // What all folds make together is bounded, not only each of them.
-func TestFoldBudget(t *testing.T) {
+func TestFoldingKeepsItsBudget(t *testing.T) {
 	s := foldedOps(t, 3<<20, func(g *irbuild.Graph) {
 		x := g.Input(1 << 19)
 		for i := range 5 { // of a megabyte

@@ -38,12 +38,11 @@ func options() passes.Options {
 	}
 }
 
-// TestGolden runs the passes that the first line of each archive's comment
-// names ("all" for the whole list; precision=fp16, place=engine and func=NAME are options)
-// on the program "in", and compares the program afterwards with "out".
-// Archives with "steps" hold what cut-steps and fuse-epilogue made as well;
-// those with "error" what the passes refuse.
-func TestGolden(t *testing.T) {
+// TestPassesMatchGolden runs the passes that the first line of each archive's comment names ("all" for the whole list;
+// precision=fp16, place=engine and func=NAME are options) on the program "in", and compares the program afterwards with
+// "out". Archives with "steps" hold what cut-steps and fuse-epilogue made as well; those with "error" what the passes
+// refuse.
+func TestPassesMatchGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*.txtar"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no golden files: %v", err)
@@ -156,8 +155,8 @@ func printSteps(s *passes.State) string {
 	return b.String()
 }
 
-// TestList: the list says of every pass what it does and why it is there.
-func TestList(t *testing.T) {
+// TestListDescribesEveryPass checks that the list states what every pass does and why.
+func TestListDescribesEveryPass(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range passes.List {
 		if p.Name == "" || p.Doc == "" || p.Why == "" {
@@ -201,8 +200,8 @@ func %main "ios18"(%x: tensor<fp16, [1, 8]>) {
 }
 `
 
-// TestPrinting: --print-after, --print-changed.
-func TestPrinting(t *testing.T) {
+// TestProgramsArePrintedAfterPasses prints after named passes and after those that change the program.
+func TestProgramsArePrintedAfterPasses(t *testing.T) {
 	run := func(change func(o *passes.Options)) string {
 		p, err := ir.Parse("in", []byte(small), nil)
 		if err != nil {
@@ -239,8 +238,8 @@ func TestPrinting(t *testing.T) {
 	}
 }
 
-// TestCancel: a run stops between passes.
-func TestCancel(t *testing.T) {
+// TestCancelStopsBetweenPasses also checks the error.
+func TestCancelStopsBetweenPasses(t *testing.T) {
 	p, err := ir.Parse("in", []byte(small), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestObserve: an observer sees the program after each pass, in order.
-func TestObserve(t *testing.T) {
+// TestObserverSeesEveryPass checks that an observer gets the program after each pass, in order.
+func TestObserverSeesEveryPass(t *testing.T) {
 	p, err := ir.Parse("in", []byte(small), nil)
 	if err != nil {
 		t.Fatal(err)

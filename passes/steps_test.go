@@ -11,9 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestStepsKeepWithinTheChain: operations whose tasks together are more than half of
-// what a chain holds go into several procedures, and one that is more by itself into
-// one of its own.
+// TestStepsKeepWithinTheChain checks that operations whose tasks together exceed half of a chain are in several
+// procedures, and that one which exceeds it by itself has its own.
 func TestStepsKeepWithinTheChain(t *testing.T) {
 	var src strings.Builder
 	src.WriteString("program \"1.3\"\n\nfunc %main \"ios18\"(%x0: tensor<fp16, [1, 8]>) {\n")

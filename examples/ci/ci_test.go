@@ -44,9 +44,8 @@ var notYet = map[string]string{}
 
 var flag = regexp.MustCompile(`--[a-z][a-z-]*`)
 
-// TestFlags holds every flag that the script gives zinc against the command that
-// gets it, and every budget against both.
-func TestFlags(t *testing.T) {
+// TestFlagsOfTheScriptExist checks every flag that the script passes to zinc, and every budget.
+func TestFlagsOfTheScriptExist(t *testing.T) {
 	text := strings.ReplaceAll(read(t, script), "\\\n", " ")
 	found := map[string]bool{}
 	for _, line := range strings.Split(text, "\n") {
@@ -91,9 +90,9 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestWorkflow holds the workflow to what it must not lose: it runs the script, posts
-// what the script writes even when a budget is exceeded, and writes to nothing else.
-func TestWorkflow(t *testing.T) {
+// TestWorkflowPostsTheReport checks that the workflow runs the script, posts its output even if a budget is exceeded,
+// and has no other permission to write.
+func TestWorkflowPostsTheReport(t *testing.T) {
 	text := read(t, workflow)
 	if strings.Contains(text, "\t") {
 		t.Error("YAML knows no tabs")
@@ -115,9 +114,9 @@ func TestWorkflow(t *testing.T) {
 	}
 }
 
-// TestScript runs the script on a model: within its budgets, past each of them, with
-// and without a change.
-func TestScript(t *testing.T) {
+// TestScriptChecksBudgets runs the script on a model within its budgets and beyond each of them, with and without a
+// change.
+func TestScriptChecksBudgets(t *testing.T) {
 	sh, err := exec.LookPath("sh")
 	if err != nil || runtime.GOOS == "windows" {
 		t.Skip("no shell")

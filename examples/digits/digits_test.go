@@ -39,8 +39,8 @@ func sameFiles(t *testing.T, dir string, files map[string][]byte) {
 	}
 }
 
-// TestBundleIsCurrent holds the text, the weights' layout and the accuracies
-// that are checked in against what the code says of the checked-in numbers.
+// TestBundleIsCurrent compares the checked-in text, layout of weights and accuracies with those that the code computes
+// from the checked-in numbers.
 func TestBundleIsCurrent(t *testing.T) {
 	net := checkedIn(t)
 	report := NewReport(net, TrainSeed)
@@ -79,8 +79,8 @@ func TestHeldOutAccuracy(t *testing.T) {
 	}
 }
 
-// TestImagesAreTold reads the ten test images as a user's program would.
-func TestImagesAreTold(t *testing.T) {
+// TestImagesAreRecognised reads the ten test images as a user's program would.
+func TestImagesAreRecognised(t *testing.T) {
 	eval := NewEvaluator(checkedIn(t))
 	for digit := range Classes {
 		file, err := os.ReadFile(filepath.Join("testdata", strconv.Itoa(digit)+".npy"))
@@ -105,9 +105,8 @@ func TestImagesAreTold(t *testing.T) {
 	}
 }
 
-// TestProbabilities compares the evaluator with the sums written out in
-// float64 over the definition of each layer.
-func TestProbabilities(t *testing.T) {
+// TestProbabilitiesMatchTheDefinitions compares the evaluator with the sums of each layer's definition in float64.
+func TestProbabilitiesMatchTheDefinitions(t *testing.T) {
 	net := checkedIn(t)
 	eval := NewEvaluator(net)
 	for _, s := range TestImages() {
@@ -165,10 +164,9 @@ func byDefinition(net Network, im *Image) [Classes]float64 {
 	return out
 }
 
-// TestGradient compares the gradient with differences of the loss. The biases
-// keep blank paper off the relu's corner, and the step is small enough that no
-// pooling square changes its winner.
-func TestGradient(t *testing.T) {
+// TestGradientMatchesDifferences compares the gradient with differences of the loss. The biases keep blank paper away
+// from the corner of relu, and the step is so small that the maximum of each pooling window stays in place.
+func TestGradientMatchesDifferences(t *testing.T) {
 	net := initialise(Stream(7, initStream))
 	for _, p := range net {
 		for i := range p.Bias {
@@ -199,7 +197,7 @@ func TestGradient(t *testing.T) {
 	}
 }
 
-func TestExp(t *testing.T) {
+func TestExpIsAccurate(t *testing.T) {
 	for x := float32(0); x > -90; x -= 0.37 {
 		got, want := float64(exp(x)), math.Exp(float64(x))
 		if math.Abs(got-want) > 1e-7*want+1e-44 {

@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 )
 
-func TestRun(t *testing.T) {
+func TestGeneratedPackageRuns(t *testing.T) {
 	var images []string
 	for d := range 10 {
 		images = append(images, filepath.Join("..", "digits", "testdata", fmt.Sprintf("%d.npy", d)))
@@ -35,8 +35,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestCurrent: the generated package is what zinc generates now.
-func TestCurrent(t *testing.T) {
+// TestGeneratedPackageIsCurrent generates the package again.
+func TestGeneratedPackageIsCurrent(t *testing.T) {
 	dir := t.TempDir()
 	var out, diag bytes.Buffer
 	if status := cli.Main([]string{"generate", "digits", "../digits/digits.mlmodelc", "-o", dir}, strings.NewReader(""),

@@ -18,8 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "write the exchanged weights again")
 
-// TestRun: the output changes, the tasks do not.
-func TestRun(t *testing.T) {
+// TestPatchChangesOutputsOnly checks that the outputs change and the tasks do not.
+func TestPatchChangesOutputsOnly(t *testing.T) {
 	dir := t.TempDir()
 	var out bytes.Buffer
 	if err := run(context.Background(), &out, "..", dir); err != nil {
@@ -53,9 +53,9 @@ the tasks are the same: true
 	})
 }
 
-// TestWeights: the files in testdata are the model's own values with the filters of 1
-// and 7 exchanged.
-func TestWeights(t *testing.T) {
+// TestWeightsAreTheModelsOwn checks that the files in testdata have the model's values with the filters of 1 and 7
+// exchanged.
+func TestWeightsAreTheModelsOwn(t *testing.T) {
 	m, err := frontend.Open(filepath.Join("..", "digits", "digits.mlmodelc"), frontend.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -137,8 +137,8 @@ func htmlReport(t *testing.T, model string) string {
 	return path
 }
 
-// TestBrowser opens models in the browser and uses the page as a reader does.
-func TestBrowser(t *testing.T) {
+// TestPageWorksInTheBrowser opens models in the browser and uses the page as a reader does.
+func TestPageWorksInTheBrowser(t *testing.T) {
 	if *chromium == "" {
 		t.Skip("no browser is given; make browser-test gives one")
 	}

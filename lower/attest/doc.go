@@ -7,6 +7,6 @@
 // What always holds: a kind is attested when at least one recorded task of it is
 // equal in every word and none differs; one that differs takes the attestation
 // from the whole kind. The table is made by a test of package compile from the
-// recorded cases (go test ./compile -run TestAttested -update), is sorted, and
+// recorded cases (go test ./compile -run TestAttestedKindsAreRecorded -update), is sorted, and
 // nothing in lowering reads it.
 package attest

@@ -18,9 +18,9 @@ var comparisonOps = []string{"equal", "not_equal", "less", "less_equal", "greate
 // coarse are numbers that are often equal.
 func coarse(r *rand.Rand) float64 { return float64(r.IntN(5)-2) / 2 }
 
-// TestComparisons runs every comparison over shapes that broadcast, with constants on either side
-// and with single numbers.
-func TestComparisons(t *testing.T) {
+// TestComparisonsBroadcast runs every comparison over shapes that broadcast, with constants on either side and with
+// single numbers.
+func TestComparisonsBroadcast(t *testing.T) {
 	var samples []sample
 	for k, p := range broadcastPairs {
 		for turn := range 2 {
@@ -69,8 +69,8 @@ var (
 	allEdges = append(slices.Clone(edges), math.Inf(1), math.Inf(-1), math.NaN())
 )
 
-// TestComparisonsAtEdges compares every pair of numbers at the edges of fp16, and random patterns.
-func TestComparisonsAtEdges(t *testing.T) {
+// TestComparisonsAreExactAtTheEdges compares every pair of numbers at the edges of fp16, and random patterns.
+func TestComparisonsAreExactAtTheEdges(t *testing.T) {
 	var samples []sample
 	for _, set := range [][]float64{edges, allEdges} {
 		n := int64(len(set))
@@ -114,8 +114,8 @@ func pattern(r *rand.Rand) float64 {
 	return float64(float16.Frombits(uint16(r.IntN(1 << 16))).Float32())
 }
 
-// TestSelect runs select over shapes that broadcast, with sides that are constants and numbers.
-func TestSelect(t *testing.T) {
+// TestSelectBroadcasts runs select over shapes that broadcast, with sides that are constants and numbers.
+func TestSelectBroadcasts(t *testing.T) {
 	var samples []sample
 	add := func(name string, measured bool, fill func(*rand.Rand) float64, build func(g *irbuild.Graph) *ir.Value) {
 		samples = append(samples, sample{name: name, fill: fill, measured: measured,
@@ -164,8 +164,8 @@ func TestSelect(t *testing.T) {
 	runSamples(t, samples)
 }
 
-// TestBooleans moves booleans through the engine, and joins them.
-func TestBooleans(t *testing.T) {
+// TestBooleansMoveThroughTheEngine also concatenates them.
+func TestBooleansMoveThroughTheEngine(t *testing.T) {
 	var samples []sample
 	add := func(name string, build func(g *irbuild.Graph)) {
 		samples = append(samples, sample{name: name, build: build, fill: coarse})
@@ -211,8 +211,8 @@ func TestBooleans(t *testing.T) {
 	runSamples(t, samples)
 }
 
-// TestRounding rounds every fp16 number.
-func TestRounding(t *testing.T) {
+// TestRoundingIsExact rounds every fp16 number.
+func TestRoundingIsExact(t *testing.T) {
 	var samples []sample
 	for _, op := range []string{"floor", "ceil", "round", "sign"} {
 		all := make([]float64, 1<<16)

@@ -30,7 +30,7 @@ func lstm(g *irbuild.Graph, x *ir.Value, hidden int64) *ir.Value {
 		true)
 }
 
-func TestChains(t *testing.T) {
+func TestChainsOfOperationsAgree(t *testing.T) {
 	relu := func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("relu", "x", x) }
 	turn := func(g *irbuild.Graph, x *ir.Value, perm ...int) *ir.Value {
 		return g.Op("transpose", "x", x, "perm", perm)

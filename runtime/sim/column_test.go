@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
-// TestHeadTakesOneTaskAStep: a convolution with its activation, the mean over the image
-// and a product are a task each, and so is each of twenty convolutions with its relu6.
+// TestHeadTakesOneTaskAStep checks that a convolution with its activation, the mean over the image and a product take
+// one task each, and so does each of twenty convolutions with its relu6.
 func TestHeadTakesOneTaskAStep(t *testing.T) {
 	image := func(g *irbuild.Graph) *ir.Value {
 		c := convolution{x: []int64{1, 3, 32, 32}, out: 16, kernel: []int64{3, 3}, padType: "same", bias: true}
@@ -46,8 +46,8 @@ func TestHeadTakesOneTaskAStep(t *testing.T) {
 	})
 }
 
-// TestRowOfSingleElements: a row whose elements stand on rows of their own is read by
-// products as it is and by everything else as a row.
+// TestRowOfSingleElements checks that products read a row whose elements are in separate rows unchanged, and everything
+// else as a row.
 func TestRowOfSingleElements(t *testing.T) {
 	var samples []sample
 	for _, c := range []int64{1, 3, 32, 70} {

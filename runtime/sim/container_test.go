@@ -84,9 +84,9 @@ func runAlone(t *testing.T, container []byte, seed uint64, spread float64) (in, 
 	return in, out
 }
 
-// TestAppleRuns runs the five containers that Apple's compiler wrote and compares
-// with arithmetic written out here.
-func TestAppleRuns(t *testing.T) {
+// TestAppleContainersRun runs the five containers that Apple's compiler wrote and compares with arithmetic written out
+// here.
+func TestAppleContainersRun(t *testing.T) {
 	// conv is a 1x1 convolution of three channels to three: core c holds the one
 	// output c, so its part is its three weights, padded to 64 bytes.
 	conv := func(t *testing.T, container []byte, in map[string][]float64) []float64 {
@@ -151,9 +151,9 @@ func TestAppleRuns(t *testing.T) {
 	}
 }
 
-// TestAppleWeights: the convolution that was compiled from the file of twos
-// multiplies with twos.
-func TestAppleWeights(t *testing.T) {
+// TestAppleContainersHaveTheirWeights checks that the convolution which was compiled with a file of twos multiplies
+// with twos.
+func TestAppleContainersHaveTheirWeights(t *testing.T) {
 	file, err := os.ReadFile(filepath.Join(shareddir.Find(t), "golden", "apple-h13", "twos.weights"))
 	if err != nil {
 		t.Fatal(err)
@@ -195,10 +195,10 @@ func sigmoidTable(t *testing.T, h []float64, x float64) float64 {
 	return h[4+i] + (h[5+i]-h[4+i])*(at-float64(i))
 }
 
-// TestAppleSigmoid: the result is the sigmoid within what a table of 33 knots
-// can do: between knots the bound of linear interpolation, h*h/8 * max|f”|, and
-// half a unit in the last place of the knots and of the result.
-func TestAppleSigmoid(t *testing.T) {
+// TestAppleSigmoidIsAccurate checks that the result is the sigmoid within the error of a table of 33 knots: between
+// knots the bound of linear interpolation, h*h/8 * max|f”|, and half a unit in the last place of the knots and of the
+// result.
+func TestAppleSigmoidIsAccurate(t *testing.T) {
 	container := golden(t, "sigmoid")
 	table := constHalves(t, container)
 	step := math.Exp2(-float64(whole(table[41])))
@@ -212,9 +212,9 @@ func TestAppleSigmoid(t *testing.T) {
 	}
 }
 
-// TestAlone: what zinc writes, short records and either place of the constants,
-// gives without its descriptor what it gives with it.
-func TestAlone(t *testing.T) {
+// TestContainersRunWithoutDescriptor checks that containers that zinc writes, with short records and either place of
+// the constants, compute the same with and without a descriptor.
+func TestContainersRunWithoutDescriptor(t *testing.T) {
 	for name, build := range map[string]func(g *irbuild.Graph){
 		"matmul":         product{x: []int64{33, 48}, y: []int64{48, 100}, constY: true}.build,
 		"runtime matmul": product{x: []int64{16, 32}, y: []int64{32, 48}}.build,

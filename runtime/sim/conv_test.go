@@ -74,7 +74,7 @@ func unary(op string, args ...any) func(g *irbuild.Graph, y *ir.Value) *ir.Value
 	}
 }
 
-func TestConvolution(t *testing.T) {
+func TestConvolutionsAgree(t *testing.T) {
 	table := []struct {
 		name string
 		c    convolution
@@ -411,8 +411,7 @@ func TestConvolution(t *testing.T) {
 	runSamples(t, samples)
 }
 
-// TestConvolutionGrid covers strides, paddings and kernels of both ranks
-// against each other on a small tensor.
+// TestConvolutionGrid combines strides, paddings and kernels of both ranks on a small tensor.
 func TestConvolutionGrid(t *testing.T) {
 	var samples []sample
 	for _, pad := range []string{"valid", "same", "same_lower", "custom"} {

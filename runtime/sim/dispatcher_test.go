@@ -16,7 +16,7 @@ import (
 
 // What a Dispatcher computes in place is what Run returns; it is given every port of
 // the procedures, and the same memory from run to run.
-func TestDispatcher(t *testing.T) {
+func TestDispatcherRunsEveryInference(t *testing.T) {
 	g := irbuild.New(1)
 	x := g.Input(4, 33)
 	for range 3 { // the engine has no sinh: three procedures

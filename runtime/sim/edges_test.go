@@ -48,7 +48,7 @@ var infinityRows = []struct {
 	{op: "log", args: []any{"epsilon", 0.25}, x: math.Inf(1), y: 0, except: func(x float32) bool { return x > 65504 }},
 }
 
-// TestTablesAtInfinity holds what the engine gives where TestEveryInput looks away.
+// TestTablesAtInfinity checks the engine's results for the numbers that TestEveryFP16OperandAgrees skips.
 func TestTablesAtInfinity(t *testing.T) {
 	for _, x := range infinityRows {
 		g := irbuild.New(1)
@@ -72,9 +72,9 @@ func TestTablesAtInfinity(t *testing.T) {
 	}
 }
 
-// TestEveryInput runs the operations on one operand that the engine computes by a
-// table, by a clamp or by one planar task on every fp16 number.
-func TestEveryInput(t *testing.T) {
+// TestEveryFP16OperandAgrees runs the operations on one operand that the engine computes by a table, by a clamp or by
+// one planar task on every fp16 number.
+func TestEveryFP16OperandAgrees(t *testing.T) {
 	inf := math.Inf(1)
 	type row struct {
 		op   string
@@ -139,8 +139,8 @@ func TestEveryInput(t *testing.T) {
 	}
 }
 
-// TestEveryPair runs operations on two operands on every fp16 number beside another.
-func TestEveryPair(t *testing.T) {
+// TestEveryFP16PairAgrees runs operations on two operands with every fp16 number and another one.
+func TestEveryFP16PairAgrees(t *testing.T) {
 	x := everyHalf(nil)
 	y := interp.Tensor{Type: x.Type, Data: make([]byte, len(x.Data))}
 	for _, op := range []string{"add", "sub", "mul", "maximum", "minimum"} {

@@ -46,7 +46,7 @@ var broadcastPairs = [][2][]int64{
 	{{1, 1, 1, 1, 6}, {2, 3, 4, 5, 1}},
 }
 
-func TestBinary(t *testing.T) {
+func TestBinaryOperationsAgree(t *testing.T) {
 	var samples []sample
 	for _, op := range binaryOps {
 		for _, p := range broadcastPairs {
@@ -93,9 +93,9 @@ func positive(g *irbuild.Graph, shape ...int64) *ir.Value {
 	return g.Filled(ir.FP16, func(i int64) float64 { return 0.25 + math.Abs(w.Const.Float(i)) }, shape...)
 }
 
-// TestBinarySpecial: operations whose operands are one value, large tensors, and
-// values at the edges of fp16.
-func TestBinarySpecial(t *testing.T) {
+// TestBinaryOperationsOnSpecialOperands has operands that are one value, large tensors, and values at the edges of
+// fp16.
+func TestBinaryOperationsOnSpecialOperands(t *testing.T) {
 	edges := func(r *rand.Rand) float64 {
 		vs := []float64{0, 1, -1, 65504, -65504, 6e-8, -6e-8, 6.1e-5, 5e-5, 1024.5, 40000, math.Inf(1), math.Inf(-1)}
 		return vs[r.IntN(len(vs))]
@@ -121,7 +121,7 @@ func TestBinarySpecial(t *testing.T) {
 	runSamples(t, samples)
 }
 
-func TestUnary(t *testing.T) {
+func TestUnaryOperationsAgree(t *testing.T) {
 	var samples []sample
 	for _, shape := range [][]int64{{1}, {33}, {3, 5}, {2, 3, 40}, {2, 6, 5, 33}, {2, 3, 4, 5, 6}, {1, 64, 100, 170}} {
 		for name, args := range map[string][]any{
@@ -143,7 +143,7 @@ func TestUnary(t *testing.T) {
 	runSamples(t, samples)
 }
 
-func TestTables(t *testing.T) {
+func TestTablesStayWithinTheirErrors(t *testing.T) {
 	wide := func(r *rand.Rand) float64 { return 4 * r.NormFloat64() }
 	pos := func(r *rand.Rand) float64 { return math.Exp(2 * r.NormFloat64()) }
 	near := func(r *rand.Rand) float64 { return r.NormFloat64() }

@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
-// TestFoldedProducts: products of 64 rows, which work on 8x8 images, and their
-// neighbours, which do not; alone, followed by another, and between others.
+// TestFoldedProducts runs products of 64 rows, which compute on 8x8 images, and similar ones, which do not: alone,
+// followed by another, and between others.
 func TestFoldedProducts(t *testing.T) {
 	var samples []sample
 	for _, c := range [][3]int64{{64, 40, 257}, {64, 33, 600}, {63, 33, 600}, {65, 33, 600}, {64, 33, 256},

@@ -101,9 +101,8 @@ func TestBuffersAreBounded(t *testing.T) {
 	}
 }
 
-// TestCastShapes holds casts to shapes that are walked alike, and tensors of the
-// host to no gaps, whatever their descriptors say.
-func TestCastShapes(t *testing.T) {
+// TestCastShapesMustMatch checks that casts between different shapes, and tensors of the host with gaps, are refused.
+func TestCastShapesMustMatch(t *testing.T) {
 	container := idle(t)
 	host := e5.HostDescriptor
 	padded := e5.TensorDescriptor{Dim: []uint64{2, 3}, Stride: []uint64{64, 2}, Storage: e5.FP16}

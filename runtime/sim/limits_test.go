@@ -116,9 +116,10 @@ func atLimits(t *target.Table) []atLimit {
 	}
 }
 
-// TestLimits compiles operations at each limit of the target, one under and one over. Up to the limit the engine runs
-// them and agrees with the interpreter; beyond it does as well, or the refusal names the limit.
-func TestLimits(t *testing.T) {
+// TestOperationsAroundLimits compiles operations at each limit of the target, one below and one above. Up to the limit
+// the engine runs them and agrees with the interpreter; beyond it the engine does as well, or the refusal names the
+// limit.
+func TestOperationsAroundLimits(t *testing.T) {
 	for _, row := range atLimits(target.H13) {
 		for n := row.limit - 1; n <= row.limit+1; n++ {
 			t.Run(fmt.Sprint(row.name, " ", n), func(t *testing.T) {

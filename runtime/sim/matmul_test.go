@@ -54,7 +54,7 @@ func both(f func(tx, ty bool)) {
 	}
 }
 
-func TestMatmulConstant(t *testing.T) {
+func TestProductsWithConstantsAgree(t *testing.T) {
 	var samples []sample
 	add := func(name string, p product) { samples = append(samples, sample{name: name, build: p.build}) }
 	for _, d := range [][3]int64{{1, 64, 64}, {5, 7, 9}, {33, 48, 100}, {17, 1, 3}, {130, 65, 17}, {64, 256, 258}} {
@@ -132,7 +132,7 @@ func TestMatmulConstant(t *testing.T) {
 	runSamples(t, samples)
 }
 
-func TestMatmulRuntime(t *testing.T) {
+func TestProductsOfRuntimeOperandsAgree(t *testing.T) {
 	var samples []sample
 	add := func(name string, p product) { samples = append(samples, sample{name: name, build: p.build}) }
 	for _, m := range []int64{1, 6, 16, 17, 64, 100, 200} {
@@ -180,7 +180,7 @@ func TestMatmulWithItself(t *testing.T) {
 	})
 }
 
-func TestLinear(t *testing.T) {
+func TestLinearAgrees(t *testing.T) {
 	var samples []sample
 	for _, shape := range [][]int64{{16}, {1, 64}, {5, 33}, {2, 3, 40}, {2, 3, 2, 17}, {1, 2, 3, 4, 8}, {300, 7},
 		{17000, 4}} {

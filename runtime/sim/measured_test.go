@@ -12,8 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// TestMeasured holds the engine, by way of compiled programs, and the interpreter to what
-// was measured on the engine, in the default mode.
+// TestMeasured compares the engine, in compiled programs, and the interpreter in the default mode with what was
+// measured on the engine.
 func TestMeasured(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	triples := func(b float64) (v []float64) {

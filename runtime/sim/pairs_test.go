@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
-// TestPairedColumns: depthwise convolutions of one row at the bounds of where two
-// columns are computed at a time, odd and even widths, with and without bias.
+// TestPairedColumns runs depthwise convolutions of one row at the bounds within which two columns are computed at a
+// time, for odd and even widths, with and without bias.
 func TestPairedColumns(t *testing.T) {
 	var samples []sample
 	for _, c := range [][4]int64{{1, 20, 257, 9}, {2, 16, 300, 11}, {1, 5, 258, 13}, {1, 18, 256, 9}, {1, 18, 300, 7},

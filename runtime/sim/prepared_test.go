@@ -44,7 +44,7 @@ func prepare(t testing.TB, m *sim.Machine, in map[string]interp.Tensor, o sim.Op
 }
 
 // A prepared function gives what Run gives, every time, whatever the kind of chain.
-func TestPrepared(t *testing.T) {
+func TestPreparedRunsEqualPlainOnes(t *testing.T) {
 	for i, s := range []sample{
 		{name: "convolutions", build: func(g *irbuild.Graph) {
 			x := g.Input(1, 16, 10, 11)

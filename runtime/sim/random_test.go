@@ -60,11 +60,11 @@ func randomGraphs(t *testing.T, n int, stream uint64, on *target.Table) {
 	}
 }
 
-func TestRandomGraphs(t *testing.T) { randomGraphs(t, 300, 1, target.H13) }
+func TestRandomGraphsAgree(t *testing.T) { randomGraphs(t, 300, 1, target.H13) }
 
-// TestRandomCuts: on a target with little L2 and low limits small tensors are
-// cut as large ones are. The engine, which has more, runs the result.
-func TestRandomCuts(t *testing.T) {
+// TestRandomGraphsOnASmallTarget has a target with little L2 and low limits, on which small tensors are divided as
+// large ones are. The engine, which has more, runs the result.
+func TestRandomGraphsOnASmallTarget(t *testing.T) {
 	small := *target.H13
 	small.L2Bytes, small.MaxHeight, small.MaxGroups, small.StreamPixels = 48<<10, 20, 5, 16
 	randomGraphs(t, 300, 3, &small)

@@ -23,7 +23,7 @@ func subsets(rank int) [][]int {
 	return out
 }
 
-func TestReduce(t *testing.T) {
+func TestReductionsAgree(t *testing.T) {
 	var samples []sample
 	for _, op := range []string{"reduce_sum", "reduce_mean", "reduce_max", "reduce_sum_square"} {
 		for _, shape := range [][]int64{{9}, {1}, {3, 7}, {4, 1}, {2, 5, 40}, {2, 6, 5, 33}, {2, 3, 4, 5, 6}} {
@@ -79,7 +79,7 @@ func TestReduce(t *testing.T) {
 	runSamples(t, samples)
 }
 
-func TestSoftmax(t *testing.T) {
+func TestSoftmaxAgrees(t *testing.T) {
 	var samples []sample
 	for _, shape := range [][]int64{{9}, {1}, {3, 7}, {4, 1}, {2, 5, 40}, {2, 6, 5, 33}, {2, 3, 4, 5, 6}} {
 		for axis := range shape {
@@ -102,7 +102,7 @@ func TestSoftmax(t *testing.T) {
 	runSamples(t, samples)
 }
 
-func TestLayerNorm(t *testing.T) {
+func TestLayerNormAgrees(t *testing.T) {
 	var samples []sample
 	for _, shape := range [][]int64{{33}, {3, 40}, {2, 5, 48}, {2, 3, 5, 33}, {2, 3, 4, 5, 6}} {
 		for n := 1; n <= min(3, len(shape)); n++ {
@@ -145,7 +145,7 @@ func TestLayerNorm(t *testing.T) {
 	runSamples(t, samples)
 }
 
-func TestPool(t *testing.T) {
+func TestPoolingAgrees(t *testing.T) {
 	var samples []sample
 	for _, op := range []string{"max_pool", "avg_pool"} {
 		for _, pad := range []string{"valid", "same", "same_lower", "custom"} {

@@ -35,8 +35,8 @@ func recuts(shape []int64) (out [][]int64) {
 	return out
 }
 
-// TestProductIsReadUnderAnotherShape: what a product with a constant leaves in L2
-// is read as a reshape has it, also where rows are joined or cut again.
+// TestProductIsReadUnderAnotherShape checks that the result of a product with a constant in L2 is read in the shape of
+// a reshape, also if rows are merged or split again.
 func TestProductIsReadUnderAnotherShape(t *testing.T) {
 	var samples []sample
 	for _, d := range [][3]int64{
@@ -178,8 +178,8 @@ var readers = []struct {
 	}},
 }
 
-// TestValueInL2IsReadUnderAnotherShape: whatever left a value in L2, what reads it
-// under another shape, order or in parts gets its elements.
+// TestValueInL2IsReadUnderAnotherShape checks that operations that read a value in L2 under another shape or order, or
+// in parts, read its elements, for every operation that left it there.
 func TestValueInL2IsReadUnderAnotherShape(t *testing.T) {
 	var samples []sample
 	sizes := [][3]int64{{4, 6, 32}, {2, 8, 8}}

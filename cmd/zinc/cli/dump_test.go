@@ -64,7 +64,7 @@ func (w *heapWriter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// TestDumpDoesNotHoldItsTextInMemorychecks that the text and JSON of a large container are written
+// TestDumpDoesNotHoldItsTextInMemory checks that the text and JSON of a large container are written
 // as they are generated.
 func TestDumpDoesNotHoldItsTextInMemory(t *testing.T) {
 	const size = 6 << 20
@@ -106,7 +106,7 @@ func TestDumpDoesNotHoldItsTextInMemory(t *testing.T) {
 	}
 }
 
-// TestDumpColoursOnlyTerminalschecks that only terminals get colours by default, and that the text
+// TestDumpColoursOnlyTerminals checks that only terminals get colours by default, and that the text
 // is otherwise the same.
 func TestDumpColoursOnlyTerminals(t *testing.T) {
 	for _, c := range []struct {

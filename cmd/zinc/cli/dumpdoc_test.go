@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/dump"
 )
 
-// TestDumpDocNamesEveryFlagAndKeychecks that docs/dump.md names every flag that chooses a part, and every key of
+// TestDumpDocNamesEveryFlagAndKey checks that docs/dump.md names every flag that chooses a part, and every key of
 // the JSON except those of headers and those that other packages print.
 func TestDumpDocNamesEveryFlagAndKey(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "dump.md"))

@@ -21,7 +21,7 @@ func checkNoHazards(t *testing.T, model string, flags ...string) {
 	}
 }
 
-// TestCorpusModelsHaveNoHazardscompiles the models of the corpus.
+// TestCorpusModelsHaveNoHazards compiles the models of the corpus.
 func TestCorpusModelsHaveNoHazards(t *testing.T) {
 	shared := shareddir.Find(t)
 	for _, name := range []string{"espresso-conv", "espresso-fused-ffn", "espresso-matmul", "espresso-sdpa-fwd-taps",
@@ -33,7 +33,7 @@ func TestCorpusModelsHaveNoHazards(t *testing.T) {
 	}
 }
 
-// TestRecordedCasesHaveNoHazardscompiles the recorded programs in both forms of tasks. It skips
+// TestRecordedCasesHaveNoHazards compiles the recorded programs in both forms of tasks. It skips
 // one, whose weight file does not contain its weights.
 func TestRecordedCasesHaveNoHazards(t *testing.T) {
 	shared := shareddir.Find(t)

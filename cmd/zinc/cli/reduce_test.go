@@ -92,8 +92,8 @@ func TestInterruptedReduceWritesTheBestModel(t *testing.T) {
 	m.Close()
 }
 
-// TestReduceWritesTheBestModelWhileSearchingchecks that the best model so far is written during the search, and that no
-// weights remain at the end that only larger models needed.
+// TestReduceWritesTheBestModelWhileSearching checks that the best model so far is written during the search, and that
+// no weights remain at the end that only larger models needed.
 func TestReduceWritesTheBestModelWhileSearching(t *testing.T) {
 	dir := t.TempDir()
 	small := filepath.Join(dir, "small.mil")

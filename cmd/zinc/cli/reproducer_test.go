@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// TestInternalErrorWritesReproducerchecks that an internal error, from a check of the pair or a
+// TestInternalErrorWritesReproducer checks that an internal error, from a check of the pair or a
 // panic, sets exit status 3 and leaves a folder from which the model compiles again.
 func TestInternalErrorWritesReproducer(t *testing.T) {
 	temp := t.TempDir()
@@ -71,7 +71,7 @@ func TestInternalErrorWritesReproducer(t *testing.T) {
 	}
 }
 
-// TestReproducerWithoutModelchecks that the folder says so if the model cannot be read again, and
+// TestReproducerWithoutModel checks that the folder says so if the model cannot be read again, and
 // that a command that did not open a model leaves no folder.
 func TestReproducerWithoutModel(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -153,7 +153,7 @@ func TestPanicInPassLeavesResumableIRText(t *testing.T) {
 	sameContents(t, "direct.hwx", "resumed.hwx")
 }
 
-// TestBackendFaultLeavesResumableIRTextchecks that, if a check refuses the pair, the program after
+// TestBackendFaultLeavesResumableIRText checks that, if a check refuses the pair, the program after
 // all passes is written.
 func TestBackendFaultLeavesResumableIRText(t *testing.T) {
 	temp := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// TestVerifySARIFListsFailedOutputschecks that an output that fails is a finding, and that NaN exceeds every
+// TestVerifySARIFListsFailedOutputs checks that an output that fails is a finding, and that NaN exceeds every
 // budget.
 func TestVerifySARIFListsFailedOutputs(t *testing.T) {
 	r := &verify.Result{Report: &compile.Report{Target: "h13"}, Outputs: []verify.Output{

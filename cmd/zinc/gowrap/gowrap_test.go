@@ -54,7 +54,7 @@ func typeCheck(t testing.TB, source []byte) *types.Package {
 	return p
 }
 
-func TestSource(t *testing.T) {
+func TestGeneratedSourceMatchesGolden(t *testing.T) {
 	fp16 := func(name string, shape ...int64) zinc.Port {
 		return zinc.Port{Name: name, Type: "fp16", Element: "f2", Shape: shape}
 	}
@@ -108,9 +108,8 @@ func TestSource(t *testing.T) {
 	}
 }
 
-// TestMethods: no function of a model takes the name of a method that the wrapper has
-// from zinc.Model.
-func TestMethods(t *testing.T) {
+// TestFunctionsDoNotHideMethods checks that no function of a model has the name of a method of zinc.Model.
+func TestFunctionsDoNotHideMethods(t *testing.T) {
 	model := reflect.TypeFor[*zinc.Model]()
 	for i := range model.NumMethod() {
 		if name := model.Method(i).Name; !slices.Contains(methods, name) {
@@ -119,7 +118,7 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-func TestNoFunction(t *testing.T) {
+func TestModelsWithoutFunctionsAreRefused(t *testing.T) {
 	b, err := Source(&Package{Name: "none", Container: "none.hwx", Descriptor: "none.e5"})
 	if err != nil {
 		t.Fatal(err)

@@ -14,8 +14,8 @@ import (
 
 var h13 = []*target.Table{target.H13}
 
-// TestRows checks rows against the tables they come from.
-func TestRows(t *testing.T) {
+// TestRowsMatchTheirTables compares rows with the tables from which they come.
+func TestRowsMatchTheirTables(t *testing.T) {
 	rows, err := Rows(target.All)
 	if err != nil {
 		t.Fatal(err)
@@ -54,8 +54,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestSettled holds the rows about passes to the passes.
-func TestSettled(t *testing.T) {
+// TestRowsAboutPassesMatchThePasses compares the rows about passes with the passes.
+func TestRowsAboutPassesMatchThePasses(t *testing.T) {
 	for o, s := range passes.SettledOps {
 		if !passes.Known(s.Pass) || s.Doc == "" {
 			t.Errorf("%s: %+v", o.Name, s)
@@ -63,14 +63,14 @@ func TestSettled(t *testing.T) {
 	}
 }
 
-func TestUnknown(t *testing.T) {
+func TestUnknownOperationsAreRefused(t *testing.T) {
 	if _, err := Rows(h13, "convv"); err == nil || !strings.Contains(err.Error(), "did you mean conv?") {
 		t.Errorf("convv: %v", err)
 	}
 }
 
-// TestForms holds one operation's forms to the operation sets' definitions.
-func TestForms(t *testing.T) {
+// TestFormsFollowTheOperationSets compares one operation's forms with the definitions of the operation sets.
+func TestFormsFollowTheOperationSets(t *testing.T) {
 	rows, err := Rows(h13, "conv", "reduce_argmax", "pad", "sin")
 	if err != nil {
 		t.Fatal(err)

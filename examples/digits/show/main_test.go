@@ -28,7 +28,7 @@ func scoresFile(t *testing.T, scores ...float32) string {
 	return path
 }
 
-func TestShow(t *testing.T) {
+func TestShowPrintsImageAndProbabilities(t *testing.T) {
 	nan := float32(math.NaN())
 	seven := filepath.Join("..", "testdata", "7.npy")
 	for _, c := range []struct {
@@ -69,8 +69,8 @@ func TestShow(t *testing.T) {
 	}
 }
 
-// TestImage prints one pixel of each shade, and one beyond either end.
-func TestImage(t *testing.T) {
+// TestShadesAreClipped prints one pixel of each shade, and one beyond either end.
+func TestShadesAreClipped(t *testing.T) {
 	image := make([]float32, digits.Side*digits.Side)
 	row := image[digits.Side:]
 	for i := range shades {
@@ -89,7 +89,7 @@ func TestImage(t *testing.T) {
 	}
 }
 
-func TestShowRefuses(t *testing.T) {
+func TestShowRefusesWrongArrays(t *testing.T) {
 	image := filepath.Join("..", "testdata", "7.npy")
 	scores := scoresFile(t, make([]float32, 10)...)
 	for _, c := range []struct{ name, image, scores, want string }{

@@ -80,8 +80,8 @@ func compareAccesses(t *testing.T, e *Engine, task *td.Task, mem Memory) int {
 	return n
 }
 
-// TestAccessesOfRecordedTasks: td.Accesses and the engine, which share no table, read the
-// same tensors out of every recorded task.
+// TestAccessesOfRecordedTasks checks that td.Accesses and the engine, which share no table, find the same tensors in
+// every recorded task.
 func TestAccessesOfRecordedTasks(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
 	if err != nil || len(files) == 0 {

@@ -35,7 +35,7 @@ func codebook(n int, v ...float32) []byte {
 }
 
 // Products with codebook indices, each computed by hand.
-func TestPalette(t *testing.T) {
+func TestPalettesAreExpanded(t *testing.T) {
 	join := func(parts ...[]byte) []byte { return pad(slices.Concat(parts...)) }
 	far := codebook(64, 0, 2, -0.5)
 	far[2*63], far[2*63+1] = 0, 0x48 // entry 63 is 8
@@ -106,7 +106,7 @@ func TestPalette(t *testing.T) {
 }
 
 // What the palette fields cannot mean, and parts that are too short, are faults.
-func TestPaletteFaults(t *testing.T) {
+func TestWrongPalettesAreFaults(t *testing.T) {
 	for _, c := range []struct {
 		bits int
 		part []byte

@@ -9,9 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// TestShifted: on a small image the shifted sum gives the bits of the gathered
-// one, whatever the window, the padding and what of it is outside.
-func TestShifted(t *testing.T) {
+// TestShiftedSumsEqualGatheredOnes compares the bits of both sums on a small image for all windows and paddings.
+func TestShiftedSumsEqualGatheredOnes(t *testing.T) {
 	for _, c := range []struct{ g, cin, cout, h, w, kw, kh, px, py, oh, ow int }{
 		{g: 1, cin: 8, cout: 8, h: 8, w: 8, kw: 3, kh: 3, px: 1, py: 1, oh: 8, ow: 8},
 		{g: 1, cin: 3, cout: 5, h: 5, w: 7, kw: 3, kh: 1, px: 1, py: 0, oh: 5, ow: 7},

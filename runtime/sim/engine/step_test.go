@@ -61,7 +61,7 @@ func TestSwapAndInterleave(t *testing.T) {
 	}
 }
 
-func TestPixelOffset(t *testing.T) {
+func TestPixelOffsetMovesTheRow(t *testing.T) {
 	task, in, out := passTask(2, 2, 20)
 	task.Set(td.Win, 12).Set(td.Wout, 12).Set(td.PixelOffset, 5)
 	step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
@@ -78,7 +78,7 @@ func TestPixelOffset(t *testing.T) {
 }
 
 // Groups and depth are loops around the rest, with strides of their own.
-func TestGroupsAndDepth(t *testing.T) {
+func TestLoopsOfGroupsAndDepth(t *testing.T) {
 	in, out := newSurface(6, 2, 3, 4), newSurface(6, 2, 3, 4)
 	in.set(random(1, 6*2*3*4, 2))
 	task, _, _ := passTask(2, 3, 4)
@@ -134,9 +134,9 @@ func TestSourceInPartsPassesThroughL2(t *testing.T) {
 	}
 }
 
-// TestCover holds the runs of a layout to the bytes of its rows, none longer than
-// what the layout spans, however many rows share them.
-func TestCover(t *testing.T) {
+// TestRunsCoverTheBytesOfALayout compares the runs of a layout with the bytes of its rows. No run is longer than the
+// layout, for any number of rows that share bytes.
+func TestRunsCoverTheBytesOfALayout(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		l    layout
@@ -172,7 +172,7 @@ func TestCover(t *testing.T) {
 
 // A source that came by DMA is in L2 afterwards when its tile is whole or
 // SrcType keeps it; a smaller tile leaves no defined content.
-func TestStaging(t *testing.T) {
+func TestStagedResultsOverlapNothing(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		tile, kind int
@@ -196,7 +196,7 @@ func TestStaging(t *testing.T) {
 	}
 }
 
-func TestPostArithmetic(t *testing.T) {
+func TestArithmeticAfterTheSum(t *testing.T) {
 	task, mem := kernelTask(3, 16, 1, 1, 1)
 	copy(mem[5], make([]byte, len(mem[5])))
 	for c, v := range []float32{1, 2, -1} {
@@ -242,7 +242,7 @@ func TestChannelSumAndMaximum(t *testing.T) {
 	}
 }
 
-func TestTables(t *testing.T) {
+func TestTablesInterpolate(t *testing.T) {
 	uniform := func(step, mode int, start float64, f func(float64) float64) []uint16 {
 		v := make([]uint16, 64)
 		for i := range knots {
@@ -307,7 +307,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-func TestPooling(t *testing.T) {
+func TestPoolingSkipsPadding(t *testing.T) {
 	for mode, f := range []func(v []float64) float64{
 		func(v []float64) float64 { s := 0.0; return fold1(v, s, plus) },
 		func(v []float64) float64 { return fold1(v, 0, plus) / float64(len(v)) },
@@ -344,7 +344,7 @@ func fold1(v []float64, s float64, f func(a, b float64) float64) float64 {
 }
 
 // The planar arithmetic, in the order that the contract states.
-func TestPlanarOrder(t *testing.T) {
+func TestPlanarStepsAreInOrder(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		set  func(*td.Task)
@@ -377,7 +377,7 @@ func TestPlanarOrder(t *testing.T) {
 }
 
 // The measured behaviour of numbers, mode by mode: a op b of one element.
-func TestNumerics(t *testing.T) {
+func TestNumericsOfTasks(t *testing.T) {
 	inf, nan := math.Inf(1), math.NaN()
 	negZero := math.Copysign(0, -1)
 	for _, c := range []struct {
@@ -428,7 +428,7 @@ func TestNumerics(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestWrongTasksAreFaults(t *testing.T) {
 	for _, c := range []struct {
 		set  func(*td.Task)
 		want string
@@ -475,7 +475,7 @@ func TestFaults(t *testing.T) {
 }
 
 // The bytes do not depend on the number of workers.
-func TestWorkers(t *testing.T) {
+func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	task, mem := kernelTask(96, 160, 3, 301, 3)
 	var want []byte
 	for _, n := range []int{1, 2, 7} {
@@ -489,7 +489,7 @@ func TestWorkers(t *testing.T) {
 	}
 }
 
-func TestCancel(t *testing.T) {
+func TestCancelStopsARun(t *testing.T) {
 	task, mem := kernelTask(384, 384, 1, 1500, 3)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -498,7 +498,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-func TestNarrow(t *testing.T) {
+func TestNarrowResultsAreRounded(t *testing.T) {
 	for i := range 1 << 16 {
 		h := uint16(i)
 		v := widen(h)

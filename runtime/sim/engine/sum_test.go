@@ -54,9 +54,9 @@ func TestSumsAreMeasured(t *testing.T) {
 	}
 }
 
-// TestSumsAgree holds the first stage to the model in package numerics, which shares
-// no code with it, on random sums with infinities among them, in every order of size.
-func TestSumsAgree(t *testing.T) {
+// TestSumsAgreeWithTheModel compares the first stage with the model in package numerics, which shares no code with it,
+// on random sums, some with infinities, in every order of size.
+func TestSumsAgreeWithTheModel(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, special := range []bool{false, true} {
 		for trial := range 3000 {

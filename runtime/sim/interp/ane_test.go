@@ -17,8 +17,7 @@ func bits16(x Tensor) []uint16 {
 	return out
 }
 
-// TestANERules runs one operation on the engine a rule: fp16 operands, and the
-// bits that come out.
+// TestANERules runs one operation on the engine for each rule, and compares the bits of the result.
 func TestANERules(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	negZero := float32(math.Copysign(0, -1))

@@ -27,9 +27,8 @@ func missed(name string) string {
 	return ""
 }
 
-// TestConformance runs the conformance cases: programs, inputs and values of
-// coremltools' own tests of its operations. It holds the results to the types
-// and the tolerances that the cases state.
+// TestConformance runs the conformance cases: programs, inputs and values of coremltools' own tests of its operations.
+// It checks the types of the results, and their values within the tolerances of the cases.
 func TestConformance(t *testing.T) {
 	cases := conformance.Dirs(t)
 	passed, all, seen := 0, 0, map[string]bool{}
@@ -60,7 +59,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// TestMissesAreDocumented holds docs/deviations.md to the list of misses.
+// TestMissesAreDocumented compares docs/deviations.md with the list of misses.
 func TestMissesAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "deviations.md"))
 	if err != nil {

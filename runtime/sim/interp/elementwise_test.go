@@ -15,7 +15,7 @@ func TestEveryRowHasAKernel(t *testing.T) {
 	}
 }
 
-func TestBinary(t *testing.T) {
+func TestBinaryOperationsOnFloats(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	for _, tt := range []struct {
 		op         string
@@ -41,7 +41,7 @@ func TestBinary(t *testing.T) {
 	}
 }
 
-func TestBinaryInts(t *testing.T) {
+func TestBinaryOperationsOnIntegers(t *testing.T) {
 	for _, tt := range []struct {
 		op         string
 		x, y, want []int64
@@ -67,7 +67,7 @@ func TestBinaryInts(t *testing.T) {
 	}
 }
 
-func TestBroadcast(t *testing.T) {
+func TestOperandsBroadcast(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{2, 1, 3}, 1, 2, 3, 4, 5, 6))
 	y := b.input("y", floats(t, ir.FP32, []int64{2, 1}, 10, 20))
@@ -75,7 +75,7 @@ func TestBroadcast(t *testing.T) {
 		14, 15, 16, 24, 25, 26)
 }
 
-func TestBroadcastClash(t *testing.T) {
+func TestOperandsThatDoNotBroadcastAreRefused(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{2}, 1, 2))
 	y := b.input("y", floats(t, ir.FP32, []int64{3}, 1, 2, 3))
@@ -89,7 +89,7 @@ func TestRoundsToDeclaredType(t *testing.T) {
 	wantFloats(t, b.run(Options{}, b.op("add", args{"x": x, "y": y}))[0], 0, []int64{1}, 2048)
 }
 
-func TestUnary(t *testing.T) {
+func TestUnaryOperations(t *testing.T) {
 	for op, tt := range map[string][2]float32{
 		"abs": {-2, 2}, "acos": {0.5, 1.0471976}, "asin": {0.5, 0.5235988}, "atan": {1, 0.7853982},
 		"atanh": {0.5, 0.54930615},
@@ -136,7 +136,7 @@ func TestParamActivations(t *testing.T) {
 	}
 }
 
-func TestPReLU(t *testing.T) {
+func TestPReLUHasOneSlopePerChannel(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{1, 2, 2}, -1, 1, -1, 1))
 	r := b.op("prelu", args{"x": x, "alpha": constant(floats(t, ir.FP32, []int64{2}, 0.5, 0.25))})
@@ -155,14 +155,14 @@ func TestGeluModes(t *testing.T) {
 	}
 }
 
-func TestSoftmax(t *testing.T) {
+func TestSoftmaxOfLargeNumbers(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{2, 2}, 1000, 0, 1001, 0))
 	r := b.op("softmax", args{"x": x, "axis": num(0)})
 	wantFloats(t, b.run(Options{}, r)[0], 1e-6, []int64{2, 2}, 0.26894143, 0.5, 0.7310586, 0.5)
 }
 
-func TestCast(t *testing.T) {
+func TestCastsSaturateAndTruncate(t *testing.T) {
 	b := newBld(t, "ios17")
 	x := b.input("x", floats(t, ir.FP32, []int64{4}, 1.9, -1.9, 3e9, float32(math.Inf(-1))))
 	r := b.op("cast", args{"x": x, "dtype": str("int32")})

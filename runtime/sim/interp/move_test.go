@@ -16,8 +16,7 @@ func iota1(t *testing.T, shape ...int64) Tensor {
 	return ints(t, ir.Int32, shape, vs...)
 }
 
-// TestMovement holds data movement to results worked out by hand on small
-// integers: the shape, then the elements.
+// TestMovement compares data movement with results computed by hand on small integers: the shape, then the elements.
 func TestMovement(t *testing.T) {
 	m := floats(t, ir.FP32, []int64{2, 3}, 1, 2, 3, 4, 5, 6)
 	im := floats(t, ir.FP32, []int64{1, 4, 2, 1}, 1, 2, 3, 4, 5, 6, 7, 8) // four channels of two pixels
@@ -119,7 +118,7 @@ func TestJoins(t *testing.T) {
 	}
 }
 
-// TestDepthOrders: with more channels than one block the two operations differ.
+// TestDepthOrders has more channels than one block, for which the two operations differ.
 func TestDepthOrders(t *testing.T) {
 	for op, want := range map[string]string{
 		"depth_to_space": "[1 3 5 7 2 4 6 8]",

@@ -8,9 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// TestNormErrsAtTheScaleOfItsTerms: where beta takes away nearly all of what was
-// normalised, or the mean is far above the deviation, the rounding of these terms
-// is what a result may be off by, not that of the little that is left.
+// TestNormErrsAtTheScaleOfItsTerms checks that, if beta cancels nearly all of the normalised value or the mean is far
+// above the deviation, the error of a result is the rounding of these terms, not of the small rest.
 func TestNormErrsAtTheScaleOfItsTerms(t *testing.T) {
 	for _, test := range []struct {
 		name string

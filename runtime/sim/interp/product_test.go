@@ -107,7 +107,7 @@ func TestConvBias(t *testing.T) {
 	wantFloats(t, b.run(Options{}, r)[0], 0, []int64{1, 2, 2}, 13, 15, 19, 19)
 }
 
-// TestConvTransposeIsTheAdjoint: <conv(x), y> = <x, conv_transpose(y)>.
+// TestConvTransposeIsTheAdjoint checks that <conv(x), y> = <x, conv_transpose(y)>.
 func TestConvTransposeIsTheAdjoint(t *testing.T) {
 	xs, ws := []int64{1, 4, 7, 6}, []int64{6, 2, 3, 2}
 	pad := []int64{1, 1, 0, 1}
@@ -232,8 +232,7 @@ func TestLinear(t *testing.T) {
 	wantFloats(t, b.run(Options{}, r)[0], 0, []int64{2, 3}, 11, 22, 33, 13, 24, 37)
 }
 
-// TestWorkersDoNotMatter runs a small network with one to four workers and
-// processors and wants the same bytes.
+// TestWorkersDoNotMatter compares the bytes of a small network for one to four workers and processors.
 func TestWorkersDoNotMatter(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	var first Tensor

@@ -54,8 +54,8 @@ func TestInputChecks(t *testing.T) {
 	}
 }
 
-// TestHostileFunctions gives functions that no shape rule would pass: each must
-// end in an error that names the operation and its place.
+// TestHostileFunctions runs functions that no shape rule would accept: each must return an error that names the
+// operation and its place.
 func TestHostileFunctions(t *testing.T) {
 	big := ir.TensorOf(ir.FP32, 1, 1)
 	x := floats(t, ir.FP32, []int64{1, 2, 3}, 1, 2, 3, 4, 5, 6)
@@ -302,7 +302,7 @@ func TestPerturb(t *testing.T) {
 	}
 }
 
-// TestPerturbScale: S is the root of the sum of squared products.
+// TestPerturbScale checks that S is the root of the sum of squared products.
 func TestPerturbScale(t *testing.T) {
 	worst := 0.0
 	for seed := range uint64(200) {

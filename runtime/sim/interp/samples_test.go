@@ -246,8 +246,7 @@ func wantTensor(t *testing.T, i int, got, want Tensor) {
 	}
 }
 
-// TestSamples runs testdata/samples.txt and the samples in code, and fails where
-// a row of the op table has none.
+// TestSamples runs testdata/samples.txt and the samples in code, and fails if a row of the sheet has none.
 func TestSamples(t *testing.T) {
 	have := map[*ir.OpDef]bool{}
 	for _, s := range readSamples(t) {

@@ -7,9 +7,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// TestPlacesThatAreNoNumbers samples where coordinates are not finite: a sample
-// at no number is not a number, one at infinity is far outside.
-func TestPlacesThatAreNoNumbers(t *testing.T) {
+// TestSamplesAtInfinityAndNaN samples at coordinates that are not finite: a sample at NaN is NaN, one at infinity is
+// far outside.
+func TestSamplesAtInfinityAndNaN(t *testing.T) {
 	nan, inf := float32(math.NaN()), float32(math.Inf(1))
 	x := floats(t, ir.FP32, []int64{1, 1, 1, 2}, 3, 5)
 	for _, tt := range []struct {
@@ -38,7 +38,7 @@ func TestPlacesThatAreNoNumbers(t *testing.T) {
 	}
 }
 
-// TestEmptyBoxes cuts no boxes, and boxes out of images without channels.
+// TestEmptyBoxes crops no boxes, and boxes of images without channels.
 func TestEmptyBoxes(t *testing.T) {
 	b := newBld(t, "ios17")
 	x := b.input("x", floats(t, ir.FP32, []int64{1, 1, 2, 2}, 1, 2, 3, 4))
@@ -54,8 +54,8 @@ func TestEmptyBoxes(t *testing.T) {
 	wantFloats(t, got[1], 0, []int64{1, 0, 1, 2})
 }
 
-// TestSuppressionKeepsOne: the best box stays though every score is under the
-// threshold, and scores that are no numbers come last.
+// TestSuppressionKeepsOne checks that the best box stays although every score is below the threshold, and that NaN
+// scores come last.
 func TestSuppressionKeepsOne(t *testing.T) {
 	b := newBld(t, "ios16")
 	rs := b.opAs("non_maximum_suppression", args{
