@@ -53,9 +53,9 @@ func (d *draft) moved() int64 {
 // repeatsExtents reports whether the extents of the result repeat those of the source, as in recorded reductions.
 func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
 
-// fetched counts the patches of the sources that come by DMA: a channel's patch is
-// fetched for itself, and where patches are small their number decides the time.
-// The neural engine fetches all rows of a channel at once, and either all groups.
+// fetched counts the patches of the sources that come by DMA: the patch of each channel is fetched separately, and if
+// patches are small their number determines the time. The neural engine fetches all rows of a channel at once, and
+// either all groups.
 func (d *draft) fetched() int64 {
 	sources := int64(0)
 	if d.src[0].where == byDMA {
