@@ -63,7 +63,8 @@ func TestGeneratedSourceMatchesGolden(t *testing.T) {
 		Functions: []zinc.Function{
 			{
 				Name: "main",
-				Inputs: []zinc.Port{fp16("x", 1, 2), fp16("X", 1), fp16("x_2", 3), fp16("größe", 4), fp16("画像", 4),
+				Inputs: []zinc.Port{fp16("x", 1, 2), fp16("X", 1), fp16("x_2", 3),
+					fp16("größe", 4), fp16("画像", 4),
 					fp16("ßt", 4), fp16("type", 1), fp16("b́a", 1), fp16("1st"), {Name: "flags", Type: "bool",
 						Element: "b1", Shape: []int64{2}}, fp16("any", 1, -1)},
 				Outputs: []zinc.Port{fp16("y@output"), {Name: "", Type: "int32", Element: "i4", Shape: []int64{1}},
