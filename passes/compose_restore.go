@@ -30,11 +30,28 @@ func (s *State) restoreSources() {
 			sources[op.Results[0].Name] = op
 		}
 	}
+	at := map[*ir.Op]int{}
+	for i, op := range s.Func.Body.Ops {
+		at[op] = i
+	}
+	// value returns the value of a name before a place of the body: that of an output may be copied at the end alone,
+	// because another value has the name of the parameter that it is.
+	value := func(name string, before int) *ir.Value {
+		v := values[name]
+		for v != nil && v.Def != nil && at[v.Def] >= before {
+			if !v.Def.Is(ir.OpIdentity) {
+				return nil
+			}
+			v = v.Def.Arg(ir.ParamX)
+		}
+		return v
+	}
 	put := map[int]*ir.Op{}
 	drop := map[int]bool{}
 	for _, result := range order {
 		at := groups[result]
-		op := s.source(sources[result], values, at)
+		end := at[len(at)-1]
+		op := s.source(sources[result], values, func(name string) *ir.Value { return value(name, end) }, at)
 		if op == nil {
 			continue
 		}
@@ -60,8 +77,10 @@ func (s *State) restoreSources() {
 }
 
 // source returns the operation of the reference over values of the function, in the place of the composition at
-// the given places of the body; nil where it cannot take that.
-func (s *State) source(ref *ir.Op, values map[string]*ir.Value, at []int) *ir.Op {
+// the given places of the body; nil where it cannot take that. operand returns the value of a name before that place.
+func (s *State) source(ref *ir.Op, values map[string]*ir.Value, operand func(name string) *ir.Value,
+	at []int,
+) *ir.Op {
 	last := s.Func.Body.Ops[at[len(at)-1]]
 	if ref == nil || ref.Def.Name != s.parts[last].Operation {
 		return nil
@@ -89,7 +108,7 @@ func (s *State) source(ref *ir.Op, values map[string]*ir.Value, at []int) *ir.Op
 		for _, v := range a {
 			if !v.IsConst() {
 				was := v.Type
-				if v = values[v.Name]; v == nil || made[v] || !v.Type.Equal(was) {
+				if v = operand(v.Name); v == nil || made[v] || !v.Type.Equal(was) {
 					return nil
 				}
 			}
