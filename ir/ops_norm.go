@@ -9,7 +9,7 @@ var (
 		Doc: "exp(x) divided by its sum along axis.",
 	}
 	OpBatchNorm = &Operation{
-		Name: "batch_norm", Class: Normalization, Error: numerics.Elementwise, Gate: A13,
+		Name: "batch_norm", Class: Normalization, Error: numerics.Product, Gate: A13,
 		Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel, with stored statistics.",
 	}
 	OpInstanceNorm = &Operation{

@@ -54,11 +54,17 @@ func batchNorm(c *call) []Tensor {
 	if c.err != nil {
 		return nil
 	}
+	if c.bound.Acc > 0 {
+		c.acc = c.buffer(len(xs))
+	}
 	c.parallel(n*ch, 1+4096/max(1, inner), func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			k := r % ch
 			inv := 1 / math.Sqrt(float64(variance[k])+eps)
 			for i, v := range xs[r*inner : (r+1)*inner] {
+				if c.acc != nil {
+					c.acc[r*inner+i] = normScale(float64(v), float64(mean[k]), inv, gamma[k], beta[k])
+				}
 				xs[r*inner+i] = affine((float64(v)-float64(mean[k]))*inv, gamma[k], beta[k])
 			}
 		}
