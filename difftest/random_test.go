@@ -26,8 +26,8 @@ var (
 // few is the number of programs without -random.n.
 const few = 2000
 
-// enough is the number of programs from which on every row of the coverage table is reached.
-const enough = 20000
+// enough is the number of programs from which on every row of the coverage table is reached that can be.
+const enough = 100000
 
 // TestRandomPrograms compiles generated programs and asks the judges about each. -random.n N prints the coverage
 // table, which has no empty row without a reason.
@@ -98,9 +98,6 @@ func TestRandomPrograms(t *testing.T) {
 		for _, row := range coverage.Table() {
 			if row.N == 0 && row.Why == "" {
 				t.Errorf("no program reaches %s: %s", row.Group, row.Row)
-			}
-			if row.N > 0 && row.Why != "" {
-				t.Errorf("programs reach %s: %s, contrary to explained.go: %s", row.Group, row.Row, row.Why)
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func (m *maker) operand(w want) *ir.Value {
 	if w.most == 0 {
 		w.most = 5
 	}
-	if m.n(8) > 0 {
+	if m.n(4) > 0 {
 		for i := len(m.vals) - 1; i >= 0; i-- {
 			if v := m.vals[i]; w.suits(m, v) && m.n(4) > 0 {
 				return v
