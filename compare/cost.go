@@ -24,16 +24,16 @@ func figures(a, b *Side) []Figure {
 	}
 	x, y := a.report, b.report
 	us := func(t cost.Time) float64 { return float64(t) / float64(cost.Microsecond) }
-	n := func(v int64) float64 { return float64(v) }
-	return []Figure{
-		{"time of a call", "us", us(x.Total()), us(y.Total())},
-		{"time of the CPU", "us", us(x.CPU), us(y.CPU)},
-		{"cycles of the engine", "", n(x.Estimate.Cycles), n(y.Estimate.Cycles)},
-		{"DMA", "bytes", n(x.Estimate.DMABytes), n(y.Estimate.DMABytes)},
-		{"constants", "bytes", n(x.Weights), n(y.Weights)},
-		{"dispatches", "", n(int64(x.Dispatches)), n(int64(y.Dispatches))},
-		{"tasks", "", n(int64(x.Tasks)), n(int64(y.Tasks))},
-	}
+	var out []Figure
+	add := func(name, unit string, a, b float64) { out = append(out, Figure{Name: name, Unit: unit, A: a, B: b}) }
+	add("time of a call", "us", us(x.Total()), us(y.Total()))
+	add("time of the CPU", "us", us(x.CPU), us(y.CPU))
+	add("cycles of the engine", "", float64(x.Estimate.Cycles), float64(y.Estimate.Cycles))
+	add("DMA", "bytes", float64(x.Estimate.DMABytes), float64(y.Estimate.DMABytes))
+	add("constants", "bytes", float64(x.Weights), float64(y.Weights))
+	add("dispatches", "", float64(x.Dispatches), float64(y.Dispatches))
+	add("tasks", "", float64(x.Tasks), float64(y.Tasks))
+	return out
 }
 
 // change is the figure of side B against that of side A.

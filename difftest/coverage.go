@@ -275,7 +275,7 @@ func (c *Coverage) Table() []Count {
 		}
 		slices.Sort(names)
 		for _, r := range names {
-			out = append(out, Count{g, r, rows[r], whyEmpty(g, r)})
+			out = append(out, Count{Group: g, Row: r, N: rows[r], Why: whyEmpty(g, r)})
 		}
 	}
 	return out
