@@ -20,10 +20,9 @@ import (
 // seeds is how many seeds each fault is made with.
 const seeds = 200
 
-// TestFaults makes every fault at every of its sites: the caller gets an error or
-// a right result, the next dispatch works, the restart count is that of the boots
-// that the trace shows, and nothing leaks.
-func TestFaults(t *testing.T) {
+// TestEveryFaultIsSurvived injects every fault at each of its sites: the caller gets an error or a right result, the
+// next dispatch works, the restart count is that of the boots that the trace shows, and nothing leaks.
+func TestEveryFaultIsSurvived(t *testing.T) {
 	p := compiled(t, "e5rt/testdata/tiny.mil")
 	direct, err := sim.Open(p)
 	if err != nil {

@@ -22,10 +22,10 @@ const (
 	dispatches = 10_000
 )
 
-// TestLoad has 64 processes of all eight priorities dispatch 10,000 times between
-// them on mixed models: all complete with the engine's own bits, the trace shows
-// strict priority, and nobody reaches another's buffers.
-func TestLoad(t *testing.T) {
+// TestManyProcessesDispatch has 64 processes of all eight priorities dispatch 10,000 times between them on mixed
+// models: all complete with the engine's own bits, the trace shows strict priority, and nobody reaches another's
+// buffers.
+func TestManyProcessesDispatch(t *testing.T) {
 	ctx := context.Background()
 	// A process names its own input, so that each has results of its own.
 	type work struct {

@@ -40,9 +40,8 @@ func recorded(t *testing.T, compiled pair.Pair, spec string, seed uint64, ins []
 	return b.Bytes()
 }
 
-// TestReplay: what a trace's record asks for gives the bytes of the trace again,
-// with faults and without.
-func TestReplay(t *testing.T) {
+// TestReplayedRecordsHaveTheSameTrace replays records of traces, with and without faults.
+func TestReplayedRecordsHaveTheSameTrace(t *testing.T) {
 	written := compiled(t, "e5rt/testdata/tiny.mil")
 	_, p := machine(t, stack.Options{})
 	m := load(t, p, written)

@@ -150,9 +150,9 @@ func same(t *testing.T, compiled pair.Pair, steps int) {
 	}
 }
 
-// TestCorpus runs every compiled model of the corpus through the whole stack: the
-// outputs are those of the engine driven directly, bit for bit.
-func TestCorpus(t *testing.T) {
+// TestRealModelsRunThroughTheStack runs every compiled model of the corpus through the whole stack: the outputs are
+// those of the engine driven directly, bit for bit.
+func TestRealModelsRunThroughTheStack(t *testing.T) {
 	if testing.Short() {
 		t.Skip("real models take minutes")
 	}
@@ -191,8 +191,9 @@ func TestCorpus(t *testing.T) {
 	}
 }
 
-// TestBundled runs the bundled models, one of them with tensors without elements: no shared folder is needed.
-func TestBundled(t *testing.T) {
+// TestBundledModelsRunThroughTheStack runs the bundled models, one of them with tensors without elements: no shared
+// folder is needed.
+func TestBundledModelsRunThroughTheStack(t *testing.T) {
 	for _, path := range []string{"e5rt/testdata/tiny.mil", "e5rt/testdata/tinywide.mil", "e5rt/testdata/cache.mil",
 		"testdata/empty.mil", "../../../examples/digits/digits.mlmodelc"} {
 		t.Run(filepath.Base(path), func(t *testing.T) { same(t, compiled(t, path), 3) })

@@ -32,9 +32,9 @@ func text(t testing.TB, container []byte) []byte {
 	return f.TextBytes()
 }
 
-// TestAdapters makes two adapters of a base: each computes with its own
-// coefficients and the base's tasks, and the base is loaded once.
-func TestAdapters(t *testing.T) {
+// TestAdaptersShareTheBase creates two adapters of a base: each computes with its own coefficients and the base's
+// tasks, and the base is loaded once.
+func TestAdaptersShareTheBase(t *testing.T) {
 	b, k := room(t, nil)
 	base, one, two := container(t, 8, 1), container(t, 8, 2), container(t, 8, 3)
 	owner := connect(t, b, caller(1, "A", KeyModelShare))
@@ -99,8 +99,8 @@ func TestAdapters(t *testing.T) {
 	}
 }
 
-// TestAdapterFiles refuses what does not fit a base, and replaces single kernels.
-func TestAdapterFiles(t *testing.T) {
+// TestAdapterFilesMustFitTheBase also replaces single kernels.
+func TestAdapterFilesMustFitTheBase(t *testing.T) {
 	base, other := container(t, 8, 1), container(t, 8, 2)
 	sizes, err := coefficientSizes(base)
 	if err != nil {

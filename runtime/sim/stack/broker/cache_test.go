@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestCompile: one compilation a model and tenant; partitions are apart.
-func TestCompile(t *testing.T) {
+// TestModelsAreCompiledOncePerTenant also checks that partitions are separate.
+func TestModelsAreCompiledOncePerTenant(t *testing.T) {
 	var runs atomic.Int32
 	var class atomic.Uint32
 	b, _ := room(t, func(c *Config) {
@@ -73,8 +73,8 @@ func TestCompile(t *testing.T) {
 	}
 }
 
-// TestCompileTogether: of callers that come together, one compiles; when it gives
-// up or fails, another does.
+// TestCompileTogether checks that one of several concurrent callers compiles, and another if that one gives up or
+// fails.
 func TestCompileTogether(t *testing.T) {
 	var runs atomic.Int32
 	begun := make(chan struct{}, 10)
@@ -122,9 +122,9 @@ func TestCompileTogether(t *testing.T) {
 	refused(t, err, Failed)
 }
 
-// TestPurgeMeanwhile: what was being compiled when its partition was purged is not
+// TestPurgeDropsRunningCompilations checks that a model which is being compiled when its partition is purged is not
 // kept.
-func TestPurgeMeanwhile(t *testing.T) {
+func TestPurgeDropsRunningCompilations(t *testing.T) {
 	begun, hold := make(chan struct{}, 10), make(chan struct{})
 	b, _ := room(t, func(c *Config) {
 		c.Compile = func(context.Context, CompileRequest) ([]byte, []byte, error) {
@@ -154,8 +154,8 @@ func TestPurgeMeanwhile(t *testing.T) {
 	<-begun
 }
 
-// TestCompilerPanic: a compiler that panics fails its caller alone.
-func TestCompilerPanic(t *testing.T) {
+// TestCompilerPanicFailsItsCaller checks that other callers continue.
+func TestCompilerPanicFailsItsCaller(t *testing.T) {
 	b, _ := room(t, func(c *Config) {
 		c.Limits.CacheBytes = 10
 		c.Compile = func(_ context.Context, r CompileRequest) ([]byte, []byte, error) {

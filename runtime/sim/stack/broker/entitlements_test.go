@@ -196,9 +196,8 @@ func TestEntitlementsAllowAndAreRequired(t *testing.T) {
 	}
 }
 
-// TestTiers sorts callers, and shows that gated requests are for the restricted
-// tier, whatever else a caller holds.
-func TestTiers(t *testing.T) {
+// TestTiersOfCallers also checks that gated requests require the restricted tier, even with other entitlements.
+func TestTiersOfCallers(t *testing.T) {
 	all := []string{KeyAdapterWeight, KeyModelShare, KeySecondaryCompiler, KeyAggressiveSaving, KeyPurgeAll}
 	for _, c := range []struct {
 		name    string
@@ -255,8 +254,8 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// TestMethods holds the table of methods to the calls of a Client.
-func TestMethods(t *testing.T) {
+// TestTableHasEveryMethod compares the table of methods with the calls of a Client.
+func TestTableHasEveryMethod(t *testing.T) {
 	client := map[string]bool{}
 	for _, n := range clientCalls() {
 		client[n] = true

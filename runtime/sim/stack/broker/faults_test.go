@@ -8,10 +8,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 )
 
-// TestFaults makes every kind of fault below the broker while two clients work:
-// each evaluation fails or is right, and after the faults everything works, with
-// nothing left when the clients have gone.
-func TestFaults(t *testing.T) {
+// TestFaultsBelowTheBroker injects every kind of fault below the broker while two clients work: each evaluation fails
+// or is right, and after the faults everything works, and nothing is left when the clients are gone.
+func TestFaultsBelowTheBroker(t *testing.T) {
 	cs := [][]byte{container(t, 8, 1), container(t, 8, 2)}
 	var want [2][]byte
 	clean, _ := machine(t, nil)

@@ -10,9 +10,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// TestQueueDepth grants what is requested while there is room, the share of a
-// connection under contention, and never nothing.
-func TestQueueDepth(t *testing.T) {
+// TestQueueDepthIsShared checks that a connection gets the requested depth while there is room, its share under
+// contention, and at least 1.
+func TestQueueDepthIsShared(t *testing.T) {
 	b, k := room(t, func(c *Config) { c.Limits.QueueSlots = 16 })
 	c := container(t, 8, 1)
 	one, two, three := connect(t, b, caller(1, "A")), connect(t, b, caller(2, "B")), connect(t, b, caller(3, "C"))
@@ -52,8 +52,8 @@ func TestQueueDepth(t *testing.T) {
 	}
 }
 
-// TestDepthBounds runs more evaluations than an instance has places for.
-func TestDepthBounds(t *testing.T) {
+// TestDepthBoundsEvaluations starts more evaluations than an instance has places.
+func TestDepthBoundsEvaluations(t *testing.T) {
 	b, k := room(t, nil)
 	k.hold, k.started = make(chan struct{}), make(chan struct{}, 100)
 	s := connect(t, b, caller(1, "A"))
@@ -92,9 +92,9 @@ func TestDepthBounds(t *testing.T) {
 	}
 }
 
-// TestAsyncOrder: the asynchronous calls of one caller get their places in order,
-// in the broker's process and over a socket.
-func TestAsyncOrder(t *testing.T) {
+// TestAsyncCallsStayInOrder checks that the asynchronous calls of one caller get their places in order, in the broker's
+// process and over a socket.
+func TestAsyncCallsStayInOrder(t *testing.T) {
 	b, k := room(t, nil)
 	path := listen(t, b)
 	for what, s := range map[string]Client{
@@ -128,8 +128,8 @@ func TestAsyncOrder(t *testing.T) {
 	}
 }
 
-// TestCloseAborts: what waits is aborted, what runs finishes, and all is released.
-func TestCloseAborts(t *testing.T) {
+// TestCloseAbortsWaitingCalls also checks that running calls finish and that everything is released.
+func TestCloseAbortsWaitingCalls(t *testing.T) {
 	b, k := room(t, nil)
 	k.hold, k.started = make(chan struct{}), make(chan struct{}, 10)
 	s := connect(t, b, caller(1, "A"))
@@ -159,8 +159,8 @@ func TestCloseAborts(t *testing.T) {
 	k.clean(t)
 }
 
-// TestSurfaces: the same slices bind once; ever new ones are copied through.
-func TestSurfaces(t *testing.T) {
+// TestSurfacesAreBoundOnce checks that equal slices are bound once, and that the contents of new ones are copied.
+func TestSurfacesAreBoundOnce(t *testing.T) {
 	b, k := room(t, nil)
 	s := connect(t, b, caller(1, "A"))
 	c := container(t, 8, 1)
@@ -209,8 +209,8 @@ func TestSurfaces(t *testing.T) {
 	}), NotFound)
 }
 
-// TestTrace: every call is a span with its caller, and refusals say why.
-func TestTrace(t *testing.T) {
+// TestTraceHasEveryCall checks that every call is a span with its caller, and that refusals have a reason.
+func TestTraceHasEveryCall(t *testing.T) {
 	var rec trace.Recording
 	b, _ := room(t, func(c *Config) { c.Trace = rec.Tracer() })
 	s := connect(t, b, caller(1, "A"))

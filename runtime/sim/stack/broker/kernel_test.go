@@ -75,9 +75,9 @@ func run(t testing.TB, c Client, in *InstanceReply, seed uint64) []byte {
 	return output(in.Procedures[0], m)
 }
 
-// TestDevice drives the device through the broker, in its process and over a
-// socket, shared and in turns, and has the same outputs everywhere.
-func TestDevice(t *testing.T) {
+// TestDeviceThroughTheBroker uses the device through the broker, in its process and over a socket, concurrently and in
+// turns, and compares the outputs.
+func TestDeviceThroughTheBroker(t *testing.T) {
 	b, _ := machine(t, nil)
 	path := listen(t, b)
 	base, other := container(t, 8, 1), container(t, 8, 2)
@@ -134,7 +134,7 @@ func TestDevice(t *testing.T) {
 	refused(t, err, BadArgument)
 }
 
-// TestDeviceUnwiring runs three programs in turn where the budget holds two.
+// TestDeviceUnwiring runs three programs in turn with a budget for two.
 func TestDeviceUnwiring(t *testing.T) {
 	probe, _ := machine(t, nil)
 	load(t, connect(t, probe, caller(1, "A")), LoadRequest{Container: container(t, 8, 1)})
@@ -166,8 +166,8 @@ func TestDeviceUnwiring(t *testing.T) {
 	}
 }
 
-// TestKernelKeys shows the keys that the kernel checks: without the hard gate the
-// broker opens nothing, and a direct path chains data for the holder alone.
+// TestKernelKeys checks the keys that the kernel requires: without the hard gate the broker opens nothing, and a direct
+// path chains data only for the holder.
 func TestKernelKeys(t *testing.T) {
 	c := container(t, 8, 1)
 	b, d := machine(t, nil)
@@ -212,9 +212,9 @@ func TestKernelKeys(t *testing.T) {
 	}
 }
 
-// TestDirectPath: a client drives submissions on its own connection, and the
-// broker sees none of them.
-func TestDirectPath(t *testing.T) {
+// TestDirectPathBypassesTheBroker checks that a client submits on its own connection, and that the broker sees none of
+// its submissions.
+func TestDirectPathBypassesTheBroker(t *testing.T) {
 	var rec trace.Recording
 	b, _ := machine(t, func(c *Config) { c.Trace = rec.Tracer() })
 	c := container(t, 8, 1)
@@ -290,9 +290,9 @@ func TestDirectPath(t *testing.T) {
 	}
 }
 
-// TestChaining keeps an accumulator resident: the broker makes the chain, the
-// direct path fires it, and each execution takes what the one before has written.
-func TestChaining(t *testing.T) {
+// TestChainsKeepAnAccumulatorResident creates a chain with the broker and fires it on the direct path: each execution
+// reads what the one before has written.
+func TestChainsKeepAnAccumulatorResident(t *testing.T) {
 	b, _ := machine(t, nil)
 	g := irbuild.New(1)
 	g.Output(g.Op("add", "x", g.Input(1, 8, 1, 32), "y", 1.0))
@@ -371,8 +371,8 @@ func TestChaining(t *testing.T) {
 	}
 }
 
-// TestDeviceClients is many clients of several tenants, classes and models at
-// once; nobody gets another's output.
+// TestDeviceClients has many concurrent clients of several tenants, classes and models; none gets the output of
+// another.
 func TestDeviceClients(t *testing.T) {
 	b, _ := machine(t, func(c *Config) { c.Limits.WiredBytes = 1 << 19 })
 	cs := [][]byte{container(t, 8, 1), container(t, 8, 2), container(t, 4, 1)}

@@ -14,9 +14,9 @@ func clientCalls() []string {
 	return names
 }
 
-// TestQoS maps every class, the only one of table 27.6 among them, and follows it
-// to the driver: levels 0 and 1 are the system's, 2 to 7 the applications'.
-func TestQoS(t *testing.T) {
+// TestClassesOfServiceReachTheDriver maps every class, including the only one of table 27.6, and follows it to the
+// driver: levels 0 and 1 are for the system, 2 to 7 for applications.
+func TestClassesOfServiceReachTheDriver(t *testing.T) {
 	keyOf := map[QoS][]string{}
 	last := -1
 	for _, c := range QoSClasses {

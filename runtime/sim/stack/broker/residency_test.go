@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestAttach is the rule of residency: a second client takes part in a resident
-// program only when team identifier and code-directory hash are the owner's.
-func TestAttach(t *testing.T) {
+// TestAttachRequiresTheOwnersIdentity checks that a second client shares a resident program only if its team identifier
+// and code-directory hash are those of the owner.
+func TestAttachRequiresTheOwnersIdentity(t *testing.T) {
 	c := container(t, 8, 1)
 	owner := caller(1, "A", KeyModelShare)
 	otherHash := owner
@@ -78,8 +78,8 @@ func TestAttach(t *testing.T) {
 	})
 }
 
-// TestHandles shows that models and instances are their connection's alone.
-func TestHandles(t *testing.T) {
+// TestHandlesBelongToTheirConnection checks models and instances.
+func TestHandlesBelongToTheirConnection(t *testing.T) {
 	b, _ := room(t, nil)
 	c := container(t, 8, 1)
 	one, two := connect(t, b, caller(1, "A", KeyDirectPath)), connect(t, b, caller(1, "A", KeyDirectPath))
@@ -122,9 +122,9 @@ func wiredOf(b *Broker) []uint64 {
 	return ids
 }
 
-// TestUnwiring fills a budget of two programs: idle ones lose their memory in the
-// order of their last use, and get it back when they are used.
-func TestUnwiring(t *testing.T) {
+// TestIdleProgramsAreUnwired fills a budget of two programs: idle ones lose their memory in the order of their last
+// use, and get it back when they are used.
+func TestIdleProgramsAreUnwired(t *testing.T) {
 	cs := [][]byte{container(t, 8, 1), container(t, 8, 2), container(t, 8, 3)}
 	size := int64(len(cs[0]))
 	b, k := room(t, func(c *Config) { c.Limits.WiredBytes = 2*size + size/2 })
@@ -269,8 +269,8 @@ func TestUnwiringArguments(t *testing.T) {
 	})
 }
 
-// TestLoadRefusals are loads that do not come to be, and leave nothing.
-func TestLoadRefusals(t *testing.T) {
+// TestRefusedLoadsLeaveNothing also checks the errors.
+func TestRefusedLoadsLeaveNothing(t *testing.T) {
 	c, d := container(t, 8, 1), container(t, 8, 2)
 	b, _ := room(t, func(cfg *Config) { cfg.Limits.Models, cfg.Limits.ModelBytes = 2, int64(2*len(c)+10) })
 	s := connect(t, b, caller(1, "A"))
@@ -294,8 +294,8 @@ func TestLoadRefusals(t *testing.T) {
 	refused(t, err, NoResources)
 }
 
-// TestIntermediateBuffer: a sibling that attaches is handed the intermediate
-// buffer of the resident program, a stranger another.
+// TestIntermediateBuffer checks that a sibling that attaches gets the intermediate buffer of the resident program, and
+// a stranger another one.
 func TestIntermediateBuffer(t *testing.T) {
 	b, _ := room(t, nil)
 	c := container(t, 8, 1)

@@ -16,10 +16,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestRunner runs a compiled pair whose engine inferences go through the broker,
-// in its process and over a socket: the outputs are those of the engine driven
-// directly, bit for bit.
-func TestRunner(t *testing.T) {
+// TestPairsRunThroughTheBroker runs a compiled pair whose engine inferences go through the broker, in its process and
+// over a socket: the outputs are those of the engine driven directly, bit for bit.
+func TestPairsRunThroughTheBroker(t *testing.T) {
 	g := irbuild.New(3)
 	x := g.Input(1, 8, 16, 16)
 	y := g.Op("relu", "x", g.Op("conv", "x", x, "weight", g.Weights(8, 8, 3, 3), "pad_type", "same"))

@@ -53,9 +53,8 @@ func dial(t testing.TB, path string, id Identity) *Remote {
 	return r
 }
 
-// TestSocket runs every method over a socket, with the results of a connection in
-// the broker's process.
-func TestSocket(t *testing.T) {
+// TestEveryMethodWorksOverASocket compares the results with those of a connection in the broker's process.
+func TestEveryMethodWorksOverASocket(t *testing.T) {
 	b, _ := room(t, nil)
 	path := listen(t, b)
 	all := []string{KeyAdapterWeight, KeyModelShare, KeySecondaryCompiler, KeyAggressiveSaving, KeyPurgeAll,
@@ -129,7 +128,7 @@ func TestSocket(t *testing.T) {
 	refused(t, err, NotEntitled)
 }
 
-// TestSocketClients is many callers at once, of which some vanish.
+// TestSocketClients has many concurrent callers, some of which vanish.
 func TestSocketClients(t *testing.T) {
 	b, k := room(t, nil)
 	path := listen(t, b)
@@ -176,9 +175,8 @@ func TestSocketClients(t *testing.T) {
 	k.clean(t)
 }
 
-// TestCancelRemote: the end of a context reaches the broker, and the end of a
-// connection too.
-func TestCancelRemote(t *testing.T) {
+// TestCancelReachesTheBroker checks the end of a context and of a connection.
+func TestCancelReachesTheBroker(t *testing.T) {
 	stopped := make(chan error, 10)
 	begun := make(chan struct{}, 10)
 	b, _ := room(t, func(c *Config) {
@@ -208,9 +206,9 @@ func TestCancelRemote(t *testing.T) {
 	soon(t, "the connection is released", func() bool { return b.Report().Connections == 0 })
 }
 
-// TestHostilePeers: bytes that are no call, calls before Hello, messages beyond the
-// limit, a peer that takes no replies and one that says nothing end alone.
-func TestHostilePeers(t *testing.T) {
+// TestHostilePeersEndAlone checks invalid bytes, calls before Hello, messages beyond the limit, a peer that does not
+// read replies, and one that sends nothing.
+func TestHostilePeersEndAlone(t *testing.T) {
 	b, _ := room(t, func(c *Config) {
 		c.Limits.MessageBytes, c.Limits.Handshake, c.Limits.Write = 1<<20, 200*time.Millisecond, 200*time.Millisecond
 		c.Compile = func(context.Context, CompileRequest) ([]byte, []byte, error) {
@@ -311,9 +309,9 @@ func TestHostilePeers(t *testing.T) {
 	evaluate(t, good, in, c, 1)
 }
 
-// TestBytesInFlight: what a connection's calls under way hold is bounded by twice
-// the limit of a message, and their outputs by the limit.
-func TestBytesInFlight(t *testing.T) {
+// TestBytesInFlightAreBounded checks that the calls of a connection in flight have at most twice the limit of a
+// message, and their outputs the limit.
+func TestBytesInFlightAreBounded(t *testing.T) {
 	b, _ := room(t, func(c *Config) { c.Limits.MessageBytes = 40 << 10 })
 	path := listen(t, b)
 	r := dial(t, path, caller(1, "A"))
@@ -388,8 +386,8 @@ func TestOutputsInFlight(t *testing.T) {
 	evaluate(t, r, in, c, 3)
 }
 
-// TestPeer takes process and user from the host's kernel.
-func TestPeer(t *testing.T) {
+// TestPeersAreIdentifiedByTheKernel checks process and user.
+func TestPeersAreIdentifiedByTheKernel(t *testing.T) {
 	b, _ := room(t, func(c *Config) { c.Attest = nil })
 	path := listen(t, b)
 	id := caller(os.Getpid(), "A")
@@ -409,7 +407,7 @@ func TestPeer(t *testing.T) {
 // childPath tells a child process of the tests which broker to call.
 const childPath = "BROKER_TEST_SOCKET"
 
-// TestMain is the child of TestProcesses when it is told to be.
+// TestMain is the child of TestProcessesShareAProgram if the environment says so.
 func TestMain(m *testing.M) {
 	if path := os.Getenv(childPath); path != "" {
 		if err := child(path); err != nil {
@@ -458,9 +456,9 @@ func child(path string) error {
 	}
 }
 
-// TestProcesses shares one program between processes, kills one in the middle of
-// its work, and shows that the others go on and that nothing of it is left.
-func TestProcesses(t *testing.T) {
+// TestProcessesShareAProgram kills one process in the middle of its work, and checks that the others continue and that
+// nothing of it is left.
+func TestProcessesShareAProgram(t *testing.T) {
 	b, k := room(t, func(c *Config) { c.Attest = nil })
 	path := listen(t, b)
 	c := container(t, 8, 1)

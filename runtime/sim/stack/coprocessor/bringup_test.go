@@ -161,7 +161,7 @@ func TestWakeRunsOnlyInit(t *testing.T) {
 
 // A second wake that never comes is answered by power off and on, a bounded
 // number of times.
-func TestBringUpRetry(t *testing.T) {
+func TestBringUpIsRetried(t *testing.T) {
 	for _, c := range []struct{ missing, failures int }{{0, 0}, {2, 2}, {9, 4}} {
 		h := newHost(t, func(c2 *Config) { c2.SecondWake = func(n int) bool { return n > c.missing } })
 		failures := 0
@@ -184,7 +184,7 @@ func TestBringUpRetry(t *testing.T) {
 }
 
 // The firmware checks what the host passes before it publishes anything.
-func TestBootArguments(t *testing.T) {
+func TestBootArgumentsAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(d *Device)
@@ -238,7 +238,7 @@ func TestBootArguments(t *testing.T) {
 }
 
 // A ring of another version keeps the second wake away.
-func TestRingVersion(t *testing.T) {
+func TestRingVersionMustMatch(t *testing.T) {
 	for _, name := range []string{"", "SHAREDMALLOC", "DATA_CHAIN_H2T"} {
 		h := newHost(t, func(c *Config) {
 			c.RingVersion = func(channel string) uint32 {
@@ -257,7 +257,7 @@ func TestRingVersion(t *testing.T) {
 }
 
 // The first commands, in their order, and what the queries answer.
-func TestFirstCommands(t *testing.T) {
+func TestFirstCommandsAreInOrder(t *testing.T) {
 	h := newHost(t, nil)
 	h.up()
 	h.first()

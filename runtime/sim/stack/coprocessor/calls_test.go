@@ -224,7 +224,7 @@ func TestCallLimitsAreEnforced(t *testing.T) {
 // The identifier handshakes: a slot is requested, loaded into, or returned.
 // A container that fails validation takes no slot.
 // What a call may bind to which register.
-func TestBindings(t *testing.T) {
+func TestBindingsAreChecked(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	in, out := x.body().Inputs[0], x.body().Outputs[0]
@@ -340,7 +340,7 @@ func TestCallFillsTheRegisterBlock(t *testing.T) {
 }
 
 // A custom execute order runs the operations it names, in its order.
-func TestExecuteOrder(t *testing.T) {
+func TestCallsExecuteInOrder(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, tiny), 0)
 	x.fill(3)
@@ -389,7 +389,7 @@ func twoOps(g *irbuild.Graph) {
 }
 
 // Inference calls: the property buffer is mapped ahead, buffers are counted.
-func TestInference(t *testing.T) {
+func TestInferenceComputesTheOutput(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, twoOps), 0)
 	x.fill(5)

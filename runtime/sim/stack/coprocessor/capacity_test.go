@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
-func TestPriorities(t *testing.T) {
+func TestUrgentCallsRunFirst(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	var want []uint64
@@ -35,7 +35,7 @@ func TestPriorities(t *testing.T) {
 	full1(t, h.d, "direct procedure-call event")
 }
 
-func TestNotesFull(t *testing.T) {
+func TestFullNotificationRingsAreHandled(t *testing.T) {
 	h := ready(t, nil)
 	for range 300 {
 		h.post("RESOURCE_INFO_GET", none())
@@ -59,7 +59,7 @@ func TestNotesFull(t *testing.T) {
 	h.must("RESOURCE_INFO_GET", none())
 }
 
-func TestFull(t *testing.T) {
+func TestFullQueuesRefuse(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	hd := x.header()

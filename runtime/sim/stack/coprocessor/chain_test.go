@@ -70,7 +70,7 @@ func (r *resident) recycle(h *host, buffer uint64) note {
 
 // An execution's output set is the next one's input set, without the host: the
 // accumulator counts.
-func TestChaining(t *testing.T) {
+func TestChainsPassData(t *testing.T) {
 	h := ready(t, nil)
 	r := h.resident()
 	for i := 1; i <= 4; i++ {
@@ -124,7 +124,7 @@ func TestChaining(t *testing.T) {
 
 // A process that is torn down takes its resident requests with it; force-disable
 // takes all.
-func TestChainsEnd(t *testing.T) {
+func TestChainsEndWithTheirProgram(t *testing.T) {
 	h := ready(t, nil)
 	r := h.resident()
 	hd := r.x.header()

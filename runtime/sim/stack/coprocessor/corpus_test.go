@@ -26,7 +26,7 @@ var corpus = []string{
 // Every procedure of the corpus, and of the containers that Apple's compiler
 // wrote, gives what the engine alone gives, bit for bit, at the first call and
 // at one whose translations are kept.
-func TestCorpus(t *testing.T) {
+func TestRealContainersRunOnTheDevice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the corpus takes seconds")
 	}

@@ -63,7 +63,7 @@ func TestTasks(t *testing.T) {
 }
 
 // What New refuses, and a second caller of Run.
-func TestMisuse(t *testing.T) {
+func TestMisuseIsAnError(t *testing.T) {
 	if _, err := New(Config{}); err == nil || !strings.Contains(err.Error(), "Config.Unit") {
 		t.Errorf("%v", err)
 	}

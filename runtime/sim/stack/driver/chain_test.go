@@ -34,9 +34,9 @@ func first(b []byte) int {
 	return int(math.Ldexp(1+float64(h&0x3ff)/1024, int(h>>10)-15))
 }
 
-// TestChaining runs the accumulator of chapter 2 over the resident path: 1, 2, 3,
-// 4, without the host bringing the state again.
-func TestChaining(t *testing.T) {
+// TestChainsKeepTheStateResident runs the accumulator of chapter 2 on the resident path: 1, 2, 3, 4, without another
+// transfer of the state by the host.
+func TestChainsKeepTheStateResident(t *testing.T) {
 	d := newDevice(t, Config{})
 	control, direct, m, c := chainOf(t, d, broker(1))
 	clear(m.bufs[0])

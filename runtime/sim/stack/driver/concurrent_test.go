@@ -9,10 +9,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// TestConcurrent has 64 clients with mixed models and all priorities submit at
-// once, some waiting and some at their wake ports: all complete with the right
-// bytes, and at no dequeue does a more urgent request wait.
-func TestConcurrent(t *testing.T) {
+// TestConcurrentClientsComplete has 64 clients with mixed models and all priorities submit at once, some waiting and
+// some at their wake ports: all complete with the right bytes, and at no dequeue does a more urgent request wait.
+func TestConcurrentClientsComplete(t *testing.T) {
 	const clients, requests = 64, 12
 	var mu sync.Mutex
 	waiting := map[uint64]int{} // priority of the actions that wait

@@ -7,10 +7,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 )
 
-// TestManyFaults makes faults by chance, several a device and of all kinds: while
-// they last each request gives an error or the right bytes, and after them the
-// device is whole.
-func TestManyFaults(t *testing.T) {
+// TestDeviceSurvivesManyFaults injects random faults of all kinds, several per device: until they end, each request
+// returns an error or the right bytes, and after them the device works.
+func TestDeviceSurvivesManyFaults(t *testing.T) {
 	seeds := uint64(8)
 	if testing.Short() {
 		seeds = 3

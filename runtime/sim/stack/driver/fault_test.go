@@ -23,8 +23,8 @@ func injector(t testing.TB, spec string, seed uint64) *inject.Injector {
 // bootPosts is how many commands a bring-up, a create and a prepare post.
 func bootPosts() int { return len(FirstCommands) + 2 }
 
-// TestFaultsAtPost makes each fault of the driver's site at a request's command:
-// the caller gets an error or a right result, the next dispatch works.
+// TestFaultsAtPost injects each fault of the driver's site at a request's command: the caller gets an error or a right
+// result, and the next dispatch works.
 func TestFaultsAtPost(t *testing.T) {
 	for _, k := range inject.Kinds {
 		if !slices.Contains(k.Sites, inject.Post) {
@@ -89,8 +89,8 @@ func closeAll(t testing.TB, d *Device, open ...*Services) {
 	}
 }
 
-// TestFaultsAnywhere makes every fault at every passage of its site, one a
-// device, from the first bring-up to a request.
+// TestFaultsAnywhere injects every fault at every passage of its site, one per device, from the first bring-up to a
+// request.
 func TestFaultsAnywhere(t *testing.T) {
 	for _, k := range inject.Kinds {
 		seeds := uint64(1)
@@ -229,9 +229,9 @@ func TestRecovery(t *testing.T) {
 	poolsBusy(t, d, 1)
 }
 
-// TestRecoveryRate crashes the firmware with every request: beyond the burst the
-// channel stays not ready, and recovery waits for its time.
-func TestRecoveryRate(t *testing.T) {
+// TestRecoveryIsRateLimited crashes the firmware with every request: after the burst the channel stays not ready, and
+// recovery waits.
+func TestRecoveryIsRateLimited(t *testing.T) {
 	in := injector(t, fmt.Sprintf("exception@task:count=%d", RecoveryBurst+3), 1)
 	d := newDevice(t, Config{Inject: in})
 	s := open(t, d, broker(1))

@@ -194,8 +194,8 @@ func TestMethods(t *testing.T) {
 	call("ANE_PowerOn", nil, 0, nil)
 }
 
-// TestInjectedCommands takes the driver's state away behind its back: the request
-// that finds out fails, and the next works.
+// TestInjectedCommands changes the device's state without the driver: the request that notices fails, and the next
+// works.
 func TestInjectedCommands(t *testing.T) {
 	for name, w := range map[string]struct {
 		command string

@@ -9,9 +9,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// TestReplay runs the same calls twice under the same faults: the traces, bytes at
-// the boundaries included, are the same.
-func TestReplay(t *testing.T) {
+// TestReplaysHaveTheSameTrace runs the same calls twice under the same faults: the traces, bytes at the boundaries
+// included, are the same.
+func TestReplaysHaveTheSameTrace(t *testing.T) {
 	for _, k := range inject.Kinds {
 		for _, site := range k.Sites {
 			spec := fmt.Sprintf("%s@%s:after=3,every=5,count=3", k.Name, site)

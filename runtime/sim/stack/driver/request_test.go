@@ -50,7 +50,7 @@ func poolsFull(t testing.TB, d *Device) {
 	}
 }
 
-func TestDispatch(t *testing.T) {
+func TestDispatchComputesTheOutput(t *testing.T) {
 	for name, g := range map[string]func(testing.TB) []byte{"tiny": tiny, "adder": adder, "pair": pair} {
 		t.Run(name, func(t *testing.T) {
 			d := newDevice(t, Config{})
@@ -120,7 +120,7 @@ func TestCreateRefuses(t *testing.T) {
 	}
 }
 
-func TestAsync(t *testing.T) {
+func TestAsyncRequestsCompleteAtTheirPort(t *testing.T) {
 	d := newDevice(t, Config{})
 	s := open(t, d, broker(1))
 	m := prepared(t, s, adder(t), PrepareOptions{})
@@ -198,9 +198,9 @@ func held(t testing.TB, d *Device, f func()) {
 	}
 }
 
-// TestPriorities queues requests of all eight priorities behind a held gate: they
-// run strictly by priority, in their order within one.
-func TestPriorities(t *testing.T) {
+// TestRequestsRunByPriority queues requests of all eight priorities while the gate is held: they run strictly by
+// priority, and in order within one.
+func TestRequestsRunByPriority(t *testing.T) {
 	rec := &trace.Recording{}
 	d := newDevice(t, Config{Trace: rec.Tracer()})
 	s := open(t, d, broker(1))
@@ -246,7 +246,7 @@ func TestPriorities(t *testing.T) {
 	}
 }
 
-func TestQueueDepth(t *testing.T) {
+func TestQueueDepthIsBounded(t *testing.T) {
 	d := newDevice(t, Config{})
 	s := open(t, d, broker(1))
 	m := prepared(t, s, adder(t), PrepareOptions{QueueDepth: 3})
@@ -265,7 +265,7 @@ func TestQueueDepth(t *testing.T) {
 	}
 }
 
-func TestDeadline(t *testing.T) {
+func TestDeadlineAbortsARequest(t *testing.T) {
 	d := newDevice(t, Config{})
 	s := open(t, d, broker(1))
 	m := prepared(t, s, adder(t), PrepareOptions{})
@@ -313,7 +313,7 @@ func poolsBusy(t testing.TB, d *Device, programs int) {
 	}
 }
 
-func TestIdentity(t *testing.T) {
+func TestRequestsRequireTheirIdentity(t *testing.T) {
 	d := newDevice(t, Config{})
 	owner := broker(1)
 	s := open(t, d, owner)
@@ -391,9 +391,9 @@ func TestIdentity(t *testing.T) {
 	}
 }
 
-// TestApart runs two clients at once: neither's program reaches the other's
-// buffers, though both have the same device addresses.
-func TestApart(t *testing.T) {
+// TestClientsAreSeparate runs two clients at once: the program of neither reaches the other's buffers, although both
+// have the same device addresses.
+func TestClientsAreSeparate(t *testing.T) {
 	d := newDevice(t, Config{})
 	a := prepared(t, open(t, d, broker(1)), adder(t), PrepareOptions{})
 	b := prepared(t, open(t, d, broker(2)), adder(t), PrepareOptions{})
@@ -442,8 +442,7 @@ func TestStatsBuffer(t *testing.T) {
 	}
 }
 
-// TestManyInputs runs a procedure with more inputs than a call carries: the rest
-// goes as register overrides.
+// TestManyInputs runs a procedure with more inputs than fit a call: the others are register overrides.
 func TestManyInputs(t *testing.T) {
 	container := graph(func(g *irbuild.Graph) {
 		x := g.Input(1, 2, 1, 8)
@@ -463,8 +462,7 @@ func TestManyInputs(t *testing.T) {
 	inOrder(t, names(rec, trace.Driver), []string{"post CSNE_CMD_PROCEDURE_CALL_WITH_CUSTOM_BARS"})
 }
 
-// TestCallBytes holds the command that build writes against the protocol's own
-// encoding.
+// TestCallBytes compares the command that build writes with the protocol's own encoding.
 func TestCallBytes(t *testing.T) {
 	d := newDevice(t, Config{})
 	s := open(t, d, broker(1))

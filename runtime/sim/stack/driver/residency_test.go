@@ -8,10 +8,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// TestUnwiring prepares more programs than the firmware has slots: the one that
-// was not used for longest makes room and is loaded again by its next request,
-// except one that has opted out.
-func TestUnwiring(t *testing.T) {
+// TestLeastRecentlyUsedProgramsAreUnloaded prepares more programs than the firmware has slots: the one that was not
+// used for longest makes room and is loaded again by its next request, except one that has opted out.
+func TestLeastRecentlyUsedProgramsAreUnloaded(t *testing.T) {
 	rec := &trace.Recording{MaxData: 16}
 	d := newDevice(t, Config{Trace: rec.Tracer()})
 	s := open(t, d, broker(1))
@@ -42,8 +41,8 @@ func TestUnwiring(t *testing.T) {
 	closeAll(t, d, s)
 }
 
-// TestAperture does the same for a client's device addresses.
-func TestAperture(t *testing.T) {
+// TestFullAddressSpacesUnloadPrograms does the same for a client's device addresses.
+func TestFullAddressSpacesUnloadPrograms(t *testing.T) {
 	unit, err := translation.NewUnit(translation.Config{Aperture: 40 * translation.PageSize})
 	if err != nil {
 		t.Fatal(err)

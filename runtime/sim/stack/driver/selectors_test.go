@@ -57,9 +57,9 @@ func TestSelectorSizes(t *testing.T) {
 	}
 }
 
-// TestSelectors calls each selector with its exact sizes and zeros: none is
-// refused for its sizes, and what zeros mean is told in the code.
-func TestSelectors(t *testing.T) {
+// TestSelectorsAcceptTheirSizes calls each selector with its exact sizes and zeros: none is refused for its sizes, and
+// the returned code depends on the meaning of zeros.
+func TestSelectorsAcceptTheirSizes(t *testing.T) {
 	d := newDevice(t, Config{})
 	want := map[uint32][]Return{
 		ControlClient: {BadArgument, Success, Closed, Closed, Closed, Closed, Closed, Success, Closed, Closed, Success,
@@ -104,8 +104,7 @@ func TestSelectors(t *testing.T) {
 	}
 }
 
-// TestReturnCodes holds the three constants that recur across the shims, and
-// those of the public notes.
+// TestReturnCodes checks the three constants that recur in the shims, and those of the public notes.
 func TestReturnCodes(t *testing.T) {
 	for code, want := range map[Return]uint32{BadArgument: 0xe00002c2, Unsupported: 0xe00002c7, Closed: 0xe00002c5,
 		NoMemory: 0xe00002bd, NoResources: 0xe00002be,

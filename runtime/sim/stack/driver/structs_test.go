@@ -143,9 +143,8 @@ func TestRequestStructure(t *testing.T) {
 	m.check(t)
 }
 
-// TestStructs checks that every struct has the size of its selector, that its
-// fields are inside it and apart, and that the request's table and its decoder
-// agree.
+// TestStructs checks that every struct has the size of its selector, that its fields are inside it and do not overlap,
+// and that the request's table and its decoder agree.
 func TestStructs(t *testing.T) {
 	sizes := map[uint32]bool{}
 	for _, table := range [][]Selector{ControlSelectors, DirectPathSelectors} {

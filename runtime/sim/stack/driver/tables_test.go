@@ -98,8 +98,7 @@ func TestControlSelectorSizes(t *testing.T) {
 	}
 }
 
-// TestUserSpaceSelectors holds the selector immediates that the front end has on
-// the M1.
+// TestUserSpaceSelectors checks the selector numbers of the front end on the M1.
 func TestUserSpaceSelectors(t *testing.T) {
 	for handler, sel := range map[string]uint32{"ANE_DeviceOpen": 0, "ANE_ProgramSendRequest": 2,
 		"ANE_ProgramCreate": 3, "ANE_ProgramPrepare": 4,

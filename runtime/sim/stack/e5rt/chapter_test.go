@@ -23,8 +23,8 @@ func phases() map[string]e5rt.Call {
 	return m
 }
 
-// TestCallsOfTheTwoPhases: the compile phase runs once, ahead of the loop; the dispatch phase
-// once a request. The calls of both are those that the table names.
+// TestCallsOfTheTwoPhases checks that the compile phase runs once, before the loop, and the dispatch phase once per
+// request, with the calls that the table names.
 // Table 2.1.
 func TestCallsOfTheTwoPhases(t *testing.T) {
 	const frames = 5
@@ -128,8 +128,8 @@ func TestCompilationContainsBundleAndImage(t *testing.T) {
 	}
 }
 
-// TestStagesSumToTheWholeCall: the stages sum to about the 190 microseconds of the whole call, and
-// this package spends its own on every operation.
+// TestStagesSumToTheWholeCall checks that the stages sum to about the 190 microseconds of the whole call, and that this
+// package adds its own time to every operation.
 // Table 2.3.
 func TestStagesSumToTheWholeCall(t *testing.T) {
 	sum, own := time.Duration(0), time.Duration(0)
@@ -168,7 +168,7 @@ func TestStagesSumToTheWholeCall(t *testing.T) {
 	}
 }
 
-// TestCompilePhaseLoadsAProgram: the one-time calls turn a network into a loaded program.
+// TestCompilePhaseLoadsAProgram checks that the one-time calls turn a network into a loaded program.
 // Listing 2.1.
 func TestCompilePhaseLoadsAProgram(t *testing.T) {
 	ctx := context.Background()
@@ -200,8 +200,8 @@ func TestCompilePhaseLoadsAProgram(t *testing.T) {
 	}
 }
 
-// TestDispatchPhaseRunsTheProgram: the calls of one request encode and run the loaded program, and
-// what it gives is what the machine gives on tensors.
+// TestDispatchPhaseRunsTheProgram checks that the calls of one request encode and run the loaded program, with the
+// results of the machine on tensors.
 // Listing 2.2.
 func TestDispatchPhaseRunsTheProgram(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/tiny.mil")

@@ -45,7 +45,7 @@ func entries(t testing.TB, folder string) []string {
 	return append(files, hidden...)
 }
 
-func TestCacheHit(t *testing.T) {
+func TestEqualModelsHitTheCache(t *testing.T) {
 	ctx, folder := context.Background(), filepath.Join(t.TempDir(), "made", "here")
 	c := cached(t, folder, compileModel)
 	required := func(want bool, o *e5rt.CompilerOptions) {
@@ -85,7 +85,7 @@ func TestCacheHit(t *testing.T) {
 }
 
 // Everything that can change a byte changes the key, and nothing else does.
-func TestCacheKey(t *testing.T) {
+func TestCacheKeyDependsOnTheOptions(t *testing.T) {
 	ctx := context.Background()
 	type model struct {
 		base, version string
@@ -171,7 +171,7 @@ func TestCompilerOptionsCoverTheCompilers(t *testing.T) {
 
 // A hostile or broken entry is compiled again and replaced; nothing outside the folder
 // is touched.
-func TestCacheHostile(t *testing.T) {
+func TestHostileCacheEntriesAreCompiledAgain(t *testing.T) {
 	ctx := context.Background()
 	good, err := tiny()
 	check(t, err)

@@ -22,9 +22,9 @@ import (
 // slow are the models that take the race detector many seconds.
 var slow = []string{"espresso-sdpa-bwd2", "espresso-full-fused"}
 
-// TestCorpus: real models give through buffers bound once, dispatch for dispatch,
-// the very bytes that a fresh machine gives on tensors.
-func TestCorpus(t *testing.T) {
+// TestRealModelsRunOnBoundBuffers checks that real models return, with buffers that are bound once, the same bytes in
+// each dispatch as a new machine on tensors.
+func TestRealModelsRunOnBoundBuffers(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "corpus")
 	list, err := os.ReadDir(dir)
 	check(t, err)

@@ -14,7 +14,7 @@ import (
 
 // A call that is refused names itself, the object and what to do, and changes
 // nothing: the right calls work afterwards.
-func TestMisuse(t *testing.T) {
+func TestMisuseIsAnError(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
 		name string
@@ -203,7 +203,7 @@ func TestTwoOutputsInOneBuffer(t *testing.T) {
 }
 
 // A function that was released runs no more.
-func TestReleased(t *testing.T) {
+func TestReleasedObjectsAreRefused(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")
 	o := got[*e5rt.PrecompiledComputeOpCreateOptions](t)(e5rt.CreateWithProgramFunction(d.fn))
 	check(t, d.op.PrepareOpForEncode())
@@ -244,7 +244,7 @@ func TestOperationsOfAStream(t *testing.T) {
 
 // An engine that fails: the error says where, the buffers keep their values, the
 // stream can be used again.
-func TestEngineFails(t *testing.T) {
+func TestEngineFaultsFailTheOperation(t *testing.T) {
 	ctx := context.Background()
 	stopped := errors.New("the engine stopped")
 	eng := &fakeEngine{run: func(string, map[string][]byte) error { return stopped }}

@@ -131,8 +131,7 @@ func TestTasksPassThroughAllStates(t *testing.T) {
 	}
 }
 
-// TestPumpOrder: interrupts before messages, priorities before order, and
-// preemption at a send.
+// TestPumpOrder checks that interrupts come before messages, priorities before order, and that a send preempts.
 func TestPumpOrder(t *testing.T) {
 	k := boot(t, DefaultKernel)
 	var log []string
@@ -172,9 +171,9 @@ func TestPumpOrder(t *testing.T) {
 	full(t, k.Pools()[NumObjects])
 }
 
-// TestPools: what does not fit is refused with the capacity, takes nothing, and
-// pools are full again afterwards.
-func TestPools(t *testing.T) {
+// TestPoolsRefuseBeyondTheirCapacity also checks that a refusal takes nothing, and that pools are full again
+// afterwards.
+func TestPoolsRefuseBeyondTheirCapacity(t *testing.T) {
 	c := DefaultKernel
 	c.Capacity[Semaphores], c.Interrupts = 10, 2
 	k := boot(t, c)
@@ -232,7 +231,7 @@ func TestPools(t *testing.T) {
 	}
 }
 
-// TestPumpConcurrent: interrupts and messages from many goroutines all arrive.
+// TestPumpConcurrent checks that interrupts and messages from many goroutines all arrive.
 func TestPumpConcurrent(t *testing.T) {
 	k := boot(t, DefaultKernel)
 	got := 0
@@ -280,7 +279,7 @@ func TestPumpConcurrent(t *testing.T) {
 	full(t, k.Pools()...)
 }
 
-// TestQueueBlocks: the send side blocks when full, the receive side when empty.
+// TestQueueBlocks checks that sending blocks if the queue is full, and receiving if it is empty.
 func TestQueueBlocks(t *testing.T) {
 	q, err := NewQueue("q", 3, 4)
 	must(t, err)

@@ -40,7 +40,7 @@ func every[S, E interface {
 	}
 }
 
-// TestTaskTransitions: the five task states, and what moves a task between them.
+// TestTaskTransitions checks the five task states and the events that change them.
 // Table 29.1.
 func TestTaskTransitions(t *testing.T) {
 	var names []string
@@ -57,7 +57,7 @@ func TestTaskTransitions(t *testing.T) {
 	}, NumTaskStates, NumTaskEvents)
 }
 
-// TestExecLoopTransitions: every state with every event.
+// TestExecLoopTransitions checks every state with every event.
 // Table 29.8.
 func TestExecLoopTransitions(t *testing.T) {
 	for s, want := range []string{"INIT", "RUN", "EXEC", "EXEC-SECURE", "PAUSE"} {
@@ -110,8 +110,8 @@ func TestExecLoopTransitions(t *testing.T) {
 	}
 }
 
-// TestEventDuringPauseFaultsTheLoop: an event while the engine quiesces faults the loop, and a
-// queue that does not quiesce leaves it in PAUSE.
+// TestEventDuringPauseFaultsTheLoop checks that an event while the engine quiesces faults the loop, and that a queue
+// that does not quiesce leaves it in PAUSE.
 // Table 29.8.
 func TestEventDuringPauseFaultsTheLoop(t *testing.T) {
 	var l *ExecLoop
@@ -129,7 +129,7 @@ func TestEventDuringPauseFaultsTheLoop(t *testing.T) {
 	}
 }
 
-// TestProcessSlotStartsAndStops holds the transitions of a process slot.
+// TestProcessSlotStartsAndStops checks the transitions of a process slot.
 func TestProcessSlotStartsAndStops(t *testing.T) {
 	every(t, ProcessRules, []string{"idle start running", "running stop idle"}, NumProcessStates, NumProcessEvents)
 }

@@ -53,8 +53,8 @@ func TestSchedulerProperties(t *testing.T) {
 	}
 }
 
-// TestCreditsLimitRequestsInFlight: a priority has no more requests in flight than its
-// weight, and less urgent ones go on meanwhile.
+// TestCreditsLimitRequestsInFlight checks that a priority has at most as many requests in flight as its weight, and
+// that less urgent ones continue meanwhile.
 // Table 29.6.
 func TestCreditsLimitRequestsInFlight(t *testing.T) {
 	const depth = 40
@@ -113,7 +113,7 @@ func TestCreditsLimitRequestsInFlight(t *testing.T) {
 	full(t, rep.Flight)
 }
 
-// TestSchedulerConcurrent: many clients, every request once.
+// TestSchedulerConcurrent has many clients: every request is scheduled once.
 func TestSchedulerConcurrent(t *testing.T) {
 	s, err := NewScheduler(64, 3)
 	must(t, err)
@@ -144,8 +144,8 @@ func TestSchedulerConcurrent(t *testing.T) {
 	full(t, rep.Credits[:]...)
 }
 
-// TestPrograms: 144 program slots, 288 processes, and what calls to them give.
-func TestPrograms(t *testing.T) {
+// TestProgramSlotsAreLimited checks 144 program slots, 288 processes, and the results of calls to them.
+func TestProgramSlotsAreLimited(t *testing.T) {
 	p := NewPrograms()
 	for i := range 144 {
 		if got, err := p.Load(); err != nil || got != i {

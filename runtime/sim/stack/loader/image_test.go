@@ -137,7 +137,7 @@ func checkImage(t *testing.T, f *hwx.File, c *translation.Context, container []b
 	}
 }
 
-// TestFirmwareDiffersOnlyInRelocatedFields: of two loads of one container.
+// TestFirmwareDiffersOnlyInRelocatedFields compares two loads of one container.
 func TestFirmwareDiffersOnlyInRelocatedFields(t *testing.T) {
 	eachContainer(t, func(t *testing.T, container []byte) {
 		p := read(t, container)

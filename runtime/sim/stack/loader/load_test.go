@@ -193,9 +193,9 @@ func TestBarsKeepSegmentUsages(t *testing.T) {
 	})
 }
 
-// TestCoefficientsOnce: the memory behind a constant bar is the kernel section of
-// the firmware container itself.
-func TestCoefficientsOnce(t *testing.T) {
+// TestCoefficientsAreStoredOnce checks that the memory of a constant bar is the kernel section of the firmware
+// container itself.
+func TestCoefficientsAreStoredOnce(t *testing.T) {
 	for name, b := range built(t) {
 		c := unit(t, translation.Config{}).Context(1)
 		l := load(t, read(t, b), c)
@@ -251,8 +251,8 @@ func TestTasksBelongToOneOperation(t *testing.T) {
 	}
 }
 
-// TestCloseLeavesNothing: no page, no frame and no pin is left, whether the load
-// was closed, failed half-way, or lost its context first.
+// TestCloseLeavesNothing checks that no page, frame or pin is left after a load was closed, failed half-way, or lost
+// its context first.
 func TestCloseLeavesNothing(t *testing.T) {
 	clean := func(t *testing.T, u *translation.Unit, c *translation.Context) {
 		t.Helper()
@@ -321,8 +321,8 @@ func TestCloseLeavesNothing(t *testing.T) {
 	})
 }
 
-// TestLoadsTogether: loads of one program by several clients and several times
-// by one client, from several goroutines, see their own memory.
+// TestLoadsTogether checks that loads of one program by several clients, and several by one client, from several
+// goroutines, see their own memory.
 func TestLoadsTogether(t *testing.T) {
 	u := unit(t, translation.Config{})
 	p := read(t, built(t)["several"])

@@ -67,8 +67,8 @@ func inTask(task int, f td.Field, v uint32) func(*hwx.File) {
 	}
 }
 
-// TestRefused names each rule of Read that stands behind the container's own.
-func TestRefused(t *testing.T) {
+// TestWrongContainersAreRefused checks each rule of Read beyond those of the container format.
+func TestWrongContainersAreRefused(t *testing.T) {
 	split, whole, cut := built(t)["split"], built(t)["whole"], built(t)["cut"]
 	for _, tt := range []struct {
 		name   string
@@ -260,8 +260,8 @@ func rename(f *hwx.File, name string) {
 	shiftFile(f, 0x4000)
 }
 
-// TestReadAllocatesByLength: windows and scratch of gigabytes in a container of
-// some kilobytes cost nothing before they are loaded.
+// TestReadAllocatesByLength checks that windows and scratch of gigabytes in a container of some kilobytes take no
+// memory before they are loaded.
 func TestReadAllocatesByLength(t *testing.T) {
 	b := changed(t, built(t)["split"], func(f *hwx.File) { scratch(f, loader.MaxScratch) })
 	var before, after runtime.MemStats

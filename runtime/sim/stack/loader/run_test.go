@@ -52,9 +52,8 @@ func fill(name string, n uint64) []byte {
 	return b
 }
 
-// TestRunsFromTheFirmwareContainer: the tasks of the firmware container, whose
-// memory is the client's pages alone, write what the container's own tasks write
-// into plain buffers.
+// TestRunsFromTheFirmwareContainer checks that the tasks of the firmware container, whose memory is only the client's
+// pages, write what the container's own tasks write into plain buffers.
 func TestRunsFromTheFirmwareContainer(t *testing.T) {
 	run := func(t *testing.T, container []byte) {
 		f, err := hwx.Read(container)

@@ -7,9 +7,9 @@ import (
 	"testing"
 )
 
-// TestConcurrent posts from many goroutines on both channels while the firmware
-// takes, completes, recycles and notifies; every message is counted once.
-func TestConcurrent(t *testing.T) {
+// TestConcurrentMessagesAreCounted posts from many goroutines on both channels while the firmware takes, completes,
+// recycles and notifies; every message is counted once.
+func TestConcurrentMessagesAreCounted(t *testing.T) {
 	var traced sync.Map
 	c := controller(t, Config{ControlSlots: 16, CacheRequests: 8, Trace: func(d *Delivery) { traced.Store(d, true) }})
 	bindLoop(t, c)

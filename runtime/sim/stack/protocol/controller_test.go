@@ -238,7 +238,7 @@ func sample(t testing.TB, n Numbering, r *Row) *Message {
 	return m
 }
 
-func TestRoundTrips(t *testing.T) {
+func TestRecordsAreReadBack(t *testing.T) {
 	for _, n := range []Numbering{Logger, Wire} {
 		for i := range Rows {
 			r := &Rows[i]
@@ -268,8 +268,8 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// TestBounds sets every bounded field of every record one past its limits.
-func TestBounds(t *testing.T) {
+// TestFieldsBeyondTheirBoundsAreRefused sets every bounded field of every record one past its limits.
+func TestFieldsBeyondTheirBoundsAreRefused(t *testing.T) {
 	for i := range Rows {
 		r := &Rows[i]
 		m := sample(t, Logger, r)
@@ -296,7 +296,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-func TestCalls(t *testing.T) {
+func TestProcedureCallsAreEncoded(t *testing.T) {
 	h := Header{ProgramID: 0, ProcessID: 0, ProcedureID: 1}
 	for content := ContentType(0); content < 6; content++ {
 		c := controller(t, Config{Programs: programs{content: content, io: 2}})

@@ -64,9 +64,9 @@ func known(t *testing.T, err error) {
 	t.Errorf("an error of no class: %v", err)
 }
 
-// TestLiesAboutLengths: counts and sizes at their widest allocate nothing that
-// the message's length does not justify.
-func TestLiesAboutLengths(t *testing.T) {
+// TestHostileLengthsAllocateNothing checks that the largest counts and sizes allocate nothing that the message's length
+// does not justify.
+func TestHostileLengthsAllocateNothing(t *testing.T) {
 	for i := range Rows {
 		b := sample(t, Logger, &Rows[i]).Bytes()
 		for off := 4; off+4 <= len(b); off += 4 {

@@ -74,7 +74,7 @@ func TestGeometry(t *testing.T) {
 	}
 }
 
-func TestUsages(t *testing.T) {
+func TestUsagesDecideAccess(t *testing.T) {
 	want := map[Usage]Access{1: Read, 2: Write, 7: Read | Write, 8: Read, 9: Read, 11: Read}
 	if len(Usages) != len(want) {
 		t.Errorf("%d usages, want %d", len(Usages), len(want))
@@ -143,7 +143,7 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-func TestFaults(t *testing.T) {
+func TestFaultsNameStreamAndAddress(t *testing.T) {
 	u := unit(t, Config{Log: 4})
 	c := u.Context(0xc1)
 	m := mustMap(t, c, make([]byte, PageSize), Input)
@@ -424,8 +424,8 @@ func TestTrace(t *testing.T) {
 	}
 }
 
-// TestManyClients maps, uses and releases from many goroutines with fewer
-// streams and pages than they want; each must find its own bytes.
+// TestManyClients maps, uses and releases from many goroutines with fewer streams and pages than they request; each
+// must find its own bytes.
 func TestManyClients(t *testing.T) {
 	u := unit(t, Config{Slots: 24, Aperture: 40 * PageSize})
 	var wg sync.WaitGroup
