@@ -19,7 +19,10 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		n = y.dims[0]
 	}
 	chunk := b.columnsInL2(k, n)
-	if lanes := b.pieceLanes(m, k, n); lanes > 1 && n <= chunk && b.kernels[x.buf].buf == nil {
+	// Every piece reads y: an image of more columns than a work unit, which passes through L2, would
+	// be fetched for each.
+	stays := ty || n <= workUnit || y.buf.space == scratch
+	if lanes := b.pieceLanes(m, k, n); lanes > 1 && stays && n <= chunk && b.kernels[x.buf].buf == nil {
 		b.productInPieces(x, y, dst, lanes, ty, e)
 		return nil
 	}
