@@ -38,7 +38,14 @@ type Output struct {
 	MaxULP    int64  `json:"max_ulp"`   // the same in units in the last place of the output's type; for integers in 1s
 	Tolerance Number `json:"tolerance"` // limit of MaxAbs; for integers the largest of the elements' limits
 	Scale     Number `json:"scale"`     // largest magnitude in the reference
-	Pass      bool   `json:"pass"`
+	// ToleranceULP and TolerancePercent are Tolerance in units in the last place of the output's type at Scale, and in
+	// per cent of Scale. For integers and booleans they are 0.
+	ToleranceULP     Number `json:"tolerance_ulp"`
+	TolerancePercent Number `json:"tolerance_percent"`
+	Pass             bool   `json:"pass"`
+	// NotFinite counts the elements of the reference that are infinite or NaN: there is no error to bound, so a pass
+	// says of them only that both runs give the same.
+	NotFinite int `json:"not_finite,omitempty"`
 	// Loose reports that the tolerance is so close to the output's scale that
 	// passing shows little: the model amplifies small errors on these inputs, or
 	// the output is close to zero.
@@ -141,6 +148,19 @@ func ulps(d ir.DType, a, b float64) int64 {
 	return int64(min(math.Abs(a-b), math.MaxInt64/2))
 }
 
+// ulpAt returns the unit in the last place of a float type at a magnitude.
+func ulpAt(d ir.DType, y float64) float64 {
+	x := float32(y)
+	if d == ir.FP16 {
+		return float64(numerics.ULP16(x))
+	}
+	unit := float64(math.Nextafter32(x, math.MaxFloat32) - x)
+	if d == ir.BF16 {
+		unit *= 1 << 16 // bf16 is the upper half of an fp32 pattern
+	}
+	return unit
+}
+
 // compare compares an output with the interpreter's.
 func compare(name string, got, want interp.Tensor, tol *tolerance) (Output, error) {
 	if !got.Type.Equal(want.Type) {
@@ -152,6 +172,9 @@ func compare(name string, got, want interp.Tensor, tol *tolerance) (Output, erro
 	g := values(got)
 	for i, w := range tol.base {
 		e := distance(g[i], w)
+		if w-w != 0 {
+			out.NotFinite++
+		}
 		l := limit(i)
 		out.Tolerance = max(out.Tolerance, Number(l))
 		out.MaxULP = max(out.MaxULP, ulps(d, g[i], w))
@@ -161,6 +184,12 @@ func compare(name string, got, want interp.Tensor, tol *tolerance) (Output, erro
 		}
 		out.MaxAbs = max(out.MaxAbs, Number(e))
 		out.Pass = out.Pass && !past
+	}
+	if unit := ulpAt(d, float64(out.Scale)); d.IsFloat() {
+		out.ToleranceULP = Number(float64(out.Tolerance) / unit)
+		if out.Scale > 0 {
+			out.TolerancePercent = Number(100 * float64(out.Tolerance) / float64(out.Scale))
+		}
 	}
 	out.Loose = d.IsFloat() && float64(out.Tolerance) > LooseFactor*float64(out.Scale)
 	return out, nil

@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -141,5 +142,27 @@ func TestBoundsUseRelativeTableErrors(t *testing.T) {
 		if got := b(op(c.kind, c.result)); got.Abs != c.abs || math.Abs(got.Rel-c.rel) > 1e-15 {
 			t.Errorf("%s %s: %+v, want abs %g, rel %g", c.kind, c.result, got, c.abs, c.rel)
 		}
+	}
+}
+
+// TestReferencesThatAreNotFiniteAreCounted: two NaN and equal infinities agree, but not in silence.
+func TestReferencesThatAreNotFiniteAreCounted(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	want, err := interp.FromFloats(ir.FP16, []float32{1, nan, inf, -2, -inf}, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := compare("y", want, want, newTolerance(want))
+	if err != nil || !o.Pass || o.NotFinite != 3 {
+		t.Errorf("%+v, %v; want a pass with 3 elements that are not finite", o, err)
+	}
+	// One unit in the last place at a scale of 2 is 2^-9.
+	if o.ToleranceULP != 1 || o.TolerancePercent != 100.0/1024 {
+		t.Errorf("the tolerance is %v ulp, %v %%", o.ToleranceULP, o.TolerancePercent)
+	}
+	var text strings.Builder
+	r := &Result{Outputs: []Output{o}}
+	if err := r.Text(&text); err != nil || !strings.Contains(text.String(), "not finite in the reference: 3 elements") {
+		t.Errorf("%v: %s", err, &text)
 	}
 }

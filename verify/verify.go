@@ -10,6 +10,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/prove"
@@ -401,7 +402,10 @@ func (r *Result) Text(w io.Writer) error {
 			verdict += " (by the elements at these places)"
 		}
 		if o.Loose {
-			verdict += " (loose: the tolerance is close to the scale)"
+			verdict += fmt.Sprintf(" (loose: the tolerance is %.3g %% of the scale)", float64(o.TolerancePercent))
+		}
+		if o.NotFinite > 0 {
+			verdict += fmt.Sprintf(" (not finite in the reference: %s)", diag.Count(o.NotFinite, "element", "elements"))
 		}
 		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%d\t%.4g\t%.4g\t%s\n", o.Name, o.Type, float64(o.MaxAbs), o.MaxULP,
 			float64(o.Tolerance), float64(o.Scale), verdict)
