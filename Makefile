@@ -31,7 +31,7 @@ EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short conformance conformance-engine corpus random nightly bench
 .PHONY: browser-test demo
-.PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table ci clean
+.PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -122,6 +122,9 @@ fuzz-smoke: ## run every fuzz target for FUZZTIME, FUZZJOBS at a time
 fuzz-table: ## print the executions of every fuzz target in FUZZTIME, fewest first
 	@mkdir -p $(OUT); FUZZTIME=$(FUZZTIME) FUZZJOBS=$(FUZZJOBS) FUZZWORKERS=$(FUZZWORKERS) .ci/fuzz >$(OUT)/fuzz.txt; \
 		status=$$?; sort -n $(OUT)/fuzz.txt; exit $$status
+
+hostile: build ## run every command on hostile files in a small address space
+	.ci/hostile
 
 ci: ## do what continuous integration does
 	.ci/run

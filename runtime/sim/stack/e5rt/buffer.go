@@ -3,6 +3,7 @@ package e5rt
 import (
 	"fmt"
 
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
@@ -38,6 +39,15 @@ func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, er
 			Rule:   fmt.Sprintf("the size is %d bytes, want 1 to %d", n, int64(MaxBufferBytes)),
 			Do:     "use the size in the port's TensorDescriptor",
 			Err:    ErrArgument,
+		})
+	case n > memlimit.Bytes():
+		return nil, rt.called(callAlloc, object, &Error{
+			Call:   callAlloc,
+			Object: string(object),
+			Rule: fmt.Sprintf("the size is %d bytes, over the limit of %d bytes of memory for this process", n,
+				memlimit.Bytes()),
+			Do:  "use smaller shapes, or a larger limit",
+			Err: ErrArgument,
 		})
 	case typ != BufferTypeDefault:
 		return nil, rt.called(callAlloc, object, &Error{
