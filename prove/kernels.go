@@ -12,7 +12,7 @@ var kernels map[*ir.Operation]func(c *call) []tensor
 
 func init() {
 	kernels = map[*ir.Operation]func(c *call) []tensor{
-		ir.OpAdd: binary(field.Add), ir.OpSub: binary(field.Sub), ir.OpMul: binary(field.Mul),
+		ir.OpAdd: binary(field.Add), ir.OpSub: binary(field.Sub), ir.OpMul: product,
 		ir.OpRealDiv: divide, ir.OpMaximum: order, ir.OpMinimum: order,
 		ir.OpSquare:     unary(func(c *call, x field.Elem) field.Elem { return field.Mul(x, x) }),
 		ir.OpAbs:        unary(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }),
@@ -63,6 +63,8 @@ func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
 		return c.pointwise(func(a []field.Elem) field.Elem { return f(x(a[0]), y(a[1])) }, ir.ParamX, ir.ParamY)
 	}
 }
+
+func product(c *call) []tensor { return binary(c.Mul)(c) }
 
 // scalars returns what maps an operand to what stands for it: another number for a scalar constant that programs round.
 func (c *call) scalars(name ir.ParamName) func(field.Elem) field.Elem {
@@ -179,7 +181,9 @@ func compare(below, at, above field.Elem) func(c *call) []tensor {
 			lo, hi := c.Signs(field.Sub(a[0], a[1]))
 			y := at
 			y = field.Add(y, field.Mul(field.Sub(below, at), lo))
-			return field.Add(y, field.Mul(field.Sub(above, at), hi))
+			y = field.Add(y, field.Mul(field.Sub(above, at), hi))
+			c.Known(y)
+			return y
 		}, ir.ParamX, ir.ParamY)
 	}
 }
@@ -196,10 +200,11 @@ func convert(f *field.Functions, tables *tables) func(from, to ir.DType) func(fi
 		switch {
 		case to == ir.Bool && from != ir.Bool:
 			return func(x field.Elem) field.Elem {
-				if field.IsBoolean(x) {
+				if f.IsBoolean(x) {
 					return x
 				}
 				below, above := f.Signs(x)
+				f.Known(field.Add(below, above))
 				return field.Add(below, above)
 			}
 		case to.IsFloat(), from == ir.Bool, from == to:

@@ -126,12 +126,16 @@ type edge struct{ at, value, above float64 }
 
 // steps is a function that has the value below under the first edge.
 func (t *tables) steps(f *field.Functions, x field.Elem, edges []edge, below float64) field.Elem {
-	y, left := field.Number(below), below
+	y, left, boolean := field.Number(below), below, below == 0 || below == 1
 	for _, e := range edges {
+		boolean = boolean && (e.value == 0 || e.value == 1) && (e.above == 0 || e.above == 1)
 		lo, hi := f.Signs(field.Sub(x, field.Number(e.at)))
 		y = field.Add(y, field.Mul(field.Number(e.value-left), field.Sub(1, lo)))
 		y = field.Add(y, field.Mul(field.Number(e.above-e.value), hi))
 		left = e.above
+	}
+	if boolean {
+		f.Known(y)
 	}
 	return y
 }
@@ -171,7 +175,7 @@ func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
 	if edges, below := t.edges(vals); edges != nil {
 		zero, one := field.Number(float64(table.Eval(0))), field.Number(float64(table.Eval(1)))
 		return func(x field.Elem) field.Elem {
-			if field.IsBoolean(x) {
+			if t.fs.IsBoolean(x) {
 				return field.Add(zero, field.Mul(field.Sub(one, zero), x))
 			}
 			return t.steps(t.fs, x, edges, below)

@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp/conformance"
@@ -123,6 +124,13 @@ func (s *engineScore) run(t *testing.T, dir string) error {
 		return nil
 	}
 	s.engine++
+	proof, err := Prove(context.Background(), r, prove.Options{Seed: 1})
+	if err != nil {
+		return err
+	}
+	if err := proof.Err(); err != nil {
+		return err
+	}
 	if err := execute(c, r); err != nil {
 		if why := engineDeparture(name); why != "" {
 			t.Logf("%s runs on the engine and differs as expected: %v (%s)", name, err, why)

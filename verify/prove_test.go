@@ -6,10 +6,14 @@ import (
 	"encoding/hex"
 	"maps"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -211,4 +215,38 @@ func rehashed(p pair.Pair, container []byte) pair.Pair {
 		}
 	}
 	return pair.Pair{Container: container, Descriptor: d}
+}
+
+// TestRealModelsAreProved proves every model of the corpus that is compiled in seconds.
+func TestRealModelsAreProved(t *testing.T) {
+	shared := shareddir.Find(t)
+	dirs, err := filepath.Glob(filepath.Join(shared, "corpus", "*", "model.mil"))
+	if err != nil || len(dirs) == 0 {
+		t.Fatalf("no models: %v", err)
+	}
+	slow := []string{"whisper-tiny-encoder", "parakeet-eou-encoder-1280ms"}
+	for _, path := range dirs {
+		name := filepath.Base(filepath.Dir(path))
+		if slices.Contains(slow, name) || testing.Short() && !strings.HasPrefix(name, "silero") {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Dir(path)), frontend.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			r, err := compile.Compile(t.Context(), m.Program, compile.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			res, err := Prove(t.Context(), r, prove.Options{Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := res.Err(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }

@@ -115,9 +115,11 @@ func TestLawsOfFunctions(t *testing.T) {
 		if x, y := f.Signs(field.Neg(a)); x != above || y != below {
 			t.Fatal("the signs of a negative are not exchanged")
 		}
-		for _, v := range []field.Elem{below, above, field.Add(below, above), field.Sub(1, below),
-			field.Sub(1, field.Add(below, above))} {
-			if !field.IsBoolean(v) {
+		both := field.Add(below, above)
+		f.Known(both)
+		for _, v := range []field.Elem{below, above, both, field.Sub(1, below), field.Sub(1, both), f.Max(below, above),
+			field.Sub(1, f.Mul(below, both))} {
+			if !f.IsBoolean(v) {
 				t.Fatalf("%#x is not taken for a boolean", v)
 			}
 		}

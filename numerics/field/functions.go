@@ -1,12 +1,16 @@
 package field
 
-import "math/bits"
+import (
+	"math/bits"
+	"sync"
+)
 
 // Functions are the functions that are no polynomials, under one key. The zero value
 // is not ready for use. They may be used by several goroutines at once.
 type Functions struct {
-	keys [8]uint64
-	low  Elem // order's image of minus infinity
+	keys     [8]uint64
+	low      Elem     // order's image of minus infinity
+	booleans sync.Map // elements that Known was called with
 }
 
 // New returns the functions of a key.
@@ -99,7 +103,22 @@ func (f *Functions) Order(x Elem) Elem { return Sub(f.scramble(x), f.low) }
 func (f *Functions) Unorder(x Elem) Elem { return f.unscramble(Add(x, f.low)) }
 
 // Max stands for the greater of two elements. Unlike a maximum of numbers, that of equal elements is not the element.
-func (f *Functions) Max(a, b Elem) Elem { return f.Unorder(Add(f.Order(a), f.Order(b))) }
+func (f *Functions) Max(a, b Elem) Elem {
+	y := f.Unorder(Add(f.Order(a), f.Order(b)))
+	if f.IsBoolean(a) && f.IsBoolean(b) {
+		f.Known(y)
+	}
+	return y
+}
+
+// Mul returns a * b, of which it is known that it is a boolean if both are.
+func (f *Functions) Mul(a, b Elem) Elem {
+	y := Mul(a, b)
+	if f.IsBoolean(a) && f.IsBoolean(b) {
+		f.Known(y)
+	}
+	return y
+}
 
 // Min stands for the lesser of two elements: -max(-a, -b).
 func (f *Functions) Min(a, b Elem) Elem { return Neg(f.Max(Neg(a), Neg(b))) }
@@ -127,15 +146,25 @@ func (f *Functions) Boolean(name uint64, x Elem) Elem {
 	return Elem(h>>4&^(1<<markBits-1) | mark)
 }
 
-// IsBoolean reports whether an element is what Boolean returns, the sum of two such elements, or one minus either. It
-// errs once in 2^14 other elements.
-func IsBoolean(x Elem) bool {
+// Known makes an element, and one minus it, a boolean for IsBoolean.
+func (f *Functions) Known(x Elem) {
+	f.booleans.Store(x, true)
+	f.booleans.Store(Sub(1, x), true)
+}
+
+// IsBoolean reports whether an element is what Boolean returns, one minus that, or Known. It errs once in 2^15 other
+// elements.
+func (f *Functions) IsBoolean(x Elem) bool {
 	switch x & (1<<markBits - 1) {
 	// P is -1 here, so one less than an element is its negative.
-	case mark, 2 * mark & (1<<markBits - 1), -mark & (1<<markBits - 1), -2 * mark & (1<<markBits - 1):
+	case mark, -mark & (1<<markBits - 1):
 		return true
 	}
-	return x <= 1
+	if x <= 1 {
+		return true
+	}
+	_, ok := f.booleans.Load(x)
+	return ok
 }
 
 const negativeName = 0x6e656761

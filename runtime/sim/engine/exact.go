@@ -412,7 +412,7 @@ func (r *exactRows) row(v []field.Elem, ops [3][]field.Elem, n int) {
 			case 0:
 				y = field.Add(y, b)
 			case 1:
-				y = field.Mul(y, b)
+				y = r.e.Mul(y, b)
 			case 2:
 				y = r.e.Max(y, b)
 			case 3:
