@@ -171,8 +171,9 @@ func irFiles(s *compile.Snapshot, path string) ([]atomicfile.File, error) {
 		return nil, err
 	}
 	files := []atomicfile.File{{Path: path, Write: content(text)}}
-	if data.Size() > 0 {
-		files = append(files, atomicfile.File{Path: beside(path, irDataExt), Write: parts(data.Parts)})
+	second := beside(path, irDataExt)
+	if _, err := os.Lstat(second); data.Size() > 0 || err == nil { // an older file would be read with this text
+		files = append(files, atomicfile.File{Path: second, Write: parts(data.Parts)})
 	}
 	return files, nil
 }
@@ -233,7 +234,7 @@ func readIR(path string) (s *compile.Snapshot, closeData func() error, err error
 	closeData = func() error { return nil }
 	var data []byte
 	second := beside(path, irDataExt)
-	if _, err := os.Stat(second); err == nil {
+	if info, err := os.Stat(second); err == nil && info.Size() > 0 {
 		if data, closeData, err = blobfile.Map(second); err != nil {
 			return nil, nil, err
 		}
