@@ -248,6 +248,13 @@ func acceptLayerNorm(op *ir.Op, l *limits) error {
 	if err := l.tensors(op); err != nil {
 		return err
 	}
+	for _, p := range []ir.ParamName{ir.ParamGamma, ir.ParamBeta} {
+		// One number of another type passes as a scalar, but its bytes would be packed as they are.
+		if v := op.Arg(p); v != nil && v.Type.DType != ir.FP16 {
+			return refuse(target.RuleFloatType, string(p), v.Type.DType, ir.FP16,
+				fmt.Sprintf("%s is %s; the engine computes in fp16", p, v.Type.DType))
+		}
+	}
 	axes, err := ir.LayerNormAxes(op)
 	if err != nil {
 		return err
