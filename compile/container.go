@@ -14,8 +14,8 @@ import (
 
 // Element codes of the container: of fp16 and of the bytes that booleans are.
 const (
-	elementFP16 = 5
-	elementBool = 3
+	elementFP16  = 5
+	elementUint8 = 3
 )
 
 // container assembles the hardware container of all procedures.
@@ -125,8 +125,8 @@ func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) ([]int, error) {
 			Name: s.Name, Procedure: p.Name, Binding: s.binding, Element: elementFP16,
 			BatchBytes: uint64(strides[0]), Size: uint64(s.Size),
 		}
-		if s.Value.Type.DType == ir.Bool {
-			hs.Element = elementBool
+		if s.Narrow() {
+			hs.Element = elementUint8
 		}
 		for k := range dims {
 			hs.Dims[k], hs.Strides[k] = uint32(dims[k]), uint64(strides[k])

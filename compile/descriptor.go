@@ -248,8 +248,8 @@ func (c *chain) inference(p *lower.Procedure) error {
 
 func (c *chain) surface(s *lower.Surface) uint32 {
 	desc := e5.TensorDescriptor{Storage: e5.FP16, ComponentPack: 1}
-	if s.Value.Type.DType == ir.Bool {
-		desc.Storage = e5.Bool
+	if s.Narrow() {
+		desc.Storage, _ = e5.StorageTypeOf(s.Value.Type.DType.String()) // a type of the host's operands
 	}
 	for i := range s.Dims {
 		desc.Dim = append(desc.Dim, uint64(s.Dims[i]))

@@ -90,6 +90,20 @@ var ruleCases = map[string][]ruleCase{
 			return g.Op("cast", "x", g.InputOf(ir.Bool, 1, 16, 4, 32), "dtype", "fp16")
 		}},
 	},
+	"bytes": {
+		{"of bytes", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("to_bytes", "x", g.InputOf(ir.UInt8, 1, 16, 4, 32))
+		}},
+		{"of int32", func(g *irbuild.Graph) *ir.Value {
+			return g.All("to_bytes", "x", g.InputOf(ir.Int32, 16, 32))[0]
+		}},
+		{"to bytes", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("from_bytes", "values", []*ir.Value{g.Input(1, 16, 4, 32)}, "dtype", "uint8")
+		}},
+		{"to int16", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("from_bytes", "values", []*ir.Value{g.Input(16, 32), g.Input(16, 32)}, "dtype", "int16")
+		}},
+	},
 	"fill": {
 		{"fill", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("fill", "shape", []int64{1, 16, 4, 32}, "value", 0.5)

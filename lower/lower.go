@@ -38,6 +38,9 @@ type Surface struct {
 	Size   int64   // bytes of the whole window
 }
 
+// Narrow reports whether the engine takes the elements for single bytes, an integer for as many as it has.
+func (s *Surface) Narrow() bool { return givenBytes(s.Value.Type.DType) > 0 }
+
 // NCHW returns the surface as the container describes it: four dimensions,
 // leading ones or merged leading dimensions, and their byte strides.
 func (s *Surface) NCHW() (dims [4]int64, strides [4]int64) {
@@ -53,6 +56,9 @@ func (s *Surface) NCHW() (dims [4]int64, strides [4]int64) {
 			continue
 		}
 		dims[i], strides[i] = 1, s.Size
+	}
+	if s.Narrow() {
+		dims[3], strides[3] = dims[3]*strides[3], 1
 	}
 	return dims, strides
 }
@@ -99,8 +105,9 @@ type builder struct {
 	chain     // the drafts so far
 	constants // what they read
 	vals      map[*ir.Value]*surf
-	bytes     map[*ir.Value]*surf // booleans that the host gives, as it gives them
-	zeros     map[*ir.Value]*surf // the opposites of booleans, in fp16
+	bytes     map[*ir.Value]*surf   // booleans and integers that the host gives, as it gives them
+	zeros     map[*ir.Value]*surf   // the opposites of booleans, in fp16
+	planes    map[*ir.Value][]*surf // the bytes of integers, in fp16
 	fused     map[*ir.Op][]*ir.Op
 	outs      map[*ir.Value]*buffer  // results that go to a port
 	uses      map[*ir.Value]int      // uses inside the segment
@@ -135,7 +142,7 @@ func (e *Error) Unwrap() error { return e.Err }
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
 	return &builder{
 		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec, workers), fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
+		vals: map[*ir.Value]*surf{}, bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{}, planes: map[*ir.Value][]*surf{},
 		outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
 		reader: map[*ir.Value]*ir.Op{}, whole: map[*ir.Value]bool{}, images: map[*ir.Value]*surf{},
 		clamped: map[*ir.Value]bool{},
@@ -219,8 +226,12 @@ func portRegisters(seg *Segment) map[*ir.Value]int {
 // port returns the buffer and the description of one port.
 func (b *builder) port(v *ir.Value, sp space, name string, bar int) (*buffer, Surface) {
 	dims := tensorDims(v.Type)
-	buf := &buffer{space: sp, narrow: v.Type.DType == ir.Bool, bar: bar, def: -1}
-	st, size := stridesOf(dims, buf.elemBytes())
+	elem := givenBytes(v.Type.DType)
+	buf := &buffer{space: sp, narrow: elem > 0, bar: bar, def: -1}
+	if elem == 0 {
+		elem = elemBytes
+	}
+	st, size := stridesOf(dims, elem)
 	buf.size = size
 	return buf, Surface{Value: v, Name: name, Bar: bar, Dims: dims, Stride: st, Size: size}
 }
@@ -228,7 +239,7 @@ func (b *builder) port(v *ir.Value, sp space, name string, bar int) (*buffer, Su
 // giveInput notes where an input of the segment is. Rules see booleans as fp16 numbers 0 and 1,
 // which tensor makes of the bytes in the port when it is first asked for them.
 func (b *builder) giveInput(v *ir.Value, port *buffer) {
-	s := inBuffer(port, tensorDims(v.Type))
+	s := inBuffer(port, byteDims(v.Type))
 	if port.narrow {
 		b.bytes[v] = s
 		return

@@ -161,6 +161,11 @@ var Rules = []*Rule{
 		limits: []string{target.RuleRuntime},
 	},
 	{
+		Name: "bytes", Ops: ops{ir.OpToBytes, ir.OpFromBytes}, accept: acceptBytes, lower: lowerBytes,
+		Doc: "rows of bytes to numbers or back; exchanges of rows and columns between them part the bytes of an element " +
+			"(composed)",
+	},
+	{
 		Name: "identity", Ops: ops{ir.OpIdentity}, accept: acceptMove, lower: lowerAlias,
 		Doc: "nothing",
 	},
@@ -202,6 +207,9 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 	if no := gate(op.Def.Operation, t); no != nil {
 		return a, no
 	}
+	if no := computedExtent(op); no != nil {
+		return a, no
+	}
 	if r == nil {
 		return a, noRule(op.Def.Operation, typesOf(op))
 	}
@@ -225,10 +233,25 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 	return a, err
 }
 
+// computedExtent refuses an operation that decides at run time how large its result is.
+func computedExtent(op *ir.Op) error {
+	known := func(v *ir.Value) bool { return v.Type.Kind != ir.Tensor || v.Type.Static() }
+	given := true
+	op.Operands(func(_ *ir.Param, v *ir.Value) { given = given && known(v) })
+	for _, v := range op.Results {
+		if given && !known(v) {
+			return refuse(target.RuleDynamic, "result", ir.ShapeString(v.Type.Shape), "known dimensions",
+				fmt.Sprintf("the operands decide at run time how large the result is: %s", v.Type))
+		}
+	}
+	return nil
+}
+
 // limits checks operands against a target's table.
 type limits struct {
 	t     *target.Table
 	bools bool // tensors may be booleans
+	ints  bool // tensors may be integers
 }
 
 // tensors checks every tensor of an operation: element type, rank, extents.
@@ -288,7 +311,7 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 	case t.DType != ir.FP16 && t.DType.IsFloat():
 		return refuse(target.RuleFloatType, name, t.DType, ir.FP16,
 			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
-	case t.DType != ir.FP16 && !(l.bools && t.DType == ir.Bool):
+	case t.DType != ir.FP16 && !(l.bools && t.DType == ir.Bool) && !(l.ints && ir.Bytes(t.DType) > 0):
 		return refuse(target.RuleElementType, name, t.DType, ir.FP16,
 			fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType))
 	case !t.Static():

@@ -22,7 +22,7 @@ const (
 type buffer struct {
 	space     space
 	size      int64
-	narrow    bool     // elements are single bytes, uint8: the ports of booleans
+	narrow    bool     // elements are single bytes, uint8: the ports of booleans and integers
 	bar       int      // buffer-access register, set by the planner
 	off       int64    // byte offset in it, set by the planner (constants: by the section)
 	def, last int      // first and last task that touches it

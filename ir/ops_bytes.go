@@ -1,0 +1,60 @@
+package ir
+
+// Integers as the engine moves them. These two are operations of the intermediate form, not of MIL: compositions write
+// them where integers enter and leave the engine.
+var (
+	OpToBytes = &Operation{
+		Name: "to_bytes", Class: Movement, Picks: ofX,
+		Doc: "The bytes of integers, least significant first, each as a tensor of numbers from 0 to 255; an operation of " +
+			"the intermediate form.",
+	}
+	OpFromBytes = &Operation{
+		Name: "from_bytes", Class: Movement, Picks: []ParamName{ParamValues},
+		Doc: "Integers of type dtype from their bytes, least significant first, each a tensor of numbers from 0 to 255; an " +
+			"operation of the intermediate form.",
+	}
+)
+
+// clsBytes are the integers that to_bytes takes apart.
+var clsBytes = DTypesOf(Int8, UInt8, Int16, UInt16, Int32, UInt32)
+
+// Bytes returns the number of bytes that to_bytes makes of an element type, 0 for one that it does not take.
+func Bytes(d DType) int {
+	if !clsBytes.Has(d) {
+		return 0
+	}
+	return d.Bits() / 8
+}
+
+func bytesForms() (out forms) {
+	out.add(
+		&OpDef{Operation: OpToBytes, Params: params(in(ParamX, clsBytes)),
+			Infer: func(op *Op) ([]Type, error) {
+				t := op.Arg(ParamX).Type
+				ts := make([]Type, Bytes(t.DType))
+				for i := range ts {
+					ts[i] = t.WithDType(FP16)
+				}
+				return ts, nil
+			}},
+		&OpDef{Operation: OpFromBytes,
+			Params: params(in(ParamValues, DTypesOf(FP16)).many(), stringP(ParamDType)),
+			Infer: func(op *Op) ([]Type, error) {
+				d, err := needDType(op, ParamDType, clsBytes)
+				if err != nil {
+					return nil, err
+				}
+				vs := op.ArgList(ParamValues)
+				if len(vs) != Bytes(d) {
+					return nil, Rulef(ParamValues, "values has %d operands, %s has %d bytes", len(vs), d, Bytes(d))
+				}
+				t := vs[0].Type
+				for i, v := range vs[1:] {
+					if !v.Type.Equal(t) {
+						return nil, Rulef(ParamValues, "operand %d is %s, operand 0 is %s", i+1, v.Type, t)
+					}
+				}
+				return one(t.WithDType(d))
+			}})
+	return out
+}
