@@ -30,7 +30,7 @@ var (
 		Name: "non_zero", Class: Ordering, Gate: Never, Doc: "Indices of the nonzero elements, one per row.",
 	}
 	OpOneHot = &Operation{
-		Name: "one_hot", Class: Filling, Gate: Never,
+		Name: "one_hot", Class: Filling, Error: numerics.Movement, Gate: Never,
 		Doc: "on_value at the index along a new axis, off_value elsewhere.",
 	}
 	OpClassify = &Operation{

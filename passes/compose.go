@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -19,6 +20,11 @@ type Composition struct {
 	Covers string
 	// Also are the element types that operands and results may have beside fp16.
 	Also []ir.DType
+	// live says that operands that are integers whatever x is may be computed.
+	live bool
+	// idle says that what is written is as idle as movement, whatever the operation computes: the CPU does it sooner where
+	// nothing beside it is on the engine.
+	idle bool
 	// apply writes the operations and ends with become, or with decline.
 	apply func(c *composer)
 }
@@ -28,8 +34,8 @@ type ops = []*ir.Operation
 // Compositions is the table. Those of one operation are tried in this order.
 var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
 	productCompositions, convolutionCompositions, quantizeCompositions, matrixCompositions,
-	logicalCompositions, recurrentCompositions, resizeCompositions,
-	movementCompositions, spaceCompositions, gatherCompositions)
+	logicalCompositions, recurrentCompositions, resizeCompositions, bytesCompositions, integerCompositions,
+	movementCompositions, spaceCompositions, gatherCompositions, lookupCompositions)
 
 var compositionsOf = func() map[*ir.Operation][]*Composition {
 	m := map[*ir.Operation][]*Composition{}
@@ -73,7 +79,7 @@ const maxDepth = 4
 // compose rewrites the operations that no rule takes and that compositions cover.
 func compose(s *State) error {
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
-		if compositionsOf[op.Def.Operation] == nil || s.floatsOnly && !op.Results[0].Type.DType.IsFloat() {
+		if compositionsOf[op.Def.Operation] == nil || s.floatsOnly && exact(op) {
 			r.keep(op)
 			return nil
 		}
@@ -99,9 +105,15 @@ func compose(s *State) error {
 	})
 }
 
+// exact reports whether an operation has no error of its own, however it is written: it moves elements, or its results
+// are no floats.
+func exact(op *ir.Op) bool {
+	return op.Def.Error == numerics.Movement || !op.Results[0].Type.DType.IsFloat()
+}
+
 // Parts returns the reference with its operations written as compositions, where they have some, for the
-// errors that these add up to. It returns nil where no operation has one. Operations whose results are no
-// floats stay: they have no errors of their own, and what compares for equality has none to give.
+// errors that these add up to. It returns nil where no operation has one. Exact operations stay: what compares
+// for equality has no error to give.
 func (s *State) Parts() (*ir.Func, error) {
 	if s.Reference == nil || !slices.ContainsFunc(s.Reference.Body.Ops, func(op *ir.Op) bool {
 		return op.Place.Unit == ir.Engine && op.Place.Rule == RuleComposed
@@ -122,10 +134,15 @@ func (s *State) Parts() (*ir.Func, error) {
 // accept reports how the engine takes an operation, by a rule or as a composition, or why it does not.
 func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
 	a, err := s.Accept(op)
-	if err == nil || compositionsOf[op.Def.Operation] == nil {
+	defer func(n int) { s.fresh = n }(s.fresh) // names of a trial are given again
+	switch {
+	case err == nil:
+		return a, nil
+	case op.Is(ir.OpBatchNorm): // which normalise makes two of
+		return s.acceptBatchNorm(op, err)
+	case compositionsOf[op.Def.Operation] == nil:
 		return a, err
 	}
-	defer func(n int) { s.fresh = n }(s.fresh) // names of a trial are given again
 	c, no := s.composed(op, 0)
 	if no != nil {
 		return a, s.refusal(err, no)
@@ -221,7 +238,7 @@ func (row *Composition) takes(op *ir.Op, on *target.Table) error {
 	}
 	op.Operands(func(p *ir.Param, v *ir.Value) {
 		truth := v.Type.DType == ir.Bool && slices.Contains(row.Also, ir.Bool)
-		if no == nil && !v.IsConst() && p != &op.Def.Params[0] && !p.Types.Has(ir.FP16) && !truth {
+		if no == nil && !row.live && !v.IsConst() && p != &op.Def.Params[0] && !p.Types.Has(ir.FP16) && !truth {
 			no = &target.Refusal{Rule: target.RuleRuntime, What: string(p.Name), Have: "runtime value",
 				Limit: "constant", Reason: fmt.Sprintf("the values of %s are known only at run time", p.Name)}
 		}
@@ -275,7 +292,7 @@ func (c *composer) composedOf() composedOf {
 		}
 	}
 	return composedOf{Operation: c.op.Def.Name, Result: c.op.Results[0].Name, Parts: strings.Join(names, ", "),
-		Moves: c.op.Def.Class == ir.Movement}
+		Moves: c.row.idle || c.op.Def.Class == ir.Movement}
 }
 
 // A composer writes the operations of one composition. What goes wrong is kept until the end, so that a

@@ -29,6 +29,9 @@ var activationCompositions = []Composition{
 	{Name: "exponential", Ops: ops{ir.OpPow},
 		Covers: "bases that are not negative, by the operation that computes them",
 		Doc:    "exp of the exponent times log", apply: exponential},
+	{Name: "signed-power", Ops: ops{ir.OpPow}, Covers: "computed bases",
+		Doc:   "exp of the exponent times log of the magnitude; select of the sign by the exponent's parity, from floor",
+		apply: signedPower},
 }
 
 func scaleAndShift(c *composer) {
@@ -199,6 +202,34 @@ func exponential(c *composer) {
 		return
 	}
 	c.become(c.unary(ir.OpExp, c.mul(c.op.Arg(ir.ParamY), c.log(x))))
+}
+
+// signedPower is exponential of the magnitude. A negative base to a whole power has the sign of an odd one; to another
+// power it has no number, for which the engine gives 0.
+func signedPower(c *composer) {
+	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
+	if x.IsConst() {
+		c.decline("the base is constant and negative")
+		return
+	}
+	size := c.unary(ir.OpExp, c.mul(y, c.log(c.unary(ir.OpAbs, x))))
+	var turned *ir.Value
+	if y.IsConst() {
+		turned = c.mul(size, c.computed(func(i int64) float64 {
+			switch p := y.Const.Float(i); {
+			case p != math.Trunc(p):
+				return 0
+			case math.Mod(p, 2) != 0:
+				return -1
+			}
+			return 1
+		}, y.Type.Shape, y))
+	} else {
+		odd := c.sub(y, c.mul(c.unary(ir.OpFloor, c.mul(y, c.num(0.5))), c.num(2)))
+		turned = c.mul(size, c.sub(c.num(1), c.mul(odd, c.num(2))))
+		turned = c.choose(c.equal(c.unary(ir.OpFloor, y), y), turned, c.num(0))
+	}
+	c.become(c.choose(c.do(ir.OpLess, arg{ir.ParamX, x}, arg{ir.ParamY, c.num(0)}), turned, size))
 }
 
 // notNegative reports whether a value cannot be negative, by the operations that compute it.

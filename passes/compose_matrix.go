@@ -10,7 +10,7 @@ import (
 // matrixCompositions are those of products and quotients.
 var matrixCompositions = []Composition{
 	{Name: "half-constants", Ops: ops{ir.OpMatMul, ir.OpLinear, ir.OpConv}, Doc: "the operation with constants in fp16",
-		Covers: "fp32 constants beside fp16 operands, of numbers that fp16 holds", apply: halfConstants},
+		Covers: "constants of another type beside fp16 operands, of numbers that fp16 holds", apply: halfConstants},
 	{Name: "matrices", Ops: ops{ir.OpMatMul}, Doc: "matmul of a vector as a matrix of one row or column",
 		Covers: "operands of rank 1", apply: vectorProduct},
 	{Name: "rows-of-products", Ops: ops{ir.OpConv},
@@ -26,19 +26,19 @@ var matrixCompositions = []Composition{
 		Covers: "constant divisors whose reciprocal fp16 does not hold to its precision", apply: twoFactors},
 }
 
-// halfConstants converts constants of fp32, which operations of iOS 17 and later take
-// beside an operand in fp16. Numbers that fp16 does not hold are rounded only where fp16
-// precision was asked for.
+// halfConstants converts constants of fp32 and integers, which operations of iOS 17 and later
+// take beside an operand in fp16. Numbers that fp16 does not hold are rounded only where they
+// are fp32 and fp16 precision was asked for.
 func halfConstants(c *composer) {
 	var args []arg
 	converted := false
 	for i, vs := range c.op.Args {
-		p := c.op.Def.Params[i].Name
+		p, number := c.op.Def.Params[i].Name, c.op.Def.Params[i].Types.Has(ir.FP16)
 		for _, v := range vs {
-			if v.IsConst() && v.Type.DType == ir.FP32 {
+			if d := v.Type.DType; number && v.IsConst() && (d == ir.FP32 || ir.Bytes(d) > 0) {
 				half := c.computed(v.Const.Float, v.Type.Shape, v)
 				for k := range v.Type.Elems() {
-					if v.Const.Float(k) != half.Const.Float(k) && c.s.Precision != "fp16" {
+					if v.Const.Float(k) != half.Const.Float(k) && (d != ir.FP32 || c.s.Precision != "fp16") {
 						c.decline("element %d of %s is %g, which fp16 does not hold", k, p, v.Const.Float(k))
 						return
 					}
@@ -49,7 +49,7 @@ func halfConstants(c *composer) {
 		}
 	}
 	if !converted {
-		c.decline("no constant is fp32")
+		c.decline("no constant is fp32 or an integer")
 		return
 	}
 	c.become(c.do(c.op.Def.Operation, args...))

@@ -18,7 +18,9 @@ var movementCompositions = []Composition{
 		apply: turnedParts},
 	{Name: "window", Ops: ops{ir.OpCrop}, Doc: "slice_by_size; of the last dimension, exchanged for another",
 		apply: window},
-	{Name: "reshape", Ops: ops{ir.OpReshapeLike, ir.OpFlatten2D}, Doc: "reshape", apply: plainReshape},
+	{Name: "reshape", Ops: ops{ir.OpReshapeLike, ir.OpFlatten2D}, Doc: "reshape",
+		Also:  append(integers(), ir.Bool, ir.FP32), // of the tensors whose shapes count
+		apply: plainReshape},
 	{Name: "replaced-part", Ops: ops{ir.OpSliceUpdate},
 		Doc:    "concat of the update with the slices of x around it",
 		Covers: "begin, end and stride known", apply: replacedPart},

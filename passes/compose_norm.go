@@ -3,12 +3,15 @@ package passes
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
 
 // normCompositions are those of normalisations and of pooling with a norm.
 var normCompositions = []Composition{
+	{Name: "merged-axes", Ops: ops{ir.OpLayerNorm}, Covers: "constant gamma and beta, axes that follow each other",
+		Doc: "layer_norm over one dimension that is all of them, between reshapes", apply: mergedAxes},
 	{Name: "layer-norm-of-planes", Ops: ops{ir.OpInstanceNorm},
 		Doc: "layer_norm over the spatial axes, mul by gamma, add of beta", apply: normOfPlanes},
 	{Name: "scaled-quotient", Ops: ops{ir.OpL2Norm},
@@ -17,6 +20,30 @@ var normCompositions = []Composition{
 		Doc: "square, conv with a band of ones over the channels, a power of the sum, mul", apply: bandOfChannels},
 	{Name: "root-of-average", Ops: ops{ir.OpL2Pool}, Doc: "square, avg_pool, sqrt, times the root of the window's size",
 		apply: rootOfAverage},
+}
+
+func mergedAxes(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	axes, err := ir.LayerNormAxes(c.op)
+	slices.Sort(axes)
+	if err != nil || len(axes) < 2 || axes[len(axes)-1]-axes[0] != len(axes)-1 {
+		c.decline("axes %v do not follow each other, or are one", axes)
+		return
+	}
+	first, last := axes[0], axes[len(axes)-1]
+	shape := x.Type.Shape
+	n := volume(shape[first : last+1])
+	args := []arg{{ir.ParamX, c.reshape(x, slices.Concat(shape[:first], []int64{n}, shape[last+1:])...)},
+		{ir.ParamAxes, c.ints(int64(first))}}
+	for _, name := range []ir.ParamName{ir.ParamGamma, ir.ParamBeta} {
+		if v := c.op.Arg(name); v != nil && v.IsConst() {
+			args = append(args, arg{name, c.computed(v.Const.Float, []int64{n}, v)})
+		}
+	}
+	if eps := c.op.Arg(ir.ParamEpsilon); eps != nil {
+		args = append(args, arg{ir.ParamEpsilon, eps})
+	}
+	c.shaped(c.do(ir.OpLayerNorm, args...))
 }
 
 func normOfPlanes(c *composer) {

@@ -139,7 +139,7 @@ type State struct {
 	half       map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
 	made16     map[string]*ir.Const       // constants that compositions made, by what they depend on
 	computed   *computedConstants         // that compositions computed from others
-	floatsOnly bool                       // compose leaves operations whose results are not floats
+	floatsOnly bool                       // compose leaves exact operations
 	// Gone are the operations that passes took away, in the order in which they
 	// went; recorded with Options.Origins.
 	Gone []Gone

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/passes"
 )
 
 // TestCompositionsComputeTheirOperations runs the calls whose compositions package passes lists: the engine runs
@@ -47,7 +49,11 @@ func TestCompositionsComputeTheirOperations(t *testing.T) {
 						t.Fatal(err)
 					}
 					g.Output(vs...)
-					r, err := Run(context.Background(), g.Program(), Options{Seed: seed, Numerics: numerics.ANE})
+					r, err := Run(context.Background(), g.Program(), Options{
+						Compile:  compile.Options{Place: passes.PlaceEngine},
+						Seed:     seed,
+						Numerics: numerics.ANE,
+					})
 					if err != nil {
 						t.Fatal(err)
 					}

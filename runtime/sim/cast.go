@@ -94,6 +94,28 @@ func converter(from, to e5.StorageType) (rowConverter, error) {
 				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
 			}
 		}, nil
+	case from == e5.FP16 && (to == e5.Int16 || to == e5.Uint16):
+		lo, hi := int32(math.MinInt16), int32(math.MaxInt16)
+		if to == e5.Uint16 {
+			lo, hi = 0, math.MaxUint16
+		}
+		return func(dst, src []byte, n int) {
+			for i := range n {
+				h := float16.Frombits(binary.LittleEndian.Uint16(src[2*i:]))
+				binary.LittleEndian.PutUint16(dst[2*i:], uint16(min(max(whole(h.Float32()), lo), hi)))
+			}
+		}, nil
+	case (from == e5.Int16 || from == e5.Uint16) && to == e5.FP16:
+		return func(dst, src []byte, n int) {
+			for i := range n {
+				u := binary.LittleEndian.Uint16(src[2*i:])
+				f := float32(u)
+				if from == e5.Int16 {
+					f = float32(int16(u))
+				}
+				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
+			}
+		}, nil
 	case from == e5.FP16 && (to == e5.Int8 || to == e5.Uint8):
 		lo, hi := int32(math.MinInt8), int32(math.MaxInt8)
 		if to == e5.Uint8 {

@@ -1,0 +1,125 @@
+package passes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// bytesCompositions are those of what moves integers.
+var bytesCompositions = []Composition{
+	{Name: "bytes", Ops: movers(), Doc: "the operation on each byte of the integers, between to_bytes and from_bytes",
+		Covers: "integers of 8, 16 and 32 bits", Also: append(integers(), ir.Bool), live: true, apply: byBytes},
+}
+
+// integers are the element types that travel as bytes.
+func integers() []ir.DType {
+	return []ir.DType{ir.Int8, ir.UInt8, ir.Int16, ir.UInt16, ir.Int32, ir.UInt32}
+}
+
+// movers are the operations whose results are elements of operands, whatever these are, and that the engine has for
+// numbers.
+func movers() (os ops) {
+	none := []*ir.Operation{ir.OpToBytes, ir.OpFromBytes, ir.OpReverseSequence}
+	for _, o := range ir.Operations {
+		if (o.Class == ir.Movement || o == ir.OpSelect) && !slices.Contains(none, o) {
+			os = append(os, o)
+		}
+	}
+	return os
+}
+
+// byBytes moves each byte as the integers move.
+func byBytes(c *composer) {
+	d := c.op.Results[0].Type.DType
+	n := ir.Bytes(d)
+	picked := map[ir.ParamName]bool{}
+	for _, p := range c.op.Def.Picks {
+		picked[p] = true
+	}
+	c.op.Operands(func(p *ir.Param, v *ir.Value) {
+		if picked[p.Name] && v.Type.DType != d {
+			c.decline("moves %s to %s", v.Type.DType, d)
+		}
+	})
+	if n == 0 {
+		c.decline("moves %s, which is no integer", d)
+	}
+	if c.err != nil {
+		return
+	}
+	apart := map[*ir.Value][]*ir.Value{}
+	parts := make([][]*ir.Value, len(c.op.Results)) // the bytes of each result
+	for k := range n {
+		args := make([][]*ir.Value, len(c.op.Args))
+		for i, a := range c.op.Args {
+			for _, v := range a {
+				if picked[c.op.Def.Params[i].Name] {
+					if apart[v] == nil {
+						apart[v] = c.bytes(v)
+					}
+					if c.err != nil {
+						return
+					}
+					v = apart[v][k]
+				}
+				args[i] = append(args[i], v)
+			}
+		}
+		for i, v := range c.itself(args) {
+			parts[i] = append(parts[i], v)
+		}
+	}
+	var out []*ir.Value
+	for _, vs := range parts {
+		out = append(out, c.joinBytes(d, vs))
+	}
+	c.become(out...)
+}
+
+// itself writes the operation itself on other arguments.
+func (c *composer) itself(args [][]*ir.Value) []*ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	op := &ir.Op{
+		Def:    c.op.Def,
+		Name:   c.op.Name,
+		Pos:    c.op.Pos,
+		Args:   args,
+		Origin: c.s.made(c.op.Origin),
+	}
+	types, err := ir.InferOp(op)
+	if err != nil {
+		c.err = fmt.Errorf("%s on bytes: %w", c.op.Def.Name, err)
+		return nil
+	}
+	for _, t := range types {
+		op.Results = append(op.Results, &ir.Value{Name: c.s.name(op.Def.Name), Type: t, Def: op, Pos: op.Pos})
+	}
+	c.ops = append(c.ops, op)
+	return op.Results
+}
+
+// bytes takes integers apart.
+func (c *composer) bytes(v *ir.Value) []*ir.Value {
+	if !v.IsConst() {
+		return c.all(ir.OpToBytes, arg{ir.ParamX, v})
+	}
+	var out []*ir.Value
+	vs := v.Const.Ints()
+	for k := range ir.Bytes(v.Type.DType) {
+		out = append(out, c.computed(func(i int64) float64 { return float64(uint8(vs[i] >> (8 * k))) }, v.Type.Shape, v))
+	}
+	return out
+}
+
+// joinBytes puts integers of type d together.
+func (c *composer) joinBytes(d ir.DType, vs []*ir.Value) *ir.Value {
+	args := []arg{{ir.ParamDType, c.str(d.String())}}
+	for _, v := range vs {
+		args = append(args, arg{ir.ParamValues, v})
+	}
+	return c.do(ir.OpFromBytes, args...)
+}

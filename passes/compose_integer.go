@@ -1,0 +1,188 @@
+package passes
+
+import "github.com/zinc-compiler/zinc/ir"
+
+// integerCompositions are those of what computes with integers. Each byte of an integer is a number that fp16 has, and
+// so are sums and differences of two, so the results are exact. There is none of products and quotients: the hardware
+// has no integers wider than a port's byte, and fp16 has those to 2048 alone.
+var integerCompositions = []Composition{
+	{Name: "compared-bytes", Ops: ops{ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater,
+		ir.OpGreaterEqual}, Doc: "signs of the differences of the bytes, each weighing more than all below it",
+		Covers: "integers of 8, 16 and 32 bits", Also: append(integers(), ir.Bool), idle: true, apply: comparedBytes},
+	{Name: "chosen-integer", Ops: ops{ir.OpMaximum, ir.OpMinimum}, Doc: "greater or less, and select",
+		Covers: "integers of 8, 16 and 32 bits", Also: integers(), idle: true, apply: chosenInteger},
+	{Name: "carried-bytes", Ops: ops{ir.OpAdd, ir.OpSub}, Doc: "add or sub of each byte with the carry of the one below it",
+		Covers: "integers of 8, 16 and 32 bits", Also: integers(), idle: true, apply: carriedBytes},
+	{Name: "cast-bytes", Ops: ops{ir.OpCast},
+		Doc:    "the bytes that both types have, and the sign above them",
+		Covers: "between integers, and between integers and booleans", Also: append(integers(), ir.Bool), idle: true,
+		apply: castBytes},
+	{Name: "compared-index", Ops: ops{ir.OpOneHot}, Doc: "equal of the indices with all places, and select",
+		Covers: "a constant size of up to 2048", Also: append(integers(), ir.Bool), live: true, apply: comparedIndex},
+}
+
+// half reports whether a byte has its highest bit.
+func (c *composer) half(v *ir.Value) *ir.Value {
+	return c.do(ir.OpGreaterEqual, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(128)})
+}
+
+// pairOfIntegers returns the bytes of x and y.
+func (c *composer) pairOfIntegers() (x, y []*ir.Value) {
+	a, b := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
+	d := a.Type.DType
+	if ir.Bytes(d) == 0 || b.Type.DType != d || a.IsConst() && b.IsConst() {
+		c.decline("the operands are %s and %s, not two integers of one type", d, b.Type.DType)
+		return nil, nil
+	}
+	x, y = c.bytes(a), c.bytes(b)
+	return x, y
+}
+
+// order compares integers of bytes x and y: its sign is that of the difference.
+func (c *composer) order(x, y []*ir.Value, signed bool) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	var sum *ir.Value
+	last := len(x) - 1
+	for k := range x {
+		a, b := x[k], y[k]
+		if k == last && signed {
+			a, b = c.signed(a), c.signed(b)
+		}
+		d := c.sub(a, b)
+		if last == 0 {
+			return d
+		}
+		d = c.mul(c.unary(ir.OpSign, d), c.num(float64(int(1)<<k)))
+		if sum == nil {
+			sum = d
+		} else {
+			sum = c.add(sum, d)
+		}
+	}
+	return sum
+}
+
+func comparedBytes(c *composer) {
+	x, y := c.pairOfIntegers()
+	signed := c.op.Arg(ir.ParamX).Type.DType.IsSigned() && !c.op.Is(ir.OpEqual, ir.OpNotEqual)
+	c.become(c.do(c.op.Def.Operation, arg{ir.ParamX, c.order(x, y, signed)}, arg{ir.ParamY, c.num(0)}))
+}
+
+func chosenInteger(c *composer) {
+	x, y := c.pairOfIntegers()
+	d := c.op.Results[0].Type.DType
+	first := ir.OpGreater
+	if c.op.Is(ir.OpMinimum) {
+		first = ir.OpLess
+	}
+	is := c.do(first, arg{ir.ParamX, c.order(x, y, d.IsSigned())}, arg{ir.ParamY, c.num(0)})
+	var out []*ir.Value
+	for k := range x {
+		out = append(out, c.choose(is, x[k], y[k]))
+	}
+	c.become(c.joinBytes(d, out))
+}
+
+// carriedBytes adds or subtracts modulo the size of the type, as the host does.
+func carriedBytes(c *composer) {
+	x, y := c.pairOfIntegers()
+	var out []*ir.Value
+	var carry *ir.Value // 1 where the byte below has one
+	for k := range x {
+		v := c.binary(c.op.Def.Operation, x[k], y[k])
+		if carry != nil {
+			v = c.binary(c.op.Def.Operation, v, carry)
+		}
+		beyond, by := c.do(ir.OpGreaterEqual, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(256)}), -256.0
+		if c.op.Is(ir.OpSub) {
+			beyond, by = c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(0)}), 256
+		}
+		carry = c.choose(beyond, c.num(1), c.num(0))
+		out = append(out, c.add(v, c.mul(carry, c.num(by))))
+	}
+	if c.err == nil {
+		c.become(c.joinBytes(c.op.Results[0].Type.DType, out))
+	}
+}
+
+// castBytes wraps, as the host does.
+func castBytes(c *composer) {
+	x := c.op.Arg(ir.ParamX)
+	from, to := x.Type.DType, c.op.Results[0].Type.DType
+	n, m := ir.Bytes(from), ir.Bytes(to)
+	var in []*ir.Value
+	switch {
+	case from == to || x.IsConst() || n == 0 && from != ir.Bool || m == 0 && to != ir.Bool:
+		c.decline("converts %s to %s", from, to)
+		return
+	case n == 0:
+		n, in = 1, []*ir.Value{c.cast(x, ir.FP16)}
+	default:
+		in = c.bytes(x)
+	}
+	if c.err != nil {
+		return
+	}
+	if m == 0 {
+		sum := in[0]
+		for _, v := range in[1:] {
+			sum = c.add(sum, v)
+		}
+		c.become(c.cast(sum, ir.Bool))
+		return
+	}
+	// Bytes that x has not are those of its sign; those that the result has not are dropped.
+	out := in[:min(m, n)]
+	if m > n {
+		above := c.mul(in[0], c.num(0))
+		if from.IsSigned() {
+			above = c.choose(c.half(in[n-1]), c.num(255), c.num(0))
+		}
+		for range m - n {
+			out = append(out, above)
+		}
+	}
+	c.become(c.joinBytes(to, out))
+}
+
+func comparedIndex(c *composer) {
+	idx, out := c.op.Arg(ir.ParamIndices), c.op.Results[0].Type
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, out.Rank())
+	n := out.Shape[axis]
+	number := func(name ir.ParamName, absent float64) float64 {
+		if v := c.op.Arg(name); v != nil {
+			return v.Const.Float(0)
+		}
+		return absent
+	}
+	on, off := number(ir.ParamOnValue, 1), number(ir.ParamOffValue, 0)
+	if err != nil || idx.IsConst() {
+		c.decline("indices are constant")
+		return
+	}
+	if c.beyondIndexes("indices", n) {
+		return
+	}
+	places := make([]int64, out.Rank())
+	for i := range places {
+		places[i] = 1
+	}
+	shape := append([]int64{}, out.Shape...)
+	shape[axis], places[axis] = 1, n
+	hit := c.equal(c.reshape(c.counted(idx), shape...), c.iota(places...))
+	if out.DType == ir.Bool {
+		c.become(c.choose(hit, c.bool(on != 0), c.bool(off != 0)))
+		return
+	}
+	v := c.choose(hit, c.num(on), c.num(off))
+	if out.DType == ir.Int32 && max(on, -on, off, -off) > maxIndexed {
+		c.decline("on_value %g and off_value %g are not integers that fp16 has", on, off)
+		return
+	}
+	if out.DType != ir.FP16 {
+		v = c.cast(v, out.DType)
+	}
+	c.become(v)
+}

@@ -1,0 +1,298 @@
+package passes
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// lookupCompositions are those of what takes elements by an index that is computed. The index travels as a number of
+// fp16, which is exact where an axis has up to maxIndexed elements; a comparison with 0, 1, 2 and so on makes a 1 at its
+// place and zeros elsewhere. The hardware of the first generation has a gather for batch 1, depth 1 and three indices
+// alone (native-ops.tsv).
+var lookupCompositions = []Composition{
+	{Name: "compared-places", Ops: ops{ir.OpGather, ir.OpGatherAlongAxis, ir.OpGatherND},
+		Doc: "equal of the indices with all places, select, and reduce_sum; a large gather is a matmul, where an infinity " +
+			"in x makes the results of its column NaN",
+		Covers: "computed indices of axes of up to 2048 elements", Also: integers(), live: true, apply: comparedPlaces},
+	{Name: "compared-window", Ops: ops{ir.OpSliceBySize},
+		Doc:    "equal of begin, begin + 1 and so on with all places, select, and reduce_sum, one dimension after another",
+		Covers: "a computed begin and constant sizes", Also: integers(), live: true, apply: comparedWindow},
+	{Name: "compared-part", Ops: ops{ir.OpSliceUpdate},
+		Doc:    "the update moved to its place as in compared-window, and select between it and x",
+		Covers: "a computed begin of dimensions of up to 2048 elements", Also: integers(), live: true,
+		apply: comparedPart},
+}
+
+// maxIndexed is the extent to which fp16 has all integers.
+const maxIndexed = 2048
+
+// maxCompared bounds the elements of what is compared and selected; beyond it a gather is a product.
+const maxCompared = 1 << 16
+
+// iota is a constant of 0, 1, 2 and so on along the one dimension of the shape that is not 1.
+func (c *composer) iota(shape ...int64) *ir.Value {
+	return c.filled("iota", func(i int64) float64 { return float64(i) }, shape...)
+}
+
+// counted converts integers to fp16: on the way to the engine, or from their bytes where the operation set has no cast of
+// the type.
+func (c *composer) counted(v *ir.Value) *ir.Value {
+	switch {
+	case c.err != nil || v.Type.DType == ir.FP16:
+		return v
+	case ir.Lookup(ir.OpCast.Name, c.s.Func.Opset).Params[0].Types.Has(v.Type.DType):
+		return c.cast(v, ir.FP16)
+	}
+	parts := c.bytes(v)
+	if c.err != nil {
+		return nil
+	}
+	last := len(parts) - 1
+	y := parts[last]
+	if v.Type.DType.IsSigned() {
+		y = c.signed(y)
+	}
+	for last > 0 {
+		last--
+		y = c.add(c.mul(y, c.num(256)), parts[last])
+	}
+	return y
+}
+
+// signed returns bytes as numbers from -128 to 127.
+func (c *composer) signed(v *ir.Value) *ir.Value {
+	if c.err == nil && v.IsConst() {
+		return c.computed(func(i int64) float64 { return float64(int8(uint8(v.Const.Float(i)))) }, v.Type.Shape, v)
+	}
+	low := c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(128)})
+	return c.choose(low, v, c.sub(v, c.num(256)))
+}
+
+// fromEnd adds n to what counts from the end; n spreads over v.
+func (c *composer) fromEnd(v, n *ir.Value) *ir.Value {
+	below := c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(0)})
+	return c.choose(below, c.add(v, n), v)
+}
+
+// places returns indices as numbers from 0 to n-1.
+func (c *composer) places(idx *ir.Value, n int64) *ir.Value {
+	if c.beyondIndexes("indices", n) {
+		return nil
+	}
+	v := c.counted(idx)
+	if !idx.Type.DType.IsSigned() {
+		return v
+	}
+	return c.fromEnd(v, c.num(float64(n)))
+}
+
+// beyondIndexes refuses computed places of more elements than numbers of fp16 count.
+func (c *composer) beyondIndexes(what string, n int64) bool {
+	if n > maxIndexed && c.err == nil {
+		c.err = &target.Refusal{
+			Rule:  target.RuleRuntime,
+			What:  "places that " + what + " count",
+			Have:  fmt.Sprint(n),
+			Limit: fmt.Sprint(maxIndexed),
+			Reason: fmt.Sprintf("the values of %s are known only at run time and count %d places; numbers of fp16 are "+
+				"exact to %d", what, n, maxIndexed),
+		}
+	}
+	return n > maxIndexed
+}
+
+func (c *composer) equal(x, y *ir.Value) *ir.Value { return c.binary(ir.OpEqual, x, y) }
+
+func (c *composer) choose(cond, a, b *ir.Value) *ir.Value {
+	return c.do(ir.OpSelect, arg{ir.ParamCond, cond}, arg{ir.ParamA, a}, arg{ir.ParamB, b})
+}
+
+// marked returns a sum along an axis of the elements of x that cond, which both spread to one shape, marks.
+func (c *composer) marked(cond, x *ir.Value, axis int) *ir.Value {
+	return c.reduce(ir.OpReduceSum, c.choose(cond, x, c.num(0)), []int{axis})
+}
+
+// indexed selects from x [batch, lead, n, tail] the elements at places [batch, m], into [batch, lead, m, tail].
+func (c *composer) indexed(x, at *ir.Value, batch, lead, n, m, tail int64) *ir.Value {
+	switch {
+	case c.err != nil:
+		return nil
+	case batch*lead*m*n*tail <= maxCompared && batch == 1:
+		hit := c.equal(c.reshape(at, 1, m, 1, 1), c.iota(1, 1, n, 1))
+		return c.marked(hit, c.reshape(x, lead, 1, n, tail), 2)
+	case batch*lead*m*n*tail <= maxCompared:
+		hit := c.equal(c.reshape(at, batch, 1, m, 1, 1), c.iota(1, 1, 1, n, 1))
+		return c.marked(hit, c.reshape(x, batch, lead, 1, n, tail), 3)
+	case batch*m*n > maxMade:
+		return c.past("comparisons of an index with a place", batch*m*n, maxMade)
+	}
+	hot := c.cast(c.equal(c.reshape(at, batch, m, 1), c.iota(1, 1, n)), ir.FP16)
+	if lead > 1 {
+		x = c.transpose(c.reshape(x, batch, lead, n, tail), 0, 2, 1, 3)
+	}
+	if batch == 1 {
+		y := c.matmul(c.reshape(hot, m, n), c.reshape(x, n, lead*tail), false)
+		return c.transpose(c.reshape(y, m, lead, tail), 1, 0, 2)
+	}
+	y := c.matmul(hot, c.reshape(x, batch, n, lead*tail), false)
+	return c.transpose(c.reshape(y, batch, m, lead, tail), 0, 2, 1, 3)
+}
+
+func comparedPlaces(c *composer) {
+	x, idx := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamIndices)
+	if x.Type.DType != ir.FP16 || idx.IsConst() {
+		c.decline("indices are constant, or x is %s", x.Type.DType)
+		return
+	}
+	shape := x.Type.Shape
+	if c.op.Is(ir.OpGatherND) {
+		c.comparedCoordinates(x, idx)
+		return
+	}
+	g, err := ir.GatherAttrs(c.op)
+	if err != nil {
+		c.decline("%v", err)
+		return
+	}
+	n := shape[g.Axis]
+	at := c.places(idx, n)
+	if c.op.Is(ir.OpGather) {
+		batch := volume(shape[:g.BatchDims])
+		c.shaped(c.indexed(x, at, batch, volume(shape[g.BatchDims:g.Axis]), n, idx.Type.Elems()/batch,
+			volume(shape[g.Axis+1:])))
+		return
+	}
+	for axis, d := range idx.Type.Shape { // indices may leave the end of other dimensions out
+		if axis != g.Axis && d < shape[axis] {
+			x = c.part(x, axis, 0, d)
+		}
+	}
+	lead, m, tail := volume(idx.Type.Shape[:g.Axis]), idx.Type.Shape[g.Axis], volume(idx.Type.Shape[g.Axis+1:])
+	if lead*m*n*tail > maxMade {
+		c.past("comparisons of an index with a place", lead*m*n*tail, maxMade)
+		return
+	}
+	c.shaped(c.marked(c.equal(c.reshape(at, lead, m, 1, tail), c.iota(1, 1, n, 1)), c.reshape(x, lead, 1, n, tail), 2))
+}
+
+// comparedCoordinates is comparedPlaces of gather_nd: coordinates times the strides of x are places.
+func (c *composer) comparedCoordinates(x, idx *ir.Value) {
+	batch := int64(0)
+	if c.op.Def.ParamIndex(ir.ParamBatchDims) >= 0 {
+		batch, _ = ir.ArgInt(c.op, ir.ParamBatchDims)
+	}
+	shape := x.Type.Shape
+	k := idx.Type.Shape[idx.Type.Rank()-1]
+	within := shape[batch : batch+k]
+	n := volume(within)
+	if c.beyondIndexes("indices", n) {
+		return
+	}
+	lead := volume(shape[:batch])
+	m := idx.Type.Elems() / k / lead
+	at := c.reshape(c.counted(idx), lead*m, k)
+	if idx.Type.DType.IsSigned() {
+		at = c.fromEnd(at, c.ofFP16(within))
+	}
+	strides := make([]int64, k)
+	for i := range strides {
+		strides[i] = volume(within[i+1:])
+	}
+	at = c.reduce(ir.OpReduceSum, c.mul(at, c.ofFP16(strides)), []int{1})
+	c.shaped(c.indexed(x, at, lead, 1, n, m, volume(shape[batch+k:])))
+}
+
+// ofFP16 is a constant vector of numbers.
+func (c *composer) ofFP16(vs []int64) *ir.Value {
+	return c.computed(func(i int64) float64 { return float64(vs[i]) }, []int64{int64(len(vs))})
+}
+
+// element returns one number of a vector.
+func (c *composer) element(v *ir.Value, i int) *ir.Value { return c.part(v, 0, int64(i), int64(i)+1) }
+
+func comparedWindow(c *composer) {
+	x, begin := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBegin)
+	if x.Type.DType != ir.FP16 || begin.IsConst() {
+		c.decline("begin is constant, or x is %s", x.Type.DType)
+		return
+	}
+	first := c.counted(begin)
+	y := x
+	for axis, size := range c.op.Results[0].Type.Shape {
+		if n := x.Type.Shape[axis]; size < n {
+			y = c.window(y, axis, c.fromStart(begin, c.element(first, axis), n), size)
+		}
+	}
+	c.become(y)
+}
+
+// fromStart is fromEnd of a number of v that n bounds.
+func (c *composer) fromStart(v, at *ir.Value, n int64) *ir.Value {
+	switch {
+	case c.err != nil:
+		return nil
+	case c.beyondIndexes("begin", n):
+		return nil
+	case !v.Type.DType.IsSigned():
+		return at
+	}
+	return c.fromEnd(at, c.num(float64(n)))
+}
+
+// window selects size elements of an axis from a computed place on.
+func (c *composer) window(x *ir.Value, axis int, first *ir.Value, size int64) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	s := slices.Clone(x.Type.Shape)
+	y := c.indexed(x, c.add(c.iota(size), first), 1, volume(s[:axis]), s[axis], size, volume(s[axis+1:]))
+	s[axis] = size
+	return c.reshape(y, s...)
+}
+
+// comparedPart moves the update, and ones as well, which say where it is.
+func comparedPart(c *composer) {
+	x, begin := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBegin)
+	u := c.op.Arg(ir.ParamUpdate)
+	a, err := ir.SliceAttrs(c.op)
+	if err != nil || x.Type.DType != ir.FP16 || begin.IsConst() || u.Type.Rank() != len(a) {
+		c.decline("begin is constant, x is %s, or update has another rank", x.Type.DType)
+		return
+	}
+	first := c.counted(begin)
+	inside := c.filled("one", func(int64) float64 { return 1 }, 1)
+	for axis, n := range x.Type.Shape {
+		size := u.Type.Shape[axis]
+		if a[axis].Stride != 1 || c.masked(ir.ParamBeginMask, axis) || c.masked(ir.ParamSqueezeMask, axis) {
+			c.decline("stride or a mask of begin with a computed begin")
+			return
+		}
+		if size == n {
+			continue
+		}
+		// Place p of x is place p - begin of the update.
+		at := c.sub(c.iota(n), c.fromStart(begin, c.element(first, axis), n))
+		s := slices.Clone(u.Type.Shape)
+		u = c.indexed(u, at, 1, volume(s[:axis]), size, n, volume(s[axis+1:]))
+		s[axis] = n
+		u = c.reshape(u, s...)
+		within := c.marked(c.equal(c.reshape(at, n, 1), c.iota(1, size)), c.filled("one", func(int64) float64 { return 1 },
+			1, 1), 1)
+		spread := make([]int64, len(a))
+		for i := range spread {
+			spread[i] = 1
+		}
+		spread[axis] = n
+		inside = c.mul(inside, c.reshape(within, spread...))
+	}
+	c.become(c.choose(c.do(ir.OpGreater, arg{ir.ParamX, inside}, arg{ir.ParamY, c.num(0.5)}), u, x))
+}
+
+// masked reports whether a mask says that an argument does not count along an axis.
+func (c *composer) masked(name ir.ParamName, axis int) bool {
+	m, ok := ir.ArgBools(c.op, name)
+	return c.op.Arg(name) != nil && (!ok || m[axis])
+}
