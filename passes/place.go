@@ -14,7 +14,7 @@ func floatCast(op *ir.Op) bool { return convertsHalf(op) == ir.FP32 }
 // intCast reports whether op converts between fp16 and an integer type that transfers convert.
 func intCast(op *ir.Op) bool {
 	switch convertsHalf(op) {
-	case ir.Int32, ir.Int8, ir.UInt8:
+	case ir.Int32, ir.Int16, ir.UInt16, ir.Int8, ir.UInt8:
 		return true
 	}
 	return false
@@ -36,7 +36,7 @@ func convertsHalf(op *ir.Op) ir.DType {
 
 // place gives every operation a unit. An operation that the engine takes and that computes goes there; one
 // that only moves data goes there when what it feeds or is fed by computes there; a conversion between fp16
-// and fp32, int32 or 8-bit integers beside the engine is part of the transfer; the rest goes to the CPU.
+// and fp32 or integers beside the engine is part of the transfer; the rest goes to the CPU.
 // With PlaceAuto, and where the CPU has work anyway, steps go there that it does sooner (weighSteps); with
 // PlaceEngine everything that the engine takes goes there.
 func place(s *State) error {
@@ -82,6 +82,9 @@ func place(s *State) error {
 	case "", PlaceCompute, PlaceAuto:
 		s.dropIdleMoves(moves)
 	case PlaceEngine:
+		if err := s.forceCasts(); err != nil {
+			return err
+		}
 	default:
 		return fmt.Errorf("place %q: %s, %s or %s", s.Place, PlaceAuto, PlaceCompute, PlaceEngine)
 	}
@@ -95,15 +98,75 @@ func place(s *State) error {
 	return nil
 }
 
-// placeCasts makes the conversions between fp16 and fp32, int32 or 8-bit integers beside the engine
-// part of the transfer, and leaves the others to the CPU.
-func (s *State) placeCasts() {
-	near := map[*ir.Value]bool{} // read by an operation on the engine
+// forceCasts gives a conversion between fp16 and another type a dispatch where nothing beside it has one: the engine
+// copies the fp16 tensor. Not one to int32, which the hardware refuses (native-ops.tsv: cast).
+func (s *State) forceCasts() error {
+	near := s.readByEngine()
+	copies := map[*ir.Value]*ir.Value{} // of what conversions read
+	return s.rewrite(func(r *rewriter, op *ir.Op) error {
+		to := convertsHalf(op)
+		if to == 0 || op.Place.Unit == ir.Engine {
+			r.keep(op)
+			return nil
+		}
+		x, y := op.Arg(ir.ParamX), op.Results[0]
+		given := x.Type.DType == ir.FP16
+		if given && (to == ir.Int32 || x.Def != nil && x.Def.Place.Unit == ir.Engine) || !given && near[y] {
+			r.keep(op)
+			return nil
+		}
+		if given && copies[x] != nil {
+			op.Args[op.Def.ParamIndex(ir.ParamX)] = []*ir.Value{copies[x]}
+			r.keep(op)
+			return nil
+		}
+		of := x
+		if !given {
+			of = y
+		}
+		c, err := s.makeOp(op, ir.OpIdentity, arg{ir.ParamX, of})
+		if err != nil {
+			return err
+		}
+		a, no := s.Accept(c)
+		if no != nil {
+			r.keep(op)
+			return nil
+		}
+		c.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
+		s.tasks[c], s.nanos[c] = a.Tasks, a.Nanos
+		if given {
+			copies[x] = c.Results[0]
+			op.Args[op.Def.ParamIndex(ir.ParamX)] = []*ir.Value{c.Results[0]}
+			r.keep(c)
+			r.keep(op)
+			return nil
+		}
+		// The copy gives the conversion's result, the conversion what the copy reads.
+		op.Results[0], c.Results[0] = c.Results[0], y
+		op.Results[0].Def, y.Def = op, c
+		c.Args[c.Def.ParamIndex(ir.ParamX)] = []*ir.Value{op.Results[0]}
+		r.keep(op)
+		r.keep(c)
+		return nil
+	})
+}
+
+// readByEngine returns the values that operations on the engine read.
+func (s *State) readByEngine() map[*ir.Value]bool {
+	near := map[*ir.Value]bool{}
 	for _, op := range s.Func.Body.Ops {
 		if op.Place.Unit == ir.Engine {
 			op.Operands(func(_ *ir.Param, v *ir.Value) { near[v] = true })
 		}
 	}
+	return near
+}
+
+// placeCasts makes the conversions between fp16 and fp32 or integers beside the engine
+// part of the transfer, and leaves the others to the CPU.
+func (s *State) placeCasts() {
+	near := s.readByEngine()
 	for _, op := range s.Func.Body.Ops {
 		x := op.Arg(ir.ParamX)
 		if no := s.Refusals[op]; intCast(op) && no != nil {

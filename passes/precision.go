@@ -20,6 +20,14 @@ func convertPrecision(s *State) error {
 	}
 	half := map[*ir.Value]*ir.Value{} // fp32 value -> its fp16 form
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
+		if x := op.Arg(ir.ParamX); op.Is(ir.OpCast) && x.Type.Equal(op.Results[0].Type) {
+			same, err := s.makeOp(op, ir.OpIdentity, arg{ir.ParamX, x})
+			if err != nil {
+				return err
+			}
+			takeResult(same, op.Results[0])
+			op = same
+		}
 		n, ok := s.halved(r, op, half)
 		if !ok {
 			r.keep(op)
@@ -49,7 +57,7 @@ func convertPrecision(s *State) error {
 // comparison, a place, a quantized number.
 func keepsType(v *ir.Value) bool {
 	switch v.Type.DType {
-	case ir.Bool, ir.Int32, ir.Int8, ir.UInt8:
+	case ir.Bool, ir.Int32, ir.Int16, ir.UInt16, ir.Int8, ir.UInt8:
 		return true
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // splitBatchNorm turns a batch norm with known statistics into a factor and an
@@ -63,6 +64,27 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}
 	r.keep(add)
 	return add.Results[0], nil
+}
+
+// acceptBatchNorm reports how the engine takes the factor and the addend of a batch norm, or why it does not; no is
+// the refusal of the batch norm itself.
+func (s *State) acceptBatchNorm(op *ir.Op, no error) (target.Acceptance, error) {
+	defer func(was []*ir.Origin) { s.origins.absorbed = was }(s.origins.absorbed)
+	r := &rewriter{s: s}
+	if v, err := splitBatchNorm(s, r, op); v == nil || err != nil {
+		return target.Acceptance{}, no
+	}
+	var a target.Acceptance
+	for _, part := range r.out {
+		of, err := s.Accept(part)
+		if err != nil {
+			return a, err
+		}
+		a.Rule = of.Rule
+		a.Tasks += of.Tasks
+		a.Nanos += of.Nanos
+	}
+	return a, nil
 }
 
 // product describes where the outputs of a product with a constant lie: the

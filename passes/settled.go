@@ -29,8 +29,7 @@ var SettledOps = func() map[*ir.Operation]Settled {
 		ir.OpCond: {"flatten-branches", ir.Unplaced,
 			"a constant takes its branch; cheap branches are both computed and selected from; others are not lowered"},
 		ir.OpCast: {"place", ir.Transfer,
-			"between fp16 and fp32, int32 or 8-bit integers beside the engine, part of the transfer; others are not " +
-				"lowered"},
+			"between fp16 and fp32 or integers beside the engine, part of the transfer; others are not lowered"},
 	}
 	for _, o := range ir.Operations {
 		if o.Class == ir.Compressed {

@@ -23,7 +23,7 @@ import (
 
 // leastEngineShare is the percentage of cases with a native operation that must run entirely on the
 // engine and be right.
-const leastEngineShare = 75
+const leastEngineShare = 94
 
 // engineDepartures are the tests that require more precision than fp16 or a table of the engine has, by name prefix.
 var engineDepartures = map[string]string{
