@@ -107,6 +107,17 @@ func movementRows() map[*ir.Operation]row {
 			a := 1 + int64(m.n(int(min(d-1, 256))))
 			return m.try(op.Name, "x", x, "axis", axis, "split_sizes", []int64{a, d - a})
 		}, ir.OpSplit),
+		family(func(m *maker, op *ir.Operation) []*ir.Value {
+			x := m.x(ir.OpToBytes, 1, 5)
+			if x == nil {
+				return nil
+			}
+			parts := m.try("to_bytes", "x", x)
+			if op == ir.OpToBytes || parts == nil {
+				return parts
+			}
+			return m.try("from_bytes", "values", parts, "dtype", x.Type.DType.String())
+		}, ir.OpToBytes, ir.OpFromBytes),
 		family(of(1, 5, func(m *maker, x *ir.Value) []any {
 			reps := make([]int, x.Type.Rank())
 			for i := range reps {
