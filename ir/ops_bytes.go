@@ -5,13 +5,13 @@ package ir
 var (
 	OpToBytes = &Operation{
 		Name: "to_bytes", Class: Movement, Picks: ofX,
-		Doc: "The bytes of integers, least significant first, each as a tensor of numbers from 0 to 255; an operation of " +
-			"the intermediate form.",
+		Doc: "The bytes of integers, least significant first, each as a tensor of numbers from 0 to 255; an " +
+			"operation of the intermediate form.",
 	}
 	OpFromBytes = &Operation{
 		Name: "from_bytes", Class: Movement, Picks: []ParamName{ParamValues},
-		Doc: "Integers of type dtype from their bytes, least significant first, each a tensor of numbers from 0 to 255; an " +
-			"operation of the intermediate form.",
+		Doc: "Integers of type dtype from their bytes, least significant first, each a tensor of numbers from 0 to " +
+			"255; an operation of the intermediate form.",
 	}
 )
 

@@ -142,8 +142,9 @@ func (e *Error) Unwrap() error { return e.Err }
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
 	return &builder{
 		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec, workers), fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{}, planes: map[*ir.Value][]*surf{},
-		outs: map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
+		vals: map[*ir.Value]*surf{}, bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
+		planes: map[*ir.Value][]*surf{},
+		outs:   map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
 		reader: map[*ir.Value]*ir.Op{}, whole: map[*ir.Value]bool{}, images: map[*ir.Value]*surf{},
 		clamped: map[*ir.Value]bool{},
 		kernels: map[*buffer]kernelRows{}, turns: map[turnKey]*surf{},

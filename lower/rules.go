@@ -162,8 +162,8 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "bytes", Ops: ops{ir.OpToBytes, ir.OpFromBytes}, accept: acceptBytes, lower: lowerBytes,
-		Doc: "rows of bytes to numbers or back; exchanges of rows and columns between them part the bytes of an element " +
-			"(composed)",
+		Doc: "rows of bytes to numbers or back; exchanges of rows and columns between them part the bytes of an " +
+			"element (composed)",
 	},
 	{
 		Name: "identity", Ops: ops{ir.OpIdentity}, accept: acceptMove, lower: lowerAlias,

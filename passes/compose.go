@@ -22,8 +22,8 @@ type Composition struct {
 	Also []ir.DType
 	// live says that operands that are integers whatever x is may be computed.
 	live bool
-	// idle says that what is written is as idle as movement, whatever the operation computes: the CPU does it sooner where
-	// nothing beside it is on the engine.
+	// idle says that what is written is as idle as movement, whatever the operation computes: the CPU does it
+	// sooner where nothing beside it is on the engine.
 	idle bool
 	// apply writes the operations and ends with become, or with decline.
 	apply func(c *composer)

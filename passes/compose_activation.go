@@ -30,7 +30,8 @@ var activationCompositions = []Composition{
 		Covers: "bases that are not negative, by the operation that computes them",
 		Doc:    "exp of the exponent times log", apply: exponential},
 	{Name: "signed-power", Ops: ops{ir.OpPow}, Covers: "computed bases",
-		Doc:   "exp of the exponent times log of the magnitude; select of the sign by the exponent's parity, from floor",
+		Doc: "exp of the exponent times log of the magnitude; select of the sign by the exponent's parity, from " +
+			"floor",
 		apply: signedPower},
 }
 

@@ -110,7 +110,8 @@ func (c *composer) bytes(v *ir.Value) []*ir.Value {
 	var out []*ir.Value
 	vs := v.Const.Ints()
 	for k := range ir.Bytes(v.Type.DType) {
-		out = append(out, c.computed(func(i int64) float64 { return float64(uint8(vs[i] >> (8 * k))) }, v.Type.Shape, v))
+		at := func(i int64) float64 { return float64(uint8(vs[i] >> (8 * k))) }
+		out = append(out, c.computed(at, v.Type.Shape, v))
 	}
 	return out
 }

@@ -9,16 +9,17 @@ import (
 )
 
 // lookupCompositions are those of what takes elements by an index that is computed. The index travels as a number of
-// fp16, which is exact where an axis has up to maxIndexed elements; a comparison with 0, 1, 2 and so on makes a 1 at its
-// place and zeros elsewhere. The hardware of the first generation has a gather for batch 1, depth 1 and three indices
+// fp16, which is exact where an axis has up to maxIndexed elements; a comparison with 0, 1, 2 and so on makes a 1 at
+// its place and zeros elsewhere. The hardware of the first generation has a gather for batch 1, depth 1 and three indices
 // alone (native-ops.tsv).
 var lookupCompositions = []Composition{
 	{Name: "compared-places", Ops: ops{ir.OpGather, ir.OpGatherAlongAxis, ir.OpGatherND},
-		Doc: "equal of the indices with all places, select, and reduce_sum; a large gather is a matmul, where an infinity " +
-			"in x makes the results of its column NaN",
+		Doc: "equal of the indices with all places, select, and reduce_sum; a large gather is a matmul, where an " +
+			"infinity in x makes the results of its column NaN",
 		Covers: "computed indices of axes of up to 2048 elements", Also: integers(), live: true, apply: comparedPlaces},
 	{Name: "compared-window", Ops: ops{ir.OpSliceBySize},
-		Doc:    "equal of begin, begin + 1 and so on with all places, select, and reduce_sum, one dimension after another",
+		Doc: "equal of begin, begin + 1 and so on with all places, select, and reduce_sum, one dimension after " +
+			"another",
 		Covers: "a computed begin and constant sizes", Also: integers(), live: true, apply: comparedWindow},
 	{Name: "compared-part", Ops: ops{ir.OpSliceUpdate},
 		Doc:    "the update moved to its place as in compared-window, and select between it and x",
@@ -37,8 +38,8 @@ func (c *composer) iota(shape ...int64) *ir.Value {
 	return c.filled("iota", func(i int64) float64 { return float64(i) }, shape...)
 }
 
-// counted converts integers to fp16: on the way to the engine, or from their bytes where the operation set has no cast of
-// the type.
+// counted converts integers to fp16: on the way to the engine, or from their bytes where the operation set has no
+// cast of the type.
 func (c *composer) counted(v *ir.Value) *ir.Value {
 	switch {
 	case c.err != nil || v.Type.DType == ir.FP16:
@@ -279,8 +280,8 @@ func comparedPart(c *composer) {
 		u = c.indexed(u, at, 1, volume(s[:axis]), size, n, volume(s[axis+1:]))
 		s[axis] = n
 		u = c.reshape(u, s...)
-		within := c.marked(c.equal(c.reshape(at, n, 1), c.iota(1, size)), c.filled("one", func(int64) float64 { return 1 },
-			1, 1), 1)
+		one := c.filled("one", func(int64) float64 { return 1 }, 1, 1)
+		within := c.marked(c.equal(c.reshape(at, n, 1), c.iota(1, size)), one, 1)
 		spread := make([]int64, len(a))
 		for i := range spread {
 			spread[i] = 1
