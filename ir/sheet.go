@@ -87,7 +87,8 @@ func (f *forms) add(ds ...*OpDef) { *f = append(*f, ds...) }
 // Operations is the sheet, family by family.
 var Operations = sheet(unaryForms(), activationForms(), binaryForms(), matmulForms(), convForms(), reduceForms(),
 	normForms(), reshapeForms(), sliceForms(), joinForms(), spaceForms(), gatherForms(), imageForms(), tensorForms(),
-	sortForms(), randomForms(), recurrentForms(), controlForms(), stateForms(), quantizeForms(), constexprForms(), bytesForms())
+	sortForms(), randomForms(), recurrentForms(), controlForms(), stateForms(),
+	quantizeForms(), constexprForms(), bytesForms())
 
 // byName finds a row of Operations.
 var byName = func() map[string]*Operation {

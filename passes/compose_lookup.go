@@ -10,8 +10,8 @@ import (
 
 // lookupCompositions are those of what takes elements by an index that is computed. The index travels as a number of
 // fp16, which is exact where an axis has up to maxIndexed elements; a comparison with 0, 1, 2 and so on makes a 1 at
-// its place and zeros elsewhere. The hardware of the first generation has a gather for batch 1, depth 1 and three indices
-// alone (native-ops.tsv).
+// its place and zeros elsewhere. The hardware of the first generation has a gather for batch 1, depth 1 and three
+// indices alone (native-ops.tsv).
 var lookupCompositions = []Composition{
 	{Name: "compared-places", Ops: ops{ir.OpGather, ir.OpGatherAlongAxis, ir.OpGatherND},
 		Doc: "equal of the indices with all places, select, and reduce_sum; a large gather is a matmul, where an " +
