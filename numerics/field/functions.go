@@ -10,7 +10,7 @@ import (
 type Functions struct {
 	keys     [8]uint64
 	low      Elem     // order's image of minus infinity
-	booleans sync.Map // elements that Known was called with
+	booleans sync.Map // elements that stand for 0 or 1
 }
 
 // New returns the functions of a key.
@@ -137,13 +137,11 @@ func (f *Functions) Clip(x, low, high Elem) Elem {
 	return x
 }
 
-// mark is in the low 16 bits of what Boolean returns.
-const mark, markBits = 0x5a31, 16
-
-// Boolean returns a random function of a name and an element that IsBoolean accepts.
+// Boolean returns a random function of a name and an element, which is Known to be a boolean.
 func (f *Functions) Boolean(name uint64, x Elem) Elem {
-	h := uint64(f.Hash(name, x))
-	return Elem(h>>4&^(1<<markBits-1) | mark)
+	y := f.Hash(name, x)
+	f.Known(y)
+	return y
 }
 
 // Known makes an element, and one minus it, a boolean for IsBoolean.
@@ -152,14 +150,8 @@ func (f *Functions) Known(x Elem) {
 	f.booleans.Store(Sub(1, x), true)
 }
 
-// IsBoolean reports whether an element is what Boolean returns, one minus that, or Known. It errs once in 2^15 other
-// elements.
+// IsBoolean reports whether an element is 0, 1 or Known.
 func (f *Functions) IsBoolean(x Elem) bool {
-	switch x & (1<<markBits - 1) {
-	// P is -1 here, so one less than an element is its negative.
-	case mark, -mark & (1<<markBits - 1):
-		return true
-	}
 	if x <= 1 {
 		return true
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -90,11 +89,14 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 	return err
 }
 
-// proved proves a compilation, for --prove. A pair that is wrong is a fault of zinc.
+// proved proves a compilation, for --prove.
 func (e *env) proved(ctx context.Context, r *compile.Result, workers int) error {
 	res, err := verify.Prove(ctx, r, prove.Options{Seed: firstSeed, Workers: workers})
-	if err == nil && res.Verdict != prove.Wrong {
-		return res.Text(e.err)
+	if err == nil {
+		err = res.Text(e.err)
 	}
-	return &internalError{err: errors.Join(err, res.Err())}
+	if err == nil && res.Verdict == prove.Wrong {
+		err = &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}
+	}
+	return err
 }
