@@ -18,9 +18,6 @@ type tensor struct {
 	v   []field.Elem
 }
 
-// open reports whether the extents are known only at run time.
-func (t tensor) open() bool { return !t.typ.Static() || t.typ.Kind != ir.Tensor }
-
 // evaluator computes functions of the intermediate form over the field.
 type evaluator struct {
 	*field.Functions
