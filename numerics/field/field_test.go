@@ -20,7 +20,7 @@ func random(r *rand.Rand) field.Elem {
 	case 0:
 		return field.Elem(r.IntN(3))
 	case 1:
-		return field.Elem(field.P - 1 - r.IntN(3))
+		return field.P - 1 - field.Elem(r.IntN(3))
 	}
 	return field.Elem(r.Uint64N(field.P))
 }
