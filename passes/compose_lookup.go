@@ -264,7 +264,7 @@ func comparedPart(c *composer) {
 		return
 	}
 	first := c.counted(begin)
-	inside := c.filled("one", func(int64) float64 { return 1 }, 1)
+	var inside *ir.Value // 1 where the update is, nil where that is everywhere
 	for axis, n := range x.Type.Shape {
 		size := u.Type.Shape[axis]
 		if a[axis].Stride != 1 || c.masked(ir.ParamBeginMask, axis) || c.masked(ir.ParamSqueezeMask, axis) {
@@ -287,9 +287,17 @@ func comparedPart(c *composer) {
 			spread[i] = 1
 		}
 		spread[axis] = n
-		inside = c.mul(inside, c.reshape(within, spread...))
+		if within = c.reshape(within, spread...); inside == nil {
+			inside = within
+		} else {
+			inside = c.mul(inside, within)
+		}
 	}
-	c.become(c.choose(c.do(ir.OpGreater, arg{ir.ParamX, inside}, arg{ir.ParamY, c.num(0.5)}), u, x))
+	if inside == nil {
+		c.become(u)
+		return
+	}
+	c.become(c.choose(c.cast(inside, ir.Bool), u, x))
 }
 
 // masked reports whether a mask says that an argument does not count along an axis.

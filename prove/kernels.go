@@ -44,7 +44,39 @@ func init() {
 		ir.OpReduceSum: reduce, ir.OpReduceMean: reduce, ir.OpReduceMax: reduce, ir.OpReduceMin: reduce,
 		ir.OpReduceSumSquare: reduce, ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool,
 		ir.OpAvgPool: pool, ir.OpFill: fill, ir.OpFillLike: fill, ir.OpIdentity: identity,
+		ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
 	}
+}
+
+func toBytes(c *call) []tensor {
+	x, n := c.need(ir.ParamX), len(c.op.Results)
+	parts := make([][]field.Elem, n)
+	for _, v := range x.v {
+		for k, b := range c.Bytes(v, n) {
+			parts[k] = append(parts[k], b)
+		}
+	}
+	out := make([]tensor, n)
+	for k := range out {
+		out[k] = c.out(k, parts[k])
+	}
+	return out
+}
+
+func fromBytes(c *call) []tensor {
+	var parts []tensor
+	for _, v := range c.op.ArgList(ir.ParamValues) {
+		parts = append(parts, c.value(c.in, v))
+	}
+	out := make([]field.Elem, len(parts[0].v))
+	bytes := make([]field.Elem, len(parts))
+	for i := range out {
+		for k := range parts {
+			bytes[k] = parts[k].v[i]
+		}
+		out[i] = field.Join(bytes)
+	}
+	return []tensor{c.out(0, out)}
 }
 
 func unary(f func(c *call, x field.Elem) field.Elem) func(c *call) []tensor {

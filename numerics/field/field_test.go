@@ -153,3 +153,14 @@ func BenchmarkAddMul(b *testing.B) {
 		field.AddMul(c, w, v, at)
 	}
 }
+
+func TestJoinUndoesBytes(t *testing.T) {
+	f := field.New(1)
+	for _, x := range []field.Elem{0, 1, 255, field.P - 1, f.Hash(1, 2)} {
+		for n := 1; n <= 4; n++ {
+			if b := f.Bytes(x, n); len(b) != n || field.Join(b) != x {
+				t.Errorf("%d bytes of %d are %v, which join to %d", n, x, b, field.Join(b))
+			}
+		}
+	}
+}

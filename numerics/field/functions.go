@@ -173,7 +173,7 @@ func (f *Functions) Signs(x Elem) (below, above Elem) {
 	return f.Boolean(negativeName, x), f.Boolean(negativeName+1, x)
 }
 
-const rootName, truncName = 0x726f6f74, 0x7472756e
+const rootName, truncName, byteName = 0x726f6f74, 0x7472756e, 0x62797465
 
 // Sqrt stands for the square root of x.
 func (f *Functions) Sqrt(x Elem) Elem { return f.Hash(rootName, x) }
@@ -190,4 +190,23 @@ func (f *Functions) Trunc(x Elem) Elem {
 		return Neg(f.Hash(truncName, Neg(x)))
 	}
 	return f.Hash(truncName, x)
+}
+
+// Bytes returns n elements that represent the bytes of an integer, least significant first. Join returns the integer.
+func (f *Functions) Bytes(x Elem, n int) []Elem {
+	out := make([]Elem, n)
+	for k := n - 1; k > 0; k-- {
+		out[k] = f.Hash(byteName+uint64(k), x)
+	}
+	out[0] = Sub(x, Join(out))
+	return out
+}
+
+// Join adds bytes times their weights.
+func Join(bytes []Elem) Elem {
+	x := Elem(0)
+	for k, b := range bytes {
+		x = Add(x, Mul(b, pow2(8*k)))
+	}
+	return x
 }

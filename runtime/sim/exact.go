@@ -169,7 +169,7 @@ func (r *exactRun) cast(from, to uint32) error {
 		c, at := r.cells(src.Port.Name), addresses(&src.Desc)
 		elems = make([]field.Elem, len(at))
 		for i, p := range at {
-			elems[i] = c.Get(p, src.Desc.Storage.Bits() == 8)
+			elems[i] = r.get(c, p, src.Desc.Storage)
 		}
 		where = func(i int) Where { return r.where(c, at[i]) }
 	} else {
@@ -192,9 +192,42 @@ func (r *exactRun) cast(from, to uint32) error {
 	}
 	c := r.cells(dst.Port.Name)
 	for i, p := range at {
-		c.Put(p, dst.Desc.Storage.Bits() == 8, elems[i], 0)
+		r.put(c, p, dst.Desc.Storage, elems[i])
 	}
 	return nil
+}
+
+// bytesOf returns the bytes of an element that the engine sees one by one, 0 for fp16.
+func bytesOf(t e5.StorageType) int {
+	if t == e5.FP16 {
+		return 0
+	}
+	return int(t.Bits() / 8)
+}
+
+// get reads an element of a surface.
+func (r *exactRun) get(c *engine.Cells, at int64, t e5.StorageType) field.Elem {
+	n := bytesOf(t)
+	if n == 0 {
+		return c.Get(at, false)
+	}
+	bytes := make([]field.Elem, n)
+	for k := range bytes {
+		bytes[k] = c.Get(at+int64(k), true)
+	}
+	return field.Join(bytes)
+}
+
+// put writes an element of a surface.
+func (r *exactRun) put(c *engine.Cells, at int64, t e5.StorageType, v field.Elem) {
+	n := bytesOf(t)
+	if n == 0 {
+		c.Put(at, false, v, 0)
+		return
+	}
+	for k, b := range r.o.Engine.Field.Bytes(v, n) {
+		c.Put(at+int64(k), true, b, 0)
+	}
 }
 
 // addresses lists the byte offsets of the elements of a surface, row major.
