@@ -42,7 +42,7 @@ func (c *printer) sourceOf(db *provenance.DB, off int) {
 		fmt.Fprintf(c.out, "  %s\n", l)
 	}
 	for _, l := range t.Links {
-		fmt.Fprintf(c.out, "  word %d refers to %s\n", l.Word, db.LinkString(l))
+		fmt.Fprintf(c.out, "  word %d points at %s\n", l.Word, db.LinkString(l))
 	}
 }
 
