@@ -78,6 +78,13 @@ const maxDepth = 4
 
 // compose rewrites the operations that no rule takes and that compositions cover.
 func compose(s *State) error {
+	// An operation between whole fp16 numbers is one of fp16, which costs less than one by bytes.
+	if err := s.respell(map[*ir.Operation]pattern{ir.OpCast: settleCast}); err != nil {
+		return err
+	}
+	if err := dropDeadCode(s); err != nil {
+		return err
+	}
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
 		if compositionsOf[op.Def.Operation] == nil || s.floatsOnly && exact(op) {
 			r.keep(op)
@@ -153,10 +160,13 @@ func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
 // refusal returns the more telling of two refusals of an operation, by the rules and by its compositions.
 func (s *State) refusal(rule, composition error) error {
 	var a, b *target.Refusal
-	if errors.As(rule, &a) && errors.As(composition, &b) && slices.Contains(withoutCode, a.Rule) {
-		return b
+	switch {
+	case !errors.As(rule, &a) || !errors.As(composition, &b) || !slices.Contains(withoutCode, a.Rule):
+		return rule
+	case a.Rule == target.RuleFamily && b.Rule == target.RuleOther:
+		return rule // the composition is for other arguments: what is missing is the operation
 	}
-	return rule
+	return b
 }
 
 // withoutCode are the rules of an operation that is refused whatever its arguments.

@@ -106,9 +106,11 @@ func dropDeadCode(s *State) error {
 // known reports whether v is a tensor with known dimensions.
 func known(v *ir.Value) bool { return v.Type.Kind == ir.Tensor && v.Type.Static() }
 
-// patterns are the rewritings of normalise, by operation. Each returns what the
-// operation's only result becomes, or nil to leave it.
-var patterns = map[*ir.Operation]func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error){
+// pattern returns what the only result of an operation becomes, or nil to leave it.
+type pattern func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error)
+
+// patterns are the rewritings of normalise, by operation.
+var patterns = map[*ir.Operation]pattern{
 	ir.OpIdentity:   func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg(ir.ParamX), nil },
 	ir.OpCast:       settleCast,
 	ir.OpReshape:    mergeReshape,
@@ -119,7 +121,10 @@ var patterns = map[*ir.Operation]func(s *State, r *rewriter, op *ir.Op) (*ir.Val
 	ir.OpTranspose:  mergeTranspose,
 }
 
-func normalise(s *State) error {
+func normalise(s *State) error { return s.respell(patterns) }
+
+// respell writes each operation that has a pattern as the pattern does.
+func (s *State) respell(patterns map[*ir.Operation]pattern) error {
 	outs := map[*ir.Value]bool{}
 	for _, v := range s.Func.Body.Outputs {
 		outs[v] = true
