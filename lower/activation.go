@@ -13,11 +13,11 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// summed are the operations whose table is computed as a sum over single channels
-// (recorded for rsqrt, and that sqrt is none; for log on a later target).
+// summed are the operations whose table is computed as a sum over single channels (recorded for rsqrt, and for log on a
+// later target; records show that sqrt is not one of them).
 var summed = []*ir.Operation{ir.OpRsqrt, ir.OpLog}
 
-// tabled returns the operations that a lookup table computes.
+// tabled returns the operations that lookup tables compute.
 func tabled() (os []*ir.Operation) {
 	for _, o := range ir.Operations {
 		if o.Modes != nil || o.Curve != nil && o.Curve.Table != "" {
@@ -27,8 +27,8 @@ func tabled() (os []*ir.Operation) {
 	return os
 }
 
-// tableFor makes the table of an operation on one tensor, without an input bias or a
-// factor after it, or reports that there is none.
+// tableFor returns the table of an operation on one tensor that needs no input bias and no factor after it, or reports
+// that there is none.
 func tableFor(op *ir.Op) (*weights.Activation, bool) {
 	if op.Is(ir.OpClip, ir.OpRelu6) {
 		a, err := clipTable(op)
@@ -46,7 +46,7 @@ func tableFor(op *ir.Op) (*weights.Activation, bool) {
 	return a, err == nil && bias == 0 && a.After == td.HalfOne
 }
 
-// activation makes the table of an operation and the fp16 bias of its input.
+// activation returns the table of an operation and the fp16 bias of its input.
 func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	k := ir.CurveOf(op)
 	switch modes := op.Def.Modes; {
@@ -69,7 +69,7 @@ func activation(op *ir.Op) (*weights.Activation, float64, error) {
 	}
 	bias := 0.0
 	if k.Shift {
-		// What rounds to nothing in fp16 is nothing.
+		// A bias that rounds to zero in fp16 counts as zero.
 		bias, params = weights.FromHalf(weights.ToHalf(params[0])), nil
 	}
 	a, err := weights.Activate(k.Table, params...)
@@ -113,8 +113,7 @@ func lowerTable(b *builder, op *ir.Op) error {
 		return d
 	}, []*surf{x}, to)
 	if a.After != td.HalfOne {
-		// The factor is the planar engine's last one, a number of fp16 (log on a
-		// later target).
+		// The factor is the last one of the planar engine, an fp16 number (log on a later target).
 		b.pointwise(func(int64) *draft {
 			d := planar(td.PlanarOne)
 			d.pe.final = float32(weights.FromHalf(a.After))
@@ -124,7 +123,7 @@ func lowerTable(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// tableTask emits a table over a tensor.
+// tableTask emits a task that applies a table to a tensor.
 func (b *builder) tableTask(a *weights.Activation, x, dst *surf) {
 	b.pointwise(func(channels int64) *draft {
 		d := copying()

@@ -11,9 +11,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Booleans. A port holds a byte for each, 0 or 1; inside a program they are fp16 numbers, 0 or 1.
-// A table on the way in makes 1 of every other byte (select_rrb_1x64x1x1), and a table or a copy
-// on the way out gives bytes (less_bool_rr_1x64x1x1, and public records of logical_not).
+// Booleans. A port has one byte for each, 0 or 1; inside a program they are fp16 numbers, 0 or 1. On the way in, a
+// table turns every byte other than 0 into 1 (select_rrb_1x64x1x1); on the way out, a table or a copy writes bytes
+// (less_bool_rr_1x64x1x1, and public records of logical_not).
 
 // takesBools reports whether the tensors of an operation may be booleans.
 func takesBools(op *ir.Op) bool {
@@ -22,7 +22,7 @@ func takesBools(op *ir.Op) bool {
 		op.Def.Class == ir.Movement && !op.Is(ir.OpPad)
 }
 
-// asNumbers returns a constant of booleans in fp16.
+// asNumbers returns a constant of booleans as fp16 numbers.
 func asNumbers(c *ir.Const) *ir.Const {
 	n := &ir.Const{Type: c.Type.WithDType(ir.FP16)}
 	for i := range c.Type.Elems() {
@@ -31,7 +31,7 @@ func asNumbers(c *ir.Const) *ir.Const {
 	return n
 }
 
-// nonzero makes the fp16 form of a boolean input.
+// nonzero returns the fp16 form of a boolean input.
 func (b *builder) nonzero(v *ir.Value, port *surf) (*surf, error) {
 	s := b.valueTemp(v, true)
 	b.tableTask(weights.Steps(0, 1, 0, 1), port, s)
@@ -39,8 +39,7 @@ func (b *builder) nonzero(v *ir.Value, port *surf) (*surf, error) {
 	return s, nil
 }
 
-// truth returns a boolean as something that a table can read: the bytes of an input, else the
-// fp16 form.
+// truth returns a boolean in a form that a table can read: the bytes of an input, else the fp16 form.
 func (b *builder) truth(v *ir.Value) (*surf, error) {
 	if s := b.bytes[v]; s != nil {
 		return s, nil
@@ -48,7 +47,7 @@ func (b *builder) truth(v *ir.Value) (*surf, error) {
 	return b.tensor(v)
 }
 
-// opposite returns 1 where a boolean is false, else 0.
+// opposite returns the negation of a boolean: 1 where it is false, else 0.
 func (b *builder) opposite(v *ir.Value) (*surf, error) {
 	if s := b.zeros[v]; s != nil {
 		return s, nil
@@ -63,8 +62,8 @@ func (b *builder) opposite(v *ir.Value) (*surf, error) {
 	return s, nil
 }
 
-// boolResult returns where a table writes a boolean result: the port, whose elements are bytes,
-// where nothing in the segment reads the value, else scratch.
+// boolResult returns where a table writes a boolean result: the port, whose elements are bytes, if nothing in the
+// segment reads the value, else scratch.
 func (b *builder) boolResult(v *ir.Value) *surf {
 	port := b.outs[v]
 	if port == nil || b.uses[v] != 0 {
@@ -75,7 +74,7 @@ func (b *builder) boolResult(v *ir.Value) *surf {
 	return s
 }
 
-// comparison is what a comparison gives for x below, equal to and above y.
+// comparison is the result of a comparison for x below, equal to and above y.
 type comparison struct{ below, at, above float64 }
 
 var comparisons = map[*ir.Operation]comparison{
@@ -94,8 +93,8 @@ func acceptCompare(op *ir.Op, l *limits) error {
 	return l.tensors(op)
 }
 
-// lowerCompare takes the sign of a difference. No two fp16 numbers have a difference that rounds
-// to zero, and equal infinities have none, which counts as zero.
+// lowerCompare compares two tensors by the sign of their difference. Two different fp16 numbers never have a difference
+// that rounds to zero. Equal infinities have no difference, which counts as zero.
 func lowerCompare(b *builder, op *ir.Op) error {
 	x, y, is := op.Arg(ir.ParamX), op.Arg(ir.ParamY), comparisons[op.Def.Operation]
 	if x.IsConst() && x.Type.Elems() == 1 {
@@ -128,8 +127,8 @@ func lowerCompare(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// lessOfColumns puts the channels of x and y side by side and takes the sign of their differences
-// with a channelwise kernel (less_bool_rr_1x64x1x1).
+// lessOfColumns puts the channels of x and y side by side and computes the sign of their differences with a channelwise
+// kernel (less_bool_rr_1x64x1x1).
 func (b *builder) lessOfColumns(sign *weights.Activation, x, y, dst *surf) {
 	c := dst.elems()
 	at := len(x.dims) - 3
@@ -190,9 +189,9 @@ func acceptCast(op *ir.Op, l *limits) error {
 	return nil
 }
 
-// lowerCast makes numbers of booleans, which they are inside a program, by a planar task where
-// the host gives them (public records of casts), or booleans of numbers by a table (composed), which numbers that are
-// 0 or 1 already need not pass.
+// lowerCast converts between booleans and numbers. Booleans are numbers inside a program already; those that the host
+// provides are converted by a planar task (public records of casts). Numbers become booleans by a table (composed),
+// which numbers that are 0 or 1 already do not need.
 func lowerCast(b *builder, op *ir.Op) error {
 	x, y := op.Arg(ir.ParamX), op.Results[0]
 	xs, err := b.truth(x)
@@ -210,7 +209,8 @@ func lowerCast(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// isTruth reports whether a number is 0 or 1 because it is a product, a maximum or a minimum of such numbers.
+// isTruth reports whether a number is known to be 0 or 1 because it is a product, a maximum or a minimum of such
+// numbers.
 func isTruth(v *ir.Value) bool {
 	op := v.Def
 	if op == nil || !op.Is(ir.OpMul, ir.OpMaximum, ir.OpMinimum) {
@@ -237,9 +237,8 @@ func acceptSelect(op *ir.Op, l *limits) error {
 	return l.tensors(op)
 }
 
-// lowerSelect adds what is left of a where cond holds to what is left of b elsewhere. A product
-// with 0 is 0 on the engine, that of an infinity too (docs/numerics.md), so that neither side
-// reaches the other's elements.
+// lowerSelect adds a, set to zero where cond is false, and b, set to zero where cond is true. On the engine a product
+// with 0 is 0, even that of an infinity (docs/numerics.md), so neither side affects the elements of the other.
 func lowerSelect(b *builder, op *ir.Op) error {
 	cond := op.Arg(ir.ParamCond)
 	dst := b.resultOf(op.Results[0])
@@ -281,8 +280,8 @@ func lowerSelect(b *builder, op *ir.Op) error {
 // side is one of the values that a select chooses between.
 type side struct {
 	*ir.Value
-	chosen bool // where the condition holds
-	scalar bool // a constant of one element, number
+	chosen bool // the side is used where the condition is true
+	scalar bool // the side is a constant of one element, number
 	number float64
 }
 
@@ -299,7 +298,7 @@ func newSide(v *ir.Value, chosen bool) side {
 // zero reports whether the side is zero throughout.
 func (s *side) zero() bool { return s.scalar && s.number == 0 }
 
-// side writes a side of a select to dst, and zero where the other side is chosen.
+// side writes a side of a select to dst, with zeros where the other side is chosen.
 func (b *builder) side(cond *ir.Value, v side, dst *surf) error {
 	if v.scalar {
 		return b.scalarSide(cond, v, dst)
@@ -319,7 +318,7 @@ func (b *builder) side(cond *ir.Value, v side, dst *surf) error {
 	return nil
 }
 
-// scalarSide is side of a number: a table of the condition.
+// scalarSide does what side does for a number, by a table of the condition.
 func (b *builder) scalarSide(cond *ir.Value, v side, dst *surf) error {
 	x, err := b.truth(cond)
 	if err != nil {
@@ -339,7 +338,7 @@ func (b *builder) scalarSide(cond *ir.Value, v side, dst *surf) error {
 	return nil
 }
 
-// mask returns 1 where cond is as chosen says, else 0.
+// mask returns 1 where cond equals chosen, else 0.
 func (b *builder) mask(cond *ir.Value, chosen bool) (*surf, error) {
 	if chosen {
 		return b.tensor(cond)

@@ -8,11 +8,11 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Integers. A port holds them as the host does, which the engine reads and writes as a row of bytes, the format of
+// Integers. A port stores them as the host does, which the engine reads and writes as a row of bytes, the format of
 // booleans (boolean.go). Inside a program each byte of an element is a tensor of numbers from 0 to 255 (composed: no
 // recorded task reads more than one byte of an element).
 
-// givenBytes is the bytes of an element of a port, 0 for a type that no port has.
+// givenBytes returns the bytes of an element of a port, 0 for a type that ports cannot have.
 func givenBytes(d ir.DType) int64 {
 	if d == ir.Bool {
 		return 1
@@ -20,7 +20,7 @@ func givenBytes(d ir.DType) int64 {
 	return int64(ir.Bytes(d))
 }
 
-// byteDims is the dimensions of a tensor as a port of bytes has them.
+// byteDims returns the dimensions of a tensor in a port of bytes.
 func byteDims(t ir.Type) []int64 {
 	dims := tensorDims(t)
 	dims[len(dims)-1] *= max(givenBytes(t.DType), 1)
@@ -48,7 +48,7 @@ func lowerBytes(b *builder, op *ir.Op) error {
 	return lowerFromBytes(b, op)
 }
 
-// lowerToBytes takes the bytes of a port apart by two exchanges of rows and columns, between which every n-th row is a
+// lowerToBytes separates the bytes of a port by two exchanges of rows and columns, between which every n-th row is a
 // view.
 func lowerToBytes(b *builder, op *ir.Op) error {
 	x := op.Arg(ir.ParamX)
@@ -73,7 +73,7 @@ func lowerToBytes(b *builder, op *ir.Op) error {
 				planes = append(planes, s)
 			}
 		}
-		if !slices.ContainsFunc(planes, func(s *surf) bool { return s.buf.space == outPort }) { // which is only written
+		if !slices.ContainsFunc(planes, func(s *surf) bool { return s.buf.space == outPort }) { // such a surface is only written
 			b.planes[x] = planes
 		}
 	}
@@ -83,7 +83,7 @@ func lowerToBytes(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// lowerFromBytes puts bytes together in the same way, where something outside the segment reads the integers.
+// lowerFromBytes joins bytes in the same way, if something outside the segment reads the integers.
 func lowerFromBytes(b *builder, op *ir.Op) error {
 	y := op.Results[0]
 	var planes []*surf

@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// channelPair is what an operation with a constant makes of each channel: the
-// engine computes (x + bias) * scale.
+// channelPair is the pair of parameters that each channel has for an operation with a constant: the engine computes (x
+// + bias) * scale.
 var channelPair = map[*ir.Operation]func(c float64) (bias, scale float64){
 	ir.OpAdd:     func(c float64) (float64, float64) { return c, 1 },
 	ir.OpSub:     func(c float64) (float64, float64) { return -c, 1 },
@@ -15,10 +15,9 @@ var channelPair = map[*ir.Operation]func(c float64) (bias, scale float64){
 	ir.OpRealDiv: func(c float64) (float64, float64) { return 0, 1 / c },
 }
 
-// perChannel lowers an operation on an image and a constant that has one value a
-// channel: two rows of constants, addends and factors, come to L2 by a copy and
-// the planar engine takes them as a parameter pair (recorded for add, mul and
-// real_div). It reports false where the form does not fit.
+// perChannel lowers an operation on an image and a constant with one value per channel. Two rows of constants, addends
+// and factors, are copied to L2, and the planar engine reads them as a parameter pair (recorded for add, mul and
+// real_div). It reports false if the form does not fit.
 func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error) {
 	pair := channelPair[op.Def.Operation]
 	if x.IsConst() && op.Is(ir.OpAdd, ir.OpMul) {
@@ -71,9 +70,8 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 	return true, nil
 }
 
-// alongChannels reports whether a constant lies along the channels of an image of
-// type x alone, and a task can hold a row of the image beside it; row is the bytes
-// of L2 that one takes.
+// alongChannels reports whether a constant extends along the channels of an image of type x and no other axis, and a
+// task can keep a row of the image beside it. row is the number of bytes of L2 that a row of the image takes.
 func (b *builder) alongChannels(x, y ir.Type) (row int64, ok bool) {
 	channels := x.Shape[1]
 	for i, d := range y.Shape {
@@ -102,10 +100,9 @@ func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand
 	}
 }
 
-// boundRow lowers a maximum or minimum of an image and a constant that has one
-// value a channel: the constant comes to L2 as one row by a copy, from where the
-// planar engine reads it exchanged (binary_maximum_c64_constant_blob). It reports
-// false where the form does not fit.
+// boundRow lowers a maximum or minimum of an image and a constant with one value per channel. The constant is copied to
+// L2 as one row, which the planar engine reads with channels and width exchanged (binary_maximum_c64_constant_blob). It
+// reports false if the form does not fit.
 func (b *builder) boundRow(row binary, x, y *ir.Value, dst *surf) (bool, error) {
 	if x.IsConst() {
 		x, y = y, x

@@ -2,9 +2,8 @@ package lower
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// Bits of the L2 block's source and result configurations (the words less their
-// low four bits): which of the latest neural ("conv") and planar tasks a stream
-// must not overtake, and the format in which it lies.
+// Bits of the source and result configurations in the L2 block (the words without their low four bits): which of the
+// latest neural ("conv") and planar tasks a stream must not overtake, and the format in which it is stored.
 const (
 	aliasConvSrc   = 0x1
 	aliasConvRes   = 0x2
@@ -16,21 +15,21 @@ const (
 	twoStreams     = 0x100000 // source 2 comes by DMA
 )
 
-// Values of dependence.inStep: source 1 is what the task before gives, in the order
-// in which it gives it, so that the two may run side by side.
+// Values of dependence.inStep: source 1 is the result of the previous task, read in the order in which that task writes
+// it, so that the two can run side by side.
 const (
 	dependNeural = 1
 	dependPlanar = 2
 )
 
-// dependence is how a task is ordered against those before it.
+// dependence is how a task is ordered relative to those before it.
 type dependence struct {
 	source, result           int // configurations of the L2 streams
-	inStep                   int // source 1 comes from the task before as that gives it
+	inStep                   int // source 1 comes from the previous task while that task writes it
 	planarNext, planarBefore bool
 }
 
-// span is a stretch of L2, empty when hi is not above lo.
+// span is a range of bytes in L2, empty unless hi > lo.
 type span struct{ lo, hi int64 }
 
 func (s span) meets(o span) bool { return s.lo < o.hi && o.lo < s.hi }
@@ -39,12 +38,12 @@ func (s span) meets(o span) bool { return s.lo < o.hi && o.lo < s.hi }
 type footprint struct {
 	planar bool
 	fetch  [2]span // sources on their way in from DRAM
-	read   [2]span // sources that stand in L2
+	read   [2]span // sources that are in L2
 	give   span    // result that stays in L2
 	leave  span    // result on its way out to DRAM
 }
 
-// footprint says what a placed task does to L2.
+// footprint returns what a placed task does to L2.
 func (d *draft) footprint() footprint {
 	f := footprint{planar: d.pe != nil}
 	place := func(p l2Place, e [5]int64) span {
@@ -93,12 +92,11 @@ func (d *draft) footprint() footprint {
 	return f
 }
 
-// followsClosely reports whether task i takes source 1 from the task before it in
-// the order in which that one gives it: the same extents, no row or channel
-// taken more than once, a producer that finishes its channels in one output
-// group (recorded chains; inferred from two products), that, if planar, does not keep its
-// own source for later tasks (norm_layer_norm_ax3_1x1x1x64), and that, if neural, takes none
-// that was kept (select_rrb_1x64x1x1).
+// followsClosely reports whether task i reads source 1 from the previous task in the order in which that task writes
+// it. The extents must be the same and no row or channel may be read more than once. The producer must finish its
+// channels in one output group (recorded chains; inferred from two products). A planar producer must not keep its own
+// source for later tasks (norm_layer_norm_ax3_1x1x1x64), and a neural one must not read a source that was kept
+// (select_rrb_1x64x1x1).
 func (c *chain) followsClosely(i int, f, before footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
@@ -119,9 +117,8 @@ func (c *chain) followsClosely(i int, f, before footprint) bool {
 	return same && !groups
 }
 
-// dependencies sets what orders tasks against each other: alias and
-// dependence bits of the L2 streams, and the marks of planar tasks that run back
-// to back.
+// dependencies sets what orders tasks relative to each other: alias and dependence bits of the L2 streams, and the
+// marks of planar tasks that run back to back.
 func (c *chain) dependencies() {
 	feet := make([]footprint, len(c.drafts))
 	lastNE, lastPE, readNE := -1, -1, false // readNE: a planar task has read lastNE's result
@@ -160,14 +157,14 @@ func (c *chain) dependencies() {
 		if lastNE >= 0 && reads(feet[lastNE].give, lastNE) && !readNE {
 			src |= aliasConvRes
 		}
-		settled := readPE // by a task of the same engine, which waited
+		settled := readPE // by a task of the same engine, which has waited
 		if f.planar {
 			settled = freePE
 		}
 		if lastPE >= 0 && reads(feet[lastPE].give, lastPE) && !settled {
 			src |= aliasPlanarRes
 		}
-		// What another engine's task fetched and left in L2.
+		// What a task of another engine fetched and left in L2.
 		kept := func(at int) bool { return at >= 0 && c.drafts[at].keeps && reads(feet[at].fetch[0], at) }
 		if f.planar && kept(lastNE) {
 			src |= aliasConvSrc
@@ -189,7 +186,7 @@ func (c *chain) dependencies() {
 			src |= aliasAll
 			res |= aliasAll
 		case fetched && !f.planar:
-			// What the engine fetches for two tasks it fetches in turn (less_bool_rr_1x64x1x1).
+			// The engine fetches in turn what it fetches for two tasks (less_bool_rr_1x64x1x1).
 			made := first.buf.space == scratch || d.kernel != nil && d.kernel.rows != nil
 			if lastNE < 0 || made || taken(append(feet[lastNE].read[:], feet[lastNE].give)...) {
 				src |= aliasConvSrc | aliasConvRes
@@ -205,7 +202,7 @@ func (c *chain) dependencies() {
 			src |= aliasConvSrc
 		case !f.planar && !close && lastPE >= 0 && !readPE &&
 			(f.give.meets(feet[lastPE].read[0]) || f.give.meets(feet[lastPE].read[1])):
-			res |= aliasPlanarSrc // in the place of what it reads (select_rrb_1x64x1x1)
+			res |= aliasPlanarSrc // in the place of its source (select_rrb_1x64x1x1)
 		}
 		d.deps.source, d.deps.result = src, res
 		if close {
@@ -225,12 +222,10 @@ func (c *chain) dependencies() {
 	}
 }
 
-// inStep sets the tiling of two tasks that run in step across the engines: the
-// neural task folds rows in units of as many as its columns leave room for, also
-// where it has fewer, and the patch of a planar task ahead of it is as high
-// (recorded in softmax over rows and over channels; the patch of the maximum that
-// reads a product of chain_attn_s64_dh64, which is two rows high as well, is not
-// explained).
+// inStep sets the tiling of two tasks that run in step across the engines. The neural task folds as many rows into a
+// unit as its columns leave space for, even if it has fewer rows, and the patch of a planar task before it has the same
+// height (recorded in softmax over rows and over channels). The patch of the maximum that reads a product of
+// chain_attn_s64_dh64 is also two rows high; the reason is unknown.
 func inStep(d, before *draft) {
 	switch {
 	case d.pe != nil && before.ne != nil:
@@ -244,9 +239,8 @@ func inStep(d, before *draft) {
 	}
 }
 
-// stepUnits folds a neural task's rows into units by its columns alone, and at least
-// as many as a patch ahead of it has (norm_softmax_a1_1x128x16x16), unless a product
-// or sum has chosen its own, and returns the shift.
+// stepUnits folds the rows of a neural task into units by its columns alone, and at least as many rows as a patch
+// before it has (norm_softmax_a1_1x128x16x16), unless a product or sum has chosen its own shift. It returns the shift.
 func (d *draft) stepUnits(patch int) int {
 	s := min(patch, maxShift)
 	for s < maxShift && d.dst.ext[axW] <= workUnit>>(s+1) {

@@ -14,9 +14,8 @@ const (
 	axG, axD, axC, axH, axW = 0, 1, 2, 3, 4
 )
 
-// draft is one task without registers. A rule sets what the task computes, from where
-// and to where; the planners (see Planners) set the rest; encode turns it into
-// registers.
+// draft is one task without registers. A rule sets what the task computes, where it reads and where it writes; the
+// planners (see Planners) set the rest; encode turns it into registers.
 type draft struct {
 	op   *ir.Op // operation, or the leading one of a fused run
 	rule string
@@ -29,41 +28,41 @@ type draft struct {
 	src    [2]operand
 	two    bool // src[1] is in use
 	dst    operand
-	kernel *kernelUse          // coefficients, nil for none; a trial packs none
-	table  *weights.Activation // lookup table of the task's own, not of an epilogue
+	kernel *kernelUse          // coefficients, or nil; a trial packs none
+	table  *weights.Activation // the task's own lookup table, not that of an epilogue
 	tile   int64               // rows of a tile; 0 for all until the planner shape
-	gather bool                // the result is assembled in L2 before it leaves
-	// rowAgain says that the planar engine reads the one row of a channel of source 1 for
-	// every row of the result.
+	gather bool                // the result is put together in L2 before it leaves
+	// rowAgain reports that the planar engine reads the single row of each channel of source 1 for every row of the
+	// result.
 	rowAgain bool
 
 	// Set by the planner shape.
 	shift shift
 	patch [2]int // log2 of width and height of a planar patch
-	cores int    // of the neural engine, 0 for none or not known
-	reach int64  // bytes of L2 that the task's sources take, counted from the first
+	cores int    // of the neural engine; 0 if none or unknown
+	reach int64  // bytes of L2 that the task's sources take, counted from address 0
 
 	// Set by the planners of L2.
 	floor int64       // first byte of L2 above the residents of the task
 	live  []*resident // residents of the task
 	keeps bool        // source 1 stays in L2 for later tasks
-	// takesKept says that an earlier task has kept source 1 in L2.
+	// takesKept reports that an earlier task has kept source 1 in L2.
 	takesKept bool
 
-	// Set by the planners after them.
+	// Set by later planners.
 	hint    cacheHint // of source 1
 	partial bool      // a later task writes to the same port
 	deps    dependence
 	time    int64 // microseconds
-	first   bool  // task of the procedure
-	last    bool  // task of the procedure
+	first   bool  // first task of the procedure
+	last    bool  // last task of the procedure
 }
 
 // neuralWork is work of the neural engine.
 type neuralWork struct {
 	op       td.NeuralOp
-	unicast  bool    // channelwise: an output channel reads its own input channel alone
-	span     int64   // channels that a maximum over channels spans, 0 for other work
+	unicast  bool    // channelwise: each output channel reads only its own input channel
+	span     int64   // channels that a maximum over channels covers, 0 for other work
 	category int     // 1 for sums and roots by table (recorded; the meaning is unknown)
 	bias     float64 // added to the accumulator
 	scale    float64 // factor applied before the nonlinearity
@@ -87,29 +86,28 @@ type planarWork struct {
 	final      float32 // factor of a reduction's result
 }
 
-// window is the geometry of a kernel or a pooling window; ox counts the columns of
-// the result that are computed at a time.
+// window is the geometry of a kernel or a pooling window; ox is the number of result columns computed at a time.
 type window struct{ kw, kh, sx, sy, px, py, ox int64 }
 
 // alone reports whether the window is one element and its stride is one.
 func (w *window) alone() bool { return w.kw*w.kh*w.sx*w.sy <= 1 }
 
-// shift says how the neural engine folds rows into work units: 1 << shift rows
-// each. small is the mode for images of at most 8x8.
+// shift describes how the neural engine folds rows into work units: 1 << shift rows each. small is the mode for images
+// of at most 8x8.
 type shift struct {
 	max, min, pref int
 	small          bool
 }
 
-// kernelUse is where a task's coefficients come from: parts of the constant
-// section, or rows of a buffer written at run time.
+// kernelUse is the source of a task's coefficients: parts of the constant section, or rows of a buffer written at run
+// time.
 type kernelUse struct {
 	parts   *weights.Parts
 	rows    *kernelRows
 	ocgSize int
-	bias    bool // coefficients open with one bias an output channel
+	bias    bool // coefficients begin with one bias per output channel
 	skip    bool // stored without their zeros
-	bytes   bool // coefficients are bytes with a sign
+	bytes   bool // coefficients are signed bytes
 	masks   bool // a codebook of one value, the bodies are masks
 }
 
@@ -122,8 +120,7 @@ const (
 	inL2                   // in L2
 )
 
-// l2Place is where a tensor lies in L2: byte address and byte strides of the
-// group, depth, channel and row loops.
+// l2Place is the place of a tensor in L2: byte address, and byte strides of the group, depth, channel and row loops.
 type l2Place struct {
 	base   int64
 	stride [4]int64
@@ -139,10 +136,10 @@ type operand struct {
 	pix    int64   // source only
 	inter  int64   // channels interleaved in a row, 0 for one
 	swap   bool    // stored with channels and width exchanged
-	spread [5]bool // axes along which the task reads one index for all
+	spread [5]bool // axes along which the task reads the same index for all
 	flat   [5]bool // axes along which the tensor has one index in L2
-	rows   int64   // rows of a source that are on chip at once; 0 for those of the tile
-	cols   int64   // columns of a neural source that are on chip at once; 0 for a work unit
+	rows   int64   // rows of a source that are on chip at a time; 0 for those of the tile
+	cols   int64   // columns of a neural source that are on chip at a time; 0 for a work unit
 
 	// Set by the planners.
 	where  residence
@@ -150,7 +147,7 @@ type operand struct {
 	staged int64 // bytes of L2 that a source takes while it passes through
 }
 
-// spreadAlong makes the task read one index of the tensor for all along an axis.
+// spreadAlong makes the task read one index of the tensor for all indexes along an axis.
 func (o *operand) spreadAlong(ax int) { o.spread[ax], o.flat[ax] = true, true }
 
 // role is what a task uses a buffer for.
@@ -187,8 +184,8 @@ func folding(pool td.Pool, factor float64) *draft {
 	return d
 }
 
-// powerDifference returns the difference of two sources times log2 e: 2 to the power
-// of it is e to the power of the difference.
+// powerDifference returns a draft of the difference of two sources times log2 e; 2 to that power is e to the power of
+// the difference.
 func powerDifference() *draft {
 	d := elementwise(td.PEAdd)
 	d.pe.neg2, d.pe.scale = true, math.Log2E
@@ -202,7 +199,7 @@ func neural(op td.NeuralOp) *draft {
 	return d
 }
 
-// copying returns a neural-engine pass that changes nothing.
+// copying returns a pass of the neural engine that changes nothing.
 func copying() *draft {
 	d := neural(td.NEPass)
 	d.ne.unicast = true
@@ -224,10 +221,10 @@ func (d *draft) kind() td.PlanarWork {
 	return d.pe.kind
 }
 
-// does reports whether the task is neural work with an operation.
+// does reports whether the task is neural work with the operation op.
 func (d *draft) does(op td.NeuralOp) bool { return d.ne != nil && d.ne.op == op }
 
-// copies reports whether the task changes no number.
+// copies reports whether the task leaves every number unchanged.
 func (d *draft) copies() bool { return d.does(td.NEPass) && d.ne.act == td.NonlinNone }
 
 // reduces reports whether the task is a planar reduction or window.
@@ -236,8 +233,7 @@ func (d *draft) reduces() bool { return d.kind().Reduces() }
 // groups is the number of iterations of the task's slowest loop.
 func (d *draft) groups() int64 { return max(d.src[0].ext[axG], 1) }
 
-// stream returns the tensor in a role, nil for coefficients and for a missing second
-// source.
+// stream returns the tensor in a role; nil for coefficients and for a second source that the task does not have.
 func (d *draft) stream(r role) *operand {
 	switch {
 	case r == source1:
@@ -250,8 +246,7 @@ func (d *draft) stream(r role) *operand {
 	return nil
 }
 
-// extents are those that the registers have for a role: both sources have those of the
-// first.
+// extents returns the extents that the registers hold for a role: both sources have those of the first.
 func (d *draft) extents(r role) [5]int64 {
 	if r == result {
 		return d.dst.ext
@@ -284,7 +279,7 @@ type use struct {
 	o    *operand // nil for coefficients
 }
 
-// buf returns the buffer.
+// buf returns the buffer that the task uses.
 func (u *use) buf() *buffer {
 	if u.o == nil {
 		return u.d.kernel.rows.buf
@@ -306,11 +301,10 @@ func (d *draft) uses(task int) []use {
 	return us
 }
 
-// errFull stops a rule that emits more tasks than a procedure can hold.
+// errFull stops a rule that emits more tasks than a procedure can contain.
 var errFull = errors.New("the procedure has no room for more tasks")
 
-// full reports whether a draft did not fit. Loops whose length no limit of the target
-// bounds check it.
+// full reports whether a draft did not fit. Loops whose length no limit of the target bounds must check it.
 func (b *builder) full() bool { return b.err == errFull }
 
 // emit appends a draft with its tensors. src2 may be nil. tile is the height of a tile,
@@ -328,7 +322,7 @@ func (b *builder) emit(d *draft, src1, src2, dst *operand, tile int64) {
 	b.drafts = append(b.drafts, d)
 }
 
-// room is the most tasks that the builder takes.
+// room is the largest number of tasks that the builder accepts.
 func (b *builder) room() int {
 	if b.trial {
 		return opTasks(b.t)

@@ -11,8 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// segmentOf returns the operations of a graph as a segment with the given outputs,
-// what may fuse fused.
+// segmentOf returns the operations of a graph as a segment with the given outputs, fusing what may be fused.
 func segmentOf(g *irbuild.Graph, outs ...*ir.Value) *Segment {
 	body := g.Program().Funcs[0].Body
 	seg := &Segment{
@@ -37,8 +36,8 @@ func segmentOf(g *irbuild.Graph, outs ...*ir.Value) *Segment {
 	return seg
 }
 
-// opText is one line for an operation: its operands with their types, or of a single
-// constant its value.
+// opText returns one line for an operation: its operands with their types, those that are small constants with
+// their values instead.
 func opText(op *ir.Op) string {
 	var args []string
 	op.Operands(func(p *ir.Param, v *ir.Value) {
@@ -88,7 +87,7 @@ func (p *printer) buffer(b *buffer) string {
 	return p.names[b]
 }
 
-// words collects the parts of a line.
+// wordList collects the parts of a line.
 type wordList []string
 
 func (w *wordList) add(on bool, format string, args ...any) {
@@ -115,7 +114,7 @@ func axes(on [5]bool) (s string) {
 	return s
 }
 
-// draft returns one line for what a rule asks for.
+// draft returns one line for what a rule requests.
 func (p *printer) draft(d *draft) string {
 	var w wordList
 	if n := d.ne; n != nil {
@@ -184,7 +183,7 @@ func (p *printer) operand(o *operand) string {
 	return strings.Join(w, " ")
 }
 
-// planned returns one line for what planners decide of a draft.
+// planned returns one line for what planners decide about a draft.
 func (p *printer) planned(d *draft) string {
 	var w wordList
 	w.add(d.shift != shift{}, "shift %d (%d..%d)", d.shift.pref, d.shift.min, d.shift.max)
@@ -218,8 +217,8 @@ func (p *printer) planned(d *draft) string {
 	return strings.Join(w, "; ")
 }
 
-// taskText returns a task's words: their number and checksum, and a line a block with
-// the fields in which the task is other than one that does nothing.
+// taskText returns a task's words: their number and checksum, and a line for each block with the fields in which the
+// task differs from one that does nothing.
 func taskText(t *testing.T, task *td.Task) string {
 	t.Helper()
 	ws, err := task.Encode()
@@ -243,7 +242,7 @@ func taskText(t *testing.T, task *td.Task) string {
 			continue
 		}
 		name, text := strings.TrimPrefix(r.Name, r.Block.Name+"."), r.Text(task.Get(f))
-		if n, step := run(task, f); n > 1 { // elements that are alike, or one step apart
+		if n, step := run(task, f); n > 1 { // elements that are equal, or one step apart
 			first, last := r.Array.Index, r.Array.Index+n-1
 			name = fmt.Sprintf("%s[%d..%d]", strings.TrimPrefix(r.Array.Name, r.Block.Name+"."), first, last)
 			if step != 0 {
@@ -264,7 +263,7 @@ func taskText(t *testing.T, task *td.Task) string {
 	return b.String()
 }
 
-// run counts the elements of an indexed field from f on that go on in equal steps.
+// run counts the elements of an indexed field, from f on, that continue in equal steps.
 func run(task *td.Task, f td.Field) (n int, step int) {
 	r := f.Row()
 	left := r.Array.Len - r.Array.Index

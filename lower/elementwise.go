@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// pointwise emits tasks that compute dst from one or two sources of the same or
-// spread shapes. make returns a new draft for each piece of so many channels.
+// pointwise emits tasks that compute dst from one or two sources, whose shapes are those of dst or broadcast to it.
+// make returns a new draft for a piece with the given number of channels.
 func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst *surf) {
 	if dst.buf.line || slices.ContainsFunc(srcs, func(s *surf) bool { return s.buf.line }) {
 		b.onLines(make, srcs, dst)
@@ -32,7 +32,7 @@ func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst 
 		}
 		if d.ne != nil {
 			tile = d.tileRows(first, out, 1, 1, b.t.L2Bytes-l2Reserve)
-			first.rows = 0 // those of the tile
+			first.rows = 0 // the rows of the tile
 		}
 		b.emit(d, first, second, out, tile)
 	})
@@ -52,15 +52,15 @@ func (b *builder) pairwise(op td.PlanarOp, x, y, dst *surf) {
 	b.pointwise(func(int64) *draft { return elementwise(op) }, []*surf{x, y}, dst)
 }
 
-// binary is what the planar engine makes of a MIL operation on two operands.
+// binary describes how the planar engine computes a MIL operation on two operands.
 type binary struct {
 	op     td.PlanarOp
-	negate bool // second operand
-	// scalar gives the factor and addend that stand for a scalar constant as
-	// second (or, first set, as first) operand; nil where a scalar has none.
+	negate bool // the second operand is negated
+	// scalar returns the factor and addend that replace a scalar constant as second operand (as first operand if first
+	// is set); nil if a scalar has no such form.
 	scalar func(c float64, first bool) (scale, bias float64, ok bool)
-	// table names the lookup table of the operation with a scalar constant, its
-	// parameter (binary_maximum_c64_constant_scalar).
+	// table is the name of the operation's lookup table, whose parameter is a scalar constant
+	// (binary_maximum_c64_constant_scalar).
 	table string
 }
 
@@ -78,7 +78,7 @@ var binaries = map[*ir.Operation]binary{
 	ir.OpRealDiv: {scalar: func(c float64, first bool) (float64, float64, bool) { return 1 / c, 0, !first && c != 0 }},
 }
 
-// acceptBinary holds the limits of two-operand work.
+// acceptBinary checks the limits of operations on two operands.
 func acceptBinary(op *ir.Op, l *limits) error {
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	if x.IsConst() && y.IsConst() {
@@ -121,7 +121,7 @@ func lowerBinary(b *builder, op *ir.Op) error {
 		if row.table != "" {
 			a, err := weights.Activate(row.table, c.Const.Float(0))
 			if err != nil {
-				break // not a number that bounds: the planar engine compares
+				break // not a finite number: the planar engine compares
 			}
 			s, err := b.tensor(live)
 			if err != nil {
@@ -181,9 +181,8 @@ func lowerBinary(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// clampsSource reports whether a relu is carried out by the sum that alone reads
-// it, whose other operand is the relu's own: the planar engine clamps its second
-// source on the way in (chain_res_relu).
+// clampsSource reports whether a relu is computed by the sum that reads it: the planar engine clamps its second source
+// on the way in (chain_res_relu). The sum must be the only reader, and its other operand must be the relu's own.
 func (b *builder) clampsSource(op *ir.Op) bool {
 	x, v := op.Arg(ir.ParamX), op.Results[0]
 	r := b.reader[v]
@@ -194,8 +193,8 @@ func (b *builder) clampsSource(op *ir.Op) bool {
 	return p == x && q == v || p == v && q == x
 }
 
-// nearby copies a second operand that the host gives and that is spread over the
-// result, so that it can stay in L2 (recorded for every such operand).
+// nearby copies a second operand that comes from the host and is broadcast over the result, so that it can stay in L2
+// (recorded for every such operand).
 func (b *builder) nearby(y, dst *surf) *surf {
 	if y.buf.space != inPort || y.elems() >= dst.elems() {
 		return y
@@ -205,7 +204,7 @@ func (b *builder) nearby(y, dst *surf) *surf {
 	return c
 }
 
-// lowerSquare multiplies a tensor with itself.
+// lowerSquare multiplies a tensor by itself.
 func lowerSquare(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
@@ -229,8 +228,7 @@ func lowerAbs(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// lowerRelu clamps at zero on the neural engine, or leaves it to the sum that
-// follows.
+// lowerRelu clamps at zero on the neural engine, or leaves the clamp to the sum that follows.
 func lowerRelu(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
@@ -248,8 +246,8 @@ func lowerRelu(b *builder, op *ir.Op) error {
 	return nil
 }
 
-// clipBounds returns the bounds of a clip, or reports that they are unknown. An upper
-// bound below the lower one takes its place: whatever is above the upper bound becomes it.
+// clipBounds returns the bounds of a clip, or reports that they are unknown. An upper bound below the lower one
+// replaces it: every number above the upper bound becomes the upper bound.
 func clipBounds(op *ir.Op) (lo, hi float64, ok bool) {
 	if op.Is(ir.OpRelu6) {
 		return 0, 6, true
@@ -259,9 +257,8 @@ func clipBounds(op *ir.Op) (lo, hi float64, ok bool) {
 	return min(lo, hi), hi, okLo && okHi
 }
 
-// clipTable makes the table of a clip, whose two lines have no error (recorded for one
-// bound, inferred for two). There is none without a finite bound. The largest finite
-// number is a bound too: infinities become it.
+// clipTable returns the table of a clip, whose two lines have no error (recorded for one bound, inferred for two).
+// There is no table without a finite bound. The largest finite number is a bound too: infinities become it.
 func clipTable(op *ir.Op) (*weights.Activation, error) {
 	lo, hi, ok := clipBounds(op)
 	useLo, useHi := lo > math.Inf(-1), hi < math.Inf(1)
@@ -278,7 +275,7 @@ func clipTable(op *ir.Op) (*weights.Activation, error) {
 	return nil, fmt.Errorf("clip without a finite bound has no table")
 }
 
-// lowerClip clamps from both sides, leaving out an infinite bound.
+// lowerClip clamps on both sides, leaving out an infinite bound.
 func lowerClip(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {

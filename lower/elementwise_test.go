@@ -10,7 +10,7 @@ import (
 )
 
 // TestDivisorsNeedExactReciprocals checks that a division by a constant runs on the engine if fp16 represents the
-// reciprocal to its full precision, for scalars and tensors.
+// reciprocal to full precision, for scalars and tensors.
 func TestDivisorsNeedExactReciprocals(t *testing.T) {
 	for _, c := range []struct {
 		y  float64

@@ -7,17 +7,17 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Buffer-access registers of a procedure; its ports follow from BarFirstPort on.
+// Buffer-access registers of a procedure; those of its ports begin at BarFirstPort.
 const (
 	BarConstants = td.BarConstants
 	BarScratch   = td.BarScratch
 	BarFirstPort = td.BarFirstPort
 )
 
-// half returns the bits of the fp16 nearest to f, as a field of a task takes them.
+// half returns the bits of the fp16 number nearest to f, as a field of a task holds them.
 func half(f float64) int { return int(weights.ToHalf(f)) }
 
-// cacheHint is how the tile DMA of a source uses the cache: an index of cacheHints.
+// cacheHint is how the tile DMA of a source uses the cache; it is an index of cacheHints.
 type cacheHint uint8
 
 const (
@@ -40,8 +40,8 @@ var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
 	hintOff:     {hint: 2, reuse: 8, noReuse: 8, dependency: 0},
 }
 
-// encoder writes the registers of one draft for descriptor version 7. No other part of
-// the package writes or reads registers; another version needs another encoder only.
+// encoder writes the registers of one draft for descriptor version 7. No other part of the package writes or reads
+// registers, so another version needs only another encoder.
 type encoder struct {
 	*draft
 	to  registers
@@ -53,8 +53,7 @@ type registers interface {
 	Set(f td.Field, v int) *td.Task
 }
 
-// encode returns the task of a draft. The task's Err reports a value that its field
-// cannot hold.
+// encode returns the task of a draft. The task's Err reports a value that does not fit its field.
 func (c *chain) encode(d *draft) *td.Task {
 	t := td.New()
 	(&encoder{draft: d, to: t, old: c.old}).encode()
@@ -77,7 +76,7 @@ func (e *encoder) encode() {
 	e.tileResult()
 }
 
-// set writes a field, in the older form with the value that oldFields has for it.
+// set writes a field; in the older form, with the value that oldFields has for it.
 func (e *encoder) set(f td.Field, v int) {
 	if e.old {
 		v = older(f, v, e.draft)
@@ -85,7 +84,7 @@ func (e *encoder) set(f td.Field, v int) {
 	e.to.Set(f, v)
 }
 
-// either returns a where first holds, else b.
+// either returns a if first is set, else b.
 func either[T any](first bool, a, b T) T {
 	if first {
 		return a
@@ -93,7 +92,7 @@ func either[T any](first bool, a, b T) T {
 	return b
 }
 
-// put writes a field that has named values.
+// put writes a field whose values have names.
 func put[T ~uint32](e *encoder, f td.Field, v T) { e.set(f, int(v)) }
 
 // size writes a field of bytes or of elements.
@@ -117,7 +116,7 @@ func (e *encoder) dram(base, row, plane, depth, group td.Field, o *operand) {
 	e.size(group, o.stride[axG])
 }
 
-// formatOf is the type of a tensor's elements.
+// formatOf returns the type of a tensor's elements.
 func formatOf(o *operand) td.Format {
 	if o.buf.narrow {
 		return td.FmtUint8
@@ -125,7 +124,7 @@ func formatOf(o *operand) td.Format {
 	return td.FmtFP16
 }
 
-// bar writes the buffer-access register of a buffer and that it is valid.
+// bar writes a buffer's buffer-access register and marks it valid.
 func (e *encoder) bar(bar, enable td.Field, b *buffer) {
 	at := b.bar
 	if b.space == scratch {
@@ -144,8 +143,8 @@ func (e *encoder) header() {
 	e.set(td.LogEvents, events)
 	e.set(td.DebugLogEvents, debug)
 	e.flag(td.DisallowAbort, e.deps.planarNext)
-	// A buffer that the task names counts as read or written although its DMA is off. A
-	// first source does not count if the second is in L2, nor one that waits for nothing (less_bool_rr_1x64x1x1).
+	// A buffer that the task names counts as read or written although its DMA is off. A first source that waits for
+	// nothing does not count, nor does one whose second source is in L2 (less_bool_rr_1x64x1x1).
 	in, out := e.src[0].where, e.dst.where
 	from := in != inL2 && (!e.two || e.src[1].where == byDMA) && (in == named || e.deps.source&aliasAll != 0)
 	to := out != inL2 && !e.partial
@@ -187,9 +186,8 @@ func (e *encoder) header() {
 	}
 }
 
-// events are the event words, which follow the position in the chain. The upper
-// part of the debug mask is empty for a pass that only copies, and lacks bit 13
-// for the tables of roots and reciprocals (all recorded chains).
+// events returns the event words, which follow from the task's position in the chain. The upper part of the debug mask
+// is empty for a pass that only copies, and lacks bit 13 for the tables of roots and reciprocals (all recorded chains).
 func (d *draft) events() (log, debug int) {
 	log, low := 0x400, 0x00
 	switch {
@@ -211,7 +209,7 @@ func (d *draft) events() (log, debug int) {
 	return log, high | low
 }
 
-// ofMantissa reports whether a table is one of its input's mantissa.
+// ofMantissa reports whether a table is a function of its input's mantissa.
 func ofMantissa(t *weights.Table) bool {
 	switch t.Mode() {
 	case weights.ModePlain, weights.ModeOdd, weights.ModeExp2, weights.ModeWhole, weights.ModeFraction:
@@ -372,7 +370,7 @@ func (e *encoder) tileSources() {
 	e.size(td.PixelOffset.At(1), either(also, two.pix, 0))
 }
 
-// hintOf is how the DMA of source 1 uses the cache.
+// hintOf returns how the DMA of source 1 uses the cache.
 func (d *draft) hintOf(o *operand) cacheHint {
 	switch o.where {
 	case named:
@@ -457,7 +455,7 @@ func (e *encoder) neuralEngine() {
 	if k == nil {
 		k = &kernelUse{}
 	}
-	// Of a task that takes or gives bytes both are 0 (select_rrb_1x64x1x1 and public records of logical_not).
+	// Both are 0 for a task that reads or writes bytes (select_rrb_1x64x1x1 and public records of logical_not).
 	floats := e.ne != nil && !e.src[0].buf.narrow && !e.dst.buf.narrow
 	switch {
 	case k.bytes:

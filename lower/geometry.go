@@ -7,37 +7,36 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Rules for what follows from the shape of a task alone. Each names the recorded
-// cases it was read from (oracles of the h13 families).
+// Rules for what follows from the shape of a task alone. Each names the recorded cases from which it was read (oracles
+// of the h13 families).
 
-// granule is the unit of L2 addresses; banks many of them lie side by side.
+// granule is the unit of L2 addresses; there are banks of them side by side.
 const (
 	granule = 16
 	banks   = 64
 )
 
-// smallImage is the most rows and columns of an image that the engine works on as
-// a whole.
+// smallImage is the largest number of rows and of columns of an image that the engine works on as a whole.
 const smallImage = 8
 
-// turnShift is the unit shift of a turn to such an image.
+// turnShift is the unit shift of a task that exchanges channels and width of such an image.
 const turnShift = 3
 
 // maxShift is the largest unit shift.
 const maxShift = 4
 
-// workUnit is the pixels that the neural engine takes at a time, twice as many of a task from
-// bytes to bytes (logical_not_1x1x64x64).
+// workUnit is the number of pixels that the neural engine processes at a time, twice as many in a task from bytes to
+// bytes (logical_not_1x1x64x64).
 const workUnit = 128
 
-// bytesOnly reports whether the task takes and gives bytes.
+// bytesOnly reports whether the task reads and writes bytes.
 func (d *draft) bytesOnly() bool { return d.src[0].buf.narrow && d.dst.buf.narrow }
 
-// l2Layout lays a source that passes through L2 out from base: elements, then channels, then depth,
-// then rows, groups one after the other in the same place. A neural source keeps one work unit of a
-// row, or cols where that is not 0, a planar one that is not reduced widePatch columns
-// (env_bcast_mul_1x375x4096_runtime_1x375x4096). Rows get padding so that the rows of a patch fall on
-// different banks. It returns the bytes of one group, as the address of what comes behind it shows.
+// l2Layout lays out a source that passes through L2, from base on: elements, then channels, then depth, then rows, with
+// groups one after the other in the same place. A neural source keeps one work unit of a row, or cols if that is not 0;
+// a planar source that is not reduced keeps widePatch columns (env_bcast_mul_1x375x4096_runtime_1x375x4096). Rows are
+// padded so that the rows of a patch fall on different banks. It returns the bytes of one group, as shown by the
+// address of what follows it.
 func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
 	if o.swap {
@@ -65,22 +64,22 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 	return l2Place{base, [4]int64{whole, depth, ch, row}}, row * rows
 }
 
-// narrowPad is the padding of a row in L2 of a source in narrow units
+// narrowPad is the padding in L2 of a row of a source in narrow units
 // (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad, encoder_slice_lastdim).
 const narrowPad = 5 * granule
 
-// maxUnitPad is the most that a row of a neural source is padded.
+// maxUnitPad is the largest padding of a row of a neural source.
 const maxUnitPad = narrowPad
 
-// gatheredRow is the L2 bytes of a row of the result of a task in narrow units, which is
-// put together there channel after channel of a work unit. Rows of units of eight rows are
-// padded by eight granules, of sixteen rows by ten (encoder_conv_pad, encoder_slice_lastdim).
+// gatheredRow is the number of L2 bytes of a row of the result of a task in narrow units. The row is put together in
+// L2, one channel of a work unit after the other. Rows of units of eight rows are padded by eight granules, of sixteen
+// rows by ten (encoder_conv_pad, encoder_slice_lastdim).
 func (d *draft) gatheredRow() int64 {
 	o := &d.dst
 	return o.ext[axG]*o.ext[axC]*align(min(o.ext[axW], workUnit)*elemBytes, granule) + 2*int64(wideShift(d)+1)*granule
 }
 
-// gathered is where the result of a task in narrow units is put together to rows.
+// gathered is the place where rows of the result of a task in narrow units are put together.
 func (d *draft) gathered() l2Place {
 	o := &d.dst
 	ch := align(min(o.ext[axW], workUnit)*elemBytes, granule)
@@ -88,28 +87,26 @@ func (d *draft) gathered() l2Place {
 	return l2Place{stride: [4]int64{axG: all, axD: all, axC: ch, axH: d.gatheredRow()}}
 }
 
-// gathersTurn reports whether a pass that exchanges channels and width for a port puts
-// its result together in L2: one with more channels than cores would write a row in parts
-// of less than the 64 bytes that DMA moves (encoder_transpose_r3_021; a pass over eight
-// channels does not, reduce_probe_mean_ax2_1x64x8x8).
+// gathersTurn reports whether a pass that exchanges channels and width for a port puts its result together in L2: with
+// more channels than cores it would otherwise write a row in parts of less than the 64 bytes that DMA moves
+// (encoder_transpose_r3_021; a pass over eight channels does not, reduce_probe_mean_ax2_1x64x8x8).
 func (d *draft) gathersTurn() bool {
 	o := &d.dst
 	return d.copies() && o.swap && o.buf.space == outPort && o.ext[axC] > td.Lanes && max(o.ext[axG], 1) == 1 &&
 		max(o.ext[axD], 1) == 1
 }
 
-// turnedRow is the L2 bytes of what gathersTurn puts together of one row.
+// turnedRow is the number of L2 bytes that gathersTurn needs to put one row together.
 func turnedRow(ext [5]int64) int64 { return ext[axW] * align(ext[axC]*elemBytes, granule) }
 
-// gatheredTurn is where gathersTurn puts a result together.
+// gatheredTurn is the place where gathersTurn puts a result together.
 func gatheredTurn(o *operand) l2Place {
 	row := turnedRow(o.ext)
 	return l2Place{stride: [4]int64{row, row, align(o.ext[axC]*elemBytes, granule), row}}
 }
 
-// turnedResult is where a planar result that goes to DRAM with channels and width
-// exchanged is put together: the rows of all groups (reduce_probe_sum_ax1_1x64x8x8 with
-// eight, reduce_probe_mean_ax2_3_1x64x8x8_flat with one).
+// turnedResult is the place where a planar result that goes to DRAM with channels and width exchanged is put together:
+// the rows of all groups (reduce_probe_sum_ax1_1x64x8x8 with eight, reduce_probe_mean_ax2_3_1x64x8x8_flat with one).
 func turnedResult(o *operand) l2Place {
 	row := align(o.ext[axC]*elemBytes, granule)
 	groups := max(o.ext[axG], 1)
@@ -123,8 +120,8 @@ func turnedResult(o *operand) l2Place {
 // (tile_r_1x8x1x375_reps_113751, tile_r_1x1x375_reps_13751).
 const patchAgain = 5
 
-// gatheredPatchRow is the L2 bytes of a row of the patches of all channels that such a task
-// puts together before they leave. Rows of several channels are padded (as patchAgain).
+// gatheredPatchRow is the number of L2 bytes of a row of the patches of all channels, which such a task puts together
+// before they leave. Rows of several channels are padded (sources as for patchAgain).
 func gatheredPatchRow(o *operand) int64 {
 	all := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), patchAgain) * o.ext[axC]
 	if o.ext[axC] > 1 {
@@ -133,24 +130,26 @@ func gatheredPatchRow(o *operand) int64 {
 	return all
 }
 
-// gatheredPatches is where it puts them together.
+// gatheredPatches is the place where such a task puts the patches together.
 func gatheredPatches(o *operand) l2Place {
 	ch := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), patchAgain)
 	all := ch * o.ext[axC]
 	return l2Place{stride: [4]int64{all, all, ch, gatheredPatchRow(o)}}
 }
 
-// rowPad is the padding of a row in L2. Planar: none for a reduction of more than 64 single elements
-// (norm_softmax_a3_1x128x1x1; norm_softmax_a3_1x64x1x1 is padded), two granules where channels are narrow and rows
-// would start on one bank, one where the row is an odd number of granules, or an even one of several narrow
-// channels (elementwise and reduction cases, norm_layer_norm_ax2_3_1x32x4x4, reduce_probe_mean_ax3_1x32x4x4).
-// Neural: none for wide channels, nor for channelwise work on a single row, nor for copies of part of the banks in
-// units of other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two
-// granules with a stride or with rows that do not start on one bank, three otherwise (convolution and activation
-// cases). A row of one channel that is two granules in units of eight rows gets one
-// (env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and so does an even number of granules of bytes
-// (logical_not_1x1x64x64). An image of at most 8x8 whose eight rows lie on different banks
-// needs none (encoder_conv_pad_.._tiny, .._sym).
+// rowPad is the padding of a row in L2.
+//
+// Planar: none for a reduction of more than 64 single elements (norm_softmax_a3_1x128x1x1; norm_softmax_a3_1x64x1x1 is
+// padded); two granules if channels are narrow and rows would start on one bank; one if the row is an odd number of
+// granules, or an even number of several narrow channels (elementwise and reduction cases,
+// norm_layer_norm_ax2_3_1x32x4x4, reduce_probe_mean_ax3_1x32x4x4).
+//
+// Neural: none for wide channels, for channelwise work on a single row, or for copies of part of the banks in units of
+// other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two granules with a
+// stride or with rows that do not start on one bank, three otherwise (convolution and activation cases). A row of one
+// channel that is two granules in units of eight rows gets one (env_bcast_mul_1x64x16x16_runtime_1x1x16x16), and so
+// does a row of an even number of granules of bytes (logical_not_1x1x64x64). An image of at most 8x8 whose eight rows
+// are on different banks needs none (encoder_conv_pad_.._tiny, .._sym).
 func rowPad(d *draft, ch, row, height int64) int64 {
 	n := row / granule
 	switch out := d.dst.ext; {
@@ -179,12 +178,11 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 	return 3 * granule
 }
 
-// bankStep is how many banks apart two sources begin at least.
+// bankStep is the least distance in banks between the beginnings of two sources.
 const bankStep = 4
 
-// bankApart moves the second source's address up to where it begins at least
-// bankStep banks behind the first, which begins at base (binary_add of images of
-// one pixel with 64 to 4096 channels, binary_add_1x3x224x224).
+// bankApart moves the address of the second source up so that it begins at least bankStep banks after the first, which
+// begins at base (binary_add of images of one pixel with 64 to 4096 channels, binary_add_1x3x224x224).
 func bankApart(base, at int64) int64 {
 	if n := (at - base) / granule % banks; at > base && n < bankStep {
 		return at + (bankStep-n)*granule
@@ -192,8 +190,8 @@ func bankApart(base, at int64) int64 {
 	return at
 }
 
-// shape decides what follows from a draft's own extents: tile, cores, work units or
-// patch, and where its sources stand in L2 on their way through.
+// shape decides what follows from a draft's own extents: tile, cores, work units or patch, and where its sources are in
+// L2 while they pass through.
 func (c *chain) shape(d *draft) error {
 	if d.tile == 0 {
 		d.tile = max(d.dst.ext[axH], 1)
@@ -236,8 +234,7 @@ func (c *chain) shape(d *draft) error {
 	return nil
 }
 
-// stage gives a source that comes by DMA its place in L2 from at on and returns where
-// what comes next to it may begin.
+// stage sets the place in L2 of a source that comes by DMA, from at on, and returns where the next source may begin.
 func (d *draft) stage(o *operand, at int64) int64 {
 	rows := o.rows
 	if rows == 0 {
@@ -252,7 +249,7 @@ func (d *draft) stage(o *operand, at int64) int64 {
 	rows = min(rows, ext[axH])
 	p, n := l2Layout(d, at, ext, rows, o.cols, o)
 	o.staged = n
-	// Every element of the tile may come to stand at its address.
+	// Every element of the tile needs an L2 address.
 	reach := p.base + p.stride[axG]*(ext[axG]-1) + p.stride[axD]*(ext[axD]-1) + p.stride[axC]*(ext[axC]-1) +
 		p.stride[axH]*(rows-1) + ext[axW]*elemBytes
 	if o.swap {
@@ -276,12 +273,12 @@ func log2up(n int64) int {
 	return k
 }
 
-// widePatch is the most columns of a planar patch.
+// widePatch is the largest number of columns of a planar patch.
 const widePatch = 512
 
-// planarPatch sets the planar engine's patch: at least 16 columns, and as many rows
-// as keep it within 256 pixels, 512 for one source (elementwise and reduction cases). Work
-// that does not reduce takes 256 columns of a row of less than 512, of others 512.
+// planarPatch sets the patch of the planar engine: at least 16 columns, and as many rows as keep it within 256 pixels,
+// or 512 for one source (elementwise and reduction cases). Work that does not reduce takes 256 columns of rows with
+// less than 512, and 512 columns of others.
 func (d *draft) planarPatch() {
 	out := d.dst.ext
 	w := log2up(max(out[axW], 16))
@@ -305,11 +302,10 @@ func (d *draft) planarPatch() {
 	d.patch = [2]int{min(w, budget), h}
 }
 
-// wideShift is the unit shift of a 1x1 convolution, or of a copy of several channels to a
-// port, whose rows take several work units: that of the units which cover the fewest
-// columns, the least of equal ones (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad and
-// encoder_conv_pad with 750 columns, encoder_slice_lastdim with 375; a kernel of two columns
-// and a table over one channel have 0 there). It is 0 for other tasks.
+// wideShift is the unit shift of a 1x1 convolution, or of a copy of several channels to a port, whose rows take several
+// work units. It is the shift of the units that cover the fewest columns, and the smallest of equal ones
+// (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad and encoder_conv_pad with 750 columns, encoder_slice_lastdim with
+// 375; a kernel of two columns and a table over one channel have 0 there). It is 0 for other tasks.
 func wideShift(d *draft) int {
 	w, h := d.dst.ext[axW], d.dst.ext[axH]
 	copies := d.copies() && d.dst.ext[axC] > 1 && d.dst.buf.space == outPort
@@ -325,15 +321,14 @@ func wideShift(d *draft) int {
 	return best
 }
 
-// narrowUnits reports whether several work units lie side by side, each with less
-// of a row than the 64 bytes that DMA moves.
+// narrowUnits reports whether there are several work units side by side, each with less of a row than the 64 bytes that
+// DMA moves.
 func narrowUnits(d *draft) bool { return workUnit>>wideShift(d)*elemBytes < 64 }
 
-// units sets how the neural engine folds rows into work units: shift s makes a unit 128 >> s
-// columns by 1 << s rows. The largest shift is bounded by the columns, the rows and 4; a product,
-// or a sum over channels, with an output of at most 8x8 takes 4 throughout and the small-source
-// mode; one that sums long reductions over folded rows has its largest shift (convolution cases;
-// see longSum).
+// units sets how the neural engine folds rows into work units: shift s makes a unit 128 >> s columns by 1 << s rows.
+// The largest shift is limited by the columns, the rows and 4. A product, or a sum over channels, with an output of at
+// most 8x8 always takes 4 and the small-source mode; one that sums long reductions over folded rows takes its largest
+// shift (convolution cases; see longSum).
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
 	s := 0
@@ -347,9 +342,8 @@ func (d *draft) units() {
 	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not less_bool_rr_1x64x1x1
 	switch {
 	case d.copies() && d.dst.swap && out[axC] <= smallImage:
-		// Turned to rows of one granule: sixteen columns a unit, one a core, or eight
-		// where there are no more (matmul_m1_k256_n512, matmul_m64_k256_n1024,
-		// reduce_probe_max_ax2_1x64x8x8).
+		// Turned to rows of one granule: sixteen columns per unit, one per core, or eight if there are no more
+		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8).
 		s = turnShift
 		if out[axW] <= smallImage {
 			s = turnShift + 1
@@ -364,11 +358,11 @@ func (d *draft) units() {
 	d.shift.max = max(s, wideShift(d))
 }
 
-// channelCores is the cores of a channelwise neural task: as many as the result has
-// channels where it is stored (activation, copy and transposition cases).
+// channelCores is the number of cores of a channelwise neural task: as many as the stored result has channels
+// (activation, copy and transposition cases).
 func (d *draft) channelCores() int {
 	c := d.dst.ext[axC]
-	if d.dst.swap { // eight columns at least, as a unit has
+	if d.dst.swap { // at least eight columns, as a unit has
 		c = max(d.dst.ext[axW], smallImage)
 	}
 	return weights.ActiveCores(int(min(c, td.Lanes)))

@@ -4,24 +4,22 @@ import "github.com/zinc-compiler/zinc/lower/td"
 
 import "sort"
 
-// resident is a place in L2 that a buffer, or several in turn, may keep from its
-// first task to its last.
+// resident is a place in L2 that one buffer, or several in turn, may keep from first task to last.
 type resident struct {
 	bufs []*buffer // one, or those that follow each other in one place
 	uses []use
 	def  int   // first task that touches it
 	last int   // last task that touches it
-	row  int64 // bytes of DRAM that stand for one row
+	row  int64 // bytes of DRAM that correspond to one row
 	pack int64 // bytes of L2 that one row takes
-	bare int64 // bytes of L2 that one row fills, without padding
+	bare int64 // bytes of L2 of one row without padding
 	size int64 // bytes of L2
 	at   int64 // L2 address
 }
 
-// keepInL2 moves scratch buffers that fit between the tasks' own needs into L2,
-// so that they never travel to DRAM, and returns the fixups that are left.
-// A buffer keeps its row-major order; only the padding of its rows shrinks from
-// 64 to 16 bytes where every access starts on a row.
+// keepInL2 moves scratch buffers that fit beside the tasks' own needs into L2, so that they never travel to DRAM. A
+// buffer keeps its row-major order; only the padding of its rows shrinks from 64 to 16 bytes if every access starts on
+// a row.
 func (c *chain) keepInL2() {
 	var cand []*resident
 	byBuf := map[*buffer]*resident{}
@@ -48,8 +46,7 @@ func (c *chain) keepInL2() {
 		read := map[*buffer]bool{}
 		for i := range r.uses {
 			u := &r.uses[i]
-			// Of a named buffer only its first reader says the name
-			// (chain_branch_d256_s64).
+			// Only the first reader of a named buffer names it (chain_branch_d256_s64).
 			again := u.role != result && read[u.o.buf]
 			read[u.o.buf] = read[u.o.buf] || u.role != result
 			c.toL2(r, u)
@@ -62,8 +59,8 @@ func (c *chain) keepInL2() {
 	}
 }
 
-// readWith reports whether a planar task reads both residents, which are lines (two matrices may
-// begin on one bank, chain_branch_d256_s64).
+// readWith reports whether a planar task reads both residents and both are lines (two matrices may begin on one bank,
+// chain_branch_d256_s64).
 func (r *resident) readWith(o *resident) bool {
 	if !r.bufs[0].line || !o.bufs[0].line {
 		return false
@@ -79,8 +76,8 @@ func (r *resident) readWith(o *resident) bool {
 	return false
 }
 
-// settle records a resident at its address, if every task in its life still has
-// the L2 that it takes itself, above the buffers that stay.
+// settle records a resident at its address, if every task in its life still has enough L2 for itself above the buffers
+// that stay.
 func (c *chain) settle(r *resident) bool {
 	for i := r.def; i <= r.last; i++ {
 		if d := c.drafts[i]; align(max(d.floor, r.at+r.size), 64)+d.reach > c.t.L2Bytes {
@@ -110,8 +107,8 @@ func (c *chain) aliveWith(r *resident) []*resident {
 	return out
 }
 
-// placingOrder sorts residents as they get their addresses: what reductions give
-// first, then by bytes times tasks, the most first (recorded chains).
+// placingOrder sorts residents into the order in which they get addresses: results of reductions first, then by bytes
+// times tasks, largest first (recorded chains).
 func (c *chain) placingOrder(cand []*resident) {
 	reduced := func(r *resident) bool {
 		for _, u := range r.uses {
@@ -121,14 +118,14 @@ func (c *chain) placingOrder(cand []*resident) {
 			in := u.d.src[0].ext
 			switch d := u.d; {
 			case d.reduces() && in[axW]*max(in[axH], 1)*max(in[axD], 1) == 1:
-				return false // of one element: gives as much as it takes (norm_softmax_a3_1x64x1x1)
+				return false // of one element: its result is as large as its source (norm_softmax_a3_1x64x1x1)
 			case !d.reduces() && !d.does(td.NEMax) && (!d.does(td.NESum) || d.ne.unicast):
 				return false
 			}
 		}
 		return true
 	}
-	// A turn reads each number once (reduce_probe_max_ax2).
+	// A task that exchanges channels and width reads each number once (reduce_probe_max_ax2).
 	spread := func(r *resident) bool {
 		for _, u := range r.uses {
 			if u.role != result && u.d.does(td.NEPass) && u.d.dst.swap {
@@ -167,8 +164,8 @@ func (r *resident) writer() *draft {
 	return r.uses[0].d
 }
 
-// weight is bytes times tasks. A line that the neural engine gives counts as the column that it
-// stands for (select_rrb_1x64x1x1).
+// weight is bytes times tasks. A line that the neural engine writes counts as the column that it represents
+// (select_rrb_1x64x1x1).
 func (r *resident) weight() int64 {
 	n := r.size
 	if buf := r.bufs[0]; buf.line && !buf.turned {
@@ -177,10 +174,9 @@ func (r *resident) weight() int64 {
 	return n * int64(r.last-r.def+1)
 }
 
-// inPlace drops what cannot stay in L2 and joins buffers that can follow each
-// other in one place: the result of an elementwise task takes that of its first
-// source when nothing reads the source later and both lie alike (recorded in
-// softmax and layer_norm).
+// inPlace drops what cannot stay in L2 and joins buffers that can follow each other in one place: the result of an
+// elementwise task takes the place of its first source if nothing reads the source later and both have the same layout
+// (recorded in softmax and layer_norm).
 func (c *chain) inPlace(cand []*resident) []*resident {
 	var out []*resident
 	ends := map[int]*resident{} // by task: a resident that ends there as source 1
@@ -207,13 +203,13 @@ func (c *chain) inPlace(cand []*resident) []*resident {
 	return out
 }
 
-// sameLayout reports whether the task of u is elementwise and its result, which u is,
-// would lie in L2 as its source 1 does, which is the resident p.
+// sameLayout reports whether the task of u is elementwise and its result, which is u, would have the layout in L2 of
+// its source 1, which is the resident p.
 func sameLayout(p *resident, u *use) bool {
 	d := u.d
 	switch d.kind() {
 	case td.NotPlanar:
-		// A pass behind a planar task (softmax; not behind another pass, floor_r_1x512x1x1).
+		// A pass after a planar task (softmax; not after another pass, floor_r_1x512x1x1).
 		if !d.does(td.NEPass) || d.dst.swap || p.writer().pe == nil {
 			return false
 		}
@@ -232,7 +228,7 @@ func sameLayout(p *resident, u *use) bool {
 	if d.tile < d.dst.ext[axH] || src.o.off != u.o.off || d.src[0].stride != d.dst.stride {
 		return false
 	}
-	// No other use by the same task: a second source is read at other places.
+	// No other use by the same task: a second source is read in a different order.
 	n := 0
 	for _, v := range p.uses {
 		if v.task == u.task {
@@ -242,8 +238,8 @@ func sameLayout(p *resident, u *use) bool {
 	return n == 1
 }
 
-// placeTransients gives what passes through L2 its place above the buffers that
-// stay there meanwhile: the sources that come by DMA, then the result that leaves.
+// placeTransients places what passes through L2 above the buffers that stay there meanwhile: the sources that come by
+// DMA, then the result that leaves.
 func (c *chain) placeTransients() {
 	for i, d := range c.drafts {
 		top := d.floor
@@ -253,7 +249,7 @@ func (c *chain) placeTransients() {
 			top += one.staged
 		}
 		if d.fetchesSecond() {
-			// Sources that are one tensor may begin on neighbouring banks (chain_res_relu).
+			// Sources that are the same tensor may begin on adjacent banks (chain_res_relu).
 			if one.where == inL2 || one.buf != two.buf || one.off != two.off {
 				top = bankApart(d.floor, top)
 			}
@@ -261,8 +257,8 @@ func (c *chain) placeTransients() {
 			top += two.staged
 		}
 		if d.dst.where == byDMA {
-			// A task in step with the one before may not take the place of what that
-			// one still fetches (encoder_conv_idx with k1x9).
+			// A task in step with the previous one may not take the place of what that task is still fetching
+			// (encoder_conv_idx with k1x9).
 			if i > 0 && one.where != byDMA {
 				before := c.drafts[i-1].footprint()
 				if c.followsClosely(i, d.footprint(), before) {
@@ -277,8 +273,8 @@ func (c *chain) placeTransients() {
 	}
 }
 
-// place finds the lowest address for r that no live buffer takes. A line that a planar task reads
-// beside another lies on other banks (floor_r_1x512x1x1).
+// place finds the lowest address for r that no live buffer takes. A line that a planar task reads together with another
+// line is placed on other banks (floor_r_1x512x1x1).
 func place(r *resident, live []*resident) int64 {
 	at := lowest(live, r.size)
 	for _, l := range live {
@@ -305,8 +301,7 @@ func lowest(live []*resident, n int64) int64 {
 	return at
 }
 
-// fitsL2 reports whether every access to the buffer can be made in L2, and
-// chooses the row packing.
+// fitsL2 reports whether every access to the buffer can be made in L2, and chooses the row packing.
 func (c *chain) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
 	if buf.image[0] > 0 {
@@ -339,8 +334,8 @@ func (c *chain) fitsL2(r *resident) bool {
 		if u.o == nil || u.o.inter > 1 || u.role != result && u.o.pix != 0 {
 			return false
 		}
-		// A row that a reshape has joined goes on where the next row of the buffer
-		// begins, so that no padding may stand between them.
+		// If a reshape has joined rows, a row continues where the next row of the buffer begins, so there must be no
+		// padding between them.
 		tight = tight && u.o.off%r.row == 0 && u.d.columns(u.role)*elemBytes <= bare
 		for _, st := range u.o.stride {
 			tight = tight && st%r.row == 0
@@ -353,7 +348,7 @@ func (c *chain) fitsL2(r *resident) bool {
 	return true
 }
 
-// padding is what padded rows add to n bytes of the buffer in DRAM.
+// padding is the number of bytes that padded rows add to n bytes of the buffer in DRAM.
 func (r *resident) padding(n int64) int64 {
 	if r.bufs[0].padEach == 0 {
 		return 0
@@ -361,9 +356,8 @@ func (r *resident) padding(n int64) int64 {
 	return n / r.row / r.bufs[0].padEach * r.bufs[0].padBytes
 }
 
-// planeForPlanar reports whether a buffer is written as rows of one channel that
-// the planar engine reads as rows: they are padded as the rows of a source that
-// comes by DMA are (env_bcast_mul with 1x1x8x8).
+// planeForPlanar reports whether a buffer is written as rows of one channel that the planar engine reads as rows. Such
+// rows are padded like the rows of a source that comes by DMA (env_bcast_mul with 1x1x8x8).
 func planeForPlanar(r *resident) bool {
 	rows, planar := false, false
 	for _, u := range r.uses {
@@ -383,7 +377,7 @@ func planeForPlanar(r *resident) bool {
 	return rows && planar
 }
 
-// toL2 places one tensor of a task in the resident that its buffer has become.
+// toL2 places one tensor of a task in the resident that replaces its buffer.
 func (c *chain) toL2(r *resident, u *use) {
 	o, d := u.o, u.d
 	if o.buf.image[0] > 0 {
@@ -416,7 +410,7 @@ func (c *chain) toL2(r *resident, u *use) {
 	case pair && o.buf.pair:
 		p.stride[axC], p.stride[axD] = r.bare, r.bare
 	case pair && swapped:
-		p.stride[axD] = p.stride[axH] // of two rows that lie along the channels
+		p.stride[axD] = p.stride[axH] // of two rows along the channels
 	case (ext[axH] == 1 || o.spread[axH]) && !pair:
 		p.stride[axH] = p.stride[axD] // of a single row
 	}

@@ -2,9 +2,9 @@ package lower
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// keepSources lets a source that comes by DMA in several tasks of one operation, the
-// same window in the same layout, stay in L2 after the first of them has fetched it. It
-// lies above all that lives meanwhile, like what passes through.
+// keepSources keeps in L2 a source that comes by DMA in several tasks of one operation, with the same window in the
+// same layout, after the first of them has fetched it. Its place is above everything that is live meanwhile, like that
+// of data which passes through.
 func (c *chain) keepSources() {
 	for _, r := range c.fetchedAgain() {
 		for i := r.def; i <= r.last; i++ {
@@ -16,15 +16,14 @@ func (c *chain) keepSources() {
 	}
 }
 
-// fetchedAgain finds the sources that several tasks fetch: source 1 of the first and
-// either source of the others.
+// fetchedAgain finds the sources that several tasks fetch: source 1 of the first task, and either source of the others.
 func (c *chain) fetchedAgain() []*resident {
 	var out []*resident
 	var cur *resident
 	for i, d := range c.drafts {
 		fetched := func(o *operand) bool { return o.where == byDMA && !o.swap && o.buf.space != scratch }
 		one, two := &d.src[0], &d.src[1]
-		// All of the source must stand in L2 at once.
+		// The whole source must be in L2 at once.
 		whole := d.tile >= d.dst.ext[axH] && one.l2.stride[axC] >= one.ext[axW]*elemBytes && d.groups() <= 1
 		first := fetched(one) && whole
 		again := false
@@ -44,7 +43,7 @@ func (c *chain) fetchedAgain() []*resident {
 		}
 		switch {
 		case again:
-		case !first && one.buf.space == scratch: // the tasks between may read what others give
+		case !first && one.buf.space == scratch: // the tasks between may read the results of others
 		case !first:
 			cur = nil
 		default:
@@ -57,8 +56,8 @@ func (c *chain) fetchedAgain() []*resident {
 	return out
 }
 
-// sameWindow reports whether u, either source of a task, is what the task of first
-// reads as source 1, in the layout that it has in L2 there.
+// sameWindow reports whether u, which may be either source of a task, is what the task of first reads as source 1, in
+// the layout that it has in L2 there.
 func sameWindow(first, u *use) bool {
 	a, b, x, y := first.d, u.d, first.o, u.o
 	in, also := a.src[0].ext, b.src[0].ext
@@ -71,15 +70,15 @@ func sameWindow(first, u *use) bool {
 			return false
 		}
 	}
-	// A single row lies alike for both engines but for its padding, and a maximum over
-	// the channels lays an image as the planar engine reads it.
+	// A single row has the same layout for both engines except for its padding, and a maximum over the channels lays
+	// out an image as the planar engine reads it.
 	single := in[axH] == 1 && in[axD] == 1
 	across := a.does(td.NEMax) && b.kind() == td.PlanarTwo && in[axD] == 1
 	return single || across || x.l2.stride == y.l2.stride && (a.pe == nil) == (b.pe == nil)
 }
 
-// keep points the tasks of a kept source at its place. A reduction that keeps its
-// source takes it a patch at a time (norm_layer_norm_ax1_2_3).
+// keep points the tasks of a kept source at its place. A reduction that keeps its source reads it one patch at a time
+// (norm_layer_norm_ax1_2_3).
 func keep(r *resident) {
 	first, src := r.uses[0].d, r.uses[0].o
 	src.l2.base, first.keeps = r.at, true
@@ -100,8 +99,8 @@ func keep(r *resident) {
 	}
 }
 
-// layAcross gives a neural task's source, which it keeps for a planar one, the rows
-// of that one, and its units those of tasks in step (norm_softmax_a1_1x64x8x8).
+// layAcross lays out a source that a neural task keeps for a planar one: its rows are as the planar task needs them,
+// and the units of the neural task are those of tasks in step (norm_softmax_a1_1x64x8x8).
 func layAcross(first *draft, o *operand) {
 	p := &first.src[0].l2
 	p.stride[axH], p.stride[axD], p.stride[axG] = o.l2.stride[axH], o.l2.stride[axD], o.l2.stride[axG]

@@ -7,12 +7,12 @@ import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 )
 
-// Lines. A column is a tensor of single elements along the channels, which take a granule of L2
-// each. Between elementwise tasks it lies along one row instead: tasks exchange channels and width
-// as they write it, and planar ones as they read it (floor_r_1x512x1x1, select_rrb_1x64x1x1,
-// public records of real_div before floor).
+// Lines. A column is a tensor of single elements along the channels, each of which takes a granule of L2. Between
+// elementwise tasks it is stored along one row instead: tasks exchange channels and width as they write it, and planar
+// tasks exchange them as they read it (floor_r_1x512x1x1, select_rrb_1x64x1x1, public records of real_div before
+// floor).
 
-// isColumn reports whether a tensor is a column as tasks take it.
+// isColumn reports whether tasks can handle a tensor as a column.
 func (b *builder) isColumn(dims []int64) bool {
 	at := len(dims) - 3
 	if at < 0 {
@@ -26,7 +26,7 @@ func (b *builder) isColumn(dims []int64) bool {
 		n*granule <= b.t.L2Bytes/16
 }
 
-// between returns a surface in scratch for what elementwise tasks alone write and read: a line for
+// between returns a surface in scratch for a tensor that only elementwise tasks write and read: a line if the tensor is
 // a column.
 func (b *builder) between(dims []int64) *surf {
 	if !b.isColumn(dims) {
@@ -68,8 +68,8 @@ func takesLines(op *ir.Op) bool {
 	return same
 }
 
-// takesNumber reports whether the task of an operation on two operands has a number as the first or
-// the second in its registers or in a table, so that it is no source.
+// takesNumber reports whether the task of an operation on two operands has the first or the second of them as a number
+// in its registers or in a table, so that it is not a source.
 func takesNumber(op *ir.Op, v *ir.Value, first bool) bool {
 	row, c := binaries[op.Def.Operation], v.Const.Float(0)
 	if row.table != "" {
@@ -83,7 +83,7 @@ func takesNumber(op *ir.Op, v *ir.Value, first bool) bool {
 	return ok
 }
 
-// column returns a column as an operand of so many channels.
+// column returns a column as an operand whose elements are channels.
 func (b *builder) column(s *surf) *operand {
 	if s.buf.line {
 		o := &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, s.elems(), 1, 1}}
@@ -120,7 +120,7 @@ func (b *builder) onLines(make func(channels int64) *draft, srcs []*surf, dst *s
 		along := [5]int64{1, 1, 1, 1, c}
 		one.ext, one.swap = along, false
 		out.ext, out.swap = along, !dst.buf.line
-		// What the planar engine has turned keeps its place (softmaxColumn).
+		// A column that the planar engine has turned keeps its place (softmaxColumn).
 		srcs[0].buf.named = srcs[0].buf.named || srcs[0].buf.turned
 	}
 	dst.buf.turned = dst.buf.line && d.pe != nil

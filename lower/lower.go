@@ -15,16 +15,14 @@ type Segment struct {
 	Name    string
 	Ops     []*ir.Op
 	Inputs  []*ir.Value // read from the host, fp16
-	Outputs []*ir.Value // given to the host, fp16
-	// Fused maps a leading operation to the operations that its tasks carry
-	// out as well, in order (see package passes, fuse-epilogue).
+	Outputs []*ir.Value // returned to the host, fp16
+	// Fused maps a leading operation to the other operations that its tasks compute, in order (see package passes,
+	// fuse-epilogue).
 	Fused map[*ir.Op][]*ir.Op
-	// Ports names every input and output in the container. Buffer-access
-	// registers, and with them addresses, follow the order of these names, as
-	// in every recorded program.
+	// Ports names every input and output in the container. Buffer-access registers, and therefore addresses, follow the
+	// order of these names, as in every recorded program.
 	Ports map[*ir.Value]string
-	// Full asks for tasks as the compilers made them that wrote every record
-	// whole (oldform.go).
+	// Full requests tasks as written by the compilers that wrote every record whole (oldform.go).
 	Full bool
 }
 
@@ -38,14 +36,14 @@ type Surface struct {
 	Size   int64   // bytes of the whole window
 }
 
-// Narrow reports whether the engine takes the elements for single bytes, an integer for as many as it has.
+// Narrow reports whether the engine reads the elements as single bytes; an integer is as many of them as it has bytes.
 func (s *Surface) Narrow() bool { return givenBytes(s.Value.Type.DType) > 0 }
 
-// NCHW returns the surface as the container describes it: four dimensions,
-// leading ones or merged leading dimensions, and their byte strides.
+// NCHW returns the surface as the container describes it: four dimensions and their byte strides, with leading
+// dimensions added or merged.
 func (s *Surface) NCHW() (dims [4]int64, strides [4]int64) {
 	d, st := s.Dims, s.Stride
-	for len(d) > 4 { // canonical, so the two slowest merge
+	for len(d) > 4 { // canonical, so that the two slowest merge
 		d = append([]int64{d[0] * d[1]}, d[2:]...)
 		st = st[1:]
 	}
@@ -63,7 +61,7 @@ func (s *Surface) NCHW() (dims [4]int64, strides [4]int64) {
 	return dims, strides
 }
 
-// TaskInfo says where a task came from.
+// TaskInfo describes the origin of a task.
 type TaskInfo struct {
 	Op   *ir.Op // operation, or the leading one of a fused run
 	Rule string
@@ -78,17 +76,16 @@ type Procedure struct {
 	Inputs  []Surface
 	Outputs []Surface
 	Scratch int64 // bytes
-	// Relocs lists, for every task, the kernel-DMA lanes whose base address
-	// points into the constant section.
+	// Relocs lists, for every task, the kernel-DMA lanes whose base address points into the constant section.
 	Relocs [][]int
 	// Tables lists the lookup tables in use, with their stated errors.
 	Tables   []TableUse
 	Resident int // intermediate tensors that stay in L2
-	// Constants lists what the segment's operations read of the constant section,
-	// in the order of lowering; of a section that is tracked.
+	// Constants lists what the segment's operations read of the constant section, in the order of lowering, if the
+	// section is tracked.
 	Constants []ConstantUse
-	// Stores says where tasks put their results, Held where the values of the
-	// segment's operations stand, in buffers as planned.
+	// Stores lists where tasks put their results, and Held where the values of the segment's operations are, in buffers
+	// as planned.
 	Stores []Store
 	Held   []Held
 }
@@ -100,33 +97,32 @@ type TableUse struct {
 	Abs, Rel float64 // largest absolute and relative error against the function, over the table's domain
 }
 
-// builder is the state of one lowering.
+// builder is the state of lowering one segment.
 type builder struct {
 	chain     // the drafts so far
 	constants // what they read
 	vals      map[*ir.Value]*surf
-	bytes     map[*ir.Value]*surf   // booleans and integers that the host gives, as it gives them
-	zeros     map[*ir.Value]*surf   // the opposites of booleans, in fp16
+	bytes     map[*ir.Value]*surf   // booleans and integers from the host, as the host stores them
+	zeros     map[*ir.Value]*surf   // the negations of booleans, in fp16
 	planes    map[*ir.Value][]*surf // the bytes of integers, in fp16
 	fused     map[*ir.Op][]*ir.Op
 	outs      map[*ir.Value]*buffer  // results that go to a port
 	uses      map[*ir.Value]int      // uses inside the segment
 	reader    map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
-	whole     map[*ir.Value]bool     // values that an operation reads which takes no lines
-	turns     map[turnKey]*surf      // matrices that lie turned already
+	whole     map[*ir.Value]bool     // values that some operation reads without accepting lines
+	turns     map[turnKey]*surf      // matrices that are stored turned already
 	images    map[*ir.Value]*surf    // products kept as channels by rows for the next product
-	kernels   map[*buffer]kernelRows // by tensor: where its rows already lie as a kernel
+	kernels   map[*buffer]kernelRows // by tensor: where its rows are stored as a kernel already
 	clamped   map[*ir.Value]bool     // results whose reader clamps the operand itself
 	inputs    []Surface
 	outputs   []Surface
 	err       error
 	op        *ir.Op
 	rule      string
-	trial     bool // constants are not packed, and an operation has room for a quarter of a procedure
+	trial     bool // constants are not packed, and an operation may take a quarter of a procedure
 }
 
-// Error is an operation that could not be lowered although its rule accepted
-// it: a fault of zinc's.
+// Error is an operation that could not be lowered although its rule accepted it, which is a bug in zinc.
 type Error struct {
 	Op   *ir.Op
 	Rule string
@@ -151,8 +147,8 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int
 	}
 }
 
-// Lower turns a segment into tasks; constants go to sec. workers bounds the
-// goroutines that pack them, 0 for one a processor; it changes no byte.
+// Lower turns a segment into tasks and adds its constants to sec. workers limits the goroutines that pack them, 0
+// meaning one for each processor; it has no effect on the bytes.
 func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*Procedure, error) {
 	b := newBuilder(seg, t, sec, workers)
 	if err := b.makeDrafts(seg); err != nil {
@@ -164,7 +160,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*P
 	return b.procedure(seg)
 }
 
-// makeDrafts runs the rules over a segment.
+// makeDrafts applies the rules to a segment.
 func (b *builder) makeDrafts(seg *Segment) error {
 	if n := len(seg.Inputs) + len(seg.Outputs); n > b.t.MaxSurfaces {
 		return fmt.Errorf("segment %s has %d surfaces; a procedure has buffer-access registers for %d", seg.Name, n,
@@ -208,9 +204,9 @@ func (b *builder) makeDrafts(seg *Segment) error {
 	return b.exportViews(seg)
 }
 
-// portRegisters gives every port its buffer-access register. Compilers of the older form
-// counted the ports backwards by the names that current ones count them by, which puts
-// "probs@output" in front of "image2" and that in front of "image" as recorded.
+// portRegisters assigns every port its buffer-access register. Compilers of the older form counted the ports backwards,
+// in the order of the names that current ones use, which puts "probs@output" before "image2" and that before "image",
+// as recorded.
 func portRegisters(seg *Segment) map[*ir.Value]int {
 	ports := append(append([]*ir.Value(nil), seg.Inputs...), seg.Outputs...)
 	sort.SliceStable(ports, func(i, j int) bool { return seg.Ports[ports[i]] < seg.Ports[ports[j]] })
@@ -237,8 +233,8 @@ func (b *builder) port(v *ir.Value, sp space, name string, bar int) (*buffer, Su
 	return buf, Surface{Value: v, Name: name, Bar: bar, Dims: dims, Stride: st, Size: size}
 }
 
-// giveInput notes where an input of the segment is. Rules see booleans as fp16 numbers 0 and 1,
-// which tensor makes of the bytes in the port when it is first asked for them.
+// giveInput records where an input of the segment is. Rules see booleans as fp16 numbers 0 and 1, which tensor computes
+// from the bytes in the port when they are first requested.
 func (b *builder) giveInput(v *ir.Value, port *buffer) {
 	s := inBuffer(port, byteDims(v.Type))
 	if port.narrow {
@@ -248,8 +244,8 @@ func (b *builder) giveInput(v *ir.Value, port *buffer) {
 	b.vals[v] = s
 }
 
-// exportViews copies results that are views of other tensors, or that later
-// operations read as well, to their ports: a port's window is written, not read.
+// exportViews copies to their ports the results that are views of other tensors or that later operations read as well,
+// because a port's window is written and not read.
 func (b *builder) exportViews(seg *Segment) error {
 	for _, v := range seg.Outputs {
 		port := b.outs[v]
@@ -269,8 +265,8 @@ func (b *builder) exportViews(seg *Segment) error {
 	return nil
 }
 
-// failure returns why the operation could not be lowered: err, what its rule gave, or
-// what went wrong on the way.
+// failure returns why the operation could not be lowered: err, which its rule returned, or an error that occurred on
+// the way.
 func (b *builder) failure(err error) error {
 	switch {
 	case b.full():
@@ -282,8 +278,8 @@ func (b *builder) failure(err error) error {
 	return err
 }
 
-// resultOf returns the surface for a value that tasks are about to write: the
-// output port when nothing in the segment reads the value again, else scratch.
+// resultOf returns the surface for a value that tasks are about to write: the output port if nothing in the segment
+// reads the value again, else scratch.
 func (b *builder) resultOf(v *ir.Value) *surf {
 	dims := tensorDims(v.Type)
 	if port := b.outs[v]; port != nil && !port.narrow && b.uses[v] == 0 {
@@ -296,8 +292,8 @@ func (b *builder) resultOf(v *ir.Value) *surf {
 	return s
 }
 
-// valueTemp returns a surface in scratch for a value, which may be a line where its writer and all
-// its readers are elementwise.
+// valueTemp returns a surface in scratch for a value, which may be a line if its writer and all its readers are
+// elementwise.
 func (b *builder) valueTemp(v *ir.Value, elementwise bool) *surf {
 	if dims := tensorDims(v.Type); !elementwise || b.whole[v] || b.outs[v] != nil {
 		return b.temp(dims)
@@ -316,8 +312,7 @@ func (b *builder) temp(dims []int64) *surf {
 	return inBuffer(buf, dims)
 }
 
-// tensor returns the surface of an operand; a constant is laid into the
-// constant section.
+// tensor returns the surface of an operand; a constant is added to the constant section.
 func (b *builder) tensor(v *ir.Value) (*surf, error) {
 	if s := b.vals[v]; s != nil {
 		if s.buf.space == constant {
@@ -342,8 +337,7 @@ func (b *builder) tensor(v *ir.Value) (*surf, error) {
 	return s, err
 }
 
-// constSurface lays a constant into the constant section under the given
-// dimensions.
+// constSurface adds a constant to the constant section with the given dimensions.
 func (b *builder) constSurface(c *ir.Const, dims []int64) (*surf, error) {
 	st, size := canonicalStrides(dims)
 	if b.trial {

@@ -6,10 +6,10 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// rounding is how a whole number near x is made of the part of x before the point.
+// rounding describes how to compute a whole number near x from the integral part of x.
 type rounding struct {
-	correction *weights.Activation // of the part after the point
-	minus      bool                // it is taken away, not added
+	correction *weights.Activation // computed from the fractional part
+	minus      bool                // the correction is subtracted, not added
 }
 
 // Floor is recorded (floor_r_1x512x1x1), ceil composed by its example.
@@ -18,8 +18,8 @@ var roundings = map[*ir.Operation]rounding{
 	ir.OpCeil:  {correction: weights.Steps(0, 0, 0, 1)},
 }
 
-// lowerRounding computes floor(x) as the part before the point, less one where the part after it
-// is negative, and ceil(x) likewise.
+// lowerRounding computes floor(x) as the integral part, less one if the fractional part is negative, and ceil(x)
+// likewise.
 func lowerRounding(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {
@@ -44,17 +44,16 @@ func (b *builder) sum(x, y *surf, minus bool, dst *surf) {
 	}, []*surf{x, y}, dst)
 }
 
-// nudge is how far a tie between two whole numbers is moved towards the even one. A part that is
-// not a tie stays on its side of 1/2: fp16 numbers of 1 and more are at least 2^-10 apart, and
-// the move is half of that.
+// nudge is how far a tie between two whole numbers is moved towards the even one. A fractional part that is not a tie
+// stays on its side of 1/2: fp16 numbers of 1 and more are at least 2^-10 apart, and the move is half of that.
 const nudge = 0x1p-10
 
-// beyondHalf is what the part after the point rounds to.
+// beyondHalf is the table of what the fractional part rounds to.
 var beyondHalf = weights.Around(-0.5, 0.5, -1, 0, 1)
 
-// lowerRound adds to the part of x before the point what the part after it rounds to, halves to
-// the even number (composed): a tie is moved away from zero where the part before the point is
-// odd, so that half of it has a half after the point.
+// lowerRound adds to the integral part of x what the fractional part rounds to, with ties to the even number
+// (composed). A tie is moved away from zero if the integral part is odd, so that half of it has a fractional part of
+// 1/2.
 func lowerRound(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
 	if err != nil {

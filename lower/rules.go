@@ -9,18 +9,18 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Rule says how one family of operations becomes tasks.
+// Rule describes how one family of operations becomes tasks.
 type Rule struct {
 	Name string
 	Ops  []*ir.Operation
 	Doc  string
-	// limits are the IDs of the rules that it holds operations to beyond TensorRules.
+	// limits are the IDs of the rules that it checks operations against beyond TensorRules.
 	limits []string
 	accept func(op *ir.Op, l *limits) error
 	lower  func(b *builder, op *ir.Op) error
 }
 
-// Rules is the one list of rules.
+// Rules is the only list of rules.
 var Rules = []*Rule{
 	{
 		Name: "convolution", Ops: ops{ir.OpConv}, accept: acceptConv, lower: lowerConv,
@@ -176,7 +176,7 @@ type ops = []*ir.Operation
 // Moves reports whether a rule moves data and computes nothing.
 func (r *Rule) Moves() bool { return r.Ops[0].Class == ir.Movement }
 
-// keys returns the operations of a table, in the order of the sheet.
+// keys returns the operations of a table in the order of the operation sheet.
 func keys[T any](table map[*ir.Operation]T) (os ops) {
 	for _, o := range ir.Operations {
 		if _, ok := table[o]; ok {
@@ -233,7 +233,7 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 	return a, err
 }
 
-// computedExtent refuses an operation that decides at run time how large its result is.
+// computedExtent refuses an operation that decides the size of its result at run time.
 func computedExtent(op *ir.Op) error {
 	known := func(v *ir.Value) bool { return v.Type.Kind != ir.Tensor || v.Type.Static() }
 	given := true
@@ -287,8 +287,8 @@ func (l *limits) tensors(op *ir.Op) error {
 	return err
 }
 
-// coefficients checks constants whose bytes become coefficients: tensors leaves
-// integers among the constants to what they mean.
+// coefficients checks constants whose bytes become coefficients. (tensors does not check integers among the constants,
+// since their meaning varies.)
 func (l *limits) coefficients(op *ir.Op, params ...ir.ParamName) error {
 	for _, p := range params {
 		if v := op.Arg(p); v != nil && v.IsConst() {

@@ -5,9 +5,9 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// runtimeProduct multiplies two matrices known only at run time: y is the image
-// (K channels, N pixels), x the kernel, read row by row where a core takes one
-// output, else rewritten into scratch in the order the kernel DMA reads.
+// runtimeProduct multiplies two matrices that are known only at run time. y is the image (K channels, N pixels) and x
+// the kernel. The kernel is read row by row if a core computes one output; otherwise it is first rewritten into scratch
+// in the order in which the kernel DMA reads.
 func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) error {
 	if tx {
 		s := b.temp([]int64{x.dims[1], x.dims[0]})
@@ -19,8 +19,8 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		n = y.dims[0]
 	}
 	chunk := b.columnsInL2(k, n)
-	// Every piece reads y: an image of more columns than a work unit, which passes through L2, would
-	// be fetched for each.
+	// Every piece reads y. An image of more columns than a work unit passes through L2 and would be fetched for each
+	// piece.
 	stays := ty || n <= workUnit || y.buf.space == scratch
 	if lanes := b.pieceLanes(m, k, n); lanes > 1 && stays && n <= chunk && b.kernels[x.buf].buf == nil {
 		b.productInPieces(x, y, dst, lanes, ty, e)
@@ -37,7 +37,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		} else {
 			kr = b.stageKernel(x.slice(0, first, rows, 1), lanes, groups)
 		}
-		if ty { // behind the kernel, as recorded
+		if ty { // after the kernel, as recorded
 			s := b.temp([]int64{y.dims[1], y.dims[0]})
 			s.buf.apart = true
 			b.swapCopy(y, s)
@@ -56,8 +56,8 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 	return nil
 }
 
-// pieceLanes returns the outputs of one core where the rows are several pieces of so many on each
-// core, else 1.
+// pieceLanes returns the number of outputs of one core if the rows make several pieces with that many on each core,
+// else 1.
 func (b *builder) pieceLanes(rows, k, pixels int64) int64 {
 	if rows*align(k*elemBytes, granule) > b.t.L2Bytes-l2Reserve || rows > int64(b.t.MaxChannels) {
 		return 1
@@ -77,8 +77,8 @@ func (b *builder) pieceLanes(rows, k, pixels int64) int64 {
 	return 1
 }
 
-// productInPieces writes all rows of x in the kernel's order with a pass of the neural engine and
-// multiplies y by piece after piece, the last first (rrmm_r2rr_m96_k64_n64_tx0_ty0).
+// productInPieces writes all rows of x in the kernel's order with a pass of the neural engine and multiplies y by one
+// piece after the other, the last first (rrmm_r2rr_m96_k64_n64_tx0_ty0).
 func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epilogue) {
 	m, k := x.dims[0], x.dims[1]
 	step := lanes * k * elemBytes
@@ -107,7 +107,7 @@ func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epil
 	}
 }
 
-// kernelPart is the most bytes of a core's part of a kernel that is known at run time.
+// kernelPart is the largest number of bytes of a core's part of a kernel that is known at run time.
 func (b *builder) kernelPart(pixels int64) int64 {
 	if pixels > int64(b.t.StreamPixels) {
 		return b.t.KernelBytes
@@ -115,9 +115,8 @@ func (b *builder) kernelPart(pixels int64) int64 {
 	return b.t.KernelStream / td.Lanes
 }
 
-// runtimeLanes chooses, for rows of k elements still to do, the outputs of one
-// core in a group (a power of two up to 8, what interleaving stores) and how
-// many groups one task takes.
+// runtimeLanes chooses, for rows of k elements that are still to do, the number of outputs of one core in a group (a
+// power of two up to 8, which interleaving can store) and the number of groups in one task.
 func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 	most := b.kernelPart(pixels)
 	for lanes = 8; lanes > 1; lanes /= 2 {
@@ -133,9 +132,8 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 	return 1, 1
 }
 
-// kernelOf returns the place of a value that is read once, as the kernel of a
-// product at run time, where one task can write all of it in the kernel's order;
-// else nil.
+// kernelOf returns the place of a value that is read once, as the kernel of a product at run time, if one task can
+// write all of it in the kernel's order; else nil.
 func (b *builder) kernelOf(v *ir.Value) *operand {
 	op := b.reader[v]
 	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v {
@@ -163,15 +161,14 @@ func (b *builder) kernelOf(v *ir.Value) *operand {
 		stride: [4]int64{step * td.Lanes, step * td.Lanes, step, step}}
 }
 
-// kernelRows is where the parts of a runtime kernel lie: core i's at
-// off + i*step.
+// kernelRows describes where the parts of a runtime kernel are: that of core i at off + i*step.
 type kernelRows struct {
 	buf             *buffer
 	off, step, size int64
 }
 
-// directRows reads rows in place, one a core. The kernel DMA knows no offset
-// within 64 bytes: rows that have one are copied first.
+// directRows reads rows in place, one per core. The kernel DMA has no offset within 64 bytes, so rows that have one are
+// copied first.
 func (b *builder) directRows(x *surf) kernelRows {
 	if x.pix != 0 {
 		c := b.temp(x.dims)
@@ -189,7 +186,7 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 	step := align(plane*groups, 64)
 	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
 	group := td.Lanes * lanes
-	// One task a run of groups that L2 holds.
+	// One task for each run of groups that fits in L2.
 	run := max(1, (b.t.L2Bytes-l2Reserve)/(group*align(k*elemBytes, 16)))
 	for g := int64(0); g < groups; g += run {
 		n := min(run, groups-g)

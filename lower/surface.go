@@ -8,7 +8,7 @@ import (
 
 const elemBytes = 2 // fp16
 
-// space is where a buffer lives.
+// space is the memory that a buffer is in.
 type space uint8
 
 const (
@@ -24,28 +24,28 @@ type buffer struct {
 	size      int64
 	narrow    bool     // elements are single bytes, uint8: the ports of booleans and integers
 	bar       int      // buffer-access register, set by the planner
-	off       int64    // byte offset in it, set by the planner (constants: by the section)
+	off       int64    // byte offset in that register's window, set by the planner (constants: by the section)
 	def, last int      // first and last task that touches it
 	named     bool     // keeps its place in scratch, and in the tasks' words, when it stays in L2
 	apart     bool     // rows in L2 are kept off each other's banks
-	pair      bool     // two rows of parameters, which are read at once
-	plain     bool     // strides in L2 are those of the whole layout, also of single rows and channels
+	pair      bool     // two rows of parameters, which are read together
+	plain     bool     // strides in L2 are those of the whole layout, even for single rows and channels
 	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
 	padBytes  int64    // the padding
 	line      bool     // a column lies along its one row: a surface has the dimensions of the column
-	turned    bool     // a line that a planar task has written
-	image     [3]int64 // of an image: channels, rows and columns; rows lie apart in L2
-	shape     [3]int64 // of a tensor that may lie there as an image: the same
+	turned    bool     // a line that a planar task has written with channels and width exchanged
+	image     [3]int64 // of an image: channels, rows and columns; rows are apart in L2
+	shape     [3]int64 // of a tensor that may be stored there as an image: the same
 	rowBytes  int64    // of a tensor's buffer: bytes from row to row, else 0
 	rowElems  int64    // of a tensor's buffer: elements of a row
 }
 
-// surf is a strided window of a buffer: the place of one tensor. The last
-// dimension is contiguous; stride[i] counts bytes for every other dimension.
+// surf is a strided window of a buffer: the place of one tensor. The last dimension is contiguous; stride[i] is in
+// bytes for every other dimension.
 type surf struct {
 	buf    *buffer
 	off    int64 // bytes, a multiple of 64
-	pix    int64 // elements that rows start later than off; only a source may have some
+	pix    int64 // elements by which rows start after off; nonzero only for a source
 	dims   []int64
 	stride []int64 // stride[len-1] is elemBytes
 	inter  int64   // channels side by side in a row of an image [1, C, H, W], which stride[1] covers; 0 for one
@@ -53,10 +53,10 @@ type surf struct {
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }
 
-// rowBytes is the bytes of a row of w elements in a surface of its own.
+// rowBytes returns the bytes of a row of w elements in a surface of its own.
 func rowBytes(w int64) int64 { return align(w*elemBytes, 64) }
 
-// elemBytes is the bytes of an element.
+// elemBytes returns the bytes of an element.
 func (b *buffer) elemBytes() int64 {
 	if b.narrow {
 		return 1
@@ -64,11 +64,10 @@ func (b *buffer) elemBytes() int64 {
 	return elemBytes
 }
 
-// canonicalStrides returns the strides of a tensor in a buffer of its own and
-// the buffer's size.
+// canonicalStrides returns the strides of a tensor in a buffer of its own, and the size of that buffer.
 func canonicalStrides(dims []int64) (stride []int64, size int64) { return stridesOf(dims, elemBytes) }
 
-// stridesOf is canonicalStrides for elements of so many bytes.
+// stridesOf does what canonicalStrides does for elements of elem bytes.
 func stridesOf(dims []int64, elem int64) (stride []int64, size int64) {
 	stride = make([]int64, len(dims))
 	n := len(dims) - 1
@@ -105,7 +104,7 @@ func (s *surf) elems() int64 {
 	return n
 }
 
-// isCanonical reports whether the surface is laid out as one of its own.
+// isCanonical reports whether the surface has the layout of a buffer of its own.
 func (s *surf) isCanonical() bool {
 	if s.pix != 0 {
 		return false
@@ -119,8 +118,8 @@ func (s *surf) isCanonical() bool {
 	return true
 }
 
-// slice narrows dimension i to n elements from begin, in steps; a step other
-// than one needs a dimension other than the last.
+// slice narrows dimension i to n elements from begin on, step apart; a step other than one requires a dimension other
+// than the last.
 func (s *surf) slice(i int, begin, n, step int64) *surf {
 	v := s.clone()
 	v.dims[i] = n
@@ -151,10 +150,9 @@ func (s *surf) permute(perm []int) *surf {
 	return v
 }
 
-// reshape returns the same bytes under other dimensions, or nil when they
-// would have to move.
+// reshape returns the same bytes with other dimensions, or nil if they would have to move.
 func (s *surf) reshape(dims []int64) *surf {
-	// Work on (extent, stride) factors, from the slow end, skipping ones.
+	// Work on factors (extent, stride) from the slow end, skipping extents of one.
 	var src [][2]int64
 	for i, d := range s.dims {
 		if d != 1 {
@@ -187,7 +185,7 @@ func (s *surf) reshape(dims []int64) *surf {
 			have *= src[j][0]
 			j--
 		}
-		// Split what was merged among target dimensions.
+		// Split among the target dimensions what was merged.
 		for have > 1 && i >= 0 {
 			if have%dims[i] != 0 {
 				return nil
@@ -204,7 +202,7 @@ func (s *surf) reshape(dims []int64) *surf {
 	if j >= 0 {
 		return nil
 	}
-	// Strides of ones are free; give them those of a plain layout.
+	// Strides of extents of one are free; use those of a plain layout.
 	next := int64(elemBytes)
 	n := len(dims) - 1
 	for i := n; i >= 0; i-- {
@@ -251,7 +249,7 @@ func (s *surf) withLeadingOnes(n int) *surf {
 	return &v
 }
 
-// String is for internal errors.
+// String describes the surface for internal errors.
 func (s *surf) String() string {
 	return fmt.Sprintf("%v strides %v offset %#x+%d", s.dims, s.stride, s.off, s.pix)
 }
