@@ -73,7 +73,7 @@ func lowerToBytes(b *builder, op *ir.Op) error {
 				planes = append(planes, s)
 			}
 		}
-		if !slices.ContainsFunc(planes, func(s *surf) bool { return s.buf.space == outPort }) { // such a surface is only written
+		if !slices.ContainsFunc(planes, func(s *surf) bool { return s.buf.space == outPort }) { // only written
 			b.planes[x] = planes
 		}
 	}

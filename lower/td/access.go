@@ -21,24 +21,23 @@ type Extents [Axes]int64
 // Strides are the fields of the strides of group, depth, channel and row, in bytes.
 type Strides [AxisColumn]Field
 
-// Stream is one of the three tensors of a task: the fields that say where it is and how
-// it is laid out.
+// Stream is one of the three tensors of a task: the fields that say where it is and how it is laid out.
 type Stream struct {
 	Name          string
 	Enable        Field // set: the tensor is in DRAM and tile DMA moves it; clear: it is in L2
 	Bar, BarValid Field // buffer-access register of its buffer in DRAM
 	Base          Field // byte offset in that buffer
 	DRAM          Strides
-	Interleave    Field // channel positions that take turns in a row; 0 means 1
+	Interleave    Field // number of channel positions interleaved in a row; 0 means 1
 	MemFormat     Field // element type in DRAM
 	L2Base        Field
 	L2            Strides
 	Format        Field // element type in L2
 
 	Result bool
-	// Of a source alone: the first of the flags that spread it along width, height, depth
-	// and channels, the exchange of channels and width, and the elements that its rows
-	// in DRAM are read from later. SwapResult and SwapNE exchange those of a result.
+	// Of a source only: the first of the flags that broadcast it along width, height, depth and channels; the exchange
+	// of channels and width; and the number of elements by which its rows in DRAM are read later. SwapResult and SwapNE
+	// exchange channels and width of a result.
 	Spread, Swap, Pixel Field
 }
 
@@ -99,16 +98,15 @@ var Streams = [...]Stream{
 	},
 }
 
-// Grid is rows of Row bytes, Count of them and Stride bytes apart along the axes outside
-// a row: groups, depths, channel positions and rows.
+// Grid is Count rows of Row bytes, Stride bytes apart, along the axes outside a row: groups, depths, channel positions
+// and rows.
 type Grid struct {
 	Count  [AxisColumn]int64
 	Stride [AxisColumn]int64
 	Row    int64 // from the first element to the end of the last
 }
 
-// Access is a tensor that a task reads or writes, with the bytes it takes in DRAM or in
-// L2.
+// Access is a tensor that a task reads or writes, with the bytes it takes in DRAM or in L2.
 type Access struct {
 	*Stream
 	Grid
@@ -117,14 +115,13 @@ type Access struct {
 	Swapped bool    // stored with channels and columns exchanged
 	Columns int64   // elements of a stored row
 
-	Inter     int64 // channel positions that take turns in a row
+	Inter     int64 // channel positions interleaved in a row
 	Element   int64 // bytes
 	First     int64 // first byte, from the beginning of the buffer or of L2
-	FirstFrom Field // the field that First is from
+	FirstFrom Field // the field that First comes from
 }
 
-// Accesses returns the tensors of a task, its sources first and its result last; none of
-// a task that is passed over.
+// Accesses returns the tensors of a task, its sources first and its result last. A task that is skipped has none.
 func Accesses(t *Task) []Access {
 	if t.On(TDSkip) {
 		return nil
@@ -139,13 +136,13 @@ func Accesses(t *Task) []Access {
 	return as
 }
 
-// Moved reports whether tile DMA moves the tensor. The DMA of sources is on for either of the
-// two, and a source 1 that is not in use stays in L2 (select_rrb_1x64x1x1).
+// Moved reports whether tile DMA moves the tensor. The DMA of sources is on if either source needs it; a source 1 that
+// is not in use stays in L2 (select_rrb_1x64x1x1).
 func (s *Stream) Moved(t *Task) bool {
 	return t.On(s.Enable) && (s != &Streams[StreamSource1] || t.On(Source1) || !t.On(Source2DMA))
 }
 
-// used reports whether the task has the tensor. Two sources are the planar engine's.
+// used reports whether the task has the tensor. Only the planar engine has two sources.
 func (s *Stream) used(t *Task) bool {
 	return s != &Streams[StreamSource2] || t.Planar() != NotPlanar && t.On(PETwo)
 }
@@ -179,8 +176,7 @@ func (s *Stream) extents(t *Task) Extents {
 // Extent returns the value of an extent; zero means 1.
 func (t *Task) Extent(f Field) int64 { return max(1, int64(t.Get(f))) }
 
-// Window reports whether the task looks at more than one element of the image at a time,
-// or not at all of them.
+// Window reports whether the task looks at more than one element of the image at a time, or skips some of them.
 func (t *Task) Window() bool {
 	return t.Extent(Kw) > 1 || t.Extent(Kh) > 1 || t.Extent(Sx) > 1 || t.Extent(Sy) > 1
 }
@@ -190,10 +186,9 @@ func (t *Task) InExtents() Extents {
 	return Extents{t.Extent(NumGroups), t.Extent(Din), t.Extent(Cin), t.Extent(Hin), t.Extent(Win)}
 }
 
-// OutExtents returns the extents of the task's result. These are what the output
-// registers hold with two exceptions: a reduction without a window takes each channel to
-// one value, though the registers repeat the input's extents, and Wout counts groups of
-// columns where a channelwise kernel computes Ox of them at a time.
+// OutExtents returns the extents of the task's result. They are the values of the output registers with two exceptions.
+// A reduction without a window reduces each channel to one value, though the registers repeat the input's extents.
+// Where a channelwise kernel computes Ox columns at a time, Wout counts groups of columns.
 func (t *Task) OutExtents() Extents {
 	out := Extents{t.Extent(NumGroups), t.Extent(Dout), t.Extent(Cout), t.Extent(Hout), t.Extent(Wout)}
 	switch {
@@ -237,7 +232,7 @@ func (a *Access) StrideField(x Axis) Field {
 	return a.L2[x]
 }
 
-// Span returns the first byte and the one past the last.
+// Span returns the first byte and the one after the last.
 func (a *Access) Span() (from, to int64) {
 	to = a.First + a.Row
 	for i, n := range a.Count {
@@ -246,23 +241,23 @@ func (a *Access) Span() (from, to int64) {
 	return a.First, to
 }
 
-// OnChip returns the place in L2 of a tensor of the task, which for one in DRAM is where
-// it passes through. A tensor whose strides are all zero has none.
+// OnChip returns the place in L2 of a tensor of the task; for a tensor in DRAM that is where it passes through. A
+// tensor whose strides are all zero has none.
 func (a *Access) OnChip(t *Task) (Access, bool) {
 	l := a.access(t, a.Extents, a.Swapped, false)
 	return l, !a.InDRAM || l.Stride != [AxisColumn]int64{}
 }
 
-// Part is a stretch of the kernel buffer that a task reads, from byte From on: that of
-// one coefficient lane or kernel stream.
+// Part is a range of bytes of the kernel buffer, starting at From, that a task reads for one coefficient lane or kernel
+// stream.
 type Part struct {
 	Index      int
 	Base, Size Field
 	From, To   int64
 }
 
-// KernelStreams is the number of streams that the kernel DMA has beside its lanes: bias,
-// post-scale, palette and lookup table.
+// KernelStreams is the number of streams of the kernel DMA in addition to its lanes: bias, post-scale, palette and
+// lookup table.
 const KernelStreams = 4
 
 // LaneParts yields the parts of the coefficient lanes that are on.

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// The engine's tests hold Accesses against the engine's own table, for recorded and for
-// random tasks; here are the cases that its documentation names.
+// The engine's tests compare Accesses with the engine's own table, for recorded and for random tasks; here are the
+// cases that the documentation of Accesses names.
 
 // convolution is a 3x3 convolution of 64 channels to 128 over 16x16 pixels in DRAM.
 func convolution() *Task {
@@ -35,8 +35,7 @@ func TestAccessesOfConvolution(t *testing.T) {
 	}
 }
 
-// TestPlaceOnChip: a source that comes by DMA passes through L2 where its strides there
-// are not all zero.
+// TestPlaceOnChip checks that a source that comes by DMA passes through L2 if its strides there are not all zero.
 func TestPlaceOnChip(t *testing.T) {
 	x := convolution()
 	src := Accesses(x)[0]
@@ -51,8 +50,7 @@ func TestPlaceOnChip(t *testing.T) {
 	}
 }
 
-// TestInterleavedRows: channel positions take turns in a row, the last of which may hold
-// fewer.
+// TestInterleavedRows checks rows with interleaved channel positions, the last of which may have fewer.
 func TestInterleavedRows(t *testing.T) {
 	for _, c := range []struct{ channels, inter, planes, row int }{
 		{channels: 6, inter: 4, planes: 2, row: (15*4 + 4) * 2},
@@ -71,7 +69,7 @@ func TestInterleavedRows(t *testing.T) {
 	}
 }
 
-// TestOutExtents: where the output registers do not hold the result's extents.
+// TestOutExtents checks tasks whose output registers do not hold the result's extents.
 func TestOutExtents(t *testing.T) {
 	regs := Extents{1, 1, 128, 16, 16}
 	for _, c := range []struct {
@@ -95,7 +93,7 @@ func TestOutExtents(t *testing.T) {
 	}
 }
 
-// TestKernelParts: only what is on is read.
+// TestKernelParts checks that only lanes and streams that are on are read.
 func TestKernelParts(t *testing.T) {
 	x := New().SetBool(CoeffEn.At(3), true).Set(CoeffBase.At(3), 0x400).Set(CoeffSize.At(3), 0xc0)
 	x.Set(StreamConfig.At(0), IdleStreamConfig).Set(StreamConfig.At(2), IdleStreamConfig|1).Set(StreamSize.At(2), 64)

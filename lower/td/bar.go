@@ -35,9 +35,8 @@ const (
 	MaxProgramBars = 128 // of one program
 )
 
-// CustomBar is a relocation of a bit-field of a task's image: the load, or a
-// call, writes a value into it. Its type is generic and its configuration
-// 32-bit, the one form there is.
+// CustomBar is a relocation of a bit-field of a task's image: loading the program, or a call, writes a value into it.
+// Its type is generic and its configuration has 32 bits, which is the only form.
 type CustomBar struct {
 	Task     int // index of the image
 	Kind     BarKind
@@ -104,7 +103,7 @@ func (c *CustomBar) Write(img []byte, v uint32) error {
 	return nil
 }
 
-// BarError is a list of custom bars that breaks a rule.
+// BarError reports a list of custom bars that breaks a rule.
 type BarError struct {
 	Off   int64
 	Bar   int // index, or -1 in the header
@@ -134,8 +133,8 @@ func barCount(n, limit int) error {
 	return nil
 }
 
-// EncodeBars returns the list of a program's custom bars, at most limit:
-// MaxProgramBars, or MaxWireBars for those of one call.
+// EncodeBars returns the list of a program's custom bars. limit is the largest number allowed: MaxProgramBars, or
+// MaxWireBars for those of one call.
 func EncodeBars(bars []CustomBar, limit int) ([]byte, error) {
 	if err := barCount(len(bars), limit); err != nil {
 		return nil, err

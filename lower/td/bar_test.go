@@ -113,7 +113,7 @@ func TestLiveIns(t *testing.T) {
 	}
 	for _, c := range []struct {
 		values map[string]int64
-		want   string // "" for accepted
+		want   string // "" if accepted
 	}{
 		{map[string]int64{"rows": 1, "stride": 64}, ""},
 		{map[string]int64{"rows": 1, "stride": 4096}, ""},

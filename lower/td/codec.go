@@ -8,8 +8,7 @@ import (
 // Align is the byte alignment of a task in the task section.
 const Align = 0x100
 
-// FormatError is a task stream that breaks a rule, with the byte offset in the
-// task section.
+// FormatError reports a task stream that breaks a rule, with the byte offset in the task section.
 type FormatError struct {
 	Off int64
 	Msg string
@@ -23,7 +22,7 @@ func badf(off int, format string, args ...any) error {
 	return &FormatError{Off: int64(off), Msg: fmt.Sprintf(format, args...)}
 }
 
-// Encode returns the task's words: header, then one record a span.
+// Encode returns the task's words: the header, then one record for each span.
 func (t *Task) Encode() ([]uint32, error) {
 	if t.err != nil {
 		return nil, t.err
@@ -46,7 +45,7 @@ func (t *Task) Encode() ([]uint32, error) {
 	return out, nil
 }
 
-// Decode reads one task from exactly its words.
+// Decode reads one task from ws, which must be exactly its words.
 func Decode(ws []uint32) (*Task, error) { return decode(ws, 0) }
 
 func decode(ws []uint32, off int) (*Task, error) {
@@ -65,7 +64,7 @@ func decode(ws []uint32, off int) (*Task, error) {
 		t.setWord(Header, i, ws[i])
 	}
 	t.Spans = []Span{}
-	written := map[*Block]uint64{} // a bit a register
+	written := map[*Block]uint64{} // one bit for each register
 	for p := n; p < len(ws); {
 		s := Span{Addr: ws[p] & 0x3ffffff, Count: int(ws[p]>>26) + 1}
 		b := blockOf(s)
@@ -78,7 +77,7 @@ func decode(ws []uint32, off int) (*Task, error) {
 		}
 		first := int(s.Addr-b.Base) / 4
 		for i := range s.Count {
-			// A task holds one value a register, and no recorded task writes one twice.
+			// A task has one value for each register, and no recorded task writes a register twice.
 			bit := uint64(1) << (first + i)
 			if written[b]&bit != 0 {
 				return nil, badf(off+4*(p+1+i), "register %#x is written twice", s.Addr+4*uint32(i))
@@ -92,9 +91,9 @@ func decode(ws []uint32, off int) (*Task, error) {
 	return t, nil
 }
 
-// EncodeChain links the tasks (next pointers and sizes, task indices, first and
-// last marks), and returns their bytes and each task's byte offset, counted
-// from base, the offset of the chain in the task section (a multiple of Align).
+// EncodeChain links the tasks (next pointers and sizes, task indices, first and last marks). It returns their bytes and
+// each task's byte offset, counted from base, which is the offset of the chain in the task section (a multiple of
+// Align).
 func EncodeChain(tasks []*Task, base int) (text []byte, offsets []int, err error) {
 	offsets = make([]int, len(tasks))
 	end := base
@@ -128,9 +127,8 @@ type Placed struct {
 	Off int
 }
 
-// DecodeChain walks the chain that starts at byte entry of the task section
-// with a task of the given number of words, to the task whose next pointer is
-// zero.
+// DecodeChain follows the chain that starts at byte entry of the task section with a task of firstWords words, up to
+// the task whose next pointer is zero.
 func DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
 	var out []Placed
 	err := WalkChain(text, entry, firstWords, func(p Placed) error {
@@ -143,9 +141,8 @@ func DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
 	return out, nil
 }
 
-// WalkChain calls visit for each task that DecodeChain would return, in their
-// order, up to the first that is not there or breaks a rule, whose error it
-// returns, or to an error of visit.
+// WalkChain calls visit for each task that DecodeChain would return, in their order. It stops at the first task that is
+// missing or breaks a rule and returns the error, or at an error of visit.
 func WalkChain(text []byte, entry, firstWords int, visit func(Placed) error) error {
 	off, n, last := entry, firstWords, -1
 	for {

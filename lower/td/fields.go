@@ -11,7 +11,7 @@ type Known uint8
 // Grades of knowledge.
 const (
 	Named    Known = iota // name and place from public register maps; value seen in recorded programs
-	Recorded              // meaning follows from recorded programs
+	Recorded              // meaning established by recorded programs
 	Modelled              // meaning is zinc's own assumption; no recorded program shows it
 	Unknown               // bits that nobody has explained; carried as they are
 )
@@ -26,12 +26,12 @@ type Row struct {
 	Addr  uint32 // register byte address; for the header, 4 * word index
 	Bit   uint8  // lowest bit
 	Width uint8
-	// value is in this unit and stored divided by it: 64 for a DMA stride in bytes, 16 for an L2 address; 1 otherwise
+	// the value is in this unit and stored divided by it: 64 for a DMA stride in bytes, 16 for an L2 address, else 1
 	Unit  uint32
 	Known Known
-	Doc   string // what the value is, with the words of Kind and Values
+	Doc   string // what the value is, including the words of Kind and Values
 	Kind  Kind
-	// Values are those that have a word, in the order of the Doc; none where any number is as good as another.
+	// Values are those that a word describes, in the order of the Doc; empty if every number means itself.
 	Values []Value
 	Array  Array // of an element of an indexed field
 	V10    Place // where version 10 has the field
@@ -58,7 +58,7 @@ const (
 	Unsigned Kind = iota // a number, a flag or one of Values
 	FP16                 // the bits of a half-precision number
 	FP32                 // the bits of a single-precision number
-	Address              // a byte address or offset, which follows from where things are placed
+	Address              // a byte address or offset, which follows from the placement of data
 	Size                 // bytes: a stride or a length
 	Chain                // the task's place in its chain, which EncodeChain sets
 )
@@ -68,8 +68,7 @@ func (k Kind) String() string {
 	return [...]string{"unsigned", "fp16", "fp32", "address", "size", "chain"}[k]
 }
 
-// Array says which element of which indexed field a field is; the zero Array is of a
-// field that stands alone.
+// Array says which element of which indexed field a field is. It is zero for a field that is not indexed.
 type Array struct {
 	Name  string // Block.Field
 	Base  Field  // element 0
@@ -110,14 +109,13 @@ var (
 	TileDst = &Block{Name: "TileDMADst", Base: 0x17800, Words: 7, Doc: "tile DMA destination"}
 )
 
-// Order is the order of the register blocks in a task, as every recorded task
-// has it.
+// Order is the order of the register blocks in a task, as in every recorded task.
 var Order = []*Block{Kernel, Common, TileSrc, L2, PE, NE, TileDst}
 
 // Lanes is the number of kernel-DMA lanes.
 const Lanes = 16
 
-// The fields of version 7. An indexed field's lane i is Field(i) further on.
+// The fields of version 7. Lane i of an indexed field is i fields after lane 0.
 var (
 	table []Row
 
@@ -409,7 +407,7 @@ func headerR(name string, word, bit, width uint8, doc string) Field {
 	return f
 }
 
-// is says of what kind the field is, or all elements of an indexed one.
+// is sets the kind of the field, or of all elements of an indexed field.
 func (f Field) is(k Kind) Field {
 	for i := range max(1, table[f].Array.Len) {
 		table[f.At(i)].Kind = k
@@ -417,8 +415,8 @@ func (f Field) is(k Kind) Field {
 	return f
 }
 
-// values names values of the field. Lists that several fields share are functions and
-// not variables, whose initialization would change the order of the table.
+// values names values of the field. Lists that several fields share are functions, since initializing variables would
+// change the order of the table.
 func (f Field) values(vs ...Value) Field {
 	table[f].Values = vs
 	return f
@@ -462,8 +460,7 @@ func add(r Row) Field {
 // words lists, for every register word, the fields in it; filled by init.
 var words = map[*Block][][]Field{}
 
-// init completes the table that the declarations above have filled. Each step needs
-// those before it.
+// init completes the table that the declarations above have filled. Each step depends on those before it.
 func init() {
 	describe()
 	coverWords()
@@ -471,7 +468,7 @@ func init() {
 	indexNames()
 }
 
-// describe puts the words of kinds and values into the Docs.
+// describe adds the words of kinds and values to the Docs.
 func describe() {
 	for i := range table {
 		r := &table[i]
@@ -488,8 +485,8 @@ func describe() {
 	}
 }
 
-// coverWords covers the bits that no row names with rows of their own, so that a
-// decoded task holds every bit, and indexes the table by word.
+// coverWords adds rows for the bits that no row covers, so that a decoded task has every bit, and indexes the table by
+// word.
 func coverWords() {
 	blocks := append([]*Block{Header}, Order...)
 	for _, b := range blocks {

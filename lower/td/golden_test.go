@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// The tasks of every container that Apple's compiler wrote go through version
-// 10, and through images and records, to the same words.
+// TestGoldenContainersV10 checks that the tasks of every container that Apple's compiler wrote go through version 10,
+// and through images and records, and come back as the same words.
 func TestGoldenContainersV10(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "golden", "apple-h13", "*.hwx"))
 	if err != nil || len(files) == 0 {

@@ -6,16 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// LiveIn is a live-in parameter: a shape or stride that a call chooses. It is
-// bound to a procedure's input and takes the values Start, Start + Step, and so
-// on up to Stop.
+// LiveIn is a live-in parameter: a shape or stride that a call chooses. It is bound to a procedure's input and can have
+// the values Start, Start + Step, and so on up to Stop.
 type LiveIn struct {
 	Name              string
 	Input             int // index among the procedure's inputs
 	Start, Stop, Step uint32
 }
 
-// Check reports a parameter whose range is none.
+// Check reports a parameter whose range is not valid.
 func (l *LiveIn) Check() error {
 	switch {
 	case l.Name == "" || len(l.Name) > maxLiveInName || !utf8.ValidString(l.Name):
@@ -31,7 +30,7 @@ func (l *LiveIn) Check() error {
 	return nil
 }
 
-// Bind checks a value that a call gives the parameter.
+// Bind checks a value that a call passes for the parameter.
 func (l *LiveIn) Bind(v int64) error {
 	switch {
 	case v < int64(l.Start) || v > int64(l.Stop):
@@ -43,8 +42,7 @@ func (l *LiveIn) Bind(v int64) error {
 	return nil
 }
 
-// BindLiveIns checks the values of a call: one for every parameter and no
-// others.
+// BindLiveIns checks the values of a call: there must be one for every parameter and no others.
 func BindLiveIns(params []LiveIn, values map[string]int64) error {
 	for i := range params {
 		v, ok := values[params[i].Name]
@@ -83,7 +81,7 @@ const (
 	maxLiveInName = 1024
 )
 
-// LiveInError is a list of live-in parameters that breaks a rule.
+// LiveInError reports a list of live-in parameters that breaks a rule.
 type LiveInError struct {
 	Off   int64
 	Field string

@@ -9,7 +9,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Doc says what a grade stands for.
+// Doc explains what a grade means.
 func (k Known) Doc() string {
 	return [...]string{
 		"place and name from public register maps",
@@ -19,7 +19,7 @@ func (k Known) Doc() string {
 	}[k]
 }
 
-// source says where a place is from, "assigned" spelled out.
+// source returns where a place is from, with "assigned" spelled out.
 func (p Place) source() string {
 	if p.Source == assigned {
 		return "assigned by zinc"
@@ -27,8 +27,8 @@ func (p Place) source() string {
 	return p.Source
 }
 
-// Provenance says how far a row is established and where it is from: its grade,
-// and where version 10 has the field by what source.
+// Provenance describes how far a row is established and where it is from: its grade, and where version 10 has the field
+// according to which source.
 func (r *Row) Provenance() string {
 	return fmt.Sprintf("%s: %s; version 10 %s, %s", r.Known, r.Known.Doc(), r.V10, r.V10.source())
 }
@@ -41,8 +41,7 @@ func (r *Row) Bits() string {
 	return fmt.Sprintf("%d:%d", r.Bit+r.Width-1, r.Bit)
 }
 
-// Meaning returns the word that the table has for a value, which is in the row's
-// unit; "" where it has none.
+// Meaning returns the word that the table has for a value in the row's unit, or "" if it has none.
 func (r *Row) Meaning(v uint32) string {
 	for _, x := range r.Values {
 		if x.V == v {
@@ -52,8 +51,8 @@ func (r *Row) Meaning(v uint32) string {
 	return ""
 }
 
-// Text returns a value, which is in the row's unit, as a person reads it: a
-// floating-point number where the field is one, else decimal.
+// Text returns a value in the row's unit for a person to read: as a floating-point number if the field is one, else as
+// a decimal number.
 func (r *Row) Text(v uint32) string {
 	switch r.Kind {
 	case FP32:
@@ -72,7 +71,7 @@ func (r *Row) Describe(v uint32) string {
 	return r.Text(v)
 }
 
-// Reading is one field of a task with what the table says of it.
+// Reading is one field of a task with what the table says about it.
 type Reading struct {
 	*Row
 	Field Field
@@ -80,8 +79,8 @@ type Reading struct {
 	Value uint32 // in the row's unit
 }
 
-// Readings gives the fields of the words that the task writes, in the order of the
-// words and from the lowest bit; without all, those alone that are not zero.
+// Readings yields the fields of the words that the task writes, in the order of the words and from the lowest bit. It
+// omits fields that are zero unless all is set.
 func (t *Task) Readings(all bool) iter.Seq[Reading] {
 	return func(yield func(Reading) bool) {
 		word := 0
@@ -118,8 +117,8 @@ func (t *Task) Readings(all bool) iter.Seq[Reading] {
 	}
 }
 
-// FieldsAt returns the fields of a word of the task, none where it is the header of
-// a record or past the task's end.
+// FieldsAt returns the fields of a word of the task. A word that is the header of a record or after the task's end has
+// none.
 func (t *Task) FieldsAt(word int) []Field {
 	if word < 0 {
 		return nil
@@ -137,8 +136,7 @@ func (t *Task) FieldsAt(word int) []Field {
 	return nil
 }
 
-// Values returns the fields that are not zero in the registers the task
-// writes, by name, for JSON.
+// Values returns, by name, the nonzero fields in the registers that the task writes, for JSON.
 func (t *Task) Values() map[string]uint32 {
 	out := map[string]uint32{}
 	for f := range table {

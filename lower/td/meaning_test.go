@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMeaning: values have the words of their rows.
+// TestMeaning checks that values have the words that their rows state.
 func TestMeaning(t *testing.T) {
 	for _, c := range []struct {
 		f    Field
@@ -28,8 +28,8 @@ func TestMeaning(t *testing.T) {
 	}
 }
 
-// TestValuesFitTheirRows: a row names each value once, none that it cannot hold, and its
-// Doc has all their words.
+// TestValuesFitTheirRows checks that a row names each value once and only values that fit, and that its Doc has all
+// their words.
 func TestValuesFitTheirRows(t *testing.T) {
 	for i := range table {
 		r := &table[i]
@@ -49,8 +49,8 @@ func TestValuesFitTheirRows(t *testing.T) {
 	}
 }
 
-// TestKindsFitTheirRows: floating-point fields are as wide as their numbers, and fields
-// with a unit are bytes.
+// TestKindsFitTheirRows checks that floating-point fields are as wide as their numbers, and that fields with a unit are
+// bytes.
 func TestKindsFitTheirRows(t *testing.T) {
 	for i := range table {
 		r := &table[i]
@@ -63,8 +63,7 @@ func TestKindsFitTheirRows(t *testing.T) {
 	}
 }
 
-// TestArrays: the elements of an indexed field follow each other, in rows that differ in
-// the place alone.
+// TestArrays checks that the elements of an indexed field follow each other, in rows that differ only in place.
 func TestArrays(t *testing.T) {
 	for i := range table {
 		r := &table[i]
@@ -90,7 +89,7 @@ func TestArrays(t *testing.T) {
 	}
 }
 
-// TestText: floating-point fields are printed as numbers.
+// TestText checks that floating-point fields are printed as numbers.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		f    Field
@@ -104,8 +103,8 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestReadings: of all fields, every bit of every word is there once, at the word that
-// WordIndex and FieldsAt have it, with a source.
+// TestReadings checks that Readings with all set yields every bit of every word once, at the word that WordIndex and
+// FieldsAt report, with a source.
 func TestReadings(t *testing.T) {
 	task := New().SetBool(KernelOn, true).Set(Cin, 7).SetBool(KBE0, true).Set(KBase0, 3)
 	ws, err := task.Encode()
@@ -158,7 +157,7 @@ func TestReadings(t *testing.T) {
 	}
 }
 
-// TestWalkChainCut: of a chain that is cut, the tasks before the cut are visited.
+// TestWalkChainCut checks that the tasks before the cut are visited if a chain is cut.
 func TestWalkChainCut(t *testing.T) {
 	tasks := []*Task{New().Set(Cin, 1), New().Set(Cin, 2), New().Set(Cin, 3)}
 	text, offs, err := EncodeChain(tasks, 0)
@@ -186,7 +185,7 @@ func TestWalkChainCut(t *testing.T) {
 	}
 }
 
-// TestScanRecordsCut: of a stream that is cut, the records before the cut are there.
+// TestScanRecordsCut checks that the records before the cut are returned if a stream is cut.
 func TestScanRecordsCut(t *testing.T) {
 	_, rs, b := splitTwo(t)
 	for n := range b {

@@ -6,8 +6,8 @@ import (
 	"hash/crc32"
 )
 
-// A record stream: an 8-byte header (magic, u16 version, u16 bytes of a
-// record), then records. All of it is little-endian.
+// A record stream is an 8-byte header (magic, u16 version, u16 bytes of a record), followed by records. All of it is
+// little-endian.
 const (
 	RecordMagic   = "ZTDR"
 	RecordVersion = 1
@@ -15,38 +15,36 @@ const (
 	StreamHeader  = 8 // bytes before the first record
 )
 
-// unresolved is set in the key of a slot that the load has not filled.
+// unresolved is set in the key of a slot that loading has not filled.
 const unresolved = 1 << 31
 
 // NoBar is the buffer-access register of a record without one.
 const NoBar = 0xffff
 
-// RegisterWindow is what the base of a load's engine registers is a multiple
-// of: every register of version 10 lies below it, so that the register is told
-// from the base. Modelled.
+// RegisterWindow is the alignment of the base of the engine registers of a load. Every register of version 10 is below
+// it, so that an address can be separated into base and register. Modelled.
 const RegisterWindow = 0x8000
 
 // AddressBits is the width of a device address.
 const AddressBits = 42
 
-// Placement says how an operand goes into its register: shifted right, then
-// placed at a bit. A field wider than the register goes on in the next one.
+// Placement describes how an operand is put into its register: shifted right, then placed at a bit. A field wider than
+// the register continues in the next one.
 type Placement struct{ Bit, Width, Shift uint8 }
 
-// The two placements there are: a device address, on 64 bytes, into the pair
-// of registers (low, high) of a slot, and a whole register.
+// The two placements: a device address, aligned to 64 bytes, in the pair of registers (low, high) of a slot, and a
+// whole register.
 var (
 	placeAddress = Placement{Bit: 6, Width: AddressBits - 6, Shift: 6}
 	placeValue   = Placement{Bit: 0, Width: 32}
 )
 
-// Record is one 44-byte record. With a slot it stands for the base of a DMA
-// stream, and Operand is the device address once Resolved; without one Operand
-// is the value of a register.
+// Record is one 44-byte record. With a slot it describes the base of a DMA stream, and Operand is the device address
+// once Resolved; without one Operand is the value of a register.
 type Record struct {
 	Task     int    // index of the task's image
 	Group    int    // index in Groups
-	Register uint64 // engine register: its byte address, behind the base of this load when resolved
+	Register uint64 // byte address of the engine register; when resolved, after the base of this load
 	Slot     Slot   // 0: Operand is a value
 	Resolved bool
 	Operand  uint64
@@ -58,8 +56,7 @@ type Record struct {
 // offsetInline is the largest offset that the record's own field holds.
 const offsetInline = 0xffff * 64
 
-// operands returns how many operands the record uses: a second one, the byte
-// offset, where its field is too narrow for it.
+// operands returns how many operands the record uses. The second is the byte offset, if its field is too narrow for it.
 func (r *Record) operands() int {
 	if r.Offset > offsetInline {
 		return 2
@@ -93,7 +90,7 @@ func (r *Record) append(out []byte) ([]byte, error) {
 	return le.AppendUint32(out, crc32.ChecksumIEEE(out[start:])), nil
 }
 
-// fieldError is a rule that a record breaks, with the field's byte offset in it.
+// fieldError reports a rule that a record breaks, with the byte offset of the field in the record.
 type fieldError struct {
 	off   int
 	field string
@@ -134,9 +131,8 @@ func recordField(off int) (name string) {
 	return name
 }
 
-// Resolve fills in what one load decides: base, where its engine registers
-// begin, and for a slot address, the device address of the buffer that its
-// buffer-access register names.
+// Resolve fills in what is known only when loading: base, where the engine registers begin, and, for a slot, address,
+// the device address of the buffer that its buffer-access register names.
 func (r *Record) Resolve(base, address uint64) error {
 	if base%RegisterWindow != 0 {
 		return fmt.Errorf("register base %#x: not a multiple of %#x", base, RegisterWindow)
@@ -221,7 +217,7 @@ func (r *Record) checkValue() error {
 	return nil
 }
 
-// StreamError is a record stream that breaks a rule.
+// StreamError reports a record stream that breaks a rule.
 type StreamError struct {
 	Off    int64 // byte offset in the stream
 	Record int   // index, or -1 in the header
@@ -236,8 +232,8 @@ func (e *StreamError) Error() string {
 	return fmt.Sprintf("record stream byte %#x: record %d: %s: %s", e.Off, e.Record, e.Field, e.Msg)
 }
 
-// EncodeRecords returns the stream of the records, which must stand in order:
-// by task, within a task by stream, then the op-config registers.
+// EncodeRecords returns the stream of the records, which must be in order: by task, and within a task by stream, then
+// the op-config registers.
 func EncodeRecords(rs []Record) ([]byte, error) {
 	out := append(make([]byte, 0, StreamHeader+RecordSize*len(rs)), RecordMagic...)
 	out = binary.LittleEndian.AppendUint16(out, RecordVersion)
@@ -254,9 +250,8 @@ func EncodeRecords(rs []Record) ([]byte, error) {
 	return out, nil
 }
 
-// ScanRecords reads a stream and checks every record of it: size, checksum, counts,
-// slot, placement, order. With an error it returns the records before the first that
-// is not whole or breaks a rule.
+// ScanRecords reads a stream and checks each of its records: size, checksum, counts, slot, placement, order. With an
+// error it returns the records before the first that is incomplete or breaks a rule.
 func ScanRecords(b []byte) ([]Record, error) {
 	head := func(off int64, field, format string, args ...any) error {
 		return &StreamError{Off: off, Record: -1, Field: field, Msg: fmt.Sprintf(format, args...)}
@@ -333,7 +328,7 @@ func (r *Record) decode(b []byte) error {
 	return r.check()
 }
 
-// before reports whether r stands before s in a stream.
+// before reports whether r precedes s in a stream.
 func (r *Record) before(s *Record) bool {
 	if r.Task != s.Task {
 		return r.Task < s.Task
@@ -357,7 +352,7 @@ func outOfOrder(rs []Record, i int) error {
 			rs[i-1].Task, rs[i-1].Register)}
 }
 
-// inStream gives a field's error its place in the stream.
+// inStream adds the place in the stream to a field's error.
 func inStream(err error, i int) error {
 	e, ok := err.(*fieldError)
 	if !ok {

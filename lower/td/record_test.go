@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// twoTasks is a program with every kind of record: a task that reads two
-// sources and streams coefficients and a bias, and one that writes far into
-// its buffer.
+// twoTasks returns a program with every kind of record: a task that reads two sources and streams coefficients and a
+// bias, and one that writes at a large offset in its buffer.
 func twoTasks() []*Task {
 	a := New().SetBool(SrcEn, true).Set(RBase0, 5).SetBool(RBE0, true).Set(SrcBase, 0x40).Set(SrcFmtMode, 1)
 	a.SetBool(Source1, true).SetBool(Source2DMA, true).Set(RBase1, 6).SetBool(RBE1, true).Set(Src2Base, offsetInline)
@@ -131,14 +130,14 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-// Each fault in a stream is refused with the byte offset and the field.
+// TestScanRecordsRefuses checks that each fault in a stream is refused with the byte offset and the field.
 func TestScanRecordsRefuses(t *testing.T) {
 	_, _, good := splitTwo(t)
 	at := func(i, off int) int { return 8 + 44*i + off }
 	for _, c := range []struct {
 		name  string
 		spoil func(b []byte) []byte
-		fix   bool // the checksums are made right again
+		fix   bool // the checksums are corrected afterwards
 		off   int
 		field string
 	}{
@@ -254,7 +253,7 @@ func TestScanRecordsRefuses(t *testing.T) {
 	}
 }
 
-// Images and records that do not belong together are refused.
+// TestJoinRefuses checks that images and records that do not belong together are refused.
 func TestJoinRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -333,7 +332,7 @@ func FuzzRecords(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b, imgs []byte) {
 		rs, err := ScanRecords(b)
 		if err != nil {
-			// Right checksums let the fuzzer reach the fields.
+			// With correct checksums the fuzzer reaches the fields.
 			b = bytes.Clone(b)
 			for p := StreamHeader; p+RecordSize <= len(b); p += RecordSize {
 				binary.LittleEndian.PutUint32(b[p+offCRC:], crc32.ChecksumIEEE(b[p:p+offCRC]))

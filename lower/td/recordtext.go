@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// PrintRecords writes a record stream as text, a line a record.
+// PrintRecords writes a record stream as text, one line for each record.
 func PrintRecords(w io.Writer, rs []Record) error {
 	bw := bufio.NewWriter(w)
 	fmt.Fprintf(bw, "record stream version %d, %d records of %d bytes\n", RecordVersion, len(rs), RecordSize)
@@ -16,7 +16,7 @@ func PrintRecords(w io.Writer, rs []Record) error {
 	return bw.Flush()
 }
 
-// PrintRecordLines writes the line of each record that is wanted.
+// PrintRecordLines writes a line for each record that wanted accepts.
 func PrintRecordLines(w io.Writer, rs []Record, wanted func(r *Record) bool) error {
 	bw := bufio.NewWriter(w)
 	for i := range rs {

@@ -2,13 +2,12 @@ package td
 
 import "fmt"
 
-// Slot is a relocation slot of version 10: the key of a place that the load
-// fills with a device address. A key is the index of a register among all, its
-// byte address divided by four (0x1344 is register 0x4d10).
+// Slot is a relocation slot of version 10: the key of a place that loading fills with a device address. A key is the
+// index of a register among all registers, which is its byte address divided by four (0x1344 is register 0x4d10).
 type Slot uint32
 
-// The slots: those of table 23.5, and by the same rule one for the coefficient
-// lanes, whose sixteen configurations listing 23.3 has at G0 + 0x2c.
+// The slots: those of table 23.5, and by the same rule one for the coefficient lanes, whose sixteen configurations are
+// at G0 + 0x2c in listing 23.3.
 const (
 	SlotSource     Slot = 0x1344
 	SlotSource2    Slot = 0x134a
@@ -20,9 +19,8 @@ const (
 	SlotWeights    Slot = 0x1542
 )
 
-// slotRow is one DMA stream: its slot, the group of the slot's register, the
-// flag that enables the stream, the buffer-access register that it goes
-// through, and the field with its byte offset in that buffer.
+// slotRow is one DMA stream: its slot, the group of the slot's register, the flag that enables the stream, the
+// buffer-access register that it uses, and the field with its byte offset in that buffer.
 type slotRow struct {
 	slot      Slot
 	name      string
@@ -31,11 +29,11 @@ type slotRow struct {
 	stream    *Stream // of a tensor
 	bar, barE Field
 	offset    Field
-	hasOffset bool // false: the lanes' own offsets stand in the image
-	owner     bool // the buffer-access register is first of all this stream's
+	hasOffset bool // false: the image has the lanes' own offsets
+	owner     bool // the buffer-access register belongs to this stream first of all
 }
 
-// slotRows has the streams in the order of their records in a task.
+// slotRows lists the streams in the order of their records in a task.
 var slotRows = []slotRow{
 	tensorSlot(SlotSource, "input tile", G2, StreamSource1),
 	tensorSlot(SlotSource2, "second operand", G2, StreamSource2),
@@ -63,7 +61,7 @@ func tensorSlot(slot Slot, name string, g *Group, stream int) slotRow {
 	}
 }
 
-// kernelSlot is a kernel stream, which shares the buffer-access register of the lanes.
+// kernelSlot returns the row of a kernel stream, which shares the buffer-access register of the lanes.
 func kernelSlot(slot Slot, name string, stream int) slotRow {
 	return slotRow{
 		slot:      slot,
@@ -85,8 +83,8 @@ func (s *slotRow) on(t *Task) bool {
 	return t.val[s.enable]&1 == 1
 }
 
-// named reports whether the task names a buffer for the stream. Recorded tasks
-// do so for a tensor that has a buffer and yet stays in L2, its DMA off.
+// named reports whether the task names a buffer for the stream. Recorded tasks do so for a tensor that has a buffer but
+// stays in L2, with its DMA off.
 func (s *slotRow) named(t *Task) bool { return s.owner && t.On(s.barE) }
 
 func slotOf(s Slot) (int, *slotRow) {
@@ -109,11 +107,9 @@ func (s Slot) String() string {
 	return fmt.Sprintf("slot %#x", uint32(s))
 }
 
-// opConfig are the registers whose value travels in a record, and not in the
-// image, when it differs from the reset value, zero: the two words that table
-// 23.7 calls the op-config descriptor. The one before the first operation of a
-// chain is the format of its source, the one that ends the chain the format of
-// its result.
+// opConfig are the registers whose values are in a record, and not in the image, if they differ from the reset value,
+// zero: the two words that table 23.7 calls the op-config descriptor. The one before the first operation of a chain is
+// the format of its source; the one that ends the chain is the format of its result.
 var opConfig = []struct {
 	name string
 	at   Field // any field of the register

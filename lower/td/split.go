@@ -5,12 +5,10 @@ import (
 	"fmt"
 )
 
-// Split returns the version-10 form of a program: an image a task, with the
-// buffers of its DMA streams left open, and the records that close them: one
-// for each stream that the task enables or names a buffer for, and one for an
-// op-config register. What a record carries is zero in the image: the
-// buffer-access register of a stream, the byte offset of it, and the op-config
-// registers.
+// Split returns the version-10 form of a program: one image for each task, with the buffers of its DMA streams left
+// open, and the records that close them. There is a record for each stream that the task enables or names a buffer for,
+// and one for an op-config register. What a record contains is zero in the image: the buffer-access register of a
+// stream, its byte offset, and the op-config registers.
 func Split(tasks []*Task) (images [][]byte, records []Record, err error) {
 	if len(tasks) > 1<<16 {
 		return nil, nil, fmt.Errorf("%d tasks: a record's task index has 16 bits", len(tasks))
@@ -76,10 +74,9 @@ func groupIndex(g *Group) int {
 	return -1
 }
 
-// Join rebuilds the tasks of a program from its images and its records. The
-// two must agree: a record for every stream that an image enables, for another
-// only one that names a buffer, and nothing in an image where a record has its
-// say.
+// Join rebuilds the tasks of a program from its images and its records. The two must agree: a stream that an image
+// enables needs a record, a record of any other stream may only name a buffer, and an image must have zeros for
+// everything that a record contains.
 func Join(images [][]byte, records []Record) ([]*Task, error) {
 	tasks := make([]*Task, len(images))
 	var err error
@@ -88,7 +85,7 @@ func Join(images [][]byte, records []Record) ([]*Task, error) {
 			return nil, fmt.Errorf("task %d: %w", i, err)
 		}
 	}
-	// closed has a bit for each stream of a task that a record has closed.
+	// closed has, for each task, one bit for each stream that a record has closed.
 	closed := make([]uint, len(images))
 	for i := range records {
 		r := &records[i]
@@ -115,7 +112,7 @@ func Join(images [][]byte, records []Record) ([]*Task, error) {
 	return tasks, nil
 }
 
-// join puts what a record carries into its task.
+// join puts what a record contains into its task.
 func (r *Record) join(t *Task, closed *uint) error {
 	if r.Slot == 0 {
 		return r.joinValue(t)
@@ -125,8 +122,7 @@ func (r *Record) join(t *Task, closed *uint) error {
 		return fieldf(offSlot, "slot", "%s: the image has %s = 0, so the stream is off", r.Slot, s.enable)
 	}
 	if r.Bar != NoBar {
-		// Streams of the kernel share a buffer-access register: a second
-		// record may repeat it.
+		// Streams of the kernel share a buffer-access register, which a second record may repeat.
 		shared := false
 		for j := range k {
 			shared = shared || *closed>>j&1 == 1 && slotRows[j].bar == s.bar

@@ -19,7 +19,7 @@ type Span struct {
 // A register that is not written keeps its reset value, taken to be zero.
 type Task struct {
 	val   []uint32 // raw field values, indexed by Field
-	Spans []Span   // records in stream order; nil stands for the default (DefaultSpans)
+	Spans []Span   // records in stream order; nil means the default (DefaultSpans)
 	err   error    // first value that did not fit
 }
 
@@ -35,8 +35,8 @@ func (t *Task) Int(f Field) int { return int(t.Get(f)) }
 // On reports whether a flag is set.
 func (t *Task) On(f Field) bool { return t.val[f] != 0 }
 
-// Set gives the field a value in the row's unit. A value that does not fit, or
-// is not a multiple of the unit, is remembered and reported by Encode and Err.
+// Set sets the field to a value in the row's unit. A value that does not fit, or is not a multiple of the unit, is
+// remembered and reported by Encode and Err.
 func (t *Task) Set(f Field, v int) *Task {
 	r := &table[f]
 	switch {
@@ -93,7 +93,7 @@ func (t *Task) setWord(b *Block, i int, w uint32) {
 	}
 }
 
-// HeaderWords returns 10, or 11 where header word 9 calls for the extra word.
+// HeaderWords returns 10, or 11 if header word 9 requires the extra word.
 func (t *Task) HeaderWords() int {
 	if t.word(Header, 9)&3 == 3 {
 		return 11
@@ -101,7 +101,7 @@ func (t *Task) HeaderWords() int {
 	return 10
 }
 
-// Words returns the number of words that Encode gives.
+// Words returns the number of words that Encode returns.
 func (t *Task) Words() int {
 	n := t.HeaderWords()
 	for _, s := range t.spans() {
@@ -110,15 +110,13 @@ func (t *Task) Words() int {
 	return n
 }
 
-// DefaultSpans returns the records that current compilers write: all blocks in
-// Order, the kernel block without its lanes' addresses and sizes when the task
-// streams no coefficients. With full set every block is written whole.
+// DefaultSpans returns the records that current compilers write: all blocks in Order, the kernel block without its
+// lanes' addresses and sizes if the task streams no coefficients. With full set every block is written whole.
 func DefaultSpans(kernel, full bool) []Span {
 	var out []Span
 	for _, b := range Order {
 		if b == Kernel && !kernel && !full {
-			// 18 words up to the last lane's configuration, then the
-			// twelve words of the four streams.
+			// 18 words up to the last lane's configuration, then the twelve words of the four streams.
 			out = append(out, Span{b.Base, 18}, Span{b.Base + 0xc8, 12})
 			continue
 		}
@@ -134,7 +132,7 @@ func (t *Task) spans() []Span {
 	return DefaultSpans(t.On(KernelOn), false)
 }
 
-// Written reports whether the task writes the register that holds f.
+// Written reports whether the task writes the register that contains f.
 func (t *Task) Written(f Field) bool {
 	r := &table[f]
 	if r.Block == Header {
@@ -148,8 +146,7 @@ func (t *Task) Written(f Field) bool {
 	return false
 }
 
-// WordIndex returns the index of the field's word in what Encode gives, or
-// false when the task does not write it.
+// WordIndex returns the index of the field's word in what Encode returns, or false if the task does not write it.
 func (t *Task) WordIndex(f Field) (int, bool) {
 	r := &table[f]
 	if r.Block == Header {
@@ -165,7 +162,7 @@ func (t *Task) WordIndex(f Field) (int, bool) {
 	return 0, false
 }
 
-// blockOf returns the block that holds all of a span, or nil.
+// blockOf returns the block that contains all of a span, or nil.
 func blockOf(s Span) *Block {
 	i := sort.Search(len(byBase), func(i int) bool { return byBase[i].Base > s.Addr }) - 1
 	if i < 0 {

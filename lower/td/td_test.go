@@ -13,8 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// Every bit of every word belongs to exactly one field: init would panic on an
-// overlap, this checks that nothing is left over.
+// TestTableCoversEveryBit checks that every bit of every word belongs to a field. That none belongs to two is checked
+// by init, which would panic.
 func TestTableCoversEveryBit(t *testing.T) {
 	for b, ws := range words {
 		for i, fs := range ws {
@@ -29,7 +29,7 @@ func TestTableCoversEveryBit(t *testing.T) {
 	}
 }
 
-// A value written to one field comes back from the words, and no other field
+// TestFieldsAreIndependent checks that a value written to one field comes back from the words, and that no other field
 // changes.
 func TestFieldsAreIndependent(t *testing.T) {
 	for f := range table {
@@ -79,9 +79,9 @@ func TestSetRefuses(t *testing.T) {
 	}
 }
 
-// Every recorded task decodes and encodes to the same words, and goes through
-// version 10 unchanged. None uses a kernel stream of its own for biases, factors, a
-// codebook or a table: they open the parts of the lanes.
+// TestRecordedTasks checks that every recorded task decodes and encodes to the same words, and goes through version 10
+// unchanged. None uses a separate kernel stream for biases, factors, a codebook or a table: they are at the beginning
+// of the lanes' parts.
 func TestRecordedTasks(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
 	if err != nil || len(files) == 0 {

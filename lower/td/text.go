@@ -8,8 +8,7 @@ import (
 	"strings"
 )
 
-// TextMagic opens the text form of tasks; the version of the descriptor and of
-// the form follow it.
+// TextMagic opens the text form of tasks. It is followed by the version of the descriptor and that of the form.
 const TextMagic = "zinc tasks"
 
 // textHead is the first line: descriptor 10, form 1 of the text.
@@ -21,9 +20,8 @@ type Program struct {
 	Tasks []*Task
 }
 
-// WriteText writes programs as text: a line a field that is not zero, with its
-// place in version 10, its name and its value in the field's unit, in the order
-// of the image. ReadText gives the same tasks back.
+// WriteText writes programs as text: one line for each nonzero field, with its place in version 10, its name and its
+// value in the field's unit, in the order of the image. ReadText returns the same tasks.
 func WriteText(w io.Writer, programs []Program) error {
 	bw := bufio.NewWriter(w)
 	fmt.Fprintln(bw, textHead)
@@ -50,11 +48,11 @@ func WriteText(w io.Writer, programs []Program) error {
 	return bw.Flush()
 }
 
-// String returns the place as the text form writes it: group, byte
-// offset of the word in it, lowest bit, as in G1+0x28.0.
+// String returns the place as the text form writes it: group, byte offset of the word in the group, and lowest bit, as
+// in G1+0x28.0.
 func (p Place) String() string { return fmt.Sprintf("%s+0x%02x.%d", p.Group.Name, 4*p.Word, p.Bit) }
 
-// TextError is a line of the text form that breaks a rule.
+// TextError reports a line of the text form that breaks a rule.
 type TextError struct {
 	Line int
 	Msg  string
@@ -62,7 +60,7 @@ type TextError struct {
 
 func (e *TextError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
 
-// byName finds a field by its name.
+// byName maps the name of a field to the field.
 var byName = map[string]Field{}
 
 func indexNames() {
@@ -71,8 +69,7 @@ func indexNames() {
 	}
 }
 
-// ReadText reads what WriteText writes. Lines that are empty or begin with #
-// are passed over.
+// ReadText reads what WriteText writes. It skips lines that are empty or begin with #.
 func ReadText(src string) ([]Program, error) {
 	r := &textReader{}
 	for line := range strings.Lines(src) {
@@ -92,7 +89,7 @@ func ReadText(src string) ([]Program, error) {
 	return r.programs, nil
 }
 
-// textReader is a text on its way.
+// textReader is the state of reading a text.
 type textReader struct {
 	line     int
 	begun    bool
@@ -188,8 +185,7 @@ func (r *textReader) field(s string) error {
 	return nil
 }
 
-// close ends the task that is open: its records follow from its form and its
-// fields.
+// close ends the task that is open; its records follow from its form and its fields.
 func (r *textReader) close() {
 	if r.task != nil {
 		r.task.Spans = forms[r.form].spans(r.task)

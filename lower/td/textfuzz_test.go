@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// FuzzReadText reads any text of tasks: programs that are accepted are written and read again as the same.
+// FuzzReadText reads any text of tasks: programs that are accepted are written and must be the same when read again.
 func FuzzReadText(f *testing.F) {
 	f.Add(textHead + "\n")
 	f.Add(textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 1\n")
@@ -19,7 +19,7 @@ func FuzzReadText(f *testing.F) {
 		}
 		var first, second bytes.Buffer
 		if err := WriteText(&first, programs); err != nil {
-			return // a value that its field does not hold
+			return // a value that does not fit its field
 		}
 		again, err := ReadText(first.String())
 		if err == nil {
@@ -31,7 +31,7 @@ func FuzzReadText(f *testing.F) {
 	})
 }
 
-// FuzzScanImages takes any file of register images apart: what it returns is written back to the same file.
+// FuzzScanImages reads any file of register images: what ScanImages returns must be written back as the same file.
 func FuzzScanImages(f *testing.F) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	img, err := EncodeV10(randomTask(rng))

@@ -11,10 +11,9 @@ type Group struct {
 	Doc   string
 }
 
-// The groups of version 10: words and register base are those of table 23.4; the
-// image bases lie eight bytes below its struct bases, which puts the first word
-// of G1 where listing 23.3 has Win.
-// HeaderV10 is what the image holds before its first group.
+// The groups of version 10. Words and register base are those of table 23.4. The image bases are eight bytes below its
+// struct bases, which puts the first word of G1 where listing 23.3 has Win. HeaderV10 is the part of the image before
+// its first group.
 var (
 	HeaderV10 = &Group{
 		Name:  "Header",
@@ -35,16 +34,15 @@ var (
 // Groups are the seven register groups in the order of the image.
 var Groups = []*Group{G0, G1, G2, G3, G4, G5, G6}
 
-// ImageSize is the bytes of a version-10 image: to the end of its last group.
+// ImageSize is the number of bytes of a version-10 image, up to the end of its last group.
 const ImageSize = 0x358 + 4*21
 
-// Place is where version 10 has a field: Word of Group, from bit Bit on, as
-// wide as in version 7 and in the same unit.
+// Place is where version 10 has a field: Word of Group, starting at bit Bit, with the width and unit of version 7.
 type Place struct {
 	Group  *Group
 	Word   int
 	Bit    uint8
-	Source string // where the place is from; assigned: zinc's own choice
+	Source string // where the place is from; assigned means zinc's own choice
 }
 
 // Register returns the byte address of the place's register, or false in the
@@ -56,12 +54,11 @@ func (p Place) Register() (uint32, bool) {
 // Offset returns the byte offset of the place's word in the image.
 func (p Place) Offset() int { return p.Group.Image + 4*p.Word }
 
-// assigned is the source of a place that no chapter gives.
+// assigned is the source of a place that no chapter states.
 const assigned = "assigned"
 
-// moves says where whole words of version 7 stand in version 10: the fields
-// of a word keep their bits. Between the words that the chapter fixes, the
-// order of version 7 is kept.
+// moves lists where whole words of version 7 are in version 10; the fields of a word keep their bits. Between the words
+// that the chapter fixes, the order of version 7 is kept.
 var moves = []struct {
 	block  *Block
 	from   int // first word, of the block
@@ -113,21 +110,21 @@ var moves = []struct {
 	{block: TileDst, from: 6, n: 1, step: 1, group: G6, to: 8, source: assigned},
 }
 
-// apart are the fields that leave their word.
+// apart lists the fields that leave their word.
 var apart = map[Field]Place{
 	OCGSize:     {Group: G1, Word: 9, Bit: 0, Source: "listing 23.3: 0x118"},
 	PaddingMode: {Group: G3, Word: 4, Bit: 0, Source: "table 23.4: padding mode in G3; word and bit assigned"},
 }
 
-// formWord is the word of G1, and formBits the bits of it, that say which
-// registers the task writes in version 7; assigned.
+// formWord is the word of G1, and formBits are the bits in it, that say which registers the task writes in version 7;
+// assigned.
 const (
 	formWord = 17
 	formBits = 3
 )
 
-// v10words lists the fields in every word of the image that has some, and the
-// bits that they cover, in the order of the image.
+// v10words lists the fields in every word of the image that has any, and the bits that they cover, in the order of the
+// image.
 var v10words []v10word
 
 type v10word struct {
@@ -136,7 +133,7 @@ type v10word struct {
 	mask   uint32
 }
 
-// placeV10 gives every row its place in version 10, those of unexplained bits too.
+// placeV10 assigns every row its place in version 10, including the rows of unexplained bits.
 func placeV10() {
 	byOff := map[int]*v10word{}
 	put := func(f Field, p Place) {
@@ -178,7 +175,7 @@ func placeV10() {
 	}
 }
 
-// groupAt returns the group that holds a byte of the image, or nil.
+// groupAt returns the group that contains a byte of the image, or nil.
 func groupAt(off int) *Group {
 	for _, g := range append([]*Group{HeaderV10}, Groups...) {
 		if off >= g.Image && off < g.Image+4*g.Words {

@@ -36,8 +36,7 @@ func difference(a, b *Task) string {
 	return fmt.Sprintf("records are %v, were %v", a.spans(), b.spans())
 }
 
-// roundTrip checks every way of a task through version 10, and of the tasks
-// of one program together.
+// roundTrip checks every way through version 10 for each task, and for the tasks of one program together.
 func roundTrip(t *testing.T, name string, tasks []*Task) {
 	t.Helper()
 	for i, task := range tasks {
@@ -108,8 +107,8 @@ func TestRandomTasksV10(t *testing.T) {
 	}
 }
 
-// Every field of version 7 has one place, its own; the places that the
-// chapters give are where they give them.
+// TestPlaces checks that every field of version 7 has one place of its own, and that the places stated by the chapters
+// are as they state them.
 func TestPlaces(t *testing.T) {
 	bits := map[[2]int]string{}
 	for i := range table {
@@ -144,7 +143,7 @@ func TestPlaces(t *testing.T) {
 		off    int // in the image, listing 23.3
 		bit    uint8
 		width  uint8
-		reg    uint32 // 0: none given
+		reg    uint32 // 0: none stated
 		lookup string
 	}{
 		{f: Win, off: 0xf4, bit: 0, width: 15, reg: 0, lookup: "listing 23.3"},
@@ -175,9 +174,9 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// The registers of every slot's address pair, low and high, hold no field but
-// the offset that the record carries, so that the load may write them. The
-// weight lanes have no pair: each lane's own offset counts from the address.
+// TestSlotRegisters checks that the registers of every slot's address pair, low and high, contain no field except the
+// offset that is part of the record, so that loading may write them. The weight lanes have no pair: each lane's own
+// offset counts from the address.
 func TestSlotRegisters(t *testing.T) {
 	for _, s := range slotRows {
 		g := registerGroup(s.slot.Register())

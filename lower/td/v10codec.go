@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// forms are the sets of records that recorded tasks have; the image holds the
-// index. All but these are refused: the groups of version 10 say what registers
-// hold, not how version 7 cuts them into records.
+// forms are the sets of records that recorded tasks have; the image contains the index. All others are refused, because
+// the groups of version 10 contain the values of registers but not how version 7 divides them into records.
 var forms = []struct {
 	name  string
 	spans func(t *Task) []Span
@@ -57,8 +56,8 @@ func (t *Task) putV10(img []byte) error {
 	return nil
 }
 
-// DecodeV10 reads a version-10 image of exactly ImageSize bytes, with its slots
-// unresolved: a bit that belongs to no field must be zero.
+// DecodeV10 reads a version-10 image of exactly ImageSize bytes, with its slots unresolved. A bit that belongs to no
+// field must be zero.
 func DecodeV10(img []byte) (*Task, error) { return decodeV10(img, 0) }
 
 func decodeV10(img []byte, at int) (*Task, error) {
@@ -91,14 +90,14 @@ func decodeV10(img []byte, at int) (*Task, error) {
 	}
 	t.Spans = forms[form].spans(t)
 	if want, err := t.form(); err != nil || want != int(form) {
-		// A task that streams coefficients is whole in its current form.
+		// A task that streams coefficients is written whole in its current form.
 		return nil, imagef(at+G1.Image+4*formWord, "form %d (%s): the task's records are those of form %d (%s)", form,
 			forms[form].name, want, forms[want].name)
 	}
 	return t, nil
 }
 
-// ImageError is a version-10 image, or a file of images, that breaks a rule.
+// ImageError reports a version-10 image, or a file of images, that breaks a rule.
 type ImageError struct {
 	Off int64 // byte offset in what was read
 	Msg string

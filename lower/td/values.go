@@ -2,14 +2,14 @@ package td
 
 import "fmt"
 
-// Value is a value of a field that has a word.
+// Value is a value of a field with the word that describes it.
 type Value struct {
 	V     uint32 // in the row's unit
 	Word  string
-	Known Known // Modelled where no recorded program shows this value; otherwise the row's grade holds
+	Known Known // Modelled if no recorded program shows this value; otherwise the row's grade applies
 }
 
-// String returns the word, and "(modelled)" after it where it is zinc's assumption.
+// String returns the word, followed by "(modelled)" if it is zinc's assumption.
 func (v Value) String() string {
 	if v.Known == Modelled {
 		return fmt.Sprintf("%s (%s)", v.Word, v.Known)
@@ -28,7 +28,7 @@ const (
 	FmtFP16  Format = 2
 )
 
-// Bytes returns the bytes of an element. An unknown format counts as one byte.
+// Bytes returns the number of bytes of an element. An unknown format counts as one byte.
 func (f Format) Bytes() int64 {
 	if f == FmtFP16 {
 		return 2
@@ -41,7 +41,7 @@ func formats() []Value {
 		{V: uint32(FmtFP16), Word: "fp16"}}
 }
 
-// KernelFormat is the type of coefficients: KernelFmt. It counts other than Format.
+// KernelFormat is the type of coefficients: KernelFmt. Its numbers differ from those of Format.
 type KernelFormat uint32
 
 // Types of coefficients.
@@ -91,8 +91,7 @@ func nonlinearities() []Value {
 		{V: uint32(NonlinTable), Word: "lookup table"}}
 }
 
-// PlanarWork says whether a task is the planar engine's, and what it takes in:
-// PlanarType.
+// PlanarWork says whether a task belongs to the planar engine, and what it reads: PlanarType.
 type PlanarWork uint32
 
 // Types of planar work.
@@ -159,7 +158,7 @@ func pools() []Value {
 	}
 }
 
-// Condition is what the planar engine makes of an elementwise result: PECond.
+// Condition is what the planar engine does to an elementwise result: PECond.
 type Condition uint32
 
 // Conditions of the planar engine.
@@ -172,7 +171,7 @@ func conditions() []Value {
 	return []Value{{V: uint32(CondNone), Word: "none"}, {V: uint32(CondAbs), Word: "absolute value"}}
 }
 
-// PlanarFunction is what ends a planar reduction: PENonlinear.
+// PlanarFunction is the function applied at the end of a planar reduction: PENonlinear.
 type PlanarFunction uint32
 
 // Functions of the planar engine.
@@ -187,20 +186,20 @@ func planarFunctions() []Value {
 		{V: uint32(PERsqrt), Word: "reciprocal square root"}}
 }
 
-// Padding is what a window reads outside the input: PaddingMode.
+// Padding is the value that a window reads outside the input: PaddingMode.
 type Padding uint32
 
 // Paddings.
 const (
 	PadZero Padding = 0
-	PadMax  Padding = 2 // takes no part in a maximum
+	PadMax  Padding = 2 // ignored by a maximum
 )
 
 func paddings() []Value {
 	return []Value{{V: uint32(PadZero), Word: "zero"}, {V: uint32(PadMax), Word: "the identity of a maximum"}}
 }
 
-// SourceType is what becomes of a source 1 that comes by DMA, in L2: SrcType.
+// SourceType is how a source 1 that comes by DMA is stored in L2: SrcType.
 type SourceType uint32
 
 // Types of sources.
@@ -214,7 +213,7 @@ func sourceTypes() []Value {
 		{V: uint32(SourceThrough), Word: "passes through"}}
 }
 
-// Buffer-access registers of a procedure; its ports follow from BarFirstPort on.
+// Buffer-access registers of a procedure; those of its ports begin at BarFirstPort.
 const (
 	BarText      = 0 // the tasks themselves
 	BarConstants = 1
@@ -225,8 +224,7 @@ const (
 // HalfOne is 1.0 as the FP16 fields hold it.
 const HalfOne = 0x3c00
 
-// Values that recorded tasks hold in fields that zinc does not vary, and in those of
-// streams that are idle.
+// Values of recorded tasks in fields that zinc does not vary, and in the fields of idle streams.
 const (
 	Word20Value      = 0x2041
 	Word40Value      = 0x100
@@ -254,5 +252,5 @@ func (t *Task) UsesTable() bool {
 	return t.Planar() == NotPlanar && Nonlinearity(t.val[Nonlinear]) == NonlinTable
 }
 
-// Format returns the element type that a format field holds.
+// Format returns the element type in a format field.
 func (t *Task) Format(f Field) Format { return Format(t.val[f]) }

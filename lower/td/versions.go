@@ -9,7 +9,7 @@ import (
 // VersionV10 is the descriptor version of the register image.
 const VersionV10 = 10
 
-// Codec is one version of the descriptor: how one task becomes bytes and back.
+// Codec encodes and decodes one version of the descriptor.
 type Codec struct {
 	Version int
 	Name    string // of the descriptor, as chapter 23 writes it
@@ -23,7 +23,7 @@ var Codecs = []Codec{
 	{Version: VersionV10, Name: "ZinAneTdHw_v10", Encode: EncodeV10, Decode: DecodeV10},
 }
 
-// CodecOf returns the codec of a version; an unknown one is refused by name.
+// CodecOf returns the codec of a version; the error for an unknown version names it.
 func CodecOf(version int) (*Codec, error) {
 	var known []string
 	for i := range Codecs {
@@ -62,12 +62,10 @@ func decodeV7(b []byte) (*Task, error) {
 // ImagesMagic opens a file of images.
 const ImagesMagic = "ZTDI"
 
-// ImagesHeader is the bytes before the first image: magic, u16 descriptor
-// version, u16 bytes of an image.
+// ImagesHeader is the number of bytes before the first image: magic, u16 descriptor version, u16 bytes of an image.
 const ImagesHeader = 8
 
-// EncodeImages returns a file of version-10 images: the header and the images
-// behind each other.
+// EncodeImages returns a file of version-10 images: the header, then the images one after the other.
 func EncodeImages(images [][]byte) ([]byte, error) {
 	out := append(make([]byte, 0, ImagesHeader+ImageSize*len(images)), ImagesMagic...)
 	out = binary.LittleEndian.AppendUint16(out, VersionV10)
