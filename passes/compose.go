@@ -11,27 +11,27 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// A Composition writes an operation that no rule of the target takes with operations that rules take.
+// A Composition writes an operation that no rule of the target accepts with operations that rules accept.
 type Composition struct {
 	Name string
 	Ops  ops
-	Doc  string // the operations that it writes, in order, and what they work on
-	// Covers says for which arguments and shapes it is, "" for all.
+	Doc  string // the operations that it writes, in order, and their operands
+	// Covers states the arguments and shapes that it covers, "" for all.
 	Covers string
 	// Also are the element types that operands and results may have beside fp16.
 	Also []ir.DType
-	// live says that operands that are integers whatever x is may be computed.
+	// live allows integer operands that are computed, whatever the type of x.
 	live bool
-	// idle says that what is written is as idle as movement, whatever the operation computes: the CPU does it
-	// sooner where nothing beside it is on the engine.
+	// idle marks what is written as idle as movement, whatever the operation computes: the CPU does it sooner if
+	// nothing beside it is on the engine.
 	idle bool
-	// apply writes the operations and ends with become, or with decline.
+	// apply writes the operations and ends with become or decline.
 	apply func(c *composer)
 }
 
 type ops = []*ir.Operation
 
-// Compositions is the table. Those of one operation are tried in this order.
+// Compositions is the table. Those of one operation are tried in the order listed.
 var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
 	productCompositions, convolutionCompositions, quantizeCompositions, matrixCompositions,
 	logicalCompositions, recurrentCompositions, resizeCompositions, bytesCompositions, integerCompositions,
@@ -51,16 +51,16 @@ var compositionsOf = func() map[*ir.Operation][]*Composition {
 // CompositionsOf returns the compositions of an operation, in the order in which they are tried.
 func CompositionsOf(o *ir.Operation) []*Composition { return compositionsOf[o] }
 
-// RuleComposed is the Rule of an operation of State.Reference that the program has a composition for.
+// RuleComposed is the Rule of an operation of State.Reference for which the program has a composition.
 const RuleComposed = "composed"
 
-// composedOf says what an operation that compose wrote is a part of.
+// composedOf describes what an operation that compose wrote is part of.
 type composedOf struct {
 	Operation string `json:"operation"` // of the source
 	Result    string `json:"result"`    // its first
 	Parts     string `json:"parts"`     // all operations that were written for it
-	// Moves marks what takes the place of an operation that only moves data: it is as idle as that,
-	// whatever its own class.
+	// Moves marks operations that replace one that only moves data: they are as idle as that one, whatever their own
+	// class.
 	Moves bool `json:"moves,omitempty"`
 }
 
@@ -73,10 +73,10 @@ func Composed(op *ir.Op) bool {
 	return op != nil && op.Place.Unit == ir.Engine && strings.HasPrefix(op.Place.Reason, composedPrefix)
 }
 
-// maxDepth bounds compositions in compositions.
+// maxDepth limits how deep compositions are nested.
 const maxDepth = 4
 
-// compose rewrites the operations that no rule takes and that compositions cover.
+// compose rewrites the operations that no rule accepts and that compositions cover.
 func compose(s *State) error {
 	// An operation between whole fp16 numbers is one of fp16, which costs less than one by bytes.
 	if err := s.respell(map[*ir.Operation]pattern{ir.OpCast: settleCast}); err != nil {
@@ -113,14 +113,13 @@ func compose(s *State) error {
 }
 
 // exact reports whether an operation has no error of its own, however it is written: it moves elements, or its results
-// are no floats.
+// are not floating-point numbers.
 func exact(op *ir.Op) bool {
 	return op.Def.Error == numerics.Movement || !op.Results[0].Type.DType.IsFloat()
 }
 
-// Parts returns the reference with its operations written as compositions, where they have some, for the
-// errors that these add up to. It returns nil where no operation has one. Exact operations stay: what compares
-// for equality has no error to give.
+// Parts returns the reference with its operations written as compositions, where they have any, to determine the errors
+// that these add up to. It returns nil if no operation has one. Exact operations stay, since they add no error.
 func (s *State) Parts() (*ir.Func, error) {
 	if s.Reference == nil || !slices.ContainsFunc(s.Reference.Body.Ops, func(op *ir.Op) bool {
 		return op.Place.Unit == ir.Engine && op.Place.Rule == RuleComposed
@@ -138,14 +137,14 @@ func (s *State) Parts() (*ir.Func, error) {
 	return t.Func, nil
 }
 
-// accept reports how the engine takes an operation, by a rule or as a composition, or why it does not.
+// accept reports how the engine computes an operation, by a rule or as a composition, or why it does not.
 func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
 	a, err := s.Accept(op)
-	defer func(n int) { s.fresh = n }(s.fresh) // names of a trial are given again
+	defer func(n int) { s.fresh = n }(s.fresh) // names used in a trial are used again
 	switch {
 	case err == nil:
 		return a, nil
-	case op.Is(ir.OpBatchNorm): // which normalise makes two of
+	case op.Is(ir.OpBatchNorm): // normalise splits it into two operations
 		return s.acceptBatchNorm(op, err)
 	case compositionsOf[op.Def.Operation] == nil:
 		return a, err
@@ -157,7 +156,7 @@ func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
 	return target.Acceptance{Rule: RuleComposed, Moves: c.composedOf().Moves, Tasks: c.tasks}, nil
 }
 
-// refusal returns the more telling of two refusals of an operation, by the rules and by its compositions.
+// refusal returns the more informative of two refusals of an operation, by the rules and by its compositions.
 func (s *State) refusal(rule, composition error) error {
 	var a, b *target.Refusal
 	switch {
@@ -169,10 +168,10 @@ func (s *State) refusal(rule, composition error) error {
 	return b
 }
 
-// withoutCode are the rules of an operation that is refused whatever its arguments.
+// withoutCode are the rules that refuse an operation whatever its arguments.
 var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering}
 
-// table is the target's, that of h13 where none is given.
+// table returns the table of the target, or that of h13 if none is set.
 func (s *State) table() *target.Table {
 	if s.Target == nil {
 		return target.H13
@@ -180,8 +179,9 @@ func (s *State) table() *target.Table {
 	return s.Target
 }
 
-// composed tries the compositions of an operation and returns the first all of whose operations the engine
-// takes, or the refusal of the first that covers the operation, else why the last does not.
+// composed tries the compositions of an operation and returns the first one whose operations the engine accepts. If
+// there is none, it returns the refusal of the first that covers the operation, else the reason why the last does not
+// cover it.
 func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
 	var first, declined error
 	for _, row := range compositionsOf[op.Def.Operation] {
@@ -260,8 +260,8 @@ func (row *Composition) takes(op *ir.Op, on *target.Table) error {
 	return no
 }
 
-// settle checks that the engine takes every operation that was written, and composes those in turn that no
-// rule takes.
+// settle checks that the engine accepts every operation that was written, and composes in turn those that no rule
+// accepts.
 func (c *composer) settle(depth int) error {
 	var all []*ir.Op
 	for _, op := range c.ops {
@@ -293,7 +293,7 @@ func (c *composer) settle(depth int) error {
 	return nil
 }
 
-// composedOf says what c wrote, each operation once.
+// composedOf describes what c wrote, naming each operation once.
 func (c *composer) composedOf() composedOf {
 	var names []string
 	for _, op := range c.ops {
@@ -305,21 +305,21 @@ func (c *composer) composedOf() composedOf {
 		Moves: c.row.idle || c.op.Def.Class == ir.Movement}
 }
 
-// A composer writes the operations of one composition. What goes wrong is kept until the end, so that a
-// composition reads as the expression that it writes.
+// A composer writes the operations of one composition. Errors are kept until the end, so that a composition reads like
+// the expression that it writes.
 type composer struct {
 	s       *State
-	op      *ir.Op // that is composed
+	op      *ir.Op // the operation that is composed
 	row     *Composition
-	ops     []*ir.Op    // that take its place
-	outs    []*ir.Value // that take the place of its results
+	ops     []*ir.Op    // operations that replace it
+	outs    []*ir.Value // values that replace its results
 	tasks   int
 	made    int64 // elements of the constants that were computed
-	ordinal int   // how many were
+	ordinal int   // number of constants that were computed
 	err     error
 }
 
-// decline ends a composition that does not cover the operation; format says why not.
+// decline ends a composition that does not cover the operation; format and args state the reason.
 func (c *composer) decline(format string, args ...any) *ir.Value {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
@@ -341,8 +341,8 @@ func (c *composer) past(what string, have, limit int64) *ir.Value {
 	return nil
 }
 
-// do writes an operation and returns its first result, nil once something failed. Several arguments of one
-// name are those of a parameter that takes a tuple.
+// do writes an operation and returns its first result, or nil if an earlier step failed. Several arguments of one name
+// are the elements of a parameter that accepts a tuple.
 func (c *composer) do(o *ir.Operation, args ...arg) *ir.Value {
 	if vs := c.all(o, args...); vs != nil {
 		return vs[0]
@@ -350,7 +350,7 @@ func (c *composer) do(o *ir.Operation, args ...arg) *ir.Value {
 	return nil
 }
 
-// all is do for all results.
+// all does what do does and returns all results.
 func (c *composer) all(o *ir.Operation, args ...arg) []*ir.Value {
 	if c.err != nil {
 		return nil
@@ -364,7 +364,7 @@ func (c *composer) all(o *ir.Operation, args ...arg) []*ir.Value {
 	return op.Results
 }
 
-// become ends a composition: vs take the places of the operation's results.
+// become ends a composition: vs replace the operation's results.
 func (c *composer) become(vs ...*ir.Value) {
 	if c.err != nil {
 		return
@@ -380,7 +380,7 @@ func (c *composer) become(vs ...*ir.Value) {
 		}
 		if !slices.Contains(c.ops, v.Def) || slices.Contains(vs[:i], v) ||
 			slices.ContainsFunc(c.ops, func(op *ir.Op) bool { return op.Takes(v) }) {
-			// A value that is there already, or that is read on the way, keeps its name.
+			// A value that exists already, or that is read on the way, keeps its name.
 			if v = c.do(ir.OpIdentity, arg{ir.ParamX, v}); v == nil {
 				return
 			}
@@ -389,7 +389,7 @@ func (c *composer) become(vs ...*ir.Value) {
 	}
 }
 
-// takeResults lets what was written define the results of the operation.
+// takeResults makes the operations that were written define the results of the composed operation.
 func (c *composer) takeResults() {
 	for i, v := range c.outs {
 		def := v.Def
@@ -398,7 +398,7 @@ func (c *composer) takeResults() {
 	}
 }
 
-// ints is a constant vector of integers.
+// ints returns a constant vector of integers.
 func (c *composer) ints(vs ...int64) *ir.Value {
 	return c.s.constant(ir.ConstInts(ir.Int32, vs...), c.op.Pos)
 }
@@ -411,15 +411,15 @@ func (c *composer) bool(v bool) *ir.Value { return c.s.constant(ir.ConstBool(v),
 
 func (c *composer) str(v string) *ir.Value { return c.s.constant(ir.ConstString(v), c.op.Pos) }
 
-// num is a scalar in fp16.
+// num returns an fp16 scalar.
 func (c *composer) num(v float64) *ir.Value {
 	return c.s.constant(ir.ConstFloat(ir.FP16, v), c.op.Pos)
 }
 
-// maxMade bounds the elements of a constant that a composition makes.
+// maxMade limits the number of elements of a constant that a composition computes.
 const maxMade = 1 << 22
 
-// halves is a constant in fp16 whose element i, row major, is at(i).
+// halves returns an fp16 constant whose element i, in row-major order, is at(i).
 func halves(at func(i int64) float64, shape []int64) *ir.Const {
 	k := &ir.Const{Type: ir.TensorOf(ir.FP16, shape...)}
 	n := k.Type.Elems()
@@ -430,7 +430,7 @@ func halves(at func(i int64) float64, shape []int64) *ir.Const {
 	return k
 }
 
-// filled is halves. Constants with the same key, which says what at depends on, share their bytes.
+// filled does what halves does. Constants with the same key, which states what at depends on, share their bytes.
 func (c *composer) filled(key string, at func(i int64) float64, shape ...int64) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -450,16 +450,16 @@ func (c *composer) filled(key string, at func(i int64) float64, shape ...int64) 
 	return c.s.constant(k, c.op.Pos)
 }
 
-// matrix is a constant of rows by columns whose element at r, k is f(r, k).
+// matrix returns a constant with the given rows and columns whose element at r, k is f(r, k).
 func (c *composer) matrix(key string, rows, cols int64, f func(r, k int64) float64) *ir.Value {
 	return c.filled(key, func(i int64) float64 { return f(i/cols, i%cols) }, rows, cols)
 }
 
-// mostGrowth is how many times larger than the constants of an operation those that are computed from them
-// may be, beyond maxMade.
+// mostGrowth is how many elements of computed constants are allowed for each element of an operation's constants, in
+// addition to maxMade.
 const mostGrowth = 8
 
-// computed is halves, computed from the constants from.
+// computed returns what halves returns, computed from the constants in from.
 func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir.Value) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -487,8 +487,9 @@ func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir
 	return v
 }
 
-// remembered is halves. The same constant of the same composition of the same arguments is computed once: an operation
-// is composed for its reference, in a trial of fp16 precision, in pass compose, for its place and for its parts.
+// remembered returns what halves returns. The same constant of the same composition with the same arguments is computed
+// once, although an operation is composed for its reference, in a trial of fp16 precision, in pass compose, for its
+// place and for its parts.
 func (c *composer) remembered(at func(i int64) float64, shape []int64, from []*ir.Value) *ir.Const {
 	memory := c.s.computed
 	if memory == nil {
@@ -531,10 +532,10 @@ func (c *composer) remembered(at func(i int64) float64, shape []int64, from []*i
 	return k
 }
 
-// mostRemembered is how many bytes of computed constants are remembered.
+// mostRemembered is the largest number of bytes of computed constants that are remembered.
 const mostRemembered = 256 << 20
 
-// computedConstants are those that compositions computed, by what they depend on.
+// computedConstants are the constants that compositions computed, by what they depend on.
 type computedConstants struct {
 	made  map[string]computedConstant
 	bytes int64
@@ -542,10 +543,10 @@ type computedConstants struct {
 
 type computedConstant struct {
 	*ir.Const
-	held []*ir.Const // whose addresses the key has
+	held []*ir.Const // constants whose addresses are in the key
 }
 
-// reshape gives x another shape.
+// reshape changes the shape of x.
 func (c *composer) reshape(x *ir.Value, shape ...int64) *ir.Value {
 	if c.err != nil || slices.Equal(x.Type.Shape, shape) {
 		return x
@@ -561,7 +562,7 @@ func (c *composer) transpose(x *ir.Value, perm ...int64) *ir.Value {
 	return c.do(ir.OpTranspose, arg{ir.ParamX, x}, arg{ir.ParamPerm, c.ints(perm...)})
 }
 
-// exchangeOf is the permutation that exchanges two dimensions of rank.
+// exchangeOf returns the permutation of rank dimensions that exchanges a and b.
 func exchangeOf(rank, a, b int) []int64 {
 	perm := make([]int64, rank)
 	for i := range perm {
@@ -571,7 +572,7 @@ func exchangeOf(rank, a, b int) []int64 {
 	return perm
 }
 
-// slice reads the elements from lo to hi along an axis.
+// slice reads the elements from lo up to hi along an axis.
 func (c *composer) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -594,7 +595,7 @@ func (c *composer) concat(axis int, vs ...*ir.Value) *ir.Value {
 	return c.do(ir.OpConcat, args...)
 }
 
-// matmul multiplies matrices, y turned where ty is set.
+// matmul multiplies matrices; y is transposed if ty is set.
 func (c *composer) matmul(x, y *ir.Value, ty bool) *ir.Value {
 	return c.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, c.bool(false)},
 		arg{ir.ParamTransposeY, c.bool(ty)})
@@ -609,7 +610,7 @@ func (c *composer) pad(x *ir.Value, amounts []int64) *ir.Value {
 		arg{ir.ParamConstantVal, c.num(0)})
 }
 
-// conv convolves x; a padding of nil is none, and so is a bias.
+// conv convolves x; pad and bias may be nil for none.
 func (c *composer) conv(x, weight, bias *ir.Value, strides, pad, dilations []int64, groups int64) *ir.Value {
 	if pad == nil {
 		pad = make([]int64, 2*len(strides))
@@ -651,7 +652,7 @@ func (c *composer) reduce(o *ir.Operation, x *ir.Value, axes []int) *ir.Value {
 	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(vs...)}, arg{ir.ParamKeepDims, c.bool(true)})
 }
 
-// shaped ends a composition with v in the shape of the result.
+// shaped ends a composition with v, reshaped to the shape of the result.
 func (c *composer) shaped(v *ir.Value) {
 	if c.err == nil {
 		c.become(c.reshape(v, c.op.Results[0].Type.Shape...))

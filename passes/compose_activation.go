@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// activationCompositions are those of elementwise functions.
+// activationCompositions are the compositions of elementwise functions.
 var activationCompositions = []Composition{
 	{Name: "scale-and-shift", Ops: ops{ir.OpLinearActivation}, Doc: "mul and add", apply: scaleAndShift},
 	{Name: "leaky-and-minimum", Ops: ops{ir.OpClampedRelu}, Doc: "leaky_relu, then minimum", apply: leakyMinimum},
@@ -40,10 +40,10 @@ func scaleAndShift(c *composer) {
 	c.become(c.add(y, c.scalar(ir.ParamBeta)))
 }
 
-// scalar is an attribute as a number in fp16.
+// scalar returns an attribute as an fp16 number.
 func (c *composer) scalar(name ir.ParamName) *ir.Value { return c.num(c.float(name)) }
 
-// float is the value of an attribute.
+// float returns the value of an attribute.
 func (c *composer) float(name ir.ParamName) float64 {
 	v, ok := ir.ArgFloat(c.op, name)
 	if !ok {
@@ -61,8 +61,8 @@ func larger(c *composer) {
 	c.become(c.max(c.op.Arg(ir.ParamX), c.scalar(ir.ParamAlpha)))
 }
 
-// step takes the difference to alpha, which is not 0 for different numbers, twice by 2^15: the least difference,
-// 2^-24, is then over 1.
+// step multiplies the difference from alpha, which is not 0 for different numbers, twice by 2^15: the smallest
+// difference, 2^-24, is then greater than 1.
 func step(c *composer) {
 	x, large := c.op.Arg(ir.ParamX), c.num(0x1p15)
 	under := c.unary(ir.OpRelu, c.sub(c.scalar(ir.ParamAlpha), x))
@@ -70,7 +70,7 @@ func step(c *composer) {
 	c.become(c.mul(x, c.sub(c.num(1), under)))
 }
 
-// channels is a constant vector over the channels of x, as a tensor that spreads over x.
+// channels returns a constant vector over the channels of x, as a tensor that broadcasts over x.
 func (c *composer) channels(name ir.ParamName, x *ir.Value) *ir.Value {
 	v := c.op.Arg(name)
 	if v == nil || !v.IsConst() {
@@ -107,7 +107,7 @@ func scaledSoftplus(c *composer) {
 	c.become(c.mul(y, c.channels(ir.ParamAlpha, x)))
 }
 
-// share gives 0 for infinities, as measured: infinity times the reciprocal of infinity.
+// share returns 0 for infinities, as measured: infinity times the reciprocal of infinity.
 func share(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	c.become(c.div(x, c.add(c.unary(ir.OpAbs, x), c.num(1))))
@@ -123,7 +123,7 @@ func (c *composer) exponent() float64 {
 	return y.Const.Float(0)
 }
 
-// maxPower bounds the whole powers that become products.
+// maxPower is the largest integer exponent for which a power becomes products.
 const maxPower = 8
 
 func wholePower(c *composer) {
@@ -155,8 +155,8 @@ func wholePower(c *composer) {
 	c.spread(y)
 }
 
-// spread ends a composition with v in the shape of the result, to which it broadcasts: the constant operand
-// that became part of v may have had more dimensions.
+// spread ends a composition with v, broadcast to the shape of the result: the constant operand that became part of v
+// may have had more dimensions.
 func (c *composer) spread(v *ir.Value) {
 	if c.err == nil && v.Type.Elems() != c.op.Results[0].Type.Elems() {
 		c.decline("the constant operand is larger than the other")
@@ -195,7 +195,8 @@ func powerOfConstant(c *composer) {
 	}
 }
 
-// exponential is exp(y log x). For a negative x a power is a number where y is whole, and the logarithm is none.
+// exponential computes exp(y log x). For a negative x and an integer y a power is a number although the logarithm of x
+// is not.
 func exponential(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	if !notNegative(x, 0) {
@@ -205,8 +206,8 @@ func exponential(c *composer) {
 	c.become(c.unary(ir.OpExp, c.mul(c.op.Arg(ir.ParamY), c.log(x))))
 }
 
-// signedPower is exponential of the magnitude. A negative base to a whole power has the sign of an odd one; to another
-// power it has no number, for which the engine gives 0.
+// signedPower computes exponential of the magnitude. A negative base raised to an odd integer is negative, to an even
+// integer positive. Raised to another power it is not a number, for which the engine returns 0.
 func signedPower(c *composer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if x.IsConst() {
@@ -233,7 +234,7 @@ func signedPower(c *composer) {
 	c.become(c.choose(c.do(ir.OpLess, arg{ir.ParamX, x}, arg{ir.ParamY, c.num(0)}), turned, size))
 }
 
-// notNegative reports whether a value cannot be negative, by the operations that compute it.
+// notNegative reports whether the operations that compute a value show that it cannot be negative.
 func notNegative(v *ir.Value, depth int) bool {
 	if v.IsConst() {
 		return !slices.ContainsFunc(v.Const.Floats(), func(f float64) bool { return !(f >= 0) })

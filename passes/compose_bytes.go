@@ -7,19 +7,19 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// bytesCompositions are those of what moves integers.
+// bytesCompositions are the compositions of operations that move integers.
 var bytesCompositions = []Composition{
 	{Name: "bytes", Ops: movers(), Doc: "the operation on each byte of the integers, between to_bytes and from_bytes",
 		Covers: "integers of 8, 16 and 32 bits", Also: append(integers(), ir.Bool), live: true, apply: byBytes},
 }
 
-// integers are the element types that travel as bytes.
+// integers returns the element types that are moved as bytes.
 func integers() []ir.DType {
 	return []ir.DType{ir.Int8, ir.UInt8, ir.Int16, ir.UInt16, ir.Int32, ir.UInt32}
 }
 
-// movers are the operations whose results are elements of operands, whatever these are, and that the engine has for
-// numbers.
+// movers returns the operations whose results are elements of operands, whatever these are, and which the engine has
+// for numbers.
 func movers() (os ops) {
 	none := []*ir.Operation{ir.OpToBytes, ir.OpFromBytes, ir.OpReverseSequence}
 	for _, o := range ir.Operations {
@@ -30,7 +30,7 @@ func movers() (os ops) {
 	return os
 }
 
-// byBytes moves each byte as the integers move.
+// byBytes moves each byte in the way the integers move.
 func byBytes(c *composer) {
 	d := c.op.Results[0].Type.DType
 	n := ir.Bytes(d)
@@ -102,7 +102,7 @@ func (c *composer) itself(args [][]*ir.Value) []*ir.Value {
 	return op.Results
 }
 
-// bytes takes integers apart.
+// bytes separates integers into their bytes.
 func (c *composer) bytes(v *ir.Value) []*ir.Value {
 	if !v.IsConst() {
 		return c.all(ir.OpToBytes, arg{ir.ParamX, v})
@@ -116,7 +116,7 @@ func (c *composer) bytes(v *ir.Value) []*ir.Value {
 	return out
 }
 
-// joinBytes puts integers of type d together.
+// joinBytes joins bytes to integers of type d.
 func (c *composer) joinBytes(d ir.DType, vs []*ir.Value) *ir.Value {
 	args := []arg{{ir.ParamDType, c.str(d.String())}}
 	for _, v := range vs {

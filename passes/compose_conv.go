@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// convolutionCompositions are those of convolutions.
+// convolutionCompositions are the compositions of convolutions.
 var convolutionCompositions = []Composition{
 	{Name: "phases", Ops: ops{ir.OpConvTranspose},
 		Doc: "a conv for every remainder of a result's place by the stride, with the taps that reach it; " +
@@ -26,9 +26,8 @@ var convolutionCompositions = []Composition{
 		Covers: "a window over all of the image", apply: wholeWindow},
 }
 
-// phase is what one axis of a transposed convolution gives at every stride-th element of
-// its result, from element r on: the sum over taps m of weight[tap-m*tapStep] times
-// x[q-before+m*dilation].
+// phase is what one axis of a transposed convolution computes for every stride-th element of its result, starting at
+// element r: the sum over taps m of weight[tap-m*tapStep] times x[q-before+m*dilation].
 type phase struct {
 	taps, tap, tapStep int64
 	dilation           int64
@@ -36,16 +35,15 @@ type phase struct {
 	size               int64 // elements of the convolution that are kept
 }
 
-// weight returns the tap of the transposed convolution that tap m of the phase is, or
-// false where m only fills up.
+// weight returns the tap of the transposed convolution that tap m of the phase is, or false if m is only filler.
 func (p *phase) weight(m, kernel int64) (int64, bool) {
 	t := p.tap - m*p.tapStep
 	return t, 0 <= t && t < kernel
 }
 
-// axisPhase returns the phase of an axis at element r of each stride. Element q*stride+r of
-// the result is the sum of weight[t]*x[i] over all taps and elements with
-// i*stride + t*dilation = q*stride + r + lead, lead being what is cut from the front.
+// axisPhase returns the phase of an axis at element r of each stride. Element q*stride+r of the result is the sum of
+// weight[t]*x[i] over all taps and elements with i*stride + t*dilation = q*stride + r + lead, where lead is the number
+// of elements cut from the front.
 func axisPhase(a *ir.Conv, axis int, r int64) phase {
 	stride, dilation, kernel := a.Strides[axis], a.Dilations[axis], a.Kernel[axis]
 	at := r + a.PadBefore[axis]
@@ -58,7 +56,7 @@ func axisPhase(a *ir.Conv, axis int, r int64) phase {
 			p.tap = t
 		}
 	}
-	first := int64(0) // of x, that tap 0 reads for the first element
+	first := int64(0) // the element of x that tap 0 reads for the first element of the result
 	if p.tap >= 0 {
 		p.taps = (kernel-1-p.tap)/p.tapStep + 1
 		p.tap += (p.taps - 1) * p.tapStep // the last tap reads the first element
@@ -85,8 +83,8 @@ func mod(a, b int64) int64 { return (a%b + b) % b }
 
 func floorDiv(a, b int64) int64 { return (a - mod(a, b)) / b }
 
-// phases writes a transposed convolution as convolutions without multiplications by the
-// zeros that lie between the elements of the operand.
+// phases writes a transposed convolution as convolutions without multiplications by the zeros between the elements of
+// the operand.
 func phases(c *composer) {
 	a, _ := c.convolution()
 	if c.err != nil {
@@ -108,7 +106,7 @@ func (c *composer) convolution() (ir.Conv, *ir.Const) {
 	return a, w.Const
 }
 
-// axisPhases returns the result for the phases chosen so far, those of the first axes.
+// axisPhases returns the result for the phases chosen so far, which are those of the first axes.
 func (c *composer) axisPhases(a *ir.Conv, x *ir.Value, chosen []phase) *ir.Value {
 	axis := len(chosen)
 	if axis == a.Spatial {
@@ -123,7 +121,7 @@ func (c *composer) axisPhases(a *ir.Conv, x *ir.Value, chosen []phase) *ir.Value
 	return c.interleaved(axis+2, a.Out[axis], parts)
 }
 
-// phase is one convolution.
+// phase writes one convolution.
 func (c *composer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
 	w, bias := c.op.Arg(ir.ParamWeight), c.op.Arg(ir.ParamBias)
 	perGroup := w.Type.Shape[1]
@@ -156,9 +154,9 @@ func (c *composer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
 	return y
 }
 
-// depthAsChannels writes a convolution over planes, rows and columns. The planes that one
-// plane of the result reads follow each other as channels, so each is one convolution over
-// rows and columns that sums in the engine; with groups, one for each group.
+// depthAsChannels writes a convolution over planes, rows and columns. The planes that one plane of the result reads
+// become consecutive channels, so each plane is one convolution over rows and columns that sums in the engine; with
+// groups, one for each group.
 func depthAsChannels(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	a, w := c.convolution()
@@ -214,7 +212,7 @@ func depthAsChannels(c *composer) {
 			for z := range a.Out[0] {
 				first := z*a.Strides[0] - a.PadBefore[0]
 				lo, hi := max(first, 0), min(first+reach, depth)
-				if lo >= hi { // nothing but padding: one plane times zeros
+				if lo >= hi { // only padding: one plane times zeros
 					lo, hi = 0, 1
 				}
 				weight := taps(window{g, lo - first, hi - first})
@@ -234,11 +232,11 @@ func depthAsChannels(c *composer) {
 	c.become(c.joined(0, images))
 }
 
-// maxPlanes bounds the convolutions that one over planes becomes.
+// maxPlanes limits the number of convolutions that one over planes becomes.
 const maxPlanes = 1024
 
-// pool writes a pool like the operation over the axes of the given windows, with the
-// padding before and after each; a ceil_mode window may go past the padding.
+// pool writes a pool like that of the operation over the axes of the given windows, with the padding before and after
+// each; a ceil_mode window may extend beyond the padding.
 func (c *composer) pool(x *ir.Value, kernel, strides, pad []int64, exclude, ceil bool) *ir.Value {
 	args := []arg{{ir.ParamX, x}, {ir.ParamKernelSizes, c.ints(kernel...)}, {ir.ParamStrides, c.ints(strides...)},
 		{ir.ParamPadType, c.str("custom")}, {ir.ParamPad, c.ints(pad...)}, {ir.ParamCeilMode, c.bool(ceil)}}
@@ -257,7 +255,7 @@ func (c *composer) pooling() ir.Pool {
 	return a
 }
 
-// padding is that of a pool as an argument has it.
+// padding returns the padding of a pool in the form of an argument.
 func padding(a *ir.Pool) (pad []int64) {
 	for i := range a.Spatial {
 		pad = append(pad, a.PadBefore[i], a.PadAfter[i])
@@ -265,8 +263,8 @@ func padding(a *ir.Pool) (pad []int64) {
 	return pad
 }
 
-// planeByPlane pools rows and columns of every plane, then planes: the largest of the
-// largest, and the mean of the means, whose counts multiply.
+// planeByPlane pools rows and columns of every plane, then planes. The maximum is that of the planes' maxima, and the
+// mean that of their means, since the counts multiply.
 func planeByPlane(c *composer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
 	if c.err != nil {
@@ -289,8 +287,8 @@ func planeByPlane(c *composer) {
 	c.shaped(v)
 }
 
-// paddingFirst writes the padding that an average counts as zeros, so that the windows'
-// parts beyond it are what is left out.
+// paddingFirst writes the padding that an average counts as zeros, so that only the parts of windows beyond it are left
+// out.
 func paddingFirst(c *composer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
 	if c.err != nil {
@@ -304,7 +302,7 @@ func paddingFirst(c *composer) {
 	c.become(c.pool(x, a.Kernel, a.Strides, make([]int64, 2*a.Spatial), true, true))
 }
 
-// wholeWindow reduces an image to one element a channel.
+// wholeWindow reduces an image to one element per channel.
 func wholeWindow(c *composer) {
 	a := c.pooling()
 	if c.err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// gatherCompositions are those of what takes elements by index.
+// gatherCompositions are the compositions of operations that select elements by index.
 var gatherCompositions = []Composition{
 	{Name: "indexed-parts", Ops: ops{ir.OpGather, ir.OpGatherAlongAxis, ir.OpGatherND},
 		Doc:    "slices at the indices, joined",
@@ -17,15 +17,15 @@ var gatherCompositions = []Composition{
 		Covers: "constant indices in more than 128 runs", apply: selectionMatrix},
 }
 
-// A lookup says what constant indices select: places along a dimension that merges dimensions lo to hi of x.
+// A lookup describes what constant indices select: places along a dimension that merges dimensions lo to hi of x.
 type lookup struct {
 	x      *ir.Value
 	lo, hi int
 	at     []int64
-	batch  int64 // of a gather with a batch: how many have their own indices, of dimensions 0 to hi-1
+	batch  int64 // of a gather with a batch: how many parts of dimensions 0 to hi-1 have indices of their own
 }
 
-// merged returns x with dimensions lo to hi as one.
+// merged returns x with dimensions lo to hi merged into one.
 func (c *composer) merged(l lookup) *ir.Value {
 	s := l.x.Type.Shape
 	return c.reshape(l.x, slices.Concat(s[:l.lo], []int64{volume(s[l.lo : l.hi+1])}, s[l.hi+1:])...)
@@ -79,7 +79,8 @@ func (c *composer) looked() (l lookup) {
 		}
 		return lookup{x: x, hi: g.Axis, at: at, batch: batch}
 	}
-	// Along an axis: each element has its own index, the same for those of the following dimensions or not.
+	// Along an axis each element has its own index. It may or may not be the same for those of the following
+	// dimensions.
 	lead, m, tail := volume(shape[:g.Axis]), idx.Type.Shape[g.Axis], volume(shape[g.Axis+1:])
 	alike, whole := true, true // over the dimensions before the axis, over those after it
 	for i, v := range is {
@@ -139,7 +140,7 @@ func (c *composer) coordinates(x, idx *ir.Value, is []int64, place func(i, n int
 		return lookup{}
 	}
 	lead, within := volume(shape[:batch]), shape[batch:batch+k]
-	per := int64(len(is)) / k / lead // of each element of the batch
+	per := int64(len(is)) / k / lead // for each element of the batch
 	var at []int64
 	for o := range lead {
 		for i := range per {

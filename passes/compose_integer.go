@@ -2,9 +2,9 @@ package passes
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// integerCompositions are those of what computes with integers. Each byte of an integer is a number that fp16 has, and
-// so are sums and differences of two, so the results are exact. There is none of products and quotients: the hardware
-// has no integers wider than a port's byte, and fp16 has those to 2048 alone.
+// integerCompositions are the compositions of operations that compute with integers. fp16 represents each byte of an
+// integer, and the sum or difference of two bytes, so the results are exact. Products and quotients have none: the
+// hardware has no integers wider than a port's byte, and fp16 represents integers only up to 2048.
 var integerCompositions = []Composition{
 	{Name: "compared-bytes", Ops: ops{ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater,
 		ir.OpGreaterEqual}, Doc: "signs of the differences of the bytes, each weighing more than all below it",
@@ -22,7 +22,7 @@ var integerCompositions = []Composition{
 		Covers: "a constant size of up to 2048", Also: append(integers(), ir.Bool), live: true, apply: comparedIndex},
 }
 
-// half reports whether a byte has its highest bit.
+// half reports whether the highest bit of a byte is set.
 func (c *composer) half(v *ir.Value) *ir.Value {
 	return c.do(ir.OpGreaterEqual, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(128)})
 }
@@ -39,7 +39,7 @@ func (c *composer) pairOfIntegers() (x, y []*ir.Value) {
 	return x, y
 }
 
-// order compares integers of bytes x and y: its sign is that of the difference.
+// order compares the integers with bytes x and y: the sign of its result is that of the difference.
 func (c *composer) order(x, y []*ir.Value, signed bool) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -134,7 +134,7 @@ func castBytes(c *composer) {
 		c.become(c.cast(sum, ir.Bool))
 		return
 	}
-	// Bytes that x has not are those of its sign; those that the result has not are dropped.
+	// Bytes that x lacks are those of its sign; those that the result lacks are dropped.
 	out := in[:min(m, n)]
 	if m > n {
 		above := c.mul(in[0], c.num(0))

@@ -2,8 +2,9 @@ package passes
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// logicalCompositions are those of two booleans. No generation has these operations, but inside a program a
-// boolean is a number, 0 or 1, and of such numbers the product, the maximum and the difference are exact.
+// logicalCompositions are the compositions of operations on two booleans. No generation has these operations, but
+// inside a program a boolean is a number, 0 or 1, and of such numbers the product, the maximum and the difference are
+// exact.
 var logicalCompositions = []Composition{
 	{Name: "product-of-truths", Ops: ops{ir.OpLogicalAnd}, Also: []ir.DType{ir.Bool},
 		Doc: "mul of the operands as 0 and 1", apply: func(c *composer) { c.truth(ir.OpMul) }},
@@ -15,12 +16,12 @@ var logicalCompositions = []Composition{
 		}},
 }
 
-// truth ends a composition with the truth of what o gives for two operands that are 0 or 1.
+// truth ends a composition with the truth value of the result of o for two operands that are 0 or 1.
 func (c *composer) truth(o *ir.Operation) {
 	c.become(c.cast(c.binary(o, c.number(ir.ParamX), c.number(ir.ParamY)), ir.Bool))
 }
 
-// number is a boolean operand as 0 and 1.
+// number returns a boolean operand as 0 and 1.
 func (c *composer) number(name ir.ParamName) *ir.Value {
 	v := c.op.Arg(name)
 	if v.IsConst() {

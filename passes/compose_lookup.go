@@ -8,10 +8,10 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// lookupCompositions are those of what takes elements by an index that is computed. The index travels as a number of
-// fp16, which is exact where an axis has up to maxIndexed elements; a comparison with 0, 1, 2 and so on makes a 1 at
-// its place and zeros elsewhere. The hardware of the first generation has a gather for batch 1, depth 1 and three
-// indices alone (native-ops.tsv).
+// lookupCompositions are the compositions of operations that select elements by a computed index. The index is an fp16
+// number, which is exact if an axis has up to maxIndexed elements. A comparison with 0, 1, 2 and so on results in a 1
+// at its place and zeros elsewhere. The hardware of the first generation has a gather only for batch 1, depth 1 and
+// three indices (native-ops.tsv).
 var lookupCompositions = []Composition{
 	{Name: "compared-places", Ops: ops{ir.OpGather, ir.OpGatherAlongAxis, ir.OpGatherND},
 		Doc: "equal of the indices with all places, select, and reduce_sum; a large gather is a matmul, where an " +
@@ -27,19 +27,19 @@ var lookupCompositions = []Composition{
 		apply: comparedPart},
 }
 
-// maxIndexed is the extent to which fp16 has all integers.
+// maxIndexed is the number up to which fp16 represents all integers.
 const maxIndexed = 2048
 
-// maxCompared bounds the elements of what is compared and selected; beyond it a gather is a product.
+// maxCompared limits the number of elements that are compared and selected; beyond it a gather is a product.
 const maxCompared = 1 << 16
 
-// iota is a constant of 0, 1, 2 and so on along the one dimension of the shape that is not 1.
+// iota returns a constant of 0, 1, 2 and so on along the only dimension of the shape that is not 1.
 func (c *composer) iota(shape ...int64) *ir.Value {
 	return c.filled("iota", func(i int64) float64 { return float64(i) }, shape...)
 }
 
-// counted converts integers to fp16: on the way to the engine, or from their bytes where the operation set has no
-// cast of the type.
+// counted converts integers to fp16: on the way to the engine, or from their bytes if the operation set has no cast of
+// the type.
 func (c *composer) counted(v *ir.Value) *ir.Value {
 	switch {
 	case c.err != nil || v.Type.DType == ir.FP16:
@@ -72,7 +72,7 @@ func (c *composer) signed(v *ir.Value) *ir.Value {
 	return c.choose(low, v, c.sub(v, c.num(256)))
 }
 
-// fromEnd adds n to what counts from the end; n spreads over v.
+// fromEnd adds n to negative numbers, which count from the end; n broadcasts over v.
 func (c *composer) fromEnd(v, n *ir.Value) *ir.Value {
 	below := c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(0)})
 	return c.choose(below, c.add(v, n), v)
@@ -90,7 +90,7 @@ func (c *composer) places(idx *ir.Value, n int64) *ir.Value {
 	return c.fromEnd(v, c.num(float64(n)))
 }
 
-// beyondIndexes refuses computed places of more elements than numbers of fp16 count.
+// beyondIndexes refuses computed places among more elements than fp16 numbers can count.
 func (c *composer) beyondIndexes(what string, n int64) bool {
 	if n > maxIndexed && c.err == nil {
 		c.err = &target.Refusal{
@@ -111,12 +111,12 @@ func (c *composer) choose(cond, a, b *ir.Value) *ir.Value {
 	return c.do(ir.OpSelect, arg{ir.ParamCond, cond}, arg{ir.ParamA, a}, arg{ir.ParamB, b})
 }
 
-// marked returns a sum along an axis of the elements of x that cond, which both spread to one shape, marks.
+// marked returns the sum along an axis of the elements of x where cond is set; cond and x broadcast to one shape.
 func (c *composer) marked(cond, x *ir.Value, axis int) *ir.Value {
 	return c.reduce(ir.OpReduceSum, c.choose(cond, x, c.num(0)), []int{axis})
 }
 
-// indexed selects from x [batch, lead, n, tail] the elements at places [batch, m], into [batch, lead, m, tail].
+// indexed selects the elements of x [batch, lead, n, tail] at places [batch, m], into [batch, lead, m, tail].
 func (c *composer) indexed(x, at *ir.Value, batch, lead, n, m, tail int64) *ir.Value {
 	switch {
 	case c.err != nil:
@@ -166,7 +166,7 @@ func comparedPlaces(c *composer) {
 			volume(shape[g.Axis+1:])))
 		return
 	}
-	for axis, d := range idx.Type.Shape { // indices may leave the end of other dimensions out
+	for axis, d := range idx.Type.Shape { // indices may omit the end of other dimensions
 		if axis != g.Axis && d < shape[axis] {
 			x = c.part(x, axis, 0, d)
 		}
@@ -179,7 +179,7 @@ func comparedPlaces(c *composer) {
 	c.shaped(c.marked(c.equal(c.reshape(at, lead, m, 1, tail), c.iota(1, 1, n, 1)), c.reshape(x, lead, 1, n, tail), 2))
 }
 
-// comparedCoordinates is comparedPlaces of gather_nd: coordinates times the strides of x are places.
+// comparedCoordinates does what comparedPlaces does for gather_nd: coordinates times the strides of x are places.
 func (c *composer) comparedCoordinates(x, idx *ir.Value) {
 	batch := int64(0)
 	if c.op.Def.ParamIndex(ir.ParamBatchDims) >= 0 {
@@ -206,7 +206,7 @@ func (c *composer) comparedCoordinates(x, idx *ir.Value) {
 	c.shaped(c.indexed(x, at, lead, 1, n, m, volume(shape[batch+k:])))
 }
 
-// ofFP16 is a constant vector of numbers.
+// ofFP16 returns a constant vector of fp16 numbers.
 func (c *composer) ofFP16(vs []int64) *ir.Value {
 	return c.computed(func(i int64) float64 { return float64(vs[i]) }, []int64{int64(len(vs))})
 }
@@ -230,7 +230,7 @@ func comparedWindow(c *composer) {
 	c.become(y)
 }
 
-// fromStart is fromEnd of a number of v that n bounds.
+// fromStart does what fromEnd does for a number of v that n limits.
 func (c *composer) fromStart(v, at *ir.Value, n int64) *ir.Value {
 	switch {
 	case c.err != nil:
@@ -243,7 +243,7 @@ func (c *composer) fromStart(v, at *ir.Value, n int64) *ir.Value {
 	return c.fromEnd(at, c.num(float64(n)))
 }
 
-// window selects size elements of an axis from a computed place on.
+// window selects size elements of an axis, starting at a computed place.
 func (c *composer) window(x *ir.Value, axis int, first *ir.Value, size int64) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -254,7 +254,7 @@ func (c *composer) window(x *ir.Value, axis int, first *ir.Value, size int64) *i
 	return c.reshape(y, s...)
 }
 
-// comparedPart moves the update, and ones as well, which say where it is.
+// comparedPart moves the update, and a tensor of ones that shows where it is.
 func comparedPart(c *composer) {
 	x, begin := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBegin)
 	u := c.op.Arg(ir.ParamUpdate)
@@ -300,7 +300,7 @@ func comparedPart(c *composer) {
 	c.become(c.choose(c.cast(inside, ir.Bool), u, x))
 }
 
-// masked reports whether a mask says that an argument does not count along an axis.
+// masked reports whether a mask excludes an argument along an axis.
 func (c *composer) masked(name ir.ParamName, axis int) bool {
 	m, ok := ir.ArgBools(c.op, name)
 	return c.op.Arg(name) != nil && (!ok || m[axis])

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// matrixCompositions are those of products and quotients.
+// matrixCompositions are the compositions of products and quotients.
 var matrixCompositions = []Composition{
 	{Name: "half-constants", Ops: ops{ir.OpMatMul, ir.OpLinear, ir.OpConv}, Doc: "the operation with constants in fp16",
 		Covers: "constants of another type beside fp16 operands, of numbers that fp16 holds", apply: halfConstants},
@@ -26,9 +26,8 @@ var matrixCompositions = []Composition{
 		Covers: "constant divisors whose reciprocal fp16 does not hold to its precision", apply: twoFactors},
 }
 
-// halfConstants converts constants of fp32 and integers, which operations of iOS 17 and later
-// take beside an operand in fp16. Numbers that fp16 does not hold are rounded only where they
-// are fp32 and fp16 precision was asked for.
+// halfConstants converts constants of fp32 and integers, which operations of iOS 17 and later accept beside an fp16
+// operand. Numbers that fp16 cannot represent are rounded only if they are fp32 and fp16 precision was requested.
 func halfConstants(c *composer) {
 	var args []arg
 	converted := false
@@ -55,8 +54,7 @@ func halfConstants(c *composer) {
 	c.become(c.do(c.op.Def.Operation, args...))
 }
 
-// vectorProduct multiplies a vector as a matrix of one row, or of one column as second
-// operand.
+// vectorProduct multiplies a vector as a matrix of one row, or as a matrix of one column if it is the second operand.
 func vectorProduct(c *composer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if x.Type.Rank() > 1 && y.Type.Rank() > 1 {
@@ -79,7 +77,7 @@ func vectorProduct(c *composer) {
 		arg{ir.ParamTransposeY, c.bool(ty)}))
 }
 
-// shapedLike is reshape, of a constant without an operation.
+// shapedLike does what reshape does, without an operation if v is a constant.
 func (c *composer) shapedLike(v *ir.Value, shape ...int64) *ir.Value {
 	if !v.IsConst() {
 		return c.reshape(v, shape...)
@@ -87,9 +85,8 @@ func (c *composer) shapedLike(v *ir.Value, shape ...int64) *ir.Value {
 	return c.computed(v.Const.Float, shape, v)
 }
 
-// productOfRows writes a convolution with a weight that is an operand. The image lies with
-// its rows in front, so that each is a matrix of channels by columns; what each tap reads
-// is more channels of it.
+// productOfRows writes a convolution whose weight is an operand. The rows of the image become the first dimension, so
+// that each is a matrix of channels by columns; what each tap reads adds further channels to it.
 func productOfRows(c *composer) {
 	x, w := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamWeight)
 	a, err := ir.ConvAttrs(c.op)
@@ -136,7 +133,7 @@ func productOfRows(c *composer) {
 	c.shaped(v)
 }
 
-// image makes the extents of one or two axes those of two.
+// image converts the extents of one or two axes to those of two.
 func image(v []int64) []int64 {
 	if len(v) == 1 {
 		return []int64{1, v[0]}
@@ -157,7 +154,7 @@ func (c *composer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
 	return c.reshape(c.slice(c.slice(turned, 0, first, first+n), 1, k, k+1), n, d[1])
 }
 
-// addedBias adds a bias that is an operand after the convolution.
+// addedBias adds a bias that is an operand, after the convolution.
 func addedBias(c *composer) {
 	b := c.op.Arg(ir.ParamBias)
 	if b == nil || b.IsConst() || !c.op.Arg(ir.ParamWeight).IsConst() {
@@ -183,8 +180,8 @@ func addedBias(c *composer) {
 	c.become(c.add(y, c.reshape(b, shape...)))
 }
 
-// twoFactors divides by a constant through its fraction, of which fp16 holds the
-// reciprocal, and a power of two.
+// twoFactors divides by a constant in two steps: by its fraction, whose reciprocal fp16 represents, and by a power of
+// two.
 func twoFactors(c *composer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if !y.IsConst() || x.IsConst() {
@@ -197,8 +194,8 @@ func twoFactors(c *composer) {
 			return
 		}
 	}
-	// v = fraction * 2^exponent with a fraction of 1 to 2, so the first product is no larger
-	// than x; the powers of two lose nothing before the last one.
+	// v = fraction * 2^exponent with a fraction of 1 to 2, so the first product is no larger than x; the powers of two
+	// lose nothing before the last one.
 	const most = 15 // the largest power of two in fp16
 	factor := func(of func(fraction float64, exponent int) float64) *ir.Value {
 		return c.computed(func(i int64) float64 {
@@ -219,8 +216,8 @@ func twoFactors(c *composer) {
 	c.become(v)
 }
 
-// correctedQuotient corrects the floor of a quotient that the engine multiplies together
-// from a rounded reciprocal: 6/3 may come out below 2.
+// correctedQuotient corrects the floor of a quotient that the engine computes as a product with a rounded reciprocal:
+// 6/3 may come out below 2.
 func correctedQuotient(c *composer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	var sign, size *ir.Value // of the divisor

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// movementCompositions are those of what copies, cuts and joins. None of them computes, so every element
-// of the result is one of x, bit by bit.
+// movementCompositions are the compositions of operations that copy, cut and join. None of them computes, so every
+// element of the result equals one of x bit by bit.
 var movementCompositions = []Composition{
 	{Name: "joined-copies", Ops: ops{ir.OpTile}, Doc: "concat of the copies, one dimension at a time",
 		apply: joinedCopies},
@@ -19,7 +19,7 @@ var movementCompositions = []Composition{
 	{Name: "window", Ops: ops{ir.OpCrop}, Doc: "slice_by_size; of the last dimension, exchanged for another",
 		apply: window},
 	{Name: "reshape", Ops: ops{ir.OpReshapeLike, ir.OpFlatten2D}, Doc: "reshape",
-		Also:  append(integers(), ir.Bool, ir.FP32), // of the tensors whose shapes count
+		Also:  append(integers(), ir.Bool, ir.FP32), // tensors whose shapes matter
 		apply: plainReshape},
 	{Name: "replaced-part", Ops: ops{ir.OpSliceUpdate},
 		Doc:    "concat of the update with the slices of x around it",
@@ -52,7 +52,7 @@ func joinedCopies(c *composer) {
 	c.become(y)
 }
 
-// repeated joins n copies of x, in steps where they are many.
+// repeated joins n copies of x, in several steps if there are many.
 func (c *composer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 	if c.err != nil || n == 1 {
 		return x
@@ -68,7 +68,7 @@ func (c *composer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 	if n <= most {
 		return c.concat(axis, of(x, n)...)
 	}
-	// The largest part that leaves the least over.
+	// The largest part that leaves the smallest remainder.
 	best := int64(most)
 	for f := int64(most); f > most/2; f-- {
 		if n%f < n%best {
@@ -112,8 +112,8 @@ func turnedParts(c *composer) {
 	c.become(y)
 }
 
-// turned reverses another axis than the last. Reversing an axis of a*b elements is reversing both of its
-// factors, in a+b slices.
+// turned reverses an axis other than the last. Reversing an axis of a*b elements is reversing both of its factors, in
+// a+b slices.
 func (c *composer) turned(x *ir.Value, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -131,11 +131,11 @@ func (c *composer) turned(x *ir.Value, axis int) *ir.Value {
 	}
 }
 
-// pass is what writing the whole tensor once more weighs, in slices.
+// pass is the weight, in slices, of writing the whole tensor once more.
 const pass = 6
 
-// turning returns the factor by which to reverse n elements and what that weighs: n for a slice each, 0 for
-// one element apart from the rest.
+// turning returns the factor by which to reverse n elements and the weight of doing so: n for one slice per element, 0
+// for reversing one element separately from the rest.
 func turning(n int64, known map[int64][2]int64) (factor, weight int64) {
 	if k, ok := known[n]; ok {
 		return k[0], k[1]
@@ -184,7 +184,7 @@ func window(c *composer) {
 	c.become(c.cut(y, len(out)-1, w[0], out[len(out)-1]))
 }
 
-// cut keeps n elements from lo on.
+// cut keeps n elements starting at lo.
 func (c *composer) cut(x *ir.Value, axis int, lo, n int64) *ir.Value {
 	if c.err != nil || lo == 0 && n == x.Type.Shape[axis] {
 		return x
@@ -197,7 +197,7 @@ func plainReshape(c *composer) {
 		arg{ir.ParamShape, c.ints(c.op.Results[0].Type.Shape...)}))
 }
 
-// static returns what a slice says where all of it is known.
+// static returns the attributes of a slice whose attributes are all known.
 func (c *composer) static() ir.Slice {
 	a, err := ir.SliceAttrs(c.op)
 	if err != nil {
@@ -213,7 +213,7 @@ func (c *composer) static() ir.Slice {
 	return a
 }
 
-// stepsOfSlice takes what is a view first, so that less is moved.
+// stepsOfSlice starts with the steps that are views, so that less data is moved.
 func stepsOfSlice(c *composer) {
 	x, a := c.op.Arg(ir.ParamX), c.static()
 	if c.err != nil {
@@ -228,7 +228,7 @@ func stepsOfSlice(c *composer) {
 			first, step = s.Begin+(s.Len-1)*s.Stride, -step
 		}
 		begin[i], end[i], stride[i] = first, first+(s.Len-1)*step+1, step
-		if i == last && s.Stride != 1 { // below
+		if i == last && s.Stride != 1 { // handled below
 			begin[i], end[i], stride[i] = 0, x.Type.Shape[i], 1
 		}
 		plain = plain && begin[i] == 0 && end[i] == x.Type.Shape[i] && stride[i] == 1
@@ -290,7 +290,7 @@ func replacedPart(c *composer) {
 	c.become(c.replaced(x, u, a, 0))
 }
 
-// replaced writes u to the part a of x; axes before the given one are whole.
+// replaced writes u to part a of x; axes before the given one are whole.
 func (c *composer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -310,7 +310,7 @@ func (c *composer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
 	}
 	if axis == len(a)-1 && s.Stride > 1 {
 		y, at, back := c.exchange(x)
-		v, _, _ := c.exchange(u) // differs in the last dimension alone
+		v, _, _ := c.exchange(u) // it differs only in the last dimension
 		return back(c.spliced(y, v, s, at))
 	}
 	if s.Stride > 1 {
@@ -327,8 +327,8 @@ func (c *composer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
 	return c.concat(axis, parts...)
 }
 
-// spliced writes u to every stride-th place of another axis than the last: a period of x is the place and
-// the rest, so the rest of all periods is joined with u along a dimension of its own.
+// spliced writes u to every stride-th place of an axis other than the last. Each period of x is the place and the rest,
+// so the rest of all periods is joined with u along a separate dimension.
 func (c *composer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -383,7 +383,7 @@ func margins(c *composer) {
 	c.become(y)
 }
 
-// mirrored returns the place that a margin copies to place i of n.
+// mirrored returns the place from which place i of n, which may be in the margin, is copied.
 func mirrored(mode string, i, n int64) int64 {
 	switch {
 	case i >= 0 && i < n:
@@ -412,7 +412,8 @@ func stackedTurns(c *composer) {
 	c.become(c.interleaved(axis, out[axis], vs))
 }
 
-// stackedWindows stacks windows, or the elements at one place of all windows, whichever are fewer.
+// stackedWindows stacks whole windows or, for each place in a window, the elements of all windows there, whichever are
+// fewer.
 func stackedWindows(c *composer) {
 	x, out := c.op.Arg(ir.ParamX), c.op.Results[0].Type.Shape
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
@@ -441,8 +442,7 @@ func stackedWindows(c *composer) {
 	c.become(c.stacked(at, parts))
 }
 
-// boundedBand holds the elements outside the band between 0 and 0. A product with 0 is not 0 where they
-// are infinite.
+// boundedBand clamps the elements outside the band between 0 and 0. A product with 0 is not 0 for infinite elements.
 func boundedBand(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	lower, ok := ir.ArgInt(c.op, ir.ParamLower)

@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// normCompositions are those of normalisations and of pooling with a norm.
+// normCompositions are the compositions of normalisations and of pooling with a norm.
 var normCompositions = []Composition{
 	{Name: "merged-axes", Ops: ops{ir.OpLayerNorm}, Covers: "constant gamma and beta, axes that follow each other",
 		Doc: "layer_norm over one dimension that is all of them, between reshapes", apply: mergedAxes},
@@ -63,8 +63,8 @@ func normOfPlanes(c *composer) {
 	c.become(y)
 }
 
-// scaledQuotient divides by the largest magnitude first, or by the root of epsilon where that is larger: no
-// square is then over 1, and neither is epsilon over the square of the divisor.
+// scaledQuotient divides first by the largest magnitude, or by the root of epsilon if that is larger. Then no square is
+// greater than 1, and neither is epsilon divided by the square of the divisor.
 func scaledQuotient(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	eps := c.float(ir.ParamEpsilon)
@@ -85,10 +85,10 @@ func scaledQuotient(c *composer) {
 	c.become(c.mul(y, c.rsqrt(sum)))
 }
 
-// mostUnits is the largest sum of squares of numbers up to 1 that a composition leaves to fp16.
+// mostUnits is the largest sum of squares of numbers up to 1 that a composition computes in fp16.
 const mostUnits = 1 << 15
 
-// unitParts returns x over most, its largest magnitude, times 2 to the power of -shift where so many
+// unitParts returns x divided by most, its largest magnitude. It is multiplied by 2 to the power of -shift if so many
 // elements are summed over the axes that the sum of their squares would not be finite.
 func (c *composer) unitParts(x, most *ir.Value, axes []int) (y *ir.Value, shift int) {
 	y = c.div(x, most)
@@ -105,8 +105,8 @@ func (c *composer) unitParts(x, most *ir.Value, axes []int) (y *ir.Value, shift 
 	return y, shift
 }
 
-// bandOfChannels multiplies x by the root of alpha/size before squaring it, so that the squares are those
-// that are added to k.
+// bandOfChannels multiplies x by the root of alpha/size before squaring it, so that the squares are the numbers that
+// are added to k.
 func bandOfChannels(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	size, _ := ir.ArgInt(c.op, ir.ParamSize)
@@ -121,7 +121,7 @@ func bandOfChannels(c *composer) {
 		image = x.Type.Shape
 	}
 	before, after := (size-1)/2, size/2
-	// What is squared may be far below 1: its factor is in the band, in two halves of the exponent.
+	// The numbers to square may be far below 1: their factor is in the band, in two halves of the exponent.
 	factor := alpha / float64(size)
 	root, err := math.Sqrt(factor), 1.0
 	if factor > 0 {
@@ -153,10 +153,10 @@ func bandOfChannels(c *composer) {
 	c.become(c.mul(x, c.reshape(p, x.Type.Shape...)))
 }
 
-// roundedHalf is a number as fp16 holds it.
+// roundedHalf returns a number rounded to fp16.
 func roundedHalf(v float64) float64 { return ir.ConstFloat(ir.FP16, v).Float(0) }
 
-// rootOfAverage averages the squares, whose sum may be larger than fp16 holds.
+// rootOfAverage averages the squares, because their sum may be larger than fp16 can represent.
 func rootOfAverage(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	p, err := ir.PoolAttrs(c.op)
@@ -168,7 +168,7 @@ func rootOfAverage(c *composer) {
 	var pad []int64
 	for i, k := range p.Kernel {
 		n *= k
-		// What the last window needs, with ceil_mode or without.
+		// The padding that the last window needs, with ceil_mode or without.
 		after := (p.Out[i]-1)*p.Strides[i] + k - p.In[i] - p.PadBefore[i]
 		pad = append(pad, p.PadBefore[i], max(after, 0))
 	}

@@ -6,24 +6,24 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// What selects elements along an axis is written with slices and concat, of which each slice is a view and
-// each operand of concat a copy. Along the last dimension a slice that does not begin at 0 is infinite where
-// x is 4096 and more (numerics.WidthSlice) and none has a stride, so selections there work on x with its last
-// dimension exchanged for another.
+// Selections of elements along an axis are written with slices, each of which is a view, and with concat, each operand
+// of which is copied. Along the last dimension, a slice that does not begin at 0 is infinite where x is 4096 or more
+// (numerics.WidthSlice), and no slice has a stride. Selections there therefore exchange the last dimension of x for
+// another.
 
-// maxPieces bounds the slices that a selection is made of.
+// maxPieces limits the number of slices in a selection.
 const maxPieces = 128
 
-// maxJoined bounds the operands of one concat: a procedure has registers for target.Table.MaxSurfaces
+// maxJoined limits the number of operands of one concat: a procedure has registers for target.Table.MaxSurfaces
 // tensors.
 const maxJoined = 24
 
-// A run is count places that follow each other at one distance.
+// A run is count places at equal distances.
 type run struct{ first, count, step int64 }
 
 func (r run) last() int64 { return r.first + (r.count-1)*r.step }
 
-// runsOf cuts places into runs: neighbours first, then at least three at another distance.
+// runsOf divides places into runs: neighbours first, then at least three places at another distance.
 func runsOf(at []int64) []run {
 	var out []run
 	for i := 0; i < len(at); {
@@ -38,7 +38,7 @@ func runsOf(at []int64) []run {
 				m++
 			}
 			if m > 1 && i+m < len(at) && at[i+m] == at[i+m-1]+1 {
-				m-- // the last one starts a run of neighbours
+				m-- // the last one starts a run of adjacent places
 			}
 			if m >= 3 {
 				out = append(out, run{at[i], int64(m), step})
@@ -52,7 +52,7 @@ func runsOf(at []int64) []run {
 	return out
 }
 
-// taken selects the elements at the given places of an axis, in their order.
+// taken selects the elements at the given places of an axis, in that order.
 func (c *composer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -73,8 +73,8 @@ func (c *composer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
 	return c.exchanged(x, func(y *ir.Value, axis int) *ir.Value { return c.taken(y, axis, at) })
 }
 
-// exchange returns x with its last dimension exchanged for the largest other one, where it went, and what
-// exchanges a result again.
+// exchange returns x with its last dimension exchanged for the largest other one, the axis of the former last
+// dimension, and a function that exchanges a result back.
 func (c *composer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.Value) *ir.Value) {
 	if c.err != nil {
 		return nil, 0, func(*ir.Value) *ir.Value { return nil }
@@ -98,8 +98,8 @@ func (c *composer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.V
 	return c.transpose(x, perm...), axis, func(z *ir.Value) *ir.Value { return c.transpose(z, perm...) }
 }
 
-// exchanged calls f with x whose last dimension is exchanged for another, and where it went, and exchanges
-// the result again.
+// exchanged calls f with x, whose last dimension is exchanged for another, and with the axis where that dimension is
+// now. It exchanges the result back.
 func (c *composer) exchanged(x *ir.Value, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
 	y, axis, back := c.exchange(x)
 	if c.err != nil {
@@ -108,7 +108,7 @@ func (c *composer) exchanged(x *ir.Value, f func(y *ir.Value, axis int) *ir.Valu
 	return back(f(y, axis))
 }
 
-// takenRows is taken along another dimension than the last.
+// takenRows does what taken does along a dimension other than the last.
 func (c *composer) takenRows(x *ir.Value, axis int, at []int64, runs []run) *ir.Value {
 	n := x.Type.Shape[axis]
 	if len(runs) == 1 {
@@ -138,7 +138,7 @@ func (c *composer) takenRows(x *ir.Value, axis int, at []int64, runs []run) *ir.
 	return c.takenRuns(x, axis, runs)
 }
 
-// period returns the length of what is repeated, all of it where nothing is.
+// period returns the length of the part that is repeated, or the whole length if none is.
 func period(at []int64) int {
 	for p := 1; p <= len(at)/2; p++ {
 		if len(at)%p == 0 && slices.Equal(at[p:], at[:len(at)-p]) {
@@ -162,7 +162,7 @@ func repeats(at []int64) int {
 	return int(g)
 }
 
-// blocks returns into how many parts of equal size n places are cut so that the same is selected of each.
+// blocks returns the number of equal parts into which n places can be divided so that the same is selected from each.
 func blocks(at []int64, n int64) int64 {
 	for b := min(n, int64(len(at))); b > 1; b-- {
 		if n%b != 0 || int64(len(at))%b != 0 {
@@ -184,8 +184,8 @@ func blocks(at []int64, n int64) int64 {
 	return 1
 }
 
-// split calls f with x whose axis is two, of a by b, and joins them in the result. Dimensions before and
-// after are merged where that takes more than rank 5.
+// split calls f with x, whose axis is divided into two of a by b elements, and joins the two again in the result.
+// Dimensions before and after are merged if the rank would otherwise exceed 5.
 func (c *composer) split(x *ir.Value, axis int, a, b int64, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -216,7 +216,7 @@ func (c *composer) takenRuns(x *ir.Value, axis int, runs []run) *ir.Value {
 	return c.joined(axis, parts)
 }
 
-// joined is concat of any number of values.
+// joined does what concat does for any number of values.
 func (c *composer) joined(axis int, vs []*ir.Value) *ir.Value {
 	for len(vs) > maxJoined {
 		var next []*ir.Value
@@ -240,8 +240,8 @@ func (c *composer) stacked(axis int, vs []*ir.Value) *ir.Value {
 	return c.joined(axis, parts)
 }
 
-// interleaved takes one slice of each value in turn along an axis, n in all. The last values may be one slice
-// shorter than the first.
+// interleaved joins n slices along an axis, one of each value in turn. The last values may be one slice shorter than
+// the first.
 func (c *composer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
 	if c.err != nil || len(vs) == 1 {
 		return vs[0]
@@ -266,7 +266,7 @@ func (c *composer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
 	each := shape[axis]
 	lead, row := volume(shape[:axis]), shape[len(shape)-1]
 	for i, v := range vs {
-		if v.Type.Shape[axis] < each { // any slice takes its place, and is cut off
+		if v.Type.Shape[axis] < each { // any slice can fill its place, and is cut off
 			v = c.concat(axis, v, c.slice(v, axis, 0, 1))
 		}
 		if c.err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// productCompositions are those of products and of sums along an axis.
+// productCompositions are the compositions of products and of sums along an axis.
 var productCompositions = []Composition{
 	{Name: "attention-by-parts", Ops: ops{ir.OpScaledDotProductAttention}, Also: []ir.DType{ir.Bool, ir.FP32},
 		Doc:   "mul of the query by the scale, matmul, add of the mask or select by it, softmax, matmul",
@@ -20,10 +20,10 @@ var productCompositions = []Composition{
 		Doc: "matmul with a constant triangle of ones, of blocks where the axis is long", apply: triangle},
 }
 
-// mostMasked is what a mask adds where it is false.
+// mostMasked is the number that a mask adds where it is false.
 const mostMasked = -65504
 
-// attentionByParts scales the query and not the scores, which may be larger than fp16 holds before.
+// attentionByParts scales the query and not the scores, which before scaling may be larger than fp16 can represent.
 func attentionByParts(c *composer) {
 	q, k, v := c.op.Arg(ir.ParamQuery), c.op.Arg(ir.ParamKey), c.op.Arg(ir.ParamValue)
 	width := q.Type.Shape[q.Type.Rank()-1]
@@ -49,14 +49,13 @@ func attentionByParts(c *composer) {
 	c.become(c.matmul(c.do(ir.OpSoftmax, arg{ir.ParamX, s}, arg{ir.ParamAxis, c.int(-1)}), v, false))
 }
 
-// letters is an operand of an equation with the letters of its dimensions.
+// letters is an operand of an equation and the letters of its dimensions.
 type letters struct {
 	v    *ir.Value
 	axes string
 }
 
-// drop sums over the letters that keep does not have, and takes out dimensions of 1 that other operands
-// have more of.
+// dropLetters sums over the letters that drop selects, and removes dimensions of 1 that are larger in other operands.
 func (c *composer) dropLetters(l letters, drop func(r rune, n int64) bool) letters {
 	var axes []int
 	kept := ""
@@ -81,7 +80,7 @@ func (c *composer) dropLetters(l letters, drop func(r rune, n int64) bool) lette
 	return letters{l.v, kept}
 }
 
-// ordered transposes an operand to the order of letters and merges them into groups.
+// ordered transposes an operand to the order of the letters and merges them into groups.
 func (c *composer) ordered(l letters, groups ...string) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -99,8 +98,8 @@ func (c *composer) ordered(l letters, groups ...string) *ir.Value {
 	return c.reshape(c.transpose(l.v, perm...), shape...)
 }
 
-// matrixProduct writes an equation of two operands as a product of matrices: letters of both operands and the
-// result count matrices, those of both operands alone are summed, those of one operand and the result are rows or
+// matrixProduct writes an equation of two operands as a product of matrices. Letters of both operands and the result
+// count matrices, letters only of both operands are summed, and letters of one operand and the result are rows or
 // columns.
 func matrixProduct(c *composer) {
 	eq, _ := ir.ArgString(c.op, ir.ParamEquation)
@@ -135,7 +134,7 @@ func matrixProduct(c *composer) {
 	if c.err != nil {
 		return
 	}
-	// A letter that only one operand has left, the other's dimension being 1, and that is summed.
+	// A letter that only one operand still has, since the other's dimension is 1, and that is summed.
 	for i := range in {
 		other := in[1-i].axes
 		in[i] = c.dropLetters(in[i], func(r rune, n int64) bool {
@@ -185,18 +184,18 @@ func matrixProduct(c *composer) {
 	c.shaped(c.transpose(z, perm...))
 }
 
-// sortedBy returns letters in the order that another string has them in.
+// sortedBy returns letters in the order in which another string has them.
 func sortedBy(of, order string) string {
 	b := []rune(of)
 	slices.SortFunc(b, func(x, y rune) int { return strings.IndexRune(order, x) - strings.IndexRune(order, y) })
 	return string(b)
 }
 
-// longAxis is the length from which on a running sum is taken in blocks.
+// longAxis is the length from which a running sum is computed in blocks.
 const longAxis = 1024
 
-// triangle sums along an axis with a triangle of ones. Of a long axis, blocks are summed so, and what precedes
-// each block is the running sum of the blocks' sums.
+// triangle sums along an axis by multiplying by a triangle of ones. A long axis is divided into blocks that are summed
+// so, and the sum of everything before each block is the running sum of the blocks' sums.
 func triangle(c *composer) {
 	x := c.op.Arg(ir.ParamX)
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
@@ -219,7 +218,7 @@ func triangle(c *composer) {
 	c.shaped(c.transpose(c.reshape(y, turned...), perm...))
 }
 
-// runningSum is that of each of the rows of x.
+// runningSum returns the running sum of each row of x.
 func (c *composer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse bool) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -242,7 +241,7 @@ func (c *composer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse boo
 	return y
 }
 
-// triangle is the constant matrix whose product with a row is the running sum of the row.
+// triangle returns the constant matrix whose product with a row is the running sum of the row.
 func (c *composer) triangle(n int64, exclusive, reverse bool) *ir.Value {
 	key := "triangle"
 	if exclusive {

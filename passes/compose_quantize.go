@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// quantizeCompositions are those of what goes through integers of 8 bits.
+// quantizeCompositions are the compositions of operations that use integers of 8 bits.
 var quantizeCompositions = []Composition{
 	{Name: "rounded-pair", Ops: ops{ir.OpDequantize}, Also: []ir.DType{ir.Int8, ir.UInt8},
 		Doc: "of a quantize and what reads it: round of the quotient by the scale, between the bounds of the " +
@@ -21,9 +21,9 @@ var quantizeCompositions = []Composition{
 		Covers: "constant scales and zero points", Also: []ir.DType{ir.Int8, ir.UInt8}, apply: dequantized},
 }
 
-// scales are the scale and zero point of quantize or dequantize, by element or one for all.
+// scales are the scale and zero point of quantize or dequantize, one for each element or one for all.
 type scales struct {
-	shape       []int64 // of constants that spread over the operand
+	shape       []int64 // shape of constants that broadcast over the operand
 	scale, zero func(i int64) float64
 	from        []*ir.Value
 }
@@ -60,8 +60,8 @@ func (c *composer) scalesOf(op *ir.Op) (s scales) {
 	return s
 }
 
-// roundedPair stays in fp16 between the two: the integers and their differences are exact there. What the bounds of
-// the integers cut off is cut before rounding, where it is the same.
+// roundedPair stays in fp16 between the two operations, since the integers and their differences are exact there.
+// Numbers beyond the bounds of the integers are clamped before rounding, which has the same result.
 func roundedPair(c *composer) {
 	q := c.op.Arg(ir.ParamInput).Def
 	if q == nil || !q.Is(ir.OpQuantize) || q.Arg(ir.ParamInput).Type.DType != ir.FP16 {
@@ -87,7 +87,7 @@ func roundedPair(c *composer) {
 	c.become(c.mul(y, made(out, out.scale)))
 }
 
-// bounds are the least and the largest result of a quantize.
+// bounds returns the smallest and the largest result of a quantize.
 func bounds(q *ir.Op) (least, most float64) {
 	if q.Results[0].Type.DType == ir.UInt8 {
 		return 0, 255
@@ -95,14 +95,13 @@ func bounds(q *ir.Op) (least, most float64) {
 	return -128, 127
 }
 
-// spreadOut is a constant of scales or zero points that spreads over the operand.
+// spreadOut returns a constant of scales or zero points that broadcasts over the operand.
 func (c *composer) spreadOut(s scales, at func(i int64) float64) *ir.Value {
 	return c.computed(at, s.shape, s.from...)
 }
 
-// quantized rounds in the engine, so that the conversion changes no number. It is for scales
-// whose reciprocals are exact: with others the quotient is off by up to 0.1 at 100, and what
-// is rounded from it by one.
+// quantized rounds in the engine, so that the conversion changes no number. It covers only scales whose reciprocals are
+// exact: with others the quotient is off by up to 0.1 at 100, and the integer rounded from it by one.
 func quantized(c *composer) {
 	s := c.scalesOf(c.op)
 	if c.err != nil {

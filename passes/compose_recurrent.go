@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// recurrentCompositions are those of recurrent layers.
+// recurrentCompositions are the compositions of recurrent layers.
 var recurrentCompositions = []Composition{
 	{Name: "unrolled", Ops: ops{ir.OpLSTM, ir.OpGRU, ir.OpRNN},
 		Doc: "a linear a gate for the operands of all steps; for every step a linear a gate for the state, add, " +
@@ -14,12 +14,11 @@ var recurrentCompositions = []Composition{
 		Covers: "up to 32 steps and constant weights", apply: unrolled},
 }
 
-// maxSteps bounds the steps of a recurrent layer that is written out. A step of an lstm of
-// 128 elements is estimated at 4 us, and what the layer on the CPU costs beside its own time,
-// a further dispatch, at 190 us (docs/cost.md).
+// maxSteps limits the steps of a recurrent layer that is written out. A step of an lstm of 128 elements is estimated at
+// 4 us. A layer on the CPU costs a further dispatch beside its own time, estimated at 190 us (docs/cost.md).
 const maxSteps = 32
 
-// A layer is a recurrent layer as it is written out.
+// A layer is a recurrent layer that is written out.
 type layer struct {
 	*composer
 	steps, batch, in, hidden int64
@@ -33,7 +32,7 @@ type gatePart struct {
 	gate int64
 }
 
-// param returns the parameter of the direction that is written.
+// param returns the parameter of the direction that is being written.
 func (l *layer) param(forward, back ir.ParamName) *ir.Value {
 	if l.back {
 		forward = back
@@ -44,7 +43,7 @@ func (l *layer) param(forward, back ir.ParamName) *ir.Value {
 	return l.op.Arg(forward)
 }
 
-// gate multiplies rows with the weights of one gate and adds its part of a bias.
+// gate multiplies rows by the weights of one gate and adds its part of a bias.
 func (l *layer) gate(x, weights, bias *ir.Value, gate int64) *ir.Value {
 	args := []arg{{ir.ParamX, x}, {ir.ParamWeight, l.part(weights, gate)}}
 	if bias != nil {
@@ -53,7 +52,7 @@ func (l *layer) gate(x, weights, bias *ir.Value, gate int64) *ir.Value {
 	return l.do(ir.OpLinear, args...)
 }
 
-// part is one gate's part of a matrix or vector, the same constant for every step.
+// part returns one gate's part of a matrix or vector, the same constant for every step.
 func (l *layer) part(v *ir.Value, gate int64) *ir.Value {
 	if l.err != nil {
 		return nil
@@ -67,7 +66,7 @@ func (l *layer) part(v *ir.Value, gate int64) *ir.Value {
 	return l.parts[k]
 }
 
-// step returns one step's rows of what was computed for all.
+// step returns the rows of step t of a value that was computed for all steps.
 func (l *layer) step(x *ir.Value, t int64) *ir.Value {
 	if l.steps == 1 {
 		return x
@@ -151,8 +150,8 @@ func unrolled(c *composer) {
 	c.become(outputs...)
 }
 
-// direction writes one direction and returns the state h after each step, in the order of
-// the steps, and the last states.
+// direction writes one direction and returns the state h after each step, in the order of the steps, and the last
+// states.
 func (l *layer) direction(rows *ir.Value, d, directions int64, back bool) (hs, states []*ir.Value) {
 	initial := func(p ir.ParamName) *ir.Value {
 		v := l.op.Arg(p)
@@ -190,7 +189,7 @@ func (l *layer) direction(rows *ir.Value, d, directions int64, back bool) (hs, s
 	return hs, states
 }
 
-// cell writes what all steps share and returns what writes one.
+// cell writes what all steps share and returns a function that writes one step.
 func (l *layer) cell(rows *ir.Value) func(t int64, h, cell *ir.Value) (*ir.Value, *ir.Value) {
 	ih, hh := l.param(ir.ParamWeightIH, ir.ParamWeightIHBack), l.param(ir.ParamWeightHH, ir.ParamWeightHHBack)
 	bias := l.param(ir.ParamBias, ir.ParamBiasBack)
@@ -203,7 +202,7 @@ func (l *layer) cell(rows *ir.Value) func(t int64, h, cell *ir.Value) (*ir.Value
 	for q := range gates {
 		inputs[q] = l.gate(rows, ih, inBias, q)
 	}
-	// sum is a gate before its activation.
+	// sum writes a gate before its activation.
 	sum := func(q, t int64, h, bias *ir.Value) *ir.Value {
 		return l.add(l.step(inputs[q], t), l.gate(h, hh, bias, q))
 	}

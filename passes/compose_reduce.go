@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// reductionCompositions are those of reductions over axes.
+// reductionCompositions are the compositions of reductions over axes.
 var reductionCompositions = []Composition{
 	{Name: "negated-maximum", Ops: ops{ir.OpReduceMin}, Doc: "reduce_max of the negated, negated",
 		apply: negatedMaximum},
@@ -25,12 +25,12 @@ var reductionCompositions = []Composition{
 		apply: shiftedLogSum},
 }
 
-// mostPlaces is the largest axis whose places fp16 tells apart.
+// mostPlaces is the length of the longest axis whose places fp16 can distinguish.
 const mostPlaces = 2048
 
-// firstOfEqual counts places from the end, so that the first of equals is the largest: the maximum over the
-// axis of what is 0 where the operand is not its maximum. A difference to the maximum is 0 for the maximum alone,
-// and over 1 once multiplied by 2^30.
+// firstOfEqual counts places from the end, so that the first of equal elements has the largest place. It takes the
+// maximum of the places over the axis, with 0 where the operand is not its maximum. The difference from the maximum is
+// 0 only for the maximum itself, and greater than 1 once multiplied by 2^30.
 func firstOfEqual(c *composer) {
 	x, axes := c.reduced()
 	if c.err != nil {
@@ -95,11 +95,11 @@ func absoluteSum(c *composer) {
 	c.become(c.again(ir.OpReduceSum, c.unary(ir.OpAbs, c.op.Arg(ir.ParamX))))
 }
 
-// leastMagnitude keeps divisors away from zero: the least normal number of fp16.
+// leastMagnitude keeps divisors away from zero: it is the smallest normal fp16 number.
 const leastMagnitude = 0x1p-14
 
-// scaledNorm divides by the largest magnitude first: the square of 256 is not finite in fp16, and the
-// square of 1/4096 is zero.
+// scaledNorm divides by the largest magnitude first: the square of 256 is not finite in fp16, and the square of 1/4096
+// is zero.
 func scaledNorm(c *composer) {
 	x, axes := c.reduced()
 	most := c.max(c.reduce(ir.OpReduceMax, c.unary(ir.OpAbs, x), axes), c.num(leastMagnitude))
@@ -120,7 +120,7 @@ func (c *composer) log(x *ir.Value) *ir.Value {
 	return c.do(ir.OpLog, arg{ir.ParamX, x}, arg{ir.ParamEpsilon, c.num(0)})
 }
 
-// shiftedLogSum takes the maximum out of the sum, so that no exponential is larger than 1.
+// shiftedLogSum subtracts the maximum before the sum and adds it afterwards, so that no exponential is greater than 1.
 func shiftedLogSum(c *composer) {
 	x, axes := c.reduced()
 	most := c.reduce(ir.OpReduceMax, x, axes)

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// resizeCompositions are those of images that change their size.
+// resizeCompositions are the compositions of operations that change the size of an image.
 var resizeCompositions = []Composition{
 	{Name: "linear-resize", Ops: ops{ir.OpResizeBilinear, ir.OpUpsampleBilinear, ir.OpResize},
 		Doc:    "products with a constant matrix for every axis that changes",
@@ -19,8 +19,8 @@ var resizeCompositions = []Composition{
 		apply:  nearestResize},
 }
 
-// samplingGrids give the place in an axis of in elements that element i of out ones is
-// read from.
+// samplingGrids are functions that return the place, in an axis of in elements, from which element i of out elements is
+// read.
 var samplingGrids = map[string]func(i, in, out float64) float64{
 	"DEFAULT":              func(i, in, out float64) float64 { return i * in / out },
 	"STRICT_ALIGN_CORNERS": func(i, in, out float64) float64 { return i * (in - 1) / math.Max(out-1, 1) },
@@ -34,8 +34,8 @@ var samplingGrids = map[string]func(i, in, out float64) float64{
 	"OFFSET_CORNERS":  func(i, in, out float64) float64 { return (2*i + 1) * math.Max(in-1, 1) / (2 * out) },
 }
 
-// resizing returns the sampling grid of a resizing operation, and whether it takes the
-// nearest element. The name is a key for what is made from the grid.
+// resizing returns the sampling grid of a resizing operation, and whether it selects the nearest element. The name is a
+// key for what is computed from the grid.
 func (c *composer) resizing() (grid func(i, in, out float64) float64, nearest bool, name string) {
 	mode := "DEFAULT"
 	switch {
@@ -61,7 +61,7 @@ func (c *composer) resizing() (grid func(i, in, out float64) float64, nearest bo
 		return grid, true, mode
 	case c.op.Is(ir.OpResize):
 		kind, _ := ir.ArgString(c.op, ir.ParamInterpolationMode)
-		if kind == "NEAREST_NEIGHBOR" { // halves go to the higher element
+		if kind == "NEAREST_NEIGHBOR" { // ties go to the higher element
 			at := grid
 			return func(i, in, out float64) float64 { return at(i, in, out) + 0.5 }, true, mode + " nearest"
 		}
@@ -69,7 +69,7 @@ func (c *composer) resizing() (grid func(i, in, out float64) float64, nearest bo
 	return grid, false, mode
 }
 
-// sampled is where element i of out ones is read from, limited to the axis.
+// sampled returns the place from which element i of out elements is read, limited to the axis.
 func sampled(grid func(i, in, out float64) float64, i, in, out int64) float64 {
 	return min(max(grid(float64(i), float64(in), float64(out)), 0), float64(in-1))
 }
@@ -110,8 +110,7 @@ func linearResize(c *composer) {
 	})
 }
 
-// resizeAxis multiplies an axis of x with a matrix [out, in], which matrix makes in a shape
-// of as many elements.
+// resizeAxis multiplies an axis of x by a matrix [out, in], which matrix returns in a shape with as many elements.
 func (c *composer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(shape ...int64) *ir.Value) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -120,7 +119,7 @@ func (c *composer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(shap
 	before, after := volume(shape[:axis]), volume(shape[axis+1:])
 	to := append(append(append([]int64(nil), shape[:axis]...), out), shape[axis+1:]...)
 	if axis == len(shape)-1 {
-		// Rows of a matrix are as many as a product takes at once.
+		// Divide the rows into matrices with as many rows as a product can have.
 		rows := before
 		for most := int64(c.s.table().MaxWidth); rows > most; {
 			rows = largestDivisor(rows, most)

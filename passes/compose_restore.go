@@ -6,11 +6,11 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// restoreSources puts operations of the source back whose compositions are on the CPU, where they save nothing and
-// round more often. It leaves a composition alone of which a part is on the engine, and one that later passes took
-// apart.
+// restoreSources restores the source's operations whose compositions are on the CPU, where compositions save nothing
+// and round more often. It leaves alone a composition with a part on the engine, and one that later passes have
+// changed.
 func (s *State) restoreSources() {
-	groups := map[string][]int{} // by first result: places in the body
+	groups := map[string][]int{} // by first result: indexes in the body
 	var order []string
 	for i, op := range s.Func.Body.Ops {
 		if of, ok := s.parts[op]; ok {
@@ -34,8 +34,8 @@ func (s *State) restoreSources() {
 	for i, op := range s.Func.Body.Ops {
 		at[op] = i
 	}
-	// value returns the value of a name before a place of the body: that of an output may be copied at the end alone,
-	// because another value has the name of the parameter that it is.
+	// value returns the value with a name before an index of the body. An output may be a copy at the end of the body,
+	// since the name belongs to another value if the output is a parameter.
 	value := func(name string, before int) *ir.Value {
 		v := values[name]
 		for v != nil && v.Def != nil && at[v.Def] >= before {
@@ -76,8 +76,8 @@ func (s *State) restoreSources() {
 	s.Func.Body.Ops = ops
 }
 
-// source returns the operation of the reference over values of the function, in the place of the composition at
-// the given places of the body; nil where it cannot take that. operand returns the value of a name before that place.
+// source returns the operation of the reference on values of the function, to replace the composition at the given
+// indexes of the body, or nil if it cannot replace it. operand returns the value with a name before that index.
 func (s *State) source(ref *ir.Op, values map[string]*ir.Value, operand func(name string) *ir.Value,
 	at []int,
 ) *ir.Op {
@@ -123,7 +123,7 @@ func (s *State) source(ref *ir.Op, values map[string]*ir.Value, operand func(nam
 		op.Results = append(op.Results, v)
 		delete(made, v)
 	}
-	// Nothing else may read what is between.
+	// Nothing else may read the values between.
 	outside := false
 	for _, o := range s.Func.Body.Ops {
 		if !inside[o] {

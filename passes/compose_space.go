@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// spaceCompositions are those of what moves blocks between space, channels and batch.
+// spaceCompositions are the compositions of operations that move blocks between space, channels and batch.
 var spaceCompositions = []Composition{
 	{Name: "blocks", Ops: ops{ir.OpDepthToSpace, ir.OpPixelShuffle, ir.OpSpaceToDepth, ir.OpPixelUnshuffle},
 		Doc:   "reshape and transpose, again where the last dimension is cut or joined or rank 5 does not do",
@@ -72,14 +72,14 @@ func batchMoved(c *composer) {
 	c.become(c.cut(c.cut(y, 2, p[0], out[2]), 3, p[2], out[3]))
 }
 
-// An order is a sequence of factors of a tensor's dimensions, of which the last few are its last dimension.
-// Cutting and joining the other dimensions moves nothing.
+// An order is a sequence of factors of a tensor's dimensions; the last few of them are its last dimension. Dividing and
+// merging the other dimensions moves nothing.
 type order struct {
 	of   []int
 	tail int // factors of the last dimension
 }
 
-// A turn is a transposition: the groups of factors that it moves as one, in the order before, and the
+// A turn is a transposition: the groups of factors that it moves together, in their order before it, and the
 // permutation of the groups.
 type turn struct {
 	groups [][]int
@@ -87,14 +87,14 @@ type turn struct {
 	to     order
 }
 
-// arranged returns x, seen as factors of which the last tail are its last dimension, in another order of
-// them, of which the last newTail are the last dimension. The result has a dimension for each group that the
-// last transposition moves. The transpositions are those that write the fewest padded bytes.
+// arranged returns x, seen as factors the last tail of which are its last dimension, in another order, in which the
+// last newTail factors are the last dimension. The result has a dimension for each group that the last transposition
+// moves. The transpositions are those that write the fewest padded bytes.
 func (c *composer) arranged(x *ir.Value, factors []int64, tail int, to []int, newTail int) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
-	// Factors of 1 are anywhere, except where they are all of a last dimension.
+	// Factors of 1 can be anywhere, unless they are all that a last dimension has.
 	keep := make([]bool, len(factors))
 	for i, f := range factors {
 		keep[i] = f != 1
@@ -175,8 +175,8 @@ func (p *planner) shortest(from, to order) ([]turn, bool) {
 	return nil, false
 }
 
-// plan returns depth transpositions from one order to another, and the padded bytes that they write. The
-// last is the one that is left to do.
+// plan returns depth transpositions from one order to another, and the padded bytes that they write. The last
+// transposition is the one that remains to be done.
 func (p *planner) plan(from, to order, depth int) (best []turn, bytes int64, ok bool) {
 	if from.tail == to.tail && slices.Equal(from.of, to.of) {
 		return nil, 0, true
@@ -196,10 +196,10 @@ func (p *planner) plan(from, to order, depth int) (best []turn, bytes int64, ok 
 	return best, bytes, ok
 }
 
-// direct returns the transposition from one order to another, where one does.
+// direct returns the transposition from one order to another, if a single one suffices.
 func (p *planner) direct(from, to order) (turn, int64, bool) {
 	k := len(from.of)
-	place := make([]int, len(p.factors)) // of each factor in to
+	place := make([]int, len(p.factors)) // position of each factor in to
 	for i, f := range to.of {
 		place[f] = i
 	}
@@ -226,7 +226,7 @@ func (p *planner) direct(from, to order) (turn, int64, bool) {
 	return t, bytes, ok
 }
 
-// weigh returns the padded bytes that a transposition writes, and whether the target has its shapes.
+// weigh returns the padded bytes that a transposition writes, and whether the target supports its shapes.
 func (p *planner) weigh(t turn) (int64, bool) {
 	if len(t.groups) > p.table.MaxRank {
 		return 0, false

@@ -21,9 +21,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestCompositions writes the calls of testdata/compose as their compositions. A line that is not indented is a
-// call (irbuild.Graph.Call); the indented lines after it are what compose writes, or why not. A new case is
-// one line: -update writes the rest. Package verify runs the same calls.
+// TestCompositions writes the calls of testdata/compose as their compositions. A line that is not indented is a call
+// (irbuild.Graph.Call); the indented lines after it are what compose writes, or the reason why it does not. To add a
+// case, add its line and run with -update, which writes the rest. Package verify runs the same calls.
 func TestCompositions(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "compose", "*.txt"))
 	if err != nil || len(files) == 0 {
@@ -53,7 +53,7 @@ func TestCompositions(t *testing.T) {
 				g.Output(vs...)
 				p := g.Program()
 				o := options()
-				o.Place = passes.PlaceEngine // what is written for movement stays
+				o.Place = passes.PlaceEngine // so that what is written for movement stays
 				s, err := passes.RunSome(p, o, "select-function", "keep-reference", "compose", "place")
 				if err != nil {
 					t.Fatal(err)
@@ -87,11 +87,11 @@ func TestCompositions(t *testing.T) {
 	}
 }
 
-// TestIdleCompositionsBecomeTheirOperation: what compose wrote runs on the CPU only where a part of it is on the
-// engine; otherwise the source's operation does.
+// TestIdleCompositionsBecomeTheirOperation checks that what compose wrote runs on the CPU only if a part of it is on
+// the engine, and that otherwise the source's operation does.
 func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
 	for _, c := range []struct {
-		moves string // the operation that only moves data, "all" for every one
+		moves string // the operation that only moves data, or "all" for every one
 		want  string
 	}{
 		{"all", "cpu reduce_l1_norm idle-move"},
@@ -135,8 +135,8 @@ func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
 	}
 }
 
-// TestRandomProgramsReachCompositions: the programs that are compared on engine and interpreter have composed
-// operations in them.
+// TestRandomProgramsReachCompositions checks that the programs compared on engine and interpreter contain composed
+// operations.
 func TestRandomProgramsReachCompositions(t *testing.T) {
 	missing := map[string]bool{}
 	for _, o := range []*ir.Operation{ir.OpReduceMin, ir.OpReduceL1Norm, ir.OpReduceL2Norm, ir.OpReduceLogSum,
@@ -172,7 +172,7 @@ func TestRandomProgramsReachCompositions(t *testing.T) {
 	t.Errorf("no program has %v composed on the engine", slices.Sorted(maps.Keys(missing)))
 }
 
-// brief writes an operation in a line, large constants as their type and a digest.
+// brief writes an operation on one line, with large constants as their type and a digest.
 func brief(op *ir.Op) string {
 	var args []string
 	op.Operands(func(p *ir.Param, v *ir.Value) {
@@ -204,8 +204,8 @@ func brief(op *ir.Op) string {
 	return s
 }
 
-// TestComputedConstantsAreComputedOnce: what the program and the parts of its reference compute from the same constants
-// is the same constant.
+// TestComputedConstantsAreComputedOnce checks that a constant is the same in the program and in the parts of its
+// reference if both compute it from the same constants.
 func TestComputedConstantsAreComputedOnce(t *testing.T) {
 	for _, call := range []string{
 		`conv_transpose(x = fp16[1, 8, 9, 9], weight = weights[8, 6, 4, 4], strides = [2, 2])`,
@@ -243,8 +243,8 @@ func TestComputedConstantsAreComputedOnce(t *testing.T) {
 	}
 }
 
-// TestCompositionsAllocateByLength: no arguments of a few bytes make a composition compute
-// constants or lists of places that the operation's constants do not account for.
+// TestCompositionsAllocateByLength checks that arguments of a few bytes do not make a composition compute constants or
+// lists of places beyond what the operation's constants account for.
 func TestCompositionsAllocateByLength(t *testing.T) {
 	const most = 64 << 20
 	for _, call := range []string{

@@ -9,27 +9,25 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Compressed is a constant that the source holds in a compressed form and that
-// folding made dense.
+// Compressed is a constant that has a compressed form in the source and that folding made dense.
 type Compressed struct {
 	Name string // of the dense constant
 	Pos  ir.Pos // of the operation that makes it dense
-	// Values are the dense constant and the constants that passes made of it.
+	// Values are the dense constant and the constants that passes derived from it.
 	Values []*ir.Value
-	// Form says how it is stored, for people: "4-bit palette", "sparse blockwise
-	// int4". Forms on top of each other are in the order of unfolding.
+	// Form describes how it is stored, for people: "4-bit palette", "sparse blockwise int4". Nested forms are in the
+	// order of unfolding.
 	Form string
-	// Stream is the form as target.Table.StreamForms calls it, forms on top of
-	// each other joined by "+"; "" when the constant is not compressed in a sense
-	// that the engine could know.
+	// Stream is the form as target.Table.StreamForms calls it, with nested forms joined by "+"; "" if the constant is
+	// not compressed in a way that the engine could support.
 	Stream string
-	Stored int64 // bytes of its parts as the source holds them: values, tables, masks, scales
+	Stored int64 // bytes of its parts in the source: values, tables, masks, scales
 
-	inner bool // another compressed constant is made of it
+	inner bool // another compressed constant is derived from it
 }
 
-// forms name the compressed form that each operation undoes: for people, and as
-// the target tables call it.
+// forms maps each operation to the compressed form that it undoes: its name for people, and its name in the target
+// tables.
 var forms = map[*ir.Operation]func(op *ir.Op) (form, stream string){
 	ir.OpConstexprAffineDequantize: func(op *ir.Op) (string, string) {
 		return affine(op.Arg(ir.ParamQuantizedData).Type.DType)
@@ -52,8 +50,7 @@ var forms = map[*ir.Operation]func(op *ir.Op) (form, stream string){
 	},
 }
 
-// blockwise tells scales by the block from scales by the channel, which the
-// affine form has too.
+// blockwise distinguishes scales for each block from scales for each channel, which the affine form has too.
 func blockwise(op *ir.Op, data *ir.Value, shape []int64) (form, stream string) {
 	scale := op.Arg(ir.ParamScale).Type.Shape
 	cut := 0 // dimensions cut into more than one block
@@ -71,7 +68,7 @@ func blockwise(op *ir.Op, data *ir.Value, shape []int64) (form, stream string) {
 	return affine(data.Type.DType)
 }
 
-// affine is the form of elements with one scale, or one a channel.
+// affine returns the form of elements with one scale, or one per channel.
 func affine(t ir.DType) (form, stream string) {
 	return "affine " + t.String(), fmt.Sprintf("int%d", t.Bits())
 }
@@ -84,7 +81,7 @@ func palette(op *ir.Op) (form, stream string) {
 	}
 	n := idx.Type.DType.Bits()
 	if op.Def.ParamIndex(ir.ParamShape) >= 0 {
-		// The first form packs its indices into bytes; its table tells their width.
+		// The first form packs its indices into bytes; their width follows from its table.
 		n = bits.Len64(uint64(op.Arg(ir.ParamLUT).Type.Elems())) - 1
 	}
 	if lut := op.Arg(ir.ParamLUT).Type; lut.Rank() > 1 && lut.Shape[lut.Rank()-1] > 1 {
@@ -93,8 +90,7 @@ func palette(op *ir.Op) (form, stream string) {
 	return fmt.Sprintf("%d-bit palette", n), fmt.Sprintf("palette%d", n)
 }
 
-// noteCompressed records what op makes dense. A form on top of another one
-// becomes part of the same record.
+// noteCompressed records what op makes dense. Nested forms become part of the same record.
 func (s *State) noteCompressed(op *ir.Op) {
 	describe := forms[op.Def.Operation]
 	if describe == nil || len(op.Results) == 0 {
@@ -113,7 +109,7 @@ func (s *State) noteCompressed(op *ir.Op) {
 			}
 			return
 		}
-		// Shapes and axes are 32-bit integers, which no compressed data are.
+		// Shapes and axes are 32-bit integers, which compressed data never are.
 		t := v.Type.DType
 		attribute := t == ir.String || t.IsInt() && t.Bits() == 32
 		if v.IsConst() && !attribute && !s.derived[v] {
@@ -122,7 +118,7 @@ func (s *State) noteCompressed(op *ir.Op) {
 	})
 	for _, inner := range seen {
 		if c.Stream == "sparse" && strings.Contains(inner.Stream, "sparse") {
-			c.Form = inner.Form // the mask of that form laid out
+			c.Form = inner.Form // the mask of that form in full
 		} else {
 			c.Form = inner.Form + ", then " + c.Form
 		}
@@ -132,12 +128,12 @@ func (s *State) noteCompressed(op *ir.Op) {
 		s.derived = map[*ir.Value]bool{}
 	}
 	for _, v := range op.Results {
-		s.derived[v] = true // a mask made on the way is stored nowhere
+		s.derived[v] = true // a mask computed on the way is not stored anywhere
 	}
 	s.Compressed = slices.DeleteFunc(append(s.Compressed, c), func(c *Compressed) bool { return c.inner })
 }
 
-// joinForms names one form on top of another, each part once.
+// joinForms names a form nested in another, stating each part once.
 func joinForms(a, b string) string {
 	var parts []string
 	for _, p := range strings.FieldsFunc(a+"+"+b, func(r rune) bool { return r == '+' }) {
@@ -157,7 +153,7 @@ func (s *State) compressedOf(v *ir.Value) *Compressed {
 	return nil
 }
 
-// derive notes that a pass made the constant to out of the constant from.
+// derive records that a pass computed the constant to from the constant from.
 func (s *State) derive(from, to *ir.Value) {
 	if c := s.compressedOf(from); c != nil {
 		c.Values = append(c.Values, to)

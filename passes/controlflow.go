@@ -6,23 +6,22 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Limits of unrolling: past them a loop stays a loop, on the CPU.
+// Limits of unrolling: beyond them a loop stays a loop, on the CPU.
 const (
 	MaxTrips       = 64
 	MaxUnrolledOps = 10_000
 )
 
-// maxCopies bounds the operations that all unrolling of a function copies, those
-// that fold away included: loops in loops multiply.
+// maxCopies limits the operations that all unrolling of a function copies, including those that fold away: the counts
+// of nested loops multiply.
 const maxCopies = 20 * MaxUnrolledOps
 
-// MaxBranchWork bounds, in elements computed, the branches of a condition that
-// are both computed.
+// MaxBranchWork limits the branches of a condition that are both computed, in elements computed.
 const MaxBranchWork = 1 << 22
 
-// fold visits one operation of fold-constants: what depends on constants alone is
-// computed, a condition on a constant becomes the branch it takes, a loop whose
-// trips constants decide becomes its bodies one after the other.
+// fold visits one operation of fold-constants. An operation that depends only on constants is computed, a condition on
+// a constant becomes the branch it takes, and a loop whose trips constants decide becomes its bodies, one after the
+// other.
 func (s *State) fold(r *rewriter, op *ir.Op) error {
 	narrow(op)
 	switch op.Def.Operation {
@@ -42,8 +41,8 @@ func (s *State) fold(r *rewriter, op *ir.Op) error {
 	return err
 }
 
-// narrow infers again the results of an operation whose shapes are not all known:
-// folding may have made operands known.
+// narrow infers again the results of an operation whose shapes are not all known, since folding may have made operands
+// known.
 func narrow(op *ir.Op) {
 	static := true
 	for _, v := range op.Results {
@@ -63,7 +62,7 @@ func narrow(op *ir.Op) {
 	}
 }
 
-// meet returns the type that knows what either knows.
+// meet returns the type that combines what is known from either type.
 func meet(a, b ir.Type) ir.Type {
 	shape := make([]int64, a.Rank())
 	for i := range shape {
@@ -94,8 +93,8 @@ func (s *State) foldCond(r *rewriter, op *ir.Op) (bool, error) {
 	return true, nil
 }
 
-// unroll replaces a loop whose trips constants decide by its bodies. What it has
-// made is taken back when a trip depends on data or a limit is passed.
+// unroll replaces a loop whose trips constants decide by its bodies. It undoes what it has done if a trip depends on
+// data or a limit is exceeded.
 func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
 	if len(op.Blocks) != 2 {
 		return false, nil
@@ -144,8 +143,7 @@ func (s *State) unroll(r *rewriter, op *ir.Op) (bool, error) {
 	return true, nil
 }
 
-// foldWeights makes the compressed constants of a block dense where they stand,
-// once for all copies.
+// foldWeights makes the compressed constants of a block dense in place, once for all copies.
 func (s *State) foldWeights(b *ir.Block) error {
 	kept := b.Ops[:0]
 	for _, op := range b.Ops {
@@ -164,7 +162,7 @@ func (s *State) foldWeights(b *ir.Block) error {
 	return nil
 }
 
-// why keeps the reason for which control flow stays, for placement to tell.
+// why records the reason why control flow stays, for placement to report.
 func (s *State) why(op *ir.Op, format string, args ...any) {
 	if s.stays == nil {
 		s.stays = map[*ir.Op]string{}
@@ -172,8 +170,8 @@ func (s *State) why(op *ir.Op, format string, args ...any) {
 	s.stays[op] = fmt.Sprintf(format, args...)
 }
 
-// inline emits a copy of a block's operations, its parameters replaced by args,
-// and returns the block's outputs. Copies are folded like any operation.
+// inline emits a copy of a block's operations, with its parameters replaced by args, and returns the block's outputs.
+// Copies are folded like any operation.
 func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value, error) {
 	if len(args) != len(b.Params) {
 		return nil, fmt.Errorf("a block takes %d parameters, gets %d", len(b.Params), len(args))
@@ -199,9 +197,9 @@ func (s *State) inline(r *rewriter, b *ir.Block, args []*ir.Value) ([]*ir.Value,
 	return outs, nil
 }
 
-// flattenBranches computes both branches of a condition on data and selects,
-// where the branches are pure, the engine takes all of them, and together they
-// are cheap: that saves the way to the CPU and back.
+// flattenBranches computes both branches of a condition on data and selects between their results, if the branches are
+// pure, the engine accepts all of their operations, and together they are cheap: that saves the way to the CPU and
+// back.
 func flattenBranches(s *State) error {
 	before := append([]*ir.Value(nil), s.Func.Body.Outputs...)
 	err := s.rewrite(func(r *rewriter, op *ir.Op) error {
@@ -238,8 +236,7 @@ func flattenBranches(s *State) error {
 	return s.keepNames(before)
 }
 
-// unflat says why the branches of a condition are not both computed, "" when they
-// are to be.
+// unflat returns the reason why the branches of a condition are not both computed, or "" if they are to be.
 func (s *State) unflat(op *ir.Op) string {
 	if len(op.Blocks) != 2 || len(op.Results) == 0 {
 		return "it has no results"
@@ -281,9 +278,8 @@ func (s *State) unflat(op *ir.Op) string {
 	return ""
 }
 
-// keepNames gives the function's results the names they had before a pass, as
-// before lists them: the value behind takes the name, or is copied where it has
-// one that must stay.
+// keepNames restores the names that the function's results had before a pass, which before lists: the new value takes
+// the name, or is copied if it has a name that must stay.
 func (s *State) keepNames(before []*ir.Value) error {
 	b := s.Func.Body
 	taken := map[*ir.Value]bool{} // named as a result already

@@ -1,14 +1,10 @@
-// Package passes rewrites a program step by step until every operation has a
-// place, engine or CPU, and the operations are in steps that one dispatch or
-// one CPU call runs.
+// Package passes rewrites a program step by step until every operation has a place, engine or CPU, and the operations
+// are in steps that one dispatch or one CPU call runs.
 //
-// In: an ir.Program as the front end built it. Out: a State whose function has
-// constants folded, dead code gone, ranks and epilogues normalised, every
-// operation placed with a reason, and whose Steps are the order of execution.
+// In: an ir.Program as the front end built it. Out: a State whose function has constants folded, dead code removed,
+// ranks and epilogues normalised, every operation placed with a reason, and whose Steps are the order of execution.
 //
-// Invariants: List is the one list of passes, with the reason for each
-// place in the order; the verifier accepts the program between any two of them;
-// positions of the source survive; nothing depends on map order. The package
-// knows no lowering rule: what the engine takes is asked through
-// Options.Accept and Options.CanFuse.
+// Invariants: List is the only list of passes, with the reason for each one's place in the order; the verifier accepts
+// the program between any two of them; positions in the source survive; nothing depends on map order. The package knows
+// no lowering rule: Options.Accept and Options.CanFuse report what the engine accepts.
 package passes

@@ -11,7 +11,7 @@ func RunSome(p *ir.Program, o Options, names ...string) (*State, error) {
 	return runSome(&State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}, names)
 }
 
-// RunSpent is RunSome with but left bytes of the budget of folding to spend.
+// RunSpent does what RunSome does with only left bytes of the budget of folding to spend.
 func RunSpent(p *ir.Program, o Options, left int64, names ...string) (*State, error) {
 	return runSome(&State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}, folded: foldBudget - left}, names)
 }

@@ -8,8 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// foldedOps counts the operations that are left when constants are folded with
-// so many bytes to spend.
+// foldedOps counts the operations that remain when constants are folded with left bytes to spend.
 func foldedOps(t *testing.T, left int64, build func(g *irbuild.Graph)) *passes.State {
 	t.Helper()
 	g := irbuild.New(1)
@@ -21,7 +20,8 @@ func foldedOps(t *testing.T, left int64, build func(g *irbuild.Graph)) *passes.S
 	return s
 }
 
-// The shape of a tensor is known with its dimensions, whatever the tensor holds.
+// TestShapesOfKnownTensorsFold checks that the shape of a tensor is known if its dimensions are, whatever the tensor
+// contains.
 func TestShapesOfKnownTensorsFold(t *testing.T) {
 	s := foldedOps(t, 1<<20, func(g *irbuild.Graph) {
 		x := g.Input(2, 3)
@@ -45,7 +45,7 @@ func TestShapesOfKnownTensorsFold(t *testing.T) {
 	}
 }
 
-// What all folds make together is bounded, not only each of them.
+// TestFoldingKeepsItsBudget checks that the total of what folds produce is limited, and not only each fold.
 func TestFoldingKeepsItsBudget(t *testing.T) {
 	s := foldedOps(t, 3<<20, func(g *irbuild.Graph) {
 		x := g.Input(1 << 19)

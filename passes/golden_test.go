@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files from what the passes do")
 
-// options have the real rules, and the estimates of package cost for their tasks.
+// options returns the real rules and the estimates of package cost for their tasks.
 func options() passes.Options {
 	engine := &lower.Estimator{
 		Task:      func(t *td.Task) int64 { return int64(cost.Estimate(t, target.H13).Time) },
@@ -32,7 +32,7 @@ func options() passes.Options {
 		Target:  target.H13,
 		Accept:  lower.NewAcceptor(target.H13, engine).Accept,
 		CanFuse: lower.CanFuse,
-		// A dispatch is 190 us, and the CPU moves a gigabyte in a second.
+		// A dispatch takes 190 us, and the CPU moves a gigabyte per second.
 		CPUTime:      func(op *ir.Op) int64 { return op.Results[0].Type.Bytes() },
 		DispatchTime: func(int64) int64 { return 190_000 },
 	}
@@ -40,8 +40,8 @@ func options() passes.Options {
 
 // TestPassesMatchGolden runs the passes that the first line of each archive's comment names ("all" for the whole list;
 // precision=fp16, place=engine and func=NAME are options) on the program "in", and compares the program afterwards with
-// "out". Archives with "steps" hold what cut-steps and fuse-epilogue made as well; those with "error" what the passes
-// refuse.
+// "out". Archives with "steps" also contain the results of cut-steps and fuse-epilogue; those with "error" contain what
+// the passes refuse.
 func TestPassesMatchGolden(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "golden", "*.txtar"))
 	if err != nil || len(files) == 0 {
@@ -155,7 +155,7 @@ func printSteps(s *passes.State) string {
 	return b.String()
 }
 
-// TestListDescribesEveryPass checks that the list states what every pass does and why.
+// TestListDescribesEveryPass checks that the list states what every pass does and why it is in its place.
 func TestListDescribesEveryPass(t *testing.T) {
 	seen := map[string]bool{}
 	for _, p := range passes.List {
@@ -173,7 +173,7 @@ func TestListDescribesEveryPass(t *testing.T) {
 	if !passes.Known("all") || passes.Known("none such") {
 		t.Error("all is known, none such is not")
 	}
-	// What the reasons say of each other.
+	// Passes whose reasons name each other.
 	order := [][2]string{
 		{"select-function", "resolve-shapes"}, {"convert-precision", "keep-reference"},
 		{"convert-precision", "fold-constants"},
@@ -200,7 +200,7 @@ func %main "ios18"(%x: tensor<fp16, [1, 8]>) {
 }
 `
 
-// TestProgramsArePrintedAfterPasses prints after named passes and after those that change the program.
+// TestProgramsArePrintedAfterPasses checks printing after named passes and after those that change the program.
 func TestProgramsArePrintedAfterPasses(t *testing.T) {
 	run := func(change func(o *passes.Options)) string {
 		p, err := ir.Parse("in", []byte(small), nil)

@@ -4,8 +4,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// legalise rewrites operations that break a limit of the target into ones that
-// keep it.
+// legalise rewrites operations that break a limit of the target into ones that keep it.
 func legalise(s *State) error {
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
 		if op.Is(ir.OpConv) {
@@ -24,10 +23,9 @@ func legalise(s *State) error {
 	})
 }
 
-// foldStride turns a one-dimensional convolution whose stride or kernel the
-// registers cannot hold into one of stride one: every block of stride columns
-// becomes channels. x[c, q*stride + p] moves to channel c*stride + p of column
-// q, and the weight's taps with it.
+// foldStride turns a one-dimensional convolution whose stride or kernel is too large for the registers into one of
+// stride one: every block of stride columns becomes channels. x[c, q*stride + p] moves to channel c*stride + p of
+// column q, and the weight's taps move with it.
 func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	a, err := ir.ConvAttrs(op)
 	x, w := op.Arg(ir.ParamX), op.Arg(ir.ParamWeight)
@@ -58,7 +56,7 @@ func (s *State) foldStride(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if v, err = s.reshape(r, op, t.Results[0], []int64{n, c * stride, width / stride}); err != nil {
 		return nil, err
 	}
-	// Weight [out, c, kernel] with zeros up to whole blocks, to [out, c*stride, blocks].
+	// Rearrange the weight [out, c, kernel], with zeros up to whole blocks, to [out, c*stride, blocks].
 	size := w.Type.DType.Bits() / 8
 	data := make([]byte, out*c*stride*blocks*int64(size))
 	for o := range out {

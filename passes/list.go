@@ -16,8 +16,8 @@ import (
 type Pass struct {
 	Name string
 	Doc  string
-	Why  string // why it is where it is
-	// Finds says that the pass changes no operation: what it finds is in State alone.
+	Why  string // why it is in its place in the order
+	// Finds reports that the pass changes no operation: its findings are only in State.
 	Finds bool
 	run   func(s *State) error
 }
@@ -62,11 +62,11 @@ var List = []Pass{
 		"dependences allow", Why: "fused operations move together", Finds: true, run: cutSteps},
 }
 
-// Words of Options.Place.
+// Values of Options.Place.
 const (
 	PlaceAuto    = "auto"    // the engine does what is estimated to be worth its dispatches
-	PlaceCompute = "compute" // the engine does all that computes, and movement beside it
-	PlaceEngine  = "engine"  // the engine does all that it can
+	PlaceCompute = "compute" // the engine does everything that computes, and movement beside it
+	PlaceEngine  = "engine"  // the engine does everything that it can
 )
 
 // Values of Options.Precision.
@@ -75,37 +75,37 @@ const (
 	PrecisionFP16     = "fp16"     // the engine computes them in fp16
 )
 
-// Options steer a run.
+// Options control a run.
 type Options struct {
 	Target    *target.Table
 	Func      string // function to compile, "" for main or the only one
 	Precision string // PrecisionDeclared (also "") or PrecisionFP16
 	// Place is PlaceAuto, PlaceCompute (also "") or PlaceEngine.
 	Place string
-	// Shapes are shapes of inputs, by name, instead of the defaults.
+	// Shapes are the shapes of inputs, by name, to use instead of the defaults.
 	Shapes map[string][]int64
-	// Accept reports how the engine takes an operation, or why it does not run it.
+	// Accept reports how the engine runs an operation, or why it does not.
 	Accept func(op *ir.Op) (target.Acceptance, error)
-	// CanFuse reports whether e may ride on lead behind the operations before.
+	// CanFuse reports whether e may be fused with lead after the operations before.
 	CanFuse func(lead *ir.Op, before []*ir.Op, e *ir.Op) bool
 
-	// CPUTime and DispatchTime estimate, in nanoseconds, an operation on the CPU, and a dispatch with so many bytes of
-	// inputs and outputs, without its tasks. Nothing is weighed where they are nil.
+	// CPUTime and DispatchTime estimate times in nanoseconds: that of an operation on the CPU, and that of a dispatch
+	// with the given bytes of inputs and outputs, without its tasks. Times are not compared if they are nil.
 	CPUTime      func(op *ir.Op) int64
 	DispatchTime func(bytes int64) int64
 
 	// Until names the last pass to run, "" for all.
 	Until string
 
-	// Origins makes the passes record what operations and constants came from
-	// (ir.Origin), and what became of operations that are gone.
+	// Origins makes the passes record what operations and constants came from (ir.Origin), and what became of
+	// operations that were removed.
 	Origins bool
 
 	PrintAfter   []string // names of passes, "all" for every one
 	PrintChanged bool
 	VerifyEach   bool
 	Log          io.Writer
-	// Observe, when set, sees the program after each pass. It must not change it.
+	// Observe, if not nil, is called with the program after each pass. It must not change it.
 	Observe func(pass string, p *ir.Program)
 }
 
@@ -117,19 +117,19 @@ type State struct {
 	Fused   map[*ir.Op][]*ir.Op // leading operation -> operations fused into it
 	Steps   []*Step
 	Timings []Timing
-	// States are the function's states; their results are in Func.Body.Outputs
-	// behind the VisibleOutputs that the source names.
+	// States are the function's states; their results follow the VisibleOutputs that the source names in
+	// Func.Body.Outputs.
 	States         []StateBuffer
 	VisibleOutputs int
-	// Reference is the function as keep-reference found it.
+	// Reference is the function as it was at pass keep-reference.
 	Reference *ir.Func
-	// Refusals holds why each operation on the CPU is there, where facts are known.
+	// Refusals contains the reason why each operation on the CPU is there, if it is known in detail.
 	Refusals map[*ir.Op]*target.Refusal
 	// Compressed are the compressed constants that folding made dense, in source order.
 	Compressed []*Compressed
 
 	after      string                     // the pass that ran last
-	folded     int64                      // bytes that folding made of constants, weights apart
+	folded     int64                      // bytes of constants that folding computed, except weights
 	expanded   int64                      // bytes of decompressed weights
 	fresh      int                        // values named by passes
 	derived    map[*ir.Value]bool         // made by decompressing
@@ -137,27 +137,26 @@ type State struct {
 	nanos      map[*ir.Op]int64           // their estimated time
 	parts      map[*ir.Op]composedOf      // operations that compose wrote
 	half       map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
-	made16     map[string]*ir.Const       // constants that compositions made, by what they depend on
-	computed   *computedConstants         // that compositions computed from others
-	floatsOnly bool                       // compose leaves exact operations
-	// Gone are the operations that passes took away, in the order in which they
-	// went; recorded with Options.Origins.
+	made16     map[string]*ir.Const       // constants that compositions computed, by what they depend on
+	computed   *computedConstants         // constants that compositions computed from others
+	floatsOnly bool                       // compose leaves exact operations alone
+	// Gone are the operations that passes removed, in the order of removal; recorded with Options.Origins.
 	Gone []Gone
 
 	origins originState
-	// stays says why a loop or condition was neither unrolled nor flattened.
+	// stays contains the reason why a loop or condition was neither unrolled nor flattened.
 	stays  map[*ir.Op]string
 	copies int // operations copied by unrolling
 }
 
-// Timing is what one pass took.
+// Timing is the time that one pass took.
 type Timing struct {
 	Pass string
 	Time time.Duration
 	Ops  int // operations afterwards
 }
 
-// Names returns the passes' names in order.
+// Names returns the names of the passes in order.
 func Names() []string {
 	var ns []string
 	for _, p := range List {
@@ -185,7 +184,7 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*State, error) {
 	return s, nil
 }
 
-// run applies the passes from List[next] on, to the last or to Options.Until.
+// run applies the passes from List[next] to the last or to Options.Until.
 func (s *State) run(ctx context.Context, next int) error {
 	var before []byte
 	for i := next; i < len(List); i++ {
@@ -218,7 +217,7 @@ func (s *State) run(ctx context.Context, next int) error {
 	return nil
 }
 
-// Panic is the value of a panic in a pass, with the pass and the function.
+// Panic is the value of a panic in a pass, with the names of the pass and the function.
 type Panic struct {
 	Pass, Func string
 	Value      any // of the panic
@@ -228,12 +227,12 @@ func (p *Panic) Error() string {
 	return fmt.Sprintf("pass %s on function %s: %v", p.Pass, p.Func, p.Value)
 }
 
-// runOne names the pass in whatever goes wrong in it.
+// runOne runs a pass and adds its name to its errors and panics.
 func (s *State) runOne(pass *Pass) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			if mapfault.Of(r) != nil {
-				panic(r) // of a file, not of the pass
+				panic(r) // caused by a file, not by the pass
 			}
 			name := "?"
 			if s.Func != nil {
@@ -250,7 +249,7 @@ func (s *State) runOne(pass *Pass) (err error) {
 	return nil
 }
 
-// report prints the program after a pass where the options ask for it.
+// report prints the program after a pass if the options request it.
 func (s *State) report(name string, before *[]byte) error {
 	if s.Observe != nil {
 		s.Observe(name, s.Program)
@@ -262,7 +261,7 @@ func (s *State) report(name string, before *[]byte) error {
 	if s.Log == nil || !want && !s.PrintChanged {
 		return nil
 	}
-	if !s.PrintChanged { // nothing to hold it against: the text, which has all constants, goes out as it is made
+	if !s.PrintChanged { // nothing to compare with: the text, with all its constants, is written as generated
 		if _, err := fmt.Fprintf(s.Log, "// after %s\n", name); err != nil {
 			return err
 		}

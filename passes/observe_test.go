@@ -9,7 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestObserverSeesEveryPass checks that an observer gets the program after each pass, in order.
+// TestObserverSeesEveryPass checks that an observer receives the program after each pass, in order.
 func TestObserverSeesEveryPass(t *testing.T) {
 	p, err := ir.Parse("in", []byte(small), nil)
 	if err != nil {

@@ -2,28 +2,26 @@ package passes
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// Gone is an operation that a pass took away.
+// Gone is an operation that a pass removed.
 type Gone struct {
 	Origin *ir.Origin
 	Pass   string
-	// By is what represents its result since: the value that readers were turned
-	// to, or the constant it became. It is nil where the operation became part of
-	// others, whose origins name it, or nothing read it.
+	// By is what replaces its result: the value that readers now read, or the constant it became. It is nil if the
+	// operation became part of others, whose origins name it, or if nothing read it.
 	By *ir.Origin
 }
 
-// originState is what the recording of origins knows of the pass that runs. A
-// visit of an operation makes new ones out of it; whatever else they are made of
-// is named by absorb.
+// originState is what the recording of origins knows about the running pass. A visit of an operation creates new ones
+// from it; absorb names whatever else they are created from.
 type originState struct {
 	pass     string
 	visited  *ir.Op
 	absorbed []*ir.Origin
 	before   []*ir.Op
-	by       map[*ir.Op]*ir.Value // what took the place of an operation's first result
+	by       map[*ir.Op]*ir.Value // the replacement of an operation's first result
 }
 
-// beginOrigins opens the recording of one pass.
+// beginOrigins starts the recording for one pass.
 func (s *State) beginOrigins(pass string) {
 	if !s.Origins {
 		return
@@ -34,7 +32,7 @@ func (s *State) beginOrigins(pass string) {
 	}
 }
 
-// endOrigins notes which operations the pass took away.
+// endOrigins records which operations the pass removed.
 func (s *State) endOrigins() {
 	if !s.Origins {
 		return
@@ -57,20 +55,20 @@ func (s *State) endOrigins() {
 	}
 }
 
-// visiting opens the visit of one operation, nil for none.
+// visiting starts the visit of one operation, nil for none.
 func (s *State) visiting(op *ir.Op) {
 	s.origins.visited, s.origins.absorbed = op, s.origins.absorbed[:0]
 }
 
-// visitingInside opens a visit inside another, and returns what closes it.
+// visitingInside starts a visit inside another, and returns a function that ends it.
 func (s *State) visitingInside(op *ir.Op) func() {
 	was, n := s.origins.visited, len(s.origins.absorbed)
 	s.origins.visited = op
 	return func() { s.origins.visited, s.origins.absorbed = was, s.origins.absorbed[:n] }
 }
 
-// made is the origin of an operation or constant that this visit makes: the
-// given ones, the operation that is visited, and what it absorbs.
+// made returns the origin of an operation or constant that this visit creates: the given origins, the operation that is
+// visited, and what it absorbs.
 func (s *State) made(from ...*ir.Origin) *ir.Origin {
 	if !s.Origins {
 		return nil
@@ -81,8 +79,7 @@ func (s *State) made(from ...*ir.Origin) *ir.Origin {
 	return ir.Derive(s.origins.pass, append(from, s.origins.absorbed...)...)
 }
 
-// absorb says that the visit makes its operations and constants of these values
-// too; nil ones are none.
+// absorb records that the visit creates its operations and constants from these values too; nil values are ignored.
 func (s *State) absorb(vs ...*ir.Value) {
 	if !s.Origins {
 		return
@@ -94,7 +91,7 @@ func (s *State) absorb(vs ...*ir.Value) {
 	}
 }
 
-// cameFrom says what a constant was made of, and that it was nothing else.
+// cameFrom records that a constant was computed from vs and from nothing else.
 func (s *State) cameFrom(c *ir.Value, vs ...*ir.Value) {
 	if !s.Origins {
 		return
@@ -106,8 +103,7 @@ func (s *State) cameFrom(c *ir.Value, vs ...*ir.Value) {
 	c.Origin = ir.Derive(s.origins.pass, from...)
 }
 
-// foldedFrom says that a result of op is a constant now, computed of op's
-// operands.
+// foldedFrom records that a result of op is now a constant computed from op's operands.
 func (s *State) foldedFrom(c *ir.Value, op *ir.Op) {
 	if !s.Origins {
 		return
@@ -117,7 +113,7 @@ func (s *State) foldedFrom(c *ir.Value, op *ir.Op) {
 	c.Origin = ir.Derive(s.origins.pass, from...)
 }
 
-// foldedOnto says that p carries out op as well, and returns p's result.
+// foldedOnto records that p now computes op as well, and returns p's result.
 func (s *State) foldedOnto(p, op *ir.Op) *ir.Value {
 	if s.Origins {
 		p.Origin = ir.Derive(s.origins.pass, p.Origin, op.Origin)
@@ -125,7 +121,7 @@ func (s *State) foldedOnto(p, op *ir.Op) *ir.Value {
 	return p.Results[0]
 }
 
-// standsFor notes that readers of old read v now.
+// standsFor records that readers of old now read v.
 func (s *State) standsFor(old, v *ir.Value) {
 	if s.Origins && old.Def != nil {
 		if _, ok := s.origins.by[old.Def]; !ok {

@@ -20,7 +20,7 @@ func intCast(op *ir.Op) bool {
 	return false
 }
 
-// convertsHalf returns the element type that op converts fp16 to or from, 0 for another operation.
+// convertsHalf returns the element type that op converts fp16 to or from, or 0 if op does not convert fp16.
 func convertsHalf(op *ir.Op) ir.DType {
 	if !op.Is(ir.OpCast) || len(op.Results) != 1 || !known(op.Arg(ir.ParamX)) || !known(op.Results[0]) {
 		return 0 // the engine sees neither
@@ -34,18 +34,18 @@ func convertsHalf(op *ir.Op) ir.DType {
 	return 0
 }
 
-// place gives every operation a unit. An operation that the engine takes and that computes goes there; one
-// that only moves data goes there when what it feeds or is fed by computes there; a conversion between fp16
-// and fp32 or integers beside the engine is part of the transfer; the rest goes to the CPU.
-// With PlaceAuto, and where the CPU has work anyway, steps go there that it does sooner (weighSteps); with
-// PlaceEngine everything that the engine takes goes there.
+// place assigns every operation to a unit. An operation that the engine accepts and that computes goes there; one that
+// only moves data goes there if a producer or a reader of its data computes there; a conversion between fp16 and fp32
+// or integers beside the engine is part of the transfer; the rest goes to the CPU. With PlaceAuto, and whenever the CPU
+// has work anyway, steps that the CPU does sooner go there (weighSteps); with PlaceEngine everything that the engine
+// accepts goes to the engine.
 func place(s *State) error {
 	moves := map[*ir.Op]bool{}
 	s.tasks, s.nanos = map[*ir.Op]int{}, map[*ir.Op]int64{}
 	for _, op := range s.Func.Body.Ops {
 		a, err := s.Accept(op)
 		if err != nil {
-			if _, no := s.accept(op); no != nil { // what compose found in its way
+			if _, no := s.accept(op); no != nil { // the reason why compose could not write it
 				err = no
 			}
 			err = s.asHalf(op, err)
@@ -98,11 +98,11 @@ func place(s *State) error {
 	return nil
 }
 
-// forceCasts gives a conversion between fp16 and another type a dispatch where nothing beside it has one: the engine
-// copies the fp16 tensor. Not one to int32, which the hardware refuses (native-ops.tsv: cast).
+// forceCasts assigns a conversion between fp16 and another type to a dispatch if nothing beside it has one: the engine
+// copies the fp16 tensor. It excludes conversions to int32, which the hardware refuses (native-ops.tsv: cast).
 func (s *State) forceCasts() error {
 	near := s.readByEngine()
-	copies := map[*ir.Value]*ir.Value{} // of what conversions read
+	copies := map[*ir.Value]*ir.Value{} // copies of the values that conversions read
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
 		to := convertsHalf(op)
 		if to == 0 || op.Place.Unit == ir.Engine {
@@ -142,7 +142,7 @@ func (s *State) forceCasts() error {
 			r.keep(op)
 			return nil
 		}
-		// The copy gives the conversion's result, the conversion what the copy reads.
+		// The copy takes over the conversion's result, and the conversion the value that the copy reads.
 		op.Results[0], c.Results[0] = c.Results[0], y
 		op.Results[0].Def, y.Def = op, c
 		c.Args[c.Def.ParamIndex(ir.ParamX)] = []*ir.Value{op.Results[0]}
@@ -163,8 +163,8 @@ func (s *State) readByEngine() map[*ir.Value]bool {
 	return near
 }
 
-// placeCasts makes the conversions between fp16 and fp32 or integers beside the engine
-// part of the transfer, and leaves the others to the CPU.
+// placeCasts makes the conversions between fp16 and fp32 or integers beside the engine part of the transfer, and leaves
+// the others to the CPU.
 func (s *State) placeCasts() {
 	near := s.readByEngine()
 	for _, op := range s.Func.Body.Ops {
@@ -202,9 +202,8 @@ func (s *State) noteRefusal(op *ir.Op, no *target.Refusal) {
 	s.Refusals[op] = no
 }
 
-// keepNarrowStates sends to the CPU the engine operations that read a state, or
-// give what it is to hold, where the target keeps no state of its width: the
-// buffer is then the host's.
+// keepNarrowStates sends to the CPU the engine operations that read a state, or compute its next value, if the target
+// keeps no state of its width: the buffer then belongs to the host.
 func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 	most := 0
 	if s.Target != nil {
@@ -236,8 +235,8 @@ func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 	}
 }
 
-// dropIdleMoves sends to the CPU every connected run of engine operations in
-// which nothing computes: a dispatch would cost more than it saves.
+// dropIdleMoves sends to the CPU every connected run of engine operations in which nothing computes: a dispatch would
+// cost more than it saves.
 func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
 	parent := map[*ir.Op]*ir.Op{}
 	find := func(op *ir.Op) *ir.Op {
@@ -276,7 +275,7 @@ func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
 	}
 }
 
-// fuseEpilogue lets single readers of a product ride on it.
+// fuseEpilogue fuses the single readers of a product with it.
 func fuseEpilogue(s *State) error {
 	if s.CanFuse == nil {
 		return nil
@@ -303,8 +302,8 @@ func fuseEpilogue(s *State) error {
 	return nil
 }
 
-// placeReference places the operations of the reference that the engine takes only as
-// they were rewritten: those whose results it computes.
+// placeReference places the operations of the reference that the engine accepts only in rewritten form: those whose
+// results it computes.
 func placeReference(s *State) {
 	if s.Reference == nil {
 		return
@@ -326,8 +325,8 @@ func placeReference(s *State) {
 	}
 }
 
-// keepReference copies the function and places the copy's operations, so that
-// the interpreter knows what the engine would round.
+// keepReference copies the function and places the copy's operations, so that the interpreter knows what the engine
+// would round.
 func keepReference(s *State) error {
 	f := ir.CloneFunc(s.Func, s.Func.Name)
 	for _, op := range f.Body.Ops {

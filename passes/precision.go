@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// convertPrecision computes in fp16 the fp32 operations that the engine takes
-// in fp16, when the options ask for it.
+// convertPrecision makes the fp32 operations that the engine accepts in fp16 compute in fp16, if the options request
+// it.
 func convertPrecision(s *State) error {
 	switch s.Precision {
 	case "", PrecisionDeclared:
@@ -53,7 +53,7 @@ func convertPrecision(s *State) error {
 	})
 }
 
-// keepsType reports whether a result of an operation on fp32 has its type in fp16 precision too: the truth of a
+// keepsType reports whether a result of an operation on fp32 keeps its type in fp16 precision: the truth of a
 // comparison, a place, a quantized number.
 func keepsType(v *ir.Value) bool {
 	switch v.Type.DType {
@@ -63,9 +63,9 @@ func keepsType(v *ir.Value) bool {
 	return false
 }
 
-// halved returns op in fp16 when its tensors are fp32 and the engine takes the fp16 form; the casts
-// it needs are kept already. A comparison of fp32 tensors becomes one of fp16 tensors, whose result
-// stays boolean, and a cast of them to booleans likewise.
+// halved returns op in fp16 if its tensors are fp32 and the engine accepts the fp16 form; the casts it needs have been
+// kept by then. A comparison of fp32 tensors becomes one of fp16 tensors, whose result stays boolean, and likewise a
+// cast of them to booleans.
 func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*ir.Op, bool) {
 	if len(op.Blocks) > 0 || op.Is(ir.OpCast) && op.Results[0].Type.DType != ir.Bool {
 		return nil, false
@@ -124,7 +124,7 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 	return n, true
 }
 
-// noteHalf keeps why the engine does not take an operation in fp16, which is why it stays in fp32.
+// noteHalf records why the engine does not accept an operation in fp16, which is why it stays in fp32.
 func (s *State) noteHalf(op *ir.Op, err error) {
 	var no *target.Refusal
 	if !errors.As(err, &no) {
@@ -136,7 +136,7 @@ func (s *State) noteHalf(op *ir.Op, err error) {
 	s.half[op] = no
 }
 
-// asHalf returns the refusal of an operation, of one that was refused in fp16 as well that one.
+// asHalf returns the refusal of an operation; if it was refused in fp16 as well, the refusal in fp16.
 func (s *State) asHalf(op *ir.Op, err error) error {
 	var no *target.Refusal
 	if half := s.half[op]; half != nil && errors.As(err, &no) && no.Rule == target.RuleFloatType {

@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// splitBatchNorm turns a batch norm with known statistics into a factor and an
-// addend a channel, computed in double precision and rounded once.
+// splitBatchNorm turns a batch norm with known statistics into a factor and an addend per channel, computed in double
+// precision and rounded once.
 func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x := op.Arg(ir.ParamX)
 	mean, variance := op.Arg(ir.ParamMean), op.Arg(ir.ParamVariance)
@@ -66,7 +66,7 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	return add.Results[0], nil
 }
 
-// acceptBatchNorm reports how the engine takes the factor and the addend of a batch norm, or why it does not; no is
+// acceptBatchNorm reports how the engine computes the factor and the addend of a batch norm, or why it does not; no is
 // the refusal of the batch norm itself.
 func (s *State) acceptBatchNorm(op *ir.Op, no error) (target.Acceptance, error) {
 	defer func(was []*ir.Origin) { s.origins.absorbed = was }(s.origins.absorbed)
@@ -87,9 +87,8 @@ func (s *State) acceptBatchNorm(op *ir.Op, no error) (target.Acceptance, error) 
 	return a, nil
 }
 
-// product describes where the outputs of a product with a constant lie: the
-// weight's parameter, which weight dimension counts outputs, and the result
-// dimension that does.
+// product describes the dimensions of the outputs of a product with a constant: the weight's parameter, the weight
+// dimension that counts outputs, and the result dimension that does.
 type product struct {
 	weight ir.ParamName
 	out    func(op *ir.Op) (weightDim, resultDim int)
@@ -100,9 +99,8 @@ var products = map[*ir.Operation]product{
 	ir.OpLinear: {ir.ParamWeight, func(op *ir.Op) (int, int) { return 0, op.Results[0].Type.Rank() - 1 }},
 }
 
-// foldScaleBias folds mul and add (and sub of a constant) by a constant an
-// output channel into the conv or linear before them, when nothing else reads
-// that product.
+// foldScaleBias folds mul and add (and sub of a constant) by one constant per output channel into the conv or linear
+// before them, if nothing else reads that product.
 func foldScaleBias(s *State) error {
 	n := uses(s.Func)
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
@@ -123,8 +121,7 @@ func foldScaleBias(s *State) error {
 	})
 }
 
-// foldInto rewrites the product before op in place and returns its result, or
-// nil.
+// foldInto rewrites the product before op in place and returns its result, or nil.
 func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	switch op.Def.Operation {
 	case ir.OpMul, ir.OpAdd, ir.OpSub:
@@ -202,9 +199,8 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	return s.foldedOnto(p, op), nil
 }
 
-// asLinear turns a matrix product with a constant matrix, behind which the
-// constant c is added column by column, into a linear, which has a bias. It
-// leaves p alone where that does not fit.
+// asLinear turns a matrix product with a constant matrix, after which the constant c is added column by column, into a
+// linear, which has a bias. It leaves p alone if that does not fit.
 func (s *State) asLinear(p *ir.Op, c *ir.Value) {
 	x, y := p.Arg(ir.ParamX), p.Arg(ir.ParamY)
 	tx, _ := ir.ArgBool(p, ir.ParamTransposeX)
@@ -242,8 +238,7 @@ func transposed(c *ir.Const) *ir.Const {
 	return &ir.Const{Type: c.Type.WithShape(cols, rows), Data: data, Blob: c.Blob}
 }
 
-// perChannel returns the constant's value for each output when it varies along
-// no other dimension of the result.
+// perChannel returns the constant's value for each output if it varies along no other dimension of the result.
 func perChannel(c *ir.Value, shape []int64, dim int, outputs int64) (func(i int64) float64, bool) {
 	cs := c.Type.Shape
 	if c.Type.Elems() == 1 {

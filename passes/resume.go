@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Saved is what the passes know about a function beside the text of its program. Values and
-// operations have the names that they have in the text; an operation has that of its first result.
+// Saved is what the passes know about a function in addition to the text of its program. Values and operations have the
+// names that they have in the text; the name of an operation is that of its first result.
 type Saved struct {
 	After          string            `json:"after"` // the pass that ran last
 	VisibleOutputs int               `json:"visible_outputs"`
@@ -23,18 +23,18 @@ type Saved struct {
 	Composed map[string]composedOf      `json:"composed,omitempty"` // operations that compose wrote
 	Half     map[string]*target.Refusal `json:"half,omitempty"`     // why operations stayed in fp32
 	Named    int                        `json:"named"`              // values named by passes
-	Folded   int64                      `json:"folded"`             // bytes that folding made
+	Folded   int64                      `json:"folded"`             // bytes that folding computed
 	Copied   int                        `json:"copied"`             // operations copied by unrolling
 }
 
-// SavedState is a StateBuffer.
+// SavedState is the saved form of a StateBuffer.
 type SavedState struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
 	Result int    `json:"result"`
 }
 
-// SavedCompressed is a Compressed.
+// SavedCompressed is the saved form of a Compressed.
 type SavedCompressed struct {
 	Name   string   `json:"name"`
 	Pos    ir.Pos   `json:"pos"`
@@ -45,7 +45,7 @@ type SavedCompressed struct {
 	Inner  bool     `json:"inner,omitempty"`
 }
 
-// Save returns what Restore needs beside the function and its reference.
+// Save returns what Restore needs in addition to the function and its reference.
 func (s *State) Save() Saved {
 	out := Saved{
 		After:          s.after,
@@ -54,7 +54,7 @@ func (s *State) Save() Saved {
 		Folded:         s.folded,
 		Copied:         s.copies,
 	}
-	values, _ := named(s.Func) // those that the text has
+	values, _ := named(s.Func) // those that are in the text
 	for _, st := range s.States {
 		out.States = append(out.States, SavedState{Name: st.Name, Value: st.Value.Name, Result: st.Result})
 	}
@@ -103,8 +103,8 @@ func (s *State) Save() Saved {
 	return out
 }
 
-// Restore returns the state after the pass named by saved of the only function of p, ready for Resume.
-// ref is the function that keep-reference set aside, nil before that pass.
+// Restore returns the state after the pass named by saved of the only function of p, ready for Resume. ref is the
+// function that keep-reference kept, nil before that pass.
 func Restore(p *ir.Program, ref *ir.Func, saved Saved) (*State, error) {
 	if !slices.Contains(Names(), saved.After) {
 		return nil, fmt.Errorf("no pass %q", saved.After)
@@ -185,7 +185,7 @@ func Restore(p *ir.Program, ref *ir.Func, saved Saved) (*State, error) {
 	return s, nil
 }
 
-// named returns the values of f and the operations by their first result.
+// named returns the values of f by name, and its operations by the name of their first result.
 func named(f *ir.Func) (map[string]*ir.Value, map[string]*ir.Op) {
 	values, ops := map[string]*ir.Value{}, map[string]*ir.Op{}
 	var walk func(b *ir.Block)
@@ -214,8 +214,8 @@ func named(f *ir.Func) (map[string]*ir.Value, map[string]*ir.Op) {
 	return values, ops
 }
 
-// Resume applies the passes that follow the one after which s was restored. Passes that change nothing
-// in the program run again: what they find is not in its text.
+// Resume applies the passes that follow the one after which s was restored. Passes that change nothing in the program
+// run again, since their findings are not in its text.
 func Resume(ctx context.Context, s *State, o Options) error {
 	s.Options = o
 	next := slices.Index(Names(), s.after) + 1
@@ -228,7 +228,7 @@ func Resume(ctx context.Context, s *State, o Options) error {
 	return s.run(ctx, next)
 }
 
-// refusals asks again why operations on the CPU are there, for the report.
+// refusals determines again why operations on the CPU are there, for the report.
 func (s *State) refusals() {
 	for _, op := range s.Func.Body.Ops {
 		if op.Place.Unit != ir.CPU {

@@ -7,18 +7,16 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// rewriter rebuilds the operations of a block in one walk: each operation has
-// its operands replaced by what earlier rewriting made of them and is then kept
-// or dropped.
+// rewriter rebuilds the operations of a block in one walk: the operands of each operation are replaced by their
+// rewritten values, and the operation is then kept or dropped.
 type rewriter struct {
 	ir.Rewriter
 	s   *State
 	out []*ir.Op
 }
 
-// rewrite walks the function's body. visit is called with each operation, its
-// operands already replaced; it keeps the operation (keep) or replaces its
-// results (replace).
+// rewrite walks the function's body. It calls visit with each operation, whose operands are already replaced; visit
+// keeps the operation (keep) or replaces its results (replace).
 func (s *State) rewrite(visit func(r *rewriter, op *ir.Op) error) error {
 	r := &rewriter{s: s}
 	ops := s.Func.Body.Ops
@@ -53,26 +51,26 @@ func (s *State) constant(c *ir.Const, pos ir.Pos) *ir.Value {
 	return &ir.Value{Name: s.name("const"), Type: c.Type, Const: c, Pos: pos, Origin: s.made()}
 }
 
-// name returns a name that no source value has: MIL identifiers hold no '%'.
+// name returns a name that no source value has: MIL identifiers contain no '%'.
 func (s *State) name(stem string) string {
 	s.fresh++
 	return fmt.Sprintf("%%%s.%d", stem, s.fresh)
 }
 
-// rename returns a new name on the stem of an old one.
+// rename returns a new name derived from an old one.
 func (s *State) rename(old string) string {
 	stem, _, _ := strings.Cut(strings.TrimPrefix(old, "%"), "%")
 	return s.name(stem)
 }
 
-// arg is one argument of an operation that a pass makes.
+// arg is one argument of an operation that a pass creates.
 type arg struct {
 	name ir.ParamName
 	v    *ir.Value
 }
 
-// makeOp returns a new operation in the place of like, with results inferred. Several
-// arguments of one name are those of a parameter that takes a tuple.
+// makeOp returns a new operation that replaces like, with results inferred. Several arguments of one name are the
+// elements of a parameter that accepts a tuple.
 func (s *State) makeOp(like *ir.Op, o *ir.Operation, args ...arg) (*ir.Op, error) {
 	names := make([]ir.ParamName, len(args))
 	for i, a := range args {
@@ -108,7 +106,7 @@ func (s *State) makeOp(like *ir.Op, o *ir.Operation, args ...arg) (*ir.Op, error
 	return op, nil
 }
 
-// label names an operation in an error, with its place where the source has one.
+// label names an operation in an error, with its position if the source has one.
 func (s *State) label(op *ir.Op) string {
 	l := op.Def.Name
 	if len(op.Results) > 0 {
@@ -120,14 +118,13 @@ func (s *State) label(op *ir.Op) string {
 	return l
 }
 
-// takeResult lets op define old's value instead of its own only result, so
-// that the name survives.
+// takeResult makes op define old's value instead of its own only result, so that the name survives.
 func takeResult(op *ir.Op, old *ir.Value) {
 	old.Def = op
 	op.Results[0] = old
 }
 
-// uses counts the uses of every value in a block and its nested blocks.
+// uses counts the uses of every value in a function's blocks, including nested ones.
 func uses(f *ir.Func) map[*ir.Value]int {
 	n := map[*ir.Value]int{}
 	var walk func(b *ir.Block)

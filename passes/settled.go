@@ -2,16 +2,14 @@ package passes
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// Settled says what a pass makes of an operation before placement asks for a
-// lowering rule.
+// Settled describes what a pass does with an operation before placement looks for a lowering rule.
 type Settled struct {
 	Pass string  // of List
-	Unit ir.Unit // where what it becomes runs; Unplaced when nothing is left to run
+	Unit ir.Unit // where its replacement runs; Unplaced if nothing is left to run
 	Doc  string  // what becomes of it, and when
 }
 
-// SettledOps has a row for each operation that no lowering rule needs to know,
-// at least for some arguments.
+// SettledOps has a row for each operation that no lowering rule needs to know, at least for some arguments.
 var SettledOps = func() map[*ir.Operation]Settled {
 	m := map[*ir.Operation]Settled{
 		ir.OpIdentity: {"normalise", ir.Unplaced, "dropped: its operand stands for it"},

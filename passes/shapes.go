@@ -9,14 +9,13 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// resolveShapes sets the shapes of flexible inputs, those asked for or the
-// default ones, and infers what follows from them. Dimensions that stay unknown
-// keep their operations on the CPU.
+// resolveShapes sets the shapes of flexible inputs, requested or default, and infers what follows from them. Operations
+// whose dimensions stay unknown run on the CPU.
 func resolveShapes(s *State) error {
 	if err := checkShapes(s.Func, s.Shapes); err != nil {
 		return err
 	}
-	was := map[*ir.Value]ir.Type{} // to go back to
+	was := map[*ir.Value]ir.Type{} // types to restore
 	set := func(v *ir.Value, t ir.Type) {
 		if _, ok := was[v]; !ok {
 			was[v] = v.Type
@@ -42,16 +41,15 @@ func resolveShapes(s *State) error {
 	if len(s.Shapes) > 0 {
 		return fmt.Errorf("under the given shapes: %w", err)
 	}
-	// Models exist whose default shapes they cannot run with. Their shapes stay
-	// as declared, unknown where they are.
+	// Some models cannot run with their own default shapes. Their shapes stay as declared, even if unknown.
 	for v, t := range was {
 		v.Type = t
 	}
 	return nil
 }
 
-// inferBlock infers the results of a block's operations, and of the branches of
-// conditions in it, from the operands' types as they are now.
+// inferBlock infers the results of a block's operations, and of the branches of conditions in it, from the current
+// types of the operands.
 func (s *State) inferBlock(b *ir.Block, set func(v *ir.Value, t ir.Type)) error {
 	for _, op := range b.Ops {
 		if op.Is(ir.OpCond) {
@@ -70,18 +68,17 @@ func (s *State) inferBlock(b *ir.Block, set func(v *ir.Value, t ir.Type)) error 
 			if v.Type.Kind != ir.Tensor {
 				continue
 			}
-			if !t.Fits(v.Type) { // such as a squeeze of a dimension that is 1 by default alone
+			if !t.Fits(v.Type) { // such as a squeeze of a dimension that is 1 only by default
 				return fmt.Errorf("%s: %s is declared %s, but the operation returns %s", s.label(op), v.Name, v.Type, t)
 			}
-			// The text may know a dimension that the operands do not tell.
+			// The text may state a dimension that does not follow from the operands.
 			set(v, meet(t, v.Type))
 		}
 	}
 	return nil
 }
 
-// checkShapes holds the shapes asked for to the declared types, ranges and
-// enumerated sets.
+// checkShapes checks the requested shapes against the declared types, ranges and enumerated sets.
 func checkShapes(f *ir.Func, shapes map[string][]int64) error {
 	names := make([]string, 0, len(shapes))
 	for n := range shapes {

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestDefaultShapeOfAnotherRank has a squeeze without axes that would drop a dimension which is 1 only by default, and
-// which its declared result has. The shapes stay as declared.
+// TestDefaultShapeOfAnotherRank checks a squeeze without axes that would drop a dimension which is 1 only by default,
+// and which its declared result has. The shapes stay as declared.
 func TestDefaultShapeOfAnotherRank(t *testing.T) {
 	tree, list := mil.Parse("m.mil", []byte(`program(1.3)
 {

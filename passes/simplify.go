@@ -22,12 +22,12 @@ func selectFunction(s *State) error {
 	return nil
 }
 
-// foldLimit is the largest result that folding may make out of constants that
-// are not weights: past it, a tile or fill is better computed at run time.
+// foldLimit is the size of the largest result that folding may compute from constants that are not weights: beyond it,
+// a tile or fill is better computed at run time.
 const foldLimit = 16 << 20
 
-// foldBudget is what all such results of a program may take together: a few
-// hundred lines could otherwise ask for any number of the largest.
+// foldBudget limits the total size of all such results of a program: a few hundred lines could otherwise require any
+// number of the largest.
 const foldBudget = 512 << 20
 
 func foldConstants(s *State) error {
@@ -38,7 +38,7 @@ func foldConstants(s *State) error {
 	return s.keepNames(before)
 }
 
-// foldOp makes an operation's results constants where its operands are.
+// foldOp makes an operation's results constants if its operands are.
 func (s *State) foldOp(op *ir.Op) (bool, error) {
 	if len(op.Blocks) > 0 {
 		return false, nil
@@ -155,7 +155,7 @@ func (s *State) respell(patterns map[*ir.Operation]pattern) error {
 	})
 }
 
-// settleCast drops a cast that changes nothing, and computes in fp16 what is computed in int32 between fp16 numbers.
+// settleCast drops a cast that changes nothing, and replaces an int32 computation between fp16 numbers by one in fp16.
 func settleCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x := op.Arg(ir.ParamX)
 	if x.Type.Equal(op.Results[0].Type) {
@@ -175,8 +175,7 @@ func isReshape(op *ir.Op) bool {
 	return false
 }
 
-// mergeReshape turns a reshape of a reshape into one, and one that changes
-// nothing into its operand.
+// mergeReshape turns a reshape of a reshape into one, and one that changes nothing into its operand.
 func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x, y := op.Arg(ir.ParamX), op.Results[0]
 	if !known(x) || !known(y) {
@@ -247,7 +246,7 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	return n.Results[0], nil
 }
 
-// constantPower spells the powers that the engine has units for.
+// constantPower replaces the powers for which the engine has units.
 func constantPower(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	if !y.IsConst() || y.Type.Elems() != 1 || !x.Type.DType.IsFloat() || !x.Type.Equal(op.Results[0].Type) {

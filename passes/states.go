@@ -6,21 +6,19 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// StateBuffer is a state of the function after lower-states: a parameter that
-// holds what the state held before the call, and the result to be held after it.
+// StateBuffer is a state of the function after lower-states: a parameter with the content of the state before the call,
+// and the result that is its content afterwards.
 type StateBuffer struct {
 	Name   string
 	Value  *ir.Value // parameter, a plain tensor
-	Result int       // index of Func.Body.Outputs; -1 for a state that is only read
-	// Origin is the state's parameter with the operations that read and write
-	// it; recorded with Options.Origins.
+	Result int       // index in Func.Body.Outputs; -1 for a state that is only read
+	// Origin is the state's parameter with the operations that read and write it; recorded with Options.Origins.
 	Origin *ir.Origin
 }
 
-// lowerStates makes states plain tensors. Each state becomes a parameter; a read
-// becomes the value at that point, a write the value from there on; what the last
-// write leaves is one result more. Operations then are in no order but that of
-// their operands, and the engine sees no state.
+// lowerStates turns states into plain tensors. Each state becomes a parameter, a read becomes the value at that point,
+// and a write becomes the value from there on; the value after the last write becomes an additional result. Operations
+// are then ordered only by their operands, and the engine sees no state.
 func lowerStates(s *State) error {
 	f := s.Func
 	l := &stateLowering{s: s, subst: map[*ir.Value]*ir.Value{}, accesses: map[*ir.Value][]*ir.Origin{}}
@@ -59,7 +57,7 @@ func lowerStates(s *State) error {
 	return nil
 }
 
-// stateLowering holds what the walk has replaced.
+// stateLowering records what the walk has replaced.
 type stateLowering struct {
 	s     *State
 	order []*ir.Value // the states, as the source has them
@@ -75,8 +73,8 @@ func (l *stateLowering) get(v *ir.Value) *ir.Value {
 	return v
 }
 
-// block lowers the operations of a block; now holds the value of each state and
-// is brought up to what the block leaves.
+// block lowers the operations of a block. now contains the value of each state and is updated to those at the end of
+// the block.
 func (l *stateLowering) block(b *ir.Block, now map[*ir.Value]*ir.Value) error {
 	ops := make([]*ir.Op, 0, len(b.Ops))
 	for _, op := range b.Ops {
@@ -155,7 +153,7 @@ func (l *stateLowering) param(b *ir.Block, op *ir.Op, p *ir.Value) *ir.Value {
 	return v
 }
 
-// branches gives a cond one result more for each state that a branch writes.
+// branches adds a result to a cond for each state that a branch writes.
 func (l *stateLowering) branches(op *ir.Op, now map[*ir.Value]*ir.Value) error {
 	w := map[*ir.Value]bool{}
 	var after []map[*ir.Value]*ir.Value
@@ -186,7 +184,7 @@ func (l *stateLowering) branches(op *ir.Op, now map[*ir.Value]*ir.Value) error {
 	return nil
 }
 
-// loop gives a while_loop one variable more for each state that its body writes.
+// loop adds a variable to a while_loop for each state that its body writes.
 func (l *stateLowering) loop(op *ir.Op, now map[*ir.Value]*ir.Value) error {
 	if len(op.Blocks) != 2 {
 		return fmt.Errorf("%s has %d blocks, want 2", l.s.label(op), len(op.Blocks))

@@ -6,18 +6,17 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Step is a run of operations of one unit, in order: one engine procedure, one
-// CPU call, or one conversion on the way between them.
+// Step is a run of operations of one unit, in order: one engine procedure, one CPU call, or one conversion on the way
+// between them.
 type Step struct {
 	Unit    ir.Unit
 	Cut     Cut // why it does not belong to the engine step before it
 	Ops     []*ir.Op
-	Inputs  []*ir.Value // made outside and read inside, in order of first use; no constants
-	Outputs []*ir.Value // made inside and read outside, in order of making
+	Inputs  []*ir.Value // defined outside and read inside, in order of first use; no constants
+	Outputs []*ir.Value // defined inside and read outside, in order of definition
 }
 
-// Cut is the limit of a procedure at which engine steps are parted that nothing on
-// another unit parts.
+// Cut is the limit of a procedure that separates two engine steps with nothing on another unit between them.
 type Cut int
 
 const (
@@ -26,11 +25,10 @@ const (
 	CutTasks         // its chain of tasks
 )
 
-// cutSteps orders the operations: all that are ready on one unit, then all that
-// are ready on the other, and so on. That takes as few engine steps as the
-// dependences between engine and CPU allow for the unit begun with; both
-// beginnings are tried. A step with more surfaces than a procedure has
-// registers for, or with more tasks than half a chain holds, is cut again.
+// cutSteps orders the operations: all that are ready on one unit, then all that are ready on the other, and so on.
+// Given the unit to begin with, that takes as few engine steps as the dependences between engine and CPU allow; both
+// units are tried. A step with more surfaces than a procedure has registers for, or with more tasks than half a chain
+// can have, is divided.
 func cutSteps(s *State) error {
 	best := s.fewest()
 	s.Steps = s.splitWide(best)
@@ -42,7 +40,7 @@ func cutSteps(s *State) error {
 	return nil
 }
 
-// fewest orders the operations from that beginning which takes fewer engine steps.
+// fewest orders the operations, starting with the unit that leads to fewer engine steps.
 func (s *State) fewest() []*Step {
 	a, b := s.order(ir.Engine), s.order(ir.CPU)
 	if engineSteps(b) < engineSteps(a) {
@@ -61,7 +59,7 @@ func engineSteps(steps []*Step) int {
 	return n
 }
 
-// queue holds ready operations by their place in the source.
+// queue contains ready operations by their position in the source.
 type queue []int
 
 func (q queue) Len() int           { return len(q) }
@@ -83,7 +81,7 @@ func (s *State) order(first ir.Unit) []*Step {
 	}
 	waits := make([]int, len(ops))
 	users := make([][]int, len(ops))
-	var last int // last operation with an effect: those keep their order
+	var last int // last operation with an effect: these operations keep their order
 	last = -1
 	for i, op := range ops {
 		need := map[int]bool{}
@@ -149,9 +147,8 @@ func (s *State) order(first ir.Unit) []*Step {
 	}
 }
 
-// splitWide cuts engine steps whose surfaces outnumber the buffer-access
-// registers of a procedure, or whose tasks its chain, into runs that keep within
-// them. Fused operations stay together.
+// splitWide divides engine steps that have more surfaces than a procedure has buffer-access registers, or more tasks
+// than its chain can have, into runs within these limits. Fused operations stay together.
 func (s *State) splitWide(steps []*Step) []*Step {
 	left := uses(s.Func) // uses not yet seen, over the whole function
 	var out []*Step
@@ -177,17 +174,15 @@ func (s *State) splitWide(steps []*Step) []*Step {
 	return out
 }
 
-// chainShare is the part of a procedure's tasks that those of its operations may take,
-// each lowered alone: beside one another they may need further tasks, to move what
-// neither expects where it lies.
+// chainShare is the divisor of a procedure's number of tasks that limits the sum of its operations' tasks, each
+// operation lowered alone: together they may need further tasks that move data to where an operation expects it.
 const chainShare = 2
 
-// widest returns the length of the longest run from the front of ops that keeps
-// within the registers and the chain, at least one operation with those fused into it,
-// and which of the two ends it.
+// widest returns the length of the longest run from the front of ops within the limits of the registers and the chain,
+// at least one operation with those fused into it, and the limit that ends it.
 func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) (int, Cut) {
-	inside := map[*ir.Value]int{} // made in the run: uses still to come
-	read := map[*ir.Value]bool{}  // made outside and read in the run
+	inside := map[*ir.Value]int{} // defined in the run: uses still to come
+	read := map[*ir.Value]bool{}  // defined outside and read in the run
 	outputs, open, best, tasks := 0, 0, 0, 0
 	rides := map[*ir.Op]bool{}
 	for i, op := range ops {
@@ -232,7 +227,7 @@ func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) (int, Cut) {
 	return best, CutRegisters
 }
 
-// surfaces fills in what each step of f reads and gives.
+// surfaces sets the inputs and outputs of each step of f.
 func surfaces(f *ir.Func, steps []*Step) {
 	home := map[*ir.Value]*Step{}
 	for _, st := range steps {
@@ -271,14 +266,14 @@ func surfaces(f *ir.Func, steps []*Step) {
 	}
 }
 
-// tasksOf returns the tasks of an operation lowered alone, 0 for one off the engine. Place has asked
-// for them already, unless the passes were resumed after it.
+// tasksOf returns the number of tasks of an operation lowered alone, 0 for one that is not on the engine. It is known
+// from placement, unless the passes were resumed after it.
 func (s *State) tasksOf(op *ir.Op) int {
 	if _, ok := s.tasks[op]; !ok && op.Place.Unit == ir.Engine {
 		if s.tasks == nil {
 			s.tasks = map[*ir.Op]int{}
 		}
-		a, _ := s.Accept(op) // one that the engine refuses was placed by hand: lowering reports it
+		a, _ := s.Accept(op) // one that the engine refuses was placed by hand; lowering reports it
 		s.tasks[op] = a.Tasks
 	}
 	return s.tasks[op]

@@ -12,7 +12,7 @@ import (
 )
 
 // TestStepsKeepWithinTheChain checks that operations whose tasks together exceed half of a chain are in several
-// procedures, and that one which exceeds it by itself has its own.
+// procedures, and that an operation which exceeds it by itself has its own.
 func TestStepsKeepWithinTheChain(t *testing.T) {
 	var src strings.Builder
 	src.WriteString("program \"1.3\"\n\nfunc %main \"ios18\"(%x0: tensor<fp16, [1, 8]>) {\n")

@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// weighRounds bounds the rounds of weighSteps, and so its time: each takes little more than linear time, and what is
-// left after some has hardly changed.
+// weighRounds limits the rounds of weighSteps, and so its time: each takes little more than linear time, and after
+// several rounds little changes.
 const weighRounds = 8
 
 type nanoseconds int64
@@ -16,14 +16,14 @@ type nanoseconds int64
 // String returns the time in microseconds.
 func (t nanoseconds) String() string { return fmt.Sprintf("%d.%03d", t/1000, t%1000) }
 
-// weighSteps chooses the cut by time. It orders the operations into steps as cutSteps does and sends to the CPU every
-// engine step of which the CPU does the operations sooner than a dispatch: the dispatch itself, handing over the
-// step's inputs and outputs, and its tasks, each operation lowered alone. That lets neighbours on the CPU become one
-// call and may change what a step holds, so it begins again until nothing changes. Steps weigh by themselves, so one
-// round's choices do not depend on each other's order.
+// weighSteps chooses the cut by time. It orders the operations into steps as cutSteps does, and sends an engine step to
+// the CPU if the CPU does its operations sooner than a dispatch: the dispatch itself, handing over the step's inputs
+// and outputs, and its tasks, each operation lowered alone. The step and its neighbours on the CPU can then become one
+// call, which may change what other steps contain, so it begins again until nothing changes. Steps are weighed
+// independently, so the choices of one round do not depend on each other's order.
 //
-// A function that the engine takes whole and in one step is an engine program, however small: the choice is only of
-// functions that the CPU has a part of anyway, or whose steps conversions on the CPU part.
+// A function that the engine accepts whole and in one step is an engine program, however small. The choice concerns
+// only functions that the CPU has a part of anyway, or whose steps are separated by conversions on the CPU.
 func (s *State) weighSteps() {
 	if s.CPUTime == nil || s.DispatchTime == nil || !s.needsCPU() && engineSteps(s.fewest()) < 2 {
 		return
@@ -63,7 +63,7 @@ func (s *State) weighSteps() {
 	}
 }
 
-// dropConstantSteps sends to the CPU every engine step that reads constants alone: a procedure has an input.
+// dropConstantSteps sends to the CPU every engine step that reads only constants, since a procedure needs an input.
 func (s *State) dropConstantSteps() {
 	steps := s.splitWide(s.fewest())
 	surfaces(s.Func, steps)
@@ -84,7 +84,7 @@ func (s *State) dropConstantSteps() {
 	s.placeCasts()
 }
 
-// needsCPU reports whether the CPU has operations that the engine does not take.
+// needsCPU reports whether the CPU has operations that the engine does not accept.
 func (s *State) needsCPU() bool {
 	for _, op := range s.Func.Body.Ops {
 		if op.Place.Unit != ir.CPU {
@@ -101,8 +101,8 @@ func (s *State) needsCPU() bool {
 	return false
 }
 
-// stepTime estimates an engine step: the dispatch, its inputs and outputs except for states, which stay where they
-// are, and the tasks.
+// stepTime estimates an engine step: the dispatch, its inputs and outputs except states, which are not moved, and the
+// tasks.
 func (s *State) stepTime(st *Step) nanoseconds {
 	states := map[*ir.Value]bool{}
 	for _, x := range s.States {

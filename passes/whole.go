@@ -4,13 +4,13 @@ import "github.com/zinc-compiler/zinc/ir"
 
 const (
 	largestHalf = 65504   // the largest fp16 number
-	mostFactor  = 1 << 15 // times that is under 2^31
+	mostFactor  = 1 << 15 // times largestHalf this is under 2^31
 )
 
-// wholeInHalf writes a sum, difference or product of two int32 values that a cast reads as fp16 as that operation in
-// fp16, where both are whole fp16 numbers: each way rounds the exact result once. A product is of a constant, since
-// that of two fp16 numbers may be more than int32 holds. What int32 makes of an infinity is not defined; here it
-// stays one.
+// wholeInHalf rewrites a sum, difference or product of two int32 values that a cast reads as fp16. It becomes that
+// operation in fp16 if both are integers that fp16 represents: either way rounds the exact result once. A product must
+// have a constant operand, since the product of two fp16 numbers may exceed int32. What an infinity becomes in int32 is
+// not defined; here it stays an infinity.
 func (s *State) wholeInHalf(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	mid := op.Arg(ir.ParamX).Def
 	if !known(op.Results[0]) || op.Results[0].Type.DType != ir.FP16 || mid == nil ||
@@ -39,7 +39,7 @@ func (s *State) wholeInHalf(r *rewriter, op *ir.Op) (*ir.Value, error) {
 }
 
 // wholeHalf returns an int32 value as the fp16 numbers that it was converted from, or a constant up to most as fp16
-// numbers; nil where these are not the same numbers.
+// numbers; nil if these are not the same numbers.
 func (s *State) wholeHalf(v *ir.Value, most int64) *ir.Value {
 	switch op := v.Def; {
 	case v.IsConst():
@@ -60,7 +60,7 @@ func (s *State) wholeHalf(v *ir.Value, most int64) *ir.Value {
 	return nil
 }
 
-// whole reports whether fp16 values are whole numbers by the operations that compute them.
+// whole reports whether the operations that compute fp16 values show that they are integers.
 func whole(v *ir.Value) bool {
 	for op := v.Def; op != nil; op = op.Arg(ir.ParamX).Def {
 		switch {
