@@ -318,7 +318,7 @@ func (b *builder) side(cond *ir.Value, v side, dst *surf) error {
 	return nil
 }
 
-// scalarSide does what side does for a number, by a table of the condition.
+// scalarSide is like side for a number, using a table of the condition.
 func (b *builder) scalarSide(cond *ir.Value, v side, dst *surf) error {
 	x, err := b.truth(cond)
 	if err != nil {

@@ -32,7 +32,7 @@ type draft struct {
 	table  *weights.Activation // the task's own lookup table, not that of an epilogue
 	tile   int64               // rows of a tile; 0 for all until the planner shape
 	gather bool                // the result is put together in L2 before it leaves
-	// rowAgain reports that the planar engine reads the single row of each channel of source 1 for every row of the
+	// rowAgain is set if the planar engine reads the single row of each channel of source 1 for every row of the
 	// result.
 	rowAgain bool
 
@@ -46,7 +46,7 @@ type draft struct {
 	floor int64       // first byte of L2 above the residents of the task
 	live  []*resident // residents of the task
 	keeps bool        // source 1 stays in L2 for later tasks
-	// takesKept reports that an earlier task has kept source 1 in L2.
+	// takesKept is set if an earlier task has kept source 1 in L2.
 	takesKept bool
 
 	// Set by later planners.
@@ -126,8 +126,7 @@ type l2Place struct {
 	stride [4]int64
 }
 
-// operand is one tensor of a task: extents of the five loops and a window of a
-// buffer.
+// operand is one tensor of a task: extents of the five loops and a window of a buffer.
 type operand struct {
 	ext    [5]int64
 	buf    *buffer
@@ -307,8 +306,7 @@ var errFull = errors.New("the procedure has no room for more tasks")
 // full reports whether a draft did not fit. Loops whose length no limit of the target bounds must check it.
 func (b *builder) full() bool { return b.err == errFull }
 
-// emit appends a draft with its tensors. src2 may be nil. tile is the height of a tile,
-// 0 for the whole.
+// emit appends a draft with its tensors. src2 may be nil. tile is the height of a tile, 0 for the whole.
 func (b *builder) emit(d *draft, src1, src2, dst *operand, tile int64) {
 	if most := b.room(); len(b.drafts) >= most {
 		b.err = errFull

@@ -36,8 +36,8 @@ func segmentOf(g *irbuild.Graph, outs ...*ir.Value) *Segment {
 	return seg
 }
 
-// opText returns one line for an operation: its operands with their types, those that are small constants with
-// their values instead.
+// opText returns one line for an operation: its operands with their types, those that are small constants with their
+// values instead.
 func opText(op *ir.Op) string {
 	var args []string
 	op.Operands(func(p *ir.Param, v *ir.Value) {

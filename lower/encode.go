@@ -29,8 +29,8 @@ const (
 	hintOff                      // the tensor is in L2
 )
 
-// cacheHints are the fields of a source's DMA configuration (all recorded chains; the
-// meaning of the numbers is unknown).
+// cacheHints are the fields of a source's DMA configuration (all recorded chains; the meaning of the numbers is
+// unknown).
 var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
 	hintOnce:    {hint: 2, reuse: 8, noReuse: 3, dependency: 3},
 	hintScratch: {hint: 0, reuse: 9, noReuse: 3, dependency: 5},
@@ -63,8 +63,7 @@ func (c *chain) encode(d *draft) *td.Task {
 	return t
 }
 
-// encode writes each field at most once, in the order of the field table. Fields that it
-// does not write are zero.
+// encode writes each field at most once, in the order of the field table. Fields that it does not write are zero.
 func (e *encoder) encode() {
 	e.header()
 	e.kernelDMA()
@@ -106,8 +105,7 @@ func (e *encoder) flag(f td.Field, on bool) {
 	e.set(f, v)
 }
 
-// dram writes where a tensor is in its buffer: offset, and the strides of the row,
-// channel, depth and group loops.
+// dram writes where a tensor is in its buffer: offset, and the strides of the row, channel, depth and group loops.
 func (e *encoder) dram(base, row, plane, depth, group td.Field, o *operand) {
 	e.size(base, o.buf.off+o.off)
 	e.size(row, o.stride[axH])
@@ -408,8 +406,7 @@ func (e *encoder) l2Streams() {
 	e.place(td.L2Res, td.L2ResCh, td.L2ResRow, td.L2ResDepth, td.L2ResGroup, e.dst.l2)
 }
 
-// Values of ResType and ResBfrMode, and the cache hint of a result that a task reads
-// again soon (recorded).
+// Values of ResType and ResBfrMode, and the cache hint of a result that a task reads again soon (recorded).
 const (
 	resultTurned = 1
 	resultLeaves = 2

@@ -116,8 +116,8 @@ func turnedResult(o *operand) l2Place {
 	return l2Place{stride: [4]int64{axD: row, axC: row, axH: row * groups}}
 }
 
-// patchAgain is log2 of the columns of a patch whose rows are one source row: 64 bytes
-// (tile_r_1x8x1x375_reps_113751, tile_r_1x1x375_reps_13751).
+// patchAgain is log2 of the columns of a patch whose rows are one source row: 64 bytes (tile_r_1x8x1x375_reps_113751,
+// tile_r_1x1x375_reps_13751).
 const patchAgain = 5
 
 // gatheredPatchRow is the number of L2 bytes of a row of the patches of all channels, which such a task puts together

@@ -228,7 +228,7 @@ func sameLayout(p *resident, u *use) bool {
 	if d.tile < d.dst.ext[axH] || src.o.off != u.o.off || d.src[0].stride != d.dst.stride {
 		return false
 	}
-	// No other use by the same task: a second source is read in a different order.
+	// No other use by the same task: a second source is read at different places.
 	n := 0
 	for _, v := range p.uses {
 		if v.task == u.task {
@@ -288,8 +288,7 @@ func place(r *resident, live []*resident) int64 {
 	return at
 }
 
-// lowest finds the lowest address for n bytes that no live buffer takes. live is
-// sorted by address.
+// lowest finds the lowest address for n bytes that no live buffer takes. live is sorted by address.
 func lowest(live []*resident, n int64) int64 {
 	at := int64(0)
 	for _, l := range live {

@@ -341,8 +341,8 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 	return nil
 }
 
-// paddedBytes returns the bytes of a tensor whose rows are padded, or more than
-// target.AddressBytes: each dimension is bounded, their product is not.
+// paddedBytes returns the bytes of a tensor whose rows are padded, or more than target.AddressBytes: each dimension is
+// bounded, their product is not.
 func paddedBytes(t ir.Type) int64 {
 	dims := tensorDims(t)
 	size := rowBytes(dims[len(dims)-1])

@@ -178,8 +178,7 @@ func (b *builder) directRows(x *surf) kernelRows {
 	return kernelRows{buf: x.buf, off: x.off, step: x.stride[0], size: align(x.dims[1]*elemBytes, 64)}
 }
 
-// stageKernel copies rows into scratch so that each core's part holds, group
-// after group, k rows of lanes elements.
+// stageKernel copies rows into scratch so that each core's part holds, group after group, k rows of lanes elements.
 func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 	k := x.dims[1]
 	plane := lanes * k * elemBytes

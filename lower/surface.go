@@ -67,7 +67,7 @@ func (b *buffer) elemBytes() int64 {
 // canonicalStrides returns the strides of a tensor in a buffer of its own, and the size of that buffer.
 func canonicalStrides(dims []int64) (stride []int64, size int64) { return stridesOf(dims, elemBytes) }
 
-// stridesOf does what canonicalStrides does for elements of elem bytes.
+// stridesOf is like canonicalStrides for elements of elem bytes.
 func stridesOf(dims []int64, elem int64) (stride []int64, size int64) {
 	stride = make([]int64, len(dims))
 	n := len(dims) - 1

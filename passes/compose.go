@@ -350,7 +350,7 @@ func (c *composer) do(o *ir.Operation, args ...arg) *ir.Value {
 	return nil
 }
 
-// all does what do does and returns all results.
+// all is like do but returns all results.
 func (c *composer) all(o *ir.Operation, args ...arg) []*ir.Value {
 	if c.err != nil {
 		return nil
@@ -430,7 +430,7 @@ func halves(at func(i int64) float64, shape []int64) *ir.Const {
 	return k
 }
 
-// filled does what halves does. Constants with the same key, which states what at depends on, share their bytes.
+// filled is like halves, but constants with the same key, which states what at depends on, share their bytes.
 func (c *composer) filled(key string, at func(i int64) float64, shape ...int64) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -459,7 +459,7 @@ func (c *composer) matrix(key string, rows, cols int64, f func(r, k int64) float
 // addition to maxMade.
 const mostGrowth = 8
 
-// computed returns what halves returns, computed from the constants in from.
+// computed is like halves for a constant that is computed from the constants in from.
 func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir.Value) *ir.Value {
 	if c.err != nil {
 		return nil
@@ -487,9 +487,9 @@ func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir
 	return v
 }
 
-// remembered returns what halves returns. The same constant of the same composition with the same arguments is computed
-// once, although an operation is composed for its reference, in a trial of fp16 precision, in pass compose, for its
-// place and for its parts.
+// remembered is like halves, but the same constant of the same composition with the same arguments is computed once,
+// although an operation is composed for its reference, in a trial of fp16 precision, in pass compose, for its place and
+// for its parts.
 func (c *composer) remembered(at func(i int64) float64, shape []int64, from []*ir.Value) *ir.Const {
 	memory := c.s.computed
 	if memory == nil {

@@ -179,7 +179,7 @@ func comparedPlaces(c *composer) {
 	c.shaped(c.marked(c.equal(c.reshape(at, lead, m, 1, tail), c.iota(1, 1, n, 1)), c.reshape(x, lead, 1, n, tail), 2))
 }
 
-// comparedCoordinates does what comparedPlaces does for gather_nd: coordinates times the strides of x are places.
+// comparedCoordinates is like comparedPlaces for gather_nd: coordinates times the strides of x are places.
 func (c *composer) comparedCoordinates(x, idx *ir.Value) {
 	batch := int64(0)
 	if c.op.Def.ParamIndex(ir.ParamBatchDims) >= 0 {
@@ -230,7 +230,7 @@ func comparedWindow(c *composer) {
 	c.become(y)
 }
 
-// fromStart does what fromEnd does for a number of v that n limits.
+// fromStart is like fromEnd for a number of v that n limits.
 func (c *composer) fromStart(v, at *ir.Value, n int64) *ir.Value {
 	switch {
 	case c.err != nil:

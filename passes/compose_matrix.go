@@ -77,7 +77,7 @@ func vectorProduct(c *composer) {
 		arg{ir.ParamTransposeY, c.bool(ty)}))
 }
 
-// shapedLike does what reshape does, without an operation if v is a constant.
+// shapedLike is like reshape, but needs no operation if v is a constant.
 func (c *composer) shapedLike(v *ir.Value, shape ...int64) *ir.Value {
 	if !v.IsConst() {
 		return c.reshape(v, shape...)

@@ -108,7 +108,7 @@ func (c *composer) exchanged(x *ir.Value, f func(y *ir.Value, axis int) *ir.Valu
 	return back(f(y, axis))
 }
 
-// takenRows does what taken does along a dimension other than the last.
+// takenRows is like taken for a dimension other than the last.
 func (c *composer) takenRows(x *ir.Value, axis int, at []int64, runs []run) *ir.Value {
 	n := x.Type.Shape[axis]
 	if len(runs) == 1 {
@@ -216,7 +216,7 @@ func (c *composer) takenRuns(x *ir.Value, axis int, runs []run) *ir.Value {
 	return c.joined(axis, parts)
 }
 
-// joined does what concat does for any number of values.
+// joined is like concat for any number of values.
 func (c *composer) joined(axis int, vs []*ir.Value) *ir.Value {
 	for len(vs) > maxJoined {
 		var next []*ir.Value

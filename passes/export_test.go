@@ -11,7 +11,7 @@ func RunSome(p *ir.Program, o Options, names ...string) (*State, error) {
 	return runSome(&State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}}, names)
 }
 
-// RunSpent does what RunSome does with only left bytes of the budget of folding to spend.
+// RunSpent is like RunSome with only left bytes of the folding budget to spend.
 func RunSpent(p *ir.Program, o Options, left int64, names ...string) (*State, error) {
 	return runSome(&State{Options: o, Program: p, Fused: map[*ir.Op][]*ir.Op{}, folded: foldBudget - left}, names)
 }

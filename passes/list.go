@@ -17,7 +17,7 @@ type Pass struct {
 	Name string
 	Doc  string
 	Why  string // why it is in its place in the order
-	// Finds reports that the pass changes no operation: its findings are only in State.
+	// Finds marks a pass that changes no operation: its findings are only in State.
 	Finds bool
 	run   func(s *State) error
 }

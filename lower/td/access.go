@@ -36,8 +36,8 @@ type Stream struct {
 
 	Result bool
 	// Of a source only: the first of the flags that broadcast it along width, height, depth and channels; the exchange
-	// of channels and width; and the number of elements by which its rows in DRAM are read later. SwapResult and SwapNE
-	// exchange channels and width of a result.
+	// of channels and width; and the number of elements that reading skips at the start of its rows in DRAM. SwapResult
+	// and SwapNE exchange channels and width of a result.
 	Spread, Swap, Pixel Field
 }
 

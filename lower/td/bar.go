@@ -45,10 +45,9 @@ type CustomBar struct {
 	Width    uint8
 }
 
-// One bar on the wire, 12 bytes: u8 type (1, generic), u8 bits of its
-// configuration (32), u16 task index; u32 configuration: register index 15:0,
-// bit 20:16, width 26:21, kind 31:27; u32 zero. The list has a header: magic,
-// u16 version, u16 count. The layout is zinc's own.
+// One bar on the wire, 12 bytes: u8 type (1, generic), u8 bits of its configuration (32), u16 task index; u32
+// configuration: register index 15:0, bit 20:16, width 26:21, kind 31:27; u32 zero. The list has a header: magic, u16
+// version, u16 count. The layout is zinc's own.
 const (
 	barsMagic   = "ZTCB"
 	barsVersion = 1

@@ -70,9 +70,8 @@ func BindLiveIns(params []LiveIn, values map[string]int64) error {
 	return fmt.Errorf("%q is no live-in parameter of the procedure", first)
 }
 
-// A list of parameters: magic, u16 version, u16 count, then for each u16 bytes
-// of the name, u16 input, u32 start, u32 stop, u32 step, the name. The layout
-// is zinc's own.
+// A list of parameters: magic, u16 version, u16 count, then for each u16 bytes of the name, u16 input, u32 start, u32
+// stop, u32 step, the name. The layout is zinc's own.
 const (
 	liveInMagic   = "ZTLI"
 	liveInVersion = 1

@@ -44,7 +44,7 @@ var (
 type Record struct {
 	Task     int    // index of the task's image
 	Group    int    // index in Groups
-	Register uint64 // byte address of the engine register; when resolved, after the base of this load
+	Register uint64 // byte address of the engine register; when resolved, it includes the base of this load
 	Slot     Slot   // 0: Operand is a value
 	Resolved bool
 	Operand  uint64
@@ -131,7 +131,7 @@ func recordField(off int) (name string) {
 	return name
 }
 
-// Resolve fills in what is known only when loading: base, where the engine registers begin, and, for a slot, address,
+// Resolve fills in what is known only when loading: base is where the engine registers begin; address, for a slot, is
 // the device address of the buffer that its buffer-access register names.
 func (r *Record) Resolve(base, address uint64) error {
 	if base%RegisterWindow != 0 {

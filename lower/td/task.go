@@ -15,8 +15,8 @@ type Span struct {
 	Count int
 }
 
-// Task is one task: the value of every field and which registers it writes.
-// A register that is not written keeps its reset value, taken to be zero.
+// Task is one task: the value of every field and which registers it writes. A register that is not written keeps its
+// reset value, taken to be zero.
 type Task struct {
 	val   []uint32 // raw field values, indexed by Field
 	Spans []Span   // records in stream order; nil means the default (DefaultSpans)

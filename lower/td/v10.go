@@ -45,8 +45,7 @@ type Place struct {
 	Source string // where the place is from; assigned means zinc's own choice
 }
 
-// Register returns the byte address of the place's register, or false in the
-// header, which has none.
+// Register returns the byte address of the place's register, or false in the header, which has none.
 func (p Place) Register() (uint32, bool) {
 	return p.Group.Base + 4*uint32(p.Word), p.Group != HeaderV10
 }

@@ -17,8 +17,7 @@ func (v Value) String() string {
 	return v.Word
 }
 
-// Format is the type of a tensor's elements: InFmt, In2Fmt, OutFmt and, in DRAM,
-// SrcMemFmt, Src2MemFmt, DstMemFmt.
+// Format is the type of a tensor's elements: InFmt, In2Fmt, OutFmt and, in DRAM, SrcMemFmt, Src2MemFmt, DstMemFmt.
 type Format uint32
 
 // Element types of tensors.

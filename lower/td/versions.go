@@ -79,8 +79,8 @@ func EncodeImages(images [][]byte) ([]byte, error) {
 	return out, nil
 }
 
-// ScanImages reads what EncodeImages writes. The images share b's bytes. With an error
-// it returns the images that are whole.
+// ScanImages reads what EncodeImages writes. The images share b's bytes. With an error it returns the images that are
+// whole.
 func ScanImages(b []byte) ([][]byte, error) {
 	if len(b) < ImagesHeader || string(b[:4]) != ImagesMagic {
 		return nil, imagef(0, "a file of images opens with %d bytes, the first four %q", ImagesHeader, ImagesMagic)
