@@ -61,7 +61,7 @@ func TestAttestedKindsAreRecorded(t *testing.T) {
 		}
 		mine := compiledTasks(t, c)
 		if mine == nil {
-			continue // its weights are not of the form the text names; see docs/deviations.md
+			continue // its weights do not have the form that the text names; see docs/deviations.md
 		}
 		for i, m := range mine {
 			into := bad
@@ -169,8 +169,8 @@ func compiledTasks(t *testing.T, c *recordedCase) []*td.Task {
 	return tasks
 }
 
-// caseFiles gives a case's text and weight file: a blob for each reference, in
-// order, with the values that its compiler saw.
+// caseFiles returns a case's text and weight file: a blob for each reference, in order, with the values that its
+// compiler saw.
 func caseFiles(t *testing.T, c *recordedCase) (text, weights []byte) {
 	t.Helper()
 	le := binary.LittleEndian
@@ -216,7 +216,7 @@ func blobOf(t *testing.T, c *recordedCase, k int) []byte {
 		start += count(i)
 	}
 	le := binary.LittleEndian
-	// The fill files were read from their byte 0: their header counts as values.
+	// The fill files were read from byte 0: their header counts as values.
 	head := make([]byte, 128)
 	le.PutUint32(head, 1)
 	le.PutUint32(head[4:], 2)

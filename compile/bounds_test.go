@@ -8,9 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
-// TestHugeProducts compiles products whose shapes ask for billions of matrices,
-// or that go through memory in so many tasks that no chain holds them: they go to
-// the CPU.
+// TestHugeProducts compiles products whose shapes require billions of matrices, or that go through memory in more tasks
+// than a chain can have: they go to the CPU.
 func TestHugeProducts(t *testing.T) {
 	for _, c := range [][]int64{{65536, 256, 1, 1}, {2048, 2048, 1, 1}} {
 		r, _ := built(t, compile.Options{}, func(g *irbuild.Graph) {
@@ -22,7 +21,7 @@ func TestHugeProducts(t *testing.T) {
 	}
 }
 
-// A linear layer of no inputs has an empty weight, which no factor folds into.
+// A linear layer without inputs has an empty weight, which no factor can be folded into.
 func TestEmptyWeightsAreRefused(t *testing.T) {
 	built(t, compile.Options{}, func(g *irbuild.Graph) {
 		w := g.Const(&ir.Const{Type: ir.TensorOf(ir.FP16, 0, 4)})

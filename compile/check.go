@@ -14,12 +14,12 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 )
 
-// FaultError is a compiled pair that one of zinc's own checks refuses: a bug in zinc, not
-// in the program. No Result is returned with it.
+// FaultError reports a compiled pair that fails one of zinc's own checks: a bug in zinc, not in the program. No Result
+// is returned with it.
 type FaultError struct {
 	Check string // what refuses it
-	// Where is the statement whose task is wrong, with its place in the source if that is
-	// known; "" if no single task is.
+	// Where names the statement whose task is wrong, with its position in the source if that is known; "" if no single
+	// task is wrong.
 	Where string
 	Err   error
 
@@ -38,13 +38,13 @@ func (e *FaultError) Error() string {
 // Unwrap returns what the check found.
 func (e *FaultError) Unwrap() error { return e.Err }
 
-// Panic is the value of a panic after the passes, as it is passed on.
+// Panic is the value of a panic raised after the passes, as it is passed on.
 type Panic struct{ Value any }
 
 func (p *Panic) Error() string { return fmt.Sprintf("after the passes: %v", p.Value) }
 
-// LastPass returns the last pass that was done when zinc met a fault in a compilation: err is the fault or wraps it.
-// It is "" if err is not from a compilation, or if it is from the first pass.
+// LastPass returns the last pass that was completed before a compilation failed inside zinc: err is the fault or wraps
+// it. It is "" if err is not from a compilation, or if it is from the first pass.
 func LastPass(err error) string {
 	names := passes.Names()
 	if p := (*passes.Panic)(nil); errors.As(err, &p) {
@@ -62,9 +62,8 @@ func LastPass(err error) string {
 	return ""
 }
 
-// check runs the hazard check and the checks of both loaders, which include those of
-// the container. It works on what is about to be written: it encodes nothing and copies
-// no constant.
+// check runs the hazard check and the checks of both loaders, which include those of the container. It works on what is
+// about to be written: it encodes nothing and copies no constant.
 func (d *driver) check(f *hwx.File, p *e5.Program) error {
 	if err := checkContainer(f); err != nil {
 		if h := err.hazard; h != nil {
@@ -78,7 +77,7 @@ func (d *driver) check(f *hwx.File, p *e5.Program) error {
 	return nil
 }
 
-// checkContainer runs the checks that a container alone is enough for.
+// checkContainer runs the checks that need only a container.
 func checkContainer(f *hwx.File) *FaultError {
 	r, err := hazard.Check(f)
 	if err != nil {
@@ -98,8 +97,8 @@ func checkContainer(f *hwx.File) *FaultError {
 	return nil
 }
 
-// statementOf names the statement that a task of a procedure was lowered from, the
-// leading one of several.
+// statementOf names the statement that a task of a procedure was lowered from: the leading statement if there are
+// several.
 func (d *driver) statementOf(procedure string, task int) string {
 	for _, u := range d.units {
 		for _, p := range u.procs {

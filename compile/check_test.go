@@ -15,7 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestCheckNamesTheFault damages a compiled pair as a wrong pass would: the error names the check that finds it, and
+// TestCheckNamesTheFault damages a compiled pair as a faulty pass would: the error names the check that finds it, and
 // the statement of the task.
 func TestCheckNamesTheFault(t *testing.T) {
 	for _, c := range []struct {
@@ -117,7 +117,8 @@ func TestPortsHaveNamesThatLoad(t *testing.T) {
 	}
 }
 
-// TestLastPassBeforeAFault follows a panic in each pass, and one after them, to the pass that was done before.
+// TestLastPassBeforeAFault checks that a panic in each pass, and one after them, is attributed to the last pass that
+// was completed.
 func TestLastPassBeforeAFault(t *testing.T) {
 	names := passes.Names()
 	for i, n := range append(names, "") {

@@ -23,23 +23,23 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Version is zinc's version, as banners and `zinc version` give it.
+// Version is zinc's version, as printed by banners and `zinc version`.
 const Version = "0.1.0"
 
-// Options steer a compilation.
+// Options control a compilation.
 type Options struct {
 	Target      *target.Table
 	Precision   string // "declared" (also "") or "fp16"
 	Place       string // "auto", "compute" (also "") or "engine" (passes.Options)
-	SplitKernel bool   // constants in segments of their own
-	FullTD      bool   // tasks as old compilers wrote them, every record whole (lower.Segment.Full)
+	SplitKernel bool   // put constants in segments of their own
+	FullTD      bool   // write tasks as old compilers wrote them, with every record whole (lower.Segment.Full)
 	Func        string // "" for all functions
-	// Shapes are shapes of inputs, by name, instead of the defaults. A set
-	// of enumerated shapes is compiled whole where none is given.
+	// Shapes are the shapes of inputs, by name, that replace the defaults. If none is set, all enumerated shapes are
+	// compiled.
 	Shapes    map[string][]int64
-	Workers   int    // goroutines that pack constants, 0 for one a processor
+	Workers   int    // number of goroutines that pack constants, 0 for one per processor
 	InputName string // base name of the source, for the build information
-	// Provenance makes Result.Provenance: what every part of the pair came from.
+	// Provenance requests Result.Provenance: what every part of the pair came from.
 	Provenance bool
 
 	Progress     func(stage string, done, total int)
@@ -56,14 +56,13 @@ type Options struct {
 type Result struct {
 	HWX *hwx.File
 	E5  *e5.Program
-	// Report is that of the only function; of several, it sums them up and holds
-	// theirs in Functions.
+	// Report is the report of the only function. If there are several functions, it sums up their reports, which are in
+	// its field Functions.
 	Report *Report
 	// Functions are the functions of the pair, the one that runs by default
 	// first.
 	Functions []*Function
-	// Provenance says what the parts of the pair came from, nil without
-	// Options.Provenance.
+	// Provenance says what the parts of the pair came from; nil without Options.Provenance.
 	Provenance *provenance.DB
 	// Reference and Placed are those of the first function.
 	Reference, Placed *ir.Func
@@ -73,16 +72,15 @@ type Result struct {
 
 // Function is one function of a pair, in one configuration of its shapes.
 type Function struct {
-	// Name is that of the descriptor: the source's, with VariantMark and a
-	// number behind it for each further configuration of enumerated shapes.
+	// Name is the name in the descriptor: the source's name, followed by VariantMark and a number for each further
+	// configuration of enumerated shapes.
 	Name   string
 	Report *Report
-	// Reference is the program whose outputs the pair must give: the source's
-	// function with shapes and precision settled, every operation placed, before
-	// any other rewriting. Its states are parameters of state type.
+	// Reference is the program whose outputs the pair must reproduce: the source's function with shapes and precision
+	// resolved and every operation placed, before any other rewriting. Its states are parameters of state type.
 	Reference *ir.Func
-	// Parts is Reference with compositions in the places of the operations that have some, nil where
-	// none has: what the errors of the engine's operations add up to shows there.
+	// Parts is Reference with operations replaced by their compositions where they have one; nil if none has one. It
+	// shows what the errors of the engine's operations add up to.
 	Parts *ir.Func
 	// Placed is the function as it was lowered.
 	Placed *ir.Func
@@ -90,13 +88,12 @@ type Function struct {
 	Procedures []*lower.Procedure
 	// States are the names of its states, in order.
 	States []string
-	// StateResults are the outputs of Placed, by index, that the states hold after a call; -1 for a state that is only
-	// read.
+	// StateResults are the outputs of Placed, by index, that the states contain after a call; -1 for a state that is
+	// only read.
 	StateResults []int
 }
 
-// VariantMark parts the name of a function from the number of a configuration of
-// its shapes.
+// VariantMark separates the name of a function from the number of a configuration of its shapes.
 const VariantMark = e5.VariantMark
 
 // driver is the state of one compilation.
@@ -110,7 +107,7 @@ type driver struct {
 	hash  string          // of the container
 	image *hwx.Image
 	addrs map[string]uint64
-	end   uint64 // first address behind the container
+	end   uint64 // first address after the container
 	prov  *recorder
 }
 
@@ -120,12 +117,12 @@ type unit struct {
 	state *passes.State
 	procs []*lower.Procedure
 	rep   *Report
-	// shapes are those of its configuration, nil for the default ones.
+	// shapes are the shapes of its configuration, nil for the default ones.
 	shapes map[string][]int64
 }
 
-// Compile compiles p, which it rewrites and must not be used afterwards. Without
-// Options.Func all functions go into one pair.
+// Compile compiles p. It rewrites p, which must not be used afterwards. Without Options.Func all functions go into one
+// pair.
 func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Target == nil {
 		o.Target = target.H13
@@ -143,7 +140,7 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	return d.finish()
 }
 
-// writes returns an error for a target that zinc writes no tasks for.
+// writes returns an error for a target that zinc cannot write tasks for.
 func writes(t *target.Table) error {
 	if t.TD != 7 {
 		return fmt.Errorf("zinc writes no task descriptors for target %s yet", t.Name)
@@ -175,7 +172,7 @@ func (d *driver) allPasses(p *ir.Program) error {
 	return nil
 }
 
-// finish makes the pair of functions that all passes are done with.
+// finish builds the pair of functions that have gone through all passes.
 func (d *driver) finish() (*Result, error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -278,7 +275,7 @@ func (d *driver) passes(j *job) (*unit, error) {
 	return u, nil
 }
 
-// passOptions are those of every function.
+// passOptions returns the options of the passes, which are the same for every function.
 func (d *driver) passOptions() passes.Options {
 	return passes.Options{
 		Target:       d.o.Target,
@@ -298,7 +295,7 @@ func (d *driver) passOptions() passes.Options {
 	}
 }
 
-// unit is a function with the report that its passes begin.
+// unit returns a unit for a function, with the report that its passes begin.
 func (d *driver) unit(name string, s *passes.State) *unit {
 	u := &unit{name: name, state: s, rep: &Report{Target: d.o.Target.Name, Precision: d.o.precision()}}
 	for _, tm := range s.Timings {
@@ -307,7 +304,7 @@ func (d *driver) unit(name string, s *passes.State) *unit {
 	return u
 }
 
-// compilable refuses a function that no pair can hold.
+// compilable returns an error for a function that no pair can contain.
 func (u *unit) compilable() error {
 	seen := map[*ir.Value]bool{}
 	for _, v := range u.state.Func.Body.Outputs[:u.state.VisibleOutputs] {
@@ -317,15 +314,14 @@ func (u *unit) compilable() error {
 		}
 		seen[v] = true
 	}
-	return CheckSizes(u.state.Program, u.state.Func) // again: the passes have settled the shapes
+	return CheckSizes(u.state.Program, u.state.Func) // again, because the passes have resolved the shapes
 }
 
-// maxPortable leaves of the 255 bytes that a name has in a firmware container as many
-// as what is put after a name needs.
+// maxPortable limits a name so that suffixes fit: a firmware container allows 255 bytes for a name.
 const maxPortable = 200
 
-// portable returns a name as a container and what it is loaded into can hold it: of
-// printing characters, and not too long.
+// portable returns a name that a container and everything that loads it accept: printing characters only, and not too
+// long.
 func portable(name string) string {
 	name = strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) || r == utf8.RuneError {
@@ -343,7 +339,7 @@ func portable(name string) string {
 	return name[:n]
 }
 
-// unique returns name, or name with a number where it is taken.
+// unique returns name, with a number appended if it is taken.
 func (d *driver) unique(name string) string {
 	for {
 		n := d.names[name]

@@ -31,7 +31,7 @@ func written(t testing.TB, r *compile.Result) pair.Pair {
 	return p
 }
 
-// built compiles what build makes and returns the result with its bytes.
+// built compiles the program that build makes and returns the result with its bytes.
 func built(t testing.TB, o compile.Options, build func(g *irbuild.Graph)) (*compile.Result, pair.Pair) {
 	t.Helper()
 	g := irbuild.New(1)
@@ -58,7 +58,7 @@ func opNames(p *e5.Program) string {
 	return strings.Join(ns, " ")
 }
 
-// identity is the linear layer of 64 inputs and 64 outputs that gives its input.
+// identity is the linear layer of 64 inputs and 64 outputs that returns its input.
 func identity(g *irbuild.Graph) {
 	w := g.Filled(ir.FP16, func(i int64) float64 {
 		if i/64 == i%64 {
@@ -96,8 +96,8 @@ func TestIdentityHasThePublishedSegments(t *testing.T) {
 		for _, c := range s.Sections {
 			got.section, got.size = c.Name.String(), c.Size
 		}
-		// Scratch holds the turned input by name, as recorded for every such
-		// product; the chapter counts seven segments and lists five.
+		// Scratch contains the turned input by name, as recorded for every such product; the chapter counts seven
+		// segments and lists five.
 		scratch := got.segment == hwx.SegScratch && got.size == 64*64
 		if len(s.Sections) > 1 || !want[got] && !scratch {
 			t.Errorf("segment %+v is not in table 23.6", got)
@@ -156,8 +156,8 @@ func TestIdentityHasThePublishedSegments(t *testing.T) {
 	}
 }
 
-// block is a graph that uses most of the house: convolutions, a table, a norm,
-// attention, an operation of the CPU, two outputs.
+// block is a graph that uses most of the compiler: convolutions, a table, a norm, attention, an operation of the CPU,
+// two outputs.
 func block(g *irbuild.Graph) {
 	x := g.Input(1, 8, 12, 16)
 	c := g.Op("relu", "x", g.Op("conv", "x", x, "weight", g.Weights(32, 8, 3, 3), "bias", g.Weights(32), "pad_type",
@@ -283,7 +283,7 @@ func TestChainsOfSmallGraphs(t *testing.T) {
 	}
 }
 
-// TestReportPlacesEveryOperation also checks that there is a reason for each place on the CPU.
+// TestReportPlacesEveryOperation checks that every operation has a place, and every place on the CPU a reason.
 func TestReportPlacesEveryOperation(t *testing.T) {
 	r, _ := built(t, compile.Options{}, block)
 	engine, cpu := 0, 0
@@ -354,7 +354,7 @@ func TestWrongProgramsAreRefused(t *testing.T) {
 	}
 }
 
-// run loads and runs a pair on ones; it must not panic whatever the bytes.
+// run loads and runs a pair on ones; it must not panic, regardless of the bytes.
 func run(p pair.Pair) error {
 	m, err := sim.Open(p)
 	if err != nil {

@@ -7,15 +7,14 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// CompressedInfo says what became of a constant that the model holds in a
-// compressed form.
+// CompressedInfo says what became of a constant that the model stores in compressed form.
 type CompressedInfo struct {
 	Name     string `json:"name"`
 	Line     int32  `json:"line,omitempty"`
 	Form     string `json:"form"`
 	Stored   int64  `json:"stored_bytes"`   // in the model: values, tables, masks, scales
-	Streamed int64  `json:"streamed_bytes"` // to the engine, 0 when the engine does not read it
-	// CouldStream says that the target's hardware takes the form as it is stored.
+	Streamed int64  `json:"streamed_bytes"` // sent to the engine, 0 when the engine does not read it
+	// CouldStream says that the target's hardware accepts the form as it is stored.
 	CouldStream bool   `json:"could_stream"`
 	Why         string `json:"why"`
 }

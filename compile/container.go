@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// Element codes of the container: of fp16 and of the bytes that booleans are.
+// Element codes of the container: for fp16, and for the bytes that booleans are stored as.
 const (
 	elementFP16  = 5
 	elementUint8 = 3
@@ -51,7 +51,7 @@ func (d *driver) container() (*hwx.File, error) {
 	return f, d.spaceError(err)
 }
 
-// addresses keeps where the container's windows are in the engine's map.
+// addresses records where the container's windows are in the engine's map.
 func (d *driver) addresses(f *hwx.File) {
 	d.addrs = map[string]uint64{}
 	for _, p := range f.Ports() {
@@ -68,10 +68,10 @@ func endOf(f *hwx.File) (end uint64) {
 	return end
 }
 
-// firstState is the address of the first state of a container that ends at end.
+// firstState returns the address of the first state of a container that ends at end.
 func firstState(end uint64) uint64 { return (end + e5.StateStride - 1) &^ (e5.StateStride - 1) }
 
-// engineSteps are the indices of the steps that procedures are made of.
+// engineSteps returns the indices of the steps that become procedures.
 func (u *unit) engineSteps() (at []int) {
 	for i, st := range u.state.Steps {
 		if st.Unit == ir.Engine {
@@ -138,9 +138,8 @@ func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) ([]int, error) {
 	return offs, nil
 }
 
-// idle fills the container of a program that leaves the engine alone: a single
-// task that is skipped, between a window of one element to read and one to
-// write, since the format knows no program without them.
+// idle fills the container of a program that does not use the engine. It holds a single task that is skipped, with a
+// window of one element to read and one to write, since the format has no programs without tasks and windows.
 func idle(img *hwx.Image) error {
 	t := td.New().SetBool(td.TDSkip, true)
 	t.Spans = []td.Span{}
@@ -167,8 +166,7 @@ func idle(img *hwx.Image) error {
 	return nil
 }
 
-// banner is what the build command of the container says: who made it, for
-// what, with which options; never Apple's tool.
+// banner returns the container's build command: who made it, for what, with which options; never Apple's tool.
 func (d *driver) banner() []string {
 	lines := []string{
 		"ANEC v1",

@@ -129,7 +129,7 @@ func TestBranchesRunWhereTheyAreCheap(t *testing.T) {
 	}
 }
 
-// Loops in loops multiply: unrolling stops at a bound of its own, soon.
+// Nested loops multiply: unrolling soon stops at a bound of its own.
 func TestDeepLoopsStop(t *testing.T) {
 	const depth = 8
 	body := "tensor<int32, [1]> k0 = add(x = j0, y = int32(1));\n"

@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// The second dispatch reads what the first wrote where it lies: between them are
-// the way out for the CPU, the way in from it, and one from surface to surface.
+// The second dispatch reads what the first wrote in place: the only casts between them are the output to the CPU, the
+// input from it, and one from surface to surface.
 func TestDispatchesPassSurfaces(t *testing.T) {
 	r, m := compiled(t, `func main<ios18>(tensor<fp16, [1, 4]> x) {
 	tensor<fp16, [1, 4]> a = mul(x = x, y = fp16(2));
@@ -32,8 +32,8 @@ func TestDispatchesPassSurfaces(t *testing.T) {
 	}
 }
 
-// Conversions between int32 and fp16 beside the engine are transfers, and what passes through an integer is truncated
-// on the way.
+// Conversions between int32 and fp16 next to the engine are transfers, and a value that passes through an integer is
+// truncated.
 func TestIntegerConversionsAreTransfers(t *testing.T) {
 	r, m := compiled(t, `func main<ios18>(tensor<int32, [4]> i, tensor<fp16, [4]> x) {
 	tensor<fp16, [4]> f = cast(x = i, dtype = string("fp16"));

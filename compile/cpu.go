@@ -16,10 +16,10 @@ func times(on *target.Table) *lower.Estimator {
 	}
 }
 
-// views give what they take in another shape: the CPU moves nothing for them.
+// views are operations that only change the shape of their operand: the CPU moves no data for them.
 var views = []*ir.Operation{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity}
 
-// onCPU estimates an operation on the CPU. One with an unknown dimension takes nothing.
+// onCPU estimates an operation on the CPU. An operation with an unknown dimension counts as free.
 func onCPU(op *ir.Op) cost.Time {
 	if op.Is(views...) {
 		return 0
@@ -42,9 +42,8 @@ func onCPU(op *ir.Op) cost.Time {
 	return cost.CPU(w)
 }
 
-// MACs returns the multiply-accumulates of an operation: one for each product
-// that a convolution, matrix product, attention or recurrent layer sums; 0 for all else
-// and where a dimension is unknown.
+// MACs returns the multiply-accumulates of an operation: one for each product that a convolution, matrix product,
+// attention or recurrent layer sums. It returns 0 for all other operations and where a dimension is unknown.
 func MACs(op *ir.Op) int64 {
 	if len(op.Results) == 0 || op.Results[0].Type.Elems() < 0 {
 		return 0
@@ -65,7 +64,7 @@ func MACs(op *ir.Op) int64 {
 		return x.Elems() * (w.Elems() / w.Shape[0])
 	case ir.OpEinsum:
 		return einsumMACs(op)
-	case ir.OpScaledDotProductAttention: // the scores, then the sum of values that they weigh
+	case ir.OpScaledDotProductAttention: // the scores, then the weighted sum of values
 		q, k := op.Arg(ir.ParamQuery).Type, op.Arg(ir.ParamKey).Type
 		if !q.Static() || !k.Static() || q.Rank() < 2 || k.Rank() < 2 {
 			return 0

@@ -21,13 +21,12 @@ type chain struct {
 	// result holds the operands of results that are parameters.
 	result map[*ir.Value]uint32
 	want   map[*ir.Value]bool // values that something reads in host layout
-	// direct are the new values of states that go straight to the state's
-	// buffer, since nothing reads what it held before from then on.
+	// direct contains the new values of states that are written straight to the state's buffer, since nothing reads its
+	// old content after that.
 	direct map[*ir.Value]uint32
 	states []uint32 // operand of each state
-	// through are the conversions that were read through to find the operand of
-	// the operation that is being appended, and ops counts what was appended; for
-	// the recorder.
+	// through are the conversions that were skipped to find the operand of the operation that is being appended, and
+	// ops counts the operations appended. Both are for the recorder.
 	through []*ir.Op
 	ops     int
 }
@@ -69,7 +68,7 @@ func (d *driver) function(u *unit) (*e5.Function, error) {
 		}
 		for _, op := range st.Ops {
 			if st.Unit == ir.Transfer {
-				// Reads the surface of an engine result directly.
+				// The loop reads the surface of an engine result directly.
 				continue
 			}
 			op.Operands(func(_ *ir.Param, v *ir.Value) { c.want[v] = true })
@@ -120,9 +119,8 @@ func (c *chain) operand(v *ir.Value, a e5.Aperture) (uint32, error) {
 	}), nil
 }
 
-// hostLayout is the packed row-major layout of a tensor. Dimensions that are not
-// known make the whole layout one that the runtime finds; so does a list, which
-// passes between CPU calls as it is.
+// hostLayout returns the packed row-major layout of a tensor. If a dimension is unknown, the runtime determines the
+// whole layout; the same holds for a list, which passes between CPU calls as it is.
 func hostLayout(t ir.Type) (e5.TensorDescriptor, uint64, error) {
 	var none e5.TensorDescriptor
 	st, ok := e5.StorageTypeOf(t.DType.String())
@@ -148,8 +146,7 @@ func hostLayout(t ir.Type) (e5.TensorDescriptor, uint64, error) {
 	return desc, size, err
 }
 
-// hostOf returns the operand that holds v in host layout, making it when v is
-// about to be filled.
+// hostOf returns the operand that contains v in host layout, creating it when v is about to be filled.
 func (c *chain) hostOf(v *ir.Value) (uint32, error) {
 	if id, ok := c.host[v]; ok {
 		return id, nil
@@ -169,14 +166,14 @@ func (c *chain) hostOf(v *ir.Value) (uint32, error) {
 	return id, err
 }
 
-// filler returns the operand that an engine input is filled from: the surface
-// that a procedure before has written, else as source.
+// filler returns the operand that an engine input is filled from: the surface that an earlier procedure has written,
+// otherwise the operand that source returns.
 func (c *chain) filler(v *ir.Value) (uint32, error) {
 	for x := v; x != nil; {
 		if id, ok := c.surf[x]; ok {
 			return id, nil
 		}
-		// What was an integer on the way has been truncated.
+		// A value that was an integer on the way has been truncated.
 		if _, ok := c.host[x]; ok || x.Type.DType.IsInt() || x.Def == nil || x.Def.Place.Unit != ir.Transfer {
 			break
 		}
@@ -187,8 +184,8 @@ func (c *chain) filler(v *ir.Value) (uint32, error) {
 	return c.source(v)
 }
 
-// source returns the host operand of a value: that of the conversion's operand
-// when a conversion feeds it and nothing else.
+// source returns the host operand of a value: if the value comes from a conversion and nothing else reads it, the
+// operand of that conversion.
 func (c *chain) source(v *ir.Value) (uint32, error) {
 	if id, ok := c.host[v]; ok {
 		return id, nil
@@ -206,7 +203,7 @@ func (c *chain) cast(from, to uint32) {
 	})
 }
 
-// inference emits the casts around one procedure and its dispatch.
+// inference emits the dispatch of one procedure and the casts around it.
 func (c *chain) inference(p *lower.Procedure) error {
 	var ins, outs []uint32
 	for i := range p.Inputs {
@@ -263,8 +260,7 @@ func (c *chain) surface(s *lower.Surface) uint32 {
 	})
 }
 
-// transfer emits a conversion between fp16 and fp32 that something other than
-// an engine input reads.
+// transfer emits a conversion between fp16 and fp32 whose result is read by something other than an engine input.
 func (c *chain) transfer(op *ir.Op) error {
 	x, y := op.Arg(ir.ParamX), op.Results[0]
 	c.through = c.through[:0]
@@ -329,7 +325,7 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 		attrs.Constants = []e5.Constant{{Name: "data", Data: data.Bytes()}}
 	}
 	c.f.AddOp(ins, outs, attrs)
-	c.through = c.through[:0] // conversions of what it reads are no part of it
+	c.through = c.through[:0] // conversions of what it reads are not part of it
 	if r := c.d.prov; r != nil {
 		ns := r.opList(ops)
 		for _, v := range outputs {
@@ -341,8 +337,7 @@ func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) err
 	return nil
 }
 
-// files returns the names of the source files without their folders, which are
-// no business of an artefact.
+// files returns the names of the source files without their directories, which must not appear in an artefact.
 func (u *unit) files() []string {
 	var out []string
 	for _, f := range u.state.Program.Files {
@@ -351,9 +346,8 @@ func (u *unit) files() []string {
 	return out
 }
 
-// results gives the function's results their output operands: a parameter that
-// is a result is copied, a constant comes from a CPU call without operations.
-// What states are to hold is written last.
+// results connects the function's results to their output operands: a parameter that is a result is copied, and a
+// constant comes from a CPU call without operations. The new contents of states are written last.
 func (c *chain) results() error {
 	for _, v := range c.visible() {
 		if v.IsConst() {

@@ -11,13 +11,13 @@ import (
 // Causes of a dispatch.
 const (
 	CauseFirst     = "first"     // the engine's work begins
-	CauseCPU       = "cpu"       // operations on the CPU are between it and the dispatch before
-	CauseRegisters = "registers" // the work before has as many tensors as a procedure has registers for
-	CauseTasks     = "tasks"     // the work before has about as many tasks as a procedure's chain holds
+	CauseCPU       = "cpu"       // operations on the CPU are between it and the previous dispatch
+	CauseRegisters = "registers" // the previous procedure has as many tensors as there are registers
+	CauseTasks     = "tasks"     // the previous procedure has about as many tasks as fit in a chain
 )
 
-// Causes tells people why a dispatch begins, by cause. Behind CauseCPU's words stands
-// what the dispatch waits for.
+// Causes says in words why a dispatch begins, by cause. The text for CauseCPU is followed by what the dispatch waits
+// for.
 var Causes = map[string]string{
 	CauseFirst:     "the engine's work begins",
 	CauseCPU:       "cut by ",
@@ -25,10 +25,10 @@ var Causes = map[string]string{
 	CauseTasks:     "cut: the tasks of one procedure are used up",
 }
 
-// causeOfCut names the limit that a step was cut at.
+// causeOfCut maps the limit that ended a step to the cause of the next dispatch.
 var causeOfCut = map[passes.Cut]string{passes.CutRegisters: CauseRegisters, passes.CutTasks: CauseTasks}
 
-// Dispatch is one engine step and why it does not belong to the one before.
+// Dispatch is one engine step and the reason why it is not part of the previous one.
 type Dispatch struct {
 	Step    int    `json:"step"`
 	Ops     int    `json:"ops"`
@@ -37,16 +37,14 @@ type Dispatch struct {
 	Outputs int    `json:"outputs"`
 	Tasks   int    `json:"tasks,omitempty"`
 	Cause   string `json:"cause"`
-	// CutBy are the operations on the CPU that the step waits for and that
-	// themselves wait for the engine, indices into Report.Ops. The first is the
-	// one to look at: the others may only convert or move for it.
+	// CutBy are the operations on the CPU that the step waits for and that themselves wait for the engine, as indices
+	// into Report.Ops. The first is the most relevant: the others may only convert or move data for it.
 	CutBy []int `json:"cut_by,omitempty"`
-	// Estimate is that of the tasks and of the dispatch itself, nil in a plan.
+	// Estimate is the estimate of the tasks and of the dispatch itself, nil in a plan.
 	Estimate *Estimate `json:"estimate,omitempty"`
 }
 
-// dispatches fills in the report's dispatches; index says where an operation
-// is in Report.Ops.
+// dispatches fills in the report's dispatches; index maps an operation to its index in Report.Ops.
 func (u *unit) dispatches(index map[*ir.Op]int) {
 	steps := u.state.Steps
 	fromEngine := map[*ir.Op]bool{} // depends on an engine operation
@@ -79,9 +77,9 @@ func (u *unit) dispatches(index map[*ir.Op]int) {
 	}
 }
 
-// between returns the operations of the given steps, none on the engine, that an
-// engine step waits for: those on the CPU that wait for the engine themselves, or all
-// on the CPU when none does, or all when none is on the CPU or gives what it reads.
+// between returns the operations of the given steps, none of them on the engine, that an engine step waits for: those
+// on the CPU that wait for the engine themselves; if there are none, all on the CPU; and if none is on the CPU or
+// produces what the step reads, all of them.
 func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir.Op]bool) []*ir.Op {
 	need := map[*ir.Value]bool{}
 	for _, v := range to.Inputs {
@@ -110,12 +108,12 @@ func (u *unit) between(steps []*passes.Step, to *passes.Step, fromEngine map[*ir
 	if on := slices.DeleteFunc(slices.Clone(all), func(op *ir.Op) bool { return !fromEngine[op] }); len(on) > 0 {
 		all = on
 	}
-	// Operations that are on the CPU for the sake of others come last.
+	// Operations that are on the CPU only because of others come last.
 	slices.SortStableFunc(all, func(a, b *ir.Op) int { return u.follows(a) - u.follows(b) })
 	return all
 }
 
-// follows is 1 for an operation that is on the CPU because its neighbours are: the engine would take it.
+// follows returns 1 for an operation that is on the CPU only because its neighbours are: the engine would accept it.
 func (u *unit) follows(op *ir.Op) int {
 	if no := u.state.Refusals[op]; no != nil {
 		if v, _ := no.Verdict(); v == target.NotWorthIt {

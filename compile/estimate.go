@@ -10,13 +10,13 @@ import (
 	"github.com/zinc-compiler/zinc/lower"
 )
 
-// Estimate is what part of a program takes on the engine, by the model of package
-// cost. What the CPU does is in none: Report.CPU has it.
+// Estimate is the time that part of a program takes on the engine, according to the model of package cost. It does not
+// include work on the CPU, which is in Report.CPU.
 type Estimate struct {
 	Time     cost.Time  `json:"us"`
-	Cycles   int64      `json:"cycles"`   // of the engine; a dispatch's own time has none
-	Bound    string     `json:"binding"`  // the term that takes most, "" where nothing runs on the engine
-	Terms    cost.Split `json:"terms_us"` // by binding term of each task; adds up to Time
+	Cycles   int64      `json:"cycles"`   // of the engine; 0 for the time of the dispatch itself
+	Bound    string     `json:"binding"`  // the largest term, "" where nothing runs on the engine
+	Terms    cost.Split `json:"terms_us"` // by the limiting term of each task; adds up to Time
 	DMABytes int64      `json:"dma_bytes"`
 	L2Peak   int64      `json:"l2_peak_bytes"`
 	// Of a report only.
@@ -49,7 +49,7 @@ func (e *Estimate) copy() *Estimate {
 	return &c
 }
 
-// text prints the estimate of a report.
+// text returns the estimate of a report as text.
 func (e *Estimate) text(w io.Writer) {
 	var parts []string
 	for i, t := range e.Terms {
@@ -65,8 +65,8 @@ func (e *Estimate) text(w io.Writer) {
 	fmt.Fprintf(w, "the estimate is %s\n", e.Known)
 }
 
-// estimate fills in the estimates of the report, its operations and dispatches;
-// index says where an operation is in Report.Ops.
+// estimate fills in the estimates of the report, its operations and its dispatches; index maps an operation to its
+// index in Report.Ops.
 func (u *unit) estimate(index map[*ir.Op]int) {
 	if u.procs == nil && u.rep.Dispatches > 0 {
 		return // a plan
@@ -99,8 +99,8 @@ func (u *unit) estimate(index map[*ir.Op]int) {
 	}
 }
 
-// handed counts the bytes that the host hands a dispatch and takes back: all of its
-// surfaces but those of states, which stay where they are.
+// handed counts the bytes that the host passes to a dispatch and takes back: all of its surfaces except those of
+// states, which stay in place.
 func (u *unit) handed(p *lower.Procedure) int64 {
 	states := map[*ir.Value]bool{}
 	for _, st := range u.state.States {
@@ -131,7 +131,7 @@ func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch int, t cost.Ta
 		p := u.procs[k]
 		for i, t := range p.Tasks {
 			at, ok := index[p.Infos[i].Op]
-			if !ok { // a copy of what the step was given
+			if !ok { // a copy of what the step was passed
 				at = index[st.Ops[len(st.Ops)-1]]
 			}
 			f(at, k, cost.Estimate(t, u.state.Target))

@@ -81,8 +81,8 @@ func TestEstimatesAddUp(t *testing.T) {
 	}
 }
 
-// TestConstantsAreCountedForTheirFirstReader checks that of two equal constants one is stored, and that the first of
-// two functions has it.
+// TestConstantsAreCountedForTheirFirstReader checks that of two equal constants one is stored, and that it counts for
+// the first of two functions.
 func TestConstantsAreCountedForTheirFirstReader(t *testing.T) {
 	w := "tensor<fp16, [4, 64]> w = const()[val = tensor<fp16, [4, 64]>([" +
 		strings.TrimSuffix(strings.Repeat("["+strings.TrimSuffix(strings.Repeat("0.5, -0.25, ", 32), ", ")+"], ", 4),
@@ -129,7 +129,7 @@ func TestConstantsAreCountedForTheirFirstReader(t *testing.T) {
 	}
 }
 
-// handedBytes are the bytes of all surfaces of a pair without states.
+// handedBytes returns the bytes of all surfaces of a pair without states.
 func handedBytes(r *Result) (n int64) {
 	for _, p := range r.Functions[0].Procedures {
 		for _, s := range p.Inputs {
@@ -142,7 +142,7 @@ func handedBytes(r *Result) (n int64) {
 	return n
 }
 
-// TestStatesAreNotTransferred checks that a state stays where it is.
+// TestStatesAreNotTransferred checks that the surfaces of states do not count as transferred.
 func TestStatesAreNotTransferred(t *testing.T) {
 	times := map[bool]cost.Time{}
 	for _, state := range []bool{false, true} {

@@ -127,7 +127,7 @@ func TestFunctionsShareWeights(t *testing.T) {
 	}
 }
 
-// main comes first wherever the source has it.
+// main comes first, regardless of its position in the source.
 func TestMainIsTheDefault(t *testing.T) {
 	_, m := compiled(t, `func zero<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(0)); } `+
 		`-> (y);
@@ -180,7 +180,7 @@ func TestRequestedShapesAreCompiled(t *testing.T) {
 	}
 }
 
-// One pair holds the whole set; the input chooses.
+// One pair contains the whole set; the input selects.
 func TestEnumeratedShapes(t *testing.T) {
 	r, m := compiled(t, enumerated, compile.Options{})
 	if len(r.Functions) != 3 || !slices.Equal(m.Functions(), []string{"main"}) || len(m.Configurations("main")) != 3 {

@@ -15,11 +15,10 @@ type job struct {
 	shapes  map[string][]int64
 }
 
-// maxVariants bounds the configurations of enumerated shapes that are compiled
-// of one function.
+// maxVariants bounds the number of configurations of enumerated shapes that are compiled for one function.
 const maxVariants = 128
 
-// OptionError reports a program that compiles only once an option is set.
+// OptionError reports a program that compiles only if an option is set.
 type OptionError struct {
 	Option string // field of Options
 	Msg    string
@@ -27,8 +26,8 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return e.Msg }
 
-// jobs returns what the options ask for, the function that runs by default
-// first: main, or the source's first.
+// jobs returns the functions that the options select. The one that runs by default comes first: main, or the first of
+// the source.
 func (o *Options) jobs(p *ir.Program) ([]job, error) {
 	fs := p.Funcs
 	if o.Func != "" || len(fs) == 0 {
@@ -70,8 +69,7 @@ func (o *Options) jobs(p *ir.Program) ([]job, error) {
 	return jobs, nil
 }
 
-// configurations returns the enumerated shapes of a function, that of the
-// default shapes first, none twice.
+// configurations returns the enumerated shapes of a function without duplicates, starting with the default shapes.
 func configurations(f *ir.Func) []map[string][]int64 {
 	var out []map[string][]int64
 	same := func(a, b map[string][]int64) bool { return maps.EqualFunc(a, b, slices.Equal[[]int64]) }

@@ -21,9 +21,9 @@ import (
 	"github.com/zinc-compiler/zinc/verify"
 )
 
-// TestRecordedDescriptionsCompile opens every recorded network description: it compiles and its engine agrees with the
-// interpreter in both forms of tasks, or it is refused with the stated reason. The weight files that descriptions name
-// were not recorded, so numbers stand in for them.
+// TestRecordedDescriptionsCompile opens every recorded network description: either it compiles and its engine agrees
+// with the interpreter in both forms of tasks, or it is rejected with the stated reason. The weight files that
+// descriptions name were not recorded, so made-up numbers replace them.
 func TestRecordedDescriptionsCompile(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "golden", "netplists")
 	names, err := filepath.Glob(filepath.Join(dir, "*.plist"))
@@ -79,7 +79,7 @@ func TestRecordedDescriptionsCompile(t *testing.T) {
 			}
 		})
 	}
-	// Without its weight files a description is refused, where it uses one.
+	// Without its weight files a description that uses one is rejected.
 	_, err = frontend.Open(filepath.Join(dir, "quadconv.plist"), frontend.Options{WeightsDir: t.TempDir()})
 	if err == nil || !strings.Contains(err.Error(),
 		`unit "my_layer": Params.KernelIndex: weight file "../min.weights" cannot be read`) {
@@ -105,7 +105,7 @@ func words(t *testing.T, f *hwx.File) []td.Placed {
 	return tasks
 }
 
-// surface is what a container says of a port, except where it lies.
+// surface is a container's description of a port, except its address.
 type surface struct {
 	Name           string
 	Binding        uint32
@@ -132,9 +132,9 @@ func surfaces(f *hwx.File) map[string]surface {
 	return out
 }
 
-// TestTasksOfOldContainersAreEqual compiles the networks behind the recorded containers of an old compiler in its form,
-// and compares every task word, the constants and the surfaces: all are equal. Besides, the order of segments and with
-// it every address differs: the old compiler put __TEXT in front of the ports. Banner and symbols are not compared.
+// TestTasksOfOldContainersAreEqual compiles the networks of the recorded containers of an old compiler in its form, and
+// compares every task word, the constants and the surfaces: all are equal. The order of segments, and with it every
+// address, differs: the old compiler put __TEXT in front of the ports. Banner and symbols are not compared.
 func TestTasksOfOldContainersAreEqual(t *testing.T) {
 	dir := filepath.Join(shareddir.Find(t), "golden", "apple-h13")
 	for _, c := range []struct {
@@ -210,7 +210,7 @@ func TestTasksOfOldShapesAreEqual(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name, list string
-		edits      []string // of the description, old and new in turn, the first of each
+		edits      []string // of the description, alternating between old and new, the first of each
 		words      map[td.Field]int
 	}{
 		{name: "conv 64 to 64", list: "conv.plist", edits: []string{"<integer>3</integer>", "<integer>64</integer>",

@@ -7,8 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// Pair returns the bytes of the pair, with the debug database where
-// Options.Provenance is set.
+// Pair returns the bytes of the pair, and the debug database if Options.Provenance is set.
 func (r *Result) Pair() (pair.Pair, error) {
 	var p pair.Pair
 	var container bytes.Buffer

@@ -50,7 +50,7 @@ func TestSourcesAreOnDifferentBanks(t *testing.T) {
 				len(l), l[0].Int(td.L2Src2), l[0].Int(td.L2Res), l[0].Int(td.ExeCycles), c.second, c.res, c.exe)
 		}
 	}
-	// Of one tensor the second reading begins where the first ends (chain_res_relu_d256).
+	// If both sources are one tensor, the second reading begins where the first ends (chain_res_relu_d256).
 	g := irbuild.New(1)
 	x := g.Input(1, 256, 1, 1)
 	g.Output(g.Op("add", "x", x, "y", g.Op("relu", "x", x)))
@@ -119,8 +119,8 @@ func TestTasksOfOperationsAreAsRecorded(t *testing.T) {
 	}
 }
 
-// TestProductOfTheSecondOperandComesFirst checks two products that only a sum reads. Both read one turn of their input
-// (chain_branch_d256_s64).
+// TestProductOfTheSecondOperandComesFirst checks two products that only a sum reads. Both read one transposed copy of
+// their input (chain_branch_d256_s64).
 func TestProductOfTheSecondOperandComesFirst(t *testing.T) {
 	g := irbuild.New(1)
 	x := g.Input(1, 64, 256)

@@ -8,9 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Plan places p's operations without lowering them, so that it also serves
-// targets that zinc writes no programs for. It rewrites p, which must not be
-// used afterwards. The report has no tasks, sizes or tables.
+// Plan places p's operations without lowering them, so it also works for targets that zinc cannot write programs for.
+// It rewrites p, which must not be used afterwards. The report has no tasks, sizes or tables.
 func Plan(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	r, err := Place(ctx, p, o)
 	if err != nil {
@@ -19,9 +18,8 @@ func Plan(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	return r.Report, nil
 }
 
-// Place is Plan with more of what it knows: the result has the functions as they
-// were placed and, with Options.Provenance, the record of statements, operators and
-// what passes took away. It has no pair, and its functions no procedures.
+// Place is like Plan but returns more: the result has the functions as they were placed and, with Options.Provenance,
+// the record of statements, operators and what passes removed. It has no pair, and its functions have no procedures.
 func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Target == nil {
 		o.Target = target.H13
@@ -37,7 +35,7 @@ func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	r := new(Result)
 	for i := range jobs {
 		if strings.Contains(jobs[i].name, VariantMark) {
-			continue // another configuration of what is placed already
+			continue // another configuration of a function that is already placed
 		}
 		u, err := d.passes(&jobs[i])
 		if err != nil {
@@ -61,8 +59,8 @@ func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	return r, nil
 }
 
-// Price is Plan with tasks: it lowers the operations, so that the report has tasks, constants and estimates, and
-// builds no pair. It is for comparing ways to write a model, and so cheaper than Compile and less checked.
+// Price is like Plan but also lowers the operations, so that the report has tasks, constants and estimates. It builds
+// no pair. It serves to compare ways to write a model: it is cheaper than Compile and checks less.
 func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if o.Target == nil {
 		o.Target = target.H13

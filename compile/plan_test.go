@@ -43,10 +43,10 @@ func planWith(t *testing.T, o compile.Options, params, body, results string) *co
 
 const half = "tensor<fp16, [1, 8, 4, 4]>"
 
-// TestReportNamesWhatSeparatesDispatches checks the causes.
+// TestReportNamesWhatSeparatesDispatches checks the causes of dispatches.
 func TestReportNamesWhatSeparatesDispatches(t *testing.T) {
-	// relu on the engine, sin on the CPU, relu again; the second sin reads no
-	// result of the engine's.
+	// The program has relu on the engine, sin on the CPU, then relu again; the second sin reads no result of the
+	// engine.
 	r := plan(t, target.H13, half+" x", `
             `+half+` a = relu(x = x)[name = string("a")];
             `+half+` b = sin(x = a)[name = string("b")];
@@ -67,7 +67,7 @@ func TestReportNamesWhatSeparatesDispatches(t *testing.T) {
 		t.Errorf("second: %+v", d)
 	}
 
-	// More results than a procedure has registers for.
+	// The body has more results than a procedure has registers.
 	var body strings.Builder
 	var names []string
 	for i := range 40 {
@@ -133,7 +133,8 @@ func TestRefusalsDependOnTheTarget(t *testing.T) {
 	}
 }
 
-// TestHintsLeaveOutTheChosenPrecision: what fp32 costs is answered with fp16 precision only where that is not chosen.
+// TestHintsLeaveOutTheChosenPrecision checks that the hint to use fp16 precision is given only if that is not already
+// chosen.
 func TestHintsLeaveOutTheChosenPrecision(t *testing.T) {
 	const body = `
             tensor<fp32, [1, 8]> a = sinh(x = x)[name = string("a")];
@@ -157,7 +158,8 @@ func TestHintsLeaveOutTheChosenPrecision(t *testing.T) {
 	}
 }
 
-// TestIntegerWeightsStayOnTheCPU checks that integers that fp16 does not hold are not coefficients of the engine.
+// TestIntegerWeightsStayOnTheCPU checks that integers that fp16 cannot represent do not become coefficients of the
+// engine.
 func TestIntegerWeightsStayOnTheCPU(t *testing.T) {
 	body := `
             tensor<int32, [3, 2]> w = const()[name = string("w"), val = tensor<int32, [3, 2]>([[1, 2], [3, 4], [5,` +

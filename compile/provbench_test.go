@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 )
 
-// BenchmarkProvenance compiles the corpus's model of 2971 statements without and
-// with a debug database, which is written too.
+// BenchmarkProvenance compiles the corpus's model of 2971 statements with and without a debug database, and also writes
+// the database.
 func BenchmarkProvenance(b *testing.B) {
 	shared := shareddir.Find(b)
 	dir := shareddir.WithWeights(b, shared, shared+"/corpus/"+bigModel)

@@ -12,8 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// Rules that are not lowering rules: what of the compiler emits a task or an
-// operation of the descriptor.
+// Rules that are not lowering rules: they name the part of the compiler that emits a task or an operation of the
+// descriptor.
 const (
 	RuleIdle      = "idle"           // the task of a container that has nothing to do
 	RuleInput     = "surface-input"  // a value is cast into a surface
@@ -25,16 +25,15 @@ const (
 	RuleState     = "state"          // a value goes into the buffer of a state
 )
 
-// Passes that the recorder names for what package passes decides without making
-// operations.
+// Passes that the recorder names for decisions of package passes that create no operations.
 const (
 	passFuse  = "fuse-epilogue"
 	passPlace = "place"
 	passSteps = "cut-steps"
 )
 
-// recorder fills a provenance database while a pair is compiled. Its methods do
-// nothing on a nil recorder, which is the one of a compilation that was not requested a database.
+// recorder fills a provenance database while a pair is compiled. A recorder is nil if no database was requested; its
+// methods then do nothing.
 type recorder struct {
 	db      *provenance.DB
 	stmts   map[statementKey]int32
@@ -46,11 +45,10 @@ type recorder struct {
 	steps   map[*lower.Procedure][2]provenance.NodeID // node and constants
 	extents map[int64]int                             // by offset
 	roles   [weights.NumRoles]string
-	states  map[*ir.Value]provenance.NodeID // parameters that hold states
+	states  map[*ir.Value]provenance.NodeID // parameters that are states
 }
 
-// statementKey tells statements apart. Configurations of one function share
-// theirs.
+// statementKey identifies a statement. Configurations of one function share statements.
 type statementKey struct {
 	fn, op, name string
 	pos          ir.Pos
@@ -142,8 +140,8 @@ func (r *recorder) add(n provenance.Node) provenance.NodeID {
 	return provenance.NodeID(len(r.db.Nodes) - 1)
 }
 
-// node returns the node of an origin, those it was made of first. The walk keeps
-// a stack of its own: origins may be as deep as a program is long.
+// node returns the node of an origin; the origins that it was made of are added first. The walk keeps its own stack,
+// because the chain of origins may be as long as the program.
 func (r *recorder) node(o *ir.Origin) provenance.NodeID {
 	if o == nil {
 		return 0
@@ -181,8 +179,7 @@ func (r *recorder) node(o *ir.Origin) provenance.NodeID {
 	return r.nodes[o]
 }
 
-// join returns a node made of others: the only one where it need not be a new
-// one.
+// join returns a node made of others. It creates no new node if there is only one.
 func (r *recorder) join(pass string, from ...provenance.NodeID) provenance.NodeID {
 	from = slices.Clone(from)
 	slices.Sort(from)
@@ -196,8 +193,7 @@ func (r *recorder) join(pass string, from ...provenance.NodeID) provenance.NodeI
 	return r.add(provenance.Node{Statement: -1, Pass: pass, From: from})
 }
 
-// op returns the node of a placed operation, for one that is fused that of its
-// run.
+// op returns the node of a placed operation; if the operation is fused, that of the operation it runs with.
 func (r *recorder) op(op *ir.Op) provenance.NodeID {
 	if l := r.lead[op]; l != nil {
 		op = l
@@ -225,8 +221,8 @@ func (r *recorder) op(op *ir.Op) provenance.NodeID {
 	return n
 }
 
-// with returns the node of the constants that a placed operation names, for one
-// that is fused those of its run.
+// with returns the node of the constants that a placed operation names; if the operation is fused, those of the
+// operation it runs with.
 func (r *recorder) with(op *ir.Op) provenance.NodeID {
 	if l := r.lead[op]; l != nil {
 		op = l
@@ -296,7 +292,7 @@ func (r *recorder) opList(ops []*ir.Op) []provenance.NodeID {
 	return ns
 }
 
-// function is the node of a function's own line.
+// function returns the node of a function's own line.
 func (r *recorder) function(f *ir.Func) provenance.NodeID {
 	return r.add(provenance.Node{Statement: r.statement(&ir.Stmt{
 		Func: f.Name,

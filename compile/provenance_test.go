@@ -13,8 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// numbers is a literal of n numbers that no other seed gives; element 1 is 0.5
-// more when bumped.
+// numbers is a literal of n numbers that no other seed produces; element 1 is 0.5 larger if bumped.
 func numbers(n, seed int, bumped bool) string {
 	var b strings.Builder
 	for i := range n {
@@ -30,7 +29,7 @@ func numbers(n, seed int, bumped bool) string {
 	return b.String()
 }
 
-// constants of tracedModel, by name, with their shapes.
+// tracedConstants are the constants of tracedModel, by name, with their shapes.
 var tracedConstants = []struct {
 	name  string
 	shape []int
@@ -44,10 +43,9 @@ var tracedConstants = []struct {
 	{"lo", nil}, {"hi", nil}, {"g1", []int{20}}, {"g2", []int{20}},
 }
 
-// tracedModel has a statement for each way that a constant takes: through a
-// product, its scale and bias, folding, a batch norm, a shared operand, a scalar
-// register, a normalisation; and operations that fuse, go, and stay on the CPU.
-// bump names the constant that is another.
+// tracedModel has a statement for each path of a constant: through a product, its scale and bias, folding, a batch
+// norm, a shared operand, a scalar register, a normalisation; and operations that are fused, removed, or stay on the
+// CPU. bump names the constant that is changed.
 func tracedModel(bump string) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, "        "+format+"\n", args...) }
@@ -100,12 +98,12 @@ func tracedModel(bump string) string {
 	return "    func main<ios17>(tensor<fp16, [1, 8, 1, 16]> x) {\n" + b.String() + "    } -> (wide, out);"
 }
 
-// lineOf is the line of a statement of tracedModel in program's text.
+// lineOf returns the line of a statement of tracedModel in program's text.
 func lineOf(t *testing.T, text, name string) int {
 	t.Helper()
 	for i, l := range strings.Split(text, "\n") {
 		if strings.Contains(l, "> "+name+" = ") || strings.Contains(l, "fp16 "+name+" = ") {
-			return i + 3 // behind the two lines of the program
+			return i + 3 // after the two lines of the program
 		}
 	}
 	t.Fatalf("no statement %s", name)
@@ -138,7 +136,7 @@ func trace(t testing.TB, funcs string, o compile.Options) (*compile.Result, *pro
 	return r, db, f
 }
 
-// names are those of statements.
+// names returns the names of statements.
 func names(db *provenance.DB, list ...[]int) (out []string) {
 	for _, l := range list {
 		for _, i := range l {
@@ -193,7 +191,7 @@ func TestProvenanceFollowsTheBytes(t *testing.T) {
 		if changed == 0 {
 			t.Errorf("%s: another value changes no byte", c.name)
 		}
-		// And backwards, from its line.
+		// Also backwards, from its line.
 		m := db.From(db.Line("test.mil", lineOf(t, tracedModel(""), c.name))...)
 		if len(m.Tasks) == 0 {
 			t.Errorf("%s: its line leads to no task", c.name)
@@ -201,8 +199,8 @@ func TestProvenanceFollowsTheBytes(t *testing.T) {
 	}
 }
 
-// roleSources returns the names that the bytes of a role came from, of the
-// extent that a statement is among the sources of.
+// roleSources returns the names that the bytes of a role came from, in the extent that has a statement among its
+// sources.
 func roleSources(db *provenance.DB, role, statement string) (out []string) {
 	for i := range db.Extents {
 		x := &db.Extents[i]
@@ -243,7 +241,7 @@ func TestProvenanceOfPasses(t *testing.T) {
 			t.Errorf("%s bytes of %s:\n%q, want\n%q", c.role, c.statement, got, c.want)
 		}
 	}
-	// The batch norm folds into the product before it, the table into that as well.
+	// The batch norm folds into the product before it, and so does the table.
 	i := db.Line("test.mil", lineOf(t, text, "bn"))
 	m := db.From(i...)
 	found := false
@@ -264,7 +262,7 @@ func TestProvenanceOfPasses(t *testing.T) {
 	if !found {
 		t.Error("the line of the batch norm leads to no task of the convolution")
 	}
-	// What is gone says so, and what stands in its stead.
+	// A removed statement is reported as removed, with its replacement.
 	gone := map[string]string{}
 	for _, g := range db.Gone {
 		by := names(db, db.Source(provenance.Ref{Node: g.By}).Statements)

@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// note says what the operation that the chain has appended last came from: the
-// values, the operations and the origins, and what was read through on the way.
+// note records what the last operation of the chain came from: the values, the operations and the origins, and the
+// conversions that were skipped on the way.
 func (c *chain) note(rule string, ns ...provenance.NodeID) {
 	r := c.d.prov
 	if r == nil {
@@ -34,7 +34,7 @@ func (c *chain) noteWith(n provenance.NodeID) {
 	ops[len(ops)-1].With = n
 }
 
-// madeOf returns the node of a value, none without a recorder.
+// madeOf returns the node of a value, or none without a recorder.
 func (c *chain) madeOf(v *ir.Value) provenance.NodeID {
 	if c.d.prov == nil {
 		return 0
@@ -42,8 +42,7 @@ func (c *chain) madeOf(v *ir.Value) provenance.NodeID {
 	return c.d.prov.value(v)
 }
 
-// heldBy returns the node of the state into whose buffer v goes directly, none
-// when it goes into none.
+// heldBy returns the node of the state whose buffer v is written to directly, or none if there is no such state.
 func (c *chain) heldBy(v *ir.Value) provenance.NodeID {
 	r := c.d.prov
 	id, ok := c.direct[v]
@@ -58,7 +57,7 @@ func (c *chain) heldBy(v *ir.Value) provenance.NodeID {
 	return 0
 }
 
-// noteState is note for what brings v into the buffer of a state.
+// noteState is note for the operation that writes v to the buffer of a state.
 func (c *chain) noteState(st *passes.StateBuffer, v *ir.Value) {
 	if r := c.d.prov; r != nil {
 		c.note(RuleState, r.node(st.Origin), r.value(v))

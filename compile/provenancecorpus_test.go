@@ -38,11 +38,9 @@ func corpusModels(t *testing.T, shared string) map[string]string {
 // bigModel is compiled in one precision only: its weights are 213 MB.
 const bigModel = "parakeet-eou-encoder-1280ms"
 
-// TestProvenanceOfCorpus: of every model of the corpus, in both precisions, each
-// byte of the task section and of the constants, each surface and each operation of
-// the descriptor has a line of the source, a pass and a rule, and what is called
-// padding holds zeros. What is asked is the file that was written, about bytes
-// that were written.
+// TestProvenanceOfCorpus checks for every model of the corpus, in both precisions, that each byte of the task section
+// and of the constants, each surface and each operation of the descriptor has a line of the source, a pass and a rule,
+// and that bytes called padding are zeros. The test queries the file that was written, about bytes that were written.
 func TestProvenanceOfCorpus(t *testing.T) {
 	shared := shareddir.Find(t)
 	for name, dir := range corpusModels(t, shared) {
@@ -196,8 +194,7 @@ func (a *asked) text(f *hwx.File) {
 	a.unmapped += uint64(len(text)) - at
 }
 
-// links checks every word of a task, and that those which the database calls
-// addresses hold what it says.
+// links checks every word of a task, and that the words which the database calls addresses contain what it says.
 func (a *asked) links(f *hwx.File, p hwx.Procedure, x td.Placed, n int) {
 	ws, err := x.Encode()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
-// unit takes in a function that has gone through the passes.
+// unit records a function that has gone through the passes.
 func (r *recorder) unit(u *unit) {
 	if r == nil {
 		return
@@ -45,8 +45,8 @@ func (r *recorder) unit(u *unit) {
 	}
 }
 
-// turned reports whether a product's constant matrix lies as the transpose of what is
-// packed, which has a row an output: y as [K, N], x as [K, M].
+// turned reports whether a product's constant matrix is the transpose of what is packed, which has one row per output:
+// y as [K, N], x as [K, M].
 func turned(op *ir.Op) bool {
 	if !op.Is(ir.OpMatMul) {
 		return false
@@ -61,12 +61,12 @@ func turned(op *ir.Op) bool {
 	return op.Arg(ir.ParamX).IsConst() && a.TransposeX
 }
 
-// constants takes in the extents of the constant section and who reads them.
+// constants records the extents of the constant section and who reads them.
 func (r *recorder) constants(sec *weights.Section, units []*unit) {
 	if r == nil {
 		return
 	}
-	// Most layouts are equal runs of bytes: they share what they are made of.
+	// Most layouts are runs of equal size: they share what they are made of.
 	for _, x := range sec.Extents() {
 		out := provenance.Extent{Offset: uint64(x.Offset), Size: uint64(x.Size)}
 		for _, rep := range x.Layout {
@@ -101,14 +101,13 @@ func (r *recorder) use(c lower.ConstantUse) {
 	}
 	u := provenance.Use{Node: r.op(c.Op), Rule: c.Rule, Values: made(c.Values), Bias: made(c.Bias)}
 	if u.Values == 0 {
-		// The rule made it up, of the operation and its constants.
+		// The rule generated it from the operation and its constants.
 		u.Values = r.join("", u.Node, r.with(c.Op))
 	}
 	if u.Bias == 0 {
 		u.Bias = u.Node
 	}
-	// A table is made of the operation whose function it is and that operation's
-	// constants: bounds, slopes.
+	// A table is computed from the operation whose function it is and that operation's constants: bounds, slopes.
 	u.Table = r.join("", r.constantsOf([]provenance.NodeID{u.Node}, c.Op)...)
 	if c.Table != nil {
 		u.Table = r.join(passFuse, r.constantsOf([]provenance.NodeID{r.node(c.Table.Origin)}, c.Table)...)
@@ -120,7 +119,7 @@ func (r *recorder) use(c lower.ConstantUse) {
 	x.Uses = append(x.Uses, u)
 }
 
-// procedure takes in a procedure whose tasks are at the given offsets.
+// procedure records a procedure whose tasks are at the given offsets.
 func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) {
 	if r == nil {
 		return
@@ -207,8 +206,7 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 	}
 }
 
-// idle takes in the container of a program that leaves the engine alone: it
-// belongs to the function.
+// idle records the container of a program that does not use the engine: it belongs to the function.
 func (r *recorder) idle(img *hwx.Image, u *unit) {
 	if r == nil {
 		return
@@ -227,7 +225,7 @@ func (r *recorder) idle(img *hwx.Image, u *unit) {
 	r.db.Tasks = append(r.db.Tasks, provenance.Task{Words: e.FirstWords, Node: n, Rule: RuleIdle})
 }
 
-// finish fills in what the written container knows.
+// finish fills in what is known only from the written container.
 func (r *recorder) finish(d *driver, f *hwx.File) error {
 	if r == nil {
 		return nil

@@ -48,8 +48,7 @@ func TestIdentityHasThePublishedTasks(t *testing.T) {
 		// The low half is the estimated time.
 		{off: 0x004, mask: 0xffff0000, want: 0x009c0000, row: "header: size of the next task"},
 		{off: 0x008, mask: 0xffffffff, want: 0x408, row: "header: register-count base"},
-		// The table has 0x28 here; every recorded first task without coefficients has
-		// 0x68 (docs/deviations.md).
+		// The table has 0x28 here; every recorded first task without coefficients has 0x68 (docs/deviations.md).
 		{off: 0x010, mask: 0xffffffff, want: 0x68, row: "TD-0 +0x010"},
 		{off: 0x0c8, mask: 0xffffffff, want: 0x5000a021, row: "TD-0 +0x0c8"},
 		{off: 0x0cc, mask: 0xffffffff, want: 0x2041, row: "TD-0 +0x0c8: register 0x5021 set to 0x2041"},
@@ -124,7 +123,7 @@ func TestIdentityHasThePublishedTasks(t *testing.T) {
 				t.Errorf("task %d word %d: %#x, the container has %#x", i, j, w, word(chain[i].Off+4*j))
 			}
 		}
-		// The image alone does not make the task: the records carry it.
+		// The image alone does not determine the task: the addresses are in the records.
 		if bare, err := td.DecodeV10(images[i]); err != nil || bare.On(td.RBE0) || bare.On(td.WBE) {
 			t.Errorf("image %d names buffers that records name (%v)", i, err)
 		}

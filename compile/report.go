@@ -19,8 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Report says where everything went. Its JSON form is stable: fields may be
-// added, none change meaning.
+// Report says where everything was placed. Its JSON form is stable: fields may be added, none change meaning.
 type Report struct {
 	Target     string     `json:"target"`
 	Precision  string     `json:"precision"`
@@ -33,33 +32,32 @@ type Report struct {
 	Dispatches int        `json:"dispatches"`
 	CPUCalls   int        `json:"cpu_calls"`
 	Tasks      int        `json:"tasks"`
-	Attested   int        `json:"attested_tasks"` // tasks of a kind that recorded programs vouch for (lower/attest)
+	Attested   int        `json:"attested_tasks"` // tasks of a kind that recorded programs confirm (lower/attest)
 	Weights    int64      `json:"weight_bytes"`   // constant section
-	Padding    int64      `json:"padding_bytes"`  // of them, those that hold nothing
+	Padding    int64      `json:"padding_bytes"`  // of these, padding
 	Scratch    int64      `json:"scratch_bytes"`
 	Ops        []OpReport `json:"ops"`
-	// Estimate is what one call takes, of a pair with several functions one call of
-	// each; nil in a plan, which has no tasks.
+	// Estimate is the time of one call, or of one call of each function if the pair has several; nil in a plan, which
+	// has no tasks.
 	Estimate *Estimate `json:"estimate,omitempty"`
-	// CPU is what the operations on the CPU are estimated to take, much more coarsely than Estimate (cost.CPU); it
-	// is in no Estimate.
+	// CPU is the estimated time of the operations on the CPU. It is much coarser than Estimate (cost.CPU) and not
+	// included in any Estimate.
 	CPU cost.Time `json:"cpu_us"`
-	// DispatchList has one element a dispatch, in order.
+	// DispatchList has one element per dispatch, in order.
 	DispatchList []Dispatch `json:"dispatch_list,omitempty"`
-	// TaskList has one element a task, procedure by procedure; of a function's
-	// report only.
+	// TaskList has one element per task, procedure by procedure; set only in the report of a function.
 	TaskList   []TaskReport     `json:"task_list,omitempty"`
 	Compressed []CompressedInfo `json:"compressed,omitempty"`
 	Tables     []TableInfo      `json:"tables,omitempty"`
 	Timings    []Timing         `json:"timings_seconds,omitempty"`
 	Casts      int              `json:"casts"` // layout conversions of one call; 0 in a plan, which has no chain
 	States     []string         `json:"states,omitempty"`
-	// Functions are the reports of a pair with several; the report itself then
-	// sums them up, their operations and steps one function behind the other.
+	// Functions are the reports of the functions if the pair has several. The report itself then sums them up, with
+	// their operations and steps one function after the other.
 	Functions []*Report `json:"functions,omitempty"`
 }
 
-// Total is what one call takes: Estimate and CPU, or CPU alone in a plan.
+// Total returns the time of one call: Estimate and CPU, or only CPU in a plan.
 func (r *Report) Total() cost.Time {
 	if r.Estimate == nil {
 		return r.CPU
@@ -67,7 +65,7 @@ func (r *Report) Total() cost.Time {
 	return r.Estimate.Time + r.CPU
 }
 
-// OpReport is one operation's place.
+// OpReport says where one operation was placed.
 type OpReport struct {
 	Op     string `json:"op"`
 	Name   string `json:"name"` // of its first result
@@ -79,24 +77,23 @@ type OpReport struct {
 	Fused  string `json:"fused_into,omitempty"` // first result of the operation it is fused into
 	MACs   int64  `json:"macs,omitempty"`
 	Step   int    `json:"step"`
-	// Tasks are those of the operation and of all operations fused into it.
+	// Tasks is the number of tasks of the operation and of all operations fused into it.
 	Tasks int `json:"tasks,omitempty"`
-	// Weights are the bytes of the constant section that the operation is the first
-	// to read; Padding are those of them that fill rows and parts and hold nothing.
+	// Weights are the bytes of the constant section that the operation is the first to read; Padding is the part of
+	// them that only fills up rows and parts.
 	Weights int64 `json:"weight_bytes,omitempty"`
 	Padding int64 `json:"padding_bytes,omitempty"`
-	// Shared are the bytes that it reads beside those: they count for another
-	// operation, which reads them before.
+	// Shared are the other bytes that it reads: they count for an earlier operation that reads them too.
 	Shared int64 `json:"shared_weight_bytes,omitempty"`
-	// Estimate is that of its tasks, nil where it has none.
+	// Estimate is the estimate of its tasks, nil if it has none.
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// CPU is the estimated time on the CPU (cost.CPU), 0 on the engine.
 	CPU cost.Time `json:"cpu_us,omitempty"`
-	// Refusal holds the facts behind Reason, nil on the engine.
+	// Refusal contains the facts behind Reason, nil on the engine.
 	Refusal *RefusalInfo `json:"refusal,omitempty"`
 }
 
-// TaskReport is one task and what vouches for its words.
+// TaskReport is one task and the evidence for its words.
 type TaskReport struct {
 	Procedure string    `json:"procedure"`
 	Task      int       `json:"task"` // index in the procedure's chain
@@ -105,8 +102,7 @@ type TaskReport struct {
 	Kind      string    `json:"kind"` // what it computes, without sizes (lower/attest)
 	Attested  bool      `json:"attested"`
 	Estimate  *Estimate `json:"estimate,omitempty"`
-	// Cases are the recorded programs that hold tasks of the kind, with the words
-	// that zinc writes.
+	// Cases are the recorded programs that contain tasks of the kind, with the words that zinc writes.
 	Cases []string `json:"cases,omitempty"`
 }
 
@@ -118,15 +114,15 @@ type RefusalInfo struct {
 	Limit   string `json:"limit"`
 	Rewrite string `json:"rewrite,omitempty"`
 	State   string `json:"state,omitempty"` // that breaks the rule
-	// Verdict says whether the hardware cannot, zinc cannot yet, or it is not worth it; Source what the first is
-	// known from.
+	// Verdict says whether the hardware cannot do it, zinc cannot do it yet, or it is not worth it. Source says where a
+	// limit of the hardware is known from.
 	Verdict target.Verdict `json:"verdict"`
 	Source  string         `json:"source,omitempty"`
 	// Native is what the target's hardware does with the operation, "" where no published table lists it.
 	Native string `json:"native,omitempty"`
 }
 
-// Phrase is the verdict, with what it is about: the source of a limit, or what the hardware does with the operation.
+// Phrase returns the verdict and its subject: the source of a limit, or what the hardware does with the operation.
 func (i *RefusalInfo) Phrase() string {
 	switch {
 	case i.Source != "":
@@ -145,7 +141,7 @@ type TableInfo struct {
 	Rel  float64 `json:"worst_relative"`
 }
 
-// Timing is what one stage took.
+// Timing is the time that one stage took.
 type Timing struct {
 	Stage   string  `json:"stage"`
 	Seconds float64 `json:"seconds"`
@@ -155,7 +151,7 @@ func (r *Report) time(stage string, start time.Time) {
 	r.Timings = append(r.Timings, Timing{stage, time.Since(start).Seconds()})
 }
 
-// account counts what the steps hold, and the casts of the chain f, or nil.
+// account counts what the steps contain, and the casts of the chain f, which may be nil.
 func (d *driver) account(u *unit, f *e5.Function) {
 	r := u.rep
 	r.Function = u.name
@@ -249,8 +245,8 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	r.Weights = d.sec.Size()
 }
 
-// rewrite returns the hint of a refusal. The advice to compile in fp16 precision is left to declared precision: it does
-// not help where fp16 was requested and the operand is still fp32.
+// rewrite returns the hint of a refusal. The advice to compile in fp16 precision is given only for declared precision:
+// it does not help where fp16 was requested and the operand is still fp32.
 func (d *driver) rewrite(no *target.Refusal) string {
 	converts := no.Rule == target.RuleFloatType || no.Rule == target.RuleConversion
 	if converts && no.Instead == "" && d.o.precision() == passes.PrecisionDeclared {
@@ -259,7 +255,7 @@ func (d *driver) rewrite(no *target.Refusal) string {
 	return no.Hint()
 }
 
-// attest lists a procedure's tasks with what vouches for them.
+// attest lists a procedure's tasks with the evidence for them.
 func (r *Report) attest(p *lower.Procedure, tab *target.Table) {
 	for i, t := range p.Tasks {
 		x := TaskReport{
@@ -281,7 +277,7 @@ func (r *Report) attest(p *lower.Procedure, tab *target.Table) {
 	}
 }
 
-// sum is the report of a pair: that of its only function, or one of all.
+// sum returns the report of a pair: the report of its only function, or the sum of all.
 func sum(fs []*Function) *Report {
 	if len(fs) == 1 {
 		return fs[0].Report
@@ -337,7 +333,7 @@ func sum(fs []*Function) *Report {
 	return r
 }
 
-// Line is the placement in one line.
+// Line returns the placement in one line.
 func (r *Report) Line() string {
 	if len(r.Functions) > 0 {
 		var lines []string
@@ -381,7 +377,7 @@ func (r *Report) Line() string {
 	return s
 }
 
-// Text writes the report as text.
+// Text returns the report as text.
 func (r *Report) Text(w io.Writer) error {
 	for i, f := range r.Functions {
 		if i > 0 {
@@ -445,7 +441,7 @@ func (r *Report) Text(w io.Writer) error {
 	return nil
 }
 
-// attestation prints how many tasks of each rule recorded programs vouch for.
+// attestation prints how many tasks of each rule are confirmed by recorded programs.
 func (r *Report) attestation(w io.Writer) error {
 	type count struct {
 		rule            string

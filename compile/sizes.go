@@ -10,10 +10,9 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// CheckSizes refuses a function with a value that no run can hold, as far as shapes
-// are known: one of more bytes than all buffers of a function may take, or an input,
-// output or state that the address space of its client does not map. Constants have
-// their bytes already.
+// CheckSizes returns an error for a function with a value that no run can hold, as far as shapes are known: a value
+// larger than all buffers of a function may be together, or an input, output or state that does not fit the address
+// space of its client. Constants are not checked: their bytes exist already.
 func CheckSizes(p *ir.Program, f *ir.Func) error {
 	check := func(v *ir.Value, limit int64, what string) error {
 		n := v.Type.Bytes()
@@ -45,7 +44,7 @@ func CheckSizes(p *ir.Program, f *ir.Func) error {
 	return err
 }
 
-// placeOf returns the place of a value for the start of a message, "" for none.
+// placeOf returns the position of a value for the start of a message, "" if it has none.
 func placeOf(p *ir.Program, v *ir.Value) string {
 	at := v.Pos
 	if !at.IsValid() && v.Def != nil {
@@ -57,9 +56,8 @@ func placeOf(p *ir.Program, v *ir.Value) string {
 	return ""
 }
 
-// checkBuffers refuses a function whose buffers together are more than a run holds:
-// its operands, the surfaces of its procedures and the scratch of the container, each
-// in whole pages.
+// checkBuffers returns an error for a function whose buffers together exceed what a run can hold: its operands, the
+// surfaces of its procedures and the scratch memory of the container, each in whole pages.
 func (c *chain) checkBuffers() error {
 	total, largest, at := uint64(0), uint64(0), -1
 	add := func(i int, n uint64) {
@@ -102,8 +100,8 @@ func (c *chain) checkBuffers() error {
 		"use smaller shapes", place, total, uint64(e5.MaxBytes), of, largest)
 }
 
-// checkLoad refuses procedures that fit a container but that no load takes: with more
-// scratch than a container may ask for, or more tasks than a load has numbers for.
+// checkLoad returns an error for procedures that fit a container but cannot be loaded: they need more scratch memory
+// than a container may request, or have more tasks than a load has numbers for.
 func (d *driver) checkLoad() error {
 	tasks := 0
 	for _, u := range d.units {
@@ -122,8 +120,7 @@ func (d *driver) checkLoad() error {
 	return nil
 }
 
-// spaceError names the largest surface of a container that does not fit the engine's
-// address space, since no layout of it would.
+// spaceError names the largest surface of a container that does not fit the engine's address space in any layout.
 func (d *driver) spaceError(err error) error {
 	if !errors.As(err, new(*hwx.SpaceError)) {
 		return err

@@ -32,8 +32,8 @@ func compileText(t *testing.T, function string) (*Result, error) {
 	return Compile(context.Background(), m.Program, Options{})
 }
 
-// TestSizesThatNoRunHolds refuses models of a few hundred bytes that name gigabytes,
-// with place and limit, before anything of that size is made.
+// TestSizesThatNoRunHolds checks that models of a few hundred bytes that name gigabytes are rejected, with place and
+// limit, before anything of that size is allocated.
 func TestSizesThatNoRunHolds(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -96,8 +96,8 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 	}
 }
 
-// TestTasksOfAllProceduresAreBounded compiles procedures each of which has fewer tasks than loading can number, but all
-// together more.
+// TestTasksOfAllProceduresAreBounded compiles procedures each of which has few enough tasks for loading to number, but
+// which together have more.
 func TestTasksOfAllProceduresAreBounded(t *testing.T) {
 	d := &driver{units: []*unit{
 		{procs: []*lower.Procedure{{Tasks: make([]*td.Task, 40000)}}},

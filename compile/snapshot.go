@@ -32,13 +32,13 @@ type header struct {
 	Functions []funcPart `json:"functions"`
 }
 
-// funcPart is one function in one configuration. In the text it has the name of its unit, and its
-// reference that with referenceMark, since configurations of one function share a name.
+// funcPart is one function in one configuration. In the text it has the name of its unit, and its reference has that
+// name with referenceMark, since configurations of one function share a name.
 type funcPart struct {
 	Name      string `json:"name"`     // of the unit
 	Function  string `json:"function"` // in the source
 	Reference bool   `json:"reference,omitempty"`
-	// Shapes are those that resolve-shapes gives the inputs.
+	// Shapes are the shapes that the pass resolve-shapes sets for the inputs.
 	Shapes map[string][]int64 `json:"shapes,omitempty"`
 	State  passes.Saved       `json:"state"`
 }
@@ -56,8 +56,8 @@ type SnapshotError struct {
 
 func (e *SnapshotError) Error() string { return e.Name + ": " + e.Msg }
 
-// RunTo runs the passes on p to the pass named until, that included. It rewrites p, which must not be
-// used afterwards.
+// RunTo runs the passes on p up to and including the pass named until. It rewrites p, which must not be used
+// afterwards.
 func RunTo(ctx context.Context, p *ir.Program, o Options, until string) (*Snapshot, error) {
 	if o.Target == nil {
 		o.Target = target.H13
@@ -70,7 +70,7 @@ func RunTo(ctx context.Context, p *ir.Program, o Options, until string) (*Snapsh
 	return d.snapshot(), nil
 }
 
-// Next is the pass that runs first when the compilation is resumed, "" after the last.
+// Next returns the pass that runs first when the compilation is resumed, "" after the last.
 func (s *Snapshot) Next() string {
 	names := append(passes.Names(), "")
 	return names[slices.Index(names, s.After)+1]
@@ -91,7 +91,7 @@ func (d *driver) snapshot() *Snapshot {
 	}
 }
 
-// RunTo runs further passes, to the one named until, that included.
+// RunTo runs further passes, up to and including the one named until.
 func (s *Snapshot) RunTo(ctx context.Context, o Options, until string) (*Snapshot, error) {
 	at := func(name string) int { return slices.Index(passes.Names(), name) }
 	if at(until) < at(s.After) {
@@ -105,8 +105,8 @@ func (s *Snapshot) RunTo(ctx context.Context, o Options, until string) (*Snapsho
 	return d.snapshot(), nil
 }
 
-// Compile runs the other passes and makes the pair, as if nothing had come between. Target, precision,
-// place, functions, shapes and the name of the input are those of the compilation that was interrupted.
+// Compile runs the remaining passes and builds the pair, with the same result as an uninterrupted compilation. Target,
+// precision, place, functions, shapes and the name of the input are those of the interrupted compilation.
 func (s *Snapshot) Compile(ctx context.Context, o Options) (*Result, error) {
 	d, err := s.resume(ctx, o, "")
 	if err != nil {
@@ -178,13 +178,13 @@ func (s *Snapshot) Encode() (text []byte, data *ir.Data, err error) {
 	return slices.Concat(head, []byte("\n"), body.Bytes()), data, nil
 }
 
-// IsSnapshot reports whether text begins as that of a snapshot does.
+// IsSnapshot reports whether text begins like a snapshot.
 func IsSnapshot(text []byte) bool {
 	return bytes.HasPrefix(text, []byte("{\n  \"zinc_ir\": "))
 }
 
-// ReadSnapshot reads what Snapshot.Encode returned. Constants of the snapshot are windows of data, which
-// must stay as it is. Errors call the text name: *SnapshotError, or those of ir.Parse and ir.Verify.
+// ReadSnapshot reads what Snapshot.Encode returned. Constants of the snapshot are slices of data, which must not be
+// modified. Errors use name for the text: *SnapshotError, or those of ir.Parse and ir.Verify.
 func ReadSnapshot(name string, text, data []byte) (*Snapshot, error) {
 	bad := func(format string, args ...any) error { return &SnapshotError{name, fmt.Sprintf(format, args...)} }
 	dec := json.NewDecoder(bytes.NewReader(text))

@@ -16,9 +16,9 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// interruptible are programs that have, between them, everything that the passes keep beside a program's text:
-// states, several functions, enumerated shapes, loops and branches that stay, compressed constants,
-// conversions, compositions and a fused epilogue.
+// interruptible are programs that together have everything that the passes keep besides a program's text: states,
+// several functions, enumerated shapes, loops and branches that stay, compressed constants, conversions, compositions
+// and a fused epilogue.
 var interruptible = map[string]string{
 	"fused": `func main<ios18>(tensor<fp32, [1, 4, 2, 8]> x) {
 		tensor<fp16, [1, 4, 2, 8]> h = cast(x = x, dtype = "fp16");
@@ -158,7 +158,7 @@ func TestResumeRunsForwardsOnly(t *testing.T) {
 	}
 }
 
-// FuzzReadSnapshot: any text gives a snapshot, whose text reads again, or an error.
+// FuzzReadSnapshot checks that any text is read as a snapshot, whose text can be read again, or is an error.
 func FuzzReadSnapshot(f *testing.F) {
 	for _, name := range []string{"fused", "state", "functions", "loop"} {
 		for _, pass := range []string{"select-function", "place"} {
@@ -188,7 +188,7 @@ func FuzzReadSnapshot(f *testing.F) {
 		if !slices.Contains(passes.Names(), s.After) {
 			t.Fatalf("after %q", s.After)
 		}
-		// What a text says may be wrong; it must not end the process.
+		// The content of a text may be wrong, but must not end the process.
 		if _, err := s.Compile(context.Background(), compile.Options{}); err != nil {
 			t.Log(err)
 		}

@@ -7,15 +7,13 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// visible are the results that the source names; what states are to hold comes
-// behind them.
+// visible returns the results that the source names; the new contents of states come after them.
 func (c *chain) visible() []*ir.Value {
 	return c.u.state.Func.Body.Outputs[:c.u.state.VisibleOutputs]
 }
 
-// params makes the operands of the function's parameters. A state's buffer is
-// kept between calls; the buffers lie behind the container in the engine's map,
-// each on a stride of its own.
+// params creates the operands of the function's parameters. A state's buffer is kept between calls; the buffers come
+// after the container in the engine's map, each on a stride of its own.
 func (c *chain) params(fn *ir.Func) error {
 	isState := map[*ir.Value]bool{}
 	for _, st := range c.u.state.States {
@@ -46,8 +44,8 @@ func (c *chain) params(fn *ir.Func) error {
 	return nil
 }
 
-// planStates finds the new values that may go straight into the buffer of their
-// state: those made after the last read of what the buffer held.
+// planStates finds the new values that may be written straight to the buffer of their state: those computed after the
+// last read of the buffer's old content.
 func (c *chain) planStates() {
 	made := map[*ir.Value]int{}
 	read := map[*ir.Value]int{}
@@ -57,7 +55,7 @@ func (c *chain) planStates() {
 			made[v], unit[v] = i, st.Unit
 		}
 		for _, v := range st.Inputs {
-			// A conversion may be read through, at the place of its reader.
+			// A reader of a conversion may read its operand instead, so that operand counts as read at this step too.
 			for {
 				read[v] = i
 				if v.Def == nil || v.Def.Place.Unit != ir.Transfer {
@@ -68,7 +66,7 @@ func (c *chain) planStates() {
 		}
 	}
 	outs := c.u.state.Func.Body.Outputs
-	after := map[*ir.Value]int{} // states that are to hold it
+	after := map[*ir.Value]int{} // states that take it as their new value
 	for _, st := range c.u.state.States {
 		if st.Result >= 0 {
 			after[outs[st.Result]]++
@@ -90,8 +88,8 @@ func (c *chain) planStates() {
 	}
 }
 
-// heldStates returns, for every state whose new value is what another state held
-// before the call, a copy of it: the other buffer may be written first.
+// heldStates handles states whose new value is the old content of another state: it returns a copy of that content for
+// each, because the other buffer may be written first.
 func (c *chain) heldStates() (map[*ir.Value]uint32, error) {
 	held := map[*ir.Value]uint32{}
 	outs := c.u.state.Func.Body.Outputs
@@ -117,7 +115,7 @@ func (c *chain) heldStates() (map[*ir.Value]uint32, error) {
 	return held, nil
 }
 
-// has reports whether v goes straight to the buffer of its state.
+// has reports whether v is written straight to the buffer of its state.
 func (c *chain) has(v *ir.Value) bool { _, ok := c.direct[v]; return ok }
 
 // keepStates writes the new values that are not yet in their states' buffers.

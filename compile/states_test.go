@@ -117,7 +117,7 @@ func TestAccumulatorCountsWithNothingSent(t *testing.T) {
 	}
 }
 
-// The state's result is the function's too, and the old value besides.
+// The state's result is also a result of the function, and so is the old value.
 func TestStateValueIsResult(t *testing.T) {
 	_, m := compiled(t, `func main<ios18>(tensor<fp16, [1, 4]> x, state<tensor<fp16, [1, 4]>> s) {
 	tensor<fp16, [1, 4]> before = read_state(input = s);
@@ -134,8 +134,8 @@ func TestStateValueIsResult(t *testing.T) {
 	}
 }
 
-// Two states that change places, one that takes an input and one that takes a
-// constant: what was held before must not be lost on the way.
+// Two states that are swapped, one that takes an input and one that takes a constant: their old contents must not be
+// lost on the way.
 func TestStatesChangePlaces(t *testing.T) {
 	_, m := compiled(t, `func main<ios18>(tensor<fp16, [2]> x, state<tensor<fp16, [2]>> a, state<tensor<fp16, [2]>`+
 		`> b, state<tensor<fp16, [2]>> c, state<tensor<fp16, [2]>> d) {
@@ -247,7 +247,7 @@ func TestFiveStatesSixCasts(t *testing.T) {
 	}
 }
 
-// The engine's part, a part on the CPU behind it and states on both sides.
+// The engine's part, a part on the CPU after it, and states on both sides.
 func TestStateReadAfterWriteOnTheOtherUnit(t *testing.T) {
 	_, m := compiled(t, `func main<ios18>(tensor<fp16, [1, 4]> x, state<tensor<fp16, [1, 4]>> s) {
 	tensor<fp16, [1, 4]> old = read_state(input = s);

@@ -14,9 +14,9 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// TaskText is a compiled program whose tasks are text, which may be edited. The text is that of
-// td.WriteText with a line of JSON in it, which td.ReadText passes over: what the container has beside
-// tasks and constants. Constants and the descriptor are a section of their own.
+// TaskText is a compiled program whose tasks are text, which may be edited. The text is that of td.WriteText plus one
+// line of JSON, which td.ReadText ignores: what the container has besides tasks and constants. Constants and the
+// descriptor are in a section of their own.
 type TaskText struct {
 	image    *hwx.Image
 	programs []td.Program
@@ -30,8 +30,8 @@ const imageMark = "# image "
 // taskHeader is a container without its tasks and constants.
 type taskHeader struct {
 	Image hwx.Image `json:"image"`
-	// Relocations are the live lanes of coefficients of each procedure, as pairs of task and lane. The
-	// image has them as offsets into the tasks.
+	// Relocations are the lanes of coefficients in use by each procedure, as pairs of task and lane. The image has them
+	// as offsets into the tasks.
 	Relocations [][][2]int `json:"relocations"`
 	Constants   int        `json:"constants"`  // bytes
 	Descriptor  int        `json:"descriptor"` // bytes
@@ -85,11 +85,10 @@ func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, er
 	return slices.Concat(first, []byte("\n"+imageMark), head, []byte("\n"), rest), data, nil
 }
 
-// IsTaskText reports whether text begins as that of TaskText does.
+// IsTaskText reports whether text begins like the text of a TaskText.
 func IsTaskText(text []byte) bool { return bytes.HasPrefix(text, []byte(td.TextMagic)) }
 
-// ReadTaskText reads what Result.TaskText returned. Data must stay as it is. Errors name the text and
-// the line.
+// ReadTaskText reads what Result.TaskText returned. Data must not be modified. Errors name the text and the line.
 func ReadTaskText(name string, text, data []byte) (*TaskText, error) {
 	bad := func(format string, args ...any) error { return &SnapshotError{name, fmt.Sprintf(format, args...)} }
 	programs, err := td.ReadText(string(text))
@@ -158,8 +157,8 @@ func (t *TaskText) procedure(i int, lanes [][2]int) error {
 	return nil
 }
 
-// Pair makes the pair of the tasks as they are now. It refuses tasks that the checks of every compile
-// refuse.
+// Pair builds the pair from the tasks as they are now. It returns an error for tasks that fail the checks of every
+// compilation.
 func (t *TaskText) Pair() (pair.Pair, error) {
 	f, _, err := hwx.Build(t.image)
 	if err != nil {
@@ -178,8 +177,8 @@ func (t *TaskText) Pair() (pair.Pair, error) {
 	return pair.Pair{Container: container.Bytes(), Descriptor: desc}, err
 }
 
-// rename makes the descriptor that of a container with this hash, which ends at end. Addresses of
-// ports stay, since surfaces come before the tasks; states come after the container.
+// rename changes the descriptor to refer to a container with this hash, which ends at end. Addresses of ports stay the
+// same, since surfaces come before the tasks; states come after the container.
 func (t *TaskText) rename(hash string, end uint64) {
 	for i := range t.desc.Functions {
 		f := &t.desc.Functions[i]

@@ -57,7 +57,7 @@ func TestTaskTextGivesTheSameBytes(t *testing.T) {
 	}
 }
 
-// TestTaskTextCanBeEdited changes a factor of a task: the pair computes with it.
+// TestTaskTextCanBeEdited changes a factor of a task and checks that the pair computes with it.
 func TestTaskTextCanBeEdited(t *testing.T) {
 	text, data, _ := taskText(t, `func main<ios18>(tensor<fp16, [4]> x) {
 		tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);`)
@@ -83,7 +83,7 @@ func TestTaskTextCanBeEdited(t *testing.T) {
 	}
 }
 
-// FuzzReadTaskText: any text and section give a pair or an error.
+// FuzzReadTaskText checks that any text and section are read as a pair or are an error.
 func FuzzReadTaskText(f *testing.F) {
 	for _, name := range []string{"state", "functions"} {
 		text, data, _ := taskText(f, interruptible[name])

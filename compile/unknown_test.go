@@ -9,8 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// Shapes that only the run gives, between CPU calls, as inputs and as results,
-// with the engine before them.
+// Shapes that are known only at run time, between CPU calls, as inputs and as results, with the engine before them.
 func TestUnknownShapesStayOnTheCPU(t *testing.T) {
 	r, m := compiled(t, `func main<ios18>(tensor<fp16, [6]> x, tensor<fp16, [?]> free) {
 	tensor<fp16, [6]> d = mul(x = x, y = fp16(2));
@@ -52,7 +51,7 @@ func TestUnknownShapesStayOnTheCPU(t *testing.T) {
 	}
 }
 
-// A list made before the engine's part and read behind it.
+// A list made before the engine's part and read after it.
 func TestListPassesBetweenCalls(t *testing.T) {
 	_, m := compiled(t, `func main<ios18>(tensor<fp16, [4]> x, tensor<int32, []> i) {
 	list<tensor<fp16, [4]>, ?> l = make_list(init_length = int32(2), dynamic_length = bool(true), elem_shape = `+

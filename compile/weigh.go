@@ -5,10 +5,9 @@ import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 )
 
-// weigh gives every stored constant to the first operation of the pair that reads
-// it; the others share it. The record of the section says what is read and what its
-// bytes are, so nothing is inferred from addresses. What no operation reads is of the
-// format itself: Report.Weights less what the operations have.
+// weigh assigns every stored constant to the first operation of the pair that reads it; the others share it. The record
+// of the section says what is read and what its bytes are, so nothing is inferred from addresses. What no operation
+// reads belongs to the format itself: Report.Weights minus the weights of the operations.
 func (d *driver) weigh() {
 	type reader struct {
 		unit int
@@ -45,7 +44,7 @@ func (d *driver) weigh() {
 		if len(rs) == 0 {
 			continue
 		}
-		// Lowering may look at an operation ahead of one before it.
+		// Lowering may look at an operation ahead of an earlier one.
 		first := rs[0]
 		for _, r := range rs {
 			if r.unit < first.unit || r.unit == first.unit && r.op < first.op {

@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// A Group is a kind of thing that programs reach.
+// A Group is a kind of feature that programs reach.
 type Group string
 
 // Groups, in the order of the table.
@@ -75,10 +75,10 @@ func NewCoverage() *Coverage {
 // fusable are operations that lower.CanFuse takes into a product.
 var fusable = []*ir.Operation{ir.OpRelu, ir.OpMul, ir.OpClip, ir.OpRelu6, ir.OpSigmoid, ir.OpTanh, ir.OpSilu, ir.OpGelu}
 
-// tensorTypes are the element types of tensors in programs; others are of constants alone.
+// tensorTypes are the element types of tensors in programs; all other types occur only in constants.
 var tensorTypes = []ir.DType{ir.Bool, ir.Int8, ir.Int16, ir.Int32, ir.UInt8, ir.UInt16, ir.FP16, ir.FP32}
 
-// operandTypes are the element types of the first operand of a form, none where that is a state or a list.
+// operandTypes are the element types of the first operand of a form, or none if that operand is a state or a list.
 func operandTypes(d *ir.OpDef) []ir.DType {
 	var out []ir.DType
 	for _, t := range tensorTypes {
@@ -133,14 +133,14 @@ func draftKind(t *td.Task) string {
 // fieldTable are the rows of the field table.
 var fieldTable = td.Fields()
 
-// classes are the names of the classes of a field's values: each value that has a word, else zero, one and others.
+// classes are the names of the classes of a field's values: each value that has a word, otherwise zero, one and others.
 func classes(r *td.Row) []string {
 	var out []string
 	for _, v := range r.Values {
 		out = append(out, v.Word)
 	}
 	switch {
-	case r.Known == td.Unknown: // bits that nobody has explained have no classes
+	case r.Known == td.Unknown: // bits of unknown meaning have no classes
 		return nil
 	case len(out) > 0:
 		return out
@@ -152,7 +152,7 @@ func classes(r *td.Row) []string {
 	return []string{"zero", "one", "more"}
 }
 
-// class returns the index of a value's class, -1 if it has none.
+// class returns the index of a value's class, or -1 if it has none.
 func class(r *td.Row, v uint32) int {
 	if len(r.Values) > 0 && r.Known != td.Unknown {
 		return slices.IndexFunc(r.Values, func(x td.Value) bool { return x.V == v })
@@ -197,7 +197,7 @@ func (c *Coverage) AddProgram(p *ir.Program) {
 	}
 }
 
-// AddReport counts what a report says about places.
+// AddReport counts the placements in a report.
 func (c *Coverage) AddReport(r *compile.Report) {
 	for i := range r.Ops {
 		switch o := &r.Ops[i]; {
@@ -211,7 +211,7 @@ func (c *Coverage) AddReport(r *compile.Report) {
 	}
 }
 
-// AddResult counts places and tasks of a compilation.
+// AddResult counts the placements and tasks of a compilation.
 func (c *Coverage) AddResult(r *compile.Result) {
 	c.AddReport(r.Report)
 	for _, f := range r.Functions {
@@ -250,7 +250,7 @@ type Count struct {
 	Why   string // why it may be empty, "" if it must not
 }
 
-// Table returns all rows, sorted in each group. The elements of an indexed field are one row.
+// Table returns all rows, sorted in each group. All elements of an indexed field are one row.
 func (c *Coverage) Table() []Count {
 	fields := map[string]int{}
 	for f := range fieldTable {
@@ -281,7 +281,7 @@ func (c *Coverage) Table() []Count {
 	return out
 }
 
-// Text writes the table: rows in columns, then those that are empty with the reason.
+// Text writes the table: first the rows in columns, then those that are empty with the reason.
 func (c *Coverage) Text(w io.Writer) error {
 	var b strings.Builder
 	var empty []Count

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// unreached says of rows of the table why no program reaches them: by group, the part of a row's name before its last
-// colon, and what is after it, several with bars between.
+// unreached says why no program reaches certain rows of the table: by group, the part of a row's name before its last
+// colon, and the part after it, with several separated by bars.
 var unreached = map[Group][]struct{ of, rows, why string }{
 	Rules: {
 		{"", "fill", "fills of known shape are folded; those that are too large are tested in package lower"},
@@ -89,7 +89,7 @@ var unreached = map[Group][]struct{ of, rows, why string }{
 	},
 }
 
-// Reasons that hold for several rows.
+// Reasons that apply to several rows.
 const (
 	extents      = "a task's extents begin at one"
 	halves       = "numbers on the engine are fp16, truth values uint8"

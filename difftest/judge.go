@@ -39,7 +39,7 @@ type Pair struct {
 // A Judge compares a pair with its source.
 type Judge struct {
 	Name string
-	// Disagrees returns how the pair differs from its source, nil if it does not.
+	// Disagrees returns how the pair differs from its source, or nil if it does not.
 	Disagrees func(ctx context.Context, p *Pair) error
 }
 
@@ -62,7 +62,7 @@ func (f *Finding) Error() string { return f.Judge + ": " + f.Err.Error() }
 // Unwrap returns what was found.
 func (f *Finding) Unwrap() error { return f.Err }
 
-// Disagreement compiles a program and asks every judge. It returns the compilation, nil if there is none, and a
+// Disagreement compiles a program and asks every judge. It returns the compilation, or nil if there is none, and a
 // *Finding or the context's error. p is not changed.
 func Disagreement(ctx context.Context, p *ir.Program, s Settings) (r *compile.Result, err error) {
 	stage := "text"
@@ -96,7 +96,7 @@ func Disagreement(ctx context.Context, p *ir.Program, s Settings) (r *compile.Re
 	return r, nil
 }
 
-// Limited returns an error for an operation on the CPU whose refusal names no limit.
+// Limited returns an error if an operation is on the CPU and its refusal names no limit.
 func Limited(r *compile.Report) error {
 	for _, o := range r.Ops {
 		if o.Unit != ir.CPU.String() {

@@ -12,8 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// TestMuseum judges the programs of bugs that were found and fixed, on integers, where most of them round nowhere, and
-// on normal numbers.
+// TestMuseum judges the programs of bugs that were found and fixed: on integers, with which most of them never round,
+// and on normal numbers.
 func TestMuseum(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("testdata", "museum", "*.mil"))
 	if err != nil || len(files) == 0 {

@@ -29,8 +29,8 @@ const few = 2000
 // enough is the number of programs from which on every row of the coverage table is reached that can be.
 const enough = 100000
 
-// TestRandomPrograms compiles generated programs and asks the judges about each. -random.n N prints the coverage
-// table, which has no empty row without a reason.
+// TestRandomPrograms compiles generated programs and asks the judges about each. -random.n N prints the coverage table,
+// in which every empty row must have a reason.
 func TestRandomPrograms(t *testing.T) {
 	// Trials allocate much and keep nothing.
 	defer debug.SetGCPercent(debug.SetGCPercent(600))

@@ -20,7 +20,7 @@ import (
 const maxRuns = 2000
 
 // Reduce shrinks the program of a finding to a small one about which the same judge disagrees. It returns p itself if
-// the finding does not show again.
+// the finding cannot be reproduced.
 func Reduce(ctx context.Context, p *ir.Program, s Settings, found error) (*ir.Program, error) {
 	want := (*Finding)(nil)
 	if !errors.As(found, &want) {
@@ -33,7 +33,7 @@ func Reduce(ctx context.Context, p *ir.Program, s Settings, found error) (*ir.Pr
 			q, t := c.Program(), s
 			if t.Exact && t.Inputs != nil {
 				t.Inputs = Integers(q, t.Seed, 3)
-				// What is cut out of a program may round where the program itself did not.
+				// A part of a program may round although the whole program did not.
 				t.Exact = c.Number == 1 || RoundsNowhere(ctx, q, t.Inputs)
 				if c.Number == 1 {
 					t.Inputs = s.Inputs
@@ -50,7 +50,7 @@ func Reduce(ctx context.Context, p *ir.Program, s Settings, found error) (*ir.Pr
 	return r.Program, nil
 }
 
-// kind is what distinguishes findings of one judge: the start of a message, which names no value.
+// kind distinguishes the findings of one judge: it is the start of a message, which names no value.
 func kind(err error) string {
 	s, _, _ := strings.Cut(err.Error(), ":")
 	if strings.Contains(s, "element") {
@@ -59,11 +59,11 @@ func kind(err error) string {
 	return s
 }
 
-// maxExact bounds the magnitude of numbers all of whose halves and quarters fp16 holds.
+// maxExact bounds the magnitude of numbers whose halves and quarters are all exact in fp16.
 const maxExact = 512
 
-// RoundsNowhere reports whether every number that the interpreter computes is a multiple of a quarter and small, so
-// that sums and products of them round nowhere.
+// RoundsNowhere reports whether every number that the interpreter computes is a small multiple of a quarter, so that
+// their sums and products are not rounded.
 func RoundsNowhere(ctx context.Context, p *ir.Program, in map[string]interp.Tensor) bool {
 	for _, f := range p.Funcs {
 		exact := true

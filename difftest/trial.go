@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// LimitsOf are the limits of a target around which programs are generated.
+// LimitsOf returns the limits of a target near which programs are generated.
 func LimitsOf(t *target.Table) *irgen.Limits {
 	return &irgen.Limits{
 		Width: t.MaxWidth, Channels: t.MaxChannels, Rank: t.MaxRank,
@@ -24,8 +24,8 @@ func LimitsOf(t *target.Table) *irgen.Limits {
 	}
 }
 
-// narrow is h13 with little L2 and low limits, so that small tensors are cut as large ones are. The engine, which has
-// more, runs what is compiled for it.
+// narrow is h13 with little L2 and low limits, so that small tensors are cut as large ones are. The simulated engine
+// has the full limits and runs what is compiled for narrow.
 var narrow = func() *target.Table {
 	t := *target.H13
 	t.L2Bytes, t.MaxHeight, t.MaxGroups, t.StreamPixels = 48<<10, 20, 5, 16

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestWideTensorsAreRight: every step on tensors with a dimension up to the limits of the target, at them, one under
-// and one over. What is over runs right on the CPU, and its refusal names the limit.
+// TestWideTensorsAreRight runs every step on tensors with a dimension up to the limits of the target: at the limit, one
+// below and one above. Larger ones run correctly on the CPU, and the refusal names the limit.
 func TestWideTensorsAreRight(t *testing.T) {
 	n := 4 * irgen.Wides
 	if testing.Short() {

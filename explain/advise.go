@@ -13,21 +13,21 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Advice is a change that makes the whole model faster by zinc's own estimate: a recipe for every statement that one
+// Advice is a change that makes the whole model faster by zinc's own estimate: a recipe for all statements that one
 // rule keeps on the CPU, or another precision.
 type Advice struct {
 	Recipe    string `json:"recipe,omitempty"`    // Name of a row of Recipes
-	Precision string `json:"precision,omitempty"` // to compile in; then Recipe is ""
+	Precision string `json:"precision,omitempty"` // to compile in; Recipe is then ""
 	Doc       string `json:"doc"`                 // what changes
-	Rule      string `json:"rule"`                // that the statements break now
+	Rule      string `json:"rule"`                // the rule that the statements break now
 	Op        string `json:"op,omitempty"`        // operation of the statements, "" for several
 	// Statements are those that change, in order.
 	Statements []Changed `json:"statements"`
-	Before     cost.Time `json:"before_us"` // of one call of every function, the CPU included
+	Before     cost.Time `json:"before_us"` // of one call of every function, including the CPU
 	After      cost.Time `json:"after_us"`
 	Dispatches [2]int    `json:"dispatches"` // before and after
 	CPUOps     [2]int    `json:"cpu_ops"`
-	// Rewrite is that of the first statement, which was also run; nil for a precision.
+	// Rewrite is the rewrite of the first statement, which was also run; nil for a precision.
 	Rewrite *Rewrite `json:"-"`
 }
 
@@ -40,17 +40,16 @@ type Changed struct {
 // Saves is the time that the change saves.
 func (a *Advice) Saves() cost.Time { return a.Before - a.After }
 
-// Bounds of the search for advice: what is beyond them is left out, so that the search takes about as long as a few
-// compilations.
+// Bounds of the search for advice, so that it takes about as long as a few compilations. What exceeds them is left out.
 const (
-	maxGroups  = 8       // of refused statements: those with most statements first
+	maxGroups  = 8       // of refused statements: groups with most statements come first
 	maxRenames = 4 << 20 // statements of a group by operations of the function: each edit looks at the whole function
 )
 
-// Advise looks for changes that make p faster, the one that saves most first. Each was applied to the whole program,
-// which was lowered and estimated again, and the recipe's rewrite of the first statement was compiled and run as
-// Explain does. now is the report of p with its estimate. A change that saves nothing is left out. It does not
-// change p.
+// Advise looks for changes that make p faster and returns the one that saves most first. Each change was applied to the
+// whole program, which was lowered and estimated again, and the recipe's rewrite of the first statement was compiled
+// and run as in Explain. now is the report of p with its estimate. Changes that save nothing are left out. Advise does
+// not change p.
 func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) ([]Advice, error) {
 	if o.Compile.Target == nil {
 		o.Compile.Target = target.H13
@@ -88,7 +87,7 @@ type advisor struct {
 	o   Options
 }
 
-// refused is the statements of one function that a rule keeps on the CPU and that have the same operation.
+// refused is a group of statements of one function that a rule keeps on the CPU and that have the same operation.
 type refused struct {
 	fn   string
 	rule string
@@ -96,7 +95,7 @@ type refused struct {
 	at   []int // in the function's body
 }
 
-// groups lists the refused statements that a recipe may change, those with most statements first.
+// groups lists the refused statements that a recipe may change, largest groups first.
 func (s *advisor) groups() []*refused {
 	type key struct {
 		fn, rule string
@@ -142,7 +141,7 @@ func (s *advisor) groups() []*refused {
 	return out
 }
 
-// recipe returns the first recipe for a group that saves time, as a list of one or none.
+// recipe returns the first recipe for a group that saves time, as a list of at most one.
 func (s *advisor) recipe(g *refused) ([]Advice, error) {
 	fn := func(p *ir.Program) *ir.Func {
 		return p.Funcs[slices.IndexFunc(p.Funcs, func(f *ir.Func) bool { return f.Name == g.fn })]
@@ -197,7 +196,7 @@ func (s *advisor) recipe(g *refused) ([]Advice, error) {
 	return nil, nil
 }
 
-// half returns the advice to compile in fp16, as a list of one or none.
+// half returns the advice to compile in fp16, as a list of at most one.
 func (s *advisor) half() ([]Advice, error) {
 	o := s.o.Compile
 	if o.Precision != "" && o.Precision != passes.PrecisionDeclared {
@@ -219,11 +218,12 @@ func (s *advisor) half() ([]Advice, error) {
 	return []Advice{a}, nil
 }
 
-// worth is the share of a call's time that a change must save, in per cent: less is within what estimates of the same
-// engine differ by.
+// worth is the share of a call's time that a change must save, in per cent: less is within the error of estimates for
+// the same engine.
 const worth = 1
 
-// price estimates a changed program and reports whether it is worth it. A program that does not compile is not.
+// price estimates a changed program and reports whether it is worth it. A program that does not compile is not worth
+// it.
 func (s *advisor) price(a *Advice, changed *ir.Program, o compile.Options) bool {
 	r, err := compile.Price(s.ctx, changed, o)
 	if err != nil {
@@ -235,7 +235,7 @@ func (s *advisor) price(a *Advice, changed *ir.Program, o compile.Options) bool 
 	return a.Saves()*100 >= a.Before*worth && a.Saves() > 0
 }
 
-// Where says which statements change, in a few words.
+// Where says in a few words which statements change.
 func (a *Advice) Where() string {
 	x := a.Statements[0]
 	text := fmt.Sprintf("line %d", x.Line)

@@ -24,7 +24,7 @@ func TestEmptyTensorsWithLargeDimensionsFoldAtOnce(t *testing.T) {
 	}
 }
 
-// The vectors of a batch norm have one element a channel.
+// The vectors of a batch norm have one element per channel.
 func TestBatchNormRejectsVectorsOfWrongLength(t *testing.T) {
 	x := &Value{Name: "x", Type: TensorOf(FP16, 1, 4, 2, 2)}
 	for _, tt := range []struct {

@@ -124,9 +124,8 @@ func (c *Const) Floats() []float64 {
 	return out
 }
 
-// AppendElem appends one element of type t, given as a float, to packed bytes.
-// A float is rounded once, to nearest even; integers are truncated and saturate
-// to the type's range. Sub-byte types and 8-bit floats are not accepted.
+// AppendElem appends one element of type t, passed as a float, to packed bytes. A float is rounded once, to nearest
+// even; integers are truncated and saturate to the type's range. Sub-byte types and 8-bit floats are not accepted.
 func AppendElem(b []byte, t DType, v float64) []byte {
 	switch t {
 	case FP16:

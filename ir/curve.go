@@ -2,10 +2,9 @@ package ir
 
 import "math"
 
-// Curve is the function of one number that an operation computes of each element
-// of x.
+// Curve is the function of one number that an operation applies to each element of x.
 type Curve struct {
-	// F is the function; a holds the values of Params.
+	// F is the function; a contains the values of Params.
 	F func(x float64, a []float64) float64
 	// Params are the constant arguments of F: one number each, or with Channels one number per channel.
 	Params   []ParamName
@@ -108,5 +107,5 @@ func leaky(x float64, a []float64) float64 {
 	return a[0] * x
 }
 
-// clamp is x between a[0] and a[1], a[1] where they cross.
+// clamp limits x to the range from a[0] to a[1]; if they cross, the result is a[1].
 func clamp(x float64, a []float64) float64 { return math.Min(math.Max(x, a[0]), a[1]) }

@@ -89,8 +89,8 @@ func parallel(n int, f func(lo, hi int)) {
 	wg.Wait()
 }
 
-// reader returns a function that gives element i of a packed tensor as a
-// float32; integers past 24 bits are rounded.
+// reader returns a function that returns element i of a packed tensor as a float32; integers that need more than 24
+// bits are rounded.
 func reader(c *Const) func(i int) float32 {
 	b := c.Data
 	switch c.Type.DType {

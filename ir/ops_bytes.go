@@ -1,7 +1,7 @@
 package ir
 
-// Integers as the engine moves them. These two are operations of the intermediate form, not of MIL: compositions write
-// them where integers enter and leave the engine.
+// Integers as the engine moves them. These two operations belong to the intermediate form, not to MIL: compositions
+// insert them where integers enter and leave the engine.
 var (
 	OpToBytes = &Operation{
 		Name: "to_bytes", Class: Movement, Picks: ofX,
@@ -18,7 +18,7 @@ var (
 // clsBytes are the integers that to_bytes takes apart.
 var clsBytes = DTypesOf(Int8, UInt8, Int16, UInt16, Int32, UInt32)
 
-// Bytes returns the number of bytes that to_bytes makes of an element type, 0 for one that it does not take.
+// Bytes returns the number of bytes that to_bytes makes from an element type, or 0 for a type that it does not accept.
 func Bytes(d DType) int {
 	if !clsBytes.Has(d) {
 		return 0

@@ -92,8 +92,8 @@ func inferMatMul(op *Op) ([]Type, error) {
 	if !m.VectorY {
 		shape = append(shape, m.N)
 	}
-	// From iOS 17 on a constant may have another type than the operand beside it, which the
-	// result then has the type of.
+	// From iOS 17 on a constant may have another type than the other operand, which then determines the type of the
+	// result.
 	live := op.Arg(ParamX)
 	if live.IsConst() && !op.Arg(ParamY).IsConst() {
 		live = op.Arg(ParamY)

@@ -24,8 +24,8 @@ type Operation struct {
 	Picks []ParamName
 	// Instead describes operations on the engine with the same result, for an operation that no rule lowers.
 	Instead string
-	// Curve is the function that an operation of one operand computes, Modes the functions that the
-	// argument mode selects from.
+	// Curve is the function that an operation of one operand computes; Modes are the functions that the argument mode
+	// selects from.
 	Curve *Curve
 	Modes map[string]*Curve
 	Doc   string

@@ -229,7 +229,7 @@ func (r *resolver) constant(t *textConst) {
 	}
 }
 
-// appendNumber appends a number that the type holds exactly.
+// appendNumber appends a number that the type represents exactly.
 func appendNumber(at lexer.Position, b []byte, t DType, s string) []byte {
 	if !t.IsFloat() {
 		n := integer(at, s)

@@ -22,7 +22,7 @@ type Pool struct {
 	Strides        []int64
 	PadType        string
 	PadBefore      []int64
-	PadAfter       []int64 // without what ceil_mode adds
+	PadAfter       []int64 // without the part that ceil_mode adds
 	CeilMode       bool
 	ExcludePadding bool    // avg_pool: padding does not count in the divisor
 	In, Out        []int64 // spatial extents, or Unknown

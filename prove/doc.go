@@ -1,15 +1,14 @@
 // Package prove compares a pair with the program that it was compiled from over a prime field: it runs both once on
-// random elements and compares the results, which are equal or not. There is no tolerance.
+// random elements and compares the results exactly. There is no tolerance.
 //
 // In: a pair that package sim has opened, and the functions of the intermediate form that it must compute. Out: for
-// each output whether all of its elements are equal, else the first that is not, with the task that wrote it and its
-// address.
+// each output, whether all of its elements are equal; if not, the first that differs, with the task that wrote it and
+// its address.
 //
-// The bytes of the pair run as package engine runs them, over the field: registers, addresses, strides, tiles, lanes
-// of coefficients, L2, casts and the order of all of it are those of the ordinary simulation. A constant of fp16 is
-// an exact element, so that its packing and its place count to the last bit. What rounds does not round. A lookup
-// table is the function that it approximates, which is recognised by its values; docs/prove.md has the list of
-// identities.
+// Package engine runs the bytes of the pair over the field: registers, addresses, strides, tiles, lanes of
+// coefficients, L2, casts and their order are those of the ordinary simulation. A constant of fp16 is an exact element,
+// so its packing and its position are compared to the last bit. Operations that round do not round here. A lookup table
+// is the function that it approximates, which is recognised by its values; docs/prove.md has the list of identities.
 //
-// Nothing of the compiler is imported: not its passes, nor its lowering, nor the packing of constants.
+// It imports nothing from the compiler: neither its passes, nor its lowering, nor the packing of constants.
 package prove

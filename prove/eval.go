@@ -23,15 +23,16 @@ type evaluator struct {
 	*field.Functions
 	tables  *tables
 	numbers *numbers
-	// computed are the elements that the tasks of the pair compute, where two roundings are possible; nil at first.
+	// computed are the elements that the tasks of the pair compute, to choose where two roundings are possible; nil in
+	// the first run.
 	computed map[field.Elem]place
-	// unknowns is called with each operation that is taken as a function that nothing is known of; nil for none.
+	// unknowns is called with each operation that is treated as an unknown function. It may be nil.
 	unknowns func(op *ir.Op)
-	// see is called with each result; nil for none.
+	// see is called with each result. It may be nil.
 	see func(v *ir.Value, t tensor)
 }
 
-// scope holds the values of a block.
+// scope contains the values of a block.
 type scope map[*ir.Value]tensor
 
 // call is one operation with its operands.
@@ -56,10 +57,10 @@ func (c *call) need(name ir.ParamName) tensor {
 	return t
 }
 
-// out is a result of the declared type.
+// out returns a result of the declared type.
 func (c *call) out(i int, v []field.Elem) tensor { return tensor{c.op.Results[i].Type, v} }
 
-// value returns what a value is.
+// value returns the elements of a value.
 func (e *evaluator) value(in scope, v *ir.Value) tensor {
 	if v.Const != nil {
 		return e.constant(v.Const)
@@ -67,7 +68,7 @@ func (e *evaluator) value(in scope, v *ir.Value) tensor {
 	return in[v]
 }
 
-// constant returns a constant as elements; a text is the digest of its letters.
+// constant returns a constant as elements; the element of a text is the digest of its letters.
 func (e *evaluator) constant(c *ir.Const) tensor {
 	if c.Type.DType == ir.String || c.Type.Kind != ir.Tensor {
 		v := make([]field.Elem, len(c.Strings))
@@ -130,7 +131,7 @@ func (e *evaluator) run(b *ir.Block, in scope) {
 	}
 }
 
-// outside lists the values that a block reads from around it.
+// outside lists the values that a block reads from the blocks around it.
 func outside(b *ir.Block) []*ir.Value {
 	own := map[*ir.Value]bool{}
 	var out []*ir.Value
@@ -190,7 +191,7 @@ func (c *call) compute() []tensor {
 // floats reports whether x is of a float type.
 func (c *call) floats() bool { return c.op.Arg(ir.ParamX).Type.DType.IsFloat() }
 
-// unknown takes the operation as a function of all its operands of which nothing is known.
+// unknown treats the operation as an unknown function of all its operands.
 func (c *call) unknown() []tensor {
 	if c.unknowns != nil {
 		c.unknowns(c.op)
@@ -215,8 +216,8 @@ func (c *call) unknown() []tensor {
 	return ts
 }
 
-// digest identifies an operation by its kind and the values of its operands. local holds the digests of values inside
-// nested blocks.
+// digest identifies an operation by its kind and the values of its operands. local contains the digests of values
+// inside nested blocks.
 func (e *evaluator) digest(op *ir.Op, in scope, local map[*ir.Value]field.Elem) field.Elem {
 	d := []field.Elem{}
 	value := func(v *ir.Value) field.Elem {
@@ -252,7 +253,7 @@ func (e *evaluator) digest(op *ir.Op, in scope, local map[*ir.Value]field.Elem) 
 	return e.Digest(e.Name(op.Def.Name+" "+strings.Join(types, ",")), d)
 }
 
-// parallel calls f on pieces of 0..n from several goroutines; size is the work of one.
+// parallel calls f on pieces of 0..n from several goroutines; size is the work of one item.
 func parallel(n, size int, f func(lo, hi int)) {
 	piece := max(1, 1<<13/max(1, size))
 	workers := min(runtime.GOMAXPROCS(0), (n+piece-1)/piece)
@@ -292,7 +293,7 @@ func spread(shape []int64, ts []tensor) [][]int {
 	return out
 }
 
-// pointwise computes a result element by element of operands that broadcast.
+// pointwise computes a result element by element from operands that broadcast.
 func (c *call) pointwise(f func(a []field.Elem) field.Elem, names ...ir.ParamName) []tensor {
 	ts := make([]tensor, len(names))
 	for i, n := range names {
@@ -301,7 +302,7 @@ func (c *call) pointwise(f func(a []field.Elem) field.Elem, names ...ir.ParamNam
 	return c.broadcast(f, ts...)
 }
 
-// broadcast is pointwise of tensors.
+// broadcast is pointwise for tensors.
 func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...tensor) []tensor {
 	shape := c.op.Results[0].Type.Shape
 	st := spread(shape, ts)
@@ -340,8 +341,8 @@ func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...tensor) []tens
 	return []tensor{c.out(0, out)}
 }
 
-// either returns one of two meanings of an operation that differ in what is rounded: the first unless tasks compute
-// more of the second.
+// either returns one of two meanings of an operation that differ in what is rounded: the first, unless the tasks
+// compute more elements of the second.
 func (c *call) either(first, second func() []tensor) []tensor {
 	ts := first()
 	if c.computed == nil {
@@ -362,7 +363,7 @@ func (c *call) either(first, second func() []tensor) []tensor {
 	return ts
 }
 
-// half rounds a number to fp16, as a register holds it.
+// half rounds a number to fp16, as a register contains it.
 func half(f float64) float64 {
 	c := ir.Const{Type: ir.TensorOf(ir.FP16), Data: ir.AppendElem(nil, ir.FP16, f)}
 	return c.Float(0)
@@ -374,25 +375,25 @@ func (c *call) number(name ir.ParamName) (field.Elem, bool) {
 	return field.Number(half(f)), ok
 }
 
-// register returns what stands for a scalar constant that a register holds.
+// register returns the element for a scalar constant that a register contains.
 func (c *call) register(name ir.ParamName) (field.Elem, bool) {
 	f, ok := ir.ArgFloat(c.op, name)
 	return c.numbers.scalar(half(f)), ok
 }
 
-// numbers are numbers that programs hold rounded: what they are rounded from stands for them.
+// numbers are numbers that programs contain rounded, each with the element of the number that it was rounded from.
 type numbers struct {
 	exact map[float64]field.Elem
 }
 
-// share notes that programs multiply by 1/n.
+// share records that programs multiply by 1/n.
 func (n *numbers) share(count int64) {
 	e := field.Inv(field.Int(count))
 	f := 1 / float64(count)
 	n.exact[half(f)], n.exact[float64(float32(f))] = e, e
 }
 
-// scalar returns the element that stands for a number of a register.
+// scalar returns the element for a number in a register.
 func (n *numbers) scalar(f float64) field.Elem {
 	if e, ok := n.exact[f]; ok {
 		return e
@@ -400,7 +401,7 @@ func (n *numbers) scalar(f float64) field.Elem {
 	return field.Number(f)
 }
 
-// collect notes the numbers that the operations of a function imply.
+// collect records the numbers that the operations of a function imply.
 func (n *numbers) collect(f *ir.Func) {
 	var scales []float64
 	exponential := false
@@ -435,7 +436,7 @@ func (n *numbers) collect(f *ir.Func) {
 	}
 }
 
-// extent multiplies the dimensions at axes, or all if axes is nil.
+// extent multiplies the dimensions at axes, or all dimensions if axes is nil.
 func extent(shape []int64, axes []int) int64 {
 	n := int64(1)
 	for i, d := range shape {
@@ -446,10 +447,10 @@ func extent(shape []int64, axes []int) int64 {
 	return n
 }
 
-// log2E and ln2 are what the engine multiplies by around a power of two and a logarithm.
+// log2E and ln2 are the factors that the engine applies before a power of two and after a logarithm.
 var log2E, ln2 = half(math.Log2E), half(math.Ln2)
 
-// describe names an operation for messages.
+// describe returns a name for an operation in messages.
 func describe(op *ir.Op) string {
 	name := op.Name
 	if len(op.Results) > 0 {

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
-// kernels compute operations; one returns nil for what it does not know.
+// kernels compute operations; a kernel returns nil for a case that it does not know.
 var kernels map[*ir.Operation]func(c *call) []tensor
 
 func init() {
@@ -85,7 +85,7 @@ func unary(f func(c *call, x field.Elem) field.Elem) func(c *call) []tensor {
 	}
 }
 
-// binary is arithmetic on floats; a scalar constant is taken as a register holds it.
+// binary computes arithmetic on floats; a scalar constant is taken as a register contains it.
 func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
 	return func(c *call) []tensor {
 		if !c.floats() {
@@ -98,7 +98,8 @@ func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
 
 func product(c *call) []tensor { return binary(c.Mul)(c) }
 
-// scalars returns what maps an operand to what stands for it: another number for a scalar constant that programs round.
+// scalars returns a function that maps an operand to the one that replaces it: a scalar constant that programs round
+// becomes the number that it was rounded from.
 func (c *call) scalars(name ir.ParamName) func(field.Elem) field.Elem {
 	if v := c.op.Arg(name); v.IsConst() && v.Type.Elems() == 1 {
 		e := c.numbers.scalar(v.Const.Float(0))
@@ -107,7 +108,7 @@ func (c *call) scalars(name ir.ParamName) func(field.Elem) field.Elem {
 	return func(x field.Elem) field.Elem { return x }
 }
 
-// integers computes on integers, whose sums and products wrap: only those of small ones are known.
+// integers computes on integers, whose sums and products wrap: only those of small integers are known.
 func (c *call) integers(f func(a, b field.Elem) field.Elem) []tensor {
 	known := true
 	for _, n := range []ir.ParamName{ir.ParamX, ir.ParamY} {
@@ -120,7 +121,7 @@ func (c *call) integers(f func(a, b field.Elem) field.Elem) []tensor {
 	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0], a[1]) }, ir.ParamX, ir.ParamY)
 }
 
-// small returns the elements as integers if all are such as constants are, below 2^15 in size.
+// small returns the elements as integers if all are in the range of small constants, below 2^15 in magnitude.
 func small(t tensor) ([]int64, bool) {
 	out := make([]int64, len(t.v))
 	for i, x := range t.v {
@@ -136,7 +137,7 @@ func small(t tensor) ([]int64, bool) {
 	return out, true
 }
 
-// divide multiplies by the reciprocal. That of a constant may be computed beforehand, in fp16.
+// divide multiplies by the reciprocal. The reciprocal of a constant may be computed beforehand, in fp16.
 func divide(c *call) []tensor {
 	if !c.floats() {
 		return nil
@@ -194,8 +195,8 @@ func threshold(c *call) []tensor {
 	return c.pointwise(func(x []field.Elem) field.Elem { return c.Max(x[0], lo) }, ir.ParamX)
 }
 
-// round is the nearest integer, halves to the even one: the part before the point and what the part after it rounds to,
-// where a half counts as more if the integer is odd.
+// round returns the nearest integer, with halves rounded to even: the integer part plus the rounded fraction, where a
+// half rounds up if the integer is odd.
 func (c *call) round(x field.Elem) field.Elem {
 	t := c.Trunc(x)
 	h := field.Mul(t, field.Inv(2))
@@ -206,7 +207,7 @@ func (c *call) round(x field.Elem) field.Elem {
 	}, -1))
 }
 
-// compare is 1 or 0 for x below, equal to and above y.
+// compare returns an operation that is 1 or 0 for x below, equal to and above y.
 func compare(below, at, above field.Elem) func(c *call) []tensor {
 	return func(c *call) []tensor {
 		return c.pointwise(func(a []field.Elem) field.Elem {
@@ -289,8 +290,8 @@ func fill(c *call) []tensor {
 	return []tensor{c.out(0, out)}
 }
 
-// groups calls f for each set of elements that differ in their indices along axes alone, with the number of the set in
-// row-major order and the places of its elements.
+// groups calls f for each set of elements that differ only in their indices along axes, with the number of the set in
+// row-major order and the positions of its elements.
 func groups(shape []int64, axes []int, f func(k int, at []int)) {
 	strides := make([]int, len(shape))
 	n := 1
@@ -362,7 +363,7 @@ func reduce(c *call) []tensor {
 	return []tensor{c.out(0, out)}
 }
 
-// softmax is a power of two of the difference from the greatest element, times the reciprocal of the sum.
+// softmax computes a power of two of the difference from the greatest element, times the reciprocal of the sum.
 func softmax(c *call) []tensor {
 	x := c.need(ir.ParamX)
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.typ.Rank())

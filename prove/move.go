@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// move computes an operation that moves elements: the interpreter moves their numbers, counted from 1, of which 0 is
-// zero. Operands that say where to are themselves.
+// move computes an operation that moves elements: the interpreter moves their numbers, counted from 1; 0 means the
+// element zero. Operands that say where to move are passed unchanged.
 func (c *call) move() []tensor {
 	data := c.moved()
 	if data == nil {
@@ -81,11 +81,11 @@ func (c *call) move() []tensor {
 	return out
 }
 
-// latest is the opset whose rules hold for operations that have one form alone.
+// latest is the opset whose rules apply to operations that have only one form.
 const latest = "ios18"
 
-// moved reports, by parameter, whether an operand has elements that are moved: the operands that share their type with
-// those that results are taken from. It returns nil if the operation has none.
+// moved reports, by parameter, whether the elements of an operand are moved: this holds for operands that share their
+// type with the results. It returns nil if the operation has no such operand.
 func (c *call) moved() []bool {
 	out := make([]bool, len(c.op.Def.Params))
 	letter := ""

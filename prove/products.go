@@ -7,10 +7,10 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
-// blockColumns is how many columns of a product are computed at a time.
+// blockColumns is the number of columns of a product that are computed at a time.
 const blockColumns = 192
 
-// multiply returns w * b, of m rows of k and k rows of n elements, and adds bias[i] to row i if there is one.
+// multiply returns w * b, for m rows of k and k rows of n elements, and adds bias[i] to row i if there is a bias.
 func multiply(out, w, b []field.Elem, m, k, n int, bias []field.Elem) {
 	at := make([]int, k)
 	for l := range at {
@@ -68,7 +68,7 @@ func matmul(c *call) []tensor {
 	}
 	x, y := c.need(ir.ParamX), c.need(ir.ParamY)
 	m, k, n := int(a.M), int(a.K), int(a.N)
-	// The batch dimensions broadcast; those of a vector are none.
+	// The batch dimensions broadcast; a vector has none.
 	batch := func(t tensor, vector bool) tensor {
 		if vector {
 			return tensor{ir.TensorOf(t.typ.DType), t.v}
@@ -101,8 +101,8 @@ func matmul(c *call) []tensor {
 	return []tensor{c.out(0, out)}
 }
 
-// windows lists, for each window of a convolution or a pooling and each of its taps, the place in the image, -1 outside
-// of it.
+// windows lists, for each window of a convolution or a pooling and each of its taps, the position in the image, or -1
+// outside it.
 func windows(in, kernel, strides, dilations, before, out []int64) (at [][]int, taps int) {
 	at, taps = [][]int{{0}}, 1
 	for d := range in {

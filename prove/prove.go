@@ -17,8 +17,8 @@ import (
 // Function is what one function of a pair must compute.
 type Function struct {
 	Name string // in the descriptor
-	// Program has a parameter for each input and each state, and the outputs of the pair, then those that the states
-	// hold after a call.
+	// Program has a parameter for each input and each state. Its outputs are those of the pair, followed by the
+	// contents of the states after a call.
 	Program *ir.Func
 	States  []State
 }
@@ -26,7 +26,7 @@ type Function struct {
 // State is a state of a function: a parameter of its program.
 type State struct {
 	Name   string
-	Result int // index among the program's outputs of what it holds after a call; -1 if it is unchanged
+	Result int // index of its content after a call among the program's outputs; -1 if it is unchanged
 }
 
 // Options steer a proof.
@@ -38,7 +38,7 @@ type Options struct {
 // ErrNotProved is wrapped by the errors of Result.Err.
 var ErrNotProved = errors.New("the pair is not proved")
 
-// Verdict is what a proof shows.
+// Verdict is the outcome of a proof.
 type Verdict string
 
 // Verdicts.
@@ -65,15 +65,15 @@ func (r *Result) Err() error {
 	return fmt.Errorf("%w: %s", ErrNotProved, strings.TrimSuffix(b.String(), "\n"))
 }
 
-// FunctionResult is that of one function.
+// FunctionResult is the result for one function.
 type FunctionResult struct {
 	Name    string   `json:"name"`
 	Verdict Verdict  `json:"verdict"`
 	Outputs []Output `json:"outputs"`
 	Tasks   int      `json:"tasks"`
-	// Reasons say why the proof cannot conclude, by statement.
+	// Reasons say why the proof is inconclusive, by statement.
 	Reasons []string `json:"reasons,omitempty"`
-	// First is the first statement on the engine whose value the tasks compute in part.
+	// First is the first statement on the engine of whose value the tasks compute only a part.
 	First *Departure `json:"first,omitempty"`
 }
 
@@ -83,7 +83,7 @@ type Output struct {
 	Type     string `json:"type"`
 	Elements int    `json:"elements"`
 	Wrong    int    `json:"wrong"` // elements that differ
-	// Element is the first that differs, and Where its place in memory.
+	// Element is the first element that differs, and Where is its position in memory.
 	Element int        `json:"element,omitempty"`
 	Where   *sim.Where `json:"where,omitempty"`
 }
@@ -95,7 +95,7 @@ type Departure struct {
 	Elements  int    `json:"elements"`
 	Element   int    `json:"element"` // the first that no task computes
 	Missing   int    `json:"missing"`
-	Procedure string `json:"procedure"` // of the task that computes others of its elements
+	Procedure string `json:"procedure"` // of the task that computes other elements of it
 	Task      int    `json:"task"`
 }
 
@@ -207,8 +207,8 @@ func (p *proof) call(_ context.Context, fn *ir.Func, in []sim.ExactTensor) ([]si
 	return out, nil
 }
 
-// run proves the function. If an output differs, it runs again with what the tasks compute known, since an operation
-// can mean one of two things, and finds the first value that departs.
+// run proves the function. If an output differs, it runs again knowing what the tasks compute, since an operation can
+// mean one of two things, and finds the first value that departs.
 func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	r := &FunctionResult{Name: p.f.Name}
 	got, states, err := p.bytes(ctx, &r.Tasks, nil)
@@ -314,7 +314,8 @@ type place struct {
 	task      int
 }
 
-// departure returns what is wrong with a value of which tasks compute some elements and not others, nil for others.
+// departure returns what is wrong with a value of which tasks compute some elements and not others, nil for other
+// values.
 func departure(computed map[field.Elem]place, v *ir.Value, t tensor) *Departure {
 	d := &Departure{Statement: describe(v.Def), Line: v.Def.Pos.Line, Elements: len(t.v)}
 	for i, x := range t.v {

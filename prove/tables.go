@@ -13,13 +13,13 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
 
-// tables knows the functions that lookup tables may compute.
+// tables contains the functions that lookup tables may compute.
 type tables struct {
 	fs    *field.Functions
-	known map[string]func(float64) float64 // by name, what stands for itself
+	known map[string]func(float64) float64 // by name, the element for it
 	cuts  map[float64]bool                 // numbers that comparisons compare with
 	seen  map[[128]byte]func(field.Elem) field.Elem
-	// odd lists tables that compute none of the functions.
+	// odd lists tables that match none of the functions.
 	odd []string
 }
 
@@ -37,7 +37,7 @@ func newTables(fs *field.Functions) *tables {
 	}
 }
 
-// named returns the function of a name over the field.
+// named returns the function with a name over the field.
 func (t *tables) named(f *field.Functions, name string) func(field.Elem) field.Elem {
 	switch name {
 	case "reciprocal":
@@ -59,7 +59,7 @@ func (t *tables) named(f *field.Functions, name string) func(field.Elem) field.E
 	return func(x field.Elem) field.Elem { return f.Hash(n, x) }
 }
 
-// curve computes an operation of one operand that has a table. It returns nil for one without.
+// curve computes an operation of one operand that has a table. It returns nil for other operations.
 func (c *call) curve(k *ir.Curve) []tensor {
 	if k.Table == "" {
 		return nil
@@ -107,7 +107,7 @@ func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, b
 	return func(x field.Elem) field.Elem { return f(field.Add(x, shift)) }, true
 }
 
-// collect notes the functions and the numbers of comparisons of a program, before tables are looked at.
+// collect records the functions of a program and the numbers it compares with, before tables are looked at.
 func (t *tables) collect(f *ir.Func) {
 	for _, op := range f.Body.Ops {
 		if k := ir.CurveOf(op); k != nil && k.Table != "" {
@@ -121,10 +121,10 @@ func (t *tables) collect(f *ir.Func) {
 	}
 }
 
-// edge is a place at which a function of steps changes: its values there and above it.
+// edge is a point where a step function changes: its values there and above it.
 type edge struct{ at, value, above float64 }
 
-// steps is a function that has the value below under the first edge.
+// steps is a step function; below is its value under the first edge.
 func (t *tables) steps(f *field.Functions, x field.Elem, edges []edge, below float64) field.Elem {
 	y, left, boolean := field.Number(below), below, below == 0 || below == 1
 	for _, e := range edges {
@@ -195,10 +195,10 @@ func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
 	return t.named(t.fs, name)
 }
 
-// nearTable is how far, relative to numbers above 1, a table may be from the function that it stands for.
+// nearTable is how far a table may be from the function that it approximates, relative for numbers above 1.
 const nearTable = 1.0 / 32
 
-// distance is how far a table is from a function.
+// distance returns how far a table is from a function.
 func distance(vals []float64, f func(float64) float64) float64 {
 	far := 0.0
 	for i, x := range finite {
@@ -222,7 +222,7 @@ func (t *tables) bounds(vals []float64, low, high float64) func(field.Elem) fiel
 	return func(x field.Elem) field.Elem { return t.fs.Clip(x, lo, hi) }
 }
 
-// edges recognises a function of few steps.
+// edges recognises a function with few steps.
 func (t *tables) edges(vals []float64) (edges []edge, below float64) {
 	const most = 4
 	below = vals[0]
@@ -235,7 +235,7 @@ func (t *tables) edges(vals []float64) (edges []edge, below float64) {
 		}
 		x, before := float64(finite[i]), float64(finite[i-1])
 		switch {
-		case i+1 < len(vals) && vals[i+1] != vals[i]: // a value at one number alone
+		case i+1 < len(vals) && vals[i+1] != vals[i]: // a value at a single number
 			edges = append(edges, edge{x, vals[i], vals[i+1]})
 			i++
 		case t.cuts[before] && !t.cuts[x]:

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// Text writes the result for people.
+// Text writes the result as text.
 func (r *Result) Text(w io.Writer) error {
 	for i := range r.Functions {
 		if err := r.Functions[i].text(w); err != nil {
@@ -53,7 +53,7 @@ func (f *FunctionResult) text(w io.Writer) error {
 	return err
 }
 
-// place says where the first element that differs is.
+// place describes the position of the first element that differs.
 func (o *Output) place() string {
 	if o.Where == nil {
 		return ""

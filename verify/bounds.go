@@ -12,8 +12,8 @@ import (
 // of its range, would be far too large elsewhere.
 const RelativeTable = 1.0 / 64
 
-// tableError is the worst error of a lookup table: relative if that is at most
-// RelativeTable, else absolute. The other field is zero.
+// tableError is the worst error of a lookup table: relative if that is at most RelativeTable, otherwise absolute. The
+// other field is zero.
 type tableError struct{ abs, rel float64 }
 
 func errorOf(t compile.TableInfo) tableError {

@@ -43,15 +43,15 @@ type Output struct {
 	ToleranceULP     Number `json:"tolerance_ulp"`
 	TolerancePercent Number `json:"tolerance_percent"`
 	Pass             bool   `json:"pass"`
-	// NotFinite counts the elements of the reference that are infinite or NaN: there is no error to bound, so a pass
-	// says of them only that both runs give the same.
+	// NotFinite counts the elements of the reference that are infinite or NaN: they have no error to bound, so for them
+	// a pass only means that both runs return the same.
 	NotFinite int `json:"not_finite,omitempty"`
 	// Loose reports that the tolerance is so close to the output's scale that
 	// passing shows little: the model amplifies small errors on these inputs, or
 	// the output is close to zero.
 	Loose bool `json:"loose,omitempty"`
-	// Picked reports that the output contains places, such as the indices of topk, and that MaxAbs, MaxULP, Tolerance
-	// and Scale are of the elements at them, in the reference run.
+	// Picked reports that the output contains positions, such as the indices of topk, and that MaxAbs, MaxULP,
+	// Tolerance and Scale are of the elements at them, in the reference run.
 	Picked bool    `json:"picked,omitempty"`
 	Worst  Element `json:"worst"` // where MaxAbs is, or the first element beyond its limit
 }

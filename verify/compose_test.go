@@ -13,8 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestCompositionsComputeTheirOperations runs the calls whose compositions package passes lists: the engine runs
-// all of it, and agrees with the interpreter on the source's own operation.
+// TestCompositionsComputeTheirOperations runs the calls whose compositions package passes lists: the engine runs all of
+// each, and agrees with the interpreter on the source's own operation.
 func TestCompositionsComputeTheirOperations(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "passes", "testdata", "compose", "*.txt"))
 	if err != nil || len(files) == 0 {

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestWhatTheCutLeavesToTheCPUIsRight verifies a model of which the cut leaves operations to the CPU that passes wrote
-// for the engine, a recurrent layer among them.
+// TestWhatTheCutLeavesToTheCPUIsRight verifies a model in which the cut leaves operations to the CPU that passes wrote
+// for the engine, including a recurrent layer.
 func TestWhatTheCutLeavesToTheCPUIsRight(t *testing.T) {
 	shared := shareddir.Find(t)
 	for _, precision := range []string{"declared", "fp16"} {

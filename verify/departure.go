@@ -110,8 +110,8 @@ func departures(ctx context.Context, r *compile.Result, m *sim.Machine, o Option
 // call.
 type interpreters struct {
 	prog *interp.Program
-	// parts is the program to perturb: prog, or the program with its compositions. The latter also
-	// runs unperturbed, with its states in still.
+	// parts is the program to perturb: prog, or the program with its compositions. The latter also runs unperturbed,
+	// with its states in still.
 	parts  *interp.Program
 	still  map[string]interp.Tensor
 	held   map[string]bool // names of the values in the buffers of tasks
@@ -499,7 +499,7 @@ func (x *Departure) call() string {
 	return fmt.Sprintf(" in call %d", x.Call)
 }
 
-// Text writes the result for people.
+// Text writes the result as text.
 func (d *Departures) Text(w io.Writer) error {
 	var err error
 	x := d.First

@@ -38,8 +38,8 @@ func anyInteger(t *testing.T, r *rand.Rand, of ir.Type) interp.Tensor {
 	return x
 }
 
-// TestIntegersKeepEveryBit runs what moves, compares, adds and converts integers on the engine, with numbers that fp16
-// does not have.
+// TestIntegersKeepEveryBit runs operations that move, compare, add and convert integers on the engine, with numbers
+// that fp16 cannot represent.
 func TestIntegersKeepEveryBit(t *testing.T) {
 	types := []string{"int8", "uint8", "int16", "uint16", "int32"}
 	var calls []string
@@ -102,7 +102,7 @@ func exactOnTheEngine(t *testing.T, g *irbuild.Graph, in func(v *ir.Value) inter
 	}
 }
 
-// TestPlacesFromTheEnd runs what takes computed places, some of them counted from the end.
+// TestPlacesFromTheEnd runs operations with computed positions, some of them counted from the end.
 func TestPlacesFromTheEnd(t *testing.T) {
 	for _, c := range []struct {
 		name  string

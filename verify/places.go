@@ -9,17 +9,17 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// picked is a result that contains places along an axis of a tensor: indices of the largest elements or of an order.
-// Of nearly equal elements either may come first, so its places are compared by the elements at them.
+// picked is a result that contains positions along an axis of a tensor: indices of the largest elements or of an order.
+// Of nearly equal elements either may come first, so the positions are compared by the elements at them.
 type picked struct {
 	of   string // the tensor
 	axis int
 }
 
-// pickedPrefix marks the names of tensors that results contain places of among those of results.
+// pickedPrefix marks the names of tensors whose positions results contain, among the names of results.
 const pickedPrefix = "picked "
 
-// pickedBy returns the results of a function that contain places, by name.
+// pickedBy returns the results of a function that contain positions, by name.
 func pickedBy(f *ir.Func) map[string]picked {
 	out := map[string]picked{}
 	for _, v := range f.Body.Outputs {
@@ -46,7 +46,7 @@ func pickedBy(f *ir.Func) map[string]picked {
 	return out
 }
 
-// keep returns a trace that copies the tensors that results contain places of to the results of a run.
+// keep returns a trace that copies the tensors whose positions results contain to the results of a run.
 func keep(ps map[string]picked, to map[string]interp.Tensor) func(op *ir.Op, results []interp.Tensor) {
 	names := map[string]bool{}
 	for _, p := range ps {
@@ -61,8 +61,8 @@ func keep(ps map[string]picked, to map[string]interp.Tensor) func(op *ir.Op, res
 	}
 }
 
-// comparePicked compares places along an axis of x, whose values the reference run found: the elements at both places
-// may differ by what each of them may differ by, which is within.
+// comparePicked compares positions along an axis of x, whose values the reference run found: the elements at both
+// positions may differ by the error allowed for each of them, which is within.
 func comparePicked(name string, got, want, x interp.Tensor, axis int, within *tolerance) (Output, bool) {
 	shape := x.Type.Shape
 	if axis >= len(shape) || !got.Type.Equal(want.Type) {
@@ -79,7 +79,7 @@ func comparePicked(name string, got, want, x interp.Tensor, axis int, within *to
 	if n*inner*outer == 0 || int64(len(w))%(inner*outer) != 0 {
 		return Output{}, false
 	}
-	count := int64(len(w)) / (inner * outer) // places of each line along the axis
+	count := int64(len(w)) / (inner * outer) // positions of each line along the axis
 	limit := 2 * within.limits(x.Type.DType)(0)
 	out := Output{
 		Name: name, Type: want.Type.String(), Tolerance: Number(limit), Scale: Number(within.scale()),
@@ -94,7 +94,7 @@ func comparePicked(name string, got, want, x interp.Tensor, axis int, within *to
 			return xs[(e/(inner*count)*n+int64(place))*inner+e%inner]
 		}
 		d := distance(at(g[e]), at(w[e]))
-		if line = line[:0]; g[e] != w[e] { // a place that is there twice is wrong, whatever is at it
+		if line = line[:0]; g[e] != w[e] { // a repeated position is wrong, regardless of the element at it
 			for k := range count {
 				line = append(line, g[e/(inner*count)*inner*count+k*inner+e%inner])
 			}

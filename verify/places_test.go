@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// TestPlacesOfNearlyEqualElements: the order of elements that differ by less than the product before may err is not
-// that of the interpreter, and passes.
+// TestPlacesOfNearlyEqualElements checks that an order of elements passes although it is not the interpreter's, if the
+// elements differ by less than the error of the preceding product.
 func TestPlacesOfNearlyEqualElements(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	g := irbuild.New(1)

@@ -16,7 +16,7 @@ func Prove(ctx context.Context, r *compile.Result, o prove.Options) (*prove.Resu
 	return prove.Pair(ctx, m, Provable(r), o)
 }
 
-// Provable returns what the functions of a compilation must compute.
+// Provable returns the functions that a compilation must compute.
 func Provable(r *compile.Result) []prove.Function {
 	var fs []prove.Function
 	for _, f := range r.Functions {

@@ -25,7 +25,7 @@ import (
 )
 
 // recut is a product of several rows and 32 outputs, whose result is cut into other rows: each part of it is right, and
-// the place of each element decides.
+// the position of each element matters.
 func recut(t *testing.T) *ir.Program {
 	t.Helper()
 	g := irbuild.New(3)
@@ -35,8 +35,8 @@ func recut(t *testing.T) *ir.Program {
 	return g.Program()
 }
 
-// altered are the fields that say where a task reads and writes and what it computes, with what they are changed by: a
-// line of 64 bytes for addresses and strides, the lowest bits for others.
+// altered are the fields that say where a task reads and writes and what it computes, with the bits to change: a line
+// of 64 bytes for addresses and strides, the lowest bits for others.
 var altered = func() map[td.Field]uint32 {
 	m := map[td.Field]uint32{}
 	for _, f := range []td.Field{
@@ -54,7 +54,7 @@ var altered = func() map[td.Field]uint32 {
 		m[f] = 1
 	}
 	for _, f := range []td.Field{td.PEScale, td.PEBias, td.PostScale, td.AccBias} {
-		m[f] = 0x3c01 // of one to the least number, of others to another number
+		m[f] = 0x3c01 // a field that is 1 becomes the least number, others become another number
 	}
 	return m
 }()

@@ -22,7 +22,7 @@ import (
 // Perturbations is the number of perturbed runs from which the tolerance is computed.
 const Perturbations = 4
 
-// Options steer a verification.
+// Options control a verification.
 type Options struct {
 	Compile  compile.Options
 	Seed     uint64
@@ -33,7 +33,7 @@ type Options struct {
 	Inputs map[string]interp.Tensor
 	// Exact says that no correct run rounds anything on these inputs: the tolerance is zero.
 	Exact bool
-	// Through returns what runs the functions that are selected on the opened pair, with the arithmetic that it was
+	// Through returns a Runner for the functions that are selected on the opened pair, with the arithmetic that it was
 	// built with, for example the whole stack; nil for the engine without the layers above it.
 	Through func(ctx context.Context, m *sim.Machine) (Runner, error)
 	// Progress is called after each operation of a reference run and, without Through, each task
@@ -233,7 +233,7 @@ func function(ctx context.Context, m *sim.Machine, through Runner, f *compile.Fu
 // statePrefix marks the names of states among those of results.
 const statePrefix = "state "
 
-// inputs returns the inputs of each call: the values in o.Inputs, else random ones.
+// inputs returns the inputs of each call: the values in o.Inputs, otherwise random ones.
 func inputs(f *compile.Function, o Options) ([]map[string]interp.Tensor, error) {
 	n := 1
 	if len(f.States) > 0 {
@@ -265,8 +265,8 @@ func inputs(f *compile.Function, o Options) ([]map[string]interp.Tensor, error) 
 	return steps, nil
 }
 
-// UnknownExtent is the extent chosen for a dimension without a default, if its range
-// allows it, else the nearest extent in the range.
+// UnknownExtent is the extent chosen for a dimension without a default, if its range allows it; otherwise the nearest
+// extent in the range is chosen.
 const UnknownExtent = 2
 
 // concrete returns the type of an input with an extent chosen for every unknown dimension.
@@ -316,7 +316,8 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 		}
 		return want, tols, nil
 	}
-	// Passes rewrite what the engine takes, and so round elsewhere, even if the CPU does it sooner in the end.
+	// Passes rewrite the operations that the engine accepts, and so change where rounding happens, even if the CPU
+	// computes them in the end.
 	takes := func(op *ir.Op) bool { return op.Place.Unit == ir.Engine }
 	if !slices.ContainsFunc(f.Reference.Body.Ops, takes) {
 		return want, tols, nil
@@ -351,8 +352,8 @@ func reference(ctx context.Context, f *compile.Function, steps []map[string]inte
 	return want, tols, nil
 }
 
-// calls runs a program once per step, keeps its states from call to call, and returns
-// the results, the states after each call, and the tensors that results contain places of.
+// calls runs a program once per step, keeps its states from call to call, and returns the results, the states after
+// each call, and the tensors whose positions results contain.
 func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.Tensor, places map[string]picked,
 	opt interp.Options) ([]map[string]interp.Tensor, error) {
 	opt.States = map[string]interp.Tensor{}
@@ -388,7 +389,7 @@ func (o *Options) stage(name string) func(done, total int) {
 	return func(done, total int) { o.Progress(name, done, total) }
 }
 
-// Text writes the result for people.
+// Text writes the result as text.
 func (r *Result) Text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "output\ttype\tmax abs\tmax ulp\ttolerance\tscale\tresult")

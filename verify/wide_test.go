@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// wideOp is an operation on tensors whose last axis is w wide.
+// wideOp is an operation on tensors whose last axis has width w.
 type wideOp struct {
 	name string
 	make func(g *wideGraph, w int64) *ir.Value

@@ -116,7 +116,7 @@ func printAll(t testing.TB, w io.Writer, p *afpp.Package) {
 	}
 }
 
-// holds checks what holds for any bytes.
+// holds checks what must be true for any bytes.
 func holds(t *testing.T, b []byte) *afpp.Package {
 	t.Helper()
 	p, err := afpp.Read(b)
@@ -208,8 +208,8 @@ func TestBoundByCall(t *testing.T) {
 	}
 }
 
-// TestInPlace: a container is written into memory that holds its coefficients
-// already, whatever else is there.
+// TestInPlace checks that a container is written into memory that already contains its coefficients, regardless of the
+// other content.
 func TestInPlace(t *testing.T) {
 	p := &afpp.Package{Programs: []*afpp.Program{small(1), small(2)}}
 	want, err := afpp.Encode(p)
@@ -238,7 +238,7 @@ func TestInPlace(t *testing.T) {
 	}
 }
 
-// TestPlaced: bodies are where the file has them, in any order.
+// TestPlaced checks that bodies stay where the file has them, in any order.
 func TestPlaced(t *testing.T) {
 	p := small(1)
 	p.Offsets = [afpp.NumKinds]uint64{0x2000, 0x140, 0x200, 0x1000, 0x1800}
@@ -287,8 +287,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// resum writes the checksums of records and bodies again, so that a change
-// reaches the check behind them.
+// resum computes the checksums of records and bodies again, so that a change reaches the check after them.
 func resum(b []byte) {
 	le := binary.LittleEndian
 	for k := range afpp.NumKinds {
@@ -308,9 +307,8 @@ func resum(b []byte) {
 	}
 }
 
-// TestRefused names every rule of the bytes once. Offsets of the one program,
-// which begins at 0x40: bodies at 0x120 generic, 0x180 kernel, 0x1c0 text; all
-// are taken from the headers.
+// TestRefused names every rule of the bytes once. The one program begins at 0x40. Its bodies are at 0x120 generic,
+// 0x180 kernel, 0x1c0 text; all offsets are taken from the headers.
 func TestRefused(t *testing.T) {
 	good := encode(t, small(1))
 	le := binary.LittleEndian
@@ -466,7 +464,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestOverlap: two bodies in one place, and one inside another.
+// TestOverlap checks two bodies at one position, and one inside another.
 func TestOverlap(t *testing.T) {
 	for _, off := range [][afpp.NumKinds]uint64{{0x140, 0x140}, {0x240, 0x140, 0x180}} {
 		p := small(1)
@@ -489,7 +487,7 @@ func TestOverlap(t *testing.T) {
 	}
 }
 
-// TestEncodeRefuses what bytes cannot say.
+// TestEncodeRefuses checks that values that cannot be encoded are errors.
 func TestEncodeRefuses(t *testing.T) {
 	for name, change := range map[string]func(*afpp.Program){
 		"image size":   func(p *afpp.Program) { p.Text.Images[1] = nil },
@@ -522,8 +520,7 @@ func TestEncodeRefuses(t *testing.T) {
 	}
 }
 
-// TestEveryByte changes each byte and keeps the checksums right, so that the
-// rules behind them are reached.
+// TestEveryByte changes each byte and keeps the checksums valid, so that the rules after them are reached.
 func TestEveryByte(t *testing.T) {
 	good := encode(t, small(1))
 	l, err := afpp.Place(&afpp.Package{Programs: []*afpp.Program{small(1)}})
@@ -546,13 +543,12 @@ func TestEveryByte(t *testing.T) {
 	}
 }
 
-// FuzzRead: no bytes make Read panic, and what it takes it writes again, equal.
-// Checksums are written again before a second reading.
+// FuzzRead checks that no bytes make Read panic, and that what it accepts is written again equal. Checksums are
+// computed again before a second reading.
 func FuzzRead(f *testing.F) {
 	for _, ps := range [][]*afpp.Program{{small(1)}, {small(1), small(2)}, {byCall(1)}} {
 		for _, p := range ps {
-			// The coefficients close behind the headers: a page of padding is too
-			// much to change.
+			// The coefficients come right after the headers: a page of padding is too much to change.
 			p.Offsets = [afpp.NumKinds]uint64{0x180, 0x100, 0x200, 0xb00, 0xb80}
 		}
 		f.Add(encode(f, ps...))

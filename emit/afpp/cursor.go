@@ -35,7 +35,7 @@ func (c *cursor) keep(e *FormatError) {
 	}
 }
 
-// tell reports a fault that does not prevent reading on, or keeps it if there is no note.
+// tell reports a fault after which reading can continue, or keeps it if there is no note.
 func (c *cursor) tell(e *FormatError) {
 	if c.note == nil || c.err != nil {
 		c.keep(e)
@@ -130,7 +130,7 @@ func (c *cursor) done() {
 	}
 }
 
-// CheckName says why a container cannot hold a name; nil when it can.
+// CheckName says why a container cannot contain a name; nil if it can.
 func CheckName(s string) error {
 	why := badName(s)
 	switch {

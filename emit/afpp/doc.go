@@ -18,16 +18,15 @@
 //     and reports where a truncated container ends, within the same bounds.
 //   - A record with a slot is in a bar of its task's procedure, and has an
 //     address exactly when that bar has one: address 0 of an input or an output
-//     says that each call brings the buffer. All records name registers of one
+//     says that each call provides the buffer. All records name registers of one
 //     aperture.
 //   - The same Package gives the same bytes.
 //
-// Of a register image only the size is checked here. td.Join, which the runner of the tasks calls, checks that images
-// and records agree.
+// This package checks only the size of a register image. td.Join, which the runner of the tasks calls, checks that
+// images and records agree.
 //
-// Known and modelled: the three levels, their magic numbers, the
-// names of the sections, the shape of the headers, the 44 bytes of a record and
-// the seven register groups are from the chapters. The bodies of the generic,
-// operation and procedure sections, the numbers of the section kinds and the
-// alignment and order of bodies are zinc's own; format.go says so row by row.
+// Known and modelled: the three levels, their magic numbers, the names of the sections, the shape of the headers, the
+// 44 bytes of a record and the seven register groups are from the chapters. The bodies of the generic, operation and
+// procedure sections, the numbers of the section kinds and the alignment and order of bodies are zinc's own; format.go
+// says so row by row.
 package afpp

@@ -11,8 +11,8 @@ import (
 
 func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 8, 2, ' ', 0) }
 
-// DumpHeaders prints the headers of a container and of its programs and sections, and
-// what the sections but text and kernel hold.
+// DumpHeaders prints the headers of a container and of its programs and sections, and the contents of all sections
+// except text and kernel.
 func DumpHeaders(w io.Writer, p *Package) error {
 	tw := newTable(w)
 	fmt.Fprintf(tw, "firmware container, %s, %d programs\n", versionText(p.Version), len(p.Programs))
@@ -27,7 +27,7 @@ func DumpHeaders(w io.Writer, p *Package) error {
 	return tw.Flush()
 }
 
-// SectionInfo is what the header of a section says, and what there is of it.
+// SectionInfo is the header of a section, and how much of the section is present.
 type SectionInfo struct {
 	Kind    Kind
 	Version uint32

@@ -9,7 +9,7 @@ import (
 type FormatError struct {
 	Off   int64  // absolute byte offset of the field at fault
 	Field string // the field, as "program 0.text.record 3.slot"
-	Rule  string // the rule that is broken, and what to do where that helps
+	Rule  string // the rule that is broken, and what to do about it if that helps
 	Val   any    // the value found, nil if the rule has none
 	Limit any    // the bound or the value expected, nil if the rule has none
 }

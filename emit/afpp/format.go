@@ -17,10 +17,10 @@ import "fmt"
 //	                   0x1c u64 size      of the body
 //	                   0x24 u32 CRC-32    (IEEE) of the body
 //
-// Programs are in sequence, each at a multiple of Align in the file. The section headers of a program follow its
-// own; bodies are at multiples of Align from the program's header, and the bytes between them are zero (both
-// assigned). The writer puts the coefficients last and on a page of the file, so that the memory that holds a
-// container is the memory that tasks read coefficients from (assigned; a reader takes bodies in any order).
+// Programs are in sequence, each at a multiple of Align in the file. The section headers of a program follow its own;
+// bodies are at multiples of Align from the program's header, and the bytes between them are zero (both assigned). The
+// writer puts the coefficients last and on a page of the file, so that tasks read coefficients directly from the memory
+// of the container (assigned; a reader takes bodies in any order).
 const (
 	MagicPackage = 0x414e4548 // 'ANEH'
 	MagicProgram = 0x414e4550 // 'ANEP'
@@ -60,8 +60,7 @@ const (
 	NumKinds = 5
 )
 
-// kinds is what a section of each kind holds: its body, and what the count of
-// its header counts.
+// kinds describes the sections of each kind: the body, and what the count in the header counts.
 //
 //	generic    0x00 u64 identity, 0x08 u32 image version, 0x0c u32 tasks,
 //	           0x10 u32 operations, 0x14 u32 procedures, 0x18 u64 window base,

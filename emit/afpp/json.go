@@ -34,7 +34,7 @@ type sectionJSON struct {
 	Version hex    `json:"version"`
 	Offset  hex    `json:"offset"`
 	Size    int    `json:"size"`
-	Present int    `json:"present"` // fewer than size where the container is cut
+	Present int    `json:"present"` // fewer than size if the container is truncated
 	Count   int    `json:"count"`
 	CRC     hex    `json:"crc32"`
 }
@@ -66,7 +66,7 @@ type barJSON struct {
 	Size    hex    `json:"size"`
 }
 
-// HeadersJSON returns what DumpHeaders prints as JSON, indented.
+// HeadersJSON returns the output of DumpHeaders as indented JSON.
 func HeadersJSON(p *Package) ([]byte, error) {
 	out := packageJSON{Version: hex(p.Version), Warnings: p.Warnings(), Programs: []programJSON{}}
 	for _, g := range p.Programs {

@@ -2,7 +2,7 @@ package afpp
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// Package is a firmware container: what one load hands to the firmware.
+// Package is a firmware container: what one load passes to the firmware.
 type Package struct {
 	Version  uint32 // major<<16 | minor; Encode writes [Version] for zero
 	Programs []*Program
@@ -23,7 +23,7 @@ type Program struct {
 	scanned []SectionInfo // of a program from Scan
 }
 
-// At is where the header of a program that was read is in the container.
+// At is the position of the program's header in the container that it was read from.
 func (g *Program) At() int64 { return int64(g.base) }
 
 // Generic is the section that names a program.
@@ -35,21 +35,20 @@ type Generic struct {
 	Container [32]byte // SHA-256 of the hardware container
 }
 
-// Text is the section that the engine runs from: the record stream, and a
-// register image for each task.
+// Text is the section that the engine runs from: the record stream, and a register image for each task.
 //
-// A record with a slot is resolved exactly when its buffer has an address: one of a buffer that the call brings
-// stays open, its register without a base, for the firmware to close ([td.Record.Resolve]) with
+// A record with a slot is resolved exactly if its buffer has an address. The record of a buffer that the call provides
+// stays open, with its register without a base, and the firmware closes it ([td.Record.Resolve]) with
 // [Text.RegisterBase]. All other records have their registers at one base, that of the load.
 type Text struct {
 	Records []td.Record
-	Images  [][]byte // one a task, of [td.ImageSize] bytes
+	Images  [][]byte // one per task, of [td.ImageSize] bytes
 
 	// Other is the rest after the records in a text section that [Scan] read without images of a known version.
 	Other []byte
 }
 
-// RegisterBase is where the engine's registers begin in this load's aperture, or false if no record shows it.
+// RegisterBase returns where the engine's registers begin in this load's aperture, or false if no record shows it.
 func (t *Text) RegisterBase() (uint64, bool) {
 	for i := range t.Records {
 		if r := &t.Records[i]; r.Slot == 0 || r.Resolved {

@@ -123,7 +123,7 @@ type sectionHeader struct {
 	crc          uint32
 }
 
-// readSectionHeader reads a section's header, whose bytes are there.
+// readSectionHeader reads a section's header, whose bytes are known to be present.
 func readSectionHeader(b []byte, at uint64, field string) (sectionHeader, error) {
 	h, err := readHeader(b, at, MagicSection, field)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 // maxFaults limits the faults that Scan reports.
 const maxFaults = 100
 
-// Scan decodes as much of a container as there is: of one that was cut off, or that breaks rules, every
-// header, record, image and entry that is whole, and what there is of the coefficients. For a container that
-// Read accepts it returns the same Package and no faults. Else the Package is for looking at alone, and nil
-// when not even its header is there; of a cut-off container the first fault says where it ends. Memory and
-// time are in proportion to the length of b.
+// Scan decodes as much of a container as possible: from one that was truncated, or that breaks rules, every complete
+// header, record, image and entry, and the coefficients that are present. For a container that Read accepts it returns
+// the same Package and no faults. Otherwise the Package is only for inspection, and is nil if not even its header is
+// present; for a truncated container the first fault says where it ends. Memory and time are in proportion to the
+// length of b.
 func Scan(b []byte) (*Package, []*FormatError) {
 	p, err := Read(b)
 	if err == nil {
@@ -112,7 +112,7 @@ func (s *scan) container() *Package {
 	return p
 }
 
-// program reads what there is of a program whose header is there.
+// program reads what is present of a program whose header is present.
 func (s *scan) program(r *programReader) {
 	var bodies [NumKinds][]byte
 	for k := range kinds {
@@ -140,7 +140,7 @@ func (s *scan) program(r *programReader) {
 			CRC:     h.crc,
 		}
 		if x.Offset > r.size || x.Size > r.size-x.Offset {
-			// Bodies of one program alone bound what reading them costs.
+			// Only disjoint bodies of one program bound the cost of reading them.
 			s.fault(r.fault(uint64(HeaderSize+k*SectionHeaderSize)+0x14, kinds[k].name+".offset",
 				"the body extends past the end of the program", x.Offset, r.size))
 			x.Size = 0
@@ -156,7 +156,7 @@ func (s *scan) program(r *programReader) {
 		r.p.Versions[k], r.p.Offsets[k] = h.version, x.Offset
 		r.p.scanned = append(r.p.scanned, x)
 	}
-	// In the order of the kinds, whose indices lead from one to the next.
+	// The sections are read in the order of the kinds, whose indices lead from one to the next.
 	for k := range r.p.scanned {
 		s.body(r, k, bodies[k])
 	}
@@ -174,7 +174,7 @@ func (s *scan) body(r *programReader, k int, b []byte) {
 	c := &cursor{b: b, size: x.Size, base: x.At, where: r.field + "." + kinds[k].name}
 	if kinds[k].apart {
 		c.note = func(e *FormatError) {
-			if whole { // or else missing bytes break rules
+			if whole { // otherwise missing bytes break rules
 				s.fault(e)
 			}
 		}
@@ -204,7 +204,7 @@ func (s *scan) firstCut(r *programReader) {
 	}
 }
 
-// fieldAtEnd names what of a section is cut.
+// fieldAtEnd names the part of a section that is truncated.
 func (r *programReader) fieldAtEnd(x *SectionInfo) string {
 	switch x.Kind {
 	case KindText:

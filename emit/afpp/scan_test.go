@@ -9,9 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// TestScanCut cuts a container of two programs at every offset: what Scan gives is a
-// prefix of what is in it, nothing that ends before the cut is missing, and the first
-// fault is where it ends.
+// TestScanCut truncates a container of two programs at every offset: the result of Scan is a prefix of the container,
+// nothing that ends before the cut is missing, and the first fault is where it ends.
 func TestScanCut(t *testing.T) {
 	b := encode(t, small(1), byCall(2))
 	whole, err := afpp.Read(b)
@@ -21,8 +20,7 @@ func TestScanCut(t *testing.T) {
 	if p, faults := afpp.Scan(b); len(faults) > 0 || !reflect.DeepEqual(p, whole) {
 		t.Fatalf("of a whole container Scan gives another Package, or faults %v", faults)
 	}
-	// Where the records and images of each program stand, from a Scan of all but the
-	// last byte.
+	// The positions of each program's records and images, from a Scan of all but the last byte.
 	near, _ := afpp.Scan(b[:len(b)-1])
 	for n := range b {
 		p, faults := afpp.Scan(b[:n])

@@ -31,7 +31,7 @@ func Place(p *Package) (Layout, error) {
 	return l, err
 }
 
-// parts are the bodies of a program and what their headers count.
+// parts are the bodies of a program and the counts in their headers.
 type parts struct {
 	body  [NumKinds][]byte
 	count [NumKinds]int
@@ -82,7 +82,7 @@ func place(p *Package) (Layout, []parts, error) {
 // writeOrder is the order in which bodies are placed: coefficients last.
 var writeOrder = [NumKinds]Kind{KindGeneric - 1, KindText - 1, KindOperation - 1, KindProcedure - 1, KindKernel - 1}
 
-// bodyAt is where body k of a program goes: where the program says, or after end.
+// bodyAt returns where body k of a program is written: where the program says, or after end.
 func bodyAt(g *Program, k Kind, base, end, size uint64, field string) (uint64, error) {
 	off := g.Offsets[k]
 	fault := func(rule string, limit any) error {
@@ -162,7 +162,7 @@ func (l *ProgramLayout) write(dst []byte, g *Program, b *parts) uint64 {
 		if at > end {
 			clear(dst[end:at])
 		}
-		copy(dst[at:], b.body[k]) // where bodies overlap Read finds it
+		copy(dst[at:], b.body[k]) // if bodies overlap, Read finds it
 		end = max(end, at+l.Bodies[k].Size)
 	}
 	head := header{g.Version, NumKinds, end - l.At}
@@ -192,7 +192,7 @@ func (h header) write(b []byte, magic uint32) {
 	le.PutUint32(b[12:], uint32(h.size))
 }
 
-// encodable refuses what bytes cannot say, so that Read could not find it.
+// encodable returns an error for values that cannot be encoded, which Read could therefore not detect.
 func encodable(g *Program, field string, at int64) error {
 	if g == nil {
 		return &FormatError{Off: at, Field: field, Rule: "missing program"}

@@ -4,8 +4,7 @@ package e5
 type Attrs interface {
 	// OpType is the operation that the attributes belong to.
 	OpType() OpType
-	// values are those of the fields of its table; section is the name of the
-	// operation's section.
+	// values returns the values for the fields of its table; section is the name of the operation's section.
 	values(section string) []any
 	// check returns the error of the attributes with these operands, or "".
 	check(in, out []*Operand) string
@@ -15,7 +14,7 @@ type Attrs interface {
 // the two layouts are those of the operation's input and output.
 type CastAttrs struct {
 	SrcDType, DstDType StorageType
-	// ComponentPack is that of the engine side.
+	// ComponentPack is the component pack of the engine side.
 	ComponentPack int32
 }
 
@@ -32,8 +31,8 @@ type AneInferenceAttrs struct {
 
 // CpuInferenceAttrs runs a CPU segment.
 type CpuInferenceAttrs struct {
-	// Entry is the function of Program to run, its parameters in the order of the
-	// operation's inputs, its results in that of the outputs.
+	// Entry is the function of Program to run. Its parameters are in the order of the operation's inputs, its results
+	// in that of the outputs.
 	Entry string
 	// Program is the segment as intermediate-form text, which names Constants.
 	Program   string

@@ -6,8 +6,7 @@ import (
 	"reflect"
 )
 
-// fault is a broken rule of the model. Its indices say where, -1 meaning that
-// the fault is not inside one.
+// fault is a broken rule of the model. Its indices say where; -1 means that the fault is not inside such a part.
 type fault struct {
 	fn, block, op, operand, alias int
 	// table and field name the place in the schema.
@@ -44,7 +43,7 @@ func (f *fault) modelError(p *Program) *ModelError {
 	return &ModelError{Path: path, Msg: f.table + "." + f.field + ": " + f.msg}
 }
 
-// check returns the first broken rule of p, or nil. Write uses it on its argument, Read on what it found.
+// check returns the first broken rule of p, or nil. Write applies it to its argument, Read to its result.
 func (p *Program) check() *fault {
 	for i := range p.Functions {
 		if f := p.Functions[i].check(); f != nil {
@@ -101,7 +100,7 @@ func (fn *Function) check() *fault {
 	if s := fn.checkSignature(); s != nil {
 		return s
 	}
-	// Filled: holds a value before the operation runs.
+	// filled says which operands have a value before the operation runs.
 	filled := make([]bool, len(fn.Operands))
 	for i := range fn.Operands {
 		a := fn.Operands[i].Aperture
@@ -229,7 +228,7 @@ func (op *Operation) check(operands []Operand, filled []bool) (field, msg string
 	return "", ""
 }
 
-// checkAttrs checks the attributes against the operands, whose indices are good.
+// checkAttrs checks the attributes against the operands, whose indices are valid.
 func (op *Operation) checkAttrs(operands []Operand) string {
 	if op.Attrs == nil || reflect.ValueOf(op.Attrs).IsNil() {
 		return "no attributes"

@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// UnknownDim is an extent that is known at run time only. It is zinc's own: no such extent is known from the vendor's
-// descriptors. All strides of such a tensor are 0 and so is the size of its buffer; the runtime brings the tensor's own
-// shape along. Only operands that no engine surface is cast to or from have it.
+// UnknownDim is an extent that is known only at run time. It is zinc's own: the vendor's descriptors are not known to
+// have such extents. All strides of such a tensor are 0 and so is the size of its buffer; the runtime provides the
+// tensor's own shape. An operand that is cast to or from an engine surface cannot have it.
 const UnknownDim = 1<<64 - 1
 
 // Unknown reports whether an extent is known at run time only.
@@ -40,11 +40,9 @@ func HostDescriptor(t StorageType, dim ...uint64) TensorDescriptor {
 	return d
 }
 
-// Extent returns how many bytes from its base the tensor reaches: one past the
-// last byte of its last element, 0 for an empty tensor and for strings, whose
-// buffer holds them in a way the runtime chooses. It fails on a layout that is
-// not one: Dim and Stride of different lengths, too many axes, an unknown type,
-// a bad component pack, or an extent past 2^63.
+// Extent returns how many bytes from its base the tensor reaches: one past the last byte of its last element, 0 for an
+// empty tensor and for strings, whose representation in the buffer is up to the runtime. It fails on an invalid layout:
+// Dim and Stride of different lengths, too many axes, an unknown type, a bad component pack, or an extent past 2^63.
 func (d *TensorDescriptor) Extent() (uint64, error) {
 	if len(d.Dim) != len(d.Stride) {
 		return 0, fmt.Errorf("%d extents but %d strides", len(d.Dim), len(d.Stride))
@@ -130,9 +128,9 @@ func (d *TensorDescriptor) axes() (dim, stride [5]uint64) {
 	return dim, stride
 }
 
-// Offset returns the byte, from the tensor's base, of the element at index, one
-// entry an axis, each below its extent. In a packed row (a type narrower than a
-// byte) it is that of the row: the element is then index*Bits bits further.
+// Offset returns the byte, from the tensor's base, of the element at index, which has one entry per axis, each below
+// its extent. In a packed row (a type narrower than a byte) it returns the offset of the row: the element is then
+// index*Bits bits further.
 func (d *TensorDescriptor) Offset(index ...uint64) uint64 {
 	var off uint64
 	pack := uint64(max(d.ComponentPack, 1))
@@ -146,8 +144,8 @@ func (d *TensorDescriptor) Offset(index ...uint64) uint64 {
 	return off
 }
 
-// Elements returns the number of elements, 0 where an extent is not known. Read and Write refuse a layout whose
-// elements do not fit its buffer, so it does not overflow after either.
+// Elements returns the number of elements, or 0 if an extent is unknown. Read and Write reject a layout whose elements
+// do not fit its buffer, so the result does not overflow after either.
 func (d *TensorDescriptor) Elements() uint64 { n, _ := d.elements(); return n }
 
 // elements returns the number of elements; ok is false when it is past 2^64.

@@ -228,7 +228,7 @@ var schemaNames = map[string]string{
 	"ApertureVA": "aperture_va", "Desc": "descriptor", "Storage": "storage_type", "Symbols": "symbol_names",
 }
 
-// snake turns the name of a Go field into that of the schema.
+// snake converts the name of a Go field to that of the schema.
 func snake(s string) string {
 	if n, ok := schemaNames[s]; ok {
 		return n
@@ -243,8 +243,8 @@ func snake(s string) string {
 	return b.String()
 }
 
-// JSON returns p as indented JSON with a final newline, its field names those of
-// the schema. Arrays of more than 32 bytes are printed as size and SHA-256.
+// JSON returns p as indented JSON with a final newline, with field names as in the schema. Arrays of more than 32 bytes
+// are printed as size and SHA-256.
 func JSON(p *Program) ([]byte, error) {
 	v := jsonValue(reflect.ValueOf(p))
 	b, err := json.MarshalIndent(v, "", "  ")
@@ -281,8 +281,8 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// jsonValue turns a part of the model into what encoding/json prints well: bytes
-// as a summary, types by their names, structs in the order of their fields.
+// jsonValue converts a part of the model to a form that encoding/json prints well: bytes as a summary, types by their
+// names, structs in the order of their fields.
 func jsonValue(v reflect.Value) any {
 	if v.IsValid() && v.Kind() != reflect.Pointer && v.Kind() != reflect.Struct {
 		if s, ok := v.Interface().(fmt.Stringer); ok {

@@ -12,7 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// The prints of what Read returns, and the layout of the file, are as recorded.
+// The output of the print functions for what Read returns, and the layout of the file, are as recorded.
 func TestDumpGolden(t *testing.T) {
 	for name, p := range map[string]*Program{"fused": fused(0, 64), "every": every()} {
 		t.Run(name, func(t *testing.T) {

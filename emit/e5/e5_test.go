@@ -240,8 +240,7 @@ func TestSizeIndependentOfShape(t *testing.T) {
 	}
 }
 
-// The bytes depend neither on the run nor on the builder's first buffer, and
-// that of Bytes is large enough from the start.
+// The bytes depend neither on the run nor on the builder's first buffer, and the first buffer of Bytes is large enough.
 func TestDeterministicBytes(t *testing.T) {
 	want := mustBytes(t, every())
 	for _, size := range []int64{0, 1, 100, 4096, 1 << 20} {
@@ -266,7 +265,7 @@ func TestDeterministicBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// The bytes end where the buffer ends: a grown one has twice the size.
+		// The bytes end where the buffer ends: a buffer that has grown would have twice the size.
 		if int64(cap(b)) > root.bound() {
 			t.Errorf("%s: the bound of %d was too small for %d bytes", name, root.bound(), len(b))
 		}

@@ -7,9 +7,8 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// node is a table about to be written: one value for each field of its table.
-// The Go type of a value is that of its kind: uint64 for a scalar (its bits),
-// string, blob, *node, union, []string, []*node, []uint32, []uint64, []int32,
+// node is a table about to be written: one value for each field of its table. The Go type of a value follows from its
+// kind: uint64 for a scalar (its bits), string, blob, *node, union, []string, []*node, []uint32, []uint64, []int32,
 // []float32.
 type node struct {
 	t *table
@@ -33,8 +32,8 @@ func newNode(t *table, v ...any) *node { return &node{t, v} }
 // scalar returns the bits of x as a value of a node.
 func scalar[T ~uint8 | ~int32 | ~uint32 | ~uint64](x T) uint64 { return uint64(x) }
 
-// bound returns a number of bytes that n is sure to fit in, paddings included.
-// With a buffer of that size the builder never moves what it has written.
+// bound returns a number of bytes that n is sure to fit in, including padding. With a buffer of that size the builder
+// never moves what it has written.
 func (n *node) bound() int64 {
 	const pad = 16 // length word, alignment, terminator
 	b := int64(pad + 4 + 2*n.t.slots())
@@ -78,8 +77,8 @@ func vectorLen(x any) int {
 	return 0
 }
 
-// encode writes the FlatBuffer whose root is n, with a first buffer of size
-// bytes, on which the result does not depend. Every error is a *ModelError.
+// encode writes the FlatBuffer whose root is n, with a first buffer of size bytes; the result does not depend on size.
+// Every error is a *ModelError.
 func encode(n *node, size int64) ([]byte, error) {
 	if size > maxFile {
 		return nil, &ModelError{Msg: fmt.Sprintf("descriptor needs up to %d bytes, limit of a FlatBuffer %d", size,

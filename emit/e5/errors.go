@@ -20,7 +20,7 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("e5: byte 0x%x: %s: %s", e.Off, at, e.Msg)
 }
 
-// ModelError says what in a Program cannot be written.
+// ModelError reports what in a Program cannot be written.
 type ModelError struct {
 	// Path leads to the value, as in "function main: operation Op1_AneInference".
 	Path string

@@ -10,9 +10,8 @@ import (
 	"testing"
 )
 
-// readAny reads any bytes and checks what must hold for each: an error with a
-// place in the file, or a Program that survives a round trip. It reports whether
-// the bytes are accepted.
+// readAny reads any bytes and checks what must be true for all: the result is an error with an offset in the file, or a
+// Program that survives a round trip. It reports whether the bytes are accepted.
 func readAny(t *testing.T, b []byte) bool {
 	t.Helper()
 	p, err := Read(b)
@@ -114,7 +113,7 @@ func TestRandomBytes(t *testing.T) {
 	}
 }
 
-// A vector whose entries all lead to one table must not unfold.
+// A vector whose entries all lead to one table must not be expanded.
 func TestSharedObjects(t *testing.T) {
 	const n = 1 << 18
 	b := make([]byte, 0, 4*n+200)

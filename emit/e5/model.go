@@ -14,12 +14,11 @@ const (
 	// StateStride is the spacing, in bytes, of the aperture addresses of states:
 	// the page of the engine's address translation.
 	StateStride = 0x4000
-	// MaxRank is the largest number of axes of an operand. MIL stops at 5; the
-	// rest is room for values that only a CPU segment sees.
+	// MaxRank is the largest number of axes of an operand. MIL's limit is 5; the rest is for values that only a CPU
+	// segment sees.
 	MaxRank = 8
-	// MaxBytes bounds what the operands of one function, the surfaces of its
-	// procedures and their scratch take together in a run: a descriptor of a few
-	// kilobytes may name buffers of any size.
+	// MaxBytes bounds the total memory in a run for the operands of one function, the surfaces of its procedures and
+	// their scratch: a descriptor of a few kilobytes may name buffers of any size.
 	MaxBytes = 8 << 30
 )
 
@@ -61,8 +60,8 @@ type Alias struct {
 	AddrOffset  uint32
 }
 
-// VariantMark parts the name of a function from the number of a configuration of
-// its shapes, as in main@2. No identifier of MIL holds it.
+// VariantMark separates the name of a function from the number of a configuration of its shapes, as in main@2. No
+// identifier of MIL contains it.
 const VariantMark = "@"
 
 // Function is one entry point of a model.
@@ -74,9 +73,8 @@ type Function struct {
 	Blocks      []Block
 	// Operands is every value that an operation or the signature names.
 	Operands []Operand
-	// Inputs, Outputs and States are the signature, in the model's order:
-	// indices of Operands, whose apertures must be HostInput, HostOutput and
-	// HostState.
+	// Inputs, Outputs and States are the signature, in the model's order: indices into Operands, whose apertures must
+	// be HostInput, HostOutput and HostState.
 	Inputs, Outputs, States []uint32
 }
 
@@ -105,7 +103,7 @@ type Operand struct {
 	Port     IOPort
 }
 
-// IOPort names the buffer that holds an operand.
+// IOPort names the buffer that contains an operand.
 type IOPort struct {
 	// Name is the model's name for a host aperture, the container's port for a
 	// surface, and free for an intermediate buffer.
@@ -184,7 +182,8 @@ func (f *Function) AddOperand(o Operand) uint32 {
 	return uint32(len(f.Operands) - 1)
 }
 
-// AddOp appends an operation to the last block, creating the first one, and names it after its place in the function.
+// AddOp appends an operation to the last block, creating the first one if there is none, and names it after its
+// position in the function.
 func (f *Function) AddOp(inputs, outputs []uint32, attrs Attrs) {
 	if len(f.Blocks) == 0 {
 		f.Blocks = append(f.Blocks, Block{Name: "block0"})

@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5/internal/fb"
 )
 
-// Read checks a whole descriptor and returns its Program. The data of constants
-// and of extra sections is that of buf, not a copy. Every error is a
+// Read checks a whole descriptor and returns its Program. The data of constants and of extra sections is a slice of
+// buf, not a copy. Every error is a
 // *FormatError.
 func Read(buf []byte) (*Program, error) {
 	if int64(len(buf)) > maxFile {
@@ -66,7 +66,7 @@ type found struct {
 	used bool
 }
 
-// functionPlaces are the offsets of the parts of a function, to place a fault.
+// functionPlaces are the offsets of the parts of a function, to locate a fault.
 type functionPlaces struct {
 	at       int
 	operands []int
@@ -136,14 +136,13 @@ func (r *reader) sections(root *fb.E5Program) error {
 	return nil
 }
 
-// Vtable offsets of the fields whose place the reader needs.
+// Vtable offsets of the fields whose position the reader needs.
 const (
 	dataVOffset    = 8  // Section.data
 	versionVOffset = 10 // E5Program.format_version
 )
 
-// fieldOffset returns where a field is, and where its table is when it is not
-// there.
+// fieldOffset returns the position of a field, or that of its table if the field is absent.
 func fieldOffset(tab flatbuffers.Table, v flatbuffers.VOffsetT) int {
 	return int(tab.Pos) + int(tab.Offset(v))
 }

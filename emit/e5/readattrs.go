@@ -72,7 +72,7 @@ func open[T any, P interface {
 	return p
 }
 
-// scaled is what the accessors of QuantAttrs and DequantAttrs share.
+// scaled is the set of accessors that QuantAttrs and DequantAttrs share.
 type scaled interface {
 	Scales(int) float32
 	ScalesLength() int

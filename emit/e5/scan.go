@@ -13,8 +13,8 @@ import (
 // rootTag is how the vtable of the root table begins (table 23.1).
 var rootTag = []byte{0x0c, 0, 0x14, 0, 4, 0, 8, 0}
 
-// Is reports whether b begins as a descriptor does, also one that was cut off: by the
-// vtable of its root table. Less than six bytes show nothing.
+// Is reports whether b begins like a descriptor, even a truncated one: by the vtable of its root table. Fewer than six
+// bytes are not enough.
 func Is(b []byte) bool {
 	if len(b) < 6 {
 		return false
@@ -36,8 +36,8 @@ type Part struct {
 	Off   int    `json:"offset"`
 	Value string `json:"value"`           // a string quoted; an array of more than 32 bytes as size and SHA-256
 	Bytes int    `json:"bytes,omitempty"` // of an array of bytes, those that are present; they are at Off+4
-	// Assumed: the vtable that says how the table is laid out is not there, and the
-	// layout is that which this package writes.
+	// Assumed reports that the vtable that describes the layout of the table is missing, and that the layout is assumed
+	// to be the one that this package writes.
 	Assumed bool `json:"assumed,omitempty"`
 }
 
@@ -47,21 +47,20 @@ const maxFaults = 100
 // Range is a stretch of a file.
 type Range struct{ Off, Bytes int }
 
-// Scanned is what Scan found.
+// Scanned is the result of Scan.
 type Scanned struct {
 	Parts []Part
 	// Faults begin with the object nearest to the beginning that is not there whole.
 	Faults []*FormatError
-	// Rest are the bytes that no object was found in, by offset: those of objects
-	// whose vtable or whose reference is not there.
+	// Rest are the ranges of bytes in which no object was found, by offset: they belong to objects whose vtable or
+	// whose reference is missing.
 	Rest []Range
 }
 
-// Scan lists the values that there are in a descriptor which was cut off or breaks
-// the rules, in the order of the schema: those that can be reached from the root
-// through bytes that are there. The faults, up to a hundred, say what cannot be
-// reached. Time and memory are in proportion to the length of b. What
-// the values say is not checked.
+// Scan lists the values that are present in a descriptor that is truncated or breaks the rules, in the order of the
+// schema: those that can be reached from the root through bytes that are present. The faults, up to a hundred, say what
+// cannot be reached. Time and memory are in proportion to the length of b. Scan does not check the meaning of the
+// values.
 func Scan(b []byte) *Scanned {
 	s := &scanner{}
 	_ = walkBuffer(b, 0, "", programTable, s) // the first of the faults
@@ -86,7 +85,7 @@ func Scan(b []byte) *Scanned {
 	return out
 }
 
-// scanFault is a fault, and where in the file the object begins that it is about.
+// scanFault is a fault, and the position in the file of the object that it is about.
 type scanFault struct {
 	at  int64
 	err *FormatError
@@ -96,10 +95,10 @@ type scanFault struct {
 type scanner struct {
 	parts  []Part
 	faults []scanFault
-	seen   []Range // objects, nested ones with the vector that they are in
+	seen   []Range // objects; nested ones are together with their vector
 
 	assumed int               // number of enclosing tables with an assumed layout
-	layouts map[*table][]byte // the vtables met, where they are collected
+	layouts map[*table][]byte // the vtables found, if they are collected
 }
 
 // fault notes an error about an object at byte at of the file.
@@ -148,7 +147,7 @@ var sectionKindNames = map[int32]string{
 	kindOpAttrs: "attributes", kindAlias: "alias", kindConstant: "constant",
 }
 
-// scalar lists a number; the one of a section says what its data is.
+// scalar lists a number; the number that is the kind of a section determines its data.
 func (w *walk) scalar(o *placed, f *field, path string, at int64) {
 	text := w.number(f.kind, at)
 	if o.table == sectionTable {

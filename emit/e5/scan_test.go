@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestScan: of a whole descriptor Scan finds every value without a fault and nothing
-// beside them; of one that is cut, what it finds is among those, more the later it is
-// cut, every byte is either found or told, and the first fault is at the end.
+// TestScan checks that Scan finds every value of a whole descriptor without a fault and nothing else. For a truncated
+// descriptor, it finds some of those values, and more the later the cut is; every byte is either found or reported, and
+// the first fault is at the end.
 func TestScan(t *testing.T) {
 	for name, p := range map[string]*Program{"fused": fused(0, 64), "every": every()} {
 		b := mustBytes(t, p)
@@ -70,8 +70,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// TestScanSections: of a cut file of this package's, every section that is whole is
-// found, also those whose shared vtable is not there.
+// TestScanSections checks that in a truncated file of this package every complete section is found, even if its shared
+// vtable is missing.
 func TestScanSections(t *testing.T) {
 	b := mustBytes(t, fused(2, 64))
 	root := int(binary.LittleEndian.Uint32(b))
@@ -108,7 +108,7 @@ func TestScanSections(t *testing.T) {
 	}
 }
 
-// TestScanLayouts: the layouts that are assumed are those of real files.
+// TestScanLayouts checks that the assumed layouts are those of real files.
 func TestScanLayouts(t *testing.T) {
 	for _, x := range []*table{sectionTable, operandTable, descriptorTable, ioPortTable, buildInfoEntryTable,
 		operationTable} {
@@ -172,8 +172,8 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// TestScanOneLongName: many references to one table without a vtable, whose name is
-// long, cost time in proportion to the file.
+// TestScanOneLongName checks that many references to one table without a vtable, whose name is long, cost time in
+// proportion to the file.
 func TestScanOneLongName(t *testing.T) {
 	const names, refs = 2 << 20, 1 << 19
 	le := binary.LittleEndian
@@ -192,7 +192,7 @@ func TestScanOneLongName(t *testing.T) {
 	for range refs {
 		b = le.AppendUint32(b, uint32(section-len(b)))
 	}
-	// The section's vtable is far behind the end; its name is no UTF-8 at its end.
+	// The section's vtable is far beyond the end; its name ends in invalid UTF-8.
 	b = le.AppendUint32(b, 1<<31)
 	b = le.AppendUint32(b, 12)
 	b = append(b, make([]byte, 8)...)

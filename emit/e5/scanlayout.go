@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// In a FlatBuffer tables of one layout share a vtable, which comes after all of them except the one written first: of a
-// file that is cut, most tables have lost theirs. This package writes one layout for each table, so such a table can be
-// read anyway, marked as having an assumed layout.
+// In a FlatBuffer tables of one layout share a vtable, which comes after all of them except the one written first. In a
+// truncated file most tables have therefore lost theirs. This package writes one layout for each table, so such a table
+// can still be read, marked as having an assumed layout.
 
 // writtenLayouts returns the vtables of the tables that this package writes.
 var writtenLayouts func() map[*table][]byte
@@ -36,7 +36,7 @@ func sample() *Program {
 	return &Program{BuildInfo: []KV{{KeyTarget, "h13"}}, Functions: []Function{f}}
 }
 
-// assume walks a table without its vtable by the layout that this package writes, if what the table refers to fits.
+// assume walks a table without its vtable using the layout that this package writes, if what the table refers to fits.
 func (w *walk) assume(path string, t *table, pos int64) {
 	if w.scan == nil {
 		return
@@ -48,7 +48,7 @@ func (w *walk) assume(path string, t *table, pos int64) {
 	}
 }
 
-// fits reports whether the fields of a table at byte pos, laid out as vtab says, are in place and refer to what their
+// fits reports whether the fields of a table at byte pos, laid out as in vtab, are in place and refer to what their
 // kinds allow, as far as the data is present.
 func (w *walk) fits(t *table, pos int64, vtab []byte) bool {
 	size := int64(len(w.buf))
@@ -77,7 +77,7 @@ func (w *walk) fits(t *table, pos int64, vtab []byte) bool {
 		if end >= size {
 			continue
 		}
-		// A writer shares no strings, so those of all tables fit the buffer.
+		// A writer never shares strings, so those of all tables together fit the buffer.
 		if w.texts -= n; w.texts < 0 || w.buf[end] != 0 || !utf8.Valid(w.buf[to+4:end]) {
 			return false
 		}

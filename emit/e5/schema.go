@@ -22,16 +22,15 @@ const (
 	kFloat32s // vector of floats
 )
 
-// layouts says, for each kind, the bytes a field takes in its table and the
-// bytes of one element of its vector (0: not a vector).
+// layouts contains, for each kind, the bytes that a field takes in its table and the bytes of one element of its vector
+// (0: not a vector).
 var layouts = [...]struct{ size, elem int }{
 	kUint8: {1, 0}, kInt32: {4, 0}, kUint32: {4, 0}, kUint64: {8, 0},
 	kString: {4, 1}, kBytes: {4, 1}, kTable: {4, 0}, kUnion: {4, 0},
 	kStrings: {4, 4}, kTables: {4, 4}, kUint32s: {4, 4}, kUint64s: {4, 8}, kInt32s: {4, 4}, kFloat32s: {4, 4},
 }
 
-// field is one field of a table, its slot being its place in the list (a union
-// takes two slots, and must come last).
+// field is one field of a table; its slot is its position in the list (a union takes two slots, and must come last).
 type field struct {
 	name     string
 	kind     kind
@@ -113,7 +112,7 @@ var (
 	cpuConstantTable = &table{"CpuConstant", []field{
 		{name: "name", kind: kString, required: required}, {name: "section", kind: kString, required: required}}}
 
-	// The union has no separate table: what the tag says is in attrTables.
+	// The union has no separate table: the table for a tag is in attrTables.
 	opAttrsRecordTable = &table{"OpAttrsRecord", []field{{name: "attrs", kind: kUnion, required: required}}}
 )
 
@@ -167,8 +166,7 @@ const (
 	kindConstant  = int32(fb.SectionKindconstant)
 )
 
-// sectionRoots is, for each kind of section that holds a nested FlatBuffer, the
-// table at its root.
+// sectionRoots is, for each kind of section that contains a nested FlatBuffer, the table at its root.
 var sectionRoots = map[int32]*table{
 	kindFunction: functionTable, kindBlock: blockTable, kindOperation: operationTable,
 	kindArgFrame: argFrameTable, kindOpAttrs: opAttrsRecordTable, kindAlias: aliasTable,

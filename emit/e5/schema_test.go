@@ -14,7 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5/internal/fb"
 )
 
-// flatcVersion made the checked-in code; another one may write other bytes.
+// flatcVersion generated the checked-in code; another version may write other bytes.
 const flatcVersion = "flatc version 2.0.8"
 
 func flatc(t *testing.T) string {
@@ -33,7 +33,7 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// The generated code is what e5.fbs gives.
+// The generated code is what flatc makes of e5.fbs.
 func TestGeneratedCurrent(t *testing.T) {
 	bin := flatc(t)
 	if out, err := exec.Command(bin, "--version").Output(); err != nil ||
@@ -84,8 +84,8 @@ var fbsTypes = map[kind]*regexp.Regexp{
 	kInt32s: regexp.MustCompile(`^\[int\]$`), kFloat32s: regexp.MustCompile(`^\[float\]$`),
 }
 
-// The table of tables that drives writer and verifier is that of e5.fbs: the
-// same tables, and in each the same fields in the same order.
+// The table of tables that drives writer and verifier agrees with e5.fbs: the same tables, and in each the same fields
+// in the same order.
 func TestTablesMatchSchema(t *testing.T) {
 	src, err := os.ReadFile("e5.fbs")
 	if err != nil {
@@ -180,8 +180,8 @@ func decode(t *testing.T, bin, root string, b []byte) map[string]any {
 	return v
 }
 
-// flatc decodes every file and every nested record with the checked-in schema,
-// and what it compiles from its own JSON reads back as the same Program.
+// flatc decodes every file and every nested record with the checked-in schema, and what it compiles from its own JSON
+// is read back as the same Program.
 func TestFlatcDecodes(t *testing.T) {
 	bin := flatc(t)
 	for name, p := range map[string]*Program{

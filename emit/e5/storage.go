@@ -9,8 +9,8 @@ import (
 // StorageType is the element type of an operand.
 type StorageType int32
 
-// Codes 0 to 10 are the serialization codes of the descriptor. Those from 256 on
-// are zinc's own, for values that no engine surface holds.
+// Codes 0 to 10 are the serialization codes of the descriptor. Those from 256 on are zinc's own, for values that no
+// engine surface can contain.
 const (
 	Int4    = StorageType(fb.StorageTypeint4)
 	Uint8   = StorageType(fb.StorageTypeuint8)
@@ -36,7 +36,7 @@ const (
 	String  = StorageType(fb.StorageTypestr)
 )
 
-// storageTypes holds, for each code, its name in MIL and its width.
+// storageTypes contains, for each code, its name in MIL and its width.
 var storageTypes = map[StorageType]struct {
 	name string
 	bits int // 0: no fixed width
@@ -67,8 +67,8 @@ func StorageTypeOf(name string) (StorageType, bool) {
 // Valid reports whether t is a code of the catalog.
 func (t StorageType) Valid() bool { _, ok := storageTypes[t]; return ok }
 
-// Bits returns the width of one element, 0 for String and for a code that is
-// not in the catalog. A Bool takes a byte.
+// Bits returns the width of one element, or 0 for String and for a code that is not in the catalog. A Bool takes a
+// byte.
 func (t StorageType) Bits() int { return storageTypes[t].bits }
 
 // Extension reports whether t is a code of zinc's own.

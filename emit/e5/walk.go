@@ -11,14 +11,13 @@ import (
 // signed 32-bit numbers.
 const maxFile = 1<<31 - 1
 
-// walk goes over one FlatBuffer by the table of tables. The first fault ends a strict walk, one without a scan,
-// and without a fault no accessor can leave the buffer afterwards. A walk with a scan reports each fault and each
-// value to it, and goes on; that the buffer ends early it says in words for who has lost the rest of a file.
+// walk checks one FlatBuffer against the table of tables. A strict walk, which has no scan, ends at the first fault; if
+// there is none, no accessor can leave the buffer afterwards. A walk with a scan reports each fault and each value to
+// the scan and continues; if the buffer ends early, its message is worded for a truncated file.
 //
-// Offsets may make two fields share an object, and a small buffer could in that
-// way unfold to a very large tree. A writer of descriptors shares vtables only,
-// so the bytes of all objects walked, vtables apart, must fit the buffer: time
-// and memory stay linear in its length.
+// Offsets may make two fields share an object, so a small buffer could expand to a very large tree. A writer of
+// descriptors shares only vtables, so the bytes of all objects walked, except vtables, must fit the buffer: time and
+// memory stay linear in its length.
 type walk struct {
 	buf   []byte
 	base  int   // offset of buf in the file
@@ -41,7 +40,7 @@ type placed struct {
 
 func (o *placed) size() int64 { return int64(binary.LittleEndian.Uint16(o.vtab[2:])) }
 
-// offset returns where in its object the field of slot i is, 0 for nowhere.
+// offset returns where in its object the field of slot i is, or 0 if it is absent.
 func (o *placed) offset(i int) int64 { return slotOf(o.vtab, i) }
 
 func slotOf(vtab []byte, i int) int64 {
@@ -51,8 +50,7 @@ func slotOf(vtab []byte, i int) int64 {
 	return 0
 }
 
-// verify checks that buf, at offset base of the file, is a FlatBuffer whose root
-// is a t.
+// verify checks that buf, at offset base of the file, is a FlatBuffer whose root is a t.
 func verify(buf []byte, base int, t *table) error { return walkBuffer(buf, base, "", t, nil) }
 
 // walkBuffer returns the first fault.
@@ -117,7 +115,7 @@ func (w *walk) put(path string, pos int64, value string) {
 	}
 }
 
-// member names a field of what path names, and element an element, for a scan alone.
+// member names a field of the object at path, and element names an element; both are used only by a scan.
 func (w *walk) member(path, field string) string {
 	switch {
 	case w.scan == nil:
@@ -138,8 +136,8 @@ func (w *walk) element(path string, i int64) string {
 func (w *walk) u16(pos int64) int64 { return int64(binary.LittleEndian.Uint16(w.buf[pos:])) }
 func (w *walk) u32(pos int64) int64 { return int64(binary.LittleEndian.Uint32(w.buf[pos:])) }
 
-// claim takes n bytes at pos, which is inside the buffer, for one object, and returns
-// how many of them there are. If that is less than least, none is usable.
+// claim takes n bytes at pos, which is inside the buffer, for one object, and returns how many of them are present. If
+// that is less than least, none is usable.
 func (w *walk) claim(path string, pos, n, least int64, t *table, field string) (have int64, ok bool) {
 	size := int64(len(w.buf))
 	have = min(n, size-pos)
@@ -219,8 +217,8 @@ func (w *walk) fieldsOf(o *placed) {
 	}
 }
 
-// slot returns the place of the field of slot i, 0 when the table does not have
-// it, or not as it must be. claim has reported what the end of the buffer truncates.
+// slot returns the position of the field of slot i, or 0 if the table does not have it or it is invalid. claim has
+// reported what the end of the buffer truncates.
 func (w *walk) slot(o *placed, f *field, i, size int) int64 {
 	off, n := o.offset(i), int64(size)
 	at, entry := o.pos+off, o.vt+int64(4+2*i)
@@ -239,7 +237,7 @@ func (w *walk) slot(o *placed, f *field, i, size int) int64 {
 	return at
 }
 
-// union goes by the tag in slot i to the member in slot i+1.
+// union follows the tag in slot i to the member in slot i+1.
 func (w *walk) union(o *placed, f *field, i int) {
 	tagAt, at := w.slot(o, f, i, 1), w.slot(o, f, i+1, 4)
 	if o.offset(i) == 0 || o.offset(i+1) == 0 {
@@ -259,7 +257,7 @@ func (w *walk) union(o *placed, f *field, i int) {
 	}
 }
 
-// follow returns where the offset at pos leads.
+// follow returns the target of the offset at pos.
 func (w *walk) follow(o *placed, f *field, path string, pos int64) (int64, bool) {
 	off, size := w.u32(pos), int64(len(w.buf))
 	to := pos + off
@@ -275,7 +273,7 @@ func (w *walk) follow(o *placed, f *field, path string, pos int64) (int64, bool)
 	return 0, false
 }
 
-// value walks what a field at pos holds or refers to.
+// value walks the content of a field at pos, or the object that it refers to.
 func (w *walk) value(o *placed, f *field, path string, pos int64) {
 	elem := int64(layouts[f.kind].elem)
 	if elem == 0 && f.kind != kTable {

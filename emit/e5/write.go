@@ -14,8 +14,8 @@ const (
 	constantSuffix = "__const" // and the number of the constant
 )
 
-// Limits of names, so that the names of sections, which repeat those of
-// functions and blocks, stay in proportion to the file.
+// maxName limits names, so that the names of sections, which repeat those of functions and blocks, stay in proportion
+// to the file.
 const maxName = 1024
 
 func blockSection(fn, block string) string    { return fn + "/" + block }
@@ -88,7 +88,7 @@ func programNode(p *Program) (*node, error) {
 }
 
 // DeriveSymbols returns the symbol names that Write uses for a Program without any: for each function its name and the
-// names of its operands, then for each operation its name and those of its two sections; each name once.
+// names of its operands, then for each operation its name and the names of its two sections, each name once.
 func (p *Program) DeriveSymbols() []string {
 	names := []string{}
 	seen := map[string]bool{}

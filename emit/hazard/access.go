@@ -10,8 +10,8 @@ import (
 // access is a tensor of a task.
 type access struct{ td.Access }
 
-// sameLayout reports whether rows are as long and as far apart. The stride of an axis
-// that has one turn places nothing.
+// sameLayout reports whether rows have the same length and distance. The stride of an axis with an extent of 1 does not
+// matter.
 func sameLayout(g, o *td.Grid) bool {
 	for i := range g.Count {
 		if g.Count[i] > 1 && o.Count[i] > 1 && g.Stride[i] != o.Stride[i] {
@@ -32,8 +32,8 @@ func (a *access) furthest() td.Field {
 	return best
 }
 
-// aliased returns an axis whose parts certainly share bytes with their
-// neighbours, and how many they are; 0 if there is none.
+// aliased returns an axis along which neighbouring elements certainly share bytes, and the extent of that axis; 0 if
+// there is none.
 func (a *access) aliased() (n int64, axis td.Axis) {
 	for i, n := range a.Count {
 		if n > 1 && a.Stride[i] < a.Row {
@@ -82,10 +82,9 @@ func (a *access) each(f func(from, to int64)) {
 	}
 }
 
-// stretches calls f for every run of granules that the access takes, page by page in
-// order of address, with the granules from and to of the page. Rows that follow each
-// other without a gap are one run; of more runs than L2 has granules the whole extent
-// is taken. The access must be inside the memory.
+// stretches calls f for every run of granules that the access takes, page by page in order of address, with the
+// granules from and to of the page. Rows that follow each other without a gap are one run; if there are more runs than
+// L2 has granules, the whole extent counts as one. The access must be inside the memory.
 func (a *access) stretches(f func(page, from, to int64)) {
 	type axis struct{ n, stride int64 }
 	var axes []axis // by stride, the widest first

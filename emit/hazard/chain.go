@@ -80,8 +80,8 @@ func (c *checker) chain(seen map[int]bool) {
 	}
 }
 
-// placed checks that a task of so many words may be at off, where the task
-// before it, at last, says that it does; first tasks have none before.
+// placed checks that a task of the given number of words may be at off, where the previous task, at last, says that it
+// is; first tasks have no previous one.
 func (c *checker) placed(seen map[int]bool, off, words, size, last int, pointer, length string, follows bool) bool {
 	switch {
 	case off%td.Align != 0:

@@ -17,8 +17,8 @@ func (c *checker) conflicts(t *td.Task, x *accesses) {
 	}
 }
 
-// sameSpace reports whether two accesses go to one buffer; of DRAM, through one
-// register or two that point at the same byte.
+// sameSpace reports whether two accesses go to one buffer; in DRAM, through one register or two that point at the same
+// byte.
 func (c *checker) sameSpace(t *td.Task, a, b *access) bool {
 	if !a.InDRAM {
 		return true
@@ -28,9 +28,8 @@ func (c *checker) sameSpace(t *td.Task, a, b *access) bool {
 	return ok && ok2 && p == q
 }
 
-// crosses reports whether two accesses certainly share bytes: their extents
-// meet and one of them has no gaps in it that the other could stand in, or the
-// rows themselves meet.
+// crosses reports whether two accesses certainly share bytes: their extents overlap and one of them has no gaps that
+// the other could fit in, or the rows themselves overlap.
 func crosses(a, b *access) bool {
 	af, at := a.Span()
 	bf, bt := b.Span()

@@ -14,11 +14,11 @@ type Finding struct {
 	Offset    int    `json:"offset"` // of the task in the task section, in bytes
 	Field     string `json:"field"`  // as docs/registers.md names it, or of the command: Procedure.Tasks
 	Value     int64  `json:"value"`  // what the field leads to: itself, or an address
-	Limit     int64  `json:"limit"`  // what Value had to keep to
+	Limit     int64  `json:"limit"`  // the limit for Value
 	Rule      string `json:"rule"`
 }
 
-// String names place, field, value, limit and rule in one line.
+// String returns place, field, value, limit and rule in one line.
 func (f Finding) String() string {
 	return fmt.Sprintf("procedure %s: task %d at %#x: %s: %#x, limit %#x: %s", f.Procedure, f.Task, f.Offset, f.Field,
 		f.Value, f.Limit, f.Rule)
@@ -27,15 +27,15 @@ func (f Finding) String() string {
 // MaxFindings limits the findings of Check.
 const MaxFindings = 1000
 
-// Report is what Check found.
+// Report is the result of Check.
 type Report struct {
 	Procedures int       `json:"procedures"`
 	Tasks      int       `json:"tasks"`
 	Hazards    []Finding `json:"hazards"` // in order of tasks, at most MaxFindings; never nil
 }
 
-// Check looks at every procedure of a container. It refuses one of another
-// generation than h13, whose tasks are not known.
+// Check examines every procedure of a container. It returns an error for generations other than h13, whose tasks are
+// unknown.
 func Check(f *hwx.File) (*Report, error) {
 	if f.Header.CPUSubtype != hwx.SubtypeH13 {
 		return nil, fmt.Errorf("unknown tasks of CPU subtype %d; only h13's (%d) are checked",
@@ -128,7 +128,7 @@ func (c *checker) source(t *td.Task, a *access) {
 	}
 }
 
-// result checks where the result goes, and notes that it is there.
+// result checks where the result goes, and records that it is there.
 func (c *checker) result(t *td.Task, a *access) {
 	if n, axis := a.aliased(); n > 1 {
 		c.findField(a.StrideField(axis), a.Stride[axis], a.Row,
@@ -146,8 +146,7 @@ func (c *checker) result(t *td.Task, a *access) {
 	}
 }
 
-// window finds the buffer of a DMA and checks that it holds the access; from and
-// to are bytes of the region.
+// window finds the buffer of a DMA and checks that it contains the access; from and to are bytes of the region.
 func (c *checker) window(t *td.Task, a *access, write bool) (r int, from, to int64, ok bool) {
 	if !t.On(a.BarValid) {
 		c.findField(a.BarValid, 0, 1, "the DMA of the %s is on but names no buffer-access register", a.Name)

@@ -17,8 +17,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// program compiles a chain that uses what hazards are about: coefficients, two
-// DMA sources, and several values that stay in L2.
+// program compiles a chain with everything that hazards concern: coefficients, two DMA sources, and several values that
+// stay in L2.
 func program(t testing.TB, split bool) []byte {
 	t.Helper()
 	g := irbuild.New(1)
@@ -56,8 +56,7 @@ func branches(t testing.TB) []byte {
 	return b2
 }
 
-// tasks decodes the tasks of the one procedure, and says where the task section
-// is in the file.
+// tasks decodes the tasks of the only procedure, and returns where the task section is in the file.
 func tasks(t testing.TB, container []byte) (f *hwx.File, l []td.Placed, at int) {
 	t.Helper()
 	f, err := hwx.Read(container)
@@ -85,8 +84,8 @@ func check(t testing.TB, container []byte) *hazard.Report {
 	return r
 }
 
-// TestPlanted plants one fault at a time into a sound container: one field of one
-// task, or the command's count. Each must be found by task, field, value and limit.
+// TestPlanted plants one fault at a time in a valid container: in one field of one task, or in the command's count.
+// Each must be found, with task, field, value and limit.
 func TestPlanted(t *testing.T) {
 	// image is the bytes of 64x8x8 in L2, from the first to the last it takes.
 	const window, l2, image = 64 * 512, 2 << 20, 7*1056 + 63*16 + 16
@@ -96,7 +95,7 @@ func TestPlanted(t *testing.T) {
 		task     int
 		set      td.Field
 		to       int
-		field    string // reported, the one set when empty
+		field    string // reported; the changed field if empty
 		at       int    // task reported, counted from task
 		value    int64
 		limit    int64 // -1: not fixed here, being an address of another task
@@ -162,10 +161,9 @@ func TestPlanted(t *testing.T) {
 	}
 }
 
-// TestSoundChainsHaveNoHazards compiles what addresses alone could be taken for
-// hazards: a buffer that is filled before a part of it, or all, is written; a result
-// in the place of its source whose axes of one turn have other strides; results that
-// nothing reads, and whose place another buffer takes.
+// TestSoundChainsHaveNoHazards compiles programs that could be taken for hazards from addresses alone: a buffer that is
+// filled before a part of it, or all of it, is written; a result in place of its source whose axes of extent 1 have
+// other strides; results that nothing reads, and whose space another buffer takes.
 func TestSoundChainsHaveNoHazards(t *testing.T) {
 	pad := func(g *irbuild.Graph, x *ir.Value, by ...int64) *ir.Value {
 		return g.Op("pad", "x", x, "pad", by, "mode", "constant", "constant_val", 0.5)
@@ -248,7 +246,7 @@ func golden(t testing.TB) (out [][]byte) {
 	return out
 }
 
-// TestSilent: nothing is found in what Apple's compiler wrote.
+// TestSilent checks that nothing is found in what Apple's compiler wrote.
 func TestSilent(t *testing.T) {
 	for _, b := range golden(t) {
 		if r := check(t, b); len(r.Hazards) != 0 || r.Tasks != 1 {
@@ -257,7 +255,7 @@ func TestSilent(t *testing.T) {
 	}
 }
 
-// FuzzCheck: any container that reads gives findings, not a panic.
+// FuzzCheck checks that any container that can be read leads to findings, not to a panic.
 func FuzzCheck(f *testing.F) {
 	f.Add(program(f, true))
 	f.Add(program(f, false))

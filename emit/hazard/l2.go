@@ -10,7 +10,7 @@ const (
 	granules = l2Size / granule
 )
 
-// maxOver bounds what a write keeps of those below it.
+// maxOver bounds how many earlier writes a write records as overwritten by it.
 const maxOver = 64
 
 // write is one write into L2.
@@ -26,8 +26,8 @@ type write struct {
 	over  []int // writes that it has partly overwritten, at most maxOver
 }
 
-// l2 says for each granule which write of the current procedure it holds. Pages of
-// them that hold one write, as most do, are kept as one.
+// l2 says for each granule which write of the current procedure it contains. Pages that contain only one write, as most
+// do, are kept as one.
 type l2 struct {
 	owner  []int // by granule of a mixed page: index of writes plus base; below base for none
 	page   []int // by page: the same of all its granules, or mixed
@@ -51,8 +51,7 @@ func (m *l2) reset() {
 	m.writes, m.mark = m.writes[:0], m.mark[:0]
 }
 
-// meet lists the writes that an access finds instead of its bytes, and the
-// first byte where there is none, or -1.
+// meet lists the writes that an access finds instead of its bytes, and the first byte that was never written, or -1.
 func (m *l2) meet(a *access) (hit []int, gap int64) {
 	m.hit, gap = m.hit[:0], -1
 	m.stamp++
@@ -83,7 +82,7 @@ func (m *l2) meet(a *access) (hit []int, gap int64) {
 	return m.hit, gap
 }
 
-// own makes an access's granules those of a write.
+// own assigns an access's granules to a write.
 func (m *l2) own(a *access, w int) {
 	w += m.base
 	a.stretches(func(page, from, to int64) {
@@ -119,8 +118,8 @@ func (m *l2) put(a *access, w write) {
 			}
 			continue
 		}
-		// An update: a buffer may be filled first, in one piece or several, and a part of
-		// it, or all, be written after that.
+		// This is an update: a buffer may be filled first, in one piece or several, and a part of it, or all of it,
+		// written after that.
 		if w.result && o.result && !o.read && (part || w.from >= o.from && w.to <= o.to) {
 			continue
 		}
@@ -162,8 +161,7 @@ func (c *checker) inL2(a *access) bool {
 	return false
 }
 
-// readL2 checks that what a source reads is there: defined, and not what another
-// task has partly written over.
+// readL2 checks that what a source reads is there: defined, and not partly overwritten by another task.
 func (c *checker) readL2(a *access) {
 	hit, gap := c.l2.meet(a)
 	from, _ := a.Span()
@@ -191,7 +189,7 @@ func (c *checker) readL2(a *access) {
 	}
 }
 
-// stage notes what a source that comes by DMA leaves in L2 on its way.
+// stage records what a source that comes by DMA leaves in L2 on its way.
 func (c *checker) stage(t *td.Task, a *access) {
 	onchip, ok := a.OnChip(t)
 	if !a.InDRAM || !ok {

@@ -13,10 +13,10 @@ type region struct {
 	addr        uint64
 	size        int64
 	read, write bool
-	blank       bool // holds nothing before a task writes it
+	blank       bool // contains nothing before a task writes it
 }
 
-// bar is what a buffer-access register points at: a region from a byte on.
+// bar is what a buffer-access register points at: a region, from a byte on.
 type bar struct {
 	region int
 	at     int64
@@ -69,7 +69,7 @@ func regions(f *hwx.File) []region {
 	return out
 }
 
-// size keeps what a hostile file claims within what adds up without overflow.
+// size limits the sizes in a hostile file to values that can be added without overflow.
 func size(n uint64) int64 { return int64(min(n, hwx.AddrLimit)) }
 
 // resolve finds the region of each buffer-access register.
@@ -132,7 +132,7 @@ func (s *intervals) meets(from, to int64) bool {
 	return ok && x.from < to
 }
 
-// end is where the set ends.
+// end returns where the set ends.
 func (s *intervals) end() int64 {
 	if len(s.l) == 0 {
 		return 0

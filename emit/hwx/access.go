@@ -62,7 +62,7 @@ func (f *File) Symbols() []Symbol {
 	return l
 }
 
-// Banner is the text of the build banner, "" without one.
+// Banner returns the text of the build banner, or "" if there is none.
 func (f *File) Banner() string {
 	for _, c := range f.Commands {
 		if c, ok := c.(*Ident); ok {
@@ -94,7 +94,7 @@ func (f *File) Section(segment, section string) *Section {
 	return nil
 }
 
-// SegmentAt is the segment whose range of engine addresses holds addr, or nil.
+// SegmentAt returns the segment whose range of engine addresses contains addr, or nil.
 func (f *File) SegmentAt(addr uint64) *Segment {
 	for _, c := range f.Commands {
 		if s, ok := c.(*Segment); ok && addr >= s.VMAddr && addr-s.VMAddr < s.VMSize {
@@ -114,7 +114,7 @@ func (f *File) AddressMap() AddressMap {
 	return AddressMap{l}
 }
 
-// At returns the segment whose range holds addr, or nil.
+// At returns the segment whose range contains addr, or nil.
 func (m AddressMap) At(addr uint64) *Segment {
 	i, found := slices.BinarySearchFunc(m.segments, addr, func(s *Segment, at uint64) int {
 		return cmp.Compare(s.VMAddr, at)
@@ -176,9 +176,9 @@ func (f *File) ConstantSections() []*Section {
 	}
 }
 
-// ConstantBytes returns the constants of either form, nil without any. In a file
-// that was read they are the input's own bytes, however many sections they
-// take: several follow each other in the file. Else parts are joined.
+// ConstantBytes returns the constants of either form, nil if there are none. In a file that was read they are a slice
+// of the input, even if they span several sections, which follow each other in the file. Otherwise the parts are
+// joined.
 func (f *File) ConstantBytes() []byte {
 	l := f.ConstantSections()
 	if len(l) == 1 {

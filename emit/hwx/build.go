@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// programForms has, for each layout, the state words of a program from +0x840 on: what the files of that age hold
-// there. 0x11 is at +0x850 and 3 at +0x858 in every old file; the current files' six further words are not known and
-// are written as zeros (modelled).
+// programForms contains, for each layout, the state words of a program from +0x840 on, as they are in the files of that
+// age. In every old file 0x11 is at +0x850 and 3 at +0x858; the current files' six further words are unknown and are
+// written as zeros (modelled).
 var programForms = map[Layout][]uint32{
 	TextFirst:     {0, 0, 0, 0, 0x11, 0, 3, 0},
 	SurfacesFirst: {0, 0, 0, 0, 0x11, 0, 3, 0, 0, 0, 0, 0, 0, 0},
@@ -207,8 +207,8 @@ func cut(parts [][]byte, limit uint64) (runs [][][]byte) {
 	return runs
 }
 
-// constant returns the section number that holds byte off of the constants; the
-// end of the constants counts as the last section's.
+// constant returns the number of the section that contains byte off of the constants; the end of the constants counts
+// as part of the last section.
 func (b *builder) constant(off uint64) int {
 	for i, c := range b.consts {
 		if off < c.Size {
@@ -219,7 +219,7 @@ func (b *builder) constant(off uint64) int {
 	return b.first + len(b.consts) - 1
 }
 
-// relocate makes the relocations of the text, by address.
+// relocate builds the relocations of the text, by address.
 func (b *builder) relocate() error {
 	for i, p := range b.img.Procedures {
 		for k, at := range p.Relocs {

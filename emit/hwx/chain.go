@@ -22,8 +22,8 @@ const (
 	maxTaskWords = 512
 )
 
-// tasks walks the chain of every procedure: header word 7 is the next task's
-// offset in the text, bits 24 to 16 of word 1 its words less one.
+// tasks walks the chain of every procedure: header word 7 is the next task's offset in the text, bits 24 to 16 of word
+// 1 its number of words minus one.
 func (v *validator) tasks() {
 	if v.f.Header.CPUSubtype != SubtypeH13 {
 		return
@@ -39,8 +39,7 @@ func (v *validator) tasks() {
 	}
 }
 
-// walk counts the tasks from off on. seen holds the offsets of every task met
-// so far, in this chain or another's.
+// walk counts the tasks from off on. seen contains the offsets of all tasks met so far, in this chain or another one.
 func walk(text []byte, off uint64, words int, seen map[uint64]bool) (n int, err error) {
 	for {
 		if off%TaskAlign != 0 {

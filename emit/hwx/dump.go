@@ -22,9 +22,8 @@ func (f *File) offsets() (at, size []int64, err error) {
 	return at, size, nil
 }
 
-// DumpHeaders prints the container: header, every command with its offset, how many
-// symbols and relocations there are, and the bytes that belong to no part. Numbers are
-// hexadecimal where they are addresses, offsets or sizes.
+// DumpHeaders prints the container: the header, every command with its offset, the numbers of symbols and relocations,
+// and the bytes that belong to no part. Addresses, offsets and sizes are hexadecimal.
 func DumpHeaders(w io.Writer, f *File) error {
 	at, size, err := f.offsets()
 	if err != nil {
@@ -73,7 +72,7 @@ func DumpHeaders(w io.Writer, f *File) error {
 	return out.Flush()
 }
 
-// commandNames names the load commands that this package knows.
+// commandNames contains the names of the load commands that this package knows.
 var commandNames = map[uint32]string{
 	CmdSymtab: "symbol table", CmdThread: "program or tensor", CmdPort: "port", CmdIdent: "banner",
 	CmdSegment: "segment",

@@ -9,7 +9,7 @@ import (
 type FormatError struct {
 	Off   int64  // absolute byte offset, in the file, of the field at fault
 	Field string // the field, as "segment 2.section 0.size"
-	Msg   string // the rule that is broken, with its limit and what to do where that helps
+	Msg   string // the rule that is broken, with its limit and what to do about it if that helps
 	Val   any    // the value found, or nil
 	Err   error  // the wrapped error, or nil
 }
@@ -60,8 +60,7 @@ func (e *BuildError) Error() string {
 	}
 }
 
-// SpaceError is an image whose parts take more than the engine's addresses from Base
-// to AddrLimit.
+// SpaceError reports an image whose parts take more than the engine's addresses from Base to AddrLimit.
 type SpaceError struct {
 	Bytes uint64 // that scratch, surfaces, text and constants take together
 }

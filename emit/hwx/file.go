@@ -10,8 +10,8 @@ type File struct {
 	data []byte // the input of Read
 }
 
-// Header holds the words of the header that are not counts; magic, number and
-// size of the commands follow from the rest.
+// Header contains the words of the header that are not counts; magic, number and size of the commands follow from the
+// rest.
 type Header struct {
 	CPUType    uint32
 	CPUSubtype uint32
@@ -76,7 +76,7 @@ type Section struct {
 	Parts         [][]byte // contents, Size bytes in all; nil when not in the file
 }
 
-// Bytes returns the contents: without a copy if they are one part, as in every file that was read; nil for a section
+// Bytes returns the contents, without a copy if they are one part, as in every file that was read; nil for a section
 // without bytes in the file.
 func (s *Section) Bytes() []byte {
 	switch len(s.Parts) {
@@ -92,8 +92,7 @@ func (s *Section) Bytes() []byte {
 	return b
 }
 
-// Present is the number of bytes of the contents that are there: fewer than Size
-// where the file was cut.
+// Present returns the number of bytes of the contents that are present: fewer than Size if the file was truncated.
 func (s *Section) Present() (n uint64) {
 	for _, p := range s.Parts {
 		n += uint64(len(p))

@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// readHolds checks what holds for any bytes: an error has a place in the file;
-// what Read takes is written again, equal, and can be printed and checked.
+// readHolds checks what must be true for any bytes: an error has an offset in the file; what Read accepts is written
+// again equal, and can be printed and checked.
 func readHolds(t *testing.T, data []byte) {
 	t.Helper()
 	got, err := hwx.Read(data)
@@ -48,8 +48,8 @@ func readHolds(t *testing.T, data []byte) {
 	}
 }
 
-// tight moves the segments of a container close behind its tables: the same
-// structure in a few kilobytes, which a fuzzer changes faster.
+// tight moves the segments of a container right after its tables: the same structure in a few kilobytes, which a fuzzer
+// changes faster.
 func tight(t testing.TB, b []byte) []byte {
 	t.Helper()
 	f, err := hwx.Read(b)
@@ -88,9 +88,8 @@ func tight(t testing.TB, b []byte) []byte {
 	return b
 }
 
-// FuzzRead: no bytes make Read panic, and what it takes it writes again, equal.
-// The engine spends its time on making inputs smaller unless told otherwise: run
-// it with -fuzzminimizetime=20x.
+// FuzzRead checks that no bytes make Read panic, and that what it accepts is written again equal. By default the fuzzer
+// spends its time on making inputs smaller: run it with -fuzzminimizetime=20x.
 func FuzzRead(f *testing.F) {
 	for _, img := range []*hwx.Image{identity(true), identity(false), several(2, true), several(1, false)} {
 		_, _, b := build(f, img)
@@ -101,7 +100,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { readHolds(t, data) })
 }
 
-// fewCommands is a file of one command each, without a program.
+// fewCommands is a file with one command of each kind, without a program.
 func fewCommands(t testing.TB) []byte {
 	b, err := hwx.Encode(&hwx.File{Header: hwx.Header{
 		CPUType:    0x80,
@@ -123,9 +122,8 @@ func fewCommands(t testing.TB) []byte {
 	return b
 }
 
-// everyByte changes each byte of the header, commands and tables in turn, two
-// ways, and checks that what holds for any bytes holds. Of a run of zero words,
-// such as the buffer-access registers not in use, only some are changed.
+// everyByte changes each byte of the header, commands and tables in turn, in two ways, and makes the checks of
+// readHolds. In a run of zero words, such as the buffer-access registers that are not in use, only some are changed.
 func everyByte(t *testing.T, b []byte) {
 	b = tight(t, b)
 	for i := range b {
@@ -154,8 +152,8 @@ func TestEveryByteGolden(t *testing.T) {
 	}
 }
 
-// TestHostileSizes reads files whose tables lie about their size or share bytes:
-// the time and memory a reader spends must follow the file's length.
+// TestHostileSizes reads files whose tables state wrong sizes or share bytes: the time and memory that a reader uses
+// must stay in proportion to the file's length.
 func TestHostileSizes(t *testing.T) {
 	// Thousands of sections, each claiming the whole file for its relocations.
 	var sections []*hwx.Section

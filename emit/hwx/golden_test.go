@@ -23,8 +23,8 @@ func golden(t testing.TB, name string) []byte {
 	return b
 }
 
-// TestGoldenRoundTrip reads the real files and writes them again, byte for byte.
-// Nothing in them may need the raw forms that keep what the rules do not give.
+// TestGoldenRoundTrip reads the real files and writes them again, byte for byte. They must not need the raw forms that
+// keep what the rules do not cover.
 func TestGoldenRoundTrip(t *testing.T) {
 	for _, name := range goldenNames {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +75,7 @@ func tailOf(c hwx.Command) []byte {
 	return nil
 }
 
-// TestGoldenValid checks that the rules hold for the real files.
+// TestGoldenValid checks that the real files obey the rules.
 func TestGoldenValid(t *testing.T) {
 	for _, name := range goldenNames {
 		f, err := hwx.Read(golden(t, name))
@@ -88,7 +88,7 @@ func TestGoldenValid(t *testing.T) {
 	}
 }
 
-// imageOf takes a real container apart into what Build needs to know.
+// imageOf extracts from a real container what Build needs to know.
 func imageOf(t *testing.T, f *hwx.File) *hwx.Image {
 	t.Helper()
 	img := &hwx.Image{CPUSubtype: f.Header.CPUSubtype, Layout: hwx.TextFirst, Text: f.TextBytes(),
@@ -143,8 +143,8 @@ func imageOf(t *testing.T, f *hwx.File) *hwx.Image {
 	return img
 }
 
-// TestGoldenRebuild takes each real file apart and builds it again: Build's rules
-// for addresses, commands, symbols and layout give the very bytes.
+// TestGoldenRebuild takes each real file apart and builds it again: Build's rules for addresses, commands, symbols and
+// layout produce exactly the same bytes.
 func TestGoldenRebuild(t *testing.T) {
 	for _, name := range goldenNames {
 		t.Run(name, func(t *testing.T) {

@@ -7,13 +7,12 @@ const (
 	// SurfacesFirst is the order of the current compiler, and zinc's: scratch,
 	// surfaces, text, constants.
 	SurfacesFirst Layout = iota
-	// TextFirst is the order of the oldest single-task files: text and
-	// constants, then the surfaces. It goes with the older program descriptor
-	// (0x214 words of state).
+	// TextFirst is the order of the oldest single-task files: text and constants, then the surfaces. It is used with
+	// the older program descriptor (0x214 words of state).
 	TextFirst
 )
 
-// Image says what a new container must hold. Build assigns the addresses.
+// Image describes the contents of a new container. Build assigns the addresses.
 type Image struct {
 	CPUSubtype uint32 // SubtypeH13 ...
 	// Split puts the constants into separate segments (__KERN_0,__kern_0), not into __TEXT,__const after the tasks.
@@ -22,16 +21,15 @@ type Image struct {
 	// Text is the task stream. Tasks are aligned to 256 bytes, the first at 0; the
 	// next-task words count from the start of Text.
 	Text []byte
-	// Constants are the packed coefficients: one run of bytes, in parts that are never joined in memory. Without any,
-	// the split form has no kernel segment and the other form a zero section of 0x4000 bytes.
+	// Constants are the packed coefficients: one run of bytes, in parts that are never joined in memory. If there are
+	// none, the split form has no kernel segment and the other form has a section of 0x4000 zero bytes.
 	Constants [][]byte
 	// Scratch is the size in bytes of __DATA,__bss; 0 for none. SurfacesFirst only.
 	Scratch uint64
-	// Surfaces get their windows in this order. One input and one output at least.
+	// Surfaces get their windows in this order. At least one input and one output are required.
 	Surfaces []Surface
-	// TensorOrder names every surface once, in the order of the tensor commands:
-	// the order in which the caller binds them, which need not be that of the
-	// addresses. Nil means by procedure, inputs first, each as in Surfaces.
+	// TensorOrder names every surface once, in the order of the tensor commands, which is the order in which the caller
+	// binds them and may differ from that of the addresses. Nil means by procedure, inputs first, each as in Surfaces.
 	TensorOrder []string
 	// Procedures: the first is the program (entry 0); the others are written as
 	// procedure commands. One at least.
@@ -40,9 +38,9 @@ type Image struct {
 	Kernels []Kernel
 	// Banner is the build banner, a line each, without line ends.
 	Banner []string
-	// MaxKernelSection is the ceiling in bytes of one kernel section, a multiple
-	// of Page; 0 means the constant MaxKernelSection. Split only. Constants beyond
-	// it go on in __KERN_1 and so on, next to each other in addresses and file.
+	// MaxKernelSection is the maximum size in bytes of one kernel section, a multiple of Page; 0 means the constant
+	// MaxKernelSection. It applies only to the split form. Constants beyond it continue in __KERN_1 and so on, next to
+	// each other in addresses and file.
 	MaxKernelSection uint64
 }
 

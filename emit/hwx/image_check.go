@@ -94,7 +94,7 @@ func (m *Image) check(total uint64) error {
 	return nil
 }
 
-// checkOrder wants every surface once in TensorOrder, when there is one.
+// checkOrder requires that TensorOrder, if set, names every surface once.
 func (m *Image) checkOrder(surfaces map[string]bool) error {
 	if m.TensorOrder == nil {
 		return nil
@@ -130,7 +130,7 @@ func imageName(field, s string) error {
 	return nil
 }
 
-// maxSurfaceName leaves room for the shape in the symbol of a surface.
+// maxSurfaceName leaves space for the shape in the symbol of a surface.
 const maxSurfaceName = maxName - 512
 
 func (e *Entry) check(field string, m *Image, seen map[string]bool) error {

@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// task makes one task of words words (12 at least): a header that names the next
-// task, one record of two registers, and records of one register to fill up.
+// task makes one task of the given number of words (at least 12): a header that names the next task, one record of two
+// registers, and records of one register to fill up.
 func task(words int, next, nextWords uint32) []byte {
 	w := make([]uint32, words)
 	if next != 0 {
@@ -22,7 +22,7 @@ func task(words int, next, nextWords uint32) []byte {
 	for i < words {
 		n := min(words-i-1, 16)
 		if words-i-1-n == 1 {
-			n-- // no room for a record of its own behind this one
+			n-- // no space for a record of its own after this one
 		}
 		w[i] = uint32(n-1) << 26
 		i += 1 + n
@@ -209,8 +209,8 @@ func TestIdentityHasTheSegmentsOfTheChapter(t *testing.T) {
 	}
 }
 
-// TestWholeForm checks the form without a kernel section: constants behind the
-// tasks on 64 bytes, a zero section of 0x4000 bytes without constants.
+// TestWholeForm checks the form without a kernel section: constants after the tasks, aligned to 64 bytes; without
+// constants a section of 0x4000 zero bytes.
 func TestWholeForm(t *testing.T) {
 	f, a, _ := build(t, identity(false))
 	c := f.Section("__TEXT", "__const")
@@ -235,8 +235,7 @@ func TestWholeForm(t *testing.T) {
 	}
 }
 
-// TestProcedures checks scratch, and one command, bar table and chain for every
-// procedure.
+// TestProcedures checks scratch, and that every procedure has one command, bar table and chain.
 func TestProcedures(t *testing.T) {
 	img := several(3, true)
 	_, a, b := build(t, img)
@@ -277,8 +276,8 @@ func TestProcedures(t *testing.T) {
 	}
 }
 
-// TestKernelsCut checks constants beyond the ceiling of one section: they go on
-// in the next, without a gap in addresses or in the file.
+// TestKernelsCut checks constants beyond the maximum of one section: they continue in the next, without a gap in
+// addresses or in the file.
 func TestKernelsCut(t *testing.T) {
 	img := images()["kernels_cut"]
 	_, a, b := build(t, img)

@@ -34,7 +34,7 @@ type gapJSON struct {
 	Size   int `json:"size"`
 }
 
-// commandJSON holds what every command has and one of the typed parts.
+// commandJSON contains what every command has and one of the typed parts.
 type commandJSON struct {
 	Cmd     hex          `json:"cmd"`
 	Offset  hex          `json:"offset"`

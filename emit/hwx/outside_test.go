@@ -18,8 +18,8 @@ func asMachO(b []byte) []byte {
 	return b
 }
 
-// TestMachO opens every built container with Go's Mach-O reader: segments,
-// section contents, relocations and symbols must be what was put in.
+// TestMachO opens every built container with Go's Mach-O reader: segments, section contents, relocations and symbols
+// must be as built.
 func TestMachO(t *testing.T) {
 	for name, img := range images() {
 		t.Run(name, func(t *testing.T) {

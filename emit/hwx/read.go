@@ -23,12 +23,12 @@ func Read(data []byte) (*File, error) {
 	return f, nil
 }
 
-// reader holds the file and the ranges of it that its parts have claimed.
+// reader is the file and the ranges of it that its parts have claimed.
 type reader struct {
 	data   []byte
 	claims []*claim
-	// Contents and tables are read only after every claim was found to be disjoint
-	// from the others: only then does their size bound what reading them costs.
+	// Contents and tables are read only after every claim was found to be disjoint from the others, because only then
+	// does their size bound the cost of reading them.
 	later []func() error
 	scan  *scan // not nil for a reader that continues after faults
 }
@@ -39,7 +39,7 @@ type claim struct {
 	at       int64 // offset of the field that claims
 	field    string
 	what     string // the part, as in "contents of section __TEXT,__text"
-	lost     bool   // overlaps another part; of a scan alone
+	lost     bool   // overlaps another part; used only by a scan
 }
 
 func (r *reader) file() (*File, error) {
@@ -144,8 +144,8 @@ func (r *reader) commands(f *File, n uint32, size int64) error {
 	return nil
 }
 
-// fail ends the reading of commands at the one at byte off: with an error, or in a
-// scan with what there is of the command.
+// fail ends the reading of commands at the command at byte off: with an error, or in a scan with what is present of the
+// command.
 func (r *reader) fail(f *File, err *FormatError, off int64, field string) error {
 	if r.scan == nil {
 		return err
@@ -193,7 +193,7 @@ func (r *reader) disjoint() error {
 	return nil
 }
 
-// claim notes that the field at offset at takes size bytes from off for what.
+// claim records that the field at offset at takes size bytes from off for what.
 func (r *reader) claim(off, size uint64, at int64, field, what string) (*claim, error) {
 	n := uint64(len(r.data))
 	c := &claim{off: int64(min(off, math.MaxInt64)), at: at, field: field, what: what}
@@ -207,7 +207,7 @@ func (r *reader) claim(off, size uint64, at int64, field, what string) (*claim, 
 		if r.scan == nil {
 			return nil, err
 		}
-		if size == 0 { // else the claim says so, being cut
+		if size == 0 { // otherwise the claim reports that it is truncated
 			r.scan.past(err)
 		}
 		size = min(size, math.MaxInt64-uint64(c.off))
@@ -260,7 +260,7 @@ func allZero(b []byte) bool {
 	return bytes.Equal(b, zeros[:len(b)])
 }
 
-// command decodes one load command. A typed one is written back at once: if its names or padding are not where the
+// command decodes one load command. A typed command is written back at once: if its names or padding are not where the
 // rules put them, those bytes are kept.
 func (r *reader) command(cmd uint32, b body) (Command, error) {
 	decode := r.raw
@@ -344,8 +344,7 @@ func (b body) name(off int, field string) (string, uint32, error) {
 	return string(b.b[p : int(p)+n]), p, nil
 }
 
-// settle sets *tail to the command's bytes from fixed on when c does not write
-// itself as b without it.
+// settle sets *tail to the command's bytes from fixed on if c without a tail would not be written as b.
 func settle(c Command, b body, tail *[]byte, fixed int) (Command, error) {
 	if got, err := encodeCommand(nil, c); err == nil && bytes.Equal(got, b.b) {
 		return c, nil
@@ -391,7 +390,7 @@ func appendNames(b []byte, start int, names ...string) []byte {
 	return b
 }
 
-// checkName refuses a string that a C string cannot hold.
+// checkName returns an error for a string that a C string cannot represent.
 func checkName(what, s string) error {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		return fmt.Errorf("hwx: %s %q contains a NUL", what, s)

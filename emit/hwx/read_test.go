@@ -10,8 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 )
 
-// samples are containers to read, built ones always and real ones where there
-// are any.
+// samples are containers to read: built ones always, and real ones if there are any.
 func samples(t *testing.T) map[string][]byte {
 	m := map[string][]byte{}
 	for name, img := range images() {
@@ -90,8 +89,7 @@ func offsetOf(t *testing.T, b []byte, cmd, flavor uint32) int {
 	return 0
 }
 
-// TestReadErrors breaks one field of a good container at a time; the error must
-// name the offset of that very field.
+// TestReadErrors breaks one field of a valid container at a time; the error must name the offset of exactly that field.
 func TestReadErrors(t *testing.T) {
 	_, _, good := build(t, identity(true))
 	port := offsetOf(t, good, hwx.CmdPort, 0)
@@ -99,7 +97,7 @@ func TestReadErrors(t *testing.T) {
 	tens := offsetOf(t, good, hwx.CmdThread, hwx.FlavorTensor)
 	tab := offsetOf(t, good, hwx.CmdSymtab, 0)
 	const guard, window = 32, 32 + 72
-	text := 32 + 72 + 2*152 // the segment behind guard and two windows
+	text := 32 + 72 + 2*152 // the segment after guard and two windows
 	symoff := int(good[tab+8]) | int(good[tab+9])<<8
 	tests := []struct {
 		name  string
@@ -157,9 +155,8 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
-// TestUnknownKept puts what the rules do not know into a container: an unknown
-// command, an unknown flavour, a nonzero byte between two parts and names off
-// their place. All of it must survive.
+// TestUnknownKept puts things that the rules do not cover into a container: an unknown command, an unknown flavour, a
+// nonzero byte between two parts and displaced names. All of it must survive.
 func TestUnknownKept(t *testing.T) {
 	_, _, good := build(t, identity(true))
 	tens := offsetOf(t, good, hwx.CmdThread, hwx.FlavorTensor)
@@ -210,8 +207,8 @@ func raw(f *hwx.File, cmd uint32) (n int) {
 	return n
 }
 
-// TestNoCopy reads a container with large constants: they must be the very
-// bytes of the input, and reading must allocate next to nothing beside them.
+// TestNoCopy reads a container with large constants: they must be the same bytes as in the input, and reading must
+// allocate next to nothing else.
 func TestNoCopy(t *testing.T) {
 	img := identity(true)
 	img.Constants = [][]byte{make([]byte, 64<<20)}

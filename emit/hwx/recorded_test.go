@@ -21,7 +21,7 @@ func (w *word) UnmarshalText(b []byte) error {
 	return err
 }
 
-// recorded is what the current compiler made of one small program.
+// recorded is the output of the current compiler for one small program.
 type recorded struct {
 	Tasks []struct {
 		Header  []word
@@ -51,7 +51,7 @@ type recorded struct {
 	} `json:"constant_section"`
 }
 
-// text puts the recorded tasks where their chain says.
+// text puts the recorded tasks at the offsets in their chain.
 func (r *recorded) text() []byte {
 	var b []byte
 	for i, t := range r.Tasks {
@@ -72,10 +72,9 @@ func (r *recorded) text() []byte {
 	return b
 }
 
-// TestRecordedAddresses builds a container round the recorded tasks, surfaces
-// and constants of every case. Scratch, surfaces, text and constants must come
-// to be where the current compiler put text and constants, and the program
-// descriptor must have its size.
+// TestRecordedAddresses builds a container around the recorded tasks, surfaces and constants of every case. Scratch,
+// surfaces, text and constants must get addresses with which text and constants are where the current compiler put
+// them, and the program descriptor must have its size.
 func TestRecordedAddresses(t *testing.T) {
 	paths, err := filepath.Glob(filepath.Join(shareddir.Find(t), "oracles", "h13", "*.json"))
 	if err != nil || len(paths) == 0 {

@@ -10,8 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// retyped makes a task again from the fields and records of another, by name:
-// nothing of it is taken over as words.
+// retyped rebuilds a task from the named fields and records of another: nothing is copied as words.
 func retyped(from *td.Task) *td.Task {
 	to := td.New()
 	to.Spans = slices.Clone(from.Spans)
@@ -24,9 +23,9 @@ func retyped(from *td.Task) *td.Task {
 	return to
 }
 
-// TestGoldenRewrite decodes every task of the real files to fields, makes tasks again of those, encodes them in the
-// records that were read, and builds the container from them: the very bytes. Links, indices and marks of the chain are
-// the encoder's own.
+// TestGoldenRewrite decodes every task of the real files to fields, rebuilds tasks from those, encodes them in the
+// records that were read, and builds the container from them: the result has the same bytes. Links, indices and marks
+// of the chain are written by the encoder.
 func TestGoldenRewrite(t *testing.T) {
 	for _, name := range goldenNames {
 		t.Run(name, func(t *testing.T) {
@@ -72,10 +71,8 @@ func TestGoldenRewrite(t *testing.T) {
 	}
 }
 
-// TestGoldenFields checks that every word of every task of the real files is
-// accounted for by name: each record is in one register block and ends with
-// the task, the named fields together give back the word, and no bit without a
-// name is set.
+// TestGoldenFields checks that every word of every task of the real files is accounted for by name: each record is in
+// one register block and ends with the task, the named fields together produce the word, and no unnamed bit is set.
 func TestGoldenFields(t *testing.T) {
 	rows := td.Fields()
 	for _, name := range goldenNames {

@@ -2,15 +2,15 @@ package hwx
 
 import "fmt"
 
-// Scan decodes as much of a container as there is: of one that was cut off, or that breaks rules, every part
-// that is whole, and the bytes there are of the part that is cut. For a file that Read accepts it returns
-// the same File and no faults; else there is a fault, and the File is for looking at alone: sections may
-// hold fewer bytes than their Size, tables fewer entries than the file says, and commands that do not decode
-// are kept as [Raw]; it is nil when not even the header is there. Of parts that overlap, the first keeps its
-// bytes, so that memory and time stay in proportion to the input.
+// Scan decodes as much of a container as possible: from one that was truncated, or that breaks rules, every complete
+// part, and the bytes that are present of the truncated part. For a file that Read accepts it returns the same File and
+// no faults. Otherwise there is a fault, and the File is only for inspection: sections may have fewer bytes than their
+// Size, tables fewer entries than the file says, and commands that do not decode are kept as [Raw]; it is nil if not
+// even the header is present. If parts overlap, the first keeps its bytes, so that memory and time stay in proportion
+// to the input.
 //
-// The first fault says where a file that is cut off ends. Further ones follow in the
-// order in which they were found, up to a hundred.
+// For a truncated file the first fault says where it ends. Further faults follow in the order in which they were found,
+// up to a hundred.
 func Scan(data []byte) (*File, []*FormatError) {
 	s := &scan{}
 	r := &reader{data: data, scan: s}
@@ -28,7 +28,7 @@ func Scan(data []byte) (*File, []*FormatError) {
 type scan struct {
 	end    *FormatError // where the file ends early
 	faults []*FormatError
-	behind []*FormatError // what follows from the early end, when it is one
+	behind []*FormatError // what follows from the early end, if there is one
 }
 
 func (s *scan) fault(err error) {
@@ -37,7 +37,7 @@ func (s *scan) fault(err error) {
 	}
 }
 
-// past notes a fault that follows from an early end where there is one.
+// past records a fault, as a consequence of the early end if there is one.
 func (s *scan) past(err error) {
 	if e, ok := err.(*FormatError); ok && len(s.behind) < maxProblems {
 		s.behind = append(s.behind, e)
@@ -51,7 +51,7 @@ func (s *scan) list() []*FormatError {
 	return append(s.faults, s.behind...)
 }
 
-// commandsEnd notes that the commands end with one, at byte off, that is not whole.
+// commandsEnd records that the commands end with an incomplete one at byte off.
 func (s *scan) commandsEnd(err *FormatError, data []byte, off int64, field string) {
 	rest := data[off:]
 	if len(rest) >= 8 {
@@ -74,8 +74,7 @@ func (s *scan) commandsEnd(err *FormatError, data []byte, off int64, field strin
 	}
 }
 
-// cut finds the first of the disjoint claims, in their order, that the file of n bytes
-// does not hold whole.
+// cut finds the first of the disjoint claims, in their order, that exceeds the n bytes of the file.
 func (s *scan) cut(claims []*claim, n int64) {
 	if s.end != nil {
 		return

@@ -44,8 +44,8 @@ func partsOf(f *hwx.File) []part {
 	return l
 }
 
-// TestScanCut cuts containers at many offsets: what Scan gives has every part that
-// ends before the cut, and a first fault at the cut.
+// TestScanCut truncates containers at many offsets: the result of Scan has every part that ends before the cut, and a
+// first fault at the cut.
 func TestScanCut(t *testing.T) {
 	for name, img := range images() {
 		_, _, whole := build(t, img)
@@ -109,8 +109,7 @@ func TestScanCut(t *testing.T) {
 	}
 }
 
-// TestScanEmptyTable: a table without entries that stands behind the file's end takes
-// no bytes, and is a fault all the same.
+// TestScanEmptyTable checks that a table without entries that is after the file's end takes no bytes, but is a fault.
 func TestScanEmptyTable(t *testing.T) {
 	le := binary.LittleEndian
 	img := images()["identity_split"]
@@ -141,15 +140,14 @@ func linesOf(t testing.TB, f *hwx.File) []part {
 	for _, line := range bytes.Split(text.Bytes(), []byte("\n")) {
 		var at, size int64
 		if n, _ := fmt.Sscanf(string(line), "0x%x +0x%x ", &at, &size); n == 2 {
-			// Not the counts behind the name of what it is: of a table they are of
-			// the entries that are there.
+			// The counts after the name are left out: for a table they count the entries that are present.
 			l = append(l, part{at + size, string(bytes.Join(bytes.Fields(line)[:3], []byte(" ")))})
 		}
 	}
 	return append(l, partsOf(f)...)
 }
 
-// scanHolds checks what holds for Scan of any bytes.
+// scanHolds checks what must be true for Scan of any bytes.
 func scanHolds(t *testing.T, data []byte) {
 	t.Helper()
 	f, faults := hwx.Scan(data)

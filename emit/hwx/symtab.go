@@ -36,9 +36,9 @@ func (r *reader) symtab(b body) (Command, error) {
 	return t, nil
 }
 
-// load reads the symbols from the bytes of both tables. Names share one copy of the
-// string table. With on, a symbol whose name is not there does not end the reading:
-// it has what there is of the name, and the first of them is the error.
+// load reads the symbols from the bytes of both tables. Names share one copy of the string table. If on is set, a
+// symbol whose name is missing does not end the reading: it gets what is present of the name, and the first such symbol
+// is reported as the error.
 func (t *Symtab) load(syms, strs []byte, on bool) (first error) {
 	all := string(strs)
 	t.Symbols = make([]Symbol, len(syms)/SymbolSize)

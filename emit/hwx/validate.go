@@ -11,7 +11,7 @@ import (
 const maxProblems = 100
 
 // Validate checks the structural rules of a container and reports every broken one, up to a hundred. A file from Build
-// breaks none. The task chain is walked for h13 only: other generations have other task layouts.
+// breaks none. The task chain is walked only for h13: other generations have other task layouts.
 func Validate(f *File) []error {
 	v := &validator{f: f}
 	v.header()
@@ -165,7 +165,7 @@ func (v *validator) bindings() {
 		v.rule(!names[t.Name], "two tensors are named %q", t.Name)
 		names[t.Name] = true
 	}
-	// Without any, ports and symbols alone describe what the program takes.
+	// Without any tensors, only ports and symbols describe the program's inputs and outputs.
 	v.rule(bound[BindInput] && bound[BindOutput] || len(names) == 0 && len(l) > 0, "missing input or output tensor")
 }
 

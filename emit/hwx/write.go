@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// zeros is what fills the room between the parts of a file.
+// zeros fills the space between the parts of a file.
 var zeros [Page]byte
 
 // piece is a run of bytes with its place in the file.
@@ -98,9 +98,8 @@ func (f *File) head() ([]byte, error) {
 	return b, nil
 }
 
-// WriteTo writes the container to w, section contents straight from their parts.
-// Nothing is written when the File contradicts itself (parts that overlap, a
-// section whose parts are not its size).
+// WriteTo writes the container to w, with section contents straight from their parts. It writes nothing if the File
+// contradicts itself (parts overlap, or the parts of a section do not add up to its size).
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	ps, err := f.pieces()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// Call writes a call as text says it and returns the results. An argument is one of
+// Call writes the call that text describes and returns the results. An argument is one of
 //
 //	fp16[2, 3]     a new input, of any element type
 //	weights[2, 3]  an fp16 constant of normal numbers
@@ -19,13 +19,13 @@ import (
 //	positive[2, 3] an fp16 constant of numbers from 0.25 on
 //	[1, -2]        a vector: fp16 where a number has a point, else int32, or bool
 //	[[1, 2]]       a tensor of int32
-//	1  0.5  true   a number: fp16 where it has a point, else int32, or bool
+//	1  0.5  true   a number: fp16 if it has a point, otherwise int32, or bool
 //	uint32(1)      a number of another type
 //	"same"         a string
 //	(a, b)         values of a parameter that takes a tuple
 //	relu(x = a)    the first result of another call
 //
-// so that a test case is a line: reduce_sum(x = fp16[2, 3], axes = [1], keep_dims = true).
+// A test case is then one line: reduce_sum(x = fp16[2, 3], axes = [1], keep_dims = true).
 func (g *Graph) Call(text string) ([]*ir.Value, error) {
 	p := &callParser{g: g, rest: text}
 	v, err := p.value()
@@ -49,7 +49,7 @@ type callParser struct {
 
 func (p *callParser) skip() { p.rest = strings.TrimLeft(p.rest, " \t") }
 
-// take reads s where it is next.
+// take reads s if it comes next.
 func (p *callParser) take(s string) bool {
 	p.skip()
 	var ok bool
@@ -57,7 +57,7 @@ func (p *callParser) take(s string) bool {
 	return ok
 }
 
-// word reads letters, digits and what numbers have.
+// word reads letters, digits and the other characters of numbers.
 func (p *callParser) word() string {
 	p.skip()
 	n := strings.IndexFunc(p.rest, func(r rune) bool {
@@ -71,7 +71,7 @@ func (p *callParser) word() string {
 	return w
 }
 
-// list reads values up to the closing bracket, of which the opening one is read.
+// list reads values up to the closing bracket; the opening bracket has been read.
 func (p *callParser) list(end string) (out []any, err error) {
 	for !p.take(end) {
 		if len(out) > 0 && !p.take(",") {
@@ -160,7 +160,7 @@ func (p *callParser) tensor(what string, shape []int64) (any, error) {
 	return []*ir.Value{p.g.InputOf(t, shape...)}, nil
 }
 
-// scalar reads the number of a constant of a type, of which the opening bracket is read.
+// scalar reads the number of a constant of a type; the opening bracket has been read.
 func (p *callParser) scalar(t ir.DType) (any, error) {
 	w := p.word()
 	f, err := strconv.ParseFloat(w, 64)

@@ -31,18 +31,18 @@ func NewIn(opset string, seed uint64) *Graph {
 	}
 }
 
-// Program returns what was written. The graph must not be used afterwards.
+// Program returns the program written so far. The graph must not be used afterwards.
 func (g *Graph) Program() *ir.Program {
 	return &ir.Program{Version: "1.3", Funcs: append(g.done, g.fn)}
 }
 
-// Func ends the function and begins another one of that name.
+// Func ends the function and begins another one with the given name.
 func (g *Graph) Func(name string) {
 	g.done = append(g.done, g.fn)
 	g.fn = &ir.Func{Name: name, Opset: g.fn.Opset, Body: &ir.Block{}}
 }
 
-// Def returns the form of an operation that the graph's operation set has, nil if it has none.
+// Def returns the form of an operation in the graph's operation set, or nil if it has none.
 func (g *Graph) Def(name string) *ir.OpDef {
 	def := ir.Lookup(name, g.fn.Opset)
 	if def == nil || ir.OpsetNumber(def.Since) > ir.OpsetNumber(g.fn.Opset) {
@@ -119,8 +119,8 @@ func (g *Graph) Filled(t ir.DType, at func(i int64) float64, shape ...int64) *ir
 	return g.Const(&ir.Const{Type: typ, Data: data})
 }
 
-// value makes an argument's value: an *ir.Value as it is, a Go literal as a
-// constant, a float64 one of type float, an integer one of type whole.
+// value converts an argument to a value: it keeps an *ir.Value and makes a Go literal a constant, a float64 one of type
+// float and an integer one of type whole.
 func (g *Graph) value(a any, float, whole ir.DType) ([]*ir.Value, error) {
 	one := func(c *ir.Const) ([]*ir.Value, error) { return []*ir.Value{g.Const(c)}, nil }
 	switch a := a.(type) {
@@ -169,9 +169,8 @@ func (g *Graph) value(a any, float, whole ir.DType) ([]*ir.Value, error) {
 	return nil, fmt.Errorf("argument of type %T", a)
 }
 
-// literals returns the types of numbers that are written as Go literals in the place of a parameter: that of the
-// arguments in types, by the parameters' type variables, else fp16 or int32, else the first one that the parameter
-// takes.
+// literals returns the types for Go literals that are passed for a parameter: the type of the arguments in types with
+// the same type variable, otherwise fp16 or int32, otherwise the first type that the parameter accepts.
 func literals(p *ir.Param, types map[string]ir.DType) (float, whole ir.DType) {
 	if t, ok := types[p.Same]; ok && p.Same != "" {
 		return t, t
@@ -188,9 +187,8 @@ func literals(p *ir.Param, types map[string]ir.DType) (float, whole ir.DType) {
 	return float, whole
 }
 
-// Try adds an operation: args are names and values in turn. It returns the
-// results, or an error where the op table refuses the arguments; the graph is
-// then unchanged.
+// Try adds an operation; args alternates names and values. It returns the results, or an error if the op table rejects
+// the arguments; the graph is then unchanged.
 func (g *Graph) Try(name string, args ...any) ([]*ir.Value, error) {
 	return g.TryBlocks(name, nil, args...)
 }
@@ -256,7 +254,7 @@ func (g *Graph) All(name string, args ...any) []*ir.Value {
 	return vs
 }
 
-// Op is All for operations of one result.
+// Op is like All for operations with one result.
 func (g *Graph) Op(name string, args ...any) *ir.Value { return g.All(name, args...)[0] }
 
 // Output adds results of the function.

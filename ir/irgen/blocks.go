@@ -8,7 +8,7 @@ type block struct {
 	f    func(m *maker) []*ir.Value
 }
 
-// apply takes operations of one operand one after the other; nil stays nil.
+// apply applies operations of one operand one after the other; nil stays nil.
 func (m *maker) apply(x *ir.Value, ops ...string) *ir.Value {
 	for _, op := range ops {
 		if x != nil {
@@ -40,7 +40,7 @@ func (m *maker) turned(x *ir.Value, perm ...int) *ir.Value {
 	return first(m.try("transpose", "x", x, "perm", perm))
 }
 
-// dense is a product with a constant, with a bias or without.
+// dense adds a product with a constant, with or without a bias.
 func (m *maker) dense(x *ir.Value, n int64) *ir.Value {
 	if x == nil {
 		return nil
@@ -49,7 +49,7 @@ func (m *maker) dense(x *ir.Value, n int64) *ir.Value {
 	return first(m.try("linear", m.maybe([]any{"x", x, "weight", m.weightsOf(k, n, k)}, "bias", m.weights(n))...))
 }
 
-// filter is a convolution of images that keeps their size where the stride is 1.
+// filter adds a convolution of images that keeps their size if the stride is 1.
 func (m *maker) filter(x *ir.Value, n, size, stride, groups int64) *ir.Value {
 	if x == nil {
 		return nil
@@ -83,13 +83,13 @@ var activations = []string{"relu", "silu", "sigmoid", "tanh", "gelu", "relu6", "
 
 func (m *maker) activation() string { return pick(m.choices, activations...) }
 
-// image is an input of few pixels.
+// image adds an input of few pixels.
 func (m *maker) image() *ir.Value {
 	c := pick[int64](m.choices, 1, 3, 4, 8, 15, 16, 17, 32)
 	return m.input(1, c, 2*int64(1+m.n(5)), 2*int64(1+m.n(5)))
 }
 
-// blocks are all there are.
+// blocks are all blocks.
 var blocks = []block{
 	{"attention", func(m *maker) []*ir.Value {
 		heads, width := int64(1+m.n(4)), pick[int64](m.choices, 4, 8, 16, 32)
@@ -263,7 +263,7 @@ var blocks = []block{
 	}},
 }
 
-// fromBlock writes one block, and a step or two after it.
+// fromBlock writes one block, followed by one or two steps.
 func (m *maker) fromBlock() string {
 	b := &blocks[m.n(len(blocks))]
 	if m.float = pick(m.choices, ir.FP16, ir.FP16, ir.FP32); b.name == "cache" {

@@ -30,14 +30,12 @@ var producers, movers, followers = func() (p, m, f []*step) {
 // Triples is the number of chains that differ in their steps.
 var Triples = len(producers) * len(movers) * len(followers)
 
-// mostDraws is how many operands and parameters are tried for one chain.
+// mostDraws is the maximum number of operands and parameters that are tried for one chain.
 const mostDraws = 5000
 
-// Chain returns chain i of a list that has no end. A chain computes a tensor, lays
-// its result out in another way, and takes a third step on that or none. Any
-// Triples chains in a row hold all combinations of steps once; shapes and
-// parameters differ from chain to chain. Some chains compute their operand
-// first, or use a value on the way twice.
+// Chain returns chain i of an endless list. A chain computes a tensor, arranges its result in another way, and may take
+// a third step. Any Triples consecutive chains contain all combinations of steps once; shapes and parameters differ
+// from chain to chain. Some chains compute their operand first, or use an intermediate value twice.
 func Chain(i int) *Program {
 	p, _ := chainAt(i)
 	return p
@@ -69,11 +67,11 @@ func names(ss []*step) string {
 	return b.String()
 }
 
-// tops are the magnitudes of the inputs of exact programs. The later draws, which
-// have failed with the greater ones, take the smaller ones.
+// tops are the magnitudes of the inputs of exact programs. Later draws, which follow failures with the larger
+// magnitudes, use the smaller ones.
 var tops = []float64{1000, 50, 7, 2, 1}
 
-// chain returns one draw of a chain, nil where a step does not suit its operand.
+// chain returns one draw of a chain, or nil if a step does not suit its operand.
 func chain(chosen []*step, seed, draw uint64) (*Program, map[*ir.Value]grid) {
 	m := newMaker(drawn(seed, draw, 250), irbuild.New(seed))
 	m.exact, m.top = true, tops[min(int(draw)/4, len(tops)-1)]
@@ -99,9 +97,9 @@ func chain(chosen []*step, seed, draw uint64) (*Program, map[*ir.Value]grid) {
 	}
 	out := []*ir.Value{m.vals[len(m.vals)-1]}
 	switch m.n(6) {
-	case 0: // the parts on the way leave as well
+	case 0: // the intermediate values are results as well
 		out = append(out, m.vals[m.n(len(m.vals)-1)])
-	case 1: // the result is read by two
+	case 1: // the result has two readers
 		m.vals = append(m.vals, m.vals[produced])
 		if m.step(chosen[1]) {
 			out = append(out, m.vals[len(m.vals)-1])
@@ -117,8 +115,7 @@ func chain(chosen []*step, seed, draw uint64) (*Program, map[*ir.Value]grid) {
 	return &Program{IR: m.g.Program(), Steps: before + names(chosen), Exact: m.exact, Top: m.top}, m.grids
 }
 
-// step takes a step on the latest value, and reports whether that can be used
-// further.
+// step takes a step on the latest value, and reports whether the result can be used further.
 func (m *maker) step(s *step) bool {
 	vs := m.usable(s.f(m, m.vals[len(m.vals)-1]))
 	m.vals = append(m.vals, vs...)

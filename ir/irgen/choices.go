@@ -17,7 +17,7 @@ func drawn(seed, stream uint64, n int) *choices {
 
 func (c *choices) done() bool { return len(c.b) == 0 }
 
-// n returns a number below limit, of as few bytes as it has.
+// n returns a number below limit, using as few bytes as possible.
 func (c *choices) n(limit int) int {
 	v := 0
 	for most := limit - 1; most > 0 && len(c.b) > 0; most >>= 8 {

@@ -1,17 +1,14 @@
-// Package irgen generates programs of the intermediate form, for tests that
-// compile and run many of them.
+// Package irgen generates programs of the intermediate form, for tests that compile and run many of them.
 //
-// In: bytes, each of them a decision, or the number of a program in a list. Out:
-// an ir.Program, and how to fill its inputs.
+// In: bytes, each a decision, or the number of a program in a list. Out: an ir.Program, and how to fill its inputs.
 //
-// Random is the list that has everything: the others, operations of the sheet on operands of any type (rows), blocks of
-// networks, operations at the limits of a target, several functions, states, flexible shapes. Chain, Products, Wide and
-// FromBytes have one function, main, of fp16 operations for the engine.
+// Random is the list that covers everything: the other lists, operations of the sheet on operands of any type (rows),
+// blocks of networks, operations at the limits of a target, several functions, states, flexible shapes. Chain,
+// Products, Wide and FromBytes have one function, main, of fp16 operations for the engine.
 //
-// Invariants: the same bytes or number give the same program; a program
-// passes ir.Verify; tensors have at most MaxElems elements, those of Wide MaxWide, except at limits. Values of an exact
-// program of Chain, Products and Wide are integers, or multiples of a power of two, with
-// at most eleven significant bits, sums included: arithmetic in fp16 rounds
-// nowhere, and two correct runs give equal numbers. Other exact programs return only what was moved, compared or
-// counted.
+// Invariants: the same bytes or number give the same program; a program passes ir.Verify; tensors have at most MaxElems
+// elements, or MaxWide in programs of Wide, except at limits. Values of an exact program of Chain, Products and Wide
+// are integers, or multiples of a power of two, with at most eleven significant bits, including sums: fp16 arithmetic
+// never rounds them, and two correct runs return equal numbers. Other exact programs return only values that were
+// moved, compared or counted.
 package irgen

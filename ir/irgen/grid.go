@@ -6,17 +6,16 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// grid says of a tensor that its elements are multiples of step, a power of two,
-// and of magnitude at most top.
+// grid says that the elements of a tensor are multiples of step, a power of two, with magnitudes of at most top.
 type grid struct{ top, step float64 }
 
-// fits reports whether fp16 holds every number of the grid.
+// fits reports whether every number of the grid is exact in fp16.
 func (g grid) fits() bool { return g.top/g.step <= 2048 && g.step >= 1.0/1024 && g.top <= 32000 }
 
-// join returns the grid that holds the numbers of both.
+// join returns the grid that contains the numbers of both.
 func (g grid) join(o grid) grid { return grid{max(g.top, o.top), min(g.step, o.step)} }
 
-// times returns the grid of sums of n products of one number of each.
+// times returns the grid of sums of n products of one number from each.
 func (g grid) times(o grid, n int64) grid { return grid{g.top * o.top * float64(n), g.step * o.step} }
 
 // gridOfConst returns the grid of a constant.
@@ -42,8 +41,7 @@ func (m *maker) gridOfValue(v *ir.Value) grid {
 	return m.grids[v]
 }
 
-// sumOfRow returns the largest sum of the magnitudes of a constant's elements
-// with one index on the first axis.
+// sumOfRow returns the largest sum of magnitudes of the elements of a constant that share an index on the first axis.
 func sumOfRow(c *ir.Const) float64 {
 	largest := 0.0
 	vs := c.Floats()
@@ -58,8 +56,7 @@ func sumOfRow(c *ir.Const) float64 {
 	return largest
 }
 
-// gridOf returns the grid of an operation's results, sums on the way to them
-// included, or false where the operation may round.
+// gridOf returns the grid of an operation's results, including intermediate sums, or false if the operation may round.
 func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 	x, y := m.gridOfValue(op.Arg(ir.ParamX)), m.gridOfValue(op.Arg(ir.ParamY))
 	switch op.Def.Operation {
@@ -115,7 +112,7 @@ func (m *maker) gridOf(op *ir.Op) (grid, bool) {
 		if op.Is(ir.OpReduceSum) {
 			return sum, true
 		}
-		// The sum of the quotients has the bits of the sum.
+		// The sum of the quotients has as many bits as the sum.
 		return grid{x.top, x.step / float64(n)}, n&(n-1) == 0 && sum.fits()
 	}
 	return grid{}, false

@@ -53,8 +53,8 @@ func TestSameNumberSameProgram(t *testing.T) {
 	}
 }
 
-// TestExactProgramsRoundNowhere: every number that the interpreter finds is one
-// that fp16 holds with the grid's step, and sums are in reach.
+// TestExactProgramsRoundNowhere checks that every number that the interpreter computes is exact in fp16 and on the
+// grid, and that sums are in range.
 func TestExactProgramsRoundNowhere(t *testing.T) {
 	exact := 0
 	for i := range 1500 {
@@ -101,8 +101,8 @@ func TestExactProgramsRoundNowhere(t *testing.T) {
 	}
 }
 
-// TestStepsFollowEachOther: every mover leaves an operand that suits every follower. Each
-// pair is tried after one producer or another.
+// TestStepsFollowEachOther checks that every mover leaves an operand that suits every follower. Each pair is tried
+// after some producer.
 func TestStepsFollowEachOther(t *testing.T) {
 	pairs := len(movers) * len(followers)
 	for k := range pairs {

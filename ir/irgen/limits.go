@@ -2,7 +2,7 @@ package irgen
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// around returns a number at a limit or one beside it.
+// around returns a number at a limit or next to it.
 func (m *maker) around(limit int) int64 { return max(1, int64(limit)+int64(m.n(3))-1) }
 
 // bounds write operations at one limit of the target. Results may be larger than those of other programs.
@@ -122,7 +122,7 @@ var bounds = []block{
 		return m.try("leaky_relu", "x", x, "alpha", a)
 	}},
 	{"working set", func(m *maker) []*ir.Value {
-		// A normalisation needs its row in L2 as a whole.
+		// A normalisation needs its whole row in L2.
 		n := m.around(m.limits.L2Elems/64) / 2
 		return m.try("softmax", "x", m.input(1, 64, n), "axis", 1)
 	}},
@@ -137,7 +137,7 @@ var bounds = []block{
 		n := m.around(pick(m.choices, 16, 32, 64))
 		return []*ir.Value{m.with("matmul", m.input(n, 2, 3), m.input(n, 3, 2))}
 	}},
-	{"empty slice", func(m *maker) []*ir.Value { // what has no elements is refused
+	{"empty slice", func(m *maker) []*ir.Value { // tensors without elements are rejected
 		x := m.input(2, 4)
 		y := m.try("slice_by_index", "x", m.apply(x, "relu"), "begin", []int{0, 2}, "end", []int{2, 2})
 		if y == nil {

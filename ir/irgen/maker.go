@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// MaxElems is the most elements of a tensor of a generated program, MaxWide of one of Wide.
+// MaxElems is the maximum number of elements of a tensor in a generated program, MaxWide that in a program of Wide.
 const (
 	MaxElems = 6000
 	MaxWide  = 1 << 17
@@ -18,17 +18,17 @@ const (
 type Program struct {
 	IR    *ir.Program
 	Steps string // names of the steps that wrote it, in order
-	// Exact says that two correct runs give equal numbers: where Top is 0 whatever the
-	// inputs, else if they are integers of magnitude at most Top.
+	// Exact says that two correct runs return equal numbers: if Top is 0 for any inputs, otherwise if the inputs are
+	// integers of magnitude at most Top.
 	Exact bool
 	Top   float64
 }
 
-// Limits are numbers of a target at which the way changes in which it computes something, or from which on it does not.
+// Limits are numbers of a target at which it changes how it computes something, or stops doing so.
 type Limits struct {
 	Width, Channels, Rank      int // of a tensor
 	KernelW, KernelH           int // taps of a kernel, dilation included
-	SmallKernelW, SmallKernelH int // taps up to which small images are taken another way
+	SmallKernelW, SmallKernelH int // taps up to which small images are computed differently
 	Pool, Stride, Pad, Groups  int // of windows
 	Surfaces                   int // tensors of a procedure
 	Cores                      int // that outputs are spread over
@@ -37,10 +37,9 @@ type Limits struct {
 	KernelElems, L2Elems       int // fp16 numbers in the memory of a core's kernel, in L2
 }
 
-// maker writes a program by choices. Values stay in ranges where a comparison
-// shows something: what could grow is scaled, what could divide by zero is kept
-// away from it. In an exact program constants are small integers, nothing is
-// scaled, and an operation that could round is refused.
+// maker writes a program by choices. Values stay in ranges where a comparison is meaningful: values that could grow are
+// scaled, and divisors are kept away from zero. In an exact program constants are small integers, nothing is scaled,
+// and an operation that could round is rejected.
 type maker struct {
 	*choices
 	g     *irbuild.Graph
@@ -50,8 +49,8 @@ type maker struct {
 	top   float64            // magnitude of the inputs of an exact program
 	most  int64              // elements of a tensor
 	float ir.DType           // of new inputs and constants of numbers
-	// rough holds values that two correct runs may disagree about in the last places. What jumps, such as a rounding
-	// or a comparison, takes others.
+	// rough contains values whose last digits may differ between two correct runs. Operations with jumps, such as a
+	// rounding or a comparison, use other values.
 	rough map[*ir.Value]bool
 	// sheet is a program of operations of the sheet: its values are of any type.
 	sheet  bool
@@ -70,8 +69,8 @@ func newMaker(c *choices, g *irbuild.Graph) *maker {
 	}
 }
 
-// dims are extents: small, and multiples of 16, 32 and 64 elements with their
-// neighbours. What is in the list twice is drawn more often.
+// dims are extents: small ones, and multiples of 16, 32 and 64 elements with their neighbours. Extents that are listed
+// twice are drawn more often.
 var dims = []int64{1, 2, 3, 5, 4, 7, 8, 15, 16, 17, 31, 32, 33, 40, 48, 63, 64, 65, 96, 97, 128, 16, 32, 32, 64, 64, 96}
 
 func (m *maker) dim() int64 { return pick(m.choices, dims...) }
@@ -83,7 +82,7 @@ func (m *maker) shape() []int64 { return m.shapeOf(1 + m.n(5)) }
 func (m *maker) shapeOf(rank int) []int64 {
 	s := make([]int64, rank)
 	n := int64(1)
-	first := m.n(rank) // the extents that come late are often too large
+	first := m.n(rank) // the later extents are often too large
 	for i := range s {
 		k := (first + i) % rank
 		if s[k] = m.dim(); n*s[k] > MaxElems/4 {
@@ -112,8 +111,7 @@ func (m *maker) input(shape ...int64) *ir.Value {
 	return v
 }
 
-// weights adds a constant: of an exact program small integers, half of them
-// zeros, else normal numbers.
+// weights adds a constant: in an exact program small integers, half of them zeros, otherwise normal numbers.
 func (m *maker) weights(shape ...int64) *ir.Value {
 	w := m.g.WeightsOf(m.float, shape...)
 	if !m.exact {
@@ -124,7 +122,7 @@ func (m *maker) weights(shape ...int64) *ir.Value {
 	}, shape...)
 }
 
-// weightsOf does the same for products of n terms, whose size it keeps.
+// weightsOf does the same for products of n terms, and keeps their magnitude.
 func (m *maker) weightsOf(terms int64, shape ...int64) *ir.Value {
 	w := m.weights(shape...)
 	if m.exact {
@@ -181,8 +179,8 @@ func (m *maker) partner(v *ir.Value) any {
 	return m.fresh(m.spread(v))
 }
 
-// try adds an operation. It returns nil where the op table refuses it, and in an
-// exact program where it could round; the graph is then not to be used further.
+// try adds an operation. It returns nil if the op table rejects the operation or if, in an exact program, it could
+// round; the graph must then not be used further.
 func (m *maker) try(op string, args ...any) []*ir.Value {
 	return m.tryBlocks(op, nil, args...)
 }
@@ -206,7 +204,7 @@ func (m *maker) tryBlocks(op string, blocks []*ir.Block, args ...any) []*ir.Valu
 	return vs
 }
 
-// scaled brings sums of n terms back to the size of one.
+// scaled scales sums of n terms back to the magnitude of one term.
 func (m *maker) scaled(vs []*ir.Value, n int64) []*ir.Value {
 	if vs == nil || m.exact {
 		return vs
@@ -214,8 +212,8 @@ func (m *maker) scaled(vs []*ir.Value, n int64) []*ir.Value {
 	return m.try("mul", "x", vs[0], "y", irbuild.Scale(n))
 }
 
-// spreadRoughness notes which results two correct runs may disagree about: those of an operation that rounds, and all
-// that are computed from others.
+// spreadRoughness records which results may differ between two correct runs: those of an operation that rounds, and all
+// that are computed from such results.
 func (m *maker) spreadRoughness(vs []*ir.Value) {
 	if len(vs) == 0 || vs[0].Def.Is(ir.OpShape, ir.OpFillLike) {
 		return
@@ -234,7 +232,7 @@ func rounds(op *ir.Op) bool {
 	case ir.Movement, ir.StateAccess, ir.Listing, ir.Control, ir.Filling:
 		return false
 	}
-	return op.Def.Error != numerics.Movement || op.Is(ir.OpTopK) // whose order may be another
+	return op.Def.Error != numerics.Movement || op.Is(ir.OpTopK) // whose order may differ
 }
 
 // usable returns the values that a further step may take.

@@ -20,10 +20,10 @@ const (
 	perProgram          = 4
 )
 
-// mixed returns place i of a fixed order of n things in which those next to each other are far apart.
+// mixed returns element i of a fixed order of n things in which neighbours are far apart.
 func mixed(i, n int) int { return i % n * math.MaxInt32 % n } // a prime
 
-// known holds the shapes of each number of elements.
+// known contains the shapes for each number of elements.
 var known sync.Map
 
 // shapes returns the shapes of n elements, of up to maxShapeRank dimensions.
@@ -51,8 +51,8 @@ func shapes(n int64) [][]int64 {
 	return all
 }
 
-// productsBefore returns the number of reshapes of all products with fewer
-// columns than each has, or as many and fewer rows; and the number of all.
+// productsBefore returns, for each product, the number of reshapes of all products that come before it (fewer columns,
+// or as many columns and fewer rows), and the total number.
 var productsBefore = sync.OnceValues(func() (before []int, all int) {
 	for k := range maxRows * maxColumns {
 		before = append(before, all)
@@ -71,8 +71,8 @@ func ProductPrograms() int {
 }
 
 // Products returns program i of those that reshape the result of a product of up to 20 rows by 256 columns in any way
-// to one to four dimensions. A program has several products that have nothing to do with each other, so that they share
-// the fixed cost of a program.
+// to one to four dimensions. A program has several independent products, so that they share the fixed cost of a
+// program.
 func Products(i int) *Program {
 	before, all := productsBefore()
 	g := irbuild.New(uint64(i))

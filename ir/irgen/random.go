@@ -9,11 +9,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
-// maxSteps is the most steps of a random program.
+// maxSteps is the maximum number of steps of a random program.
 const maxSteps = 12
 
-// FromBytes returns the program of up to 12 steps that the bytes decide on. Its
-// inputs take normal numbers.
+// FromBytes returns the program of up to 12 steps that the bytes determine. Its inputs take normal numbers.
 func FromBytes(b []byte) *Program {
 	m := newMaker(&choices{b}, irbuild.New(uint64(len(b))))
 	names := m.fromSteps(maxSteps)
@@ -53,11 +52,11 @@ func (m *maker) outputs() {
 	}
 }
 
-// opsets are operation sets, the latest more often.
+// opsets are operation sets; the latest are drawn more often.
 var opsets = []string{"ios18", "ios18", "ios18", "ios18", "ios17", "ios16", "ios15"}
 
-// Random returns program number n of a list that has no end: a chain, products that are reshaped, steps on one another,
-// operations of the sheet, blocks of networks, operations at limits. Some have several functions, some flexible shapes.
+// Random returns program number n of an endless list: a chain, reshaped products, steps on one another, operations of
+// the sheet, blocks of networks, operations at limits. Some have several functions, some flexible shapes.
 func Random(n uint64, l *Limits) *Program {
 	c := drawn(n, 8, 400)
 	switch kind := c.n(32); kind {
@@ -130,7 +129,7 @@ func (m *maker) ends() bool {
 		outs = append(outs, v)
 		exact = exact && !m.rough[v]
 	}
-	if outs == nil { // a program of nothing but its input
+	if outs == nil { // a program that only has its input
 		x := m.input(1, 2)
 		outs = m.try("relu", "x", x)
 	}
@@ -138,7 +137,7 @@ func (m *maker) ends() bool {
 	return exact
 }
 
-// unknownExtent is an extent that runs choose where a model has no default.
+// unknownExtent is an extent that runs choose if a model has no default.
 const unknownExtent = 2
 
 // loosen makes an extent of an input unknown where the operations allow it, with a range or a list of shapes.
@@ -214,9 +213,9 @@ func (t typing) restore() {
 	}
 }
 
-// infers infers all types of a function again, and reports whether its operations take them and keep the ranks of their
-// results. It refuses functions with nested blocks, and with operations whose other arguments have to suit an extent
-// that their shape rule does not look at.
+// infers infers all types of a function again, and reports whether its operations accept them and keep the ranks of
+// their results. It rejects functions with nested blocks, and with operations whose other arguments have to suit an
+// extent that their shape rule does not look at.
 func infers(f *ir.Func) bool {
 	for _, op := range f.Body.Ops {
 		if len(op.Blocks) > 0 || op.Def.Class == ir.Listing || op.Is(ir.OpClassify, ir.OpCropResize, ir.OpAffine) {

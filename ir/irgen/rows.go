@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// rows has a row for each operation of the sheet.
+// rows contains a row for each operation of the sheet.
 var rows = func() map[*ir.Operation]row {
 	all := map[*ir.Operation]row{}
 	for _, family := range []map[*ir.Operation]row{
@@ -40,7 +40,7 @@ func (m *maker) x(op *ir.Operation, least, most int) *ir.Value {
 	return m.operand(want{types: m.types(op, ir.ParamX), least: least, most: most})
 }
 
-// smooth is the same of which two correct runs agree exactly.
+// smooth is like the row above for operations about whose results two correct runs agree exactly.
 func (m *maker) smooth(op *ir.Operation, least, most int) *ir.Value {
 	return m.operand(want{types: m.types(op, ir.ParamX), least: least, most: most, smooth: true})
 }
@@ -56,7 +56,7 @@ func one(least, most int, more ...any) row {
 	}
 }
 
-// required is one whose other arguments are not optional.
+// required is like one, with other arguments that are not optional.
 func required(least, most int, more ...any) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, least, most)
@@ -67,7 +67,7 @@ func required(least, most int, more ...any) row {
 	}
 }
 
-// within is one whose operand is kept within bounds, where its function is tame.
+// within is like one, with the operand kept within bounds between which the function is well behaved.
 func within(low, high float64) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		if x := m.between(m.x(op, 1, 5), low, high); x != nil {
@@ -77,7 +77,7 @@ func within(low, high float64) row {
 	}
 }
 
-// stepped is one of an operation that jumps.
+// stepped is like one, for an operation with jumps.
 func stepped(least, most int, more ...any) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.smooth(op, least, most)
@@ -88,7 +88,7 @@ func stepped(least, most int, more ...any) row {
 	}
 }
 
-// ofPositive is one whose operand is away from zero.
+// ofPositive is like one, with the operand kept away from zero.
 func ofPositive(more ...any) row {
 	return func(m *maker, op *ir.Operation) []*ir.Value {
 		x := m.x(op, 1, 5)
@@ -125,7 +125,7 @@ func pointwiseRows() map[*ir.Operation]row {
 				return nil
 			}
 			if x.Type.DType.IsFloat() && !t.IsFloat() && !t.IsSigned() && t != ir.Bool {
-				if x = first(m.try("abs", "x", x)); x == nil { // negative numbers have no unsigned one
+				if x = first(m.try("abs", "x", x)); x == nil { // negative numbers have no unsigned form
 					return nil
 				}
 			}
@@ -170,7 +170,7 @@ func pointwiseRows() map[*ir.Operation]row {
 			}
 			if op != ir.OpRealDiv {
 				m.rough[y] = false
-				if x.Type.DType.IsFloat() { // a sum that may round differently decides which multiple is next
+				if x.Type.DType.IsFloat() { // a sum that rounds differently may have another nearest multiple
 					y = m.number(x, float64(1+m.n(3))/2)
 				}
 			}

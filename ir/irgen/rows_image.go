@@ -29,7 +29,7 @@ func imageRows() map[*ir.Operation]row {
 			return m.try(op.Name, append([]any{"x", x}, f(m, op, x)...)...)
 		}
 	}
-	// edges are arguments of samplings that say what is beyond the image.
+	// edges are arguments of samplings that say what is outside the image.
 	edges := func(m *maker, x *ir.Value, coordinates ...string) []any {
 		return []any{"sampling_mode", pick(m.choices, "bilinear", "nearest"),
 			"padding_mode", pick(m.choices, "constant", "border", "reflection", "symmetric"),

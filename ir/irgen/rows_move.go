@@ -282,7 +282,7 @@ func indexRows() map[*ir.Operation]row {
 		}
 		s := append([]int64(nil), data.Type.Shape...)
 		axis := m.axis(data)
-		n := min(1+int64(m.n(4)), s[axis]) // distinct: the order of equal ones is not stated
+		n := min(1+int64(m.n(4)), s[axis]) // distinct: the order of equal ones is unspecified
 		index := []int64{n}
 		k := int64(1)
 		updates := append([]int64(nil), s...)

@@ -87,7 +87,7 @@ func productRows() map[*ir.Operation]row {
 			if vs == nil || m.n(3) > 0 {
 				return vs
 			}
-			// Again, with a shape that may be one longer where the stride leaves it open.
+			// The transposed convolution again, with a shape that may be one longer if the stride leaves it open.
 			shape = append(shape, vs[0].Type.Shape...)
 			shape[len(shape)-1] += int64(m.n(2))
 			return m.try("conv_transpose", append(args, "output_shape", shape)...)

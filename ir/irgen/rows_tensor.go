@@ -4,7 +4,7 @@ import "github.com/zinc-compiler/zinc/ir"
 
 func tensorRows() map[*ir.Operation]row {
 	shapeOf := func(m *maker) []int64 { return m.shapeOf(1 + m.n(4)) }
-	// random draws numbers from a distribution of one value, since MIL promises the distribution alone.
+	// random draws numbers from a distribution of one value, since MIL specifies only the distribution.
 	random := func(param string, value float64) row {
 		return func(m *maker, op *ir.Operation) []*ir.Value {
 			c := &ir.Const{Type: ir.Scalar(m.float), Data: ir.AppendElem(nil, m.float, value)}
@@ -71,7 +71,7 @@ func tensorRows() map[*ir.Operation]row {
 			if vs == nil {
 				return nil
 			}
-			return vs[1:] // a string is no output of a step
+			return vs[1:] // a string cannot be the output of a step
 		}, ir.OpClassify),
 		family(func(m *maker, op *ir.Operation) []*ir.Value {
 			n, b, k := int64(1+m.n(2)), int64(2+m.n(5)), int64(1+m.n(3))
@@ -162,7 +162,7 @@ func controlRows() map[*ir.Operation]row {
 				return append(i, y...)
 			})
 			if vs := m.tryBlocks(op.Name, []*ir.Block{test, body}, "loop_vars", []*ir.Value{zero, x}); vs != nil {
-				m.rough[vs[1]] = true // what is in the blocks may round
+				m.rough[vs[1]] = true // operations in the blocks may round
 				return vs[1:]
 			}
 			return nil
@@ -218,14 +218,14 @@ func stateRow(m *maker, op *ir.Operation) []*ir.Value {
 	if old == nil {
 		return nil
 	}
-	m.rough[old] = true // of what was written by the call before
+	m.rough[old] = true // of what the previous call has written
 	next := []*ir.Value{x}
 	switch m.n(4) {
 	case 0:
 		next = m.try("add", "x", x, "y", old)
 	case 1:
 		next = m.try("maximum", "x", old, "y", x)
-	case 2: // a part of it alone, as a cache is written
+	case 2: // only a part of it, as a cache is written
 		begin, end, stride, size := m.window(old)
 		next = m.try("slice_update", "x", old, "update", m.like(x, size...), "begin", begin, "end", end, "stride",
 			stride)

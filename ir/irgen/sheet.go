@@ -6,18 +6,18 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// A row writes one operation of the sheet on operands of any type that it takes, or nothing where the choices do not
+// A row writes one operation of the sheet on operands of any type that it accepts, or nothing if the choices do not
 // suit. The operation may need others around it.
 type row func(m *maker, op *ir.Operation) []*ir.Value
 
-// inputTypes are the element types of inputs, those that are drawn more often several times. Values of other types are
-// cast from inputs.
+// inputTypes are the element types of inputs; types that are drawn more often are listed several times. Values of other
+// types are cast from inputs.
 var inputTypes = []ir.DType{ir.FP16, ir.FP16, ir.FP16, ir.FP32, ir.FP32, ir.Int32}
 
 // castTypes are the element types that a cast returns.
 var castTypes = []ir.DType{ir.Bool, ir.Int8, ir.UInt8, ir.Int16, ir.UInt16, ir.Int32, ir.FP16, ir.FP32}
 
-// fromSheet writes operation op of the sheet, and keeps its results for later ones.
+// fromSheet writes operation op of the sheet, and keeps its results for later operations.
 func (m *maker) fromSheet(op *ir.Operation) bool {
 	m.float = pick(m.choices, ir.FP16, ir.FP16, ir.FP32)
 	vs := rows[op](m, op)
@@ -65,7 +65,7 @@ func (w *want) suits(m *maker, v *ir.Value) bool {
 		!(w.smooth && m.rough[v]) && (w.fits == nil || w.fits(v.Type.Shape))
 }
 
-// operand returns a value of the program that suits, the latest more often, or a new one.
+// operand returns a suitable value of the program, more often a recent one, or a new one.
 func (m *maker) operand(w want) *ir.Value {
 	if w.most == 0 {
 		w.most = 5
@@ -167,7 +167,7 @@ func (m *maker) maybe(args []any, more ...any) []any {
 	return args
 }
 
-// first is the first of several values, nil for none.
+// first returns the first of several values, or nil if there are none.
 func first(vs []*ir.Value) *ir.Value {
 	if len(vs) == 0 {
 		return nil
@@ -201,14 +201,14 @@ func (m *maker) indices(types ir.DTypes, below int64, shape ...int64) *ir.Value 
 	if o := pick(m.choices, ir.Int8, ir.UInt8, ir.Int16, ir.UInt16, ir.Int32); types.Has(o) && below <= 127 {
 		t = o
 	}
-	if t == ir.Int32 && below > 3 && m.n(3) == 0 { // inputs hold numbers from 0 to 3
+	if t == ir.Int32 && below > 3 && m.n(3) == 0 { // inputs contain numbers from 0 to 3
 		return m.g.InputOf(t, shape...)
 	}
 	k := int64(1 + m.n(7))
 	return m.g.Filled(t, func(i int64) float64 { return float64(i * k % below) }, shape...)
 }
 
-// fromSheets returns a program of some operations of the sheet, the first one that of number k.
+// fromSheets returns a program of several operations of the sheet, the first being that of number k.
 func (m *maker) fromSheets(k int) string {
 	m.sheet = true
 	names := ""

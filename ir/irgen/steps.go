@@ -11,7 +11,7 @@ type role uint8
 
 const (
 	produces role = 1 << iota // computes a tensor on the engine, or lays one out
-	moves                     // lays a tensor out in another way
+	moves                     // arranges a tensor in another way
 	exact                     // can be part of an exact program
 )
 
@@ -19,7 +19,7 @@ const (
 type step struct {
 	name string
 	role role
-	// f returns the results, or nil where the operand does not suit.
+	// f returns the results, or nil if the operand does not suit.
 	f func(m *maker, x *ir.Value) []*ir.Value
 }
 
@@ -28,7 +28,7 @@ var withConstant = &step{"constant", produces | exact, func(m *maker, x *ir.Valu
 	return m.binary(x, m.weights(m.spread(x)...))
 }}
 
-// steps are all there are. A random program takes any of them.
+// steps are all steps. A random program may take any of them.
 var steps = []step{
 	{"scalar", produces | exact, func(m *maker, x *ir.Value) []*ir.Value { return m.binary(x, m.scalar()) }},
 	*withConstant,
@@ -79,7 +79,7 @@ var steps = []step{
 		return m.try("select", "cond", m.condition(x), "a", a, "b", b)
 	}},
 	{"rounding", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
-		// Of an input, since what is rounded after an error may be another number.
+		// The operand is an input, since rounding a value with an error may return another number.
 		y := m.try(pick(m.choices, "floor", "ceil", "round", "sign"), "x", m.input(m.spread(x)...))
 		if y == nil {
 			return nil
@@ -488,8 +488,8 @@ var steps = []step{
 	}},
 }
 
-// condition compares inputs, since a comparison of numbers with errors may have another result.
-// Its shape spreads over that of x.
+// condition compares inputs, since a comparison of numbers with errors may have another result. Its shape broadcasts to
+// that of x.
 func (m *maker) condition(x *ir.Value) *ir.Value {
 	op := pick(m.choices, "equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 	y := any(m.scalar())
@@ -510,7 +510,7 @@ func (m *maker) condition(x *ir.Value) *ir.Value {
 	return c[0]
 }
 
-// tuple returns a constant scalar as the only one of a tuple.
+// tuple returns a constant scalar as the only element of a tuple.
 func (m *maker) tuple(v any) []*ir.Value {
 	switch v := v.(type) {
 	case int:
@@ -553,9 +553,8 @@ func (m *maker) binary(x *ir.Value, y any) []*ir.Value {
 	return m.try(op, "x", x, "y", y)
 }
 
-// moderate returns a limit that some of the normal numbers pass: a tensor that is
-// a limit nearly everywhere has a variance of nearly nothing, on which a
-// normalisation multiplies what its mean was rounded by.
+// moderate returns a limit that some of the normal numbers exceed: a tensor that equals its limit nearly everywhere has
+// a variance close to zero, and a normalisation would multiply the rounding error of its mean by a large factor.
 func (m *maker) moderate(y any) any {
 	switch y := y.(type) {
 	case float64:
@@ -582,13 +581,13 @@ type kernel struct {
 	groups             int64
 }
 
-// spatial reports whether x is images. A third axis is for programs of the sheet.
+// spatial reports whether x is images. Only programs of the sheet have a third axis.
 func (m *maker) spatial(x *ir.Value) bool {
 	r := x.Type.Rank()
 	return r == 3 || r == 4 || r == 5 && m.sheet
 }
 
-// conv adds a convolution of one or two spatial axes, in a program of the sheet also of three.
+// conv adds a convolution of one or two spatial axes, or also of three in a program of the sheet.
 func (m *maker) conv(x *ir.Value, k kernel) []*ir.Value {
 	s := x.Type.Shape
 	if !m.spatial(x) {
@@ -629,7 +628,7 @@ func (m *maker) matmul(x *ir.Value, fresh func(shape ...int64) *ir.Value) []*ir.
 		return nil
 	}
 	tx, ty, left := m.yes(), m.yes(), m.yes()
-	k := s[r-1] // what the product sums over
+	k := s[r-1] // the axis that the product sums over
 	if left && tx || !left && !ty {
 		k = s[r-2]
 	}
@@ -651,7 +650,7 @@ func (m *maker) matmul(x *ir.Value, fresh func(shape ...int64) *ir.Value) []*ir.
 	return m.scaled(m.try("matmul", "x", a, "y", b, "transpose_x", tx, "transpose_y", ty), k)
 }
 
-// pool returns the arguments of a pooling, nil for an operand that has none.
+// pool returns the arguments of a pooling, or nil for an operand that cannot be pooled.
 func (m *maker) pool(x *ir.Value) []any {
 	s := x.Type.Shape
 	if !m.spatial(x) {
@@ -694,12 +693,12 @@ func (m *maker) recut(x *ir.Value) []int64 {
 		rest /= out[i]
 	}
 	out[len(out)-1] = rest
-	at = m.n(len(out)) // else the last axis is often 1
+	at = m.n(len(out)) // otherwise the last axis is often 1
 	out[at], out[len(out)-1] = out[len(out)-1], out[at]
 	return out
 }
 
-// divisors returns those of n, in order.
+// divisors returns the divisors of n in order.
 func divisors(n int64) []int64 {
 	var ds []int64
 	for d := int64(1); d <= n; d++ {

@@ -17,8 +17,8 @@ type Extents struct {
 // Wides is the number of programs of Wide in a row that have each step once.
 var Wides = len(steps)
 
-// Wide returns program i of a list that has no end: one step, on an operand with a dimension of any extent up to
-// those given, or one more. Powers of two, the extents given and the neighbours of both are frequent.
+// Wide returns program i of an endless list: one step or two, on an operand with a dimension of any extent up to those
+// passed. Powers of two, the extents passed and the neighbours of both are frequent.
 func Wide(i int, e Extents) *Program {
 	s := &steps[i%len(steps)]
 	for draw := range uint64(mostDraws) {
@@ -29,8 +29,8 @@ func Wide(i int, e Extents) *Program {
 	panic(fmt.Sprintf("irgen: no operand suits wide program %d, %s", i, s.name))
 }
 
-// wide returns one draw, nil where the step does not suit its operand. A step that can be exact is in the first
-// draws; sums of long rows are not exact for operands of any size.
+// wide returns one draw, or nil if the step does not suit its operand. The first draws use exact programs for steps
+// that can be exact, though sums of long rows are not exact for operands of every size.
 func wide(s *step, e Extents, seed, draw uint64) *Program {
 	const exactDraws = 40
 	m := newMaker(drawn(seed, draw, 250), irbuild.New(seed))
@@ -55,8 +55,8 @@ func wide(s *step, e Extents, seed, draw uint64) *Program {
 	}
 }
 
-// wideShape returns a shape with one long dimension, the last as often as all others; what is left of the elements
-// goes to the others.
+// wideShape returns a shape with one long dimension, which is the last as often as all others together; the other
+// dimensions share the remaining elements.
 func (m *maker) wideShape(e Extents) []int64 {
 	s := make([]int64, 1+m.n(5))
 	long := len(s) - 1

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Activation is a table with what a task needs beside it.
+// Activation is a table and the factors that a task needs with it.
 type Activation struct {
 	Table Table
 	// Scale is the fp16 factor the engine applies before the table (register
@@ -31,11 +31,11 @@ type function struct {
 	name   string
 	params int
 	make   func(p []float64) (Spec, error)
-	// scale is applied before the table and after after it; 0 means 1.
+	// scale is applied before the table and after is applied after it; 0 means 1.
 	scale, after float64
-	// f is the exact function when it differs from the Spec's, as with factors.
+	// f is the exact function if it differs from the Spec's, as with factors.
 	f func(float64) float64
-	// domain; both zero: all finite numbers.
+	// low and high are the domain; if both are zero, all finite numbers.
 	low, high float64
 }
 
@@ -59,9 +59,8 @@ func plain(f func(float64) float64, step int, low, high Tail) func([]float64) (S
 	}
 }
 
-// gated makes the row of an input times a gate between 0 and 1. Its knots have least
-// squared errors and its high line runs through the last (gelu and silu as
-// recorded, nearly; see docs/deviations.md).
+// gated makes the row of an input times a gate between 0 and 1. Its knots have the least squared error and its high
+// line runs through the last knot (nearly as recorded for gelu and silu; see docs/deviations.md).
 func gated(f func(float64) float64, step int) func([]float64) (Spec, error) {
 	return func([]float64) (Spec, error) {
 		high := Line(1, 1, 0)
@@ -84,11 +83,10 @@ func ofPositive(f func(float64) float64, m Mode, step int, below, above float64)
 	}
 }
 
-// functions is every table zinc can name. The steps of sigmoid, tanh, silu, gelu,
-// exp2, reciprocal, sqrt, rsqrt and log2 are those of recorded tables, as is that
-// tanh ends at its last knot; the other parameterless ones in a plain or odd mode
-// have the step of least worst error in 0..4, which the tests check. square has no
-// row: the planar engine multiplies, and no table covers the range.
+// functions contains every table that zinc can name. The steps of sigmoid, tanh, silu, gelu, exp2, reciprocal, sqrt,
+// rsqrt and log2 are those of recorded tables, as is that tanh ends at its last knot; the other parameterless ones in a
+// plain or odd mode have the step of least worst error in 0..4, which the tests check. square has no row: the planar
+// engine multiplies, and no table covers the range.
 var functions = [...]function{
 	{name: "sigmoid", make: plain(sigmoid, 1, Saturate(0), Saturate(1))},
 	{name: "tanh", make: symmetric(math.Tanh, 3, Hold(4, 1, 0, 1))},
@@ -110,11 +108,11 @@ var functions = [...]function{
 	{name: "rsqrt", make: ofPositive(func(x float64) float64 {
 		return 1 / math.Sqrt(x)
 	}, ModeRsqrt, 4, math.Inf(1), 0), low: 0x1p-24, high: maxHalf},
-	// Logarithms are factors after log2, whose table gives 0 at infinity.
+	// Logarithms are factors after log2, whose table returns 0 at infinity.
 	{name: "log2", make: log2, low: 0x1p-24, high: maxHalf},
 	{name: "log", make: log2, after: math.Ln2, f: math.Log, low: 0x1p-24, high: maxHalf},
 	{name: "log10", make: log2, after: math.Log10(2), f: math.Log10, low: 0x1p-24, high: maxHalf},
-	// No range reduction is known, so the domain is the knots': one period.
+	// No range reduction is known, so the domain is that of the knots: one period.
 	{name: "sin", make: symmetric(math.Sin, 3, Hold(4, math.Sin(4), 0, 0)), low: -4, high: 4},
 	{name: "cos", make: plain(math.Cos, 2, Hold(-4, math.Cos(-4), 0, 0), Hold(4, math.Cos(4), 0, 0)), low: -4, high: 4},
 	{name: "atan", make: symmetric(math.Atan, 1, Saturate(math.Pi/2))},
@@ -206,12 +204,10 @@ func scaledTanh(p []float64) (Spec, error) {
 	}, nil
 }
 
-// Activate makes the table of a named function: sigmoid, tanh, silu, gelu,
-// gelu_tanh_approximation, gelu_sigmoid_approximation, erf, softplus,
-// exp2, exp, reciprocal (positive inputs), sqrt, rsqrt, log, log2,
-// log10, sin and cos (inputs in -4..4), atan, relu, relu6, clip(low, high),
-// threshold(low), minimum(high), leaky_relu(slope), elu(scale),
-// sigmoid_hard(alpha, beta), scaled_tanh(alpha, beta).
+// Activate builds the table of a named function: sigmoid, tanh, silu, gelu, gelu_tanh_approximation,
+// gelu_sigmoid_approximation, erf, softplus, exp2, exp, reciprocal (positive inputs), sqrt, rsqrt, log, log2, log10,
+// sin and cos (inputs in -4..4), atan, relu, relu6, clip(low, high), threshold(low), minimum(high), leaky_relu(slope),
+// elu(scale), sigmoid_hard(alpha, beta), scaled_tanh(alpha, beta).
 //
 // Roots and logarithms of negative inputs are +0, as measured on the engine.
 //

@@ -16,18 +16,14 @@ type Slice struct {
 	First, Count int
 }
 
-// Cut divides the outputs of a dense convolution or a constant matrix product
-// into tasks. red is one output's reduction length, pixels the number of
-// output pixels (rows, for a matrix product).
+// Cut divides the outputs of a dense convolution or a constant matrix product into tasks. red is one output's reduction
+// length, pixels the number of output pixels (rows, for a matrix product).
 //
-// At most WorkUnitPixels pixels: one slice, the kernel streams. More: slices
-// of 16*per outputs, per the largest even count with per*(red+bias)*2 up to
-// ResidentBytes, and one smaller slice for the rest. Where not even two
-// outputs a core fit, per is 1 (modelled); where one does not, the kernel
-// cannot be resident and Cut reports it. Slices are in output order; recorded
-// convolutions run them last first, matrix products first to last. A fused
-// table's 128 bytes do not count (modelled: no record has a cut kernel and a
-// table).
+// With at most WorkUnitPixels pixels there is one slice, and the kernel streams. With more there are slices of 16*per
+// outputs, where per is the largest even count with per*(red+bias)*2 up to ResidentBytes, and one smaller slice for the
+// rest. If not even two outputs per core fit, per is 1 (modelled); if one output does not fit, the kernel cannot be
+// resident and Cut reports that. Slices are in output order; recorded convolutions run them last first, matrix products
+// first to last. A fused table's 128 bytes do not count (modelled: no record has a cut kernel and a table).
 func Cut(out, red int, bias bool, pixels int) ([]Slice, error) {
 	if err := checkOutputs(out); err != nil {
 		return nil, err

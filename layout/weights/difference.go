@@ -1,7 +1,7 @@
 package weights
 
-// Differences returns the parts of a channelwise kernel of the bytes 1 and -1, which takes every
-// second channel from the one before it (less_bool_rr_1x64x1x1), each behind the table.
+// Differences returns the parts of a channelwise kernel of the bytes 1 and -1, which subtracts every second channel
+// from the one before it (less_bool_rr_1x64x1x1), each after the table.
 func (p *Plan) Differences(t *Table) (data []byte, sizes [MaxCores]int) {
 	for c := range min(p.Cores, p.Out) {
 		part := make([]byte, TableBytes)
@@ -25,5 +25,5 @@ func (p *Plan) DifferencesLayout() []Repeat {
 	return l
 }
 
-// inputs is the number of channels that a core takes of a channelwise kernel.
+// inputs returns the number of channels that a core takes from a channelwise kernel.
 func (p *Plan) inputs(core int) int { return (p.Out-core-1)/p.Cores + 1 }

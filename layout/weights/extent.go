@@ -5,11 +5,11 @@ import (
 	"slices"
 )
 
-// Role says what bytes of the section are.
+// Role says what bytes of the section are for.
 type Role uint8
 
-// Roles. Reserved is room that recorded tasks leave between lanes and nothing
-// reads; Padding fills a row or a part up to Granule.
+// Roles. Reserved is space that recorded tasks leave between lanes and that nothing reads; Padding fills a row or a
+// part up to Granule.
 const (
 	Padding Role = iota
 	Reserved
@@ -32,19 +32,19 @@ func (r Role) String() string {
 	return "unknown"
 }
 
-// Run is bytes of one role.
+// Run is a run of bytes with one role.
 type Run struct {
 	Role Role
 	Size uint32
 }
 
-// Repeat is some runs in a row, so many times.
+// Repeat is a sequence of runs that occurs a number of times.
 type Repeat struct {
 	Times uint32
 	Runs  []Run
 }
 
-// Extent is one stored constant: its place in the section and its runs of bytes, whose sum is Size.
+// Extent is one stored constant: its position in the section and its runs of bytes, whose sum is Size.
 type Extent struct {
 	Offset, Size uint32
 	Layout       []Repeat
@@ -53,18 +53,18 @@ type Extent struct {
 // Track makes the section record the extents of everything added from now on.
 func (s *Section) Track() { s.tracked = true }
 
-// Tracked reports whether the section keeps its extents.
+// Tracked reports whether the section records its extents.
 func (s *Section) Tracked() bool { return s.tracked }
 
-// Extents returns the constants stored since Track, in the order of their
-// offsets, without gaps when nothing was stored before. They must not be written.
+// Extents returns the constants stored since Track, in the order of their offsets, without gaps if nothing was stored
+// before. They must not be modified.
 func (s *Section) Extents() []Extent { return s.extents }
 
-// Last returns the offset of the extent that the last call of an Add method
-// stored, or found stored already; tracked sections know it.
+// Last returns the offset of the extent that the last call of an Add method stored, or found already stored; only
+// tracked sections know it.
 func (s *Section) Last() uint32 { return s.last }
 
-// note keeps the extent of a constant of n bytes.
+// note records the extent of a constant of n bytes.
 func (s *Section) note(base uint32, n int, layout func() []Repeat) error {
 	if !s.tracked {
 		return nil
@@ -242,7 +242,7 @@ func (p *Plan) BodiesLayout(k *Kernel, data []byte, sizes [MaxCores]int, masks b
 	return l
 }
 
-// rowsLayout is rows of so many bytes, each padded to Granule.
+// rowsLayout returns the layout of rows of the given number of bytes, each padded to Granule.
 func rowsLayout(rows, rowBytes int) []Repeat {
 	var l layout
 	if align(rowBytes) == rowBytes {
@@ -253,7 +253,7 @@ func rowsLayout(rows, rowBytes int) []Repeat {
 	return l
 }
 
-// PairLayout returns what PairRows makes of n channels, run by run.
+// PairLayout returns what PairRows writes for n channels, run by run.
 func PairLayout(n int) []Repeat {
 	gap := align(2*n) - 2*n
 	var l layout

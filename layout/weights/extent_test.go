@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// roleBytes expands an extent's layout into one role a byte.
+// roleBytes expands an extent's layout to one role per byte.
 func roleBytes(x Extent) (rs []Role) {
 	for _, r := range x.Layout {
 		for range r.Times {
@@ -18,8 +18,8 @@ func roleBytes(x Extent) (rs []Role) {
 	return rs
 }
 
-// marked is a kernel whose weights are all 0x1111 and whose biases all 0x2222,
-// so that the bytes of a packed kernel tell what they are.
+// marked is a kernel whose weights are all 0x1111 and whose biases are all 0x2222, so that the bytes of a packed kernel
+// show what they are.
 func marked(out, in, kh, kw, groups int, bias bool) *Kernel {
 	k := &Kernel{Out: out, In: in, KH: kh, KW: kw, Groups: groups}
 	k.W = bytes.Repeat([]byte{0x11}, 2*out*k.Red())
@@ -29,8 +29,7 @@ func marked(out, in, kh, kw, groups int, bias bool) *Kernel {
 	return k
 }
 
-// TestLayoutsNameTheBytes: for every form of packing each byte's role is the one
-// that its value shows.
+// TestLayoutsNameTheBytes checks for every form of packing that each byte's role agrees with its value.
 func TestLayoutsNameTheBytes(t *testing.T) {
 	table := Table{}
 	for i := range table {
@@ -103,8 +102,8 @@ func TestLayoutsNameTheBytes(t *testing.T) {
 	}
 }
 
-// TestExtentsOfASection: extents follow one another without gaps, a constant
-// stored once has one extent, and Last names it again.
+// TestExtentsOfASection checks that extents follow one another without gaps, that a constant stored once has one
+// extent, and that Last returns it again.
 func TestExtentsOfASection(t *testing.T) {
 	var s Section
 	s.Track()

@@ -7,19 +7,19 @@ import (
 
 // Spec says how a table is made from a function.
 type Spec struct {
-	// F is the function. Its results are rounded to binary32 before use, so a
-	// difference in the last bits of a platform's mathematics library shows in
-	// a table only where a value is within 2^-24 of an fp16 rounding tie.
+	// F is the function. Its results are rounded to binary32 before use, so a difference in the last bits of a
+	// platform's mathematics library affects a table only where a value is within 2^-24 of an fp16 rounding tie.
 	F func(float64) float64
-	// Exact is the function of the table, bounds included, when F is
-	// only its part between the bounds; nil when F is the whole.
+	// Exact is the function of the table, including its bounds, if F is only its part between the bounds; nil if F is
+	// the whole function.
 	Exact func(float64) float64
 	Mode  Mode
-	// Step is -log2 of the knot spacing, in 0..24; in a plain table it sets
-	// the sampled domain, -16*2^-Step..16*2^-Step, in an odd one 0..32*2^-Step.
-	// LinesOnly is a table without a domain: the tails are the function.
+	// Step is -log2 of the knot spacing, in 0..24; in a plain table it sets the sampled domain,
+	// -16*2^-Step..16*2^-Step, in an odd one 0..32*2^-Step. LinesOnly means a table without a domain: the tails are the
+	// function.
 	Step int
-	// LeastSquares uses knots of least squared error instead of samples, see leastSquares. For the plain mode.
+	// LeastSquares uses knots with the least squared error instead of samples (see leastSquares). It applies to the
+	// plain mode.
 	LeastSquares bool
 	// Low and High are the tails outside the knots.
 	Low, High Tail
@@ -27,12 +27,11 @@ type Spec struct {
 
 // Tail is one side of a table outside its knots.
 type Tail struct {
-	// Bound is where the tail's line ends and Value begins; ignored when Fit.
+	// Bound is where the tail's line ends and Value begins; ignored if Fit is set.
 	Bound float64
 	// Value is the output at and beyond the bound.
 	Value float64
-	// Slope and Intercept are the line between bound and knots; ignored when
-	// Fit.
+	// Slope and Intercept are the line between bound and knots; ignored if Fit is set.
 	Slope, Intercept float64
 	// Through uses a line of Slope through the outermost knot.
 	Through bool
@@ -40,11 +39,10 @@ type Tail struct {
 	Fit bool
 }
 
-// Saturate is a tail fitted towards v.
+// Saturate returns a tail fitted towards v.
 func Saturate(v float64) Tail { return Tail{Value: v, Fit: true} }
 
-// Line is a tail without a bound that follows slope*x + intercept; the value
-// at sign*infinity is the line's.
+// Line returns a tail without a bound that follows slope*x + intercept; the value at sign*infinity is the line's.
 func Line(sign int, slope, intercept float64) Tail {
 	t := Tail{Bound: math.Inf(sign), Slope: slope, Intercept: intercept, Value: intercept}
 	if slope != 0 {
@@ -56,7 +54,7 @@ func Line(sign int, slope, intercept float64) Tail {
 	return t
 }
 
-// Hold is a tail that starts at bound and keeps value; a line fills any gap between bound and the knots.
+// Hold returns a tail that starts at bound and keeps value; a line fills any gap between bound and the knots.
 func Hold(bound, value, slope, intercept float64) Tail {
 	return Tail{Bound: bound, Value: value, Slope: slope, Intercept: intercept}
 }
@@ -118,11 +116,10 @@ func (t *Table) tail(f func(float64) float64, tl Tail, x0 float64, bound, knot, 
 	t[slope], t[slope+1] = ToHalf(tl.Slope), ToHalf(tl.Intercept)
 }
 
-// fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has the least worst error, the jump to v
-// at the bound included. Candidates are every eighth fp16 value up to 256 times x0; the first best wins, so the
-// result does not depend on the order of floating comparisons. The bound is not beyond the point where the rounded
-// function is v already (the high tail of the recorded sigmoid ends there, its low tail at the bound of least
-// worst error).
+// fit searches the bound past x0 whose chord from (x0, y0) to (bound, v) has the least worst error, including the jump
+// to v at the bound. Candidates are every eighth fp16 value up to 256 times x0; the first best wins, so the result does
+// not depend on the order of floating comparisons. The bound is not beyond the point where the rounded function is
+// already v (the high tail of the recorded sigmoid ends there, its low tail at the bound of least worst error).
 func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 	const (
 		samples = 24
@@ -153,19 +150,19 @@ func fit(f func(float64) float64, v, x0, y0 float64) Tail {
 	return best
 }
 
-// chord is the tail from (x0, y0) to (bound, v), its line as a table holds it.
+// chord returns the tail from (x0, y0) to (bound, v), with its line as a table stores it.
 func chord(x0, y0, bound, v float64) Tail {
 	slope := FromHalf(ToHalf((v - y0) / (bound - x0)))
 	return Tail{Bound: bound, Value: v, Slope: slope, Intercept: FromHalf(ToHalf(y0 - float64(slope*x0)))}
 }
 
-// WorstCase is the largest error of a table against its function.
+// WorstCase is the largest error of a table relative to its function.
 type WorstCase struct {
 	// Abs is the largest |table - function|, AbsAt the input it occurs at.
 	Abs   float64
 	AbsAt uint16
-	// Rel is the largest |table - function| / |function| where the function
-	// is at least 2^-14, the smallest normal number; RelAt its input.
+	// Rel is the largest |table - function| / |function| where the function is at least 2^-14, the smallest normal
+	// number; RelAt is its input.
 	Rel   float64
 	RelAt uint16
 	// Inputs is the number of inputs compared.

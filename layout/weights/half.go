@@ -9,7 +9,7 @@ const (
 	halfBias  = 1023 - 15
 )
 
-// FromHalf widens fp16 bits; exact.
+// FromHalf widens fp16 bits; the result is exact.
 func FromHalf(h uint16) float64 {
 	sign, exp, man := uint64(h&0x8000)<<48, uint64(h>>10&0x1f), uint64(h&0x3ff)
 	switch exp {
@@ -24,7 +24,7 @@ func FromHalf(h uint16) float64 {
 	return math.Float64frombits(sign | (exp+halfBias)<<52 | man<<halfShift)
 }
 
-// ToHalf rounds to fp16, nearest, ties to even, in one step from binary64.
+// ToHalf rounds to the nearest fp16, ties to even, in one step from binary64.
 func ToHalf(v float64) uint16 {
 	var sign uint16
 	if math.Signbit(v) {

@@ -2,9 +2,9 @@ package weights
 
 import "encoding/binary"
 
-// columns of one block: four source rows and a block's worth of destination
-// stay in the first-level cache, also where the source rows are a power of two
-// apart and would evict one another if all lanes were read at once.
+// blockColumns is the number of columns of one block: four source rows and a block's worth of destination stay in the
+// first-level cache, also where the source rows are a power of two apart and would evict one another if all lanes were
+// read at once.
 const blockColumns = 256
 
 // interleave transposes src, lanes rows of red halves, into dst, red rows of
@@ -33,8 +33,7 @@ func interleave(dst, src []byte, lanes, red int) {
 	}
 }
 
-// interleave4 writes the halves of four equally long rows side by side, one
-// destination row of db bytes a column.
+// interleave4 writes the halves of four equally long rows side by side, one destination row of db bytes per column.
 func interleave4(dst []byte, db int, a, b, c, d []byte) {
 	const even = 0x0000ffff0000ffff
 	le := binary.LittleEndian

@@ -15,8 +15,8 @@ const maxExtent = 1 << 17
 
 // Kernel is the constant side of one convolution or matrix product.
 type Kernel struct {
-	// Out and In are the whole channel counts. A matrix product with constant
-	// weight W[N][K] is Out = N, In = K, KH = KW = 1.
+	// Out and In are the total numbers of channels. A matrix product with constant weight W[N][K] is Out = N, In = K,
+	// KH = KW = 1.
 	Out, In int
 	// KH and KW are the window in taps.
 	KH, KW int
@@ -25,15 +25,15 @@ type Kernel struct {
 	// W is the weight [Out][In/Groups][KH][KW], fp16 little endian. Never
 	// written.
 	W []byte
-	// Bias holds one fp16 an output, or is nil.
+	// Bias contains one fp16 per output, or is nil.
 	Bias []uint16
 	// Table is the lookup table fused after the kernel, or nil. Every core's
 	// part starts with its own copy.
 	Table *Table
 }
 
-// ShiftKernel returns the channelwise kernel of one 1.0 at tap (y, x) of a
-// window of kh by kw, which moves an image of so many channels.
+// ShiftKernel returns the channelwise kernel with a single 1.0 at tap (y, x) of a window of kh by kw, which moves an
+// image of the given number of channels.
 func ShiftKernel(channels, kh, kw, y, x int) *Kernel {
 	k := &Kernel{Out: channels, In: channels, KH: kh, KW: kw, Groups: channels, W: make([]byte, 2*channels*kh*kw)}
 	for i := 2 * (y*kw + x); i < len(k.W); i += 2 * kh * kw {
@@ -45,7 +45,7 @@ func ShiftKernel(channels, kh, kw, y, x int) *Kernel {
 // Red is the length of one output's reduction: In/Groups*KH*KW.
 func (k *Kernel) Red() int { return k.In / k.Groups * k.KH * k.KW }
 
-// Check reports the first field that breaks a rule of the type.
+// Check returns the first field that breaks a rule of the type.
 func (k *Kernel) Check() error {
 	for _, e := range [...]struct {
 		name string

@@ -5,9 +5,8 @@ import (
 	"testing"
 )
 
-// TestPackMasks lays out a window of 2 by 3 with its one weight at tap (1, 1) for
-// 18 channels: two bodies on the first two of sixteen cores. A body has six cells
-// of two slots, so that the tap is slot 8, or of four slots, slot 16.
+// TestPackMasks lays out a window of 2 by 3 with its only weight at tap (1, 1) for 18 channels: two bodies on the first
+// two of sixteen cores. A body has six cells of two slots, so that the tap is slot 8, or of four slots, slot 16.
 func TestPackMasks(t *testing.T) {
 	p, err := PlanDepthwise(18)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// TestRecordedProducts packs the recorded matrix products with constant
-// weights, alone and in chains: operations say what is fused behind which.
+// TestRecordedProducts packs the recorded matrix products with constant weights, alone and in chains: the operations
+// say what is fused after which product.
 func TestRecordedProducts(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		table string // activation fused behind the first product
+		table string // activation fused after the first product
 	}{
 		{name: "matmul_m1_k256_n512_ty1"},
 		{name: "matmul_m64_k256_n1024_ty1"},
@@ -60,7 +60,7 @@ func TestRecordedProducts(t *testing.T) {
 	}
 }
 
-// compareParts checks the last kernel DMA record of a case against parts.
+// compareParts compares the last kernel DMA record of a case with parts.
 func compareParts(t *testing.T, c *recorded, ps Parts) {
 	t.Helper()
 	var words []string

@@ -20,8 +20,8 @@ func plainTable(t *testing.T, name string) *Table {
 	return &a.Table
 }
 
-// TestRecordedTables builds the sections of table tasks: generated tables where
-// the rule gives the recorded words, the recorded words elsewhere.
+// TestRecordedTables builds the sections of table tasks: with generated tables where the rule produces the recorded
+// words, and with the recorded words elsewhere.
 func TestRecordedTables(t *testing.T) {
 	gelu := recordedTable("gelu")
 	sigmoid, tanh, rsqrt := plainTable(t, "sigmoid"), plainTable(t, "tanh"), plainTable(t, "rsqrt")

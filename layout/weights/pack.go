@@ -9,16 +9,14 @@ import (
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
-// Pack writes the parts of one task into dst, which must have exactly Size
-// bytes: parts in core order, each
+// Pack writes the parts of one task into dst, which must have exactly Size bytes: parts in core order, each
 //
 //	[table, 128 bytes] then per output channel group
 //	[lanes bias halves] red rows of lanes halves
 //
-// row r, lane l being W[First+Start+c*lanes+l][r]; for a grouped form the same
-// plane once a conv group, each padded; for a depthwise form channel after
-// channel, [bias] and taps. workers is the number of goroutines, 0 for one a
-// processor; the bytes do not depend on it.
+// where row r, lane l is W[First+Start+c*lanes+l][r]. A grouped form has the same plane once per conv group, each
+// padded; a depthwise form has [bias] and taps channel after channel. workers is the number of goroutines, 0 for one
+// per processor; the bytes do not depend on it.
 func (p *Plan) Pack(dst []byte, k *Kernel, workers int) error {
 	sizes, err := p.PartSizes(k)
 	if err != nil {
@@ -37,7 +35,7 @@ func (p *Plan) Pack(dst []byte, k *Kernel, workers int) error {
 
 // job fills one stretch of the destination that no other job touches.
 type job struct {
-	dst  []byte // whole stretch, padding included
+	dst  []byte // whole stretch, including padding
 	rows []byte // the weight rows, lanes*red halves
 	bias []uint16
 	lead *Table
@@ -95,7 +93,7 @@ func (p *Plan) jobs(dst []byte, k *Kernel, sizes [MaxCores]int) []job {
 	return js
 }
 
-// run works the jobs off, each exactly once.
+// run executes the jobs, each exactly once.
 func run(js []job, workers int) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)

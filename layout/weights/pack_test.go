@@ -25,8 +25,8 @@ func randomKernel(r *rand.Rand, out, in, kh, kw, groups int, bias bool) *Kernel 
 	return k
 }
 
-// reader walks a packed constant the way the engine does: it knows the
-// registers (outputs, cores, OCGSize, groups, sizes), not the packer.
+// reader walks a packed constant the way the engine does: it knows the registers (outputs, cores, OCGSize, groups,
+// sizes), not the packer.
 type reader struct {
 	t *testing.T
 	b []byte
@@ -56,7 +56,7 @@ func (r *reader) rest() {
 	}
 }
 
-// unpack is the inverse of Pack for groups 1, written from the rule alone.
+// unpack is the inverse of Pack for one group, written only from the rule.
 func unpackDense(t *testing.T, b []byte, sizes [16]int, out, red, cores, ocgSize int, bias, table bool) (w,
 	bs []uint16) {
 	t.Helper()
@@ -185,7 +185,7 @@ func TestGroupedAndDepthwiseRoundTrip(t *testing.T) {
 		red := k.Red()
 		if groups > 1 && perIn > 1 {
 			for cg := range groups {
-				// The planes of one conv group are a dense kernel of its own.
+				// The planes of one conv group form a dense kernel.
 				var b []byte
 				var sz [16]int
 				at := 0
@@ -325,8 +325,7 @@ func TestWorkersDoNotMatter(t *testing.T) {
 	}
 }
 
-// TestIdentity is the decoded identity layer: 64 ones in 8192 bytes, sixteen
-// lanes 512 bytes apart.
+// TestIdentity packs the decoded identity layer: 64 ones in 8192 bytes, with sixteen lanes 512 bytes apart.
 func TestIdentity(t *testing.T) {
 	k := &Kernel{Out: 64, In: 64, KH: 1, KW: 1, Groups: 1, W: make([]byte, 64*64*2)}
 	for i := range 64 {
@@ -349,7 +348,7 @@ func TestIdentity(t *testing.T) {
 		if ps[0].Offset[c] != uint32(512*c) || ps[0].Size[c] != 512 || !ps[0].Live[c] {
 			t.Errorf("lane %d is %d bytes at %#x, want 512 at %#x", c, ps[0].Size[c], ps[0].Offset[c], 512*c)
 		}
-		// Lane c holds outputs 4c..4c+3; the one of output o is in row o.
+		// Lane c contains outputs 4c..4c+3; the one of output o is in row o.
 		for l := range 4 {
 			o := 4*c + l
 			at := 512*c + 8*o + 2*l

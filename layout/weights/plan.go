@@ -24,10 +24,9 @@ func (f Form) String() string {
 
 var formNames = [...]string{"dense", "grouped", "depthwise"}
 
-// OCG is one output channel group of a task: the outputs that all cores
-// compute at the same time. Core c takes outputs Start+c*Lanes up to
-// Start+(c+1)*Lanes, counted from the plan's first output; only cores below
-// Live take any.
+// OCG is one output channel group of a task: the outputs that all cores compute at the same time. Core c computes
+// outputs Start+c*Lanes up to Start+(c+1)*Lanes, counted from the plan's first output; only cores below Live compute
+// any.
 type OCG struct {
 	Start, Lanes, Live int
 }
@@ -41,16 +40,15 @@ type Plan struct {
 	Cores int
 	// OCGSize is the field of ConvCfg: ceil(log2 lanes) of the first group.
 	OCGSize int
-	// Groups are the output channel groups: of the whole task for a dense
-	// form, of each conv group for a grouped one (Start then counts from the
-	// conv group's first output), empty for a depthwise form.
+	// Groups are the output channel groups: those of the whole task for a dense form, those of each conv group for a
+	// grouped one (Start then counts from the conv group's first output); empty for a depthwise form.
 	Groups []OCG
 	// ConvGroups is the number of conv groups of the kernel; 1 when dense.
 	ConvGroups int
 }
 
-// ActiveCores is the number of cores that n outputs keep busy: all sixteen,
-// or the smallest power of two that is at least n.
+// ActiveCores returns the number of cores that n outputs keep busy: all sixteen, or the smallest power of two that is
+// at least n.
 func ActiveCores(n int) int {
 	if n >= MaxCores {
 		return MaxCores
@@ -81,13 +79,10 @@ const (
 	capLarge = 16
 )
 
-// SplitOCGs divides out outputs over cores in output channel groups of at most
-// 1<<ocgSize lanes. It is the whole rule; the engine applies it to the three
-// registers and so must nothing else. With rem outputs left and
-// per = rem/cores: lanes is the cap when per reaches it; exactly per in the
-// first group when per divides rem without rest (cut slices: 6 and 14
-// recorded); else the largest power of two up to per; and 1 on the first rem
-// cores when per is 0.
+// SplitOCGs divides out outputs over cores in output channel groups of at most 1<<ocgSize lanes. It is the whole rule:
+// the engine derives the same groups from the three registers alone. With rem outputs left and per = rem/cores, lanes
+// is the cap if per reaches it; exactly per in the first group if cores divides rem without remainder (cut slices: 6
+// and 14 recorded); otherwise the largest power of two up to per; and 1 on the first rem cores if per is 0.
 func SplitOCGs(out, cores, ocgSize int) []OCG {
 	if out < 1 || cores < 1 || ocgSize < 0 || ocgSize > 7 {
 		return nil
@@ -142,8 +137,8 @@ func planUncut(out, lim int) (Plan, error) {
 	return Plan{Form: Dense, Out: out, Cores: n, OCGSize: size, Groups: SplitOCGs(out, n, size), ConvGroups: 1}, nil
 }
 
-// PlanSlice plans one slice of a cut dense kernel: a slice of fewer than 16
-// channels a core is one group of exactly that many lanes.
+// PlanSlice plans one slice of a cut dense kernel: a slice of fewer than 16 channels per core is one group of exactly
+// that many lanes.
 func PlanSlice(s Slice) (Plan, error) {
 	if err := checkOutputs(s.Count); err != nil {
 		return Plan{}, err
@@ -161,10 +156,9 @@ func PlanSlice(s Slice) (Plan, error) {
 		Groups: SplitOCGs(s.Count, n, size), ConvGroups: 1}, nil
 }
 
-// PlanGrouped plans a grouped convolution, 1 < groups < channels: each conv
-// group is spread over all cores in turn, (out/groups)/16 lanes each, or one
-// lane on the first out/groups cores. Recorded: 1 and 2 lanes a core; more
-// follow SplitOCGs (modelled).
+// PlanGrouped plans a grouped convolution, 1 < groups < channels: each conv group is spread over all cores in turn,
+// (out/groups)/16 lanes each, or one lane on the first out/groups cores. Recorded: 1 and 2 lanes per core; more follow
+// SplitOCGs (modelled).
 func PlanGrouped(out, groups int) (Plan, error) {
 	if err := checkOutputs(out); err != nil {
 		return Plan{}, err
@@ -186,7 +180,7 @@ func PlanDepthwise(channels int) (Plan, error) {
 	return Plan{Form: Depthwise, Out: channels, Cores: ActiveCores(channels), ConvGroups: channels}, nil
 }
 
-// check reports why the plan cannot pack k.
+// check returns why the plan cannot pack k.
 func (p *Plan) check(k *Kernel) error {
 	if err := k.Check(); err != nil {
 		return err
@@ -235,9 +229,8 @@ func (p *Plan) check(k *Kernel) error {
 	return nil
 }
 
-// PartSizes returns the padded bytes of each core's part for k, 0 for a core
-// without outputs. It holds for Pack; a zero-skipping kernel's sizes depend on
-// its values and come from PackSkipping.
+// PartSizes returns the padded bytes of each core's part for k, 0 for a core without outputs. It applies to Pack; a
+// zero-skipping kernel's sizes depend on its values and come from PackSkipping.
 func (p *Plan) PartSizes(k *Kernel) ([MaxCores]int, error) {
 	var sizes [MaxCores]int
 	if err := p.check(k); err != nil {
@@ -272,7 +265,7 @@ func (p *Plan) PartSizes(k *Kernel) ([MaxCores]int, error) {
 	return sizes, nil
 }
 
-// Size is the total of PartSizes.
+// Size returns the total of PartSizes.
 func (p *Plan) Size(k *Kernel) (int, error) {
 	sizes, err := p.PartSizes(k)
 	n := 0

@@ -41,8 +41,7 @@ type Section struct {
 	last    uint32
 }
 
-// key identifies stored bytes together with their division into parts, since
-// the same bytes may be read as other tiles.
+// key identifies stored bytes together with their division into parts, since the same bytes may be read as other tiles.
 type key struct {
 	sum   [sha256.Size]byte
 	size  int
@@ -72,11 +71,10 @@ type constant struct {
 // limit is the section's largest size: base registers hold 32 bits.
 const limit = 1 << 32
 
-// Size is the section's length in bytes so far, a multiple of Granule.
+// Size returns the section's length in bytes so far, a multiple of Granule.
 func (s *Section) Size() int64 { return int64(s.size) }
 
-// Pieces returns the section's bytes as its slices, in order.
-// They must not be written.
+// Pieces returns the section's bytes as its slices, in order. They must not be modified.
 func (s *Section) Pieces() [][]byte { return s.pieces }
 
 // AddSlice packs the share of k that the task number, counted from 0 among the tasks of the kernel, runs under its
@@ -101,8 +99,8 @@ func (s *Section) AddSlice(k *Kernel, workers int, plan Plan, task int) (Parts, 
 }
 
 // AddParts adds one task's packed constant: data is the parts in core order, sizes[c] bytes each, a multiple of
-// Granule, 0 for a dead core. The section keeps data. An equal constant of equal sizes is stored once. layout
-// describes the bytes; only a tracked section calls it, and nil makes all of them values.
+// Granule, 0 for a dead core. The section keeps data. An equal constant of equal sizes is stored once. layout describes
+// the bytes; only a tracked section calls it, and if it is nil all of them count as values.
 func (s *Section) AddParts(data []byte, sizes [MaxCores]int, layout func() []Repeat) (Parts, error) {
 	return s.addParts(data, sizes, 0, layout)
 }
@@ -136,9 +134,8 @@ func (s *Section) addParts(data []byte, sizes [MaxCores]int, task int, layout fu
 	})
 }
 
-// AddTable adds a table for a task that streams nothing else on lanes cores.
-// All lanes read the one stored copy; the rest of the space that lanes copies
-// would take is zero, as recorded (128 bytes a lane).
+// AddTable adds a table for a task that streams nothing else on lanes cores. All lanes read the one stored copy; the
+// rest of the space that lanes copies would take is zero, as recorded (128 bytes per lane).
 func (s *Section) AddTable(t *Table, lanes int) (Parts, error) {
 	if lanes < 1 || lanes > MaxCores {
 		return Parts{}, fmt.Errorf("weights: table on %d lanes, want 1..%d", lanes, MaxCores)
@@ -174,9 +171,8 @@ func (s *Section) AddRow(data []byte, layout func() []Repeat) (uint32, error) {
 	return s.addSurface(1, len(data), data, layout)
 }
 
-// AddSurface adds a raw tensor as a DMA source: rows of rowBytes, each padded
-// to Granule. It returns the offset. Where no row needs padding the section
-// keeps data itself.
+// AddSurface adds a raw tensor as a DMA source: rows of rowBytes, each padded to Granule. It returns the offset. If no
+// row needs padding, the section keeps data itself.
 func (s *Section) AddSurface(rows, rowBytes int, data []byte) (uint32, error) {
 	return s.addSurface(rows, rowBytes, data, func() []Repeat { return rowsLayout(rows, rowBytes) })
 }
@@ -208,8 +204,8 @@ func overLimit(n int, at uint32) error {
 		at, int64(limit))
 }
 
-// digest is the SHA-256 of a packed constant. The later tasks of a cut kernel
-// add their number as four bytes, so that equal slices keep names apart.
+// digest returns the SHA-256 of a packed constant. The later tasks of a cut kernel add their number as four bytes, so
+// that equal slices have different names.
 func digest(data []byte, task int) [sha256.Size]byte {
 	if task == 0 {
 		return sha256.Sum256(data)
@@ -247,8 +243,8 @@ func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, la
 	return ps, nil
 }
 
-// Symbols lists the tiles of all constants in order of appearance, MaxCores a
-// constant, dead ones at the section's end.
+// Symbols lists the tiles of all constants in order of appearance, MaxCores per constant, with dead ones at the
+// section's end.
 func (s *Section) Symbols() []Symbol {
 	var out []Symbol
 	for _, c := range s.named {
@@ -264,10 +260,9 @@ func (s *Section) Symbols() []Symbol {
 	return out
 }
 
-// PairRows lays out a per-channel elementwise constant for the planar engine:
-// one fp16 bias a channel, then one fp16 scale a channel, each row padded to
-// Granule. The engine computes x*scale + bias; an add stores (c, 1.0), a mul
-// (0, c), a division (0, 1/c).
+// PairRows lays out a per-channel elementwise constant for the planar engine: one fp16 bias per channel, then one fp16
+// scale per channel, each row padded to Granule. The engine computes x*scale + bias; an add stores (c, 1.0), a mul (0,
+// c), a division (0, 1/c).
 func PairRows(bias, scale []uint16) ([]byte, error) {
 	if len(bias) != len(scale) || len(bias) == 0 {
 		return nil, fmt.Errorf("weights: %d biases and %d scales, want equal numbers, at least one", len(bias),

@@ -119,7 +119,7 @@ func TestSurfaceRowsArePadded(t *testing.T) {
 	}
 }
 
-// TestCut holds the recorded channels a core and task.
+// TestCut contains the recorded numbers of channels per core and task.
 func TestCut(t *testing.T) {
 	for _, tc := range []struct {
 		out, red int
@@ -164,10 +164,9 @@ func TestCut(t *testing.T) {
 // bytes copies the section into one slice.
 func (s *Section) bytes() []byte { return bytes.Join(s.pieces, nil) }
 
-// addKernel packs k task by task, one plan a task in the order the tasks run,
-// and adds the parts of each. The same kernel under the same plans is stored
-// once; equal slices of one kernel are not merged (recorded). workers is as
-// for Plan.Pack.
+// addKernel packs k task by task, with one plan per task in the order in which the tasks run, and adds the parts of
+// each. The same kernel under the same plans is stored once; equal slices of one kernel are not merged (recorded).
+// workers is as for Plan.Pack.
 func (s *Section) addKernel(k *Kernel, workers int, plans ...Plan) ([]Parts, error) {
 	var all []Parts
 	for i := range plans {

@@ -5,43 +5,40 @@ import (
 	"fmt"
 )
 
-// Lane slots of one cell of a zero-skipping body: at least four where the
-// output is at most 8x8 (Cfg bit 2), at least two elsewhere.
+// Lane slots of one cell of a zero-skipping body: at least four if the output is at most 8x8 (Cfg bit 2), otherwise at
+// least two.
 const (
 	skipSlotsSmall = 4
 	skipSlotsLarge = 2
 )
 
-// maxSkipBody is what the 24-bit length in front of a body can say.
+// maxSkipBody is the largest value of the 24-bit length in front of a body.
 const maxSkipBody = 1<<24 - 1
 
-// PackSkipping packs a stride 2 kernel in the zero-skipping form and returns
-// the parts in core order with their sizes, which depend on the values.
-// smallOutput says the output is at most 8x8 pixels.
+// PackSkipping packs a stride 2 kernel in the zero-skipping form and returns the parts in core order with their sizes,
+// which depend on the values. smallOutput says the output is at most 8x8 pixels.
 //
-// One body a core and output channel group (dense), a core and conv group
-// (grouped), a channel (depthwise):
+// There is one body per core and output channel group (dense), per core and conv group (grouped), or per channel
+// (depthwise):
 //
 //	[lanes bias halves] u24 length { mask byte, the halves of its set bits }*
 //
-// Slots run over input channel; stride phase (py, px) in (0,0) (0,1) (1,0)
-// (1,1); cell (y, x) of the ceil(KH/2) by ceil(KW/2) grid in raster order;
-// lane. A slot is W[out][ci][2y+py][2x+px], or nothing where that tap or lane
-// does not exist. Eight slots make one mask byte, lowest bit first, over the
-// whole body; zeros of either sign are left out. Bodies are padded to Granule
-// a core (dense, depthwise) or a conv group (grouped).
+// Slots run over input channel; stride phase (py, px) in (0,0) (0,1) (1,0) (1,1); cell (y, x) of the ceil(KH/2) by
+// ceil(KW/2) grid in raster order; lane. A slot is W[out][ci][2y+py][2x+px], or nothing where that tap or lane does not
+// exist. Eight slots make one mask byte, lowest bit first, over the whole body; zeros of either sign are left out.
+// Bodies are padded to Granule per core (dense, depthwise) or per conv group (grouped).
 //
-// Recorded with one output channel group only; several follow one another
-// inside the part (modelled), as does a fused table ahead of them.
+// Recorded with one output channel group only; several follow one another inside the part (modelled), as does a fused
+// table ahead of them.
 func (p *Plan) PackSkipping(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
 	return p.packBodies(k, &body{sy: 2, sx: 2, slots: skipSlots(smallOutput)}, nil)
 }
 
-// PackMasks packs a stride 1 kernel of zeros and one other value v: the zero-skipping form with a codebook of
-// one-bit indices, in which the masks alone define the weights. Each part opens with the codebook, v in a separate
-// granule, after a fused table (modelled); bodies are those of PackSkipping without halves and, the stride being
-// 1, with one phase, whose cells are the taps. Recorded for depthwise kernels of one channel a core, with cells of
-// two and of four slots.
+// PackMasks packs a stride 1 kernel of zeros and one other value v: the zero-skipping form with a codebook of one-bit
+// indices, in which the masks alone define the weights. Each part opens with the codebook, v in a separate granule,
+// after a fused table (modelled); bodies are those of PackSkipping without halves and, because the stride is 1, with
+// one phase, whose cells are the taps. Recorded for depthwise kernels with one channel per core, with cells of two and
+// of four slots.
 func (p *Plan) PackMasks(k *Kernel, smallOutput bool) ([]byte, [MaxCores]int, error) {
 	v := uint16(0)
 	for i := 0; i+1 < len(k.W); i += 2 {
@@ -66,7 +63,7 @@ func skipSlots(smallOutput bool) int {
 	return skipSlotsLarge
 }
 
-// packBodies lays out bodies core by core; book opens every part.
+// packBodies lays out bodies core by core; book is at the start of every part.
 func (p *Plan) packBodies(k *Kernel, form *body, book []byte) ([]byte, [MaxCores]int, error) {
 	var sizes [MaxCores]int
 	if err := p.check(k); err != nil {
@@ -121,9 +118,9 @@ func pad(b []byte, from int) []byte {
 
 // body is a form of zero-skipping bodies.
 type body struct {
-	sy, sx int  // stride: the taps of one phase are so far apart
+	sy, sx int  // stride: the distance between the taps of one phase
 	slots  int  // least lane slots of a cell
-	masks  bool // the masks alone, without halves
+	masks  bool // only the masks, without halves
 }
 
 // append appends the body of outputs first to first+lanes.

@@ -2,9 +2,9 @@ package weights
 
 import "math"
 
-// leastSquares returns the knots of the interpolation that has the least sum of squared errors against f, over all
-// normal fp16 numbers from the first knot, at start, to the last. Such numbers are denser the smaller they are,
-// which keeps the interpolation close to f around zero.
+// leastSquares returns the knots of the interpolation with the least sum of squared errors relative to f, over all
+// normal fp16 numbers from the first knot, at start, to the last. Such numbers are denser the smaller they are, which
+// keeps the interpolation close to f around zero.
 //
 // Each number affects the two knots around it, so the normal equations are tridiagonal and diagonally dominant, and
 // need no pivoting.

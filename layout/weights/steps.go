@@ -5,8 +5,8 @@ import "math"
 // smallest is the least fp16 number above 0.
 const smallest = 0x1p-24
 
-// outside returns a table without knots that is below for inputs under low and above for
-// those over high, of a function that is at between the two.
+// outside returns the table without knots of a function that is below for inputs under low, above for inputs over high,
+// and at between the two.
 func outside(low, high, below, at, above float64) *Activation {
 	a := &Activation{
 		Scale: 0x3c00,
@@ -30,17 +30,17 @@ func outside(low, high, below, at, above float64) *Activation {
 	return a
 }
 
-// flat gives all knots but the last one value.
+// flat sets all knots but the last to one value.
 func flat(t *Table, value float64) {
 	for i := range Knots - 1 {
 		t[wordKnots+i] = ToHalf(value)
 	}
 }
 
-// Steps returns the table of a function with three values: below for inputs under c, at for c
-// itself and above for those over it. Around 0 it has the words of recorded programs (select,
-// less and logical_not); around other numbers its bounds are the numbers next to c (composed).
-// An infinite value for c itself has no table, since the engine interpolates between knots.
+// Steps returns the table of a function with three values: below for inputs under c, at for c itself and above for
+// inputs over it. Around 0 it has the words of recorded programs (select, less and logical_not); around other numbers
+// its bounds are the numbers next to c (composed). An infinite value for c itself has no table, since the engine
+// interpolates between knots.
 func Steps(c, below, at, above float64) *Activation {
 	a := outside(c, c, below, at, above)
 	t := &a.Table
@@ -50,8 +50,7 @@ func Steps(c, below, at, above float64) *Activation {
 	case math.IsInf(c, -1):
 		t[wordLow], t[wordBelow] = ToHalf(c), ToHalf(at)
 	case c != 0:
-		// No other number is between the bounds, and the lines are what is left of the knots
-		// so far from zero.
+		// No other number is between the bounds, and so far from zero only the lines remain of the knots.
 		t[wordLowIntercept], t[wordHighIntercept] = ToHalf(at), ToHalf(at)
 		return a
 	}
@@ -60,8 +59,8 @@ func Steps(c, below, at, above float64) *Activation {
 	return a
 }
 
-// Around returns the table of a function that is below under low, above over high and at between
-// the two, bounds included, which are on either side of zero (composed).
+// Around returns the table of a function that is below under low, above over high, and at between the two, including
+// the bounds, which are on either side of zero (composed).
 func Around(low, high, below, at, above float64) *Activation {
 	a := outside(low, high, below, at, above)
 	a.Table[wordLowIntercept], a.Table[wordHighIntercept] = ToHalf(at), ToHalf(at)
@@ -69,8 +68,7 @@ func Around(low, high, below, at, above float64) *Activation {
 	return a
 }
 
-// neighbour returns the fp16 number next to c on the side of a sign, c itself at an infinity on
-// that side.
+// neighbour returns the fp16 number next to c on the side of a sign, or c itself at an infinity on that side.
 func neighbour(c float64, sign int) float64 {
 	h := ToHalf(c)
 	switch size := h &^ 0x8000; {
@@ -85,8 +83,8 @@ func neighbour(c float64, sign int) float64 {
 	return FromHalf(h - 1)
 }
 
-// Whole returns the table of the part of a number before the point, and Fraction that of the
-// part after it, both with the sign of the number; an infinity is whole (both recorded in floor).
+// Whole returns the table of the integer part of a number, and Fraction that of the fractional part, both with the sign
+// of the number; an infinity is whole (both recorded in floor).
 func Whole() *Activation {
 	a := &Activation{Scale: 0x3c00, After: 0x3c00, F: math.Trunc, Low: -maxHalf, High: maxHalf}
 	a.Table[wordLow], a.Table[wordHigh] = ToHalf(math.Inf(-1)), ToHalf(math.Inf(1))

@@ -9,7 +9,7 @@ import (
 
 // TestRecordedSteps compares the constant sections of recorded programs, which are these tables.
 func TestRecordedSteps(t *testing.T) {
-	// On several lanes the rest of the space that copies would take is zero.
+	// With several lanes, the rest of the space that copies would take is zero.
 	section := func(parts ...[]byte) string {
 		h := sha256.New()
 		for _, p := range parts {

@@ -41,9 +41,8 @@ const Knots = 33
 //     y = knot[i] + (knot[i+1]-knot[i])*(p-i).
 //  6. The mode puts e back into y.
 //
-// Steps 3 to 6 are exact (binary64 holds them) and the result is rounded once
-// to fp16, to nearest, ties to even; a zero result is +0. Words 0..42 were
-// read off recorded tables; where the engine rounds on the way is not known.
+// Steps 3 to 6 are exact in binary64, and the result is rounded once to fp16, to nearest, ties to even; a zero result
+// is +0. Words 0..42 were read off recorded tables; whether the engine rounds intermediate values is not known.
 type Table [TableWords]uint16
 
 // Places of the words.
@@ -61,8 +60,8 @@ const (
 	wordMode
 )
 
-// LinesOnly as a step puts all knots on zero, so that the two lines are the whole
-// function (recorded for leaky_relu, and for maximum and minimum with a scalar).
+// LinesOnly as a step means that all knots are zero, so that the two lines are the whole function (recorded for
+// leaky_relu, and for maximum and minimum with a scalar).
 const LinesOnly = 64
 
 // maxStep is the largest step of a table with knots.
@@ -71,9 +70,9 @@ const maxStep = 24
 // Mode is word 42 of a table: how an input becomes a table argument.
 type Mode uint16
 
-// The modes, all of recorded tables. The treatment of negative inputs follows from the functions: tanh needs its sign
-// back, and roots and logarithms of negative numbers are measured to give +0. That a reciprocal gets its sign back is
-// inferred: its mode shares two bits with that of tanh, and a division by run-time numbers is recorded with its table
+// The modes, all from recorded tables. The treatment of negative inputs follows from the functions: tanh needs its sign
+// back, and roots and logarithms of negative numbers are measured as +0. It is inferred that a reciprocal gets its sign
+// back: its mode shares two bits with that of tanh, and a division by run-time numbers is recorded with its table
 // (binary_real_div_1x64x8x8).
 const (
 	// ModePlain: t = x, t0 = -16*2^-step.
@@ -92,8 +91,8 @@ const (
 	ModeRsqrt Mode = 0xc6
 	// ModeLog2: x = t*2^e with t in [1/2, 1), t0 = 1/2, result y + e.
 	ModeLog2 Mode = 0xc9
-	// ModeFraction: |x| = e + t with t in [0, 1) and e whole, result y + t with the sign of x.
-	// The recorded table (floor) has zeros for knots; what others would do is not known.
+	// ModeFraction: |x| = e + t with t in [0, 1) and e whole, result y + t with the sign of x. The knots of the
+	// recorded table (floor) are zeros; the effect of other knots is not known.
 	ModeFraction Mode = 0x63
 	// ModeWhole: the same, result y + e with the sign of x.
 	ModeWhole Mode = 0x64
@@ -104,16 +103,16 @@ type signRule int
 
 const (
 	signed   signRule = iota // they are inputs like others
-	odd                      // the table serves sizes, the result gets the sign back
+	odd                      // the table is applied to magnitudes, the result gets the sign back
 	positive                 // they give +0
 )
 
-// split is what a mode does, one row a mode.
+// split describes a mode, one row per mode.
 type split struct {
 	mode       Mode
 	name       string
 	sign       signRule
-	whole      bool    // t is the input: lines hold beyond the knots
+	whole      bool    // t is the input: lines apply beyond the knots
 	start      float64 // t0; NaN: centred on zero
 	first, end float64 // knots from first to end are samples, NaN: all
 	argue      func(x float64) (t, e float64)
@@ -195,7 +194,7 @@ func (m Mode) String() string {
 // Mode returns word 42.
 func (t *Table) Mode() Mode { return Mode(t[wordMode]) }
 
-// Check reports a table that Eval cannot follow.
+// Check returns an error for a table that Eval cannot follow.
 func (t *Table) Check() error {
 	if t.Mode().split() == nil {
 		return fmt.Errorf("weights: table word %d is %#x, not a known mode", wordMode, t[wordMode])
@@ -218,8 +217,7 @@ func (t *Table) Check() error {
 	return nil
 }
 
-// Eval applies the table to one fp16 value, as the type's comment states. A
-// table that Check refuses evaluates to +0.
+// Eval applies the table to one fp16 value, as the type's comment states. A table that fails Check evaluates to +0.
 func (t *Table) Eval(x uint16) uint16 {
 	if t.Check() != nil {
 		return 0
@@ -227,7 +225,7 @@ func (t *Table) Eval(x uint16) uint16 {
 	return t.eval(t.Mode().split(), x)
 }
 
-// eval is Eval for a table that is checked.
+// eval is Eval for a checked table.
 func (t *Table) eval(s *split, x uint16) uint16 {
 	v := FromHalf(x)
 	if s.sign != signed && v < 0 {
@@ -242,7 +240,7 @@ func (t *Table) eval(s *split, x uint16) uint16 {
 	return t.size(s, v)
 }
 
-// size evaluates an input that the sign rule leaves.
+// size evaluates an input after the sign rule is applied.
 func (t *Table) size(s *split, v float64) uint16 {
 	switch {
 	case math.IsNaN(v) || v >= FromHalf(t[wordHigh]):
@@ -287,7 +285,7 @@ func (t *Table) at(s *split, v float64) float64 {
 	return float64((y1-y0)*(p-float64(i))) + y0
 }
 
-// Bytes returns the table as the constant section holds it.
+// Bytes returns the table as it is stored in the constant section.
 func (t *Table) Bytes() []byte {
 	b := make([]byte, TableBytes)
 	t.put(b)

@@ -68,7 +68,7 @@ var recordedHashes = []struct {
 	{"sqrt", nil, "07dff4d87f5df889ef0981865b54a4253e00c12eb444430215be401fe2d69607"},
 	{"rsqrt", nil, "182158a2cbc0c3da91e3447d7afae8825d45a1e6396d611b4a48fb2ed8f0a6d3"},
 	{"log2", nil, "d6889430e6ba96f59e9581b83919f7dd159c22229e8e9060b4c5518702c3d284"},
-	// These as 2048 bytes, zeros behind the table.
+	// These tables are stored as 2048 bytes, with zeros after the table.
 	{"leaky_relu", []float64{0.125}, "137349d1334abe41447c43bb17c9c33d8a3513ffa2b9084c3f0b622a99c6d0f9"},
 	{"threshold", []float64{0.5}, "df1ae3605b08b3031177204191133b76a5447af3b090eae33b7147d0a8b92f03"},
 	{"minimum", []float64{0.5}, "ce09200c6aa706965dbc08f7f74234c9145563914b6adb9df629857f4ce1844d"},
@@ -90,8 +90,7 @@ func TestRecordedHashes(t *testing.T) {
 	}
 }
 
-// TestGeneratedAgainstRecorded lists, word for word, where the rule gives what
-// was recorded and where it does not.
+// TestGeneratedAgainstRecorded lists, word by word, where the rule produces what was recorded and where it does not.
 func TestGeneratedAgainstRecorded(t *testing.T) {
 	for _, tc := range []struct {
 		name     string
@@ -101,9 +100,8 @@ func TestGeneratedAgainstRecorded(t *testing.T) {
 		{"exp", recordedTable("exp"), "[]"},
 		{"reciprocal", recordedTable("reciprocal"), "[]"},
 		{"sigmoid", goldenSigmoid(t), "[]"},
-		// The recorded knots of gelu and silu are no samples of the function (0x922d
-		// at 0): they have the least squares of error, nearly. What differs are small
-		// negative knots, the one at zero and the low tail.
+		// The recorded knots of gelu and silu are not samples of the function (0x922d at 0): they nearly have the least
+		// squared error. The differences are in small negative knots, the knot at zero and the low tail.
 		{"gelu", recordedTable("gelu"), "[0 4 5 6 7 8 9 10 11 12 20 37 38]"},
 		{"silu", recordedTable("silu"), "[0 4 5 6 7 8 9 11 12 13 20 26 37 38]"},
 	} {
@@ -127,9 +125,8 @@ func TestGeneratedAgainstRecorded(t *testing.T) {
 	}
 }
 
-// statedErrors is the worst error of every table over its domain: absolute for
-// bounded functions and those that grow like x, relative for the rest. It is
-// what a report may state.
+// statedErrors is the worst error of every table over its domain: absolute for bounded functions and those that grow
+// like x, relative for the rest. A report may state these numbers.
 var statedErrors = []struct {
 	name     string
 	params   []float64
@@ -198,8 +195,8 @@ func TestStatedErrors(t *testing.T) {
 	}
 }
 
-// TestStepsAreBest checks that no other knot spacing has less worst error,
-// except where a recorded table fixes the step.
+// TestStepsAreBest checks that no other knot spacing has a smaller worst error, except where a recorded table fixes the
+// step.
 func TestStepsAreBest(t *testing.T) {
 	for i := range functions {
 		fn := &functions[i]
@@ -320,8 +317,7 @@ func TestHalves(t *testing.T) {
 	}
 }
 
-// FuzzEval evaluates tables of arbitrary words: no table makes it panic, and
-// the result is never the negative zero.
+// FuzzEval evaluates tables of arbitrary words: no table makes it panic, and the result is never negative zero.
 func FuzzEval(f *testing.F) {
 	for _, n := range []string{"sigmoid", "exp", "reciprocal", "rsqrt", "log"} {
 		a, err := Activate(n)

@@ -5,16 +5,14 @@ import (
 	"fmt"
 )
 
-// PackPaired packs a stride 1 depthwise kernel of one row for a task that
-// computes two columns at a time (ConvCfg Ox = 2). Each channel holds two
-// copies of its bias when there is one, then, two halves at a time, the taps
-// that the even and the odd column of a pair apply to the same input:
+// PackPaired packs a stride 1 depthwise kernel of one row for a task that computes two columns at a time (ConvCfg Ox =
+// 2). Each channel has two copies of its bias if there is one, then, two halves at a time, the taps that the even and
+// the odd column of a pair apply to the same input:
 //
 //	b b  t0 0  t2 t1  t4 t3 ... t[n-1] t[n-2]  t1 t0  t3 t2 ... t[n-2] t[n-3]  0 t[n-1]
 //
-// so the input columns of one parity come first, then those of the other.
-// Channels go to cores as in Pack. Recorded for nine taps with bias; other odd
-// tap counts follow the same order (modelled), even ones are refused.
+// so the input columns of one parity come first, then those of the other. Channels go to cores as in Pack. Recorded for
+// nine taps with bias; other odd tap counts follow the same order (modelled), even ones are errors.
 func (p *Plan) PackPaired(k *Kernel) ([]byte, [MaxCores]int, error) {
 	var sizes [MaxCores]int
 	if err := p.check(k); err != nil {
@@ -39,8 +37,7 @@ func (p *Plan) PackPaired(k *Kernel) ([]byte, [MaxCores]int, error) {
 			}
 			for parity := range 2 {
 				for i := parity; i <= n; i += 2 {
-					// Input column i meets tap i of the even output column and
-					// tap i-1 of the odd one.
+					// Input column i is used by tap i of the even output column and tap i-1 of the odd one.
 					out = appendTap(out, k.W, ch*n, n, i)
 					out = appendTap(out, k.W, ch*n, n, i-1)
 				}

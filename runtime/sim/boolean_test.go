@@ -60,9 +60,8 @@ func TestComparisonsBroadcast(t *testing.T) {
 	runSamples(t, samples)
 }
 
-// edges are numbers at the edges of fp16: zeros, subnormal numbers, neighbours and the largest;
-// with infinities, whose difference has a value in the engine's own arithmetic alone, and NaN,
-// which only the engine reads as an infinity.
+// edges are numbers at the edges of fp16: zeros, subnormal numbers, neighbours and the largest; also infinities, whose
+// difference has a value only in the engine's own arithmetic, and NaN, which only the engine reads as an infinity.
 var (
 	edges = []float64{0, math.Copysign(0, -1), 0x1p-24, -0x1p-24, 0x1p-23, 0x3ffp-24, 0x1p-14, -0x1p-14, 0x401p-24, 1,
 		1 + 0x1p-10, 1 - 0x1p-11, -1, -1 - 0x1p-10, 2048, 2050, 65504, -65504, 65472}
@@ -100,7 +99,7 @@ func TestComparisonsAreExactAtTheEdges(t *testing.T) {
 	runSamples(t, samples)
 }
 
-// inOrder gives each number in turn.
+// inOrder returns the numbers in turn.
 func inOrder(vs []float64) func(*rand.Rand) float64 {
 	i := 0
 	return func(*rand.Rand) float64 {

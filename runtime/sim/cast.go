@@ -11,9 +11,9 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 )
 
-// checkCast refuses a cast that the runtime cannot carry out. The reader has checked the types and that both operands
-// have the same number of elements; here their shapes must also be equal apart from dimensions of one, so that both are
-// walked in the same order.
+// checkCast returns an error for a cast that the runtime cannot carry out. The reader has checked the types and that
+// both operands have the same number of elements; here their shapes must also be equal apart from dimensions of one, so
+// that both are walked in the same order.
 func checkCast(src, dst *e5.Operand) error {
 	if dst.Desc.Unknown() || sameElements(src, dst) {
 		return nil
@@ -43,14 +43,14 @@ func long(dim []uint64) []uint64 {
 	return slices.DeleteFunc(slices.Clone(dim), func(d uint64) bool { return d == 1 })
 }
 
-// sameElements reports whether two host operands hold their elements in the same layout.
+// sameElements reports whether the elements of two host operands have the same layout.
 func sameElements(a, b *e5.Operand) bool {
 	return a.Aperture != e5.Surface && b.Aperture != e5.Surface && a.Desc.Storage == b.Desc.Storage &&
 		slices.Equal(a.Desc.Dim, b.Desc.Dim)
 }
 
-// held returns the layout in which the runtime holds an operand: a surface as its descriptor says, a host tensor row
-// major and without gaps whatever the descriptor says.
+// held returns the layout in which the runtime stores an operand: a surface as its descriptor says, a host tensor row
+// major and without gaps regardless of the descriptor.
 func held(o *e5.Operand) e5.TensorDescriptor {
 	if o.Aperture == e5.Surface {
 		return o.Desc
@@ -89,7 +89,7 @@ func converter(from, to e5.StorageType) (rowConverter, error) {
 	case from == e5.Int32 && to == e5.FP16:
 		return func(dst, src []byte, n int) {
 			for i := range n {
-				// What fp16 holds is exact in fp32, so this rounds once.
+				// Every fp16 value is exact in fp32, so this rounds once.
 				f := float32(int32(binary.LittleEndian.Uint32(src[4*i:])))
 				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
 			}

@@ -20,7 +20,7 @@ type chain struct {
 	vals  []value // by operand, during a run
 }
 
-// value is what an operand holds; the zero value is an operand that is not filled.
+// value is the content of an operand; the zero value is an operand that is not filled.
 type value struct {
 	interp.Tensor
 	filled bool
@@ -44,7 +44,7 @@ type cast struct {
 	move     move
 	src, typ ir.Type
 	size     int // bytes of the result
-	// keep is set when the result stays in mem from run to run. Of several results of one operand only one does, so
+	// keep is set if the result stays in mem from run to run. If an operand has several results, only one is kept, so
 	// that the operands bound the memory.
 	keep bool
 	mem  []byte

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
-// attention is one head's: queries, keys and values from x.
+// attention is one attention head: queries, keys and values from x.
 func attention(g *irbuild.Graph, x *ir.Value, heads int64) *ir.Value {
 	s := x.Type.Shape // [n, d]
 	n, d := s[0], s[1]

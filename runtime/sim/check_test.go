@@ -14,8 +14,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 )
 
-// TestCheckRefusesAsLoadDoes breaks a pair before it is written: the checks of what
-// is not written yet give the errors with which the loaders refuse its bytes.
+// TestCheckRefusesAsLoadDoes breaks a pair before it is written: the checks of the unwritten pair return the errors
+// with which the loaders reject its bytes.
 func TestCheckRefusesAsLoadDoes(t *testing.T) {
 	for _, c := range []struct {
 		name   string

@@ -11,7 +11,7 @@ import (
 )
 
 // TestHeadTakesOneTaskAStep checks that a convolution with its activation, the mean over the image and a product take
-// one task each, and so does each of twenty convolutions with its relu6.
+// one task each, and that each of twenty convolutions with its relu6 also takes one.
 func TestHeadTakesOneTaskAStep(t *testing.T) {
 	image := func(g *irbuild.Graph) *ir.Value {
 		c := convolution{x: []int64{1, 3, 32, 32}, out: 16, kernel: []int64{3, 3}, padType: "same", bias: true}

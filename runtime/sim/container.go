@@ -28,8 +28,8 @@ type surface struct {
 // openContainer checks a container without a descriptor and prepares its one procedure. The inputs and outputs are its
 // bound tensors in fp16, with the shapes and strides that the container states.
 //
-// A container of several procedures is refused: only the descriptor says in which order they run and what they pass to
-// each other.
+// A container with several procedures is an error: only the descriptor says in which order they run and what they pass
+// to each other.
 func openContainer(p pair.Pair) (*Machine, error) {
 	f, err := hwx.Read(p.Container)
 	if err != nil {
@@ -171,7 +171,8 @@ func surfacesOf(f *hwx.File) ([]surface, error) {
 	return out, nil
 }
 
-// check refuses element types other than fp16 and layouts that leave the window or in which elements overlap.
+// check returns an error for element types other than fp16 and for layouts that leave the window or in which elements
+// overlap.
 func (s *surface) check(element uint32) error {
 	if element != elementFP16 {
 		return fmt.Errorf("tensor %q has element code %d; only fp16 (%d) is supported", s.name, element, elementFP16)

@@ -51,8 +51,8 @@ func constHalves(t *testing.T, container []byte) []float64 {
 	return out
 }
 
-// runAlone runs a container on values on a grid of 1/64 within +-spread, on which
-// sums and small products are exact, and gives inputs and outputs as float64.
+// runAlone runs a container on values on a grid of 1/64 within +-spread, on which sums and small products are exact,
+// and returns inputs and outputs as float64.
 func runAlone(t *testing.T, container []byte, seed uint64, spread float64) (in, out map[string][]float64) {
 	t.Helper()
 	m, err := sim.Open(pair.Pair{Container: container})
@@ -87,8 +87,8 @@ func runAlone(t *testing.T, container []byte, seed uint64, spread float64) (in, 
 // TestAppleContainersRun runs the five containers that Apple's compiler wrote and compares with arithmetic written out
 // here.
 func TestAppleContainersRun(t *testing.T) {
-	// conv is a 1x1 convolution of three channels to three: core c holds the one
-	// output c, so its part is its three weights, padded to 64 bytes.
+	// conv is a 1x1 convolution of three channels to three: core c computes only output c, so its part is its three
+	// weights, padded to 64 bytes.
 	conv := func(t *testing.T, container []byte, in map[string][]float64) []float64 {
 		w, x := constHalves(t, container), in["image"]
 		out := make([]float64, 3)
@@ -170,7 +170,7 @@ func TestAppleContainersHaveTheirWeights(t *testing.T) {
 	}
 }
 
-// whole is the bit pattern of an fp16 value: the table holds whole numbers too.
+// whole is the bit pattern of an fp16 value: the table contains whole numbers too.
 func whole(v float64) int { return int(float16.Fromfloat32(float32(v)).Bits()) }
 
 // sigmoidTable evaluates a table of mode 1 at x, before rounding.

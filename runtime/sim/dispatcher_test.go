@@ -14,8 +14,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// What a Dispatcher computes in place is what Run returns; it is given every port of
-// the procedures, and the same memory from run to run.
+// What a Dispatcher computes in place is what Run returns; it is passed every port of the procedures, and the same
+// memory from run to run.
 func TestDispatcherRunsEveryInference(t *testing.T) {
 	g := irbuild.New(1)
 	x := g.Input(4, 33)

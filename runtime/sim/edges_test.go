@@ -16,9 +16,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// everyHalf is a tensor of all fp16 patterns: the infinities, every NaN, both zeros,
-// the subnormal numbers, the largest finite ones, and whatever bounds an operation
-// has with their neighbours. Zero is where except holds.
+// everyHalf is a tensor of all fp16 patterns: the infinities, every NaN, both zeros, the subnormal numbers, the largest
+// finite ones, and the bounds of an operation with their neighbours. Patterns for which except is true become zero.
 func everyHalf(except func(x float32) bool) interp.Tensor {
 	t := interp.Tensor{Type: ir.TensorOf(ir.FP16, 16, 4096), Data: make([]byte, 2<<16)}
 	for i := range 1 << 16 {

@@ -80,7 +80,7 @@ func TestBinaryOperationsAgree(t *testing.T) {
 	runSamples(t, samples)
 }
 
-// positiveFor keeps divisors away from zero, where a quotient has no scale.
+// positiveFor keeps divisors away from zero, near which a quotient has no scale.
 func positiveFor(op string) func(r *rand.Rand) float64 {
 	if op != "real_div" {
 		return nil
@@ -93,7 +93,7 @@ func positive(g *irbuild.Graph, shape ...int64) *ir.Value {
 	return g.Filled(ir.FP16, func(i int64) float64 { return 0.25 + math.Abs(w.Const.Float(i)) }, shape...)
 }
 
-// TestBinaryOperationsOnSpecialOperands has operands that are one value, large tensors, and values at the edges of
+// TestBinaryOperationsOnSpecialOperands runs operands that are one value, large tensors, and values at the edges of
 // fp16.
 func TestBinaryOperationsOnSpecialOperands(t *testing.T) {
 	edges := func(r *rand.Rand) float64 {

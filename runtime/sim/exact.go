@@ -11,8 +11,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
 
-// ExactTensor is a tensor of elements of the field, row major. One whose extents are known only at run time has one
-// element, which represents all of it.
+// ExactTensor is a tensor of elements of the field, row major. A tensor whose extents are known only at run time has
+// one element, which represents all of it.
 type ExactTensor struct {
 	Type  ir.Type
 	Elems []field.Elem
@@ -35,8 +35,8 @@ type ExactOptions struct {
 	Call func(ctx context.Context, fn *ir.Func, in []ExactTensor) ([]ExactTensor, error)
 	// Convert returns the conversion between two element types.
 	Convert func(from, to ir.DType) func(field.Elem) field.Elem
-	// Values is called with the result of each task, as engine.ExactOptions describes, and the name of the procedure;
-	// nil for none.
+	// Values is called with the result of each task, as engine.ExactOptions describes, and the name of the procedure.
+	// It may be nil.
 	Values func(procedure string, task int, extent [5]int, vals []field.Elem)
 }
 
@@ -55,9 +55,9 @@ type exactRun struct {
 	next     int            // number of the next task
 }
 
-// RunExact executes the chain of one function once over the prime field of package field. inputs has the parameters of
-// the function, its states among them, by name. It returns the outputs, and the states after the run. Nothing else of
-// the machine changes.
+// RunExact executes the chain of one function once over the prime field of package field. inputs contains the
+// parameters of the function, including its states, by name. It returns the outputs, and the states after the run.
+// Nothing else in the machine changes.
 func (m *Machine) RunExact(ctx context.Context, name string, inputs map[string]ExactTensor,
 	o ExactOptions) (outputs, states map[string]ExactTensor, err error) {
 	i := slices.IndexFunc(m.funcs, func(f *function) bool { return f.Name == name })
@@ -245,7 +245,7 @@ func addresses(d *e5.TensorDescriptor) []int64 {
 	return out
 }
 
-// where finds who wrote an element.
+// where finds the task that wrote an element.
 func (r *exactRun) where(c *engine.Cells, at int64) Where {
 	w := Where{Buffer: c.Name, Address: at}
 	n := c.Writer(at)

@@ -22,7 +22,7 @@ type atLimit struct {
 }
 
 // summedBytes is the L2 that 32 columns of the elements that a product sums over may take: less than what fits in
-// kernel memory, which is a limit of its own.
+// kernel memory, which is a separate limit.
 const summedBytes = 2<<20 - 4<<10
 
 func atLimits(t *target.Table) []atLimit {
@@ -117,8 +117,8 @@ func atLimits(t *target.Table) []atLimit {
 }
 
 // TestOperationsAroundLimits compiles operations at each limit of the target, one below and one above. Up to the limit
-// the engine runs them and agrees with the interpreter; beyond it the engine does as well, or the refusal names the
-// limit.
+// the engine runs them and agrees with the interpreter; beyond it either the engine still does, or the refusal names
+// the limit.
 func TestOperationsAroundLimits(t *testing.T) {
 	for _, row := range atLimits(target.H13) {
 		for n := row.limit - 1; n <= row.limit+1; n++ {

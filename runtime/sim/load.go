@@ -106,7 +106,7 @@ func (m *Machine) attach(f *hwx.File) {
 	}
 }
 
-// fits refuses a function whose buffers exceed e5.MaxBytes.
+// fits returns an error for a function whose buffers exceed e5.MaxBytes.
 func (fn *function) fits(procs map[string]*procedure) error {
 	total := uint64(0)
 	take := func(what, name string, n uint64) error {

@@ -42,7 +42,7 @@ func (f *function) base() string {
 	return name
 }
 
-// procedure is one task chain with what its buffer-access registers point at.
+// procedure is one task chain and what its buffer-access registers point at.
 type procedure struct {
 	name   string
 	tasks  []td.Placed
@@ -81,8 +81,8 @@ type Options struct {
 	// Results is called with the result of each task, as engine.Options describes, and the name of the procedure. It
 	// may be nil.
 	Results func(where string, task int, extent [5]int, patterns []uint16)
-	// Dispatcher, when set, runs the inferences instead of the engine; Trace is then called for operations of the chain
-	// only, and Numerics and Workers apply to CPU calls only.
+	// Dispatcher, if set, runs the inferences instead of the engine; Trace is then called only for operations of the
+	// chain, and Numerics and Workers apply only to CPU calls.
 	Dispatcher Dispatcher
 }
 
@@ -207,8 +207,8 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 	return out, nil
 }
 
-// Procedures returns the procedures of the container that a function runs, in the
-// order of their first run; none when there is no such function.
+// Procedures returns the procedures of the container that a function runs, in the order of their first run, or none if
+// there is no such function.
 func (m *Machine) Procedures(name string) []string {
 	var out []string
 	for _, f := range m.funcs {

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
-// Operations that only move data run on the engine beside ones that compute, so
-// every program here starts or ends with a clamp, which is exact too.
+// Operations that only move data run on the engine next to operations that compute, so every program here starts or
+// ends with a clamp, which is also exact.
 
 func permutations(n int) [][]int {
 	if n == 0 {
@@ -343,7 +343,7 @@ var consumers = map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
 	},
 }
 
-// producers give a tensor of shape [1, 8, 12, 20] that is not laid out plainly.
+// producers return a tensor of shape [1, 8, 12, 20] whose layout is not plain.
 var producers = map[string]func(g *irbuild.Graph) *ir.Value{
 	"slice of width": func(g *irbuild.Graph) *ir.Value {
 		return rangeOf([]int{0, 0, 0, 7}, []int{1, 8, 12, 27}, nil)(g, g.Input(1, 8, 12, 50))[0]

@@ -19,8 +19,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// compiled is a program as the pair that was written, loaded from its bytes,
-// beside the function that the interpreter runs.
+// compiled is a program as the pair that was written, loaded from its bytes, together with the function that the
+// interpreter runs.
 type compiled struct {
 	text    string // the program before compiling
 	hwx, e5 []byte
@@ -74,8 +74,8 @@ func (c *compiled) brief() string {
 	return b.String()
 }
 
-// inputs returns seeded values for every parameter; fill, where it is not nil,
-// gives them instead of the normal distribution.
+// inputs returns seeded values for every parameter; if fill is not nil, its values are used instead of the normal
+// distribution.
 func (c *compiled) inputs(seed uint64, fill func(r *rand.Rand) float64) map[string]interp.Tensor {
 	in := map[string]interp.Tensor{}
 	for i, v := range c.res.Reference.Body.Params {
@@ -102,8 +102,8 @@ func (c *compiled) inputs(seed uint64, fill func(r *rand.Rand) float64) map[stri
 	return in
 }
 
-// tableError is what the report states of lookup tables: of the table made for
-// the named result, else of the worst of that operation's tables.
+// tableError returns the stated error of a lookup table in the report: that of the table made for the named result or,
+// if there is none, the worst of that operation's tables.
 func (c *compiled) tableError(op, result string) (abs, rel float64) {
 	own := false
 	for _, t := range c.res.Report.Tables {
@@ -120,12 +120,11 @@ func (c *compiled) tableError(op, result string) (abs, rel float64) {
 	return abs, rel
 }
 
-// bound is how far an operation's result on the engine may stand from the
-// interpreter's.
+// bound returns how far an operation's result on the engine may differ from the interpreter's.
 func (c *compiled) bound(op *ir.Op) numerics.Bound {
 	abs, rel := c.tableError(op.Def.Name, op.Results[0].Name)
-	// A table that is as good as exact relative to its value (an exponential)
-	// states an absolute error that holds at the top of its range alone.
+	// A table whose relative error is tiny (an exponential) states an absolute error that occurs only at the top of its
+	// range.
 	relative := rel > 0 && rel <= 1.0/64
 	if relative {
 		abs = 0
@@ -156,13 +155,11 @@ const perturbations = 8
 // reciprocal, up to one unit in the last place off, and rounds the product.
 const quotientULP = 2
 
-// tolerances returns the limit of every element of every output. With every
-// operation exact it is 0; of a single operation whose bound follows from the
-// result it is that bound. Otherwise it comes from runs of the interpreter in
-// which every operation errs at random within its bound: of a single product,
-// twice the largest deviation of that very element; of more, where errors add
-// up in other ways than the few runs show, three times the largest of the whole
-// output; both with one unit in the last place.
+// tolerances returns the limit of every element of every output. With every operation exact it is 0; for a single
+// operation whose bound follows from the result it is that bound. Otherwise it comes from runs of the interpreter in
+// which every operation errs at random within its bound: for a single product, twice the largest deviation of that
+// element; for several, whose errors may add up in other ways than the few runs show, three times the largest of the
+// whole output; in both cases plus one unit in the last place.
 func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, base map[string]interp.Tensor) (
 	map[string][]float64, error) {
 	// A composition errs in each of its operations.
@@ -224,8 +221,7 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 				if y[i] == y0[i] {
 					d = 0 // equal infinities
 				}
-				// Where an error makes a number of an infinity or the other way
-				// round, nothing can be said.
+				// If an error turns an infinity into a number or the other way round, there is no limit to check.
 				if d != d {
 					d = math.Inf(1)
 				}
@@ -245,8 +241,8 @@ func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, b
 			}
 		}
 		for i := range l {
-			// A product and the factor fused into it round once on the engine: what overflows between
-			// the two in the interpreter need not overflow there.
+			// A product and the factor fused into it round once on the engine: what overflows between them in the
+			// interpreter need not overflow there.
 			if ops > 1 && math.IsInf(float64(y0[i]), 0) {
 				l[i] = math.Inf(1)
 			} else if ops == 1 && single.Def.Error == numerics.Product {
@@ -301,7 +297,7 @@ func (c *compiled) check(in map[string]interp.Tensor, mode numerics.Mode) error 
 	return nil
 }
 
-// onEngine fails when an operation of the program ran anywhere else.
+// onEngine fails if an operation of the program ran anywhere else.
 func (c *compiled) onEngine() error {
 	for _, o := range c.res.Report.Ops {
 		if o.Unit == ir.CPU.String() {
@@ -321,8 +317,8 @@ type sample struct {
 	fill  func(r *rand.Rand) float64 // values of inputs; nil for normal ones
 	cpu   bool                       // something of it is meant to run on the CPU
 	tasks int                        // 0: any number
-	// measured samples are compared in the engine's own arithmetic alone: they have infinities,
-	// whose difference and whose product with zero IEEE 754 does not define.
+	// measured samples are compared only in the engine's own arithmetic: they have infinities, whose difference and
+	// whose product with zero IEEE 754 does not define.
 	measured bool
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// Prepared functions of one machine run at once, each with a memory of its own.
+// Prepared functions of one machine run at once, each with its own memory.
 func TestPreparedConcurrently(t *testing.T) {
 	g := irbuild.New(1)
 	y := lstm(g, g.Op("relu", "x", g.Input(5, 2, 7)), 4) // on both units
@@ -54,9 +54,8 @@ func TestPreparedConcurrently(t *testing.T) {
 	wg.Wait()
 }
 
-// FuzzPrepare: whatever the descriptor says, as long as it loads, a prepared function
-// does what Run does, on buffers that are bound to input and output both where they
-// fit.
+// FuzzPrepare checks that for any descriptor that loads, a prepared function does what Run does, on buffers that are
+// bound to both input and output if they fit.
 func FuzzPrepare(f *testing.F) {
 	g := irbuild.New(1)
 	x, y := g.Input(4, 8), g.Input(4, 8)

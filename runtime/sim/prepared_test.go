@@ -43,7 +43,7 @@ func prepare(t testing.TB, m *sim.Machine, in map[string]interp.Tensor, o sim.Op
 	return p, ins, outs
 }
 
-// A prepared function gives what Run gives, every time, whatever the kind of chain.
+// A prepared function returns what Run returns, every time, for every kind of chain.
 func TestPreparedRunsEqualPlainOnes(t *testing.T) {
 	for i, s := range []sample{
 		{name: "convolutions", build: func(g *irbuild.Graph) {
@@ -215,7 +215,7 @@ func TestPreparedStates(t *testing.T) {
 	}
 }
 
-// counter adds its input to its state; on the CPU besides, where wanted.
+// counter adds its input to its state; also on the CPU, if wanted.
 func counter(cpu bool) *ir.Program {
 	body := "tensor<fp16, [2]> y = relu(x = sum);"
 	if cpu {

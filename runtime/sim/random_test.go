@@ -62,15 +62,15 @@ func randomGraphs(t *testing.T, n int, stream uint64, on *target.Table) {
 
 func TestRandomGraphsAgree(t *testing.T) { randomGraphs(t, 300, 1, target.H13) }
 
-// TestRandomGraphsOnASmallTarget has a target with little L2 and low limits, on which small tensors are divided as
-// large ones are. The engine, which has more, runs the result.
+// TestRandomGraphsOnASmallTarget uses a target with little L2 and low limits, so that small tensors are divided as
+// large ones are. The simulated engine has the full limits and runs the result.
 func TestRandomGraphsOnASmallTarget(t *testing.T) {
 	small := *target.H13
 	small.L2Bytes, small.MaxHeight, small.MaxGroups, small.StreamPixels = 48<<10, 20, 5, 16
 	randomGraphs(t, 300, 3, &small)
 }
 
-// FuzzGraph makes programs of bytes.
+// FuzzGraph makes programs from bytes.
 func FuzzGraph(f *testing.F) {
 	for seed := range 8 {
 		r := rand.New(rand.NewPCG(uint64(seed), 2))

@@ -87,8 +87,8 @@ func (m *Machine) SetState(name string, t interp.Tensor) error {
 	return nil
 }
 
-// BindState makes the first bytes of a buffer the memory of a state of the chosen
-// function, in all its configurations. They take the value that the state holds.
+// BindState makes the first bytes of a buffer the memory of a state of the chosen function, in all its configurations.
+// They are set to the current value of the state.
 func (m *Machine) BindState(name string, b []byte) error {
 	s, err := m.state(name)
 	if err != nil {

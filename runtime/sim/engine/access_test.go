@@ -14,7 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// anyMemory gives every window of at most the size of its buffer.
+// anyMemory returns a window for every request of at most the size of its buffer.
 type anyMemory []byte
 
 func (m anyMemory) Window(_ int, _, n int64, _ bool) ([]byte, error) {
@@ -24,8 +24,8 @@ func (m anyMemory) Window(_ int, _, n int64, _ bool) ([]byte, error) {
 	return m[:n], nil
 }
 
-// compareAccesses executes a task and holds every tensor that the engine looks up by its
-// own table against td.Accesses. It returns how many tensors were compared.
+// compareAccesses executes a task and compares every tensor that the engine looks up by its own table with td.Accesses.
+// It returns how many tensors were compared.
 func compareAccesses(t *testing.T, e *Engine, task *td.Task, mem Memory) int {
 	t.Helper()
 	want := td.Accesses(task)

@@ -13,10 +13,10 @@ type arena[T, R any] struct {
 // reset takes all buffers back.
 func (a *arena[T, R]) reset() { a.numbers, a.results = a.numbers[:0], a.results[:0] }
 
-// numbers returns a buffer with any content. The calling task alone may use it.
+// numbers returns a buffer with arbitrary content. Only the calling task may use it.
 func (m *machine[T, R]) numbers(n int) []T { return take(&m.arena.numbers, n) }
 
-// results returns a buffer for rounded results with any content.
+// results returns a buffer for rounded results with arbitrary content.
 func (m *machine[T, R]) results(n int) []R { return take(&m.arena.results, n) }
 
 func take[T any](pool *[]T, n int) []T {

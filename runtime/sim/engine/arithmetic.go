@@ -2,8 +2,8 @@ package engine
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// arithmetic is what tasks compute with, and the memory that holds its numbers. What a task reads, in which order it
-// computes and where it writes is the machine's part.
+// arithmetic is what tasks compute with, and the memory that holds its numbers. The machine decides what a task reads,
+// in which order it computes and where it writes.
 type arithmetic[T, R any] interface {
 	// window returns bytes first to first+n of the buffer of a register.
 	window(mem Memory, stream string, bar int, first, n int64, write bool) (place, error)
@@ -11,9 +11,9 @@ type arithmetic[T, R any] interface {
 	onchip(first, n int64) place
 	// values returns the numbers of all fp16 patterns, as products take them if mac is set.
 	values(mac bool) *[65536]T
-	// halves reads fp16 numbers that are step bytes apart, the first of them at the byte from.
+	// halves reads fp16 numbers that are step bytes apart, starting at byte from.
 	halves(dst []T, p place, from, step int, table *[65536]T)
-	// load reads a tensor in the order group, depth, channel, row, column, store writes one.
+	// load reads a tensor in the order group, depth, channel, row, column; store writes one.
 	load(run *run, t *tile, table *[65536]T, out []T) error
 	store(run *run, t *tile, vals []R) error
 	// copyRows copies the elements of src to the same positions of dst, unchanged.
@@ -28,8 +28,8 @@ type arithmetic[T, R any] interface {
 	// multiply writes w*b over the zeros of c. add adds to zeros as vector.Sum.Add does.
 	multiply(c []T, w, b matrix[T])
 	add(c []T, ldc int, w []T, ldw, m int, b []T, at []int, cols int)
-	// post returns the arithmetic between the accumulator and the result. multi says that products of several taps or
-	// channels are added.
+	// post returns the arithmetic between the accumulator and the result. multi reports that products of several taps
+	// or channels are added.
 	post(t *td.Task, l *lut, multi bool) poster[T, R]
 	elementwise(t *td.Task) rows[T]
 	final(t *td.Task) finish[T, R]
@@ -45,8 +45,8 @@ type poster[T, R any] interface {
 	row(out []R, acc []T, bias T)
 }
 
-// rows computes len(v) elements before any reduction; ops are slices, of length one where the operand has a single
-// value for the row.
+// rows computes len(v) elements before any reduction; ops are slices, of length one if the operand has a single value
+// for the row.
 type rows[T any] interface {
 	row(v []T, ops [3][]T, n int)
 }
@@ -63,7 +63,7 @@ type folder[T, R any] interface {
 	value() R
 }
 
-// load reads a tensor, as products take its numbers if mac is set.
+// load reads a tensor, with its numbers as products take them if mac is set.
 func (x *exec[T, R]) load(t *tile, mac bool) ([]T, error) {
 	out := x.numbers(int(t.dim.count()))
 	return out, x.num.load(&x.run, t, x.num.values(mac), out)

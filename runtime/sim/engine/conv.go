@@ -7,8 +7,8 @@ type matrix[T any] struct {
 	RowStep, ColStep int
 }
 
-// Sizes of a block of a product: rows of outputs and columns of pixels. The sum over
-// red runs in order in any block, so blocking changes no bit.
+// Sizes of a block of a product: rows of outputs and columns of pixels. The sum over red runs in the same order in any
+// block, so blocking changes no bit.
 const (
 	blockRows   = 64
 	blockPixels = 192
@@ -25,15 +25,15 @@ func (x *exec[T, R]) convolve(p poster[T, R], g *geometry, k *kernel[T], v []T, 
 	return x.gathered(p, g, k, v, out, direct)
 }
 
-// gathered computes a convolution as products of matrices: coefficients, and the
-// pixels that each result sees, which direct says are the image as it is.
+// gathered computes a convolution as products of matrices: the coefficients, and the pixels that each result sees.
+// direct reports that those pixels are the image as it is.
 func (x *exec[T, R]) gathered(p poster[T, R], g *geometry, k *kernel[T], v []T, out []R, direct bool) error {
 	cin, cout, red := g.in[axC], g.out[axC], g.red
 	pixels := g.out[axH] * g.out[axW]
 	cols := max(1, min(blockPixels, pixels, blockFloats/red))
 	cuts := (pixels + cols - 1) / cols
-	// A block of pixels is gathered once for all outputs, unless there are so
-	// few that the outputs must be shared out too.
+	// A block of pixels is gathered once for all outputs, unless there are so few blocks that the outputs must be
+	// shared out too.
 	rows := cout
 	if cuts*g.out[axG]*g.out[axD] < 8 {
 		rows = min(cout, max(blockRows, (cout/8+blockRows-1)/blockRows*blockRows))
@@ -91,8 +91,7 @@ func (g *geometry) small() bool {
 		pw <= smallImage && g.in[axC]*ph*pw <= smallImage
 }
 
-// padded returns the extent of an image with the rows and columns that windows of
-// step 1 reach.
+// padded returns the extent of an image including the rows and columns that windows of step 1 reach.
 func (g *geometry) padded() (height, width int) {
 	return g.out[axH] + g.kh - 1, g.out[axW] + g.kw - 1
 }
@@ -108,8 +107,7 @@ func (x *exec[T, R]) shifted(p poster[T, R], g *geometry, k *kernel[T], v []T, o
 	for ci := range cin {
 		at = g.taps(at, ci*ph*pw, pw)
 	}
-	// Results stand as wide as the padded image: the columns behind the image's own
-	// mean nothing.
+	// Rows of results are as wide as the padded image: the columns after the image's own are meaningless.
 	n := (oh-1)*pw + ow
 	for gd := range g.out[axG] * g.out[axD] {
 		clear(image)
@@ -151,8 +149,8 @@ func (x *exec[T, R]) shifted(p poster[T, R], g *geometry, k *kernel[T], v []T, o
 // shiftedRows is how many outputs are computed at a time.
 const shiftedRows = 16
 
-// taps appends where in an image, whose rows are pw wide, the taps of the first pixel
-// are that begin at an offset.
+// taps appends the positions in an image, whose rows are pw wide, of the taps of the first pixel that begin at an
+// offset.
 func (g *geometry) taps(at []int, offset, pw int) []int {
 	for ky := range g.kh {
 		for kx := range g.kw {
@@ -162,7 +160,7 @@ func (g *geometry) taps(at []int, offset, pw int) []int {
 	return at
 }
 
-// gather lays the inputs of n result pixels out as [red][n].
+// gather arranges the inputs of n result pixels as [red][n].
 func gather[T any](g *geometry, dst, src []T, from, n int) {
 	H, W, ow := g.in[axH], g.in[axW], g.out[axW]
 	at := 0
@@ -215,8 +213,8 @@ func columns[T any](g *geometry, dst, row []T, first int) {
 func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T, out []R) error {
 	channels, oh, ow := g.out[axC], g.out[axH], g.out[axW]
 	H, W := g.in[axH], g.in[axW]
-	// What the taps see of the rows of one result row: rows as wide as the windows
-	// reach, or, where windows step, a row for each column of taps.
+	// The pixels that the taps see for one result row: rows as wide as the windows reach or, if the step is above 1, a
+	// row for each column of taps.
 	pw, steps := ow+g.kw-1, 1
 	if g.sx > 1 {
 		pw, steps = ow, g.kw

@@ -13,9 +13,8 @@ const L2Size = 2 << 20
 
 // Memory is what the buffer-access registers point to.
 type Memory interface {
-	// Window returns bytes off to off+n of the buffer of a buffer-access
-	// register, for reading or for writing in place; an error when the register
-	// points to nothing or the range leaves the buffer.
+	// Window returns bytes off to off+n of the buffer of a buffer-access register, for reading or for writing in place.
+	// It returns an error if the register points to nothing or the range exceeds the buffer.
 	Window(bar int, off, n int64, write bool) ([]byte, error)
 }
 
@@ -27,7 +26,7 @@ type Event struct {
 	Source int64  // bytes that the two sources span in DRAM
 	Kernel int64  // bytes of coefficients
 	Result int64  // bytes that the result spans in DRAM
-	MACs   int64  // products formed, or elements passed through where there are none
+	MACs   int64  // products computed, or elements passed through if there are none
 }
 
 // Options of an Engine.
@@ -36,9 +35,8 @@ type Options struct {
 	Workers  int         // goroutines of one task; 0 means GOMAXPROCS
 	MaxWork  int64       // limit of the products or elements of one task; 0 means 2^42
 	Trace    func(Event) // called after each task, in order
-	// Results is called with what each task gives, before Trace: the extents of the
-	// result's loops (group, depth, channel, row, column) and its fp16 patterns in
-	// that order, which must not be kept. Nil for none.
+	// Results is called with the result of each task, before Trace: the extents of the result's loops (group, depth,
+	// channel, row, column) and its fp16 patterns in that order, which must not be retained. It may be nil.
 	Results func(index int, extent [5]int, patterns []uint16)
 }
 
@@ -54,13 +52,13 @@ type machine[T, R any] struct {
 	num    arithmetic[T, R]
 	report func(index int, extent [5]int, vals []R)
 	arena  arena[T, R]
-	// reader is that of the running task's coefficients.
+	// reader reads the coefficients of the running task.
 	reader reader[T, R]
-	// bound is called with each tensor before its bytes are looked up; nil for none.
+	// bound is called with each tensor before its bytes are looked up. It may be nil.
 	bound func(*fields, layout)
 }
 
-// New returns an engine with L2 all zero.
+// New returns an engine whose L2 is all zero.
 func New(o Options) *Engine {
 	e := new(Engine)
 	e.machine = machine[float32, uint16]{opts: o.defaults(), num: &floats{o.Numerics, &e.L2}, report: o.Results}
@@ -88,7 +86,7 @@ func (m *machine[T, R]) Run(ctx context.Context, tasks []td.Placed, mem Memory) 
 	return nil
 }
 
-// Step executes one task; a Fault carries the index in the task's header.
+// Step executes one task. A Fault contains the index from the task's header.
 func (m *machine[T, R]) Step(ctx context.Context, t td.Placed, mem Memory) error {
 	return m.step(ctx, t.Int(td.TID), t, mem)
 }
@@ -152,8 +150,8 @@ func (x *exec[T, R]) task() error {
 	return x.planar()
 }
 
-// work refuses more than the limit of products or elements; the factors are
-// extents of the task.
+// work returns a fault if the product of the factors, which are extents of the task, exceeds the limit of products or
+// elements.
 func (x *exec[T, R]) work(factors ...int) error {
 	n := int64(1)
 	for _, f := range factors {
@@ -225,10 +223,9 @@ func pastL2(name string, first, n int64) *Fault {
 	return badAt(name, first, "%d bytes end past the %d bytes of L2", n, L2Size)
 }
 
-// stage leaves a source that came by DMA in L2: the whole of it, or, where it
-// passes through in parts, undefined content in the place of one part. It does so
-// where the task works in smaller tiles, and where the rows of the L2 layout
-// overlap, as they do for a source whose columns pass a work unit at a time.
+// stage leaves a source that came by DMA in L2: the whole source or, if it passes through in parts, undefined content
+// in the space of one part. A source passes in parts if the task works in smaller tiles, or if the rows of the L2
+// layout overlap, as they do for a source whose columns pass one work unit at a time.
 func (x *exec[T, R]) stage(f *fields, src *tile) error {
 	if !f.moved(x.t) {
 		return nil
@@ -258,8 +255,7 @@ func (x *exec[T, R]) stage(f *fields, src *tile) error {
 	return nil
 }
 
-// spread returns the shape of a source with the axes it is broadcast along cut
-// to their index 0.
+// spread returns the shape of a source with the axes it is broadcast along reduced to index 0.
 func spread(t *td.Task, dim shape, first td.Field) shape {
 	// The four flags are in the order width, height, depth, channel.
 	for i, a := range [4]int{axW, axH, axD, axC} {

@@ -10,29 +10,30 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
-// Exact executes tasks over a prime field (numerics/field) instead of rounded numbers: what a task reads, computes and
-// writes is what an Engine does, with exact sums and products, without rounding and without the limits of fp16.
+// Exact executes tasks over a prime field (numerics/field) instead of rounded numbers. It reads, computes and writes
+// the same as an Engine, with exact sums and products, without rounding and without the limits of fp16.
 type Exact struct {
 	machine[field.Elem, field.Elem]
 	exact *exact
 }
 
-// ExactOptions of an Exact.
+// ExactOptions are the options of an Exact.
 type ExactOptions struct {
 	Options // Numerics does not count
 	Field   *field.Functions
 	// Table returns the function that a lookup table computes. It is called once for each task with a table.
 	Table func(t *Table) func(field.Elem) field.Elem
-	// Scalar returns the element of a number that a register holds; nil for field.Number.
+	// Scalar returns the element for a number in a register; nil means field.Number.
 	Scalar func(f float64) field.Elem
-	// Values is called with the elements of each result and where they went, in the order in which Options.Results
-	// gives patterns; nil for none.
+	// Values is called with the elements of each result and where they were written, in the order in which
+	// Options.Results passes patterns. It may be nil.
 	Values func(index int, extent [5]int, vals []field.Elem)
 }
 
 // CellMemory is what the buffer-access registers point to.
 type CellMemory interface {
-	// Cells returns the cells that bytes off to off+n of the buffer of a register are in, and the place of the first.
+	// Cells returns the cells that contain bytes off to off+n of the buffer of a register, and the position of the
+	// first.
 	Cells(bar int, off, n int64, write bool) (c *Cells, at int64, err error)
 }
 
@@ -45,8 +46,8 @@ func NewExact(o ExactOptions) *Exact {
 	return &Exact{machine[field.Elem, field.Elem]{opts: o.Options.defaults(), num: x, report: o.Values}, x}
 }
 
-// Run executes a chain of tasks in order, as Engine.Run does. The cells that the first task writes name the task first,
-// those of the others what follows.
+// Run executes a chain of tasks in order, as Engine.Run does. In the cells that the tasks write, first is the number of
+// the first task; the others follow.
 func (e *Exact) Run(ctx context.Context, tasks []td.Placed, mem CellMemory, first int) error {
 	e.exact.mem = mem
 	for i, t := range tasks {
@@ -61,21 +62,21 @@ func (e *Exact) Run(ctx context.Context, tasks []td.Placed, mem CellMemory, firs
 // Table is the lookup table of a task.
 type Table struct {
 	l *lut
-	// Bytes are the table's own.
+	// Bytes are the bytes of the table as stored.
 	Bytes [lutBytes]byte
 }
 
 // Eval returns the table's value in the arithmetic of the engine, before rounding.
 func (t *Table) Eval(x float32) float32 { return t.l.eval(x) }
 
-// Cells are the elements at the addresses of a buffer. An element is known by its address and its type: read as another
-// type, or where nothing was written, it is an element of its own.
+// Cells are the elements at the addresses of a buffer. An element is identified by its address and its type: read as
+// another type, or where nothing was written, the result is a distinct element.
 type Cells struct {
 	Name  string
 	bytes []byte // constants; nil for memory that tasks write
 	size  int64
-	// even and odd hold, for two bytes each, what begins at the even and at the odd byte: the element with its type
-	// above its 61 bits, 0 for nothing.
+	// even and odd contain, for every two bytes, the element that begins at the even and at the odd byte, with its type
+	// in the bits above its 61 bits; 0 means nothing.
 	even, odd []uint64
 	writer    []int32
 	grow      sync.Mutex
@@ -87,7 +88,7 @@ const (
 	cellByte = 2 << 61
 )
 
-// NewCells returns memory of so many bytes that tasks may write.
+// NewCells returns memory of the given number of bytes that tasks may write.
 func NewCells(name string, size int64) *Cells {
 	n := (size + 1) / 2
 	return &Cells{Name: name, size: size, even: make([]uint64, n), writer: make([]int32, n)}
@@ -101,17 +102,17 @@ func ConstantCells(name string, b []byte) *Cells {
 // Size returns the size in bytes.
 func (c *Cells) Size() int64 { return c.size }
 
-// Clear makes all of it undefined.
+// Clear makes the whole memory undefined.
 func (c *Cells) Clear() {
 	clear(c.even)
 	clear(c.odd)
 	clear(c.writer)
 }
 
-// Get returns the element at a byte, of one byte if narrow is set, else of two.
+// Get returns the element at a byte. The element has one byte if narrow is set, otherwise two.
 func (c *Cells) Get(at int64, narrow bool) field.Elem { return c.elem(c.raw(at, narrow), at, narrow) }
 
-// elem returns the element of a cell, or one of its own if the type is another.
+// elem returns the element of a cell, or a distinct one if the type differs.
 func (c *Cells) elem(v uint64, at int64, narrow bool) field.Elem {
 	want := uint64(cellHalf)
 	if narrow {
@@ -169,7 +170,7 @@ func (c *Cells) set(at int64, w uint64, writer int32) {
 	}
 }
 
-// oddBytes makes the cells of odd bytes, which only elements of one byte begin at.
+// oddBytes allocates the cells of odd bytes, where only elements of one byte can begin.
 func (c *Cells) oddBytes() {
 	c.grow.Lock()
 	if c.odd == nil {
@@ -178,7 +179,7 @@ func (c *Cells) oddBytes() {
 	c.grow.Unlock()
 }
 
-// Writer returns the number of the task that wrote the element at a byte, 0 for none.
+// Writer returns the number of the task that wrote the element at a byte, or 0 if none did.
 func (c *Cells) Writer(at int64) int {
 	if c.bytes != nil {
 		return 0
@@ -225,7 +226,8 @@ func (e *exact) halves(dst []field.Elem, p place, from, step int, table *[65536]
 	}
 }
 
-// each calls f for every element of a tile, with its place in group, depth, channel, row, column order and its cell.
+// each calls f for every element of a tile, with its index in the order group, depth, channel, row, column and its
+// cell.
 func (t *tile) each(run *run, serial bool, f func(k int, at int64)) error {
 	pos, cols := t.stored()
 	C, H, W := t.dim[axC], t.dim[axH], t.dim[axW]
@@ -356,7 +358,7 @@ func (e *exact) post(t *td.Task, l *lut, _ bool) poster[field.Elem, field.Elem] 
 	return p
 }
 
-// half returns the number of a register that holds a pattern of fp16.
+// half returns the number in a register that contains an fp16 pattern.
 func (e *exact) half(t *td.Task, f td.Field) field.Elem {
 	return e.scalar(float64(widen(uint16(t.Get(f)))))
 }

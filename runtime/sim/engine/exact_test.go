@@ -21,7 +21,7 @@ func (m cellBuffers) Cells(bar int, off, n int64, _ bool) (*Cells, int64, error)
 	return c, off, nil
 }
 
-// cellsOf returns memory that holds numbers of fp16.
+// cellsOf returns memory that contains fp16 numbers.
 func cellsOf(b []byte) *Cells {
 	c := NewCells("memory", int64(len(b)))
 	for i := 0; i+1 < len(b); i += 2 {
@@ -30,8 +30,8 @@ func cellsOf(b []byte) *Cells {
 	return c
 }
 
-// TestExactIsTheEngineWhereNothingRounds runs tasks on small integers, which fp16 holds exactly: the elements that
-// Exact leaves in memory are the numbers that Engine leaves there.
+// TestExactIsTheEngineWhereNothingRounds runs tasks on small integers, which are exact in fp16: the elements that Exact
+// leaves in memory are the numbers that Engine leaves there.
 func TestExactIsTheEngineWhereNothingRounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	integers := func(b []byte) {
@@ -84,7 +84,7 @@ func TestExactIsTheEngineWhereNothingRounds(t *testing.T) {
 	}
 }
 
-// TestCellsKnowTheirTypes reads elements as what was not written.
+// TestCellsKnowTheirTypes checks that elements read with another type differ from those that were written.
 func TestCellsKnowTheirTypes(t *testing.T) {
 	c := NewCells("memory", 16)
 	c.Put(4, false, 42, 1)

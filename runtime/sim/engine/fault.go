@@ -6,11 +6,11 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Fault is a task that cannot be executed.
+// Fault reports a task that cannot be executed.
 type Fault struct {
 	Task    int    // index of the task in its chain
 	Off     int    // byte offset of the task in the task section
-	Stream  string // what was being read or written: "source 1", "kernel lane 3"; empty for a fault of the task as such
+	Stream  string // what was being read or written: "source 1", "kernel lane 3"; empty for a fault of the whole task
 	Address int64  // first byte concerned in the stream's buffer (or in L2), or -1
 	Msg     string // rule, value and limit
 	Err     error  // cause, when another component refused
@@ -36,7 +36,7 @@ func (f *Fault) Error() string {
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Err }
 
-// bad makes a fault of the task as such.
+// bad makes a fault of the whole task.
 func bad(format string, args ...any) *Fault {
 	return &Fault{Address: -1, Msg: fmt.Sprintf(format, args...)}
 }

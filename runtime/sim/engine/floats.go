@@ -8,8 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/vector"
 )
 
-// stale is the pattern, a NaN, that the simulator leaves in L2 where the
-// content is not defined.
+// stale is the pattern, a NaN, that the simulator leaves in L2 where the content is undefined.
 const stale = 0x7fff
 
 // floats is the arithmetic of the engine: numbers in fp32, results as patterns of fp16, memory of bytes.
@@ -142,13 +141,12 @@ func (n *floats) load(run *run, t *tile, table *[65536]float32, out []float32) e
 	return err
 }
 
-// copyEnd is the magnitude from which a number is infinite in rows that start late
-// (measured, on slices of the last axis; that it is the start which brings a copy in
-// fixed point, with a factor of 16, is modelled).
+// copyEnd is the magnitude from which a number becomes infinite in rows that start late. This is measured, on slices of
+// the last axis. That the late start causes a copy in fixed point, with a factor of 16, is modelled.
 const copyEnd = 4096
 
-// throughCopy reports whether rows are read through the copy that ends at copyEnd, which
-// no number of one byte reaches.
+// throughCopy reports whether rows are read through the copy that ends at copyEnd. No number of one byte reaches that
+// limit.
 func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.narrow && n != IEEE }
 
 func (n *floats) store(run *run, t *tile, vals []uint16) error {
@@ -178,7 +176,7 @@ func (n *floats) store(run *run, t *tile, vals []uint16) error {
 	}
 	all := t.dim[axG] * t.dim[axD] * pos
 	if !t.disjoint() {
-		// Rows that share bytes are written in order, so that the last stands.
+		// Rows that share bytes are written in order, so that the last one prevails.
 		return run.serial(all, grain(H*cols), write)
 	}
 	return run.each(all, grain(H*cols), write)
@@ -251,7 +249,7 @@ func (p *post) row(out []uint16, acc []float32, bias float32) {
 	for i, a := range acc {
 		y := float32(float32(a+bias)+p.add) * p.scale
 		if y != y {
-			// Where any step has no value, neither has the last.
+			// If any step has no value, the last has none either.
 			y = p.num.fix(p.num.fix(float32(p.num.fix(a)+bias)+p.add) * p.scale)
 		}
 		if p.multi {
@@ -289,8 +287,7 @@ func newElementwise(t *td.Task, num Numerics) *elementwise {
 	}
 }
 
-// row computes len(v) elements; ops are slices, of length one where the
-// operand has a single value for the row.
+// row computes len(v) elements; ops are slices, of length one if the operand has a single value for the row.
 func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
 	a := ops[0]
 	if len(a) == 1 {
@@ -342,7 +339,7 @@ func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
 	}
 }
 
-// combine is v = op(v, sign*b).
+// combine computes v = op(v, sign*b).
 func (e *elementwise) combine(v, b []float32, op uint32, sign float32) {
 	step := 1
 	if len(b) == 1 {
@@ -394,8 +391,8 @@ func newFinal(t *td.Task, num Numerics) *final {
 	}
 }
 
-// elements finishes elementwise work. What recorded tasks do after a reduction holds here too where it is not the
-// identity (modelled: every recorded elementwise task has the identity there).
+// elements finishes elementwise work. The arithmetic that recorded tasks do after a reduction also applies here where
+// it is not the identity (modelled: in every recorded elementwise task it is the identity).
 func (f *final) elements(out []uint16, v []float32) {
 	if !f.identity() {
 		for k, y := range v {
@@ -410,9 +407,9 @@ func (f *final) elements(out []uint16, v []float32) {
 
 func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.nonlinear == 0 }
 
-// readInf is a value as the arithmetic after elementwise work reads it: infinities
-// are 2^16 there (inferred from log(+0), which is measured as -45440: ln 2 in fp16
-// times -2^16). Whether it is so after a reduction too is not known.
+// readInf returns a value as the arithmetic after elementwise work reads it: infinities are 2^16 there (inferred from
+// log(+0), which is measured as -45440: ln 2 in fp16 times -2^16). It is unknown whether this also applies after a
+// reduction.
 func (f *final) readInf(v float64) float64 {
 	if f.num != IEEE && math.IsInf(v, 0) {
 		return math.Copysign(1<<16, v)
@@ -437,8 +434,8 @@ func (f *final) value(v float64) uint16 {
 	return f.num.out(float32(v))
 }
 
-// fold accumulates values in float64, in which sums of fp16 products are exact
-// far beyond any extent a task can have.
+// fold accumulates values in float64, in which sums of fp16 products are exact far beyond the extents that a task can
+// have.
 type fold struct {
 	mode uint32
 	fin  *final

@@ -23,8 +23,8 @@ func planarTask2() (*td.Task, buffers) {
 	return t, buffers{4: make([]byte, 4*192), 5: make([]byte, 4*192), 6: make([]byte, 4*192)}
 }
 
-// Any register image gives a result or a fault: no panic, no work or memory
-// beyond what small windows justify.
+// Any register image leads to a result or a fault, without a panic and without work or memory beyond what small windows
+// justify.
 func FuzzStep(f *testing.F) {
 	kernel, _ := kernelTask(8, 16, 2, 4, 1)
 	depthwise, _ := kernelTask(16, 16, 2, 4, 3)

@@ -11,8 +11,8 @@ const (
 	ANEWide                 // ANE, with sums of products in fp32
 )
 
-// wide holds the value of every fp16 pattern. wideANE reads NaN as +infinity;
-// wideMAC also reads subnormal values as zero, as a multiply-accumulate does.
+// wide contains the value of every fp16 pattern. wideANE reads NaN as +infinity; wideMAC also reads subnormal values as
+// zero, as a multiply-accumulate does.
 var wide, wideANE, wideMAC = func() (a, b, c *[65536]float32) {
 	a, b, c = new([65536]float32), new([65536]float32), new([65536]float32)
 	for i := range a {
@@ -68,12 +68,11 @@ func narrow(f float32) uint16 {
 		}
 		return sign | 0x7c00
 	case b < 0x38800000: // below 2^-14: the fp16 spacing is 2^-24
-		// Adding 0.5 leaves the value in units of 2^-24 in the low bits,
-		// rounded to nearest even by the addition itself.
+		// Adding 0.5 puts the value in units of 2^-24 in the low bits, rounded to nearest even by the addition itself.
 		v := math.Float32frombits(b) + 0.5
 		return sign | uint16(math.Float32bits(v)-0x3f000000)
 	}
-	// Rounding may carry into the exponent, which is what it should do.
+	// Rounding may carry into the exponent, which is correct.
 	b += 0xfff + b>>13&1
 	return sign | uint16(b>>13-112<<10)
 }

@@ -2,8 +2,8 @@ package engine
 
 import "github.com/zinc-compiler/zinc/numerics/field"
 
-// The two arithmetics and their parts. The interfaces without type parameters are for staticcheck, which does not see
-// that a method is used through an interface with them.
+// These assertions cover the two arithmetics and their parts. The interfaces without type parameters are for
+// staticcheck, which does not see that a method is used through a generic interface.
 var (
 	_ interface{ arithmetic[float32, uint16] } = (*floats)(nil)
 	_ interface{ poster[float32, uint16] }     = (*post)(nil)

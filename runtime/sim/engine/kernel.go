@@ -7,14 +7,14 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// kernel is what a task's coefficient lanes hold.
+// kernel is the content of a task's coefficient lanes.
 type kernel[T any] struct {
 	lut  *lut
-	bias []T // one a group and output channel; nil without
+	bias []T // one per group and output channel; nil without biases
 	w    []T // [group][output][red], red over (ci, ky, kx); depthwise [channel][ky, kx]
 }
 
-// part is what one lane streams, read front to back.
+// part is what one lane streams, read from front to back.
 type part[T any] struct {
 	lane int
 	base int64
@@ -24,10 +24,10 @@ type part[T any] struct {
 	book []T // codebook of palettized weights
 }
 
-// name names the stream in faults.
+// name returns the name of the stream for faults.
 func (p *part[T]) name() string { return fmt.Sprintf("kernel lane %d", p.lane) }
 
-// take returns where the next n bytes are in the part.
+// take returns the position of the next n bytes in the part.
 func (p *part[T]) take(n int) (int, error) {
 	if n > p.size-p.pos {
 		return 0, badAt(p.name(), p.base+int64(p.pos),
@@ -50,7 +50,7 @@ func (p *part[T]) bytes(n int) ([]byte, error) {
 	return p.buf[at:][:n], nil
 }
 
-// align moves to the next multiple of 64 bytes; a part is a whole number of them.
+// align moves to the next multiple of 64 bytes; the size of a part is a multiple of that.
 func (p *part[T]) align() { p.pos = (p.pos + 63) &^ 63 }
 
 // reader reads the coefficients of one task.
@@ -67,7 +67,7 @@ type reader[T, R any] struct {
 	skip  bool
 	octet bool // weights are signed bytes
 	bits  int  // of a codebook index, 0 without a codebook
-	mask  bool // zero-skipping: the masks alone tell the weights
+	mask  bool // zero-skipping: the weights follow from the masks alone
 	slots int  // least lane slots of a zero-skipping cell
 	cap   int  // outputs of one core in an output group
 }
@@ -76,7 +76,7 @@ type reader[T, R any] struct {
 func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 	t := x.t
 	r := &x.reader
-	defer func() { *r = reader[T, R]{} }() // what it points to is the task's
+	defer func() { *r = reader[T, R]{} }() // what it points to belongs to the task
 	*r = reader[T, R]{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel[T]{}, bias: t.On(td.NEBias),
 		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2,
 		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true), plain: x.num.values(false)}
@@ -111,7 +111,7 @@ func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 	return r.out, r.planes(total)
 }
 
-// open binds the live lanes and returns the sum of their bytes.
+// open binds the lanes in use and returns the sum of their bytes.
 func (r *reader[T, R]) open() (total int64, err error) {
 	t := r.x.t
 	if !t.On(td.KernelOn) {
@@ -139,7 +139,7 @@ func (r *reader[T, R]) open() (total int64, err error) {
 	return total, nil
 }
 
-// table reads the lookup table: every live lane has a copy, the first counts.
+// table reads the lookup table: every lane in use has a copy, the first one counts.
 func (r *reader[T, R]) table() error {
 	for _, p := range r.parts {
 		if p == nil {
@@ -162,7 +162,7 @@ func (r *reader[T, R]) table() error {
 	return nil
 }
 
-// core returns the part of a core that takes part.
+// core returns the part of a core that is in use.
 func (r *reader[T, R]) core(c int) (*part[T], error) {
 	if c >= td.Lanes || r.parts[c] == nil {
 		return nil, bad("KernelDMA.CoeffEn[%d] = 0: core %d has outputs to compute", c, c)
@@ -173,7 +173,7 @@ func (r *reader[T, R]) core(c int) (*part[T], error) {
 // planes reads biases and weights.
 func (r *reader[T, R]) planes(total int64) error {
 	g := r.g
-	// Every weight takes two bytes, or one, an index or at least a mask bit in some lane.
+	// Every weight takes two bytes or one, an index, or at least a mask bit in some lane.
 	limit := total / 2
 	switch {
 	case r.octet:
@@ -192,7 +192,7 @@ func (r *reader[T, R]) planes(total int64) error {
 	}
 	r.out.w = r.x.numbers(int(n))
 	if r.skip {
-		clear(r.out.w) // such bodies store what is not zero alone
+		clear(r.out.w) // such bodies store only what is not zero
 	}
 	if r.bias {
 		r.out.bias = r.x.numbers(g.out[axG] * g.out[axC])
@@ -334,9 +334,8 @@ func (r *reader[T, R]) plane1(p *part[T], ch int) error {
 	return nil
 }
 
-// pairs reads the taps of a channel that the even and the odd column of a pair
-// apply to one input column: the input columns of even position first, then those
-// of odd position. Each tap is there twice, the bias too.
+// pairs reads the taps of a channel that the even and the odd column of a pair apply to one input column: the input
+// columns of even position first, then those of odd position. Each tap is stored twice, and so is the bias.
 func (r *reader[T, R]) pairs(p *part[T], ch int) error {
 	if r.bias {
 		b, err := p.bytes(2)
@@ -378,7 +377,7 @@ func (r *reader[T, R]) pairs(p *part[T], ch int) error {
 	return nil
 }
 
-// pairSlot is where the input column i of a paired channel of n taps stands.
+// pairSlot returns the slot of input column i of a paired channel of n taps.
 func pairSlot(i, n int) int {
 	if i%2 == 0 {
 		return i / 2

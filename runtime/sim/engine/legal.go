@@ -18,8 +18,8 @@ func on(f td.Field) func(*td.Task) bool {
 	return func(t *td.Task) bool { return t.On(f) }
 }
 
-// fetches reports whether source 1 comes from DRAM and has a type in L2; leaves, whether the
-// result of a type goes there.
+// fetches reports whether source 1 comes from DRAM and has a type in L2; leaves reports whether the result of a type
+// goes there.
 func fetches(format uint32) func(*td.Task) bool {
 	return func(t *td.Task) bool { return source1.moved(t) && t.Get(td.InFmt) == format }
 }
@@ -28,9 +28,8 @@ func leaves(format uint32) func(*td.Task) bool {
 	return func(t *td.Task) bool { return t.On(td.DstEn) && t.Get(td.OutFmt) == format }
 }
 
-// rules lists the fields whose values change what a task computes. Fields that
-// steer caches, events, scheduling and tiling are not here: they change no
-// result.
+// rules lists the fields whose values change what a task computes. Fields that control caches, events, scheduling and
+// tiling are not listed: they change no result.
 var rules = []rule{
 	{field: td.InFmt, ok: []uint32{formatUint8, formatFP16}, why: "only uint8 (0) and fp16 (2) sources are executed"},
 	{field: td.In2Fmt, when: twoSources, ok: []uint32{2}, why: "only fp16 (2) sources are executed"},
@@ -83,7 +82,7 @@ var rules = []rule{
 		"read from DRAM"},
 }
 
-// legal refuses a task with a value that has no known meaning.
+// legal returns a fault for a task with a value that has no known meaning.
 func legal(t *td.Task) error {
 next:
 	for i := range rules {

@@ -26,8 +26,7 @@ const (
 	lutMode      = 42 // an integer, see modes
 )
 
-// maxLUTStep bounds -log2 of the spacing of knots; linesOnly represents knots that
-// all are on zero.
+// maxLUTStep bounds -log2 of the spacing of knots; linesOnly means that all knots are zero.
 const (
 	maxLUTStep = 24
 	linesOnly  = 64
@@ -42,16 +41,15 @@ type lut struct {
 	bytes   [lutBytes]byte
 }
 
-// mode says how an input becomes a table argument and what becomes of the
-// rest of it.
+// mode says how an input becomes a table argument and what is done with the rest of it.
 type mode struct {
 	number uint16
 	sign   signRule
 	whole  bool    // the argument is the input, with lines beyond the knots
-	first  float64 // argument of the first knot, for knot 16 at zero NaN
+	first  float64 // argument of the first knot; NaN to put knot 16 at zero
 	split  func(x float64) (arg, rest float64)
 	join   func(y, rest float64) float64
-	empty  bool // known with knots of zero alone
+	empty  bool // known only with knots of zero
 }
 
 // signRule is what a mode does with negative inputs.
@@ -59,8 +57,8 @@ type signRule int
 
 const (
 	signed   signRule = iota // they are inputs like others
-	odd                      // the table serves sizes, the result gets the sign back
-	positive                 // they have no result, which the port makes +0 (measured for roots and logarithm)
+	odd                      // the table is applied to magnitudes, the result gets the sign back
+	positive                 // they have no result; the port writes +0 (measured for roots and logarithm)
 )
 
 func exponent(sign int) func(y, exp float64) float64 {
@@ -69,7 +67,7 @@ func exponent(sign int) func(y, exp float64) float64 {
 
 func addRest(y, rest float64) float64 { return y + rest }
 
-// modes lists the known values of the mode half, all of recorded tables.
+// modes lists the known values of the mode half, all from recorded tables.
 var modes = []mode{
 	{number: 0x01, whole: true, first: math.NaN()},
 	{number: 0x60, sign: odd, whole: true},
@@ -81,7 +79,7 @@ var modes = []mode{
 	{number: 0xc5, sign: positive, first: 0, split: quarter, join: exponent(1)},
 	{number: 0xc6, sign: positive, first: 0, split: quarter, join: exponent(-1)},
 	{number: 0xc9, sign: positive, first: 0.5, split: mantissa, join: addRest},
-	// The parts before and after the point (floor_r_1x512x1x1).
+	// This mode splits the input into the parts before and after the point (floor_r_1x512x1x1).
 	{number: 0x63, sign: odd, split: func(x float64) (float64, float64) {
 		_, f := math.Modf(x)
 		return f, f
@@ -137,9 +135,8 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 	return nil, badAt(stream, addr+2*lutMode, "lookup table: mode %#x is not known", half(lutMode))
 }
 
-// eval returns the table's value, before the final rounding. A NaN, which only
-// plain IEEE arithmetic brings here, stays one; where there is no result it is
-// NaN too, and the port decides.
+// eval returns the table's value, before the final rounding. A NaN, which occurs here only in plain IEEE arithmetic,
+// stays NaN. Where there is no result it is also NaN, and the port decides.
 func (l *lut) eval(in float32) float32 {
 	x := float64(in)
 	if x != x {
@@ -154,7 +151,7 @@ func (l *lut) eval(in float32) float32 {
 	return l.size(x)
 }
 
-// size evaluates an input that the sign rule leaves.
+// size evaluates an input after the sign rule is applied.
 func (l *lut) size(x float64) float32 {
 	m := l.mode
 	switch {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// buffers is a Memory of one byte slice a buffer-access register.
+// buffers is a Memory with one byte slice per buffer-access register.
 type buffers map[int][]byte
 
 func (b buffers) Window(bar int, off, n int64, _ bool) ([]byte, error) {
@@ -70,7 +70,7 @@ func values(b []uint16) []float64 {
 	return out
 }
 
-// random gives n patterns of values in [-scale, scale).
+// random returns n patterns of values in [-scale, scale).
 func random(seed uint64, n int, scale float64) []uint16 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]uint16, n)

@@ -81,7 +81,7 @@ type geometry struct {
 	paired                 bool // two columns at a time
 	op                     uint32
 	span                   int // input channels of one result channel in a channel sum or maximum
-	red                    int // elements that one result element takes in
+	red                    int // input elements that contribute to one result element
 }
 
 func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
@@ -140,7 +140,7 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 	return g, nil
 }
 
-// channels takes the sum or the maximum over spans of channels.
+// channels computes the sum or the maximum over spans of channels.
 func (x *exec[T, R]) channels(p poster[T, R], g *geometry, v []T, out []R) error {
 	plane := g.in[axH] * g.in[axW]
 	n := g.out[axG] * g.out[axD] * g.out[axC]

@@ -8,12 +8,11 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// indexWidths are the widths of a codebook index that the register can tell.
+// indexWidths are the widths of a codebook index that the register can encode.
 var indexWidths = []uint32{1, 2, 3, 4, 6, 8}
 
-// codebooks reads what the palette fields say and, with a codebook, the one that
-// opens every live part: 2^bits halves, padded to 64 bytes. A lookup table comes
-// before it (modelled).
+// codebooks reads the palette fields and, if there is a codebook, the one at the start of every part in use: 2^bits
+// halves, padded to 64 bytes. A lookup table comes before it (modelled).
 func (r *reader[T, R]) codebooks() error {
 	t := r.x.t
 	r.mask = t.On(td.SparseBinary)
@@ -54,9 +53,8 @@ func (r *reader[T, R]) codebooks() error {
 	return nil
 }
 
-// indexed reads a plane of codebook indices: those of the weights in the order in
-// which halves would stand, low bits first, from a whole byte on to a whole byte
-// (modelled).
+// indexed reads a plane of codebook indices: those of the weights in the order that halves would have, low bits first,
+// starting and ending on whole bytes (modelled).
 func (r *reader[T, R]) indexed(p *part[T], first, lanes int) error {
 	red := r.g.red
 	b, err := p.bytes((lanes*red*r.bits + 7) / 8)

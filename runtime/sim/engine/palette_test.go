@@ -12,8 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// oneCore is a kernel task of c channels of a row of w elements to n channels,
-// whose one part is data.
+// oneCore returns a kernel task from c channels of a row of w elements to n channels, whose only part is data.
 func oneCore(c, n, w, k int, data []byte) (*td.Task, buffers) {
 	t, mem := kernelTask(c, n, 1, w, k)
 	t.Set(td.ActiveNE, 0).Set(td.PalettizedEn, 1).Set(td.CoeffSize, len(data))
@@ -24,8 +23,7 @@ func oneCore(c, n, w, k int, data []byte) (*td.Task, buffers) {
 	return t, mem
 }
 
-// codebook is a codebook of n halves, padded as it is in a part, whose first
-// entries are given.
+// codebook returns a codebook of n halves, padded as in a part, with the given first entries.
 func codebook(n int, v ...float32) []byte {
 	h := make([]uint16, n)
 	for i, f := range v {
@@ -65,14 +63,14 @@ func TestPalettesAreExpanded(t *testing.T) {
 		{name: "eight bits", c: 2, n: 1, w: 1, kw: 1, px: 0, bits: 8, part: join(codebook(256, 0, 0, 4, 5),
 			[]byte{3, 2}),
 			x: [][]float32{{1}, {2}}, want: [][]float64{{13}}},
-		// Channelwise: three taps a channel, each from a whole byte on. Channel 0
-		// has bits 1, 0, 1, channel 1 has 0, 1, 1; entry 0 is 0.5, entry 1 is 2.
+		// Channelwise: three taps per channel, each channel starting on a whole byte. Channel 0 has bits 1, 0, 1,
+		// channel 1 has 0, 1, 1; entry 0 is 0.5, entry 1 is 2.
 		{name: "one bit, channelwise", c: 2, n: 2, w: 3, kw: 3, px: 1, bits: 1, set: []td.Field{td.UnicastEn},
 			part: join(codebook(2, 0.5, 2), []byte{0b101, 0b110}),
 			x:    [][]float32{{1, 2, 3}, {4, 5, 6}}, want: [][]float64{{0.5 + 4, 2 + 1 + 6, 4 + 1.5},
 				{8 + 10, 2 + 10 + 12, 2.5 + 12}}},
-		// Masks alone: two taps in cells of two lane slots (bits 0 and 2), a body
-		// a channel. Channel 0 takes the column before, channel 1 both columns.
+		// Only masks: two taps in cells of two lane slots (bits 0 and 2), one body per channel. Channel 0 takes the
+		// previous column, channel 1 both columns.
 		{name: "masks", c: 2, n: 2, w: 3, kw: 2, px: 1, bits: 1, set: []td.Field{td.UnicastEn, td.SparseFmt,
 			td.SparseBinary}, part: join(codebook(2, 3), []byte{1, 0, 0, 0x01, 1, 0, 0, 0x05}),
 			x: [][]float32{{1, 2, 3}, {4, 5, 6}}, want: [][]float64{{0, 3, 6}, {12, 27, 33}}},
@@ -105,7 +103,7 @@ func TestPalettesAreExpanded(t *testing.T) {
 	}
 }
 
-// What the palette fields cannot mean, and parts that are too short, are faults.
+// Invalid palette fields, and parts that are too short, are faults.
 func TestWrongPalettesAreFaults(t *testing.T) {
 	for _, c := range []struct {
 		bits int

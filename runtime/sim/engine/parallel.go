@@ -6,14 +6,13 @@ import (
 	"sync/atomic"
 )
 
-// run is what the execution of one task carries along.
+// run is the state of the execution of one task.
 type run struct {
 	ctx     context.Context
 	workers int
 }
 
-// grain returns how many items of the given size make a piece of work worth
-// handing to a worker.
+// grain returns how many items of the given size are enough work for a worker.
 func grain(size int) int { return max(1, 1<<14/max(1, size)) }
 
 // each calls f on pieces [lo, hi) of 0..n, from several goroutines. The pieces

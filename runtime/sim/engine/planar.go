@@ -6,10 +6,10 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// planarType says what a value of PlanarType uses.
+// planarType says which sources a value of PlanarType uses.
 type planarType struct {
 	two    bool // a second source
-	pair   bool // which is a pair of parameters a channel
+	pair   bool // which is a pair of parameters per channel
 	reduce bool
 }
 
@@ -81,8 +81,7 @@ func (x *exec[T, R]) planar() error {
 		return err
 	}
 
-	// Everything is bound before anything is widened, so that no size is
-	// believed before its window has justified it.
+	// Everything is bound before anything is widened, so that no size is trusted before its window has justified it.
 	dim1 := spread(t, in, td.Bcast1W)
 	src1, err := x.bind(&source1, dim1, t.On(td.Swap1), false)
 	if err != nil {
@@ -102,8 +101,8 @@ func (x *exec[T, R]) planar() error {
 	if err != nil {
 		return err
 	}
-	// A broadcast source justifies its own bytes only: an elementwise result is
-	// justified by its window, a reduction works through in without storing it.
+	// A broadcast source justifies only its own bytes: an elementwise result is justified by its window, and a
+	// reduction works through in without storing it.
 	ops, err := x.operands(src1, src2, kind)
 	if err != nil {
 		return err
@@ -161,13 +160,12 @@ func (x *exec[T, R]) operands(src1, src2 *tile, kind planarType) ([]operand[T], 
 	return append(ops, operand[T]{v, s}, operand[T]{v[row:], s}), nil
 }
 
-// elementwise computes a whole tensor of the given shape. The arithmetic that
-// recorded tasks do after a reduction holds here too where it is not the
-// identity (modelled: every recorded elementwise task has the identity there).
+// elementwise computes a whole tensor of the given shape. The arithmetic that recorded tasks do after a reduction also
+// applies here where it is not the identity (modelled: in every recorded elementwise task it is the identity).
 func (x *exec[T, R]) elementwise(el rows[T], dim shape, ops []operand[T], last finish[T, R]) ([]R, error) {
 	out := x.results(int(dim.count()))
 	w := newWalk(dim, ops)
-	// A row may be one element or the whole tensor: work is cut by elements.
+	// A row may be one element or the whole tensor, so work is split by elements.
 	piece := max(1, min(w.inner, 1<<12))
 	cuts := (w.inner + piece - 1) / piece
 	err := x.each(w.rows*cuts, grain(piece), func(lo, hi int) {

@@ -19,18 +19,17 @@ type kernelCase struct {
 	valid          bool
 	bias, relu     bool
 	scale          float64
-	fill           uint16   // of the recorded weights, behind the 128 bytes of file header
-	flat           bool     // fill alone, without the header
+	fill           uint16   // of the recorded weights, after the 128 bytes of file header
+	flat           bool     // only the fill, without the header
 	counted        bool     // pattern i+1 instead, the bias counting on
 	biasFill       uint16   // of a flat bias
-	slices         [][2]int // first output and outputs of each task that has coefficients; nil: one
+	slices         [][2]int // first output and number of outputs of each task that has coefficients; nil: one task
 	limit          int      // outputs of one core in an output group
-	small          bool     // zero-skipping: least lane slots 4, else 2
+	small          bool     // zero-skipping: least lane slots 4, otherwise 2
 	cout, cin, red int
 }
 
-// pattern gives the recorded weights: the file that the compiler saw, read
-// from its first byte, or plain values.
+// pattern returns the recorded weights: the file that the compiler saw, read from its first byte, or plain values.
 func (c *kernelCase) pattern(n, from, payload int, fill uint16) []uint16 {
 	out := make([]uint16, n)
 	for i := range out {
@@ -281,8 +280,7 @@ func TestRecordedKernels(t *testing.T) {
 
 			w, bias := random(1, n, 0.5), random(2, c.cout, 2)
 			if c.stride == 2 {
-				// The parts' sizes depend on the values: other weights do not
-				// fit the recorded places.
+				// The parts' sizes depend on the values: other weights would not fit the recorded layout.
 				w, bias = c.pattern(n, 0, 2*n, c.fill), c.pattern(c.cout, n, 2*n, c.biasFill)
 			}
 			mem[1] = append(c.pack(w, bias), make([]byte, r.Constant.Size)...)[:r.Constant.Size]
@@ -295,8 +293,7 @@ func TestRecordedKernels(t *testing.T) {
 	}
 }
 
-// Chains of two products, the second in the layout that the first left in L2;
-// one with a table fused into the first.
+// Chains of two products: the second uses the layout that the first left in L2; one has a table fused into the first.
 func TestRecordedChains(t *testing.T) {
 	for _, c := range []struct {
 		name   string

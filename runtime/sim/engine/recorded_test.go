@@ -82,8 +82,7 @@ func readRecorded(t *testing.T, name string) (*recorded, []td.Placed) {
 	return c, tasks
 }
 
-// expTable is 2^f in 32 steps with Apple's bounds, as spec/constants.md gives
-// it; reciprocalTable likewise.
+// expTable is 2^f in 32 steps with Apple's bounds, as in spec/constants.md; so is reciprocalTable.
 func expTable() []uint16 {
 	out := make([]uint16, 64)
 	copy(out, []uint16{narrow(-25), narrow(16), 0, 0x7c00})
@@ -104,7 +103,7 @@ func reciprocalTable() []uint16 {
 	return out
 }
 
-// sigmoidTable, tanhTable and rsqrtTable hold the words of the recorded tables except the knots, which are samples.
+// sigmoidTable, tanhTable and rsqrtTable contain the words of the recorded tables except the knots, which are samples.
 func sigmoidTable() []uint16 {
 	out := make([]uint16, 64)
 	copy(out, []uint16{0xc8f8, 0x4829, 0, 0x3c00})
@@ -137,7 +136,7 @@ func rsqrtTable() []uint16 {
 
 func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
 
-// geluTable is the table of recorded gelu tasks, whose knots are no samples.
+// geluTable is the table of recorded gelu tasks, whose knots are not samples.
 var geluTable = []uint16{
 	0xc466, 0x7c00, 0x0000, 0x7c00,
 	0x0000, 0x8e8a, 0x9230, 0x9757, 0x9bf0, 0xa011, 0xa3bf, 0xa6ec, 0xa9bf, 0xac75, 0xae67, 0xb03d, 0xb11e, 0xb184,
@@ -155,12 +154,10 @@ func put(b []byte, at int, v []uint16) {
 	}
 }
 
-// Each recorded case that needs no weight file runs from its recorded words
-// and gives what its program computes.
+// Each recorded case that needs no weight file runs from its recorded words and returns what its program computes.
 //
-// In names, for each input, the buffer-access register of its surface: surfaces
-// take registers 4, 5, .. in address order, and which of them holds which
-// tensor follows from the recorded tasks.
+// In names, for each input, the buffer-access register of its surface: surfaces take registers 4, 5, .. in address
+// order, and which of them holds which tensor follows from the recorded tasks.
 func TestRecordedCases(t *testing.T) {
 	type mathFn func(in [][]float64, shapes [][4]int) []float64
 	cases := []struct {
@@ -234,7 +231,7 @@ func TestRecordedCases(t *testing.T) {
 				}
 				return 1 / math.Sqrt(x+1e-6)
 			}), ulps: 3},
-		// The knot at -1/4 alone is 0.0061 from gelu; 0.0059 was measured.
+		// The knot at -1/4 is by itself 0.0061 from gelu; 0.0059 was measured.
 		{name: "unary_gelu_c64", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu), ulps: 1,
 			slack: 0.0062},
 		{name: "env_act_gelu_1x64x8x8_exact", in: []int{4}, out: 5, constants: table(geluTable), want: unary(gelu),
@@ -275,8 +272,8 @@ func TestRecordedCases(t *testing.T) {
 			if c.constants != nil {
 				c.constants(mem[1])
 			}
-			// The tables are Apple's, bit for bit; the operands of a blob are
-			// other ones, because its record shows no plain numbers.
+			// The tables are Apple's, bit for bit. The operands of a blob differ, because its record contains no plain
+			// numbers.
 			blob := strings.Contains(c.name, "blob")
 			if sum := sha256.Sum256(mem[1]); !blob && hex.EncodeToString(sum[:]) != r.Constant.SHA256 {
 				t.Errorf("constants are not the recorded ones")
@@ -323,7 +320,7 @@ func unary(f func(float64) float64) func([][]float64, [][4]int) []float64 {
 	}
 }
 
-// binary2 spreads the second operand along its axes of extent one.
+// binary2 broadcasts the second operand along its axes of extent one.
 func binary2(f func(a, b float64) float64) func([][]float64, [][4]int) []float64 {
 	return func(in [][]float64, s [][4]int) []float64 {
 		out := make([]float64, len(in[0]))

@@ -8,7 +8,7 @@ type window struct {
 	mode                   uint32 // PoolMode: 0 sum, 1 average, 2 maximum, 3 minimum
 }
 
-// all reports whether the window represents a whole channel.
+// all reports whether the window covers a whole channel.
 func (w window) all() bool { return w.kw == 1 && w.kh == 1 && w.sx == 1 && w.sy == 1 }
 
 // reduceAll reduces every channel of every group to one value.
@@ -16,8 +16,7 @@ func (x *exec[T, R]) reduceAll(el rows[T], dim shape, ops []operand[T], fin fini
 	G, D, C, H, W := dim[axG], dim[axD], dim[axC], dim[axH], dim[axW]
 	out := x.results(G * C)
 	err := x.each(G*C, grain(D*H*W), func(lo, hi int) {
-		// One channel's depth, rows and columns are a tensor of their own; all
-		// channels are walked alike.
+		// The depth, rows and columns of one channel form a tensor of their own; all channels are walked alike.
 		own := slices.Clone(ops)
 		w := newWalk(shape{1, D, 1, H, W}, own)
 		piece := min(w.inner, 1<<12)

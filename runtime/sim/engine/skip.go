@@ -4,10 +4,9 @@ import (
 	"encoding/binary"
 )
 
-// skipping reads a zero-skipping body: a length, then masks and, except where the
-// masks alone tell the weights, the halves of their set bits. Slots run over the
-// input channel, the phase of the stride, the cell of the taps of one phase and
-// the lane.
+// skipping reads a zero-skipping body: a length, then masks and, unless the masks alone determine the weights, the
+// halves of their set bits. Slots run over the input channel, the phase of the stride, the cell of the taps of one
+// phase and the lane.
 func (r *reader[T, R]) skipping(p *part[T], first, lanes, cin int) error {
 	g := r.g
 	at := p.base + int64(p.pos)

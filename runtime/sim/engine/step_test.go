@@ -35,8 +35,8 @@ func passTask(c, h, w int) (*td.Task, *surface, *surface) {
 func TestSwapAndInterleave(t *testing.T) {
 	const c, h, w = 6, 3, 5
 	task, in, _ := passTask(c, h, w)
-	// The result stands with channels and columns exchanged: w planes of h rows
-	// of c elements, then four such planes in a row.
+	// In the result, channels and columns are exchanged: w planes of h rows of c elements, then four such planes in a
+	// row.
 	for _, inter := range []int{1, 4} {
 		out := make([]byte, 1<<12)
 		row := (2*c*inter + 63) &^ 63
@@ -87,8 +87,8 @@ func TestLoopsOfGroupsAndDepth(t *testing.T) {
 		v int
 	}{
 		{td.NumGroups, 3}, {td.Din, 2}, {td.Dout, 2},
-		// group g, depth d is batch 2g+d of the source, 5-(2g+d) cannot be
-		// expressed; the result stands depth first.
+		// Group g, depth d is batch 2g+d of the source; 5-(2g+d) cannot be expressed. In the result, depth is the outer
+		// axis.
 		{td.SrcGroup, 2 * in.stride[0]}, {td.SrcDepth, in.stride[0]},
 		{td.DstGroup, in.stride[0]}, {td.DstDepth, 3 * in.stride[0]},
 	} {
@@ -508,7 +508,7 @@ func TestNarrowResultsAreRounded(t *testing.T) {
 		if got := narrow(v); got != h {
 			t.Fatalf("%#x widens to %g and narrows to %#x", h, v, got)
 		}
-		// Halfway to the next pattern goes to the even one.
+		// The midpoint to the next pattern rounds to the even one.
 		if next := widen(h + 1); h&0x7fff < 0x7bff {
 			mid := float32((float64(v) + float64(next)) / 2)
 			if got := narrow(mid); got != (h+1)&^1 {

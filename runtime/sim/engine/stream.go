@@ -11,7 +11,7 @@ const (
 	axW
 )
 
-// shape is the extent of each axis; never below one.
+// shape is the extent of each axis; each is at least one.
 type shape [5]int
 
 func (s shape) count() int64 {
@@ -22,9 +22,8 @@ func (s shape) count() int64 {
 	return n
 }
 
-// layout says where the elements of a tensor are in a buffer. Shape is that
-// of the tensor; with swap, element (c, h, w) is at channel position w and
-// column c.
+// layout says where the elements of a tensor are in a buffer. Its shape is that of the tensor; with swap, element (c,
+// h, w) is at channel position w and column c.
 type layout struct {
 	name   string
 	base   int64 // bytes
@@ -69,10 +68,9 @@ func (l *layout) span() (first, n int64) {
 	return l.base + l.offset*l.inter*l.size(), last + l.size()
 }
 
-// extent returns what span does, and refuses a tensor with many more elements than
-// bytes: such an image names the same bytes again and again, and nothing justifies
-// its size. The bytes are those that a window or L2 has to hold, so what maps them
-// bounds the elements too.
+// extent returns the same as span but refuses a tensor with many more elements than bytes: such an image reads the same
+// bytes repeatedly, and nothing justifies its size. The bytes must fit a window or L2, so the number of elements is
+// bounded too.
 func (l *layout) extent() (first, n int64, err error) {
 	first, n = l.span()
 	limit := max(16*n, 1<<16)
@@ -87,7 +85,7 @@ func (l *layout) extent() (first, n int64, err error) {
 	return first, n, nil
 }
 
-// axis is a loop over rows: how many, and how many bytes apart.
+// axis is a loop over rows: their number, and the distance between them in bytes.
 type axis struct {
 	n, stride int64
 }
@@ -109,8 +107,8 @@ func (l *layout) outer() [4]axis {
 	return axes
 }
 
-// disjoint reports whether no two elements share a byte, so that rows may be
-// written in any order; it may report false for some that do not.
+// disjoint reports whether no two elements share a byte, so that rows may be written in any order. It may return false
+// for some tensors that are disjoint.
 func (l *layout) disjoint() bool {
 	_, cols := l.stored()
 	span := int64(cols) * l.inter * l.size()
@@ -126,17 +124,16 @@ func (l *layout) disjoint() bool {
 	return true
 }
 
-// cover is runs of bytes, each size long, that together hold every row of a tensor.
+// cover is a set of runs of bytes, each size long, that together contain every row of a tensor.
 type cover struct {
 	first, size int64
 	apart       []axis // the loops between the runs
 	reach       int64  // bytes from the first run to the end of the last
 }
 
-// cover returns runs that are apart and together hold every row of the tensor. Rows
-// that overlap are cut to the shortest stride: they take their place in turn. Loops
-// whose rows are between each other's make one run with the bytes between, so that
-// all runs together are no longer than the reach.
+// cover returns separate runs that together contain every row of the tensor. Rows that overlap are cut to the shortest
+// stride. Loops whose rows are interleaved make one run that includes the bytes between them, so that all runs together
+// are no longer than the reach.
 func (l *layout) cover() cover {
 	_, cols := l.stored()
 	c := cover{first: l.base + l.offset*l.inter*l.size(), size: int64(cols) * l.inter * l.size()}
@@ -177,14 +174,14 @@ func (c *cover) runs(f func(at, n int64)) {
 	walk(c.first, c.apart)
 }
 
-// place is what a tensor or a part of the coefficients is in: bytes, or the cells of them from a place on.
+// place is the memory of a tensor or of a part of the coefficients: bytes, or the cells for them from a position on.
 type place struct {
 	buf   []byte
 	cells *Cells
 	from  int64
 }
 
-// tile is a layout bound to the bytes it covers: those of its place begin with the byte at first.
+// tile is a layout bound to the bytes it covers: its place begins with the byte at first.
 type tile struct {
 	layout
 	place
@@ -246,13 +243,13 @@ var (
 	}
 )
 
-// moved reports whether tile DMA moves the stream. One flag turns on the DMA of both sources: a
-// source 1 that is not in use stays in L2 while source 2 is fetched.
+// moved reports whether tile DMA moves the stream. One flag enables the DMA of both sources: a source 1 that is not in
+// use stays in L2 while source 2 is fetched.
 func (f *fields) moved(t *td.Task) bool {
 	return t.On(f.en) && (f.en != td.SrcEn || t.On(td.Source1) || !t.On(td.Source2DMA))
 }
 
-// dram is the stream's layout in its DRAM buffer.
+// dram returns the stream's layout in its DRAM buffer.
 func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 	l := layout{
 		name: f.name, narrow: t.Get(f.inDRAM) == formatUint8, base: int64(t.Get(f.base)), row: int64(t.Get(f.row)),
@@ -266,7 +263,7 @@ func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 	return l
 }
 
-// onchip is the stream's layout in L2.
+// onchip returns the stream's layout in L2.
 func (f *fields) onchip(t *td.Task, dim shape, swap bool) layout {
 	return layout{
 		name: f.name + " in L2", narrow: t.Get(f.onChip) == formatUint8, base: int64(t.Get(f.l2)),

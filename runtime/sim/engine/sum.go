@@ -9,10 +9,10 @@ import (
 // stageLanes products enter the first stage of the accumulator together.
 const stageLanes = 4
 
-// portEnd is the least magnitude that the output port of products does not hold.
+// portEnd is the least magnitude that the output port of products cannot represent.
 const portEnd = 32768
 
-// sum is how package vector adds products in a mode.
+// sum is the way package vector adds products in a mode.
 func (n Numerics) sum() vector.Sum {
 	if n == ANE {
 		return vector.Staged
@@ -61,8 +61,7 @@ func (n Numerics) multiply(c []float32, w, b vector.Matrix) {
 	}
 }
 
-// special is a sum of products in which infinities take part: a product or a sum
-// without a value counts 0.
+// special computes a sum of products in which infinities take part: a product or a sum without a value counts as 0.
 func (n Numerics) special(pairs [][2]float32) float32 {
 	sum := float32(0)
 	if n != ANE {
@@ -88,8 +87,7 @@ func (n Numerics) special(pairs [][2]float32) float32 {
 	return sum
 }
 
-// align adds with both operands rounded to the unit of the larger one; infinities meet
-// no alignment.
+// align adds with both operands rounded to the unit of the larger one; sums with infinities are not aligned.
 func (n Numerics) align(a, b float32) float32 {
 	if !isNumber(a) || !isNumber(b) {
 		return n.fix(a + b)
@@ -98,18 +96,17 @@ func (n Numerics) align(a, b float32) float32 {
 	return (float32(a+grid) - grid) + (float32(b+grid) - grid)
 }
 
-// stageBits is how many bits of the larger operand's significand, the hidden one
-// included, are in a sum of the first stage.
+// stageBits is the number of bits of the larger operand's significand, including the hidden one, in a sum of the first
+// stage.
 const stageBits = 12
 
 func isNumber(f float32) bool { return math.Float32bits(f)&0x7f800000 != 0x7f800000 }
 
 const signBit = 1 << 31
 
-// stageGrid returns a number beside which fp32 holds exactly the multiples of the unit
-// that the first stage keeps of a number with these bits: one and a half times the
-// power of two whose last bit is that unit. Products of fp16 numbers keep it far from
-// both ends of fp32's exponents.
+// stageGrid returns a number such that fp32, next to it, represents exactly the multiples of the unit that the first
+// stage keeps of a number with these bits: one and a half times the power of two whose last bit is that unit. With
+// products of fp16 numbers it stays far from both ends of fp32's exponents.
 func stageGrid(bits uint32) float32 {
 	return math.Float32frombits(bits&0x7f800000 + (24-stageBits)<<23 | 1<<22)
 }

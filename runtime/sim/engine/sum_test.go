@@ -9,9 +9,9 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// TestSumsAreMeasured: what was measured of the accumulator's first stage, through a task. Of
-// sixteen triples (B, -B, 1) all ones survive for B up to 4090 and four from 4096 on;
-// 4096 followed by 1024 ones gives 5116. A running sum past 32768 stays infinite.
+// TestSumsAreMeasured checks, through a task, what was measured of the accumulator's first stage. In sixteen triples
+// (B, -B, 1) all ones survive for B up to 4090 and four of them from 4096 on; 4096 followed by 1024 ones results in
+// 5116. A running sum past 32768 stays infinite.
 func TestSumsAreMeasured(t *testing.T) {
 	triples := func(b float32) (v []float32) {
 		for range 16 {
@@ -90,7 +90,7 @@ func TestSumsAgreeWithTheModel(t *testing.T) {
 	}
 }
 
-// BenchmarkSums has what the first stage costs beside sums in fp32.
+// BenchmarkSums measures the cost of the first stage compared with sums in fp32.
 func BenchmarkSums(b *testing.B) {
 	for num, name := range map[Numerics]string{ANEWide: "ane-wide", ANE: "ane"} {
 		b.Run(name, func(b *testing.B) {

@@ -29,8 +29,8 @@ func newWalk[T any](dim shape, ops []operand[T]) *walk[T] {
 		last := &axes[len(axes)-1]
 		join := true
 		for k := range ops {
-			// An axis continues the one inside it when its stride is the
-			// inner extent times the inner stride; both zero is a broadcast.
+			// An axis continues the one inside it if its stride is the inner extent times the inner stride; if both are
+			// zero, it is a broadcast.
 			if last.n != 1 && next.s[k] != last.s[k]*last.n {
 				join = false
 			}
@@ -47,8 +47,8 @@ func newWalk[T any](dim shape, ops []operand[T]) *walk[T] {
 	w := &walk[T]{ops: ops, inner: axes[0].n, step: axes[0].s, rows: 1}
 	for k := range ops {
 		if w.step[k] > 1 {
-			// A broadcast width leaves an inner stride above one: rows of one
-			// element, which the outer axes walk.
+			// A broadcast width leaves an inner stride above one: the rows then have one element, and the outer axes
+			// walk them.
 			w.inner, w.step = 1, [3]int{}
 			axes = append([]axis{{n: 1}}, axes...)
 			break
@@ -62,8 +62,8 @@ func newWalk[T any](dim shape, ops []operand[T]) *walk[T] {
 	return w
 }
 
-// at returns the operands of elements from..from+n of a row; an operand that
-// does not vary along the row has length one.
+// at returns the operands of elements from..from+n of a row; an operand that does not vary along the row has length
+// one.
 func (w *walk[T]) at(row, from, n int) (v [3][]T) {
 	var off [3]int
 	for i := len(w.dims) - 1; i >= 0; i-- {

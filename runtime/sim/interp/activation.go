@@ -6,8 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// param is an activation with one or two parameters, alpha and beta, each a
-// scalar or one number a channel (axis 1).
+// param is an activation with one or two parameters, alpha and beta, each a scalar or one number per channel (axis 1).
 type param struct {
 	beta       bool // takes beta as well
 	perChannel bool
@@ -70,7 +69,7 @@ func leaky(x, a, _ float64) float64 {
 	return x
 }
 
-// gelus holds the forms of gelu by mode.
+// gelus contains the forms of gelu by mode.
 var gelus = map[string]func(x float64) float64{
 	"EXACT": func(x float64) float64 { return 0.5 * x * math.Erfc(-x/math.Sqrt2) },
 	"TANH_APPROXIMATION": func(x float64) float64 {
@@ -87,7 +86,7 @@ var _ = add(func() map[*ir.Operation]kernel {
 	return ks
 }())
 
-// channels returns alpha or beta as one number, or as one a channel.
+// channels returns alpha or beta as one number, or as one per channel.
 func (p param) channels(c *call, name ir.ParamName, x Tensor) []float64 {
 	t := c.numeric(name)
 	if c.err != nil {

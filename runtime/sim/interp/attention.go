@@ -9,8 +9,8 @@ import (
 
 var _ = add(map[*ir.Operation]kernel{ir.OpScaledDotProductAttention: attention})
 
-// attention is softmax(query keyT / sqrt(E) + mask) value. A boolean mask keeps
-// where it is true. A row that is masked everywhere gives NaN.
+// attention computes softmax(query keyT / sqrt(E) + mask) value. A boolean mask keeps the elements where it is true. A
+// row that is masked everywhere produces NaN.
 func attention(c *call) []Tensor {
 	q, k, v := c.numeric(ir.ParamQuery), c.numeric(ir.ParamKey), c.numeric(ir.ParamValue)
 	if c.err != nil {

@@ -81,7 +81,7 @@ func powFloat(x, y float32) float32 {
 	return float32(math.Pow(float64(x), float64(y)))
 }
 
-// truncDiv divides towards zero; a division by zero gives 0.
+// truncDiv divides towards zero; a division by zero returns 0.
 func truncDiv(x, y int64) int64 {
 	if y == 0 {
 		return 0
@@ -247,7 +247,7 @@ func logical(c *call, f func(x, y bool) bool) []Tensor {
 	return results(c.outBools(0, shape, out))
 }
 
-// selectKernel copies the bits of a where cond holds, else those of b.
+// selectKernel copies the bits of a where cond is true, otherwise those of b.
 func selectKernel(c *call) []Tensor {
 	cond := c.numeric(ir.ParamCond)
 	a, b, ab := operands(c, ir.ParamA, ir.ParamB)

@@ -38,9 +38,9 @@ func broadcastStrides(shape, out []int64) []int {
 	return st
 }
 
-// rows calls f for every row (run of the last dimension) of a shape that is in rows lo to hi: the row's first element
-// and the offsets at which operands with the given strides stand. The last dimension's stride is each operand's last
-// one.
+// rows calls f for each of the rows lo to hi of a shape, where a row is a run of the last dimension: with the row's
+// first element and its offsets in operands with the given strides. The last dimension's stride is the last one of each
+// operand.
 func rows(shape []int64, lo, hi int, st [][]int, f func(at int, off []int)) {
 	n := len(shape)
 	if lo >= hi {
@@ -79,8 +79,7 @@ func rows(shape []int64, lo, hi int, st [][]int, f func(at int, off []int)) {
 	}
 }
 
-// split returns the number of rows of a shape and their width; no rows when
-// the shape is empty.
+// split returns the number of rows of a shape and their width; there are no rows if the shape is empty.
 func split(shape []int64) (n, width int) {
 	if len(shape) == 0 {
 		return 1, 1

@@ -112,8 +112,8 @@ func (b *bld) opAs(name string, a args, types ...ir.Type) []*ir.Value {
 	return op.Results
 }
 
-// op adds an operation whose result types the shape rule gives: so every test
-// also holds the kernel to the rule.
+// op adds an operation whose result types come from the shape rule, so every test also checks the kernel against the
+// rule.
 func (b *bld) op(name string, a args) *ir.Value {
 	b.t.Helper()
 	return b.opAs(name, a)[0]
@@ -149,7 +149,7 @@ func (b *bld) run(opt Options, outs ...*ir.Value) []Tensor {
 	return ts
 }
 
-// fails runs and wants an error that holds every one of the words.
+// fails runs the function and expects an error that contains all of the words.
 func (b *bld) fails(out *ir.Value, words ...string) {
 	b.t.Helper()
 	_, err := Run(context.Background(), b.fn(out), b.in, Options{})

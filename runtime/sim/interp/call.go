@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// kernel computes one operation's results from its arguments. It reports a
-// broken rule with call.fail; what it returns then does not matter.
+// kernel computes one operation's results from its arguments. It reports a broken rule with call.fail; its results are
+// then ignored.
 type kernel func(c *call) []Tensor
 
 // call is one execution of one operation: access to its arguments, memory, and
@@ -23,7 +23,7 @@ type call struct {
 	staged  bool // and sums of products go through the accumulator's first stage
 	err     error
 	scratch int64          // bytes given out by this call
-	bound   numerics.Bound // of the perturbation, zero for none
+	bound   numerics.Bound // of the perturbation; the zero value for none
 	acc     []float32      // root of the sum of squared products of result 0, where the bound asks for it
 }
 
@@ -37,8 +37,8 @@ func (c *call) fail(format string, args ...any) []Tensor {
 
 func (c *call) placedOnEngine() bool { return c.op.Place.Unit == ir.Engine }
 
-// since is the opset whose semantics hold: that of the function, or that of
-// the row where the statement names a newer one.
+// since returns the opset whose semantics apply: that of the function, or that of the row if the statement names a
+// newer one.
 func (c *call) since() int { return max(c.r.opset, ir.OpsetNumber(c.op.Def.Since)) }
 
 func (c *call) warn(format string, args ...any) {
@@ -107,8 +107,7 @@ func (c *call) ints(name ir.ParamName) ([]int64, bool) {
 	return t.Ints(), true
 }
 
-// intsN is ints for a vector of a given length, def standing for each element
-// of an absent one.
+// intsN is ints for a vector of a given length; def is the value of each element if the vector is absent.
 func (c *call) intsN(name ir.ParamName, n int, def int64) []int64 {
 	vs, ok := c.ints(name)
 	if !ok {
@@ -334,8 +333,8 @@ func (c *call) outInts(i int, shape []int64, vals []int64) Tensor {
 	return Tensor{Type: ir.TensorOf(d, shape...), Data: b}
 }
 
-// parallel splits [0, n) into ranges of at least grain and runs f on them.
-// Every element must be written by one range alone and depend on no other.
+// parallel splits [0, n) into ranges of at least grain and runs f on them. Every element must be written by only one
+// range and depend on no other.
 func (c *call) parallel(n, grain int, f func(lo, hi int)) {
 	if c.err != nil || n <= 0 {
 		return

@@ -12,8 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp/conformance"
 )
 
-// misses are the cases whose values differ; docs/deviations.md has the reasons.
-// The last part of a name counts the cases of one test over the operation sets.
+// misses are the cases whose values differ; docs/deviations.md has the reasons. The last part of a name numbers the
+// cases of one test over the operation sets.
 var misses = []string{
 	"crop_resize-iOS15-TestCropResize.builder_to_backend_smoke",
 }

@@ -18,9 +18,8 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpDequantize:                         dequantize,
 })
 
-// perAxis returns one number for every element's place along axis: of a scalar
-// the same, of a vector the one at that place; nil where the argument is
-// absent.
+// perAxis returns one number for every position along axis: a scalar for all of them, or the element of a vector at
+// that position. It returns nil if the argument is absent.
 func (c *call) perAxis(name ir.ParamName, x Tensor) []float32 {
 	t, ok := c.opt(name)
 	if !ok {
@@ -84,8 +83,8 @@ func dequantize(c *call) []Tensor {
 	return results(c.outFloats(0, q.Type.Shape, c.shiftScale(q, c.floats(q), scale, zero)))
 }
 
-// quantize divides by scale (a product with 1/scale differs at ties), rounds
-// half to even, adds the zero point and holds the result in the type's range.
+// quantize divides by scale (multiplying by 1/scale differs at ties), rounds half to even, adds the zero point and
+// clamps the result to the type's range.
 func quantize(c *call) []Tensor {
 	x := c.numeric(ir.ParamInput)
 	scale, zero := c.perAxis(ir.ParamScale, x), c.perAxis(ir.ParamZeroPoint, x)
@@ -131,9 +130,9 @@ func (c *call) shapeArg() []int64 {
 	return s
 }
 
-// lutToDense replaces indices by the entries of a table. The iOS 16 form has a
-// shape and packed bytes, the table's length giving the bits; the iOS 18 form
-// has typed indices and tables by block, whose entries may be vectors.
+// lutToDense replaces indices by the entries of a table. The iOS 16 form has a shape and packed bytes, with the number
+// of bits implied by the table's length; the iOS 18 form has typed indices and tables by block, whose entries may be
+// vectors.
 func lutToDense(c *call) []Tensor {
 	ind, lut := c.numeric(ir.ParamIndices), c.numeric(ir.ParamLUT)
 	if c.err != nil {
@@ -166,9 +165,8 @@ func lutToDense(c *call) []Tensor {
 	return results(out)
 }
 
-// lookup returns the entries that indices name, and how many elements each
-// index became (the length of a vector). mask, where given, tells which indices
-// count; the others give zeros.
+// lookup returns the entries that indices name, and how many elements each index became (the length of a vector). If
+// mask is set, it says which indices count; the others become zeros.
 func (c *call) lookup(ind, lut Tensor, mask []bool) (Tensor, int) {
 	rank := ind.Type.Rank()
 	lut, size := c.movedTensor(ir.ParamLUT, lut)
@@ -310,8 +308,7 @@ func sparseToDense(c *call) []Tensor {
 	return results(c.fromFloat64(values.Type.DType, mask.Type.Shape, dense))
 }
 
-// blockIndex returns, for every element of a shape, the element of a smaller
-// tensor whose block it is in.
+// blockIndex returns, for every element of a shape, the element of the smaller tensor that applies to its block.
 func (c *call) blockIndex(shape, blocks []int64) []int {
 	if len(shape) != len(blocks) {
 		c.fail("scale has shape %s, data %s", ir.ShapeString(blocks), ir.ShapeString(shape))

@@ -125,8 +125,7 @@ func (c *call) list(name ir.ParamName) Tensor {
 	return t
 }
 
-// makeList makes a list of elements not yet written. A dynamic one grows when
-// it is written past its end.
+// makeList makes a list of elements not yet written. A dynamic list grows when an element past its end is written.
 func makeList(c *call) []Tensor {
 	n := c.int(ir.ParamInitLength, 1)
 	if c.err == nil && (n < 0 || n > maxList) {
@@ -168,7 +167,7 @@ func listLength(c *call) []Tensor {
 	return results(c.outInts(0, nil, []int64{int64(len(l.List))}))
 }
 
-// elem returns one element of a list; one that was never written is zeros.
+// elem returns one element of a list; an element that was never written is zeros.
 func (c *call) elem(l Tensor, i int64) Tensor {
 	if i < 0 || i >= int64(len(l.List)) {
 		c.fail("index %d is outside the list of %d elements", i, len(l.List))

@@ -11,15 +11,14 @@ var _ = add(map[*ir.Operation]kernel{
 // colElems is the size that one block of unfolded columns may have: 16 MB.
 const colElems = 4 << 20
 
-// convWeights returns the weights and one bias a channel.
+// convWeights returns the weights and one bias per channel.
 func (c *call) convWeights(w Tensor) (weights, bias []float32) {
 	return c.macFloats(w), c.vector(ir.ParamBias, int(w.Type.Shape[0]), 0)
 }
 
-// dequantized is convWeights of integers v that represent v*quant_scale +
-// quant_bias, both single or one an output channel. The definition does not say
-// whether its formula holds for the bias; it is of the same quantised type as
-// the weights, so it does here.
+// dequantized is convWeights for integers v that represent v*quant_scale + quant_bias, where both are scalars or one
+// number per output channel. The definition does not say whether its formula applies to the bias; the bias has the same
+// quantised type as the weights, so it does here.
 func (c *call) dequantized(w Tensor) (weights, bias []float32) {
 	cout := int(w.Type.Shape[0])
 	if c.string(ir.ParamQuantizationType, "") != "linear" {
@@ -56,8 +55,8 @@ func (c *call) dequantized(w Tensor) (weights, bias []float32) {
 	return weights, bias
 }
 
-// conv slides weight [C_out, C_in/groups, k...] over x [N, C_in, d...]; read
-// gives the numbers of the weights and the bias.
+// conv slides weight [C_out, C_in/groups, k...] over x [N, C_in, d...]; read returns the numbers of the weights and the
+// bias.
 func conv(c *call, read func(w Tensor) (weights, bias []float32)) []Tensor {
 	x, wt := c.numeric(ir.ParamX), c.numeric(ir.ParamWeight)
 	groups := c.int(ir.ParamGroups, 1)
@@ -94,15 +93,15 @@ func conv(c *call, read func(w Tensor) (weights, bias []float32)) []Tensor {
 		j.run(c, c.squares(xf), c.squares(wf), sums)
 		c.roots(sums)
 	}
-	// One tap of one channel is an elementwise product: the engine lets it keep the
-	// full range. Two channels accumulate as two taps do.
+	// One tap of one channel is an elementwise product: the engine lets it keep the full range. Two channels
+	// accumulate, as two taps do.
 	if w.kernelElem*j.cin == 1 {
 		return results(c.outFloats(0, shape, out))
 	}
 	return results(c.outMAC(0, shape, out))
 }
 
-// addBias adds one number a channel to planes of n elements.
+// addBias adds one number per channel to planes of n elements.
 func addBias(out, bias []float32, n int) {
 	if n == 0 || len(bias) == 0 {
 		return
@@ -116,7 +115,7 @@ func addBias(out, bias []float32, n int) {
 	}
 }
 
-// convJob is a convolution without its data. cin and cout are those of a group.
+// convJob is a convolution without its data. cin and cout are the channels of one group.
 type convJob struct {
 	w         window
 	n, groups int
@@ -175,8 +174,8 @@ func (j convJob) run(c *call, xs, ws, out []float32) {
 	}
 }
 
-// unfold writes the columns of n output positions from lo on: one row a tap of
-// an input channel, zeros where a tap is in the padding.
+// unfold writes the columns of n output positions from lo on: one row per tap of an input channel, with zeros where a
+// tap is in the padding.
 func (j convJob) unfold(c *call, img []float32, lo, n int, col []float32) {
 	w := j.w
 	in := w.inElems()
@@ -216,7 +215,7 @@ func (j convJob) unfold(c *call, img []float32, lo, n int, col []float32) {
 	})
 }
 
-// depthwise is the direct loop for one input channel a group.
+// depthwise is the direct loop for one input channel per group.
 func (j convJob) depthwise(c *call, xs, ws, out []float32) {
 	w := j.w
 	in, pos := w.inElems(), w.outElems()
@@ -305,8 +304,8 @@ func convTranspose(c *call) []Tensor {
 	return results(c.outMAC(0, shape, out))
 }
 
-// transposeWindow is newWindow for a transposed convolution: lead is what is cut
-// from the front of the full result.
+// transposeWindow is newWindow for a transposed convolution: lead is the number of elements cut from the front of the
+// full result.
 func (c *call) transposeWindow(x Tensor, kernel []int64) window {
 	n := len(kernel)
 	var w window

@@ -4,8 +4,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// boxOrders gives where a box's numbers stand: y and x of its start and end, or
-// of its centre and size.
+// boxOrders says where a box's numbers are: y and x of its start and end, or of its centre and size.
 var boxOrders = map[string]struct {
 	y, x   int // of the first pair; the second is two further on
 	center bool
@@ -23,9 +22,8 @@ const cropSlack = 1e-6
 // extent is where a box starts and ends along one axis, in elements.
 type extent struct{ from, to float64 }
 
-// place returns where element i of n is read: the box from its first element to
-// its last is sampled as an axis by itself. A box whose ends are swapped is read
-// backwards.
+// place returns where element i of n is read: the box from its first element to its last is sampled as an axis by
+// itself. A box whose ends are swapped is read backwards.
 func (e extent) place(at func(i, in, out float64) float64, i, n int) float64 {
 	span := e.to - e.from
 	p := at(float64(i), span+1, float64(n))
@@ -38,11 +36,11 @@ type crops struct {
 	image []int64               // index of the image; nil: every image
 	n     int
 	shape []int64 // of the result before the two sizes
-	// images is how many images each box gives in the result.
+	// images is the number of images that each box produces in the result.
 	images int
 }
 
-// cropResize cuts boxes out of x and resizes each to one size.
+// cropResize cuts boxes out of x and resizes all of them to one size.
 func cropResize(c *call) []Tensor {
 	x := c.images(ir.ParamX)
 	h, w := c.imageSize(ir.ParamTargetHeight, 1), c.imageSize(ir.ParamTargetWidth, 1)
@@ -51,8 +49,7 @@ func cropResize(c *call) []Tensor {
 	order := boxOrders[c.choice(ir.ParamBoxCoordinateMode, "CORNERS_HEIGHT_FIRST",
 		"CORNERS_HEIGHT_FIRST", "CORNERS_WIDTH_FIRST", "CENTER_SIZE_HEIGHT_FIRST", "CENTER_SIZE_WIDTH_FIRST")]
 	g := c.samplingGrid()
-	// Up to iOS 15 there is no padding value and a place outside the image is held
-	// to its edge.
+	// Up to iOS 15 there is no padding value and a position outside the image is clamped to its edge.
 	pads := c.op.Def.ParamIndex(ir.ParamPadValue) >= 0
 	pad := float32(c.float(ir.ParamPadValue, 0))
 	if c.err != nil {
@@ -146,8 +143,8 @@ func (c *call) crops(x Tensor) crops {
 			c.fail("roi has shape %s, needs [n, 1, 4 or 5, 1, 1]", ir.ShapeString(s))
 			return k
 		}
-		// The shape rule gives every box all images even where it names one, so
-		// that crop represents each of them.
+		// The shape rule returns all images for every box even if the box names one image, so crop represents each of
+		// them.
 		k.n, k.images = int(s[0]), int(xs[0])
 		k.shape = []int64{s[0], xs[0], xs[1]}
 		fs, each := c.floats(r), int(s[2])

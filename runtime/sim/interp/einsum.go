@@ -61,7 +61,7 @@ func einsum(c *call) []Tensor {
 			}
 		}
 	}
-	// Walk the outputs; the summed letters make one list of steps an operand.
+	// Walk the outputs; the summed letters form one list of steps per operand.
 	n := len(shape)
 	steps := [2][]int{{0}, {0}}
 	for d := n; d < len(full); d++ {

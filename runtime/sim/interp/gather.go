@@ -15,9 +15,8 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpScatterND:        scatterND,
 })
 
-// index returns i as a position in a dimension of n elements: negative ones
-// count from the end, with a warning from iOS 17 on, where that is undefined;
-// past either end they are held to it. With validate_indices set, an index
+// index returns i as a position in a dimension of n elements. Negative indices count from the end, with a warning from
+// iOS 17 on, where that is undefined; indices past either end are clamped to it. With validate_indices set, an index
 // outside [0, n) is an error.
 func (c *call) index(i int64, n int, validate bool) int {
 	if validate && (i < 0 || i >= int64(n)) {
@@ -191,7 +190,7 @@ func gatherND(c *call) []Tensor {
 	return results(out)
 }
 
-// scatterModes say what becomes of an element that an update reaches.
+// scatterModes say how an update changes an element.
 var scatterModes = map[string]struct {
 	f func(old, v float32) float32
 	i func(old, v int64) int64

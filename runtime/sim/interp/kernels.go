@@ -2,7 +2,7 @@ package interp
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// kernels holds the kernel of every operation that can be run.
+// kernels contains the kernel of every operation that can be run.
 var kernels = map[*ir.Operation]kernel{}
 
 // add enters kernels into the table; each file of kernels calls it once.

@@ -13,8 +13,7 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpLinear: linear,
 })
 
-// matrix is a row-major matrix, read transposed when t is set: rows and cols
-// are those of the stored form.
+// matrix is a row-major matrix, read transposed if t is set: rows and cols are those of the stored form.
 type matrix struct {
 	data       []float32
 	rows, cols int
@@ -44,17 +43,15 @@ func part(m vector.Matrix, row, rows, col, cols int) vector.Matrix {
 	return m
 }
 
-// A product is computed in pieces of so many rows and columns, between which it looks
-// at the context.
+// A product is computed in pieces of this many rows and columns; the context is checked between pieces.
 const (
 	gemmRows    = 128
 	gemmColumns = 768
 )
 
-// gemm adds a*b to out (row major, rows of a by columns of b). Each element of
-// the result is the sum over k in order, whatever the number of goroutines. On the
-// engine a product or a sum without a value counts 0, and except in the mode ANEWide
-// the products go through the accumulator's first stage.
+// gemm adds a*b to out (row major, rows of a by columns of b). Each element of the result is the sum over k in order,
+// regardless of the number of goroutines. On the engine a product or a sum without a value counts as 0, and except in
+// the mode ANEWide the products go through the accumulator's first stage.
 func (c *call) gemm(a, b matrix, out []float32) {
 	if c.err != nil {
 		return
@@ -161,7 +158,7 @@ func (c *call) roots(sums []float32) {
 	c.acc = sums
 }
 
-// integerProduct tells an operand of integers, which are multiplied exactly.
+// integerProduct reports whether the operands are integers, which are multiplied exactly.
 func integerProduct(x, y Tensor) bool { return !x.Type.DType.IsFloat() && !y.Type.DType.IsFloat() }
 
 func matmul(c *call) []Tensor {

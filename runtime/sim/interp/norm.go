@@ -14,8 +14,7 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpLocalResponseNorm: localResponseNorm,
 })
 
-// vector returns an optional argument that must hold n numbers, def standing
-// for each where it is absent.
+// vector returns an optional argument that must contain n numbers; def is the value of each if it is absent.
 func (c *call) vector(name ir.ParamName, n int, def float32) []float32 {
 	t, ok := c.opt(name)
 	if !ok {
@@ -76,8 +75,8 @@ func affine(v float64, gamma, beta float32) float32 {
 	return float32(float64(v*float64(gamma)) + float64(beta))
 }
 
-// normScale returns the root of the sum of the squared terms of one element that is
-// normalised: the value and the mean, both as scaled, and beta.
+// normScale returns the root of the sum of the squared terms of one element that is normalised: the value and the mean,
+// both scaled, and beta.
 func normScale(v, mean, inv float64, gamma, beta float32) float32 {
 	g := inv * float64(gamma)
 	return float32(math.Sqrt((v*v+mean*mean)*g*g + float64(beta)*float64(beta)))

@@ -74,8 +74,8 @@ func (c *call) values(t Tensor) []float64 {
 	return out
 }
 
-// topk gives the k largest (or smallest) elements of an axis and their indices,
-// in order even where sort is false, which leaves the order open.
+// topk returns the k largest (or smallest) elements of an axis and their indices. They are in order even if sort is
+// false, which leaves the order unspecified.
 func topk(c *call) []Tensor {
 	x, size := c.moved(ir.ParamX)
 	axis := c.axis(ir.ParamAxis, -1, x.Type.Rank())
@@ -262,8 +262,8 @@ func fill(c *call) []Tensor {
 
 func fillLike(c *call) []Tensor { return c.filled(c.in(ir.ParamRefTensor).Type.Shape) }
 
-// oneHot inserts an axis that holds on_value at the index and off_value
-// elsewhere; an index outside the axis gives off_value alone.
+// oneHot inserts an axis that contains on_value at the index and off_value elsewhere; for an index outside the axis it
+// contains only off_value.
 func oneHot(c *call) []Tensor {
 	ind := c.numeric(ir.ParamIndices)
 	n := c.int(ir.ParamOneHotVectorSize, 0)

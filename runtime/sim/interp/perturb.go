@@ -7,14 +7,13 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// Perturb adds an error to the results of operations that are placed on the
-// engine: each element y becomes y + u*bound(y), u uniform in [-1, 1), rounded
-// to its type again. u depends on the seed, the operation's index, the result
-// and the element alone, so a run can be repeated. Several runs with different
-// seeds show how far errors of the stated size spread to the outputs.
+// Perturb adds an error to the results of operations that are placed on the engine: each element y becomes y +
+// u*bound(y), u uniform in [-1, 1), rounded to its type again. u depends only on the seed, the operation's index, the
+// result and the element, so a run can be repeated. Several runs with different seeds show how far errors of the stated
+// size spread to the outputs.
 type Perturb struct {
 	Seed  uint64
-	Bound func(op *ir.Op) numerics.Bound // the zero Bound leaves an operation alone
+	Bound func(op *ir.Op) numerics.Bound // the zero Bound leaves an operation unchanged
 }
 
 // mix is the finaliser of splitmix64 (Steele, Lea, Flood 2014), a bijection of
@@ -32,8 +31,8 @@ func (p *Perturb) units(op, result int) func(elem int) float64 {
 	return func(elem int) float64 { return float64(int64(mix(h^uint64(elem)))) / (1 << 63) }
 }
 
-// apply returns the perturbed result. Only float results are changed, and only
-// finite elements; the scale of products is that of result 0.
+// apply returns the perturbed result. Only finite elements of float results are changed; the scale of products is that
+// of result 0.
 func (p *Perturb) apply(c *call, op, result int, t Tensor) Tensor {
 	if !t.Type.DType.IsFloat() {
 		return t

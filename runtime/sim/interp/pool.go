@@ -11,7 +11,7 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpL2Pool:  func(c *call) []Tensor { return pool(c, l2Pool) },
 })
 
-// poolKind says what a pooling makes of the elements under a window.
+// poolKind says how a pooling combines the elements under a window.
 type poolKind uint8
 
 const (
@@ -74,8 +74,8 @@ func (w window) pool(plane []float32, p [3]int, kind poolKind, exclude bool) (v,
 			skip := (-start + w.dilation[d] - 1) / w.dilation[d]
 			from[d] = start + skip*w.dilation[d]
 		}
-		// An average that counts padding counts the real padding alone, not
-		// what is beyond it when the last window is not full.
+		// An average that counts padding counts only the real padding, not what is beyond it when the last window is
+		// not full.
 		last := min(end, w.in[d]+w.trail[d]-1)
 		count *= (last-start)/w.dilation[d] + 1
 	}

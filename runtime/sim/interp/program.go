@@ -71,9 +71,8 @@ type Program struct {
 	count int
 }
 
-// Prepare checks the function's structure and plans its run. It reports an
-// operation that has no kernel, a value used before it is defined, a constant
-// whose bytes do not fit its type.
+// Prepare checks the function's structure and plans its run. It returns an error for an operation that has no kernel, a
+// value used before it is defined, or a constant whose bytes do not fit its type.
 func Prepare(f *ir.Func) (*Program, error) {
 	if f == nil || f.Body == nil {
 		return nil, &Error{Msg: "the function has no body"}
@@ -95,11 +94,11 @@ func Prepare(f *ir.Func) (*Program, error) {
 	return p, nil
 }
 
-// Ops returns the number of operations, those of nested blocks included.
+// Ops returns the number of operations, including those of nested blocks.
 func (p *Program) Ops() int { return p.count }
 
-// plan numbers and checks one block. defined holds the values in scope; the
-// block's own are taken out again at its end.
+// plan numbers and checks one block. defined contains the values in scope; the block's own values are removed again at
+// its end.
 func (p *Program) plan(b *ir.Block, defined map[*ir.Value]bool, depth int) (*plan, error) {
 	if depth > maxDepth {
 		return nil, &Error{Msg: fmt.Sprintf("blocks are nested more than %d deep", maxDepth)}
@@ -214,9 +213,8 @@ func (p *Program) uses(op *ir.Op, f func(slot int)) {
 	}
 }
 
-// liveness fills the free lists of a plan: a value of this block dies after
-// the last step that reads it, or that made it, unless keep holds it. Values of
-// outer blocks are not this block's to free.
+// liveness fills the free lists of a plan: a value of this block is freed after the last step that reads it, or after
+// the step that made it, unless it is in keep. This block does not free values of outer blocks.
 func (p *Program) liveness(pl *plan, keep map[int]bool) {
 	last := make(map[int]int) // slot -> step; -1: parameter never read
 	for _, s := range pl.params {

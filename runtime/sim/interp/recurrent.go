@@ -87,7 +87,7 @@ type recurrent struct {
 	steps, batch, in, hidden int
 	sequence                 bool
 	xs                       []float32
-	directions               []bool // one a direction: runs backwards
+	directions               []bool // one per direction: runs backwards
 }
 
 func (c *call) recurrent() recurrent {
@@ -195,9 +195,8 @@ func (r recurrent) run(c *call, start func(d int) (h []float32, step func(t int)
 	return out
 }
 
-// lstm has the gates i, f, o, z and one combined bias. Peepholes are [3*hidden]
-// for i, f, o, that of o looking at the new cell; clip holds the cell after its
-// update.
+// lstm has the gates i, f, o, z and one combined bias. Peepholes are [3*hidden] for i, f, o, where that of o reads the
+// new cell; clip bounds the cell after its update.
 func lstm(c *call) []Tensor {
 	r := c.recurrent()
 	gate := c.activation(ir.ParamRecurrentActivation, "sigmoid")
@@ -273,7 +272,7 @@ func gru(c *call) []Tensor {
 			return nil, nil, nil
 		}
 		bias := k.bias
-		k.bias = inBias // of the input product; that of the state is added below
+		k.bias = inBias // of the input product; the bias of the state is added below
 		px := k.project(c, r.xs, r.steps*r.batch)
 		g, rh, o := c.buffer(r.batch*3*n), c.buffer(r.batch*n), c.buffer(r.batch*n)
 		if c.err != nil {
@@ -304,8 +303,7 @@ func gru(c *call) []Tensor {
 						x += float64(o[i]) + float64(bias[n+j])
 					}
 					z := gate(sum(b, 2, j))
-					// rh is free again: the new state waits there, since g is
-					// made of the old one.
+					// rh is free again: the new state is kept there for now, since g is computed from the old one.
 					rh[i] = float32(float64((1-z)*act(x)) + float64(z*float64(h[i])))
 				}
 			}
@@ -314,7 +312,7 @@ func gru(c *call) []Tensor {
 	})
 }
 
-// rnn is one gate without more.
+// rnn has a single gate.
 func rnn(c *call) []Tensor {
 	r := c.recurrent()
 	act := c.activation(ir.ParamActivation, "tanh")

@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// lstmScalar is one direction written out number by number.
+// lstmScalar computes one direction, written out number by number.
 func lstmScalar(x, h0, c0, wih, whh, bias, peep []float32, steps, batch, in, n int, clipAt float64,
 	back bool) (seq [][]float64, h, c []float64) {
 	sg := func(v float64) float64 { return 1 / (1 + math.Exp(-v)) }

@@ -158,8 +158,7 @@ func (c *call) foldOver(shape []int64, on []bool, keep bool) fold {
 	for _, d := range shape {
 		n *= int(d)
 	}
-	// Both lists together never hold more entries than the operand has
-	// elements, plus one.
+	// Together both lists never have more entries than the operand has elements, plus one.
 	if !c.reserve(16 * int64(n+2)) {
 		return f
 	}

@@ -166,7 +166,7 @@ func expandDims(c *call) []Tensor {
 	return c.view(x, shape)
 }
 
-// squeeze drops dimensions of 1; one that is named and is not 1 stays.
+// squeeze drops dimensions of 1; a dimension that is named but is not 1 stays.
 func squeeze(c *call) []Tensor {
 	x := c.in(ir.ParamX)
 	on := c.axesArg(ir.ParamAxes, x.Type.Rank())

@@ -15,8 +15,8 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpResize:                  resize,
 })
 
-// grid returns the place in an axis of in elements that element i of out ones is
-// read from, before it is held to the axis.
+// grid returns the position, in an axis of in elements, that element i of out elements is read from, before it is
+// clamped to the axis.
 type grid struct {
 	at      func(i, in, out float64) float64
 	nearest bool // take the element at floor(at) instead of a mean of two
@@ -96,8 +96,7 @@ func resized(c *call, size func(c *call, h, w int64) (int64, int64), g grid) []T
 	return c.resample(x, shape, g)
 }
 
-// resize takes the new sizes of the last resized_dims dimensions from the end
-// of shape, where 0 keeps one.
+// resize takes the new sizes of the last resized_dims dimensions from the end of shape, where 0 keeps a dimension.
 func resize(c *call) []Tensor {
 	x := c.numeric(ir.ParamX)
 	want, ok := c.ints(ir.ParamShape)
@@ -124,8 +123,7 @@ func resize(c *call) []Tensor {
 	return c.resample(x, shape, g)
 }
 
-// resample brings x to another shape of the same rank, one axis after the
-// other.
+// resample resizes x to another shape of the same rank, one axis after the other.
 func (c *call) resample(x Tensor, shape []int64, g grid) []Tensor {
 	if c.err != nil {
 		return nil

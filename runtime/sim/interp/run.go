@@ -22,14 +22,14 @@ const DefaultMaxSteps = 10_000_000
 type Options struct {
 	Numerics numerics.Mode
 	Workers  int      // goroutines a kernel may use; 0: GOMAXPROCS. Results do not depend on it
-	MaxBytes int64    // limit of live bytes, scratch included; 0: that of the process (package memlimit)
+	MaxBytes int64    // limit of live bytes, including scratch; 0 means the limit of the process (package memlimit)
 	MaxSteps int64    // limit of operations executed, loops unrolled; 0: DefaultMaxSteps
 	WideSums bool     // accumulate products of convolutions and matrix products in fp64
 	Perturb  *Perturb // nil for none
 	Seed     uint64   // of random operations whose own seed is -1
 
-	// States holds the states by name: what they hold before the run (zeros
-	// where absent) and, once Run has returned without error, after it.
+	// States contains the states by name: their content before the run (zeros if absent) and, once Run has returned
+	// without error, after it.
 	States map[string]Tensor
 
 	Progress func(done, total int)                   // after every operation of the outermost block
@@ -73,9 +73,8 @@ type hold struct {
 	bytes int64
 }
 
-// Run executes the program. inputs holds one tensor a parameter of the
-// function, by name, of the parameter's element type and a shape that fits it;
-// states may be left out. The result holds one tensor an output, by name.
+// Run executes the program. inputs contains one tensor per parameter of the function, by name, of the parameter's
+// element type and a shape that fits it; states may be omitted. The result contains one tensor per output, by name.
 func (p *Program) Run(ctx context.Context, inputs map[string]Tensor, opt Options) (out map[string]Tensor, err error) {
 	r := &run{p: p, ctx: ctx, opt: &opt, opset: ir.OpsetNumber(p.fn.Opset), workers: opt.Workers,
 		env: make([]Tensor, len(p.slot)), states: make(map[*ir.Value]*state), held: make(map[*byte]*hold),
@@ -130,7 +129,7 @@ func (p *Program) Run(ctx context.Context, inputs map[string]Tensor, opt Options
 	return out, nil
 }
 
-// stateInput returns what a state holds before the run.
+// stateInput returns the content of a state before the run.
 func (r *run) stateInput(v *ir.Value, t Tensor, ok bool) (Tensor, error) {
 	want := v.Type
 	want.Kind = ir.Tensor
@@ -153,7 +152,7 @@ func (r *run) stateInput(v *ir.Value, t Tensor, ok bool) (Tensor, error) {
 	return t, nil
 }
 
-// value returns what v holds now.
+// value returns the current content of v.
 func (r *run) value(v *ir.Value) Tensor {
 	if v.Const != nil {
 		return FromConst(v.Const)
@@ -200,15 +199,14 @@ func (r *run) block(pl *plan, outermost bool) ([]Tensor, error) {
 	return outs, nil
 }
 
-// step runs one operation and checks what its kernel gives against the types
-// that the function declares.
+// step runs one operation and checks the results of its kernel against the types that the function declares.
 func (r *run) step(s *step) (res []Tensor, err error) {
 	c := &call{r: r, op: s.op, step: s}
 	c.ane = r.opt.Numerics != numerics.IEEE && s.op.Place.Unit == ir.Engine
 	c.staged = c.ane && r.opt.Numerics == numerics.ANE
 	defer func() {
-		// The last belt: kernels check what they index, so this is a defect of
-		// the interpreter; a caller still gets an error and not a crash.
+		// This is a last safeguard: kernels check their indices, so a panic is a defect of the interpreter; the caller
+		// still gets an error and not a crash.
 		if x := recover(); x != nil {
 			if mapfault.Of(x) != nil {
 				panic(x) // a constant's file was shortened: for whoever opened it
@@ -274,7 +272,7 @@ func (r *run) drop(slot int) {
 	r.env[slot] = Tensor{}
 }
 
-// count adds n to the number of values that hold the tensor's bytes.
+// count adds n to the number of values that use the tensor's bytes.
 func (r *run) count(t Tensor, n int) {
 	for _, e := range t.List {
 		r.count(e, n)
@@ -287,10 +285,10 @@ func (r *run) count(t Tensor, n int) {
 	}
 }
 
-// listElem is the bytes that an element of a list takes beside its data.
+// listElem is the number of bytes that an element of a list takes in addition to its data.
 const listElem = int64(unsafe.Sizeof(Tensor{}))
 
-// holdOne adds n to the number of values that hold one allocation.
+// holdOne adds n to the number of values that use one allocation.
 func holdOne[K comparable](r *run, held map[K]*hold, key K, bytes int64, n int) {
 	h := held[key]
 	if h == nil {

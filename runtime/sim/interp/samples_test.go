@@ -13,8 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// codeSamples are the samples of operations whose operands the text form does
-// not have: blocks, lists and states.
+// codeSamples are the samples of operations with operands that the text form does not have: blocks, lists and states.
 var codeSamples = map[string]func(t *testing.T){
 	"cond":                sampleCond,
 	"while_loop":          sampleWhileLoop,
@@ -29,8 +28,8 @@ var codeSamples = map[string]func(t *testing.T){
 	"coreml_update_state": sampleStates,
 }
 
-// shapeParams are parameters that need not be constants, but whose values give
-// the result's shape: the rule needs to see them.
+// shapeParams are parameters that need not be constants, but whose values determine the result's shape, so the rule
+// needs to see them.
 var shapeParams = map[string]bool{
 	"shape": true, "reps": true, "pad": true, "begin": true, "end": true, "size": true, "start": true, "step": true,
 	"one_hot_vector_size": true, "begins": true, "ends": true, "end_masks": true, "output_shape": true,
@@ -45,7 +44,7 @@ type sample struct {
 	want   []string
 }
 
-// fields splits a line at the blanks that no bracket or quote holds together.
+// fields splits a line at the blanks that are outside brackets and quotes.
 func fields(s string, at func(r byte) bool) []string {
 	var out []string
 	depth, quoted, start := 0, false, 0
@@ -184,8 +183,7 @@ func numbers(d ir.DType, elems []string, shape []int64) (Tensor, error) {
 	return FromInts(d, vs, shape...)
 }
 
-// run executes the sample as its opset's row has it. Result types are those of
-// the shape rule.
+// run executes the sample in the form of its opset. Result types are those of the shape rule.
 func (s sample) run(t *testing.T, opset string) {
 	b := newBld(t, opset)
 	value := func(p ir.Param, text string, i int) *ir.Value {

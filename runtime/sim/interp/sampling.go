@@ -13,7 +13,7 @@ var _ = add(map[*ir.Operation]kernel{
 	ir.OpCropResize: cropResize,
 })
 
-// farPlace bounds a place in an image, so that it fits an integer.
+// farPlace bounds a position in an image, so that it fits an integer.
 const farPlace = 1 << 40
 
 // borders returns the element that represents element i, outside an axis of n; -1
@@ -52,8 +52,7 @@ type tap struct {
 	n      int
 }
 
-// tap returns what makes up the sample at (y, x). A place that is not a number
-// gives a sample that is not a number.
+// tap returns the elements and weights of the sample at (y, x). If the position is NaN, the sample is NaN.
 func (s *sampler) tap(y, x float64) tap {
 	if y != y || x != x {
 		return tap{at: [4]int{-1}, weight: [4]float32{float32(math.NaN())}, n: 1}
@@ -90,8 +89,7 @@ func (s *sampler) tap(y, x float64) tap {
 	return t
 }
 
-// sample writes the sample t of each of the images in src, one after the other,
-// to dst, step apart.
+// sample writes the sample t of each of the images in src to dst, one after the other, step apart.
 func (s *sampler) sample(t tap, src, dst []float32, step int) {
 	size := int(s.h * s.w)
 	for c := 0; (c+1)*size <= len(src) && c*step < len(dst); c++ {
@@ -213,7 +211,7 @@ func transformed(c *call) []Tensor {
 	return c.sampled(x, s, h, w, func(n, i, width int) (y, x float64) {
 		a := f[n%int(ms[0])*6:]
 		u, v := of(i%width, w), of(i/width, h)
-		// Written so that no platform fuses it.
+		// This is written so that no platform fuses it.
 		at := func(r []float32) float64 {
 			return float64(float64(r[0])*u) + float64(float64(r[1])*v) + float64(r[2])
 		}
@@ -221,8 +219,8 @@ func transformed(c *call) []Tensor {
 	})
 }
 
-// sampled makes result 0 of shape [n, channels, h, w]: where gives the place in
-// image n of element i of a plane of the result, whose width is given.
+// sampled makes result 0 of shape [n, channels, h, w]: where returns the position in image n of element i of a plane of
+// the result, whose width is passed.
 func (c *call) sampled(x Tensor, s *sampler, h, w int64, where func(n, i, width int) (y, x float64)) []Tensor {
 	shape := []int64{x.Type.Shape[0], x.Type.Shape[1], h, w}
 	if ir.TensorOf(ir.FP64, shape...).Bytes() < 0 {

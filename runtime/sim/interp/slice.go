@@ -45,10 +45,10 @@ func (g region) walk(shape []int64) (base int, st []int) {
 }
 
 // region reads begin, end, stride and the masks as numpy reads a slice: a masked begin starts at the end that the
-// stride comes from, numbers count from the end when negative and are held to the dimension. Past the front they
-// are held to element 0, under a negative stride too, where numpy allows an end before it: coremltools' shape rule
-// does so, and declared types follow it. As there, a step from one negative number to another still takes the
-// element that it starts from.
+// stride comes from, negative numbers count from the end, and all are clamped to the dimension. Positions before the
+// front are clamped to element 0, even under a negative stride, where numpy allows an end before it: coremltools' shape
+// rule does so, and declared types follow it. As in that rule, a step from one negative number to another still takes
+// the element that it starts from.
 func (c *call) region(shape []int64) region {
 	n := len(shape)
 	begin, ok1 := c.ints(ir.ParamBegin)
@@ -83,7 +83,7 @@ func (c *call) region(shape []int64) region {
 			g.begin[i], g.step[i], g.size[i], g.squeeze[i] = int(b), 1, 1, true
 			continue
 		}
-		lo, hi := int64(0), d // where a number counted from the front may stand
+		lo, hi := int64(0), d // the range of a number counted from the front
 		if s < 0 {
 			lo, hi = -1, d-1
 		}
@@ -134,8 +134,7 @@ func (c *call) slice(x Tensor, size int, g region) []Tensor {
 	return results(out)
 }
 
-// widthCopy is what becomes on the engine of a part of the width that does not begin
-// at 0: it goes through a fixed-point copy.
+// widthCopy returns a part of the width that does not begin at 0 as the engine copies it: in fixed point.
 func (c *call) widthCopy(t Tensor) {
 	if !c.ane || t.Type.DType != ir.FP16 {
 		return

@@ -41,9 +41,8 @@ func (c *call) image(name ir.ParamName) (x Tensor, size int, b int64) {
 	return x, size, b
 }
 
-// depthToSpace moves channels into blocks of b*b pixels. The place in the block
-// is the slow part of the channels (depth_to_space: [b, b, C]) or the fast one
-// (pixel_shuffle: [C, b, b]).
+// depthToSpace moves channels into blocks of b*b pixels. The position in the block is the slow part of the channels
+// (depth_to_space: [b, b, C]) or the fast one (pixel_shuffle: [C, b, b]).
 func depthToSpace(c *call, name ir.ParamName, slow bool) []Tensor {
 	x, size, b := c.image(name)
 	if c.err != nil {

@@ -12,7 +12,7 @@ var _ = add(map[*ir.Operation]kernel{
 // corners is a box by its corners.
 type corners struct{ x0, y0, x1, y1 float32 }
 
-// overlap returns intersection over union, 0 where either box has no area.
+// overlap returns intersection over union, or 0 if either box has no area.
 func (a corners) overlap(b corners) float32 {
 	areaA := float32(a.x1-a.x0) * float32(a.y1-a.y0)
 	areaB := float32(b.x1-b.x0) * float32(b.y1-b.y0)
@@ -23,11 +23,10 @@ func (a corners) overlap(b corners) float32 {
 	return both / (areaA + areaB - both)
 }
 
-// nonMaximumSuppression keeps the boxes (x and y of the centre, width, height)
-// that no kept box of a higher score overlaps by more than iou_threshold, best
-// first, at most max_boxes. A box's score is its highest, its class the first
-// that has it. Rows past the boxes kept are 0 with index -1. Where no box has a
-// score of score_threshold or more, the best one is still kept.
+// nonMaximumSuppression keeps, best first and at most max_boxes, the boxes (x and y of the centre, width, height) that
+// no kept box of a higher score overlaps by more than iou_threshold. A box's score is its highest, its class the first
+// that has it. Rows after the kept boxes are 0 with index -1. If no box has a score of score_threshold or more, the
+// best one is still kept.
 func nonMaximumSuppression(c *call) []Tensor {
 	boxes, scores := c.numeric(ir.ParamBoxes), c.numeric(ir.ParamScores)
 	limit := float32(c.float(ir.ParamIOUThreshold, 0))
@@ -37,7 +36,7 @@ func nonMaximumSuppression(c *call) []Tensor {
 	if c.err != nil {
 		return nil
 	}
-	// From iOS 17 on boxes lie along the last axis.
+	// From iOS 17 on boxes are along the last axis.
 	many, per := 1, 2
 	if !hasFloor {
 		many, per = 2, 1

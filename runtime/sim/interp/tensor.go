@@ -121,7 +121,7 @@ func (t Tensor) Equal(u Tensor) bool {
 	return true
 }
 
-// check reports a tensor whose parts do not agree.
+// check returns an error for a tensor whose parts do not agree.
 func (t Tensor) check() error {
 	n := t.Type.Elems()
 	switch {
@@ -187,7 +187,7 @@ func unpackInts(out []int64, t Tensor) {
 	}
 }
 
-// saturate returns v truncated towards zero and held in the range of d.
+// saturate returns v truncated towards zero and clamped to the range of d.
 func saturate(d ir.DType, v float64) int64 {
 	lo, hi := intRange(d)
 	switch {
@@ -201,8 +201,7 @@ func saturate(d ir.DType, v float64) int64 {
 	return int64(v)
 }
 
-// intRange returns the least and greatest value of an integer type; of uint64
-// the greatest is that of int64.
+// intRange returns the least and greatest value of an integer type; for uint64 the greatest is that of int64.
 func intRange(d ir.DType) (lo, hi int64) {
 	b := d.Bits()
 	switch {

@@ -10,7 +10,7 @@ import (
 // unary is one operation of one operand.
 type unary struct {
 	f   func(x float64) float64 // on floats
-	ane func(x float32) float32 // what the engine does where it differs; nil: f through the ports
+	ane func(x float32) float32 // the function on the engine if it differs; nil: f through the ports
 	i   func(x int64) int64     // on integers; nil: through f, truncated
 }
 
@@ -57,7 +57,7 @@ var _ = add(func() map[*ir.Operation]kernel {
 
 func same(x int64) int64 { return x }
 
-// sign keeps a NaN and gives +0 for both zeros.
+// sign keeps a NaN and returns +0 for both zeros.
 func sign(x float64) float64 {
 	switch {
 	case x > 0:
@@ -161,7 +161,7 @@ func (k epsilon) kernel(c *call) []Tensor {
 	}
 	f := func(v float32) float32 { return float32(k.f(float64(v), e)) }
 	if c.ane {
-		// The engine adds in its wide accumulator and rounds the result alone.
+		// The engine adds in its wide accumulator and rounds only the result.
 		f = func(v float32) float32 { return k.ane(numerics.In(v) + float32(e)) }
 	}
 	mapFloats(c, xs, f)

@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// window is how a convolution or a pooling walks its operand: three spatial
-// dimensions, those missing at the front being 1.
+// window is how a convolution or a pooling walks its operand: three spatial dimensions, where missing ones at the front
+// are 1.
 type window struct {
 	rank       int // spatial dimensions of the operation: 1, 2 or 3
 	in, out    [3]int
@@ -15,13 +15,12 @@ type window struct {
 	stride     [3]int
 	dilation   [3]int
 	lead       [3]int // padding before
-	trail      [3]int // padding after, without what ceil_mode adds
+	trail      [3]int // padding after, without the part that ceil_mode adds
 	kernelElem int
 }
 
-// maxDim bounds dimensions, strides and paddings so that their arithmetic
-// stays far from the ends of int; where int has 32 bits, no tensor that a
-// process can have in memory reaches it.
+// maxDim bounds dimensions, strides and paddings so that their arithmetic stays far from the ends of int; where int has
+// 32 bits, no tensor that fits in the memory of a process reaches it.
 const maxDim = min(1<<31, math.MaxInt)
 
 // spatial returns the last three dimensions of a shape [N, C, d...], padded

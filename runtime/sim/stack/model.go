@@ -205,8 +205,8 @@ func (m *Model) ready(ctx context.Context, r *runner) error {
 	return err
 }
 
-// alloc returns a buffer for a tensor, of one byte for one without elements: a port is bound before a run, and no
-// buffer is empty.
+// alloc returns a buffer for a tensor. A tensor without elements gets one byte, because a port must be bound before a
+// run and no buffer may be empty.
 func (m *Model) alloc(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject, error) {
 	if !d.Type.Static() {
 		return nil, fmt.Errorf("%q is %s: %w", name, d.Type, sim.ErrUnsized)

@@ -143,8 +143,8 @@ func ReadRecord(b []byte) (*Record, error) {
 	return r, nil
 }
 
-// Difference compares a trace with its replay, both written by Write. It returns nil if the bytes are equal, else an
-// error that shows the first different line.
+// Difference compares a trace with its replay, both written by Write. It returns nil if the bytes are equal, otherwise
+// an error that shows the first different line.
 func Difference(recorded, replayed []byte) error {
 	if bytes.Equal(recorded, replayed) {
 		return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// A Case is what a case.json says.
+// A Case is the content of a case.json.
 type Case struct {
 	Dir        string `json:"-"`
 	Inputs     []struct{ Name, DType string }

@@ -128,7 +128,7 @@ func (b *Broker) Connect(id Identity) (*Session, error) {
 	return s, nil
 }
 
-// admitSession reserves a slot for a connection; mu is held.
+// admitSession reserves a slot for a connection. The caller holds mu.
 func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
 	if b.closed {
 		return nil, errorf(mConnect, Aborted, "the broker is closed")
@@ -194,7 +194,7 @@ func (b *Broker) Close() error {
 	return nil
 }
 
-// Report counts what a broker holds.
+// Report contains counts of the objects of a broker.
 type Report struct {
 	Connections, Models, Instances int
 	Residents, Wired               int   // programs
@@ -205,7 +205,7 @@ type Report struct {
 	Tenants                        int // connections to the driver
 }
 
-// Report counts what the broker holds now.
+// Report counts the objects that the broker has now.
 func (b *Broker) Report() Report {
 	b.mu.Lock()
 	defer b.mu.Unlock()

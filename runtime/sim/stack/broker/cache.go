@@ -12,10 +12,10 @@ import (
 
 // cache holds compiled models, with one partition per tenant. Broker.mu guards it.
 //
-// It does not use package cache, which is a folder that outlives its processes, is readable by anybody who may read the
-// folder, and is keyed by files that it opens itself. A broker receives a model's files as bytes of a message and opens
-// no files of a caller; an entry belongs to one tenant and ends with the broker; concurrent callers that want one model
-// wait for one compilation; and Purge drops one partition. The two share only a digest and an order of use.
+// It does not use package cache, whose folder outlives its processes, can be read by anybody who may read the folder,
+// and is keyed by files that the package opens itself. A broker receives a model's files as bytes of a message and
+// opens no files of a caller; an entry belongs to one tenant and ends with the broker; concurrent callers that want one
+// model wait for one compilation; and Purge drops one partition. The two share only a digest and an order of use.
 type cache struct {
 	limit, bytes int64
 	entries      map[cacheKey]*cacheEntry
@@ -182,7 +182,7 @@ func (b *Broker) compile(ctx context.Context, key cacheKey, e *cacheEntry, req C
 }
 
 // runCompiler calls the compiler. The compiler is not part of the broker and reads callers' input, so a panic in it
-// becomes an error of that caller alone.
+// becomes an error only for that caller.
 func (b *Broker) runCompiler(ctx context.Context, req CompileRequest) (container, descriptor []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -42,7 +42,7 @@ type Client interface {
 	Unload(ctx context.Context, r UnloadRequest) error
 	// Purge drops compiled models from the cache.
 	Purge(ctx context.Context, r PurgeRequest) (*PurgeReply, error)
-	// Close ends the connection and releases what it holds.
+	// Close ends the connection and releases what it owns.
 	Close() error
 }
 
@@ -101,7 +101,7 @@ type Procedure struct {
 // LoadReply is a loaded model.
 type LoadReply struct {
 	Model      uint64 // the caller's identifier of it
-	Resident   uint64 // the resident program behind it
+	Resident   uint64 // of its resident program
 	Digest     [32]byte
 	Attached   bool // it was already resident
 	Procedures []Procedure

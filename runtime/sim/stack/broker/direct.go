@@ -2,7 +2,7 @@ package broker
 
 import "context"
 
-// pin wires an instance and keeps it so until it is released; load is held.
+// pin wires an instance and keeps it so until it is released. The caller holds load.
 func (s *Session) pin(method string, num uint64) (*instance, error) {
 	b := s.b
 	in, err := s.instance(method, num)

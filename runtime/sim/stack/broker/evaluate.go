@@ -143,7 +143,7 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 	return nil
 }
 
-// procedure returns the index of a procedure, the first for an empty name, or -1 if there is none.
+// procedure returns the index of a procedure: the first for an empty name, -1 if there is none.
 func (in *instance) procedure(name string) int {
 	return slices.IndexFunc(in.r.procs, func(p Procedure) bool { return name == "" || p.Name == name })
 }

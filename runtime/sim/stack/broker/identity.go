@@ -31,7 +31,7 @@ func (id *Identity) String() string {
 type tenant struct {
 	team string
 	hash [HashSize]byte
-	uid  int // of a per-user broker; else 0
+	uid  int // of a per-user broker; otherwise 0
 	// session distinguishes callers without a team identifier: nobody matches them.
 	session uint64
 }

@@ -37,7 +37,7 @@ func kernelKey(field string) string {
 			return driver.Entitlements[i].Key
 		}
 	}
-	return field // no key has this name, so nobody holds it
+	return field // no key has this name, so nobody has it
 }
 
 // Procedures reads a container as the driver will.

@@ -15,8 +15,8 @@ type connection struct {
 	programs int
 }
 
-// residentKey identifies a resident program. Process is 0 if the program is shared, else the only process that uses it;
-// adapter is 0, or the program's own number for an adapter, so that adapters never share a program.
+// residentKey identifies a resident program. Process is 0 if the program is shared, otherwise the only process that
+// uses it; adapter is 0, or the program's own number for an adapter, so that adapters never share a program.
 type residentKey struct {
 	owner   tenant
 	digest  [32]byte
@@ -213,8 +213,8 @@ func (b *Broker) wiredBytes() int64 {
 	return b.wired
 }
 
-// unwireOne releases the memory of the idle program used longest ago, first among programs whose instances all save
-// power, then among those that no instance keeps. Load is held.
+// unwireOne releases the memory of the least recently used idle program: first among programs whose instances all save
+// power, then among those that no instance keeps. The caller holds load.
 func (b *Broker) unwireOne(but *resident, why string) bool {
 	b.mu.Lock()
 	var idle []*resident
@@ -253,7 +253,7 @@ func (r *resident) kept() bool {
 	return false
 }
 
-// rank is 0 for a program whose every instance saves power, else 1 (modelled).
+// rank returns 0 for a program all of whose instances save power, otherwise 1 (modelled).
 func (r *resident) rank() int {
 	if len(r.instances) == 0 {
 		return 1

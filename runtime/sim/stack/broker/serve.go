@@ -91,7 +91,7 @@ func (b *Broker) Serve(l net.Listener) error {
 	}
 }
 
-// serveConn serves one connection and releases what it held.
+// serveConn serves one connection and then releases what it owned.
 func (b *Broker) serveConn(c net.Conn) { b.newPeer(c).serve() }
 
 func (b *Broker) newPeer(c net.Conn) *peer {

@@ -307,7 +307,7 @@ func (s *Session) unload(m *model) {
 	b.drop(m.r)
 }
 
-// Close ends the connection: waiting calls are aborted, calls under way finish, and what the connection holds is
+// Close ends the connection: waiting calls are aborted, calls in progress finish, and what the connection owns is
 // released before Close returns.
 func (s *Session) Close() error {
 	b := s.b

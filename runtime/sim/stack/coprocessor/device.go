@@ -48,7 +48,7 @@ type Device struct {
 	window translation.Rebase // the firmware's view of device addresses
 	fabric fabric
 	engine *engine.Engine
-	tenant *translation.Context // whose data the engine's L2 holds
+	tenant *translation.Context // the process whose data is in the engine's L2
 	runs   protocol.QueueKey    // of the running call
 
 	running sync.Mutex // held by Run

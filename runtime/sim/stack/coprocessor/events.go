@@ -21,7 +21,7 @@ const (
 	maxEvents     = 4096
 )
 
-// eventTable holds the shared events. The host may signal concurrently.
+// eventTable contains the shared events. The host may signal concurrently.
 type eventTable struct {
 	mu     sync.Mutex
 	size   int

@@ -27,7 +27,7 @@ const (
 	fabricWindow    = 1 << 39
 )
 
-// fabric is S3_3_C15_C8_0 and the fabric behind it.
+// fabric is S3_3_C15_C8_0 and the fabric it controls.
 type fabric struct {
 	value   uint64
 	masked  bool   // interrupts are masked, DAIFSet #0x2

@@ -1,7 +1,7 @@
 package coprocessor
 
-// registers holds the contents of the apertures. Only registers of the bring-up and the doorbell have an effect; the
-// others hold what was written.
+// registers are the contents of the apertures. Only registers of the bring-up and the doorbell have an effect; the
+// others keep what was written.
 type registers struct {
 	words   [NumBanks]map[uint32]uint32
 	scratch [NumScratch]uint32

@@ -14,7 +14,7 @@ const (
 	StatusMalformed          // a field is out of bounds
 	StatusUnsupported        // no handler on this channel
 	StatusDropped            // process not running, or cache handle in the wrong state
-	StatusFull               // a queue or pool has no room
+	StatusFull               // a queue or pool is full
 	StatusProgram            // the firmware container failed validation
 	StatusBusy               // the program has processes, the process runs
 	StatusBuffer             // a buffer or register override does not fit the procedure

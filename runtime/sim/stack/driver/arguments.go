@@ -17,7 +17,7 @@ type IOExternalMethodArguments struct {
 	cause error
 }
 
-// Cause is the error in the driver's log if the call failed, else nil.
+// Cause is the error in the driver's log if the call failed, otherwise nil.
 func (a *IOExternalMethodArguments) Cause() error { return a.cause }
 
 // ArgumentField is a line of ArgumentFields.

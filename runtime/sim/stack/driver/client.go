@@ -248,7 +248,7 @@ func (c *client) loadFirmware(a *IOExternalMethodArguments) Return {
 		"firmware itself")
 }
 
-// teardown releases what a client holds.
+// teardown releases what a client owns.
 func (c *client) teardown() {
 	c.token.Store(0)
 	c.mu.Lock()

@@ -50,7 +50,7 @@ var Entitlements = []Entitlement{
 		}},
 }
 
-// ANEClientInfo holds the properties of a client, which the driver reads once, when it creates the client.
+// ANEClientInfo contains the properties of a client, which the driver reads once, when it creates the client.
 type ANEClientInfo struct {
 	PID               int
 	TeamID            string

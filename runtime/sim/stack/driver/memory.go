@@ -150,7 +150,7 @@ func (c *client) memoryMapRequest(a *IOExternalMethodArguments) Return {
 	return Success
 }
 
-// mapReturn returns the code of a failed mapping: a bad argument for a mistake of the caller, else no memory.
+// mapReturn returns the code of a failed mapping: a bad argument for a mistake of the caller, otherwise no memory.
 func mapReturn(err error) Return {
 	for _, r := range []translation.Reason{translation.BadUsage, translation.Empty, translation.Outside,
 		translation.Unaligned, translation.HighBits} {
@@ -188,7 +188,7 @@ func (c *client) memoryUnMapRequest(a *IOExternalMethodArguments) Return {
 	return c.fail(a, r, err)
 }
 
-// Hints of a session, modelled: the chapter names the method alone.
+// Hints of a session, modelled: the chapter only names the method.
 const (
 	HintLatency   = 0 // 1 requests low latency
 	HintBandwidth = 1 // 1 requests throughput

@@ -44,7 +44,7 @@ type procedure struct {
 	inputs, outputs []loader.Port
 }
 
-// instance is what a token names: a program, or another process of one.
+// instance is what a token identifies: a program, or another process of one.
 type instance struct {
 	handle Handle
 	client *client
@@ -370,7 +370,7 @@ func (c *client) end(a *IOExternalMethodArguments, token uint64, method string, 
 	return c.fail(a, r, err)
 }
 
-// programDestroy is selector 6: the token ends, whatever state it is in.
+// programDestroy is selector 6: the token ends, regardless of its state.
 func (c *client) programDestroy(a *IOExternalMethodArguments) Return {
 	if _, r := c.session(a); r != Success {
 		return r

@@ -162,7 +162,8 @@ var outOfStep = [coprocessor.NumStatuses]bool{
 	coprocessor.StatusReset:    true,
 }
 
-// failed handles an error of a command: a refusal by the firmware leaves the device alone, any other error recovers it.
+// failed handles an error of a command: if the firmware refused the command, the device stays as it is; after any other
+// error it is recovered.
 func (h *hardware) failed(err error) Return {
 	var st *statusError
 	r := Aborted

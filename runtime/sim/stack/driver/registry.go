@@ -137,7 +137,7 @@ func (d *Device) dropInstance(i *instance) {
 	}
 }
 
-// release releases what a closing client held.
+// release releases what a closing client owned.
 func (d *Device) release(chains []*chain, instances []*instance, maps []userMapping, s *space) {
 	if len(chains)+len(instances)+len(maps) == 0 && s == nil {
 		return

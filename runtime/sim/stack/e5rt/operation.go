@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
-// PrecompiledComputeOpCreateOptions hold what an operation is created from.
+// PrecompiledComputeOpCreateOptions contain what an operation is created from.
 type PrecompiledComputeOpCreateOptions struct{ fn *ProgramFunction }
 
 // CreateWithProgramFunction is
@@ -202,7 +202,7 @@ func (op *ExecutionStreamOperation) PrepareOpForEncode() error {
 	return rt.called(callPrepare, op, err)
 }
 
-// free refuses an operation that is encoded. The runtime's lock is held.
+// free returns an error for an operation that is encoded. The caller holds the runtime's lock.
 func (op *ExecutionStreamOperation) free(call string) error {
 	switch s := op.stream; {
 	case s == nil:
@@ -282,13 +282,12 @@ func (p *IOPort) String() string {
 // Name returns the name of the tensor.
 func (p *IOPort) Name() string { return p.name }
 
-// TensorDescriptor is e5rt_io_port_retain_tensor_desc: the tensor that a bound
-// buffer holds.
+// TensorDescriptor is e5rt_io_port_retain_tensor_desc: it returns the type of the tensor in a bound buffer.
 func (p *IOPort) TensorDescriptor() TensorDescriptor { return p.desc }
 
-// ResultType returns the type of what the last run has left in an output. It differs from that of TensorDescriptor
-// where extents are known at run time only, and is the zero Type before the first run of such a function. It must not
-// be called while the operation is in flight.
+// ResultType returns the type of an output after the last run. It differs from that of TensorDescriptor if extents are
+// known only at run time, and is the zero Type before the first run of such a function. It must not be called while the
+// operation is in flight.
 func (p *IOPort) ResultType() ir.Type { return p.op.run.OutputType(p.name) }
 
 // BufferObject returns the bound buffer object, or nil.

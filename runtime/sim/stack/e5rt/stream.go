@@ -102,8 +102,8 @@ func (s *ExecutionStream) encode(op *ExecutionStreamOperation) error {
 	return nil
 }
 
-// start puts the stream in flight and numbers the request. It returns lost if the completion will not fire. The
-// runtime's lock is held.
+// start puts the stream in flight and numbers the request. It returns lost if the completion will not fire. The caller
+// holds the runtime's lock.
 func (s *ExecutionStream) start(call string) (request uint64, lost bool, err error) {
 	switch s.state {
 	case empty:

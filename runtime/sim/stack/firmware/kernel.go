@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// Object is a kind of kernel object, each held in a pool of its own.
+// Object is a kind of kernel object; each kind has its own pool.
 type Object int
 
 // The kinds of kernel objects.

@@ -4,5 +4,6 @@
 // An [Injector] is created from a specification ([Parse]) and a seed. At each passage of a site it returns the fault to
 // inject, if any.
 //
-// Invariants: the same specification, seed and sequence of passages give the same faults; a nil *Injector injects none.
+// Invariants: the same specification, seed and sequence of passages produce the same faults; a nil *Injector injects
+// none.
 package inject

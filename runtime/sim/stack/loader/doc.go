@@ -9,13 +9,13 @@
 //
 //   - A container that Read takes has valid structure, tasks that decode, and
 //     only streams whose buffer exists: what a task names and the load cannot
-//     give is refused with the place, before anything is mapped.
+//     provide is reported with its place, before anything is mapped.
 //   - Read allocates by the length of the container. Load allocates what the
 //     container says it maps ([Program.Memory]), once the aperture can hold it.
 //   - Two loads of one container differ only in relocated fields: the image in
 //     segment bases and what points into them, the firmware container in record
 //     operands, register bases, bar addresses, its window and checksums.
-//   - Coefficients are in memory once beside the container file: the firmware
+//   - Coefficients are in memory once, apart from the container file: the firmware
 //     container's kernel section is the device memory that constant bars name.
 //   - After Close nothing of the load is mapped. Without Close nothing is moved
 //     or evicted.

@@ -285,7 +285,7 @@ func (l *Loaded) Close() error {
 	var bad []error
 	for _, m := range slices.Backward(l.maps) {
 		err := l.unmap(m)
-		// Stale: the context is closed, or another mapping needed the room.
+		// The error means that the context is closed, or that another mapping needed the space.
 		if err != nil && !errors.Is(err, &translation.Fault{Reason: translation.Stale}) {
 			left = append(left, m)
 			bad = append(bad, &Error{Where: "close of " + l.task, Err: err})

@@ -51,10 +51,8 @@ type procedure struct {
 	firstTID int // index of its first task in the program
 }
 
-// Read checks a container and takes it apart: its procedures' tasks as
-// version-10 images and unresolved records, its buffers by what they are for.
-// The slice stays in use. Errors are *Error, or behind one those of emit/hwx and
-// lower/td.
+// Read checks a container and returns its parts: its procedures' tasks as version-10 images and unresolved records, and
+// its buffers by purpose. The slice stays in use. Errors are *Error, which may wrap those of emit/hwx and lower/td.
 func Read(container []byte) (*Program, error) {
 	f, err := hwx.Read(container)
 	if err != nil {
@@ -87,15 +85,14 @@ func Read(container []byte) (*Program, error) {
 	return p, nil
 }
 
-// Check returns the error with which Read would refuse a container that is not
-// written yet, nil for none. How many tasks there are in all is not checked: it is
-// one load that has no numbers for more than 65536.
+// Check returns the error that Read would return for a container that is not written yet, or nil. It does not check the
+// total number of tasks: the limit of 65536 task numbers applies to a load.
 func Check(f *hwx.File) error {
 	return (&Program{file: f}).take(func(*td.Task, []byte, []td.Record) error { return nil })
 }
 
-// take checks a container and gives its tasks to keep in order, each with its image and
-// its records, whose tasks count from 0.
+// take checks a container and passes its tasks to keep in order, each with its image and its records, whose tasks count
+// from 0.
 func (p *Program) take(keep func(t *td.Task, image []byte, records []td.Record) error) error {
 	if bad := hwx.Validate(p.file); len(bad) > 0 {
 		return &Error{Where: "container", Err: bad[0]}

@@ -1,7 +1,6 @@
-// Package protocol is the command protocol between host and firmware: the 93
-// dispatched identifiers in both numberings, the header, every body with its
-// bounds, the ring endpoints, the cache-request family, notifications and the
-// back channel.
+// Package protocol is the command protocol between host and firmware: the 93 dispatched identifiers in both numberings,
+// the header, every body with its bounds, the ring endpoints, the cache-request family, notifications and the back
+// channel.
 //
 // Its inputs are bytes that a host posts to a bound endpoint, the firmware's table of loaded programs (Programs), and
 // notifications of the firmware. Its outputs are decoded, validated messages for the firmware to run, notifications for
@@ -18,7 +17,7 @@
 // the execution loop's compare tree reads. There are also two header layouts: that of table 30.1 on the control channel
 // (Header), and that of the debug line on the execution loop's channel (LoopHeader).
 //
-// Whatever no source states is marked as modelled: the order of fields in bodies of which only the checks are known,
-// the sizes of buffer descriptor, custom bar and copy container, the numbers of endpoint, buffer and bar types, the
-// depth of rings and pools, and the bodies of commands of which only the name is known.
+// What no source states is marked as modelled: the order of fields in bodies of which only the checks are known, the
+// sizes of buffer descriptor, custom bar and copy container, the numbers of endpoint, buffer and bar types, the depth
+// of rings and pools, and the bodies of commands of which only the name is known.
 package protocol

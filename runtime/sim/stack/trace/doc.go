@@ -4,6 +4,6 @@
 // The layers emit events through a [Tracer]. The events are written as a Chrome trace file ([WriteChrome], for Perfetto
 // and chrome://tracing) or as text ([WriteText]).
 //
-// Invariants: a nil *Tracer ignores events; events get consecutive numbers from whichever goroutine; the output depends
-// on the events alone, so that equal runs write equal bytes.
+// Invariants: a nil *Tracer ignores events; events get consecutive numbers even if several goroutines emit them; the
+// output depends only on the events, so equal runs write equal bytes.
 package trace

@@ -42,8 +42,8 @@ func (c *Context) Base(addr uint64, access Access, task string) error {
 	return err
 }
 
-// Window returns the bytes behind a device address in place: n bytes of one mapping, or a *Fault for the first byte
-// that cannot be accessed. The window stays valid while the mapping is pinned.
+// Window returns the memory at a device address in place: n bytes of one mapping, or a *Fault for the first byte that
+// cannot be accessed. The window stays valid while the mapping is pinned.
 func (c *Context) Window(addr, n uint64, access Access, task string) ([]byte, error) {
 	var out []byte
 	err := c.each(addr, n, access, task, func(m *Mapping, lo, hi uint64) {
@@ -143,7 +143,7 @@ func (c *Context) check(f *Fault, addr, n uint64, access Access, one bool) bool 
 	return false
 }
 
-// find returns the index of the mapping that holds a mapped address.
+// find returns the index of the mapping that contains a mapped address.
 func (c *Context) find(addr uint64) int {
 	at, ok := slices.BinarySearchFunc(c.maps, addr, byAddr)
 	if !ok {

@@ -36,8 +36,7 @@ type hostKey struct {
 	usage Usage
 }
 
-// Mapping is a host buffer in a client's aperture. Map returns it pinned;
-// Release lets it be evicted.
+// Mapping is a host buffer in a client's aperture. Map returns it pinned; Release allows it to be evicted.
 type Mapping struct {
 	ctx   *Context
 	addr  uint64
@@ -286,7 +285,7 @@ func (m *Mapping) Acquire(task string) error {
 	return nil
 }
 
-// Release ends one use of a mapping. An unused mapping stays until its room is needed, so that the next call with the
+// Release ends one use of a mapping. An unused mapping stays until its space is needed, so that the next call with the
 // same buffer finds it. Release returns false if the mapping had no user.
 func (m *Mapping) Release() bool {
 	c := m.ctx

@@ -7,7 +7,7 @@ type StepKind uint8
 const (
 	Mapped    StepKind = iota + 1 // a buffer got pages
 	Found                         // a buffer was already mapped
-	Evicted                       // an idle mapping made room
+	Evicted                       // an idle mapping was evicted
 	Unmaps                        // a mapping was removed by its owner
 	StreamIn                      // a context got a stream
 	StreamOut                     // a context lost its stream to another
@@ -35,7 +35,7 @@ func (k StepKind) String() string {
 type Step struct {
 	Kind   StepKind
 	Client uint64
-	Stream int    // of StreamIn, StreamOut and Faulted; else 0
+	Stream int    // of StreamIn, StreamOut and Faulted; otherwise 0
 	Addr   uint64 // device address
 	Len    uint64 // bytes
 	Usage  Usage
