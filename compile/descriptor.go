@@ -68,7 +68,7 @@ func (d *driver) function(u *unit) (*e5.Function, error) {
 		}
 		for _, op := range st.Ops {
 			if st.Unit == ir.Transfer {
-				// The loop reads the surface of an engine result directly.
+				// A transfer reads the surface of an engine result directly.
 				continue
 			}
 			op.Operands(func(_ *ir.Param, v *ir.Value) { c.want[v] = true })

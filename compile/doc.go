@@ -4,8 +4,8 @@
 // written, a Report of where everything went, and on request a debug database of what every part of the pair came from
 // (package provenance).
 //
-// Invariants: the same program and options give the same bytes, whatever the number of workers; the pair refers to
-// nothing outside itself; every operation of the program is in the report, on the engine or on the CPU with the reason;
-// every Result has passed the hazard check and the checks of the container and of both loaders; a pair that fails one
-// is reported as a FaultError.
+// Invariants: the same program and options produce the same bytes for any number of workers; the pair refers to nothing
+// outside itself; every operation of the program is in the report, on the engine or on the CPU with the reason; every
+// Result has passed the hazard check and the checks of the container and of both loaders; a pair that fails one is
+// reported as a FaultError.
 package compile

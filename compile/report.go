@@ -89,7 +89,7 @@ type OpReport struct {
 	Estimate *Estimate `json:"estimate,omitempty"`
 	// CPU is the estimated time on the CPU (cost.CPU), 0 on the engine.
 	CPU cost.Time `json:"cpu_us,omitempty"`
-	// Refusal contains the facts behind Reason, nil on the engine.
+	// Refusal contains the facts for Reason, nil on the engine.
 	Refusal *RefusalInfo `json:"refusal,omitempty"`
 }
 
@@ -118,7 +118,7 @@ type RefusalInfo struct {
 	// limit of the hardware is known from.
 	Verdict target.Verdict `json:"verdict"`
 	Source  string         `json:"source,omitempty"`
-	// Native is what the target's hardware does with the operation, "" where no published table lists it.
+	// Native says what the target's hardware does with the operation, "" if no published table lists it.
 	Native string `json:"native,omitempty"`
 }
 

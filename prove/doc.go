@@ -1,5 +1,5 @@
 // Package prove compares a pair with the program that it was compiled from over a prime field: it runs both once on
-// random elements and compares the results exactly. There is no tolerance.
+// random elements and compares the results exactly, without a tolerance.
 //
 // In: a pair that package sim has opened, and the functions of the intermediate form that it must compute. Out: for
 // each output, whether all of its elements are equal; if not, the first that differs, with the task that wrote it and

@@ -29,7 +29,7 @@ type State struct {
 	Result int // index of its content after a call among the program's outputs; -1 if it is unchanged
 }
 
-// Options steer a proof.
+// Options control a proof.
 type Options struct {
 	Seed    uint64 // of the elements and of the functions
 	Workers int    // goroutines of one task, 0 for one per processor

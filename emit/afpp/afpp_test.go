@@ -313,7 +313,7 @@ func TestRefused(t *testing.T) {
 	good := encode(t, small(1))
 	le := binary.LittleEndian
 	body := func(k int) int { return 64 + int(le.Uint64(good[64+16+40*k+0x14:])) }
-	const head = 64 + 16 // of the first section header
+	const head = 64 + 16 // after counts and "net"
 	record := func(i, at int) int { return body(2) + 8 + 44*i + at }
 	inputs := body(4) + 20 + 8 // behind counts and "net"
 	bars := inputs + 12*2      // input, output, weights, scratch

@@ -20,7 +20,7 @@ type cursor struct {
 	err   *FormatError
 
 	// note, if set, is called for a rule that a value breaks, and the value is accepted. Only a body that ends early is
-	// then a fault that stays.
+	// then still a fault.
 	note func(*FormatError)
 }
 

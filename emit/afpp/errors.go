@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// FormatError reports an error in the bytes of a container and its place.
+// FormatError reports an error in the bytes of a container and its position.
 type FormatError struct {
 	Off   int64  // absolute byte offset of the field at fault
 	Field string // the field, as "program 0.text.record 3.slot"
@@ -14,7 +14,7 @@ type FormatError struct {
 	Limit any    // the bound or the value expected, nil if the rule has none
 }
 
-// Error returns the place first, then rule, value and limit.
+// Error returns the position first, then rule, value and limit.
 func (e *FormatError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "afpp: byte %#x, %s: %s", e.Off, e.Field, e.Rule)

@@ -82,8 +82,7 @@ type Port struct {
 	Bar  uint32 // ID of one of the procedure's bars, of usage input or output
 }
 
-// Bar is a buffer-access register: the base and size that tasks reach a buffer
-// by.
+// Bar is a buffer-access register: the base and size with which tasks reach a buffer.
 type Bar struct {
 	ID      uint32 // below [MaxBars], once a procedure
 	Usage   Usage
@@ -100,7 +99,7 @@ func (b *Bar) ByCall() bool {
 // Usage is what a mapped buffer is for.
 type Usage uint32
 
-// The usage codes that a load maps segments with.
+// The usage codes with which a load maps segments.
 const (
 	UsageInput        Usage = 1
 	UsageOutput       Usage = 2

@@ -9,7 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// IsPackage reports whether b begins as a firmware container does.
+// IsPackage reports whether b begins like a firmware container.
 func IsPackage(b []byte) bool {
 	return len(b) >= 4 && binary.LittleEndian.Uint32(b) == MagicPackage
 }
@@ -163,7 +163,7 @@ type programReader struct {
 	records                               int64  // where the first record is in the container
 }
 
-// span is a body's place, from the program's header.
+// span is a body's position, from the program's header.
 type span struct {
 	kind     int
 	from, to uint64
@@ -346,7 +346,7 @@ func (r *programReader) text(c *cursor, count int) {
 // recordField names a field of a record.
 func recordField(i int, field string) string { return fmt.Sprintf("record %d.%s", i, field) }
 
-// inStream adds the place in the container to an error of the record stream.
+// inStream adds the position in the container to an error of the record stream.
 func inStream(err error, c *cursor) *FormatError {
 	e, ok := err.(*td.StreamError)
 	if !ok {

@@ -32,7 +32,7 @@ func Scan(b []byte) (*Package, []*FormatError) {
 	return p, faults
 }
 
-// scan reads a container that Read refuses.
+// scan reads a container that Read rejects.
 type scan struct {
 	b      []byte
 	end    *FormatError // where it ends early
@@ -45,7 +45,7 @@ func (s *scan) fault(err error) {
 	}
 }
 
-// cut notes that the container ends inside a field, or before it.
+// cut records that the container ends inside a field, or before it.
 func (s *scan) cut(field, rule string, have, want uint64) {
 	if s.end == nil {
 		s.end = &FormatError{Off: int64(len(s.b)), Field: field, Rule: rule, Val: have, Limit: want}
@@ -55,7 +55,7 @@ func (s *scan) cut(field, rule string, have, want uint64) {
 // headerFields are the fields that every header begins with.
 var headerFields = [...]string{"magic", "version", "count", "size"}
 
-// cutHeader notes that the container ends inside a header at byte at.
+// cutHeader records that the container ends inside a header at byte at.
 func (s *scan) cutHeader(at uint64, field string, size uint64) {
 	have := uint64(len(s.b)) - min(at, uint64(len(s.b)))
 	name := "kind"

@@ -120,8 +120,8 @@ func Encode(p *Package) ([]byte, error) {
 	return out, encodeInto(out, p, l, bodies)
 }
 
-// EncodeInto is Encode into memory of exactly the layout's size. Coefficients
-// that are that memory's own are not copied.
+// EncodeInto is like Encode but writes into memory of exactly the layout's size. Coefficients that are already in that
+// memory are not copied.
 func EncodeInto(dst []byte, p *Package) error {
 	l, bodies, err := place(p)
 	if err != nil {

@@ -6,7 +6,7 @@ type Attrs interface {
 	OpType() OpType
 	// values returns the values for the fields of its table; section is the name of the operation's section.
 	values(section string) []any
-	// check returns the error of the attributes with these operands, or "".
+	// check returns what is wrong with the attributes for these operands, or "".
 	check(in, out []*Operand) string
 }
 
@@ -22,7 +22,7 @@ type CastAttrs struct {
 // outputs are surfaces whose ports are the procedure's.
 type AneInferenceAttrs struct {
 	ProcedureName string
-	// AneHash is the SHA-256 of the container's bytes, 64 lower-case hex digits.
+	// AneHash is the SHA-256 of the container's bytes, as 64 lower-case hex digits.
 	AneHash                  string
 	ProgramSymbol            string
 	IntermediateBufferHandle uint32
@@ -78,7 +78,7 @@ type QuantAttrs struct {
 	ZeroPoints         []int32
 }
 
-// DequantAttrs is the inverse: x = (q - zero point) * scale.
+// DequantAttrs is the inverse of QuantAttrs: x = (q - zero point) * scale.
 type DequantAttrs struct {
 	SrcDType, DstDType StorageType
 	Axis               int32

@@ -9,7 +9,7 @@ import (
 // fault is a broken rule of the model. Its indices say where; -1 means that the fault is not inside such a part.
 type fault struct {
 	fn, block, op, operand, alias int
-	// table and field name the place in the schema.
+	// table and field name the position in the schema.
 	table, field string
 	msg          string
 }
@@ -182,8 +182,7 @@ func (o *Operand) check() (field, msg string) {
 	if end > o.Port.ByteSize {
 		return "port", fmt.Sprintf("buffer of %d bytes, but the layout reaches byte %d", o.Port.ByteSize, end)
 	}
-	// Strides of zero, or strides that let elements overlap, would let a few
-	// bytes represent any number of elements.
+	// Strides of zero, or strides with which elements overlap, would let a few bytes represent any number of elements.
 	n, ok := o.Desc.elements()
 	width := o.Desc.Storage.Bits()
 	if width == 0 {

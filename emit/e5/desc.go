@@ -11,11 +11,11 @@ import (
 // tensor's own shape. An operand that is cast to or from an engine surface cannot have it.
 const UnknownDim = 1<<64 - 1
 
-// Unknown reports whether an extent is known at run time only.
+// Unknown reports whether an extent is known only at run time.
 func (d *TensorDescriptor) Unknown() bool { return slices.Contains(d.Dim, UnknownDim) }
 
-// HostDescriptor is the layout of a dense row-major tensor. Rank 0 is a scalar.
-// The extents are not checked; Write does.
+// HostDescriptor returns the layout of a dense row-major tensor. Rank 0 is a scalar. It does not check the extents;
+// Write does.
 func HostDescriptor(t StorageType, dim ...uint64) TensorDescriptor {
 	d := TensorDescriptor{Dim: dim, Storage: t}
 	if len(dim) == 0 {
@@ -148,7 +148,7 @@ func (d *TensorDescriptor) Offset(index ...uint64) uint64 {
 // do not fit its buffer, so the result does not overflow after either.
 func (d *TensorDescriptor) Elements() uint64 { n, _ := d.elements(); return n }
 
-// elements returns the number of elements; ok is false when it is past 2^64.
+// elements returns the number of elements; ok is false if it exceeds 64 bits.
 func (d *TensorDescriptor) elements() (n uint64, ok bool) {
 	n, ok = 1, true
 	if d.Unknown() {

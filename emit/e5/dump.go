@@ -12,7 +12,7 @@ import (
 	"unicode"
 )
 
-// shortBytes is the longest byte array that a print shows in full.
+// shortBytes is the length of the longest byte array that is printed in full.
 const shortBytes = 32
 
 // summary replaces an array of bytes in the output.
@@ -202,7 +202,7 @@ func (d *dumper) text(name, s string) {
 	}
 }
 
-// printable quotes a line that would do more to a terminal than show itself.
+// printable quotes a line that a terminal would not simply display.
 func printable(s string) string {
 	for _, r := range s {
 		if r != '\t' && !unicode.IsPrint(r) {

@@ -2,13 +2,13 @@ package e5
 
 import "fmt"
 
-// FormatError reports an error in a descriptor's bytes and its place.
+// FormatError reports an error in a descriptor's bytes and its position.
 type FormatError struct {
 	// Off is the byte offset in the file.
 	Off int
-	// Table and Field name the place in the schema; Field may be empty.
+	// Table and Field name the position in the schema; Field may be empty.
 	Table, Field string
-	// Msg says the rule, the value found and the limit.
+	// Msg states the rule, the value found and the limit.
 	Msg string
 }
 
@@ -24,7 +24,7 @@ func (e *FormatError) Error() string {
 type ModelError struct {
 	// Path leads to the value, as in "function main: operation Op1_AneInference".
 	Path string
-	// Msg says the rule, the value found and the limit.
+	// Msg states the rule, the value found and the limit.
 	Msg string
 }
 

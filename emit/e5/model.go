@@ -24,21 +24,21 @@ const (
 
 // Program is a whole descriptor.
 type Program struct {
-	// Symbols are the names of operations, operands and sections. Write derives
-	// them when Symbols is nil (see DeriveSymbols); Read never returns nil.
+	// Symbols are the names of operations, operands and sections. Write derives them if Symbols is nil (see
+	// DeriveSymbols); Read never returns nil.
 	Symbols []string
 	// BuildInfo is written in this order.
 	BuildInfo []KV
 	Functions []Function
 	Aliases   []Alias
-	// Extra are sections of kinds this package does not know, kept raw.
+	// Extra are sections of kinds that this package does not know, kept unchanged.
 	Extra []Section
 }
 
 // KV is one entry of the build info.
 type KV struct{ Key, Value string }
 
-// The keys of the build info that a real descriptor carries, as far as known.
+// The keys of the build info of real descriptors, as far as known.
 const (
 	KeyInputFilePath     = "input-file-path" // base name only
 	KeyBuiltForProfiling = "built-for-profiling"
@@ -46,7 +46,7 @@ const (
 	KeyTarget            = "target"
 )
 
-// Section is a section kept raw.
+// Section is a section that is kept unchanged.
 type Section struct {
 	Name string
 	Kind int32
@@ -67,11 +67,11 @@ const VariantMark = "@"
 // Function is one entry point of a model.
 type Function struct {
 	Name string
-	// AneHashPath is the place of the container in a content-addressed cache,
-	// relative to its root; empty if the files of the pair are side by side.
+	// AneHashPath is the path of the container in a content-addressed cache, relative to its root; empty if the files
+	// of the pair are side by side.
 	AneHashPath string
 	Blocks      []Block
-	// Operands is every value that an operation or the signature names.
+	// Operands are all values that an operation or the signature names.
 	Operands []Operand
 	// Inputs, Outputs and States are the signature, in the model's order: indices into Operands, whose apertures must
 	// be HostInput, HostOutput and HostState.
@@ -89,9 +89,9 @@ type Operation struct {
 	// Name is OpName(i, Type) for the i-th operation of the function.
 	Name string
 	Type OpType
-	// Inputs and Outputs are indices of Function.Operands.
+	// Inputs and Outputs are indices into Function.Operands.
 	Inputs, Outputs []uint32
-	// Attrs has the type that belongs to Type; it is never nil.
+	// Attrs has the type for Type; it is never nil.
 	Attrs Attrs
 }
 
@@ -108,7 +108,7 @@ type IOPort struct {
 	// Name is the model's name for a host aperture, the container's port for a
 	// surface, and free for an intermediate buffer.
 	Name string
-	// ByteSize is the size of the buffer. All of the operand is inside it.
+	// ByteSize is the size of the buffer, which contains the whole operand.
 	ByteSize uint64
 	// ApertureVA is the address in the engine's map, or 0.
 	ApertureVA uint64
@@ -173,7 +173,7 @@ func (t OpType) String() string {
 // Valid reports whether t is one of the twelve.
 func (t OpType) Valid() bool { return t <= JitCall }
 
-// OpName is the name of the i-th operation of a function, "Op0_Cast".
+// OpName returns the name of the i-th operation of a function, "Op0_Cast".
 func OpName(i int, t OpType) string { return fmt.Sprintf("Op%d_%s", i, t) }
 
 // AddOperand appends o and returns its index.

@@ -91,7 +91,7 @@ func (r *reader) fail(off int, t *table, field, format string, args ...any) erro
 	return &FormatError{Off: off, Table: t.name, Field: field, Msg: fmt.Sprintf(format, args...)}
 }
 
-// place returns the offset of the part of the file that a fault is in.
+// place returns the offset of the part of the file that contains a fault.
 func (r *reader) place(f *fault) int {
 	switch {
 	case f.alias >= 0:
@@ -294,7 +294,7 @@ func (r *reader) operation(f *Function, block string, stub *fb.Operation, at int
 	return op, s.off, nil
 }
 
-// frame compares an argument frame with the operands it repeats.
+// frame compares an argument frame with the operands that it repeats.
 func (r *reader) frame(f *Function, op *Operation, section string, at int) error {
 	s, err := r.take(kindArgFrame, section, at, operationTable, "arg_frame")
 	if err != nil {

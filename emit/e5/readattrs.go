@@ -6,8 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5/internal/fb"
 )
 
-// attrsReaders fill the attributes of each type of operation but CpuInference,
-// which needs other sections too.
+// attrsReaders fill the attributes of each type of operation except CpuInference, which needs other sections too.
 var attrsReaders = [...]func(flatbuffers.Table) Attrs{
 	Cast: func(tab flatbuffers.Table) Attrs {
 		t := open[fb.CastAttrs](tab)
@@ -98,7 +97,7 @@ func (r *reader) attrs(op *Operation, section string, at int) (Attrs, error) {
 		return nil, err
 	}
 	rec := fb.GetRootAsOpAttrsRecord(s.data, 0)
-	// The verifier has seen the tag and the member.
+	// The verifier has checked the tag and the member.
 	t := OpType(rec.AttrsType() - 1)
 	if t != op.Type {
 		return nil, r.fail(s.off, opAttrsRecordTable, "attrs", "attributes of a %s in a %s", t, op.Type)

@@ -10,7 +10,7 @@ import (
 	"strconv"
 )
 
-// rootTag is how the vtable of the root table begins (table 23.1).
+// rootTag is the start of the vtable of the root table (table 23.1).
 var rootTag = []byte{0x0c, 0, 0x14, 0, 4, 0, 8, 0}
 
 // Is reports whether b begins like a descriptor, even a truncated one: by the vtable of its root table. Fewer than six
@@ -50,7 +50,7 @@ type Range struct{ Off, Bytes int }
 // Scanned is the result of Scan.
 type Scanned struct {
 	Parts []Part
-	// Faults begin with the object nearest to the beginning that is not there whole.
+	// Faults begin with the first object in the file that is incomplete.
 	Faults []*FormatError
 	// Rest are the ranges of bytes in which no object was found, by offset: they belong to objects whose vtable or
 	// whose reference is missing.
@@ -74,7 +74,7 @@ func Scan(b []byte) *Scanned {
 	})
 	end := 0
 	for _, r := range append(s.seen, Range{len(b), 0}) {
-		// An object ends on a word.
+		// An object ends on a word boundary.
 		if at := (end + 3) &^ 3; r.Off > at && at < len(b) {
 			if n := min(r.Off, len(b)) - at; len(bytes.Trim(b[at:at+n], "\x00")) > 0 { // else padding
 				out.Rest = append(out.Rest, Range{at, n})
@@ -101,7 +101,7 @@ type scanner struct {
 	layouts map[*table][]byte // the vtables found, if they are collected
 }
 
-// fault notes an error about an object at byte at of the file.
+// fault records an error about an object at byte at of the file.
 func (s *scanner) fault(at int64, e *FormatError) {
 	if len(s.faults) < maxFaults {
 		s.faults = append(s.faults, scanFault{at, e})
@@ -124,7 +124,7 @@ func (s *scanner) layout(o *placed) {
 	}
 }
 
-// number is the text of a number of a kind, or of an element of a vector of numbers.
+// number returns the text of a number of a kind, or of an element of a vector of numbers.
 func (w *walk) number(k kind, at int64) string {
 	if k == kUint8 {
 		return strconv.Itoa(int(w.buf[at]))
@@ -159,7 +159,7 @@ func (w *walk) scalar(o *placed, f *field, path string, at int64) {
 	w.put(path, at, text)
 }
 
-// elements lists a vector of n numbers or bytes, have of them present, and walks the FlatBuffer in a section.
+// elements lists a vector of n numbers or bytes, of which have are present, and walks the FlatBuffer in a section.
 func (w *walk) elements(o *placed, f *field, path string, pos, n, have int64) {
 	at, elem := pos+4, int64(layouts[f.kind].elem)
 	if f.kind != kBytes {

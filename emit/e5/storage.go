@@ -49,7 +49,7 @@ var storageTypes = map[StorageType]struct {
 	FP8E4M3: {"fp8e4m3", 8}, FP8E5M2: {"fp8e5m2", 8}, String: {"string", 0},
 }
 
-// storageByName is storageTypes the other way round.
+// storageByName is the inverse of storageTypes.
 var storageByName = func() map[string]StorageType {
 	m := make(map[string]StorageType, len(storageTypes))
 	for t, e := range storageTypes {
@@ -58,7 +58,7 @@ var storageByName = func() map[string]StorageType {
 	return m
 }()
 
-// StorageTypeOf returns the type of that MIL name ("fp16", "int32", "bool").
+// StorageTypeOf returns the type with a MIL name ("fp16", "int32", "bool").
 func StorageTypeOf(name string) (StorageType, bool) {
 	t, ok := storageByName[name]
 	return t, ok

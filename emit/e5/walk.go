@@ -318,7 +318,7 @@ func (w *walk) vector(o *placed, f *field, path string, pos, elem int64) {
 	for i := range have {
 		p := w.element(path, i)
 		if to, ok := w.follow(o, f, p, pos+4+4*i); !ok {
-			// told
+			// follow has reported it
 		} else if f.kind == kStrings {
 			w.text(o, f, p, to)
 		} else {

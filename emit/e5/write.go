@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Names of the sections of an operation are its own plus these.
+// The names of an operation's sections are its own name plus one of these.
 const (
 	frameSuffix    = "__arg_frame"
 	attrsSuffix    = "__op_attrs"
@@ -27,7 +27,7 @@ func sectionNode(n string, k int32, d []byte, align int) *node {
 	return newNode(sectionTable, n, scalar(k), blob{d, align})
 }
 
-// sectionKey names a section: two sections may share a name but not the kind too.
+// sectionKey identifies a section: two sections may share a name, but not both name and kind.
 type sectionKey struct {
 	kind int32
 	name string

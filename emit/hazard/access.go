@@ -57,8 +57,7 @@ func (a *access) runs() int64 {
 	return n
 }
 
-// each calls f for every row, or, of more rows than L2 has granules, once for
-// the whole extent.
+// each calls f for every row or, if there are more rows than L2 has granules, once for the whole extent.
 func (a *access) each(f func(from, to int64)) {
 	if a.runs() > granules || a.runs()*(a.Row/granule+1) > 4*granules {
 		f(a.Span())
@@ -139,7 +138,7 @@ type accesses struct {
 	same    bool // every result element takes in only the source elements at its own place
 }
 
-// newAccesses works out the sources and the result of a task that is not passed over.
+// newAccesses computes the sources and the result of a task that is not skipped.
 func newAccesses(t *td.Task) *accesses {
 	x := &accesses{same: t.InExtents() == t.OutExtents()}
 	for _, a := range td.Accesses(t) {

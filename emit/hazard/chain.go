@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// maxTaskWords is the most that NextSize says.
+// maxTaskWords is the largest size that NextSize can state.
 const maxTaskWords = 512
 
 // chain walks the tasks of the procedure and looks at each. It ends where the
@@ -19,7 +19,7 @@ func (c *checker) chain(seen map[int]bool) {
 		return
 	}
 	words := c.proc.FirstWords
-	// The place of the size and the address of the current task.
+	// The fields with the size and the address of the current task.
 	sizeField, pointerField := "Procedure.FirstWords", "Procedure.Entry"
 	for {
 		c.report.Tasks++
@@ -99,7 +99,7 @@ func (c *checker) placed(seen map[int]bool, off, words, size, last int, pointer,
 	return false
 }
 
-// marks checks a task's fields about its place in the chain.
+// marks checks the fields of a task that describe its position in the chain.
 func (c *checker) marks(t *td.Task, last bool) {
 	if got := t.Int(td.TID); got != c.task&0xffff {
 		c.findField(td.TID, int64(got), int64(c.task), "the index is not the task's place in its chain")

@@ -129,7 +129,7 @@ func (m *l2) put(a *access, w write) {
 	m.own(a, n)
 }
 
-// overwrites notes that w has overwritten a part of write i.
+// overwrites records that w has overwritten a part of write i.
 func (w *write) overwrites(i int) {
 	if len(w.over) < maxOver {
 		w.over = append(w.over, i)

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Procedure is a program or procedure command, seen without its form.
+// Procedure is a program or procedure command, regardless of its form.
 type Procedure struct {
 	Name       string
 	Main       bool           // the flavour-1 program
@@ -128,7 +128,7 @@ func (m AddressMap) At(addr uint64) *Segment {
 	return m.segments[i]
 }
 
-// TextBytes is the task stream, nil without a __TEXT,__text section.
+// TextBytes returns the task stream, nil without a __TEXT,__text section.
 func (f *File) TextBytes() []byte {
 	if s := f.Section(SegText, SectText); s != nil {
 		return s.Bytes()

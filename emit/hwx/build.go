@@ -16,7 +16,7 @@ var programForms = map[Layout][]uint32{
 	SurfacesFirst: {0, 0, 0, 0, 0x11, 0, 3, 0, 0, 0, 0, 0, 0, 0},
 }
 
-// Modelled: past 255 sections a symbol cannot name its own; it is then absolute.
+// Past 255 sections a symbol cannot name its own section; it is then absolute (modelled).
 const (
 	maxSymSect  = 255
 	symAbsolute = 0x03
@@ -106,7 +106,7 @@ func (b *builder) scratch() {
 		&Section{Name: MakeName(SectBSS), Addr: b.next, Size: b.img.Scratch, Align: 14, Flags: SectZero})
 }
 
-// windows says how the window of a surface looks, by binding.
+// windows contains the properties of a surface's window, by binding.
 var windows = map[uint32]struct {
 	section     string
 	prot, flags uint32
@@ -371,8 +371,8 @@ func (s *Surface) tensor() *Tensor {
 	return t
 }
 
-// span is the number of bytes from the first element to past the last; ok is
-// false when it passes the engine's address space.
+// span returns the number of bytes from the start of the first element to the end of the last; ok is false if it
+// exceeds the engine's address space.
 func (s *Surface) span() (n uint64, ok bool) {
 	n = s.Strides[3]
 	for i, d := range s.Dims {

@@ -69,8 +69,7 @@ func walk(text []byte, off uint64, words int, seen map[uint64]bool) (n int, err 
 	}
 }
 
-// checkRecords checks that the task's records end with it and write registers
-// that exist.
+// checkRecords checks that the task's records end with the task and write only registers that exist.
 func checkRecords(task []byte) error {
 	word := func(i int) uint32 { return le.Uint32(task[4*i:]) }
 	words, p := len(task)/4, taskHeader

@@ -78,7 +78,7 @@ var commandNames = map[uint32]string{
 	CmdSegment: "segment",
 }
 
-// DumpSymbols prints the entries of the symbol tables, a line each.
+// DumpSymbols prints the entries of the symbol table, one line each.
 func DumpSymbols(w io.Writer, f *File) error {
 	out := bufio.NewWriter(w)
 	d := dumper{out}

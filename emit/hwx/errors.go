@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// FormatError reports an error in the bytes of a container and its place.
+// FormatError reports an error in the bytes of a container and its position.
 type FormatError struct {
 	Off   int64  // absolute byte offset, in the file, of the field at fault
 	Field string // the field, as "segment 2.section 0.size"

@@ -1,6 +1,6 @@
 package hwx
 
-// File is a container, typed. Commands keep the order of the file.
+// File is a container in typed form. Commands keep the order of the file.
 type File struct {
 	Header   Header
 	Commands []Command
@@ -106,7 +106,7 @@ type Reloc struct {
 	Info uint32 // kind in the high byte, section (from 1) below
 }
 
-// Section is the number, from 1, of the section the word points into.
+// Section is the number, from 1, of the section that the word points into.
 func (r Reloc) Section() int { return int(r.Info & 0xffffff) }
 
 // Port binds a name to a window.
@@ -186,7 +186,7 @@ type Symbol struct {
 	Value   uint64
 }
 
-// Raw is a command kept as it was: its number is not known, or its flavour.
+// Raw is a command kept as it was, because its number or its flavour is unknown.
 type Raw struct {
 	Cmd  uint32
 	Data []byte // everything after the size word

@@ -167,7 +167,7 @@ const (
 	Page = 0x4000
 	// Granule is the alignment of constants: the engine's 64-byte tile.
 	Granule = 0x40
-	// Base is the first engine address a container uses.
+	// Base is the first engine address that a container uses.
 	Base = 0x30000000
 	// AddrLimit is the end of the engine's address space.
 	AddrLimit = 1 << 32

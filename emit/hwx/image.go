@@ -31,12 +31,12 @@ type Image struct {
 	// TensorOrder names every surface once, in the order of the tensor commands, which is the order in which the caller
 	// binds them and may differ from that of the addresses. Nil means by procedure, inputs first, each as in Surfaces.
 	TensorOrder []string
-	// Procedures: the first is the program (entry 0); the others are written as
-	// procedure commands. One at least.
+	// Procedures are the procedures: the first is the program (entry 0); the others are written as procedure commands.
+	// At least one is required.
 	Procedures []Entry
 	// Kernels are the tiles named in the symbol table, in this order.
 	Kernels []Kernel
-	// Banner is the build banner, a line each, without line ends.
+	// Banner is the build banner, one line per element, without line ends.
 	Banner []string
 	// MaxKernelSection is the maximum size in bytes of one kernel section, a multiple of Page; 0 means the constant
 	// MaxKernelSection. It applies only to the split form. Constants beyond it continue in __KERN_1 and so on, next to
@@ -88,11 +88,11 @@ type BarRef struct {
 // Kernel is a tile of the constants, named for the symbol table.
 type Kernel struct {
 	Name   string // K<SHA-256 in hex>_ne_<lane>
-	Offset uint64 // byte offset in the constants; their end for an unused lane
+	Offset uint64 // byte offset in the constants, or their end for an unused lane
 	Live   bool   // false for an unused lane
 }
 
-// Addresses are the engine addresses Build gave out.
+// Addresses are the engine addresses that Build assigned.
 type Addresses struct {
 	Text      uint64
 	Constants uint64 // 0 if the file has none

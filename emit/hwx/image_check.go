@@ -8,8 +8,7 @@ import (
 // maxSurfaces keeps the shapes' type numbers within a symbol's 16-bit desc.
 const maxSurfaces = 10000
 
-// check refuses an image without a valid container. total is the size of its
-// constants.
+// check returns an error for an image that has no valid container. total is the size of its constants.
 func (m *Image) check(total uint64) error {
 	if _, ok := programForms[m.Layout]; !ok {
 		return &BuildError{Field: "Layout", Msg: "want SurfacesFirst or TextFirst", Val: int(m.Layout)}

@@ -45,7 +45,7 @@ type commandJSON struct {
 	Tensor  *tensorJSON  `json:"tensor,omitempty"`
 	Banner  []string     `json:"banner,omitempty"`
 	Raw     int          `json:"raw_bytes,omitempty"`
-	// NumSymbols is how many a symbol table has.
+	// NumSymbols is the number of symbols in a symbol table.
 	NumSymbols *int `json:"num_symbols,omitempty"`
 }
 
@@ -68,7 +68,7 @@ type sectionJSON struct {
 	Align     uint32 `json:"align"`
 	Flags     hex    `json:"flags"`
 	NumRelocs int    `json:"num_relocs"`
-	// Present is how many bytes are there, of a section that the file's end cuts.
+	// Present is how many bytes are present of a section that is cut by the end of the file.
 	Present *uint64 `json:"present,omitempty"`
 }
 

@@ -155,7 +155,7 @@ func (r *reader) fail(f *File, err *FormatError, off int64, field string) error 
 	if len(rest) < segmentSize || le.Uint32(rest) != CmdSegment || int64(le.Uint32(rest[4:])) <= int64(len(rest)) {
 		return nil
 	}
-	// Of a segment that is cut, the sections that are whole.
+	// If a segment is truncated, its complete sections are read.
 	n := min(uint32((len(rest)-segmentSize)/sectionSize), le.Uint32(rest[64:]))
 	b := append([]byte(nil), rest[:segmentSize+sectionSize*int(n)]...)
 	le.PutUint32(b[64:], n)
@@ -301,7 +301,7 @@ func (b body) bad(off int, field, msg string, val any) error {
 	return &FormatError{Off: b.at + int64(off), Field: b.field + "." + field, Msg: msg, Val: val}
 }
 
-// need says that the command must have n bytes for its fixed fields.
+// need requires n bytes in the command for its fixed fields.
 func (b body) need(n int, what string) error {
 	if len(b.b) < n {
 		return &FormatError{
@@ -401,8 +401,7 @@ func checkName(what, s string) error {
 	return nil
 }
 
-// cstringLen is the length of the C string at the start of b, -1 without a NUL
-// within b and maxName.
+// cstringLen returns the length of the C string at the start of b, or -1 without a NUL within b and maxName.
 func cstringLen(b []byte) int {
 	if len(b) > maxName+1 {
 		b = b[:maxName+1]

@@ -24,7 +24,7 @@ func Scan(data []byte) (*File, []*FormatError) {
 	return f, s.list()
 }
 
-// scan collects the faults of a file that is read anyway.
+// scan collects the faults of a file that is read despite them.
 type scan struct {
 	end    *FormatError // where the file ends early
 	faults []*FormatError
@@ -106,7 +106,7 @@ func (s *scan) cut(claims []*claim, n int64) {
 	}
 }
 
-// cutHeader is the fault of a file of n bytes that ends inside its header.
+// cutHeader returns the fault of a file of n bytes that ends inside its header.
 func cutHeader(n int) *FormatError {
 	return &FormatError{
 		Off:   int64(n),
@@ -133,7 +133,7 @@ func named(l []place, at int) string {
 	return name
 }
 
-// The fields of the structures, as the table in format.go has them.
+// The fields of the structures, as in the table in format.go.
 var (
 	headerFields = []place{{0, "magic"}, {4, "cputype"}, {8, "cpusubtype"}, {12, "filetype"}, {16, "ncmds"},
 		{20, "sizeofcmds"}, {24, "flags"}, {28, "reserved"}}
@@ -156,8 +156,7 @@ var (
 	}
 )
 
-// fieldAt names the field of a command at which its bytes, which are all that there
-// is of it, end.
+// fieldAt names the field of a truncated command at which its bytes end.
 func fieldAt(b []byte) string {
 	n := len(b)
 	if n < 8 {

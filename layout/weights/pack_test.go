@@ -56,7 +56,7 @@ func (r *reader) rest() {
 	}
 }
 
-// unpack is the inverse of Pack for one group, written only from the rule.
+// unpackDense is the inverse of Pack for one group, written only from the rule.
 func unpackDense(t *testing.T, b []byte, sizes [16]int, out, red, cores, ocgSize int, bias, table bool) (w,
 	bs []uint16) {
 	t.Helper()

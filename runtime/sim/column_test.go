@@ -46,8 +46,8 @@ func TestHeadTakesOneTaskAStep(t *testing.T) {
 	})
 }
 
-// TestRowOfSingleElements checks that products read a row whose elements are in separate rows unchanged, and everything
-// else as a row.
+// TestRowOfSingleElements checks that products read a row whose elements are in separate rows unchanged, and read
+// everything else as a row.
 func TestRowOfSingleElements(t *testing.T) {
 	var samples []sample
 	for _, c := range []int64{1, 3, 32, 70} {

@@ -104,7 +104,7 @@ func FuzzPrepare(f *testing.F) {
 		for i, port := range p.Inputs() {
 			b := make([]byte, port.Type.Bytes())
 			for k := range b {
-				b[k] = byte(i+k) & 0x3b // finite whatever the type
+				b[k] = byte(i+k) & 0x3b // finite in every type
 			}
 			in[port.Name] = interp.Tensor{Type: port.Type, Data: bytes.Clone(b)}
 			if i == 0 {

@@ -100,7 +100,7 @@ func floorDivInt(x, y int64) int64 {
 	return q
 }
 
-// modInt has the sign of the divisor, as Python's %; x mod 0 is 0.
+// modInt has the sign of the divisor, like Python's %; x mod 0 is 0.
 func modInt(x, y int64) int64 {
 	if y == 0 {
 		return 0

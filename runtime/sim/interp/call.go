@@ -90,7 +90,7 @@ func (c *call) tuple(name ir.ParamName) []Tensor {
 	return ts
 }
 
-// ints returns an integer vector, and whether the argument is there.
+// ints returns an integer vector, and whether the argument is present.
 func (c *call) ints(name ir.ParamName) ([]int64, bool) {
 	t, ok := c.opt(name)
 	if !ok {
@@ -222,7 +222,7 @@ func (c *call) reserve(n int64) bool {
 	return true
 }
 
-// shapeBytes returns the bytes of a shape at bits an element, or -1.
+// shapeBytes returns the bytes of a shape with the given bits per element, or -1.
 func shapeBytes(d ir.DType, shape []int64) int64 { return ir.TensorOf(d, shape...).Bytes() }
 
 // buffer returns n zero floats, nil after an error.

@@ -41,7 +41,7 @@ func (c *call) perAxis(name ir.ParamName, x Tensor) []float32 {
 	return vs
 }
 
-// along returns the place along axis of element i, 0 for single numbers.
+// alongAxis returns a function for the position along axis of element i, or 0 for single numbers.
 func alongAxis(x Tensor, vs []float32, axis int) func(i int) int {
 	if len(vs) <= 1 {
 		return func(int) int { return 0 }
@@ -50,8 +50,8 @@ func alongAxis(x Tensor, vs []float32, axis int) func(i int) int {
 	return func(i int) int { return i / inner % n }
 }
 
-// shiftScale is scale*(x - zero) element by element, the difference in fp32,
-// the product rounded to the type of scale by the caller.
+// shiftScale computes scale*(x - zero) element by element, with the difference in fp32; the caller rounds the product
+// to the type of scale.
 func (c *call) shiftScale(x Tensor, xs, scale, zero []float32) []float32 {
 	axis := 0
 	if _, ok := c.opt(ir.ParamAxis); ok && x.Type.Rank() > 0 {

@@ -18,7 +18,7 @@ import (
 // DefaultMaxSteps is the default limit of the operations of a run.
 const DefaultMaxSteps = 10_000_000
 
-// Options steer a run. The zero value runs in IEEE mode on all processors.
+// Options control a run. The zero value runs in IEEE mode on all processors.
 type Options struct {
 	Numerics numerics.Mode
 	Workers  int      // goroutines a kernel may use; 0: GOMAXPROCS. Results do not depend on it

@@ -18,8 +18,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 )
 
-// tiny returns the chapter's tiny graph: a convolution of 3x3 from 8 channels to 8
-// with padding 1, a clamp and a mean. The chapter gives no size of the image.
+// tiny returns the chapter's tiny graph: a convolution of 3x3 from 8 channels to 8 with padding 1, a clamp and a mean.
+// The chapter does not state the size of the image.
 func tiny(b *testing.B, pixels int) pair.Pair {
 	b.Helper()
 	text, err := os.ReadFile("e5rt/testdata/tiny.mil")
@@ -34,9 +34,9 @@ func tiny(b *testing.B, pixels int) pair.Pair {
 	return compiled(b, model)
 }
 
-// BenchmarkDispatch is one dispatch of the tiny graph through the whole stack. Its
-// metrics are the shares of the layers, in percent: each layer's time is what the
-// cut above it takes less what the cut below it takes, best of several turns.
+// BenchmarkDispatch measures one dispatch of the tiny graph through the whole stack. Its metrics are the shares of the
+// layers, in percent: a layer's time is the time of the cut above it minus that of the cut below it, the best of
+// several turns.
 func BenchmarkDispatch(b *testing.B) {
 	for _, pixels := range []int{4, 8} {
 		b.Run(fmt.Sprintf("pixels=%dx%d", pixels, pixels), func(b *testing.B) {
@@ -82,7 +82,7 @@ func (nothing) Open(context.Context, []byte) (sim.Dispatcher, io.Closer, error) 
 
 func (nothing) Dispatch(context.Context, string, map[string][]byte) error { return nil }
 
-// request makes what the driver's front end needs and returns one request.
+// request builds what the driver's front end needs and returns one request.
 func request(b *testing.B, s *stack.Stack, compiled pair.Pair) func() {
 	b.Helper()
 	check := checker(b)
@@ -109,7 +109,7 @@ func request(b *testing.B, s *stack.Stack, compiled pair.Pair) func() {
 	}
 }
 
-// loop makes what is above the loop of listing 2.4 and returns one turn of it.
+// loop builds what comes before the loop of listing 2.4 and returns one turn of it.
 func loop(b *testing.B, o e5rt.Options, p pair.Pair) func() {
 	b.Helper()
 	check := checker(b)

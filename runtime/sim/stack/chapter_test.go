@@ -14,9 +14,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// TestProgramExistsInThreeForms finds the three forms of one program: the descriptor, whose size
-// does not grow with the tensors, the program image, and below the host boundary
-// the firmware container that a load makes of it.
+// TestProgramExistsInThreeForms finds the three forms of one program: the descriptor, whose size does not grow with the
+// tensors, the program image, and below the host boundary the firmware container that a load makes from it.
 // Table 2.2.
 func TestProgramExistsInThreeForms(t *testing.T) {
 	small, wide := compiled(t, "e5rt/testdata/tiny.mil"), compiled(t, "e5rt/testdata/tinywide.mil")
@@ -71,8 +70,8 @@ func TestProgramExistsInThreeForms(t *testing.T) {
 	}
 }
 
-// TestTraceHasTheStagesOfADispatch reads the stages of one dispatch from its trace: what a call costs
-// is the time from the binding to the completion, about 190 us.
+// TestTraceHasTheStagesOfADispatch reads the stages of one dispatch from its trace: the cost of a call is the time from
+// the binding to the completion, about 190 us.
 // Table 2.3.
 func TestTraceHasTheStagesOfADispatch(t *testing.T) {
 	pair := compiled(t, "e5rt/testdata/tiny.mil")

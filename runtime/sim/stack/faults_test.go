@@ -20,7 +20,7 @@ import (
 // seeds is how many seeds each fault is made with.
 const seeds = 200
 
-// TestEveryFaultIsSurvived injects every fault at each of its sites: the caller gets an error or a right result, the
+// TestEveryFaultIsSurvived injects every fault at each of its sites: the caller gets an error or a correct result, the
 // next dispatch works, the restart count is that of the boots that the trace shows, and nothing leaks.
 func TestEveryFaultIsSurvived(t *testing.T) {
 	p := compiled(t, "e5rt/testdata/tiny.mil")
@@ -56,7 +56,7 @@ func TestEveryFaultIsSurvived(t *testing.T) {
 	}
 }
 
-// fault makes runs on a machine with faults until no more are made, and one more.
+// fault makes runs on a machine with faults until no more faults occur, and then one more.
 func fault(t *testing.T, compiled pair.Pair, in, want map[string]interp.Tensor, spec string, seed uint64) (made uint64,
 	failed int) {
 	t.Helper()

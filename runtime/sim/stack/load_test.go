@@ -115,8 +115,8 @@ func TestManyProcessesDispatch(t *testing.T) {
 	strict(t, events.Events)
 }
 
-// strict reads from the trace that the command gate takes the most urgent request
-// of those that wait, and of one priority the oldest.
+// strict checks in the trace that the command gate takes the most urgent of the waiting requests, and within a priority
+// the oldest.
 func strict(t *testing.T, events []trace.Event) {
 	t.Helper()
 	type request struct {
@@ -178,8 +178,8 @@ func strict(t *testing.T, events []trace.Event) {
 	t.Logf("%d requests, %d times one went before an older one of less priority", requests, overtaken)
 }
 
-// apart checks that what one client has mapped, no other can read: another's
-// address space has nothing at the address, or other bytes.
+// apart checks that no client can read what another has mapped: another's address space has nothing, or other bytes, at
+// the address.
 func apart(t *testing.T, s *stack.Stack, events []trace.Event) {
 	t.Helper()
 	type mapping struct {

@@ -191,8 +191,8 @@ func TestRealModelsRunThroughTheStack(t *testing.T) {
 	}
 }
 
-// TestBundledModelsRunThroughTheStack runs the bundled models, one of them with tensors without elements: no shared
-// folder is needed.
+// TestBundledModelsRunThroughTheStack runs the bundled models, one of them with tensors without elements: they need no
+// shared folder.
 func TestBundledModelsRunThroughTheStack(t *testing.T) {
 	for _, path := range []string{"e5rt/testdata/tiny.mil", "e5rt/testdata/tinywide.mil", "e5rt/testdata/cache.mil",
 		"testdata/empty.mil", "../../../examples/digits/digits.mlmodelc"} {

@@ -47,7 +47,7 @@ func Read(dir string) (*Case, error) {
 	return c, json.Unmarshal(text, c)
 }
 
-// Trusted reports whether the text and the values of the case are known to be right.
+// Trusted reports whether the text and the values of the case are known to be correct.
 func (c *Case) Trusted() bool {
 	why, _ := c.Doubtful.(string)
 	return !c.Assumed && why == "" && c.Doubtful != true

@@ -67,8 +67,8 @@ func TestAdaptersShareTheBase(t *testing.T) {
 			t.Error("the tasks of an instance are not the base's")
 		}
 	}
-	// The programs that were compiled of these weights are another oracle: the
-	// tasks of all three are the same bytes, and so is what they compute.
+	// The programs compiled from these weights are another oracle: the tasks of all three are the same bytes, and so
+	// are their results.
 	if !bytes.Equal(text(t, one), text(t, base)) {
 		t.Fatal("the models were to differ in weights alone")
 	}
@@ -77,7 +77,7 @@ func TestAdaptersShareTheBase(t *testing.T) {
 	evaluate(t, user, made[1], two, 5)
 	evaluate(t, owner, plain, base, 5)
 
-	// The base stays while an adapter stands on it, though its owner goes.
+	// The base stays while an adapter uses it, even after its owner has closed.
 	owner.Close()
 	evaluate(t, user, made[0], one, 6)
 	if n := len(b.Residents()); n != 3 {
@@ -188,10 +188,9 @@ func TestAdapterFilesMustFitTheBase(t *testing.T) {
 	refused(t, err, NotFound)
 }
 
-// coefficientSizes lists what an adapter may replace in a base, and how many bytes
-// each takes: by the name of a section of constants the whole section, by the name
-// of a kernel (of its symbols, without the lane) its tiles, lane after lane, each
-// up to the next tile. Errors are those of hwx.Read.
+// coefficientSizes lists what an adapter may replace in a base, with sizes in bytes: under the name of a section of
+// constants the whole section; under the name of a kernel (that of its symbols, without the lane) its tiles, lane after
+// lane, each up to the next tile. Errors are those of hwx.Read.
 func coefficientSizes(container []byte) (map[string]int64, error) {
 	parts, err := coefficients(container)
 	if err != nil {

@@ -73,7 +73,7 @@ func TestModelsAreCompiledOncePerTenant(t *testing.T) {
 	}
 }
 
-// TestCompileTogether checks that one of several concurrent callers compiles, and another if that one gives up or
+// TestCompileTogether checks that one of several concurrent callers compiles, and another one if the first gives up or
 // fails.
 func TestCompileTogether(t *testing.T) {
 	var runs atomic.Int32
@@ -166,7 +166,7 @@ func TestCompilerPanicFailsItsCaller(t *testing.T) {
 	file := func(d ...byte) CompileRequest { return CompileRequest{Files: []ModelFile{{Name: "m", Data: d}}} }
 	_, err := s.Compile(t.Context(), file())
 	refused(t, err, Failed)
-	// The cache keeps what fits, the last used.
+	// The cache keeps the most recently used entries that fit.
 	for _, x := range []struct {
 		n      byte
 		cached bool

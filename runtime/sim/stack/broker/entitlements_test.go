@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// probes says of each key of table 27.8 that the broker checks what it allows:
-// the call is made once by a caller with the key and once by one without.
+// probes says what each key of table 27.8 that the broker checks allows: the call is made once by a caller with the key
+// and once by one without it.
 var probes = map[string]func(t *testing.T, with bool, key string) error{
 	KeyPrivate: func(t *testing.T, with bool, key string) error {
 		b, _ := room(t, nil)
@@ -158,9 +158,9 @@ func baseline(t *testing.T, s *Session) error {
 	return nil
 }
 
-// TestEntitlementsAllowAndAreRequired shows of every key that it allows what the table says and that its
-// absence is refused, by name. The two keys that the kernel checks open nothing
-// here: TestKernelKeys shows them at the driver.
+// TestEntitlementsAllowAndAreRequired checks for every key that it allows what the table says, and that a call without
+// it is refused with the name of the key. The two keys that the kernel checks open nothing here: TestKernelKeys checks
+// them at the driver.
 // Table 27.8.
 func TestEntitlementsAllowAndAreRequired(t *testing.T) {
 	if len(Entitlements) != 11 {
@@ -283,7 +283,7 @@ func TestTableHasEveryMethod(t *testing.T) {
 			t.Errorf("%s is checked by the %v, and a method asks for it: %v", e.Key, e.CheckedBy, keys[e.Key])
 		}
 	}
-	// The path of every dispatch asks for classes alone.
+	// The path of every dispatch requires only classes.
 	if len(methodNamed[mEvaluate].Gates)+len(methodNamed[mEvaluateAsync].Gates) > 0 {
 		t.Error("evaluations have gates, which dispatch does not read")
 	}

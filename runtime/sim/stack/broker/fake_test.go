@@ -25,8 +25,8 @@ type kernelError uint32
 func (e kernelError) Error() string    { return fmt.Sprintf("fake driver: %#x", uint32(e)) }
 func (e kernelError) IOReturn() uint32 { return uint32(e) }
 
-// fakeKernel is a driver that checks what it is requested: calls in the wrong
-// order, handles that do not exist and surfaces of the wrong size fail the test.
+// fakeKernel is a driver that checks its requests: calls in the wrong order, handles that do not exist and surfaces of
+// the wrong size fail the test.
 type fakeKernel struct {
 	t testing.TB
 
@@ -39,7 +39,7 @@ type fakeKernel struct {
 	requests []Request
 	slots    int                  // prepared programs that fit; 0 is any number
 	hold     chan struct{}        // when set, requests wait for it
-	started  chan struct{}        // gets one for each request
+	started  chan struct{}        // receives one value for each request
 	memory   func(c []byte) int64 // bytes of a prepared program
 }
 
@@ -97,8 +97,7 @@ func (k *fakeKernel) Open(on Identity) (Services, error) {
 	return &fakeServices{k: k, surfaces: map[uint32][]byte{}}, nil
 }
 
-// note writes a line of the log and fails the test when a call is wrong; k.mu is
-// held.
+// note writes a line of the log and fails the test if a call is wrong. The caller holds k.mu.
 func (s *fakeServices) note(ok bool, format string, args ...any) {
 	line := fmt.Sprintf(format, args...)
 	s.k.log = append(s.k.log, line)
@@ -241,8 +240,7 @@ func (s *fakeServices) Close() error {
 	return nil
 }
 
-// compute is what a program of the fake driver does: every output is the hash of
-// constants, tasks and inputs, over and over.
+// compute is the program of the fake driver: every output is the hash of constants, tasks and inputs, repeated.
 func compute(container []byte, ports []Port, inputs, outputs [][]byte) {
 	f, _ := hwx.Read(container)
 	h := sha256.New()
@@ -307,7 +305,7 @@ func (k *fakeKernel) calls() []string {
 	return log
 }
 
-// clean fails the test when the driver still holds something.
+// clean fails the test if the driver still has open objects.
 func (k *fakeKernel) clean(t testing.TB) {
 	t.Helper()
 	k.mu.Lock()
@@ -322,7 +320,7 @@ var models = struct {
 	made map[string][]byte
 }{made: map[string][]byte{}}
 
-// model compiles a convolution of random weights; scale makes others of one shape.
+// container compiles a convolution with random weights; scale makes different models of the same shape.
 func container(t testing.TB, channels int64, scale float64) []byte {
 	t.Helper()
 	models.Lock()
@@ -348,14 +346,14 @@ func container(t testing.TB, channels int64, scale float64) []byte {
 	return c
 }
 
-// caller makes an identity that is allowed the baseline and further keys.
+// caller makes an identity that has the baseline keys and further ones.
 func caller(pid int, team string, keys ...string) Identity {
 	id := Identity{PID: pid, UID: 501, TeamID: team, Entitlements: append([]string{KeyPrivate}, keys...)}
 	binary.LittleEndian.PutUint32(id.CodeDirectoryHash[:], uint32(len(team)))
 	return id
 }
 
-// room is a broker on a fake driver; the test ends with nothing left in it.
+// room is a broker on a fake driver; the test fails if anything is left in it at the end.
 func room(t testing.TB, change func(*Config)) (*Broker, *fakeKernel) {
 	t.Helper()
 	k := newFake(t)
@@ -407,7 +405,7 @@ func instantiate(t testing.TB, c Client, r InstanceRequest) *InstanceReply {
 	return in
 }
 
-// surfacesOf makes surfaces of a procedure: inputs count up from seed.
+// surfacesOf makes surfaces for a procedure: inputs count up from seed.
 func surfacesOf(p Procedure, seed byte) map[string][]byte {
 	m := map[string][]byte{}
 	for _, port := range p.Ports {
@@ -433,7 +431,7 @@ func output(p Procedure, m map[string][]byte) []byte {
 	return b
 }
 
-// expected is what the fake driver computes of a container on such surfaces.
+// expected is what the fake driver computes for a container on such surfaces.
 func expected(c []byte, p Procedure, seed byte) []byte {
 	m := surfacesOf(p, seed)
 	var ins, outs [][]byte
@@ -448,7 +446,7 @@ func expected(c []byte, p Procedure, seed byte) []byte {
 	return bytes.Join(outs, nil)
 }
 
-// evaluate runs an instance and checks what comes out.
+// evaluate runs an instance and checks the results.
 func evaluate(t testing.TB, c Client, in *InstanceReply, container []byte, seed byte) {
 	t.Helper()
 	p := in.Procedures[0]
@@ -479,7 +477,7 @@ func soon(t testing.TB, what string, f func() bool) {
 	}
 }
 
-// claimed takes a claim as it is, for tests in which one process represents many.
+// claimed accepts a claim as it is, for tests in which one process represents many.
 func claimed(_ net.Conn, claim Identity) (Identity, error) { return claim, nil }
 
 // isCode reports whether an error is of a code.

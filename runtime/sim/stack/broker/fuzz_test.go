@@ -27,9 +27,8 @@ func stream(f *testing.F, calls ...any) []byte {
 	return b.Bytes()
 }
 
-// FuzzSocket sends bytes to a broker's connection: whatever they are, nothing
-// panics, the connection ends when its bytes do, and everything that it made is
-// released.
+// FuzzSocket sends bytes to a broker's connection and checks that nothing panics, that the connection ends with the
+// bytes, and that everything that it created is released.
 func FuzzSocket(f *testing.F) {
 	c := container(f, 8, 1)
 	files := section(f, container(f, 8, 2))
@@ -98,8 +97,8 @@ func FuzzSocket(f *testing.F) {
 	})
 }
 
-// FuzzAdapt gives hostile containers and weight files: coefficientSizes and Adapt give
-// errors or a container of the same length whose tasks are the base's.
+// FuzzAdapt checks that for hostile containers and weight files coefficientSizes and Adapt return errors, or a
+// container of the same length whose tasks are the base's.
 func FuzzAdapt(f *testing.F) {
 	c := container(f, 8, 1)
 	whole := section(f, container(f, 8, 2))[0]

@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// TestQueueDepthIsShared checks that a connection gets the requested depth while there is room, its share under
+// TestQueueDepthIsShared checks that a connection gets the requested depth while enough is free, its share under
 // contention, and at least 1.
 func TestQueueDepthIsShared(t *testing.T) {
 	b, k := room(t, func(c *Config) { c.Limits.QueueSlots = 16 })
@@ -27,7 +27,7 @@ func TestQueueDepthIsShared(t *testing.T) {
 	}{
 		{one, 2, 2}, // alone: as asked
 		{one, 0, 1},
-		{two, 20, 8},  // 13 are free, and half of 16 is the share of one of two
+		{two, 20, 8},  // 13 are free, and the share of one of two is half of 16
 		{two, 20, 5},  // as many are free
 		{three, 4, 1}, // nothing is free
 		{three, 1, 1},

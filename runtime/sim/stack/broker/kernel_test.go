@@ -41,7 +41,7 @@ func machineOf(t testing.TB, dc driver.Config, change func(*Config)) (*Broker, *
 		if r := b.Report(); r != (Report{}) {
 			t.Errorf("the broker is left with %+v", r)
 		}
-		// The driver's own address space alone stays.
+		// Only the driver's own address space remains.
 		if st := d.Unit().Stats(); st.ContextsOpen != 1 {
 			t.Errorf("%d address spaces are open", st.ContextsOpen)
 		}
@@ -109,7 +109,7 @@ func TestDeviceThroughTheBroker(t *testing.T) {
 			t.Errorf("%s: other outputs", what)
 		}
 	}
-	// An adapter computes what the model compiled of its weights does.
+	// An adapter computes the same as the model compiled from its weights.
 	compiled := load(t, owner, LoadRequest{Container: other})
 	adapted := run(t, owner, instantiate(t, owner, InstanceRequest{Model: compiled.Model}), 1)
 	if bytes.Equal(adapted, want) {
@@ -291,7 +291,7 @@ func TestDirectPathBypassesTheBroker(t *testing.T) {
 }
 
 // TestChainsKeepAnAccumulatorResident creates a chain with the broker and fires it on the direct path: each execution
-// reads what the one before has written.
+// reads what the previous one has written.
 func TestChainsKeepAnAccumulatorResident(t *testing.T) {
 	b, _ := machine(t, nil)
 	g := irbuild.New(1)
@@ -371,13 +371,13 @@ func TestChainsKeepAnAccumulatorResident(t *testing.T) {
 	}
 }
 
-// TestDeviceClients has many concurrent clients of several tenants, classes and models; none gets the output of
+// TestDeviceClients runs many concurrent clients of several tenants, classes and models; none gets the output of
 // another.
 func TestDeviceClients(t *testing.T) {
 	b, _ := machine(t, func(c *Config) { c.Limits.WiredBytes = 1 << 19 })
 	cs := [][]byte{container(t, 8, 1), container(t, 8, 2), container(t, 4, 1)}
 	classes := []QoS{QoSBackground, QoSUtility, QoSDefault, QoSUserInitiated, QoSUserInteractive}
-	// The first run of each model and input, alone, is what the others must have.
+	// The first run of each model and input is made alone; the others must have the same result.
 	want := map[string][]byte{}
 	s := connect(t, b, caller(99, "Z"))
 	for i, c := range cs {
@@ -430,8 +430,7 @@ func TestDeviceClients(t *testing.T) {
 	wg.Wait()
 }
 
-// BenchmarkEvaluate is one evaluation through broker and device; its share over
-// the driver's own is the broker's.
+// BenchmarkEvaluate measures one evaluation through broker and device; the time above the driver's own is the broker's.
 func BenchmarkEvaluate(b *testing.B) {
 	br, _ := machine(b, nil)
 	s := connect(b, br, caller(1, "A"))
@@ -446,7 +445,7 @@ func BenchmarkEvaluate(b *testing.B) {
 	}
 }
 
-// BenchmarkBroker is the broker alone, over a driver that does nothing.
+// BenchmarkBroker measures the broker alone, over a driver that does nothing.
 func BenchmarkBroker(b *testing.B) {
 	k := newFake(b)
 	br, err := New(Config{Kernel: idle{k}})

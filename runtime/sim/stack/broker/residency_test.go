@@ -49,7 +49,7 @@ func TestAttachRequiresTheOwnersIdentity(t *testing.T) {
 			if (k.open == 1) != same {
 				t.Errorf("%d connections to the driver; one belongs to one team and code-directory hash", k.open)
 			}
-			// The program stays when its first holder goes.
+			// The program stays when its first holder closes.
 			first.Close()
 			evaluate(t, s, in, c, 2)
 		})
@@ -169,7 +169,7 @@ func TestIdleProgramsAreUnwired(t *testing.T) {
 	}
 }
 
-// TestUnwiringArguments shows what the arguments of an instance do to the order.
+// TestUnwiringArguments checks how the arguments of an instance change the order.
 func TestUnwiringArguments(t *testing.T) {
 	cs := [][]byte{container(t, 8, 1), container(t, 8, 2), container(t, 8, 3)}
 	size := int64(len(cs[0]))
@@ -204,7 +204,7 @@ func TestUnwiringArguments(t *testing.T) {
 	})
 	t.Run("power saving", func(t *testing.T) {
 		b, s, ms, ins := start(t, 2*size, InstanceRequest{}, InstanceRequest{EnablePowerSaving: true})
-		evaluate(t, s, ins[1], cs[1], 1) // used last, and yet it goes first
+		evaluate(t, s, ins[1], cs[1], 1) // used last, and yet unwired first
 		load(t, s, LoadRequest{Container: cs[2]})
 		if got := wiredOf(b); len(got) != 2 || got[0] != ms[0].Resident {
 			t.Errorf("programs %v are wired; %d saves power", got, ms[1].Resident)

@@ -128,7 +128,7 @@ func TestEveryMethodWorksOverASocket(t *testing.T) {
 	refused(t, err, NotEntitled)
 }
 
-// TestSocketClients has many concurrent callers, some of which vanish.
+// TestSocketClients runs many concurrent callers, some of which vanish.
 func TestSocketClients(t *testing.T) {
 	b, k := room(t, nil)
 	path := listen(t, b)
@@ -286,7 +286,7 @@ func TestHostilePeersEndAlone(t *testing.T) {
 	soon(t, "the sender of too long a message is gone", func() bool { return b.Report().Connections == 1 })
 	client.Close()
 
-	// A peer that asks and never reads.
+	// A peer that sends requests and never reads.
 	conn = raw()
 	out := bufio.NewWriter(conn)
 	enc := gob.NewEncoder(out)
@@ -323,7 +323,7 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 	if _, err := r.Load(t.Context(), LoadRequest{Container: c}); err == nil {
 		t.Error("a message beyond the limit was taken")
 	}
-	// In this process the same load goes.
+	// In this process the same load succeeds.
 	load(t, local, LoadRequest{Container: c})
 
 	l := ledger{}
@@ -348,7 +348,7 @@ func TestBytesInFlightAreBounded(t *testing.T) {
 	}
 }
 
-// TestOutputsInFlight refuses evaluations whose outputs have no room.
+// TestOutputsInFlight checks that evaluations are refused if there is no space for their outputs.
 func TestOutputsInFlight(t *testing.T) {
 	c := container(t, 8, 1) // 3072 bytes of output, and as many of input
 	b, k := room(t, func(cfg *Config) { cfg.Limits.MessageBytes = int64(len(c)) + 4096 })
@@ -404,7 +404,7 @@ func TestPeersAreIdentifiedByTheKernel(t *testing.T) {
 	}
 }
 
-// childPath tells a child process of the tests which broker to call.
+// childPath is the variable that passes a child process of the tests the address of its broker.
 const childPath = "BROKER_TEST_SOCKET"
 
 // TestMain is the child of TestProcessesShareAProgram if the environment says so.

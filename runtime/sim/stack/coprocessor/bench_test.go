@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
-// BenchmarkDispatch is one call of the tiny graph through rings, firmware and
-// engine; BenchmarkEngine is the engine's part of it.
+// BenchmarkDispatch measures one call of the tiny graph through rings, firmware and engine; BenchmarkEngine measures
+// the engine's part of it.
 func BenchmarkDispatch(b *testing.B) {
 	h := ready(b, nil)
 	x := h.load(containerOf(b, benchGraph), 0)
@@ -54,5 +54,5 @@ func BenchmarkEngine(b *testing.B) {
 	}
 }
 
-// benchGraph is small, so that what is measured is the way to the engine.
+// benchGraph is small, so that the benchmark measures the path to the engine.
 func benchGraph(g *irbuild.Graph) { adder(g) }

@@ -22,7 +22,7 @@ func TestAperturesNeedPower(t *testing.T) {
 	}
 	h := newHost(t, nil)
 	d := h.d
-	// Without power nothing holds.
+	// Without power no register keeps its value.
 	for i := range Banks {
 		d.Write32(Bank(i), 0x20, 5)
 		if v := d.Read32(Bank(i), 0x20); v != 0 {
@@ -63,7 +63,7 @@ func TestAperturesNeedPower(t *testing.T) {
 	}
 }
 
-// The three handshakes come in order, each when the one before it was seen.
+// The three handshakes come in order, each after the previous one was seen.
 // Table 29.3.
 func TestHandshakesComeInOrder(t *testing.T) {
 	h := newHost(t, nil)
@@ -237,7 +237,7 @@ func TestBootArgumentsAreChecked(t *testing.T) {
 	}
 }
 
-// A ring of another version keeps the second wake away.
+// A ring with another version prevents the second wake.
 func TestRingVersionMustMatch(t *testing.T) {
 	for _, name := range []string{"", "SHAREDMALLOC", "DATA_CHAIN_H2T"} {
 		h := newHost(t, func(c *Config) {
@@ -256,7 +256,7 @@ func TestRingVersionMustMatch(t *testing.T) {
 	}
 }
 
-// The first commands, in their order, and what the queries answer.
+// The first commands, in their order, and the replies to queries.
 func TestFirstCommandsAreInOrder(t *testing.T) {
 	h := newHost(t, nil)
 	h.up()
@@ -307,7 +307,7 @@ func TestFirstCommandsAreInOrder(t *testing.T) {
 	if h.d.PMU(PMUBase-8) != 0 || h.d.PMU(PMUBase+4) != 0 {
 		t.Error("registers outside the aperture")
 	}
-	// What the driver serves itself is refused and counted.
+	// Commands that the driver serves itself are refused and counted.
 	if n := h.command("PING", none()); n.name != "CH_ERROR_NOTIFICATION" || n.status() != StatusUnsupported {
 		t.Errorf("%+v", n)
 	}

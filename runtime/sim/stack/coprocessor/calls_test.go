@@ -311,10 +311,8 @@ func full1(t *testing.T, d *Device, name string) {
 	}
 }
 
-// Calls are run by priority, whatever order they were posted in, and within one
-// in that order.
-// A call's register block is in its queue's file, at the addresses of the
-// firmware's aperture.
+// Calls run by priority, regardless of the order in which they were posted, and within a priority in that order. A
+// call's register block is in its queue's file, at the addresses of the firmware's aperture.
 // Table 29.7.
 func TestCallFillsTheRegisterBlock(t *testing.T) {
 	h := ready(t, nil)
@@ -435,8 +433,7 @@ func TestInferenceComputesTheOutput(t *testing.T) {
 	}
 }
 
-// The statistics buffer is written at completion when the host maps one, and not
-// otherwise.
+// The statistics buffer is written at completion if the host maps one, and otherwise not.
 // Listing 29.4.
 func TestStatisticsAreWrittenWhenMapped(t *testing.T) {
 	h := ready(t, nil)
@@ -478,8 +475,6 @@ func TestStatisticsAreWrittenWhenMapped(t *testing.T) {
 	}
 }
 
-// A host that takes no notifications loses what does not fit, and the firmware
-// goes on.
-// A ring that is full throttles the host, and more calls than the event pool
-// holds are answered.
-// A file of tunables is taken when the engine's flag is set.
+// If a host takes no notifications, those that do not fit are lost, and the firmware continues. A full ring throttles
+// the host, and all calls are answered even if there are more than the event pool has entries. A file of tunables is
+// accepted if the engine's flag is set.

@@ -83,7 +83,7 @@ func TestChainsPassData(t *testing.T) {
 		if got := binary.LittleEndian.Uint16(out); got != halves[i] {
 			t.Errorf("step %d: %#x", i, got)
 		}
-		// The buffer that was read is where the next output goes.
+		// The next output goes to the buffer that was read.
 		if n := r.recycle(h, r.addrs[(i+1)%2]); n.status() != StatusOK {
 			t.Fatalf("%+v: %v", n, h.d.LastError())
 		}
@@ -181,8 +181,7 @@ func TestChainsEndWithTheirProgram(t *testing.T) {
 	}
 }
 
-// Procedures chained in the firmware: a call that waits runs when another one
-// signals, between two looks of the host.
+// Procedures chained in the firmware: a waiting call runs when another one signals, without the host in between.
 func TestSharedEvents(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
@@ -209,7 +208,7 @@ func TestSharedEvents(t *testing.T) {
 		h.d.EventValue(2) != 1 {
 		t.Errorf("jobs %v", jobs)
 	}
-	// The host signals; until then the call waits, and one alone may.
+	// Until the host signals, the call waits, and only one call may wait.
 	waiting := post(event(9, 1), event(3, 1))
 	if err := h.run(); err != nil || len(h.notes()) != 0 {
 		t.Fatalf("ran without its event: %v", err)
@@ -230,7 +229,7 @@ func TestSharedEvents(t *testing.T) {
 	if n := h.notes(); len(n) != 1 || n[0].values[2] != uint64(waiting) || n[0].status() != StatusOK {
 		t.Errorf("%+v", n)
 	}
-	// The table has as many events as INIT_SHARED_EVENT_INFO gave room for.
+	// The table has as many events as fit in the space that INIT_SHARED_EVENT_INFO passed.
 	h.must("INIT_SHARED_EVENT_INFO", none(), 0x10000, 6*eventBytes)
 	for id := range uint64(6) {
 		err := h.d.SignalEvent(100+id, 1)
@@ -238,7 +237,7 @@ func TestSharedEvents(t *testing.T) {
 			t.Errorf("event %d: %v", 100+id, err)
 		}
 	}
-	// A process that goes takes its waiting calls with it.
+	// When a process ends, its waiting calls are dropped.
 	post(event(1, 99), event(2, 9))
 	if err := h.run(); err != nil {
 		t.Fatal(err)

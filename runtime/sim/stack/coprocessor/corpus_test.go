@@ -23,9 +23,8 @@ var corpus = []string{
 	"silero-v6-fp16", "silero-v6-int8", "DTLN_AEC_128_Part1.mlpackage",
 }
 
-// Every procedure of the corpus, and of the containers that Apple's compiler
-// wrote, gives what the engine alone gives, bit for bit, at the first call and
-// at one whose translations are kept.
+// Every procedure of the corpus, and of the containers that Apple's compiler wrote, returns the same bits as the engine
+// alone, both at the first call and at a later one that reuses translations.
 func TestRealContainersRunOnTheDevice(t *testing.T) {
 	if testing.Short() {
 		t.Skip("the corpus takes seconds")

@@ -36,7 +36,7 @@ func TestCall(t *testing.T) {
 	full(t, h.d)
 }
 
-// The tasks are those that chapter 29 names, and wait when nothing is to do.
+// The tasks are those that chapter 29 names, and they wait when there is no work.
 func TestTasks(t *testing.T) {
 	h := newHost(t, nil)
 	if h.d.Tasks() != nil {

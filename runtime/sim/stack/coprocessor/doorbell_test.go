@@ -79,7 +79,7 @@ func TestFabricRegisterBits(t *testing.T) {
 	if f.value&fabricL2C != 0 {
 		t.Error("software sets bit 1")
 	}
-	// The power gate asks for bit 2 set and bit 4 clear, then clears 0, 2 and 4.
+	// The power gate requires bit 2 set and bit 4 clear, then clears 0, 2 and 4.
 	for _, c := range []struct {
 		value, after uint64
 		ok           bool
@@ -158,7 +158,7 @@ func TestDoorbells(t *testing.T) {
 	if s := h.d.Stats(); s.Retries != 3 {
 		t.Errorf("%d retries", s.Retries)
 	}
-	// Rejected for good: the notification is in the ring, and the firmware goes on.
+	// If the doorbell is rejected for good, the notification is in the ring, and the firmware continues.
 	h.bells, reject = nil, 1000
 	if n := x.call(); n.status() != StatusOK || len(h.bells) != 0 {
 		t.Errorf("%+v, %+v", n, h.bells)

@@ -13,8 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// injecting is a host whose device has faults by a specification; the faults
-// begin after the first commands.
+// injecting returns a host whose device has faults according to a specification; the faults begin after the first
+// commands.
 func injecting(t testing.TB, spec string, seed uint64) *host {
 	t.Helper()
 	s, err := inject.Parse(spec)
@@ -107,7 +107,7 @@ func TestDump(t *testing.T) {
 	}
 }
 
-// The ring keeps the last commands alone.
+// The ring keeps only the last commands.
 func TestCommandRing(t *testing.T) {
 	h := ready(t, nil)
 	for range 100 {
@@ -120,8 +120,8 @@ func TestCommandRing(t *testing.T) {
 	}
 }
 
-// A strict firmware faults on an identifier that its loop does not have; one
-// that is not drops it and counts.
+// A strict firmware faults on an identifier that its loop does not have; otherwise the identifier is dropped and
+// counted.
 func TestStrict(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		h := ready(t, func(c *Config) { c.Strict = strict })
@@ -160,8 +160,8 @@ func TestStrict(t *testing.T) {
 	}
 }
 
-// A queue that does not drain is aborted when the deadline passes; when the abort
-// does not clear, the host is told what the reset spans, and the firmware panics.
+// A queue that does not drain is aborted when the deadline passes; if the abort does not clear it, the host is notified
+// of the extent of the reset, and the firmware panics.
 func TestSoftwareDeadline(t *testing.T) {
 	aborted, stuck := 0, 0
 	for seed := range uint64(12) {
@@ -244,8 +244,8 @@ func TestDispositions(t *testing.T) {
 	}
 }
 
-// Each kind of fault, many times: the call ends in an error or in a right
-// result, the next one works, and nothing leaks.
+// Each kind of fault, many times: the call ends in an error or in a correct result, the next one works, and nothing
+// leaks.
 func TestInjection(t *testing.T) {
 	container := containerOf(t, twoOps)
 	for _, spec := range []string{
@@ -257,7 +257,7 @@ func TestInjection(t *testing.T) {
 			for seed := range uint64(20) {
 				after := ":p=0.3,count=1,after=0"
 				if strings.HasSuffix(spec, "note") || strings.HasSuffix(spec, "step") {
-					after = ":p=0.3,count=1,after=14" // behind the first commands
+					after = ":p=0.3,count=1,after=14" // after the first commands
 				}
 				h := injecting(t, spec+after, seed)
 				x := h.load(container, 0)
@@ -324,7 +324,7 @@ func TestInjection(t *testing.T) {
 	}
 }
 
-// The same faults give the same events.
+// The same faults produce the same events.
 func TestInjectionReplays(t *testing.T) {
 	run := func() []trace.Event {
 		rec := new(trace.Recording)

@@ -108,8 +108,7 @@ func FuzzMessages(f *testing.F) {
 	})
 }
 
-// FuzzContainer loads changed bytes of a real container, checksums made right,
-// and calls what loads.
+// FuzzContainer loads modified bytes of a real container, with valid checksums, and calls what was loaded.
 func FuzzContainer(f *testing.F) {
 	h, x := fuzzed(f)
 	good := x.l.Firmware()
@@ -149,8 +148,8 @@ func FuzzContainer(f *testing.F) {
 	})
 }
 
-// resum makes the checksums of the container's one program right again: those of
-// the records, then those of the sections.
+// resum computes the checksums of the container's only program again: first those of the records, then those of the
+// sections.
 func resum(b []byte) {
 	le := binary.LittleEndian
 	const program, sections, head = 0x40, 0x40 + 16, 40

@@ -65,7 +65,7 @@ func newHost(t testing.TB, change func(*Config)) *host {
 	return h
 }
 
-// up brings the device up to the point where commands are taken.
+// up brings the device up until it accepts commands.
 func (h *host) up() {
 	h.t.Helper()
 	if err := h.boot(); err != nil {
@@ -180,7 +180,7 @@ func (h *host) command(name string, hd protocol.Header, values ...uint64) note {
 	return ns[0]
 }
 
-// must is command for one that succeeds.
+// must sends a command that must succeed.
 func (h *host) must(name string, hd protocol.Header, values ...uint64) note {
 	h.t.Helper()
 	n := h.command(name, hd, values...)
@@ -414,7 +414,7 @@ func tiny(g *irbuild.Graph) {
 	g.Output(g.Op("reduce_mean", "x", g.Op("relu", "x", y), "axes", []int{2, 3}, "keep_dims", true))
 }
 
-// adder adds one to its input, an accumulator's step.
+// adder adds one to its input: the step of an accumulator.
 func adder(g *irbuild.Graph) {
 	g.Output(g.Op("add", "x", g.Input(1, 8, 1, 32), "y", 1.0))
 }

@@ -9,9 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// What is kept of a call's translations is used only while the same bytes stand
-// behind the addresses: another buffer at the same place, a buffer that is gone,
-// and one that is shorter are all seen.
+// The cached translations of a call are used only while the same bytes are at the addresses: another buffer at the same
+// address, a removed buffer and a shorter one are all noticed.
 func TestKeptTranslations(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
@@ -98,7 +97,7 @@ func TestKeptTranslations(t *testing.T) {
 	_ = out
 }
 
-// A second call makes no translation again, but looks at each register once.
+// A second call translates nothing again, but checks each register once.
 func TestKeptTranslationsHit(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, twoOps), 0)
@@ -128,8 +127,8 @@ func (m *callCache) epochs() (e [32]uint32) {
 	return e
 }
 
-// One client's process reaches nothing of another's, and a program that two
-// share has its own buffers in the space of the one who loaded it.
+// The process of one client cannot reach anything of another's, and a program that two clients share has its own
+// buffers in the space of the client that loaded it.
 func TestClientsApart(t *testing.T) {
 	h := ready(t, nil)
 	container := containerOf(t, twoOps)
@@ -191,8 +190,7 @@ func TestClientsApart(t *testing.T) {
 	}
 }
 
-// A buffer of many pages that lost its middle faults, and so does one that is gone;
-// another in its place is read.
+// A buffer of many pages without its middle faults, and so does a removed one; another buffer in its place is read.
 func TestKeptTranslationsLarge(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, func(g *irbuild.Graph) {

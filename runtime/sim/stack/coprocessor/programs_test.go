@@ -53,7 +53,7 @@ func TestValidityFollowsProgramSlots(t *testing.T) {
 	if s := h.d.Stats(); s.Dropped != 2 {
 		t.Errorf("%d dropped", s.Dropped)
 	}
-	// The byte decides: cleared behind the table's back, the call is dropped.
+	// The byte decides: if it is cleared without the table's knowledge, the call is dropped.
 	table.validity[x.program*0x20] = 0
 	if n := x.call(); n.status() != StatusDropped {
 		t.Errorf("%+v", n)

@@ -11,8 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// A dispatch as the trace tells it: the chapters' names in order, with the bytes
-// at each boundary.
+// A dispatch in the trace: the chapters' names in order, with the bytes at each boundary.
 func TestTrace(t *testing.T) {
 	rec := new(trace.Recording)
 	h := ready(t, func(c *Config) { c.Trace = rec.Tracer() })

@@ -2,8 +2,8 @@ package driver
 
 import "testing"
 
-// BenchmarkDispatch is one dispatch of the chapter's tiny graph from the user
-// space front end to the engine and back.
+// BenchmarkDispatch measures one dispatch of the chapter's tiny graph from the user space front end to the engine and
+// back.
 func BenchmarkDispatch(b *testing.B) {
 	for _, g := range []struct {
 		name  string

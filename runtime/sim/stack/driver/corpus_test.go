@@ -16,7 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 )
 
-// corpus are real models whose weights are there, of one procedure and of several.
+// corpus contains real models whose weights are available, with one procedure and with several.
 var corpus = []string{
 	"DTLN_AEC_128_Part1.mlpackage", "coremlrs-test-linear", "coremltools-add", "espresso-full-fused",
 	"espresso-fused-ffn",
@@ -97,7 +97,7 @@ func runAll(t *testing.T, s *Services, container []byte) {
 			}
 		}
 		m.fill(uint64(i))
-		// The reference: the container's own tasks on what its own bars point at.
+		// The reference is the container's own tasks on the memory that its own bars point at.
 		own := plain{}
 		hp := f.Procedures()[i]
 		for id, addr := range hp.Bars {

@@ -22,7 +22,7 @@ func TestMemoryMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The address is the engine's: what it writes there is in the buffer.
+	// The address is the engine's: what the engine writes there is in the buffer.
 	ctx := s.client.(*client).space.ctx
 	if err := ctx.WriteAt([]byte{1, 2, 3}, addr+39997, "test"); err != nil || b[39999] != 3 {
 		t.Errorf("%v, %d", err, b[39999])

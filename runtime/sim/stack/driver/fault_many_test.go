@@ -52,8 +52,7 @@ func TestDeviceSurvivesManyFaults(t *testing.T) {
 	}
 }
 
-// insist opens a client and prepares the adder against faults, of which there are
-// four at most.
+// insist opens a client and prepares the adder despite faults, of which there are at most four.
 func insist(t *testing.T, d *Device) (s *Services, m *model) {
 	t.Helper()
 	var err error

@@ -95,7 +95,7 @@ func TestFaultsAnywhere(t *testing.T) {
 	for _, k := range inject.Kinds {
 		seeds := uint64(1)
 		if k.Kind == inject.Corrupt || k.Kind == inject.StuckQueue {
-			seeds = 3 // what happens depends on the fault's value
+			seeds = 3 // the effect depends on the fault's value
 		}
 		for _, site := range k.Sites {
 			t.Run(k.Name+"@"+site.String(), func(t *testing.T) {
@@ -177,8 +177,7 @@ func oneFault(t *testing.T, in *inject.Injector, k inject.Kind, after int, seed 
 // references are the engine's own results of the adder by the seed of the inputs.
 var references = map[uint64][][]byte{}
 
-// reference is model.direct, computed once a seed; the inputs are those of the
-// seed.
+// reference returns model.direct, computed once per seed; the inputs are those of the seed.
 func reference(t testing.TB, m *model, seed uint64) [][]byte {
 	if references[seed] == nil {
 		references[seed] = m.direct(t)
@@ -247,7 +246,7 @@ func TestRecoveryIsRateLimited(t *testing.T) {
 	if took := d.Clock().Now() - start; took > RecoveryInterval/2 {
 		t.Errorf("the burst took %v", took)
 	}
-	// A request that cannot wait so long is told that the channel is not ready.
+	// A request that cannot wait so long fails because the channel is not ready.
 	r := m.req
 	r.Timeout = time.Millisecond
 	_, err := s.SendRequest(&r)

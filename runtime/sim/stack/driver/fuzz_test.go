@@ -46,7 +46,7 @@ func FuzzExternalMethod(f *testing.F) {
 		for i := range a.ScalarInput {
 			a.ScalarInput[i] = uint64(of.token) + uint64(i)
 		}
-		if fix { // what a caller who knows the structs would put right
+		if fix { // what a caller who knows the structs would correct
 			le := binary.LittleEndian
 			if n := len(structIn); n == RequestSize {
 				le.PutUint64(structIn, uint64(m.h))
@@ -114,7 +114,7 @@ func FuzzSendCommand(f *testing.F) {
 			t.Fatal(err)
 		}
 		info, err := honest.Prepare(h, PrepareOptions{})
-		if err != nil { // the command took the endpoint away, or the like: the second try finds the device whole
+		if err != nil { // the command may have removed the endpoint: the second attempt finds the device intact
 			if info, err = honest.Prepare(h, PrepareOptions{}); err != nil {
 				t.Fatal(err)
 			}
@@ -127,8 +127,7 @@ func FuzzSendCommand(f *testing.F) {
 	})
 }
 
-// FuzzContainer creates, prepares and runs any container: what the driver takes
-// runs or fails with a code.
+// FuzzContainer creates, prepares and runs any container: if the driver accepts it, it runs or fails with a code.
 func FuzzContainer(f *testing.F) {
 	f.Add(adder(f), 0, byte(0))
 	f.Add(pair(f), 40, byte(1))

@@ -112,8 +112,7 @@ type model struct {
 	program []byte
 }
 
-// prepared loads a container and gives each port of its first procedure a surface
-// of random contents.
+// prepared loads a container and binds a surface with random contents to each port of its first procedure.
 func prepared(t testing.TB, s *Services, container []byte, o PrepareOptions) *model {
 	t.Helper()
 	h, err := s.ProgramCreate(container)
@@ -155,7 +154,7 @@ func bound(t testing.TB, s *Services, h Handle, info Prepared, container []byte)
 	return m
 }
 
-// fill gives the inputs moderate fp16 values and clears the outputs.
+// fill sets the inputs to moderate fp16 values and clears the outputs.
 func (m *model) fill(seed uint64) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	for i, q := range m.ports {

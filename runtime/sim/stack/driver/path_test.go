@@ -116,7 +116,7 @@ func TestDispatchTakesTheTimeOfItsStages(t *testing.T) {
 func TestAttachDoesNotBootTheFirmware(t *testing.T) {
 	rec := &trace.Recording{}
 	d := newDevice(t, Config{Trace: rec.Tracer()})
-	// Attach alone does not boot the firmware.
+	// Attaching by itself does not boot the firmware.
 	if n := d.Coprocessor().Stats().Boots; n != 0 || slices.Contains(names(rec, trace.Driver),
 		"ANEHWDevice::ANE_Init") {
 		t.Fatalf("%d boots at attach", n)

@@ -30,7 +30,7 @@ func want(t testing.TB, err error, r Return) {
 	}
 }
 
-// poolsFull checks that the firmware holds nothing but its pumps.
+// poolsFull checks that only the firmware's pumps have objects.
 func poolsFull(t testing.TB, d *Device) {
 	t.Helper()
 	for _, p := range d.Coprocessor().Pools() {
@@ -134,7 +134,7 @@ func TestAsyncRequestsCompleteAtTheirPort(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// A port without room refuses the request when it is sent.
+	// If the port has no space, the request is refused when it is sent.
 	want(t, s.SendRequestAsync(&m.req, port, [ReferenceSize]byte{}), NoResources)
 	for i := range 2 {
 		c := <-port.C
@@ -190,7 +190,7 @@ func TestAsyncBytes(t *testing.T) {
 	m.same(t, expect)
 }
 
-// held runs f with the command gate held, so that what f sends waits.
+// held runs f while the command gate is held, so that what f sends waits.
 func held(t testing.TB, d *Device, f func()) {
 	t.Helper()
 	if r, err := d.gated(nil, "held", func(time.Duration) (Return, error) { f(); return Success, nil }); r != Success {
@@ -234,7 +234,7 @@ func TestRequestsRunByPriority(t *testing.T) {
 	if !slices.Equal(got, wanted) {
 		t.Errorf("ran in the order %v, want %v", got, wanted)
 	}
-	// One in flight: a request begins when the one before has ended.
+	// Only one request is in flight: a request begins when the previous one has ended.
 	depth := 0
 	for _, e := range rec.Events {
 		if e.Name == "ANEDriver::ANE_ProgramSendRequest" {
@@ -333,7 +333,7 @@ func TestRequestsRequireTheirIdentity(t *testing.T) {
 		want(t, err, NotPrivileged)
 	}
 
-	// The same identity attaches: one program slot, another process, one memory.
+	// A task with the same identity attaches: one program slot, another process, one memory.
 	twin := &Task{
 		PID:               9,
 		TeamID:            owner.TeamID,
@@ -359,7 +359,7 @@ func TestRequestsRequireTheirIdentity(t *testing.T) {
 	want(t, err, NotFound)
 	want(t, o.Destroy(m.h), NotPrivileged)
 
-	// The owner goes; what is attached goes on.
+	// When the owner closes, what is attached continues.
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -537,7 +537,7 @@ func encodeArguments(t *Task, a *IOExternalMethodArguments) (block []byte, done 
 	}
 }
 
-// portName returns the name under which the task knows a port, making one.
+// portName returns the name under which the task knows a port, creating one if necessary.
 func (t *Task) portName(p *WakePort) uint32 {
 	t.mu.Lock()
 	defer t.mu.Unlock()

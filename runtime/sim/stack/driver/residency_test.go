@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// TestLeastRecentlyUsedProgramsAreUnloaded prepares more programs than the firmware has slots: the one that was not
-// used for longest makes room and is loaded again by its next request, except one that has opted out.
+// TestLeastRecentlyUsedProgramsAreUnloaded prepares more programs than the firmware has slots: the least recently used
+// one is unloaded and is loaded again by its next request, except one that has opted out.
 func TestLeastRecentlyUsedProgramsAreUnloaded(t *testing.T) {
 	rec := &trace.Recording{MaxData: 16}
 	d := newDevice(t, Config{Trace: rec.Tracer()})
@@ -34,7 +34,7 @@ func TestLeastRecentlyUsedProgramsAreUnloaded(t *testing.T) {
 			}
 		}
 	}
-	// Four did not fit, and three of those that made room came back.
+	// Four did not fit, and three of those that were unloaded were loaded again.
 	if unwired != 7 {
 		t.Errorf("%d programs were unwired, want 7", unwired)
 	}

@@ -102,7 +102,7 @@ func TestRequestStructure(t *testing.T) {
 			t.Errorf("reply %+v, %v", got, err)
 		}
 	}
-	// What the request may not hold.
+	// Values that the request may not contain.
 	for _, w := range []struct {
 		name  string
 		off   int

@@ -30,7 +30,7 @@ func TestRegistryListsTheKernelExtensions(t *testing.T) {
 	if KextBuild != "9.511.3" || !slices.Equal(Kexts[2].Provider, []string{"IOResources", "IOKit"}) {
 		t.Errorf("build %s, providers %v", KextBuild, Kexts[2].Provider)
 	}
-	// The attach tells provider and role.
+	// The attach event names provider and role.
 	rec := &trace.Recording{}
 	newDevice(t, Config{Trace: rec.Tracer()})
 	e := rec.Events[0]
@@ -157,7 +157,7 @@ func TestUserClientTypes(t *testing.T) {
 		if r := c.Close(); r != Success {
 			t.Error(r)
 		}
-		// A closed client is 0xe00002c5, whatever the selector.
+		// A closed client returns 0xe00002c5 for every selector.
 		if r := c.ExternalMethod(1, &IOExternalMethodArguments{}); w.typ != HintsClient && r != 0xe00002c5 {
 			t.Errorf("closed %s: %v", w.class, r)
 		}
@@ -173,7 +173,7 @@ func TestUserClientTypes(t *testing.T) {
 	if _, r := d.NewUserClient(nil, ControlClient); r != BadArgument {
 		t.Errorf("no task: %v", r)
 	}
-	// The one number names different methods on the two clients.
+	// The same number names different methods on the two clients.
 	a, _ := DecodeDispatch(ClientTypes[0].Methods, 3)
 	b, _ := DecodeDispatch(ClientTypes[1].Methods, 3)
 	if a.Handler == b.Handler {
@@ -313,7 +313,7 @@ func TestDispatchRecordLayout(t *testing.T) {
 			}
 		}
 	}
-	// The checks are those of the bytes: another record, another check.
+	// The checks are read from the bytes: another record means another check.
 	array := slices.Clone(sANEDriverClientMethods)
 	le.PutUint32(array[10*40+0x10:], 2)
 	types := ClientTypes[0]
@@ -327,7 +327,7 @@ func TestDispatchRecordLayout(t *testing.T) {
 	if r := c.ExternalMethod(SelGetVersion, &IOExternalMethodArguments{ScalarOutput: make([]uint64, 2)}); r != Success {
 		t.Errorf("two outputs against a record that wants two: %v", r)
 	}
-	// A pointer whose authentication code is wrong leads nowhere.
+	// A pointer with a wrong authentication code is invalid.
 	array[10*40+7] ^= 0x40
 	if r := c.ExternalMethod(SelGetVersion, &IOExternalMethodArguments{ScalarOutput: make([]uint64,
 		2)}); r != BadArgument {
@@ -370,7 +370,7 @@ func TestOpenReadsTheEntitlements(t *testing.T) {
 	if i := c.Info(); !i.IsPrivileged || i.AllowDataChaining {
 		t.Errorf("stamped %+v", i)
 	}
-	// Stamped once: what the task gains or loses later does not matter.
+	// The entitlements are read once: later changes to the task do not matter.
 	app.Entitlements = allKeys()
 	if c.Info().AllowDataChaining {
 		t.Error("the entitlement was read again")
@@ -414,7 +414,7 @@ func TestDriverEnforcesEntitlements(t *testing.T) {
 			t.Errorf("%s: stamped %+v, want %+v", k, got, want)
 		}
 	}
-	// Priorities 0 and 1 ask for the grants.
+	// Priorities 0 and 1 require the grants.
 	for _, w := range []struct {
 		keys     []string
 		priority uint32
@@ -460,8 +460,7 @@ func TestPublishedProperties(t *testing.T) {
 			t.Errorf("%s = %s, want %s", row.Name, row.Value, want[i])
 		}
 	}
-	// At rest: device, load balancer and the standing hints client alone, and no
-	// power.
+	// At rest there are only the device, the load balancer and the standing hints client, and power is off.
 	if r := d.Registry(); !slices.Equal(r, []RegistryEntry{{"ANEHWDevice", "H11ANEIn"},
 		{"ANEDriver", "H1xANELoadBalancer"}, {"ANEClientHints", "standing"}}) {
 		t.Errorf("registry at rest: %v", r)

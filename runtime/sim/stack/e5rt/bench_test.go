@@ -15,10 +15,9 @@ func loop(tb testing.TB, d *bed) {
 	}
 }
 
-// BenchmarkDispatch is one dispatch of the chapter's tiny graph (a 3x3 convolution of
-// 8 channels to 8 with padding 1, relu, mean): with the engine's simulator driven
-// directly, and the share of it that this package and the chain of casts take, with
-// an engine that does nothing.
+// BenchmarkDispatch measures one dispatch of the chapter's tiny graph (a 3x3 convolution of 8 channels to 8 with
+// padding 1, relu, mean): with the engine's simulator driven directly, and with an engine that does nothing, which
+// shows the share of this package and the chain of casts.
 func BenchmarkDispatch(b *testing.B) {
 	for _, c := range []struct {
 		name string

@@ -75,15 +75,15 @@ func TestCallsOfTheTwoPhases(t *testing.T) {
 			}
 		}
 	}
-	// "read the output" is not a call: the buffer holds it.
+	// "read the output" is not a call: the output is in the buffer.
 	if y := d.views["y"].Floats(); len(y) != 8 {
 		t.Errorf("the output has %d elements, want 8", len(y))
 	}
 }
 
-// TestCompilationContainsBundleAndImage: of the three forms of a program, the bundle and the program image are
-// in what was compiled. (The firmware container is made at load, by package loader;
-// the tests of package stack find it.)
+// TestCompilationContainsBundleAndImage checks that the result of a compilation contains two of the three forms of a
+// program, the bundle and the program image. (The firmware container is made at load, by package loader; the tests of
+// package stack find it.)
 // Table 2.2.
 func TestCompilationContainsBundleAndImage(t *testing.T) {
 	ctx := context.Background()
@@ -92,8 +92,7 @@ func TestCompilationContainsBundleAndImage(t *testing.T) {
 	for _, model := range []string{"testdata/tiny.mil", "testdata/tinywide.mil"} {
 		pair := got[*e5rt.ProgramLibrary](t)(c.Compile(ctx, model, &e5rt.CompilerOptions{InputName: "model"})).Pair()
 
-		// The bundle: a flat buffer whose graph is a cast in, the engine inference, a
-		// cast out.
+		// The bundle is a flat buffer whose graph is a cast in, the engine inference, and a cast out.
 		bundle := got[*e5.Program](t)(e5.Read(pair.Descriptor))
 		var ops []e5.OpType
 		for _, b := range bundle.Functions[0].Blocks {

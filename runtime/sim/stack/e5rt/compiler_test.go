@@ -154,7 +154,7 @@ func TestCacheKeyDependsOnTheOptions(t *testing.T) {
 	}
 }
 
-// Every option of zinc's compiler goes into the key, or changes no byte.
+// Every option of zinc's compiler is part of the key, or changes no byte.
 func TestCompilerOptionsCoverTheCompilers(t *testing.T) {
 	mine := reflect.TypeFor[e5rt.CompilerOptions]()
 	noByte := map[string]string{
@@ -285,8 +285,7 @@ func TestCacheUnwritable(t *testing.T) {
 	}
 }
 
-// A model that changes while it is compiled is not stored under the key of what it
-// was.
+// A model that changes while it is compiled is not stored under the key of its old content.
 func TestCacheChangedMeanwhile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "m.mil")
@@ -302,8 +301,7 @@ func TestCacheChangedMeanwhile(t *testing.T) {
 	}
 }
 
-// Calls for one model at one time lower it once; one that is cancelled does not take
-// the others with it.
+// Concurrent calls for one model lower it once; a call that is cancelled does not cancel the others.
 func TestCompileTogether(t *testing.T) {
 	var calls atomic.Int32
 	begun, hold := make(chan struct{}), make(chan struct{})

@@ -39,7 +39,7 @@ func TestRealModelsRunOnBoundBuffers(t *testing.T) {
 			c := got[*e5rt.Compiler](t)(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
 			lib, err := c.Compile(ctx, filepath.Join(dir, entry.Name()), nil)
 			if err != nil && strings.Contains(err.Error(), "weight file") {
-				t.Skip(err) // the corpus does not hold it
+				t.Skip(err) // not in the corpus
 			}
 			check(t, err)
 			for _, name := range lib.FunctionNames() {

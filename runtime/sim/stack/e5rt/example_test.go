@@ -64,8 +64,7 @@ func Example_residentState() {
 }
 
 // Listing 2.3 with a step input: a cache of four slots stays in its buffer, and each
-// step fills one by a masked update. The host sends the new entry and a position
-// vector alone.
+// step fills one by a masked update. The host sends only the new entry and a position vector.
 // Listing 2.3.
 func Example_residentCache() {
 	ctx := context.Background()

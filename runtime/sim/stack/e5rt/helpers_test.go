@@ -123,7 +123,7 @@ func (b *bed) once(t testing.TB) {
 	check(t, b.stream.Reset())
 }
 
-// reference is what a machine gives on tensors for one input "x" and output "y".
+// reference is the result of a machine on tensors for one input "x" and output "y".
 func reference(t testing.TB, l *e5rt.ProgramLibrary, x interp.Tensor) interp.Tensor {
 	t.Helper()
 	p := l.Pair()

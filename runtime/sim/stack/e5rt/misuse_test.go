@@ -12,8 +12,8 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
-// A call that is refused names itself, the object and what to do, and changes
-// nothing: the right calls work afterwards.
+// The error of a refused call names the call, the object and what to do. The call changes nothing: correct calls work
+// afterwards.
 func TestMisuseIsAnError(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -189,7 +189,7 @@ func TestMisuseIsAnError(t *testing.T) {
 	}
 }
 
-// Two outputs must not be in one buffer.
+// Two outputs must not share a buffer.
 func TestTwoOutputsInOneBuffer(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/two.mil")
 	d.once(t)
@@ -223,8 +223,8 @@ func TestReleasedObjectsAreRefused(t *testing.T) {
 	}
 }
 
-// A step that keeps its state in one buffer, then a second operation that reads it:
-// the operations of a stream run in their order.
+// A step that keeps its state in one buffer, then a second operation that reads it: the operations of a stream run in
+// order.
 func TestOperationsOfAStream(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")
 	second, _, views := d.operation(t)
@@ -242,8 +242,7 @@ func TestOperationsOfAStream(t *testing.T) {
 	}
 }
 
-// An engine that fails: the error says where, the buffers keep their values, the
-// stream can be used again.
+// An engine that fails: the error says where, the buffers keep their values, and the stream can be used again.
 func TestEngineFaultsFailTheOperation(t *testing.T) {
 	ctx := context.Background()
 	stopped := errors.New("the engine stopped")

@@ -12,7 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-// A port says what its buffer holds.
+// A port describes the content of its buffer.
 func TestTensorDescriptor(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/cache.mil")
 	cacheIn := got[*e5rt.IOPort](t)(d.op.RetainInputPort("cache_in"))
@@ -98,7 +98,7 @@ func TestStatePort(t *testing.T) {
 	}
 }
 
-// An output whose extents are known at run time only takes what it needs.
+// An output whose extents are known only at run time takes only what it needs.
 func TestOpenOutput(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/nonzero.mil")
 	port := got[*e5rt.IOPort](t)(d.op.RetainOutputPort("at"))
@@ -109,7 +109,7 @@ func TestOpenOutput(t *testing.T) {
 	check(t, port.BindBufferObject(buffer))
 	for _, c := range []struct {
 		x  []float32
-		at []int64 // nil: more than the buffer holds
+		at []int64 // nil: more than fits in the buffer
 	}{{[]float32{0, 1, 0, 2}, []int64{1, 3}}, {[]float32{0, 0, 0, 0}, []int64{}}, {[]float32{1, 1, 1, 1}, nil},
 		{[]float32{1, 0, 1, 1}, []int64{0, 2, 3}}} {
 		check(t, d.views["x"].SetFloats(c.x...))

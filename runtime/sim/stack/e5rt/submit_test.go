@@ -49,7 +49,7 @@ func TestSubmitSerialised(t *testing.T) {
 			}
 		})))
 	}
-	// All are in flight now: nothing of them can be touched.
+	// All are in flight now: none of their objects can be changed.
 	for what, err := range map[string]error{
 		"reset":   ss[3].Reset(),
 		"execute": ss[3].ExecuteSync(ctx),
@@ -64,7 +64,7 @@ func TestSubmitSerialised(t *testing.T) {
 		t.Error("a completion fired before the engine was done")
 	default:
 	}
-	// A caller behind them that gives up leaves no trace in the queue.
+	// A later caller that gives up leaves no trace in the queue.
 	check(t, d.stream.EncodeOperation(d.op))
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
@@ -76,7 +76,7 @@ func TestSubmitSerialised(t *testing.T) {
 			hold <- struct{}{}
 		}
 	}()
-	check(t, d.stream.ExecuteSync(ctx)) // behind the four
+	check(t, d.stream.ExecuteSync(ctx)) // after the four
 	for i, b := range subs {
 		check(t, b.Wait(ctx))
 		check(t, b.Wait(ctx)) // again
@@ -84,8 +84,7 @@ func TestSubmitSerialised(t *testing.T) {
 	}
 }
 
-// The timeout is of virtual time from the submission, and of the wait alone: the
-// results are there all the same.
+// The timeout is in virtual time from the submission, and only limits the wait: the results are there anyway.
 func TestSubmitTimeout(t *testing.T) {
 	ctx := context.Background()
 	for _, c := range []struct {
@@ -117,7 +116,7 @@ func TestOverlapUnfinished(t *testing.T) {
 	ctx := context.Background()
 	d := newBed(t, newRuntime(t, e5rt.Options{OverlapStreams: true}), "testdata/accumulator.mil")
 	const timeout = 500 * time.Microsecond
-	for range 2 { // what is broken is over with the wait
+	for range 2 { // the break ends with the wait
 		ss, outs := streams(t, d, 2)
 		start := d.rt.Now()
 		first := got[*e5rt.Submission](t)(ss[0].SubmitAsync(ctx, timeout, nil))
@@ -141,7 +140,7 @@ func TestOverlapUnfinished(t *testing.T) {
 		if e := <-fired; e != err {
 			t.Errorf("the completion function got %v", e)
 		}
-		// The second submission is at the time of the first, or behind its dispatch.
+		// The second submission is made at the time of the first, or after its dispatch.
 		if took := d.rt.Now() - start; took != timeout && took != timeout+e5rt.Binding {
 			t.Errorf("the wait ended %v after the first submission, want %v behind the second", took, timeout)
 		}
@@ -169,8 +168,7 @@ func TestOverlapUnfinished(t *testing.T) {
 		t.Errorf("reset of a stream that waits for good: %v", err)
 	}
 
-	// The synchronous call blocks just so while another completion is outstanding, and
-	// works when none is.
+	// The synchronous call blocks in the same way while another completion is outstanding, and works if none is.
 	check(t, d.stream.EncodeOperation(d.op))
 	check(t, d.stream.ExecuteSync(ctx))
 	check(t, d.stream.Reset())
@@ -187,7 +185,7 @@ func TestOverlapUnfinished(t *testing.T) {
 	check(t, first.Wait(ctx))
 }
 
-// Many goroutines, each with its streams, over one runtime.
+// Many goroutines, each with its own streams, use one runtime.
 func TestConcurrentStreams(t *testing.T) {
 	ctx := context.Background()
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")

@@ -38,7 +38,7 @@ func (t *turnstile) leave() {
 	t.queue = slices.Delete(t.queue, 0, 1)
 }
 
-// quit gives up a place, or the turn if it has come meanwhile.
+// quit gives up a place, or the turn if it has come in the meantime.
 func (t *turnstile) quit(c chan struct{}) {
 	t.mu.Lock()
 	i := slices.Index(t.queue, c)

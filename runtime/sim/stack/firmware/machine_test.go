@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// every fires each event in each state and checks that the listed ones lead
-// where they say and all others are refused and change nothing.
+// every fires each event in each state and checks that the listed ones lead to the listed states and that all others
+// are refused and change nothing.
 func every[S, E interface {
 	~int
 	comparable

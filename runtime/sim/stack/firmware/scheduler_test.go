@@ -239,8 +239,8 @@ func (a *aperture) Read(addr uint32) uint32 {
 
 func (a *aperture) Write(addr, v uint32) { a.log = append(a.log, fmt.Sprintf("%#x=%#x", addr, v)) }
 
-// TestSubmitWritesTheQueueRegisters: the registers of a queue, their order in a submission, and what
-// is refused before anything is written.
+// TestSubmitWritesTheQueueRegisters checks the registers of a queue, their order in a submission, and what is refused
+// before anything is written.
 // Table 29.7.
 func TestSubmitWritesTheQueueRegisters(t *testing.T) {
 	want := map[string]uint32{

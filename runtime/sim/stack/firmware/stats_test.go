@@ -146,7 +146,7 @@ func TestNullStatisticsBufferIsSkipped(t *testing.T) {
 	}
 }
 
-// Remap keeps the running totals of one buffer, and begins again with another.
+// Remap keeps the running totals for the same buffer, and starts again for another.
 func TestRemap(t *testing.T) {
 	var b StatsBuffer
 	m := func(addr, size uint64) ([]byte, error) { return make([]byte, size), nil }
@@ -165,7 +165,7 @@ func TestRemap(t *testing.T) {
 	}
 }
 
-// Running asks without counting.
+// Running queries without counting.
 func TestRunning(t *testing.T) {
 	p := NewPrograms()
 	program, err := p.Load()

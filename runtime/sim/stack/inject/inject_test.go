@@ -45,7 +45,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// passages returns where of n passages of a site a fault is made.
+// passages returns at which of n passages of a site a fault is injected.
 func passages(i *inject.Injector, s inject.Site, n int) []int {
 	var at []int
 	for k := range n {

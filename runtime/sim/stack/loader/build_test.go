@@ -118,9 +118,8 @@ func goldens(t testing.TB) map[string][]byte {
 	return out
 }
 
-// corpus are the real models whose weights are there: what is compiled has one
-// procedure or two, chains of one task to hundreds, with and without constants,
-// scratch and work for the engine.
+// corpus contains the real models whose weights are available: the compiled containers have one procedure or two,
+// chains of one task to hundreds, with and without constants, scratch and work for the engine.
 var corpus = []string{
 	"DTLN_AEC_128_Part1.mlpackage", "coremlrs-test-linear", "coremltools-add", "espresso-full-fused",
 	"espresso-fused-ffn",
@@ -136,8 +135,7 @@ var corpus = []string{
 // them; TestLoadedImageIsTheRelocatedContainer says so.
 var containers sync.Map
 
-// compiled compiles a model of the corpus, with the constants apart or behind
-// the tasks.
+// compiled compiles a model of the corpus, with the constants in their own segments or after the tasks.
 func compiled(t testing.TB, name string, split bool) []byte {
 	t.Helper()
 	key := fmt.Sprint(name, split)

@@ -12,8 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// relocated marks the bytes of a container that hold an address or a relocated
-// word, found in its bytes alone.
+// relocated marks the bytes of a container that contain an address or a relocated word, found only from its bytes.
 func relocated(b []byte) []bool {
 	le := binary.LittleEndian
 	mark := make([]bool, len(b))
@@ -49,9 +48,8 @@ func relocated(b []byte) []bool {
 	return mark
 }
 
-// TestLoadedImageIsTheRelocatedContainer: the loaded program image is the container in the same
-// layout, valid itself, and two loads of one file differ only in relocated
-// fields.
+// TestLoadedImageIsTheRelocatedContainer checks that the loaded program image is a valid container in the same layout,
+// and that two loads of one file differ only in relocated fields.
 // Table 23.1.
 func TestLoadedImageIsTheRelocatedContainer(t *testing.T) {
 	eachContainer(t, func(t *testing.T, container []byte) {
@@ -61,7 +59,7 @@ func TestLoadedImageIsTheRelocatedContainer(t *testing.T) {
 		mark := relocated(container)
 		var images [2][]byte
 		for i := range images {
-			// Another client, who has mapped something else before.
+			// Another client, which has mapped something else before.
 			c := u.Context(uint64(i))
 			if _, err := c.Map(make([]byte, 1+i*3*translation.PageSize), translation.Input, "another"); err != nil {
 				t.Fatal(err)
@@ -96,7 +94,7 @@ func TestLoadedImageIsTheRelocatedContainer(t *testing.T) {
 	})
 }
 
-// checkImage: what the image's addresses name is in memory there.
+// checkImage checks that what the image's addresses name is in memory there.
 func checkImage(t *testing.T, f *hwx.File, c *translation.Context, container []byte) {
 	t.Helper()
 	old, err := hwx.Read(container)
@@ -122,8 +120,8 @@ func checkImage(t *testing.T, f *hwx.File, c *translation.Context, container []b
 			holds(s.Name.String(), s.Addr, was.Bytes())
 		}
 	}
-	// Words that relocations name hold the address of the constant that the
-	// container's word is the offset of.
+	// A word that a relocation names contains the address of a constant; in the container it contains the constant's
+	// offset.
 	text, consts := f.Section(hwx.SegText, hwx.SectText), old.ConstantBytes()
 	for _, r := range text.Relocs {
 		off := binary.LittleEndian.Uint32(old.TextBytes()[r.Addr:])

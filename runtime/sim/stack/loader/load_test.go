@@ -110,9 +110,9 @@ func barOf(g *afpp.Program, proc, id int) *afpp.Bar {
 	return nil
 }
 
-// TestBarsKeepSegmentUsages: every bar of the container's command is a bar of the
-// firmware container, of the usage that the segment's protection and name ask
-// for, and what lies behind its address is what the segment holds.
+// TestBarsKeepSegmentUsages checks that every bar of the container's command is a bar of the firmware container, with
+// the usage that the segment's protection and name require, and that the memory at its address has the contents of the
+// segment.
 // Table 23.6.
 func TestBarsKeepSegmentUsages(t *testing.T) {
 	usages := map[string]map[uint32]afpp.Usage{ // by segment and protection (1 read, 2 write)
@@ -210,8 +210,8 @@ func TestCoefficientsAreStoredOnce(t *testing.T) {
 	}
 }
 
-// TestTasksBelongToOneOperation: every task belongs to one operation of its
-// procedure, whose class has a row in the table.
+// TestTasksBelongToOneOperation checks that every task belongs to one operation of its procedure, whose class has a row
+// in the table.
 // Table 23.13.
 func TestTasksBelongToOneOperation(t *testing.T) {
 	rows := map[uint32]string{1: "Conv", 2: "Pooling", 3: "Concat", 4: "ElementWise", 5: "ScaledElementWise",
@@ -281,7 +281,7 @@ func TestCloseLeavesNothing(t *testing.T) {
 		if u.Stats().Faults != 0 {
 			t.Error(u.Faults())
 		}
-		// An aperture with one page too few: the last mapping fails.
+		// With an aperture of one page too few, the last mapping fails.
 		u = unit(t, translation.Config{Aperture: max(2*translation.PageSize, need)})
 		c = u.Context(1)
 		if _, err := p.Load(c, "small"); !errors.Is(err, &translation.Fault{

@@ -14,7 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// changed is a container with one thing about it changed.
+// changed is a container with one change.
 func changed(t testing.TB, b []byte, change func(f *hwx.File)) []byte {
 	t.Helper()
 	f, err := hwx.Read(bytes.Clone(b))
@@ -161,8 +161,8 @@ func TestWrongContainersAreRefused(t *testing.T) {
 	}
 }
 
-// TestBufferAccessRegistersAreLimited: a procedure has at most 32 of them; 32 are
-// taken, one more is refused by its number.
+// TestBufferAccessRegistersAreLimited checks that a procedure has at most 32 of them: 32 are accepted, and the error
+// for one more names its number.
 // Table 29.4.
 func TestBufferAccessRegistersAreLimited(t *testing.T) {
 	all := func(n int) []byte {
@@ -201,8 +201,7 @@ func TestScratchIsLimited(t *testing.T) {
 	}
 }
 
-// scratch gives the container another segment of scratch, so that it has total
-// bytes of it.
+// scratch adds another segment of scratch to the container, so that it has total bytes of it.
 func scratch(f *hwx.File, total uint64) {
 	have := segment(f, hwx.SegScratch, 0)
 	f.Commands = append(f.Commands, &hwx.Segment{
@@ -215,7 +214,7 @@ func scratch(f *hwx.File, total uint64) {
 	shiftFile(f, hwx.Page)
 }
 
-// shiftFile moves everything behind the commands, to make room for more.
+// shiftFile moves everything after the commands, to make space for more.
 func shiftFile(f *hwx.File, by uint32) {
 	for _, c := range f.Commands {
 		switch c := c.(type) {
@@ -238,7 +237,7 @@ func shiftFile(f *hwx.File, by uint32) {
 	f.Size += int64(by)
 }
 
-// noSymbols takes the symbols of kernel tiles away.
+// noSymbols removes the symbols of kernel tiles.
 func noSymbols(f *hwx.File) {
 	for _, c := range f.Commands {
 		if c, ok := c.(*hwx.Symtab); ok {
@@ -251,7 +250,7 @@ func noSymbols(f *hwx.File) {
 	}
 }
 
-// rename gives the first procedure another name.
+// rename changes the name of the first procedure.
 func rename(f *hwx.File, name string) {
 	program(f).Name = name
 	for _, t := range f.Tensors() {
@@ -279,9 +278,8 @@ func TestReadAllocatesByLength(t *testing.T) {
 	}
 }
 
-// FuzzLoad: no container, however hostile, makes Read or Load panic, take memory
-// that neither its length nor what it asks to be mapped justifies, or leave
-// anything behind.
+// FuzzLoad checks that no container, however hostile, makes Read or Load panic, take memory that neither its length nor
+// the size of its mappings justifies, or leave anything mapped.
 func FuzzLoad(f *testing.F) {
 	m := built(f)
 	var bases [][]byte
@@ -292,8 +290,8 @@ func FuzzLoad(f *testing.F) {
 	// Bytes of load commands, of the first task and of the symbols.
 	f.Add(uint8(0), []byte{0x20, 0, 0, 0x19, 0, 0, 0x40, 0, 0xff, 0xff, 0x54, 0, 0, 1, 0})
 	f.Add(uint8(2), []byte{0x00, 0x80, 0, 0xff, 0x0f, 0x1c, 0x80, 0, 0, 1})
-	// A few bytes say what is changed in a container: each five of them are an
-	// offset and the two bytes there. A container itself is too long to change.
+	// A few bytes say what is changed in a container: every five of them are an offset and the two bytes there. A whole
+	// container is too long to change.
 	f.Fuzz(func(t *testing.T, base uint8, patches []byte) {
 		b := bytes.Clone(bases[int(base)%len(bases)])
 		for ; len(patches) >= 5; patches = patches[5:] {

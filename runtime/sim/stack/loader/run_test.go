@@ -13,7 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
-// direct is what the container's own bars point at, without a load.
+// direct is the memory that the container's own bars point at, without a load.
 type direct map[int][]byte
 
 func (d direct) Window(bar int, off, n int64, _ bool) ([]byte, error) {
@@ -42,7 +42,7 @@ func (m through) Window(bar int, off, n int64, write bool) ([]byte, error) {
 	return m.c.Window(b.Address+uint64(off), uint64(n), access, "engine")
 }
 
-// fill gives a buffer halves between -1 and 1, the same for the same name.
+// fill fills a buffer with halves between -1 and 1, the same for the same name.
 func fill(name string, n uint64) []byte {
 	b, x := make([]byte, n), uint32(len(name))
 	for i := 0; i+1 < len(b); i += 2 {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// programs is one program in slot 0 with two procedures, of which process 0
-// runs; procedure 1 has the content type, 0 has type 0.
+// programs is one program in slot 0 with two procedures, which process 0 runs; procedure 1 has the content type,
+// procedure 0 has type 0.
 type programs struct {
 	base    uint64
 	content ContentType
@@ -173,7 +173,7 @@ func TestEveryIdentifier(t *testing.T) {
 			case r.Disposition == Handled && strings.HasPrefix(r.Name, "PROCEDURE_CALL_") && r.Request.Fields != nil &&
 				VariantOf(r.ID) == nil,
 				r.ID == IDSetActive, r.ID == IDBackChannel:
-				want = Dropped // there is no such handle, nor an outstanding call
+				want = Dropped // there is no such handle and no outstanding call
 			case r.ID == IDEndpointUnset || r.ID == IDEndpointUnset2:
 				want = Rejected
 			case r.Disposition == Handled:
@@ -402,7 +402,7 @@ func TestCacheRequests(t *testing.T) {
 	if err := c.Cache().Complete(handler); err != nil || c.Cache().Free() != 1 {
 		t.Errorf("%v, %d free", err, c.Cache().Free())
 	}
-	// Its index serves another request now, and the old handle names none.
+	// Its index now serves another request, and the old handle names none.
 	third := install()
 	if third.Err != nil || third.Request.Handler == handler {
 		t.Errorf("%v", third.Err)
@@ -410,7 +410,7 @@ func TestCacheRequests(t *testing.T) {
 	if d := trigger(handler, 13); d.Outcome != Dropped {
 		t.Errorf("a stale handle: %v", d.Err)
 	}
-	// Of a group, the active member alone fires.
+	// In a group, only the active member fires.
 	a, b := second.Request.Handler, third.Request.Handler
 	for _, h := range []uint64{a, b} {
 		if d := send(t, c, IDSetActive, Header{}, record(t, setActiveLayout, h, 7)); d.Err != nil {
@@ -423,7 +423,7 @@ func TestCacheRequests(t *testing.T) {
 	if d := trigger(b, 1); d.Err != nil {
 		t.Error(d.Err)
 	}
-	// Disabled for good: the running one ends, nothing starts.
+	// After a permanent disable the running request ends, and nothing starts.
 	if d := send(t, c, IDForceDisable, Header{}, record(t, forceDisableLayout, 1)); d.Err != nil {
 		t.Error(d.Err)
 	}

@@ -53,7 +53,7 @@ func FuzzCommands(f *testing.F) {
 	})
 }
 
-// known wants an error of one of the package's classes.
+// known checks that an error belongs to one of the package's classes.
 func known(t *testing.T, err error) {
 	t.Helper()
 	for _, want := range []error{ErrMalformed, ErrUnsupported} {

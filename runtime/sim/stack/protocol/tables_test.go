@@ -141,8 +141,8 @@ func repeat(n int, b Buffer) (bs []Buffer) {
 	return bs
 }
 
-// TestCountedFieldsAreBounded: the counted fields of the procedure-call body, each at its
-// bound and one past it, and the rules of the variants.
+// TestCountedFieldsAreBounded checks the counted fields of the procedure-call body, each at its bound and one past it,
+// and the rules of the variants.
 // Table 30.3.
 func TestCountedFieldsAreBounded(t *testing.T) {
 	patch := func(off int, v uint32) func([]byte) {
@@ -315,7 +315,7 @@ func TestCallAndRequestLimits(t *testing.T) {
 		if !errors.As(err, &e) {
 			t.Errorf("trigger with %d input buffers: %v", n, err)
 		}
-		// One short of its bytes, so that the count is what is refused.
+		// The body is one buffer short, so that the count is what is refused.
 		b := tr.Append(nil)
 		_, err = decodeTrigger(b[:len(b)-BufferSize])
 		wantError(t, err, 16, "nbrOfInputBuffers")
@@ -423,8 +423,8 @@ func TestIdentifierFamilies(t *testing.T) {
 	}
 }
 
-// TestExecLoopIdentifiers: what the execution loop implements, and the refusal of all
-// else, plain and strict.
+// TestExecLoopIdentifiers checks what the execution loop implements, and that everything else is refused, in plain and
+// in strict mode.
 // Table 30.6.
 func TestExecLoopIdentifiers(t *testing.T) {
 	names := map[uint16]string{
@@ -559,7 +559,7 @@ func TestSubmissionIsExecutedAndNotified(t *testing.T) {
 	}
 }
 
-// familyOf returns the family of a wire identifier, nil when it has none.
+// familyOf returns the family of a wire identifier, or nil if it has none.
 func familyOf(wire uint16) *Family {
 	for i := range Families {
 		if f := &Families[i]; wire >= f.First && wire <= f.Last {
