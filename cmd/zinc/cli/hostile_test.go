@@ -76,9 +76,13 @@ func TestDumpOfMutatedFilesDoesNotPanic(t *testing.T) {
 	_, hwx, e5 := pairFiles(t)
 	path := filepath.Join(t.TempDir(), "x.bin")
 	r := rand.New(rand.NewPCG(3, 4))
+	changes := 60
+	if testing.Short() {
+		changes = 12
+	}
 	for i, whole := range [][]byte{hwx, e5, emitted(t, "afpp"), emitted(t, "records"), emitted(t, "images")} {
 		// Change bytes of the headers, where they have the largest effect, and of the whole file.
-		for k := range 60 {
+		for k := range changes {
 			b := append([]byte(nil), whole...)
 			n := len(b)
 			if k%3 > 0 {
@@ -110,13 +114,17 @@ func TestTruncatedPairIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	x, y := filepath.Join(dir, "x.hwx"), filepath.Join(dir, "x.e5")
 	put(t, y, e5)
-	for n := 0; n < len(hwx); n += 64 {
+	step := 64
+	if testing.Short() {
+		step = 640
+	}
+	for n := 0; n < len(hwx); n += step {
 		put(t, x, hwx[:n])
 		checkPartial(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "dump", x)
 		refused(t, fmt.Sprintf("container cut at %d", n), "x.hwx", "run", x, "--random", "1")
 	}
 	put(t, x, hwx)
-	for n := 0; n < len(e5); n += 64 {
+	for n := 0; n < len(e5); n += step {
 		put(t, y, e5[:n])
 		checkPartial(t, fmt.Sprintf("descriptor cut at %d", n), "x.e5", "dump", y)
 		refused(t, fmt.Sprintf("descriptor cut at %d", n), "x.", "run", x, "--random", "1")
@@ -132,7 +140,11 @@ func TestRandomDescriptorIsRefused(t *testing.T) {
 	container, _, e5 := pairFiles(t)
 	y := strings.TrimSuffix(container, ".hwx") + ".e5"
 	r := rand.New(rand.NewPCG(1, 2))
-	for i := range 300 {
+	n := 300
+	if testing.Short() {
+		n = 40
+	}
+	for i := range n {
 		b := make([]byte, 1+r.IntN(2000))
 		for j := range b {
 			b[j] = byte(r.Uint32())
