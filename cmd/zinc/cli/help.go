@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,7 +16,8 @@ import (
 // helpWidth is the number of columns that help is wrapped at: those of a terminal in its usual size.
 const helpWidth = 80
 
-// helpAll prints the help with the expert flags. It stands for --help, which cobra takes before it checks operands.
+// helpAll prints the help with the expert flags. It is replaced by --help, which cobra handles before it
+// checks operands.
 const helpAll = "--help-all"
 
 // flagGroup is a list of flags under a title of their own.
@@ -25,7 +27,7 @@ type flagGroup struct {
 	expert bool // listed by --help-all alone
 }
 
-// flagGroups are the groups of a command's help; what is in none stands first.
+// flagGroups are the groups of a command's help. Flags that are in none of them are listed first.
 var flagGroups = []flagGroup{
 	{title: "Flags that choose what is compiled, and for what", flags: []string{"target", "precision", "place", "func",
 		"shape", "weights"}},
@@ -77,8 +79,8 @@ func (e *env) flagText(c *cobra.Command) string {
 	return b.String()
 }
 
-// wrapped fills the paragraphs of a text up to helpWidth. A line that begins with a blank is a row of a table: what
-// does not fit goes below its last column.
+// wrapped fills the paragraphs of a text up to helpWidth columns. A line that begins with a space is a row of a table,
+// whose last column is continued below.
 func wrapped(text string) string {
 	var b strings.Builder
 	column := 0
@@ -112,7 +114,7 @@ func wrapped(text string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// tableRow breaks a row of a table whose columns are two blanks or more apart.
+// tableRow breaks a row of a table at helpWidth columns. Two or more spaces separate the columns.
 func tableRow(line string) string {
 	at := len(line) - len(strings.TrimLeft(line, " "))
 	if gap := strings.Index(line[at:], "  "); gap >= 0 {
@@ -137,26 +139,37 @@ func tableRow(line string) string {
 	return b.String()
 }
 
-const (
-	helpTemplate = `{{wrapped (or .Long .Short)}}
-
-{{.UsageString}}`
-
-	usageTemplate = `Usage:
-  {{if .Runnable}}{{.UseLine}}{{end}}{{if .HasAvailableSubCommands}}
-  {{.CommandPath}} COMMAND{{end}}{{if .HasExample}}
-
-Examples:
-{{.Example}}{{end}}{{if .HasAvailableSubCommands}}
-{{commandText .}}{{end}}
-{{- flagText .}}{{if .HasAvailableSubCommands}}
-{{.CommandPath}} COMMAND --help has the flags and examples of a command.
-{{.CommandPath}} help exit-status lists the exit statuses.
-{{end}}`
-)
+// usageText describes how a command is called: its forms, examples, subcommands and flags. It is empty for a topic of
+// help, which is not a command.
+func (e *env) usageText(c *cobra.Command) string {
+	if c.IsAdditionalHelpTopicCommand() {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("Usage:\n")
+	if c.Runnable() {
+		fmt.Fprintf(&b, "  %s\n", c.UseLine())
+	}
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "  %s COMMAND\n", c.CommandPath())
+	}
+	if c.HasExample() {
+		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
+	}
+	b.WriteString(commandText(c))
+	b.WriteString(e.flagText(c))
+	if c.HasAvailableSubCommands() {
+		fmt.Fprintf(&b, "\n%s COMMAND --help has the flags and examples of a command.\n"+
+			"%s help exit-status lists the exit statuses.\n", c.CommandPath(), c.Root().CommandPath())
+	}
+	return b.String()
+}
 
 // commandText lists the subcommands of a command in their groups.
 func commandText(c *cobra.Command) string {
+	if !c.HasAvailableSubCommands() {
+		return ""
+	}
 	var b strings.Builder
 	list := func(title, id string) {
 		first := true
@@ -178,16 +191,23 @@ func commandText(c *cobra.Command) string {
 	return b.String()
 }
 
-// sets the help of the command tree.
+// setHelp sets the help of the command tree: the long text, or the short one, and the usage.
 func (e *env) setHelp(root *cobra.Command) {
-	cobra.AddTemplateFunc("wrapped", wrapped)
-	cobra.AddTemplateFunc("flagText", e.flagText)
-	cobra.AddTemplateFunc("commandText", commandText)
-	root.SetHelpTemplate(helpTemplate)
-	root.SetUsageTemplate(usageTemplate)
+	root.SetUsageFunc(func(c *cobra.Command) error {
+		c.InheritedFlags() // cobra adds them to c.Flags here
+		_, err := fmt.Fprint(c.OutOrStderr(), e.usageText(c))
+		return err
+	})
+	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
+		text := wrapped(cmp.Or(c.Long, c.Short)) + "\n"
+		if usage := c.UsageString(); usage != "" {
+			text += "\n" + usage
+		}
+		fmt.Fprint(c.OutOrStdout(), text)
+	})
 }
 
-// brief prints what fits on one screen: what zinc is, its commands, and where more is said.
+// brief prints one screen: what zinc is, its commands, and how to get more help.
 func brief(c *cobra.Command) error {
 	_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n\nUsage:\n  %s\n  zinc COMMAND\n%s\n"+
 		"zinc --help has the flags and examples, zinc COMMAND --help those of a command.\n", c.Short, c.Use,
