@@ -85,28 +85,17 @@ func (r *Result) costText(b *bufio.Writer) {
 
 // cost compares the estimated time of each operation.
 func (p *pairing) cost() ([]*Change, error) {
-	list := func(r *compile.Report, now func(fn, name string) string) (out []record) {
-		for _, f := range reports(r) {
-			fn := sourceName(f.Function)
-			for i := range f.Ops {
-				o := &f.Ops[i]
-				x := record{
-					key:   o.Op + " " + now(fn, o.Name),
-					by:    now(fn, o.Name) + " of " + f.Function,
-					names: []string{qualified(fn, o.Name)},
-				}
-				t := o.CPU
-				if o.Estimate != nil {
-					t = o.Estimate.Time
-				}
-				x.put("time", t.String()+" us")
-				out = append(out, x)
+	list := func(r *compile.Report, now naming) []record {
+		return opRecords(r, now, func(x *record, o *compile.OpReport, _ string) {
+			t := o.CPU
+			if o.Estimate != nil {
+				t = o.Estimate.Time
 			}
-		}
-		return out
+			x.put("time", t.String()+" us")
+		})
 	}
 	var out []*Change
-	for _, c := range records(Cost, list(p.a.report, p.now), list(p.b.report, func(_, n string) string { return n })) {
+	for _, c := range records(Cost, list(p.a.report, p.now), list(p.b.report, unchanged)) {
 		if c.Kind == Changed { // others are at level Placement
 			out = append(out, c)
 		}

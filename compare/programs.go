@@ -180,42 +180,53 @@ func reports(r *compile.Report) []*compile.Report {
 	return []*compile.Report{r}
 }
 
+// naming returns side B's name of a value of a function.
+type naming func(fn, name string) string
+
+// unchanged is the naming of side B itself.
+func unchanged(_, name string) string { return name }
+
+// opRecords returns a record for each operation of a compilation, with the attributes that put adds. fn is the
+// function of the pair.
+func opRecords(r *compile.Report, now naming, put func(x *record, o *compile.OpReport, fn string)) (out []record) {
+	for _, f := range reports(r) {
+		fn := sourceName(f.Function)
+		for i := range f.Ops {
+			o := &f.Ops[i]
+			name := now(fn, o.Name)
+			x := record{key: o.Op + " " + name, by: name + " of " + f.Function, names: []string{qualified(fn, o.Name)}}
+			put(&x, o, f.Function)
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
 // placement compares where the operations run.
 func (p *pairing) placement() ([]*Change, error) {
 	several := len(p.a.report.Functions) > 1 || len(p.b.report.Functions) > 1
-	list := func(r *compile.Report, now func(fn, name string) string) (out []record) {
-		for _, f := range reports(r) {
-			fn := sourceName(f.Function)
-			for i := range f.Ops {
-				o := &f.Ops[i]
-				x := record{
-					key:   o.Op + " " + now(fn, o.Name),
-					by:    now(fn, o.Name) + " of " + f.Function,
-					names: []string{qualified(fn, o.Name)},
-				}
-				if f.Function != sourceName(f.Function) || several {
-					x.key += " of " + f.Function
-				}
-				x.put("operation", o.Op)
-				at := o.Unit
-				if o.Rule != "" {
-					at += " by " + o.Rule
-				}
-				if o.Reason != "" {
-					at += ": " + o.Reason
-				}
-				x.put("runs on", at)
-				if o.Fused != "" {
-					x.put("fused into", now(fn, o.Fused))
-				}
-				out = append(out, x)
+	list := func(r *compile.Report, now naming) []record {
+		return opRecords(r, now, func(x *record, o *compile.OpReport, fn string) {
+			if fn != sourceName(fn) || several {
+				x.key += " of " + fn
 			}
-		}
-		return out
+			x.put("operation", o.Op)
+			at := o.Unit
+			if o.Rule != "" {
+				at += " by " + o.Rule
+			}
+			if o.Reason != "" {
+				at += ": " + o.Reason
+			}
+			x.put("runs on", at)
+			if o.Fused != "" {
+				x.put("fused into", now(sourceName(fn), o.Fused))
+			}
+		})
 	}
 	a, b := p.a.report, p.b.report
 	var out []*Change
-	for _, c := range records(Placement, list(a, p.now), list(b, func(_, name string) string { return name })) {
+	for _, c := range records(Placement, list(a, p.now), list(b, unchanged)) {
 		if c.Kind != Moved { // the order belongs to level IR
 			out = append(out, c)
 		}
