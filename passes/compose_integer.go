@@ -1,10 +1,14 @@
 package passes
 
-import "github.com/zinc-compiler/zinc/ir"
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
 
 // integerCompositions are the compositions of operations that compute with integers. fp16 represents each byte of an
 // integer, and the sum or difference of two bytes, so the results are exact. Products and quotients have none: the
-// hardware has no integers wider than a port's byte, and fp16 represents integers only up to 2048.
+// hardware has no integers wider than a port's byte, and fp16 represents every integer only up to 2048.
 var integerCompositions = []Composition{
 	{Name: "compared-bytes", Ops: ops{ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater,
 		ir.OpGreaterEqual}, Doc: "signs of the differences of the bytes, each weighing more than all below it",
@@ -148,10 +152,21 @@ func castBytes(c *composer) {
 	c.become(c.joinBytes(to, out))
 }
 
+// comparedIndex compares every index with all places along the axis.
 func comparedIndex(c *composer) {
 	idx, out := c.op.Arg(ir.ParamIndices), c.op.Results[0].Type
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, out.Rank())
-	n := out.Shape[axis]
+	if err != nil {
+		c.decline("%v", err)
+		return
+	}
+	if idx.IsConst() {
+		c.decline("indices are constant")
+		return
+	}
+	if c.beyondIndexes("indices", out.Shape[axis]) {
+		return
+	}
 	number := func(name ir.ParamName, absent float64) float64 {
 		if v := c.op.Arg(name); v != nil {
 			return v.Const.Float(0)
@@ -159,29 +174,18 @@ func comparedIndex(c *composer) {
 		return absent
 	}
 	on, off := number(ir.ParamOnValue, 1), number(ir.ParamOffValue, 0)
-	if err != nil || idx.IsConst() {
-		c.decline("indices are constant")
+	if out.DType == ir.Int32 && max(on, -on, off, -off) > maxIndexed {
+		c.decline("on_value %g and off_value %g: want integers of magnitude at most %d", on, off, maxIndexed)
 		return
 	}
-	if c.beyondIndexes("indices", n) {
-		return
-	}
-	places := make([]int64, out.Rank())
-	for i := range places {
-		places[i] = 1
-	}
-	shape := append([]int64{}, out.Shape...)
-	shape[axis], places[axis] = 1, n
+	shape, places := slices.Clone(out.Shape), slices.Repeat([]int64{1}, out.Rank())
+	shape[axis], places[axis] = 1, out.Shape[axis]
 	hit := c.equal(c.reshape(c.counted(idx), shape...), c.iota(places...))
 	if out.DType == ir.Bool {
 		c.become(c.choose(hit, c.bool(on != 0), c.bool(off != 0)))
 		return
 	}
 	v := c.choose(hit, c.num(on), c.num(off))
-	if out.DType == ir.Int32 && max(on, -on, off, -off) > maxIndexed {
-		c.decline("on_value %g and off_value %g are not integers that fp16 has", on, off)
-		return
-	}
 	if out.DType != ir.FP16 {
 		v = c.cast(v, out.DType)
 	}
