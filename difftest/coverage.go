@@ -31,7 +31,7 @@ const (
 var groups = []Group{Operations, Parameters, Types, Rules, Fused, Drafts, Fields, Refusals}
 
 // Coverage counts how often programs reached each row of each group. Rows are derived from the tables of the compiler:
-// the sheet of operations, lower.Rules, the field table, target.Rules.
+// the sheet of operations, lower.Rules and lower.Fusable, the field table, target.Rules.
 type Coverage struct {
 	rows   map[Group]map[string]int
 	fields [][]int // by field and class
@@ -57,7 +57,7 @@ func NewCoverage() *Coverage {
 	for _, r := range lower.Rules {
 		c.rows[Rules][r.Name] = 0
 	}
-	for _, o := range fusable {
+	for _, o := range lower.Fusable() {
 		c.rows[Fused][o.Name] = 0
 	}
 	for _, r := range target.Rules {
@@ -71,9 +71,6 @@ func NewCoverage() *Coverage {
 	}
 	return c
 }
-
-// fusable are operations that lower.CanFuse takes into a product.
-var fusable = []*ir.Operation{ir.OpRelu, ir.OpMul, ir.OpClip, ir.OpRelu6, ir.OpSigmoid, ir.OpTanh, ir.OpSilu, ir.OpGelu}
 
 // tensorTypes are the element types of tensors in programs; all other types occur only in constants.
 var tensorTypes = []ir.DType{ir.Bool, ir.Int8, ir.Int16, ir.Int32, ir.UInt8, ir.UInt16, ir.FP16, ir.FP32}

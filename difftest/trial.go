@@ -52,7 +52,7 @@ func Trial(n uint64) (*irgen.Program, Settings) {
 		s.Compile.Target = narrow
 	}
 	if r.IntN(3) == 0 {
-		s.Compile.Precision = "fp16"
+		s.Compile.Precision = passes.PrecisionFP16
 	}
 	switch r.IntN(8) {
 	case 0:

@@ -2,6 +2,8 @@ package lower
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
@@ -44,6 +46,20 @@ func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
 	}
 	_, ok := tableFor(e)
 	return ok
+}
+
+// Fusable returns the operations that CanFuse accepts for some of their arguments, in the order of the sheet.
+func Fusable() []*ir.Operation {
+	var out []*ir.Operation
+	for _, o := range ir.Operations {
+		curves := append(slices.Collect(maps.Values(o.Modes)), o.Curve)
+		switch {
+		case o == ir.OpMul, o == ir.OpRelu, o == ir.OpClip, o == ir.OpRelu6, binaries[o].table != "",
+			slices.ContainsFunc(curves, func(k *ir.Curve) bool { return k != nil && k.Table != "" }):
+			out = append(out, o)
+		}
+	}
+	return out
 }
 
 // scalarConst returns the one-element constant of a two-operand operation
