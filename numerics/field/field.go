@@ -41,18 +41,6 @@ func fold(hi, lo uint64) Elem {
 	return small(v&P + v>>61)
 }
 
-// Pow returns a to the power of n.
-func Pow(a Elem, n uint64) Elem {
-	r := Elem(1)
-	for ; n > 0; n >>= 1 {
-		if n&1 != 0 {
-			r = Mul(r, a)
-		}
-		a = Mul(a, a)
-	}
-	return r
-}
-
 // Inv returns 1 / a, and 0 for 0.
 func Inv(a Elem) Elem {
 	// a^(P-2) = a^(2^61-3), by powers of 2^k - 1.
