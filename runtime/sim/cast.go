@@ -64,7 +64,7 @@ type rowConverter func(dst, src []byte, n int)
 func converter(from, to e5.StorageType) (rowConverter, error) {
 	switch {
 	case from == to:
-		return nil, nil
+		return nil, nil // copied
 	case from == e5.FP32 && to == e5.FP16:
 		return func(dst, src []byte, n int) {
 			for i := range n {
@@ -79,66 +79,60 @@ func converter(from, to e5.StorageType) (rowConverter, error) {
 				binary.LittleEndian.PutUint32(dst[4*i:], math.Float32bits(h.Float32()))
 			}
 		}, nil
-	case from == e5.FP16 && to == e5.Int32:
-		return func(dst, src []byte, n int) {
-			for i := range n {
-				h := float16.Frombits(binary.LittleEndian.Uint16(src[2*i:]))
-				binary.LittleEndian.PutUint32(dst[4*i:], uint32(whole(h.Float32())))
-			}
-		}, nil
-	case from == e5.Int32 && to == e5.FP16:
-		return func(dst, src []byte, n int) {
-			for i := range n {
-				// Every fp16 value is exact in fp32, so this rounds once.
-				f := float32(int32(binary.LittleEndian.Uint32(src[4*i:])))
-				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
-			}
-		}, nil
-	case from == e5.FP16 && (to == e5.Int16 || to == e5.Uint16):
-		lo, hi := int32(math.MinInt16), int32(math.MaxInt16)
-		if to == e5.Uint16 {
-			lo, hi = 0, math.MaxUint16
-		}
-		return func(dst, src []byte, n int) {
-			for i := range n {
-				h := float16.Frombits(binary.LittleEndian.Uint16(src[2*i:]))
-				binary.LittleEndian.PutUint16(dst[2*i:], uint16(min(max(whole(h.Float32()), lo), hi)))
-			}
-		}, nil
-	case (from == e5.Int16 || from == e5.Uint16) && to == e5.FP16:
-		return func(dst, src []byte, n int) {
-			for i := range n {
-				u := binary.LittleEndian.Uint16(src[2*i:])
-				f := float32(u)
-				if from == e5.Int16 {
-					f = float32(int16(u))
-				}
-				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
-			}
-		}, nil
-	case from == e5.FP16 && (to == e5.Int8 || to == e5.Uint8):
-		lo, hi := int32(math.MinInt8), int32(math.MaxInt8)
-		if to == e5.Uint8 {
-			lo, hi = 0, math.MaxUint8
-		}
-		return func(dst, src []byte, n int) {
-			for i := range n {
-				h := float16.Frombits(binary.LittleEndian.Uint16(src[2*i:]))
-				dst[i] = byte(min(max(whole(h.Float32()), lo), hi))
-			}
-		}, nil
-	case (from == e5.Int8 || from == e5.Uint8) && to == e5.FP16:
-		return func(dst, src []byte, n int) {
-			for i := range n {
-				f := float32(src[i])
-				if from == e5.Int8 {
-					f = float32(int8(src[i]))
-				}
-				binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(f).Bits())
-			}
-		}, nil
+	case from == e5.FP16 && integers[to].size > 0:
+		return integers[to].fromHalf, nil
+	case to == e5.FP16 && integers[from].size > 0:
+		return integers[from].toHalf, nil
 	}
 	return nil, fmt.Errorf("cannot convert elements of %v to %v", from, to)
+}
+
+// integer is a type of integers that the runtime converts from and to fp16.
+type integer struct {
+	size   int   // bytes
+	lo, hi int32 // the least and the greatest integer
+	load   func(b []byte) int32
+}
+
+// integers are the types of integers that converter accepts.
+var integers = map[e5.StorageType]integer{
+	e5.Int8:  {size: 1, lo: math.MinInt8, hi: math.MaxInt8, load: func(b []byte) int32 { return int32(int8(b[0])) }},
+	e5.Uint8: {size: 1, lo: 0, hi: math.MaxUint8, load: func(b []byte) int32 { return int32(b[0]) }},
+	e5.Int16: {
+		size: 2,
+		lo:   math.MinInt16,
+		hi:   math.MaxInt16,
+		load: func(b []byte) int32 { return int32(int16(binary.LittleEndian.Uint16(b))) },
+	},
+	e5.Uint16: {
+		size: 2,
+		lo:   0,
+		hi:   math.MaxUint16,
+		load: func(b []byte) int32 { return int32(binary.LittleEndian.Uint16(b)) },
+	},
+	e5.Int32: {
+		size: 4,
+		lo:   math.MinInt32,
+		hi:   math.MaxInt32,
+		load: func(b []byte) int32 { return int32(binary.LittleEndian.Uint32(b)) },
+	},
+}
+
+// fromHalf truncates numbers of fp16 towards zero and clamps them to the range of the type; NaN becomes 0.
+func (t integer) fromHalf(dst, src []byte, n int) {
+	for i := range n {
+		h := float16.Frombits(binary.LittleEndian.Uint16(src[2*i:]))
+		var b [4]byte
+		binary.LittleEndian.PutUint32(b[:], uint32(min(max(whole(h.Float32()), t.lo), t.hi)))
+		copy(dst[i*t.size:], b[:t.size])
+	}
+}
+
+// toHalf rounds integers to fp16. The conversion to fp32 rounds only integers that are infinite in fp16.
+func (t integer) toHalf(dst, src []byte, n int) {
+	for i := range n {
+		binary.LittleEndian.PutUint16(dst[2*i:], float16.Fromfloat32(float32(t.load(src[i*t.size:]))).Bits())
+	}
 }
 
 // whole truncates a number of fp16 towards zero; infinities become the integers at the ends.
@@ -182,8 +176,8 @@ type move struct {
 	index  []uint64 // all zeros except during run
 }
 
-// newMove plans a copy; the descriptors have equal shapes except dimensions of one
-// (checkCast), and are inside their buffers (the reader).
+// newMove plans a copy. checkCast has checked that the shapes are equal apart from dimensions of one, and the reader
+// that the operands are inside their buffers.
 func newMove(sd, dd *e5.TensorDescriptor, conv rowConverter) move {
 	if conv == nil {
 		size := int(sd.Storage.Bits() / 8)
