@@ -149,31 +149,22 @@ type kind struct {
 // kinds adds up the operations by name and unit, those with most time first.
 func kinds(r *compile.Report) []kind {
 	type key struct{ op, unit string }
-	at := map[key]int{}
 	var out []kind
-	for i := range r.Ops {
-		o := &r.Ops[i]
-		if o.Unit == ir.Transfer.String() {
-			continue
+	for _, ops := range groupOps(r, func(o *compile.OpReport) (key, bool) {
+		return key{o.Op, o.Unit}, o.Unit != ir.Transfer.String()
+	}) {
+		k := kind{op: ops[0].Op, unit: ops[0].Unit, count: len(ops)}
+		for _, o := range ops {
+			k.time += o.CPU
+			if o.Estimate != nil {
+				k.time += o.Estimate.Time
+				k.terms.Add(o.Estimate.Terms)
+			}
 		}
-		k := key{o.Op, o.Unit}
-		j, ok := at[k]
-		if !ok {
-			j = len(out)
-			at[k] = j
-			out = append(out, kind{op: o.Op, unit: o.Unit})
+		if k.terms.Total() > 0 {
+			k.bound = k.terms.Binding().String()
 		}
-		out[j].count++
-		out[j].time += o.CPU
-		if o.Estimate != nil {
-			out[j].time += o.Estimate.Time
-			out[j].terms.Add(o.Estimate.Terms)
-		}
-	}
-	for i := range out {
-		if out[i].terms.Total() > 0 {
-			out[i].bound = out[i].terms.Binding().String()
-		}
+		out = append(out, k)
 	}
 	slices.SortStableFunc(out, func(a, b kind) int { return cmp.Compare(b.time, a.time) })
 	return out
@@ -253,42 +244,43 @@ func (g *causeGroup) ops() []string {
 // causes groups the operations on the CPU by rule and verdict, those with most time first.
 func causes(r *compile.Report) []*causeGroup {
 	type key struct{ verdict, rule string }
-	at := map[key]*causeGroup{}
 	var out []*causeGroup
-	for i := range r.Ops {
-		o := &r.Ops[i]
-		if o.Unit != ir.CPU.String() {
-			continue
-		}
+	for _, ops := range groupOps(r, func(o *compile.OpReport) (key, bool) {
 		k := key{rule: o.Rule}
-		why := o.Reason
 		if no := o.Refusal; no != nil {
 			k = key{string(no.Verdict), no.Rule}
+		}
+		return k, o.Unit == ir.CPU.String()
+	}) {
+		g := &causeGroup{why: ops[0].Reason, first: ops[0], counts: map[string]int{}}
+		if no := g.first.Refusal; no != nil {
+			g.verdict = string(no.Verdict)
 			if no.Verdict != target.NotWorthIt {
-				why = no.What + ": " + no.Value + "; limit: " + no.Limit
+				g.why = no.What + ": " + no.Value + "; limit: " + no.Limit
 			}
 		}
-		g := at[k]
-		if g == nil {
-			g = &causeGroup{verdict: k.verdict, why: why, first: o, counts: map[string]int{}}
-			at[k] = g
-			out = append(out, g)
+		for _, o := range ops {
+			if g.counts[o.Op]++; g.counts[o.Op] == 1 {
+				g.names = append(g.names, o.Op)
+			}
+			g.time += o.CPU
 		}
-		if g.counts[o.Op]++; g.counts[o.Op] == 1 {
-			g.names = append(g.names, o.Op)
-		}
-		g.time += o.CPU
+		out = append(out, g)
 	}
 	slices.SortStableFunc(out, func(a, b *causeGroup) int { return cmp.Compare(b.time, a.time) })
 	return out
 }
 
-// shareOf returns a time's share of a total, in whole per cent.
+// shareOf returns a time's share of a total in whole per cent, "" for a total of 0.
 func shareOf(t, total cost.Time) string {
-	if total == 0 {
+	switch share := 100 * float64(t) / float64(total); {
+	case total == 0:
 		return ""
+	case share > 0 && share < 0.5:
+		return "<1 %"
+	default:
+		return fmt.Sprintf("%.0f %%", share)
 	}
-	return fmt.Sprintf("%.0f %%", 100*float64(t)/float64(total))
 }
 
 // short returns a count with a prefix and three digits at most.

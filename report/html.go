@@ -16,7 +16,7 @@ import (
 var pageText string
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"grouped": grouped, "percent": percentOf, "estimate": estimate,
+	"grouped": grouped, "estimate": estimate,
 	"share": func(part, rest int64) string { return fmt.Sprintf("%.4g %%", Percent(part, rest)) },
 	"int64": func(n int) int64 { return int64(n) },
 	"sum":   func(a, b int) int { return a + b },

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
@@ -40,8 +39,8 @@ func md(s string) string {
 	return b.String()
 }
 
-// MarkdownText escapes text for a paragraph or a cell of a comment: it stays on its line
-// and contains no markup, mention or reference to an issue.
+// MarkdownText escapes text for a paragraph or a cell of a comment: it stays on its line and contains no markup,
+// mention or reference to an issue.
 func MarkdownText(s string) string { return md(s) }
 
 // grouped returns a number with thousands separated.
@@ -121,18 +120,9 @@ func markdownBiggest(b *bytes.Buffer, r *compile.Report) {
 	for _, l := range layers {
 		us, share := "", ""
 		if l.Bound != "" {
-			us, share = l.Time.String(), percentOf(l.Time, r)
+			us, share = l.Time.String(), shareOf(l.Time, estimate(r).Time)
 		}
 		fmt.Fprintf(b, "| %s %s | %d | %s | %s | %s | %s | %s |\n", md(l.Op), md(l.Name), l.Line, md(l.Unit),
-			grouped(l.MACs), us, l.Bound, share)
+			grouped(l.MACs), us, l.Bound, md(share))
 	}
-}
-
-// percentOf returns a time's share of a report's estimate.
-func percentOf(t cost.Time, r *compile.Report) string {
-	all := estimate(r).Time
-	if all == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.3g %%", 100*float64(t)/float64(all))
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// cpuGroup is operations of one kind on the CPU for one reason.
+// cpuGroup is the operations of one name that are on the CPU for one reason.
 type cpuGroup struct {
 	Op, Why string
 	Verdict string
@@ -18,41 +18,52 @@ type cpuGroup struct {
 	Line    int32 // of the first
 }
 
-// cpuGroups lists the operations on the CPU: most multiply-accumulates first, then most
-// operations, then in program order.
-func cpuGroups(r *compile.Report) []cpuGroup {
-	type key struct{ op, why string }
-	at := map[key]int{}
-	var out []cpuGroup
+// groupOps groups the operations for which key reports true by their keys, in the order of each group's first.
+func groupOps[K comparable](r *compile.Report, key func(o *compile.OpReport) (K, bool)) [][]*compile.OpReport {
+	at := map[K]int{}
+	var out [][]*compile.OpReport
 	for i := range r.Ops {
 		o := &r.Ops[i]
-		if o.Unit != ir.CPU.String() {
+		k, ok := key(o)
+		if !ok {
 			continue
 		}
-		k := key{o.Op, o.Reason}
 		j, ok := at[k]
 		if !ok {
 			j = len(out)
 			at[k] = j
-			out = append(out, cpuGroup{Op: o.Op, Why: o.Reason, Line: o.Line})
-			if o.Refusal != nil {
-				out[j].Rewrite, out[j].Verdict = o.Refusal.Rewrite, o.Refusal.Phrase()
-			}
+			out = append(out, nil)
 		}
-		out[j].Count++
-		out[j].MACs += o.MACs
+		out[j] = append(out[j], o)
+	}
+	return out
+}
+
+// cpuGroups lists the operations on the CPU: most multiply-accumulates first, then most operations, then in program
+// order.
+func cpuGroups(r *compile.Report) []cpuGroup {
+	type key struct{ op, why string }
+	var out []cpuGroup
+	for _, ops := range groupOps(r, func(o *compile.OpReport) (key, bool) {
+		return key{o.Op, o.Reason}, o.Unit == ir.CPU.String()
+	}) {
+		first := ops[0]
+		g := cpuGroup{Op: first.Op, Why: first.Reason, Line: first.Line, Count: len(ops)}
+		if no := first.Refusal; no != nil {
+			g.Rewrite, g.Verdict = no.Rewrite, no.Phrase()
+		}
+		for _, o := range ops {
+			g.MACs += o.MACs
+		}
+		out = append(out, g)
 	}
 	slices.SortStableFunc(out, func(a, b cpuGroup) int {
-		if a.MACs != b.MACs {
-			return cmp.Compare(b.MACs, a.MACs)
-		}
-		return cmp.Compare(b.Count, a.Count)
+		return cmp.Or(cmp.Compare(b.MACs, a.MACs), cmp.Compare(b.Count, a.Count))
 	})
 	return out
 }
 
-// biggest lists up to n operations: most time first or, without estimates, most
-// multiply-accumulates.
+// biggest lists up to n operations: most time first or, without estimates, most multiply-accumulates.
 func biggest(r *compile.Report, n int) []Layer {
 	var out []Layer
 	for _, l := range Layers(r) {
@@ -61,10 +72,7 @@ func biggest(r *compile.Report, n int) []Layer {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b Layer) int {
-		if a.Time != b.Time {
-			return cmp.Compare(b.Time, a.Time)
-		}
-		return cmp.Compare(b.MACs, a.MACs)
+		return cmp.Or(cmp.Compare(b.Time, a.Time), cmp.Compare(b.MACs, a.MACs))
 	})
 	return out[:min(n, len(out))]
 }
