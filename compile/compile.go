@@ -127,7 +127,7 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
-	if err := writes(o.Target); err != nil {
+	if err := checkTarget(o.Target); err != nil {
 		return nil, err
 	}
 	d := newDriver(ctx, o)
@@ -140,8 +140,8 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	return d.finish()
 }
 
-// writes returns an error for a target that zinc cannot write tasks for.
-func writes(t *target.Table) error {
+// checkTarget returns an error for a target whose task descriptors zinc cannot write.
+func checkTarget(t *target.Table) error {
 	if t.TD != 7 {
 		return fmt.Errorf("zinc writes no task descriptors for target %s yet", t.Name)
 	}

@@ -65,7 +65,7 @@ func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
-	if err := writes(o.Target); err != nil {
+	if err := checkTarget(o.Target); err != nil {
 		return nil, err
 	}
 	d := newDriver(ctx, o)

@@ -96,8 +96,8 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 	}
 }
 
-// TestTasksOfAllProceduresAreBounded compiles procedures each of which has few enough tasks for loading to number, but
-// which together have more.
+// TestTasksOfAllProceduresAreBounded checks the limit of tasks of all procedures together: loading numbers them with 16
+// bits. Each procedure on its own is within the limit.
 func TestTasksOfAllProceduresAreBounded(t *testing.T) {
 	d := &driver{units: []*unit{
 		{procs: []*lower.Procedure{{Tasks: make([]*td.Task, 40000)}}},

@@ -112,17 +112,17 @@ func (s *advisor) groups() []*refused {
 		if r == nil {
 			continue
 		}
-		rule := map[string]*compile.OpReport{}
+		refusals := map[string]*compile.OpReport{} // by result
 		for i := range r.Ops {
 			if o := &r.Ops[i]; o.Refusal != nil && o.Name != "" {
-				rule[o.Name] = o
+				refusals[o.Name] = o
 			}
 		}
 		for i, op := range f.Body.Ops {
 			if len(op.Results) != 1 {
 				continue
 			}
-			o := rule[op.Results[0].Name]
+			o := refusals[op.Results[0].Name]
 			if o == nil || o.Op != op.Def.Name {
 				continue
 			}

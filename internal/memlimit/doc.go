@@ -1,5 +1,5 @@
-// Package memlimit is the memory that this process may use for what an input asks for: the values of a run of the
-// interpreter and the constants that the compiler decompresses.
+// Package memlimit limits the memory that an input can make this process allocate: for the values of a run of the
+// interpreter and for the constants that the compiler decompresses.
 //
 // The limit belongs to the process, like the memory itself. It is half of the machine's memory, at most 16 GiB, until
 // Set replaces it.
