@@ -297,7 +297,7 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 		// visit returns no error, so neither does walk
 		_, _, _, _ = d.walk(p, func(i int, t td.Placed) error {
 			if t.On(td.KernelOn) && t.On(td.KBE0) {
-				if from, to := lanes(t.Task); to > from {
+				if from, to := t.Lanes(); to > from {
 					n := 0
 					for range t.LaneParts() {
 						n++
@@ -311,7 +311,7 @@ func (d *fileDump) readConstants(space *constantSpace) []constant {
 			}
 			for k := range td.Streams {
 				if s := &td.Streams[k]; !s.Result && s.Moved(t.Task) && t.On(s.BarValid) {
-					add(p, i, t.Task, s.Bar, uint64(t.Get(s.Base)), 0, s.Name, nil, word(t.Task, s.MemFormat))
+					add(p, i, t.Task, s.Bar, uint64(t.Get(s.Base)), 0, s.Name, nil, t.Word(s.MemFormat))
 				}
 			}
 			return nil
@@ -346,7 +346,7 @@ const tileMark = "_ne_"
 func formOf(t *td.Task) string {
 	var parts []string
 	if t.Multiplies() {
-		parts = append(parts, word(t, td.KernelFmt))
+		parts = append(parts, t.Word(td.KernelFmt))
 		for _, f := range []td.Field{td.PalettizedEn, td.SparseFmt, td.SparseBinary, td.NEBias} {
 			if t.On(f) {
 				parts = append(parts, f.Row().Doc)
@@ -354,7 +354,7 @@ func formOf(t *td.Task) string {
 		}
 	}
 	if t.UsesTable() {
-		parts = append(parts, word(t, td.Nonlinear))
+		parts = append(parts, t.Word(td.Nonlinear))
 	}
 	return strings.Join(parts, "; ")
 }

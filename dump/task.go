@@ -18,7 +18,7 @@ type taskJSON struct {
 	Offset     int    `json:"offset"` // in bytes, in the task section; in a file of images, in the file
 	FileOffset *int64 `json:"file_offset,omitempty"`
 	Words      int    `json:"words"`
-	taskSummary
+	td.Summary
 	Fields map[string]uint32 `json:"fields,omitempty"` // those that are not zero, in the unit of the field
 	// Source is the debug database's entry of the task, with Options.Source.
 	Source *provenance.TaskView `json:"source,omitempty"`
@@ -30,103 +30,6 @@ type undecodedJSON struct {
 	Offset int    `json:"offset"`
 	Words  int    `json:"words"` // words that it should have
 	Bytes  string `json:"bytes"` // words that are present
-}
-
-// taskSummary describes briefly what a task does, with the names of the field table.
-type taskSummary struct {
-	Engine    string `json:"engine"`
-	Operation string `json:"operation"`
-	Shape     string `json:"shape"`
-	Buffers   string `json:"buffers"`
-}
-
-func (s taskSummary) String() string {
-	return s.Engine + ", " + s.Operation + "; " + s.Shape + "; " + s.Buffers
-}
-
-// word returns the table's name for the value of a field, or the value itself.
-func word(t *td.Task, f td.Field) string {
-	v := t.Get(f)
-	if s := f.Row().Meaning(v); s != "" {
-		return s
-	}
-	return fmt.Sprintf("%s %d", f, v)
-}
-
-// summaryOf describes a task.
-func summaryOf(t *td.Task) taskSummary {
-	s := taskSummary{Engine: "neural engine"}
-	ops := []string{}
-	if planar := t.Planar(); planar == td.NotPlanar {
-		ops = append(ops, word(t, td.NEOp))
-		if t.On(td.Nonlinear) {
-			ops = append(ops, word(t, td.Nonlinear))
-		}
-	} else {
-		s.Engine = "planar engine"
-		ops = append(ops, word(t, td.PlanarType))
-		switch {
-		case planar.Reduces():
-			ops = append(ops, word(t, td.PoolMode))
-		case planar == td.PlanarTwo || planar == td.PlanarPair:
-			ops = append(ops, word(t, td.PEOp))
-		}
-	}
-	if t.On(td.TDSkip) {
-		ops = append(ops, td.TDSkip.Row().Doc)
-	}
-	s.Operation = strings.Join(ops, ", ")
-
-	s.Shape = fmt.Sprintf("%s %dx%dx%d", word(t, td.InFmt), t.Get(td.Cin), t.Get(td.Hin), t.Get(td.Win))
-	if t.On(td.In2Fmt) || t.On(td.Source2DMA) || t.On(td.PETwo) {
-		s.Shape += " and " + word(t, td.In2Fmt)
-	}
-	s.Shape += fmt.Sprintf(" -> %s %dx%dx%d", word(t, td.OutFmt), t.Get(td.Cout), t.Get(td.Hout), t.Get(td.Wout))
-	for _, x := range []struct {
-		name string
-		f    td.Field
-	}{{"groups", td.NumGroups}, {"depth", td.Din}} {
-		if n := t.Get(x.f); n > 1 {
-			s.Shape += fmt.Sprintf(", %s %d", x.name, n)
-		}
-	}
-	if t.Get(td.Kw) > 1 || t.Get(td.Kh) > 1 {
-		s.Shape += fmt.Sprintf(", kernel %dx%d", t.Get(td.Kh), t.Get(td.Kw))
-	}
-
-	from := bufferOf(t, td.StreamSource1)
-	if t.On(td.Source2DMA) || t.On(td.PETwo) {
-		from += " and " + bufferOf(t, td.StreamSource2)
-	}
-	s.Buffers = from + " -> " + bufferOf(t, td.StreamResult)
-	if lo, hi := lanes(t); hi > lo {
-		s.Buffers += fmt.Sprintf("; coefficients bar %d+%#x, %#x bytes", t.Get(td.KBase0), lo, hi-lo)
-	}
-	return s
-}
-
-// bufferOf describes where a source or the result is: with DMA in the buffer of a buffer-access register, else in L2.
-func bufferOf(t *td.Task, stream int) string {
-	s := &td.Streams[stream]
-	switch {
-	case !s.Moved(t):
-		return fmt.Sprintf("L2 %#x", t.Get(s.L2Base))
-	case !t.On(s.BarValid):
-		return fmt.Sprintf("no bar+%#x", t.Get(s.Base))
-	}
-	return fmt.Sprintf("bar %d+%#x", t.Get(s.Bar), t.Get(s.Base))
-}
-
-// lanes returns the range of the kernel buffer that the task's coefficient lanes stream, empty if there are none.
-func lanes(t *td.Task) (from, to uint64) {
-	for p := range t.LaneParts() {
-		a, b := uint64(p.From), uint64(p.To)
-		if from == to {
-			from, to = a, b
-		}
-		from, to = min(from, a), max(to, b)
-	}
-	return from, to
 }
 
 // walk calls visit for each complete task of a procedure. Faults of the chain are reported once. rest has the offset in
@@ -289,7 +192,7 @@ func (d *fileDump) undecodedText(note string) error {
 func (d *fileDump) task(i int, t td.Placed, at int64) error {
 	fields := d.All || d.has(PartFields)
 	if d.j != nil {
-		x := taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), taskSummary: summaryOf(t.Task)}
+		x := taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), Summary: t.Summary()}
 		if fields {
 			x.Fields = t.Values()
 		}
@@ -297,7 +200,7 @@ func (d *fileDump) task(i int, t td.Placed, at int64) error {
 		d.j.Put("", x)
 		return d.j.Err
 	}
-	d.printf("task %d at %#x, %d words: %s\n", i, t.Off, t.Words(), summaryOf(t.Task))
+	d.printf("task %d at %#x, %d words: %s\n", i, t.Off, t.Words(), t.Summary())
 	d.printSource(t.Off)
 	if !fields {
 		return nil
@@ -434,12 +337,12 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 	if d.j != nil {
 		x := detailJSON{Procedure: procedure, Kind: kind, Cases: cases, Detail: []fieldJSON{},
 			taskJSON: taskJSON{
-				Index:       i,
-				Offset:      t.Off,
-				FileOffset:  &at,
-				Words:       t.Words(),
-				taskSummary: summaryOf(t.Task),
-				Source:      d.taskSource(t.Off),
+				Index:      i,
+				Offset:     t.Off,
+				FileOffset: &at,
+				Words:      t.Words(),
+				Summary:    t.Summary(),
+				Source:     d.taskSource(t.Off),
 			}}
 		if cases == nil {
 			x.Cases = []string{}
@@ -456,7 +359,7 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 	d.part()
 	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, printableText(procedure), t.Off, at,
 		t.Words())
-	s := summaryOf(t.Task)
+	s := t.Summary()
 	d.printf("  %s, %s\n  %s\n  %s\n", s.Engine, s.Operation, s.Shape, s.Buffers)
 	if len(cases) > 0 {
 		shown := cases[:min(len(cases), maxCases)]
