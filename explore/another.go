@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
@@ -155,6 +156,9 @@ func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	v.pairOperations()
 	if v.tasks, err = taskRows(v.db, reports); err != nil {
 		return unread(fmt.Errorf("debug database: %w", err))
+	}
+	if t, err := target.Lookup(v.config.Target); err == nil {
+		v.describeTasks(t)
 	}
 	if v.files, err = s.adopt(r); err != nil {
 		return &faultError{err}

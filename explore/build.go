@@ -51,7 +51,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 		what[p.Name] = p.Doc
 	}
 	obs := newObserver(what)
-	o.Observe = obs.observe
+	o.Observe, o.Progress = obs.observe, telling(ctx)
 	if !c.compiled() {
 		v.placed = true
 		v.report, err = compile.Plan(ctx, opened.Program, o)
@@ -84,6 +84,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	if v.tasks, err = taskRows(v.db, reports); err != nil {
 		return v, &faultError{err}
 	}
+	v.describeTasks(o.Target)
 	v.weigh()
 	return v, nil
 }
@@ -120,7 +121,7 @@ func (v *view) weigh() {
 			}
 		}
 	}
-	n += int64(len(v.tasks))*200 + int64(len(v.statements))*100
+	n += int64(len(v.tasks))*320 + int64(len(v.statements))*100
 	if v.db != nil {
 		n += int64(len(v.db.Nodes))*48 + int64(len(v.db.Extents))*200
 	}

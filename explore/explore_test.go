@@ -245,9 +245,9 @@ func TestErrorsHavePlaces(t *testing.T) {
 	c := newClient(t, small)
 	var src sourceText
 	c.must("/api/source?model=sample", nil, &src)
-	wrong := strings.Replace(src.Text, "sigmoid(x = scaled)", "sigmoid(x = scald)", 1)
+	wrong := strings.Replace(src.Text, "cast(x = scaled,", "cast(x = scald,", 1)
 	s := c.compile(Config{Model: "sample", Text: &wrong})
-	if s.OK || len(s.Places) != 1 || s.Places[0].Line != 7 || !strings.Contains(s.Places[0].Text, "^~~~~") {
+	if s.OK || len(s.Places) != 1 || s.Places[0].Line != 10 || !strings.Contains(s.Places[0].Text, "^~~~~") {
 		t.Fatalf("%+v", s)
 	}
 	if strings.Contains(fmt.Sprint(s.Places), c.s.folder) {
@@ -260,7 +260,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 	}
 	// A target that is placed only.
 	placed := c.compile(Config{Model: "sample", Target: "h14"})
-	if !placed.OK || !placed.Placed || placed.EngineOps != 3 || len(placed.Passes) == 0 {
+	if !placed.OK || !placed.Placed || placed.EngineOps != 2 || len(placed.Passes) == 0 {
 		t.Errorf("%+v", placed)
 	}
 	if status, b := c.ask("/api/view/"+placed.Key+"/container", nil); status != http.StatusConflict {
@@ -387,7 +387,7 @@ func TestLimits(t *testing.T) {
 	var src sourceText
 	c.must("/api/source?model=sample", nil, &src)
 	for i := range 4 {
-		text := strings.Replace(src.Text, "0x1p-1", fmt.Sprintf("0x1p-%d", i+2), 1)
+		text := strings.Replace(src.Text, "0x1p-4", fmt.Sprintf("0x1p-%d", i+5), 1)
 		keys = append(keys, c.compile(Config{Model: "sample", Text: &text}).Key)
 	}
 	for i, k := range keys {

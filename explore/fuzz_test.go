@@ -41,12 +41,17 @@ func FuzzBodies(f *testing.F) {
 		view.Key == "" {
 		f.Fatalf("compiling: status %d: %s", w.Code, w.Body)
 	}
-	paths := []string{"/api/compile", "/api/diff", "/api/view/" + view.Key + "/run"}
+	paths := []string{"/api/compile", "/api/diff", "/api/view/" + view.Key + "/run",
+		"/api/view/" + view.Key + "/advice", "/api/view/" + view.Key + "/explain",
+		"/api/view/" + view.Key + "/rewrite"}
 	for i, s := range []string{
 		`{"model": "m", "target": "h13", "precision": "fp16", "place": "engine", "td_form": "full"}`,
 		`{"a": {"model": "m"}, "b": {"model": "m", "place": "compute"}, "seed": 1, "outputs": true}`,
 		`{"seed": 1, "engine": "direct", "numerics": "ane", "inputs": {"x": "AAAA"}}`,
 		`{"model": "m", "text": "program(1.3)\n{}", "shapes": {"x": [1, -1]}, "func": "main"}`,
+		`{}`,
+		`{"statement": 1}`,
+		`{"recipe": "fold-rows", "function": "main", "names": ["y"]}`,
 		`{"model": `, `null`, `[]`, `{} {}`, `{"unknown": 1}`,
 	} {
 		f.Add(byte(i), []byte(s))

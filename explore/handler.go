@@ -41,6 +41,7 @@ var routes = []struct {
 	{"GET /api/models", (*Server).listModels},
 	{"GET /api/source", (*Server).source},
 	{"GET /api/fields", (*Server).fieldList},
+	{"GET /api/progress", (*Server).progress},
 	{"POST /api/compile", (*Server).compileRequest},
 	{"POST /api/diff", (*Server).diffRequest},
 	{"GET /api/view/{key}/statements", onView(statementList)},
@@ -52,6 +53,11 @@ var routes = []struct {
 	{"GET /api/view/{key}/bytes", onLowered(bytesView)},
 	{"GET /api/view/{key}/links", onLowered(linksView)},
 	{"GET /api/view/{key}/report", onView(reportView)},
+	{"GET /api/view/{key}/cost", onView(costView)},
+	{"GET /api/view/{key}/graph", onView(graphView)},
+	{"POST /api/view/{key}/advice", onView(adviceView)},
+	{"POST /api/view/{key}/explain", onView(explainView)},
+	{"POST /api/view/{key}/rewrite", onView(rewriteView)},
 	{"POST /api/view/{key}/run", onLowered(runView)},
 }
 
@@ -90,6 +96,8 @@ func (s *Server) Handler() http.Handler {
 					return
 				}
 			}
+			r, end := s.jobs.follow(r)
+			defer end()
 			out, err := rt.handler(s, r)
 			if err != nil {
 				fail(w, err)

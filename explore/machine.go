@@ -7,8 +7,10 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // engines lists what can run a pair, the default first: the whole stack from the runtime down to the engine, or the
@@ -25,8 +27,10 @@ type loaded struct {
 	close   func() error
 }
 
-// load loads a pair for one of the engines, both of which give the same bits.
-func (s *Server) load(ctx context.Context, p pair.Pair, by string, mode numerics.Mode) (_ *loaded, err error) {
+// load loads a pair for one of the engines, both of which give the same bits. done is called after every task, in
+// order.
+func (s *Server) load(ctx context.Context, p pair.Pair, by string, mode numerics.Mode, done func()) (_ *loaded,
+	err error) {
 	calls := int64(s.limits.Buffers)
 	machine, err := sim.Open(p)
 	if err != nil {
@@ -35,10 +39,20 @@ func (s *Server) load(ctx context.Context, p pair.Pair, by string, mode numerics
 	if by == "direct" {
 		return &loaded{machine, func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor,
 			error) {
-			return machine.Run(ctx, in, sim.Options{Numerics: mode, CallBytes: calls})
+			return machine.Run(ctx, in, sim.Options{Numerics: mode, CallBytes: calls, Trace: func(_ string,
+				e *engine.Event) {
+				if e != nil {
+					done()
+				}
+			}})
 		}, func() error { return nil }}, nil
 	}
-	device, err := stack.New(stack.Options{Numerics: sim.EngineNumerics(mode), CallBytes: calls})
+	events := trace.New(func(e trace.Event) {
+		if e.Layer == trace.Engine {
+			done()
+		}
+	})
+	device, err := stack.New(stack.Options{Numerics: sim.EngineNumerics(mode), CallBytes: calls, Trace: events})
 	if err != nil {
 		return nil, err
 	}

@@ -114,7 +114,12 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 	if err != nil {
 		return nil, nil, &faultError{err}
 	}
-	r, err := s.load(ctx, p, q.Engine, mode)
+	tell, tasks := telling(ctx), 0
+	tell("running", 0, len(v.tasks))
+	r, err := s.load(ctx, p, q.Engine, mode, func() {
+		tasks++
+		tell("running", tasks, max(tasks, len(v.tasks)))
+	})
 	if err != nil {
 		// An operand that is too large is an error of the model, anything else a fault.
 		return nil, nil, &requestError{http.StatusUnprocessableEntity, err}

@@ -43,6 +43,7 @@ type Server struct {
 	// comparing admits one comparison at a time.
 	comparing *gate
 	busy      chan struct{}
+	jobs      jobs
 	warm      sync.WaitGroup
 
 	logMu sync.Mutex

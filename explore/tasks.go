@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // taskRow is one task in the list of all.
@@ -20,6 +22,9 @@ type taskRow struct {
 	Rule      string `json:"rule"`
 	Kind      string `json:"kind,omitempty"`
 	Attested  bool   `json:"attested"`
+	// Does says in one sentence what it computes, what it takes and what limits it; "" if its words do not decode.
+	Does string    `json:"does,omitempty"`
+	Time cost.Time `json:"us"`
 	// Statements lists its origins, as far as Brief finds them.
 	Statements []int `json:"statements"`
 }
@@ -61,6 +66,22 @@ func taskRows(db *provenance.DB, reports []*compile.Report) ([]taskRow, error) {
 		rows = append(rows, x)
 	}
 	return rows, nil
+}
+
+// describeTasks says what each task does, by its words, and what it takes on the target by the model of package cost.
+func (v *view) describeTasks(on *target.Table) {
+	for i := range v.tasks {
+		words, err := v.words(i)
+		if err != nil {
+			continue
+		}
+		t, err := td.Decode(words)
+		if err != nil {
+			continue
+		}
+		e := cost.Estimate(t, on)
+		v.tasks[i].Does, v.tasks[i].Time = e.Sentence(t), e.Time
+	}
 }
 
 // fieldView is one field of a task.
