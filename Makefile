@@ -19,6 +19,9 @@ CONFARGS  ?=
 # Programs that `make random` generates, and the number of the first one.
 N         ?= 20000
 FIRST     ?= 0
+# Mutations that `make mutants` tries, and further flags (internal/mutants/mutate lists them).
+MUTANTS   ?= 2000
+MUTARGS   ?= -floor 98
 # Seeds of the inputs that make corpus verifies each model with.
 SEEDS     ?= 1 2 3 4 5
 # The folder of shared test material, which is not part of the repository.
@@ -29,7 +32,7 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test test-short conformance conformance-engine corpus random nightly bench
+.PHONY: help build man test test-short conformance conformance-engine corpus random nightly mutants bench
 .PHONY: browser-test demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
@@ -81,6 +84,10 @@ random: ## compile N generated programs, judge each of them, and print what they
 
 nightly: ## do the same with 200,000 programs, other ones every day
 	@$(MAKE) -s random N=200000 FIRST=$$(( $$(date +%s) / 86400 * 1000000 ))
+
+mutants: ## make MUTANTS single mutations of compiler and simulator; report which ones programs and tests find
+	@$(GO) build -o $(OUT)/mutate ./internal/mutants/mutate
+	$(OUT)/mutate -n $(MUTANTS) -dir $(OUT)/mutants $(MUTARGS)
 
 bench: ## run the benchmarks; then each one's speed over the first of its group
 	@mkdir -p $(OUT)
