@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -46,6 +47,7 @@ type Judge struct {
 // Judges are asked in this order; the first one that disagrees ends the trial.
 var Judges = []Judge{
 	{"run", disagreesWithInterpreter},
+	{"prove", notProved},
 }
 
 // Finding is a disagreement.
@@ -151,4 +153,17 @@ func disagreesWithInterpreter(ctx context.Context, p *Pair) error {
 		}
 	}
 	return errors.New(strings.Join(wrong, "; "))
+}
+
+// notProved proves the pair. A proof that cannot conclude, because a table is too far from its function for any, is no
+// disagreement.
+func notProved(ctx context.Context, p *Pair) error {
+	r, err := prove.Pair(ctx, p.Machine, verify.Provable(p.Result), prove.Options{Seed: p.Seed, Workers: 1})
+	if err != nil {
+		return err
+	}
+	if r.Verdict == prove.Open {
+		return nil
+	}
+	return r.Err()
 }

@@ -255,6 +255,9 @@ func (e *evaluator) digest(op *ir.Op, in scope, local map[*ir.Value]field.Elem) 
 
 // parallel calls f on pieces of 0..n from several goroutines; size is the work of one item.
 func parallel(n, size int, f func(lo, hi int)) {
+	if n == 0 {
+		return
+	}
 	piece := max(1, 1<<13/max(1, size))
 	workers := min(runtime.GOMAXPROCS(0), (n+piece-1)/piece)
 	if workers <= 1 {

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"math"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -12,7 +13,7 @@ var kernels map[*ir.Operation]func(c *call) []tensor
 
 func init() {
 	kernels = map[*ir.Operation]func(c *call) []tensor{
-		ir.OpAdd: binary(field.Add), ir.OpSub: binary(field.Sub), ir.OpMul: product,
+		ir.OpAdd: binary(field.Add), ir.OpSub: difference, ir.OpMul: product,
 		ir.OpRealDiv: divide, ir.OpMaximum: order, ir.OpMinimum: order,
 		ir.OpSquare:     unary(func(c *call, x field.Elem) field.Elem { return field.Mul(x, x) }),
 		ir.OpAbs:        unary(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }),
@@ -74,7 +75,7 @@ func fromBytes(c *call) []tensor {
 		for k := range parts {
 			bytes[k] = parts[k].v[i]
 		}
-		out[i] = field.Join(bytes)
+		out[i] = c.Join(bytes)
 	}
 	return []tensor{c.out(0, out)}
 }
@@ -97,6 +98,8 @@ func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
 }
 
 func product(c *call) []tensor { return binary(c.Mul)(c) }
+
+func difference(c *call) []tensor { return binary(c.Sub)(c) }
 
 // scalars returns a function that maps an operand to the one that replaces it: a scalar constant that programs round
 // becomes the number that it was rounded from.
@@ -207,11 +210,37 @@ func (c *call) round(x field.Elem) field.Elem {
 	}, -1))
 }
 
-// compare returns an operation that is 1 or 0 for x below, equal to and above y.
+// compare returns an operation that is 1 or 0 for x below, equal to and above y. A comparison with a number is a step
+// function, which is the same as that with a neighbouring number if nothing is between them.
 func compare(below, at, above field.Elem) func(c *call) []tensor {
 	return func(c *call) []tensor {
+		x, y, low, high := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY), below, above
+		if x.IsConst() {
+			x, y, low, high = y, x, above, below
+		}
+		if !x.IsConst() && y.IsConst() && y.Type.Elems() == 1 && y.Type.DType == ir.FP16 {
+			n := y.Const.Float(0)
+			if n != n {
+				n = math.Inf(1) // as the engine reads it
+			}
+			f := c.tables.piecewise(sampled(func(v float64) float64 {
+				switch {
+				case v < n:
+					return float64(low)
+				case v > n:
+					return float64(high)
+				}
+				return float64(at)
+			}))
+			t := c.value(c.in, x)
+			return c.broadcast(func(a []field.Elem) field.Elem {
+				v := f(a[0])
+				c.Known(v)
+				return v
+			}, t, c.value(c.in, y))
+		}
 		return c.pointwise(func(a []field.Elem) field.Elem {
-			lo, hi := c.Signs(field.Sub(a[0], a[1]))
+			lo, hi := c.Signs(c.Sub(a[0], a[1]))
 			y := at
 			y = field.Add(y, field.Mul(field.Sub(below, at), lo))
 			y = field.Add(y, field.Mul(field.Sub(above, at), hi))

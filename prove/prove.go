@@ -227,7 +227,7 @@ func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	}
 	e, tasks := p.evaluator(), 0
 	e.computed = map[field.Elem]place{}
-	_, _, err = p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
+	got, states, err = p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
 		for _, x := range vals {
 			e.computed[x] = place{procedure, task}
 		}

@@ -3,7 +3,7 @@ package prove
 import (
 	"fmt"
 	"math"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/x448/float16"
@@ -18,6 +18,7 @@ type tables struct {
 	fs    *field.Functions
 	known map[string]func(float64) float64 // by name, the element for it
 	cuts  map[float64]bool                 // numbers that comparisons compare with
+	names map[string]string                // names of operations' functions among those
 	seen  map[[128]byte]func(field.Elem) field.Elem
 	// odd lists tables that match none of the functions.
 	odd []string
@@ -26,7 +27,7 @@ type tables struct {
 func newTables(fs *field.Functions) *tables {
 	return &tables{
 		fs: fs, cuts: map[float64]bool{0: true, 0.5: true, -0.5: true},
-		seen: map[[128]byte]func(field.Elem) field.Elem{},
+		seen: map[[128]byte]func(field.Elem) field.Elem{}, names: map[string]string{},
 		known: map[string]func(float64) float64{
 			"exp2": math.Exp2, "log2": math.Log2, "sqrt": math.Sqrt,
 			"reciprocal": func(x float64) float64 { return 1 / x },
@@ -84,7 +85,7 @@ func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, b
 	shift := field.Elem(0)
 	if k.Shift {
 		shift, _ = c.register(k.Params[0])
-		params = nil
+		params = []float64{0}
 	}
 	var f func(field.Elem) field.Elem
 	switch k.Table {
@@ -95,16 +96,69 @@ func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, b
 		log, scale := t.named(t.fs, "log2"), field.Number(ln2)
 		f = func(x field.Elem) field.Elem { return field.Mul(scale, log(x)) }
 	default:
+		if f = t.piecewise(t.program(k, params)); f != nil {
+			break
+		}
 		name := k.Table
-		if len(params) > 0 {
+		if len(params) > 0 && !k.Shift {
 			name = fmt.Sprint(name, params)
 		}
-		f = t.named(t.fs, name)
-		if _, ok := t.known[name]; !ok {
-			t.known[name] = func(x float64) float64 { return k.F(x, params) }
-		}
+		f = t.named(t.fs, t.register(name, func(x float64) float64 { return k.F(x, params) }))
 	}
 	return func(x field.Elem) field.Elem { return f(field.Add(x, shift)) }, true
+}
+
+// register adds a function to those that tables may compute, and returns its name: that of another function that no
+// table can be told apart from.
+func (t *tables) register(name string, f func(float64) float64) string {
+	if n, ok := t.names[name]; ok {
+		return n
+	}
+	same := name
+	vals := make([]float64, len(finite))
+	for i, x := range finite {
+		vals[i] = f(x)
+	}
+	for n, g := range t.known {
+		domain := func(i int) bool { return (g(finite[i]) != g(finite[i])) == (vals[i] != vals[i]) }
+		if (same == name || n < same) && distance(vals, g) < sameTable && all(len(vals), domain) {
+			same = n
+		}
+	}
+	if t.names[name] = same; same == name {
+		t.known[name] = f
+	}
+	return same
+}
+
+func all(n int, f func(i int) bool) bool {
+	for i := range n {
+		if !f(i) {
+			return false
+		}
+	}
+	return true
+}
+
+// program returns the values that an operation defines, rounded to fp16.
+func (t *tables) program(k *ir.Curve, params []float64) *values {
+	return sampled(func(x float64) float64 { return half(k.F(x, params)) })
+}
+
+// values are those of a function on the numbers of fp16: the finite ones, and the infinities.
+type values struct {
+	at        func(x float64) float64
+	finite    []float64
+	low, high float64
+}
+
+// sampled returns the values of a function.
+func sampled(f func(x float64) float64) *values {
+	v := &values{at: f, finite: make([]float64, len(finite)), low: f(math.Inf(-1)), high: f(math.Inf(1))}
+	for i, x := range finite {
+		v.finite[i] = f(x)
+	}
+	return v
 }
 
 // collect records the functions of a program and the numbers it compares with, before tables are looked at.
@@ -129,7 +183,7 @@ func (t *tables) steps(f *field.Functions, x field.Elem, edges []edge, below flo
 	y, left, boolean := field.Number(below), below, below == 0 || below == 1
 	for _, e := range edges {
 		boolean = boolean && (e.value == 0 || e.value == 1) && (e.above == 0 || e.above == 1)
-		lo, hi := f.Signs(field.Sub(x, field.Number(e.at)))
+		lo, hi := f.Signs(f.Sub(x, field.Number(e.at)))
 		y = field.Add(y, field.Mul(field.Number(e.value-left), field.Sub(1, lo)))
 		y = field.Add(y, field.Mul(field.Number(e.above-e.value), hi))
 		left = e.above
@@ -151,36 +205,24 @@ func (t *tables) of(table *engine.Table) func(field.Elem) field.Elem {
 }
 
 // finite are the finite numbers of fp16, ascending, with one zero.
-var finite = func() []float32 {
-	var out []float32
+var finite = func() []float64 {
+	var out []float64
 	for i := range 0x7c00 {
-		out = append(out, float16.Frombits(uint16(i)).Float32())
+		out = append(out, float64(float16.Frombits(uint16(i)).Float32()))
 		if i > 0 {
-			out = append(out, float16.Frombits(uint16(i|0x8000)).Float32())
+			out = append(out, float64(float16.Frombits(uint16(i|0x8000)).Float32()))
 		}
 	}
-	sort.Slice(out, func(i, j int) bool { return out[i] < out[j] })
+	slices.Sort(out)
 	return out
 }()
 
 func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
-	vals := make([]float64, len(finite))
-	for i, x := range finite {
-		vals[i] = float64(table.Eval(x))
-	}
-	low, high := float64(table.Eval(float32(math.Inf(-1)))), float64(table.Eval(float32(math.Inf(1))))
-	if f := t.bounds(vals, low, high); f != nil {
+	v := sampled(func(x float64) float64 { return float64(table.Eval(float32(x))) })
+	if f := t.piecewise(v); f != nil {
 		return f
 	}
-	if edges, below := t.edges(vals); edges != nil {
-		zero, one := field.Number(float64(table.Eval(0))), field.Number(float64(table.Eval(1)))
-		return func(x field.Elem) field.Elem {
-			if t.fs.IsBoolean(x) {
-				return field.Add(zero, field.Mul(field.Sub(one, zero), x))
-			}
-			return t.steps(t.fs, x, edges, below)
-		}
-	}
+	vals := v.finite
 	best, name := math.Inf(1), ""
 	for n, f := range t.known {
 		if e := distance(vals, f); e < best || e == best && n < name {
@@ -198,11 +240,14 @@ func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
 // nearTable is how far a table may be from the function that it approximates, relative for numbers above 1.
 const nearTable = 1.0 / 32
 
+// sameTable is how near two functions are that count as one, such as the two forms of gelu.
+const sameTable = 1.0 / 512
+
 // distance returns how far a table is from a function.
 func distance(vals []float64, f func(float64) float64) float64 {
 	far := 0.0
 	for i, x := range finite {
-		y := f(float64(x))
+		y := f(x)
 		if y != y || math.Abs(y) > 65504 || vals[i] != vals[i] {
 			continue
 		}
@@ -211,10 +256,39 @@ func distance(vals []float64, f func(float64) float64) float64 {
 	return far
 }
 
+// piecewise returns the function of values that are the identity between two bounds or that have few steps, nil for
+// others.
+func (t *tables) piecewise(v *values) func(field.Elem) field.Elem {
+	if f := t.bounds(v); f != nil {
+		return f
+	}
+	edges, below, ok := t.edges(v)
+	if !ok {
+		return nil
+	}
+	zero, one := field.Number(v.at(0)), field.Number(v.at(1))
+	return func(x field.Elem) field.Elem {
+		if t.fs.IsBoolean(x) {
+			return field.Add(zero, field.Mul(field.Sub(one, zero), x))
+		}
+		return t.steps(t.fs, x, edges, below)
+	}
+}
+
 // bounds recognises the identity between two bounds.
-func (t *tables) bounds(vals []float64, low, high float64) func(field.Elem) field.Elem {
+func (t *tables) bounds(v *values) func(field.Elem) field.Elem {
+	low, high := v.low, v.high
+	if low != low {
+		low = v.finite[0]
+	}
+	if high != high {
+		high = v.finite[len(finite)-1]
+	}
+	if low >= high {
+		return nil
+	}
 	for i, x := range finite {
-		if vals[i] != max(low, min(float64(x), high)) {
+		if v.finite[i] != max(low, min(x, high)) {
 			return nil
 		}
 	}
@@ -222,27 +296,34 @@ func (t *tables) bounds(vals []float64, low, high float64) func(field.Elem) fiel
 	return func(x field.Elem) field.Elem { return t.fs.Clip(x, lo, hi) }
 }
 
-// edges recognises a function with few steps.
-func (t *tables) edges(vals []float64) (edges []edge, below float64) {
+// edges recognises a function with few steps, which may be at an infinity.
+func (t *tables) edges(v *values) (edges []edge, below float64, ok bool) {
 	const most = 4
+	xs := slices.Concat([]float64{math.Inf(-1)}, finite, []float64{math.Inf(1)})
+	vals := slices.Concat([]float64{v.low}, v.finite, []float64{v.high})
+	if v.low != v.low {
+		vals[0] = vals[1]
+	}
+	if n := len(vals) - 1; v.high != v.high {
+		vals[n] = vals[n-1]
+	}
 	below = vals[0]
 	for i := 1; i < len(vals); i++ {
 		if vals[i] == vals[i-1] {
 			continue
 		}
 		if len(edges) == most || vals[i] != vals[i] {
-			return nil, 0
+			return nil, 0, false
 		}
-		x, before := float64(finite[i]), float64(finite[i-1])
 		switch {
 		case i+1 < len(vals) && vals[i+1] != vals[i]: // a value at a single number
-			edges = append(edges, edge{x, vals[i], vals[i+1]})
+			edges = append(edges, edge{xs[i], vals[i], vals[i+1]})
 			i++
-		case t.cuts[before] && !t.cuts[x]:
-			edges = append(edges, edge{before, vals[i-1], vals[i]})
+		case t.cuts[xs[i-1]] && !t.cuts[xs[i]]:
+			edges = append(edges, edge{xs[i-1], vals[i-1], vals[i]})
 		default:
-			edges = append(edges, edge{x, vals[i], vals[i]})
+			edges = append(edges, edge{xs[i], vals[i], vals[i]})
 		}
 	}
-	return edges, below
+	return edges, below, true
 }

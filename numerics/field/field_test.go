@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/x448/float16"
@@ -158,9 +159,20 @@ func TestJoinUndoesBytes(t *testing.T) {
 	f := field.New(1)
 	for _, x := range []field.Elem{0, 1, 255, field.P - 1, f.Hash(1, 2)} {
 		for n := 1; n <= 4; n++ {
-			if b := f.Bytes(x, n); len(b) != n || field.Join(b) != x {
-				t.Errorf("%d bytes of %d are %v, which join to %d", n, x, b, field.Join(b))
+			if b := f.Bytes(x, n); len(b) != n || f.Join(b) != x {
+				t.Errorf("%d bytes of %d are %v, which join to %d", n, x, b, f.Join(b))
 			}
+		}
+	}
+}
+
+// TestBytesOfJoinedBytesAreTheSame cuts an integer that was put together from bytes of others.
+func TestBytesOfJoinedBytesAreTheSame(t *testing.T) {
+	f := field.New(3)
+	a, b := f.Bytes(f.Hash(1, 7), 4), f.Bytes(f.Hash(2, 7), 4)
+	for _, want := range [][]field.Elem{{a[0], a[1]}, {a[3], b[2], 0, 0}, {b[0], b[1], b[2], b[3]}} {
+		if got := f.Bytes(f.Join(want), len(want)); !slices.Equal(got, want) {
+			t.Errorf("bytes %v join to an integer whose bytes are %v", want, got)
 		}
 	}
 }

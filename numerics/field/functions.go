@@ -2,15 +2,20 @@ package field
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // Functions are the functions that are no polynomials, under one key. The zero value
 // is not ready for use. They may be used by several goroutines at once.
 type Functions struct {
-	keys     [8]uint64
-	low      Elem     // order's image of minus infinity
-	booleans sync.Map // elements that stand for 0 or 1
+	keys        [8]uint64
+	low         Elem        // order's image of minus infinity
+	booleans    sync.Map    // elements that stand for 0 or 1
+	known       atomic.Bool // whether booleans has any
+	differences sync.Map    // signs of differences of booleans and from infinities, by the difference
+	parts       sync.Map    // bytes of integers that were joined from bytes of others, by joined
 }
 
 // New returns the functions of a key.
@@ -104,6 +109,9 @@ func (f *Functions) Unorder(x Elem) Elem { return f.unscramble(Add(x, f.low)) }
 
 // Max stands for the greater of two elements. Unlike a maximum of numbers, that of equal elements is not the element.
 func (f *Functions) Max(a, b Elem) Elem {
+	if a == Infinity || b == Infinity {
+		return Infinity
+	}
 	y := f.Unorder(Add(f.Order(a), f.Order(b)))
 	if f.IsBoolean(a) && f.IsBoolean(b) {
 		f.Known(y)
@@ -128,6 +136,9 @@ func (f *Functions) Abs(x Elem) Elem { return f.Max(x, Neg(x)) }
 
 // Clip stands for x between two bounds, of which an infinite one is none.
 func (f *Functions) Clip(x, low, high Elem) Elem {
+	if low == high {
+		return low
+	}
 	if low != Neg(Infinity) {
 		x = f.Max(x, low)
 	}
@@ -146,6 +157,7 @@ func (f *Functions) Boolean(name uint64, x Elem) Elem {
 
 // Known makes an element, and one minus it, a boolean for IsBoolean.
 func (f *Functions) Known(x Elem) {
+	f.known.Store(true)
 	f.booleans.Store(x, true)
 	f.booleans.Store(Sub(1, x), true)
 }
@@ -155,19 +167,56 @@ func (f *Functions) IsBoolean(x Elem) bool {
 	if x <= 1 {
 		return true
 	}
+	if !f.known.Load() {
+		return false
+	}
 	_, ok := f.booleans.Load(x)
 	return ok
+}
+
+// Sub returns a - b. Of a difference of booleans the signs are products of them, and nothing is beyond an infinity.
+func (f *Functions) Sub(a, b Elem) Elem {
+	d := Sub(a, b)
+	switch {
+	case d == 0:
+	case a == Infinity || b == Neg(Infinity):
+		_, above := f.hashed(d)
+		f.differences.Store(d, [2]Elem{0, above})
+	case b == Infinity || a == Neg(Infinity):
+		below, _ := f.hashed(d)
+		f.differences.Store(d, [2]Elem{below, 0})
+	case f.known.Load() && f.IsBoolean(a) && f.IsBoolean(b):
+		below, above := Mul(Sub(1, a), b), Mul(a, Sub(1, b))
+		f.Known(below)
+		f.Known(above)
+		f.differences.Store(d, [2]Elem{below, above})
+	}
+	return d
 }
 
 const negativeName = 0x6e656761
 
 // Signs stands for whether x is below 0 and whether it is above: 1 or 0 each.
 func (f *Functions) Signs(x Elem) (below, above Elem) {
-	if x == 0 {
+	switch {
+	case x == 0:
 		return 0, 0
+	case f.IsBoolean(x):
+		return 0, x
+	case f.IsBoolean(Neg(x)):
+		return Neg(x), 0
 	}
+	if d, ok := f.differences.Load(x); ok {
+		signs := d.([2]Elem)
+		return signs[0], signs[1]
+	}
+	return f.hashed(x)
+}
+
+// hashed returns the signs of an element of which nothing is known.
+func (f *Functions) hashed(x Elem) (below, above Elem) {
 	if x > P/2 {
-		above, below = f.Signs(Neg(x))
+		above, below = f.hashed(Neg(x))
 		return below, above
 	}
 	return f.Boolean(negativeName, x), f.Boolean(negativeName+1, x)
@@ -192,18 +241,36 @@ func (f *Functions) Trunc(x Elem) Elem {
 	return f.Hash(truncName, x)
 }
 
-// Bytes returns n elements that represent the bytes of an integer, least significant first. Join returns the integer.
+// joined identifies an integer of n bytes.
+type joined struct {
+	x Elem
+	n int
+}
+
+// Bytes returns n elements that represent the bytes of an integer, least significant first. Join returns the integer,
+// and Bytes of it returns what was joined.
 func (f *Functions) Bytes(x Elem, n int) []Elem {
+	if b, ok := f.parts.Load(joined{x, n}); ok {
+		return b.([]Elem)
+	}
 	out := make([]Elem, n)
 	for k := n - 1; k > 0; k-- {
 		out[k] = f.Hash(byteName+uint64(k), x)
 	}
-	out[0] = Sub(x, Join(out))
+	out[0] = Sub(x, weighted(out))
 	return out
 }
 
 // Join adds bytes times their weights.
-func Join(bytes []Elem) Elem {
+func (f *Functions) Join(bytes []Elem) Elem {
+	x := weighted(bytes)
+	if n := len(bytes); n > 1 && bytes[n-1] != f.Hash(byteName+uint64(n-1), x) {
+		f.parts.Store(joined{x, n}, slices.Clone(bytes))
+	}
+	return x
+}
+
+func weighted(bytes []Elem) Elem {
 	x := Elem(0)
 	for k, b := range bytes {
 		x = Add(x, Mul(b, pow2(8*k)))

@@ -215,7 +215,7 @@ func (r *exactRun) get(c *engine.Cells, at int64, t e5.StorageType) field.Elem {
 	for k := range bytes {
 		bytes[k] = c.Get(at+int64(k), true)
 	}
-	return field.Join(bytes)
+	return r.o.Engine.Field.Join(bytes)
 }
 
 // put writes an element of a surface.

@@ -15,8 +15,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 // compiled is a program as the pair that was written, loaded from its bytes, together with the function that the
@@ -43,7 +45,7 @@ func compilePair(p *ir.Program, o compile.Options) (*compiled, error) {
 	return c, c.compile(p, o)
 }
 
-// compile compiles a program, writes the pair and loads the bytes.
+// compile compiles a program, writes the pair, loads the bytes and proves them.
 func (c *compiled) compile(p *ir.Program, o compile.Options) (err error) {
 	if c.res, err = compile.Compile(context.Background(), p, o); err != nil {
 		return fmt.Errorf("compile: %w", err)
@@ -59,7 +61,11 @@ func (c *compiled) compile(p *ir.Program, o compile.Options) (err error) {
 	if c.machine, err = sim.Open(pair.Pair{Container: c.hwx, Descriptor: c.e5}); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
-	return nil
+	r, err := prove.Pair(context.Background(), c.machine, verify.Provable(c.res), prove.Options{Seed: 1})
+	if err != nil {
+		return fmt.Errorf("prove: %w", err)
+	}
+	return r.Err()
 }
 
 // brief is the program without the bytes of its constants.

@@ -407,12 +407,16 @@ func (r *exactRows) row(v []field.Elem, ops [3][]field.Elem, n int) {
 		}
 		if n > 1 {
 			b := at(ops[1], i)
-			if r.neg2 {
+			if r.neg2 && r.op != 0 {
 				b = field.Neg(b)
 			}
 			switch r.op {
 			case 0:
-				y = field.Add(y, b)
+				if r.neg2 {
+					y = r.e.Sub(y, b)
+				} else {
+					y = field.Add(y, b)
+				}
 			case 1:
 				y = r.e.Mul(y, b)
 			case 2:
