@@ -159,7 +159,8 @@ func (c *chain) dependencies() {
 		}
 		settled := readPE // by a task of the same engine, which has waited
 		if f.planar {
-			settled = freePE
+			// A wait for a neural result that was computed from it is enough (env_chain_softmax_h1_s64).
+			settled = freePE || readPE && lastNE > lastPE && src&aliasConvRes != 0
 		}
 		if lastPE >= 0 && reads(feet[lastPE].give, lastPE) && !settled {
 			src |= aliasPlanarRes
@@ -233,10 +234,23 @@ func inStep(d, before *draft) {
 			before.stepUnits(0)
 		}
 	case d.does(td.NEPass) && before.pe != nil:
+		if before.rowsSpread() {
+			before.patch = [2]int{squarePatch, min(squarePatch, log2up(before.dst.ext[axH]))}
+		}
 		if s := d.stepUnits(before.patch[1]); s > 0 {
 			before.patch[1] = max(before.patch[1], s)
 		}
 	}
+}
+
+// squarePatch is log2 of the columns and rows of a planar patch where one number is spread along each row of an image
+// and everything is in L2 (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64).
+const squarePatch = 4
+
+// rowsSpread reports whether a planar task has such patches.
+func (d *draft) rowsSpread() bool {
+	return d.kind() == td.PlanarTwo && d.dst.ext[axH] > 1 && d.dst.where == inL2 && !d.fetches() &&
+		(d.src[0].spread[axW] || d.src[1].spread[axW])
 }
 
 // stepUnits folds the rows of a neural task into units by its columns alone, and at least as many rows as a patch

@@ -21,6 +21,12 @@ const (
 	// foldedChannels is the maximum number of channels of the image to which a product's 64 rows are folded. Recorded
 	// for 256 and 1024.
 	foldedChannels = 4096
+	// foldedRatio is the least ratio of columns to terms of a product of 64 rows that is folded. Recorded folded: 4.
+	// Recorded unfolded: 0.25 to 2.
+	foldedRatio = 4
+	// foldedTerms is the least number of terms and of columns of a product of 16 or 32 rows that is folded. Recorded
+	// folded: 2048 to 8192. Smaller ones are not recorded.
+	foldedTerms = 2048
 	// longSum is the number of terms from which a sum over folded rows has its largest unit shift. Recorded
 	// convolutions of up to 288 terms do not have it, conv_probe_k1_c512_n512_s16 does.
 	longSum = 512

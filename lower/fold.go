@@ -7,35 +7,43 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// Products on 64 rows whose kernel has more than one output group: the rows are folded to an image of 8x8, which the
-// engine processes as a whole (matmul_m64_k256_n1024; products of 64 rows with 256 columns are not folded, and numbers
-// in between are modelled).
+// Products of few rows are folded to images of eight columns, which the engine processes as a whole: 64 rows with at
+// least four times as many columns as terms (matmul_m64_k256_n1024_ty1, chain_ffn_d512_s64; not
+// matmul_m64_k256_n512_ty1 or matmul_m64_k1024_n1024_ty1), 16 and 32 rows of long sums (every recorded product of them
+// with 2048 terms and columns or more, such as env_mm_r2rb_m16_k2048_n2048_tx0_ty1). Numbers in between are modelled.
 
-// folds reports whether a product of m rows of k elements with n columns works on
-// an 8x8 image.
+// folds reports whether a product of m rows of k elements with n columns works on an image of eight columns.
 func folds(m, k, n int64) bool {
-	const outputs = td.Lanes * 16 // of one output group of a product
-	return m == smallImage*smallImage && n > outputs && k <= foldedChannels && n <= foldedChannels
+	switch m {
+	case smallImage * smallImage:
+		return n >= foldedRatio*k && k <= foldedChannels && n <= foldedChannels
+	case 2 * smallImage, 4 * smallImage:
+		return min(k, n) >= foldedTerms && max(k, n) <= 2*foldedChannels
+	}
+	return false
 }
 
-// foldedImage returns a surface for an image of c channels of 8x8.
-func (b *builder) foldedImage(c int64) *surf {
-	img := b.temp([]int64{c, smallImage, smallImage})
-	img.buf.image = [3]int64{c, smallImage, smallImage}
+// foldedImage returns a surface for an image of c channels of h rows and eight columns.
+func (b *builder) foldedImage(c, h int64) *surf {
+	img := b.temp([]int64{c, h, smallImage})
+	img.buf.image = [3]int64{c, h, smallImage}
 	return img
 }
 
-// foldedTurn copies 64 rows of k elements to an image of k channels: row 8h+c
-// becomes pixel (h, c).
+// foldedTurn copies rows of k elements to an image of k channels: row 8h+c becomes pixel (h, c).
 func (b *builder) foldedTurn(x *surf) *surf {
-	img := b.foldedImage(x.dims[1])
+	h := x.dims[0] / smallImage
+	img := b.foldedImage(x.dims[1], h)
 	img.buf.named = x.buf.space == inPort
 	all := x.dims[0] * x.stride[0]
 	src := &operand{
 		buf: x.buf, off: x.off, pix: x.pix,
-		ext:    [5]int64{1, 1, smallImage, smallImage, x.dims[1]},
+		ext:    [5]int64{1, 1, smallImage, h, x.dims[1]},
 		stride: [4]int64{all, all, x.stride[0], smallImage * x.stride[0]},
 		cols:   max(workUnit>>turnShift, 64/elemBytes),
+	}
+	if h < smallImage {
+		src.cols = workUnit >> log2up(h)
 	}
 	whole := img.dims[0] * img.stride[0]
 	b.emit(copying(), src, nil, &operand{
@@ -43,6 +51,13 @@ func (b *builder) foldedTurn(x *surf) *surf {
 		stride: [4]int64{whole, whole, img.stride[0], img.stride[1]},
 	}, 0)
 	return img
+}
+
+// fewFolded reports whether the task is a product of rows folded to fewer than eight: it works in units of those rows,
+// which are not padded (env_mm_r2rb_m16_k2048_n2048_tx0_ty1).
+func (d *draft) fewFolded() bool {
+	img := d.src[0].buf.image
+	return d.does(td.NEMultiply) && img[2] == smallImage && img[1] > 1 && img[1] < smallImage && d.window.alone()
 }
 
 // foldedProduct multiplies a folded image. A result that another product reads stays folded; else it is written as rows
@@ -56,7 +71,7 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	b.stream(d, p, k, false)
 	src := imageOperand(img.withLeadingOnes(4), 1)
 	if b.feedsProduct(e.out) && k.Out <= foldedChannels {
-		next := b.foldedImage(int64(k.Out))
+		next := b.foldedImage(int64(k.Out), img.dims[1])
 		b.images[e.out] = next
 		b.emit(d, src, nil, imageOperand(next.withLeadingOnes(4), 1), 0)
 		return nil
@@ -66,15 +81,84 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	if to == nil {
 		return fmt.Errorf("result of shape %v is not laid out as rows", dst.dims)
 	}
-	rows := b.temp([]int64{smallImage * smallImage, int64(k.Out)})
+	rows := b.temp([]int64{smallImage * img.dims[1], int64(k.Out)})
 	all := rows.dims[0] * rows.stride[0]
 	b.emit(d, src, nil, &operand{
 		buf: rows.buf, swap: true,
-		ext:    [5]int64{1, 1, int64(k.Out), smallImage, smallImage},
+		ext:    [5]int64{1, 1, int64(k.Out), img.dims[1], smallImage},
 		stride: [4]int64{all, all, rows.stride[0], smallImage * rows.stride[0]},
 	}, 0)
 	b.emit(copying(), b.matrixOperand(rows), nil, b.matrixOperand(to), 0)
 	return nil
+}
+
+// loads reports whether x is an input of several rows that a task can copy to L2 as an image, beside as many results of
+// its size as make copies in all.
+func (b *builder) loads(x *surf, copies int64) bool {
+	n := len(x.dims)
+	if n < 2 || n > 4 || n == 4 && x.dims[0] != 1 || x.buf.space != inPort || x.pix != 0 || !x.isCanonical() {
+		return false
+	}
+	c, h, w := int64(1), x.dims[n-2], x.dims[n-1]
+	if n > 2 {
+		c = x.dims[n-3]
+	}
+	row := c*align(w*elemBytes, granule) + maxRowPad
+	return h > 1 && h <= int64(b.t.MaxGroups) && h <= int64(b.t.MaxChannels) && c <= int64(b.t.MaxChannels) &&
+		w <= int64(b.t.MaxWidth) && copies*h*(row+c*granule) <= b.t.L2Bytes-2*l2Reserve
+}
+
+// loaded copies an input to scratch, as an image that later tasks may also read as rows.
+func (b *builder) loaded(x *surf) *surf {
+	x = x.withLeadingOnes(4)
+	img := b.image(x.dims)
+	img.buf.loaded = true
+	b.emit(copying(), imageOperand(x, 1), nil, imageOperand(img, 1), 0)
+	return img
+}
+
+// image returns a surface in scratch that is stored in L2 as an image.
+func (b *builder) image(dims []int64) *surf {
+	img := b.temp(dims)
+	img.buf.shape = [3]int64{}
+	img.buf.image = [3]int64{dims[1], dims[2], dims[3]}
+	img.buf.rows = true
+	return img
+}
+
+// patchBytes is the number of bytes of a row of a planar task's patch. Rows that would begin on one bank are that far
+// apart (env_chain_softmax_h8_s64: eight granules for the maximum, two for the difference).
+func (d *draft) patchBytes() int64 {
+	if d.kind() == td.PlanarTwo && (d.src[0].spread[axW] || d.src[1].spread[axW]) {
+		return elemBytes << squarePatch
+	}
+	return elemBytes << d.patch[0]
+}
+
+// imageView is how a task's loops run over an image in L2.
+type imageView int
+
+const (
+	noImage        imageView = iota
+	wholeImages              // channels and rows of the image
+	rowsAsChannels           // the rows of a single channel
+	rowsAsGroups             // the rows are groups of all channels' rows
+)
+
+// viewOf tells how a stream runs over its image.
+func viewOf(o *operand) imageView {
+	buf := o.buf
+	c, plane := buf.image[0], buf.image[1]*buf.rowBytes
+	switch {
+	case o.off != 0:
+	case o.ext[axH] == 1 && o.ext[axG] > 1 && c > 1 && o.stride[axG] == buf.rowBytes && o.stride[axC] == plane:
+		return rowsAsGroups
+	case o.ext[axH] == 1 && o.ext[axG] <= 1 && c == 1 && o.stride[axC] == buf.rowBytes:
+		return rowsAsChannels
+	case o.stride[axH] == buf.rowBytes && o.stride[axC] == plane:
+		return wholeImages
+	}
+	return noImage
 }
 
 // imageFitsL2 is fitsL2 for an image: it is stored there as a source of the product that DMA loads, row after row of
@@ -84,19 +168,40 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 	c, h := buf.image[0], buf.image[1]
 	r.bare = align(buf.image[2]*elemBytes, granule)
 	whole := c * r.bare
+	planar, turned := false, false
 	r.row = 0
 	for _, u := range r.uses {
-		if u.o == nil || u.o.off != 0 || u.o.stride[axH] != buf.rowBytes || u.o.stride[axC] != h*buf.rowBytes {
+		if u.o == nil || viewOf(u.o) == noImage {
 			return false
 		}
 		if buf.shape[0] > 0 && !u.d.wholeImage(u.role, c, h) {
 			return false
 		}
-		// Rows are padded for the planar engine if it accesses them.
-		if u.d.pe != nil || u.role != result && r.row == 0 {
-			r.row = whole + rowPad(u.d, r.bare, whole, h)
+		// Rows are padded for the planar engine if it accesses them, those of a loaded image and of what is computed
+		// from it for the first access.
+		switch pad := rowPad(u.d, r.bare, whole, h); {
+		case u.d.ne != nil && u.role != result && viewOf(u.o) == rowsAsChannels:
+			turned = true
+		case u.d.pe != nil && !buf.rows:
+			r.row = whole + pad
+		case u.d.pe != nil && !planar:
+			planar = true
+			if whole/granule%banks == 0 {
+				pad = max(pad, u.d.patchBytes())
+			}
+			r.row = whole + pad
+		case u.role != result && r.row == 0:
+			r.row = whole + pad
 		}
 	}
+	// Rows that a turn reads together are on different banks (chain_pair_mm_add_d256_s64).
+	if turned && r.row/granule%2 == 0 {
+		r.row += granule
+	}
+	if buf.like != nil {
+		r.row = buf.like.l2Row
+	}
+	buf.l2Row = r.row
 	r.pack, r.size = r.row, align(r.row*h, granule)
 	return r.row > 0 && r.row < l2Bytes/(2*h)
 }

@@ -168,7 +168,7 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 	case d.ne.op == td.NEPass && n%banks != 0 && d.shift.max != turnShift:
 		return 0
 	case d.ne.op == td.NEMultiply && out[axW] <= smallImage && out[axH] <= smallImage && d.window.sx == 1 &&
-		n*smallImage <= banks:
+		n*smallImage <= banks, d.fewFolded():
 		return 0
 	case d.ne.op == td.NEPass && n == 2 && d.src[0].ext[axC] == 1:
 		return granule
@@ -349,6 +349,8 @@ func (d *draft) units() {
 			s = turnShift + 1
 		}
 		d.shift.min, d.shift.pref = min(log2up(max(out[axH], 1)), s), s
+	case d.fewFolded():
+		d.shift.min, d.shift.pref = s, s
 	case sums && out[axW] <= smallImage && out[axH] <= smallImage:
 		s = maxShift
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s

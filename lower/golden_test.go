@@ -152,6 +152,16 @@ var ruleCases = map[string][]ruleCase{
 		{"folded rows", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("linear", "x", g.Input(64, 64), "weight", g.Weights(512, 64), "bias", g.Weights(512))
 		}},
+		{"64 rows with twice as many columns as terms", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("linear", "x", g.Input(64, 256), "weight", g.Weights(512, 256), "bias", g.Weights(512))
+		}},
+		{"16 rows of long sums", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("linear", "x", g.Input(16, 2048), "weight", g.Weights(2048, 2048), "bias", g.Weights(2048))
+		}},
+		{"in a sum with its operand", func(g *irbuild.Graph) *ir.Value {
+			x := g.Input(64, 32)
+			return g.Op("add", "x", x, "y", g.Op("linear", "x", x, "weight", g.Weights(32, 32), "bias", g.Weights(32)))
+		}},
 		{"two in a row", func(g *irbuild.Graph) *ir.Value {
 			x := g.Op("linear", "x", g.Input(4, 64), "weight", g.Weights(32, 64), "bias", g.Weights(32))
 			return g.Op("linear", "x", x, "weight", g.Weights(16, 32), "bias", g.Weights(16))
@@ -225,12 +235,21 @@ var ruleCases = map[string][]ruleCase{
 	},
 	"softmax": {
 		{"rows", func(g *irbuild.Graph) *ir.Value { return g.Op("softmax", "x", g.Input(16, 32), "axis", -1) }},
+		{"rows of a computed matrix", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("softmax", "x", g.Op("matmul", "x", g.Input(16, 32), "y", g.Weights(32, 32)), "axis", -1)
+		}},
+		{"rows of an image", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("softmax", "x", g.Input(1, 8, 64, 64), "axis", -1)
+		}},
 		{"channels", unary("softmax", "axis", 1)},
 		{"column", func(g *irbuild.Graph) *ir.Value { return g.Op("softmax", "x", g.Input(1, 64, 1, 1), "axis", 1) }},
 	},
 	"layer_norm": {
 		{"rows", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("layer_norm", "x", g.Input(4, 64), "axes", []int64{1}, "epsilon", 1e-5)
+		}},
+		{"rows of an image", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("layer_norm", "x", g.Input(1, 64, 8, 8), "axes", []int64{3}, "epsilon", 1e-5)
 		}},
 		{"image, with factors", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("layer_norm", "x", g.Input(1, 4, 8, 8), "axes", []int64{2, 3}, "gamma", g.Weights(8, 8), "beta",

@@ -136,7 +136,7 @@ func (c *chain) placingOrder(cand []*resident) {
 	}
 	first := make(map[*resident]bool, len(cand))
 	for _, r := range cand {
-		first[r] = reduced(r) && spread(r)
+		first[r] = reduced(r) && spread(r) && !r.bufs[0].late
 	}
 	sort.SliceStable(cand, func(i, j int) bool {
 		x, y := cand[i], cand[j]
@@ -149,6 +149,9 @@ func (c *chain) placingOrder(cand []*resident) {
 		wx, wy := x.weight(), y.weight()
 		if wx != wy {
 			return wx > wy
+		}
+		if x.bufs[0].rows && y.bufs[0].rows {
+			return x.def > y.def // norm_layer_norm_ax3_1x64x8x8
 		}
 		return x.def < y.def
 	})
@@ -171,6 +174,9 @@ func (r *resident) weight() int64 {
 	if buf := r.bufs[0]; buf.line && !buf.turned {
 		n *= granule / elemBytes
 	}
+	if buf := r.bufs[0]; buf.rows { // what follows in its place does not count (env_chain_softmax_h1_s64)
+		return n * int64(buf.last-buf.def+1)
+	}
 	return n * int64(r.last-r.def+1)
 }
 
@@ -185,9 +191,9 @@ func (c *chain) inPlace(cand []*resident) []*resident {
 			continue
 		}
 		u := &r.uses[0]
-		if p := ends[r.def]; p != nil && !p.bufs[0].named && u.role == result && p.last == r.def && p.row == r.row &&
-			p.pack == r.pack && p.size == r.size && p.bufs[0].padEach == r.bufs[0].padEach &&
-			p.bufs[0].image == r.bufs[0].image && sameLayout(p, u) {
+		if p := ends[r.def]; p != nil && !p.bufs[0].named && !p.bufs[0].loaded && u.role == result &&
+			p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size &&
+			p.bufs[0].padEach == r.bufs[0].padEach && p.bufs[0].image == r.bufs[0].image && sameLayout(p, u) {
 			delete(ends, r.def)
 			p.bufs = append(p.bufs, r.bufs...)
 			p.uses = append(p.uses, r.uses...)
@@ -380,7 +386,15 @@ func planeForPlanar(r *resident) bool {
 func (c *chain) toL2(r *resident, u *use) {
 	o, d := u.o, u.d
 	if o.buf.image[0] > 0 {
-		o.l2 = l2Place{r.at, [4]int64{axD: o.buf.image[0] * r.bare, axC: r.bare, axH: r.pack}}
+		all := o.buf.image[0] * r.bare
+		switch viewOf(o) {
+		case rowsAsGroups:
+			o.l2 = l2Place{r.at, [4]int64{axG: r.pack, axD: all, axC: r.bare, axH: all}}
+		case rowsAsChannels:
+			o.l2 = l2Place{r.at, [4]int64{axD: all, axC: r.pack, axH: all}}
+		default:
+			o.l2 = l2Place{r.at, [4]int64{axD: all, axC: r.bare, axH: r.pack}}
+		}
 		return
 	}
 	scale := func(n int64) int64 {

@@ -87,6 +87,11 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 		if err != nil {
 			return err
 		}
+		if b.readAsImage(x) && b.loads(xs, 2) {
+			img := b.loaded(xs)
+			xs = img.reshape(xs.dims)
+			b.vals[x] = xs
+		}
 		rows := asRows(matrixOf(xs))
 		if !b.feedsProduct(e.out) && (rows == nil || !folds(rows.dims[0], rows.dims[1], int64(k.Out))) {
 			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
@@ -114,6 +119,18 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 		return fmt.Errorf("result of shape %v is not laid out as rows", dst.dims)
 	}
 	return b.imageByConst(img, rows, k, e, true)
+}
+
+// readAsImage reports whether an elementwise operation that computes an output reads v after a product with a constant,
+// which turns v: the sum around a layer. A copy then loads v for both (chain_pair_mm_add_d256_s64; not
+// chain_pair_add_ln_d256_s64, whose sum is not an output).
+func (b *builder) readAsImage(v *ir.Value) bool {
+	last := b.reader[v]
+	if last == nil || last == b.op || b.uses[v] < 2 || last.Def.Class != ir.Pointwise {
+		return false
+	}
+	sum := last.Results[0]
+	return b.outs[sum] != nil && b.uses[sum] == 0
 }
 
 // feedsProduct reports whether v is read once, by a product with a constant that reads it as rows.

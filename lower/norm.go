@@ -42,6 +42,10 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	over := make([]bool, len(kept))
 	over[axis] = true
 	rows := axis == len(kept)-1
+	if rows && b.loads(x, 2) && dst.pix == 0 {
+		b.softmaxImage(exp, x, dst)
+		return nil
+	}
 	if rows {
 		if xm, dm := asRows(matrixOf(x)), asRows(matrixOf(dst)); xm != nil && dm != nil && b.rowsSideBySide(x) {
 			b.softmaxRows(op, exp, rowsOf(x, xm), rowsOf(dst, dm))
@@ -91,6 +95,45 @@ func inverseSum() *draft {
 	d := folding(td.PoolSum, 1)
 	d.pe.end = td.PEReciprocal
 	return d
+}
+
+// softmaxImage emits the softmax of the rows of an input with several rows: a copy loads it first, because the maximum
+// reads its rows as channels, or as groups if the image has several channels, and the difference reads the image
+// (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64).
+func (b *builder) softmaxImage(exp *weights.Activation, x, dst *surf) {
+	img := b.loaded(x)
+	top := b.reduceImageRows(folding(td.PoolMax, 1), img)
+	d, ex := b.image(img.dims), b.image(img.dims)
+	ex.buf.like = d.buf
+	b.emit(powerDifference(), imageOperand(img, 1), top, imageOperand(d, 1), 0)
+	b.tableTask(exp, d, ex)
+	total := b.reduceImageRows(inverseSum(), ex)
+	b.emit(elementwise(td.PEMultiply), total, imageOperand(ex, 1), imageOperand(dst.withLeadingOnes(4), 1), 0)
+}
+
+// reduceImageRows reduces every row of an image and returns the result spread along the rows.
+func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
+	c, h, w := img.dims[1], img.dims[2], img.dims[3]
+	whole := c * img.stride[1]
+	in := &operand{buf: img.buf, off: img.off, ext: [5]int64{h, 1, c, 1, w},
+		stride: [4]int64{img.stride[2], whole, img.stride[1], whole}}
+	if c == 1 {
+		in.ext, in.stride = [5]int64{1, 1, h, 1, w}, [4]int64{whole, whole, img.stride[2], whole}
+	}
+	in.rows = 1
+	y := b.temp([]int64{h, c, 1})
+	y.buf.plain, y.buf.late = true, true
+	all := h * y.stride[0]
+	out := &operand{buf: y.buf, off: y.off, stride: [4]int64{y.stride[0], y.stride[0], y.stride[1], all}}
+	spread := &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, c, h, w},
+		stride: [4]int64{all, y.stride[0], y.stride[1], y.stride[0]}}
+	if c == 1 {
+		out.stride = [4]int64{all, all, y.stride[0], all}
+		spread.stride = [4]int64{all, all, all, y.stride[0]}
+	}
+	b.emitReduce(by, in, nil, out)
+	spread.spreadAlong(axW)
+	return spread
 }
 
 // rowsSideBySide reports whether a tensor is rows along one axis alone, more than
@@ -340,6 +383,10 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 		over[a] = true
 	}
 	first, last := axes[0], true
+	if len(axes) == 1 && first == rank-1 && rank > 2 && x.dims[rank-3] > 1 && b.loads(x, 2) && dst.pix == 0 {
+		b.normaliseImage(x, dst, eps)
+		return nil
+	}
 	for i := first; i < rank; i++ {
 		last = last && (over[i] || x.dims[i] == 1)
 	}
@@ -375,6 +422,22 @@ func (b *builder) normaliseAxes(x, dst *surf, axes []int, eps float64) error {
 		b.transposeTo(out, dst, back)
 	}
 	return nil
+}
+
+// normaliseImage normalises the rows of an input with several channels and rows: mean of each row, difference,
+// reciprocal deviation of the differences, product (norm_layer_norm_ax3_1x64x8x8).
+func (b *builder) normaliseImage(x, dst *surf, eps float64) {
+	img := b.loaded(x)
+	share := 1 / float64(img.w())
+	mean := b.reduceImageRows(folding(td.PoolSum, share), img)
+	d := b.image(img.dims)
+	difference := elementwise(td.PEAdd)
+	difference.pe.neg2 = true
+	b.emit(difference, imageOperand(img, 1), mean, imageOperand(d, 1), 0)
+	dev := folding(td.PoolSum, share)
+	dev.pe.end, dev.pe.epsilon, dev.pe.square = td.PERsqrt, eps, true
+	factor := b.reduceImageRows(dev, d)
+	b.emit(elementwise(td.PEMultiply), imageOperand(d, 1), factor, imageOperand(dst.withLeadingOnes(4), 1), 0)
 }
 
 // normaliseColumn normalises an axis that only dimensions of 1 follow: planar copies turn it to the row and back

@@ -32,6 +32,11 @@ type buffer struct {
 	plain     bool     // strides in L2 are those of the whole layout, even for single rows and channels
 	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
 	padBytes  int64    // the padding
+	loaded    bool     // the copy of an input, which later tasks read
+	rows      bool     // an image that tasks may also read as rows
+	like      *buffer  // an image whose place this one takes, with the same rows
+	l2Row     int64    // bytes of L2 from row to row of an image
+	late      bool     // a reduction of an image's rows, placed in L2 after the images
 	line      bool     // a column lies along its one row: a surface has the dimensions of the column
 	turned    bool     // a line that a planar task has written with channels and width exchanged
 	image     [3]int64 // of an image: channels, rows and columns; rows are apart in L2
