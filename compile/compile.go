@@ -18,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
@@ -284,7 +285,7 @@ func (d *driver) passOptions() passes.Options {
 		Until:        d.until,
 		Accept:       lower.NewAcceptor(d.o.Target, times(d.o.Target)).Accept,
 		CanFuse:      lower.CanFuse,
-		CPUTime:      func(op *ir.Op) int64 { return int64(onCPU(op)) },
+		CPUTime:      func(op *ir.Op) int64 { return int64(opwork.CPU(op)) },
 		DispatchTime: func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },
 		PrintAfter:   d.o.PrintAfter,
 		PrintChanged: d.o.PrintChanged,

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -60,7 +61,7 @@ func (u *unit) dispatches(index map[*ir.Op]int) {
 		}
 		x := Dispatch{Step: i, Ops: len(st.Ops), Inputs: len(st.Inputs), Outputs: len(st.Outputs), Cause: CauseFirst}
 		for _, op := range st.Ops {
-			x.MACs += MACs(op)
+			x.MACs += opwork.MACs(op)
 		}
 		switch {
 		case last < 0:

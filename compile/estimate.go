@@ -72,7 +72,7 @@ func (u *unit) estimate(index map[*ir.Op]int) {
 		return // a plan
 	}
 	tab := u.state.Target
-	all := &Estimate{Stages: cost.Stages(tab), CostOf: tab.CostOf, Known: cost.Known()}
+	all := &Estimate{Stages: cost.Stages(), CostOf: tab.CostOf, Known: cost.Known()}
 	u.rep.Estimate = all
 	u.eachTask(index, func(op, dispatch int, t cost.Task) {
 		o, d := &u.rep.Ops[op], &u.rep.DispatchList[dispatch]

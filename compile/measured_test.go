@@ -18,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -155,7 +156,7 @@ func TestLargeProductsGoToTheEngine(t *testing.T) {
 			}
 			var cpu cost.Time
 			for _, op := range r.Placed.Body.Ops {
-				cpu += onCPU(op)
+				cpu += opwork.CPU(op)
 			}
 			if engine := r.Report.Estimate.Time; (engine < cpu) != (n == 512) {
 				t.Errorf("product of %d, constant %t: %s us on the engine, %s us on the CPU", n, constant, engine, cpu)

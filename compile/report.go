@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/attest"
+	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -190,7 +191,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				Line:   op.Pos.Line,
 				Col:    op.Pos.Col,
 				Step:   i,
-				MACs:   MACs(op),
+				MACs:   opwork.MACs(op),
 			}
 			if len(op.Results) > 0 {
 				o.Name = op.Results[0].Name
@@ -204,7 +205,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				r.EngineMACs += o.MACs
 			case ir.CPU:
 				r.CPUOps++
-				o.CPU = onCPU(op)
+				o.CPU = opwork.CPU(op)
 				r.CPU += o.CPU
 				r.CPUMACs += o.MACs
 			case ir.Transfer:

@@ -169,17 +169,14 @@ type Stage struct {
 	Time Time   `json:"us"`
 }
 
-// Stages returns the times of the stages of a dispatch besides the engine's work; they add up to the target's
-// DispatchFloorUS. Only the M1's stages are known; other targets use the total of their CostOf target.
-func Stages(tab *target.Table) []Stage {
-	rest := Micros(tab.DispatchFloorUS)
+// Stages returns the times of the stages of a dispatch besides the engine's tasks; they add up to the target's
+// DispatchFloorUS. Only the M1's stages are known.
+func Stages() []Stage {
 	var out []Stage
-	for _, s := range stages {
-		out = append(out, Stage{s.Name, Micros(s.Value)})
-		rest -= Micros(s.Value)
-	}
-	if rest != 0 {
-		out = append(out, Stage{restName, rest})
+	for c := range Cause(Causes) {
+		if t := c.Fixed(); t != 0 {
+			out = append(out, Stage{c.String(), t})
+		}
 	}
 	return out
 }

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"testing"
-	"time"
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/report"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -71,19 +68,5 @@ func writeBudgets(w *bytes.Buffer) {
 			asks = "a compilation"
 		}
 		row(w, "`--"+b.ID+"`", strings.ReplaceAll(b.Doc, "`", ""), asks)
-	}
-}
-
-// TestStagesAgree: the estimate and the modelled stack spend the same on a
-// dispatch, stage by stage.
-func TestStagesAgree(t *testing.T) {
-	stages := cost.Stages(target.H13)
-	if len(stages) != len(e5rt.Latency)+1 {
-		t.Fatalf("%d stages and the rest, the runtime has %d", len(stages)-1, len(e5rt.Latency))
-	}
-	for i, s := range e5rt.Latency {
-		if time.Duration(stages[i].Time) != s.Cost {
-			t.Errorf("%s: %s us, the runtime spends %v", stages[i].Name, stages[i].Time, s.Cost)
-		}
 	}
 }

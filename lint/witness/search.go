@@ -6,9 +6,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint/interval"
+	"github.com/zinc-compiler/zinc/opwork"
 )
 
 // search looks for inputs that show suspicions.
@@ -97,7 +97,7 @@ func (s *search) reach(v *ir.Value) int64 {
 
 // costOf counts the multiply-accumulates and elements of an operation.
 func costOf(op *ir.Op) int64 {
-	n := compile.MACs(op)
+	n := opwork.MACs(op)
 	for _, r := range op.Results {
 		if e := r.Type.Elems(); e > 0 {
 			n += e

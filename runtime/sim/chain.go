@@ -30,6 +30,7 @@ type value struct {
 type step struct {
 	op   *e5.Operation
 	proc *procedure // of an inference
+	hand int64      // of an inference: bytes of its surfaces that are not of states
 	call *call      // of a CPU call
 	cast *cast      // of a cast
 }
@@ -64,12 +65,42 @@ func newChain(fn *function, procs map[string]*procedure, keep bool) *chain {
 			kept[s.cast.to] = true
 		case *e5.AneInferenceAttrs:
 			s.proc = procs[a.ProcedureName]
+			s.hand = fn.handed(i, s.proc)
 		default:
 			s.call = fn.calls[i]
 		}
 		c.steps = append(c.steps, s)
 	}
 	return c
+}
+
+// handed counts the bytes of an inference's ports without those that casts fill from a state or empty into one.
+func (fn *function) handed(at int, p *procedure) int64 {
+	state := map[string]bool{}
+	for i := range fn.ops {
+		op := &fn.ops[i]
+		if _, ok := op.Attrs.(*e5.CastAttrs); !ok {
+			continue
+		}
+		from, to := op.Inputs[0], op.Outputs[0]
+		if slices.Contains(fn.States, from) && i < at {
+			state[fn.Operands[to].Port.Name] = true
+		}
+		if slices.Contains(fn.States, to) && i > at {
+			state[fn.Operands[from].Port.Name] = true
+		}
+	}
+	sizes := map[string]int64{}
+	for _, b := range p.bars {
+		if b.port != "" && !state[b.port] {
+			sizes[b.port] = max(sizes[b.port], b.size)
+		}
+	}
+	n := int64(0)
+	for _, size := range sizes {
+		n += size
+	}
+	return n
 }
 
 func newCast(fn *function, op *e5.Operation) *cast {
@@ -152,8 +183,25 @@ func (c *chain) step(ctx context.Context, s *step, o *Options, e *engine.Engine)
 	case s.cast != nil:
 		return c.cast(s.cast)
 	case s.call != nil:
-		return c.call(ctx, s, o)
+		if err := c.call(ctx, s, o); err != nil || o.Host == nil {
+			return err
+		}
+		return o.Host.Compute(s.op.Name, s.call.time)
 	}
+	if o.Host == nil {
+		return c.infer(ctx, s, o, e)
+	}
+	if err := o.Host.Bind(s.op.Name, s.hand); err != nil {
+		return err
+	}
+	if err := c.infer(ctx, s, o, e); err != nil {
+		return err
+	}
+	return o.Host.Return(s.op.Name)
+}
+
+// infer runs an inference.
+func (c *chain) infer(ctx context.Context, s *step, o *Options, e *engine.Engine) error {
 	c.store.proc = s.proc
 	if o.Dispatcher != nil {
 		return o.Dispatcher.Dispatch(ctx, s.proc.name, c.store.portsOf(s.proc))

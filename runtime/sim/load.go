@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -244,6 +245,9 @@ func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
 		return nil, err
 	}
 	c := &call{fn: fn, prog: prog}
+	for _, op := range fn.Body.Ops {
+		c.time += opwork.CPU(op)
+	}
 	for _, v := range fn.Body.Params {
 		c.inputs = append(c.inputs, v.Name)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -67,6 +68,7 @@ type call struct {
 	prog    *interp.Program
 	inputs  []string
 	outputs []string
+	time    cost.Time // estimated
 }
 
 // Options configure runs.
@@ -84,6 +86,19 @@ type Options struct {
 	// Dispatcher, if set, runs the inferences instead of the engine; Trace is then called only for operations of the
 	// chain, and Numerics and Workers apply only to CPU calls.
 	Dispatcher Dispatcher
+	// Host, if set, is informed of the host's work, so that it can let virtual time pass.
+	Host Host
+}
+
+// Host accounts for the host's work of a chain. An error ends the run.
+type Host interface {
+	// Bind is called before an inference. The bytes are those of its surfaces without those of states, which stay where
+	// they are.
+	Bind(op string, bytes int64) error
+	// Return is called after an inference.
+	Return(op string) error
+	// Compute is called after a CPU call with its estimated time.
+	Compute(op string, t cost.Time) error
 }
 
 // Dispatcher runs one procedure of the container on the surfaces of its ports, in

@@ -37,7 +37,8 @@ type executor struct {
 	// run starts from the values in states and stores the new values there; absent states are zero.
 	run func(ctx context.Context, inputs, states map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error)
-	close func() error
+	timing func(w io.Writer) // prints the virtual time of the last run; only of the whole stack
+	close  func() error
 }
 
 // executor prepares the pair or model at path for the chosen engine.
@@ -199,6 +200,7 @@ func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mod
 		before := maps.Clone(states)
 		return stepped(m, states, func() (map[string]interp.Tensor, error) { return r.run(ctx, in, before) })
 	}
+	x.timing = r.timing
 	x.close = func() error {
 		err := r.close()
 		if c.inject != "" {

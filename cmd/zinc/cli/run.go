@@ -59,6 +59,7 @@ inputs.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random 1
   zinc run digits.mlmodelc --engine interp --input image=7.npy
+  zinc run digits.hwx --random 1 --timing
   zinc run digits.hwx --random 1 --trace t.json --inject drop@note:count=1
   zinc run digits.hwx --replay t.json`,
 		GroupID: groupRun,
@@ -85,6 +86,7 @@ inputs.`,
 	f.Uint64Var(&c.random, "random", 0, "fill inputs without --input with random values from this `SEED`")
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto "+
 		"and --replay")
+	f.BoolVar(&c.timing, "timing", false, "print where the virtual time of the last run goes, by layer and by task")
 	f.StringVar(&c.replay, "replay", "",
 		"repeat the runs of a trace `FILE`, with the same inputs and faults, and compare the traces")
 	c.register(f)
@@ -171,6 +173,9 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 			return err
 		}
 	}
+	if c.timing {
+		x.timing(c.out)
+	}
 	closed = true
 	if err := x.close(); err != nil {
 		return err
@@ -180,12 +185,12 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 
 // exclusive returns an error for flags that cannot be combined.
 func (c *runCommand) exclusive() error {
-	below := c.inject != "" || c.strict || c.trace != "" || c.replay != ""
+	below := c.inject != "" || c.strict || c.trace != "" || c.replay != "" || c.timing
 	if below && c.engine != "sim" {
-		return usagef("--engine=%s simulates no layers: --trace, --replay, --inject and --strict-firmware require "+
-			"--engine=sim", c.engine)
+		return usagef("--engine=%s simulates no layers: --trace, --replay, --timing, --inject and --strict-firmware "+
+			"require --engine=sim", c.engine)
 	}
-	if c.replay != "" && (c.trace != "" || c.inject != "" || len(c.inputs)+len(c.states)+len(c.outputs)+
+	if c.replay != "" && (c.trace != "" || c.timing || c.inject != "" || len(c.inputs)+len(c.states)+len(c.outputs)+
 		len(c.after) > 0 || c.fill || c.steps != 1) {
 		return usagef("--replay takes inputs, states and faults from the trace; set none of them, nor --trace or " +
 			"--output")

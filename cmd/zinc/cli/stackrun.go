@@ -24,6 +24,7 @@ type machineFlags struct {
 	inject string
 	seed   uint64 // of the faults
 	strict bool
+	timing bool // the tasks' times are kept
 }
 
 func (f *machineFlags) register(s *pflag.FlagSet) {
@@ -63,6 +64,7 @@ type simulation struct {
 	model   *stack.Model
 	record  *stack.Record
 	events  *trace.Recording // nil: nothing is traced
+	tasks   []stack.TaskTime // of the last run, if they are wanted
 }
 
 // appPID is the ID of the process that runs the model.
@@ -93,6 +95,9 @@ func (f *machineFlags) buildFor(ctx context.Context, machine *sim.Machine, mode 
 			return nil, usagef("--inject: %w", err)
 		}
 		r.record.Inject, o.Inject = spec.String(), inject.New(spec, f.seed)
+	}
+	if f.timing {
+		o.Tasks = func(t stack.TaskTime) { r.tasks = append(r.tasks, t) }
 	}
 	if r.stack, err = stack.New(o); err != nil {
 		return nil, err
@@ -125,6 +130,7 @@ func (r *simulation) close() error {
 // run runs the model once and, if tracing, records what a replay needs.
 func (r *simulation) run(ctx context.Context, inputs, states map[string]interp.Tensor) (map[string]interp.Tensor,
 	error) {
+	r.tasks = r.tasks[:0]
 	out, err := r.model.Run(ctx, inputs)
 	if r.events != nil {
 		r.record.Add(inputs, states, out, err)

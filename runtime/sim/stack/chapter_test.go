@@ -87,7 +87,11 @@ func TestTraceHasTheStagesOfADispatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := map[string]time.Duration{}
+	interrupts := 0
 	for _, e := range events.Events[from:] {
+		if e.Layer == trace.Driver && e.Name == "interrupt" {
+			interrupts++
+		}
 		key := e.Layer.String() + " " + e.Name
 		if e.Phase == trace.End {
 			key += " end"
@@ -103,17 +107,19 @@ func TestTraceHasTheStagesOfADispatch(t *testing.T) {
 		low, up  time.Duration
 	}{
 		{stage: "user-space binding and copies", from: "e5rt e5rt_execution_stream_execute_sync",
-			to: "driver H11ANEInUserClient::externalMethod", low: us(25), up: us(25)},
+			to: "broker evaluate", low: us(25), up: us(26)},
 		{stage: "building the request", from: "driver ANEDriver::ANE_ProgramSendRequest",
 			to: "driver ANEHWDevice::doorBellRing", low: us(16), up: us(16)},
 		{stage: "firmware kick", from: "driver ANEHWDevice::doorBellRing", to: "protocol CSNE_CMD_PROCEDURE_CALL",
 			low: us(2), up: us(3)},
 		{stage: "firmware round trip", from: "protocol CSNE_CMD_PROCEDURE_CALL", to: "protocol CSNE_CMD_PROGRAM_EVENT",
-			low: us(130), up: us(130)},
+			low: us(130), up: us(131)},
 		{stage: "completion", from: "protocol CSNE_CMD_PROGRAM_EVENT",
 			to: "driver ANEDriver::ANE_ProgramSendRequest end", low: us(10), up: us(10)},
+		{stage: "submission, entry to return", from: "driver ANE_ProgramSendRequest",
+			to: "driver ANE_ProgramSendRequest end", low: us(162), up: us(164)},
 		{stage: "the whole call", from: "e5rt e5rt_execution_stream_execute_sync",
-			to: "e5rt e5rt_execution_stream_execute_sync end", low: us(180), up: us(190)},
+			to: "e5rt e5rt_execution_stream_execute_sync end", low: us(190), up: us(192)},
 	} {
 		a, ok := at[s.from]
 		b, ok2 := at[s.to]
@@ -124,5 +130,13 @@ func TestTraceHasTheStagesOfADispatch(t *testing.T) {
 		if d := b - a; d < s.low || d > s.up {
 			t.Errorf("%s takes %v, want %v to %v", s.stage, d, s.low, s.up)
 		}
+	}
+	if interrupts != 2 {
+		t.Errorf("%d interrupts in an inference, the chapter counts about two", interrupts)
+	}
+	spent := m.Spent()
+	call := spent.Call()
+	if software := float64(call-spent.Engine()) / float64(call); software < 0.975 || software > 0.985 {
+		t.Errorf("%.3f of the call is software, the chapter measured about 98 %%", software)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 )
 
 // Model is a compiled model in a process, run through the runtime's calls (package e5rt). Its buffers are bound once
@@ -23,6 +24,7 @@ type Model struct {
 	machine *sim.Machine
 
 	mu    sync.Mutex // one run at a time
+	spent Spent      // of the last run
 	funcs map[string]*runner
 	// states are the buffers of the machine's states, by function and name; the configurations of a function share
 	// them.
@@ -120,6 +122,7 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 	if m.lib != nil && !m.unsized {
 		r, err := m.runner(ctx, m.machine.Configuration(inputs))
 		if err == nil {
+			defer m.timed()()
 			return m.run(ctx, r, inputs)
 		}
 		if !errors.Is(err, sim.ErrUnsized) {
@@ -132,12 +135,32 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 			return nil, err
 		}
 	}
+	defer m.timed()()
 	return m.machine.Run(ctx, inputs, sim.Options{
 		Numerics:   sim.Mode(m.p.s.o.Numerics),
 		Workers:    m.p.s.o.Workers,
 		CallBytes:  m.p.s.o.CallBytes,
 		Dispatcher: m.plain.dispatcher,
+		Host:       m.rt.Host(),
 	})
+}
+
+// Spent is virtual time by cause.
+type Spent = firmware.Spent
+
+// timed starts to measure a run and returns the function that ends it.
+func (m *Model) timed() func() {
+	clock := m.p.s.Device.Clock()
+	before := clock.Spent()
+	return func() { m.spent = clock.Spent().Sub(before) }
+}
+
+// Spent returns the virtual time of the last run by cause. It does not include loading before the run. Time that other
+// processes' work took meanwhile is in it.
+func (m *Model) Spent() Spent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.spent
 }
 
 // runner prepares a function with the calls of listing 2.4 before the loop.

@@ -6,9 +6,11 @@ import (
 	"io"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
@@ -26,8 +28,12 @@ type Options struct {
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
 	Limits    broker.Limits
+	Tasks     func(TaskTime)    // is called after each task of the engine; may be nil
 	Terminal  func(line string) // gets the firmware's log lines
 }
+
+// TaskTime is the virtual time of one task.
+type TaskTime = coprocessor.TaskTime
 
 // Stack is a machine: device, driver and broker.
 type Stack struct {
@@ -44,7 +50,7 @@ const brokerPID = 100
 func New(o Options) (*Stack, error) {
 	d, err := driver.NewDevice(driver.Config{
 		Trace: o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers,
-		Terminal: o.Terminal,
+		Terminal: o.Terminal, Tasks: o.Tasks,
 	})
 	if err != nil {
 		return nil, err
@@ -124,7 +130,9 @@ type clock struct{ d *driver.Device }
 
 func (c clock) Now() time.Duration { return c.d.Clock().Now() }
 
-func (c clock) Advance(t time.Duration) error { return c.d.Elapse(t) }
+func (c clock) Advance(t time.Duration) error { return c.Spend(cost.Waiting, t) }
+
+func (c clock) Spend(cause cost.Cause, t time.Duration) error { return c.d.Elapse(cause, t) }
 
 // Clock returns the device's virtual clock, which processes may advance.
 func (s *Stack) Clock() e5rt.Clock { return clock{s.Device} }

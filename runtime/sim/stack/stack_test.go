@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -22,6 +23,13 @@ import (
 
 // compiled returns the pair of the model at a path.
 func compiled(t testing.TB, path string) pair.Pair {
+	t.Helper()
+	p, _ := reported(t, path)
+	return p
+}
+
+// reported returns the pair of the model at a path and the report.
+func reported(t testing.TB, path string) (pair.Pair, *compile.Report) {
 	t.Helper()
 	m, err := frontend.Open(path, frontend.Options{})
 	if err != nil {
@@ -36,7 +44,7 @@ func compiled(t testing.TB, path string) pair.Pair {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return written
+	return written, r.Report
 }
 
 // load loads a pair for a process.
@@ -102,9 +110,38 @@ func equal(t *testing.T, what string, got, want map[string]interp.Tensor) {
 	}
 }
 
-// same runs a pair on the engine driven directly and through the whole stack.
-func same(t *testing.T, compiled pair.Pair, steps int) {
+// onTime checks that a run of a function took the virtual time of the estimates in the report, within 1 %: each task as
+// the cost model says, each dispatch its stages, and the operations on the CPU theirs.
+func onTime(t *testing.T, fn string, r *compile.Report, spent stack.Spent) {
 	t.Helper()
+	for _, f := range r.Functions {
+		if f.Function == fn {
+			r = f
+		}
+	}
+	engine := cost.Time(0)
+	if r.Estimate != nil {
+		engine = r.Estimate.Time
+	}
+	cpu := cost.Time(spent[cost.CPUWork])
+	for _, c := range []struct {
+		what      string
+		got, want cost.Time
+	}{{"on the engine", spent.Call() - cpu, engine}, {"on the CPU", cpu, r.CPU}} {
+		if d := c.got - c.want; d > c.want/100 || -d > c.want/100 {
+			t.Errorf("%s: a call took %s us of virtual time %s, the estimate is %s us", fn, c.got, c.what, c.want)
+		}
+	}
+}
+
+// same runs a pair on the engine driven directly and through the whole stack.
+func same(t *testing.T, path string) {
+	t.Helper()
+	compiled, report := reported(t, path)
+	steps := 2
+	if len(compiled.Container) > 4<<20 {
+		steps = 1 // a run takes half a minute
+	}
 	ctx := context.Background()
 	direct, err := sim.Open(compiled)
 	if err != nil {
@@ -129,6 +166,7 @@ func same(t *testing.T, compiled pair.Pair, steps int) {
 				t.Fatalf("%s: through the stack: %v", fn, err)
 			}
 			equal(t, fn+": outputs", got, want)
+			onTime(t, fn, report, m.Spent())
 			for _, st := range direct.States() {
 				a, err := direct.State(st.Name)
 				if err != nil {
@@ -182,11 +220,7 @@ func TestRealModelsRunThroughTheStack(t *testing.T) {
 			if filepath.Ext(path) != ".mlpackage" {
 				path = shareddir.WithWeights(t, shared, path)
 			}
-			p, steps := compiled(t, path), 2
-			if len(p.Container) > 4<<20 {
-				steps = 1 // a run takes half a minute
-			}
-			same(t, p, steps)
+			same(t, path)
 		})
 	}
 }
@@ -196,6 +230,6 @@ func TestRealModelsRunThroughTheStack(t *testing.T) {
 func TestBundledModelsRunThroughTheStack(t *testing.T) {
 	for _, path := range []string{"e5rt/testdata/tiny.mil", "e5rt/testdata/tinywide.mil", "e5rt/testdata/cache.mil",
 		"testdata/empty.mil", "../../../examples/digits/digits.mlmodelc"} {
-		t.Run(filepath.Base(path), func(t *testing.T) { same(t, compiled(t, path), 3) })
+		t.Run(filepath.Base(path), func(t *testing.T) { same(t, path) })
 	}
 }

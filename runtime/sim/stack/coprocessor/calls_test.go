@@ -465,7 +465,7 @@ func TestStatisticsAreWrittenWhenMapped(t *testing.T) {
 		if err != nil || len(engines) != 1 {
 			t.Fatalf("%v, %d engines", err, len(engines))
 		}
-		if hdr.Timing != uint64(RoundTrip) || hdr.Word1 != x.job || hdr.Counter != i+1 || engines[0].Call != x.job ||
+		if hdr.Timing != uint64(x.trip()) || hdr.Word1 != x.job || hdr.Counter != i+1 || engines[0].Call != x.job ||
 			engines[0].Counters[1] == 0 {
 			t.Errorf("%+v %+v", hdr, engines)
 		}

@@ -5,12 +5,14 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Numbering is the numbering of the control channel: that of the packed enum, the only one that has START.
@@ -26,6 +28,7 @@ type Config struct {
 	Numerics engine.Numerics        // of the engine
 	Workers  int                    // goroutines of one task; 0 means GOMAXPROCS
 	MaxWork  int64                  // limit of the products or elements of one task; 0 means the engine's own
+	Target   *target.Table          // whose times the tasks take; nil: the M1
 	Kernel   *firmware.KernelConfig // nil: firmware.DefaultKernel
 	// Doorbell is called from Run with the register and the value of each store of the firmware to a host doorbell.
 	Doorbell func(reg uint64, value uint32)
@@ -38,8 +41,18 @@ type Config struct {
 	// RingVersion is the ring-buffer version of the rings that the host set up,
 	// by the channel's name. Nil: RingVersion for all.
 	RingVersion func(channel string) uint32
+	// Tasks is called after each task of the engine. It may be nil.
+	Tasks func(TaskTime)
 	// Terminal gets the firmware's log lines when printing is enabled. It may be nil.
 	Terminal func(line string)
+}
+
+// TaskTime is the virtual time of one task.
+type TaskTime struct {
+	Procedure string
+	Task      int       // in the procedure
+	Bound     cost.Term // what limits it
+	Time      cost.Time
 }
 
 // Device is the controller with its firmware and the engine.
@@ -50,6 +63,7 @@ type Device struct {
 	engine *engine.Engine
 	tenant *translation.Context // the process whose data is in the engine's L2
 	runs   protocol.QueueKey    // of the running call
+	proc   *procedure           // the running one
 
 	running sync.Mutex // held by Run
 
@@ -62,7 +76,7 @@ type Device struct {
 	dump     *CoreDump
 	restarts int
 	users    map[uint32]*translation.Context
-	targets  [numTargets]target
+	targets  [numTargets]hostBell
 	stats    Stats
 	last     error
 }
@@ -78,6 +92,9 @@ func New(cfg Config) (*Device, error) {
 	if cfg.Kernel == nil {
 		k := firmware.DefaultKernel
 		cfg.Kernel = &k
+	}
+	if cfg.Target == nil {
+		cfg.Target = target.H13
 	}
 	w, err := translation.NewRebase(translation.FirmwareHigh<<32, 0, translation.ApertureSize)
 	if err != nil {

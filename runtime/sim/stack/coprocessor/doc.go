@@ -29,8 +29,8 @@
 //     memory than they have bytes for; everything comes from pools of fixed size,
 //     which are full again when the work is done.
 //   - The same writes, messages and faults give the same events: time is the
-//     clock of Config, which a call advances by RoundTrip and a stuck queue by
-//     the software deadline.
+//     clock of Config, which a call advances by what package cost says of its
+//     stages and tasks, and a stuck queue by the software deadline.
 //   - A fault stops the firmware until the host has reset it; nothing of a boot
 //     outlives the reset but the restart count and the dump.
 //

@@ -27,8 +27,8 @@ const (
 // maxRetries bounds the retries of a rejected doorbell (modelled: the chapter only says that it is retried).
 const maxRetries = 8
 
-// target is a host doorbell: a register and a bit.
-type target struct {
+// hostBell is a host doorbell: a register and a bit.
+type hostBell struct {
 	reg  uint64
 	mask uint32
 	set  bool
@@ -47,7 +47,7 @@ func (d *Device) SetTarget(slot int, reg uint64, index uint32) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.targets[slot] = target{reg, 1 << index, true}
+	d.targets[slot] = hostBell{reg, 1 << index, true}
 	return nil
 }
 

@@ -181,7 +181,7 @@ func TestSoftwareDeadline(t *testing.T) {
 			aborted++
 			// The first was aborted after two seconds, and the second ran.
 			if len(ns) != 2 || ns[0].status() != StatusAborted || ns[1].status() != StatusOK ||
-				took < firmware.SoftwareDeadline || took > firmware.SoftwareDeadline+3*RoundTrip {
+				took < firmware.SoftwareDeadline || took > firmware.SoftwareDeadline+3*x.trip() {
 				t.Errorf("%+v after %v", ns, took)
 			}
 			if s := h.d.Stats(); s.Aborts != 1 || s.Resets != 0 {
@@ -192,7 +192,7 @@ func TestSoftwareDeadline(t *testing.T) {
 			var f *Fault
 			var se *StuckError
 			if !errors.As(err, &f) || !errors.As(err, &se) || took < 2*firmware.SoftwareDeadline ||
-				took > 2*firmware.SoftwareDeadline+RoundTrip {
+				took > 2*firmware.SoftwareDeadline+x.trip() {
 				t.Fatalf("%v after %v", err, took)
 			}
 			if len(ns) != 1 || ns[0].name != "CH_RESET_NOTIFICATION" || ns[0].values[0] != network ||

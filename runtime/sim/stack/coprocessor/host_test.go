@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
@@ -18,6 +20,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // host is the driver's side in tests.
@@ -296,6 +299,39 @@ func (h *host) loop(wire uint16, hd protocol.Header, body protocol.Body) {
 	h.d.Write32(ANE, RegDoorbell, 1<<BellLoop)
 }
 
+// trip is the virtual time of a call of the first procedure, from its command to its completion.
+func (x *loaded) trip() time.Duration {
+	x.h.t.Helper()
+	sum := cost.Firmware.Fixed() + cost.Start.Fixed()
+	_, _, tasks := x.tasks(0)
+	for _, p := range tasks {
+		sum += cost.Estimate(p.Task, target.H13).Time
+	}
+	return time.Duration(sum)
+}
+
+// tasks reads a procedure's tasks from the container.
+func (x *loaded) tasks(proc int) (*afpp.Program, *afpp.Procedure, []td.Placed) {
+	x.h.t.Helper()
+	pkg, err := afpp.Read(bytes.Clone(x.l.Firmware()))
+	if err != nil {
+		x.h.t.Fatal(err)
+	}
+	g := pkg.Programs[0]
+	all, err := td.Join(g.Text.Images, g.Text.Records)
+	if err != nil {
+		x.h.t.Fatal(err)
+	}
+	pr := &g.Procedures[proc]
+	var tasks []td.Placed
+	for _, o := range g.Operations[pr.FirstOperation : pr.FirstOperation+pr.Operations] {
+		for i := o.FirstTask; i < o.FirstTask+o.Tasks; i++ {
+			tasks = append(tasks, td.Placed{Task: all[i]})
+		}
+	}
+	return g, pr, tasks
+}
+
 // call runs one plain call and returns its completion.
 func (x *loaded) call() note {
 	x.h.t.Helper()
@@ -350,22 +386,7 @@ func (p plain) Window(bar int, off, n int64, write bool) ([]byte, error) {
 // inputs.
 func (x *loaded) direct(proc int) (out [][]byte) {
 	x.h.t.Helper()
-	pkg, err := afpp.Read(bytes.Clone(x.l.Firmware()))
-	if err != nil {
-		x.h.t.Fatal(err)
-	}
-	g := pkg.Programs[0]
-	all, err := td.Join(g.Text.Images, g.Text.Records)
-	if err != nil {
-		x.h.t.Fatal(err)
-	}
-	pr := g.Procedures[proc]
-	var tasks []td.Placed
-	for _, o := range g.Operations[pr.FirstOperation : pr.FirstOperation+pr.Operations] {
-		for i := o.FirstTask; i < o.FirstTask+o.Tasks; i++ {
-			tasks = append(tasks, td.Placed{Task: all[i]})
-		}
-	}
+	g, pr, tasks := x.tasks(proc)
 	mem := plain{}
 	for _, b := range pr.Bars {
 		mem[int(b.ID)] = make([]byte, b.Size)

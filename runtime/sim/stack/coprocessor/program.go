@@ -4,10 +4,12 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // program is a loaded container with everything that does not depend on a call.
@@ -24,7 +26,9 @@ type program struct {
 type procedure struct {
 	name  string
 	tasks []td.Placed
-	ops   []span // ranges of tasks, which a custom execute order names
+	times []cost.Time // of the tasks
+	kinds []cost.Term // what limits each
+	ops   []span      // ranges of tasks, which a custom execute order names
 	bars  [afpp.MaxBars]bar
 	ports uint32 // bars that a call must bind
 	io    uint32 // numIoBuffers
@@ -44,7 +48,7 @@ type bar struct {
 }
 
 // prepare reads a container and decodes its tasks.
-func prepare(mem []byte, addr uint64) (*program, error) {
+func prepare(mem []byte, addr uint64, on *target.Table) (*program, error) {
 	pkg, err := afpp.Read(mem)
 	if err != nil {
 		return nil, err
@@ -60,7 +64,7 @@ func prepare(mem []byte, addr uint64) (*program, error) {
 	}
 	p := &program{procs: make([]procedure, len(src.Procedures)), warnings: pkg.Warnings()}
 	for i := range p.procs {
-		if err := p.procs[i].fill(src, &src.Procedures[i], tasks, uint32(addr)); err != nil {
+		if err := p.procs[i].fill(src, &src.Procedures[i], tasks, uint32(addr), on); err != nil {
 			return nil, fmt.Errorf("coprocessor: procedure %d, %q: %w", i, src.Procedures[i].Name, err)
 		}
 	}
@@ -68,7 +72,8 @@ func prepare(mem []byte, addr uint64) (*program, error) {
 }
 
 // fill prepares one procedure.
-func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Task, text uint32) error {
+func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Task, text uint32,
+	on *target.Table) error {
 	*p = procedure{name: from.Name, text: text}
 	for _, b := range from.Bars {
 		p.bars[b.ID] = bar{translation.Usage(b.Usage), b.Address, b.Size}
@@ -86,6 +91,8 @@ func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Ta
 		p.ops = append(p.ops, span{len(p.tasks), int(o.Tasks)})
 		for i := o.FirstTask; i < o.FirstTask+o.Tasks; i++ {
 			p.tasks = append(p.tasks, td.Placed{Task: tasks[i], Off: int(i) * td.ImageSize})
+			e := cost.Estimate(tasks[i], on)
+			p.times, p.kinds = append(p.times, e.Time), append(p.kinds, e.Bound)
 		}
 	}
 	if len(p.tasks) == 0 {

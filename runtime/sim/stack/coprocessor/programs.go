@@ -3,6 +3,7 @@ package coprocessor
 import (
 	"fmt"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
@@ -90,9 +91,12 @@ func (b *boot) loadProgram(d *protocol.Delivery, a *answer) error {
 	if ctx == nil {
 		return unknownUser(user)
 	}
-	p, err := prepare(mem, record(d).Values[0])
+	p, err := prepare(mem, record(d).Values[0], b.d.cfg.Target)
 	if err != nil {
 		return &refusal{StatusProgram, err}
+	}
+	if err := b.spend(cost.Loading, cost.Coefficients(int64(len(mem)))); err != nil {
+		return err
 	}
 	p.user, p.ctx = user, ctx
 	slot, err := t.slot(d.Header.ProgramID)

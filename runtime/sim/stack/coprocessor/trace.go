@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
@@ -200,12 +202,26 @@ func (d *Device) engineTrace() func(engine.Event) {
 		return nil
 	}
 	return func(e engine.Event) {
-		if d.cfg.Trace.On() {
-			d.emit(trace.Event{Layer: trace.Engine, Client: uint64(d.runs.UserID), Request: uint64(d.runs.JobID),
-				Name: "task " + itoa(e.Index) + " " + e.Kind, Args: []trace.Arg{
-					{Key: "offset", Value: e.Off}, {Key: "source", Value: e.Source}, {Key: "kernel", Value: e.Kernel},
-					{Key: "result", Value: e.Result}, {Key: "MACs", Value: e.MACs},
-				}})
+		if !d.cfg.Trace.On() {
+			return
 		}
+		i := (e.Off - d.proc.tasks[0].Off) / td.ImageSize
+		x := trace.Event{
+			Layer:   trace.Engine,
+			Phase:   trace.Begin,
+			Client:  uint64(d.runs.UserID),
+			Request: uint64(d.runs.JobID),
+			Name:    "task " + itoa(i) + " " + e.Kind,
+			Args: []trace.Arg{
+				{Key: "offset", Value: e.Off}, {Key: "source", Value: e.Source}, {Key: "kernel", Value: e.Kernel},
+				{Key: "result", Value: e.Result}, {Key: "MACs", Value: e.MACs},
+				{Key: "bound", Value: d.proc.kinds[i].String()},
+			},
+		}
+		d.emit(x)
+		_ = d.cfg.Clock.Spend(cost.Tasks, time.Duration(d.proc.times[i])) // fails only at the end of the clock's range
+		d.worked(i)
+		x.Phase, x.Args = trace.End, nil
+		d.emit(x)
 	}
 }

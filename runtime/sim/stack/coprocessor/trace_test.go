@@ -34,7 +34,7 @@ func TestTrace(t *testing.T) {
 	for _, e := range rec.Events {
 		names = append(names, e.Name)
 	}
-	want := []string{"CSNE_CMD_PROCEDURE_CALL", "[PROC CALL]", "EXEC", "submit doorbell", "task", "EXEC",
+	want := []string{"CSNE_CMD_PROCEDURE_CALL", "[PROC CALL]", "ring_doorbell", "EXEC", "submit doorbell", "task 0", "task 0", "EXEC",
 		"CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"}
 	if len(names) != len(want) {
 		t.Fatalf("%q", names)
@@ -44,24 +44,24 @@ func TestTrace(t *testing.T) {
 			t.Errorf("event %d is %q, want %q", i, names[i], want[i])
 		}
 	}
-	if !bytes.Equal(rec.Events[0].Data, msg) || len(rec.Events[3].Data) != 4*firmware.BlockWords ||
-		len(rec.Events[6].Data) != protocol.HeaderSize+12 {
+	if !bytes.Equal(rec.Events[0].Data, msg) || len(rec.Events[4].Data) != 4*firmware.BlockWords ||
+		len(rec.Events[8].Data) != protocol.HeaderSize+12 {
 		t.Error("the bytes at the boundaries")
 	}
-	if rec.Events[4].Layer != trace.Engine || rec.Events[0].Layer != trace.Protocol ||
-		rec.Events[7].Layer != trace.Firmware {
+	if rec.Events[5].Layer != trace.Engine || rec.Events[0].Layer != trace.Protocol ||
+		rec.Events[9].Layer != trace.Firmware {
 		t.Error("layers")
 	}
-	for i, e := range rec.Events[:7] {
-		if e.Client != uint64(h.user) || e.Request != uint64(x.job) {
+	for i, e := range rec.Events[:9] {
+		if e.Name != "ring_doorbell" && (e.Client != uint64(h.user) || e.Request != uint64(x.job)) {
 			t.Errorf("event %d, %s: client %d, request %d", i, e.Name, e.Client, e.Request)
 		}
 	}
-	if rec.Events[2].Phase != trace.Begin || rec.Events[5].Phase != trace.End ||
-		rec.Events[5].At-rec.Events[2].At != RoundTrip {
+	if rec.Events[3].Phase != trace.Begin || rec.Events[7].Phase != trace.End ||
+		rec.Events[7].At-rec.Events[3].At != x.trip() {
 		t.Error("the span of the execution")
 	}
-	if d := rec.Events[6].At - rec.Events[0].At; d != RoundTrip {
+	if d := rec.Events[8].At - rec.Events[0].At; d != x.trip() {
 		t.Errorf("the round trip takes %v", d)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
@@ -362,7 +363,7 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		Priority:    x.inst.priority.Load(),
 	}
 	msg := (&protocol.LoopMessage{Header: hd, Body: &t}).Bytes()
-	h.d.advance(RequestTime)
+	h.d.stage(cost.Request)
 	if err := h.post(protocol.Loop, msg, bell); err != nil {
 		return h.failed(err), err
 	}
@@ -385,7 +386,7 @@ func (h *hardware) trigger(x *chain, given [][]byte, stamp uint64, bell uint32, 
 		return h.failed(err), err
 	}
 	x.stamp, x.ready = stamp, false
-	h.d.advance(CompletionTime)
+	h.d.stage(cost.Completion)
 	return Success, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
@@ -34,6 +35,7 @@ type Config struct {
 	// arrives. Nil: always.
 	SecondWake func(n int) bool
 	// Terminal gets the firmware's log lines. It may be nil.
+	Tasks    func(coprocessor.TaskTime) // is called after each task of the engine; may be nil
 	Terminal func(line string)
 }
 
@@ -153,20 +155,26 @@ func translationTrace(d *Device) func(translation.Step) {
 	}
 }
 
-// advance advances virtual time. It retries while another goroutine serves the clock's timers.
-func (d *Device) advance(t time.Duration) {
+// advance lets virtual time pass for a wait.
+func (d *Device) advance(t time.Duration) { d.spend(cost.Waiting, t) }
+
+// stage lets the time of a dispatch's stage pass.
+func (d *Device) stage(c cost.Cause) { d.spend(c, time.Duration(c.Fixed())) }
+
+// spend advances virtual time for a cause. It retries while another goroutine serves the clock's timers.
+func (d *Device) spend(c cost.Cause, t time.Duration) {
 	for range 1 << 16 {
-		if d.clock.Advance(t) == nil {
+		if d.clock.Spend(c, t) == nil {
 			return
 		}
 		runtime.Gosched()
 	}
 }
 
-// Elapse advances virtual time for work above the driver. It does so inside the command gate, since timers that become
+// Elapse advances virtual time for a cause above the driver. It does so inside the command gate, since timers that become
 // due belong to the device.
-func (d *Device) Elapse(t time.Duration) error {
-	a := &action{priority: controlPriority, run: func(*action) { d.advance(t) }}
+func (d *Device) Elapse(c cost.Cause, t time.Duration) error {
+	a := &action{priority: controlPriority, run: func(*action) { d.spend(c, t) }}
 	for d.gate.do(a) == NoResources { // the queue is full
 		runtime.Gosched()
 	}

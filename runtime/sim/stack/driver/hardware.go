@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
@@ -66,6 +67,7 @@ func newHardware(d *Device) (*hardware, error) {
 		Unit: d.unit, Clock: d.clock, Trace: d.trace, Inject: cfg.Inject, Strict: cfg.Strict,
 		Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork,
 		SecondWake: cfg.SecondWake, Terminal: cfg.Terminal, Doorbell: h.interrupt,
+		Tasks: cfg.Tasks,
 	})
 	return h, err
 }
@@ -108,6 +110,7 @@ func (h *hardware) powerOn(kind uint32) error {
 		h.cop.Write32(coprocessor.PS, coprocessor.RegPower, 1)
 		h.cop.Write32(coprocessor.PWGATE, coprocessor.RegGate, 1)
 		h.powered.Store(true)
+		h.d.spend(cost.PowerUp, time.Duration(cost.PoweringUp()))
 		err := h.init(kind)
 		if err == nil {
 			return nil
@@ -298,16 +301,9 @@ func (h *hardware) doorBellRing(index uint32) error {
 				{Key: "value", Value: uint64(mask)}}})
 	}
 	h.cop.Write32(coprocessor.ANE, coprocessor.RegDoorbell, mask)
-	h.d.advance(DoorbellTime)
+	h.d.stage(cost.Kick)
 	return nil
 }
-
-// Stages of a dispatch in the driver (table 2.3).
-const (
-	RequestTime    = 16 * time.Microsecond  // building the firmware request: about 16 us
-	DoorbellTime   = 2500 * time.Nanosecond // firmware kick: about 2 to 3 us
-	CompletionTime = 10 * time.Microsecond  // kernel-side completion processing: about 10 us
-)
 
 // bells holds the doorbell indices of the channels.
 var bells = [...]uint32{protocol.Control: coprocessor.BellControl, protocol.Loop: coprocessor.BellLoop}

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
@@ -249,6 +250,7 @@ func (k *call) bind() (Return, error) {
 // run is ANEDriver::ANE_ProgramSendRequest: the gated part. It maps the surfaces,
 // sends the call and waits for its completion.
 func (h *hardware) run(k *call) Return {
+	h.d.stage(cost.Enter)
 	on := h.d.trace.On()
 	if on {
 		h.d.emit(trace.Event{
@@ -262,7 +264,7 @@ func (h *hardware) run(k *call) Return {
 	r, err := h.dispatch(k)
 	k.release()
 	if err == nil {
-		h.d.advance(CompletionTime)
+		h.d.stage(cost.Completion)
 	}
 	k.cause = err
 	k.client.debugWork(k, r)
@@ -303,7 +305,7 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 		}
 		k.release()
 	}
-	h.d.advance(RequestTime)
+	h.d.stage(cost.Request)
 	for posts := 1; ; posts++ {
 		if err := h.post(protocol.Loop, k.msg, k.req.doorbell); err != nil {
 			return h.failed(err), err

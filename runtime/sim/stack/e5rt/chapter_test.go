@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
@@ -38,6 +38,9 @@ func TestCallsOfTheTwoPhases(t *testing.T) {
 	count := map[string]int{}
 	inLoop := false
 	for _, e := range rec.Events {
+		if e.Name == cost.Bind.String() || e.Name == cost.Handover.String() || e.Name == cost.Return.String() {
+			continue // time that passes in a call
+		}
 		c, ok := table[e.Name]
 		if !ok {
 			t.Errorf("event %d is %q, which is no call of the table", e.Seq, e.Name)
@@ -127,29 +130,10 @@ func TestCompilationContainsBundleAndImage(t *testing.T) {
 	}
 }
 
-// TestStagesSumToTheWholeCall checks that the stages sum to about the 190 microseconds of the whole call, and that this
-// package adds its own time to every operation.
+// TestStagesTakeVirtualTimeOnlyWhenTheyRun checks that every inference takes the time of its binding, of its inputs and
+// outputs and of its return, and that encoding takes none.
 // Table 2.3.
-func TestStagesSumToTheWholeCall(t *testing.T) {
-	sum, own := time.Duration(0), time.Duration(0)
-	for i, want := range []time.Duration{25000, 16000, 2500, 130000, 10000} {
-		s := e5rt.Latency[i]
-		if s.Cost != want {
-			t.Errorf("%s costs %v, the table says %v", s.Name, s.Cost, want)
-		}
-		sum += s.Cost
-		if s.Layer == "e5rt" {
-			own += s.Cost
-		}
-	}
-	if len(e5rt.Latency) != 5 || sum < 180*time.Microsecond || sum > 190*time.Microsecond {
-		t.Errorf("%d stages sum to %v, want 5 and about 190µs", len(e5rt.Latency), sum)
-	}
-	// 98 percent of the call is overhead, of which all stages but the round trip are
-	// software; ANE_ProgramSendRequest takes about 163 microseconds: all but binding.
-	if kernel := sum - own; kernel < 155*time.Microsecond || kernel > 165*time.Microsecond {
-		t.Errorf("below the user space it takes %v, the seed measured about 163µs", kernel)
-	}
+func TestStagesTakeVirtualTimeOnlyWhenTheyRun(t *testing.T) {
 	d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")
 	second, _, _ := d.operation(t)
 	for i := range 3 {
@@ -160,8 +144,8 @@ func TestStagesSumToTheWholeCall(t *testing.T) {
 			t.Error("encoding took time")
 		}
 		check(t, d.stream.ExecuteSync(context.Background()))
-		if took := d.rt.Now() - before; took != 2*own {
-			t.Errorf("dispatch %d took %v of virtual time, want %v for each of two operations", i, took, own)
+		if took := d.rt.Now() - before; took != 2*d.own {
+			t.Errorf("dispatch %d took %v of virtual time, want %v for each of two operations", i, took, d.own)
 		}
 		check(t, d.stream.Reset())
 	}

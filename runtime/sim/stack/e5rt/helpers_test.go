@@ -5,14 +5,17 @@ import (
 	"io"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -75,6 +78,7 @@ type bed struct {
 	buffers map[string]*e5rt.BufferObject
 	views   map[string]e5rt.View
 	stream  *e5rt.ExecutionStream
+	own     time.Duration // virtual time of a dispatch in the runtime
 }
 
 func newBed(t testing.TB, rt *e5rt.Runtime, model string) *bed {
@@ -85,6 +89,15 @@ func newBed(t testing.TB, rt *e5rt.Runtime, model string) *bed {
 	check(t, b.fn.LoadForExecution(context.Background()))
 	b.op, b.buffers, b.views = b.operation(t)
 	b.stream = got[*e5rt.ExecutionStream](t)(rt.NewExecutionStream())
+	p, err := compileModel(context.Background(), model, &e5rt.CompilerOptions{})
+	check(t, err)
+	prog, err := loader.Read(p.Container)
+	check(t, err)
+	bytes := uint64(0)
+	for _, port := range prog.Procedures()[0].Ports {
+		bytes += port.Size
+	}
+	b.own = time.Duration(cost.Bind.Fixed() + cost.Handing(int64(bytes)) + cost.Return.Fixed())
 	return b
 }
 

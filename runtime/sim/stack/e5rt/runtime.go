@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
@@ -26,6 +27,8 @@ type Engine interface {
 type Clock interface {
 	Now() time.Duration
 	Advance(d time.Duration) error
+	// Spend advances the clock for a cause.
+	Spend(c cost.Cause, d time.Duration) error
 }
 
 // Options configure a Runtime.
@@ -80,11 +83,43 @@ func New(o Options) (*Runtime, error) {
 // Now returns the virtual time.
 func (rt *Runtime) Now() time.Duration { return rt.clock.Now() }
 
-func (rt *Runtime) advance(d time.Duration) error {
+// spend lets virtual time pass for a cause, and traces it as a span. No time is no step.
+func (rt *Runtime) spend(c cost.Cause, op string, t cost.Time) error {
+	if t == 0 {
+		return nil
+	}
+	on := rt.o.Trace.On()
+	if on {
+		rt.event(trace.Begin, c.String(), op, 0, nil)
+	}
 	rt.tick.Lock()
-	defer rt.tick.Unlock()
-	return rt.clock.Advance(d)
+	err := rt.clock.Spend(c, time.Duration(t))
+	rt.tick.Unlock()
+	if on {
+		rt.event(trace.End, c.String(), op, 0, err)
+	}
+	return err
 }
+
+// host lets the time of the host's work pass.
+type host struct{ rt *Runtime }
+
+// Bind implements sim.Host.
+func (h host) Bind(op string, bytes int64) error {
+	if err := h.rt.spend(cost.Bind, op, cost.Bind.Fixed()); err != nil {
+		return err
+	}
+	return h.rt.spend(cost.Handover, op, cost.Handing(bytes))
+}
+
+// Return implements sim.Host.
+func (h host) Return(op string) error { return h.rt.spend(cost.Return, op, cost.Return.Fixed()) }
+
+// Compute implements sim.Host.
+func (h host) Compute(op string, t cost.Time) error { return h.rt.spend(cost.CPUWork, op, t) }
+
+// Host accounts for the host's work on the runtime's clock.
+func (rt *Runtime) Host() sim.Host { return host{rt} }
 
 // wait advances the clock to a deadline. Running operations advance the clock themselves, so it waits for them first.
 func (rt *Runtime) wait(ctx context.Context, deadline time.Duration) error {
@@ -121,6 +156,7 @@ func (rt *Runtime) simOptions(d sim.Dispatcher) sim.Options {
 		Workers:    rt.o.Workers,
 		CallBytes:  rt.o.CallBytes,
 		Dispatcher: d,
+		Host:       host{rt},
 	}
 }
 

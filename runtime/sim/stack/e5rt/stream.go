@@ -231,9 +231,6 @@ func (s *ExecutionStream) dispatch(ctx context.Context, call string, request uin
 		defer func() { s.rt.event(trace.End, call, s.String(), request, err) }()
 	}
 	for _, op := range s.ops {
-		if err := s.rt.advance(Binding); err != nil {
-			return &Error{Call: call, Object: s.String(), Rule: op.String(), Err: err}
-		}
 		if err := op.run.Run(ctx); err != nil {
 			return &Error{Call: call, Object: s.String(), Rule: op.String(), Err: err}
 		}

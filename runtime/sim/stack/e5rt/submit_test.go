@@ -87,10 +87,11 @@ func TestSubmitSerialised(t *testing.T) {
 // The timeout is in virtual time from the submission, and only limits the wait: the results are there anyway.
 func TestSubmitTimeout(t *testing.T) {
 	ctx := context.Background()
+	own := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil").own
 	for _, c := range []struct {
 		timeout time.Duration
 		late    bool
-	}{{e5rt.Binding - 1, true}, {e5rt.Binding, false}, {0, false}} {
+	}{{own - 1, true}, {own, false}, {0, false}} {
 		d := newBed(t, newRuntime(t, e5rt.Options{}), "testdata/accumulator.mil")
 		check(t, d.stream.EncodeOperation(d.op))
 		b := got[*e5rt.Submission](t)(d.stream.SubmitAsync(ctx, c.timeout, nil))
@@ -141,7 +142,7 @@ func TestOverlapUnfinished(t *testing.T) {
 			t.Errorf("the completion function got %v", e)
 		}
 		// The second submission is made at the time of the first, or after its dispatch.
-		if took := d.rt.Now() - start; took != timeout && took != timeout+e5rt.Binding {
+		if took := d.rt.Now() - start; took != timeout && took != timeout+d.own {
 			t.Errorf("the wait ended %v after the first submission, want %v behind the second", took, timeout)
 		}
 		for i, v := range outs {
@@ -217,7 +218,7 @@ func TestConcurrentStreams(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if want := workers * steps * e5rt.Binding; d.rt.Now() != want {
+	if want := workers * steps * d.own; d.rt.Now() != want {
 		t.Errorf("%v of virtual time went by, want %v", d.rt.Now(), want)
 	}
 }

@@ -6,12 +6,15 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/zinc-compiler/zinc/cost"
 )
 
-// Clock is a virtual clock, which only Advance advances.
+// Clock is a virtual clock, which only Spend and Advance advance. It keeps account of what its time passed for.
 type Clock struct {
 	mu        sync.Mutex
 	now       time.Duration
+	spent     Spent
 	order     uint64
 	timers    []*Timer // by time, then by creation
 	pool      *Pool
@@ -80,9 +83,51 @@ func (c *Clock) Stop(t *Timer) bool {
 	return c.pool.Release(t.slot) == nil
 }
 
-// Advance advances the clock by d. Timers fire in the order of their time, then of their creation, with the clock at
+// Spent is the time that has passed for each cause.
+type Spent [cost.Causes]time.Duration
+
+// Sub returns the difference of two accounts of one clock.
+func (s Spent) Sub(o Spent) Spent {
+	for i := range s {
+		s[i] -= o[i]
+	}
+	return s
+}
+
+// total returns the sum of some causes.
+func (s Spent) total(of func(cost.Cause) bool) cost.Time {
+	n := cost.Time(0)
+	for c, d := range s {
+		if of(cost.Cause(c)) {
+			n += cost.Time(d)
+		}
+	}
+	return n
+}
+
+// Call returns the time of the causes that are part of a call.
+func (s Spent) Call() cost.Time {
+	return s.total(func(c cost.Cause) bool { return c < cost.CallCauses })
+}
+
+// Engine returns the time in which the engine worked for a call.
+func (s Spent) Engine() cost.Time {
+	return s.total(func(c cost.Cause) bool { return c < cost.CallCauses && c.Engine() })
+}
+
+// Spent returns the time that has passed for each cause; the sum is Now.
+func (c *Clock) Spent() Spent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.spent
+}
+
+// Advance advances the clock by d for a wait.
+func (c *Clock) Advance(d time.Duration) error { return c.Spend(cost.Waiting, d) }
+
+// Spend advances the clock by d for a cause. Timers fire in the order of their time, then of their creation, with the clock at
 // their time. A timer's function may create timers, which also fire if their time is within d.
-func (c *Clock) Advance(d time.Duration) error {
+func (c *Clock) Spend(cause cost.Cause, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if d < 0 || c.now > 1<<63-1-d {
@@ -106,5 +151,6 @@ func (c *Clock) Advance(d time.Duration) error {
 		c.mu.Lock()
 	}
 	c.now = end
+	c.spent[cause] += d
 	return nil
 }
