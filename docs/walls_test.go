@@ -87,12 +87,12 @@ var walls = []wall{
 	{pkg: "runtime/sim/stack/broker", never: []string{"*"}, except: []string{"runtime/sim/stack/driver",
 		"runtime/sim/stack/coprocessor", "runtime/sim/stack/loader", "runtime/sim/stack/protocol",
 		"runtime/sim/stack/translation", "runtime/sim/stack/firmware", "runtime/sim/engine", "numerics/vector",
-		"numerics/field", "runtime/sim/stack/trace", "runtime/sim/stack/inject", "emit/hwx", "emit/afpp", "lower/td", "cost",
-		"target"},
+		"numerics/field", "runtime/sim/stack/trace", "runtime/sim/stack/inject", "emit/hwx", "emit/afpp", "lower/td",
+		"cost", "target"},
 		why: "the driver, the layers below it, and the container's format: the compiler is passed to it as a function"},
 	{pkg: "runtime/sim/stack/firmware", never: []string{"*"}, except: []string{"cost", "target", "lower/td"},
-		why: "queues, slots, states and the clock only; what they carry is bytes, and what time passes for is a cause " +
-			"of package cost"},
+		why: "queues, slots, states and the clock only; what they carry is bytes, and what time passes for is a " +
+			"cause of package cost"},
 	{pkg: "verify", never: []string{"frontend", "reduce", "compare", "cmd/zinc/cli"},
 		why: "it judges programs, however they were opened or reduced"},
 	{pkg: "toolchain", never: []string{"*"}, except: []string{"internal/procgroup"},

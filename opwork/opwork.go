@@ -1,4 +1,5 @@
-// Package opwork counts what an operation of the intermediate form computes and moves, and estimates its time on the CPU.
+// Package opwork counts what an operation of the intermediate form computes and moves, and estimates its time on the
+// CPU.
 //
 // The compiler weighs operations with it, and the simulated runtime spends the same time on them.
 package opwork

@@ -25,6 +25,8 @@ type Options struct {
 	Numerics engine.Numerics
 	Workers  int // goroutines of one task; 0: one per processor; results do not depend on it
 	Compile  broker.Compiler
+	// InternalBuild has the driver's debug selectors, which a release build refuses.
+	InternalBuild bool
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
 	Limits    broker.Limits
@@ -48,8 +50,11 @@ const brokerPID = 100
 // New builds a machine. The firmware is brought up when a process first needs the
 // device.
 func New(o Options) (*Stack, error) {
+	props := driver.M1
+	props.InternalBuild = o.InternalBuild
 	d, err := driver.NewDevice(driver.Config{
-		Trace: o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers,
+		Properties: &props,
+		Trace:      o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers,
 		Terminal: o.Terminal, Tasks: o.Tasks,
 	})
 	if err != nil {

@@ -265,7 +265,7 @@ func newBoot(d *Device, kc firmware.KernelConfig) (*boot, error) {
 	}
 	b.file.init()
 	b.events.size = defaultEvents
-	b.loop = firmware.NewExecLoop(nil)
+	b.loop = firmware.NewExecLoop(b.quiesce)
 	cfg := protocol.Config{
 		Programs: b.table, Numbering: Numbering, CacheRequests: maxCacheRequests, Strict: d.cfg.Strict,
 		RPCEvents: func() int { return b.jobs.pool.Report().Available }, Sealed: d.cfg.Inject != nil,

@@ -347,10 +347,14 @@ func (b *boot) complete(j *job) {
 
 // finish notifies the host of the end of a job and frees its resources.
 func (b *boot) finish(j *job, mask uint32) {
+	b.posts(j)
 	if j.chain != nil {
 		b.chainCompleted(j)
 	} else {
 		b.programEvent(j.header, j.row, j.status, j.call.JobID)
+	}
+	if j.status == StatusTranslation { // an error of data movement
+		b.note(&protocol.Rows[protocol.IDTileSyncNote], j.header, uint64(j.status))
 	}
 	status := j.status
 	if j.queued {

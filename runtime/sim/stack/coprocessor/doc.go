@@ -43,7 +43,7 @@
 // of LOAD_AFPP, CREATE_PROCESS, REQUEST_PROCESS_ID and PREMAP_BUFFER; one program per container, a task queue for each,
 // and the hardware queue of a call's priority; the last three words of a register block; that a call's execute order
 // counts operations; how calls wait for shared events; which output of a chain feeds which input; that a target mask
-// selects doorbell slots; replies on a ring of their own; and seals on the rings while an injector is present. Not
-// implemented are the secure phase, which no command of this build enters, signposts, and the commands that the driver
-// serves itself.
+// selects doorbell slots; replies on a ring of their own; and seals on the rings while an injector is present. What
+// turns telemetry and the secure phase on is modelled as registers of the property channel. The commands that the
+// driver serves itself have no handler here.
 package coprocessor

@@ -136,6 +136,9 @@ func (h *host) notes() (out []note) {
 		if !ok {
 			return out
 		}
+		if m.Row.ID == protocol.IDTileSyncNote {
+			continue // it comes in addition to the completion of a call
+		}
 		n := note{name: m.Row.Name, header: m.Header}
 		if r, ok := m.Body.(*protocol.Record); ok {
 			n.values = r.Values

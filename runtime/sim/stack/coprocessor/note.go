@@ -23,10 +23,15 @@ func (b *boot) errorNote(h protocol.Header, s Status) {
 
 // note emits a notification. If the ring is full, the notification is lost and counted.
 func (b *boot) note(row *protocol.Row, h protocol.Header, values ...uint64) {
+	b.noteTail(row, h, nil, values...)
+}
+
+// noteTail is note for a notification with a payload.
+func (b *boot) noteTail(row *protocol.Row, h protocol.Header, tail []byte, values ...uint64) {
 	if b.dead() {
 		return
 	}
-	err := b.rings.Notify(row, h, &protocol.Record{Layout: row.Request, Values: values})
+	err := b.rings.Notify(row, h, &protocol.Record{Layout: row.Request, Values: values, Tail: tail})
 	if err != nil && !b.dead() {
 		b.d.count(func(s *Stats) { s.LostNotes++ })
 		b.fault(StatusFull, err)

@@ -43,7 +43,7 @@ func init() {
 		{"execution-loop pump", 6, (*boot).exeLoop},
 		{"address-translation manager", 8, (*boot).pass},
 		{"tunable-register loader", 8, (*boot).pass},
-		{"load monitor", 1, (*boot).idle},
+		{"load monitor", 1, (*boot).load},
 		{"interrupt manager", 9, (*boot).interrupts},
 		{"call manager", 2, (*boot).calls},
 		{"server", 5, (*boot).server},

@@ -28,6 +28,7 @@ type settings struct {
 	props     [numProps]uint32
 	premaps   []premap
 	tunables  int // bytes loaded
+	telemetry bool
 }
 
 // premap is a property buffer that was mapped before inference calls.
@@ -93,7 +94,7 @@ func (b *boot) propertyWrite(d *protocol.Delivery, _ *answer) error {
 	}
 	*p = uint32(v[1])
 	b.printf("IPC Writer regAddr 0x%x regValue 0x%x", v[0], v[1])
-	return nil
+	return b.applied(v[0], *p)
 }
 
 func (b *boot) propertyRead(d *protocol.Delivery, a *answer) error {

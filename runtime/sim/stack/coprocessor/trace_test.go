@@ -34,8 +34,8 @@ func TestTrace(t *testing.T) {
 	for _, e := range rec.Events {
 		names = append(names, e.Name)
 	}
-	want := []string{"CSNE_CMD_PROCEDURE_CALL", "[PROC CALL]", "ring_doorbell", "EXEC", "submit doorbell", "task 0", "task 0", "EXEC",
-		"CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"}
+	want := []string{"CSNE_CMD_PROCEDURE_CALL", "[PROC CALL]", "ring_doorbell", "EXEC", "submit doorbell",
+		"task 0", "task 0", "EXEC", "CSNE_CMD_PROGRAM_EVENT", "ring_doorbell"}
 	if len(names) != len(want) {
 		t.Fatalf("%q", names)
 	}

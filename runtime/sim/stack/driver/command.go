@@ -184,8 +184,13 @@ func (h *hardware) notifications(match func(*protocol.Message) (outcome, bool)) 
 		if err != nil {
 			continue // damaged: its command runs into the deadline
 		}
+		if h.noted != nil {
+			h.noted(m)
+		}
 		if b, is := m.Body.(*protocol.BackChannel); is {
-			h.acknowledge(b)
+			if !h.served.noRPC {
+				h.acknowledge(b)
+			}
 			continue
 		}
 		if m.Row.ID == protocol.IDResetNote {

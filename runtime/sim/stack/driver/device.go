@@ -171,8 +171,8 @@ func (d *Device) spend(c cost.Cause, t time.Duration) {
 	}
 }
 
-// Elapse advances virtual time for a cause above the driver. It does so inside the command gate, since timers that become
-// due belong to the device.
+// Elapse advances virtual time for a cause above the driver. It does so inside the command gate, since timers that
+// become due belong to the device.
 func (d *Device) Elapse(c cost.Cause, t time.Duration) error {
 	a := &action{priority: controlPriority, run: func(*action) { d.spend(c, t) }}
 	for d.gate.do(a) == NoResources { // the queue is full

@@ -271,6 +271,14 @@ var ClientTypes = []ClientType{
 		Methods: sANEClientHintsMethods, Count: 1, Symbol: "_sANEClientHintsMethods", NeedsKey: false},
 }
 
+// HandlerName returns the name of a record's handler.
+func HandlerName(i int) string {
+	if i < 0 || i >= len(handlerNames) {
+		return "none"
+	}
+	return handlerNames[i]
+}
+
 // checks compares a call with its record.
 func (s Sizes) check(a *IOExternalMethodArguments) bool {
 	return uint64(len(a.ScalarInput)) == uint64(s.ScalarIn) && uint64(len(a.StructureInput)) == uint64(s.StructIn) &&

@@ -54,6 +54,13 @@ func newGate() (*gate, error) {
 	return &gate{sched: s, pending: map[uint64]*action{}}, nil
 }
 
+// idle reports whether nothing waits behind the running action.
+func (g *gate) idle() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return len(g.pending) == 0
+}
+
 // enter queues an action. It returns holds if the caller now has the gate.
 func (g *gate) enter(a *action) (holds bool, r Return) {
 	g.mu.Lock()

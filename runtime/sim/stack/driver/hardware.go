@@ -47,6 +47,8 @@ type hardware struct {
 	uses      uint64 // of programs
 	held      []heldSlot
 	reset     bool // the firmware requested a reset
+	served    served
+	noted     func(*protocol.Message) // if not nil, gets each notification
 	recovery  recovery
 
 	powered  atomic.Bool

@@ -171,6 +171,22 @@ func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 	ch := protocol.Channel(a.In[0])
 	return c.d.gated(c, "ANE_SendCommand", func(deadline time.Duration) (Return, error) {
 		h := c.d.hw
+		var said strings.Builder
+		h.noted = func(m *protocol.Message) { said.WriteString(noteLine(m)) }
+		defer func() {
+			h.noted = nil
+			a.Text += said.String()
+		}()
+		if row := hostServed(ch, a.Data); row != nil {
+			vs, err := h.serve(c, row, a.Data[protocol.HeaderSize:], deadline)
+			for _, v := range vs {
+				a.Text += v.Name + ": " + v.Value + "\n"
+			}
+			if err != nil {
+				return BadArgument, err
+			}
+			return Success, nil
+		}
 		if r, err := h.ensure(deadline); r != Success {
 			return r, err
 		}
@@ -187,8 +203,38 @@ func (c *client) sendCommand(a *MethodArguments) (Return, error) {
 			return returnOf(o.status), fmt.Errorf("driver: ANE_SendCommand: status %d, %v: %w", uint32(o.status),
 				o.status, h.because())
 		}
+		if r, ok := h.cop.TakeReply(); ok && r.Record != nil {
+			for i, f := range r.Record.Layout.Fields {
+				a.Text += fmt.Sprintf("%s: %#x\n", f.Name, r.Record.Values[i])
+			}
+		}
 		return Success, nil
 	})
+}
+
+// hostServed returns the row of a message that the driver serves itself, or nil.
+func hostServed(ch protocol.Channel, msg []byte) *protocol.Row {
+	if ch != protocol.Control {
+		return nil
+	}
+	hd, err := protocol.DecodeHeader(msg)
+	row := coprocessor.Numbering.Row(hd.ID)
+	if err != nil || row == nil || row.Disposition != protocol.HostServed ||
+		int(hd.Size) != len(msg)-protocol.HeaderSize || row.Request.Check(msg[protocol.HeaderSize:]) != nil {
+		return nil // the firmware refuses it
+	}
+	return row
+}
+
+// noteLine describes a notification on a line.
+func noteLine(m *protocol.Message) string {
+	s := "notification CSNE_CMD_" + m.Row.Name
+	if r, ok := m.Body.(*protocol.Record); ok {
+		for i, f := range r.Layout.Fields {
+			s += fmt.Sprintf(" %s=%d", f.Name, r.Values[i])
+		}
+	}
+	return s + "\n"
 }
 
 func register(in []uint64) (coprocessor.Bank, uint32, error) {

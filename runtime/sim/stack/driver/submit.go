@@ -266,6 +266,9 @@ func (h *hardware) run(k *call) Return {
 	if err == nil {
 		h.d.stage(cost.Completion)
 	}
+	if h.served.gating && h.d.gate.idle() {
+		h.sleep()
+	}
 	k.cause = err
 	k.client.debugWork(k, r)
 	if on {
@@ -287,6 +290,8 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 	switch {
 	case h.d.clock.Now() > k.deadline:
 		return Timeout, fmt.Errorf("driver: the request's deadline passed while it waited")
+	case h.served.secure && h.served.tenant != k.client.id:
+		return Busy, fmt.Errorf("driver: the secure tenant owns the engine")
 	case !k.inst.prepared.Load():
 		return Aborted, fmt.Errorf("driver: token %#x was unprepared while the request waited", k.req.token)
 	case k.client.token.Load() == 0:

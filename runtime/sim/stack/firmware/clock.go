@@ -125,8 +125,8 @@ func (c *Clock) Spent() Spent {
 // Advance advances the clock by d for a wait.
 func (c *Clock) Advance(d time.Duration) error { return c.Spend(cost.Waiting, d) }
 
-// Spend advances the clock by d for a cause. Timers fire in the order of their time, then of their creation, with the clock at
-// their time. A timer's function may create timers, which also fire if their time is within d.
+// Spend advances the clock by d for a cause. Timers fire in the order of their time, then of their creation, with the
+// clock at their time. A timer's function may create timers, which also fire if their time is within d.
 func (c *Clock) Spend(cause cost.Cause, d time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

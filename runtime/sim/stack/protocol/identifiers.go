@@ -19,7 +19,13 @@ const (
 	IDEndpointSet2     ID = 0x29
 	IDEndpointUnset2   ID = 0x2a
 	IDErrorNote        ID = 0x34
+	IDSignpost         ID = 0x36
+	IDSignpostGroup    ID = 0x37
 	IDResetNote        ID = 0x38
+	IDSignpost64       ID = 0x39
+	IDSignpost64Group  ID = 0x3a
+	IDLoadNote         ID = 0x3b
+	IDTileSyncNote     ID = 0x3c
 	IDProcedureCall    ID = 0x41
 	IDCacheInstall     ID = 0x45
 	IDCacheTrigger     ID = 0x46
@@ -33,8 +39,11 @@ const (
 	IDCallEvents       ID = 0x4e
 	IDSetActive        ID = 0x4f
 	IDProgramEvent     ID = 0x50
+	IDUserEvent        ID = 0x51
+	IDDebugEvent       ID = 0x52
 	IDChainingEvent    ID = 0x53
 	IDPrefetchEvent    ID = 0x54
+	IDSecureEvent      ID = 0x55
 	IDRequestProgramID ID = 0x56
 	IDInferenceCall    ID = 0x5a
 	IDBackChannel      ID = 0x5b

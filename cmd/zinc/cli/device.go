@@ -1,0 +1,451 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// deviceCommand is the state of `zinc device` and of its subcommands.
+type deviceCommand struct {
+	runCommand
+	sections []string
+	file     string // pair or model, "" for none
+	client   string // whose selector is called
+	internal bool   // an internal build of the driver
+	runs     int    // calls of the program after a command
+}
+
+func newDevice(e *env) *cobra.Command {
+	c := &deviceCommand{runCommand: runCommand{env: e, engine: "sim"}}
+	cmd := &cobra.Command{
+		Use:   "device [FILE.hwx|MODEL]",
+		Short: "Show the state of the simulated device, and call its driver and firmware",
+		Long: `Device brings a simulated device up and prints what its driver and its firmware know:
+build, registry, properties, selectors, power status, channels, tasks, pools, clients, the
+firmware's log and, after a fault, the dumps. With a pair or a model it runs the first
+procedure once before it prints, with a statistics buffer.
+
+Its subcommands call the driver as a task that holds every entitlement: send, a command
+of the firmware or one that the driver serves; selector, a selector of a user client;
+method, a method of the direct-path client.`,
+		Example: `  zinc device
+  zinc device digits.mlmodelc --section statistics,log
+  zinc device digits.hwx --inject exception@task --section faults
+  zinc device send PING
+  zinc device send TRACE_ENABLE 1 --model digits.hwx --runs 1
+  zinc device selector 4 --client direct --model digits.hwx`,
+		GroupID: groupRun,
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				c.file = args[0]
+			}
+			return c.show(cmd.Context())
+		},
+	}
+	f := cmd.Flags()
+	f.StringSliceVar(&c.sections, "section", nil, "`SECTIONS` to print, comma-separated (default all): "+
+		strings.Join(sectionNames(), ", "))
+	cmd.AddCommand(c.newSend(), c.newSelector(), c.newMethod())
+	for _, x := range append(cmd.Commands(), cmd) {
+		c.machineFlags.register(x.Flags())
+		c.compileFlags.model(x.Flags())
+		c.cache.register(x.Flags())
+	}
+	return cmd
+}
+
+func (c *deviceCommand) newSend() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "send [COMMAND [VALUE ...] [+ COMMAND ...]]",
+		Short: "Send a command to the firmware, or to the driver that serves it",
+		Long: `Send posts a command of the control channel and prints its answer and the notifications
+that come with it. Values are those of the body's fields, or the body's 32-bit words. Commands
+separated by + go to the same device, one after the other.
+Without a command, it lists all commands with their identifiers and who serves them.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.send(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.file, "model", "", "pair or `MODEL` to load")
+	f.IntVar(&c.runs, "runs", 0, "`N` calls of its first procedure after the command")
+	return cmd
+}
+
+func (c *deviceCommand) newSelector() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "selector [N]",
+		Short: "Call a selector of a user client and show the path to the firmware",
+		Long: `Selector calls a selector of a user client, after what must come before it, and prints
+every step of the driver. Without a number, it lists the selectors with their sizes.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.selector(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.Var(newChoice(&c.client, "control", "direct", "hints"), "client", "user client: control, direct or hints")
+	f.StringVar(&c.file, "model", "", "pair or `MODEL` for selectors that need a program")
+	f.BoolVar(&c.internal, "internal", false, "an internal build of the driver, which has the debug selectors")
+	return cmd
+}
+
+func (c *deviceCommand) newMethod() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "method [NAME [VALUE ...]]",
+		Short: "Call a method of the direct-path client",
+		Long: `Method calls a method of the direct-path client and prints its results. Without a name, it
+lists the methods.`,
+		RunE: func(cmd *cobra.Command, args []string) error { return c.method(cmd.Context(), args) },
+	}
+	cmd.Flags().StringVar(&c.file, "model", "", "pair or `MODEL` to load first")
+	return cmd
+}
+
+// probe is a machine with a prober and what was recorded of it.
+type probe struct {
+	*stack.Prober
+	stack  *stack.Stack
+	events trace.Recording
+	log    []string
+}
+
+// open builds the machine and reads the program.
+func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
+	if err := errors.Join(c.compileFlags.check(), c.machineFlags.check()); err != nil {
+		return nil, err
+	}
+	var container []byte
+	if c.file != "" {
+		p, err := c.pair(ctx, c.file)
+		if err != nil {
+			return nil, err
+		}
+		container = p.Container
+	}
+	x := &probe{events: trace.Recording{MaxData: 64}}
+	o := stack.Options{
+		Trace:         x.events.Tracer(),
+		Strict:        c.strict,
+		Workers:       c.workers,
+		InternalBuild: c.internal,
+		Terminal:      func(line string) { x.log = append(x.log, line) },
+	}
+	if c.inject != "" {
+		spec, err := inject.Parse(c.inject)
+		if err != nil {
+			return nil, usagef("--inject: %w", err)
+		}
+		o.Inject = inject.New(spec, c.seed)
+	}
+	var err error
+	if x.stack, err = stack.New(o); err != nil {
+		return nil, err
+	}
+	if x.Prober, err = x.stack.NewProber(container); err != nil {
+		return nil, errors.Join(err, x.stack.Close())
+	}
+	return x, nil
+}
+
+func (x *probe) close() error { return errors.Join(x.Prober.Close(), x.stack.Close()) }
+
+// show prints the sections of `zinc device`.
+func (c *deviceCommand) show(ctx context.Context) error {
+	for _, s := range c.sections {
+		if !slices.Contains(sectionNames(), s) {
+			return usagef("--section=%s: unknown section; sections are %s", s, strings.Join(sectionNames(), ", "))
+		}
+	}
+	x, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	var failed error
+	if c.file != "" {
+		failed = x.Run()
+	}
+	for _, s := range sections {
+		if c.sections == nil || slices.Contains(c.sections, s.name) {
+			fmt.Fprintf(c.out, "%s:\n", s.name)
+			s.write(c.out, x)
+		}
+	}
+	if err := x.close(); err != nil && c.inject == "" {
+		failed = errors.Join(failed, err)
+	}
+	return failed
+}
+
+// section is a part of the output of `zinc device`.
+type section struct {
+	name  string
+	write func(w io.Writer, x *probe)
+}
+
+var sections = []section{
+	{"build", func(w io.Writer, x *probe) {
+		for _, k := range driver.Kexts {
+			fmt.Fprintf(w, "  %s %s: %s, class %s\n", k.Bundle, driver.KextBuild, k.Role, k.Class)
+		}
+	}},
+	{"registry", func(w io.Writer, x *probe) {
+		for _, e := range x.stack.Device.Registry() {
+			fmt.Fprintf(w, "  %s %q\n", e.Class, e.Name)
+		}
+	}},
+	{"properties", func(w io.Writer, x *probe) {
+		p := x.stack.Device.Properties()
+		for _, v := range p.Published() {
+			fmt.Fprintf(w, "  %s: %s (%s)\n", v.Name, v.Value, v.Meaning)
+		}
+	}},
+	{"status", func(w io.Writer, x *probe) {
+		s := x.stack.Device.Status()
+		fmt.Fprintf(w, "  clients %d, programs %d, waiting %d, recoveries %d\n", s.Clients, s.Programs, s.Pending,
+			x.stack.Device.Recoveries())
+		fmt.Fprintf(w, "  execution loop %s, load %d %%\n", x.stack.Device.Coprocessor().LoopState(),
+			x.stack.Device.Coprocessor().Load())
+	}},
+	{"power", func(w io.Writer, x *probe) {
+		for i := range coprocessor.PMUEntries {
+			at := uint64(coprocessor.PMUBase + i*coprocessor.PMUStride)
+			fmt.Fprintf(w, "  %#x: %#x\n", at, x.stack.Device.Coprocessor().PMU(at))
+		}
+	}},
+	{"fabric", func(w io.Writer, x *probe) {
+		for _, b := range coprocessor.FabricBits {
+			fmt.Fprintf(w, "  bit %d, %s: %s\n", b.Bit, b.Name, b.Role)
+		}
+	}},
+	{"channels", func(w io.Writer, x *probe) {
+		for _, ch := range x.stack.Device.Coprocessor().Channels() {
+			fmt.Fprintf(w, "  %d %s: %d slots, version %d, ready %t\n", ch.Index, ch.Name, ch.Slots, ch.Version,
+				ch.Ready)
+		}
+	}},
+	{"tasks", func(w io.Writer, x *probe) {
+		for _, t := range x.stack.Device.Coprocessor().Tasks() {
+			fmt.Fprintf(w, "  %s: %s\n", t.Name, t.State)
+		}
+	}},
+	{"pools", func(w io.Writer, x *probe) {
+		for _, r := range x.stack.Device.Coprocessor().Pools() {
+			fmt.Fprintf(w, "  %s: %d of %d available\n", r.Name, r.Available, r.Total)
+		}
+	}},
+	{"counters", func(w io.Writer, x *probe) {
+		s := x.stack.Device.Coprocessor().Stats()
+		fmt.Fprintf(w, "  boots %d, calls %d, completed %d, tasks %d\n", s.Boots, s.Calls, s.Completed, s.Tasks)
+		fmt.Fprintf(w, "  messages: ran %d, rejected %d, dropped %d, refused %d; doorbells %d, retries %d\n", s.Ran,
+			s.Rejected, s.Dropped, s.Refused, s.Doorbells, s.Retries)
+		fmt.Fprintf(w, "  faults %d, aborts %d, resets %d\n", s.Faults, s.Aborts, s.Resets)
+		u := x.stack.Device.Unit().Stats()
+		fmt.Fprintf(w, "  translation: %d frames in use, %d faults\n", u.FramesInUse, u.Faults)
+	}},
+	{"time", func(w io.Writer, x *probe) {
+		spent := x.stack.Device.Clock().Spent()
+		for i, d := range spent {
+			if d != 0 {
+				fmt.Fprintf(w, "  %s: %s us\n", cost.Cause(i), cost.Time(d))
+			}
+		}
+	}},
+	{"statistics", writeStatistics},
+	{"log", func(w io.Writer, x *probe) {
+		for _, l := range x.log {
+			fmt.Fprintf(w, "  %s\n", l)
+		}
+	}},
+	{"faults", func(w io.Writer, x *probe) {
+		for _, d := range x.stack.Device.Dumps() {
+			fmt.Fprintf(w, "  at %v: %s\n", d.At, d.Cause)
+			for _, s := range d.Sections {
+				fmt.Fprintf(w, "    %s: %s\n", s.Name, strings.ReplaceAll(s.Text, "\n", "\n      "))
+			}
+		}
+	}},
+}
+
+// writeStatistics prints the statistics buffer of the last call.
+func writeStatistics(w io.Writer, x *probe) {
+	h, engines, err := x.Stats()
+	switch {
+	case err != nil:
+		fmt.Fprintf(w, "  %v\n", err)
+	case h == nil:
+		fmt.Fprintf(w, "  no call has been made\n")
+	default:
+		fmt.Fprintf(w, "  magic %#x, timing %d ns, counter %d, words %d %d, descriptors %d bytes\n", h.Magic, h.Timing,
+			h.Counter, h.Word0, h.Word1, h.Area)
+	}
+	for _, e := range engines {
+		fmt.Fprintf(w, "  engine %d type %d: call %d, %d ns, %d tasks, %d calls\n", e.Index, e.Type, e.Call,
+			e.Counters[0], e.Counters[1], e.Counters[2])
+	}
+}
+
+func sectionNames() []string {
+	var out []string
+	for _, s := range sections {
+		out = append(out, s.name)
+	}
+	return out
+}
+
+// numbers parses values, in decimal or with a prefix.
+func numbers(args []string) ([]uint64, error) {
+	var out []uint64
+	for _, s := range args {
+		v, err := strconv.ParseUint(s, 0, 64)
+		if err != nil {
+			return nil, usagef("%q is not a number from 0 to 2^64-1", s)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func (c *deviceCommand) send(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		for i := range protocol.Rows {
+			r := &protocol.Rows[i]
+			fmt.Fprintf(c.out, "0x%02x 0x%04x %-46s %-16s %s\n", uint32(r.ID), r.Wire, r.Name, r.Way, r.Disposition)
+		}
+		return nil
+	}
+	type command struct {
+		name   string
+		values []uint64
+	}
+	var commands []command
+	for len(args) > 0 {
+		n := slices.Index(args, "+")
+		if n < 0 {
+			n = len(args)
+		}
+		if n == 0 {
+			return usagef("want a command before and after each +")
+		}
+		values, err := numbers(args[1:n])
+		if err != nil {
+			return err
+		}
+		commands = append(commands, command{args[0], values})
+		args = args[min(n+1, len(args)):]
+	}
+	return c.probed(ctx, func(x *probe) error {
+		for _, m := range commands {
+			text, err := x.Send(m.name, m.values)
+			fmt.Fprint(c.out, text)
+			if err != nil {
+				return err
+			}
+		}
+		from := len(x.events.Events)
+		for range c.runs {
+			if err := x.Run(); err != nil {
+				return err
+			}
+		}
+		for _, e := range x.events.Events[from:] {
+			if e.Layer == trace.Protocol && strings.Contains(e.Name, "NOTIFICATION") ||
+				strings.HasSuffix(e.Name, "_EVENT") && e.Layer == trace.Protocol {
+				fmt.Fprintf(c.out, "notification %s", e.Name)
+				for _, a := range e.Args {
+					fmt.Fprintf(c.out, " %s=%v", a.Key, a.Value)
+				}
+				fmt.Fprintln(c.out)
+			}
+		}
+		return nil
+	})
+}
+
+// probed calls f with a probe and closes it.
+func (c *deviceCommand) probed(ctx context.Context, f func(x *probe) error) error {
+	x, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	err = f(x)
+	if e := x.close(); err == nil && c.inject == "" {
+		err = e
+	}
+	return err
+}
+
+func (c *deviceCommand) selector(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		for _, t := range driver.ClientTypes {
+			fmt.Fprintf(c.out, "%s: %s\n", t.Class, t.Role)
+			for n := range t.Count {
+				r, err := driver.DecodeDispatch(t.Methods, n)
+				if err != nil {
+					return err
+				}
+				s := r.Sizes
+				fmt.Fprintf(c.out, "  %2d %-38s scalars in %d out %d, bytes in %d out %d\n", n,
+					driver.HandlerName(r.Handler), s.ScalarIn, s.ScalarOut, s.StructIn, s.StructOut)
+			}
+		}
+		return nil
+	}
+	n, err := numbers(args)
+	if err != nil {
+		return err
+	}
+	if n[0]>>32 != 0 {
+		return usagef("selector %d exceeds 32 bits", n[0])
+	}
+	return c.probed(ctx, func(x *probe) error {
+		from := len(x.events.Events)
+		err := x.Selector(c.client, uint32(n[0]))
+		var path []trace.Event
+		for _, e := range x.events.Events[from:] {
+			if e.Layer == trace.Driver || e.Layer == trace.Protocol {
+				path = append(path, e)
+			}
+		}
+		return errors.Join(err, trace.WriteText(c.out, path, false))
+	})
+}
+
+func (c *deviceCommand) method(ctx context.Context, args []string) error {
+	if len(args) == 0 {
+		for _, m := range driver.Methods {
+			fmt.Fprintf(c.out, "%-34s in %d out %d: %s", m.Name, m.In, m.Out, m.Role)
+			if m.Reason != "" {
+				fmt.Fprintf(c.out, "; unsupported: %s", m.Reason)
+			}
+			fmt.Fprintln(c.out)
+		}
+		return nil
+	}
+	values, err := numbers(args[1:])
+	if err != nil {
+		return err
+	}
+	return c.probed(ctx, func(x *probe) error {
+		if c.file != "" {
+			if err := x.Run(); err != nil {
+				return err
+			}
+		}
+		text, err := x.Method(args[0], values)
+		fmt.Fprint(c.out, text)
+		return err
+	})
+}

@@ -1,0 +1,385 @@
+package stack
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+)
+
+// Prober is a task that holds every entitlement of the driver and calls it without the broker: any selector of the
+// three user clients, any method of the direct-path client, and any command of the firmware. It serves for looking at a
+// device.
+type Prober struct {
+	dev     *driver.Device
+	task    *driver.Task
+	control *driver.Services
+	direct  *driver.Services
+
+	container []byte // of the program; nil for none
+	program   driver.Handle
+	prepared  bool
+	request   *driver.Request
+	outputs   [][]byte
+	chain     driver.Chain
+	chained   bool
+	mapped    uint64
+	stats     []byte
+	debug     bool
+}
+
+// proberPID is the process number of a prober, which is modelled.
+const proberPID = 77
+
+// statsBytes is the size of a prober's statistics buffer: a header and one record of each kind.
+const statsBytes = 0x100
+
+// NewProber opens a control and a direct-path client of the machine's device. Selectors that need a program use the
+// first procedure of the container; without one they fail.
+func (s *Stack) NewProber(container []byte) (*Prober, error) {
+	p := &Prober{dev: s.Device, container: container, stats: make([]byte, statsBytes)}
+	p.task = &driver.Task{PID: proberPID, TeamID: "PROBE", PrivilegedVMAccess: true}
+	for _, e := range driver.Entitlements {
+		p.task.Entitlements = append(p.task.Entitlements, e.Key)
+	}
+	var err error
+	if p.control, err = s.Device.OpenServices(p.task); err != nil {
+		return nil, err
+	}
+	if p.direct, err = s.Device.OpenDirect(p.task); err != nil {
+		return nil, errors.Join(err, p.control.Close())
+	}
+	return p, nil
+}
+
+// Close closes the clients.
+func (p *Prober) Close() error { return errors.Join(p.direct.Close(), p.control.Close()) }
+
+// Create passes the container to the kernel.
+func (p *Prober) create() error {
+	if p.program != 0 {
+		return nil
+	}
+	if p.container == nil {
+		return errors.New("the selector needs a program; name a compiled pair or a model")
+	}
+	h, err := p.control.ProgramCreate(p.container)
+	if err != nil {
+		return err
+	}
+	p.program = h
+	prog, err := loader.Read(p.container)
+	if err != nil {
+		return err
+	}
+	r := &driver.Request{Handle: h, Priority: driver.PriorityDefault, Stats: p.task.CreateSurface(p.stats)}
+	for _, port := range prog.Procedures()[0].Ports {
+		b := make([]byte, port.Size)
+		to := &r.Inputs
+		if port.Output {
+			to = &r.Outputs
+			p.outputs = append(p.outputs, b)
+		} else {
+			fill(b)
+		}
+		*to = append(*to, p.task.CreateSurface(b))
+	}
+	p.request = r
+	return nil
+}
+
+// fill writes small fp16 values of a fixed pattern.
+func fill(b []byte) {
+	for i := 0; i+1 < len(b); i += 2 {
+		binary.LittleEndian.PutUint16(b[i:], uint16(0x3000+i/2%0x400))
+	}
+}
+
+// prepare makes the program resident.
+func (p *Prober) prepare() error {
+	if err := p.create(); err != nil || p.prepared {
+		return err
+	}
+	_, err := p.control.Prepare(p.program, driver.PrepareOptions{})
+	p.prepared = err == nil
+	return err
+}
+
+// Run calls the first procedure of the container once, with a statistics buffer.
+func (p *Prober) Run() error {
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	_, err := p.control.SendRequest(p.request)
+	return err
+}
+
+// Stats returns the record that the firmware wrote to the statistics buffer, or nil before a run.
+func (p *Prober) Stats() (*firmware.StatsHeader, []firmware.EngineStats, error) {
+	if binary.LittleEndian.Uint16(p.stats) == 0 {
+		return nil, nil, nil
+	}
+	return firmware.ReadStats(p.stats)
+}
+
+// Send sends a command to the firmware, or to the driver if it serves the command, and returns the answer and the
+// notifications as text, a line each. The values are those of the body's fields, or for a body without known fields its
+// 32-bit words.
+func (p *Prober) Send(name string, values []uint64) (string, error) {
+	row := protocol.ByName(name)
+	if row == nil {
+		return "", fmt.Errorf("unknown command %q", name)
+	}
+	if row.Disposition == protocol.Emitted {
+		return "", fmt.Errorf("%s is a notification: the firmware sends it", name)
+	}
+	body, err := body(row, values)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, err)
+	}
+	msg := binary.LittleEndian.AppendUint32(nil, coprocessor.Numbering.Of(row))
+	msg = binary.LittleEndian.AppendUint32(msg, uint32(len(body)))
+	for _, v := range [...]uint32{0, 0xffff_ffff, 0xffff_ffff, 0} { // priority, no program, no process, procedure
+		msg = binary.LittleEndian.AppendUint32(msg, v)
+	}
+	a := &driver.MethodArguments{In: []uint64{uint64(protocol.Control)}, Data: append(msg, body...)}
+	return p.method("ANE_SendCommand", a)
+}
+
+// body writes a command's body.
+func body(row *protocol.Row, values []uint64) ([]byte, error) {
+	l := row.Request
+	if len(values) < len(l.Fields) || len(values) > len(l.Fields)+l.Tail/4 {
+		var names []string
+		for _, f := range l.Fields {
+			names = append(names, f.Name)
+		}
+		return nil, fmt.Errorf("got %d values, want %d %q and up to %d words", len(values), len(l.Fields), names,
+			l.Tail/4)
+	}
+	var tail []byte
+	for _, v := range values[len(l.Fields):] {
+		if v>>32 != 0 {
+			return nil, fmt.Errorf("the word %#x exceeds 32 bits", v)
+		}
+		tail = binary.LittleEndian.AppendUint32(tail, uint32(v))
+	}
+	r, err := protocol.NewRecord(l, tail, values[:len(l.Fields)]...)
+	if err != nil {
+		return nil, err
+	}
+	return r.Append(nil), nil
+}
+
+// Method calls a method of the direct-path client (table 27.5) and returns its results as text.
+func (p *Prober) Method(name string, in []uint64) (string, error) {
+	i := slices.IndexFunc(driver.Methods, func(m driver.Method) bool { return m.Name == name })
+	if i < 0 {
+		return "", fmt.Errorf("unknown method %q", name)
+	}
+	return p.method(name, &driver.MethodArguments{In: in, Out: make([]uint64, driver.Methods[i].Out)})
+}
+
+func (p *Prober) method(name string, a *driver.MethodArguments) (string, error) {
+	r := p.direct.Client().Method(name, a)
+	text := a.Text
+	for i, v := range a.Out {
+		text += fmt.Sprintf("out[%d]: %#x\n", i, v)
+	}
+	if r != driver.Success {
+		return text, fmt.Errorf("%s: %s: %w", name, r, p.direct.Client().LastError())
+	}
+	return text, nil
+}
+
+// Selector calls a selector of a user client: "control", "direct" or "hints". What must come before it, such as the
+// creation of a program, is done first.
+func (p *Prober) Selector(client string, n uint32) error {
+	var calls []func(*Prober) error
+	switch client {
+	case "control":
+		calls = controlCalls
+	case "direct":
+		calls = directCalls
+	case "hints":
+		calls = hintsCalls
+	default:
+		return fmt.Errorf("unknown client %q; want control, direct or hints", client)
+	}
+	if int64(n) >= int64(len(calls)) {
+		return fmt.Errorf("selector %d: the %s client has selectors 0 to %d", n, client, len(calls)-1)
+	}
+	return calls[n](p)
+}
+
+// raw calls a selector with scalars alone.
+func raw(c driver.UserClient, n uint32, scalars ...uint64) error {
+	a := &driver.IOExternalMethodArguments{ScalarInput: scalars}
+	if r := c.ExternalMethod(n, a); r != driver.Success {
+		return &driver.Error{Call: fmt.Sprintf("selector %d", n), Return: r, Cause: a.Cause()}
+	}
+	return nil
+}
+
+// controlCalls are the selectors of the control client (table 27.2).
+var controlCalls = []func(*Prober) error{
+	func(p *Prober) error { return p.reopen(p.dev.OpenServices) },
+	func(p *Prober) error { return raw(p.control.Client(), driver.SelDeviceClose) },
+	(*Prober).Run,
+	(*Prober).create,
+	(*Prober).prepare,
+	func(p *Prober) error {
+		if err := p.prepare(); err != nil {
+			return err
+		}
+		p.prepared = false
+		return p.control.Unprepare(p.program)
+	},
+	func(p *Prober) error {
+		if err := p.create(); err != nil {
+			return err
+		}
+		h := p.program
+		p.program, p.prepared = 0, false
+		return p.control.Destroy(h)
+	},
+	func(p *Prober) error { _, err := p.control.Status(); return err },
+	func(p *Prober) error {
+		if err := p.prepare(); err != nil {
+			return err
+		}
+		_, err := p.control.CreateInstance(p.program, driver.PrepareOptions{})
+		return err
+	},
+	(*Prober).prepareChain,
+	func(p *Prober) error { _, err := p.control.Version(); return err },
+	(*Prober).registerDebug,
+	func(p *Prober) error {
+		return errors.Join(p.registerDebug(), raw(p.control.Client(), driver.SelUnregisterDebugWP))
+	},
+	func(p *Prober) error {
+		return errors.Join(p.registerDebug(), p.Run(), raw(p.control.Client(), driver.SelGetDebugWPItem, 0, 0))
+	},
+	func(p *Prober) error {
+		return errors.Join(p.registerDebug(), p.Run(), raw(p.control.Client(), driver.SelGetDebugWPItem, 0, 0),
+			raw(p.control.Client(), driver.SelCompleteDebugWPItem, 1, 0))
+	},
+	func(p *Prober) error {
+		return errors.Join(p.registerDebug(), raw(p.control.Client(), driver.SelReleaseDebugWP))
+	},
+	func(p *Prober) error { return raw(p.control.Client(), driver.SelLoadFirmware, 0, 0, 0) },
+}
+
+// reopen opens another client of the device and closes it.
+func (p *Prober) reopen(open func(*driver.Task) (*driver.Services, error)) error {
+	s, err := open(p.task)
+	if err != nil {
+		return err
+	}
+	return s.Close()
+}
+
+// registerDebug registers the debug work processor, which only an internal build has.
+func (p *Prober) registerDebug() error {
+	if p.debug {
+		return nil
+	}
+	p.debug = true
+	return p.control.RegisterDebugWorkProcessor(make([]byte, 1<<12), 8)
+}
+
+// prepareChain creates a chain of the first procedure.
+func (p *Prober) prepareChain() error {
+	if err := p.prepare(); err != nil || p.chained {
+		return err
+	}
+	c, err := p.control.ChainingPrepare(p.program, 0)
+	p.chain, p.chained = c, err == nil
+	return err
+}
+
+// enqueue enqueues an output set of the chain.
+func (p *Prober) enqueue() error {
+	if err := p.prepareChain(); err != nil {
+		return err
+	}
+	return p.direct.OutputSetEnqueue(p.chain, p.request.Outputs)
+}
+
+// directCalls are the selectors of the direct-path client (table 27.4).
+var directCalls = []func(*Prober) error{
+	func(p *Prober) error { return p.reopen(p.dev.OpenDirect) },
+	func(p *Prober) error { return raw(p.direct.Client(), driver.SelDeviceClose) },
+	func(p *Prober) error {
+		if err := p.prepare(); err != nil {
+			return err
+		}
+		_, err := p.direct.SendRequest(p.request)
+		return err
+	},
+	(*Prober).enqueue,
+	func(p *Prober) error {
+		if err := p.enqueue(); err != nil {
+			return err
+		}
+		prog, err := loader.Read(p.container)
+		if err != nil {
+			return err
+		}
+		var in []driver.ReadyBuffer
+		for _, port := range prog.Procedures()[0].Ports {
+			if !port.Output {
+				i := len(in)
+				in = append(in, driver.ReadyBuffer{Port: uint32(i), Surface: p.request.Inputs[i], Size: port.Size})
+			}
+		}
+		return p.direct.InputsReady(p.chain, in, 0)
+	},
+	(*Prober).mapMemory,
+	func(p *Prober) error {
+		if err := p.mapMemory(); err != nil {
+			return err
+		}
+		at := p.mapped
+		p.mapped = 0
+		return p.direct.MemoryUnmap(0, at)
+	},
+	func(p *Prober) error { _, err := p.direct.SessionHint(1, 1); return err },
+	func(p *Prober) error {
+		if err := p.prepareChain(); err != nil {
+			return err
+		}
+		return p.direct.SetActiveProcedure(p.chain, 1)
+	},
+}
+
+// mapMemory maps a page of the task for the engine.
+func (p *Prober) mapMemory() error {
+	if p.mapped != 0 {
+		return nil
+	}
+	b := make([]byte, translation.PageSize)
+	at := p.task.Map(b)
+	addr, err := p.direct.MemoryMap(0, []driver.Range{{Addr: at, Size: uint64(len(b))}}, translation.Input)
+	p.mapped = addr
+	return err
+}
+
+// hintsCalls are the selectors of the hint-only client.
+var hintsCalls = []func(*Prober) error{
+	func(p *Prober) error {
+		c, r := p.dev.NewUserClient(p.task, driver.HintsClient)
+		if r != driver.Success {
+			return &driver.Error{Call: "IOServiceOpen", Return: r}
+		}
+		defer c.Close()
+		return raw(c, 0, 1, 1)
+	},
+}
