@@ -17,11 +17,56 @@ import (
 type File struct {
 	Path  string
 	Write func(w io.Writer) error
+	// Staged has the contents already, instead of Write.
+	Staged *Staged
+	// From is a file that has the contents already and that nobody changes. The target becomes a second link to it if its
+	// mode is the one that the target would have; otherwise its contents are copied by the system.
+	From string
+}
+
+// Staged is a temporary file beside its target, which Write makes the target. Its contents can be written and read
+// before anybody knows whether they are wanted.
+type Staged struct {
+	target string
+	out    *os.File
+	w      *bufio.Writer
+}
+
+// Stage creates the temporary file for a target. The caller closes it.
+func Stage(path string) (*Staged, error) {
+	target, mode, err := resolve(path)
+	if err != nil {
+		return nil, err
+	}
+	out, err := create(target, mode)
+	if err != nil {
+		return nil, writeError(path, err)
+	}
+	return &Staged{target: target, out: out, w: bufio.NewWriterSize(out, 1<<20)}, nil
+}
+
+// Write appends to the contents.
+func (s *Staged) Write(p []byte) (int, error) { return s.w.Write(p) }
+
+// Flush makes the contents readable under Name.
+func (s *Staged) Flush() error { return s.w.Flush() }
+
+// Name is the path of the temporary file.
+func (s *Staged) Name() string { return s.out.Name() }
+
+// Close removes the temporary file, unless Write has made it the target.
+func (s *Staged) Close() error {
+	if s.out == nil {
+		return nil
+	}
+	err := errors.Join(s.out.Close(), os.Remove(s.out.Name()))
+	s.out = nil
+	return err
 }
 
 // Bytes returns a File with the contents b.
 func Bytes(path string, data []byte) File {
-	return File{path, func(w io.Writer) error { _, err := w.Write(data); return err }}
+	return File{Path: path, Write: func(w io.Writer) error { _, err := w.Write(data); return err }}
 }
 
 // Write writes all of the files or none. Canceling ctx has no effect once the first
@@ -58,6 +103,7 @@ type staged struct {
 	temp   string // temporary file; "" once it has become the target
 	backup string // second link to the old file, or ""
 	done   bool   // whether target is the new file
+	linked bool   // whether temp is a second link to a file that stays
 	// held are the files behind temp and backup, locked so that no other process takes them for abandoned.
 	held []*os.File
 }
@@ -102,22 +148,31 @@ func (t *transaction) stage(f File) error {
 			return fmt.Errorf("%s is named twice as an output; choose another path for one of them", f.Path)
 		}
 	}
-	out, err := create(target, mode)
-	if err != nil {
-		// The name of the temporary file means nothing to the user.
-		if p := (*fs.PathError)(nil); errors.As(err, &p) {
-			err = p.Err
+	file := f.Staged
+	switch {
+	case file == nil:
+		out, err := create(target, mode)
+		if err != nil {
+			return writeError(f.Path, err)
 		}
-		return fmt.Errorf("cannot write %s: %w", f.Path, err)
+		file = &Staged{target: target, out: out, w: bufio.NewWriterSize(out, 1<<20)}
+	case file.out == nil || file.target != target:
+		return fmt.Errorf("cannot write %s: the contents were staged for another file", f.Path)
 	}
+	out := file.out
+	file.out = nil // it is this transaction's now
 	t.staged = append(t.staged, staged{target: target, temp: out.Name()})
 	s := &t.staged[len(t.staged)-1]
-	w := bufio.NewWriterSize(out, 1<<20)
-	err = f.Write(w)
-	if err == nil {
-		err = w.Flush()
+	switch {
+	case f.From != "":
+		err = s.from(f.From, out)
+	case f.Write != nil:
+		err = f.Write(file)
 	}
 	if err == nil {
+		err = file.Flush()
+	}
+	if err == nil && !s.linked {
 		err = out.Sync()
 	}
 	if !locks {
@@ -129,6 +184,14 @@ func (t *transaction) stage(f File) error {
 		return fmt.Errorf("cannot write %s: %w", f.Path, err)
 	}
 	return nil
+}
+
+// writeError reports that a file cannot be written. The name of its temporary file means nothing to the user.
+func writeError(path string, err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("cannot write %s: %w", path, err)
 }
 
 // create returns a new temporary file beside target, locked.
@@ -209,8 +272,39 @@ func (t *transaction) commit(s *staged) error {
 	if err := rename(s.temp, s.target); err != nil {
 		return fmt.Errorf("cannot replace %s: %w", s.target, err)
 	}
+	if s.linked {
+		os.Remove(s.temp) // still there if the target was a link to the same file already
+	}
 	s.temp, s.done = "", true
 	return nil
+}
+
+// from gives the temporary file, open as out, the contents of the file at path: as a second link to that file if the
+// modes are equal, else as a copy that the system makes.
+func (s *staged) from(path string, out *os.File) error {
+	in, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	has, err := in.Stat()
+	want, err2 := out.Stat()
+	if err := errors.Join(err, err2); err != nil {
+		return errors.Join(err, in.Close())
+	}
+	if locks && has.Mode() == want.Mode() {
+		lock(in)
+		if second := beside(s.target); link(path, second) == nil {
+			if now, err := os.Lstat(second); err == nil && os.SameFile(now, has) {
+				s.held = append(s.held, in)
+				os.Remove(s.temp)
+				s.temp, s.linked = second, true
+				return nil
+			}
+			os.Remove(second)
+		}
+	}
+	_, err = io.Copy(out, in)
+	return errors.Join(err, in.Close())
 }
 
 // link makes backup a second link to the old file, which is locked first so that the link is not taken for abandoned.
