@@ -2,8 +2,6 @@ package compile
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"strings"
@@ -37,8 +35,11 @@ type Options struct {
 	Func        string // "" for all functions
 	// Shapes are the shapes of inputs, by name, that replace the defaults. If none is set, all enumerated shapes are
 	// compiled.
-	Shapes    map[string][]int64
-	Workers   int    // number of goroutines that pack constants, 0 for one per processor
+	Shapes  map[string][]int64
+	Workers int // number of goroutines that pack constants, 0 for one per processor
+	// Store stores the container, which has size bytes: it calls write with the place that they go to, and returns
+	// them, for example as a mapped file, or nil if nobody reads them. Without it they are kept in memory.
+	Store     func(size int64, write func(w io.Writer) error) ([]byte, error)
 	InputName string // base name of the source, for the build information
 	// Provenance requests Result.Provenance: what every part of the pair came from.
 	Provenance bool
@@ -68,7 +69,8 @@ type Result struct {
 	// Reference and Placed are those of the first function.
 	Reference, Placed *ir.Func
 
-	image *hwx.Image // what HWX was built from
+	image     *hwx.Image // what HWX was built from
+	container []byte     // HWX as written, nil if Options.Store keeps none
 }
 
 // Function is one function of a pair, in one configuration of its shapes.
@@ -150,7 +152,7 @@ func checkTarget(t *target.Table) error {
 }
 
 func newDriver(ctx context.Context, o Options) *driver {
-	d := &driver{ctx: ctx, o: o, names: map[string]int{}}
+	d := &driver{ctx: ctx, o: o, names: map[string]int{}, sec: weights.Section{Workers: o.Workers}}
 	d.sec.Track()
 	return d
 }
@@ -199,11 +201,10 @@ func (d *driver) finish() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := sha256.New()
-	if _, err := file.WriteTo(h); err != nil {
+	data, err := d.store(file)
+	if err != nil {
 		return nil, err
 	}
-	d.hash = hex.EncodeToString(h.Sum(nil))
 	first.time("emit-hwx", start)
 	start = time.Now()
 	d.addresses(file)
@@ -217,7 +218,7 @@ func (d *driver) finish() (*Result, error) {
 		return nil, err
 	}
 	first.time("check", start)
-	r := &Result{HWX: file, E5: desc, image: d.image}
+	r := &Result{HWX: file, E5: desc, image: d.image, container: data}
 	if d.prov != nil {
 		if err := d.prov.finish(d, file); err != nil {
 			return nil, err
@@ -394,7 +395,7 @@ func (d *driver) lower() error {
 			p, err := lower.Lower(&lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
 				Full: d.o.FullTD,
-			}, d.o.Target, &d.sec, d.o.Workers)
+			}, d.o.Target, &d.sec)
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,10 @@ const (
 func (d *driver) container() (*hwx.File, error) {
 	img := &hwx.Image{
 		CPUSubtype: d.o.Target.Subtype, Split: d.o.SplitKernel,
-		Constants: d.sec.Pieces(), Banner: d.banner(),
+		Banner: d.banner(),
+	}
+	if d.sec.Size() > 0 {
+		img.Stream = &d.sec
 	}
 	for _, u := range d.units {
 		steps := u.engineSteps()

@@ -4,19 +4,19 @@ import (
 	"bytes"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/pair"
 )
 
 // Pair returns the bytes of the pair, and the debug database if Options.Provenance is set.
 func (r *Result) Pair() (pair.Pair, error) {
 	var p pair.Pair
-	var container bytes.Buffer
-	container.Grow(int(r.HWX.Size))
-	if _, err := r.HWX.WriteTo(&container); err != nil {
-		return p, err
-	}
-	p.Container = container.Bytes()
 	var err error
+	if p.Container = r.container; p.Container == nil {
+		if p.Container, err = hwx.Encode(r.HWX); err != nil {
+			return p, err
+		}
+	}
 	if p.Descriptor, err = e5.Bytes(r.E5); err != nil || r.Provenance == nil {
 		return p, err
 	}

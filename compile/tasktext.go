@@ -62,12 +62,12 @@ func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, er
 	if err != nil {
 		return nil, nil, err
 	}
-	data = append(slices.Clone(h.Image.Constants), desc)
-	for _, c := range h.Image.Constants {
-		h.Constants += len(c)
+	if r.image.Stream != nil {
+		consts := r.HWX.ConstantBytes()
+		data, h.Constants = append(data, consts), len(consts)
 	}
-	h.Descriptor = len(desc)
-	h.Image.Text, h.Image.Constants = nil, nil
+	data, h.Descriptor = append(data, desc), len(desc)
+	h.Image.Text, h.Image.Stream = nil, nil
 	h.Image.Procedures = slices.Clone(h.Image.Procedures)
 	for i := range h.Image.Procedures {
 		e := &h.Image.Procedures[i]
@@ -167,14 +167,14 @@ func (t *TaskText) Pair() (pair.Pair, error) {
 	if err := checkContainer(f); err != nil {
 		return pair.Pair{}, err.Err
 	}
-	var container bytes.Buffer
-	if _, err := f.WriteTo(&container); err != nil {
+	container, err := hwx.Encode(f)
+	if err != nil {
 		return pair.Pair{}, err
 	}
-	sum := sha256.Sum256(container.Bytes())
+	sum := sha256.Sum256(container)
 	t.rename(hex.EncodeToString(sum[:]), endOf(f))
 	desc, err := e5.Bytes(t.desc)
-	return pair.Pair{Container: container.Bytes(), Descriptor: desc}, err
+	return pair.Pair{Container: container, Descriptor: desc}, err
 }
 
 // rename changes the descriptor to refer to a container with this hash, which ends at end. Addresses of ports stay the

@@ -389,7 +389,7 @@ func TestEncodeWritesEachFieldOnce(t *testing.T) {
 		for _, c := range cases {
 			g := irbuild.New(1)
 			seg := segmentOf(g, c.build(g))
-			b := newBuilder(seg, target.H13, &weights.Section{}, 1)
+			b := newBuilder(seg, target.H13, &weights.Section{})
 			if err := b.makeDrafts(seg); err != nil {
 				t.Fatal(err)
 			}
@@ -415,7 +415,7 @@ func TestEncodeWritesEachFieldOnce(t *testing.T) {
 // lowered returns the drafts of a segment, each with its task.
 func lowered(t *testing.T, seg *Segment) string {
 	t.Helper()
-	b := newBuilder(seg, target.H13, &weights.Section{}, 1)
+	b := newBuilder(seg, target.H13, &weights.Section{})
 	if err := b.makeDrafts(seg); err != nil {
 		t.Fatal(err)
 	}
@@ -493,7 +493,7 @@ func TestPlanners(t *testing.T) {
 			g := irbuild.New(1)
 			seg := segmentOf(g, c.build(g))
 			seg.Full = p.Name == "older-form"
-			b := newBuilder(seg, target.H13, &weights.Section{}, 1)
+			b := newBuilder(seg, target.H13, &weights.Section{})
 			if err := b.makeDrafts(seg); err != nil {
 				t.Fatal(err)
 			}

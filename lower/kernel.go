@@ -18,18 +18,17 @@ func constHalves(c *ir.Const) []uint16 {
 
 // constants is what the drafts read from the constant section, and what was packed for them.
 type constants struct {
-	sec     *weights.Section
-	workers int
-	packed  map[planKey]weights.Parts
-	shares  map[*weights.Kernel]int // slices of a kernel packed so far
-	worst   map[weights.Table]weights.WorstCase
-	tables  []TableUse
-	consts  []ConstantUse
+	sec    *weights.Section
+	packed map[planKey]weights.Parts
+	shares map[*weights.Kernel]int // slices of a kernel packed so far
+	worst  map[weights.Table]weights.WorstCase
+	tables []TableUse
+	consts []ConstantUse
 }
 
-func newConstants(sec *weights.Section, workers int) constants {
+func newConstants(sec *weights.Section) constants {
 	return constants{
-		sec: sec, workers: workers, packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
+		sec: sec, packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
 		worst: map[weights.Table]weights.WorstCase{},
 	}
 }
@@ -54,7 +53,7 @@ func (b *builder) stream(d *draft, p weights.Plan, k *weights.Kernel, small bool
 	if !ok {
 		var err error
 		if parts, err = b.pack(p, k, small, skip); err != nil {
-			b.fail("%v", err)
+			b.fail("%w", err)
 			return
 		}
 		b.packed[key] = parts
@@ -68,7 +67,7 @@ func (b *builder) stream(d *draft, p weights.Plan, k *weights.Kernel, small bool
 func (b *builder) streamParts(d *draft, p weights.Plan, k *weights.Kernel, pack func() (weights.Parts, error)) {
 	parts, err := pack()
 	if err != nil {
-		b.fail("%v", err)
+		b.fail("%w", err)
 		return
 	}
 	b.readsKernel()
@@ -98,7 +97,7 @@ func (b *builder) pack(p weights.Plan, k *weights.Kernel, small, skip bool) (wei
 	}
 	task := b.shares[k] // equal slices of one kernel are stored separately (recorded)
 	b.shares[k]++
-	return b.sec.AddSlice(k, b.workers, p, task)
+	return b.sec.AddSlice(k, p, task)
 }
 
 // fillTable sets the lookup table of a channelwise draft with a number of channels.
@@ -109,7 +108,7 @@ func (b *builder) fillTable(d *draft, a *weights.Activation, channels int64) {
 	}
 	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(min(channels, td.Lanes))))
 	if err != nil {
-		b.fail("%v", err)
+		b.fail("%w", err)
 		return
 	}
 	b.readsKernel()

@@ -1,6 +1,7 @@
 package lower
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 
@@ -122,7 +123,8 @@ type builder struct {
 	trial     bool // constants are not packed, and an operation may take a quarter of a procedure
 }
 
-// Error is an operation that could not be lowered although its rule accepted it, which is a bug in zinc.
+// Error is an operation that could not be lowered although its rule accepted it, which is a bug in zinc. Constants that
+// exceed a container together are not: their error is a *weights.LimitError.
 type Error struct {
 	Op   *ir.Op
 	Rule string
@@ -135,9 +137,9 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int) *builder {
+func newBuilder(seg *Segment, t *target.Table, sec *weights.Section) *builder {
 	return &builder{
-		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec, workers), fused: seg.Fused,
+		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec), fused: seg.Fused,
 		vals: map[*ir.Value]*surf{}, bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
 		planes: map[*ir.Value][]*surf{},
 		outs:   map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
@@ -147,10 +149,9 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section, workers int
 	}
 }
 
-// Lower turns a segment into tasks and adds its constants to sec. workers limits the goroutines that pack them, 0
-// meaning one for each processor; it has no effect on the bytes.
-func Lower(seg *Segment, t *target.Table, sec *weights.Section, workers int) (*Procedure, error) {
-	b := newBuilder(seg, t, sec, workers)
+// Lower turns a segment into tasks and adds its constants to sec.
+func Lower(seg *Segment, t *target.Table, sec *weights.Section) (*Procedure, error) {
+	b := newBuilder(seg, t, sec)
 	if err := b.makeDrafts(seg); err != nil {
 		return nil, err
 	}
@@ -198,6 +199,9 @@ func (b *builder) makeDrafts(seg *Segment) error {
 		}
 		b.op, b.rule = op, r.Name
 		if err := b.failure(r.lower(b, op)); err != nil {
+			if errors.As(err, new(*weights.LimitError)) {
+				return fmt.Errorf("%s %q: %w", op.Def.Name, op.Name, err)
+			}
 			return &Error{op, r.Name, err}
 		}
 	}

@@ -460,34 +460,15 @@ func (b *builder) eachConst(c *ir.Value, dst *surf, f func(i int64, live, dst *s
 	return b.matrices(live, stand, dst, func(live, s, dst *surf) error { return f(s.off, live, dst) })
 }
 
-// matrixKernel returns matrix i of a constant as a kernel [N, K]; stored reports that it is stored as [K, N]. The
-// kernel of a trial keeps that order.
+// matrixKernel returns matrix i of a constant as a kernel [N, K]; stored reports that it is stored as [K, N].
 func (b *builder) matrixKernel(c *ir.Const, i int64, stored bool, e *epilogue) *weights.Kernel {
 	r := c.Type.Rank()
 	rows, cols := c.Type.Shape[r-2], c.Type.Shape[r-1]
 	w := c.Data[i*rows*cols*elemBytes:][:rows*cols*elemBytes]
 	if stored {
-		if !b.trial {
-			w = transposeHalves(w, int(rows), int(cols))
-		}
 		rows, cols = cols, rows
 	}
-	return &weights.Kernel{Out: int(rows), In: int(cols), KH: 1, KW: 1, Groups: 1, W: w, Table: e.lut()}
-}
-
-// transposeHalves returns a rows x cols matrix of halfwords transposed, block
-// by block so that both sides stay in cache.
-func transposeHalves(w []byte, rows, cols int) []byte {
-	out := make([]byte, len(w))
-	const block = 32
-	for r0 := 0; r0 < rows; r0 += block {
-		for c0 := 0; c0 < cols; c0 += block {
-			for r := r0; r < min(r0+block, rows); r++ {
-				for c := c0; c < min(c0+block, cols); c++ {
-					out[2*(c*rows+r)], out[2*(c*rows+r)+1] = w[2*(r*cols+c)], w[2*(r*cols+c)+1]
-				}
-			}
-		}
+	return &weights.Kernel{
+		Out: int(rows), In: int(cols), KH: 1, KW: 1, Groups: 1, W: w, Turned: stored, Table: e.lut(),
 	}
-	return out
 }

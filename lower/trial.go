@@ -36,7 +36,7 @@ func (l *limits) trial(r *Rule, op *ir.Op, see func(t *td.Task)) (tasks int, err
 
 // drafts returns a builder with a rule's drafts of an operation alone.
 func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
-	b := newBuilder(&Segment{}, l.t, &weights.Section{}, 1)
+	b := newBuilder(&Segment{}, l.t, &weights.Section{})
 	b.trial, b.op, b.rule = true, op, r.Name
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		b.whole[v] = b.whole[v] || !takesLines(op)

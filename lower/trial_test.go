@@ -99,7 +99,7 @@ func TestAcceptedOperationsAreLowered(t *testing.T) {
 					seg.Inputs, seg.Ports[v] = append(seg.Inputs, v), string(p.Name)
 				}
 			})
-			if _, err := lower.Lower(seg, target.H13, &weights.Section{}, 1); err != nil {
+			if _, err := lower.Lower(seg, target.H13, &weights.Section{}); err != nil {
 				t.Error(err)
 			}
 		})

@@ -37,13 +37,14 @@ type builder struct {
 }
 
 // Build assigns addresses and a file layout to the image. The File refers to the
-// image's Text and Constants and does not copy them: write it before they
+// image's Text, Constants and Stream and does not copy them: write it before they
 // change. Errors are *BuildError, *SpaceError, or those of Validate joined.
 func Build(img *Image) (*File, *Addresses, error) {
 	b := &builder{img: img, next: Base, number: map[string]int{},
 		addrs: &Addresses{Surfaces: map[string]uint64{}}}
-	for _, p := range img.Constants {
-		b.total += uint64(len(p))
+	b.total = partsSize(img.Constants)
+	if img.Stream != nil {
+		b.total = uint64(img.Stream.Size())
 	}
 	if err := img.check(b.total); err != nil {
 		return nil, nil, err
@@ -161,6 +162,7 @@ func (b *builder) code() {
 		if b.total == 0 {
 			c.Size, c.Parts = Page, [][]byte{make([]byte, Page)}
 		}
+		c.Streamed = c.Parts == nil
 		b.addrs.Constants = c.Addr
 		b.segment(SegText, addr, c.Addr+c.Size-addr, ProtRead|ProtExec, flags, b.text, c)
 		b.consts, b.first = []*Section{c}, b.sections
@@ -171,10 +173,14 @@ func (b *builder) code() {
 	if ceiling == 0 {
 		ceiling = MaxKernelSection
 	}
-	for i, parts := range cut(img.Constants, ceiling) {
+	runs := cut(img.Constants, ceiling)
+	for i := range int(up(b.total, ceiling) / ceiling) {
 		seg, sect := kernelNames(i)
-		n := partsSize(parts)
-		c := &Section{Name: MakeName(sect), Addr: b.next, Size: n, Align: 6, Flags: SectConstants, Parts: parts}
+		n := min(b.total-uint64(i)*ceiling, ceiling)
+		c := &Section{Name: MakeName(sect), Addr: b.next, Size: n, Align: 6, Flags: SectConstants}
+		if c.Streamed = img.Stream != nil; !c.Streamed {
+			c.Parts = runs[i]
+		}
 		b.segment(seg, b.next, n, ProtRead, SegNoReloc, c)
 		b.consts = append(b.consts, c)
 		if i == 0 {
@@ -254,7 +260,10 @@ func (b *builder) relocate() error {
 // file orders the commands and places every part.
 func (b *builder) file() (*File, error) {
 	img := b.img
-	f := &File{Header: Header{CPUType: CPUType, CPUSubtype: img.CPUSubtype, FileType: FileType, Flags: HeaderFlags}}
+	f := &File{
+		Header: Header{CPUType: CPUType, CPUSubtype: img.CPUSubtype, FileType: FileType, Flags: HeaderFlags},
+		stream: img.Stream,
+	}
 	for _, s := range b.segments {
 		f.Commands = append(f.Commands, s)
 	}
@@ -302,7 +311,7 @@ func (b *builder) place(f *File, tab *Symtab) error {
 		b.text.RelocOff = uint32(relocOff)
 	}
 	for _, s := range b.segments {
-		if len(s.Sections) == 0 || s.Sections[0].Parts == nil {
+		if len(s.Sections) == 0 || !s.Sections[0].inFile() {
 			continue
 		}
 		s.FileOff, s.FileSize = at, s.VMSize

@@ -1,5 +1,7 @@
 package hwx
 
+import "io"
+
 // File is a container in typed form. Commands keep the order of the file.
 type File struct {
 	Header   Header
@@ -7,7 +9,8 @@ type File struct {
 	Gaps     []Gap // bytes between the parts that are not zero, by offset
 	Size     int64 // bytes in the file
 
-	data []byte // the input of Read
+	data   []byte // the input of Read
+	stream Stream // the constants, nil if they are in Parts
 }
 
 // Header contains the words of the header that are not counts; magic, number and size of the commands follow from the
@@ -52,6 +55,12 @@ func (n Name) String() string {
 	return string(n[:])
 }
 
+// Stream writes constants that are too large to hold: always the same bytes.
+type Stream interface {
+	io.WriterTo
+	Size() int64
+}
+
 // Segment is a range of engine addresses and, for some, of the file.
 type Segment struct {
 	Name              Name
@@ -74,10 +83,15 @@ type Section struct {
 	Reserved      [3]uint32
 	Relocs        []Reloc
 	Parts         [][]byte // contents, Size bytes in all; nil when not in the file
+	// Streamed reports that the contents are a part of the file's Stream. Parts is nil until File.Keep.
+	Streamed bool
 }
 
+// inFile reports whether the section has contents in the file.
+func (s *Section) inFile() bool { return s.Parts != nil || s.Streamed }
+
 // Bytes returns the contents, without a copy if they are one part, as in every file that was read; nil for a section
-// without bytes in the file.
+// without bytes in the file, or whose bytes are streamed.
 func (s *Section) Bytes() []byte {
 	switch len(s.Parts) {
 	case 0:
@@ -94,6 +108,9 @@ func (s *Section) Bytes() []byte {
 
 // Present returns the number of bytes of the contents that are present: fewer than Size if the file was truncated.
 func (s *Section) Present() (n uint64) {
+	if s.Streamed {
+		return s.Size
+	}
 	for _, p := range s.Parts {
 		n += uint64(len(p))
 	}

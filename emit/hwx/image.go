@@ -24,6 +24,8 @@ type Image struct {
 	// Constants are the packed coefficients: one run of bytes, in parts that are never joined in memory. If there are
 	// none, the split form has no kernel segment and the other form has a section of 0x4000 zero bytes.
 	Constants [][]byte
+	// Stream writes the constants when the file is written, instead of Constants.
+	Stream Stream `json:"-"`
 	// Scratch is the size in bytes of __DATA,__bss; 0 for none. SurfacesFirst only.
 	Scratch uint64
 	// Surfaces get their windows in this order. At least one input and one output are required.

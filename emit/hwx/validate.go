@@ -91,7 +91,7 @@ func (v *validator) section(s *Segment, c *Section, sections int) {
 		c.Align)
 	v.rule(inside(c.Addr, c.Size, s.VMAddr, s.VMSize), "section %s (%#x+%#x) is outside its segment (%#x+%#x)", name,
 		c.Addr, c.Size, s.VMAddr, s.VMSize)
-	v.rule(c.Parts == nil || inside(uint64(c.Offset), c.Size, s.FileOff, s.FileSize),
+	v.rule(!c.inFile() || inside(uint64(c.Offset), c.Size, s.FileOff, s.FileSize),
 		"section %s: file range %#x+%#x is outside its segment's (%#x+%#x)", name, c.Offset, c.Size, s.FileOff,
 		s.FileSize)
 	for _, r := range c.Relocs {

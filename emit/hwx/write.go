@@ -13,9 +13,17 @@ var zeros [Page]byte
 
 // piece is a run of bytes with its place in the file.
 type piece struct {
-	off  int64
-	data []byte
-	what string
+	off    int64
+	data   []byte
+	stream Stream // instead of data
+	what   string
+}
+
+func (p *piece) size() int64 {
+	if p.stream != nil {
+		return p.stream.Size()
+	}
+	return int64(len(p.data))
 }
 
 // pieces returns every part of the file, by offset. They never overlap.
@@ -24,10 +32,10 @@ func (f *File) pieces() ([]piece, error) {
 	if err != nil {
 		return nil, err
 	}
-	ps := []piece{{0, head, "load commands"}}
+	ps := []piece{{data: head, what: "load commands"}}
 	add := func(off int64, b []byte, what string) {
 		if len(b) > 0 {
-			ps = append(ps, piece{off, b, what})
+			ps = append(ps, piece{off: off, data: b, what: what})
 		}
 	}
 	for _, c := range f.Commands {
@@ -60,6 +68,9 @@ func (f *File) pieces() ([]piece, error) {
 			add(int64(c.StrOff), strs, "strings")
 		}
 	}
+	if l := f.ConstantSections(); len(l) > 0 && l[0].Streamed {
+		ps = append(ps, piece{off: int64(l[0].Offset), stream: f.stream, what: "constants"})
+	}
 	for _, g := range f.Gaps {
 		add(g.Off, g.Data, "gap")
 	}
@@ -69,7 +80,7 @@ func (f *File) pieces() ([]piece, error) {
 		if p.off < end {
 			return nil, fmt.Errorf("hwx: %s at %#x overlaps %s, which ends at %#x", p.what, p.off, ps[i-1].what, end)
 		}
-		end = p.off + int64(len(p.data))
+		end = p.off + p.size()
 	}
 	if end > f.Size {
 		return nil, fmt.Errorf("hwx: %s ends at %#x, past the file's size %#x", ps[len(ps)-1].what, end, f.Size)
@@ -98,8 +109,30 @@ func (f *File) head() ([]byte, error) {
 	return b, nil
 }
 
-// WriteTo writes the container to w, with section contents straight from their parts. It writes nothing if the File
-// contradicts itself (parts overlap, or the parts of a section do not add up to its size).
+func (p *piece) writeTo(w io.Writer) (int64, error) {
+	if p.stream != nil {
+		n, err := p.stream.WriteTo(w)
+		if err == nil && n != p.stream.Size() {
+			err = fmt.Errorf("hwx: %s have %#x bytes, but their size says %#x", p.what, n, p.stream.Size())
+		}
+		return n, err
+	}
+	n, err := w.Write(p.data)
+	return int64(n), err
+}
+
+// Keep sets the contents of streamed sections to those in data, which WriteTo has written. The File keeps data.
+func (f *File) Keep(data []byte) {
+	f.data = data
+	for _, s := range f.Sections() {
+		if s.Streamed {
+			s.Parts, s.Streamed = [][]byte{data[s.Offset:][:s.Size:s.Size]}, false
+		}
+	}
+}
+
+// WriteTo writes the container to w, with section contents straight from their parts or their stream. It writes nothing
+// if the File contradicts itself (parts overlap, or the parts of a section do not add up to its size).
 func (f *File) WriteTo(w io.Writer) (int64, error) {
 	ps, err := f.pieces()
 	if err != nil {
@@ -120,8 +153,8 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 		if err := fill(p.off); err != nil {
 			return at, err
 		}
-		n, err := w.Write(p.data)
-		at += int64(n)
+		n, err := p.writeTo(w)
+		at += n
 		if err != nil {
 			return at, err
 		}
@@ -133,6 +166,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 // Encode returns the container's bytes in memory; WriteTo does not copy them.
 func Encode(f *File) ([]byte, error) {
 	var b bytes.Buffer
+	b.Grow(int(f.Size))
 	if _, err := f.WriteTo(&b); err != nil {
 		return nil, err
 	}

@@ -19,8 +19,8 @@ type File struct {
 	Write func(w io.Writer) error
 	// Staged has the contents already, instead of Write.
 	Staged *Staged
-	// From is a file that has the contents already and that nobody changes. The target becomes a second link to it if its
-	// mode is the one that the target would have; otherwise its contents are copied by the system.
+	// From is a file that has the contents already and that nobody changes. The target becomes a second link to it if
+	// its mode is the one that the target would have; otherwise its contents are copied by the system.
 	From string
 }
 

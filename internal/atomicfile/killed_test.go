@@ -107,8 +107,8 @@ func TestStagedFilesAreDiscarded(t *testing.T) {
 	want(t, dir, map[string]string{"a": "old a", "b": "old b"})
 }
 
-// TestWriteLinksOrCopiesFrom writes a file from one that has its contents: as a link where the modes are equal, twice, and
-// as a copy where they differ or links fail.
+// TestWriteLinksOrCopiesFrom writes a file from one that has its contents: as a link where the modes are equal, twice,
+// and as a copy where they differ or links fail.
 func TestWriteLinksOrCopiesFrom(t *testing.T) {
 	defer func() { link = os.Link }()
 	dir, a, b := pair(t, true)

@@ -79,7 +79,7 @@ func TestLayoutsNameTheBytes(t *testing.T) {
 					}
 				}
 			}
-			check("dense", func(s *Section) error { _, err := s.AddSlice(&k, 1, plan, 0); return err })
+			check("dense", func(s *Section) error { _, err := s.AddSlice(&k, plan, 0); return err })
 			check("skipping", func(s *Section) error {
 				data, sizes, err := plan.PackSkipping(&k, false)
 				if err != nil {

@@ -10,10 +10,6 @@ const blockColumns = 256
 // interleave transposes src, lanes rows of red halves, into dst, red rows of
 // lanes halves. Four by four halves at a time go through four registers.
 func interleave(dst, src []byte, lanes, red int) {
-	if lanes == 1 {
-		copy(dst, src[:2*red])
-		return
-	}
 	rb, db := 2*red, 2*lanes
 	for c0 := 0; c0 < red; c0 += blockColumns {
 		n := min(blockColumns, red-c0)
@@ -30,6 +26,14 @@ func interleave(dst, src []byte, lanes, red int) {
 				block[o], block[o+1] = row[i], row[i+1]
 			}
 		}
+	}
+}
+
+// gather copies lanes halves from each of red places in src, stride bytes apart, to dst, one after another.
+func gather(dst, src []byte, lanes, red, stride int) {
+	n := 2 * lanes
+	for r := range red {
+		copy(dst[r*n:r*n+n], src[r*stride:])
 	}
 }
 

@@ -25,6 +25,8 @@ type Kernel struct {
 	// W is the weight [Out][In/Groups][KH][KW], fp16 little endian. Never
 	// written.
 	W []byte
+	// Turned reports that W is [In][Out] instead. Such a kernel is dense and has one tap.
+	Turned bool
 	// Bias contains one fp16 per output, or is nil.
 	Bias []uint16
 	// Table is the lookup table fused after the kernel, or nil. Every core's
@@ -44,6 +46,24 @@ func ShiftKernel(channels, kh, kw, y, x int) *Kernel {
 
 // Red is the length of one output's reduction: In/Groups*KH*KW.
 func (k *Kernel) Red() int { return k.In / k.Groups * k.KH * k.KW }
+
+// rows returns the weights of the outputs first to first+n: their rows, or what a job reads of a turned kernel.
+func (k *Kernel) rows(first, n int) []byte {
+	if k.Turned {
+		return k.W[2*first:]
+	}
+	red := k.Red()
+	return k.W[2*red*first : 2*red*(first+n)]
+}
+
+// stride is the distance in bytes between what a turned kernel multiplies neighbouring inputs with, 0 for another
+// kernel.
+func (k *Kernel) stride() int {
+	if k.Turned {
+		return 2 * k.Out
+	}
+	return 0
+}
 
 // Check returns the first field that breaks a rule of the type.
 func (k *Kernel) Check() error {
@@ -67,6 +87,10 @@ func (k *Kernel) Check() error {
 	if want := 2 * int64(k.Out) * per * int64(k.KW); int64(len(k.W)) != want {
 		return fmt.Errorf("weights: kernel field W has %d bytes, want %d for [%d][%d][%d][%d] fp16",
 			len(k.W), want, k.Out, k.In/k.Groups, k.KH, k.KW)
+	}
+	if k.Turned && (k.Groups != 1 || k.KH != 1 || k.KW != 1) {
+		return fmt.Errorf("weights: a turned kernel of %d groups and %d x %d taps, want 1 and 1 x 1", k.Groups, k.KH,
+			k.KW)
 	}
 	if k.Bias != nil && len(k.Bias) != k.Out {
 		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one per output) or none", len(k.Bias),

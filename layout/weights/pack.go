@@ -3,6 +3,7 @@ package weights
 import (
 	"encoding/binary"
 	"fmt"
+	"iter"
 	"runtime"
 	"sync/atomic"
 
@@ -29,79 +30,93 @@ func (p *Plan) Pack(dst []byte, k *Kernel, workers int) error {
 	if len(dst) != total {
 		return fmt.Errorf("weights: destination has %d bytes, want %d", len(dst), total)
 	}
-	run(p.jobs(dst, k, sizes), workers)
+	var js []job
+	var at []int
+	n := 0
+	for j := range p.jobs(k, sizes) {
+		js, at = append(js, j), append(at, n)
+		n += j.size
+	}
+	run(len(js), workers, func(i int) { js[i].do(dst[at[i] : at[i]+js[i].size]) })
 	return nil
 }
 
 // job fills one stretch of the destination that no other job touches.
 type job struct {
-	dst  []byte // whole stretch, including padding
-	rows []byte // the weight rows, lanes*red halves
+	size int    // bytes of the stretch, including padding
+	rows []byte // the weight rows, lanes*red halves; those of a turned kernel are stride bytes apart
 	bias []uint16
 	lead *Table
 	red  int
 	// lanes is the number of rows side by side; a depthwise job has lanes 0
 	// and takes every step-th row in turn instead.
 	lanes, step int
+	stride      int // of a turned kernel, in bytes; 0 for another
 }
 
-func (p *Plan) jobs(dst []byte, k *Kernel, sizes [MaxCores]int) []job {
-	red := k.Red()
-	var js []job
-	for c, size := range sizes {
-		part := dst[:size]
-		dst = dst[size:]
-		if size == 0 {
-			continue
-		}
-		if k.Table != nil {
-			js = append(js, job{dst: part[:TableBytes], lead: k.Table})
-			part = part[TableBytes:]
-		}
-		if p.Form == Depthwise {
-			first := p.First + c
-			j := job{dst: part, rows: k.W[2*red*first : 2*red*(p.First+p.Out)], red: red, step: p.Cores}
-			if k.Bias != nil {
-				j.bias = k.Bias[first : p.First+p.Out]
-			}
-			js = append(js, j)
-			continue
-		}
-		plane := len(part) / p.ConvGroups
-		per := p.Out / p.ConvGroups
-		for cg := range p.ConvGroups {
-			body := part[cg*plane : (cg+1)*plane]
-			for i, g := range p.Groups {
-				if c >= g.Live {
-					continue
-				}
-				first := p.First + cg*per + g.Start + c*g.Lanes
-				j := job{rows: k.W[2*red*first : 2*red*(first+g.Lanes)], red: red, lanes: g.Lanes}
-				n := 2 * red * g.Lanes
-				if k.Bias != nil {
-					j.bias = k.Bias[first : first+g.Lanes]
-					n += 2 * g.Lanes
-				}
-				if i == len(p.Groups)-1 || c >= p.Groups[i+1].Live {
-					n = len(body) // the last group of the plane owns the padding
-				}
-				j.dst, body = body[:n], body[n:]
-				js = append(js, j)
+// jobs returns what fills the parts of one task, in the order of the bytes.
+func (p *Plan) jobs(k *Kernel, sizes [MaxCores]int) iter.Seq[job] {
+	return func(yield func(job) bool) {
+		for c, size := range sizes {
+			if size > 0 && !p.coreJobs(k, c, size, yield) {
+				return
 			}
 		}
 	}
-	return js
 }
 
-// run executes the jobs, each exactly once.
-func run(js []job, workers int) {
+// coreJobs calls yield with the jobs of the part of core c, which has size bytes.
+func (p *Plan) coreJobs(k *Kernel, c, size int, yield func(job) bool) bool {
+	red := k.Red()
+	if k.Table != nil {
+		if !yield(job{size: TableBytes, lead: k.Table}) {
+			return false
+		}
+		size -= TableBytes
+	}
+	if p.Form == Depthwise {
+		first := p.First + c
+		j := job{size: size, rows: k.W[2*red*first : 2*red*(p.First+p.Out)], red: red, step: p.Cores}
+		if k.Bias != nil {
+			j.bias = k.Bias[first : p.First+p.Out]
+		}
+		return yield(j)
+	}
+	per := p.Out / p.ConvGroups
+	for cg := range p.ConvGroups {
+		left := size / p.ConvGroups
+		for i, g := range p.Groups {
+			if c >= g.Live {
+				continue
+			}
+			first := p.First + cg*per + g.Start + c*g.Lanes
+			j := job{rows: k.rows(first, g.Lanes), red: red, lanes: g.Lanes, stride: k.stride()}
+			j.size = 2 * red * g.Lanes
+			if k.Bias != nil {
+				j.bias = k.Bias[first : first+g.Lanes]
+				j.size += 2 * g.Lanes
+			}
+			if i == len(p.Groups)-1 || c >= p.Groups[i+1].Live {
+				j.size = left // the last group of the plane owns the padding
+			}
+			left -= j.size
+			if !yield(j) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// run calls do with each number below n exactly once.
+func run(n, workers int, do func(i int)) {
 	if workers <= 0 {
 		workers = runtime.GOMAXPROCS(0)
 	}
-	workers = min(workers, len(js))
+	workers = min(workers, n)
 	if workers <= 1 {
-		for i := range js {
-			js[i].do()
+		for i := range n {
+			do(i)
 		}
 		return
 	}
@@ -111,22 +126,22 @@ func run(js []job, workers int) {
 		wg.Go(func() {
 			for {
 				i := int(next.Add(1)) - 1
-				if i >= len(js) {
+				if i >= n {
 					return
 				}
-				js[i].do()
+				do(i)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-func (j *job) do() {
+// do fills d, which has j.size bytes.
+func (j *job) do(d []byte) {
 	if j.lead != nil {
-		j.lead.put(j.dst)
+		j.lead.put(d)
 		return
 	}
-	d := j.dst
 	if j.lanes == 0 {
 		rb := 2 * j.red
 		for r := 0; r*rb < len(j.rows); r += j.step {
@@ -144,6 +159,14 @@ func (j *job) do() {
 		binary.LittleEndian.PutUint16(d, b)
 		d = d[2:]
 	}
-	interleave(d, j.rows, j.lanes, j.red)
+	if j.lanes == 1 && j.stride == 0 {
+		clear(d[copy(d, j.rows):])
+		return
+	}
+	if j.stride > 0 {
+		gather(d, j.rows, j.lanes, j.red, j.stride)
+	} else {
+		interleave(d, j.rows, j.lanes, j.red)
+	}
 	clear(d[2*j.lanes*j.red:])
 }

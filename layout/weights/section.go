@@ -27,10 +27,12 @@ type Symbol struct {
 }
 
 // Section collects the constants of a program in task order. The zero value is ready. Constants are aligned to
-// Granule; equal ones are stored once. The bytes are kept as passed, one slice per constant; Pieces does not copy
-// them.
+// Granule; equal ones are stored once. The section keeps what its bytes are made from, and WriteTo makes them.
 type Section struct {
-	pieces [][]byte
+	// Workers is the number of goroutines that pack constants, 0 for one per processor.
+	Workers int
+
+	pieces []piece
 	size   uint32
 	seen   map[key]stored
 	// named lists the constants with tiles, in order of first appearance.
@@ -39,6 +41,7 @@ type Section struct {
 	tracked bool
 	extents []Extent
 	last    uint32
+	buf     []byte // of the window that is being packed
 }
 
 // key identifies stored bytes together with their division into parts, since the same bytes may be read as other tiles.
@@ -74,12 +77,9 @@ const limit = 1 << 32
 // Size returns the section's length in bytes so far, a multiple of Granule.
 func (s *Section) Size() int64 { return int64(s.size) }
 
-// Pieces returns the section's bytes as its slices, in order. They must not be modified.
-func (s *Section) Pieces() [][]byte { return s.pieces }
-
-// AddSlice packs the share of k that the task number, counted from 0 among the tasks of the kernel, runs under its
-// plan.
-func (s *Section) AddSlice(k *Kernel, workers int, plan Plan, task int) (Parts, error) {
+// AddSlice adds the share of k that the task number, counted from 0 among the tasks of the kernel, runs under its
+// plan. The section keeps k, and packs it to find its digest and whenever it is written.
+func (s *Section) AddSlice(k *Kernel, plan Plan, task int) (Parts, error) {
 	sizes, err := plan.PartSizes(k)
 	if err != nil {
 		return Parts{}, err
@@ -88,39 +88,33 @@ func (s *Section) AddSlice(k *Kernel, workers int, plan Plan, task int) (Parts, 
 	for _, size := range sizes {
 		n += size
 	}
-	if int64(s.size)+int64(n) >= limit {
-		return Parts{}, overLimit(n, s.size)
-	}
-	buf := make([]byte, n)
-	if err := plan.Pack(buf, k, workers); err != nil {
-		return Parts{}, err
-	}
-	return s.addParts(buf, sizes, task, func() []Repeat { return plan.Layout(k) })
+	return s.addParts(piece{size: n, jobs: plan.jobs(k, sizes)}, sizes, task,
+		func() []Repeat { return plan.Layout(k) })
 }
 
 // AddParts adds one task's packed constant: data is the parts in core order, sizes[c] bytes each, a multiple of
 // Granule, 0 for a dead core. The section keeps data. An equal constant of equal sizes is stored once. layout describes
 // the bytes; only a tracked section calls it, and if it is nil all of them count as values.
 func (s *Section) AddParts(data []byte, sizes [MaxCores]int, layout func() []Repeat) (Parts, error) {
-	return s.addParts(data, sizes, 0, layout)
+	return s.addParts(inMemory(data), sizes, 0, layout)
 }
 
-func (s *Section) addParts(data []byte, sizes [MaxCores]int, task int, layout func() []Repeat) (Parts, error) {
+func (s *Section) addParts(p piece, sizes [MaxCores]int, task int, layout func() []Repeat) (Parts, error) {
 	total := 0
 	var ps Parts
 	for c, n := range sizes {
-		if n < 0 || n%Granule != 0 || n > len(data)-total {
+		if n < 0 || n%Granule != 0 || n > p.size-total {
 			return Parts{}, fmt.Errorf("weights: part %d has %d bytes, want a multiple of %d inside the %d of the "+
-				"constant", c, n, Granule, len(data))
+				"constant", c, n, Granule, p.size)
 		}
 		ps.Size[c] = uint32(n)
 		total += n
 	}
-	if total != len(data) || total == 0 {
+	if total != p.size || total == 0 {
 		return Parts{}, fmt.Errorf("weights: parts have %d bytes together and the constant %d; want equal and not 0",
-			total, len(data))
+			total, p.size)
 	}
-	return s.add(data, kindParts, task, ps.Size, layout, func(base uint32) Parts {
+	return s.add(p, kindParts, task, ps.Size, layout, func(base uint32) Parts {
 		ps := Parts{}
 		at := base
 		for c, n := range sizes {
@@ -152,7 +146,7 @@ func (s *Section) AddTable(t *Table, lanes int) (Parts, error) {
 				return r.Size == 0
 			})}}
 	}
-	return s.add(data, kindShared, 0, sizes, layout, func(base uint32) Parts {
+	return s.add(inMemory(data), kindShared, 0, sizes, layout, func(base uint32) Parts {
 		var ps Parts
 		for c := range ps.Size {
 			ps.Size[c] = Granule
@@ -171,8 +165,8 @@ func (s *Section) AddRow(data []byte, layout func() []Repeat) (uint32, error) {
 	return s.addSurface(1, len(data), data, layout)
 }
 
-// AddSurface adds a raw tensor as a DMA source: rows of rowBytes, each padded to Granule. It returns the offset. If no
-// row needs padding, the section keeps data itself.
+// AddSurface adds a raw tensor as a DMA source: rows of rowBytes, each padded to Granule. It returns the offset. The
+// section keeps data.
 func (s *Section) AddSurface(rows, rowBytes int, data []byte) (uint32, error) {
 	return s.addSurface(rows, rowBytes, data, func() []Repeat { return rowsLayout(rows, rowBytes) })
 }
@@ -181,58 +175,49 @@ func (s *Section) addSurface(rows, rowBytes int, data []byte, layout func() []Re
 	if rows < 1 || rowBytes < 1 || rowBytes > len(data) || len(data)%rowBytes != 0 || len(data)/rowBytes != rows {
 		return 0, fmt.Errorf("weights: surface of %d rows of %d bytes, but %d bytes of data", rows, rowBytes, len(data))
 	}
-	if stride := align(rowBytes); stride != rowBytes {
+	stride := align(rowBytes)
+	p := inMemory(data)
+	if stride != rowBytes {
 		if int64(stride) > (limit-1)/int64(rows) {
-			return 0, fmt.Errorf("weights: surface of %d rows of %d bytes exceeds the section's limit of %d bytes",
-				rows,
-				stride, int64(limit))
+			return 0, &LimitError{Bytes: int64(stride) * int64(rows), Offset: int64(s.size)}
 		}
-		wide := make([]byte, rows*stride)
-		for r := range rows {
-			copy(wide[r*stride:], data[r*rowBytes:(r+1)*rowBytes])
-		}
-		data = wide
+		p = piece{size: rows * stride, jobs: paddedRows(data, rowBytes, stride)}
 	}
-	ps, err := s.add(data, kindRaw, 0, [MaxCores]uint32{}, layout, func(base uint32) Parts {
+	ps, err := s.add(p, kindRaw, 0, [MaxCores]uint32{}, layout, func(base uint32) Parts {
 		return Parts{Offset: [MaxCores]uint32{base}}
 	})
 	return ps.Offset[0], err
 }
 
-func overLimit(n int, at uint32) error {
-	return fmt.Errorf("weights: constant of %d bytes at section offset %#x exceeds the section's limit of %d bytes", n,
-		at, int64(limit))
+// LimitError reports a constant that does not fit the section.
+type LimitError struct{ Bytes, Offset int64 }
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("a constant of %d bytes at offset %#x of the constants exceeds the limit of one container, %d "+
+		"bytes; cut the model in two", e.Bytes, e.Offset, int64(limit))
 }
 
-// digest returns the SHA-256 of a packed constant. The later tasks of a cut kernel add their number as four bytes, so
-// that equal slices have different names.
-func digest(data []byte, task int) [sha256.Size]byte {
-	if task == 0 {
-		return sha256.Sum256(data)
-	}
-	h := sha256.New()
-	h.Write(data)
-	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(task)))
-	return [sha256.Size]byte(h.Sum(nil))
-}
-
-func (s *Section) add(data []byte, kd kind, task int, sizes [MaxCores]uint32, layout func() []Repeat,
+func (s *Section) add(p piece, kd kind, task int, sizes [MaxCores]uint32, layout func() []Repeat,
 	place func(base uint32) Parts) (Parts, error) {
-	k := key{sum: digest(data, task), size: len(data), sizes: sizes, kind: kd}
+	sum, err := s.digest(p, task)
+	if err != nil {
+		return Parts{}, err
+	}
+	k := key{sum: sum, size: p.size, sizes: sizes, kind: kd}
 	if old, ok := s.seen[k]; ok {
 		s.last = old.base
 		return old.parts, nil
 	}
-	if int64(s.size)+int64(len(data)) >= limit {
-		return Parts{}, overLimit(len(data), s.size)
+	if int64(s.size)+int64(p.size) >= limit {
+		return Parts{}, &LimitError{Bytes: int64(p.size), Offset: int64(s.size)}
 	}
 	base := s.size
 	ps := place(base)
-	if err := s.note(base, len(data), layout); err != nil {
+	if err := s.note(base, p.size, layout); err != nil {
 		return Parts{}, err
 	}
-	s.pieces = append(s.pieces, data)
-	s.size += uint32(len(data))
+	s.pieces = append(s.pieces, p)
+	s.size += uint32(p.size)
 	if s.seen == nil {
 		s.seen = make(map[key]stored)
 	}

@@ -36,7 +36,7 @@ func TestSectionStoresEqualConstantsOnce(t *testing.T) {
 	if len(sy) != MaxCores {
 		t.Fatalf("%d symbols, want %d", len(sy), MaxCores)
 	}
-	name := fmt.Sprintf("K%X_ne_3", sha256.Sum256(s.Pieces()[0]))
+	name := fmt.Sprintf("K%X_ne_3", sha256.Sum256(s.bytes()[:size]))
 	if sy[3] != (Symbol{name, 3 * 64, true}) {
 		t.Errorf("symbol 3 is %+v, want %s at 0xc0", sy[3], name)
 	}
@@ -161,16 +161,23 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// bytes copies the section into one slice.
-func (s *Section) bytes() []byte { return bytes.Join(s.pieces, nil) }
+// bytes writes the section into one slice.
+func (s *Section) bytes() []byte {
+	var b bytes.Buffer
+	if n, err := s.WriteTo(&b); err != nil || n != s.Size() {
+		panic(fmt.Sprintf("wrote %d of %d bytes: %v", n, s.Size(), err))
+	}
+	return b.Bytes()
+}
 
 // addKernel packs k task by task, with one plan per task in the order in which the tasks run, and adds the parts of
 // each. The same kernel under the same plans is stored once; equal slices of one kernel are not merged (recorded).
 // workers is as for Plan.Pack.
 func (s *Section) addKernel(k *Kernel, workers int, plans ...Plan) ([]Parts, error) {
 	var all []Parts
+	s.Workers = workers
 	for i := range plans {
-		ps, err := s.AddSlice(k, workers, plans[i], i)
+		ps, err := s.AddSlice(k, plans[i], i)
 		if err != nil {
 			return nil, err
 		}

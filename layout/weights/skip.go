@@ -2,6 +2,7 @@ package weights
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 )
 
@@ -68,6 +69,9 @@ func (p *Plan) packBodies(k *Kernel, form *body, book []byte) ([]byte, [MaxCores
 	var sizes [MaxCores]int
 	if err := p.check(k); err != nil {
 		return nil, sizes, err
+	}
+	if k.Turned {
+		return nil, sizes, errors.New("weights: a turned kernel has no zero-skipping form")
 	}
 	var out []byte
 	var err error

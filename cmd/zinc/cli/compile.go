@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/pair"
@@ -148,7 +147,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		}
 		c.provenance = true
 	}
-	r, err := c.compile(cmd.Context(), c.env, m)
+	flags, stored := c.storing(to.Container)
+	defer stored.close()
+	r, err := flags.compile(cmd.Context(), c.env, m)
 	if err != nil {
 		return err
 	}
@@ -160,10 +161,7 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err := c.judge(cmd.Context(), m, r); err != nil {
 		return err
 	}
-	files := []atomicfile.File{
-		{Path: to.Container, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
-		{Path: to.Descriptor, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
-	}
+	files := stored.files(r, to)
 	if c.debug != "" {
 		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
 	}

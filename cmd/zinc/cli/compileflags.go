@@ -38,6 +38,7 @@ type compileFlags struct {
 	verifyEach   bool
 	cache        cacheFlags
 	provenance   bool // record what the parts of the pair came from
+	store        storeFunc
 }
 
 // model registers the flags that set what is compiled and how.
@@ -125,7 +126,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 		FullTD: c.tdForm == "full",
 		Func:   c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
-		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance,
+		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance, Store: c.store,
 	}
 	if e.subject != nil {
 		e.subject.options = o

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/passes"
@@ -119,6 +118,9 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
+	flags, stored := c.storing(to.Container)
+	defer stored.close()
+	o.Store = flags.store
 	r, err := s.Compile(ctx, o)
 	if err != nil {
 		return err
@@ -129,11 +131,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 		Report:     r.Report,
 		Violations: report.Judge(r.Report, c.budgets.limits),
 	}
-	files := []atomicfile.File{
-		{Path: to.Container, Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err }},
-		{Path: to.Descriptor, Write: func(w io.Writer) error { return e5.Write(w, r.E5) }},
-	}
-	if err := c.write(ctx, files, c.reports.files(c.doc)); err != nil {
+	if err := c.write(ctx, stored.files(r, to), c.reports.files(c.doc)); err != nil {
 		return err
 	}
 	return c.tell()

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"errors"
+	"io"
+	"runtime"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/pair"
+)
+
+// outFile is the container of a compilation, which goes straight to a temporary file beside its path, and whose bytes
+// are then those of the mapped file.
+type outFile struct {
+	path   string
+	staged *atomicfile.Staged
+	unmap  func() error
+}
+
+// store is a compile.Options.Store.
+func (o *outFile) store(_ int64, write func(w io.Writer) error) ([]byte, error) {
+	var err error
+	if o.staged, err = atomicfile.Stage(o.path); err != nil {
+		return nil, err
+	}
+	if err := errors.Join(write(o.staged), o.staged.Flush()); err != nil {
+		return nil, err
+	}
+	data, unmap, err := blobfile.Map(o.staged.Name())
+	o.unmap = unmap
+	return data, err
+}
+
+// close unmaps the bytes, and removes the temporary file unless it was written.
+func (o *outFile) close() {
+	if o == nil {
+		return
+	}
+	if o.unmap != nil {
+		o.unmap() // only read from
+	}
+	if o.staged != nil {
+		o.staged.Close() // its contents are not wanted
+	}
+}
+
+// storeFunc is a compile.Options.Store.
+type storeFunc = func(size int64, write func(w io.Writer) error) ([]byte, error)
+
+// storing returns the flags of a compilation that puts its container into the file that it will be, or nowhere if
+// nobody reads it. The outFile is nil if the container is kept in memory, as on systems that cannot rename a mapped
+// file.
+func (c *compileCommand) storing(path string) (compileFlags, *outFile) {
+	flags := c.compileFlags
+	switch {
+	case c.dryRun && !c.prove:
+		flags.store = compile.Discard
+	case !c.dryRun && runtime.GOOS != "windows":
+		f := &outFile{path: path}
+		flags.store = f.store
+		return flags, f
+	}
+	return flags, nil
+}
+
+// files are the files of a compiled pair whose container went to o, which is nil if it is elsewhere.
+func (o *outFile) files(r *compile.Result, to pair.Paths) []atomicfile.File {
+	container := atomicfile.File{
+		Path:  to.Container,
+		Write: func(w io.Writer) error { _, err := r.HWX.WriteTo(w); return err },
+	}
+	if o != nil {
+		container = atomicfile.File{Path: o.path, Staged: o.staged}
+	}
+	return []atomicfile.File{container, {
+		Path:  to.Descriptor,
+		Write: func(w io.Writer) error { return e5.Write(w, r.E5) },
+	}}
+}

@@ -1,0 +1,174 @@
+package weights
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"iter"
+	"runtime"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/internal/mapfault"
+)
+
+// piece is the bytes of one stored constant, either in memory or as what packs them. A packed constant is never whole
+// in memory: it is packed window by window.
+type piece struct {
+	size int
+	data []byte
+	jobs iter.Seq[job] // in the order of the bytes; nil for a constant in memory
+}
+
+func inMemory(data []byte) piece { return piece{size: len(data), data: data} }
+
+// paddedRows returns what copies rows of rowBytes to places stride bytes apart.
+func paddedRows(data []byte, rowBytes, stride int) iter.Seq[job] {
+	return func(yield func(job) bool) {
+		for at := 0; at < len(data); at += rowBytes {
+			if !yield(job{size: stride, rows: data[at : at+rowBytes], lanes: 1}) {
+				return
+			}
+		}
+	}
+}
+
+// A window is windowBytes long, or as long as its only job, if that is longer. Windows of a pipeline are packed while
+// those before them are in use.
+const (
+	windowBytes = 1 << 20
+	windows     = 3
+)
+
+// window is consecutive bytes of a section: data, or what the jobs pack.
+type window struct {
+	size int
+	data []byte
+	jobs []job
+}
+
+// pack returns the bytes of the window, which are in buf if it is long enough.
+func (w *window) pack(buf []byte) []byte {
+	if w.data != nil {
+		return w.data
+	}
+	if len(buf) < w.size {
+		buf = make([]byte, w.size)
+	}
+	at := 0
+	for i := range w.jobs {
+		j := &w.jobs[i]
+		j.do(buf[at : at+j.size])
+		at += j.size
+	}
+	return buf[:w.size]
+}
+
+// windowsOf divides pieces into windows. The jobs of a window are valid until the next one is requested.
+func windowsOf(pieces []piece) iter.Seq[*window] {
+	return func(yield func(*window) bool) {
+		var w window
+		flush := func() bool {
+			if w.size == 0 {
+				return true
+			}
+			ok := yield(&w)
+			w = window{jobs: w.jobs[:0]}
+			return ok
+		}
+		for _, p := range pieces {
+			if p.jobs == nil {
+				for at := 0; at < p.size; at += windowBytes {
+					n := min(windowBytes, p.size-at)
+					if !flush() || !yield(&window{size: n, data: p.data[at : at+n]}) {
+						return
+					}
+				}
+				continue
+			}
+			for j := range p.jobs {
+				if w.size+j.size > windowBytes && !flush() {
+					return
+				}
+				w.jobs = append(w.jobs, j)
+				w.size += j.size
+			}
+		}
+		flush()
+	}
+}
+
+// each calls use with the bytes of the pieces, window by window in their order. Unless there is one worker, other
+// windows are packed while use runs.
+func (s *Section) each(pieces []piece, use func([]byte) error) error {
+	total := 0
+	for _, p := range pieces {
+		total += p.size
+	}
+	if s.Workers == 1 || runtime.GOMAXPROCS(0) == 1 || total <= windowBytes {
+		if len(s.buf) < min(total, windowBytes) {
+			s.buf = make([]byte, min(total, windowBytes))
+		}
+		for w := range windowsOf(pieces) {
+			if err := use(w.pack(s.buf)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return pipeline(pieces, use)
+}
+
+// pipeline is each with a goroutine that packs.
+func pipeline(pieces []piece, use func([]byte) error) error {
+	free, full, stop := make(chan []byte, windows), make(chan [2][]byte, windows), make(chan struct{})
+	halt := sync.OnceFunc(func() { close(stop) })
+	defer halt()
+	for range windows {
+		free <- make([]byte, windowBytes)
+	}
+	var g mapfault.Group // constants are in mapped files
+	g.Go(func() {
+		defer close(full)
+		for w := range windowsOf(pieces) {
+			select {
+			case buf := <-free:
+				full <- [2][]byte{w.pack(buf), buf}
+			case <-stop:
+				return
+			}
+		}
+	})
+	var err error
+	for b := range full {
+		if err = use(b[0]); err != nil {
+			break
+		}
+		free <- b[1]
+	}
+	halt()
+	g.Wait()
+	return err
+}
+
+// WriteTo writes the section's bytes to w, which must not keep what it is passed.
+func (s *Section) WriteTo(w io.Writer) (n int64, err error) {
+	err = s.each(s.pieces, func(b []byte) error {
+		m, err := w.Write(b)
+		n += int64(m)
+		return err
+	})
+	return n, err
+}
+
+// digest returns the SHA-256 of a packed constant. The later tasks of a cut kernel add their number as four bytes, so
+// that equal slices have different names.
+func (s *Section) digest(p piece, task int) (sum [sha256.Size]byte, err error) {
+	h := sha256.New()
+	if err := s.each([]piece{p}, func(b []byte) error { h.Write(b); return nil }); err != nil {
+		return sum, err
+	}
+	if task > 0 {
+		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(task)))
+	}
+	return [sha256.Size]byte(h.Sum(nil)), nil
+}
