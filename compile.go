@@ -88,7 +88,7 @@ func (o *Options) store(ctx context.Context, path string) (s cache.Store, k pair
 		return s, k, false
 	}
 	k, err := Key(ctx, path, *o)
-	return cache.Store{Folder: o.Cache, MaxBytes: o.CacheBytes, Trust: o.CacheTrust}, k, err == nil
+	return o.folder(), k, err == nil
 }
 
 func (o *Options) compile(ctx context.Context, path string) (p *Pair, err error) {
@@ -157,6 +157,19 @@ func (o *Options) compiler() (compile.Options, error) {
 	return c, nil
 }
 
+// sums returns what finds the SHA-256 of a model's files: a cache remembers those of files that were not changed.
+func (o *Options) sums() pair.SumFunc {
+	if o.Cache == "" {
+		return pair.HashFile
+	}
+	return o.folder().FileSum(false)
+}
+
+// folder returns the cache.
+func (o *Options) folder() cache.Store {
+	return cache.Store{Folder: o.Cache, MaxBytes: o.CacheBytes, Trust: o.CacheTrust}
+}
+
 // Key identifies the pair that Compile would return for a model by everything that can change a byte of it: this build
 // of zinc, the options and every file of the model. Errors are those of the file system, or wrap ErrUnknownFiles.
 func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
@@ -173,5 +186,5 @@ func Key(ctx context.Context, path string, o Options) (pair.Key, error) {
 		Shapes:     c.Shapes,
 		OneSection: o.OneSection,
 		FullTD:     o.FullTD,
-	})
+	}, o.sums())
 }

@@ -15,7 +15,8 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// An entry of the cache is one file, so that it is replaced whole:
+// An entry of the cache is one file, so that it is replaced whole. If the container is large, it is in a file of its
+// own (apart.go); otherwise it is in the entry:
 //
 //	0   8  magic
 //	8   32 key
@@ -81,6 +82,13 @@ func readEntry(folder string, k pair.Key) (pair.Pair, error) {
 	if _, err := io.ReadFull(f, h[:]); err != nil {
 		return failed(fmt.Sprintf("header of %d bytes: ", entryHeader), err)
 	}
+	if string(h[:8]) == apartMagic {
+		e, err := readApart(folder, k, info.Size(), io.MultiReader(bytes.NewReader(h[:]), f))
+		if err != nil {
+			return pair.Pair{}, err
+		}
+		return e.pair()
+	}
 	if string(h[:8]) != entryMagic {
 		return bad("magic %q, want %q", h[:8], entryMagic)
 	}
@@ -114,6 +122,9 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}
+	if len(p.Container) >= apartBytes {
+		return putApart(folder, k, p)
+	}
 	h := append(append(make([]byte, 0, entryHeader), entryMagic...), k[:]...)
 	h = binary.LittleEndian.AppendUint64(h, uint64(len(p.Container)))
 	h = binary.LittleEndian.AppendUint64(h, uint64(len(p.Descriptor)))
@@ -121,6 +132,18 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	sum.Write(p.Container)
 	sum.Write(p.Descriptor)
 	h = sum.Sum(h)
+	return place(folder, k, entrySuffix, func(w io.Writer) error {
+		for _, b := range [][]byte{h, p.Container, p.Descriptor} {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// place writes the file of a key with a suffix under a temporary name, and renames it.
+func place(folder string, k pair.Key, suffix string, write func(w io.Writer) error) (err error) {
 	f, err := os.CreateTemp(folder, "."+k.String()+".*"+tempSuffix)
 	if err != nil {
 		return err
@@ -134,14 +157,9 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	if err := f.Chmod(0o644); err != nil && runtime.GOOS != "windows" {
 		return errors.Join(err, f.Close())
 	}
-	for _, b := range [][]byte{h, p.Container, p.Descriptor} {
-		if _, err := f.Write(b); err != nil {
-			return errors.Join(err, f.Close())
-		}
-	}
 	// Sync before the rename, so that a crash cannot leave a name without its bytes.
-	if err := errors.Join(f.Sync(), f.Close()); err != nil {
+	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return os.Rename(f.Name(), entryPath(folder, k)) // replaces a link, not what it points to
+	return os.Rename(f.Name(), filepath.Join(folder, k.String()+suffix)) // replaces a link, not what it points to
 }

@@ -55,21 +55,31 @@ func (s Store) Check() error {
 func (s Store) Get(k pair.Key) (pair.Pair, error) {
 	p, err := s.Verify(k)
 	if err == nil {
-		now := time.Now()
-		_ = os.Chtimes(s.Path(k), now, now) // fails in a read-only folder, where only the order of use is lost
+		s.use(k)
 	}
 	return p, err
 }
 
+// use records the use of an entry.
+func (s Store) use(k pair.Key) {
+	now := time.Now()
+	_ = os.Chtimes(s.Path(k), now, now) // fails in a read-only folder, where only the order of use is lost
+}
+
 // Put stores a pair, then removes old entries beyond the bound. It refuses an entry larger than the bound.
 func (s Store) Put(k pair.Key, p pair.Pair) error {
-	if n := entrySize(p); s.MaxBytes > 0 && n > s.MaxBytes {
+	return s.put(k, entrySize(p), func() error { return writeEntry(s.Folder, k, p) })
+}
+
+// put stores an entry of n bytes, which write writes.
+func (s Store) put(k pair.Key, n int64, write func() error) error {
+	if s.MaxBytes > 0 && n > s.MaxBytes {
 		return fmt.Errorf("cache: the entry has %d bytes; the limit of the cache is %d", n, s.MaxBytes)
 	}
 	if err := s.Check(); err != nil {
 		return err
 	}
-	if err := writeEntry(s.Folder, k, p); err != nil {
+	if err := write(); err != nil {
 		return err
 	}
 	if s.MaxBytes <= 0 {
@@ -85,7 +95,7 @@ func (s Store) Path(k pair.Key) string { return entryPath(s.Folder, k) }
 // Info describes one entry.
 type Info struct {
 	Key  pair.Key
-	Size int64     // bytes of its file
+	Size int64     // bytes of its files
 	Used time.Time // when it was last got or put
 }
 
@@ -111,7 +121,11 @@ func (s Store) List() ([]Info, error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, Info{k, info.Size(), info.ModTime()})
+		size := info.Size()
+		if c, err := os.Lstat(apartPath(s.Folder, k)); err == nil {
+			size += c.Size()
+		}
+		out = append(out, Info{k, size, info.ModTime()})
 	}
 	slices.SortFunc(out, func(a, b Info) int {
 		return cmp.Or(b.Used.Compare(a.Used), slices.Compare(a.Key[:], b.Key[:]))
@@ -138,8 +152,10 @@ func (s Store) Verify(k pair.Key) (pair.Pair, error) {
 
 // Remove removes the entry of a key. It is not an error if there is none.
 func (s Store) Remove(k pair.Key) error {
-	if err := os.Remove(s.Path(k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	for _, path := range []string{s.Path(k), apartPath(s.Folder, k)} {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
 	}
 	return nil
 }
@@ -165,11 +181,11 @@ func (s Store) sweep() (n int) {
 		return 0
 	}
 	for _, e := range es {
-		if !isTemporary(e.Name()) {
+		info, err := e.Info()
+		if err != nil || !isTemporary(e.Name()) && !s.orphan(e.Name()) && !forgotten(e.Name(), info) {
 			continue
 		}
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < staleAfter {
+		if !info.Mode().IsRegular() || time.Since(info.ModTime()) < staleAfter {
 			continue
 		}
 		if os.Remove(filepath.Join(s.Folder, e.Name())) == nil {
@@ -177,6 +193,17 @@ func (s Store) sweep() (n int) {
 		}
 	}
 	return n
+}
+
+// orphan reports whether a name is that of a container whose entry is missing.
+func (s Store) orphan(name string) bool {
+	digits, ok := strings.CutSuffix(name, apartSuffix)
+	k, isKey := keyOfName(digits + entrySuffix)
+	if !ok || !isKey {
+		return false
+	}
+	_, err := os.Lstat(s.Path(k))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // isTemporary reports whether a name is that of writeEntry's temporary files.

@@ -71,7 +71,11 @@ type Result struct {
 
 	image     *hwx.Image // what HWX was built from
 	container []byte     // HWX as written, nil if Options.Store keeps none
+	hash      string     // its SHA-256
 }
+
+// Sum returns the SHA-256 of the container, in hexadecimal.
+func (r *Result) Sum() string { return r.hash }
 
 // Function is one function of a pair, in one configuration of its shapes.
 type Function struct {
@@ -218,7 +222,7 @@ func (d *driver) finish() (*Result, error) {
 		return nil, err
 	}
 	first.time("check", start)
-	r := &Result{HWX: file, E5: desc, image: d.image, container: data}
+	r := &Result{HWX: file, E5: desc, image: d.image, container: data, hash: d.hash}
 	if d.prov != nil {
 		if err := d.prov.finish(d, file); err != nil {
 			return nil, err

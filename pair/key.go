@@ -42,9 +42,9 @@ type Options struct {
 var ErrUnknownFiles = errors.New("the files of the model cannot be determined")
 
 // NewKey returns the key of what this program compiles the model at path to: that of
-// ExecutableVersion, the options and Files. Errors are those of the file system, or
-// wrap ErrUnknownFiles.
-func NewKey(ctx context.Context, path, weightsDir string, o Options) (Key, error) {
+// ExecutableVersion, the options and Files, whose contents sum finds. Errors are those of the file system, or wrap
+// ErrUnknownFiles.
+func NewKey(ctx context.Context, path, weightsDir string, o Options, sum SumFunc) (Key, error) {
 	version, err := ExecutableVersion()
 	if err != nil {
 		return Key{}, err
@@ -60,7 +60,7 @@ func NewKey(ctx context.Context, path, weightsDir string, o Options) (Key, error
 	if err != nil {
 		return Key{}, err
 	}
-	return KeyOf(ctx, version, string(options), files)
+	return KeyOf(ctx, version, string(options), files, sum)
 }
 
 // keyDomain separates these hashes from all others; it changes with the way they are computed.
@@ -73,8 +73,8 @@ type File struct {
 }
 
 // KeyOf returns the key of the pair that a compiler version compiles from files with options, a text that must be the
-// same for equal options. It reads all files; their order is irrelevant.
-func KeyOf(ctx context.Context, version, options string, files []File) (Key, error) {
+// same for equal options. The order of the files is irrelevant.
+func KeyOf(ctx context.Context, version, options string, files []File, sumOf SumFunc) (Key, error) {
 	files = slices.Clone(files)
 	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.Name, b.Name) })
 	h := sha256.New()
@@ -82,7 +82,7 @@ func KeyOf(ctx context.Context, version, options string, files []File) (Key, err
 		hashString(h, s)
 	}
 	for _, f := range files {
-		sum, err := hashFile(ctx, f.Path)
+		sum, err := sumOf(ctx, f.Path)
 		if err != nil {
 			return Key{}, err
 		}
@@ -100,8 +100,11 @@ func hashString(h hash.Hash, s string) {
 	io.WriteString(h, s)
 }
 
-// hashFile returns the SHA-256 of a file, or "" for a missing one: the compiler decides whether that is an error.
-func hashFile(ctx context.Context, path string) (string, error) {
+// SumFunc returns the SHA-256 of the bytes of a file, 32 bytes, or "" for a missing file.
+type SumFunc func(ctx context.Context, path string) (string, error)
+
+// HashFile is a SumFunc that reads the file: the compiler decides whether a missing one is an error.
+func HashFile(ctx context.Context, path string) (string, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
@@ -252,6 +255,6 @@ var ExecutableVersion = sync.OnceValues(func() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	sum, err := hashFile(context.Background(), path)
+	sum, err := HashFile(context.Background(), path)
 	return "executable " + hex.EncodeToString([]byte(sum)), err
 })

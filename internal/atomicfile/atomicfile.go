@@ -51,6 +51,9 @@ func (s *Staged) Write(p []byte) (int, error) { return s.w.Write(p) }
 // Flush makes the contents readable under Name.
 func (s *Staged) Flush() error { return s.w.Flush() }
 
+// Sync stores the contents on the disk.
+func (s *Staged) Sync() error { return errors.Join(s.w.Flush(), s.out.Sync()) }
+
 // Name is the path of the temporary file.
 func (s *Staged) Name() string { return s.out.Name() }
 

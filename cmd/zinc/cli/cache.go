@@ -34,8 +34,9 @@ func newCache(e *env) *cobra.Command {
 		Long: `Cache manages a folder of compiled pairs, set with --cache or ` + cacheEnv + `.
 
 The key of a pair covers everything that can change a byte of it: this build of zinc,
-the options, and every file of the model. A pair is one file, written under a temporary
-name and renamed, so any number of processes may share a folder. When a pair is added
+the options, and every file of the model. A pair is one file, or two if its container
+is large, written under temporary names and renamed, so any number of processes may
+share a folder. When a pair is added
 and the folder is larger than ` + cacheBytesEnv + ` bytes (default ` + fmt.Sprint(int64(defaultCacheBytes)) + `, 0 for
 unlimited), the least recently used pairs are removed.
 

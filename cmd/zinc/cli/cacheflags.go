@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/pair"
 )
 
@@ -27,8 +31,9 @@ const defaultCacheBytes = 8 << 30
 
 // cacheFlags say where compiled pairs are kept.
 type cacheFlags struct {
-	dir   string
-	trust bool
+	dir    string
+	trust  bool
+	verify bool
 }
 
 func (c *cacheFlags) register(f *pflag.FlagSet) {
@@ -36,6 +41,8 @@ func (c *cacheFlags) register(f *pflag.FlagSet) {
 		"`FOLDER` to keep compiled pairs in; \"\" for none (default "+
 			cacheEnv+")")
 	f.BoolVar(&c.trust, "cache-trust", false, "use the folder of --cache even if others can write to it")
+	f.BoolVar(&c.verify, "cache-verify", false,
+		"with --cache, read all files of the model and the whole pair, also those that were not changed since they were")
 	f.Lookup("cache").DefValue = "" // help must not depend on the environment
 }
 
@@ -66,6 +73,7 @@ func cacheBound() (int64, error) {
 // slot is the place of one compilation in the cache; nil for none.
 type slot struct {
 	store cache.Store
+	all   bool // check every byte
 	key   pair.Key
 	again func() (pair.Key, error)
 }
@@ -88,7 +96,8 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 		Target: c.target, Precision: c.precision, Func: c.function, InputName: filepath.Base(path), Shapes: shapes,
 		Place: c.place, OneSection: !c.split, FullTD: c.tdForm == "full",
 	}
-	s := &slot{store: store, again: func() (pair.Key, error) { return pair.NewKey(ctx, path, c.weights, o) }}
+	s := &slot{store: store, all: c.cache.verify}
+	s.again = func() (pair.Key, error) { return pair.NewKey(ctx, path, c.weights, o, store.FileSum(s.all)) }
 	s.key, err = s.again()
 	if errors.Is(err, pair.ErrUnknownFiles) && !errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(e.err, "zinc: not cached: %v\n", err)
@@ -106,20 +115,70 @@ func (s *slot) get(e *env) (p pair.Pair, ok bool) {
 		return p, false
 	}
 	p, err := s.store.Get(s.key)
+	return p, s.hit(e, err)
+}
+
+// hit reports whether reading an entry succeeded, and prints that the pair came from the cache or why it did not.
+func (s *slot) hit(e *env, err error) bool {
 	broken := (*cache.EntryError)(nil)
 	if errors.As(err, &broken) {
 		fmt.Fprintf(e.err, "zinc: cannot read the cache, compiling: %v\n", err)
 	}
 	if err != nil {
-		return p, false
+		return false
 	}
 	e.note("cache hit %s: the pair is from %s, nothing was compiled", shortKey(s.key),
 		s.store.Folder)
-	return p, true
+	return true
+}
+
+// files returns the files of the cached pair, to write to a path, as get does. A large container is not read, unless it
+// may have been changed.
+func (s *slot) files(e *env, path string) ([]atomicfile.File, bool) {
+	kept, err := s.store.Entry(s.key, s.all)
+	if errors.Is(err, fs.ErrNotExist) {
+		p, ok := s.get(e) // a small one
+		return p.Files(path), ok
+	}
+	if !s.hit(e, err) {
+		return nil, false
+	}
+	return kept.Files(path), true
 }
 
 // put adds a pair to the cache. A failure is printed, but is not an error: the pair is still valid.
 func (s *slot) put(e *env, p pair.Pair) {
+	s.keep(e, func() error { return s.store.Put(s.key, p) })
+}
+
+// putStored adds a pair whose container is in a file. The cache has a second link to it, if that is possible.
+func (s *slot) putStored(e *env, r *compile.Result, o *outFile) error {
+	if s == nil {
+		return nil
+	}
+	p, err := r.Pair()
+	if err != nil {
+		return &internalError{err: err}
+	}
+	if err := o.staged.Sync(); err != nil {
+		return err
+	}
+	sum, err := hex.DecodeString(r.Sum())
+	if err != nil {
+		return &internalError{err: err}
+	}
+	s.keep(e, func() error {
+		err := s.store.PutFile(s.key, o.staged.Name(), int64(len(p.Container)), [sha256.Size]byte(sum), p.Descriptor)
+		if errors.Is(err, errors.ErrUnsupported) {
+			err = s.store.Put(s.key, p)
+		}
+		return err
+	})
+	return nil
+}
+
+// keep calls put unless the model was changed while it was compiled.
+func (s *slot) keep(e *env, put func() error) {
 	if s == nil {
 		return
 	}
@@ -128,7 +187,7 @@ func (s *slot) put(e *env, p pair.Pair) {
 		err = errors.New("the model's files changed while it was compiled")
 	}
 	if err == nil {
-		err = s.store.Put(s.key, p)
+		err = put()
 	}
 	if err != nil {
 		fmt.Fprintf(e.err, "zinc: not cached: %v\n", err)

@@ -165,10 +165,15 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if c.debug != "" {
 		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
 	}
+	if stored != nil {
+		if err := kept.putStored(c.env, r, stored); err != nil {
+			return err
+		}
+	}
 	if err := c.write(cmd.Context(), files, c.reports.files(c.doc)); err != nil {
 		return err
 	}
-	if kept != nil && !c.dryRun {
+	if kept != nil && !c.dryRun && stored == nil {
 		p, err := r.Pair()
 		if err != nil {
 			return &internalError{err: err}
@@ -220,11 +225,11 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string,
 			return false, usagef("-o %s would replace a file of the model, %s", c.out, f.Path)
 		}
 	}
-	p, ok := kept.get(c.env)
+	files, ok := kept.files(c.env, to.Container)
 	if !ok {
 		return false, nil
 	}
-	return true, c.write(ctx, p.Files(to.Container), nil)
+	return true, c.write(ctx, files, nil)
 }
 
 // write writes the files and the reports. With --dry-run it writes only the reports and prints
@@ -243,13 +248,27 @@ func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.
 		return nil
 	}
 	for _, f := range files {
-		var n counter
-		if err := f.Write(&n); err != nil {
+		n, err := sizeOf(f)
+		if err != nil {
 			return err
 		}
 		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
 	}
 	return atomicfile.Write(ctx, reports...)
+}
+
+// sizeOf returns the number of bytes that would be written to a file.
+func sizeOf(f atomicfile.File) (counter, error) {
+	if f.From != "" {
+		info, err := os.Stat(f.From)
+		if err != nil {
+			return 0, err
+		}
+		return counter(info.Size()), nil
+	}
+	var n counter
+	err := f.Write(&n)
+	return n, err
 }
 
 // counter counts the bytes written to it.

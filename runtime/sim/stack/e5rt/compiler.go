@@ -227,7 +227,7 @@ func (c *Compiler) Key(ctx context.Context, modelPath string, o *CompilerOptions
 	if err != nil {
 		return pair.Key{}, err
 	}
-	return pair.KeyOf(ctx, c.c.Version, string(options), files)
+	return pair.KeyOf(ctx, c.c.Version, string(options), files, pair.HashFile)
 }
 
 func (c *Compiler) store() cache.Store {

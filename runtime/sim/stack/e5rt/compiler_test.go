@@ -160,6 +160,7 @@ func TestCompilerOptionsCoverTheCompilers(t *testing.T) {
 	noByte := map[string]string{
 		"Workers": "bytes do not depend on it", "Provenance": "a file beside the pair", "Observe": "a callback",
 		"Progress":   "a callback",
+		"Store":      "a place for the same bytes",
 		"PrintAfter": "printing", "PrintChanged": "printing", "VerifyEach": "checking", "Log": "printing",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {

@@ -1,0 +1,225 @@
+package cache
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/pair"
+)
+
+// An entry whose container is in the file KEY.hwx beside it, so that the container can be linked or copied by the
+// system:
+//
+//	0   8  magic
+//	8   32 key
+//	40  8  bytes of the container
+//	48  8  bytes of the descriptor
+//	56  32 SHA-256 of the container
+//	88  8  time of the container's last change, ns
+//	96  8  time from which on the container had these bytes, ns
+//	104 32 SHA-256 of everything before it and of the descriptor
+//	136 ...descriptor, to the end of the file
+//
+// The container's file is written before its entry and removed after it. The size and the time of the last change show
+// whether the file has been changed since; only if they do not is it read and compared with its SHA-256.
+const (
+	apartMagic  = "ZINCE5C2"
+	apartHeader = 136
+	apartSuffix = ".hwx"
+)
+
+// apartBytes is the size from which a container has a file of its own.
+const apartBytes = 1 << 20
+
+// Entry is an entry whose container is in a file.
+type Entry struct {
+	Container  string // path of its file
+	Descriptor []byte
+
+	size             int64
+	sum              [sha256.Size]byte
+	changed, checked int64 // ns
+}
+
+func apartPath(folder string, k pair.Key) string {
+	return filepath.Join(folder, k.String()+apartSuffix)
+}
+
+// bytes returns the bytes of the entry of a key.
+func (e *Entry) bytes(k pair.Key) []byte {
+	b := append(append(make([]byte, 0, apartHeader+len(e.Descriptor)), apartMagic...), k[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.size))
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(e.Descriptor)))
+	b = append(b, e.sum[:]...)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.changed))
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.checked))
+	h := sha256.New()
+	h.Write(b)
+	h.Write(e.Descriptor)
+	return append(h.Sum(b), e.Descriptor...)
+}
+
+// readApart reads an entry of size bytes. It looks at the container's file, but does not read it.
+func readApart(folder string, k pair.Key, size int64, r io.Reader) (*Entry, error) {
+	path := entryPath(folder, k)
+	bad := func(format string, args ...any) error { return &EntryError{path, fmt.Sprintf(format, args...)} }
+	b, err := io.ReadAll(io.LimitReader(r, size))
+	if err != nil || len(b) < apartHeader {
+		return nil, bad("%d bytes of its header of %d: %v", len(b), apartHeader, err)
+	}
+	c, d := binary.LittleEndian.Uint64(b[40:]), binary.LittleEndian.Uint64(b[48:])
+	e := &Entry{
+		Container: apartPath(folder, k), Descriptor: b[apartHeader:], size: int64(c), sum: [sha256.Size]byte(b[56:]),
+		changed: int64(binary.LittleEndian.Uint64(b[88:])), checked: int64(binary.LittleEndian.Uint64(b[96:])),
+	}
+	switch {
+	case !bytes.Equal(b[8:40], k[:]):
+		return nil, bad("key %x is not that of its name", b[8:40])
+	case c > MaxEntryBytes || d != uint64(len(e.Descriptor)):
+		return nil, bad("container of %d and descriptor of %d bytes in a file of %d, limit %d", c, d, size,
+			int64(MaxEntryBytes))
+	case !bytes.Equal(b, e.bytes(k)):
+		return nil, bad("the checksum is not that of the bytes")
+	}
+	info, err := os.Lstat(e.Container)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, err
+	case err != nil:
+		return nil, bad("%v", err)
+	case !info.Mode().IsRegular() || info.Size() != e.size:
+		return nil, bad("its container %s is not a file of %d bytes", e.Container, e.size)
+	}
+	return e, nil
+}
+
+// pair reads the container and checks it.
+func (e *Entry) pair() (pair.Pair, error) {
+	b, err := regularfile.Read(e.Container)
+	if errors.Is(err, fs.ErrNotExist) {
+		return pair.Pair{}, err
+	}
+	if err == nil && sha256.Sum256(b) != e.sum {
+		err = errors.New("the checksum is not that of the bytes")
+	}
+	if err != nil {
+		return pair.Pair{}, &EntryError{e.Container, err.Error()}
+	}
+	return pair.Pair{Container: b, Descriptor: e.Descriptor}, nil
+}
+
+// Files are the files of the pair to write, given the path of one of them. The container is linked or copied by the
+// system.
+func (e *Entry) Files(path string) []atomicfile.File {
+	at := pair.PathsOf(path)
+	return []atomicfile.File{
+		{Path: at.Container, From: e.Container},
+		atomicfile.Bytes(at.Descriptor, e.Descriptor),
+	}
+}
+
+// Entry returns the entry of a key if its container is in a file, and records its use. It reads the container only if
+// its file may have changed since the entry was written, or if all is set. The error is fs.ErrNotExist if there is no
+// such entry; otherwise errors are those of Get.
+func (s Store) Entry(k pair.Key, all bool) (*Entry, error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	b, err := regularfile.Read(s.Path(k))
+	if err != nil {
+		if !errors.Is(err, fs.ErrNotExist) {
+			err = &EntryError{s.Path(k), err.Error()}
+		}
+		return nil, err
+	}
+	if !bytes.HasPrefix(b, []byte(apartMagic)) {
+		return nil, fs.ErrNotExist
+	}
+	e, err := readApart(s.Folder, k, int64(len(b)), bytes.NewReader(b))
+	if err != nil {
+		return nil, err
+	}
+	info, err := os.Lstat(e.Container)
+	if err != nil {
+		return nil, err
+	}
+	if changed := info.ModTime(); all || changed.UnixNano() != e.changed || racy(changed, time.Unix(0, e.checked)) {
+		now := time.Now()
+		if _, err := e.pair(); err != nil {
+			return nil, err
+		}
+		e.changed, e.checked = changed.UnixNano(), now.UnixNano()
+		_ = e.write(s.Folder, k) // fails in a read-only folder, where the container is read again the next time
+	}
+	s.use(k)
+	return e, nil
+}
+
+// racy reports whether a file could have been changed after it was read without a change of the time of its last
+// change: that time is not long enough before the reading for the clock of the file system.
+func racy(changed, read time.Time) bool {
+	step := 20 * time.Millisecond // systems advance these times with the timer interrupt
+	if changed.Nanosecond() == 0 {
+		step = 2 * time.Second // or the file system stores full or even seconds
+	}
+	return !changed.Add(step).Before(read)
+}
+
+func (e *Entry) write(folder string, k pair.Key) error {
+	return place(folder, k, entrySuffix, func(w io.Writer) error { _, err := w.Write(e.bytes(k)); return err })
+}
+
+// putApart writes a pair as two files.
+func putApart(folder string, k pair.Key, p pair.Pair) error {
+	err := place(folder, k, apartSuffix, func(w io.Writer) error { _, err := w.Write(p.Container); return err })
+	if err != nil {
+		return err
+	}
+	return entryOf(folder, k, int64(len(p.Container)), sha256.Sum256(p.Container), p.Descriptor)
+}
+
+// entryOf writes the entry of a container that is in its file already.
+func entryOf(folder string, k pair.Key, size int64, sum [sha256.Size]byte, descriptor []byte) error {
+	now := time.Now()
+	info, err := os.Lstat(apartPath(folder, k))
+	if err != nil {
+		return err
+	}
+	e := &Entry{
+		Descriptor: descriptor, size: size, sum: sum, changed: info.ModTime().UnixNano(), checked: now.UnixNano(),
+	}
+	return e.write(folder, k)
+}
+
+// PutFile stores a pair whose container is in a file of size bytes with the given SHA-256, which is synced and which
+// nobody changes. The entry is a second link to the file. The error is errors.ErrUnsupported if the file cannot be
+// linked or is too small to be worth it: Put stores it.
+func (s Store) PutFile(k pair.Key, container string, size int64, sum [sha256.Size]byte, descriptor []byte) error {
+	if size < apartBytes {
+		return errors.ErrUnsupported
+	}
+	return s.put(k, size+apartHeader+int64(len(descriptor)), func() error {
+		if err := os.MkdirAll(s.Folder, 0o755); err != nil {
+			return err
+		}
+		temp := filepath.Join(s.Folder, "."+k.String()+"."+fmt.Sprint(os.Getpid())+tempSuffix)
+		if err := os.Link(container, temp); err != nil {
+			return errors.ErrUnsupported
+		}
+		if err := os.Rename(temp, apartPath(s.Folder, k)); err != nil {
+			return errors.Join(err, os.Remove(temp))
+		}
+		os.Remove(temp) // still there if both were links to the same file already
+		return entryOf(s.Folder, k, size, sum, descriptor)
+	})
+}
