@@ -24,6 +24,8 @@ MUTANTS   ?= 2000
 MUTARGS   ?= -floor 98
 # Seeds of the inputs that make corpus verifies each model with.
 SEEDS     ?= 1 2 3 4 5
+# An older program that make performance measures too.
+BEFORE    ?=
 # The folder of shared test material, which is not part of the repository.
 SHARED    ?= $(or $(ZINC_SHARED),../shared)
 # Test images that `make demo` shows.
@@ -33,7 +35,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short conformance conformance-engine corpus random nightly mutants bench
-.PHONY: browser-test demo
+.PHONY: performance browser-test demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
@@ -95,6 +97,13 @@ bench: ## run the benchmarks; then each one's speed over the first of its group
 		tee $(OUT)/bench.txt; \
 	exit $$(cat $(OUT)/bench.status)
 	@awk -f .ci/ratios.awk $(OUT)/bench.txt
+
+performance: build ## measure large models against cp; write docs/performance.md (BEFORE=an older zinc, for its columns)
+	@if [ ! -d "$(SHARED)/tools" ]; then \
+		echo "performance: skipped, $(SHARED)/tools is absent (ZINC_SHARED names another folder)"; \
+	else \
+		$(GO) run ./.ci/perf -zinc bin/zinc -before "$(BEFORE)" -shared "$(SHARED)" -o docs/performance.md; \
+	fi
 
 browser-test: ## open the explorer in headless Chromium, which it installs where it can
 	@explore/browsertest/run
