@@ -1,11 +1,11 @@
 // Perf measures what zinc takes for large models, and writes the table of docs/performance.md.
 //
 // It takes a program to measure, optionally an older one, and the folder of shared test material, whose genmodel.py
-// writes the models. Every row has an anchor, another command that is run in between, and the ratio of the medians. Times
-// are CPU seconds of user and system together, so that other work on the machine changes them little.
+// writes the models. Every row has an anchor, another command that is run in between, and the ratio of the medians.
+// Times are CPU seconds of user and system together, so that other work on the machine changes them little.
 //
-// Invariants: a program that fails ends the measurement; what is not there (the corpus, an older program) is left out of
-// the table, which then says so.
+// Invariants: a program that fails ends the measurement; what is not there (the corpus, an older program) is left out
+// of the table, which then says so.
 package main
 
 import (
@@ -72,8 +72,11 @@ func rows(models, shared string) []row {
 		{what: "compile 12 transformer blocks, 163 MB", argv: []string{at("blocks"), "-o", "{out}/m.hwx"},
 			anchor: copied("blocks"), ratio: 3, memory: 64},
 		{what: "the 8 products into a cache", argv: []string{at("wide"), "-o", "{out}/m.hwx", "--cache", "{out}/kept"}},
-		{what: "the 8 products from the cache", argv: []string{at("wide"), "-o", "{out}/n.hwx", "--cache", "{out}/kept"},
-			same: "the 8 products into a cache", ratio: 0.2, memory: 64, again: true},
+		{
+			what: "the 8 products from the cache",
+			argv: []string{at("wide"), "-o", "{out}/n.hwx", "--cache", "{out}/kept"},
+			same: "the 8 products into a cache", ratio: 0.2, memory: 64, again: true,
+		},
 		{what: "compile a chain of 24,576 operations", argv: []string{at("half"), "-o", "{out}/m.hwx"}},
 		{what: "compile a chain of 49,152 operations", argv: []string{at("chain"), "-o", "{out}/m.hwx"},
 			same: "compile a chain of 24,576 operations", ratio: 2.2, memory: 150},
@@ -219,9 +222,9 @@ func write(w io.Writer, list []row, taken [][][]sample, before bool) {
 	fmt.Fprintf(w, "# Performance\n\nWritten by `make performance`, on %s, with %d processors (%s), %s/%s, %s.\n",
 		time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH,
 		runtime.Version())
-	fmt.Fprint(w, "\nTimes are CPU seconds, of user and system together: the median of all runs. Memory is the peak of "+
-		"what is not a\nmapped file. The anchor of a row is a copy of the model's folder by `cp -r`, or the row named in "+
-		"brackets.\n\n| what | seconds | of its anchor | goal | memory, MB | goal |")
+	fmt.Fprint(w, "\nTimes are CPU seconds, of user and system together: the median of all runs. Memory is "+
+		"the peak of what is not a\nmapped file. The anchor of a row is a copy of the model's folder by `cp -r`, or "+
+		"the row named in brackets.\n\n| what | seconds | of its anchor | goal | memory, MB | goal |")
 	if before {
 		fmt.Fprint(w, " seconds before | memory before, MB |")
 	}

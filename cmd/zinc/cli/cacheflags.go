@@ -42,7 +42,7 @@ func (c *cacheFlags) register(f *pflag.FlagSet) {
 			cacheEnv+")")
 	f.BoolVar(&c.trust, "cache-trust", false, "use the folder of --cache even if others can write to it")
 	f.BoolVar(&c.verify, "cache-verify", false,
-		"with --cache, read all files of the model and the whole pair, also those that were not changed since they were")
+		"with --cache, read all files of the model and the whole pair, also what was not changed")
 	f.Lookup("cache").DefValue = "" // help must not depend on the environment
 }
 
