@@ -29,7 +29,8 @@ type diffAnswer struct {
 	B       diffSide           `json:"b"`
 	Same    bool               `json:"same"`
 	Levels  []compare.Coverage `json:"levels"`
-	Cost    []string           `json:"cost"` // what a call takes on both sides, a line a figure
+	Cost    []string           `json:"cost"`    // what a call takes on both sides, a line a figure that differs
+	Figures []compare.Figure   `json:"figures"` // the same as numbers, with those that are equal
 	Changes []diffChange       `json:"changes"`
 	Omitted int                `json:"omitted,omitempty"` // changes past the limit
 	// Ranges are the byte ranges that differ; NoBytes says why there are none.
@@ -86,8 +87,8 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 			o.Levels = append(o.Levels, l)
 		}
 	}
-	out := &diffAnswer{Levels: []compare.Coverage{}, Cost: []string{}, Changes: []diffChange{},
-		Ranges: []compare.Range{}}
+	out := &diffAnswer{Levels: []compare.Coverage{}, Cost: []string{}, Figures: []compare.Figure{},
+		Changes: []diffChange{}, Ranges: []compare.Range{}}
 	var sides [2]*compare.Side
 	for _, c := range []*Config{&q.A, &q.B} {
 		m, err := s.model(c.Model)
@@ -171,6 +172,7 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 	}
 	out.Same, out.Levels = r.Same, r.Levels
 	out.Cost = append(out.Cost, r.CostLines()...)
+	out.Figures = append(out.Figures, r.Cost...)
 	for i := range out.Levels {
 		out.Levels[i].Missing = s.discreet(out.Levels[i].Missing)
 	}

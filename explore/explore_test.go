@@ -406,7 +406,7 @@ func TestLimits(t *testing.T) {
 
 // TestAssets holds the page to what its policy and the rule of no network allow.
 func TestAssets(t *testing.T) {
-	outside := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}|@import|url\(|innerHTML|outerHTML|` +
+	outside := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}|@import|url\([^#]|innerHTML|outerHTML|` +
 		`insertAdjacentHTML|document\.write|\beval\(|new Function`)
 	err := filepath.WalkDir("assets", func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -466,6 +466,25 @@ func TestRoutesDocumented(t *testing.T) {
 	for _, r := range routes {
 		if !strings.Contains(string(doc), "`"+r.pattern+"`") {
 			t.Errorf("docs/explore.md has no row for %s", r.pattern)
+		}
+	}
+}
+
+// TestPagePreloadsItsModules holds the page to naming every module of its own, so that they are requested at once and
+// not one level of imports after the other. The worker is started after the first paint.
+func TestPagePreloadsItsModules(t *testing.T) {
+	page, err := assetFiles.ReadFile("assets/index.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := assetFiles.ReadDir("assets/js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range list {
+		named := strings.Contains(string(page), `href="js/`+f.Name()+`"`)
+		if want := f.Name() != "app.js" && f.Name() != "layout.js"; named != want {
+			t.Errorf("%s: preloaded is %v, want %v", f.Name(), named, want)
 		}
 	}
 }

@@ -157,16 +157,27 @@ func (s *scoper) parts(parent, lo, hi int) {
 	}
 }
 
-// name names a scope by the words that the names of its constants begin with, or by its operations.
+func isNumber(s string) bool { return strings.Trim(s, "0123456789") == "" }
+
+// name names a scope by the words that the names of its constants begin with: of all, else of most. Without such
+// words its operations name it.
 func (s *scoper) name(id int) string {
 	c := &s.scopes[id]
 	var common []string
 	found := false
+	votes := map[string]int{} // beginnings that end in a number, as of the layers of a network
+	best := ""
 	for _, l := range s.labels[c.First : c.First+c.Count] {
 		if l == "" {
 			continue
 		}
 		words := strings.FieldsFunc(l, func(r rune) bool { return r == '_' || r == '.' || r == '/' })
+		if k := slices.IndexFunc(words, isNumber); k > 0 {
+			v := strings.Join(words[:k+1], ".")
+			if votes[v]++; votes[v] > votes[best] {
+				best = v
+			}
+		}
 		if !found {
 			common, found = words, true
 			continue
@@ -177,8 +188,11 @@ func (s *scoper) name(id int) string {
 		}
 		common = common[:k]
 	}
-	if len(common) > 0 {
+	switch {
+	case len(common) > 0:
 		return strings.Join(common, ".")
+	case best != "":
+		return best
 	}
 	if c.Repeat > 1 {
 		return fmt.Sprintf("block %d of %d", c.Index+1, c.Repeat)

@@ -73,6 +73,8 @@ type page struct {
 	With    string `json:"with"`
 	Message string `json:"message"`
 	Large   bool   `json:"large"`
+	// Whole is set if everything is tried on it, else it is looked at in each theme.
+	Whole bool `json:"whole"`
 	// Themes are those that it is opened in, the first of them to use it whole.
 	Themes []string `json:"themes"`
 }
@@ -149,21 +151,21 @@ func TestPageWorksInTheBrowser(t *testing.T) {
 	pages := []page{{
 		Name: "digits", Path: filepath.Join("..", "..", "examples", "digits", "digits.mlmodelc"),
 		Click: "conv2 = conv(", Break: "= relu(x = conv2)", With: "= relu(x = conv9)", Message: "conv9",
-		Themes: []string{"dark"},
+		Themes: []string{"dark"}, Whole: true,
 	}}
 	corpus := ""
 	t.Run("corpus", func(t *testing.T) { corpus = filepath.Join(shareddir.Find(t), "corpus") })
 	if corpus != "" {
 		pages = append(pages, page{
-			Name: joint, Path: named(t, joint, shareddir.WithWeights(t, filepath.Dir(corpus),
+			Name: joint, Path: named(t, joint, weighed(t, filepath.Dir(corpus),
 				filepath.Join(corpus, joint))),
 			Click: "input_7_cast_fp16 = relu(", Break: "relu(x = input_5_cast_fp16)", With: "relu(x = input_99)",
 			Message: "input_99", Themes: []string{"light", "dark"},
 		}, page{
-			Name: large, Path: named(t, large, shareddir.WithWeights(t, filepath.Dir(corpus),
+			Name: large, Path: named(t, large, weighed(t, filepath.Dir(corpus),
 				filepath.Join(corpus, large))),
 			Click: "input_11_cast_fp16 = conv(", Break: "relu(x = input_5_cast_fp16)", With: "relu(x = input_99)",
-			Message: "input_99", Large: true, Themes: []string{"dark", "light"},
+			Message: "input_99", Large: true, Whole: true, Themes: []string{"dark", "light"},
 		})
 	}
 	version := other(t)

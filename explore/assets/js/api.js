@@ -17,15 +17,37 @@ export async function get(path, params = {}, signal) {
   return answer(await fetch(`api/${path}${query ? `?${query}` : ""}`, { signal }));
 }
 
-export async function post(path, body, signal) {
+export async function post(path, body, signal, headers = {}) {
   return answer(
     await fetch(`api/${path}`, {
       method: "POST",
-      headers: { "Content-Type": "application/json" },
+      headers: { "Content-Type": "application/json", ...headers },
       body: JSON.stringify(body),
       signal,
     }),
   );
+}
+
+const ASK = 300; // ms between questions how far a request is
+
+// follow posts a request under a name and tells how far it is until it is answered.
+export async function follow(path, body, signal, tell) {
+  const job = crypto.randomUUID?.() || String(Math.random()).slice(2);
+  let ended = false;
+  (async () => {
+    for (;;) {
+      await new Promise((r) => setTimeout(r, ASK));
+      if (ended) return;
+      const p = await get("progress", { job }).catch(() => null);
+      if (ended) return;
+      if (p?.running) tell(p);
+    }
+  })();
+  try {
+    return await post(path, body, signal, { "X-Zinc-Job": job });
+  } finally {
+    ended = true;
+  }
 }
 
 // rows reads a list to its end, page by page.

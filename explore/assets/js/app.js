@@ -1,17 +1,22 @@
 // The page: what is chosen, what came out of it, and what is linked.
 
-import { get, post, rows } from "./api.js";
+import { Answer } from "./answer.js";
+import { follow, get, rows } from "./api.js";
 import { Bytes } from "./bytes.js";
 import { Compare } from "./compare.js";
 import { Config } from "./config.js";
-import { $, el, later } from "./dom.js";
+import { Costs } from "./costs.js";
+import { $, el, later, options } from "./dom.js";
+import { GraphView } from "./graph.js";
 import { Passes } from "./ir.js";
 import { Links } from "./links.js";
 import { Source } from "./mil.js";
-import { Chain, Container, Outputs, Placement } from "./panels.js";
+import { Palette } from "./palette.js";
+import { Chain, Container, Outputs } from "./panels.js";
 import { apply, change, pack, unpack } from "./share.js";
 import { setWidths, splitters, widths } from "./split.js";
 import { Tasks } from "./tasks.js";
+import { time } from "./units.js";
 
 const status = (text, bad = false) => {
   $("status").textContent = text;
@@ -22,14 +27,69 @@ const trouble = (e) => {
 };
 const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
-// Tabs of the right pane.
+// Jobs: requests that take long show how far they are, and can be cancelled.
+const running = new Set();
+function showJobs() {
+  const j = [...running].at(-1);
+  $("progress").hidden = $("cancel").hidden = !j;
+  if (!j) return;
+  if (j.total) {
+    $("progress").max = j.total;
+    $("progress").value = j.done;
+  } else $("progress").removeAttribute("value");
+  $("progress").title =
+    `${j.label}${j.stage ? `: ${j.stage}` : ""}${j.total ? ` ${j.done} of ${j.total}` : ""}`;
+  $("cancel").textContent = `Cancel ${j.label}`;
+}
+async function job(label, path, body, stop = new AbortController(), quiet = false) {
+  const j = { label, stop, stage: "", done: 0, total: 0 };
+  const shown = setTimeout(() => {
+    running.add(j);
+    showJobs();
+  }, 250);
+  try {
+    return await follow(path, body, stop.signal, (p) => {
+      Object.assign(j, p);
+      if (!quiet) status(`${label}: ${p.stage || "waiting"}${p.total ? ` ${p.done} of ${p.total}` : ""}`);
+      showJobs();
+    });
+  } finally {
+    clearTimeout(shown);
+    running.delete(j);
+    showJobs();
+  }
+}
+$("cancel").addEventListener("click", () => {
+  const j = [...running].at(-1);
+  j?.stop.abort();
+  if (j) status(`cancelled: ${j.label}`);
+});
+
+// A row of tabs.
+function tablist(host, ids, open) {
+  host.addEventListener("keydown", (e) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
+    if (!by) return;
+    const now = ids.findIndex((id) => $(id).getAttribute("aria-selected") === "true");
+    const next = ids[(now + by + ids.length) % ids.length];
+    open(next);
+    $(next).focus();
+  });
+  return (chosen) => {
+    for (const id of ids) {
+      $(id).setAttribute("aria-selected", id === chosen);
+      $(id).tabIndex = id === chosen ? 0 : -1;
+    }
+  };
+}
+
+// What is deeper: tasks, container, chain, outputs, with the bytes beside them.
 const panels = {};
 const tabs = [
   ["tasks", "Tasks"],
   ["container", "Container"],
   ["chain", "E5 chain"],
   ["outputs", "Outputs"],
-  ["placement", "Placement"],
 ];
 for (const [id, label] of tabs) {
   panels[id] = el("div", { id: `panel-${id}`, hidden: true });
@@ -45,45 +105,79 @@ for (const [id, label] of tabs) {
     }),
   );
 }
-$("tabs").addEventListener("keydown", (e) => {
-  const by = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-  if (!by) return;
-  const next = tabs[(tabs.findIndex(([id]) => id === tab) + by + tabs.length) % tabs.length][0];
-  openTab(next);
-  $(`tab-${next}`).focus();
-});
+const chooseTab = tablist(
+  $("tabs"),
+  tabs.map(([id]) => `tab-${id}`),
+  (id) => openTab(id.slice(4)),
+);
 let tab = "tasks";
-function openTab(id) {
+function openTab(id, deep = true) {
   tab = id;
-  for (const [t] of tabs) {
-    panels[t].hidden = t !== id;
-    $(`tab-${t}`).setAttribute("aria-selected", t === id);
-    $(`tab-${t}`).tabIndex = t === id ? 0 : -1;
-  }
+  for (const [t] of tabs) panels[t].hidden = t !== id;
+  chooseTab(`tab-${id}`);
+  if (deep) openDeep(true);
   remember();
 }
+let deep = false;
+function openDeep(on) {
+  deep = on;
+  $("deep").classList.toggle("closed", !on);
+  $("deep-toggle").setAttribute("aria-expanded", on);
+  $("deep-toggle").textContent = `${on ? "\u25be" : "\u25b8"} Deeper`;
+  if (on) fillDeep().catch(trouble);
+  remember();
+}
+$("deep-toggle").addEventListener("click", () => openDeep(!deep));
+
+// The middle: the graph or the program after a pass.
+const chooseMiddle = tablist(document.querySelector("#middle .tabs"), ["view-graph", "view-ir"], (id) =>
+  openMiddle(id.slice(5)),
+);
+let middle = "graph";
+function openMiddle(which) {
+  middle = which;
+  $("graph").hidden = $("graph-bar").hidden = which !== "graph";
+  $("ir").hidden = $("ir-bar").hidden = which !== "ir";
+  chooseMiddle(`view-${which}`);
+  fillMiddle().catch(trouble);
+  remember();
+}
+for (const which of ["graph", "ir"]) $(`view-${which}`).addEventListener("click", () => openMiddle(which));
 
 const hover = (ids, task) => links.hover(ids, task);
-const pin = (kind, id) => {
-  if (links.key && paired) links.pin(kind, id).catch(trouble);
+const pin = async (kind, id) => {
+  if (links.key && (paired || kind === "statement")) await links.pin(kind, id, paired).catch(trouble);
 };
+const costs = new Costs();
 const links = new Links((what) => {
   for (const l of [source.list, passes.list, tasks.list, chain.list]) l.restyle();
   bytes.restyle();
   container.restyle();
+  graph.restyle();
   if (what !== "pin") return;
+  const first = links.pinned ? mainStatement() : -1;
+  answer.show(first);
   if (links.pinned) {
     showFirst();
     passes.reveal();
-    tasks.reveal();
-    chain.reveal();
-    bytes.reveal().catch(trouble);
+    if (tasks.key === links.key) tasks.reveal(deep);
+    graph.reveal().catch(trouble);
+    if (filled.deep === links.key) {
+      chain.reveal();
+      bytes.reveal().catch(trouble);
+    }
     told();
   }
   remember();
 });
+// mainStatement is the one that the answer is about: the pinned one, or the first of what is pinned that computes.
+function mainStatement() {
+  if (links.pinned.kind === "statement") return links.pinned.id;
+  const all = links.found.statements;
+  return all.find((i) => costs.of(i)) ?? all[0] ?? -1;
+}
 const pinStatement = (id) => pin("statement", id);
-const source = new Source(links, {
+const source = new Source(links, costs, {
   changed: () => {
     compile();
     remember();
@@ -92,10 +186,10 @@ const source = new Source(links, {
   hover,
   unhide: () => hideConstants(false),
 });
-// showFirst brings the source of what is pinned into sight, where it was not pinned there.
+// showFirst brings the source of what is pinned into sight.
 function showFirst() {
   const s = links.found.statements[0];
-  if (s !== undefined && links.pinned.kind !== "statement") source.showLine(links.statements[s].line);
+  if (s !== undefined && links.statements[s]) source.showLine(links.statements[s].line);
 }
 const passes = new Passes(links, {
   pin: pinStatement,
@@ -105,18 +199,59 @@ const passes = new Passes(links, {
     remember();
   },
 });
+const graph = new GraphView($("graph"), links, costs, {
+  pin: pinStatement,
+  hover,
+  laid: (x) => {
+    performance.measure("zinc-layout", { start: performance.now() - x.all, detail: x });
+    document.body.dataset.graph = links.key;
+  },
+});
 const tasks = new Tasks(panels.tasks, links, { pin, hover, point: (offset) => bytes.point(offset) });
 const bytes = new Bytes(links, { pin, hover, wordTip: (at, offset) => tasks.wordTip(at, offset) });
 const container = new Container(panels.container, links, { show: (s, o) => bytes.go(s, o).catch(trouble) });
 const chain = new Chain(panels.chain, links, { pin, hover });
-const outputs = new Outputs(panels.outputs);
-const placement = new Placement(panels.placement, {
-  line: (n) => {
-    source.showLine(n);
-    const ids = links.line(n);
-    if (ids.length) pinStatement(ids[0]);
+const outputs = new Outputs(panels.outputs, {
+  job: (label, path, body) => job(label, path, body),
+  choose: (name) => {
+    const i = links.statements.findIndex((s) => s.name === name && s.op !== "const");
+    return i < 0 ? null : () => pinStatement(i);
   },
 });
+let asking = new AbortController(); // questions about the compilation that is shown
+const answer = new Answer($("answer").querySelector(".body"), links, costs, {
+  choose: (id) => (id < 0 ? links.unpin() : pinStatement(id)),
+  ask: (path, body) => job("looking for rewrites", `view/${links.key}/${path}`, body, asking, true),
+  apply: (q) => applyRewrite(q).catch(trouble),
+  precision: (word) => {
+    config.selects.precision.value = word;
+    compile();
+    remember();
+  },
+  undo: () => $("revert").click(),
+  compare: () => openCompare(true),
+  deeper: (id) => openTab(id),
+  task: (i) => {
+    openTab("tasks");
+    tasks.open(i);
+    tasks.list.move(i);
+  },
+});
+
+// applyRewrite puts a rewrite into the text. The answer for the model then says what it saves.
+async function applyRewrite(q) {
+  const key = links.key;
+  status(`applying ${q.recipe} \u2026`);
+  const r = await job("rewriting", `view/${key}/rewrite`, q);
+  if (key !== links.key) return;
+  links.unpin();
+  source.put(r.text.split("\n"));
+  remember();
+  await compile();
+  const line = source.firstEdited();
+  if (line) source.showLine(line);
+}
+
 function hideConstants(on) {
   source.hide(on);
   passes.hide(on);
@@ -127,9 +262,14 @@ $("constants").addEventListener("click", () => hideConstants(!source.hidden));
 let config, compare, info;
 let model = null; // the one whose text is shown
 let paired = false;
+// What the panes have been filled with, by key: panes that are not in sight are filled when they are opened.
+const filled = {};
+let shown = null; // the summary of the compilation that is shown
+let why = ""; // why there is no pair, "" where there is one
 let wantedPass = "",
   wantedPin = null,
   notice = "";
+const bases = new Map(); // what the own texts cost, by configuration
 
 // told says in words what is pinned.
 function told() {
@@ -144,9 +284,10 @@ function told() {
   if (f.rule) parts.push(`rule ${f.rule}`);
   if (f.passes.length) parts.push(`passes ${f.passes.join(", ")}`);
   if (f.gone?.length) parts.push(`removed by ${f.gone.join(", ")}`);
-  parts.push(
-    `${f.tasks.length} task${f.tasks.length === 1 ? "" : "s"}, ${f.bytes.reduce((n, s) => n + s.size, 0)} bytes`,
-  );
+  if (f.tasks.length || f.bytes.length)
+    parts.push(
+      `${f.tasks.length} task${f.tasks.length === 1 ? "" : "s"}, ${f.bytes.reduce((n, s) => n + s.size, 0)} bytes`,
+    );
   status(parts.filter(Boolean).join("; "));
 }
 
@@ -161,13 +302,15 @@ let stop = null;
 let opened = Promise.resolve(); // the text of the chosen model is there
 async function compile() {
   stop?.abort();
+  asking.abort();
+  asking = new AbortController();
   const mine = (stop = new AbortController());
-  status("compiling ...");
+  status("compiling \u2026");
   let s;
   try {
-    s = await post("compile", body(config.value(), "edited"), mine.signal);
+    s = await job("compiling", "compile", body(config.value(), "edited"), mine);
   } catch (e) {
-    if (!mine.signal.aborted) {
+    if (mine === stop) {
       stale(true);
       trouble(e);
     }
@@ -178,10 +321,10 @@ async function compile() {
   source.diagnose(s.places);
   compare.run();
   if (!s.ok) {
-    const shown = document.body.dataset.key !== "";
-    stale(shown);
-    if (!shown) blank("Nothing has compiled yet.");
-    status(shown ? `${s.error}; the panes show what compiled last` : s.error, true);
+    const any = document.body.dataset.key !== "";
+    stale(any);
+    if (!any) blank("Nothing has compiled yet.");
+    status(any ? `${s.error}; the panes show what compiled last` : s.error, true);
     return;
   }
   try {
@@ -193,67 +336,133 @@ async function compile() {
 }
 
 function stale(on) {
-  for (const id of ["ir", "right", "bytes"]) $(id).classList.toggle("stale", on);
+  for (const id of ["middle", "answer", "deep"]) $(id).classList.toggle("stale", on);
 }
 
 // blank empties the panes and says why.
-function blank(why) {
+function blank(because) {
   paired = false;
-  passes.take("", [], "", why);
-  tasks.take("", 0, why);
-  bytes.take("", false, why);
-  container.take("", why);
-  chain.take("", why);
-  outputs.take("", why);
-  placement.say(why);
+  for (const pane of Object.keys(filled)) filled[pane] = "";
+  shown = null;
+  costs.take(null);
+  answer.wait(because);
+  graph.say(because);
+  passes.take("", [], "", because);
+  tasks.take("", [], because);
+  bytes.take("", false, because);
+  container.take("", because);
+  chain.take("", because);
+  outputs.take("", because);
 }
 
-// take shows a compilation.
+async function fill(pane, f) {
+  if (!shown || filled[pane] === shown.key) return;
+  filled[pane] = shown.key;
+  try {
+    await f(shown.key);
+  } catch (e) {
+    filled[pane] = "";
+    throw e;
+  }
+}
+
+async function fillMiddle() {
+  if (middle === "ir") {
+    await fill("ir", (key) => {
+      const pass = wantedPass || passes.name();
+      wantedPass = "";
+      return passes.take(key, shown.passes, pass);
+    });
+    passes.reveal();
+    return;
+  }
+  await fill("graph", async (key) => {
+    const g = await get(`view/${key}/graph`, { function: $("graph-function").value });
+    if (key !== links.key) return;
+    options($("graph-function"), g.functions, g.function);
+    $("graph-function").hidden = g.functions.length < 2;
+    answer.more({ graph: g });
+    await graph.take(g);
+    if (links.pinned) await graph.reveal();
+  });
+}
+
+async function fillDeep() {
+  if (!deep) return;
+  await fill("deep", async (key) => {
+    const of = paired ? key : "";
+    await Promise.all([bytes.take(key, paired, why), container.take(of, why), chain.take(of, why)]);
+    if (!links.pinned) return;
+    tasks.reveal(true);
+    chain.reveal();
+    await bytes.reveal();
+  });
+}
+
+async function fillTasks() {
+  await fill("tasks", async (key) => {
+    const list = shown.tasks ? await rows(`view/${key}/tasks`) : [];
+    if (key !== links.key) return;
+    tasks.take(key, list, why || (list.length ? "" : "No tasks: nothing runs on the engine."));
+    answer.more({ tasks: list });
+    if (links.pinned) tasks.reveal(deep);
+  });
+}
+
+// take shows a compilation: the answer first, then what the reader can look at.
 async function take(s, signal) {
-  const statements = await rows(`view/${s.key}/statements`, {}, signal);
+  const [statements, cost] = await Promise.all([
+    rows(`view/${s.key}/statements`, {}, signal),
+    get(`view/${s.key}/cost`, {}, signal),
+  ]);
   const pinned = links.pinned && links.pinned.kind === "statement" ? links.statements[links.pinned.id] : null;
   links.take(s.key, statements);
+  costs.take(cost);
+  shown = s;
   paired = s.container_bytes > 0;
   const names = s.unlinked
     ? "this version writes no readable debug database: tasks and lines are linked only by " +
       "the names in its report"
     : "";
-  status([notice, names, s.line].filter(Boolean).join("; "), notice !== "");
-  notice = "";
-  const key = paired ? s.key : "";
-  const why = paired
+  why = paired
     ? ""
     : `zinc writes no programs for ${s.target}: its field table is not known. ` +
       "Operations are only placed, not lowered.";
-  placement.take(s, why);
-  outputs.take(key, why);
-  source.list.restyle();
-  await Promise.all([
-    passes.take(s.key, s.passes, wantedPass || passes.name()),
-    tasks.take(s.key, s.tasks, why || (s.tasks ? "" : "No tasks: nothing runs on the engine.")),
-    bytes.take(s.key, paired, why),
-    container.take(key, why),
-    chain.take(key, why),
-  ]);
-  wantedPass = "";
+  status([notice, names, s.line].filter(Boolean).join("; "), notice !== "");
+  notice = "";
+  const config_ = JSON.stringify(config.value());
+  const edited = source.edited();
+  if (!edited) bases.set(config_, { us: cost.us, key: s.key });
+  answer.take({ key: s.key, summary: s, why, edited, base: bases.get(config_) });
+  outputs.take(paired ? s.key : "", why);
+  source.layout();
+  $("pass").disabled = false;
   await painted();
-  performance.mark("zinc-panes");
-  document.body.dataset.key = s.key;
+  performance.mark("zinc-answer");
   const again =
     wantedPin ||
     (pinned && {
       kind: "statement",
-      id: statements.findIndex((x) => x.name === pinned.name && x.op === pinned.op && x.func === pinned.func),
+      id: statements.findIndex(
+        (x) => x.name === pinned.name && x.op === pinned.op && x.function === pinned.function,
+      ),
     });
   wantedPin = null;
-  if (again && again.id >= 0) pin(again.kind, again.id);
+  document.body.dataset.key = s.key;
+  if (again && again.id >= 0) await pin(again.kind, again.id);
+  await Promise.all([fillMiddle(), fillTasks(), fillDeep()]);
+  if (signal.aborted) return;
+  await painted();
+  performance.mark("zinc-panes");
+  document.body.dataset.panes = s.key;
+  if (cost.estimated && cost.causes.length && !s.unlinked) answer.seek();
 }
 
 // openModel shows a model's text at once and compiles it meanwhile.
 async function openModel(edits) {
   const name = config.value().model;
   links.clear();
-  document.body.dataset.key = "";
+  document.body.dataset.key = document.body.dataset.panes = "";
   blank("compiling \u2026");
   opened = get("source", { model: name }).then((t) => {
     if (config.value().model !== name) return;
@@ -269,6 +478,7 @@ async function openModel(edits) {
   await painted();
   performance.mark("zinc-source");
   document.body.dataset.model = name;
+  document.title = `${name} \u2013 zinc explore`;
   await (compiled || compile());
 }
 
@@ -281,10 +491,13 @@ const remember = later(200, async () => {
     sha256: model.sha256,
     edits: edits || undefined,
     tab,
-    pass: passes.name(),
+    deep: deep || undefined,
+    middle,
+    pass: passes.name() || wantedPass,
     section: $("section").value,
     widths: widths(),
-    hidden: source.hidden || undefined,
+    hidden: source.hidden,
+    colour: graph.colour,
     pin: links.pinned || undefined,
     compare: compare.shown() ? compare.state() : undefined,
   };
@@ -295,6 +508,7 @@ const remember = later(200, async () => {
   }
 });
 
+// restore takes the state of the link and returns its edits.
 async function restore() {
   let state = null;
   if (location.hash.length > 1) {
@@ -306,13 +520,16 @@ async function restore() {
   }
   if (!state) return null;
   const lost = config.take(state.config);
-  if (tabs.some(([id]) => id === state.tab)) openTab(state.tab);
+  if (tabs.some(([id]) => id === state.tab)) openTab(state.tab, false);
+  if (state.deep === true) openDeep(true);
+  if (state.middle === "ir") openMiddle("ir");
+  if (state.colour === "cost") colour("cost");
   if (typeof state.pass === "string") wantedPass = state.pass;
   const p = state.pin;
   if (p && ["statement", "task", "operation", "text", "constants"].includes(p.kind) && Number.isInteger(p.id))
     wantedPin = { kind: p.kind, id: p.id };
   setWidths(state.widths);
-  if (state.hidden === true) hideConstants(true);
+  if (typeof state.hidden === "boolean") hideConstants(state.hidden);
   if (state.compare) {
     lost.push(...compare.take(state.compare));
     compare.open(true);
@@ -323,14 +540,11 @@ async function restore() {
   return state.edits ? { sha256: state.sha256, change: state.edits } : null;
 }
 
-function toggleCompare() {
-  const on = !compare.shown();
+// openCompare compares the model's own text with the text as edited, both as the page compiles them.
+function openCompare(on) {
   if (on) {
     const now = config.value();
-    compare.take({
-      a: { ...now, text: "edited" },
-      b: { ...compare.b.value(), model: now.model, function: now.function },
-    });
+    compare.take({ a: { ...now, text: "own" }, b: { ...now, text: "edited" } });
   }
   compare.open(on);
   remember();
@@ -347,18 +561,101 @@ async function share() {
   }
 }
 
+function colour(by) {
+  graph.colour = $("graph-colour").value = by;
+  graph.restyle();
+  remember();
+}
+
+// slowest chooses the statement that takes most.
+const slowest = () => {
+  const c = costs.slowest(1)[0];
+  if (c) pinStatement(c.statement);
+};
+
+// entries are what the palette finds.
+function entries() {
+  const out = [
+    ["Find the slowest statement", "", slowest],
+    ["Answer for the whole model", "Esc", () => links.unpin()],
+    ["What makes it faster", "", () => (links.unpin(), answer.seek())],
+    ["Compare with the model's own text", "c", () => openCompare(!compare.shown())],
+    ["Show the graph", "g", () => openMiddle("graph")],
+    ["Show the program after a pass", "i", () => openMiddle("ir")],
+    ["Colour the graph by place", "", () => colour("place")],
+    ["Colour the graph by cost", "", () => colour("cost")],
+    ["Fold every block of the graph", "", () => graph.fold(false)],
+    ["Unfold every block of the graph", "", () => graph.fold(true)],
+    ["Show all of the graph", "0", () => graph.fit(true)],
+    ["Hide or show constants", "k", () => hideConstants(!source.hidden)],
+    ["Edit the line at the cursor", "e", () => source.edit(source.list.cursor)],
+    ["Edit the whole text", "", () => source.whole(!source.editing())],
+    ["Revert the edits", "", () => $("revert").click()],
+    ["Open or close what is deeper", "d", () => openDeep(!deep)],
+    ...tabs.map(([id, label], i) => [`Show ${label.toLowerCase()}`, String(i + 1), () => openTab(id)]),
+    ["Run on seeded inputs", "", () => (openTab("outputs"), outputs.run())],
+    ["Copy a link to this state", "s", share],
+    ["Keys", "?", () => $("help").showModal()],
+    ...info.models.map((m) => [
+      `Open model ${m.name}`,
+      "model",
+      () => {
+        config.selects.model.value = m.name;
+        config.selects.model.dispatchEvent(new Event("change"));
+      },
+    ]),
+    ...info.targets.map((t) => [
+      `Compile for ${t.name}`,
+      "target",
+      () => {
+        config.selects.target.value = t.name;
+        compile();
+        remember();
+      },
+    ]),
+  ].map(([label, hint, run]) => ({ label, hint, run }));
+  links.statements.forEach((s, i) => {
+    if (s.op === "const" || s.op === "func") return;
+    const c = costs.of(i);
+    out.push({
+      label: `${s.op} ${s.name}`,
+      hint: [s.line && `line ${s.line}`, c?.us && time(c.us), costs.place(i) === "cpu" && "CPU"]
+        .filter(Boolean)
+        .join(", "),
+      run: () => pinStatement(i),
+    });
+  });
+  return out;
+}
+const palette = new Palette(entries);
+
 document.addEventListener("keydown", (e) => {
-  if (e.ctrlKey || e.altKey || e.metaKey || e.target.matches("input, textarea, select") || $("help").open)
+  if ((e.ctrlKey || e.metaKey) && !e.altKey && !e.shiftKey && e.key.toLowerCase() === "k") {
+    e.preventDefault();
+    palette.open();
+    return;
+  }
+  if (
+    e.ctrlKey ||
+    e.altKey ||
+    e.metaKey ||
+    e.target.matches("input, textarea, select") ||
+    $("help").open ||
+    $("palette").open
+  )
     return;
   const keys = {
-    "[": () => passes.step(-1),
-    "]": () => passes.step(1),
+    "[": () => (openMiddle("ir"), passes.step(-1)),
+    "]": () => (openMiddle("ir"), passes.step(1)),
     "/": () => $("find").focus(),
-    c: toggleCompare,
+    c: () => openCompare(!compare.shown()),
     k: () => hideConstants(!source.hidden),
     s: share,
+    g: () => openMiddle("graph"),
+    i: () => openMiddle("ir"),
+    d: () => openDeep(!deep),
     "?": () => $("help").showModal(),
-    Escape: () => links.unpin(),
+    Escape: () => (compare.shown() ? openCompare(false) : links.unpin()),
     e: () => source.edit(source.list.cursor),
   };
   const n = Number(e.key);
@@ -375,12 +672,24 @@ async function start() {
   config = new Config($("config"), info, {
     changed: (name) => (name === "model" ? openModel(null).catch(trouble) : compile(), remember()),
   });
-  compare = new Compare(info, { body, changed: remember, line: (n) => source.showLine(n) });
-  openTab(tab);
+  compare = new Compare(info, { body, changed: remember, line: (n) => source.showLine(n), job });
+  openTab(tab, false);
   splitters(remember);
-  $("compare-toggle").addEventListener("click", toggleCompare);
+  $("compare-toggle").addEventListener("click", () => openCompare(!compare.shown()));
+  $("compare-close").addEventListener("click", () => openCompare(false));
   $("share").addEventListener("click", share);
+  $("palette-button").addEventListener("click", () => palette.open());
   $("help-button").addEventListener("click", () => $("help").showModal());
+  $("graph-colour").addEventListener("change", () => colour($("graph-colour").value));
+  $("graph-fold").addEventListener("click", () => graph.fold(false));
+  $("graph-unfold").addEventListener("click", () => graph.fold(true));
+  $("graph-in").addEventListener("click", () => graph.zoom(1.25));
+  $("graph-out").addEventListener("click", () => graph.zoom(0.8));
+  $("graph-fit").addEventListener("click", () => graph.fit(true));
+  $("graph-function").addEventListener("change", () => {
+    filled.graph = "";
+    fillMiddle().catch(trouble);
+  });
   const edits = await restore();
   await openModel(edits);
 }

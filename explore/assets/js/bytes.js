@@ -163,7 +163,7 @@ export class Bytes {
         mark = " hover";
       if (at === this.cursor) mark += " cursor";
       if (s === "text" && at === this.pointed) mark += " pointed";
-      node.className = `word ${run ? this.links.stripe(run.statements) : ""}${mark}`;
+      node.className = `word${mark}`;
     }
   }
 

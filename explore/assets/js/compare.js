@@ -1,10 +1,10 @@
 // Two compilations side by side, each with a choice of its own: what changed, and
 // under each change what it does at the levels below.
 
-import { post } from "./api.js";
 import { Config } from "./config.js";
-import { $, hex, options } from "./dom.js";
+import { $, bytes as size, el, hex, options } from "./dom.js";
 import { List, widest } from "./list.js";
+import { time } from "./units.js";
 
 // Every kind has a sign and a word; the colour says nothing that they do not.
 const signs = { added: "+", removed: "\u2212", changed: "~", moved: "\u2195" };
@@ -28,8 +28,9 @@ const count = (n, one, many) => `${n} ${n === 1 ? one : many}`;
 export class Compare {
   // body(value, text) makes the body of a request to compile out of a side's choice;
   // line(n) shows a line of the source.
-  constructor(info, { body, changed, line }) {
+  constructor(info, { body, changed, line, job }) {
     this.body = body;
+    this.job = job;
     this.rows = [];
     this.answer = null;
     this.whole = new Set(); // changes whose details are all shown
@@ -97,7 +98,8 @@ export class Compare {
     const asks = this.asks();
     $("compare-note").textContent = "comparing ...";
     try {
-      const r = await post(
+      const r = await this.job(
+        "comparing",
         "diff",
         {
           a: this.body(this.a.value(), this.a.selects.text.value),
@@ -106,20 +108,22 @@ export class Compare {
           bytes: asks === "bytes",
           seed: Math.max(0, Math.floor(Number($("diff-seed").value))) || 0,
         },
-        stop.signal,
+        stop,
+        true,
       );
       this.answer = r;
       this.whole = new Set();
       this.answered = asks;
       this.lay();
     } catch (e) {
-      if (stop.signal.aborted) return;
+      if (stop !== this.stop) return;
+      $("figures").replaceChildren();
       this.answer = null;
       this.answered = "none";
       this.rows = [];
       this.list.set(0);
       for (const id of ["line-a", "line-b"]) $(id).textContent = "";
-      $("compare-note").textContent = e.message;
+      $("compare-note").textContent = e?.name === "AbortError" ? "cancelled" : e.message;
     }
   }
 
@@ -134,6 +138,7 @@ export class Compare {
       $(id).textContent = s.ok ? [s.placement, s.no_pair].filter(Boolean).join("; ") : s.error;
       $(id).className = s.ok ? "" : "bad";
     }
+    this.figures(r.figures || []);
     this.rows = [];
     const failed = [
       ["left", r.a],
@@ -157,6 +162,42 @@ export class Compare {
     this.list.set(this.rows.length, widest(this.rows.map((x) => x.text + (x.dim || ""))) + 14);
   }
 
+  // figures shows what a call of each side takes.
+  figures(list) {
+    const number = (f, v) => (f.unit === "us" ? time(v) : f.unit === "bytes" ? size(v) : String(v));
+    const change = (f) => {
+      if (f.a === f.b) return el("td", { class: "num dim", textContent: "=" });
+      const less = f.b < f.a;
+      const part = f.a && Number(((100 * Math.abs(f.b - f.a)) / f.a).toPrecision(3));
+      const by = f.a ? `${less ? "\u2212" : "+"}${part} %` : "new";
+      return el("td", {
+        class: `num ${less ? "good" : "worse"}`,
+        textContent: `${less ? "\u25bc" : "\u25b2"} ${by}`,
+      });
+    };
+    const cells = (f) => [
+      el("th", { scope: "row", textContent: f.name }),
+      el("td", { class: "num", textContent: number(f, f.a) }),
+      el("td", { class: "num", textContent: number(f, f.b) }),
+      change(f),
+    ];
+    const head = ["of a call, estimated", "A", "B", "change"].map((h, i) =>
+      el("th", { scope: "col", class: i ? "num" : "", textContent: h }),
+    );
+    $("figures").replaceChildren(
+      ...(list.length
+        ? [
+            el(
+              "table",
+              {},
+              el("thead", {}, el("tr", {}, ...head)),
+              el("tbody", {}, ...list.map((f) => el("tr", {}, ...cells(f)))),
+            ),
+          ]
+        : []),
+    );
+  }
+
   changes(r, level) {
     const missing = new Map();
     for (const l of r.levels)
@@ -164,9 +205,6 @@ export class Compare {
         missing.set(l.missing, [...(missing.get(l.missing) || []), names[l.level] || l.level]);
     for (const [why, ls] of missing)
       this.rows.push({ text: `not compared: ${ls.join(", ")}: ${why}`, no: "", class: "fold" });
-    if (!level || level === "cost")
-      for (const line of r.cost || [])
-        this.rows.push({ text: `${"cost".padEnd(10)}${line}`, no: "", title: names.cost || "cost", class: "cause" });
     let changes = 0,
       effects = 0;
     for (const c of r.changes) {
@@ -196,7 +234,7 @@ export class Compare {
       if (!missing.size || !level)
         this.rows.push({
           text: r.same
-            ? "The two sides are equal at every compared level."
+            ? "The two sides are equal at every compared level: edit the text, or change a setting of a side."
             : `Nothing differs${at}; other levels do.`,
           no: "",
           class: "fold",

@@ -25,12 +25,18 @@ export class Config {
         },
       });
       this.selects[name] = select;
-      form.append(el("label", {}, el("span", { class: "dim", textContent: label }), select));
+      into.append(el("label", {}, el("span", { class: "dim", textContent: label }), select));
     };
+    // What few change is folded.
+    const more = el("div", { class: "more" });
+    let into = form;
     add("model", "model");
     add("version", "zinc");
     add("target", "target");
     add("precision", "precision");
+    if (texts) add("text", "text");
+    form.append(el("details", { class: "settings" }, el("summary", { textContent: "More settings" }), more));
+    into = more;
     add("place", "place");
     add("td_form", "tasks");
     add("constants", "constants");
@@ -68,12 +74,11 @@ export class Config {
       "aria-label": "shapes of inputs",
       on: { change: () => changed("shapes") },
     });
-    form.append(el("label", {}, el("span", { class: "dim", textContent: "shape" }), this.selects.shapes));
+    more.append(el("label", {}, el("span", { class: "dim", textContent: "shape" }), this.selects.shapes));
     if (texts) {
-      add("text", "text");
       options(this.selects.text, [
+        { value: "own", label: "the model's own" },
         { value: "edited", label: "as edited" },
-        { value: "own", label: "model's own" },
       ]);
     }
     this.functions();

@@ -1,7 +1,7 @@
 // The program after each pass.
 
 import { rows } from "./api.js";
-import { code, shownWidth } from "./code.js";
+import { program, shownWidth } from "./code.js";
 import { $, options } from "./dom.js";
 import { List } from "./list.js";
 
@@ -11,17 +11,17 @@ export class Passes {
     this.passes = [];
     this.all = []; // lines of the pass
     this.lines = []; // those that are shown
-    this.hidden = false; // constants
+    this.hidden = true; // constants
     this.key = "";
     this.changed = changed;
-    this.list = new List($("ir").querySelector(".body"), {
+    this.list = new List($("ir"), {
       label: "Program lines",
       render: (i) => {
         const l = this.lines[i];
         return {
-          parts: () => code(l.text),
+          parts: () => program(l.text),
           no: l.no,
-          class: `${links.stripe(l.statements)} ${links.mark(l.statements)}`,
+          class: `${l.unit ? `on-${l.unit}` : ""} ${links.mark(l.statements)}`,
         };
       },
       act: (i) => {

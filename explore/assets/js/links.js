@@ -3,8 +3,6 @@
 
 import { get } from "./api.js";
 
-const COLOURS = 7;
-
 export class Links {
   constructor(changed) {
     this.changed = changed;
@@ -16,38 +14,18 @@ export class Links {
     this.key = "";
     this.statements = [];
     this.byLine = new Map();
-    this.colour = [];
     this.unpin(false);
   }
 
-  // take begins with a compilation's statements. Colours go round in the order of the
-  // source, operations apart from constants, so that neighbours differ.
+  // take begins with a compilation's statements.
   take(key, statements) {
     this.clear();
     this.key = key;
     this.statements = statements;
-    const rank = { op: 0, const: 0 };
     statements.forEach((s, i) => {
-      const kind = s.op === "const" || s.op === "input" ? "const" : "op";
-      this.colour[i] = rank[kind]++ % COLOURS;
       if (!this.byLine.has(s.line)) this.byLine.set(s.line, []);
       this.byLine.get(s.line).push(i);
     });
-  }
-
-  // stripe is the class of a row that came from statements: the colour of the first
-  // operation among them, or of the first of all.
-  stripe(ids) {
-    if (!ids || ids.length === 0) return "";
-    const op = ids.find(
-      (i) =>
-        i >= 0 &&
-        this.statements[i] &&
-        this.statements[i].op !== "const" &&
-        this.statements[i].op !== "input",
-    );
-    const c = this.colour[op ?? ids[0]];
-    return c === undefined ? "" : `s${c}`;
   }
 
   line(n) {
@@ -84,9 +62,11 @@ export class Links {
     if (tell) this.changed("pin");
   }
 
-  async pin(kind, id) {
+  // pin chooses an item. Without a pair nothing is linked but the statement itself.
+  async pin(kind, id, paired) {
     const key = this.key;
-    const found = await get(`view/${key}/links`, { kind, id });
+    const alone = { statements: [id], users: [], with: [], passes: [], tasks: [], bytes: [], operations: [] };
+    const found = paired ? await get(`view/${key}/links`, { kind, id }) : alone;
     if (key !== this.key) return;
     this.pinned = { kind, id };
     this.found = found;

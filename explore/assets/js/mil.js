@@ -1,16 +1,21 @@
 // The source: lines with what is wrong beneath them, and their editing.
 
-import { code, shownWidth } from "./code.js";
+import { shownWidth, source, statement } from "./code.js";
 import { $, el, later } from "./dom.js";
 import { List, ROW } from "./list.js";
+import { change } from "./share.js";
+import { badge, bar, micro, place } from "./units.js";
 
 const constant = /=\s*const\s*\(\)\s*\[/;
 
 export class Source {
   // changed is called when the text was edited; pin(statement) and hover(ids) when a
   // line is chosen or passed.
-  constructor(links, { changed, pin, hover, unhide }) {
+  constructor(links, costs, { changed, pin, hover, unhide }) {
     this.links = links;
+    this.costs = costs;
+    this.names = new Set(); // of constants
+    this.marked = new Set(); // lines that are not the model's own
     this.unhide = unhide;
     this.changed = changed;
     this.own = [];
@@ -18,7 +23,7 @@ export class Source {
     this.places = [];
     this.rows = [];
     this.fixed = false;
-    this.hidden = false; // constants
+    this.hidden = true; // constants
     this.editor = null;
     this.host = $("mil").querySelector(".body");
     this.list = new List(this.host, {
@@ -26,10 +31,13 @@ export class Source {
       render: (i) => this.render(i),
       act: (i) => {
         const r = this.rows[i];
-        const ids = r.diag === undefined ? links.line(r.line) : [];
+        const ids = r.diag === undefined && !r.blank ? links.line(r.line) : [];
         if (ids.length) pin(ids.find((s) => links.statements[s].op !== "input") ?? ids[0]);
       },
-      hover: (i) => hover(i >= 0 && this.rows[i].diag === undefined ? links.line(this.rows[i].line) : []),
+      hover: (i) => {
+        const r = this.rows[i];
+        hover(r && r.diag === undefined && !r.blank ? links.line(r.line) : []);
+      },
       edit: (i) => this.edit(i),
     });
     this.list.view.addEventListener("keydown", (e) => {
@@ -91,6 +99,10 @@ export class Source {
     this.places = places || [];
     this.layout();
     this.tell();
+    if (this.editor) {
+      this.editor.style.top = `${this.rowOf[this.editLine] * ROW}px`;
+      return; // the reader looks at the line
+    }
     const first = this.rows.findIndex((r) => r.severity === "error");
     if (first < 0) return;
     let n = first;
@@ -106,6 +118,7 @@ export class Source {
   }
 
   layout() {
+    this.look();
     const below = new Map();
     for (const p of this.places) {
       const at = Math.min(Math.max(p.line, 0), this.lines.length);
@@ -119,21 +132,49 @@ export class Source {
       if (this.hidden && constant.test(l) && !below.has(i + 1)) return;
       this.rowOf[i + 1] = this.rows.length;
       this.rows.push({ line: i + 1 });
+      // The box of the line that is edited covers the rows below it.
+      if (this.editor && this.editLine === i + 1)
+        for (let k = 1; k < this.editRows; k++) this.rows.push({ line: i + 1, blank: true });
       for (const d of below.get(i + 1) || []) this.rows.push(d);
     });
     this.list.set(this.rows.length, this.lines.reduce((n, l) => Math.max(n, shownWidth(l)), 0) + 6);
-    $("revert").disabled = !this.edited();
+    $("revert").disabled = $("revert").hidden = !this.edited();
+    $("edited-note").hidden = !this.edited();
+    $("edited-note").textContent = `${this.marked.size || "some"} edited`;
+  }
+
+  // look finds the names of constants, and the lines that differ from the model's own.
+  look() {
+    this.names.clear();
+    for (const l of this.lines) {
+      if (!constant.test(l)) continue;
+      const s = statement(l);
+      if (s) this.names.add(s.results[0].name);
+    }
+    this.marked.clear();
+    const c = change(this.own, this.lines);
+    if (!c) return;
+    const own = new Set(this.own.slice(c.from, c.from + c.drop));
+    for (let i = 0; i < c.put.length; i++) if (!own.has(c.put[i])) this.marked.add(c.from + i + 1);
   }
 
   render(i) {
     const r = this.rows[i];
     if (r.diag !== undefined) return { text: r.diag, no: "", class: `diag ${r.severity}` };
+    if (r.blank) return { text: "", no: "", class: "blank" };
     const ids = this.links.line(r.line);
-    const edited = this.own[r.line - 1] !== this.lines[r.line - 1] ? " edited" : "";
+    const edited = this.marked.has(r.line) ? " edited" : "";
+    const c = this.costs.first(ids);
+    const p = place(c);
     return {
-      parts: () => code(this.lines[r.line - 1]),
+      parts: () => [
+        bar(c?.us || 0, this.costs.most, p),
+        badge(p),
+        ...source(this.lines[r.line - 1], (n) => this.names.has(n), p === "cpu" ? micro(c.reason || "") : ""),
+      ],
       no: r.line,
-      class: `${this.links.stripe(ids)} ${this.links.mark(ids)}${edited}`,
+      title: c ? this.costs.words(c) : "",
+      class: `${this.links.mark(ids)}${edited}`,
     };
   }
 
@@ -146,7 +187,7 @@ export class Source {
   hide(on) {
     const line = this.rows[this.list.cursor]?.line;
     this.hidden = on;
-    $("constants").setAttribute("aria-pressed", on);
+    $("constants").setAttribute("aria-pressed", !on);
     this.layout();
     this.list.cursor = line !== undefined && this.rowOf[line] !== undefined ? this.rowOf[line] : -1;
     this.list.restyle();
@@ -157,6 +198,17 @@ export class Source {
     if (this.hidden && n > 0 && n <= this.lines.length && this.rowOf[n] === undefined) this.unhide();
     const row = this.rowOf?.[n];
     if (row !== undefined) this.list.show(row);
+  }
+
+  // firstEdited is the first line that is not the model's own, 0 for none.
+  firstEdited() {
+    return Math.min(...this.marked, Infinity) === Infinity ? 0 : Math.min(...this.marked);
+  }
+
+  // seek puts the cursor on a line.
+  seek(line) {
+    if (this.rowOf[line] === undefined) this.unhide();
+    if (this.rowOf[line] !== undefined) this.list.move(this.rowOf[line]);
   }
 
   // edit opens a line for editing, in place.
@@ -176,8 +228,8 @@ export class Source {
     this.list.view.scrollLeft = 0;
     const width = this.list.view.clientWidth;
     box.style.width = `${width}px`;
-    box.rows = Math.min(12, Math.ceil((before.length * 7.3) / Math.max(width - 80, 100)) + 1);
-    box.style.top = `${this.rowOf[line] * ROW}px`;
+    this.editRows = Math.min(12, Math.ceil((before.length * 7.3) / Math.max(width - 80, 100)) + 1);
+    box.style.height = `${this.editRows * ROW}px`;
     const soon = later(250, () => {
       if (this.editor === box) this.replace(line, box.value);
     });
@@ -199,6 +251,8 @@ export class Source {
     box.addEventListener("blur", () => this.close());
     this.editor = box;
     this.editLine = line;
+    this.layout();
+    box.style.top = `${this.rowOf[line] * ROW}px`;
     this.list.space.append(box);
     this.list.show(this.rowOf[line]);
     box.focus({ preventScroll: true });
@@ -226,6 +280,8 @@ export class Source {
       this.lines.splice(line - 1, 1, ...text.split("\n"));
       this.layout();
       this.changed();
+    } else if (this.lines[line - 1] === text) {
+      this.layout();
     } else {
       this.replace(line, text);
     }
@@ -250,8 +306,7 @@ export class Source {
     for (let k = 0; k < n; k++) {
       const line = (from + k) % n;
       if (!this.lines[line].includes(what)) continue;
-      if (this.rowOf[line + 1] === undefined) this.unhide();
-      this.list.move(this.rowOf[line + 1]);
+      this.seek(line + 1);
       return;
     }
   }

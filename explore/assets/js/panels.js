@@ -1,6 +1,6 @@
 // The panels behind the tabs, other than the tasks'.
 
-import { get, post } from "./api.js";
+import { get } from "./api.js";
 import { bytes, el, hex } from "./dom.js";
 import { List, widest } from "./list.js";
 
@@ -69,7 +69,8 @@ export class Container {
     });
     this.host.append(
       el("p", {
-        textContent: `${bytes(m.size)}, ${m.ports} ports, ${m.tensors} tensors, ` +
+        textContent:
+          `${bytes(m.size)}, ${m.ports} ports, ${m.tensors} tensors, ` +
           `${m.symbols} symbols, ${m.relocations} relocations`,
       }),
       table(["segment, section", "address", "size", "in the file", "bytes (logarithmic)"], rows),
@@ -183,8 +184,11 @@ export class Chain {
         return {
           text: r.text,
           no: r.id,
-          class: `${r.stripe} ` +
-            (links.operations.has(r.id) ? "strong" : r.statements.some((s) => links.near.has(s)) ? "hover" : ""),
+          class: links.operations.has(r.id)
+            ? "strong"
+            : r.statements.some((s) => links.near.has(s))
+              ? "hover"
+              : "",
           title: r.title,
         };
       },
@@ -212,7 +216,6 @@ export class Chain {
           rows.push({
             id,
             statements,
-            stripe: this.links.stripe(statements),
             text: `${o.type.padEnd(13)} ${o.detail}   (${names(o.inputs)}) \u2192 (${names(o.outputs)})`,
             title: `${o.name}\nin:\n${whole(o.inputs)}\nout:\n${whole(o.outputs)}`,
           });
@@ -233,7 +236,11 @@ export class Chain {
 
 // Outputs runs the pair on request.
 export class Outputs {
-  constructor(host) {
+  // job(label, path, body) runs a request with its progress and a way to cancel it; choose(name) shows the statement
+  // that computes a value, if the model has it.
+  constructor(host, { job, choose }) {
+    this.job = job;
+    this.choose = choose;
     this.key = "";
     this.seed = el("input", { type: "number", min: 0, max: 4294967295, value: "1", "aria-label": "seed" });
     this.engine = el(
@@ -286,9 +293,7 @@ export class Outputs {
     this.out.replaceChildren(
       el("p", {
         class: "dim",
-        textContent: key
-          ? "Inputs follow from the seed; states are zeros."
-          : why || "No pair to run.",
+        textContent: key ? "Inputs follow from the seed; states are zeros." : why || "No pair to run.",
       }),
     );
   }
@@ -296,9 +301,9 @@ export class Outputs {
   async run() {
     const key = this.key;
     this.button.disabled = true;
-    this.out.textContent = "running ...";
+    this.out.replaceChildren(el("p", { class: "dim", textContent: "running \u2026" }));
     try {
-      const r = await post(`view/${key}/run`, {
+      const r = await this.job("running", `view/${key}/run`, {
         seed: Number(this.seed.value) || 0,
         numerics: this.mode.value,
         engine: this.engine.value,
@@ -309,10 +314,21 @@ export class Outputs {
         ...this.tensors("Inputs, computed from the seed", r.inputs),
       );
     } catch (e) {
-      this.out.textContent = e.message;
+      if (key === this.key) this.out.replaceChildren(...this.failure(e));
     } finally {
       this.button.disabled = !this.key;
     }
+  }
+
+  // failure says why a run ended, with a way to the statement that the message names.
+  failure(e) {
+    if (e?.name === "AbortError") return [el("p", { class: "dim", textContent: "The run was cancelled." })];
+    const out = [el("p", { class: "bad", textContent: `The run failed: ${e.message}` })];
+    for (const [, name] of e.message.matchAll(/"([\w.]+)"/g)) {
+      const go = this.choose(name);
+      if (go) out.push(el("button", { type: "button", textContent: `Show ${name}`, on: { click: go } }));
+    }
+    return out;
   }
 
   tensors(title, list) {
@@ -346,57 +362,5 @@ export class Outputs {
         ].filter(Boolean);
       }),
     ];
-  }
-}
-
-// Placement is what runs where, and why not on the engine.
-export class Placement {
-  constructor(host, { line }) {
-    this.host = el("div", { class: "scroll", tabindex: "0" });
-    host.append(this.host);
-    this.line = line;
-  }
-
-  say(why) {
-    this.host.replaceChildren(el("p", { class: "dim", textContent: why }));
-  }
-
-  // take shows what compiled; why says why there is no pair, "" where there is one.
-  take(summary, why) {
-    const refusals = (summary.refusals || []).map((r) => {
-      const tr = el(
-        "tr",
-        { tabIndex: 0 },
-        cell(r.line || "", { class: "num" }),
-        el(
-          "td",
-          {},
-          el("div", { class: "values", textContent: `${r.op} ${r.name}` }),
-          el("div", { textContent: r.reason }),
-          r.verdict ? el("div", { class: "dim", textContent: r.verdict }) : null,
-          r.rewrite ? el("div", { class: "rewrite", textContent: r.rewrite }) : null,
-        ),
-      );
-      const go = () => this.line(r.line);
-      tr.addEventListener("click", go);
-      tr.addEventListener("keydown", (e) => {
-        if (e.key === "Enter") go();
-      });
-      return tr;
-    });
-    this.host.replaceChildren(
-      el("p", { textContent: summary.line }),
-      el("p", {
-        textContent:
-          why ||
-          `container of ${bytes(summary.container_bytes)} (tasks ${bytes(summary.text_bytes)}, constants ` +
-            `${bytes(summary.constant_bytes)}), descriptor of ${bytes(summary.descriptor_bytes)}`,
-      }),
-    );
-    if (refusals.length)
-      this.host.append(
-        el("p", {}, el("b", { textContent: "On the CPU, and why" })),
-        table(["line", "operation, reason, verdict, rewrite"], refusals),
-      );
   }
 }

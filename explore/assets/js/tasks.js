@@ -1,16 +1,17 @@
 // The tasks, and the fields of the one that is chosen.
 
-import { get, rows } from "./api.js";
+import { get } from "./api.js";
 import { el, hex } from "./dom.js";
 import { List, widest } from "./list.js";
 import { fieldTip, tip, untip } from "./tip.js";
+import { micro } from "./units.js";
 
 export class Tasks {
   constructor(host, links, { pin, hover, point }) {
     this.point = point;
     this.links = links;
     this.tasks = [];
-    this.wide = { name: 0, rule: 0, op: 0 };
+    this.wide = { name: 0, op: 0 };
     this.fields = [];
     this.task = null;
     this.key = "";
@@ -29,15 +30,17 @@ export class Tasks {
               ? "hover"
               : "";
         return {
-          text: `${`${t.procedure}/${t.index}`.padEnd(this.wide.name)} ` +
-            `${t.attested ? "\u2713" : "\u00b7"} ${t.rule.padEnd(this.wide.rule)} ${t.op.padEnd(this.wide.op)} `,
+          text:
+            `${`${t.procedure}/${t.index}`.padEnd(this.wide.name)} ${t.attested ? "\u2713" : "\u00b7"} ` +
+            `${t.op.padEnd(this.wide.op)} ${micro(t.does || t.rule)} `,
           no: i,
-          dim: `${hex(t.offset).padStart(8)} ${String(t.words).padStart(4)} words`,
-          title: `${t.kind}\n` +
+          dim: `rule ${t.rule}, at ${hex(t.offset)}, ${t.words} words`,
+          title:
+            `${t.kind}\n` +
             (t.attested
               ? "\u2713 recorded programs have tasks of this kind"
               : "\u00b7 no recorded program has a task of this kind"),
-          class: `${links.stripe(t.statements)} ${mark}`,
+          class: mark,
         };
       },
       act: (i) => {
@@ -86,19 +89,17 @@ export class Tasks {
     fieldTip(keys || !this.pointer ? { x: (box?.left || 0) + 80, y: box?.top || 0 } : this.pointer, f);
   }
 
-  async take(key, count, why) {
+  // take shows the tasks of a compilation, which the page has read.
+  take(key, tasks, why) {
     this.key = key;
-    const tasks = count ? await rows(`view/${key}/tasks`) : [];
-    if (key !== this.key) return;
     this.tasks = tasks;
     // Columns are as wide as most need.
     this.wide = {
       name: Math.min(12, widest(tasks.map((t) => `${t.procedure}/${t.index}`))),
-      rule: Math.min(14, widest(tasks.map((t) => t.rule))),
       op: Math.min(24, widest(tasks.map((t) => t.op))),
     };
     this.list.say(why);
-    this.list.set(tasks.length, widest(tasks.map((t) => t.op)) + 54);
+    this.list.set(tasks.length, widest(tasks.map((t) => (t.does || t.rule) + t.op)) + 54);
     this.fields = [];
     this.task = null;
     this.detail.set(0);
@@ -131,10 +132,11 @@ export class Tasks {
     return true;
   }
 
-  reveal() {
+  // reveal shows the first task of what is pinned, and its fields if they are in sight.
+  reveal(fields) {
     const first = [...this.links.tasks].sort((a, b) => a - b)[0];
     if (first === undefined) return;
     this.list.show(first);
-    if (!this.task || this.task.task !== first) this.open(first);
+    if (fields && (!this.task || this.task.task !== first)) this.open(first);
   }
 }
