@@ -34,7 +34,7 @@ DIGITS    ?= 2 5 8
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test test-short conformance conformance-engine corpus random nightly mutants bench
+.PHONY: help build man test test-short conformance conformance-engine corpus random nightly exhaustive mutants bench
 .PHONY: performance browser-test demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
@@ -86,6 +86,9 @@ random: ## compile N generated programs, judge each of them, and print what they
 
 nightly: ## do the same with 200,000 programs, other ones every day
 	@$(MAKE) -s random N=200000 FIRST=$$(( $$(date +%s) / 86400 * 1000000 ))
+
+exhaustive: ## compare functions of one fp16 number, and arithmetic on two, with exact values on all numbers: hours
+	$(GO) test -count=1 -timeout 0 -run 'CurvesOnEvery|PairsOfFP16' ./runtime/sim -exhaustive
 
 mutants: ## make MUTANTS single mutations of compiler and simulator; report which ones programs and tests find
 	@$(GO) build -o $(OUT)/mutate ./internal/mutants/mutate
