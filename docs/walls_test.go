@@ -37,7 +37,8 @@ var walls = []wall{
 		why: "messages only: an interface supplies what the firmware knows about programs"},
 	{pkg: "runtime/sim/stack", never: []string{"frontend", "passes", "lower", "layout", "compile"},
 		except: []string{"lower/td"}, why: "a machine gets bytes; its creator passes it a function that compiles"},
-	{pkg: "runtime/sim/stack/trace", never: []string{"*"}, why: "every layer reports its steps through it"},
+	{pkg: "runtime/sim/stack/trace", never: []string{"*"}, except: []string{"internal/chrometrace"},
+		why: "every layer reports its steps through it"},
 	{pkg: "runtime/sim/stack/inject", never: []string{"*"}, why: "every layer takes faults from it"},
 	{pkg: "numerics/vector", never: []string{"*"},
 		why: "arithmetic on rows of numbers only, which compilers, engine and interpreter may use alike"},
@@ -88,7 +89,7 @@ var walls = []wall{
 		"runtime/sim/stack/coprocessor", "runtime/sim/stack/loader", "runtime/sim/stack/protocol",
 		"runtime/sim/stack/translation", "runtime/sim/stack/firmware", "runtime/sim/engine", "numerics/vector",
 		"numerics/field", "runtime/sim/stack/trace", "runtime/sim/stack/inject", "emit/hwx", "emit/afpp", "lower/td",
-		"cost", "target"},
+		"cost", "target", "internal/chrometrace"},
 		why: "the driver, the layers below it, and the container's format: the compiler is passed to it as a function"},
 	{pkg: "runtime/sim/stack/firmware", never: []string{"*"}, except: []string{"cost", "target", "lower/td"},
 		why: "queues, slots, states and the clock only; what they carry is bytes, and what time passes for is a " +
