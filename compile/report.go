@@ -78,6 +78,12 @@ type OpReport struct {
 	Fused  string `json:"fused_into,omitempty"` // first result of the operation it is fused into
 	MACs   int64  `json:"macs,omitempty"`
 	Step   int    `json:"step"`
+	// Type is the type of its first result.
+	Type string `json:"type,omitempty"`
+	// Scope is the module that the names of its weights suggest, outermost first, as in encoder/layers/0.
+	Scope string `json:"scope,omitempty"`
+	// Reads are the operations whose results it reads, as indices into the report's operations.
+	Reads []int `json:"reads,omitempty"`
 	// Tasks is the number of tasks of the operation and of all operations fused into it.
 	Tasks int `json:"tasks,omitempty"`
 	// Weights are the bytes of the constant section that the operation is the first to read; Padding is the part of
@@ -94,15 +100,27 @@ type OpReport struct {
 	Refusal *RefusalInfo `json:"refusal,omitempty"`
 }
 
+// Time is what the operation is estimated to take where it runs.
+func (o *OpReport) Time() cost.Time {
+	if o.Estimate != nil {
+		return o.Estimate.Time
+	}
+	return o.CPU
+}
+
 // TaskReport is one task and the evidence for its words.
 type TaskReport struct {
 	Procedure string    `json:"procedure"`
-	Task      int       `json:"task"` // index in the procedure's chain
-	Op        string    `json:"op"`   // first result of the operation it works for
+	Task      int       `json:"task"`     // index in the procedure's chain
+	Dispatch  int       `json:"dispatch"` // index into Report.DispatchList
+	Op        string    `json:"op"`       // first result of the operation it works for
+	OpIndex   int       `json:"op_index"` // of that operation in Report.Ops
 	Rule      string    `json:"rule"`
 	Kind      string    `json:"kind"` // what it computes, without sizes (lower/attest)
 	Attested  bool      `json:"attested"`
 	Estimate  *Estimate `json:"estimate,omitempty"`
+	// Alone has the time of each term alone; Estimate.Time is the longest of them.
+	Alone cost.Split `json:"alone_us"`
 	// Cases are the recorded programs that contain tasks of the kind, with the words that zinc writes.
 	Cases []string `json:"cases,omitempty"`
 }
@@ -175,6 +193,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		}
 	}
 	index := map[*ir.Op]int{}
+	var ops []*ir.Op
 	for i, st := range u.state.Steps {
 		switch st.Unit {
 		case ir.Engine:
@@ -194,7 +213,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				MACs:   opwork.MACs(op),
 			}
 			if len(op.Results) > 0 {
-				o.Name = op.Results[0].Name
+				o.Name, o.Type = op.Results[0].Name, op.Results[0].Type.String()
 			}
 			if lead := into[op]; lead != nil {
 				o.Fused = lead.Results[0].Name
@@ -225,15 +244,17 @@ func (d *driver) account(u *unit, f *e5.Function) {
 			}
 			index[op] = len(r.Ops)
 			r.Ops = append(r.Ops, o)
+			ops = append(ops, op)
 		}
 	}
+	r.connect(ops, index)
 	u.dispatches(index)
 	u.compressed()
 	u.estimate(index)
+	u.attest(index)
 	for _, p := range u.procs {
 		r.Tasks += len(p.Tasks)
 		r.Scratch = max(r.Scratch, p.Scratch)
-		r.attest(p, u.state.Target)
 		for _, t := range p.Tables {
 			r.Tables = append(r.Tables, TableInfo{
 				Op:   t.Op.Def.Name,
@@ -256,26 +277,51 @@ func (d *driver) rewrite(no *target.Refusal) string {
 	return no.Hint()
 }
 
-// attest lists a procedure's tasks with the evidence for them.
-func (r *Report) attest(p *lower.Procedure, tab *target.Table) {
-	for i, t := range p.Tasks {
+// connect fills in what the operations read and their scopes. ops are those of r.Ops, and index their places in it.
+func (r *Report) connect(ops []*ir.Op, index map[*ir.Op]int) {
+	for i, scope := range scopes(ops) {
+		o := &r.Ops[i]
+		o.Scope = scope
+		ops[i].Reads(func(v *ir.Value) {
+			if at, ok := index[v.Def]; ok && !slices.Contains(o.Reads, at) {
+				o.Reads = append(o.Reads, at)
+			}
+		})
+	}
+}
+
+// attest lists the tasks with their estimates and the evidence for them; index maps an operation to its index in
+// Report.Ops.
+func (u *unit) attest(index map[*ir.Op]int) {
+	if u.procs == nil {
+		return // a plan
+	}
+	r := u.rep
+	at := map[*lower.Procedure]int{} // tasks of it that are listed
+	u.eachTask(index, func(op, dispatch int, t cost.Task) {
+		p := u.procs[dispatch]
+		i := at[p]
+		at[p]++
 		x := TaskReport{
 			Estimate:  new(Estimate),
+			Alone:     t.Alone,
 			Procedure: p.Name,
 			Task:      i,
+			Dispatch:  dispatch,
+			OpIndex:   op,
 			Rule:      p.Infos[i].Rule,
-			Kind:      attest.Kind(t, i, len(p.Tasks)),
+			Kind:      attest.Kind(p.Tasks[i], i, len(p.Tasks)),
 		}
-		if op := p.Infos[i].Op; op != nil && len(op.Results) > 0 {
-			x.Op = op.Results[0].Name
+		if o := p.Infos[i].Op; o != nil && len(o.Results) > 0 {
+			x.Op = o.Results[0].Name
 		}
-		x.Estimate.add(cost.Estimate(t, tab))
+		x.Estimate.add(t)
 		if x.Cases = attest.Cases(x.Kind); x.Cases != nil {
 			x.Attested = true
 			r.Attested++
 		}
 		r.TaskList = append(r.TaskList, x)
-	}
+	})
 }
 
 // sum returns the report of a pair: the report of its only function, or the sum of all.
@@ -296,6 +342,10 @@ func sum(fs []*Function) *Report {
 		for _, x := range o.Ops {
 			next = max(next, step+x.Step+1)
 			x.Step += step
+			x.Reads = slices.Clone(x.Reads)
+			for k := range x.Reads {
+				x.Reads[k] += first
+			}
 			r.Ops = append(r.Ops, x)
 		}
 		for _, x := range o.DispatchList {

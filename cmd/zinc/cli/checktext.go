@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/report"
@@ -57,7 +56,7 @@ func (t *targetResult) table(w io.Writer, cpu bool, order string) error {
 		ops = slices.DeleteFunc(ops, func(o compile.OpReport) bool { return o.Unit != ir.CPU.String() })
 	}
 	if order == sortTime {
-		slices.SortStableFunc(ops, func(a, b compile.OpReport) int { return cmp.Compare(timeOf(&b), timeOf(&a)) })
+		slices.SortStableFunc(ops, func(a, b compile.OpReport) int { return cmp.Compare(b.Time(), a.Time()) })
 	}
 	var table bytes.Buffer
 	tw := tabwriter.NewWriter(&table, 0, 8, 2, ' ', 0)
@@ -65,7 +64,7 @@ func (t *targetResult) table(w io.Writer, cpu bool, order string) error {
 	for i := range ops {
 		o := &ops[i]
 		us := ""
-		if x := timeOf(o); x > 0 {
+		if x := o.Time(); x > 0 {
 			us = x.Short()
 		}
 		fmt.Fprintf(tw, "%d\t%d:%d\t%s\t%s\t%s\t%s\t", o.Step, o.Line, o.Col, o.Unit, us, o.Op, o.Name)
@@ -85,14 +84,6 @@ func (t *targetResult) table(w io.Writer, cpu bool, order string) error {
 		fmt.Fprintf(w, "%s\n", bytes.TrimRight(line, " \n"))
 	}
 	return nil
-}
-
-// timeOf is what an operation is estimated to take where it runs.
-func timeOf(o *compile.OpReport) cost.Time {
-	if o.Estimate != nil {
-		return o.Estimate.Time
-	}
-	return o.CPU
 }
 
 func (t *targetResult) dispatchText(w io.Writer) {
