@@ -70,3 +70,10 @@ func writeBudgets(w *bytes.Buffer) {
 		row(w, "`--"+b.ID+"`", strings.ReplaceAll(b.Doc, "`", ""), asks)
 	}
 }
+
+func writeReportFormats(w *bytes.Buffer) {
+	head(w, "format", "contents")
+	for _, f := range report.Formats {
+		row(w, "`"+f.Name+"`", f.Contents)
+	}
+}

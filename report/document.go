@@ -1,7 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"io"
+	"path"
+	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
@@ -18,38 +22,85 @@ type Document struct {
 	Explain func(o *compile.OpReport) string `json:"-"`
 }
 
-// Form is an output format of a document.
-type Form struct {
-	Name  string
-	Doc   string
-	Write func(w io.Writer, d *Document) error
+// Format is an output format of a document.
+type Format struct {
+	Name     string
+	Doc      string // for help
+	Contents string // for the documentation
+	Write    func(w io.Writer, d *Document) error
 }
 
-// Forms are the output formats of a document.
-var Forms = []Form{
-	{"text", "tables to read", writeText},
-	{"json", "everything, for programs", func(w io.Writer, d *Document) error { return jsonform.Write(w, d) }},
-	{"csv", "a line an operation", writeLayers},
-	{"summary", "CSV with a line a function", writeSummary},
-	{"html", "one page with charts", writeHTML},
-	{"markdown", "for a comment of a continuous integration", writeMarkdown},
-	{"sarif", "operations on the CPU and exceeded budgets, for code review", writeSARIF},
+// Formats are the output formats of a document.
+var Formats = []Format{
+	{
+		Name: "text", Doc: "tables to read", Contents: "tables to read",
+		Write: writeText,
+	},
+	{
+		Name: "json", Doc: "everything, for programs", Contents: "everything, including each task",
+		Write: func(w io.Writer, d *Document) error { return jsonform.Write(w, d) },
+	},
+	{
+		Name: "csv", Doc: "a line an operation",
+		Contents: "a line for each operation: place and why, tasks, multiply-accumulates, cycles, microseconds, " +
+			"bottleneck, DMA bytes, L2 peak, weight bytes, source line; a line for each dispatch, and one for " +
+			"padding",
+		Write: writeLayers,
+	},
+	{
+		Name: "summary", Doc: "CSV with a line a function",
+		Contents: "CSV with a line for each function, and one for all of them if there are several",
+		Write:    writeSummary,
+	},
+	{
+		Name: "html", Doc: "a page to look at",
+		Contents: "a page to look at: where the time goes, what to change, a map of time by module, a timeline, a " +
+			"map of the graph by place, and a table of layers that sorts and filters; it refers to nothing outside it",
+		Write: writeHTML,
+	},
+	{
+		Name: "markdown", Doc: "for a comment of a continuous integration",
+		Contents: "for a comment in CI: summary, what is on the CPU and why, the largest layers",
+		Write:    writeMarkdown,
+	},
+	{
+		Name: "sarif", Doc: "operations on the CPU and exceeded budgets, for code review",
+		Contents: "operations on the CPU, and budgets that were exceeded", Write: writeSARIF,
+	},
+	{
+		Name: "pprof", Doc: "a profile of the text's lines, for go tool pprof",
+		Contents: "a profile for `go tool pprof -http=: FILE`: time, DMA bytes and operations by module, operation " +
+			"and line of the text",
+		Write: writePprof,
+	},
+	{
+		Name: "perfetto", Doc: "a timeline of one call, for Perfetto",
+		Contents: "a timeline of one call for [Perfetto](https://ui.perfetto.dev), as a Chrome trace: dispatches, " +
+			"CPU, tasks of the engine with their products, DMA and L2, in estimated microseconds",
+		Write: writePerfetto,
+	},
+	{
+		Name: "modelexplorer", Doc: "the graph, for Google's Model Explorer",
+		Contents: "the graph for [Model Explorer](https://github.com/google-ai-edge/model-explorer): modules, places, " +
+			"times and errors of lookup tables, as overlays and attributes",
+		Write: writeModelExplorer,
+	},
 }
 
-// Lookup returns a form by name, or nil.
-func Lookup(name string) *Form {
-	for i := range Forms {
-		if Forms[i].Name == name {
-			return &Forms[i]
+// Lookup returns a format by name, or nil.
+func Lookup(name string) *Format {
+	for i := range Formats {
+		if Formats[i].Name == name {
+			return &Formats[i]
 		}
 	}
 	return nil
 }
 
-// Names returns the names of the forms.
+// Names returns the names of the formats.
 func Names() []string {
 	var ns []string
-	for _, f := range Forms {
+	for _, f := range Formats {
 		ns = append(ns, f.Name)
 	}
 	return ns
@@ -60,6 +111,20 @@ func writeText(w io.Writer, d *Document) error {
 		return err
 	}
 	return WriteViolations(w, d.Violations)
+}
+
+// Title names the model: its folder, or its file, without the ending.
+func (d *Document) Title() string {
+	parts := strings.Split(strings.ReplaceAll(d.Model, `\`, "/"), "/")
+	name := parts[len(parts)-1]
+	if i := slices.IndexFunc(parts, func(p string) bool {
+		return strings.HasSuffix(p, ".mlpackage") || strings.HasSuffix(p, ".mlmodelc")
+	}); i >= 0 {
+		name = parts[i]
+	} else if n := len(parts) - 2; name == "model.mil" && n >= 0 && parts[n] != "" && parts[n] != "." {
+		name = parts[n]
+	}
+	return cmp.Or(strings.TrimSuffix(name, path.Ext(name)), "model")
 }
 
 // functions returns the report of each function.

@@ -26,7 +26,7 @@ func FuzzForms(f *testing.F) {
 		if json.Unmarshal(data, &r) != nil || !whole(&r) {
 			return
 		}
-		for _, form := range Forms {
+		for _, form := range Formats {
 			var b bytes.Buffer
 			if form.Write(&b, &Document{Model: model, Report: &r}) != nil {
 				continue

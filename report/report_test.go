@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -338,7 +339,7 @@ func TestSARIFHasAFindingForEachOperationOnTheCPU(t *testing.T) {
 	}
 }
 
-func TestEveryFormWritesOutput(t *testing.T) {
+func TestEveryFormatWritesOutput(t *testing.T) {
 	d := &Document{Model: "m", Report: digits(t)}
 	for _, n := range Names() {
 		if Lookup(n).Doc == "" || len(output(t, n, d)) < 100 {
@@ -346,6 +347,13 @@ func TestEveryFormWritesOutput(t *testing.T) {
 		}
 	}
 	if Lookup("none") != nil {
-		t.Error("there is a form called none")
+		t.Error("there is a format called none")
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -19,8 +19,8 @@ import (
 
 // reportOutput is one requested report.
 type reportOutput struct {
-	form *report.Form
-	file string // "" for standard output
+	format *report.Format
+	file   string // "" for standard output
 }
 
 // reportFlag is the value of --report, which may be repeated.
@@ -31,19 +31,19 @@ const noReport = "none"
 
 func (r *reportFlag) register(f *pflag.FlagSet) {
 	var docs []string
-	for _, x := range report.Forms {
+	for _, x := range report.Formats {
 		docs = append(docs, fmt.Sprintf("%s (%s)", x.Name, x.Doc))
 	}
 	f.Var(r, "report", "write a report to standard output or a file: "+
 		strings.Join(docs, ", ")+" (repeatable)")
 }
 
-func (r *reportFlag) Type() string { return "FORM[=FILE]" }
+func (r *reportFlag) Type() string { return "FORMAT[=FILE]" }
 
 func (r *reportFlag) String() string {
 	var ss []string
 	for _, o := range r.list {
-		s := o.form.Name
+		s := o.format.Name
 		if o.file != "" {
 			s += "=" + o.file
 		}
@@ -59,9 +59,9 @@ func (r *reportFlag) Set(s string) error {
 		r.list = nil
 		return nil
 	}
-	form := report.Lookup(name)
+	format := report.Lookup(name)
 	switch {
-	case form == nil:
+	case format == nil:
 		return fmt.Errorf("must be %s or %s, optionally with =FILE", noReport,
 			strings.Join(report.Names(), " or "))
 	case toFile && file == "":
@@ -75,15 +75,15 @@ func (r *reportFlag) Set(s string) error {
 			return fmt.Errorf("%s is written twice", file)
 		}
 	}
-	r.list = append(r.list, reportOutput{form, file})
+	r.list = append(r.list, reportOutput{format, file})
 	return nil
 }
 
 // stdout returns the format that goes to standard output, nil for none.
-func (r *reportFlag) stdout() *report.Form {
+func (r *reportFlag) stdout() *report.Format {
 	for _, o := range r.list {
 		if o.file == "" {
-			return o.form
+			return o.format
 		}
 	}
 	return nil
@@ -94,7 +94,7 @@ func (r *reportFlag) apart(others ...string) error {
 	for _, o := range r.list {
 		for _, p := range others {
 			if o.file != "" && p != "" && (filepath.Clean(o.file) == filepath.Clean(p) || sameFile(o.file, p)) {
-				return usagef("--report %s=%s would replace %s", o.form.Name, o.file, p)
+				return usagef("--report %s=%s would replace %s", o.format.Name, o.file, p)
 			}
 		}
 	}
@@ -106,7 +106,8 @@ func (r *reportFlag) files(d *report.Document) []atomicfile.File {
 	var fs []atomicfile.File
 	for _, o := range r.list {
 		if o.file != "" {
-			fs = append(fs, atomicfile.File{Path: o.file, Write: func(w io.Writer) error { return o.form.Write(w, d) }})
+			write := func(w io.Writer) error { return o.format.Write(w, d) }
+			fs = append(fs, atomicfile.File{Path: o.file, Write: write})
 		}
 	}
 	return fs
