@@ -14,14 +14,16 @@ var (
 	// scopeTail is what converters add to the name of a module.
 	scopeTail = regexp.MustCompile(`([_.](weight|bias|gamma|beta|to_fp16|to_fp32|palettized|quantized|sparsified|` +
 		`cast|cast_fp16|cast_fp32))+$`)
-	// scopeless are names that converters number, and names of passes: they have no module.
-	scopeless = regexp.MustCompile(`^(%|(var|op|const|weight|bias|linear|conv|input|cast|x|y|q|k|v)(_|[0-9]|$))`)
+	// scopeless are names that converters number, and names of passes: they have no module. So have those of an
+	// operation and its number.
+	scopeless = regexp.MustCompile(`^(%|(var|op|const|weight|bias|input|cast|x|y|q|k|v)(_|[0-9]|$))`)
+	numbered  = regexp.MustCompile(`^([a-z_0-9]+?)_[0-9]+(_|$)`)
 )
 
 // scopeOf returns the module in the name of a weight, outermost first: the parts before, at and after each number, as
 // in encoder_layers/0/self_attn_linear_q. It returns "" for a name without a module.
 func scopeOf(name string) string {
-	if scopeless.MatchString(name) {
+	if m := numbered.FindStringSubmatch(name); scopeless.MatchString(name) || m != nil && ir.Named(m[1]) != nil {
 		return ""
 	}
 	var parts []string

@@ -11,12 +11,15 @@ func TestScopeOfNamesOfWeights(t *testing.T) {
 		"decoder_final_conv_bias_to_fp16":                    "decoder_final_conv",
 		"layers_3_norm_gamma_palettized":                     "layers/3/norm",
 		"stft_basis":                                         "stft_basis",
+		"conv1_weight_to_fp16":                               "conv1",
 		// Numbered by the converter.
 		"var_93_to_fp16":   "",
 		"linear_2_bias_0":  "",
 		"bias_3_to_fp16":   "",
 		"%fp16.4":          "",
 		"op_12_weight":     "",
+		"concat_0":         "",
+		"reduce_sum_1_to":  "",
 		"weight":           "",
 		"conv_1_weight_to": "",
 	} {

@@ -140,9 +140,9 @@ func (a *Advice) also() string {
 
 // kind is the operations of one name on one unit.
 type kind struct {
-	op, unit, bound string
-	count           int
-	time            cost.Time
+	Op, Unit, Bound string
+	Count           int
+	Time            cost.Time
 	terms           cost.Split
 }
 
@@ -153,20 +153,19 @@ func kinds(r *compile.Report) []kind {
 	for _, ops := range groupOps(r, func(o *compile.OpReport) (key, bool) {
 		return key{o.Op, o.Unit}, o.Unit != ir.Transfer.String()
 	}) {
-		k := kind{op: ops[0].Op, unit: ops[0].Unit, count: len(ops)}
+		k := kind{Op: ops[0].Op, Unit: ops[0].Unit, Count: len(ops)}
 		for _, o := range ops {
-			k.time += o.CPU
+			k.Time += o.Time()
 			if o.Estimate != nil {
-				k.time += o.Estimate.Time
 				k.terms.Add(o.Estimate.Terms)
 			}
 		}
 		if k.terms.Total() > 0 {
-			k.bound = k.terms.Binding().String()
+			k.Bound = k.terms.Binding().String()
 		}
 		out = append(out, k)
 	}
-	slices.SortStableFunc(out, func(a, b kind) int { return cmp.Compare(b.time, a.time) })
+	slices.SortStableFunc(out, func(a, b kind) int { return cmp.Compare(b.Time, a.Time) })
 	return out
 }
 
@@ -177,16 +176,16 @@ func answerByKind(b *bytes.Buffer, r *compile.Report) {
 	ops := 0
 	for i, k := range list {
 		if i >= answerKinds {
-			rest += k.time
-			ops += k.count
+			rest += k.Time
+			ops += k.Count
 			continue
 		}
 		bound := ""
-		if k.bound != "" {
-			bound = ", bound by " + k.bound
+		if k.Bound != "" {
+			bound = ", bound by " + k.Bound
 		}
-		fmt.Fprintf(b, "  %8s  %4s  %s x %d, %s%s\n", k.time.Short(), shareOf(k.time, r.Total()), k.op, k.count,
-			places[k.unit], bound)
+		fmt.Fprintf(b, "  %8s  %4s  %s x %d, %s%s\n", k.Time.Short(), shareOf(k.Time, r.Total()), k.Op, k.Count,
+			places[k.Unit], bound)
 	}
 	if ops > 0 {
 		fmt.Fprintf(b, "  %8s  %4s  %s of %s\n", rest.Short(), shareOf(rest, r.Total()), diag.Count(ops,
@@ -210,22 +209,22 @@ func answerCPU(b *bytes.Buffer, d *Document) {
 			fmt.Fprintf(b, "  and %s\n", diag.Count(len(groups)-i, "other cause", "other causes"))
 			break
 		}
-		fmt.Fprintf(b, "  %s: %s\n", g.verdict, strings.Join(g.ops(), ", "))
-		fmt.Fprintf(b, "    line %d: %s\n", g.first.Line, g.why)
+		fmt.Fprintf(b, "  %s: %s\n", g.Verdict, strings.Join(g.Ops(), ", "))
+		fmt.Fprintf(b, "    line %d: %s\n", g.First.Line, g.Why)
 	}
 }
 
 // causeGroup is the operations that one rule keeps on the CPU.
 type causeGroup struct {
-	verdict, why string
-	first        *compile.OpReport
+	Verdict, Why string
+	First        *compile.OpReport
 	names        []string
 	counts       map[string]int
-	time         cost.Time
+	Time         cost.Time
 }
 
-// ops lists the operations of a group with their numbers, the most frequent first.
-func (g *causeGroup) ops() []string {
+// Ops lists the operations of a group with their numbers, the most frequent first.
+func (g *causeGroup) Ops() []string {
 	slices.SortStableFunc(g.names, func(a, b string) int { return cmp.Compare(g.counts[b], g.counts[a]) })
 	var out []string
 	for i, n := range g.names {
@@ -252,22 +251,22 @@ func causes(r *compile.Report) []*causeGroup {
 		}
 		return k, o.Unit == ir.CPU.String()
 	}) {
-		g := &causeGroup{why: ops[0].Reason, first: ops[0], counts: map[string]int{}}
-		if no := g.first.Refusal; no != nil {
-			g.verdict = string(no.Verdict)
+		g := &causeGroup{Why: ops[0].Reason, First: ops[0], counts: map[string]int{}}
+		if no := g.First.Refusal; no != nil {
+			g.Verdict = string(no.Verdict)
 			if no.Verdict != target.NotWorthIt {
-				g.why = no.What + ": " + no.Value + "; limit: " + no.Limit
+				g.Why = no.What + ": " + no.Value + "; limit: " + no.Limit
 			}
 		}
 		for _, o := range ops {
 			if g.counts[o.Op]++; g.counts[o.Op] == 1 {
 				g.names = append(g.names, o.Op)
 			}
-			g.time += o.CPU
+			g.Time += o.CPU
 		}
 		out = append(out, g)
 	}
-	slices.SortStableFunc(out, func(a, b *causeGroup) int { return cmp.Compare(b.time, a.time) })
+	slices.SortStableFunc(out, func(a, b *causeGroup) int { return cmp.Compare(b.Time, a.Time) })
 	return out
 }
 

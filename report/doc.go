@@ -7,6 +7,6 @@
 // Invariants: every format shows the same report and adds nothing to it. The
 // lines of the CSV add up to the summary, column by column; what belongs to no
 // operation (the dispatches themselves, padding between constants) has lines of
-// its own. The HTML is one file without scripts that refers to nothing outside
-// it. The same report gives the same bytes.
+// its own. The HTML is one file that refers to nothing outside
+// it; its policy lets its own script run and no other. The same report gives the same bytes.
 package report

@@ -17,6 +17,7 @@ type Document struct {
 	*compile.Report
 	Violations []Violation `json:"violations,omitempty"`
 	Advice     []Advice    `json:"advice,omitempty"` // what to change, the largest saving first
+	Tried      bool        `json:"-"`                // whether changes were looked for
 	// Explain returns the command that explains what to write instead of an operation
 	// on the CPU, or nil if there is none.
 	Explain func(o *compile.OpReport) string `json:"-"`
@@ -81,8 +82,8 @@ var Formats = []Format{
 	},
 	{
 		Name: "modelexplorer", Doc: "the graph, for Google's Model Explorer",
-		Contents: "the graph for [Model Explorer](https://github.com/google-ai-edge/model-explorer): modules, places, " +
-			"times and errors of lookup tables, as overlays and attributes",
+		Contents: "the graph for [Model Explorer](https://github.com/google-ai-edge/model-explorer): modules, " +
+			"places, times and errors of lookup tables, as overlays and attributes",
 		Write: writeModelExplorer,
 	},
 }

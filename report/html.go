@@ -2,168 +2,218 @@ package report
 
 import (
 	"bytes"
+	"cmp"
+	"crypto/sha256"
 	_ "embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-//go:embed report.html.tmpl
-var pageText string
-
-var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"grouped": grouped, "estimate": estimate,
-	"share": func(part, rest int64) string { return fmt.Sprintf("%.4g %%", Percent(part, rest)) },
-	"int64": func(n int) int64 { return int64(n) },
-	"sum":   func(a, b int) int { return a + b },
-	"kib":   func(n int64) string { return fmt.Sprintf("%.1f KiB", float64(n)/1024) },
-}).Parse(pageText))
-
-// Measures of the charts, in the units of their drawing.
-const (
-	chartWidth = 720 // of a bar of the whole
-	labelWidth = 250 // before the bars of layers
-	rowHeight  = 24
-	htmlLayers = 16 // bars of layers
+var (
+	//go:embed page.html.tmpl
+	pageText string
+	//go:embed page.css
+	pageStyle string
+	//go:embed page.js
+	pageScript string
 )
 
-// bar is one rectangle of a chart.
-type bar struct {
-	X, Y, Width float64
-	Class       string // says term or unit: a pattern and a colour
-	Label       string
-	Value       string
-	Text        bool // the label fits inside
+var page = template.Must(template.New("report").Funcs(template.FuncMap{
+	"grouped": grouped, "short": func(t cost.Time) string { return t.Short() }, "count": short, "bytes": shortBytes,
+	"share": shareOf, "percent": Percent, "plural": diag.Count,
+	"int64": func(n int) int64 { return int64(n) },
+	"sum":   func(a, b int) int { return a + b },
+	"less":  func(a, b cost.Time) cost.Time { return a - b },
+}).Parse(pageText))
+
+// Uses of the time of a call, which the page has a color for each.
+const (
+	useDispatch = "dispatch"
+	useHand     = "io"
+	useCPU      = "cpu"
+)
+
+// part is one use of the time of a call.
+type part struct {
+	Use, Label string
+	Time       cost.Time
+	Percent    float64
 }
 
-// chart is one drawing.
-type chart struct {
-	Title, Desc   string
-	Width, Height int
-	Bars          []bar
+// pageOp is an operation as the page's script reads it. The keys are short because there are thousands.
+type pageOp struct {
+	Op       string `json:"o"`
+	Name     string `json:"n"`
+	Function string `json:"f,omitempty"`
+	Type     string `json:"y,omitempty"`
+	Scope    string `json:"s,omitempty"`
+	Unit     string `json:"u"`
+	Line     int32  `json:"l,omitempty"`
+	Time     int64  `json:"t,omitempty"` // nanoseconds
+	Bound    string `json:"b,omitempty"` // use of most of its time
+	MACs     int64  `json:"m,omitempty"`
+	DMA      int64  `json:"d,omitempty"`
+	Weights  int64  `json:"w,omitempty"`
+	Tasks    int    `json:"k,omitempty"`
+	Why      string `json:"x,omitempty"`
+	Verdict  string `json:"v,omitempty"`
+	Reads    []int  `json:"r,omitempty"`
 }
 
-// legend is one entry of a legend.
-type legend struct{ Class, Label string }
+// pageSpan is a span of the timeline: track, start and length in nanoseconds, operation or -1, name where there is no
+// operation.
+type pageSpan [5]any
+
+// script is what the page's script draws.
+type script struct {
+	Ops    []pageOp   `json:"ops"`
+	Spans  []pageSpan `json:"spans"`
+	Tracks []string   `json:"tracks"`
+	Other  []pageRest `json:"other"` // time of no operation
+	Total  int64      `json:"total"`
+	Many   bool       `json:"many"` // functions
+}
+
+// pageRest is time of no operation.
+type pageRest struct {
+	Label string `json:"n"`
+	Use   string `json:"b"`
+	Time  int64  `json:"t"`
+}
 
 // pageData is what the page is made from.
 type pageData struct {
 	*Document
+	Name    string
+	Style   template.CSS
+	Script  template.JS
+	Policy  string // the digest of the script, which alone may run
+	Data    script
+	Margin  string
+	Total   cost.Time
+	Parts   []part
+	Advised []Advice
+	More    int // further advice
+	Kinds   []kind
+	Groups  []*causeGroup
 	Each    []*compile.Report // functions
-	Charts  []chart           // bars of a whole
-	Rank    chart             // bars of layers
-	Rows    []Layer
-	CPU     []cpuGroup
 	Stages  []cost.Stage
-	Legends []legend
-	Several bool
 }
 
-// stacked draws the parts of a whole side by side.
-func stacked(title, unit string, parts []bar, values []float64, texts []string) chart {
-	c := chart{Title: title, Width: chartWidth, Height: 40}
-	all := 0.0
-	for _, v := range values {
-		all += v
-	}
-	x := 0.0
-	for i, p := range parts {
-		if values[i] <= 0 {
-			continue
-		}
-		p.X, p.Width = x, chartWidth*values[i]/all
-		p.Value = texts[i] + unit
-		p.Text = p.Width > 7*float64(len(p.Label)+len(p.Value)+2)
-		x += p.Width
-		c.Bars = append(c.Bars, p)
-		if c.Desc != "" {
-			c.Desc += ", "
-		}
-		c.Desc += p.Label + " " + p.Value
-	}
-	return c
-}
-
-// charts draws the distribution of operations, products and time.
-func charts(r *compile.Report) []chart {
-	units := []bar{{Class: ir.Engine.String(), Label: "engine"}, {Class: ir.CPU.String(), Label: "CPU"}}
-	var out []chart
-	add := func(c chart) {
-		if len(c.Bars) > 0 {
-			out = append(out, c)
-		}
-	}
-	add(stacked("Operations", "", units, []float64{float64(r.EngineOps), float64(r.CPUOps)},
-		[]string{fmt.Sprint(r.EngineOps), fmt.Sprint(r.CPUOps)}))
-	add(stacked("Multiply-accumulates", "", units, []float64{float64(r.EngineMACs), float64(r.CPUMACs)},
-		[]string{grouped(r.EngineMACs), grouped(r.CPUMACs)}))
+// uses divides the time of a call, the largest part first.
+func uses(r *compile.Report) []part {
+	total := r.Total()
+	parts := []part{{Use: useCPU, Label: "CPU", Time: r.CPU}}
 	if r.Estimate != nil {
-		var parts []bar
-		var values []float64
-		var texts []string
+		labels := [cost.Terms]string{"dispatch", "inputs and outputs", "engine: products", "engine: DMA", "engine: L2"}
 		for i, t := range r.Estimate.Terms {
-			n := cost.Term(i).String()
-			parts = append(parts, bar{Class: n, Label: n})
-			values, texts = append(values, float64(t)), append(texts, t.String())
+			parts = append(parts, part{Use: cost.Term(i).String(), Label: labels[i], Time: t})
 		}
-		add(stacked("Estimated time on the engine, by binding term", " us", parts, values, texts))
 	}
-	return out
+	parts = slices.DeleteFunc(parts, func(p part) bool { return p.Time <= 0 })
+	for i := range parts {
+		parts[i].Percent = 100 * float64(parts[i].Time) / float64(total)
+	}
+	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.Time, a.Time) })
+	return parts
 }
 
-// ranking draws the layers that take the most time.
-func ranking(r *compile.Report) chart {
-	layers := biggest(r, htmlLayers)
-	c := chart{Title: "Biggest layers, estimated us", Width: chartWidth, Height: rowHeight * len(layers)}
-	value := func(l *Layer) float64 { return float64(l.Time) }
-	if r.Estimate == nil {
-		c.Title = "Biggest layers, multiply-accumulates"
-		value = func(l *Layer) float64 { return float64(l.MACs) }
+// drawn is what the script draws of a report.
+func drawn(r *compile.Report) script {
+	s := script{
+		Total:  int64(r.Total()),
+		Tracks: trackNames[:],
+		Many:   len(r.Functions) > 1,
+		Ops:    []pageOp{},
+		Spans:  []pageSpan{},
+		Other:  []pageRest{},
 	}
-	for i := range layers {
-		l := &layers[i]
-		b := bar{
-			X:     labelWidth,
-			Y:     float64(i * rowHeight),
-			Class: l.Bound,
-			Label: clip(fmt.Sprintf("%s %s", l.Op, l.Name), 34),
+	at := cost.Time(0)
+	for _, f := range functions(r) {
+		first := len(s.Ops)
+		for i := range f.Ops {
+			s.Ops = append(s.Ops, drawnOp(f, i, first, s.Many))
 		}
-		if top := value(&layers[0]); top > 0 {
-			b.Width = max(1, value(l)/top*(chartWidth-labelWidth-150))
+		for _, x := range Timeline(f) {
+			op, name := -1, x.Name
+			if x.Op >= 0 {
+				op, name = first+x.Op, ""
+			}
+			s.Spans = append(s.Spans, pageSpan{int(x.Track), int64(at + x.Start), int64(x.Time), op, name})
 		}
-		b.Value = l.Time.String() + " " + l.Bound
-		if l.Bound == "" {
-			b.Class, b.Value = l.Unit, grouped(l.MACs)+" on the "+l.Unit
-		}
-		c.Bars = append(c.Bars, b)
+		at += f.Total()
 	}
-	return c
-}
-
-// clip shortens a text to n characters.
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
+	if e := r.Estimate; e != nil {
+		for _, x := range []pageRest{
+			{"dispatch", useDispatch, int64(e.Terms[cost.Dispatch])},
+			{"inputs and outputs", useHand, int64(e.Terms[cost.Hand])},
+		} {
+			if x.Time > 0 {
+				s.Other = append(s.Other, x)
+			}
+		}
 	}
 	return s
 }
 
+// drawnOp is operation i of a function whose first operation has the number first.
+func drawnOp(f *compile.Report, i, first int, many bool) pageOp {
+	o := &f.Ops[i]
+	p := pageOp{
+		Op: o.Op, Name: o.Name, Type: o.Type, Scope: o.Scope, Unit: o.Unit, Line: o.Line, Time: int64(o.Time()),
+		MACs: o.MACs, Weights: o.Weights, Tasks: o.Tasks, Why: o.Reason,
+	}
+	if many {
+		p.Function = f.Function
+	}
+	switch {
+	case o.Estimate != nil:
+		p.Bound, p.DMA = o.Estimate.Bound, o.Estimate.DMABytes
+	case o.Unit == ir.CPU.String():
+		p.Bound = useCPU
+	}
+	if o.Fused != "" {
+		p.Why = "fused into " + o.Fused
+	}
+	if o.Refusal != nil {
+		p.Verdict = string(o.Refusal.Verdict)
+	}
+	for _, from := range o.Reads {
+		if from >= 0 && from < len(f.Ops) {
+			p.Reads = append(p.Reads, first+from)
+		}
+	}
+	return p
+}
+
 func writeHTML(w io.Writer, d *Document) error {
+	digest := sha256.Sum256([]byte(pageScript))
 	p := pageData{
-		Document: d, Each: functions(d.Report), Charts: charts(d.Report), Rank: ranking(d.Report),
-		Rows: Layers(d.Report), CPU: cpuGroups(d.Report),
-		Legends: []legend{{ir.Engine.String(), "engine"}, {ir.CPU.String(), "CPU"}},
-		Several: len(d.Report.Functions) > 1,
+		Document: d,
+		Name:     d.Title(),
+		Style:    template.CSS(pageStyle),
+		Script:   template.JS(pageScript),
+		Policy:   "sha256-" + base64.StdEncoding.EncodeToString(digest[:]),
+		Data:     drawn(d.Report),
+		Margin:   strings.Replace(cost.Margin(), "+-", "±", 1),
+		Total:    d.Report.Total(),
+		Parts:    uses(d.Report),
+		Advised:  d.Advice[:min(len(d.Advice), answerAdvice)],
+		More:     max(0, len(d.Advice)-answerAdvice),
+		Kinds:    kinds(d.Report),
+		Groups:   causes(d.Report),
+		Each:     functions(d.Report),
 	}
 	if e := d.Report.Estimate; e != nil {
-		for i := range cost.Terms {
-			n := cost.Term(i).String()
-			p.Legends = append(p.Legends, legend{n, "bound by " + n})
-		}
 		p.Stages = e.Stages
 	}
 	var b bytes.Buffer
@@ -172,4 +222,16 @@ func writeHTML(w io.Writer, d *Document) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+// shortBytes returns a number of bytes with a prefix and three digits at most.
+func shortBytes(n int64) string {
+	v, unit := float64(n), "B"
+	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
+		if v < 1000 {
+			break
+		}
+		v, unit = v/1024, u
+	}
+	return fmt.Sprintf("%.3g %s", v, unit)
 }

@@ -3,10 +3,13 @@ package report
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/csv"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"os"
@@ -16,6 +19,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
@@ -197,18 +201,28 @@ func hostile(t *testing.T) (*Document, string) {
 	}, name
 }
 
-// TestHTMLIsWellFormedAndSelfContained also checks the figures.
+// element returns what is between the tags of the first element that starts with open.
+func element(t *testing.T, text, open, end string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(text, open)
+	body, _, closed := strings.Cut(rest, end)
+	if !ok || !closed {
+		t.Fatalf("no %s", open)
+	}
+	return body
+}
+
 func TestHTMLIsWellFormedAndSelfContained(t *testing.T) {
 	bad, _ := hostile(t)
 	for _, d := range []*Document{{Model: "m.mil", Report: digits(t)}, {Report: several(t)}, bad,
 		{Report: new(compile.Report)}} {
 		text := output(t, "html", d)
 		_, body, _ := strings.Cut(text, "\n") // without the document type
+		script := element(t, body, "<script>", "</script>")
+		body = strings.Replace(body, script, "", 1) // which is not XML
 		x := xml.NewDecoder(strings.NewReader(body))
-		x.Strict, x.AutoClose, x.Entity = false, []string{"meta"}, xml.HTMLEntity
-		seen := map[string]int{}
-		ids := map[string]bool{}
-		var uses []string
+		x.Strict, x.AutoClose, x.Entity = false, []string{"meta", "input"}, xml.HTMLEntity
+		scripts, policy := 0, ""
 		for {
 			tok, err := x.Token()
 			if errors.Is(err, io.EOF) {
@@ -221,38 +235,87 @@ func TestHTMLIsWellFormedAndSelfContained(t *testing.T) {
 			if !ok {
 				continue
 			}
-			seen[el.Name.Local]++
+			switch el.Name.Local {
+			case "script":
+				scripts++
+			case "img", "link", "iframe", "object", "embed":
+				t.Errorf("an element <%s>", el.Name.Local)
+			}
 			for _, a := range el.Attr {
+				local := strings.HasPrefix(a.Value, "#")
 				switch {
-				case a.Name.Local == "id":
-					ids[a.Value] = true
-				case a.Name.Local == "src" || a.Name.Local == "href" || strings.HasPrefix(a.Name.Local, "on"):
+				case a.Name.Local == "src" || a.Name.Local == "href" && !local || strings.HasPrefix(a.Name.Local, "on"):
 					t.Errorf("<%s %s=%q>", el.Name.Local, a.Name.Local, a.Value)
-				case strings.Contains(a.Value, "url("):
-					uses = append(uses, strings.TrimSuffix(strings.TrimPrefix(a.Value, "url(#"), ")"))
-				case a.Name.Local == "width" && el.Name.Local == "rect":
-					if w, err := strconv.ParseFloat(a.Value, 64); err != nil || !(w >= 0 && w <= chartWidth+.01) {
-						t.Errorf("a bar is %s wide", a.Value)
-					}
+				case strings.Contains(a.Value, "default-src"):
+					policy = a.Value
 				}
 			}
 		}
-		if seen["script"]+seen["img"]+seen["link"]+seen["iframe"] > 0 {
-			t.Errorf("elements %v", seen)
+		// The policy lets the page's own script run and no other: a name that is markup cannot.
+		digest := sha256.Sum256([]byte(script))
+		if scripts != 2 || !strings.Contains(policy, base64.StdEncoding.EncodeToString(digest[:])) ||
+			strings.Contains(policy, "script-src 'unsafe-inline'") {
+			t.Errorf("%d scripts, policy %s", scripts, policy)
 		}
-		for _, id := range uses {
-			if !ids[id] {
-				t.Errorf("no pattern %q", id)
+		if own := strings.ReplaceAll(script, svgName, "") + element(t, body, "<style>", "</style>"); strings.
+			Contains(own, "://") || strings.Contains(own, "url(") {
+			t.Error("the page refers to something outside it")
+		}
+	}
+}
+
+// svgName is the namespace of SVG, the only address in the page's script: it is a name and is not fetched.
+const svgName = `"http://www.w3.org/2000/svg"`
+
+// TestHTMLHasEveryOperationAndItsTime reads the data that the page's script draws.
+func TestHTMLHasEveryOperationAndItsTime(t *testing.T) {
+	bad, _ := hostile(t)
+	for _, d := range []*Document{{Report: digits(t)}, {Report: several(t)}, bad} {
+		text := output(t, "html", d)
+		var data script
+		if err := json.Unmarshal([]byte(element(t, text, `id="data">`, "</script>")), &data); err != nil {
+			t.Fatal(err)
+		}
+		all := int64(0)
+		for i, o := range data.Ops {
+			want := d.Report.Ops[i]
+			if o.Name != want.Name || cost.Time(o.Time) != want.Time() || o.Unit != want.Unit {
+				t.Errorf("operation %d is %+v, want %+v", i, o, want)
 			}
+			all += o.Time
 		}
-		if len(d.Ops) > 0 && (seen["svg"] < 5 || seen["rect"] < 20 || len(uses) == 0) {
-			t.Errorf("charts of %v", seen)
+		for _, o := range data.Other {
+			all += o.Time
 		}
-		for _, l := range Layers(d.Report) {
-			if l.Bound != "" && !strings.Contains(text, `<td class="n">`+l.Time.String()+"</td>") {
-				t.Errorf("the page does not say that %s takes %s us", l.Name, l.Time)
-			}
+		if len(data.Ops) != len(d.Report.Ops) || cost.Time(all) != d.Report.Total() || data.Total != all {
+			t.Errorf("%d operations take %d ns, want %d and %s us", len(data.Ops), all, len(d.Report.Ops),
+				d.Report.Total())
 		}
+		end := 0.0
+		for _, s := range data.Spans {
+			end = max(end, s[1].(float64)+s[2].(float64))
+		}
+		if end != float64(data.Total) {
+			t.Errorf("the timeline ends at %g ns, want %d", end, data.Total)
+		}
+	}
+}
+
+// TestHTMLOfManyOperationsIsSmall compiles no model: the report has 1200 operations with long names.
+func TestHTMLOfManyOperationsIsSmall(t *testing.T) {
+	r := digits(t)
+	for i := len(r.Ops); i < 1200; i++ {
+		o := r.Ops[i%8]
+		o.Name = fmt.Sprintf("%s_%s_%d", o.Name, strings.Repeat("long", 10), i)
+		o.Scope = fmt.Sprintf("encoder/layers/%d/self_attention_output", i/70)
+		o.Reason = strings.Repeat("because ", 12)
+		r.Ops = append(r.Ops, o)
+		x := r.TaskList[i%8]
+		x.OpIndex = i
+		r.TaskList = append(r.TaskList, x, x)
+	}
+	if n := len(output(t, "html", &Document{Report: r})); n > 2<<20 {
+		t.Errorf("%d bytes", n)
 	}
 }
 

@@ -42,9 +42,9 @@ type Span struct {
 }
 
 // Timeline lays out one call of a function by its estimates: the steps in order, the operations of a step on the CPU
-// one after the other, and for a dispatch the stages on the way to the engine, its inputs and outputs, its tasks one after
-// the other, and the stages on the way back. It returns nil for a plan, which has no estimates. The spans of serial
-// tracks add up to Report.Total.
+// one after the other, and for a dispatch the stages on the way to the engine, its inputs and outputs, its tasks one
+// after the other, and the stages on the way back. It returns nil for a plan, which has no estimates. The spans of
+// serial tracks add up to Report.Total.
 func Timeline(f *compile.Report) []Span {
 	if f.Estimate == nil {
 		return nil
@@ -100,7 +100,10 @@ func (t *timeline) dispatch(n int) {
 		host("inputs and outputs", d.Estimate.Terms[cost.Hand])
 	}
 	for ; t.task < len(t.f.TaskList) && t.f.TaskList[t.task].Dispatch == n; t.task++ {
-		t.engine(&t.f.TaskList[t.task], n)
+		x := &t.f.TaskList[t.task]
+		if x.Estimate != nil && x.OpIndex >= 0 && x.OpIndex < len(t.f.Ops) { // a report may have been read from a file
+			t.engine(x, n)
+		}
 	}
 	for _, s := range stages[back:] {
 		host(s.Name, s.Time)

@@ -604,10 +604,10 @@ async function answers(url) {
   await context.close();
 }
 
-// The HTML report is a file of its own: it opens, draws, and asks for nothing else.
-async function report(path) {
-  console.log("report.html");
-  const context = await browser.newContext({ viewport: { width: 1200, height: 900 } });
+// The HTML report is a file of its own: it opens, draws, links its views, and asks for nothing else.
+async function report(path, scheme) {
+  console.log(`report.html, ${scheme}`);
+  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1200, height: 900 } });
   const page = await context.newPage();
   const url = pathToFileURL(path).href;
   const others = [], errors = [];
@@ -615,19 +615,59 @@ async function report(path) {
   page.on("pageerror", (e) => errors.push(String(e)));
   page.on("console", (m) => { if (m.type() === "error") errors.push(m.text()); });
   await page.goto(url);
-  check("the title", (await page.title()).startsWith("zinc report"), await page.title());
-  check("tables", (await page.locator("table tr").count()) > 8);
-  const sizes = await page.locator("svg").evaluateAll((list) => list.map((s) => s.getBoundingClientRect()).filter((b) => b.width > 20 && b.height > 5).length);
-  check("charts are drawn", sizes > 0, sizes);
+  check("the title names the model", (await page.title()) === "digits: zinc report", await page.title());
+  for (const view of ["#map", "#line", "#net"]) {
+    const marks = await page.locator(`${view} svg .hit`).count();
+    check(`${view} is drawn`, marks > 2, marks);
+  }
+  const rows = page.locator("#rows tbody tr");
+  const all = await rows.count();
+  check("a row for each operation", all === 8, all);
+
+  // Sort by time: the largest first. A filter leaves the rows that have all its words.
+  await page.locator("#rows th button", { hasText: "time" }).click();
+  check("sorted by time", (await rows.first().textContent()).includes("conv3"), await rows.first().textContent());
+  await page.locator("#find").fill("conv line 15");
+  check("filtered", (await rows.count()) === 1, await rows.count());
+  await page.locator("#find").fill("");
+
+  // A dot of the graph chooses a row, a row chooses a dot.
+  await page.locator("#net [data-op='3']").click();
+  check("the graph marks its row", await page.locator("#op-3.on").count() === 1);
+  await page.locator("#torow").click();
+  check("the link leads to the row", await page.locator("#op-3").evaluate((e) => {
+    const b = e.getBoundingClientRect();
+    return b.top >= 0 && b.bottom <= innerHeight;
+  }));
+  await page.locator("#op-6").click();
+  check("a row marks the graph", await page.locator("#net [data-op='6'].on").count() === 1);
+  check("a row marks the map", await page.locator("#map .on").count() === 1);
+  await page.locator("#map .hit").first().click();
+  check("the map marks a row", await page.locator("#rows tr.on").count() === 1);
+
+  for (const width of [800, 1200, 1600]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.waitForTimeout(200);
+    const over = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    check(`no sideways scrolling at ${width} px`, over <= 0, over);
+    await picture(page, `report-${scheme}-${width}`);
+  }
+  await page.setViewportSize({ width: 1200, height: 220 });
+  await page.locator("#rows").evaluate((e) => scrollTo(0, e.getBoundingClientRect().top + scrollY + 60));
+  const top = await page.locator("#rows th").first().evaluate((e) => e.getBoundingClientRect().top);
+  check("the table's head stays in view", Math.abs(top) < 2, top);
   check("it asks for nothing else", others.length === 0, others.join(", "));
   check("no errors", errors.length === 0, errors.join("; "));
-  await picture(page, "report");
   await context.close();
 }
 
 try {
+<<<<<<< HEAD
   await report(config.report);
   await answers(config.pages[0].url);
+=======
+  for (const scheme of ["light", "dark"]) await report(config.report, scheme);
+>>>>>>> df95c41b (report: a page with maps of time, call and graph, and a table)
   for (const p of config.pages) {
     if (p.whole) await visit(p, p.themes[0]);
     for (const t of p.themes.slice(p.whole ? 1 : 0)) await look(p, t);

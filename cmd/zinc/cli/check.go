@@ -344,6 +344,7 @@ func (c *checkCommand) document(model string, t *targetResult) *report.Document 
 		Report:     t.Report,
 		Violations: t.Violations,
 		Advice:     t.Advice,
+		Tried:      c.advises(),
 		Explain:    newExplains(c.path, c.flags, t.Report).command,
 	}
 }
