@@ -41,6 +41,7 @@ var parts = []struct {
 	{"cost.md", "measured", writeMeasured},
 	{"cost.md", "families", writeFamilies},
 	{"cost.md", "budgets", writeBudgets},
+	{"json.md", "json", writeJSONShapes},
 	{"cost.md", "report-formats", writeReportFormats},
 	{"seeds-coverage.md", "seeds", writeSeeds},
 	{"broker.md", "entitlements", writeEntitlements},

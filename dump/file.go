@@ -66,6 +66,7 @@ func (c *printer) dump(path string, b []byte, kind, noun string, parts []filePar
 	if c.JSON {
 		d.j = jsonform.NewStream(c.out)
 		d.j.Open("", '{')
+		d.j.Put(jsonform.SchemaKey, jsonform.Schema)
 		d.j.Put("dump", dumpShape)
 		d.j.Put("kind", kind)
 		d.j.Put("bytes", len(b))
@@ -150,6 +151,7 @@ func (d *fileDump) finish(failed error) error {
 func (c *printer) whole(kind string, v any, fault error) error {
 	j := jsonform.NewStream(c.out)
 	j.Open("", '{')
+	j.Put(jsonform.SchemaKey, jsonform.Schema)
 	j.Put("dump", dumpShape)
 	j.Put("kind", kind)
 	j.Put(kind, v)

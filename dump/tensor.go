@@ -13,6 +13,39 @@ import (
 // shownElements is the number of elements in a summary.
 const shownElements = 8
 
+// Statistics are facts about the elements of a tensor.
+type Statistics struct {
+	Elements  int     `json:"elements"`
+	Min       float64 `json:"min"` // of the finite elements, 0 if there are none
+	Max       float64 `json:"max"`
+	Mean      float64 `json:"mean"`
+	NotFinite int     `json:"not_finite"`
+}
+
+// Summarize returns the statistics of a tensor; those of text are empty.
+func Summarize(t interp.Tensor) Statistics {
+	if t.Type.Kind != ir.Tensor || t.Type.DType == ir.String {
+		return Statistics{}
+	}
+	return summarize(t.Const().Floats())
+}
+
+func summarize(vs []float64) Statistics {
+	s := Statistics{Elements: len(vs)}
+	lo, hi, sum := math.Inf(1), math.Inf(-1), 0.0
+	for _, v := range vs {
+		if v-v != 0 {
+			s.NotFinite++
+			continue
+		}
+		lo, hi, sum = min(lo, v), max(hi, v), sum+v
+	}
+	if n := len(vs) - s.NotFinite; n > 0 {
+		s.Min, s.Max, s.Mean = lo, hi, sum/float64(n)
+	}
+	return s
+}
+
 // Tensor prints one line about a tensor: type, range, mean, first elements.
 func Tensor(w io.Writer, name string, t interp.Tensor) error {
 	if t.Type.Kind != ir.Tensor || t.Type.DType == ir.String {
@@ -20,21 +53,14 @@ func Tensor(w io.Writer, name string, t interp.Tensor) error {
 		return err
 	}
 	vs := t.Const().Floats()
-	lo, hi, sum, odd := math.Inf(1), math.Inf(-1), 0.0, 0
-	for _, v := range vs {
-		if v-v != 0 {
-			odd++
-			continue
-		}
-		lo, hi, sum = min(lo, v), max(hi, v), sum+v
-	}
+	x := summarize(vs)
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s  %s", name, t.Type)
-	if n := len(vs) - odd; n > 0 {
-		fmt.Fprintf(&s, "  min %.6g max %.6g mean %.6g", lo, hi, sum/float64(n))
+	if x.NotFinite < len(vs) {
+		fmt.Fprintf(&s, "  min %.6g max %.6g mean %.6g", x.Min, x.Max, x.Mean)
 	}
-	if odd > 0 {
-		fmt.Fprintf(&s, "  %d not finite", odd)
+	if x.NotFinite > 0 {
+		fmt.Fprintf(&s, "  %d not finite", x.NotFinite)
 	}
 	s.WriteString("  [")
 	for i, v := range vs[:min(len(vs), shownElements)] {

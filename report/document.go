@@ -39,7 +39,7 @@ var Formats = []Format{
 	},
 	{
 		Name: "json", Doc: "everything, for programs", Contents: "everything, including each task",
-		Write: func(w io.Writer, d *Document) error { return jsonform.Write(w, d) },
+		Write: func(w io.Writer, d *Document) error { return jsonform.Document(w, d) },
 	},
 	{
 		Name: "csv", Doc: "a line an operation",

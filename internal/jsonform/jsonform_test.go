@@ -22,6 +22,31 @@ func TestWriteIndentsAndKeepsMarkup(t *testing.T) {
 	}
 }
 
+func TestDocumentBeginsWithItsVersion(t *testing.T) {
+	for _, c := range []struct {
+		v    any
+		want string
+	}{
+		{map[string]int{"a": 1}, "{\n  \"schema\": 1,\n  \"a\": 1\n}\n"},
+		{struct{}{}, "{\n  \"schema\": 1\n}\n"},
+	} {
+		var b strings.Builder
+		if err := Document(&b, c.v); err != nil || b.String() != c.want || !IsDocument([]byte(b.String())) {
+			t.Errorf("%q, %v, want %q", b.String(), err, c.want)
+		}
+	}
+	var b strings.Builder
+	if err := Document(&b, []int{1}); err == nil || b.Len() > 0 {
+		t.Errorf("a list is a document: %s", &b)
+	}
+	if err := Document(full{}, struct{}{}); !errors.Is(err, errFull) {
+		t.Errorf("a writer that fails: %v", err)
+	}
+	if IsDocument([]byte(`{"a": 1}`)) || IsDocument([]byte(`[1]`)) {
+		t.Error("something else is a document")
+	}
+}
+
 var errFull = errors.New("full")
 
 type full struct{}

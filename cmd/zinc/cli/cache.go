@@ -86,6 +86,27 @@ type entryJSON struct {
 	Fault string `json:"fault,omitempty"`
 }
 
+// cacheListJSON is what zinc cache ls --json prints.
+type cacheListJSON struct {
+	Entries []entryJSON `json:"entries"`
+	Bytes   int64       `json:"bytes"`
+	Max     int64       `json:"max_bytes"` // 0 for no limit
+}
+
+// cacheVerifyJSON is what zinc cache verify --json prints.
+type cacheVerifyJSON struct {
+	Entries []entryJSON `json:"entries"`
+}
+
+// cacheCollectJSON is what zinc cache gc --json prints.
+type cacheCollectJSON struct {
+	Removed      int   `json:"removed"`
+	RemovedBytes int64 `json:"removed_bytes"`
+	Kept         int   `json:"kept"`
+	KeptBytes    int64 `json:"kept_bytes"`
+	Temporary    int   `json:"temporary_files"` // unfinished ones that were removed
+}
+
 func (c *cacheCommand) list(context.Context) error {
 	store, err := c.store()
 	if err != nil {
@@ -102,11 +123,7 @@ func (c *cacheCommand) list(context.Context) error {
 		rows = append(rows, entryJSON{Key: e.Key.String(), Bytes: e.Size, Used: e.Used.UTC().Format(time.RFC3339)})
 	}
 	if c.json {
-		return jsonform.Write(c.out, struct {
-			Entries []entryJSON `json:"entries"`
-			Bytes   int64       `json:"bytes"`
-			Max     int64       `json:"max_bytes"`
-		}{rows, total, store.MaxBytes})
+		return jsonform.Document(c.out, cacheListJSON{rows, total, store.MaxBytes})
 	}
 	w := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', 0)
 	for _, r := range rows {
@@ -156,7 +173,7 @@ func (c *cacheCommand) verify(ctx context.Context) error {
 		rows = append(rows, row)
 	}
 	if c.json {
-		err = jsonform.Write(c.out, rows)
+		err = jsonform.Document(c.out, cacheVerifyJSON{rows})
 	} else {
 		err = c.printFaults(rows, whole)
 	}
@@ -211,13 +228,7 @@ func (c *cacheCommand) collect(context.Context) error {
 	}
 	did, fault := store.Collect(most)
 	if c.json {
-		return errors.Join(fault, jsonform.Write(c.out, struct {
-			Removed      int   `json:"removed"`
-			RemovedBytes int64 `json:"removed_bytes"`
-			Kept         int   `json:"kept"`
-			KeptBytes    int64 `json:"kept_bytes"`
-			Temporary    int   `json:"temporary_files"`
-		}{Removed: did.Removed, RemovedBytes: did.RemovedBytes, Kept: did.Kept, KeptBytes: did.KeptBytes,
+		return errors.Join(fault, jsonform.Document(c.out, cacheCollectJSON{Removed: did.Removed, RemovedBytes: did.RemovedBytes, Kept: did.Kept, KeptBytes: did.KeptBytes,
 			Temporary: did.Temporary}))
 	}
 	_, err = fmt.Fprintf(c.out, "%s of %d bytes removed, %d of %d bytes kept\n", diag.Count(did.Removed, "entry",

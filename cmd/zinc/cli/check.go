@@ -294,7 +294,7 @@ func (c *checkCommand) advise(ctx context.Context, f *compileFlags, p *ir.Progra
 func (c *checkCommand) print(r *checkResult) error {
 	switch {
 	case c.json:
-		return jsonform.Write(c.env.out, r)
+		return jsonform.Document(c.env.out, r)
 	case c.sarif:
 		return sarif.Write(c.env.out, c.sarifRuns(r)...)
 	}

@@ -309,7 +309,7 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	switch {
 	case c.quiet:
 	case c.json:
-		err = jsonform.Write(c.out, r)
+		err = jsonform.Document(c.out, r)
 	case c.markdown:
 		err = r.Markdown(c.out, compare.TextOptions{Most: c.most})
 	default:
@@ -318,12 +318,17 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	return different(err, r.Same)
 }
 
+// rangesJSON is what zinc diff --bytes --json prints.
+type rangesJSON struct {
+	Ranges []compare.Range `json:"ranges"`
+}
+
 func (c *diffCommand) ranges(sides [2]*compare.Side) error {
 	rs, err := compare.Bytes(sides[0], sides[1])
 	switch {
 	case err != nil || c.quiet:
 	case c.json:
-		err = jsonform.Write(c.out, rs)
+		err = jsonform.Document(c.out, rangesJSON{rs})
 	default:
 		err = compare.RangesText(c.out, rs)
 	}

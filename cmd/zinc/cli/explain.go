@@ -138,7 +138,7 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	}
 	a.File = filepath.ToSlash(a.File)
 	if c.json {
-		err = jsonform.Write(c.out, a)
+		err = jsonform.Document(c.out, a)
 	} else {
 		err = a.Text(c.out, explain.Detail{Tasks: c.tasks})
 	}

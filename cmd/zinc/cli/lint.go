@@ -155,7 +155,7 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 	}
 	switch {
 	case c.json:
-		err = jsonform.Write(c.out, r)
+		err = jsonform.Document(c.out, r)
 	case c.sarif:
 		err = lint.SARIF(c.out, r.Model, compile.Version, r.Targets, c.failOn)
 	default:

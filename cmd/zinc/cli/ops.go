@@ -11,7 +11,7 @@ import (
 
 func newOps(e *env) *cobra.Command {
 	var targets, format string
-	var natives bool
+	var natives, asJSON bool
 	cmd := &cobra.Command{
 		Use:     "ops [NAME]...",
 		GroupID: groupUnderstand,
@@ -48,7 +48,7 @@ lowers, not-worth-it one that would take longer on the engine.`,
 				return usagef("ops: %w", err)
 			}
 			switch {
-			case format == "json":
+			case format == "json" || asJSON:
 				return opref.JSON(e.out, ts, rows)
 			case natives:
 				return opref.Natives(e.out, ts, rows)
@@ -62,6 +62,7 @@ lowers, not-worth-it one that would take longer on the engine.`,
 	f.StringVarP(&targets, "target", "t", "h13", "hardware `TARGETS`, separated by commas, or all: "+
 		strings.Join(target.Names(), ", "))
 	f.BoolVar(&natives, "native", false, "compare with what the hardware runs natively (text, json)")
+	f.BoolVar(&asJSON, "json", false, "print JSON, as --format json does")
 	f.Var(newChoice(&format, "text", "md", "json"), "format", "format of the table: text, md (Markdown) or json")
 	return cmd
 }

@@ -78,7 +78,7 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 		return err
 	}
 	if c.json {
-		err = jsonform.Write(c.out, res)
+		err = jsonform.Document(c.out, res)
 	} else {
 		err = res.Text(c.out)
 	}

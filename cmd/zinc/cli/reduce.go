@@ -245,7 +245,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		c.output, r.Statements, r.Before, diag.Count(len(text.Blobs), "constant", "constants"),
 		diag.Count(r.Runs, "run", "runs"), diag.Count(r.Cached, "candidate", "candidates"))
 	if c.json {
-		if e := jsonform.Write(c.out, r); err == nil {
+		if e := jsonform.Document(c.out, r); err == nil {
 			err = e
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
@@ -33,7 +34,8 @@ type runCommand struct {
 	machineFlags
 	random        uint64
 	trace, replay string // files
-	fill          bool   // --random was set
+	fill          bool   // --random or --seed was set
+	json          bool
 }
 
 func newRun(e *env) *cobra.Command {
@@ -65,7 +67,7 @@ inputs.`,
 		GroupID: groupRun,
 		Args:    operands(1, 1, "one FILE.hwx or MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c.fill = cmd.Flags().Changed("random")
+			c.fill = cmd.Flags().Changed("random") || cmd.Flags().Changed("seed")
 			return c.run(cmd.Context(), args[0])
 		},
 	}
@@ -84,6 +86,8 @@ inputs.`,
 		"computes; ane-wide, the same with sums of products in fp32 (faster); or ieee, fp16 storage with fp32 "+
 		"arithmetic")
 	f.Uint64Var(&c.random, "random", 0, "fill inputs without --input with random values from this `SEED`")
+	f.Uint64Var(&c.random, "seed", 0, "another name of --random")
+	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto "+
 		"and --replay")
 	f.BoolVar(&c.timing, "timing", false, "print where the virtual time of the last run goes, by layer and by task")
@@ -314,19 +318,45 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 	if err := atomicfile.Write(ctx, out...); err != nil {
 		return err
 	}
+	var summaries []runOutput
 	for _, p := range have {
-		if slices.ContainsFunc(files, func(f array) bool { return f.what == "output" && f.name == p.name }) {
+		i := slices.IndexFunc(files, func(f array) bool { return f.what == "output" && f.name == p.name })
+		if i >= 0 && !c.json {
 			continue
 		}
 		t, ok := got[p.name]
 		if !ok {
 			return &internalError{err: fmt.Errorf("the run returned no output %q", p.name)}
 		}
-		if err := dump.Tensor(c.out, p.name, t); err != nil {
-			return err
+		if !c.json {
+			if err := dump.Tensor(c.out, p.name, t); err != nil {
+				return err
+			}
+			continue
 		}
+		x := runOutput{Name: p.name, Type: t.Type.String(), Statistics: dump.Summarize(t)}
+		if i >= 0 {
+			x.File = files[i].file
+		}
+		summaries = append(summaries, x)
+	}
+	if c.json {
+		return jsonform.Document(c.out, runJSON{Outputs: summaries})
 	}
 	return nil
+}
+
+// runJSON is what zinc run --json prints.
+type runJSON struct {
+	Outputs []runOutput `json:"outputs"`
+}
+
+// runOutput is an output of a run.
+type runOutput struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+	File string `json:"file,omitempty"` // that it was written to
+	dump.Statistics
 }
 
 // isPair reports whether path is a file of a pair instead of a model.

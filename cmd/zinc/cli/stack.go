@@ -21,7 +21,6 @@ type stackCommand struct {
 	all    bool
 	bytes  int
 	layers []string
-	json   bool
 }
 
 func newStack(e *env) *cobra.Command {
@@ -49,6 +48,7 @@ power-on of the device. The layers are ` + layerNames() + `.`,
 	f.StringSliceVar(&c.layers, "layers", nil, "`LAYERS` to print, comma-separated")
 	f.BoolVar(&c.json, "json", false, "print a Chrome trace instead of text")
 	f.Uint64Var(&c.random, "random", 1, "fill the inputs with random values from this `SEED`")
+	f.Uint64Var(&c.random, "seed", 1, "another name of --random")
 	c.register(f)
 	c.model(f)
 	c.cache.register(f)

@@ -147,7 +147,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
 	switch {
 	case c.json:
-		err = jsonform.Write(c.out, &out)
+		err = jsonform.Document(c.out, &out)
 	case c.sarif:
 		err = sarif.Write(c.out, out.review(filepath.ToSlash(m.Path)))
 	default:
@@ -214,7 +214,7 @@ func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o ve
 		return err
 	}
 	if c.json {
-		err = jsonform.Write(c.out, d)
+		err = jsonform.Document(c.out, d)
 	} else {
 		err = d.Text(c.out)
 	}

@@ -65,7 +65,7 @@ executables.`,
 				}
 			})
 			if asJSON {
-				return jsonform.Write(e.out, v)
+				return jsonform.Document(e.out, v)
 			}
 			_, err := e.out.Write([]byte(v.Text()))
 			return err

@@ -42,7 +42,7 @@ func documentOf(ts []*target.Table, rows []Row) Document {
 
 // JSON writes rows as one JSON object.
 func JSON(w io.Writer, ts []*target.Table, rows []Row) error {
-	return jsonform.Write(w, documentOf(ts, rows))
+	return jsonform.Document(w, documentOf(ts, rows))
 }
 
 // Text writes rows for a terminal: one line per operation, or everything with details.

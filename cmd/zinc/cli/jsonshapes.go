@@ -1,0 +1,40 @@
+package cli
+
+import (
+	"github.com/zinc-compiler/zinc/cmd/zinc/opref"
+	"github.com/zinc-compiler/zinc/compare"
+	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/prove"
+	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/toolchain"
+	"github.com/zinc-compiler/zinc/verify"
+)
+
+// JSONShape is a document that a command prints.
+type JSONShape struct {
+	Command string
+	Doc     string
+	Value   any // an empty document
+}
+
+// JSONShapes are the documents of all commands, except those in the formats of others and those of zinc dump, whose
+// keys are the parts of a file.
+var JSONShapes = []JSONShape{
+	{"zinc MODEL --report json", "What was compiled, and the estimates.", report.Document{}},
+	{"zinc check MODEL --json", "The placement on each target.", checkResult{}},
+	{"zinc explain MODEL:PLACE --json", "What became of a statement.", explain.Answer{}},
+	{"zinc lint MODEL --json", "Where the engine may depart from the reference.", lintResult{}},
+	{"zinc run FILE --json", "The outputs of a run.", runJSON{}},
+	{"zinc verify MODEL --json", "The engine's outputs beside the reference's.", verifyResult{}},
+	{"zinc verify MODEL --first-departure --json", "The values that were compared, in order.", verify.Departures{}},
+	{"zinc prove MODEL --json", "What was proved of a pair.", prove.Result{}},
+	{"zinc diff A B --json", "What differs, and what it costs.", compare.Result{}},
+	{"zinc diff A B --bytes --json", "The bytes that differ.", rangesJSON{}},
+	{"zinc reduce MODEL --json", "What a reduction left.", reduce.Result{}},
+	{"zinc ops --json", "The operations.", opref.Document{}},
+	{"zinc cache ls --json", "The entries of a cache.", cacheListJSON{}},
+	{"zinc cache verify --json", "The entries of a cache and their faults.", cacheVerifyJSON{}},
+	{"zinc cache gc --json", "What was removed from a cache.", cacheCollectJSON{}},
+	{"zinc version --json", "The executable itself.", toolchain.Version{}},
+}

@@ -1,0 +1,181 @@
+package docs
+
+import (
+	"bytes"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
+)
+
+// jsonDocs writes the keys of the documents that commands print.
+type jsonDocs struct {
+	w     *bytes.Buffer
+	types []reflect.Type // described after the commands, in order
+	notes map[string]map[string]string
+}
+
+func writeJSONShapes(w *bytes.Buffer) {
+	d := &jsonDocs{w: w, notes: map[string]map[string]string{}}
+	for _, s := range cli.JSONShapes {
+		fmt.Fprintf(w, "### `%s`\n\n%s\n\n", s.Command, s.Doc)
+		d.table(reflect.TypeOf(s.Value))
+		w.WriteByte('\n')
+	}
+	for i := 0; i < len(d.types); i++ {
+		fmt.Fprintf(w, "### %s\n\n", anchor(d.types[i]))
+		d.table(d.types[i])
+		w.WriteByte('\n')
+	}
+	w.Truncate(w.Len() - 1)
+}
+
+// anchor is the title of a type.
+func anchor(t reflect.Type) string {
+	pkg := t.PkgPath()
+	return pkg[strings.LastIndexByte(pkg, '/')+1:] + "." + t.Name()
+}
+
+// table writes a line for each key.
+func (d *jsonDocs) table(t reflect.Type) {
+	head(d.w, "key", "type", "meaning")
+	d.rows(t, map[string]bool{})
+}
+
+// rows writes the keys of a structure and of those embedded in it, unless an outer one has the same key.
+func (d *jsonDocs) rows(t reflect.Type, seen map[string]bool) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var embedded []reflect.Type
+	for f := range fields(t) {
+		key, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		switch {
+		case key == "-" || !f.IsExported() && !f.Anonymous:
+			continue
+		case f.Anonymous && key == "":
+			embedded = append(embedded, f.Type)
+			continue
+		case key == "":
+			key = f.Name
+		}
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		note := d.note(t, f.Name)
+		if strings.Contains(rest, "omitempty") {
+			note = strings.TrimPrefix(note+"; may be absent", "; ")
+		}
+		row(d.w, "`"+key+"`", d.of(f.Type), note)
+	}
+	for _, e := range embedded {
+		d.rows(e, seen)
+	}
+}
+
+func fields(t reflect.Type) func(yield func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		for i := range t.NumField() {
+			if !yield(t.Field(i)) {
+				return
+			}
+		}
+	}
+}
+
+// of names a type, and has it described if it is a structure of zinc.
+func (d *jsonDocs) of(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return d.of(t.Elem())
+	case reflect.Slice, reflect.Array:
+		if t.Elem().Kind() == reflect.Uint8 {
+			return "text, base64"
+		}
+		return "list of " + d.of(t.Elem())
+	case reflect.Map:
+		return "object of " + d.of(t.Elem())
+	case reflect.Bool:
+		return "boolean"
+	case reflect.String:
+		return "text"
+	case reflect.Interface:
+		return "any"
+	case reflect.Struct:
+		if t.Name() == "" || t.Implements(marshaler) || reflect.PointerTo(t).Implements(marshaler) {
+			return "object"
+		}
+		if !slices.Contains(d.types, t) {
+			d.types = append(d.types, t)
+		}
+		name := anchor(t)
+		return fmt.Sprintf("[%s](#%s)", name, strings.ToLower(strings.ReplaceAll(name, ".", "")))
+	}
+	return "number"
+}
+
+var marshaler = reflect.TypeFor[interface{ MarshalJSON() ([]byte, error) }]()
+
+// note is the comment of a structure's field: the one after it, or the lines before it.
+func (d *jsonDocs) note(t reflect.Type, field string) string {
+	const module = "github.com/zinc-compiler/zinc"
+	path := t.PkgPath()
+	if d.notes[path] == nil {
+		d.notes[path] = map[string]string{}
+		files, _ := filepath.Glob(filepath.Join("..", strings.TrimPrefix(path, module), "*.go"))
+		for _, name := range files {
+			if f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments); err == nil {
+				ast.Inspect(f, func(n ast.Node) bool { return d.comments(path, n) })
+			}
+		}
+	}
+	return d.notes[path][t.Name()+"."+field]
+}
+
+func (d *jsonDocs) comments(path string, n ast.Node) bool {
+	spec, ok := n.(*ast.TypeSpec)
+	if !ok {
+		return true
+	}
+	s, ok := spec.Type.(*ast.StructType)
+	if !ok {
+		return true
+	}
+	for _, f := range s.Fields.List {
+		text := f.Comment.Text()
+		if text == "" {
+			text = f.Doc.Text()
+		}
+		text = strings.TrimSuffix(strings.Join(strings.Fields(text), " "), ".")
+		for _, name := range f.Names {
+			d.notes[path][spec.Name.Name+"."+name.Name] = text
+		}
+	}
+	return true
+}
+
+// TestJSONShapesHaveOneTypeForAKey holds that keys which several commands print have one type.
+func TestJSONShapesHaveOneTypeForAKey(t *testing.T) {
+	for _, key := range []string{"engine_ops", "cpu_ops", "dispatches", "target", "model"} {
+		kinds := map[reflect.Kind][]string{}
+		for _, s := range cli.JSONShapes {
+			typ := reflect.TypeOf(s.Value)
+			for f := range fields(typ) {
+				if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key {
+					kinds[f.Type.Kind()] = append(kinds[f.Type.Kind()], s.Command)
+				}
+			}
+		}
+		if len(kinds) > 1 {
+			t.Errorf("key %q: %v", key, kinds)
+		}
+	}
+}
