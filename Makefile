@@ -35,7 +35,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short conformance conformance-engine corpus random nightly exhaustive mutants bench
-.PHONY: performance browser-test demo
+.PHONY: performance browser-test picture demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
@@ -110,6 +110,15 @@ performance: build ## measure large models against cp; write docs/performance.md
 
 browser-test: ## open the explorer in headless Chromium, which it installs where it can
 	@explore/browsertest/run
+
+MODEL ?= $(EXAMPLE)/digits.mlmodelc
+CHROMIUM ?= chromium
+picture: build ## write docs/report.png, the HTML report of MODEL in headless Chromium
+	@mkdir -p $(OUT)
+	cd $(dir $(MODEL)) && $(CURDIR)/bin/zinc check $(notdir $(MODEL)) \
+		--report html=$(CURDIR)/$(OUT)/report.html >/dev/null
+	$(CHROMIUM) --headless --no-sandbox --disable-gpu --hide-scrollbars --window-size=1200,1240 \
+		--blink-settings=preferredColorScheme=1 --screenshot=docs/report.png file://$(CURDIR)/$(OUT)/report.html
 
 demo: build ## compile the bundled digit classifier and run it on test images
 	@mkdir -p $(OUT)

@@ -662,12 +662,8 @@ async function report(path, scheme) {
 }
 
 try {
-<<<<<<< HEAD
-  await report(config.report);
-  await answers(config.pages[0].url);
-=======
   for (const scheme of ["light", "dark"]) await report(config.report, scheme);
->>>>>>> df95c41b (report: a page with maps of time, call and graph, and a table)
+  await answers(config.pages[0].url);
   for (const p of config.pages) {
     if (p.whole) await visit(p, p.themes[0]);
     for (const t of p.themes.slice(p.whole ? 1 : 0)) await look(p, t);
