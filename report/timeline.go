@@ -85,7 +85,7 @@ func (t *timeline) add(s Span) {
 	}
 }
 
-// dispatch adds a dispatch. Its stages come first but for the last ones: the completion, and what is in no stage.
+// dispatch adds a dispatch. Its stages come first but for the last ones.
 func (t *timeline) dispatch(n int) {
 	d := &t.f.DispatchList[n]
 	host := func(name string, time cost.Time) {
@@ -110,7 +110,7 @@ func (t *timeline) dispatch(n int) {
 	}
 }
 
-// stagesBack are the stages of a dispatch after its work: the completion, and what is in no stage.
+// stagesBack are the stages of a dispatch after its work: cost.Completion and cost.Return.
 const stagesBack = 2
 
 func (t *timeline) engine(x *compile.TaskReport, dispatch int) {

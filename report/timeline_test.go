@@ -2,6 +2,7 @@ package report
 
 import (
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -40,6 +41,21 @@ func laidOut(t *testing.T, f *compile.Report) []Span {
 		t.Errorf("%s: the spans add up to %s us, the report to %s us", f.Function, at, f.Total())
 	}
 	return spans
+}
+
+func TestTimelineHasTheWayBackAfterTheTasks(t *testing.T) {
+	var after []string
+	for _, s := range Timeline(digits(t)) {
+		switch {
+		case s.Track == TrackEngine:
+			after = nil
+		case s.Track == TrackHost:
+			after = append(after, s.Name)
+		}
+	}
+	if want := []string{cost.Completion.String(), cost.Return.String()}; !slices.Equal(after, want) {
+		t.Errorf("after the tasks come %q, want %q", after, want)
+	}
 }
 
 func TestTimelineAddsUpToTheCall(t *testing.T) {

@@ -228,8 +228,13 @@ func (c *cacheCommand) collect(context.Context) error {
 	}
 	did, fault := store.Collect(most)
 	if c.json {
-		return errors.Join(fault, jsonform.Document(c.out, cacheCollectJSON{Removed: did.Removed, RemovedBytes: did.RemovedBytes, Kept: did.Kept, KeptBytes: did.KeptBytes,
-			Temporary: did.Temporary}))
+		return errors.Join(fault, jsonform.Document(c.out, cacheCollectJSON{
+			Removed:      did.Removed,
+			RemovedBytes: did.RemovedBytes,
+			Kept:         did.Kept,
+			KeptBytes:    did.KeptBytes,
+			Temporary:    did.Temporary,
+		}))
 	}
 	_, err = fmt.Fprintf(c.out, "%s of %d bytes removed, %d of %d bytes kept\n", diag.Count(did.Removed, "entry",
 		"entries"), did.RemovedBytes, did.Kept, did.KeptBytes)
