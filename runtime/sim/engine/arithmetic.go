@@ -2,8 +2,8 @@ package engine
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// arithmetic is what tasks compute with, and the memory that holds its numbers. The machine decides what a task reads,
-// in which order it computes and where it writes.
+// arithmetic is the arithmetic of tasks, and the memory that contains its numbers. The machine decides what a task
+// reads, in which order it computes and where it writes.
 type arithmetic[T, R any] interface {
 	// window returns bytes first to first+n of the buffer of a register.
 	window(mem Memory, stream string, bar int, first, n int64, write bool) (place, error)
@@ -33,11 +33,11 @@ type arithmetic[T, R any] interface {
 	post(t *td.Task, l *lut, multi bool) poster[T, R]
 	elementwise(t *td.Task) rows[T]
 	final(t *td.Task) finish[T, R]
-	// fold returns a reduction of the planar engine, for one goroutine; mode is PoolMode.
-	fold(mode uint32, fin finish[T, R]) folder[T, R]
+	// fold returns a reduction of the planar engine, for one goroutine.
+	fold(mode td.Pool, fin finish[T, R]) folder[T, R]
 }
 
-// channelPiece is how many elements of a plane channels are summed for at a time.
+// channelPiece is the number of elements of a plane for which channels sums at a time.
 const channelPiece = 1 << 10
 
 // poster finishes a row of sums of one result channel.

@@ -19,7 +19,7 @@ type Exact struct {
 
 // ExactOptions are the options of an Exact.
 type ExactOptions struct {
-	Options // Numerics does not count
+	Options // Numerics is ignored
 	Field   *field.Functions
 	// Table returns the function that a lookup table computes. It is called once for each task with a table.
 	Table func(t *Table) func(field.Elem) field.Elem
@@ -203,7 +203,7 @@ func (e *exact) window(_ Memory, stream string, bar int, first, n int64, write b
 		return place{}, &Fault{Stream: stream, Address: first, Msg: "window refused", Err: err}
 	}
 	if c.size-at < n {
-		return place{}, badAt(stream, first, "window of register %d gives %d bytes of %d", bar, c.size-at, n)
+		return place{}, badAt(stream, first, "the window of register %d has %d bytes, want %d", bar, c.size-at, n)
 	}
 	if c.bytes != nil {
 		return place{buf: c.bytes[at : at+n : at+n], cells: c, from: at}, nil
@@ -229,32 +229,15 @@ func (e *exact) halves(dst []field.Elem, p place, from, step int, table *[65536]
 // each calls f for every element of a tile, with its index in the order group, depth, channel, row, column and its
 // cell.
 func (t *tile) each(run *run, serial bool, f func(k int, at int64)) error {
-	pos, cols := t.stored()
-	C, H, W := t.dim[axC], t.dim[axH], t.dim[axW]
 	step := t.size() * t.inter
-	rows := func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			gd, p := i/pos, i%pos
-			g, d := gd/t.dim[axD], gd%t.dim[axD]
-			for h := range H {
-				at := t.from + t.at(g, d, p, h)
-				k, dk := ((gd*C+p)*H+h)*W, 1
-				if t.swap {
-					k, dk = (gd*C*H+h)*W+p, H*W
-				}
-				for range cols {
-					f(k, at)
-					k += dk
-					at += step
-				}
-			}
+	return t.eachRow(run, serial, func(k, dk, cols int, at int64) {
+		at += t.from
+		for range cols {
+			f(k, at)
+			k += dk
+			at += step
 		}
-	}
-	n := t.dim[axG] * t.dim[axD] * pos
-	if serial {
-		return run.serial(n, grain(H*cols), rows)
-	}
-	return run.each(n, grain(H*cols), rows)
+	})
 }
 
 func (e *exact) load(run *run, t *tile, _ *[65536]field.Elem, out []field.Elem) error {
@@ -263,12 +246,12 @@ func (e *exact) load(run *run, t *tile, _ *[65536]field.Elem, out []field.Elem) 
 
 func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 	if t.cells.bytes != nil {
-		return badAt(t.name, t.first, "the result goes to constants")
+		return badAt(t.name, t.first, "the result is written to constants")
 	}
 	if t.narrow {
 		t.cells.oddBytes()
 	} else if (t.from+t.first)%2 != 0 {
-		return badAt(t.name, t.first, "fp16 elements at odd addresses")
+		return badAt(t.name, t.first, "fp16 elements are at odd addresses, want even ones")
 	}
 	return t.each(run, !t.disjoint(), func(k int, at int64) { t.cells.Put(at, t.narrow, vals[k], int(e.writer)) })
 }
@@ -350,9 +333,9 @@ func (e *exact) post(t *td.Task, l *lut, _ bool) poster[field.Elem, field.Elem] 
 		e:     e,
 		add:   e.half(t, td.AccBias),
 		scale: e.half(t, td.PostScale),
-		clamp: t.Get(td.Nonlinear) == 1,
+		clamp: t.Get(td.Nonlinear) == uint32(td.NonlinReLU),
 	}
-	if t.Get(td.Nonlinear) == 2 {
+	if t.Get(td.Nonlinear) == uint32(td.NonlinTable) {
 		p.table = e.table(&Table{l, l.bytes})
 	}
 	return p
@@ -380,7 +363,7 @@ func (p *exactPost) row(out, acc []field.Elem, bias field.Elem) {
 // exactRows is the arithmetic of one element before any reduction.
 type exactRows struct {
 	e                 *exact
-	op                uint32
+	op                td.PlanarOp
 	neg1, neg2        bool
 	scale, bias       field.Elem
 	abs, square, relu bool
@@ -388,8 +371,15 @@ type exactRows struct {
 
 func (e *exact) elementwise(t *td.Task) rows[field.Elem] {
 	return &exactRows{
-		e: e, op: t.Get(td.PEOp), neg1: t.On(td.PENeg1), neg2: t.On(td.PENeg2), scale: e.half(t, td.PEScale),
-		bias: e.half(t, td.PEBias), abs: t.Get(td.PECond) == 1, square: t.On(td.PESquare), relu: t.On(td.PERelu),
+		e:      e,
+		op:     td.PlanarOp(t.Get(td.PEOp)),
+		neg1:   t.On(td.PENeg1),
+		neg2:   t.On(td.PENeg2),
+		scale:  e.half(t, td.PEScale),
+		bias:   e.half(t, td.PEBias),
+		abs:    t.Get(td.PECond) == uint32(td.CondAbs),
+		square: t.On(td.PESquare),
+		relu:   t.On(td.PERelu),
 	}
 }
 
@@ -407,21 +397,21 @@ func (r *exactRows) row(v []field.Elem, ops [3][]field.Elem, n int) {
 		}
 		if n > 1 {
 			b := at(ops[1], i)
-			if r.neg2 && r.op != 0 {
+			if r.neg2 && r.op != td.PEAdd {
 				b = field.Neg(b)
 			}
 			switch r.op {
-			case 0:
+			case td.PEAdd:
 				if r.neg2 {
 					y = r.e.Sub(y, b)
 				} else {
 					y = field.Add(y, b)
 				}
-			case 1:
+			case td.PEMultiply:
 				y = r.e.Mul(y, b)
-			case 2:
+			case td.PEMax:
 				y = r.e.Max(y, b)
-			case 3:
+			case td.PEMin:
 				y = r.e.Min(y, b)
 			}
 		}
@@ -446,7 +436,7 @@ func (r *exactRows) row(v []field.Elem, ops [3][]field.Elem, n int) {
 type exactFinal struct {
 	e               *exact
 	factor, epsilon field.Elem
-	nonlinear       uint32
+	nonlinear       td.PlanarFunction
 }
 
 func (e *exact) final(t *td.Task) finish[field.Elem, field.Elem] {
@@ -455,16 +445,16 @@ func (e *exact) final(t *td.Task) finish[field.Elem, field.Elem] {
 		e:         e,
 		factor:    e.scalar(f),
 		epsilon:   e.half(t, td.PEEpsilon),
-		nonlinear: t.Get(td.PENonlinear),
+		nonlinear: td.PlanarFunction(t.Get(td.PENonlinear)),
 	}
 }
 
 func (f *exactFinal) value(v field.Elem) field.Elem {
 	v = field.Add(field.Mul(v, f.factor), f.epsilon)
 	switch f.nonlinear {
-	case 1:
+	case td.PEReciprocal:
 		v = field.Inv(v)
-	case 2:
+	case td.PERsqrt:
 		v = f.e.Rsqrt(v)
 	}
 	return v
@@ -478,13 +468,13 @@ func (f *exactFinal) elements(out, v []field.Elem) {
 
 // exactFold is a reduction of the planar engine.
 type exactFold struct {
-	mode uint32
+	mode td.Pool
 	fin  *exactFinal
 	acc  field.Elem
 	n    int
 }
 
-func (e *exact) fold(mode uint32, fin finish[field.Elem, field.Elem]) folder[field.Elem, field.Elem] {
+func (e *exact) fold(mode td.Pool, fin finish[field.Elem, field.Elem]) folder[field.Elem, field.Elem] {
 	return &exactFold{mode: mode, fin: fin.(*exactFinal)}
 }
 
@@ -493,9 +483,9 @@ func (f *exactFold) reset() { f.acc, f.n = 0, 0 }
 func (f *exactFold) add(v []field.Elem) {
 	for _, x := range v {
 		switch f.mode {
-		case 2:
+		case td.PoolMax:
 			x = f.fin.e.Order(x)
-		case 3:
+		case td.PoolMin:
 			x = f.fin.e.Order(field.Neg(x))
 		}
 		f.acc = field.Add(f.acc, x)
@@ -506,11 +496,11 @@ func (f *exactFold) add(v []field.Elem) {
 func (f *exactFold) value() field.Elem {
 	v := f.acc
 	switch {
-	case f.mode == 1 && f.n > 0:
+	case f.mode == td.PoolAverage && f.n > 0:
 		v = field.Mul(v, field.Inv(field.Int(int64(f.n))))
-	case f.mode == 2:
+	case f.mode == td.PoolMax:
 		v = f.fin.e.Unorder(v)
-	case f.mode == 3:
+	case f.mode == td.PoolMin:
 		v = field.Neg(f.fin.e.Unorder(v))
 	}
 	return f.fin.value(v)

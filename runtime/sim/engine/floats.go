@@ -23,7 +23,7 @@ func (n *floats) window(mem Memory, stream string, bar int, first, size int64, w
 		return place{}, &Fault{Stream: stream, Address: first, Msg: "window refused", Err: err}
 	}
 	if int64(len(buf)) < size {
-		return place{}, badAt(stream, first, "window of register %d gives %d bytes of %d", bar, len(buf), size)
+		return place{}, badAt(stream, first, "the window of register %d has %d bytes, want %d", bar, len(buf), size)
 	}
 	return place{buf: buf[:size:size]}, nil
 }
@@ -69,7 +69,7 @@ func (n *floats) elementwise(t *td.Task) rows[float32] { return newElementwise(t
 
 func (n *floats) final(t *td.Task) finish[float32, uint16] { return newFinal(t, n.Numerics) }
 
-func (n *floats) fold(mode uint32, fin finish[float32, uint16]) folder[float32, uint16] {
+func (n *floats) fold(mode td.Pool, fin finish[float32, uint16]) folder[float32, uint16] {
 	return &fold{mode: mode, fin: fin.(*final)}
 }
 
@@ -97,35 +97,23 @@ func (n *floats) channels(dst, src []float32, plane, count int, maximum bool) {
 }
 
 func (n *floats) load(run *run, t *tile, table *[65536]float32, out []float32) error {
-	pos, cols := t.stored()
-	G, D, C, H, W := t.dim[axG], t.dim[axD], t.dim[axC], t.dim[axH], t.dim[axW]
-	err := run.each(G*D*pos, grain(H*cols), func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			gd, p := i/pos, i%pos
-			g, d := gd/D, gd%D
-			for h := range H {
-				src := t.buf[t.at(g, d, p, h):]
-				if !t.narrow && !t.swap && t.inter == 1 {
-					dst := out[((gd*C+p)*H+h)*W:][:W]
-					src = src[:2*W]
-					for x := range dst {
-						dst[x] = table[uint16(src[2*x])|uint16(src[2*x+1])<<8]
-					}
-					continue
-				}
-				step := int(t.size() * t.inter)
-				k, dk := ((gd*C+p)*H+h)*W, 1
-				if t.swap {
-					k, dk = (gd*C*H+h)*W+p, H*W
-				}
-				for q := range cols {
-					if t.narrow {
-						out[k] = float32(src[q*step])
-					} else {
-						out[k] = table[binary.LittleEndian.Uint16(src[q*step:])]
-					}
-					k += dk
-				}
+	step, dense := int(t.size()*t.inter), !t.narrow && !t.swap && t.inter == 1
+	err := t.eachRow(run, false, func(k, dk, cols int, at int64) {
+		src := t.buf[at:]
+		switch {
+		case dense:
+			dst := out[k:][:cols]
+			src = src[:2*cols]
+			for x := range dst {
+				dst[x] = table[uint16(src[2*x])|uint16(src[2*x+1])<<8]
+			}
+		case t.narrow:
+			for q := range cols {
+				out[k+q*dk] = float32(src[q*step])
+			}
+		default:
+			for q := range cols {
+				out[k+q*dk] = table[binary.LittleEndian.Uint16(src[q*step:])]
 			}
 		}
 	})
@@ -150,36 +138,18 @@ const copyEnd = 4096
 func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.narrow && n != IEEE }
 
 func (n *floats) store(run *run, t *tile, vals []uint16) error {
-	pos, cols := t.stored()
-	C, H, W := t.dim[axC], t.dim[axH], t.dim[axW]
-	write := func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			gd, p := i/pos, i%pos
-			g, d := gd/t.dim[axD], gd%t.dim[axD]
-			for h := range H {
-				dst := t.buf[t.at(g, d, p, h):]
-				step := int(t.size() * t.inter)
-				k, dk := ((gd*C+p)*H+h)*W, 1
-				if t.swap {
-					k, dk = (gd*C*H+h)*W+p, H*W
-				}
-				for q := range cols {
-					if t.narrow {
-						dst[q*step] = toByte(vals[k])
-					} else {
-						binary.LittleEndian.PutUint16(dst[q*step:], vals[k])
-					}
-					k += dk
-				}
+	step := int(t.size() * t.inter)
+	// Rows that share bytes are written in order, so that the last one prevails.
+	return t.eachRow(run, !t.disjoint(), func(k, dk, cols int, at int64) {
+		dst := t.buf[at:]
+		for q := range cols {
+			if v := vals[k+q*dk]; t.narrow {
+				dst[q*step] = toByte(v)
+			} else {
+				binary.LittleEndian.PutUint16(dst[q*step:], v)
 			}
 		}
-	}
-	all := t.dim[axG] * t.dim[axD] * pos
-	if !t.disjoint() {
-		// Rows that share bytes are written in order, so that the last one prevails.
-		return run.serial(all, grain(H*cols), write)
-	}
-	return run.each(all, grain(H*cols), write)
+	})
 }
 
 // toByte rounds an fp16 pattern to the nearest number from 0 to 255 (modelled: recorded
@@ -233,10 +203,13 @@ type post struct {
 
 func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 	p := &post{
-		add: widen(uint16(t.Get(td.AccBias))), scale: widen(uint16(t.Get(td.PostScale))),
-		clamp: t.Get(td.Nonlinear) == 1, multi: multi && num != IEEE, num: num,
+		add:   widen(uint16(t.Get(td.AccBias))),
+		scale: widen(uint16(t.Get(td.PostScale))),
+		clamp: t.Get(td.Nonlinear) == uint32(td.NonlinReLU),
+		multi: multi && num != IEEE,
+		num:   num,
 	}
-	if t.Get(td.Nonlinear) == 2 {
+	if t.Get(td.Nonlinear) == uint32(td.NonlinTable) {
 		p.lut = l
 	}
 	return p
@@ -271,7 +244,7 @@ func (p *post) row(out []uint16, acc []float32, bias float32) {
 
 // elementwise is the arithmetic of one element before any reduction.
 type elementwise struct {
-	op          uint32
+	op          td.PlanarOp
 	neg1, neg2  bool
 	scale, bias float32
 	abs, square bool
@@ -281,9 +254,15 @@ type elementwise struct {
 
 func newElementwise(t *td.Task, num Numerics) *elementwise {
 	return &elementwise{
-		op: t.Get(td.PEOp), neg1: t.On(td.PENeg1), neg2: t.On(td.PENeg2),
-		scale: widen(uint16(t.Get(td.PEScale))), bias: widen(uint16(t.Get(td.PEBias))),
-		abs: t.Get(td.PECond) == 1, square: t.On(td.PESquare), relu: t.On(td.PERelu), num: num,
+		op:     td.PlanarOp(t.Get(td.PEOp)),
+		neg1:   t.On(td.PENeg1),
+		neg2:   t.On(td.PENeg2),
+		scale:  widen(uint16(t.Get(td.PEScale))),
+		bias:   widen(uint16(t.Get(td.PEBias))),
+		abs:    t.Get(td.PECond) == uint32(td.CondAbs),
+		square: t.On(td.PESquare),
+		relu:   t.On(td.PERelu),
+		num:    num,
 	}
 }
 
@@ -310,20 +289,14 @@ func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
 		e.combine(v, ops[1], e.op, sign)
 	}
 	if n > 2 {
-		e.combine(v, ops[2], 1, 1)
+		e.combine(v, ops[2], td.PEMultiply, 1)
 	}
 	if e.scale != 1 || e.bias != 0 {
 		for i, f := range v {
 			v[i] = float32(f*e.scale) + e.bias
 		}
 	}
-	if e.num != IEEE {
-		for i, f := range v {
-			if f != f {
-				v[i] = 0
-			}
-		}
-	}
+	e.num.fixAll(v)
 	if e.abs {
 		for i, f := range v {
 			v[i] = math.Float32frombits(math.Float32bits(f) &^ (1 << 31))
@@ -340,54 +313,50 @@ func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
 }
 
 // combine computes v = op(v, sign*b).
-func (e *elementwise) combine(v, b []float32, op uint32, sign float32) {
+func (e *elementwise) combine(v, b []float32, op td.PlanarOp, sign float32) {
 	step := 1
 	if len(b) == 1 {
 		step = 0
 	}
 	j := 0
 	switch op {
-	case 0:
+	case td.PEAdd:
 		for i, f := range v {
 			v[i] = f + float32(sign*b[j])
 			j += step
 		}
-	case 1:
+	case td.PEMultiply:
 		for i, f := range v {
 			v[i] = f * float32(sign*b[j])
 			j += step
 		}
-	case 2:
+	case td.PEMax:
 		for i, f := range v {
 			v[i] = max(f, float32(sign*b[j]))
 			j += step
 		}
-	case 3:
+	case td.PEMin:
 		for i, f := range v {
 			v[i] = min(f, float32(sign*b[j]))
 			j += step
 		}
 	}
-	if e.num != IEEE {
-		for i, f := range v {
-			if f != f {
-				v[i] = 0
-			}
-		}
-	}
+	e.num.fixAll(v)
 }
 
 // final is the arithmetic after a reduction, or after elementwise work.
 type final struct {
 	factor, epsilon float64
-	nonlinear       uint32
+	nonlinear       td.PlanarFunction
 	num             Numerics
 }
 
 func newFinal(t *td.Task, num Numerics) *final {
 	return &final{
-		factor:  float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(widen(uint16(t.Get(td.PEPreScale)))),
-		epsilon: float64(widen(uint16(t.Get(td.PEEpsilon)))), nonlinear: t.Get(td.PENonlinear), num: num,
+		factor:    float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(widen(uint16(t.Get(td.PEPreScale)))),
+		epsilon:   float64(widen(uint16(t.Get(td.PEEpsilon)))),
+		nonlinear: td.PlanarFunction(t.Get(td.PENonlinear)),
+		num:       num,
 	}
 }
 
@@ -405,7 +374,7 @@ func (f *final) elements(out []uint16, v []float32) {
 	}
 }
 
-func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.nonlinear == 0 }
+func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.nonlinear == td.PENone }
 
 // readInf returns a value as the arithmetic after elementwise work reads it: infinities are 2^16 there (inferred from
 // log(+0), which is measured as -45440: ln 2 in fp16 times -2^16). It is unknown whether this also applies after a
@@ -426,9 +395,9 @@ func (f *final) value(v float64) uint16 {
 		v = 0 // drops the sign
 	}
 	switch f.nonlinear {
-	case 1:
+	case td.PEReciprocal:
 		v = 1 / v
-	case 2:
+	case td.PERsqrt:
 		v = 1 / math.Sqrt(v)
 	}
 	return f.num.out(float32(v))
@@ -437,7 +406,7 @@ func (f *final) value(v float64) uint16 {
 // fold accumulates values in float64, in which sums of fp16 products are exact far beyond the extents that a task can
 // have.
 type fold struct {
-	mode uint32
+	mode td.Pool
 	fin  *final
 	acc  float64
 	n    int
@@ -446,9 +415,9 @@ type fold struct {
 func (f *fold) reset() {
 	f.acc, f.n = 0, 0
 	switch f.mode {
-	case 2:
+	case td.PoolMax:
 		f.acc = math.Inf(-1)
-	case 3:
+	case td.PoolMin:
 		f.acc = math.Inf(1)
 	}
 }
@@ -456,11 +425,11 @@ func (f *fold) reset() {
 func (f *fold) add(v []float32) {
 	acc := f.acc
 	switch f.mode {
-	case 2:
+	case td.PoolMax:
 		for _, x := range v {
 			acc = max(acc, float64(x))
 		}
-	case 3:
+	case td.PoolMin:
 		for _, x := range v {
 			acc = min(acc, float64(x))
 		}
@@ -474,7 +443,7 @@ func (f *fold) add(v []float32) {
 }
 
 func (f *fold) value() uint16 {
-	if f.mode == 1 && f.n > 0 {
+	if f.mode == td.PoolAverage && f.n > 0 {
 		return f.fin.value(f.acc / float64(f.n))
 	}
 	return f.fin.value(f.acc)

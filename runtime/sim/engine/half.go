@@ -98,3 +98,15 @@ func (n Numerics) fix(f float32) float32 {
 	}
 	return f
 }
+
+// fixAll replaces every NaN that arithmetic has produced.
+func (n Numerics) fixAll(v []float32) {
+	if n == IEEE {
+		return
+	}
+	for i, f := range v {
+		if f != f {
+			v[i] = 0
+		}
+	}
+}

@@ -54,7 +54,7 @@ func (x *exec[T, R]) planar() error {
 	}
 	win := window{
 		kw: ext(t, td.Kw), kh: ext(t, td.Kh), sx: ext(t, td.Sx), sy: ext(t, td.Sy),
-		px: t.Int(td.Px), py: t.Int(td.Py), mode: t.Get(td.PoolMode),
+		px: t.Int(td.Px), py: t.Int(td.Py), mode: td.Pool(t.Get(td.PoolMode)),
 	}
 	work := 1
 	switch {

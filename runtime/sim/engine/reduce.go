@@ -1,18 +1,22 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
 
 // window is the extent and step of a reduction.
 type window struct {
 	kw, kh, sx, sy, px, py int
-	mode                   uint32 // PoolMode: 0 sum, 1 average, 2 maximum, 3 minimum
+	mode                   td.Pool
 }
 
 // all reports whether the window covers a whole channel.
 func (w window) all() bool { return w.kw == 1 && w.kh == 1 && w.sx == 1 && w.sy == 1 }
 
 // reduceAll reduces every channel of every group to one value.
-func (x *exec[T, R]) reduceAll(el rows[T], dim shape, ops []operand[T], fin finish[T, R], mode uint32) ([]R, error) {
+func (x *exec[T, R]) reduceAll(el rows[T], dim shape, ops []operand[T], fin finish[T, R], mode td.Pool) ([]R, error) {
 	G, D, C, H, W := dim[axG], dim[axD], dim[axC], dim[axH], dim[axW]
 	out := x.results(G * C)
 	err := x.each(G*C, grain(D*H*W), func(lo, hi int) {

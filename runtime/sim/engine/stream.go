@@ -208,6 +208,31 @@ func (t *tile) rows(f func(g, d, p, h int, at int64)) {
 	}
 }
 
+// eachRow calls f for each stored row: k is the index of its first element in the order group, depth, channel, row,
+// column, dk is the distance of the indices of its elements, cols is their number, and at is the first byte. Rows are
+// divided among goroutines unless serial is set.
+func (t *tile) eachRow(run *run, serial bool, f func(k, dk, cols int, at int64)) error {
+	pos, cols := t.stored()
+	D, C, H, W := t.dim[axD], t.dim[axC], t.dim[axH], t.dim[axW]
+	part := func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			gd, p := i/pos, i%pos
+			for h := range H {
+				k, dk := ((gd*C+p)*H+h)*W, 1
+				if t.swap {
+					k, dk = (gd*C*H+h)*W+p, H*W
+				}
+				f(k, dk, cols, t.at(gd/D, gd%D, p, h))
+			}
+		}
+	}
+	n := t.dim[axG] * D * pos
+	if serial {
+		return run.serial(n, grain(H*cols), part)
+	}
+	return run.each(n, grain(H*cols), part)
+}
+
 // fields names the registers of one tensor stream.
 type fields struct {
 	name                            string
