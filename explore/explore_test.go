@@ -268,7 +268,7 @@ func TestErrorsHavePlaces(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestWrongRequestsAreRefused(t *testing.T) {
 	c := newClient(t, small)
 	key := c.compile(Config{Model: "sample"}).Key
 	view := "/api/view/" + key
@@ -354,7 +354,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
+func TestLimitsAreEnforced(t *testing.T) {
 	l := small
 	l.Time = time.Nanosecond
 	c := newClient(t, l)
@@ -404,8 +404,8 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestAssets holds the page to what its policy and the rule of no network allow.
-func TestAssets(t *testing.T) {
+// TestAssetsNameNoOtherHost holds the page to what its policy and the rule of no network allow.
+func TestAssetsNameNoOtherHost(t *testing.T) {
 	outside := regexp.MustCompile(`(?i)(https?:)?//[a-z0-9.-]+\.[a-z]{2,}|@import|url\([^#]|innerHTML|outerHTML|` +
 		`insertAdjacentHTML|document\.write|\beval\(|new Function`)
 	err := filepath.WalkDir("assets", func(path string, d os.DirEntry, err error) error {
@@ -431,7 +431,7 @@ func TestAssets(t *testing.T) {
 	}
 }
 
-func TestCompressed(t *testing.T) {
+func TestAnswersAreCompressedOnRequest(t *testing.T) {
 	c := newClient(t, small)
 	r, err := http.NewRequest("GET", c.url+"/style.css", nil)
 	if err != nil {
@@ -457,8 +457,8 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestRoutesDocumented holds docs/explore.md to the routes.
-func TestRoutesDocumented(t *testing.T) {
+// TestRoutesAreDocumented holds docs/explore.md to the routes.
+func TestRoutesAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../docs/explore.md")
 	if err != nil {
 		t.Fatal(err)

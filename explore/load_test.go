@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-var loadTime = flag.Duration("load", 2*time.Second, "how long TestLoad asks")
+var loadTime = flag.Duration("load", 2*time.Second, "how long TestServerStaysUpUnderHostileLoad asks")
 
 // loadClients ask at a time.
 const loadClients = 8
@@ -159,10 +159,10 @@ var attacks = []attack{
 	{"run of nothing", "/api/view/000000000000000000000000/run", func(*rand.Rand, string) string { return "{}" }},
 }
 
-// TestLoad asks with several clients at once, good requests and hostile ones mixed:
+// TestServerStaysUpUnderHostileLoad asks with several clients at once, good requests and hostile ones mixed:
 // the server stays up, its heap bounded, and good requests get the answers that a
 // quiet server gives.
-func TestLoad(t *testing.T) {
+func TestServerStaysUpUnderHostileLoad(t *testing.T) {
 	if testing.Short() {
 		*loadTime = min(*loadTime, time.Second)
 	}

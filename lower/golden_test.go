@@ -341,8 +341,8 @@ func compareGolden(t *testing.T, name, got string) {
 	t.Fatalf("%s: %d lines more than wanted", name, len(g)-len(w))
 }
 
-// TestRules holds each rule to golden files: operation, drafts, tasks.
-func TestRules(t *testing.T) {
+// TestRulesWriteGoldenDraftsAndTasks holds each rule to golden files: operation, drafts, tasks.
+func TestRulesWriteGoldenDraftsAndTasks(t *testing.T) {
 	for _, r := range Rules {
 		cases := ruleCases[r.Name]
 		if len(cases) == 0 {
@@ -479,9 +479,9 @@ var plannerCases = map[string]ruleCase{
 	}},
 }
 
-// TestPlanners holds each planner to a golden file: the drafts that it changes, before
+// TestPlannersChangeDraftsAsRecorded holds each planner to a golden file: the drafts that it changes, before
 // and after.
-func TestPlanners(t *testing.T) {
+func TestPlannersChangeDraftsAsRecorded(t *testing.T) {
 	for i := range Planners {
 		p := &Planners[i]
 		c, ok := plannerCases[p.Name]

@@ -158,7 +158,7 @@ func put(b []byte, at int, v []uint16) {
 //
 // In names, for each input, the buffer-access register of its surface: surfaces take registers 4, 5, .. in address
 // order, and which of them holds which tensor follows from the recorded tasks.
-func TestRecordedCases(t *testing.T) {
+func TestRecordedTasksComputeTheirPrograms(t *testing.T) {
 	type mathFn func(in [][]float64, shapes [][4]int) []float64
 	cases := []struct {
 		name      string

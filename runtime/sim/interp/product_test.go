@@ -142,7 +142,7 @@ func TestConvTransposeIsTheAdjoint(t *testing.T) {
 	}
 }
 
-func TestMatmul(t *testing.T) {
+func TestMatmulOfEveryLayoutIsTheDirectSum(t *testing.T) {
 	for _, tt := range []struct {
 		xs, ys []int64
 		tx, ty bool

@@ -47,7 +47,7 @@ func lstmScalar(x, h0, c0, wih, whh, bias, peep []float32, steps, batch, in, n i
 	return seq, h, c
 }
 
-func TestLSTM(t *testing.T) {
+func TestLSTMFollowsItsEquations(t *testing.T) {
 	const steps, batch, in, n = 5, 2, 3, 4
 	half := func(k int, s uint64) []float32 {
 		v := seq(k, s)

@@ -39,7 +39,7 @@ func TestConstantsAreNotCopied(t *testing.T) {
 	}
 }
 
-func TestInputChecks(t *testing.T) {
+func TestWrongInputsAreRefused(t *testing.T) {
 	b := newBld(t, "ios15")
 	r := b.op("relu", args{"x": b.input("x", floats(t, ir.FP32, []int64{2}, 1, 2))})
 	f := b.fn(r)
@@ -212,7 +212,7 @@ func TestBrokenStructure(t *testing.T) {
 	}
 }
 
-func TestCancel(t *testing.T) {
+func TestCancelStopsARun(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	b := newBld(t, "ios15")
@@ -250,7 +250,7 @@ func TestEndlessLoopStops(t *testing.T) {
 	}
 }
 
-func TestState(t *testing.T) {
+func TestStatesLastFromCallToCall(t *testing.T) {
 	b := newBld(t, "ios18")
 	s := &ir.Value{Name: "s", Type: ir.Type{Kind: ir.State, DType: ir.FP16, Shape: []int64{1}}}
 	b.body.Params = append(b.body.Params, s)
@@ -265,7 +265,7 @@ func TestState(t *testing.T) {
 	wantFloats(t, states["s"], 0, []int64{1}, 3)
 }
 
-func TestPerturb(t *testing.T) {
+func TestPerturbationsStayWithinTheirBound(t *testing.T) {
 	run := func(seed uint64, unit ir.Unit, bound numerics.Bound) []float32 {
 		b := newBld(t, "ios15")
 		x := b.input("x", floats(t, ir.FP32, []int64{1, 64}, seq(64, 1)...))

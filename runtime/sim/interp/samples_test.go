@@ -244,8 +244,9 @@ func wantTensor(t *testing.T, i int, got, want Tensor) {
 	}
 }
 
-// TestSamples runs testdata/samples.txt and the samples in code, and fails if a row of the sheet has none.
-func TestSamples(t *testing.T) {
+// TestEveryOperationHasASampleThatRuns runs testdata/samples.txt and the samples in code, and fails if a row of the
+// sheet has none.
+func TestEveryOperationHasASampleThatRuns(t *testing.T) {
 	have := map[*ir.OpDef]bool{}
 	for _, s := range readSamples(t) {
 		for _, o := range s.opsets {

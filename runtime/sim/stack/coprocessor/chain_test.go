@@ -182,7 +182,7 @@ func TestChainsEndWithTheirProgram(t *testing.T) {
 }
 
 // Procedures chained in the firmware: a waiting call runs when another one signals, without the host in between.
-func TestSharedEvents(t *testing.T) {
+func TestSharedEventsStartWaitingCalls(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	event := func(id, v uint64) []protocol.Event { return []protocol.Event{{ID: id, Value: v}} }
@@ -257,7 +257,7 @@ func TestSharedEvents(t *testing.T) {
 }
 
 // The firmware calls the driver, which acknowledges the slot.
-func TestBackChannelDevice(t *testing.T) {
+func TestFirmwareCallsTheHost(t *testing.T) {
 	h := ready(t, nil)
 	slot, err := h.d.CallHost([]byte("hello"))
 	if err != nil {
@@ -292,7 +292,7 @@ func TestBackChannelDevice(t *testing.T) {
 }
 
 // A trigger that cannot be accepted is answered, and leaves the request as it was.
-func TestTriggerRefused(t *testing.T) {
+func TestRefusedTriggersLeaveTheRequest(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	body := x.body()

@@ -10,7 +10,7 @@ import (
 )
 
 // A call's results are those of the engine alone, bit for bit, at every call.
-func TestCall(t *testing.T) {
+func TestCallComputesWhatTheEngineDoes(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, tiny), 0)
 	for i := range 3 {
@@ -37,7 +37,7 @@ func TestCall(t *testing.T) {
 }
 
 // The tasks are those that chapter 29 names, and they wait when there is no work.
-func TestTasks(t *testing.T) {
+func TestTasksWaitWithoutWork(t *testing.T) {
 	h := newHost(t, nil)
 	if h.d.Tasks() != nil {
 		t.Error("tasks without a boot")

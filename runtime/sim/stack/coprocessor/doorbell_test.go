@@ -63,7 +63,7 @@ func TestGuardedDoorbellSequence(t *testing.T) {
 }
 
 // Table 29.5.
-func TestFabricRegisterBits(t *testing.T) {
+func TestFabricKeepsStickyBits(t *testing.T) {
 	bits := []uint{}
 	for _, b := range FabricBits {
 		bits = append(bits, b.Bit)
@@ -98,7 +98,7 @@ func TestFabricRegisterBits(t *testing.T) {
 
 // A completion rings the client's doorbell, and those that its events name, at
 // most three; a rejected store is tried again.
-func TestDoorbells(t *testing.T) {
+func TestCompletionsRingDoorbells(t *testing.T) {
 	reject := 0
 	h := ready(t, func(c *Config) {
 		c.Fabric = func(reg uint64, v uint32) (bool, bool) {
@@ -168,7 +168,7 @@ func TestDoorbells(t *testing.T) {
 	}
 }
 
-func TestDoorbellFatal(t *testing.T) {
+func TestFatalDoorbellsFault(t *testing.T) {
 	bad := false
 	h := ready(t, func(c *Config) { c.Fabric = func(uint64, uint32) (bool, bool) { return false, bad } })
 	x := h.load(containerOf(t, adder), 0)

@@ -39,7 +39,7 @@ func (h *host) again() {
 }
 
 // A dump has its parts in the fixed order, and the commands newest first.
-func TestDump(t *testing.T) {
+func TestDumpsHaveTheirPartsInOrder(t *testing.T) {
 	for n, class := range ExceptionClasses {
 		h := ready(t, nil)
 		h.d.cfg.Inject = nil
@@ -108,7 +108,7 @@ func TestDump(t *testing.T) {
 }
 
 // The ring keeps only the last commands.
-func TestCommandRing(t *testing.T) {
+func TestCommandRingKeepsTheLastCommands(t *testing.T) {
 	h := ready(t, nil)
 	for range 100 {
 		h.must("RESOURCE_INFO_GET", none())
@@ -122,7 +122,7 @@ func TestCommandRing(t *testing.T) {
 
 // A strict firmware faults on an identifier that its loop does not have; otherwise the identifier is dropped and
 // counted.
-func TestStrict(t *testing.T) {
+func TestStrictFirmwareFaultsOnForeignIdentifiers(t *testing.T) {
 	for _, strict := range []bool{false, true} {
 		h := ready(t, func(c *Config) { c.Strict = strict })
 		x := h.load(containerOf(t, adder), 0)
@@ -162,7 +162,7 @@ func TestStrict(t *testing.T) {
 
 // A queue that does not drain is aborted when the deadline passes; if the abort does not clear it, the host is notified
 // of the extent of the reset, and the firmware panics.
-func TestSoftwareDeadline(t *testing.T) {
+func TestStuckQueuesAreAborted(t *testing.T) {
 	aborted, stuck := 0, 0
 	for seed := range uint64(12) {
 		h := injecting(t, "stuck:after=1,count=1", seed)
@@ -220,7 +220,7 @@ func TestSoftwareDeadline(t *testing.T) {
 }
 
 // The four dispositions.
-func TestDispositions(t *testing.T) {
+func TestEveryDispositionHasAStatus(t *testing.T) {
 	seen := map[Disposition]bool{}
 	for _, s := range Statuses {
 		if s.Name == "" || s.Status.String() != s.Name {
@@ -246,7 +246,7 @@ func TestDispositions(t *testing.T) {
 
 // Each kind of fault, many times: the call ends in an error or in a correct result, the next one works, and nothing
 // leaks.
-func TestInjection(t *testing.T) {
+func TestInjectedFaultsLeaveTheDeviceUsable(t *testing.T) {
 	container := containerOf(t, twoOps)
 	for _, spec := range []string{
 		"drop@note", "delay@note", "corrupt@note", "reorder@note", "crash@note",
@@ -325,7 +325,7 @@ func TestInjection(t *testing.T) {
 }
 
 // The same faults produce the same events.
-func TestInjectionReplays(t *testing.T) {
+func TestInjectedFaultsReplay(t *testing.T) {
 	run := func() []trace.Event {
 		rec := new(trace.Recording)
 		s, err := inject.Parse("stuck:p=0.2;corrupt@note:p=0.1;translation:p=0.02")
@@ -359,7 +359,7 @@ func TestInjectionReplays(t *testing.T) {
 }
 
 // A context that ends stops the call, which completes as aborted.
-func TestContext(t *testing.T) {
+func TestEndedContextAbortsTheCall(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	rec := trace.New(func(e trace.Event) {
 		if e.Layer == trace.Engine {

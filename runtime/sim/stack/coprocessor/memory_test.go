@@ -11,7 +11,7 @@ import (
 
 // The cached translations of a call are used only while the same bytes are at the addresses: another buffer at the same
 // address, a removed buffer and a shorter one are all noticed.
-func TestKeptTranslations(t *testing.T) {
+func TestKeptTranslationsNoticeOtherBuffers(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	b := x.body()
@@ -98,7 +98,7 @@ func TestKeptTranslations(t *testing.T) {
 }
 
 // A second call translates nothing again, but checks each register once.
-func TestKeptTranslationsHit(t *testing.T) {
+func TestSecondCallTranslatesNothing(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, twoOps), 0)
 	x.fill(1)
@@ -129,7 +129,7 @@ func (m *callCache) epochs() (e [32]uint32) {
 
 // The process of one client cannot reach anything of another's, and a program that two clients share has its own
 // buffers in the space of the client that loaded it.
-func TestClientsApart(t *testing.T) {
+func TestClientsReachOnlyTheirOwnMemory(t *testing.T) {
 	h := ready(t, nil)
 	container := containerOf(t, twoOps)
 	x := h.load(container, 0)
@@ -191,7 +191,7 @@ func TestClientsApart(t *testing.T) {
 }
 
 // A buffer of many pages without its middle faults, and so does a removed one; another buffer in its place is read.
-func TestKeptTranslationsLarge(t *testing.T) {
+func TestHolesInLargeBuffersFault(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, func(g *irbuild.Graph) {
 		g.Output(g.Op("add", "x", g.Input(1, 64, 32, 64), "y", 1.0))

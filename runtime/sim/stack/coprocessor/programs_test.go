@@ -60,7 +60,7 @@ func TestValidityFollowsProgramSlots(t *testing.T) {
 	}
 }
 
-func TestSlots(t *testing.T) {
+func TestFullSlotsRefusePrograms(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	addr, size := x.l.AFPP()
@@ -103,7 +103,7 @@ func TestSlots(t *testing.T) {
 	full(t, h.d)
 }
 
-func TestIDHandshakes(t *testing.T) {
+func TestProgramIDsAreRequestedAndReturned(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	addr, size := x.l.AFPP()
@@ -166,7 +166,7 @@ func TestIDHandshakes(t *testing.T) {
 	}
 }
 
-func TestRefusedContainers(t *testing.T) {
+func TestWrongContainersAreRefused(t *testing.T) {
 	h := ready(t, nil)
 	x := h.load(containerOf(t, adder), 0)
 	good := bytes.Clone(x.l.Firmware())
@@ -208,7 +208,7 @@ func TestRefusedContainers(t *testing.T) {
 	}
 }
 
-func TestDataFile(t *testing.T) {
+func TestDataFilesMustBeMapped(t *testing.T) {
 	h := ready(t, nil)
 	mem := make([]byte, 256)
 	m, err := h.ctx.Map(mem, translation.Constants, "tunables")

@@ -12,7 +12,7 @@ import (
 )
 
 // A dispatch in the trace: the chapters' names in order, with the bytes at each boundary.
-func TestTrace(t *testing.T) {
+func TestTracesNameEveryStep(t *testing.T) {
 	rec := new(trace.Recording)
 	h := ready(t, func(c *Config) { c.Trace = rec.Tracer() })
 	for _, name := range []string{"scratch 7, first wake", "kernel heap", "channel-description table",

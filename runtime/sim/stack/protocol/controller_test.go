@@ -86,7 +86,7 @@ func counted(c *Controller, name string, o Outcome) uint64 {
 	return 0
 }
 
-func TestEndpoints(t *testing.T) {
+func TestEndpointsAreSetBeforeUse(t *testing.T) {
 	c := controller(t, Config{})
 	if d := send(t, c, IDEndpointUnset, Header{}, record(t, endpointUnset, 1)); !errors.Is(d.Err, ErrUnbound) {
 		t.Errorf("unset before set: %v", d.Err)
@@ -157,9 +157,9 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
-// TestEveryIdentifier posts each of the 93 and has it handled, or refused and
+// TestEveryIdentifierIsHandledOrRefused posts each of the 93 and has it handled, or refused and
 // counted, as its row says.
-func TestEveryIdentifier(t *testing.T) {
+func TestEveryIdentifierIsHandledOrRefused(t *testing.T) {
 	for _, n := range []Numbering{Logger, Wire} {
 		for i := range Rows {
 			r := &Rows[i]
@@ -350,7 +350,7 @@ func TestProcedureCallsAreEncoded(t *testing.T) {
 	}
 }
 
-func TestCacheRequests(t *testing.T) {
+func TestCacheRequestsAreCounted(t *testing.T) {
 	c := controller(t, Config{CacheRequests: 2})
 	v := variant(t, IDCacheInstall)
 	install := func() *Delivery { return send(t, c, IDCacheInstall, Header{Priority: 3}, &CacheCall{Call: *call(v)}) }
@@ -435,7 +435,7 @@ func TestCacheRequests(t *testing.T) {
 	}
 }
 
-func TestBackChannel(t *testing.T) {
+func TestBackChannelSlotsAreAcknowledged(t *testing.T) {
 	left := 2
 	c := controller(t, Config{RPCEvents: func() int { return left }})
 	slot, err := c.CallHost([]byte("who"))
@@ -492,7 +492,7 @@ func TestBackChannel(t *testing.T) {
 	}
 }
 
-func TestProperties(t *testing.T) {
+func TestPropertiesAreChecked(t *testing.T) {
 	c := controller(t, Config{})
 	w := record(t, propertyWrite, 0x2_8e08_c000, 1)
 	if len(w.Append(nil)) != 12 {
@@ -510,7 +510,7 @@ func TestProperties(t *testing.T) {
 	}
 }
 
-func TestNotifications(t *testing.T) {
+func TestNotificationsAreQueuedAndBounded(t *testing.T) {
 	c := controller(t, Config{Notifications: 3})
 	if err := c.Notify(&Rows[IDProcedureCall], Header{}, call(variant(t, IDProcedureCall))); !errors.Is(err,
 		ErrMalformed) {
@@ -541,7 +541,7 @@ func TestNotifications(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
+func TestWrongConfigurationsAreRefused(t *testing.T) {
 	p := programs{}
 	for _, cfg := range []Config{{}, {Programs: p, ControlSlots: -1}, {Programs: p, ControlSlots: MaxSlots + 1},
 		{Programs: p, MaxCmdBufSize: 23},

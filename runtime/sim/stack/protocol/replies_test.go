@@ -2,7 +2,7 @@ package protocol
 
 import "testing"
 
-func TestReplies(t *testing.T) {
+func TestRepliesAreChecked(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		values []uint64

@@ -8,7 +8,7 @@ import (
 )
 
 // A sealed ring finds every byte that changes, in both directions.
-func TestSealed(t *testing.T) {
+func TestSealsFindEveryChangedByte(t *testing.T) {
 	var lose func([]byte) [][]byte
 	c := controller(t, Config{Sealed: true, OnNote: func(slot []byte) [][]byte { return lose(slot) }})
 	m, err := New(Logger, ByName("PRINT_ENABLE"), Header{}, record(t, enable, 1))

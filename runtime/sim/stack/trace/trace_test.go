@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
-func TestNilTracer(t *testing.T) {
+func TestNilTracerRecordsNothing(t *testing.T) {
 	var tr *trace.Tracer
 	if tr.On() {
 		t.Error("a nil tracer says that it is on")
@@ -51,7 +51,7 @@ func sample() []trace.Event {
 	return r.Events
 }
 
-func TestChrome(t *testing.T) {
+func TestChromeTracesAreReproducible(t *testing.T) {
 	var a, b bytes.Buffer
 	for _, w := range []*bytes.Buffer{&a, &b} {
 		if err := trace.WriteChrome(w, sample(), map[string]string{"model": "m"}); err != nil {
@@ -94,7 +94,7 @@ func TestChrome(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
+func TestTextShowsCallsAndBytes(t *testing.T) {
 	var b strings.Builder
 	if err := trace.WriteText(&b, sample(), true); err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestSequence(t *testing.T) {
+func TestEventsAreNumberedInOrder(t *testing.T) {
 	var r trace.Recording
 	tr := r.Tracer()
 	var wg sync.WaitGroup
