@@ -87,13 +87,13 @@ type Block struct {
 	Doc   string
 }
 
-// Blocks of version 7. Header is not a register block: its words open a task.
+// Blocks of version 7. Header is not a register block: a task begins with its words.
 var (
 	Header = &Block{
 		Name:  "Header",
 		Base:  0,
 		Words: 11,
-		Doc:   "task header, ten words and an eleventh when KBase0 and KBE0 select a runtime kernel",
+		Doc:   "task header of ten words, and an eleventh if KBase0 and KBE0 select a runtime kernel",
 	}
 	Kernel = &Block{
 		Name:  "KernelDMA",
@@ -131,7 +131,7 @@ var (
 	DebugLogEvents = header("DebugLogEvents", 4, 0, 24, "event mask")
 	DebugExcept    = header("DebugExceptions", 5, 0, 24, "exception mask, zero in every sample")
 	DisallowAbort  = header("DisallowAbort", 6, 8, 1, "")
-	TDSkip         = header("TDSkip", 6, 9, 1, "the task is passed over")
+	TDSkip         = header("TDSkip", 6, 9, 1, "the task is skipped")
 	KPC            = header("KPC", 6, 10, 1, "")
 	SPL            = header("SPL", 6, 11, 1, "")
 	TSR            = header("TSR", 6, 12, 1, "")
@@ -146,25 +146,25 @@ var (
 	NextPointer    = headerR("NextPointer", 7, 0, 32,
 		"byte offset of the next task in the task section, 0 in the last").is(Chain)
 	RBase0 = headerR("RBase0", 8, 0, 5, "buffer-access register of source 1")
-	RBE0   = headerR("RBE0", 8, 5, 1, "RBase0 valid")
+	RBE0   = headerR("RBE0", 8, 5, 1, "RBase0 is valid")
 	RBase1 = headerR("RBase1", 8, 6, 5, "buffer-access register of source 2")
-	RBE1   = headerR("RBE1", 8, 11, 1, "RBase1 valid")
+	RBE1   = headerR("RBE1", 8, 11, 1, "RBase1 is valid")
 	WBase  = headerR("WBase", 8, 12, 5, "buffer-access register of the result")
-	WBE    = headerR("WBE", 8, 17, 1, "WBase valid")
+	WBE    = headerR("WBE", 8, 17, 1, "WBase is valid")
 	TBase  = header("TBase", 8, 18, 5, "")
 	TBE    = headerR("TBE", 8, 23, 1, "the result is not a declared surface")
 	ENE    = headerR("ENE", 8, 24, 4, "neural-engine enable mask, 1 + log2 of the cores").
 		values(Value{V: 0, Word: "planar"})
 	KBase0 = headerR("KBase0", 9, 0, 5, "buffer-access register of the kernel").
 		values(Value{V: BarConstants, Word: "constants"}, Value{V: BarScratch, Word: "scratch"})
-	KBE0   = headerR("KBE0", 9, 5, 1, "KBase0 valid")
+	KBE0   = headerR("KBE0", 9, 5, 1, "KBase0 is valid")
 	KBase1 = header("KBase1", 9, 6, 5, "")
 	KBE1   = header("KBE1", 9, 11, 1, "")
 	KBase2 = header("KBase2", 9, 12, 5, "")
 	KBE2   = header("KBE2", 9, 17, 1, "")
 	KBase3 = header("KBase3", 9, 18, 5, "")
 	KBE3   = header("KBE3", 9, 23, 1, "")
-	DTID   = headerR("DTID", 10, 0, 16, "index of the task that made a runtime kernel").is(Chain)
+	DTID   = headerR("DTID", 10, 0, 16, "index of the task that computed a runtime kernel").is(Chain)
 
 	// Kernel DMA.
 	KernelOn       = reg(Kernel, "On", 0x00, 6, 1, 1, Recorded, "the task streams coefficients")
@@ -207,12 +207,12 @@ var (
 	Oy        = reg(Common, "Oy", 0x1c, 30, 2, 1, Named, "output rows at a time")
 	Word20    = reg(Common, "Word20", 0x20, 0, 32, 1, Named, "0x2041 in every sample")
 	NumGroups = reg(Common, "NumGroups", 0x24, 0, 13, 1, Recorded,
-		"convolution groups; of other work, repeats along the group stride")
+		"convolution groups; for other work, repetitions along the group stride")
 	UnicastEn = reg(Common, "UnicastEn", 0x24, 14, 1, 1, Recorded,
-		"channelwise work: output channel c reads input channel c alone")
+		"channelwise work: output channel c reads only input channel c")
 	ElemMultMode = reg(Common, "ElemMultMode", 0x24, 15, 1, 1, Named, "")
 	UnicastCin   = reg(Common, "UnicastCin", 0x24, 16, 16, 1, Recorded,
-		"1, or the channels that a channel maximum spans")
+		"1, or the number of channels of a maximum over channels")
 	TileHeight  = reg(Common, "TileHeight", 0x28, 0, 16, 1, Recorded, "output rows of one tile")
 	PatchWidth  = reg(Common, "PatchWidth", 0x2c, 0, 4, 1, Recorded, "planar patch: log2 of its width")
 	PatchHeight = reg(Common, "PatchHeight", 0x2c, 4, 4, 1, Recorded, "planar patch: log2 of its height")
@@ -228,7 +228,8 @@ var (
 	Swap2       = reg(Common, "Swap2", 0x30, 9, 1, 1, Recorded, "source 2 is stored with channels and width exchanged")
 	SwapResult  = reg(Common, "SwapResult", 0x30, 10, 1, 1, Recorded,
 		"planar result is stored with channels and width exchanged")
-	Source1     = reg(Common, "Source1", 0x34, 0, 1, 1, Recorded, "0 of a source 1 in L2 beside a source 2 by DMA")
+	Source1 = reg(Common, "Source1", 0x34, 0, 1, 1, Recorded,
+		"0 if source 1 is in L2 and source 2 comes by tile DMA")
 	Source2DMA  = reg(Common, "Source2DMA", 0x34, 1, 1, 1, Recorded, "source 2 comes by tile DMA")
 	SmallSource = reg(Common, "SmallSourceMode", 0x34, 2, 1, 1, Recorded,
 		"set when a convolution's output is at most 8x8")
@@ -283,10 +284,11 @@ var (
 	Src2FmtMode    = reg(TileSrc, "Src2FmtMode", 0x3c, 0, 2, 1, Named, "0 in every sample")
 	Src2Truncate   = reg(TileSrc, "Src2Truncate", 0x3c, 4, 2, 1, Named, "3 when source 2 is read")
 	Src2MemFmt     = reg(TileSrc, "Src2MemFmt", 0x3c, 12, 2, 1, Recorded, "source 2 in DRAM").values(formats()...)
-	Src2Interleave = reg(TileSrc, "Src2Interleave", 0x3c, 24, 4, 1, Modelled, "0 stands for 1")
-	Word40         = reg(TileSrc, "Word40", 0x40, 0, 32, 1, Named, "0x100 in every sample")
-	PixelOffset    = array(TileSrc, "PixelOffset", 4, 0x50, 0, 16, 1, Modelled,
-		"[0]: elements that source 1's rows are read from later, [1]: the same for source 2")
+	Src2Interleave = reg(TileSrc, "Src2Interleave", 0x3c, 24, 4, 1, Modelled,
+		"channels interleaved in a row; 0 means 1")
+	Word40      = reg(TileSrc, "Word40", 0x40, 0, 32, 1, Named, "0x100 in every sample")
+	PixelOffset = array(TileSrc, "PixelOffset", 4, 0x50, 0, 16, 1, Modelled,
+		"[0]: elements skipped at the start of each row of source 1, [1]: of source 2")
 
 	// L2.
 	InputReLU   = reg(L2, "InputReLU", 0x00, 0, 1, 1, Named, "source 1 is clamped at zero before use")
@@ -294,7 +296,7 @@ var (
 			values(paddings()...)
 	Input2ReLU = reg(L2, "Input2ReLU", 0x00, 4, 1, 1, Recorded, "source 2 is clamped at zero before use")
 	SrcType    = reg(L2, "SrcType", 0x04, 0, 2, 1, Recorded,
-		"of a source that comes by DMA").values(sourceTypes()...)
+		"source that comes by DMA").values(sourceTypes()...)
 	SrcDependent = reg(L2, "SrcDependent", 0x04, 2, 2, 1, Named, "")
 	SrcCfgRest   = reg(L2, "SrcCfg", 0x04, 4, 28, 1, Named,
 		"alias and DMA format flags; values follow no published rule")
@@ -322,12 +324,13 @@ var (
 	// Planar engine.
 	PoolMode = reg(PE, "PoolMode", 0x00, 0, 2, 1, Recorded,
 		"reduction").values(pools()...)
-	PEOp        = reg(PE, "Op", 0x00, 2, 2, 1, Recorded, "work of two sources").values(planarOps()...)
-	PESquare    = reg(PE, "Square", 0x00, 4, 1, 1, Recorded, "square before reducing")
-	PERelu      = reg(PE, "ReluEn", 0x00, 5, 1, 1, Named, "clamp the result at zero")
-	PECond      = reg(PE, "Cond", 0x00, 6, 3, 1, Recorded, "after Scale and Bias").values(conditions()...)
+	PEOp     = reg(PE, "Op", 0x00, 2, 2, 1, Recorded, "work of two sources").values(planarOps()...)
+	PESquare = reg(PE, "Square", 0x00, 4, 1, 1, Recorded, "square before reducing")
+	PERelu   = reg(PE, "ReluEn", 0x00, 5, 1, 1, Named, "clamp the result at zero")
+	PECond   = reg(PE, "Cond", 0x00, 6, 3, 1, Recorded, "function of the result, after Scale and Bias").
+			values(conditions()...)
 	PENonlinear = reg(PE, "Nonlinear", 0x00, 12, 2, 1, Recorded,
-		"of a reduction (PlanarType 5 and 6)").values(planarFunctions()...)
+		"function of the result of a reduction (PlanarType 5 and 6)").values(planarFunctions()...)
 	PENeg1     = reg(PE, "Neg1", 0x00, 16, 1, 1, Recorded, "negate source 1")
 	PENeg2     = reg(PE, "Neg2", 0x00, 18, 1, 1, Recorded, "negate source 2")
 	PETwo      = reg(PE, "TwoSources", 0x00, 19, 1, 1, Recorded, "source 2 in use")
@@ -340,11 +343,11 @@ var (
 	// Neural engine.
 	KernelFmt    = reg(NE, "KernelFmt", 0x00, 0, 2, 1, Recorded, "coefficients").values(kernelFormats()...)
 	PalettizedEn = reg(NE, "PalettizedEn", 0x00, 2, 1, 1, Recorded,
-		"parts open with a codebook of fp16 values, padded to 64 bytes")
+		"parts begin with a codebook of fp16 values, padded to 64 bytes")
 	PalettizeBits = reg(NE, "PalettizedBits", 0x00, 4, 4, 1, Named, "bits of a codebook index; 8 without a codebook")
 	SparseFmt     = reg(NE, "SparseFmt", 0x00, 8, 1, 1, Recorded, "zero-skipping body")
 	SparseBinary  = reg(NE, "SparseBinary", 0x00, 15, 1, 1, Recorded, "zero-skipping body of a kernel with one "+
-		"value beside zero: masks alone, every set bit the codebook's first entry")
+		"value other than zero: only masks; a set bit means the first entry of the codebook")
 	KernelReuse   = reg(NE, "GroupKernelReuse", 0x00, 10, 1, 1, Named, "")
 	PlanarNext    = reg(NE, "PlanarNext", 0x00, 12, 1, 1, Recorded, "a planar task whose successor is planar")
 	PlanarBefore  = reg(NE, "PlanarBefore", 0x00, 14, 1, 1, Recorded, "a planar task whose predecessor is planar")
@@ -352,12 +355,14 @@ var (
 		"coefficients come from a buffer written at run time")
 	NEOp = reg(NE, "Op", 0x04, 0, 4, 1, Recorded,
 		"work of the neural engine").values(neuralOps()...)
-	NEBias        = reg(NE, "KernelMode", 0x04, 4, 1, 1, Recorded, "coefficients open with one bias an output channel")
+	NEBias = reg(NE, "KernelMode", 0x04, 4, 1, 1, Recorded,
+		"coefficients begin with one bias for each output channel")
 	BiasMode      = reg(NE, "BiasMode", 0x04, 5, 1, 1, Named, "")
 	MatrixBias    = reg(NE, "MatrixBiasEn", 0x04, 7, 1, 1, Named, "")
 	BinaryPoint   = reg(NE, "BinaryPoint", 0x04, 9, 4, 1, Named, "14 in current samples, 0 in the oldest copies")
 	PostScaleMode = reg(NE, "PostScaleMode", 0x04, 14, 1, 1, Named, "")
-	Nonlinear     = reg(NE, "NonlinearMode", 0x04, 16, 2, 1, Recorded, "after PostScale").values(nonlinearities()...)
+	Nonlinear     = reg(NE, "NonlinearMode", 0x04, 16, 2, 1, Recorded, "function of the result, after PostScale").
+			values(nonlinearities()...)
 	MACWord20     = reg(NE, "MACWord20", 0x04, 20, 1, 1, Named, "set in every sample")
 	MatrixVecBias = reg(NE, "MatrixVectorBias", 0x08, 0, 16, 1, Named, "")
 	AccBias       = reg(NE, "AccBias", 0x0c, 0, 16, 1, Recorded, "added to the accumulator").is(FP16)
