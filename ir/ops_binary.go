@@ -60,7 +60,7 @@ var (
 	}
 	OpSelect = &Operation{
 		Name: "select", Class: Pointwise, Picks: []ParamName{ParamA, ParamB},
-		Doc: "a where cond holds, else b; all three broadcast.",
+		Doc: "a where cond is true, else b; all three broadcast.",
 	}
 )
 

@@ -9,7 +9,7 @@ import (
 // convolutionCompositions are the compositions of convolutions.
 var convolutionCompositions = []Composition{
 	{Name: "phases", Ops: ops{ir.OpConvTranspose},
-		Doc: "a conv for every remainder of a result's place by the stride, with the taps that reach it; " +
+		Doc: "a conv for every remainder of a result's position divided by the stride, with the taps that reach it; " +
 			"the results interleaved",
 		Covers: "a constant weight", apply: phases},
 	{Name: "depth-as-channels", Ops: ops{ir.OpConv},
@@ -20,7 +20,7 @@ var convolutionCompositions = []Composition{
 		Doc: "a pool of rows and columns, then one of planes", Covers: "three spatial dimensions",
 		apply: planeByPlane},
 	{Name: "padding-first", Ops: ops{ir.OpAvgPool},
-		Doc:    "pad, then a pool that leaves out what lies beyond the padding",
+		Doc:    "pad, then a pool that does not count elements outside the padding",
 		Covers: "averages that count the padding, with ceil_mode", apply: paddingFirst},
 	{Name: "reduction", Ops: ops{ir.OpMaxPool, ir.OpAvgPool}, Doc: "reduce_max or reduce_mean",
 		Covers: "a window over all of the image", apply: wholeWindow},

@@ -11,7 +11,8 @@ import (
 // hardware has no integers wider than a port's byte, and fp16 represents every integer only up to 2048.
 var integerCompositions = []Composition{
 	{Name: "compared-bytes", Ops: ops{ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater,
-		ir.OpGreaterEqual}, Doc: "signs of the differences of the bytes, each weighing more than all below it",
+		ir.OpGreaterEqual},
+		Doc:    "signs of the differences of the bytes, each with a greater weight than all lower ones",
 		Covers: "integers of 8, 16 and 32 bits", Also: append(integers(), ir.Bool), idle: true, apply: comparedBytes},
 	{Name: "chosen-integer", Ops: ops{ir.OpMaximum, ir.OpMinimum}, Doc: "greater or less, and select",
 		Covers: "integers of 8, 16 and 32 bits", Also: integers(), idle: true, apply: chosenInteger},

@@ -10,7 +10,7 @@ import (
 // matrixCompositions are the compositions of products and quotients.
 var matrixCompositions = []Composition{
 	{Name: "half-constants", Ops: ops{ir.OpMatMul, ir.OpLinear, ir.OpConv}, Doc: "the operation with constants in fp16",
-		Covers: "constants of another type beside fp16 operands, of numbers that fp16 holds", apply: halfConstants},
+		Covers: "fp16 operands with constants of another type whose numbers fp16 represents", apply: halfConstants},
 	{Name: "matrices", Ops: ops{ir.OpMatMul}, Doc: "matmul of a vector as a matrix of one row or column",
 		Covers: "operands of rank 1", apply: vectorProduct},
 	{Name: "rows-of-products", Ops: ops{ir.OpConv},

@@ -14,7 +14,7 @@ var productCompositions = []Composition{
 		Doc:   "mul of the query by the scale, matmul, add of the mask or select by it, softmax, matmul",
 		apply: attentionByParts},
 	{Name: "matrix-product", Ops: ops{ir.OpEinsum}, Covers: "equations in which no operand has a letter twice",
-		Doc:   "reduce_sum over letters of one operand alone, transpose, reshape, matmul, reshape, transpose",
+		Doc:   "reduce_sum over letters that only one operand has, transpose, reshape, matmul, reshape, transpose",
 		apply: matrixProduct},
 	{Name: "triangle", Ops: ops{ir.OpCumsum},
 		Doc: "matmul with a constant triangle of ones, of blocks where the axis is long", apply: triangle},

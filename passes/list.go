@@ -35,13 +35,13 @@ var List = []Pass{
 	{Name: "lower-states", Doc: "turn states into parameters and results of the function",
 		Why: "after keep-reference, which keeps them as in the source; later passes handle only tensors",
 		run: lowerStates},
-	{Name: "fold-constants", Doc: "compute what depends on constants alone, compressed weights included; take the " +
+	{Name: "fold-constants", Doc: "compute what depends only on constants, including compressed weights; take the " +
 		"branch and unroll the loop that constants decide", Why: "patterns below look for constants",
 		run: foldConstants},
 	{Name: "flatten-branches", Doc: "compute both branches of a condition on data and select, if they are pure " +
 		"and cheap", Why: "for what folding could not decide; before the patterns, which look at the function's own " +
 		"operations", run: flattenBranches},
-	{Name: "compose", Doc: "write what no rule takes with operations that rules take",
+	{Name: "compose", Doc: "replace operations that no rule lowers by operations that rules lower",
 		Why: "constants are known; before normalise and fold-scale-bias, which take what it writes as they take " +
 			"the source's own", run: compose},
 	{Name: "normalise", Doc: "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that " +

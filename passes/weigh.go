@@ -75,9 +75,9 @@ func (s *State) dropConstantSteps() {
 			s.refuse(op, op.Place.Rule, &target.Refusal{
 				Rule:   target.RuleConstants,
 				What:   "operands of the step",
-				Have:   "constants alone",
+				Have:   "only constants",
 				Limit:  "a live value",
-				Reason: op.Def.Name + " works on constants alone, with all of its neighbours on the engine",
+				Reason: op.Def.Name + " has only constant operands, and the operations next to it are on the engine",
 			})
 		}
 	}

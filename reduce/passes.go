@@ -26,7 +26,7 @@ var Passes = []Pass{
 	{Name: "head", Doc: "bisect for the latest statement at which the function may begin; what it reads becomes " +
 		"its inputs", Why: "with one output left, what comes before it in the text is mostly what it depends on",
 		run: (*reducer).head},
-	{Name: "fold", Doc: "compute what depends on constants alone",
+	{Name: "fold", Doc: "compute what depends only on constants",
 		Why: "the remaining constants are those that a cut could not turn into inputs", run: (*reducer).fold},
 	{Name: "inline", Doc: "replace the statement by a branch of its condition, or one iteration of its loop",
 		Why: "before statements, which can then drop what was inside", run: (*reducer).inline},
