@@ -40,7 +40,7 @@ func (m *maker) x(op *ir.Operation, least, most int) *ir.Value {
 	return m.operand(want{types: m.types(op, ir.ParamX), least: least, most: most})
 }
 
-// smooth is like the row above for operations about whose results two correct runs agree exactly.
+// smooth is like x, for operations with jumps: two correct runs agree exactly on the operand.
 func (m *maker) smooth(op *ir.Operation, least, most int) *ir.Value {
 	return m.operand(want{types: m.types(op, ir.ParamX), least: least, most: most, smooth: true})
 }
@@ -106,31 +106,12 @@ func pointwiseRows() map[*ir.Operation]row {
 	return join(
 		family(one(1, 5), ir.OpAbs, ir.OpSquare, ir.OpErf, ir.OpTanh, ir.OpSin, ir.OpCos, ir.OpRelu, ir.OpRelu6,
 			ir.OpSigmoid, ir.OpSilu, ir.OpSoftplus, ir.OpSoftsign, ir.OpAtan),
-		family(stepped(1, 5), ir.OpSign, ir.OpCeil, ir.OpFloor, ir.OpRound),
+		family(stepped(1, 5), ir.OpSign, ir.OpCeil, ir.OpFloor, ir.OpRound, ir.OpLogicalNot),
 		family(within(-4, 2), ir.OpExp, ir.OpExp2, ir.OpCosh, ir.OpSinh),
 		family(within(-0.75, 0.75), ir.OpAcos, ir.OpAsin, ir.OpAtanh, ir.OpTan),
 		family(ofPositive(), ir.OpSqrt),
 		family(ofPositive("epsilon", 0.125), ir.OpInverse, ir.OpLog, ir.OpRsqrt),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.smooth(op, 1, 5)
-			if x == nil {
-				return nil
-			}
-			return m.try(op.Name, "x", x)
-		}, ir.OpLogicalNot),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			t := pick(m.choices, castTypes...)
-			x := m.operand(want{types: m.types(op, ir.ParamX), most: 5, smooth: !t.IsFloat()})
-			if x == nil {
-				return nil
-			}
-			if x.Type.DType.IsFloat() && !t.IsFloat() && !t.IsSigned() && t != ir.Bool {
-				if x = first(m.try("abs", "x", x)); x == nil { // negative numbers have no unsigned form
-					return nil
-				}
-			}
-			return m.try(op.Name, "x", x, "dtype", t.String())
-		}, ir.OpCast),
+		family(castRow, ir.OpCast),
 		family(required(1, 5, "alpha", -0.5, "beta", 1.25), ir.OpClip, ir.OpLinearActivation, ir.OpSigmoidHard,
 			ir.OpScaledTanh),
 		family(required(1, 5, "alpha", 0.25), ir.OpElu, ir.OpLeakyRelu, ir.OpThreshold),
@@ -141,112 +122,146 @@ func pointwiseRows() map[*ir.Operation]row {
 			}
 			return nil
 		}, ir.OpThresholdedRelu),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.x(op, 3, 5)
-			if x == nil {
-				return nil
-			}
-			args := []any{"x", x, "alpha", m.positiveFor(op, ir.ParamAlpha, x, x.Type.Shape[1])}
-			if op == ir.OpSoftplusParametric {
-				args = append(args, "beta", m.positiveFor(op, ir.ParamBeta, x, x.Type.Shape[1]))
-			}
-			return m.try(op.Name, args...)
-		}, ir.OpPrelu, ir.OpSoftplusParametric),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			return one(1, 5, "mode", pick(m.choices, "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION"))(m, op)
-		}, ir.OpGelu),
+		family(channelActivationRow, ir.OpPrelu, ir.OpSoftplusParametric),
+		family(geluRow, ir.OpGelu),
 		family(binaryRow, ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMaximum, ir.OpMinimum),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.operand(want{types: m.types(op, ir.ParamX), least: 1, smooth: op != ir.OpRealDiv})
-			if x == nil {
-				return nil
-			}
-			y := m.other(x)
-			if y == nil || op != ir.OpRealDiv && m.rough[y] {
-				return nil
-			}
-			if y = m.positiveOf(y); y == nil {
-				return nil
-			}
-			if op != ir.OpRealDiv {
-				m.rough[y] = false
-				if x.Type.DType.IsFloat() { // a sum that rounds differently may have another nearest multiple
-					y = m.number(x, float64(1+m.n(3))/2)
-				}
-			}
-			return m.try(op.Name, "x", x, "y", y)
-		}, ir.OpRealDiv, ir.OpFloorDiv, ir.OpMod),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.x(op, 1, 5)
-			if x == nil {
-				return nil
-			}
-			if !x.Type.DType.IsFloat() {
-				return m.try(op.Name, "x", x, "y", m.number(x, float64(m.n(4))))
-			}
-			if x = m.positiveOf(x); x == nil {
-				return nil
-			}
-			if m.n(4) == 0 {
-				if y := m.between(m.other(x), -1, 1.5); y != nil {
-					return m.try(op.Name, "x", x, "y", y)
-				}
-				return nil
-			}
-			return m.try(op.Name, "x", x, "y", m.number(x, pick(m.choices, 2.0, 0.5, -1, 3, 0.25, -0.5, 1, 0, 1.5)))
-		}, ir.OpPow),
+		family(divisionRow, ir.OpRealDiv, ir.OpFloorDiv, ir.OpMod),
+		family(powRow, ir.OpPow),
 		family(compareRow, ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater, ir.OpGreaterEqual,
 			ir.OpLogicalAnd, ir.OpLogicalOr, ir.OpLogicalXor),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			a := m.operand(want{types: m.types(op, ir.ParamA), least: 1})
-			if a == nil {
-				return nil
-			}
-			b := m.other(a)
-			if b == nil {
-				return nil
-			}
-			if m.yes() {
-				a, b = b, a
-			}
-			cond := m.operand(want{types: ir.DTypesOf(ir.Bool), least: a.Type.Rank(), most: a.Type.Rank(),
-				fits: func(s []int64) bool {
-					_, _, ok := ir.Broadcast(s, a.Type.Shape)
-					return ok
-				}})
-			if cond == nil {
-				cond = m.newOf(ir.DTypesOf(ir.Bool), m.spread(a)...)
-			}
-			if cond == nil {
-				return nil
-			}
-			return m.try(op.Name, "cond", cond, "a", a, "b", b)
-		}, ir.OpSelect),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.operand(want{types: m.types(op, ir.ParamInput), least: 1, most: 5, smooth: op == ir.OpQuantize})
-			if x == nil {
-				return nil
-			}
-			float, q := x.Type.DType, pick(m.choices, ir.Int8, ir.UInt8)
-			args := []any{"input", x}
-			if op == ir.OpQuantize {
-				args = append(args, "output_dtype", q.String())
-			} else {
-				float, q = m.float, x.Type.DType
-			}
-			axis := m.axis(x)
-			var of []int64
-			if m.yes() {
-				of = []int64{x.Type.Shape[axis]}
-				args = append(args, "axis", axis)
-			}
-			args = append(args, "scale", m.g.Filled(float, func(i int64) float64 { return float64(1+i%3) / 16 }, of...))
-			if m.yes() {
-				args = append(args, "zero_point", m.constant(q, of...))
-			}
-			return m.try(op.Name, args...)
-		}, ir.OpQuantize, ir.OpDequantize),
+		family(selectRow, ir.OpSelect),
+		family(quantizeRow, ir.OpQuantize, ir.OpDequantize),
 	)
+}
+
+// castRow casts, from values on which two correct runs agree if the result is not a float. Negative numbers are not
+// cast to unsigned integers.
+func castRow(m *maker, op *ir.Operation) []*ir.Value {
+	t := pick(m.choices, castTypes...)
+	x := m.operand(want{types: m.types(op, ir.ParamX), most: 5, smooth: !t.IsFloat()})
+	if x == nil {
+		return nil
+	}
+	if x.Type.DType.IsFloat() && !t.IsFloat() && !t.IsSigned() && t != ir.Bool {
+		if x = first(m.try("abs", "x", x)); x == nil {
+			return nil
+		}
+	}
+	return m.try(op.Name, "x", x, "dtype", t.String())
+}
+
+// channelActivationRow takes one positive number per channel for each parameter.
+func channelActivationRow(m *maker, op *ir.Operation) []*ir.Value {
+	x := m.x(op, 3, 5)
+	if x == nil {
+		return nil
+	}
+	args := []any{"x", x, "alpha", m.positiveFor(op, ir.ParamAlpha, x, x.Type.Shape[1])}
+	if op == ir.OpSoftplusParametric {
+		args = append(args, "beta", m.positiveFor(op, ir.ParamBeta, x, x.Type.Shape[1]))
+	}
+	return m.try(op.Name, args...)
+}
+
+// geluRow chooses the mode.
+func geluRow(m *maker, op *ir.Operation) []*ir.Value {
+	return one(1, 5, "mode", pick(m.choices, "EXACT", "TANH_APPROXIMATION", "SIGMOID_APPROXIMATION"))(m, op)
+}
+
+// divisionRow divides by positive numbers.
+func divisionRow(m *maker, op *ir.Operation) []*ir.Value {
+	x := m.operand(want{types: m.types(op, ir.ParamX), least: 1, smooth: op != ir.OpRealDiv})
+	if x == nil {
+		return nil
+	}
+	y := m.other(x)
+	if y == nil || op != ir.OpRealDiv && m.rough[y] {
+		return nil
+	}
+	if y = m.positiveOf(y); y == nil {
+		return nil
+	}
+	if op != ir.OpRealDiv {
+		m.rough[y] = false
+		if x.Type.DType.IsFloat() { // a sum that rounds differently may have another nearest multiple
+			y = m.number(x, float64(1+m.n(3))/2)
+		}
+	}
+	return m.try(op.Name, "x", x, "y", y)
+}
+
+// powRow raises positive numbers to constant or bounded exponents, and integers to small whole ones.
+func powRow(m *maker, op *ir.Operation) []*ir.Value {
+	x := m.x(op, 1, 5)
+	if x == nil {
+		return nil
+	}
+	if !x.Type.DType.IsFloat() {
+		return m.try(op.Name, "x", x, "y", m.number(x, float64(m.n(4))))
+	}
+	if x = m.positiveOf(x); x == nil {
+		return nil
+	}
+	if m.n(4) == 0 {
+		if y := m.between(m.other(x), -1, 1.5); y != nil {
+			return m.try(op.Name, "x", x, "y", y)
+		}
+		return nil
+	}
+	return m.try(op.Name, "x", x, "y", m.number(x, pick(m.choices, 2.0, 0.5, -1, 3, 0.25, -0.5, 1, 0, 1.5)))
+}
+
+// selectRow selects between operands that broadcast with each other and with the condition.
+func selectRow(m *maker, op *ir.Operation) []*ir.Value {
+	a := m.operand(want{types: m.types(op, ir.ParamA), least: 1})
+	if a == nil {
+		return nil
+	}
+	b := m.other(a)
+	if b == nil {
+		return nil
+	}
+	if m.yes() {
+		a, b = b, a
+	}
+	cond := m.operand(want{types: ir.DTypesOf(ir.Bool), least: a.Type.Rank(), most: a.Type.Rank(),
+		fits: func(s []int64) bool {
+			_, _, ok := ir.Broadcast(s, a.Type.Shape)
+			return ok
+		}})
+	if cond == nil {
+		cond = m.newOf(ir.DTypesOf(ir.Bool), m.spread(a)...)
+	}
+	if cond == nil {
+		return nil
+	}
+	return m.try(op.Name, "cond", cond, "a", a, "b", b)
+}
+
+// quantizeRow scales by one number, or by one per element of an axis.
+func quantizeRow(m *maker, op *ir.Operation) []*ir.Value {
+	x := m.operand(want{types: m.types(op, ir.ParamInput), least: 1, most: 5, smooth: op == ir.OpQuantize})
+	if x == nil {
+		return nil
+	}
+	float, q := x.Type.DType, pick(m.choices, ir.Int8, ir.UInt8)
+	args := []any{"input", x}
+	if op == ir.OpQuantize {
+		args = append(args, "output_dtype", q.String())
+	} else {
+		float, q = m.float, x.Type.DType
+	}
+	axis := m.axis(x)
+	var of []int64
+	if m.yes() {
+		of = []int64{x.Type.Shape[axis]}
+		args = append(args, "axis", axis)
+	}
+	args = append(args, "scale", m.g.Filled(float, func(i int64) float64 { return float64(1+i%3) / 16 }, of...))
+	if m.yes() {
+		args = append(args, "zero_point", m.constant(q, of...))
+	}
+	return m.try(op.Name, args...)
 }
 
 // positiveFor returns a constant for a parameter that has one number for each channel.

@@ -3,174 +3,218 @@ package irgen
 import "github.com/zinc-compiler/zinc/ir"
 
 func movementRows() map[*ir.Operation]row {
-	// of takes any operand and lets f choose the other arguments.
-	of := func(least, most int, f func(m *maker, x *ir.Value) []any) row {
-		return func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.x(op, least, most)
-			if x == nil {
-				return nil
-			}
-			args := f(m, x)
-			if args == nil {
-				return nil
-			}
-			return m.try(op.Name, append([]any{"x", x}, args...)...)
-		}
-	}
 	factor := func(param string) row {
-		return of(4, 4, func(m *maker, x *ir.Value) []any { return []any{param, 2 + m.n(2)} })
+		return ofX(4, 4, func(m *maker, x *ir.Value) []any { return []any{param, 2 + m.n(2)} })
 	}
 	return join(
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
-			shape := m.recut(x)
-			if m.n(4) == 0 { // one extent to be found
-				shape[m.n(len(shape))] = -1
-			}
-			return []any{"shape", shape}
-		}), ir.OpReshape),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
-			axes := []int{m.n(x.Type.Rank() + 1)}
-			if m.yes() && x.Type.Rank() < 4 {
-				axes = append(axes, x.Type.Rank()+1)
-			}
-			return []any{"axes", axes}
-		}), ir.OpExpandDims),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
-			for i, d := range x.Type.Shape {
-				if d == 1 && m.yes() {
-					return []any{"axes", []int{i}}
-				}
-			}
-			return []any{}
-		}), ir.OpSqueeze),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
-			perm := make([]int, x.Type.Rank())
-			for i := range perm {
-				perm[i] = i
-				j := m.n(i + 1)
-				perm[i], perm[j] = perm[j], perm[i]
-			}
-			return []any{"perm", perm}
-		}), ir.OpTranspose),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
+		family(ofX(1, 5, reshapeArgs), ir.OpReshape),
+		family(ofX(1, 5, expandArgs), ir.OpExpandDims),
+		family(ofX(1, 5, squeezeArgs), ir.OpSqueeze),
+		family(ofX(1, 5, transposeArgs), ir.OpTranspose),
+		family(ofX(1, 5, func(m *maker, x *ir.Value) []any {
 			return []any{"axis", m.n(x.Type.Rank() + 1)}
 		}), ir.OpFlatten2D),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
-			like := m.g.InputOf(ir.FP16, m.recut(x)...)
-			return []any{"ref_tensors", []*ir.Value{like}, "begins", m.tuple(0), "ends", m.tuple(like.Type.Rank()),
-				"end_masks", m.tuple(m.n(4) == 0)}
-		}), ir.OpReshapeLike),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any { return m.masks(x) }), ir.OpSliceByIndex),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
-			var begin, size []int64
-			for _, d := range x.Type.Shape {
-				b := int64(m.n(int(min(d, 256))))
-				begin = append(begin, b)
-				if m.n(4) == 0 {
-					size = append(size, -1)
-				} else {
-					size = append(size, 1+int64(m.n(int(min(d-b, 256)))))
-				}
-			}
-			return []any{"begin", begin, "size", size}
-		}), ir.OpSliceBySize),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.x(op, 1, 5)
-			if x == nil {
-				return nil
-			}
-			args := m.masks(x)
-			part := m.try("slice_by_index", append([]any{"x", x}, args...)...)
-			if part == nil {
-				return nil
-			}
-			update := m.like(x, part[0].Type.Shape...)
-			if update == nil {
-				return nil
-			}
-			return m.try(op.Name, append([]any{"x", x, "update", update}, args...)...)
-		}, ir.OpSliceUpdate),
+		family(ofX(1, 5, reshapeLikeArgs), ir.OpReshapeLike),
+		family(ofX(1, 5, func(m *maker, x *ir.Value) []any { return m.masks(x) }), ir.OpSliceByIndex),
+		family(ofX(1, 5, sliceArgs), ir.OpSliceBySize),
+		family(sliceUpdateRow, ir.OpSliceUpdate),
 		family(joinRow, ir.OpConcat, ir.OpStack),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.x(op, 1, 5)
-			if x == nil {
-				return nil
-			}
-			axis := m.axis(x)
-			d := x.Type.Shape[axis]
-			if m.yes() && d%2 == 0 {
-				return m.try(op.Name, "x", x, "axis", axis, "num_splits", 2)
-			}
-			if d < 2 {
-				return nil
-			}
-			a := 1 + int64(m.n(int(min(d-1, 256))))
-			return m.try(op.Name, "x", x, "axis", axis, "split_sizes", []int64{a, d - a})
-		}, ir.OpSplit),
-		family(func(m *maker, op *ir.Operation) []*ir.Value {
-			x := m.x(ir.OpToBytes, 1, 5)
-			if x == nil {
-				return nil
-			}
-			parts := m.try("to_bytes", "x", x)
-			if op == ir.OpToBytes || parts == nil {
-				return parts
-			}
-			return m.try("from_bytes", "values", parts, "dtype", x.Type.DType.String())
-		}, ir.OpToBytes, ir.OpFromBytes),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
-			reps := make([]int, x.Type.Rank())
-			for i := range reps {
-				reps[i] = 1 + m.n(2)
-			}
-			return []any{"reps", reps}
-		}), ir.OpTile),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
-			var pad []int
-			mode := pick(m.choices, "constant", "reflect", "replicate", "constant")
-			for _, d := range x.Type.Shape[x.Type.Rank()-1-m.n(min(x.Type.Rank(), 2)):] {
-				most := min(int(d), 4)
-				pad = append(pad, m.n(most), m.n(most))
-			}
-			return m.maybe([]any{"pad", pad, "mode", mode}, "constant_val", m.number(x, 2))
-		}), ir.OpPad),
+		family(splitRow, ir.OpSplit),
+		family(bytesRow, ir.OpToBytes, ir.OpFromBytes),
+		family(ofX(1, 5, tileArgs), ir.OpTile),
+		family(ofX(1, 5, padArgs), ir.OpPad),
 		family(factor("block_size"), ir.OpDepthToSpace, ir.OpSpaceToDepth),
 		family(factor("upscale_factor"), ir.OpPixelShuffle),
 		family(factor("downscale_factor"), ir.OpPixelUnshuffle),
-		family(of(4, 4, func(m *maker, x *ir.Value) []any {
-			s := x.Type.Shape
-			pads := []int64{0, s[2] % 2, s[3] % 2, 0}
-			return []any{"block_shape", []int64{2, 2},
-				"paddings", m.integers(func(i int64) int64 { return pads[i] }, 2, 2)}
-		}), ir.OpSpaceToBatch),
-		family(of(4, 4, func(m *maker, x *ir.Value) []any {
+		family(ofX(4, 4, toBatchArgs), ir.OpSpaceToBatch),
+		family(ofX(4, 4, func(m *maker, x *ir.Value) []any {
 			return []any{"block_shape", []int64{1, x.Type.Shape[0]},
 				"crops", m.integers(func(i int64) int64 { return 0 }, 2, 2)}
 		}), ir.OpBatchToSpace),
-		family(of(1, 4, func(m *maker, x *ir.Value) []any {
+		family(ofX(1, 4, func(m *maker, x *ir.Value) []any {
 			a := m.axis(x)
 			return m.maybe([]any{"axis", a, "size", 1 + m.n(int(min(x.Type.Shape[a], 9)))}, "stride", 1+m.n(3))
 		}), ir.OpSlidingWindows),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
+		family(ofX(1, 5, func(m *maker, x *ir.Value) []any {
 			return m.maybe([]any{}, "axes", []int{m.axis(x)})
 		}), ir.OpReverse),
-		family(of(2, 5, func(m *maker, x *ir.Value) []any {
-			lengths := m.g.Filled(ir.Int32, func(i int64) float64 { return float64(i % (x.Type.Shape[1] + 1)) },
-				x.Type.Shape[0])
-			return m.maybe([]any{"seq_axis", 1, "lengths", lengths}, "batch_axis", 0)
-		}), ir.OpReverseSequence),
-		family(of(1, 5, func(m *maker, x *ir.Value) []any {
+		family(ofX(2, 5, reverseSequenceArgs), ir.OpReverseSequence),
+		family(ofX(1, 5, func(m *maker, x *ir.Value) []any {
 			return m.maybe([]any{}, "lower", m.n(4)-1, "upper", m.n(4)-1)
 		}), ir.OpBandPart),
-		family(of(3, 5, func(m *maker, x *ir.Value) []any {
-			s := x.Type.Shape
-			cut := func(d int64) []int {
-				a := m.n(int(min(d, 256)))
-				return []int{a, m.n(int(min(d, 256)) - a)}
-			}
-			return []any{"crop_height", cut(s[len(s)-2]), "crop_width", cut(s[len(s)-1])}
-		}), ir.OpCrop),
+		family(ofX(3, 5, cropArgs), ir.OpCrop),
 	)
+}
+
+// ofX is a row of an operation whose operand x has least to most dimensions; f returns the other arguments, or nil if x
+// does not suit.
+func ofX(least, most int, f func(m *maker, x *ir.Value) []any) row {
+	return func(m *maker, op *ir.Operation) []*ir.Value {
+		x := m.x(op, least, most)
+		if x == nil {
+			return nil
+		}
+		args := f(m, x)
+		if args == nil {
+			return nil
+		}
+		return m.try(op.Name, append([]any{"x", x}, args...)...)
+	}
+}
+
+// reshapeArgs returns the shape of as many elements as x has.
+func reshapeArgs(m *maker, x *ir.Value) []any {
+	shape := m.recut(x)
+	if m.n(4) == 0 { // one extent to be found
+		shape[m.n(len(shape))] = -1
+	}
+	return []any{"shape", shape}
+}
+
+// expandArgs returns one or two axes of the result.
+func expandArgs(m *maker, x *ir.Value) []any {
+	axes := []int{m.n(x.Type.Rank() + 1)}
+	if m.yes() && x.Type.Rank() < 4 {
+		axes = append(axes, x.Type.Rank()+1)
+	}
+	return []any{"axes", axes}
+}
+
+// squeezeArgs returns one axis of a single element, or none.
+func squeezeArgs(m *maker, x *ir.Value) []any {
+	for i, d := range x.Type.Shape {
+		if d == 1 && m.yes() {
+			return []any{"axes", []int{i}}
+		}
+	}
+	return []any{}
+}
+
+// transposeArgs returns an order of the axes.
+func transposeArgs(m *maker, x *ir.Value) []any {
+	perm := make([]int, x.Type.Rank())
+	for i := range perm {
+		perm[i] = i
+		j := m.n(i + 1)
+		perm[i], perm[j] = perm[j], perm[i]
+	}
+	return []any{"perm", perm}
+}
+
+// reshapeLikeArgs returns a tensor with as many elements as x has.
+func reshapeLikeArgs(m *maker, x *ir.Value) []any {
+	like := m.g.InputOf(ir.FP16, m.recut(x)...)
+	return []any{"ref_tensors", []*ir.Value{like}, "begins", m.tuple(0), "ends", m.tuple(like.Type.Rank()),
+		"end_masks", m.tuple(m.n(4) == 0)}
+}
+
+// sliceArgs returns the begin and the size of a part of x.
+func sliceArgs(m *maker, x *ir.Value) []any {
+	var begin, size []int64
+	for _, d := range x.Type.Shape {
+		b := int64(m.n(int(min(d, 256))))
+		begin = append(begin, b)
+		if m.n(4) == 0 {
+			size = append(size, -1)
+		} else {
+			size = append(size, 1+int64(m.n(int(min(d-b, 256)))))
+		}
+	}
+	return []any{"begin", begin, "size", size}
+}
+
+// tileArgs returns one or two repetitions along each axis.
+func tileArgs(m *maker, x *ir.Value) []any {
+	reps := make([]int, x.Type.Rank())
+	for i := range reps {
+		reps[i] = 1 + m.n(2)
+	}
+	return []any{"reps", reps}
+}
+
+// padArgs returns the padding of the last one or two axes.
+func padArgs(m *maker, x *ir.Value) []any {
+	var pad []int
+	mode := pick(m.choices, "constant", "reflect", "replicate", "constant")
+	for _, d := range x.Type.Shape[x.Type.Rank()-1-m.n(min(x.Type.Rank(), 2)):] {
+		most := min(int(d), 4)
+		pad = append(pad, m.n(most), m.n(most))
+	}
+	return m.maybe([]any{"pad", pad, "mode", mode}, "constant_val", m.number(x, 2))
+}
+
+// toBatchArgs returns the paddings that blocks of 2x2 need.
+func toBatchArgs(m *maker, x *ir.Value) []any {
+	s := x.Type.Shape
+	pads := []int64{0, s[2] % 2, s[3] % 2, 0}
+	return []any{"block_shape", []int64{2, 2},
+		"paddings", m.integers(func(i int64) int64 { return pads[i] }, 2, 2)}
+}
+
+// reverseSequenceArgs returns the lengths along the second axis.
+func reverseSequenceArgs(m *maker, x *ir.Value) []any {
+	lengths := m.g.Filled(ir.Int32, func(i int64) float64 { return float64(i % (x.Type.Shape[1] + 1)) },
+		x.Type.Shape[0])
+	return m.maybe([]any{"seq_axis", 1, "lengths", lengths}, "batch_axis", 0)
+}
+
+// cropArgs returns what is cut from the last two axes.
+func cropArgs(m *maker, x *ir.Value) []any {
+	s := x.Type.Shape
+	cut := func(d int64) []int {
+		a := m.n(int(min(d, 256)))
+		return []int{a, m.n(int(min(d, 256)) - a)}
+	}
+	return []any{"crop_height", cut(s[len(s)-2]), "crop_width", cut(s[len(s)-1])}
+}
+
+// sliceUpdateRow replaces a part of x.
+func sliceUpdateRow(m *maker, op *ir.Operation) []*ir.Value {
+	x := m.x(op, 1, 5)
+	if x == nil {
+		return nil
+	}
+	args := m.masks(x)
+	part := m.try("slice_by_index", append([]any{"x", x}, args...)...)
+	if part == nil {
+		return nil
+	}
+	update := m.like(x, part[0].Type.Shape...)
+	if update == nil {
+		return nil
+	}
+	return m.try(op.Name, append([]any{"x", x, "update", update}, args...)...)
+}
+
+// splitRow splits an axis into two parts.
+func splitRow(m *maker, op *ir.Operation) []*ir.Value {
+	x := m.x(op, 1, 5)
+	if x == nil {
+		return nil
+	}
+	axis := m.axis(x)
+	d := x.Type.Shape[axis]
+	if m.yes() && d%2 == 0 {
+		return m.try(op.Name, "x", x, "axis", axis, "num_splits", 2)
+	}
+	if d < 2 {
+		return nil
+	}
+	a := 1 + int64(m.n(int(min(d-1, 256))))
+	return m.try(op.Name, "x", x, "axis", axis, "split_sizes", []int64{a, d - a})
+}
+
+// bytesRow takes integers apart into bytes, and puts them together again.
+func bytesRow(m *maker, op *ir.Operation) []*ir.Value {
+	x := m.x(ir.OpToBytes, 1, 5)
+	if x == nil {
+		return nil
+	}
+	parts := m.try("to_bytes", "x", x)
+	if op == ir.OpToBytes || parts == nil {
+		return parts
+	}
+	return m.try("from_bytes", "values", parts, "dtype", x.Type.DType.String())
 }
 
 // masks returns the arguments of a slice: bounds, strides and some of its masks.
