@@ -116,16 +116,24 @@ func Run(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 
 // Check verifies a program that is compiled and opened: r is the compilation, m the machine of Open(r), and files are
 // the names of the source's files, for errors. Options.Compile is not used.
-func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []string, o Options) (_ *Result,
-	err error) {
+func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []string, o Options) (_ *Result, err error) {
 	written := m.Pair()
 	res := &Result{
-		Seed: o.Seed, Numerics: o.Numerics.String(), Reference: numerics.IEEE.String(), Pass: true,
-		Container: int64(len(written.Container)), Descriptor: int64(len(written.Descriptor)), Report: r.Report,
+		Seed:       o.Seed,
+		Numerics:   o.Numerics.String(),
+		Reference:  numerics.IEEE.String(),
+		Pass:       true,
+		Container:  int64(len(written.Container)),
+		Descriptor: int64(len(written.Descriptor)),
+		Report:     r.Report,
 		Model: Model{
-			EngineOps: r.Report.EngineOps, CPUOps: r.Report.CPUOps, EngineMACs: r.Report.EngineMACs,
+			EngineOps:  r.Report.EngineOps,
+			CPUOps:     r.Report.CPUOps,
+			EngineMACs: r.Report.EngineMACs,
 			CPUMACs:    r.Report.CPUMACs,
-			Dispatches: r.Report.Dispatches, Tasks: r.Report.Tasks, Weights: r.Report.Weights,
+			Dispatches: r.Report.Dispatches,
+			Tasks:      r.Report.Tasks,
+			Weights:    r.Report.Weights,
 		},
 	}
 	var through Runner
@@ -193,33 +201,14 @@ func function(ctx context.Context, m *sim.Machine, through Runner, f *compile.Fu
 		if err != nil {
 			return nil, fmt.Errorf("simulated run: %w", err)
 		}
-		names := make([]string, 0, len(f.Reference.Body.Outputs)+len(f.States))
-		for _, v := range f.Reference.Body.Outputs {
-			names = append(names, v.Name)
-		}
-		for _, n := range f.States {
-			t, err := m.State(n)
-			if err != nil {
-				return nil, &FaultError{"simulated run", err}
-			}
-			got[statePrefix+n] = t
-			names = append(names, statePrefix+n)
+		names, err := results(m, f, got)
+		if err != nil {
+			return nil, &FaultError{"simulated run", err}
 		}
 		for _, n := range names {
-			g, ok := got[n]
-			if !ok {
-				return nil, &FaultError{"simulated run", fmt.Errorf("the pair is missing output %q", n)}
-			}
-			c, done := Output{}, false
-			if p, ok := places[n]; ok {
-				if x := pickedPrefix + p.of; tols[i][x] != nil {
-					c, done = comparePicked(n, g, want[i][n], want[i][x], p.axis, tols[i][x])
-				}
-			}
-			if !done {
-				if c, err = compare(n, g, want[i][n], tols[i][n]); err != nil {
-					return nil, &FaultError{"comparison", err}
-				}
+			c, err := compareResult(n, places, got, want[i], tols[i])
+			if err != nil {
+				return nil, &FaultError{"comparison", err}
 			}
 			if len(steps) > 1 {
 				c.Name = fmt.Sprintf("%s (call %d)", n, i+1)
@@ -228,6 +217,41 @@ func function(ctx context.Context, m *sim.Machine, through Runner, f *compile.Fu
 		}
 	}
 	return out, nil
+}
+
+// results adds the states to the outputs of a call and returns the names of both, in order.
+func results(m *sim.Machine, f *compile.Function, got map[string]interp.Tensor) ([]string, error) {
+	var names []string
+	for _, v := range f.Reference.Body.Outputs {
+		if _, ok := got[v.Name]; !ok {
+			return nil, fmt.Errorf("the pair is missing output %q", v.Name)
+		}
+		names = append(names, v.Name)
+	}
+	for _, n := range f.States {
+		t, err := m.State(n)
+		if err != nil {
+			return nil, err
+		}
+		got[statePrefix+n] = t
+		names = append(names, statePrefix+n)
+	}
+	return names, nil
+}
+
+// compareResult compares one result of a call: positions by the elements at them, if that is possible, others by their
+// values.
+func compareResult(n string, places map[string]picked, got, want map[string]interp.Tensor,
+	tols map[string]*tolerance) (Output, error) {
+	if p, ok := places[n]; ok {
+		x := pickedPrefix + p.of
+		if within := tols[x]; within != nil {
+			if c, ok := comparePicked(n, got[n], want[n], want[x], p.axis, within); ok {
+				return c, nil
+			}
+		}
+	}
+	return compare(n, got[n], want[n], tols[n])
 }
 
 // statePrefix marks the names of states among those of results.
@@ -417,9 +441,9 @@ func (r *Result) Text(w io.Writer) error {
 	m := r.Model
 	_, err := fmt.Fprintf(w, "seed %d, engine numerics %s, reference %s\n"+
 		"operations: %d on the engine, %d on the CPU\nmultiply-accumulates: %d on the engine, %d on the CPU\n"+
-		"%d dispatches, %d tasks, %d bytes of weights\n",
-		r.Seed, r.Numerics, r.Reference, m.EngineOps, m.CPUOps, m.EngineMACs, m.CPUMACs, m.Dispatches, m.Tasks,
-		m.Weights)
+		"%s, %s, %d bytes of weights\n",
+		r.Seed, r.Numerics, r.Reference, m.EngineOps, m.CPUOps, m.EngineMACs, m.CPUMACs,
+		diag.Count(m.Dispatches, "dispatch", "dispatches"), diag.Count(m.Tasks, "task", "tasks"), m.Weights)
 	if r.Proof != nil && err == nil {
 		err = r.Proof.Text(w)
 	}
@@ -434,5 +458,5 @@ func (r *Result) Failed() []string {
 			ns = append(ns, o.Name)
 		}
 	}
-	return slices.Clip(ns)
+	return ns
 }
