@@ -198,11 +198,7 @@ func (s *Side) extents() (out []blob) {
 
 // lanes returns the constants that paired tasks stream, each range once.
 func (p *pairing) lanes() (a, b []blob, err error) {
-	ca, err := p.a.tasksOf()
-	if err != nil {
-		return nil, nil, err
-	}
-	cb, err := p.b.tasksOf()
+	ca, cb, err := p.bothTasks()
 	if err != nil {
 		return nil, nil, err
 	}

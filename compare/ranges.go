@@ -140,11 +140,7 @@ func (p *pairing) regions() (a, b []region, err error) {
 		a, b = append(a, wa...), append(b, wb...)
 		return a, b, nil
 	}
-	ca, err := p.a.tasksOf()
-	if err != nil {
-		return nil, nil, err
-	}
-	cb, err := p.b.tasksOf()
+	ca, cb, err := p.bothTasks()
 	if err != nil {
 		return nil, nil, err
 	}

@@ -143,11 +143,7 @@ func (p *pairing) tasks() (out []*Change, err error) {
 	if why := p.missing(decodable); why != "" {
 		return p.wordTasks(why), nil
 	}
-	a, err := p.a.tasksOf()
-	if err != nil {
-		return nil, err
-	}
-	b, err := p.b.tasksOf()
+	a, b, err := p.bothTasks()
 	if err != nil {
 		return nil, err
 	}
@@ -209,6 +205,14 @@ func (p *pairing) procedure(name string) string {
 		return n
 	}
 	return name
+}
+
+// bothTasks decodes the tasks of both sides.
+func (p *pairing) bothTasks() (a, b []chain, err error) {
+	if a, err = p.a.tasksOf(); err == nil {
+		b, err = p.b.tasksOf()
+	}
+	return a, b, err
 }
 
 // chainPairs pairs procedures; those of only one side are paired with an empty one.

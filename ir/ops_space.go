@@ -68,26 +68,27 @@ func times(d, n int64) int64 {
 	return d * n
 }
 
-// inferToSpace moves channels into height and width; inferToDepth the reverse.
+// inferToSpace moves channels into height and width.
 func inferToSpace(param ParamName) func(op *Op) ([]Type, error) {
-	return func(op *Op) ([]Type, error) {
-		if err := rankIn(op, ParamX, 4, 4); err != nil {
-			return nil, err
-		}
-		b, err := blockOf(op, param)
-		if err != nil {
-			return nil, err
-		}
-		x := op.Arg(ParamX).Type
-		c, err := divided(op, param, 1, b*b)
-		if err != nil {
-			return nil, err
-		}
-		return one(x.WithShape(x.Shape[0], c, times(x.Shape[2], b), times(x.Shape[3], b)))
-	}
+	return inferBlocks(param, func(op *Op, x Type, b int64) (c, h, w int64, err error) {
+		c, err = divided(op, param, 1, b*b)
+		return c, times(x.Shape[2], b), times(x.Shape[3], b), err
+	})
 }
 
+// inferToDepth moves blocks of height and width into channels.
 func inferToDepth(param ParamName) func(op *Op) ([]Type, error) {
+	return inferBlocks(param, func(op *Op, x Type, b int64) (c, h, w int64, err error) {
+		if h, err = divided(op, param, 2, b); err == nil {
+			w, err = divided(op, param, 3, b)
+		}
+		return times(x.Shape[1], b*b), h, w, err
+	})
+}
+
+// inferBlocks infers the type of a result whose channels, height and width f computes from x and the size of a block.
+func inferBlocks(param ParamName,
+	f func(op *Op, x Type, b int64) (c, h, w int64, err error)) func(*Op) ([]Type, error) {
 	return func(op *Op) ([]Type, error) {
 		if err := rankIn(op, ParamX, 4, 4); err != nil {
 			return nil, err
@@ -97,15 +98,11 @@ func inferToDepth(param ParamName) func(op *Op) ([]Type, error) {
 			return nil, err
 		}
 		x := op.Arg(ParamX).Type
-		h, err := divided(op, param, 2, b)
+		c, h, w, err := f(op, x, b)
 		if err != nil {
 			return nil, err
 		}
-		w, err := divided(op, param, 3, b)
-		if err != nil {
-			return nil, err
-		}
-		return one(x.WithShape(x.Shape[0], times(x.Shape[1], b*b), h, w))
+		return one(x.WithShape(x.Shape[0], c, h, w))
 	}
 }
 

@@ -1,8 +1,10 @@
 package lower
 
-import "github.com/zinc-compiler/zinc/lower/td"
+import (
+	"sort"
 
-import "sort"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
 
 // resident is a place in L2 that one buffer, or several in turn, may keep from first task to last.
 type resident struct {

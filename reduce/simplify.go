@@ -146,24 +146,31 @@ func folded(f *ir.Func, only *ir.Op) (map[*ir.Value]bool, bool) {
 
 func (r *reducer) inline() error {
 	return r.perFunc(func(fn int) error {
-		type place struct{ op, block int }
-		list := func() []place {
-			var out []place
-			for i, op := range every(r.cur.prog.Funcs[fn]) {
-				for j := range op.Blocks {
-					out = append(out, place{i, j})
-				}
+		return r.everywhere(fn, func(op *ir.Op) int { return len(op.Blocks) },
+			func(f *ir.Func, op *ir.Op, block int) (map[*ir.Value]bool, bool) { return inlined(f.Body, op, block) })
+	})
+}
+
+// everywhere tries an edit with every number below count at every operation of a function.
+func (r *reducer) everywhere(fn int, count func(op *ir.Op) int,
+	edited func(f *ir.Func, op *ir.Op, k int) (map[*ir.Value]bool, bool)) error {
+	type place struct{ op, k int }
+	var places []place
+	list := func() int {
+		places = nil
+		for i, op := range every(r.cur.prog.Funcs[fn]) {
+			for k := range count(op) {
+				places = append(places, place{i, k})
 			}
-			return out
 		}
-		var places []place
-		return r.each(func() int { places = list(); return len(places) }, func(i int) edit {
-			at := places[i]
-			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
-				f := p.Funcs[fn]
-				return inlined(f.Body, every(f)[at.op], at.block)
-			}
-		})
+		return len(places)
+	}
+	return r.each(list, func(i int) edit {
+		at := places[i]
+		return func(p *ir.Program) (map[*ir.Value]bool, bool) {
+			f := p.Funcs[fn]
+			return edited(f, every(f)[at.op], at.k)
+		}
 	})
 }
 
@@ -213,26 +220,11 @@ const maxFill = 1 << 20
 func (r *reducer) bypass() error {
 	return r.perFunc(func(fn int) error {
 		// One edit for each operand, then one for zeros, an operation.
-		type place struct{ op, alt int }
-		list := func() []place {
-			var out []place
-			for i, op := range every(r.cur.prog.Funcs[fn]) {
-				n := 0
-				op.Operands(func(*ir.Param, *ir.Value) { n++ })
-				for alt := range n + 1 {
-					out = append(out, place{i, alt})
-				}
-			}
-			return out
-		}
-		var places []place
-		return r.each(func() int { places = list(); return len(places) }, func(i int) edit {
-			at := places[i]
-			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
-				f := p.Funcs[fn]
-				return bypassed(f, every(f)[at.op], at.alt)
-			}
-		})
+		return r.everywhere(fn, func(op *ir.Op) int {
+			n := 1
+			op.Operands(func(*ir.Param, *ir.Value) { n++ })
+			return n
+		}, bypassed)
 	})
 }
 

@@ -137,16 +137,21 @@ func (c *call) one(name ir.ParamName) (*ir.Const, bool) {
 	return t.Const(), true
 }
 
-func (c *call) int(name ir.ParamName, def int64) int64 {
+// number returns the single number of an argument as a constant.
+func (c *call) number(name ir.ParamName) (*ir.Const, bool) {
 	k, ok := c.one(name)
-	if !ok {
-		return def
-	}
-	if k.Type.DType == ir.String {
+	if ok && k.Type.DType == ir.String {
 		c.fail("argument %s is a string, not a number", name)
-		return def
+		return nil, false
 	}
-	return k.Int(0)
+	return k, ok
+}
+
+func (c *call) int(name ir.ParamName, def int64) int64 {
+	if k, ok := c.number(name); ok {
+		return k.Int(0)
+	}
+	return def
 }
 
 func (c *call) bool(name ir.ParamName, def bool) bool {
@@ -158,15 +163,10 @@ func (c *call) bool(name ir.ParamName, def bool) bool {
 }
 
 func (c *call) float(name ir.ParamName, def float64) float64 {
-	k, ok := c.one(name)
-	if !ok {
-		return def
+	if k, ok := c.number(name); ok {
+		return k.Float(0)
 	}
-	if k.Type.DType == ir.String {
-		c.fail("argument %s is a string, not a number", name)
-		return def
-	}
-	return k.Float(0)
+	return def
 }
 
 func (c *call) string(name ir.ParamName, def string) string {
