@@ -23,6 +23,9 @@ type RunOptions struct {
 	// engine computes, "ane-wide", the same with sums of products in fp32, or "ieee",
 	// plain fp16 storage with fp32 arithmetic.
 	Numerics string
+	// Connect is the socket of a machine that zinc serve runs, on which the model then runs; "" for a machine of its
+	// own. Dial has more options.
+	Connect string
 	// Workers is the number of goroutines of one task, 0 for one per processor. Results do not depend on it.
 	Workers int
 }
@@ -51,6 +54,7 @@ type Model struct {
 	funcs   []Function
 	run     func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error)
 	close   func() error
+	unload  func() error // of a model on another process's machine
 	closed  bool
 }
 
@@ -83,11 +87,30 @@ func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
 	if m.machine, err = sim.Open(p.files()); err != nil {
 		return nil, ended(ctx, err)
 	}
-	if o.Direct {
+	switch {
+	case o.Direct && o.Connect != "":
+		return nil, errors.New("RunOptions has both Direct and Connect; want at most one")
+	case o.Direct:
 		m.direct(mode, o.Workers)
-	} else if err := m.stacked(ctx, mode, o.Workers); err != nil {
-		return nil, ended(ctx, err)
+	case o.Connect != "":
+		c, err := Dial(ctx, o.Connect, DialOptions{})
+		if err != nil {
+			return nil, err
+		}
+		if err := m.remote(ctx, c, nil, mode, o.Workers); err != nil {
+			return nil, errors.Join(ended(ctx, err), c.Close())
+		}
+		m.close = func() error { return errors.Join(m.unload(), c.Close()) }
+	default:
+		if err := m.stacked(ctx, mode, o.Workers); err != nil {
+			return nil, ended(ctx, err)
+		}
 	}
+	return m.named()
+}
+
+// named fills in the functions of a model.
+func (m *Model) named() (*Model, error) {
 	first := ""
 	for i, name := range m.machine.Functions() {
 		if i == 0 {

@@ -184,7 +184,13 @@ func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mod
 	if c.trace != "" {
 		events = &trace.Recording{}
 	}
-	r, err := c.build(ctx, p, mode, c.workers, events)
+	var r *simulation
+	var err error
+	if c.connect.socket != "" {
+		r, err = c.connect.simulation(ctx, p, mode, c.workers)
+	} else {
+		r, err = c.build(ctx, p, mode, c.workers, events)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -42,8 +42,8 @@ func newRoot(e *env) *cobra.Command {
 	root.SetCompletionCommandGroupID(groupZinc)
 	root.AddCommand(newRun(e), newVerify(e), newProve(e), newReduce(e), newCheck(e), newExplain(e), newLint(e),
 		newPatch(e), newGenerate(e),
-		newStack(e), newDevice(e), newExplore(e), newDump(e), newDiff(e), newCache(e), newOps(e), newMan(e),
-		newVersion(e))
+		newStack(e), newDevice(e), newServe(e), newTop(e), newLoad(e), newExplore(e), newDump(e), newDiff(e),
+		newCache(e), newOps(e), newMan(e), newVersion(e))
 
 	root.Version = ownVersion().Text()
 	root.SetVersionTemplate("{{.Version}}")

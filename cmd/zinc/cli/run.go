@@ -32,6 +32,7 @@ type runCommand struct {
 	engine          string
 	numerics        string
 	machineFlags
+	connect       connection
 	random        uint64
 	trace, replay string // files
 	fill          bool   // --random or --seed was set
@@ -57,13 +58,17 @@ outputs without --output are summarised on standard output.
 A state is zero before the run unless --state reads it; --state-out writes its value
 after the run. The same file for both continues a chain of runs. --steps runs several
 times at once and prints the outputs of the last. With --random each of them has its own
-inputs.`,
+inputs.
+
+With --connect the pair runs on the machine of a daemon (zinc serve), beside the other
+processes that use it.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random 1
   zinc run digits.mlmodelc --engine interp --input image=7.npy
   zinc run digits.hwx --random 1 --timing
   zinc run digits.hwx --random 1 --trace t.json --inject drop@note:count=1
-  zinc run digits.hwx --replay t.json`,
+  zinc run digits.hwx --replay t.json
+  zinc run digits.hwx --random 1 --connect /run/user/501/zinc.sock --qos user-initiated`,
 		GroupID: groupRun,
 		Args:    operands(1, 1, "one FILE.hwx or MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -93,6 +98,9 @@ inputs.`,
 	f.BoolVar(&c.timing, "timing", false, "print where the virtual time of the last run goes, by layer and by task")
 	f.StringVar(&c.replay, "replay", "",
 		"repeat the runs of a trace `FILE`, with the same inputs and faults, and compare the traces")
+	c.connect.register(f, "run on the machine that zinc serve has on this `SOCKET`")
+	f.StringVar(&c.connect.base, "base", "", "base model of an adapter, a `PAIR`: the model shares it with others "+
+		"and differs from it in coefficients only (with --connect)")
 	c.register(f)
 	c.model(f)
 	c.cache.register(f)
@@ -193,6 +201,13 @@ func (c *runCommand) exclusive() error {
 	if below && c.engine != "sim" {
 		return usagef("--engine=%s simulates no layers: --trace, --replay, --timing, --inject and --strict-firmware "+
 			"require --engine=sim", c.engine)
+	}
+	if c.connect.socket != "" && (below || c.engine != "sim") {
+		return usagef("--connect runs on another process's machine: --engine, --trace, --replay, --timing, --inject " +
+			"and --strict-firmware are those of zinc serve")
+	}
+	if err := c.connect.check(); err != nil {
+		return err
 	}
 	if c.replay != "" && (c.trace != "" || c.timing || c.inject != "" || len(c.inputs)+len(c.states)+len(c.outputs)+
 		len(c.after) > 0 || c.fill || c.steps != 1) {

@@ -124,6 +124,9 @@ func (w whole) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[st
 func (w whole) Close() error { return w.close() }
 
 func (r *simulation) close() error {
+	if r.stack == nil {
+		return errors.Join(r.model.Close(), r.process.Close())
+	}
 	return errors.Join(r.model.Close(), r.process.Close(), r.stack.Close())
 }
 

@@ -112,12 +112,19 @@ func TestManyProcessesDispatch(t *testing.T) {
 	if n := s.Device.Unit().Stats().FramesInUse; n != frames {
 		t.Errorf("%d frames are in use, %d were before the clients came", n, frames)
 	}
-	strict(t, events.Events)
+	requests, overtaken := strict(t, events.Events)
+	if requests < dispatches {
+		t.Errorf("the trace has %d requests of %d dispatches", requests, dispatches)
+	}
+	if overtaken == 0 {
+		t.Error("no request ever went before an older one: the load does not show priorities")
+	}
+	t.Logf("%d requests, %d times one went before an older one of less priority", requests, overtaken)
 }
 
 // strict checks in the trace that the command gate takes the most urgent of the waiting requests, and within a priority
-// the oldest.
-func strict(t *testing.T, events []trace.Event) {
+// the oldest. It returns the number of requests and how often one went before an older one of less priority.
+func strict(t *testing.T, events []trace.Event) (requests, overtaken int) {
 	t.Helper()
 	type request struct {
 		priority int
@@ -132,7 +139,6 @@ func strict(t *testing.T, events []trace.Event) {
 		return ""
 	}
 	var waiting []request
-	requests, overtaken := 0, 0
 	for i := range events {
 		e := &events[i]
 		if e.Name != "ANEScheduler::enqueue" && e.Name != "ANEScheduler::dequeue" {
@@ -169,13 +175,7 @@ func strict(t *testing.T, events []trace.Event) {
 	if len(waiting) != 0 {
 		t.Errorf("%d requests wait still", len(waiting))
 	}
-	if requests < dispatches {
-		t.Errorf("the trace has %d requests of %d dispatches", requests, dispatches)
-	}
-	if overtaken == 0 {
-		t.Error("no request ever went before an older one: the load does not show priorities")
-	}
-	t.Logf("%d requests, %d times one went before an older one of less priority", requests, overtaken)
+	return requests, overtaken
 }
 
 // apart checks that no client can read what another has mapped: another's address space has nothing, or other bytes, at

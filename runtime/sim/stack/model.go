@@ -59,9 +59,9 @@ type plain struct {
 // Load loads the model of a machine into the process. A machine must not be used for two models. A container alone has
 // no descriptor for the runtime to read, so the process calls the broker itself.
 func (p *Process) Load(ctx context.Context, machine *sim.Machine) (*Model, error) {
-	o := p.s.o
+	o := p.o
 	rt, err := e5rt.New(e5rt.Options{
-		Engine: p, Clock: p.s.Clock(), Trace: o.Trace, Client: uint64(p.id.PID),
+		Engine: p, Clock: p.clock(), Trace: o.Trace, Client: uint64(p.id.PID),
 		Numerics: o.Numerics, Workers: o.Workers, CallBytes: o.CallBytes,
 	})
 	if err != nil {
@@ -137,9 +137,9 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 	}
 	defer m.timed()()
 	return m.machine.Run(ctx, inputs, sim.Options{
-		Numerics:   sim.Mode(m.p.s.o.Numerics),
-		Workers:    m.p.s.o.Workers,
-		CallBytes:  m.p.s.o.CallBytes,
+		Numerics:   sim.Mode(m.p.o.Numerics),
+		Workers:    m.p.o.Workers,
+		CallBytes:  m.p.o.CallBytes,
 		Dispatcher: m.plain.dispatcher,
 		Host:       m.rt.Host(),
 	})
@@ -150,13 +150,16 @@ type Spent = firmware.Spent
 
 // timed starts to measure a run and returns the function that ends it.
 func (m *Model) timed() func() {
+	if m.p.s == nil {
+		return func() {}
+	}
 	clock := m.p.s.Device.Clock()
 	before := clock.Spent()
 	return func() { m.spent = clock.Spent().Sub(before) }
 }
 
-// Spent returns the virtual time of the last run by cause. It does not include loading before the run. Time that other
-// processes' work took meanwhile is in it.
+// Spent returns the virtual time of the last run by cause, zero if the machine is another process's. It does not
+// include loading before the run. Time that other processes' work took meanwhile is in it.
 func (m *Model) Spent() Spent {
 	m.mu.Lock()
 	defer m.mu.Unlock()

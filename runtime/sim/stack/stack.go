@@ -60,15 +60,16 @@ func New(o Options) (*Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	b, err := broker.New(broker.Config{
+	s := &Stack{Device: d, o: o}
+	s.Broker, err = broker.New(broker.Config{
 		Kernel: broker.NewDevice(d, brokerPID, broker.KernelKeys()), Compile: o.Compile, Limits: o.Limits,
-		Trace: o.Trace, Now: d.Clock().Now,
+		Trace: o.Trace, Now: d.Clock().Now, Device: s.device,
 	})
 	if err != nil {
 		d.Close()
 		return nil, err
 	}
-	return &Stack{Device: d, Broker: b, o: o}, nil
+	return s, nil
 }
 
 // Close ends every process's connection and powers the device off.
@@ -98,10 +99,12 @@ func Application(pid int) broker.Identity {
 // Process is an application with a connection to the broker. It is an
 // e5rt.Engine.
 type Process struct {
-	s      *Stack
+	s      *Stack  // nil: the machine is another process's
+	o      Options // of the runtime
 	client broker.Client
 	qos    broker.QoS
 	id     broker.Identity
+	base   []byte // container of the base model; nil unless models are adapters
 }
 
 // Connect creates a process whose work has a class of service; zero means the default class.
@@ -110,7 +113,27 @@ func (s *Stack) Connect(id broker.Identity, qos broker.QoS) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Process{s: s, client: c, qos: qos, id: id}, nil
+	return &Process{s: s, o: s.o, client: c, qos: qos, id: id}, nil
+}
+
+// With returns the process with other options of the runtime and, if base is not nil, with a base model as SetBase sets
+// it. It has the same connection.
+func (p *Process) With(o Options, base []byte) *Process {
+	q := *p
+	q.o, q.base = o, base
+	return &q
+}
+
+// SetBase makes the models that the process opens from now on adapters of a base model, which the process shares with
+// others: their containers may differ from the base's in coefficients only. Nil ends it.
+func (p *Process) SetBase(container []byte) { p.base = container }
+
+// clock returns the device's clock, nil for a machine of another process.
+func (p *Process) clock() e5rt.Clock {
+	if p.s == nil {
+		return nil
+	}
+	return p.s.Clock()
 }
 
 // Client returns the process's connection to the broker.
@@ -121,6 +144,13 @@ func (p *Process) Close() error { return p.client.Close() }
 
 // Open makes a container resident for the process and creates an instance of it.
 func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
+	if p.base != nil {
+		r, err := broker.OpenAdapter(ctx, p.client, p.base, container, broker.InstanceRequest{QoS: p.qos})
+		if err != nil {
+			return nil, nil, err
+		}
+		return r, r, nil
+	}
 	r, err := broker.Open(ctx, p.client, broker.LoadRequest{Container: container, QoS: p.qos},
 		broker.InstanceRequest{QoS: p.qos})
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -108,6 +109,69 @@ func Adapt(base []byte, files []WeightFile) ([]byte, error) {
 		}
 	}
 	return out, nil
+}
+
+// WeightsOf returns the weight files with which Adapt makes a container from a base: those sections of constants that
+// differ. Containers that differ in anything else are refused, as are equal ones.
+func WeightsOf(base, adapted []byte) ([]WeightFile, error) {
+	parts, err := coefficients(base)
+	if err != nil {
+		return nil, err
+	}
+	if len(base) != len(adapted) {
+		return nil, fmt.Errorf("the adapter has %d bytes and its base %d: they are not of one graph", len(adapted),
+			len(base))
+	}
+	f, err := hwx.Read(base)
+	if err != nil {
+		return nil, err
+	}
+	var files []WeightFile
+	seen := map[string]bool{}
+	for _, c := range f.ConstantSections() {
+		name := c.Name.String()
+		if seen[name] {
+			continue
+		}
+		seen[name] = true
+		var have, want []byte
+		for _, e := range parts[name] {
+			have = append(have, base[e.off:e.off+e.size]...)
+			want = append(want, adapted[e.off:e.off+e.size]...)
+		}
+		if !bytes.Equal(have, want) {
+			files = append(files, WeightFile{name, want})
+		}
+	}
+	if files == nil {
+		return nil, fmt.Errorf("the adapter's coefficients are those of its base")
+	}
+	return files, sameTasks(f, base, adapted)
+}
+
+// sameTasks refuses two containers whose sections differ in more than the bytes of constants.
+func sameTasks(f *hwx.File, base, adapted []byte) error {
+	g, err := hwx.Read(adapted)
+	if err != nil {
+		return err
+	}
+	constant := map[string]bool{}
+	for _, c := range f.ConstantSections() {
+		constant[c.Name.String()] = true
+	}
+	xs, ys := f.Sections(), g.Sections()
+	same := len(xs) == len(ys)
+	for i := 0; same && i < len(xs); i++ {
+		x, y := xs[i], ys[i]
+		same = x.Name == y.Name && x.Addr == y.Addr && x.Size == y.Size && x.Offset == y.Offset
+		if from, n := int64(x.Offset), int64(x.Size); same && x.Offset != 0 && !constant[x.Name.String()] {
+			same = from+n <= int64(len(base)) && bytes.Equal(base[from:from+n], adapted[from:from+n])
+		}
+	}
+	if !same {
+		return errors.New("the adapter differs from its base in more than coefficients; patch the base to make it")
+	}
+	return nil
 }
 
 // CreateInstanceWithWeights makes an instance whose tasks are the base's.

@@ -23,6 +23,8 @@ type Config struct {
 	UID     int
 	Trace   *trace.Tracer
 	Now     func() time.Duration // virtual time for trace events; nil: 0
+	// Device describes the device below the broker, for Status; nil: nothing is known of it.
+	Device func() DeviceStatus
 	// Attest vouches for callers on a socket; nil: Peer.
 	Attest Attest
 }

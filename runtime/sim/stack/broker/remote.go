@@ -104,6 +104,11 @@ func call[A, R any](ctx context.Context, r *Remote, method string, a A) (*R, err
 // Tier returns the tier of the connection.
 func (r *Remote) Tier() Tier { return r.tier }
 
+// Status describes what the daemon does.
+func (r *Remote) Status(ctx context.Context) (*Status, error) {
+	return call[Nothing, Status](ctx, r, "Status", Nothing{})
+}
+
 // Compile compiles a model, or finds it in the caller's partition.
 func (r *Remote) Compile(ctx context.Context, req CompileRequest) (*CompileReply, error) {
 	return call[CompileRequest, CompileReply](ctx, r, "Compile", req)

@@ -2,6 +2,8 @@ package broker
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 )
 
@@ -10,6 +12,7 @@ type Runner struct {
 	c        Client
 	model    uint64
 	instance *InstanceReply
+	release  bool // the instance is not of the model, and does not end with it
 }
 
 // Open loads a container and creates an instance of it; the Model of the request is ignored. The container must stay
@@ -24,7 +27,32 @@ func Open(ctx context.Context, c Client, load LoadRequest, req InstanceRequest) 
 	if err != nil {
 		return nil, errors.Join(err, c.Unload(context.WithoutCancel(ctx), UnloadRequest{Model: m.Model}))
 	}
-	return &Runner{c, m.Model, in}, nil
+	return &Runner{c: c, model: m.Model, instance: in}, nil
+}
+
+// OpenAdapter makes a base model resident, which is shared with the processes of the same identity, and creates an
+// instance of it with the coefficients of another container. The two may differ in coefficients only.
+func OpenAdapter(ctx context.Context, c Client, base, container []byte, req InstanceRequest) (*Runner, error) {
+	files, err := WeightsOf(base, container)
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(base)
+	name := hex.EncodeToString(sum[:])
+	m, err := c.Load(ctx, LoadRequest{Container: base, Identifier: name, QoS: req.QoS})
+	if err != nil {
+		return nil, err
+	}
+	in, err := c.CreateInstanceWithWeights(ctx, WeightsRequest{
+		InstanceRequest: req,
+		Base:            name,
+		WeightFileCount: len(files),
+		WeightFiles:     files,
+	})
+	if err != nil {
+		return nil, errors.Join(err, c.Unload(context.WithoutCancel(ctx), UnloadRequest{Model: m.Model}))
+	}
+	return &Runner{c: c, model: m.Model, instance: in, release: true}, nil
 }
 
 // Instance returns what the broker granted.
@@ -38,5 +66,9 @@ func (r *Runner) Dispatch(ctx context.Context, procedure string, surfaces map[st
 
 // Close unloads the container.
 func (r *Runner) Close() error {
+	if r.release {
+		err := r.c.ReleaseInstance(context.Background(), ReleaseRequest{Instance: r.instance.Instance})
+		return errors.Join(err, r.c.Unload(context.Background(), UnloadRequest{Model: r.model}))
+	}
 	return r.c.Unload(context.Background(), UnloadRequest{Model: r.model})
 }

@@ -251,6 +251,14 @@ func (v *service) Cancel(number uint64, out *Answer[Nothing]) error {
 	return nil
 }
 
+// Status is Broker.Status, for any peer that has identified itself.
+func (v *service) Status(in *Call[Nothing], out *Answer[Status]) error {
+	return serve(v.p, in, out, func(context.Context, *Session, Nothing) (*Status, error) {
+		st := v.p.b.Status()
+		return &st, nil
+	})
+}
+
 // Compile is Session.Compile.
 func (v *service) Compile(in *Call[CompileRequest], out *Answer[CompileReply]) error {
 	return serve(v.p, in, out, func(ctx context.Context, s *Session, r CompileRequest) (*CompileReply, error) {

@@ -181,6 +181,15 @@ func (d *Device) Elapse(c cost.Cause, t time.Duration) error {
 	return nil
 }
 
+// Call calls f with the command gate held.
+func (d *Device) Call(f func()) error {
+	a := &action{priority: controlPriority, run: func(*action) { f() }}
+	for d.gate.do(a) == NoResources { // the queue is full
+		runtime.Gosched()
+	}
+	return nil
+}
+
 // Properties returns the published properties (table 27.9).
 func (d *Device) Properties() Properties { return d.properties }
 

@@ -1,0 +1,123 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
+)
+
+// connection are the flags of a process that uses the machine of a daemon.
+type connection struct {
+	socket       string
+	qos          string
+	team         string
+	entitlements []string
+	base         string // file of the base model
+}
+
+func (c *connection) register(s *pflag.FlagSet, doc string) {
+	s.StringVar(&c.socket, "connect", "", doc)
+	s.StringVar(&c.qos, "qos", "", "quality of service of the work: `CLASS`, one of "+strings.Join(classNames(), ", "))
+	s.StringVar(&c.team, "team", "", "`TEAM` that the process claims; processes of one team share programs")
+	s.StringSliceVar(&c.entitlements, "entitlement", nil, "`KEY` that the process claims to hold (repeatable)")
+}
+
+func classNames() []string {
+	var out []string
+	for _, c := range broker.QoSClasses {
+		out = append(out, c.Name)
+	}
+	return out
+}
+
+// check returns an error for flags without --connect and for an unknown class.
+func (c *connection) check() error {
+	if c.socket == "" && (c.qos != "" || c.team != "" || c.base != "" || len(c.entitlements) > 0) {
+		return usagef("--qos, --team, --base and --entitlement require --connect")
+	}
+	_, err := c.class()
+	return err
+}
+
+func (c *connection) class() (broker.QoS, error) {
+	q, err := classNamed(c.qos)
+	if err != nil {
+		return 0, usagef("--qos: %w", err)
+	}
+	return q, nil
+}
+
+// classNamed returns the class of service of a name, 0 for "".
+func classNamed(name string) (broker.QoS, error) {
+	if name == "" {
+		return 0, nil
+	}
+	for _, x := range broker.QoSClasses {
+		if x.Name == name {
+			return x.QoS, nil
+		}
+	}
+	return 0, fmt.Errorf("unknown class %q; classes are %s", name, strings.Join(classNames(), ", "))
+}
+
+// identity returns the identity that the process claims.
+func (c *connection) identity() broker.Identity {
+	keys := c.entitlements
+	if c.base != "" {
+		keys = append(keys[:len(keys):len(keys)], broker.KeyAdapterWeight)
+	}
+	id := stack.Self(keys...)
+	if c.team != "" {
+		id.TeamID = c.team
+	}
+	return id
+}
+
+// dial connects to the daemon.
+func (c *connection) dial(ctx context.Context, mode numerics.Mode, workers int) (*stack.Process, error) {
+	qos, err := c.class()
+	if err != nil {
+		return nil, err
+	}
+	p, err := stack.Dial(ctx, c.socket, c.identity(), qos, stack.Options{
+		Numerics: sim.EngineNumerics(mode),
+		Workers:  workers,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", c.socket, err)
+	}
+	return p, nil
+}
+
+// simulation loads a pair into a process of the daemon's machine.
+func (c *connection) simulation(ctx context.Context, p pair.Pair, mode numerics.Mode, workers int) (*simulation,
+	error) {
+	machine, err := sim.Open(p)
+	if err != nil {
+		return nil, err
+	}
+	r := &simulation{record: stack.NewRecord(p)}
+	if r.process, err = c.dial(ctx, mode, workers); err != nil {
+		return nil, err
+	}
+	if c.base != "" {
+		b, err := pair.ReadOrContainer(c.base)
+		if err != nil {
+			return nil, errors.Join(err, r.process.Close())
+		}
+		r.process.SetBase(b.Container)
+	}
+	if r.model, err = r.process.Load(ctx, machine); err != nil {
+		return nil, errors.Join(err, r.process.Close())
+	}
+	return r, nil
+}

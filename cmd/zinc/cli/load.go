@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
+
+// loadCommand is the state of `zinc load`.
+type loadCommand struct {
+	runCommand
+	trace string
+}
+
+// loadFile is the description of a load.
+type loadFile struct {
+	Seed    uint64 `json:"seed"`
+	Faults  string `json:"faults"` // as --inject takes them
+	Kills   int    `json:"kills"`
+	Retries int    `json:"retries"`
+	Classes []struct {
+		Name     string  `json:"name"`
+		Model    string  `json:"model"` // pair or model, relative to the file
+		Base     string  `json:"base"`  // pair of which the model is an adapter
+		QoS      string  `json:"qos"`
+		Clients  int     `json:"clients"`
+		Requests int     `json:"requests"`
+		Rate     float64 `json:"rate"`
+		ThinkUS  float64 `json:"think_us"`
+	} `json:"classes"`
+}
+
+func newLoad(e *env) *cobra.Command {
+	c := &loadCommand{runCommand: runCommand{env: e, engine: "sim"}}
+	cmd := &cobra.Command{
+		Use:   "load FILE",
+		Short: "Replay a load of many clients and print latencies in virtual time",
+		Long: `Load replays a described load on one simulated machine: classes of clients, each with a
+model, a quality of service, and a rate of requests or a think time. Every client loads its
+model through the broker and submits requests on its own connection to the driver, with a
+wake port. Requests that arrive while another runs wait by priority. The latencies are in
+virtual time, so the same file gives the same output on every machine.
+
+The file is JSON: seed, faults (as --inject takes them), kills (clients that end in the
+middle of their work), retries of a failed request, and classes, each with name, model,
+base (of an adapter), qos, clients, requests of each client, and rate in requests a second
+of each client, or think_us, the time after an answer.`,
+		Example: `  zinc load load.json
+  zinc load load.json --trace load.trace`,
+		GroupID: groupRun,
+		Args:    operands(1, 1, "one FILE"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.replayLoad(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto")
+	c.model(f)
+	c.cache.register(f)
+	return cmd
+}
+
+// read reads the description and the models of a load.
+func (c *loadCommand) read(ctx context.Context, path string) (*loadFile, *stack.Load, error) {
+	b, err := regularfile.Read(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	var f loadFile
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&f); err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	l := &stack.Load{Seed: f.Seed, Kills: f.Kills, Retries: f.Retries}
+	containers := map[string][]byte{}
+	container := func(name string) ([]byte, error) {
+		if name == "" {
+			return nil, nil
+		}
+		if !filepath.IsAbs(name) {
+			name = filepath.Join(filepath.Dir(path), name)
+		}
+		if b, ok := containers[name]; ok {
+			return b, nil
+		}
+		p, err := c.pair(ctx, name)
+		containers[name] = p.Container
+		return p.Container, err
+	}
+	for i, x := range f.Classes {
+		if x.Model == "" {
+			return nil, nil, fmt.Errorf("%s: class %d: missing model", path, i)
+		}
+		qos, err := classNamed(x.QoS)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: class %d: %w", path, i, err)
+		}
+		k := stack.LoadClass{Name: x.Name, Clients: x.Clients, QoS: qos, Rate: x.Rate, Requests: x.Requests,
+			Think: time.Duration(cost.Micros(x.ThinkUS))}
+		if k.Container, err = container(x.Model); err == nil {
+			k.Base, err = container(x.Base)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: class %d: %w", path, i, err)
+		}
+		l.Classes = append(l.Classes, k)
+	}
+	return &f, l, nil
+}
+
+func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
+	if err := c.compileFlags.check(); err != nil {
+		return err
+	}
+	f, l, err := c.read(ctx, path)
+	if err != nil {
+		return err
+	}
+	o := stack.Options{Workers: 1}
+	events := &trace.Recording{MaxData: 16}
+	if c.trace != "" {
+		o.Trace = events.Tracer()
+	}
+	if f.Faults != "" {
+		spec, err := inject.Parse(f.Faults)
+		if err != nil {
+			return fmt.Errorf("%s: faults: %w", path, err)
+		}
+		o.Inject = inject.New(spec, f.Seed)
+	}
+	s, err := stack.New(o)
+	if err != nil {
+		return err
+	}
+	out, err := s.Replay(ctx, l)
+	if e := s.Close(); err == nil && f.Faults == "" {
+		err = e
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	c.print(out)
+	if c.trace == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	return errors.Join(trace.WriteChrome(&b, events.Events, nil),
+		atomicfile.Write(ctx, atomicfile.Bytes(c.trace, b.Bytes())))
+}
+
+// print prints the latencies of a load.
+func (c *loadCommand) print(r *stack.LoadResult) {
+	us := func(d time.Duration) string { return cost.Time(d).String() }
+	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "class\tpriority\tsent\tcompleted\tretried\tfailed\tkilled\tp50 us\tp90 us\tp99 us\tmax us\t")
+	for _, x := range r.Classes {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t\n", x.Name, x.Priority, x.Sent, x.Completed,
+			x.Retried, x.Failed, x.Killed, us(x.P50), us(x.P90), us(x.P99), us(x.Max))
+	}
+	t.Flush()
+	busy := r.Took - r.Spent[cost.Waiting]
+	fmt.Fprintf(c.out, "%s us of virtual time, %.1f %% of it in requests\n", us(r.Took),
+		percentOf(cost.Time(busy), cost.Time(r.Took)))
+}

@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
+)
+
+// serveCommand is the state of `zinc serve`.
+type serveCommand struct {
+	*env
+	machineFlags
+	socket   string
+	numerics string
+	workers  int
+	limits   broker.Limits
+	dry      bool
+}
+
+func newServe(e *env) *cobra.Command {
+	c := &serveCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "serve --socket PATH",
+		Short: "Run a simulated machine that other processes use",
+		Long: `Serve runs one simulated machine, with broker, driver and device, for any number of
+processes: zinc run --connect PATH, zinc top --connect PATH, and programs that call
+zinc.Dial. It ends when it is interrupted.
+
+Only the user who runs it may connect, by the permissions of the socket. On Linux the
+kernel vouches for a client's process and user; its team and entitlements are what it
+claims. When a client ends, even by being killed, what it had loaded is released, and the
+others go on. The limits hold per client.`,
+		Example: `  zinc serve --socket /run/user/501/zinc.sock
+  zinc run digits.hwx --random 1 --connect /run/user/501/zinc.sock`,
+		GroupID: groupServe,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.serve(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.socket, "socket", "", "`PATH` of the Unix socket to listen on")
+	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, ane-wide or ieee, as in zinc run")
+	f.IntVar(&c.workers, "workers", 0, "goroutines of one task; 0 for one per processor")
+	f.IntVar(&c.limits.Connections, "max-clients", 0, "limit of clients (default 128)")
+	f.IntVar(&c.limits.Models, "max-models", 0, "limit of the models that one client has loaded (default 64)")
+	f.Int64Var(&c.limits.ModelBytes, "max-model-bytes", 0, "limit of the containers of one client (default 4 GiB)")
+	f.IntVar(&c.limits.CallsInFlight, "max-calls", 0, "limit of the calls of one client under way (default 32)")
+	f.BoolVar(&c.dry, "dry-run", false, "start, then stop")
+	c.register(f)
+	return cmd
+}
+
+func (c *serveCommand) serve(ctx context.Context) error {
+	if c.socket == "" {
+		return usagef("missing --socket PATH")
+	}
+	if err := c.machineFlags.check(); err != nil {
+		return err
+	}
+	mode, err := numerics.ParseMode(c.numerics)
+	if err != nil {
+		return &usageError{err}
+	}
+	o := stack.Options{Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers, Limits: c.limits}
+	if c.inject != "" {
+		spec, err := inject.Parse(c.inject)
+		if err != nil {
+			return usagef("--inject: %w", err)
+		}
+		o.Inject = inject.New(spec, c.seed)
+	}
+	s, err := stack.New(o)
+	if err != nil {
+		return err
+	}
+	l, err := listen(ctx, c.socket)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	c.note("serving on %s", c.socket)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	if c.dry {
+		err = l.Close()
+		<-served
+	} else {
+		select {
+		case err = <-served:
+		case <-ctx.Done(): // interrupted: that is how it ends
+			err = s.Broker.Close()
+			<-served
+		}
+	}
+	os.Remove(c.socket) // the listener's name was another one
+	return errors.Join(err, s.Close())
+}
+
+// listen listens on a socket that only this user may connect to. It replaces a socket that nobody serves.
+func listen(ctx context.Context, path string) (net.Listener, error) {
+	info, err := os.Lstat(path)
+	switch {
+	case err == nil && info.Mode().Type() != os.ModeSocket:
+		return nil, fmt.Errorf("%s exists and is not a socket", path)
+	case err == nil:
+		d := net.Dialer{Timeout: time.Second}
+		if c, err := d.DialContext(ctx, "unix", path); err == nil {
+			c.Close()
+			return nil, fmt.Errorf("%s: another process serves on it", path)
+		}
+	case !os.IsNotExist(err):
+		return nil, err
+	}
+	// The socket gets its permissions in a folder that nobody else may enter, and its name after that.
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".zinc-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	var lc net.ListenConfig
+	at := filepath.Join(dir, "s")
+	l, err := lc.Listen(ctx, "unix", at)
+	if err != nil {
+		return nil, err
+	}
+	if u, ok := l.(*net.UnixListener); ok {
+		u.SetUnlinkOnClose(false)
+	}
+	err = os.Chmod(at, 0o600)
+	if err == nil {
+		err = os.Rename(at, path)
+	}
+	if err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// topCommand is the state of `zinc top`.
+type topCommand struct {
+	*env
+	connect  connection
+	interval time.Duration
+	count    int
+}
+
+func newTop(e *env) *cobra.Command {
+	c := &topCommand{env: e}
+	cmd := &cobra.Command{
+		Use:   "top --connect PATH",
+		Short: "Show what a served machine does",
+		Long: `Top prints the clients, programs, queues, pools, power state and counters of the machine
+that zinc serve has on a socket, again after each interval until it is interrupted.`,
+		Example: `  zinc top --connect /run/user/501/zinc.sock
+  zinc top --connect /run/user/501/zinc.sock --count 1`,
+		GroupID: groupServe,
+		Args:    cobra.NoArgs,
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.top(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	c.connect.register(f, "the machine's `SOCKET`")
+	f.DurationVar(&c.interval, "interval", time.Second, "time between two prints")
+	f.IntVar(&c.count, "count", 0, "number of prints; 0 means until interrupted")
+	return cmd
+}
+
+func (c *topCommand) top(ctx context.Context) error {
+	if c.connect.socket == "" {
+		return usagef("missing --connect PATH")
+	}
+	if c.interval < time.Millisecond || c.count < 0 {
+		return usagef("--interval=%v --count=%d: want at least 1ms, and 0 or more", c.interval, c.count)
+	}
+	r, err := broker.Dial(ctx, c.connect.socket, c.connect.identity())
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.connect.socket, err)
+	}
+	defer r.Close()
+	for n := 1; ; n++ {
+		st, err := r.Status(ctx)
+		if err != nil {
+			return err
+		}
+		writeStatus(c.out, st)
+		if n == c.count {
+			return nil
+		}
+		select {
+		case <-time.After(c.interval):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// writeStatus prints the status of a machine.
+func writeStatus(w io.Writer, s *broker.Status) {
+	d := &s.Device
+	fmt.Fprintf(w, "device: %v of virtual time, %s, powered %t, load %d %%, boots %d, recoveries %d\n", d.Now, d.State,
+		d.Powered, d.Load, d.Boots, d.Recoveries)
+	fmt.Fprintf(w, "counters: calls %d, tasks %d, faults %d, frames in use %d\n", d.Calls, d.Tasks, d.Faults,
+		d.FramesInUse)
+	fmt.Fprintf(w, "waiting by priority: %v; queue slots granted %d; wired %d bytes; cached %d bytes\n", d.Waiting,
+		s.QueueSlots, s.WiredBytes, s.CacheBytes)
+	for _, x := range s.Clients {
+		fmt.Fprintf(w, "client %d: process %d of user %d, team %q, %s, requests %d, models %d, instances %d, "+
+			"%d bytes\n", x.Number, x.PID, x.UID, x.Team, x.Tier, x.Requests, x.Models, x.Instances, x.Bytes)
+	}
+	for _, x := range s.Programs {
+		fmt.Fprintf(w, "program %d: %s, %d bytes, holders %d, adapter %t, wired %t\n", x.Resident, x.Digest, x.Bytes,
+			x.Holders, x.Adapter, x.Wired)
+	}
+	for _, p := range d.Pools {
+		if p.Available < p.Total {
+			fmt.Fprintf(w, "pool %s: %d of %d in use\n", p.Name, p.Total-p.Available, p.Total)
+		}
+	}
+}

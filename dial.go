@@ -1,0 +1,94 @@
+package zinc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
+)
+
+// DialOptions say who connects to a served machine. The zero value is an ordinary application of this user.
+type DialOptions struct {
+	// QoS is the quality of service of all work: "background", "utility", "default" (also ""), "user-initiated",
+	// "user-interactive", and the classes "real-time", "system real-time" and "system-reserved", which need
+	// entitlements.
+	QoS string
+	// Team is the team that the process claims; "" for that of its user. Processes of one team share resident programs.
+	Team string
+	// Entitlements are further keys that the process claims to hold.
+	Entitlements []string
+}
+
+// Connection is a connection to the machine that zinc serve runs. Several goroutines may use it.
+type Connection struct{ process *stack.Process }
+
+// Dial connects to the machine that zinc serve has on a Unix socket.
+func Dial(ctx context.Context, socket string, o DialOptions) (*Connection, error) {
+	qos := broker.QoS(0)
+	for _, c := range broker.QoSClasses {
+		if c.Name == o.QoS {
+			qos = c.QoS
+		}
+	}
+	if qos == 0 && o.QoS != "" {
+		return nil, fmt.Errorf("unknown quality of service %q", o.QoS)
+	}
+	id := stack.Self(append(o.Entitlements[:len(o.Entitlements):len(o.Entitlements)], broker.KeyAdapterWeight)...)
+	if o.Team != "" {
+		id.TeamID = o.Team
+	}
+	p, err := stack.Dial(ctx, socket, id, qos, stack.Options{})
+	if err != nil {
+		return nil, ended(ctx, fmt.Errorf("%s: %w", socket, err))
+	}
+	return &Connection{p}, nil
+}
+
+// Open loads a pair on the machine. The caller must Close the model.
+func (c *Connection) Open(ctx context.Context, p *Pair) (*Model, error) { return c.open(ctx, p, nil) }
+
+// OpenAdapter loads a pair as an adapter of a base pair: its container may differ from the base's in coefficients only,
+// as Patch makes it. The machine keeps the base's tasks once for all its adapters.
+func (c *Connection) OpenAdapter(ctx context.Context, p, base *Pair) (*Model, error) {
+	return c.open(ctx, p, base)
+}
+
+func (c *Connection) open(ctx context.Context, p, base *Pair) (*Model, error) {
+	m := &Model{turn: make(chan struct{}, 1)}
+	var err error
+	if m.machine, err = sim.Open(p.files()); err != nil {
+		return nil, ended(ctx, err)
+	}
+	if err := m.remote(ctx, c, base, numerics.ANE, 0); err != nil {
+		return nil, ended(ctx, err)
+	}
+	m.close = m.unload
+	return m.named()
+}
+
+// remote runs the model on another process's machine.
+func (m *Model) remote(ctx context.Context, c *Connection, base *Pair, mode numerics.Mode, workers int) error {
+	o := stack.Options{Numerics: sim.EngineNumerics(mode), Workers: workers}
+	var container []byte
+	if base != nil {
+		container = base.Container
+	}
+	model, err := c.process.With(o, container).Load(ctx, m.machine)
+	if err != nil {
+		return err
+	}
+	m.run, m.unload = model.Run, model.Close
+	return nil
+}
+
+// Close ends the connection and unloads what it has loaded.
+func (c *Connection) Close() error {
+	if err := c.process.Close(); err != nil {
+		return errors.Join(errors.New("closing the connection"), err)
+	}
+	return nil
+}
