@@ -510,7 +510,7 @@ async function answers(url) {
     await page.waitForFunction(() => document.body.dataset.model === "sample" && document.body.dataset.panes && document.body.dataset.panes === document.body.dataset.key);
     clicks = 0;
   };
-  const click = async (what) => { clicks++; await what.click(); };
+  const click = async (what, o) => { clicks++; await what.click(o); };
   const done = (what, ok, seen) => check(`${what}, clicks: ${clicks}`, ok && clicks <= 3, seen);
   const view = () => page.evaluate(async () => (await fetch(`api/view/${document.body.dataset.key}/cost`)).json());
 
@@ -531,7 +531,7 @@ async function answers(url) {
 
   await open();
   check("a statement on the CPU says why in its line", /computes in fp16/.test((await page.locator("#mil .row .why").allTextContents()).join("; ")));
-  await click(page.locator("#mil .row", { hasText: "scores = matmul(" }));
+  await click(page.locator("#mil .row", { hasText: "scores = matmul(" }), { position: { x: 200, y: 9 } });
   await page.waitForSelector("#why");
   done("why is this on the CPU", /computes in fp16/.test(await page.locator("#why").innerText()), (await page.locator("#why").innerText()).split("\n")[0]);
   await page.waitForSelector("#rewrites .card .primary", { timeout: 60000 });

@@ -34,12 +34,14 @@ func newExplore(e *env) *cobra.Command {
 	c := &exploreCommand{env: e, limits: explore.Default}
 	cmd := &cobra.Command{
 		Use:   "explore [MODEL...]",
-		Short: "Show in a browser how models are compiled",
-		Long: `Explore serves a page on this machine that shows models and how they are compiled:
-the text, the program after each pass, tasks with the meaning of every field, the
-container, the descriptor's chain, outputs on seeded inputs, and which statement each of
-them came from. A statement can be edited, two compilations compared, and a view shared
-as a link. A sample model is always available; without MODEL it is the only one.
+		Short: "Show in a browser what models cost, and how they are compiled",
+		Long: `Explore serves a page on this machine that shows what models cost, why, and what to
+change: the text with the time of each statement and where it runs, the graph of the
+model, what makes it faster, with rewrites to apply, and, one level deeper, the program
+after each pass, tasks with the meaning of every field, the container, the descriptor's
+chain, and outputs on seeded inputs. A statement can be edited, two compilations
+compared with their costs, and a view shared as a link. A sample model is always
+available; without MODEL it is the only one.
 
 --zinc adds other versions of the compiler, also for comparisons: each is an executable
 that zinc explore runs on the text as edited, within the limits, and whose files it

@@ -573,24 +573,25 @@ export class Answer {
   work(id, c, p, f) {
     if (!f || p === "fused" || !f.tasks.length || !this.tasks.length) return [];
     const own = f.tasks.filter((i) => this.tasks[i]);
-    const list = el("ol", { class: "tasks" });
-    const add = (from, to) =>
-      list.append(
-        ...own.slice(from, to).map((i) =>
-          el(
-            "li",
-            {},
-            button(micro(this.tasks[i].does || this.tasks[i].rule), () => this.does.task(i), {
-              class: "plain",
-            }),
-          ),
-        ),
-      );
-    add(0, FEW);
+    // Tasks that do the same are one line, with the first of them.
+    const lines = new Map();
+    for (const i of own) {
+      const text = micro(this.tasks[i].does || this.tasks[i].rule);
+      if (lines.has(text)) lines.get(text).n++;
+      else lines.set(text, { i, n: 1 });
+    }
+    const all = [...lines].map(([text, { i, n }]) =>
+      el(
+        "li",
+        {},
+        button(n > 1 ? `${n} \u00d7 ${text}` : text, () => this.does.task(i), { class: "plain" }),
+      ),
+    );
+    const list = el("ol", { class: "tasks" }, ...all.slice(0, FEW));
     const more =
-      own.length > FEW
-        ? button(`${own.length - FEW} more`, (e) => {
-            add(FEW, 200);
+      all.length > FEW
+        ? button(`${all.length - FEW} more`, (e) => {
+            list.append(...all.slice(FEW));
             e.target.remove();
           })
         : null;

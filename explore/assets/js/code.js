@@ -116,6 +116,14 @@ function valueOf(s) {
   return text.length > 80 ? `${text.slice(0, 80)}\u2026` : text;
 }
 
+// shape is the column of types: that of the first result, and how many others there are.
+const shape = (types) =>
+  el("span", {
+    class: "shape",
+    textContent: `${shortType(types[0] || "")}${types.length > 1 ? ` +${types.length - 1}` : ""}`,
+    title: types.map(shortType).join(", "),
+  });
+
 // source makes the elements of a line of MIL: name, operation, what it reads, then the constants that it names, dimmed,
 // and the types at the right edge. isConst says whether a name is that of a constant.
 // A statement with a reason why it is on the CPU shows that instead of the constants.
@@ -140,7 +148,7 @@ export function source(line, isConst, why = "") {
   }
   if (why) out.push(el("span", { class: "why", textContent: why }));
   if (s.cut) out.push(span("attr", ` \u2026 ${s.cut} characters`));
-  out.push(el("span", { class: "shape", textContent: s.results.map((r) => shortType(r.type)).join(", ") }));
+  out.push(shape(s.results.map((r) => r.type)));
   return out;
 }
 
@@ -187,9 +195,7 @@ export function program(line) {
   const out = [pad(m[1].length * 2), m[2]];
   results.forEach(([name], i) => out.push(i ? ", " : "", span("name", name)));
   out.push(" = ", ...(m[2] ? [span("attr", m[5].slice(0, 200))] : body));
-  out.push(
-    el("span", { class: "shape", textContent: results.map(([, t]) => shortType(t || "")).join(", ") }),
-  );
+  out.push(shape(results.map(([, t]) => t)));
   return out;
 }
 

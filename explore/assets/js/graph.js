@@ -22,6 +22,8 @@ function svg(tag, props = {}, ...children) {
 
 const cut = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}\u2026` : text);
 
+const cutLeft = (text, n) => (text.length > n ? `\u2026${text.slice(text.length - n + 1)}` : text);
+
 export class GraphView {
   // pin(statement) chooses a statement; laid(ms, nodes) is called when a layout is drawn.
   constructor(host, links, costs, { pin, hover, laid }) {
@@ -259,10 +261,14 @@ export class GraphView {
       t.textContent = words;
       g.append(t);
     };
-    const room = Math.floor((c.w - 24 - w.cost.length * 7) / 7.2);
-    text("head", 12, 16, (scope ? (open ? "\u25be " : "\u25b8 ") : "") + cut(w.head, Math.max(6, room)));
-    if (w.cost) text("cost", c.w - 8, 16, w.cost, { "text-anchor": "end" });
-    if (!open) text("below", 12, 31, cut(w.below, Math.floor((c.w - 20) / 6.3)));
+    // A folded block has its time beside the number of its operations: the end of its name tells it apart.
+    const low = scope && !open;
+    const room = Math.floor((c.w - 26 - (low ? 0 : w.cost.length * 7)) / 7.4) - (scope ? 2 : 0);
+    const fold = scope ? (open ? "\u25be " : "\u25b8 ") : "";
+    text("head", 12, 16, fold + (scope ? cutLeft : cut)(w.head, Math.max(6, room)));
+    if (w.cost) text("cost", c.w - 8, low ? 31 : 16, w.cost, { "text-anchor": "end" });
+    if (!open)
+      text("below", 12, 31, cut(w.below, Math.floor((c.w - 20 - (low ? w.cost.length * 7 : 0)) / 6.3)));
     this.boxes.set(c.id, { g, x, y, w: c.w, h: c.h, words: w, open });
     return g;
   }
@@ -386,7 +392,10 @@ export class GraphView {
     let k = Math.min(1, (width - 16) / w);
     if (whole || (height - 16) / h > 0.6 * k) k = Math.min(k, (height - 16) / h);
     k = Math.max(whole ? LEAST : 0.55, k);
-    this.to({ k, x: (width - w * k) / 2, y: Math.max(8, whole ? (height - h * k) / 2 : 8) });
+    // Of a graph that is wider than the pane, its middle boxes are shown.
+    const middles = [...this.boxes.values()].map((b) => b.x + b.w / 2).sort((a, b) => a - b);
+    const middle = w * k > width && middles.length ? middles[middles.length >> 1] : w / 2;
+    this.to({ k, x: width / 2 - middle * k, y: Math.max(8, whole ? (height - h * k) / 2 : 8) });
   }
 
   zoom(by, x, y) {

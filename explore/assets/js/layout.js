@@ -31,6 +31,12 @@ function faint(edges) {
       const near = list.reduce((x, i) => (length(i) < length(x) ? i : x));
       for (const i of list) if (i !== near && length(i) > 1) far[i] = true;
     }
+  // A box with no other edge keeps its shortest, so that it stays near what it belongs to.
+  for (const m of [out, into])
+    for (const [node, list] of m) {
+      const all = [...(out.get(node) || []), ...(into.get(node) || [])];
+      if (all.every((i) => far[i])) far[list[0]] = false;
+    }
   return far;
 }
 
