@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 )
 
 // modelJSON is the JSON format of a model with its metadata.
@@ -17,6 +18,9 @@ type modelJSON struct {
 // model prints a model's folder or specification: its metadata as comments, then the program as MIL text. For a model
 // that is not an ML program only the metadata is printed. done is false for other files.
 func (c *printer) model(path string) (done bool, err error) {
+	if regularfile.IsStdin(path) {
+		return false, nil
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return false, err

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -75,12 +77,15 @@ func (e *FormError) Error() string { return e.Path + ": " + e.Form + "; " + e.Hi
 // Metadata is a model's metadata.
 type Metadata = metadata.Model
 
-// Open reads the model at path: a MIL text, a folder with one (as a compiled
-// model is), a model package, a model specification or a network description, detected from its content. An error of
-// the text, its types or its weights wraps all the diagnostics, which diag.AsList returns; one of a specification is an
-// *mlmodel.Error, one of a description a *netplist.Error; other errors are of the file system or the manifest, or a
-// *FormError.
+// Open reads the model at path: a MIL text, a folder with one (as a compiled model is), a model package, a model
+// specification or a network description, detected from its content; or a MIL text from standard input, if
+// regularfile.SetStdin allows it. An error of the text, its types or its weights wraps all the diagnostics, which
+// diag.AsList returns; one of a specification is an *mlmodel.Error, one of a description a *netplist.Error; other
+// errors are of the file system or the manifest, or a *FormError.
 func Open(path string, opts Options) (*Model, error) {
+	if regularfile.IsStdin(path) {
+		return openStdin(opts)
+	}
 	if isSpec, err := specification(path); err != nil {
 		return nil, err
 	} else if isSpec {
@@ -117,6 +122,29 @@ func Open(path string, opts Options) (*Model, error) {
 		m.Close() // only read from
 		return nil, err
 	}
+	return m, nil
+}
+
+// stdinName is the name of standard input in diagnostics.
+const stdinName = "stdin"
+
+// openStdin reads a MIL text from standard input. Its weight files are in the current folder if no other is set.
+func openStdin(opts Options) (*Model, error) {
+	src, err := regularfile.Read(regularfile.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	if len(src) > diag.MaxSource {
+		return nil, &FormError{stdinName, fmt.Sprintf("the text has %d bytes, the limit is %d", len(src),
+			int64(diag.MaxSource)), "use a smaller model"}
+	}
+	dir := cmp.Or(opts.WeightsDir, ".")
+	shown, src := opts.text(stdinName, src)
+	m, err := fromText(shown, src, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
+	if err != nil {
+		return nil, err
+	}
+	m.Path = shown
 	return m, nil
 }
 

@@ -12,9 +12,12 @@ import (
 	"os"
 )
 
-// Read returns the bytes of the regular file at path. An error is one of the file
+// Read returns the bytes of the regular file at path, or of standard input. An error is one of the file
 // system, or reports that the file is not regular or is empty.
 func Read(path string) ([]byte, error) {
+	if IsStdin(path) {
+		return readStdin()
+	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

@@ -3,8 +3,29 @@ package regularfile
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
+
+func TestReadTakesStandardInputOnceAndOnlyWhereAllowed(t *testing.T) {
+	if b, err := Read(Stdin); err == nil {
+		t.Errorf("without SetStdin: %q", b)
+	}
+	SetStdin(strings.NewReader("abc"))
+	defer SetStdin(nil)
+	for range 2 {
+		if b, err := Read(Stdin); err != nil || string(b) != "abc" {
+			t.Errorf("%q, %v", b, err)
+		}
+	}
+	if !IsStdin("-") || IsStdin("./-") {
+		t.Error("another path is standard input")
+	}
+	SetStdin(strings.NewReader(""))
+	if _, err := Read(Stdin); err == nil {
+		t.Error("empty standard input is not an error")
+	}
+}
 
 func TestReadRefusesAllButNonEmptyFiles(t *testing.T) {
 	dir := t.TempDir()

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/report"
 )
@@ -78,7 +80,8 @@ limit and the largest contributors.
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.out, "output", "o", "",
-		"container to write, `OUT.hwx`, with OUT.e5 beside it (default the model's name, in the current folder)")
+		"container to write, `OUT.hwx`, with OUT.e5 beside it (default the model's name, in the current folder); "+
+			"- writes the container alone to standard output")
 	c.reports.register(f)
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
 	f.StringVar(&c.debug, "debug-db", "",
@@ -118,6 +121,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	to, err := pairPaths(c.out, path)
 	if err != nil {
 		return err
+	}
+	if c.out == stdoutName && c.reports.stdout() != nil {
+		return usagef("-o - and --report would both write to standard output")
 	}
 	kept, err := c.slot(cmd.Context(), c.env, path)
 	if err != nil {
@@ -235,6 +241,14 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string,
 // write writes the files and the reports. With --dry-run it writes only the reports and prints
 // which files it would write.
 func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.File) error {
+	if i := slices.IndexFunc(files, func(f atomicfile.File) bool { return f.Path == stdoutName }); i >= 0 && !c.dryRun {
+		if err := c.stream(&files[i]); err != nil {
+			return err
+		}
+		files = slices.DeleteFunc(files, func(f atomicfile.File) bool {
+			return f.Path == stdoutName || f.Path == stdoutName+pair.DescriptorExt
+		})
+	}
 	if !c.dryRun {
 		all := append(files, reports...)
 		if err := atomicfile.Write(ctx, all...); err != nil || !isTerminal(c.err) {
@@ -255,6 +269,20 @@ func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.
 		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
 	}
 	return atomicfile.Write(ctx, reports...)
+}
+
+// stream writes a file to standard output.
+func (c *compileCommand) stream(f *atomicfile.File) error {
+	if f.From == "" {
+		return f.Write(c.env.out)
+	}
+	from, err := os.Open(f.From)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	_, err = io.Copy(c.env.out, from)
+	return err
 }
 
 // sizeOf returns the number of bytes that would be written to a file.
@@ -282,6 +310,10 @@ func (n *counter) Write(p []byte) (int, error) {
 // pairPaths returns the files of a pair. An empty out takes the model's base name, in
 // the current folder.
 func pairPaths(out, model string) (_ pair.Paths, err error) {
+	if out == "" && regularfile.IsStdin(model) {
+		return pair.Paths{}, usagef("a model from standard input has no name; name the container with -o OUT.hwx, or " +
+			"-o - for standard output")
+	}
 	if out == "" {
 		if out, err = defaultName(model, pair.ContainerExt); err != nil {
 			return pair.Paths{}, err

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 )
 
 // env is what every command works with.
@@ -60,6 +61,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		args[i] = "--help"
 		e.helpAll = true
 	}
+	regularfile.SetStdin(stdin)
+	defer regularfile.SetStdin(nil)
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)

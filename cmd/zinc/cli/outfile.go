@@ -58,7 +58,7 @@ func (c *compileCommand) storing(path string) (compileFlags, *outFile) {
 	switch {
 	case c.dryRun && !c.prove:
 		flags.store = compile.Discard
-	case !c.dryRun && runtime.GOOS != "windows":
+	case !c.dryRun && path != stdoutName && runtime.GOOS != "windows":
 		f := &outFile{path: path}
 		flags.store = f.store
 		return flags, f

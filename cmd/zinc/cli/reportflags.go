@@ -55,6 +55,9 @@ func (r *reportFlag) String() string {
 // Set implements pflag.Value.
 func (r *reportFlag) Set(s string) error {
 	name, file, toFile := strings.Cut(s, "=")
+	if file == stdoutName {
+		file, toFile = "", false
+	}
 	if name == noReport && !toFile {
 		r.list = nil
 		return nil

@@ -53,7 +53,8 @@ descriptor: its inputs and outputs are the tensors that it binds, in fp16 and sh
 n, c, h, w, under the names of their ports.
 
 Inputs are npy files of the input's element type and shape. Outputs go to npy files;
-outputs without --output are summarised on standard output.
+outputs without --output are summarised on standard output. The name - is standard
+input, of FILE or of one input, and standard output, of one output.
 
 A state is zero before the run unless --state reads it; --state-out writes its value
 after the run. The same file for both continues a chain of runs. --steps runs several
@@ -139,6 +140,9 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 				return usagef("--output and --state-out both write %s", o.file)
 			}
 		}
+	}
+	if n := toStdout(outputs) + toStdout(after); n > 1 || n == 1 && c.json {
+		return usagef("only one array can be written to standard output, and not with --json")
 	}
 	if c.steps < 1 {
 		return usagef("--steps=%d: must be 1 or more", c.steps)
@@ -236,6 +240,17 @@ func pairs(flag string, values []string) ([]named, error) {
 	return out, nil
 }
 
+// toStdout counts the files that are standard output.
+func toStdout(files []named) int {
+	n := 0
+	for _, f := range files {
+		if f.file == stdoutName {
+			n++
+		}
+	}
+	return n
+}
+
 // ports lists the ports in a message.
 func ports(ps []port) string {
 	var s []string
@@ -316,6 +331,7 @@ func arrays(what string, files []named, from map[string]interp.Tensor) []array {
 // write writes the named outputs and states, all or none, and prints a summary of the outputs without a file.
 func (c *runCommand) write(ctx context.Context, have []port, files []array, got map[string]interp.Tensor) error {
 	var out []atomicfile.File
+	var alone []byte // an array for standard output
 	for _, f := range files {
 		if !f.given {
 			return &internalError{err: fmt.Errorf("the run returned no %s %q", f.what, f.name)}
@@ -328,9 +344,17 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 		if err != nil {
 			return fmt.Errorf("%s %s: %w", f.what, f.name, err)
 		}
+		if f.file == stdoutName {
+			alone = b
+			continue
+		}
 		out = append(out, atomicfile.Bytes(f.file, b))
 	}
 	if err := atomicfile.Write(ctx, out...); err != nil {
+		return err
+	}
+	if alone != nil {
+		_, err := c.out.Write(alone) // instead of the summaries
 		return err
 	}
 	var summaries []runOutput
@@ -376,12 +400,14 @@ type runOutput struct {
 
 // isPair reports whether path is a file of a pair instead of a model.
 func isPair(path string) (bool, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return false, err
-	}
-	if info.IsDir() {
-		return false, nil
+	if !regularfile.IsStdin(path) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return false, err
+		}
+		if info.IsDir() {
+			return false, nil
+		}
 	}
 	b, err := regularfile.Read(path)
 	if err != nil {
