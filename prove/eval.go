@@ -165,6 +165,9 @@ func outside(b *ir.Block) []*ir.Value {
 
 // compute returns the results of the operation.
 func (c *call) compute() []tensor {
+	if c.op.Def.Class == ir.StateAccess {
+		return c.access()
+	}
 	known := true
 	c.op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.Type.Kind == ir.Tensor && v.Type.Static() })
 	for _, v := range c.op.Results {
@@ -186,6 +189,20 @@ func (c *call) compute() []tensor {
 		}
 	}
 	return c.unknown()
+}
+
+// access reads or writes a state, whose parameter has its value in the scope.
+func (c *call) access() []tensor {
+	name, value := c.op.Def.StateParams()
+	state := c.op.Arg(name)
+	if value != "" {
+		c.in[state] = c.need(value)
+	}
+	ts := make([]tensor, len(c.op.Results))
+	for i := range ts {
+		ts[i] = c.out(i, c.in[state].v)
+	}
+	return ts
 }
 
 // floats reports whether x is of a float type.

@@ -428,6 +428,22 @@ func layerNorm(c *call) []tensor {
 	if err != nil || !ok || !slices.IsSorted(axes) {
 		return nil
 	}
+	out := c.normalise(x, axes, eps)
+	groups(x.typ.Shape, axes, func(_ int, at []int) {
+		for k, i := range at {
+			if scaled {
+				out[i] = field.Mul(out[i], gamma.v[k])
+			}
+			if shifted {
+				out[i] = field.Add(out[i], beta.v[k])
+			}
+		}
+	})
+	return []tensor{c.out(0, out)}
+}
+
+// normalise returns the differences from the mean over axes, divided by the root of the variance plus epsilon.
+func (c *call) normalise(x tensor, axes []int, eps field.Elem) []field.Elem {
 	share := field.Inv(field.Int(extent(x.typ.Shape, append([]int{}, axes...))))
 	out := make([]field.Elem, len(x.v))
 	groups(x.typ.Shape, axes, func(_ int, at []int) {
@@ -437,21 +453,13 @@ func layerNorm(c *call) []tensor {
 		}
 		mean = field.Mul(mean, share)
 		for _, i := range at {
-			d := field.Sub(x.v[i], mean)
-			out[i] = d
-			square = field.Add(square, field.Mul(d, d))
+			out[i] = field.Sub(x.v[i], mean)
+			square = field.Add(square, field.Mul(out[i], out[i]))
 		}
 		r := c.Rsqrt(field.Add(field.Mul(square, share), eps))
-		for k, i := range at {
-			y := field.Mul(out[i], r)
-			if scaled {
-				y = field.Mul(y, gamma.v[k])
-			}
-			if shifted {
-				y = field.Add(y, beta.v[k])
-			}
-			out[i] = y
+		for _, i := range at {
+			out[i] = field.Mul(out[i], r)
 		}
 	})
-	return []tensor{c.out(0, out)}
+	return out
 }

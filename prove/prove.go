@@ -21,6 +21,9 @@ type Function struct {
 	// contents of the states after a call.
 	Program *ir.Func
 	States  []State
+	// Source is the function before it was rewritten, with known shapes; nil if only the bytes are to be proved. Its
+	// states are parameters of state type.
+	Source *ir.Func
 }
 
 // State is a state of a function: a parameter of its program.
@@ -43,15 +46,16 @@ type Verdict string
 
 // Verdicts.
 const (
-	Proved Verdict = "proved"
-	Wrong  Verdict = "wrong"
-	Open   Verdict = "open" // it cannot conclude
+	Proved  Verdict = "proved"
+	Wrong   Verdict = "wrong"
+	Checked Verdict = "checked" // on samples; of statements of the source
+	Open    Verdict = "open"    // it cannot conclude
 )
 
 // Result is the result of a proof.
 type Result struct {
 	Seed      uint64           `json:"seed"`
-	Verdict   Verdict          `json:"verdict"`
+	Verdict   Verdict          `json:"verdict"` // on the bytes
 	Functions []FunctionResult `json:"functions"`
 }
 
@@ -65,6 +69,12 @@ func (r *Result) Err() error {
 	return fmt.Errorf("%w: %s", ErrNotProved, strings.TrimSuffix(b.String(), "\n"))
 }
 
+// Concluded reports whether the bytes are proved and no statement of a source is open.
+func (r *Result) Concluded() bool {
+	open := func(f FunctionResult) bool { return f.Source != nil && f.Source.Verdict == Open }
+	return r.Verdict == Proved && !slices.ContainsFunc(r.Functions, open)
+}
+
 // FunctionResult is the result for one function.
 type FunctionResult struct {
 	Name    string   `json:"name"`
@@ -75,6 +85,8 @@ type FunctionResult struct {
 	Reasons []string `json:"reasons,omitempty"`
 	// First is the first statement on the engine of whose value the tasks compute only a part.
 	First *Departure `json:"first,omitempty"`
+	// Source is the comparison of the source with the placed program, if the source is known.
+	Source *SourceResult `json:"source,omitempty"`
 }
 
 // Output is the comparison of one output, or of a state after the call.
@@ -129,8 +141,12 @@ type proof struct {
 func newProof(m *sim.Machine, f *Function, o Options) *proof {
 	p := &proof{m: m, f: f, o: o, fs: field.New(o.Seed)}
 	p.tables, p.number = newTables(p.fs), &numbers{exact: map[float64]field.Elem{}}
-	p.number.collect(f.Program)
-	p.tables.collect(f.Program)
+	for _, fn := range []*ir.Func{f.Program, f.Source} {
+		if fn != nil {
+			p.number.collect(fn)
+			p.tables.collect(fn)
+		}
+	}
 	return p
 }
 
@@ -207,23 +223,79 @@ func (p *proof) call(_ context.Context, fn *ir.Func, in []sim.ExactTensor) ([]si
 	return out, nil
 }
 
-// run proves the function. If an output differs, it runs again knowing what the tasks compute, since an operation can
-// mean one of two things, and finds the first value that departs.
+// run proves the function, first the bytes and then the placed program.
 func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	r := &FunctionResult{Name: p.f.Name}
+	c := &watched{}
+	if p.f.Source != nil {
+		c.src = newSource(p)
+	}
+	if err := p.bytesAndProgram(ctx, r, c); err != nil || c.src == nil {
+		return r, err
+	}
+	r.Source = p.statements(c)
+	return r, nil
+}
+
+// Program compares only the source of a function with its program, without a pair.
+func Program(f *Function, o Options) *SourceResult {
+	p := newProof(nil, f, o)
+	c := &watched{evaluator: p.evaluator(), src: newSource(p)}
+	c.see = c.src.see
+	c.outs = p.program(c.evaluator)
+	return p.statements(c)
+}
+
+// statements compares the source with the values of the program that c has watched.
+func (p *proof) statements(c *watched) *SourceResult {
+	c.src.evaluator = c.evaluator
+	c.see, c.unknowns = nil, nil
+	for range mostGranted {
+		r := c.src.run(c.outs)
+		if r == nil { // values that were not kept are needed
+			c.src.all = true
+			c.see = c.src.see
+			c.outs = p.program(c.evaluator)
+			c.see = nil
+			r = c.src.run(c.outs)
+		}
+		if r.Open == 0 || !c.src.grant(r) {
+			return r
+		}
+	}
+	return c.src.run(c.outs)
+}
+
+// mostGranted bounds how often statements are compared again, each time with one more value that is not concluded.
+const mostGranted = 32
+
+// watched is the last run of the program.
+type watched struct {
+	*evaluator
+	outs []tensor
+	src  *source // what looks at its values; nil for nothing
+}
+
+// bytesAndProgram compares the bytes with the program. If an output differs, it runs again knowing what the tasks
+// compute, since an operation can mean one of two things, and finds the first value that departs.
+func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watched) error {
 	got, states, err := p.bytes(ctx, &r.Tasks, nil)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e := p.evaluator()
+	if c.src != nil {
+		e.see = c.src.see
+	}
 	var reasons []string
 	e.unknowns = func(op *ir.Op) {
 		if op.Place.Unit == ir.Engine {
 			reasons = append(reasons, fmt.Sprintf("%s: its rule on the engine has no identity here", describe(op)))
 		}
 	}
-	if err := p.compare(r, got, states, p.program(e)); err != nil || r.Verdict == Proved {
-		return r, err
+	c.evaluator, c.outs = e, p.program(e)
+	if err := p.compare(r, got, states, c.outs); err != nil || r.Verdict == Proved {
+		return err
 	}
 	e, tasks := p.evaluator(), 0
 	e.computed = map[field.Elem]place{}
@@ -233,26 +305,30 @@ func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 		}
 	})
 	if err != nil {
-		return nil, err
+		return err
 	}
 	e.see = func(v *ir.Value, t tensor) {
 		if r.First == nil && v.Def.Place.Unit == ir.Engine && v.Def.Def.Class != ir.Movement {
 			r.First = departure(e.computed, v, t)
 		}
+		if c.src != nil {
+			c.src.see(v, t)
+		}
 	}
-	if err := p.compare(r, got, states, p.program(e)); err != nil {
-		return nil, err
+	c.evaluator, c.outs = e, p.program(e)
+	if err := p.compare(r, got, states, c.outs); err != nil {
+		return err
 	}
 	if r.Verdict == Proved {
 		r.First = nil
-		return r, nil
+		return nil
 	}
 	if reasons = append(reasons, p.tables.odd...); len(reasons) > 0 {
 		r.Verdict = Open
 		sort.Strings(reasons)
 		r.Reasons = slices.Compact(reasons)
 	}
-	return r, nil
+	return nil
 }
 
 // compare compares all outputs.

@@ -87,6 +87,12 @@ func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, b
 		shift, _ = c.register(k.Params[0])
 		params = []float64{0}
 	}
+	f := t.function(k, params)
+	return func(x field.Elem) field.Elem { return f(field.Add(x, shift)) }, true
+}
+
+// function returns the function of a curve over the field.
+func (t *tables) function(k *ir.Curve, params []float64) func(field.Elem) field.Elem {
 	var f func(field.Elem) field.Elem
 	switch k.Table {
 	case "exp":
@@ -105,7 +111,7 @@ func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, b
 		}
 		f = t.named(t.fs, t.register(name, func(x float64) float64 { return k.F(x, params) }))
 	}
-	return func(x field.Elem) field.Elem { return f(field.Add(x, shift)) }, true
+	return f
 }
 
 // register adds a function to those that tables may compute, and returns its name: that of another function that no

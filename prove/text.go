@@ -10,8 +10,14 @@ import (
 // Text writes the result as text.
 func (r *Result) Text(w io.Writer) error {
 	for i := range r.Functions {
-		if err := r.Functions[i].text(w); err != nil {
+		f := &r.Functions[i]
+		if err := f.text(w); err != nil {
 			return err
+		}
+		if f.Source != nil {
+			if _, err := io.WriteString(w, f.Source.text(f.Name)); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func Prove(ctx context.Context, r *compile.Result, o prove.Options) (*prove.Resu
 func Provable(r *compile.Result) []prove.Function {
 	var fs []prove.Function
 	for _, f := range r.Functions {
-		p := prove.Function{Name: f.Name, Program: f.Placed}
+		p := prove.Function{Name: f.Name, Program: f.Placed, Source: f.Reference}
 		for i, n := range f.States {
 			p.States = append(p.States, prove.State{Name: n, Result: f.StateResults[i]})
 		}

@@ -33,12 +33,16 @@ are exact, nothing rounds, and each lookup table is the function that it approxi
 outputs show that addresses, strides, tiles, order, fusion and constants are right, with an
 error below 2^-40; docs/prove.md says what is compared and what is not.
 
+It then compares that program with MODEL, statement by statement: a statement is proved if the
+program computes its results, up to the rounding of constants that passes computed; else both are
+run on samples, and it is checked or not concluded.
+
 MODEL is compiled again with the flags that the pair was compiled with.
 
 For a pair that is wrong it prints the first element that differs, its address and the task that
 wrote it; where it cannot conclude, the statements and why.
 
-The exit status is 5 when the pair is not proved.`,
+The exit status is 5 when the pair is not proved or a statement is not concluded.`,
 		Example: `  zinc prove digits.hwx digits.mlmodelc
   zinc prove digits.hwx digits.mlmodelc --seed 2 --json`,
 		GroupID: groupRun,
@@ -82,7 +86,7 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 	} else {
 		err = res.Text(c.out)
 	}
-	if err == nil && res.Verdict != prove.Proved {
+	if err == nil && !res.Concluded() {
 		fmt.Fprintf(c.err, "zinc: %s\n", prove.ErrNotProved)
 		err = &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}
 	}

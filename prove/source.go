@@ -1,0 +1,428 @@
+package prove
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// SourceResult is the comparison of the source with the placed program, statement by statement.
+type SourceResult struct {
+	// Verdict is the worst of all statements: Proved, Checked or Open.
+	Verdict Verdict `json:"verdict"`
+	Proved  int     `json:"proved"`  // statements, including those of Rounded
+	Rounded int     `json:"rounded"` // of them those that hold up to the rounding of constants that passes computed
+	Checked int     `json:"checked"`
+	Open    int     `json:"open"`
+	// Statements are those that are not proved, and those with rounded constants, in source order.
+	Statements []Statement `json:"statements,omitempty"`
+
+	open map[*ir.Op]bool
+}
+
+// Statement is the verdict on a statement of the source, with the reason.
+type Statement struct {
+	Statement string  `json:"statement"`
+	Line      int32   `json:"line,omitempty"`
+	Verdict   Verdict `json:"verdict"`
+	Why       string  `json:"why"`
+}
+
+// standing is what is known of a value of the source, worse ones later.
+type standing int
+
+const (
+	equal   standing = iota
+	rounded          // equal, if constants that passes computed are what they were rounded from
+	near             // nearly equal on samples
+	differs
+)
+
+// A finding is a standing with its reason.
+type finding struct {
+	standing
+	why string
+}
+
+// source compares the source with the placed program. Values of the same name are assumed to be the same: for each
+// statement, its results are computed from the operands that the placed program has under those names, and compared
+// with the results that it has.
+type source struct {
+	*evaluator
+	p      *proof
+	fn     *ir.Func // the source, with its constant expressions computed
+	placed map[string]*ir.Value
+	// kept are values of the placed program. If some are missing, all are kept in another run.
+	kept    map[string]tensor
+	reads   map[string]bool // which ones
+	all     bool
+	missing bool
+	found   map[string]finding // by name, for values that the placed program has too
+	// granted are values that differ and are not concluded: what reads them reads those of the placed program.
+	granted map[string]bool
+}
+
+// newSource prepares the comparison.
+func newSource(p *proof) *source {
+	s := &source{p: p, fn: folded(p.f.Source), placed: map[string]*ir.Value{}, kept: map[string]tensor{},
+		reads: map[string]bool{}, granted: map[string]bool{}}
+	for _, v := range p.f.Program.Body.Params {
+		s.placed[v.Name] = v
+	}
+	for _, op := range p.f.Program.Body.Ops {
+		for _, v := range op.Results {
+			s.placed[v.Name] = v
+		}
+	}
+	for _, op := range s.fn.Body.Ops {
+		if s.same(op) {
+			continue
+		}
+		for _, v := range slices.Concat(operands(op), op.Results) {
+			s.reads[v.Name] = true
+		}
+	}
+	for _, v := range s.fn.Body.Outputs {
+		s.reads[v.Name] = s.reads[v.Name] || s.placed[v.Name] == nil
+	}
+	return s
+}
+
+// see keeps a value of the placed program that statements are compared with.
+func (s *source) see(v *ir.Value, t tensor) {
+	if s.all || s.reads[v.Name] {
+		s.kept[v.Name] = t
+	}
+}
+
+// operands lists what an operation reads, in nested blocks too, except constants.
+func operands(op *ir.Op) []*ir.Value {
+	var out []*ir.Value
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if v.Const == nil {
+			out = append(out, v)
+		}
+	})
+	for _, b := range op.Blocks {
+		out = append(out, outside(b)...)
+	}
+	return out
+}
+
+// folded returns a copy of a function in which what depends on constants alone is computed by the interpreter.
+func folded(f *ir.Func) *ir.Func {
+	f = ir.CloneFunc(f, f.Name)
+	var ops []*ir.Op
+	for _, op := range f.Body.Ops {
+		known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
+		op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
+		if known && fold(f, op) {
+			continue
+		}
+		ops = append(ops, op)
+	}
+	f.Body.Ops = ops
+	return f
+}
+
+// fold makes the results of an operation constants.
+func fold(f *ir.Func, op *ir.Op) bool {
+	fn := &ir.Func{Name: "main", Opset: f.Opset, Body: &ir.Block{Ops: []*ir.Op{op}, Outputs: op.Results}}
+	got, err := interp.Run(context.Background(), fn, nil, interp.Options{})
+	if err != nil {
+		return false
+	}
+	for _, v := range op.Results {
+		if t, ok := got[v.Name]; !ok || t.Type.Kind != ir.Tensor {
+			return false
+		}
+	}
+	for _, v := range op.Results {
+		v.Const, v.Def = got[v.Name].Const(), nil
+		v.Type = v.Const.Type
+	}
+	return true
+}
+
+// same reports whether the placed program computes the results of a statement by the same operation, with the same
+// constants, from values of the same names.
+func (s *source) same(op *ir.Op) bool {
+	if len(op.Results) == 0 || len(op.Blocks) > 0 || op.Def.Class == ir.StateAccess {
+		return false
+	}
+	first := s.placed[op.Results[0].Name]
+	if first == nil || first.Def == nil || first.Def.Def != op.Def || len(first.Def.Results) != len(op.Results) {
+		return false
+	}
+	for i, v := range op.Results {
+		if w := first.Def.Results[i]; w.Name != v.Name || !w.Type.Equal(v.Type) {
+			return false
+		}
+	}
+	for i, args := range op.Args {
+		others := first.Def.Args[i]
+		if len(args) != len(others) {
+			return false
+		}
+		for k, v := range args {
+			w := others[k]
+			switch {
+			case v.IsConst() && w.IsConst():
+				if !sameConst(v.Const, w.Const) {
+					return false
+				}
+			case v.IsConst() || w.IsConst() || v.Name != w.Name || s.found != nil && !s.known(v.Name):
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func sameConst(a, b *ir.Const) bool {
+	return a == b || a.Type.Equal(b.Type) && bytes.Equal(a.Data, b.Data) && slices.Equal(a.Strings, b.Strings)
+}
+
+// run compares all statements. outs are the outputs of the placed program.
+func (s *source) run(outs []tensor) *SourceResult {
+	s.found, s.missing = map[string]finding{}, false
+	in := scope{}
+	given := s.p.inputs()
+	for _, v := range s.fn.Body.Params {
+		in[v] = given[v.Name]
+	}
+	for _, op := range s.fn.Body.Ops {
+		if s.same(op) {
+			for _, v := range op.Results {
+				s.found[v.Name] = finding{}
+				if t, ok := s.kept[v.Name]; ok {
+					in[v] = t
+				}
+			}
+			continue
+		}
+		for _, v := range operands(op) {
+			if _, ok := in[v]; !ok {
+				s.missing = true
+				return nil
+			}
+		}
+		for i, t := range (&call{evaluator: s.evaluator, op: op, in: in}).compute() {
+			in[op.Results[i]] = s.compare(op, op.Results[i], t)
+		}
+	}
+	return s.report(s.outputs(in, outs))
+}
+
+// compare returns the value of a result that statements after it read: that of the placed program, if it has the same.
+func (s *source) compare(op *ir.Op, v *ir.Value, t tensor) tensor {
+	w := s.placed[v.Name]
+	if w == nil {
+		return t
+	}
+	have, ok := s.kept[v.Name]
+	f := finding{}
+	if !ok || !slices.Equal(have.v, t.v) {
+		f = s.settle(v, w)
+	}
+	s.found[v.Name] = f
+	if f.standing == differs && !s.granted[v.Name] {
+		return t
+	}
+	return have
+}
+
+// grant adds the first value that differs and is not concluded to those that statements after it read as they are.
+func (s *source) grant(r *SourceResult) bool {
+	for _, op := range s.fn.Body.Ops {
+		for _, v := range op.Results {
+			if f, ok := s.found[v.Name]; ok && f.standing == differs && r.open[op] && !s.granted[v.Name] {
+				s.granted[v.Name] = true
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// settle looks for another reason why a value of the source and one of the placed program are the same.
+func (s *source) settle(v, w *ir.Value) finding {
+	if why, ok := s.alike(v, w, 0); ok {
+		return finding{rounded, why}
+	}
+	why, ok := s.sample(v, w)
+	if ok {
+		return finding{near, why}
+	}
+	return finding{differs, why}
+}
+
+// known reports whether a value of the source is that of the same name in the placed program.
+func (s *source) known(name string) bool {
+	v := s.placed[name]
+	if v == nil || v.Def == nil {
+		return v != nil
+	}
+	f, ok := s.found[name]
+	return ok && (f.standing != differs || s.granted[name])
+}
+
+// outputs returns the findings on the outputs of the source, and of its states after a call.
+func (s *source) outputs(in scope, outs []tensor) map[*ir.Value]finding {
+	out := map[*ir.Value]finding{}
+	note := func(v *ir.Value, t, have tensor, name string) {
+		f := finding{}
+		if !slices.Equal(t.v, have.v) {
+			f = finding{differs, "the placed program returns another value as " + name}
+		}
+		if g, ok := s.found[v.Name]; ok && f.standing == differs && g.standing != differs {
+			f = g
+		}
+		if old, ok := out[v]; !ok || old.standing < f.standing {
+			out[v] = f
+		}
+	}
+	for i, v := range s.fn.Body.Outputs {
+		w := s.p.f.Program.Body.Outputs[i]
+		if v.Const == nil && w.Name == v.Name && s.known(v.Name) {
+			out[v] = s.found[v.Name]
+			continue
+		}
+		if _, ok := in[v]; !ok && v.Const == nil {
+			s.missing = true
+			return nil
+		}
+		note(v, s.value(in, v), outs[i], w.Name)
+	}
+	for _, st := range s.p.f.States {
+		for _, v := range s.fn.Body.Params {
+			if v.Name == st.Name && st.Result >= 0 {
+				note(v, in[v], outs[st.Result], "state "+st.Name)
+			}
+		}
+	}
+	return out
+}
+
+// report gives each statement the worst standing of what depends on it up to the first values that both programs have.
+func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
+	if s.missing {
+		return nil
+	}
+	r := &SourceResult{Verdict: Proved, open: map[*ir.Op]bool{}}
+	below := map[*ir.Value]finding{} // of what reads a value
+	worst := func(v *ir.Value, f finding) {
+		if below[v].standing < f.standing {
+			below[v] = f
+		}
+	}
+	for v, f := range outs {
+		worst(v, f)
+	}
+	var list []Statement
+	for _, op := range slices.Backward(s.fn.Body.Ops) {
+		f := finding{}
+		merge := func(g finding) {
+			if f.standing < g.standing {
+				f = g
+			}
+		}
+		for _, v := range op.Results {
+			if g, ok := s.found[v.Name]; ok && (g.standing != differs || s.granted[v.Name]) {
+				merge(g)
+			} else {
+				merge(below[v])
+			}
+			if g := s.found[v.Name]; g.standing == differs && f.standing == differs {
+				f = g // the value itself has a reason
+			}
+		}
+		if state, value := op.Def.StateParams(); value != "" {
+			merge(below[op.Arg(state)])
+		}
+		for _, v := range operands(op) {
+			worst(v, f)
+		}
+		verdict := Proved
+		switch f.standing {
+		case rounded:
+			r.Rounded++
+			fallthrough
+		case equal:
+			r.Proved++
+		case near:
+			r.Checked++
+			verdict = Checked
+		case differs:
+			r.Open++
+			verdict, r.open[op] = Open, true
+		}
+		if f.standing > equal {
+			list = append(list, Statement{describe(op), op.Pos.Line, verdict, f.why})
+		}
+		if verdict == Open || verdict == Checked && r.Verdict == Proved {
+			r.Verdict = verdict
+		}
+	}
+	for v, f := range outs { // an output that is a parameter or a constant
+		if v.Def == nil && f.standing == differs {
+			r.Verdict = Open
+			list = append(list, Statement{"output " + v.Name, v.Pos.Line, Open, f.why})
+		}
+	}
+	slices.Reverse(list)
+	r.Statements = list
+	return r
+}
+
+// region lists the operations from which a value is computed, back to values for which stop is true.
+func region(v *ir.Value, stop func(name string) bool) []*ir.Op {
+	seen := map[*ir.Op]bool{}
+	var out []*ir.Op
+	var walk func(v *ir.Value, first bool)
+	walk = func(v *ir.Value, first bool) {
+		op := v.Def
+		if v.Const != nil || op == nil || seen[op] || !first && stop(v.Name) {
+			return
+		}
+		seen[op] = true
+		for _, x := range operands(op) {
+			walk(x, false)
+		}
+		out = append(out, op)
+	}
+	walk(v, true)
+	return out
+}
+
+// text writes what is not proved.
+func (r *SourceResult) text(name string) string {
+	s := fmt.Sprintf("%s: source: %s proved", name, diag.Count(r.Proved, "statement", "statements"))
+	if r.Rounded > 0 {
+		s += fmt.Sprintf(" (%d up to the rounding of constants)", r.Rounded)
+	}
+	if r.Checked > 0 {
+		s += fmt.Sprintf(", %d checked by samples", r.Checked)
+	}
+	if r.Open > 0 {
+		s += fmt.Sprintf(", %d not concluded", r.Open)
+	}
+	s += "\n"
+	for _, st := range r.Statements {
+		if st.Verdict == Proved {
+			continue
+		}
+		at := ""
+		if st.Line > 0 {
+			at = fmt.Sprintf(", line %d", st.Line)
+		}
+		s += fmt.Sprintf("  %s%s: %s: %s\n", st.Statement, at, map[Verdict]string{Checked: "checked",
+			Open: "not concluded"}[st.Verdict], st.Why)
+	}
+	return s
+}

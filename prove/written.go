@@ -1,0 +1,229 @@
+package prove
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics/field"
+)
+
+// The kernels below are of operations that only sources have: the placed program has them written with others.
+func init() {
+	for o, f := range map[*ir.Operation]func(c *call) []tensor{
+		ir.OpLinearActivation:   scaledAndShifted,
+		ir.OpClampedRelu:        clampedRelu,
+		ir.OpSoftsign:           softsign,
+		ir.OpSoftplusParametric: parametric,
+		ir.OpLogicalAnd:         product,
+		ir.OpLogicalOr:          order,
+		ir.OpLogicalXor:         compare(1, 0, 1),
+		ir.OpReduceL1Norm:       reduceWith((*field.Functions).Abs, nil),
+		ir.OpReduceL2Norm:       reduceWith(square, (*field.Functions).Sqrt),
+		ir.OpInstanceNorm:       instanceNorm,
+		ir.OpPow:                power,
+		ir.OpCumsum:             cumsum,
+		ir.OpLSTM:               lstm,
+	} {
+		kernels[o] = f
+	}
+}
+
+func square(_ *field.Functions, x field.Elem) field.Elem { return field.Mul(x, x) }
+
+func scaledAndShifted(c *call) []tensor {
+	a, okA := c.number(ir.ParamAlpha)
+	b, okB := c.number(ir.ParamBeta)
+	if !okA || !okB {
+		return nil
+	}
+	return c.pointwise(func(x []field.Elem) field.Elem { return field.Add(field.Mul(x[0], a), b) }, ir.ParamX)
+}
+
+// clampedRelu is the lesser of beta and leaky_relu, which has a table of its own.
+func clampedRelu(c *call) []tensor {
+	alpha, okA := ir.ArgFloat(c.op, ir.ParamAlpha)
+	beta, okB := c.number(ir.ParamBeta)
+	leaky := ir.OpLeakyRelu.Forms()[0].Curve
+	if !okA || !okB || leaky == nil {
+		return nil
+	}
+	f := c.tables.function(leaky, []float64{half(alpha)})
+	return c.pointwise(func(x []field.Elem) field.Elem { return c.Min(f(x[0]), beta) }, ir.ParamX)
+}
+
+func softsign(c *call) []tensor {
+	return c.pointwise(func(x []field.Elem) field.Elem {
+		return field.Mul(x[0], field.Inv(field.Add(c.Abs(x[0]), 1)))
+	}, ir.ParamX)
+}
+
+// channels returns an argument with a number for each channel as a tensor that broadcasts over x.
+func (c *call) channels(name ir.ParamName) (tensor, bool) {
+	t, ok := c.arg(name)
+	if !ok {
+		return t, false
+	}
+	shape := []int64{1, int64(len(t.v))}
+	for range c.op.Arg(ir.ParamX).Type.Rank() - 2 {
+		shape = append(shape, 1)
+	}
+	return tensor{t.typ.WithShape(shape...), t.v}, true
+}
+
+func parametric(c *call) []tensor {
+	alpha, okA := c.channels(ir.ParamAlpha)
+	beta, okB := c.channels(ir.ParamBeta)
+	if !okA || !okB {
+		return nil
+	}
+	f := c.tables.function(ir.OpSoftplus.Forms()[0].Curve, nil)
+	return c.broadcast(func(a []field.Elem) field.Elem {
+		return field.Mul(f(field.Mul(a[0], a[2])), a[1])
+	}, c.need(ir.ParamX), alpha, beta)
+}
+
+// reduceWith returns a reduction that sums a function of the elements and applies another to the sum.
+func reduceWith(each, then func(f *field.Functions, x field.Elem) field.Elem) func(c *call) []tensor {
+	return func(c *call) []tensor {
+		x := c.need(ir.ParamX)
+		a, err := ir.ReduceAttrs(c.op)
+		if err != nil || !c.floats() {
+			return nil
+		}
+		out := make([]field.Elem, c.op.Results[0].Type.Elems())
+		groups(x.typ.Shape, a.Axes, func(k int, at []int) {
+			for _, i := range at {
+				out[k] = field.Add(out[k], each(c.Functions, x.v[i]))
+			}
+			if then != nil {
+				out[k] = then(c.Functions, out[k])
+			}
+		})
+		return []tensor{c.out(0, out)}
+	}
+}
+
+// instanceNorm is layer_norm over the spatial dimensions, with a factor and an addend for each channel.
+func instanceNorm(c *call) []tensor {
+	x := c.need(ir.ParamX)
+	eps, ok := c.register(ir.ParamEpsilon)
+	if !ok || x.typ.Rank() < 3 {
+		return nil
+	}
+	var axes []int
+	for i := 2; i < x.typ.Rank(); i++ {
+		axes = append(axes, i)
+	}
+	y := c.out(0, c.normalise(x, axes, eps))
+	factor, addend := tensor{x.typ.WithShape(), []field.Elem{1}}, tensor{x.typ.WithShape(), []field.Elem{0}}
+	if t, ok := c.channels(ir.ParamGamma); ok {
+		factor = t
+	}
+	if t, ok := c.channels(ir.ParamBeta); ok {
+		addend = t
+	}
+	return c.broadcast(func(a []field.Elem) field.Elem { return field.Add(field.Mul(a[0], a[1]), a[2]) }, y, factor,
+		addend)
+}
+
+// power knows exponents that are small integers, and the roots.
+func power(c *call) []tensor {
+	y := c.op.Arg(ir.ParamY)
+	if !y.IsConst() || y.Type.Elems() != 1 || !c.floats() {
+		return nil
+	}
+	n := y.Const.Float(0)
+	var f func(x field.Elem) field.Elem
+	switch {
+	case n == 0.5:
+		f = c.Sqrt
+	case n == -0.5:
+		f = c.Rsqrt
+	case n == math.Trunc(n) && math.Abs(n) <= 64:
+		f = func(x field.Elem) field.Elem {
+			r := field.Elem(1)
+			for range int(math.Abs(n)) {
+				r = field.Mul(r, x)
+			}
+			if n < 0 {
+				r = field.Inv(r)
+			}
+			return r
+		}
+	default:
+		return nil
+	}
+	return c.broadcast(func(a []field.Elem) field.Elem { return f(a[0]) }, c.need(ir.ParamX))
+}
+
+func cumsum(c *call) []tensor {
+	x := c.need(ir.ParamX)
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.typ.Rank())
+	exclusive, _ := ir.ArgBool(c.op, ir.ParamExclusive)
+	backward, _ := ir.ArgBool(c.op, ir.ParamReverse)
+	if err != nil || !c.floats() {
+		return nil
+	}
+	out := make([]field.Elem, len(x.v))
+	groups(x.typ.Shape, []int{axis}, func(_ int, at []int) {
+		sum := field.Elem(0)
+		for k := range at {
+			i := at[k]
+			if backward {
+				i = at[len(at)-1-k]
+			}
+			next := field.Add(sum, x.v[i])
+			if out[i] = next; exclusive {
+				out[i] = sum
+			}
+			sum = next
+		}
+	})
+	return []tensor{c.out(0, out)}
+}
+
+// lstm computes one direction with the usual activations; its gates are input, forget, output and cell.
+func lstm(c *call) []tensor {
+	x, ih, hh := c.need(ir.ParamX), c.need(ir.ParamWeightIH), c.need(ir.ParamWeightHH)
+	direction, _ := ir.ArgString(c.op, ir.ParamDirection)
+	sequence, _ := ir.ArgBool(c.op, ir.ParamOutputSequence)
+	for name, want := range map[ir.ParamName]string{ir.ParamRecurrentActivation: "sigmoid",
+		ir.ParamCellActivation: "tanh", ir.ParamActivation: "tanh"} {
+		if v, ok := ir.ArgString(c.op, name); ok && v != want {
+			return nil
+		}
+	}
+	if direction == "bidirectional" || c.op.Arg(ir.ParamPeephole) != nil || c.op.Arg(ir.ParamClip) != nil {
+		return nil
+	}
+	steps, batch, in := int(x.typ.Shape[0]), int(x.typ.Shape[1]), int(x.typ.Shape[2])
+	hidden := int(hh.typ.Shape[1])
+	bias, _ := c.arg(ir.ParamBias)
+	h, cell := c.need(ir.ParamInitialH).v, c.need(ir.ParamInitialC).v
+	sigmoid, tanh := c.tables.named(c.Functions, "sigmoid"), c.tables.named(c.Functions, "tanh")
+	seq := make([]field.Elem, steps*batch*hidden)
+	a, b := make([]field.Elem, 4*hidden*batch), make([]field.Elem, 4*hidden*batch)
+	for k := range steps {
+		t := k
+		if direction == "reverse" {
+			t = steps - 1 - k
+		}
+		multiply(a, ih.v, turn(x.v[t*batch*in:][:batch*in], batch, in), 4*hidden, in, batch, bias.v)
+		multiply(b, hh.v, turn(h, batch, hidden), 4*hidden, hidden, batch, nil)
+		next, state := make([]field.Elem, batch*hidden), make([]field.Elem, batch*hidden)
+		for i := range batch * hidden {
+			gate := func(g int) field.Elem {
+				at := (g*hidden+i%hidden)*batch + i/hidden
+				return field.Add(a[at], b[at])
+			}
+			state[i] = field.Add(field.Mul(sigmoid(gate(1)), cell[i]), field.Mul(sigmoid(gate(0)), tanh(gate(3))))
+			next[i] = field.Mul(sigmoid(gate(2)), tanh(state[i]))
+		}
+		h, cell = next, state
+		copy(seq[t*batch*hidden:], h)
+	}
+	if !sequence {
+		seq = h
+	}
+	return []tensor{c.out(0, seq), c.out(1, h), c.out(2, cell)}
+}
