@@ -124,39 +124,42 @@ var Halves = sync.OnceValue(func() *[65536]Elem {
 	return t
 })
 
-// dotTerms is how many products are added before they are reduced.
-const dotTerms = 7
+// dotTerms is how many products, of 122 bits each, are added in 128 bits before they are reduced; a reduced sum is less
+// than one of them.
+const dotTerms = 63
 
 // AddMul adds to c the products w[l] * b[at[l]+j], for j < len(c).
 func AddMul(c, w, b []Elem, at []int) {
 	n := len(c)
 	j := 0
 	for ; j+4 <= n; j += 4 {
-		// A product times 8 is in two words that are below 8 P, one of them eight times too large.
-		var h0, l0, h1, l1, h2, l2, h3, l3 uint64
-		left := dotTerms
-		for l, o := range at {
-			f := uint64(w[l]) << 3
-			v := b[o+j:][:4]
-			hi, lo := bits.Mul64(f, uint64(v[0]))
-			h0, l0 = h0+hi, l0+lo>>3
-			hi, lo = bits.Mul64(f, uint64(v[1]))
-			h1, l1 = h1+hi, l1+lo>>3
-			hi, lo = bits.Mul64(f, uint64(v[2]))
-			h2, l2 = h2+hi, l2+lo>>3
-			hi, lo = bits.Mul64(f, uint64(v[3]))
-			h3, l3 = h3+hi, l3+lo>>3
-			if left--; left == 0 {
-				left = dotTerms - 2 // beside what is left, below 2 P + 15
-				h0, l0 = wide(h0, l0), 0
-				h1, l1 = wide(h1, l1), 0
-				h2, l2 = wide(h2, l2), 0
-				h3, l3 = wide(h3, l3), 0
+		var h0, l0, h1, l1, h2, l2, h3, l3, carry uint64
+		for from := 0; from < len(at); from += dotTerms {
+			ws := w[from:min(from+dotTerms, len(at))]
+			for l, o := range at[from:][:len(ws)] {
+				f := uint64(ws[l])
+				v := b[o+j:][:4]
+				hi, lo := bits.Mul64(f, uint64(v[0]))
+				l0, carry = bits.Add64(l0, lo, 0)
+				h0, _ = bits.Add64(h0, hi, carry)
+				hi, lo = bits.Mul64(f, uint64(v[1]))
+				l1, carry = bits.Add64(l1, lo, 0)
+				h1, _ = bits.Add64(h1, hi, carry)
+				hi, lo = bits.Mul64(f, uint64(v[2]))
+				l2, carry = bits.Add64(l2, lo, 0)
+				h2, _ = bits.Add64(h2, hi, carry)
+				hi, lo = bits.Mul64(f, uint64(v[3]))
+				l3, carry = bits.Add64(l3, lo, 0)
+				h3, _ = bits.Add64(h3, hi, carry)
 			}
+			h0, l0 = 0, wide(h0, l0)
+			h1, l1 = 0, wide(h1, l1)
+			h2, l2 = 0, wide(h2, l2)
+			h3, l3 = 0, wide(h3, l3)
 		}
 		d := c[j:][:4]
-		d[0], d[1] = Add(d[0], reduced(wide(h0, l0))), Add(d[1], reduced(wide(h1, l1)))
-		d[2], d[3] = Add(d[2], reduced(wide(h2, l2))), Add(d[3], reduced(wide(h3, l3)))
+		d[0], d[1] = Add(d[0], reduced(l0)), Add(d[1], reduced(l1))
+		d[2], d[3] = Add(d[2], reduced(l2)), Add(d[3], reduced(l3))
 	}
 	for ; j < n; j++ {
 		s := c[j]
@@ -167,8 +170,8 @@ func AddMul(c, w, b []Elem, at []int) {
 	}
 }
 
-// wide adds two sums of words and returns a number below 2 P + 15.
-func wide(hi, lo uint64) uint64 { return hi&P + hi>>61 + lo&P + lo>>61 }
+// wide returns a number below 2^63 that is the same element as one of 128 bits: 2^64 is 8, and 2^122 is one.
+func wide(hi, lo uint64) uint64 { return lo&P + lo>>61 + hi&(1<<58-1)<<3 + hi>>58 }
 
 // reduced returns the element of a number below 2^63.
 func reduced(v uint64) Elem { return small(v&P + v>>61) }
