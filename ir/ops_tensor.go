@@ -17,8 +17,11 @@ var (
 		Name: "fill_like", Class: Filling, Error: numerics.Movement,
 		Doc: "A tensor of one value with the shape of another.",
 	}
-	OpRange1D = &Operation{Name: "range_1d", Class: Filling, Doc: "Numbers from start to end, excluding end."}
-	OpCumsum  = &Operation{
+	OpRange1D = &Operation{
+		Name: "range_1d", Class: Filling, Bridge: "a constant made by the host",
+		Doc: "Numbers from start to end, excluding end.",
+	}
+	OpCumsum = &Operation{
 		Name: "cumsum", Class: Ordering, Error: numerics.Product,
 		Doc: "Running sum along axis, optionally excluding the element or from the end.",
 	}

@@ -22,6 +22,8 @@ type Operation struct {
 	// Picks are the arguments that the elements of the results are taken from, besides constants:
 	// the operation does not compute or round anything.
 	Picks []ParamName
+	// Bridge says what does the work where the published table lists a bridge that is outside the engine.
+	Bridge string
 	// Instead describes operations on the engine with the same result, for an operation that no rule lowers.
 	Instead string
 	// Curve is the function that an operation of one operand computes; Modes are the functions that the argument mode

@@ -67,6 +67,8 @@ func TestGatedOperationsAreRefused(t *testing.T) {
 		{op: "lstm", t: h15, rule: target.RuleNever, have: "lstm", lim: "in no hardware family"},
 		{op: "topk", t: target.H13, rule: target.RuleNoCode, have: "topk", lim: "no code generation on h13"},
 		{op: "topk", t: h15, rule: target.RuleNoLowering, have: "topk", lim: "one that a rule lowers"},
+		{op: "range_1d", t: target.H13, rule: target.RuleBridge, have: "range_1d", lim: "a bridge on the engine"},
+		{op: "random_uniform", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A15"},
 		{op: "softmax", t: h12, rule: target.RuleFamily, have: "A12", lim: "A13"},
 		{op: "softmax", t: target.H13},
 		{op: "resample", t: target.H13, rule: target.RuleFamily, have: "A13", lim: "A14"},

@@ -80,8 +80,17 @@ func gate(op *ir.Operation, t *target.Table) error {
 			Reason:  fmt.Sprintf("no code generation is known for %s on %s", op.Name, t.Name),
 			Instead: op.Instead,
 		}
-	// The validator gates some operations that measurements found on the hardware.
-	case gated && t.Family < from && (t.Family < target.A13 || !native.Has()):
+	case native == ir.Bridge && op.Bridge != "":
+		return &Refusal{
+			Rule:   target.RuleBridge,
+			What:   "operation",
+			Have:   op.Name,
+			Limit:  "a bridge on the engine",
+			Reason: "the published table lists " + op.Name + " as a bridge that is " + op.Bridge,
+		}
+	// The validator gates some operations that measurements found on the hardware. Nothing else makes random numbers:
+	// before the gate, their bridge is software.
+	case gated && t.Family < from && (t.Family < target.A13 || !native.Has() || op.Class == ir.Randomness):
 		return &Refusal{
 			Rule:    target.RuleFamily,
 			What:    "hardware family",

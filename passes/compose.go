@@ -169,7 +169,9 @@ func (s *State) refusal(rule, composition error) error {
 }
 
 // withoutCode are the rules that refuse an operation whatever its arguments.
-var withoutCode = []string{target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering}
+var withoutCode = []string{
+	target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleBridge, target.RuleNoLowering,
+}
 
 // table returns the table of the target, or that of h13 if none is set.
 func (s *State) table() *target.Table {

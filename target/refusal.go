@@ -44,6 +44,7 @@ var hardware = map[string]string{
 	RuleNever:       operationTable,
 	RuleFamily:      operationTable,
 	RuleNoCode:      operationTable,
+	RuleBridge:      operationTable,
 	RuleValueKind:   "tasks read and write only tensors",
 	RuleFloatType:   "the fp16 datapath, docs/numerics.md",
 	RuleElementType: "the fp16 datapath, docs/numerics.md",
@@ -94,6 +95,7 @@ const (
 	RuleNever       = "never"
 	RuleFamily      = "family"
 	RuleNoCode      = "no-code"
+	RuleBridge      = "bridge"
 	RuleNoLowering  = "no-lowering"
 	RuleValueKind   = "value-kind"
 	RuleFloatType   = "float-type"
@@ -140,6 +142,8 @@ var Rules = []Rule{
 		"choose a later target"},
 	{RuleNoCode, "the vendor's compiler generates code for the operation on the target",
 		"compute it after the model, from its outputs"},
+	{RuleBridge, "the hardware's bridge for the operation is on the engine",
+		"make its arguments constants, or compute it before the model"},
 	{RuleNoLowering, "zinc has a rule that lowers the operation", ""},
 	{RuleValueKind, "operands are tensors", "read the state or list into a tensor first"},
 	{RuleFloatType, "the engine computes in fp16", "cast to fp16 in the model"},

@@ -32,8 +32,8 @@ func checkModel(t *testing.T, path string, args ...string) checkResult {
 
 // general are the rules that are not limits of a lowering rule.
 var general = []string{
-	target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleNoLowering, target.RuleConversion,
-	target.RuleIdleMove, target.RuleCut, target.RuleOther,
+	target.RuleNever, target.RuleFamily, target.RuleNoCode, target.RuleBridge, target.RuleNoLowering,
+	target.RuleConversion, target.RuleIdleMove, target.RuleCut, target.RuleOther,
 }
 
 // explained checks that every operation on the CPU has a rule, a value and a limit, that the rule is documented for its
