@@ -334,6 +334,9 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 		fold = append(fold, one)
 	}
 	rows, depth := fold[0], fold[1]
+	if depth.n == 1 {
+		rows, depth = b.divided(rows, depth)
+	}
 	budget := b.t.L2Bytes - l2Reserve - maxRowPad*rows.n
 	row := align(x.w()*elemBytes, granule) * rows.n * depth.n
 	if row > budget {
@@ -387,6 +390,18 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 	}
 	run(keep, x.off, out.off)
 	return nil
+}
+
+// divided divides rows that are more than a task's into rows and depth. Where no divisor is small enough the loop stays
+// as it is, and the operation is refused.
+func (b *builder) divided(rows, depth axisLoop) (slow, fast axisLoop) {
+	most := int64(b.t.MaxHeight)
+	for d := (rows.n + most - 1) / most; d > 1 && d <= most; d++ {
+		if rows.n%d == 0 {
+			return axisLoop{rows.n / d, rows.xs * d, rows.os}, axisLoop{d, rows.xs, rows.os}
+		}
+	}
+	return rows, depth
 }
 
 // emitReduce emits a reduction. Recorded reductions have the input's extents in the output registers too.

@@ -65,8 +65,8 @@ func constantBytes(op *ir.Op) (n int64) {
 	return n
 }
 
-// fits reports the first draft whose sources do not fit L2 or whose numbers do not fit its registers. It calls see with
-// the tasks.
+// fits reports the first draft whose sources do not fit L2, whose numbers do not fit its registers or whose extents
+// exceed the target's. It calls see with the tasks.
 func (b *builder) fits(see func(t *td.Task)) error {
 	if err := b.plan(Planners[:trialPlanners]); err != nil {
 		return errors.Unwrap(err)
@@ -76,7 +76,28 @@ func (b *builder) fits(see func(t *td.Task)) error {
 		if err := t.Err(); err != nil {
 			return fmt.Errorf("task %d: %w", i, err)
 		}
+		if err := b.within(t); err != nil {
+			return err
+		}
 		see(t)
+	}
+	return nil
+}
+
+// within refuses a task that is wider, higher or has more channels than the target's table allows: rules view rows as
+// channels and channels as rows or columns, so that an extent of a task may be larger than any of a tensor.
+func (b *builder) within(t *td.Task) error {
+	for _, l := range [][2]td.Field{{td.Win, td.Wout}, {td.Hin, td.Hout}, {td.Cin, td.Cout}} {
+		what, most := "width of a task", b.t.MaxWidth
+		switch l[0] {
+		case td.Hin:
+			what, most = "height of a task", b.t.MaxHeight
+		case td.Cin:
+			what, most = "channels of a task", b.t.MaxChannels
+		}
+		if n := max(t.Int(l[0]), t.Int(l[1])); n > most {
+			return past(target.RuleExtent, what, int64(n), int64(most))
+		}
 	}
 	return nil
 }
