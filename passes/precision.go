@@ -65,8 +65,11 @@ func keepsType(v *ir.Value) bool {
 
 // halved returns op in fp16 if its tensors are fp32 and the engine accepts the fp16 form; the casts it needs have been
 // kept by then. A comparison of fp32 tensors becomes one of fp16 tensors, whose result stays boolean, and likewise a
-// cast of them to booleans.
+// cast of them to booleans; a cast of booleans to fp32 becomes one to fp16.
 func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*ir.Op, bool) {
+	if op.Is(ir.OpCast) && op.Arg(ir.ParamX).Type.DType == ir.Bool && op.Results[0].Type.DType == ir.FP32 {
+		return s.halfTruth(op)
+	}
 	if len(op.Blocks) > 0 || op.Is(ir.OpCast) && op.Results[0].Type.DType != ir.Bool {
 		return nil, false
 	}
@@ -120,6 +123,20 @@ func (s *State) halved(r *rewriter, op *ir.Op, half map[*ir.Value]*ir.Value) (*i
 	}
 	for _, c := range casts {
 		r.keep(c)
+	}
+	return n, true
+}
+
+// halfTruth returns a cast of truth values to fp32 as one to fp16, which holds 0 and 1, if the engine accepts that.
+func (s *State) halfTruth(op *ir.Op) (*ir.Op, bool) {
+	n, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, op.Arg(ir.ParamX)},
+		arg{ir.ParamDType, s.constant(ir.ConstString("fp16"), op.Pos)})
+	if err != nil {
+		return nil, false
+	}
+	if _, err := s.accept(n); err != nil {
+		s.noteHalf(op, err)
+		return nil, false
 	}
 	return n, true
 }

@@ -22,8 +22,8 @@ import (
 )
 
 // leastEngineShare is the percentage of cases with a native operation that must run entirely on the
-// engine and be right.
-const leastEngineShare = 94
+// engine and be right; leastShortShare is that of the quarter that a short test runs.
+const leastEngineShare, leastShortShare = 94.4, 94.0
 
 // engineDepartures are the tests that require more precision than fp16 or a table of the engine has, by name prefix.
 var engineDepartures = map[string]string{
@@ -67,9 +67,12 @@ func TestConformanceOnTheEngine(t *testing.T) {
 	share := 100 * float64(s.right) / float64(s.native)
 	t.Logf("%d cases, %d with a native operation; %d of these run entirely on the engine, %d of them right: %.1f %%",
 		s.cases, s.native, s.engine, s.right, share)
-	if share < leastEngineShare {
-		t.Errorf("%.1f %% of cases with a native operation are right on the engine, want %d %%", share,
-			leastEngineShare)
+	least := leastEngineShare
+	if testing.Short() {
+		least = leastShortShare
+	}
+	if share < least {
+		t.Errorf("%.1f %% of cases with a native operation are right on the engine, want %.1f %%", share, least)
 	}
 	t.Logf("%d of the native cases have no operation that the hardware lacks; %d of these are right on the engine: "+
 		"%.1f %%",
