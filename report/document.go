@@ -31,10 +31,13 @@ type Format struct {
 	Write    func(w io.Writer, d *Document) error
 }
 
+// TextFormat is the name of the format that people read on a terminal.
+const TextFormat = "text"
+
 // Formats are the output formats of a document.
 var Formats = []Format{
 	{
-		Name: "text", Doc: "tables to read", Contents: "tables to read",
+		Name: TextFormat, Doc: "tables to read", Contents: "tables to read",
 		Write: writeText,
 	},
 	{

@@ -166,7 +166,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		return err
 	}
 	if c.reports.stdout() != nil {
-		if err := c.reports.print(c.env.out, doc); err != nil {
+		if err := c.reports.print(c.env, doc); err != nil {
 			return err
 		}
 	} else if err := c.print(&r); err != nil {
@@ -302,7 +302,7 @@ func (c *checkCommand) print(r *checkResult) error {
 		if i > 0 {
 			fmt.Fprintln(c.env.out)
 		}
-		if err := c.text(r, &r.Targets[i]); err != nil {
+		if err := c.printText(answerTints, func(w io.Writer) error { return c.text(w, r, &r.Targets[i]) }); err != nil {
 			return err
 		}
 	}
@@ -310,18 +310,18 @@ func (c *checkCommand) print(r *checkResult) error {
 }
 
 // text prints the answer, or every operation.
-func (c *checkCommand) text(r *checkResult, t *targetResult) error {
+func (c *checkCommand) text(w io.Writer, r *checkResult, t *targetResult) error {
 	if c.all || c.cpu {
-		return t.text(c.env.out, r.Model, c.cpu, c.sort)
+		return t.text(w, r.Model, c.cpu, c.sort)
 	}
 	all := append([]string{"zinc", "check", c.path}, newExplains(c.path, c.flags, t.Report).flags...)
-	if err := report.WriteAnswer(c.env.out, c.document(r.Model, t), shellLine(append(all, "--all"))); err != nil {
+	if err := report.WriteAnswer(w, c.document(r.Model, t), shellLine(append(all, "--all"))); err != nil {
 		return err
 	}
 	if len(t.Violations) > 0 {
-		fmt.Fprintln(c.env.out)
+		fmt.Fprintln(w)
 	}
-	return report.WriteViolations(c.env.out, t.Violations)
+	return report.WriteViolations(w, t.Violations)
 }
 
 // sarifRuns returns one run per target, with one finding per operation on the CPU.

@@ -208,7 +208,7 @@ func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compil
 
 // tell prints the report, and the placement in one line. It returns an error if a budget was exceeded.
 func (c *compileCommand) tell() error {
-	if err := c.reports.print(c.env.out, c.doc); err != nil {
+	if err := c.reports.print(c.env, c.doc); err != nil {
 		return err
 	}
 	c.note("%s", c.doc.Line())

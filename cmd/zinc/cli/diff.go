@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -313,7 +314,7 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 	case c.markdown:
 		err = r.Markdown(c.out, compare.TextOptions{Most: c.most})
 	default:
-		err = r.Text(c.out, compare.TextOptions{Most: c.most})
+		err = c.printText(diffTints, func(w io.Writer) error { return r.Text(w, compare.TextOptions{Most: c.most}) })
 	}
 	return different(err, r.Same)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -18,7 +17,6 @@ type dumpCommand struct {
 	what   dump.Options
 	ir     bool
 	hazard bool
-	color  string
 	loaded []bool   // by loadedForms
 	parts  []bool   // by dump.Parts
 	tasks  []string // --task
@@ -65,7 +63,7 @@ memory that is read before it is written or overwritten before it is read, and
 inconsistent chains. Each hazard is a line with task, field, value and limit; the exit
 status is 1 if there are any.
 
-Text has colours on a terminal, unless NO_COLOR is set or --color says otherwise. They
+Text has colors on a terminal, unless NO_COLOR is set or --color says otherwise. They
 add no information. docs/dump.md describes the JSON.`,
 		Example: `  zinc dump digits.hwx
   zinc dump digits.hwx --task 2
@@ -84,8 +82,6 @@ add no information. docs/dump.md describes the JSON.`,
 	f := cmd.Flags()
 	f.BoolVar(&c.what.JSON, "json", false, "print JSON")
 	f.BoolVar(&c.what.Raw, "raw", false, "print the chosen parts as offsets and words")
-	f.Var(newChoice(&c.color, "auto", "always", "never"), "color",
-		"colours: auto (on a terminal), always or never")
 	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
 	f.BoolVar(&c.hazard, "hazards", false, "check the tasks of a container for hazards")
 	f.BoolVar(&c.what.Source, "source", false,
@@ -161,7 +157,7 @@ func (c *dumpCommand) run(path string) (err error) {
 		}
 	}
 	w := c.out
-	if !c.what.JSON && c.colours(c.color) {
+	if !c.what.JSON && c.colors(c.terminal) {
 		p := dump.NewPaint(w)
 		w = p
 		defer func() { err = errors.Join(err, p.Close()) }()
@@ -193,16 +189,4 @@ func (c *dumpCommand) print(w io.Writer, path string) error {
 		return &exitError{err: errors.New("the container has hazards"), status: statusInput, shown: true}
 	}
 	return err
-}
-
-// colours reports whether text on standard output gets colours: as the flag says, or with auto on a terminal unless
-// NO_COLOR is set.
-func (e *env) colours(flag string) bool {
-	switch flag {
-	case "always":
-		return true
-	case "never":
-		return false
-	}
-	return e.terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"
 }

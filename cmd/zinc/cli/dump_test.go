@@ -120,7 +120,7 @@ func TestDumpColoursOnlyTerminals(t *testing.T) {
 	} {
 		t.Setenv("NO_COLOR", c.noColor)
 		t.Setenv("TERM", c.term)
-		if got := (&env{terminal: c.terminal}).colours(c.flag); got != c.want {
+		if got := (&env{color: c.flag}).colors(c.terminal); got != c.want {
 			t.Errorf("%+v: %v", c, got)
 		}
 	}

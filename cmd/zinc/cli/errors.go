@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strconv"
 	"strings"
 	"unicode"
@@ -159,9 +158,9 @@ func (e *env) fail(err error) int {
 		list.Add(diag.Diagnostic{Severity: diag.Error, Message: message, Hint: hint})
 		list.WriteJSON(e.err)
 	} else {
-		fmt.Fprintf(e.err, "zinc: %s\n", message)
+		e.complain("zinc: " + message + "\n")
 		if hint != "" {
-			fmt.Fprintf(e.err, "zinc: %s\n", hint)
+			e.complain("zinc: " + hint + "\n")
 		}
 	}
 	if stack := stackOf(err); stack != nil {
@@ -203,7 +202,7 @@ func (e *env) list(l *diag.List) {
 	}
 	var b strings.Builder
 	l.WriteText(&b)
-	io.WriteString(e.err, printable(b.String()))
+	e.complain(printable(b.String()))
 }
 
 // printable returns a message with what could control a terminal escaped, as in Go: names of files and of values may

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -140,7 +141,7 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	if c.json {
 		err = jsonform.Document(c.out, a)
 	} else {
-		err = a.Text(c.out, explain.Detail{Tasks: c.tasks})
+		err = c.printText(answerTints, func(w io.Writer) error { return a.Text(w, explain.Detail{Tasks: c.tasks}) })
 	}
 	if err != nil || c.output == "" {
 		return err

@@ -25,6 +25,7 @@ type env struct {
 	helpAll     bool      // help lists the expert flags
 	quiet       bool      // print no notes
 	terminal    bool      // standard output is one
+	color       string    // auto, always or never
 	command     string    // path of the command that ran, such as "zinc cache ls"
 	subject     *subject
 }

@@ -117,11 +117,15 @@ func (r *reportFlag) files(d *report.Document) []atomicfile.File {
 }
 
 // print writes the report for standard output.
-func (r *reportFlag) print(w io.Writer, d *report.Document) error {
-	if f := r.stdout(); f != nil {
-		return f.Write(w, d)
+func (r *reportFlag) print(e *env, d *report.Document) error {
+	switch f := r.stdout(); {
+	case f == nil:
+		return nil
+	case f.Name == report.TextFormat:
+		return e.printText(answerTints, func(w io.Writer) error { return f.Write(w, d) })
+	default:
+		return f.Write(e.out, d)
 	}
-	return nil
 }
 
 // budgetFlags are the limits of a build.

@@ -54,6 +54,8 @@ func newRoot(e *env) *cobra.Command {
 	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "format of errors on standard error: text or json")
 	p.Var(&e.memory, "max-memory", "limit of the values of a run and of decompressed weights, as in 512MiB or 4GiB "+
 		"(default half of the machine's memory, at most 16GiB)")
+	p.Var(newChoice(&e.color, "auto", "always", "never"), "color",
+		"colors in text and errors: auto (on a terminal), always or never")
 	p.BoolVarP(&e.quiet, "quiet", "q", false, "print results and errors only")
 	p.StringVar(&e.profile.cpu, "cpuprofile", "", "write a CPU profile to this file")
 	p.StringVar(&e.profile.mem, "memprofile", "", "write a memory profile to this file")
