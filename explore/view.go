@@ -75,7 +75,6 @@ type summary struct {
 	CPUOps     int         `json:"cpu_ops"`
 	Dispatches int         `json:"dispatches"`
 	Functions  []string    `json:"functions"`
-	Refusals   []refusal   `json:"refusals,omitempty"`
 }
 
 // place is a diagnostic with its text.
@@ -85,16 +84,6 @@ type place struct {
 	Severity string `json:"severity"`
 	Code     string `json:"code,omitempty"`
 	Text     string `json:"text"` // headline, source line, caret, notes, hint
-}
-
-// refusal is an operation on the CPU with the reason.
-type refusal struct {
-	Name    string `json:"name"`
-	Op      string `json:"op"`
-	Line    int32  `json:"line,omitempty"`
-	Reason  string `json:"reason"`
-	Verdict string `json:"verdict,omitempty"`
-	Rewrite string `json:"rewrite,omitempty"`
 }
 
 func (v *view) summary() (*summary, error) {
@@ -132,21 +121,10 @@ func (v *view) summary() (*summary, error) {
 			s.Functions = append(s.Functions, p.Func)
 		}
 	}
-	for i := range v.report.Ops {
-		o := &v.report.Ops[i]
-		if o.Unit != "cpu" || len(s.Refusals) >= maxPlaces {
-			continue
-		}
-		r := refusal{Name: o.Name, Op: o.Op, Line: o.Line, Reason: o.Reason}
-		if o.Refusal != nil {
-			r.Rewrite, r.Verdict = o.Refusal.Rewrite, o.Refusal.Phrase()
-		}
-		s.Refusals = append(s.Refusals, r)
-	}
 	return s, nil
 }
 
-// maxPlaces is the maximum number of diagnostics and refusals in a summary.
+// maxPlaces is the maximum number of diagnostics in a summary.
 const maxPlaces = 200
 
 // rawBuffer is a growing slice of bytes.

@@ -112,7 +112,9 @@ export class Tasks {
     if (key !== this.key) return;
     this.task = task;
     this.detail.say("");
-    this.fields = [...task.fields].sort((a, b) => (a.value === 0) - (b.value === 0) || a.word - b.word);
+    // What the task computes comes first: the header links it into its chain.
+    const rank = (f) => 2 * (f.value === 0) + (f.block === "Header");
+    this.fields = [...task.fields].sort((a, b) => rank(a) - rank(b) || a.word - b.word);
     this.detail.cursor = -1;
     this.detail.set(this.fields.length, 58 + widest(task.fields.map((f) => f.doc)));
     this.detail.view.scrollTop = 0;
