@@ -31,6 +31,7 @@ func chainOf(t *testing.T, container []byte) (text []byte, tasks []td.Placed) {
 
 // TestIdentityHasThePublishedTasks compares the tasks of the identity layer with table 23.7, and rebuilds them from
 // version-10 images and records.
+// Table 23.7.
 func TestIdentityHasThePublishedTasks(t *testing.T) {
 	_, p := built(t, compile.Options{SplitKernel: true}, identity)
 	text, chain := chainOf(t, p.Container)

@@ -36,6 +36,7 @@ var parts = []struct {
 	{"ARCHITECTURE.md", "recipes", writeRecipes},
 	{"ARCHITECTURE.md", "walls", writeWalls},
 	{"ARCHITECTURE.md", "statuses", writeStatuses},
+	{"seeds-coverage.md", "facts", writeFacts},
 	{"cost.md", "costs", writeCosts},
 	{"cost.md", "comparisons", writeComparisons},
 	{"cost.md", "measured", writeMeasured},

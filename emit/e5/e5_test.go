@@ -146,6 +146,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // The vtable of the root is that of a real descriptor.
+// Table 23.2.
 func TestRootVtable(t *testing.T) {
 	for _, p := range []*Program{{}, fused(0, 64), every()} {
 		b := mustBytes(t, p)
@@ -469,6 +470,8 @@ func TestOffset(t *testing.T) {
 	}
 }
 
+// TestStorageTypes checks what the chapter states.
+// Table 23.12.
 func TestStorageTypes(t *testing.T) {
 	for i, name := range []string{"int4", "uint8", "int8", "fp16", "fp32", "int16", "uint16", "int32", "uint32",
 		"int64", "uint64"} {

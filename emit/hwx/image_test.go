@@ -310,6 +310,7 @@ func TestKernelsCut(t *testing.T) {
 }
 
 // TestSymbols checks the table of the identity layer: tiles, ports, types, shapes.
+// Listing 23.5.
 func TestSymbols(t *testing.T) {
 	f, a, _ := build(t, identity(true))
 	l := f.Symbols()

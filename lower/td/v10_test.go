@@ -109,6 +109,7 @@ func TestRandomTasksV10(t *testing.T) {
 
 // TestPlaces checks that every field of version 7 has one place of its own, and that the places stated by the chapters
 // are as they state them.
+// Listing 23.3.
 func TestPlaces(t *testing.T) {
 	bits := map[[2]int]string{}
 	for i := range table {
@@ -177,6 +178,7 @@ func TestPlaces(t *testing.T) {
 // TestSlotRegisters checks that the registers of every slot's address pair, low and high, contain no field except the
 // offset that is part of the record, so that loading may write them. The weight lanes have no pair: each lane's own
 // offset counts from the address.
+// Table 23.5.
 func TestSlotRegisters(t *testing.T) {
 	for _, s := range slotRows {
 		g := registerGroup(s.slot.Register())

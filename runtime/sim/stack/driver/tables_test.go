@@ -75,6 +75,7 @@ var table274 = []struct {
 }
 
 // Table 27.2.
+// Table 23.14.
 func TestControlSelectorSizes(t *testing.T) {
 	if len(table272) != 17 {
 		t.Fatal("the chapter has 17 selectors")
