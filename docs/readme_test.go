@@ -62,7 +62,7 @@ func inExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("ZINC_CACHE", "")
+	t.Setenv("ZINC_CACHE", "off")
 	if err := os.Mkdir(filepath.Join(dir, "dist"), 0o777); err != nil {
 		t.Fatal(err)
 	}

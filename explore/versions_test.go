@@ -26,6 +26,7 @@ import (
 const beZinc = "EXPLORE_TEST_BE"
 
 func TestMain(m *testing.M) {
+	os.Setenv("ZINC_CACHE", "off") // a test must not use the user's cache
 	switch os.Getenv(beZinc) {
 	case "zinc":
 		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

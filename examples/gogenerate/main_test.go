@@ -37,6 +37,7 @@ func TestGeneratedPackageRuns(t *testing.T) {
 
 // TestGeneratedPackageIsCurrent generates the package again.
 func TestGeneratedPackageIsCurrent(t *testing.T) {
+	t.Setenv("ZINC_CACHE", "off") // a test must not use the user's cache
 	dir := t.TempDir()
 	var out, diag bytes.Buffer
 	if status := cli.Main([]string{"generate", "digits", "../digits/digits.mlmodelc", "-o", dir}, strings.NewReader(""),

@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(beZinc) != "" {
 		os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
+	os.Setenv("ZINC_CACHE", "off") // a test must not use the user's cache
 	os.Exit(m.Run())
 }
 

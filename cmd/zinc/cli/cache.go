@@ -65,7 +65,8 @@ decides what runs. A folder to which others can write is refused without --cache
 		return s
 	}
 	c.register(cmd.PersistentFlags())
-	cmd.PersistentFlags().Lookup("cache").Usage = "`FOLDER` of the cache (default " + cacheEnv + ")"
+	cmd.PersistentFlags().Lookup("cache").Usage = "`FOLDER` of the cache (default " + cacheEnv +
+		", or zinc in the user's cache folder)"
 	cmd.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON")
 	sub("ls", "List the entries, most recently used first: key, bytes, last use", c.list)
 	v := sub("verify", "Read every entry, check its checksum and load it; exit status 1 when one is damaged",

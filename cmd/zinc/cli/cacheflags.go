@@ -19,12 +19,30 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// cacheEnv is the environment variable for the cache folder if --cache is not set, cacheBytesEnv the one for the
-// size limit.
+// cacheEnv is the environment variable for the cache folder if --cache is not set, cacheOff its value for none, and
+// cacheBytesEnv the variable for the size limit.
 const (
 	cacheEnv      = "ZINC_CACHE"
+	cacheOff      = "off"
 	cacheBytesEnv = "ZINC_CACHE_MAX_BYTES"
 )
+
+// ownCache returns the folder of the cache if no flag sets one: that of the environment, or zinc's in the user's cache
+// folder (XDG_CACHE_HOME on Linux). It returns "" for none.
+func ownCache() string {
+	switch dir := os.Getenv(cacheEnv); dir {
+	case cacheOff:
+		return ""
+	case "": // as if it were not set
+	default:
+		return dir
+	}
+	user, err := os.UserCacheDir()
+	if err != nil {
+		return "" // a user without a home
+	}
+	return filepath.Join(user, "zinc")
+}
 
 // defaultCacheBytes is the size limit of a cache without one.
 const defaultCacheBytes = 8 << 30
@@ -32,14 +50,18 @@ const defaultCacheBytes = 8 << 30
 // cacheFlags say where compiled pairs are kept.
 type cacheFlags struct {
 	dir    string
+	own    string // the folder without a flag
+	off    bool
 	trust  bool
 	verify bool
 }
 
 func (c *cacheFlags) register(f *pflag.FlagSet) {
-	f.StringVar(&c.dir, "cache", os.Getenv(cacheEnv),
-		"`FOLDER` to keep compiled pairs in; \"\" for none (default "+
-			cacheEnv+")")
+	c.own = ownCache()
+	f.StringVar(&c.dir, "cache", c.own, "`FOLDER` to keep compiled pairs in; \"\" for none (default "+cacheEnv+
+		", or zinc in the user's cache folder)")
+	f.BoolVar(&c.off, "no-cache", false, "neither take the pair from the cache nor keep it there, as "+cacheEnv+"="+
+		cacheOff)
 	f.BoolVar(&c.trust, "cache-trust", false, "use the folder of --cache even if others can write to it")
 	f.BoolVar(&c.verify, "cache-verify", false,
 		"with --cache, read all files of the model and the whole pair, also what was not changed")
@@ -81,10 +103,16 @@ type slot struct {
 // slot returns the place in the cache of a model compiled with these flags. It prints a note and
 // returns nil if the model cannot be cached.
 func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
-	if c.cache.dir == "" {
+	if c.cache.dir == "" || c.cache.off {
 		return nil, nil
 	}
 	store, err := c.cache.store()
+	if err == nil && c.cache.dir == c.cache.own {
+		// The user's own folder is made when it is first needed. Where that is impossible, models compile without it.
+		if err := os.MkdirAll(c.cache.dir, 0o700); err != nil {
+			return nil, nil
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -19,6 +19,9 @@ import (
 var update = flag.Bool("update", false, "rewrite the outputs that scripts compare with")
 
 func TestMain(m *testing.M) {
+	if _, ok := os.LookupEnv(cacheEnv); !ok { // a script sets it for the zinc that it runs
+		os.Setenv(cacheEnv, cacheOff) // a test must not use the user's cache
+	}
 	if os.Getenv("ZINC_PLANTED") != "" {
 		plantedMain()
 	}
@@ -71,6 +74,7 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DIGITS", digits(t))
+			e.Setenv(cacheEnv, cacheOff) // a test must not use the user's cache
 			md, err := filepath.Abs(filepath.Join("..", "..", "..", "docs", "ops.md"))
 			if err != nil {
 				return err
