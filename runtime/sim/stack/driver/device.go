@@ -174,12 +174,30 @@ func (d *Device) spend(c cost.Cause, t time.Duration) {
 // Elapse advances virtual time for a cause above the driver. It does so inside the command gate, since timers that
 // become due belong to the device.
 func (d *Device) Elapse(c cost.Cause, t time.Duration) error {
-	a := &action{priority: controlPriority, run: func(*action) { d.spend(c, t) }}
-	for d.gate.do(a) == NoResources { // the queue is full
+	e := elapses.Get().(*elapse)
+	e.d, e.cause, e.time = d, c, t
+	for d.gate.do(&e.action) == NoResources { // the queue is full
 		runtime.Gosched()
 	}
+	e.d = nil
+	elapses.Put(e)
 	return nil
 }
+
+// elapse is an action that lets time pass. They are reused, so that a dispatch does not allocate them.
+type elapse struct {
+	action
+	d     *Device
+	cause cost.Cause
+	time  time.Duration
+}
+
+var elapses = sync.Pool{New: func() any {
+	e := &elapse{}
+	e.action.priority = controlPriority
+	e.action.run = func(*action) { e.d.spend(e.cause, e.time) }
+	return e
+}}
 
 // Call calls f with the command gate held.
 func (d *Device) Call(f func()) error {
