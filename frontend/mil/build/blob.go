@@ -5,8 +5,52 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 )
+
+// fileError reports a weight file that cannot be opened.
+type fileError struct {
+	rel string
+	err error
+}
+
+// Error returns what the file system said.
+func (e *fileError) Error() string { return e.err.Error() }
+
+// Unwrap returns the error of the file.
+func (e *fileError) Unwrap() error { return e.err }
+
+// unread is the diagnostic about a weight file that cannot be opened, and the number of constants in the file.
+type unread struct {
+	about     *diag.Diagnostic
+	constants int
+}
+
+// unreadFile reports a weight file once, at the first constant in it, and counts the others.
+func (b *builder) unreadFile(e *fileError, at diag.Span, op, name string) {
+	u := b.unread[e.rel]
+	if u == nil {
+		u = &unread{about: b.list.Errorf(at, codeBlob, op, "%s: %v", name, e)}
+		if b.unread == nil {
+			b.unread = map[string]*unread{}
+		}
+		b.unread[e.rel] = u
+	}
+	u.constants++
+}
+
+// countUnread adds to each diagnostic about a weight file how many constants need it.
+func (b *builder) countUnread() {
+	for rel, u := range b.unread {
+		if u.constants > 1 {
+			u.about.Message += fmt.Sprintf("; %d constants are in the file", u.constants)
+		}
+		if u.about.Hint == "" {
+			u.about.Hint = "set the folder of the weights to the one that contains " + rel + " itself, not a link to it"
+		}
+	}
+}
 
 // blob returns the constant of type t that r names in a weight file. Its bytes
 // are the file's.
@@ -24,7 +68,11 @@ func (b *builder) blob(r *mil.BlobRef, t ir.Type) (*ir.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	blob, err := b.blobs.Blob(r.Path, r.Offset)
+	file, err := b.blobs.Open(r.Path)
+	if err != nil {
+		return nil, &fileError{rel, err}
+	}
+	blob, err := file.Blob(r.Offset)
 	if err != nil {
 		return nil, err
 	}

@@ -47,6 +47,7 @@ func Program(file *mil.Program, blobs *blobfile.Set, opts Options) (*ir.Program,
 		}
 		out.Funcs = append(out.Funcs, b.function(f))
 	}
+	b.countUnread()
 	b.list.Sort()
 	if b.list.HasErrors() {
 		return nil, b.list
@@ -108,6 +109,8 @@ type builder struct {
 	next  map[string]int       // last number appended to a name
 	log   []string             // names in the order in which they came into scope
 	hints int                  // unknown names for which a similar one was looked for
+
+	unread map[string]*unread // weight files that cannot be opened, by path in the model's folder
 }
 
 func (b *builder) pos(p diag.Pos) ir.Pos {

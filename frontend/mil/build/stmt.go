@@ -130,6 +130,10 @@ func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Ty
 	default:
 		err = fmt.Errorf("the value of a constant must be a literal or a BLOBFILE")
 	}
+	if file := (*fileError)(nil); errors.As(err, &file) {
+		b.unreadFile(file, b.src.ValueSpan(v), op, name)
+		return nil
+	}
 	if err != nil {
 		b.list.Errorf(b.src.ValueSpan(v), code, op, "%s: %v", name, err)
 		return nil
