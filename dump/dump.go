@@ -130,13 +130,17 @@ func (c *printer) wholeOnly(path, noun string) error {
 	return nil
 }
 
-// Program prints the intermediate form of the model at path. weights is the folder for @model_path, or empty.
-func Program(w io.Writer, path, weights string) error {
+// Program prints the intermediate form of the model at path. weights is the folder for @model_path, or empty. elide, if
+// not nil, is what is printed instead of the bytes of a large constant.
+func Program(w io.Writer, path, weights string, elide func(data []byte) string) error {
 	m, err := frontend.Open(path, frontend.Options{WeightsDir: weights})
 	if err != nil {
 		return err
 	}
 	defer m.Close()
+	if elide != nil {
+		return ir.PrintElided(w, m.Program, elide)
+	}
 	return ir.Print(w, m.Program)
 }
 
@@ -189,7 +193,7 @@ func (c *printer) netplist(path string, b []byte) error {
 		return &OptionError{"json", "a network description is printed in the intermediate form, which lacks a JSON " +
 			"format"}
 	}
-	err := Program(c.out, path, c.Weights)
+	err := Program(c.out, path, c.Weights, nil)
 	if err != nil && isText(b) {
 		_, e := c.out.Write(b)
 		return errors.Join(err, e)

@@ -9,17 +9,19 @@ import (
 
 	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 // dumpCommand is the state of `zinc dump`.
 type dumpCommand struct {
 	*env
-	what   dump.Options
-	ir     bool
-	hazard bool
-	loaded []bool   // by loadedForms
-	parts  []bool   // by dump.Parts
-	tasks  []string // --task
+	what      dump.Options
+	ir        bool
+	constants bool // with ir
+	hazard    bool
+	loaded    []bool   // by loadedForms
+	parts     []bool   // by dump.Parts
+	tasks     []string // --task
 }
 
 func newDump(e *env) *cobra.Command {
@@ -82,7 +84,8 @@ add no information. docs/dump.md describes the JSON.`,
 	f := cmd.Flags()
 	f.BoolVar(&c.what.JSON, "json", false, "print JSON")
 	f.BoolVar(&c.what.Raw, "raw", false, "print the chosen parts as offsets and words")
-	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model")
+	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model, without the bytes of large constants")
+	f.BoolVar(&c.constants, "full-constants", false, "with --ir, print the bytes of large constants too")
 	f.BoolVar(&c.hazard, "hazards", false, "check the tasks of a container for hazards")
 	f.BoolVar(&c.what.Source, "source", false,
 		"print the statements, passes and rule that each task of a container came from")
@@ -175,7 +178,11 @@ func (c *dumpCommand) print(w io.Writer, path string) error {
 		return c.load(w, &loadedForms[i], path)
 	}
 	if c.ir {
-		return dump.Program(w, path, c.what.Weights)
+		elide := toolchain.Eliding()
+		if c.constants {
+			elide = nil
+		}
+		return dump.Program(w, path, c.what.Weights, elide)
 	}
 	if !c.hazard {
 		return dump.File(w, path, c.what)
