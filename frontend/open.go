@@ -28,6 +28,8 @@ type Options struct {
 	Text []byte
 	// Name is the name of the text in diagnostics, "" for its path.
 	Name string
+	// AssumeWeights opens a model whose weight files are missing, with assumed values. Model.Missing says which.
+	AssumeWeights bool
 }
 
 // text returns the text to read, and its name.
@@ -52,6 +54,8 @@ type Model struct {
 	Metadata *Metadata
 	// Warnings are the warnings about the text.
 	Warnings *diag.List
+	// Missing are the weight files that are missing, whose values were assumed.
+	Missing []*build.Missing
 
 	blobs *blobfile.Set
 }
@@ -113,7 +117,7 @@ func Open(path string, opts Options) (*Model, error) {
 		dir = filepath.Dir(name)
 	}
 	shown, src := opts.text(name, src)
-	m, err := fromText(shown, src, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
+	m, err := fromText(shown, src, opts.AssumeWeights, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +144,7 @@ func openStdin(opts Options) (*Model, error) {
 	}
 	dir := cmp.Or(opts.WeightsDir, ".")
 	shown, src := opts.text(stdinName, src)
-	m, err := fromText(shown, src, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
+	m, err := fromText(shown, src, opts.AssumeWeights, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
 	if err != nil {
 		return nil, err
 	}
@@ -149,13 +153,13 @@ func openStdin(opts Options) (*Model, error) {
 }
 
 // fromText builds the program of a MIL text, with weight files from the Set that open returns.
-func fromText(name string, src []byte, open func() (*blobfile.Set, error)) (*Model, error) {
+func fromText(name string, src []byte, assume bool, open func() (*blobfile.Set, error)) (*Model, error) {
 	tree, list := mil.Parse(name, src)
-	return fromTree(tree, list, open)
+	return fromTree(tree, list, assume, open)
 }
 
 // fromTree is fromText for a parsed text; list contains its diagnostics.
-func fromTree(tree *mil.Program, list *diag.List, open func() (*blobfile.Set, error)) (*Model, error) {
+func fromTree(tree *mil.Program, list *diag.List, assume bool, open func() (*blobfile.Set, error)) (*Model, error) {
 	if len(tree.Funcs) == 0 && list.HasErrors() {
 		return nil, list.Err()
 	}
@@ -164,14 +168,19 @@ func fromTree(tree *mil.Program, list *diag.List, open func() (*blobfile.Set, er
 		return nil, fmt.Errorf("folder of the weight files: %w", err)
 	}
 	// Check the rest of the text even if it has errors.
-	prog, more := build.Program(tree, blobs, build.Options{Partial: list.HasErrors()})
+	var missing []*build.Missing
+	prog, more := build.Program(tree, blobs, build.Options{
+		Partial: list.HasErrors(),
+		Assume:  assume,
+		Missing: &missing,
+	})
 	list.Merge(more)
 	list.Sort()
 	if list.HasErrors() {
 		blobs.Close() // only read from
 		return nil, list.Err()
 	}
-	return &Model{Program: prog, Source: tree.File, Warnings: list, blobs: blobs}, nil
+	return &Model{Program: prog, Source: tree.File, Warnings: list, Missing: missing, blobs: blobs}, nil
 }
 
 // textPath returns the path of the MIL text of the model at path.

@@ -3,6 +3,7 @@ package blobfile
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path"
 	"strings"
@@ -21,6 +22,42 @@ type PathError struct {
 // Error returns the path and the rule.
 func (e *PathError) Error() string {
 	return fmt.Sprintf("weight file path %q %s", e.Path, e.Rule)
+}
+
+// A MissingError is a weight file that a text names and that is not in the model's folder.
+type MissingError struct {
+	File string // path in the model's folder
+	Dir  string // the model's folder
+	// Pointer reports that there is a file, but that it is only a reference to one, as git-lfs leaves it.
+	Pointer bool
+	Err     error // of the file system, nil for a pointer
+}
+
+// Error returns the file and what is there instead.
+func (e *MissingError) Error() string {
+	if e.Pointer {
+		return fmt.Sprintf("weight file %s of model folder %s is a git-lfs pointer", e.File, e.Dir)
+	}
+	return fmt.Sprintf("weight file %s of model folder %s: %v", e.File, e.Dir, e.Err)
+}
+
+// Is reports whether target is fs.ErrNotExist.
+func (e *MissingError) Is(target error) bool { return target == fs.ErrNotExist }
+
+// lfsMark begins the files that git-lfs writes instead of large ones, which have at most lfsBytes bytes.
+const (
+	lfsMark  = "version https://git-lfs.github.com/spec/"
+	lfsBytes = 1024
+)
+
+// isPointer reports whether f is what git-lfs writes instead of a file. It leaves f at its start.
+func isPointer(f *os.File, size int64) bool {
+	if size > lfsBytes {
+		return false
+	}
+	b := make([]byte, len(lfsMark))
+	n, _ := f.ReadAt(b, 0)
+	return string(b[:n]) == lfsMark
 }
 
 // A Set is the weight files of one model, opened at first use. It never opens a file outside the model's folder, even
@@ -103,6 +140,12 @@ func (s *Set) Open(textPath string) (*File, error) {
 func (s *Set) load(rel string) (*File, error) {
 	name := path.Join(s.dir, rel)
 	info, err := s.root.Stat(rel) // before opening, since opening a pipe would wait for a writer
+	if errors.Is(err, fs.ErrNotExist) {
+		if pe := (*os.PathError)(nil); errors.As(err, &pe) {
+			err = pe.Err
+		}
+		return nil, &MissingError{File: rel, Dir: s.dir, Err: err}
+	}
 	if err != nil {
 		return nil, s.explain(rel, err)
 	}
@@ -112,6 +155,10 @@ func (s *Set) load(rel string) (*File, error) {
 	f, err := s.root.Open(rel)
 	if err != nil {
 		return nil, s.explain(rel, err)
+	}
+	if isPointer(f, info.Size()) {
+		f.Close() // only read from
+		return nil, &MissingError{File: rel, Dir: s.dir, Pointer: true}
 	}
 	return open(name, f)
 }

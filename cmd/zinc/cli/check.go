@@ -111,11 +111,13 @@ type checkResult struct {
 // targetResult is the placement on one target.
 type targetResult struct {
 	*compile.Report
-	EngineOpsPercent  float64            `json:"engine_ops_percent"`
-	EngineMACsPercent float64            `json:"engine_macs_percent"` // 100 if there are none
-	Advice            []report.Advice    `json:"advice,omitempty"`
-	Failures          []string           `json:"failures,omitempty"` // of --require-engine and of budgets, as text
-	Violations        []report.Violation `json:"violations,omitempty"`
+	EngineOpsPercent  float64 `json:"engine_ops_percent"`
+	EngineMACsPercent float64 `json:"engine_macs_percent"` // 100 if there are none
+	// Assumed are the weight files that are missing, with what needs them: their values were assumed.
+	Assumed    []string           `json:"assumed_weights,omitempty"`
+	Advice     []report.Advice    `json:"advice,omitempty"`
+	Failures   []string           `json:"failures,omitempty"` // of --require-engine and of budgets, as text
+	Violations []report.Violation `json:"violations,omitempty"`
 	// Explain has an element for each operation that the engine refuses.
 	Explain []suggestion `json:"explain,omitempty"`
 }
@@ -139,6 +141,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	flags := make([]compileFlags, len(names))
 	for i, n := range names {
 		flags[i] = c.compileFlags
+		flags[i].assume = c.budgets.compiles() == "" // placement hardly depends on values
 		flags[i].target = strings.TrimSpace(n)
 		if err := flags[i].check(); err != nil {
 			return err
@@ -216,6 +219,9 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		Report:            rep,
 		EngineOpsPercent:  report.Percent(int64(rep.EngineOps), int64(rep.CPUOps)),
 		EngineMACsPercent: report.Percent(rep.EngineMACs, rep.CPUMACs),
+	}
+	for _, f := range m.Missing {
+		t.Assumed = append(t.Assumed, f.String())
 	}
 	rep.Timings = nil // not a fact about the model
 	if c.advises() {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/frontend/mil/build"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
@@ -39,6 +41,7 @@ type compileFlags struct {
 	cache        cacheFlags
 	provenance   bool // record what the parts of the pair came from
 	store        storeFunc
+	assume       bool // missing weights have assumed values
 }
 
 // model registers the flags that set what is compiled and how.
@@ -178,14 +181,28 @@ func (c *compileFlags) open(e *env, path string) (*frontend.Model, error) {
 	if e.subject != nil {
 		e.subject.path, e.subject.weights = path, c.weights
 	}
-	m, err := frontend.Open(path, frontend.Options{WeightsDir: c.weights})
+	m, err := frontend.Open(path, frontend.Options{WeightsDir: c.weights, AssumeWeights: c.assume})
 	if err != nil {
 		return nil, err
+	}
+	if len(m.Missing) > 0 {
+		fmt.Fprintf(e.err, "zinc: %s\n", assumption(m.Missing))
 	}
 	if m.Warnings != nil && m.Warnings.Warnings() > 0 {
 		e.list(m.Warnings)
 	}
 	return m, nil
+}
+
+// assumption says which weight files are missing and what is assumed instead of their values.
+func assumption(missing []*build.Missing) string {
+	s := missing[0].String()
+	if n := len(missing) - 1; n > 0 {
+		s += fmt.Sprintf(" (and %s more)", diag.Count(n, "file", "files"))
+	}
+	return s + "; their values are unknown: floating-point numbers are assumed to be from 0.25 to 1, no two constants " +
+		"equal, and larger integers 0; what depends on values, such as constants that are stored once or without " +
+		"their zeros, may differ"
 }
 
 // compile compiles an open model.

@@ -1,6 +1,7 @@
 package build
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
@@ -25,13 +26,18 @@ func (e *fileError) Unwrap() error { return e.err }
 type unread struct {
 	about     *diag.Diagnostic
 	constants int
+	pointer   bool // the file is what git-lfs writes instead
 }
 
 // unreadFile reports a weight file once, at the first constant in it, and counts the others.
 func (b *builder) unreadFile(e *fileError, at diag.Span, op, name string) {
 	u := b.unread[e.rel]
 	if u == nil {
-		u = &unread{about: b.list.Errorf(at, codeBlob, op, "%s: %v", name, e)}
+		lost := (*blobfile.MissingError)(nil)
+		u = &unread{
+			about:   b.list.Errorf(at, codeBlob, op, "%s: %v", name, e),
+			pointer: errors.As(e, &lost) && lost.Pointer,
+		}
 		if b.unread == nil {
 			b.unread = map[string]*unread{}
 		}
@@ -45,6 +51,9 @@ func (b *builder) countUnread() {
 	for rel, u := range b.unread {
 		if u.constants > 1 {
 			u.about.Message += fmt.Sprintf("; %d constants are in the file", u.constants)
+		}
+		if u.pointer {
+			u.about.Hint = "fetch the file with git lfs pull"
 		}
 		if u.about.Hint == "" {
 			u.about.Hint = "set the folder of the weights to the one that contains " + rel + " itself, not a link to it"
@@ -69,6 +78,9 @@ func (b *builder) blob(r *mil.BlobRef, t ir.Type) (*ir.Const, error) {
 		return nil, err
 	}
 	file, err := b.blobs.Open(r.Path)
+	if lost := (*blobfile.MissingError)(nil); b.opts.Assume && errors.As(err, &lost) {
+		return b.missing(lost, r, t)
+	}
 	if err != nil {
 		return nil, &fileError{rel, err}
 	}

@@ -25,6 +25,10 @@ type Options struct {
 	// Partial means that statements are missing from the tree because they could not be parsed: an undefined name is
 	// then not an error.
 	Partial bool
+	// Assume gives constants in weight files that are missing assumed values. Otherwise each such file is an error.
+	Assume bool
+	// Missing, if not nil, receives the weight files whose values were assumed.
+	Missing *[]*Missing
 }
 
 // Program builds the program of the syntax tree file. blobs are the weight files and must stay open as long as the
@@ -32,7 +36,8 @@ type Options struct {
 //
 // The list has errors and warnings in the order of the text. The program is nil if there is an error.
 func Program(file *mil.Program, blobs *blobfile.Set, opts Options) (*ir.Program, *diag.List) {
-	b := &builder{src: file, blobs: blobs, opts: opts, list: &diag.List{}}
+	b := &builder{src: file, blobs: blobs, opts: opts, list: &diag.List{}, lost: map[string]*Missing{}}
+	b.assumed.consts = map[*ir.Const]bool{}
 	out := &ir.Program{Version: file.Version, BuildInfo: buildInfo(file)}
 	if file.File != nil {
 		out.Files = []string{file.File.Name}
@@ -48,7 +53,11 @@ func Program(file *mil.Program, blobs *blobfile.Set, opts Options) (*ir.Program,
 		out.Funcs = append(out.Funcs, b.function(f))
 	}
 	b.countUnread()
+	b.assumeMasks(out)
 	b.list.Sort()
+	if opts.Missing != nil {
+		*opts.Missing = b.absent
+	}
 	if b.list.HasErrors() {
 		return nil, b.list
 	}
@@ -102,6 +111,10 @@ type builder struct {
 	blobs *blobfile.Set
 	opts  Options
 	list  *diag.List
+
+	lost    map[string]*Missing // by file
+	absent  []*Missing          // in the order of the text
+	assumed assumptions
 
 	fn    *mil.Func
 	scope map[string]*symbol   // names in scope
