@@ -50,8 +50,8 @@ func TestCheckWithoutWeightsGivesTheSamePlacement(t *testing.T) {
 					for k := range g.Ops {
 						if a, b := &g.Ops[k], &w.Ops[k]; a.Name != b.Name || a.Unit != b.Unit || a.Tasks != b.Tasks ||
 							a.Reason != b.Reason {
-							t.Errorf("pointers %t: %s is on %s in %d tasks (%s), want %s, %s, %d (%s)", pointers, a.Name,
-								a.Unit, a.Tasks, a.Reason, b.Name, b.Unit, b.Tasks, b.Reason)
+							t.Errorf("pointers %t: %s is on %s in %d tasks (%s), want %s, %s, %d (%s)", pointers,
+								a.Name, a.Unit, a.Tasks, a.Reason, b.Name, b.Unit, b.Tasks, b.Reason)
 						}
 					}
 				}

@@ -43,8 +43,8 @@ func (b *builder) missing(e *blobfile.MissingError, r *mil.BlobRef, t ir.Type) (
 	m.Constants++
 	m.Bytes += max(n, 0)
 	if n < 0 || n > mostAssumed {
-		return nil, fmt.Errorf("the values of %s cannot be assumed, the limit is %d bytes, and %s is %s", t, mostAssumed,
-			m.File, m.what())
+		return nil, fmt.Errorf("the values of %s cannot be assumed, the limit is %d bytes, and %s is %s", t,
+			mostAssumed, m.File, m.what())
 	}
 	c := &ir.Const{Type: t, Data: b.assumed.of(t.DType, int(n)), Blob: fmt.Sprintf("%s@%d", e.File, r.Offset)}
 	b.assumed.consts[c] = true
