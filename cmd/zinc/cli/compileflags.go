@@ -201,8 +201,8 @@ func assumption(missing []*build.Missing) string {
 		s += fmt.Sprintf(" (and %s more)", diag.Count(n, "file", "files"))
 	}
 	return s + "; their values are unknown: floating-point numbers are assumed to be from 0.25 to 1, no two " +
-		"constants equal, and larger integers 0; what depends on values, such as constants that are stored once or without " +
-		"their zeros, may differ"
+		"constants equal, and larger integers 0; what depends on values, such as constants that are stored once or " +
+		"without their zeros, may differ"
 }
 
 // compile compiles an open model.
