@@ -142,14 +142,13 @@ func disagreesWithInterpreter(ctx context.Context, p *Pair) error {
 		Inputs:   p.Inputs,
 		Exact:    p.Exact,
 	})
-	if err != nil || r.Pass {
+	if err != nil || r.Verdict != verify.Fail {
 		return err
 	}
 	var wrong []string
 	for _, o := range r.Outputs {
-		if !o.Pass {
-			wrong = append(wrong, fmt.Sprintf("%s %s: element %d is %g, want %g within %.3g", o.Name, o.Type,
-				o.Worst.Index, float64(o.Worst.Got), float64(o.Worst.Want), float64(o.Tolerance)))
+		if o.Verdict == verify.Fail {
+			wrong = append(wrong, fmt.Sprintf("%s %s: %s", o.Name, o.Type, o.Why))
 		}
 	}
 	return errors.New(strings.Join(wrong, "; "))

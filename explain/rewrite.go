@@ -54,8 +54,6 @@ type Compared struct {
 	Simulated verify.Number `json:"simulated"` // largest distance of simulator and interpreter
 	// largest distance of the interpreter's results before and after the change
 	Original verify.Number `json:"original"`
-	// Loose reports that the tolerance is so near the scale of the output that passing shows little (package verify).
-	Loose bool `json:"loose,omitempty"`
 }
 
 // Tried is a recipe that was tried, and why it failed.
@@ -274,7 +272,7 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 	if err != nil {
 		return fmt.Errorf("the changed program does not run: %w", err)
 	}
-	if !v.Pass {
+	if v.Verdict == verify.Fail {
 		return fmt.Errorf("the simulator departs from the interpreter in %v", v.Failed())
 	}
 	orig, err := compile.Compile(ctx, ir.CloneProgram(before), co)
@@ -318,17 +316,16 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 		if err != nil {
 			return fmt.Errorf("output %q: %w", x.Name, err)
 		}
-		if !(d <= float64(y.Tolerance)) {
+		if !(d <= y.Allowed()) {
 			return fmt.Errorf("output %q differs by %.3g from the original, the tolerance is %.3g", x.Name, d,
-				float64(y.Tolerance))
+				y.Allowed())
 		}
 		w.Outputs = append(w.Outputs, Compared{
 			Name:      x.Name,
 			Type:      y.Type,
-			Tolerance: y.Tolerance,
+			Tolerance: verify.Number(y.Allowed()),
 			Simulated: y.MaxAbs,
 			Original:  verify.Number(d),
-			Loose:     y.Loose,
 		})
 	}
 	return nil

@@ -319,9 +319,6 @@ func (p *printer) rewrites(a *Answer) {
 			p.f("  output %s, %s: differs from the original by %s, the simulator from the interpreter by %s; "+
 				"tolerance %s",
 				o.Name, o.Type, number(o.Original), number(o.Simulated), number(o.Tolerance))
-			if o.Loose {
-				p.f(", loose: it is near the scale of the output")
-			}
 			p.f("\n")
 		}
 	}

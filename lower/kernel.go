@@ -156,5 +156,12 @@ func (b *builder) useTable(op *ir.Op, a *weights.Activation) {
 		worst = worstOf(op, a)
 		b.worst[a.Table] = worst
 	}
-	b.tables = append(b.tables, TableUse{Op: op, Name: op.Def.Name, Abs: worst.Abs, Rel: worst.Rel})
+	b.tables = append(b.tables, TableUse{
+		Op:     op,
+		Name:   op.Def.Name,
+		Abs:    worst.Abs,
+		Rel:    worst.Rel,
+		Signed: worst.Signed,
+		Table:  a,
+	})
 }

@@ -96,6 +96,8 @@ type TableUse struct {
 	Op       *ir.Op
 	Name     string
 	Abs, Rel float64 // largest absolute and relative error against the function, over the table's domain
+	Signed   *weights.SignedError
+	Table    *weights.Activation
 }
 
 // builder is the state of lowering one segment.

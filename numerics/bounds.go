@@ -65,3 +65,7 @@ func (w Why) Bound(tableAbs float64) Bound {
 	// the result's scale. Modelled.
 	return Bound{ULP: 4, Rel: 4.0 / 2048, Acc: AccFactor, Abs: tableAbs}
 }
+
+// GroupError bounds the error of the accumulator's first stage: a sum of groups of four products differs from the exact
+// sum by at most GroupError times the sum of the products' magnitudes. See "Products" in docs/numerics.md for the proof.
+const GroupError = 7.0 / 4096

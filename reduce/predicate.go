@@ -105,7 +105,7 @@ func failure(r *verify.Result, err error) string {
 		return "fault: " + f.Stage
 	case err != nil:
 		return "error"
-	case !r.Pass:
+	case r.Verdict == verify.Fail:
 		return "outputs"
 	}
 	return ""

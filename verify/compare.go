@@ -11,14 +11,6 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// SpreadFactor multiplies the spread of the perturbed runs, because a few runs do not
-// reach the largest error that the bounds allow.
-const SpreadFactor = 3
-
-// LooseFactor is the fraction of an output's scale above which its tolerance is
-// reported as loose.
-const LooseFactor = 0.25
-
 // Number is a float64 that is encoded in JSON as a string if it is infinite or NaN.
 type Number float64
 
@@ -30,30 +22,59 @@ func (n Number) MarshalJSON() ([]byte, error) {
 	return json.Marshal(float64(n))
 }
 
+// Verdict is what a comparison shows.
+type Verdict string
+
+// Verdicts.
+const (
+	Pass       Verdict = "pass"        // within a bound of at most MaxPercent
+	Fail       Verdict = "FAIL"        // beyond a bound
+	CannotTell Verdict = "cannot tell" // within a bound that is too wide to show anything
+)
+
+// Allowed is the largest difference that an element may have end to end: the bound, or where that shows nothing, the part
+// of the scale from which it would.
+func (o *Output) Allowed() float64 {
+	if o.By == EndToEnd {
+		return float64(o.Bound)
+	}
+	return MaxPercent / 100.0 * float64(o.Scale)
+}
+
+// Ways to verify an output.
+const (
+	EndToEnd   = "end to end" // by the bound of the whole program
+	Statements = "statements" // by the bounds of all statements that the output depends on
+)
+
 // Output is the comparison of one output.
 type Output struct {
-	Name      string `json:"name"`
-	Type      string `json:"type"`
-	MaxAbs    Number `json:"max_abs"`   // largest difference of two elements
-	MaxULP    int64  `json:"max_ulp"`   // the same in units in the last place of the output's type; for integers in 1s
-	Tolerance Number `json:"tolerance"` // limit of MaxAbs; for integers the largest of the elements' limits
-	Scale     Number `json:"scale"`     // largest magnitude in the reference
-	// ToleranceULP and TolerancePercent are Tolerance in units in the last place of the output's type at Scale, and in
-	// per cent of Scale. For integers and booleans they are 0.
-	ToleranceULP     Number `json:"tolerance_ulp"`
-	TolerancePercent Number `json:"tolerance_percent"`
-	Pass             bool   `json:"pass"`
-	// NotFinite counts the elements of the reference that are infinite or NaN: they have no error to bound, so for them
-	// a pass only means that both runs return the same.
-	NotFinite int `json:"not_finite,omitempty"`
-	// Loose reports that the tolerance is so close to the output's scale that
-	// passing shows little: the model amplifies small errors on these inputs, or
-	// the output is close to zero.
-	Loose bool `json:"loose,omitempty"`
-	// Picked reports that the output contains positions, such as the indices of topk, and that MaxAbs, MaxULP,
-	// Tolerance and Scale are of the elements at them, in the reference run.
-	Picked bool    `json:"picked,omitempty"`
-	Worst  Element `json:"worst"` // where MaxAbs is, or the first element beyond its limit
+	Name    string `json:"name"`
+	Type    string `json:"type"`
+	MaxAbs  Number `json:"max_abs"` // largest difference of two elements
+	MaxULP  Number `json:"max_ulp"` // the same in units in the last place of fp16 at Scale; for integers in 1s
+	Percent Number `json:"percent"` // MaxAbs in per cent of Scale
+	Scale   Number `json:"scale"`   // largest magnitude in the reference
+	// By says which bound decides. Bound is that of the output, end to end; or the bound of the statement with the widest
+	// one in per cent of the scale of its own result, which BoundULP and BoundPercent then refer to.
+	By           string `json:"by"`
+	Bound        Number `json:"bound"`
+	BoundULP     Number `json:"bound_ulp"` // as MaxULP
+	BoundPercent Number `json:"bound_percent"`
+	// Statement is the statement, of those that the output depends on, whose difference is the largest part of its
+	// bound, Used. It is empty if no statement rounds.
+	Statement string  `json:"statement,omitempty"`
+	Used      Number  `json:"used"`
+	Verdict   Verdict `json:"verdict"`
+	Pass      bool    `json:"pass"` // Verdict is Pass
+	// NotFinite counts the elements of the reference that are infinite or NaN, and FirstNotFinite is the first of them.
+	// Infinities must be equal. An output that is NaN in both runs cannot be verified.
+	NotFinite      int     `json:"not_finite,omitempty"`
+	FirstNotFinite int     `json:"first_not_finite,omitempty"`
+	Worst          Element `json:"worst"` // where MaxAbs is, or the first element beyond the bound
+	Why            string  `json:"why,omitempty"`
+
+	fit fit
 }
 
 // Element is one element of an output in both runs.
@@ -63,63 +84,8 @@ type Element struct {
 	Want  Number `json:"want"`
 }
 
-// tolerance collects the interpreter's runs for one output.
-type tolerance struct {
-	base   []float64
-	spread []float64 // per element, the largest distance between a perturbed run and the same run unperturbed
-	exact  bool      // no run rounds: the limit is zero
-}
-
 // values returns the elements as float64, exact except for 64-bit integers.
 func values(t interp.Tensor) []float64 { return t.Const().Floats() }
-
-// newTolerance returns a tolerance around the unperturbed run base.
-func newTolerance(base interp.Tensor) *tolerance {
-	v := values(base)
-	return &tolerance{base: v, spread: make([]float64, len(v))}
-}
-
-// add widens the spread by the distance between a perturbed run and still, the same run
-// unperturbed. It ignores elements that are not finite in either run.
-func (t *tolerance) add(still, run interp.Tensor) {
-	from := values(still)
-	for i, y := range values(run) {
-		if i < len(t.base) && i < len(from) {
-			if d := math.Abs(y - from[i]); d <= math.MaxFloat64 {
-				t.spread[i] = max(t.spread[i], d)
-			}
-		}
-	}
-}
-
-// scale returns the largest finite magnitude of the base run.
-func (t *tolerance) scale() float64 {
-	m := 0.0
-	for _, y := range t.base {
-		if a := math.Abs(y); a <= math.MaxFloat64 {
-			m = max(m, a)
-		}
-	}
-	return m
-}
-
-// limits returns the limit of each element's distance. For floats it is the same for
-// all elements: SpreadFactor times the largest spread, plus one unit in the last place
-// of fp16 at the output's scale. For integers and booleans it is the element's spread.
-func (t *tolerance) limits(d ir.DType) func(i int) float64 {
-	if !d.IsFloat() {
-		return func(i int) float64 { return t.spread[i] }
-	}
-	if t.exact {
-		return func(int) float64 { return 0 }
-	}
-	m := 0.0
-	for _, s := range t.spread {
-		m = max(m, s)
-	}
-	limit := SpreadFactor*m + float64(numerics.ULP16(float32(t.scale())))
-	return func(int) float64 { return limit }
-}
 
 // distance returns the absolute difference of two elements. It is 0 for equal
 // infinities and for two NaNs, and infinite if only one is NaN or they differ and one
@@ -134,63 +100,102 @@ func distance(a, b float64) float64 {
 	return math.Inf(1)
 }
 
-// ulps returns the distance of two elements in units in the last place of d.
-func ulps(d ir.DType, a, b float64) int64 {
-	switch d {
-	case ir.FP16:
-		return int64(numerics.ULPDiff16(numerics.Narrow(float32(a)), numerics.Narrow(float32(b))))
-	case ir.BF16:
-		// bf16 is the upper half of an fp32 pattern.
-		return numerics.ULPDiff32(float32(a), float32(b)) >> 16
-	case ir.FP32, ir.FP64, ir.FP8E4M3, ir.FP8E5M2:
-		return numerics.ULPDiff32(float32(a), float32(b))
-	}
-	return int64(min(math.Abs(a-b), math.MaxInt64/2))
-}
+// units returns a difference in units in the last place of fp16 at a magnitude: the engine stores fp16.
+func units(d, at float64) Number { return Number(d / float64(numerics.ULP16(float32(at)))) }
 
-// ulpAt returns the unit in the last place of a float type at a magnitude.
-func ulpAt(d ir.DType, y float64) float64 {
-	x := float32(y)
-	if d == ir.FP16 {
-		return float64(numerics.ULP16(x))
+// output returns the comparison of an output: got with its enclosure end to end, and the statements before it.
+func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, exact bool) (Output, error) {
+	if !got.Type.Equal(end.t.Type) && (got.Type.Elems() != end.t.Type.Elems() || !narrow(got.Type.DType)) {
+		return Output{}, fmt.Errorf("output %s: the pair returns %s, the source %s", name, got.Type, end.t.Type)
 	}
-	unit := float64(math.Nextafter32(x, math.MaxFloat32) - x)
-	if d == ir.BF16 {
-		unit *= 1 << 16 // bf16 is the upper half of an fp32 pattern
+	if exact {
+		end = &span{t: end.t}
 	}
-	return unit
-}
-
-// compare compares an output with the interpreter's.
-func compare(name string, got, want interp.Tensor, tol *tolerance) (Output, error) {
-	if !got.Type.Equal(want.Type) {
-		return Output{}, fmt.Errorf("output %s: the pair returns %s, the source %s", name, got.Type, want.Type)
+	f := end.compare(got)
+	d := got.Type.DType
+	out := Output{
+		Name: name, Type: got.Type.String(), MaxAbs: Number(f.maxAbs), Scale: Number(f.scale),
+		Percent: Number(percent(f.maxAbs, f.scale)), By: EndToEnd, Bound: Number(f.bound),
+		BoundPercent: Number(percent(f.bound, f.scale)), Verdict: Pass,
+		NotFinite: f.notFinite, FirstNotFinite: f.first, Worst: f.worst, fit: f,
 	}
-	d := want.Type.DType
-	out := Output{Name: name, Type: want.Type.String(), Scale: Number(tol.scale()), Pass: true}
-	limit := tol.limits(d)
-	g := values(got)
-	for i, w := range tol.base {
-		e := distance(g[i], w)
-		if w-w != 0 {
-			out.NotFinite++
+	bounded := d
+	scale := f.scale
+	var wide, used, wrong *Statement
+	x.before(v, func(s *Statement) {
+		if wide == nil || s.tells() != wide.tells() && wide.tells() ||
+			s.tells() == wide.tells() && s.BoundPercent > wide.BoundPercent {
+			wide = s
 		}
-		l := limit(i)
-		out.Tolerance = max(out.Tolerance, Number(l))
-		out.MaxULP = max(out.MaxULP, ulps(d, g[i], w))
-		past := e > l
-		if i == 0 || e > float64(out.MaxAbs) && (past || out.Pass) || past && out.Pass {
-			out.Worst = Element{i, Number(g[i]), Number(w)}
+		if s.Used > 0 && (used == nil || s.Used > used.Used) {
+			used = s
 		}
-		out.MaxAbs = max(out.MaxAbs, Number(e))
-		out.Pass = out.Pass && !past
+		if !s.Pass && wrong == nil {
+			wrong = s
+		}
+	})
+	if used != nil {
+		out.Statement, out.Used = used.Name, used.Used
 	}
-	if unit := ulpAt(d, float64(out.Scale)); d.IsFloat() {
-		out.ToleranceULP = Number(float64(out.Tolerance) / unit)
-		if out.Scale > 0 {
-			out.TolerancePercent = Number(100 * float64(out.Tolerance) / float64(out.Scale))
+	if end.lost || !tells(f.bound, f.scale) {
+		out.By, out.Bound, out.BoundPercent = Statements, 0, 0
+		if wide != nil {
+			out.Bound, out.BoundPercent, scale, bounded = wide.Bound, wide.BoundPercent, float64(wide.Scale), wide.typ
+		}
+		if wide != nil && !wide.tells() {
+			out.Verdict = CannotTell
+			out.Why = fmt.Sprintf("the bound of %s is %.3g %% of its scale", wide.Name, float64(wide.BoundPercent))
 		}
 	}
-	out.Loose = d.IsFloat() && float64(out.Tolerance) > LooseFactor*float64(out.Scale)
+	out.MaxULP, out.BoundULP = Number(f.maxAbs), out.Bound
+	if d.IsFloat() {
+		out.MaxULP = units(f.maxAbs, f.scale)
+	}
+	if bounded.IsFloat() {
+		out.BoundULP = units(float64(out.Bound), scale)
+	}
+	if f.nan > 0 {
+		out.Verdict = CannotTell
+		out.Why = fmt.Sprintf("%d elements of the reference are NaN, the first is element %d", f.nan, f.first)
+	}
+	switch {
+	case !f.pass:
+		out.Verdict = Fail
+		out.Why = fmt.Sprintf("element %d is %g, reference %g", f.worst.Index, float64(f.worst.Got),
+			float64(f.worst.Want))
+	case wrong != nil:
+		w := wrong.fit.worst
+		out.Verdict = Fail
+		out.Why = fmt.Sprintf("statement %s: element %d is %g, want %g within %.3g", wrong.Name, w.Index,
+			float64(w.Got), float64(w.Want), wrong.fit.limit)
+	}
+	out.Pass = out.Verdict == Pass
 	return out, nil
+}
+
+// before calls f for every statement that a value depends on, in order.
+func (x *call) before(v *ir.Value, f func(s *Statement)) {
+	needed := map[string]bool{}
+	var visit func(v *ir.Value)
+	visit = func(v *ir.Value) {
+		if v == nil || needed[v.Name] {
+			return
+		}
+		needed[v.Name] = true
+		if v.Def == nil {
+			return
+		}
+		for _, a := range free(v.Def) {
+			visit(a)
+		}
+		for _, r := range v.Def.Results {
+			needed[r.Name] = true
+		}
+	}
+	visit(v)
+	for _, s := range x.order {
+		if needed[s.Name] {
+			f(s)
+		}
+	}
 }

@@ -14,16 +14,19 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
-// TestRealModelsHaveNoDeparture compares every intermediate value of models whose
-// outputs agree with the interpreter.
+// TestRealModelsHaveNoDeparture compares every statement of real models with the source.
 func TestRealModelsHaveNoDeparture(t *testing.T) {
 	shared := shareddir.Find(t)
 	for _, name := range []string{"silero-v6-fp16", "silero-v6-int8", "parakeet-eou-joint", "espresso-sdpa-fwd-taps",
 		"parakeet-eou-encoder-1280ms"} {
+		if testing.Short() && name == "parakeet-eou-encoder-1280ms" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name)),
 				frontend.Options{})
@@ -31,15 +34,15 @@ func TestRealModelsHaveNoDeparture(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			d, err := FirstDeparture(t.Context(), m.Program, Options{Seed: 1})
+			r, err := Run(t.Context(), m.Program, Options{Seed: 1, Numerics: numerics.ANE})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d.First != nil {
-				t.Errorf("%+v", *d.First)
+			if r.First != nil || r.Verdict == Fail {
+				t.Errorf("%s: %+v, %+v", r.Verdict, r.First, r.Outputs)
 			}
-			if d.Compared < d.Tasks/8 || d.Unknown > d.Compared/4 {
-				t.Errorf("%d tasks: %d values were compared and %d were not", d.Tasks, d.Compared, d.Unknown)
+			if r.Statements < r.Model.Tasks/8 || r.Statements == 0 {
+				t.Errorf("%d tasks, but only %d statements were compared", r.Model.Tasks, r.Statements)
 			}
 		})
 	}
@@ -59,10 +62,19 @@ func chain(t *testing.T) *ir.Program {
 	return g.Program()
 }
 
+// checked verifies a pair against a compilation.
+func checked(t *testing.T, r *compile.Result, m *sim.Machine) *Result {
+	t.Helper()
+	res, err := Check(t.Context(), r, m, nil, Options{Seed: 3, Numerics: numerics.ANE})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res
+}
+
 // TestFirstDepartureNamesTheChangedTask changes one task in the bytes of a container.
 func TestFirstDepartureNamesTheChangedTask(t *testing.T) {
-	p := chain(t)
-	r, err := compile.Compile(t.Context(), p, compile.Options{})
+	r, err := compile.Compile(t.Context(), chain(t), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,15 +85,12 @@ func TestFirstDepartureNamesTheChangedTask(t *testing.T) {
 	proc := r.Functions[0].Procedures[0]
 	if proc.Resident == 0 || len(proc.Held) < len(proc.Tasks) {
 		t.Fatalf("%d tasks, %d values, %d of them in L2: the test needs a value per task and one in L2",
-			len(proc.Tasks),
-			len(proc.Held), proc.Resident)
+			len(proc.Tasks), len(proc.Held), proc.Resident)
 	}
-	o := Options{Seed: 3}
-	d, err := departures(t.Context(), r, opened(t, written), o)
-	if err != nil || d.First != nil || d.Compared < 4 {
-		t.Fatalf("as compiled: %+v, %v", d, err)
+	if res := checked(t, r, opened(t, written)); res.First != nil || res.Statements < 4 || !res.Pass {
+		t.Fatalf("as compiled: %+v", res)
 	}
-	found := 0
+	changed := 0
 	for i := range proc.Tasks {
 		// Double the results of this task: its products, or the input of the planar engine.
 		field := td.PostScale
@@ -91,25 +100,15 @@ func TestFirstDepartureNamesTheChangedTask(t *testing.T) {
 		if proc.Tasks[i].Get(field) != 0x3c00 {
 			continue
 		}
+		changed++
 		bad := corrupted(t, r, i, func(task *td.Task) { task.Set(field, 0x4000) })
-		d, err := departures(t.Context(), r, opened(t, bad), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if d.First == nil {
-			t.Logf("task %d (%s): doubling its result stays within the tolerance", i, proc.Infos[i].Rule)
-			continue
-		}
-		t.Logf("task %d (%s): %+v", i, proc.Infos[i].Rule, *d.First)
-		if d.First.Task < i {
-			t.Errorf("task %d is wrong, but task %d is reported", i, d.First.Task)
-		}
-		if d.First.Task == i {
-			found++
+		d := checked(t, r, opened(t, bad)).First
+		if d == nil || d.Task != i {
+			t.Errorf("task %d (%s) is wrong; reported: %+v", i, proc.Infos[i].Rule, d)
 		}
 	}
-	if found < len(proc.Tasks)/2 {
-		t.Errorf("%d of %d wrong tasks were reported, want at least half", found, len(proc.Tasks))
+	if changed < 3 {
+		t.Errorf("only %d tasks were changed", changed)
 	}
 }
 
@@ -170,8 +169,7 @@ func reshaped(t *testing.T) *compile.Result {
 	return r
 }
 
-// TestDepartureAtAPort corrupts the task that copies a reshaped value to its port: the
-// value is right before the copy.
+// TestDepartureAtAPort corrupts the task that copies a reshaped value to its port: the value is right before the copy.
 func TestDepartureAtAPort(t *testing.T) {
 	r := reshaped(t)
 	proc := r.Functions[0].Procedures[0]
@@ -187,48 +185,38 @@ func TestDepartureAtAPort(t *testing.T) {
 			task.Set(td.PostScale, 0x4000)
 		}
 	})
-	d, err := departures(t.Context(), r, opened(t, bad), Options{Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := checked(t, r, opened(t, bad)).First
 	out := r.Functions[0].Reference.Body.Outputs[0].Name
-	if d.First == nil || d.First.Task != last || d.First.Value != out {
-		t.Errorf("%+v, want value %s of task %d; first: %+v", d, out, last, d.First)
+	if d == nil || d.Task != last || d.Value != out {
+		t.Errorf("%+v, want value %s of task %d", d, out, last)
 	}
 }
 
-// TestDepartureOfAnOutput removes what is known about the values of tasks, so that only
-// the output is compared.
+// TestDepartureOfAnOutput removes what is known about the values of tasks, so that only the output is compared.
 func TestDepartureOfAnOutput(t *testing.T) {
 	r := reshaped(t)
-	proc := r.Functions[0].Procedures[0]
-	proc.Held = nil
+	r.Functions[0].Procedures[0].Held = nil
 	good, err := r.Pair()
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := departures(t.Context(), r, opened(t, good), Options{Seed: 3})
-	if err != nil || d.First != nil || d.Compared != 0 || d.Outputs != 1 {
-		t.Fatalf("as compiled: %+v, %v", d, err)
+	if res := checked(t, r, opened(t, good)); res.First != nil || res.Statements != 1 {
+		t.Fatalf("as compiled: %+v", res)
 	}
-	bad := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PostScale, 0x4000) })
-	d, err = departures(t.Context(), r, opened(t, bad), Options{Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := checked(t, r, opened(t, corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PostScale, 0x4000) })))
 	out := r.Functions[0].Reference.Body.Outputs[0].Name
-	if x := d.First; x == nil || x.Task != -1 || x.Value != out || x.Op != "reshape" || x.Beyond == 0 {
-		t.Errorf("%+v, want output %s; first: %+v", d, out, d.First)
+	if x := res.First; x == nil || x.Task != -1 || x.Value != out || x.Op != "reshape" || x.Beyond == 0 {
+		t.Errorf("%+v, want output %s", res.First, out)
 	}
 	var text bytes.Buffer
-	if err := d.Text(&text); err != nil || !bytes.Contains(text.Bytes(),
+	if err := res.DepartureText(&text); err != nil || !bytes.Contains(text.Bytes(),
 		[]byte("output "+out+" of function main departs")) {
 		t.Errorf("%v: %s", err, text.String())
 	}
 }
 
-// TestDepartureInALaterCall corrupts the task that multiplies a state: the first call is
-// still right, because the state is zero.
+// TestDepartureInALaterCall corrupts the task that multiplies a state: the first call is still right, because the state
+// is zero.
 func TestDepartureInALaterCall(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model.mil")
 	text := `program(1.3)
@@ -249,11 +237,8 @@ func TestDepartureInALaterCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := corrupted(t, r, 0, func(task *td.Task) { task.Set(td.PEScale, 0x4400) })
-	d, err := departures(t.Context(), r, opened(t, bad), Options{Seed: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if x := d.First; x == nil || x.Value != "part" || x.Task != 0 || x.Call != 2 {
-		t.Errorf("%+v, want value part of task 0 in call 2; first: %+v", d, d.First)
+	d := checked(t, r, opened(t, bad)).First
+	if d == nil || d.Value != "part" || d.Task != 0 || d.Call != 2 {
+		t.Errorf("%+v, want value part of task 0 in call 2", d)
 	}
 }

@@ -15,12 +15,8 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
-
-// Perturbations is the number of perturbed runs from which the tolerance is computed.
-const Perturbations = 4
 
 // Options control a verification.
 type Options struct {
@@ -49,30 +45,24 @@ type Runner interface {
 	Close() error
 }
 
-// direct is the engine without the layers above it.
-type direct struct {
-	*sim.Machine
-	o sim.Options
-}
-
-func (d direct) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[string]interp.Tensor, error) {
-	return d.Machine.Run(ctx, inputs, d.o)
-}
-
-func (direct) Close() error { return nil }
+// Reference names the arithmetic of the interpreter: its results are not rounded to narrower types.
+const Reference = "fp32"
 
 // Result is the result of a verification.
 type Result struct {
 	Seed       uint64          `json:"seed"`
 	Numerics   string          `json:"numerics"`
-	Reference  string          `json:"reference"` // numerics of the reference run
-	Pass       bool            `json:"pass"`
+	Reference  string          `json:"reference"` // arithmetic of the reference
+	Verdict    Verdict         `json:"verdict"`
+	Pass       bool            `json:"pass"`       // Verdict is Pass
+	Statements int             `json:"statements"` // compared
 	Outputs    []Output        `json:"outputs"`
 	Model      Model           `json:"model"`
 	Container  int64           `json:"container_bytes"`
 	Descriptor int64           `json:"descriptor_bytes"`
 	Report     *compile.Report `json:"report"`
 	Proof      *prove.Result   `json:"proof,omitempty"` // with Options.Prove
+	First      *Departure      `json:"first,omitempty"` // the first statement beyond its bound
 }
 
 // Model sums up the size of the compiled program.
@@ -121,8 +111,8 @@ func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []strin
 	res := &Result{
 		Seed:       o.Seed,
 		Numerics:   o.Numerics.String(),
-		Reference:  numerics.IEEE.String(),
-		Pass:       true,
+		Reference:  Reference,
+		Verdict:    Pass,
 		Container:  int64(len(written.Container)),
 		Descriptor: int64(len(written.Descriptor)),
 		Report:     r.Report,
@@ -143,22 +133,39 @@ func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []strin
 		}
 		defer func() { err = errors.Join(err, through.Close()) }()
 	}
-	for _, f := range r.Functions {
-		if err := m.Select(f.Name); err != nil {
+	engine := m
+	if through != nil {
+		if engine, err = sim.Open(written); err != nil {
 			return nil, &FaultError{"loading the pair that was written", err}
 		}
-		outs, err := function(ctx, m, through, f, o)
-		if err != nil {
+	}
+	for _, f := range r.Functions {
+		if err := errors.Join(m.Select(f.Name), engine.Select(f.Name)); err != nil {
+			return nil, &FaultError{"loading the pair that was written", err}
+		}
+		from := len(res.Outputs)
+		if err := res.function(ctx, m, engine, through, f, o); err != nil {
 			return nil, EngineFault(r, files, err)
 		}
-		for i := range outs {
-			if len(r.Functions) > 1 {
-				outs[i].Name = f.Name + ": " + outs[i].Name
+		for i := range res.Outputs[from:] {
+			if out := &res.Outputs[from+i]; len(r.Functions) > 1 {
+				out.Name = f.Name + ": " + out.Name
 			}
-			res.Pass = res.Pass && outs[i].Pass
 		}
-		res.Outputs = append(res.Outputs, outs...)
+		if d := res.First; d != nil && d.Function == "" {
+			d.Function = f.Name
+			d.Place = (&ir.Program{Files: files}).PosString(ir.Pos{Line: d.Line, Col: d.Col})
+		}
 	}
+	for i := range res.Outputs {
+		if out := &res.Outputs[i]; out.Verdict == Fail || res.Verdict == Pass {
+			res.Verdict = out.Verdict
+		}
+	}
+	if res.First != nil {
+		res.Verdict = Fail
+	}
+	res.Pass = res.Verdict == Pass
 	if o.Prove {
 		res.Proof, err = prove.Pair(ctx, m, Provable(r), prove.Options{Seed: o.Seed, Workers: o.Workers})
 	}
@@ -169,89 +176,125 @@ func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []strin
 // inputs; the states are zero at first.
 const Steps = 3
 
-// function compares every result of every call of one function, and its states
-// after each call.
-func function(ctx context.Context, m *sim.Machine, through Runner, f *compile.Function, o Options) ([]Output, error) {
+// function compares every statement, result and state of every call of one function.
+func (r *Result) function(ctx context.Context, m, engine *sim.Machine, through Runner, f *compile.Function,
+	o Options) error {
 	steps, err := inputs(f, o)
 	if err != nil {
-		return nil, err
-	}
-	places := pickedBy(f.Reference)
-	want, tols, err := reference(ctx, f, steps, places, o)
-	if err != nil {
-		return nil, fmt.Errorf("reference run: %w", err)
-	}
-	run := sim.Options{Numerics: o.Numerics, Workers: o.Workers}
-	if o.Progress != nil {
-		tasks := 0
-		run.Trace = func(_ string, e *engine.Event) {
-			if e != nil {
-				tasks++
-				o.Progress("simulated run", tasks, f.Report.Tasks*len(steps))
-			}
-		}
-	}
-	if through == nil {
-		through = direct{m, run}
+		return err
 	}
 	m.Reset()
-	var out []Output
+	if engine != m {
+		engine.Reset()
+	}
+	c := newComparison(ctx, f, &o)
 	for i, in := range steps {
-		got, err := through.Run(ctx, in)
+		seen, err := observe(ctx, m, engine, through, f, in, &o)
 		if err != nil {
-			return nil, fmt.Errorf("simulated run: %w", err)
+			return err
 		}
-		names, err := results(m, f, got)
+		end, err := c.endToEnd(in, o.stage("reference run"))
 		if err != nil {
-			return nil, &FaultError{"simulated run", err}
+			return fmt.Errorf("reference run: %w", err)
 		}
-		for _, n := range names {
-			c, err := compareResult(n, places, got, want[i], tols[i])
-			if err != nil {
-				return nil, &FaultError{"comparison", err}
-			}
-			if len(steps) > 1 {
-				c.Name = fmt.Sprintf("%s (call %d)", n, i+1)
-			}
-			out = append(out, c)
+		x, err := c.statementsOf(seen, o.stage("statements"))
+		if err != nil {
+			return fmt.Errorf("reference run: %w", err)
+		}
+		number := 0
+		if len(steps) > 1 {
+			number = i + 1
+		}
+		if err := r.call(x, end, seen, number, o.Exact); err != nil {
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
-// results adds the states to the outputs of a call and returns the names of both, in order.
-func results(m *sim.Machine, f *compile.Function, got map[string]interp.Tensor) ([]string, error) {
-	var names []string
-	for _, v := range f.Reference.Body.Outputs {
-		if _, ok := got[v.Name]; !ok {
-			return nil, fmt.Errorf("the pair is missing output %q", v.Name)
+// call compares the outputs and states of one call; number is 0 for the only one.
+func (r *Result) call(x *call, end map[string]*span, seen *observed, number int, exact bool) error {
+	add := func(name string, v *ir.Value, got interp.Tensor, ok bool) error {
+		if !ok {
+			return &FaultError{"simulated run", fmt.Errorf("the pair is missing output %q", name)}
 		}
-		names = append(names, v.Name)
+		out, err := x.output(name, v, got, end[name], exact)
+		if err != nil {
+			return &FaultError{"comparison", err}
+		}
+		if number > 0 {
+			out.Name = fmt.Sprintf("%s (call %d)", name, number)
+		}
+		r.Outputs = append(r.Outputs, out)
+		return nil
 	}
+	r.Statements += len(x.order)
+	if r.First == nil {
+		r.First = x.departure(number)
+	}
+	for _, v := range x.f.Reference.Body.Outputs {
+		got, ok := seen.outputs[v.Name]
+		if err := add(v.Name, x.lowered[v.Name], got, ok); err != nil {
+			return err
+		}
+	}
+	for i, n := range x.f.States {
+		var v *ir.Value
+		if at := x.f.StateResults[i]; at >= 0 {
+			v = x.f.Placed.Body.Outputs[at]
+		}
+		if err := add(statePrefix+n, v, seen.after[n], true); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// observe runs one call and returns what the machine held. Through a Runner, what tasks wrote is that of a machine that
+// runs the same call on the engine directly.
+func observe(ctx context.Context, m, engine *sim.Machine, through Runner, f *compile.Function,
+	in map[string]interp.Tensor, o *Options) (*observed, error) {
+	seen := &observed{inputs: maps.Clone(in), held: map[string][]*holding{}, after: map[string]interp.Tensor{}}
 	for _, n := range f.States {
 		t, err := m.State(n)
 		if err != nil {
-			return nil, err
+			return nil, &FaultError{"simulated run", err}
 		}
-		got[statePrefix+n] = t
-		names = append(names, statePrefix+n)
+		t.Data = slices.Clone(t.Data)
+		seen.inputs[n] = t
 	}
-	return names, nil
-}
-
-// compareResult compares one result of a call: positions by the elements at them, if that is possible, others by their
-// values.
-func compareResult(n string, places map[string]picked, got, want map[string]interp.Tensor,
-	tols map[string]*tolerance) (Output, error) {
-	if p, ok := places[n]; ok {
-		x := pickedPrefix + p.of
-		if within := tols[x]; within != nil {
-			if c, ok := comparePicked(n, got[n], want[n], want[x], p.axis, within); ok {
-				return c, nil
-			}
+	watchers := map[string]*watcher{}
+	for _, p := range f.Procedures {
+		watchers[p.Name] = watch(p)
+	}
+	tasks := 0
+	run := sim.Options{Numerics: o.Numerics, Workers: o.Workers}
+	run.Results = func(where string, task int, extent [5]int, patterns []uint16) {
+		if tasks++; o.Progress != nil {
+			o.Progress("simulated run", tasks, max(tasks, f.Report.Tasks))
+		}
+		if w := watchers[where]; w != nil {
+			w.write(task, extent, patterns)
+			w.finish(task, func(v *ir.Value, h *holding) { seen.held[v.Name] = append(seen.held[v.Name], h) })
 		}
 	}
-	return compare(n, got[n], want[n], tols[n])
+	got, err := engine.Run(ctx, in, run)
+	if err == nil && through != nil {
+		got, err = through.Run(ctx, in)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("simulated run: %w", err)
+	}
+	seen.outputs = got
+	for _, n := range f.States {
+		t, err := m.State(n)
+		if err != nil {
+			return nil, &FaultError{"simulated run", err}
+		}
+		t.Data = slices.Clone(t.Data)
+		seen.after[n] = t
+	}
+	return seen, nil
 }
 
 // statePrefix marks the names of states among those of results.
@@ -311,100 +354,6 @@ func concrete(v *ir.Value, ranges [][2]int64) ir.Type {
 	return v.Type.WithShape(shape...)
 }
 
-// reference runs the interpreter on the source, call by call: once unperturbed, and
-// Perturbations times with every operation on the engine erring within its
-// bound.
-func reference(ctx context.Context, f *compile.Function, steps []map[string]interp.Tensor, places map[string]picked,
-	o Options) ([]map[string]interp.Tensor, []map[string]*tolerance, error) {
-	prog, err := interp.Prepare(f.Reference)
-	if err != nil {
-		return nil, nil, err
-	}
-	opt := interp.Options{Numerics: numerics.IEEE, Workers: o.Workers, Progress: o.stage("reference run")}
-	want, err := calls(ctx, prog, steps, places, opt)
-	if err != nil {
-		return nil, nil, err
-	}
-	tols := make([]map[string]*tolerance, len(steps))
-	for i := range steps {
-		tols[i] = map[string]*tolerance{}
-		for n, t := range want[i] {
-			tols[i][n] = newTolerance(t)
-		}
-	}
-	if o.Exact {
-		for i := range tols {
-			for _, t := range tols[i] {
-				t.exact = true
-			}
-		}
-		return want, tols, nil
-	}
-	// Passes rewrite the operations that the engine accepts, and so change where rounding happens, even if the CPU
-	// computes them in the end.
-	takes := func(op *ir.Op) bool { return op.Place.Unit == ir.Engine }
-	if !slices.ContainsFunc(f.Reference.Body.Ops, takes) {
-		return want, tols, nil
-	}
-	// A composition errs in each of its operations, so the program with compositions is the one to perturb.
-	// The spread is measured from its own unperturbed run, while outputs are compared with the reference.
-	parts, still := prog, want
-	if f.Parts != nil {
-		if parts, err = interp.Prepare(f.Parts); err != nil {
-			return nil, nil, err
-		}
-		if still, err = calls(ctx, parts, steps, places, opt); err != nil {
-			return nil, nil, err
-		}
-	}
-	bound := bounds(f.Report)
-	for k := range uint64(Perturbations) {
-		opt.Progress = o.stage(fmt.Sprintf("perturbed run %d of %d", k+1, Perturbations))
-		opt.Perturb = &interp.Perturb{Seed: o.Seed*Perturbations + k, Bound: bound}
-		y, err := calls(ctx, parts, steps, places, opt)
-		if err != nil {
-			return nil, nil, err
-		}
-		for i := range steps {
-			for n, t := range y[i] {
-				if tols[i][n] != nil {
-					tols[i][n].add(still[i][n], t)
-				}
-			}
-		}
-	}
-	return want, tols, nil
-}
-
-// calls runs a program once per step, keeps its states from call to call, and returns the results, the states after
-// each call, and the tensors whose positions results contain.
-func calls(ctx context.Context, prog *interp.Program, steps []map[string]interp.Tensor, places map[string]picked,
-	opt interp.Options) ([]map[string]interp.Tensor, error) {
-	opt.States = map[string]interp.Tensor{}
-	var out []map[string]interp.Tensor
-	for _, in := range steps {
-		kept := map[string]interp.Tensor{}
-		if len(places) > 0 {
-			opt.Trace = keep(places, kept)
-		}
-		y, err := prog.Run(ctx, in, opt)
-		if err != nil {
-			return nil, err
-		}
-		maps.Copy(y, kept)
-		for n, t := range opt.States {
-			y[statePrefix+n] = t
-		}
-		out = append(out, y)
-		if opt.Perturb != nil {
-			p := *opt.Perturb
-			p.Seed += 1 << 32
-			opt.Perturb = &p
-		}
-	}
-	return out, nil
-}
-
 // stage returns the Progress callback of one run, or nil.
 func (o *Options) stage(name string) func(done, total int) {
 	if o.Progress == nil {
@@ -413,33 +362,36 @@ func (o *Options) stage(name string) func(done, total int) {
 	return func(done, total int) { o.Progress(name, done, total) }
 }
 
-// Text writes the result as text.
+// Text writes the result as text: the answer, then the outputs.
 func (r *Result) Text(w io.Writer) error {
+	m := r.Model
+	_, err := fmt.Fprintf(w, "%s: %s and %s compared\n", r.Verdict, diag.Count(len(r.Outputs), "output", "outputs"),
+		diag.Count(r.Statements, "statement", "statements"))
+	if err != nil {
+		return err
+	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "output\ttype\tmax abs\tmax ulp\ttolerance\tscale\tresult")
+	fmt.Fprintln(tw, "output\ttype\tdifference\tbound\tby\tclosest to its bound\tresult")
 	for _, o := range r.Outputs {
-		verdict := "pass"
-		if !o.Pass {
-			verdict = fmt.Sprintf("FAIL: element %d is %g, reference %g", o.Worst.Index, float64(o.Worst.Got),
-				float64(o.Worst.Want))
-		}
-		if o.Picked {
-			verdict += " (by the elements at these places)"
-		}
-		if o.Loose {
-			verdict += fmt.Sprintf(" (loose: the tolerance is %.3g %% of the scale)", float64(o.TolerancePercent))
+		verdict := string(o.Verdict)
+		if o.Why != "" {
+			verdict += ": " + o.Why
 		}
 		if o.NotFinite > 0 {
-			verdict += fmt.Sprintf(" (not finite in the reference: %s)", diag.Count(o.NotFinite, "element", "elements"))
+			verdict += fmt.Sprintf(" (%s of the reference not finite, the first is element %d)",
+				diag.Count(o.NotFinite, "element", "elements"), o.FirstNotFinite)
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%.4g\t%d\t%.4g\t%.4g\t%s\n", o.Name, o.Type, float64(o.MaxAbs), o.MaxULP,
-			float64(o.Tolerance), float64(o.Scale), verdict)
+		used := "-"
+		if o.Statement != "" {
+			used = fmt.Sprintf("%s, %.0f %%", o.Statement, 100*float64(o.Used))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%.3g ulp, %.3g %%\t%.3g ulp, %.3g %%\t%s\t%s\t%s\n", o.Name, o.Type, float64(o.MaxULP),
+			float64(o.Percent), float64(o.BoundULP), float64(o.BoundPercent), o.By, used, verdict)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
 	}
-	m := r.Model
-	_, err := fmt.Fprintf(w, "seed %d, engine numerics %s, reference %s\n"+
+	_, err = fmt.Fprintf(w, "seed %d, engine numerics %s, reference %s\n"+
 		"operations: %d on the engine, %d on the CPU\nmultiply-accumulates: %d on the engine, %d on the CPU\n"+
 		"%s, %s, %d bytes of weights\n",
 		r.Seed, r.Numerics, r.Reference, m.EngineOps, m.CPUOps, m.EngineMACs, m.CPUMACs,
@@ -450,11 +402,16 @@ func (r *Result) Text(w io.Writer) error {
 	return err
 }
 
-// Failed returns the names of the outputs that do not pass.
-func (r *Result) Failed() []string {
+// Failed returns the names of the outputs that fail.
+func (r *Result) Failed() []string { return r.named(Fail) }
+
+// Untold returns the names of the outputs that cannot be verified.
+func (r *Result) Untold() []string { return r.named(CannotTell) }
+
+func (r *Result) named(v Verdict) []string {
 	var ns []string
 	for _, o := range r.Outputs {
-		if !o.Pass {
+		if o.Verdict == v {
 			ns = append(ns, o.Name)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -29,7 +30,7 @@ func open(t testing.TB, path string) *ir.Program {
 
 var digits = filepath.Join("..", "examples", "digits", "digits.mlmodelc")
 
-func TestRunPassesWithTightTolerances(t *testing.T) {
+func TestRunPassesWithTightBounds(t *testing.T) {
 	for seed := range uint64(3) {
 		r, err := Run(context.Background(), open(t, digits), Options{Seed: seed, Numerics: numerics.ANE})
 		if err != nil {
@@ -39,9 +40,8 @@ func TestRunPassesWithTightTolerances(t *testing.T) {
 			t.Errorf("seed %d: %+v", seed, r)
 		}
 		for _, o := range r.Outputs {
-			if o.Loose {
-				t.Errorf("seed %d: %s: tolerance %g is loose at scale %g", seed, o.Name, float64(o.Tolerance),
-					float64(o.Scale))
+			if o.BoundPercent > MaxPercent {
+				t.Errorf("seed %d: %s: the bound is %g %% of the scale", seed, o.Name, float64(o.BoundPercent))
 			}
 		}
 	}
@@ -81,34 +81,40 @@ func TestRunStopsWhenCancelled(t *testing.T) {
 	}
 }
 
-// TestCompareDetectsOneWrongProbability changes one probability at a time: the
-// tolerance of a real model must not hide it.
-func TestCompareDetectsOneWrongProbability(t *testing.T) {
-	r, err := compile.Compile(context.Background(), open(t, digits), compile.Options{})
+// altering is a Runner that changes one element of an output.
+type altering struct {
+	*sim.Machine
+	name    string
+	element int
+	by      float32
+}
+
+func (a altering) Run(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error) {
+	out, err := a.Machine.Run(ctx, in, sim.Options{Numerics: numerics.ANE})
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	in, err := Random(r.Reference.Body.Params[0].Type, "image", 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	inputs := map[string]interp.Tensor{"image": in}
-	wants, steps, err := reference(context.Background(), r.Functions[0], []map[string]interp.Tensor{inputs},
-		nil, Options{Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, tols := wants[0], steps[0]
-	vs := want["probs"].Floats32()
-	for i := range vs {
-		wrong := append([]float32{}, vs...)
-		wrong[i] += 0.25
-		o, err := compare("probs", shaped(t, wrong, want["probs"].Type), want["probs"], tols["probs"])
+	t := out[a.name]
+	vs := t.Floats32()
+	vs[a.element] += a.by
+	out[a.name], err = interp.FromFloats(t.Type.DType, vs, t.Type.Shape...)
+	return out, err
+}
+
+func (altering) Close() error { return nil }
+
+// TestOneWrongProbabilityFails changes one probability at a time by a hundredth.
+func TestOneWrongProbabilityFails(t *testing.T) {
+	for i := range 10 {
+		r, err := Run(t.Context(), open(t, digits), Options{Seed: 1, Numerics: numerics.ANE,
+			Through: func(_ context.Context, m *sim.Machine) (Runner, error) {
+				return altering{m, "probs", i, 0.01}, nil
+			}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if o.Pass || o.Worst.Index != i {
-			t.Errorf("probability %d off by a quarter: %+v", i, o)
+		if r.Verdict != Fail || r.First == nil || r.First.Value != "probs" || r.First.Element != i {
+			t.Errorf("probability %d off by a hundredth: %s, %+v", i, r.Verdict, r.First)
 		}
 	}
 }

@@ -167,13 +167,66 @@ type WorstCase struct {
 	RelAt uint16
 	// Inputs is the number of inputs compared.
 	Inputs int
+	// Signed has the errors of both signs near each input.
+	Signed *SignedError
+}
+
+// signedBits are the low bits of an fp16 input that do not choose its group in a SignedError: a group is a sixteenth of
+// an octave.
+const signedBits = 6
+
+// SignedError is the least and the greatest of table - function in each group of fp16 inputs with the same upper bits.
+// A group without inputs in the table's domain has a least error above its greatest.
+type SignedError struct {
+	low, high [1 << (16 - signedBits)]float32
+}
+
+func newSignedError() *SignedError {
+	s := &SignedError{}
+	for i := range s.low {
+		s.low[i], s.high[i] = float32(math.Inf(1)), float32(math.Inf(-1))
+	}
+	return s
+}
+
+// add notes the error e at the fp16 input x.
+func (s *SignedError) add(x uint16, e float64) {
+	i := x >> signedBits
+	s.low[i], s.high[i] = min(s.low[i], float32(e)), max(s.high[i], float32(e))
+}
+
+// Between returns the least and the greatest error of inputs from lo to hi and of those in the groups of these two, or
+// false if one of the groups has no input in the table's domain.
+func (s *SignedError) Between(lo, hi float64) (least, greatest float64, ok bool) {
+	least, greatest = math.Inf(1), math.Inf(-1)
+	from, to := signedGroup(lo), signedGroup(hi)
+	for g := from; g <= to; g++ {
+		i := g
+		if g < 0 { // a negative input
+			i = -1 - g + len(s.low)/2
+		}
+		if s.low[i] > s.high[i] {
+			return 0, 0, false
+		}
+		least, greatest = min(least, float64(s.low[i])), max(greatest, float64(s.high[i]))
+	}
+	return least, greatest, from <= to
+}
+
+// signedGroup numbers the group of an input so that numbers grow with the input: those of negative inputs are negative.
+func signedGroup(x float64) int {
+	h := ToHalf(x)
+	if h&0x8000 != 0 {
+		return -1 - int(h&0x7fff>>signedBits)
+	}
+	return int(h >> signedBits)
 }
 
 // worst compares fp16(table*after), the table applied to fp16(x*scale), with f(x)
 // for every finite fp16 x in [low, high]. Inputs where both are infinite or f is
 // outside fp16 and the table saturates the same way count as equal.
 func worst(t *Table, f func(float64) float64, scale, after, low, high float64) WorstCase {
-	var w WorstCase
+	w := WorstCase{Signed: newSignedError()}
 	split := t.Mode().split()
 	eval := func(x uint16) uint16 { return t.eval(split, x) }
 	if t.Check() != nil {
@@ -191,8 +244,10 @@ func worst(t *Table, f func(float64) float64, scale, after, low, high float64) W
 			got = ToHalf(float64(FromHalf(got) * after))
 		}
 		if got == ToHalf(want) && got&0x7fff == 0x7c00 {
+			w.Signed.add(x, 0)
 			continue
 		}
+		w.Signed.add(x, FromHalf(got)-want)
 		e := math.Abs(FromHalf(got) - want)
 		if !(e <= w.Abs) {
 			w.Abs, w.AbsAt = e, x

@@ -27,6 +27,7 @@ const (
 	statusInternal    = 3
 	statusBudget      = 4
 	statusVerify      = 5
+	statusUntold      = 6
 	statusInterrupted = 130 // as shells report a process that an interrupt ended
 )
 
@@ -44,7 +45,9 @@ var Statuses = []struct {
 	{Status: statusBudget, Meaning: "the model exceeds a budget or misses a requirement",
 		Example: "more dispatches than --max-dispatches"},
 	{Status: statusVerify, Meaning: "engine and reference differ",
-		Example: "an output of zinc verify outside its tolerance"},
+		Example: "an output of zinc verify beyond its bound"},
+	{Status: statusUntold, Meaning: "a verification cannot tell whether engine and reference differ",
+		Example: "an output of zinc verify whose bound is over 2 % of its scale"},
 	{Status: statusInterrupted, Meaning: "interrupted", Example: "control-C; files of before are unchanged"},
 }
 

@@ -48,18 +48,21 @@ Inputs without --input are random: floats from the standard normal distribution,
 integers from 0 to %d, bools with equal probability. They depend on the seed and the
 input's name.
 
-The tolerance of an output is computed by the interpreter: %d times the largest
-difference in %d runs in which each engine operation has an error of its stated size,
-plus one fp16 unit in the last place (docs/numerics.md).
+Every statement of the lowered program is computed by the interpreter from the operands
+that the engine held, and must differ from what the engine stored by no more than the
+rounding errors of that statement can add up to. Statements that passes rewrote are
+compared with those of the source. For each output zinc prints the difference from the
+source's own outputs in units in the last place and in per cent of the output's scale,
+the bound that decides, and the statement whose difference is closest to its bound. The
+bound is that of the whole program if it is at most %d %% of the scale, or the widest one
+of the statements before the output (docs/numerics.md).
 
-With --first-departure zinc compares, as the tasks run, every value of the model that a
-task of the engine writes, to a port, to scratch or to L2, with the interpreter's value
-of its statement, by the same rule, and every output after them. The run ends at the
-first value that departs, and reports its task, statement, line and both values.
+With --first-departure zinc prints the first statement beyond its bound: its task, its
+line and both values.
 
-The exit status is 5 when an output does not pass or a value departs, and 4 when a budget is
-exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxRandomInt, verify.SpreadFactor,
-			verify.Perturbations),
+The exit status is 5 when a statement or an output is beyond its bound; 6 when a bound is
+over %d %% of the scale, or an output is NaN, so that zinc cannot tell; and 4 when a budget
+is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
   zinc verify model.mil --seed 2 --json
@@ -77,7 +80,7 @@ exceeded; --max-error limits errors that are within the tolerance.`, verify.MaxR
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0: operations on the CPU, outputs that do not pass, "+
 		"budgets that were exceeded")
 	f.BoolVar(&c.first, "first-departure", false,
-		"instead, report the first task whose value departs from the interpreter's")
+		"instead, report the first statement beyond its bound")
 	f.Var(newChoice(&c.engine, "direct", "sim"), "engine", "direct, the engine without the layers above it; or sim, "+
 		"the simulator of the whole stack")
 	f.BoolVar(&c.prove, "prove", false,
@@ -98,8 +101,8 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if c.first && c.prove {
 		return usagef("verify: --first-departure and --prove cannot be combined")
 	}
-	if c.first && (c.sarif || len(c.budgets.limits) > 0 || c.engine == "sim") {
-		return usagef("verify: --first-departure cannot be combined with --sarif, a budget or --engine=sim")
+	if c.first && (c.sarif || len(c.budgets.limits) > 0) {
+		return usagef("verify: --first-departure cannot be combined with --sarif or a budget")
 	}
 	mode, err := numerics.ParseMode(c.numerics)
 	if err != nil {
@@ -132,9 +135,6 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 			return whole{s}, err
 		}
 	}
-	if c.first {
-		return c.departure(cmd.Context(), m.Program, vo, p)
-	}
 	r, err := verify.Run(cmd.Context(), m.Program, vo)
 	p.end()
 	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
@@ -146,6 +146,10 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	out := verifyResult{Result: r, Violations: report.Judge(r.Report, c.budgets.limits)}
 	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
 	switch {
+	case c.first && c.json:
+		err = jsonform.Document(c.out, &departures{r.Seed, r.Numerics, r.Statements, r.First})
+	case c.first:
+		err = r.DepartureText(c.out)
 	case c.json:
 		err = jsonform.Document(c.out, &out)
 	case c.sarif:
@@ -158,15 +162,31 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	}
 	c.note("%s", r.Report.Line())
 	passed := c.violations("verify: ", out.Violations)
-	if !r.Pass {
-		fmt.Fprintf(c.err, "zinc: verification failed: %s outside the tolerance\n", strings.Join(r.Failed(), ", "))
+	if r.Verdict == verify.Fail {
+		names := r.Failed()
+		if len(names) == 0 {
+			names = []string{r.First.Value}
+		}
+		fmt.Fprintf(c.err, "zinc: verification failed: %s beyond the bound\n", strings.Join(names, ", "))
 		return &exitError{err: errors.New("verification failed"), status: statusVerify, shown: true}
 	}
 	if r.Proof != nil && r.Proof.Verdict != prove.Proved {
 		fmt.Fprintf(c.err, "zinc: %s\n", prove.ErrNotProved)
 		return &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}
 	}
+	if r.Verdict == verify.CannotTell && passed == nil {
+		fmt.Fprintf(c.err, "zinc: verification cannot tell whether %s is right\n", strings.Join(r.Untold(), ", "))
+		return &exitError{err: errors.New("verification cannot tell"), status: statusUntold, shown: true}
+	}
 	return passed
+}
+
+// departures is what `zinc verify --first-departure --json` prints.
+type departures struct {
+	Seed       uint64            `json:"seed"`
+	Numerics   string            `json:"numerics"`
+	Statements int               `json:"statements"` // compared
+	First      *verify.Departure `json:"first,omitempty"`
 }
 
 // verifyResult is what `zinc verify --json` prints.
@@ -175,8 +195,8 @@ type verifyResult struct {
 	Violations []report.Violation `json:"violations,omitempty"`
 }
 
-// toleranceRule is the SARIF rule of an output that does not pass.
-const toleranceRule = "tolerance"
+// boundRule is the SARIF rule of an output that does not pass.
+const boundRule = "bound"
 
 // review returns the result as findings.
 func (r *verifyResult) review(model string) sarif.Run {
@@ -186,43 +206,20 @@ func (r *verifyResult) review(model string) sarif.Run {
 		Violations: r.Violations,
 	}, "zinc verify", sarif.Note)
 	run.Rules = append(run.Rules, sarif.Rule{
-		ID:  toleranceRule,
-		Doc: "Outputs of the engine stay within the tolerance computed by the interpreter.",
+		ID:  boundRule,
+		Doc: "Statements of the engine stay within the bound of their arithmetic.",
 	})
 	for _, o := range r.Outputs {
 		if o.Pass {
 			continue
 		}
 		run.Findings = append(run.Findings, sarif.Finding{
-			Rule: toleranceRule, Level: sarif.Error, File: model, Name: o.Name,
-			Message: fmt.Sprintf("Output %q differs by %v from the reference; the tolerance is %v.", o.Name, o.MaxAbs,
-				o.Tolerance),
-			Properties: map[string]any{"value": o.MaxAbs, "limit": o.Tolerance},
+			Rule: boundRule, Level: sarif.Error, File: model, Name: o.Name,
+			Message:    fmt.Sprintf("Output %q, %s: %s.", o.Name, o.Verdict, o.Why),
+			Properties: map[string]any{"value": o.MaxAbs, "limit": o.Bound},
 		})
 	}
 	return run
-}
-
-// departure reports the first value that departs.
-func (c *verifyCommand) departure(ctx context.Context, program *ir.Program, o verify.Options, p *progress) error {
-	d, err := verify.FirstDeparture(ctx, program, o)
-	p.end()
-	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
-		return &internalError{err: err}
-	}
-	if err != nil {
-		return err
-	}
-	if c.json {
-		err = jsonform.Document(c.out, d)
-	} else {
-		err = d.Text(c.out)
-	}
-	if err == nil && d.First != nil {
-		fmt.Fprintf(c.err, "zinc: verification failed: %s is the first value that departs\n", d.First.Value)
-		return &exitError{err: errors.New("verification failed"), status: statusVerify, shown: true}
-	}
-	return err
 }
 
 // inputPorts returns the inputs of a program's functions, the first of each name. verify checks

@@ -17,9 +17,9 @@ import (
 // budget.
 func TestVerifySARIFListsFailedOutputs(t *testing.T) {
 	r := &verify.Result{Report: &compile.Report{Target: "h13"}, Outputs: []verify.Output{
-		{Name: "fine", MaxAbs: 0.5, Tolerance: 1, Pass: true},
-		{Name: "far", MaxAbs: 2, Tolerance: 1},
-		{Name: "none", MaxAbs: verify.Number(math.NaN()), Tolerance: 1},
+		{Name: "fine", MaxAbs: 0.5, Verdict: verify.Pass, Pass: true},
+		{Name: "far", MaxAbs: 2, Verdict: verify.Fail, Why: "element 3 is 2, reference 0"},
+		{Name: "none", MaxAbs: verify.Number(math.NaN()), Verdict: verify.Fail},
 	}}
 	vs := report.JudgeOutputs("h13", outputErrors(r), map[string]float64{report.MaxError: 1000})
 	if len(vs) != 1 || !math.IsInf(float64(vs[0].Value), 1) || vs[0].Contributors[0].Name != "none" ||
@@ -37,7 +37,7 @@ func TestVerifySARIFListsFailedOutputs(t *testing.T) {
 	if err := sariftest.Check(b.Bytes()); err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{`Output \"far\" differs by 2 from the reference; the tolerance is 1.`, `"name": ` +
+	for _, want := range []string{`Output \"far\", FAIL: element 3 is 2, reference 0.`, `"name": ` +
 		`"none"`,
 		"budget-max-error"} {
 		if !strings.Contains(b.String(), want) {

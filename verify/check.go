@@ -1,0 +1,594 @@
+package verify
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// MaxPercent is the largest bound, in per cent of a value's scale, with which a comparison says something.
+const MaxPercent = 2
+
+// Statement is the comparison of one statement: its result with what the interpreter computes from the operands that
+// the machine itself held.
+type Statement struct {
+	Name string `json:"name"` // of the result
+	Op   string `json:"op"`
+	Type string `json:"type"`
+	// Step is "engine" for what the bytes computed, against the program that was lowered, and "passes" for the program
+	// that was lowered, against the source.
+	Step         string `json:"step"`
+	MaxAbs       Number `json:"max_abs"` // largest difference from the value without errors
+	Bound        Number `json:"bound"`   // largest difference that the arithmetic allows an element; infinite if unknown
+	BoundPercent Number `json:"bound_percent"`
+	Scale        Number `json:"scale"`
+	Used         Number `json:"used"`   // largest difference of an element as a part of what it may differ by
+	Beyond       int    `json:"beyond"` // elements that differ by more
+	Pass         bool   `json:"pass"`
+
+	fit  fit
+	typ  ir.DType
+	op   *ir.Op
+	held *holding // nil for a value that no task wrote
+}
+
+// tells reports whether the bound is small enough for a pass to mean something.
+func (s *Statement) tells() bool { return tells(float64(s.Bound), float64(s.Scale)) }
+
+// tells reports whether a bound is small enough at a scale for a pass to mean something: at most MaxPercent of it, or a
+// few roundings of the smallest numbers.
+func tells(bound, scale float64) bool {
+	return percent(bound, scale) <= MaxPercent || bound <= 4*float64(numerics.ULP16(0))
+}
+
+func newStatement(step string, v *ir.Value, op *ir.Op, s *span, got interp.Tensor) *Statement {
+	f := s.compare(got)
+	st := &Statement{
+		Name: v.Name, Type: v.Type.String(), Step: step, MaxAbs: Number(f.maxAbs),
+		Bound: Number(f.bound), BoundPercent: Number(percent(f.bound, f.scale)), Scale: Number(f.scale),
+		Used: Number(f.used), Beyond: f.beyond, Pass: f.pass, fit: f, typ: v.Type.DType, op: op,
+	}
+	if op != nil {
+		st.Op = op.Def.Name
+	}
+	if s.lost || f.steps > 1 && 100*f.steps > MaxPercent*f.elements {
+		st.Bound, st.BoundPercent = Number(math.Inf(1)), Number(math.Inf(1))
+	}
+	return st
+}
+
+// percent returns a bound in per cent of a scale.
+func percent(bound, scale float64) float64 {
+	if bound == 0 {
+		return 0
+	}
+	return 100 * bound / scale
+}
+
+// comparison compares the calls of one function.
+type comparison struct {
+	f       *compile.Function
+	k       kernels
+	mode    numerics.Mode
+	placed  encloser             // of the bytes, from the program that was lowered
+	source  encloser             // of the bytes, from the source
+	passes  encloser             // of the program that was lowered, from the source
+	sources map[string]*ir.Value // values of the source by name
+	lowered map[string]*ir.Value // values of the program that was lowered by name
+	states  map[string]*span     // of the source's function after the calls so far
+	exact   bool                 // no correct run rounds anything
+}
+
+func newComparison(ctx context.Context, f *compile.Function, o *Options) *comparison {
+	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*span{},
+		k:       kernels{ctx: ctx, opset: f.Placed.Opset, workers: o.Workers},
+		sources: named(f.Reference), lowered: named(f.Placed)}
+	held, byOp := map[string]bool{}, map[*ir.Op][]lower.TableUse{}
+	byName, byKind := map[string][]lower.TableUse{}, map[string][]lower.TableUse{}
+	for _, p := range f.Procedures {
+		for i := range p.Held {
+			held[p.Held[i].Value.Name] = true
+		}
+		for _, t := range p.Tables {
+			byOp[t.Op] = append(byOp[t.Op], t)
+			byName[t.Op.Results[0].Name] = append(byName[t.Op.Results[0].Name], t)
+			byKind[t.Op.Def.Name] = worseOf(byKind[t.Op.Def.Name], t)
+		}
+	}
+	stage := 0.0
+	if o.Numerics == numerics.ANE {
+		stage = numerics.GroupError
+	}
+	flush := o.Numerics != numerics.IEEE
+	c.placed = encloser{c.k, arithmetic{
+		sum: stage, flush: flush, unknown: -1, literal: true, engine: true,
+		rounding: func(op *ir.Op) float64 {
+			if op == nil || op.Place.Unit != ir.Engine || op.Def.Error == numerics.Movement {
+				return 0
+			}
+			for _, v := range op.Results {
+				if !held[v.Name] {
+					return halfUnit
+				}
+			}
+			return 0
+		},
+		tables: func(op *ir.Op) []lower.TableUse { return byOp[op] },
+	}}
+	c.source = encloser{c.k, arithmetic{
+		sum: stage + halfUnit, constants: halfUnit, flush: flush, unknown: -1, composed: true, engine: true,
+		rounding: func(op *ir.Op) float64 {
+			if op == nil || op.Def.Error == numerics.Movement {
+				return 0
+			}
+			return 2 * halfUnit
+		},
+		tables: func(op *ir.Op) []lower.TableUse {
+			if op.Place.Unit != ir.Engine {
+				return nil
+			}
+			if ts := byName[op.Results[0].Name]; ts != nil && ts[0].Name == op.Def.Name {
+				return ts
+			}
+			return byKind[op.Def.Name]
+		},
+	}}
+	c.passes = encloser{c.k, arithmetic{
+		constants: halfUnit, unknown: 2 * halfUnit,
+		rounding: func(*ir.Op) float64 { return halfUnit },
+		tables:   func(*ir.Op) []lower.TableUse { return nil },
+	}}
+	return c
+}
+
+// worseOf keeps of each table of a kind of operation the one with the larger error.
+func worseOf(ts []lower.TableUse, t lower.TableUse) []lower.TableUse {
+	if len(ts) == 0 || t.Abs > ts[0].Abs {
+		return []lower.TableUse{t}
+	}
+	return ts
+}
+
+// named returns the values of a function by name, without those of nested blocks.
+func named(f *ir.Func) map[string]*ir.Value {
+	m := map[string]*ir.Value{}
+	for _, v := range f.Body.Params {
+		m[v.Name] = v
+	}
+	for _, op := range f.Body.Ops {
+		for _, v := range op.Results {
+			m[v.Name] = v
+		}
+	}
+	return m
+}
+
+// observed is what the machine held during a call.
+type observed struct {
+	inputs  map[string]interp.Tensor // and states before the call
+	held    map[string][]*holding    // what tasks wrote, by the name of the value
+	outputs map[string]interp.Tensor
+	after   map[string]interp.Tensor // states after the call
+}
+
+// call is the comparison of one call.
+type call struct {
+	*comparison
+	seen       *observed
+	env        map[string]*span // values of the program that was lowered, as the machine held them
+	statements map[string][]*Statement
+	order      []*Statement
+	// ahead and behind are values of the source and of the lowered program that the other does not name, both computed from
+	// values that both name.
+	ahead, behind map[string]*span
+}
+
+// statementsOf compares every statement of a call.
+func (c *comparison) statementsOf(seen *observed, progress func(done, total int)) (*call, error) {
+	x := &call{comparison: c, seen: seen, env: map[string]*span{}, statements: map[string][]*Statement{},
+		ahead: map[string]*span{}, behind: map[string]*span{}}
+	for _, v := range c.f.Placed.Body.Params {
+		x.env[v.Name] = &span{t: seen.inputs[v.Name]}
+	}
+	ops := c.f.Placed.Body.Ops
+	for i, op := range ops {
+		if err := c.k.ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := x.engine(op); err != nil {
+			return nil, err
+		}
+		for _, v := range op.Results {
+			if err := x.rewriting(v); err != nil {
+				return nil, err
+			}
+		}
+		if progress != nil {
+			progress(i+1, len(ops))
+		}
+	}
+	for _, v := range c.f.Placed.Body.Outputs {
+		if got, ok := seen.outputs[v.Name]; ok {
+			x.result(v, got)
+		}
+	}
+	for i, n := range c.f.States {
+		if at := c.f.StateResults[i]; at >= 0 {
+			x.result(c.f.Placed.Body.Outputs[at], seen.after[n])
+		}
+	}
+	return x, nil
+}
+
+func (x *call) add(s *Statement) {
+	x.statements[s.Name] = append(x.statements[s.Name], s)
+	x.order = append(x.order, s)
+}
+
+// args returns the enclosures of an operation's operands.
+func args(op *ir.Op, of func(v *ir.Value) (*span, error)) (map[*ir.Value]*span, error) {
+	m := map[*ir.Value]*span{}
+	for _, v := range free(op) {
+		s, err := of(v)
+		if err != nil {
+			return nil, err
+		}
+		m[v] = s
+	}
+	return m, nil
+}
+
+// engine encloses the results of a statement that was lowered and compares them with what tasks wrote, which later
+// statements use.
+func (x *call) engine(op *ir.Op) error {
+	as, err := args(op, func(v *ir.Value) (*span, error) {
+		if s := x.env[v.Name]; s != nil {
+			return s, nil
+		}
+		return nil, fmt.Errorf("value %q is not known", v.Name)
+	})
+	if err != nil {
+		return err
+	}
+	out, err := x.placed.results(op, as)
+	if err != nil {
+		return err
+	}
+	for i, v := range op.Results {
+		x.env[v.Name] = out[i]
+		for k, h := range x.seen.held[v.Name] {
+			st := newStatement("engine", v, op, out[i], h.t)
+			st.held = h
+			if st.Pass && !st.tells() {
+				if err := x.inOrder(st, v, h.t); err != nil {
+					return err
+				}
+			}
+			x.add(st)
+			if k == 0 {
+				x.env[v.Name] = &span{t: h.t}
+			}
+		}
+	}
+	return nil
+}
+
+// inOrder narrows the bound of a statement of sums that cancel. If the engine stored what its measured arithmetic gives
+// when the terms are added in the order of the coefficients, to OrderULP units in the last place of the scale, that is
+// the bound.
+func (x *call) inOrder(s *Statement, v *ir.Value, got interp.Tensor) error {
+	want, ok, err := x.measured(v, map[string]interp.Tensor{})
+	if err != nil || !ok || got.Elems() != want.Elems() {
+		return err
+	}
+	limit, far := OrderULP*float64(numerics.ULP16(float32(s.Scale))), 0.0
+	w := values(want)
+	for i, y := range values(got) {
+		far = max(far, distance(y, w[i]))
+	}
+	if far <= limit {
+		s.Bound, s.BoundPercent, s.Used = Number(limit), Number(percent(limit, float64(s.Scale))), Number(far/limit)
+	}
+	return nil
+}
+
+// OrderULP is how far the result of a statement may be from that of the measured arithmetic in the order of the
+// coefficients: one rounding for each operation that a task fuses.
+const OrderULP = 2
+
+// measured computes a value with the interpreter's model of the engine's arithmetic and the words of lookup tables, from
+// the nearest values that the machine held. It reports false if it cannot.
+func (x *call) measured(v *ir.Value, memo map[string]interp.Tensor) (interp.Tensor, bool, error) {
+	if t, ok := memo[v.Name]; ok {
+		return t, true, nil
+	}
+	if v.Def == nil || v.Def.Place.Unit != ir.Engine || plain(v.Def) {
+		return interp.Tensor{}, false, nil
+	}
+	tables, k := x.placed.tables(v.Def), ir.CurveOf(v.Def)
+	if len(tables) > 1 || len(tables) == 1 && (k == nil || k.Shift) {
+		return interp.Tensor{}, false, nil
+	}
+	for _, a := range free(v.Def) {
+		if s := x.env[a.Name]; s != nil && s.exact() {
+			memo[a.Name] = (&statement{args: map[*ir.Value]*span{a: s}}).asDeclared(a)
+			continue
+		}
+		if _, ok, err := x.measured(a, memo); err != nil || !ok {
+			return interp.Tensor{}, false, err
+		}
+	}
+	if len(tables) == 1 {
+		t, err := lookUp(tables[0].Table, memo[v.Def.Arg(ir.ParamX).Name])
+		memo[v.Name] = t
+		return t, err == nil, err
+	}
+	ts, err := x.k.declared(v.Def, x.mode, func(a *ir.Value) interp.Tensor { return memo[a.Name] })
+	if err != nil {
+		return interp.Tensor{}, false, err
+	}
+	for i, r := range v.Def.Results {
+		memo[r.Name] = ts[i]
+	}
+	return memo[v.Name], true, nil
+}
+
+// lookUp applies a lookup table to a tensor.
+func lookUp(a *weights.Activation, t interp.Tensor) (interp.Tensor, error) {
+	vs := t.Floats32()
+	scale, after := weights.FromHalf(a.Scale), weights.FromHalf(a.After)
+	for i, v := range vs {
+		y := weights.FromHalf(a.Table.Eval(weights.ToHalf(float64(v) * scale)))
+		vs[i] = float32(weights.FromHalf(weights.ToHalf(y * after)))
+	}
+	return interp.FromFloats(t.Type.DType, vs, t.Type.Shape...)
+}
+
+// result compares an output, or a state after the call, with the value that the machine stored there.
+func (x *call) result(v *ir.Value, got interp.Tensor) {
+	if s := x.env[v.Name]; s != nil && got.Type.Kind == ir.Tensor && got.Type.DType != ir.String &&
+		got.Elems() == s.t.Elems() {
+		x.add(newStatement("engine", v, v.Def, s, got))
+	}
+}
+
+// rewriting compares a value that source and lowered program both name, if passes changed its statement: both are
+// computed from the nearest values before it that both name.
+func (x *call) rewriting(v *ir.Value) error {
+	w := x.sources[v.Name]
+	if w == nil || w.Def == nil || v.Def == nil || !tensors(w.Def) || !tensors(v.Def) ||
+		len(v.Def.Blocks)+len(w.Def.Blocks) > 0 || !v.Type.Equal(w.Type) || x.unchanged(w, v) {
+		return nil
+	}
+	from, err := x.across(w, x.lowered, x.ahead, &x.passes)
+	if err != nil || from == nil {
+		return err
+	}
+	to, err := x.across(v, x.sources, x.behind, nil)
+	if err != nil || to == nil {
+		return err
+	}
+	s := newStatement("passes", v, w.Def, from, to.t)
+	if f := &s.fit; !s.Pass && !v.Type.DType.IsFloat() && f.maxAbs <= 1 && 100*f.beyond <= MaxPercent*f.elements {
+		s.Pass, f.pass, f.steps = true, true, f.beyond // a rounding on a step
+	}
+	x.add(s)
+	return nil
+}
+
+// unchanged reports whether a statement of the source is also one of the lowered program.
+func (x *call) unchanged(w, v *ir.Value) bool {
+	p, q := w.Def, v.Def
+	if p.Def != q.Def || len(p.Args) != len(q.Args) {
+		return false
+	}
+	for i := range p.Args {
+		if len(p.Args[i]) != len(q.Args[i]) {
+			return false
+		}
+		for k, a := range p.Args[i] {
+			b := q.Args[i][k]
+			switch {
+			case a.IsConst() != b.IsConst():
+				return false
+			case a.IsConst():
+				if a.Const != b.Const && (!a.Type.Equal(b.Type) || !bytes.Equal(a.Const.Data, b.Const.Data)) {
+					return false
+				}
+			case a.Name != b.Name:
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// across computes a value of one program from values that both programs name; others are the values of the other
+// program. It encloses it with e or, without e, computes it without errors. It returns nil if an operation before the
+// value is not one of tensors of numbers.
+func (x *call) across(v *ir.Value, others map[string]*ir.Value, memo map[string]*span, e *encloser) (*span, error) {
+	if v.Def == nil || !tensors(v.Def) || len(v.Def.Blocks) > 0 || v.Def.Def.Class == ir.StateAccess {
+		return nil, nil
+	}
+	missing := false
+	as, err := args(v.Def, func(a *ir.Value) (*span, error) {
+		if b := others[a.Name]; b != nil && x.env[a.Name] != nil && b.Type.Equal(a.Type) {
+			return &span{t: x.env[a.Name].t}, nil
+		}
+		s := memo[a.Name]
+		if s == nil {
+			var err error
+			if s, err = x.across(a, others, memo, e); err != nil {
+				return nil, err
+			}
+		}
+		if s == nil {
+			missing = true
+			return &span{}, nil
+		}
+		return s, nil
+	})
+	if err != nil || missing {
+		return nil, err
+	}
+	var out []*span
+	if e != nil {
+		out, err = e.results(v.Def, as)
+	} else {
+		s := &statement{&x.passes, v.Def, as}
+		var ts []interp.Tensor
+		if plain(v.Def) {
+			ts, err = x.k.declared(v.Def, numerics.IEEE, s.asDeclared)
+		} else {
+			ts, err = x.k.wide(v.Def, s.middles())
+		}
+		out = spansOf(ts, false)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var own *span
+	for i, r := range v.Def.Results {
+		if others[r.Name] == nil {
+			memo[r.Name] = out[i]
+		}
+		if r == v {
+			own = out[i]
+		}
+	}
+	return own, nil
+}
+
+// endToEnd encloses the values of the source's function without looking at the machine, and returns those of its
+// outputs and states, states under names that begin with statePrefix.
+func (c *comparison) endToEnd(in map[string]interp.Tensor, progress func(done, total int)) (map[string]*span, error) {
+	if c.exact {
+		return c.asWritten(in, progress)
+	}
+	f, env := c.f.Reference, map[string]*span{}
+	last := map[string]int{}
+	for i, op := range f.Body.Ops {
+		for _, v := range free(op) {
+			last[v.Name] = i
+		}
+	}
+	for _, v := range f.Body.Outputs {
+		last[v.Name] = len(f.Body.Ops)
+	}
+	for _, v := range f.Body.Params {
+		env[v.Name] = &span{t: in[v.Name]}
+		if v.Type.Kind == ir.State && c.states[v.Name] == nil {
+			t, err := interp.Zeros(ir.TensorOf(v.Type.DType, v.Type.Shape...))
+			if err != nil {
+				return nil, err
+			}
+			c.states[v.Name] = &span{t: t}
+		}
+	}
+	for i, op := range f.Body.Ops {
+		if err := c.k.ctx.Err(); err != nil {
+			return nil, err
+		}
+		out, err := c.step(op, env)
+		if err != nil {
+			return nil, err
+		}
+		for k, v := range op.Results {
+			if k < len(out) {
+				env[v.Name] = out[k]
+				if out[k].lost || out[k].wide() {
+					env[v.Name] = &span{t: out[k].t, lost: true}
+				}
+			}
+		}
+		for _, v := range free(op) {
+			if last[v.Name] == i {
+				delete(env, v.Name)
+			}
+		}
+		if progress != nil {
+			progress(i+1, len(f.Body.Ops))
+		}
+	}
+	res := map[string]*span{}
+	for _, v := range f.Body.Outputs {
+		res[v.Name] = env[v.Name]
+		if v.IsConst() {
+			res[v.Name] = &span{t: interp.FromConst(v.Const)}
+		}
+	}
+	for n, s := range c.states {
+		res[statePrefix+n] = s
+	}
+	return res, nil
+}
+
+// asWritten runs the source's function in the interpreter, which rounds as the program declares.
+func (c *comparison) asWritten(in map[string]interp.Tensor, progress func(done, total int)) (map[string]*span, error) {
+	states := map[string]interp.Tensor{}
+	for n, s := range c.states {
+		states[n] = s.t
+	}
+	out, err := interp.Run(c.k.ctx, c.f.Reference, in, interp.Options{
+		Numerics: numerics.IEEE,
+		Workers:  c.k.workers,
+		States:   states,
+		Progress: progress,
+	})
+	if err != nil {
+		return nil, err
+	}
+	res := map[string]*span{}
+	for n, t := range out {
+		res[n] = &span{t: t}
+	}
+	for n, t := range states {
+		c.states[n] = &span{t: t}
+		res[statePrefix+n] = c.states[n]
+	}
+	return res, nil
+}
+
+// step encloses the results of one statement of the source. States change as statements read and write them.
+func (c *comparison) step(op *ir.Op, env map[string]*span) ([]*span, error) {
+	if op.Def.Class == ir.StateAccess {
+		var state, value *ir.Value
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if v.Type.Kind == ir.State {
+				state = v
+			} else {
+				value = v
+			}
+		})
+		if state == nil {
+			return nil, fmt.Errorf("%s has no state", op.Def.Name)
+		}
+		switch {
+		case value == nil:
+		case value.IsConst():
+			c.states[state.Name] = &span{t: interp.FromConst(value.Const)}
+		default:
+			c.states[state.Name] = env[value.Name]
+		}
+		return []*span{c.states[state.Name]}, nil
+	}
+	as, err := args(op, func(v *ir.Value) (*span, error) {
+		s := env[v.Name]
+		if s == nil {
+			return nil, fmt.Errorf("value %q is not known", v.Name)
+		}
+		return s, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.source.results(op, as)
+}

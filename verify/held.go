@@ -1,0 +1,143 @@
+package verify
+
+import (
+	"encoding/binary"
+	"sort"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// cells are the elements last written to a buffer, one for every two bytes.
+type cells struct {
+	patterns []uint16
+	tasks    []int32 // index of the task plus one; 0 where nothing was written
+}
+
+func (c *cells) put(at int64, pattern uint16, task int) {
+	i := int(at / 2)
+	if n := i + 1 - len(c.tasks); n > 0 {
+		c.patterns = append(c.patterns, make([]uint16, n)...)
+		c.tasks = append(c.tasks, make([]int32, n)...)
+	}
+	c.patterns[i], c.tasks[i] = pattern, int32(task)+1
+}
+
+// get returns the element at a byte offset, and the task that wrote it.
+func (c *cells) get(at int64) (pattern uint16, task int, ok bool) {
+	i := int(at / 2)
+	if c == nil || i >= len(c.tasks) || c.tasks[i] == 0 {
+		return 0, 0, false
+	}
+	return c.patterns[i], int(c.tasks[i]) - 1, true
+}
+
+// holding is a value that tasks of the engine wrote.
+type holding struct {
+	t         interp.Tensor
+	procedure *lower.Procedure
+	from      []int // first elements of runs that one task wrote
+	tasks     []int // of each run
+}
+
+// task returns the task that wrote an element. Padding that no task wrote counts for the last task of the buffer.
+func (h *holding) task(element int) int {
+	i := sort.SearchInts(h.from, element+1) - 1
+	if i < 0 {
+		return 0
+	}
+	return h.tasks[i]
+}
+
+// watcher follows the tasks of one procedure.
+type watcher struct {
+	p      *lower.Procedure
+	stores map[int]*lower.Store // by task
+	buffer map[int]*cells
+	whole  map[int][]int // by task, the values that are complete once it has run, as indices of p.Held
+	used   map[int]bool  // buffers that contain values
+}
+
+func watch(p *lower.Procedure) *watcher {
+	w := &watcher{
+		p:      p,
+		stores: map[int]*lower.Store{},
+		buffer: map[int]*cells{},
+		whole:  map[int][]int{},
+		used:   map[int]bool{},
+	}
+	last := map[int]int{}
+	for i := range p.Stores {
+		s := &p.Stores[i]
+		w.stores[s.Task] = s
+		last[s.Buffer] = s.Task
+	}
+	for i := range p.Held {
+		if p.Held[i].Value.Type.DType != ir.FP16 {
+			continue
+		}
+		b := p.Held[i].Buffer
+		w.whole[last[b]] = append(w.whole[last[b]], i)
+		w.used[b] = true
+	}
+	return w
+}
+
+// write records the result of a task.
+func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
+	s := w.stores[task]
+	if s == nil || !w.used[s.Buffer] {
+		return
+	}
+	to := w.buffer[s.Buffer]
+	if to == nil {
+		to = &cells{}
+		w.buffer[s.Buffer] = to
+	}
+	i := 0
+	for g := range extent[0] {
+		for d := range extent[1] {
+			for c := range extent[2] {
+				for h := range extent[3] {
+					for x := range extent[4] {
+						to.put(s.At(g, d, c, h, x), patterns[i], task)
+						i++
+					}
+				}
+			}
+		}
+	}
+}
+
+// finish calls see with every value that is complete after a task.
+func (w *watcher) finish(task int, see func(v *ir.Value, h *holding)) {
+	for _, i := range w.whole[task] {
+		held := &w.p.Held[i]
+		see(held.Value, w.read(held, task))
+	}
+	if len(w.whole[task]) > 0 {
+		delete(w.buffer, w.stores[task].Buffer)
+	}
+}
+
+// read returns a value from its buffer, in which memory that no task wrote is zero, as padding should be.
+func (w *watcher) read(held *lower.Held, last int) *holding {
+	from := w.buffer[held.Buffer]
+	h := &holding{procedure: w.p}
+	data := make([]byte, held.Value.Type.Bytes())
+	held.Each(func(i int, at int64) {
+		pattern, task, ok := from.get(at)
+		if !ok {
+			task = last
+		}
+		if 2*i+2 <= len(data) {
+			binary.LittleEndian.PutUint16(data[2*i:], pattern)
+		}
+		if n := len(h.tasks); n == 0 || h.tasks[n-1] != task {
+			h.from, h.tasks = append(h.from, i), append(h.tasks, task)
+		}
+	})
+	h.t = interp.Tensor{Type: held.Value.Type, Data: data}
+	return h
+}

@@ -1,0 +1,166 @@
+package verify
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// kernels runs single operations in the interpreter.
+type kernels struct {
+	ctx     context.Context
+	opset   string
+	workers int
+}
+
+// narrow reports whether numbers of the element type are computed in fp32 instead.
+func narrow(d ir.DType) bool { return d == ir.FP16 || d == ir.BF16 }
+
+// in32 returns a tensor of floats in fp32, other tensors unchanged.
+func in32(t interp.Tensor) interp.Tensor {
+	if t.Type.Kind != ir.Tensor || !narrow(t.Type.DType) {
+		return t
+	}
+	return floats(t.Type.Shape, t.Floats32())
+}
+
+// floats returns a tensor of fp32 numbers.
+func floats(shape []int64, vs []float32) interp.Tensor {
+	t, err := interp.FromFloats(ir.FP32, vs, shape...)
+	if err != nil {
+		panic(err) // the numbers are those of a tensor of this shape
+	}
+	return t
+}
+
+// like returns a tensor with the shape and type of t (fp32 for narrower floats) and other elements.
+func like(t interp.Tensor, vs []float32) interp.Tensor {
+	if d := t.Type.DType; !d.IsFloat() {
+		out, err := interp.FromFloats(d, vs, t.Type.Shape...)
+		if err == nil {
+			return out
+		}
+	}
+	return floats(t.Type.Shape, vs)
+}
+
+// declared runs op as the program declares it, on operands of the declared types.
+func (k *kernels) declared(op *ir.Op, mode numerics.Mode, of func(v *ir.Value) interp.Tensor) ([]interp.Tensor,
+	error) {
+	f := &ir.Func{Name: "statement", Opset: k.opset, Body: &ir.Block{Ops: []*ir.Op{op}, Outputs: op.Results}}
+	in := map[string]interp.Tensor{}
+	for _, v := range free(op) {
+		in[v.Name] = of(v)
+		f.Body.Params = append(f.Body.Params, v)
+	}
+	return k.run(f, in, mode)
+}
+
+// free returns the values that an operation and its blocks read, without constants.
+func free(op *ir.Op) []*ir.Value {
+	var out []*ir.Value
+	seen := map[*ir.Value]bool{}
+	var visit func(op *ir.Op)
+	use := func(v *ir.Value) {
+		if v != nil && !v.IsConst() && !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	visit = func(op *ir.Op) {
+		op.Operands(func(_ *ir.Param, v *ir.Value) { use(v) })
+		for _, b := range op.Blocks {
+			for _, v := range b.Params {
+				seen[v] = true
+			}
+			for _, inner := range b.Ops {
+				visit(inner)
+				for _, v := range inner.Results {
+					seen[v] = true
+				}
+			}
+			for _, v := range b.Outputs {
+				use(v)
+			}
+		}
+	}
+	visit(op)
+	return out
+}
+
+// wide runs op in fp32: operands of narrower floats are converted, and results are fp32. The tensors in with replace
+// operands.
+func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Tensor, error) {
+	if op.Is(ir.OpCast) && op.Results[0].Type.DType.IsFloat() {
+		v := op.Arg(ir.ParamX)
+		t, ok := with[v]
+		if !ok {
+			t = interp.FromConst(v.Const)
+		}
+		vs := t.Floats32()
+		if to := op.Results[0].Type.DType; narrow(to) && !narrow(t.Type.DType) {
+			n, err := interp.FromFloats(to, vs, t.Type.Shape...)
+			if err != nil {
+				return nil, err
+			}
+			vs = n.Floats32()
+		}
+		return []interp.Tensor{floats(t.Type.Shape, vs)}, nil
+	}
+	c := *op
+	c.Args, c.Results = make([][]*ir.Value, len(op.Args)), make([]*ir.Value, len(op.Results))
+	f := &ir.Func{Name: "statement", Opset: k.opset, Body: &ir.Block{Ops: []*ir.Op{&c}}}
+	in := map[string]interp.Tensor{}
+	made := map[*ir.Value]*ir.Value{}
+	for i, list := range op.Args {
+		p := &op.Def.Params[i]
+		for _, v := range list {
+			t, ok := with[v]
+			if !ok && !v.IsConst() {
+				return nil, fmt.Errorf("operand %q of %s has no value", v.Name, op.Def.Name)
+			}
+			// Packed constants stay as they are; products read narrow weights.
+			if !ok && (p.Const || op.Def.Class == ir.Product || op.Def.Class == ir.Compressed ||
+				!narrow(v.Type.DType)) {
+				c.Args[i] = append(c.Args[i], v)
+				continue
+			}
+			n := made[v]
+			if n == nil {
+				if !ok {
+					t = interp.FromConst(v.Const)
+				}
+				t = in32(t)
+				n = &ir.Value{Name: fmt.Sprintf("operand%d", len(made)), Type: t.Type}
+				made[v], in[n.Name] = n, t
+				f.Body.Params = append(f.Body.Params, n)
+			}
+			c.Args[i] = append(c.Args[i], n)
+		}
+	}
+	for i, v := range op.Results {
+		t := v.Type
+		if t.Kind == ir.Tensor && narrow(t.DType) {
+			t = t.WithDType(ir.FP32)
+		}
+		c.Results[i] = &ir.Value{Name: fmt.Sprintf("result%d", i), Type: t, Def: &c}
+	}
+	f.Body.Outputs = c.Results
+	return k.run(f, in, numerics.IEEE)
+}
+
+// run runs a function and returns its outputs in order.
+func (k *kernels) run(f *ir.Func, in map[string]interp.Tensor, mode numerics.Mode) ([]interp.Tensor, error) {
+	out, err := interp.Run(k.ctx, f, in, interp.Options{Numerics: mode, Workers: k.workers})
+	if err != nil {
+		return nil, err
+	}
+	ts := make([]interp.Tensor, len(f.Body.Outputs))
+	for i, v := range f.Body.Outputs {
+		ts[i] = out[v.Name]
+	}
+	return ts, nil
+}

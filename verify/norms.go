@@ -1,0 +1,206 @@
+package verify
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// lines calls f for every group of elements that differ only along the axes, with their indices.
+func lines(shape []int64, axes []int, f func(at []int)) {
+	over := make([]bool, len(shape))
+	for _, a := range axes {
+		over[a] = true
+	}
+	offsets := func(want bool) []int {
+		out, step := []int{0}, 1
+		for i := len(shape) - 1; i >= 0; i-- {
+			if over[i] == want {
+				next := make([]int, 0, len(out)*int(shape[i]))
+				for k := range int(shape[i]) {
+					for _, o := range out {
+						next = append(next, o+k*step)
+					}
+				}
+				out = next
+			}
+			step *= int(shape[i])
+		}
+		return out
+	}
+	inner := offsets(true)
+	at := make([]int, len(inner))
+	for _, o := range offsets(false) {
+		for i, k := range inner {
+			at[i] = o + k
+		}
+		f(at)
+	}
+}
+
+// softmax is the rule of exp(x - max) / sum. The engine rounds the difference to fp16, takes the power and perhaps the
+// reciprocal of the sum from tables, and rounds the power and the reciprocal.
+func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
+	x := s.operand(ir.ParamX)
+	axis, err := ir.AxisAttr(s.op, ir.ParamAxis, x.t.Type.Rank())
+	if err != nil {
+		return spansOf(ts, true), nil
+	}
+	table, eng := s.relative(), s.onEngine()
+	v, r := in32(x.t).Floats32(), x.radius()
+	out := around(ts[0], func(int, float64) float64 { return 0 })
+	lines(x.t.Type.Shape, []int{axis}, func(at []int) {
+		most, slack := math.Inf(-1), 0.0
+		for _, i := range at {
+			most = max(most, float64(v[i]))
+			if r != nil {
+				slack = max(slack, float64(r[i]))
+			}
+		}
+		least, greatest := make([]float64, len(at)), make([]float64, len(at))
+		low, high := 0.0, 0.0
+		for k, i := range at {
+			d := float64(v[i]) - most
+			e := slack + eng*(1.01*halfUnit*math.Abs(d)+tiny)
+			if r != nil {
+				e += float64(r[i])
+			}
+			p := math.Exp(d)
+			floor := eng * (0x1p-14*table + 2*tiny)
+			greatest[k] = p*math.Exp(e)*(1+table+eng*halfUnit) + floor
+			least[k] = max(0, p*math.Exp(-e)*(1-table-eng*halfUnit)-floor)
+			low, high = low+least[k], high+greatest[k]
+		}
+		part := s.sum + eng*(2*halfUnit+table) + float64(len(at))*0x1p-23 + s.constants
+		for k, i := range at {
+			if y := out.t.Floats32; y == nil || out.lo[i]-out.lo[i] != 0 {
+				continue
+			}
+			out.hi[i] = up(greatest[k]/max(low-least[k]+greatest[k], math.SmallestNonzeroFloat64)*(1+part) + eng*tiny)
+			out.lo[i] = down(least[k] / (high - greatest[k] + least[k]) * max(0, 1-part))
+			if least[k] == 0 {
+				out.lo[i] = 0
+			}
+		}
+	})
+	return []*span{out}, nil
+}
+
+// layerNorm is the rule of (x - mean) / sqrt(variance + epsilon) * gamma + beta. The engine rounds the mean, the
+// reciprocal deviation, the quotient and its product with gamma to fp16.
+func layerNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
+	x := s.operand(ir.ParamX)
+	axes, err := ir.LayerNormAxes(s.op)
+	if err != nil {
+		return spansOf(ts, true), nil
+	}
+	epsilon, ok := ir.ArgFloat(s.op, ir.ParamEpsilon)
+	if !ok {
+		return spansOf(ts, true), nil
+	}
+	n := norm{part: s.sum + s.constants, epsilon: epsilon, eng: s.onEngine(), constants: s.constants}
+	for _, p := range []struct {
+		name ir.ParamName
+		to   *[]float32
+	}{{ir.ParamGamma, &n.gamma}, {ir.ParamBeta, &n.beta}} {
+		if a := s.operand(p.name); a != nil {
+			if !a.exact() {
+				return spansOf(ts, true), nil
+			}
+			*p.to = in32(a.t).Floats32()
+		}
+	}
+	n.v, n.r = in32(x.t).Floats32(), x.radius()
+	radius := make([]float64, len(n.v))
+	lines(x.t.Type.Shape, axes, func(at []int) { n.line(at, radius) })
+	return []*span{around(ts[0], func(i int, y float64) float64 { return radius[i] + fuzz*math.Abs(y) })}, nil
+}
+
+// norm is the numbers of a normalisation.
+type norm struct {
+	v, r        []float32 // the operand and its radius
+	gamma, beta []float32 // nil for none
+	part        float64   // error of sums
+	constants   float64
+	epsilon     float64
+	eng         float64
+}
+
+// line computes the errors of the elements of one group.
+func (n *norm) line(at []int, radius []float64) {
+	count := float64(len(at))
+	mean, magnitude, err, spread := 0.0, 0.0, 0.0, 0.0
+	rad := func(i int) float64 {
+		if n.r == nil {
+			return 0
+		}
+		return float64(n.r[i])
+	}
+	for _, i := range at {
+		mean += float64(n.v[i]) / count
+		magnitude += (abs(n.v[i]) + rad(i)) / count
+		err += rad(i) / count
+		spread += rad(i) * rad(i) / count
+	}
+	part := n.part + n.eng*halfUnit + count*0x1p-40
+	off := err + part*magnitude + n.eng*(halfUnit*math.Abs(mean)+tiny) + 0x1p-22*magnitude
+	variance := 0.0
+	for _, i := range at {
+		d := float64(n.v[i]) - mean
+		variance += d * d / count
+	}
+	// By the triangle inequality the deviation changes by at most the root of the mean of squared errors. That of the
+	// mean adds its square to the variance.
+	root, shake := math.Sqrt(variance), math.Sqrt(spread)
+	eps := n.eng * (halfUnit*n.epsilon + tiny)
+	small, large := max(0, root-shake), root+shake
+	low := math.Sqrt(max(0, small*small*(1-part-n.eng*halfUnit)+n.epsilon-eps)) * (1 - n.eng*halfUnit - 0x1p-22)
+	high := math.Sqrt((large*large+off*off)*(1+part+n.eng*halfUnit)+n.epsilon+eps) * (1 + n.eng*halfUnit + 0x1p-22)
+	exact := math.Sqrt(variance + n.epsilon)
+	for k, i := range at {
+		d := math.Abs(float64(n.v[i]) - mean)
+		z := d / exact
+		e := d*max(1/low-1/exact, 1/exact-1/high) + (rad(i)+off+n.eng*halfUnit*d)/low + n.eng*(halfUnit*z+tiny)
+		if n.gamma != nil {
+			g := abs(n.gamma[k])
+			e = e*g + (n.eng*halfUnit+n.constants)*(z*g) + n.eng*tiny
+		}
+		if n.beta != nil {
+			e += n.constants * abs(n.beta[k])
+		}
+		if e != e {
+			e = math.Inf(1)
+		}
+		radius[i] = e
+	}
+}
+
+// batchNorm is the rule of gamma (x - mean) / sqrt(variance + epsilon) + beta. Passes write it as a factor and an
+// addend, both rounded to fp16, or fold them into weights.
+func batchNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
+	part := 3 * halfUnit
+	x := s.op.Arg(ir.ParamX)
+	with := map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)}
+	change := func(p ir.ParamName, f func(y float64) float64) {
+		v := s.op.Arg(p)
+		if v == nil {
+			return
+		}
+		t := in32(s.of(v).t)
+		ys := t.Floats32()
+		for i, y := range ys {
+			ys[i] = up(f(float64(y)))
+		}
+		with[v] = floats(t.Type.Shape, ys)
+	}
+	change(ir.ParamMean, func(y float64) float64 { return -part * math.Abs(y) })
+	change(ir.ParamGamma, math.Abs)
+	change(ir.ParamBeta, func(y float64) float64 { return part * math.Abs(y) })
+	rs, err := s.wide(s.op, with)
+	if err != nil {
+		return nil, err
+	}
+	r := rs[0].Floats32()
+	return []*span{around(ts[0], func(i int, _ float64) float64 { return float64(r[i]) })}, nil
+}

@@ -1,0 +1,215 @@
+package verify
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// span is an enclosure of a value: what arithmetic that errs within its bounds may compute for it.
+type span struct {
+	// t is the value without errors: exact, or computed in fp32 and then of element type fp32 if the program's is a
+	// narrower float.
+	t interp.Tensor
+	// lo and hi are the least and the greatest value of each element; nil if t is exact. Booleans are 0 and 1.
+	lo, hi []float32
+	// lost reports that no enclosure is known.
+	lost bool
+}
+
+// fuzz is the relative error of a number that was computed in fp32 with a few roundings.
+const fuzz = 0x1p-21
+
+// exact reports whether the only possible value is t.
+func (s *span) exact() bool { return s.lo == nil && !s.lost }
+
+// numbers returns the elements of t in fp32.
+func (s *span) numbers() []float32 { return s.t.Floats32() }
+
+// ends returns the least and the greatest value of each element.
+func (s *span) ends() (lo, hi []float32) {
+	if s.lo == nil {
+		v := s.numbers()
+		return v, v
+	}
+	return s.lo, s.hi
+}
+
+// radius returns the larger of the distances of the ends from t, or nil for an exact value.
+func (s *span) radius() []float32 {
+	if s.lo == nil {
+		return nil
+	}
+	v := s.numbers()
+	for i := range v {
+		v[i] = up(max(float64(s.hi[i])-float64(v[i]), float64(v[i])-float64(s.lo[i])))
+	}
+	return v
+}
+
+// up and down round to fp32 away from the inside of an enclosure.
+func up(x float64) float32 {
+	y := float32(x)
+	if float64(y) < x {
+		y = math.Nextafter32(y, float32(math.Inf(1)))
+	}
+	return y
+}
+
+func down(x float64) float32 { return -up(-x) }
+
+// around returns the enclosure of t whose element i errs by at most radius(i, t[i]). Elements of t that are not finite
+// are their own ends.
+func around(t interp.Tensor, radius func(i int, y float64) float64) *span {
+	v := t.Floats32()
+	s := &span{t: t, lo: make([]float32, len(v)), hi: make([]float32, len(v))}
+	for i, y := range v {
+		s.lo[i], s.hi[i] = y, y
+		if y-y == 0 {
+			r := radius(i, float64(y))
+			s.lo[i], s.hi[i] = down(float64(y)-r), up(float64(y)+r)
+		}
+	}
+	return s
+}
+
+// widen adds radius(i, t[i]) at both ends; the enclosure may be exact.
+func (s *span) widen(radius func(i int, y float64) float64) {
+	if s.lo == nil {
+		*s = *around(s.t, radius)
+		return
+	}
+	v := s.numbers()
+	for i, y := range v {
+		if r := radius(i, float64(y)); y-y == 0 {
+			s.lo[i], s.hi[i] = down(float64(s.lo[i])-r), up(float64(s.hi[i])+r)
+		}
+	}
+}
+
+// wide reports whether an enclosure is wider than the value is large, so that it says nothing.
+func (s *span) wide() bool {
+	if s.lo == nil || !s.t.Type.DType.IsFloat() {
+		return false
+	}
+	most, width := 0.0, 0.0
+	for i, y := range s.numbers() {
+		if y-y == 0 {
+			most = max(most, math.Abs(float64(y)))
+			width = max(width, float64(s.hi[i])-float64(s.lo[i]))
+		}
+	}
+	return !(width <= 2*most)
+}
+
+// half rounds to fp16, ties to even.
+func half(x float32) float64 { return float64(numerics.Round16(x)) }
+
+// rounder returns the rounding of fp32 numbers to an element type, which is monotone.
+func rounder(d ir.DType) func(x float32) float64 {
+	if d == ir.FP16 {
+		return half
+	}
+	return func(x float32) float64 { return float64(x) }
+}
+
+// fit is how a value agrees with its enclosure.
+type fit struct {
+	pass   bool
+	maxAbs float64 // largest difference from the value without errors
+	bound  float64 // largest error that the enclosure allows an element, after rounding to the element type
+	scale  float64 // largest finite magnitude without errors
+	used   float64 // largest difference of an element as a part of what it may differ by
+	beyond int     // elements outside the enclosure
+	worst  Element // the first element outside, or else the one with the largest difference
+	limit  float64 // what worst may differ by
+	// steps counts the elements whose operation jumps inside the enclosure, so that either side is right; they do not
+	// count for bound and used.
+	steps     int
+	notFinite int // elements that are infinite or NaN without errors
+	first     int // the first of them
+	nan       int // those that are NaN, which cannot be compared
+	elements  int
+}
+
+// compare compares a value with its enclosure. The type of got must be that of the statement.
+func (s *span) compare(got interp.Tensor) fit {
+	d := got.Type.DType
+	g, want := values(got), s.numbers()
+	if s.exact() {
+		return exactly(g, values(s.t))
+	}
+	round := rounder(d)
+	f := fit{pass: true, elements: len(g)}
+	for i := range g {
+		w := round(want[i])
+		if w-w != 0 {
+			f.notFound(i, w)
+		}
+		if w != w {
+			f.note(i, distance(g[i], w), 0, g[i] == g[i], g[i], w)
+			continue
+		}
+		lo, hi := math.Inf(-1), math.Inf(1)
+		if !s.lost {
+			lo, hi = round(s.lo[i]), round(s.hi[i])
+		}
+		e := distance(g[i], w)
+		allowed := max(hi-w, w-lo)
+		if w-w != 0 {
+			allowed = 0
+		} else {
+			f.scale = max(f.scale, math.Abs(w))
+		}
+		past := !(g[i] >= lo && g[i] <= hi)
+		f.note(i, e, allowed, past, g[i], w)
+		if !d.IsFloat() && lo != hi {
+			f.steps++
+			continue
+		}
+		f.bound = max(f.bound, allowed)
+		if e > 0 && allowed > 0 {
+			f.used = max(f.used, e/allowed)
+		}
+	}
+	return f
+}
+
+// notFound counts an element that is not finite.
+func (f *fit) notFound(i int, w float64) {
+	if f.notFinite++; f.notFinite == 1 {
+		f.first = i
+	}
+	if w != w {
+		f.nan++
+	}
+}
+
+// note counts an element that differs by e.
+func (f *fit) note(i int, e, allowed float64, past bool, got, want float64) {
+	if i == 0 || past && f.pass || !past && f.pass && e > f.maxAbs {
+		f.worst, f.limit = Element{i, Number(got), Number(want)}, allowed
+	}
+	f.maxAbs = max(f.maxAbs, e)
+	if past {
+		f.pass = false
+		f.beyond++
+	}
+}
+
+// exactly compares values that must be equal.
+func exactly(got, want []float64) fit {
+	f := fit{pass: true, elements: len(got)}
+	for i, w := range want {
+		if w-w != 0 {
+			f.notFound(i, w)
+		} else {
+			f.scale = max(f.scale, math.Abs(w))
+		}
+		e := distance(got[i], w)
+		f.note(i, e, 0, e != 0, got[i], w)
+	}
+	return f
+}

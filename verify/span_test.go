@@ -1,0 +1,139 @@
+package verify
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// TestComparisonWithAnEnclosure compares fp16 numbers and integers with what they may be.
+func TestComparisonWithAnEnclosure(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	type vs = []float32
+	for _, c := range []struct {
+		name             string
+		d                ir.DType
+		middle, lo, hi   vs
+		got              vs
+		pass             bool
+		bound            float64
+		notFinite, steps int
+	}{
+		{name: "equal", middle: vs{1, 2}, lo: vs{1, 2}, hi: vs{1, 2}, got: vs{1, 2}, pass: true},
+		{name: "one ulp beyond an exact value", middle: vs{1}, lo: vs{1}, hi: vs{1}, got: vs{1 + 1./1024}},
+		{name: "rounded within half an ulp", middle: vs{1 + 1./4096}, lo: vs{1 + 1./4096}, hi: vs{1 + 1./4096},
+			got: vs{1}, pass: true},
+		{name: "inside", middle: vs{1, 2}, lo: vs{0.5, 2}, hi: vs{1.25, 2}, got: vs{0.5, 2}, pass: true, bound: 0.5},
+		{name: "outside on the narrow side", middle: vs{1, 2}, lo: vs{0.5, 2}, hi: vs{1.25, 2}, got: vs{1.5, 2},
+			bound: 0.5},
+		{name: "equal infinities", middle: vs{inf, 1}, lo: vs{inf, 1}, hi: vs{inf, 1}, got: vs{inf, 1}, pass: true,
+			notFinite: 1},
+		{name: "infinity for a number", middle: vs{1}, lo: vs{0}, hi: vs{2}, got: vs{inf}, bound: 1},
+		{name: "a number for an infinity", middle: vs{inf}, lo: vs{inf}, hi: vs{inf}, got: vs{60000}, notFinite: 1},
+		{name: "NaN for a number", middle: vs{1}, lo: vs{0}, hi: vs{2}, got: vs{nan}, bound: 1},
+		{name: "both NaN", middle: vs{nan, 1}, lo: vs{nan, 1}, hi: vs{nan, 1}, got: vs{nan, 1}, pass: true,
+			notFinite: 1},
+		{name: "a number for NaN", middle: vs{nan, 1}, lo: vs{nan, 1}, hi: vs{nan, 1}, got: vs{3, 1}, notFinite: 1},
+		{name: "a step on either side", d: ir.Int32, middle: vs{3, 4}, lo: vs{2, 4}, hi: vs{3, 4}, got: vs{2, 4},
+			pass: true, steps: 1},
+		{name: "an integer off", d: ir.Int32, middle: vs{3, 4}, lo: vs{3, 4}, hi: vs{3, 4}, got: vs{3, 5}},
+	} {
+		if c.d == ir.Invalid {
+			c.d = ir.FP16
+		}
+		n := int64(len(c.got))
+		got, err := interp.FromFloats(c.d, c.got, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := (&span{t: floats([]int64{n}, c.middle), lo: c.lo, hi: c.hi}).compare(got)
+		if f.pass != c.pass || f.bound != c.bound || f.notFinite != c.notFinite || f.steps != c.steps {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
+
+// run verifies a program.
+func run(t *testing.T, g *irbuild.Graph, seed uint64) *Result {
+	t.Helper()
+	r, err := Run(t.Context(), ir.CloneProgram(g.Program()), Options{Seed: seed, Numerics: numerics.ANE})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := json.Marshal(r); err != nil {
+		t.Error(err)
+	}
+	return r
+}
+
+// TestIndicesAndStepsPass: orders, comparisons and thresholds after a product, whose rounding may move an element over
+// a step, are right where they are right for what the engine stored.
+func TestIndicesAndStepsPass(t *testing.T) {
+	g := irbuild.New(1)
+	y := g.Op("linear", "x", g.Input(8, 256), "weight", g.Weights(900, 256))
+	vs, err := g.Try("topk", "x", y, "k", 200, "axis", 1, "ascending", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := g.Op("round", "x", y)
+	g.Output(vs[1], g.Op("reduce_argmax", "x", y, "axis", 0, "keep_dims", false),
+		g.Op("argsort", "x", y, "axis", 1, "ascending", true), g.Op("thresholded_relu", "x", y, "alpha", 0.5),
+		g.Op("cast", "x", g.Op("equal", "x", r, "y", g.Op("floor", "x", y)), "dtype", "fp16"))
+	moved := false
+	for seed := range uint64(5) {
+		for _, o := range run(t, g, seed).Outputs {
+			if !o.Pass {
+				t.Errorf("seed %d: %+v", seed, o)
+			}
+			moved = moved || strings.HasPrefix(o.Type, "tensor<int32") && o.MaxAbs > 0
+		}
+	}
+	if !moved {
+		t.Error("no place differs from the source's, so nothing is tested")
+	}
+}
+
+// TestNaNCannotBeVerified: the arc cosine of numbers beyond 1 is NaN on the CPU and in the reference.
+func TestNaNCannotBeVerified(t *testing.T) {
+	g := irbuild.New(1)
+	g.Output(g.Op("acos", "x", g.Input(1, 64)))
+	r := run(t, g, 1)
+	o := r.Outputs[0]
+	if r.Verdict != CannotTell || o.NotFinite == 0 || o.Why == "" {
+		t.Errorf("%+v", o)
+	}
+	var text strings.Builder
+	if err := r.Text(&text); err != nil || !strings.Contains(text.String(), "of the reference are NaN") {
+		t.Errorf("%v: %s", err, &text)
+	}
+}
+
+// TestSumsThatCancelCompareInOrder: the bound of a sum whose terms cancel is wider than its result, but the engine
+// stores what its arithmetic gives in the order of the terms.
+func TestSumsThatCancelCompareInOrder(t *testing.T) {
+	g := irbuild.New(1)
+	x := g.Input(1, 64)
+	w := g.Filled(ir.FP16, func(i int64) float64 { return float64(1-2*(i%2)) * 8 }, 32, 128)
+	g.Output(g.Op("linear", "x", g.Op("concat", "values", []*ir.Value{x, x}, "axis", 1, "interleave", true),
+		"weight", w))
+	if r := run(t, g, 1); r.Verdict != Pass {
+		t.Errorf("%+v", r.Outputs)
+	}
+}
+
+// TestNormOfLargeNumbersCannotBeVerified: rounding the mean to fp16 costs much of numbers that are 1000 apart from 0 and
+// 1 from each other.
+func TestNormOfLargeNumbersCannotBeVerified(t *testing.T) {
+	g := irbuild.New(1)
+	x := g.Op("add", "x", g.Input(1, 8, 64), "y", 1000.0)
+	g.Output(g.Op("layer_norm", "x", x, "axes", []int{2}, "epsilon", 0.001))
+	if r := run(t, g, 1); r.Verdict != CannotTell || r.Outputs[0].Why == "" {
+		t.Errorf("%+v", r.Outputs)
+	}
+}
