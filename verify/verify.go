@@ -392,7 +392,7 @@ func (r *Result) Text(w io.Writer) error {
 		return err
 	}
 	_, err = fmt.Fprintf(w, "seed %d, engine numerics %s, reference %s\n"+
-		"operations: %d on the engine, %d on the CPU\nmultiply-accumulates: %d on the engine, %d on the CPU\n"+
+		"operations: %d on the engine, %d on the CPU; multiply-accumulates: %d on the engine, %d on the CPU\n"+
 		"%s, %s, %d bytes of weights\n",
 		r.Seed, r.Numerics, r.Reference, m.EngineOps, m.CPUOps, m.EngineMACs, m.CPUMACs,
 		diag.Count(m.Dispatches, "dispatch", "dispatches"), diag.Count(m.Tasks, "task", "tasks"), m.Weights)

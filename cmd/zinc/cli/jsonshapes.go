@@ -27,7 +27,7 @@ var JSONShapes = []JSONShape{
 	{"zinc lint MODEL --json", "Where the engine may depart from the reference.", lintResult{}},
 	{"zinc run FILE --json", "The outputs of a run.", runJSON{}},
 	{"zinc verify MODEL --json", "The engine's outputs beside the reference's.", verifyResult{}},
-	{"zinc verify MODEL --first-departure --json", "The values that were compared, in order.", verify.Departures{}},
+	{"zinc verify MODEL --first-departure --json", "The first statement beyond its bound.", departures{}},
 	{"zinc prove MODEL --json", "What was proved of a pair.", prove.Result{}},
 	{"zinc diff A B --json", "What differs, and what it costs.", compare.Result{}},
 	{"zinc diff A B --bytes --json", "The bytes that differ.", rangesJSON{}},
