@@ -70,7 +70,7 @@ func TestBuiltins(t *testing.T) {
 	}
 	if err := caught(func() error {
 		panic("x")
-	}); failure(nil, err) != "panic" || failure(&verify.Result{}, nil) != "outputs" ||
+	}); failure(nil, err) != "panic" || failure(&verify.Result{Verdict: verify.Fail}, nil) != "outputs" ||
 		failure(nil, context.Canceled) != "error" {
 		t.Errorf("failures are not told apart")
 	}

@@ -28,7 +28,7 @@ type arithmetic struct {
 	composed bool
 	// engine reports that operations placed on the engine have the errors of its tasks.
 	engine bool
-	// flush reports that products read subnormal fp16 operands as 0.
+	// flush reports that products read subnormal fp16 operands as 0, and that they are infinite from MACLimit on.
 	flush bool
 	// unknown is the error of an operation without a rule, as a part of its result's scale; negative if it has none.
 	unknown float64
@@ -67,8 +67,45 @@ func (s *statement) of(v *ir.Value) *span {
 	return s.args[v]
 }
 
-// results returns the enclosures of the operation's results.
+// results returns the enclosures of the operation's results. What the program stores as fp16 overflows as fp16 does; a
+// machine that does not store it may not overflow, so the other end stays.
 func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
+	out, err := e.unlimited(op, args)
+	for i, s := range out {
+		if op.Results[i].Type.DType == ir.FP16 && s.t.Type.DType == ir.FP32 {
+			s.limit()
+		}
+	}
+	return out, err
+}
+
+// limit makes numbers infinite that fp16 cannot represent.
+func (s *span) limit() {
+	v := s.numbers()
+	over := false
+	for i, y := range v {
+		if y-y == 0 && math.IsInf(half(y), 0) {
+			v[i], over = float32(half(y)), true
+		}
+	}
+	if over {
+		if s.lo == nil && !s.lost {
+			s.lo, s.hi = s.numbers(), s.numbers()
+		}
+		s.t = floats(s.t.Type.Shape, v)
+	}
+	for i := range s.lo {
+		if math.IsInf(half(s.hi[i]), 1) {
+			s.hi[i] = float32(math.Inf(1))
+		}
+		if math.IsInf(half(s.lo[i]), -1) {
+			s.lo[i] = float32(math.Inf(-1))
+		}
+	}
+}
+
+// unlimited returns the enclosures in numbers without a limit.
+func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
 	s := &statement{e, op, args}
 	exact, lost := true, false
 	for _, v := range free(op) {
@@ -460,7 +497,23 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return nil, err
 	}
 	r := rs[0].Floats32()
-	return []*span{around(ts[0], func(i int, y float64) float64 { return float64(r[i])*(1+fuzz) + fuzz*math.Abs(y) })}, nil
+	out := around(ts[0], func(i int, y float64) float64 { return float64(r[i])*(1+fuzz) + fuzz*math.Abs(y) })
+	if s.flush && s.isEngine() {
+		out.overflow(numerics.MACLimit)
+	}
+	return []*span{out}, nil
+}
+
+// overflow extends ends from a limit on to infinity.
+func (s *span) overflow(limit float32) {
+	for i := range s.lo {
+		if half(s.hi[i]) >= float64(limit) {
+			s.hi[i] = float32(math.Inf(1))
+		}
+		if half(s.lo[i]) <= -float64(limit) {
+			s.lo[i] = float32(math.Inf(-1))
+		}
+	}
 }
 
 // count returns the terms of each sum: an upper limit, for the rounding of the interpreter's own sums.

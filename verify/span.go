@@ -170,7 +170,7 @@ func (s *span) compare(got interp.Tensor) fit {
 			continue
 		}
 		f.bound = max(f.bound, allowed)
-		if e > 0 && allowed > 0 {
+		if e > 0 && allowed > 0 && allowed <= math.MaxFloat64 {
 			f.used = max(f.used, e/allowed)
 		}
 	}
