@@ -128,7 +128,7 @@ func sameFailure(_ string, o verify.Options) Interesting {
 func outputsDiffer(_ string, o verify.Options) Interesting {
 	return func(ctx context.Context, c *Candidate) (bool, error) {
 		r, err := verified(ctx, c, o)
-		return err == nil && !r.Pass, nil
+		return err == nil && r.Verdict == verify.Fail, nil
 	}
 }
 
