@@ -376,6 +376,9 @@ func (x *call) rewriting(v *ir.Value) error {
 	if err != nil || to == nil {
 		return err
 	}
+	if from.lost && v.Type.DType.IsFloat() {
+		from = modelled([]interp.Tensor{from.t}, MaxPercent/100.0)[0]
+	}
 	s := newStatement("passes", v, w.Def, from, to.t)
 	if f := &s.fit; !s.Pass && !v.Type.DType.IsFloat() && f.maxAbs <= 1 && 100*f.beyond <= MaxPercent*f.elements {
 		s.Pass, f.pass, f.steps = true, true, f.beyond // a rounding on a step
