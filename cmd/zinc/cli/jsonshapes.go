@@ -8,7 +8,6 @@ import (
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/toolchain"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // JSONShape is a document that a command prints.

@@ -15,9 +15,9 @@ import (
 	"github.com/zinc-compiler/zinc/prove"
 )
 
-// mutation is a fault of a compiler: a change of one statement or constant of a function. It reports whether the
+// planted is a fault of a compiler: a change of one statement or constant of a function. It reports whether the
 // function has a place for it; at chooses the place, 0 for the first and 1 for the last.
-type mutation struct {
+type planted struct {
 	name   string
 	change func(f *ir.Func, at int) bool
 }
@@ -80,7 +80,7 @@ func becomes(op *ir.Op, o *ir.Operation) bool {
 	return true
 }
 
-var mutations = []mutation{
+var faults = []planted{
 	{"epsilon times 1,000", func(f *ir.Func, at int) bool {
 		return place(f, at, func(op *ir.Op) bool {
 			return op.Is(ir.OpLayerNorm, ir.OpBatchNorm, ir.OpInstanceNorm, ir.OpRsqrt) &&
@@ -162,13 +162,13 @@ var mutations = []mutation{
 var mutated = []string{"mnist-cnn-inline", "silero-v6-fp16", "parakeet-eou-joint", "parakeet-eou-decoder-lstm",
 	"espresso-decode-ffn", "espresso-rwkv-recurrent-step"}
 
-// TestMutationsAreCaught plants faults in real models and requires that verify or prove finds each. A fault of a
+// TestPlantedFaultsAreCaught plants faults in real models and requires that verify or prove finds each. A fault of a
 // constant is planted in the bytes: they are those of the changed model, while the program that was lowered is that of
 // the model. A fault of an operation is planted in a pass: bytes and lowered program are those of the changed model. The
 // proof reads only the lowered program, so the second kind is for verify alone.
-func TestMutationsAreCaught(t *testing.T) {
+func TestPlantedFaultsAreCaught(t *testing.T) {
 	shared := shareddir.Find(t)
-	planted := 0
+	count := 0
 	for _, name := range mutated {
 		m, err := frontend.Open(shareddir.WithWeights(t, shared, filepath.Join(shared, "corpus", name)),
 			frontend.Options{})
@@ -180,19 +180,19 @@ func TestMutationsAreCaught(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, mu := range mutations {
+		for _, mu := range faults {
 			for at := range 2 {
 				p := ir.CloneProgram(m.Program)
 				if !mu.change(p.Funcs[0], at) {
 					continue
 				}
-				planted++
+				count++
 				t.Run(fmt.Sprintf("%s/%s %d", name, mu.name, at), func(t *testing.T) { plant(t, good, p) })
 			}
 		}
 	}
-	if planted < 46 {
-		t.Errorf("%d faults were planted, want at least 46", planted)
+	if count < 46 {
+		t.Errorf("%d faults were planted, want at least 46", count)
 	}
 }
 
