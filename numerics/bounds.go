@@ -67,5 +67,5 @@ func (w Why) Bound(tableAbs float64) Bound {
 }
 
 // GroupError bounds the error of the accumulator's first stage: a sum of groups of four products differs from the exact
-// sum by at most GroupError times the sum of the products' magnitudes. See "Products" in docs/numerics.md for the proof.
+// sum by at most GroupError times the sum of the products' magnitudes. See "Products" in docs/numerics.md.
 const GroupError = 7.0 / 4096

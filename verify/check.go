@@ -27,7 +27,7 @@ type Statement struct {
 	// that was lowered, against the source.
 	Step         string `json:"step"`
 	MaxAbs       Number `json:"max_abs"` // largest difference from the value without errors
-	Bound        Number `json:"bound"`   // largest difference that the arithmetic allows an element; infinite if unknown
+	Bound        Number `json:"bound"`   // largest difference allowed to an element; infinite if unknown
 	BoundPercent Number `json:"bound_percent"`
 	Scale        Number `json:"scale"`
 	Used         Number `json:"used"`   // largest difference of an element as a part of what it may differ by
@@ -186,7 +186,7 @@ type call struct {
 	env        map[string]*span // values of the program that was lowered, as the machine held them
 	statements map[string][]*Statement
 	order      []*Statement
-	// ahead and behind are values of the source and of the lowered program that the other does not name, both computed from
+	// ahead and behind are values of the source and of the lowered program that the other does not name, computed from
 	// values that both name.
 	ahead, behind map[string]*span
 }
@@ -304,7 +304,7 @@ func (x *call) inOrder(s *Statement, v *ir.Value, got interp.Tensor) error {
 // coefficients: one rounding for each operation that a task fuses.
 const OrderULP = 2
 
-// measured computes a value with the interpreter's model of the engine's arithmetic and the words of lookup tables, from
+// measured computes a value with the interpreter's model of the engine's arithmetic and the words of tables, from
 // the nearest values that the machine held. It reports false if it cannot.
 func (x *call) measured(v *ir.Value, memo map[string]interp.Tensor) (interp.Tensor, bool, error) {
 	if t, ok := memo[v.Name]; ok {

@@ -32,7 +32,7 @@ const (
 	CannotTell Verdict = "cannot tell" // within a bound that is too wide to show anything
 )
 
-// Allowed is the largest difference that an element may have end to end: the bound, or where that shows nothing, the part
+// Allowed is the largest difference that an element may have end to end: the bound, or where that shows nothing, a part
 // of the scale from which it would.
 func (o *Output) Allowed() float64 {
 	if o.By == EndToEnd {
@@ -55,7 +55,7 @@ type Output struct {
 	MaxULP  Number `json:"max_ulp"` // the same in units in the last place of fp16 at Scale; for integers in 1s
 	Percent Number `json:"percent"` // MaxAbs in per cent of Scale
 	Scale   Number `json:"scale"`   // largest magnitude in the reference
-	// By says which bound decides. Bound is that of the output, end to end; or the bound of the statement with the widest
+	// By says which bound decides. Bound is that of the output, end to end; or that of the statement with the widest
 	// one in per cent of the scale of its own result, which BoundULP and BoundPercent then refer to.
 	By           string `json:"by"`
 	Bound        Number `json:"bound"`

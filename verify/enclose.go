@@ -392,7 +392,7 @@ func (s *statement) corners(ts []interp.Tensor) ([]*span, error) {
 	return s.between(ts, all...)
 }
 
-// quotient is the rule of x / y. The engine multiplies by the reciprocal of y, from a table or, for a constant, rounded.
+// quotient is the rule of x / y. The engine multiplies by the reciprocal of y, from a table or, of a constant, rounded.
 func quotient(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if !s.floatResult() {
 		return spansOf(ts, s.inexact()), nil
@@ -459,7 +459,7 @@ func (s *statement) spreads(a *span, part float64) interp.Tensor {
 	return floats(a.t.Type.Shape, v)
 }
 
-// dot is the rule of sums of products with a weight or of two operands. With the errors e and f of the operands a and b,
+// dot is the rule of sums of products with a weight or of two operands. With the errors e and f of factors a and b,
 //
 //	|error| <= sum part*|a b| + |a| f + |b| e + e f
 //

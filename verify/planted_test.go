@@ -164,8 +164,8 @@ var mutated = []string{"mnist-cnn-inline", "silero-v6-fp16", "parakeet-eou-joint
 
 // TestPlantedFaultsAreCaught plants faults in real models and requires that verify or prove finds each. A fault of a
 // constant is planted in the bytes: they are those of the changed model, while the program that was lowered is that of
-// the model. A fault of an operation is planted in a pass: bytes and lowered program are those of the changed model. The
-// proof reads only the lowered program, so the second kind is for verify alone.
+// the model. A fault of an operation is planted in a pass: bytes and lowered program are those of the changed model.
+// The proof reads only the lowered program, so the second kind is for verify alone.
 func TestPlantedFaultsAreCaught(t *testing.T) {
 	shared := shareddir.Find(t)
 	count := 0

@@ -127,8 +127,8 @@ func TestSumsThatCancelCompareInOrder(t *testing.T) {
 	}
 }
 
-// TestNormOfLargeNumbersCannotBeVerified: rounding the mean to fp16 costs much of numbers that are 1000 apart from 0 and
-// 1 from each other.
+// TestNormOfLargeNumbersCannotBeVerified: rounding the mean to fp16 costs much of numbers that are 1000 from 0 and 1
+// from each other.
 func TestNormOfLargeNumbersCannotBeVerified(t *testing.T) {
 	g := irbuild.New(1)
 	x := g.Op("add", "x", g.Input(1, 8, 64), "y", 1000.0)
