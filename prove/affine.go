@@ -138,7 +138,7 @@ func (a *affine) multiplied(op *ir.Op) {
 	}
 	bias := func(int) float64 { return 0 }
 	if b := op.Arg(ir.ParamBias); b != nil {
-		if bias = a.channel(b); !b.IsConst() || int(b.Type.Elems()) != len(a.scale) {
+		if !b.IsConst() || int(b.Type.Elems()) != len(a.scale) {
 			return
 		}
 		bias = func(i int) float64 { return b.Const.Float(int64(i)) }

@@ -180,12 +180,3 @@ func TestRunPassesForRealModels(t *testing.T) {
 		})
 	}
 }
-
-func shaped(t testing.TB, vs []float32, typ ir.Type) interp.Tensor {
-	t.Helper()
-	x, err := interp.FromFloats(typ.DType, vs, typ.Shape...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return x
-}
