@@ -363,7 +363,7 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 			verdict, r.open[op] = Open, true
 		}
 		if f.standing > equal {
-			list = append(list, Statement{describe(op), op.Pos.Line, verdict, f.why})
+			list = append(list, Statement{Statement: describe(op), Line: op.Pos.Line, Verdict: verdict, Why: f.why})
 		}
 		if verdict == Open || verdict == Checked && r.Verdict == Proved {
 			r.Verdict = verdict
@@ -372,7 +372,8 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 	for v, f := range outs { // an output that is a parameter or a constant
 		if v.Def == nil && f.standing == differs {
 			r.Verdict = Open
-			list = append(list, Statement{"output " + v.Name, v.Pos.Line, Open, f.why})
+			s := Statement{Statement: "output " + v.Name, Line: v.Pos.Line, Verdict: Open, Why: f.why}
+			list = append(list, s)
 		}
 	}
 	slices.Reverse(list)

@@ -108,7 +108,7 @@ func TestOneWrongProbabilityFails(t *testing.T) {
 	for i := range 10 {
 		r, err := Run(t.Context(), open(t, digits), Options{Seed: 1, Numerics: numerics.ANE,
 			Through: func(_ context.Context, m *sim.Machine) (Runner, error) {
-				return altering{m, "probs", i, 0.01}, nil
+				return altering{Machine: m, name: "probs", element: i, by: 0.01}, nil
 			}})
 		if err != nil {
 			t.Fatal(err)

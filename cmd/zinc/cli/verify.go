@@ -147,7 +147,8 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
 	switch {
 	case c.first && c.json:
-		err = jsonform.Document(c.out, &departures{r.Seed, r.Numerics, r.Statements, r.First})
+		d := departures{Seed: r.Seed, Numerics: r.Numerics, Statements: r.Statements, First: r.First}
+		err = jsonform.Document(c.out, &d)
 	case c.first:
 		err = r.DepartureText(c.out)
 	case c.json:
