@@ -3,12 +3,17 @@ package explain_test
 import (
 	"bytes"
 	"context"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irmodels"
+	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -88,6 +93,89 @@ func TestAdviceSavesWhatItSays(t *testing.T) {
 	}
 	if want := []string{"fp16", "compute-in-fp16"}; !slices.Equal(names, want) {
 		t.Errorf("the advice is %v, want %v", names, want)
+	}
+}
+
+// TestFirstAdviceOfWholeModels edits the text of each model as its first advice and the diffs of explain say, opens and
+// compiles it, and compares what it saves with what the advice says, within 5 %.
+func TestFirstAdviceOfWholeModels(t *testing.T) {
+	want := map[string]string{"unet": "fold-rows", "yolo": "fp16"}
+	for i := range irmodels.Models {
+		m := &irmodels.Models[i]
+		t.Run(m.Name, func(t *testing.T) {
+			o := compile.Options{Target: target.H13, Precision: "declared", Place: "auto", SplitKernel: true}
+			dir := t.TempDir()
+			if _, err := reduce.Write(t.Context(), m.Program(), dir); err != nil {
+				t.Fatal(err)
+			}
+			before, list := advised(t, reopened(t, dir).Program, o)
+			if len(list) == 0 {
+				t.Fatal("no advice")
+			}
+			a := &list[0]
+			if got := a.Recipe + a.Precision; got != want[m.Name] {
+				t.Errorf("the first advice is %s, want %s", got, want[m.Name])
+			}
+			if a.Precision != "" {
+				o.Precision = a.Precision
+			} else {
+				for _, s := range a.Statements {
+					editText(t, dir, s.Name, a.Recipe, o)
+				}
+			}
+			r, err := compile.Compile(t.Context(), reopened(t, dir).Program, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			saved := before.Total() - r.Report.Total()
+			if d := saved - a.Saves(); a.Saves() <= 0 || max(d, -d)*20 > a.Saves() {
+				t.Errorf("the edited model saves %s us, the advice says %s", saved, a.Saves())
+			}
+		})
+	}
+}
+
+// reopened opens the model in a folder again.
+func reopened(t *testing.T, dir string) *frontend.Model {
+	t.Helper()
+	m, err := frontend.Open(dir, frontend.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// editText edits the text of the model in a folder as the diff of a statement's rewrite says.
+func editText(t *testing.T, dir, statement, recipe string, o compile.Options) {
+	t.Helper()
+	x, err := explain.Explain(t.Context(), reopened(t, dir).Program, explain.Place{Name: statement},
+		explain.Options{Compile: o, Rewrites: true, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := slices.IndexFunc(x.Rewrites, func(r *explain.Rewrite) bool { return r.Name == recipe })
+	if k < 0 {
+		t.Fatalf("explain has no rewrite %s of %s", recipe, statement)
+	}
+	var old, replacement []string
+	for _, line := range x.Rewrites[k].Diff {
+		if s, ok := strings.CutPrefix(line, "- "); ok {
+			old = append(old, s)
+		} else if s, ok := strings.CutPrefix(line, "+ "); ok {
+			replacement = append(replacement, s)
+		}
+	}
+	path, _ := reduce.Files(dir)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(old) != 1 || strings.Count(string(text), old[0]) != 1 {
+		t.Fatalf("the text does not have exactly one statement %q", old)
+	}
+	edited := strings.Replace(string(text), old[0], strings.Join(replacement, "\n"), 1)
+	if err := os.WriteFile(path, []byte(edited), 0o666); err != nil {
+		t.Fatal(err)
 	}
 }
 
