@@ -36,6 +36,8 @@ func dumped(t testing.TB, b []byte, args ...string) (ok bool, out, errs string) 
 			o.Raw = true
 		case "all":
 			o.All = true
+		case optionAllFields:
+			o.AllFields = true
 		case PartTask:
 			rs, err := ParseTasks([]string{value})
 			if err != nil {
@@ -240,7 +242,7 @@ func TestAppleContainersArePrinted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ok, out, errs := dumped(t, b, "all", "task=0")
+		ok, out, errs := dumped(t, b, "all", "task=0", optionAllFields)
 		for _, want := range []string{"procedure net: 1 tasks\n", "\nrecords of procedure net", "\nsymbols: ",
 			"| ANEC v1", "task 0 of procedure net", "\n  NE: neural engine\n"} {
 			if !ok || !strings.Contains(out, want) {

@@ -32,8 +32,11 @@ type Options struct {
 	All   bool     // every part that the file has
 	Tasks []TaskRange
 
-	// Name returns the name in messages of an option: "json", "raw", "source", "hazards", "debug-db" or a part. Nil
-	// means the name itself.
+	// AllFields prints every field of the chosen Tasks with its source, also those that are zero or of unknown meaning.
+	AllFields bool
+
+	// Name returns the name in messages of an option: "json", "raw", "source", "hazards", "debug-db", "all-fields" or a
+	// part. Nil means the name itself.
 	Name func(option string) string
 }
 

@@ -22,6 +22,9 @@ const (
 	PartE5        = "e5"
 )
 
+// optionAllFields is the name in messages of Options.AllFields.
+const optionAllFields = "all-fields"
+
 // Parts are the parts that Options.Parts selects, in the order in which they are
 // printed. PartTask is not among them: Options.Tasks selects it.
 var Parts = []Part{

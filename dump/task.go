@@ -205,7 +205,7 @@ func (d *fileDump) task(i int, t td.Placed, at int64) error {
 	if !fields {
 		return nil
 	}
-	return d.fields(t.Task, false)
+	return d.fieldRuns(t.Task, false)
 }
 
 func (d *fileDump) taskSource(off int) *provenance.TaskView {
@@ -225,26 +225,53 @@ func (d *fileDump) printSource(off int) {
 	}
 }
 
-// fields prints the fields of a task, word by word: those that are not zero with their meaning, or all of them, also
-// with place and source.
-func (d *fileDump) fields(t *td.Task, all bool) error {
-	if !all {
-		return d.fieldRuns(t)
-	}
+// everyField prints the fields of a task, word by word, with place, meaning and source.
+func (d *fileDump) everyField(t *td.Task) error {
 	block := (*td.Block)(nil)
 	for r := range t.Readings(true) {
 		if r.Block != block {
 			block = r.Block
 			d.printf("  %s: %s\n", block.Name, block.Doc)
 		}
-		if _, err := fmt.Fprintf(d.out, "    word %-3d %-9s %-5s  %-32s %-10s %-22s %s\n%s%s\n", r.Word,
-			registerOf(r.Row), r.Bits(), r.Name,
-			fmt.Sprintf("%#x", r.Value), r.Describe(r.Value), cmp.Or(r.Doc, "-"), strings.Repeat(" ", 30),
-			r.Provenance()); err != nil {
+		if _, err := fmt.Fprintf(d.out, "    %s  %s\n%s%s\n", placeOf(&r), fieldColumns(&r, r.Name, cmp.Or(r.Doc, "-")),
+			strings.Repeat(" ", 30), r.Provenance()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// knownFields prints the fields of a task that are not zero and whose meaning is known, with their place, and how many
+// others there are.
+func (d *fileDump) knownFields(t *td.Task) error {
+	if err := d.fieldRuns(t, true); err != nil {
+		return err
+	}
+	zero, unknown := 0, 0
+	for r := range t.Readings(true) {
+		switch {
+		case r.Value == 0:
+			zero++
+		case !understood(&r):
+			unknown++
+		}
+	}
+	d.printf("  not listed: %d fields that are zero, %d set fields of unknown meaning; %s lists every field with its "+
+		"source\n", zero, unknown, d.name(optionAllFields))
+	return nil
+}
+
+// understood reports whether the meaning of a field is known. Some fields have only a name, from public register maps.
+func understood(r *td.Reading) bool { return r.Known != td.Unknown && r.Doc != "" }
+
+// placeOf returns where a field is: word of the task, register, bits.
+func placeOf(r *td.Reading) string {
+	return fmt.Sprintf("word %-3d %-9s %-5s", r.Word, registerOf(r.Row), r.Bits())
+}
+
+// fieldColumns returns the columns of a field's line: name, value, value in words, meaning.
+func fieldColumns(r *td.Reading, name, doc string) string {
+	return fmt.Sprintf("%-32s %-10s %-22s %s", name, fmt.Sprintf("%#x", r.Value), r.Describe(r.Value), doc)
 }
 
 // fieldRun is a field, or consecutive elements of an array with one value.
@@ -253,8 +280,9 @@ type fieldRun struct {
 	last *td.Row
 }
 
-// fieldRuns prints the fields that are not zero, one line per run.
-func (d *fileDump) fieldRuns(t *td.Task) error {
+// fieldRuns prints the fields that are not zero, one line per run; with known only those whose meaning is known, each
+// with the place of the first of its run.
+func (d *fileDump) fieldRuns(t *td.Task, known bool) error {
 	var runs []fieldRun
 	flush := func() error {
 		for i := range runs {
@@ -266,9 +294,12 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 			if r.Known >= td.Modelled {
 				doc += fmt.Sprintf(" (%s)", r.Known)
 			}
-			if _, err := fmt.Fprintf(d.out, "    %-32s %-10s %-22s %s\n", td.RunName(r.Row, r.last),
-				fmt.Sprintf("%#x", r.Value),
-				r.Describe(r.Value), doc); err != nil {
+			place := ""
+			if known {
+				place = placeOf(&r.Reading) + "  "
+			}
+			columns := fieldColumns(&r.Reading, td.RunName(r.Row, r.last), doc)
+			if _, err := fmt.Fprintf(d.out, "    %s%s\n", place, columns); err != nil {
 				return err
 			}
 		}
@@ -277,6 +308,9 @@ func (d *fileDump) fieldRuns(t *td.Task) error {
 	}
 	open := map[td.Field]int{} // the last run of each array, of the block
 	for r := range t.Readings(false) {
+		if known && !understood(&r) {
+			continue
+		}
 		if len(runs) > 0 && runs[0].Block != r.Block {
 			if err := flush(); err != nil {
 				return err
@@ -330,7 +364,8 @@ type detailJSON struct {
 	Detail []fieldJSON `json:"detail"`
 }
 
-// detail prints one task with every field.
+// detail prints one task: in text the fields that are set and known or, with AllFields, every field; in JSON every
+// field.
 func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) error {
 	kind := attest.Kind(t.Task, i, n)
 	cases := attest.Cases(kind)
@@ -368,7 +403,10 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 		d.printf("  no recorded case has a task of this kind\n")
 	}
 	d.printSource(t.Off)
-	return d.fields(t.Task, true)
+	if d.AllFields {
+		return d.everyField(t.Task)
+	}
+	return d.knownFields(t.Task)
 }
 
 // maxCases is the number of recorded cases that the text names.

@@ -43,10 +43,10 @@ tasks and constants of a container, and other files completely. A part that the 
 does not have is an error. With --raw the bytes of the chosen parts, or of the whole
 file, are printed as offsets and words instead of their meaning.
 
---task prints one task with every field: its place, its value in hexadecimal, decimal
-and by name, its meaning, and the source of that meaning, all from the field table of
-docs/registers.md. There is no table for tasks of targets other than h13; they are
-printed as words.
+--task prints one task with the fields that are set and whose meaning is known: place,
+value in hexadecimal, decimal and by name, and meaning. --all-fields prints every field,
+with the source of its meaning. Both come from the field table of docs/registers.md.
+There is no table for tasks of targets other than h13; they are printed as words.
 
 A truncated or damaged file is printed as far as it goes: every complete part, and the
 bytes of a container's sections that are present. Standard error reports the byte and
@@ -69,6 +69,7 @@ Text has colors on a terminal, unless NO_COLOR is set or --color says otherwise.
 add no information. docs/dump.md describes the JSON.`,
 		Example: `  zinc dump digits.hwx
   zinc dump digits.hwx --task 2
+  zinc dump digits.hwx --task 2 --all-fields
   zinc dump digits.hwx --fields --relocs
   zinc dump digits.hwx --constants --source
   zinc dump digits.hwx --task 0-3 --raw
@@ -96,8 +97,10 @@ add no information. docs/dump.md describes the JSON.`,
 		f.BoolVar(&c.parts[i], p.Name, false, p.Help)
 	}
 	f.BoolVar(&c.what.All, "all", false, "print every part that the file has")
-	f.StringArrayVar(&c.tasks, dump.PartTask, nil, "print tasks with the place, value, meaning and source of every "+
-		"field: `N`, N-M, N- or a comma-separated list; PROCEDURE:N if there are several")
+	f.StringArrayVar(&c.tasks, dump.PartTask, nil, "print tasks with the place, value and meaning of the fields "+
+		"that are set: `N`, N-M, N- or a comma-separated list; PROCEDURE:N if there are several")
+	f.BoolVar(&c.what.AllFields, "all-fields", false,
+		"with --task, print every field with its source, also those that are zero or of unknown meaning")
 	c.loaded = make([]bool, len(loadedForms))
 	for i, l := range loadedForms {
 		f.BoolVar(&c.loaded[i], l.name, false, l.help)
@@ -133,6 +136,7 @@ func (c *dumpCommand) contradictions() error {
 			"--debug-db requires --source or --constants"},
 		{(c.ir || c.hazard) && (anyPart || c.what.Raw), "--ir and --hazards cannot be combined with part-selecting " +
 			"flags or --raw"},
+		{c.what.AllFields && len(c.tasks) == 0, "--all-fields requires --task"},
 		{c.what.Source && c.what.Raw, "--source cannot be combined with --raw, which prints plain words"},
 	} {
 		if x.wrong {
