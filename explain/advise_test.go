@@ -96,6 +96,27 @@ func TestAdviceSavesWhatItSays(t *testing.T) {
 	}
 }
 
+// TestRunsOfRewritesReportProgress checks that each run of a rewrite reports its first and its last step.
+func TestRunsOfRewritesReportProgress(t *testing.T) {
+	first, last := map[string]bool{}, map[string]bool{}
+	_, err := explain.Explain(t.Context(), open(t, "wide.mil").Program, explain.Place{Name: "y"}, explain.Options{
+		Compile: compile.Options{Target: target.H13, SplitKernel: true, Progress: func(stage string, done, total int) {
+			first[stage] = first[stage] || done <= 1
+			last[stage] = last[stage] || done == total
+		}},
+		Rewrites: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range []string{"lower", "simulated run", "reference run", "run of the original",
+		"run of the rewrite"} {
+		if !first[stage] || !last[stage] {
+			t.Errorf("%s: first step %t, last step %t", stage, first[stage], last[stage])
+		}
+	}
+}
+
 // TestFirstAdviceOfWholeModels edits the text of each model as its first advice and the diffs of explain say, opens and
 // compiles it, and compares what it saves with what the advice says, within 5 %.
 func TestFirstAdviceOfWholeModels(t *testing.T) {

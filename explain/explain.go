@@ -15,11 +15,12 @@ import (
 
 // Options configure an explanation.
 type Options struct {
-	Compile  compile.Options // how the model is compiled; Provenance is set anyway
-	Rewrites bool            // search for rewrites of a refused statement
-	Hazards  bool            // check the numbers by the rules of package lint, for inputs in their default ranges
-	Seed     uint64          // of the inputs that rewrites are run on
-	Workers  int             // goroutines for the runs, 0 for one per processor
+	// Compile is how the model is compiled. Provenance is set anyway; Progress is also called for the runs of rewrites.
+	Compile  compile.Options
+	Rewrites bool   // search for rewrites of a refused statement
+	Hazards  bool   // check the numbers by the rules of package lint, for inputs in their default ranges
+	Seed     uint64 // of the inputs that rewrites are run on
+	Workers  int    // goroutines for the runs, 0 for one per processor
 }
 
 // Explain shows how the statement at a place of p is compiled. It does not change p. It returns a
@@ -409,7 +410,7 @@ func (a *Answer) numerics(r *compile.Result) {
 // hazards records the linter's findings for the statement. Without a search for inputs the findings are possible, not
 // shown.
 func (a *Answer) hazards(ctx context.Context, p *ir.Program, o Options) error {
-	o.Compile.Provenance, o.Compile.Progress = false, nil
+	o.Compile.Provenance = false
 	rep, err := lint.Run(ctx, ir.CloneProgram(p), lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})
 	if err != nil {
 		return fmt.Errorf("analysing the numbers: %w", err)

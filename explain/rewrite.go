@@ -159,7 +159,6 @@ func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*
 	co := o.Compile
 	co.Target = runs
 	co.Func, co.Provenance = after.Funcs[0].Name, true
-	co.Progress = nil
 	co.Place = passes.PlaceEngine // the statement alone may not be worth a dispatch
 	c, err := compile.Compile(ctx, ir.CloneProgram(after), co)
 	if err != nil {
@@ -268,7 +267,12 @@ func (r *Recipe) placed(w *Rewrite, db *provenance.DB, replaced *ir.Operation, o
 // run runs the changed program on the simulator and the interpreter, and the original on the interpreter.
 func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*compile.Function, co compile.Options,
 	o Options) error {
-	v, err := verify.Run(ctx, ir.CloneProgram(after), verify.Options{Compile: co, Seed: o.Seed, Workers: o.Workers})
+	v, err := verify.Run(ctx, ir.CloneProgram(after), verify.Options{
+		Compile:  co,
+		Seed:     o.Seed,
+		Workers:  o.Workers,
+		Progress: co.Progress,
+	})
 	if err != nil {
 		return fmt.Errorf("the changed program does not run: %w", err)
 	}
@@ -290,17 +294,18 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 			return err
 		}
 	}
-	want, err := interp.Run(ctx, orig.Functions[0].Reference, inputs, interp.Options{
-		Workers: o.Workers,
-		States:  map[string]interp.Tensor{},
-	})
+	run := func(stage string, f *compile.Function) (map[string]interp.Tensor, error) {
+		io := interp.Options{Workers: o.Workers, States: map[string]interp.Tensor{}}
+		if co.Progress != nil {
+			io.Progress = func(done, total int) { co.Progress(stage, done, total) }
+		}
+		return interp.Run(ctx, f.Reference, inputs, io)
+	}
+	want, err := run("run of the original", orig.Functions[0])
 	if err != nil {
 		return fmt.Errorf("the original does not run: %w", err)
 	}
-	got, err := interp.Run(ctx, fs[0].Reference, inputs, interp.Options{
-		Workers: o.Workers,
-		States:  map[string]interp.Tensor{},
-	})
+	got, err := run("run of the rewrite", fs[0])
 	if err != nil {
 		return fmt.Errorf("the changed program does not run: %w", err)
 	}

@@ -32,6 +32,8 @@ type Options struct {
 	// runs together; 0 means DefaultWork, negative for no search.
 	Work    int64
 	Workers int
+	// Progress is called before each run of the search, from one goroutine at a time; it may be nil.
+	Progress func(stage string, done, total int)
 	// Units overrides where operations run, by UnitKey: it has the placement for a target that zinc writes no programs
 	// for.
 	Units map[string]ir.Unit
@@ -250,6 +252,11 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 			Samples: o.Samples,
 			Work:    o.work(),
 			Workers: o.Workers,
+			Progress: func(done, total int64) {
+				if o.Progress != nil {
+					o.Progress("search for inputs, millions of operations", int(done/1e6), int(total/1e6))
+				}
+			},
 		})
 		if err != nil {
 			return nil, err

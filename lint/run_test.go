@@ -50,6 +50,25 @@ func report(t *testing.T, text string, change func(o *Options)) []byte {
 	return b
 }
 
+// TestSearchReportsProgress checks that the search reports its work in order and never more than its budget.
+func TestSearchReportsProgress(t *testing.T) {
+	calls, last := 0, 0
+	const budget = 50 // million operations
+	report(t, strings.ReplaceAll(cliffs, "8, 4, 4", "8, 128, 128"), func(o *Options) {
+		o.Work = budget * 1e6
+		o.Progress = func(stage string, done, total int) {
+			calls++
+			if stage == "" || total != budget || done < last || done > total {
+				t.Errorf("%q: %d of %d after %d", stage, done, total, last)
+			}
+			last = done
+		}
+	})
+	if calls == 0 || last == 0 {
+		t.Errorf("%d calls, the last with %d million operations", calls, last)
+	}
+}
+
 // TestReportsAreDeterministic compares the reports, evidence included, for different numbers of workers.
 func TestReportsAreDeterministic(t *testing.T) {
 	a := report(t, cliffs, nil)

@@ -81,6 +81,10 @@ func (s *search) pay(cost int64) bool {
 		return false
 	}
 	s.spent += cost
+	s.o.paid += cost
+	if s.o.Progress != nil {
+		s.o.Progress(s.o.paid, s.o.Work)
+	}
 	return true
 }
 

@@ -35,6 +35,11 @@ type Options struct {
 	Workers int
 	// Alone omits the runs of the whole function: statements are cut out at once.
 	Alone bool
+	// Progress is called before each run with the work of all runs so far and Work, which a search need not reach. It
+	// may be nil.
+	Progress func(done, total int64)
+
+	paid int64 // work of all runs so far, including those of parts of the function
 }
 
 // Subject is the function that is searched.

@@ -292,7 +292,9 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 	if o.Compile, err = f.options(c.env, m.Path, p); err != nil {
 		return nil, "", err
 	}
+	o.Progress = p.step
 	rep, err := lint.Run(ctx, m.Program, o)
+	p.end()
 	if fault := (*verify.FaultError)(nil); errors.As(err, &fault) {
 		return nil, "", &internalError{err: err}
 	}
