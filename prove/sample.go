@@ -162,6 +162,8 @@ func draw(vals []float32, t ir.DType, k int, r *rand.Rand) {
 			vals[i] = float32(r.IntN(9) - 4)
 		case k%4 == 2:
 			vals[i] = float32(math.Abs(r.NormFloat64()))
+		case k%8 == 7: // so small that an epsilon matters beside their squares
+			vals[i] = float32(r.NormFloat64() / 64)
 		default:
 			vals[i] = float32(r.NormFloat64())
 		}
