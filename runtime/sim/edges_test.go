@@ -130,7 +130,7 @@ func TestEveryFP16OperandAgrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, mode := range []numerics.Mode{numerics.ANE, numerics.IEEE} {
-				if err := c.check(map[string]interp.Tensor{v.Name: in}, mode); err != nil {
+				if err := c.checkElements(map[string]interp.Tensor{v.Name: in}, mode); err != nil {
 					t.Error(err)
 				}
 			}
@@ -158,7 +158,7 @@ func TestEveryFP16PairAgrees(t *testing.T) {
 				binary.LittleEndian.PutUint16(y.Data[2*i:], uint16(i*p[0]+p[1]))
 			}
 			for _, mode := range []numerics.Mode{numerics.ANE, numerics.IEEE} {
-				if err := c.check(map[string]interp.Tensor{a.Name: x, b.Name: y}, mode); err != nil {
+				if err := c.checkElements(map[string]interp.Tensor{a.Name: x, b.Name: y}, mode); err != nil {
 					t.Errorf("%s %#x: %v", op, p, err)
 				}
 			}

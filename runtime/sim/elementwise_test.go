@@ -109,7 +109,7 @@ func TestBinaryOperationsOnSpecialOperands(t *testing.T) {
 			}},
 			sample{name: op + " edges", build: func(g *irbuild.Graph) {
 				g.Output(g.Op(op, "x", g.Input(2, 100), "y", g.Input(2, 100)))
-			}, fill: edges},
+			}, fill: edges, special: true},
 			sample{name: op + " large", build: func(g *irbuild.Graph) {
 				g.Output(g.Op(op, "x", g.Input(3, 200, 90, 70), "y", g.Input(200, 1, 70)))
 			}},

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -108,162 +109,35 @@ func (c *compiled) inputs(seed uint64, fill func(r *rand.Rand) float64) map[stri
 	return in
 }
 
-// tableError returns the stated error of a lookup table in the report: that of the table made for the named result or,
-// if there is none, the worst of that operation's tables.
-func (c *compiled) tableError(op, result string) (abs, rel float64) {
-	own := false
-	for _, t := range c.res.Report.Tables {
-		switch {
-		case t.Name == result && t.Op == op:
-			if !own {
-				abs, rel, own = 0, 0, true
-			}
-			abs, rel = max(abs, t.Abs), max(rel, t.Rel)
-		case t.Op == op && !own:
-			abs, rel = max(abs, t.Abs), max(rel, t.Rel)
-		}
-	}
-	return abs, rel
-}
+// errUntold is wrapped by the errors of check for what is within bounds that are too wide to show anything.
+var errUntold = errors.New("not verified")
 
-// bound returns how far an operation's result on the engine may differ from the interpreter's.
-func (c *compiled) bound(op *ir.Op) numerics.Bound {
-	abs, rel := c.tableError(op.Def.Name, op.Results[0].Name)
-	// A table whose relative error is tiny (an exponential) states an absolute error that occurs only at the top of its
-	// range.
-	relative := rel > 0 && rel <= 1.0/64
-	if relative {
-		abs = 0
-	}
-	b := op.Def.Error.Bound(abs)
-	if op.Def.Error == numerics.Elementwise {
-		// An exact function elsewhere, a table here: roots, logarithms.
-		b.Abs += abs
-		if relative {
-			b.Rel += rel
-		}
-	}
-	if relative {
-		switch op.Def.Error {
-		case numerics.Table:
-			b.Rel += rel
-		case numerics.Composite: // the value's error and its sum's
-			b.Rel += 2 * rel
-		}
-	}
-	return b
-}
-
-// perturbations is the number of runs that find how far errors spread.
-const perturbations = 8
-
-// quotientULP is the bound of a quotient: the engine multiplies with the rounded
-// reciprocal, up to one unit in the last place off, and rounds the product.
-const quotientULP = 2
-
-// tolerances returns the limit of every element of every output. With every operation exact it is 0; for a single
-// operation whose bound follows from the result it is that bound. Otherwise it comes from runs of the interpreter in
-// which every operation errs at random within its bound: for a single product, twice the largest deviation of that
-// element; for several, whose errors may add up in other ways than the few runs show, three times the largest of the
-// whole output; in both cases plus one unit in the last place.
-func (c *compiled) tolerances(in map[string]interp.Tensor, mode numerics.Mode, base map[string]interp.Tensor) (
-	map[string][]float64, error) {
-	// A composition errs in each of its operations.
-	ref, still := c.res.Reference, base
-	if parts := c.res.Functions[0].Parts; parts != nil {
-		var err error
-		ref = parts
-		if still, err = interp.Run(context.Background(), parts, in, interp.Options{Numerics: mode}); err != nil {
-			return nil, err
-		}
-	}
-	exact, ops := true, 0
-	var single *ir.Op
-	for _, op := range ref.Body.Ops {
-		if op.Place.Unit != ir.Engine {
-			continue
-		}
-		b := c.bound(op)
-		exact = exact && b.IsExact()
-		if !b.IsExact() {
-			ops++
-			single = op
-		}
-	}
-	tol := map[string][]float64{}
-	for n, t := range base {
-		tol[n] = make([]float64, t.Elems())
-	}
-	if exact {
-		return tol, nil
-	}
-	if ops == 1 && len(ref.Body.Ops) == 1 {
-		b := c.bound(single)
-		if single.Is(ir.OpRealDiv) {
-			b.ULP = quotientULP
-		}
-		if why := single.Def.Error; why == numerics.Elementwise || why == numerics.Table {
-			for n, l := range tol {
-				for i, y := range base[n].Floats32() {
-					if y-y == 0 { // an infinity is met or missed
-						l[i] = b.At(float64(y), 0)
-					}
-				}
-			}
-			return tol, nil
-		}
-	}
-	for k := range perturbations {
-		out, err := interp.Run(context.Background(), ref, in, interp.Options{
-			Numerics: mode, Perturb: &interp.Perturb{Seed: uint64(k), Bound: c.bound},
-		})
-		if err != nil {
-			return nil, err
-		}
-		for n, t := range out {
-			y, y0 := t.Floats32(), still[n].Floats32()
-			for i := range y {
-				d := math.Abs(float64(y[i]) - float64(y0[i]))
-				if y[i] == y0[i] {
-					d = 0 // equal infinities
-				}
-				// If an error turns an infinity into a number or the other way round, there is no limit to check.
-				if d != d {
-					d = math.Inf(1)
-				}
-				tol[n][i] = max(tol[n][i], d)
-			}
-		}
-	}
-	for n, l := range tol {
-		y0 := base[n].Floats32()
-		top, scale := 0.0, 0.0
-		for i := range l {
-			if l[i] <= math.MaxFloat32 {
-				top = max(top, l[i])
-			}
-			if a := math.Abs(float64(y0[i])); a <= math.MaxFloat32 {
-				scale = max(scale, a)
-			}
-		}
-		for i := range l {
-			// A product and the factor fused into it round once on the engine: what overflows between them in the
-			// interpreter need not overflow there.
-			if ops > 1 && math.IsInf(float64(y0[i]), 0) {
-				l[i] = math.Inf(1)
-			} else if ops == 1 && single.Def.Error == numerics.Product {
-				l[i] = 2*l[i] + float64(numerics.ULP16(y0[i]))
-			} else if base[n].Type.DType.IsFloat() && l[i] <= math.MaxFloat32 {
-				l[i] = 3*top + float64(numerics.ULP16(float32(scale)))
-			}
-		}
-	}
-	return tol, nil
-}
-
-// check runs the pair and the interpreter on the same inputs in one mode and
-// returns what differs by more than the tolerances.
+// check runs the pair on the inputs in one mode and verifies every statement and output.
 func (c *compiled) check(in map[string]interp.Tensor, mode numerics.Mode) error {
+	r, err := verify.Check(context.Background(), c.res, c.machine, nil, verify.Options{Inputs: in, Numerics: mode})
+	if err != nil {
+		return fmt.Errorf("%v: %w", mode, err)
+	}
+	if r.Pass {
+		return nil
+	}
+	var b strings.Builder
+	if err := r.Text(&b); err != nil {
+		return err
+	}
+	if r.First != nil {
+		fmt.Fprintf(&b, "%+v", *r.First)
+	}
+	if r.Verdict == verify.CannotTell {
+		return fmt.Errorf("%v: %w: %s", mode, errUntold, b.String())
+	}
+	return fmt.Errorf("%v: %s", mode, b.String())
+}
+
+// checkElements runs the pair and the interpreter on the same inputs in the same arithmetic, for programs whose outputs
+// are each computed by one operation on single elements, and compares every element, infinities and NaN too, which the
+// arithmetic of the mode defines.
+func (c *compiled) checkElements(in map[string]interp.Tensor, mode numerics.Mode) error {
 	want, err := interp.Run(context.Background(), c.res.Reference, in, interp.Options{Numerics: mode})
 	if err != nil {
 		return fmt.Errorf("%v: interpreter: %w", mode, err)
@@ -272,32 +146,20 @@ func (c *compiled) check(in map[string]interp.Tensor, mode numerics.Mode) error 
 	if err != nil {
 		return fmt.Errorf("%v: simulator: %w", mode, err)
 	}
-	tol, err := c.tolerances(in, mode, want)
-	if err != nil {
-		return fmt.Errorf("%v: perturbed interpreter: %w", mode, err)
-	}
 	for _, v := range c.res.Reference.Body.Outputs {
 		g, ok := got[v.Name]
-		if !ok {
-			return fmt.Errorf("%v: the pair gives no output %q", mode, v.Name)
-		}
-		if !g.Type.Equal(want[v.Name].Type) {
+		if !ok || !g.Type.Equal(want[v.Name].Type) {
 			return fmt.Errorf("%v: output %s is %s, want %s", mode, v.Name, g.Type, want[v.Name].Type)
 		}
+		limit := c.limit(v.Def)
 		a, b := g.Floats32(), want[v.Name].Floats32()
-		bad, first := 0, -1
 		for i := range a {
 			d := math.Abs(float64(a[i]) - float64(b[i]))
 			same := a[i] == b[i] || a[i] != a[i] && b[i] != b[i]
-			if !same && !(d <= tol[v.Name][i]) {
-				if bad++; first < 0 {
-					first = i
-				}
+			if !same && (b[i]-b[i] != 0 || !(d <= limit(b[i]))) {
+				return fmt.Errorf("%v: output %s %s: element %d is %g, want %g within %.3g", mode, v.Name, g.Type, i,
+					a[i], b[i], limit(b[i]))
 			}
-		}
-		if bad > 0 {
-			return fmt.Errorf("%v: output %s %s: %d of %d elements are off, first %d: %g, want %g within %.3g",
-				mode, v.Name, g.Type, bad, len(a), first, a[first], b[first], tol[v.Name][first])
 		}
 	}
 	return nil
@@ -323,8 +185,10 @@ type sample struct {
 	fill  func(r *rand.Rand) float64 // values of inputs; nil for normal ones
 	cpu   bool                       // something of it is meant to run on the CPU
 	tasks int                        // 0: any number
-	// measured samples are compared only in the engine's own arithmetic: they have infinities, whose difference and
-	// whose product with zero IEEE 754 does not define.
+	// special samples have infinities or NaN and are compared by checkElements.
+	special bool
+	// measured samples are special, and compared only in the engine's own arithmetic: they have infinities, whose
+	// difference and whose product with zero IEEE 754 does not define.
 	measured bool
 }
 
@@ -369,8 +233,12 @@ func runSamples(t *testing.T, table []sample) {
 			if s.measured || testing.Short() && size > 1<<17 {
 				modes = modes[:1]
 			}
+			check := c.check
+			if s.special || s.measured {
+				check = c.checkElements
+			}
 			for _, mode := range modes {
-				if err := c.check(in, mode); err != nil {
+				if err := check(in, mode); err != nil {
 					t.Errorf("%v\n%s", err, c.brief())
 				}
 			}
