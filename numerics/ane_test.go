@@ -197,21 +197,6 @@ func TestAccumulatorStaysWithinItsBound(t *testing.T) {
 	}
 }
 
-func TestBoundsOfReasons(t *testing.T) {
-	if b := Movement.Bound(0.5); !b.IsExact() {
-		t.Errorf("movement: %+v", b)
-	}
-	if b := Table.Bound(0.0034); b.Abs != 0.0034 {
-		t.Errorf("table: %+v", b)
-	}
-	if b := Unstated.Bound(0); b.IsExact() {
-		t.Errorf("unstated: %+v", b)
-	}
-	if got := (Bound{ULP: 1, Abs: 0.5, Rel: 0.25, Acc: 2}).At(-1, 3); got != 1.0/1024+0.5+0.25+6 {
-		t.Errorf("At = %v", got)
-	}
-}
-
 func TestModesParseTheirNames(t *testing.T) {
 	for _, m := range []Mode{IEEE, ANE} {
 		if got, err := ParseMode(m.String()); err != nil || got != m {

@@ -22,9 +22,7 @@ type call struct {
 	ane     bool // the engine's rules apply
 	staged  bool // and sums of products go through the accumulator's first stage
 	err     error
-	scratch int64          // bytes given out by this call
-	bound   numerics.Bound // of the perturbation; the zero value for none
-	acc     []float32      // root of the sum of squared products of result 0, where the bound asks for it
+	scratch int64 // bytes given out by this call
 }
 
 // fail records the first error of the call.
@@ -34,8 +32,6 @@ func (c *call) fail(format string, args ...any) []Tensor {
 	}
 	return nil
 }
-
-func (c *call) placedOnEngine() bool { return c.op.Place.Unit == ir.Engine }
 
 // since returns the opset whose semantics apply: that of the function, or that of the row if the statement names a
 // newer one.

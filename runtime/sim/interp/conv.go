@@ -88,11 +88,6 @@ func conv(c *call, read func(w Tensor) (weights, bias []float32)) []Tensor {
 		return nil
 	}
 	addBias(out, bias, w.outElems())
-	if c.bound.Acc > 0 {
-		sums := c.buffer(prod(shape))
-		j.run(c, c.squares(xf), c.squares(wf), sums)
-		c.roots(sums)
-	}
 	// One tap of one channel is an elementwise product: the engine lets it keep the full range. Two channels
 	// accumulate, as two taps do.
 	if w.kernelElem*j.cin == 1 {
@@ -296,11 +291,6 @@ func convTranspose(c *call) []Tensor {
 		return nil
 	}
 	addBias(out, bias, w.outElems())
-	if c.bound.Acc > 0 {
-		sums := c.buffer(prod(shape))
-		spread(c, w, int(xs[0]), int(groups), int(xs[1]/groups), int(ws[1]), c.squares(xf), c.squares(wf), sums)
-		c.roots(sums)
-	}
 	return results(c.outMAC(0, shape, out))
 }
 

@@ -85,13 +85,10 @@ func einsum(c *call) []Tensor {
 		return c.fail("the result of shape %s is too large", ir.ShapeString(shape))
 	}
 	xs, ys, out := c.macFloats(vs[0]), c.macFloats(vs[1]), c.buffer(prod(shape))
-	if c.bound.Acc > 0 {
-		c.acc = c.buffer(prod(shape))
-	}
 	if c.err != nil {
 		return nil
 	}
-	sum := func(xs, ys []float32, x, y int) float32 {
+	sum := func(x, y int) float32 {
 		s := 0.0
 		for k, d := range steps[0] {
 			p := float64(xs[x+d]) * float64(ys[y+steps[1][k]])
@@ -102,7 +99,6 @@ func einsum(c *call) []Tensor {
 		}
 		return float32(s)
 	}
-	sqx, sqy := c.squares(xs), c.squares(ys)
 	cols, width := split(shape)
 	sx, sy := 0, 0
 	if n > 0 {
@@ -115,15 +111,9 @@ func einsum(c *call) []Tensor {
 				return
 			}
 			for k := range width {
-				out[at+k] = sum(xs, ys, off[0]+k*sx, off[1]+k*sy)
-				if c.acc != nil {
-					c.acc[at+k] = sum(sqx, sqy, off[0]+k*sx, off[1]+k*sy)
-				}
+				out[at+k] = sum(off[0]+k*sx, off[1]+k*sy)
 			}
 		})
 	})
-	if c.acc != nil {
-		c.roots(c.acc)
-	}
 	return results(c.outMAC(0, shape, out))
 }

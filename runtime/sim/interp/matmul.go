@@ -1,8 +1,6 @@
 package interp
 
 import (
-	"math"
-
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/numerics/vector"
@@ -137,27 +135,6 @@ func (c *call) macFloats(t Tensor) []float32 {
 	return vs
 }
 
-// squares returns the squares of vs when the perturbation needs the scale of
-// products, nil otherwise.
-func (c *call) squares(vs []float32) []float32 {
-	if c.bound.Acc == 0 || c.err != nil {
-		return nil
-	}
-	out := c.buffer(len(vs))
-	for i := range out {
-		out[i] = vs[i] * vs[i]
-	}
-	return out
-}
-
-// roots turns sums of squares into c.acc.
-func (c *call) roots(sums []float32) {
-	for i, v := range sums {
-		sums[i] = float32(math.Sqrt(float64(v)))
-	}
-	c.acc = sums
-}
-
 // integerProduct reports whether the operands are integers, which are multiplied exactly.
 func integerProduct(x, y Tensor) bool { return !x.Type.DType.IsFloat() && !y.Type.DType.IsFloat() }
 
@@ -219,11 +196,6 @@ func matmul(c *call) []Tensor {
 	xf, yf := c.macFloats(x), c.macFloats(y)
 	out := c.buffer(prod(full))
 	job.run(c, xf, yf, out)
-	if c.bound.Acc > 0 {
-		sums := c.buffer(prod(full))
-		job.run(c, c.squares(xf), c.squares(yf), sums)
-		c.roots(sums)
-	}
 	return results(c.outMAC(0, shape, out))
 }
 
@@ -326,12 +298,6 @@ func linear(c *call) []Tensor {
 	}
 	for i := range res {
 		res[i] += bias[i%out]
-	}
-	if c.bound.Acc > 0 {
-		sums := c.buffer(n * out)
-		a.data, b.data = c.squares(xs), c.squares(ws)
-		c.gemm(a, b, sums)
-		c.roots(sums)
 	}
 	return results(c.outMAC(0, shape, res))
 }

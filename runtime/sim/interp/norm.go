@@ -53,17 +53,11 @@ func batchNorm(c *call) []Tensor {
 	if c.err != nil {
 		return nil
 	}
-	if c.bound.Acc > 0 {
-		c.acc = c.buffer(len(xs))
-	}
 	c.parallel(n*ch, 1+4096/max(1, inner), func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			k := r % ch
 			inv := 1 / math.Sqrt(float64(variance[k])+eps)
 			for i, v := range xs[r*inner : (r+1)*inner] {
-				if c.acc != nil {
-					c.acc[r*inner+i] = normScale(float64(v), float64(mean[k]), inv, gamma[k], beta[k])
-				}
 				xs[r*inner+i] = affine((float64(v)-float64(mean[k]))*inv, gamma[k], beta[k])
 			}
 		}
@@ -73,13 +67,6 @@ func batchNorm(c *call) []Tensor {
 
 func affine(v float64, gamma, beta float32) float32 {
 	return float32(float64(v*float64(gamma)) + float64(beta))
-}
-
-// normScale returns the root of the sum of the squared terms of one element that is normalised: the value and the mean,
-// both scaled, and beta.
-func normScale(v, mean, inv float64, gamma, beta float32) float32 {
-	g := inv * float64(gamma)
-	return float32(math.Sqrt((v*v+mean*mean)*g*g + float64(beta)*float64(beta)))
 }
 
 // moments returns the mean and the population variance, accumulated in fp64 in
@@ -102,9 +89,6 @@ func instanceNorm(c *call) []Tensor {
 	gamma, beta := c.vector(ir.ParamGamma, ch, 1), c.vector(ir.ParamBeta, ch, 0)
 	eps := c.float(ir.ParamEpsilon, float64(float32(1e-5)))
 	xs := c.floats(x)
-	if c.bound.Acc > 0 {
-		c.acc = c.buffer(len(xs))
-	}
 	if c.err != nil {
 		return nil
 	}
@@ -115,9 +99,6 @@ func instanceNorm(c *call) []Tensor {
 			inv := 1 / math.Sqrt(variance+eps)
 			for i, v := range row {
 				row[i] = affine((float64(v)-mean)*inv, gamma[r%ch], beta[r%ch])
-				if c.acc != nil {
-					c.acc[r*inner+i] = normScale(float64(v), mean, inv, gamma[r%ch], beta[r%ch])
-				}
 			}
 		}
 	})
@@ -136,9 +117,6 @@ func layerNorm(c *call) []Tensor {
 	fd := c.foldOver(x.Type.Shape, on, true)
 	gamma, beta := c.vector(ir.ParamGamma, len(fd.terms), 1), c.vector(ir.ParamBeta, len(fd.terms), 0)
 	xs := c.floats(x)
-	if c.bound.Acc > 0 {
-		c.acc = c.buffer(len(xs))
-	}
 	if c.err != nil {
 		return nil
 	}
@@ -153,9 +131,6 @@ func layerNorm(c *call) []Tensor {
 			inv := 1 / math.Sqrt(variance+eps)
 			for i, t := range fd.terms {
 				xs[at+t] = affine((float64(row[i])-mean)*inv, gamma[i], beta[i])
-				if c.acc != nil {
-					c.acc[at+t] = normScale(float64(row[i]), mean, inv, gamma[i], beta[i])
-				}
 			}
 		}
 	})

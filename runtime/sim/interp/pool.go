@@ -37,9 +37,6 @@ func pool(c *call, kind poolKind) []Tensor {
 		return c.fail("the result of a window over %s is too large", x.Type)
 	}
 	xs, out := c.floats(x), c.buffer(prod(shape))
-	if c.bound.Acc > 0 && kind == avgPool {
-		c.acc = c.buffer(prod(shape))
-	}
 	if c.err != nil {
 		return nil
 	}
@@ -50,20 +47,15 @@ func pool(c *call, kind poolKind) []Tensor {
 				return
 			}
 			for o := range pos {
-				v, s := w.pool(xs[r*in:(r+1)*in], w.at(o), kind, exclude)
-				out[r*pos+o] = v
-				if c.acc != nil {
-					c.acc[r*pos+o] = s
-				}
+				out[r*pos+o] = w.pool(xs[r*in:(r+1)*in], w.at(o), kind, exclude)
 			}
 		}
 	})
 	return results(c.outFloats(0, shape, out))
 }
 
-// pool returns the result of the window at output position p, and the root of
-// the sum of squared terms of an average.
-func (w window) pool(plane []float32, p [3]int, kind poolKind, exclude bool) (v, scale float32) {
+// pool returns the result of the window at output position p.
+func (w window) pool(plane []float32, p [3]int, kind poolKind, exclude bool) float32 {
 	var from, to [3]int // input positions covered, in steps of the dilation
 	count := 1          // elements that an average divides by
 	for d := range 3 {
@@ -96,15 +88,15 @@ func (w window) pool(plane []float32, p [3]int, kind poolKind, exclude bool) (v,
 	}
 	switch kind {
 	case maxPool:
-		return float32(best), 0
+		return float32(best)
 	case l2Pool:
-		return float32(math.Sqrt(squares)), 0
+		return float32(math.Sqrt(squares))
 	}
 	if exclude {
 		count = n
 	}
 	if count == 0 {
-		return 0, 0
+		return 0
 	}
-	return float32(sum / float64(count)), float32(math.Sqrt(squares) / float64(count))
+	return float32(sum / float64(count))
 }

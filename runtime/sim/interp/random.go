@@ -28,6 +28,15 @@ func (c *call) source() source {
 	return source{mix(k ^ mix(uint64(c.step.index)<<32|uint64(c.r.steps)&0xffffffff))}
 }
 
+// mix is the finaliser of splitmix64 (Steele, Lea, Flood 2014), a bijection of 64 bits whose output bits all depend on
+// every input bit.
+func mix(x uint64) uint64 {
+	x += 0x9e3779b97f4a7c15
+	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+	x = (x ^ x>>27) * 0x94d049bb133111eb
+	return x ^ x>>31
+}
+
 // unit returns number i of the stream, uniform in (0, 1).
 func (s source) unit(i int) float64 {
 	return (float64(mix(s.key^uint64(i))>>12) + 0.5) / (1 << 52)

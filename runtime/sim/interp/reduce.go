@@ -11,8 +11,8 @@ import (
 type reduction struct {
 	f    func(at func(i int) float64, n int) float64
 	ints func(at func(i int) int64, n int) int64 // nil: through f, truncated
-	// the summed term, where the result is a sum of terms: the scale of its error
-	terms func(x float64) float64
+	// empty says that integers have a result for no elements too.
+	empty bool
 }
 
 func sumOf(at func(int) float64, n int, f func(float64) float64) float64 {
@@ -47,9 +47,7 @@ func logSumExp(at func(int) float64, n int) float64 {
 }
 
 var reductions = map[*ir.Operation]reduction{
-	ir.OpReduceL1Norm: {f: func(at func(int) float64, n int) float64 {
-		return sumOf(at, n, math.Abs)
-	}, terms: math.Abs},
+	ir.OpReduceL1Norm:    {f: func(at func(int) float64, n int) float64 { return sumOf(at, n, math.Abs) }},
 	ir.OpReduceL2Norm:    {f: func(at func(int) float64, n int) float64 { return math.Sqrt(sumOf(at, n, square)) }},
 	ir.OpReduceLogSum:    {f: func(at func(int) float64, n int) float64 { return math.Log(sumOf(at, n, ident)) }},
 	ir.OpReduceLogSumExp: {f: logSumExp},
@@ -90,7 +88,7 @@ var reductions = map[*ir.Operation]reduction{
 	ir.OpReduceMean: {
 		f:     func(at func(int) float64, n int) float64 { return sumOf(at, n, ident) / float64(n) },
 		ints:  func(at func(int) int64, n int) int64 { return truncDiv(sumInts(at, n), int64(n)) },
-		terms: ident},
+		empty: true},
 	ir.OpReduceProd: {
 		f: func(at func(int) float64, n int) float64 {
 			p := 1.0
@@ -108,8 +106,8 @@ var reductions = map[*ir.Operation]reduction{
 		}},
 	ir.OpReduceSum: {f: func(at func(int) float64, n int) float64 {
 		return sumOf(at, n, ident)
-	}, ints: sumInts, terms: ident},
-	ir.OpReduceSumSquare: {f: func(at func(int) float64, n int) float64 { return sumOf(at, n, square) }, terms: square},
+	}, ints: sumInts, empty: true},
+	ir.OpReduceSumSquare: {f: func(at func(int) float64, n int) float64 { return sumOf(at, n, square) }},
 }
 
 var _ = add(func() map[*ir.Operation]kernel {
@@ -194,7 +192,7 @@ func (r reduction) kernel(c *call) []Tensor {
 		return nil
 	}
 	fd := c.foldOver(x.Type.Shape, on, keep)
-	if c.err == nil && len(fd.terms) == 0 && len(fd.outs) > 0 && r.ints != nil && r.terms == nil {
+	if c.err == nil && len(fd.terms) == 0 && len(fd.outs) > 0 && r.ints != nil && !r.empty {
 		return c.fail("reduces no elements of x, shape %s", ir.ShapeString(x.Type.Shape))
 	}
 	grain := 1 + 4096/max(1, len(fd.terms))
@@ -213,9 +211,6 @@ func (r reduction) kernel(c *call) []Tensor {
 		return results(c.outInts(0, fd.shape, out))
 	}
 	xs, out := c.floats(x), c.buffer(len(fd.outs))
-	if c.bound.Acc > 0 && r.terms != nil {
-		c.acc = c.buffer(len(fd.outs))
-	}
 	if c.err != nil {
 		return nil
 	}
@@ -224,13 +219,6 @@ func (r reduction) kernel(c *call) []Tensor {
 			base := fd.outs[o]
 			at := func(i int) float64 { return float64(xs[base+fd.terms[i]]) }
 			out[o] = float32(r.f(at, len(fd.terms)))
-			if c.acc != nil {
-				s := math.Sqrt(sumOf(at, len(fd.terms), func(x float64) float64 { return square(r.terms(x)) }))
-				if c.op.Is(ir.OpReduceMean) {
-					s /= float64(len(fd.terms))
-				}
-				c.acc[o] = float32(s)
-			}
 		}
 	})
 	return results(c.outFloats(0, fd.shape, out))

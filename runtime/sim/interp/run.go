@@ -21,12 +21,11 @@ const DefaultMaxSteps = 10_000_000
 // Options control a run. The zero value runs in IEEE mode on all processors.
 type Options struct {
 	Numerics numerics.Mode
-	Workers  int      // goroutines a kernel may use; 0: GOMAXPROCS. Results do not depend on it
-	MaxBytes int64    // limit of live bytes, including scratch; 0 means the limit of the process (package memlimit)
-	MaxSteps int64    // limit of operations executed, loops unrolled; 0: DefaultMaxSteps
-	WideSums bool     // accumulate products of convolutions and matrix products in fp64
-	Perturb  *Perturb // nil for none
-	Seed     uint64   // of random operations whose own seed is -1
+	Workers  int    // goroutines a kernel may use; 0: GOMAXPROCS. Results do not depend on it
+	MaxBytes int64  // limit of live bytes, including scratch; 0 means the limit of the process (package memlimit)
+	MaxSteps int64  // limit of operations executed, loops unrolled; 0: DefaultMaxSteps
+	WideSums bool   // accumulate products of convolutions and matrix products in fp64
+	Seed     uint64 // of random operations whose own seed is -1
 
 	// States contains the states by name: their content before the run (zeros if absent) and, once Run has returned
 	// without error, after it.
@@ -214,9 +213,6 @@ func (r *run) step(s *step) (res []Tensor, err error) {
 			err = opError(s.op, "internal error of the interpreter: %v (%s)", x, where(debug.Stack()))
 		}
 	}()
-	if r.opt.Perturb != nil && c.placedOnEngine() {
-		c.bound = r.opt.Perturb.Bound(s.op)
-	}
 	res = s.run(c)
 	var inner *Error
 	if errors.As(c.err, &inner) {
@@ -234,11 +230,6 @@ func (r *run) step(s *step) (res []Tensor, err error) {
 		}
 		if !res[i].Type.Fits(v.Type) && v.Type.Kind == ir.Tensor {
 			return nil, opError(s.op, "result %q is declared %s and comes out as %s", v.Name, v.Type, res[i].Type)
-		}
-	}
-	if !c.bound.IsExact() {
-		for i := range res {
-			res[i] = r.opt.Perturb.apply(c, s.index, i, res[i])
 		}
 	}
 	return res, nil

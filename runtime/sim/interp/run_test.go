@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/numerics"
 )
 
 func TestIntermediatesAreFreed(t *testing.T) {
@@ -263,65 +262,6 @@ func TestStatesLastFromCallToCall(t *testing.T) {
 		wantFloats(t, b.run(Options{States: states}, out)[0], 0, []int64{1}, float32(i+1))
 	}
 	wantFloats(t, states["s"], 0, []int64{1}, 3)
-}
-
-func TestPerturbationsStayWithinTheirBound(t *testing.T) {
-	run := func(seed uint64, unit ir.Unit, bound numerics.Bound) []float32 {
-		b := newBld(t, "ios15")
-		x := b.input("x", floats(t, ir.FP32, []int64{1, 64}, seq(64, 1)...))
-		r := b.op("matmul", args{"x": x, "y": constant(floats(t, ir.FP32, []int64{64, 100}, seq(6400, 2)...))})
-		b.body.Ops[0].Place.Unit = unit
-		return b.run(Options{Perturb: &Perturb{
-			Seed:  seed,
-			Bound: func(*ir.Op) numerics.Bound { return bound },
-		}}, r)[0].Floats32()
-	}
-	plain := run(1, ir.CPU, numerics.Bound{Abs: 1})
-	one, again, other := run(1, ir.Engine, numerics.Bound{Abs: 1}), run(1, ir.Engine, numerics.Bound{Abs: 1}),
-		run(2, ir.Engine, numerics.Bound{Abs: 1})
-	acc := run(1, ir.Engine, numerics.Bound{Acc: 1})
-	low, high, moved, differs := 0.0, 0.0, 0, 0
-	for i := range plain {
-		d := float64(one[i] - plain[i])
-		low, high = min(low, d), max(high, d)
-		if one[i] != again[i] {
-			t.Fatal("the same seed gives other errors")
-		}
-		if one[i] != other[i] {
-			differs++
-		}
-		if acc[i] != plain[i] {
-			moved++
-		}
-	}
-	if low < -1 || high > 1 || low > -0.8 || high < 0.8 {
-		t.Errorf("errors lie in [%v, %v], want most of [-1, 1]", low, high)
-	}
-	if differs < 90 || moved < 90 {
-		t.Errorf("another seed changed %d of 100 elements, the bound of products %d", differs, moved)
-	}
-}
-
-// TestPerturbScale checks that S is the root of the sum of squared products.
-func TestPerturbScale(t *testing.T) {
-	worst := 0.0
-	for seed := range uint64(200) {
-		b := newBld(t, "ios15")
-		x := b.input("x", floats(t, ir.FP32, []int64{1, 1, 2}, 3, 4))
-		r := b.op("conv", args{
-			"x":        x,
-			"weight":   constant(floats(t, ir.FP32, []int64{1, 1, 2}, 1, 1)),
-			"pad_type": str("valid"),
-		})
-		got := b.onEngine().run(Options{Perturb: &Perturb{
-			Seed:  seed,
-			Bound: func(*ir.Op) numerics.Bound { return numerics.Bound{Acc: 1} },
-		}}, r)[0]
-		worst = max(worst, float64(got.Floats32()[0])-7)
-	}
-	if worst > 5 || worst < 4.8 {
-		t.Errorf("the largest of 200 errors is %v, want just under 5", worst)
-	}
 }
 
 func TestProgressAndTrace(t *testing.T) {
