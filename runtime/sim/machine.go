@@ -222,6 +222,17 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 	return out, nil
 }
 
+// Tasks returns the number of tasks that the engine computes in one run of the chosen function.
+func (m *Machine) Tasks() int {
+	n := 0
+	for i := range m.fn.ops {
+		if a, ok := m.fn.ops[i].Attrs.(*e5.AneInferenceAttrs); ok {
+			n += len(m.procs[a.ProcedureName].tasks)
+		}
+	}
+	return n
+}
+
 // Procedures returns the procedures of the container that a function runs, in the order of their first run, or none if
 // there is no such function.
 func (m *Machine) Procedures(name string) []string {

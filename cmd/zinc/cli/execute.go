@@ -147,7 +147,7 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 		if err != nil {
 			return nil, err
 		}
-		return interpExecutor(f)
+		return c.interpExecutor(f)
 	}
 	r, err := c.compile(ctx, c.env, m)
 	if err != nil {
@@ -155,7 +155,7 @@ func (c *runCommand) interpreter(ctx context.Context, m *frontend.Model) (*execu
 	}
 	c.note("%s", r.Report.Line())
 	// The arithmetic of an operation depends on where it runs, so the source runs with every operation placed.
-	return interpExecutor(r.Reference)
+	return c.interpExecutor(r.Reference)
 }
 
 // direct runs a pair with the engine driven directly.
@@ -168,11 +168,17 @@ func (c *runCommand) direct(p pair.Pair) (*executor, error) {
 		return nil, err
 	}
 	x := portsOf(m)
+	total := m.Tasks()
 	x.close = func() error { return nil }
 	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error) {
 		return stepped(m, states, func() (map[string]interp.Tensor, error) {
-			return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers})
+			return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers,
+				Trace: func(_ string, e *engine.Event) {
+					if e != nil { // a task, not an operation of the chain
+						c.advance(total)
+					}
+				}})
 		})
 	}
 	return x, nil
@@ -186,6 +192,8 @@ func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mod
 	}
 	var r *simulation
 	var err error
+	total := 0
+	c.ran = func() { c.advance(total) }
 	if c.connect.socket != "" {
 		r, err = c.connect.simulation(ctx, p, mode, c.workers)
 	} else {
@@ -201,6 +209,7 @@ func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mod
 	}
 	m := r.model.Machine()
 	x := portsOf(m)
+	total = m.Tasks()
 	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, _ numerics.Mode,
 		_ int) (map[string]interp.Tensor, error) {
 		before := maps.Clone(states)
@@ -243,7 +252,7 @@ func stepped(m *sim.Machine, states map[string]interp.Tensor, run func() (map[st
 }
 
 // interpExecutor runs a function on the reference interpreter.
-func interpExecutor(f *ir.Func) (*executor, error) {
+func (c *runCommand) interpExecutor(f *ir.Func) (*executor, error) {
 	prog, err := interp.Prepare(f)
 	if err != nil {
 		return nil, err
@@ -266,7 +275,8 @@ func interpExecutor(f *ir.Func) (*executor, error) {
 	}
 	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error) {
-		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers, States: states})
+		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers, States: states,
+			Progress: func(_, total int) { c.advance(total) }})
 	}
 	return x, nil
 }

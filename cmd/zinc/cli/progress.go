@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -15,8 +16,9 @@ const progressDelay = 500 * time.Millisecond
 const progressEvery = 100 * time.Millisecond
 
 // progress shows how far the work is: on a terminal in one line that is overwritten, elsewhere with a line at the start
-// and the end of each stage.
+// and the end of each stage. Its methods may be called concurrently: a run that is cancelled may still report a task.
 type progress struct {
+	mu       sync.Mutex
 	w        io.Writer
 	terminal bool
 	asked    bool
@@ -47,9 +49,10 @@ func isTerminal(w io.Writer) bool {
 	return err != nil || !os.SameFile(info, null)
 }
 
-// step reports that done of total units of a stage are done. It is called from
-// one goroutine at a time.
+// step reports that done of total units of a stage are done.
 func (p *progress) step(stage string, done, total int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	now := p.now()
 	text := fmt.Sprintf("%s: %d of %d", stage, done, total)
 	if stage != p.stage {
@@ -83,9 +86,10 @@ func share(done, total int, took time.Duration) string {
 	return fmt.Sprintf("%s, %s, %s left", text, took.Round(time.Second), left.Round(time.Second))
 }
 
-// line reports work of unknown extent. It is called from one
-// goroutine at a time.
+// line reports work of unknown extent.
 func (p *progress) line(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	now := p.now()
 	switch {
 	case p.terminal && (p.asked || now.Sub(p.begin) >= progressDelay) && now.Sub(p.last) >= progressEvery:
@@ -99,6 +103,8 @@ func (p *progress) line(text string) {
 
 // end clears the terminal's line.
 func (p *progress) end() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	if p.width > 0 {
 		fmt.Fprintf(p.w, "\r%s\r", strings.Repeat(" ", p.width))
 		p.width = 0

@@ -37,6 +37,8 @@ type runCommand struct {
 	trace, replay string // files
 	fill          bool   // --random or --seed was set
 	json          bool
+	shown         *progress // of the runs
+	done          int       // tasks or operations of all runs
 }
 
 func newRun(e *env) *cobra.Command {
@@ -151,6 +153,8 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return &usageError{err}
 	}
+	c.shown = c.newProgress(c.progress)
+	defer c.shown.end()
 	x, err := c.executor(ctx, path, mode)
 	if err != nil {
 		return err
@@ -189,6 +193,7 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 			return err
 		}
 	}
+	c.shown.end()
 	if c.timing {
 		x.timing(c.out)
 	}
@@ -197,6 +202,13 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 		return err
 	}
 	return c.write(ctx, x.outputs, append(arrays("output", outputs, got), arrays("state", after, held)...), got)
+}
+
+// advance shows that one more of the tasks or operations of a run is done; each run has total. Inputs may select a
+// configuration of the function that has more.
+func (c *runCommand) advance(total int) {
+	c.done++
+	c.shown.step("run", c.done, max(c.done, c.steps*total))
 }
 
 // exclusive returns an error for flags that cannot be combined.

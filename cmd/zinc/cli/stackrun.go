@@ -24,7 +24,8 @@ type machineFlags struct {
 	inject string
 	seed   uint64 // of the faults
 	strict bool
-	timing bool // the tasks' times are kept
+	timing bool   // the tasks' times are kept
+	ran    func() // is called when the engine has computed a task; may be nil
 }
 
 func (f *machineFlags) register(s *pflag.FlagSet) {
@@ -85,7 +86,7 @@ func (f *machineFlags) buildFor(ctx context.Context, machine *sim.Machine, mode 
 	events *trace.Recording) (_ *simulation, err error) {
 	r := &simulation{record: stack.NewRecord(machine.Pair()), events: events}
 	r.record.Numerics, r.record.Strict, r.record.Seed = mode.String(), f.strict, f.seed
-	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode)}
+	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode), Ran: f.ran}
 	if events != nil {
 		o.Trace = events.Tracer()
 	}

@@ -31,6 +31,7 @@ type Options struct {
 	CallBytes int64
 	Limits    broker.Limits
 	Tasks     func(TaskTime)    // is called after each task of the engine; may be nil
+	Ran       func()            // is called when the engine has computed a task; may be nil
 	Terminal  func(line string) // gets the firmware's log lines
 }
 
@@ -55,7 +56,7 @@ func New(o Options) (*Stack, error) {
 	d, err := driver.NewDevice(driver.Config{
 		Properties: &props,
 		Trace:      o.Trace, Inject: o.Inject, Strict: o.Strict, Numerics: o.Numerics, Workers: o.Workers,
-		Terminal: o.Terminal, Tasks: o.Tasks,
+		Terminal: o.Terminal, Tasks: o.Tasks, Ran: o.Ran,
 	})
 	if err != nil {
 		return nil, err

@@ -43,6 +43,8 @@ type Config struct {
 	RingVersion func(channel string) uint32
 	// Tasks is called after each task of the engine. It may be nil.
 	Tasks func(TaskTime)
+	// Ran is called when the engine has computed a task, which may be before Tasks reports its time. It may be nil.
+	Ran func()
 	// Terminal gets the firmware's log lines when printing is enabled. It may be nil.
 	Terminal func(line string)
 }

@@ -196,12 +196,15 @@ func (b *boot) injectedNote(f inject.Fault, where string) {
 	}
 }
 
-// engineTrace returns a function that traces each task of the engine, or nil without a tracer.
+// engineTrace returns a function that traces and reports each task of the engine, or nil if nothing is to be informed.
 func (d *Device) engineTrace() func(engine.Event) {
-	if d.cfg.Trace == nil {
+	if d.cfg.Trace == nil && d.cfg.Ran == nil {
 		return nil
 	}
 	return func(e engine.Event) {
+		if d.cfg.Ran != nil {
+			d.cfg.Ran()
+		}
 		if !d.cfg.Trace.On() {
 			return
 		}

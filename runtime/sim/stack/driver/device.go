@@ -34,8 +34,9 @@ type Config struct {
 	// SecondWake reports whether the second wake of boot n, counted from 1,
 	// arrives. Nil: always.
 	SecondWake func(n int) bool
+	Tasks      func(coprocessor.TaskTime) // is called after each task of the engine; may be nil
+	Ran        func()                     // is called when the engine has computed a task; may be nil
 	// Terminal gets the firmware's log lines. It may be nil.
-	Tasks    func(coprocessor.TaskTime) // is called after each task of the engine; may be nil
 	Terminal func(line string)
 }
 

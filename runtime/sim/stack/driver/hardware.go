@@ -70,6 +70,7 @@ func newHardware(d *Device) (*hardware, error) {
 		Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork,
 		SecondWake: cfg.SecondWake, Terminal: cfg.Terminal, Doorbell: h.interrupt,
 		Tasks: cfg.Tasks,
+		Ran:   cfg.Ran,
 	})
 	return h, err
 }
