@@ -11,7 +11,7 @@ import (
 const Stdin = "-"
 
 // maxStdin is the limit of bytes of standard input.
-const maxStdin = 2 << 30
+const maxStdin int64 = 2 << 30
 
 var stdin struct {
 	sync.Mutex
@@ -46,7 +46,7 @@ func readStdin() ([]byte, error) {
 		case stdin.err != nil:
 		case len(stdin.data) == 0:
 			stdin.err = errors.New("standard input is empty")
-		case len(stdin.data) > maxStdin:
+		case int64(len(stdin.data)) > maxStdin:
 			stdin.data, stdin.err = nil, fmt.Errorf("standard input exceeds the limit of %d bytes", maxStdin)
 		}
 	}

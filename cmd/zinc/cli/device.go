@@ -221,7 +221,7 @@ var sections = []section{
 	}},
 	{"power", func(w io.Writer, x *probe) {
 		for i := range coprocessor.PMUEntries {
-			at := uint64(coprocessor.PMUBase + i*coprocessor.PMUStride)
+			at := uint64(coprocessor.PMUBase) + uint64(i)*coprocessor.PMUStride
 			fmt.Fprintf(w, "  %#x: %#x\n", at, x.stack.Device.Coprocessor().PMU(at))
 		}
 	}},

@@ -19,7 +19,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 
 	"github.com/zinc-compiler/zinc/difftest"
 	"github.com/zinc-compiler/zinc/internal/mutants/active"
@@ -42,8 +41,7 @@ func main() {
 
 func run(programs string, trace bool, cpu uint64) error {
 	if cpu > 0 {
-		// A mutant can loop for ever. The limit counts what the process uses, so that other work does not matter.
-		if err := syscall.Setrlimit(syscall.RLIMIT_CPU, &syscall.Rlimit{Cur: cpu, Max: cpu}); err != nil {
+		if err := limit(cpu); err != nil {
 			return err
 		}
 	}
