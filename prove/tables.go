@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/x448/float16"
 
@@ -121,12 +122,12 @@ func (t *tables) register(name string, f func(float64) float64) string {
 		return n
 	}
 	same := name
-	vals := make([]float64, len(finite))
-	for i, x := range finite {
+	vals := make([]float64, len(finite()))
+	for i, x := range finite() {
 		vals[i] = f(x)
 	}
 	for n, g := range t.known {
-		domain := func(i int) bool { return (g(finite[i]) != g(finite[i])) == (vals[i] != vals[i]) }
+		domain := func(i int) bool { return math.IsNaN(g(finite()[i])) == math.IsNaN(vals[i]) }
 		if (same == name || n < same) && distance(vals, g) < sameTable && all(len(vals), domain) {
 			same = n
 		}
@@ -160,8 +161,8 @@ type values struct {
 
 // sampled returns the values of a function.
 func sampled(f func(x float64) float64) *values {
-	v := &values{at: f, finite: make([]float64, len(finite)), low: f(math.Inf(-1)), high: f(math.Inf(1))}
-	for i, x := range finite {
+	v := &values{at: f, finite: make([]float64, len(finite())), low: f(math.Inf(-1)), high: f(math.Inf(1))}
+	for i, x := range finite() {
 		v.finite[i] = f(x)
 	}
 	return v
@@ -210,8 +211,8 @@ func (t *tables) of(table *engine.Table) func(field.Elem) field.Elem {
 	return f
 }
 
-// finite are the finite numbers of fp16, ascending, with one zero.
-var finite = func() []float64 {
+// finite returns the finite numbers of fp16, ascending, with one zero.
+var finite = sync.OnceValue(func() []float64 {
 	var out []float64
 	for i := range 0x7c00 {
 		out = append(out, float64(float16.Frombits(uint16(i)).Float32()))
@@ -221,7 +222,7 @@ var finite = func() []float64 {
 	}
 	slices.Sort(out)
 	return out
-}()
+})
 
 func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
 	v := sampled(func(x float64) float64 { return float64(table.Eval(float32(x))) })
@@ -252,7 +253,7 @@ const sameTable = 1.0 / 512
 // distance returns how far a table is from a function.
 func distance(vals []float64, f func(float64) float64) float64 {
 	far := 0.0
-	for i, x := range finite {
+	for i, x := range finite() {
 		y := f(x)
 		if y != y || math.Abs(y) > 65504 || vals[i] != vals[i] {
 			continue
@@ -288,12 +289,12 @@ func (t *tables) bounds(v *values) func(field.Elem) field.Elem {
 		low = v.finite[0]
 	}
 	if high != high {
-		high = v.finite[len(finite)-1]
+		high = v.finite[len(finite())-1]
 	}
 	if low >= high {
 		return nil
 	}
-	for i, x := range finite {
+	for i, x := range finite() {
 		if v.finite[i] != max(low, min(x, high)) {
 			return nil
 		}
@@ -305,7 +306,7 @@ func (t *tables) bounds(v *values) func(field.Elem) field.Elem {
 // edges recognises a function with few steps, which may be at an infinity.
 func (t *tables) edges(v *values) (edges []edge, below float64, ok bool) {
 	const most = 4
-	xs := slices.Concat([]float64{math.Inf(-1)}, finite, []float64{math.Inf(1)})
+	xs := slices.Concat([]float64{math.Inf(-1)}, finite(), []float64{math.Inf(1)})
 	vals := slices.Concat([]float64{v.low}, v.finite, []float64{v.high})
 	if v.low != v.low {
 		vals[0] = vals[1]
