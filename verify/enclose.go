@@ -109,6 +109,9 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	s := &statement{e, op, args}
 	exact, lost := true, false
 	for _, v := range free(op) {
+		if givesShape(op, v) {
+			continue
+		}
 		exact = exact && args[v].exact()
 		lost = lost || args[v].lost
 	}
@@ -126,7 +129,7 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	if err != nil {
 		return nil, err
 	}
-	if lost && !op.Is(ir.OpFillLike, ir.OpShape) {
+	if lost {
 		return spansOf(ts, true), nil
 	}
 	switch {
@@ -175,10 +178,16 @@ func tensors(op *ir.Op) bool {
 	return true
 }
 
+// givesShape reports whether only the shape of an operand matters.
+func givesShape(op *ir.Op, v *ir.Value) bool {
+	return op.Is(ir.OpShape) || op.Is(ir.OpFillLike, ir.OpReshapeLike) && v != op.Arg(ir.ParamX) &&
+		v != op.Arg(ir.ParamValue)
+}
+
 // certain reports whether all operands that are not floats are exact, so that no element can come from another place.
 func (s *statement) certain() bool {
 	for _, v := range free(s.op) {
-		if !v.Type.DType.IsFloat() && !s.args[v].exact() {
+		if !v.Type.DType.IsFloat() && !givesShape(s.op, v) && !s.args[v].exact() {
 			return false
 		}
 	}
@@ -260,7 +269,7 @@ func steps(falling ...ir.ParamName) rule {
 				return
 			}
 			low[v], high[v] = a.t, a.t
-			if a.exact() {
+			if a.exact() || a.lost { // only the shape of what is lost matters
 				return
 			}
 			any = true
