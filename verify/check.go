@@ -59,7 +59,7 @@ func newStatement(step string, v *ir.Value, op *ir.Op, s *span, got interp.Tenso
 	if op != nil {
 		st.Op = op.Def.Name
 	}
-	if s.lost || f.steps > 1 && 100*f.steps > MaxPercent*f.elements {
+	if s.lost || many(f.steps, f.elements) {
 		st.Bound, st.BoundPercent = Number(math.Inf(1)), Number(math.Inf(1))
 	}
 	return st
@@ -282,8 +282,8 @@ func (x *call) engine(op *ir.Op) error {
 }
 
 // inOrder narrows the bound of a statement of sums that cancel. If the engine stored what its measured arithmetic gives
-// when the terms are added in the order of the coefficients, to OrderULP units in the last place of the scale, that is
-// the bound.
+// when the terms are added in the order of the coefficients, to OrderULP units in the last place of the scale, the
+// bound is how far that arithmetic is from the value without errors, and these units.
 func (x *call) inOrder(s *Statement, v *ir.Value, got interp.Tensor) error {
 	want, ok, err := x.measured(v, map[string]interp.Tensor{})
 	if err != nil || !ok || got.Elems() != want.Elems() {
@@ -295,7 +295,8 @@ func (x *call) inOrder(s *Statement, v *ir.Value, got interp.Tensor) error {
 		far = max(far, distance(y, w[i]))
 	}
 	if far <= limit {
-		s.Bound, s.BoundPercent, s.Used = Number(limit), Number(percent(limit, float64(s.Scale))), Number(far/limit)
+		bound := limit + s.fit.maxAbs
+		s.Bound, s.BoundPercent, s.Used = Number(bound), Number(percent(bound, float64(s.Scale))), Number(far/limit)
 	}
 	return nil
 }

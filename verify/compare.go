@@ -142,9 +142,14 @@ func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, ex
 		if wide != nil {
 			out.Bound, out.BoundPercent, scale, bounded = wide.Bound, wide.BoundPercent, float64(wide.Scale), wide.typ
 		}
-		if wide != nil && !wide.tells() {
+		switch {
+		case wide != nil && !wide.tells():
 			out.Verdict = CannotTell
 			out.Why = fmt.Sprintf("the bound of %s is %.3g %% of its scale", wide.Name, float64(wide.BoundPercent))
+		case d.IsFloat() && end.departs(got, f.scale):
+			out.Verdict = CannotTell
+			out.Why = fmt.Sprintf("each statement is within its bound, but together they differ by %.3g %% of scale",
+				float64(out.Percent))
 		}
 	}
 	out.MaxULP, out.BoundULP = Number(f.maxAbs), out.Bound

@@ -177,6 +177,21 @@ func (s *span) compare(got interp.Tensor) fit {
 	return f
 }
 
+// departs reports whether elements of a value differ from those without errors by more than MaxPercent of the scale.
+// One of them may, and that part of all, where an error before them moved them over a step.
+func (s *span) departs(got interp.Tensor, scale float64) bool {
+	want, g, n := s.numbers(), values(got), 0
+	for i := range g {
+		if !tells(distance(g[i], float64(want[i])), scale) {
+			n++
+		}
+	}
+	return many(n, len(g))
+}
+
+// many reports whether n of all elements are more than operations that jump explain.
+func many(n, all int) bool { return n > 1 && 100*n > MaxPercent*all }
+
 // notFound counts an element that is not finite.
 func (f *fit) notFound(i int, w float64) {
 	if f.notFinite++; f.notFinite == 1 {

@@ -60,9 +60,9 @@ of the statements before the output (docs/numerics.md).
 With --first-departure zinc prints the first statement beyond its bound: its task, its
 line and both values.
 
-The exit status is 5 when a statement or an output is beyond its bound; 6 when a bound is
-over %d %% of the scale, or an output is NaN, so that zinc cannot tell; and 4 when a budget
-is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
+The exit status is 5 when a statement or an output is beyond its bound; 6 when a bound or
+the difference of an output is over %d %% of the scale, or an output is NaN, so that zinc
+cannot tell; and 4 when a budget is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
   zinc verify model.mil --seed 2 --json
