@@ -19,6 +19,7 @@ type fact struct {
 
 // stackTest and driverTest shorten the names of the packages below.
 const (
+	simTest         = "runtime/sim "
 	stackTest       = "runtime/sim/stack "
 	driverTest      = "runtime/sim/stack/driver "
 	coprocessorTest = "runtime/sim/stack/coprocessor "
@@ -42,6 +43,12 @@ var facts = []fact{
 		test: stackTest + "TestUrgentClientsWaitLess"},
 	{chapter: 2, what: "a secure tenant claims the engine alone", command: "zinc device send SECURE_MODE_START",
 		test: stackTest + "TestSecureTenantOwnsTheEngine"},
+	{chapter: 2, what: "a state stays on the device: no cast copies it between two runs",
+		command: "zinc run count.hwx --steps 4 --trace steps.json",
+		test:    simTest + "TestStateStaysOnTheDevice"},
+	{chapter: 2, what: "one buffer bound to an output and an input stays on the device",
+		command: "zinc run count.hwx --steps 4 --trace steps.json",
+		test:    simTest + "TestBufferOfOutputAndInputStaysOnTheDevice"},
 	{chapter: 27, what: "three kernel extensions, registry and properties", command: "zinc device",
 		test: driverTest + "TestPublishedProperties"},
 	{chapter: 27, what: "every selector of the three user clients", command: "zinc device selector",

@@ -17,7 +17,8 @@ type chain struct {
 	fn    *function
 	store *store
 	steps []step
-	vals  []value // by operand, during a run
+	vals  []value     // by operand, during a run
+	kept  []*resident // by operand on the host, of those that stay on the device; otherwise nil
 }
 
 // value is the content of an operand; the zero value is an operand that is not filled.
@@ -38,7 +39,8 @@ type step struct {
 // cast copies a tensor from one operand to another, changing layout and, between
 // fp16 and fp32, element type.
 type cast struct {
-	from, to uint32
+	from, to       uint32
+	source, target string // labels of from and to
 	// pass is set when no bytes change between two host tensors. Nothing writes into an existing tensor, so it can be
 	// shared.
 	pass     bool
@@ -54,7 +56,12 @@ type cast struct {
 // newChain prepares the operations of a function. With keep set, results reuse the memory of the first run, so the
 // caller must copy them before the next run.
 func newChain(fn *function, procs map[string]*procedure, keep bool) *chain {
-	c := &chain{fn: fn, store: newStore(fn), vals: make([]value, len(fn.Operands))}
+	c := &chain{
+		fn:    fn,
+		store: newStore(fn),
+		vals:  make([]value, len(fn.Operands)),
+		kept:  make([]*resident, len(fn.Operands)),
+	}
 	kept := make([]bool, len(fn.Operands))
 	for i := range fn.ops {
 		s := step{op: &fn.ops[i]}
@@ -106,6 +113,7 @@ func (fn *function) handed(at int, p *procedure) int64 {
 func newCast(fn *function, op *e5.Operation) *cast {
 	c := &cast{from: op.Inputs[0], to: op.Outputs[0]}
 	src, dst := &fn.Operands[c.from], &fn.Operands[c.to]
+	c.source, c.target = label(src), label(dst)
 	c.src, c.typ = typeOf(&src.Desc), typeOf(&dst.Desc)
 	// The reader has checked that a tensor of unknown extents keeps its type.
 	if src.Aperture != e5.Surface && dst.Aperture != e5.Surface &&
@@ -164,6 +172,9 @@ func (c *chain) run(ctx context.Context, o *Options, e *engine.Engine) error {
 			return err
 		}
 		s := &c.steps[i]
+		if s.cast != nil && c.skips(s.cast) {
+			continue
+		}
 		if err := c.step(ctx, s, o, e); err != nil {
 			failed := &OpError{Op: s.op.Name, Err: err}
 			if s.proc != nil {
@@ -181,7 +192,10 @@ func (c *chain) run(ctx context.Context, o *Options, e *engine.Engine) error {
 func (c *chain) step(ctx context.Context, s *step, o *Options, e *engine.Engine) error {
 	switch {
 	case s.cast != nil:
-		return c.cast(s.cast)
+		if err := c.cast(s.cast); err != nil || o.Host == nil {
+			return err
+		}
+		return o.Host.Cast(s.op.Name, s.cast.source, s.cast.target)
 	case s.call != nil:
 		if err := c.call(ctx, s, o); err != nil || o.Host == nil {
 			return err
@@ -207,6 +221,20 @@ func (c *chain) infer(ctx context.Context, s *step, o *Options, e *engine.Engine
 		return o.Dispatcher.Dispatch(ctx, s.proc.name, c.store.portsOf(s.proc))
 	}
 	return e.Run(ctx, s.proc.tasks, c.store)
+}
+
+// label names an operand, a surface by its port.
+func label(o *e5.Operand) string {
+	if o.Aperture == e5.Surface {
+		return "port " + o.Port.Name
+	}
+	return o.Name
+}
+
+// skips reports whether a cast is not run because its value stays on the device.
+func (c *chain) skips(s *cast) bool {
+	r := c.kept[s.from]
+	return r != nil && r.loaded || c.kept[s.to] != nil
 }
 
 func (c *chain) cast(s *cast) error {

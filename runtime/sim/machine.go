@@ -97,6 +97,9 @@ type Host interface {
 	Bind(op string, bytes int64) error
 	// Return is called after an inference.
 	Return(op string) error
+	// Cast is called after a cast with the names of its operands, for a surface "port" and that of its port. A cast
+	// that is not run, because its value stays on the device, is not reported.
+	Cast(op, from, to string) error
 	// Compute is called after a CPU call with its estimated time.
 	Compute(op string, t cost.Time) error
 }
@@ -105,26 +108,31 @@ type Host interface {
 // place.
 type Dispatcher interface {
 	// Dispatch gets every port of the procedure by name, with the size that the container states. All runs of one
-	// function of a Machine pass the same map and slices. Dispatch must not change the map, nor use the slices after it
-	// has returned.
+	// function of a Machine pass the same map and slices, except that the two slices of a value that stays on the
+	// device change places. Dispatch must not change the map, nor use the slices after it has returned.
 	Dispatch(ctx context.Context, procedure string, surfaces map[string][]byte) error
 }
 
-// chain returns the chain of a function with zeroed memory. It releases the memory of other functions when the total
-// would exceed e5.MaxBytes.
+// chain returns the chain of a function. It releases the memory of other functions when the total would exceed
+// e5.MaxBytes.
 func (m *Machine) chain(fn *function) *chain {
 	if fn.chain != nil {
-		fn.chain.store.clear()
 		return fn.chain
 	}
 	if m.held+fn.total > e5.MaxBytes {
 		for _, f := range m.funcs {
+			for _, s := range f.states {
+				s.buffer().Bytes() // the value must not be in the memory that is released
+			}
 			f.chain = nil
 		}
 		m.held = 0
 	}
 	m.held += fn.total
 	fn.chain = newChain(fn, m.procs, false)
+	for _, id := range fn.States {
+		fn.chain.kept[id] = fn.chain.resident([]uint32{id}, id)
+	}
 	return fn.chain
 }
 
@@ -193,15 +201,37 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		}
 		c.fill(id, t)
 	}
-	ids := slices.Concat(fn.Outputs, fn.States)
-	bufs := make([][]byte, len(ids))
-	for i, id := range fn.States {
+	for _, id := range fn.States {
 		s := fn.states[fn.Operands[id].Name]
-		bufs[len(fn.Outputs)+i] = s.bytes()
-		c.fill(id, interp.Tensor{Type: s.typ, Data: s.bytes()})
+		c.hold(id, s.buffer())
+		c.fill(id, interp.Tensor{Type: s.typ, Data: s.data()})
 	}
+	c.clear()
 	if err := c.run(ctx, &o, c.newEngine(&o)); err != nil {
 		return nil, err
+	}
+	results, err := fn.results(c)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]interp.Tensor{}
+	for i, id := range fn.Outputs {
+		out[fn.Operands[id].Name] = results[i]
+	}
+	return out, nil
+}
+
+// results returns the outputs of a run and stores the new values of the states.
+func (f *function) results(c *chain) ([]interp.Tensor, error) {
+	var ids []uint32
+	var bufs [][]byte
+	for _, id := range f.Outputs {
+		ids, bufs = append(ids, id), append(bufs, nil)
+	}
+	for _, id := range f.States {
+		if c.kept[id] == nil {
+			ids, bufs = append(ids, id), append(bufs, f.states[f.Operands[id].Name].data())
+		}
 	}
 	results := make([]interp.Tensor, len(ids))
 	for i, id := range ids {
@@ -210,16 +240,15 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 			return nil, err
 		}
 		if b := bufs[i]; b != nil && len(b) != len(results[i].Data) {
-			return nil, fmt.Errorf("state %q has %d bytes, want %s", fn.Operands[id].Name, len(results[i].Data),
-				typeOf(&fn.Operands[id].Desc))
+			return nil, fmt.Errorf("state %q has %d bytes, want %s", f.Operands[id].Name, len(results[i].Data),
+				typeOf(&f.Operands[id].Desc))
 		}
 	}
 	commit(results, bufs)
-	out := map[string]interp.Tensor{}
-	for i, id := range fn.Outputs {
-		out[fn.Operands[id].Name] = results[i]
+	for _, id := range f.States {
+		c.keep(id, f.states[f.Operands[id].Name].mem)
 	}
-	return out, nil
+	return results, nil
 }
 
 // Tasks returns the number of tasks that the engine computes in one run of the chosen function.

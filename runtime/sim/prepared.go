@@ -13,6 +13,8 @@ import (
 
 // Prepared is a function prepared for repeated runs on the caller's buffers, which are bound once and read and written
 // in place. They hold packed tensors, row major and little endian, of the types that Inputs, Outputs and States return.
+// A buffer that is bound to a state, or to both an output and inputs, keeps its value on the device between runs where
+// it can.
 //
 // It has its own surfaces, scratch, on-chip memory and unbound states, and keeps their contents from run to run, as an
 // engine does. A chain of casts and engine inferences runs without allocations in this package. A Prepared must be used
@@ -35,7 +37,8 @@ type binding struct {
 	id   uint32 // operand
 	typ  ir.Type
 	size int
-	buf  []byte  // nil: not bound
+	mem  *Buffer // nil: not bound
+	buf  []byte  // the part of its memory that the tensor takes
 	open bool    // an output whose extents are known after a run: size is 0, and buf the caller's whole buffer
 	was  ir.Type // of an open output: its type after the last run
 }
@@ -62,7 +65,7 @@ func (m *Machine) Prepare(name string, o Options) (*Prepared, error) {
 	}
 	p.engine = p.chain.newEngine(&p.o)
 	for i := p.inputs + p.outputs; i < len(bound); i++ {
-		bound[i].buf = make([]byte, bound[i].size)
+		bound[i].set(NewBuffer(make([]byte, bound[i].size)))
 	}
 	return p, nil
 }
@@ -109,38 +112,41 @@ func (p *Prepared) States() []Port { return p.chain.fn.ports(p.chain.fn.States) 
 // BindInput binds the first bytes of a buffer to an input. A buffer may be bound to both an input and an output, wholly
 // or in part: a run reads the old value and writes the new one. It must not be bound to two tensors that the function
 // writes. A run that fails leaves the buffers unchanged.
-func (p *Prepared) BindInput(name string, b []byte) error {
+func (p *Prepared) BindInput(name string, b *Buffer) error {
 	return p.bind("input", name, b, p.bound[:p.inputs])
 }
 
 // BindOutput binds a buffer to an output; see BindInput. An output whose extents are known only at run time takes as
 // much of the buffer as it needs; a run that needs more fails.
-func (p *Prepared) BindOutput(name string, b []byte) error {
+func (p *Prepared) BindOutput(name string, b *Buffer) error {
 	return p.bind("output", name, b, p.bound[p.inputs:p.inputs+p.outputs])
 }
 
 // BindState binds a buffer to a state, whose value becomes that of the buffer; see BindInput. A state without a buffer
 // is all zeros before the first run.
-func (p *Prepared) BindState(name string, b []byte) error {
+func (p *Prepared) BindState(name string, b *Buffer) error {
 	return p.bind("state", name, b, p.bound[p.inputs+p.outputs:])
 }
 
-func (p *Prepared) bind(kind, name string, b []byte, among []binding) error {
+// set binds a buffer.
+func (t *binding) set(b *Buffer) {
+	t.mem, t.buf = b, b.data[:t.size:t.size]
+	if t.open {
+		t.buf = b.data
+	}
+}
+
+func (p *Prepared) bind(kind, name string, b *Buffer, among []binding) error {
 	for i := range among {
 		t := &among[i]
 		if t.name != name {
 			continue
 		}
-		if len(b) < t.size {
-			return fmt.Errorf("%s %q is %s of %d bytes; the buffer has %d", kind, name, t.typ, t.size, len(b))
+		if b.Size() < t.size {
+			return fmt.Errorf("%s %q is %s of %d bytes; the buffer has %d", kind, name, t.typ, t.size, b.Size())
 		}
-		if b == nil {
-			b = []byte{} // a tensor of no bytes
-		}
-		t.buf = b[:t.size:t.size]
-		if t.open {
-			t.buf = b
-		}
+		p.release()
+		t.set(b)
 		p.checked = false
 		return nil
 	}
@@ -170,7 +176,7 @@ func (p *Prepared) OutputType(name string) ir.Type {
 func (p *Prepared) Check() error {
 	for i := range p.bound {
 		b := &p.bound[i]
-		if b.buf == nil {
+		if b.mem == nil {
 			kind := "input"
 			if i >= p.inputs {
 				kind = "output"
@@ -189,17 +195,65 @@ func (p *Prepared) Check() error {
 	return nil
 }
 
+// arrange finds the values that stay on the device.
+func (p *Prepared) arrange() {
+	for i := range p.bound {
+		b := &p.bound[i]
+		reads := []uint32{b.id}
+		for k := range p.bound {
+			switch o := &p.bound[k]; {
+			case k == i || o.id != b.id && !overlap(o.mem.data, b.mem.data):
+			case i < p.inputs || i >= p.inputs+p.outputs || k >= p.inputs || o.mem != b.mem || !o.typ.Equal(b.typ):
+				reads = nil
+			case reads != nil && reads[0] == b.id:
+				reads[0] = o.id
+			case reads != nil:
+				reads = append(reads, o.id)
+			}
+		}
+		if reads == nil || i < p.inputs || i < p.inputs+p.outputs && reads[0] == b.id {
+			continue
+		}
+		if r := p.chain.resident(reads, b.id); r != nil {
+			p.chain.kept[b.id] = r
+			for _, id := range reads {
+				p.chain.kept[id] = r
+			}
+		}
+	}
+}
+
+// release returns the values that stay on the device to the host.
+func (p *Prepared) release() {
+	for i := range p.bound {
+		b := &p.bound[i]
+		r := p.chain.kept[b.id]
+		if r == nil {
+			continue
+		}
+		if b.mem.on == r {
+			b.mem.Bytes()
+		}
+		if p.chain.kept[b.id] = nil; i >= p.inputs {
+			r.drop()
+		}
+	}
+}
+
 // Run executes the chain once on the bound buffers.
 func (p *Prepared) Run(ctx context.Context) error {
 	if !p.checked {
 		if err := p.Check(); err != nil {
 			return err
 		}
+		p.arrange()
 		p.checked = true
 	}
 	p.chain.start()
 	for i := range p.bound {
-		if b := &p.bound[i]; i < p.inputs || i >= p.inputs+p.outputs {
+		b := &p.bound[i]
+		p.chain.hold(b.id, b.mem)
+		if i < p.inputs || i >= p.inputs+p.outputs {
 			p.chain.fill(b.id, interp.Tensor{Type: b.typ, Data: b.buf})
 		}
 	}
@@ -208,6 +262,10 @@ func (p *Prepared) Run(ctx context.Context) error {
 	}
 	for i := p.inputs; i < len(p.bound); i++ {
 		b := &p.bound[i]
+		if p.chain.kept[b.id] != nil {
+			p.results[i-p.inputs], p.bufs[i-p.inputs] = interp.Tensor{Type: b.typ}, nil
+			continue
+		}
 		t, err := p.chain.result(b.id)
 		if err != nil {
 			return err
@@ -222,7 +280,9 @@ func (p *Prepared) Run(ctx context.Context) error {
 	}
 	commit(p.results, p.bufs)
 	for i := range p.results {
-		p.bound[p.inputs+i].was = p.results[i].Type
+		b := &p.bound[p.inputs+i]
+		b.was = p.results[i].Type
+		p.chain.keep(b.id, b.mem)
 	}
 	return nil
 }

@@ -29,14 +29,14 @@ func prepare(t testing.TB, m *sim.Machine, in map[string]interp.Tensor, o sim.Op
 	for _, port := range p.Inputs() {
 		b := bytes.Clone(in[port.Name].Data)
 		ins[port.Name] = b
-		if err := p.BindInput(port.Name, b); err != nil {
+		if err := p.BindInput(port.Name, sim.NewBuffer(b)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	for _, port := range p.Outputs() {
 		b := make([]byte, port.Type.Bytes()+3) // more than is needed
 		outs[port.Name] = b
-		if err := p.BindOutput(port.Name, b); err != nil {
+		if err := p.BindOutput(port.Name, sim.NewBuffer(b)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -133,7 +133,10 @@ func TestPreparedInPlace(t *testing.T) {
 		d := &sim.Recorder{M: c.machine}
 		p, _, outs := prepare(t, c.machine, in, sim.Options{Numerics: numerics.ANE, Dispatcher: d})
 		names := p.Inputs()
-		bufs := [2][]byte{bytes.Clone(in[names[0].Name].Data), bytes.Clone(in[names[1].Name].Data)}
+		var bufs [2]*sim.Buffer
+		for k := range bufs {
+			bufs[k] = sim.NewBuffer(bytes.Clone(in[names[k].Name].Data))
+		}
 		for k, n := range names {
 			if err := errors.Join(p.BindInput(n.Name, bufs[k]), p.BindOutput(p.Outputs()[k].Name,
 				bufs[k])); err != nil {
@@ -143,14 +146,14 @@ func TestPreparedInPlace(t *testing.T) {
 		for run := range 3 {
 			before := map[string]interp.Tensor{}
 			for k, n := range names {
-				before[n.Name] = interp.Tensor{Type: n.Type, Data: bytes.Clone(bufs[k])}
+				before[n.Name] = interp.Tensor{Type: n.Type, Data: bytes.Clone(bufs[k].Bytes())}
 			}
 			d.Err = errors.New("stopped")
 			if err := p.Run(context.Background()); !errors.Is(err, d.Err) {
 				t.Fatalf("a run that fails: %v", err)
 			}
 			for k, n := range names {
-				if !bytes.Equal(bufs[k], before[n.Name].Data) {
+				if !bytes.Equal(bufs[k].Bytes(), before[n.Name].Data) {
 					t.Errorf("run %d: a run that failed wrote to %q", run, n.Name)
 				}
 			}
@@ -165,7 +168,7 @@ func TestPreparedInPlace(t *testing.T) {
 			for k, o := range p.Outputs() {
 				got := outs[o.Name][:o.Type.Bytes()]
 				if k < 2 {
-					got = bufs[k]
+					got = bufs[k].Bytes()
 				}
 				if !bytes.Equal(got, want[o.Name].Data) {
 					t.Errorf("run %d: output %q is not what Run gives", run, o.Name)
@@ -191,7 +194,7 @@ func TestPreparedStates(t *testing.T) {
 		one, _ := interp.FromFloats(ir.FP16, []float32{1, 2}, 2)
 		in := map[string]interp.Tensor{"x": one}
 		p, _, outs := prepare(t, c.machine, in, sim.Options{Numerics: numerics.ANE})
-		state := bytes.Clone(one.Data)
+		state := sim.NewBuffer(bytes.Clone(one.Data))
 		for i := range 6 {
 			if i == 3 {
 				if err := p.BindState("total", state); err != nil {
@@ -204,7 +207,7 @@ func TestPreparedStates(t *testing.T) {
 			want := float32(i + 1)
 			if i >= 3 {
 				want = float32(i - 1)
-				if got := (interp.Tensor{Type: one.Type, Data: state}).Floats32()[0]; got != want {
+				if got := (interp.Tensor{Type: one.Type, Data: state.Bytes()}).Floats32()[0]; got != want {
 					t.Errorf("run %d: the buffer of the state holds %g, want %g", i, got, want)
 				}
 			}
@@ -246,9 +249,9 @@ func TestPreparedRefusals(t *testing.T) {
 	in, out := p.Inputs()[0].Name, p.Outputs()[0].Name
 	for want, err := range map[string]error{
 		"has no buffer":  p.Run(context.Background()),
-		"the buffer has": p.BindInput(in, make([]byte, 29)),
-		"has no input":   p.BindInput(out, make([]byte, 30)),
-		"has no state":   p.BindState(in, make([]byte, 30)),
+		"the buffer has": p.BindInput(in, sim.NewBuffer(make([]byte, 29))),
+		"has no input":   p.BindInput(out, sim.NewBuffer(make([]byte, 30))),
+		"has no state":   p.BindState(in, sim.NewBuffer(make([]byte, 30))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want one with %q", err, want)
@@ -256,7 +259,8 @@ func TestPreparedRefusals(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := errors.Join(p.BindInput(in, make([]byte, 30)), p.BindOutput(out, make([]byte, 30))); err != nil {
+	if err := errors.Join(p.BindInput(in, sim.NewBuffer(make([]byte, 30))),
+		p.BindOutput(out, sim.NewBuffer(make([]byte, 30)))); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.Run(ctx); !errors.Is(err, context.Canceled) {

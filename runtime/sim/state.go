@@ -13,15 +13,21 @@ import (
 // state is the memory of a state, shared by all configurations of a function.
 type state struct {
 	typ ir.Type
-	buf []byte // nil: all zeros, not yet allocated
+	mem *Buffer // of the size of typ; nil: all zeros, not yet allocated
 }
 
-// bytes returns the memory.
-func (s *state) bytes() []byte {
-	if s.buf == nil {
-		s.buf = make([]byte, s.typ.Bytes())
+// buffer returns the memory.
+func (s *state) buffer() *Buffer {
+	if s.mem == nil {
+		s.mem = NewBuffer(make([]byte, s.typ.Bytes()))
 	}
-	return s.buf
+	return s.mem
+}
+
+// data returns the memory on the host, which must be allocated.
+func (s *state) data() []byte {
+	n := s.typ.Bytes()
+	return s.mem.data[:n:n]
 }
 
 // shareStates sets the states of every function.
@@ -71,7 +77,7 @@ func (m *Machine) State(name string) (interp.Tensor, error) {
 	if err != nil {
 		return interp.Tensor{}, err
 	}
-	return interp.Tensor{Type: s.typ, Data: slices.Clone(s.bytes())}, nil
+	return interp.Tensor{Type: s.typ, Data: slices.Clone(s.buffer().Read()[:s.typ.Bytes()])}, nil
 }
 
 // SetState copies a tensor into a state of the chosen function.
@@ -83,22 +89,23 @@ func (m *Machine) SetState(name string, t interp.Tensor) error {
 	if !t.Type.Equal(s.typ) {
 		return fmt.Errorf("state %q is %s, got %s", name, s.typ, t.Type)
 	}
-	copy(s.bytes(), t.Data)
+	copy(s.buffer().Bytes(), t.Data)
 	return nil
 }
 
 // BindState makes the first bytes of a buffer the memory of a state of the chosen function, in all its configurations.
 // They are set to the current value of the state.
-func (m *Machine) BindState(name string, b []byte) error {
+func (m *Machine) BindState(name string, b *Buffer) error {
 	s, err := m.state(name)
 	if err != nil {
 		return err
 	}
-	n := copy(b, s.bytes())
-	if n < len(s.buf) {
-		return fmt.Errorf("state %q is %s of %d bytes; the buffer has %d", name, s.typ, len(s.buf), len(b))
+	n := int(s.typ.Bytes())
+	if n > b.Size() {
+		return fmt.Errorf("state %q is %s of %d bytes; the buffer has %d", name, s.typ, n, b.Size())
 	}
-	s.buf = b[:n:n]
+	copy(b.Bytes(), s.buffer().Read()[:n])
+	s.mem = b
 	return nil
 }
 
@@ -106,7 +113,9 @@ func (m *Machine) BindState(name string, b []byte) error {
 func (m *Machine) Reset() {
 	for _, f := range m.funcs {
 		for _, s := range f.states {
-			clear(s.buf)
+			if s.mem != nil {
+				clear(s.mem.Bytes()[:s.typ.Bytes()])
+			}
 		}
 	}
 }

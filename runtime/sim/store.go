@@ -4,7 +4,7 @@ import "fmt"
 
 // store is the memory of one function: the surfaces of its ports and the scratch of its procedures. Each is allocated
 // at its full size when it is first used and stays the same slice from run to run, so that surfaces mapped into an
-// engine's address space stay mapped.
+// engine's address space stay mapped. The ports of a resident value exchange two slices.
 type store struct {
 	sizes    map[string]int64             // of the surfaces, by port
 	surfaces map[string][]byte            // by port
@@ -22,10 +22,12 @@ func newStore(fn *function) *store {
 	}
 }
 
-// clear sets all of the memory to zeros.
-func (s *store) clear() {
-	for _, b := range s.surfaces {
-		clear(b)
+// clear sets all of the memory to zeros, except for the surfaces of some ports.
+func (s *store) clear(except func(port string) bool) {
+	for port, b := range s.surfaces {
+		if !except(port) {
+			clear(b)
+		}
 	}
 	for _, b := range s.scratch {
 		clear(b)
@@ -40,6 +42,16 @@ func (s *store) surface(port string) []byte {
 		s.surfaces[port] = b
 	}
 	return b
+}
+
+// set replaces the surface of a port by another of the same size.
+func (s *store) set(port string, b []byte) {
+	s.surfaces[port] = b
+	for _, m := range s.ports {
+		if old, ok := m[port]; ok {
+			m[port] = b[:len(old):len(old)]
+		}
+	}
 }
 
 // portsOf returns the surfaces of a procedure's ports, each of the size that the container states.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 
 	"github.com/zinc-compiler/zinc/passes"
 
@@ -34,11 +33,13 @@ func portOf(name string, t ir.Type) port { return port{name, t, t} }
 // executor runs a pair or a model.
 type executor struct {
 	inputs, outputs, states []port
-	// run starts from the values in states and stores the new values there; absent states are zero.
-	run func(ctx context.Context, inputs, states map[string]interp.Tensor, mode numerics.Mode,
+	// run starts from the values of the states, which are zero at first, and replaces them.
+	run func(ctx context.Context, inputs map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error)
-	timing func(w io.Writer) // prints the virtual time of the last run; only of the whole stack
-	close  func() error
+	setState func(name string, t interp.Tensor) error
+	state    func(name string) (interp.Tensor, error)
+	timing   func(w io.Writer) // prints the virtual time of the last run; only of the whole stack
+	close    func() error
 }
 
 // executor prepares the pair or model at path for the chosen engine.
@@ -70,9 +71,9 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if run := x.run; !compiled {
-		x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
+		x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
 			workers int) (map[string]interp.Tensor, error) {
-			out, err := run(ctx, in, states, mode, workers)
+			out, err := run(ctx, in, mode, workers)
 			return out, c.ownFault(ctx, path, err)
 		}
 	}
@@ -170,16 +171,14 @@ func (c *runCommand) direct(p pair.Pair) (*executor, error) {
 	x := portsOf(m)
 	total := m.Tasks()
 	x.close = func() error { return nil }
-	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
+	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error) {
-		return stepped(m, states, func() (map[string]interp.Tensor, error) {
-			return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers,
-				Trace: func(_ string, e *engine.Event) {
-					if e != nil { // a task, not an operation of the chain
-						c.advance(total)
-					}
-				}})
-		})
+		return m.Run(ctx, in, sim.Options{Numerics: mode, Workers: workers,
+			Trace: func(_ string, e *engine.Event) {
+				if e != nil { // a task, not an operation of the chain
+					c.advance(total)
+				}
+			}})
 	}
 	return x, nil
 }
@@ -210,10 +209,15 @@ func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mod
 	m := r.model.Machine()
 	x := portsOf(m)
 	total = m.Tasks()
-	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, _ numerics.Mode,
+	set := map[string]interp.Tensor{} // since the last run
+	x.setState = func(name string, t interp.Tensor) error {
+		set[name] = t
+		return m.SetState(name, t)
+	}
+	x.run = func(ctx context.Context, in map[string]interp.Tensor, _ numerics.Mode,
 		_ int) (map[string]interp.Tensor, error) {
-		before := maps.Clone(states)
-		return stepped(m, states, func() (map[string]interp.Tensor, error) { return r.run(ctx, in, before) })
+		defer clear(set)
+		return r.run(ctx, in, set)
 	}
 	x.timing = r.timing
 	x.close = func() error {
@@ -227,28 +231,6 @@ func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mod
 		return err
 	}
 	return x, nil
-}
-
-// stepped runs a machine once between setting its states and reading them.
-func stepped(m *sim.Machine, states map[string]interp.Tensor, run func() (map[string]interp.Tensor, error)) (
-	map[string]interp.Tensor, error) {
-	for _, p := range m.States() {
-		if t, ok := states[p.Name]; ok {
-			if err := m.SetState(p.Name, t); err != nil {
-				return nil, err
-			}
-		}
-	}
-	out, err := run()
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range m.States() {
-		if states[p.Name], err = m.State(p.Name); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
 }
 
 // interpExecutor runs a function on the reference interpreter.
@@ -273,7 +255,13 @@ func (c *runCommand) interpExecutor(f *ir.Func) (*executor, error) {
 	for _, v := range f.Body.Outputs {
 		x.outputs = append(x.outputs, portOf(v.Name, v.Type))
 	}
-	x.run = func(ctx context.Context, in, states map[string]interp.Tensor, mode numerics.Mode,
+	states := map[string]interp.Tensor{}
+	x.setState = func(name string, t interp.Tensor) error {
+		states[name] = t
+		return nil
+	}
+	x.state = func(name string) (interp.Tensor, error) { return states[name], nil }
+	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error) {
 		return prog.Run(ctx, in, interp.Options{Numerics: mode, Workers: workers, States: states,
 			Progress: func(_, total int) { c.advance(total) }})

@@ -183,13 +183,23 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
+	for _, s := range states {
+		if err := x.setState(s.name, held[s.name]); err != nil {
+			return err
+		}
+	}
 	var got map[string]interp.Tensor
 	for step := range c.steps {
 		tensors := maps.Clone(given)
 		if err := c.complete(path, x.inputs, tensors, uint64(step)<<32); err != nil {
 			return err
 		}
-		if got, err = x.run(ctx, tensors, held, mode, c.workers); err != nil {
+		if got, err = x.run(ctx, tensors, mode, c.workers); err != nil {
+			return err
+		}
+	}
+	for _, s := range after {
+		if held[s.name], err = x.state(s.name); err != nil {
 			return err
 		}
 	}

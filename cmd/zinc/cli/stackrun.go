@@ -223,7 +223,7 @@ func (r *simulation) choose(name string) error {
 
 // portsOf returns an executor with the ports and states of a machine.
 func portsOf(m *sim.Machine) *executor {
-	x := &executor{}
+	x := &executor{setState: m.SetState, state: m.State}
 	defaults := m.Inputs()
 	for i, p := range m.Accepts() {
 		x.inputs = append(x.inputs, port{p.Name, p.Type, defaults[i].Type})

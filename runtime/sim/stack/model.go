@@ -251,7 +251,7 @@ func (m *Model) state(name string, d e5rt.TensorDescriptor) (*e5rt.BufferObject,
 		return nil, err
 	}
 	m.states[at] = b
-	return b, m.machine.BindState(name, b.Bytes())
+	return b, m.machine.BindState(name, b.Memory())
 }
 
 // run is one iteration of the loop of listing 2.4.
@@ -288,5 +288,5 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 
 // tensor copies the contents of a buffer.
 func (b *bound) tensor() interp.Tensor {
-	return interp.Tensor{Type: b.Type, Data: append([]byte(nil), b.buf.Bytes()[:b.Type.Bytes()]...)}
+	return interp.Tensor{Type: b.Type, Data: slices.Clone(b.buf.Memory().Read()[:b.Type.Bytes()])}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
@@ -19,12 +20,13 @@ const BufferTypeDefault BufferType = 0
 const MaxBufferBytes = translation.ApertureSize
 
 // BufferObject is memory that ports are bound to. Its address does not change, so a port is bound once and the buffer
-// refilled.
+// refilled. One that is bound to an output and to the input of the next run, or to a state, keeps its value on the
+// device between runs (sim.Buffer), and Bytes copies it to the host.
 type BufferObject struct {
-	rt   *Runtime
-	id   uint64
-	typ  BufferType
-	data []byte
+	rt  *Runtime
+	id  uint64
+	typ BufferType
+	mem *sim.Buffer
 }
 
 // BufferObjectAlloc is e5rt_buffer_object_alloc: a buffer object of n bytes, all
@@ -61,7 +63,7 @@ func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, er
 	rt.mu.Lock()
 	b := &BufferObject{rt: rt, id: rt.id("buffer"), typ: typ}
 	rt.mu.Unlock()
-	b.data = make([]byte, n)
+	b.mem = sim.NewBuffer(make([]byte, n))
 	return b, rt.called(callAlloc, b, nil)
 }
 
@@ -72,15 +74,18 @@ func (w word) String() string { return string(w) }
 
 // String names the buffer: its number and its size.
 func (b *BufferObject) String() string {
-	return fmt.Sprintf("buffer object %d of %d bytes", b.id, len(b.data))
+	return fmt.Sprintf("buffer object %d of %d bytes", b.id, b.mem.Size())
 }
 
 // Type returns the type that the buffer was allocated with.
 func (b *BufferObject) Type() BufferType { return b.typ }
 
-// Bytes returns the memory itself. It must not be touched while a stream that uses
-// it is in flight.
-func (b *BufferObject) Bytes() []byte { return b.data }
+// Bytes returns the memory itself with its newest value. It must not be touched while a stream that uses it is in
+// flight, and must be requested again after a run.
+func (b *BufferObject) Bytes() []byte { return b.mem.Bytes() }
+
+// Memory returns the memory itself, for another user of it, such as a Machine's state.
+func (b *BufferObject) Memory() *sim.Buffer { return b.mem }
 
 // TensorDescriptor is the tensor of a port: packed, row major, little endian.
 type TensorDescriptor struct {
@@ -105,43 +110,54 @@ func describe(t ir.Type) TensorDescriptor {
 }
 
 // View is a buffer's bytes seen as a tensor, without copying.
-type View struct{ t interp.Tensor }
+type View struct {
+	b   *BufferObject
+	typ ir.Type
+}
 
 // View returns the first bytes of the buffer as a tensor. The buffer must be large
 // enough.
 func (b *BufferObject) View(d TensorDescriptor) (View, error) {
 	n := d.Type.Bytes()
-	if n < 0 || n > int64(len(b.data)) || d.Type.DType == ir.String {
+	if n < 0 || n > int64(b.mem.Size()) || d.Type.DType == ir.String {
 		return View{}, fmt.Errorf("e5rt: %s is too small for %s of %d bytes", b, d.Type, n)
 	}
-	return View{interp.Tensor{Type: d.Type, Data: b.data[:n:n]}}, nil
+	return View{b, d.Type}, nil
 }
 
-// Tensor returns the view as a tensor that shares the buffer's bytes.
-func (v View) Tensor() interp.Tensor { return v.t }
+// Tensor returns the view as a tensor that shares the buffer's bytes, until the next run.
+func (v View) Tensor() interp.Tensor {
+	n := v.typ.Bytes()
+	return interp.Tensor{Type: v.typ, Data: v.b.Bytes()[:n:n]}
+}
+
+// value returns the elements, which must not be written to.
+func (v View) value() interp.Tensor {
+	return interp.Tensor{Type: v.typ, Data: v.b.mem.Read()[:v.typ.Bytes()]}
+}
 
 // Floats returns a copy of the elements.
-func (v View) Floats() []float32 { return v.t.Floats32() }
+func (v View) Floats() []float32 { return v.value().Floats32() }
 
 // SetFloats writes all elements, rounded to the element type.
 func (v View) SetFloats(vs ...float32) error {
-	t, err := interp.FromFloats(v.t.Type.DType, vs, v.t.Type.Shape...)
+	t, err := interp.FromFloats(v.typ.DType, vs, v.typ.Shape...)
 	if err != nil {
-		return fmt.Errorf("e5rt: view of %s: %w", v.t.Type, err)
+		return fmt.Errorf("e5rt: view of %s: %w", v.typ, err)
 	}
-	copy(v.t.Data, t.Data)
+	copy(v.b.Bytes(), t.Data)
 	return nil
 }
 
 // Ints returns a copy of the elements as integers.
-func (v View) Ints() []int64 { return v.t.Ints() }
+func (v View) Ints() []int64 { return v.value().Ints() }
 
 // SetInts writes all elements, wrapped to the element type.
 func (v View) SetInts(vs ...int64) error {
-	t, err := interp.FromInts(v.t.Type.DType, vs, v.t.Type.Shape...)
+	t, err := interp.FromInts(v.typ.DType, vs, v.typ.Shape...)
 	if err != nil {
-		return fmt.Errorf("e5rt: view of %s: %w", v.t.Type, err)
+		return fmt.Errorf("e5rt: view of %s: %w", v.typ, err)
 	}
-	copy(v.t.Data, t.Data)
+	copy(v.b.Bytes(), t.Data)
 	return nil
 }

@@ -105,7 +105,7 @@ type portSide struct {
 	name   string
 	retain string // the call
 	of     func(*sim.Prepared) []sim.Port
-	bind   func(*sim.Prepared, string, []byte) error
+	bind   func(*sim.Prepared, string, *sim.Buffer) error
 }
 
 var (
@@ -326,7 +326,7 @@ func (p *IOPort) bind(b *BufferObject) error {
 			Do:     "allocate one of this runtime with " + callAlloc,
 			Err:    ErrArgument,
 		}
-	case int64(len(b.data)) < p.desc.Size:
+	case int64(b.mem.Size()) < p.desc.Size:
 		return &Error{
 			Call:   callBind,
 			Object: p.String(),
@@ -338,7 +338,7 @@ func (p *IOPort) bind(b *BufferObject) error {
 	if err := p.op.free(callBind); err != nil {
 		return err
 	}
-	if err := p.side.bind(p.op.run, p.name, b.data); err != nil {
+	if err := p.side.bind(p.op.run, p.name, b.mem); err != nil {
 		return &Error{Call: callBind, Object: p.String(), Err: err}
 	}
 	p.buf, p.op.prepared = b, false

@@ -112,6 +112,18 @@ func (h host) Bind(op string, bytes int64) error {
 	return h.rt.spend(cost.Handover, op, cost.Handing(bytes))
 }
 
+// EventCast is the name of a trace event: a cast of a chain that was run.
+const EventCast = "cast"
+
+// Cast implements sim.Host. Casts are part of the stages before and after the inference and take no time of their own.
+func (h host) Cast(op, from, to string) error {
+	if h.rt.o.Trace.On() {
+		h.rt.event(trace.Instant, EventCast, op, 0, nil, trace.Arg{Key: "from", Value: from},
+			trace.Arg{Key: "to", Value: to})
+	}
+	return nil
+}
+
 // Return implements sim.Host.
 func (h host) Return(op string) error { return h.rt.spend(cost.Return, op, cost.Return.Fixed()) }
 
