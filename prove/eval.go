@@ -324,9 +324,13 @@ func (c *call) pointwise(f func(a []field.Elem) field.Elem, names ...ir.ParamNam
 
 // broadcast is pointwise for tensors.
 func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...tensor) []tensor {
-	shape := c.op.Results[0].Type.Shape
+	return []tensor{c.out(0, over(c.op.Results[0].Type.Shape, f, ts...))}
+}
+
+// over computes the elements of a shape from operands that broadcast to it.
+func over(shape []int64, f func(a []field.Elem) field.Elem, ts ...tensor) []field.Elem {
 	st := spread(shape, ts)
-	out := make([]field.Elem, c.op.Results[0].Type.Elems())
+	out := make([]field.Elem, ir.TensorOf(ir.FP32, shape...).Elems())
 	parallel(len(out), 1, func(lo, hi int) {
 		a := make([]field.Elem, len(ts))
 		at := make([]int, len(ts))
@@ -358,7 +362,7 @@ func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...tensor) []tens
 			}
 		}
 	})
-	return []tensor{c.out(0, out)}
+	return out
 }
 
 // either returns one of two meanings of an operation that differ in what is rounded: the first, unless the tasks

@@ -399,16 +399,21 @@ func softmax(c *call) []tensor {
 	if err != nil {
 		return nil
 	}
-	out := make([]field.Elem, len(x.v))
+	return []tensor{c.out(0, c.shares(x.v, x.typ.Shape, axis))}
+}
+
+// shares returns the softmax along an axis.
+func (c *call) shares(x []field.Elem, shape []int64, axis int) []field.Elem {
+	out := make([]field.Elem, len(x))
 	scale, power := field.Number(log2E), c.tables.named(c.Functions, "exp2")
-	groups(x.typ.Shape, []int{axis}, func(_ int, at []int) {
+	groups(shape, []int{axis}, func(_ int, at []int) {
 		top, sum := field.Elem(0), field.Elem(0)
 		for _, i := range at {
-			top = field.Add(top, c.Order(x.v[i]))
+			top = field.Add(top, c.Order(x[i]))
 		}
 		top = c.Unorder(top)
 		for _, i := range at {
-			out[i] = power(field.Mul(field.Sub(x.v[i], top), scale))
+			out[i] = power(field.Mul(field.Sub(x[i], top), scale))
 			sum = field.Add(sum, out[i])
 		}
 		sum = field.Inv(sum)
@@ -416,7 +421,7 @@ func softmax(c *call) []tensor {
 			out[i] = field.Mul(out[i], sum)
 		}
 	})
-	return []tensor{c.out(0, out)}
+	return out
 }
 
 func layerNorm(c *call) []tensor {

@@ -66,16 +66,22 @@ func matmul(c *call) []tensor {
 	if err != nil || !c.floats() {
 		return nil
 	}
-	x, y := c.need(ir.ParamX), c.need(ir.ParamY)
-	m, k, n := int(a.M), int(a.K), int(a.N)
-	// The batch dimensions broadcast; a vector has none.
-	batch := func(t tensor, vector bool) tensor {
+	// A vector has no batch dimensions.
+	matrices := func(t tensor, vector bool) tensor {
 		if vector {
-			return tensor{ir.TensorOf(t.typ.DType), t.v}
+			return tensor{ir.TensorOf(t.typ.DType, 1, 1), t.v}
 		}
-		return tensor{t.typ.WithShape(t.typ.Shape[:t.typ.Rank()-2]...), t.v}
+		return t
 	}
-	st := spread(a.Batch, []tensor{batch(x, a.VectorX), batch(y, a.VectorY)})
+	x, y := matrices(c.need(ir.ParamX), a.VectorX), matrices(c.need(ir.ParamY), a.VectorY)
+	return []tensor{c.out(0, products(x, y, a))}
+}
+
+// products multiplies matrices, the last two dimensions, whose batch dimensions broadcast.
+func products(x, y tensor, a ir.MatMul) []field.Elem {
+	batch := func(t tensor) tensor { return tensor{t.typ.WithShape(t.typ.Shape[:t.typ.Rank()-2]...), t.v} }
+	m, k, n := int(a.M), int(a.K), int(a.N)
+	st := spread(a.Batch, []tensor{batch(x), batch(y)})
 	count := int(extent(a.Batch, nil))
 	if slices.Contains(a.Batch, 0) {
 		count = 0
@@ -98,7 +104,7 @@ func matmul(c *call) []tensor {
 		}
 		multiply(out[i*m*n:][:m*n], p, q, m, k, n, nil)
 	}
-	return []tensor{c.out(0, out)}
+	return out
 }
 
 // windows lists, for each window of a convolution or a pooling and each of its taps, the position in the image, or -1

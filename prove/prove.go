@@ -158,21 +158,26 @@ func (p *proof) evaluator() *evaluator {
 func (p *proof) inputs() map[string]tensor {
 	in := map[string]tensor{}
 	for _, v := range p.f.Program.Body.Params {
-		n := int64(1)
-		if v.Type.Kind == ir.Tensor && v.Type.Static() {
-			n = v.Type.Elems()
-		}
-		hash := p.fs.Hash
-		if v.Type.DType == ir.Bool {
-			hash = p.fs.Boolean
-		}
-		name, t := p.fs.Name("input "+v.Name), tensor{v.Type, make([]field.Elem, n)}
-		for i := range t.v {
-			t.v[i] = hash(name, field.Elem(i))
-		}
-		in[v.Name] = t
+		in[v.Name] = p.operand(v.Name, v.Type)
 	}
 	return in
+}
+
+// operand returns random elements for a value.
+func (p *proof) operand(name string, typ ir.Type) tensor {
+	n := int64(1)
+	if typ.Kind == ir.Tensor && typ.Static() {
+		n = typ.Elems()
+	}
+	hash := p.fs.Hash
+	if typ.DType == ir.Bool {
+		hash = p.fs.Boolean
+	}
+	key, t := p.fs.Name("input "+name), tensor{typ, make([]field.Elem, n)}
+	for i := range t.v {
+		t.v[i] = hash(key, field.Elem(i))
+	}
+	return t
 }
 
 // program evaluates the program. see is called with each value; it may be nil.

@@ -67,6 +67,9 @@ func (s *source) sample(v, w *ir.Value) (string, bool) {
 			elems += max(r.Type.Elems(), 0)
 		}
 	}
+	if why, ok := s.indexed(v, w); ok {
+		return why, true
+	}
 	if elems > mostSampled {
 		return fmt.Sprintf("it differs over the field, and sampling it takes %d elements, more than %d", elems,
 			mostSampled), false

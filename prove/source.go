@@ -54,9 +54,13 @@ type finding struct {
 // with the results that it has.
 type source struct {
 	*evaluator
-	p      *proof
-	fn     *ir.Func // the source, with its constant expressions computed
-	placed map[string]*ir.Value
+	p  *proof
+	fn *ir.Func // the source, with its constant expressions computed and without states
+	// after are the values of states after the call.
+	after map[string]*ir.Value
+	// written are the statements of states as the source has them.
+	written map[*ir.Op]*ir.Op
+	placed  map[string]*ir.Value
 	// kept are values of the placed program. If some are missing, all are kept in another run.
 	kept    map[string]tensor
 	reads   map[string]bool // which ones
@@ -71,6 +75,7 @@ type source struct {
 func newSource(p *proof) *source {
 	s := &source{p: p, fn: folded(p.f.Source), placed: map[string]*ir.Value{}, kept: map[string]tensor{},
 		reads: map[string]bool{}, granted: map[string]bool{}}
+	s.after, s.written = stateless(s.fn)
 	for _, v := range p.f.Program.Body.Params {
 		s.placed[v.Name] = v
 	}
@@ -89,6 +94,9 @@ func newSource(p *proof) *source {
 	}
 	for _, v := range s.fn.Body.Outputs {
 		s.reads[v.Name] = s.reads[v.Name] || s.placed[v.Name] == nil
+	}
+	for _, v := range s.after {
+		s.reads[v.Name] = true
 	}
 	return s
 }
@@ -128,6 +136,59 @@ func folded(f *ir.Func) *ir.Func {
 	}
 	f.Body.Ops = ops
 	return f
+}
+
+// stateless makes the states of a function tensors: a parameter is the value before the call, and a read or a write that
+// has a result is the identity of the value at its place. It returns the values after the call by the names of the
+// states, and what it replaced. States that are read or written inside a block stay as they are and are not in the
+// result.
+func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.Op) {
+	inside := map[*ir.Value]bool{}
+	for _, op := range f.Body.Ops {
+		for _, b := range op.Blocks {
+			for _, v := range outside(b) {
+				inside[v] = true
+			}
+		}
+	}
+	now := map[*ir.Value]*ir.Value{}
+	after, written = map[string]*ir.Value{}, map[*ir.Op]*ir.Op{}
+	for _, v := range f.Body.Params {
+		if v.Type.Kind == ir.State && !inside[v] {
+			v.Type = ir.TensorOf(v.Type.DType, v.Type.Shape...)
+			now[v] = v
+		}
+	}
+	var ops []*ir.Op
+	for _, op := range f.Body.Ops {
+		name, value := op.Def.StateParams()
+		var state *ir.Value
+		if name != "" {
+			state = op.Arg(name)
+		}
+		if now[state] == nil {
+			ops = append(ops, op)
+			continue
+		}
+		if value != "" {
+			now[state] = op.Arg(value)
+		}
+		if len(op.Results) == 0 {
+			continue
+		}
+		own := ir.NewOp(ir.Lookup(ir.OpIdentity.Name, f.Opset))
+		own.Pos, own.Results = op.Pos, op.Results
+		own.SetArg(ir.ParamX, now[state])
+		for _, v := range own.Results {
+			v.Def = own
+		}
+		ops, written[own] = append(ops, own), op
+	}
+	f.Body.Ops = ops
+	for state, v := range now {
+		after[state.Name] = v
+	}
+	return after, written
 }
 
 // fold makes the results of an operation constants.
@@ -300,9 +361,17 @@ func (s *source) outputs(in scope, outs []tensor) map[*ir.Value]finding {
 		note(v, s.value(in, v), outs[i], w.Name)
 	}
 	for _, st := range s.p.f.States {
+		v, have := s.after[st.Name], s.p.inputs()[st.Name]
+		if st.Result >= 0 {
+			have = outs[st.Result]
+		}
+		if v != nil {
+			note(v, s.value(in, v), have, "state "+st.Name)
+			continue
+		}
 		for _, v := range s.fn.Body.Params {
-			if v.Name == st.Name && st.Result >= 0 {
-				note(v, in[v], outs[st.Result], "state "+st.Name)
+			if v.Name == st.Name {
+				out[v] = finding{differs, "a block reads or writes it"}
 			}
 		}
 	}
@@ -342,9 +411,6 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 				f = g // the value itself has a reason
 			}
 		}
-		if state, value := op.Def.StateParams(); value != "" {
-			merge(below[op.Arg(state)])
-		}
 		for _, v := range operands(op) {
 			worst(v, f)
 		}
@@ -363,6 +429,9 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 			verdict, r.open[op] = Open, true
 		}
 		if f.standing > equal {
+			if was := s.written[op]; was != nil {
+				op = was
+			}
 			list = append(list, Statement{Statement: describe(op), Line: op.Pos.Line, Verdict: verdict, Why: f.why})
 		}
 		if verdict == Open || verdict == Checked && r.Verdict == Proved {
@@ -372,7 +441,11 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 	for v, f := range outs { // an output that is a parameter or a constant
 		if v.Def == nil && f.standing == differs {
 			r.Verdict = Open
-			s := Statement{Statement: "output " + v.Name, Line: v.Pos.Line, Verdict: Open, Why: f.why}
+			kind := "output "
+			if v.Type.Kind == ir.State {
+				kind = "state "
+			}
+			s := Statement{Statement: kind + v.Name, Line: v.Pos.Line, Verdict: Open, Why: f.why}
 			list = append(list, s)
 		}
 	}

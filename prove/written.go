@@ -2,6 +2,7 @@ package prove
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
@@ -23,6 +24,8 @@ func init() {
 		ir.OpPow:                power,
 		ir.OpCumsum:             cumsum,
 		ir.OpLSTM:               lstm,
+
+		ir.OpScaledDotProductAttention: attention,
 	} {
 		kernels[o] = f
 	}
@@ -180,6 +183,31 @@ func cumsum(c *call) []tensor {
 		}
 	})
 	return []tensor{c.out(0, out)}
+}
+
+// attention knows masks of numbers. The query is scaled by a number of fp16.
+func attention(c *call) []tensor {
+	q, k, v := c.need(ir.ParamQuery), c.need(ir.ParamKey), c.need(ir.ParamValue)
+	mask, masked := c.arg(ir.ParamAttnMask)
+	out, n := c.op.Results[0].Type, q.typ.Rank()
+	if !out.DType.IsFloat() || masked && !mask.typ.DType.IsFloat() {
+		return nil
+	}
+	rows, width, keys := q.typ.Shape[n-2], q.typ.Shape[n-1], k.typ.Shape[n-2]
+	scale := c.numbers.scalar(half(1 / math.Sqrt(float64(width))))
+	q.v = slices.Clone(q.v)
+	for i := range q.v {
+		q.v[i] = field.Mul(q.v[i], scale)
+	}
+	lead := out.Shape[:n-2]
+	scores := out.WithShape(append(slices.Clone(lead), rows, keys)...)
+	s := products(q, k, ir.MatMul{TransposeY: true, Batch: lead, M: rows, K: width, N: keys})
+	if masked {
+		s = over(scores.Shape, func(a []field.Elem) field.Elem { return field.Add(a[0], a[1]) }, tensor{scores, s}, mask)
+	}
+	s = c.shares(s, scores.Shape, n-1)
+	return []tensor{c.out(0, products(tensor{scores, s}, v, ir.MatMul{
+		Batch: lead, M: rows, K: keys, N: out.Shape[n-1]}))}
 }
 
 // lstm computes one direction with the usual activations; its gates are input, forget, output and cell.

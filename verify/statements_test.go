@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -28,6 +30,10 @@ func TestStatementsThatPassesRewriteAreProved(t *testing.T) {
 		{"instance_norm", false, func(g *irbuild.Graph) {
 			g.Output(g.Op("instance_norm", "x", g.Input(1, 8, 4, 4), "gamma", g.Weights(8), "beta", g.Weights(8),
 				"epsilon", 1e-3))
+		}},
+		{"scaled_dot_product_attention", false, func(g *irbuild.Graph) {
+			g.Output(g.Op("scaled_dot_product_attention", "query", g.Input(1, 4, 3, 16), "key", g.Input(1, 4, 6, 16),
+				"value", g.Input(1, 4, 6, 8), "attn_mask", g.Input(1, 1, 3, 6)))
 		}},
 		{"pow", false, func(g *irbuild.Graph) { g.Output(g.Op("pow", "x", g.Input(1, 8, 4, 4), "y", 3.0)) }},
 		{"cumsum", false, func(g *irbuild.Graph) {
@@ -59,5 +65,62 @@ func TestStatementsThatPassesRewriteAreProved(t *testing.T) {
 				t.Errorf("bytes %s, source %s, %d rounded: %v", res.Verdict, s.Verdict, s.Rounded, s.Statements)
 			}
 		})
+	}
+}
+
+// TestStatesAndPositionsAreCompared has a cache that is written at a position which an input gives: states are values
+// before and after the call, and the composition with comparisons is equal over the field for each position tried. A
+// fault in it is found.
+func TestStatesAndPositionsAreCompared(t *testing.T) {
+	g := irbuild.New(5)
+	cache := g.State(ir.FP16, 1, 2, 9, 4)
+	at := g.InputOf(ir.Int32, 1)
+	update := g.Op("relu", "x", g.Input(1, 2, 1, 4))
+	number := func(n int64) *ir.Value {
+		return g.Filled(ir.Int32, func(int64) float64 { return float64(n) }, 1)
+	}
+	zero, one := number(0), number(1)
+	begin := g.Op("concat", "values", []*ir.Value{zero, zero, at, zero}, "axis", 0, "interleave", false)
+	end := g.Op("concat", "values", []*ir.Value{one, number(2), g.Op("add", "x", at, "y", one), number(4)}, "axis", 0,
+		"interleave", false)
+	old := g.Op("read_state", "input", cache)
+	now := g.Op("slice_update", "x", old, "update", update, "begin", begin, "end", end)
+	g.Op("coreml_update_state", "state", cache, "value", now)
+	g.Output(g.Op("reduce_sum", "x", now, "axes", []int{2}, "keep_dims", true))
+	r, err := compile.Compile(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func() *prove.SourceResult {
+		res, err := Prove(t.Context(), r, prove.Options{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.Functions[0].Source
+	}
+	s := check()
+	if s.Open > 0 || s.Checked == 0 || !strings.Contains(s.Statements[0].Why, "over the field") {
+		t.Errorf("%+v", s)
+	}
+	for _, st := range s.Statements {
+		if strings.Contains(st.Statement, "identity") {
+			t.Errorf("%s is not in the source", st.Statement)
+		}
+	}
+	swapped := 0
+	for _, op := range r.Functions[0].Placed.Body.Ops {
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if v.IsConst() && v.Type.DType == ir.FP16 && v.Type.Elems() == 9 {
+				c := *v.Const
+				c.Data = slices.Clone(c.Data)
+				copy(c.Data[4:], v.Const.Data[6:8])
+				copy(c.Data[6:], v.Const.Data[4:6])
+				v.Const = &c
+				swapped++
+			}
+		})
+	}
+	if s := check(); swapped == 0 || s.Open == 0 {
+		t.Errorf("two positions of %d constants swapped: %+v", swapped, s)
 	}
 }

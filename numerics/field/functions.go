@@ -196,6 +196,9 @@ func (f *Functions) Sub(a, b Elem) Elem {
 
 const negativeName = 0x6e656761
 
+// mostInteger bounds the integers whose signs are known. It is so small that no random element is one of them.
+const mostInteger = 1 << 15
+
 // Signs stands for whether x is below 0 and whether it is above: 1 or 0 each.
 func (f *Functions) Signs(x Elem) (below, above Elem) {
 	switch {
@@ -205,6 +208,10 @@ func (f *Functions) Signs(x Elem) (below, above Elem) {
 		return 0, x
 	case f.IsBoolean(Neg(x)):
 		return Neg(x), 0
+	case x <= mostInteger:
+		return 0, 1
+	case Neg(x) <= mostInteger:
+		return 1, 0
 	}
 	if d, ok := f.differences.Load(x); ok {
 		signs := d.([2]Elem)

@@ -1,0 +1,101 @@
+package prove
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics/field"
+)
+
+const (
+	// indexedRuns is the number of runs with different integers, and leastIndexed how many of them must be valid in the
+	// source.
+	indexedRuns  = 48
+	leastIndexed = 8
+	// mostIndexed bounds the elements that all runs compute.
+	mostIndexed = 1 << 24
+)
+
+// indexed compares how both programs compute a value, over the field for several values of the integers that choose what
+// moves: every other operand is a random element of the field. It reports false if there are no integers, if the values
+// differ, or if too few of the integers are valid.
+func (s *source) indexed(v, w *ir.Value) (string, bool) {
+	// Integers are followed back to the parameters, since those that are computed from the same one depend on it.
+	stop := func(name string) bool { return s.known(name) && !s.placed[name].Type.DType.IsInt() }
+	a, theirs := cut(s.fn, v, stop)
+	b, ours := cut(s.p.f.Program, w, stop)
+	most := int64(1) // the largest extent of anything that integers could choose from
+	elems := int64(0)
+	ints := false
+	for _, x := range slices.Concat(a.in, b.in) {
+		if x.Type.Kind != ir.Tensor || !x.Type.Static() {
+			return "", false
+		}
+		ints = ints || x.Type.DType.IsInt()
+		for _, n := range x.Type.Shape {
+			most = max(most, n)
+		}
+	}
+	for _, op := range slices.Concat(theirs, ours) {
+		for _, r := range op.Results {
+			elems += max(r.Type.Elems(), 0)
+		}
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			for _, n := range v.Type.Shape {
+				most = max(most, n)
+			}
+		})
+	}
+	runs := int(min(indexedRuns, mostIndexed/max(elems, 1)))
+	if !ints || runs < leastIndexed {
+		return "", false
+	}
+	valid := 0
+	for k := range runs {
+		r := rand.New(rand.NewPCG(s.p.o.Seed, uint64(k)))
+		below := int64(1) << (k % 8)
+		if k%4 == 3 {
+			below = most
+		}
+		given := map[string]tensor{}
+		for _, x := range slices.Concat(a.in, b.in) {
+			if _, ok := given[x.Name]; ok {
+				continue
+			}
+			t := s.p.operand(x.Name, x.Type)
+			if x.Type.DType.IsInt() {
+				for i := range t.v {
+					t.v[i] = field.Int(r.Int64N(min(below, most)))
+				}
+			}
+			given[x.Name] = t
+		}
+		want, known := s.overField(a, given)
+		got, _ := s.overField(b, given)
+		switch {
+		case known && slices.Equal(want.v, got.v):
+			valid++
+		case known:
+			return "", false
+		}
+	}
+	if valid < leastIndexed {
+		return "", false
+	}
+	return fmt.Sprintf("equal over the field for %d values of its integers", valid), true
+}
+
+// overField computes a part of a program. It reports false if that takes an operation whose result is not known, such
+// as one whose integers are not valid.
+func (s *source) overField(f *fragment, given map[string]tensor) (tensor, bool) {
+	e, known := *s.evaluator, true
+	e.see, e.unknowns = nil, func(*ir.Op) { known = false }
+	in := scope{}
+	for i, v := range f.fn.Body.Params {
+		in[v] = given[f.in[i].Name]
+	}
+	e.run(f.fn.Body, in)
+	return e.value(in, f.fn.Body.Outputs[0]), known
+}
