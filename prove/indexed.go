@@ -2,6 +2,7 @@ package prove
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"slices"
 
@@ -12,41 +13,35 @@ import (
 const (
 	// indexedRuns is the number of runs with different integers, and leastIndexed how many of them must be valid in the
 	// source.
-	indexedRuns  = 48
+	indexedRuns  = 24
 	leastIndexed = 8
 	// mostIndexed bounds the elements that all runs compute.
 	mostIndexed = 1 << 24
 )
 
-// indexed compares how both programs compute a value, over the field for several values of the integers that choose what
-// moves: every other operand is a random element of the field. It reports false if there are no integers, if the values
-// differ, or if too few of the integers are valid.
+// indexed compares how both programs compute a value, over the field for several values of the integers that choose
+// what moves: every other operand is a random element of the field. It reports false if there are no integers, if the
+// values differ, or if too few of the integers are valid.
 func (s *source) indexed(v, w *ir.Value) (string, bool) {
 	// Integers are followed back to the parameters, since those that are computed from the same one depend on it.
 	stop := func(name string) bool { return s.known(name) && !s.placed[name].Type.DType.IsInt() }
 	a, theirs := cut(s.fn, v, stop)
 	b, ours := cut(s.p.f.Program, w, stop)
-	most := int64(1) // the largest extent of anything that integers could choose from
-	elems := int64(0)
-	ints := false
+	elems, ints := int64(0), false
 	for _, x := range slices.Concat(a.in, b.in) {
 		if x.Type.Kind != ir.Tensor || !x.Type.Static() {
 			return "", false
 		}
 		ints = ints || x.Type.DType.IsInt()
-		for _, n := range x.Type.Shape {
-			most = max(most, n)
-		}
+	}
+	most := int64(math.MaxInt16)
+	for _, op := range theirs {
+		most = min(most, places(op))
 	}
 	for _, op := range slices.Concat(theirs, ours) {
 		for _, r := range op.Results {
 			elems += max(r.Type.Elems(), 0)
 		}
-		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			for _, n := range v.Type.Shape {
-				most = max(most, n)
-			}
-		})
 	}
 	runs := int(min(indexedRuns, mostIndexed/max(elems, 1)))
 	if !ints || runs < leastIndexed {
@@ -55,7 +50,7 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 	valid := 0
 	for k := range runs {
 		r := rand.New(rand.NewPCG(s.p.o.Seed, uint64(k)))
-		below := int64(1) << (k % 8)
+		below := int64(1) << k
 		if k%4 == 3 {
 			below = most
 		}
@@ -85,6 +80,25 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 		return "", false
 	}
 	return fmt.Sprintf("equal over the field for %d values of its integers", valid), true
+}
+
+// places bounds the positions from which an operation takes elements by computed integers.
+func places(op *ir.Op) int64 {
+	if len(op.Def.Picks) == 0 || op.Arg(op.Def.Picks[0]) == nil {
+		return math.MaxInt16
+	}
+	computed := false
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		computed = computed || v.Const == nil && v.Type.DType.IsInt() && !slices.Contains(op.Def.Picks, p.Name)
+	})
+	x := op.Arg(op.Def.Picks[0]).Type
+	if !computed || x.Rank() == 0 {
+		return math.MaxInt16
+	}
+	if axis, err := ir.AxisAttr(op, ir.ParamAxis, x.Rank()); err == nil {
+		return x.Shape[axis]
+	}
+	return slices.Max(x.Shape)
 }
 
 // overField computes a part of a program. It reports false if that takes an operation whose result is not known, such

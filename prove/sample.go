@@ -17,8 +17,9 @@ const (
 	sampleRuns = 24
 	// mostSampled bounds the elements of the values that are computed for a sample.
 	mostSampled = 1 << 20
-	// mostImpulses bounds the elements of which each is set alone, if the placed program has constants of its own.
-	mostImpulses = 512
+	// mostImpulses bounds the elements that are computed if each operand is set alone, since the placed program has
+	// constants of its own.
+	mostImpulses = 1 << 26
 )
 
 // fragment is a part of a program that computes one value from operands.
@@ -80,9 +81,10 @@ func (s *source) sample(v, w *ir.Value) (string, bool) {
 	}
 	impulses := int64(0)
 	if ownConstants(theirs, ours) {
-		if impulses = live; impulses > mostImpulses {
+		if impulses = live; impulses > mostImpulses/max(elems, 1) {
 			return fmt.Sprintf("it differs over the field; the placed program has constants of its own for it, and "+
-				"%d operands are too many to set each alone, the limit is %d", live, mostImpulses), false
+				"setting each of %d operands alone takes %d elements each time, more than %d in all", live, elems,
+				mostImpulses), false
 		}
 	}
 	for k := range sampleRuns + impulses {

@@ -138,8 +138,8 @@ func folded(f *ir.Func) *ir.Func {
 	return f
 }
 
-// stateless makes the states of a function tensors: a parameter is the value before the call, and a read or a write that
-// has a result is the identity of the value at its place. It returns the values after the call by the names of the
+// stateless makes the states of a function tensors: a parameter is the value before the call, and a read or a write
+// that has a result is the identity of the value at its place. It returns the values after the call by the names of the
 // states, and what it replaced. States that are read or written inside a block stay as they are and are not in the
 // result.
 func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.Op) {

@@ -203,7 +203,8 @@ func attention(c *call) []tensor {
 	scores := out.WithShape(append(slices.Clone(lead), rows, keys)...)
 	s := products(q, k, ir.MatMul{TransposeY: true, Batch: lead, M: rows, K: width, N: keys})
 	if masked {
-		s = over(scores.Shape, func(a []field.Elem) field.Elem { return field.Add(a[0], a[1]) }, tensor{scores, s}, mask)
+		add := func(a []field.Elem) field.Elem { return field.Add(a[0], a[1]) }
+		s = over(scores.Shape, add, tensor{scores, s}, mask)
 	}
 	s = c.shares(s, scores.Shape, n-1)
 	return []tensor{c.out(0, products(tensor{scores, s}, v, ir.MatMul{
