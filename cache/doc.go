@@ -4,7 +4,7 @@
 // there is no entry. Debug databases are not stored.
 //
 // A container of at least 1 MiB is a file beside its entry, so that an output can be a second link to it (Store.Entry).
-// FileSum remembers the SHA-256 of the files of models.
+// FileSum remembers the SHA-256 of the files of models. A Remote keeps pairs on a server for several machines.
 //
 // Invariants:
 //

@@ -41,7 +41,13 @@ and the folder is larger than ` + cacheBytesEnv + ` bytes (default ` + fmt.Sprin
 unlimited), the least recently used pairs are removed.
 
 Entries are checked for corruption, not for forgery: anyone who can write to the folder
-decides what runs. A folder to which others can write is refused without --cache-trust.`,
+decides what runs. A folder to which others can write is refused without --cache-trust.
+
+With --cache-remote or ` + remoteEnv + ` a pair that is not in the folder is requested from a
+server, which several machines share, and stored there once it is compiled: blobs under
+/cas/ and entries under /ac/, with GET and PUT, as Bazel's HTTP cache. What arrives is
+checked and loaded before it is used. A server that is dead, slow or wrong costs one
+warning, and the model is compiled.`,
 		Example: `  zinc model.mlmodelc --cache ~/.cache/zinc
   zinc cache ls --cache ~/.cache/zinc
   zinc cache gc --cache ~/.cache/zinc --max-bytes 1000000000`,
@@ -64,7 +70,7 @@ decides what runs. A folder to which others can write is refused without --cache
 		cmd.AddCommand(s)
 		return s
 	}
-	c.register(cmd.PersistentFlags())
+	c.registerFolder(cmd.PersistentFlags())
 	cmd.PersistentFlags().Lookup("cache").Usage = "`FOLDER` of the cache (default " + cacheEnv +
 		", or zinc in the user's cache folder)"
 	cmd.PersistentFlags().BoolVar(&c.json, "json", false, "print JSON")

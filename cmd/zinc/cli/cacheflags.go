@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -17,14 +18,16 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
-// cacheEnv is the environment variable for the cache folder if --cache is not set, cacheOff its value for none, and
-// cacheBytesEnv the variable for the size limit.
+// cacheEnv is the environment variable for the cache folder if --cache is not set, cacheOff its value for none,
+// cacheBytesEnv the variable for the size limit, and remoteEnv the one for the server if --cache-remote is not set.
 const (
 	cacheEnv      = "ZINC_CACHE"
 	cacheOff      = "off"
 	cacheBytesEnv = "ZINC_CACHE_MAX_BYTES"
+	remoteEnv     = "ZINC_CACHE_REMOTE"
 )
 
 // ownCache returns the folder of the cache if no flag sets one: that of the environment, or zinc's in the user's cache
@@ -49,14 +52,27 @@ const defaultCacheBytes = 8 << 30
 
 // cacheFlags say where compiled pairs are kept.
 type cacheFlags struct {
-	dir    string
-	own    string // the folder without a flag
-	off    bool
-	trust  bool
-	verify bool
+	dir     string
+	own     string // the folder without a flag
+	off     bool
+	trust   bool
+	verify  bool
+	remote  string
+	timeout time.Duration // of the remote
 }
 
+// register adds the flags of a command that compiles.
 func (c *cacheFlags) register(f *pflag.FlagSet) {
+	c.registerFolder(f)
+	f.StringVar(&c.remote, "cache-remote", os.Getenv(remoteEnv), "`URL` of a server that keeps pairs for several "+
+		"machines, with Bazel's HTTP cache protocol (default "+remoteEnv+")")
+	f.DurationVar(&c.timeout, "cache-remote-timeout", 10*time.Second, "`TIME` that a request to the server of "+
+		"--cache-remote may take, besides a second for each MiB")
+	f.Lookup("cache-remote").DefValue = ""
+}
+
+// registerFolder adds the flags of the folder.
+func (c *cacheFlags) registerFolder(f *pflag.FlagSet) {
 	c.own = ownCache()
 	f.StringVar(&c.dir, "cache", c.own, "`FOLDER` to keep compiled pairs in; \"\" for none (default "+cacheEnv+
 		", or zinc in the user's cache folder)")
@@ -94,27 +110,36 @@ func cacheBound() (int64, error) {
 
 // slot is the place of one compilation in the cache; nil for none.
 type slot struct {
-	store cache.Store
-	all   bool // check every byte
-	key   pair.Key
-	again func() (pair.Key, error)
+	store  cache.Store   // Folder is "" for none
+	remote *cache.Remote // nil for none, or once it has failed
+	all    bool          // check every byte
+	key    pair.Key
+	again  func() (pair.Key, error)
+	stale  bool // the model has changed since the key was computed
 }
 
 // slot returns the place in the cache of a model compiled with these flags. It prints a note and
 // returns nil if the model cannot be cached.
 func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
-	if c.cache.dir == "" || c.cache.off {
+	if c.cache.off || c.cache.dir == "" && c.cache.remote == "" {
 		return nil, nil
 	}
+	remote, err := c.cache.server()
+	if err != nil {
+		return nil, err
+	}
 	store, err := c.cache.store()
-	if err == nil && c.cache.dir == c.cache.own {
+	if err == nil && c.cache.dir != "" && c.cache.dir == c.cache.own {
 		// The user's own folder is made when it is first needed. Where that is impossible, models compile without it.
 		if err := os.MkdirAll(c.cache.dir, 0o700); err != nil {
-			return nil, nil
+			store.Folder = ""
 		}
 	}
 	if err != nil {
 		return nil, err
+	}
+	if store.Folder == "" && remote == nil {
+		return nil, nil
 	}
 	shapes, err := parseShapes(c.shapes)
 	if err != nil {
@@ -124,8 +149,12 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 		Target: c.target, Precision: c.precision, Func: c.function, InputName: filepath.Base(path), Shapes: shapes,
 		Place: c.place, OneSection: !c.split, FullTD: c.tdForm == "full",
 	}
-	s := &slot{store: store, all: c.cache.verify}
-	s.again = func() (pair.Key, error) { return pair.NewKey(ctx, path, c.weights, o, store.FileSum(s.all)) }
+	s := &slot{store: store, remote: remote, all: c.cache.verify}
+	sum := pair.HashFile
+	if store.Folder != "" {
+		sum = store.FileSum(s.all)
+	}
+	s.again = func() (pair.Key, error) { return pair.NewKey(ctx, path, c.weights, o, sum) }
 	s.key, err = s.again()
 	if errors.Is(err, pair.ErrUnknownFiles) && !errors.Is(err, fs.ErrNotExist) {
 		fmt.Fprintf(e.err, "zinc: not cached: %v\n", err)
@@ -137,13 +166,69 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 	return s, nil
 }
 
-// get returns the cached pair, if there is one, and prints that it came from the cache.
-func (s *slot) get(e *env) (p pair.Pair, ok bool) {
+// server returns the remote cache that the flags set, nil for none.
+func (c *cacheFlags) server() (*cache.Remote, error) {
+	if c.remote == "" {
+		return nil, nil
+	}
+	r, err := cache.NewRemote(c.remote, c.timeout)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return r, nil
+}
+
+// get returns the cached pair, from the folder or else from the server, and prints where it came from.
+func (s *slot) get(ctx context.Context, e *env) (p pair.Pair, ok bool) {
 	if s == nil {
 		return p, false
 	}
-	p, err := s.store.Get(s.key)
-	return p, s.hit(e, err)
+	if s.store.Folder != "" {
+		var err error
+		if p, err = s.store.Get(s.key); s.hit(e, err) {
+			return p, true
+		}
+	}
+	return s.fetch(ctx, e)
+}
+
+// fetch returns the pair from the server and keeps it in the folder.
+func (s *slot) fetch(ctx context.Context, e *env) (p pair.Pair, ok bool) {
+	if s.remote == nil {
+		return p, false
+	}
+	p, err := s.remote.Get(ctx, s.key)
+	if err == nil {
+		if _, err = sim.Open(p); err != nil { // what it is compiled to is checked too (compile.Compile)
+			err = fmt.Errorf("%s: the pair does not load: %w", s.remote, err)
+		}
+	}
+	if err != nil {
+		s.lost(e, err)
+		return p, false
+	}
+	e.note("cache hit %s: the pair is from %s, nothing was compiled", shortKey(s.key), s.remote)
+	s.put(e, p)
+	return p, true
+}
+
+// lost ends the use of the server, with a warning unless it merely did not have the pair.
+func (s *slot) lost(e *env, err error) {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, context.Canceled) {
+		return
+	}
+	fmt.Fprintf(e.err, "zinc: %v; continuing without it\n", err)
+	s.remote = nil
+}
+
+// upload adds a pair to the server. A failure is printed, but is not an error.
+func (s *slot) upload(ctx context.Context, e *env, p pair.Pair) {
+	if s == nil || s.remote == nil || s.stale {
+		return
+	}
+	if err := s.remote.Put(ctx, s.key, p); err != nil {
+		s.lost(e, err)
+	}
 }
 
 // hit reports whether reading an entry succeeded, and prints that the pair came from the cache or why it did not.
@@ -162,31 +247,38 @@ func (s *slot) hit(e *env, err error) bool {
 
 // files returns the files of the cached pair, to write to a path, as get does. A large container is not read, unless it
 // may have been changed.
-func (s *slot) files(e *env, path string) ([]atomicfile.File, bool) {
-	kept, err := s.store.Entry(s.key, s.all)
-	if errors.Is(err, fs.ErrNotExist) {
-		p, ok := s.get(e) // a small one
+func (s *slot) files(ctx context.Context, e *env, path string) ([]atomicfile.File, bool) {
+	if s.store.Folder == "" {
+		p, ok := s.fetch(ctx, e)
 		return p.Files(path), ok
 	}
-	if !s.hit(e, err) {
-		return nil, false
+	kept, err := s.store.Entry(s.key, s.all)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		p, ok := s.get(ctx, e) // a small one, or the server's
+		return p.Files(path), ok
+	case s.hit(e, err):
+		return kept.Files(path), true
 	}
-	return kept.Files(path), true
+	p, ok := s.fetch(ctx, e)
+	return p.Files(path), ok
 }
 
 // put adds a pair to the cache. A failure is printed, but is not an error: the pair is still valid.
 func (s *slot) put(e *env, p pair.Pair) {
-	s.keep(e, func() error { return s.store.Put(s.key, p) })
+	s.keep(e, func() error {
+		if s.store.Folder == "" {
+			return nil
+		}
+		return s.store.Put(s.key, p)
+	})
 }
 
 // putStored adds a pair whose container is in a file. The cache has a second link to it, if that is possible.
-func (s *slot) putStored(e *env, r *compile.Result, o *outFile) error {
-	if s == nil {
+func (s *slot) putStored(e *env, r *compile.Result, o *outFile, p pair.Pair) error {
+	if s.store.Folder == "" {
+		s.put(e, p)
 		return nil
-	}
-	p, err := r.Pair()
-	if err != nil {
-		return &internalError{err: err}
 	}
 	if err := o.staged.Sync(); err != nil {
 		return err
@@ -212,6 +304,7 @@ func (s *slot) keep(e *env, put func() error) {
 	}
 	again, err := s.again()
 	if err == nil && again != s.key {
+		s.stale = true
 		err = errors.New("the model's files changed while it was compiled")
 	}
 	if err == nil {
@@ -231,7 +324,7 @@ func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (p pair.
 	if err != nil {
 		return p, err
 	}
-	if p, ok := kept.get(e); ok {
+	if p, ok := kept.get(ctx, e); ok {
 		return p, nil
 	}
 	m, err := c.open(e, path)
@@ -248,5 +341,6 @@ func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (p pair.
 		return p, &internalError{err: err}
 	}
 	kept.put(e, p)
+	kept.upload(ctx, e, p)
 	return p, nil
 }

@@ -171,20 +171,26 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if c.debug != "" {
 		files = append(files, atomicfile.File{Path: c.debug, Write: r.Provenance.Write})
 	}
-	if stored != nil {
-		if err := kept.putStored(c.env, r, stored); err != nil {
+	keep := kept != nil && !c.dryRun
+	var p pair.Pair
+	if keep {
+		if p, err = r.Pair(); err != nil {
+			return &internalError{err: err}
+		}
+	}
+	if keep && stored != nil {
+		if err := kept.putStored(c.env, r, stored, p); err != nil {
 			return err
 		}
 	}
 	if err := c.write(cmd.Context(), files, c.reports.files(c.doc)); err != nil {
 		return err
 	}
-	if kept != nil && !c.dryRun && stored == nil {
-		p, err := r.Pair()
-		if err != nil {
-			return &internalError{err: err}
-		}
+	if keep && stored == nil {
 		kept.put(c.env, p)
+	}
+	if keep {
+		kept.upload(cmd.Context(), c.env, p)
 	}
 	return c.tell()
 }
@@ -231,7 +237,7 @@ func (c *compileCommand) fromCache(ctx context.Context, kept *slot, path string,
 			return false, usagef("-o %s would replace a file of the model, %s", c.out, f.Path)
 		}
 	}
-	files, ok := kept.files(c.env, to.Container)
+	files, ok := kept.files(ctx, c.env, to.Container)
 	if !ok {
 		return false, nil
 	}

@@ -37,7 +37,7 @@ var flagGroups = []flagGroup{
 	{title: "Expert flags", expert: true, flags: []string{"split-kernel-section", "td-form", "workers", "print-after",
 		"print-changed", "elide-constants", "time-passes", "verify-each", "to", "from", "diagnostics", "inject",
 		"inject-seed", "strict-firmware", "max-body", "max-heap", "max-kept", "max-memory", "max-time",
-		"cache-trust"}},
+		"cache-trust", "cache-remote-timeout"}},
 }
 
 func budgetNames() []string {
