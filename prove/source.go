@@ -402,12 +402,16 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 			}
 		}
 		for _, v := range op.Results {
-			if g, ok := s.found[v.Name]; ok && (g.standing != differs || s.granted[v.Name]) {
+			g, ok := s.found[v.Name]
+			switch {
+			case ok && (g.standing != differs || s.granted[v.Name]):
 				merge(g)
-			} else {
+			case ok && below[v].standing == near:
+				merge(g) // samples of a later value may hide the difference
+			default:
 				merge(below[v])
 			}
-			if g := s.found[v.Name]; g.standing == differs && f.standing == differs {
+			if g.standing == differs && f.standing == differs {
 				f = g // the value itself has a reason
 			}
 		}
