@@ -30,6 +30,8 @@ type evaluator struct {
 	unknowns func(op *ir.Op)
 	// see is called with each result. It may be nil.
 	see func(v *ir.Value, t tensor)
+	// step is called with the number of operations of the outermost block that are done. It may be nil.
+	step func(done int)
 }
 
 // scope contains the values of a block.
@@ -109,6 +111,8 @@ func (e *evaluator) run(b *ir.Block, in scope) {
 	for _, v := range b.Outputs {
 		last[v] = len(b.Ops)
 	}
+	step := e.step
+	e.step = nil // not of nested blocks
 	for i, op := range b.Ops {
 		c := &call{evaluator: e, op: op, in: in}
 		for k, t := range c.compute() {
@@ -127,6 +131,9 @@ func (e *evaluator) run(b *ir.Block, in scope) {
 			if _, used := last[v]; !used {
 				delete(in, v)
 			}
+		}
+		if step != nil {
+			step(i + 1)
 		}
 	}
 }

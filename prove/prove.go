@@ -36,6 +36,8 @@ type State struct {
 type Options struct {
 	Seed    uint64 // of the elements and of the functions
 	Workers int    // goroutines of one task, 0 for one per processor
+	// Progress is called after each task, and after each statement of a program. It may be nil.
+	Progress func(stage string, done, total int)
 }
 
 // ErrNotProved is wrapped by the errors of Result.Err.
@@ -65,7 +67,7 @@ func (r *Result) Err() error {
 		return nil
 	}
 	var b strings.Builder
-	r.Text(&b)
+	r.Text(&b, TextOptions{})
 	return fmt.Errorf("%w: %s", ErrNotProved, strings.TrimSuffix(b.String(), "\n"))
 }
 
@@ -154,6 +156,13 @@ func (p *proof) evaluator() *evaluator {
 	return &evaluator{Functions: p.fs, tables: p.tables, numbers: p.number}
 }
 
+// progress reports that done of total tasks or statements of a stage are done.
+func (p *proof) progress(stage string, done, total int) {
+	if p.o.Progress != nil {
+		p.o.Progress(stage, done, total)
+	}
+}
+
 // inputs returns random elements for the parameters.
 func (p *proof) inputs() map[string]tensor {
 	in := map[string]tensor{}
@@ -187,6 +196,8 @@ func (p *proof) program(e *evaluator) []tensor {
 	for _, v := range p.f.Program.Body.Params {
 		s[v] = in[v.Name]
 	}
+	total := len(p.f.Program.Body.Ops)
+	e.step = func(done int) { p.progress("proof: program", done, total) }
 	e.run(p.f.Program.Body, s)
 	out := make([]tensor, len(p.f.Program.Body.Outputs))
 	for i, v := range p.f.Program.Body.Outputs {
@@ -205,7 +216,11 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 	o := sim.ExactOptions{Convert: convert(p.fs, p.tables), Call: p.call}
 	o.Engine.Field, o.Engine.Table, o.Engine.Scalar = p.fs, p.tables.of, p.number.scalar
 	o.Engine.Workers = p.o.Workers
-	o.Engine.Trace = func(engine.Event) { *tasks++ }
+	total := p.m.Tasks()
+	o.Engine.Trace = func(engine.Event) {
+		*tasks++
+		p.progress("proof: tasks", *tasks, max(*tasks, total))
+	}
 	if values != nil {
 		o.Values = func(procedure string, task int, _ [5]int, vals []field.Elem) { values(procedure, task, vals) }
 	}

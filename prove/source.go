@@ -3,10 +3,8 @@ package prove
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"slices"
 
-	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -257,7 +255,8 @@ func (s *source) run(outs []tensor) *SourceResult {
 	for _, v := range s.fn.Body.Params {
 		in[v] = given[v.Name]
 	}
-	for _, op := range s.fn.Body.Ops {
+	for i, op := range s.fn.Body.Ops {
+		s.p.progress("proof: statements", i+1, len(s.fn.Body.Ops))
 		if s.same(op) {
 			for _, v := range op.Results {
 				s.found[v.Name] = finding{}
@@ -476,31 +475,4 @@ func region(v *ir.Value, stop func(name string) bool) []*ir.Op {
 	}
 	walk(v, true)
 	return out
-}
-
-// text writes what is not proved.
-func (r *SourceResult) text(name string) string {
-	s := fmt.Sprintf("%s: source: %s proved", name, diag.Count(r.Proved, "statement", "statements"))
-	if r.Rounded > 0 {
-		s += fmt.Sprintf(" (%d up to the rounding of constants)", r.Rounded)
-	}
-	if r.Checked > 0 {
-		s += fmt.Sprintf(", %d checked by samples", r.Checked)
-	}
-	if r.Open > 0 {
-		s += fmt.Sprintf(", %d not concluded", r.Open)
-	}
-	s += "\n"
-	for _, st := range r.Statements {
-		if st.Verdict == Proved {
-			continue
-		}
-		at := ""
-		if st.Line > 0 {
-			at = fmt.Sprintf(", line %d", st.Line)
-		}
-		s += fmt.Sprintf("  %s%s: %s: %s\n", st.Statement, at, map[Verdict]string{Checked: "checked",
-			Open: "not concluded"}[st.Verdict], st.Why)
-	}
-	return s
 }

@@ -3,19 +3,20 @@ package prove
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // Text writes the result as text.
-func (r *Result) Text(w io.Writer) error {
+func (r *Result) Text(w io.Writer, o TextOptions) error {
 	for i := range r.Functions {
 		f := &r.Functions[i]
 		if err := f.text(w); err != nil {
 			return err
 		}
 		if f.Source != nil {
-			if _, err := io.WriteString(w, f.Source.text(f.Name)); err != nil {
+			if _, err := io.WriteString(w, f.Source.text(f.Name, o)); err != nil {
 				return err
 			}
 		}
@@ -76,4 +77,66 @@ func (d *Departure) line() string {
 		return ""
 	}
 	return fmt.Sprintf(", line %d", d.Line)
+}
+
+// TextOptions control the text of a result.
+type TextOptions struct {
+	All bool // every statement of the source that is not proved exactly, instead of one for each reason
+	// AllFlag is what the user sets for All; it is printed where statements are left out. "" for nothing.
+	AllFlag string
+}
+
+// verdicts name the verdicts on statements.
+var verdicts = map[Verdict]string{
+	Proved:  "proved up to the rounding of constants",
+	Checked: "checked",
+	Open:    "not concluded",
+}
+
+// text returns the counts of statements, and those that are not proved, or with o.All not exactly.
+func (r *SourceResult) text(name string, o TextOptions) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: source: %s proved", name, diag.Count(r.Proved, "statement", "statements"))
+	if r.Rounded > 0 {
+		fmt.Fprintf(&b, " (%d up to the rounding of constants)", r.Rounded)
+	}
+	if r.Checked > 0 {
+		fmt.Fprintf(&b, ", %d checked by samples", r.Checked)
+	}
+	if r.Open > 0 {
+		fmt.Fprintf(&b, ", %d not concluded", r.Open)
+	}
+	b.WriteString("\n")
+	type reason struct {
+		verdict Verdict
+		why     string
+	}
+	count := map[reason]int{}
+	for _, st := range r.Statements {
+		count[reason{st.Verdict, st.Why}]++
+	}
+	left := false
+	for _, st := range r.Statements {
+		k := reason{st.Verdict, st.Why}
+		n := count[k]
+		if !o.All {
+			if st.Verdict == Proved || n == 0 {
+				continue
+			}
+			count[k] = 0
+		}
+		b.WriteString("  " + st.Statement)
+		if st.Line > 0 {
+			fmt.Fprintf(&b, ", line %d", st.Line)
+		}
+		if !o.All && n > 1 {
+			fmt.Fprintf(&b, " (and %d more)", n-1)
+			left = true
+		}
+		fmt.Fprintf(&b, ": %s: %s\n", verdicts[st.Verdict], st.Why)
+	}
+	if left && o.AllFlag != "" {
+		fmt.Fprintf(&b, "  %s lists every statement\n", o.AllFlag)
+	}
+	return b.String()
 }

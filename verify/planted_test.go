@@ -254,7 +254,7 @@ func (m *planted) plantAll(t *testing.T, scores map[string]*score) {
 	}
 	if res.Verdict != prove.Proved || res.Concluded() == m.partly {
 		var b strings.Builder
-		res.Text(&b)
+		res.Text(&b, prove.TextOptions{})
 		t.Errorf("as compiled: %s", b.String())
 	}
 	for _, u := range faults {

@@ -167,7 +167,11 @@ func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []strin
 	}
 	res.Pass = res.Verdict == Pass
 	if o.Prove {
-		res.Proof, err = prove.Pair(ctx, m, Provable(r), prove.Options{Seed: o.Seed, Workers: o.Workers})
+		res.Proof, err = prove.Pair(ctx, m, Provable(r), prove.Options{
+			Seed:     o.Seed,
+			Workers:  o.Workers,
+			Progress: o.Progress,
+		})
 	}
 	return res, err
 }
@@ -397,7 +401,7 @@ func (r *Result) Text(w io.Writer) error {
 		r.Seed, r.Numerics, r.Reference, m.EngineOps, m.CPUOps, m.EngineMACs, m.CPUMACs,
 		diag.Count(m.Dispatches, "dispatch", "dispatches"), diag.Count(m.Tasks, "task", "tasks"), m.Weights)
 	if r.Proof != nil && err == nil {
-		err = r.Proof.Text(w)
+		err = r.Proof.Text(w, prove.TextOptions{})
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"syscall"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
@@ -62,6 +63,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		args[i] = "--help"
 		e.helpAll = true
 	}
+	args = seeded(args)
 	regularfile.SetStdin(stdin)
 	defer regularfile.SetStdin(nil)
 	err := guarded(func() error {
@@ -84,6 +86,30 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = fmt.Errorf("writing the result: %w", e2)
 	}
 	return e.fail(err)
+}
+
+// randomFlag is the flag of random inputs, which may have no seed.
+const randomFlag = "--random"
+
+// seeded gives each --random without a seed the first one. pflag has no flags with a value that may be left out and may
+// be a word of its own.
+func seeded(args []string) []string {
+	var out []string
+	for i, a := range args {
+		if a == "--" {
+			return append(out, args[i:]...)
+		}
+		if a == randomFlag && (i+1 == len(args) || !isSeed(args[i+1])) {
+			a += "=" + strconv.Itoa(firstSeed)
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+func isSeed(s string) bool {
+	_, err := strconv.ParseUint(s, 0, 64)
+	return err == nil
 }
 
 // guarded turns a panic into an error of status 3, and a read of a weight file that was shortened into one of status 1.

@@ -20,6 +20,7 @@ type proveCommand struct {
 	compileFlags
 	seed uint64
 	json bool
+	all  bool
 }
 
 func newProve(e *env) *cobra.Command {
@@ -40,7 +41,9 @@ run on samples, and it is checked or not concluded.
 MODEL is compiled again with the flags that the pair was compiled with.
 
 For a pair that is wrong it prints the first element that differs, its address and the task that
-wrote it; where it cannot conclude, the statements and why.
+wrote it; where it cannot conclude, the statements and why. Statements that are not proved are
+printed once for each reason; --all prints every one, and those that are proved up to
+the rounding of constants.
 
 The exit status is 5 when the pair is not proved or a statement is not concluded.`,
 		Example: `  zinc prove digits.hwx digits.mlmodelc
@@ -51,6 +54,7 @@ The exit status is 5 when the pair is not proved or a statement is not concluded
 	}
 	f := cmd.Flags()
 	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs and of the functions")
+	f.BoolVar(&c.all, "all", false, "print every statement that is not proved exactly, not one for each reason")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
 	c.model(f)
 	return cmd
@@ -77,14 +81,21 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", container, err)
 	}
-	res, err := prove.Pair(ctx, s, verify.Provable(r), prove.Options{Seed: c.seed, Workers: c.workers})
+	shown := c.newProgress(c.progress)
+	defer shown.end()
+	res, err := prove.Pair(ctx, s, verify.Provable(r), prove.Options{
+		Seed:     c.seed,
+		Workers:  c.workers,
+		Progress: shown.step,
+	})
+	shown.end()
 	if err != nil {
 		return err
 	}
 	if c.json {
 		err = jsonform.Document(c.out, res)
 	} else {
-		err = res.Text(c.out)
+		err = res.Text(c.out, prove.TextOptions{All: c.all, AllFlag: "--all"})
 	}
 	if err == nil && !res.Concluded() {
 		fmt.Fprintf(c.err, "zinc: %s\n", prove.ErrNotProved)
@@ -97,7 +108,7 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 func (e *env) proved(ctx context.Context, r *compile.Result, workers int) error {
 	res, err := verify.Prove(ctx, r, prove.Options{Seed: firstSeed, Workers: workers})
 	if err == nil {
-		err = res.Text(e.err)
+		err = res.Text(e.err, prove.TextOptions{})
 	}
 	if err == nil && res.Verdict == prove.Wrong {
 		err = &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}

@@ -66,7 +66,7 @@ inputs.
 With --connect the pair runs on the machine of a daemon (zinc serve), beside the other
 processes that use it.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
-  zinc run digits.mlmodelc --random 1
+  zinc run digits.mlmodelc --random
   zinc run digits.mlmodelc --engine interp --input image=7.npy
   zinc run digits.hwx --random 1 --timing
   zinc run digits.hwx --random 1 --trace t.json --inject drop@note:count=1
@@ -93,7 +93,8 @@ processes that use it.`,
 	f.Var(newArithmetic(&c.numerics), "numerics", "arithmetic on the engine: ane, as the engine "+
 		"computes; ane-wide, the same with sums of products in fp32 (faster); or ieee, fp16 storage with fp32 "+
 		"arithmetic")
-	f.Uint64Var(&c.random, "random", 0, "fill inputs without --input with random values from this `SEED`")
+	f.Uint64Var(&c.random, "random", 0, "fill inputs without --input with random values from this `SEED` (without "+
+		"SEED: 1)")
 	f.Uint64Var(&c.random, "seed", 0, "another name of --random")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto "+
