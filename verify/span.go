@@ -104,6 +104,68 @@ func (s *span) wide() bool {
 	return !(width <= 2*most)
 }
 
+// include extends the enclosure to other values; one that is NaN leaves no limit.
+func (s *span) include(vs []float32) {
+	for i, v := range vs {
+		if v != v {
+			s.lo[i], s.hi[i] = float32(math.Inf(-1)), float32(math.Inf(1))
+			continue
+		}
+		s.lo[i], s.hi[i] = min(s.lo[i], v), max(s.hi[i], v)
+	}
+}
+
+// limit makes numbers infinite that fp16 cannot represent.
+func (s *span) limit() {
+	v := s.numbers()
+	over := false
+	for i, y := range v {
+		if y-y == 0 && math.IsInf(half(y), 0) {
+			v[i], over = float32(half(y)), true
+		}
+	}
+	if over {
+		if s.lo == nil && !s.lost {
+			s.lo, s.hi = s.numbers(), s.numbers()
+		}
+		s.t = floats(s.t.Type.Shape, v)
+	}
+	for i := range s.lo {
+		if math.IsInf(half(s.hi[i]), 1) {
+			s.hi[i] = float32(math.Inf(1))
+		}
+		if math.IsInf(half(s.lo[i]), -1) {
+			s.lo[i] = float32(math.Inf(-1))
+		}
+	}
+}
+
+// overflow extends ends from a limit on to infinity.
+func (s *span) overflow(limit float32) {
+	for i := range s.lo {
+		if half(s.hi[i]) >= float64(limit) {
+			s.hi[i] = float32(math.Inf(1))
+		}
+		if half(s.lo[i]) <= -float64(limit) {
+			s.lo[i] = float32(math.Inf(-1))
+		}
+	}
+}
+
+// magnitudes returns |x| and the largest magnitude of each element of an operand.
+func (a *span) magnitudes() (t interp.Tensor, most []float32) {
+	v, r := in32(a.t).Floats32(), a.radius()
+	most = make([]float32, len(v))
+	for i := range v {
+		v[i] = float32(abs(v[i]))
+		most[i] = v[i]
+		if r != nil {
+			most[i] += r[i]
+		}
+	}
+	return floats(a.t.Type.Shape, v), most
+}
+
 // half rounds to fp16, ties to even.
 func half(x float32) float64 { return float64(numerics.Round16(x)) }
 

@@ -1,0 +1,146 @@
+package verify
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// curve is the rule of functions of one number: between turns they are monotone.
+func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
+	k, v := ir.CurveOf(s.op), s.op.Arg(ir.ParamX)
+	if v == nil || v.IsConst() {
+		return spansOf(ts, true), nil
+	}
+	a := s.of(v)
+	params, known := curveParams(s.op, k)
+	out := spansOf(ts, false)
+	tables := s.tables(s.op)
+	if len(tables) > 0 && s.rounding(v.Def) > 0 && !a.lost {
+		// The sum may be rounded before it enters the table.
+		b := *a
+		b.widen(func(_ int, y float64) float64 { return halfUnit*math.Abs(y) + tiny })
+		a = &b
+	}
+	if !a.exact() {
+		switch {
+		case s.op.Is(ir.OpSin, ir.OpCos):
+			r := a.radius()
+			out = []*span{around(ts[0], func(i int, _ float64) float64 { return float64(r[i]) })}
+		case k.Channels || !known || k.Turns == nil && !s.oneSide(a, params):
+			return spansOf(ts, true), nil
+		default:
+			var err error
+			if out, err = steps()(s.replaced(v, a), ts); err != nil {
+				return nil, err
+			}
+			if k.Turns != nil {
+				out[0].turn(a, k, params)
+			}
+		}
+	}
+	if s.floatResult() && (s.op.Def.Error != numerics.Movement) {
+		out[0].widen(func(_ int, y float64) float64 { return fuzz * math.Abs(y) })
+	}
+	for _, t := range tables {
+		if !s.tabulated(out[0], a, t, k, params) {
+			return spansOf(ts, true), nil
+		}
+	}
+	return out, nil
+}
+
+// replaced returns the statement with another enclosure of an operand.
+func (s *statement) replaced(v *ir.Value, a *span) *statement {
+	c := *s
+	c.args = map[*ir.Value]*span{}
+	for w, b := range s.args {
+		c.args[w] = b
+	}
+	c.args[v] = a
+	return &c
+}
+
+// curveParams returns the constant parameters of a curve.
+func curveParams(op *ir.Op, k *ir.Curve) (ps []float64, ok bool) {
+	for _, p := range k.Params {
+		x, ok := ir.ArgFloat(op, p)
+		if !ok {
+			return nil, false
+		}
+		ps = append(ps, x)
+	}
+	return ps, true
+}
+
+// oneSide reports whether no enclosure of 1/(x+epsilon) contains the pole.
+func (s *statement) oneSide(a *span, params []float64) bool {
+	if !s.op.Is(ir.OpInverse) || len(params) != 1 {
+		return false
+	}
+	for i := range a.lo {
+		if !(float64(a.lo[i])+params[0] > 0 || float64(a.hi[i])+params[0] < 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// turn includes the values at the turns of a curve that are inside the enclosure of its operand.
+func (s *span) turn(a *span, k *ir.Curve, params []float64) {
+	for _, t := range k.Turns(params) {
+		y := float32(k.F(t, params))
+		for i := range s.lo {
+			if float64(a.lo[i]) <= t && t <= float64(a.hi[i]) {
+				s.lo[i], s.hi[i] = min(s.lo[i], y), max(s.hi[i], y)
+			}
+		}
+	}
+}
+
+// tabulated adds the signed error of a lookup table near the operand a. It reports false if the table states none
+// there.
+func (s *statement) tabulated(y, a *span, t lower.TableUse, k *ir.Curve, params []float64) bool {
+	shift, slack, part := 0.0, 0.0, 0.0
+	if t.Table.Scale != td.HalfOne {
+		// The argument is a multiple of x, rounded or not.
+		part = halfUnit
+	}
+	if k.Shift && len(params) == 1 && params[0] != 0 {
+		// The engine adds the shift as an fp16 number, and the sum is rounded to the twelve bits of its first stage.
+		// What it rounds is the argument of the function by which the table is indexed.
+		shift = half(float32(params[0]))
+		slack, part = math.Abs(shift-params[0]), halfUnit
+	}
+	lo, hi := a.ends()
+	ylo, yhi := y.ends()
+	out := &span{t: y.t, lo: append([]float32(nil), ylo...), hi: append([]float32(nil), yhi...)}
+	for i := range lo {
+		if v := lo[i]; v != v || out.lo[i] != out.lo[i] || lo[i]-lo[i] != 0 {
+			continue
+		}
+		from, to := float64(lo[i])+shift, float64(hi[i])+shift
+		if part > 0 {
+			from, to = from-slack-part*math.Abs(from), to+slack+part*math.Abs(to)
+			for _, x := range [2]float64{from, to} {
+				if f := k.F(x-shift, params); f == f {
+					out.lo[i], out.hi[i] = min(out.lo[i], down(f)), max(out.hi[i], up(f))
+				}
+			}
+		}
+		least, greatest, ok := t.Signed.Between(from, to)
+		if !ok {
+			least, greatest = -t.Abs, t.Abs
+			if math.IsInf(t.Abs, 0) || t.Abs != t.Abs {
+				return false
+			}
+		}
+		out.lo[i], out.hi[i] = down(float64(out.lo[i])+min(least, 0)), up(float64(out.hi[i])+max(greatest, 0))
+	}
+	*y = *out
+	return true
+}

@@ -1,0 +1,227 @@
+package verify
+
+import (
+	"math"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// sum is the rule of sums and differences.
+func sum(minus bool) rule {
+	ends := steps()
+	if minus {
+		ends = steps(ir.ParamY)
+	}
+	return func(s *statement, ts []interp.Tensor) ([]*span, error) {
+		out, err := ends(s, ts)
+		if err != nil || !s.floatResult() {
+			return out, err
+		}
+		// Where a sum cancels, the constants that passes computed err by what the terms are worth.
+		if s.constants > 0 {
+			x, y := s.terms(ts[0])
+			out[0].widen(func(i int, _ float64) float64 { return s.constants * (abs(x[i]) + abs(y[i])) })
+		}
+		out[0].widen(func(_ int, y float64) float64 { return fuzz * math.Abs(y) })
+		return out, nil
+	}
+}
+
+// terms returns the operands x and y, broadcast to the result.
+func (s *statement) terms(t interp.Tensor) (x, y []float32) {
+	zero := floats(nil, []float32{0})
+	one := func(p ir.ParamName, other ir.ParamName) []float32 {
+		m := s.middles()
+		m[s.op.Arg(other)] = zero
+		if v := s.op.Arg(p); v == s.op.Arg(other) {
+			return in32(s.of(v).t).Floats32()
+		}
+		ts, err := s.wide(s.op, m)
+		if err != nil || ts[0].Elems() != t.Elems() {
+			return t.Floats32()
+		}
+		return ts[0].Floats32()
+	}
+	return one(ir.ParamX, ir.ParamY), one(ir.ParamY, ir.ParamX)
+}
+
+func abs(x float32) float64 { return math.Abs(float64(x)) }
+
+// product is the rule of the product of two tensors: the extremes are at the corners.
+func product(s *statement, ts []interp.Tensor) ([]*span, error) {
+	out := spansOf(ts, false)
+	if s.inexact() {
+		var err error
+		if out, err = s.corners(ts); err != nil {
+			return nil, err
+		}
+	}
+	if s.floatResult() {
+		out[0].widen(func(_ int, y float64) float64 { return (fuzz + s.constants) * math.Abs(y) })
+	}
+	return out, nil
+}
+
+// corners returns the enclosure between the results of all combinations of the ends of x and y.
+func (s *statement) corners(ts []interp.Tensor) ([]*span, error) {
+	x, y := s.op.Arg(ir.ParamX), s.op.Arg(ir.ParamY)
+	end := func(v *ir.Value) [2]interp.Tensor {
+		a := s.of(v)
+		lo, hi := a.ends()
+		return [2]interp.Tensor{like(a.t, lo), like(a.t, hi)}
+	}
+	var all []map[*ir.Value]interp.Tensor
+	for _, p := range end(x) {
+		for _, q := range end(y) {
+			all = append(all, map[*ir.Value]interp.Tensor{x: p, y: q})
+		}
+	}
+	return s.between(ts, all...)
+}
+
+// quotient is the rule of x / y. The engine multiplies by the reciprocal of y, from a table or, of a constant, rounded.
+func quotient(s *statement, ts []interp.Tensor) ([]*span, error) {
+	if !s.floatResult() {
+		return spansOf(ts, s.inexact()), nil
+	}
+	out := spansOf(ts, false)
+	if s.inexact() {
+		lo, hi := s.operand(ir.ParamY).ends()
+		for i := range lo {
+			if !(lo[i] > 0 || hi[i] < 0) {
+				return spansOf(ts, true), nil
+			}
+		}
+		var err error
+		if out, err = s.corners(ts); err != nil {
+			return nil, err
+		}
+	}
+	rel := s.relative() + s.constants + fuzz
+	if s.isEngine() {
+		// The reciprocal is rounded to fp16.
+		rel += halfUnit
+	}
+	out[0].widen(func(_ int, y float64) float64 { return rel * math.Abs(y) })
+	return out, nil
+}
+
+// relative is the sum of the relative errors of an operation's tables.
+func (s *statement) relative() float64 {
+	r := 0.0
+	for _, t := range s.tables(s.op) {
+		r += max(0, t.Rel)
+	}
+	return r
+}
+
+// spreads returns part*|x| plus the error of x: its radius and, if the engine flushes, a subnormal x itself.
+func (s *statement) spreads(a *span, part float64) interp.Tensor {
+	v, r := in32(a.t).Floats32(), a.radius()
+	for i, x := range v {
+		y := abs(x)
+		e := 0.0
+		if r != nil {
+			e = float64(r[i])
+		}
+		if s.flush && y-e < numerics.MinNormalFP16 {
+			e += min(y+e, numerics.MinNormalFP16)
+		}
+		v[i] = up(part*(y+e) + e)
+	}
+	return floats(a.t.Type.Shape, v)
+}
+
+// dot is the rule of sums of products with a weight or of two operands. With the errors e and f of factors a and b,
+//
+//	|error| <= sum part*|a b| + |a| f + |b| e + e f
+//
+// which is at most the same product of part*(|a|+e) + e and |b| + f + f/part. The bias errs as a constant.
+func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
+	one, two := ir.ParamX, ir.ParamWeight
+	if s.op.Is(ir.OpMatMul, ir.OpEinsum) {
+		two = ir.ParamY
+	}
+	x, w := s.op.Arg(one), s.op.Arg(two)
+	if s.op.Is(ir.OpEinsum) {
+		vs := s.op.ArgList(ir.ParamValues)
+		if len(vs) != 2 {
+			return spansOf(ts, true), nil
+		}
+		x, w = vs[0], vs[1]
+	}
+	part := s.sum + s.constants + float64(s.count(x, w, ts[0]))*0x1p-23
+	b := s.of(w)
+	weight := s.spreads(&span{t: b.t, lo: b.lo, hi: b.hi}, 0) // its error alone
+	e := weight.Floats32()
+	for i, y := range in32(b.t).Floats32() {
+		e[i] = up(abs(y) + float64(e[i])*(1+1/part))
+	}
+	with := map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)}
+	if x == w {
+		return spansOf(ts, true), nil
+	}
+	with[w] = floats(b.t.Type.Shape, e)
+	if v := s.op.Arg(ir.ParamBias); v != nil {
+		with[v] = s.spreads(s.of(v), s.sum+s.constants) // one more term
+	}
+	rs, err := s.wide(s.op, with)
+	if err != nil {
+		return nil, err
+	}
+	r := rs[0].Floats32()
+	out := around(ts[0], func(i int, y float64) float64 { return float64(r[i])*(1+fuzz) + fuzz*math.Abs(y) })
+	if s.flush && s.isEngine() {
+		out.overflow(numerics.MACLimit)
+	}
+	return []*span{out}, nil
+}
+
+// count returns the terms of each sum: an upper limit, for the rounding of the interpreter's own sums.
+func (s *statement) count(x, w *ir.Value, t interp.Tensor) int64 {
+	n := s.of(w).t.Type.Elems()
+	if sh := s.of(w).t.Type.Shape; s.op.Is(ir.OpConv, ir.OpLinear) && len(sh) > 0 && sh[0] > 0 {
+		return n / sh[0]
+	}
+	if sh := s.of(x).t.Type.Shape; s.op.Is(ir.OpMatMul) && len(sh) > 1 {
+		return max(sh[len(sh)-1], sh[len(sh)-2])
+	}
+	return min(n, s.of(x).t.Type.Elems())
+}
+
+// total is the rule of sums and means: a sum of products with one factor. Partial sums and the factor of a mean are
+// rounded to fp16.
+func total(s *statement, ts []interp.Tensor) ([]*span, error) {
+	if !s.floatResult() {
+		return spansOf(ts, s.inexact()), nil
+	}
+	x := s.op.Arg(ir.ParamX)
+	part := s.sum + s.constants + 3*halfUnit*s.onEngine() + float64(s.of(x).t.Type.Elems())/
+		max(1, float64(ts[0].Elems()))*0x1p-23
+	rs, err := s.wide(s.op, map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)})
+	if err != nil {
+		return nil, err
+	}
+	r := rs[0].Floats32()
+	return []*span{around(ts[0], func(i int, y float64) float64 { return float64(r[i]) + fuzz*math.Abs(y) })}, nil
+}
+
+// squares is the rule of sums of squares, which are rounded before they are added.
+func squares(s *statement, ts []interp.Tensor) ([]*span, error) {
+	if !s.floatResult() {
+		return spansOf(ts, s.inexact()), nil
+	}
+	x := s.op.Arg(ir.ParamX)
+	part := s.sum + 3*halfUnit*s.onEngine() + float64(s.of(x).t.Type.Elems())*0x1p-23
+	_, most := s.of(x).magnitudes()
+	rs, err := s.wide(s.op, map[*ir.Value]interp.Tensor{x: floats(s.of(x).t.Type.Shape, most)})
+	if err != nil {
+		return nil, err
+	}
+	r := rs[0].Floats32()
+	return []*span{around(ts[0], func(i int, y float64) float64 {
+		return float64(r[i])*(1+part) - y + float64(numerics.MinNormalFP16)*s.onEngine()
+	})}, nil
+}

@@ -1,0 +1,100 @@
+package verify
+
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// A rule returns enclosures of the results; ts are the results without errors.
+type rule func(s *statement, ts []interp.Tensor) ([]*span, error)
+
+// rules has the operations that are neither curves nor monotone movements.
+var rules map[*ir.Operation]rule
+
+func init() {
+	rules = map[*ir.Operation]rule{
+		ir.OpAdd: sum(false), ir.OpSub: sum(true), ir.OpMul: product, ir.OpRealDiv: quotient,
+		ir.OpConv: dot, ir.OpConvTranspose: dot, ir.OpLinear: dot, ir.OpMatMul: dot, ir.OpEinsum: dot,
+		ir.OpReduceSum: total, ir.OpReduceMean: total, ir.OpAvgPool: total, ir.OpCumsum: total,
+		ir.OpReduceL1Norm: total, ir.OpReduceSumSquare: squares,
+		ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpBatchNorm: batchNorm,
+		ir.OpCast: cast, ir.OpSelect: choose, ir.OpEqual: equal, ir.OpNotEqual: equal,
+		ir.OpGreater: steps(ir.ParamY), ir.OpGreaterEqual: steps(ir.ParamY),
+		ir.OpLess: steps(ir.ParamX), ir.OpLessEqual: steps(ir.ParamX), ir.OpLogicalNot: steps(ir.ParamX),
+		ir.OpLogicalAnd: steps(), ir.OpLogicalOr: steps(),
+		ir.OpReduceArgmax: pick, ir.OpReduceArgmin: pick, ir.OpArgsort: pick, ir.OpTopK: pick,
+	}
+}
+
+// steps is the rule of operations that are monotone in every operand and round nothing: falling in the named operands,
+// rising in the others. Their results are between those of the ends.
+func steps(falling ...ir.ParamName) rule {
+	return func(s *statement, ts []interp.Tensor) ([]*span, error) {
+		low, high := map[*ir.Value]interp.Tensor{}, map[*ir.Value]interp.Tensor{}
+		moved := false
+		s.op.Operands(func(p *ir.Param, v *ir.Value) {
+			a := s.of(v)
+			if v.IsConst() {
+				return
+			}
+			low[v], high[v] = a.t, a.t
+			if a.exact() || a.lost { // only the shape of what is lost matters
+				return
+			}
+			moved = true
+			low[v], high[v] = like(a.t, a.lo), like(a.t, a.hi)
+			if slices.Contains(falling, p.Name) {
+				low[v], high[v] = high[v], low[v]
+			}
+		})
+		if !moved {
+			return spansOf(ts, false), nil
+		}
+		return s.between(ts, low, high)
+	}
+}
+
+// between returns the enclosures between the results for each of the operands.
+func (s *statement) between(ts []interp.Tensor, operands ...map[*ir.Value]interp.Tensor) ([]*span, error) {
+	out := make([]*span, len(ts))
+	for i, t := range ts {
+		v := t.Floats32()
+		out[i] = &span{t: t, lo: v, hi: append([]float32(nil), v...)}
+	}
+	for _, with := range operands {
+		ends, err := s.wide(s.op, with)
+		if err != nil {
+			return nil, err
+		}
+		for i := range out {
+			out[i].include(ends[i].Floats32())
+		}
+	}
+	return out, nil
+}
+
+// inexact returns whether any operand has an enclosure.
+func (s *statement) inexact() bool {
+	for _, a := range s.args {
+		if !a.exact() {
+			return true
+		}
+	}
+	return false
+}
+
+// floatResult reports whether the operation computes in floats, so that it rounds.
+func (s *statement) floatResult() bool { return s.op.Results[0].Type.DType.IsFloat() }
+
+// onEngine is 1 for operations on the engine and 0 for others.
+func (s *statement) onEngine() float64 {
+	if s.isEngine() {
+		return 1
+	}
+	return 0
+}
+
+// isEngine reports whether the engine computes the operation.
+func (s *statement) isEngine() bool { return s.engine && s.op.Place.Unit == ir.Engine }
