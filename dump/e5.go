@@ -225,9 +225,9 @@ func (d *fileDump) descriptorConstants() error {
 	} else {
 		d.part()
 	}
-	any := false
+	found := false
 	err := hostConstants(p, func(f *e5.Function, op *e5.Operation, c *e5.Constant) error {
-		any = true
+		found = true
 		head := headBytes(c.Data)
 		if d.j != nil {
 			d.j.Put("", hostConstantJSON{
@@ -243,7 +243,7 @@ func (d *fileDump) descriptorConstants() error {
 			f.Name, len(c.Data), head)
 		return err
 	})
-	if !any && d.j == nil {
+	if !found && d.j == nil {
 		d.printf("no constants: the operations on the CPU have none\n")
 	}
 	return err

@@ -154,13 +154,13 @@ func (d *fileDump) relocs() error {
 		d.j.Open(PartRelocs, '[')
 		defer d.j.Close()
 	}
-	sections, any := f.Sections(), false
+	sections, found := f.Sections(), false
 	text := f.Section(hwx.SegText, hwx.SectText)
 	for _, s := range sections {
 		if len(s.Relocs) == 0 {
 			continue
 		}
-		any = true
+		found = true
 		list := make([]relocJSON, len(s.Relocs))
 		at := map[uint32]int{}
 		b := s.Bytes()
@@ -190,7 +190,7 @@ func (d *fileDump) relocs() error {
 	if d.j != nil {
 		return d.j.Err
 	}
-	if !any {
+	if !found {
 		return d.notePart("no relocations are present")
 	}
 	return nil

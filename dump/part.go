@@ -83,12 +83,12 @@ func (o *Options) of(parts []filePart, noun string) ([]filePart, error) {
 			return nil, fmt.Errorf("%s: %s lacks that part; it has %s", o.name(name), noun, strings.Join(names, ", "))
 		}
 	}
-	chosen, any := o.chosen(), o.any()
+	chosen, some := o.chosen(), o.any()
 	var out []filePart
 	for _, p := range parts {
 		switch {
 		case p.name == PartTask && len(o.Tasks) == 0:
-		case slices.Contains(chosen, p.name), o.All, !any && p.always:
+		case slices.Contains(chosen, p.name), o.All, !some && p.always:
 			out = append(out, p)
 		}
 	}

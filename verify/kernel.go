@@ -2,7 +2,9 @@ package verify
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -24,16 +26,17 @@ func in32(t interp.Tensor) interp.Tensor {
 	if t.Type.Kind != ir.Tensor || !narrow(t.Type.DType) {
 		return t
 	}
-	return floats(t.Type.Shape, t.Floats32())
+	return mapped(t, func(_ int, x float32) float32 { return x })
 }
 
-// floats returns a tensor of fp32 numbers.
-func floats(shape []int64, vs []float32) interp.Tensor {
-	t, err := interp.FromFloats(ir.FP32, vs, shape...)
-	if err != nil {
-		panic(err) // the numbers are those of a tensor of this shape
+// mapped returns a tensor of t's shape with the numbers f(i, t[i]) in fp32.
+func mapped(t interp.Tensor, f func(i int, x float32) float32) interp.Tensor {
+	vs := t.Floats32()
+	b := make([]byte, 0, 4*len(vs))
+	for i, x := range vs {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f(i, x)))
 	}
-	return t
+	return interp.Tensor{Type: ir.TensorOf(ir.FP32, t.Type.Shape...), Data: b}
 }
 
 // like returns a tensor with the shape and type of t (fp32 for narrower floats) and other elements.
@@ -44,7 +47,7 @@ func like(t interp.Tensor, vs []float32) interp.Tensor {
 			return out
 		}
 	}
-	return floats(t.Type.Shape, vs)
+	return mapped(t, func(i int, _ float32) float32 { return vs[i] })
 }
 
 // declared runs op as the program declares it, on operands of the declared types.
@@ -100,15 +103,13 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 		if !ok {
 			t = interp.FromConst(v.Const)
 		}
-		vs := t.Floats32()
 		if to := op.Results[0].Type.DType; narrow(to) && !narrow(t.Type.DType) {
-			n, err := interp.FromFloats(to, vs, t.Type.Shape...)
-			if err != nil {
+			var err error
+			if t, err = interp.FromFloats(to, t.Floats32(), t.Type.Shape...); err != nil {
 				return nil, err
 			}
-			vs = n.Floats32()
 		}
-		return []interp.Tensor{floats(t.Type.Shape, vs)}, nil
+		return []interp.Tensor{mapped(t, func(_ int, x float32) float32 { return x })}, nil
 	}
 	c := *op
 	c.Args, c.Results = make([][]*ir.Value, len(op.Args)), make([]*ir.Value, len(op.Results))

@@ -74,8 +74,8 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 		}
 		part := s.sum + eng*(2*halfUnit+table) + float64(len(at))*0x1p-23 + s.constants
 		for k, i := range at {
-			if y := out.t.Floats32; y == nil || out.lo[i]-out.lo[i] != 0 {
-				continue
+			if y := out.lo[i]; y-y != 0 {
+				continue // the result is not finite
 			}
 			out.hi[i] = up(greatest[k]/max(low-least[k]+greatest[k], math.SmallestNonzeroFloat64)*(1+part) + eng*tiny)
 			out.lo[i] = down(least[k] / (high - greatest[k] + least[k]) * max(0, 1-part))
@@ -187,12 +187,7 @@ func batchNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
 		if v == nil {
 			return
 		}
-		t := in32(s.of(v).t)
-		ys := t.Floats32()
-		for i, y := range ys {
-			ys[i] = up(f(float64(y)))
-		}
-		with[v] = floats(t.Type.Shape, ys)
+		with[v] = mapped(s.of(v).t, func(_ int, y float32) float32 { return up(f(float64(y))) })
 	}
 	change(ir.ParamMean, func(y float64) float64 { return -part * math.Abs(y) })
 	change(ir.ParamGamma, math.Abs)

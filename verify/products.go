@@ -31,7 +31,7 @@ func sum(minus bool) rule {
 
 // terms returns the operands x and y, broadcast to the result.
 func (s *statement) terms(t interp.Tensor) (x, y []float32) {
-	zero := floats(nil, []float32{0})
+	zero := interp.Tensor{Type: ir.TensorOf(ir.FP32), Data: make([]byte, 4)}
 	one := func(p ir.ParamName, other ir.ParamName) []float32 {
 		m := s.middles()
 		m[s.op.Arg(other)] = zero
@@ -119,8 +119,8 @@ func (s *statement) relative() float64 {
 
 // spreads returns part*|x| plus the error of x: its radius and, if the engine flushes, a subnormal x itself.
 func (s *statement) spreads(a *span, part float64) interp.Tensor {
-	v, r := in32(a.t).Floats32(), a.radius()
-	for i, x := range v {
+	r := a.radius()
+	return mapped(a.t, func(i int, x float32) float32 {
 		y := abs(x)
 		e := 0.0
 		if r != nil {
@@ -129,9 +129,8 @@ func (s *statement) spreads(a *span, part float64) interp.Tensor {
 		if s.flush && y-e < numerics.MinNormalFP16 {
 			e += min(y+e, numerics.MinNormalFP16)
 		}
-		v[i] = up(part*(y+e) + e)
-	}
-	return floats(a.t.Type.Shape, v)
+		return up(part*(y+e) + e)
+	})
 }
 
 // dot is the rule of sums of products with a weight or of two operands. With the errors e and f of factors a and b,
@@ -156,14 +155,11 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 	b := s.of(w)
 	weight := s.spreads(&span{t: b.t, lo: b.lo, hi: b.hi}, 0) // its error alone
 	e := weight.Floats32()
-	for i, y := range in32(b.t).Floats32() {
-		e[i] = up(abs(y) + float64(e[i])*(1+1/part))
-	}
 	with := map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)}
 	if x == w {
 		return spansOf(ts, true), nil
 	}
-	with[w] = floats(b.t.Type.Shape, e)
+	with[w] = mapped(b.t, func(i int, y float32) float32 { return up(abs(y) + float64(e[i])*(1+1/part)) })
 	if v := s.op.Arg(ir.ParamBias); v != nil {
 		with[v] = s.spreads(s.of(v), s.sum+s.constants) // one more term
 	}
@@ -215,8 +211,7 @@ func squares(s *statement, ts []interp.Tensor) ([]*span, error) {
 	}
 	x := s.op.Arg(ir.ParamX)
 	part := s.sum + 3*halfUnit*s.onEngine() + float64(s.of(x).t.Type.Elems())*0x1p-23
-	_, most := s.of(x).magnitudes()
-	rs, err := s.wide(s.op, map[*ir.Value]interp.Tensor{x: floats(s.of(x).t.Type.Shape, most)})
+	rs, err := s.wide(s.op, map[*ir.Value]interp.Tensor{x: s.of(x).magnitudes()})
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -117,18 +118,17 @@ func (s *span) include(vs []float32) {
 
 // limit makes numbers infinite that fp16 cannot represent.
 func (s *span) limit() {
-	v := s.numbers()
-	over := false
-	for i, y := range v {
-		if y-y == 0 && math.IsInf(half(y), 0) {
-			v[i], over = float32(half(y)), true
-		}
-	}
-	if over {
+	over := func(y float32) bool { return y-y == 0 && math.IsInf(half(y), 0) }
+	if v := s.numbers(); slices.ContainsFunc(v, over) {
 		if s.lo == nil && !s.lost {
-			s.lo, s.hi = s.numbers(), s.numbers()
+			s.lo, s.hi = v, s.numbers()
 		}
-		s.t = floats(s.t.Type.Shape, v)
+		s.t = mapped(s.t, func(_ int, y float32) float32 {
+			if over(y) {
+				return float32(half(y))
+			}
+			return y
+		})
 	}
 	for i := range s.lo {
 		if math.IsInf(half(s.hi[i]), 1) {
@@ -152,18 +152,15 @@ func (s *span) overflow(limit float32) {
 	}
 }
 
-// magnitudes returns |x| and the largest magnitude of each element of an operand.
-func (a *span) magnitudes() (t interp.Tensor, most []float32) {
-	v, r := in32(a.t).Floats32(), a.radius()
-	most = make([]float32, len(v))
-	for i := range v {
-		v[i] = float32(abs(v[i]))
-		most[i] = v[i]
-		if r != nil {
-			most[i] += r[i]
+// magnitudes returns the largest magnitude of each element.
+func (s *span) magnitudes() interp.Tensor {
+	r := s.radius()
+	return mapped(s.t, func(i int, x float32) float32 {
+		if r == nil {
+			return float32(abs(x))
 		}
-	}
-	return floats(a.t.Type.Shape, v), most
+		return float32(abs(x)) + r[i]
+	})
 }
 
 // half rounds to fp16, ties to even.

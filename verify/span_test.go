@@ -52,7 +52,11 @@ func TestComparisonWithAnEnclosure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := (&span{t: floats([]int64{n}, c.middle), lo: c.lo, hi: c.hi}).compare(got)
+		middle, err := interp.FromFloats(ir.FP32, c.middle, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := (&span{t: middle, lo: c.lo, hi: c.hi}).compare(got)
 		if f.pass != c.pass || f.bound != c.bound || f.notFinite != c.notFinite || f.steps != c.steps {
 			t.Errorf("%s: %+v", c.name, f)
 		}

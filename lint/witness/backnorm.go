@@ -58,13 +58,13 @@ func layerNormBack(b *backward, op *ir.Op, dy []float64) {
 		eps = 1e-5
 	}
 	lanes(x.Type.Shape, axes[0], func(at func(i int) int, n int) {
-		any := false
+		moves := false
 		var mean, square, d, dz float64
 		for i := range n {
-			any = any || dy[at(i)] != 0
+			moves = moves || dy[at(i)] != 0
 			mean += xs[at(i)] / float64(n)
 		}
-		if !any {
+		if !moves {
 			return
 		}
 		for i := range n {

@@ -56,11 +56,11 @@ func gradient(ctx context.Context, f *ir.Func, vals Trace, from map[*ir.Value][]
 		if row == nil {
 			row = movedBack
 		}
-		any := false
+		moves := false
 		for _, r := range op.Results {
-			any = any || b.grads[r] != nil
+			moves = moves || b.grads[r] != nil
 		}
-		if !any || ctx.Err() != nil || !staticOp(op) {
+		if !moves || ctx.Err() != nil || !staticOp(op) {
 			continue
 		}
 		if len(op.Results) == 1 {
