@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -10,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 
 	"github.com/zinc-compiler/zinc/pair"
 )
@@ -117,10 +117,7 @@ func readEntry(folder string, k pair.Key) (pair.Pair, error) {
 // writeEntry writes an entry atomically. A concurrent writer of the same entry writes the same bytes.
 func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	if n := entrySize(p); n > MaxEntryBytes {
-		return fmt.Errorf("cache: an entry of %d bytes, limit %d", n, int64(MaxEntryBytes))
-	}
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		return err
+		return fmt.Errorf("cache: the entry has %d bytes; the limit of an entry is %d", n, int64(MaxEntryBytes))
 	}
 	if len(p.Container) >= apartBytes {
 		return putApart(folder, k, p)
@@ -142,9 +139,14 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	})
 }
 
-// place writes the file of a key with a suffix under a temporary name, and renames it.
+// place writes the file of a key with a suffix under a temporary name, and renames it. Other users' processes may read
+// a shared folder, as far as the user's mask lets them.
 func place(folder string, k pair.Key, suffix string, write func(w io.Writer) error) (err error) {
-	f, err := os.CreateTemp(folder, "."+k.String()+".*"+tempSuffix)
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	temp := filepath.Join(folder, "."+k.String()+"."+rand.Text()+tempSuffix)
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return err
 	}
@@ -153,10 +155,6 @@ func place(folder string, k pair.Key, suffix string, write func(w io.Writer) err
 			os.Remove(f.Name())
 		}
 	}()
-	// another user's process may read a shared folder
-	if err := f.Chmod(0o644); err != nil && runtime.GOOS != "windows" {
-		return errors.Join(err, f.Close())
-	}
 	// Sync before the rename, so that a crash cannot leave a name without its bytes.
 	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
 		return err
