@@ -2,6 +2,7 @@ package cache
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -17,8 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/pair"
 )
 
-// An entry whose container is in the file KEY.hwx beside it, so that the container can be linked or copied by the
-// system:
+// An entry whose container is in the file KEY.hwx beside it, so that the system can copy it:
 //
 //	0   8  magic
 //	8   32 key
@@ -118,8 +118,7 @@ func (e *Entry) pair() (pair.Pair, error) {
 	return pair.Pair{Container: b, Descriptor: e.Descriptor}, nil
 }
 
-// Files are the files of the pair to write, given the path of one of them. The container is linked or copied by the
-// system.
+// Files are the files of the pair to write, given the path of one of them. The system copies the container.
 func (e *Entry) Files(path string) []atomicfile.File {
 	at := pair.PathsOf(path)
 	return []atomicfile.File{
@@ -201,25 +200,28 @@ func entryOf(folder string, k pair.Key, size int64, sum [sha256.Size]byte, descr
 	return e.write(folder, k)
 }
 
-// PutFile stores a pair whose container is in a file of size bytes with the given SHA-256, which is synced and which
-// nobody changes. The entry is a second link to the file. The error is errors.ErrUnsupported if the file cannot be
-// linked or is too small to be worth it: Put stores it.
+// PutFile stores a pair whose container is in a file of size bytes with the given SHA-256. The system copies the file,
+// and shares its blocks where the file system can. The error is errors.ErrUnsupported if the file is too small to be
+// worth it: Put stores it.
 func (s Store) PutFile(k pair.Key, container string, size int64, sum [sha256.Size]byte, descriptor []byte) error {
 	if size < apartBytes {
 		return errors.ErrUnsupported
 	}
 	return s.put(k, size+apartHeader+int64(len(descriptor)), func() error {
-		if err := os.MkdirAll(s.Folder, 0o755); err != nil {
+		in, err := os.Open(container)
+		if err != nil {
 			return err
 		}
-		temp := filepath.Join(s.Folder, "."+k.String()+"."+fmt.Sprint(os.Getpid())+tempSuffix)
-		if err := os.Link(container, temp); err != nil {
-			return errors.ErrUnsupported
+		defer in.Close()
+		err = place(s.Folder, k, apartSuffix, func(w io.Writer) error {
+			if n, err := io.Copy(w, in); err != nil || n != size {
+				return cmp.Or(err, fmt.Errorf("%s has %d bytes, want %d", container, n, size))
+			}
+			return nil
+		})
+		if err != nil {
+			return err
 		}
-		if err := os.Rename(temp, apartPath(s.Folder, k)); err != nil {
-			return errors.Join(err, os.Remove(temp))
-		}
-		os.Remove(temp) // still there if both were links to the same file already
 		return entryOf(s.Folder, k, size, sum, descriptor)
 	})
 }

@@ -133,8 +133,8 @@ func TestChangedContainersAreRefused(t *testing.T) {
 	}
 }
 
-// TestPutFileLinks stores a file that is in place already.
-func TestPutFileLinks(t *testing.T) {
+// TestPutFileCopies stores a file that is in place already.
+func TestPutFileCopies(t *testing.T) {
 	dir := t.TempDir()
 	s := Store{Folder: filepath.Join(dir, "cache")}
 	p := large(5)
@@ -144,27 +144,43 @@ func TestPutFileLinks(t *testing.T) {
 		return s.PutFile(key(5), path, n, sha256.Sum256(p.Container), p.Descriptor)
 	}
 	for range 2 {
-		if err := put(file, apartBytes); err != nil {
-			t.Skipf("no links: %v", err)
-		}
+		must(t, put(file, apartBytes))
 	}
+	if err := put(file, apartBytes+4); err == nil {
+		t.Error("a file that is shorter than stated was stored")
+	}
+	flip(t, file)
 	if got, err := s.Get(key(5)); err != nil || !reflect.DeepEqual(got, p) {
-		t.Errorf("got another pair, %v", err)
-	}
-	// The file is changed afterwards, in place and by a replacement.
-	must(t, atomicfile.Write(context.Background(), atomicfile.Bytes(file, []byte("new"))))
-	if _, err := s.Get(key(5)); err != nil {
-		t.Errorf("the file was replaced: %v", err)
+		t.Errorf("the file was edited in place: got another pair, %v", err)
 	}
 	if err := put(file, 3); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("a small container: %v", err)
 	}
-	if err := put(filepath.Join(dir, "none"), apartBytes); !errors.Is(err, errors.ErrUnsupported) {
+	if err := put(filepath.Join(dir, "none"), apartBytes); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("no file: %v", err)
 	}
 	es, err := os.ReadDir(s.Folder)
 	if err != nil || len(es) != 2 {
 		t.Errorf("the folder has %v, %v; want entry and container", es, err)
+	}
+}
+
+// TestOutputsAreApart edits an output of an entry in place: neither another output nor the entry changes.
+func TestOutputsAreApart(t *testing.T) {
+	s, _ := settled(t)
+	e, err := s.Entry(key(1), false)
+	must(t, err)
+	dir := t.TempDir()
+	edited, other := filepath.Join(dir, "a.hwx"), filepath.Join(dir, "b.hwx")
+	for _, out := range []string{edited, other} {
+		must(t, atomicfile.Write(context.Background(), e.Files(out)...))
+	}
+	flip(t, edited)
+	if p, err := pair.Read(other); err != nil || !reflect.DeepEqual(p, large(1)) {
+		t.Errorf("the other output changed, %v", err)
+	}
+	if p, err := s.Get(key(1)); err != nil || !reflect.DeepEqual(p, large(1)) {
+		t.Errorf("the entry changed, %v", err)
 	}
 }
 

@@ -3,7 +3,7 @@
 // A Store maps keys (pair.KeyOf) to pairs. It returns the container and the descriptor byte for byte, or an error if
 // there is no entry. Debug databases are not stored.
 //
-// A container of at least 1 MiB is a file beside its entry, so that an output can be a second link to it (Store.Entry).
+// A container of at least 1 MiB is a file beside its entry, so that the system can copy it to an output (Store.Entry).
 // FileSum remembers the SHA-256 of the files of models. A Remote keeps pairs on a server for several machines.
 //
 // Invariants:

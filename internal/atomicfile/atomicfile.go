@@ -19,8 +19,8 @@ type File struct {
 	Write func(w io.Writer) error
 	// Staged has the contents already, instead of Write.
 	Staged *Staged
-	// From is a file that has the contents already and that nobody changes. The target becomes a second link to it if
-	// its mode is the one that the target would have; otherwise its contents are copied by the system.
+	// From is a file that has the contents already. The system copies them, and shares the blocks of the two files
+	// where the file system can. The target is never a link to it: what is written to one file would be in both.
 	From string
 }
 
@@ -106,7 +106,6 @@ type staged struct {
 	temp   string // temporary file; "" once it has become the target
 	backup string // second link to the old file, or ""
 	done   bool   // whether target is the new file
-	linked bool   // whether temp is a second link to a file that stays
 	// held are the files behind temp and backup, locked so that no other process takes them for abandoned.
 	held []*os.File
 }
@@ -168,14 +167,14 @@ func (t *transaction) stage(f File) error {
 	s := &t.staged[len(t.staged)-1]
 	switch {
 	case f.From != "":
-		err = s.from(f.From, out)
+		err = from(f.From, out)
 	case f.Write != nil:
 		err = f.Write(file)
 	}
 	if err == nil {
 		err = file.Flush()
 	}
-	if err == nil && !s.linked {
+	if err == nil {
 		err = out.Sync()
 	}
 	if !locks {
@@ -275,36 +274,15 @@ func (t *transaction) commit(s *staged) error {
 	if err := rename(s.temp, s.target); err != nil {
 		return fmt.Errorf("cannot replace %s: %w", s.target, err)
 	}
-	if s.linked {
-		os.Remove(s.temp) // still there if the target was a link to the same file already
-	}
 	s.temp, s.done = "", true
 	return nil
 }
 
-// from gives the temporary file, open as out, the contents of the file at path: as a second link to that file if the
-// modes are equal, else as a copy that the system makes.
-func (s *staged) from(path string, out *os.File) error {
+// from copies the file at path to out.
+func from(path string, out *os.File) error {
 	in, err := os.Open(path)
 	if err != nil {
 		return err
-	}
-	has, err := in.Stat()
-	want, err2 := out.Stat()
-	if err := errors.Join(err, err2); err != nil {
-		return errors.Join(err, in.Close())
-	}
-	if locks && has.Mode() == want.Mode() {
-		lock(in)
-		if second := beside(s.target); link(path, second) == nil {
-			if now, err := os.Lstat(second); err == nil && os.SameFile(now, has) {
-				s.held = append(s.held, in)
-				os.Remove(s.temp)
-				s.temp, s.linked = second, true
-				return nil
-			}
-			os.Remove(second)
-		}
 	}
 	_, err = io.Copy(out, in)
 	return errors.Join(err, in.Close())

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -107,47 +108,21 @@ func TestStagedFilesAreDiscarded(t *testing.T) {
 	want(t, dir, map[string]string{"a": "old a", "b": "old b"})
 }
 
-// TestWriteLinksOrCopiesFrom writes a file from one that has its contents: as a link where the modes are equal, twice,
-// and as a copy where they differ or links fail.
-func TestWriteLinksOrCopiesFrom(t *testing.T) {
-	defer func() { link = os.Link }()
+// TestWriteCopiesFrom writes a file from one that has its contents and changes the result in place, as an editor may.
+func TestWriteCopiesFrom(t *testing.T) {
 	dir, a, b := pair(t, true)
 	kept := filepath.Join(t.TempDir(), "kept")
 	put(t, kept, "kept bytes")
-	same := func() bool {
-		x, err := os.Stat(kept)
-		y, err2 := os.Stat(a.Path)
-		if err := errors.Join(err, err2); err != nil {
+	for range 2 {
+		if err := Write(context.Background(), File{Path: a.Path, From: kept}, b); err != nil {
 			t.Fatal(err)
 		}
-		return os.SameFile(x, y)
-	}
-	for _, c := range []struct {
-		name   string
-		linked bool
-		before func()
-	}{
-		{name: "equal modes", linked: true, before: func() {}},
-		{name: "already linked", linked: true, before: func() {}},
-		{name: "another mode", before: func() {
-			os.Remove(a.Path)
-			if err := os.WriteFile(a.Path, []byte("old a"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}},
-		{name: "no links", before: func() {
-			os.Remove(a.Path)
-			put(t, a.Path, "old a")
-			link = func(string, string) error { return errors.New("no links here") }
-		}},
-	} {
-		c.before()
-		if err := Write(context.Background(), File{Path: a.Path, From: kept}, b); err != nil {
-			t.Fatalf("%s: %v", c.name, err)
-		}
 		want(t, dir, map[string]string{"a": "kept bytes", "b": "new b"})
-		if same() != c.linked {
-			t.Errorf("%s: linked %t, want %t", c.name, same(), c.linked)
-		}
+		put(t, a.Path, "edited")
+		want(t, filepath.Dir(kept), map[string]string{"kept": "kept bytes"})
 	}
+	if err := Write(context.Background(), File{Path: a.Path, From: kept + "x"}, b); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("no such file: %v", err)
+	}
+	want(t, dir, map[string]string{"a": "edited", "b": "new b"})
 }

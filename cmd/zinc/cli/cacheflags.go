@@ -274,7 +274,7 @@ func (s *slot) put(e *env, p pair.Pair) {
 	})
 }
 
-// putStored adds a pair whose container is in a file. The cache has a second link to it, if that is possible.
+// putStored adds a pair whose container is in a file.
 func (s *slot) putStored(e *env, r *compile.Result, o *outFile, p pair.Pair) error {
 	if s.store.Folder == "" {
 		s.put(e, p)
