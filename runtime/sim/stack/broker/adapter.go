@@ -69,7 +69,7 @@ func coefficients(container []byte) (map[string][]extent, error) {
 // Adapt returns a copy of a base container in which the coefficients come from weight files. Everything else is the
 // base's, byte for byte. A file is refused if it names no coefficients, has another size, or replaces bytes that
 // another file replaces.
-func Adapt(base []byte, files []WeightFile) ([]byte, error) {
+func Adapt(base []byte, files Files) ([]byte, error) {
 	parts, err := coefficients(base)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func Adapt(base []byte, files []WeightFile) ([]byte, error) {
 
 // WeightsOf returns the weight files with which Adapt makes a container from a base: those sections of constants that
 // differ. Containers that differ in anything else are refused, as are equal ones.
-func WeightsOf(base, adapted []byte) ([]WeightFile, error) {
+func WeightsOf(base, adapted []byte) (Files, error) {
 	parts, err := coefficients(base)
 	if err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func WeightsOf(base, adapted []byte) ([]WeightFile, error) {
 	if err != nil {
 		return nil, err
 	}
-	var files []WeightFile
+	var files Files
 	seen := map[string]bool{}
 	for _, c := range f.ConstantSections() {
 		name := c.Name.String()
@@ -140,7 +140,7 @@ func WeightsOf(base, adapted []byte) ([]WeightFile, error) {
 			want = append(want, adapted[e.off:e.off+e.size]...)
 		}
 		if !bytes.Equal(have, want) {
-			files = append(files, WeightFile{name, want})
+			files = append(files, File{name, want})
 		}
 	}
 	if files == nil {

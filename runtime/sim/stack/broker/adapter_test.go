@@ -10,7 +10,7 @@ import (
 )
 
 // section is a container's constants as one weight file.
-func section(t testing.TB, container []byte) []WeightFile {
+func section(t testing.TB, container []byte) Files {
 	t.Helper()
 	f, err := hwx.Read(container)
 	if err != nil {
@@ -20,7 +20,7 @@ func section(t testing.TB, container []byte) []WeightFile {
 	if len(c) != 1 {
 		t.Fatalf("%d sections of constants", len(c))
 	}
-	return []WeightFile{{Name: c[0].Name.String(), Data: f.ConstantBytes()}}
+	return Files{{Name: c[0].Name.String(), Data: f.ConstantBytes()}}
 }
 
 func text(t testing.TB, container []byte) []byte {
@@ -117,7 +117,7 @@ func TestAdapterFilesMustFitTheBase(t *testing.T) {
 			continue
 		}
 		kernels++
-		out, err := Adapt(base, []WeightFile{{Name: n, Data: bytes.Repeat([]byte{0x3c}, int(sizes[n]))}})
+		out, err := Adapt(base, Files{{Name: n, Data: bytes.Repeat([]byte{0x3c}, int(sizes[n]))}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,14 +133,14 @@ func TestAdapterFilesMustFitTheBase(t *testing.T) {
 		if !bytes.Equal(text(t, out), text(t, base)) {
 			t.Errorf("kernel %s: the tasks changed", n)
 		}
-		if _, err := Adapt(base, []WeightFile{whole, {Name: n, Data: make([]byte, sizes[n])}}); err == nil {
+		if _, err := Adapt(base, Files{whole, {Name: n, Data: make([]byte, sizes[n])}}); err == nil {
 			t.Errorf("kernel %s and the whole section were both replaced", n)
 		}
 	}
 	if kernels == 0 {
 		t.Error("the base has no kernels to name")
 	}
-	if out, err := Adapt(base, []WeightFile{whole}); err != nil || !bytes.Equal(out[:len(base)], out) ||
+	if out, err := Adapt(base, Files{whole}); err != nil || !bytes.Equal(out[:len(base)], out) ||
 		bytes.Equal(out, base) {
 		t.Errorf("the whole section: %v", err)
 	}
@@ -148,24 +148,24 @@ func TestAdapterFilesMustFitTheBase(t *testing.T) {
 	b, _ := room(t, nil)
 	s := connect(t, b, caller(1, "A", KeyAdapterWeight))
 	load(t, s, LoadRequest{Container: base, Identifier: "base"})
-	short := WeightFile{Name: whole.Name, Data: whole.Data[1:]}
-	long := WeightFile{Name: whole.Name, Data: append(slices.Clone(whole.Data), 0)}
+	short := File{Name: whole.Name, Data: whole.Data[1:]}
+	long := File{Name: whole.Name, Data: append(slices.Clone(whole.Data), 0)}
 	for _, c := range []struct {
 		name  string
 		base  string
 		count int
-		files []WeightFile
+		files Files
 		code  Code
 	}{
 		{name: "no files", base: "base", count: 0, code: BadArgument},
-		{name: "a wrong count", base: "base", count: 2, files: []WeightFile{whole}, code: BadArgument},
-		{name: "another base", base: "bass", count: 1, files: []WeightFile{whole}, code: NotFound},
-		{name: "no base", count: 1, files: []WeightFile{whole}, code: NotFound},
-		{name: "no such coefficients", base: "base", count: 1, files: []WeightFile{{Name: "x", Data: whole.Data}},
+		{name: "a wrong count", base: "base", count: 2, files: Files{whole}, code: BadArgument},
+		{name: "another base", base: "bass", count: 1, files: Files{whole}, code: NotFound},
+		{name: "no base", count: 1, files: Files{whole}, code: NotFound},
+		{name: "no such coefficients", base: "base", count: 1, files: Files{{Name: "x", Data: whole.Data}},
 			code: BadArgument},
-		{name: "too short", base: "base", count: 1, files: []WeightFile{short}, code: BadArgument},
-		{name: "too long", base: "base", count: 1, files: []WeightFile{long}, code: BadArgument},
-		{name: "twice", base: "base", count: 2, files: []WeightFile{whole, whole}, code: BadArgument},
+		{name: "too short", base: "base", count: 1, files: Files{short}, code: BadArgument},
+		{name: "too long", base: "base", count: 1, files: Files{long}, code: BadArgument},
+		{name: "twice", base: "base", count: 2, files: Files{whole, whole}, code: BadArgument},
 	} {
 		_, err := s.CreateInstanceWithWeights(t.Context(), WeightsRequest{
 			Base:            c.base,
@@ -183,7 +183,7 @@ func TestAdapterFilesMustFitTheBase(t *testing.T) {
 	_, err = stranger.CreateInstanceWithWeights(t.Context(), WeightsRequest{
 		Base:            "base",
 		WeightFileCount: 1,
-		WeightFiles:     []WeightFile{whole},
+		WeightFiles:     Files{whole},
 	})
 	refused(t, err, NotFound)
 }

@@ -137,7 +137,7 @@ func (b *Broker) checkModel(req CompileRequest) (CompileRequest, error) {
 		return req, errorf(mCompile, BadArgument, "the request has no files")
 	}
 	req.Files = slices.Clone(req.Files)
-	slices.SortStableFunc(req.Files, func(a, c ModelFile) int { return cmp.Compare(a.Name, c.Name) })
+	slices.SortStableFunc(req.Files, func(a, c File) int { return cmp.Compare(a.Name, c.Name) })
 	total := int64(0)
 	for i, f := range req.Files {
 		if f.Name == "" || i > 0 && f.Name == req.Files[i-1].Name {

@@ -21,7 +21,7 @@ func TestModelsAreCompiledOncePerTenant(t *testing.T) {
 		}
 	})
 	one, peer, other := connect(t, b, caller(1, "A")), connect(t, b, caller(2, "A")), connect(t, b, caller(3, "B"))
-	files := []ModelFile{{Name: "model.mil", Data: []byte("m")}, {Name: "weight.bin", Data: []byte("w")}}
+	files := Files{{Name: "model.mil", Data: []byte("m")}, {Name: "weight.bin", Data: []byte("w")}}
 	compile := func(s *Session, r CompileRequest) *CompileReply {
 		t.Helper()
 		c, err := s.Compile(t.Context(), r)
@@ -43,7 +43,7 @@ func TestModelsAreCompiledOncePerTenant(t *testing.T) {
 		{other, req, false},
 		{one, CompileRequest{Files: files, Options: map[string]string{"a": "b"}}, false},
 		{one, CompileRequest{Files: files[:1]}, false},
-		{one, CompileRequest{Files: []ModelFile{{Name: "model.milm", Data: nil},
+		{one, CompileRequest{Files: Files{{Name: "model.milm", Data: nil},
 			{Name: "weight.bin", Data: []byte("w")}}}, false},
 	} {
 		c := compile(x.s, x.r)
@@ -66,8 +66,8 @@ func TestModelsAreCompiledOncePerTenant(t *testing.T) {
 	if class.Load() != uint32(QoSUtility) {
 		t.Errorf("the compiler was told class %d", class.Load())
 	}
-	for _, bad := range []CompileRequest{{}, {Files: []ModelFile{{Name: ""}}},
-		{Files: []ModelFile{{Name: "a"}, {Name: "a"}}}} {
+	for _, bad := range []CompileRequest{{}, {Files: Files{{Name: ""}}},
+		{Files: Files{{Name: "a"}, {Name: "a"}}}} {
 		_, err := one.Compile(t.Context(), bad)
 		refused(t, err, BadArgument)
 	}
@@ -92,7 +92,7 @@ func TestCompileTogether(t *testing.T) {
 		}
 	})
 	s := connect(t, b, caller(1, "A"))
-	req := CompileRequest{Files: []ModelFile{{Name: "m", Data: []byte("x")}}}
+	req := CompileRequest{Files: Files{{Name: "m", Data: []byte("x")}}}
 	ctx, cancel := context.WithCancel(t.Context())
 	gaveUp := make(chan error)
 	go func() { _, err := s.Compile(ctx, req); gaveUp <- err }()
@@ -118,7 +118,7 @@ func TestCompileTogether(t *testing.T) {
 		t.Errorf("%d compilations and %d hits, wanted 2 and 5", runs.Load(), cached.Load())
 	}
 	go func() { hold <- errors.New("no such operation") }()
-	_, err := s.Compile(t.Context(), CompileRequest{Files: []ModelFile{{Name: "m", Data: []byte("y")}}})
+	_, err := s.Compile(t.Context(), CompileRequest{Files: Files{{Name: "m", Data: []byte("y")}}})
 	refused(t, err, Failed)
 }
 
@@ -134,7 +134,7 @@ func TestPurgeDropsRunningCompilations(t *testing.T) {
 		}
 	})
 	s := connect(t, b, caller(1, "A"))
-	req := CompileRequest{Files: []ModelFile{{Name: "m", Data: []byte("x")}}}
+	req := CompileRequest{Files: Files{{Name: "m", Data: []byte("x")}}}
 	done := make(chan error)
 	go func() { _, err := s.Compile(t.Context(), req); done <- err }()
 	<-begun
@@ -163,7 +163,7 @@ func TestCompilerPanicFailsItsCaller(t *testing.T) {
 		}
 	})
 	s := connect(t, b, caller(1, "A"))
-	file := func(d ...byte) CompileRequest { return CompileRequest{Files: []ModelFile{{Name: "m", Data: d}}} }
+	file := func(d ...byte) CompileRequest { return CompileRequest{Files: Files{{Name: "m", Data: d}}} }
 	_, err := s.Compile(t.Context(), file())
 	refused(t, err, Failed)
 	// The cache keeps the most recently used entries that fit.

@@ -46,16 +46,10 @@ type Client interface {
 	Close() error
 }
 
-// ModelFile is one file of a model.
-type ModelFile struct {
-	Name string
-	Data []byte
-}
-
 // CompileRequest is the argument of Compile.
 type CompileRequest struct {
-	Files   []ModelFile       // in any order; names are unique
-	Options map[string]string // of the compiler
+	Files   Files // of the model, in any order; names are unique
+	Options CompilerOptions
 	QoS     QoS
 	// Secondary selects the longer-duration compiler service.
 	Secondary bool
@@ -121,18 +115,13 @@ type InstanceRequest struct {
 	QueueDepth int
 }
 
-// WeightFile replaces the coefficients of one part of a base's constants.
-type WeightFile struct {
-	Name string // of a symbol or section of the base's constants
-	Data []byte
-}
-
 // WeightsRequest is the argument of CreateInstanceWithWeights.
 type WeightsRequest struct {
 	InstanceRequest        // Model is ignored: Base names the program
 	Base            string // identifier that the base was loaded under
 	WeightFileCount int    // the length of WeightFiles
-	WeightFiles     []WeightFile
+	// WeightFiles replace the coefficients of parts of the base's constants: symbols or sections, by name.
+	WeightFiles Files
 }
 
 // InstanceReply is an instance.

@@ -20,9 +20,12 @@ const helloBytes = 64 << 10
 
 // limitReader limits the bytes read of a message. It implements io.ByteReader, so that gob does not buffer its input.
 type limitReader struct {
-	r    *bufio.Reader
-	left int64
+	r           *bufio.Reader
+	limit, left int64
 }
+
+// begin sets the limit of the next part of a message.
+func (l *limitReader) begin(limit int64) { l.limit, l.left = limit, limit }
 
 // errTooLong ends a connection, since the start of the next message is unknown.
 type errTooLong struct{ limit int64 }
@@ -33,7 +36,7 @@ func (e errTooLong) Error() string {
 
 func (l *limitReader) Read(p []byte) (int, error) {
 	if l.left <= 0 {
-		return 0, errTooLong{}
+		return 0, errTooLong{l.limit}
 	}
 	if int64(len(p)) > l.left {
 		p = p[:l.left]
@@ -45,7 +48,7 @@ func (l *limitReader) Read(p []byte) (int, error) {
 
 func (l *limitReader) ReadByte() (byte, error) {
 	if l.left <= 0 {
-		return 0, errTooLong{}
+		return 0, errTooLong{l.limit}
 	}
 	l.left--
 	return l.r.ReadByte()
@@ -81,7 +84,7 @@ func newCodec(c net.Conn, l *Limits, p *peer) *codec {
 // ReadRequestHeader reads the header of the next request and waits for a place. It reads before it waits, so that the
 // end of a connection is seen at once unless all places are taken.
 func (k *codec) ReadRequestHeader(r *rpc.Request) error {
-	k.in.left = headerBytes
+	k.in.begin(headerBytes)
 	if err := k.dec.Decode(r); err != nil {
 		k.peer.cancel() // no more requests will come
 		return err
@@ -95,13 +98,12 @@ func (k *codec) ReadRequestHeader(r *rpc.Request) error {
 // ReadRequestBody reads the body, or skips it when there is no method for it. A body that gob cannot read ends the
 // connection.
 func (k *codec) ReadRequestBody(body any) error {
-	k.in.left = k.limit
+	k.in.begin(k.limit)
 	if !k.peer.known.Load() {
-		k.in.left = min(k.limit, helloBytes)
+		k.in.begin(min(k.limit, helloBytes))
 	}
-	before := k.in.left
 	err := k.dec.Decode(body)
-	k.held.add(k.seq, before-k.in.left)
+	k.held.add(k.seq, k.in.limit-k.in.left)
 	if err != nil {
 		k.conn.Close() // the rest would be read at the wrong position
 		return err

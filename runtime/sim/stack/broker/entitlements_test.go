@@ -62,7 +62,7 @@ var probes = map[string]func(t *testing.T, with bool, key string) error{
 	KeySecondaryCompiler: func(t *testing.T, with bool, key string) error {
 		b, _ := room(t, func(c *Config) { c.Limits.PrimaryModelBytes = 10 })
 		s := connect(t, b, holder(with, key, KeyPrivate))
-		large := []ModelFile{{Name: "model.mil", Data: make([]byte, 11)}}
+		large := Files{{Name: "model.mil", Data: make([]byte, 11)}}
 		_, err := s.Compile(t.Context(), CompileRequest{Files: large})
 		refused(t, err, NoResources)
 		_, err = s.Compile(t.Context(), CompileRequest{Files: large, Secondary: true})
@@ -88,7 +88,7 @@ var probes = map[string]func(t *testing.T, with bool, key string) error{
 	KeyPurgeAll: func(t *testing.T, with bool, key string) error {
 		b, _ := room(t, nil)
 		other := connect(t, b, caller(2, "B"))
-		r := CompileRequest{Files: []ModelFile{{Name: "m", Data: []byte("x")}}}
+		r := CompileRequest{Files: Files{{Name: "m", Data: []byte("x")}}}
 		if _, err := other.Compile(t.Context(), r); err != nil {
 			t.Fatal(err)
 		}
@@ -142,7 +142,7 @@ func holder(with bool, key string, more ...string) Identity {
 // baseline compiles, loads, instantiates and runs.
 func baseline(t *testing.T, s *Session) error {
 	c := container(t, 8, 1)
-	r, err := s.Compile(t.Context(), CompileRequest{Files: []ModelFile{{Name: "m", Data: c}}})
+	r, err := s.Compile(t.Context(), CompileRequest{Files: Files{{Name: "m", Data: c}}})
 	if err != nil {
 		return err
 	}

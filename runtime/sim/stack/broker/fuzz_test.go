@@ -41,9 +41,7 @@ func FuzzSocket(f *testing.F) {
 		"CreateInstance", &Call[InstanceRequest]{2, InstanceRequest{Model: 3, QueueDepth: 2}},
 		"Evaluate", &Call[Evaluation]{3, Evaluation{
 			Instance: 4,
-			Ports:    []string{"x1"},
-			Sizes:    []uint64{3072},
-			Data:     make([]byte, 3072),
+			Inputs:   Files{{"x1", make([]byte, 3072)}},
 		}},
 		"OpenDirectPath", &Call[DirectPathRequest]{4, DirectPathRequest{Instance: 4}},
 		"ReleaseInstance", &Call[ReleaseRequest]{5, ReleaseRequest{4}},
@@ -54,13 +52,12 @@ func FuzzSocket(f *testing.F) {
 			WeightFileCount: 1,
 			WeightFiles:     files,
 		}}))
-	f.Add(with("Compile", &Call[CompileRequest]{1, CompileRequest{Files: []ModelFile{{Name: "m", Data: []byte("x")}}}},
+	f.Add(with("Compile", &Call[CompileRequest]{1, CompileRequest{Files: Files{{Name: "m", Data: []byte("x")}}}},
 		"Purge", &Call[PurgeRequest]{2, PurgeRequest{AllPartitions: true}}, "Cancel", uint64(7),
 		"Attach", &Call[AttachRequest]{3, AttachRequest{Resident: 1}}))
 	f.Add(with("Evaluate", &Call[Evaluation]{3, Evaluation{
 		Instance: 1 << 63,
-		Ports:    []string{"x1", "x1"},
-		Sizes:    []uint64{1 << 63, 1 << 63},
+		Inputs:   Files{{"x1", nil}, {"x1", []byte{1}}},
 	}}))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		b, k := room(t, func(c *Config) {
@@ -107,7 +104,7 @@ func FuzzAdapt(f *testing.F) {
 	f.Add(c, "", []byte{})
 	f.Fuzz(func(t *testing.T, base []byte, name string, data []byte) {
 		sizes, err := coefficientSizes(base)
-		out, fail := Adapt(base, []WeightFile{{Name: name, Data: data}})
+		out, fail := Adapt(base, Files{{Name: name, Data: data}})
 		if err != nil && fail == nil {
 			t.Error("an adapter of a container that cannot be read")
 		}

@@ -5,7 +5,6 @@ import (
 	"maps"
 	"net"
 	"net/rpc"
-	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -181,20 +180,12 @@ func (r *Remote) evaluate(req EvaluateRequest, async bool) (func(context.Context
 		return nil, err
 	}
 	e := Evaluation{Instance: req.Instance, Procedure: procs[p].Name, QoS: req.QoS, Timeout: req.Timeout, Async: async}
-	total, wanted := 0, 0
+	wanted := 0
 	for i, port := range procs[p].Ports {
 		if port.Output {
 			wanted += len(surfaces[i])
 		} else {
-			total += len(surfaces[i])
-		}
-	}
-	e.Data = slices.Grow([]byte(nil), total)
-	for i, port := range procs[p].Ports {
-		if !port.Output {
-			e.Ports = append(e.Ports, port.Name)
-			e.Sizes = append(e.Sizes, port.Size)
-			e.Data = append(e.Data, surfaces[i]...)
+			e.Inputs = append(e.Inputs, File{port.Name, surfaces[i]})
 		}
 	}
 	sent := start[Evaluation, Outputs](r, "Evaluate", e)

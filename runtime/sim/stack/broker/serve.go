@@ -28,17 +28,14 @@ type Answer[T any] struct {
 // Nothing is the value of an answer without content.
 type Nothing struct{ Done bool }
 
-// Evaluation is an EvaluateRequest as it crosses the socket: the inputs one after
-// the other, in the order of Ports.
+// Evaluation is an EvaluateRequest as it crosses the socket.
 type Evaluation struct {
 	Instance  uint64
 	Procedure string
 	QoS       QoS
 	Timeout   time.Duration
 	Async     bool
-	Ports     []string
-	Sizes     []uint64
-	Data      []byte
+	Inputs    Files // by port
 
 	turn *turn // taken when the call was read, which is in the caller's order
 }
@@ -347,10 +344,6 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 	if err != nil {
 		return nil, err
 	}
-	if len(e.Sizes) != len(e.Ports) {
-		return nil, errorf(method, BadArgument, "got %d ports but %d sizes; want equal numbers", len(e.Ports),
-			len(e.Sizes))
-	}
 	req := EvaluateRequest{
 		Instance:  e.Instance,
 		Procedure: e.Procedure,
@@ -358,14 +351,8 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 		Timeout:   e.Timeout,
 		Surfaces:  map[string][]byte{},
 	}
-	data := e.Data
-	for i, name := range e.Ports {
-		n := e.Sizes[i]
-		if n > uint64(len(data)) {
-			return nil, errorf(method, BadArgument, "port %q takes %d bytes, but %d are left in the message", name, n,
-				len(data))
-		}
-		req.Surfaces[name], data = data[:n:n], data[n:]
+	for _, f := range e.Inputs {
+		req.Surfaces[f.Name] = f.Data
 	}
 	p := in.procedure(e.Procedure)
 	if p < 0 {

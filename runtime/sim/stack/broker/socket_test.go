@@ -66,7 +66,7 @@ func TestEveryMethodWorksOverASocket(t *testing.T) {
 	}
 	c, adapted := container(t, 8, 1), container(t, 8, 2)
 	compiled, err := r.Compile(ctx, CompileRequest{
-		Files:     []ModelFile{{Name: "m", Data: c}},
+		Files:     Files{{Name: "m", Data: c}},
 		Options:   map[string]string{"a": "b"},
 		Secondary: true,
 	})
@@ -192,14 +192,14 @@ func TestCancelReachesTheBroker(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	got := make(chan error)
 	go func() {
-		_, err := r.Compile(ctx, CompileRequest{Files: []ModelFile{{Name: "m"}}})
+		_, err := r.Compile(ctx, CompileRequest{Files: Files{{Name: "m"}}})
 		got <- err
 	}()
 	<-begun
 	cancel()
 	refused(t, <-got, Aborted)
 	<-stopped
-	go r.Compile(context.Background(), CompileRequest{Files: []ModelFile{{Name: "m"}}})
+	go r.Compile(context.Background(), CompileRequest{Files: Files{{Name: "m"}}})
 	<-begun
 	r.Close()
 	<-stopped // the compilation of a caller that is gone ends
@@ -297,7 +297,7 @@ func TestHostilePeersEndAlone(t *testing.T) {
 			if enc.Encode(&rpc.Request{ServiceMethod: serviceName + ".Compile", Seq: uint64(i + 1)}) != nil {
 				return
 			}
-			enc.Encode(&Call[CompileRequest]{Value: CompileRequest{Files: []ModelFile{{Name: "m",
+			enc.Encode(&Call[CompileRequest]{Value: CompileRequest{Files: Files{{Name: "m",
 				Data: []byte{byte(i)}}}}})
 			if out.Flush() != nil {
 				return
