@@ -3,6 +3,7 @@ package td
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 )
 
 // Align is the byte alignment of a task in the task section.
@@ -24,71 +25,78 @@ func badf(off int, format string, args ...any) error {
 
 // Encode returns the task's words: the header, then one record for each span.
 func (t *Task) Encode() ([]uint32, error) {
+	return t.appendWords(make([]uint32, 0, t.Words()))
+}
+
+// appendWords appends what Encode returns.
+func (t *Task) appendWords(out []uint32) ([]uint32, error) {
 	if t.err != nil {
 		return nil, t.err
 	}
-	out := make([]uint32, 0, t.Words())
-	for i := range t.HeaderWords() {
-		out = append(out, t.word(Header, i))
-	}
+	out = append(out, t.reg[:t.HeaderWords()]...)
 	for _, s := range t.spans() {
 		b := blockOf(s)
 		if b == nil || s.Count > 64 {
 			return nil, fmt.Errorf("record of %d words at %#x lies outside every register block", s.Count, s.Addr)
 		}
 		out = append(out, uint32(s.Count-1)<<26|s.Addr)
-		first := int(s.Addr-b.Base) / 4
-		for i := range s.Count {
-			out = append(out, t.word(b, first+i))
-		}
+		out = append(out, t.registers(b, s)...)
 	}
 	return out, nil
 }
 
 // Decode reads one task from ws, which must be exactly its words.
-func Decode(ws []uint32) (*Task, error) { return decode(ws, 0) }
-
-func decode(ws []uint32, off int) (*Task, error) {
-	if len(ws) < 10 {
-		return nil, badf(off, "task of %d words: the header alone takes 10", len(ws))
-	}
+func Decode(ws []uint32) (*Task, error) {
 	t := New()
-	n := 10
-	if ws[9]&3 == 3 {
-		n = 11
+	if err := t.decode(ws, 0); err != nil {
+		return nil, err
 	}
+	return t, nil
+}
+
+// decode sets a task that is zero from its words, which are at byte off of the task section.
+func (t *Task) decode(ws []uint32, off int) error {
+	if len(ws) < 10 {
+		return badf(off, "task of %d words: the header alone takes 10", len(ws))
+	}
+	n := headerWords(ws[9])
 	if len(ws) < n {
-		return nil, badf(off, "task of %d words: header word 9 = %#x calls for an eleventh header word", len(ws), ws[9])
+		return badf(off, "task of %d words: header word 9 = %#x calls for an eleventh header word", len(ws), ws[9])
 	}
-	for i := range n {
-		t.setWord(Header, i, ws[i])
-	}
-	t.Spans = []Span{}
-	written := map[*Block]uint64{} // one bit for each register
+	copy(t.reg[:n], ws)
+	var list [16]Span
+	spans := list[:0]
 	for p := n; p < len(ws); {
 		s := Span{Addr: ws[p] & 0x3ffffff, Count: int(ws[p]>>26) + 1}
 		b := blockOf(s)
 		if b == nil {
-			return nil, badf(off+4*p, "record of %d words at register %#x lies outside every register block", s.Count,
+			return badf(off+4*p, "record of %d words at register %#x lies outside every register block", s.Count,
 				s.Addr)
 		}
 		if p+1+s.Count > len(ws) {
-			return nil, badf(off+4*p, "record of %d words runs past the task's %d words", s.Count, len(ws))
+			return badf(off+4*p, "record of %d words runs past the task's %d words", s.Count, len(ws))
 		}
-		first := int(s.Addr-b.Base) / 4
-		for i := range s.Count {
-			// A task has one value for each register, and no recorded task writes a register twice.
-			bit := uint64(1) << (first + i)
-			if written[b]&bit != 0 {
-				return nil, badf(off+4*(p+1+i), "register %#x is written twice", s.Addr+4*uint32(i))
-			}
-			written[b] |= bit
-			t.setWord(b, first+i, ws[p+1+i])
+		// A task has one value for each register, and no recorded task writes a register twice.
+		if twice, ok := s.overlap(spans); ok {
+			return badf(off+4*(p+1+int(twice-s.Addr)/4), "register %#x is written twice", twice)
 		}
-		t.Spans = append(t.Spans, s)
+		copy(t.registers(b, s), ws[p+1:])
+		spans = append(spans, s)
 		p += 1 + s.Count
 	}
-	return t, nil
+	t.Spans = sharedSpans(spans)
+	return nil
+}
+
+// sharedSpans returns a list of spans that is not nil and outlives the given one: one of the default lists, if it is
+// equal to them.
+func sharedSpans(spans []Span) []Span {
+	for _, l := range [...][]Span{shortSpans, wholeSpans} {
+		if slices.Equal(spans, l) {
+			return l
+		}
+	}
+	return append([]Span{}, spans...)
 }
 
 // EncodeChain links the tasks (next pointers and sizes, task indices, first and last marks). It returns their bytes and
@@ -103,14 +111,14 @@ func EncodeChain(tasks []*Task, base int) (text []byte, offsets []int, err error
 		end += 4 * t.Words()
 	}
 	text = make([]byte, end-base)
+	var ws []uint32
 	for i, t := range tasks {
 		t.Set(TID, i).SetBool(LNID, i > 0).SetBool(EON, i == len(tasks)-1)
 		t.Set(NextPointer, 0).Set(NextSize, 0)
 		if i+1 < len(tasks) {
 			t.Set(NextPointer, offsets[i+1]).Set(NextSize, tasks[i+1].Words()-1)
 		}
-		ws, err := t.Encode()
-		if err != nil {
+		if ws, err = t.appendWords(ws[:0]); err != nil {
 			return nil, nil, fmt.Errorf("task %d: %w", i, err)
 		}
 		p := text[offsets[i]-base:]
@@ -145,6 +153,7 @@ func DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
 // missing or breaks a rule and returns the error, or at an error of visit.
 func WalkChain(text []byte, entry, firstWords int, visit func(Placed) error) error {
 	off, n, last := entry, firstWords, -1
+	var ws []uint32
 	for {
 		// A chain runs forward through its section, which also rules out loops.
 		if off <= last {
@@ -156,12 +165,12 @@ func WalkChain(text []byte, entry, firstWords int, visit func(Placed) error) err
 		if n < 10 || off > len(text) || 4*n > len(text)-off {
 			return badf(off, "task of %d words runs past the section's %#x bytes", n, len(text))
 		}
-		ws := make([]uint32, n)
+		ws = slices.Grow(ws[:0], n)[:n]
 		for i := range ws {
 			ws[i] = binary.LittleEndian.Uint32(text[off+4*i:])
 		}
-		t, err := decode(ws, off)
-		if err != nil {
+		t := New()
+		if err := t.decode(ws, off); err != nil {
 			return err
 		}
 		if err := visit(Placed{t, off}); err != nil {

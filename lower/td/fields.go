@@ -85,6 +85,7 @@ type Block struct {
 	Base  uint32 // byte address of the first register
 	Words int
 	Doc   string
+	first int // index of its first word in Task.reg; set by init
 }
 
 // Blocks of version 7. Header is not a register block: a task begins with its words.
@@ -111,6 +112,9 @@ var (
 
 // Order is the order of the register blocks in a task, as in every recorded task.
 var Order = []*Block{Kernel, Common, TileSrc, L2, PE, NE, TileDst}
+
+// taskWords is the number of words of the header and of all blocks.
+const taskWords = 151
 
 // Lanes is the number of kernel-DMA lanes.
 const Lanes = 16
@@ -465,10 +469,21 @@ func add(r Row) Field {
 // words lists, for every register word, the fields in it; filled by init.
 var words = map[*Block][][]Field{}
 
+// places is where Task.reg has each field, with the row's unit; filled by init.
+var places []fieldPlace
+
+type fieldPlace struct {
+	word uint16
+	bit  uint8
+	mask uint32 // of the value, from bit 0
+	unit uint32
+}
+
 // init completes the table that the declarations above have filled. Each step depends on those before it.
 func init() {
 	describe()
 	coverWords()
+	placeFields()
 	placeV10()
 	indexNames()
 }
@@ -531,6 +546,28 @@ func coverWords() {
 				}))
 				bit = end
 			}
+		}
+	}
+}
+
+// placeFields lays out Task.reg.
+func placeFields() {
+	n := 0
+	for _, b := range append([]*Block{Header}, Order...) {
+		b.first = n
+		n += b.Words
+	}
+	if n != taskWords {
+		panic(fmt.Sprintf("lower/td: the blocks have %d words, a task holds %d", n, taskWords))
+	}
+	places = make([]fieldPlace, len(table))
+	for f := range table {
+		r := &table[f]
+		places[f] = fieldPlace{
+			word: uint16(r.Block.first + int(r.Addr-r.Block.Base)/4),
+			bit:  r.Bit,
+			mask: 1<<r.Width - 1,
+			unit: r.Unit,
 		}
 	}
 }

@@ -87,7 +87,7 @@ func (t *Task) Readings(all bool) iter.Seq[Reading] {
 		block := func(b *Block, first, count int) bool {
 			for i := first; i < first+count; i++ {
 				for _, f := range words[b][i] {
-					if (all || t.val[f] != 0) && !yield(Reading{
+					if (all || t.raw(f) != 0) && !yield(Reading{
 						Row:   &table[f],
 						Field: f,
 						Word:  word,
@@ -140,7 +140,7 @@ func (t *Task) FieldsAt(word int) []Field {
 func (t *Task) Values() map[string]uint32 {
 	out := map[string]uint32{}
 	for f := range table {
-		if t.val[f] != 0 && t.Written(Field(f)) {
+		if t.raw(Field(f)) != 0 && t.Written(Field(f)) {
 			out[table[f].Name] = t.Get(Field(f))
 		}
 	}

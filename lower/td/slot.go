@@ -80,7 +80,7 @@ func (s *slotRow) on(t *Task) bool {
 	if s.stream != nil {
 		return s.stream.Moved(t)
 	}
-	return t.val[s.enable]&1 == 1
+	return t.raw(s.enable)&1 == 1
 }
 
 // named reports whether the task names a buffer for the stream. Recorded tasks do so for a tensor that has a buffer but

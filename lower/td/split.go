@@ -36,11 +36,12 @@ func split(index int, t *Task) (rs []Record, img []byte, err error) {
 		}
 		if t.On(s.barE) {
 			r.Bar = t.Int(s.bar)
-			open.val[s.bar], open.val[s.barE] = 0, 0
+			open.setRaw(s.bar, 0)
+			open.setRaw(s.barE, 0)
 		}
 		if s.hasOffset {
 			r.Offset = t.Get(s.offset)
-			open.val[s.offset] = 0
+			open.setRaw(s.offset, 0)
 		}
 		rs = append(rs, r)
 	}
@@ -128,14 +129,14 @@ func (r *Record) join(t *Task, closed *uint) error {
 			shared = shared || *closed>>j&1 == 1 && slotRows[j].bar == s.bar
 		}
 		same := t.On(s.barE) && t.Int(s.bar) == r.Bar
-		if (t.val[s.bar] != 0 || t.On(s.barE)) && !(shared && same) {
+		if (t.raw(s.bar) != 0 || t.On(s.barE)) && !(shared && same) {
 			return fieldf(offBar, "buffer-access register", "%d: the task has %s = %d already", r.Bar, s.bar,
 				t.Get(s.bar))
 		}
 		t.Set(s.bar, r.Bar).SetBool(s.barE, true)
 	}
 	if s.hasOffset {
-		if t.val[s.offset] != 0 {
+		if t.raw(s.offset) != 0 {
 			return fieldf(offBar, "offset", "%#x: the image has %s = %#x already", r.Offset, s.offset, t.Get(s.offset))
 		}
 		t.Set(s.offset, int(r.Offset))
@@ -150,11 +151,10 @@ func (r *Record) joinValue(t *Task) error {
 	if !c.when(t) {
 		return fieldf(offRegister, "register", "%#x: the task is not the %s of its chain", r.Register, c.name)
 	}
-	row := &table[c.at]
-	word := int(row.Addr-row.Block.Base) / 4
-	if w := t.word(row.Block, word); w != 0 {
-		return fieldf(offRegister, "register", "%#x: the image has %#x there already", r.Register, w)
+	w := &t.reg[places[c.at].word]
+	if *w != 0 {
+		return fieldf(offRegister, "register", "%#x: the image has %#x there already", r.Register, *w)
 	}
-	t.setWord(row.Block, word, uint32(r.Operand))
+	*w = uint32(r.Operand)
 	return nil
 }

@@ -3,7 +3,6 @@ package td
 import (
 	"fmt"
 	"slices"
-	"sort"
 )
 
 // Version is the descriptor version of h13 containers.
@@ -15,47 +14,75 @@ type Span struct {
 	Count int
 }
 
+// end returns the address after the last register.
+func (s Span) end() uint32 { return s.Addr + 4*uint32(s.Count) }
+
+// overlap returns the first register of the span that another of the given spans has too, or false.
+func (s Span) overlap(others []Span) (addr uint32, ok bool) {
+	addr = s.end()
+	for _, o := range others {
+		if at := max(s.Addr, o.Addr); at < min(addr, o.end()) {
+			addr, ok = at, true
+		}
+	}
+	return addr, ok
+}
+
 // Task is one task: the value of every field and which registers it writes. A register that is not written keeps its
 // reset value, taken to be zero.
 type Task struct {
-	val   []uint32 // raw field values, indexed by Field
-	Spans []Span   // records in stream order; nil means the default (DefaultSpans)
-	err   error    // first value that did not fit
+	// reg are the header words and then the registers of the blocks in Order, written or not. The fields cover every
+	// bit of them, so these words are the values of all fields.
+	reg   [taskWords]uint32
+	Spans []Span // records in stream order; nil means the default (DefaultSpans). Tasks may share them.
+	err   error  // first value that did not fit
 }
 
 // New returns a task with every field zero.
-func New() *Task { return &Task{val: make([]uint32, len(table))} }
+func New() *Task { return new(Task) }
+
+// raw returns the field's value as it is stored, without its unit.
+func (t *Task) raw(f Field) uint32 {
+	p := &places[f]
+	return t.reg[p.word] >> p.bit & p.mask
+}
+
+func (t *Task) setRaw(f Field, v uint32) {
+	p := &places[f]
+	t.reg[p.word] = t.reg[p.word]&^(p.mask<<p.bit) | v<<p.bit
+}
 
 // Get returns the field's value, in the row's unit (bytes for an address).
-func (t *Task) Get(f Field) uint32 { return t.val[f] * table[f].Unit }
+func (t *Task) Get(f Field) uint32 { return t.raw(f) * places[f].unit }
 
 // Int returns the field's value as an int.
 func (t *Task) Int(f Field) int { return int(t.Get(f)) }
 
 // On reports whether a flag is set.
-func (t *Task) On(f Field) bool { return t.val[f] != 0 }
+func (t *Task) On(f Field) bool { return t.raw(f) != 0 }
 
 // Set sets the field to a value in the row's unit. A value that does not fit, or is not a multiple of the unit, is
 // remembered and reported by Encode and Err.
 func (t *Task) Set(f Field, v int) *Task {
-	r := &table[f]
+	p := &places[f]
 	switch {
-	case v < 0 || uint64(v) > r.Max():
-		t.fail(fmt.Errorf("%s = %d: the field holds 0..%d", r.Name, v, r.Max()))
-	case v%int(r.Unit) != 0:
-		t.fail(fmt.Errorf("%s = %d: not a multiple of %d", r.Name, v, r.Unit))
+	case v < 0 || uint64(v) > uint64(p.mask)*uint64(p.unit):
+		t.fail(fmt.Errorf("%s = %d: the field holds 0..%d", f, v, table[f].Max()))
+	case uint32(v)%p.unit != 0:
+		t.fail(fmt.Errorf("%s = %d: not a multiple of %d", f, v, p.unit))
 	default:
-		t.val[f] = uint32(v) / r.Unit
+		t.setRaw(f, uint32(v)/p.unit)
 	}
 	return t
 }
 
 // SetBool sets or clears a flag.
 func (t *Task) SetBool(f Field, on bool) *Task {
-	t.val[f] = 0
+	v := uint32(0)
 	if on {
-		t.val[f] = 1
+		v = 1
 	}
+	t.setRaw(f, v)
 	return t
 }
 
@@ -71,31 +98,18 @@ func (t *Task) Err() error { return t.err }
 // Clone returns an independent copy.
 func (t *Task) Clone() *Task {
 	c := *t
-	c.val = append([]uint32(nil), t.val...)
 	c.Spans = slices.Clone(t.Spans) // nil and empty differ
 	return &c
 }
 
-// word assembles one register or header word from its fields.
-func (t *Task) word(b *Block, i int) uint32 {
-	var w uint32
-	for _, f := range words[b][i] {
-		w |= t.val[f] << table[f].Bit
-	}
-	return w
-}
-
-// setWord splits one word into its fields.
-func (t *Task) setWord(b *Block, i int, w uint32) {
-	for _, f := range words[b][i] {
-		r := &table[f]
-		t.val[f] = w >> r.Bit & (1<<r.Width - 1)
-	}
-}
-
 // HeaderWords returns 10, or 11 if header word 9 requires the extra word.
 func (t *Task) HeaderWords() int {
-	if t.word(Header, 9)&3 == 3 {
+	return headerWords(t.reg[9])
+}
+
+// headerWords returns the number of header words of a task with the given header word 9.
+func headerWords(w9 uint32) int {
+	if w9&3 == 3 {
 		return 11
 	}
 	return 10
@@ -111,19 +125,26 @@ func (t *Task) Words() int {
 }
 
 // DefaultSpans returns the records that current compilers write: all blocks in Order, the kernel block without its
-// lanes' addresses and sizes if the task streams no coefficients. With full set every block is written whole.
+// lanes' addresses and sizes if the task streams no coefficients. With full set every block is written whole. The
+// caller must not change them.
 func DefaultSpans(kernel, full bool) []Span {
-	var out []Span
-	for _, b := range Order {
-		if b == Kernel && !kernel && !full {
-			// 18 words up to the last lane's configuration, then the twelve words of the four streams.
-			out = append(out, Span{b.Base, 18}, Span{b.Base + 0xc8, 12})
-			continue
-		}
-		out = append(out, Span{b.Base, b.Words})
+	if kernel || full {
+		return wholeSpans
 	}
-	return out
+	return shortSpans
 }
+
+var (
+	wholeSpans = func() (out []Span) {
+		for _, b := range Order {
+			out = append(out, Span{b.Base, b.Words})
+		}
+		return out
+	}()
+	// shortSpans have 18 words of the kernel block, up to the last lane's configuration, then the twelve of its four
+	// streams.
+	shortSpans = append([]Span{{Kernel.Base, 18}, {Kernel.Base + 0xc8, 12}}, wholeSpans[1:]...)
+)
 
 func (t *Task) spans() []Span {
 	if t.Spans != nil {
@@ -139,7 +160,7 @@ func (t *Task) Written(f Field) bool {
 		return int(r.Addr/4) < t.HeaderWords()
 	}
 	for _, s := range t.spans() {
-		if r.Addr >= s.Addr && r.Addr < s.Addr+4*uint32(s.Count) {
+		if r.Addr >= s.Addr && r.Addr < s.end() {
 			return true
 		}
 	}
@@ -154,7 +175,7 @@ func (t *Task) WordIndex(f Field) (int, bool) {
 	}
 	n := t.HeaderWords()
 	for _, s := range t.spans() {
-		if r.Addr >= s.Addr && r.Addr < s.Addr+4*uint32(s.Count) {
+		if r.Addr >= s.Addr && r.Addr < s.end() {
 			return n + 1 + int(r.Addr-s.Addr)/4, true
 		}
 		n += 1 + s.Count
@@ -164,19 +185,17 @@ func (t *Task) WordIndex(f Field) (int, bool) {
 
 // blockOf returns the block that contains all of a span, or nil.
 func blockOf(s Span) *Block {
-	i := sort.Search(len(byBase), func(i int) bool { return byBase[i].Base > s.Addr }) - 1
-	if i < 0 {
-		return nil
+	for _, b := range Order {
+		if s.Addr >= b.Base && s.Addr%4 == 0 && s.Count >= 1 &&
+			uint64(s.Addr)+4*uint64(s.Count) <= uint64(b.Base)+4*uint64(b.Words) {
+			return b
+		}
 	}
-	b := byBase[i]
-	if s.Addr%4 != 0 || s.Count < 1 || uint64(s.Addr)+4*uint64(s.Count) > uint64(b.Base)+4*uint64(b.Words) {
-		return nil
-	}
-	return b
+	return nil
 }
 
-var byBase = func() []*Block {
-	bs := append([]*Block(nil), Order...)
-	sort.Slice(bs, func(i, j int) bool { return bs[i].Base < bs[j].Base })
-	return bs
-}()
+// registers returns the words of a task that a span of block b writes.
+func (t *Task) registers(b *Block, s Span) []uint32 {
+	first := b.first + int(s.Addr-b.Base)/4
+	return t.reg[first : first+s.Count]
+}

@@ -38,7 +38,7 @@ func WriteText(w io.Writer, programs []Program) error {
 			fmt.Fprintf(bw, "\ntask %d, records %s\n", i, forms[form].name)
 			for k := range v10words {
 				for _, f := range v10words[k].fields {
-					if t.val[f] != 0 {
+					if t.raw(f) != 0 {
 						fmt.Fprintf(bw, "  %-20s %s = %d\n", table[f].V10, table[f].Name, t.Get(f))
 					}
 				}

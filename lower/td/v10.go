@@ -1,6 +1,9 @@
 package td
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Group is one register group of the version-10 image.
 type Group struct {
@@ -130,6 +133,33 @@ type v10word struct {
 	off    int // byte offset in the image
 	fields []Field
 	mask   uint32
+	parts  []v10part // the fields, in as few pieces as contain them
+}
+
+// v10part is the bits of some fields that version 10 keeps together: bits of one word of a task, from its bit from in
+// the task and from bit to in the image.
+type v10part struct {
+	word     uint16 // of Task.reg
+	from, to uint8
+	mask     uint32 // of the bits, from bit 0
+}
+
+// parts returns the pieces that fields of one word of the image consist of.
+func parts(fields []Field) (l []v10part) {
+	for _, f := range fields {
+		p, r := &places[f], &table[f]
+		x := v10part{word: p.word, from: p.bit, to: r.V10.Bit, mask: p.mask}
+		if p.bit == r.V10.Bit {
+			x.from, x.to, x.mask = 0, 0, p.mask<<p.bit // joins others that keep their bits
+		}
+		i := slices.IndexFunc(l, func(o v10part) bool { return o.word == x.word && o.from == x.from && o.to == x.to })
+		if i < 0 {
+			l = append(l, x)
+			continue
+		}
+		l[i].mask |= x.mask
+	}
+	return l
 }
 
 // placeV10 assigns every row its place in version 10, including the rows of unexplained bits.
@@ -169,6 +199,7 @@ func placeV10() {
 	}
 	for off := 0; off < ImageSize; off += 4 {
 		if w := byOff[off]; w != nil {
+			w.parts = parts(w.fields)
 			v10words = append(v10words, *w)
 		}
 	}

@@ -15,7 +15,7 @@ func randomTask(rng *rand.Rand) *Task {
 	share := rng.Float64()
 	for f := range table {
 		if rng.Float64() < share {
-			t.val[f] = uint32(rng.Uint64() & (1<<table[f].Width - 1))
+			t.setRaw(Field(f), uint32(rng.Uint64()&(1<<table[f].Width-1)))
 		}
 	}
 	t.Spans = forms[rng.IntN(len(forms))].spans(t)
@@ -23,14 +23,14 @@ func randomTask(rng *rand.Rand) *Task {
 }
 
 func sameTask(a, b *Task) bool {
-	return reflect.DeepEqual(a.val, b.val) && reflect.DeepEqual(a.spans(), b.spans())
+	return a.reg == b.reg && reflect.DeepEqual(a.spans(), b.spans())
 }
 
 // difference names the first field in which two tasks differ.
 func difference(a, b *Task) string {
-	for f := range table {
-		if a.val[f] != b.val[f] {
-			return fmt.Sprintf("%s is %#x, was %#x", table[f].Name, a.val[f], b.val[f])
+	for f := range Field(len(table)) {
+		if a.raw(f) != b.raw(f) {
+			return fmt.Sprintf("%s is %#x, was %#x", f, a.raw(f), b.raw(f))
 		}
 	}
 	return fmt.Sprintf("records are %v, were %v", a.spans(), b.spans())

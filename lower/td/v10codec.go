@@ -47,8 +47,8 @@ func (t *Task) putV10(img []byte) error {
 	}
 	for i := range v10words {
 		var w uint32
-		for _, f := range v10words[i].fields {
-			w |= t.val[f] << table[f].V10.Bit
+		for _, p := range v10words[i].parts {
+			w |= t.reg[p.word] >> p.from & p.mask << p.to
 		}
 		binary.LittleEndian.PutUint32(img[v10words[i].off:], w)
 	}
@@ -72,9 +72,8 @@ func decodeV10(img []byte, at int) (*Task, error) {
 		switch {
 		case next < len(v10words) && v10words[next].off == off:
 			mask = v10words[next].mask
-			for _, f := range v10words[next].fields {
-				r := &table[f]
-				t.val[f] = w >> r.V10.Bit & (1<<r.Width - 1)
+			for _, p := range v10words[next].parts {
+				t.reg[p.word] |= w >> p.to & p.mask << p.from
 			}
 			next++
 		case off == G1.Image+4*formWord:

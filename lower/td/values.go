@@ -238,18 +238,18 @@ const (
 )
 
 // Planar returns the task's type of planar work, NotPlanar for one of the neural engine.
-func (t *Task) Planar() PlanarWork { return PlanarWork(t.val[PlanarType]) }
+func (t *Task) Planar() PlanarWork { return PlanarWork(t.raw(PlanarType)) }
 
 // NeuralOp returns the work of a task of the neural engine.
-func (t *Task) NeuralOp() NeuralOp { return NeuralOp(t.val[NEOp]) }
+func (t *Task) NeuralOp() NeuralOp { return NeuralOp(t.raw(NEOp)) }
 
 // Multiplies reports whether the task multiplies with coefficients.
 func (t *Task) Multiplies() bool { return t.Planar() == NotPlanar && t.NeuralOp() == NEMultiply }
 
 // UsesTable reports whether the task applies a lookup table.
 func (t *Task) UsesTable() bool {
-	return t.Planar() == NotPlanar && Nonlinearity(t.val[Nonlinear]) == NonlinTable
+	return t.Planar() == NotPlanar && Nonlinearity(t.raw(Nonlinear)) == NonlinTable
 }
 
 // Format returns the element type in a format field.
-func (t *Task) Format(f Field) Format { return Format(t.val[f]) }
+func (t *Task) Format(f Field) Format { return Format(t.raw(f)) }
