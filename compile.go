@@ -25,8 +25,9 @@ type Options struct {
 	Place string
 	// Func is the function to compile; "" compiles all of them into one pair.
 	Func string
-	// Shapes are shapes of inputs, by name, that replace the defaults.
-	Shapes map[string][]int64
+	// Shapes are configurations of the inputs' shapes, by name, to compile into one pair instead of the default shapes.
+	// The inputs of a run select one.
+	Shapes []map[string][]int64
 	// WeightsDir replaces "@model_path" in the model's text; "" means the model's own folder.
 	WeightsDir string
 	// OneSection puts the constants and the tasks into one segment instead of separate ones.

@@ -433,7 +433,7 @@ func TestKeysDependOnEverythingCompiled(t *testing.T) {
 	}
 	plain := key(zinc.Options{})
 	for name, o := range map[string]zinc.Options{
-		"defaults": {Target: "h13", Precision: "declared", Shapes: map[string][]int64{}}, "workers": {Workers: 3},
+		"defaults": {Target: "h13", Precision: "declared", Shapes: []map[string][]int64{}}, "workers": {Workers: 3},
 		"cache": {Cache: "x", CacheBytes: 1},
 	} {
 		if key(o) != plain {
@@ -444,8 +444,8 @@ func TestKeysDependOnEverythingCompiled(t *testing.T) {
 	for name, o := range map[string]zinc.Options{
 		"target": {Target: "h14"}, "precision": {Precision: "fp16"}, "function": {Func: "main"},
 		"section": {OneSection: true}, "full": {FullTD: true},
-		"shape":         {Shapes: map[string][]int64{"image": {1, 1, 28, 28}}},
-		"another shape": {Shapes: map[string][]int64{"image": {2, 1, 28, 28}}},
+		"shape":         {Shapes: []map[string][]int64{{"image": {1, 1, 28, 28}}}},
+		"another shape": {Shapes: []map[string][]int64{{"image": {2, 1, 28, 28}}}},
 		"weights":       {WeightsDir: model},
 	} {
 		k := key(o)

@@ -159,12 +159,14 @@ func chosen(o *compile.Options) (flags []attribute, shapes []string) {
 	if o.FullTD {
 		form = "full"
 	}
-	for _, n := range slices.Sorted(maps.Keys(o.Shapes)) {
-		d := make([]string, len(o.Shapes[n]))
-		for i, x := range o.Shapes[n] {
-			d[i] = strconv.FormatInt(x, 10)
+	for _, set := range o.Shapes {
+		for _, n := range slices.Sorted(maps.Keys(set)) {
+			d := make([]string, len(set[n]))
+			for i, x := range set[n] {
+				d[i] = strconv.FormatInt(x, 10)
+			}
+			shapes = append(shapes, n+"="+strings.Join(d, "x"))
 		}
-		shapes = append(shapes, n+"="+strings.Join(d, "x"))
 	}
 	return []attribute{{"precision", precision}, {"place", place}, {"split-kernel-section", split}, {"td-form", form},
 			{"func", o.Func}},

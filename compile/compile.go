@@ -33,9 +33,9 @@ type Options struct {
 	SplitKernel bool   // put constants in segments of their own
 	FullTD      bool   // write tasks as old compilers wrote them, with every record whole (lower.Segment.Full)
 	Func        string // "" for all functions
-	// Shapes are the shapes of inputs, by name, that replace the defaults. If none is set, all enumerated shapes are
-	// compiled.
-	Shapes  map[string][]int64
+	// Shapes are the configurations to compile, each the shapes of inputs, by name, that replace the defaults; none
+	// means all enumerated shapes, or else the defaults.
+	Shapes  []map[string][]int64
 	Workers int // number of goroutines that pack constants, 0 for one per processor
 	// Store stores the container, which has size bytes: it calls write with the place that they go to, and returns
 	// them, for example as a mapped file, or nil if nobody reads them. Without it they are kept in memory.

@@ -1,6 +1,7 @@
 package compile_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
@@ -170,7 +171,9 @@ func TestRequestedShapesAreCompiled(t *testing.T) {
 		{accumulator, map[string][]int64{"total": {1, 8}},
 			"shape of total: the input is state<tensor<fp16, [1, 4]>>, whose shape is fixed"},
 	} {
-		r, err := compile.Compile(context.Background(), program(t, c.funcs), compile.Options{Shapes: c.given})
+		r, err := compile.Compile(context.Background(), program(t, c.funcs), compile.Options{
+			Shapes: []map[string][]int64{c.given},
+		})
 		switch {
 		case err != nil && !strings.Contains(err.Error(), c.want):
 			t.Errorf("%v: error %v, want %q", c.given, err, c.want)
@@ -179,6 +182,75 @@ func TestRequestedShapesAreCompiled(t *testing.T) {
 		}
 	}
 }
+
+// TestOnePairHasSeveralShapesOfARange also checks that the configurations share their constants, that duplicates are
+// dropped and that the default shape comes first.
+func TestOnePairHasSeveralShapesOfARange(t *testing.T) {
+	sets := func(ns ...int64) (out []map[string][]int64) {
+		for _, n := range ns {
+			out = append(out, map[string][]int64{"x": {1, n, 64}})
+		}
+		return out
+	}
+	of := func(shapes []map[string][]int64) (*compile.Result, *sim.Machine) {
+		return compiled(t, ranged, compile.Options{Shapes: shapes, Place: "engine"})
+	}
+	r, m := of(sets(2, 9, 4, 16, 9))
+	if got := m.Configurations("main"); !slices.Equal(got, []string{"main", "main@1", "main@2", "main@3"}) {
+		t.Fatalf("configurations %v", got)
+	}
+	if got := m.Inputs()[0].Type.String(); got != "tensor<fp16, [1, 4, 64]>" {
+		t.Errorf("the first configuration takes %s, want the default shape", got)
+	}
+	alone, _ := of(sets(9))
+	one, four := len(alone.HWX.ConstantBytes()), len(r.HWX.ConstantBytes())
+	if one < 64*64*2 || four != one {
+		t.Errorf("four configurations have %d bytes of constants, one has %d", four, one)
+	}
+	for i, f := range r.Functions {
+		if f.Report.EngineOps == 0 || f.Report.CPUOps != 0 {
+			t.Errorf("configuration %d: %s", i, f.Report.Line())
+		}
+	}
+	for _, n := range []int64{2, 9, 16} {
+		x := make([]float32, 64*n)
+		for i := range x {
+			x[i] = float32(i%7) - 3
+		}
+		in := map[string]interp.Tensor{"x": fp16s(t, []int64{1, n, 64}, x...)}
+		i := slices.Index(m.Configurations("main"), m.Configuration(in))
+		want, err := interp.Run(t.Context(), r.Functions[i].Reference, in, interp.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if y := step(t, m, in)["y"]; !y.Type.Equal(want["y"].Type) || !bytes.Equal(y.Data, want["y"].Data) {
+			t.Errorf("%d rows: %s differs from the interpreter's %s", n, y.Type, want["y"].Type)
+		}
+	}
+	many := make([]int64, compile.MaxConfigurations+1)
+	for i := range many {
+		many[i] = int64(i)
+	}
+	for want, ns := range map[string][]int64{"outside its range 2 to 16": {4, 17}, "has 129 configurations": many} {
+		_, err := compile.Compile(t.Context(), program(t, ranged), compile.Options{Shapes: sets(ns...)})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, want %q", err, want)
+		}
+	}
+}
+
+// ranged is a model of any number of rows from 2 to 16. Its values are small integers, so every order of summation
+// gives the same bits.
+var ranged = func() string {
+	w := strings.TrimSuffix(strings.Repeat("1, -1, 0, 2, 0, 1, -2, 0, ", 64*64/8), ", ")
+	return `func main<ios18>(tensor<fp16, [1, ?, 64]> x) [FlexibleShapeInformation = tuple<tuple<string, ` +
+		`dict<string, tensor<int32, [?]>>>, tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>` +
+		`((("DefaultShapes", {{"x", [1, 4, 64]}}), ("RangeDims", {{"x", [[1, 1], [2, 16], [64, 64]]}})))] {
+	tensor<fp16, [1, ?, 64]> h = linear(x = x, weight = tensor<fp16, [64, 64]>([` + w + `]));
+	tensor<fp16, [1, ?, 64]> r = relu(x = h);
+	tensor<fp16, [1, ?, 64]> y = add(x = r, y = x);
+} -> (y);`
+}()
 
 // One pair contains the whole set; the input selects.
 func TestEnumeratedShapes(t *testing.T) {

@@ -15,8 +15,8 @@ type job struct {
 	shapes  map[string][]int64
 }
 
-// maxVariants bounds the number of configurations of enumerated shapes that are compiled for one function.
-const maxVariants = 128
+// MaxConfigurations bounds the number of configurations of its shapes that are compiled for one function.
+const MaxConfigurations = 128
 
 // OptionError reports a program that compiles only if an option is set.
 type OptionError struct {
@@ -39,19 +39,23 @@ func (o *Options) jobs(p *ir.Program) ([]job, error) {
 	} else if i := slices.IndexFunc(fs, func(f *ir.Func) bool { return f.Name == "main" }); i > 0 {
 		fs = slices.Concat([]*ir.Func{fs[i]}, fs[:i], fs[i+1:])
 	}
-	if len(fs) > 1 && len(o.Shapes) > 0 {
+	given := slices.DeleteFunc(slices.Clone(o.Shapes), func(s map[string][]int64) bool { return len(s) == 0 })
+	if len(fs) > 1 && len(given) > 0 {
 		return nil, &OptionError{"Func", fmt.Sprintf("shapes are set and the program has %d functions, want one",
 			len(fs))}
 	}
 	var jobs []job
 	for _, f := range fs {
-		sets := configurations(f)
-		if len(o.Shapes) > 0 || len(sets) == 0 {
-			sets = []map[string][]int64{o.Shapes}
+		sets := configurations(f, f.Flex.Enums)
+		if len(given) > 0 {
+			sets = configurations(f, given)
 		}
-		if len(sets) > maxVariants {
-			return nil, &OptionError{"Shapes", fmt.Sprintf("function %s has %d enumerated shapes; at most %d are "+
-				"compiled together", f.Name, len(sets), maxVariants)}
+		if len(sets) > MaxConfigurations {
+			return nil, &OptionError{"Shapes", fmt.Sprintf("function %s has %d configurations of its shapes; at most "+
+				"%d are compiled together", f.Name, len(sets), MaxConfigurations)}
+		}
+		if len(sets) == 0 {
+			sets = []map[string][]int64{nil}
 		}
 		for i, shapes := range sets {
 			j := job{name: f.Name, shapes: shapes}
@@ -69,12 +73,12 @@ func (o *Options) jobs(p *ir.Program) ([]job, error) {
 	return jobs, nil
 }
 
-// configurations returns the enumerated shapes of a function without duplicates, starting with the default shapes.
-func configurations(f *ir.Func) []map[string][]int64 {
+// configurations returns sets of shapes of a function without duplicates, starting with the default shapes if they are
+// among them. Inputs that a set leaves out keep their default.
+func configurations(f *ir.Func, sets []map[string][]int64) []map[string][]int64 {
 	var out []map[string][]int64
 	same := func(a, b map[string][]int64) bool { return maps.EqualFunc(a, b, slices.Equal[[]int64]) }
-	for _, e := range f.Flex.Enums {
-		// Inputs that the configuration leaves out keep their default.
+	for _, e := range sets {
 		full := maps.Clone(e)
 		for n, d := range f.Flex.Default {
 			if _, ok := full[n]; !ok {

@@ -384,14 +384,20 @@ func sum(fs []*Function) *Report {
 	return r
 }
 
+// mostListed is the number of functions that Line describes.
+const mostListed = 4
+
 // Line returns the placement in one line.
 func (r *Report) Line() string {
-	if len(r.Functions) > 0 {
-		var lines []string
-		for _, f := range r.Functions {
+	if n := len(r.Functions); n > 0 {
+		lines := []string{fmt.Sprintf("%d functions", n)}
+		for _, f := range r.Functions[:min(n, mostListed)] {
 			lines = append(lines, f.Line())
 		}
-		return fmt.Sprintf("%d functions; %s", len(lines), strings.Join(lines, "; "))
+		if n > mostListed {
+			lines = append(lines, fmt.Sprintf("and %d more", n-mostListed))
+		}
+		return strings.Join(lines, "; ")
 	}
 	ops := r.EngineOps + r.CPUOps
 	s := fmt.Sprintf("%s: %d of %d operations", r.Function, r.EngineOps, ops)

@@ -49,6 +49,8 @@ var facts = []fact{
 	{chapter: 2, what: "one buffer bound to an output and an input stays on the device",
 		command: "zinc run count.hwx --steps 4 --trace steps.json",
 		test:    simTest + "TestBufferOfOutputAndInputStaysOnTheDevice"},
+	{chapter: 23, what: "one pair serves several shapes of a range", command: "zinc range.mil --shape",
+		test: "compile TestOnePairHasSeveralShapesOfARange"},
 	{chapter: 27, what: "three kernel extensions, registry and properties", command: "zinc device",
 		test: driverTest + "TestPublishedProperties"},
 	{chapter: 27, what: "every selector of the three user clients", command: "zinc device selector",

@@ -130,6 +130,6 @@ func (c *Config) options(file string) (compile.Options, error) {
 	return compile.Options{
 		Target: t, Precision: c.Precision, Place: c.Place, SplitKernel: !c.Join, FullTD: c.TDForm == "full",
 		Func:   c.Func,
-		Shapes: c.Shapes, InputName: file, Provenance: true,
+		Shapes: []map[string][]int64{c.Shapes}, InputName: file, Provenance: true,
 	}, nil
 }

@@ -34,7 +34,7 @@ type Options struct {
 	// InputName is the name of the source in the descriptor.
 	InputName          string
 	Place              string
-	Shapes             map[string][]int64 // of inputs
+	Shapes             []map[string][]int64 // of inputs, by configuration
 	OneSection, FullTD bool
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -53,17 +54,16 @@ func ParseBuiltin(s string, o verify.Options) (Interesting, error) {
 func options(o compile.Options, p *ir.Program) compile.Options {
 	given := o.Shapes
 	o.Shapes = nil
-	for name, s := range given {
-		if slices.ContainsFunc(p.Funcs, func(f *ir.Func) bool {
-			return slices.ContainsFunc(f.Body.Params, func(v *ir.Value) bool {
-				return v.Name == name && !v.Type.Static()
+	for _, set := range given {
+		set = maps.Clone(set)
+		maps.DeleteFunc(set, func(name string, _ []int64) bool {
+			return !slices.ContainsFunc(p.Funcs, func(f *ir.Func) bool {
+				return slices.ContainsFunc(f.Body.Params, func(v *ir.Value) bool {
+					return v.Name == name && !v.Type.Static()
+				})
 			})
-		}) {
-			if o.Shapes == nil {
-				o.Shapes = map[string][]int64{}
-			}
-			o.Shapes[name] = s
-		}
+		})
+		o.Shapes = append(o.Shapes, set)
 	}
 	return o
 }

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -109,6 +110,9 @@ func (m *Machine) Takes(name string) string {
 		if n := t.String(); !slices.Contains(s, n) {
 			s = append(s, n)
 		}
+	}
+	if n := len(s) - 1; n > 4 {
+		return fmt.Sprintf("%s, %s or one of %d more up to %s", s[0], s[1], n-1, s[n])
 	}
 	return strings.Join(s, " or ")
 }

@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -64,7 +66,8 @@ func (c *compileFlags) form(f *pflag.FlagSet) {
 		"them, or full, as old ones did")
 	f.StringVar(&c.function, "func", "", "`FUNCTION` to compile (default all, into one pair)")
 	f.StringArrayVar(&c.shapes, "shape", nil,
-		"`NAME=1x3x224x224`: shape of an input instead of its default (repeatable)")
+		"`NAME=1x3x224x224`: shape of an input instead of its default; 1x8..64:8 for 8, 16 and so on to 64. Several "+
+			"shapes go into one pair, and the inputs of a run select one (repeatable)")
 }
 
 // work registers the flags that decide how the work is done.
@@ -151,29 +154,103 @@ func elided(w io.Writer, after []string) func(pass string, p *ir.Program) {
 	}
 }
 
-// parseShapes reads the values of --shape.
-func parseShapes(values []string) (map[string][]int64, error) {
-	shapes := map[string][]int64{}
+// wantShape ends errors about --shape.
+const wantShape = "want NAME=DIMENSIONS, as in x=1x3x224x224 or, for several shapes, x=1x8..64:8"
+
+// parseShapes reads the values of --shape as configurations. The first shapes of all inputs are one configuration, the
+// second shapes another, and so on; an input with one shape has it in all of them.
+func parseShapes(values []string) ([]map[string][]int64, error) {
+	shapes := map[string][][]int64{}
+	count, longest := 0, ""
 	for _, v := range values {
 		i := strings.LastIndexByte(v, '=')
 		if i <= 0 {
-			return nil, usagef("--shape %q: want NAME=DIMENSIONS, as in x=1x3x224x224", v)
+			return nil, usagef("--shape %q: %s", v, wantShape)
 		}
 		name := v[:i]
-		if _, twice := shapes[name]; twice {
-			return nil, usagef("--shape: %q is set twice", name)
+		expanded, err := expandShape(v[i+1:])
+		if err != nil {
+			return nil, usagef("--shape %q: %w", v, err)
 		}
-		shape := []int64{}
-		for _, d := range strings.Split(v[i+1:], "x") {
-			n, err := strconv.ParseInt(d, 10, 64)
-			if err != nil || n < 0 {
-				return nil, usagef("--shape %q: %q is not a dimension; want NAME=DIMENSIONS, as in x=1x3x224x224", v, d)
+		shapes[name] = append(shapes[name], expanded...)
+		if n := len(shapes[name]); n > count {
+			count, longest = n, name
+		}
+	}
+	if count > compile.MaxConfigurations {
+		return nil, usagef("--shape: %s has %d shapes, at most %d are compiled together", longest, count,
+			compile.MaxConfigurations)
+	}
+	sets := make([]map[string][]int64, count)
+	for i := range sets {
+		sets[i] = map[string][]int64{}
+	}
+	for _, name := range slices.Sorted(maps.Keys(shapes)) {
+		list := shapes[name]
+		if len(list) != 1 && len(list) != count {
+			return nil, usagef("--shape: %s has %d shapes and %s has %d; want equal numbers, or one shape for all",
+				name, len(list), longest, count)
+		}
+		for i, set := range sets {
+			set[name] = list[min(i, len(list)-1)]
+		}
+	}
+	return sets, nil
+}
+
+// expandShape returns the shapes that a text describes, the last dimension changing fastest.
+func expandShape(text string) ([][]int64, error) {
+	shapes := [][]int64{{}}
+	for _, d := range strings.Split(text, "x") {
+		extents, err := parseDimension(d)
+		if err != nil {
+			return nil, err
+		}
+		if n := len(shapes) * len(extents); n > compile.MaxConfigurations {
+			return nil, fmt.Errorf("%d or more shapes, at most %d are compiled together", n, compile.MaxConfigurations)
+		}
+		var longer [][]int64
+		for _, s := range shapes {
+			for _, n := range extents {
+				longer = append(longer, append(slices.Clone(s), n))
 			}
-			shape = append(shape, n)
 		}
-		shapes[name] = shape
+		shapes = longer
 	}
 	return shapes, nil
+}
+
+// parseDimension returns the extents of a dimension: 8, or from start to stop in steps, as in 8..64:8.
+func parseDimension(text string) ([]int64, error) {
+	first, rest, ranged := strings.Cut(text, "..")
+	last, by, stepped := strings.Cut(rest, ":")
+	if !ranged {
+		last = first
+	}
+	if !stepped {
+		by = "1"
+	}
+	start, err1 := strconv.ParseInt(first, 10, 64)
+	stop, err2 := strconv.ParseInt(last, 10, 64)
+	step, err3 := strconv.ParseInt(by, 10, 64)
+	switch {
+	case errors.Join(err1, err2, err3) != nil || start < 0:
+		return nil, fmt.Errorf("%q is not a dimension; %s", text, wantShape)
+	case step < 1:
+		return nil, fmt.Errorf("%q has a step of %d, want 1 or more", text, step)
+	case stop < start || (stop-start)%step != 0:
+		return nil, fmt.Errorf("%q: steps of %d from %d do not reach %d", text, step, start, stop)
+	case (stop-start)/step >= compile.MaxConfigurations:
+		return nil, fmt.Errorf("%q has more than %d extents, which is how many shapes are compiled together", text,
+			compile.MaxConfigurations)
+	}
+	var out []int64
+	for n := start; ; n += step {
+		out = append(out, n)
+		if n == stop {
+			return out, nil
+		}
+	}
 }
 
 // open opens the model and prints its warnings.

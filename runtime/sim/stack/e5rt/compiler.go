@@ -16,13 +16,13 @@ import (
 
 // CompilerOptions are the options of a compilation. All except ForceNew are part of the cache key.
 type CompilerOptions struct {
-	Target      string             // name; "" means the compiler's default
-	Precision   string             // "declared" (also "") or "fp16"
-	Place       string             // "auto", "compute" or "engine"; "" for the compiler's default
-	SplitKernel bool               // constants in segments of their own
-	FullTD      bool               // tasks with complete records
-	Func        string             // "" means all functions
-	Shapes      map[string][]int64 // of inputs, instead of the defaults
+	Target      string               // name; "" means the compiler's default
+	Precision   string               // "declared" (also "") or "fp16"
+	Place       string               // "auto", "compute" or "engine"; "" for the compiler's default
+	SplitKernel bool                 // constants in segments of their own
+	FullTD      bool                 // tasks with complete records
+	Func        string               // "" means all functions
+	Shapes      []map[string][]int64 // configurations of inputs, instead of the defaults
 	// InputName is the name of the source in the descriptor; "" means the base name of the model's path.
 	InputName string
 	// Extra are options that this package does not interpret.

@@ -131,8 +131,8 @@ func TestCacheKeyDependsOnTheOptions(t *testing.T) {
 		"split constants":     func(m *model) { m.o.SplitKernel = true },
 		"whole tasks":         func(m *model) { m.o.FullTD = true },
 		"the function":        func(m *model) { m.o.Func = "main" },
-		"a shape":             func(m *model) { m.o.Shapes = map[string][]int64{"x": {1}} },
-		"another shape":       func(m *model) { m.o.Shapes = map[string][]int64{"x": {2}} },
+		"a shape":             func(m *model) { m.o.Shapes = []map[string][]int64{{"x": {1}}} },
+		"another shape":       func(m *model) { m.o.Shapes = []map[string][]int64{{"x": {2}}} },
 		"an option":           func(m *model) { m.o.Extra = map[string]string{"a": "b"} },
 		"the folder as model": func(m *model) { m.base = "." },
 	} {
@@ -146,7 +146,7 @@ func TestCacheKeyDependsOnTheOptions(t *testing.T) {
 		"a file that is not of the model": func(m *model) { m.files["other.txt"] = "changed" },
 		"ForceNew":                        func(m *model) { m.o.ForceNew = true },
 		"the name that it has":            func(m *model) { m.o.InputName = "model.mil" },
-		"no shapes":                       func(m *model) { m.o.Shapes = map[string][]int64{} },
+		"no shapes":                       func(m *model) { m.o.Shapes = []map[string][]int64{} },
 	} {
 		if seen[key(change)] != "the model itself" {
 			t.Errorf("%s changes the key", name)
