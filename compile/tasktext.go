@@ -64,6 +64,13 @@ func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, er
 	}
 	if r.image.Stream != nil {
 		consts := r.HWX.ConstantBytes()
+		if consts == nil { // Options.Store kept nothing
+			var b bytes.Buffer
+			if _, err := r.image.Stream.WriteTo(&b); err != nil {
+				return nil, nil, err
+			}
+			consts = b.Bytes()
+		}
 		data, h.Constants = append(data, consts), len(consts)
 	}
 	data, h.Descriptor = append(data, desc), len(desc)

@@ -13,9 +13,10 @@ import (
 )
 
 // taskText compiles MIL functions and returns the task text of the pair, its section, and the result.
-func taskText(t testing.TB, funcs string) (text, data []byte, r *compile.Result) {
+func taskText(t testing.TB, funcs string, o compile.Options) (text, data []byte, r *compile.Result) {
 	t.Helper()
-	r, err := compile.Compile(context.Background(), program(t, funcs), compile.Options{InputName: "test.mil"})
+	o.InputName = "test.mil"
+	r, err := compile.Compile(context.Background(), program(t, funcs), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +42,11 @@ func taskText(t testing.TB, funcs string) (text, data []byte, r *compile.Result)
 
 func TestTaskTextGivesTheSameBytes(t *testing.T) {
 	for name, src := range interruptible {
-		text, data, r := taskText(t, src)
+		text, data, r := taskText(t, src, compile.Options{})
+		unkept, same, _ := taskText(t, src, compile.Options{Store: compile.Discard})
+		if !bytes.Equal(unkept, text) || !bytes.Equal(same, data) {
+			t.Errorf("%s: the task text of a container that was not kept differs", name)
+		}
 		tt, err := compile.ReadTaskText("test.td", text, data)
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", name, err, text)
@@ -60,7 +65,7 @@ func TestTaskTextGivesTheSameBytes(t *testing.T) {
 // TestTaskTextCanBeEdited changes a factor of a task and checks that the pair computes with it.
 func TestTaskTextCanBeEdited(t *testing.T) {
 	text, data, _ := taskText(t, `func main<ios18>(tensor<fp16, [4]> x) {
-		tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);`)
+		tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);`, compile.Options{})
 	edited := bytes.Replace(text, []byte("PE.Scale = 16896"), []byte("PE.Scale = 16384"), 1) // fp16 3 and 2
 	if bytes.Equal(edited, text) {
 		t.Fatalf("no factor of 3 in the text:\n%s", text)
@@ -86,7 +91,7 @@ func TestTaskTextCanBeEdited(t *testing.T) {
 // FuzzReadTaskText checks that any text and section are read as a pair or are an error.
 func FuzzReadTaskText(f *testing.F) {
 	for _, name := range []string{"state", "functions"} {
-		text, data, _ := taskText(f, interruptible[name])
+		text, data, _ := taskText(f, interruptible[name], compile.Options{})
 		f.Add(text, data)
 	}
 	f.Fuzz(func(t *testing.T, text, data []byte) {

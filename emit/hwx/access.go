@@ -176,9 +176,9 @@ func (f *File) ConstantSections() []*Section {
 	}
 }
 
-// ConstantBytes returns the constants of either form, nil if there are none. In a file that was read they are a slice
-// of the input, even if they span several sections, which follow each other in the file. Otherwise the parts are
-// joined.
+// ConstantBytes returns the constants of either form, nil if there are none or they are streamed. In a file that was
+// read they are a slice of the input, even if they span several sections, which follow each other in the file.
+// Otherwise the parts are joined.
 func (f *File) ConstantBytes() []byte {
 	l := f.ConstantSections()
 	if len(l) == 1 {
