@@ -28,7 +28,7 @@ var (
 		}},
 	}
 	OpLeakyRelu = &Operation{
-		Name: "leaky_relu", Class: Pointwise, Error: numerics.Elementwise, Doc: "x where not negative, else alpha x.",
+		Name: "leaky_relu", Class: Pointwise, Error: numerics.Rounded, Doc: "x where not negative, else alpha x.",
 		Curve: &Curve{F: leaky, Params: alphaOnly, Turns: at(0), Table: "leaky_relu"},
 	}
 	OpThresholdedRelu = &Operation{
@@ -49,7 +49,7 @@ var (
 		},
 	}
 	OpLinearActivation = &Operation{
-		Name: "linear_activation", Class: Pointwise, Error: numerics.Elementwise, Doc: "alpha x + beta.",
+		Name: "linear_activation", Class: Pointwise, Error: numerics.Rounded, Doc: "alpha x + beta.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return float64(a[0]*x) + a[1] },
 			Params: alphaBeta, Turns: monotone,
@@ -63,7 +63,7 @@ var (
 		},
 	}
 	OpSigmoidHard = &Operation{
-		Name: "sigmoid_hard", Class: Pointwise, Error: numerics.Elementwise,
+		Name: "sigmoid_hard", Class: Pointwise, Error: numerics.Rounded,
 		Doc: "alpha x + beta clamped to 0 and 1.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return clamp(float64(a[0]*x)+a[1], []float64{0, 1}) },
@@ -71,7 +71,7 @@ var (
 		},
 	}
 	OpPrelu = &Operation{
-		Name: "prelu", Class: Pointwise, Error: numerics.Elementwise,
+		Name: "prelu", Class: Pointwise, Error: numerics.Rounded,
 		Doc:   "x where not negative, else alpha x, with one alpha per channel.",
 		Curve: &Curve{F: leaky, Params: alphaOnly, Channels: true, Turns: at(0)},
 	}

@@ -9,27 +9,27 @@ import (
 // Elementwise operations on two tensors.
 var (
 	OpAdd = &Operation{
-		Name: "add", Class: Pointwise, Error: numerics.Elementwise, Gate: A11Legacy, Doc: "x + y, element by element.",
+		Name: "add", Class: Pointwise, Error: numerics.Rounded, Gate: A11Legacy, Doc: "x + y, element by element.",
 	}
 	OpSub = &Operation{
-		Name: "sub", Class: Pointwise, Error: numerics.Elementwise, Gate: A11Legacy, Doc: "x - y, element by element.",
+		Name: "sub", Class: Pointwise, Error: numerics.Rounded, Gate: A11Legacy, Doc: "x - y, element by element.",
 	}
 	OpMul = &Operation{
-		Name: "mul", Class: Pointwise, Error: numerics.Elementwise, Gate: A11Legacy, Doc: "x * y, element by element.",
+		Name: "mul", Class: Pointwise, Error: numerics.Rounded, Gate: A11Legacy, Doc: "x * y, element by element.",
 	}
 	OpRealDiv = &Operation{
-		Name: "real_div", Class: Pointwise, Error: numerics.Elementwise, Gate: A11Legacy,
+		Name: "real_div", Class: Pointwise, Error: numerics.Rounded, Gate: A11Legacy,
 		Doc: "x / y; the quotient of integers is truncated towards zero.",
 	}
 	OpFloorDiv = &Operation{
-		Name: "floor_div", Class: Pointwise, Error: numerics.Elementwise, Doc: "Largest integer <= x / y.",
+		Name: "floor_div", Class: Pointwise, Error: numerics.Rounded, Doc: "Largest integer <= x / y.",
 	}
 	OpMod = &Operation{
-		Name: "mod", Class: Pointwise, Error: numerics.Elementwise, Gate: Never,
+		Name: "mod", Class: Pointwise, Error: numerics.Rounded, Gate: Never,
 		Doc: "Remainder of floor_div, with the sign of y.",
 	}
 	OpPow = &Operation{
-		Name: "pow", Class: Pointwise, Error: numerics.Elementwise, Doc: "x to the power y; truncated for integers.",
+		Name: "pow", Class: Pointwise, Error: numerics.Rounded, Doc: "x to the power y; truncated for integers.",
 	}
 	OpMaximum = &Operation{
 		Name: "maximum", Class: Pointwise, Gate: A11Legacy, Picks: []ParamName{ParamX, ParamY},

@@ -5,7 +5,7 @@ import "github.com/zinc-compiler/zinc/numerics"
 // Convolutions and pools.
 var (
 	OpConv = &Operation{
-		Name: "conv", Class: Product, Error: numerics.Product, Gate: A11Legacy,
+		Name: "conv", Class: Product, Error: numerics.Rounded, Gate: A11Legacy,
 		Doc: "Convolution over one to three spatial dimensions; weight is [C_out, C_in/groups, taps...].",
 	}
 	OpConvQuantized = &Operation{
@@ -13,17 +13,17 @@ var (
 		Doc: "Convolution with weights of nbits bits, scaled and shifted per channel.",
 	}
 	OpConvTranspose = &Operation{
-		Name: "conv_transpose", Class: Product, Error: numerics.Product, Gate: A11Legacy,
+		Name: "conv_transpose", Class: Product, Error: numerics.Rounded, Gate: A11Legacy,
 		Doc: "Transposed convolution; weight is [C_in, C_out/groups, taps...].",
 	}
 	OpAvgPool = &Operation{
-		Name: "avg_pool", Class: Pooling, Error: numerics.Product, Gate: A11Legacy, Doc: "Mean over windows.",
+		Name: "avg_pool", Class: Pooling, Error: numerics.Rounded, Gate: A11Legacy, Doc: "Mean over windows.",
 	}
 	OpMaxPool = &Operation{
 		Name: "max_pool", Class: Pooling, Gate: A11Legacy, Picks: ofX, Doc: "Largest element of each window.",
 	}
 	OpL2Pool = &Operation{
-		Name: "l2_pool", Class: Pooling, Error: numerics.Product, Doc: "Root of the sum of squares over windows.",
+		Name: "l2_pool", Class: Pooling, Error: numerics.Rounded, Doc: "Root of the sum of squares over windows.",
 	}
 )
 

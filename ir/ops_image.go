@@ -17,7 +17,7 @@ var (
 		Doc: "Last two dimensions resized, element floor(i n_in/n_out).",
 	}
 	OpResizeBilinear = &Operation{
-		Name: "resize_bilinear", Class: Resampling, Error: numerics.Product,
+		Name: "resize_bilinear", Class: Resampling, Error: numerics.Rounded,
 		Doc: "Last two dimensions resized by linear interpolation on the grid of sampling_mode.",
 	}
 	OpCrop = &Operation{
@@ -32,16 +32,16 @@ var (
 		Doc:   "x sampled on an affinely transformed grid.",
 	}
 	OpUpsampleBilinear = &Operation{
-		Name: "upsample_bilinear", Class: Resampling, Error: numerics.Product,
+		Name: "upsample_bilinear", Class: Resampling, Error: numerics.Rounded,
 		Doc: "Last two dimensions enlarged by linear interpolation.",
 	}
 	OpResample   = &Operation{Name: "resample", Class: Resampling, Gate: A14, Doc: "x sampled at given coordinates."}
 	OpCropResize = &Operation{
-		Name: "crop_resize", Class: Resampling, Error: numerics.Product, Gate: A14,
+		Name: "crop_resize", Class: Resampling, Error: numerics.Rounded, Gate: A14,
 		Doc: "Boxes cropped from x and resized to one size.",
 	}
 	OpResize = &Operation{
-		Name: "resize", Class: Resampling, Error: numerics.Product,
+		Name: "resize", Class: Resampling, Error: numerics.Rounded,
 		Doc: "Last dimensions resized to those of shape, where 0 keeps a dimension.",
 	}
 )

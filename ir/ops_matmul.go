@@ -5,19 +5,19 @@ import "github.com/zinc-compiler/zinc/numerics"
 // Matrix products.
 var (
 	OpLinear = &Operation{
-		Name: "linear", Class: Product, Error: numerics.Product, Gate: A11Legacy,
+		Name: "linear", Class: Product, Error: numerics.Rounded, Gate: A11Legacy,
 		Doc: "x times the transpose of weight [D_out, D_in], plus bias.",
 	}
 	OpMatMul = &Operation{
-		Name: "matmul", Class: Product, Error: numerics.Product, Gate: A11Legacy,
+		Name: "matmul", Class: Product, Error: numerics.Rounded, Gate: A11Legacy,
 		Doc: "Matrix product over the last two dimensions, batches broadcasting.",
 	}
 	OpScaledDotProductAttention = &Operation{
-		Name: "scaled_dot_product_attention", Class: Product, Error: numerics.Composite, Gate: A13,
+		Name: "scaled_dot_product_attention", Class: Product, Error: numerics.Rounded, Gate: A13,
 		Doc: "softmax(query key^T / sqrt(E) + mask) value.",
 	}
 	OpEinsum = &Operation{
-		Name: "einsum", Class: Product, Error: numerics.Product,
+		Name: "einsum", Class: Product, Error: numerics.Rounded,
 		Doc: "Sum of products of two tensors, as the equation specifies.",
 	}
 )

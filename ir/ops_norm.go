@@ -5,28 +5,28 @@ import "github.com/zinc-compiler/zinc/numerics"
 // Normalizations.
 var (
 	OpSoftmax = &Operation{
-		Name: "softmax", Class: Normalization, Error: numerics.Composite, Gate: A13,
+		Name: "softmax", Class: Normalization, Error: numerics.Rounded, Gate: A13,
 		Doc: "exp(x) divided by its sum along axis.",
 	}
 	OpBatchNorm = &Operation{
-		Name: "batch_norm", Class: Normalization, Error: numerics.Product, Gate: A13,
+		Name: "batch_norm", Class: Normalization, Error: numerics.Rounded, Gate: A13,
 		Doc: "gamma (x - mean) / sqrt(variance + epsilon) + beta per channel, with stored statistics.",
 	}
 	OpInstanceNorm = &Operation{
-		Name: "instance_norm", Class: Normalization, Error: numerics.Composite, Gate: A13,
+		Name: "instance_norm", Class: Normalization, Error: numerics.Rounded, Gate: A13,
 		Doc: "x normalised over its spatial dimensions, channel by channel.",
 	}
 	OpL2Norm = &Operation{
-		Name: "l2_norm", Class: Normalization, Error: numerics.Composite,
+		Name: "l2_norm", Class: Normalization, Error: numerics.Rounded,
 		Doc: "x divided by the root of the sum of squares over the last three dimensions, plus epsilon under " +
 			"the root.",
 	}
 	OpLayerNorm = &Operation{
-		Name: "layer_norm", Class: Normalization, Error: numerics.Composite, Gate: A13,
+		Name: "layer_norm", Class: Normalization, Error: numerics.Rounded, Gate: A13,
 		Doc: "x normalised over axes, then scaled by gamma and shifted by beta.",
 	}
 	OpLocalResponseNorm = &Operation{
-		Name: "local_response_norm", Class: Normalization, Error: numerics.Composite,
+		Name: "local_response_norm", Class: Normalization, Error: numerics.Rounded,
 		Doc: "x divided by a power of the sum of squares over neighbouring channels.",
 	}
 )

@@ -5,11 +5,11 @@ import "github.com/zinc-compiler/zinc/numerics"
 // Quantization.
 var (
 	OpQuantize = &Operation{
-		Name: "quantize", Class: Pointwise, Error: numerics.Elementwise,
+		Name: "quantize", Class: Pointwise, Error: numerics.Rounded,
 		Doc: "input / scale rounded half to even, plus zero_point, clipped to output_dtype.",
 	}
 	OpDequantize = &Operation{
-		Name: "dequantize", Class: Pointwise, Error: numerics.Elementwise, Doc: "scale (input - zero_point).",
+		Name: "dequantize", Class: Pointwise, Error: numerics.Rounded, Doc: "scale (input - zero_point).",
 	}
 )
 

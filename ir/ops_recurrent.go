@@ -5,16 +5,16 @@ import "github.com/zinc-compiler/zinc/numerics"
 // Recurrent layers.
 var (
 	OpLSTM = &Operation{
-		Name: "lstm", Class: Recurrent, Error: numerics.Composite, Gate: Never,
+		Name: "lstm", Class: Recurrent, Error: numerics.Rounded, Gate: Never,
 		Doc: "Long short-term memory over the first dimension of x; gates i, f, o, z. Returns the outputs, the last " +
 			"h and the last c.",
 	}
 	OpGRU = &Operation{
-		Name: "gru", Class: Recurrent, Error: numerics.Composite, Gate: Never,
+		Name: "gru", Class: Recurrent, Error: numerics.Rounded, Gate: Never,
 		Doc: "Gated recurrent unit over the first dimension of x; gates r, o, z. Returns the outputs and the last h.",
 	}
 	OpRNN = &Operation{
-		Name: "rnn", Class: Recurrent, Error: numerics.Composite, Gate: Never,
+		Name: "rnn", Class: Recurrent, Error: numerics.Rounded, Gate: Never,
 		Doc: "Plain recurrent layer over the first dimension of x. Returns the outputs and the last h.",
 	}
 )

@@ -9,39 +9,39 @@ import (
 // Reductions over axes.
 var (
 	OpReduceL1Norm = &Operation{
-		Name: "reduce_l1_norm", Class: Reduction, Error: numerics.Product, Gate: A13,
+		Name: "reduce_l1_norm", Class: Reduction, Error: numerics.Rounded, Gate: A13,
 		Doc: "Sum of absolute values over axes.",
 	}
 	OpReduceL2Norm = &Operation{
-		Name: "reduce_l2_norm", Class: Reduction, Error: numerics.Product, Gate: A13,
+		Name: "reduce_l2_norm", Class: Reduction, Error: numerics.Rounded, Gate: A13,
 		Doc: "Root of the sum of squares over axes.",
 	}
 	OpReduceLogSum = &Operation{
-		Name: "reduce_log_sum", Class: Reduction, Error: numerics.Composite, Gate: A13,
+		Name: "reduce_log_sum", Class: Reduction, Error: numerics.Rounded, Gate: A13,
 		Doc: "Logarithm of the sum over axes.",
 	}
 	OpReduceLogSumExp = &Operation{
-		Name: "reduce_log_sum_exp", Class: Reduction, Error: numerics.Composite, Gate: A13,
+		Name: "reduce_log_sum_exp", Class: Reduction, Error: numerics.Rounded, Gate: A13,
 		Doc: "Logarithm of the sum of exponentials over axes.",
 	}
 	OpReduceMax = &Operation{
 		Name: "reduce_max", Class: Reduction, Error: numerics.Movement, Gate: A13, Doc: "Largest element over axes.",
 	}
 	OpReduceMean = &Operation{
-		Name: "reduce_mean", Class: Reduction, Error: numerics.Product, Gate: A13, Doc: "Mean over axes.",
+		Name: "reduce_mean", Class: Reduction, Error: numerics.Rounded, Gate: A13, Doc: "Mean over axes.",
 	}
 	OpReduceMin = &Operation{
 		Name: "reduce_min", Class: Reduction, Error: numerics.Movement, Gate: A13, Doc: "Smallest element over axes.",
 	}
 	OpReduceProd = &Operation{
-		Name: "reduce_prod", Class: Reduction, Error: numerics.Composite, Gate: Never, Doc: "Product over axes.",
+		Name: "reduce_prod", Class: Reduction, Error: numerics.Rounded, Gate: Never, Doc: "Product over axes.",
 		Instead: "log, reduce_sum, exp where every element is positive",
 	}
 	OpReduceSum = &Operation{
-		Name: "reduce_sum", Class: Reduction, Error: numerics.Product, Gate: A13, Doc: "Sum over axes.",
+		Name: "reduce_sum", Class: Reduction, Error: numerics.Rounded, Gate: A13, Doc: "Sum over axes.",
 	}
 	OpReduceSumSquare = &Operation{
-		Name: "reduce_sum_square", Class: Reduction, Error: numerics.Product, Gate: A13,
+		Name: "reduce_sum_square", Class: Reduction, Error: numerics.Rounded, Gate: A13,
 		Doc: "Sum of squares over axes.",
 	}
 	OpReduceArgmax = &Operation{

@@ -22,7 +22,7 @@ var (
 		Doc: "Numbers from start to end, excluding end.",
 	}
 	OpCumsum = &Operation{
-		Name: "cumsum", Class: Ordering, Error: numerics.Product,
+		Name: "cumsum", Class: Ordering, Error: numerics.Rounded,
 		Doc: "Running sum along axis, optionally excluding the element or from the end.",
 	}
 	OpBandPart = &Operation{

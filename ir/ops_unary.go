@@ -75,11 +75,11 @@ var (
 		Curve: &Curve{F: of(math.Sinh), Turns: monotone},
 	}
 	OpSqrt = &Operation{
-		Name: "sqrt", Class: Pointwise, Error: numerics.Elementwise, Gate: A13, Doc: "Square root.",
+		Name: "sqrt", Class: Pointwise, Error: numerics.Rounded, Gate: A13, Doc: "Square root.",
 		Curve: &Curve{F: of(math.Sqrt), Domain: notNegative, Turns: monotone, Table: "sqrt"},
 	}
 	OpSquare = &Operation{
-		Name: "square", Class: Pointwise, Error: numerics.Elementwise, Doc: "x times x.",
+		Name: "square", Class: Pointwise, Error: numerics.Rounded, Doc: "x times x.",
 		Curve: &Curve{F: of(func(x float64) float64 { return x * x }), Turns: at(0)},
 	}
 	OpTan = &Operation{
@@ -111,28 +111,28 @@ var (
 		Curve: &Curve{F: of(softplus), Turns: monotone, Table: "softplus", ZeroTail: true},
 	}
 	OpSoftsign = &Operation{
-		Name: "softsign", Class: Pointwise, Error: numerics.Composite, Doc: "x / (1 + |x|).",
+		Name: "softsign", Class: Pointwise, Error: numerics.Rounded, Doc: "x / (1 + |x|).",
 		Curve: &Curve{
 			F:     of(func(x float64) float64 { return x / (1 + math.Abs(x)) }),
 			Turns: monotone,
 		},
 	}
 	OpInverse = &Operation{
-		Name: "inverse", Class: Pointwise, Error: numerics.Elementwise, Doc: "1 / (x + epsilon).",
+		Name: "inverse", Class: Pointwise, Error: numerics.Rounded, Doc: "1 / (x + epsilon).",
 		Curve: &Curve{
 			F: func(x float64, a []float64) float64 { return 1 / (x + a[0]) }, Params: epsilon, Shift: true,
 			Table: "reciprocal",
 		},
 	}
 	OpLog = &Operation{
-		Name: "log", Class: Pointwise, Error: numerics.Elementwise, Doc: "Natural logarithm of x + epsilon.",
+		Name: "log", Class: Pointwise, Error: numerics.Rounded, Doc: "Natural logarithm of x + epsilon.",
 		Curve: &Curve{
 			F: func(x float64, a []float64) float64 { return math.Log(x + a[0]) }, Params: epsilon, Shift: true,
 			Domain: notNegative, Turns: monotone, Table: "log",
 		},
 	}
 	OpRsqrt = &Operation{
-		Name: "rsqrt", Class: Pointwise, Error: numerics.Elementwise, Gate: A13, Doc: "1 / sqrt(x + epsilon).",
+		Name: "rsqrt", Class: Pointwise, Error: numerics.Rounded, Gate: A13, Doc: "1 / sqrt(x + epsilon).",
 		Curve: &Curve{
 			F: func(x float64, a []float64) float64 { return 1 / math.Sqrt(x+a[0]) }, Params: epsilon, Shift: true,
 			Domain: notNegative, Turns: monotone, Table: "rsqrt",
@@ -143,7 +143,7 @@ var (
 		Curve: &Curve{F: of(func(x float64) float64 { return 1 - x }), Turns: monotone},
 	}
 	OpCast = &Operation{
-		Name: "cast", Class: Pointwise, Error: numerics.Elementwise,
+		Name: "cast", Class: Pointwise, Error: numerics.Rounded,
 		Doc: "x converted to another element type; floats are truncated towards zero for integers.",
 	}
 )

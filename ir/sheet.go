@@ -12,8 +12,7 @@ import (
 type Operation struct {
 	Name  string
 	Class Class
-	// Error bounds the difference of the engine's result from the exact one; Unstated if the engine
-	// never runs the operation.
+	// Error is why the engine's results differ from exact ones; Unstated if the engine never runs the operation.
 	Error numerics.Why
 	// Native is the hardware's support for the operation, by generation (natives).
 	Native [Generations]Support
