@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -20,7 +21,7 @@ type costAnswer struct {
 	Margin    string    `json:"margin,omitempty"` // error of the engine's part
 	// Parts split the total: the terms of package cost, and "cpu".
 	Parts      []costPart     `json:"parts"`
-	Kinds      []kindCost     `json:"kinds"`
+	Kinds      []report.Kind  `json:"kinds"`
 	Causes     []cpuCause     `json:"causes"`
 	Statements []opCost       `json:"statements"` // those with operations in the compiled program
 	Dispatches []dispatchCost `json:"dispatches"`
@@ -35,22 +36,11 @@ type costPart struct {
 	Time cost.Time `json:"us"`
 }
 
-// kindCost adds up the operations of one name on one unit.
-type kindCost struct {
-	Op    string    `json:"op"`
-	Unit  string    `json:"unit"`
-	Count int       `json:"count"`
-	Time  cost.Time `json:"us"`
-	Bound string    `json:"bound,omitempty"`
-
-	terms cost.Split
-}
-
 // cpuCause is the operations that one rule keeps on the CPU.
 type cpuCause struct {
 	Verdict string    `json:"verdict,omitempty"`
 	Rule    string    `json:"rule,omitempty"`
-	Ops     []string  `json:"ops"` // names of the operations, without repetitions
+	Ops     []string  `json:"ops"` // names of the operations, the most frequent first
 	Count   int       `json:"count"`
 	Time    cost.Time `json:"us"`
 	First   int       `json:"statement"` // the first of them, -1 if it is in no statement
@@ -114,7 +104,7 @@ func costView(_ *Server, v *view, _ *http.Request) (any, error) {
 	slices.SortStableFunc(c.Parts, func(a, b costPart) int { return cmp.Compare(b.Time, a.Time) })
 	at := v.placesOfOps(r)
 	c.Statements = statementCosts(r, at)
-	c.Kinds = kindCosts(r)
+	c.Kinds = report.Kinds(r)
 	c.Causes = cpuCauses(r, at)
 	for i := range r.DispatchList {
 		c.Dispatches = append(c.Dispatches, dispatchOf(&r.DispatchList[i], at))
@@ -167,14 +157,6 @@ func (v *view) placesOfOps(r *compile.Report) []int {
 	return out
 }
 
-// timeOf is what an operation takes, on the engine or on the CPU.
-func timeOf(o *compile.OpReport) cost.Time {
-	if o.Estimate != nil {
-		return o.Estimate.Time + o.CPU
-	}
-	return o.CPU
-}
-
 // statementCosts adds up the operations of each statement, in the order of the statements.
 func statementCosts(r *compile.Report, at []int) []opCost {
 	index := map[int]int{}
@@ -211,7 +193,7 @@ func (c *opCost) add(o *compile.OpReport) {
 	if !slices.Contains(c.Units, o.Unit) {
 		c.Units = append(c.Units, o.Unit)
 	}
-	c.Time += timeOf(o)
+	c.Time += o.Time()
 	c.Tasks += o.Tasks
 	c.MACs += o.MACs
 	c.Constants += o.Weights
@@ -227,60 +209,20 @@ func (c *opCost) add(o *compile.OpReport) {
 	}
 }
 
-// kindCosts adds up the operations by name and unit, those with most time first.
-func kindCosts(r *compile.Report) []kindCost {
-	type key struct{ op, unit string }
-	at := map[key]int{}
-	out := []kindCost{}
-	for k := range r.Ops {
-		o := &r.Ops[k]
-		if o.Unit == ir.Transfer.String() {
-			continue
-		}
-		i, ok := at[key{o.Op, o.Unit}]
-		if !ok {
-			i = len(out)
-			at[key{o.Op, o.Unit}] = i
-			out = append(out, kindCost{Op: o.Op, Unit: o.Unit})
-		}
-		out[i].Count++
-		out[i].Time += timeOf(o)
-		if o.Estimate != nil {
-			out[i].terms.Add(o.Estimate.Terms)
-			out[i].Bound = out[i].terms.Binding().String()
-		}
-	}
-	slices.SortStableFunc(out, func(a, b kindCost) int { return cmp.Compare(b.Time, a.Time) })
-	return out
-}
-
-// cpuCauses groups the operations on the CPU by verdict and rule, those with most time first.
+// cpuCauses are the causes of the operations on the CPU, with their first statements.
 func cpuCauses(r *compile.Report, at []int) []cpuCause {
-	type key struct{ verdict, rule string }
-	index := map[key]int{}
-	out := []cpuCause{}
+	statement := map[*compile.OpReport]int{}
 	for k := range r.Ops {
-		o := &r.Ops[k]
-		if o.Unit != ir.CPU.String() {
-			continue
-		}
-		x := key{rule: o.Rule}
-		if o.Refusal != nil {
-			x = key{string(o.Refusal.Verdict), o.Refusal.Rule}
-		}
-		i, ok := index[x]
-		if !ok {
-			i = len(out)
-			index[x] = i
-			out = append(out, cpuCause{Verdict: x.verdict, Rule: x.rule, First: at[k], Why: o.Reason})
-		}
-		out[i].Count++
-		out[i].Time += o.CPU
-		if !slices.Contains(out[i].Ops, o.Op) {
-			out[i].Ops = append(out[i].Ops, o.Op)
-		}
+		statement[&r.Ops[k]] = at[k]
 	}
-	slices.SortStableFunc(out, func(a, b cpuCause) int { return cmp.Compare(b.Time, a.Time) })
+	out := []cpuCause{}
+	for _, g := range report.Causes(r) {
+		names, _ := g.Names()
+		out = append(out, cpuCause{
+			Verdict: g.Verdict, Rule: g.Rule, Ops: names, Count: len(g.Ops), Time: g.Time,
+			First: statement[g.First()], Why: g.First().Reason,
+		})
+	}
 	return out
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/target"
 )
 
 // Advice is a change to the model, or to how it is compiled, that makes it faster by zinc's own estimate of the whole.
@@ -138,39 +137,8 @@ func (a *Advice) also() string {
 	return s
 }
 
-// kind is the operations of one name on one unit.
-type kind struct {
-	Op, Unit, Bound string
-	Count           int
-	Time            cost.Time
-	terms           cost.Split
-}
-
-// kinds adds up the operations by name and unit, those with most time first.
-func kinds(r *compile.Report) []kind {
-	type key struct{ op, unit string }
-	var out []kind
-	for _, ops := range groupOps(r, func(o *compile.OpReport) (key, bool) {
-		return key{o.Op, o.Unit}, o.Unit != ir.Transfer.String()
-	}) {
-		k := kind{Op: ops[0].Op, Unit: ops[0].Unit, Count: len(ops)}
-		for _, o := range ops {
-			k.Time += o.Time()
-			if o.Estimate != nil {
-				k.terms.Add(o.Estimate.Terms)
-			}
-		}
-		if k.terms.Total() > 0 {
-			k.Bound = k.terms.Binding().String()
-		}
-		out = append(out, k)
-	}
-	slices.SortStableFunc(out, func(a, b kind) int { return cmp.Compare(b.Time, a.Time) })
-	return out
-}
-
 func answerByKind(b *bytes.Buffer, r *compile.Report) {
-	list := kinds(r)
+	list := Kinds(r)
 	b.WriteString("\nTime by operation\n")
 	var rest cost.Time
 	ops := 0
@@ -198,7 +166,7 @@ var places = map[string]string{ir.Engine.String(): "engine", ir.CPU.String(): "C
 
 // answerCPU writes the operations on the CPU, by cause.
 func answerCPU(b *bytes.Buffer, d *Document) {
-	groups := causes(d.Report)
+	groups := Causes(d.Report)
 	if len(groups) == 0 {
 		b.WriteString("\nNothing is on the CPU.\n")
 		return
@@ -209,65 +177,9 @@ func answerCPU(b *bytes.Buffer, d *Document) {
 			fmt.Fprintf(b, "  and %s\n", diag.Count(len(groups)-i, "other cause", "other causes"))
 			break
 		}
-		fmt.Fprintf(b, "  %s: %s\n", g.Verdict, strings.Join(g.Ops(), ", "))
-		fmt.Fprintf(b, "    line %d: %s\n", g.First.Line, g.Why)
+		fmt.Fprintf(b, "  %s: %s\n", g.Verdict, strings.Join(g.Counted(), ", "))
+		fmt.Fprintf(b, "    line %d: %s\n", g.First().Line, g.Facts())
 	}
-}
-
-// causeGroup is the operations that one rule keeps on the CPU.
-type causeGroup struct {
-	Verdict, Why string
-	First        *compile.OpReport
-	names        []string
-	counts       map[string]int
-	Time         cost.Time
-}
-
-// Ops lists the operations of a group with their numbers, the most frequent first.
-func (g *causeGroup) Ops() []string {
-	slices.SortStableFunc(g.names, func(a, b string) int { return cmp.Compare(g.counts[b], g.counts[a]) })
-	var out []string
-	for i, n := range g.names {
-		if i == answerKinds {
-			out = append(out, diag.Count(len(g.names)-i, "other kind", "other kinds"))
-			break
-		}
-		if c := g.counts[n]; c > 1 {
-			n += fmt.Sprintf(" x %d", c)
-		}
-		out = append(out, n)
-	}
-	return out
-}
-
-// causes groups the operations on the CPU by rule and verdict, those with most time first.
-func causes(r *compile.Report) []*causeGroup {
-	type key struct{ verdict, rule string }
-	var out []*causeGroup
-	for _, ops := range groupOps(r, func(o *compile.OpReport) (key, bool) {
-		k := key{rule: o.Rule}
-		if no := o.Refusal; no != nil {
-			k = key{string(no.Verdict), no.Rule}
-		}
-		return k, o.Unit == ir.CPU.String()
-	}) {
-		g := &causeGroup{Why: ops[0].Reason, First: ops[0], counts: map[string]int{}}
-		if no := g.First.Refusal; no != nil {
-			g.Verdict = string(no.Verdict)
-			if no.Verdict != target.NotWorthIt {
-				g.Why = no.What + ": " + no.Value + "; limit: " + no.Limit
-			}
-		}
-		for _, o := range ops {
-			if g.counts[o.Op]++; g.counts[o.Op] == 1 {
-				g.names = append(g.names, o.Op)
-			}
-			g.Time += o.CPU
-		}
-		out = append(out, g)
-	}
-	slices.SortStableFunc(out, func(a, b *causeGroup) int { return cmp.Compare(b.Time, a.Time) })
-	return out
 }
 
 // shareOf returns a time's share of a total in whole per cent, "" for a total of 0.

@@ -103,8 +103,8 @@ type pageData struct {
 	Parts   []part
 	Advised []Advice
 	More    int // further advice
-	Kinds   []kind
-	Groups  []*causeGroup
+	Kinds   []Kind
+	Groups  []Cause
 	Each    []*compile.Report // functions
 	Stages  []cost.Stage
 }
@@ -209,8 +209,8 @@ func writeHTML(w io.Writer, d *Document) error {
 		Parts:    uses(d.Report),
 		Advised:  d.Advice[:min(len(d.Advice), answerAdvice)],
 		More:     max(0, len(d.Advice)-answerAdvice),
-		Kinds:    kinds(d.Report),
-		Groups:   causes(d.Report),
+		Kinds:    Kinds(d.Report),
+		Groups:   Causes(d.Report),
 		Each:     functions(d.Report),
 	}
 	if e := d.Report.Estimate; e != nil {
