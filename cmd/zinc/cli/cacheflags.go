@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 
 // cacheEnv is the environment variable for the cache folder if --cache is not set, cacheOff its value for none,
@@ -319,14 +320,36 @@ func (s *slot) keep(e *env, put func() error) {
 func shortKey(k pair.Key) string { return k.String()[:12] }
 
 // pairOf returns the pair of a model from the cache, or compiles the model and adds the pair to the cache.
-func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (p pair.Pair, err error) {
-	kept, err := c.slot(ctx, e, path)
-	if err != nil {
-		return p, err
-	}
-	if p, ok := kept.get(ctx, e); ok {
+func (c *compileFlags) pairOf(ctx context.Context, e *env, path string) (pair.Pair, error) {
+	f := c.compiler(e)
+	if p, ok := f.Cached(ctx, path); ok {
 		return p, nil
 	}
+	return f.Compile(ctx, path)
+}
+
+// compiler returns the compiler with its cache, as the runtime calls them. Compile is called after Cached.
+func (c *compileFlags) compiler(e *env) e5rt.CompilerConfig {
+	var kept *slot
+	var failed error
+	return e5rt.CompilerConfig{
+		Cached: func(ctx context.Context, path string) (pair.Pair, bool) {
+			if kept, failed = c.slot(ctx, e, path); failed != nil {
+				return pair.Pair{}, false
+			}
+			return kept.get(ctx, e)
+		},
+		Compile: func(ctx context.Context, path string) (pair.Pair, error) {
+			if failed != nil {
+				return pair.Pair{}, failed
+			}
+			return c.compilePair(ctx, e, path, kept)
+		},
+	}
+}
+
+// compilePair compiles a model and adds the pair to the cache.
+func (c *compileFlags) compilePair(ctx context.Context, e *env, path string, kept *slot) (p pair.Pair, err error) {
 	m, err := c.open(e, path)
 	if err != nil {
 		return p, err

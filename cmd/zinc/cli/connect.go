@@ -98,14 +98,10 @@ func (c *connection) dial(ctx context.Context, mode numerics.Mode, workers int) 
 	return p, nil
 }
 
-// simulation loads a pair into a process of the daemon's machine.
-func (c *connection) simulation(ctx context.Context, p pair.Pair, mode numerics.Mode, workers int) (*simulation,
-	error) {
-	machine, err := sim.Open(p)
-	if err != nil {
-		return nil, err
-	}
-	r := &simulation{record: stack.NewRecord(p)}
+// simulation loads a model into a process of the daemon's machine.
+func (c *connection) simulation(ctx context.Context, load loading, mode numerics.Mode, workers int) (_ *simulation,
+	err error) {
+	r := &simulation{}
 	if r.process, err = c.dial(ctx, mode, workers); err != nil {
 		return nil, err
 	}
@@ -116,7 +112,7 @@ func (c *connection) simulation(ctx context.Context, p pair.Pair, mode numerics.
 		}
 		r.process.SetBase(b.Container)
 	}
-	if r.model, err = r.process.Load(ctx, machine); err != nil {
+	if r.model, err = load(ctx, r.process); err != nil {
 		return nil, errors.Join(err, r.process.Close())
 	}
 	return r, nil

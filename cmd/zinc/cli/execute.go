@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/zinc-compiler/zinc/passes"
@@ -54,21 +53,9 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 	if c.engine == "interp" {
 		return c.interpreted(ctx, path)
 	}
-	p, err := c.pair(ctx, path)
+	x, err := c.simulated(ctx, path, compiled, mode)
 	if err != nil {
 		return nil, err
-	}
-	var x *executor
-	if c.engine == "direct" {
-		x, err = c.direct(p)
-	} else {
-		x, err = c.stacked(ctx, p, mode)
-	}
-	if err != nil {
-		if !compiled {
-			return nil, &internalError{err: fmt.Errorf("loading the compiled pair: %w", err)}
-		}
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if run := x.run; !compiled {
 		x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
@@ -76,6 +63,29 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 			out, err := run(ctx, in, mode, workers)
 			return out, c.ownFault(ctx, path, err)
 		}
+	}
+	return x, nil
+}
+
+// simulated prepares a pair, or a model that it compiles, for the engine alone or for the whole stack.
+func (c *runCommand) simulated(ctx context.Context, path string, compiled bool, mode numerics.Mode) (x *executor,
+	err error) {
+	if c.engine == "direct" {
+		p, err := c.pair(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		if x, err = c.direct(p); err != nil {
+			return nil, loadError(path, compiled, err)
+		}
+		return x, nil
+	}
+	load, err := c.loading(path, compiled)
+	if err != nil {
+		return nil, err
+	}
+	if x, err = c.stacked(ctx, load, !compiled, mode); err != nil {
+		return nil, loadError(path, compiled, err)
 	}
 	return x, nil
 }
@@ -183,8 +193,8 @@ func (c *runCommand) direct(p pair.Pair) (*executor, error) {
 	return x, nil
 }
 
-// stacked runs a pair through the whole stack.
-func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mode) (*executor, error) {
+// stacked runs a model through the whole stack; compile says whether its runtime compiles it.
+func (c *runCommand) stacked(ctx context.Context, load loading, compile bool, mode numerics.Mode) (*executor, error) {
 	var events *trace.Recording
 	if c.trace != "" {
 		events = &trace.Recording{}
@@ -194,9 +204,9 @@ func (c *runCommand) stacked(ctx context.Context, p pair.Pair, mode numerics.Mod
 	total := 0
 	c.ran = func() { c.advance(total) }
 	if c.connect.socket != "" {
-		r, err = c.connect.simulation(ctx, p, mode, c.workers)
+		r, err = c.connect.simulation(ctx, load, mode, c.workers)
 	} else {
-		r, err = c.build(ctx, p, mode, c.workers, events)
+		r, err = c.build(ctx, load, mode, c.workers, events)
 	}
 	if err != nil {
 		return nil, err

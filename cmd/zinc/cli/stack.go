@@ -86,14 +86,18 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	p, err := c.pair(ctx, path)
+	compiled, err := isPair(path)
+	if err != nil {
+		return err
+	}
+	load, err := c.loading(path, compiled)
 	if err != nil {
 		return err
 	}
 	events := &trace.Recording{MaxData: max(c.bytes, 1)}
-	r, err := c.build(ctx, p, numerics.ANE, c.workers, events)
+	r, err := c.build(ctx, load, numerics.ANE, c.workers, events)
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return loadError(path, compiled, err)
 	}
 	if c.function != "" {
 		if err := r.choose(c.function); err != nil {
@@ -122,7 +126,7 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if c.all {
 		to = len(events.Events)
 	}
-	if compiled, e := isPair(path); e == nil && !compiled {
+	if !compiled {
 		err = c.ownFault(ctx, path, err)
 	}
 	if e := c.print(r, events.Events[from:to]); err == nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
@@ -71,31 +72,69 @@ type simulation struct {
 // appPID is the ID of the process that runs the model.
 const appPID = 501
 
-// build creates the machine that the flags describe and loads a pair.
-func (f *machineFlags) build(ctx context.Context, p pair.Pair, mode numerics.Mode, workers int,
-	events *trace.Recording) (*simulation, error) {
+// loading loads a model into a process of a machine.
+type loading func(ctx context.Context, p *stack.Process) (*stack.Model, error)
+
+// loadingPair returns the loading of a pair.
+func loadingPair(p pair.Pair) (loading, error) {
 	machine, err := sim.Open(p)
 	if err != nil {
 		return nil, err
 	}
-	return f.buildFor(ctx, machine, mode, workers, events)
+	return loadingMachine(machine), nil
 }
 
-// buildFor is build for a pair that is open.
-func (f *machineFlags) buildFor(ctx context.Context, machine *sim.Machine, mode numerics.Mode, workers int,
+func loadingMachine(m *sim.Machine) loading {
+	return func(ctx context.Context, p *stack.Process) (*stack.Model, error) { return p.Load(ctx, m) }
+}
+
+// loading returns the loading of the pair at path, which is read, or of the model there, which the runtime of the
+// process compiles.
+func (c *runCommand) loading(path string, compiled bool) (loading, error) {
+	if !compiled {
+		return func(ctx context.Context, p *stack.Process) (*stack.Model, error) {
+			return p.Compile(ctx, path, c.compiler(c.env))
+		}, nil
+	}
+	p, err := c.read(path)
+	if err != nil {
+		return nil, err
+	}
+	l, err := loadingPair(p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return l, nil
+}
+
+// loadError returns an error of loading the pair or the model at path: that of the compiler as it is, and one of
+// loading a compiled model as a bug in zinc.
+func loadError(path string, compiled bool, err error) error {
+	failed := (*stack.CompileError)(nil)
+	switch {
+	case errors.As(err, &failed):
+		return failed.Err
+	case compiled:
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return &internalError{err: fmt.Errorf("loading the compiled pair: %w", err)}
+}
+
+// build creates the machine that the flags describe and loads a model.
+func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mode, workers int,
 	events *trace.Recording) (_ *simulation, err error) {
-	r := &simulation{record: stack.NewRecord(machine.Pair()), events: events}
-	r.record.Numerics, r.record.Strict, r.record.Seed = mode.String(), f.strict, f.seed
+	r := &simulation{events: events}
 	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode), Ran: f.ran}
 	if events != nil {
 		o.Trace = events.Tracer()
 	}
+	faults := ""
 	if f.inject != "" {
 		spec, err := inject.Parse(f.inject)
 		if err != nil {
 			return nil, usagef("--inject: %w", err)
 		}
-		r.record.Inject, o.Inject = spec.String(), inject.New(spec, f.seed)
+		faults, o.Inject = spec.String(), inject.New(spec, f.seed)
 	}
 	if f.timing {
 		o.Tasks = func(t stack.TaskTime) { r.tasks = append(r.tasks, t) }
@@ -111,8 +150,13 @@ func (f *machineFlags) buildFor(ctx context.Context, machine *sim.Machine, mode 
 	if r.process, err = r.stack.Connect(stack.Application(appPID), 0); err != nil {
 		return nil, err
 	}
-	r.model, err = r.process.Load(ctx, machine)
-	return r, err
+	if r.model, err = load(ctx, r.process); err != nil {
+		return nil, err
+	}
+	r.record = stack.NewRecord(r.model.Machine().Pair())
+	r.record.Compiled = r.model.Compiled()
+	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, faults, f.seed
+	return r, nil
 }
 
 // whole runs a model through the whole stack, for verify.
@@ -176,7 +220,18 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	if err := f.check(); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
-	r, err := f.build(ctx, p, mode, c.workers, &trace.Recording{})
+	load, err := loadingPair(p)
+	if err != nil {
+		return err
+	}
+	if rec.Compiled {
+		load = func(ctx context.Context, process *stack.Process) (*stack.Model, error) {
+			return process.Compile(ctx, path, e5rt.CompilerConfig{
+				Compile: func(context.Context, string) (pair.Pair, error) { return p, nil },
+			})
+		}
+	}
+	r, err := f.build(ctx, load, mode, c.workers, &trace.Recording{})
 	if err != nil {
 		return err
 	}

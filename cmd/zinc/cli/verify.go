@@ -131,7 +131,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		Prove: c.prove}
 	if c.engine == "sim" {
 		vo.Through = func(ctx context.Context, m *sim.Machine) (verify.Runner, error) {
-			s, err := new(machineFlags).buildFor(ctx, m, mode, c.workers, nil)
+			s, err := new(machineFlags).build(ctx, loadingMachine(m), mode, c.workers, nil)
 			return whole{s}, err
 		}
 	}

@@ -8,11 +8,73 @@ import (
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
+
+// TestModelIsCompiledOnceAndDispatchedManyTimes runs a model five times as zinc run does, and reads from the trace
+// which calls of the runtime were made: those of the compile phase once, all before the first of the dispatch phase,
+// which are made for each run. The names are the chapter's. Reading the output is not a call.
+// Table 2.1.
+func TestModelIsCompiledOnceAndDispatchedManyTimes(t *testing.T) {
+	const frames = 5
+	events := &trace.Recording{}
+	_, p := machine(t, stack.Options{Trace: events.Tracer()})
+	lowered := 0
+	m, err := p.Compile(t.Context(), "e5rt/testdata/tiny.mil", e5rt.CompilerConfig{
+		Compile: func(_ context.Context, path string) (pair.Pair, error) { lowered++; return compiled(t, path), nil },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { m.Close() })
+	for range frames {
+		if _, err := m.Run(t.Context(), inputs(t, m.Machine(), 1)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	calls := map[string]int{}
+	last := map[string]int{} // event
+	first := map[string]int{}
+	for i, e := range events.Events {
+		if e.Layer != trace.E5RT || e.Phase == trace.End {
+			continue
+		}
+		if calls[e.Name]++; calls[e.Name] == 1 {
+			first[e.Name] = i
+		}
+		last[e.Name] = i
+	}
+	const encode = "e5rt_execution_stream_encode_operation"
+	for name, want := range map[string]int{
+		"e5rt_e5_compiler_compile":                     1,
+		"e5rt_program_library_retain_program_function": 1,
+		"e5rt_program_function_load_for_execution":     1,
+		encode:                               frames,
+		"e5rt_execution_stream_execute_sync": frames,
+	} {
+		if calls[name] != want {
+			t.Errorf("%s: %d calls in %d runs, want %d", name, calls[name], frames, want)
+		}
+		if want == 1 && last[name] > first[encode] {
+			t.Errorf("%s is called in the loop", name)
+		}
+	}
+	if lowered != 1 {
+		t.Errorf("the model was lowered %d times", lowered)
+	}
+	for _, c := range e5rt.Calls {
+		if n := calls[c.Name]; n > 0 && c.Phase == e5rt.CompilePhase && last[c.Name] > first[encode] {
+			t.Errorf("%s is a call of the compile phase and is made in the loop", c.Name)
+		} else if n > 0 && c.Phase == e5rt.DispatchPhase && n != frames {
+			t.Errorf("%s is a call of the dispatch phase and is made %d times in %d runs", c.Name, n, frames)
+		}
+	}
+}
 
 // TestProgramExistsInThreeForms finds the three forms of one program: the descriptor, whose size does not grow with the
 // tensors, the program image, and below the host boundary the firmware container that a load makes from it.

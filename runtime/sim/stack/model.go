@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
@@ -18,10 +19,11 @@ import (
 // Model is a compiled model in a process, run through the runtime's calls (package e5rt). Its buffers are bound once
 // and refilled.
 type Model struct {
-	p       *Process
-	rt      *e5rt.Runtime
-	lib     *e5rt.ProgramLibrary // nil for a container alone
-	machine *sim.Machine
+	p        *Process
+	rt       *e5rt.Runtime
+	lib      *e5rt.ProgramLibrary // nil for a container alone
+	machine  *sim.Machine
+	compiled bool // by the runtime
 
 	mu    sync.Mutex // one run at a time
 	spent Spent      // of the last run
@@ -59,6 +61,62 @@ type plain struct {
 // Load loads the model of a machine into the process. A machine must not be used for two models. A container alone has
 // no descriptor for the runtime to read, so the process calls the broker itself.
 func (p *Process) Load(ctx context.Context, machine *sim.Machine) (*Model, error) {
+	m, err := p.model()
+	if err != nil {
+		return nil, err
+	}
+	m.machine = machine
+	if machine.Pair().Alone() {
+		err = m.open(ctx)
+	} else {
+		m.lib, err = m.rt.NewProgramLibrary(machine)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+// Compile compiles the model at a path, or takes it from a cache, with the calls of the runtime's compile phase, and
+// loads it into the process. An error of c.Compile is returned as a *CompileError.
+func (p *Process) Compile(ctx context.Context, path string, c e5rt.CompilerConfig) (*Model, error) {
+	m, err := p.model()
+	if err != nil {
+		return nil, err
+	}
+	compile, failed := c.Compile, error(nil)
+	c.Compile = func(ctx context.Context, path string) (pair.Pair, error) {
+		out, err := compile(ctx, path)
+		failed = err
+		return out, err
+	}
+	compiler, err := m.rt.NewCompiler(c)
+	if err == nil {
+		_, err = compiler.IsNewCompileRequired(ctx, path)
+	}
+	if err == nil {
+		m.lib, err = compiler.Compile(ctx, path)
+	}
+	switch {
+	case failed != nil:
+		return nil, &CompileError{failed}
+	case err != nil:
+		return nil, err
+	}
+	m.machine, m.compiled = m.lib.Machine(), true
+	return m, nil
+}
+
+// CompileError is an error of a compiler that a process has called.
+type CompileError struct{ Err error }
+
+func (e *CompileError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error.
+func (e *CompileError) Unwrap() error { return e.Err }
+
+// model returns a model without a machine, on a runtime of its own.
+func (p *Process) model() (*Model, error) {
 	o := p.o
 	rt, err := e5rt.New(e5rt.Options{
 		Engine: p, Clock: p.clock(), Trace: o.Trace, Client: uint64(p.id.PID),
@@ -67,17 +125,7 @@ func (p *Process) Load(ctx context.Context, machine *sim.Machine) (*Model, error
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{p: p, rt: rt, machine: machine, funcs: map[string]*runner{},
-		states: map[[2]string]*e5rt.BufferObject{}}
-	if machine.Pair().Alone() {
-		err = m.open(ctx)
-	} else {
-		m.lib, err = rt.NewProgramLibrary(machine)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return m, nil
+	return &Model{p: p, rt: rt, funcs: map[string]*runner{}, states: map[[2]string]*e5rt.BufferObject{}}, nil
 }
 
 // open makes the container resident without the runtime.
@@ -90,12 +138,12 @@ func (m *Model) open(ctx context.Context) error {
 	return nil
 }
 
+// Compiled reports whether the runtime compiled the model.
+func (m *Model) Compiled() bool { return m.compiled }
+
 // Machine returns the machine that was loaded. It describes the functions and their ports, selects the function that
 // Run runs, and reads and sets states.
 func (m *Model) Machine() *sim.Machine { return m.machine }
-
-// Runtime is the runtime below the model.
-func (m *Model) Runtime() *e5rt.Runtime { return m.rt }
 
 // Close unloads the model.
 func (m *Model) Close() error {

@@ -29,6 +29,7 @@ type Record struct {
 	Version    int    `json:"version"`
 	Container  string `json:"container"`            // SHA-256
 	Descriptor string `json:"descriptor,omitempty"` // SHA-256; empty for a container alone
+	Compiled   bool   `json:"compiled,omitempty"`   // the runtime compiled a model
 	Function   string `json:"function,omitempty"`   // empty: the first
 	Numerics   string `json:"numerics"`             // a numerics.Mode
 	Strict     bool   `json:"strict,omitempty"`

@@ -7,83 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
-
-// phases maps a vendor's call to its row of e5rt.Calls.
-func phases() map[string]e5rt.Call {
-	m := map[string]e5rt.Call{}
-	for _, c := range e5rt.Calls {
-		m[c.Name] = c
-	}
-	return m
-}
-
-// TestCallsOfTheTwoPhases checks that the compile phase runs once, before the loop, and the dispatch phase once per
-// request, with the calls that the table names.
-// Table 2.1.
-func TestCallsOfTheTwoPhases(t *testing.T) {
-	const frames = 5
-	var rec trace.Recording
-	d := newBed(t, newRuntime(t, e5rt.Options{Trace: rec.Tracer()}), "testdata/tiny.mil")
-	for range frames {
-		check(t, d.op.PrepareOpForEncode())
-		d.once(t)
-	}
-	table := phases()
-	count := map[string]int{}
-	inLoop := false
-	for _, e := range rec.Events {
-		if e.Name == cost.Bind.String() || e.Name == cost.Handover.String() || e.Name == cost.Return.String() ||
-			e.Name == e5rt.EventCast {
-			continue // what happens in a call
-		}
-		c, ok := table[e.Name]
-		if !ok {
-			t.Errorf("event %d is %q, which is no call of the table", e.Seq, e.Name)
-		}
-		if e.Phase == trace.End {
-			continue
-		}
-		count[e.Name]++
-		inLoop = inLoop || c.Phase == e5rt.DispatchPhase
-		if inLoop && c.Phase == e5rt.CompilePhase {
-			t.Errorf("%s in the loop", e.Name)
-		}
-	}
-	for phase, calls := range map[e5rt.Phase][]string{
-		e5rt.CompilePhase: {
-			"e5rt_e5_compiler_compile",                     // compile the network, open the program library
-			"e5rt_program_library_retain_program_function", // retain the program function
-			"e5rt_program_function_load_for_execution",     // load the function for execution
-		},
-		e5rt.DispatchPhase: {
-			"e5rt_execution_stream_encode_operation", // encode the operation
-			"e5rt_execution_stream_execute_sync",     // execute the stream
-		},
-	} {
-		for _, name := range calls {
-			want := 1
-			if phase == e5rt.DispatchPhase {
-				want = frames
-			}
-			if c := table[name]; c.Phase != phase || !c.Known {
-				t.Errorf("%s: phase %d, known %t", name, c.Phase, c.Known)
-			}
-			if count[name] != want {
-				t.Errorf("%s was called %d times, want %d", name, count[name], want)
-			}
-		}
-	}
-	// "read the output" is not a call: the output is in the buffer.
-	if y := d.views["y"].Floats(); len(y) != 8 {
-		t.Errorf("the output has %d elements, want 8", len(y))
-	}
-}
 
 // TestCompilationContainsBundleAndImage checks that the result of a compilation contains two of the three forms of a
 // program, the bundle and the program image. (The firmware container is made at load, by package loader; the tests of
@@ -94,7 +21,7 @@ func TestCompilationContainsBundleAndImage(t *testing.T) {
 	c := got[*e5rt.Compiler](t)(newRuntime(t, e5rt.Options{}).NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
 	sizes := map[string]int{}
 	for _, model := range []string{"testdata/tiny.mil", "testdata/tinywide.mil"} {
-		pair := got[*e5rt.ProgramLibrary](t)(c.Compile(ctx, model, &e5rt.CompilerOptions{InputName: "model"})).Pair()
+		pair := got[*e5rt.ProgramLibrary](t)(c.Compile(ctx, model)).Machine().Pair()
 
 		// The bundle is a flat buffer whose graph is a cast in, the engine inference, and a cast out.
 		bundle := got[*e5.Program](t)(e5.Read(pair.Descriptor))
@@ -158,9 +85,10 @@ func TestCompilePhaseLoadsAProgram(t *testing.T) {
 	ctx := context.Background()
 	eng := &fakeEngine{}
 	rt := newRuntime(t, e5rt.Options{Engine: eng})
-	compiler := got[*e5rt.Compiler](t)(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
+	s := &shelf{}
+	compiler := got[*e5rt.Compiler](t)(rt.NewCompiler(s.config()))
 
-	library, err := compiler.Compile(ctx, "testdata/tiny.mil", nil)
+	library, err := compiler.Compile(ctx, "testdata/tiny.mil")
 	check(t, err)
 	function, err := library.RetainProgramFunction("main")
 	check(t, err)
@@ -175,8 +103,8 @@ func TestCompilePhaseLoadsAProgram(t *testing.T) {
 	if names := library.FunctionNames(); !slices.Equal(names, []string{"main"}) {
 		t.Errorf("the library has functions %q", names)
 	}
-	if compiler.Stats().Compiles != 1 {
-		t.Errorf("%d lowerings", compiler.Stats().Compiles)
+	if s.compiled != 1 {
+		t.Errorf("%d lowerings", s.compiled)
 	}
 	check(t, function.Release())
 	if eng.closed != 1 {

@@ -37,7 +37,7 @@ func TestRealModelsRunOnBoundBuffers(t *testing.T) {
 			ctx := context.Background()
 			rt := newRuntime(t, e5rt.Options{})
 			c := got[*e5rt.Compiler](t)(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
-			lib, err := c.Compile(ctx, filepath.Join(dir, entry.Name()), nil)
+			lib, err := c.Compile(ctx, filepath.Join(dir, entry.Name()))
 			if err != nil && strings.Contains(err.Error(), "weight file") {
 				t.Skip(err) // not in the corpus
 			}
@@ -82,7 +82,7 @@ func runBoth(t *testing.T, rt *e5rt.Runtime, lib *e5rt.ProgramLibrary, name stri
 		outs[n] = bind(op.RetainOutputPort(n))
 	}
 	stream := got[*e5rt.ExecutionStream](t)(rt.NewExecutionStream())
-	p := lib.Pair()
+	p := lib.Machine().Pair()
 	m := got[*sim.Machine](t)(sim.Open(p)) // keeps its states, as the operation does
 	check(t, m.Select(name))
 	for run := range 3 {

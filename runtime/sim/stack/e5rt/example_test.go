@@ -6,6 +6,7 @@ import (
 	"log"
 	"os"
 
+	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
@@ -32,7 +33,7 @@ func Example_residentState() {
 	ctx := context.Background()
 	rt := must(e5rt.New(e5rt.Options{}))
 	compiler := must(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
-	library := must(compiler.Compile(ctx, "testdata/accumulator.mil", nil))
+	library := must(compiler.Compile(ctx, "testdata/accumulator.mil"))
 	function := must(library.RetainProgramFunction("main"))
 	try(function.LoadForExecution(ctx))
 	op := must(e5rt.CreatePrecompiledComputeOperationWithOptions(must(e5rt.CreateWithProgramFunction(function))))
@@ -70,7 +71,7 @@ func Example_residentCache() {
 	ctx := context.Background()
 	rt := must(e5rt.New(e5rt.Options{}))
 	compiler := must(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
-	library := must(compiler.Compile(ctx, "testdata/cache.mil", nil))
+	library := must(compiler.Compile(ctx, "testdata/cache.mil"))
 	function := must(library.RetainProgramFunction("main"))
 	try(function.LoadForExecution(ctx))
 	op := must(e5rt.CreatePrecompiledComputeOperationWithOptions(must(e5rt.CreateWithProgramFunction(function))))
@@ -118,17 +119,27 @@ func Example_compileOnceDispatchMany() {
 	folder := must(os.MkdirTemp("", "e5rt"))
 	defer os.RemoveAll(folder)
 
+	store := cache.Store{Folder: folder}
+	key := must(pair.NewKey(ctx, "testdata/tiny.mil", "", pair.Options{}, pair.HashFile))
+
 	for process := range 2 {
+		lowerings := 0
 		rt := must(e5rt.New(e5rt.Options{}))
 		compiler := must(rt.NewCompiler(e5rt.CompilerConfig{
-			Compile: compileModel,
-			Folder:  folder,
-			Version: must(pair.ExecutableVersion()),
+			Compile: func(ctx context.Context, path string) (pair.Pair, error) {
+				lowerings++
+				p := must(compileModel(ctx, path))
+				return p, store.Put(key, p)
+			},
+			Cached: func(context.Context, string) (pair.Pair, bool) {
+				p, err := store.Get(key)
+				return p, err == nil
+			},
 		}))
-		required := must(compiler.IsNewCompileRequired(ctx, "testdata/tiny.mil", nil))
+		required := must(compiler.IsNewCompileRequired(ctx, "testdata/tiny.mil"))
 
 		// Once, out of the hot loop: compile and load. A cache hit skips the lowering.
-		library := must(compiler.Compile(ctx, "testdata/tiny.mil", nil))
+		library := must(compiler.Compile(ctx, "testdata/tiny.mil"))
 		function := must(library.RetainProgramFunction("main"))
 		try(function.LoadForExecution(ctx))
 		opOpts := must(e5rt.CreateWithProgramFunction(function))
@@ -155,16 +166,15 @@ func Example_compileOnceDispatchMany() {
 			try(stream.Reset())
 			fmt.Printf("process %d, frame %d: %.4g\n", process, frame, y.Floats()[:2])
 		}
-		s := compiler.Stats()
-		fmt.Printf("process %d: compile required %t, lowerings %d, hits %d\n", process, required, s.Compiles, s.Hits)
+		fmt.Printf("process %d: compile required %t, lowerings %d\n", process, required, lowerings)
 	}
 	// Output:
 	// process 0, frame 0: [0 1]
 	// process 0, frame 1: [7.988 0.0332]
 	// process 0, frame 2: [16.47 0.05078]
-	// process 0: compile required true, lowerings 1, hits 0
+	// process 0: compile required true, lowerings 1
 	// process 1, frame 0: [0 1]
 	// process 1, frame 1: [7.988 0.0332]
 	// process 1, frame 2: [16.47 0.05078]
-	// process 1: compile required false, lowerings 0, hits 1
+	// process 1: compile required false, lowerings 0
 }

@@ -16,31 +16,16 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
-	"github.com/zinc-compiler/zinc/target"
 )
 
 // compileModel is zinc's compiler as the runtime calls it.
-func compileModel(ctx context.Context, path string, o *e5rt.CompilerOptions) (pair.Pair, error) {
+func compileModel(ctx context.Context, path string) (pair.Pair, error) {
 	m, err := frontend.Open(path, frontend.Options{})
 	if err != nil {
 		return pair.Pair{}, err
 	}
 	defer m.Close()
-	c := compile.Options{
-		Precision:   o.Precision,
-		Place:       o.Place,
-		SplitKernel: o.SplitKernel,
-		FullTD:      o.FullTD,
-		Func:        o.Func,
-		Shapes:      o.Shapes,
-		InputName:   o.InputName,
-	}
-	if o.Target != "" {
-		if c.Target, err = target.Lookup(o.Target); err != nil {
-			return pair.Pair{}, err
-		}
-	}
-	r, err := compile.Compile(ctx, m.Program, c)
+	r, err := compile.Compile(ctx, m.Program, compile.Options{InputName: "model"})
 	if err != nil {
 		return pair.Pair{}, err
 	}
@@ -84,12 +69,12 @@ type bed struct {
 func newBed(t testing.TB, rt *e5rt.Runtime, model string) *bed {
 	t.Helper()
 	c := got[*e5rt.Compiler](t)(rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel}))
-	b := &bed{rt: rt, lib: got[*e5rt.ProgramLibrary](t)(c.Compile(context.Background(), model, nil))}
+	b := &bed{rt: rt, lib: got[*e5rt.ProgramLibrary](t)(c.Compile(context.Background(), model))}
 	b.fn = got[*e5rt.ProgramFunction](t)(b.lib.RetainProgramFunction("main"))
 	check(t, b.fn.LoadForExecution(context.Background()))
 	b.op, b.buffers, b.views = b.operation(t)
 	b.stream = got[*e5rt.ExecutionStream](t)(rt.NewExecutionStream())
-	p, err := compileModel(context.Background(), model, &e5rt.CompilerOptions{})
+	p, err := compileModel(context.Background(), model)
 	check(t, err)
 	prog, err := loader.Read(p.Container)
 	check(t, err)
@@ -139,8 +124,7 @@ func (b *bed) once(t testing.TB) {
 // reference is the result of a machine on tensors for one input "x" and output "y".
 func reference(t testing.TB, l *e5rt.ProgramLibrary, x interp.Tensor) interp.Tensor {
 	t.Helper()
-	p := l.Pair()
-	m := got[*sim.Machine](t)(sim.Open(p))
+	m := got[*sim.Machine](t)(sim.Open(l.Machine().Pair()))
 	out, err := m.Run(context.Background(), map[string]interp.Tensor{"x": x}, sim.Options{Numerics: numerics.ANE})
 	check(t, err)
 	return out["y"]

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
@@ -16,7 +15,6 @@ type ProgramLibrary struct {
 	rt      *Runtime
 	id      uint64
 	machine *sim.Machine
-	hit     bool
 }
 
 // NewProgramLibrary is e5rt_program_library_create: a library of a compiled model that has been opened. A container
@@ -32,24 +30,21 @@ func (rt *Runtime) NewProgramLibrary(m *sim.Machine) (*ProgramLibrary, error) {
 			Err:    ErrArgument,
 		})
 	}
-	l := rt.library(m, false)
+	l := rt.library(m)
 	return l, rt.called(callLibraryCreate, l, nil)
 }
 
-func (rt *Runtime) library(m *sim.Machine, hit bool) *ProgramLibrary {
+func (rt *Runtime) library(m *sim.Machine) *ProgramLibrary {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	return &ProgramLibrary{rt: rt, id: rt.id("library"), machine: m, hit: hit}
+	return &ProgramLibrary{rt: rt, id: rt.id("library"), machine: m}
 }
 
 // String names the library.
 func (l *ProgramLibrary) String() string { return fmt.Sprintf("program library %d", l.id) }
 
-// Pair returns what was compiled. The bytes must not be changed.
-func (l *ProgramLibrary) Pair() pair.Pair { return l.machine.Pair() }
-
-// FromCache reports whether the library came from the compiler's cache.
-func (l *ProgramLibrary) FromCache() bool { return l.hit }
+// Machine returns the compiled model. It describes the functions and their ports.
+func (l *ProgramLibrary) Machine() *sim.Machine { return l.machine }
 
 // FunctionNames is e5rt_program_library_get_function_names: every function, and every other configuration of its
 // shapes.
@@ -105,9 +100,6 @@ const (
 func (f *ProgramFunction) String() string {
 	return fmt.Sprintf("program function %d (%q)", f.id, f.name)
 }
-
-// Name returns the function's name.
-func (f *ProgramFunction) Name() string { return f.name }
 
 // LoadForExecution is e5rt_program_function_load_for_execution: the container of the
 // function becomes resident on the engine. It is called once.

@@ -158,12 +158,8 @@ func TestMisuseIsAnError(t *testing.T) {
 			_, err := d.rt.NewCompiler(e5rt.CompilerConfig{})
 			return err
 		}, kind: e5rt.ErrArgument, say: []string{"e5rt_e5_compiler_create", "CompilerConfig.Compile"}},
-		{name: "cache without a version", do: func(t *testing.T, d *bed) error {
-			_, err := d.rt.NewCompiler(e5rt.CompilerConfig{Compile: compileModel, Folder: "x"})
-			return err
-		}, kind: e5rt.ErrArgument, say: []string{"CompilerConfig.Version"}},
 		{name: "library of a container alone", do: func(t *testing.T, d *bed) error {
-			p, err := tiny()
+			p, err := compileModel(t.Context(), "testdata/accumulator.mil")
 			check(t, err)
 			_, err = d.rt.NewProgramLibrary(got[*sim.Machine](t)(sim.Open(pair.Pair{Container: p.Container})))
 			return err
