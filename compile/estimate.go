@@ -3,11 +3,13 @@ package compile
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Estimate is the time that part of a program takes on the engine, according to the model of package cost. It does not
@@ -23,6 +25,38 @@ type Estimate struct {
 	Stages []cost.Stage `json:"dispatch_stages,omitempty"` // of each dispatch
 	CostOf string       `json:"cost_of,omitempty"`         // target on which the costs were measured
 	Known  string       `json:"known_error,omitempty"`
+	// Coefficients of products that DMA reads as fp16.
+	DenseBytes int64 `json:"dense_weight_bytes,omitempty"`
+	// What the call would take less with these in the compressed forms that the target's hardware reads. zinc writes
+	// none of them.
+	Forms []FormTime `json:"compressed_forms,omitempty"`
+}
+
+// FormTime is what a compressed form of all dense coefficients would save.
+type FormTime struct {
+	Form  string    `json:"form"` // of cost.Forms
+	Saves cost.Time `json:"saves_us"`
+}
+
+// forms adds what compressed forms would save in a task.
+func (e *Estimate) forms(t *cost.Task, tab *target.Table) {
+	e.DenseBytes += t.Dense
+	o := Estimate{}
+	for i := range cost.Forms {
+		if f := &cost.Forms[i]; tab.Streams(f.Name) {
+			o.Forms = append(o.Forms, FormTime{f.Name, t.Saves(f)})
+		}
+	}
+	e.mergeForms(&o)
+}
+
+func (e *Estimate) mergeForms(o *Estimate) {
+	for i, f := range o.Forms {
+		if i == len(e.Forms) {
+			e.Forms = append(e.Forms, FormTime{Form: f.Form})
+		}
+		e.Forms[i].Saves += f.Saves
+	}
 }
 
 // add adds a task.
@@ -42,10 +76,13 @@ func (e *Estimate) merge(o *Estimate) {
 	e.Cycles += o.Cycles
 	e.DMABytes += o.DMABytes
 	e.L2Peak = max(e.L2Peak, o.L2Peak)
+	e.DenseBytes += o.DenseBytes
+	e.mergeForms(o)
 }
 
 func (e *Estimate) copy() *Estimate {
 	c := *e
+	c.Forms = slices.Clone(e.Forms)
 	return &c
 }
 
@@ -85,6 +122,7 @@ func (u *unit) estimate(index map[*ir.Op]int) {
 		o.Tasks++
 		d.Tasks++
 		all.add(t)
+		all.forms(&t, tab)
 	})
 	for i := range u.rep.DispatchList {
 		d := &u.rep.DispatchList[i]

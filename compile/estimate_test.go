@@ -9,7 +9,10 @@ import (
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -173,5 +176,44 @@ func TestStatesAreNotTransferred(t *testing.T) {
 	}
 	if want := cost.Handing(2 * 128); times[true] != want {
 		t.Errorf("an input and an output beside a state take %s us, wanted %s", times[true], want)
+	}
+}
+
+// TestCompressedFormsCountConstantWeights compares what a form saves with the bytes that DMA would not read: those of a
+// product bound by its weights, and none of a product of two values.
+func TestCompressedFormsCountConstantWeights(t *testing.T) {
+	const rows, inner, outer = 16, 1024, 2048
+	for _, constant := range []bool{true, false} {
+		g := irbuild.New(1)
+		x, w := g.Input(rows, inner), (*ir.Value)(nil)
+		if constant {
+			w = g.Weights(outer, inner)
+		} else {
+			w = g.Input(outer, inner)
+		}
+		g.Output(g.Op("matmul", "x", x, "y", w, "transpose_y", true))
+		r, err := Compile(context.Background(), g.Program(), Options{Place: passes.PlaceEngine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := r.Report.Estimate
+		if len(e.Forms) != len(target.H13.StreamForms) {
+			t.Errorf("%d forms, want %v", len(e.Forms), target.H13.StreamForms)
+		}
+		bytes := int64(2 * inner * outer)
+		if !constant {
+			bytes = 0
+		}
+		if e.DenseBytes < bytes || e.DenseBytes > bytes+bytes/50 {
+			t.Errorf("constant %t: %d bytes of dense weights, want %d and at most 2 %% more", constant, e.DenseBytes,
+				bytes)
+		}
+		for _, f := range e.Forms {
+			share := map[string]int64{"palette4": 12, "palette8": 8, "sparse": 7}[f.Form]
+			want := cost.Coefficients(e.DenseBytes * share / 16)
+			if d := f.Saves - want; share == 0 || max(d, -d) > cost.Microsecond {
+				t.Errorf("constant %t: %s saves %s us, want %s", constant, f.Form, f.Saves, want)
+			}
+		}
 	}
 }

@@ -86,6 +86,7 @@ type Task struct {
 	MACs        int64 // products that the datapath computes, including those with padding
 	TileBytes   int64 // sources and result, rows padded as in DRAM
 	KernelBytes int64 // coefficients and tables
+	Dense       int64 // of them, coefficients of products that are constants stored as fp16, zeros included
 	L2Bytes     int64 // into and out of L2
 	L2End       int64 // first byte of L2 after those that the registers name
 	// Alone has the time of each term alone; Dispatch is zero.
@@ -111,6 +112,10 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 		e.L2Bytes += l2Bytes(&a, &l)
 		e.L2End = max(e.L2End, l2End(t, &a, &l))
 	}
+	if t.Multiplies() && !t.On(td.SparseFmt) && !t.On(td.KernelSurface) &&
+		t.Get(td.KernelFmt) == uint32(td.KernelFP16) {
+		e.Dense = e.KernelBytes
+	}
 	e.L2End = min(e.L2End, tab.L2Bytes)
 	cores := min(float64(tab.Cores), math.Exp2(float64(t.Get(td.ActiveNE))))
 	e.Alone[Products] = seconds(float64(e.MACs) * 2 / (peak.Value * cores / float64(tab.Cores)))
@@ -123,6 +128,30 @@ func Estimate(t *td.Task, tab *target.Table) Task {
 	e.Time = e.Alone[e.Bound]
 	e.Cycles = int64(math.Round(float64(e.Time) * clock.Value / 1e9))
 	return e
+}
+
+// Form is a compressed form of coefficients.
+type Form struct {
+	Name string // as in target.Table.StreamForms
+	Doc  string
+	Bits int64 // of a coefficient, which is 16 in fp16
+}
+
+// Forms are the forms whose size follows from the number of coefficients. Codebooks and scales are left out: at most
+// 512 bytes a tensor.
+var Forms = []Form{
+	{Name: "palette4", Doc: "palettes of 4 bits", Bits: 4},
+	{Name: "palette6", Doc: "palettes of 6 bits", Bits: 6},
+	{Name: "palette8", Doc: "palettes of 8 bits", Bits: 8},
+	{Name: "int8", Doc: "int8 with scales", Bits: 8},
+	{Name: "sparse", Doc: "sparse with half of them zero", Bits: 1 + 16/2}, // a mask, and every second one
+}
+
+// Saves is how much less time the task would take with its dense coefficients in a form.
+func (e *Task) Saves(f *Form) Time {
+	less := e.Dense - e.Dense*f.Bits/16
+	dma := seconds(float64(e.TileBytes)/tileBandwidth.Value + float64(e.KernelBytes-less)/kernelBandwidth.Value)
+	return e.Time - max(e.Alone[Products], dma, e.Alone[L2])
 }
 
 // macs returns the number of products of a multiply task.

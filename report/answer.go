@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Advice is a change to the model, or to how it is compiled, that makes it faster by zinc's own estimate of the whole.
@@ -44,6 +45,7 @@ func WriteAnswer(w io.Writer, d *Document, all string) error {
 	answerPlaces(&b, r)
 	if r.Estimate != nil {
 		answerAdvised(&b, d.Advice)
+		answerWeights(&b, r)
 		answerByKind(&b, r)
 	}
 	answerCPU(&b, d)
@@ -125,6 +127,28 @@ func answerAdvised(b *bytes.Buffer, list []Advice) {
 		fmt.Fprintf(b, "     %s; %s: %s\n", a.Why, ran, a.Command)
 	}
 }
+
+// answerWeights writes what compressed weights would save, if that is worth a line. It is not advice: zinc writes dense
+// weights whatever the model stores, so no change of the model saves it here.
+func answerWeights(b *bytes.Buffer, r *compile.Report) {
+	var saves []string
+	most := cost.Time(0)
+	for _, x := range r.Estimate.Forms {
+		i := slices.IndexFunc(cost.Forms, func(f cost.Form) bool { return f.Name == x.Form })
+		saves = append(saves, fmt.Sprintf("%s as %s", x.Saves.Short(), cost.Forms[i].Doc))
+		most = max(most, x.Saves)
+	}
+	if most*100 < r.Total()*worthALine || most <= 0 {
+		return
+	}
+	fmt.Fprintf(b, "  weights: DMA reads %sB of fp16 weights a call; the hardware also reads compressed ones, "+
+		"which would save\n     %s\n     %s: zinc writes dense fp16 weights only, so a compressed model gains "+
+		"nothing here\n",
+		short(r.Estimate.DenseBytes), strings.Join(saves, ", "), target.ZincCannotYet)
+}
+
+// worthALine is the share of a call's time, in per cent, from which compressed weights are mentioned.
+const worthALine = 1
 
 // also says which counts change with the time.
 func (a *Advice) also() string {
