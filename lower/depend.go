@@ -27,6 +27,8 @@ type dependence struct {
 	source, result           int // configurations of the L2 streams
 	inStep                   int // source 1 comes from the previous task while that task writes it
 	planarNext, planarBefore bool
+	awaited                  bool // the next neural task waits for this one
+	unread                   bool // no later task waits for the result
 }
 
 // span is a range of bytes in L2, empty unless hi > lo.
@@ -84,8 +86,13 @@ func (d *draft) footprint() footprint {
 	}
 	out = stored(out, &d.dst)
 	if d.dst.where == byDMA {
-		rows := d.groups() * out[axH] * out[axD] * out[axC]
-		f.leave = span{d.dst.l2.base, d.dst.l2.base + rows*align(out[axW]*elemBytes, granule)}
+		// Of a planar result, two rows of interleaved channels are in L2 on their way out (run-time products of 32, 64
+		// and 128 rows with 64 by 64 elements, public records).
+		rows, columns := d.groups()*out[axH]*out[axD]*out[axC], out[axW]
+		if d.pe != nil && !d.dst.swap {
+			rows, columns = min(rows, 2*max(d.dst.inter, 1)), min(columns, widePatch)
+		}
+		f.leave = span{d.dst.l2.base, d.dst.l2.base + rows*align(columns*elemBytes, granule)}
 	} else {
 		f.give = place(d.dst.l2, out)
 	}
@@ -123,6 +130,8 @@ func (c *chain) dependencies() {
 	feet := make([]footprint, len(c.drafts))
 	lastNE, lastPE, readNE := -1, -1, false // readNE: a planar task has read lastNE's result
 	readPE, freePE := false, false          // a neural task has read lastPE's; one not in step with it has
+	waitedPE := false                       // a neural task that fetches has waited for lastPE
+	waitedNE := false                       // lastNE has waited for the neural task before it
 	for i, d := range c.drafts {
 		f := d.footprint()
 		feet[i] = f
@@ -187,17 +196,28 @@ func (c *chain) dependencies() {
 			src |= aliasAll
 			res |= aliasAll
 		case fetched && !f.planar:
-			// The engine fetches in turn what it fetches for two tasks (less_bool_rr_1x64x1x1).
-			made := first.buf.space == scratch || d.kernel != nil && d.kernel.rows != nil
+			// The engine fetches in turn what it fetches for two tasks (less_bool_rr_1x64x1x1), unless the second
+			// task reads scratch, comes after a task that writes it, or fetches the same again. It then waits for
+			// the first if that did not wait itself (products of 512 rows with 2048 by 2048 elements, one piece
+			// after the other, public records).
+			made := lastNE >= 0 && !waitedNE && (first.buf.space == scratch || d.kernel != nil &&
+				d.kernel.rows != nil || writesScratch(c.drafts[lastNE]) || sameFetch(d, c.drafts[lastNE]))
 			if lastNE < 0 || made || taken(append(feet[lastNE].read[:], feet[lastNE].give)...) {
 				src |= aliasConvSrc | aliasConvRes
 				res |= aliasConvSrc | aliasConvRes
 			}
-			if lastPE >= 0 && taken(sources(&feet[lastPE])...) {
-				src |= aliasPlanarSrc
-			}
-			if p := lastPE; p >= 0 && (f.give.meets(feet[p].leave) || f.leave.meets(feet[p].leave)) {
-				res |= aliasPlanarRes
+			if p := lastPE; p >= 0 && !waitedPE {
+				leaves := f.give.meets(feet[p].leave) || f.leave.meets(feet[p].leave)
+				switch {
+				case taken(feet[p].leave): // which comes after its source
+					src |= aliasPlanarRes
+					leaves = false
+				case taken(sources(&feet[p])...):
+					src |= aliasPlanarSrc
+				}
+				if leaves {
+					res |= aliasPlanarRes
+				}
 			}
 		case fetched && lastNE >= 0 && taken(sources(&feet[lastNE])...):
 			src |= aliasConvSrc
@@ -213,12 +233,45 @@ func (c *chain) dependencies() {
 			d.deps.planarNext = i+1 < len(c.drafts) && c.drafts[i+1].pe != nil
 			d.deps.planarBefore = i > 0 && before.planar
 			readNE = readNE || lastNE >= 0 && (f.read[0].meets(feet[lastNE].give) || f.read[1].meets(feet[lastNE].give))
-			lastPE, readPE, freePE = i, false, false
+			lastPE, readPE, freePE, waitedPE = i, false, false, false
 		} else {
+			waitedPE = waitedPE || fetched && (src|res)&(aliasPlanarSrc|aliasPlanarRes) != 0
 			if lastPE >= 0 && (f.read[0].meets(feet[lastPE].give) || f.read[1].meets(feet[lastPE].give)) {
 				readPE, freePE = true, freePE || !close || lastPE != i-1
 			}
+			waitedNE = i > 0 && fetched && src&aliasConvSrc != 0
 			lastNE, readNE = i, false
+		}
+	}
+	c.signals()
+}
+
+// writesScratch reports whether the result of d goes to scratch by DMA.
+func writesScratch(d *draft) bool { return d.dst.where == byDMA && d.dst.buf.space == scratch }
+
+// sameFetch reports whether two tasks fetch the same window as source 1.
+func sameFetch(d, before *draft) bool {
+	a, b := &d.src[0], &before.src[0]
+	return b.where == byDMA && a.where == byDMA && a.buf == b.buf && a.off == b.off && a.pix == b.pix
+}
+
+// signals marks the tasks for whose end a later one waits, and the results in scratch for which none does, since
+// neural tasks run in turn (run-time products of 128 rows with 2048 columns, public records).
+func (c *chain) signals() {
+	waits := map[*buffer]bool{}
+	var next *draft // the neural task after d
+	for i := len(c.drafts) - 1; i >= 0; i-- {
+		d := c.drafts[i]
+		if d.ne != nil && d.dst.where == byDMA {
+			d.deps.awaited = next != nil && next.fetches() && next.deps.source&aliasConvRes != 0
+		}
+		d.deps.unread = writesScratch(d) && !waits[d.dst.buf]
+		for _, u := range d.uses(i) {
+			inTurn := u.role == source1 && d.ne != nil && d.deps.source&aliasAll == 0
+			waits[u.buf()] = waits[u.buf()] || u.role != result && !inTurn
+		}
+		if d.ne != nil {
+			next = d
 		}
 	}
 }

@@ -23,8 +23,10 @@ type cacheHint uint8
 const (
 	hintOnce    cacheHint = iota // only this task fetches the buffer
 	hintScratch                  // the buffer is scratch and is not read again
-	hintAgain                    // an input that a later task fetches too
+	hintAgain                    // a later task fetches the buffer too
 	hintLast                     // an input that earlier tasks have fetched
+	hintFirst                    // scratch that later tasks fetch too
+	hintDone                     // scratch that earlier tasks have fetched
 	hintNamed                    // the tensor is in L2, the task names its buffer
 	hintOff                      // the tensor is in L2
 )
@@ -36,6 +38,8 @@ var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
 	hintScratch: {hint: 0, reuse: 9, noReuse: 3, dependency: 5},
 	hintAgain:   {hint: 2, reuse: 11, noReuse: 11, dependency: 3},
 	hintLast:    {hint: 0, reuse: 11, noReuse: 3, dependency: 3},
+	hintFirst:   {hint: 2, reuse: 11, noReuse: 11, dependency: 7},
+	hintDone:    {hint: 0, reuse: 9, noReuse: 3, dependency: 1},
 	hintNamed:   {hint: 2, reuse: 8, noReuse: 8, dependency: 4},
 	hintOff:     {hint: 2, reuse: 8, noReuse: 8, dependency: 0},
 }
@@ -145,7 +149,7 @@ func (e *encoder) header() {
 	// nothing does not count, nor does one whose second source is in L2 (less_bool_rr_1x64x1x1).
 	in, out := e.src[0].where, e.dst.where
 	from := in != inL2 && (!e.two || e.src[1].where == byDMA) && (in == named || e.deps.source&aliasAll != 0)
-	to := out != inL2 && !e.partial
+	to := out != inL2 && (e.deps.awaited || !e.partial && !e.deps.unread)
 	e.flag(td.SPL, from)
 	e.flag(td.TSR, to)
 	e.flag(td.SPC, from && in != byDMA)

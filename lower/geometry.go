@@ -198,6 +198,7 @@ func (c *chain) shape(d *draft) error {
 	}
 	if d.ne != nil {
 		d.units()
+		d.narrowSource(c.t.L2Bytes)
 		if d.ne.op != td.NEMultiply {
 			d.cores = d.channelCores()
 		}
@@ -341,8 +342,9 @@ func (d *draft) units() {
 	}
 	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not less_bool_rr_1x64x1x1
 	switch {
-	case d.copies() && d.dst.swap && out[axC] <= smallImage:
-		// Turned to rows of one granule: sixteen columns per unit, one per core, or eight if there are no more
+	case d.copies() && d.dst.swap && (out[axC] <= smallImage || d.dst.inter == turnedInter):
+		// Turned to rows of one granule, or with a granule of channels side by side: sixteen columns per unit, one per
+		// core, or eight if there are no more
 		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8).
 		s = turnShift
 		if out[axW] <= smallImage {
@@ -358,6 +360,25 @@ func (d *draft) units() {
 		d.shift.min, d.shift.pref = s, s
 	}
 	d.shift.max = max(s, wideShift(d))
+}
+
+// narrowSource halves the columns of a unit of a product with constants whose source would take half of L2, and must do
+// so if it would take all (products of 256 and 512 rows with 4096 and with 8192 elements, public records; products at
+// run time keep whole units).
+func (d *draft) narrowSource(l2 int64) {
+	in := d.src[0].ext
+	if !d.does(td.NEMultiply) || d.kernel != nil && d.kernel.rows != nil || !d.window.alone() ||
+		in[axH] > 1 || in[axW] <= workUnit/2 || d.shift.max > 0 {
+		return
+	}
+	staged := in[axC] * align(min(in[axW], workUnit)*elemBytes, granule)
+	if staged < l2/2 || in[axW] <= workUnit && staged <= l2-l2Reserve {
+		return
+	}
+	d.shift.max, d.shift.pref = 1, 1
+	if staged > l2-l2Reserve {
+		d.shift.min, d.src[0].cols = 1, workUnit/2
+	}
 }
 
 // channelCores is the number of cores of a channelwise neural task: as many as the stored result has channels

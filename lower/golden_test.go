@@ -183,6 +183,15 @@ var ruleCases = map[string][]ruleCase{
 		{"in pieces of the rows", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(96, 64), "y", g.Input(64, 64))
 		}},
+		{"at run time, an image that L2 cannot hold", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(128, 2048), "y", g.Input(2048, 2048), "transpose_y", true)
+		}},
+		{"at run time, rows turned into the kernel's order", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(128, 64), "y", g.Input(128, 256), "transpose_x", true)
+		}},
+		{"of a constant in pieces, narrow units of an image that L2 cannot hold", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(256, 8192), "y", g.Weights(8192, 192))
+		}},
 	},
 	"elementwise": {
 		{"add", func(g *irbuild.Graph) *ir.Value {

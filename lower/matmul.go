@@ -283,8 +283,7 @@ func (b *builder) turned(x *surf) *surf {
 	if img := b.turns[key]; img != nil && x.pix == 0 {
 		return img
 	}
-	img := b.temp([]int64{x.dims[1], x.dims[0]})
-	img.buf.apart = true
+	img := b.turnedImage(x)
 	// An input that is turned keeps its place in scratch (recorded for every such product whose operand is an input).
 	img.buf.named = x.buf.space == inPort
 	b.swapCopy(x, img)
@@ -294,13 +293,33 @@ func (b *builder) turned(x *surf) *surf {
 	return img
 }
 
+// turnedImage returns a place for the image [B, A] of a matrix x [A, B], whose rows are the columns of x. If it cannot
+// stay in L2, turnedInter channels are side by side (run-time products of 16 and 128 rows with 2048 by 2048 elements,
+// public records).
+func (b *builder) turnedImage(x *surf) *surf {
+	img := b.temp([]int64{x.dims[1], x.dims[0]})
+	img.buf.apart = true
+	row := turnedInter * x.dims[0] * elemBytes
+	if img.buf.size > b.t.L2Bytes/2 && x.dims[1]%turnedInter == 0 && row%64 == 0 {
+		img.inter, img.stride[0] = turnedInter, row
+	}
+	return img
+}
+
+// turnedInter is the number of channels that a turn writes side by side to scratch, a granule.
+const turnedInter = granule / elemBytes
+
 // imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N] if swap is set and [N, M] otherwise.
 func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
 	if swap && dst.buf.space == scratch {
 		dst.buf.apart = true // rows that are side by side (chain_branch_d256_s64)
 	}
 	m := img.dims[1]
-	chunk := b.columnsInL2(img.dims[0], m)
+	unit := int64(0)
+	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 {
+		unit = workUnit / 2 // see narrowSource
+	}
+	chunk := b.columnsInL2(img.dims[0], m, unit)
 	if red := k.Red() + 1; int64(red)*2*elemBytes > b.t.KernelBytes {
 		// Not even two outputs per core stay resident: stream in small pieces.
 		chunk = min(chunk, int64(b.t.StreamPixels))
@@ -334,9 +353,13 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 	return nil
 }
 
-// columnsInL2 returns the number of columns, of m, of k channels that a task may read: all, or a multiple of 32.
-func (b *builder) columnsInL2(k, m int64) int64 {
+// columnsInL2 returns the number of columns, of m, of k channels that a task may read: all, or a multiple of 32. Of an
+// image that comes by DMA, unit columns are in L2 at a time; unit is 0 for one that stays in L2.
+func (b *builder) columnsInL2(k, m, unit int64) int64 {
 	budget := b.t.L2Bytes - l2Reserve
+	if unit > 0 && k*align(min(m, unit)*elemBytes, granule) <= budget {
+		return m
+	}
 	for n := m; ; {
 		if k*align(n*elemBytes, 16) <= budget || n <= 32 {
 			return n
@@ -350,9 +373,9 @@ func (b *builder) columnsInL2(k, m int64) int64 {
 
 // matrixOperand reads [C, W]: rows as channels.
 func (b *builder) matrixOperand(s *surf) *operand {
-	all := s.dims[0] * s.stride[0]
+	all := matrixBytes(s)
 	return &operand{
-		buf: s.buf, off: s.off, pix: s.pix,
+		buf: s.buf, off: s.off, pix: s.pix, inter: s.inter,
 		ext:    [5]int64{1, 1, s.dims[0], 1, s.dims[1]},
 		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
@@ -360,12 +383,18 @@ func (b *builder) matrixOperand(s *surf) *operand {
 
 // swappedOperand writes a result of C channels and W columns as s = [W, C].
 func swappedOperand(s *surf) *operand {
-	all := s.dims[0] * s.stride[0]
+	all := matrixBytes(s)
 	return &operand{
-		buf: s.buf, off: s.off, swap: true,
+		buf: s.buf, off: s.off, swap: true, inter: s.inter,
 		ext:    [5]int64{1, 1, s.dims[1], 1, s.dims[0]},
 		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
+}
+
+// matrixBytes is the number of bytes of a matrix.
+func matrixBytes(s *surf) int64 {
+	inter := max(s.inter, 1)
+	return (s.dims[0] + inter - 1) / inter * s.stride[0]
 }
 
 // singleRow is the row stride of a matrix that a task reads as channels of one row: the size of a declared surface, or
@@ -380,7 +409,7 @@ func singleRow(s *surf, all int64) int64 {
 // swapCopy writes x [A, B] to dst [B, A] on the neural engine, as many rows at a time as fit L2.
 func (b *builder) swapCopy(x, dst *surf) {
 	chunk := int64(32)
-	row := align(x.dims[1]*elemBytes, granule)
+	row := align(min(x.dims[1], workUnit)*elemBytes, granule)
 	if n := (b.t.L2Bytes - l2Reserve) / row / 32 * 32; n > chunk {
 		chunk = n
 	}

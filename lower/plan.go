@@ -135,19 +135,21 @@ func (c *chain) lives() {
 // hints sets the cache hints of first sources and marks the tasks that write a part of a port. All but the last of the
 // tasks that fetch an input request that the cache keep it (norm_layer_norm_ax1_2_3).
 func (c *chain) hints() {
-	fetch := map[*buffer]*draft{} // the latest that fetches an input
+	fetch := map[*buffer]*draft{} // the latest that fetches a buffer
 	final := map[*buffer]*draft{} // the latest that writes a port
 	for _, d := range c.drafts {
 		if o := &d.src[0]; o.where == byDMA {
-			switch before := fetch[o.buf]; {
-			case o.buf.space == scratch:
+			before := fetch[o.buf]
+			switch {
+			case o.buf.space == scratch && before == nil:
 				d.hint = hintScratch
-			case o.buf.space == inPort:
-				if before != nil {
-					before.hint, d.hint = hintAgain, hintLast
-				}
-				fetch[o.buf] = d
+			case o.buf.space == scratch:
+				before.hint = either(before.hint == hintScratch, hintFirst, hintAgain)
+				d.hint = hintDone
+			case o.buf.space == inPort && before != nil:
+				before.hint, d.hint = hintAgain, hintLast
 			}
+			fetch[o.buf] = d
 		}
 		if o := &d.dst; o.buf.space == outPort {
 			if before := final[o.buf]; before != nil {

@@ -1,6 +1,8 @@
 package lower
 
 import (
+	"slices"
+
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -9,16 +11,16 @@ import (
 // the kernel. The kernel is read row by row if a core computes one output; otherwise it is first rewritten into scratch
 // in the order in which the kernel DMA reads.
 func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) error {
-	if tx {
-		s := b.temp([]int64{x.dims[1], x.dims[0]})
-		b.swapCopy(x, s)
-		x = s
-	}
-	m, k, n := x.dims[0], x.dims[1], y.dims[1]
+	n := y.dims[1]
 	if ty {
 		n = y.dims[0]
 	}
-	chunk := b.columnsInL2(k, n)
+	defer b.categorise(len(b.drafts), n)
+	if tx {
+		x = b.turnedRows(x, n)
+	}
+	m, k := x.dims[0], x.dims[1]
+	chunk := b.columnsInL2(k, n, workUnit)
 	// Every piece reads y. An image of more columns than a work unit passes through L2 and would be fetched for each
 	// piece.
 	stays := ty || n <= workUnit || y.buf.space == scratch
@@ -38,8 +40,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 			kr = b.stageKernel(x.slice(0, first, rows, 1), lanes, groups)
 		}
 		if ty { // after the kernel, as recorded
-			s := b.temp([]int64{y.dims[1], y.dims[0]})
-			s.buf.apart = true
+			s := b.turnedImage(y)
 			b.swapCopy(y, s)
 			y, ty = s, false
 		}
@@ -54,6 +55,30 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		first += rows
 	}
 	return nil
+}
+
+// categoryFull is the category of the neural tasks of a product at run time that keeps the engine busy: at least one
+// work unit of columns, eight outputs on each core and sums of fullSum elements (products of 256 rows with 128 by 256
+// and 256 by 128 elements have it; 256 by 64, and 128 rows with 64 by 128, do not; public records).
+const (
+	categoryFull = 7
+	fullSum      = 128
+	fullLanes    = 3
+)
+
+// categorise sets the category of the drafts from index from on, which multiply n columns.
+func (b *builder) categorise(from int, n int64) {
+	work := b.drafts[from:]
+	if n < workUnit || !slices.ContainsFunc(work, func(d *draft) bool {
+		return d.kernel != nil && d.kernel.ocgSize == fullLanes && d.src[0].ext[axC] >= fullSum
+	}) {
+		return
+	}
+	for _, d := range work {
+		if d.ne != nil {
+			d.ne.category = categoryFull
+		}
+	}
 }
 
 // pieceLanes returns the number of outputs of one core if the rows make several pieces with that many on each core,
@@ -88,8 +113,7 @@ func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epil
 		buf: buf, inter: lanes, ext: [5]int64{1, 1, m, 1, k}, stride: [4]int64{all, all, step, step},
 	}, 0)
 	if ty {
-		s := b.temp([]int64{y.dims[1], y.dims[0]})
-		s.buf.apart = true
+		s := b.turnedImage(y)
 		b.swapCopy(y, s)
 		y = s
 	}
@@ -150,15 +174,39 @@ func (b *builder) kernelOf(v *ir.Value) *operand {
 	if a.TransposeY {
 		n = y[len(y)-2]
 	}
-	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n))
+	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, workUnit))
 	if lanes == 1 || groups != 1 || m != td.Lanes*lanes {
 		return nil
 	}
+	s := b.kernelSurface(m, k, lanes)
+	b.kernels[x.buf] = kernelRows{buf: s.buf, step: s.stride[0], size: s.stride[0]}
+	return b.matrixOperand(s)
+}
+
+// turnedRows exchanges rows and columns of x [K, M], which is to multiply n columns. If a task takes all rows, they are
+// turned into the kernel's order (64 rows of 128 and 128 rows of 2048 elements, public records).
+func (b *builder) turnedRows(x *surf, n int64) *surf {
+	k, m := x.dims[0], x.dims[1]
+	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, workUnit))
+	if lanes == 1 || groups != 1 || m != td.Lanes*lanes {
+		s := b.temp([]int64{m, k})
+		b.swapCopy(x, s)
+		return s
+	}
+	s := b.kernelSurface(m, k, lanes)
+	b.kernels[s.buf] = kernelRows{buf: s.buf, step: s.stride[0], size: s.stride[0]}
+	b.swapCopy(x, s)
+	return s
+}
+
+// kernelSurface returns a place in scratch for m rows of k elements in the order in which the kernel DMA reads them:
+// lanes rows side by side for each core.
+func (b *builder) kernelSurface(m, k, lanes int64) *surf {
 	step := align(lanes*k*elemBytes, 64)
-	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
-	b.kernels[x.buf] = kernelRows{buf: buf, off: 0, step: step, size: step}
-	return &operand{buf: buf, inter: lanes, ext: [5]int64{1, 1, m, 1, k},
-		stride: [4]int64{step * td.Lanes, step * td.Lanes, step, step}}
+	return &surf{
+		buf: &buffer{space: scratch, size: step * td.Lanes, def: -1}, dims: []int64{m, k},
+		stride: []int64{step, elemBytes}, inter: lanes,
+	}
 }
 
 // kernelRows describes where the parts of a runtime kernel are: that of core i at off + i*step.

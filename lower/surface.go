@@ -53,7 +53,9 @@ type surf struct {
 	pix    int64 // elements by which rows start after off; nonzero only for a source
 	dims   []int64
 	stride []int64 // stride[len-1] is elemBytes
-	inter  int64   // channels side by side in a row of an image [1, C, H, W], which stride[1] covers; 0 for one
+	// inter is the number of channels side by side in a row of an image [1, C, H, W] or of a matrix [C, W], which the
+	// stride of the channels covers; 0 for one.
+	inter int64
 }
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }
@@ -133,9 +135,10 @@ func (s *surf) slice(i int, begin, n, step int64) *surf {
 		v.stride[i] *= step
 		return v
 	}
+	column := max(s.inter, 1) * elemBytes
 	at := s.pix + begin
-	v.off += at * elemBytes / 64 * 64
-	v.pix = at % (64 / elemBytes)
+	v.off += at * column / 64 * 64
+	v.pix = at % (64 / column)
 	return v
 }
 
