@@ -140,9 +140,10 @@ func gatheredPatches(o *operand) l2Place {
 // rowPad is the padding of a row in L2.
 //
 // Planar: none for a reduction of more than 64 single elements (norm_softmax_a3_1x128x1x1; norm_softmax_a3_1x64x1x1 is
-// padded); two granules if channels are narrow and rows would start on one bank; one if the row is an odd number of
-// granules, or an even number of several narrow channels (elementwise and reduction cases,
-// norm_layer_norm_ax2_3_1x32x4x4, reduce_probe_mean_ax3_1x32x4x4).
+// padded); two granules if channels take at most 64 bytes and rows would start on one bank (public record
+// rrmm_bcast_add_1x256x32x32_runtime_1x256x1x1); one if the row is an odd number of granules, or an even number of
+// several narrow channels (elementwise and reduction cases, norm_layer_norm_ax2_3_1x32x4x4,
+// reduce_probe_mean_ax3_1x32x4x4).
 //
 // Neural: none for wide channels, for channelwise work on a single row, or for copies of part of the banks in units of
 // other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two granules with a
@@ -155,7 +156,7 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 	switch out := d.dst.ext; {
 	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1 && row > 64*granule:
 		return 0
-	case d.pe != nil && ch <= 2*granule && n%banks == 0:
+	case d.pe != nil && ch <= 4*granule && n%banks == 0:
 		return 2 * granule
 	case d.pe != nil && (n%2 == 1 || ch <= 2*granule && d.src[0].ext[axC] > 1):
 		return granule
