@@ -70,13 +70,13 @@ const (
 
 // Change is one difference.
 type Change struct {
-	Level   Level    `json:"level"`
-	Kind    Kind     `json:"kind"`
-	Subject string   `json:"subject"`
-	A       string   `json:"a,omitempty"` // its place on side A, file:line:col
-	B       string   `json:"b,omitempty"`
-	Pass    string   `json:"pass,omitempty"` // at level Passes, the first after which the sides differ
-	Details []string `json:"details,omitempty"`
+	Level   Level    `json:"level"`             // level of the difference
+	Kind    Kind     `json:"kind"`              // added, removed, changed or moved
+	Subject string   `json:"subject"`           // what differs
+	A       string   `json:"a,omitempty"`       // its place on side A, file:line:col
+	B       string   `json:"b,omitempty"`       // its place on side B, file:line:col
+	Pass    string   `json:"pass,omitempty"`    // at level Passes, the first after which the sides differ
+	Details []string `json:"details,omitempty"` // values on both sides, one a line
 	// Effects are the differences at lower levels that this change caused.
 	Effects []*Change `json:"effects,omitempty"`
 
@@ -89,18 +89,18 @@ type Change struct {
 
 // Coverage says whether a level was compared.
 type Coverage struct {
-	Level       Level  `json:"level"`
-	Differences int    `json:"differences"`
+	Level       Level  `json:"level"`             // name of the level
+	Differences int    `json:"differences"`       // differences at the level
 	Missing     string `json:"missing,omitempty"` // why it was not compared
 	Note        string `json:"note,omitempty"`    // how it was compared, if less precisely than usual
 }
 
 // Result is a comparison.
 type Result struct {
-	A       Summary    `json:"a"`
-	B       Summary    `json:"b"`
-	Same    bool       `json:"same"`
+	A       Summary    `json:"a"`              // first side
+	B       Summary    `json:"b"`              // second side
+	Same    bool       `json:"same"`           // no difference was found
 	Cost    []Figure   `json:"cost,omitempty"` // of a call, of two models
-	Levels  []Coverage `json:"levels"`
-	Changes []*Change  `json:"changes"`
+	Levels  []Coverage `json:"levels"`         // levels, from the model to the bytes
+	Changes []*Change  `json:"changes"`        // differences that no other change caused
 }

@@ -11,10 +11,10 @@ import (
 
 // Figure is one figure of what a call takes, on both sides.
 type Figure struct {
-	Name string  `json:"name"`
-	Unit string  `json:"unit,omitempty"`
-	A    float64 `json:"a"`
-	B    float64 `json:"b"`
+	Name string  `json:"name"`           // name of the figure
+	Unit string  `json:"unit,omitempty"` // unit of a and b
+	A    float64 `json:"a"`              // figure of the first side
+	B    float64 `json:"b"`              // figure of the second side
 }
 
 // figures compares what a call of every function takes, by the model of package cost; nil if a side has no estimate.

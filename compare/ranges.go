@@ -14,11 +14,11 @@ import (
 
 // Range is a run of bytes that differ. Offsets are those in the files; a range of only one side has -1 for the other.
 type Range struct {
-	File  string `json:"file"` // container or descriptor
-	A     int64  `json:"a"`
-	B     int64  `json:"b"`
-	Size  int64  `json:"size"`
-	Owner string `json:"owner"`
+	File  string `json:"file"`  // container or descriptor
+	A     int64  `json:"a"`     // offset in the first file, -1 if it lacks the bytes
+	B     int64  `json:"b"`     // offset in the second file, -1 if it lacks the bytes
+	Size  int64  `json:"size"`  // bytes
+	Owner string `json:"owner"` // what the bytes belong to
 }
 
 // region is a range of a container with one owner.

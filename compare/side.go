@@ -60,12 +60,12 @@ type Side struct {
 
 // Summary names a side.
 type Summary struct {
-	Name      string   `json:"name"`
-	Target    string   `json:"target,omitempty"`
+	Name      string   `json:"name"`                // path of the side
+	Target    string   `json:"target,omitempty"`    // target that was compiled for
 	Compiler  string   `json:"compiler,omitempty"`  // of a model, where compilers may differ
 	Settings  []string `json:"settings,omitempty"`  // of a model: flags that are not the default
 	Placement string   `json:"placement,omitempty"` // of a model, in one line
-	NoPair    string   `json:"no_pair,omitempty"`
+	NoPair    string   `json:"no_pair,omitempty"`   // why the side has no pair
 }
 
 // OpenPair returns the side of a pair, or of a container alone, with the container's debug database or nil. The bytes

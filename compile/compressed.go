@@ -9,14 +9,14 @@ import (
 
 // CompressedInfo says what became of a constant that the model stores in compressed form.
 type CompressedInfo struct {
-	Name     string `json:"name"`
-	Line     int32  `json:"line,omitempty"`
-	Form     string `json:"form"`
+	Name     string `json:"name"`           // name of the constant
+	Line     int32  `json:"line,omitempty"` // line of the statement, from 1
+	Form     string `json:"form"`           // how the model stores it
 	Stored   int64  `json:"stored_bytes"`   // in the model: values, tables, masks, scales
 	Streamed int64  `json:"streamed_bytes"` // sent to the engine, 0 when the engine does not read it
 	// CouldStream says that the target's hardware accepts the form as it is stored.
 	CouldStream bool   `json:"could_stream"`
-	Why         string `json:"why"`
+	Why         string `json:"why"` // why the engine reads it in this form
 }
 
 // coefficientBytes is the size of a dense coefficient.

@@ -31,13 +31,13 @@ var causeOfCut = map[passes.Cut]string{passes.CutRegisters: CauseRegisters, pass
 
 // Dispatch is one engine step and the reason why it is not part of the previous one.
 type Dispatch struct {
-	Step    int    `json:"step"`
-	Ops     int    `json:"ops"`
-	MACs    int64  `json:"macs"`
-	Inputs  int    `json:"inputs"`
-	Outputs int    `json:"outputs"`
-	Tasks   int    `json:"tasks,omitempty"`
-	Cause   string `json:"cause"`
+	Step    int    `json:"step"`            // index of the step of the chain
+	Ops     int    `json:"ops"`             // operations of the dispatch
+	MACs    int64  `json:"macs"`            // multiply-accumulates of the dispatch
+	Inputs  int    `json:"inputs"`          // tensors that it reads
+	Outputs int    `json:"outputs"`         // tensors that it writes
+	Tasks   int    `json:"tasks,omitempty"` // tasks of the dispatch
+	Cause   string `json:"cause"`           // why it is a dispatch of its own
 	// CutBy are the operations on the CPU that the step waits for and that themselves wait for the engine, as indices
 	// into Report.Ops. The first is the most relevant: the others may only convert or move data for it.
 	CutBy []int `json:"cut_by,omitempty"`

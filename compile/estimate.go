@@ -15,16 +15,16 @@ import (
 // Estimate is the time that part of a program takes on the engine, according to the model of package cost. It does not
 // include work on the CPU, which is in Report.CPU.
 type Estimate struct {
-	Time     cost.Time  `json:"us"`
-	Cycles   int64      `json:"cycles"`   // of the engine; 0 for the time of the dispatch itself
-	Bound    string     `json:"binding"`  // the largest term, "" where nothing runs on the engine
-	Terms    cost.Split `json:"terms_us"` // by the limiting term of each task; adds up to Time
-	DMABytes int64      `json:"dma_bytes"`
-	L2Peak   int64      `json:"l2_peak_bytes"`
+	Time     cost.Time  `json:"us"`            // estimated time
+	Cycles   int64      `json:"cycles"`        // of the engine; 0 for the time of the dispatch itself
+	Bound    string     `json:"binding"`       // the largest term, "" where nothing runs on the engine
+	Terms    cost.Split `json:"terms_us"`      // by the limiting term of each task; adds up to Time
+	DMABytes int64      `json:"dma_bytes"`     // bytes moved between memory and the engine
+	L2Peak   int64      `json:"l2_peak_bytes"` // most bytes of L2 in use at once
 	// Of a report only.
 	Stages []cost.Stage `json:"dispatch_stages,omitempty"` // of each dispatch
 	CostOf string       `json:"cost_of,omitempty"`         // target on which the costs were measured
-	Known  string       `json:"known_error,omitempty"`
+	Known  string       `json:"known_error,omitempty"`     // error of the model of cost, as known from measurements
 	// Coefficients of products that DMA reads as fp16.
 	DenseBytes int64 `json:"dense_weight_bytes,omitempty"`
 	// What the call would take less with these in the compressed forms that the target's hardware reads. zinc writes
@@ -34,8 +34,8 @@ type Estimate struct {
 
 // FormTime is what a compressed form of all dense coefficients would save.
 type FormTime struct {
-	Form  string    `json:"form"` // of cost.Forms
-	Saves cost.Time `json:"saves_us"`
+	Form  string    `json:"form"`     // of cost.Forms
+	Saves cost.Time `json:"saves_us"` // less time of a call
 }
 
 // forms adds what compressed forms would save in a task.

@@ -22,22 +22,22 @@ import (
 
 // Report says where everything was placed. Its JSON form is stable: fields may be added, none change meaning.
 type Report struct {
-	Target     string     `json:"target"`
-	Precision  string     `json:"precision"`
-	Function   string     `json:"function"`
-	EngineOps  int        `json:"engine_ops"`
-	CPUOps     int        `json:"cpu_ops"`
-	Transfers  int        `json:"transfer_ops"` // conversions on the way to or from the engine
-	EngineMACs int64      `json:"engine_macs"`
-	CPUMACs    int64      `json:"cpu_macs"`
-	Dispatches int        `json:"dispatches"`
-	CPUCalls   int        `json:"cpu_calls"`
-	Tasks      int        `json:"tasks"`
+	Target     string     `json:"target"`         // generation that was compiled for, as h13
+	Precision  string     `json:"precision"`      // precision of floats: declared or fp16
+	Function   string     `json:"function"`       // name of the function, or names, separated by ", "
+	EngineOps  int        `json:"engine_ops"`     // operations on the engine
+	CPUOps     int        `json:"cpu_ops"`        // operations on the CPU
+	Transfers  int        `json:"transfer_ops"`   // conversions on the way to or from the engine
+	EngineMACs int64      `json:"engine_macs"`    // multiply-accumulates on the engine
+	CPUMACs    int64      `json:"cpu_macs"`       // multiply-accumulates on the CPU
+	Dispatches int        `json:"dispatches"`     // dispatches of one call
+	CPUCalls   int        `json:"cpu_calls"`      // calls of programs for the CPU in one call
+	Tasks      int        `json:"tasks"`          // tasks of the engine
 	Attested   int        `json:"attested_tasks"` // tasks of a kind that recorded programs confirm (lower/attest)
 	Weights    int64      `json:"weight_bytes"`   // constant section
 	Padding    int64      `json:"padding_bytes"`  // of these, padding
-	Scratch    int64      `json:"scratch_bytes"`
-	Ops        []OpReport `json:"ops"`
+	Scratch    int64      `json:"scratch_bytes"`  // memory for intermediate values that do not fit in L2
+	Ops        []OpReport `json:"ops"`            // operations of the compiled program, in order
 	// Estimate is the time of one call, or of one call of each function if the pair has several; nil in a plan, which
 	// has no tasks.
 	Estimate *Estimate `json:"estimate,omitempty"`
@@ -48,11 +48,12 @@ type Report struct {
 	DispatchList []Dispatch `json:"dispatch_list,omitempty"`
 	// TaskList has one element per task, procedure by procedure; set only in the report of a function.
 	TaskList   []TaskReport     `json:"task_list,omitempty"`
-	Compressed []CompressedInfo `json:"compressed,omitempty"`
-	Tables     []TableInfo      `json:"tables,omitempty"`
-	Timings    []Timing         `json:"timings_seconds,omitempty"`
-	Casts      int              `json:"casts"` // layout conversions of one call; 0 in a plan, which has no chain
-	States     []string         `json:"states,omitempty"`
+	Compressed []CompressedInfo `json:"compressed,omitempty"`      // constants that the model stores compressed
+	Tables     []TableInfo      `json:"tables,omitempty"`          // lookup tables in use
+	Timings    []Timing         `json:"timings_seconds,omitempty"` // times of the stages of the compilation
+	// Casts are the layout conversions of one call; 0 in a plan, which has no chain.
+	Casts  int      `json:"casts"`
+	States []string `json:"states,omitempty"` // names of the states
 	// Functions are the reports of the functions if the pair has several. The report itself then sums them up, with
 	// their operations and steps one function after the other.
 	Functions []*Report `json:"functions,omitempty"`
@@ -68,16 +69,17 @@ func (r *Report) Total() cost.Time {
 
 // OpReport says where one operation was placed.
 type OpReport struct {
-	Op     string `json:"op"`
-	Name   string `json:"name"` // of its first result
-	Line   int32  `json:"line,omitempty"`
-	Col    int32  `json:"column,omitempty"`
-	Unit   string `json:"unit"`
+	Op   string `json:"op"`               // name of the operation
+	Name string `json:"name"`             // of its first result
+	Line int32  `json:"line,omitempty"`   // line of the statement, from 1
+	Col  int32  `json:"column,omitempty"` // column of the statement, from 1
+	Unit string `json:"unit"`             // where it runs: engine, cpu or transfer
+	// Lowering rule on the engine, or the rule that keeps it on the CPU.
 	Rule   string `json:"rule,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty"`     // why it is on the CPU
 	Fused  string `json:"fused_into,omitempty"` // first result of the operation it is fused into
-	MACs   int64  `json:"macs,omitempty"`
-	Step   int    `json:"step"`
+	MACs   int64  `json:"macs,omitempty"`       // multiply-accumulates
+	Step   int    `json:"step"`                 // index of the step of the chain that runs it
 	// Type is the type of its first result.
 	Type string `json:"type,omitempty"`
 	// Scope is the module that the names of its weights suggest, outermost first, as in encoder/layers/0.
@@ -89,7 +91,7 @@ type OpReport struct {
 	// Weights are the bytes of the constant section that the operation is the first to read; Padding is the part of
 	// them that only fills up rows and parts.
 	Weights int64 `json:"weight_bytes,omitempty"`
-	Padding int64 `json:"padding_bytes,omitempty"`
+	Padding int64 `json:"padding_bytes,omitempty"` // part of weight_bytes that only fills up rows and parts
 	// Shared are the other bytes that it reads: they count for an earlier operation that reads them too.
 	Shared int64 `json:"shared_weight_bytes,omitempty"`
 	// Estimate is the estimate of its tasks, nil if it has none.
@@ -110,15 +112,15 @@ func (o *OpReport) Time() cost.Time {
 
 // TaskReport is one task and the evidence for its words.
 type TaskReport struct {
-	Procedure string    `json:"procedure"`
-	Task      int       `json:"task"`     // index in the procedure's chain
-	Dispatch  int       `json:"dispatch"` // index into Report.DispatchList
-	Op        string    `json:"op"`       // first result of the operation it works for
-	OpIndex   int       `json:"op_index"` // of that operation in Report.Ops
-	Rule      string    `json:"rule"`
-	Kind      string    `json:"kind"` // what it computes, without sizes (lower/attest)
-	Attested  bool      `json:"attested"`
-	Estimate  *Estimate `json:"estimate,omitempty"`
+	Procedure string    `json:"procedure"`          // procedure of the task
+	Task      int       `json:"task"`               // index in the procedure's chain
+	Dispatch  int       `json:"dispatch"`           // index into Report.DispatchList
+	Op        string    `json:"op"`                 // first result of the operation it works for
+	OpIndex   int       `json:"op_index"`           // of that operation in Report.Ops
+	Rule      string    `json:"rule"`               // lowering rule
+	Kind      string    `json:"kind"`               // what it computes, without sizes (lower/attest)
+	Attested  bool      `json:"attested"`           // recorded programs have tasks of the kind
+	Estimate  *Estimate `json:"estimate,omitempty"` // time of the task
 	// Alone has the time of each term alone; Estimate.Time is the longest of them.
 	Alone cost.Split `json:"alone_us"`
 	// Cases are the recorded programs that contain tasks of the kind, with the words that zinc writes.
@@ -127,16 +129,16 @@ type TaskReport struct {
 
 // RefusalInfo is why an operation is on the CPU, as facts.
 type RefusalInfo struct {
-	Rule    string `json:"rule"` // ID of a row of target.Rules
-	What    string `json:"what"`
-	Value   string `json:"value"`
-	Limit   string `json:"limit"`
-	Rewrite string `json:"rewrite,omitempty"`
-	State   string `json:"state,omitempty"` // that breaks the rule
+	Rule    string `json:"rule"`              // ID of a row of target.Rules
+	What    string `json:"what"`              // property of the operation that the rule limits
+	Value   string `json:"value"`             // its value
+	Limit   string `json:"limit"`             // what is allowed
+	Rewrite string `json:"rewrite,omitempty"` // what to write instead
+	State   string `json:"state,omitempty"`   // that breaks the rule
 	// Verdict says whether the hardware cannot do it, zinc cannot do it yet, or it is not worth it. Source says where a
 	// limit of the hardware is known from.
 	Verdict target.Verdict `json:"verdict"`
-	Source  string         `json:"source,omitempty"`
+	Source  string         `json:"source,omitempty"` // where a limit of the hardware is known from
 	// Native says what the target's hardware does with the operation, "" if no published table lists it.
 	Native string `json:"native,omitempty"`
 }
@@ -154,16 +156,16 @@ func (i *RefusalInfo) Phrase() string {
 
 // TableInfo is a lookup table in use and its largest errors.
 type TableInfo struct {
-	Op   string  `json:"op"`
-	Name string  `json:"name"`
-	Abs  float64 `json:"worst_absolute"`
-	Rel  float64 `json:"worst_relative"`
+	Op   string  `json:"op"`             // operation that the table computes
+	Name string  `json:"name"`           // name of the table
+	Abs  float64 `json:"worst_absolute"` // largest absolute error
+	Rel  float64 `json:"worst_relative"` // largest relative error
 }
 
 // Timing is the time that one stage took.
 type Timing struct {
-	Stage   string  `json:"stage"`
-	Seconds float64 `json:"seconds"`
+	Stage   string  `json:"stage"`   // stage or pass
+	Seconds float64 `json:"seconds"` // wall time
 }
 
 func (r *Report) time(stage string, start time.Time) {

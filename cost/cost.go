@@ -194,8 +194,8 @@ func kernelBytes(t *td.Task) int64 {
 
 // Stage is one part of a dispatch.
 type Stage struct {
-	Name string `json:"name"`
-	Time Time   `json:"us"`
+	Name string `json:"name"` // name of the stage
+	Time Time   `json:"us"`   // time of the stage
 }
 
 // Stages returns the times of the stages of a dispatch besides the engine's tasks; they add up to the target's

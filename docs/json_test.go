@@ -162,6 +162,33 @@ func (d *jsonDocs) comments(path string, n ast.Node) bool {
 	return true
 }
 
+// TestJSONKeysHaveMeanings finds structures of documents with fields that no comment describes.
+func TestJSONKeysHaveMeanings(t *testing.T) {
+	d := &jsonDocs{w: &bytes.Buffer{}, notes: map[string]map[string]string{}}
+	for _, s := range cli.JSONShapes {
+		d.of(reflect.TypeOf(s.Value))
+	}
+	if len(d.types) < len(cli.JSONShapes) {
+		t.Fatalf("only %d structures for %d documents", len(d.types), len(cli.JSONShapes))
+	}
+	for i := 0; i < len(d.types); i++ {
+		typ := d.types[i]
+		for f := range fields(typ) {
+			key, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			switch {
+			case f.Anonymous && key == "":
+				d.of(f.Type)
+			case key == "-" || !f.IsExported():
+			default:
+				d.of(f.Type)
+				if d.note(typ, f.Name) == "" {
+					t.Errorf("%v.%s has no comment, so that docs/json.md cannot say what %q means", typ, f.Name, key)
+				}
+			}
+		}
+	}
+}
+
 // TestJSONShapesHaveOneTypeForAKey holds that keys which several commands print have one type.
 func TestJSONShapesHaveOneTypeForAKey(t *testing.T) {
 	for _, key := range []string{"engine_ops", "cpu_ops", "dispatches", "target", "model"} {

@@ -15,11 +15,11 @@ const shownElements = 8
 
 // Statistics are facts about the elements of a tensor.
 type Statistics struct {
-	Elements  int     `json:"elements"`
-	Min       float64 `json:"min"` // of the finite elements, 0 if there are none
-	Max       float64 `json:"max"`
-	Mean      float64 `json:"mean"`
-	NotFinite int     `json:"not_finite"`
+	Elements  int     `json:"elements"`   // number of elements
+	Min       float64 `json:"min"`        // of the finite elements, 0 if there are none
+	Max       float64 `json:"max"`        // of the finite elements, 0 if there are none
+	Mean      float64 `json:"mean"`       // of the finite elements, 0 if there are none
+	NotFinite int     `json:"not_finite"` // elements that are infinite or NaN
 }
 
 // Summarize returns the statistics of a tensor; those of text are empty.

@@ -19,23 +19,23 @@ import (
 
 // Rewrite is a replacement of a statement that zinc compiled and ran.
 type Rewrite struct {
-	Name string `json:"name"` // of the row of Recipes
-	Doc  string `json:"doc"`
+	Name string `json:"name"`           // of the row of Recipes
+	Doc  string `json:"doc"`            // what the replacement does
 	Note string `json:"note,omitempty"` // condition under which it is valid
 	// Diff is the change as MIL text: lines with "- " are removed, lines with "+ " are added.
 	Diff []string `json:"diff"`
 	// Engine and Host are the operations of the compiled replacement by where they run. Those in Host only move data,
 	// or the recipe allows them there.
 	Engine []string `json:"engine"`
-	Host   []string `json:"host,omitempty"`
+	Host   []string `json:"host,omitempty"` // operations of the replacement on the CPU
 	// Whole reports that the whole model was compiled and run; otherwise only the statement was,
 	// because the model is large.
 	Whole   bool       `json:"whole_model"`
-	Seed    uint64     `json:"seed"`
-	Outputs []Compared `json:"outputs"`
+	Seed    uint64     `json:"seed"`    // seed of the inputs of the run
+	Outputs []Compared `json:"outputs"` // comparisons of the outputs
 	// CPUOps and Dispatches count operations on the CPU and dispatches, before and after the change.
 	CPUOps     [2]int `json:"cpu_ops"`
-	Dispatches [2]int `json:"dispatches"`
+	Dispatches [2]int `json:"dispatches"` // dispatches, before and after the change
 	// Ran is the target for which it was compiled and run if zinc writes no programs for the target of the answer.
 	// Engine, Host, CPUOps and Dispatches are then its placement for the target of the answer.
 	Ran string `json:"ran_for,omitempty"`
@@ -48,8 +48,8 @@ func (r *Rewrite) Program() *ir.Program { return r.program }
 
 // Compared is an output of the changed program as it ran.
 type Compared struct {
-	Name      string        `json:"name"`
-	Type      string        `json:"type"`
+	Name      string        `json:"name"`      // name of the output
+	Type      string        `json:"type"`      // type of the output
 	Tolerance verify.Number `json:"tolerance"` // of package verify
 	Simulated verify.Number `json:"simulated"` // largest distance of simulator and interpreter
 	// largest distance of the interpreter's results before and after the change
@@ -58,8 +58,8 @@ type Compared struct {
 
 // Tried is a recipe that was tried, and why it failed.
 type Tried struct {
-	Name string `json:"name"`
-	Why  string `json:"why"`
+	Name string `json:"name"` // row of Recipes
+	Why  string `json:"why"`  // why it failed
 }
 
 // moves reports whether an operation only rearranges data. A replacement may leave it on the CPU, where it can give a

@@ -13,8 +13,8 @@ import (
 // A Group is findings with one cause: a rule at statements of the same operation, unit and type, as the layers of a
 // network repeat them, with the same certainty.
 type Group struct {
-	Rule  string `json:"rule"`
-	State string `json:"state"`
+	Rule  string `json:"rule"`  // rule of the findings
+	State string `json:"state"` // how certain the findings are
 	// Gap is the least of the group's findings.
 	Gap verify.Number `json:"gap"`
 	// Findings are indices of the function's findings, those whose recorded values come
@@ -25,15 +25,15 @@ type Group struct {
 // A Root is a value whose range has no bounds although the ranges of its operands do: the statements that depend on it
 // cannot be judged.
 type Root struct {
-	Value  string `json:"value"`
-	Op     string `json:"op,omitempty"` // that computes it; none for inputs and states
-	File   string `json:"file,omitempty"`
-	Line   int32  `json:"line,omitempty"`
-	Col    int32  `json:"column,omitempty"`
-	Behind int    `json:"behind"` // statements not judged because of it
+	Value  string `json:"value"`            // name of the value
+	Op     string `json:"op,omitempty"`     // that computes it; none for inputs and states
+	File   string `json:"file,omitempty"`   // file of the statement
+	Line   int32  `json:"line,omitempty"`   // line of the statement, from 1
+	Col    int32  `json:"column,omitempty"` // column of the statement, from 1
+	Behind int    `json:"behind"`           // statements not judged because of it
 	// Rule is that of the finding about it, if there is one.
 	Rule    string `json:"rule,omitempty"`
-	Instead string `json:"instead"`
+	Instead string `json:"instead"` // what to do so that the value has bounds
 }
 
 // group groups findings by cause and ranks the groups: by certainty, then by how close recorded values come to the

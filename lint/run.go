@@ -63,15 +63,15 @@ func UnitKey(op, result string, line, col int32) string {
 
 // Report is what was found.
 type Report struct {
-	Target    string      `json:"target"`
-	Functions []*Function `json:"functions"`
+	Target    string      `json:"target"`    // target that was judged for
+	Functions []*Function `json:"functions"` // findings by function
 }
 
 // Function is what was found in one function.
 type Function struct {
-	Name       string       `json:"function"`
-	Inputs     []InputRange `json:"inputs"`
-	Statements int          `json:"statements"`
+	Name       string       `json:"function"`   // name of the function
+	Inputs     []InputRange `json:"inputs"`     // inputs, with the ranges that were assumed
+	Statements int          `json:"statements"` // statements that were looked at
 	// Unjudged counts the statements with an operand whose range is not bounded, mostly after a finding; whether they
 	// reach a limit is not known.
 	Unjudged int `json:"unjudged"`
@@ -80,14 +80,15 @@ type Function struct {
 	Findings   []*Finding `json:"findings"` // in the order of the text
 	// Groups rank the findings; Roots explain why statements are not judged.
 	Groups []*Group `json:"groups"`
-	Roots  []*Root  `json:"roots"`
+	// Values without bounds, which keep statements from being judged.
+	Roots []*Root `json:"roots"`
 }
 
 // InputRange is an input and the range that was assumed for it.
 type InputRange struct {
-	Name  string     `json:"name"`
-	Type  string     `json:"type"`
-	Range [2]float64 `json:"range"`
+	Name  string     `json:"name"`  // name of the input
+	Type  string     `json:"type"`  // type of the input
+	Range [2]float64 `json:"range"` // least and greatest number
 }
 
 // States of a finding.
@@ -102,30 +103,31 @@ var States = []string{Shown, ShownAlone, Possible}
 
 // Finding is one cliff.
 type Finding struct {
-	Rule      string           `json:"rule"`
-	State     string           `json:"state"`
-	Op        string           `json:"op"`
-	Statement string           `json:"statement"` // name of its first result
-	Unit      string           `json:"unit"`
-	File      string           `json:"file,omitempty"`
-	Line      int32            `json:"line,omitempty"`
-	Col       int32            `json:"column,omitempty"`
+	Rule      string           `json:"rule"`             // rule that was broken (docs/lint.md)
+	State     string           `json:"state"`            // how certain the finding is
+	Op        string           `json:"op"`               // name of the operation
+	Statement string           `json:"statement"`        // name of its first result
+	Unit      string           `json:"unit"`             // where the operation runs: engine or cpu
+	File      string           `json:"file,omitempty"`   // file of the statement
+	Line      int32            `json:"line,omitempty"`   // line of the statement, from 1
+	Col       int32            `json:"column,omitempty"` // column of the statement, from 1
 	Source    string           `json:"source,omitempty"` // the line of the text
 	Value     string           `json:"value"`            // whose interval Interval is
-	Interval  [2]verify.Number `json:"interval"`
-	Limit     string           `json:"limit"`
-	Why       string           `json:"why"`
-	Detail    string           `json:"detail,omitempty"`
-	Instead   string           `json:"instead"`
+	Interval  [2]verify.Number `json:"interval"`         // least and greatest number that the value may have
+	Limit     string           `json:"limit"`            // what the interval crosses
+	Why       string           `json:"why"`              // what happens beyond the limit
+	Detail    string           `json:"detail,omitempty"` // facts about this statement
+	Instead   string           `json:"instead"`          // what to write instead
 	// How states how the input was found, Reached the number with which it meets the limit.
 	How     string         `json:"how,omitempty"`
-	Reached *verify.Number `json:"reached,omitempty"`
+	Reached *verify.Number `json:"reached,omitempty"` // number with which the input meets the limit
 	// Evidence is an element of an output of the function, Local one of the statement alone.
 	Evidence *witness.Evidence `json:"evidence,omitempty"`
-	Local    *witness.Evidence `json:"local,omitempty"`
+	// Element of an output of the statement alone that shows the cliff.
+	Local *witness.Evidence `json:"local,omitempty"`
 	// Cut is the model in which a finding is shown alone.
 	Cut  *witness.Cut `json:"alone,omitempty"`
-	Note string       `json:"note,omitempty"`
+	Note string       `json:"note,omitempty"` // why the finding is not shown by a run of the whole model
 	// Behind reports that an earlier statement may already return infinity or NaN, and that this one is judged as if no
 	// NaN resulted.
 	Behind bool `json:"behind,omitempty"`
@@ -135,7 +137,8 @@ type Finding struct {
 	// Seen is the range of Value in recorded runs of the whole model, on drawn inputs and the arrays passed. Gap is the
 	// factor by which those values would have to grow to meet the limit: 1 if they do, 0 if nothing was recorded.
 	Seen *[2]verify.Number `json:"seen,omitempty"`
-	Gap  verify.Number     `json:"gap"`
+	// Factor by which recorded values would have to grow to meet the limit: 1 if they do, 0 if none were recorded.
+	Gap verify.Number `json:"gap"`
 	// Inputs are the values that show or reach the limit.
 	Inputs tensors `json:"-"`
 	// Files are the files of the inputs, by name.

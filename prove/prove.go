@@ -56,9 +56,9 @@ const (
 
 // Result is the result of a proof.
 type Result struct {
-	Seed      uint64           `json:"seed"`
-	Verdict   Verdict          `json:"verdict"` // on the bytes
-	Functions []FunctionResult `json:"functions"`
+	Seed      uint64           `json:"seed"`      // seed of the random elements
+	Verdict   Verdict          `json:"verdict"`   // on the bytes
+	Functions []FunctionResult `json:"functions"` // results by function
 }
 
 // Err returns an error with the text of the result if the pair is not proved.
@@ -79,10 +79,10 @@ func (r *Result) Concluded() bool {
 
 // FunctionResult is the result for one function.
 type FunctionResult struct {
-	Name    string   `json:"name"`
-	Verdict Verdict  `json:"verdict"`
-	Outputs []Output `json:"outputs"`
-	Tasks   int      `json:"tasks"`
+	Name    string   `json:"name"`    // name of the function
+	Verdict Verdict  `json:"verdict"` // verdict on the bytes
+	Outputs []Output `json:"outputs"` // comparisons of outputs and states
+	Tasks   int      `json:"tasks"`   // tasks that ran
 	// Reasons say why the proof is inconclusive, by statement.
 	Reasons []string `json:"reasons,omitempty"`
 	// First is the first statement on the engine of whose value the tasks compute only a part.
@@ -93,24 +93,24 @@ type FunctionResult struct {
 
 // Output is the comparison of one output, or of a state after the call.
 type Output struct {
-	Name     string `json:"name"`
-	Type     string `json:"type"`
-	Elements int    `json:"elements"`
-	Wrong    int    `json:"wrong"` // elements that differ
+	Name     string `json:"name"`     // name of the output or state
+	Type     string `json:"type"`     // type of the output or state
+	Elements int    `json:"elements"` // elements that were compared
+	Wrong    int    `json:"wrong"`    // elements that differ
 	// Element is the first element that differs, and Where is its position in memory.
 	Element int        `json:"element,omitempty"`
-	Where   *sim.Where `json:"where,omitempty"`
+	Where   *sim.Where `json:"where,omitempty"` // place of the first element that differs, in memory
 }
 
 // Departure is a value that some tasks compute and others do not.
 type Departure struct {
-	Statement string `json:"statement"`
-	Line      int32  `json:"line,omitempty"`
-	Elements  int    `json:"elements"`
-	Element   int    `json:"element"` // the first that no task computes
-	Missing   int    `json:"missing"`
-	Procedure string `json:"procedure"` // of the task that computes other elements of it
-	Task      int    `json:"task"`
+	Statement string `json:"statement"`      // first result of the statement
+	Line      int32  `json:"line,omitempty"` // line of the statement, from 1
+	Elements  int    `json:"elements"`       // elements of the value
+	Element   int    `json:"element"`        // the first that no task computes
+	Missing   int    `json:"missing"`        // elements that no task computes
+	Procedure string `json:"procedure"`      // of the task that computes other elements of it
+	Task      int    `json:"task"`           // index of this task in the procedure's chain
 }
 
 // Pair proves that a pair computes the functions.

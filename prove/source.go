@@ -15,8 +15,8 @@ type SourceResult struct {
 	Verdict Verdict `json:"verdict"`
 	Proved  int     `json:"proved"`  // statements, including those of Rounded
 	Rounded int     `json:"rounded"` // of them those that hold up to the rounding of constants that passes computed
-	Checked int     `json:"checked"`
-	Open    int     `json:"open"`
+	Checked int     `json:"checked"` // statements that hold on samples
+	Open    int     `json:"open"`    // statements without a conclusion
 	// Statements are those that are not proved, and those with rounded constants, in source order.
 	Statements []Statement `json:"statements,omitempty"`
 
@@ -25,10 +25,10 @@ type SourceResult struct {
 
 // Statement is the verdict on a statement of the source, with the reason.
 type Statement struct {
-	Statement string  `json:"statement"`
-	Line      int32   `json:"line,omitempty"`
-	Verdict   Verdict `json:"verdict"`
-	Why       string  `json:"why"`
+	Statement string  `json:"statement"`      // first result of the statement
+	Line      int32   `json:"line,omitempty"` // line of the statement, from 1
+	Verdict   Verdict `json:"verdict"`        // verdict on the statement
+	Why       string  `json:"why"`            // reason of the verdict
 }
 
 // standing is what is known of a value of the source, worse ones later.

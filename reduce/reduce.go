@@ -46,25 +46,25 @@ const (
 
 // Step is what one pass did in one round.
 type Step struct {
-	Round      int    `json:"round"`
-	Pass       string `json:"pass"`
-	Runs       int    `json:"runs"`
-	Cached     int    `json:"cached"`
-	Taken      int    `json:"taken"` // edits that stayed
-	Statements int    `json:"statements"`
+	Round      int    `json:"round"`      // round, from 1
+	Pass       string `json:"pass"`       // name of the pass
+	Runs       int    `json:"runs"`       // runs of the predicate
+	Cached     int    `json:"cached"`     // candidates whose answer was known
+	Taken      int    `json:"taken"`      // edits that stayed
+	Statements int    `json:"statements"` // statements that are left
 }
 
 // Result is a reduction.
 type Result struct {
 	Program    *ir.Program `json:"-"`
-	Runs       int         `json:"runs"`    // of the predicate, as they count
-	Cached     int         `json:"cached"`  // candidates whose answer was known
-	Invalid    int         `json:"invalid"` // edits that gave no valid program
-	TimedOut   int         `json:"timed_out"`
-	Before     int         `json:"statements_before"`
-	Statements int         `json:"statements"`
-	Stopped    string      `json:"stopped,omitempty"`
-	Steps      []Step      `json:"steps"`
+	Runs       int         `json:"runs"`              // of the predicate, as they count
+	Cached     int         `json:"cached"`            // candidates whose answer was known
+	Invalid    int         `json:"invalid"`           // edits that gave no valid program
+	TimedOut   int         `json:"timed_out"`         // runs of the predicate that were ended for their time
+	Before     int         `json:"statements_before"` // statements of the model before the reduction
+	Statements int         `json:"statements"`        // statements that are left
+	Stopped    string      `json:"stopped,omitempty"` // why the reduction ended early
+	Steps      []Step      `json:"steps"`             // what each pass did, in order
 }
 
 // ErrNotInteresting reports that the predicate does not hold for the original program.

@@ -22,10 +22,10 @@ type Advice struct {
 	Why        string    `json:"why"`               // what they cost now
 	Command    string    `json:"command,omitempty"` // that makes or shows the change
 	Ran        bool      `json:"ran"`               // the change was also run, and agreed with the original
-	Before     cost.Time `json:"before_us"`
-	After      cost.Time `json:"after_us"`
-	Dispatches [2]int    `json:"dispatches"` // before and after
-	CPUOps     [2]int    `json:"cpu_ops"`
+	Before     cost.Time `json:"before_us"`         // estimated time of a call now
+	After      cost.Time `json:"after_us"`          // estimated time of a call after the change
+	Dispatches [2]int    `json:"dispatches"`        // before and after
+	CPUOps     [2]int    `json:"cpu_ops"`           // operations on the CPU, before and after
 }
 
 // Lengths of the lists of the answer, which fits on one screen.

@@ -74,22 +74,22 @@ func (n Number) MarshalJSON() ([]byte, error) {
 
 // Contributor is a part of a value that exceeds its budget.
 type Contributor struct {
-	What  string `json:"what"` // operation, output or other kind
-	Name  string `json:"name,omitempty"`
-	Line  int    `json:"line,omitempty"`
-	Col   int    `json:"column,omitempty"`
-	Value Number `json:"value"`
+	What  string `json:"what"`             // operation, output or other kind
+	Name  string `json:"name,omitempty"`   // name of the operation or output
+	Line  int    `json:"line,omitempty"`   // line of the statement, from 1
+	Col   int    `json:"column,omitempty"` // column of the statement, from 1
+	Value Number `json:"value"`            // part of the violated value
 }
 
 // Violation is a budget that was exceeded.
 type Violation struct {
-	Budget       string        `json:"budget"`
-	Target       string        `json:"target,omitempty"`
-	Function     string        `json:"function,omitempty"` // if functions are checked separately
-	Value        Number        `json:"value"`
-	Limit        float64       `json:"limit"`
-	Unit         string        `json:"unit"`
-	Contributors []Contributor `json:"contributors,omitempty"`
+	Budget       string        `json:"budget"`                 // name of the budget
+	Target       string        `json:"target,omitempty"`       // target for which it was exceeded
+	Function     string        `json:"function,omitempty"`     // if functions are checked separately
+	Value        Number        `json:"value"`                  // value of the program
+	Limit        float64       `json:"limit"`                  // value that the budget allows
+	Unit         string        `json:"unit"`                   // unit of value and limit
+	Contributors []Contributor `json:"contributors,omitempty"` // largest parts of the value
 }
 
 // shown is the number of contributors that a violation lists.

@@ -15,9 +15,9 @@ import (
 type Document struct {
 	Model string `json:"model,omitempty"` // path of the model's text
 	*compile.Report
-	Violations []Violation `json:"violations,omitempty"`
-	Advice     []Advice    `json:"advice,omitempty"` // what to change, the largest saving first
-	Tried      bool        `json:"-"`                // whether changes were looked for
+	Violations []Violation `json:"violations,omitempty"` // budgets that were exceeded
+	Advice     []Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
+	Tried      bool        `json:"-"`                    // whether changes were looked for
 	// Explain returns the command that explains what to write instead of an operation
 	// on the CPU, or nil if there is none.
 	Explain func(o *compile.OpReport) string `json:"-"`

@@ -49,8 +49,8 @@ const (
 
 // Output is the comparison of one output.
 type Output struct {
-	Name    string `json:"name"`
-	Type    string `json:"type"`
+	Name    string `json:"name"`    // name of the output
+	Type    string `json:"type"`    // type of the output
 	MaxAbs  Number `json:"max_abs"` // largest difference of two elements
 	MaxULP  Number `json:"max_ulp"` // the same in units in the last place of fp16 at Scale; for integers in 1s
 	Percent Number `json:"percent"` // MaxAbs in per cent of Scale
@@ -58,21 +58,21 @@ type Output struct {
 	// By says which bound decides. Bound is that of the output, end to end; or that of the statement with the widest
 	// one in per cent of the scale of its own result, which BoundULP and BoundPercent then refer to.
 	By           string `json:"by"`
-	Bound        Number `json:"bound"`
-	BoundULP     Number `json:"bound_ulp"` // as MaxULP
-	BoundPercent Number `json:"bound_percent"`
+	Bound        Number `json:"bound"`         // largest difference that the bound allows
+	BoundULP     Number `json:"bound_ulp"`     // as MaxULP
+	BoundPercent Number `json:"bound_percent"` // bound in per cent, as percent
 	// Statement is the statement, of those that the output depends on, whose difference is the largest part of its
 	// bound, Used. It is empty if no statement rounds.
 	Statement string  `json:"statement,omitempty"`
-	Used      Number  `json:"used"`
-	Verdict   Verdict `json:"verdict"`
-	Pass      bool    `json:"pass"` // Verdict is Pass
+	Used      Number  `json:"used"`    // largest part of its bound that a statement uses
+	Verdict   Verdict `json:"verdict"` // pass, FAIL or cannot tell
+	Pass      bool    `json:"pass"`    // Verdict is Pass
 	// NotFinite counts the elements of the reference that are infinite or NaN, and FirstNotFinite is the first of them.
 	// Infinities must be equal. An output that is NaN in both runs cannot be verified.
 	NotFinite      int     `json:"not_finite,omitempty"`
-	FirstNotFinite int     `json:"first_not_finite,omitempty"`
-	Worst          Element `json:"worst"` // where MaxAbs is, or the first element beyond the bound
-	Why            string  `json:"why,omitempty"`
+	FirstNotFinite int     `json:"first_not_finite,omitempty"` // first of the elements that are not finite, row major
+	Worst          Element `json:"worst"`                      // where MaxAbs is, or the first element beyond the bound
+	Why            string  `json:"why,omitempty"`              // why the verdict is not pass
 
 	fit fit
 }
@@ -80,8 +80,8 @@ type Output struct {
 // Element is one element of an output in both runs.
 type Element struct {
 	Index int    `json:"index"` // row major
-	Got   Number `json:"got"`
-	Want  Number `json:"want"`
+	Got   Number `json:"got"`   // element of the simulator's result
+	Want  Number `json:"want"`  // element of the reference's result
 }
 
 // values returns the elements as float64, exact except for 64-bit integers.

@@ -10,25 +10,25 @@ import (
 
 // Departure is the first statement whose result differs from the interpreter's beyond its bound.
 type Departure struct {
-	Function  string `json:"function"`
+	Function  string `json:"function"`            // function of the statement
 	Procedure string `json:"procedure,omitempty"` // empty for a value that no task wrote
 	// Task is the index, in the procedure's chain, of the task that wrote the element; -1 if none did.
 	Task    int    `json:"task"`
-	Rule    string `json:"rule,omitempty"` // the lowering rule of the task
-	Step    string `json:"step"`           // as in Statement
-	Op      string `json:"op,omitempty"`
-	Value   string `json:"value"`          // the result of the statement
-	Call    int    `json:"call,omitempty"` // for functions with states, counted from 1
-	Type    string `json:"type"`
-	Line    int32  `json:"line,omitempty"`
-	Col     int32  `json:"column,omitempty"`
-	Place   string `json:"place,omitempty"` // file:line:col
-	Element int    `json:"element"`         // the first beyond the bound, row major
-	Got     Number `json:"got"`
-	Want    Number `json:"want"`
-	Bound   Number `json:"bound"`  // what the element may differ by
-	Beyond  int    `json:"beyond"` // number of elements beyond the bound
-	MaxAbs  Number `json:"max_abs"`
+	Rule    string `json:"rule,omitempty"`   // the lowering rule of the task
+	Step    string `json:"step"`             // as in Statement
+	Op      string `json:"op,omitempty"`     // name of the operation
+	Value   string `json:"value"`            // the result of the statement
+	Call    int    `json:"call,omitempty"`   // for functions with states, counted from 1
+	Type    string `json:"type"`             // type of the value
+	Line    int32  `json:"line,omitempty"`   // line of the statement, from 1
+	Col     int32  `json:"column,omitempty"` // column of the statement, from 1
+	Place   string `json:"place,omitempty"`  // file:line:col
+	Element int    `json:"element"`          // the first beyond the bound, row major
+	Got     Number `json:"got"`              // element of the simulator's result
+	Want    Number `json:"want"`             // element of the interpreter's result
+	Bound   Number `json:"bound"`            // what the element may differ by
+	Beyond  int    `json:"beyond"`           // number of elements beyond the bound
+	MaxAbs  Number `json:"max_abs"`          // largest difference of two elements
 }
 
 // departure returns the first statement of a call that does not pass, or nil.

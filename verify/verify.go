@@ -50,30 +50,30 @@ const Reference = "fp32"
 
 // Result is the result of a verification.
 type Result struct {
-	Seed       uint64          `json:"seed"`
-	Numerics   string          `json:"numerics"`
-	Reference  string          `json:"reference"` // arithmetic of the reference
-	Verdict    Verdict         `json:"verdict"`
-	Pass       bool            `json:"pass"`       // Verdict is Pass
-	Statements int             `json:"statements"` // compared
-	Outputs    []Output        `json:"outputs"`
-	Model      Model           `json:"model"`
-	Container  int64           `json:"container_bytes"`
-	Descriptor int64           `json:"descriptor_bytes"`
-	Report     *compile.Report `json:"report"`
-	Proof      *prove.Result   `json:"proof,omitempty"` // with Options.Prove
-	First      *Departure      `json:"first,omitempty"` // the first statement beyond its bound
+	Seed       uint64          `json:"seed"`             // seed of the inputs
+	Numerics   string          `json:"numerics"`         // arithmetic of the engine: ane, ane-wide or ieee
+	Reference  string          `json:"reference"`        // arithmetic of the reference
+	Verdict    Verdict         `json:"verdict"`          // worst verdict of the outputs
+	Pass       bool            `json:"pass"`             // Verdict is Pass
+	Statements int             `json:"statements"`       // compared
+	Outputs    []Output        `json:"outputs"`          // comparisons of the outputs
+	Model      Model           `json:"model"`            // size of the compiled program
+	Container  int64           `json:"container_bytes"`  // size of the container
+	Descriptor int64           `json:"descriptor_bytes"` // size of the descriptor
+	Report     *compile.Report `json:"report"`           // report of the compilation
+	Proof      *prove.Result   `json:"proof,omitempty"`  // with Options.Prove
+	First      *Departure      `json:"first,omitempty"`  // the first statement beyond its bound
 }
 
 // Model sums up the size of the compiled program.
 type Model struct {
-	EngineOps  int   `json:"engine_ops"`
-	CPUOps     int   `json:"cpu_ops"`
-	EngineMACs int64 `json:"engine_macs"`
-	CPUMACs    int64 `json:"cpu_macs"`
-	Dispatches int   `json:"dispatches"`
-	Tasks      int   `json:"tasks"`
-	Weights    int64 `json:"weight_bytes"`
+	EngineOps  int   `json:"engine_ops"`   // operations on the engine
+	CPUOps     int   `json:"cpu_ops"`      // operations on the CPU
+	EngineMACs int64 `json:"engine_macs"`  // multiply-accumulates on the engine
+	CPUMACs    int64 `json:"cpu_macs"`     // multiply-accumulates on the CPU
+	Dispatches int   `json:"dispatches"`   // dispatches of one call
+	Tasks      int   `json:"tasks"`        // tasks of the engine
+	Weights    int64 `json:"weight_bytes"` // constant section
 }
 
 // Open writes the pair of a compilation and opens the bytes in the simulator. Every

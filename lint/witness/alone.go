@@ -17,7 +17,7 @@ import (
 type Cut struct {
 	// Statements is the number of statements of the cut model, without constants.
 	Statements int       `json:"statements"`
-	Operands   []Operand `json:"operands"`
+	Operands   []Operand `json:"operands"` // inputs of the cut model
 	// Factor is the factor by which the ranges of the operands in recorded runs of the whole model were widened, 1 if
 	// they were not; 0 if there were no such runs.
 	Factor verify.Number `json:"factor"`
@@ -42,13 +42,15 @@ const (
 
 // Operand is an input of a cut.
 type Operand struct {
-	Name     string            `json:"name"`  // in the cut model
-	Value    string            `json:"value"` // in the whole model
-	Type     string            `json:"type"`
+	Name  string `json:"name"`  // in the cut model
+	Value string `json:"value"` // in the whole model
+	Type  string `json:"type"`  // type of the operand
+	// Least and greatest number that it may have in the whole model.
 	Interval [2]verify.Number  `json:"interval"`
 	Seen     *[2]verify.Number `json:"seen,omitempty"` // in recorded runs
 	Used     [2]verify.Number  `json:"used"`           // in the input that shows the cliff
-	From     string            `json:"from"`
+	// Where the range of used comes from: the interval, the input or recorded runs.
+	From string `json:"from"`
 	// Safe is a range to clip to: with those of the other operands, the intervals rule the cliff out.
 	Safe *[2]verify.Number `json:"safe,omitempty"`
 }

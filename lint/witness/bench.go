@@ -165,10 +165,10 @@ func (b *bench) engine(ctx context.Context, in tensors, ane bool) (tensors, erro
 
 // Evidence is one element of an output in which the engine's number is far from the exact one, for the same input.
 type Evidence struct {
-	By          string        `json:"by"` // what ran: BySimulator or ByANE
-	Output      string        `json:"output"`
-	Index       int           `json:"index"` // row major
-	Engine      verify.Number `json:"engine"`
+	By          string        `json:"by"`          // what ran: BySimulator or ByANE
+	Output      string        `json:"output"`      // name of the output
+	Index       int           `json:"index"`       // row major
+	Engine      verify.Number `json:"engine"`      // element as the engine computes it
 	Interpreter verify.Number `json:"interpreter"` // as declared, IEEE
 	Exact       verify.Number `json:"exact"`       // IEEE with fp32 for fp16
 }

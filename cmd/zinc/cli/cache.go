@@ -87,30 +87,30 @@ warning, and the model is compiled.`,
 
 // entryJSON is one entry in the JSON output of ls and verify.
 type entryJSON struct {
-	Key   string `json:"key"`
-	Bytes int64  `json:"bytes"`
+	Key   string `json:"key"`                // key of the entry, in hexadecimal
+	Bytes int64  `json:"bytes"`              // size of its files
 	Used  string `json:"last_use,omitempty"` // RFC 3339, UTC
-	Fault string `json:"fault,omitempty"`
+	Fault string `json:"fault,omitempty"`    // why it is corrupt
 }
 
 // cacheListJSON is what zinc cache ls --json prints.
 type cacheListJSON struct {
-	Entries []entryJSON `json:"entries"`
-	Bytes   int64       `json:"bytes"`
+	Entries []entryJSON `json:"entries"`   // entries, the last used first
+	Bytes   int64       `json:"bytes"`     // size of all entries
 	Max     int64       `json:"max_bytes"` // 0 for no limit
 }
 
 // cacheVerifyJSON is what zinc cache verify --json prints.
 type cacheVerifyJSON struct {
-	Entries []entryJSON `json:"entries"`
+	Entries []entryJSON `json:"entries"` // entries, the corrupt ones with their fault
 }
 
 // cacheCollectJSON is what zinc cache gc --json prints.
 type cacheCollectJSON struct {
-	Removed      int   `json:"removed"`
-	RemovedBytes int64 `json:"removed_bytes"`
-	Kept         int   `json:"kept"`
-	KeptBytes    int64 `json:"kept_bytes"`
+	Removed      int   `json:"removed"`         // entries that were removed
+	RemovedBytes int64 `json:"removed_bytes"`   // size of the removed entries
+	Kept         int   `json:"kept"`            // entries that stay
+	KeptBytes    int64 `json:"kept_bytes"`      // size of the entries that stay
 	Temporary    int   `json:"temporary_files"` // unfinished ones that were removed
 }
 

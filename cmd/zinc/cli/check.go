@@ -104,20 +104,20 @@ const (
 
 // checkResult is what `zinc check --json` prints.
 type checkResult struct {
-	Model   string         `json:"model"` // path of the text
-	Targets []targetResult `json:"targets"`
+	Model   string         `json:"model"`   // path of the text
+	Targets []targetResult `json:"targets"` // placements, in the order of the targets
 }
 
 // targetResult is the placement on one target.
 type targetResult struct {
 	*compile.Report
-	EngineOpsPercent  float64 `json:"engine_ops_percent"`
+	EngineOpsPercent  float64 `json:"engine_ops_percent"`  // share of the operations on the engine
 	EngineMACsPercent float64 `json:"engine_macs_percent"` // 100 if there are none
 	// Assumed are the weight files that are missing, with what needs them: their values were assumed.
 	Assumed    []string           `json:"assumed_weights,omitempty"`
-	Advice     []report.Advice    `json:"advice,omitempty"`
-	Failures   []string           `json:"failures,omitempty"` // of --require-engine and of budgets, as text
-	Violations []report.Violation `json:"violations,omitempty"`
+	Advice     []report.Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
+	Failures   []string           `json:"failures,omitempty"`   // of --require-engine and of budgets, as text
+	Violations []report.Violation `json:"violations,omitempty"` // budgets that were exceeded
 	// Explain has an element for each operation that the engine refuses.
 	Explain []suggestion `json:"explain,omitempty"`
 }

@@ -321,7 +321,7 @@ func (c *diffCommand) run(ctx context.Context, args []string) error {
 
 // rangesJSON is what zinc diff --bytes --json prints.
 type rangesJSON struct {
-	Ranges []compare.Range `json:"ranges"`
+	Ranges []compare.Range `json:"ranges"` // runs of bytes that differ, in the order of the files
 }
 
 func (c *diffCommand) ranges(sides [2]*compare.Side) error {

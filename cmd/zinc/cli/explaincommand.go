@@ -81,9 +81,9 @@ func shellLine(words []string) string {
 
 // suggestion is an operation on the CPU and the command that shows what to write instead.
 type suggestion struct {
-	Name    string `json:"name"`
-	Line    int32  `json:"line,omitempty"`
-	Command string `json:"command"`
+	Name    string `json:"name"`           // first result of the operation
+	Line    int32  `json:"line,omitempty"` // line of the statement, from 1
+	Command string `json:"command"`        // command that shows what to write instead
 }
 
 // list returns a suggestion for each operation that the engine refuses.

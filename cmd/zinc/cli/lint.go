@@ -103,8 +103,8 @@ counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, ve
 
 // lintResult is what `zinc lint --json` prints.
 type lintResult struct {
-	Model   string         `json:"model"`
-	Targets []*lint.Report `json:"targets"`
+	Model   string         `json:"model"`   // path of the text
+	Targets []*lint.Report `json:"targets"` // findings, in the order of the targets
 }
 
 func (c *lintCommand) run(ctx context.Context, path string) error {

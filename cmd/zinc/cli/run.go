@@ -410,13 +410,13 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 
 // runJSON is what zinc run --json prints.
 type runJSON struct {
-	Outputs []runOutput `json:"outputs"`
+	Outputs []runOutput `json:"outputs"` // outputs, in the order of the function
 }
 
 // runOutput is an output of a run.
 type runOutput struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
+	Name string `json:"name"`           // name of the output
+	Type string `json:"type"`           // type of the output
 	File string `json:"file,omitempty"` // that it was written to
 	dump.Statistics
 }

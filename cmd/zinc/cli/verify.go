@@ -184,16 +184,16 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 
 // departures is what `zinc verify --first-departure --json` prints.
 type departures struct {
-	Seed       uint64            `json:"seed"`
-	Numerics   string            `json:"numerics"`
-	Statements int               `json:"statements"` // compared
-	First      *verify.Departure `json:"first,omitempty"`
+	Seed       uint64            `json:"seed"`            // seed of the inputs
+	Numerics   string            `json:"numerics"`        // arithmetic of the engine: ane, ane-wide or ieee
+	Statements int               `json:"statements"`      // compared
+	First      *verify.Departure `json:"first,omitempty"` // first statement beyond its bound, if there is one
 }
 
 // verifyResult is what `zinc verify --json` prints.
 type verifyResult struct {
 	*verify.Result
-	Violations []report.Violation `json:"violations,omitempty"`
+	Violations []report.Violation `json:"violations,omitempty"` // budgets that were exceeded
 }
 
 // boundRule is the SARIF rule of an output that does not pass.

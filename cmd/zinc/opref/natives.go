@@ -11,8 +11,8 @@ import (
 
 // Comparison holds what zinc does on one target against what its hardware does.
 type Comparison struct {
-	Target string `json:"target"`
-	Native Share  `json:"native"`
+	Target string `json:"target"` // name of the target
+	Native Share  `json:"native"` // operations that the hardware runs natively
 	Bridge Share  `json:"bridge"` // operations that only a larger engine program holds
 	// Others are on the engine and neither native nor a bridge.
 	Others []string `json:"others,omitempty"`
@@ -20,10 +20,10 @@ type Comparison struct {
 
 // Share is how many of some operations leave nothing to the CPU.
 type Share struct {
-	Operations int      `json:"operations"`
-	Engine     int      `json:"engine"`  // run there
-	Settled    int      `json:"settled"` // become part of a transfer, or nothing
-	Missing    []string `json:"missing"` // on the CPU
+	Operations int      `json:"operations"` // number of operations
+	Engine     int      `json:"engine"`     // run there
+	Settled    int      `json:"settled"`    // become part of a transfer, or nothing
+	Missing    []string `json:"missing"`    // on the CPU
 }
 
 // Off counts those that leave nothing to the CPU.

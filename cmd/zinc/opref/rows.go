@@ -14,17 +14,17 @@ import (
 
 // Row is one operation.
 type Row struct {
-	Name        string      `json:"name"`
-	Forms       []Form      `json:"forms"` // oldest first
-	Interpreted bool        `json:"interpreted"`
-	Placement   []Placement `json:"placement"` // one a target asked for
+	Name        string      `json:"name"`        // name of the operation
+	Forms       []Form      `json:"forms"`       // oldest first
+	Interpreted bool        `json:"interpreted"` // the reference interpreter computes it
+	Placement   []Placement `json:"placement"`   // one a target asked for
 }
 
 // Form is one form of an operation.
 type Form struct {
-	Since  string  `json:"since"` // first operation set with it
-	Doc    string  `json:"doc"`
-	Params []Param `json:"params"`
+	Since  string  `json:"since"`            // first operation set with it
+	Doc    string  `json:"doc"`              // what the form computes
+	Params []Param `json:"params"`           // parameters, in the order of the operation set
 	Folds  bool    `json:"folds"`            // computed at compile time when its arguments are constant
 	Effect string  `json:"effect,omitempty"` // random, reads or writes; empty for pure ones
 	Blocks int     `json:"blocks,omitempty"` // nested blocks
@@ -32,19 +32,19 @@ type Form struct {
 
 // Param is one parameter of a form.
 type Param struct {
-	Name     string   `json:"name"`
-	Types    []string `json:"types"`          // element types
-	Kind     string   `json:"kind,omitempty"` // if it takes no tensor
-	Same     string   `json:"same,omitempty"` // type variable: parameters that share it share an element type
-	Optional bool     `json:"optional"`
-	Default  string   `json:"default,omitempty"` // as MIL text writes it
-	Const    bool     `json:"const"`             // must be known at compile time
-	Variadic bool     `json:"variadic,omitempty"`
+	Name     string   `json:"name"`               // name of the parameter
+	Types    []string `json:"types"`              // element types
+	Kind     string   `json:"kind,omitempty"`     // if it takes no tensor
+	Same     string   `json:"same,omitempty"`     // type variable: parameters that share it share an element type
+	Optional bool     `json:"optional"`           // it may be omitted
+	Default  string   `json:"default,omitempty"`  // as MIL text writes it
+	Const    bool     `json:"const"`              // must be known at compile time
+	Variadic bool     `json:"variadic,omitempty"` // it takes any number of values
 }
 
 // Placement is what one target does with an operation.
 type Placement struct {
-	Target  string   `json:"target"`
+	Target  string   `json:"target"`            // name of the target
 	Unit    string   `json:"unit"`              // engine, cpu, transfer, or compiler when nothing is left to run
 	Rule    string   `json:"rule,omitempty"`    // lowering rule, pass, or rule that it breaks
 	How     string   `json:"how,omitempty"`     // what the rule makes of it

@@ -16,16 +16,16 @@ import (
 
 // Document is what JSON holds.
 type Document struct {
-	Targets    []Target `json:"targets"`
-	Operations []Row    `json:"operations"`
+	Targets    []Target `json:"targets"`    // targets, oldest first
+	Operations []Row    `json:"operations"` // operations, by name
 	// Natives is what Operations say of each target against its hardware.
 	Natives []Comparison `json:"natives"`
 }
 
 // Target is a target and its limits for every tensor.
 type Target struct {
-	Name   string   `json:"name"`
-	Limits []string `json:"tensor_limits"`
+	Name   string   `json:"name"`          // name of the target
+	Limits []string `json:"tensor_limits"` // limits of every tensor on the engine, as sentences
 }
 
 func targetsOf(ts []*target.Table) []Target {
