@@ -6,6 +6,8 @@ import (
 	"math"
 
 	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/numerics"
 )
 
 // Const is a value known at compile time.
@@ -122,6 +124,41 @@ func (c *Const) Floats() []float64 {
 		out[i] = c.Float(int64(i))
 	}
 	return out
+}
+
+// ScaleRows returns the constant with each element of row i, an index of the first dimension, multiplied by factor(i)
+// and rounded once. The constant has at least one dimension, none of them 0, and a type that AppendElem takes.
+func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
+	t := c.Type.DType
+	rows := c.Type.Shape[0]
+	per := c.Elems() / rows
+	data := make([]byte, 0, len(c.Data))
+	var wide [1024]float32
+	for row := range rows {
+		f := factor(row)
+		from, end := row*per, (row+1)*per
+		// The product of two fp16 numbers is exact in fp32: see package vector.
+		for t == FP16 && from < end && float64(numerics.Round16(float32(f))) == f {
+			part := wide[:min(end-from, int64(len(wide)))]
+			numerics.WidenBytes(part, c.Data[2*from:])
+			nan := false
+			for i := range part {
+				part[i] *= float32(f)
+				nan = nan || part[i] != part[i]
+			}
+			if nan {
+				break // AppendElem defines the bits of a NaN
+			}
+			at := len(data)
+			data = data[:at+2*len(part)]
+			numerics.NarrowBytes(data[at:], part)
+			from += int64(len(part))
+		}
+		for ; from < end; from++ {
+			data = AppendElem(data, t, float64(c.Float(from)*f))
+		}
+	}
+	return &Const{Type: c.Type, Data: data}
 }
 
 // AppendElem appends one element of type t, passed as a float, to packed bytes. A float is rounded once, to nearest

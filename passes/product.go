@@ -165,15 +165,10 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	}
 	switch op.Def.Operation {
 	case ir.OpMul:
-		per := w.Type.Elems() / outputs
-		data := make([]byte, 0, len(w.Const.Data))
-		for i := range outputs {
-			for j := range per {
-				data = ir.AppendElem(data, t, float64(w.Const.Float(i*per+j)*each(i)))
-			}
-			bias[i] *= each(i)
+		for i := range bias {
+			bias[i] *= each(int64(i))
 		}
-		scaled := s.constant(&ir.Const{Type: w.Type, Data: data}, w.Pos)
+		scaled := s.constant(w.Const.ScaleRows(each), w.Pos)
 		s.derive(w, scaled)
 		s.cameFrom(scaled, w, c, op.Results[0])
 		p.SetArg(row.weight, scaled)

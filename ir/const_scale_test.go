@@ -1,0 +1,38 @@
+package ir
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"testing"
+)
+
+func TestScaleRowsRoundsEachProductOnce(t *testing.T) {
+	const rows, per = 64, 1024 // every fp16 number once
+	halves := make([]byte, 0, 2*rows*per)
+	for i := range rows * per {
+		halves = binary.LittleEndian.AppendUint16(halves, uint16(i))
+	}
+	var singles []byte
+	for i := range rows * per {
+		singles = AppendElem(singles, FP32, math.Ldexp(1+float64(i)/3, i%40-20))
+	}
+	for _, c := range []*Const{
+		{Type: TensorOf(FP16, rows, per), Data: halves},
+		{Type: TensorOf(FP32, rows, per), Data: singles},
+	} {
+		for _, f := range []float64{1, 0.5, -3.0 / 1024, 65504, 0x1p-24, 1.0 / 3, math.Inf(1), math.NaN(), 0} {
+			t.Run(fmt.Sprint(c.Type.DType, " ", f), func(t *testing.T) {
+				factor := func(row int64) float64 { return f * float64(1+row%2) }
+				var want []byte
+				for i := range c.Elems() {
+					want = AppendElem(want, c.Type.DType, float64(c.Float(i)*factor(i/per)))
+				}
+				if got := c.ScaleRows(factor); !bytes.Equal(got.Data, want) || !got.Type.Equal(c.Type) {
+					t.Errorf("the elements of %v differ from products rounded one by one", got.Type)
+				}
+			})
+		}
+	}
+}
