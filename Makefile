@@ -28,14 +28,16 @@ SEEDS     ?= 1 2 3 4 5
 BEFORE    ?=
 # The folder of shared test material, which is not part of the repository.
 SHARED    ?= $(or $(ZINC_SHARED),../shared)
+# Platforms that zinc is built for.
+PLATFORMS ?= linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 # Test images that `make demo` shows.
 DIGITS    ?= 2 5 8
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
-.PHONY: help build man test test-short conformance conformance-engine corpus random nightly exhaustive mutants bench
-.PHONY: performance browser-test picture demo
+.PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
+.PHONY: exhaustive mutants bench performance browser-test picture demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
@@ -47,11 +49,14 @@ build: ## build bin/zinc
 man: build ## write the manual pages to dist/man1
 	bin/zinc man $(OUT)/man1
 
-test: ## run every test
+test: ## run every test, those of long tables on a part of them
 	@$(GO) test -json -timeout $(TIMEOUT) $(TESTARGS) ./... | $(GO) run ./.ci/testsummary
 
-test-short: ## run the tests that are quick, for use between edits
-	@$(MAKE) -s test TESTARGS="-short $(TESTARGS)"
+test-short: ## run a sample of the tests, for use between edits; without go vet, which make lint runs
+	@$(MAKE) -s test TESTARGS="-short -vet=off $(TESTARGS)"
+
+test-long: ## run every test on all that it has: hours
+	@ZINC_TESTS=long $(MAKE) -s test
 
 conformance: build ## run the cases of ../shared/conformance on the interpreter, each a run of bin/zinc
 	@if [ ! -d "$(SHARED)/conformance/cases" ]; then \
@@ -84,8 +89,16 @@ corpus: build ## verify every real model through the whole stack with SEEDS; CI 
 random: ## compile N generated programs, judge each of them, and print what they reached
 	$(GO) test -count=1 -timeout 0 -v -run '^TestRandomPrograms$$' ./difftest -random.n $(N) -random.first $(FIRST)
 
-nightly: ## do the same with 200,000 programs, other ones every day
+nightly: platforms test-long ## run what takes hours: every form of the tests, programs, mutants, fuzzing, real models
 	@$(MAKE) -s random N=200000 FIRST=$$(( $$(date +%s) / 86400 * 1000000 ))
+	@$(MAKE) -s mutants
+	@$(MAKE) -s fuzz-smoke FUZZTIME=10m
+	@$(MAKE) -s corpus
+
+platforms: ## build for every platform
+	@set -e; for p in $(PLATFORMS); do \
+		echo "$$p"; CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build ./...; \
+	done
 
 exhaustive: ## compare functions of one fp16 number, and arithmetic on two, with exact values on all numbers: hours
 	$(GO) test -count=1 -timeout 0 -run 'CurvesOnEvery|PairsOfFP16' ./runtime/sim -exhaustive

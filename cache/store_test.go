@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/pair"
 )
 
@@ -198,7 +199,7 @@ func TestGetDuringRemovalIsAbsentOrComplete(t *testing.T) {
 	done := make(chan error, 1)
 	go func() {
 		next := filepath.Join(s.Folder, "next")
-		for range 4_000 {
+		for range testform.Of(500, 4_000, 4_000) {
 			err := errors.Join(s.Remove(key(1)), os.WriteFile(next, written, 0o666))
 			if err = errors.Join(err, os.Rename(next, s.Path(key(1)))); err != nil {
 				done <- err

@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/difftest"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
@@ -33,7 +34,7 @@ func TestMuseum(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer m.Close()
-			for seed := range uint64(8) {
+			for seed := range testform.Of[uint64](2, 8, 8) {
 				s := difftest.Settings{
 					Seed:     seed,
 					Numerics: []numerics.Mode{numerics.ANE, numerics.IEEE}[seed%2],

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/difftest"
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/reduce"
 )
 
@@ -34,10 +35,7 @@ const enough = 100000
 func TestRandomPrograms(t *testing.T) {
 	// Trials allocate much and keep nothing.
 	defer debug.SetGCPercent(debug.SetGCPercent(600))
-	n := few
-	if testing.Short() {
-		n /= 10
-	}
+	n := testform.Of(few/20, few, few)
 	if *randomN > 0 {
 		n = *randomN
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/difftest"
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir/irgen"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
@@ -14,10 +15,7 @@ import (
 // TestWideTensorsAreRight runs every step on tensors with a dimension up to the limits of the target: at the limit, one
 // below and one above. Larger ones run correctly on the CPU, and the refusal names the limit.
 func TestWideTensorsAreRight(t *testing.T) {
-	n := 4 * irgen.Wides
-	if testing.Short() {
-		n /= 5
-	}
+	n := testform.Of(irgen.Wides/2, irgen.Wides, 4*irgen.Wides)
 	e := irgen.Extents{Last: int64(target.H13.MaxWidth), Other: 4096, Limit: int64(target.H13.MaxChannels)}
 	for i := range n {
 		p := irgen.Wide(i, e)

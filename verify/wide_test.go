@@ -3,9 +3,12 @@ package verify
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -192,29 +195,31 @@ func TestEngineComputesWideAxes(t *testing.T) {
 		8400:  append(wideOps[:len(wideOps):len(wideOps)], wideOthers...),
 		16384: wideOps,
 	}
-	for w, list := range ops {
-		if testing.Short() && w != 8400 {
-			continue
+	type program struct {
+		wideOp
+		w       int64
+		chained bool
+	}
+	var programs []program
+	for _, w := range slices.Sorted(maps.Keys(ops)) {
+		for _, op := range ops[w] {
+			programs = append(programs, program{op, w, true}, program{op, w, false})
 		}
-		for _, op := range list {
-			for _, chained := range []bool{true, false} {
-				if testing.Short() && !chained {
-					continue // the chain includes the operation
-				}
-				t.Run(fmt.Sprintf("%s/%d/chained=%t", op.name, w, chained), func(t *testing.T) {
-					g := &wideGraph{irbuild.New(11), chained}
-					y := op.make(g, w)
-					if chained {
-						y = g.Op("relu", "x", y)
-					}
-					g.Output(y)
-					cpu := verifyWide(t, g.Program())
-					if chained && len(cpu) > 0 {
-						t.Errorf("on the CPU: %v", cpu)
-					}
-				})
+	}
+	for i := range testform.Sample(len(programs), 8, 40) {
+		p := programs[i]
+		t.Run(fmt.Sprintf("%s/%d/chained=%t", p.name, p.w, p.chained), func(t *testing.T) {
+			g := &wideGraph{irbuild.New(11), p.chained}
+			y := p.make(g, p.w)
+			if p.chained {
+				y = g.Op("relu", "x", y)
 			}
-		}
+			g.Output(y)
+			cpu := verifyWide(t, g.Program())
+			if p.chained && len(cpu) > 0 {
+				t.Errorf("on the CPU: %v", cpu)
+			}
+		})
 	}
 }
 
@@ -236,11 +241,9 @@ func TestDetectorHeadRunsOnTheEngine(t *testing.T) {
 
 // TestTooWideAxesRunOnTheCPU also requires that the reason states the limit.
 func TestTooWideAxesRunOnTheCPU(t *testing.T) {
-	for _, w := range []int64{16385, 33600} {
-		if testing.Short() && w > 16385 {
-			continue
-		}
-		for _, op := range wideOps {
+	for _, w := range testform.Of([]int64{16385}, []int64{16385}, []int64{16385, 33600}) {
+		for i := range testform.Sample(len(wideOps), 5, 100) {
+			op := wideOps[i]
 			t.Run(fmt.Sprintf("%s/%d", op.name, w), func(t *testing.T) {
 				g := &wideGraph{irbuild.New(11), false}
 				g.Output(op.make(g, w))

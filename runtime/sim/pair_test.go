@@ -12,6 +12,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -192,19 +193,21 @@ type sample struct {
 	measured bool
 }
 
-// runSamples compiles every program of a table and compares it in both modes. Short tests take every fourth program of
-// a long table.
+// runSamples compiles programs of a table and compares them in both modes: all in the long form of the tests, fewer and
+// smaller ones in the others.
 func runSamples(t *testing.T, table []sample) {
 	t.Helper()
 	seen := map[string]bool{}
-	for i, s := range table {
+	for _, s := range table {
 		if seen[s.name] {
 			t.Errorf("two samples are named %q", s.name)
 		}
 		seen[s.name] = true
-		if testing.Short() && len(table) > 40 && i%4 != 0 {
-			continue
-		}
+	}
+	largest := testform.Of[int64](1<<17, 1<<20, math.MaxInt64) // elements of the inputs
+	twice := testform.Of[int64](1<<14, 1<<17, math.MaxInt64)   // elements up to which both modes run
+	for i := range testform.Sample(len(table), 12, 60) {
+		s := table[i]
 		t.Run(s.name, func(t *testing.T) {
 			g := irbuild.New(uint64(i))
 			s.build(g)
@@ -213,8 +216,8 @@ func runSamples(t *testing.T, table []sample) {
 			for _, v := range p.Funcs[0].Body.Params {
 				size += v.Type.Elems()
 			}
-			if testing.Short() && size > 1<<20 {
-				t.Skip("large inputs take seconds")
+			if size > largest {
+				t.Skip("large inputs take seconds: they belong to the long form")
 			}
 			c, err := compilePair(p, compile.Options{SplitKernel: i%3 == 0})
 			if err != nil {
@@ -230,7 +233,7 @@ func runSamples(t *testing.T, table []sample) {
 			}
 			in := c.inputs(uint64(i), s.fill)
 			modes := []numerics.Mode{numerics.ANE, numerics.IEEE}
-			if s.measured || testing.Short() && size > 1<<17 {
+			if s.measured || size > twice {
 				modes = modes[:1]
 			}
 			check := c.check

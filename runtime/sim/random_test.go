@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir/irgen"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/target"
@@ -39,9 +40,7 @@ func tryProgram(b []byte, on *target.Table) (engine, told bool, err error) {
 // randomGraphs compiles seeded random programs for a target and compares the
 // pair with the interpreter. ZINC_RANDOM_GRAPHS sets another number of programs.
 func randomGraphs(t *testing.T, n int, stream uint64, on *target.Table) {
-	if testing.Short() {
-		n /= 10
-	}
+	n = testform.Of(n/15, n, 10*n)
 	if v, err := strconv.Atoi(os.Getenv("ZINC_RANDOM_GRAPHS")); err == nil {
 		n = v
 	}

@@ -182,11 +182,7 @@ var readers = []struct {
 // in parts, read its elements, for every operation that left it there.
 func TestValueInL2IsReadUnderAnotherShape(t *testing.T) {
 	var samples []sample
-	sizes := [][3]int64{{4, 6, 32}, {2, 8, 8}}
-	if testing.Short() {
-		sizes = sizes[:1]
-	}
-	for _, s := range sizes {
+	for _, s := range [][3]int64{{4, 6, 32}, {2, 8, 8}} {
 		c, h, w := s[0], s[1], s[2]
 		for _, m := range residents {
 			for _, v := range views {

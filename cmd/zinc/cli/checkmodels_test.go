@@ -14,6 +14,9 @@ func TestCheckOfAWholeModelIsOnePage(t *testing.T) {
 	const page = 40
 	for i := range irmodels.Models {
 		m := &irmodels.Models[i]
+		if testing.Short() && m.Name == "unet" {
+			continue // its rewrites are run, which takes seconds
+		}
 		t.Run(m.Name, func(t *testing.T) {
 			dir := t.TempDir()
 			if _, err := reduce.Write(t.Context(), m.Program(), dir); err != nil {

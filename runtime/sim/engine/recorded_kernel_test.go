@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"math"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/testform"
 )
 
 // kernelCase is a recorded convolution or product with a constant matrix.
@@ -240,7 +242,8 @@ var kernelCases = []kernelCase{
 // recorded weights, then the same packing carries random weights (the recorded ones in
 // zero-skipping form) and the result is compared with the convolution or product itself.
 func TestRecordedKernels(t *testing.T) {
-	for _, c := range kernelCases {
+	for i := range testform.Sample(len(kernelCases), 8, len(kernelCases)) {
+		c := kernelCases[i]
 		t.Run(c.name, func(t *testing.T) {
 			r, tasks := readRecorded(t, c.name)
 			c.groups, c.k, c.stride, c.limit = max(1, c.groups), max(1, c.k), max(1, c.stride), max(16, c.limit)
