@@ -46,7 +46,11 @@ func (d *driver) container() (*hwx.File, error) {
 		}
 		d.prov.idle(img, d.units[0])
 	}
-	for _, s := range d.sec.Symbols() {
+	symbols, err := d.sec.Symbols()
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range symbols {
 		img.Kernels = append(img.Kernels, hwx.Kernel{Name: s.Name, Offset: uint64(s.Offset), Live: s.Live})
 	}
 	d.image = img

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -27,16 +28,18 @@ type Symbol struct {
 }
 
 // Section collects the constants of a program in task order. The zero value is ready. Constants are aligned to
-// Granule; equal ones are stored once. The section keeps what its bytes are made from, and WriteTo makes them.
+// Granule; equal ones are stored once. The section keeps what its bytes are made from, and WriteTo makes them. A digest
+// of all bytes of a constant is made when another one begins with the same bytes, or for Symbols.
 type Section struct {
 	// Workers is the number of goroutines that pack constants, 0 for one per processor.
 	Workers int
 
 	pieces []piece
 	size   uint32
-	seen   map[key]stored
+	begun  map[key]*constant // the first constant that begins with the bytes of a digest
+	seen   map[key]*constant // by the digest of all bytes, of those that have one
 	// named lists the constants with tiles, in order of first appearance.
-	named []constant
+	named []*constant
 	// For a tracked section (see Track): the stored extents, and the one added last.
 	tracked bool
 	extents []Extent
@@ -44,7 +47,8 @@ type Section struct {
 	buf     []byte // of the window that is being packed
 }
 
-// key identifies stored bytes together with their division into parts, since the same bytes may be read as other tiles.
+// key identifies bytes of a constant together with its division into parts, since the same bytes may be read as other
+// tiles.
 type key struct {
 	sum   [sha256.Size]byte
 	size  int
@@ -52,10 +56,14 @@ type key struct {
 	kind  kind
 }
 
-// stored is the place of a constant.
-type stored struct {
+// constant is a stored constant, its place and, if all is set, the digest of its bytes.
+type constant struct {
+	piece piece
+	task  int
 	parts Parts
 	base  uint32
+	all   bool
+	sum   [sha256.Size]byte
 }
 
 type kind uint8
@@ -65,11 +73,6 @@ const (
 	kindShared
 	kindRaw
 )
-
-type constant struct {
-	sum   [sha256.Size]byte
-	parts Parts
-}
 
 // limit is the section's largest size: base registers hold 32 bits.
 const limit = 1 << 32
@@ -199,40 +202,68 @@ func (e *LimitError) Error() string {
 
 func (s *Section) add(p piece, kd kind, task int, sizes [MaxCores]uint32, layout func() []Repeat,
 	place func(base uint32) Parts) (Parts, error) {
-	sum, err := s.digest(p, task)
+	c := &constant{piece: p, task: task}
+	k := key{sum: s.beginning(c), size: p.size, sizes: sizes, kind: kd}
+	old, err := s.equal(c, k)
 	if err != nil {
 		return Parts{}, err
 	}
-	k := key{sum: sum, size: p.size, sizes: sizes, kind: kd}
-	if old, ok := s.seen[k]; ok {
+	if old != nil {
 		s.last = old.base
 		return old.parts, nil
 	}
 	if int64(s.size)+int64(p.size) >= limit {
 		return Parts{}, &LimitError{Bytes: int64(p.size), Offset: int64(s.size)}
 	}
-	base := s.size
-	ps := place(base)
-	if err := s.note(base, p.size, layout); err != nil {
+	c.base, c.parts = s.size, place(s.size)
+	if err := s.note(c.base, p.size, layout); err != nil {
 		return Parts{}, err
 	}
 	s.pieces = append(s.pieces, p)
 	s.size += uint32(p.size)
-	if s.seen == nil {
-		s.seen = make(map[key]stored)
-	}
-	s.seen[k] = stored{ps, base}
+	s.remember(c, k)
 	if kd != kindRaw {
-		s.named = append(s.named, constant{k.sum, ps})
+		s.named = append(s.named, c)
 	}
-	return ps, nil
+	return c.parts, nil
+}
+
+// equal returns the stored constant that is equal to c, or nil. The key has the digest of c's beginning.
+func (s *Section) equal(c *constant, k key) (*constant, error) {
+	first := s.begun[k]
+	if first == nil {
+		return nil, nil
+	}
+	if err := errors.Join(s.digest(first), s.digest(c)); err != nil {
+		return nil, err
+	}
+	k.sum = first.sum
+	s.seen[k] = first
+	k.sum = c.sum
+	return s.seen[k], nil
+}
+
+// remember makes c, which is stored and of which equal found no other, one that equal finds.
+func (s *Section) remember(c *constant, k key) {
+	if s.begun == nil {
+		s.begun, s.seen = make(map[key]*constant), make(map[key]*constant)
+	}
+	if s.begun[k] == nil {
+		s.begun[k] = c
+		return
+	}
+	k.sum = c.sum
+	s.seen[k] = c
 }
 
 // Symbols lists the tiles of all constants in order of appearance, MaxCores per constant, with dead ones at the
 // section's end.
-func (s *Section) Symbols() []Symbol {
+func (s *Section) Symbols() ([]Symbol, error) {
 	var out []Symbol
 	for _, c := range s.named {
+		if err := s.digest(c); err != nil {
+			return nil, err
+		}
 		name := "K" + strings.ToUpper(hex.EncodeToString(c.sum[:])) + "_ne_"
 		for lane, live := range c.parts.Live {
 			sy := Symbol{Name: name + strconv.Itoa(lane), Offset: s.size, Live: live}
@@ -242,7 +273,7 @@ func (s *Section) Symbols() []Symbol {
 			out = append(out, sy)
 		}
 	}
-	return out
+	return out, nil
 }
 
 // PairRows lays out a per-channel elementwise constant for the planar engine: one fp16 bias per channel, then one fp16

@@ -32,7 +32,7 @@ func TestSectionStoresEqualConstantsOnce(t *testing.T) {
 	if off, err := s.AddSurface(16, 64, s.bytes()); err != nil || int64(off) != size {
 		t.Errorf("surface at %#x (%v), want %#x", off, err, size)
 	}
-	sy := s.Symbols()
+	sy := symbols(t, s)
 	if len(sy) != MaxCores {
 		t.Fatalf("%d symbols, want %d", len(sy), MaxCores)
 	}
@@ -61,7 +61,7 @@ func TestSectionSlicesKeepTheirNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, sy := range s.Symbols() {
+	for _, sy := range symbols(t, s) {
 		if seen[sy.Name] {
 			t.Fatalf("two tiles are named %s", sy.Name)
 		}
@@ -82,7 +82,7 @@ func TestSectionDeadTilesPointAtTheEnd(t *testing.T) {
 	if _, err := s.addKernel(k, 1, p); err != nil {
 		t.Fatal(err)
 	}
-	for i, sy := range s.Symbols() {
+	for i, sy := range symbols(t, s) {
 		want := uint32(64 * min(i, 3))
 		if sy.Live != (i < 3) || sy.Offset != want || !strings.HasSuffix(sy.Name, fmt.Sprintf("_ne_%d", i)) {
 			t.Errorf("tile %d is %+v, want offset %#x", i, sy, want)
@@ -184,4 +184,57 @@ func (s *Section) addKernel(k *Kernel, workers int, plans ...Plan) ([]Parts, err
 		all = append(all, ps)
 	}
 	return all, nil
+}
+
+func symbols(t *testing.T, s *Section) []Symbol {
+	t.Helper()
+	list, err := s.Symbols()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+// TestConstantsThatBeginEqualAreToldApart adds constants whose first bytes are the same, in memory and as rows that are
+// padded: each different one is stored, once.
+func TestConstantsThatBeginEqualAreToldApart(t *testing.T) {
+	const size = 4 * beginningBytes
+	of := func(at int) []byte {
+		b := make([]byte, size)
+		b[at] = 1
+		return b
+	}
+	s := new(Section)
+	add := func(at int, padded bool) uint32 {
+		t.Helper()
+		rows := 1
+		if padded {
+			rows = size / 32 // half a granule
+		}
+		off, err := s.AddSurface(rows, size/rows, of(at))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return off
+	}
+	for _, padded := range []bool{false, true} {
+		seen := map[uint32]bool{}
+		var first []uint32
+		ends := []int{0, size - 1, size - 2, size / 2, beginningBytes}
+		for _, at := range ends {
+			off := add(at, padded)
+			if seen[off] {
+				t.Errorf("the constant that differs at byte %d is stored at %#x as another one", at, off)
+			}
+			seen[off] = true
+			first = append(first, off)
+		}
+		end := s.Size()
+		for i, at := range ends {
+			if off := add(at, padded); off != first[i] || s.Size() != end {
+				t.Errorf("the constant with byte %d again is at %#x of %d bytes, want %#x of %d", at, off, s.Size(),
+					first[i], end)
+			}
+		}
+	}
 }

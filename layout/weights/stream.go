@@ -3,6 +3,7 @@ package weights
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"hash"
 	"io"
 	"iter"
 	"runtime"
@@ -160,15 +161,48 @@ func (s *Section) WriteTo(w io.Writer) (n int64, err error) {
 	return n, err
 }
 
-// digest returns the SHA-256 of a packed constant. The later tasks of a cut kernel add their number as four bytes, so
-// that equal slices have different names.
-func (s *Section) digest(p piece, task int) (sum [sha256.Size]byte, err error) {
+// digest sets the SHA-256 of a packed constant if it is not set. The later tasks of a cut kernel add their number as
+// four bytes, so that equal slices have different names.
+func (s *Section) digest(c *constant) error {
+	if c.all {
+		return nil
+	}
 	h := sha256.New()
-	if err := s.each([]piece{p}, func(b []byte) error { h.Write(b); return nil }); err != nil {
-		return sum, err
+	if err := s.each([]piece{c.piece}, func(b []byte) error { h.Write(b); return nil }); err != nil {
+		return err
 	}
-	if task > 0 {
-		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(task)))
+	c.sum, c.all = c.end(h), true
+	return nil
+}
+
+// beginningBytes tell nearly all constants of a model from each other.
+const beginningBytes = 16 << 10
+
+// beginning returns what digest would set if the constant ended after beginningBytes.
+func (s *Section) beginning(c *constant) [sha256.Size]byte {
+	h := sha256.New()
+	if c.piece.jobs == nil {
+		h.Write(c.piece.data[:min(len(c.piece.data), beginningBytes)])
+		return c.end(h)
 	}
-	return [sha256.Size]byte(h.Sum(nil)), nil
+	n := 0
+	for j := range c.piece.jobs {
+		if len(s.buf) < j.size {
+			s.buf = make([]byte, max(j.size, beginningBytes))
+		}
+		j.do(s.buf[:j.size])
+		h.Write(s.buf[:min(j.size, beginningBytes-n)])
+		if n += j.size; n >= beginningBytes {
+			break
+		}
+	}
+	return c.end(h)
+}
+
+// end adds the number of the constant's task to h and returns the digest.
+func (c *constant) end(h hash.Hash) [sha256.Size]byte {
+	if c.task > 0 {
+		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(c.task)))
+	}
+	return [sha256.Size]byte(h.Sum(nil))
 }
