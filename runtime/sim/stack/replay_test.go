@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
@@ -40,10 +41,7 @@ func crowd(t *testing.T, requests int) *stack.Load {
 // TestCrowdLosesNothing replays a load with faults and killed clients twice: every request of a survivor is answered,
 // the trace shows strict priority, and both replays give the same latencies and the same bytes of trace.
 func TestCrowdLosesNothing(t *testing.T) {
-	requests := 1563 // 100,000 in all
-	if testing.Short() {
-		requests = 20
-	}
+	requests := testform.Of(20, 200, 1563) // of 64 clients: 100,000 in all
 	l := crowd(t, requests)
 	replay := func() (*stack.LoadResult, []byte) {
 		spec, err := inject.Parse("translation:p=0.0015")
