@@ -70,6 +70,19 @@ func (f *File) Position(p Pos) Position {
 	return Position{Filename: f.Name, Offset: off, Line: i + 1, Column: off - int(f.lines[i]) + 1}
 }
 
+// At returns the position of a line and a column, both from 1, or NoPos if the text has no such place.
+func (f *File) At(line, column int) Pos {
+	f.once.Do(f.index)
+	if line < 1 || line > len(f.lines) || column < 1 {
+		return NoPos
+	}
+	off := int(f.lines[line-1]) + column - 1
+	if off > len(f.Src) {
+		return NoPos
+	}
+	return PosAt(off)
+}
+
 func (f *File) index() {
 	lines := make([]uint32, 1, 1+strings.Count(f.Src, "\n"))
 	for off := 0; ; {

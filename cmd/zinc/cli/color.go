@@ -42,6 +42,20 @@ var (
 		{regexp.MustCompile(`\b0x[0-9a-f]+\b`), styleBlue},
 		{regexp.MustCompile(`->`), styleYellow},
 	}
+	lintTints = []tint{
+		{regexp.MustCompile(`\bshown( alone)?: [a-z0-9-]+`), styleRed},
+		{regexp.MustCompile(`\bpossible: [a-z0-9-]+`), styleYellow},
+		{regexp.MustCompile(`^\S.*, function .* target .*`), styleBold},
+		{regexp.MustCompile(`^  instead: .*`), styleGreen},
+		{regexp.MustCompile(`^\s*\| .*`), styleBlue},
+	}
+	verifyTints = []tint{
+		{regexp.MustCompile(`^pass\b|\bpass$`), styleGreen},
+		{regexp.MustCompile(`^fail\b|\bfail$|\bthe pair is wrong\b`), styleRed},
+		{regexp.MustCompile(`^cannot tell\b|\bcannot tell$|\b(cannot conclude|not concluded)\b`), styleYellow},
+		{regexp.MustCompile(`: proved:`), styleGreen},
+		{regexp.MustCompile(`^output  .*`), styleBold},
+	}
 	errorTints = []tint{
 		{regexp.MustCompile(`\berror:`), styleRed},
 		{regexp.MustCompile(`\bwarning:`), styleYellow},

@@ -22,6 +22,7 @@ func TestColorsAreOnlyWhereTheyAreWanted(t *testing.T) {
 	for _, args := range [][]string{
 		{"check", model}, {"diff", model, other, "--weights", model}, {"dump", model},
 		{"check", "no-such-model"},
+		{"verify", model}, {"lint", model, "--range", "image=-1e4:1e4", "--work", "0"},
 	} {
 		for _, color := range []string{"auto", "never"} {
 			if _, out, errs := call(t, append(args, "--color", color)...); strings.Contains(out+errs, escape) {

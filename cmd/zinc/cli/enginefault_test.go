@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // faulting returns a pair whose only task has an invalid operation code.
@@ -97,5 +98,28 @@ func TestEngineFaultIsInternalError(t *testing.T) {
 	status, _, msg := call(t, "run", file, "--random", "1")
 	if status != statusInput || !strings.Contains(msg, fault) {
 		t.Errorf("of a pair's file: status %d, %q; want status 1 with %q", status, msg, fault)
+	}
+	if strings.Contains(msg, "m.mil") {
+		t.Errorf("without a debug database the message names a statement: %q", msg)
+	}
+
+	// With the debug database of the pair it names the statement.
+	zdb := filepath.Join(dir, "m.zdb")
+	if status, _, msg := call(t, model, "-o", filepath.Join(dir, "whole.hwx"), "--debug-db", zdb); status != 0 {
+		t.Fatalf("status %d: %s", status, msg)
+	}
+	db, err := provenance.Open(zdb)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SHA256 = sha256.Sum256(p.Container)
+	var b bytes.Buffer
+	if err := db.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	put(t, zdb, b.Bytes())
+	status, _, msg = call(t, "run", file, "--random", "1")
+	if status != statusInput || !strings.Contains(msg, fault) || !strings.Contains(msg, "m.mil:4:41") {
+		t.Errorf("with the database: status %d, %q; want status 1 with %q and the place", status, msg, fault)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/passes"
 
@@ -16,7 +17,6 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // port is an input, an output or a state of the function that runs.
@@ -57,14 +57,16 @@ func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mo
 	if err != nil {
 		return nil, err
 	}
-	if run := x.run; !compiled {
-		x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
-			workers int) (map[string]interp.Tensor, error) {
-			out, err := run(ctx, in, mode, workers)
-			return out, c.ownFault(ctx, path, err)
-		}
+	run := x.run
+	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
+		workers int) (map[string]interp.Tensor, error) {
+		out, err := run(ctx, in, mode, workers)
+		return out, c.runFault(ctx, path, compiled, err)
 	}
-	return x, nil
+	if !compiled {
+		err = c.defaults(path, x)
+	}
+	return x, err
 }
 
 // simulated prepares a pair, or a model that it compiles, for the engine alone or for the whole stack.
@@ -90,25 +92,29 @@ func (c *runCommand) simulated(ctx context.Context, path string, compiled bool, 
 	return x, nil
 }
 
-// ownFault returns err, from a run of the compiled model at path, as a bug in zinc if the engine faulted and no faults
-// were injected. The model is compiled again to name the statement: a pair from the cache has no record of its tasks.
-func (c *runCommand) ownFault(ctx context.Context, path string, err error) error {
-	if c.inject != "" || !errors.As(err, new(*engine.Fault)) {
-		return err
+// defaults sets the shapes of random inputs from the model where the pair has none, as in a program of the CPU alone.
+func (c *runCommand) defaults(path string, x *executor) error {
+	if !c.fill || !slices.ContainsFunc(x.inputs, func(p port) bool { return !p.fill.Static() }) {
+		return nil
 	}
 	quiet := *c.env
 	quiet.err = io.Discard
-	m, e := c.open(&quiet, path)
-	if e != nil {
-		return &internalError{err: err}
+	m, err := c.open(&quiet, path)
+	if err != nil {
+		return err
 	}
 	defer m.Close()
-	files := m.Program.Files
-	r, e := c.compile(ctx, &quiet, m)
-	if e != nil {
-		return &internalError{err: err}
+	f, err := m.Program.Entry(c.function)
+	if err != nil {
+		return err
 	}
-	return &internalError{err: verify.EngineFault(r, files, err)}
+	for i := range x.inputs {
+		p := &x.inputs[i]
+		if d := f.Flex.Default[p.name]; !p.fill.Static() && p.typ.WithShape(d...).Fits(p.typ) {
+			p.fill = p.typ.WithShape(d...)
+		}
+	}
+	return nil
 }
 
 // pair returns the pair at path, or compiles the model there.
@@ -143,6 +149,12 @@ func (c *runCommand) interpreted(ctx context.Context, path string) (*executor, e
 	if err != nil {
 		m.Close()
 		return nil, err
+	}
+	run := x.run
+	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
+		workers int) (map[string]interp.Tensor, error) {
+		out, err := run(ctx, in, mode, workers)
+		return out, c.located(m, err)
 	}
 	x.close = m.Close
 	return x, nil

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -95,10 +97,15 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 	if c.json {
 		err = jsonform.Document(c.out, res)
 	} else {
-		err = res.Text(c.out, prove.TextOptions{All: c.all, AllFlag: "--all"})
+		err = c.printText(verifyTints, func(w io.Writer) error {
+			return res.Text(w, prove.TextOptions{All: c.all, AllFlag: "--all"})
+		})
 	}
 	if err == nil && !res.Concluded() {
 		fmt.Fprintf(c.err, "zinc: %s\n", prove.ErrNotProved)
+		if q, e := r.Pair(); e == nil && !bytes.Equal(q.Container, p.Container) {
+			c.note("MODEL does not compile to this container with these flags; set those that it was compiled with")
+		}
 		err = &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}
 	}
 	return err

@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/verify"
@@ -321,6 +322,9 @@ func (c *runCommand) complete(path string, want []port, tensors map[string]inter
 			missing = append(missing, p)
 			continue
 		}
+		if p.fill.Kind == ir.Tensor && !p.fill.Static() {
+			return c.shapeless(path, &p)
+		}
 		t, err := budget.Random(p.fill, p.name, c.random+more)
 		if err != nil {
 			return err
@@ -332,6 +336,15 @@ func (c *runCommand) complete(path string, want []port, tensors map[string]inter
 			"--random SEED", path, ports(missing))
 	}
 	return nil
+}
+
+// shapeless returns the error for an input without values and without a default shape.
+func (c *runCommand) shapeless(path string, p *port) error {
+	set := fmt.Sprintf("values with --input %s=FILE.npy", p.name)
+	if compiled, err := isPair(path); err == nil && !compiled {
+		set = shapeFlag(p.name, p.typ) + ", or " + set
+	}
+	return fmt.Errorf("%s: input %s of type %s has no default shape; set %s", path, p.name, p.typ, set)
 }
 
 // array is a value to be written to a file.

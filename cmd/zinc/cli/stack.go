@@ -126,9 +126,7 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if c.all {
 		to = len(events.Events)
 	}
-	if !compiled {
-		err = c.ownFault(ctx, path, err)
-	}
+	err = c.runFault(ctx, path, compiled, err)
 	if e := c.print(r, events.Events[from:to]); err == nil {
 		err = e
 	}

@@ -141,7 +141,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return &internalError{err: err}
 	}
 	if err != nil {
-		return err
+		return c.located(m, err)
 	}
 	out := verifyResult{Result: r, Violations: report.Judge(r.Report, c.budgets.limits)}
 	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
@@ -150,13 +150,13 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		d := departures{Seed: r.Seed, Numerics: r.Numerics, Statements: r.Statements, First: r.First}
 		err = jsonform.Document(c.out, &d)
 	case c.first:
-		err = r.DepartureText(c.out)
+		err = c.printText(verifyTints, r.DepartureText)
 	case c.json:
 		err = jsonform.Document(c.out, &out)
 	case c.sarif:
 		err = sarif.Write(c.out, out.review(filepath.ToSlash(m.Path)))
 	default:
-		err = r.Text(c.out)
+		err = c.printText(verifyTints, r.Text)
 	}
 	if err != nil {
 		return err
