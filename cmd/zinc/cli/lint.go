@@ -163,13 +163,15 @@ func (c *lintCommand) run(ctx context.Context, path string) error {
 			if i > 0 {
 				fmt.Fprintln(c.out)
 			}
-			if err = rep.Text(c.out, lint.TextOptions{
-				Model:   r.Model,
-				Path:    path,
-				All:     c.all,
-				AllFlag: "--all",
-				Flags:   givenFlags(c.flags, sourceFlags),
-				Join:    shellLine,
+			if err = c.printText(lintTints, func(w io.Writer) error {
+				return rep.Text(w, lint.TextOptions{
+					Model:   r.Model,
+					Path:    path,
+					All:     c.all,
+					AllFlag: "--all",
+					Flags:   givenFlags(c.flags, sourceFlags),
+					Join:    shellLine,
+				})
 			}); err != nil {
 				break
 			}
@@ -259,11 +261,19 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 	if !first {
 		quiet.err = io.Discard
 	}
+	f.assume = c.inputs == "" && c.failOn == lint.FailOn[0]
 	m, err := f.open(&quiet, path)
 	if err != nil {
 		return nil, "", err
 	}
 	c.opened = append(c.opened, m)
+	searches := c.work > 0
+	if len(m.Missing) > 0 && searches {
+		searches = false // what inputs show depends on the values
+		if first {
+			c.note("no inputs are looked for: findings follow from ranges of the assumed values")
+		}
+	}
 	ranges, samples, err := lintRanges(path, m.Program, given, files)
 	if err != nil {
 		return nil, "", err
@@ -276,7 +286,7 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 		Target:  f.target,
 		Samples: samples,
 	}
-	if c.work == 0 {
+	if !searches {
 		o.Work = -1
 	}
 	p := c.newProgress(f.progress)
