@@ -1,6 +1,8 @@
 package dump
 
 import (
+	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -48,4 +50,34 @@ func (c *printer) model(path string) (done bool, err error) {
 		return true, c.whole("model", modelJSON{m, nil}, nil)
 	}
 	return true, m.WriteText(c.out, "")
+}
+
+// MIL prints the text of the model at path, as it is in its file, or as zinc writes the program of a specification.
+// Positions in diagnostics refer to it.
+func MIL(w io.Writer, path string) error {
+	name, text := path, ""
+	if !regularfile.IsStdin(path) {
+		info, err := os.Stat(path)
+		if err != nil {
+			return err
+		}
+		if info.IsDir() || strings.EqualFold(filepath.Ext(path), ".mlmodel") {
+			if _, text, err = frontend.Describe(path); err != nil {
+				return err
+			}
+			name = filepath.Join(path, frontend.TextName)
+		}
+	}
+	if text == "" {
+		b, err := regularfile.Read(name)
+		if err != nil {
+			return err
+		}
+		if KindOf(b) != KindText {
+			return fmt.Errorf("%s: not a model with MIL text", path)
+		}
+		text = string(b)
+	}
+	_, err := io.WriteString(w, text)
+	return err
 }

@@ -17,6 +17,7 @@ type dumpCommand struct {
 	*env
 	what      dump.Options
 	ir        bool
+	mil       bool
 	constants bool // with ir
 	hazard    bool
 	loaded    []bool   // by loadedForms
@@ -34,7 +35,8 @@ descriptor, a firmware container with its records, MIL text in its canonical lay
 records of a weight file, the intermediate form of a network description, the head of an
 npy array, what --emit wrote (tasks as text, a record stream, register images), or a
 debug database. The file type is detected from its content. For a model folder, package
-or specification (.mlmodel), the metadata is printed, then the program as MIL text.
+or specification (.mlmodel), the metadata is printed, then the program as MIL text; with --mil only the
+text is, as it is, with the lines that messages of all commands count.
 
 Flags choose parts of a container, descriptor, firmware container, record stream or file
 of images, and can be combined: --headers, --tasks, --fields, --task N, --constants,
@@ -77,7 +79,8 @@ add no information. docs/dump.md describes the JSON.`,
   zinc dump digits.e5 --headers --symbols
   zinc dump digits.hwx --hazards
   zinc dump digits.hwx --loaded
-  zinc dump model.mil --ir`,
+  zinc dump model.mil --ir
+  zinc dump model.mlpackage --mil`,
 		GroupID: groupUnderstand,
 		Args:    operands(1, 1, "one FILE"),
 		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(args[0]) },
@@ -86,6 +89,8 @@ add no information. docs/dump.md describes the JSON.`,
 	f.BoolVar(&c.what.JSON, "json", false, "print JSON")
 	f.BoolVar(&c.what.Raw, "raw", false, "print the chosen parts as offsets and words")
 	f.BoolVar(&c.ir, "ir", false, "print the intermediate form of a model, without the bytes of large constants")
+	f.BoolVar(&c.mil, "mil", false,
+		"print the text of a model whose lines messages count: that of a package has no file")
 	f.BoolVar(&c.constants, "full-constants", false, "with --ir, print the bytes of large constants too")
 	f.BoolVar(&c.hazard, "hazards", false, "check the tasks of a container for hazards")
 	f.BoolVar(&c.what.Source, "source", false,
@@ -128,6 +133,8 @@ func (c *dumpCommand) contradictions() error {
 		wrong bool
 		why   string
 	}{
+		{c.mil && (c.ir || c.hazard || loaded >= 0 || anyPart || c.what.JSON || c.what.Raw || c.what.Source),
+			"--mil cannot be combined with other formats or parts: it prints the text as it is"},
 		{c.ir && c.what.JSON, "--ir cannot be combined with --json: the intermediate form has no JSON format"},
 		{c.ir && c.hazard, "--ir cannot be combined with --hazards: --ir is for models, --hazards for containers"},
 		{c.what.Source && (c.ir || c.hazard || loaded >= 0),
@@ -180,6 +187,9 @@ func (c *dumpCommand) run(path string) (err error) {
 func (c *dumpCommand) print(w io.Writer, path string) error {
 	if i := slices.Index(c.loaded, true); i >= 0 {
 		return c.load(w, &loadedForms[i], path)
+	}
+	if c.mil {
+		return dump.MIL(w, path)
 	}
 	if c.ir {
 		elide := toolchain.Eliding()
