@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -24,6 +25,7 @@ type emission struct {
 
 // emissions are the formats of --emit other than the pair.
 var emissions = []emission{
+	{name: "e5", help: "the descriptor alone", write: (*compileCommand).emitDescriptor},
 	{name: "netplist", help: "the model as a network description, and its weight file", run: (*compileCommand).
 		netplist},
 	{name: "td", help: "the tasks as text, which zinc dump reads", write: (*compileCommand).emitTasks},
@@ -78,7 +80,7 @@ func (c *compileCommand) runEmit(ctx context.Context, e *emission, path string) 
 			return err
 		}
 	}
-	if ext := filepath.Ext(out); ext == pair.ContainerExt || ext == pair.DescriptorExt {
+	if ext := filepath.Ext(out); ext != "."+e.name && (ext == pair.ContainerExt || ext == pair.DescriptorExt) {
 		return usagef("-o %s names a file of a pair, which --emit=%s does not write; use %s.%s", out, e.name,
 			strings.TrimSuffix(out, ext), e.name)
 	}
@@ -131,6 +133,15 @@ func (c *compileCommand) programs(ctx context.Context, m *frontend.Model) (*comp
 	}
 	ps, err := dump.Programs(r.HWX)
 	return r, ps, err
+}
+
+// emitDescriptor writes the dispatch descriptor without its container.
+func (c *compileCommand) emitDescriptor(ctx context.Context, m *frontend.Model) (func(w io.Writer) error, error) {
+	r, _, err := c.programs(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	return func(w io.Writer) error { return e5.Write(w, r.E5) }, nil
 }
 
 // emitTasks writes the tasks as text. A file also contains the rest of the container, so that the pair can be

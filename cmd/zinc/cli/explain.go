@@ -12,7 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -72,7 +74,8 @@ are placed by the rules of the target, and compiled and run for h13.`,
 	f.BoolVar(&c.hazards, "hazards", true, "check the statement's numbers by the rules of zinc lint")
 	f.Uint64Var(&c.seed, "seed", 1, "seed of the inputs for rewrites")
 	f.StringVarP(&c.output, "output", "o", "",
-		"file or folder for the rewritten function, or only the statement of a large one (`FILE.mil`)")
+		"file or folder for the rewritten function, or only the statement of a large one (`FILE.mil`); - prints its "+
+			"text instead of the answer")
 	f.StringVar(&c.rewrite, "rewrite", "", "`NAME` of the rewrite that --output writes (default the first)")
 	return cmd
 }
@@ -109,6 +112,8 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 		return usagef("--tasks=%d: must be 0 or more", c.tasks)
 	case c.output != "" && !c.rewrites:
 		return usagef("explain: --output requires a rewrite, which --rewrites=false disables")
+	case c.output == stdoutName && c.json:
+		return usagef("explain: -o - and --json would both write to standard output")
 	case c.rewrite != "" && c.output == "":
 		return usagef("explain: --rewrite requires --output")
 	}
@@ -139,9 +144,11 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 		return err
 	}
 	a.File = filepath.ToSlash(a.File)
-	if c.json {
+	switch {
+	case c.output == stdoutName:
+	case c.json:
 		err = jsonform.Document(c.out, a)
-	} else {
+	default:
 		err = c.printText(answerTints, func(w io.Writer) error { return a.Text(w, explain.Detail{Tasks: c.tasks}) })
 	}
 	if err != nil || c.output == "" {
@@ -150,11 +157,28 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	return c.write(ctx, a)
 }
 
+// printProgram prints a program whose constants all fit in the text.
+func (c *explainCommand) printProgram(p *ir.Program) error {
+	t, err := reduce.NewText(p, "weights.bin")
+	if err != nil {
+		return err
+	}
+	if len(t.Blobs) > 0 {
+		return usagef("the rewritten program has a weight file of %s; name a file with -o FILE.mil",
+			diag.Count(len(t.Blobs), "constant", "constants"))
+	}
+	_, err = c.out.Write(t.MIL)
+	return err
+}
+
 // write writes the program of a rewrite.
 func (c *explainCommand) write(ctx context.Context, a *explain.Answer) error {
 	var names []string
 	for _, r := range a.Rewrites {
 		if c.rewrite == "" || r.Name == c.rewrite {
+			if c.output == stdoutName {
+				return c.printProgram(r.Program())
+			}
 			_, err := reduce.Write(ctx, r.Program(), c.output)
 			return err
 		}

@@ -76,7 +76,8 @@ OUT.e5 and OUT.zdb are written beside OUT.hwx, so a patched pair can be patched 
 	}
 	f := cmd.Flags()
 	f.StringArrayVarP(&c.values, "weights", "w", nil, "`NAME=FILE.npy`: new values of constant NAME (repeatable)")
-	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 and OUT.zdb go beside it")
+	f.StringVarP(&c.out, "output", "o", "", "container to write, `OUT.hwx`; OUT.e5 and OUT.zdb go beside it; - "+
+		"writes the container alone to standard output")
 	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
 	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants again, "+
 		"folding included")
@@ -129,7 +130,12 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	if same, err := sameTasks(old.Container, r.Container); err != nil || !same {
 		return &internalError{err: errors.Join(errors.New("patching changed the tasks"), err)}
 	}
-	if err := r.Write(ctx, to.Container); err != nil {
+	if c.out == stdoutName {
+		_, err = c.env.out.Write(r.Container)
+	} else {
+		err = r.Write(ctx, to.Container)
+	}
+	if err != nil {
 		return err
 	}
 	for _, ch := range r.Changes {
