@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"fmt"
+	"math"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/cost"
@@ -44,7 +45,11 @@ func (f *Figure) change() string {
 	case f.A == 0:
 		return "new"
 	}
-	return fmt.Sprintf("%+.3g %%", 100*(f.B-f.A)/f.A)
+	change := 100 * (f.B - f.A) / f.A
+	if math.Abs(change) >= 1000 {
+		return fmt.Sprintf("%+.0f %%", change)
+	}
+	return fmt.Sprintf("%+.3g %%", change)
 }
 
 // number is one side of a figure.

@@ -13,8 +13,16 @@ const weighRounds = 8
 
 type nanoseconds int64
 
-// String returns the time in microseconds.
-func (t nanoseconds) String() string { return fmt.Sprintf("%d.%03d", t/1000, t%1000) }
+// String returns the time with three digits.
+func (t nanoseconds) String() string {
+	if t < 1e3 {
+		return fmt.Sprintf("%d ns", int64(t))
+	}
+	if t < 999.5e3 {
+		return fmt.Sprintf("%.3g us", float64(t)/1e3)
+	}
+	return fmt.Sprintf("%.3g ms", float64(t)/1e6)
+}
 
 // weighSteps chooses the cut by time. It orders the operations into steps as cutSteps does, and sends an engine step to
 // the CPU if the CPU does its operations sooner than a dispatch: the dispatch itself, handing over the step's inputs
@@ -48,10 +56,10 @@ func (s *State) weighSteps() {
 				s.refuse(op, op.Place.Rule, &target.Refusal{
 					Rule:  target.RuleCut,
 					What:  "estimate on the engine",
-					Have:  engine.String() + " us",
-					Limit: "less than the CPU's " + cpu.String() + " us",
+					Have:  engine.String(),
+					Limit: "less than the CPU's " + cpu.String(),
 					Reason: fmt.Sprintf(
-						"would be a dispatch of %s us with its neighbours, the CPU is estimated to take %s us",
+						"would be a dispatch of %s with its neighbours, the CPU is estimated to take %s",
 						engine, cpu),
 				})
 			}
