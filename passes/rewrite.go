@@ -126,7 +126,7 @@ func takeResult(op *ir.Op, old *ir.Value) {
 
 // uses counts the uses of every value in a function's blocks, including nested ones.
 func uses(f *ir.Func) map[*ir.Value]int {
-	n := map[*ir.Value]int{}
+	n := make(map[*ir.Value]int, len(f.Body.Ops))
 	var walk func(b *ir.Block)
 	walk = func(b *ir.Block) {
 		for _, op := range b.Ops {

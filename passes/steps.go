@@ -1,7 +1,7 @@
 package passes
 
 import (
-	"container/heap"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -32,6 +32,7 @@ const (
 func cutSteps(s *State) error {
 	best := s.fewest()
 	s.Steps = s.splitWide(best)
+	s.tasks, s.nanos = nil, nil
 	surfaces(s.Func, s.Steps)
 	s.Func.Body.Ops = s.Func.Body.Ops[:0]
 	for _, st := range best {
@@ -42,8 +43,12 @@ func cutSteps(s *State) error {
 
 // fewest orders the operations, starting with the unit that leads to fewer engine steps.
 func (s *State) fewest() []*Step {
-	a, b := s.order(ir.Engine), s.order(ir.CPU)
-	if engineSteps(b) < engineSteps(a) {
+	n := newNeeds(s.Func.Body.Ops)
+	a := n.order(ir.Engine)
+	if engineSteps(a) < 2 {
+		return a // no order has fewer
+	}
+	if b := n.order(ir.CPU); engineSteps(b) < engineSteps(a) {
 		return b
 	}
 	return a
@@ -59,64 +64,115 @@ func engineSteps(steps []*Step) int {
 	return n
 }
 
-// queue contains ready operations by their position in the source.
-type queue []int
-
-func (q queue) Len() int           { return len(q) }
-func (q queue) Less(i, j int) bool { return q[i] < q[j] }
-func (q queue) Swap(i, j int)      { q[i], q[j] = q[j], q[i] }
-func (q *queue) Push(x any)        { *q = append(*q, x.(int)) }
-func (q *queue) Pop() any {
-	old := *q
-	x := old[len(old)-1]
-	*q = old[:len(old)-1]
-	return x
+// needs is what each operation of a list waits for: the operations that compute what it reads and, of operations with
+// an effect, the one before.
+type needs struct {
+	ops   []*ir.Op
+	waits []int32 // operations that each one waits for
+	// The operations that wait for operation i are users[first[i]:first[i+1]].
+	first []int32
+	users []int32
 }
 
-func (s *State) order(first ir.Unit) []*Step {
-	ops := s.Func.Body.Ops
-	index := make(map[*ir.Op]int, len(ops))
+func newNeeds(ops []*ir.Op) *needs {
+	n := &needs{ops: ops, waits: make([]int32, len(ops)), first: make([]int32, len(ops)+1)}
+	index := make(map[*ir.Op]int32, len(ops))
 	for i, op := range ops {
-		index[op] = i
+		index[op] = int32(i)
 	}
-	waits := make([]int, len(ops))
-	users := make([][]int, len(ops))
-	var last int // last operation with an effect: these operations keep their order
-	last = -1
+	// pairs are the waits in order: an operation, and one that it waits for.
+	pairs := make([][2]int32, 0, 2*len(ops))
+	last := int32(-1)               // the latest operation with an effect
+	seen := make([]int32, len(ops)) // one more than the latest operation that waits for this one
 	for i, op := range ops {
-		need := map[int]bool{}
+		begin := len(pairs)
+		need := func(j int32) {
+			if j != int32(i) && seen[j] != int32(i)+1 {
+				seen[j] = int32(i) + 1
+				pairs = append(pairs, [2]int32{int32(i), j})
+			}
+		}
 		op.Reads(func(v *ir.Value) {
-			if j, ok := index[v.Def]; ok && j != i {
-				need[j] = true
+			if j, ok := index[v.Def]; ok {
+				need(j)
 			}
 		})
 		if op.Def.Effect != ir.Pure {
 			if last >= 0 {
-				need[last] = true
+				need(last)
 			}
-			last = i
+			last = int32(i)
 		}
-		waits[i] = len(need)
-		for j := range need {
-			users[j] = append(users[j], i)
-		}
+		n.waits[i] = int32(len(pairs) - begin)
 	}
+	for _, p := range pairs {
+		n.first[p[1]+1]++
+	}
+	for i := range ops {
+		n.first[i+1] += n.first[i]
+	}
+	n.users = make([]int32, len(pairs))
+	next := slices.Clone(n.first[:len(ops)])
+	for _, p := range pairs {
+		n.users[next[p[1]]] = p[0]
+		next[p[1]]++
+	}
+	return n
+}
+
+// queue contains ready operations by their position in the source, as a heap.
+type queue []int32
+
+func (q *queue) push(x int32) {
+	h := append(*q, x)
+	i := len(h) - 1
+	for i > 0 && h[(i-1)/2] > x {
+		h[i] = h[(i-1)/2]
+		i = (i - 1) / 2
+	}
+	h[i] = x
+	*q = h
+}
+
+func (q *queue) pop() int32 {
+	h := *q
+	top, x := h[0], h[len(h)-1]
+	h = h[:len(h)-1]
+	for i := 0; len(h) > 0; {
+		least := 2*i + 1
+		if least+1 < len(h) && h[least+1] < h[least] {
+			least++
+		}
+		if least >= len(h) || h[least] >= x {
+			h[i] = x
+			break
+		}
+		h[i] = h[least]
+		i = least
+	}
+	*q = h
+	return top
+}
+
+// order orders the operations into steps, beginning with a unit.
+func (n *needs) order(first ir.Unit) []*Step {
+	waits := slices.Clone(n.waits)
 	ready := map[ir.Unit]*queue{ir.Engine: {}, ir.CPU: {}, ir.Transfer: {}}
-	for i, op := range ops {
+	for i, op := range n.ops {
 		if waits[i] == 0 {
-			heap.Push(ready[op.Place.Unit], i)
+			ready[op.Place.Unit].push(int32(i))
 		}
 	}
 	var steps []*Step
 	run := func(unit ir.Unit) bool {
 		st := &Step{Unit: unit}
 		q := ready[unit]
-		for q.Len() > 0 {
-			i := heap.Pop(q).(int)
-			st.Ops = append(st.Ops, ops[i])
-			for _, j := range users[i] {
+		for len(*q) > 0 {
+			i := q.pop()
+			st.Ops = append(st.Ops, n.ops[i])
+			for _, j := range n.users[n.first[i]:n.first[i+1]] {
 				if waits[j]--; waits[j] == 0 {
-					heap.Push(ready[ops[j].Place.Unit], j)
+					ready[n.ops[j].Place.Unit].push(j)
 				}
 			}
 			if unit == ir.Transfer {
@@ -140,7 +196,7 @@ func (s *State) order(first ir.Unit) []*Step {
 		if unit == ir.CPU {
 			other = ir.Engine
 		}
-		if !did && ready[other].Len() == 0 {
+		if !did && len(*ready[other]) == 0 {
 			return steps
 		}
 		unit = other
@@ -229,7 +285,7 @@ func (s *State) widest(ops []*ir.Op, left map[*ir.Value]int) (int, Cut) {
 
 // surfaces sets the inputs and outputs of each step of f.
 func surfaces(f *ir.Func, steps []*Step) {
-	home := map[*ir.Value]*Step{}
+	home := make(map[*ir.Value]*Step, len(f.Body.Ops))
 	for _, st := range steps {
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
