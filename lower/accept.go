@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
+	"strconv"
 	"weak"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -18,6 +18,8 @@ type Acceptor struct {
 	t        *target.Table
 	time     *Estimator
 	verdicts map[string]verdict
+	key      []byte            // of the latest operation (sign)
+	live     map[*ir.Value]int // its operands that are not constants
 }
 
 // An Estimator estimates times in nanoseconds: of a task, and of loading constants of a size.
@@ -41,7 +43,7 @@ func (v *verdict) valid() bool {
 
 // NewAcceptor returns an Acceptor for a target, which estimates times if time is not nil.
 func NewAcceptor(t *target.Table, time *Estimator) *Acceptor {
-	return &Acceptor{t: t, time: time, verdicts: map[string]verdict{}}
+	return &Acceptor{t: t, time: time, verdicts: map[string]verdict{}, live: map[*ir.Value]int{}}
 }
 
 // Accept reports which rule lowers an operation and how many tasks it takes, or why no
@@ -50,10 +52,11 @@ func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
 	if len(op.Blocks) > 0 {
 		return accept(op, c.t, c.time)
 	}
-	key, consts := signature(op)
-	if v, ok := c.verdicts[key]; ok && v.valid() {
+	consts := c.sign(op)
+	if v, ok := c.verdicts[string(c.key)]; ok && v.valid() {
 		return v.Acceptance, v.err
 	}
+	key := string(c.key)
 	a, err := accept(op, c.t, c.time)
 	var no *Refusal
 	if err == nil || errors.As(err, &no) && no.Rule != target.RuleOther { // other messages may name the operation
@@ -66,34 +69,53 @@ func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
 	return a, err
 }
 
-// signature returns what the verdict on an operation depends on, except for the target:
-// its name, the types of operands and results, which operands are the same value, and its
-// constants, small ones by content and large ones by address. It also returns the large
-// ones. What may fuse with the operation is not in the signature, since a trial lowers it
+// sign sets c.key to what the verdict on an operation depends on, except for the target: its name, the types of
+// operands and results, which operands are the same value, and its constants, small ones by content and large ones by
+// address. Texts begin with their length and numbers end with a comma, so that different operations have different
+// keys. It returns the large constants. What may fuse with the operation is not in the key, since a trial lowers it
 // alone.
-func signature(op *ir.Op) (string, []*ir.Const) {
+func (c *Acceptor) sign(op *ir.Op) (held []*ir.Const) {
 	const small = 64
-	var b strings.Builder
-	var held []*ir.Const
-	live := map[*ir.Value]int{}
-	fmt.Fprintf(&b, "%s<%s>", op.Def.Name, op.Def.Since)
+	clear(c.live)
+	key := appendText(appendText(c.key[:0], op.Def.Name), op.Def.Since)
 	op.Operands(func(p *ir.Param, v *ir.Value) {
-		fmt.Fprintf(&b, " %s %s", p.Name, v.Type)
-		switch c := v.Const; {
-		case c == nil:
-			if _, ok := live[v]; !ok {
-				live[v] = len(live)
+		key = appendType(appendText(key, string(p.Name)), v.Type)
+		switch k := v.Const; {
+		case k == nil:
+			n, ok := c.live[v]
+			if !ok {
+				n = len(c.live)
+				c.live[v] = n
 			}
-			fmt.Fprintf(&b, " #%d", live[v])
-		case len(c.Data) <= small:
-			fmt.Fprintf(&b, " %x %q", c.Data, c.Strings)
+			key = appendNumber(append(key, '#'), int64(n))
+		case len(k.Data) <= small:
+			key = appendText(append(key, '='), string(k.Data))
+			key = appendNumber(key, int64(len(k.Strings)))
+			for _, s := range k.Strings {
+				key = appendText(key, s)
+			}
 		default:
-			held = append(held, c)
-			fmt.Fprintf(&b, " @%p", &c.Data[0])
+			held = append(held, k)
+			key = fmt.Appendf(key, "@%p,", &k.Data[0])
 		}
 	})
+	key = append(key, '>')
 	for _, v := range op.Results {
-		fmt.Fprintf(&b, " > %s", v.Type)
+		key = appendType(key, v.Type)
 	}
-	return b.String(), held
+	c.key = key
+	return held
+}
+
+func appendNumber(key []byte, n int64) []byte { return append(strconv.AppendInt(key, n, 10), ',') }
+
+func appendText(key []byte, s string) []byte { return append(appendNumber(key, int64(len(s))), s...) }
+
+func appendType(key []byte, t ir.Type) []byte {
+	key = append(key, byte(t.Kind), byte(t.DType))
+	key = appendNumber(appendNumber(key, t.Len), int64(len(t.Shape)))
+	for _, n := range t.Shape {
+		key = appendNumber(key, n)
+	}
+	return key
 }
