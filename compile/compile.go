@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -43,6 +44,11 @@ type Options struct {
 	InputName string // base name of the source, for the build information
 	// Provenance requests Result.Provenance: what every part of the pair came from.
 	Provenance bool
+	// PairOnly is for a caller that needs the pair and the sums of its report. It saves the memory of everything that
+	// the result would have for each operation and task: the report has only operations on the CPU one by one, and no
+	// dispatches, tasks or estimates, and the functions have no programs, procedures or states. It is ignored with
+	// Provenance.
+	PairOnly bool
 
 	Progress     func(stage string, done, total int)
 	PrintAfter   []string
@@ -113,9 +119,12 @@ type driver struct {
 	names map[string]int  // procedures and ports in use
 	hash  string          // of the container
 	image *hwx.Image
-	addrs map[string]uint64
-	end   uint64 // first address after the container
-	prov  *recorder
+	tasks int // in image
+	// offsets are those of the tasks in image, recorded for prov.
+	offsets map[*lower.Procedure][]int
+	addrs   map[string]uint64
+	end     uint64 // first address after the container
+	prov    *recorder
 }
 
 // unit is one function in one configuration.
@@ -156,7 +165,15 @@ func checkTarget(t *target.Table) error {
 }
 
 func newDriver(ctx context.Context, o Options) *driver {
-	d := &driver{ctx: ctx, o: o, names: map[string]int{}, sec: weights.Section{Workers: o.Workers}}
+	o.PairOnly = o.PairOnly && !o.Provenance
+	d := &driver{
+		ctx:     ctx,
+		o:       o,
+		names:   map[string]int{},
+		sec:     weights.Section{Workers: o.Workers},
+		image:   new(hwx.Image),
+		offsets: map[*lower.Procedure][]int{},
+	}
 	d.sec.Track()
 	return d
 }
@@ -196,7 +213,7 @@ func (d *driver) finish() (*Result, error) {
 		d.prov.unit(u)
 	}
 	first := d.units[0].rep
-	if err := d.lower(); err != nil {
+	if err := d.lower(true); err != nil {
 		return nil, err
 	}
 	start := time.Now()
@@ -222,7 +239,12 @@ func (d *driver) finish() (*Result, error) {
 		return nil, err
 	}
 	first.time("check", start)
-	r := &Result{HWX: file, E5: desc, image: d.image, container: data, hash: d.hash}
+	r := &Result{HWX: file, E5: desc, container: data, hash: d.hash}
+	if d.o.PairOnly {
+		d.sums(r, desc)
+		return r, nil
+	}
+	r.image = d.image
 	if d.prov != nil {
 		if err := d.prov.finish(d, file); err != nil {
 			return nil, err
@@ -295,6 +317,7 @@ func (d *driver) passOptions() passes.Options {
 		PrintAfter:   d.o.PrintAfter,
 		PrintChanged: d.o.PrintChanged,
 		Origins:      d.o.Provenance,
+		NoReference:  d.o.PairOnly,
 		VerifyEach:   d.o.VerifyEach,
 		Log:          d.o.Log,
 		Observe:      d.o.Observe,
@@ -360,8 +383,17 @@ func (d *driver) unique(name string) string {
 	}
 }
 
-// lower turns every engine step into a procedure.
-func (d *driver) lower() error {
+// sums fills in a result that has only the pair and the sums of the report.
+func (d *driver) sums(r *Result, desc *e5.Program) {
+	for i, u := range d.units {
+		d.account(u, &desc.Functions[i])
+		r.Functions = append(r.Functions, &Function{Name: u.name, Report: u.rep})
+	}
+	r.Report = sum(r.Functions)
+}
+
+// lower turns every engine step into a procedure, and puts it into the image if build is set.
+func (d *driver) lower(build bool) error {
 	total := 0
 	for _, u := range d.units {
 		for _, st := range u.state.Steps {
@@ -396,14 +428,27 @@ func (d *driver) lower() error {
 			for _, v := range st.Outputs {
 				ports[v] = d.unique(portable(v.Name) + "@output")
 			}
-			p, err := lower.Lower(&lower.Segment{
+			seg := &lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
-				Full: d.o.FullTD,
-			}, d.o.Target, &d.sec)
+				Full: d.o.FullTD, EmitOnly: d.o.PairOnly,
+			}
+			var w *taskWriter
+			if build {
+				w = d.taskWriter(name)
+				seg.Emit = w.add
+			}
+			p, err := lower.Lower(seg, d.o.Target, &d.sec)
 			if err != nil {
 				return err
 			}
 			u.procs = append(u.procs, p)
+			u.rep.Tasks += len(p.Infos)
+			u.rep.Scratch = max(u.rep.Scratch, p.Scratch)
+			if build {
+				if err := errors.Join(w.end(p), d.checkLoad(p)); err != nil {
+					return err
+				}
+			}
 			done++
 			d.o.progress("lower", done, total)
 		}

@@ -18,27 +18,70 @@ const (
 	elementUint8 = 3
 )
 
-// container assembles the hardware container of all procedures.
-func (d *driver) container() (*hwx.File, error) {
-	img := &hwx.Image{
-		CPUSubtype: d.o.Target.Subtype, Split: d.o.SplitKernel,
-		Banner: d.banner(),
+// taskWriter puts the tasks of one procedure into the image as they are lowered.
+type taskWriter struct {
+	d       *driver
+	chain   *td.ChainWriter
+	entry   hwx.Entry
+	offsets []int // of the tasks, recorded for driver.prov
+}
+
+func (d *driver) taskWriter(name string) *taskWriter {
+	return &taskWriter{d: d, chain: td.NewChainWriter(d.image.Text), entry: hwx.Entry{Name: name}}
+}
+
+// add is a lower.Segment.Emit.
+func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
+	if w.entry.Tasks == 0 {
+		w.chain.Reserve(1 + follow)
 	}
+	off, err := w.chain.Add(t)
+	if err != nil {
+		return err
+	}
+	if w.entry.Tasks == 0 {
+		w.entry.Offset, w.entry.FirstWords = uint64(off), uint32(t.Words())
+	}
+	w.entry.Tasks++
+	if w.d.prov != nil {
+		w.offsets = append(w.offsets, off)
+	}
+	for _, lane := range relocs {
+		i, ok := t.WordIndex(td.CoeffBase.At(lane))
+		if !ok {
+			return fmt.Errorf("the task does not write lane %d", lane)
+		}
+		w.entry.Relocs = append(w.entry.Relocs, uint32(off+4*i))
+	}
+	return nil
+}
+
+// end adds the procedure to the image.
+func (w *taskWriter) end(p *lower.Procedure) (err error) {
+	d := w.d
+	if d.image.Text, err = w.chain.End(); err != nil {
+		return fmt.Errorf("procedure %s: %w", p.Name, err)
+	}
+	d.image.Procedures = append(d.image.Procedures, w.entry)
+	if d.prov != nil {
+		d.offsets[p] = w.offsets
+	}
+	d.surfaces(&d.image.Procedures[len(d.image.Procedures)-1], p)
+	return nil
+}
+
+// container assembles the hardware container of all procedures, whose tasks are in the image.
+func (d *driver) container() (*hwx.File, error) {
+	img := d.image
+	img.CPUSubtype, img.Split, img.Banner = d.o.Target.Subtype, d.o.SplitKernel, d.banner()
 	if d.sec.Size() > 0 {
 		img.Stream = &d.sec
 	}
 	for _, u := range d.units {
 		steps := u.engineSteps()
 		for i, p := range u.procs {
-			offs, err := d.procedure(img, p)
-			if err != nil {
-				return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
-			}
-			d.prov.procedure(u, p, steps[i], offs)
+			d.prov.procedure(u, p, steps[i], d.offsets[p])
 		}
-	}
-	if err := d.checkLoad(); err != nil {
-		return nil, err
 	}
 	if len(img.Procedures) == 0 {
 		if err := idle(img); err != nil {
@@ -53,7 +96,6 @@ func (d *driver) container() (*hwx.File, error) {
 	for _, s := range symbols {
 		img.Kernels = append(img.Kernels, hwx.Kernel{Name: s.Name, Offset: uint64(s.Offset), Live: s.Live})
 	}
-	d.image = img
 	f, _, err := hwx.Build(img)
 	return f, d.spaceError(err)
 }
@@ -88,31 +130,13 @@ func (u *unit) engineSteps() (at []int) {
 	return at
 }
 
-// procedure appends one procedure's tasks and surfaces to the image, and returns
-// the tasks' offsets in the task section.
-func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) ([]int, error) {
-	base := (len(img.Text) + td.Align - 1) &^ (td.Align - 1)
-	text, offs, err := td.EncodeChain(p.Tasks, base)
-	if err != nil {
-		return nil, err
-	}
-	img.Text = append(append(img.Text, make([]byte, base-len(img.Text))...), text...)
-	e := hwx.Entry{
-		Name: p.Name, Offset: uint64(base), FirstWords: uint32(p.Tasks[0].Words()), Tasks: uint32(len(p.Tasks)),
-		Bars: map[int]hwx.BarRef{td.BarText: {Kind: hwx.BarText}, td.BarConstants: {Kind: hwx.BarConstants}},
-	}
+// surfaces appends a procedure's surfaces to the image and sets its buffer-access registers.
+func (d *driver) surfaces(e *hwx.Entry, p *lower.Procedure) {
+	img := d.image
+	e.Bars = map[int]hwx.BarRef{td.BarText: {Kind: hwx.BarText}, td.BarConstants: {Kind: hwx.BarConstants}}
 	if p.Scratch > 0 {
 		e.Bars[td.BarScratch] = hwx.BarRef{Kind: hwx.BarScratch}
 		img.Scratch = max(img.Scratch, uint64(p.Scratch))
-	}
-	for i, lanes := range p.Relocs {
-		for _, lane := range lanes {
-			w, ok := p.Tasks[i].WordIndex(td.CoeffBase.At(lane))
-			if !ok {
-				return nil, fmt.Errorf("task %d does not write lane %d", i, lane)
-			}
-			e.Relocs = append(e.Relocs, uint32(offs[i]+4*w))
-		}
 	}
 	type port struct {
 		*lower.Surface
@@ -141,8 +165,6 @@ func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) ([]int, error) {
 		img.Surfaces = append(img.Surfaces, hs)
 		e.Bars[s.Bar] = hwx.BarRef{Kind: hwx.BarSurface, Surface: s.Name}
 	}
-	img.Procedures = append(img.Procedures, e)
-	return offs, nil
 }
 
 // idle fills the container of a program that does not use the engine. It holds a single task that is skipped, with a
@@ -150,7 +172,7 @@ func (d *driver) procedure(img *hwx.Image, p *lower.Procedure) ([]int, error) {
 func idle(img *hwx.Image) error {
 	t := td.New().SetBool(td.TDSkip, true)
 	t.Spans = []td.Span{}
-	text, _, err := td.EncodeChain([]*td.Task{t}, 0)
+	text, _, err := td.AppendChain(nil, []*td.Task{t})
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	if err := d.lower(); err != nil {
+	if err := d.lower(false); err != nil {
 		return nil, err
 	}
 	var fs []*Function

@@ -172,7 +172,8 @@ func (r *Report) time(stage string, start time.Time) {
 	r.Timings = append(r.Timings, Timing{stage, time.Since(start).Seconds()})
 }
 
-// account counts what the steps contain, and the casts of the chain f, which may be nil.
+// account counts what the steps contain, and the casts of the chain f, which may be nil. Tasks and scratch are counted
+// when the steps are lowered.
 func (d *driver) account(u *unit, f *e5.Function) {
 	r := u.rep
 	r.Function = u.name
@@ -188,12 +189,6 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	for _, st := range u.state.States {
 		r.States = append(r.States, st.Name)
 	}
-	into := map[*ir.Op]*ir.Op{}
-	for lead, es := range u.state.Fused {
-		for _, e := range es {
-			into[e] = lead
-		}
-	}
 	index := map[*ir.Op]int{}
 	var ops []*ir.Op
 	for i, st := range u.state.Steps {
@@ -204,59 +199,28 @@ func (d *driver) account(u *unit, f *e5.Function) {
 			r.CPUCalls++
 		}
 		for _, op := range st.Ops {
-			o := OpReport{
-				Op:     op.Def.Name,
-				Unit:   op.Place.Unit.String(),
-				Rule:   op.Place.Rule,
-				Reason: op.Place.Reason,
-				Line:   op.Pos.Line,
-				Col:    op.Pos.Col,
-				Step:   i,
-				MACs:   opwork.MACs(op),
-			}
-			if len(op.Results) > 0 {
-				o.Name, o.Type = op.Results[0].Name, op.Results[0].Type.String()
-			}
-			if lead := into[op]; lead != nil {
-				o.Fused = lead.Results[0].Name
-			}
-			switch op.Place.Unit {
-			case ir.Engine:
-				r.EngineOps++
-				r.EngineMACs += o.MACs
-			case ir.CPU:
-				r.CPUOps++
-				o.CPU = opwork.CPU(op)
-				r.CPU += o.CPU
-				r.CPUMACs += o.MACs
-			case ir.Transfer:
-				r.Transfers++
-			}
-			if no := u.state.Refusals[op]; no != nil && op.Place.Unit == ir.CPU {
-				o.Refusal = &RefusalInfo{
-					Rule:    no.Rule,
-					What:    no.What,
-					Value:   no.Have,
-					Limit:   no.Limit,
-					Rewrite: d.rewrite(no),
-					State:   no.State,
-					Native:  op.Def.Native[d.o.Target.Family.Generation()].String(),
-				}
-				o.Refusal.Verdict, o.Refusal.Source = no.Verdict()
+			r.count(op)
+			if d.o.PairOnly && op.Place.Unit != ir.CPU {
+				continue
 			}
 			index[op] = len(r.Ops)
-			r.Ops = append(r.Ops, o)
+			r.Ops = append(r.Ops, d.opReport(u, op, i))
 			ops = append(ops, op)
 		}
 	}
-	r.connect(ops, index)
-	u.dispatches(index)
-	u.compressed()
-	u.estimate(index)
-	u.attest(index)
+	if !d.o.PairOnly {
+		for lead, es := range u.state.Fused {
+			for _, e := range es {
+				r.Ops[index[e]].Fused = lead.Results[0].Name
+			}
+		}
+		r.connect(ops, index)
+		u.dispatches(index)
+		u.compressed()
+		u.estimate(index)
+		u.attest(index)
+	}
 	for _, p := range u.procs {
-		r.Tasks += len(p.Tasks)
-		r.Scratch = max(r.Scratch, p.Scratch)
 		for _, t := range p.Tables {
 			r.Tables = append(r.Tables, TableInfo{
 				Op:   t.Op.Def.Name,
@@ -267,6 +231,56 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		}
 	}
 	r.Weights = d.sec.Size()
+}
+
+// count adds an operation to the sums.
+func (r *Report) count(op *ir.Op) {
+	macs := opwork.MACs(op)
+	switch op.Place.Unit {
+	case ir.Engine:
+		r.EngineOps++
+		r.EngineMACs += macs
+	case ir.CPU:
+		r.CPUOps++
+		r.CPU += opwork.CPU(op)
+		r.CPUMACs += macs
+	case ir.Transfer:
+		r.Transfers++
+	}
+}
+
+// opReport returns what is known of an operation of a step alone.
+func (d *driver) opReport(u *unit, op *ir.Op, step int) OpReport {
+	o := OpReport{
+		Op:     op.Def.Name,
+		Unit:   op.Place.Unit.String(),
+		Rule:   op.Place.Rule,
+		Reason: op.Place.Reason,
+		Line:   op.Pos.Line,
+		Col:    op.Pos.Col,
+		Step:   step,
+		MACs:   opwork.MACs(op),
+	}
+	if len(op.Results) > 0 {
+		o.Name, o.Type = op.Results[0].Name, op.Results[0].Type.String()
+	}
+	if op.Place.Unit != ir.CPU {
+		return o
+	}
+	o.CPU = opwork.CPU(op)
+	if no := u.state.Refusals[op]; no != nil {
+		o.Refusal = &RefusalInfo{
+			Rule:    no.Rule,
+			What:    no.What,
+			Value:   no.Have,
+			Limit:   no.Limit,
+			Rewrite: d.rewrite(no),
+			State:   no.State,
+			Native:  op.Def.Native[d.o.Target.Family.Generation()].String(),
+		}
+		o.Refusal.Verdict, o.Refusal.Source = no.Verdict()
+	}
+	return o
 }
 
 // rewrite returns the hint of a refusal. The advice to compile in fp16 precision is given only for declared precision:

@@ -7,6 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -100,22 +101,17 @@ func (c *chain) checkBuffers() error {
 		"use smaller shapes", place, total, uint64(e5.MaxBytes), of, largest)
 }
 
-// checkLoad returns an error for procedures that fit a container but cannot be loaded: they need more scratch memory
-// than a container may request, or have more tasks than a load has numbers for.
-func (d *driver) checkLoad() error {
-	tasks := 0
-	for _, u := range d.units {
-		for _, p := range u.procs {
-			if p.Scratch > target.ScratchBytes {
-				return fmt.Errorf("procedure %s needs %d bytes of scratch between its tasks, the limit is %d; "+
-					"use smaller shapes or cut the model in two", p.Name, p.Scratch, int64(target.ScratchBytes))
-			}
-			tasks += len(p.Tasks)
-		}
+// checkLoad returns an error for a procedure that fits a container but cannot be loaded: it needs more scratch memory
+// than a container may request, or there are more tasks, with those of the procedures before it, than a load has
+// numbers for.
+func (d *driver) checkLoad(p *lower.Procedure) error {
+	if p.Scratch > target.ScratchBytes {
+		return fmt.Errorf("procedure %s needs %d bytes of scratch between its tasks, the limit is %d; "+
+			"use smaller shapes or cut the model in two", p.Name, p.Scratch, int64(target.ScratchBytes))
 	}
-	if tasks > target.LoadTasks {
-		return fmt.Errorf("the procedures have %d tasks together, the limit of one container is %d; "+
-			"cut the model in two", tasks, target.LoadTasks)
+	if d.tasks += len(p.Infos); d.tasks > target.LoadTasks {
+		return fmt.Errorf("the procedures up to %s have %d tasks together, the limit of one container is %d; "+
+			"cut the model in two", p.Name, d.tasks, target.LoadTasks)
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
-	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 	"github.com/zinc-compiler/zinc/target"
@@ -99,16 +99,12 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 // TestTasksOfAllProceduresAreBounded checks the limit of tasks of all procedures together: loading numbers them with 16
 // bits. Each procedure on its own is within the limit.
 func TestTasksOfAllProceduresAreBounded(t *testing.T) {
-	d := &driver{units: []*unit{
-		{procs: []*lower.Procedure{{Tasks: make([]*td.Task, 40000)}}},
-		{procs: []*lower.Procedure{{Tasks: make([]*td.Task, 25536)}}},
-	}}
-	if err := d.checkLoad(); err != nil {
+	d := new(driver)
+	take := func(tasks int) error { return d.checkLoad(&lower.Procedure{Infos: make([]lower.TaskInfo, tasks)}) }
+	if err := errors.Join(take(40000), take(25536)); err != nil {
 		t.Errorf("65536 tasks: %v", err)
 	}
-	p := d.units[1].procs[0]
-	p.Tasks = append(p.Tasks, nil)
-	if err := d.checkLoad(); err == nil || !strings.Contains(err.Error(), "65537 tasks together") {
+	if err := take(1); err == nil || !strings.Contains(err.Error(), "65537 tasks together") {
 		t.Errorf("65537 tasks: %v", err)
 	}
 }

@@ -28,6 +28,9 @@ func (d *driver) store(f *hwx.File) ([]byte, error) {
 	}
 	if data != nil {
 		f.Keep(data)
+		if d.o.PairOnly {
+			d.image.Text = nil // what is checked is in data
+		}
 	}
 	d.hash = hex.EncodeToString(h.Sum(nil))
 	return data, nil

@@ -44,14 +44,14 @@ func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, er
 	h := taskHeader{Image: *r.image, End: endOf(r.HWX)}
 	for i, e := range h.Image.Procedures {
 		lanes := [][2]int{}
-		_, offs, err := td.EncodeChain(programs[i].Tasks, int(e.Offset))
+		_, offs, err := td.AppendChain(nil, programs[i].Tasks)
 		if err != nil {
 			return nil, nil, err
 		}
 		for k, t := range programs[i].Tasks {
 			for lane := range td.Lanes {
 				w, ok := t.WordIndex(td.CoeffBase.At(lane))
-				if ok && slices.Contains(e.Relocs, uint32(offs[k]+4*w)) {
+				if ok && slices.Contains(e.Relocs, uint32(int(e.Offset)+offs[k]+4*w)) {
 					lanes = append(lanes, [2]int{k, lane})
 				}
 			}
@@ -144,13 +144,12 @@ func (t *TaskText) procedure(i int, lanes [][2]int) error {
 	if len(p.Tasks) == 0 {
 		return fmt.Errorf("no tasks")
 	}
-	base := (len(t.image.Text) + td.Align - 1) &^ (td.Align - 1)
-	text, offs, err := td.EncodeChain(p.Tasks, base)
+	text, offs, err := td.AppendChain(t.image.Text, p.Tasks)
 	if err != nil {
 		return err
 	}
-	t.image.Text = append(append(t.image.Text, make([]byte, base-len(t.image.Text))...), text...)
-	e.Offset, e.FirstWords, e.Tasks = uint64(base), uint32(p.Tasks[0].Words()), uint32(len(p.Tasks))
+	t.image.Text = text
+	e.Offset, e.FirstWords, e.Tasks = uint64(offs[0]), uint32(p.Tasks[0].Words()), uint32(len(p.Tasks))
 	for _, l := range lanes {
 		if l[0] < 0 || l[0] >= len(p.Tasks) || l[1] < 0 || l[1] >= td.Lanes {
 			return fmt.Errorf("no lane %d of task %d", l[1], l[0])

@@ -59,7 +59,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 		default:
 			return &sharedTask{t.Off, owner.Name}
 		}
-		stop = visit(n, t)
+		stop = visit(n, td.Placed{Task: t.Clone(), Off: t.Off}) // visit may keep it
 		n++
 		next, size = int(t.Get(td.NextPointer)), t.Int(td.NextSize)+1
 		return stop

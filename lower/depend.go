@@ -266,7 +266,7 @@ func (c *chain) signals() {
 			d.deps.awaited = next != nil && next.fetches() && next.deps.source&aliasConvRes != 0
 		}
 		d.deps.unread = writesScratch(d) && !waits[d.dst.buf]
-		for _, u := range d.uses(i) {
+		for u := range d.uses(i) {
 			inTurn := u.role == source1 && d.ne != nil && d.deps.source&aliasAll == 0
 			waits[u.buf()] = waits[u.buf()] || u.role != result && !inTurn
 		}

@@ -2,6 +2,7 @@ package lower
 
 import (
 	"errors"
+	"iter"
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -44,7 +45,7 @@ type draft struct {
 
 	// Set by the planners of L2.
 	floor int64       // first byte of L2 above the residents of the task
-	live  []*resident // residents of the task
+	live  []*resident // residents of the task, while they are placed
 	keeps bool        // source 1 stays in L2 for later tasks
 	// takesKept is set if an earlier task has kept source 1 in L2.
 	takesKept bool
@@ -286,18 +287,18 @@ func (u *use) buf() *buffer {
 	return u.o.buf
 }
 
-// uses returns the task's uses of buffers: coefficients, sources, result.
-func (d *draft) uses(task int) []use {
-	us := make([]use, 0, 4)
-	if d.kernel != nil && d.kernel.rows != nil {
-		us = append(us, use{task: task, role: coefficients, d: d})
-	}
-	for _, r := range [...]role{source1, source2, result} {
-		if o := d.stream(r); o != nil {
-			us = append(us, use{task: task, role: r, d: d, o: o})
+// uses yields the task's uses of buffers: coefficients, sources, result.
+func (d *draft) uses(task int) iter.Seq[use] {
+	return func(yield func(use) bool) {
+		if d.kernel != nil && d.kernel.rows != nil && !yield(use{task: task, role: coefficients, d: d}) {
+			return
+		}
+		for _, r := range [...]role{source1, source2, result} {
+			if o := d.stream(r); o != nil && !yield(use{task: task, role: r, d: d, o: o}) {
+				return
+			}
 		}
 	}
-	return us
 }
 
 // errFull stops a rule that emits more tasks than a procedure can contain.

@@ -232,7 +232,8 @@ func taskText(t *testing.T, task *td.Task) string {
 	nothing := &draft{ne: &neuralWork{op: td.NEPass, scale: 1}, window: window{kw: 1, kh: 1, sx: 1, sy: 1, ox: 1}}
 	nothing.src[0].where, nothing.dst.where = inL2, inL2
 	nothing.src[0].buf, nothing.dst.buf = &buffer{}, &buffer{}
-	idle := (&chain{}).encode(nothing)
+	idle := td.New()
+	(&chain{}).encode(idle, nothing)
 	lines := map[string][]string{}
 	var order []string
 	for i, fields := 0, len(td.Fields()); i < fields; i++ {

@@ -57,14 +57,12 @@ type registers interface {
 	Set(f td.Field, v int) *td.Task
 }
 
-// encode returns the task of a draft. The task's Err reports a value that does not fit its field.
-func (c *chain) encode(d *draft) *td.Task {
-	t := td.New()
+// encode sets a task that is zero from a draft. The task's Err reports a value that does not fit its field.
+func (c *chain) encode(t *td.Task, d *draft) {
 	(&encoder{draft: d, to: t, old: c.old}).encode()
 	if c.old {
 		t.Spans = td.DefaultSpans(d.kernel != nil, true)
 	}
-	return t
 }
 
 // encode writes each field at most once, in the order of the field table. Fields that it does not write are zero.

@@ -25,7 +25,7 @@ type resident struct {
 func (c *chain) keepInL2() {
 	var cand []*resident
 	byBuf := map[*buffer]*resident{}
-	for _, u := range c.uses() {
+	for u := range c.uses() {
 		buf := u.buf()
 		if buf.space != scratch {
 			continue
@@ -58,6 +58,9 @@ func (c *chain) keepInL2() {
 			}
 		}
 		c.resident += len(r.bufs)
+	}
+	for _, d := range c.drafts {
+		d.live = nil // later planners look at floor
 	}
 }
 

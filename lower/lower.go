@@ -25,6 +25,11 @@ type Segment struct {
 	Ports map[*ir.Value]string
 	// Full requests tasks as written by the compilers that wrote every record whole (oldform.go).
 	Full bool
+	// Emit, if set, is called with each task in order, the kernel-DMA lanes whose base address points into the constant
+	// section, and the number of tasks that follow. A task stays as it is until the next call. With EmitOnly it gets
+	// all that is kept of the tasks: Procedure.Tasks, Stores and Held are empty.
+	Emit     func(t *td.Task, relocs []int, follow int) error
+	EmitOnly bool
 }
 
 // Surface is one port of a procedure: a tensor in the layout the engine reads.
@@ -77,8 +82,6 @@ type Procedure struct {
 	Inputs  []Surface
 	Outputs []Surface
 	Scratch int64 // bytes
-	// Relocs lists, for every task, the kernel-DMA lanes whose base address points into the constant section.
-	Relocs [][]int
 	// Tables lists the lookup tables in use, with their stated errors.
 	Tables   []TableUse
 	Resident int // intermediate tensors that stay in L2
@@ -157,6 +160,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section) (*Procedure, err
 	if err := b.makeDrafts(seg); err != nil {
 		return nil, err
 	}
+	b.uses, b.reader, b.whole = nil, nil, nil // only rules look at them
 	if err := b.plan(Planners); err != nil {
 		return nil, err
 	}

@@ -2,8 +2,10 @@ package lower
 
 import (
 	"fmt"
+	"iter"
 	"sort"
 
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -66,15 +68,31 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 		Name: seg.Name, Inputs: b.inputs, Outputs: b.outputs, Scratch: b.scratch, Tables: b.tables,
 		Resident: b.resident, Constants: b.consts,
 	}
-	p.Stores, p.Held = b.heldValues(seg)
+	if !seg.EmitOnly {
+		p.Stores, p.Held = b.heldValues(seg)
+	}
+	b.vals = nil        // the drafts have what tasks need
+	var last [2]td.Task // with EmitOnly: Emit may read a task until the next one is emitted
 	for i, d := range b.drafts {
-		t := b.encode(d)
+		b.drafts[i] = nil
+		t := &last[i%2]
+		if !seg.EmitOnly {
+			t = td.New()
+		}
+		*t = td.Task{}
+		b.encode(t, d)
 		if err := t.Err(); err != nil {
 			return nil, &Error{d.op, d.rule, fmt.Errorf("segment %s task %d: %w", seg.Name, i, err)}
 		}
-		p.Tasks = append(p.Tasks, t)
 		p.Infos = append(p.Infos, TaskInfo{Op: d.op, Rule: d.rule, Kind: d.taskKind()})
-		p.Relocs = append(p.Relocs, d.relocs())
+		if seg.Emit != nil {
+			if err := seg.Emit(t, d.relocs(), len(b.drafts)-1-i); err != nil {
+				return nil, fmt.Errorf("segment %s task %d: %w", seg.Name, i, err)
+			}
+		}
+		if !seg.EmitOnly {
+			p.Tasks = append(p.Tasks, t)
+		}
 	}
 	return p, nil
 }
@@ -112,18 +130,22 @@ func (c *chain) shapes() error {
 	return nil
 }
 
-// uses returns the uses of all buffers, task after task.
-func (c *chain) uses() []use {
-	us := make([]use, 0, 3*len(c.drafts))
-	for i, d := range c.drafts {
-		us = append(us, d.uses(i)...)
+// uses yields the uses of all buffers, task after task.
+func (c *chain) uses() iter.Seq[use] {
+	return func(yield func(use) bool) {
+		for i, d := range c.drafts {
+			for u := range d.uses(i) {
+				if !yield(u) {
+					return
+				}
+			}
+		}
 	}
-	return us
 }
 
 // lives records the first and last task of every buffer.
 func (c *chain) lives() {
-	for _, u := range c.uses() {
+	for u := range c.uses() {
 		buf := u.buf()
 		if buf.def < 0 {
 			buf.def = u.task
@@ -176,7 +198,7 @@ const scratchAlign = 64
 func (c *chain) planScratch() {
 	var bufs []*buffer
 	seen := map[*buffer]bool{}
-	for _, u := range c.uses() {
+	for u := range c.uses() {
 		if f := u.buf(); f.space == scratch && !seen[f] && (u.o == nil || u.o.where != inL2) {
 			seen[f] = true
 			bufs = append(bufs, f)

@@ -72,7 +72,8 @@ func (b *builder) fits(see func(t *td.Task)) error {
 		return errors.Unwrap(err)
 	}
 	for i, d := range b.drafts {
-		t := b.encode(d)
+		t := td.New()
+		b.encode(t, d)
 		if err := t.Err(); err != nil {
 			return fmt.Errorf("task %d: %w", i, err)
 		}

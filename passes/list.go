@@ -94,6 +94,9 @@ type Options struct {
 	CPUTime      func(op *ir.Op) int64
 	DispatchTime func(bytes int64) int64
 
+	// NoReference leaves out State.Reference. Passes keep of it what they need, until place.
+	NoReference bool
+
 	// Until names the last pass to run, "" for all.
 	Until string
 
@@ -121,7 +124,7 @@ type State struct {
 	// Func.Body.Outputs.
 	States         []StateBuffer
 	VisibleOutputs int
-	// Reference is the function as it was at pass keep-reference.
+	// Reference is the function as it was at pass keep-reference, nil with Options.NoReference.
 	Reference *ir.Func
 	// Refusals contains the reason why each operation on the CPU is there, if it is known in detail.
 	Refusals map[*ir.Op]*target.Refusal

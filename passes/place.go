@@ -40,8 +40,9 @@ func convertsHalf(op *ir.Op) ir.DType {
 // has work anyway, steps that the CPU does sooner go there (weighSteps); with PlaceEngine everything that the engine
 // accepts goes to the engine.
 func place(s *State) error {
-	moves := map[*ir.Op]bool{}
-	s.tasks, s.nanos = map[*ir.Op]int{}, map[*ir.Op]int64{}
+	n := len(s.Func.Body.Ops)
+	moves := make(map[*ir.Op]bool, n)
+	s.tasks, s.nanos = make(map[*ir.Op]int, n), make(map[*ir.Op]int64, n)
 	for _, op := range s.Func.Body.Ops {
 		a, err := s.Accept(op)
 		if err != nil {
@@ -94,6 +95,9 @@ func place(s *State) error {
 	}
 	s.dropConstantSteps()
 	s.restoreSources()
+	if s.NoReference {
+		s.Reference = nil
+	}
 	placeReference(s)
 	return nil
 }
@@ -154,7 +158,7 @@ func (s *State) forceCasts() error {
 
 // readByEngine returns the values that operations on the engine read.
 func (s *State) readByEngine() map[*ir.Value]bool {
-	near := map[*ir.Value]bool{}
+	near := make(map[*ir.Value]bool, len(s.Func.Body.Ops))
 	for _, op := range s.Func.Body.Ops {
 		if op.Place.Unit == ir.Engine {
 			op.Operands(func(_ *ir.Param, v *ir.Value) { near[v] = true })
@@ -238,7 +242,7 @@ func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 // dropIdleMoves sends to the CPU every connected run of engine operations in which nothing computes: a dispatch would
 // cost more than it saves.
 func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
-	parent := map[*ir.Op]*ir.Op{}
+	parent := make(map[*ir.Op]*ir.Op, len(moves))
 	find := func(op *ir.Op) *ir.Op {
 		for parent[op] != op {
 			parent[op] = parent[parent[op]]
@@ -281,7 +285,7 @@ func fuseEpilogue(s *State) error {
 		return nil
 	}
 	n := uses(s.Func)
-	reader := map[*ir.Value]*ir.Op{}
+	reader := make(map[*ir.Value]*ir.Op, len(s.Func.Body.Ops))
 	for _, op := range s.Func.Body.Ops {
 		op.Operands(func(_ *ir.Param, v *ir.Value) { reader[v] = op })
 	}
@@ -325,9 +329,26 @@ func placeReference(s *State) {
 	}
 }
 
+// keepComposable copies only the operations that have compositions, for restoreSources.
+func (s *State) keepComposable() {
+	var ops []*ir.Op
+	for _, op := range s.Func.Body.Ops {
+		if compositionsOf[op.Def.Operation] != nil {
+			ops = append(ops, op)
+		}
+	}
+	if len(ops) > 0 {
+		s.Reference, _, _ = ir.Extract(s.Func, s.Func.Name, ops)
+	}
+}
+
 // keepReference copies the function and places the copy's operations, so that the interpreter knows what the engine
 // would round.
 func keepReference(s *State) error {
+	if s.NoReference {
+		s.keepComposable()
+		return nil
+	}
 	f := ir.CloneFunc(s.Func, s.Func.Name)
 	for _, op := range f.Body.Ops {
 		a, err := s.accept(op)

@@ -133,19 +133,22 @@ func (a *access) stretches(f func(page, from, to int64)) {
 
 // accesses are the tensors of one task.
 type accesses struct {
-	sources []*access
-	result  *access
+	sources []access
+	result  access
 	same    bool // every result element takes in only the source elements at its own place
+
+	all []td.Access // of the task
 }
 
-// newAccesses computes the sources and the result of a task that is not skipped.
-func newAccesses(t *td.Task) *accesses {
-	x := &accesses{same: t.InExtents() == t.OutExtents()}
-	for _, a := range td.Accesses(t) {
-		if a.Result {
-			x.result = &access{a}
+// take computes the sources and the result of a task that is not skipped, in place of those of another task.
+func (x *accesses) take(t *td.Task) {
+	x.same = t.InExtents() == t.OutExtents()
+	x.all, x.sources = td.AppendAccesses(x.all[:0], t), x.sources[:0]
+	for i := range x.all {
+		if a := &x.all[i]; a.Result {
+			x.result = access{*a}
 		} else {
-			x.sources = append(x.sources, &access{a})
+			x.sources = append(x.sources, access{*a})
 		}
 	}
 	if t.Planar() == td.NotPlanar {
@@ -153,5 +156,4 @@ func newAccesses(t *td.Task) *accesses {
 	} else {
 		x.same = x.same && !t.Planar().Reduces()
 	}
-	return x
 }

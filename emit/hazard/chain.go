@@ -21,6 +21,7 @@ func (c *checker) chain(seen map[int]bool) {
 	words := c.proc.FirstWords
 	// The fields with the size and the address of the current task.
 	sizeField, pointerField := "Procedure.FirstWords", "Procedure.Entry"
+	t, ws := td.New(), make([]uint32, maxTaskWords)
 	for {
 		c.report.Tasks++
 		blame := *c // the task that names this one
@@ -34,12 +35,11 @@ func (c *checker) chain(seen map[int]bool) {
 			return
 		}
 		seen[off] = true
-		ws := make([]uint32, words)
+		ws = ws[:words]
 		for i := range ws {
 			ws[i] = binary.LittleEndian.Uint32(text[off+4*i:])
 		}
-		t, err := td.Decode(ws)
-		if err != nil {
+		if err := t.Decode(ws); err != nil {
 			blame.find(sizeField, int64(words), maxTaskWords, "task %d cannot have this size: %v", c.task, err)
 			return
 		}

@@ -4,8 +4,9 @@ import "github.com/zinc-compiler/zinc/lower/td"
 
 // conflicts checks the tensors of one task against each other: a result may replace a source only element for element.
 func (c *checker) conflicts(t *td.Task, x *accesses) {
-	r := x.result
-	for _, s := range x.sources {
+	r := &x.result
+	for i := range x.sources {
+		s := &x.sources[i]
 		from, to := s.Span()
 		at, _ := r.Span()
 		step := x.same && at == from && s.Count == r.Count && sameLayout(&s.Grid, &r.Grid)

@@ -63,6 +63,7 @@ type checker struct {
 	bars    map[int]bar
 	written map[int]*intervals // by region
 	l2      *l2
+	now     accesses // of the task
 	task    int
 	off     int
 }
@@ -90,16 +91,17 @@ func (c *checker) step(t *td.Task) {
 	if t.On(td.TDSkip) {
 		return
 	}
-	x := newAccesses(t)
-	for _, a := range x.sources {
-		c.source(t, a)
+	x := &c.now
+	x.take(t)
+	for i := range x.sources {
+		c.source(t, &x.sources[i])
 	}
 	c.kernel(t)
 	c.conflicts(t, x)
-	for _, a := range x.sources {
-		c.stage(t, a)
+	for i := range x.sources {
+		c.stage(t, &x.sources[i])
 	}
-	c.result(t, x.result)
+	c.result(t, &x.result)
 }
 
 // source checks where a source comes from.

@@ -26,13 +26,31 @@ type write struct {
 	over  []int // writes that it has partly overwritten, at most maxOver
 }
 
+// writes is a list of writes, in blocks, so that it grows without copies.
+type writes struct {
+	blocks []*[writeBlock]write
+	n      int
+}
+
+const writeBlock = 256
+
+func (l *writes) at(i int) *write { return &l.blocks[i/writeBlock][i%writeBlock] }
+
+func (l *writes) add(w *write) {
+	if l.n == len(l.blocks)*writeBlock {
+		l.blocks = append(l.blocks, new([writeBlock]write))
+	}
+	l.n++
+	*l.at(l.n - 1) = *w
+}
+
 // l2 says for each granule which write of the current procedure it contains. Pages that contain only one write, as most
 // do, are kept as one.
 type l2 struct {
 	owner  []int // by granule of a mixed page: index of writes plus base; below base for none
 	page   []int // by page: the same of all its granules, or mixed
 	base   int
-	writes []write
+	writes writes
 	hit    []int // writes that the current access meets, each once
 	mark   []int // by write: the last access that met it
 	stamp  int
@@ -47,8 +65,8 @@ func newL2() *l2 { return &l2{owner: make([]int, granules), page: make([]int, gr
 
 // reset empties the memory for another procedure.
 func (m *l2) reset() {
-	m.base += len(m.writes) + 1
-	m.writes, m.mark = m.writes[:0], m.mark[:0]
+	m.base += m.writes.n + 1
+	m.writes.n, m.mark = 0, m.mark[:0]
 }
 
 // meet lists the writes that an access finds instead of its bytes, and the first byte that was never written, or -1.
@@ -107,10 +125,10 @@ func (m *l2) put(a *access, w write) {
 	w.from, w.to = a.Span()
 	w.Grid, w.runs = a.Grid, a.runs()
 	old, gap := m.meet(a)
-	n := len(m.writes)
+	n := m.writes.n
 	part := w.result && gap < 0 && m.pieces(old)
 	for _, i := range old {
-		o := &m.writes[i]
+		o := m.writes.at(i)
 		// Writing the same place again loses nothing, and has the same relation to the writes below.
 		if w.from == o.from && w.to == o.to && w.Row == o.Row && w.runs == o.runs {
 			for _, k := range o.over {
@@ -125,7 +143,8 @@ func (m *l2) put(a *access, w write) {
 		}
 		w.overwrites(i)
 	}
-	m.writes, m.mark = append(m.writes, w), append(m.mark, 0)
+	m.writes.add(&w)
+	m.mark = append(m.mark, 0)
 	m.own(a, n)
 }
 
@@ -140,7 +159,7 @@ func (w *write) overwrites(i int) {
 // the same layout.
 func (m *l2) pieces(l []int) bool {
 	for _, i := range l {
-		if o := &m.writes[i]; !o.result || o.read || !sameLayout(&o.Grid, &m.writes[l[0]].Grid) {
+		if o := m.writes.at(i); !o.result || o.read || !sameLayout(&o.Grid, &m.writes.at(l[0]).Grid) {
 			return false
 		}
 	}
@@ -170,7 +189,7 @@ func (c *checker) readL2(a *access) {
 			a.Name)
 	}
 	for _, i := range hit {
-		w := &c.l2.writes[i]
+		w := c.l2.writes.at(i)
 		w.read = true
 		if !w.defined {
 			c.findField(a.FirstFrom, from, w.to,
@@ -182,7 +201,7 @@ func (c *checker) readL2(a *access) {
 			if c.l2.mark[k] == c.l2.stamp {
 				c.findField(a.FirstFrom, from, w.to,
 					"the %s reads in L2 a result of task %d that task %d, going up "+
-						"to the limit, has partly overwritten", a.Name, c.l2.writes[k].task, w.task)
+						"to the limit, has partly overwritten", a.Name, c.l2.writes.at(k).task, w.task)
 				return
 			}
 		}

@@ -49,11 +49,9 @@ func TestGoldenRewrite(t *testing.T) {
 				for _, x := range placed {
 					tasks = append(tasks, retyped(x.Task))
 				}
-				b, _, err := td.EncodeChain(tasks, at)
-				if err != nil {
+				if text, _, err = td.AppendChain(text[:at:at], tasks); err != nil {
 					t.Fatal(err)
 				}
-				text = append(text[:at:at], b...)
 			}
 			img.Text = text
 			built, _, err := hwx.Build(img)

@@ -121,11 +121,12 @@ func (p *piece) writeTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// Keep sets the contents of streamed sections to those in data, which WriteTo has written. The File keeps data.
+// Keep sets the contents of all sections to those in data, which WriteTo has written. The File keeps data, and nothing
+// of the Image that it was built from.
 func (f *File) Keep(data []byte) {
 	f.data = data
 	for _, s := range f.Sections() {
-		if s.Streamed {
+		if s.inFile() && s.Size > 0 {
 			s.Parts, s.Streamed = [][]byte{data[s.Offset:][:s.Size:s.Size]}, false
 		}
 	}

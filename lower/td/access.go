@@ -1,6 +1,9 @@
 package td
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Axis is an axis of a task's tensor, counted from the outermost.
 type Axis int
@@ -122,11 +125,14 @@ type Access struct {
 }
 
 // Accesses returns the tensors of a task, its sources first and its result last. A task that is skipped has none.
-func Accesses(t *Task) []Access {
+func Accesses(t *Task) []Access { return AppendAccesses(nil, t) }
+
+// AppendAccesses appends what Accesses returns.
+func AppendAccesses(as []Access, t *Task) []Access {
 	if t.On(TDSkip) {
-		return nil
+		return as
 	}
-	as := make([]Access, 0, len(Streams))
+	as = slices.Grow(as, len(Streams))
 	for i := range Streams {
 		s := &Streams[i]
 		if s.used(t) {

@@ -48,14 +48,18 @@ func (t *Task) appendWords(out []uint32) ([]uint32, error) {
 // Decode reads one task from ws, which must be exactly its words.
 func Decode(ws []uint32) (*Task, error) {
 	t := New()
-	if err := t.decode(ws, 0); err != nil {
+	if err := t.Decode(ws); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// decode sets a task that is zero from its words, which are at byte off of the task section.
+// Decode sets the task to what the function Decode returns.
+func (t *Task) Decode(ws []uint32) error { return t.decode(ws, 0) }
+
+// decode is Decode for words at byte off of the task section.
 func (t *Task) decode(ws []uint32, off int) error {
+	*t = Task{}
 	if len(ws) < 10 {
 		return badf(off, "task of %d words: the header alone takes 10", len(ws))
 	}
@@ -99,34 +103,79 @@ func sharedSpans(spans []Span) []Span {
 	return append([]Span{}, spans...)
 }
 
-// EncodeChain links the tasks (next pointers and sizes, task indices, first and last marks). It returns their bytes and
-// each task's byte offset, counted from base, which is the offset of the chain in the task section (a multiple of
-// Align).
-func EncodeChain(tasks []*Task, base int) (text []byte, offsets []int, err error) {
+// A ChainWriter appends the tasks of a chain to a task section. It links them: next pointers and sizes, task indices,
+// first and last marks.
+type ChainWriter struct {
+	text  []byte
+	words []uint32 // of the latest task that was encoded
+	last  *Task    // the latest task, which is encoded when the next one is known
+	n     int      // tasks so far
+	next  int      // where the next one begins
+}
+
+// NewChainWriter returns a writer that appends to text, from the next multiple of Align.
+func NewChainWriter(text []byte) *ChainWriter {
+	return &ChainWriter{text: text, next: alignTask(len(text))}
+}
+
+// Reserve allocates space for tasks that stream no coefficients; others need more.
+func (w *ChainWriter) Reserve(tasks int) {
+	w.text = slices.Grow(w.text, tasks*alignTask(4*New().Words()))
+}
+
+func alignTask(off int) int { return (off + Align - 1) &^ (Align - 1) }
+
+// Add appends a task and returns its byte offset in the section. The task must stay as it is until the next call.
+func (w *ChainWriter) Add(t *Task) (offset int, err error) {
+	offset = w.next
+	words := t.Words()
+	if w.last != nil {
+		w.last.Set(NextPointer, offset).Set(NextSize, words-1)
+		if err := w.flush(); err != nil {
+			return 0, err
+		}
+	}
+	t.Set(TID, w.n).SetBool(LNID, w.n > 0).SetBool(EON, false).Set(NextPointer, 0).Set(NextSize, 0)
+	w.text = append(w.text, make([]byte, offset-len(w.text))...)
+	w.last, w.n, w.next = t, w.n+1, alignTask(offset+4*words)
+	return offset, nil
+}
+
+// flush encodes the latest task.
+func (w *ChainWriter) flush() (err error) {
+	if w.words, err = w.last.appendWords(w.words[:0]); err != nil {
+		return fmt.Errorf("task %d: %w", w.n-1, err)
+	}
+	for _, x := range w.words {
+		w.text = binary.LittleEndian.AppendUint32(w.text, x)
+	}
+	return nil
+}
+
+// End ends the chain and returns the section.
+func (w *ChainWriter) End() ([]byte, error) {
+	if w.last == nil {
+		return w.text, nil
+	}
+	w.last.SetBool(EON, true)
+	if err := w.flush(); err != nil {
+		return nil, err
+	}
+	return w.text, nil
+}
+
+// AppendChain appends tasks to a task section with a ChainWriter. It returns the section and each task's byte offset in
+// it.
+func AppendChain(text []byte, tasks []*Task) (_ []byte, offsets []int, err error) {
+	w := NewChainWriter(text)
 	offsets = make([]int, len(tasks))
-	end := base
 	for i, t := range tasks {
-		end = (end + Align - 1) &^ (Align - 1)
-		offsets[i] = end
-		end += 4 * t.Words()
-	}
-	text = make([]byte, end-base)
-	var ws []uint32
-	for i, t := range tasks {
-		t.Set(TID, i).SetBool(LNID, i > 0).SetBool(EON, i == len(tasks)-1)
-		t.Set(NextPointer, 0).Set(NextSize, 0)
-		if i+1 < len(tasks) {
-			t.Set(NextPointer, offsets[i+1]).Set(NextSize, tasks[i+1].Words()-1)
-		}
-		if ws, err = t.appendWords(ws[:0]); err != nil {
-			return nil, nil, fmt.Errorf("task %d: %w", i, err)
-		}
-		p := text[offsets[i]-base:]
-		for j, w := range ws {
-			binary.LittleEndian.PutUint32(p[4*j:], w)
+		if offsets[i], err = w.Add(t); err != nil {
+			return nil, nil, err
 		}
 	}
-	return text, offsets, nil
+	text, err = w.End()
+	return text, offsets, err
 }
 
 // Placed is a task and its byte offset in the task section.
@@ -140,7 +189,7 @@ type Placed struct {
 func DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
 	var out []Placed
 	err := WalkChain(text, entry, firstWords, func(p Placed) error {
-		out = append(out, p)
+		out = append(out, Placed{p.Clone(), p.Off})
 		return nil
 	})
 	if err != nil {
@@ -149,10 +198,12 @@ func DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
 	return out, nil
 }
 
-// WalkChain calls visit for each task that DecodeChain would return, in their order. It stops at the first task that is
-// missing or breaks a rule and returns the error, or at an error of visit.
+// WalkChain calls visit for each task that DecodeChain would return, in their order. The task is valid until visit
+// returns. WalkChain stops at the first task that is missing or breaks a rule and returns the error, or at an error of
+// visit.
 func WalkChain(text []byte, entry, firstWords int, visit func(Placed) error) error {
 	off, n, last := entry, firstWords, -1
+	t := New()
 	var ws []uint32
 	for {
 		// A chain runs forward through its section, which also rules out loops.
@@ -169,7 +220,6 @@ func WalkChain(text []byte, entry, firstWords int, visit func(Placed) error) err
 		for i := range ws {
 			ws[i] = binary.LittleEndian.Uint32(text[off+4*i:])
 		}
-		t := New()
 		if err := t.decode(ws, off); err != nil {
 			return err
 		}

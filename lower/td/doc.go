@@ -2,7 +2,7 @@
 // It knows no lowering rules and imports nothing of zinc, so that the compiler that writes tasks and the engine that
 // executes them share bytes and field names and nothing else.
 //
-// In: a Task (Set) or the words of a task stream. Out: the words (Encode, EncodeChain) or the Task (Decode,
+// In: a Task (Set) or the words of a task stream. Out: the words (Encode, ChainWriter) or the Task (Decode,
 // DecodeChain).
 //
 // A task has two encodings. Version 7 is the chain of words in a container. Version 10 is the register image of seven

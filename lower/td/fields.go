@@ -60,7 +60,7 @@ const (
 	FP32                 // the bits of a single-precision number
 	Address              // a byte address or offset, which follows from the placement of data
 	Size                 // bytes: a stride or a length
-	Chain                // the task's place in its chain, which EncodeChain sets
+	Chain                // the task's place in its chain, which ChainWriter sets
 )
 
 // String returns the kind as the documentation writes it.

@@ -160,7 +160,7 @@ func TestReadings(t *testing.T) {
 // TestWalkChainCut checks that the tasks before the cut are visited if a chain is cut.
 func TestWalkChainCut(t *testing.T) {
 	tasks := []*Task{New().Set(Cin, 1), New().Set(Cin, 2), New().Set(Cin, 3)}
-	text, offs, err := EncodeChain(tasks, 0)
+	text, offs, err := AppendChain(nil, tasks)
 	if err != nil {
 		t.Fatal(err)
 	}

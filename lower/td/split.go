@@ -14,17 +14,19 @@ func Split(tasks []*Task) (images [][]byte, records []Record, err error) {
 		return nil, nil, fmt.Errorf("%d tasks: a record's task index has 16 bits", len(tasks))
 	}
 	for i, t := range tasks {
-		rs, img, err := split(i, t)
-		if err != nil {
+		img := make([]byte, ImageSize)
+		if records, err = SplitTask(records, img, i, t); err != nil {
 			return nil, nil, fmt.Errorf("task %d: %w", i, err)
 		}
-		images, records = append(images, img), append(records, rs...)
+		images = append(images, img)
 	}
 	return images, records, nil
 }
 
-func split(index int, t *Task) (rs []Record, img []byte, err error) {
-	open := t.Clone()
+// SplitTask is Split for one task: it sets img, which has ImageSize bytes, and appends the records, which are of the
+// task with the given index.
+func SplitTask(rs []Record, img []byte, index int, t *Task) ([]Record, error) {
+	open := *t
 	for i := range slotRows {
 		s := &slotRows[i]
 		if !s.on(t) && !s.named(t) {
@@ -45,8 +47,9 @@ func split(index int, t *Task) (rs []Record, img []byte, err error) {
 		}
 		rs = append(rs, r)
 	}
-	if img, err = EncodeV10(open); err != nil {
-		return nil, nil, err
+	clear(img)
+	if err := open.putV10(img); err != nil {
+		return nil, err
 	}
 	for i := range opConfig {
 		c := &opConfig[i]
@@ -63,7 +66,7 @@ func split(index int, t *Task) (rs []Record, img []byte, err error) {
 		})
 		clear(w)
 	}
-	return rs, img, nil
+	return rs, nil
 }
 
 func groupIndex(g *Group) int {

@@ -164,14 +164,13 @@ func TestRecordedTasks(t *testing.T) {
 
 func TestChain(t *testing.T) {
 	a, b := New().Set(Win, 3), New().Set(Win, 5).SetBool(KernelOn, true)
-	text, offs, err := EncodeChain([]*Task{a, b}, 0x200)
+	section, offs, err := AppendChain(make([]byte, 0x1f4), []*Task{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []int{0x200, 0x400}; !reflect.DeepEqual(offs, want) {
 		t.Fatalf("offsets %#x, want %#x", offs, want)
 	}
-	section := append(make([]byte, 0x200), text...)
 	got, err := DecodeChain(section, 0x200, a.Words())
 	if err != nil {
 		t.Fatal(err)
@@ -187,7 +186,7 @@ func TestChain(t *testing.T) {
 }
 
 func FuzzDecodeChain(f *testing.F) {
-	text, _, err := EncodeChain([]*Task{New(), New().SetBool(KernelOn, true)}, 0)
+	text, _, err := AppendChain(nil, []*Task{New(), New().SetBool(KernelOn, true)})
 	if err != nil {
 		f.Fatal(err)
 	}

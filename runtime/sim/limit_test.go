@@ -26,7 +26,7 @@ func idleOver(t *testing.T, scratch uint64) []byte {
 	t.Helper()
 	task := td.New().SetBool(td.TDSkip, true)
 	task.Spans = []td.Span{}
-	text, _, err := td.EncodeChain([]*td.Task{task}, 0)
+	text, _, err := td.AppendChain(nil, []*td.Task{task})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -303,7 +303,7 @@ func (c *container) procedure(name string) (*procedure, error) {
 	n := 0
 	err := td.WalkChain(text, entry, pr.FirstWords, func(t td.Placed) error {
 		if n++; c.run {
-			p.tasks = append(p.tasks, t)
+			p.tasks = append(p.tasks, td.Placed{Task: t.Clone(), Off: t.Off})
 		}
 		return nil
 	})

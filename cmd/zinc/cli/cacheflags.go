@@ -355,7 +355,9 @@ func (c *compileFlags) compilePair(ctx context.Context, e *env, path string, kep
 		return p, err
 	}
 	defer m.Close()
-	r, err := c.compile(ctx, e, m)
+	only := *c
+	only.pairOnly = true
+	r, err := only.compile(ctx, e, m)
 	if err != nil {
 		return p, err
 	}

@@ -153,6 +153,7 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		}
 		c.provenance = true
 	}
+	c.pairOnly = c.reports.list == nil && len(c.budgets.limits) == 0 && !c.prove
 	flags, stored := c.storing(to.Container)
 	defer stored.close()
 	r, err := flags.compile(cmd.Context(), c.env, m)

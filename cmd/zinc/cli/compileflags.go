@@ -42,6 +42,7 @@ type compileFlags struct {
 	verifyEach   bool
 	cache        cacheFlags
 	provenance   bool // record what the parts of the pair came from
+	pairOnly     bool // nobody looks at more than the pair and the sums of its report
 	store        storeFunc
 	assume       bool // missing weights have assumed values
 }
@@ -132,7 +133,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 		FullTD: c.tdForm == "full",
 		Func:   c.function, Workers: c.workers,
 		InputName: filepath.Base(text), Progress: p.step, PrintAfter: c.printAfter, PrintChanged: c.printChanged,
-		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance, Store: c.store,
+		VerifyEach: c.verifyEach, Log: e.err, Provenance: c.provenance, Store: c.store, PairOnly: c.pairOnly,
 	}
 	if e.subject != nil {
 		e.subject.options = o

@@ -30,11 +30,11 @@ func faulting(t *testing.T, p pair.Pair) pair.Pair {
 		t.Fatalf("%d tasks, %v", len(placed), err)
 	}
 	encode := func(task *td.Task) []byte {
-		b, _, err := td.EncodeChain([]*td.Task{task}, int(entry))
+		b, _, err := td.AppendChain(make([]byte, entry), []*td.Task{task})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return b
+		return b[entry:]
 	}
 	old := encode(placed[0].Task)
 	changed := encode(placed[0].Task.Set(td.NEOp, 5))

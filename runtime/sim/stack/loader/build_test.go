@@ -40,13 +40,12 @@ func layer(t testing.TB, n int, split bool, size int) *hwx.Image {
 			second.Set(td.CoeffEn.At(i), 1).Set(td.CoeffBase.At(i), i*size).Set(td.CoeffSize.At(i), size)
 		}
 		tasks := []*td.Task{first, second}
-		base := (len(img.Text) + td.Align - 1) &^ (td.Align - 1)
-		text, offs, err := td.EncodeChain(tasks, base)
+		text, offs, err := td.AppendChain(img.Text, tasks)
 		if err != nil {
 			t.Fatal(err)
 		}
-		img.Text = append(append(img.Text, make([]byte, base-len(img.Text))...), text...)
-		e := hwx.Entry{Name: name, Offset: uint64(base), FirstWords: uint32(first.Words()), Tasks: 2,
+		img.Text = text
+		e := hwx.Entry{Name: name, Offset: uint64(offs[0]), FirstWords: uint32(first.Words()), Tasks: 2,
 			Bars: map[int]hwx.BarRef{
 				0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}, 3: {Kind: hwx.BarScratch},
 				4: {Kind: hwx.BarSurface, Surface: name + "_out"}, 5: {Kind: hwx.BarSurface, Surface: name + "_in"}}}

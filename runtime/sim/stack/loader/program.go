@@ -72,7 +72,8 @@ func Read(container []byte) (*Program, error) {
 		for i := range records {
 			records[i].Task = len(tasks)
 		}
-		tasks, p.images, p.records = append(tasks, t), append(p.images, image), append(p.records, records...)
+		tasks, p.images = append(tasks, t.Clone()), append(p.images, slices.Clone(image))
+		p.records = append(p.records, records...)
 		return nil
 	})
 	if err != nil {
@@ -92,7 +93,7 @@ func Check(f *hwx.File) error {
 }
 
 // take checks a container and passes its tasks to keep in order, each with its image and its records, whose tasks count
-// from 0.
+// from 0; they are valid until keep returns.
 func (p *Program) take(keep func(t *td.Task, image []byte, records []td.Record) error) error {
 	if bad := hwx.Validate(p.file); len(bad) > 0 {
 		return &Error{Where: "container", Err: bad[0]}
@@ -138,9 +139,10 @@ func (p *Program) chain(pr *procedure, q hwx.Procedure,
 		}
 	}
 	var own *Error
+	s := &splitTask{image: make([]byte, td.ImageSize)}
 	err := td.WalkChain(text, entry, q.FirstWords, func(t td.Placed) error {
 		at := place{pr, pr.tasks, t.Off}
-		err := at.take(t.Task, keep)
+		err := at.take(t.Task, s, keep)
 		pr.tasks++
 		errors.As(err, &own)
 		return err
@@ -156,21 +158,27 @@ func (p *Program) chain(pr *procedure, q hwx.Procedure,
 	return nil
 }
 
-// take splits and checks one task.
-func (at place) take(t *td.Task, keep func(t *td.Task, image []byte, records []td.Record) error) error {
-	images, records, err := td.Split([]*td.Task{t})
-	if err != nil {
+// splitTask is the version-10 form of one task.
+type splitTask struct {
+	image   []byte
+	records []td.Record
+}
+
+// take splits and checks one task, with s for its parts.
+func (at place) take(t *td.Task, s *splitTask,
+	keep func(t *td.Task, image []byte, records []td.Record) error) (err error) {
+	if s.records, err = td.SplitTask(s.records[:0], s.image, 0, t); err != nil {
 		return &Error{Where: at.String(), Err: err}
 	}
-	for i := range records {
-		if err := at.check(&records[i]); err != nil {
+	for i := range s.records {
+		if err := at.check(&s.records[i]); err != nil {
 			return err
 		}
 	}
 	if err := at.checkKernel(t); err != nil {
 		return err
 	}
-	return keep(t, images[0], records)
+	return keep(t, s.image, s.records)
 }
 
 // MaxTasks is the most tasks of a container: a record's index of its task has 16 bits.
