@@ -9,17 +9,20 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
 const (
 	// sampleRuns is the number of runs with operands of different kinds.
 	sampleRuns = 24
-	// mostSampled bounds the elements of the values that are computed for a sample.
+	// mostSampled bounds the work of a sample.
 	mostSampled = 1 << 20
-	// mostImpulses bounds the elements that are computed if each operand is set alone, since the placed program has
-	// constants of its own.
+	// mostImpulses bounds the work if each operand is set alone, since the placed program has constants of its own.
 	mostImpulses = 1 << 26
+	// macsPerElement is how many multiply-accumulates are as much work as one element of a value: about as many as run
+	// in its time.
+	macsPerElement = 8
 )
 
 // fragment is a part of a program that computes one value from operands.
@@ -56,7 +59,7 @@ func (f *fragment) run(in map[string]interp.Tensor) (interp.Tensor, error) {
 func (s *source) sample(v, w *ir.Value) (string, bool) {
 	a, theirs := cut(s.fn, v, s.known)
 	b, ours := cut(s.p.f.Program, w, s.known)
-	in, elems := map[string]ir.Type{}, int64(0)
+	in, work := map[string]ir.Type{}, int64(0)
 	for _, x := range slices.Concat(a.in, b.in) {
 		if t, ok := in[x.Name]; ok && !t.Equal(x.Type) || x.Type.Kind != ir.Tensor || !x.Type.Static() {
 			return fmt.Sprintf("%s has different types in the two programs, or no known one", x.Name), false
@@ -64,15 +67,16 @@ func (s *source) sample(v, w *ir.Value) (string, bool) {
 		in[x.Name] = x.Type
 	}
 	for _, op := range slices.Concat(theirs, ours) {
+		work += opwork.MACs(op) / macsPerElement
 		for _, r := range op.Results {
-			elems += max(r.Type.Elems(), 0)
+			work += max(r.Type.Elems(), 0)
 		}
 	}
 	if why, ok := s.indexed(v, w); ok {
 		return why, true
 	}
-	if elems > mostSampled {
-		return fmt.Sprintf("it differs over the field, and sampling it takes %d elements, more than %d", elems,
+	if work > mostSampled {
+		return fmt.Sprintf("it differs over the field, and a sample takes the work of %d elements, more than %d", work,
 			mostSampled), false
 	}
 	live := int64(0)
@@ -81,10 +85,10 @@ func (s *source) sample(v, w *ir.Value) (string, bool) {
 	}
 	impulses := int64(0)
 	if ownConstants(theirs, ours) {
-		if impulses = live; impulses > mostImpulses/max(elems, 1) {
+		if impulses = live; impulses > mostImpulses/max(work, 1) {
 			return fmt.Sprintf("it differs over the field; the placed program has constants of its own for it, and "+
-				"setting each of %d operands alone takes %d elements each time, more than %d in all", live, elems,
-				mostImpulses), false
+				"setting each of %d operands alone takes the work of %d elements each time, more than %d in all", live,
+				work, mostImpulses), false
 		}
 	}
 	for k := range sampleRuns + impulses {
