@@ -196,50 +196,6 @@ func (b *Broker) Close() error {
 	return nil
 }
 
-// Report contains counts of the objects of a broker.
-type Report struct {
-	Connections, Models, Instances int
-	Residents, Wired               int   // programs
-	WiredBytes                     int64 // of them
-	QueueSlots                     int   // granted
-	CachedModels                   int
-	CachedBytes                    int64
-	Tenants                        int // connections to the driver
-}
-
-// Report counts the objects that the broker has now.
-func (b *Broker) Report() Report {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	r := Report{
-		Connections: len(b.sessions), Residents: len(b.byID), WiredBytes: b.wired,
-		QueueSlots: b.slots, CachedModels: b.cache.len(), CachedBytes: b.cache.bytes, Tenants: len(b.tenants),
-	}
-	for _, s := range b.sessions {
-		r.Models += len(s.models)
-		r.Instances += s.held
-	}
-	for _, p := range b.byID {
-		if p.wired {
-			r.Wired++
-		}
-	}
-	return r
-}
-
-// ResidentProgram describes a program for diagnostics.
-type ResidentProgram struct {
-	ID         uint64
-	Digest     [32]byte
-	Identifier string
-	Shared     bool
-	Adapter    bool
-	Wired      bool
-	Bytes      int64
-	Holders    int
-	LastUse    uint64
-}
-
 // instant emits a single event.
 func (b *Broker) instant(name string, client uint64, err error, args ...trace.Arg) {
 	if !b.cfg.Trace.On() {

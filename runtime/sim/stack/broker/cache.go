@@ -35,17 +35,6 @@ type cacheEntry struct {
 
 func (e *cacheEntry) size() int64 { return int64(len(e.container) + len(e.descriptor)) }
 
-// len counts the compiled models.
-func (c *cache) len() int {
-	n := 0
-	for _, e := range c.entries {
-		if e.ready {
-			n++
-		}
-	}
-	return n
-}
-
 // evict makes the cache fit its limit, least recently used first.
 func (c *cache) evict() {
 	for c.bytes > c.limit {

@@ -9,8 +9,6 @@ import (
 // (*Remote). Its methods may be called from any number of goroutines; every error
 // is an *Error, or the transport's.
 type Client interface {
-	// Tier returns the tier of the connection.
-	Tier() Tier
 	// Compile compiles a model, or finds it in the caller's cache partition.
 	Compile(ctx context.Context, r CompileRequest) (*CompileReply, error)
 	// Load makes a container resident, or attaches to the resident program of the

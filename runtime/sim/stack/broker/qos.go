@@ -73,9 +73,6 @@ func (q QoS) class() (*QoSClass, bool) {
 	return nil, false
 }
 
-// Valid reports whether the class is in the table.
-func (q QoS) Valid() bool { _, ok := q.class(); return ok }
-
 // String returns the name of the class.
 func (q QoS) String() string {
 	if c, ok := q.class(); ok {

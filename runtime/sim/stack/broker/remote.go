@@ -100,9 +100,6 @@ func call[A, R any](ctx context.Context, r *Remote, method string, a A) (*R, err
 	return start[A, R](r, method, a).answer(ctx, r)
 }
 
-// Tier returns the tier of the connection.
-func (r *Remote) Tier() Tier { return r.tier }
-
 // Status describes what the daemon does.
 func (r *Remote) Status(ctx context.Context) (*Status, error) {
 	return call[Nothing, Status](ctx, r, "Status", Nothing{})

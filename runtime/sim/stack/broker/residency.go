@@ -294,27 +294,6 @@ func (b *Broker) unwire(r *resident, why string) bool {
 	return true
 }
 
-// Residents lists the programs, oldest first.
-func (b *Broker) Residents() []ResidentProgram {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var out []ResidentProgram
-	for _, r := range b.byID {
-		name := ""
-		for n := range r.names {
-			if name == "" || n < name {
-				name = n
-			}
-		}
-		out = append(out, ResidentProgram{
-			ID: r.id, Digest: r.key.digest, Identifier: name, Shared: r.shared(), Adapter: r.base != nil,
-			Wired: r.wired, Bytes: r.size, Holders: r.holders, LastUse: r.lastUse,
-		})
-	}
-	slices.SortFunc(out, func(a, c ResidentProgram) int { return cmp.Compare(a.ID, c.ID) })
-	return out
-}
-
 // short reports whether the driver failed for want of memory or slots.
 func short(err error) bool {
 	var r returner

@@ -40,16 +40,6 @@ type model struct {
 	identifier string
 }
 
-// Tier returns the tier of the connection.
-func (s *Session) Tier() Tier { return s.tier }
-
-// Identity returns the identity of the caller.
-func (s *Session) Identity() Identity {
-	id := s.id
-	id.Entitlements = slices.Clone(id.Entitlements)
-	return id
-}
-
 // open counts a call and reports whether the connection is open; if so, the caller must end the call with calls.Done.
 func (s *Session) open() (n uint64, open bool) {
 	s.b.mu.Lock()

@@ -50,15 +50,6 @@ func (c *CoreDump) Next() (Section, bool) {
 	return c.Sections[c.next-1], true
 }
 
-// String returns the whole dump.
-func (c *CoreDump) String() string {
-	var s strings.Builder
-	for _, x := range c.Sections {
-		fmt.Fprintf(&s, "%s: %s\n", x.Name, x.Text)
-	}
-	return s.String()
-}
-
 // Dump returns the staged dump, or nil. It stays until a cold
 // boot.
 func (d *Device) Dump() *CoreDump {

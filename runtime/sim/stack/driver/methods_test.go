@@ -140,7 +140,7 @@ func TestMethods(t *testing.T) {
 	bound(t, control, mod, info, adder(t)).check(t)
 
 	// Address translation.
-	task := s.Task()
+	task := s.task
 	at := task.Map(make([]byte, 100))
 	for range 3 {
 		if _, err := s.MemoryMap(0, []Range{{at, 100}}, translation.Input); err != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"slices"
 	"time"
 
 	"github.com/zinc-compiler/zinc/cost"
@@ -513,18 +512,4 @@ func (s *serving) leaveExclave() ([]Value, error) {
 		return nil, errors.New("the secure phase was not entered by EXCLAVE_MODE_START")
 	}
 	return s.leaveSecure()
-}
-
-// ServedCommands lists the names of the commands that the driver serves, by identifier.
-func ServedCommands() []string {
-	var ids []protocol.ID
-	for id := range servers {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	var names []string
-	for _, id := range ids {
-		names = append(names, protocol.Rows[id].Name)
-	}
-	return names
 }

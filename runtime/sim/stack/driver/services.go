@@ -110,9 +110,6 @@ func (s *Services) Info() DeviceInfo { return s.info }
 // Client returns the user client.
 func (s *Services) Client() UserClient { return s.client }
 
-// Task returns the task that opened the device.
-func (s *Services) Task() *Task { return s.task }
-
 // method calls a selector and converts its failure to an error.
 func (s *Services) method(call string, selector uint32, a *IOExternalMethodArguments) error {
 	if r := s.client.ExternalMethod(selector, a); r != Success {

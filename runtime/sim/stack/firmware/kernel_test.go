@@ -1,7 +1,6 @@
 package firmware
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"reflect"
@@ -277,37 +276,4 @@ func TestPumpConcurrent(t *testing.T) {
 	must(t, k.Terminate(hub))
 	must(t, k.Terminate(end))
 	full(t, k.Pools()...)
-}
-
-// TestQueueBlocks checks that sending blocks if the queue is full, and receiving if it is empty.
-func TestQueueBlocks(t *testing.T) {
-	q, err := NewQueue("q", 3, 4)
-	must(t, err)
-	ctx, cancel := context.WithCancel(t.Context())
-	var wg sync.WaitGroup
-	wg.Go(func() {
-		for i := range 1000 {
-			if err := q.Send(ctx, []byte{byte(i), byte(i >> 8)}); err != nil {
-				t.Error(err)
-			}
-		}
-	})
-	for i := range 1000 {
-		m, err := q.Receive(ctx)
-		if err != nil || int(m[0])|int(m[1])<<8 != i {
-			t.Fatal(i, m, err)
-		}
-	}
-	wg.Wait()
-	full(t, q.Report())
-	cancel()
-	if _, err := q.Receive(ctx); err == nil {
-		t.Error("received from an empty queue")
-	}
-	for range 3 {
-		must(t, q.TrySend([]byte("abcd")))
-	}
-	if err := q.Send(ctx, nil); err == nil {
-		t.Error("sent to a full queue")
-	}
 }

@@ -1,7 +1,6 @@
 package firmware
 
 import (
-	"errors"
 	"fmt"
 )
 
@@ -12,9 +11,6 @@ const (
 	NumTaskQueues = 255 // network identifiers 1 to 255; 0 is reserved
 )
 
-// ErrNotRunning reports a call to a process that does not run. It is dropped and counted, not a fault.
-var ErrNotRunning = errors.New("firmware: the process is not running; the call is dropped")
-
 // Programs holds the program slots and the processes that run them.
 type Programs struct {
 	slots     *Pool
@@ -24,7 +20,6 @@ type Programs struct {
 		program int
 		machine *Machine[ProcessState, ProcessEvent] // nil in a free slot
 	}
-	dropped int
 }
 
 // NewPrograms returns empty tables.
@@ -115,25 +110,6 @@ func (p *Programs) Detach(process int) error {
 	return p.processes.Release(process)
 }
 
-// Call checks the identifiers of a procedure call. It rejects identifiers that are out of range or unused; a call to a
-// process that does not run is counted and returns ErrNotRunning.
-func (p *Programs) Call(program, process int) error {
-	if err := p.check(program); err != nil {
-		return err
-	}
-	if err := between("process identifier", int64(process), 0, NumProcesses-1); err != nil {
-		return err
-	}
-	if m := p.process[process].machine; m == nil || m.State() != ProcessRunning {
-		p.dropped++
-		return ErrNotRunning
-	}
-	if got := p.process[process].program; got != program {
-		return fmt.Errorf("firmware: process %d belongs to program %d, not %d", process, got, program)
-	}
-	return nil
-}
-
 // Running reports whether a process of a program runs. It counts nothing.
 func (p *Programs) Running(program, process int) bool {
 	if process < 0 || process >= NumProcesses {
@@ -142,9 +118,6 @@ func (p *Programs) Running(program, process int) bool {
 	x := &p.process[process]
 	return x.machine != nil && x.program == program && x.machine.State() == ProcessRunning
 }
-
-// Dropped counts the calls that were dropped.
-func (p *Programs) Dropped() int { return p.dropped }
 
 // Report reports program slots and process slots.
 func (p *Programs) Report() [2]Report { return [2]Report{p.slots.Report(), p.processes.Report()} }

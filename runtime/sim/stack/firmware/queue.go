@@ -1,7 +1,6 @@
 package firmware
 
 import (
-	"context"
 	"sync"
 )
 
@@ -58,20 +57,6 @@ func (q *Queue) tooLong(m []byte) error {
 	return between(q.name+" queue's message length", int64(len(m)), 0, int64(q.width))
 }
 
-// Send adds a copy of a message; it blocks while the queue is full.
-func (q *Queue) Send(ctx context.Context, m []byte) error {
-	if len(m) > q.width {
-		return q.tooLong(m)
-	}
-	select {
-	case <-q.room:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	q.put(m)
-	return nil
-}
-
 func (q *Queue) put(m []byte) {
 	q.mu.Lock()
 	copy(q.ring[q.write*q.width:], m)
@@ -88,16 +73,6 @@ func (q *Queue) TryReceive() ([]byte, bool) {
 		return q.get(), true
 	default:
 		return nil, false
-	}
-}
-
-// Receive takes the oldest message; it blocks while the queue is empty.
-func (q *Queue) Receive(ctx context.Context) ([]byte, error) {
-	select {
-	case <-q.used:
-		return q.get(), nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
 	}
 }
 

@@ -164,15 +164,12 @@ func TestProgramSlotsAreLimited(t *testing.T) {
 	if _, err := p.Attach(0); !errors.As(err, &over) || over.Capacity != 288 {
 		t.Error(err)
 	}
-	if err := p.Call(3, 3); !errors.Is(err, ErrNotRunning) || p.Dropped() != 1 {
-		t.Error(err, p.Dropped())
+	if p.Running(3, 3) {
+		t.Error("a process runs before it is started")
 	}
 	must(t, p.Fire(3, ProcessStart))
-	must(t, p.Call(3, 3))
-	for _, id := range [][2]int{{144, 3}, {3, 288}, {-1, 3}, {3, -1}, {4, 3}} {
-		if err := p.Call(id[0], id[1]); err == nil || errors.Is(err, ErrNotRunning) {
-			t.Errorf("%d: %v", id, err)
-		}
+	if !p.Running(3, 3) || p.Running(4, 3) {
+		t.Error("a started process does not run, or runs for another program")
 	}
 	if p.Unload(3) == nil || p.Detach(3) == nil || p.Fire(3, ProcessStart) == nil || p.Fire(288, ProcessStop) == nil {
 		t.Error("a running process is let go")

@@ -134,9 +134,6 @@ func (b *StatsBuffer) Remap(addr, size uint64, m func(addr, size uint64) ([]byte
 	return nil
 }
 
-// Mapped reports whether completions are written.
-func (b *StatsBuffer) Mapped() bool { return b.memory != nil }
-
 // Complete writes the record of a call: header, then a descriptor for each active engine. Without a mapping, or on an
 // error, it writes nothing.
 func (b *StatsBuffer) Complete(c CallStats) error {

@@ -273,9 +273,6 @@ func (l *Loaded) AFPP() (addr uint64, size int) { return l.afpp, len(l.firmware)
 // Firmware returns the memory of the firmware container, which must not be changed.
 func (l *Loaded) Firmware() []byte { return l.firmware }
 
-// Program returns the loaded program.
-func (l *Loaded) Program() *Program { return l.p }
-
 // Close unmaps the load. A mapping that somebody else has pinned stays, and Close returns an error; call Close again
 // when it is free. Closing twice is not an error.
 func (l *Loaded) Close() error {

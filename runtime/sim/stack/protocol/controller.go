@@ -410,9 +410,6 @@ func (c *Controller) NextNotification() (m *Message, ok bool, err error) {
 	return m, true, nil
 }
 
-// NotificationBell is signalled when notifications were emitted.
-func (c *Controller) NotificationBell() <-chan struct{} { return c.notes.Bell() }
-
 func (c *Controller) count(d *Delivery) {
 	switch {
 	case d.Err == nil:

@@ -25,23 +25,6 @@ func (c *Context) Entries() []Entry {
 	return es
 }
 
-// Base checks the address of a DMA base register: mapped, and a multiple of
-// DMAAlign.
-func (c *Context) Base(addr uint64, access Access, task string) error {
-	if addr%DMAAlign != 0 {
-		return c.fault(Fault{
-			Task:   task,
-			Addr:   addr,
-			Access: access,
-			Reason: Unaligned,
-			Limit:  DMAAlign,
-			Advice: "DMA bases are multiples of 64 bytes",
-		})
-	}
-	_, err := c.Window(addr, 1, access, task)
-	return err
-}
-
 // Window returns the memory at a device address in place: n bytes of one mapping, or a *Fault for the first byte that
 // cannot be accessed. The window stays valid while the mapping is pinned.
 func (c *Context) Window(addr, n uint64, access Access, task string) ([]byte, error) {

@@ -56,9 +56,6 @@ func (m *Mapping) Addr() uint64 { return m.addr }
 // Len returns the buffer's length in bytes.
 func (m *Mapping) Len() int { return len(m.host) }
 
-// Usage returns the code the buffer was mapped with.
-func (m *Mapping) Usage() Usage { return m.usage }
-
 func (m *Mapping) pages() uint64 { return pages(len(m.host)) }
 func (m *Mapping) end() uint64   { return m.addr + m.pages()*PageSize }
 
@@ -261,28 +258,6 @@ func (c *Context) remove(m *Mapping) {
 		delete(c.byHost, key)
 	}
 	m.gone = true
-}
-
-// Acquire pins a mapping again after Release. It fails with reason Stale if the mapping has been evicted; the caller
-// must then map the buffer again.
-func (m *Mapping) Acquire(task string) error {
-	c := m.ctx
-	f := Fault{Task: task, Addr: m.addr, Len: uint64(len(m.host))}
-	if c.unit.bringIn(c, 1) == NoSlot {
-		return c.noStream(f)
-	}
-	c.mu.Lock()
-	gone := m.gone
-	if !gone {
-		c.pin(m)
-	}
-	c.mu.Unlock()
-	if gone {
-		c.unit.unpin(c)
-		f.Reason, f.Advice = Stale, "map the buffer again"
-		return c.fault(f)
-	}
-	return nil
 }
 
 // Release ends one use of a mapping. An unused mapping stays until its space is needed, so that the next call with the

@@ -73,16 +73,3 @@ func (r Rebase) Device(runtime uint64, task string) (uint64, error) {
 	}
 	return r.DVABase + (runtime - r.MappedBase), nil
 }
-
-// Runtime is Rebase.Runtime for an address of this client, which must also be mapped. A fault names the client's stream
-// and is logged.
-func (c *Context) Runtime(r Rebase, addr uint64, task string) (uint64, error) {
-	to, err := r.Runtime(addr, task)
-	if f, ok := err.(*Fault); ok {
-		return 0, c.fault(*f)
-	}
-	if _, err := c.Window(addr, 1, 0, task); err != nil {
-		return 0, err
-	}
-	return to, nil
-}
