@@ -22,6 +22,8 @@ type connection struct {
 	team         string
 	entitlements []string
 	base         string // file of the base model
+	share        bool
+	resident     uint64
 }
 
 func (c *connection) register(s *pflag.FlagSet, doc string) {
@@ -41,8 +43,12 @@ func classNames() []string {
 
 // check returns an error for flags without --connect and for an unknown class.
 func (c *connection) check() error {
-	if c.socket == "" && (c.qos != "" || c.team != "" || c.base != "" || len(c.entitlements) > 0) {
-		return usagef("--qos, --team, --base and --entitlement require --connect")
+	if c.socket == "" && (c.qos != "" || c.team != "" || c.base != "" || len(c.entitlements) > 0 || c.share ||
+		c.resident != 0) {
+		return usagef("--qos, --team, --base, --share, --resident and --entitlement require --connect")
+	}
+	if c.resident != 0 && c.base != "" {
+		return usagef("--resident cannot be combined with --base")
 	}
 	_, err := c.class()
 	return err
@@ -75,6 +81,9 @@ func (c *connection) identity() broker.Identity {
 	if c.base != "" {
 		keys = append(keys[:len(keys):len(keys)], broker.KeyAdapterWeight)
 	}
+	if c.share || c.resident != 0 {
+		keys = append(keys[:len(keys):len(keys)], broker.KeyModelShare)
+	}
 	id := stack.Self(keys...)
 	if c.team != "" {
 		id.TeamID = c.team
@@ -105,6 +114,7 @@ func (c *connection) simulation(ctx context.Context, load loading, mode numerics
 	if r.process, err = c.dial(ctx, mode, workers); err != nil {
 		return nil, err
 	}
+	r.process.SetSharing(c.share, c.resident)
 	if c.base != "" {
 		b, err := pair.ReadOrContainer(c.base)
 		if err != nil {

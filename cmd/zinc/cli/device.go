@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,6 +29,8 @@ type deviceCommand struct {
 	client   string // whose selector is called
 	internal bool   // an internal build of the driver
 	runs     int    // calls of the program after a command
+	waits    []string
+	signals  []string
 }
 
 func newDevice(e *env) *cobra.Command {
@@ -38,7 +41,9 @@ func newDevice(e *env) *cobra.Command {
 		Long: `Device brings a simulated device up and prints what its driver and its firmware know:
 build, registry, properties, selectors, power status, channels, tasks, pools, clients, the
 firmware's log and, after a fault, the dumps. With a pair or a model it runs the first
-procedure once before it prints, with a statistics buffer.
+procedure once before it prints, with a statistics buffer. With --signal it runs it once
+more for each shared event, which that call signals; with --wait a last call waits for
+shared events and runs when they have their values.
 
 Its subcommands call the driver as a task that holds every entitlement: send, a command
 of the firmware or one that the driver serves; selector, a selector of a user client;
@@ -46,6 +51,7 @@ method, a method of the direct-path client.`,
 		Example: `  zinc device
   zinc device digits.mlmodelc --section statistics,log
   zinc device digits.hwx --inject exception@task --section faults
+  zinc device digits.hwx --signal 7=1 --wait 7=1 --section events,log
   zinc device send PING
   zinc device send TRACE_ENABLE 1 --model digits.hwx --runs 1
   zinc device selector 4 --client direct --model digits.hwx`,
@@ -61,6 +67,9 @@ method, a method of the direct-path client.`,
 	f := cmd.Flags()
 	f.StringSliceVar(&c.sections, "section", nil, "`SECTIONS` to print, comma-separated (default all): "+
 		strings.Join(sectionNames(), ", "))
+	f.StringArrayVar(&c.signals, "signal", nil, "`EVENT=VALUE`, or gpu:EVENT=VALUE for one of the graphics processor: "+
+		"a call signals the shared event (repeatable)")
+	f.StringArrayVar(&c.waits, "wait", nil, "`EVENT=VALUE`: the last call waits for the shared event (repeatable)")
 	cmd.AddCommand(c.newSend(), c.newSelector(), c.newMethod())
 	for _, x := range append(cmd.Commands(), cmd) {
 		c.machineFlags.register(x.Flags())
@@ -120,6 +129,7 @@ type probe struct {
 	stack  *stack.Stack
 	events trace.Recording
 	log    []string
+	inject *inject.Injector
 }
 
 // open builds the machine and reads the program.
@@ -148,7 +158,8 @@ func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
 		if err != nil {
 			return nil, usagef("--inject: %w", err)
 		}
-		o.Inject = inject.New(spec, c.seed)
+		x.inject = inject.New(spec, c.seed)
+		o.Inject = x.inject
 	}
 	var err error
 	if x.stack, err = stack.New(o); err != nil {
@@ -169,6 +180,17 @@ func (c *deviceCommand) show(ctx context.Context) error {
 			return usagef("--section=%s: unknown section; sections are %s", s, strings.Join(sectionNames(), ", "))
 		}
 	}
+	waits, err := sharedEvents("--wait", c.waits)
+	if err != nil {
+		return err
+	}
+	signals, err := sharedEvents("--signal", c.signals)
+	if err != nil {
+		return err
+	}
+	if c.file == "" && len(waits)+len(signals) > 0 {
+		return usagef("--wait and --signal require a FILE.hwx or MODEL")
+	}
 	x, err := c.open(ctx)
 	if err != nil {
 		return err
@@ -176,6 +198,9 @@ func (c *deviceCommand) show(ctx context.Context) error {
 	var failed error
 	if c.file != "" {
 		failed = x.Run()
+	}
+	if failed == nil && len(waits)+len(signals) > 0 {
+		failed = x.Fence(signals, waits)
 	}
 	for _, s := range sections {
 		if c.sections == nil || slices.Contains(c.sections, s.name) {
@@ -187,6 +212,26 @@ func (c *deviceCommand) show(ctx context.Context) error {
 		failed = errors.Join(failed, err)
 	}
 	return failed
+}
+
+// sharedEvents parses the values of a flag: EVENT=VALUE, or gpu:EVENT=VALUE.
+func sharedEvents(flag string, values []string) ([]protocol.Event, error) {
+	var out []protocol.Event
+	for _, s := range values {
+		e := protocol.Event{Type: coprocessor.EventShared}
+		text, gpu := strings.CutPrefix(s, "gpu:")
+		if gpu {
+			e.Type = coprocessor.EventGPU
+		}
+		id, value, ok := strings.Cut(text, "=")
+		n, err := numbers([]string{id, value})
+		if !ok || err != nil {
+			return nil, usagef("%s %q: want EVENT=VALUE, two numbers, as in 7=1", flag, s)
+		}
+		e.ID, e.Value = n[0], n[1]
+		out = append(out, e)
+	}
+	return out, nil
 }
 
 // section is a part of the output of `zinc device`.
@@ -219,6 +264,17 @@ var sections = []section{
 		fmt.Fprintf(w, "  execution loop %s, load %d %%\n", x.stack.Device.Coprocessor().LoopState(),
 			x.stack.Device.Coprocessor().Load())
 	}},
+	{"clients", func(w io.Writer, x *probe) {
+		for _, s := range x.Clients() {
+			d, i := s.Info(), s.Client().Info()
+			fmt.Fprintf(w, "  %s: process %d, team %q, version %d %d, engines %d, subtype %d, timeout %v\n",
+				s.Client().Class(), i.PID, i.TeamID, d.Version[0], d.Version[1], d.Engines, d.CPUSubtype, d.Timeout)
+			fmt.Fprintf(w, "    privileged %t, data chaining %t, real-time %t, system priorities %t, memory %t, "+
+				"data %t, hints %t, coalition hints %t, privileged memory %t\n", i.IsPrivileged, i.AllowDataChaining,
+				i.RealtimePriority, i.SystemReservedPriorities, i.MemoryAccess, i.DataAccess, i.SetClientHints,
+				i.ShareCoalitionHints, i.PrivilegedVMAccess)
+		}
+	}},
 	{"power", func(w io.Writer, x *probe) {
 		for i := range coprocessor.PMUEntries {
 			at := uint64(coprocessor.PMUBase) + uint64(i)*coprocessor.PMUStride
@@ -235,6 +291,20 @@ var sections = []section{
 			fmt.Fprintf(w, "  %d %s: %d slots, version %d, ready %t\n", ch.Index, ch.Name, ch.Slots, ch.Version,
 				ch.Ready)
 		}
+		if r := x.stack.Device.Coprocessor().Rings(); r != nil {
+			for _, s := range r.RPC().Dirty() {
+				fmt.Fprintf(w, "  %s\n", s)
+			}
+		}
+	}},
+	{"events", func(w io.Writer, x *probe) {
+		values := x.stack.Device.Coprocessor().Events()
+		for _, id := range slices.Sorted(maps.Keys(values)) {
+			fmt.Fprintf(w, "  event %d: %d\n", id, values[id])
+		}
+		if at, ok := x.stack.Device.Coprocessor().HeldUntil(); ok {
+			fmt.Fprintf(w, "  a delayed notification arrives at %v\n", at)
+		}
 	}},
 	{"tasks", func(w io.Writer, x *probe) {
 		for _, t := range x.stack.Device.Coprocessor().Tasks() {
@@ -245,6 +315,8 @@ var sections = []section{
 		for _, r := range x.stack.Device.Coprocessor().Pools() {
 			fmt.Fprintf(w, "  %s: %d of %d available\n", r.Name, r.Available, r.Total)
 		}
+		r := x.stack.Device.Clock().Timers()
+		fmt.Fprintf(w, "  %s of the host: %d of %d available\n", r.Name, r.Available, r.Total)
 	}},
 	{"counters", func(w io.Writer, x *probe) {
 		s := x.stack.Device.Coprocessor().Stats()
@@ -254,6 +326,19 @@ var sections = []section{
 		fmt.Fprintf(w, "  faults %d, aborts %d, resets %d\n", s.Faults, s.Aborts, s.Resets)
 		u := x.stack.Device.Unit().Stats()
 		fmt.Fprintf(w, "  translation: %d frames in use, %d faults\n", u.FramesInUse, u.Faults)
+		for _, f := range x.stack.Device.Unit().Faults() {
+			fmt.Fprintf(w, "    %v\n", f)
+		}
+		if r := x.stack.Device.Coprocessor().Rings(); r != nil {
+			for _, n := range r.Counts() {
+				fmt.Fprintf(w, "  %s %s: %d\n", n.Name, n.Outcome, n.N)
+			}
+		}
+		for k := range inject.Kind(inject.NumKinds) {
+			if n := x.inject.Made(k); n > 0 {
+				fmt.Fprintf(w, "  injected %s: %d\n", k, n)
+			}
+		}
 	}},
 	{"time", func(w io.Writer, x *probe) {
 		spent := x.stack.Device.Clock().Spent()

@@ -101,11 +101,16 @@ processes that use it.`,
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto "+
 		"and --replay")
 	f.BoolVar(&c.timing, "timing", false, "print where the virtual time of the last run goes, by layer and by task")
+	f.DurationVar(&c.limit, "timeout", 0, "virtual `TIME` that a run may take, as in 250us; 0 means no limit")
 	f.StringVar(&c.replay, "replay", "",
 		"repeat the runs of a trace `FILE`, with the same inputs and faults, and compare the traces")
 	c.connect.register(f, "run on the machine that zinc serve has on this `SOCKET`")
 	f.StringVar(&c.connect.base, "base", "", "base model of an adapter, a `PAIR`: the model shares it with others "+
 		"and differs from it in coefficients only (with --connect)")
+	f.BoolVar(&c.connect.share, "share", false, "let other processes of this user and team use the program that this "+
+		"one loads (with --connect)")
+	f.Uint64Var(&c.connect.resident, "resident", 0, "use resident program `N` of another process, which shares it, as "+
+		"zinc top lists it, instead of loading one (with --connect)")
 	c.register(f)
 	c.model(f)
 	c.cache.register(f)
@@ -225,20 +230,24 @@ func (c *runCommand) advance(total int) {
 
 // exclusive returns an error for flags that cannot be combined.
 func (c *runCommand) exclusive() error {
-	below := c.inject != "" || c.strict || c.trace != "" || c.replay != "" || c.timing
+	below := c.inject != "" || c.strict || c.trace != "" || c.replay != "" || c.timing || c.limit != 0
 	if below && c.engine != "sim" {
-		return usagef("--engine=%s simulates no layers: --trace, --replay, --timing, --inject and --strict-firmware "+
-			"require --engine=sim", c.engine)
+		return usagef("--engine=%s simulates no layers: --trace, --replay, --timing, --timeout, --inject and "+
+			"--strict-firmware require --engine=sim", c.engine)
 	}
 	if c.connect.socket != "" && (below || c.engine != "sim") {
-		return usagef("--connect runs on another process's machine: --engine, --trace, --replay, --timing, --inject " +
-			"and --strict-firmware are those of zinc serve")
+		return usagef("--connect runs on another process's machine: --engine, --trace, --replay, --timing, " +
+			"--timeout, --inject and --strict-firmware are those of zinc serve")
+	}
+	if c.limit < 0 {
+		return usagef("--timeout=%v: must be 0 or more", c.limit)
 	}
 	if err := c.connect.check(); err != nil {
 		return err
 	}
-	if c.replay != "" && (c.trace != "" || c.timing || c.inject != "" || len(c.inputs)+len(c.states)+len(c.outputs)+
-		len(c.after) > 0 || c.fill || c.steps != 1) {
+	files := len(c.inputs) + len(c.states) + len(c.outputs) + len(c.after)
+	if c.replay != "" && (c.trace != "" || c.timing || c.limit != 0 || c.inject != "" || files > 0 || c.fill ||
+		c.steps != 1) {
 		return usagef("--replay takes inputs, states and faults from the trace; set none of them, nor --trace or " +
 			"--output")
 	}

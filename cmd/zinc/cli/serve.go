@@ -56,6 +56,8 @@ others go on. The limits hold per client.`,
 	f.IntVar(&c.limits.Connections, "max-clients", 0, "limit of clients (default 128)")
 	f.IntVar(&c.limits.Models, "max-models", 0, "limit of the models that one client has loaded (default 64)")
 	f.Int64Var(&c.limits.ModelBytes, "max-model-bytes", 0, "limit of the containers of one client (default 4 GiB)")
+	f.Int64Var(&c.limits.WiredBytes, "max-wired-bytes", 0, "limit of the memory of all programs together; idle "+
+		"ones lose theirs, and get it back when they run again (default 2 GiB)")
 	f.IntVar(&c.limits.CallsInFlight, "max-calls", 0, "limit of the calls of one client under way (default 32)")
 	f.BoolVar(&c.dry, "dry-run", false, "start, then stop")
 	c.register(f)

@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/zinc-compiler/zinc"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 )
 
@@ -80,6 +82,50 @@ func TestServedMachineRunsModels(t *testing.T) {
 	}
 	if s, _, msg := call(t, "serve", "--socket", socket); s == statusOK || !strings.Contains(msg, "another process") {
 		t.Errorf("a second daemon on the socket: status %d, %s", s, msg)
+	}
+}
+
+// TestProcessesShareAResidentProgram runs a pair on the program that another process has loaded, and a pair that is not
+// the program's.
+func TestProcessesShareAResidentProgram(t *testing.T) {
+	container, _, _ := pairFiles(t)
+	other := filepath.Join(t.TempDir(), "d.hwx")
+	if s, _, msg := call(t, "../../../runtime/sim/stack/e5rt/testdata/tiny.mil", "-o", other); s != 0 {
+		t.Fatal(msg)
+	}
+	socket := served(t)
+	owner, err := stack.Dial(t.Context(), socket, stack.Self(broker.KeyModelShare), 0, stack.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer owner.Close()
+	p, err := zinc.ReadPair(container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	owner.SetSharing(true, 0)
+	if _, _, err := owner.Open(t.Context(), p.Container); err != nil {
+		t.Fatal(err)
+	}
+	_, top, _ := call(t, "top", "--connect", socket, "--count", "1")
+	listed := regexp.MustCompile(`(?m)^program (\d+): `).FindStringSubmatch(top)
+	if listed == nil {
+		t.Fatalf("top lists no program: %s", top)
+	}
+	_, want, _ := call(t, "run", container, "--random", "3")
+	for _, c := range []struct {
+		pair, resident, want string
+		status               int
+	}{
+		{pair: container, resident: listed[1], status: statusOK},
+		{pair: other, resident: listed[1], status: statusInput, want: "is of another container"},
+		{pair: container, resident: "99", status: statusInput, want: "there is no resident program 99"},
+	} {
+		s, got, msg := call(t, "run", c.pair, "--random", "3", "--connect", socket, "--resident", c.resident)
+		if s != c.status || !strings.Contains(msg, c.want) || s == statusOK && got != want {
+			t.Errorf("resident program %s: status %d, %q, %s; want status %d and %q", c.resident, s, got, msg, c.status,
+				c.want)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -25,8 +26,9 @@ type machineFlags struct {
 	inject string
 	seed   uint64 // of the faults
 	strict bool
-	timing bool   // the tasks' times are kept
-	ran    func() // is called when the engine has computed a task; may be nil
+	timing bool          // the tasks' times are kept
+	limit  time.Duration // virtual, of a run; 0 for none
+	ran    func()        // is called when the engine has computed a task; may be nil
 }
 
 func (f *machineFlags) register(s *pflag.FlagSet) {
@@ -124,7 +126,8 @@ func loadError(path string, compiled bool, err error) error {
 func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mode, workers int,
 	events *trace.Recording) (_ *simulation, err error) {
 	r := &simulation{events: events}
-	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode), Ran: f.ran}
+	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode), Ran: f.ran,
+		Timeout: f.limit}
 	if events != nil {
 		o.Trace = events.Tracer()
 	}
@@ -154,7 +157,7 @@ func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mo
 		return nil, err
 	}
 	r.record = stack.NewRecord(r.model.Machine().Pair())
-	r.record.Compiled = r.model.Compiled()
+	r.record.Compiled, r.record.Timeout = r.model.Compiled(), f.limit
 	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, faults, f.seed
 	return r, nil
 }
@@ -216,7 +219,7 @@ func (c *runCommand) replayTrace(ctx context.Context, path string) error {
 	if err := rec.Check(p); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}
-	f := machineFlags{inject: rec.Inject, seed: rec.Seed, strict: rec.Strict}
+	f := machineFlags{inject: rec.Inject, seed: rec.Seed, strict: rec.Strict, limit: rec.Timeout}
 	if err := f.check(); err != nil {
 		return fmt.Errorf("%s: %w", c.replay, err)
 	}

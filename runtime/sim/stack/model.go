@@ -48,7 +48,7 @@ type runner struct {
 // bound is a port with its buffer object.
 type bound struct {
 	sim.Port
-	buf *e5rt.BufferObject
+	e5rt.View
 }
 
 // plain runs a model whose sizes are known only at run time, or one without a descriptor: the machine runs the chain,
@@ -112,9 +112,6 @@ type CompileError struct{ Err error }
 
 func (e *CompileError) Error() string { return e.Err.Error() }
 
-// Unwrap returns the error.
-func (e *CompileError) Unwrap() error { return e.Err }
-
 // model returns a model without a machine, on a runtime of its own.
 func (p *Process) model() (*Model, error) {
 	o := p.o
@@ -177,6 +174,9 @@ func (m *Model) Run(ctx context.Context, inputs map[string]interp.Tensor) (map[s
 			return nil, err
 		}
 		m.unsized = true
+	}
+	if m.p.o.Timeout > 0 {
+		return nil, errors.New("the time of a run can be limited only for a pair whose sizes are known before it runs")
 	}
 	if m.plain == nil {
 		if err := m.open(ctx); err != nil {
@@ -270,9 +270,14 @@ func (m *Model) ready(ctx context.Context, r *runner) error {
 			if err := port.BindBufferObject(buf); err != nil {
 				return err
 			}
-			if side.to != nil {
-				*side.to = append(*side.to, bound{sim.Port{Name: name, Type: d.Type}, buf})
+			if side.to == nil {
+				continue
 			}
+			v, err := buf.View(d)
+			if err != nil {
+				return err
+			}
+			*side.to = append(*side.to, bound{sim.Port{Name: name, Type: d.Type}, v})
 		}
 	}
 	r.stream, err = m.rt.NewExecutionStream()
@@ -312,14 +317,16 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 		if !t.Type.Equal(b.Type) {
 			return nil, fmt.Errorf("input %q is %s, want %s", b.Name, t.Type, m.machine.Takes(b.Name))
 		}
-		copy(b.buf.Bytes(), t.Data)
+		if err := b.Set(t); err != nil {
+			return nil, err
+		}
 	}
 	err := r.op.PrepareOpForEncode()
 	if err == nil {
 		err = r.stream.EncodeOperation(r.op)
 	}
 	if err == nil {
-		err = r.stream.ExecuteSync(ctx)
+		err = m.execute(ctx, r.stream)
 	}
 	if e := r.stream.Reset(); err == nil {
 		err = e
@@ -329,12 +336,19 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 	}
 	out := map[string]interp.Tensor{}
 	for _, b := range r.out {
-		out[b.Name] = b.tensor()
+		out[b.Name] = b.Tensor()
 	}
 	return out, nil
 }
 
-// tensor copies the contents of a buffer.
-func (b *bound) tensor() interp.Tensor {
-	return interp.Tensor{Type: b.Type, Data: slices.Clone(b.buf.Memory().Read()[:b.Type.Bytes()])}
+// execute runs an encoded stream, with the runtime's asynchronous call if the run may take a limited time only.
+func (m *Model) execute(ctx context.Context, s *e5rt.ExecutionStream) error {
+	if m.p.o.Timeout == 0 {
+		return s.ExecuteSync(ctx)
+	}
+	b, err := s.SubmitAsync(ctx, m.p.o.Timeout, nil)
+	if err != nil {
+		return err
+	}
+	return b.Wait(ctx)
 }

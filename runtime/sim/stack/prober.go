@@ -121,6 +121,29 @@ func (p *Prober) Run() error {
 	return err
 }
 
+// Fence calls the first procedure of the container once for each event of signals, which the call signals when it has
+// run, and then once with all of waits, for which that call waits. It also signals them, because a call with events
+// signals at least one (chapter 30).
+func (p *Prober) Fence(signals, waits []protocol.Event) error {
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	for i := range signals {
+		r := *p.request
+		r.Signals = signals[i : i+1]
+		if _, err := p.control.SendRequest(&r); err != nil {
+			return err
+		}
+	}
+	r := *p.request
+	r.Waits, r.Signals = waits, waits
+	_, err := p.control.SendRequest(&r)
+	return err
+}
+
+// Clients returns the control client and the direct-path client.
+func (p *Prober) Clients() []*driver.Services { return []*driver.Services{p.control, p.direct} }
+
 // Stats returns the record that the firmware wrote to the statistics buffer, or nil before a run.
 func (p *Prober) Stats() (*firmware.StatsHeader, []firmware.EngineStats, error) {
 	if binary.LittleEndian.Uint16(p.stats) == 0 {
@@ -178,11 +201,20 @@ func body(row *protocol.Row, values []uint64) ([]byte, error) {
 	return r.Append(nil), nil
 }
 
-// Method calls a method of the direct-path client (table 27.5) and returns its results as text.
+// ofMappings are the methods that are about the memory that the client has mapped.
+var ofMappings = []string{"ANE_FlushInactiveDARTMappings", "ANE_UnmapDartBuffers", "ANE_ShowAllocations"}
+
+// Method calls a method of the direct-path client (table 27.5), for those of mappings after mapping a page, and returns
+// its results as text.
 func (p *Prober) Method(name string, in []uint64) (string, error) {
 	i := slices.IndexFunc(driver.Methods, func(m driver.Method) bool { return m.Name == name })
 	if i < 0 {
 		return "", fmt.Errorf("unknown method %q", name)
+	}
+	if slices.Contains(ofMappings, name) {
+		if err := p.mapMemory(); err != nil {
+			return "", err
+		}
 	}
 	return p.method(name, &driver.MethodArguments{In: in, Out: make([]uint64, driver.Methods[i].Out)})
 }
@@ -219,11 +251,10 @@ func (p *Prober) Selector(client string, n uint32) error {
 	return calls[n](p)
 }
 
-// raw calls a selector with scalars alone.
-func raw(c driver.UserClient, n uint32, scalars ...uint64) error {
-	a := &driver.IOExternalMethodArguments{ScalarInput: scalars}
-	if r := c.ExternalMethod(n, a); r != driver.Success {
-		return &driver.Error{Call: fmt.Sprintf("selector %d", n), Return: r, Cause: a.Cause()}
+// raw calls a selector with scalars alone, by the kernel's block of bytes.
+func (p *Prober) raw(c driver.UserClient, n uint32, scalars ...uint64) error {
+	if r := p.task.CallWithBlock(c, n, scalars); r != driver.Success {
+		return &driver.Error{Call: fmt.Sprintf("selector %d", n), Return: r, Cause: c.LastError()}
 	}
 	return nil
 }
@@ -231,7 +262,7 @@ func raw(c driver.UserClient, n uint32, scalars ...uint64) error {
 // controlCalls are the selectors of the control client (table 27.2).
 var controlCalls = []func(*Prober) error{
 	func(p *Prober) error { return p.reopen(p.dev.OpenServices) },
-	func(p *Prober) error { return raw(p.control.Client(), driver.SelDeviceClose) },
+	func(p *Prober) error { return p.raw(p.control.Client(), driver.SelDeviceClose) },
 	(*Prober).Run,
 	(*Prober).create,
 	(*Prober).prepare,
@@ -262,19 +293,19 @@ var controlCalls = []func(*Prober) error{
 	func(p *Prober) error { _, err := p.control.Version(); return err },
 	(*Prober).registerDebug,
 	func(p *Prober) error {
-		return errors.Join(p.registerDebug(), raw(p.control.Client(), driver.SelUnregisterDebugWP))
+		return errors.Join(p.registerDebug(), p.raw(p.control.Client(), driver.SelUnregisterDebugWP))
 	},
 	func(p *Prober) error {
-		return errors.Join(p.registerDebug(), p.Run(), raw(p.control.Client(), driver.SelGetDebugWPItem, 0, 0))
+		return errors.Join(p.registerDebug(), p.Run(), p.raw(p.control.Client(), driver.SelGetDebugWPItem, 0, 0))
 	},
 	func(p *Prober) error {
-		return errors.Join(p.registerDebug(), p.Run(), raw(p.control.Client(), driver.SelGetDebugWPItem, 0, 0),
-			raw(p.control.Client(), driver.SelCompleteDebugWPItem, 1, 0))
+		return errors.Join(p.registerDebug(), p.Run(), p.raw(p.control.Client(), driver.SelGetDebugWPItem, 0, 0),
+			p.raw(p.control.Client(), driver.SelCompleteDebugWPItem, 1, 0))
 	},
 	func(p *Prober) error {
-		return errors.Join(p.registerDebug(), raw(p.control.Client(), driver.SelReleaseDebugWP))
+		return errors.Join(p.registerDebug(), p.raw(p.control.Client(), driver.SelReleaseDebugWP))
 	},
-	func(p *Prober) error { return raw(p.control.Client(), driver.SelLoadFirmware, 0, 0, 0) },
+	func(p *Prober) error { return p.raw(p.control.Client(), driver.SelLoadFirmware, 0, 0, 0) },
 }
 
 // reopen opens another client of the device and closes it.
@@ -316,7 +347,7 @@ func (p *Prober) enqueue() error {
 // directCalls are the selectors of the direct-path client (table 27.4).
 var directCalls = []func(*Prober) error{
 	func(p *Prober) error { return p.reopen(p.dev.OpenDirect) },
-	func(p *Prober) error { return raw(p.direct.Client(), driver.SelDeviceClose) },
+	func(p *Prober) error { return p.raw(p.direct.Client(), driver.SelDeviceClose) },
 	func(p *Prober) error {
 		if err := p.prepare(); err != nil {
 			return err
@@ -380,6 +411,6 @@ var hintsCalls = []func(*Prober) error{
 			return &driver.Error{Call: "IOServiceOpen", Return: r}
 		}
 		defer c.Close()
-		return raw(c, 0, 1, 1)
+		return p.raw(c, 0, 1, 1)
 	},
 }

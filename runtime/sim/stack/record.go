@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/pair"
@@ -32,10 +33,12 @@ type Record struct {
 	Compiled   bool   `json:"compiled,omitempty"`   // the runtime compiled a model
 	Function   string `json:"function,omitempty"`   // empty: the first
 	Numerics   string `json:"numerics"`             // a numerics.Mode
-	Strict     bool   `json:"strict,omitempty"`
-	Inject     string `json:"inject,omitempty"` // faults, as inject.Spec writes them
-	Seed       uint64 `json:"seed"`             // of the faults
-	Runs       []Run  `json:"runs"`
+	// Timeout is the virtual time that a run may take, in nanoseconds; 0 means no limit.
+	Timeout time.Duration `json:"timeout,omitempty"`
+	Strict  bool          `json:"strict,omitempty"`
+	Inject  string        `json:"inject,omitempty"` // faults, as inject.Spec writes them
+	Seed    uint64        `json:"seed"`             // of the faults
+	Runs    []Run         `json:"runs"`
 }
 
 // Run is one run of the model with its inputs and outputs.

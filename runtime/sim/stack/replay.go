@@ -101,7 +101,7 @@ type loadClient struct {
 	times   *[]time.Duration
 	rand    *rand.Rand
 	session *broker.Session
-	direct  *driver.Services
+	direct  *broker.Direct
 	port    *driver.WakePort
 	request *driver.Request
 	before  time.Duration // of the client's own work before a request
@@ -212,7 +212,7 @@ func (l *Latency) percentiles(times []time.Duration) {
 func (r *replay) client(class *LoadClass) (_ *loadClient, err error) {
 	n := len(r.clients)
 	id := Application(1000 + n)
-	id.Entitlements = append(id.Entitlements, broker.KeyDirectPath, broker.KeyAdapterWeight, broker.KeyUserClient)
+	id.Entitlements = append(id.Entitlements, broker.KeyDirectPath, broker.KeyAdapterWeight)
 	for _, q := range broker.QoSClasses {
 		if q.QoS == class.QoS {
 			id.Entitlements = append(id.Entitlements, q.Keys...)
@@ -238,18 +238,14 @@ func (r *replay) client(class *LoadClass) (_ *loadClient, err error) {
 	if err != nil {
 		return nil, err
 	}
-	path, err := c.session.OpenDirectPath(r.ctx, broker.DirectPathRequest{Instance: run.Instance().Instance,
-		QoS: class.QoS})
-	if err != nil {
-		return nil, err
-	}
 	task := &driver.Task{
 		PID:               id.PID,
 		TeamID:            id.TeamID,
 		CodeDirectoryHash: id.CodeDirectoryHash,
 		Entitlements:      id.Entitlements,
 	}
-	if c.direct, err = r.s.Device.OpenDirect(task); err != nil {
+	path := broker.DirectPathRequest{Instance: run.Instance().Instance, QoS: class.QoS}
+	if c.direct, err = c.session.OpenDirectConnection(r.ctx, path, task); err != nil {
 		return nil, err
 	}
 	prog, err := loader.Read(class.Container)
@@ -257,7 +253,7 @@ func (r *replay) client(class *LoadClass) (_ *loadClient, err error) {
 		return nil, err
 	}
 	c.request = &driver.Request{
-		Handle:   driver.Handle(path.Program),
+		Handle:   c.direct.Program,
 		Priority: uint32(broker.ProgramPriority(class.QoS)),
 		Timeout:  time.Hour,
 	}

@@ -29,10 +29,13 @@ type Options struct {
 	InternalBuild bool
 	// CallBytes limits the live bytes of a CPU call; 0 for the interpreter's own limit.
 	CallBytes int64
-	Limits    broker.Limits
-	Tasks     func(TaskTime)    // is called after each task of the engine; may be nil
-	Ran       func()            // is called when the engine has computed a task; may be nil
-	Terminal  func(line string) // gets the firmware's log lines
+	// Timeout is the virtual time that a run of a model may take; 0 means no limit. A run that takes longer ends with
+	// an error.
+	Timeout  time.Duration
+	Limits   broker.Limits
+	Tasks    func(TaskTime)    // is called after each task of the engine; may be nil
+	Ran      func()            // is called when the engine has computed a task; may be nil
+	Terminal func(line string) // gets the firmware's log lines
 }
 
 // TaskTime is the virtual time of one task.
@@ -106,6 +109,10 @@ type Process struct {
 	qos    broker.QoS
 	id     broker.Identity
 	base   []byte // container of the base model; nil unless models are adapters
+	// share lets other processes of the identity use the programs that the process loads; resident is one of such a
+	// process that this one uses, or 0.
+	share    bool
+	resident uint64
 }
 
 // Connect creates a process whose work has a class of service; zero means the default class.
@@ -128,6 +135,11 @@ func (p *Process) With(o Options, base []byte) *Process {
 // SetBase makes the models that the process opens from now on adapters of a base model, which the process shares with
 // others: their containers may differ from the base's in coefficients only. Nil ends it.
 func (p *Process) SetBase(container []byte) { p.base = container }
+
+// SetSharing sets whether other processes of the same identity may use the programs that the process opens from now on,
+// and, unless it is 0, the resident program of such a process that it uses instead of loading its own. It must be a
+// program of the container that is opened.
+func (p *Process) SetSharing(share bool, resident uint64) { p.share, p.resident = share, resident }
 
 // clock returns the device's clock, nil for a machine of another process.
 func (p *Process) clock() e5rt.Clock {
@@ -152,8 +164,16 @@ func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, i
 		}
 		return r, r, nil
 	}
-	r, err := broker.Open(ctx, p.client, broker.LoadRequest{Container: container, QoS: p.qos},
-		broker.InstanceRequest{QoS: p.qos})
+	instance := broker.InstanceRequest{QoS: p.qos}
+	var r *broker.Runner
+	var err error
+	if p.resident != 0 {
+		load := broker.AttachRequest{Resident: p.resident, QoS: p.qos}
+		r, err = broker.OpenResident(ctx, p.client, container, load, instance)
+	} else {
+		load := broker.LoadRequest{Container: container, QoS: p.qos, Share: p.share}
+		r, err = broker.Open(ctx, p.client, load, instance)
+	}
 	if err != nil {
 		return nil, nil, err
 	}

@@ -22,12 +22,32 @@ func Open(ctx context.Context, c Client, load LoadRequest, req InstanceRequest) 
 	if err != nil {
 		return nil, err
 	}
-	req.Model = m.Model
-	in, err := c.CreateInstance(ctx, req)
+	return newRunner(ctx, c, m.Model, req)
+}
+
+// OpenResident creates an instance of a resident program of a container that another process of the same identity
+// shares.
+func OpenResident(ctx context.Context, c Client, container []byte, load AttachRequest, req InstanceRequest) (*Runner,
+	error) {
+	m, err := c.Attach(ctx, load)
 	if err != nil {
+		return nil, err
+	}
+	if m.Digest != sha256.Sum256(container) {
+		err = errorf(mAttach, Mismatch, "resident program %d is of another container", load.Resident)
 		return nil, errors.Join(err, c.Unload(context.WithoutCancel(ctx), UnloadRequest{Model: m.Model}))
 	}
-	return &Runner{c: c, model: m.Model, instance: in}, nil
+	return newRunner(ctx, c, m.Model, req)
+}
+
+// newRunner creates an instance of a loaded model, which is unloaded if that fails.
+func newRunner(ctx context.Context, c Client, model uint64, req InstanceRequest) (*Runner, error) {
+	req.Model = model
+	in, err := c.CreateInstance(ctx, req)
+	if err != nil {
+		return nil, errors.Join(err, c.Unload(context.WithoutCancel(ctx), UnloadRequest{Model: model}))
+	}
+	return &Runner{c: c, model: model, instance: in}, nil
 }
 
 // OpenAdapter makes a base model resident, which is shared with the processes of the same identity, and creates an

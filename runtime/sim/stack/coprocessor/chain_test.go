@@ -204,8 +204,8 @@ func TestSharedEventsStartWaitingCalls(t *testing.T) {
 		}
 		jobs = append(jobs, n.values[2])
 	}
-	if !slices.Equal(jobs, []uint64{uint64(first), uint64(second)}) || h.d.EventValue(1) != 5 ||
-		h.d.EventValue(2) != 1 {
+	if !slices.Equal(jobs, []uint64{uint64(first), uint64(second)}) || h.d.Events()[1] != 5 ||
+		h.d.Events()[2] != 1 {
 		t.Errorf("jobs %v", jobs)
 	}
 	// Until the host signals, the call waits, and only one call may wait.

@@ -71,7 +71,7 @@ func TestMisuseIsAnError(t *testing.T) {
 	if _, err := New(Config{Unit: h.unit}); err == nil || !strings.Contains(err.Error(), "Config.Clock") {
 		t.Errorf("%v", err)
 	}
-	if h.d.SignalEvent(1, 1) == nil || h.d.EventValue(1) != 0 {
+	if h.d.SignalEvent(1, 1) == nil || h.d.Events()[1] != 0 {
 		t.Error("events without a boot")
 	}
 	if _, err := h.d.CallHost(nil); err == nil {

@@ -152,15 +152,15 @@ func (d *Device) SignalEvent(id, value uint64) error {
 	return b.events.set(id, value, true)
 }
 
-// EventValue returns the value of a shared event.
-func (d *Device) EventValue(id uint64) uint64 {
+// Events returns the values of the shared events by identifier.
+func (d *Device) Events() map[uint64]uint64 {
 	d.mu.Lock()
 	b := d.boot
 	d.mu.Unlock()
 	if b == nil {
-		return 0
+		return nil
 	}
 	b.events.mu.Lock()
 	defer b.events.mu.Unlock()
-	return b.events.values[id]
+	return maps.Clone(b.events.values)
 }

@@ -56,8 +56,20 @@ func (b *boot) secure(v uint32) error {
 	if err := b.loop.Post(e); err != nil {
 		return &refusal{StatusBusy, err}
 	}
+	if err := b.observe(v != SecureEnter); err != nil {
+		return &refusal{StatusBusy, err}
+	}
 	b.note(&protocol.Rows[protocol.IDSecureEvent], unboundHeader, uint64(b.loop.State()), uint64(v))
 	return nil
+}
+
+// observe suspends the load monitor in the secure phase and resumes it after that, so that nothing of the secure
+// tenant's load is reported (modelled).
+func (b *boot) observe(on bool) error {
+	if on {
+		return b.kernel.Change(b.tasks[loadMonitor], firmware.TaskResume)
+	}
+	return b.kernel.Change(b.tasks[loadMonitor], firmware.TaskSuspend)
 }
 
 // quiesce is called while the execution loop is in PAUSE: no call may be in flight, and the engine's memory must not

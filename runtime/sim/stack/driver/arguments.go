@@ -17,9 +17,6 @@ type IOExternalMethodArguments struct {
 	cause error
 }
 
-// Cause is the error in the driver's log if the call failed, otherwise nil.
-func (a *IOExternalMethodArguments) Cause() error { return a.cause }
-
 // ArgumentField is a line of ArgumentFields.
 type ArgumentField struct {
 	Off    int // bytes from the start of the block
@@ -122,6 +119,24 @@ func DecodeArguments(t *Task, block []byte) (a *IOExternalMethodArguments, store
 			le.PutUint64(out[8*i:], v)
 		}
 	}, Success
+}
+
+// CallWithBlock calls a selector with scalars alone. They are in the task's memory, and the client gets the block that
+// points to them.
+func (t *Task) CallWithBlock(c UserClient, selector uint32, scalars []uint64) Return {
+	le := binary.LittleEndian
+	block := make([]byte, ArgumentsSize)
+	if len(scalars) > 0 {
+		var in []byte
+		for _, v := range scalars {
+			in = le.AppendUint64(in, v)
+		}
+		at := t.Map(in)
+		defer t.Unmap(at)
+		le.PutUint64(block[argScalarIn:], at)
+		le.PutUint32(block[argScalarInN:], uint32(len(scalars)))
+	}
+	return c.ExternalMethodBytes(selector, block)
 }
 
 func (t *Task) port(name uint64) *WakePort {

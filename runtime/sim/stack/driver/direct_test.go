@@ -141,7 +141,7 @@ func TestDebugWorkProcessor(t *testing.T) {
 		a := arguments(ControlSelectors[sel].Sizes)
 		copy(a.ScalarInput, in)
 		if r := c.ExternalMethod(sel, a); r != want {
-			t.Errorf("selector %d %v: %v (%v), want %v", sel, in, r, a.Cause(), want)
+			t.Errorf("selector %d %v: %v (%v), want %v", sel, in, r, a.cause, want)
 		}
 	}
 	for _, sel := range []uint32{12, 13, 14, 15} {

@@ -94,9 +94,9 @@ func TestSelectorsAcceptTheirSizes(t *testing.T) {
 			r := c.ExternalMethod(uint32(sel), a)
 			if r != want[typ][sel] {
 				t.Errorf("%s selector %d (%s): %v, want %v (%v)", c.Class(), sel, row.Handler, r, want[typ][sel],
-					a.Cause())
+					a.cause)
 			}
-			if r != Success && a.Cause() == nil {
+			if r != Success && a.cause == nil {
 				t.Errorf("%s selector %d (%s): no reason", c.Class(), sel, row.Handler)
 			}
 		}

@@ -91,7 +91,7 @@ func TestRequestStructure(t *testing.T) {
 		out := make([]byte, ReplySize)
 		a := IOExternalMethodArguments{ScalarInput: []uint64{uint64(s.token)}, StructureInput: in, StructureOutput: out}
 		if r := s.Client().ExternalMethod(2, &a); r != Success {
-			t.Fatal(r, a.Cause())
+			t.Fatal(r, a.cause)
 		}
 		if le.Uint32(out) != seq || le.Uint32(out[4:]) != 0 || le.Uint64(out[8:]) != uint64(m.h) ||
 			le.Uint32(out[0x20:]) != 1 {
@@ -128,8 +128,8 @@ func TestRequestStructure(t *testing.T) {
 			StructureInput:  b,
 			StructureOutput: make([]byte, ReplySize),
 		}
-		if r := s.Client().ExternalMethod(2, &a); r != w.want || a.Cause() == nil {
-			t.Errorf("%s = %d: %v, %v", w.name, w.value, r, a.Cause())
+		if r := s.Client().ExternalMethod(2, &a); r != w.want || a.cause == nil {
+			t.Errorf("%s = %d: %v, %v", w.name, w.value, r, a.cause)
 		}
 	}
 	a := IOExternalMethodArguments{

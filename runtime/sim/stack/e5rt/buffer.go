@@ -2,6 +2,7 @@ package e5rt
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
@@ -25,7 +26,6 @@ const MaxBufferBytes = translation.ApertureSize
 type BufferObject struct {
 	rt  *Runtime
 	id  uint64
-	typ BufferType
 	mem *sim.Buffer
 }
 
@@ -61,7 +61,7 @@ func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, er
 		})
 	}
 	rt.mu.Lock()
-	b := &BufferObject{rt: rt, id: rt.id("buffer"), typ: typ}
+	b := &BufferObject{rt: rt, id: rt.id("buffer")}
 	rt.mu.Unlock()
 	b.mem = sim.NewBuffer(make([]byte, n))
 	return b, rt.called(callAlloc, b, nil)
@@ -76,9 +76,6 @@ func (w word) String() string { return string(w) }
 func (b *BufferObject) String() string {
 	return fmt.Sprintf("buffer object %d of %d bytes", b.id, b.mem.Size())
 }
-
-// Type returns the type that the buffer was allocated with.
-func (b *BufferObject) Type() BufferType { return b.typ }
 
 // Bytes returns the memory itself with its newest value. It must not be touched while a stream that uses it is in
 // flight, and must be requested again after a run.
@@ -109,54 +106,29 @@ func describe(t ir.Type) TensorDescriptor {
 	return d
 }
 
-// View is a buffer's bytes seen as a tensor, without copying.
+// View is the first bytes of a buffer seen as a tensor.
 type View struct {
 	b   *BufferObject
 	typ ir.Type
 }
 
-// View returns the first bytes of the buffer as a tensor. The buffer must be large
-// enough.
+// View returns the first bytes of the buffer as a tensor. The buffer must be large enough.
 func (b *BufferObject) View(d TensorDescriptor) (View, error) {
-	n := d.Type.Bytes()
-	if n < 0 || n > int64(b.mem.Size()) || d.Type.DType == ir.String {
+	if n := d.Type.Bytes(); n < 0 || n > int64(b.mem.Size()) {
 		return View{}, fmt.Errorf("e5rt: %s is too small for %s of %d bytes", b, d.Type, n)
 	}
 	return View{b, d.Type}, nil
 }
 
-// Tensor returns the view as a tensor that shares the buffer's bytes, until the next run.
+// Tensor returns a copy of the tensor.
 func (v View) Tensor() interp.Tensor {
-	n := v.typ.Bytes()
-	return interp.Tensor{Type: v.typ, Data: v.b.Bytes()[:n:n]}
+	return interp.Tensor{Type: v.typ, Data: slices.Clone(v.b.mem.Read()[:v.typ.Bytes()])}
 }
 
-// value returns the elements, which must not be written to.
-func (v View) value() interp.Tensor {
-	return interp.Tensor{Type: v.typ, Data: v.b.mem.Read()[:v.typ.Bytes()]}
-}
-
-// Floats returns a copy of the elements.
-func (v View) Floats() []float32 { return v.value().Floats32() }
-
-// SetFloats writes all elements, rounded to the element type.
-func (v View) SetFloats(vs ...float32) error {
-	t, err := interp.FromFloats(v.typ.DType, vs, v.typ.Shape...)
-	if err != nil {
-		return fmt.Errorf("e5rt: view of %s: %w", v.typ, err)
-	}
-	copy(v.b.Bytes(), t.Data)
-	return nil
-}
-
-// Ints returns a copy of the elements as integers.
-func (v View) Ints() []int64 { return v.value().Ints() }
-
-// SetInts writes all elements, wrapped to the element type.
-func (v View) SetInts(vs ...int64) error {
-	t, err := interp.FromInts(v.typ.DType, vs, v.typ.Shape...)
-	if err != nil {
-		return fmt.Errorf("e5rt: view of %s: %w", v.typ, err)
+// Set writes a tensor of the view's type.
+func (v View) Set(t interp.Tensor) error {
+	if !t.Type.Equal(v.typ) {
+		return fmt.Errorf("e5rt: got %s, want %s", t.Type, v.typ)
 	}
 	copy(v.b.Bytes(), t.Data)
 	return nil

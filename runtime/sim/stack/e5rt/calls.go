@@ -66,7 +66,7 @@ var Calls = []Call{
 	{Name: callEncode, Go: "ExecutionStream.EncodeOperation", Phase: DispatchPhase, Known: true},
 	{Name: callExecute, Go: "ExecutionStream.ExecuteSync", Phase: DispatchPhase, Known: true},
 	{Name: callSubmit, Go: "ExecutionStream.SubmitAsync", Phase: DispatchPhase, Known: false},
-	{Name: callCompletion, Go: "Submission.Done", Phase: DispatchPhase, Known: false},
+	{Name: callCompletion, Go: "Submission.Wait", Phase: DispatchPhase, Known: false},
 	{Name: callReset, Go: "ExecutionStream.Reset", Phase: DispatchPhase, Known: true},
 	{Name: callFunctionRelease, Go: "ProgramFunction.Release", Phase: CompilePhase, Known: false},
 }

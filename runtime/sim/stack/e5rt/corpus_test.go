@@ -64,22 +64,24 @@ func runBoth(t *testing.T, rt *e5rt.Runtime, lib *e5rt.ProgramLibrary, name stri
 	op, err := e5rt.CreatePrecompiledComputeOperationWithOptions(o)
 	check(t, err)
 	buffers := map[string]*e5rt.BufferObject{}
-	bind := func(p *e5rt.IOPort, err error) *e5rt.IOPort {
+	bind := func(n string, p *e5rt.IOPort, err error) *e5rt.IOPort {
 		check(t, err)
 		size := p.TensorDescriptor().Size
 		if size < 0 {
 			size = 1 << 20
 		}
-		buffers[p.Name()] = got[*e5rt.BufferObject](t)(rt.BufferObjectAlloc(max(size, 1), 0))
-		check(t, p.BindBufferObject(buffers[p.Name()]))
+		buffers[n] = got[*e5rt.BufferObject](t)(rt.BufferObjectAlloc(max(size, 1), 0))
+		check(t, p.BindBufferObject(buffers[n]))
 		return p
 	}
 	types, outs := map[string]ir.Type{}, map[string]*e5rt.IOPort{}
 	for _, n := range op.InputNames() {
-		types[n] = bind(op.RetainInputPort(n)).TensorDescriptor().Type
+		p, err := op.RetainInputPort(n)
+		types[n] = bind(n, p, err).TensorDescriptor().Type
 	}
 	for _, n := range op.OutputNames() {
-		outs[n] = bind(op.RetainOutputPort(n))
+		p, err := op.RetainOutputPort(n)
+		outs[n] = bind(n, p, err)
 	}
 	stream := got[*e5rt.ExecutionStream](t)(rt.NewExecutionStream())
 	p := lib.Machine().Pair()

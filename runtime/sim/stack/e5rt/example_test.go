@@ -54,7 +54,7 @@ func Example_residentState() {
 	for range 4 {
 		try(stream.EncodeOperation(op))
 		try(stream.ExecuteSync(ctx))
-		fmt.Println(state.Floats()[0])
+		fmt.Println(state.Tensor().Floats32()[0])
 		try(stream.Reset())
 	}
 	// Output:
@@ -77,31 +77,32 @@ func Example_residentCache() {
 	op := must(e5rt.CreatePrecompiledComputeOperationWithOptions(must(e5rt.CreateWithProgramFunction(function))))
 	stream := must(rt.NewExecutionStream())
 
-	bind := func(p *e5rt.IOPort, err error) e5rt.View {
-		try(err)
-		d := p.TensorDescriptor()
-		b := must(rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault))
+	bind := func(p *e5rt.IOPort, b *e5rt.BufferObject) e5rt.View {
 		try(p.BindBufferObject(b))
-		return must(b.View(d))
+		return must(b.View(p.TensorDescriptor()))
 	}
-	entry := bind(op.RetainInputPort("entry"))
-	position := bind(op.RetainInputPort("position"))
+	alloc := func(p *e5rt.IOPort) *e5rt.BufferObject {
+		return must(rt.BufferObjectAlloc(p.TensorDescriptor().Size, e5rt.BufferTypeDefault))
+	}
+	entryPort, positionPort := must(op.RetainInputPort("entry")), must(op.RetainInputPort("position"))
+	entry, position := bind(entryPort, alloc(entryPort)), bind(positionPort, alloc(positionPort))
 	outPort := must(op.RetainOutputPort("cache_out"))
-	cache := bind(outPort, nil)
-	try(must(op.RetainInputPort("cache_in")).BindBufferObject(outPort.BufferObject()))
+	cacheBuf := alloc(outPort)
+	cache := bind(outPort, cacheBuf)
+	bind(must(op.RetainInputPort("cache_in")), cacheBuf)
 
 	for step := range 4 {
 		token := float32(10 * (step + 1))
-		try(entry.SetFloats(token, token, token, token, token, token, token, token))
+		try(setFloats(entry, token, token, token, token, token, token, token, token))
 		here := make([]float32, 4)
 		here[step] = 1
-		try(position.SetFloats(here...))
+		try(setFloats(position, here...))
 
 		try(stream.EncodeOperation(op))
 		try(stream.ExecuteSync(ctx))
 		try(stream.Reset())
 
-		slots := cache.Floats()
+		slots := cache.Tensor().Floats32()
 		fmt.Println(slots[0], slots[8], slots[16], slots[24])
 	}
 	// Output:
@@ -159,12 +160,12 @@ func Example_compileOnceDispatchMany() {
 			for i := range pixels {
 				pixels[i] = float32(frame)
 			}
-			try(x.SetFloats(pixels...))
+			try(setFloats(x, pixels...))
 			try(op.PrepareOpForEncode())
 			try(stream.EncodeOperation(op))
 			try(stream.ExecuteSync(ctx))
 			try(stream.Reset())
-			fmt.Printf("process %d, frame %d: %.4g\n", process, frame, y.Floats()[:2])
+			fmt.Printf("process %d, frame %d: %.4g\n", process, frame, y.Tensor().Floats32()[:2])
 		}
 		fmt.Printf("process %d: compile required %t, lowerings %d\n", process, required, lowerings)
 	}

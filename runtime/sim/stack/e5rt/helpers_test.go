@@ -32,6 +32,26 @@ func compileModel(ctx context.Context, path string) (pair.Pair, error) {
 	return r.Pair()
 }
 
+// setFloats writes all elements of a view, rounded to its element type.
+func setFloats(v e5rt.View, vs ...float32) error {
+	to := v.Tensor().Type
+	x, err := interp.FromFloats(to.DType, vs, to.Shape...)
+	if err != nil {
+		return err
+	}
+	return v.Set(x)
+}
+
+// setInts is setFloats for integers.
+func setInts(v e5rt.View, vs ...int64) error {
+	to := v.Tensor().Type
+	x, err := interp.FromInts(to.DType, vs, to.Shape...)
+	if err != nil {
+		return err
+	}
+	return v.Set(x)
+}
+
 // check stops a test at an error.
 func check(t testing.TB, err error) {
 	t.Helper()
@@ -93,7 +113,7 @@ func (b *bed) operation(t testing.TB) (*e5rt.ExecutionStreamOperation, map[strin
 	o := got[*e5rt.PrecompiledComputeOpCreateOptions](t)(e5rt.CreateWithProgramFunction(b.fn))
 	op := got[*e5rt.ExecutionStreamOperation](t)(e5rt.CreatePrecompiledComputeOperationWithOptions(o))
 	buffers, views := map[string]*e5rt.BufferObject{}, map[string]e5rt.View{}
-	bind := func(p *e5rt.IOPort, err error) {
+	bind := func(n string, p *e5rt.IOPort, err error) {
 		check(t, err)
 		d := p.TensorDescriptor()
 		if d.Size < 0 {
@@ -101,14 +121,16 @@ func (b *bed) operation(t testing.TB) (*e5rt.ExecutionStreamOperation, map[strin
 		}
 		buf := got[*e5rt.BufferObject](t)(b.rt.BufferObjectAlloc(d.Size, e5rt.BufferTypeDefault))
 		check(t, p.BindBufferObject(buf))
-		buffers[p.Name()] = buf
-		views[p.Name()] = got[e5rt.View](t)(buf.View(d))
+		buffers[n] = buf
+		views[n] = got[e5rt.View](t)(buf.View(d))
 	}
 	for _, n := range op.InputNames() {
-		bind(op.RetainInputPort(n))
+		p, err := op.RetainInputPort(n)
+		bind(n, p, err)
 	}
 	for _, n := range op.OutputNames() {
-		bind(op.RetainOutputPort(n))
+		p, err := op.RetainOutputPort(n)
+		bind(n, p, err)
 	}
 	return op, buffers, views
 }

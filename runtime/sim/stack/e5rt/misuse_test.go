@@ -178,7 +178,7 @@ func TestMisuseIsAnError(t *testing.T) {
 				}
 			}
 			d.once(t)
-			if y := d.views["state_out"].Floats()[0]; y != 1 {
+			if y := d.views["state_out"].Tensor().Floats32()[0]; y != 1 {
 				t.Errorf("the right calls afterwards give %g, want 1", y)
 			}
 		})
@@ -231,7 +231,7 @@ func TestOperationsOfAStream(t *testing.T) {
 		check(t, d.stream.EncodeOperation(second))
 		check(t, d.stream.ExecuteSync(context.Background()))
 		check(t, d.stream.Reset())
-		a, b := d.views["state_out"].Floats()[0], views["state_out"].Floats()[0]
+		a, b := d.views["state_out"].Tensor().Floats32()[0], views["state_out"].Tensor().Floats32()[0]
 		if a != float32(step+1) || b != float32(step+2) {
 			t.Errorf("step %d: the operations give %g and %g, want %d and %d", step, a, b, step+1, step+2)
 		}
@@ -244,7 +244,7 @@ func TestEngineFaultsFailTheOperation(t *testing.T) {
 	stopped := errors.New("the engine stopped")
 	eng := &fakeEngine{run: func(string, map[string][]byte) error { return stopped }}
 	d := newBed(t, newRuntime(t, e5rt.Options{Engine: eng}), "testdata/accumulator.mil")
-	check(t, d.views["state_out"].SetFloats(7, 7, 7, 7))
+	check(t, setFloats(d.views["state_out"], 7, 7, 7, 7))
 	for range 2 {
 		check(t, d.stream.EncodeOperation(d.op))
 		err := d.stream.ExecuteSync(ctx)
@@ -252,7 +252,7 @@ func TestEngineFaultsFailTheOperation(t *testing.T) {
 			"operation 1") {
 			t.Errorf("the error is %v", err)
 		}
-		if y := d.views["state_out"].Floats()[0]; y != 7 {
+		if y := d.views["state_out"].Tensor().Floats32()[0]; y != 7 {
 			t.Errorf("the output holds %g, want what it held", y)
 		}
 		check(t, d.stream.Reset())

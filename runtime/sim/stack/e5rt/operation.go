@@ -279,9 +279,6 @@ func (p *IOPort) String() string {
 	return fmt.Sprintf("%s port %q of %s", p.side.name, p.name, p.op)
 }
 
-// Name returns the name of the tensor.
-func (p *IOPort) Name() string { return p.name }
-
 // TensorDescriptor is e5rt_io_port_retain_tensor_desc: it returns the type of the tensor in a bound buffer.
 func (p *IOPort) TensorDescriptor() TensorDescriptor { return p.desc }
 
@@ -289,13 +286,6 @@ func (p *IOPort) TensorDescriptor() TensorDescriptor { return p.desc }
 // known only at run time, and is the zero Type before the first run of such a function. It must not be called while the
 // operation is in flight.
 func (p *IOPort) ResultType() ir.Type { return p.op.run.OutputType(p.name) }
-
-// BufferObject returns the bound buffer object, or nil.
-func (p *IOPort) BufferObject() *BufferObject {
-	p.op.fn.lib.rt.mu.Lock()
-	defer p.op.fn.lib.rt.mu.Unlock()
-	return p.buf
-}
 
 // BindBufferObject is e5rt_io_port_bind_buffer_object. The tensor takes the buffer's first bytes. A buffer object may
 // be bound to any number of inputs and to one output of an operation, which then keeps state in it. The operation must

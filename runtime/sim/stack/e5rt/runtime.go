@@ -80,9 +80,6 @@ func New(o Options) (*Runtime, error) {
 	return rt, nil
 }
 
-// Now returns the virtual time.
-func (rt *Runtime) Now() time.Duration { return rt.clock.Now() }
-
 // spend lets virtual time pass for a cause, and traces it as a span. No time is no step.
 func (rt *Runtime) spend(c cost.Cause, op string, t cost.Time) error {
 	if t == 0 {

@@ -108,9 +108,6 @@ func (b *Submission) timedOut(rule string) error {
 	return &Error{Call: callSubmit, Object: b.s.String(), Rule: rule, Err: ErrTimeout}
 }
 
-// Done returns a channel that is closed when the completion has fired or the timeout has broken a Wait.
-func (b *Submission) Done() <-chan struct{} { return b.fired }
-
 // Wait returns the error of the completion when it fires. If it does not fire (Options.OverlapStreams), Wait advances
 // virtual time to the timeout and returns an error of kind ErrTimeout; without a timeout it blocks until ctx ends. If
 // ctx ends the wait, the stream stays in flight.

@@ -42,7 +42,7 @@ func TestSubmitSerialised(t *testing.T) {
 			}
 			for k := range i {
 				select {
-				case <-subs[k].Done():
+				case <-subs[k].Fired():
 				default:
 					t.Errorf("completion %d fired before completion %d", i, k)
 				}
@@ -60,7 +60,7 @@ func TestSubmitSerialised(t *testing.T) {
 		}
 	}
 	select {
-	case <-subs[0].Done():
+	case <-subs[0].Fired():
 		t.Error("a completion fired before the engine was done")
 	default:
 	}
@@ -102,7 +102,7 @@ func TestSubmitTimeout(t *testing.T) {
 		if c.late && !strings.Contains(err.Error(), "stream 1: its completion came 1ns after the timeout") {
 			t.Errorf("the error is %q", err)
 		}
-		if y := d.views["state_out"].Floats()[0]; y != 1 {
+		if y := d.views["state_out"].Tensor().Floats32()[0]; y != 1 {
 			t.Errorf("timeout of %v: the output holds %g", c.timeout, y)
 		}
 		check(t, d.stream.Reset())
@@ -126,7 +126,7 @@ func TestOverlapUnfinished(t *testing.T) {
 		check(t, first.Wait(ctx))
 
 		select {
-		case <-second.Done():
+		case <-second.Fired():
 			t.Fatal("the second completion fired")
 		default:
 		}
@@ -146,7 +146,7 @@ func TestOverlapUnfinished(t *testing.T) {
 			t.Errorf("the wait ended %v after the first submission, want %v behind the second", took, timeout)
 		}
 		for i, v := range outs {
-			if v.Floats()[0] != 1 {
+			if v.Tensor().Floats32()[0] != 1 {
 				t.Errorf("stream %d has not been run", i)
 			}
 			check(t, ss[i].Reset())
@@ -211,7 +211,7 @@ func TestConcurrentStreams(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if y := views["state_out"].Floats()[0]; y != float32(step+1) {
+				if y := views["state_out"].Tensor().Floats32()[0]; y != float32(step+1) {
 					t.Errorf("worker %d, step %d: %g", w, step, y)
 				}
 			}
@@ -237,8 +237,8 @@ func TestOverlapComputes(t *testing.T) {
 		if err := subs[i].Wait(ctx); err != nil {
 			failed = fmt.Sprint(i, failed)
 		}
-		if outs[i].Floats()[0] != 1 {
-			t.Errorf("stream %d gives %v", i, outs[i].Floats())
+		if outs[i].Tensor().Floats32()[0] != 1 {
+			t.Errorf("stream %d gives %v", i, outs[i].Tensor().Floats32())
 		}
 	}
 	if failed != "12345" {
