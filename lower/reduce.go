@@ -243,8 +243,8 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 		out = b.temp(kept)
 		defer func() { b.moveTo(out, dst) }()
 	}
-	if !x.isCanonical() && separate(over) {
-		// Axes that are not adjacent in memory are separate loops, of which a task has few.
+	if _, fold := reductionLoops(x, out, over); len(fold) > maxFolds {
+		// Axes that are not adjacent in memory are separate loops. In a copy at most two are left.
 		c := b.temp(x.dims)
 		b.copyTo(x, c)
 		x = c
@@ -276,6 +276,9 @@ func (b *builder) reduceToRow(x, dst *surf, over []bool, r reduction, factor flo
 	return true
 }
 
+// maxFolds is the number of loops over which a task reduces, besides the row: depth and rows.
+const maxFolds = 2
+
 // reductionLoops returns the loops of a reduction over all dimensions except for the last, those that are kept and
 // those that are reduced, with adjacent ones merged.
 func reductionLoops(x, out *surf, over []bool) (keep, fold []axisLoop) {
@@ -288,18 +291,7 @@ func reductionLoops(x, out *surf, over []bool) (keep, fold []axisLoop) {
 			keep = append(keep, l)
 		}
 	}
-	return joinLoops(keep, 2), joinLoops(fold, 2)
-}
-
-// separate reports whether more than two axes beside the row are reduced.
-func separate(over []bool) bool {
-	n := 0
-	for _, o := range over[:len(over)-1] {
-		if o {
-			n++
-		}
-	}
-	return n > 2
+	return joinLoops(keep, 2), joinLoops(fold, maxFolds)
 }
 
 // axisLoop is one loop of a reduction: its iterations and the byte strides of source and result.
@@ -326,8 +318,9 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 		x, out, over = x.withLeadingOnes(2), out.withLeadingOnes(2), []bool{false, over[0]}
 	}
 	keep, fold := reductionLoops(x, out, over)
-	if len(fold) > 2 {
-		return fmt.Errorf("reduction over %d separate axes; a task folds two beside the row", len(fold))
+	if len(fold) > maxFolds {
+		return fmt.Errorf("the reduction is over %d separate axes besides the row; a task folds %d",
+			len(fold), maxFolds)
 	}
 	one := axisLoop{1, x.stride[0], out.stride[0]}
 	for len(fold) < 2 {
