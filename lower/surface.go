@@ -1,8 +1,6 @@
 package lower
 
 import (
-	"fmt"
-
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -255,9 +253,4 @@ func (s *surf) withLeadingOnes(n int) *surf {
 	}
 	v.dims, v.stride = append(v.dims, s.dims...), append(v.stride, s.stride...)
 	return &v
-}
-
-// String describes the surface for internal errors.
-func (s *surf) String() string {
-	return fmt.Sprintf("%v strides %v offset %#x+%d", s.dims, s.stride, s.off, s.pix)
 }

@@ -68,7 +68,7 @@ func TestBytesSurviveWideningAndNarrowing(t *testing.T) {
 	}
 	for i := range 1 << 16 {
 		a, b := binary.LittleEndian.Uint16(src[2*i:]), binary.LittleEndian.Uint16(back[2*i:])
-		if a != b && !(isNaN16(a) && b == a|0x200) {
+		if a != b && !(a&0x7fff > 0x7c00 && b == a|0x200) {
 			t.Fatalf("%#04x came back as %#04x", a, b)
 		}
 	}
@@ -77,25 +77,7 @@ func TestBytesSurviveWideningAndNarrowing(t *testing.T) {
 	}
 }
 
-func TestDistancesCountValuesBetween(t *testing.T) {
-	for _, tt := range []struct {
-		a, b float32
-		want int
-	}{{1, 1, 0}, {0, float32(math.Copysign(0, -1)), 0}, {1, 1.0009765625, 1}, {-0x1p-24, 0x1p-24, 2},
-		{65504, float32(math.Inf(1)), 1}, {2048, 2050, 1}} {
-		if got := ULPDiff16(Narrow(tt.a), Narrow(tt.b)); got != tt.want {
-			t.Errorf("ULPDiff16(%v, %v) = %d, want %d", tt.a, tt.b, got, tt.want)
-		}
-	}
-	if d := ULPDiff16(0x7e00, 0x3c00); d != 1<<17 {
-		t.Errorf("NaN against 1: %d", d)
-	}
-	if d := ULPDiff16(0x7e00, 0xfe01); d != 0 {
-		t.Errorf("NaN against NaN: %d", d)
-	}
-	if d := ULPDiff32(1, math.Nextafter32(1, 2)); d != 1 {
-		t.Errorf("ULPDiff32 of neighbours: %d", d)
-	}
+func TestULPIsTheDistanceOfNeighbours(t *testing.T) {
 	for h := uint16(0); h < 0x7bff; h++ {
 		if got, want := ULP16(Widen(h)), Widen(h+1)-Widen(h); got != want {
 			t.Fatalf("ULP16(%v) = %v, want %v", Widen(h), got, want)

@@ -64,14 +64,7 @@ type composedOf struct {
 	Moves bool `json:"moves,omitempty"`
 }
 
-func (c composedOf) String() string { return composedPrefix + c.Operation + " as " + c.Parts }
-
-const composedPrefix = "composed: "
-
-// Composed reports whether a placed operation is part of a composition.
-func Composed(op *ir.Op) bool {
-	return op != nil && op.Place.Unit == ir.Engine && strings.HasPrefix(op.Place.Reason, composedPrefix)
-}
+func (c composedOf) String() string { return "composed: " + c.Operation + " as " + c.Parts }
 
 // maxDepth limits how deep compositions are nested.
 const maxDepth = 4

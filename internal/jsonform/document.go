@@ -2,7 +2,6 @@ package jsonform
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 )
@@ -32,10 +31,4 @@ func Document(w io.Writer, v any) error {
 	}
 	_, err := w.Write(append([]byte(first), body...))
 	return err
-}
-
-// IsDocument reports whether b is a document of this version.
-func IsDocument(b []byte) bool {
-	var v map[string]json.RawMessage
-	return json.Unmarshal(b, &v) == nil && string(v[SchemaKey]) == fmt.Sprint(Schema)
 }

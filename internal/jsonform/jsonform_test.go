@@ -1,7 +1,9 @@
 package jsonform
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -31,7 +33,7 @@ func TestDocumentBeginsWithItsVersion(t *testing.T) {
 		{struct{}{}, "{\n  \"schema\": 1\n}\n"},
 	} {
 		var b strings.Builder
-		if err := Document(&b, c.v); err != nil || b.String() != c.want || !IsDocument([]byte(b.String())) {
+		if err := Document(&b, c.v); err != nil || b.String() != c.want || !isDocument([]byte(b.String())) {
 			t.Errorf("%q, %v, want %q", b.String(), err, c.want)
 		}
 	}
@@ -42,7 +44,7 @@ func TestDocumentBeginsWithItsVersion(t *testing.T) {
 	if err := Document(full{}, struct{}{}); !errors.Is(err, errFull) {
 		t.Errorf("a writer that fails: %v", err)
 	}
-	if IsDocument([]byte(`{"a": 1}`)) || IsDocument([]byte(`[1]`)) {
+	if isDocument([]byte(`{"a": 1}`)) || isDocument([]byte(`[1]`)) {
 		t.Error("something else is a document")
 	}
 }
@@ -52,3 +54,9 @@ var errFull = errors.New("full")
 type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errFull }
+
+// isDocument reports whether b is a document of this version.
+func isDocument(b []byte) bool {
+	var v map[string]json.RawMessage
+	return json.Unmarshal(b, &v) == nil && string(v[SchemaKey]) == fmt.Sprint(Schema)
+}

@@ -364,9 +364,21 @@ func checkPairs(t *testing.T, c *compiled, in map[string]interp.Tensor, a, b []f
 		if r := math.Abs(1 / float64(b[i])); op == "real_div" && (r > 65504 || r < numerics.MinNormalFP16) {
 			continue
 		}
-		if d := numerics.ULPDiff16(numerics.Narrow(e[i]), numerics.Narrow(y)); d > ulps {
+		if d := ulpsBetween(e[i], y); d > ulps {
 			return fmt.Errorf("the engine's %s(%g, %g) is %g, want %g within %d ulp", op, a[i], b[i], e[i], y, ulps)
 		}
 	}
 	return nil
+}
+
+// ulpsBetween returns how many fp16 numbers apart two numbers are, which fp16 represents. Both zeros are one number.
+func ulpsBetween(a, b float32) int {
+	place := func(x float32) int {
+		h := int(numerics.Narrow(x))
+		if h >= 1<<15 {
+			return 1<<15 - h
+		}
+		return h
+	}
+	return max(place(a)-place(b), place(b)-place(a))
 }

@@ -195,7 +195,7 @@ func (r EngineStats) put(b []byte) {
 	}
 }
 
-// ReadStats is the host's side: it reads a record from a buffer. Only tests use it, to check what the firmware writes.
+// ReadStats is the host's side: it reads a record from a buffer.
 func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 	if len(b) < StatsHeaderSize {
 		return nil, nil, fmt.Errorf("firmware: the statistics buffer has %d bytes; the header alone takes %d", len(b),
