@@ -39,6 +39,9 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 		return v, nil
 	}
 	defer opened.Close()
+	for _, x := range opened.Missing {
+		v.assumed = append(v.assumed, x.String())
+	}
 	if opened.Warnings.Warnings() > 0 {
 		v.list = opened.Warnings
 	}

@@ -457,6 +457,29 @@ func TestAnswersAreCompressedOnRequest(t *testing.T) {
 	}
 }
 
+// TestMissingWeightsAreAssumed compiles a model without its weight file. It shows the same placement as with the file,
+// says so, and refuses to run.
+func TestMissingWeightsAreAssumed(t *testing.T) {
+	dir := t.TempDir()
+	text, err := os.ReadFile(filepath.Join(digits, "model.mil"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "digits.mil"), text, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	c := newClient(t, small, filepath.Join(dir, "digits.mil"), digits)
+	bare, whole := c.compile(Config{Model: "digits"}), c.compile(Config{Model: "digits~2"})
+	if !bare.OK || bare.Line != whole.Line || len(bare.Assumed) != 1 || len(whole.Assumed) != 0 {
+		t.Errorf("without weights %q, assumed %q; with them %q, assumed %q", bare.Line, bare.Assumed, whole.Line,
+			whole.Assumed)
+	}
+	if status, b := c.ask("/api/view/"+bare.Key+"/run", map[string]any{"seed": 1}); status != http.StatusConflict ||
+		!strings.Contains(string(b), "not found, needed by 6 constants") {
+		t.Errorf("a run has status %d: %s", status, b)
+	}
+}
+
 // TestRoutesAreDocumented holds docs/explore.md to the routes.
 func TestRoutesAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../docs/explore.md")

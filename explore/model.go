@@ -41,7 +41,7 @@ type model struct {
 // openModel reads a model's text. A text with errors is also a model: the page shows the errors.
 func openModel(src Source) (*model, error) {
 	m := &model{source: src, Name: nameOf(src.Path)}
-	opened, err := frontend.Open(src.Path, frontend.Options{WeightsDir: src.Weights})
+	opened, err := frontend.Open(src.Path, frontend.Options{WeightsDir: src.Weights, AssumeWeights: true})
 	switch list := diag.AsList(err); {
 	case list != nil:
 		f := list.All()[0].Span.File
@@ -117,7 +117,7 @@ func (m *model) open(text *string) (*frontend.Model, error) {
 
 // frontend returns the options that open the model with its own text or another one.
 func (m *model) frontend(text *string) (frontend.Options, error) {
-	o := frontend.Options{WeightsDir: m.source.Weights}
+	o := frontend.Options{WeightsDir: m.source.Weights, AssumeWeights: true}
 	switch {
 	case m.Fixed && text != nil:
 		return o, errFixed

@@ -102,6 +102,10 @@ func (s *Server) run(ctx context.Context, v *view, q runRequest, mode numerics.M
 	if err := s.runnable(v); err != nil {
 		return nil, nil, err
 	}
+	if len(v.assumed) > 0 {
+		return nil, nil, &requestError{http.StatusConflict, fmt.Errorf("%s: outputs would be those of assumed values",
+			strings.Join(v.assumed, "; "))}
+	}
 	leave, err := s.gate.enter(ctx, "running")
 	if err != nil {
 		return nil, nil, err

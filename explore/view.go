@@ -23,6 +23,8 @@ type view struct {
 	foreign []place
 	// unlinked is set if another zinc wrote no readable debug database, so that only names link items (linkByNames).
 	unlinked bool
+	// assumed are the weight files that are missing.
+	assumed []string
 	// placed is set if operations were only placed, because zinc writes no programs for the target.
 	placed bool
 
@@ -62,8 +64,10 @@ type summary struct {
 	Placed bool    `json:"placed_only"`
 	// Unlinked is set if another version wrote no readable debug database, so that only the names in its report link
 	// tasks with statements.
-	Unlinked   bool        `json:"unlinked,omitempty"`
-	Line       string      `json:"line,omitempty"` // the placement in one line
+	Unlinked bool   `json:"unlinked,omitempty"`
+	Line     string `json:"line,omitempty"` // the placement in one line
+	// Assumed are the weight files that are missing, with what needs them: their values are assumed.
+	Assumed    []string    `json:"assumed_weights,omitempty"`
 	Statements int         `json:"statements"`
 	Passes     []*snapshot `json:"passes"`
 	Tasks      int         `json:"tasks"`
@@ -95,7 +99,7 @@ func (v *view) summary() (*summary, error) {
 	if s.Passes == nil {
 		s.Passes = []*snapshot{}
 	}
-	s.Places, s.Unlinked = v.foreign, v.unlinked
+	s.Places, s.Unlinked, s.Assumed = v.foreign, v.unlinked, v.assumed
 	if v.list != nil {
 		var b rawBuffer
 		if err := v.list.WriteJSON(&b); err != nil {

@@ -428,7 +428,8 @@ async function take(s, signal) {
     ? ""
     : `zinc writes no programs for ${s.target}: its field table is not known. ` +
       "Operations are only placed, not lowered.";
-  status([notice, names, s.line].filter(Boolean).join("; "), notice !== "");
+  const assumed = s.assumed_weights ? `assumed values of ${s.assumed_weights.join(", ")}` : "";
+  status([notice, assumed, names, s.line].filter(Boolean).join("; "), notice !== "" || assumed !== "");
   notice = "";
   const config_ = JSON.stringify(config.value());
   const edited = source.edited();
