@@ -107,6 +107,9 @@ func (s *Side) load(p pair.Pair) error {
 	return nil
 }
 
+// Report returns the report of a model's compilation, nil if it does not compile, with the reason.
+func (s *Side) Report() (r *compile.Report, refused string) { return s.report, s.refused }
+
 // Close closes the model's files.
 func (s *Side) Close() error {
 	if s.model == nil {

@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/zinc-compiler/zinc/compare"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/pair"
+)
+
+// watchEvery is how often the files of a watched model are looked at.
+const watchEvery = 200 * time.Millisecond
+
+// watchCommand is the state of `zinc watch MODEL`.
+type watchCommand struct {
+	*env
+	compileFlags
+	json    bool
+	changes int
+	most    int
+}
+
+func newWatch(e *env) *cobra.Command {
+	c := &watchCommand{env: e}
+	cmd := &cobra.Command{
+		Use:     "watch MODEL",
+		GroupID: groupUnderstand,
+		Short:   "Compile a model whenever its files change, and show what changed",
+		Long: `Watch compiles MODEL, prints what a call is estimated to take and what runs where, and
+then looks at the model's files until it is interrupted. When one changes it compiles
+the model again and prints what changed since the last time that it compiled, as zinc
+diff does: the statements, what became of them, and what that costs. A text with errors
+is reported, and watched on.
+
+Weights that are missing have assumed values, as in zinc check.`,
+		Example: `  zinc watch model.mil
+  zinc watch model.mlmodelc --precision fp16
+  zinc watch model.mil --changes 1 --json`,
+		Args: operands(1, 1, "one MODEL"),
+		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&c.json, "json", false, "print a JSON document, that of zinc diff, for each change")
+	f.IntVar(&c.changes, "changes", 0, "end after this many changes, 0 for never")
+	f.IntVar(&c.most, "max-lines", 12, "maximum lines of details, and effects, per change, 0 for all; JSON has all")
+	c.model(f)
+	return cmd
+}
+
+func (c *watchCommand) run(ctx context.Context, path string) error {
+	if err := c.check(); err != nil {
+		return err
+	}
+	switch {
+	case path == stdoutName:
+		return usagef("watch: standard input has no file to look at; name a model")
+	case c.changes < 0:
+		return usagef("--changes=%d: must be 0 or more", c.changes)
+	case c.most < 0:
+		return usagef("--max-lines=%d: must be 0 or more", c.most)
+	}
+	var last *compare.Side
+	defer func() {
+		if last != nil {
+			last.Close()
+		}
+	}()
+	for seen, stamp := 0, ""; ; seen++ {
+		if seen > 0 {
+			if c.changes > 0 && seen > c.changes {
+				return nil
+			}
+			if err := c.changed(ctx, path, stamp); err != nil {
+				return nil // interrupted, which is how it ends
+			}
+		}
+		stamp = c.stamp(path)
+		now, err := c.side(ctx, path)
+		if err != nil {
+			if seen == 0 && errors.Is(err, os.ErrNotExist) || ctx.Err() != nil {
+				return err
+			}
+			c.fail(err)
+			continue
+		}
+		if err := c.show(ctx, last, now); err != nil {
+			now.Close()
+			return err
+		}
+		if last != nil {
+			last.Close()
+		}
+		last = now
+	}
+}
+
+// side compiles the model.
+func (c *watchCommand) side(ctx context.Context, path string) (*compare.Side, error) {
+	p := c.newProgress(c.progress)
+	defer p.end()
+	o, err := c.options(c.env, path, p)
+	if err != nil {
+		return nil, err
+	}
+	return compare.Open(ctx, compare.Request{
+		Path:     path,
+		Frontend: frontend.Options{WeightsDir: c.weights, AssumeWeights: true},
+		Compile:  o,
+	})
+}
+
+// show prints what changed from last to now, or what now is if there is no last.
+func (c *watchCommand) show(ctx context.Context, last, now *compare.Side) error {
+	if err := c.headline(now); err != nil || last == nil {
+		return errors.Join(err, c.flush())
+	}
+	r, err := compare.Compare(ctx, last, now, compare.Options{Workers: c.workers})
+	if err != nil {
+		return err
+	}
+	r.A.Name, r.B.Name = "before", "now"
+	if c.json {
+		err = jsonform.Document(c.out, r)
+	} else {
+		err = c.printText(diffTints, func(w io.Writer) error { return r.Text(w, compare.TextOptions{Most: c.most}) })
+	}
+	return errors.Join(err, c.flush())
+}
+
+// headline prints the time of a call and the placement.
+func (c *watchCommand) headline(s *compare.Side) error {
+	if c.json {
+		return nil
+	}
+	r, refused := s.Report()
+	if r == nil {
+		_, err := fmt.Fprintf(c.out, "%s\n", refused)
+		return err
+	}
+	time := ""
+	if r.Estimate != nil {
+		time = r.Total().Short() + " a call; "
+	}
+	return c.printText(answerTints, func(w io.Writer) error {
+		_, err := fmt.Fprintf(w, "%s%s\n", time, r.Line())
+		return err
+	})
+}
+
+// flush writes what is printed to standard output, because the command goes on.
+func (c *watchCommand) flush() error {
+	if f, ok := c.out.(interface{ Flush() error }); ok {
+		return f.Flush()
+	}
+	return nil
+}
+
+// changed returns when the model's files are no longer those of stamp. The error is that of ctx.
+func (c *watchCommand) changed(ctx context.Context, path, stamp string) error {
+	every := time.NewTicker(watchEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-every.C:
+		}
+		if now := c.stamp(path); now != stamp && now == c.stamp(path) {
+			return nil
+		}
+	}
+}
+
+// stamp is a text that changes with the names, sizes and times of the model's files. A file that is missing for a
+// moment, while an editor replaces it, is a change too.
+func (c *watchCommand) stamp(path string) string {
+	var b strings.Builder
+	files, err := pair.Files(path, c.weights)
+	if err != nil {
+		files = []pair.File{{Path: path}}
+	}
+	for _, f := range files {
+		fmt.Fprintf(&b, "%s ", f.Path)
+		if info, err := os.Stat(f.Path); err == nil {
+			fmt.Fprintf(&b, "%d %d", info.Size(), info.ModTime().UnixNano())
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
