@@ -234,6 +234,63 @@ func TestSecureTenantOwnsTheEngine(t *testing.T) {
 	}
 }
 
+// TestTasksOfTheDeviceChangeTheirStates lists the firmware's tasks as zinc device does: they wait at rest, the call
+// manager is runnable while the engine computes a task of a call, and the load monitor is suspended in the secure
+// phase. A wait for room in a queue and a blocked task occur only in the kernel's own tests: nothing fills a queue of
+// the model, and nothing blocks a task.
+// Table 29.1.
+func TestTasksOfTheDeviceChangeTheirStates(t *testing.T) {
+	var s *stack.Stack
+	running := map[string]firmware.TaskState{}
+	list := func() map[string]firmware.TaskState {
+		out := map[string]firmware.TaskState{}
+		for _, r := range s.Device.Coprocessor().Tasks() {
+			out[r.Name] = r.State
+		}
+		return out
+	}
+	s, err := stack.New(stack.Options{Ran: func() { running = list() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p, err := s.NewProber(compiled(t, "e5rt/testdata/tiny.mil").Container)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if err := p.Run(); err != nil {
+		t.Fatal(err)
+	}
+	differ := func(when string, got map[string]firmware.TaskState, but string, state firmware.TaskState) {
+		if len(got) != 10 {
+			t.Errorf("%s: %d tasks, want ten", when, len(got))
+		}
+		for name, is := range got {
+			want := firmware.Waiting
+			if name == but {
+				want = state
+			}
+			if is != want {
+				t.Errorf("%s: %s is %s, want %s", when, name, is, want)
+			}
+		}
+	}
+	differ("at rest", list(), "", 0)
+	differ("during a call", running, "call manager", firmware.Runnable)
+	if _, err := p.Send("SECURE_MODE_START", nil); err != nil {
+		t.Fatal(err)
+	}
+	differ("in the secure phase", list(), "load monitor", firmware.Suspended)
+	if _, err := p.Send("SECURE_MODE_STOP", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Run(); err != nil {
+		t.Fatal(err)
+	}
+	differ("after the secure phase", list(), "", 0)
+}
+
 // TestStatisticsBufferHasTheCall reads the record that the firmware writes at the completion of a call.
 // Listing 29.4, table 29.9.
 func TestStatisticsBufferHasTheCall(t *testing.T) {

@@ -9,8 +9,11 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
+// TestKernelExtensionsAppearInTheRegistry checks the extensions against the chapter, and that a device has the objects
+// that two of them register: the interface driver, which attaches to its provider, vends the clients of all types and
+// rings the firmware when one opens the device, and the load balancer. The third vends nothing.
 // Table 27.1.
-func TestRegistryListsTheKernelExtensions(t *testing.T) {
+func TestKernelExtensionsAppearInTheRegistry(t *testing.T) {
 	want := []struct{ bundle, class, registered, provider, role string }{
 		{bundle: "AppleH11ANEInterface", class: "ANEHWDevice", registered: "H11ANEIn", provider: "RTBuddyService",
 			role: "ANE"},
@@ -30,14 +33,42 @@ func TestRegistryListsTheKernelExtensions(t *testing.T) {
 	if KextBuild != "9.511.3" || !slices.Equal(Kexts[2].Provider, []string{"IOResources", "IOKit"}) {
 		t.Errorf("build %s, providers %v", KextBuild, Kexts[2].Provider)
 	}
-	// The attach event names provider and role.
 	rec := &trace.Recording{}
-	newDevice(t, Config{Trace: rec.Tracer()})
+	d := newDevice(t, Config{Trace: rec.Tracer()})
+	for _, i := range []int{0, 2} {
+		if w := (RegistryEntry{want[i].class, want[i].registered}); !slices.Contains(d.Registry(), w) {
+			t.Errorf("the registry has no %v: %v", w, d.Registry())
+		}
+	}
+	attached := len(rec.Events)
+	rest := len(d.Registry())
+	for _, opens := range []func(*Task) (*Services, error){d.OpenServices, d.OpenDirect} {
+		s, err := opens(broker(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		class := s.Client().Class()
+		if r := d.Registry(); len(r) != rest+1 || r[rest].Class != class {
+			t.Errorf("with an open %s the registry is %v", class, r)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if r := d.Registry(); len(r) != rest {
+			t.Errorf("after its end the registry is %v", r)
+		}
+	}
+	if !slices.ContainsFunc(rec.Events[attached:], func(e trace.Event) bool {
+		return e.Name == "ANEHWDevice::doorBellRing"
+	}) {
+		t.Error("opening the device rings no doorbell of the firmware")
+	}
+	// The attach event names provider and role.
 	e := rec.Events[0]
 	if e.Name != "ANEHWDevice::start" || e.Args[0].Value != "RTBuddyService" || e.Args[1].Value != "ANE" {
 		t.Errorf("first event %+v", e)
 	}
-	if n := len(rec.Events); n != 1+coprocessor.NumBanks {
+	if n := attached; n != 1+coprocessor.NumBanks {
 		t.Errorf("%d events at attach, want the start and seven apertures", n)
 	}
 }
