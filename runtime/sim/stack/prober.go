@@ -202,7 +202,7 @@ func body(row *protocol.Row, values []uint64) ([]byte, error) {
 }
 
 // ofMappings are the methods that are about the memory that the client has mapped.
-var ofMappings = []string{"ANE_FlushInactiveDARTMappings", "ANE_UnmapDartBuffers", "ANE_ShowAllocations"}
+var ofMappings = []string{"ANE_FlushInactiveDARTMappings", "ANE_UnmapDartBuffers", "ANE_ShowSharedMemoryAllocations"}
 
 // Method calls a method of the direct-path client (table 27.5), for those of mappings after mapping a page, and returns
 // its results as text.

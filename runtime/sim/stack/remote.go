@@ -31,9 +31,6 @@ func Self(entitlements ...string) broker.Identity {
 // Serve accepts processes on a listener until it is closed or the machine is.
 func (s *Stack) Serve(l net.Listener) error { return s.Broker.Serve(l) }
 
-// Status describes the machine: its clients, programs and device.
-func (s *Stack) Status() broker.Status { return s.Broker.Status() }
-
 // device describes the device below the broker.
 func (s *Stack) device() broker.DeviceStatus {
 	d, cop := s.Device, s.Device.Coprocessor()

@@ -149,9 +149,6 @@ func (p *Process) clock() e5rt.Clock {
 	return p.s.Clock()
 }
 
-// Client returns the process's connection to the broker.
-func (p *Process) Client() broker.Client { return p.client }
-
 // Close ends the connection and unloads everything that the process has loaded.
 func (p *Process) Close() error { return p.client.Close() }
 

@@ -38,7 +38,7 @@ type pumpRow struct {
 // The handlers name the table, so it is filled when all are there.
 func init() {
 	pumps = [numPumps]pumpRow{
-		{"idle task", 0, (*boot).idle},
+		{"idle task", 0, (*boot).pass}, // gets no message
 		{"task terminator", 8, (*boot).pass},
 		{"execution-loop pump", 6, (*boot).exeLoop},
 		{"address-translation manager", 8, (*boot).pass},
@@ -93,9 +93,6 @@ func (b *boot) createPumps() error {
 	}
 	return nil
 }
-
-// idle is the handler of tasks that have nothing to do in the model.
-func (b *boot) idle(firmware.Message) []firmware.Post { return nil }
 
 // exeLoop takes one message of the execution loop's ring.
 func (b *boot) exeLoop(firmware.Message) []firmware.Post {

@@ -254,12 +254,6 @@ func (d *Device) Sleep() error {
 	return err
 }
 
-// Wake powers the device on and runs ANE_Init.
-func (d *Device) Wake() error {
-	_, err := d.hold(nil, "wake", d.hw.ensure)
-	return err
-}
-
 // Close closes all clients and powers the device off.
 func (d *Device) Close() error {
 	d.mu.Lock()

@@ -19,9 +19,6 @@ const (
 	Stuck                   // never: the firmware panics
 )
 
-// String names the outcome.
-func (o Outcome) String() string { return word([]string{"quiesced", "aborted", "stuck"}, int(o)) }
-
 // Target is a task queue that a Wait waits for.
 type Target interface {
 	Idle() bool

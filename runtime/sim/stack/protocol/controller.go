@@ -387,13 +387,8 @@ func (c *Controller) CallHost(payload []byte) (slot uint32, err error) {
 	return b.Slot, nil
 }
 
-// TakeNotification is the host's side of Notify: the oldest notification.
-func (c *Controller) TakeNotification() (*Message, bool) {
-	m, ok, err := c.NextNotification()
-	return m, ok && err == nil
-}
-
-// NextNotification is TakeNotification that returns an error and a nil m for a damaged notification.
+// NextNotification is the host's side of Notify: the oldest notification. For a damaged one it returns an error and a
+// nil m.
 func (c *Controller) NextNotification() (m *Message, ok bool, err error) {
 	b, ok := c.notes.Take()
 	if !ok {

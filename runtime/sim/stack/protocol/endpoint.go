@@ -136,9 +136,6 @@ func (e *Endpoint) Take() ([]byte, bool) {
 	return msg, true
 }
 
-// Bell returns a channel that is signalled when messages have been posted; one signal may represent several.
-func (e *Endpoint) Bell() <-chan struct{} { return e.bell }
-
 // Pending returns the number of messages in the ring.
 func (e *Endpoint) Pending() int {
 	e.mu.Lock()
