@@ -28,6 +28,8 @@ type Options struct {
 	Text []byte
 	// Name is the name of the text in diagnostics, "" for its path.
 	Name string
+	// Follow follows links inside the model's folder, also to files outside it.
+	Follow bool
 	// AssumeWeights opens a model whose weight files are missing, with assumed values. Model.Missing says which.
 	AssumeWeights bool
 }
@@ -117,7 +119,9 @@ func Open(path string, opts Options) (*Model, error) {
 		dir = filepath.Dir(name)
 	}
 	shown, src := opts.text(name, src)
-	m, err := fromText(shown, src, opts.AssumeWeights, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
+	m, err := fromText(shown, src, opts.AssumeWeights, func() (*blobfile.Set, error) {
+		return blobfile.OpenSet(dir, opts.Follow)
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +148,9 @@ func openStdin(opts Options) (*Model, error) {
 	}
 	dir := cmp.Or(opts.WeightsDir, ".")
 	shown, src := opts.text(stdinName, src)
-	m, err := fromText(shown, src, opts.AssumeWeights, func() (*blobfile.Set, error) { return blobfile.OpenSet(dir) })
+	m, err := fromText(shown, src, opts.AssumeWeights, func() (*blobfile.Set, error) {
+		return blobfile.OpenSet(dir, opts.Follow)
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ type source struct {
 	dir  string
 	file *os.File
 	size int64
-	root *os.Root
+	root blobfile.Folder
 }
 
 func (s *source) close() {
@@ -81,14 +81,14 @@ func (s *source) close() {
 }
 
 // openSource opens the specification at path, in a package or alone.
-func openSource(path string) (*source, error) {
+func openSource(path string, follow bool) (*source, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
 	}
 	s := &source{}
 	if info.IsDir() {
-		p, err := mlpackage.Open(path)
+		p, err := mlpackage.Open(path, follow)
 		if err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = fmt.Errorf("package %s: %w", path, err)
@@ -110,7 +110,7 @@ func openSource(path string) (*source, error) {
 	if s.file, err = os.Open(path); err != nil {
 		return nil, err
 	}
-	if s.root, err = os.OpenRoot(s.dir); err != nil {
+	if s.root, err = blobfile.OpenFolder(s.dir, follow); err != nil {
 		s.close()
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func openSource(path string) (*source, error) {
 
 // openSpec reads a package or a specification.
 func openSpec(path string, opts Options) (*Model, error) {
-	s, err := openSource(path)
+	s, err := openSource(path, opts.Follow)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func openSpec(path string, opts Options) (*Model, error) {
 	}
 	blobs := func() (*blobfile.Set, error) {
 		if opts.WeightsDir != "" {
-			return blobfile.OpenSet(opts.WeightsDir)
+			return blobfile.OpenSet(opts.WeightsDir, opts.Follow)
 		}
 		root := s.root
 		s.root = nil // the Set closes it
@@ -212,7 +212,7 @@ func Describe(path string) (*Metadata, string, error) {
 		m, err := besideText(name)
 		return m, "", err
 	}
-	s, err := openSource(path)
+	s, err := openSource(path, false)
 	if err != nil {
 		return nil, "", err
 	}

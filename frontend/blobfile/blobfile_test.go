@@ -246,7 +246,7 @@ func TestSetOpensFilesOnceAndOnlyInItsFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	s, err := OpenSet(model)
+	s, err := OpenSet(model, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 )
@@ -60,11 +61,45 @@ func isPointer(f *os.File, size int64) bool {
 	return string(b[:n]) == lfsMark
 }
 
-// A Set is the weight files of one model, opened at first use. It never opens a file outside the model's folder, even
-// if a path or a link in that folder refers to one. It may be used by several goroutines at a time.
+// A Folder is the folder of a model: an os.Root, or Linked.
+type Folder interface {
+	Stat(name string) (fs.FileInfo, error)
+	Open(name string) (*os.File, error)
+	Close() error
+}
+
+// Linked is the path of a Folder whose links are followed, also to files outside it. Names are relative, with slashes.
+type Linked string
+
+// Stat describes the file that a name refers to.
+func (l Linked) Stat(name string) (fs.FileInfo, error) { return os.Stat(l.path(name)) }
+
+// Open opens the file that a name refers to.
+func (l Linked) Open(name string) (*os.File, error) { return os.Open(l.path(name)) }
+
+// Close does nothing.
+func (l Linked) Close() error { return nil }
+
+func (l Linked) path(name string) string { return filepath.Join(string(l), filepath.FromSlash(name)) }
+
+// OpenFolder opens the folder at dir. If follow is set, links in it may refer to files outside.
+func OpenFolder(dir string, follow bool) (Folder, error) {
+	if !follow {
+		return os.OpenRoot(dir)
+	}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: dir, Err: errors.New("not a folder")}
+	}
+	return Linked(dir), nil
+}
+
+// A Set is the weight files of one model, opened at first use. Unless the folder is Linked, it never opens a file
+// outside it, even if a path or a link in the folder refers to one. It may be used by several goroutines at a time.
 type Set struct {
 	dir  string
-	root *os.Root
+	root Folder
 
 	mu    sync.Mutex
 	files map[string]*opened // by path in the folder; nil after Close
@@ -75,9 +110,9 @@ type opened struct {
 	err  error
 }
 
-// OpenSet returns the Set of the model in folder dir.
-func OpenSet(dir string) (*Set, error) {
-	root, err := os.OpenRoot(dir)
+// OpenSet returns the Set of the model in folder dir, whose links may refer to files outside if follow is set.
+func OpenSet(dir string, follow bool) (*Set, error) {
+	root, err := OpenFolder(dir, follow)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +120,7 @@ func OpenSet(dir string) (*Set, error) {
 }
 
 // NewSet returns the Set of the model whose folder is root, which the Set closes. dir is its path in messages.
-func NewSet(root *os.Root, dir string) *Set {
+func NewSet(root Folder, dir string) *Set {
 	return &Set{dir: dir, root: root, files: map[string]*opened{}}
 }
 

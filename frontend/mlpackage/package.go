@@ -10,6 +10,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/zinc-compiler/zinc/frontend/blobfile"
 )
 
 // ManifestName is the name of the manifest in a package.
@@ -52,7 +54,7 @@ type item struct {
 // A Package is an open model package.
 type Package struct {
 	// Root is the folder of the specification, to which paths of weight files are relative. The Package closes it.
-	Root *os.Root
+	Root blobfile.Folder
 	Dir  string // its path, for messages
 	Spec string // path of the specification, for messages
 
@@ -60,9 +62,9 @@ type Package struct {
 }
 
 // Open reads the manifest of the package at dir and opens the folder of its
-// model.
-func Open(dir string) (*Package, error) {
-	root, err := os.OpenRoot(dir)
+// model. If follow is set, links in the package may refer to files outside it.
+func Open(dir string, follow bool) (*Package, error) {
+	root, err := blobfile.OpenFolder(dir, follow)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +81,12 @@ func Open(dir string) (*Package, error) {
 	folder := path.Join(dataDir, path.Dir(spec))
 	p := &Package{Dir: filepath.Join(dir, filepath.FromSlash(folder)), name: path.Base(spec)}
 	p.Spec = filepath.Join(p.Dir, p.name)
-	if p.Root, err = root.OpenRoot(filepath.FromSlash(folder)); err != nil {
+	if confined, ok := root.(*os.Root); ok {
+		p.Root, err = confined.OpenRoot(filepath.FromSlash(folder))
+	} else {
+		p.Root, err = blobfile.OpenFolder(p.Dir, follow)
+	}
+	if err != nil {
 		return nil, outside(p.Dir, err)
 	}
 	return p, nil
@@ -111,7 +118,7 @@ func outside(name string, err error) error {
 }
 
 // read returns the contents of the manifest.
-func read(root *os.Root, name, shown string) ([]byte, error) {
+func read(root blobfile.Folder, name, shown string) ([]byte, error) {
 	info, err := root.Stat(name)
 	if err != nil {
 		return nil, err

@@ -38,7 +38,7 @@ func write(t *testing.T, dir, manifest string) {
 
 // spec returns the contents of the package's specification.
 func spec(dir string) (string, error) {
-	p, err := Open(dir)
+	p, err := Open(dir, false)
 	if err != nil {
 		return "", err
 	}
@@ -95,7 +95,8 @@ func TestWrongManifestsAreRefused(t *testing.T) {
 			t.Errorf("%.200s\nerror is %v, want %q", c.manifest, err, c.want)
 		}
 	}
-	if _, err := Open(t.TempDir()); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), ManifestName) {
+	if _, err := Open(t.TempDir(), false); !errors.Is(err, fs.ErrNotExist) ||
+		!strings.Contains(err.Error(), ManifestName) {
 		t.Errorf("no manifest: %v", err)
 	}
 }

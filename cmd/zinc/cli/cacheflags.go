@@ -122,7 +122,7 @@ type slot struct {
 // slot returns the place in the cache of a model compiled with these flags. It prints a note and
 // returns nil if the model cannot be cached.
 func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
-	if c.cache.off || c.cache.dir == "" && c.cache.remote == "" {
+	if c.follow || c.cache.off || c.cache.dir == "" && c.cache.remote == "" {
 		return nil, nil
 	}
 	remote, err := c.cache.server()

@@ -33,6 +33,7 @@ type compileFlags struct {
 	function     string
 	shapes       []string
 	weights      string
+	follow       bool // links in the model's folder
 	workers      int
 	progress     bool
 	printAfter   []string
@@ -51,6 +52,8 @@ type compileFlags struct {
 func (c *compileFlags) model(f *pflag.FlagSet) {
 	c.form(f)
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` for @model_path (default the model's own)")
+	f.BoolVar(&c.follow, "follow", false, "follow links in the model's folder, also to files outside it, as caches of "+
+		"models have; the pair is then not cached")
 	c.work(f)
 }
 
@@ -259,7 +262,11 @@ func (c *compileFlags) open(e *env, path string) (*frontend.Model, error) {
 	if e.subject != nil {
 		e.subject.path, e.subject.weights = path, c.weights
 	}
-	m, err := frontend.Open(path, frontend.Options{WeightsDir: c.weights, AssumeWeights: c.assume})
+	m, err := frontend.Open(path, frontend.Options{
+		WeightsDir:    c.weights,
+		Follow:        c.follow,
+		AssumeWeights: c.assume,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -373,8 +373,13 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 		p.line(side + ": " + c.opened[i].Path + " compiles")
 	}
 	s, err := compare.Open(ctx, compare.Request{
-		Path: path, Frontend: frontend.Options{WeightsDir: flags.weights}, Compile: o, Compiler: c.labels[i],
-		Executable: c.opened[i], Extra: flags.extra, Passes: c.passes,
+		Path:       path,
+		Frontend:   frontend.Options{WeightsDir: flags.weights, Follow: flags.follow},
+		Compile:    o,
+		Compiler:   c.labels[i],
+		Executable: c.opened[i],
+		Extra:      flags.extra,
+		Passes:     c.passes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("side %s: %w", "AB"[i:i+1], err)

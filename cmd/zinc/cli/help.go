@@ -30,7 +30,7 @@ type flagGroup struct {
 // flagGroups are the groups of a command's help. Flags that are in none of them are listed first.
 var flagGroups = []flagGroup{
 	{title: "Flags that choose what is compiled, and for what", flags: []string{"target", "precision", "place", "func",
-		"shape", "weights"}},
+		"shape", "weights", "follow"}},
 	{title: "Flags for budgets", flags: budgetNames()},
 	{title: "Flags for output", flags: []string{"output", "report", "json", "sarif", "markdown", "color", "quiet",
 		"progress", "dry-run", "debug-db", "help", "version"}},

@@ -113,7 +113,7 @@ func (c *watchCommand) side(ctx context.Context, path string) (*compare.Side, er
 	}
 	return compare.Open(ctx, compare.Request{
 		Path:     path,
-		Frontend: frontend.Options{WeightsDir: c.weights, AssumeWeights: true},
+		Frontend: frontend.Options{WeightsDir: c.weights, Follow: c.follow, AssumeWeights: true},
 		Compile:  o,
 	})
 }

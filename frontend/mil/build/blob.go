@@ -56,7 +56,8 @@ func (b *builder) countUnread() {
 			u.about.Hint = "fetch the file with git lfs pull"
 		}
 		if u.about.Hint == "" {
-			u.about.Hint = "set the folder of the weights to the one that contains " + rel + " itself, not a link to it"
+			u.about.Hint = "set the folder of the weights to the one that contains " + rel +
+				" itself; a link out of the folder is read only if links are followed"
 		}
 	}
 }

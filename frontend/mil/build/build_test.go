@@ -155,7 +155,7 @@ func TestConstantsAreWindowsOfTheFile(t *testing.T) {
 		blobfiletest.Blob{Type: blobfile.Float16, Elems: 4, Data: data},
 		blobfiletest.Blob{Type: blobfile.Uint8, Elems: 4, Data: []byte{1, 0, 0, 1}})
 	at, flags := records[0], records[1]
-	blobs, err := blobfile.OpenSet(dir)
+	blobs, err := blobfile.OpenSet(dir, false)
 	if err != nil {
 		t.Fatal(err)
 	}

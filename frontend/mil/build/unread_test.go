@@ -25,7 +25,7 @@ func TestMissingWeightFileIsReportedOnceWithItsConstants(t *testing.T) {
 	if list.HasErrors() {
 		t.Fatal(list.Err())
 	}
-	blobs, err := blobfile.OpenSet(t.TempDir())
+	blobs, err := blobfile.OpenSet(t.TempDir(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
