@@ -27,7 +27,7 @@ var (
 	}
 	OpLocalResponseNorm = &Operation{
 		Name: "local_response_norm", Class: Normalization, Error: numerics.Rounded,
-		Doc: "x divided by a power of the sum of squares over neighbouring channels.",
+		Doc: "x divided by a power of the sum of squares over adjacent channels.",
 	}
 )
 

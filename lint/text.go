@@ -287,7 +287,7 @@ func (p *printer) cut(x *Finding) {
 	c := x.Cut
 	what := "the statement"
 	if c.Statements > 1 {
-		what = fmt.Sprintf("the statement and its neighbours (%d)", c.Statements)
+		what = fmt.Sprintf("the statement and those around it (%d)", c.Statements)
 	}
 	p.line("  alone: %s cut out as a model; %s", what, origin(c))
 	for _, o := range c.Operands {

@@ -48,7 +48,7 @@ var Planners = []Planner{
 		Why: "after dependences, which sets the shifts of tasks in step", run: quiet((*chain).oldForm)},
 	{Name: "time", Doc: "the header's estimate of time", Why: "needs final patches and streams",
 		run: quiet((*chain).times)},
-	{Name: "events", Doc: "which tasks are first and last", Why: "any place would do",
+	{Name: "events", Doc: "which tasks are first and last", Why: "no other planner depends on it",
 		run: quiet((*chain).ends)},
 }
 

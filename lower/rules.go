@@ -77,7 +77,7 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "select", Ops: ops{ir.OpSelect}, accept: acceptSelect, lower: lowerSelect,
-		Doc:    "tables make 0 and 1 of the condition and of its opposite; each side times one of them, added",
+		Doc:    "tables turn the condition and its opposite into 0 and 1; the sides times these are added",
 		limits: []string{target.RuleConstants},
 	},
 	{
@@ -119,7 +119,7 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "concat", Ops: ops{ir.OpConcat}, accept: acceptConcat, lower: lowerConcat,
-		Doc:    "copies behind each other",
+		Doc:    "copies, one after the other",
 		limits: []string{target.RuleInterleave},
 	},
 	{
@@ -128,7 +128,7 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "tile", Ops: ops{ir.OpTile}, accept: acceptTile, lower: lowerTile,
-		Doc:    "one planar task that reads single rows again and again",
+		Doc:    "one planar task that reads each row several times",
 		limits: []string{target.RuleRuntime, target.RuleAxes},
 	},
 	{
@@ -162,8 +162,8 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "bytes", Ops: ops{ir.OpToBytes, ir.OpFromBytes}, accept: acceptBytes, lower: lowerBytes,
-		Doc: "rows of bytes to numbers or back; exchanges of rows and columns between them part the bytes of an " +
-			"element (composed)",
+		Doc: "rows of bytes to numbers or back; exchanges of rows and columns between them separate the bytes of " +
+			"an element (composed)",
 	},
 	{
 		Name: "identity", Ops: ops{ir.OpIdentity}, accept: acceptMove, lower: lowerAlias,

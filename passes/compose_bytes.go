@@ -44,7 +44,7 @@ func byBytes(c *composer) {
 		}
 	})
 	if n == 0 {
-		c.decline("moves %s, which is no integer", d)
+		c.decline("moves %s, which is not an integer", d)
 	}
 	if c.err != nil {
 		return

@@ -23,7 +23,7 @@ var matrixCompositions = []Composition{
 		Covers: "fp16 operands", apply: correctedQuotient},
 	{Name: "two-factors", Ops: ops{ir.OpRealDiv},
 		Doc:    "mul by the reciprocal of the divisor's fraction, then by powers of two",
-		Covers: "constant divisors whose reciprocal fp16 does not hold to its precision", apply: twoFactors},
+		Covers: "constant divisors whose reciprocal fp16 does not represent to full precision", apply: twoFactors},
 }
 
 // halfConstants converts constants of fp32 and integers, which operations of iOS 17 and later accept beside an fp16
@@ -158,7 +158,7 @@ func (c *composer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
 func addedBias(c *composer) {
 	b := c.op.Arg(ir.ParamBias)
 	if b == nil || b.IsConst() || !c.op.Arg(ir.ParamWeight).IsConst() {
-		c.decline("the bias is not what only a run gives")
+		c.decline("want a bias that is known only at run time, and a constant weight")
 		return
 	}
 	var args []arg

@@ -9,8 +9,8 @@ import (
 // recurrentCompositions are the compositions of recurrent layers.
 var recurrentCompositions = []Composition{
 	{Name: "unrolled", Ops: ops{ir.OpLSTM, ir.OpGRU, ir.OpRNN},
-		Doc: "a linear a gate for the operands of all steps; for every step a linear a gate for the state, add, " +
-			"the activations and mul",
+		Doc: "one linear for each gate for the operands of all steps; for every step one for each gate for the " +
+			"state, add, the activations and mul",
 		Covers: "up to 32 steps and constant weights", apply: unrolled},
 }
 

@@ -187,8 +187,8 @@ func (s *State) placeCasts() {
 			op.Place = ir.Place{Unit: ir.Transfer, Rule: "cast"}
 			continue
 		}
-		s.refuse(op, "cast", &target.Refusal{Rule: target.RuleConversion, What: "neighbours", Have: "on the CPU",
-			Limit:  "on the engine",
+		s.refuse(op, "cast", &target.Refusal{Rule: target.RuleConversion, What: "operations around it",
+			Have: "on the CPU", Limit: "on the engine",
 			Reason: "converts between values of the CPU"})
 	}
 }
@@ -271,7 +271,7 @@ func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
 	}
 	for _, op := range s.Func.Body.Ops {
 		if _, ok := moves[op]; ok && !computes[find(op)] {
-			s.refuse(op, op.Place.Rule, &target.Refusal{Rule: target.RuleIdleMove, What: "neighbours",
+			s.refuse(op, op.Place.Rule, &target.Refusal{Rule: target.RuleIdleMove, What: "operations around it",
 				Have: "on the CPU", Limit: "on the engine",
 				Reason: fmt.Sprintf("moves data between values of the CPU; a dispatch would cost more than %s saves",
 					op.Def.Name)})

@@ -12,7 +12,7 @@ type Settled struct {
 // SettledOps has a row for each operation that no lowering rule needs to know, at least for some arguments.
 var SettledOps = func() map[*ir.Operation]Settled {
 	m := map[*ir.Operation]Settled{
-		ir.OpIdentity: {"normalise", ir.Unplaced, "dropped: its operand stands for it"},
+		ir.OpIdentity: {"normalise", ir.Unplaced, "dropped: what reads it reads its operand"},
 		ir.OpBatchNorm: {"normalise", ir.Engine,
 			"becomes a factor and an addend by the channel, which fold into the product before them"},
 		ir.OpPow: {"normalise", ir.Engine,

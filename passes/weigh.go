@@ -59,7 +59,7 @@ func (s *State) weighSteps() {
 					Have:  engine.String(),
 					Limit: "less than the CPU's " + cpu.String(),
 					Reason: fmt.Sprintf(
-						"would be a dispatch of %s with its neighbours, the CPU is estimated to take %s",
+						"would be a dispatch of %s with the operations around it; the CPU is estimated to take %s",
 						engine, cpu),
 				})
 			}

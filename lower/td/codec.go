@@ -37,7 +37,7 @@ func (t *Task) appendWords(out []uint32) ([]uint32, error) {
 	for _, s := range t.spans() {
 		b := blockOf(s)
 		if b == nil || s.Count > 64 {
-			return nil, fmt.Errorf("record of %d words at %#x lies outside every register block", s.Count, s.Addr)
+			return nil, fmt.Errorf("record of %d words at %#x is outside every register block", s.Count, s.Addr)
 		}
 		out = append(out, uint32(s.Count-1)<<26|s.Addr)
 		out = append(out, t.registers(b, s)...)
@@ -74,7 +74,7 @@ func (t *Task) decode(ws []uint32, off int) error {
 		s := Span{Addr: ws[p] & 0x3ffffff, Count: int(ws[p]>>26) + 1}
 		b := blockOf(s)
 		if b == nil {
-			return badf(off+4*p, "record of %d words at register %#x lies outside every register block", s.Count,
+			return badf(off+4*p, "record of %d words at register %#x is outside every register block", s.Count,
 				s.Addr)
 		}
 		if p+1+s.Count > len(ws) {
@@ -231,7 +231,7 @@ func WalkChain(text []byte, entry, firstWords int, visit func(Placed) error) err
 			return nil
 		}
 		if int64(next) > int64(len(text)) {
-			return badf(off, "next task at %#x lies past the section's %#x bytes", next, len(text))
+			return badf(off, "next task at %#x is past the section's %#x bytes", next, len(text))
 		}
 		last, off, n = off, int(next), t.Int(NextSize)+1
 	}

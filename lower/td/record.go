@@ -164,14 +164,14 @@ func (r *Record) check() error {
 	_, s := slotOf(r.Slot)
 	switch {
 	case s == nil:
-		return fieldf(offSlot, "slot", "key %#x is no slot of version 10", uint32(r.Slot))
+		return fieldf(offSlot, "slot", "key %#x is not a slot of version 10", uint32(r.Slot))
 	case Groups[r.Group] != s.group:
-		return fieldf(offMarker, "group", "%d: %s lies in %s", r.Group, r.Slot, s.group.Name)
+		return fieldf(offMarker, "group", "%d: %s is in %s", r.Group, r.Slot, s.group.Name)
 	case !r.Resolved && r.Register != uint64(r.Slot.Register()):
 		return fieldf(offRegister, "register", "%#x: %s, unresolved, has register %#x", r.Register, r.Slot,
 			r.Slot.Register())
 	case r.Register%RegisterWindow != uint64(r.Slot.Register()):
-		return fieldf(offRegister, "register", "%#x: %s has register %#x, behind a base that is a multiple of %#x",
+		return fieldf(offRegister, "register", "%#x: %s has register %#x from a base that is a multiple of %#x",
 			r.Register, r.Slot, r.Slot.Register(), RegisterWindow)
 	case r.Place != placeAddress:
 		return fieldf(offPlace, "placement",
@@ -212,7 +212,7 @@ func (r *Record) checkValue() error {
 		return fieldf(offRegister, "register", "%#x: no register whose value travels in a record", r.Register)
 	}
 	if g := table[opConfig[i].at].V10.Group; Groups[r.Group] != g {
-		return fieldf(offMarker, "group", "%d: register %#x lies in %s", r.Group, r.Register, g.Name)
+		return fieldf(offMarker, "group", "%d: register %#x is in %s", r.Group, r.Register, g.Name)
 	}
 	return nil
 }
@@ -312,7 +312,7 @@ func (r *Record) decode(b []byte) error {
 	case n == 1 && second != 0:
 		return fieldf(offOperand1, "operand 1", "%#x: the record counts one operand, so it is 0", second)
 	case n == 2 && (second <= offsetInline || second >= 1<<32):
-		return fieldf(offOperand1, "operand 1", "%#x: a byte offset that needs the second operand lies in %#x..%#x",
+		return fieldf(offOperand1, "operand 1", "%#x: a byte offset in the second operand is from %#x to %#x",
 			second, offsetInline+64, uint32(1<<32-64))
 	case n == 2 && r.Offset != 0:
 		return fieldf(offBar, "offset", "%#x: operand 1 holds it, so it is 0", r.Offset)
@@ -348,7 +348,7 @@ func (r *Record) rank() int {
 
 func outOfOrder(rs []Record, i int) error {
 	return &StreamError{Off: int64(StreamHeader + i*RecordSize), Record: i, Field: "order",
-		Msg: fmt.Sprintf("task %d, register %#x stands behind task %d, register %#x", rs[i].Task, rs[i].Register,
+		Msg: fmt.Sprintf("task %d, register %#x comes after task %d, register %#x", rs[i].Task, rs[i].Register,
 			rs[i-1].Task, rs[i-1].Register)}
 }
 

@@ -166,7 +166,7 @@ func (r *textReader) field(s string) error {
 	}
 	f, ok := byName[parts[1]]
 	if !ok {
-		return r.errf("%q is no field of a task", parts[1])
+		return r.errf("%q is not a field of a task", parts[1])
 	}
 	if want := table[f].V10.String(); parts[0] != want {
 		return r.errf("%s: its place in version 10 is %s, not %s", f, want, parts[0])

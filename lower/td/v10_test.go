@@ -308,7 +308,7 @@ func TestVersions(t *testing.T) {
 			"line 4: Common.Win = 32768: the field holds 0..32767"},
 		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x04.0 Common.Win = 1",
 			"its place in version 10 is G1+0x00.0"},
-		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Wim = 1", "no field"},
+		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Wim = 1", "not a field"},
 		{textHead + "\nprocedure \"x\"\ntask 0, records none\nG1+0x00.0 Common.Win = 1\nG1+0x00.0 Common.Win = 1",
 			"line 5: Common.Win is there twice"},
 	} {
