@@ -1,7 +1,7 @@
 package ir
 
 // Nearest returns the operation name closest to name by edit distance, "" if none is close enough to suggest.
-func Nearest(name string) string { return nearest(name, Names()) }
+func Nearest(name string) string { return NearestOf(name, Names()) }
 
 // NearestParam returns the parameter of d closest to name, "" if none is close.
 func NearestParam(d *OpDef, name string) string {
@@ -9,13 +9,14 @@ func NearestParam(d *OpDef, name string) string {
 	for i, p := range d.Params {
 		ns[i] = string(p.Name)
 	}
-	return nearest(name, ns)
+	return NearestOf(name, ns)
 }
 
 // maxNearest is the maximum length of a name to compare.
 const maxNearest = 64
 
-func nearest(name string, among []string) string {
+// NearestOf returns the name closest to name among others, "" if none is close.
+func NearestOf(name string, among []string) string {
 	if len(name) > maxNearest {
 		return ""
 	}

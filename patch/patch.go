@@ -12,6 +12,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
 )
@@ -214,7 +215,7 @@ func (p *patcher) find(w Weight) (*weight, error) {
 			p.db.Statements[named].Op),
 			Hint: hint, Model: model}
 	default:
-		return nil, fmt.Errorf("the source of the pair has no constant %q", w.Name)
+		return nil, p.unknown(w.Name, name)
 	}
 	x := &weight{Weight: w, statement: found, from: make([]bool, len(p.db.Nodes))}
 	x.change = Change{Name: w.Name, Line: int(p.db.Statements[found].Line)}
@@ -389,4 +390,19 @@ func (p *patcher) rename(names map[uint64]string, renamed map[string]string, ext
 		renamed[old] = tileNames(now)(task)
 		return
 	}
+}
+
+// unknown returns the error for a constant that the source does not have; name is without the function.
+func (p *patcher) unknown(full, name string) error {
+	var names []string
+	for i := range p.db.Statements {
+		if s := &p.db.Statements[i]; s.Op == "const" {
+			names = append(names, s.Name)
+		}
+	}
+	err := fmt.Errorf("the source of the pair has no constant %q", full)
+	if near := ir.NearestOf(name, names); near != "" {
+		err = fmt.Errorf("%w; did you mean %q?", err, near)
+	}
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strconv"
 	"strings"
 	"unicode"
@@ -140,6 +141,9 @@ func (e *env) fail(err error) int {
 		return status
 	}
 	message, hint := err.Error(), ""
+	if p, ok := err.(*fs.PathError); ok { // without the name of the system call
+		message = p.Path + ": " + p.Err.Error()
+	}
 	switch {
 	case wrongUsage:
 		hint = "see " + e.command + " --help"
