@@ -155,3 +155,44 @@ func ExampleModel_State() {
 	fmt.Println(must(zinc.Values[float32](total)))
 	// Output: [3 6 9 12]
 }
+
+// A state that is set replaces what earlier runs left in it.
+func ExampleModel_SetState() {
+	ctx := context.Background()
+	pair := must(zinc.Compile(ctx, "testdata/total.mil", zinc.Options{}))
+	model := must(pair.Open(ctx, zinc.RunOptions{}))
+	defer model.Close()
+	if err := model.SetState("main", "total", zinc.Of([]float32{10, 20, 30, 40}, 1, 4)); err != nil {
+		log.Fatal(err)
+	}
+	must(model.Run(ctx, map[string]zinc.Tensor{"x": zinc.Of([]float32{1, 2, 3, 4}, 1, 4)}))
+	fmt.Println(must(zinc.Values[float32](must(model.State("main", "total")))))
+	// Output: [11 22 33 44]
+}
+
+// A pair is read by the name of either of its files.
+func ExampleReadPair() {
+	ctx := context.Background()
+	dir := must(os.MkdirTemp("", "zinc"))
+	defer os.RemoveAll(dir)
+	container, descriptor := zinc.PairPaths(filepath.Join(dir, "total.hwx"))
+	compiled := must(zinc.Compile(ctx, "testdata/total.mil", zinc.Options{}))
+	for path, data := range map[string][]byte{container: compiled.Container, descriptor: compiled.Descriptor} {
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			log.Fatal(err)
+		}
+	}
+	model := must(must(zinc.ReadPair(descriptor)).Open(ctx, zinc.RunOptions{}))
+	defer model.Close()
+	fmt.Println(filepath.Base(container), filepath.Base(descriptor))
+	// Output: total.hwx total.e5
+}
+
+func ExampleScalar() {
+	fmt.Println(must(zinc.Scalar[int32](zinc.Of([]int32{7}, 1))))
+	_, err := zinc.Scalar[int32](zinc.Of([]int32{7, 8}))
+	fmt.Println(err)
+	// Output:
+	// 7
+	// zinc: want a scalar, got a tensor of shape [2] with 2 elements
+}
