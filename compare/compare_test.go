@@ -415,12 +415,17 @@ func TestOneChangeOfARealModelIsNamed(t *testing.T) {
 			switch s := string(e.Level) + ": " + e.Subject + " " + string(e.Kind); s {
 			case "ir: linear k_1_cast moved", "tasks: tasks of linear k_1_cast by linear moved",
 				"tasks: addresses moved", "container: section __DATA,__bss changed":
+			case "tasks: tasks of linear k_1_cast by linear changed",
+				"tasks: tasks of linear v_1_cast by linear changed":
+				// The first task that reads an image fetches it for the next.
+				expectDetail(t, e.Details, "TileDMASrc.SrcCacheHint: ")
 			default:
 				t.Errorf("effect %s %q", s, e.Details)
 			}
 		}
 		expect(t, compared(t, bare(t, a), bare(t, b), Options{}),
-			"tasks: task 12 of net moved", "tasks: addresses moved", "container: section __DATA,__bss changed")
+			"constants: coefficients of task 12 of net changed", "constants: coefficients of task 13 of net changed",
+			"tasks: addresses moved", "container: section __DATA,__bss changed")
 	})
 	t.Run("operation", func(t *testing.T) {
 		gelu := regexp.MustCompile(`(> input_1_cast) = gelu\(mode = [a-z0-9_]+, (x = )`)

@@ -17,10 +17,10 @@ func TestLargeOperandsStayOnTheEngine(t *testing.T) {
 	}{
 		"many rows": {func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(256, 8192), "y", g.Weights(8192, 8))
-		}, 7},
+		}, 2},
 		"many columns": {func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(8192, 256), "y", g.Weights(256, 8))
-		}, 7},
+		}, 3},
 		"a slice over three of its axes": {func(g *irbuild.Graph) *ir.Value {
 			return g.Op("reduce_sum", "x", slice(g), "axes", []int64{0, 2, 4}, "keep_dims", true)
 		}, 1},

@@ -158,8 +158,15 @@ func TestRunPassesForRealModels(t *testing.T) {
 		t.Skip("real models take seconds")
 	}
 	dir := filepath.Join(shareddir.Find(t), "corpus")
-	for _, name := range []string{"coremltools-add", "coremlrs-test-linear", "espresso-fused-ffn", "espresso-fused-qkv",
-		"espresso-matmul", "mnist-cnn-inline", "silero-v6-fp16"} {
+	for name, want := range map[string]Verdict{
+		"coremltools-add":      Pass,
+		"coremlrs-test-linear": Pass,
+		"espresso-fused-ffn":   Pass,
+		"espresso-fused-qkv":   Pass,
+		"espresso-matmul":      Pass,
+		"mnist-cnn-inline":     Pass,
+		"silero-v6-fp16":       CannotTell, // its output is one small number, of which the sigmoid's table is 3 % off
+	} {
 		t.Run(name, func(t *testing.T) {
 			paths, err := filepath.Glob(filepath.Join(dir, name, "model.mil"))
 			if more, _ := filepath.Glob(filepath.Join(dir, name, "*", "model.mil")); err != nil || len(paths)+
@@ -172,10 +179,10 @@ func TestRunPassesForRealModels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if !r.Pass {
+			if r.Verdict != want {
 				var b strings.Builder
 				r.Text(&b)
-				t.Errorf("does not pass:\n%s", &b)
+				t.Errorf("want %s:\n%s", want, &b)
 			}
 		})
 	}

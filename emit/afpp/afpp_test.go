@@ -388,7 +388,7 @@ func TestRefused(t *testing.T) {
 			want: "the record counts one operand"},
 		{name: "record pending", at: record(0, 28), val: 0x80001344, width: 4, sums: true,
 			want: "record 0.register: 0x200004d10: input tile (0x1344), unresolved"},
-		{name: "record slot", at: record(0, 28), val: 0x1554, width: 4, sums: true, want: "bias (0x1554) lies in G0"},
+		{name: "record slot", at: record(0, 28), val: 0x1554, width: 4, sums: true, want: "bias (0x1554) is in G0"},
 		{name: "record field", at: record(0, 32), val: 1, width: 1, sums: true, want: "record 0.placement"},
 		{name: "record no bits", at: record(0, 33), val: 0, width: 1, sums: true, want: "record 0.placement"},
 		{name: "record shift", at: record(0, 34), val: 64, width: 1, sums: true, want: "record 0.placement"},
