@@ -138,10 +138,17 @@ const copyEnd = 4096
 func (l *layout) throughCopy(n Numerics) bool { return l.offset != 0 && !l.narrow && n != IEEE }
 
 func (n *floats) store(run *run, t *tile, vals []uint16) error {
-	step := int(t.size() * t.inter)
+	step, dense := int(t.size()*t.inter), !t.narrow && !t.swap && t.inter == 1
 	// Rows that share bytes are written in order, so that the last one prevails.
 	return t.eachRow(run, !t.disjoint(), func(k, dk, cols int, at int64) {
 		dst := t.buf[at:]
+		if dense {
+			dst = dst[:2*cols]
+			for q, v := range vals[k:][:cols] {
+				dst[2*q], dst[2*q+1] = byte(v), byte(v>>8)
+			}
+			return
+		}
 		for q := range cols {
 			if v := vals[k+q*dk]; t.narrow {
 				dst[q*step] = toByte(v)
@@ -219,8 +226,22 @@ func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 const saturation = portEnd - 8
 
 func (p *post) row(out []uint16, acc []float32, bias float32) {
+	// plain is the number of magnitudes from leastNormal that nothing but the rounding changes.
+	plain := uint32(pastNormal - leastNormal)
+	switch {
+	case p.lut != nil:
+		plain = 0
+	case p.multi:
+		plain = math.Float32bits(saturation) - leastNormal
+	}
+	add, scale, clamp := p.add, p.scale, p.clamp
+	out = out[:len(acc)]
 	for i, a := range acc {
-		y := float32(float32(a+bias)+p.add) * p.scale
+		y := float32(float32(a+bias)+add) * scale
+		if b := math.Float32bits(y); b&0x7fffffff-leastNormal < plain && !(clamp && b>>31 == 1) {
+			out[i] = normal(b)
+			continue
+		}
 		if y != y {
 			// If any step has no value, the last has none either.
 			y = p.num.fix(p.num.fix(float32(p.num.fix(a)+bias)+p.add) * p.scale)
@@ -369,9 +390,7 @@ func (f *final) elements(out []uint16, v []float32) {
 		}
 		return
 	}
-	for k, y := range v {
-		out[k] = f.num.out(y)
-	}
+	f.num.outAll(out, v)
 }
 
 func (f *final) identity() bool { return f.factor == 1 && f.epsilon == 0 && f.nonlinear == td.PENone }

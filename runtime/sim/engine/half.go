@@ -62,19 +62,43 @@ func narrow(f float32) uint16 {
 	sign := uint16(b >> 16 & 0x8000)
 	b &= 0x7fffffff
 	switch {
-	case b >= 0x47800000: // 65536 and more, infinity, NaN
+	case b >= pastNormal: // 65536 and more, infinity, NaN
 		if b > 0x7f800000 {
 			return sign | 0x7e00
 		}
 		return sign | 0x7c00
-	case b < 0x38800000: // below 2^-14: the fp16 spacing is 2^-24
+	case b < leastNormal: // below 2^-14: the fp16 spacing is 2^-24
 		// Adding 0.5 puts the value in units of 2^-24 in the low bits, rounded to nearest even by the addition itself.
 		v := math.Float32frombits(b) + 0.5
 		return sign | uint16(math.Float32bits(v)-0x3f000000)
 	}
+	return sign | normal(b)
+}
+
+// Magnitudes, as bits of fp32, between which fp16 has its normal numbers: 2^-14, and 2^16, which is past the largest.
+const (
+	leastNormal = 0x38800000
+	pastNormal  = 0x47800000
+)
+
+// normal is narrow for bits of a magnitude from leastNormal to before pastNormal. It is short, so that loops over rows
+// contain it and call narrow for the other numbers only.
+func normal(b uint32) uint16 {
+	m := b & 0x7fffffff
 	// Rounding may carry into the exponent, which is correct.
-	b += 0xfff + b>>13&1
-	return sign | uint16(b>>13-112<<10)
+	return uint16(b>>16&0x8000) | uint16((m+0xfff+m>>13&1)>>13-112<<10)
+}
+
+// outAll is out for the numbers of a row.
+func (n Numerics) outAll(out []uint16, v []float32) {
+	out = out[:len(v)]
+	for i, f := range v {
+		if b := math.Float32bits(f); b&0x7fffffff-leastNormal < pastNormal-leastNormal {
+			out[i] = normal(b)
+		} else {
+			out[i] = n.out(f)
+		}
+	}
 }
 
 // out rounds a result to fp16 as the mode writes it.

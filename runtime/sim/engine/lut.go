@@ -62,7 +62,15 @@ const (
 )
 
 func exponent(sign int) func(y, exp float64) float64 {
-	return func(y, exp float64) float64 { return math.Ldexp(y, sign*int(exp)) }
+	return func(y, exp float64) float64 { return scaled(y, sign*int(exp)) }
+}
+
+// scaled is math.Ldexp. A product with a power of two that is a normal number rounds as it does.
+func scaled(y float64, exp int) float64 {
+	if exp < -1022 || exp > 1023 {
+		return math.Ldexp(y, exp)
+	}
+	return y * math.Float64frombits(uint64(1023+exp)<<52)
 }
 
 func addRest(y, rest float64) float64 { return y + rest }
@@ -94,7 +102,7 @@ var modes = []mode{
 func quarter(x float64) (arg, half float64) {
 	arg, exp := math.Frexp(x)
 	odd := exp & 1
-	return math.Ldexp(arg, odd), float64((exp - odd) / 2)
+	return scaled(arg, odd), float64((exp - odd) / 2)
 }
 
 func mantissa(x float64) (arg, rest float64) {
