@@ -13,7 +13,6 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -96,10 +95,11 @@ func File(w io.Writer, path string, o Options) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, frontend.TextName)
 	}
-	b, err := regularfile.Read(path)
+	b, unmap, err := Whole(path)
 	if err != nil {
 		return err
 	}
+	defer unmap() // only read from
 	return c.bytes(path, b)
 }
 

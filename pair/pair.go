@@ -46,8 +46,19 @@ func PathsOf(path string) Paths {
 	return Paths{container, base + DescriptorExt, base + DebugExt}
 }
 
+// A Reader returns the bytes of the file at a path, which must not be changed.
+type Reader func(path string) ([]byte, error)
+
 // Read reads container and descriptor, given the path of one.
-func Read(path string) (Pair, error) {
+func Read(path string) (Pair, error) { return Reader(regularfile.Read).Read(path) }
+
+// ReadOrContainer is Read for a container that may have no descriptor; Pair.Descriptor is then nil.
+func ReadOrContainer(path string) (Pair, error) {
+	return Reader(regularfile.Read).ReadOrContainer(path)
+}
+
+// Read is the function Read with files from read.
+func (read Reader) Read(path string) (Pair, error) {
 	var p Pair
 	at := PathsOf(path)
 	for _, f := range []struct {
@@ -58,7 +69,7 @@ func Read(path string) (Pair, error) {
 		{path: at.Descriptor, other: at.Container, what: "descriptor", data: &p.Descriptor},
 	} {
 		var err error
-		if *f.data, err = regularfile.Read(f.path); err != nil {
+		if *f.data, err = read(f.path); err != nil {
 			if errors.Is(err, fs.ErrNotExist) {
 				err = &missingError{f.what, f.path, f.other}
 			}
@@ -68,15 +79,15 @@ func Read(path string) (Pair, error) {
 	return p, nil
 }
 
-// ReadOrContainer is Read for a container that may have no descriptor; Pair.Descriptor is then nil.
-func ReadOrContainer(path string) (Pair, error) {
+// ReadOrContainer is the function ReadOrContainer with files from read.
+func (read Reader) ReadOrContainer(path string) (Pair, error) {
 	if d := PathsOf(path).Descriptor; path != d {
 		if _, err := os.Stat(d); errors.Is(err, fs.ErrNotExist) {
-			c, err := regularfile.Read(path)
+			c, err := read(path)
 			return Pair{Container: c}, err
 		}
 	}
-	return Read(path)
+	return read.Read(path)
 }
 
 // Files are the files of the pair to write, given the path of one of them. What is nil

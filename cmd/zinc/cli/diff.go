@@ -389,7 +389,7 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 
 // pairSide opens a pair, or a container without a descriptor beside it.
 func (c *diffCommand) pairSide(path string) (*compare.Side, error) {
-	p, err := pair.ReadOrContainer(path)
+	p, err := pair.Reader(c.whole).ReadOrContainer(path)
 	if err != nil {
 		return nil, err
 	}

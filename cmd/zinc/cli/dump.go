@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/dump"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
@@ -201,7 +200,7 @@ func (c *dumpCommand) print(w io.Writer, path string) error {
 	if !c.hazard {
 		return dump.File(w, path, c.what)
 	}
-	b, err := regularfile.Read(path)
+	b, err := c.whole(path)
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (c *runCommand) pair(ctx context.Context, path string) (pair.Pair, error) {
 
 // read reads a pair, or a container without a descriptor beside it.
 func (c *runCommand) read(path string) (pair.Pair, error) {
-	p, err := pair.ReadOrContainer(path)
+	p, err := pair.Reader(c.whole).ReadOrContainer(path)
 	if err == nil && p.Alone() {
 		c.note("missing descriptor %s; running the container on the tensors that it binds",
 			pair.PathsOf(path).Descriptor)

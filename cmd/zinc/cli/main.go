@@ -7,11 +7,13 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"syscall"
 
+	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
 )
@@ -29,6 +31,20 @@ type env struct {
 	color       string    // auto, always or never
 	command     string    // path of the command that ran, such as "zinc cache ls"
 	subject     *subject
+	mapped      []func() error // unmap the files that the command has read
+}
+
+// whole returns the bytes of a file until the command ends. A long file is mapped, except where that would keep it from
+// being replaced.
+func (e *env) whole(path string) ([]byte, error) {
+	if runtime.GOOS == "windows" {
+		return regularfile.Read(path)
+	}
+	b, unmap, err := dump.Whole(path)
+	if err == nil {
+		e.mapped = append(e.mapped, unmap)
+	}
+	return b, err
 }
 
 // note prints a line about what was done to standard error, unless the user wants none.
@@ -85,6 +101,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if e2 := out.Flush(); err == nil && e2 != nil {
 		err = fmt.Errorf("writing the result: %w", e2)
 	}
+	defer func() {
+		for _, unmap := range e.mapped {
+			unmap() // only read from
+		}
+	}()
 	return e.fail(err)
 }
 

@@ -102,7 +102,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	old, err := pair.Read(path)
+	old, err := pair.Reader(c.whole).Read(path)
 	if err != nil {
 		return err
 	}

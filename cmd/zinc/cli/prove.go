@@ -66,7 +66,7 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	p, err := pair.Read(container)
+	p, err := pair.Reader(c.whole).Read(container)
 	if err != nil {
 		return err
 	}

@@ -454,10 +454,11 @@ func isPair(path string) (bool, error) {
 			return false, nil
 		}
 	}
-	b, err := regularfile.Read(path)
+	b, unmap, err := dump.Whole(path)
 	if err != nil {
 		return false, err
 	}
+	defer unmap() // only read from
 	k := dump.KindOf(b)
 	return k == dump.KindContainer || k == dump.KindDescriptor || k == dump.KindOther, nil
 }
