@@ -163,7 +163,12 @@ func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 
 // AppendElem appends one element of type t, passed as a float, to packed bytes. A float is rounded once, to nearest
 // even; integers are truncated and saturate to the type's range. Sub-byte types and 8-bit floats are not accepted.
+// Every NaN becomes that of package math: the sign and the payload of the product of two NaN are those of one of them,
+// and processors and compilers choose differently.
 func AppendElem(b []byte, t DType, v float64) []byte {
+	if v != v {
+		v = math.NaN()
+	}
 	switch t {
 	case FP16:
 		return binary.LittleEndian.AppendUint16(b, uint16(narrow(v, 10, 5)))

@@ -36,3 +36,15 @@ func TestScaleRowsRoundsEachProductOnce(t *testing.T) {
 		}
 	}
 }
+
+func TestAppendElemWritesOneNaN(t *testing.T) {
+	for dtype, want := range map[DType]string{
+		FP16: "007e", BF16: "c07f", FP32: "0000c07f", FP64: "010000000000f87f",
+	} {
+		for _, bits := range []uint64{0x7ff8000000000000, 0xfff8000000000000, 0x7ff0000000000001, 0xffffffffffffffff} {
+			if got := fmt.Sprintf("%x", AppendElem(nil, dtype, math.Float64frombits(bits))); got != want {
+				t.Errorf("NaN %#x as %v: bytes %s, want %s", bits, dtype, got, want)
+			}
+		}
+	}
+}
