@@ -17,8 +17,11 @@ const (
 // set is the limit that Set has set, 0 for none.
 var set atomic.Int64
 
-// standard is the default, computed once.
-var standard = sync.OnceValue(func() int64 { return half(machine()) })
+// has is the memory of the machine for this process, found once.
+var has = sync.OnceValue(machine)
+
+// standard is the default.
+func standard() int64 { return half(has()) }
 
 // half returns the default limit on a machine with n bytes of memory, 0 for unknown.
 func half(n uint64) int64 {
@@ -39,8 +42,12 @@ func Bytes() int64 {
 	return standard()
 }
 
-// Set sets the limit, 0 for the default, and makes the garbage collector work harder when the process comes close.
+// Set sets the limit, 0 for the default, and makes the garbage collector work harder when the process comes close to
+// it, by default to three quarters of the memory: what the limit does not count has to fit too.
 func Set(n int64) {
 	set.Store(n)
-	debug.SetMemoryLimit(Bytes())
+	if n == 0 {
+		n = standard() / 2 * 3
+	}
+	debug.SetMemoryLimit(n)
 }
