@@ -13,6 +13,7 @@ const (
 	// ScratchBytes is the maximum scratch memory of a container: the compiler's
 	// --bss-limit of listing 23.4.
 	ScratchBytes = 3221225472
-	// LoadTasks is the maximum number of tasks in a container, over all procedures: loading numbers them in 16 bits.
-	LoadTasks = 1 << 16
+	// LoadTasks is the maximum number of tasks in a container, over all procedures, of which each has at most
+	// Table.MaxTasks: what a stream of records describes.
+	LoadTasks = 1 << 20
 )

@@ -292,8 +292,8 @@ func (r *programReader) generic(c *cursor, count int) {
 	n := [3]uint32{}
 	for i, name := range [...]string{"tasks", "operations", "procedures"} {
 		n[i] = c.u32(name)
-		c.check(n[i] >= 1 && n[i] <= 1<<16, name, "a program has at least one, and as many as a record's 16 bits count",
-			int64(n[i]), 1<<16)
+		c.check(n[i] >= 1 && n[i] <= td.MaxTasks, name, "a program has at least one, and as many as records count",
+			int64(n[i]), td.MaxTasks)
 	}
 	r.tasks, r.operationCount, r.procedureCount = int(n[0]), int(n[1]), int(n[2])
 	g.Base = c.u64("window base")

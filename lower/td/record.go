@@ -18,6 +18,16 @@ const (
 // unresolved is set in the key of a slot that loading has not filled.
 const unresolved = 1 << 31
 
+// MaxTasks is the largest number of tasks that a stream describes. The marker of a record has the low 16 bits of its
+// task's index; the records of a stream are in the order of their tasks, of which each has some, so that a reader knows
+// the rest: where the 16 bits fall by wrap or more, they have begun again. Modelled, like the record itself.
+const (
+	MaxTasks  = 1 << 20
+	taskSpan  = 1 << 16
+	taskIndex = taskSpan - 1
+	wrap      = taskSpan / 2
+)
+
 // NoBar is the buffer-access register of a record without one.
 const NoBar = 0xffff
 
@@ -42,7 +52,7 @@ var (
 // Record is one 44-byte record. With a slot it describes the base of a DMA stream, and Operand is the device address
 // once Resolved; without one Operand is the value of a register.
 type Record struct {
-	Task     int    // index of the task's image
+	Task     int    // index of the task's image, below MaxTasks
 	Group    int    // index in Groups
 	Register uint64 // byte address of the engine register; when resolved, it includes the base of this load
 	Slot     Slot   // 0: Operand is a value
@@ -72,7 +82,7 @@ func (r *Record) append(out []byte) ([]byte, error) {
 	start := len(out)
 	le := binary.LittleEndian
 	n := r.operands()
-	out = le.AppendUint32(out, uint32(n)|uint32(r.Group)<<8|uint32(r.Task)<<16)
+	out = le.AppendUint32(out, uint32(n)|uint32(r.Group)<<8|uint32(r.Task&taskIndex)<<16)
 	out = le.AppendUint64(out, r.Register)
 	out = le.AppendUint64(out, r.Operand)
 	second, units := uint64(0), r.Offset/64
@@ -152,8 +162,8 @@ func (r *Record) Resolve(base, address uint64) error {
 // check reports the first rule that a record breaks.
 func (r *Record) check() error {
 	switch {
-	case r.Task < 0 || r.Task > 0xffff:
-		return fieldf(offMarker, "task index", "%d: the field holds 0..%d", r.Task, 0xffff)
+	case r.Task < 0 || r.Task >= MaxTasks:
+		return fieldf(offMarker, "task index", "%d: a stream has tasks 0..%d", r.Task, MaxTasks-1)
 	case r.Group < 0 || r.Group >= len(Groups):
 		return fieldf(offMarker, "group", "%d: groups are 0..%d", r.Group, len(Groups)-1)
 	case r.Bar < 0 || r.Bar > NoBar:
@@ -239,10 +249,16 @@ func EncodeRecords(rs []Record) ([]byte, error) {
 	out = binary.LittleEndian.AppendUint16(out, RecordVersion)
 	out = binary.LittleEndian.AppendUint16(out, RecordSize)
 	var err error
+	last := 0
 	for i := range rs {
 		if i > 0 && !rs[i-1].before(&rs[i]) {
 			return nil, outOfOrder(rs, i)
 		}
+		if rs[i].Task-last >= wrap {
+			return nil, inStream(fieldf(offMarker, "task index", "%d follows %d: wanted fewer than %d tasks without a "+
+				"record", rs[i].Task, last, wrap), i)
+		}
+		last = rs[i].Task
 		if out, err = rs[i].append(out); err != nil {
 			return nil, inStream(err, i)
 		}
@@ -272,10 +288,12 @@ func ScanRecords(b []byte) ([]Record, error) {
 	}
 	rest := b[StreamHeader:]
 	rs := make([]Record, len(rest)/RecordSize)
+	last := 0
 	for i := range rs {
-		if err := rs[i].decode(rest[i*RecordSize:][:RecordSize]); err != nil {
+		if err := rs[i].decode(rest[i*RecordSize:][:RecordSize], last); err != nil {
 			return rs[:i], inStream(err, i)
 		}
+		last = rs[i].Task
 		if i > 0 && !rs[i-1].before(&rs[i]) {
 			return rs[:i], outOfOrder(rs, i)
 		}
@@ -292,14 +310,15 @@ func ScanRecords(b []byte) ([]Record, error) {
 	return rs, nil
 }
 
-func (r *Record) decode(b []byte) error {
+// decode reads a record that follows one of the task last.
+func (r *Record) decode(b []byte, last int) error {
 	le := binary.LittleEndian
 	if got, want := le.Uint32(b[offCRC:]), crc32.ChecksumIEEE(b[:offCRC]); got != want {
 		return fieldf(offCRC, "CRC-32", "%#08x: the record's first %d bytes have %#08x", got, offCRC, want)
 	}
 	marker, key, place, bar := le.Uint32(b), le.Uint32(b[offSlot:]), le.Uint32(b[offPlace:]), le.Uint32(b[offBar:])
 	*r = Record{
-		Task: int(marker >> 16), Group: int(marker >> 8 & 0xff),
+		Task: taskAfter(last, int(marker>>16)), Group: int(marker >> 8 & 0xff),
 		Register: le.Uint64(b[offRegister:]), Operand: le.Uint64(b[offOperand0:]),
 		Slot: Slot(key &^ unresolved), Resolved: key != 0 && key&unresolved == 0,
 		Place: Placement{uint8(place), uint8(place >> 8), uint8(place >> 16)},
@@ -326,6 +345,15 @@ func (r *Record) decode(b []byte) error {
 		return fieldf(offPlace, "placement", "%#x: bits 31:24 are zero", place)
 	}
 	return r.check()
+}
+
+// taskAfter returns the index of a task from its low 16 bits and the index of the record before.
+func taskAfter(last, low int) int {
+	task := last&^taskIndex | low
+	if last-task >= wrap {
+		task += taskSpan
+	}
+	return task
 }
 
 // before reports whether r precedes s in a stream.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"hash/crc32"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -360,4 +361,33 @@ func FuzzRecords(f *testing.F) {
 			t.Fatal(err)
 		}
 	})
+}
+
+func TestRecordsOfMoreTasksThanAnIndexHolds(t *testing.T) {
+	const tasks = 3*taskSpan + 5
+	_, two, _ := splitTwo(t)
+	rs := slices.Repeat(two[:1], tasks)
+	for i := range rs {
+		rs[i].Task = i
+	}
+	stream, err := EncodeRecords(rs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := ScanRecords(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, rs) {
+		t.Error("the records that were read are not those that were written")
+	}
+
+	rs[1].Task = wrap + 1
+	if _, err := EncodeRecords(rs[:2]); err == nil || !strings.Contains(err.Error(), "32769 follows 0") {
+		t.Errorf("a stream that leaves %d tasks out: error %v", wrap, err)
+	}
+	rs[1].Task = MaxTasks
+	if _, err := EncodeRecords(rs[1:2]); err == nil {
+		t.Errorf("a record of task %d was written", MaxTasks)
+	}
 }

@@ -61,12 +61,12 @@ func Read(container []byte) (*Program, error) {
 	p := &Program{container: container, file: f, digest: sha256.Sum256(container)}
 	var tasks []*td.Task
 	err = p.take(func(t *td.Task, image []byte, records []td.Record) error {
-		if len(tasks) == MaxTasks {
+		if len(tasks) == td.MaxTasks {
 			return &Error{
 				Where: "container",
-				Rule:  "a record's task index has 16 bits; split the model",
+				Rule:  "a load has too many tasks; split the model",
 				Val:   len(tasks) + 1,
-				Limit: MaxTasks,
+				Limit: td.MaxTasks,
 			}
 		}
 		for i := range records {
@@ -87,7 +87,7 @@ func Read(container []byte) (*Program, error) {
 }
 
 // Check returns the error that Read would return for a container that is not written yet, or nil. It does not check the
-// total number of tasks: the limit of 65536 task numbers applies to a load.
+// total number of tasks: the limit of td.MaxTasks applies to a load.
 func Check(f *hwx.File) error {
 	return (&Program{file: f}).take(func(*td.Task, []byte, []td.Record) error { return nil })
 }
@@ -180,9 +180,6 @@ func (at place) take(t *td.Task, s *splitTask,
 	}
 	return keep(t, s.image, s.records)
 }
-
-// MaxTasks is the most tasks of a container: a record's index of its task has 16 bits.
-const MaxTasks = 1 << 16
 
 // procedure reads the bars of one procedure.
 func (p *Program) procedure(q hwx.Procedure) (*procedure, error) {
