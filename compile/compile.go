@@ -394,11 +394,11 @@ func (d *driver) sums(r *Result, desc *e5.Program) {
 
 // lower turns every engine step into a procedure, and puts it into the image if build is set.
 func (d *driver) lower(build bool) error {
-	total := 0
+	total, later := 0, 0 // engine steps, and operations in those that are not lowered yet
 	for _, u := range d.units {
 		for _, st := range u.state.Steps {
 			if st.Unit == ir.Engine {
-				total++
+				total, later = total+1, later+len(st.Ops)
 			}
 		}
 	}
@@ -432,9 +432,10 @@ func (d *driver) lower(build bool) error {
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
 				Full: d.o.FullTD, EmitOnly: d.o.PairOnly,
 			}
+			later -= len(st.Ops)
 			var w *taskWriter
 			if build {
-				w = d.taskWriter(name)
+				w = d.taskWriter(name, later)
 				seg.Emit = w.add
 			}
 			p, err := lower.Lower(seg, d.o.Target, &d.sec)

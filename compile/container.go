@@ -24,16 +24,17 @@ type taskWriter struct {
 	chain   *td.ChainWriter
 	entry   hwx.Entry
 	offsets []int // of the tasks, recorded for driver.prov
+	later   int   // operations of the procedures after this one, which have about as many tasks
 }
 
-func (d *driver) taskWriter(name string) *taskWriter {
-	return &taskWriter{d: d, chain: td.NewChainWriter(d.image.Text), entry: hwx.Entry{Name: name}}
+func (d *driver) taskWriter(name string, later int) *taskWriter {
+	return &taskWriter{d: d, chain: td.NewChainWriter(d.image.Text), entry: hwx.Entry{Name: name}, later: later}
 }
 
 // add is a lower.Segment.Emit.
 func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 	if w.entry.Tasks == 0 {
-		w.chain.Reserve(1 + follow)
+		w.chain.Reserve(1 + follow + w.later)
 	}
 	off, err := w.chain.Add(t)
 	if err != nil {

@@ -67,6 +67,7 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 	p := &Procedure{
 		Name: seg.Name, Inputs: b.inputs, Outputs: b.outputs, Scratch: b.scratch, Tables: b.tables,
 		Resident: b.resident, Constants: b.consts,
+		Infos: make([]TaskInfo, 0, len(b.drafts)),
 	}
 	if !seg.EmitOnly {
 		p.Stores, p.Held = b.heldValues(seg)

@@ -224,11 +224,14 @@ func (b *builder) lookup(r *mil.Ref, op string) *symbol {
 	return s
 }
 
-// body builds the statements and outputs of a block whose parameters are in the
-// scope already.
+// body builds the statements and outputs of a block whose parameters are in the scope already, and takes the statements
+// from the block, since the tree of a long text is larger than what is built from it.
 func (b *builder) body(src *mil.Block, out *ir.Block) {
-	for _, s := range src.Stmts {
+	stmts := src.Stmts
+	src.Stmts = nil
+	for i, s := range stmts {
 		b.stmt(s, out)
+		stmts[i] = nil
 	}
 	for i := range src.Outputs {
 		if s := b.lookup(&src.Outputs[i], ""); s.value != nil {
