@@ -249,7 +249,7 @@ func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeomet
 		if err != nil {
 			return err
 		}
-		small := x.dims[2] <= 8 && x.dims[3] <= 8
+		small := g.hout <= 8 && g.wout <= 8     // conv_probe_k3_c128_n512_s16_st2, conv_probe_k1_c1024_n512_s16_st2
 		for i := len(slices) - 1; i >= 0; i-- { // recorded order: last first
 			s := slices[i]
 			var p weights.Plan

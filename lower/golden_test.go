@@ -140,6 +140,9 @@ var ruleCases = map[string][]ruleCase{
 		{"groups", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 16, 16, 16), []int64{32, 4, 3, 3}, "same", 1, 4)
 		}},
+		{"512 channels at stride 2, a small result of a larger image", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 128, 16, 16), []int64{512, 128, 3, 3}, "same", 2, 1)
+		}},
 		{"padding apart", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("conv", "x", g.Input(1, 16, 16, 16), "weight", g.Weights(16, 16, 1, 1), "pad_type", "custom",
 				"pad", []int64{0, 0, 1, 0}, "strides", []int64{1, 1}, "dilations", []int64{1, 1}, "groups", 1)

@@ -116,7 +116,7 @@ func checkOutputs(n int) error {
 }
 
 // PlanDense plans an uncut dense convolution of out outputs. small says the
-// input is at most 8x8 pixels.
+// output is at most 8x8 pixels.
 func PlanDense(out int, small bool) (Plan, error) {
 	lim := capLarge
 	if small {
