@@ -289,8 +289,11 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 	run := k.Groups
 	if pixels > b.t.StreamPixels {
 		run = int(max(1, min(int64(k.Groups), b.t.KernelBytes/perGroup)))
+		tasks := (k.Groups + run - 1) / run
+		run = (k.Groups + tasks - 1) / tasks
 	}
-	for first := 0; first < k.Groups; first += run {
+	// Runs of equal length, the last first (conv_probe_k3_c512_n512_s16_st1_g4_bias0_same).
+	for first := (k.Groups - 1) / run * run; first >= 0; first -= run {
 		n := min(run, k.Groups-first)
 		sub := *k
 		sub.Groups, sub.In, sub.Out = n, n*ing, n*outg
@@ -324,6 +327,8 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	src, out := imageOperand(x, groups), imageOperand(dst, groups)
 	if groups == 1 { // of the whole result, even if the task writes only a slice of it (recorded)
 		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]
+	} else {
+		src.stride[axD], out.stride[axD] = x.stride[0], dst.stride[0]
 	}
 	d.ne.unicast = p.Form == weights.Depthwise
 	src.cols = (workUnit-1)*g.sx + g.kw // the columns of a unit and of its taps

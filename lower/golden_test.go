@@ -140,6 +140,9 @@ var ruleCases = map[string][]ruleCase{
 		{"groups", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 16, 16, 16), []int64{32, 4, 3, 3}, "same", 1, 4)
 		}},
+		{"groups in runs of equal length, the last first", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 512, 16, 16), []int64{512, 128, 3, 3}, "same", 1, 4)
+		}},
 		{"512 channels at stride 2, a small result of a larger image", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 128, 16, 16), []int64{512, 128, 3, 3}, "same", 2, 1)
 		}},
