@@ -155,8 +155,23 @@ func (c *chain) lives() {
 	}
 }
 
+// apartFrom reports whether two operands are windows of a buffer that have no byte in common.
+func (o *operand) apartFrom(p *operand) bool {
+	return o.off+o.span() <= p.off || p.off+p.span() <= o.off
+}
+
+// span is the number of bytes of its buffer from an operand's first to its last.
+func (o *operand) span() int64 {
+	n := o.ext[axW] * elemBytes
+	for _, ax := range [...]int{axH, axC, axD, axG} {
+		n += (o.ext[ax] - 1) * o.stride[ax]
+	}
+	return n
+}
+
 // hints sets the cache hints of first sources and marks the tasks that write a part of a port. All but the last of the
-// tasks that fetch an input request that the cache keep it (norm_layer_norm_ax1_2_3).
+// tasks that fetch an input request that the cache keep it (norm_layer_norm_ax1_2_3), unless they fetch different parts
+// (conv_probe_k3_c512_n512_s16_st1_g4_bias0_same).
 func (c *chain) hints() {
 	fetch := map[*buffer]*draft{} // the latest that fetches a buffer
 	final := map[*buffer]*draft{} // the latest that writes a port
@@ -169,7 +184,7 @@ func (c *chain) hints() {
 			case o.buf.space == scratch:
 				before.hint = either(before.hint == hintScratch, hintFirst, hintAgain)
 				d.hint = hintDone
-			case o.buf.space == inPort && before != nil:
+			case o.buf.space == inPort && before != nil && !before.src[0].apartFrom(o):
 				before.hint, d.hint = hintAgain, hintLast
 			}
 			fetch[o.buf] = d
