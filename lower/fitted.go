@@ -27,9 +27,13 @@ const (
 	// foldedTerms is the least number of terms and of columns of a product of 16 or 32 rows that is folded. Recorded
 	// folded: 2048 to 8192. Smaller ones are not recorded.
 	foldedTerms = 2048
-	// longSum is the number of terms from which a sum over folded rows has its largest unit shift. Recorded
-	// convolutions of up to 288 terms do not have it, conv_probe_k1_c512_n512_s16 does.
+	// longSum is the number of terms, and of uses of each element of the source (outputs times taps), from which a sum
+	// over folded rows has its largest unit shift. Recorded convolutions of up to 288 terms, or of up to 288 uses, do
+	// not have it, nor does conv_known_k1_c64_n512_s16; conv_probe_k1_c512_n512_s16 does.
 	longSum = 512
+	// manyTerms is the number of terms from which such a sum has it though each element of its source is used fewer
+	// than longSum times. Recorded with 288 uses: 2304 terms do not have it, 9216 do; with 256 uses 1024 terms do not.
+	manyTerms = 4096
 	// pairTaps is the minimum number of taps of a depthwise convolution of one row that computes two columns at a time.
 	// Recorded only for nine taps on 375 columns.
 	pairTaps = 9

@@ -357,10 +357,18 @@ func (d *draft) units() {
 	case sums && out[axW] <= smallImage && out[axH] <= smallImage:
 		s = maxShift
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
-	case sums && s > 1 && !d.ne.unicast && d.src[0].ext[axC]*d.window.kw*d.window.kh >= longSum:
+	case sums && s > 1 && !d.ne.unicast && d.worksLong():
 		d.shift.min, d.shift.pref = s, s
 	}
 	d.shift.max = max(s, wideShift(d))
+}
+
+// worksLong reports whether a sum over folded rows reads each element of its source, or its kernel, for so long that it
+// takes its largest shift.
+func (d *draft) worksLong() bool {
+	taps := d.window.kw * d.window.kh
+	terms, uses := d.src[0].ext[axC]*taps, d.dst.ext[axC]*taps
+	return terms >= longSum && (uses >= longSum || terms >= manyTerms)
 }
 
 // narrowSource halves the columns of a unit of a product with constants whose source would take half of L2, and must do

@@ -140,6 +140,15 @@ var ruleCases = map[string][]ruleCase{
 		{"groups", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 16, 16, 16), []int64{32, 4, 3, 3}, "same", 1, 4)
 		}},
+		{"a long sum with few uses", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 1024, 16, 16), []int64{64, 1024, 1, 1}, "same", 1, 1)
+		}},
+		{"a short sum with many uses", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 64, 16, 16), []int64{512, 64, 1, 1}, "same", 1, 1)
+		}},
+		{"a long sum with many uses", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 512, 16, 16), []int64{512, 512, 1, 1}, "same", 1, 1)
+		}},
 		{"groups in runs of equal length, the last first", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 512, 16, 16), []int64{512, 128, 3, 3}, "same", 1, 4)
 		}},
