@@ -193,10 +193,10 @@ func (b *builder) clampsSource(op *ir.Op) bool {
 	return p == x && q == v || p == v && q == x
 }
 
-// nearby copies a second operand that comes from the host and is broadcast over the result, so that it can stay in L2
-// (recorded for every such operand).
+// nearby copies a second operand that is broadcast over the result, so that it can stay in L2 (recorded for every such
+// operand that comes from the host, and for the constant row of chain_base_bias_d256_s64).
 func (b *builder) nearby(y, dst *surf) *surf {
-	if y.buf.space != inPort || y.elems() >= dst.elems() {
+	if y.buf.space != inPort && y.buf.space != constant || y.elems() >= dst.elems() {
 		return y
 	}
 	c := b.temp(y.dims)

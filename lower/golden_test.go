@@ -221,6 +221,9 @@ var ruleCases = map[string][]ruleCase{
 		{"add of one value a channel", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("add", "x", g.Input(1, 16, 4, 32), "y", g.Weights(16, 1, 1))
 		}},
+		{"mul by a constant row, spread", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("mul", "x", g.Input(1, 16, 4, 32), "y", g.Weights(4, 1))
+		}},
 		{"maximum with a scalar", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("maximum", "x", g.Input(1, 16, 4, 32), "y", 0.5)
 		}},
