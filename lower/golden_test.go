@@ -237,6 +237,14 @@ var ruleCases = map[string][]ruleCase{
 			x := g.Input(1, 16, 4, 32)
 			return g.Op("add", "x", x, "y", g.Op("relu", "x", x))
 		}},
+		{"sum with a table of its operand", func(g *irbuild.Graph) *ir.Value {
+			x := g.Input(1, 16, 4, 32)
+			return g.Op("add", "x", x, "y", g.Op("silu", "x", x))
+		}},
+		{"difference from its operand's floor, whose tables read the operand twice", func(g *irbuild.Graph) *ir.Value {
+			x := g.Input(2, 3)
+			return g.Op("sub", "x", x, "y", g.Op("floor", "x", x))
+		}},
 	},
 	"square": {{"square", unary("square")}},
 	"abs":    {{"abs", unary("abs")}},

@@ -2,9 +2,9 @@ package lower
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// keepSources keeps in L2 a source that comes by DMA in several tasks of one operation, with the same window in the
-// same layout, after the first of them has fetched it. Its place is above everything that is live meanwhile, like that
-// of data which passes through.
+// keepSources keeps in L2 a source that comes by DMA in several tasks of one operation, or in those of a residual, with
+// the same window in the same layout, after the first of them has fetched it. Its place is above everything that is
+// live meanwhile, like that of data which passes through.
 func (c *chain) keepSources() {
 	for _, r := range c.fetchedAgain() {
 		for i := r.def; i <= r.last; i++ {
@@ -27,7 +27,7 @@ func (c *chain) fetchedAgain() []*resident {
 		whole := d.tile >= d.dst.ext[axH] && one.l2.stride[axC] >= one.ext[axW]*elemBytes && d.groups() <= 1
 		first := fetched(one) && whole
 		again := false
-		if cur != nil && cur.uses[0].d.op == d.op {
+		if cur != nil && cur.joins(d) {
 			for _, u := range []use{{task: i, role: source1, d: d, o: one}, {task: i, role: source2, d: d, o: two}} {
 				if u.role == source1 && !first || u.role == source2 && !(d.two && fetched(two)) ||
 					!sameWindow(&cur.uses[0], &u) {
@@ -36,6 +36,9 @@ func (c *chain) fetchedAgain() []*resident {
 				again = true
 				cur.uses = append(cur.uses, u)
 				cur.last = i
+				if residual(cur.uses[0].d, d) { // in the planar engine's layout, see layAcross
+					cur.size = max(u.o.staged, either(u.o.ext[axH] > 1, 0, cur.size))
+				}
 				if len(cur.uses) == 2 {
 					out = append(out, cur)
 				}
@@ -56,6 +59,22 @@ func (c *chain) fetchedAgain() []*resident {
 	return out
 }
 
+// joins reports whether d may read what r keeps: a task of the operation that fetched it, or of its residual. Those of
+// both lay it out apart from each other.
+func (r *resident) joins(d *draft) bool {
+	first, last := r.uses[0].d, r.uses[len(r.uses)-1].d
+	if d.op == first.op {
+		return last.op == first.op
+	}
+	return residual(first, d) && (last == first || last.op != first.op)
+}
+
+// residual reports whether a is an activation by a table and b an operation on two sources, as where a block adds its
+// input to what it computed from it (env_chain_residual_silu_1x64x8x8).
+func residual(a, b *draft) bool {
+	return a.op != b.op && a.does(td.NEPass) && a.ne.act != td.NonlinNone && b.kind() == td.PlanarTwo
+}
+
 // sameWindow reports whether u, which may be either source of a task, is what the task of first reads as source 1, in
 // the layout that it has in L2 there.
 func sameWindow(first, u *use) bool {
@@ -73,7 +92,7 @@ func sameWindow(first, u *use) bool {
 	// A single row has the same layout for both engines except for its padding, and a maximum over the channels lays
 	// out an image as the planar engine reads it.
 	single := in[axH] == 1 && in[axD] == 1
-	across := a.does(td.NEMax) && b.kind() == td.PlanarTwo && in[axD] == 1
+	across := (a.does(td.NEMax) && b.kind() == td.PlanarTwo || residual(a, b)) && in[axD] == 1
 	return single || across || x.l2.stride == y.l2.stride && (a.pe == nil) == (b.pe == nil)
 }
 
