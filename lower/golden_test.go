@@ -264,6 +264,9 @@ var ruleCases = map[string][]ruleCase{
 			return g.Op("linear", "x", m, "weight", g.Weights(8, 16), "bias", g.Weights(8))
 		}},
 		{"maximum over channels", unary("reduce_max", "axes", []int64{1}, "keep_dims", true)},
+		{"maximum of a column of channels", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("reduce_max", "x", g.Input(1, 64, 1, 1), "axes", []int64{1}, "keep_dims", true)
+		}},
 		{"sum over channels", unary("reduce_sum", "axes", []int64{1}, "keep_dims", true)},
 		{"maximum over rows", unary("reduce_max", "axes", []int64{2}, "keep_dims", true)},
 		{"sum of squares", unary("reduce_sum_square", "axes", []int64{3}, "keep_dims", false)},

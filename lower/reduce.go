@@ -134,7 +134,10 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	for i := axes[len(axes)-1] + 1; i < len(x.dims); i++ {
 		rows = rows && x.dims[i] == 1
 	}
-	if rows {
+	// The maximum of a column of channels is a neural task, like that of a softmax
+	// (reduce_probe_max_ax1_1x64x1x1, reduce_probe_max_ax1_1x1024x1x1).
+	column := r.neural == td.NEMax && len(x.dims) == 4 && len(axes) == 1 && axes[0] == 1
+	if rows && !column {
 		return b.reduceRows(x, dst, kept, over, r, factor)
 	}
 	if b.reduceTurned(x, dst, kept, axes, r, factor) || b.reduceDown(x, dst, kept, axes, r, factor) {
