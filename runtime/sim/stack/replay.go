@@ -269,7 +269,7 @@ func (r *replay) client(class *LoadClass) (_ *loadClient, err error) {
 		bytes += int64(port.Size)
 	}
 	c.before = time.Duration(cost.Bind.Fixed() + cost.Handing(bytes))
-	c.port = driver.CallWakePort(func(m driver.Completion) { r.completed(c, m) })
+	c.port = driver.NewWakePort(func(m driver.Completion) { r.completed(c, m) })
 	return c, nil
 }
 

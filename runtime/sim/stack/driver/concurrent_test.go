@@ -76,12 +76,10 @@ func TestConcurrentClientsComplete(t *testing.T) {
 
 // submit sends requests of a client, every third at a wake port.
 func submit(m *model, i, n int) error {
-	port, err := NewWakePort(n)
-	if err != nil {
-		return err
-	}
+	port, arrived := newPort(n)
 	out := 0
 	for k := range n {
+		var err error
 		r := m.req
 		r.Priority = uint32((i + k) % 8)
 		if k%3 == 0 {
@@ -95,7 +93,7 @@ func submit(m *model, i, n int) error {
 		}
 	}
 	for range out {
-		if c := <-port.C; c.Result != Success {
+		if c := <-arrived; c.Result != Success {
 			return fmt.Errorf("client %d: completion %v", i, c.Result)
 		}
 	}
@@ -157,7 +155,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 	d := newDevice(t, Config{})
 	s := open(t, d, broker(1))
 	m := prepared(t, s, adder(t), PrepareOptions{})
-	port, _ := NewWakePort(4)
+	port, arrived := newPort(4)
 	done := make(chan struct{})
 	held(t, d, func() {
 		for range 4 {
@@ -173,7 +171,7 @@ func TestCloseWhileWaiting(t *testing.T) {
 	})
 	<-done
 	for range 4 {
-		if c := <-port.C; c.Result != Aborted {
+		if c := <-arrived; c.Result != Aborted {
 			t.Errorf("completion %v", c.Result)
 		}
 	}

@@ -123,17 +123,11 @@ func (c *client) sendRequest(a *IOExternalMethodArguments, k *call) Return {
 
 // sendAsync queues a request whose completion arrives at the port.
 func (c *client) sendAsync(a *IOExternalMethodArguments, k *call) Return {
-	if !a.AsyncWakePort.reserve() {
-		k.inst.waiting.Add(-1)
-		k.recycle()
-		return c.failf(a, NoResources, "driver: the wake port has no room for another completion; receive some")
-	}
 	k.port, k.ref = a.AsyncWakePort, a.AsyncReference
 	k.action.finish = finishCall
 	queued := programReply{sequence: k.req.sequence, token: k.req.token}
 	queued.encode(a.StructureOutput)
 	if r := c.d.gate.post(&k.action); r != Success {
-		k.port.cancel()
 		k.inst.waiting.Add(-1)
 		k.recycle()
 		return c.failf(a, r, "driver: the command gate has no room")

@@ -227,10 +227,7 @@ func TestArgumentBlockLayout(t *testing.T) {
 		}
 	}
 	task := broker(1)
-	port, err := NewWakePort(1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	port, _ := newPort(1)
 	in := IOExternalMethodArguments{
 		AsyncWakePort:   port,
 		ScalarInput:     []uint64{7, 8},
