@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -37,6 +38,9 @@ type Options struct {
 	// Name returns the name in messages of an option: "json", "raw", "source", "hazards", "debug-db", "all-fields" or a
 	// part. Nil means the name itself.
 	Name func(option string) string
+
+	// Stdin reads the path regularfile.Stdin; nil if that is the name of a file.
+	Stdin *regularfile.Input
 }
 
 func (o *Options) name(option string) string {
@@ -95,7 +99,7 @@ func File(w io.Writer, path string, o Options) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		path = filepath.Join(path, frontend.TextName)
 	}
-	b, unmap, err := Whole(path)
+	b, unmap, err := Whole(path, o.Stdin)
 	if err != nil {
 		return err
 	}
@@ -133,10 +137,10 @@ func (c *printer) wholeOnly(path, noun string) error {
 	return nil
 }
 
-// Program prints the intermediate form of the model at path. weights is the folder for @model_path, or empty. elide, if
-// not nil, is what is printed instead of the bytes of a large constant.
-func Program(w io.Writer, path, weights string, elide func(data []byte) string) error {
-	m, err := frontend.Open(path, frontend.Options{WeightsDir: weights})
+// Program prints the intermediate form of the model at path. elide, if not nil, is what is printed instead of the bytes
+// of a large constant.
+func Program(w io.Writer, path string, o frontend.Options, elide func(data []byte) string) error {
+	m, err := frontend.Open(path, o)
 	if err != nil {
 		return err
 	}
@@ -196,7 +200,7 @@ func (c *printer) netplist(path string, b []byte) error {
 		return &OptionError{"json", "a network description is printed in the intermediate form, which lacks a JSON " +
 			"format"}
 	}
-	err := Program(c.out, path, c.Weights, nil)
+	err := Program(c.out, path, frontend.Options{WeightsDir: c.Weights, Stdin: c.Stdin}, nil)
 	if err != nil && isText(b) {
 		_, e := c.out.Write(b)
 		return errors.Join(err, e)

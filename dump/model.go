@@ -20,7 +20,7 @@ type modelJSON struct {
 // model prints a model's folder or specification: its metadata as comments, then the program as MIL text. For a model
 // that is not an ML program only the metadata is printed. done is false for other files.
 func (c *printer) model(path string) (done bool, err error) {
-	if regularfile.IsStdin(path) {
+	if c.Stdin.IsStdin(path) {
 		return false, nil
 	}
 	info, err := os.Stat(path)
@@ -54,9 +54,9 @@ func (c *printer) model(path string) (done bool, err error) {
 
 // MIL prints the text of the model at path, as it is in its file, or as zinc writes the program of a specification.
 // Positions in diagnostics refer to it.
-func MIL(w io.Writer, path string) error {
+func MIL(w io.Writer, path string, stdin *regularfile.Input) error {
 	name, text := path, ""
-	if !regularfile.IsStdin(path) {
+	if !stdin.IsStdin(path) {
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
@@ -69,7 +69,7 @@ func MIL(w io.Writer, path string) error {
 		}
 	}
 	if text == "" {
-		b, err := regularfile.Read(name)
+		b, err := stdin.Read(name)
 		if err != nil {
 			return err
 		}

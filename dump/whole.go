@@ -10,13 +10,13 @@ import (
 // longFile is the size from which Whole maps a file.
 const longFile = 1 << 20
 
-// Whole returns what regularfile.Read does, from a mapping if the file is long. The bytes must not be changed, and not
+// Whole returns what stdin.Read does, from a mapping if the file is long. The bytes must not be changed, and not
 // be used after close.
-func Whole(path string) (data []byte, close func() error, err error) {
+func Whole(path string, stdin *regularfile.Input) (data []byte, close func() error, err error) {
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() >= longFile &&
-		!regularfile.IsStdin(path) {
+		!stdin.IsStdin(path) {
 		return blobfile.Map(path)
 	}
-	data, err = regularfile.Read(path)
+	data, err = stdin.Read(path)
 	return data, func() error { return nil }, err
 }

@@ -11,12 +11,18 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 )
 
 // Source is where a model is.
 type Source struct {
 	Path    string
 	Weights string // folder for "@model_path", "" for the model's own
+	Stdin   *regularfile.Input
+}
+
+func (s Source) frontend() frontend.Options {
+	return frontend.Options{WeightsDir: s.Weights, AssumeWeights: true, Stdin: s.Stdin}
 }
 
 // model is a model that the server shows.
@@ -41,7 +47,7 @@ type model struct {
 // openModel reads a model's text. A text with errors is also a model: the page shows the errors.
 func openModel(src Source) (*model, error) {
 	m := &model{source: src, Name: nameOf(src.Path)}
-	opened, err := frontend.Open(src.Path, frontend.Options{WeightsDir: src.Weights, AssumeWeights: true})
+	opened, err := frontend.Open(src.Path, src.frontend())
 	switch list := diag.AsList(err); {
 	case list != nil:
 		f := list.All()[0].Span.File
@@ -117,7 +123,7 @@ func (m *model) open(text *string) (*frontend.Model, error) {
 
 // frontend returns the options that open the model with its own text or another one.
 func (m *model) frontend(text *string) (frontend.Options, error) {
-	o := frontend.Options{WeightsDir: m.source.Weights, AssumeWeights: true}
+	o := m.source.frontend()
 	switch {
 	case m.Fixed && text != nil:
 		return o, errFixed

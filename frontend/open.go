@@ -32,6 +32,8 @@ type Options struct {
 	Follow bool
 	// AssumeWeights opens a model whose weight files are missing, with assumed values. Model.Missing says which.
 	AssumeWeights bool
+	// Stdin reads the path regularfile.Stdin; nil if that is the name of a file.
+	Stdin *regularfile.Input
 }
 
 // text returns the text to read, and its name.
@@ -85,11 +87,11 @@ type Metadata = metadata.Model
 
 // Open reads the model at path: a MIL text, a folder with one (as a compiled model is), a model package, a model
 // specification or a network description, detected from its content; or a MIL text from standard input, if
-// regularfile.SetStdin allows it. An error of the text, its types or its weights wraps all the diagnostics, which
+// opts.Stdin allows it. An error of the text, its types or its weights wraps all the diagnostics, which
 // diag.AsList returns; one of a specification is an *mlmodel.Error, one of a description a *netplist.Error; other
 // errors are of the file system or the manifest, or a *FormError.
 func Open(path string, opts Options) (*Model, error) {
-	if regularfile.IsStdin(path) {
+	if opts.Stdin.IsStdin(path) {
 		return openStdin(opts)
 	}
 	if isSpec, err := specification(path); err != nil {
@@ -138,7 +140,7 @@ const stdinName = "stdin"
 
 // openStdin reads a MIL text from standard input. Its weight files are in the current folder if no other is set.
 func openStdin(opts Options) (*Model, error) {
-	src, err := regularfile.Read(regularfile.Stdin)
+	src, err := opts.Stdin.Read(regularfile.Stdin)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 // Package regularfile reads whole regular files.
 //
-// It takes a path and returns all bytes of the file, at least one.
+// It takes a path and returns all bytes of the file, at least one. An Input also
+// reads standard input.
 //
 // Invariants: a pipe, a device or a folder is an error before it is opened,
 // because reading it could block or never end.
@@ -12,12 +13,9 @@ import (
 	"os"
 )
 
-// Read returns the bytes of the regular file at path, or of standard input. An error is one of the file
-// system, or reports that the file is not regular or is empty.
+// Read returns the bytes of the regular file at path. An error is one of the file system, or reports that the file is
+// not regular or is empty.
 func Read(path string) ([]byte, error) {
-	if IsStdin(path) {
-		return readStdin()
-	}
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err

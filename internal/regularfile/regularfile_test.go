@@ -7,23 +7,22 @@ import (
 	"testing"
 )
 
-func TestReadTakesStandardInputOnceAndOnlyWhereAllowed(t *testing.T) {
-	if b, err := Read(Stdin); err == nil {
-		t.Errorf("without SetStdin: %q", b)
-	}
-	SetStdin(strings.NewReader("abc"))
-	defer SetStdin(nil)
+func TestInputReadsStandardInputOnce(t *testing.T) {
+	in := NewInput(strings.NewReader("abc"))
 	for range 2 {
-		if b, err := Read(Stdin); err != nil || string(b) != "abc" {
+		if b, err := in.Read(Stdin); err != nil || string(b) != "abc" {
 			t.Errorf("%q, %v", b, err)
 		}
 	}
-	if !IsStdin("-") || IsStdin("./-") {
+	if !in.IsStdin("-") || in.IsStdin("./-") {
 		t.Error("another path is standard input")
 	}
-	SetStdin(strings.NewReader(""))
-	if _, err := Read(Stdin); err == nil {
+	if _, err := NewInput(strings.NewReader("")).Read(Stdin); err == nil {
 		t.Error("empty standard input is not an error")
+	}
+	var none *Input
+	if b, err := none.Read(Stdin); err == nil || none.IsStdin(Stdin) {
+		t.Errorf("without an Input: %q", b)
 	}
 }
 

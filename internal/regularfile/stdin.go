@@ -13,42 +13,36 @@ const Stdin = "-"
 // maxStdin is the limit of bytes of standard input.
 const maxStdin int64 = 2 << 30
 
-var stdin struct {
-	sync.Mutex
-	from io.Reader
-	read bool
-	data []byte
-	err  error
+// An Input reads files by their paths, and standard input by the path Stdin. For a nil Input, Stdin is the name of a
+// file.
+type Input struct {
+	read func() ([]byte, error)
 }
 
-// SetStdin sets what Read returns for the path Stdin. Without it, or after SetStdin(nil), Stdin is the name of a file.
-func SetStdin(from io.Reader) {
-	stdin.Lock()
-	defer stdin.Unlock()
-	stdin.from, stdin.read, stdin.data, stdin.err = from, false, nil, nil
+// NewInput returns an Input that reads standard input from r: once, however often it is read, since a command may open
+// its model several times.
+func NewInput(r io.Reader) *Input {
+	return &Input{read: sync.OnceValues(func() ([]byte, error) {
+		b, err := io.ReadAll(io.LimitReader(r, maxStdin+1))
+		switch {
+		case err != nil:
+			return nil, err
+		case len(b) == 0:
+			return nil, errors.New("standard input is empty")
+		case int64(len(b)) > maxStdin:
+			return nil, fmt.Errorf("standard input exceeds the limit of %d bytes", maxStdin)
+		}
+		return b, nil
+	})}
 }
 
 // IsStdin reports whether path is standard input.
-func IsStdin(path string) bool {
-	stdin.Lock()
-	defer stdin.Unlock()
-	return path == Stdin && stdin.from != nil
-}
+func (in *Input) IsStdin(path string) bool { return in != nil && path == Stdin }
 
-// readStdin reads standard input once. Later calls return the same bytes: a command may open its model several times.
-func readStdin() ([]byte, error) {
-	stdin.Lock()
-	defer stdin.Unlock()
-	if !stdin.read {
-		stdin.read = true
-		stdin.data, stdin.err = io.ReadAll(io.LimitReader(stdin.from, maxStdin+1))
-		switch {
-		case stdin.err != nil:
-		case len(stdin.data) == 0:
-			stdin.err = errors.New("standard input is empty")
-		case int64(len(stdin.data)) > maxStdin:
-			stdin.data, stdin.err = nil, fmt.Errorf("standard input exceeds the limit of %d bytes", maxStdin)
-		}
+// Read returns the bytes of standard input, or of the regular file at path as the function Read does.
+func (in *Input) Read(path string) ([]byte, error) {
+	if in.IsStdin(path) {
+		return in.read()
 	}
-	return stdin.data, stdin.err
+	return Read(path)
 }

@@ -15,7 +15,6 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/report"
 )
@@ -65,7 +64,7 @@ limit and the largest contributors.
   zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
   zinc digits.mlmodelc --emit=td -o -`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if err := unknownCommand(cmd, args); err != nil || len(args) == 0 && cmd.Flags().NFlag() == 0 {
+			if err := e.unknownCommand(cmd, args); err != nil || len(args) == 0 && cmd.Flags().NFlag() == 0 {
 				return err
 			}
 			return operands(1, 1, "one MODEL, a .mlmodelc or .mlpackage folder, a .mlmodel, a .mil file or a .plist")(
@@ -118,7 +117,7 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		}
 		return c.runEmit(cmd.Context(), e, path)
 	}
-	to, err := pairPaths(c.out, path)
+	to, err := c.pairPaths(c.out, path)
 	if err != nil {
 		return err
 	}
@@ -316,8 +315,8 @@ func (n *counter) Write(p []byte) (int, error) {
 
 // pairPaths returns the files of a pair. An empty out takes the model's base name, in
 // the current folder.
-func pairPaths(out, model string) (_ pair.Paths, err error) {
-	if out == "" && regularfile.IsStdin(model) {
+func (e *env) pairPaths(out, model string) (_ pair.Paths, err error) {
+	if out == "" && e.stdin.IsStdin(model) {
 		return pair.Paths{}, usagef("a model from standard input has no name; name the container with -o OUT.hwx, or " +
 			"-o - for standard output")
 	}

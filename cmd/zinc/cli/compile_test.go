@@ -15,7 +15,7 @@ func TestPairPathsFollowModelOrOutput(t *testing.T) {
 		{out: "x/y", model: "m", container: "x/y", descriptor: "x/y.e5"},
 		{out: "y.bin", model: "m", container: "y.bin", descriptor: "y.bin.e5"},
 	} {
-		at, err := pairPaths(c.out, c.model)
+		at, err := new(env).pairPaths(c.out, c.model)
 		if err != nil || at.Container != c.container || at.Descriptor != c.descriptor {
 			t.Errorf("-o %q of %q: %+v, %v", c.out, c.model, at, err)
 		}

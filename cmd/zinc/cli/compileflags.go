@@ -266,6 +266,7 @@ func (c *compileFlags) open(e *env, path string) (*frontend.Model, error) {
 		WeightsDir:    c.weights,
 		Follow:        c.follow,
 		AssumeWeights: c.assume,
+		Stdin:         e.stdin,
 	})
 	if err != nil {
 		return nil, err

@@ -351,7 +351,7 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 	if err != nil {
 		return nil, err
 	}
-	compiled, err := isPair(path)
+	compiled, err := c.isPair(path)
 	if err != nil {
 		return nil, err
 	}
@@ -374,7 +374,7 @@ func (c *diffCommand) side(ctx context.Context, i int, arg string) (*compare.Sid
 	}
 	s, err := compare.Open(ctx, compare.Request{
 		Path:       path,
-		Frontend:   frontend.Options{WeightsDir: flags.weights, Follow: flags.follow},
+		Frontend:   frontend.Options{WeightsDir: flags.weights, Follow: flags.follow, Stdin: c.stdin},
 		Compile:    o,
 		Compiler:   c.labels[i],
 		Executable: c.opened[i],

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
@@ -25,7 +26,7 @@ type dumpCommand struct {
 }
 
 func newDump(e *env) *cobra.Command {
-	c := &dumpCommand{env: e, what: dump.Options{Name: flagName}}
+	c := &dumpCommand{env: e, what: dump.Options{Name: flagName, Stdin: e.stdin}}
 	cmd := &cobra.Command{
 		Use:   "dump FILE",
 		Short: "Print a container, descriptor, model, weight file, array or tasks",
@@ -188,14 +189,14 @@ func (c *dumpCommand) print(w io.Writer, path string) error {
 		return c.load(w, &loadedForms[i], path)
 	}
 	if c.mil {
-		return dump.MIL(w, path)
+		return dump.MIL(w, path, c.stdin)
 	}
 	if c.ir {
 		elide := toolchain.Eliding()
 		if c.constants {
 			elide = nil
 		}
-		return dump.Program(w, path, c.what.Weights, elide)
+		return dump.Program(w, path, frontend.Options{WeightsDir: c.what.Weights, Stdin: c.stdin}, elide)
 	}
 	if !c.hazard {
 		return dump.File(w, path, c.what)

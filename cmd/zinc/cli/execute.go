@@ -43,7 +43,7 @@ type executor struct {
 
 // executor prepares the pair or model at path for the chosen engine.
 func (c *runCommand) executor(ctx context.Context, path string, mode numerics.Mode) (*executor, error) {
-	compiled, err := isPair(path)
+	compiled, err := c.isPair(path)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +119,7 @@ func (c *runCommand) defaults(path string, x *executor) error {
 
 // pair returns the pair at path, or compiles the model there.
 func (c *runCommand) pair(ctx context.Context, path string) (pair.Pair, error) {
-	compiled, err := isPair(path)
+	compiled, err := c.isPair(path)
 	if err != nil {
 		return pair.Pair{}, err
 	}

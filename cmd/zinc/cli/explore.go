@@ -119,7 +119,7 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 	c.limits.Heap, c.limits.Kept = uint64(c.heap)<<20, c.kept<<20
 	o := explore.Options{Limits: c.limits, Log: c.err, Hosts: c.hosts}
 	for _, p := range paths {
-		o.Models = append(o.Models, explore.Source{Path: p, Weights: c.weights})
+		o.Models = append(o.Models, explore.Source{Path: p, Weights: c.weights, Stdin: c.stdin})
 	}
 	if o.Versions, err = c.versions(ctx); err != nil {
 		return err

@@ -21,7 +21,6 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint"
@@ -274,7 +273,7 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 			c.note("no inputs are looked for: findings follow from ranges of the assumed values")
 		}
 	}
-	ranges, samples, err := lintRanges(path, m.Program, given, files)
+	ranges, samples, err := c.inputRanges(path, m.Program, given, files)
 	if err != nil {
 		return nil, "", err
 	}
@@ -343,10 +342,10 @@ func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p
 	return units, nil
 }
 
-// lintRanges joins the ranges of the command line and those of arrays. samples are the
+// inputRanges joins the ranges of the command line and those of arrays. samples are the
 // arrays, one map per run: the k-th run has the k-th file of each name.
-func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (out map[string]lint.Interval,
-	samples []map[string]interp.Tensor, err error) {
+func (c *lintCommand) inputRanges(path string, p *ir.Program, given map[string]lintRange, files []named) (
+	out map[string]lint.Interval, samples []map[string]interp.Tensor, err error) {
 	types := map[string]ir.Type{}
 	var names []string
 	for _, f := range p.Funcs {
@@ -392,7 +391,7 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 		if _, ok := given[f.name]; ok {
 			return nil, nil, usagef("--range and --calibrate both name %q", f.name)
 		}
-		t, err := calibrationArray(f.file)
+		t, err := c.calibrationArray(f.file)
 		if err != nil {
 			return nil, nil, fmt.Errorf("--calibrate %s: %w", f.name, err)
 		}
@@ -415,8 +414,8 @@ func lintRanges(path string, p *ir.Program, given map[string]lintRange, files []
 }
 
 // calibrationArray reads a file of --calibrate.
-func calibrationArray(file string) (interp.Tensor, error) {
-	b, err := regularfile.Read(file)
+func (e *env) calibrationArray(file string) (interp.Tensor, error) {
+	b, err := e.stdin.Read(file)
 	if err != nil {
 		return interp.Tensor{}, err
 	}

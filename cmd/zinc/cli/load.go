@@ -14,7 +14,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
@@ -74,7 +73,7 @@ of each client, or think_us, the time after an answer.`,
 
 // read reads the description and the models of a load.
 func (c *loadCommand) read(ctx context.Context, path string) (*loadFile, *stack.Load, error) {
-	b, err := regularfile.Read(path)
+	b, err := c.stdin.Read(path)
 	if err != nil {
 		return nil, nil, err
 	}

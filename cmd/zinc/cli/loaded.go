@@ -8,7 +8,6 @@ import (
 	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
@@ -62,7 +61,7 @@ var loadedForms = []loadedForm{
 
 // load loads a container and prints it in one of the formats.
 func (c *dumpCommand) load(w io.Writer, f *loadedForm, path string) error {
-	b, err := regularfile.Read(path)
+	b, err := c.stdin.Read(path)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 
 // env is what every command works with.
 type env struct {
+	stdin       *regularfile.Input
 	out         io.Writer // buffered; Main flushes it
 	err         io.Writer
 	diagnostics string // text or json
@@ -38,9 +39,9 @@ type env struct {
 // being replaced.
 func (e *env) whole(path string) ([]byte, error) {
 	if runtime.GOOS == "windows" {
-		return regularfile.Read(path)
+		return e.stdin.Read(path)
 	}
-	b, unmap, err := dump.Whole(path)
+	b, unmap, err := dump.Whole(path, e.stdin)
 	if err == nil {
 		e.mapped = append(e.mapped, unmap)
 	}
@@ -66,13 +67,15 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) (status int) {
 	out := bufio.NewWriterSize(stdout, 64<<10)
+	in := regularfile.NewInput(stdin)
 	e := &env{
+		stdin:       in,
 		out:         out,
 		err:         stderr,
 		diagnostics: "text",
 		terminal:    isTerminal(stdout),
 		command:     "zinc",
-		subject:     &subject{args: args},
+		subject:     &subject{args: args, stdin: in},
 	}
 	if i := slices.Index(args, helpAll); i >= 0 && !slices.Contains(args[:i], "--") {
 		args = slices.Clone(args)
@@ -80,8 +83,6 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		e.helpAll = true
 	}
 	args = seeded(args)
-	regularfile.SetStdin(stdin)
-	defer regularfile.SetStdin(nil)
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)

@@ -16,7 +16,6 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/pair"
@@ -98,7 +97,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	case c.debug != "" && c.source != "":
 		return usagef("patch: --debug-db and --model cannot be combined")
 	}
-	to, err := pairPaths(c.out, path)
+	to, err := c.pairPaths(c.out, path)
 	if err != nil {
 		return err
 	}
@@ -108,7 +107,7 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	}
 	var ws []patch.Weight
 	for _, f := range files {
-		b, err := regularfile.Read(f.file)
+		b, err := c.stdin.Read(f.file)
 		if err != nil {
 			return fmt.Errorf("weights %s: %w", f.name, err)
 		}

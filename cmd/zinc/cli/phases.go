@@ -114,7 +114,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 		}
 		return c.writeIR(ctx, s, path)
 	}
-	to, err := pairPaths(c.out, path)
+	to, err := c.pairPaths(c.out, path)
 	if err != nil {
 		return err
 	}
@@ -195,7 +195,7 @@ func (c *compileCommand) assemble(ctx context.Context, path string) error {
 	if c.emission() != nil || c.debug != "" || c.reports.list != nil || len(c.budgets.limits) > 0 {
 		return usagef("%s is task text: it compiles only to a pair, without reports, budgets or a debug database", path)
 	}
-	to, err := pairPaths(c.out, path)
+	to, err := c.pairPaths(c.out, path)
 	if err != nil {
 		return err
 	}

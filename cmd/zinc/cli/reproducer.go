@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/shellwords"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/reduce"
@@ -19,6 +20,7 @@ import (
 // subject is the model that a command compiles.
 type subject struct {
 	path, weights string // as on the command line
+	stdin         *regularfile.Input
 	args          []string
 	options       compile.Options // of the compilation
 }
@@ -105,7 +107,7 @@ const beforeBackend = "before-backend" + irExt
 // opened calls f with the model, unless the model is too large for a reproducer.
 func (o *subject) opened(f func(p *ir.Program) error) error {
 	return guarded(func() error {
-		m, err := frontend.Open(o.path, frontend.Options{WeightsDir: o.weights})
+		m, err := frontend.Open(o.path, frontend.Options{WeightsDir: o.weights, Stdin: o.stdin})
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/internal/memlimit"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 )
@@ -115,8 +114,8 @@ func operands(lo, hi int, want string) cobra.PositionalArgs {
 }
 
 // unknownCommand returns an error for a first operand that is neither a file nor a command.
-func unknownCommand(c *cobra.Command, args []string) error {
-	if len(args) == 0 || strings.ContainsAny(args[0], `./\`) || regularfile.IsStdin(args[0]) {
+func (e *env) unknownCommand(c *cobra.Command, args []string) error {
+	if len(args) == 0 || strings.ContainsAny(args[0], `./\`) || e.stdin.IsStdin(args[0]) {
 		return nil
 	}
 	if _, err := os.Lstat(args[0]); err == nil {

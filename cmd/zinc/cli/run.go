@@ -15,7 +15,6 @@ import (
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -182,11 +181,11 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 			return fmt.Errorf("%s: unknown state %q; states: %s", path, s.name, ports(x.states))
 		}
 	}
-	given, err := read(path, "input", x.inputs, inputs)
+	given, err := c.tensors(path, "input", x.inputs, inputs)
 	if err != nil {
 		return err
 	}
-	held, err := read(path, "state", x.states, states)
+	held, err := c.tensors(path, "state", x.states, states)
 	if err != nil {
 		return err
 	}
@@ -296,15 +295,15 @@ func ports(ps []port) string {
 	return strings.Join(s, ", ")
 }
 
-// read reads the files of inputs or states.
-func read(path, what string, want []port, files []named) (map[string]interp.Tensor, error) {
+// tensors reads the files of inputs or states.
+func (e *env) tensors(path, what string, want []port, files []named) (map[string]interp.Tensor, error) {
 	tensors := map[string]interp.Tensor{}
 	for _, f := range files {
 		i := slices.IndexFunc(want, func(p port) bool { return p.name == f.name })
 		if i < 0 {
 			return nil, fmt.Errorf("%s: unknown %s %q; %ss: %s", path, what, f.name, what, ports(want))
 		}
-		b, err := regularfile.Read(f.file)
+		b, err := e.stdin.Read(f.file)
 		if err != nil {
 			return nil, fmt.Errorf("%s %s: %w", what, f.name, err)
 		}
@@ -350,7 +349,7 @@ func (c *runCommand) complete(path string, want []port, tensors map[string]inter
 // shapeless returns the error for an input without values and without a default shape.
 func (c *runCommand) shapeless(path string, p *port) error {
 	set := fmt.Sprintf("values with --input %s=FILE.npy", p.name)
-	if compiled, err := isPair(path); err == nil && !compiled {
+	if compiled, err := c.isPair(path); err == nil && !compiled {
 		set = shapeFlag(p.name, p.typ) + ", or " + set
 	}
 	return fmt.Errorf("%s: input %s of type %s has no default shape; set %s", path, p.name, p.typ, set)
@@ -444,8 +443,8 @@ type runOutput struct {
 }
 
 // isPair reports whether path is a file of a pair instead of a model.
-func isPair(path string) (bool, error) {
-	if !regularfile.IsStdin(path) {
+func (e *env) isPair(path string) (bool, error) {
+	if !e.stdin.IsStdin(path) {
 		info, err := os.Stat(path)
 		if err != nil {
 			return false, err
@@ -454,7 +453,7 @@ func isPair(path string) (bool, error) {
 			return false, nil
 		}
 	}
-	b, unmap, err := dump.Whole(path)
+	b, unmap, err := dump.Whole(path, e.stdin)
 	if err != nil {
 		return false, err
 	}

@@ -86,7 +86,7 @@ func (c *stackCommand) show(ctx context.Context, path string) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	compiled, err := isPair(path)
+	compiled, err := c.isPair(path)
 	if err != nil {
 		return err
 	}

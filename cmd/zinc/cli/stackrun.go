@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
-	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -200,7 +199,7 @@ func (r *simulation) write(ctx context.Context, file string) error {
 
 // replayTrace repeats the runs of a trace and compares the traces.
 func (c *runCommand) replayTrace(ctx context.Context, path string) error {
-	recorded, err := regularfile.Read(c.replay)
+	recorded, err := c.stdin.Read(c.replay)
 	if err != nil {
 		return err
 	}

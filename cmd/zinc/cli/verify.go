@@ -117,7 +117,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	defer m.Close()
-	given, err := read(path, "input", inputPorts(m.Program), files)
+	given, err := c.tensors(path, "input", inputPorts(m.Program), files)
 	if err != nil {
 		return err
 	}
