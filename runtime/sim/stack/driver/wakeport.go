@@ -10,8 +10,7 @@ type Completion struct {
 	Reply     [ReplySize]byte // the output in table 27.6
 }
 
-// WakePort is the mach port at which asynchronous requests complete. It gets their completions in the order in which the
-// requests complete.
+// WakePort is the Mach port at which asynchronous requests complete, in the order in which they do.
 type WakePort struct {
 	deliver func(Completion)
 }
