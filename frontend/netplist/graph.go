@@ -15,19 +15,22 @@ type arg struct {
 	value any // *ir.Value, []*ir.Value, *ir.Const, []int64 or string
 }
 
-// unique returns stem, with a number if it is already used.
-func (n *network) unique(stem string) string {
+// nameSet is a set of names in use.
+type nameSet map[string]bool
+
+// unique returns stem, with a number if it is already used, and adds it to the set.
+func (s nameSet) unique(stem string) string {
 	name := stem
-	for i := 1; n.names[name]; i++ {
+	for i := 1; s[name]; i++ {
 		name = fmt.Sprintf("%s.%d", stem, i)
 	}
-	n.names[name] = true
+	s[name] = true
 	return name
 }
 
 // constant returns the value of a constant of a unit.
 func (n *network) constant(unit string, param ir.ParamName, c *ir.Const) *ir.Value {
-	return &ir.Value{Name: n.unique(unit + "." + string(param)), Type: c.Type, Const: c}
+	return &ir.Value{Name: n.names.unique(unit + "." + string(param)), Type: c.Type, Const: c}
 }
 
 // add adds an operation for a unit; arguments that the operation refuses become an error of the unit.
@@ -58,7 +61,7 @@ func (n *network) add(d *dict, o *ir.Operation, args ...arg) *ir.Value {
 			"change the extents of the tensors that it reads")
 		return nil
 	}
-	v := &ir.Value{Name: n.unique(d.unit), Type: types[0], Def: op}
+	v := &ir.Value{Name: n.names.unique(d.unit), Type: types[0], Def: op}
 	op.Results = []*ir.Value{v}
 	n.fn.Body.Ops = append(n.fn.Body.Ops, op)
 	return v

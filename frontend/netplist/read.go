@@ -115,7 +115,7 @@ type network struct {
 	weights []string
 	fn      *ir.Func
 	tensors map[string]*tensor
-	names   map[string]bool
+	names   nameSet
 	uses    map[string]int // of units and inputs, by units and outputs
 	ports   map[string]bool
 	given   map[*ir.Value]bool // to an output
@@ -322,7 +322,7 @@ func (n *network) input(d *dict) {
 	n.size(d, t)
 	n.strides(d, "Input", t)
 	d.done()
-	v := &ir.Value{Name: n.unique(d.unit), Type: t}
+	v := &ir.Value{Name: n.names.unique(d.unit), Type: t}
 	n.fn.Body.Params = append(n.fn.Body.Params, v)
 	n.ports[v.Name] = true
 	n.tensors[d.unit] = &tensor{v, ""}

@@ -44,7 +44,7 @@ type writer struct {
 	units   []any
 	weights []byte
 	tensors map[*ir.Value]string // the unit or input that produces a value
-	names   map[string]bool
+	names   nameSet
 	err     error // the first
 }
 
@@ -72,7 +72,7 @@ func Write(f *ir.Func, weights string) (*Description, error) {
 		if v.Type.Kind != ir.Tensor {
 			w.fail(v, "want only inputs and results; a state is neither", v.Type.String())
 		}
-		name := w.unique(v.Name)
+		name := w.names.unique(v.Name)
 		w.tensors[v] = name
 		w.net[name] = w.tensorDict("Input", v)
 		inputs = append(inputs, name)
@@ -135,15 +135,6 @@ func (w *writer) fail(v *ir.Value, rule, value string) {
 	w.err = e
 }
 
-func (w *writer) unique(stem string) string {
-	name := stem
-	for i := 1; w.names[name]; i++ {
-		name = fmt.Sprintf("%s.%d", stem, i)
-	}
-	w.names[name] = true
-	return name
-}
-
 // shape returns a value's extents: batch, channels, height and width.
 func (w *writer) shape(v *ir.Value) []int64 {
 	t := v.Type
@@ -194,7 +185,7 @@ func (w *writer) bottom(v *ir.Value) string {
 
 // unit adds a unit and returns its name.
 func (w *writer) unit(stem, typ string, bottom any, params map[string]any) string {
-	name := w.unique(stem)
+	name := w.names.unique(stem)
 	d := map[string]any{"Name": name, "Type": typ, "Bottom": bottom, "OutputType": elementFloat16}
 	if len(params) > 0 {
 		d["Params"] = params
