@@ -18,7 +18,6 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
@@ -326,20 +325,6 @@ func countErrors(ps []place) (n int) {
 		if ps[i].Severity == "error" {
 			n++
 		}
-	}
-	return n
-}
-
-// constantBytes counts the bytes of a program's constants.
-func constantBytes(p *ir.Program) (n int64) {
-	for _, f := range p.Funcs {
-		ir.Walk(f, func(op *ir.Op) {
-			op.Operands(func(_ *ir.Param, v *ir.Value) {
-				if v != nil && v.IsConst() {
-					n += int64(len(v.Const.Data))
-				}
-			})
-		})
 	}
 	return n
 }

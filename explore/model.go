@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/ir"
 )
 
 // Source is where a model is.
@@ -39,7 +40,7 @@ type model struct {
 
 	source    Source
 	folder    string // of the text
-	constants int64  // bytes of the constants, about
+	constants int64  // bytes of the constants
 	text      string
 	file      string // base name of the text, for diagnostics
 }
@@ -65,7 +66,7 @@ func openModel(src Source) (*model, error) {
 		} else {
 			m.Fixed = true
 		}
-		m.constants = constantBytes(opened.Program)
+		m.constants = ir.ConstantBytes(opened.Program)
 		for _, f := range opened.Program.Funcs {
 			m.Funcs = append(m.Funcs, f.Name)
 			for n, d := range f.Flex.Default {

@@ -17,6 +17,22 @@ func eachOp(b *Block, f func(*Op)) {
 // operation after those of its own blocks.
 func Walk(f *Func, visit func(*Op)) { eachOp(f.Body, visit) }
 
+// ConstantBytes returns the size of a program's constants; several values of one constant count once.
+func ConstantBytes(p *Program) (n int64) {
+	seen := map[*Const]bool{}
+	for _, f := range p.Funcs {
+		Walk(f, func(op *Op) {
+			op.Operands(func(_ *Param, v *Value) {
+				if v.Const != nil && !seen[v.Const] {
+					seen[v.Const] = true
+					n += int64(len(v.Const.Data))
+				}
+			})
+		})
+	}
+	return n
+}
+
 // Uses returns the operations that read each value, in program order; one that
 // reads a value twice is listed once. Block outputs are not uses by an operation.
 func Uses(f *Func) map[*Value][]*Op {

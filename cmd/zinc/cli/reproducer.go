@@ -112,25 +112,9 @@ func (o *subject) opened(f func(p *ir.Program) error) error {
 			return err
 		}
 		defer m.Close()
-		if n := constantBytes(m.Program); n > maxReproduced {
+		if n := ir.ConstantBytes(m.Program); n > maxReproduced {
 			return fmt.Errorf("its constants take %d bytes, over the limit of %d for reproducers", n, maxReproduced)
 		}
 		return f(m.Program)
 	})
-}
-
-// constantBytes returns the size of a program's constants in bytes.
-func constantBytes(p *ir.Program) (n int64) {
-	seen := map[*ir.Const]bool{}
-	for _, f := range p.Funcs {
-		ir.Walk(f, func(op *ir.Op) {
-			op.Operands(func(_ *ir.Param, v *ir.Value) {
-				if v.Const != nil && !seen[v.Const] {
-					seen[v.Const] = true
-					n += int64(len(v.Const.Data))
-				}
-			})
-		})
-	}
-	return n
 }
