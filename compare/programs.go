@@ -172,14 +172,6 @@ func valueString(v *ir.Value) string {
 	return v.Name
 }
 
-// reports returns the reports of a compilation, one per function.
-func reports(r *compile.Report) []*compile.Report {
-	if len(r.Functions) > 0 {
-		return r.Functions
-	}
-	return []*compile.Report{r}
-}
-
 // naming returns side B's name of a value of a function.
 type naming func(fn, name string) string
 
@@ -189,7 +181,7 @@ func unchanged(_, name string) string { return name }
 // opRecords returns a record for each operation of a compilation, with the attributes that put adds. fn is the
 // function of the pair.
 func opRecords(r *compile.Report, now naming, put func(x *record, o *compile.OpReport, fn string)) (out []record) {
-	for _, f := range reports(r) {
+	for _, f := range r.Each() {
 		fn := sourceName(f.Function)
 		for i := range f.Ops {
 			o := &f.Ops[i]

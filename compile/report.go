@@ -59,6 +59,14 @@ type Report struct {
 	Functions []*Report `json:"functions,omitempty"`
 }
 
+// Each returns the report of each function.
+func (r *Report) Each() []*Report {
+	if len(r.Functions) > 0 {
+		return r.Functions
+	}
+	return []*Report{r}
+}
+
 // Total returns the time of one call: Estimate and CPU, or only CPU in a plan.
 func (r *Report) Total() cost.Time {
 	if r.Estimate == nil {

@@ -112,14 +112,6 @@ func costView(_ *Server, v *view, _ *http.Request) (any, error) {
 	return c, nil
 }
 
-// reportsOf returns the reports of the functions of a report.
-func reportsOf(r *compile.Report) []*compile.Report {
-	if len(r.Functions) > 0 {
-		return r.Functions
-	}
-	return []*compile.Report{r}
-}
-
 // placesOfOps returns the statement of each operation of a report, -1 for none: the one at its place or, without
 // places, of its name.
 func (v *view) placesOfOps(r *compile.Report) []int {
@@ -140,7 +132,7 @@ func (v *view) placesOfOps(r *compile.Report) []int {
 		names[name{s.Func, s.Name}] = i
 	}
 	var out []int
-	for _, f := range reportsOf(r) {
+	for _, f := range r.Each() {
 		fn, _, _ := strings.Cut(f.Function, compile.VariantMark)
 		for k := range f.Ops {
 			o := &f.Ops[k]

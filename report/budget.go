@@ -250,7 +250,7 @@ var fullProcedure = []struct{ cause, what string }{
 // judgeDispatches attributes each dispatch to the operation that ends the previous one.
 func judgeDispatches(r *compile.Report) []finding {
 	var out []finding
-	for _, f := range functions(r) {
+	for _, f := range r.Each() {
 		x := finding{function: name(r, f), value: float64(f.Dispatches)}
 		at := map[int]int{}
 		full := map[string]int{} // by cause, dispatches that begin because a procedure was full
@@ -281,7 +281,7 @@ func judgeDispatches(r *compile.Report) []finding {
 
 func judgeWeights(r *compile.Report) []finding {
 	x := finding{value: float64(r.Weights)}
-	for _, f := range functions(r) {
+	for _, f := range r.Each() {
 		for i := range f.Ops {
 			if n := f.Ops[i].Weights; n > 0 {
 				x.by = append(x.by, contributor(&f.Ops[i], float64(n)))
@@ -294,7 +294,7 @@ func judgeWeights(r *compile.Report) []finding {
 func judgeTime(r *compile.Report) []finding {
 	var out []finding
 	us := func(t cost.Time) float64 { return float64(t) / float64(cost.Microsecond) }
-	for _, f := range functions(r) {
+	for _, f := range r.Each() {
 		x := finding{function: name(r, f), value: us(estimate(f).Time)}
 		if t := estimate(f).Terms[cost.Dispatch]; t > 0 {
 			x.by = append(x.by, Contributor{What: "dispatch", Value: Number(us(t))})

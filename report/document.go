@@ -131,14 +131,6 @@ func (d *Document) Title() string {
 	return cmp.Or(strings.TrimSuffix(name, path.Ext(name)), "model")
 }
 
-// functions returns the report of each function.
-func functions(r *compile.Report) []*compile.Report {
-	if len(r.Functions) > 0 {
-		return r.Functions
-	}
-	return []*compile.Report{r}
-}
-
 // Percent returns the share of part in part and rest, or 100 if both are zero.
 func Percent(part, rest int64) float64 {
 	if part+rest == 0 {

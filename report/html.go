@@ -138,7 +138,7 @@ func drawn(r *compile.Report) script {
 		Other:  []pageRest{},
 	}
 	at := cost.Time(0)
-	for _, f := range functions(r) {
+	for _, f := range r.Each() {
 		first := len(s.Ops)
 		for i := range f.Ops {
 			s.Ops = append(s.Ops, drawnOp(f, i, first, s.Many))
@@ -211,7 +211,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		More:     max(0, len(d.Advice)-answerAdvice),
 		Kinds:    Kinds(d.Report),
 		Groups:   Causes(d.Report),
-		Each:     functions(d.Report),
+		Each:     d.Report.Each(),
 	}
 	if e := d.Report.Estimate; e != nil {
 		p.Stages = e.Stages

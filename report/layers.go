@@ -44,7 +44,7 @@ type Layer struct {
 func Layers(r *compile.Report) []Layer {
 	var out []Layer
 	left, padding := r.Weights, r.Padding
-	for _, f := range functions(r) {
+	for _, f := range r.Each() {
 		next := 0
 		dispatch := func(before int) {
 			for ; next < len(f.DispatchList) && f.DispatchList[next].Step <= before; next++ {

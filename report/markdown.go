@@ -69,7 +69,7 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	fmt.Fprintf(&b, "Target %s, precision %s.\n\n", md(d.Target), md(d.Precision))
 	b.WriteString("| function | operations on the engine | multiply-accumulates on the engine | dispatches | CPU " +
 		"calls | tasks | estimate | bound by |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n")
-	for _, f := range functions(d.Report) {
+	for _, f := range d.Report.Each() {
 		us := ""
 		if f.Estimate != nil {
 			us = f.Estimate.Time.String() + " us"

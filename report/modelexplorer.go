@@ -88,7 +88,7 @@ var heat = []explorerStop{
 // attributes.
 func writeModelExplorer(w io.Writer, d *Document) error {
 	c := explorerCollection{Label: d.Title()}
-	for _, f := range functions(d.Report) {
+	for _, f := range d.Report.Each() {
 		c.Graphs = append(c.Graphs, explore(f))
 	}
 	return jsonform.Write(w, c)

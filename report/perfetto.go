@@ -21,7 +21,7 @@ func writePerfetto(w io.Writer, d *Document) error {
 		other["error"] = e.Known
 	}
 	t := chrometrace.New(w, other)
-	for i, f := range functions(d.Report) {
+	for i, f := range d.Report.Each() {
 		pid := uint64(i + 1)
 		t.Process(pid, "function "+f.Function)
 		for track := range Track(Tracks) {

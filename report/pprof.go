@@ -25,7 +25,7 @@ func writePprof(w io.Writer, d *Document) error {
 	if e := d.Report.Estimate; e != nil {
 		p.Comments = append(p.Comments, "the estimate is "+e.Known)
 	}
-	for _, f := range functions(d.Report) {
+	for _, f := range d.Report.Each() {
 		at := 0
 		for _, l := range Layers(f) {
 			switch l.Kind {
