@@ -22,9 +22,12 @@ type wall struct {
 var walls = []wall{
 	{pkg: "lower/td", never: []string{"*"},
 		why: "compiler and engine share the bytes of a task and its field names, and nothing else"},
-	{pkg: "runtime/sim/engine", never: []string{"*"}, except: []string{"lower/td", "numerics/vector", "numerics/field"},
+	{pkg: "runtime/sim/engine", never: []string{"*"}, except: []string{"lower/td", "numerics/vector", "numerics/field",
+		"runtime/sim/engine/port"},
 		why: "it knows registers and bytes alone, so a wrong lowering cannot be hidden by the same mistake in the " +
 			"engine; it adds and converts rows of numbers with the kernels that the interpreter uses"},
+	{pkg: "runtime/sim/engine/port", never: []string{"*"}, except: []string{"numerics/vector"},
+		why: "rows of numbers and the special values of the engine, which nothing else has"},
 	{pkg: "prove", never: []string{"frontend", "passes", "lower", "layout", "compile", "verify", "cmd/zinc/cli"},
 		except: []string{"lower/td"},
 		why:    "it checks the compiler, and so shares none of its rules"},

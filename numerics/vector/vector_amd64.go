@@ -9,11 +9,11 @@ import (
 // hasF16C is the bit of features.
 const hasF16C = 1 << 29
 
-// accelerated reports whether the processor has the instructions that the assembly uses.
-var accelerated = cpu.X86.HasAVX2 && cpu.X86.HasFMA && features()&hasF16C != 0
+// Accelerated reports whether the processor has the instructions that the assembly uses.
+var Accelerated = cpu.X86.HasAVX2 && cpu.X86.HasFMA && features()&hasF16C != 0
 
 func init() {
-	if accelerated {
+	if Accelerated {
 		add, turn, widen, narrow = addAVX2, turnAVX2, widenAVX2, narrowAVX2
 	}
 }

@@ -1,32 +1,52 @@
 package engine
 
-// arenaSize is how many elements of each type an arena keeps from task to task:
-// enough for all buffers of a small task. Large tasks allocate theirs.
-const arenaSize = 1 << 15
+// Sizes of a pool, in elements: what it has at first, which is enough for all buffers of a small task, and what it
+// grows to at most. Larger tasks allocate the rest.
+const (
+	poolSize = 1 << 15
+	poolMost = 1 << 23
+)
 
-// arena hands out buffers that live as long as a task, from memory that it keeps.
+// arena hands out buffers that live as long as a task, from memory that it keeps from task to task.
 type arena[T, R any] struct {
-	numbers []T
-	results []R
+	numbers pool[T]
+	results pool[R]
 }
 
 // reset takes all buffers back.
-func (a *arena[T, R]) reset() { a.numbers, a.results = a.numbers[:0], a.results[:0] }
+func (a *arena[T, R]) reset() {
+	a.numbers.reset()
+	a.results.reset()
+}
 
 // numbers returns a buffer with arbitrary content. Only the calling task may use it.
-func (m *machine[T, R]) numbers(n int) []T { return take(&m.arena.numbers, n) }
+func (m *machine[T, R]) numbers(n int) []T { return m.arena.numbers.take(n) }
 
 // results returns a buffer for rounded results with arbitrary content.
-func (m *machine[T, R]) results(n int) []R { return take(&m.arena.results, n) }
+func (m *machine[T, R]) results(n int) []R { return m.arena.results.take(n) }
 
-func take[T any](pool *[]T, n int) []T {
-	if cap(*pool) == 0 {
-		*pool = make([]T, 0, arenaSize)
+// pool is memory of one type.
+type pool[T any] struct {
+	kept []T // as long as what is in use
+	more int // elements that did not fit
+}
+
+func (p *pool[T]) reset() {
+	if size := min(cap(p.kept)+p.more, poolMost); size > cap(p.kept) {
+		p.kept = make([]T, 0, size)
 	}
-	k := len(*pool)
-	if n > cap(*pool)-k {
+	p.kept, p.more = p.kept[:0], 0
+}
+
+func (p *pool[T]) take(n int) []T {
+	if cap(p.kept) == 0 {
+		p.kept = make([]T, 0, poolSize)
+	}
+	k := len(p.kept)
+	if n > cap(p.kept)-k {
+		p.more += n
 		return make([]T, n)
 	}
-	*pool = (*pool)[:k+n]
-	return (*pool)[k : k+n : k+n]
+	p.kept = p.kept[:k+n]
+	return p.kept[k : k+n : k+n]
 }

@@ -14,7 +14,7 @@ type arithmetic[T, R any] interface {
 	// halves reads fp16 numbers that are step bytes apart, starting at byte from.
 	halves(dst []T, p place, from, step int, table *[65536]T)
 	// load reads a tensor in the order group, depth, channel, row, column; store writes one.
-	load(run *run, t *tile, table *[65536]T, out []T) error
+	load(run *run, t *tile, mac bool, out []T) error
 	store(run *run, t *tile, vals []R) error
 	// copyRows copies the elements of src to the same positions of dst, unchanged.
 	copyRows(dst, src *tile)
@@ -40,7 +40,7 @@ type arithmetic[T, R any] interface {
 // channelPiece is the number of elements of a plane for which channels sums at a time.
 const channelPiece = 1 << 10
 
-// poster finishes a row of sums of one result channel.
+// poster finishes a row of sums of one result channel. It may overwrite the sums.
 type poster[T, R any] interface {
 	row(out []R, acc []T, bias T)
 }
@@ -66,5 +66,5 @@ type folder[T, R any] interface {
 // load reads a tensor, with its numbers as products take them if mac is set.
 func (x *exec[T, R]) load(t *tile, mac bool) ([]T, error) {
 	out := x.numbers(int(t.dim.count()))
-	return out, x.num.load(&x.run, t, x.num.values(mac), out)
+	return out, x.num.load(&x.run, t, mac, out)
 }

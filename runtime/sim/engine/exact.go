@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/numerics/field"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // Exact executes tasks over a prime field (numerics/field) instead of rounded numbers. It reads, computes and writes
@@ -240,7 +241,7 @@ func (t *tile) each(run *run, serial bool, f func(k int, at int64)) error {
 	})
 }
 
-func (e *exact) load(run *run, t *tile, _ *[65536]field.Elem, out []field.Elem) error {
+func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
 	return t.each(run, false, func(k int, at int64) { out[k] = t.cells.Get(at, t.narrow) })
 }
 
@@ -343,7 +344,7 @@ func (e *exact) post(t *td.Task, l *lut, _ bool) poster[field.Elem, field.Elem] 
 
 // half returns the number in a register that contains an fp16 pattern.
 func (e *exact) half(t *td.Task, f td.Field) field.Elem {
-	return e.scalar(float64(widen(uint16(t.Get(f)))))
+	return e.scalar(float64(port.Widen(uint16(t.Get(f)))))
 }
 
 func (p *exactPost) row(out, acc []field.Elem, bias field.Elem) {
@@ -440,7 +441,7 @@ type exactFinal struct {
 }
 
 func (e *exact) final(t *td.Task) finish[field.Elem, field.Elem] {
-	f := float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(widen(uint16(t.Get(td.PEPreScale))))
+	f := float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(port.Widen(uint16(t.Get(td.PEPreScale))))
 	return &exactFinal{
 		e:         e,
 		factor:    e.scalar(f),

@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/numerics/field"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // cellBuffers are the buffers of registers, as cells.
@@ -36,7 +37,7 @@ func TestExactIsTheEngineWhereNothingRounds(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	integers := func(b []byte) {
 		for i := 0; i+1 < len(b); i += 2 {
-			binary.LittleEndian.PutUint16(b[i:], narrow(float32(r.IntN(7)-3)))
+			binary.LittleEndian.PutUint16(b[i:], port.Narrow(float32(r.IntN(7)-3)))
 		}
 	}
 	for _, c := range []struct {
@@ -72,7 +73,7 @@ func TestExactIsTheEngineWhereNothingRounds(t *testing.T) {
 					continue
 				}
 				written++
-				want := field.Number(float64(widen(binary.LittleEndian.Uint16(mem[4][i:]))))
+				want := field.Number(float64(port.Widen(binary.LittleEndian.Uint16(mem[4][i:]))))
 				if got := cells[4].Get(int64(i), false); got != want || cells[4].Writer(int64(i)) != 7 {
 					t.Fatalf("at %#x is %d by task %d, want %d by task 7", i, got, cells[4].Writer(int64(i)), want)
 				}

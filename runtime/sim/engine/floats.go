@@ -6,6 +6,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/numerics/vector"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // stale is the pattern, a NaN, that the simulator leaves in L2 where the content is undefined.
@@ -96,17 +97,14 @@ func (n *floats) channels(dst, src []float32, plane, count int, maximum bool) {
 	}
 }
 
-func (n *floats) load(run *run, t *tile, table *[65536]float32, out []float32) error {
+func (n *floats) load(run *run, t *tile, mac bool, out []float32) error {
+	table := n.table(mac)
 	step, dense := int(t.size()*t.inter), !t.narrow && !t.swap && t.inter == 1
 	err := t.eachRow(run, false, func(k, dk, cols int, at int64) {
 		src := t.buf[at:]
 		switch {
 		case dense:
-			dst := out[k:][:cols]
-			src = src[:2*cols]
-			for x := range dst {
-				dst[x] = table[uint16(src[2*x])|uint16(src[2*x+1])<<8]
-			}
+			n.readAll(out[k:][:cols], src[:2*cols], mac)
 		case t.narrow:
 			for q := range cols {
 				out[k+q*dk] = float32(src[q*step])
@@ -143,10 +141,7 @@ func (n *floats) store(run *run, t *tile, vals []uint16) error {
 	return t.eachRow(run, !t.disjoint(), func(k, dk, cols int, at int64) {
 		dst := t.buf[at:]
 		if dense {
-			dst = dst[:2*cols]
-			for q, v := range vals[k:][:cols] {
-				dst[2*q], dst[2*q+1] = byte(v), byte(v>>8)
-			}
+			port.Store(dst, vals[k:][:cols])
 			return
 		}
 		for q := range cols {
@@ -162,7 +157,7 @@ func (n *floats) store(run *run, t *tile, vals []uint16) error {
 // toByte rounds an fp16 pattern to the nearest number from 0 to 255 (modelled: recorded
 // results of this type are 0 or 1).
 func toByte(h uint16) byte {
-	f := widen(h)
+	f := port.Widen(h)
 	switch {
 	case f != f || f <= 0:
 		return 0
@@ -180,7 +175,7 @@ func (n *floats) copyRows(dst, t *tile) {
 		if t.throughCopy(n.Numerics) {
 			for q := range cols {
 				v := binary.LittleEndian.Uint16(from[q*int(t.inter)*2:])
-				if w := widen(v); w >= copyEnd || w <= -copyEnd {
+				if w := port.Widen(v); w >= copyEnd || w <= -copyEnd {
 					v = v&0x8000 | 0x7c00
 				}
 				binary.LittleEndian.PutUint16(to[q*int(dst.inter)*2:], v)
@@ -210,8 +205,8 @@ type post struct {
 
 func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 	p := &post{
-		add:   widen(uint16(t.Get(td.AccBias))),
-		scale: widen(uint16(t.Get(td.PostScale))),
+		add:   port.Widen(uint16(t.Get(td.AccBias))),
+		scale: port.Widen(uint16(t.Get(td.PostScale))),
 		clamp: t.Get(td.Nonlinear) == uint32(td.NonlinReLU),
 		multi: multi && num != IEEE,
 		num:   num,
@@ -226,41 +221,27 @@ func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 const saturation = portEnd - 8
 
 func (p *post) row(out []uint16, acc []float32, bias float32) {
-	// plain is the number of magnitudes from leastNormal that nothing but the rounding changes.
-	plain := uint32(pastNormal - leastNormal)
-	switch {
-	case p.lut != nil:
-		plain = 0
-	case p.multi:
-		plain = math.Float32bits(saturation) - leastNormal
-	}
-	add, scale, clamp := p.add, p.scale, p.clamp
-	out = out[:len(acc)]
-	for i, a := range acc {
-		y := float32(float32(a+bias)+add) * scale
-		if b := math.Float32bits(y); b&0x7fffffff-leastNormal < plain && !(clamp && b>>31 == 1) {
-			out[i] = normal(b)
-			continue
+	if p.num == IEEE {
+		for i, a := range acc {
+			acc[i] = float32(float32(a+bias)+p.add) * p.scale
 		}
-		if y != y {
-			// If any step has no value, the last has none either.
-			y = p.num.fix(p.num.fix(float32(p.num.fix(a)+bias)+p.add) * p.scale)
+		if p.clamp {
+			clamp(acc)
 		}
+	} else {
+		f := port.Finish{Bias: bias, Add: p.add, Scale: p.scale, Limit: float32(math.Inf(1)), Floor: port.NoFloor}
 		if p.multi {
-			if y >= saturation {
-				y = float32(math.Inf(1))
-			} else if y <= -saturation {
-				y = float32(math.Inf(-1))
-			}
+			f.Limit = saturation
 		}
-		if p.clamp && y < 0 {
-			y = 0
+		if p.clamp {
+			f.Floor = 0
 		}
-		if p.lut != nil {
-			y = p.lut.eval(y)
-		}
-		out[i] = p.num.out(y)
+		f.Row(acc, acc)
 	}
+	if p.lut != nil {
+		p.lut.row(acc)
+	}
+	p.num.outAll(out, acc)
 }
 
 // elementwise is the arithmetic of one element before any reduction.
@@ -278,8 +259,8 @@ func newElementwise(t *td.Task, num Numerics) *elementwise {
 		op:     td.PlanarOp(t.Get(td.PEOp)),
 		neg1:   t.On(td.PENeg1),
 		neg2:   t.On(td.PENeg2),
-		scale:  widen(uint16(t.Get(td.PEScale))),
-		bias:   widen(uint16(t.Get(td.PEBias))),
+		scale:  port.Widen(uint16(t.Get(td.PEScale))),
+		bias:   port.Widen(uint16(t.Get(td.PEBias))),
 		abs:    t.Get(td.PECond) == uint32(td.CondAbs),
 		square: t.On(td.PESquare),
 		relu:   t.On(td.PERelu),
@@ -335,6 +316,14 @@ func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
 
 // combine computes v = op(v, sign*b).
 func (e *elementwise) combine(v, b []float32, op td.PlanarOp, sign float32) {
+	if e.num != IEEE && op == td.PEAdd {
+		port.Add(v, b, sign)
+		return
+	}
+	if e.num != IEEE && op == td.PEMultiply {
+		port.Multiply(v, b, sign)
+		return
+	}
 	step := 1
 	if len(b) == 1 {
 		step = 0
@@ -374,8 +363,8 @@ type final struct {
 
 func newFinal(t *td.Task, num Numerics) *final {
 	return &final{
-		factor:    float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(widen(uint16(t.Get(td.PEPreScale)))),
-		epsilon:   float64(widen(uint16(t.Get(td.PEEpsilon)))),
+		factor:    float64(math.Float32frombits(t.Get(td.PEFinal))) * float64(port.Widen(uint16(t.Get(td.PEPreScale)))),
+		epsilon:   float64(port.Widen(uint16(t.Get(td.PEEpsilon)))),
 		nonlinear: td.PlanarFunction(t.Get(td.PENonlinear)),
 		num:       num,
 	}
@@ -442,13 +431,20 @@ func (f *fold) reset() {
 }
 
 func (f *fold) add(v []float32) {
-	acc := f.acc
-	switch f.mode {
-	case td.PoolMax:
+	if len(v) == 0 {
+		return
+	}
+	acc, plain := f.acc, f.fin.num == IEEE // without NaN otherwise
+	switch {
+	case f.mode == td.PoolMax && !plain:
+		acc = max(acc, float64(port.Max(v)))
+	case f.mode == td.PoolMin && !plain:
+		acc = min(acc, float64(port.Min(v)))
+	case f.mode == td.PoolMax:
 		for _, x := range v {
 			acc = max(acc, float64(x))
 		}
-	case td.PoolMin:
+	case f.mode == td.PoolMin:
 		for _, x := range v {
 			acc = min(acc, float64(x))
 		}

@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/x448/float16"
@@ -60,7 +61,7 @@ func TestPostRowSaturatesAndClamps(t *testing.T) {
 			0x7c00, 0, 0, 0, half(6.1e-5), 0, 0x7c00, 0, 0}},
 	} {
 		out := make([]uint16, len(acc))
-		c.row(out, acc, 0)
+		c.row(out, slices.Clone(acc), 0)
 		for i, want := range c.want {
 			if out[i] != want {
 				t.Errorf("multi %t, clamp %t: %g is %#x, want %#x", c.multi, c.clamp, acc[i], out[i], want)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // kernel is the content of a task's coefficient lanes.
@@ -322,7 +323,7 @@ func (r *reader[T, R]) plane1(p *part[T], ch int) error {
 	if r.octet {
 		b, err := p.bytes(len(row))
 		for k := range b {
-			row[k] = r.wide[narrow(float32(int8(b[k])))]
+			row[k] = r.wide[port.Narrow(float32(int8(b[k])))]
 		}
 		return err
 	}

@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/binary"
 	"math"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // lutBytes is the size of a lookup table: 64 halves.
@@ -46,6 +48,7 @@ type mode struct {
 	number uint16
 	sign   signRule
 	whole  bool    // the argument is the input, with lines beyond the knots
+	powers bool    // the argument is what is above the whole number below, whose power of two multiplies the result
 	first  float64 // argument of the first knot; NaN to put knot 16 at zero
 	split  func(x float64) (arg, rest float64)
 	join   func(y, rest float64) float64
@@ -79,10 +82,7 @@ func addRest(y, rest float64) float64 { return y + rest }
 var modes = []mode{
 	{number: 0x01, whole: true, first: math.NaN()},
 	{number: 0x60, sign: odd, whole: true},
-	{number: 0x0a, first: 0, split: func(x float64) (float64, float64) {
-		i := math.Floor(x)
-		return x - i, max(min(i, 1<<10), -1<<10)
-	}, join: exponent(1)},
+	{number: 0x0a, powers: true},
 	{number: 0x67, sign: odd, first: 0.5, split: mantissa, join: exponent(-1)},
 	{number: 0xc5, sign: positive, first: 0, split: quarter, join: exponent(1)},
 	{number: 0xc6, sign: positive, first: 0, split: quarter, join: exponent(-1)},
@@ -116,7 +116,7 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 	l := new(lut)
 	copy(l.bytes[:], b)
 	for i := range l.v {
-		l.v[i] = float64(widen(half(i)))
+		l.v[i] = float64(port.Widen(half(i)))
 	}
 	for i := range knots - 1 {
 		l.diff[i] = l.v[lutKnots+i+1] - l.v[lutKnots+i]
@@ -143,36 +143,53 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 	return nil, badAt(stream, addr+2*lutMode, "lookup table: mode %#x is not known", half(lutMode))
 }
 
-// eval returns the table's value, before the final rounding. A NaN, which occurs here only in plain IEEE arithmetic,
-// stays NaN. Where there is no result it is also NaN, and the port decides.
-func (l *lut) eval(in float32) float32 {
-	x := float64(in)
-	if x != x {
-		return in
-	}
-	if m := l.mode; x < 0 && m.sign != signed {
-		if m.sign == positive {
-			return float32(math.NaN())
+// row replaces inputs by the table's values, before the final rounding. A NaN, which occurs here only in plain IEEE
+// arithmetic, stays NaN. Where there is no result it is also NaN, and the port decides.
+func (l *lut) row(v []float32) {
+	m, low, high := l.mode, l.v[lutLow], l.v[lutHigh]
+	for i, in := range v {
+		x := float64(in)
+		negative := x < 0 && m.sign != signed
+		if negative {
+			x = -x
 		}
-		return -l.size(-x)
+		var y float32
+		switch {
+		case x != x:
+			continue
+		case negative && m.sign == positive:
+			y = float32(math.NaN())
+		case x >= high:
+			y = float32(l.v[lutAbove])
+		case x <= low:
+			y = float32(l.v[lutBelow])
+		case m.whole:
+			y = l.whole(x)
+		case m.powers:
+			n := math.Floor(x)
+			y = float32(scaled(l.interpolate((x-n)*l.perUnit), int(max(min(n, 1<<10), -1<<10))))
+		default:
+			arg, rest := m.split(x)
+			y = float32(m.join(l.interpolate((arg-m.first)*l.perUnit), rest))
+		}
+		if negative {
+			y = -y
+		}
+		v[i] = y
 	}
-	return l.size(x)
 }
 
-// size evaluates an input after the sign rule is applied.
-func (l *lut) size(x float64) float32 {
-	m := l.mode
-	switch {
-	case x >= l.v[lutHigh]:
-		return float32(l.v[lutAbove])
-	case x <= l.v[lutLow]:
-		return float32(l.v[lutBelow])
-	case !m.whole:
-		arg, exp := m.split(x)
-		return float32(m.join(l.interpolate((arg-m.first)*l.perUnit), exp))
-	}
+// eval returns the table's value of one input.
+func (l *lut) eval(x float32) float32 {
+	v := [1]float32{x}
+	l.row(v[:])
+	return v[0]
+}
+
+// whole evaluates an input that is the argument.
+func (l *lut) whole(x float64) float32 {
 	p := x * l.perUnit
-	if m.first != m.first {
+	if l.mode.first != l.mode.first {
 		p += (knots - 1) / 2
 	}
 	switch {
@@ -186,6 +203,6 @@ func (l *lut) size(x float64) float32 {
 
 // interpolate reads the knots at position p, which is clamped to them.
 func (l *lut) interpolate(p float64) float64 {
-	i := int(max(0, min(p, knots-2)))
+	i := max(0, min(int(p), knots-2))
 	return l.v[lutKnots+i] + float64((p-float64(i))*l.diff[i])
 }

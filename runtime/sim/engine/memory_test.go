@@ -6,6 +6,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // buffers is a Memory with one byte slice per buffer-access register.
@@ -65,7 +67,7 @@ func (s *surface) values() []float64 { return values(s.bits()) }
 func values(b []uint16) []float64 {
 	out := make([]float64, len(b))
 	for i, h := range b {
-		out[i] = float64(widen(h))
+		out[i] = float64(port.Widen(h))
 	}
 	return out
 }
@@ -75,7 +77,7 @@ func random(seed uint64, n int, scale float64) []uint16 {
 	r := rand.New(rand.NewPCG(seed, 1))
 	out := make([]uint16, n)
 	for i := range out {
-		out[i] = narrow(float32((2*r.Float64() - 1) * scale))
+		out[i] = port.Narrow(float32((2*r.Float64() - 1) * scale))
 	}
 	return out
 }

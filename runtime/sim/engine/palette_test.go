@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // oneCore returns a kernel task from c channels of a row of w elements to n channels, whose only part is data.
@@ -27,7 +28,7 @@ func oneCore(c, n, w, k int, data []byte) (*td.Task, buffers) {
 func codebook(n int, v ...float32) []byte {
 	h := make([]uint16, n)
 	for i, f := range v {
-		h[i] = narrow(f)
+		h[i] = port.Narrow(f)
 	}
 	return halves(h...)
 }
@@ -86,7 +87,7 @@ func TestPalettesAreExpanded(t *testing.T) {
 		}
 		for i, row := range c.x {
 			for j, v := range row {
-				h := narrow(v)
+				h := port.Narrow(v)
 				mem[5][64*i+2*j], mem[5][64*i+2*j+1] = byte(h), byte(h>>8)
 			}
 		}
@@ -94,7 +95,7 @@ func TestPalettesAreExpanded(t *testing.T) {
 		for i, row := range c.want {
 			var got []float64
 			for j := range row {
-				got = append(got, float64(widen(uint16(mem[4][64*i+2*j])|uint16(mem[4][64*i+2*j+1])<<8)))
+				got = append(got, float64(port.Widen(uint16(mem[4][64*i+2*j])|uint16(mem[4][64*i+2*j+1])<<8)))
 			}
 			if !slices.Equal(got, row) {
 				t.Errorf("%s: channel %d is %v, want %v", c.name, i, got, row)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/internal/testform"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // kernelCase is a recorded convolution or product with a constant matrix.
@@ -354,7 +355,7 @@ func TestRecordedChains(t *testing.T) {
 				if c.gelu {
 					v = gelu(v)
 				}
-				hidden[i] = float64(widen(narrow(float32(v))))
+				hidden[i] = float64(port.Widen(port.Narrow(float32(v))))
 			}
 			near(t, c.name, out.values(), second.product(hidden, values(w2), nil, c.m), 1, c.slack)
 		})

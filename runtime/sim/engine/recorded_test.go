@@ -15,6 +15,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // recorded is one recorded case: the words that Apple's compiler wrote and the
@@ -85,9 +86,9 @@ func readRecorded(t *testing.T, name string) (*recorded, []td.Placed) {
 // expTable is 2^f in 32 steps with Apple's bounds, as in spec/constants.md; so is reciprocalTable.
 func expTable() []uint16 {
 	out := make([]uint16, 64)
-	copy(out, []uint16{narrow(-25), narrow(16), 0, 0x7c00})
+	copy(out, []uint16{port.Narrow(-25), port.Narrow(16), 0, 0x7c00})
 	for i := range knots {
-		out[4+i] = narrow(float32(math.Exp2(float64(i) / 32)))
+		out[4+i] = port.Narrow(float32(math.Exp2(float64(i) / 32)))
 	}
 	out[41], out[42] = 5, 0x0a
 	return out
@@ -97,7 +98,7 @@ func reciprocalTable() []uint16 {
 	out := make([]uint16, 64)
 	copy(out, []uint16{0, 0x7c00, 0x7c00, 0})
 	for i := range knots {
-		out[4+i] = narrow(float32(2 / (1 + float64(i)/32)))
+		out[4+i] = port.Narrow(float32(2 / (1 + float64(i)/32)))
 	}
 	out[41], out[42] = 6, 0x67
 	return out
@@ -109,7 +110,7 @@ func sigmoidTable() []uint16 {
 	copy(out, []uint16{0xc8f8, 0x4829, 0, 0x3c00})
 	copy(out[37:], []uint16{0x09ac, 0x170c, 0x163e, 0x3be6, 1, 1})
 	for i := range knots {
-		out[4+i] = narrow(float32(sigmoid(float64(i)/2 - 8)))
+		out[4+i] = port.Narrow(float32(sigmoid(float64(i)/2 - 8)))
 	}
 	return out
 }
@@ -119,7 +120,7 @@ func tanhTable() []uint16 {
 	copy(out, []uint16{0, 0x4400, 0, 0x3c00})
 	copy(out[37:], []uint16{0, 0, 0, 0x3c00, 3, 0x60})
 	for i := range knots {
-		out[4+i] = narrow(float32(math.Tanh(float64(i) / 8)))
+		out[4+i] = port.Narrow(float32(math.Tanh(float64(i) / 8)))
 	}
 	return out
 }
@@ -129,7 +130,7 @@ func rsqrtTable() []uint16 {
 	copy(out, []uint16{0, 0x7c00, 0x7c00, 0})
 	out[41], out[42] = 4, 0xc6
 	for i := 8; i < knots; i++ {
-		out[4+i] = narrow(float32(4 / math.Sqrt(float64(i))))
+		out[4+i] = port.Narrow(float32(4 / math.Sqrt(float64(i))))
 	}
 	return out
 }
@@ -454,8 +455,8 @@ func softmaxTables(b []byte) {
 func pairs(bias, scale float32) func(b []byte) {
 	return func(b []byte) {
 		for c := range 64 {
-			put(b, 2*c, []uint16{narrow(bias)})
-			put(b, 128+2*c, []uint16{narrow(scale)})
+			put(b, 2*c, []uint16{port.Narrow(bias)})
+			put(b, 128+2*c, []uint16{port.Narrow(scale)})
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // TestShiftedSumsEqualGatheredOnes compares the bits of both sums on a small image for all windows and paddings.
@@ -29,7 +30,7 @@ func TestShiftedSumsEqualGatheredOnes(t *testing.T) {
 			values := func(seed, n int) []float32 {
 				v := make([]float32, n)
 				for i, h := range random(uint64(seed), n, 1) {
-					v[i] = widen(h)
+					v[i] = port.Widen(h)
 				}
 				return v
 			}

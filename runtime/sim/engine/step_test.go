@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 func step(t testing.TB, e *Engine, task *td.Task, mem Memory) {
@@ -200,17 +201,18 @@ func TestArithmeticAfterTheSum(t *testing.T) {
 	task, mem := kernelTask(3, 16, 1, 1, 1)
 	copy(mem[5], make([]byte, len(mem[5])))
 	for c, v := range []float32{1, 2, -1} {
-		binary.LittleEndian.PutUint16(mem[5][64*c:], narrow(v))
+		binary.LittleEndian.PutUint16(mem[5][64*c:], port.Narrow(v))
 	}
 	// Core c computes output c: bias 10*c, weights 1, 2, 3, so 2 + 10*c.
 	for c := range 16 {
-		copy(mem[1][64*c:], halves(narrow(float32(10*c)), 0x3c00, 0x4000, 0x4200))
+		copy(mem[1][64*c:], halves(port.Narrow(float32(10*c)), 0x3c00, 0x4000, 0x4200))
 	}
-	task.Set(td.NEBias, 1).Set(td.AccBias, int(narrow(-30))).Set(td.PostScale, int(narrow(0.5))).Set(td.Nonlinear, 1)
+	task.Set(td.NEBias, 1).Set(td.AccBias, int(port.Narrow(-30))).
+		Set(td.PostScale, int(port.Narrow(0.5))).Set(td.Nonlinear, 1)
 	step(t, New(Options{}), task, mem)
 	for c := range 16 {
 		want := math.Max(0, (2+10*float64(c)-30)*0.5)
-		if got := float64(widen(binary.LittleEndian.Uint16(mem[4][64*c:]))); got != want {
+		if got := float64(port.Widen(binary.LittleEndian.Uint16(mem[4][64*c:]))); got != want {
 			t.Errorf("output %d is %g, want %g", c, got, want)
 		}
 	}
@@ -246,20 +248,20 @@ func TestTablesInterpolate(t *testing.T) {
 	uniform := func(step, mode int, start float64, f func(float64) float64) []uint16 {
 		v := make([]uint16, 64)
 		for i := range knots {
-			v[4+i] = narrow(float32(f(start + float64(i)*math.Ldexp(1, -step))))
+			v[4+i] = port.Narrow(float32(f(start + float64(i)*math.Ldexp(1, -step))))
 		}
-		v[0], v[1], v[2], v[3] = 0, 0x7c00, narrow(-7), narrow(9)
+		v[0], v[1], v[2], v[3] = 0, 0x7c00, port.Narrow(-7), port.Narrow(9)
 		v[41], v[42] = uint16(step), uint16(mode)
 		return v
 	}
 	plain := uniform(1, 1, -8, func(x float64) float64 { return x * x })
-	plain[0], plain[1] = narrow(-20), narrow(20)
-	plain[37], plain[38], plain[39], plain[40] = narrow(-2), narrow(3), narrow(4), narrow(5)
+	plain[0], plain[1] = port.Narrow(-20), port.Narrow(20)
+	plain[37], plain[38], plain[39], plain[40] = port.Narrow(-2), port.Narrow(3), port.Narrow(4), port.Narrow(5)
 	tanh := uniform(3, 0x60, 0, math.Tanh)
-	tanh[1], tanh[2], tanh[3], tanh[40] = narrow(4), 0, narrow(1), narrow(1)
+	tanh[1], tanh[2], tanh[3], tanh[40] = port.Narrow(4), 0, port.Narrow(1), port.Narrow(1)
 	leaky := make([]uint16, 64)
 	leaky[0], leaky[1], leaky[2], leaky[3], leaky[37], leaky[39], leaky[41], leaky[42] = 0xfc00, 0x7c00, 0xfc00, 0x7c00,
-		narrow(0.125), narrow(1), 64, 1
+		port.Narrow(0.125), port.Narrow(1), 64, 1
 	rsqrtTable := uniform(4, 0xc6, 0, func(x float64) float64 { return 1 / math.Sqrt(max(x, 0.5)) })
 	for _, c := range []struct {
 		name  string
@@ -295,7 +297,7 @@ func TestTablesInterpolate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := float64(widen(narrow(float32(c.x))))
+		x := float64(port.Widen(port.Narrow(float32(c.x))))
 		y := float64(l.eval(float32(x)))
 		if same := y == c.y || y != y && c.y != c.y; !same && !(math.Abs(y-c.y) <= c.slack+ulp(c.y)) {
 			t.Errorf("%s: table(%g) = %g, want %g", c.name, x, y, c.y)
@@ -353,7 +355,8 @@ func TestPlanarStepsAreInOrder(t *testing.T) {
 		{"minimum", func(t *td.Task) { t.Set(td.PEOp, 3) }, math.Min},
 		{"negated", func(t *td.Task) { t.Set(td.PENeg1, 1) }, func(a, b float64) float64 { return b - a }},
 		{"scale, bias, absolute, square", func(t *td.Task) {
-			t.Set(td.PEScale, int(narrow(2))).Set(td.PEBias, int(narrow(-3))).Set(td.PECond, 1).Set(td.PESquare, 1)
+			t.Set(td.PEScale, int(port.Narrow(2))).Set(td.PEBias, int(port.Narrow(-3)))
+			t.Set(td.PECond, 1).Set(td.PESquare, 1)
 		}, func(a, b float64) float64 { return ((a+b)*2 - 3) * ((a+b)*2 - 3) }},
 		{"clamped sources", func(t *td.Task) { t.Set(td.InputReLU, 1).Set(td.Input2ReLU, 1).Set(td.PENeg2, 1) },
 			func(a, b float64) float64 { return math.Max(a, 0) - math.Max(b, 0) }},
@@ -403,7 +406,7 @@ func TestNumericsOfTasks(t *testing.T) {
 		for _, num := range []Numerics{ANE, IEEE} {
 			var task *td.Task
 			var mem buffers
-			a, b := narrow(float32(c.a)), narrow(float32(c.b))
+			a, b := port.Narrow(float32(c.a)), port.Narrow(float32(c.b))
 			if c.op >= 0 {
 				task, mem = planarTask2()
 				task.Set(td.PEOp, c.op)
@@ -421,8 +424,8 @@ func TestNumericsOfTasks(t *testing.T) {
 			if num == IEEE {
 				want = c.ieee
 			}
-			if w := narrow(float32(want)); got != w && !(want != want && widen(got) != widen(got)) {
-				t.Errorf("%s, mode %d: %#x (%g), want %#x (%g)", c.name, num, got, widen(got), w, want)
+			if w := port.Narrow(float32(want)); got != w && !(want != want && port.Widen(got) != port.Widen(got)) {
+				t.Errorf("%s, mode %d: %#x (%g), want %#x (%g)", c.name, num, got, port.Widen(got), w, want)
 			}
 		}
 	}
@@ -501,25 +504,25 @@ func TestCancelStopsARun(t *testing.T) {
 func TestNarrowResultsAreRounded(t *testing.T) {
 	for i := range 1 << 16 {
 		h := uint16(i)
-		v := widen(h)
+		v := port.Widen(h)
 		if v != v {
 			continue
 		}
-		if got := narrow(v); got != h {
+		if got := port.Narrow(v); got != h {
 			t.Fatalf("%#x widens to %g and narrows to %#x", h, v, got)
 		}
 		// The midpoint to the next pattern rounds to the even one.
-		if next := widen(h + 1); h&0x7fff < 0x7bff {
+		if next := port.Widen(h + 1); h&0x7fff < 0x7bff {
 			mid := float32((float64(v) + float64(next)) / 2)
-			if got := narrow(mid); got != (h+1)&^1 {
+			if got := port.Narrow(mid); got != (h+1)&^1 {
 				t.Fatalf("%g, between %#x and the next, narrows to %#x", mid, h, got)
 			}
 		}
 	}
-	if got := narrow(65520); got != 0x7c00 {
+	if got := port.Narrow(65520); got != 0x7c00 {
 		t.Errorf("65520 narrows to %#x", got)
 	}
-	if got := narrow(65519); got != 0x7bff {
+	if got := port.Narrow(65519); got != 0x7bff {
 		t.Errorf("65519 narrows to %#x", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
 // TestSumsAreMeasured checks, through a task, what was measured of the accumulator's first stage. In sixteen triples
@@ -41,13 +42,13 @@ func TestSumsAreMeasured(t *testing.T) {
 		for num, want := range map[Numerics]float32{ANE: c.ane, ANEWide: c.wide} {
 			task, mem := kernelTask(len(c.in), 16, 1, 1, 1)
 			for ch, f := range c.in {
-				copy(mem[5][64*ch:], halves(narrow(f)))
+				copy(mem[5][64*ch:], halves(port.Narrow(f)))
 			}
 			for i := range len(mem[1]) / 2 {
-				binary.LittleEndian.PutUint16(mem[1][2*i:], narrow(1))
+				binary.LittleEndian.PutUint16(mem[1][2*i:], port.Narrow(1))
 			}
 			step(t, New(Options{Numerics: num}), task, mem)
-			if got := widen(binary.LittleEndian.Uint16(mem[4])); got != want {
+			if got := port.Widen(binary.LittleEndian.Uint16(mem[4])); got != want {
 				t.Errorf("%s, mode %d: %g, want %g", c.name, num, got, want)
 			}
 		}
@@ -64,7 +65,7 @@ func TestSumsAgreeWithTheModel(t *testing.T) {
 			w, b := make([]float32, red), make([]float32, red)
 			for i := range red {
 				for _, v := range [][]float32{w, b} {
-					v[i] = widen(narrow(float32(math.Ldexp(rng.Float64()*2-1, rng.IntN(10)-4))))
+					v[i] = port.Widen(port.Narrow(float32(math.Ldexp(rng.Float64()*2-1, rng.IntN(10)-4))))
 					if special && rng.IntN(8) == 0 {
 						v[i] = float32(math.Inf(1 - 2*rng.IntN(2)))
 					}
