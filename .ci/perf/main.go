@@ -1,16 +1,15 @@
 // Perf measures what zinc takes for large models, and writes the table of docs/performance.md.
 //
 // It takes a program to measure, optionally an older one, and the folder of shared test material, whose genmodel.py
-// writes the models. Every row has an anchor, another command that is run in between, and the ratio of the medians.
-// Times are CPU seconds of user and system together, so that other work on the machine changes them little.
+// writes the models. A row may have an anchor, another command that is run in between, and then the ratio of the median
+// times. Times are of the clock, so the machine should have no other work; those of the processor are beside them.
+// Rates of kernels and times of dispatches are those of benchmarks.
 //
-// Invariants: a program that fails ends the measurement; what is not there (the corpus, an older program) is left out
-// of the table, which then says so.
+// Invariants: a program that fails ends the measurement.
 package main
 
 import (
 	"bytes"
-	"cmp"
 	"flag"
 	"fmt"
 	"io"
@@ -26,7 +25,7 @@ import (
 
 // sample is what one run of a command took.
 type sample struct {
-	cpu       float64 // seconds
+	wall, cpu float64 // seconds
 	anonymous int64   // peak of memory that is not a mapped file, bytes
 }
 
@@ -36,9 +35,12 @@ type row struct {
 	argv   []string // of zinc; {out} is a fresh folder
 	anchor []string // a whole command, nil for none
 	same   string   // instead of anchor: the row whose time is the anchor
-	ratio  float64  // the goal, 0 for none
-	memory int64    // the goal in MB, 0 for none
-	again  bool     // {out} is the folder of the run before
+	// The goals, 0 for none.
+	ratio   float64
+	seconds float64
+	memory  int64 // MB
+	again   bool  // {out} is the folder of the run before
+	fresh   bool  // an older program does not have it
 }
 
 func main() {
@@ -61,9 +63,16 @@ var generated = map[string]string{
 	"blocks": "--kind blocks --depth 12 --width 768 --heads 12 --seq 128",
 	"chain":  "--kind chain --depth 16384 --width 64",
 	"half":   "--kind chain --depth 8192 --width 64",
+	"long":   "--kind chain --depth 65536 --width 64",
 }
 
-func rows(models, shared string) []row {
+// Models of the corpus.
+const (
+	parakeet = "parakeet-eou-encoder-1280ms"
+	whisper  = "whisper-tiny-encoder"
+)
+
+func rows(models string) []row {
 	at := func(name string) string { return filepath.Join(models, name) }
 	copied := func(name string) []string { return []string{"cp", "-r", at(name), "{out}/copy"} }
 	l := []row{
@@ -79,19 +88,85 @@ func rows(models, shared string) []row {
 		},
 		{what: "compile a chain of 24,576 operations", argv: []string{at("half"), "-o", "{out}/m.hwx"}},
 		{what: "compile a chain of 49,152 operations", argv: []string{at("chain"), "-o", "{out}/m.hwx"},
-			same: "compile a chain of 24,576 operations", ratio: 2.2, memory: 150},
+			same: "compile a chain of 24,576 operations", ratio: 2.2, seconds: 1.5, memory: 150},
+		{what: "compile a chain of 196,608 operations", argv: []string{at("long"), "-o", "{out}/m.hwx"},
+			same: "compile a chain of 49,152 operations", ratio: 4.4, fresh: true},
 		{what: "check the 12 blocks", argv: []string{"check", at("blocks")}, memory: 64},
+		{
+			what:    "check the 12 blocks without their weights",
+			argv:    []string{"check", filepath.Join(at("bare"), "model.mil")},
+			seconds: 0.15, fresh: true,
+		},
 	}
-	if whisper := filepath.Join(shared, "corpus", "whisper-tiny-encoder"); weighted(whisper) {
-		l = append(l, row{what: "run whisper-tiny's encoder", argv: []string{"run", whisper, "--random", "1"}})
-	}
-	return l
+	return append(l,
+		row{what: "check parakeet's encoder, 1,174 operations", argv: []string{"check", at(parakeet)}, seconds: 0.25},
+		row{what: "run whisper-tiny's encoder", argv: []string{"run", at(whisper), "--random", "1"}, seconds: 2},
+		row{
+			what:    "the same, sums in fp32",
+			argv:    []string{"run", at(whisper), "--random", "1", "--numerics", "ane-wide"},
+			seconds: 0.8, fresh: true,
+		},
+		row{
+			what:    "the same, by the interpreter",
+			argv:    []string{"run", at(whisper), "--random", "1", "--engine", "interp"},
+			seconds: 1.5,
+		})
 }
 
-// weighted reports whether a model of the corpus has its weights.
-func weighted(model string) bool {
-	l, err := filepath.Glob(filepath.Join(model, "weights", "*"))
-	return err == nil && len(l) > 0
+// benchmarks are the rows that no command shows.
+var benchmarks = []struct {
+	what, pkg, name, unit string
+	factor                float64 // from the benchmark's unit
+	goal                  string
+}{
+	{what: "a product of matrices by one core, GFLOP/s", pkg: "./numerics/vector",
+		name: "BenchmarkMultiply/384x1500x384/exact", unit: "GMAC/s", factor: 2, goal: "at least 80"},
+	{what: "one dispatch through the stack, 4x4 pixels, us", pkg: "./runtime/sim/stack",
+		name: "BenchmarkDispatch/pixels=4x4", unit: "ns/op", factor: 1e-3, goal: "at most 12"},
+	{what: "one dispatch through the stack, 8x8 pixels, us", pkg: "./runtime/sim/stack",
+		name: "BenchmarkDispatch/pixels=8x8", unit: "ns/op", factor: 1e-3, goal: "at most 20"},
+}
+
+// bench returns the median of a benchmark over several runs.
+func bench(pkg, name, unit string, runs int) (float64, error) {
+	pattern := "^" + strings.ReplaceAll(name, "/", "$/^") + "$"
+	cmd := exec.Command("go", "test", "-run", "^$", "-bench", pattern, "-count", strconv.Itoa(runs), pkg)
+	b, err := cmd.CombinedOutput()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w\n%s", strings.Join(cmd.Args, " "), err, b)
+	}
+	var values []float64
+	for line := range strings.Lines(string(b)) {
+		f := strings.Fields(line)
+		if i := slices.Index(f, unit); i > 0 && strings.HasPrefix(f[0], name) {
+			v, err := strconv.ParseFloat(f[i-1], 64)
+			if err != nil {
+				return 0, err
+			}
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0, fmt.Errorf("%s prints no %s:\n%s", strings.Join(cmd.Args, " "), unit, b)
+	}
+	slices.Sort(values)
+	return values[len(values)/2], nil
+}
+
+// withWeights copies a model of the corpus and makes its weights.
+func withWeights(shared, models, name string) error {
+	dir := filepath.Join(models, name)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(shared, "corpus", name))); err != nil {
+		return err
+	}
+	tool := filepath.Join(shared, "tools", "mkweights.py")
+	if b, err := exec.Command("python3", tool, dir).CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w\n%s", tool, err, b)
+	}
+	return nil
 }
 
 func measure(zinc, before, shared, models string, runs int, out string) error {
@@ -106,11 +181,19 @@ func measure(zinc, before, shared, models string, runs int, out string) error {
 			return fmt.Errorf("%s: %w\n%s", tool, err, b)
 		}
 	}
+	for _, name := range []string{parakeet, whisper} {
+		if err := withWeights(shared, models, name); err != nil {
+			return err
+		}
+	}
+	if err := bare(models); err != nil {
+		return err
+	}
 	tools := []string{before, zinc}
 	if before == "" {
 		tools = tools[1:]
 	}
-	list := rows(models, shared)
+	list := rows(models)
 	// taken[i][k] are the samples of row i by tool k; the last ones are of the anchor.
 	taken := make([][][]sample, len(list))
 	for i := range taken {
@@ -124,12 +207,27 @@ func measure(zinc, before, shared, models string, runs int, out string) error {
 		}
 	}
 	var b bytes.Buffer
-	write(&b, list, taken, before != "")
+	if err := write(&b, list, taken, before != "", runs); err != nil {
+		return err
+	}
 	os.Stdout.Write(b.Bytes())
 	if out == "" {
 		return nil
 	}
 	return os.WriteFile(out, b.Bytes(), 0o666)
+}
+
+// bare makes the blocks without their weights.
+func bare(models string) error {
+	text, err := os.ReadFile(filepath.Join(models, "blocks", "model.mil"))
+	if err != nil {
+		return err
+	}
+	dir := filepath.Join(models, "bare")
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(dir, "model.mil"), text, 0o666)
 }
 
 // round runs every row once with one tool. The anchors are run with the last tool.
@@ -143,6 +241,9 @@ func round(list []row, tool string, k, anchor int, taken [][][]sample) error {
 			if dir, err = os.MkdirTemp("", "zinc-perf-out"); err != nil {
 				return err
 			}
+		}
+		if k != anchor-1 && r.fresh {
+			continue
 		}
 		s, err := run(append([]string{tool}, r.argv...), dir)
 		if err != nil {
@@ -169,6 +270,7 @@ func run(argv []string, dir string) (s sample, err error) {
 	cmd := exec.Command(argv[0], argv[1:]...)
 	var msg bytes.Buffer
 	cmd.Stderr = &msg
+	start := time.Now()
 	if err := cmd.Start(); err != nil {
 		return s, err
 	}
@@ -181,6 +283,7 @@ func run(argv []string, dir string) (s sample, err error) {
 				return s, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, msg.Bytes())
 			}
 			u := cmd.ProcessState
+			s.wall = time.Since(start).Seconds()
 			s.cpu = (u.UserTime() + u.SystemTime()).Seconds()
 			return s, nil
 		case <-time.After(2 * time.Millisecond):
@@ -204,62 +307,81 @@ func anonymous(pid int) int64 {
 	return 0
 }
 
-// median returns the median CPU time and the largest memory of samples.
-func median(l []sample) (cpu float64, memory int64) {
+// median returns the median times and the largest memory of samples.
+func median(l []sample) sample {
 	if len(l) == 0 {
-		return 0, 0
+		return sample{}
 	}
-	l = slices.Clone(l)
+	of := func(f func(sample) float64) float64 {
+		v := make([]float64, len(l))
+		for i, s := range l {
+			v[i] = f(s)
+		}
+		slices.Sort(v)
+		return v[len(v)/2]
+	}
+	m := sample{wall: of(func(s sample) float64 { return s.wall }), cpu: of(func(s sample) float64 { return s.cpu })}
 	for _, s := range l {
-		memory = max(memory, s.anonymous)
+		m.anonymous = max(m.anonymous, s.anonymous)
 	}
-	slices.SortFunc(l, func(a, b sample) int { return cmp.Compare(a.cpu, b.cpu) })
-	return l[len(l)/2].cpu, memory
+	return m
 }
 
-// write writes the table.
-func write(w io.Writer, list []row, taken [][][]sample, before bool) {
+// write writes the tables.
+func write(w io.Writer, list []row, taken [][][]sample, before bool, runs int) error {
 	fmt.Fprintf(w, "# Performance\n\nWritten by `make performance`, on %s, with %d processors (%s), %s/%s, %s.\n",
 		time.Now().UTC().Format("2006-01-02"), runtime.NumCPU(), processor(), runtime.GOOS, runtime.GOARCH,
 		runtime.Version())
-	fmt.Fprint(w, "\nTimes are CPU seconds, of user and system together: the median of all runs. Memory is "+
-		"the peak of what is not a\nmapped file. The anchor of a row is a copy of the model's folder by `cp -r`, or "+
-		"the row named in brackets.\n\n| what | seconds | of its anchor | goal | memory, MB | goal |")
+	fmt.Fprintf(w, "\nTimes are seconds by the clock, and of the processors, user and system together: medians of %d "+
+		"runs. Memory is the\npeak of what is not a mapped file, in MB. The anchor of a row is a copy of the model's "+
+		"folder by `cp -r`, or the row\nnamed in brackets; its ratio is by the clock. Goals are in brackets beside "+
+		"what they are for.\n\n| what | seconds | processors | of its anchor | memory |", runs)
+	rule := "\n| --- | --- | --- | --- | --- |"
 	if before {
-		fmt.Fprint(w, " seconds before | memory before, MB |")
+		fmt.Fprint(w, " before: seconds | processors | memory |")
+		rule += " --- | --- | --- |"
 	}
-	fmt.Fprint(w, "\n| --- | --- | --- | --- | --- | --- |")
-	if before {
-		fmt.Fprint(w, " --- | --- |")
-	}
-	fmt.Fprintln(w)
+	fmt.Fprintln(w, rule)
 	for i, r := range list {
 		n := len(taken[i]) - 1
-		cpu, memory := median(taken[i][n-1])
-		anchor, _ := median(taken[i][n])
+		now, anchor := median(taken[i][n-1]), median(taken[i][n])
 		name := r.what
 		if r.same != "" {
 			j := slices.IndexFunc(list, func(x row) bool { return x.what == r.same })
-			anchor, _ = median(taken[j][n-1])
+			anchor = median(taken[j][n-1])
 			name += " (" + r.same + ")"
 		}
-		ratio, goal, memoryGoal := "", "", ""
-		if anchor > 0 {
-			ratio = fmt.Sprintf("%.2f", cpu/anchor)
+		ratio := ""
+		if anchor.wall > 0 {
+			ratio = goal(fmt.Sprintf("%.2f", now.wall/anchor.wall), r.ratio)
 		}
-		if r.ratio > 0 {
-			goal = fmt.Sprintf("%.2g", r.ratio)
-		}
-		if r.memory > 0 {
-			memoryGoal = fmt.Sprint(r.memory)
-		}
-		fmt.Fprintf(w, "| %s | %.2f | %s | %s | %d | %s |", name, cpu, ratio, goal, memory>>20, memoryGoal)
-		if before {
-			cpu, memory := median(taken[i][0])
-			fmt.Fprintf(w, " %.2f | %d |", cpu, memory>>20)
+		seconds := goal(fmt.Sprintf("%.2f", now.wall), r.seconds)
+		fmt.Fprintf(w, "| %s | %s | %.2f | %s | %s |", name, seconds, now.cpu, ratio,
+			goal(fmt.Sprint(now.anonymous>>20), float64(r.memory)))
+		if old := median(taken[i][0]); before && r.fresh {
+			fmt.Fprint(w, " | | |")
+		} else if before {
+			fmt.Fprintf(w, " %.2f | %.2f | %d |", old.wall, old.cpu, old.anonymous>>20)
 		}
 		fmt.Fprintln(w)
 	}
+	fmt.Fprintf(w, "\nBy benchmarks, medians of %d runs:\n\n| what | now | goal |\n| --- | --- | --- |\n", runs)
+	for _, m := range benchmarks {
+		v, err := bench(m.pkg, m.name, m.unit, runs)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(w, "| %s | %.1f | %s |\n", m.what, v*m.factor, m.goal)
+	}
+	return nil
+}
+
+// goal puts a goal behind a number, 0 for none.
+func goal(text string, goal float64) string {
+	if goal == 0 {
+		return text
+	}
+	return fmt.Sprintf("%s (%g)", text, goal)
 }
 
 // processor returns the name of the processor, where the system says it.
