@@ -1,6 +1,7 @@
 package numerics
 
 import (
+	"math"
 	"sync"
 
 	"github.com/x448/float16"
@@ -36,4 +37,16 @@ func Narrow(f float32) uint16 { return vector.ToHalf(f) }
 func NarrowBytes(dst []byte, src []float32) int { return vector.Narrow(dst, src) }
 
 // Round16 rounds f to the nearest fp16 value.
-func Round16(f float32) float32 { return Widen(Narrow(f)) }
+func Round16(f float32) float32 {
+	// In the range of normal numbers fp16 lacks the last 13 bits of fp32.
+	if b := math.Float32bits(f); b&0x7fffffff-leastNormal < infinite-leastNormal {
+		return math.Float32frombits((b + 0xfff + b>>13&1) &^ 0x1fff)
+	}
+	return Widen(Narrow(f))
+}
+
+// Bits of fp32: the least normal number of fp16, 2^-14, and the least that rounds to its infinity, 65520.
+const (
+	leastNormal = 0x38800000
+	infinite    = 0x477ff000
+)

@@ -106,3 +106,26 @@ func BenchmarkWiden(b *testing.B) {
 		WidenBytes(dst, src)
 	}
 }
+
+// TestRound16IsNarrowAndWiden compares the rounding of one number with the conversion there and back: at every number
+// that fp16 has, halfway to the next, beside both, and at random bits.
+func TestRound16IsNarrowAndWiden(t *testing.T) {
+	check := func(f float32) {
+		if got, want := Round16(f), Widen(Narrow(f)); math.Float32bits(got) != math.Float32bits(want) {
+			t.Fatalf("%g (%#08x) is rounded to %g, want %g", f, math.Float32bits(f), got, want)
+		}
+	}
+	for h := range 1 << 16 {
+		f, next := Widen(uint16(h)), Widen(uint16(h)+1)
+		for _, f := range []float32{f, f + (next-f)/2} {
+			b := math.Float32bits(f)
+			check(f)
+			check(math.Float32frombits(b + 1))
+			check(math.Float32frombits(b - 1))
+		}
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 1 << 20 {
+		check(math.Float32frombits(r.Uint32()))
+	}
+}
