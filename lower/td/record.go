@@ -254,9 +254,8 @@ func EncodeRecords(rs []Record) ([]byte, error) {
 		if i > 0 && !rs[i-1].before(&rs[i]) {
 			return nil, outOfOrder(rs, i)
 		}
-		if rs[i].Task-last >= wrap {
-			return nil, inStream(fieldf(offMarker, "task index", "%d follows %d: wanted fewer than %d tasks without a "+
-				"record", rs[i].Task, last, wrap), i)
+		if err := checkGap(last, rs[i].Task); err != nil {
+			return nil, inStream(err, i)
 		}
 		last = rs[i].Task
 		if out, err = rs[i].append(out); err != nil {
@@ -341,10 +340,22 @@ func (r *Record) decode(b []byte, last int) error {
 	if key == unresolved {
 		return fieldf(offSlot, "slot", "%#x: marked unresolved, but without a key", key)
 	}
+	if err := checkGap(last, r.Task); err != nil {
+		return err
+	}
 	if place>>24 != 0 {
 		return fieldf(offPlace, "placement", "%#x: bits 31:24 are zero", place)
 	}
 	return r.check()
+}
+
+// checkGap returns an error for a record of task after one of the task last if a reader could not tell their distance.
+func checkGap(last, task int) error {
+	if task-last < wrap {
+		return nil
+	}
+	return fieldf(offMarker, "task index", "%d follows %d: wanted fewer than %d tasks without a record", task, last,
+		wrap)
 }
 
 // taskAfter returns the index of a task from its low 16 bits and the index of the record before.

@@ -330,6 +330,8 @@ func FuzzRecords(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(stream, bytes.Join(images, nil))
+	binary.LittleEndian.PutUint16(stream[StreamHeader+2:], wrap) // the first task is far from 0
+	f.Add(stream, bytes.Join(images, nil))
 	f.Fuzz(func(t *testing.T, b, imgs []byte) {
 		rs, err := ScanRecords(b)
 		if err != nil {
