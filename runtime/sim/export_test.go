@@ -4,8 +4,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
 
 // Recorder is a Dispatcher that runs an engine itself on what it is given.
@@ -20,13 +18,11 @@ func (d *Recorder) Dispatch(ctx context.Context, procedure string, surfaces map[
 		return d.Err
 	}
 	first := map[string]*byte{}
-	s := &store{surfaces: map[string][]byte{}, scratch: map[uint64][]byte{}, proc: d.M.procs[procedure]}
 	for port, b := range surfaces {
 		first[port] = &b[0]
-		s.surfaces[port] = b
 	}
 	d.First = append(d.First, first)
-	return engine.New(engine.Options{}).Run(ctx, s.proc.tasks, s)
+	return d.M.Infer(ctx, procedure, surfaces, Options{})
 }
 
 // PortNames returns the ports that the procedures' registers point at.

@@ -136,6 +136,31 @@ func (m *Machine) chain(fn *function) *chain {
 	return fn.chain
 }
 
+// Infer runs one procedure of the container on the engine, on the surfaces of its ports as a Dispatcher gets them.
+// Options.Dispatcher is not used.
+func (m *Machine) Infer(ctx context.Context, procedure string, surfaces map[string][]byte, o Options) error {
+	p := m.procs[procedure]
+	if p == nil {
+		return fmt.Errorf("the container has no procedure %q", procedure)
+	}
+	sizes := map[string]int64{}
+	for _, b := range p.bars {
+		if b.port != "" {
+			sizes[b.port] = max(sizes[b.port], b.size)
+		}
+	}
+	s := newStore(&function{sizes: sizes})
+	s.proc = p
+	for port, size := range sizes {
+		if got := int64(len(surfaces[port])); got != size {
+			return fmt.Errorf("port %q: got a surface of %d bytes, want %d", port, got, size)
+		}
+		s.surfaces[port] = surfaces[port]
+	}
+	e := engine.New(engine.Options{Numerics: EngineNumerics(o.Numerics), Workers: o.Workers})
+	return e.Run(ctx, p.tasks, s)
+}
+
 // Pair returns what was opened.
 func (m *Machine) Pair() pair.Pair { return m.pair }
 

@@ -32,14 +32,15 @@ type loadFile struct {
 	Kills   int    `json:"kills"`
 	Retries int    `json:"retries"`
 	Classes []struct {
-		Name     string  `json:"name"`
-		Model    string  `json:"model"` // pair or model, relative to the file
-		Base     string  `json:"base"`  // pair of which the model is an adapter
-		QoS      string  `json:"qos"`
-		Clients  int     `json:"clients"`
-		Requests int     `json:"requests"`
-		Rate     float64 `json:"rate"`
-		ThinkUS  float64 `json:"think_us"`
+		Name     string   `json:"name"`
+		Model    string   `json:"model"`    // pair or model, relative to the file
+		Adapters []string `json:"adapters"` // pairs with other coefficients, which the clients take in turn
+		Team     string   `json:"team"`     // "": each client has one of its own
+		QoS      string   `json:"qos"`
+		Clients  int      `json:"clients"`
+		Requests int      `json:"requests"`
+		Rate     float64  `json:"rate"`
+		ThinkUS  float64  `json:"think_us"`
 	} `json:"classes"`
 }
 
@@ -52,12 +53,14 @@ func newLoad(e *env) *cobra.Command {
 model, a quality of service, and a rate of requests or a think time. Every client loads its
 model through the broker and submits requests on its own connection to the driver, with a
 wake port. Requests that arrive while another runs wait by priority. The latencies are in
-virtual time, so the same file gives the same output on every machine.
+virtual time, so the same file gives the same output on every machine. Every client has
+inputs of its own, and its outputs are compared with those of the engine alone.
 
 The file is JSON: seed, faults (as --inject takes them), kills (clients that end in the
 middle of their work), retries of a failed request, and classes, each with name, model,
-base (of an adapter), qos, clients, requests of each client, and rate in requests a second
-of each client, or think_us, the time after an answer.`,
+adapters (pairs with other coefficients for that model, which the clients take in turn),
+team (whose clients share the resident model), qos, clients, requests of each client, and
+rate in requests a second of each client, or think_us, the time after an answer.`,
 		Example: `  zinc load load.json
   zinc load load.json --trace load.trace`,
 		GroupID: groupRun,
@@ -86,9 +89,6 @@ func (c *loadCommand) read(ctx context.Context, path string) (*loadFile, *stack.
 	l := &stack.Load{Seed: f.Seed, Kills: f.Kills, Retries: f.Retries}
 	containers := map[string][]byte{}
 	container := func(name string) ([]byte, error) {
-		if name == "" {
-			return nil, nil
-		}
 		if !filepath.IsAbs(name) {
 			name = filepath.Join(filepath.Dir(path), name)
 		}
@@ -108,9 +108,14 @@ func (c *loadCommand) read(ctx context.Context, path string) (*loadFile, *stack.
 			return nil, nil, fmt.Errorf("%s: class %d: %w", path, i, err)
 		}
 		k := stack.LoadClass{Name: x.Name, Clients: x.Clients, QoS: qos, Rate: x.Rate, Requests: x.Requests,
-			Think: time.Duration(cost.Micros(x.ThinkUS))}
-		if k.Container, err = container(x.Model); err == nil {
-			k.Base, err = container(x.Base)
+			Team: x.Team, Think: time.Duration(cost.Micros(x.ThinkUS))}
+		k.Container, err = container(x.Model)
+		for _, name := range x.Adapters {
+			if err == nil {
+				var b []byte
+				b, err = container(name)
+				k.Adapters = append(k.Adapters, b)
+			}
 		}
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: class %d: %w", path, i, err)
@@ -164,10 +169,11 @@ func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
 func (c *loadCommand) print(r *stack.LoadResult) {
 	us := func(d time.Duration) string { return cost.Time(d).String() }
 	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "class\tpriority\tsent\tcompleted\tretried\tfailed\tkilled\tp50 us\tp90 us\tp99 us\tmax us\t")
+	fmt.Fprintln(t, "class\tpriority\tsent\tcompleted\tretried\tfailed\twrong\tkilled"+
+		"\tp50 us\tp90 us\tp99 us\tmax us\t")
 	for _, x := range r.Classes {
-		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t\n", x.Name, x.Priority, x.Sent, x.Completed,
-			x.Retried, x.Failed, x.Killed, us(x.P50), us(x.P90), us(x.P99), us(x.Max))
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t%s\t\n", x.Name, x.Priority, x.Sent,
+			x.Completed, x.Retried, x.Failed, x.Wrong, x.Killed, us(x.P50), us(x.P90), us(x.P99), us(x.Max))
 	}
 	t.Flush()
 	busy := r.Took - r.Spent[cost.Waiting]

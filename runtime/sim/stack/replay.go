@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
@@ -27,7 +30,12 @@ type LoadClass struct {
 	Clients   int
 	QoS       broker.QoS
 	Container []byte
-	Base      []byte // container of the base model; nil unless the class's model is an adapter
+	// Adapters are containers that differ from Container in coefficients. If there are any, the clients take them in
+	// turn, each as an adapter of the resident Container.
+	Adapters [][]byte
+	// Team is the identity of the clients, who share resident programs with other clients of it. If it is "", each
+	// client is of a team of its own.
+	Team string
 	// Rate is the mean number of requests of one client in a second of virtual time; the times between two are
 	// exponentially distributed. Zero means that a client sends the next request when it has the answer to the last,
 	// after Think.
@@ -55,6 +63,7 @@ type Latency struct {
 	Completed int
 	Retried   int
 	Failed    int // requests that failed more often than Load.Retries
+	Wrong     int // completed requests with outputs other than those of the engine alone
 	Killed    int // clients
 	// Percentiles of the time from a request's arrival to the answer, in virtual time.
 	P50, P90, P99, Max time.Duration
@@ -104,6 +113,8 @@ type loadClient struct {
 	direct  *broker.Direct
 	port    *driver.WakePort
 	request *driver.Request
+	outputs [][]byte      // of the request
+	want    [][]byte      // what the engine alone writes to them
 	before  time.Duration // of the client's own work before a request
 	left    int           // requests to send
 	dead    bool
@@ -172,8 +183,8 @@ func (s *Stack) Replay(ctx context.Context, l *Load) (*LoadResult, error) {
 	for i := range l.Classes {
 		class := &l.Classes[i]
 		out.Classes[i].Name, out.Classes[i].Priority = class.Name, broker.ProgramPriority(class.QoS)
-		for range class.Clients {
-			c, err := r.client(class)
+		for turn := range class.Clients {
+			c, err := r.client(class, turn)
 			if err != nil {
 				return nil, fmt.Errorf("class %q: %w", class.Name, err)
 			}
@@ -208,8 +219,8 @@ func (l *Latency) percentiles(times []time.Duration) {
 }
 
 // client connects a client: the broker makes its model resident and gives it the handle, with which it submits on its
-// own connection to the driver.
-func (r *replay) client(class *LoadClass) (_ *loadClient, err error) {
+// own connection to the driver. turn is the client's number in its class.
+func (r *replay) client(class *LoadClass, turn int) (_ *loadClient, err error) {
 	n := len(r.clients)
 	id := Application(1000 + n)
 	id.Entitlements = append(id.Entitlements, broker.KeyDirectPath, broker.KeyAdapterWeight)
@@ -217,6 +228,10 @@ func (r *replay) client(class *LoadClass) (_ *loadClient, err error) {
 		if q.QoS == class.QoS {
 			id.Entitlements = append(id.Entitlements, q.Keys...)
 		}
+	}
+	if class.Team != "" {
+		id.TeamID, id.CodeDirectoryHash = class.Team, [20]byte{}
+		copy(id.CodeDirectoryHash[:], class.Team)
 	}
 	c := &loadClient{id: n, class: class, left: class.Requests, rand: rand.New(rand.NewPCG(r.load.Seed, uint64(n)))}
 	defer func() {
@@ -228,9 +243,11 @@ func (r *replay) client(class *LoadClass) (_ *loadClient, err error) {
 		return nil, err
 	}
 	instance := broker.InstanceRequest{QoS: class.QoS, QueueDepth: 1}
+	container := class.Container
 	var run *broker.Runner
-	if class.Base != nil {
-		run, err = broker.OpenAdapter(r.ctx, c.session, class.Base, class.Container, instance)
+	if len(class.Adapters) > 0 {
+		container = class.Adapters[turn%len(class.Adapters)]
+		run, err = broker.OpenAdapter(r.ctx, c.session, class.Container, container, instance)
 	} else {
 		load := broker.LoadRequest{Container: class.Container, QoS: class.QoS}
 		run, err = broker.Open(r.ctx, c.session, load, instance)
@@ -248,29 +265,67 @@ func (r *replay) client(class *LoadClass) (_ *loadClient, err error) {
 	if c.direct, err = c.session.OpenDirectConnection(r.ctx, path, task); err != nil {
 		return nil, err
 	}
-	prog, err := loader.Read(class.Container)
-	if err != nil {
+	if err := c.prepare(r.ctx, container, task, r.s.o); err != nil {
 		return nil, err
+	}
+	c.port = driver.NewWakePort(func(m driver.Completion) { r.completed(c, m) })
+	return c, nil
+}
+
+// prepare builds the client's request, with inputs of its own, and runs it on the engine alone to learn what its
+// outputs must be.
+func (c *loadClient) prepare(ctx context.Context, container []byte, task *driver.Task, o Options) error {
+	m, err := sim.Open(pair.Pair{Container: container})
+	if err != nil {
+		return err
+	}
+	prog, err := loader.Read(container)
+	if err != nil {
+		return err
 	}
 	c.request = &driver.Request{
 		Handle:   c.direct.Program,
-		Priority: uint32(broker.ProgramPriority(class.QoS)),
+		Priority: uint32(broker.ProgramPriority(c.class.QoS)),
 		Timeout:  time.Hour,
 	}
+	proc := &prog.Procedures()[0]
+	surfaces := map[string][]byte{}
 	bytes := int64(0)
-	for _, port := range prog.Procedures()[0].Ports {
+	for _, port := range proc.Ports {
 		b := make([]byte, port.Size)
-		to := &c.request.Outputs
-		if !port.Output {
-			fill(b)
-			to = &c.request.Inputs
-		}
-		*to = append(*to, task.CreateSurface(b))
+		surfaces[port.Name] = b
 		bytes += int64(port.Size)
+		if port.Output {
+			c.outputs = append(c.outputs, b)
+			c.request.Outputs = append(c.request.Outputs, task.CreateSurface(b))
+			continue
+		}
+		for i := 0; i+1 < len(b); i += 2 {
+			binary.LittleEndian.PutUint16(b[i:], uint16(c.rand.UintN(0x3c00))) // fp16 numbers from 0 to 1
+		}
+		c.request.Inputs = append(c.request.Inputs, task.CreateSurface(b))
+	}
+	alone := sim.Options{Numerics: sim.Mode(o.Numerics), Workers: o.Workers}
+	if err := m.Infer(ctx, proc.Name, surfaces, alone); err != nil {
+		return err
+	}
+	for _, b := range c.outputs {
+		c.want = append(c.want, slices.Clone(b))
+		clear(b)
 	}
 	c.before = time.Duration(cost.Bind.Fixed() + cost.Handing(bytes))
-	c.port = driver.NewWakePort(func(m driver.Completion) { r.completed(c, m) })
-	return c, nil
+	return nil
+}
+
+// right reports whether the outputs are what they must be, and overwrites them, so that the next request cannot pass
+// with them.
+func (c *loadClient) right() bool {
+	ok := true
+	for i, b := range c.outputs {
+		ok = ok && slices.Equal(b, c.want[i])
+		clear(b)
+	}
+	return ok
 }
 
 // close ends the client's connections.
@@ -437,6 +492,9 @@ func (r *replay) completed(c *loadClient, m driver.Completion) {
 		return
 	}
 	c.lat.Completed++
+	if !c.right() {
+		c.lat.Wrong++
+	}
 	*c.times = append(*c.times, now+time.Duration(cost.Return.Fixed())-a.arrived)
 	if c.class.Rate == 0 {
 		r.next(c, now+time.Duration(cost.Return.Fixed()))
