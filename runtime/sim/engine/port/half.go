@@ -49,8 +49,9 @@ func Round(f float32) uint16 {
 
 // Values returns what Read reads for every pattern.
 func Values(products bool) *[1 << 16]float32 {
+	values, multiplied := tables()
 	if products {
-		return productTable
+		return multiplied
 	}
-	return readTable
+	return values
 }

@@ -3,6 +3,7 @@ package port
 import (
 	"encoding/binary"
 	"math"
+	"sync"
 )
 
 // Magnitudes, as bits of fp32, between which fp16 has its normal numbers: 2^-14, and 2^16, which is past the largest.
@@ -18,10 +19,9 @@ func readPortable(dst []float32, src []byte, products bool) {
 	}
 }
 
-// readTable and productTable are the values of Values.
-var readTable, productTable = tables()
-
-func tables() (values, products *[1 << 16]float32) {
+// tables returns what Values returns. It computes them when they are first read: most commands run no task, and
+// processors with other kernels read them for the ends of rows alone.
+var tables = sync.OnceValues(func() (values, products *[1 << 16]float32) {
 	values, products = new([1 << 16]float32), new([1 << 16]float32)
 	for i := range values {
 		f := Widen(uint16(i))
@@ -34,7 +34,7 @@ func tables() (values, products *[1 << 16]float32) {
 		}
 	}
 	return values, products
-}
+})
 
 func writePortable(dst []uint16, src []float32) {
 	for i, f := range src {
