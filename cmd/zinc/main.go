@@ -6,6 +6,10 @@ import (
 	"os"
 
 	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 )
 
-func main() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
+func main() {
+	memlimit.Start()
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
