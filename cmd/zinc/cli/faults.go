@@ -122,14 +122,17 @@ func (c *compileFlags) shapeHint(p *ir.Program) string {
 }
 
 // shapeFlag is the flag that chooses the shape of an input: N is an open dimension.
-func shapeFlag(name string, t ir.Type) string {
+func shapeFlag(name string, t ir.Type) string { return "--shape " + shapeValue(name, t.Shape) }
+
+// shapeValue returns the value of --shape that sets a shape, with N for what is unknown.
+func shapeValue(name string, shape []int64) string {
 	var dims []string
-	for _, d := range t.Shape {
+	for _, d := range shape {
 		if d == ir.Unknown {
 			dims = append(dims, "N")
 		} else {
 			dims = append(dims, fmt.Sprint(d))
 		}
 	}
-	return "--shape " + name + "=" + strings.Join(dims, "x")
+	return name + "=" + strings.Join(dims, "x")
 }

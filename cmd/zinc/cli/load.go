@@ -157,6 +157,11 @@ func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	c.print(out)
+	for _, x := range out.Classes {
+		if x.Wrong > 0 {
+			return &internalError{err: fmt.Errorf("class %q: the outputs of %d requests are wrong", x.Name, x.Wrong)}
+		}
+	}
 	if c.trace == "" {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"os"
 	"slices"
@@ -162,6 +163,9 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 	c.shown = c.newProgress(c.progress)
 	defer c.shown.end()
 	x, err := c.executor(ctx, path, mode)
+	if err == nil {
+		x, err = c.fitted(ctx, path, mode, x, inputs)
+	}
 	if err != nil {
 		return err
 	}
@@ -218,6 +222,56 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 		return err
 	}
 	return c.write(ctx, x.outputs, append(arrays("output", outputs, got), arrays("state", after, held)...), got)
+}
+
+// fitted returns the executor of a model in the shapes of the input files, if its inputs have ranges and no --shape is
+// set. Otherwise it returns x.
+func (c *runCommand) fitted(ctx context.Context, path string, mode numerics.Mode, x *executor,
+	files []named) (*executor, error) {
+	if compiled, err := c.isPair(path); err != nil || compiled || len(c.shapes) > 0 {
+		return x, nil
+	}
+	shapes := map[string][]int64{}
+	fits := true
+	for _, f := range files {
+		i := slices.IndexFunc(x.inputs, func(p port) bool { return p.name == f.name })
+		b, err := c.stdin.Read(f.file)
+		if i < 0 || err != nil {
+			return x, nil // reading the inputs reports it
+		}
+		a, err := npy.Decode(b)
+		if err != nil {
+			return x, nil
+		}
+		shapes[f.name] = a.Shape
+		t := x.inputs[i].typ
+		fits = fits && ir.TensorOf(t.DType, a.Shape...).Fits(t)
+	}
+	if fits {
+		return x, nil
+	}
+	quiet := *c.env
+	quiet.err = io.Discard
+	m, err := c.open(&quiet, path)
+	if err != nil {
+		return x, nil
+	}
+	f, err := m.Program.Entry(c.function)
+	if err == nil {
+		for _, name := range slices.Sorted(maps.Keys(shapes)) {
+			if f.Flex.Ranges[name] != nil && len(shapes[name]) > 0 {
+				c.shapes = append(c.shapes, shapeValue(name, shapes[name]))
+			}
+		}
+	}
+	m.Close()
+	if len(c.shapes) == 0 {
+		return x, nil
+	}
+	if err := x.close(); err != nil {
+		return nil, err
+	}
+	return c.executor(ctx, path, mode)
 }
 
 // advance shows that one more of the tasks or operations of a run is done; each run has total. Inputs may select a
