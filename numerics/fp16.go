@@ -45,6 +45,20 @@ func Round16(f float32) float32 {
 	return Widen(Narrow(f))
 }
 
+// Half rounds a number of float64 to the nearest fp16 value, once.
+func Half(f float64) float64 {
+	// Rounded to odd, fp32 keeps on which side of a middle between two fp16 values f is.
+	x := float32(f)
+	if w := float64(x); w != f && f-f == 0 {
+		b := math.Float32bits(x)
+		if math.Abs(w) > math.Abs(f) {
+			b--
+		}
+		x = math.Float32frombits(b | 1)
+	}
+	return float64(Round16(x))
+}
+
 // Bits of fp32: the least normal number of fp16, 2^-14, and the least that rounds to its infinity, 65520.
 const (
 	leastNormal = 0x38800000

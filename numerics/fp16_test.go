@@ -129,3 +129,33 @@ func TestRound16IsNarrowAndWiden(t *testing.T) {
 		check(math.Float32frombits(r.Uint32()))
 	}
 }
+
+// TestHalfRoundsOnce takes each number halfway between two of fp16 and its neighbours in float64, which rounding to
+// fp32 first would make halfway too.
+func TestHalfRoundsOnce(t *testing.T) {
+	check := func(f, want float64) {
+		for _, s := range []float64{1, -1} {
+			if got := Half(s * f); got != s*want || math.Signbit(got) != math.Signbit(s*want) {
+				t.Fatalf("%g is rounded to %g, want %g", s*f, got, s*want)
+			}
+		}
+	}
+	for h := range uint16(0x7c00) {
+		low, high := float64(Widen(h)), float64(Widen(h+1))
+		mid := low + (min(high, 1<<16)-low)/2
+		even := low
+		if h%2 == 1 {
+			even = high
+		}
+		check(low, low)
+		check(mid, even)
+		check(math.Nextafter(mid, 0), low)
+		check(math.Nextafter(mid, math.Inf(1)), high)
+	}
+	check(math.SmallestNonzeroFloat64, 0)
+	check(math.MaxFloat64, math.Inf(1))
+	check(math.Inf(1), math.Inf(1))
+	if got := Half(math.NaN()); got == got {
+		t.Errorf("NaN is rounded to %g", got)
+	}
+}
