@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
@@ -394,22 +395,16 @@ func (c *call) either(first, second func() []tensor) []tensor {
 	return ts
 }
 
-// half rounds a number to fp16, as a register contains it.
-func half(f float64) float64 {
-	c := ir.Const{Type: ir.TensorOf(ir.FP16), Data: ir.AppendElem(nil, ir.FP16, f)}
-	return c.Float(0)
-}
-
 // number returns the element of a scalar constant, rounded to fp16.
 func (c *call) number(name ir.ParamName) (field.Elem, bool) {
 	f, ok := ir.ArgFloat(c.op, name)
-	return field.Number(half(f)), ok
+	return field.Number(numerics.Half(f)), ok
 }
 
 // register returns the element for a scalar constant that a register contains.
 func (c *call) register(name ir.ParamName) (field.Elem, bool) {
 	f, ok := ir.ArgFloat(c.op, name)
-	return c.numbers.scalar(half(f)), ok
+	return c.numbers.scalar(numerics.Half(f)), ok
 }
 
 // numbers are numbers that programs contain rounded, each with the element of the number that it was rounded from.
@@ -421,7 +416,7 @@ type numbers struct {
 func (n *numbers) share(count int64) {
 	e := field.Inv(field.Int(count))
 	f := 1 / float64(count)
-	n.exact[half(f)], n.exact[float64(float32(f))] = e, e
+	n.exact[numerics.Half(f)], n.exact[float64(float32(f))] = e, e
 }
 
 // scalar returns the element for a number in a register.
@@ -462,7 +457,7 @@ func (n *numbers) collect(f *ir.Func) {
 	}
 	if exponential {
 		for _, s := range scales {
-			n.exact[half(half(s)*log2E)] = field.Mul(n.scalar(s), field.Number(log2E))
+			n.exact[numerics.Half(numerics.Half(s)*log2E)] = field.Mul(n.scalar(s), field.Number(log2E))
 		}
 	}
 }
@@ -479,7 +474,7 @@ func extent(shape []int64, axes []int) int64 {
 }
 
 // log2E and ln2 are the factors that the engine applies before a power of two and after a logarithm.
-var log2E, ln2 = half(math.Log2E), half(math.Ln2)
+var log2E, ln2 = numerics.Half(math.Log2E), numerics.Half(math.Ln2)
 
 // describe returns a name for an operation in messages.
 func describe(op *ir.Op) string {

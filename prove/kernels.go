@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
@@ -164,7 +165,7 @@ func divide(c *call) []tensor {
 		return exact()
 	}
 	return c.either(by(func(i int, _ field.Elem) field.Elem {
-		return c.numbers.scalar(half(1 / y.Const.Float(int64(i))))
+		return c.numbers.scalar(numerics.Half(1 / y.Const.Float(int64(i))))
 	}), exact)
 }
 
@@ -223,15 +224,7 @@ func compare(below, at, above field.Elem) func(c *call) []tensor {
 			if n != n {
 				n = math.Inf(1) // as the engine reads it
 			}
-			f := c.tables.piecewise(sampled(func(v float64) float64 {
-				switch {
-				case v < n:
-					return float64(low)
-				case v > n:
-					return float64(high)
-				}
-				return float64(at)
-			}))
+			f := c.tables.comparison(n, low, at, high)
 			t := c.value(c.in, x)
 			return c.broadcast(func(a []field.Elem) field.Elem {
 				v := f(a[0])
@@ -310,7 +303,7 @@ func fill(c *call) []tensor {
 	}
 	v := field.Number(f)
 	if c.op.Results[0].Type.DType == ir.FP16 {
-		v = field.Number(half(f))
+		v = field.Number(numerics.Half(f))
 	}
 	out := make([]field.Elem, c.op.Results[0].Type.Elems())
 	for i := range out {

@@ -142,13 +142,15 @@ type proof struct {
 
 func newProof(m *sim.Machine, f *Function, o Options) *proof {
 	p := &proof{m: m, f: f, o: o, fs: field.New(o.Seed)}
-	p.tables, p.number = newTables(p.fs), &numbers{exact: map[float64]field.Elem{}}
-	for _, fn := range []*ir.Func{f.Program, f.Source} {
-		if fn != nil {
-			p.number.collect(fn)
-			p.tables.collect(fn)
-		}
+	p.number = &numbers{exact: map[float64]field.Elem{}}
+	programs := []*ir.Func{f.Program}
+	if f.Source != nil {
+		programs = append(programs, f.Source)
 	}
+	for _, fn := range programs {
+		p.number.collect(fn)
+	}
+	p.tables = newTables(p.fs, programs...)
 	return p
 }
 

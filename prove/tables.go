@@ -2,14 +2,14 @@ package prove
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/x448/float16"
-
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
@@ -17,26 +17,46 @@ import (
 // tables contains the functions that lookup tables may compute.
 type tables struct {
 	fs    *field.Functions
-	known map[string]func(float64) float64 // by name, the element for it
-	cuts  map[float64]bool                 // numbers that comparisons compare with
-	names map[string]string                // names of operations' functions among those
+	known map[string]func() *values              // by name, the element for it
+	cuts  map[float64]bool                       // numbers that comparisons compare with
+	made  map[string]func(field.Elem) field.Elem // functions of operations, by name and parameters
 	seen  map[[128]byte]func(field.Elem) field.Elem
 	// odd lists tables that match none of the functions.
 	odd []string
 }
 
-func newTables(fs *field.Functions) *tables {
-	return &tables{
-		fs: fs, cuts: map[float64]bool{0: true, 0.5: true, -0.5: true},
-		seen: map[[128]byte]func(field.Elem) field.Elem{}, names: map[string]string{},
-		known: map[string]func(float64) float64{
-			"exp2": math.Exp2, "log2": math.Log2, "sqrt": math.Sqrt,
-			"reciprocal": func(x float64) float64 { return 1 / x },
-			"rsqrt":      func(x float64) float64 { return 1 / math.Sqrt(x) },
-			"trunc":      math.Trunc,
-			"fraction":   func(x float64) float64 { return x - math.Trunc(x) },
-		},
+// standard are the functions that the compiler makes tables of for operations with other names.
+var standard = map[string]func() *values{
+	"exp2":       lazily(math.Exp2),
+	"log2":       lazily(math.Log2),
+	"sqrt":       lazily(math.Sqrt),
+	"reciprocal": lazily(func(x float64) float64 { return 1 / x }),
+	"rsqrt":      lazily(func(x float64) float64 { return 1 / math.Sqrt(x) }),
+	"trunc":      lazily(math.Trunc),
+	"fraction":   lazily(func(x float64) float64 { return x - math.Trunc(x) }),
+}
+
+// lazily returns a function that samples f when it is called first.
+func lazily(f func(float64) float64) func() *values {
+	return sync.OnceValue(func() *values { return sampled(f) })
+}
+
+// newTables returns the standard functions and those of programs.
+func newTables(fs *field.Functions, programs ...*ir.Func) *tables {
+	t := &tables{
+		fs:    fs,
+		known: maps.Clone(standard),
+		cuts:  map[float64]bool{0: true, 0.5: true, -0.5: true},
+		made:  map[string]func(field.Elem) field.Elem{},
+		seen:  map[[128]byte]func(field.Elem) field.Elem{},
 	}
+	for _, f := range programs {
+		t.compared(f)
+	}
+	for _, f := range programs {
+		t.collect(f)
+	}
+	return t
 }
 
 // named returns the function with a name over the field.
@@ -94,90 +114,125 @@ func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, b
 
 // function returns the function of a curve over the field.
 func (t *tables) function(k *ir.Curve, params []float64) func(field.Elem) field.Elem {
-	var f func(field.Elem) field.Elem
 	switch k.Table {
 	case "exp":
 		power, scale := t.named(t.fs, "exp2"), field.Number(log2E)
-		f = func(x field.Elem) field.Elem { return power(field.Mul(x, scale)) }
+		return func(x field.Elem) field.Elem { return power(field.Mul(x, scale)) }
 	case "log":
 		log, scale := t.named(t.fs, "log2"), field.Number(ln2)
-		f = func(x field.Elem) field.Elem { return field.Mul(scale, log(x)) }
-	default:
-		if f = t.piecewise(t.program(k, params)); f != nil {
-			break
+		return func(x field.Elem) field.Elem { return field.Mul(scale, log(x)) }
+	}
+	name := k.Table
+	if len(params) > 0 && !k.Shift {
+		name = fmt.Sprint(name, params)
+	}
+	f := t.made[name]
+	if f == nil {
+		v := curveValues(k, params)
+		if f = t.piecewise(v.rounded()); f == nil {
+			f = t.named(t.fs, t.register(name, v))
 		}
-		name := k.Table
-		if len(params) > 0 && !k.Shift {
-			name = fmt.Sprint(name, params)
-		}
-		f = t.named(t.fs, t.register(name, func(x float64) float64 { return k.F(x, params) }))
+		t.made[name] = f
 	}
 	return f
 }
 
+// comparison returns the function that is low below a number, at the number at, and high above it.
+func (t *tables) comparison(n float64, low, at, high field.Elem) func(field.Elem) field.Elem {
+	name := fmt.Sprint("comparison ", n, low, at, high)
+	if t.made[name] == nil {
+		t.made[name] = t.piecewise(sampled(func(v float64) float64 {
+			switch {
+			case v < n:
+				return float64(low)
+			case v > n:
+				return float64(high)
+			}
+			return float64(at)
+		}))
+	}
+	return t.made[name]
+}
+
+// fixedCurves has the values of the curves without parameters, of which the sheet of operations has a few.
+var fixedCurves sync.Map
+
+// curveValues returns the values that an operation defines, not rounded.
+func curveValues(k *ir.Curve, params []float64) *values {
+	f := func(x float64) float64 { return k.F(x, params) }
+	if len(k.Params) > 0 && !k.Shift {
+		return sampled(f)
+	}
+	v, ok := fixedCurves.Load(k)
+	if !ok {
+		v, _ = fixedCurves.LoadOrStore(k, sampled(f))
+	}
+	return v.(*values)
+}
+
 // register adds a function to those that tables may compute, and returns its name: that of another function that no
 // table can be told apart from.
-func (t *tables) register(name string, f func(float64) float64) string {
-	if n, ok := t.names[name]; ok {
-		return n
-	}
+func (t *tables) register(name string, v *values) string {
 	same := name
-	vals := make([]float64, len(finite()))
-	for i, x := range finite() {
-		vals[i] = f(x)
-	}
-	for n, g := range t.known {
-		domain := func(i int) bool { return math.IsNaN(g(finite()[i])) == math.IsNaN(vals[i]) }
-		if (same == name || n < same) && distance(vals, g) < sameTable && all(len(vals), domain) {
+	for n, known := range t.known {
+		if same != name && n > same {
+			continue
+		}
+		w := known()
+		if distance(v, w, sameTable) < sameTable && slices.EqualFunc(v.finite(), w.finite(), bothDefined) {
 			same = n
 		}
 	}
-	if t.names[name] = same; same == name {
-		t.known[name] = f
+	if same == name {
+		t.known[name] = func() *values { return v }
 	}
 	return same
 }
 
-func all(n int, f func(i int) bool) bool {
-	for i := range n {
-		if !f(i) {
-			return false
-		}
-	}
-	return true
-}
+// bothDefined reports whether two functions have the same number in their domains, of which a and b are the values.
+func bothDefined(a, b float64) bool { return (a == a) == (b == b) }
 
-// program returns the values that an operation defines, rounded to fp16.
-func (t *tables) program(k *ir.Curve, params []float64) *values {
-	return sampled(func(x float64) float64 { return half(k.F(x, params)) })
-}
-
-// values are those of a function on the numbers of fp16: the finite ones, and the infinities.
-type values struct {
-	at        func(x float64) float64
-	finite    []float64
-	low, high float64
-}
+// values are those of a function on the numbers of fp16, ascending: an infinity, the finite ones, and the other
+// infinity.
+type values struct{ all []float64 }
 
 // sampled returns the values of a function.
 func sampled(f func(x float64) float64) *values {
-	v := &values{at: f, finite: make([]float64, len(finite())), low: f(math.Inf(-1)), high: f(math.Inf(1))}
-	for i, x := range finite() {
-		v.finite[i] = f(x)
+	v := &values{make([]float64, len(halves()))}
+	for i, x := range halves() {
+		v.all[i] = f(x)
 	}
 	return v
 }
 
-// collect records the functions of a program and the numbers it compares with, before tables are looked at.
-func (t *tables) collect(f *ir.Func) {
+// rounded returns the values rounded to fp16.
+func (v *values) rounded() *values {
+	r := &values{make([]float64, len(v.all))}
+	for i, y := range v.all {
+		r.all[i] = numerics.Half(y)
+	}
+	return r
+}
+
+// finite are the values on finite numbers.
+func (v *values) finite() []float64 { return v.all[1 : len(v.all)-1] }
+
+// compared records the numbers that a program compares with.
+func (t *tables) compared(f *ir.Func) {
 	for _, op := range f.Body.Ops {
-		if k := ir.CurveOf(op); k != nil && k.Table != "" {
-			t.operation(&call{evaluator: &evaluator{Functions: t.fs, tables: t, numbers: &numbers{}}, op: op}, k)
-		}
 		for _, name := range []ir.ParamName{ir.ParamX, ir.ParamY} {
 			if v := op.Arg(name); v.IsConst() && v.Type.Elems() == 1 && v.Type.DType.IsFloat() {
 				t.cuts[v.Const.Float(0)] = true
 			}
+		}
+	}
+}
+
+// collect records the functions of a program, before tables are looked at.
+func (t *tables) collect(f *ir.Func) {
+	for _, op := range f.Body.Ops {
+		if k := ir.CurveOf(op); k != nil && k.Table != "" {
+			t.operation(&call{evaluator: &evaluator{Functions: t.fs, tables: t, numbers: &numbers{}}, op: op}, k)
 		}
 	}
 }
@@ -211,13 +266,13 @@ func (t *tables) of(table *engine.Table) func(field.Elem) field.Elem {
 	return f
 }
 
-// finite returns the finite numbers of fp16, ascending, with one zero.
-var finite = sync.OnceValue(func() []float64 {
+// halves returns the numbers of fp16, ascending, with one zero.
+var halves = sync.OnceValue(func() []float64 {
 	var out []float64
-	for i := range 0x7c00 {
-		out = append(out, float64(float16.Frombits(uint16(i)).Float32()))
+	for i := range 0x7c01 {
+		out = append(out, float64(numerics.Widen(uint16(i))))
 		if i > 0 {
-			out = append(out, float64(float16.Frombits(uint16(i|0x8000)).Float32()))
+			out = append(out, float64(numerics.Widen(uint16(i|0x8000))))
 		}
 	}
 	slices.Sort(out)
@@ -229,10 +284,9 @@ func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
 	if f := t.piecewise(v); f != nil {
 		return f
 	}
-	vals := v.finite
 	best, name := math.Inf(1), ""
-	for n, f := range t.known {
-		if e := distance(vals, f); e < best || e == best && n < name {
+	for n, known := range t.known {
+		if e := distance(v, known(), best); e < best || e == best && n < name {
 			best, name = e, n
 		}
 	}
@@ -250,15 +304,19 @@ const nearTable = 1.0 / 32
 // sameTable is how near two functions are that count as one, such as the two forms of gelu.
 const sameTable = 1.0 / 512
 
-// distance returns how far a table is from a function.
-func distance(vals []float64, f func(float64) float64) float64 {
+// distance returns how far a table is from a function, or some distance over most if it is farther than that.
+func distance(table, function *values, most float64) float64 {
 	far := 0.0
-	for i, x := range finite() {
-		y := f(x)
-		if y != y || math.Abs(y) > 65504 || vals[i] != vals[i] {
-			continue
+	for _, step := range [...]int{499, 1} { // a few numbers tell most functions apart
+		for i := 1; i < len(table.all)-1; i += step {
+			y, v := function.all[i], table.all[i]
+			if y != y || math.Abs(y) > 65504 || v != v {
+				continue
+			}
+			if far = max(far, math.Abs(v-y)/max(1, math.Abs(y))); far > most {
+				return far
+			}
 		}
-		far = max(far, math.Abs(vals[i]-y)/max(1, math.Abs(y)))
 	}
 	return far
 }
@@ -282,20 +340,32 @@ func (t *tables) piecewise(v *values) func(field.Elem) field.Elem {
 	}
 }
 
+// at returns the value at a number of fp16.
+func (v *values) at(x float64) float64 {
+	i, _ := slices.BinarySearch(halves(), x)
+	return v.all[i]
+}
+
+// limits are the values at the infinities, or at the last finite numbers if those are not numbers.
+func (v *values) limits() (low, high float64) {
+	n := len(v.all) - 1
+	if low = v.all[0]; low != low {
+		low = v.all[1]
+	}
+	if high = v.all[n]; high != high {
+		high = v.all[n-1]
+	}
+	return low, high
+}
+
 // bounds recognises the identity between two bounds.
 func (t *tables) bounds(v *values) func(field.Elem) field.Elem {
-	low, high := v.low, v.high
-	if low != low {
-		low = v.finite[0]
-	}
-	if high != high {
-		high = v.finite[len(finite())-1]
-	}
+	low, high := v.limits()
 	if low >= high {
 		return nil
 	}
-	for i, x := range finite() {
-		if v.finite[i] != max(low, min(x, high)) {
+	for i, x := range halves()[1 : len(v.all)-1] {
+		if v.all[1+i] != max(low, min(x, high)) {
 			return nil
 		}
 	}
@@ -306,30 +376,34 @@ func (t *tables) bounds(v *values) func(field.Elem) field.Elem {
 // edges recognises a function with few steps, which may be at an infinity.
 func (t *tables) edges(v *values) (edges []edge, below float64, ok bool) {
 	const most = 4
-	xs := slices.Concat([]float64{math.Inf(-1)}, finite(), []float64{math.Inf(1)})
-	vals := slices.Concat([]float64{v.low}, v.finite, []float64{v.high})
-	if v.low != v.low {
-		vals[0] = vals[1]
+	xs, last := halves(), len(v.all)-1
+	low, high := v.limits()
+	at := func(i int) float64 {
+		switch i {
+		case 0:
+			return low
+		case last:
+			return high
+		}
+		return v.all[i]
 	}
-	if n := len(vals) - 1; v.high != v.high {
-		vals[n] = vals[n-1]
-	}
-	below = vals[0]
-	for i := 1; i < len(vals); i++ {
-		if vals[i] == vals[i-1] {
+	below = low
+	for i := 1; i <= last; i++ {
+		here, before := at(i), at(i-1)
+		if here == before {
 			continue
 		}
-		if len(edges) == most || vals[i] != vals[i] {
+		if len(edges) == most || here != here {
 			return nil, 0, false
 		}
 		switch {
-		case i+1 < len(vals) && vals[i+1] != vals[i]: // a value at a single number
-			edges = append(edges, edge{xs[i], vals[i], vals[i+1]})
+		case i < last && at(i+1) != here: // a value at a single number
+			edges = append(edges, edge{xs[i], here, at(i + 1)})
 			i++
 		case t.cuts[xs[i-1]] && !t.cuts[xs[i]]:
-			edges = append(edges, edge{xs[i-1], vals[i-1], vals[i]})
+			edges = append(edges, edge{xs[i-1], before, here})
 		default:
-			edges = append(edges, edge{xs[i], vals[i], vals[i]})
+			edges = append(edges, edge{xs[i], here, here})
 		}
 	}
 	return edges, below, true

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
@@ -50,7 +51,7 @@ func clampedRelu(c *call) []tensor {
 	if !okA || !okB || leaky == nil {
 		return nil
 	}
-	f := c.tables.function(leaky, []float64{half(alpha)})
+	f := c.tables.function(leaky, []float64{numerics.Half(alpha)})
 	return c.pointwise(func(x []field.Elem) field.Elem { return c.Min(f(x[0]), beta) }, ir.ParamX)
 }
 
@@ -194,7 +195,7 @@ func attention(c *call) []tensor {
 		return nil
 	}
 	rows, width, keys := q.typ.Shape[n-2], q.typ.Shape[n-1], k.typ.Shape[n-2]
-	scale := c.numbers.scalar(half(1 / math.Sqrt(float64(width))))
+	scale := c.numbers.scalar(numerics.Half(1 / math.Sqrt(float64(width))))
 	q.v = slices.Clone(q.v)
 	for i := range q.v {
 		q.v[i] = field.Mul(q.v[i], scale)
