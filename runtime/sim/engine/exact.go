@@ -43,7 +43,7 @@ func NewExact(o ExactOptions) *Exact {
 	if o.Scalar == nil {
 		o.Scalar = field.Number
 	}
-	x := &exact{Functions: o.Field, table: o.Table, scalar: o.Scalar, l2: NewCells("L2", L2Size)}
+	x := &exact{Functions: o.Field, table: o.Table, scalar: o.Scalar, l2: &Cells{Name: "L2", size: L2Size}}
 	return &Exact{machine[field.Elem, field.Elem]{opts: o.Options.defaults(), num: x, report: o.Values}, x}
 }
 
@@ -108,6 +108,20 @@ func (c *Cells) Clear() {
 	clear(c.even)
 	clear(c.odd)
 	clear(c.writer)
+}
+
+// extend makes at least the first n bytes writable. L2 grows as far as tasks use it, which most do little.
+func (c *Cells) extend(n int64) {
+	have, want := int64(len(c.even)), (n+1)/2
+	if want <= have {
+		return
+	}
+	want = max(want, min(2*have, c.size/2)) - have
+	c.even = append(c.even, make([]uint64, want)...)
+	c.writer = append(c.writer, make([]int32, want)...)
+	if c.odd != nil {
+		c.odd = append(c.odd, make([]uint64, want)...)
+	}
 }
 
 // Get returns the element at a byte. The element has one byte if narrow is set, otherwise two.
@@ -212,7 +226,10 @@ func (e *exact) window(_ Memory, stream string, bar int, first, n int64, write b
 	return place{cells: c, from: at}, nil
 }
 
-func (e *exact) onchip(first, n int64) place { return place{cells: e.l2, from: first} }
+func (e *exact) onchip(first, n int64) place {
+	e.l2.extend(first + n)
+	return place{cells: e.l2, from: first}
+}
 
 func (e *exact) values(bool) *[65536]field.Elem { return field.Halves() }
 
@@ -274,6 +291,7 @@ func (e *exact) copyRows(dst, src *tile) {
 }
 
 func (e *exact) spoil(at, n int64) {
+	e.l2.extend(at + n)
 	lo, hi := at/2, (at+n+1)/2
 	clear(e.l2.even[lo:hi])
 	if e.l2.odd != nil {
