@@ -194,6 +194,9 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 			r.row = whole + pad
 		}
 	}
+	if turned && r.row == 0 { // nothing else reads the image
+		r.row = whole
+	}
 	// Rows that a turn reads together are on different banks (chain_pair_mm_add_d256_s64).
 	if turned && r.row/granule%2 == 0 {
 		r.row += granule
