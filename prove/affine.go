@@ -198,7 +198,8 @@ func (s *source) alike(v, w *ir.Value, depth int) (why string, ok bool) {
 // affine reports that a value is the same affine function of the same value in both programs: the factors and addends
 // of each are computed in float64 from its constants, and differ by no more than the constants are rounded.
 func (s *source) affine(v, w *ir.Value) (string, bool) {
-	if w.Def == nil || !v.Type.DType.IsFloat() || !v.Type.Static() {
+	// Values of different shapes may be the same numbers, but their channels are not.
+	if w.Def == nil || !v.Type.DType.IsFloat() || !v.Type.Static() || !slices.Equal(v.Type.Shape, w.Type.Shape) {
 		return "", false
 	}
 	for dim := range v.Type.Rank() {
