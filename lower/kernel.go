@@ -21,7 +21,7 @@ type constants struct {
 	sec    *weights.Section
 	packed map[planKey]weights.Parts
 	shares map[*weights.Kernel]int // slices of a kernel packed so far
-	worst  map[weights.Table]weights.WorstCase
+	worst  map[tableKey]weights.WorstCase
 	tables []TableUse
 	consts []ConstantUse
 }
@@ -29,7 +29,7 @@ type constants struct {
 func newConstants(sec *weights.Section) constants {
 	return constants{
 		sec: sec, packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
-		worst: map[weights.Table]weights.WorstCase{},
+		worst: map[tableKey]weights.WorstCase{},
 	}
 }
 
@@ -115,34 +115,42 @@ func (b *builder) fillTable(d *draft, a *weights.Activation, channels int64) {
 	d.kernel = &kernelUse{parts: &parts}
 }
 
-// fixedTable is a lookup table of an operation without attributes, which always is of the same function.
-type fixedTable struct {
-	op        *ir.Operation
-	table     weights.Table
-	low, high float64
+// tableKey is what the error of a table depends on. Tables with the same words may compute different functions, since
+// factors before and after a table are not part of it.
+type tableKey struct {
+	function     string
+	table        weights.Table
+	scale, after uint16
+	low, high    float64
 }
 
-// fixedWorst has the worst errors of tables of operations without attributes and of no factor: finding one compares
-// 65,536 numbers. There are as many of them as such operations have tables.
+// fixedWorst has the worst errors of the tables of functions without parameters, which are few: finding one compares
+// 65,536 numbers.
 var fixedWorst sync.Map
 
-// worstOf is the worst error of a table of an operation.
-func worstOf(op *ir.Op, a *weights.Activation) weights.WorstCase {
-	const one = 0x3c00
-	if len(op.Def.Params) != 1 || a.Scale != one || a.After != one {
-		return a.Worst()
-	}
-	key := fixedTable{
-		op:    op.Def.Operation,
-		table: a.Table,
-		low:   a.Low,
-		high:  a.High,
+// worstOf is the worst error of a table. Those of functions with parameters are remembered as long as the builder.
+func (b *builder) worstOf(a *weights.Activation) weights.WorstCase {
+	key := tableKey{
+		function: a.Function,
+		table:    a.Table,
+		scale:    a.Scale,
+		after:    a.After,
+		low:      a.Low,
+		high:     a.High,
 	}
 	if w, ok := fixedWorst.Load(key); ok {
 		return w.(weights.WorstCase)
 	}
-	w := a.Worst()
-	fixedWorst.Store(key, w)
+	w, ok := b.worst[key]
+	if !ok {
+		w = a.Worst()
+	}
+	switch {
+	case a.Fixed:
+		fixedWorst.Store(key, w)
+	case a.Function != "":
+		b.worst[key] = w
+	}
 	return w
 }
 
@@ -151,11 +159,7 @@ func (b *builder) useTable(op *ir.Op, a *weights.Activation) {
 	if b.trial {
 		return
 	}
-	worst, ok := b.worst[a.Table]
-	if !ok {
-		worst = worstOf(op, a)
-		b.worst[a.Table] = worst
-	}
+	worst := b.worstOf(a)
 	b.tables = append(b.tables, TableUse{
 		Op:     op,
 		Name:   op.Def.Name,

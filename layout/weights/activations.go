@@ -8,7 +8,11 @@ import (
 
 // Activation is a table and the factors that a task needs with it.
 type Activation struct {
-	Table Table
+	// Function is the name of F with its parameters, which are all that distinguishes functions of one name. It is ""
+	// for functions that Activate does not build. Fixed reports that it has no parameters.
+	Function string
+	Fixed    bool
+	Table    Table
 	// Scale is the fp16 factor the engine applies before the table (register
 	// 0x0c810); 0x3c00 is one.
 	Scale uint16
@@ -259,7 +263,11 @@ func (fn *function) generate(params []float64) (*Activation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (table %s)", err, fn.name)
 	}
-	return fn.activation(s, t), nil
+	a := fn.activation(s, t)
+	if a.Function, a.Fixed = fn.name, fn.params == 0; !a.Fixed {
+		a.Function = fmt.Sprint(fn.name, params)
+	}
+	return a, nil
 }
 
 func (fn *function) activation(s Spec, t *Table) *Activation {
