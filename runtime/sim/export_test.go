@@ -4,6 +4,8 @@ import (
 	"context"
 	"maps"
 	"slices"
+
+	"github.com/zinc-compiler/zinc/numerics"
 )
 
 // Recorder is a Dispatcher that runs an engine itself on what it is given.
@@ -22,7 +24,7 @@ func (d *Recorder) Dispatch(ctx context.Context, procedure string, surfaces map[
 		first[port] = &b[0]
 	}
 	d.First = append(d.First, first)
-	return d.M.Infer(ctx, procedure, surfaces, Options{})
+	return d.M.Infer(ctx, procedure, surfaces, Options{Numerics: numerics.ANE})
 }
 
 // PortNames returns the ports that the procedures' registers point at.
