@@ -44,7 +44,6 @@ var parts = []struct {
 	{"cost.md", "budgets", writeBudgets},
 	{"json.md", "json", writeJSONShapes},
 	{"cost.md", "report-formats", writeReportFormats},
-	{"seeds-coverage.md", "seeds", writeSeeds},
 	{"broker.md", "entitlements", writeEntitlements},
 	{"broker.md", "tiers", writeTiers},
 	{"broker.md", "methods", writeMethods},

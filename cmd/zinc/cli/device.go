@@ -83,8 +83,9 @@ func (c *deviceCommand) newSend() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send [COMMAND [VALUE ...] [+ COMMAND ...]]",
 		Short: "Send a command to the firmware, or to the driver that serves it",
-		Long: `Send posts a command of the control channel and prints its answer and the notifications
-that come with it. Values are those of the body's fields, or the body's 32-bit words. Commands
+		Long: `Send posts a command of the control channel and prints its answer, the notifications
+that come with it, and what the firmware logs.
+Values are those of the body's fields, or the body's 32-bit words. Commands
 separated by + go to the same device, one after the other.
 Without a command, it lists all commands with their identifiers and who serves them.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return c.send(cmd.Context(), args) },
@@ -127,6 +128,7 @@ lists the methods.`,
 type probe struct {
 	*stack.Prober
 	stack  *stack.Stack
+	rest   []driver.RegistryEntry // before a client opened
 	events trace.Recording
 	log    []string
 	inject *inject.Injector
@@ -165,6 +167,7 @@ func (c *deviceCommand) open(ctx context.Context) (*probe, error) {
 	if x.stack, err = stack.New(o); err != nil {
 		return nil, err
 	}
+	x.rest = x.stack.Device.Registry()
 	if x.Prober, err = x.stack.NewProber(container); err != nil {
 		return nil, errors.Join(err, x.stack.Close())
 	}
@@ -248,7 +251,11 @@ var sections = []section{
 	}},
 	{"registry", func(w io.Writer, x *probe) {
 		for _, e := range x.stack.Device.Registry() {
-			fmt.Fprintf(w, "  %s %q\n", e.Class, e.Name)
+			open := ", while it is open"
+			if slices.Contains(x.rest, e) {
+				open = ""
+			}
+			fmt.Fprintf(w, "  %s %q%s\n", e.Class, e.Name, open)
 		}
 	}},
 	{"properties", func(w io.Writer, x *probe) {
@@ -432,6 +439,12 @@ func (c *deviceCommand) send(ctx context.Context, args []string) error {
 		args = args[min(n+1, len(args)):]
 	}
 	return c.probed(ctx, func(x *probe) error {
+		log := len(x.log)
+		defer func() {
+			for _, line := range x.log[log:] {
+				fmt.Fprintf(c.out, "log %s\n", line)
+			}
+		}()
 		for _, m := range commands {
 			text, err := x.Send(m.name, m.values)
 			fmt.Fprint(c.out, text)

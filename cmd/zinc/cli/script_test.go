@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"flag"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -40,7 +42,14 @@ func digits(t testing.TB) string {
 	return p
 }
 
-// TestScripts runs testdata/script. Besides the commands of testscript there are
+// TestScripts runs testdata/script.
+func TestScripts(t *testing.T) { runScripts(t, "script") }
+
+// TestFacts runs testdata/facts: commands that show what the published chapters state. docs/seeds-coverage.md lists
+// them.
+func TestFacts(t *testing.T) { runScripts(t, "facts") }
+
+// runScripts runs the scripts of a folder of testdata. Besides the commands of testscript there are
 //
 //	status N COMMAND ARG...    run a command that must exit with N
 //	same FILE FILE             compare two files byte for byte
@@ -48,13 +57,15 @@ func digits(t testing.TB) string {
 //	empty FOLDER               check that a folder holds nothing
 //	spoil FOLDER               change the last byte of every file in a folder
 //	sarif FILE                 check that a file is a SARIF log
+//	serve SOCKET ARG...        run zinc serve beside the script, to its end
 //	blocks FILE                split what dump --task printed: a file for each block of registers, NAME.block,
 //	                           task.block for the lines before them, and blocks.txt with all the names
 //
 // and $DIGITS is the folder of the example model, $NET a network description of one unit, $OPSMD the document of
-// operations.
-func TestScripts(t *testing.T) {
-	scripts, err := filepath.Glob(filepath.Join("testdata", "script", "*.txtar"))
+// operations, $MODELS the folder of the small models of the simulated runtime.
+func runScripts(t *testing.T, folder string) {
+	t.Helper()
+	scripts, err := filepath.Glob(filepath.Join("testdata", folder, "*.txtar"))
 	if err != nil || len(scripts) == 0 {
 		t.Fatalf("%d scripts: %v", len(scripts), err)
 	}
@@ -68,28 +79,30 @@ func TestScripts(t *testing.T) {
 		}
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Dir:                 filepath.Join("testdata", folder),
+		ContinueOnError:     folder == "facts", // they do not depend on each other
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("DIGITS", digits(t))
 			e.Setenv(cacheEnv, cacheOff) // a test must not use the user's cache
-			md, err := filepath.Abs(filepath.Join("..", "..", "..", "docs", "ops.md"))
-			if err != nil {
-				return err
+			for name, path := range map[string][]string{
+				"OPSMD":  {"..", "..", "..", "docs", "ops.md"},
+				"NET":    {"testdata", "net.plist"},
+				"MODELS": {"..", "..", "..", "runtime", "sim", "stack", "e5rt", "testdata"},
+			} {
+				abs, err := filepath.Abs(filepath.Join(path...))
+				if err != nil {
+					return err
+				}
+				e.Setenv(name, abs)
 			}
-			e.Setenv("OPSMD", md)
-			net, err := filepath.Abs(filepath.Join("testdata", "net.plist"))
-			if err != nil {
-				return err
-			}
-			e.Setenv("NET", net)
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"status": status, "same": same, "cut": cut, "empty": empty, "sarif": checkSARIF, "spoil": spoil,
-			"blocks": blocks,
+			"blocks": blocks, "serve": serve,
 		},
 	})
 }
@@ -158,6 +171,31 @@ func spoil(ts *testscript.TestScript, neg bool, args []string) {
 		b[len(b)-1] ^= 1
 		ts.Check(os.WriteFile(path, b, 0o666))
 	}
+}
+
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: serve SOCKET ARG...")
+	}
+	bin := filepath.SplitList(ts.Getenv("PATH"))[0]
+	cmd := exec.Command(filepath.Join(bin, "zinc"), append([]string{"serve", "--socket", args[0]}, args[1:]...)...)
+	cmd.Dir = ts.MkAbs(".")
+	messages, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	lines := bufio.NewScanner(messages)
+	if !lines.Scan() || !strings.Contains(lines.Text(), "serving on") {
+		ts.Fatalf("zinc serve: %q, %v", lines.Text(), cmd.Wait())
+	}
+	ts.Defer(func() {
+		cmd.Process.Signal(os.Interrupt)
+		for lines.Scan() {
+			ts.Logf("zinc serve: %s", lines.Text())
+		}
+		if err := cmd.Wait(); err != nil {
+			ts.Logf("zinc serve: %v", err)
+		}
+	})
 }
 
 func checkSARIF(ts *testscript.TestScript, neg bool, args []string) {
