@@ -255,6 +255,7 @@ var blocks = []block{
 		if all == nil {
 			return nil
 		}
+		m.stored = append(m.stored, all)
 		if all = first(m.try("coreml_update_state", "state", s, "value", all)); all == nil {
 			return nil
 		}

@@ -52,6 +52,8 @@ type maker struct {
 	// rough contains values whose last digits may differ between two correct runs. Operations with jumps, such as a
 	// rounding or a comparison, use other values.
 	rough map[*ir.Value]bool
+	// stored are the values that states get, which are results like those that are returned.
+	stored []*ir.Value
 	// sheet is a program of operations of the sheet: its values are of any type.
 	sheet  bool
 	limits *Limits

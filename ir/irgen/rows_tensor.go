@@ -233,6 +233,7 @@ func stateRow(m *maker, op *ir.Operation) []*ir.Value {
 	if next == nil {
 		return nil
 	}
+	m.stored = append(m.stored, next[0])
 	if op == ir.OpWriteState {
 		m.try("write_state", "input", s, "data", next[0])
 		return []*ir.Value{old}
