@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -369,11 +370,12 @@ func (x *call) rewriting(v *ir.Value) error {
 		len(v.Def.Blocks)+len(w.Def.Blocks) > 0 || !v.Type.Equal(w.Type) || x.unchanged(w, v) {
 		return nil
 	}
-	from, err := x.across(w, x.lowered, x.ahead, &x.passes)
+	source, lowered := x.sides(w, v)
+	from, err := x.across(w, source, &x.passes)
 	if err != nil || from == nil {
 		return err
 	}
-	to, err := x.across(v, x.sources, x.behind, nil)
+	to, err := x.across(v, lowered, nil)
 	if err != nil || to == nil {
 		return err
 	}
@@ -415,22 +417,68 @@ func (x *call) unchanged(w, v *ir.Value) bool {
 	return true
 }
 
-// across computes a value of one program from values that both programs name; others are the values of the other
-// program. It encloses it with e or, without e, computes it without errors. It returns nil if an operation before the
-// value is not one of tensors of numbers.
-func (x *call) across(v *ir.Value, others map[string]*ir.Value, memo map[string]*span, e *encloser) (*span, error) {
+// side is one of two programs whose values are computed from values that both name.
+type side struct {
+	others map[string]*ir.Value // values of the other program
+	memo   map[string]*span     // values of the program itself
+	from   map[string]bool      // names of the values that it is computed from; nil for all that both name
+}
+
+// begins reports whether a value is one that a side is computed from. Parameters always are.
+func (x *call) begins(v *ir.Value, s *side) bool {
+	o := s.others[v.Name]
+	return o != nil && x.env[v.Name] != nil && o.Type.Equal(v.Type) &&
+		(s.from == nil || s.from[v.Name] || v.Def == nil || o.Def == nil)
+}
+
+// sides returns the two programs for computing a value that is w in the source and v in the one that was lowered. Both
+// begin at the same values: what the machine held for a value that only one of them reads would make the two differ by
+// the errors of the machine.
+func (x *call) sides(w, v *ir.Value) (source, lowered *side) {
+	source, lowered = &side{others: x.lowered, memo: x.ahead}, &side{others: x.sources, memo: x.behind}
+	for {
+		a, b := map[string]bool{}, map[string]bool{}
+		x.beginnings(w, source, a, map[*ir.Value]bool{})
+		x.beginnings(v, lowered, b, map[*ir.Value]bool{})
+		if maps.Equal(a, b) {
+			return source, lowered
+		}
+		maps.DeleteFunc(a, func(name string, _ bool) bool { return !b[name] })
+		source, lowered = &side{x.lowered, map[string]*span{}, a}, &side{x.sources, map[string]*span{}, a}
+	}
+}
+
+// beginnings adds the names of the values that are not parameters and from which a side computes v.
+func (x *call) beginnings(v *ir.Value, s *side, names map[string]bool, seen map[*ir.Value]bool) {
+	if v.Def == nil || seen[v] {
+		return
+	}
+	seen[v] = true
+	for _, a := range free(v.Def) {
+		switch {
+		case !x.begins(a, s):
+			x.beginnings(a, s, names, seen)
+		case a.Def != nil && s.others[a.Name].Def != nil:
+			names[a.Name] = true
+		}
+	}
+}
+
+// across computes a value of one program. It encloses it with e or, without e, computes it without errors. It returns
+// nil if an operation before the value is not one of tensors of numbers.
+func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 	if v.Def == nil || !tensors(v.Def) || len(v.Def.Blocks) > 0 || v.Def.Def.Class == ir.StateAccess {
 		return nil, nil
 	}
 	missing := false
 	as, err := args(v.Def, func(a *ir.Value) (*span, error) {
-		if b := others[a.Name]; b != nil && x.env[a.Name] != nil && b.Type.Equal(a.Type) {
+		if x.begins(a, in) {
 			return &span{t: x.env[a.Name].t}, nil
 		}
-		s := memo[a.Name]
+		s := in.memo[a.Name]
 		if s == nil {
 			var err error
-			if s, err = x.across(a, others, memo, e); err != nil {
+			if s, err = x.across(a, in, e); err != nil {
 				return nil, err
 			}
 		}
@@ -461,8 +509,8 @@ func (x *call) across(v *ir.Value, others map[string]*ir.Value, memo map[string]
 	}
 	var own *span
 	for i, r := range v.Def.Results {
-		if others[r.Name] == nil {
-			memo[r.Name] = out[i]
+		if !x.begins(r, in) {
+			in.memo[r.Name] = out[i]
 		}
 		if r == v {
 			own = out[i]
