@@ -125,7 +125,7 @@ func placeV10(r *td.Row) string {
 
 // writeGrades prints what the grades of knowledge represent.
 func writeGrades(w *bytes.Buffer) {
-	head(w, "known", "what it stands for")
+	head(w, "known", "meaning")
 	for _, k := range []td.Known{td.Named, td.Recorded, td.Modelled, td.Unknown} {
 		row(w, k.String(), k.Doc())
 	}
