@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"text/tabwriter"
@@ -13,10 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/cost"
-	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // loadCommand is the state of `zinc load`.
@@ -134,10 +131,12 @@ func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
 		return err
 	}
 	o := stack.Options{Workers: 1}
-	events := &trace.Recording{MaxData: 16}
-	if c.trace != "" {
-		o.Trace = events.Tracer()
+	w, err := traceTo(c.trace)
+	if err != nil {
+		return err
 	}
+	defer w.discard()
+	o.Trace = w.tracer()
 	if f.Faults != "" {
 		spec, err := inject.Parse(f.Faults)
 		if err != nil {
@@ -162,12 +161,7 @@ func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
 			return &internalError{err: fmt.Errorf("class %q: the outputs of %d requests are wrong", x.Name, x.Wrong)}
 		}
 	}
-	if c.trace == "" {
-		return nil
-	}
-	var b bytes.Buffer
-	return errors.Join(trace.WriteChrome(&b, events.Events, nil),
-		atomicfile.Write(ctx, atomicfile.Bytes(c.trace, b.Bytes())))
+	return w.commit()
 }
 
 // print prints the latencies of a load.

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv("ZINC_PLANTED") != "" {
 		plantedMain()
 	}
+	if description := os.Getenv(crowdEnv); description != "" {
+		crowdMain(description)
+	}
 	testscript.Main(m, map[string]func(){
 		"zinc": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 	})

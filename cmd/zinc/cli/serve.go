@@ -27,6 +27,7 @@ type serveCommand struct {
 	numerics string
 	workers  int
 	limits   broker.Limits
+	trace    string // file
 	dry      bool
 }
 
@@ -59,6 +60,7 @@ others go on. The limits hold per client.`,
 	f.Int64Var(&c.limits.WiredBytes, "max-wired-bytes", 0, "limit of the memory of all programs together; idle "+
 		"ones lose theirs, and get it back when they run again (default 2 GiB)")
 	f.IntVar(&c.limits.CallsInFlight, "max-calls", 0, "limit of the calls of one client under way (default 32)")
+	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE` when it ends, for Perfetto")
 	f.BoolVar(&c.dry, "dry-run", false, "start, then stop")
 	c.register(f)
 	return cmd
@@ -83,6 +85,12 @@ func (c *serveCommand) serve(ctx context.Context) error {
 		}
 		o.Inject = inject.New(spec, c.seed)
 	}
+	w, err := traceTo(c.trace)
+	if err != nil {
+		return err
+	}
+	defer w.discard()
+	o.Trace = w.tracer()
 	s, err := stack.New(o)
 	if err != nil {
 		return err
@@ -106,7 +114,7 @@ func (c *serveCommand) serve(ctx context.Context) error {
 		}
 	}
 	os.Remove(c.socket) // the listener's name was another one
-	return errors.Join(err, s.Close())
+	return errors.Join(err, s.Close(), w.commit())
 }
 
 // listen listens on a socket that only this user may connect to. It replaces a socket that nobody serves.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -21,7 +20,14 @@ import (
 // served starts `zinc serve` in this process and returns its socket.
 func served(t *testing.T, args ...string) string {
 	t.Helper()
-	socket := filepath.Join(t.TempDir(), "z.sock")
+	socket, _ := serving(t, args...)
+	return socket
+}
+
+// serving is served with a function that stops it before the end of the test.
+func serving(t *testing.T, args ...string) (socket string, stop func()) {
+	t.Helper()
+	socket = filepath.Join(t.TempDir(), "z.sock")
 	ctx, cancel := context.WithCancel(context.Background())
 	up := make(chan struct{})
 	msg := &trigger{text: "serving on", f: func() { close(up) }}
@@ -35,7 +41,7 @@ func served(t *testing.T, args ...string) string {
 	case s := <-status:
 		t.Fatalf("serve ended with status %d", s)
 	}
-	t.Cleanup(func() {
+	stop = sync.OnceFunc(func() {
 		cancel()
 		if s := <-status; s != statusOK && s != statusInterrupted {
 			t.Errorf("serve ended with status %d", s)
@@ -44,7 +50,8 @@ func served(t *testing.T, args ...string) string {
 			t.Errorf("the socket is still there: %v", err)
 		}
 	})
-	return socket
+	t.Cleanup(stop)
+	return socket, stop
 }
 
 // TestServedMachineRunsModels runs a pair on a served machine, with classes of service and teams: the outputs are those
@@ -213,61 +220,24 @@ func TestLibraryDialsAServedMachine(t *testing.T) {
 	}
 }
 
-// TestServedMachineSurvivesKilledClients runs clients in processes of their own and kills some in the middle of their
-// work: the others lose nothing, and what the killed ones had loaded is released.
-func TestServedMachineSurvivesKilledClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the processes take seconds")
-	}
-	container, _, _ := pairFiles(t)
-	socket := served(t)
-	_, want, _ := call(t, "run", container, "--random", "3", "--steps", "40")
-	zincBin := filepath.Join(t.TempDir(), "zinc")
-	if out, err := exec.Command("go", "build", "-o", zincBin, "../").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-	const clients, killed = 16, 5
-	cmds := make([]*exec.Cmd, clients)
-	outs := make([]bytes.Buffer, clients)
-	for i := range cmds {
-		class := broker.QoSClasses[3+i%5].Name
-		steps := "40"
-		if i < killed {
-			steps = "1000000"
-		}
-		cmds[i] = exec.Command(zincBin, "run", container, "--random", "3", "--steps", steps, "--connect", socket,
-			"--qos", class, "--team", fmt.Sprint("T", i%4))
-		cmds[i].Stdout, cmds[i].Stderr = &outs[i], &outs[i]
-		if err := cmds[i].Start(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, c := range cmds[:killed] {
-		if err := c.Process.Kill(); err != nil {
-			t.Error(err)
-		}
-		_ = c.Wait() // it was killed
-	}
-	for i, c := range cmds[killed:] {
-		if err := c.Wait(); err != nil || outs[killed+i].String() != want {
-			t.Errorf("client %d: %v, %q; want %q", i, err, outs[killed+i].String(), want)
-		}
-	}
-	r, err := broker.Dial(context.Background(), socket, (&connection{}).identity())
+// vacant waits until no client but this process is connected, and checks that what the others had loaded is released.
+func vacant(t *testing.T, socket string) {
+	t.Helper()
+	r, err := broker.Dial(t.Context(), socket, (&connection{}).identity())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer r.Close()
 	for {
-		st, err := r.Status(context.Background())
+		st, err := r.Status(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(st.Clients) == 1 { // this one; the ends of the others are noticed on their sockets
+		if len(st.Clients) == 1 { // the ends of the others are noticed on their sockets
 			if len(st.Programs) != 0 || st.QueueSlots != 0 {
 				t.Errorf("%d programs and %d queue slots are left", len(st.Programs), st.QueueSlots)
 			}
-			break
+			return
 		}
 	}
 }

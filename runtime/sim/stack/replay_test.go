@@ -3,7 +3,6 @@ package stack_test
 import (
 	"crypto/sha256"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -12,57 +11,12 @@ import (
 	"time"
 
 	"github.com/zinc-compiler/zinc/internal/testform"
+	"github.com/zinc-compiler/zinc/internal/testmodel"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
-
-// layer returns the text of a model of one layer with weights from a seed. Those of one kind differ in coefficients
-// only.
-func layer(kind int, seed uint64) string {
-	r := rand.New(rand.NewPCG(seed, uint64(kind)))
-	weights := func(n int) string {
-		x := make([]string, n)
-		for i := range x {
-			x[i] = fmt.Sprint(float64(1+r.IntN(15)) / 16) // no zeros, which are packed differently
-		}
-		return strings.Join(x, ", ")
-	}
-	conv := func(channels, side, kernel, pad int) string {
-		x := fmt.Sprintf("tensor<fp16, [1, %d, %d, %d]>", channels, side, side)
-		return fmt.Sprintf(`%[1]s x) {
-			tensor<fp16, [%[2]d, %[2]d, %[3]d, %[3]d]> weight = const()[name = string("weight"), `+
-			`val = tensor<fp16, [%[2]d, %[2]d, %[3]d, %[3]d]>([%[5]s])];
-			string pad_type = const()[name = string("pad_type"), val = string("custom")];
-			tensor<int32, [4]> pad = const()[name = string("pad"), val = tensor<int32, [4]>([%[4]d, %[4]d, %[4]d, `+
-			`%[4]d])];
-			tensor<int32, [2]> one = const()[name = string("one"), val = tensor<int32, [2]>([1, 1])];
-			%[1]s y = conv(dilations = one, groups = int32(1), pad = pad, pad_type = pad_type, strides = one, `+
-			`weight = weight, x = x)[name = string("y")];`, x, channels, kernel, pad,
-			weights(channels*channels*kernel*kernel))
-	}
-	var body string
-	switch kind {
-	case 0:
-		body = conv(8, 8, 3, 1)
-	case 1:
-		body = conv(16, 4, 1, 0)
-	case 2:
-		body = fmt.Sprintf(`tensor<fp16, [1, 16]> x) {
-			tensor<fp16, [8, 16]> weight = const()[name = string("weight"), val = tensor<fp16, [8, 16]>([%s])];
-			tensor<fp16, [8]> bias = const()[name = string("bias"), val = tensor<fp16, [8]>([%s])];
-			tensor<fp16, [1, 8]> y = linear(bias = bias, weight = weight, x = x)[name = string("y")];`,
-			weights(8*16), weights(8))
-	default:
-		body = fmt.Sprintf(`tensor<fp16, [4, 32]> x) {
-			tensor<fp16, [32, 16]> weight = const()[name = string("weight"), val = tensor<fp16, [32, 16]>([%s])];
-			bool no = const()[name = string("no"), val = bool(false)];
-			tensor<fp16, [4, 16]> p = matmul(transpose_x = no, transpose_y = no, x = x, y = weight)[name = string("p")];
-			tensor<fp16, [4, 16]> y = relu(x = p)[name = string("y")];`, weights(32*16))
-	}
-	return "program(1.3)\n{\n\tfunc main<ios18>(" + body + "\n\t} -> (y);\n}\n"
-}
 
 // crowd is a load of 64 clients of all classes of service on four models, each with an adapter of its own.
 func crowd(t *testing.T, requests int) *stack.Load {
@@ -70,13 +24,13 @@ func crowd(t *testing.T, requests int) *stack.Load {
 	dir := t.TempDir()
 	container := func(kind int, seed uint64) []byte {
 		path := filepath.Join(dir, fmt.Sprintf("%d_%d.mil", kind, seed))
-		if err := os.WriteFile(path, []byte(layer(kind, seed)), 0o666); err != nil {
+		if err := os.WriteFile(path, []byte(testmodel.Layer(kind, seed)), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		return compiled(t, path).Container
 	}
 	l := &stack.Load{Seed: 3, Kills: 10, Retries: 20}
-	for kind := range 4 {
+	for kind := range testmodel.Layers {
 		base := container(kind, 0)
 		for k, q := range broker.QoSClasses {
 			c := stack.LoadClass{
@@ -108,7 +62,7 @@ const faulty = "translation:p=0.0006; exception@task:p=0.0003; crash@post:p=0.00
 // with the outputs of its own adapter on its own inputs, the trace shows strict priority, and both replays give the
 // same latencies and the same bytes of trace.
 func TestCrowdLosesNothing(t *testing.T) {
-	requests := testform.Of(20, 200, 1850) // of 64 clients, ten of which are killed: over 100,000 in the long form
+	requests := testform.Of(20, 200, 1880) // of 64 clients, ten of which are killed: over 100,000 in the long form
 	l := crowd(t, requests)
 	replay := func() (*stack.LoadResult, [sha256.Size]byte) {
 		spec, err := inject.Parse(faulty)

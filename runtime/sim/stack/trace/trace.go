@@ -2,6 +2,7 @@ package trace
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -81,6 +82,15 @@ type Event struct {
 	Err     string // why the step failed
 }
 
+// Clip returns the event with at most most bytes of Data and, if there were more, their number as the argument "bytes".
+func (e Event) Clip(most int) Event {
+	if n := len(e.Data); n > most {
+		e.Data = e.Data[:most]
+		e.Args = append(slices.Clip(e.Args), Arg{"bytes", n})
+	}
+	return e
+}
+
 // Tracer numbers events and passes them to a sink, one at a time. A nil Tracer is disabled.
 type Tracer struct {
 	mu   sync.Mutex
@@ -120,10 +130,8 @@ type Recording struct {
 func (r *Recording) Tracer() *Tracer { return New(r.add) }
 
 func (r *Recording) add(e Event) {
-	e.Args = append([]Arg(nil), e.Args...)
-	if n := len(e.Data); r.MaxData > 0 && n > r.MaxData {
-		e.Data = e.Data[:r.MaxData]
-		e.Args = append(e.Args, Arg{"bytes", n})
+	if e.Args = slices.Clone(e.Args); r.MaxData > 0 {
+		e = e.Clip(r.MaxData)
 	}
 	e.Data = append([]byte(nil), e.Data...)
 	r.Events = append(r.Events, e)

@@ -11,26 +11,43 @@ import (
 	"github.com/zinc-compiler/zinc/internal/chrometrace"
 )
 
-// WriteChrome writes events in the Chrome trace format: one process per client, one thread per layer. Other is the
-// file's "otherData".
-func WriteChrome(w io.Writer, events []Event, other any) error {
-	out := chrometrace.New(w, other)
-	named := map[uint64]bool{}
-	for _, e := range events {
-		if !named[e.Client] {
-			named[e.Client] = true
-			name := "device"
-			if e.Client != 0 {
-				name = fmt.Sprintf("client %d", e.Client)
-			}
-			out.Process(e.Client, name)
-			for l := range Layer(NumLayers) {
-				out.Thread(e.Client, int(l), l.String())
-			}
+// Chrome writes events in the Chrome trace format as they come: one process per client, one thread per layer.
+type Chrome struct {
+	out   *chrometrace.Writer
+	named map[uint64]bool
+}
+
+// NewChrome begins a file. Other is its "otherData".
+func NewChrome(w io.Writer, other any) *Chrome {
+	return &Chrome{chrometrace.New(w, other), map[uint64]bool{}}
+}
+
+// Add writes an event.
+func (c *Chrome) Add(e Event) {
+	if !c.named[e.Client] {
+		c.named[e.Client] = true
+		name := "device"
+		if e.Client != 0 {
+			name = fmt.Sprintf("client %d", e.Client)
 		}
-		out.Event(chromeEvent(&e))
+		c.out.Process(e.Client, name)
+		for l := range Layer(NumLayers) {
+			c.out.Thread(e.Client, int(l), l.String())
+		}
 	}
-	return out.Close()
+	c.out.Event(chromeEvent(&e))
+}
+
+// Close ends the file and returns the first error of writing it.
+func (c *Chrome) Close() error { return c.out.Close() }
+
+// WriteChrome writes a file of events.
+func WriteChrome(w io.Writer, events []Event, other any) error {
+	c := NewChrome(w, other)
+	for _, e := range events {
+		c.Add(e)
+	}
+	return c.Close()
 }
 
 func chromeEvent(e *Event) chrometrace.Event {

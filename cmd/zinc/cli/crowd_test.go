@@ -1,0 +1,288 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc"
+	"github.com/zinc-compiler/zinc/internal/testform"
+	"github.com/zinc-compiler/zinc/internal/testmodel"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
+)
+
+// crowdEnv makes the test binary a client process, which this variable describes.
+const crowdEnv = "ZINC_CROWD"
+
+// crowdClient describes a client process.
+type crowdClient struct {
+	Socket, Base, Adapter string
+	QoS, Team             string
+	Seed                  uint64
+	Requests              int
+}
+
+// crowdRetries is how often a client repeats a request that failed.
+const crowdRetries = 20
+
+// crowdMain is the program of a client process: it runs its adapter on the served machine on inputs of its own and
+// compares every output with that of its own machine. It prints "at N" after each tenth request, and "done R" with the
+// number of repeated requests.
+func crowdMain(description string) {
+	c := &crowdClient{}
+	err := json.Unmarshal([]byte(description), c)
+	repeated := 0
+	if err == nil {
+		repeated, err = c.run(context.Background())
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fmt.Println("done", repeated)
+	os.Exit(0)
+}
+
+func (c *crowdClient) run(ctx context.Context) (repeated int, err error) {
+	base, err := zinc.ReadPair(c.Base)
+	if err != nil {
+		return 0, err
+	}
+	adapter, err := zinc.ReadPair(c.Adapter)
+	if err != nil {
+		return 0, err
+	}
+	var keys []string
+	for _, q := range broker.QoSClasses {
+		if q.Name == c.QoS {
+			keys = q.Keys
+		}
+	}
+	conn, err := zinc.Dial(ctx, c.Socket, zinc.DialOptions{QoS: c.QoS, Team: c.Team, Entitlements: keys})
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	// again repeats what a fault has ended.
+	again := func(do func() error) error {
+		for {
+			err := do()
+			if err == nil || repeated == crowdRetries*c.Requests {
+				return err
+			}
+			repeated++
+		}
+	}
+	var m *zinc.Model
+	err = again(func() (err error) { m, err = conn.OpenAdapter(ctx, adapter, base); return err })
+	if err != nil {
+		return repeated, err
+	}
+	own, err := adapter.Open(ctx, zinc.RunOptions{})
+	if err != nil {
+		return repeated, err
+	}
+	defer own.Close()
+	port := own.Functions()[0].Inputs[0]
+	rng := rand.New(rand.NewPCG(c.Seed, 0))
+	const cases = 8
+	var inputs, want [cases]map[string]zinc.Tensor
+	for i := range cases {
+		n := int64(1)
+		for _, d := range port.Shape {
+			n *= d
+		}
+		var x []byte
+		for range n {
+			x = binary.LittleEndian.AppendUint16(x, uint16(rng.UintN(0x3c00))) // fp16 numbers from 0 to 1
+		}
+		inputs[i] = map[string]zinc.Tensor{port.Name: {Type: port.Element, Shape: port.Shape, Data: x}}
+		if want[i], err = own.Run(ctx, inputs[i]); err != nil {
+			return repeated, err
+		}
+	}
+	for i := range c.Requests {
+		var got map[string]zinc.Tensor
+		err := again(func() (err error) { got, err = m.Run(ctx, inputs[i%cases]); return err })
+		if err != nil {
+			return repeated, fmt.Errorf("request %d: %w", i, err)
+		}
+		if !reflect.DeepEqual(got, want[i%cases]) {
+			return repeated, fmt.Errorf("request %d: another output", i)
+		}
+		if i%10 == 0 {
+			fmt.Println("at", i)
+		}
+	}
+	return repeated, nil
+}
+
+// TestServedMachineLosesNothingOfSurvivors runs 64 client processes of all eight priorities on a served machine, on
+// four models with an adapter each, with faults. Ten of them are killed at random; the others get all of their answers,
+// with the right bytes, and the trace shows strict priority.
+func TestServedMachineLosesNothingOfSurvivors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("64 processes take seconds")
+	}
+	requests := testform.Of(0, 20, 1880) // of each: over 100,000 in the long form
+	const clients, kills = 64, 10
+	dir := t.TempDir()
+	compiled := func(kind int, seed uint64) string {
+		mil := filepath.Join(dir, fmt.Sprintf("%d_%d.mil", kind, seed))
+		put(t, mil, []byte(testmodel.Layer(kind, seed)))
+		hwx := strings.TrimSuffix(mil, ".mil") + ".hwx"
+		if s, _, msg := call(t, mil, "-o", hwx); s != statusOK {
+			t.Fatal(msg)
+		}
+		return hwx
+	}
+	var bases [testmodel.Layers]string
+	for kind := range bases {
+		bases[kind] = compiled(kind, 0)
+	}
+	traced := filepath.Join(dir, "trace.json")
+	socket, stop := serving(t, "--trace", traced, "--inject-seed", "1", "--inject",
+		"translation:p=0.0006; exception@task:p=0.0003; crash@post:p=0.0003; stuck:p=0.0005")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	rng := rand.New(rand.NewPCG(5, 5))
+	victims := rng.Perm(clients)[:kills]
+	type result struct {
+		repeated int
+		err      error
+	}
+	results := make(chan result, clients)
+	for i := range clients {
+		kind := i % len(bases)
+		c := &crowdClient{
+			Socket:   socket,
+			Base:     bases[kind],
+			Adapter:  compiled(kind, uint64(1+i)),
+			QoS:      broker.QoSClasses[i/len(bases)%len(broker.QoSClasses)].Name,
+			Team:     fmt.Sprint("TEAM", kind),
+			Seed:     uint64(i),
+			Requests: requests,
+		}
+		at := -1 // kills it after as many lines
+		if slices.Contains(victims, i) {
+			at = rng.IntN(requests / 10)
+			c.Requests = 1 << 30 // it does not end by itself
+		}
+		b, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(self)
+		cmd.Env = append(os.Environ(), crowdEnv+"="+string(b))
+		var msg strings.Builder
+		cmd.Stderr = &msg
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		go func() {
+			r := result{repeated: -1}
+			lines := 0
+			for s := bufio.NewScanner(out); s.Scan(); lines++ {
+				if lines == at {
+					_ = cmd.Process.Kill()
+				}
+				_, _ = fmt.Sscanf(s.Text(), "done %d", &r.repeated)
+			}
+			err := cmd.Wait()
+			if at < 0 && (err != nil || r.repeated < 0) {
+				r.err = fmt.Errorf("client %d: %v, %s", i, err, &msg)
+			} else if at >= 0 && err == nil {
+				r.err = fmt.Errorf("client %d ended before it was killed", i)
+			}
+			results <- r
+		}()
+	}
+	repeated := 0
+	for range clients {
+		r := <-results
+		if r.err != nil {
+			t.Error(r.err)
+		}
+		repeated += max(r.repeated, 0)
+	}
+	vacant(t, socket)
+	stop()
+	n := (clients - kills) * requests
+	t.Logf("%d requests of survivors, %d repeated after faults (%.2f %%), %d clients killed", n, repeated,
+		100*float64(repeated)/float64(n), kills)
+	if repeated == 0 {
+		t.Error("no request met a fault")
+	}
+	strictlyByPriority(t, traced, n)
+}
+
+// strictlyByPriority checks in a trace that no request began while a more urgent one waited, or an older one of its own
+// priority. There must be at least n requests, of all eight priorities.
+func strictlyByPriority(t *testing.T, file string, n int) {
+	t.Helper()
+	f, err := os.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	type request struct{ Priority, Action int }
+	var waiting []request
+	begun := map[int]int{} // by priority
+	total, overtaken := 0, 0
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
+		text := strings.Trim(lines.Text(), ",")
+		enters, begins := strings.Contains(text, `"ANEScheduler::enqueue"`), strings.Contains(text,
+			`"ANEScheduler::dequeue"`)
+		if !enters && !begins {
+			continue
+		}
+		var e struct{ Args request }
+		if err := json.Unmarshal([]byte(text), &e); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		r := e.Args
+		if enters {
+			waiting = append(waiting, r)
+			continue
+		}
+		i := slices.Index(waiting, r)
+		if i < 0 {
+			t.Fatalf("request %+v did not wait", r)
+		}
+		for _, w := range waiting {
+			if w.Priority < r.Priority || w.Priority == r.Priority && w.Action < r.Action {
+				t.Fatalf("request %+v began before %+v", r, w)
+			}
+			if w.Action < r.Action {
+				overtaken++
+			}
+		}
+		waiting = slices.Delete(waiting, i, i+1)
+		begun[r.Priority]++
+		total++
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if total < n || len(begun) != 8 || overtaken == 0 {
+		t.Errorf("the trace has %d requests, of priorities %v, of which %d went before older ones; want %d of 8 "+
+			"priorities", total, begun, overtaken, n)
+	}
+}
