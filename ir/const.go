@@ -133,26 +133,15 @@ func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 	rows := c.Type.Shape[0]
 	per := c.Elems() / rows
 	data := make([]byte, 0, len(c.Data))
-	var wide [1024]float32
 	for row := range rows {
 		f := factor(row)
 		from, end := row*per, (row+1)*per
 		// The product of two fp16 numbers is exact in fp32: see package vector.
-		for t == FP16 && from < end && float64(numerics.Round16(float32(f))) == f {
-			part := wide[:min(end-from, int64(len(wide)))]
-			numerics.WidenBytes(part, c.Data[2*from:])
-			nan := false
-			for i := range part {
-				part[i] *= float32(f)
-				nan = nan || part[i] != part[i]
-			}
-			if nan {
-				break // AppendElem defines the bits of a NaN
-			}
+		if t == FP16 && float64(numerics.Round16(float32(f))) == f {
 			at := len(data)
-			data = data[:at+2*len(part)]
-			numerics.NarrowBytes(data[at:], part)
-			from += int64(len(part))
+			data = data[:2*end]
+			numerics.ScaleBytes(data[at:], c.Data[2*from:2*end], float32(f))
+			continue
 		}
 		for ; from < end; from++ {
 			data = AppendElem(data, t, float64(c.Float(from)*f))

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
+	"github.com/zinc-compiler/zinc/numerics/vector"
 )
 
 // Pack writes the parts of one task into dst, which must have exactly Size bytes: parts in core order, each
@@ -166,7 +167,15 @@ func (j *job) do(d []byte) {
 	if j.stride > 0 {
 		gather(d, j.rows, j.lanes, j.red, j.stride)
 	} else {
-		interleave(d, j.rows, j.lanes, j.red)
+		vector.Interleave(d, j.rows, j.lanes, j.red)
 	}
 	clear(d[2*j.lanes*j.red:])
+}
+
+// gather copies lanes halves from each of red places in src, stride bytes apart, to dst, one after another.
+func gather(dst, src []byte, lanes, red, stride int) {
+	n := 2 * lanes
+	for r := range red {
+		copy(dst[r*n:r*n+n], src[r*stride:])
+	}
 }

@@ -69,6 +69,16 @@ func widen8(dst *float32, src *byte, n int)
 //go:noescape
 func narrow8(dst *byte, src *float32, n int)
 
+// scale8 multiplies n times eight fp16 numbers and rounds once.
+//
+//go:noescape
+func scale8(dst *byte, src *byte, factor float32, n int)
+
+// interleave8 writes n times sixteen halves of eight rows as columns; ldd and lds are in bytes.
+//
+//go:noescape
+func interleave8(dst *byte, ldd uintptr, src *byte, lds uintptr, n int)
+
 // features returns the word of CPUID that has F16C.
 //
 //go:noescape

@@ -781,6 +781,120 @@ next:
 	VZEROUPPER
 	RET
 
+// func scale8(dst *byte, src *byte, factor float32, n int)
+// Requires: AVX, F16C
+TEXT ·scale8(SB), NOSPLIT, $0-32
+	MOVQ         dst+0(FP), AX
+	MOVQ         src+8(FP), CX
+	MOVQ         n+24(FP), DX
+	VBROADCASTSS factor+16(FP), Y0
+	VBROADCASTSS scalenan<>+0(SB), Y1
+
+next:
+	VCVTPH2PS (CX), Y2
+	VMULPS    Y0, Y2, Y2
+	VCMPPS    $0x03, Y2, Y2, Y3
+	VBLENDVPS Y3, Y1, Y2, Y2
+	VCVTPS2PH $0x00, Y2, (AX)
+	ADDQ      $0x10, CX
+	ADDQ      $0x10, AX
+	DECQ      DX
+	JNZ       next
+	VZEROUPPER
+	RET
+
+DATA scalenan<>+0(SB)/4, $0x7fc00000
+GLOBL scalenan<>(SB), RODATA|NOPTR, $4
+
+// func interleave8(dst *byte, ldd uintptr, src *byte, lds uintptr, n int)
+// Requires: AVX, AVX2
+TEXT ·interleave8(SB), NOSPLIT, $0-40
+	MOVQ dst+0(FP), AX
+	MOVQ ldd+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ lds+24(FP), BX
+	MOVQ n+32(FP), SI
+
+next:
+	MOVQ         DX, DI
+	VMOVDQU      (DI), Y0
+	ADDQ         BX, DI
+	VMOVDQU      (DI), Y1
+	ADDQ         BX, DI
+	VMOVDQU      (DI), Y2
+	ADDQ         BX, DI
+	VMOVDQU      (DI), Y3
+	ADDQ         BX, DI
+	VMOVDQU      (DI), Y4
+	ADDQ         BX, DI
+	VMOVDQU      (DI), Y5
+	ADDQ         BX, DI
+	VMOVDQU      (DI), Y6
+	ADDQ         BX, DI
+	VMOVDQU      (DI), Y7
+	ADDQ         BX, DI
+	VPUNPCKLWD   Y4, Y0, Y8
+	VPUNPCKHWD   Y4, Y0, Y4
+	VPUNPCKLWD   Y5, Y1, Y9
+	VPUNPCKHWD   Y5, Y1, Y10
+	VPUNPCKLWD   Y6, Y2, Y1
+	VPUNPCKHWD   Y6, Y2, Y5
+	VPUNPCKLWD   Y7, Y3, Y6
+	VPUNPCKHWD   Y7, Y3, Y7
+	VPUNPCKLWD   Y1, Y8, Y0
+	VPUNPCKHWD   Y1, Y8, Y1
+	VPUNPCKLWD   Y5, Y4, Y2
+	VPUNPCKHWD   Y5, Y4, Y3
+	VPUNPCKLWD   Y6, Y9, Y4
+	VPUNPCKHWD   Y6, Y9, Y5
+	VPUNPCKLWD   Y7, Y10, Y6
+	VPUNPCKHWD   Y7, Y10, Y7
+	VPUNPCKLWD   Y4, Y0, Y8
+	VPUNPCKHWD   Y4, Y0, Y4
+	VPUNPCKLWD   Y5, Y1, Y9
+	VPUNPCKHWD   Y5, Y1, Y10
+	VPUNPCKLWD   Y6, Y2, Y1
+	VPUNPCKHWD   Y6, Y2, Y5
+	VPUNPCKLWD   Y7, Y3, Y6
+	VPUNPCKHWD   Y7, Y3, Y7
+	LEAQ         (AX)(CX*8), DI
+	VMOVDQU      X8, (AX)
+	VEXTRACTI128 $0x01, Y8, (DI)
+	ADDQ         CX, AX
+	ADDQ         CX, DI
+	VMOVDQU      X4, (AX)
+	VEXTRACTI128 $0x01, Y4, (DI)
+	ADDQ         CX, AX
+	ADDQ         CX, DI
+	VMOVDQU      X9, (AX)
+	VEXTRACTI128 $0x01, Y9, (DI)
+	ADDQ         CX, AX
+	ADDQ         CX, DI
+	VMOVDQU      X10, (AX)
+	VEXTRACTI128 $0x01, Y10, (DI)
+	ADDQ         CX, AX
+	ADDQ         CX, DI
+	VMOVDQU      X1, (AX)
+	VEXTRACTI128 $0x01, Y1, (DI)
+	ADDQ         CX, AX
+	ADDQ         CX, DI
+	VMOVDQU      X5, (AX)
+	VEXTRACTI128 $0x01, Y5, (DI)
+	ADDQ         CX, AX
+	ADDQ         CX, DI
+	VMOVDQU      X6, (AX)
+	VEXTRACTI128 $0x01, Y6, (DI)
+	ADDQ         CX, AX
+	ADDQ         CX, DI
+	VMOVDQU      X7, (AX)
+	VEXTRACTI128 $0x01, Y7, (DI)
+	LEAQ         (DI)(CX*1), AX
+	ADDQ         $0x20, DX
+	DECQ         SI
+	JNZ          next
+	VZEROUPPER
+	RET
+
 // func features() uint32
 // Requires: CPUID
 TEXT ·features(SB), NOSPLIT, $0-4

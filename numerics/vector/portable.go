@@ -102,6 +102,16 @@ func narrowPortable(dst []byte, src []float32) {
 	}
 }
 
+func scalePortable(dst, src []byte, factor float32) {
+	for i := 0; i < len(src); i += 2 {
+		h := ToHalf(fromHalf(binary.LittleEndian.Uint16(src[i:])) * factor)
+		if h&0x7fff > 0x7c00 {
+			h = 0x7e00
+		}
+		binary.LittleEndian.PutUint16(dst[i:], h)
+	}
+}
+
 // fromHalf returns the value of an fp16 pattern, a NaN as a quiet one.
 func fromHalf(h uint16) float32 {
 	f := float16.Frombits(h).Float32()

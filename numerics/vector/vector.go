@@ -192,10 +192,21 @@ func Narrow(dst []byte, src []float32) int {
 	return n
 }
 
-// The kernels in use: those of portable.go, except where a platform has others.
+// Scale multiplies packed little-endian fp16 by a factor that fp16 can represent, rounds each product once, to nearest,
+// ties to even, and returns the number of elements: the smaller of len(dst)/2 and len(src)/2. Every NaN becomes the
+// positive quiet one without a payload.
+func Scale(dst, src []byte, factor float32) int {
+	n := min(len(dst), len(src)) / 2
+	scale(dst[:2*n], src[:2*n], factor)
+	return n
+}
+
+// The kernels in use: the portable ones, except where a platform has others.
 var (
-	add    = addPortable
-	turn   = turnPortable
-	widen  = widenPortable
-	narrow = narrowPortable
+	add        = addPortable
+	turn       = turnPortable
+	widen      = widenPortable
+	narrow     = narrowPortable
+	scale      = scalePortable
+	interleave = interleavePortable
 )

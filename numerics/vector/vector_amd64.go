@@ -15,6 +15,7 @@ var Accelerated = cpu.X86.HasAVX2 && cpu.X86.HasFMA && features()&hasF16C != 0
 func init() {
 	if Accelerated {
 		add, turn, widen, narrow = addAVX2, turnAVX2, widenAVX2, narrowAVX2
+		scale, interleave = scaleAVX2, interleaveAVX2
 	}
 }
 
@@ -123,6 +124,25 @@ func narrowAVX2(dst []byte, src []float32) {
 		narrow8(&dst[0], &src[0], n/8)
 	}
 	narrowPortable(dst[2*n:], src[n:])
+}
+
+func scaleAVX2(dst, src []byte, factor float32) {
+	n := len(src) / 2 &^ 7
+	if n > 0 {
+		scale8(&dst[0], &src[0], factor, n/8)
+	}
+	scalePortable(dst[2*n:], src[2*n:], factor)
+}
+
+// interleaveAVX2 writes the columns of eight rows that fill squares of sixteen, and returns their number.
+func interleaveAVX2(dst []byte, db int, src []byte, rb, n int) int {
+	n &^= 15
+	if n == 0 {
+		return 0
+	}
+	_, _ = src[7*rb+2*n-1], dst[(n-1)*db+15]
+	interleave8(&dst[0], uintptr(db), &src[0], uintptr(rb), n/16)
+	return n
 }
 
 // turnAVX2 copies the columns that fill squares of eight, and the rows below the last square.

@@ -182,6 +182,35 @@ func TestNarrowRoundsToNearest(t *testing.T) {
 	}
 }
 
+// TestScaleRoundsEachProductOnce multiplies all fp16 patterns by numbers of every kind.
+func TestScaleRoundsEachProductOnce(t *testing.T) {
+	src := make([]byte, 2<<16)
+	for i := range 1 << 16 {
+		binary.LittleEndian.PutUint16(src[2*i:], uint16(i))
+	}
+	got, portable := make([]byte, len(src)), make([]byte, len(src))
+	for _, f := range []float32{
+		1, -1, 0, 0x1p-24, -3 * 0x1p-24, 0x1p-14, 1.0009765625, -0.333251953125, 65504, inf, -inf,
+	} {
+		Scale(got, src, f)
+		scalePortable(portable, src, f)
+		for i := range 1 << 16 {
+			x := float64(float16.Frombits(uint16(i)).Float32()) * float64(f)
+			want := float16.Fromfloat32(float32(x)).Bits() // the product is exact in fp32
+			if x != x {
+				want = 0x7e00
+			}
+			g, p := binary.LittleEndian.Uint16(got[2*i:]), binary.LittleEndian.Uint16(portable[2*i:])
+			if g != want || p != want {
+				t.Fatalf("%#04x by %g is %#04x, portable %#04x, want %#04x", i, f, g, p, want)
+			}
+		}
+	}
+	if n := Scale(got[:7], src[:10], 1); n != 3 {
+		t.Errorf("an odd byte was scaled: %d elements", n)
+	}
+}
+
 func BenchmarkMultiply(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct{ m, n, k int }{{384, 1500, 384}, {1500, 384, 1536}, {1024, 1, 4096}} {

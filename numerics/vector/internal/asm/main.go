@@ -24,6 +24,8 @@ func main() {
 	transpose()
 	widen()
 	narrow()
+	scale()
+	interleave()
 	cpuid()
 	Generate()
 }
@@ -264,6 +266,73 @@ func narrow() {
 	VCVTPS2PH(U8(0), v, Mem{Base: dst}) // to nearest, ties to even
 	ADDQ(U8(32), src)
 	ADDQ(U8(16), dst)
+	DECQ(n)
+	JNZ(LabelRef("next"))
+	VZEROUPPER()
+	RET()
+}
+
+func scale() {
+	text("scale8", "func(dst, src *byte, factor float32, n int)")
+	Doc("scale8 multiplies n times eight fp16 numbers and rounds once.")
+	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
+	factor := YMM()
+	VBROADCASTSS(NewParamAddr("factor", 16), factor)
+	nan := broadcast("scalenan", 0x7fc00000)
+	v, not := YMM(), YMM()
+	Label("next")
+	VCVTPH2PS(Mem{Base: src}, v)
+	VMULPS(factor, v, v)
+	VCMPPS(U8(3), v, v, not) // unordered
+	VBLENDVPS(not, nan, v, v)
+	VCVTPS2PH(U8(0), v, Mem{Base: dst}) // to nearest, ties to even
+	ADDQ(U8(16), src)
+	ADDQ(U8(16), dst)
+	DECQ(n)
+	JNZ(LabelRef("next"))
+	VZEROUPPER()
+	RET()
+}
+
+// interleave writes a kernel that transposes eight rows of sixteen halves.
+func interleave() {
+	text("interleave8", "func(dst *byte, ldd uintptr, src *byte, lds uintptr, n int)")
+	Doc("interleave8 writes n times sixteen halves of eight rows as columns; ldd and lds are in bytes.")
+	dst, ldd := Load(Param("dst"), GP64()), Load(Param("ldd"), GP64())
+	src, lds := Load(Param("src"), GP64()), Load(Param("lds"), GP64())
+	n := Load(Param("n"), GP64())
+	row, high := GP64(), GP64()
+	Label("next")
+	r, t := vectors(8), vectors(8)
+	MOVQ(src, row)
+	for i := range r {
+		VMOVDQU(Mem{Base: row}, r[i])
+		ADDQ(lds, row)
+	}
+	// Each 128-bit lane is a square of eight by eight.
+	for i := range 4 {
+		VPUNPCKLWD(r[i+4], r[i], t[2*i])
+		VPUNPCKHWD(r[i+4], r[i], t[2*i+1])
+	}
+	for i := range 4 {
+		VPUNPCKLWD(t[i+4], t[i], r[2*i])
+		VPUNPCKHWD(t[i+4], t[i], r[2*i+1])
+	}
+	for i := range 4 {
+		VPUNPCKLWD(r[i+4], r[i], t[2*i])
+		VPUNPCKHWD(r[i+4], r[i], t[2*i+1])
+	}
+	LEAQ(Mem{Base: dst, Index: ldd, Scale: 8}, high)
+	for i := range t {
+		VMOVDQU(t[i].AsX(), Mem{Base: dst})
+		VEXTRACTI128(U8(1), t[i], Mem{Base: high})
+		if i < 7 {
+			ADDQ(ldd, dst)
+			ADDQ(ldd, high)
+		}
+	}
+	LEAQ(Mem{Base: high, Index: ldd, Scale: 1}, dst)
+	ADDQ(U8(32), src)
 	DECQ(n)
 	JNZ(LabelRef("next"))
 	VZEROUPPER()
