@@ -90,11 +90,7 @@ func (d *driver) container() (*hwx.File, error) {
 		}
 		d.prov.idle(img, d.units[0])
 	}
-	symbols, err := d.sec.Symbols()
-	if err != nil {
-		return nil, err
-	}
-	for _, s := range symbols {
+	for _, s := range d.sec.Symbols() {
 		img.Kernels = append(img.Kernels, hwx.Kernel{Name: s.Name, Offset: uint64(s.Offset), Live: s.Live})
 	}
 	f, _, err := hwx.Build(img)

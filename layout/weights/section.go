@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -204,11 +203,7 @@ func (s *Section) add(p piece, kd kind, task int, sizes [MaxCores]uint32, layout
 	place func(base uint32) Parts) (Parts, error) {
 	c := &constant{piece: p, task: task}
 	k := key{sum: s.beginning(c), size: p.size, sizes: sizes, kind: kd}
-	old, err := s.equal(c, k)
-	if err != nil {
-		return Parts{}, err
-	}
-	if old != nil {
+	if old := s.equal(c, k); old != nil {
 		s.last = old.base
 		return old.parts, nil
 	}
@@ -229,18 +224,16 @@ func (s *Section) add(p piece, kd kind, task int, sizes [MaxCores]uint32, layout
 }
 
 // equal returns the stored constant that is equal to c, or nil. The key has the digest of c's beginning.
-func (s *Section) equal(c *constant, k key) (*constant, error) {
+func (s *Section) equal(c *constant, k key) *constant {
 	first := s.begun[k]
 	if first == nil {
-		return nil, nil
+		return nil
 	}
-	if err := errors.Join(s.digest(first), s.digest(c)); err != nil {
-		return nil, err
-	}
+	s.digests([]*constant{first, c})
 	k.sum = first.sum
 	s.seen[k] = first
 	k.sum = c.sum
-	return s.seen[k], nil
+	return s.seen[k]
 }
 
 // remember makes c, which is stored and of which equal found no other, one that equal finds.
@@ -258,12 +251,10 @@ func (s *Section) remember(c *constant, k key) {
 
 // Symbols lists the tiles of all constants in order of appearance, MaxCores per constant, with dead ones at the
 // section's end.
-func (s *Section) Symbols() ([]Symbol, error) {
+func (s *Section) Symbols() []Symbol {
+	s.digests(s.named)
 	var out []Symbol
 	for _, c := range s.named {
-		if err := s.digest(c); err != nil {
-			return nil, err
-		}
 		name := "K" + strings.ToUpper(hex.EncodeToString(c.sum[:])) + "_ne_"
 		for lane, live := range c.parts.Live {
 			sy := Symbol{Name: name + strconv.Itoa(lane), Offset: s.size, Live: live}
@@ -273,7 +264,7 @@ func (s *Section) Symbols() ([]Symbol, error) {
 			out = append(out, sy)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // PairRows lays out a per-channel elementwise constant for the planar engine: one fp16 bias per channel, then one fp16

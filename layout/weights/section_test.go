@@ -32,7 +32,7 @@ func TestSectionStoresEqualConstantsOnce(t *testing.T) {
 	if off, err := s.AddSurface(16, 64, s.bytes()); err != nil || int64(off) != size {
 		t.Errorf("surface at %#x (%v), want %#x", off, err, size)
 	}
-	sy := symbols(t, s)
+	sy := s.Symbols()
 	if len(sy) != MaxCores {
 		t.Fatalf("%d symbols, want %d", len(sy), MaxCores)
 	}
@@ -61,7 +61,7 @@ func TestSectionSlicesKeepTheirNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for _, sy := range symbols(t, s) {
+	for _, sy := range s.Symbols() {
 		if seen[sy.Name] {
 			t.Fatalf("two tiles are named %s", sy.Name)
 		}
@@ -82,7 +82,7 @@ func TestSectionDeadTilesPointAtTheEnd(t *testing.T) {
 	if _, err := s.addKernel(k, 1, p); err != nil {
 		t.Fatal(err)
 	}
-	for i, sy := range symbols(t, s) {
+	for i, sy := range s.Symbols() {
 		want := uint32(64 * min(i, 3))
 		if sy.Live != (i < 3) || sy.Offset != want || !strings.HasSuffix(sy.Name, fmt.Sprintf("_ne_%d", i)) {
 			t.Errorf("tile %d is %+v, want offset %#x", i, sy, want)
@@ -184,15 +184,6 @@ func (s *Section) addKernel(k *Kernel, workers int, plans ...Plan) ([]Parts, err
 		all = append(all, ps)
 	}
 	return all, nil
-}
-
-func symbols(t *testing.T, s *Section) []Symbol {
-	t.Helper()
-	list, err := s.Symbols()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return list
 }
 
 // TestConstantsThatBeginEqualAreToldApart adds constants whose first bytes are the same, in memory and as rows that are

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
@@ -105,18 +106,23 @@ func (s *Section) each(pieces []piece, use func([]byte) error) error {
 	for _, p := range pieces {
 		total += p.size
 	}
-	if s.Workers == 1 || runtime.GOMAXPROCS(0) == 1 || total <= windowBytes {
+	if s.workers() == 1 || total <= windowBytes {
 		if len(s.buf) < min(total, windowBytes) {
 			s.buf = make([]byte, min(total, windowBytes))
 		}
-		for w := range windowsOf(pieces) {
-			if err := use(w.pack(s.buf)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return inTurn(pieces, s.buf, use)
 	}
 	return pipeline(pieces, use)
+}
+
+// inTurn is each without another goroutine. It packs windows into buf.
+func inTurn(pieces []piece, buf []byte, use func([]byte) error) error {
+	for w := range windowsOf(pieces) {
+		if err := use(w.pack(buf)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pipeline is each with a goroutine that packs.
@@ -161,18 +167,36 @@ func (s *Section) WriteTo(w io.Writer) (n int64, err error) {
 	return n, err
 }
 
-// digest sets the SHA-256 of a packed constant if it is not set. The later tasks of a cut kernel add their number as
-// four bytes, so that equal slices have different names.
-func (s *Section) digest(c *constant) error {
-	if c.all {
-		return nil
+// workers returns the number of goroutines that may pack constants.
+func (s *Section) workers() int {
+	if n := runtime.GOMAXPROCS(0); s.Workers <= 0 || n == 1 {
+		return n
 	}
-	h := sha256.New()
-	if err := s.each([]piece{c.piece}, func(b []byte) error { h.Write(b); return nil }); err != nil {
-		return err
+	return s.Workers
+}
+
+// digests sets the SHA-256 of the constants that have none yet. Workers share the constants out; if there are fewer
+// constants than workers, each constant is packed by one goroutine while another hashes it. The later tasks of a cut
+// kernel add their number as four bytes, so that equal slices have different names.
+func (s *Section) digests(of []*constant) {
+	of = slices.DeleteFunc(slices.Clone(of), func(c *constant) bool { return c.all })
+	digest := func(c *constant, each func([]piece, func([]byte) error) error) {
+		h := sha256.New()
+		each([]piece{c.piece}, func(b []byte) error { h.Write(b); return nil }) // which fails only if its argument does
+		c.sum, c.all = c.end(h), true
 	}
-	c.sum, c.all = c.end(h), true
-	return nil
+	if len(of) < s.workers() {
+		for _, c := range of {
+			digest(c, s.each)
+		}
+		return
+	}
+	buffers := sync.Pool{New: func() any { return new([windowBytes]byte) }}
+	run(len(of), s.workers(), func(i int) {
+		buf := buffers.Get().(*[windowBytes]byte)
+		defer buffers.Put(buf)
+		digest(of[i], func(pieces []piece, use func([]byte) error) error { return inTurn(pieces, buf[:], use) })
+	})
 }
 
 // beginningBytes tell nearly all constants of a model from each other.
