@@ -42,7 +42,31 @@ func Stage(path string) (*Staged, error) {
 	if err != nil {
 		return nil, writeError(path, err)
 	}
-	return &Staged{target: target, out: out, w: bufio.NewWriterSize(out, 1<<20)}, nil
+	return &Staged{target: target, out: out, w: newWriter(out)}, nil
+}
+
+// bufferBytes is the length from which a write goes straight to the file.
+const bufferBytes = 1 << 16
+
+func newWriter(f *os.File) *bufio.Writer { return bufio.NewWriterSize(&earlyWriter{f: f}, bufferBytes) }
+
+// earlyBytes is how much of a file is written before the system is told to store it.
+const earlyBytes = 8 << 20
+
+// earlyWriter has the system store a long file while the rest of it is being made, so that Sync has little left to wait
+// for.
+type earlyWriter struct {
+	f           *os.File
+	begun, size int64
+}
+
+func (w *earlyWriter) Write(p []byte) (int, error) {
+	n, err := w.f.Write(p)
+	if w.size += int64(n); w.size-w.begun >= earlyBytes {
+		beginSync(w.f, w.begun, w.size-w.begun)
+		w.begun = w.size
+	}
+	return n, err
 }
 
 // Write appends to the contents.
@@ -157,7 +181,7 @@ func (t *transaction) stage(f File) error {
 		if err != nil {
 			return writeError(f.Path, err)
 		}
-		file = &Staged{target: target, out: out, w: bufio.NewWriterSize(out, 1<<20)}
+		file = &Staged{target: target, out: out, w: newWriter(out)}
 	case file.out == nil || file.target != target:
 		return fmt.Errorf("cannot write %s: the contents were staged for another file", f.Path)
 	}
