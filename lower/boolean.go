@@ -66,7 +66,7 @@ func (b *builder) opposite(v *ir.Value) (*surf, error) {
 // segment reads the value, else scratch.
 func (b *builder) boolResult(v *ir.Value) *surf {
 	port := b.outs[v]
-	if port == nil || b.uses[v] != 0 {
+	if port == nil || b.read[v].n != 0 {
 		return b.resultOf(v)
 	}
 	s := inBuffer(port, tensorDims(v.Type))

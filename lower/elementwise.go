@@ -185,8 +185,8 @@ func lowerBinary(b *builder, op *ir.Op) error {
 // on the way in (chain_res_relu). The sum must be the only reader, and its other operand must be the relu's own.
 func (b *builder) clampsSource(op *ir.Op) bool {
 	x, v := op.Arg(ir.ParamX), op.Results[0]
-	r := b.reader[v]
-	if r == nil || !r.Is(ir.OpAdd) || b.uses[v] != 1 || b.outs[v] != nil {
+	r := b.read[v].last
+	if r == nil || !r.Is(ir.OpAdd) || b.read[v].n != 1 || b.outs[v] != nil {
 		return false
 	}
 	p, q := r.Arg(ir.ParamX), r.Arg(ir.ParamY)

@@ -113,9 +113,7 @@ type builder struct {
 	planes    map[*ir.Value][]*surf // the bytes of integers, in fp16
 	fused     map[*ir.Op][]*ir.Op
 	outs      map[*ir.Value]*buffer  // results that go to a port
-	uses      map[*ir.Value]int      // uses inside the segment
-	reader    map[*ir.Value]*ir.Op   // last operation of the segment that reads a value
-	whole     map[*ir.Value]bool     // values that some operation reads without accepting lines
+	read      map[*ir.Value]reading  // how the segment reads a value
 	turns     map[turnKey]*surf      // matrices that are stored turned already
 	images    map[*ir.Value]*surf    // products kept as channels by rows for the next product
 	kernels   map[*buffer]kernelRows // by tensor: where its rows are stored as a kernel already
@@ -126,6 +124,22 @@ type builder struct {
 	op        *ir.Op
 	rule      string
 	trial     bool // constants are not packed, and an operation may take a quarter of a procedure
+}
+
+// reading is how the operations of a segment read a value.
+type reading struct {
+	n     int    // uses
+	last  *ir.Op // that reads it
+	whole bool   // some operation reads it without accepting lines
+}
+
+// countReads adds what op reads.
+func (b *builder) countReads(op *ir.Op) {
+	whole := !takesLines(op)
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		r := b.read[v]
+		b.read[v] = reading{n: r.n + 1, last: op, whole: r.whole || whole}
+	})
 }
 
 // Error is an operation that could not be lowered although its rule accepted it, which is a bug in zinc. Constants that
@@ -145,11 +159,10 @@ func (e *Error) Unwrap() error { return e.Err }
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section) *builder {
 	return &builder{
 		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec), fused: seg.Fused,
-		vals: map[*ir.Value]*surf{}, bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
+		vals: make(map[*ir.Value]*surf, len(seg.Ops)), bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
 		planes: map[*ir.Value][]*surf{},
-		outs:   map[*ir.Value]*buffer{}, uses: map[*ir.Value]int{},
-		reader: map[*ir.Value]*ir.Op{}, whole: map[*ir.Value]bool{}, images: map[*ir.Value]*surf{},
-		clamped: map[*ir.Value]bool{},
+		outs:   map[*ir.Value]*buffer{}, read: make(map[*ir.Value]reading, len(seg.Ops)),
+		images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
 		kernels: map[*buffer]kernelRows{}, turns: map[turnKey]*surf{},
 	}
 }
@@ -160,7 +173,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section) (*Procedure, err
 	if err := b.makeDrafts(seg); err != nil {
 		return nil, err
 	}
-	b.uses, b.reader, b.whole = nil, nil, nil // only rules look at them
+	b.read = nil // only rules look at it
 	if err := b.plan(Planners); err != nil {
 		return nil, err
 	}
@@ -185,14 +198,10 @@ func (b *builder) makeDrafts(seg *Segment) error {
 		b.outputs = append(b.outputs, sf)
 	}
 	for _, op := range seg.Ops {
-		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			b.uses[v]++
-			b.reader[v] = op
-			b.whole[v] = b.whole[v] || !takesLines(op)
-		})
+		b.countReads(op)
 	}
 	covered := map[*ir.Op]bool{}
-	for _, op := range scheduled(seg.Ops, b.uses) {
+	for _, op := range scheduled(seg.Ops, b.read) {
 		if covered[op] {
 			continue
 		}
@@ -292,7 +301,7 @@ func (b *builder) failure(err error) error {
 // reads the value again, else scratch.
 func (b *builder) resultOf(v *ir.Value) *surf {
 	dims := tensorDims(v.Type)
-	if port := b.outs[v]; port != nil && !port.narrow && b.uses[v] == 0 {
+	if port := b.outs[v]; port != nil && !port.narrow && b.read[v].n == 0 {
 		s := inBuffer(port, dims)
 		b.vals[v] = s
 		return s
@@ -305,7 +314,7 @@ func (b *builder) resultOf(v *ir.Value) *surf {
 // valueTemp returns a surface in scratch for a value, which may be a line if its writer and all its readers are
 // elementwise.
 func (b *builder) valueTemp(v *ir.Value, elementwise bool) *surf {
-	if dims := tensorDims(v.Type); !elementwise || b.whole[v] || b.outs[v] != nil {
+	if dims := tensorDims(v.Type); !elementwise || b.read[v].whole || b.outs[v] != nil {
 		return b.temp(dims)
 	}
 	return b.between(tensorDims(v.Type))

@@ -125,18 +125,18 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 // which turns v: the sum around a layer. A copy then loads v for both (chain_pair_mm_add_d256_s64; not
 // chain_pair_add_ln_d256_s64, whose sum is not an output).
 func (b *builder) readAsImage(v *ir.Value) bool {
-	last := b.reader[v]
-	if last == nil || last == b.op || b.uses[v] < 2 || last.Def.Class != ir.Pointwise {
+	last := b.read[v].last
+	if last == nil || last == b.op || b.read[v].n < 2 || last.Def.Class != ir.Pointwise {
 		return false
 	}
 	sum := last.Results[0]
-	return b.outs[sum] != nil && b.uses[sum] == 0
+	return b.outs[sum] != nil && b.read[sum].n == 0
 }
 
 // feedsProduct reports whether v is read once, by a product with a constant that reads it as rows.
 func (b *builder) feedsProduct(v *ir.Value) bool {
-	op := b.reader[v]
-	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || op.Arg(ir.ParamX) != v || v.Type.Rank() < 2 {
+	op := b.read[v].last
+	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || op.Arg(ir.ParamX) != v || v.Type.Rank() < 2 {
 		return false
 	}
 	if op.Is(ir.OpLinear) {

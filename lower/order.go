@@ -9,19 +9,22 @@ import (
 // scheduled returns a segment's operations in the order in which they become tasks: that of the program, except for two
 // products that only an elementwise operation reads. The product that is its second operand comes first
 // (chain_branch_d256_s64).
-func scheduled(ops []*ir.Op, uses map[*ir.Value]int) []*ir.Op {
+func scheduled(ops []*ir.Op, read map[*ir.Value]reading) []*ir.Op {
 	out := slices.Clone(ops)
-	at := make(map[*ir.Op]int, len(out))
-	for i, op := range out {
-		at[op] = i
-	}
+	var at map[*ir.Op]int // places in out
 	for _, op := range ops {
 		if r := ruleFor(op); r == nil || r.Name != "elementwise" {
 			continue
 		}
-		first, second := soleProduct(op.Arg(ir.ParamX), uses), soleProduct(op.Arg(ir.ParamY), uses)
+		first, second := soleProduct(op.Arg(ir.ParamX), read), soleProduct(op.Arg(ir.ParamY), read)
 		if first == nil || second == nil || first == second {
 			continue
+		}
+		if at == nil {
+			at = make(map[*ir.Op]int, len(out))
+			for i, op := range out {
+				at[op] = i
+			}
 		}
 		i, inside := at[first]
 		j, also := at[second]
@@ -38,8 +41,8 @@ func scheduled(ops []*ir.Op, uses map[*ir.Value]int) []*ir.Op {
 }
 
 // soleProduct returns the product that computes v, if v is read once.
-func soleProduct(v *ir.Value, uses map[*ir.Value]int) *ir.Op {
-	if v == nil || v.Def == nil || v.IsConst() || uses[v] != 1 {
+func soleProduct(v *ir.Value, read map[*ir.Value]reading) *ir.Op {
+	if v == nil || v.Def == nil || v.IsConst() || read[v].n != 1 {
 		return nil
 	}
 	if ruleFor(v.Def) == nil || v.Def.Def.Class != ir.Product {

@@ -159,8 +159,8 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 // kernelOf returns the place of a value that is read once, as the kernel of a product at run time, if one task can
 // write all of it in the kernel's order; else nil.
 func (b *builder) kernelOf(v *ir.Value) *operand {
-	op := b.reader[v]
-	if op == nil || b.uses[v] != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v {
+	op := b.read[v].last
+	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v {
 		return nil
 	}
 	a, err := ir.MatMulAttrs(op)
