@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/npy"
+	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -467,17 +468,23 @@ func TestUniformBiasIsInATask(t *testing.T) {
 // TestSpecialValuesAreAsCompiled patches with zeros, NaNs and infinities: the tasks must
 // not depend on the values of a constant that can be patched.
 func TestSpecialValuesAreAsCompiled(t *testing.T) {
-	for _, c := range graphs {
-		old := made(t, c.build, nil)
-		for name, two := range map[string][2]byte{
-			"zero": {}, "negative zero": {0, 0x80}, "one": {0, 0x3c}, "NaN": {1, 0x7e}, "signalling NaN": {1, 0x7d},
-			"infinity": {0, 0x7c}, "65504": {0xff, 0x7b}, "subnormal": {1, 0},
-		} {
+	special := []struct {
+		name string
+		two  [2]byte
+	}{
+		{"zero", [2]byte{}}, {"negative zero", [2]byte{0, 0x80}}, {"one", [2]byte{0, 0x3c}}, {"NaN", [2]byte{1, 0x7e}},
+		{"signalling NaN", [2]byte{1, 0x7d}}, {"infinity", [2]byte{0, 0x7c}}, {"65504", [2]byte{0xff, 0x7b}},
+		{"subnormal", [2]byte{1, 0}},
+	}
+	all := len(graphs) * len(special)
+	for i := range testform.Sample(all, 2*len(graphs), all) {
+		c, v := graphs[i/len(special)], special[i%len(special)]
+		t.Run(c.name+", "+v.name, func(t *testing.T) {
 			ws := arrays(c.build, c.names...)
 			values := map[string][]byte{}
 			for _, w := range ws {
 				for i := 0; i < len(w.Array.Data); i += 2 {
-					copy(w.Array.Data[i:], two[:])
+					copy(w.Array.Data[i:], v.two[:])
 				}
 				if w.Name == "bias" && c.name == "linear cut" {
 					// A bias that is the same everywhere goes to a register there, which the
@@ -492,18 +499,17 @@ func TestSpecialValuesAreAsCompiled(t *testing.T) {
 				values[w.Name] = w.Array.Data
 			}
 			if len(ws) == 2 && bytes.Equal(ws[0].Array.Data, ws[1].Array.Data) {
-				continue // see TestConstantsThatBecomeEqualStaySeparate
+				return // see TestConstantsThatBecomeEqualStaySeparate
 			}
+			old := made(t, c.build, nil)
 			r, err := patch.Apply(old.Pair, old.db, ws)
 			if err != nil {
-				t.Errorf("%s, %s: %v", c.name, name, err)
-				continue
+				t.Fatal(err)
 			}
 			if want := made(t, c.build, values); !bytes.Equal(r.Container, want.Container) {
-				t.Errorf("%s, %s: the container differs from the compiled one: %s", c.name, name,
-					difference(t, r.Container, want.Container))
+				t.Errorf("the container differs from the compiled one: %s", difference(t, r.Container, want.Container))
 			}
-		}
+		})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/testform"
 )
 
 // part is a part of a container as text, and the offset at which it ends.
@@ -61,11 +62,11 @@ func TestScanCut(t *testing.T) {
 		}
 		lines := linesOf(t, strict)
 		var cuts []int
-		step := len(lines)/40 + 1
+		step := len(lines)/testform.Of(8, 40, 40) + 1
 		for i := 0; i < len(lines); i += step {
 			cuts = append(cuts, int(lines[i].end)-1, int(lines[i].end), int(lines[i].end)+1)
 		}
-		for n := 0; n < len(whole); n += 31 + n/16 {
+		for n := 0; n < len(whole); n += 31 + n/testform.Of(3, 16, 16) {
 			cuts = append(cuts, n)
 		}
 		for _, n := range cuts {

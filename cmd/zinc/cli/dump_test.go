@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/testform"
 )
 
 // dumped runs dump on bytes.
@@ -67,7 +68,7 @@ func (w *heapWriter) Write(b []byte) (int, error) {
 // TestDumpDoesNotHoldItsTextInMemory checks that the text and JSON of a large container are written
 // as they are generated.
 func TestDumpDoesNotHoldItsTextInMemory(t *testing.T) {
-	const size = 6 << 20
+	size := testform.Of(3, 6, 6) << 20
 	f, err := hwx.Read(emitted(t, "pair"))
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +79,7 @@ func TestDumpDoesNotHoldItsTextInMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.Gaps = append(f.Gaps, hwx.Gap{Off: f.Size, Data: more})
-	f.Size += size
+	f.Size += int64(size)
 	b, err := hwx.Encode(f)
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +100,7 @@ func TestDumpDoesNotHoldItsTextInMemory(t *testing.T) {
 		if w.n < 3*size {
 			t.Fatalf("%s: %d bytes of text of a file of %d", form, w.n, size)
 		}
-		if w.most > m.HeapAlloc+2*size {
+		if w.most > m.HeapAlloc+uint64(2*size) {
 			t.Errorf("%s: the heap grows from %d to %d bytes while a file of %d is printed as %d", form, m.HeapAlloc,
 				w.most, size, w.n)
 		}
