@@ -198,7 +198,8 @@ func writeFacts(w *bytes.Buffer) {
 			pkg, name, _ := strings.Cut(t, " ")
 			tests[i] = "`" + pkg + "` " + name
 		}
-		row(w, f.place, f.what, "`"+paths.Replace(f.command)+"`", strings.Join(tests, "; "), strings.Join(f.differs, "; "))
+		row(w, f.place, f.what, "`"+paths.Replace(f.command)+"`", strings.Join(tests, "; "),
+			strings.Join(f.differs, "; "))
 	}
 }
 

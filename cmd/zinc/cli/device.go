@@ -47,7 +47,8 @@ shared events and runs when they have their values.
 
 Its subcommands call the driver as a task that holds every entitlement: send, a command
 of the firmware or one that the driver serves; selector, a selector of a user client;
-method, a method of the direct-path client.`,
+method, a method of the direct-path client. The subcommand broker calls a method of the
+broker as an application.`,
 		Example: `  zinc device
   zinc device digits.mlmodelc --section statistics,log
   zinc device digits.hwx --inject exception@task --section faults
@@ -70,7 +71,7 @@ method, a method of the direct-path client.`,
 	f.StringArrayVar(&c.signals, "signal", nil, "`EVENT=VALUE`, or gpu:EVENT=VALUE for one of the graphics processor: "+
 		"a call signals the shared event (repeatable)")
 	f.StringArrayVar(&c.waits, "wait", nil, "`EVENT=VALUE`: the last call waits for the shared event (repeatable)")
-	cmd.AddCommand(c.newSend(), c.newSelector(), c.newMethod())
+	cmd.AddCommand(c.newSend(), c.newSelector(), c.newMethod(), c.newBroker())
 	for _, x := range append(cmd.Commands(), cmd) {
 		c.machineFlags.register(x.Flags())
 		c.compileFlags.model(x.Flags())

@@ -77,7 +77,8 @@ func (c *serveCommand) serve(ctx context.Context) error {
 	if err != nil {
 		return &usageError{err}
 	}
-	o := stack.Options{Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers, Limits: c.limits}
+	o := stack.Options{Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers, Limits: c.limits,
+		Compile: c.brokerCompiler()}
 	if c.inject != "" {
 		spec, err := inject.Parse(c.inject)
 		if err != nil {
