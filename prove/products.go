@@ -16,18 +16,22 @@ func multiply(out, w, b []field.Elem, m, k, n int, bias []field.Elem) {
 	for l := range at {
 		at[l] = l * n
 	}
-	cuts := (n + blockColumns - 1) / blockColumns
-	parallel(m*cuts, k*min(n, blockColumns), func(lo, hi int) {
+	const rows = 64
+	cuts, parts := (n+blockColumns-1)/blockColumns, (m+rows-1)/rows
+	parallel(parts*cuts, k*min(m, rows)*min(n, blockColumns), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			row, from := i%m, i/m*blockColumns
-			c := out[row*n+from:][:min(blockColumns, n-from)]
-			clear(c)
-			field.AddMul(c, w[row*k:][:k], b[from:], at)
-			if bias != nil {
+			row, from := i%parts*rows, i/parts*blockColumns
+			count, cols := min(rows, m-row), min(blockColumns, n-from)
+			for r := row; r < row+count; r++ {
+				c, first := out[r*n+from:][:cols], field.Elem(0)
+				if bias != nil {
+					first = bias[r]
+				}
 				for j := range c {
-					c[j] = field.Add(c[j], bias[row])
+					c[j] = first
 				}
 			}
+			field.AddMul(out[row*n+from:], n, w[row*k:], k, count, b[from:], at, cols)
 		}
 	})
 }

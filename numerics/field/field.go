@@ -128,46 +128,54 @@ var Halves = sync.OnceValue(func() *[65536]Elem {
 // than one of them.
 const dotTerms = 63
 
-// AddMul adds to c the products w[l] * b[at[l]+j], for j < len(c).
-func AddMul(c, w, b []Elem, at []int) {
-	n := len(c)
-	j := 0
-	for ; j+4 <= n; j += 4 {
-		var h0, l0, h1, l1, h2, l2, h3, l3, carry uint64
-		for from := 0; from < len(at); from += dotTerms {
-			ws := w[from:min(from+dotTerms, len(at))]
-			for l, o := range at[from:][:len(ws)] {
-				f := uint64(ws[l])
-				v := b[o+j:][:4]
-				hi, lo := bits.Mul64(f, uint64(v[0]))
-				l0, carry = bits.Add64(l0, lo, 0)
-				h0, _ = bits.Add64(h0, hi, carry)
-				hi, lo = bits.Mul64(f, uint64(v[1]))
-				l1, carry = bits.Add64(l1, lo, 0)
-				h1, _ = bits.Add64(h1, hi, carry)
-				hi, lo = bits.Mul64(f, uint64(v[2]))
-				l2, carry = bits.Add64(l2, lo, 0)
-				h2, _ = bits.Add64(h2, hi, carry)
-				hi, lo = bits.Mul64(f, uint64(v[3]))
-				l3, carry = bits.Add64(l3, lo, 0)
-				h3, _ = bits.Add64(h3, hi, carry)
+// Strips of b are copied, so that they stay in the first cache: of so many columns and terms.
+const (
+	stripColumns = 8
+	stripTerms   = 8 * dotTerms
+)
+
+// AddMul adds products to m rows of n elements of c: to element j of row i the products of element l of row i of w and
+// b[at[l]+j]. The rows of c and w begin every ldc and every ldw elements.
+func AddMul(c []Elem, ldc int, w []Elem, ldw, m int, b []Elem, at []int, n int) {
+	tiles := accelerated && m > 1 && n >= stripColumns/4
+	var strip [stripTerms * stripColumns]Elem
+	for first := 0; first < len(at); first += stripTerms {
+		places := at[first:min(first+stripTerms, len(at))]
+		for from := 0; from < n; from += stripColumns {
+			cols := min(stripColumns, n-from)
+			if tiles {
+				for l, o := range places {
+					copy(strip[l*stripColumns:][:cols], b[o+from:o+n])
+				}
 			}
-			h0, l0 = 0, wide(h0, l0)
-			h1, l1 = 0, wide(h1, l1)
-			h2, l2 = 0, wide(h2, l2)
-			h3, l3 = 0, wide(h3, l3)
+			for i := range m {
+				row, ws := c[i*ldc+from:][:cols], w[i*ldw+first:][:len(places)]
+				if tiles {
+					addStrip(row, ws, &strip)
+					continue
+				}
+				for j := range row {
+					row[j] = Add(row[j], sum(ws, b[from+j:], places))
+				}
+			}
 		}
-		d := c[j:][:4]
-		d[0], d[1] = Add(d[0], reduced(l0)), Add(d[1], reduced(l1))
-		d[2], d[3] = Add(d[2], reduced(l2)), Add(d[3], reduced(l3))
 	}
-	for ; j < n; j++ {
-		s := c[j]
-		for l, o := range at {
-			s = Add(s, Mul(w[l], b[o+j]))
+}
+
+// sum returns the sum of the products w[l] * b[at[l]].
+func sum(w, b []Elem, at []int) Elem {
+	var hi, lo uint64
+	for from := 0; from < len(at); from += dotTerms {
+		ws := w[from:min(from+dotTerms, len(at))]
+		for l, o := range at[from:][:len(ws)] {
+			h, p := bits.Mul64(uint64(ws[l]), uint64(b[o]))
+			var carry uint64
+			lo, carry = bits.Add64(lo, p, 0)
+			hi, _ = bits.Add64(hi, h, carry)
 		}
-		c[j] = s
+		hi, lo = 0, wide(hi, lo)
 	}
+	return reduced(lo)
 }
 
 // wide returns a number below 2^63 that is the same element as one of 128 bits: 2^64 is 8, and 2^122 is one.

@@ -51,25 +51,34 @@ func TestArithmeticAgainstBig(t *testing.T) {
 
 func TestSumsOfProducts(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, terms := range []int{0, 1, 31, 32, 33, 200} {
-		w, b := make([]field.Elem, terms), make([]field.Elem, terms+16)
+	for _, terms := range []int{0, 1, 62, 63, 64, 126, 127, 500} {
+		const m, ldw, ldc = 3, 501, 40
+		w, b := make([]field.Elem, m*ldw), make([]field.Elem, terms+ldc)
 		at := make([]int, terms)
-		for i := range w {
-			w[i], at[i] = field.P-1-field.Elem(r.IntN(2)), r.IntN(terms+1)
+		for _, v := range [][]field.Elem{w, b} {
+			for i := range v {
+				v[i] = field.P - 1 - field.Elem(r.IntN(2))
+			}
 		}
-		for i := range b {
-			b[i] = field.P - 1 - field.Elem(r.IntN(2))
+		for i := range at {
+			at[i] = r.IntN(terms + 1)
 		}
-		for n := range 11 {
-			got := make([]field.Elem, n)
-			field.AddMul(got, w, b, at)
-			for j := range got {
-				want := field.Elem(0)
-				for l := range w {
-					want = field.Add(want, field.Mul(w[l], b[at[l]+j]))
+		for n := range ldc {
+			got := make([]field.Elem, m*ldc)
+			got[0] = 5
+			field.AddMul(got, ldc, w, ldw, m, b, at, n)
+			for i, g := range got {
+				want, row, j := field.Elem(0), i/ldc, i%ldc
+				if i == 0 {
+					want = 5
 				}
-				if got[j] != want {
-					t.Fatalf("%d terms, %d sums: %d at %d, want %d", terms, n, got[j], j, want)
+				for l := range at {
+					if j < n {
+						want = field.Add(want, field.Mul(w[row*ldw+l], b[at[l]+j]))
+					}
+				}
+				if g != want {
+					t.Fatalf("%d terms, %d columns: %d in row %d, column %d, want %d", terms, n, g, row, j, want)
 				}
 			}
 		}
@@ -143,15 +152,15 @@ func TestLawsOfFunctions(t *testing.T) {
 }
 
 func BenchmarkAddMul(b *testing.B) {
-	const terms, n = 256, 192
-	w, v, c := make([]field.Elem, terms), make([]field.Elem, terms*n), make([]field.Elem, n)
+	const m, terms, n = 64, 384, 192
+	w, v, c := make([]field.Elem, m*terms), make([]field.Elem, terms*n), make([]field.Elem, m*n)
 	at := make([]int, terms)
 	for i := range at {
 		at[i], w[i] = i*n, field.Elem(i)*0x123456789
 	}
-	b.SetBytes(terms * n)
+	b.SetBytes(m * terms * n)
 	for range b.N {
-		field.AddMul(c, w, v, at)
+		field.AddMul(c, n, w, terms, m, v, at, n)
 	}
 }
 

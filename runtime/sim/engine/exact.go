@@ -334,9 +334,7 @@ func (e *exact) multiply(c []field.Elem, w, b matrix[field.Elem]) {
 }
 
 func (e *exact) add(c []field.Elem, ldc int, w []field.Elem, ldw, m int, b []field.Elem, at []int, cols int) {
-	for i := range m {
-		field.AddMul(c[i*ldc:][:cols], w[i*ldw:][:len(at)], b, at)
-	}
+	field.AddMul(c, ldc, w, ldw, m, b, at, cols)
 }
 
 // exactPost is the arithmetic between accumulator and result.

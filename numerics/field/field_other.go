@@ -1,0 +1,7 @@
+//go:build !amd64
+
+package field
+
+const accelerated = false
+
+func addStrip(_, _ []Elem, _ *[stripTerms * stripColumns]Elem) {}
