@@ -244,22 +244,27 @@ func (e *exact) halves(dst []field.Elem, p place, from, step int, table *[65536]
 	}
 }
 
-// each calls f for every element of a tile, with its index in the order group, depth, channel, row, column and its
-// cell.
-func (t *tile) each(run *run, serial bool, f func(k int, at int64)) error {
-	step := t.size() * t.inter
-	return t.eachRow(run, serial, func(k, dk, cols int, at int64) {
+// evenHalves reports whether the cells at even addresses may be read and written one by one: they are fp16, and nothing
+// begins at odd addresses.
+func (t *tile) evenHalves() bool {
+	c := t.cells
+	return c.bytes == nil && c.odd == nil && !t.narrow
+}
+
+func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
+	step, fast := t.size()*t.inter, t.evenHalves()
+	return t.eachRow(run, false, func(k, dk, cols int, at int64) {
 		at += t.from
 		for range cols {
-			f(k, at)
+			if fast && at&1 == 0 && t.cells.even[at/2]&^(cellHalf-1) == cellHalf {
+				out[k] = field.Elem(t.cells.even[at/2] & (cellHalf - 1))
+			} else {
+				out[k] = t.cells.Get(at, t.narrow)
+			}
 			k += dk
 			at += step
 		}
 	})
-}
-
-func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
-	return t.each(run, false, func(k int, at int64) { out[k] = t.cells.Get(at, t.narrow) })
 }
 
 func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
@@ -271,19 +276,36 @@ func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 	} else if (t.from+t.first)%2 != 0 {
 		return badAt(t.name, t.first, "fp16 elements are at odd addresses, want even ones")
 	}
-	return t.each(run, !t.disjoint(), func(k int, at int64) { t.cells.Put(at, t.narrow, vals[k], int(e.writer)) })
+	step, fast := t.size()*t.inter, t.evenHalves()
+	return t.eachRow(run, !t.disjoint(), func(k, dk, cols int, at int64) {
+		at += t.from
+		for range cols {
+			if fast && at&1 == 0 {
+				t.cells.even[at/2], t.cells.writer[at/2] = uint64(vals[k])|cellHalf, e.writer
+			} else {
+				t.cells.Put(at, t.narrow, vals[k], int(e.writer))
+			}
+			k += dk
+			at += step
+		}
+	})
 }
 
 func (e *exact) copyRows(dst, src *tile) {
 	if src.narrow {
 		dst.cells.oddBytes()
 	}
+	fast := src.evenHalves() && dst.evenHalves()
 	_, cols := src.stored()
 	src.rows(func(g, d, p, h int, at int64) {
 		to := dst.from + dst.at(g, d, p, h)
 		at += src.from
 		for range cols {
-			dst.cells.set(to, src.cells.raw(at, src.narrow), e.writer)
+			if fast && (at|to)&1 == 0 {
+				dst.cells.even[to/2], dst.cells.writer[to/2] = src.cells.even[at/2], e.writer
+			} else {
+				dst.cells.set(to, src.cells.raw(at, src.narrow), e.writer)
+			}
 			to += dst.size() * dst.inter
 			at += src.size() * src.inter
 		}
