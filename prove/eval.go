@@ -24,9 +24,14 @@ type evaluator struct {
 	*field.Functions
 	tables  *tables
 	numbers *numbers
-	// computed are the elements that the tasks of the pair compute, to choose where two roundings are possible; nil in
-	// the first run.
-	computed map[field.Elem]place
+	// computed reports the elements that the other side computes, to choose where an operation has two meanings; nil if
+	// they are not known.
+	computed func(x field.Elem) bool
+	// whole is set for sources, in which a conversion to integers keeps what was rounded to one. Of a part of the placed
+	// program it is not known what was rounded.
+	whole bool
+	// constants keeps the elements of constants; nil for nothing.
+	constants map[*ir.Const]tensor
 	// unknowns is called with each operation that is treated as an unknown function. It may be nil.
 	unknowns func(op *ir.Op)
 	// see is called with each result. It may be nil.
@@ -65,10 +70,16 @@ func (c *call) out(i int, v []field.Elem) tensor { return tensor{c.op.Results[i]
 
 // value returns the elements of a value.
 func (e *evaluator) value(in scope, v *ir.Value) tensor {
-	if v.Const != nil {
-		return e.constant(v.Const)
+	if v.Const == nil {
+		return in[v]
 	}
-	return in[v]
+	t, ok := e.constants[v.Const]
+	if !ok {
+		if t = e.constant(v.Const); e.constants != nil {
+			e.constants[v.Const] = t
+		}
+	}
+	return t
 }
 
 // constant returns a constant as elements; the element of a text is the digest of its letters.
@@ -373,8 +384,8 @@ func over(shape []int64, f func(a []field.Elem) field.Elem, ts ...tensor) []fiel
 	return out
 }
 
-// either returns one of two meanings of an operation that differ in what is rounded: the first, unless the tasks
-// compute more elements of the second.
+// either returns one of two meanings of an operation that differ in what is rounded: the first, unless the other side
+// computes more elements of the second.
 func (c *call) either(first, second func() []tensor) []tensor {
 	ts := first()
 	if c.computed == nil {
@@ -383,7 +394,7 @@ func (c *call) either(first, second func() []tensor) []tensor {
 	found := func(ts []tensor) (n int) {
 		v := ts[0].v
 		for i := 0; i < len(v); i += len(v)/64 + 1 {
-			if _, ok := c.computed[v[i]]; ok {
+			if c.computed(v[i]) {
 				n++
 			}
 		}

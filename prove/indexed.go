@@ -47,6 +47,8 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 	if !ints || runs < leastIndexed {
 		return "", false
 	}
+	e := *s.evaluator
+	e.see, e.computed, e.constants = nil, nil, map[*ir.Const]tensor{}
 	valid := 0
 	for k := range runs {
 		r := rand.New(rand.NewPCG(s.p.o.Seed, uint64(k)))
@@ -67,8 +69,8 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 			}
 			given[x.Name] = t
 		}
-		want, known := s.overField(a, given)
-		got, _ := s.overField(b, given)
+		want, known := a.overField(e, given)
+		got, _ := b.overField(e, given)
 		switch {
 		case known && slices.Equal(want.v, got.v):
 			valid++
@@ -103,9 +105,9 @@ func places(op *ir.Op) int64 {
 
 // overField computes a part of a program. It reports false if that takes an operation whose result is not known, such
 // as one whose integers are not valid.
-func (s *source) overField(f *fragment, given map[string]tensor) (tensor, bool) {
-	e, known := *s.evaluator, true
-	e.see, e.unknowns = nil, func(*ir.Op) { known = false }
+func (f *fragment) overField(e evaluator, given map[string]tensor) (tensor, bool) {
+	known := true
+	e.unknowns = func(*ir.Op) { known = false }
 	in := scope{}
 	for i, v := range f.fn.Body.Params {
 		in[v] = given[f.in[i].Name]

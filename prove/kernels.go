@@ -87,12 +87,10 @@ func unary(f func(c *call, x field.Elem) field.Elem) func(c *call) []tensor {
 	}
 }
 
-// binary computes arithmetic on floats; a scalar constant is taken as a register contains it.
+// binary computes arithmetic. Sums and products of integers do not wrap here. A scalar constant is taken as a register
+// contains it.
 func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
 	return func(c *call) []tensor {
-		if !c.floats() {
-			return c.integers(f)
-		}
 		x, y := c.scalars(ir.ParamX), c.scalars(ir.ParamY)
 		return c.pointwise(func(a []field.Elem) field.Elem { return f(x(a[0]), y(a[1])) }, ir.ParamX, ir.ParamY)
 	}
@@ -110,19 +108,6 @@ func (c *call) scalars(name ir.ParamName) func(field.Elem) field.Elem {
 		return func(field.Elem) field.Elem { return e }
 	}
 	return func(x field.Elem) field.Elem { return x }
-}
-
-// integers computes on integers, whose sums and products wrap: only those of small integers are known.
-func (c *call) integers(f func(a, b field.Elem) field.Elem) []tensor {
-	known := true
-	for _, n := range []ir.ParamName{ir.ParamX, ir.ParamY} {
-		_, ok := small(c.need(n))
-		known = known && ok
-	}
-	if !known {
-		return nil
-	}
-	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0], a[1]) }, ir.ParamX, ir.ParamY)
 }
 
 // small returns the elements as integers if all are in the range of small constants, below 2^15 in magnitude.
@@ -290,7 +275,11 @@ func convert(f *field.Functions, tables *tables) func(from, to ir.DType) func(fi
 }
 
 func cast(c *call) []tensor {
-	f := convert(c.Functions, c.tables)(c.op.Arg(ir.ParamX).Type.DType, c.op.Results[0].Type.DType)
+	x, out := c.op.Arg(ir.ParamX), c.op.Results[0].Type
+	if c.whole && x.Def != nil && x.Def.Is(ir.OpFloor, ir.OpCeil, ir.OpRound) && out.DType.IsInt() {
+		return identity(c)
+	}
+	f := convert(c.Functions, c.tables)(x.Type.DType, out.DType)
 	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX)
 }
 

@@ -270,15 +270,15 @@ func Program(f *Function, o Options) *SourceResult {
 
 // statements compares the source with the values of the program that c has watched.
 func (p *proof) statements(c *watched) *SourceResult {
-	c.src.evaluator = c.evaluator
-	c.see, c.unknowns = nil, nil
+	own := *c.evaluator
+	own.see, own.unknowns, own.whole = nil, nil, true
+	c.src.evaluator, c.unknowns = &own, nil
 	for range mostGranted {
 		r := c.src.run(c.outs)
 		if r == nil { // values that were not kept are needed
 			c.src.all = true
 			c.see = c.src.see
 			c.outs = p.program(c.evaluator)
-			c.see = nil
 			r = c.src.run(c.outs)
 		}
 		if r.Open == 0 || !c.src.grant(r) {
@@ -320,10 +320,11 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 		return err
 	}
 	e, tasks := p.evaluator(), 0
-	e.computed = map[field.Elem]place{}
+	computed := map[field.Elem]place{}
+	e.computed = func(x field.Elem) bool { _, ok := computed[x]; return ok }
 	got, states, err = p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
 		for _, x := range vals {
-			e.computed[x] = place{procedure, task}
+			computed[x] = place{procedure, task}
 		}
 	})
 	if err != nil {
@@ -331,7 +332,7 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 	}
 	e.see = func(v *ir.Value, t tensor) {
 		if r.First == nil && v.Def.Place.Unit == ir.Engine && v.Def.Def.Class != ir.Movement {
-			r.First = departure(e.computed, v, t)
+			r.First = departure(computed, v, t)
 		}
 		if c.src != nil {
 			c.src.see(v, t)

@@ -3,9 +3,12 @@ package prove
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -120,20 +123,89 @@ func operands(op *ir.Op) []*ir.Value {
 	return out
 }
 
-// folded returns a copy of a function in which what depends on constants alone is computed by the interpreter.
+// folded returns a copy of a function in which what depends on constants alone is computed by the interpreter, and in
+// which loops and conditions that constants decide are their bodies.
 func folded(f *ir.Func) *ir.Func {
 	f = ir.CloneFunc(f, f.Name)
-	var ops []*ir.Op
-	for _, op := range f.Body.Ops {
-		known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
-		op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
-		if known && fold(f, op) {
-			continue
-		}
-		ops = append(ops, op)
-	}
-	f.Body.Ops = ops
+	x := &folder{f: f, c: &ir.Cloner{Values: map[*ir.Value]*ir.Value{}}}
+	f.Body.Outputs = x.inline(f.Body, nil)
+	f.Body.Ops = x.ops
 	return f
+}
+
+// mostFolded bounds the operations that loops become.
+const mostFolded = 1 << 16
+
+// folder copies the operations of a function.
+type folder struct {
+	f   *ir.Func
+	c   *ir.Cloner
+	ops []*ir.Op
+}
+
+// inline adds the operations of a block and returns its outputs.
+func (x *folder) inline(b *ir.Block, args []*ir.Value) []*ir.Value {
+	for i, v := range args {
+		x.c.Values[b.Params[i]] = v
+	}
+	for _, op := range b.Ops {
+		x.add(op)
+	}
+	var out []*ir.Value
+	for _, v := range b.Outputs {
+		out = append(out, x.c.Value(v))
+	}
+	return out
+}
+
+func (x *folder) add(old *ir.Op) {
+	op := x.c.Op(old)
+	if ts, err := ir.InferOp(op); err == nil { // operands may be known that were not
+		for i, v := range op.Results {
+			if v.Type.Kind == ir.Tensor && !v.Type.Static() && ts[i].Static() {
+				v.Type = ts[i]
+			}
+		}
+	}
+	if results := x.decided(op); results != nil {
+		for i, v := range old.Results {
+			x.c.Values[v] = results[i]
+		}
+		return
+	}
+	known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
+	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
+	if !known || !fold(x.f, op) {
+		x.ops = append(x.ops, op)
+	}
+}
+
+// decided adds the bodies of a loop or a condition that constants decide, and returns its results; nil for others.
+func (x *folder) decided(op *ir.Op) []*ir.Value {
+	if pred := op.Arg(ir.ParamPred); op.Is(ir.OpCond) && pred.IsConst() {
+		if pred.Const.Int(0) != 0 {
+			return x.inline(op.Blocks[0], nil)
+		}
+		return x.inline(op.Blocks[1], nil)
+	}
+	if !op.Is(ir.OpWhileLoop) {
+		return nil
+	}
+	vars, before, rename := op.ArgList(ir.ParamLoopVars), len(x.ops), x.c.Rename
+	defer func() { x.c.Rename = rename }()
+	for trip := 0; x.c.Ops < mostFolded; trip++ {
+		x.c.Rename = func(old string) string { return fmt.Sprintf("%s, trip %d", old, trip) }
+		test := x.inline(op.Blocks[0], vars)
+		if !test[0].IsConst() {
+			break
+		}
+		if test[0].Const.Int(0) == 0 {
+			return vars
+		}
+		vars = x.inline(op.Blocks[1], vars)
+	}
+	x.ops = x.ops[:before]
+	return nil
 }
 
 // stateless makes the states of a function tensors: a parameter is the value before the call, and a read or a write
@@ -257,6 +329,7 @@ func (s *source) run(outs []tensor) *SourceResult {
 	}
 	for i, op := range s.fn.Body.Ops {
 		s.p.progress("proof: statements", i+1, len(s.fn.Body.Ops))
+		s.computed = s.has(op)
 		if s.same(op) {
 			for _, v := range op.Results {
 				s.found[v.Name] = finding{}
@@ -277,6 +350,20 @@ func (s *source) run(outs []tensor) *SourceResult {
 		}
 	}
 	return s.report(s.outputs(in, outs))
+}
+
+// has returns whether the placed program has an element in the results of a statement.
+func (s *source) has(op *ir.Op) func(x field.Elem) bool {
+	elems := sync.OnceValue(func() map[field.Elem]bool {
+		m := map[field.Elem]bool{}
+		for _, v := range op.Results {
+			for _, x := range s.kept[v.Name].v {
+				m[x] = true
+			}
+		}
+		return m
+	})
+	return func(x field.Elem) bool { return elems()[x] }
 }
 
 // compare returns the value of a result that statements after it read: that of the placed program, if it has the same.

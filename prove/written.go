@@ -130,13 +130,19 @@ func instanceNorm(c *call) []tensor {
 		addend)
 }
 
-// power knows exponents that are small integers, and the roots.
+// power is a product or a root, for exponents that are small integers or halves, or exp(y log(x)).
 func power(c *call) []tensor {
 	y := c.op.Arg(ir.ParamY)
 	if !y.IsConst() || y.Type.Elems() != 1 || !c.floats() {
 		return nil
 	}
 	n := y.Const.Float(0)
+	each := func(f func(x field.Elem) field.Elem) func() []tensor {
+		return func() []tensor { return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX) }
+	}
+	exp, log := c.tables.function(ir.OpExp.Forms()[0].Curve, nil), c.tables.named(c.Functions, "log2")
+	factor := field.Mul(c.numbers.scalar(n), field.Number(ln2))
+	written := each(func(x field.Elem) field.Elem { return exp(field.Mul(factor, log(x))) })
 	var f func(x field.Elem) field.Elem
 	switch {
 	case n == 0.5:
@@ -155,9 +161,9 @@ func power(c *call) []tensor {
 			return r
 		}
 	default:
-		return nil
+		return written()
 	}
-	return c.broadcast(func(a []field.Elem) field.Elem { return f(a[0]) }, c.need(ir.ParamX))
+	return c.either(each(f), written)
 }
 
 func cumsum(c *call) []tensor {

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,6 +38,20 @@ func TestStatementsThatPassesRewriteAreProved(t *testing.T) {
 				"value", g.Input(1, 4, 6, 8), "attn_mask", g.Input(1, 1, 3, 6)))
 		}},
 		{"pow", false, func(g *irbuild.Graph) { g.Output(g.Op("pow", "x", g.Input(1, 8, 4, 4), "y", 3.0)) }},
+		{"root by exponentials", false, func(g *irbuild.Graph) {
+			x := g.Op("square", "x", g.Input(1, 8, 4, 4))
+			g.Output(g.Op("pow", "x", g.Op("add", "x", x, "y", 1.0), "y", -0.5))
+		}},
+		{"integer that was rounded", false, func(g *irbuild.Graph) {
+			n := g.Op("cast", "x", g.Op("floor", "x", g.Input(8)), "dtype", "int32")
+			n = g.Op("sub", "x", n, "y", g.Filled(ir.Int32, func(int64) float64 { return 2 }, 1))
+			g.Output(g.Op("relu", "x", g.Op("cast", "x", n, "dtype", "fp16")))
+		}},
+		{"logical_and", false, func(g *irbuild.Graph) {
+			x, y := g.Input(1, 8, 4, 4), g.Input(1, 8, 4, 4)
+			both := g.Op("logical_and", "x", g.Op("greater", "x", x, "y", 0.5), "y", g.Op("less", "x", y, "y", 0.25))
+			g.Output(g.Op("select", "cond", both, "a", x, "b", y))
+		}},
 		{"cumsum", false, func(g *irbuild.Graph) {
 			g.Output(g.Op("cumsum", "x", g.Input(1, 8, 4, 4), "axis", 3))
 		}},
@@ -65,6 +81,51 @@ func TestStatementsThatPassesRewriteAreProved(t *testing.T) {
 				t.Errorf("bytes %s, source %s, %d rounded: %v", res.Verdict, s.Verdict, s.Rounded, s.Statements)
 			}
 		})
+	}
+}
+
+// loop makes as many trips as limit says, and a condition in it depends on the trip.
+const loop = `program(1.3) {
+    func main<ios18>(tensor<fp16, [1, 8]> x, tensor<fp16, [1, 8]> y) {
+        int32 n, tensor<fp16, [?, 8]> sum = while_loop(loop_vars = (int32(0), x)) (int32 i, tensor<fp16, [?, 8]> a) {
+            bool more = less(x = i, y = int32(LIMIT));
+        } -> (more) (int32 i, tensor<fp16, [?, 8]> a) {
+            int32 next = add(x = i, y = int32(1));
+            bool first = equal(x = i, y = int32(0));
+            tensor<fp16, [?, 8]> b = cond(pred = first) () {
+                tensor<fp16, [?, 8]> p = mul(x = a, y = y);
+            } -> (p) () {
+                tensor<fp16, [?, 8]> q = sub(x = a, y = y);
+            } -> (q);
+            tensor<fp16, [?, 8]> c = relu(x = b);
+        } -> (next, c);
+        tensor<fp16, [?, 8]> z = sigmoid(x = sum);
+    } -> (z);
+}
+`
+
+// TestLoopsThatConstantsDecideAreProved proves the bodies of a loop, of which the placed program has as many, and finds
+// that they are not those of another number of trips.
+func TestLoopsThatConstantsDecideAreProved(t *testing.T) {
+	compiled := func(limit string) *compile.Function {
+		path := filepath.Join(t.TempDir(), "model.mil")
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(loop, "LIMIT", limit)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r, err := compile.Compile(t.Context(), open(t, path), compile.Options{Place: passes.PlaceEngine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r.Functions[0]
+	}
+	f, other := compiled("3"), compiled("2")
+	s := prove.Program(&prove.Function{Program: f.Placed, Source: f.Reference}, prove.Options{Seed: 1})
+	if s.Verdict != prove.Proved || s.Proved < 6 {
+		t.Errorf("%d statements proved: %s: %v", s.Proved, s.Verdict, s.Statements)
+	}
+	s = prove.Program(&prove.Function{Program: other.Placed, Source: f.Reference}, prove.Options{Seed: 1})
+	if s.Open == 0 {
+		t.Errorf("three trips are proved to be two: %+v", s)
 	}
 }
 
