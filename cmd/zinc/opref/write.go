@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 	"text/template"
+	"unicode/utf8"
 
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/ir"
@@ -62,14 +63,15 @@ func Markdown(w io.Writer, ts []*target.Table, rows []Row) error {
 var sources embed.FS
 
 var templates = template.Must(template.New("").Funcs(template.FuncMap{
-	"signature": func(p Param) string { return p.signature() },
-	"types":     func(p Param) string { return p.types() },
-	"text":      func(p Placement) string { return p.text() },
-	"notes":     func(f Form) []string { return f.notes() },
-	"units":     func(r Row) string { return r.units() },
-	"newest":    func(r Row) Form { return r.Forms[len(r.Forms)-1] },
-	"onEngine":  onEngine,
-	"cell":      func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }, // | would end the cell
+	"signature":  func(p Param) string { return p.signature() },
+	"types":      func(p Param) string { return p.types() },
+	"text":       func(p Placement) string { return p.text() },
+	"placements": grouped,
+	"notes":      func(f Form) []string { return f.notes() },
+	"units":      func(r Row) string { return r.units() },
+	"newest":     func(r Row) Form { return r.Forms[len(r.Forms)-1] },
+	"onEngine":   onEngine,
+	"cell":       func(s string) string { return strings.ReplaceAll(s, "|", `\|`) }, // | would end the cell
 }).ParseFS(sources, "*.tmpl"))
 
 // onEngine counts the operations that the engine of a target takes.
@@ -82,6 +84,58 @@ func onEngine(target string, rows []Row) (n int) {
 		}
 	}
 	return n
+}
+
+// placed is what becomes of an operation on targets that treat it alike.
+type placed struct {
+	Targets string
+	Lines   []string
+}
+
+// grouped lists the placements of an operation, each text once, with the limits on lines of their own.
+func grouped(r Row) []*placed {
+	var out []*placed
+	seen := map[string]*placed{}
+	for _, p := range r.Placement {
+		if x := seen[p.text()]; x != nil {
+			x.Targets += ", " + p.Target
+			continue
+		}
+		limits := p.Limits
+		whole := p.text()
+		p.Limits = nil
+		x := &placed{Targets: p.Target, Lines: wrap(p.text(), "")}
+		if len(limits) > 0 && p.Reason == "" {
+			x.Lines = append(x.Lines, "limits:")
+			for _, l := range limits {
+				x.Lines = append(x.Lines, wrap(l, "  ")...)
+			}
+		}
+		seen[whole] = x
+		out = append(out, x)
+	}
+	return out
+}
+
+// textWidth is the width of a paragraph of text.
+const textWidth = 96
+
+// wrap fills lines with the words of a text, each line after indent, the second and later ones two columns further.
+func wrap(text, indent string) []string {
+	var out []string
+	line := indent
+	for i, w := range strings.Fields(text) {
+		switch {
+		case i == 0:
+			line += w
+		case utf8.RuneCountInString(line)+1+utf8.RuneCountInString(w) > textWidth:
+			out = append(out, line)
+			line = indent + "  " + w
+		default:
+			line += " " + w
+		}
+	}
+	return append(out, line)
 }
 
 // units says in short where each target runs an operation.
