@@ -316,6 +316,9 @@ func goodRound(c *client, want map[string]string) error {
 	const tries = 20
 	for range tries {
 		status, b, err := c.try("/api/compile", Config{Model: "digits"})
+		if err == nil && status == http.StatusUnprocessableEntity && bytes.Contains(b, []byte("it took longer than")) {
+			continue // on a busy machine a good request may meet the limit as well
+		}
 		if err != nil || status != http.StatusOK {
 			return fmt.Errorf("compile: %v, status %d: %.200s", err, status, b)
 		}

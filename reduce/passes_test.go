@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/zinc-compiler/zinc/frontend"
@@ -344,18 +345,21 @@ func TestEnds(t *testing.T) {
 		t.Errorf("interrupted: %+v, %v", r, err)
 	}
 	// Candidates without a softmax hang until their time is over.
-	r, err = reduce.Run(t.Context(), p, reduce.Options{Jobs: 4, Timeout: time.Second, Passes: []string{"tail",
-		"head"}, Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
-		yes, err := has("softmax(")(ctx, c)
-		if !yes {
-			<-ctx.Done()
-			return true, nil
+	// The clock advances only while all of them wait.
+	synctest.Test(t, func(t *testing.T) {
+		r, err := reduce.Run(t.Context(), p, reduce.Options{Jobs: 4, Timeout: time.Second, Passes: []string{"tail",
+			"head"}, Interesting: func(ctx context.Context, c *reduce.Candidate) (bool, error) {
+			yes, err := has("softmax(")(ctx, c)
+			if !yes {
+				<-ctx.Done()
+				return true, nil
+			}
+			return yes, err
+		}})
+		if err != nil || r.TimedOut == 0 || r.Statements != 2 {
+			t.Errorf("timeouts: %+v, %v", r, err)
 		}
-		return yes, err
-	}})
-	if err != nil || r.TimedOut == 0 || r.Statements != 2 {
-		t.Errorf("timeouts: %+v, %v", r, err)
-	}
+	})
 	if _, err := reduce.Run(t.Context(), p, reduce.Options{
 		Passes:      []string{"none"},
 		Interesting: has("add"),
