@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -493,21 +494,26 @@ func TestRoutesAreDocumented(t *testing.T) {
 	}
 }
 
-// TestPagePreloadsItsModules holds the page to naming every module of its own, so that they are requested at once and
-// not one level of imports after the other. The worker is started after the first paint.
-func TestPagePreloadsItsModules(t *testing.T) {
+// TestPageLoadsItsProgramAfterItIsPainted holds the page to a style sheet and one short module that imports the rest
+// when it runs: nothing else is loaded before the first paint.
+func TestPageLoadsItsProgramAfterItIsPainted(t *testing.T) {
 	page, err := assetFiles.ReadFile("assets/index.html")
 	if err != nil {
 		t.Fatal(err)
 	}
-	list, err := assetFiles.ReadDir("assets/js")
+	loads := regexp.MustCompile(`(?:href|src)="([^"]*\.(?:js|css))"`)
+	var got []string
+	for _, m := range loads.FindAllSubmatch(page, -1) {
+		got = append(got, string(m[1]))
+	}
+	if want := []string{"style.css", "js/start.js"}; !slices.Equal(got, want) {
+		t.Errorf("the page loads %q, want %q", got, want)
+	}
+	start, err := assetFiles.ReadFile("assets/js/start.js")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range list {
-		named := strings.Contains(string(page), `href="js/`+f.Name()+`"`)
-		if want := f.Name() != "app.js" && f.Name() != "layout.js"; named != want {
-			t.Errorf("%s: preloaded is %v, want %v", f.Name(), named, want)
-		}
+	if bytes.Contains(start, []byte("\nimport ")) {
+		t.Error("start.js imports another module before it runs")
 	}
 }

@@ -29,8 +29,8 @@ export const hex = (n) => "0x" + Number(n).toString(16);
 
 export function bytes(n) {
   if (n < 10240) return `${n} bytes`;
-  if (n < 10 * 1048576) return `${(n / 1024).toFixed(1)} KiB`;
-  return `${(n / 1048576).toFixed(1)} MiB`;
+  const [v, unit] = n < 1048576 ? [n / 1024, "KiB"] : [n / 1048576, "MiB"];
+  return `${v < 999.5 ? Number(v.toPrecision(3)) : Math.round(v)} ${unit}`;
 }
 
 export function later(ms, f) {
