@@ -85,9 +85,22 @@ var Formats = []Format{
 	},
 	{
 		Name: "modelexplorer", Doc: "the graph, for Google's Model Explorer",
-		Contents: "the graph for [Model Explorer](https://github.com/google-ai-edge/model-explorer): modules, " +
-			"places, times and errors of lookup tables, as overlays and attributes",
+		Contents: "the graph for [Model Explorer](https://github.com/google-ai-edge/model-explorer): modules, and " +
+			"places, times and errors of lookup tables as attributes",
 		Write: writeModelExplorer,
+	},
+	{
+		Name: "modelexplorer-place", Doc: "places, as its custom node data",
+		Contents: "engine, CPU or transfer, as custom node data for the graph of `modelexplorer`",
+		Write:    writeModelExplorerData(0),
+	},
+	{
+		Name: "modelexplorer-time", Doc: "times in microseconds, likewise",
+		Contents: "estimated microseconds, likewise", Write: writeModelExplorerData(1),
+	},
+	{
+		Name: "modelexplorer-error", Doc: "errors of tables, likewise",
+		Contents: "the worst error of an operation's lookup table, likewise", Write: writeModelExplorerData(2),
 	},
 }
 

@@ -108,14 +108,15 @@ var explorerSchema = map[string]struct{ required, optional map[string]string }{
 	"GraphCollection": {required: map[string]string{"label": "string", "graphs": "[]Graph"}},
 	"Graph": {
 		required: map[string]string{"id": "string", "nodes": "[]GraphNode"},
-		optional: map[string]string{"groupNodeAttributes": "{}{}string", "overlays": "{}{}NodeDataProviderGraphData"},
+		optional: map[string]string{"groupNodeAttributes": "{}{}string"},
 	},
 	"GraphNode": {
 		required: map[string]string{"id": "string", "label": "string", "namespace": "string"},
 		optional: map[string]string{"attrs": "[]KeyValue", "incomingEdges": "[]IncomingEdge",
-			"outputsMetadata": "[]MetadataItem"},
+			"outputsMetadata": "[]MetadataItem", "style": "GraphNodeStyle"},
 	},
-	"KeyValue": {required: map[string]string{"key": "string", "value": "string"}},
+	"GraphNodeStyle": {optional: map[string]string{"borderColor": "string"}},
+	"KeyValue":       {required: map[string]string{"key": "string", "value": "string"}},
 	"IncomingEdge": {required: map[string]string{"sourceNodeId": "string", "sourceNodeOutputId": "string",
 		"targetNodeInputId": "string"}},
 	"MetadataItem": {required: map[string]string{"id": "string", "attrs": "[]KeyValue"}},
@@ -204,12 +205,21 @@ func TestModelExplorerFitsThePublishedSchema(t *testing.T) {
 			if len(known) > 1 && edges == 0 {
 				t.Errorf("graph %v has no edges", g["id"])
 			}
-			for name, overlay := range g["overlays"].(map[string]any) {
-				of := overlay.(map[string]any)[g["id"].(string)].(map[string]any)
-				for id := range of["results"].(map[string]any) {
+			for i, x := range explorerValues {
+				var data map[string]any
+				if err := json.Unmarshal([]byte(output(t, "modelexplorer-"+x.name, r)), &data); err != nil {
+					t.Fatal(err)
+				}
+				fits(t, x.name, "{}NodeDataProviderGraphData", data)
+				of := data[g["id"].(string)].(map[string]any)
+				results := of["results"].(map[string]any)
+				for id := range results {
 					if !known[id] {
-						t.Errorf("overlay %q has node %s, which the graph has not", name, id)
+						t.Errorf("%s is of node %s, which the graph does not have", x.name, id)
 					}
+				}
+				if i < 2 && len(results) == 0 {
+					t.Errorf("no values of %s", x.name)
 				}
 			}
 		}

@@ -12,7 +12,8 @@ import (
 
 // The types of Google's Model Explorer, with the fields that zinc writes. They are declared in the repository
 // google-ai-edge/model-explorer, in src/ui/src/components/visualizer/common: input_graph.ts has GraphCollection, Graph
-// and GraphNode, types.ts the others. Fields without omitempty are required there.
+// and GraphNode, types.ts the others. Fields without omitempty are required there. Values to show over a graph are a
+// file of their own, by the graph's id: NodeDataProviderData.
 type (
 	explorerCollection struct {
 		Label  string          `json:"label"`
@@ -23,8 +24,6 @@ type (
 		Nodes []explorerNode `json:"nodes"`
 		// GroupAttributes are attributes of namespaces; those of the graph are under "".
 		GroupAttributes map[string]map[string]string `json:"groupNodeAttributes,omitempty"`
-		// Overlays are data of nodes, by the name of the overlay and the graph's id.
-		Overlays map[string]map[string]explorerOverlay `json:"overlays,omitempty"`
 	}
 	explorerNode struct {
 		ID        string             `json:"id"`
@@ -33,6 +32,10 @@ type (
 		Attrs     []explorerAttr     `json:"attrs,omitempty"`
 		Incoming  []explorerEdge     `json:"incomingEdges,omitempty"`
 		Outputs   []explorerMetadata `json:"outputsMetadata,omitempty"`
+		Style     *explorerStyle     `json:"style,omitempty"`
+	}
+	explorerStyle struct {
+		Border string `json:"borderColor,omitempty"`
 	}
 	explorerAttr struct {
 		Key   string `json:"key"`
@@ -47,7 +50,8 @@ type (
 		ID    string         `json:"id"`
 		Attrs []explorerAttr `json:"attrs"`
 	}
-	explorerOverlay struct {
+	// explorerData are values of nodes, which Model Explorer shows over a graph: NodeDataProviderGraphData.
+	explorerData struct {
 		Name     string                    `json:"name,omitempty"`
 		Results  map[string]explorerResult `json:"results"` // by a node's id
 		Gradient []explorerStop            `json:"gradient,omitempty"`
@@ -64,13 +68,6 @@ type (
 	}
 )
 
-// Names of the overlays.
-const (
-	overlayPlace = "place"
-	overlayTime  = "estimated time, us"
-	overlayError = "worst error of a table"
-)
-
 // placeColors are the backgrounds of units, with text that is legible on them.
 var placeColors = map[string]explorerResult{
 	ir.Engine.String():   {Value: "engine", Background: "#2b6cb0", Text: "#ffffff"},
@@ -84,8 +81,7 @@ var heat = []explorerStop{
 	{Stop: 1, Background: "#9b2c2c", Text: "#ffffff"},
 }
 
-// writeModelExplorer writes each function as a graph of its operations, with place, time and error as overlays and as
-// attributes.
+// writeModelExplorer writes each function as a graph of its operations, with place, time and error as attributes.
 func writeModelExplorer(w io.Writer, d *Document) error {
 	c := explorerCollection{Label: d.Title()}
 	for _, f := range d.Report.Each() {
@@ -102,38 +98,82 @@ func explore(f *compile.Report) explorerGraph {
 			"time of a call, estimated": f.Total().Short(),
 		}},
 	}
-	place := explorerOverlay{Name: overlayPlace, Results: map[string]explorerResult{}}
-	times := explorerOverlay{Name: overlayTime, Results: map[string]explorerResult{}, Gradient: heat}
-	errs := explorerOverlay{Name: overlayError, Results: map[string]explorerResult{}, Gradient: heat}
-	worst := map[string]float64{}
-	for _, t := range f.Tables {
-		worst[t.Name] = max(worst[t.Name], t.Abs)
-	}
+	worst := worstOf(f)
 	for i := range f.Ops {
 		o := &f.Ops[i]
 		n := exploreOp(o, i)
-		place.Results[n.ID] = placeColors[o.Unit]
 		if t := o.Time(); t > 0 {
-			times.Results[n.ID] = explorerResult{Value: inMicros(t)}
 			n.Attrs = append(n.Attrs, explorerAttr{"time", t.Short()})
 		}
 		if e, ok := worst[o.Name]; ok {
-			errs.Results[n.ID] = explorerResult{Value: e}
 			n.Attrs = append(n.Attrs, explorerAttr{"worst error of its table", fmt.Sprintf("%.3g", e)})
 		}
 		g.Nodes = append(g.Nodes, n)
 	}
-	g.Overlays = map[string]map[string]explorerOverlay{}
-	for _, o := range []explorerOverlay{place, times, errs} {
-		if len(o.Results) > 0 {
-			g.Overlays[o.Name] = map[string]explorerOverlay{g.ID: o}
-		}
-	}
 	return g
 }
 
+// worstOf returns the worst error of the tables of each operation, by its first result.
+func worstOf(f *compile.Report) map[string]float64 {
+	worst := map[string]float64{}
+	for _, t := range f.Tables {
+		worst[t.Name] = max(worst[t.Name], t.Abs)
+	}
+	return worst
+}
+
+// explorerValues write values of the operations, each as a file that Model Explorer shows over the graph.
+var explorerValues = []struct {
+	name     string
+	gradient []explorerStop
+	// values returns the function that gives the value of an operation, nil for one without.
+	values func(f *compile.Report) func(o *compile.OpReport) *explorerResult
+}{
+	{"place", nil, func(*compile.Report) func(o *compile.OpReport) *explorerResult {
+		return func(o *compile.OpReport) *explorerResult { c := placeColors[o.Unit]; return &c }
+	}},
+	{"time", heat, func(*compile.Report) func(o *compile.OpReport) *explorerResult {
+		return func(o *compile.OpReport) *explorerResult {
+			if o.Time() <= 0 {
+				return nil
+			}
+			return &explorerResult{Value: inMicros(o.Time())}
+		}
+	}},
+	{"error", heat, func(f *compile.Report) func(o *compile.OpReport) *explorerResult {
+		worst := worstOf(f)
+		return func(o *compile.OpReport) *explorerResult {
+			e, ok := worst[o.Name]
+			if !ok {
+				return nil
+			}
+			return &explorerResult{Value: e}
+		}
+	}},
+}
+
+// writeModelExplorerData returns the writer of the i-th of explorerValues.
+func writeModelExplorerData(i int) func(w io.Writer, d *Document) error {
+	return func(w io.Writer, d *Document) error {
+		x := &explorerValues[i]
+		out := map[string]explorerData{}
+		for _, f := range d.Report.Each() {
+			data := explorerData{Name: x.name, Results: map[string]explorerResult{}, Gradient: x.gradient}
+			value := x.values(f)
+			for k := range f.Ops {
+				if v := value(&f.Ops[k]); v != nil {
+					data.Results[strconv.Itoa(k)] = *v
+				}
+			}
+			out[f.Function] = data
+		}
+		return jsonform.Write(w, out)
+	}
+}
+
 func exploreOp(o *compile.OpReport, i int) explorerNode {
-	n := explorerNode{ID: strconv.Itoa(i), Label: o.Op, Namespace: o.Scope}
+	n := explorerNode{ID: strconv.Itoa(i), Label: o.Op, Namespace: o.Scope,
+		Style: &explorerStyle{Border: placeColors[o.Unit].Background}}
 	attr := func(key, value string) {
 		if value != "" && value != "0" {
 			n.Attrs = append(n.Attrs, explorerAttr{key, value})
@@ -158,6 +198,6 @@ func exploreOp(o *compile.OpReport, i int) explorerNode {
 	for k, from := range o.Reads {
 		n.Incoming = append(n.Incoming, explorerEdge{strconv.Itoa(from), "0", strconv.Itoa(k)})
 	}
-	n.Outputs = []explorerMetadata{{ID: "0", Attrs: []explorerAttr{{"name", o.Name}, {"type", o.Type}}}}
+	n.Outputs = []explorerMetadata{{ID: "0", Attrs: []explorerAttr{{"tensor_name", o.Name}, {"type", o.Type}}}}
 	return n
 }
