@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -128,9 +129,15 @@ func answerAdvised(b *bytes.Buffer, list []Advice) {
 	}
 }
 
-// answerWeights writes what compressed weights would save, if that is worth a line. It is not advice: zinc writes dense
-// weights whatever the model stores, so no change of the model saves it here.
-func answerWeights(b *bytes.Buffer, r *compile.Report) {
+// savedWeights is what compressed weights would save. It is not advice: zinc writes dense weights whatever the model
+// stores, so no change of the model saves it here.
+type savedWeights struct{ read, saves, why string }
+
+// weightsOf returns what compressed weights would save, nil if that is not worth a line.
+func weightsOf(r *compile.Report) *savedWeights {
+	if r.Estimate == nil {
+		return nil
+	}
 	var saves []string
 	most := cost.Time(0)
 	for _, x := range r.Estimate.Forms {
@@ -139,12 +146,23 @@ func answerWeights(b *bytes.Buffer, r *compile.Report) {
 		most = max(most, x.Saves)
 	}
 	if most*100 < r.Total()*worthALine || most <= 0 {
-		return
+		return nil
 	}
-	fmt.Fprintf(b, "  weights: DMA reads %sB of fp16 weights a call; the hardware also reads compressed ones, "+
-		"which would save\n     %s\n     %s: zinc writes dense fp16 weights only, so a compressed model gains "+
-		"nothing here\n",
-		short(r.Estimate.DenseBytes), strings.Join(saves, ", "), target.ZincCannotYet)
+	return &savedWeights{
+		read: fmt.Sprintf("DMA reads %sB of fp16 weights a call; the hardware also reads compressed ones, which "+
+			"would save", short(r.Estimate.DenseBytes)),
+		saves: strings.Join(saves, ", "),
+		why: string(target.ZincCannotYet) + ": zinc writes dense fp16 weights only, so a compressed model gains " +
+			"nothing here",
+	}
+}
+
+func (s *savedWeights) String() string { return s.read + " " + s.saves + ". " + s.why + "." }
+
+func answerWeights(b *bytes.Buffer, r *compile.Report) {
+	if s := weightsOf(r); s != nil {
+		fmt.Fprintf(b, "  weights: %s\n     %s\n     %s\n", s.read, s.saves, s.why)
+	}
 }
 
 // worthALine is the share of a call's time, in per cent, from which compressed weights are mentioned.
@@ -166,22 +184,45 @@ func answerByKind(b *bytes.Buffer, r *compile.Report) {
 	b.WriteString("\nTime by operation\n")
 	var rest cost.Time
 	ops := 0
+	var kinds []string
 	for i, k := range list {
-		if i >= answerKinds {
+		if i >= answerKinds || k.Time == 0 {
 			rest += k.Time
 			ops += k.Count
+			if !slices.Contains(kinds, k.Op) {
+				kinds = append(kinds, k.Op)
+			}
 			continue
 		}
 		bound := ""
 		if k.Bound != "" {
 			bound = ", bound by " + k.Bound
 		}
-		fmt.Fprintf(b, "  %8s  %4s  %s x %d, %s%s\n", k.Time.Short(), shareOf(k.Time, r.Total()), k.Op, k.Count,
-			places[k.Unit], bound)
+		fmt.Fprintf(b, "  %8s  %4s  %s x %d, %s%s%s\n", k.Time.Short(), shareOf(k.Time, r.Total()), k.Op, k.Count,
+			places[k.Unit], bound, k.where())
 	}
 	if ops > 0 {
-		fmt.Fprintf(b, "  %8s  %4s  %s of %s\n", rest.Short(), shareOf(rest, r.Total()), diag.Count(ops,
-			"operation", "operations"), diag.Count(len(list)-answerKinds, "other kind", "other kinds"))
+		of := ": " + strings.Join(kinds, ", ")
+		if len(kinds) > fewKinds {
+			of = " of " + strconv.Itoa(len(kinds)) + " other kinds"
+		}
+		fmt.Fprintf(b, "  %8s  %4s  %s%s\n", rest.Short(), shareOf(rest, r.Total()),
+			diag.Count(ops, "other operation", "other operations"), of)
+	}
+}
+
+// fewKinds is the number of kinds up to which those without a line of their own are named.
+const fewKinds = 3
+
+// where names the line of the slowest operation, "" if it takes no time or is not from a line.
+func (k *Kind) where() string {
+	switch o := k.Slowest; {
+	case o.Time() == 0 || o.Line == 0:
+		return ""
+	case k.Count == 1:
+		return fmt.Sprintf("; line %d", o.Line)
+	default:
+		return fmt.Sprintf("; most in line %d: %s", o.Line, o.Time().Short())
 	}
 }
 

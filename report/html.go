@@ -28,12 +28,15 @@ var (
 )
 
 var page = template.Must(template.New("report").Funcs(template.FuncMap{
-	"grouped": grouped, "short": func(t cost.Time) string { return t.Short() }, "count": short, "bytes": shortBytes,
+	"grouped": grouped, "short": micro, "count": short, "bytes": shortBytes,
 	"share": shareOf, "percent": Percent, "plural": diag.Count,
 	"int64": func(n int) int64 { return int64(n) },
 	"sum":   func(a, b int) int { return a + b },
 	"less":  func(a, b cost.Time) cost.Time { return a - b },
 }).Parse(pageText))
+
+// micro writes a time as the page does.
+func micro(t cost.Time) string { return strings.Replace(t.Short(), "us", "µs", 1) }
 
 // Uses of the time of a call, which the page has a color for each.
 const (
@@ -103,6 +106,7 @@ type pageData struct {
 	Parts   []part
 	Advised []Advice
 	More    int // further advice
+	Saved   *savedWeights
 	Kinds   []Kind
 	Groups  []Cause
 	Each    []*compile.Report // functions
@@ -209,6 +213,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		Parts:    uses(d.Report),
 		Advised:  d.Advice[:min(len(d.Advice), answerAdvice)],
 		More:     max(0, len(d.Advice)-answerAdvice),
+		Saved:    weightsOf(d.Report),
 		Kinds:    Kinds(d.Report),
 		Groups:   Causes(d.Report),
 		Each:     d.Report.Each(),

@@ -26,7 +26,7 @@ function scaled(v, units, step) {
   while (v >= 999.5 && i < units.length - 1) { v /= step; i++; }
   return v === 0 ? "" : `${three(v)} ${units[i]}`;
 }
-const time = (ns) => scaled(ns, ["ns", "us", "ms", "s"], 1000);
+const time = (ns) => scaled(ns, ["ns", "µs", "ms", "s"], 1000);
 const bytes = (n) => scaled(n, ["B", "KiB", "MiB", "GiB"], 1024);
 const many = (n) => scaled(n, ["", "k", "M", "G", "T"], 1000);
 const share = (ns) => (data.total ? `${three(100 * ns / data.total)} %` : "");
@@ -150,11 +150,21 @@ function squares(items, x, y, w, h, place) {
   }
 }
 
-// label writes text into a box of the map where it fits.
-function label(g, text, x, y, w, h, cls) {
-  const fit = Math.floor((w - 10) / 6.7);
-  if (h < 16 || fit < 3) return;
-  const t = text.length > fit ? `${text.slice(0, fit - 1)}…` : text;
+// wide is the width of text in the map.
+const pen = document.createElement("canvas").getContext("2d");
+pen.font = "12px system-ui, sans-serif"; // as the style sheet has it
+const wide = (text) => pen.measureText(text).width;
+
+// label writes text into a box where it fits, shortened unless it must be whole.
+function label(g, text, x, y, w, h, cls, whole = false) {
+  if (h < 16) return;
+  let t = text;
+  if (wide(t) > w - 8) {
+    if (whole) return;
+    while (t.length > 2 && wide(`${t}…`) > w - 8) t = t.slice(0, -1);
+    if (t.length < 3) return;
+    t += "…";
+  }
   g.append(el("text", { x: x + 5, y: y + 14, class: cls }, t));
 }
 
@@ -180,7 +190,7 @@ function drawMap() {
     });
     svg.append(r);
     label(svg, k.n, x, y, w, h, "in");
-    if (h > 34) label(svg, time(k.t), x, y + 15, w, h - 15, "in");
+    if (h > 34) label(svg, time(k.t), x, y + 15, w, h - 15, "in", true);
   };
   const group = (k, path, x, y, w, h) => {
     const kids = big(k.kids);
@@ -189,7 +199,7 @@ function drawMap() {
     if (top) {
       svg.append(el("rect", { x: x + 1, y: y + 1, width: w - 2, height: h - 2, rx: 4, class: "group" }));
       const whole = `${k.n}  ${time(k.t)}`;
-      label(svg, whole.length * 6.7 < w - 10 ? whole : k.n, x, y, w, top, "");
+      label(svg, wide(whole) < w - 10 ? whole : k.n, x, y, w, top, "");
     }
     const pad = top ? 3 : 0;
     squares(kids, x + pad, y + top, w - 2 * pad, h - top - pad,

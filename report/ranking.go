@@ -50,6 +50,8 @@ type Kind struct {
 	Count int       `json:"count"`
 	Time  cost.Time `json:"us"`
 	Bound string    `json:"bound,omitempty"` // the term with most of the time, "" without an estimate
+	// Slowest is the operation of them that takes most time, the first of several.
+	Slowest *compile.OpReport `json:"-"`
 }
 
 // Kinds adds up the operations by name and unit, those with most time first. Transfers are none of them.
@@ -63,6 +65,9 @@ func Kinds(r *compile.Report) []Kind {
 		var terms cost.Split
 		for _, o := range ops {
 			k.Time += o.Time()
+			if k.Slowest == nil || o.Time() > k.Slowest.Time() {
+				k.Slowest = o
+			}
 			if o.Estimate != nil {
 				terms.Add(o.Estimate.Terms)
 			}
