@@ -2,6 +2,7 @@ package explain
 
 import (
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/lint"
 )
 
@@ -65,6 +66,7 @@ type Operator struct {
 	Fused   string               `json:"fused_into,omitempty"` // first result of the operation it is fused into
 	MACs    int64                `json:"macs,omitempty"`       // multiply-accumulates
 	Refusal *compile.RefusalInfo `json:"refusal,omitempty"`    // facts for reason
+	CPU     cost.Time            `json:"cpu_us,omitempty"`     // estimated time on the CPU, 0 on the engine
 	// Estimate is the estimate for its tasks, including the operations fused into it; nil if it has none.
 	Estimate *compile.Estimate `json:"estimate,omitempty"`
 }

@@ -95,6 +95,9 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	default:
 		a.Sought = true
 		a.Rewrites, a.Tried, err = rewrites(ctx, p, s, no.Rule, o)
+		if err == nil && !a.PlacedOnly {
+			err = price(ctx, a.Rewrites, p, s, r.Report, o.Compile)
+		}
 	}
 	return a, err
 }
@@ -132,6 +135,7 @@ func operatorOf(fn string, o *compile.OpReport) Operator {
 		Fused:    o.Fused,
 		MACs:     o.MACs,
 		Refusal:  o.Refusal,
+		CPU:      o.CPU,
 		Estimate: o.Estimate,
 	}
 }

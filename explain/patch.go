@@ -35,8 +35,8 @@ func (e *PatchError) Error() string { return fmt.Sprintf("%q: %s", e.Name, e.Why
 // type *PatchError: the recipe does not apply to it, changes the function's inputs, or writes new constants that are
 // too long for a text.
 func Patches(p *ir.Program, recipe, function string, names []string, o compile.Options) ([]Patch, error) {
-	i := slices.IndexFunc(Recipes, func(r Recipe) bool { return r.Name == recipe })
-	if i < 0 {
+	r := recipeNamed(recipe)
+	if r == nil {
 		return nil, fmt.Errorf("unknown rewrite %q", recipe)
 	}
 	if o.Target == nil {
@@ -60,7 +60,7 @@ func Patches(p *ir.Program, recipe, function string, names []string, o compile.O
 		old := f.Body.Ops[at]
 		e := newEdit(narrower(o.Target, standIn(o.Target)), f, at)
 		e.halves = o.Precision == passes.PrecisionFP16
-		if Recipes[i].apply(e); e.err != nil {
+		if r.apply(e); e.err != nil {
 			return nil, &PatchError{name, e.err.Error()}
 		}
 		if slices.Contains(e.ops, old) {

@@ -45,6 +45,15 @@ var Recipes = []Recipe{
 		Doc: "one-hot indices are multiplied with the table", Host: ops{ir.OpOneHot}, apply: oneHot},
 }
 
+// recipeNamed returns a row of Recipes, nil if there is none of the name.
+func recipeNamed(name string) *Recipe {
+	i := slices.IndexFunc(Recipes, func(r Recipe) bool { return r.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &Recipes[i]
+}
+
 // For reports whether a recipe is for an operation that a rule refuses.
 func (r *Recipe) For(rule string, o *ir.Operation) bool {
 	return slices.Contains(r.Rules, rule) &&

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/provenance"
@@ -33,9 +34,12 @@ type Rewrite struct {
 	Whole   bool       `json:"whole_model"`
 	Seed    uint64     `json:"seed"`    // seed of the inputs of the run
 	Outputs []Compared `json:"outputs"` // comparisons of the outputs
-	// CPUOps and Dispatches count operations on the CPU and dispatches, before and after the change.
-	CPUOps     [2]int `json:"cpu_ops"`
-	Dispatches [2]int `json:"dispatches"` // dispatches, before and after the change
+	// All of the whole model; for a target without estimates there are no times, and the counts are those of the
+	// program that was placed.
+	Before     cost.Time `json:"before_us,omitempty"` // estimated time of a call
+	After      cost.Time `json:"after_us,omitempty"`  // estimated time of a call after the change
+	Dispatches [2]int    `json:"dispatches"`          // before and after the change
+	CPUOps     [2]int    `json:"cpu_ops"`             // operations on the CPU, before and after the change
 	// Ran is the target for which it was compiled and run if zinc writes no programs for the target of the answer.
 	// Engine, Host, CPUOps and Dispatches are then its placement for the target of the answer.
 	Ran string `json:"ran_for,omitempty"`
@@ -130,6 +134,30 @@ func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Optio
 		}
 	}
 	return out, tried, nil
+}
+
+// price estimates the whole program with each rewrite of a statement. now is the report of the program as it is.
+func price(ctx context.Context, list []*Rewrite, p *ir.Program, s *found, now *compile.Report,
+	o compile.Options) error {
+	o.Provenance = false
+	for _, w := range list {
+		after := ir.CloneProgram(p)
+		i := slices.IndexFunc(after.Funcs, func(f *ir.Func) bool { return f.Name == s.fn.Name })
+		e := newEdit(o.Target, after.Funcs[i], s.index)
+		e.halves = o.Precision == passes.PrecisionFP16
+		recipeNamed(w.Name).apply(e)
+		if e.err != nil {
+			return fmt.Errorf("rewrite %s: %w", w.Name, e.err)
+		}
+		r, err := compile.Price(ctx, after, o)
+		if err != nil {
+			return fmt.Errorf("rewrite %s: %w", w.Name, err)
+		}
+		w.Before, w.After = now.Total(), r.Total()
+		w.Dispatches = [2]int{now.Dispatches, r.Dispatches}
+		w.CPUOps = [2]int{now.CPUOps, r.CPUOps}
+	}
+	return nil
 }
 
 // try applies a recipe to a copy of the program and checks the result.

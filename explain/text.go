@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -101,6 +102,9 @@ func (p *printer) operator(o *Operator) {
 		return
 	}
 	p.refusal(": "+o.Reason+"\n", o.Refusal)
+	if o.CPU > 0 {
+		p.f("  cost    %s on the CPU, estimated coarsely\n", o.CPU.Short())
+	}
 }
 
 // refusal prints the facts of a refusal, each on a line.
@@ -117,7 +121,7 @@ func (p *printer) cost(what string, e *compile.Estimate) {
 	if e == nil || e.Time == 0 {
 		return
 	}
-	p.f("%s: %s us, bound by %s, %d cycles, %d bytes of DMA\n", what, e.Time, e.Bound, e.Cycles, e.DMABytes)
+	p.f("%s: %s, bound by %s, %d cycles, %d bytes of DMA\n", what, e.Time.Short(), e.Bound, e.Cycles, e.DMABytes)
 }
 
 // tasks prints the first tasks with their fields, and the rest as repeated patterns.
@@ -313,6 +317,10 @@ func (p *printer) rewrites(a *Answer) {
 		for _, l := range r.Host {
 			p.f("  cpu     %s\n", l)
 		}
+		if r.Before > 0 {
+			p.f("  a call of the whole model, estimated: %s before, %s after, %s\n", r.Before.Short(), r.After.Short(),
+				saved(r.Before-r.After))
+		}
 		p.f("  operations on the CPU: %d before, %d after; dispatches: %d before, %d after\n", r.CPUOps[0], r.CPUOps[1],
 			r.Dispatches[0], r.Dispatches[1])
 		for _, o := range r.Outputs {
@@ -331,6 +339,17 @@ func (p *printer) rewrites(a *Answer) {
 	case a.Sought && len(a.Rewrites) == 0:
 		p.f("\nno rewrite is known that compiles and runs on the engine\n")
 	}
+}
+
+// saved says what a change does to the time of a call.
+func saved(t cost.Time) string {
+	switch {
+	case t > 0:
+		return t.Short() + " saved"
+	case t < 0:
+		return (-t).Short() + " more: the change does not make the model faster"
+	}
+	return "no difference"
 }
 
 func number(n verify.Number) string { return fmt.Sprintf("%.3g", float64(n)) }
