@@ -86,20 +86,20 @@ func (e *Estimate) copy() *Estimate {
 	return &c
 }
 
-// text returns the estimate of a report as text.
+// text returns the engine's part of the estimate of a report as text.
 func (e *Estimate) text(w io.Writer) {
 	var parts []string
 	for i, t := range e.Terms {
 		if t > 0 {
-			parts = append(parts, fmt.Sprintf("%s us %s", t, cost.Term(i)))
+			parts = append(parts, fmt.Sprintf("%s %s", t.Short(), cost.Term(i)))
 		}
 	}
-	fmt.Fprintf(w, "estimate: %s us a call", e.Time)
+	fmt.Fprintf(w, "the engine's part: %s", e.Time.Short())
 	if len(parts) > 0 {
 		fmt.Fprintf(w, " (%s), bound by %s", strings.Join(parts, ", "), e.Bound)
 	}
 	fmt.Fprintf(w, "; %d cycles, %d bytes of DMA, %d bytes of L2 at most\n", e.Cycles, e.DMABytes, e.L2Peak)
-	fmt.Fprintf(w, "the estimate is %s\n", e.Known)
+	fmt.Fprintf(w, "the engine's part is %s\n", e.Known)
 }
 
 // estimate fills in the estimates of the report, its operations and its dispatches; index maps an operation to its

@@ -51,8 +51,8 @@ type Report struct {
 	Compressed []CompressedInfo `json:"compressed,omitempty"`      // constants that the model stores compressed
 	Tables     []TableInfo      `json:"tables,omitempty"`          // lookup tables in use
 	Timings    []Timing         `json:"timings_seconds,omitempty"` // times of the stages of the compilation
-	// Casts are the layout conversions of one call; 0 in a plan, which has no chain.
-	Casts  int      `json:"casts"`
+	// Casts are the layout conversions of one call, absent in a report of a plan, which has no chain.
+	Casts  int      `json:"casts,omitempty"`
 	States []string `json:"states,omitempty"` // names of the states
 	// Functions are the reports of the functions if the pair has several. The report itself then sums them up, with
 	// their operations and steps one function after the other.
@@ -445,7 +445,7 @@ func (r *Report) Line() string {
 	s += "; on the CPU:"
 	for i, n := range order {
 		if i == 8 {
-			return s + fmt.Sprintf(" and %d kinds more", len(order)-i)
+			return s + " and " + diag.Count(len(order)-i, "other kind", "other kinds")
 		}
 		if i > 0 {
 			s += ","
@@ -472,37 +472,40 @@ func (r *Report) Text(w io.Writer) error {
 		return nil
 	}
 	fmt.Fprintf(w, "target %s, precision %s, function %s\n", r.Target, r.Precision, r.Function)
-	fmt.Fprintf(w, "operations: %d on the engine, %d on the CPU, %d conversions between\n", r.EngineOps, r.CPUOps,
-		r.Transfers)
+	fmt.Fprintf(w, "operations: %d on the engine, %d on the CPU, %s between\n", r.EngineOps, r.CPUOps,
+		diag.Count(r.Transfers, "conversion", "conversions"))
 	fmt.Fprintf(w, "multiply-accumulates: %d on the engine, %d on the CPU\n", r.EngineMACs, r.CPUMACs)
-	fmt.Fprintf(w, "%d dispatches, %d CPU calls, %d tasks, %d bytes of constants, %d bytes of scratch, %d layout "+
-		"conversions\n", r.Dispatches, r.CPUCalls, r.Tasks, r.Weights, r.Scratch, r.Casts)
+	fmt.Fprintf(w, "%s, %s, %s, %d bytes of constants, %d bytes of scratch, %s\n",
+		diag.Count(r.Dispatches, "dispatch", "dispatches"), diag.Count(r.CPUCalls, "CPU call", "CPU calls"),
+		diag.Count(r.Tasks, "task", "tasks"), r.Weights, r.Scratch,
+		diag.Count(r.Casts, "layout conversion", "layout conversions"))
 	if len(r.States) > 0 {
 		fmt.Fprintf(w, "states: %s\n", strings.Join(r.States, ", "))
 	}
 	if r.Estimate != nil {
+		fmt.Fprintf(w, "estimate: %s a call, %s of it on the CPU, by rates of all its work (docs/cost.md)\n",
+			r.Total().Short(), r.CPU.Short())
 		r.Estimate.text(w)
 	}
-	if r.CPUOps > 0 {
-		fmt.Fprintf(w, "the CPU is estimated to take %s us beside that, by rates of all its work (docs/cost.md)\n",
-			r.CPU)
-	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\ttasks\tus\tbinding\trule\tverdict\twhy")
+	fmt.Fprintln(tw, "step\tunit\toperation\tresult\tline\ttasks\ttime\tbinding\trule\tverdict\twhy")
 	for _, o := range r.Ops {
 		why := o.Reason
 		if o.Fused != "" {
 			why = "fused into " + o.Fused
 		}
-		tasks, us, bound, verdict := "", "", "", ""
+		tasks, took, bound, verdict := "", "", "", ""
+		if t := o.Time(); t > 0 {
+			took = t.Short()
+		}
 		if o.Refusal != nil {
 			verdict = string(o.Refusal.Verdict)
 		}
 		if e := o.Estimate; e != nil {
-			tasks, us, bound = strconv.Itoa(o.Tasks), e.Time.String(), e.Bound
+			tasks, bound = strconv.Itoa(o.Tasks), e.Bound
 		}
 		fmt.Fprintf(tw, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\n", o.Step, o.Unit, o.Op, o.Name, o.Line, tasks,
-			us, bound, o.Rule, verdict, why)
+			took, bound, o.Rule, verdict, why)
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -516,8 +519,32 @@ func (r *Report) Text(w io.Writer) error {
 		fmt.Fprintf(w, "constant %s, line %d: %s, %d bytes stored, %d streamed; %s\n", c.Name, c.Line, c.Form, c.Stored,
 			c.Streamed, c.Why)
 	}
+	return r.tables(w)
+}
+
+// tables prints the error of each kind of table once.
+func (r *Report) tables(w io.Writer) error {
+	type kind struct {
+		op       string
+		abs, rel float64
+	}
+	uses := map[kind][]string{}
+	var order []kind
 	for _, t := range r.Tables {
-		fmt.Fprintf(w, "table %s for %s: worst error %.3g absolute, %.3g relative\n", t.Op, t.Name, t.Abs, t.Rel)
+		k := kind{t.Op, t.Abs, t.Rel}
+		if uses[k] = append(uses[k], t.Name); len(uses[k]) == 1 {
+			order = append(order, k)
+		}
+	}
+	for _, k := range order {
+		more := ""
+		if n := len(uses[k]) - 1; n > 0 {
+			more = fmt.Sprintf(" and %d more", n)
+		}
+		if _, err := fmt.Fprintf(w, "table %s for %s%s: worst error of the table %.3g absolute, %.3g relative\n", k.op,
+			uses[k][0], more, k.abs, k.rel); err != nil {
+			return err
+		}
 	}
 	return nil
 }
