@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/frontend/mil/build"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
@@ -141,8 +142,8 @@ func (e *env) fail(err error) int {
 		return status
 	}
 	message, hint := err.Error(), ""
-	if p, ok := err.(*fs.PathError); ok { // without the name of the system call
-		message = p.Path + ": " + p.Err.Error()
+	if p := (*fs.PathError)(nil); errors.As(err, &p) { // without the name of the system call
+		message = strings.Replace(message, p.Error(), p.Path+": "+p.Err.Error(), 1)
 	}
 	switch {
 	case wrongUsage:
@@ -203,6 +204,11 @@ func flagHint(err error) string {
 
 // list prints diagnostics in the requested format.
 func (e *env) list(l *diag.List) {
+	for _, d := range l.All() {
+		if d.Code == build.CodeUnread {
+			d.Hint += ": --weights FOLDER, --follow"
+		}
+	}
 	if e.diagnostics == "json" {
 		l.WriteJSON(e.err)
 		return

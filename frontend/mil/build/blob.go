@@ -56,6 +56,7 @@ func (b *builder) countUnread() {
 			u.about.Hint = "fetch the file with git lfs pull"
 		}
 		if u.about.Hint == "" {
+			u.about.Code = CodeUnread
 			u.about.Hint = "set the folder of the weights to the one that contains " + rel +
 				" itself; a link out of the folder is read only if links are followed"
 		}

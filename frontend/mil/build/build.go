@@ -18,6 +18,9 @@ const (
 	codeConst = "mil-const" // a constant whose value does not match its type
 	codeBlob  = "mil-blob"  // a weight file that does not match the text
 	codeFlex  = "mil-flex"  // shape information that does not match the inputs
+
+	// CodeUnread is a weight file that cannot be read, where another folder for the weights may help.
+	CodeUnread = "mil-unread"
 )
 
 // Options configure Program.
