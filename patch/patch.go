@@ -47,10 +47,10 @@ func (e *Refusal) Error() string {
 
 // Change is the result for one weight.
 type Change struct {
-	Name  string
-	Line  int // line of the constant in the source, or 0
-	Bytes int // number of bytes of the container that were written
-	Tasks int // number of tasks that load them
+	Name  string `json:"name"`            // of the constant
+	Line  int    `json:"line,omitempty"`  // line of the constant in the source, or 0
+	Bytes int    `json:"bytes,omitempty"` // bytes of the container that were written, 0 if all was computed again
+	Tasks int    `json:"tasks,omitempty"` // number of tasks that load them
 }
 
 // Result is a patched pair.

@@ -14,7 +14,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/explain"
-	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
@@ -165,7 +164,7 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 		doc = c.document(r.Model, &t)
 		r.Targets = append(r.Targets, t)
 	}
-	if err := atomicfile.Write(ctx, c.reports.files(doc)...); err != nil {
+	if err := c.writeFiles(ctx, c.reports.files(doc)...); err != nil {
 		return err
 	}
 	if c.reports.stdout() != nil {

@@ -57,7 +57,7 @@ var (
 		{regexp.MustCompile(`^output  .*`), styleBold},
 	}
 	errorTints = []tint{
-		{regexp.MustCompile(`\berror:`), styleRed},
+		{regexp.MustCompile(`\berror:|\bexceeded:|\binternal error\b`), styleRed},
 		{regexp.MustCompile(`\bwarning:`), styleYellow},
 		{regexp.MustCompile(`\b(note|hint):`), styleBlue},
 		{regexp.MustCompile(`^\s*\^~*$`), styleGreen},

@@ -33,6 +33,7 @@ type compileCommand struct {
 	debug   string
 	dryRun  bool
 	prove   bool
+	json    bool
 	beside  func(w io.Writer) error // writes what --emit has in a second file, nil for none
 	doc     *report.Document        // of what was compiled, nil before
 }
@@ -82,6 +83,7 @@ limit and the largest contributors.
 		"container to write, `OUT.hwx`, with OUT.e5 beside it (default the model's name, in the current folder); "+
 			"- writes the container alone to standard output")
 	c.reports.register(f)
+	f.BoolVar(&c.json, "json", false, "print JSON, as --report json does")
 	f.Var(newChoice(&c.emit, emitWords()...), "emit", emitHelp())
 	f.StringVar(&c.debug, "debug-db", "",
 		"debug database to write, `OUT.zdb`: the statements, passes and rules that each part of the pair came from")
@@ -101,6 +103,11 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	c.path, c.flags = path, cmd.Flags()
 	if err := c.compileFlags.check(); err != nil {
 		return err
+	}
+	if c.json {
+		if err := c.reports.Set("json"); err != nil {
+			return usagef("--json: %w", err)
+		}
 	}
 	if err := c.phaseFlags.check(); err != nil {
 		return err
@@ -256,16 +263,7 @@ func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.
 		})
 	}
 	if !c.dryRun {
-		all := append(files, reports...)
-		if err := atomicfile.Write(ctx, all...); err != nil || !isTerminal(c.err) {
-			return err
-		}
-		for _, f := range all {
-			if info, err := os.Stat(f.Path); err == nil {
-				c.note("wrote %s, %d bytes", f.Path, info.Size())
-			}
-		}
-		return nil
+		return c.writeFiles(ctx, append(files, reports...)...)
 	}
 	for _, f := range files {
 		n, err := sizeOf(f)
@@ -274,7 +272,7 @@ func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.
 		}
 		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
 	}
-	return atomicfile.Write(ctx, reports...)
+	return c.writeFiles(ctx, reports...)
 }
 
 // stream writes a file to standard output.

@@ -86,9 +86,9 @@ func (c *compileFlags) passes(f *pflag.FlagSet) {
 	f.StringSliceVar(&c.printAfter, "print-after", nil,
 		"print the program after pass `NAME` (or all) on standard error")
 	f.BoolVar(&c.printChanged, "print-changed", false, "print the program after each pass that changed it")
-	f.BoolVar(&c.elide, "elide-constants", false,
-		fmt.Sprintf("with --print-after, print only size and digest of constants from %d bytes on",
-			ir.ElidedBytes))
+	f.BoolVar(&c.elide, "elide-constants", true,
+		fmt.Sprintf("with --print-after, print only size and digest of constants from %d bytes on; "+
+			"--elide-constants=false prints their bytes", ir.ElidedBytes))
 	f.BoolVar(&c.timePasses, "time-passes", false, "print the time of each stage on standard error")
 	f.BoolVar(&c.verifyEach, "verify-each", false, "verify the program after each pass")
 }
@@ -105,9 +105,6 @@ func (c *compileFlags) check() error {
 			return usagef("--print-after=%s: unknown pass; passes are %s and all", n, strings.Join(passes.Names(),
 				", "))
 		}
-	}
-	if c.elide && (len(c.printAfter) == 0 || c.printChanged) {
-		return usagef("--elide-constants requires --print-after without --print-changed")
 	}
 	if _, err := parseShapes(c.shapes); err != nil {
 		return err
@@ -141,7 +138,7 @@ func (c *compileFlags) options(e *env, text string, p *progress) (compile.Option
 	if e.subject != nil {
 		e.subject.options = o
 	}
-	if c.elide {
+	if c.elide && len(c.printAfter) > 0 && !c.printChanged {
 		o.PrintAfter, o.Observe = nil, elided(e.err, c.printAfter)
 	}
 	return o, nil

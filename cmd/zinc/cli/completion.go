@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
@@ -27,6 +28,8 @@ var flagWords = map[string]func() []string{
 		return out
 	},
 	"report": func() []string { return append(report.Names(), noReport) },
+	"op":     ir.Names,
+	"level":  func() []string { return append(compare.LevelNames(), string(compare.Outputs)) },
 }
 
 // commandFlagWords override flagWords for one command.

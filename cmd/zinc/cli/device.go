@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
@@ -31,6 +32,46 @@ type deviceCommand struct {
 	runs     int    // calls of the program after a command
 	waits    []string
 	signals  []string
+	parts    []devicePartJSON // with --json
+}
+
+// deviceJSON is what zinc device and its subcommands print with --json.
+type deviceJSON struct {
+	Sections []devicePartJSON `json:"sections"` // in order
+}
+
+// devicePartJSON is a section, or what a subcommand prints.
+type devicePartJSON struct {
+	Name  string   `json:"name"`  // of the section or the subcommand
+	Lines []string `json:"lines"` // as the text has them
+}
+
+// part writes a section of the output under its name.
+func (c *deviceCommand) part(name string, write func(w io.Writer) error) error {
+	if !c.json {
+		return write(c.out)
+	}
+	var b strings.Builder
+	err := write(&b)
+	p := devicePartJSON{name, []string{}}
+	for line := range strings.Lines(b.String()) {
+		p.Lines = append(p.Lines, strings.TrimSuffix(line, "\n"))
+	}
+	c.parts = append(c.parts, p)
+	return err
+}
+
+// end writes the document of --json, also after an error.
+func (c *deviceCommand) end(err error) error {
+	if !c.json || c.parts == nil {
+		return err
+	}
+	return errors.Join(err, jsonform.Document(c.out, deviceJSON{c.parts}))
+}
+
+// command runs a subcommand and ends the output.
+func (c *deviceCommand) command(name string, run func(w io.Writer) error) error {
+	return c.end(c.part(name, run))
 }
 
 func newDevice(e *env) *cobra.Command {
@@ -62,7 +103,7 @@ broker as an application.`,
 			if len(args) == 1 {
 				c.file = args[0]
 			}
-			return c.show(cmd.Context())
+			return c.end(c.show(cmd.Context()))
 		},
 	}
 	f := cmd.Flags()
@@ -73,6 +114,7 @@ broker as an application.`,
 	f.StringArrayVar(&c.waits, "wait", nil, "`EVENT=VALUE`: the last call waits for the shared event (repeatable)")
 	cmd.AddCommand(c.newSend(), c.newSelector(), c.newMethod(), c.newBroker())
 	for _, x := range append(cmd.Commands(), cmd) {
+		x.Flags().BoolVar(&c.json, "json", false, "print JSON")
 		c.machineFlags.register(x.Flags())
 		c.compileFlags.model(x.Flags())
 		c.cache.register(x.Flags())
@@ -89,7 +131,9 @@ that come with it, and what the firmware logs.
 Values are those of the body's fields, or the body's 32-bit words. Commands
 separated by + go to the same device, one after the other.
 Without a command, it lists all commands with their identifiers and who serves them.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.send(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.command("send", func(w io.Writer) error { return c.send(cmd.Context(), w, args) })
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.file, "model", "", "pair or `MODEL` to load")
@@ -104,7 +148,9 @@ func (c *deviceCommand) newSelector() *cobra.Command {
 		Long: `Selector calls a selector of a user client, after what must come before it, and prints
 every step of the driver. Without a number, it lists the selectors with their sizes.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error { return c.selector(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.command("selector", func(w io.Writer) error { return c.selector(cmd.Context(), w, args) })
+		},
 	}
 	f := cmd.Flags()
 	f.Var(newChoice(&c.client, "control", "direct", "hints"), "client", "user client: control, direct or hints")
@@ -119,7 +165,9 @@ func (c *deviceCommand) newMethod() *cobra.Command {
 		Short: "Call a method of the direct-path client",
 		Long: `Method calls a method of the direct-path client and prints its results. Without a name, it
 lists the methods.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.method(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.command("method", func(w io.Writer) error { return c.method(cmd.Context(), w, args) })
+		},
 	}
 	cmd.Flags().StringVar(&c.file, "model", "", "pair or `MODEL` to load first")
 	return cmd
@@ -208,8 +256,14 @@ func (c *deviceCommand) show(ctx context.Context) error {
 	}
 	for _, s := range sections {
 		if c.sections == nil || slices.Contains(c.sections, s.name) {
-			fmt.Fprintf(c.out, "%s:\n", s.name)
-			s.write(c.out, x)
+			err := c.part(s.name, func(w io.Writer) error {
+				if !c.json {
+					fmt.Fprintf(w, "%s:\n", s.name)
+				}
+				s.write(w, x)
+				return nil
+			})
+			failed = errors.Join(failed, err)
 		}
 	}
 	if err := x.close(); err != nil && c.inject == "" {
@@ -411,11 +465,11 @@ func numbers(args []string) ([]uint64, error) {
 	return out, nil
 }
 
-func (c *deviceCommand) send(ctx context.Context, args []string) error {
+func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) error {
 	if len(args) == 0 {
 		for i := range protocol.Rows {
 			r := &protocol.Rows[i]
-			fmt.Fprintf(c.out, "0x%02x 0x%04x %-46s %-16s %s\n", uint32(r.ID), r.Wire, r.Name, r.Way, r.Disposition)
+			fmt.Fprintf(w, "0x%02x 0x%04x %-46s %-16s %s\n", uint32(r.ID), r.Wire, r.Name, r.Way, r.Disposition)
 		}
 		return nil
 	}
@@ -448,7 +502,7 @@ func (c *deviceCommand) send(ctx context.Context, args []string) error {
 		}()
 		for _, m := range commands {
 			text, err := x.Send(m.name, m.values)
-			fmt.Fprint(c.out, text)
+			fmt.Fprint(w, text)
 			if err != nil {
 				return err
 			}
@@ -462,11 +516,11 @@ func (c *deviceCommand) send(ctx context.Context, args []string) error {
 		for _, e := range x.events.Events[from:] {
 			if e.Layer == trace.Protocol && strings.Contains(e.Name, "NOTIFICATION") ||
 				strings.HasSuffix(e.Name, "_EVENT") && e.Layer == trace.Protocol {
-				fmt.Fprintf(c.out, "notification %s", e.Name)
+				fmt.Fprintf(w, "notification %s", e.Name)
 				for _, a := range e.Args {
-					fmt.Fprintf(c.out, " %s=%v", a.Key, a.Value)
+					fmt.Fprintf(w, " %s=%v", a.Key, a.Value)
 				}
-				fmt.Fprintln(c.out)
+				fmt.Fprintln(w)
 			}
 		}
 		return nil
@@ -486,17 +540,17 @@ func (c *deviceCommand) probed(ctx context.Context, f func(x *probe) error) erro
 	return err
 }
 
-func (c *deviceCommand) selector(ctx context.Context, args []string) error {
+func (c *deviceCommand) selector(ctx context.Context, w io.Writer, args []string) error {
 	if len(args) == 0 {
 		for _, t := range driver.ClientTypes {
-			fmt.Fprintf(c.out, "%s: %s\n", t.Class, t.Role)
+			fmt.Fprintf(w, "%s: %s\n", t.Class, t.Role)
 			for n := range t.Count {
 				r, err := driver.DecodeDispatch(t.Methods, n)
 				if err != nil {
 					return err
 				}
 				s := r.Sizes
-				fmt.Fprintf(c.out, "  %2d %-38s scalars in %d out %d, bytes in %d out %d\n", n,
+				fmt.Fprintf(w, "  %2d %-38s scalars in %d out %d, bytes in %d out %d\n", n,
 					driver.HandlerName(r.Handler), s.ScalarIn, s.ScalarOut, s.StructIn, s.StructOut)
 			}
 		}
@@ -518,18 +572,18 @@ func (c *deviceCommand) selector(ctx context.Context, args []string) error {
 				path = append(path, e)
 			}
 		}
-		return errors.Join(err, trace.WriteText(c.out, path, false))
+		return errors.Join(err, trace.WriteText(w, path, false))
 	})
 }
 
-func (c *deviceCommand) method(ctx context.Context, args []string) error {
+func (c *deviceCommand) method(ctx context.Context, w io.Writer, args []string) error {
 	if len(args) == 0 {
 		for _, m := range driver.Methods {
-			fmt.Fprintf(c.out, "%-34s in %d out %d: %s", m.Name, m.In, m.Out, m.Role)
+			fmt.Fprintf(w, "%-34s in %d out %d: %s", m.Name, m.In, m.Out, m.Role)
 			if m.Reason != "" {
-				fmt.Fprintf(c.out, "; unsupported: %s", m.Reason)
+				fmt.Fprintf(w, "; unsupported: %s", m.Reason)
 			}
-			fmt.Fprintln(c.out)
+			fmt.Fprintln(w)
 		}
 		return nil
 	}
@@ -544,7 +598,7 @@ func (c *deviceCommand) method(ctx context.Context, args []string) error {
 			}
 		}
 		text, err := x.Method(args[0], values)
-		fmt.Fprint(c.out, text)
+		fmt.Fprint(w, text)
 		return err
 	})
 }

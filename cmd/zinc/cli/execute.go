@@ -244,6 +244,7 @@ func (c *runCommand) stacked(ctx context.Context, load loading, compile bool, mo
 	x.timing = r.timing
 	x.close = func() error {
 		err := r.close()
+		c.injected(r.inject)
 		if c.inject != "" {
 			err = nil // the effects of injected faults are not an error of the run
 		}

@@ -2,15 +2,18 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/explore"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
@@ -25,6 +28,7 @@ type exploreCommand struct {
 	heap    int64 // MiB
 	kept    int64 // MiB
 	once    bool
+	json    bool
 }
 
 // defaultListen is the default address: only this machine can reach it.
@@ -72,6 +76,7 @@ The command runs until interrupted.`,
 	f.Int64Var(&c.kept, "max-kept", c.limits.Kept>>20,
 		"`MIB` of past compilations to keep, most of them in temporary files")
 	f.IntVar(&c.limits.Jobs, "jobs", c.limits.Jobs, "compilations and runs at a time")
+	f.BoolVar(&c.json, "json", false, "print the page's address as JSON when it can be opened")
 	f.BoolVar(&c.once, "dry-run", false, "read the models and print what would be served, without serving")
 	return cmd
 }
@@ -149,7 +154,15 @@ func (c *exploreCommand) run(ctx context.Context, paths []string) (err error) {
 		fmt.Fprintf(c.err, "zinc: would serve the sample model and %d more\n", len(paths))
 		return nil
 	}
-	fmt.Fprintf(c.err, "zinc: serving on http://%s/, until interrupted\n", l.Addr())
+	address := fmt.Sprintf("http://%s/", l.Addr())
+	if c.json {
+		err = errors.Join(jsonform.Document(c.out, servingJSON{address, os.Getpid()}), c.flush())
+	} else {
+		fmt.Fprintf(c.err, "zinc: serving on %s, until interrupted\n", address)
+	}
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.Warm(ctx)

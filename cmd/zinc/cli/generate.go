@@ -18,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/cmd/zinc/gowrap"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/pair"
 )
 
@@ -33,7 +34,15 @@ var reservedNames = []string{"documentation", "init", "main"}
 type generateCommand struct {
 	*env
 	compileFlags
-	dir string
+	dir  string
+	json bool
+}
+
+// generateJSON is what zinc generate --json prints.
+type generateJSON struct {
+	Package   string     `json:"package"`   // name
+	Functions []string   `json:"functions"` // of the model; each is a method
+	Files     []fileJSON `json:"files"`     // that were written
 }
 
 func newGenerate(e *env) *cobra.Command {
@@ -56,6 +65,7 @@ the same files, so they can be kept under version control and checked with go ge
 	}
 	f := cmd.Flags()
 	f.StringVarP(&c.dir, "output", "o", "", "`FOLDER` of the package, created if missing (default PACKAGE)")
+	f.BoolVar(&c.json, "json", false, "print what was written as JSON")
 	c.model(f)
 	c.cache.register(f)
 	return cmd
@@ -99,8 +109,19 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	files := p.Files(filepath.Join(dir, pkg+pair.ContainerExt))
-	return atomicfile.Write(ctx, append(files, atomicfile.Bytes(filepath.Join(dir, pkg+".go"), source))...)
+	files := append(p.Files(filepath.Join(dir, pkg+pair.ContainerExt)),
+		atomicfile.Bytes(filepath.Join(dir, pkg+".go"), source))
+	if err := c.writeFiles(ctx, files...); err != nil || !c.json {
+		return err
+	}
+	out := generateJSON{Package: pkg, Functions: []string{}}
+	for _, f := range m.Functions() {
+		out.Functions = append(out.Functions, f.Name)
+	}
+	if out.Files, err = written(files); err != nil {
+		return err
+	}
+	return jsonform.Document(c.out, out)
 }
 
 // generatedOnly returns an error if the file exists and was not generated.

@@ -7,6 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
 
@@ -20,7 +21,7 @@ type JSONShape struct {
 // JSONShapes are the documents of all commands, except those in the formats of others and those of zinc dump, whose
 // keys are the parts of a file.
 var JSONShapes = []JSONShape{
-	{"zinc MODEL --report json", "What was compiled, and the estimates.", report.Document{}},
+	{"zinc MODEL --json", "What was compiled, and the estimates.", report.Document{}},
 	{"zinc check MODEL --json", "The placement on each target.", checkResult{}},
 	{"zinc explain MODEL:PLACE --json", "What became of a statement.", explain.Answer{}},
 	{"zinc lint MODEL --json", "Where the engine may depart from the reference.", lintResult{}},
@@ -31,10 +32,18 @@ var JSONShapes = []JSONShape{
 	{"zinc diff A B --json", "What differs, and what it costs. zinc watch --json prints one for each change.",
 		compare.Result{}},
 	{"zinc diff A B --bytes --json", "The bytes that differ.", rangesJSON{}},
+	{"zinc patch FILE.hwx --json", "What was patched.", patchJSON{}},
 	{"zinc reduce MODEL --json", "What a reduction left.", reduce.Result{}},
 	{"zinc ops --json", "The operations.", opref.Document{}},
 	{"zinc cache ls --json", "The entries of a cache.", cacheListJSON{}},
 	{"zinc cache verify --json", "The entries of a cache and their faults.", cacheVerifyJSON{}},
 	{"zinc cache gc --json", "What was removed from a cache.", cacheCollectJSON{}},
+	{"zinc generate PACKAGE MODEL --json", "What was written.", generateJSON{}},
+	{"zinc device --json", "Sections of the device's state, or what a subcommand of zinc device prints.",
+		deviceJSON{}},
+	{"zinc load FILE --json", "Latencies of a load.", loadJSON{}},
+	{"zinc serve --json", "Where a machine is served. zinc explore --json prints where the page is.", servingJSON{}},
+	{"zinc top --json", "What a served machine does.", broker.Status{}},
+	{"zinc man FOLDER --json", "What was written.", manJSON{}},
 	{"zinc version --json", "The executable itself.", toolchain.Version{}},
 }

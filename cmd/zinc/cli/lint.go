@@ -484,7 +484,7 @@ func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) e
 			}
 		}
 	}
-	return atomicfile.Write(ctx, files...)
+	return c.writeFiles(ctx, files...)
 }
 
 // fileName returns a file name for a MIL name.

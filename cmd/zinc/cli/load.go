@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 )
@@ -20,6 +21,29 @@ import (
 type loadCommand struct {
 	runCommand
 	trace string
+}
+
+// loadJSON is what zinc load --json prints.
+type loadJSON struct {
+	Classes []loadClassJSON `json:"classes"` // in the order of the file
+	Took    cost.Time       `json:"us"`      // virtual time of the whole load
+	Busy    cost.Time       `json:"busy_us"` // of it, time in requests
+}
+
+// loadClassJSON is a class of clients and the latencies of its requests, in virtual time.
+type loadClassJSON struct {
+	Name      string    `json:"name"`      // of the class
+	Priority  int       `json:"priority"`  // of its queue
+	Sent      int       `json:"sent"`      // requests, without repeated ones
+	Completed int       `json:"completed"` // requests
+	Retried   int       `json:"retried"`   // requests
+	Failed    int       `json:"failed"`    // requests that failed more often than they may be repeated
+	Wrong     int       `json:"wrong"`     // requests whose outputs are not the engine\'s
+	Killed    int       `json:"killed"`    // clients
+	P50       cost.Time `json:"p50_us"`    // median latency
+	P90       cost.Time `json:"p90_us"`    // latency that 90 % do not exceed
+	P99       cost.Time `json:"p99_us"`    // latency that 99 % do not exceed
+	Max       cost.Time `json:"max_us"`    // largest latency
 }
 
 // loadFile is the description of a load.
@@ -66,6 +90,7 @@ rate in requests a second of each client, or think_us, the time after an answer.
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE`, for Perfetto")
+	f.BoolVar(&c.json, "json", false, "print JSON")
 	c.model(f)
 	c.cache.register(f)
 	return cmd
@@ -155,7 +180,9 @@ func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	c.print(out)
+	if err := c.print(out); err != nil {
+		return err
+	}
 	for _, x := range out.Classes {
 		if x.Wrong > 0 {
 			return &internalError{err: fmt.Errorf("class %q: the outputs of %d requests are wrong", x.Name, x.Wrong)}
@@ -165,7 +192,19 @@ func (c *loadCommand) replayLoad(ctx context.Context, path string) error {
 }
 
 // print prints the latencies of a load.
-func (c *loadCommand) print(r *stack.LoadResult) {
+func (c *loadCommand) print(r *stack.LoadResult) error {
+	busy := cost.Time(r.Took - r.Spent[cost.Waiting])
+	if c.json {
+		out := loadJSON{Classes: []loadClassJSON{}, Took: cost.Time(r.Took), Busy: busy}
+		for _, x := range r.Classes {
+			out.Classes = append(out.Classes, loadClassJSON{
+				Name: x.Name, Priority: x.Priority, Sent: x.Sent, Completed: x.Completed, Retried: x.Retried,
+				Failed: x.Failed, Wrong: x.Wrong, Killed: x.Killed, P50: cost.Time(x.P50), P90: cost.Time(x.P90),
+				P99: cost.Time(x.P99), Max: cost.Time(x.Max),
+			})
+		}
+		return jsonform.Document(c.out, out)
+	}
 	us := func(d time.Duration) string { return cost.Time(d).String() }
 	t := tabwriter.NewWriter(c.out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t, "class\tpriority\tsent\tcompleted\tretried\tfailed\twrong\tkilled"+
@@ -175,7 +214,7 @@ func (c *loadCommand) print(r *stack.LoadResult) {
 			x.Completed, x.Retried, x.Failed, x.Wrong, x.Killed, us(x.P50), us(x.P90), us(x.P99), us(x.Max))
 	}
 	t.Flush()
-	busy := r.Took - r.Spent[cost.Waiting]
-	fmt.Fprintf(c.out, "%s us of virtual time, %.1f %% of it in requests\n", us(r.Took),
-		percentOf(cost.Time(busy), cost.Time(r.Took)))
+	_, err := fmt.Fprintf(c.out, "%s of virtual time, %.1f %% of it in requests\n", cost.Time(r.Took).Short(),
+		percentOf(busy, cost.Time(r.Took)))
+	return err
 }

@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/zinc-compiler/zinc/dump"
@@ -48,6 +49,14 @@ func (e *env) whole(path string) ([]byte, error) {
 	return b, err
 }
 
+// flush writes what is printed to standard output now, for a command that goes on.
+func (e *env) flush() error {
+	if f, ok := e.out.(interface{ Flush() error }); ok {
+		return f.Flush()
+	}
+	return nil
+}
+
 // note prints a line about what was done to standard error, unless the user wants none.
 func (e *env) note(format string, args ...any) {
 	if !e.quiet {
@@ -82,7 +91,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		args[i] = "--help"
 		e.helpAll = true
 	}
-	args = seeded(args)
+	args = prepared(args)
 	err := guarded(func() error {
 		root := newRoot(e)
 		root.SetArgs(args)
@@ -113,20 +122,28 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // randomFlag is the flag of random inputs, which may have no seed.
 const randomFlag = "--random"
 
-// seeded gives each --random without a seed the first one. pflag has no flags with a value that may be left out and may
-// be a word of its own.
-func seeded(args []string) []string {
-	var out []string
+// prepared gives each --random without a seed the first one, and puts -:PLACE, a place in a model from standard input,
+// after the flags. pflag has no flags with a value that may be left out and may be a word of its own, and takes -: for
+// a flag.
+func prepared(args []string) []string {
+	var out, places []string
 	for i, a := range args {
 		if a == "--" {
-			return append(out, args[i:]...)
+			return slices.Concat(out, args[i:], places)
+		}
+		if strings.HasPrefix(a, "-:") {
+			places = append(places, a)
+			continue
 		}
 		if a == randomFlag && (i+1 == len(args) || !isSeed(args[i+1])) {
 			a += "=" + strconv.Itoa(firstSeed)
 		}
 		out = append(out, a)
 	}
-	return out
+	if places != nil {
+		out = append(out, "--")
+	}
+	return append(out, places...)
 }
 
 func isSeed(s string) bool {

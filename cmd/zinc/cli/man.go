@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,10 +13,17 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 )
 
+// manJSON is what zinc man --json prints.
+type manJSON struct {
+	Files []fileJSON `json:"files"` // that were written
+}
+
 func newMan(e *env) *cobra.Command {
-	return &cobra.Command{
+	asJSON := false
+	cmd := &cobra.Command{
 		Use:   "man FOLDER",
 		Short: "Write the manual pages of zinc and its commands",
 		Long: "Man writes a page for each command, zinc.1 and zinc-COMMAND.1, to FOLDER, which is\ncreated if " +
@@ -37,10 +45,16 @@ func newMan(e *env) *cobra.Command {
 			if err := atomicfile.Write(cmd.Context(), files...); err != nil {
 				return err
 			}
+			if asJSON {
+				list, err := written(files)
+				return errors.Join(err, jsonform.Document(e.out, manJSON{list}))
+			}
 			e.note("%d pages written to %s", len(files), args[0])
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print what was written as JSON")
+	return cmd
 }
 
 // manDate is the date in the heads of pages: the same build always gives the same bytes.

@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"io"
+	"os"
 	"runtime"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -11,6 +13,37 @@ import (
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/pair"
 )
+
+// fileJSON is a file that a command wrote.
+type fileJSON struct {
+	Path  string `json:"path"`  // of the file
+	Bytes int64  `json:"bytes"` // size
+}
+
+// writeFiles writes files, all of them or none, and on a terminal says what was written.
+func (e *env) writeFiles(ctx context.Context, files ...atomicfile.File) error {
+	if err := atomicfile.Write(ctx, files...); err != nil || !isTerminal(e.err) {
+		return err
+	}
+	list, err := written(files)
+	for _, f := range list {
+		e.note("wrote %s, %d bytes", f.Path, f.Bytes)
+	}
+	return err
+}
+
+// written returns the sizes of files that were written.
+func written(files []atomicfile.File) ([]fileJSON, error) {
+	list := []fileJSON{}
+	for _, f := range files {
+		info, err := os.Stat(f.Path)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, fileJSON{f.Path, info.Size()})
+	}
+	return list, nil
+}
 
 // outFile is the container of a compilation, which goes straight to a temporary file beside its path, and whose bytes
 // are then those of the mapped file.

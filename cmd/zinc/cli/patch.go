@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
@@ -30,6 +31,13 @@ type patchCommand struct {
 	out    string
 	debug  string
 	source string // path of the model, "" to patch by the debug database
+	json   bool
+}
+
+// patchJSON is what zinc patch --json prints.
+type patchJSON struct {
+	Changes []patch.Change `json:"changes"` // one for each weight
+	Files   []fileJSON     `json:"files"`   // that were written
 }
 
 func newPatch(e *env) *cobra.Command {
@@ -55,7 +63,8 @@ that it was compiled with; values that would change the tasks are refused. NAME 
 also be the result of a constexpr operation: the array has the values that it unpacks
 to.
 
-OUT.e5 and OUT.zdb are written beside OUT.hwx, so a patched pair can be patched again.`,
+OUT.e5 and OUT.zdb are written beside OUT.hwx, so a patched pair can be patched again.
+The name - is standard input, of a container alone, and standard output, with -o -.`,
 		Example: `  zinc digits.mlmodelc -o digits.hwx --debug-db digits.zdb
   zinc patch digits.hwx --weights conv3_weight=new.npy -o patched.hwx
   zinc patch digits.hwx --model digits.mlmodelc --weights conv1_weight=new.npy -o patched.hwx`,
@@ -80,6 +89,7 @@ OUT.e5 and OUT.zdb are written beside OUT.hwx, so a patched pair can be patched 
 	f.StringVar(&c.debug, "debug-db", "", "debug database of the pair, `FILE.zdb` (default the one beside it)")
 	f.StringVar(&c.source, "model", "", "`MODEL` that the pair was compiled from: compute the constants again, "+
 		"folding included")
+	f.BoolVar(&c.json, "json", false, "print what was patched as JSON")
 	f.AddFlagSet(form)
 	return cmd
 }
@@ -96,12 +106,14 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 		return usagef("patch: missing output; set -o OUT%s", pair.ContainerExt)
 	case c.debug != "" && c.source != "":
 		return usagef("patch: --debug-db and --model cannot be combined")
+	case c.json && c.out == stdoutName:
+		return usagef("patch: -o - and --json would both write to standard output")
 	}
 	to, err := c.pairPaths(c.out, path)
 	if err != nil {
 		return err
 	}
-	old, err := pair.Reader(c.whole).Read(path)
+	old, err := c.old(path)
 	if err != nil {
 		return err
 	}
@@ -132,10 +144,17 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	if c.out == stdoutName {
 		_, err = c.env.out.Write(r.Container)
 	} else {
-		err = r.Write(ctx, to.Container)
+		err = c.writeFiles(ctx, r.Files(to.Container)...)
 	}
 	if err != nil {
 		return err
+	}
+	if c.json {
+		files, err := written(r.Files(to.Container))
+		if err != nil {
+			return err
+		}
+		return jsonform.Document(c.env.out, patchJSON{r.Changes, files})
 	}
 	for _, ch := range r.Changes {
 		at := ""
@@ -150,6 +169,23 @@ func (c *patchCommand) run(ctx context.Context, path string) error {
 	}
 	c.note("the tasks are those of %s", path)
 	return nil
+}
+
+// old reads the pair to patch. One from standard input is a container alone, and so is what is written.
+func (c *patchCommand) old(path string) (pair.Pair, error) {
+	if !c.stdin.IsStdin(path) {
+		return pair.Reader(c.whole).Read(path)
+	}
+	switch {
+	case c.out != stdoutName:
+		return pair.Pair{}, usagef("patch: a container from standard input has no descriptor beside it; write the " +
+			"container alone with -o -")
+	case c.debug == "" && c.source == "":
+		return pair.Pair{}, usagef("patch: a container from standard input has no debug database beside it; set " +
+			"--debug-db FILE.zdb or --model MODEL")
+	}
+	b, err := c.stdin.Read(path)
+	return pair.Pair{Container: b}, err
 }
 
 // byDatabase patches with the debug database of the pair.

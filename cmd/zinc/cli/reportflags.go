@@ -245,7 +245,7 @@ func (e *env) violations(command string, vs []report.Violation) error {
 		list.WriteJSON(e.err)
 	} else {
 		for i := range vs {
-			fmt.Fprintf(e.err, "zinc: %s%s\n", command, vs[i].Message())
+			e.complain(fmt.Sprintf("zinc: %s%s\n", command, vs[i].Message()))
 		}
 	}
 	return &exitError{err: errors.New("budgets exceeded"), status: statusBudget, shown: true}

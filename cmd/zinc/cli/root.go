@@ -51,7 +51,8 @@ func newRoot(e *env) *cobra.Command {
 	root.Flags().BoolP("version", "V", false, "print the version of zinc, as zinc version does")
 
 	p := root.PersistentFlags()
-	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "format of errors on standard error: text or json")
+	p.Var(newChoice(&e.diagnostics, "text", "json"), "diagnostics", "format of errors on standard error: text or "+
+		"json (default json with --json)")
 	p.Var(&e.memory, "max-memory", "limit of the values of a run and of decompressed weights, as in 512MiB or 4GiB "+
 		"(default half of the machine's memory, at most 16GiB)")
 	p.Var(newChoice(&e.color, "auto", "always", "never"), "color",
@@ -61,8 +62,12 @@ func newRoot(e *env) *cobra.Command {
 	p.StringVar(&e.profile.mem, "memprofile", "", "write a memory profile to this file")
 	p.MarkHidden("cpuprofile")
 	p.MarkHidden("memprofile")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		memlimit.Set(int64(e.memory))
+		if asJSON := c.Flags().Lookup("json"); asJSON != nil && asJSON.Value.String() == "true" &&
+			!c.Flags().Changed("diagnostics") {
+			e.diagnostics = "json"
+		}
 		return e.profile.start()
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return &usageError{nearFlag(c, err)} })

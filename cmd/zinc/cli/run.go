@@ -448,7 +448,7 @@ func (c *runCommand) write(ctx context.Context, have []port, files []array, got 
 		}
 		out = append(out, atomicfile.Bytes(f.file, b))
 	}
-	if err := atomicfile.Write(ctx, out...); err != nil {
+	if err := c.writeFiles(ctx, out...); err != nil {
 		return err
 	}
 	if alone != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
@@ -29,6 +30,13 @@ type serveCommand struct {
 	limits   broker.Limits
 	trace    string // file
 	dry      bool
+	json     bool
+}
+
+// servingJSON is what a command that serves prints with --json when it is ready.
+type servingJSON struct {
+	Address string `json:"address"`       // of the socket or the page
+	PID     int    `json:"pid,omitempty"` // of the process that serves
 }
 
 func newServe(e *env) *cobra.Command {
@@ -62,6 +70,7 @@ others go on. The limits hold per client.`,
 	f.IntVar(&c.limits.CallsInFlight, "max-calls", 0, "limit of the calls of one client under way (default 32)")
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE` when it ends, for Perfetto")
 	f.BoolVar(&c.dry, "dry-run", false, "start, then stop")
+	f.BoolVar(&c.json, "json", false, "print the socket as JSON when it can be used")
 	c.register(f)
 	return cmd
 }
@@ -100,7 +109,14 @@ func (c *serveCommand) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, s.Close())
 	}
-	c.note("serving on %s", c.socket)
+	if c.json {
+		err = errors.Join(jsonform.Document(c.out, servingJSON{c.socket, os.Getpid()}), c.flush())
+	} else {
+		c.note("serving on %s", c.socket)
+	}
+	if err != nil {
+		return errors.Join(err, l.Close(), s.Close())
+	}
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(l) }()
 	if c.dry {
@@ -164,6 +180,7 @@ type topCommand struct {
 	connect  connection
 	interval time.Duration
 	count    int
+	json     bool
 }
 
 func newTop(e *env) *cobra.Command {
@@ -183,6 +200,7 @@ that zinc serve has on a socket, again after each interval until it is interrupt
 	c.connect.register(f, "the machine's `SOCKET`")
 	f.DurationVar(&c.interval, "interval", time.Second, "time between two prints")
 	f.IntVar(&c.count, "count", 0, "number of prints; 0 means until interrupted")
+	f.BoolVar(&c.json, "json", false, "print JSON, a document each time")
 	return cmd
 }
 
@@ -203,7 +221,17 @@ func (c *topCommand) top(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		writeStatus(c.out, st)
+		if c.json {
+			err = jsonform.Document(c.out, st.Lists())
+		} else {
+			writeStatus(c.out, st)
+		}
+		if e := c.flush(); err == nil {
+			err = e
+		}
+		if err != nil {
+			return err
+		}
 		if n == c.count {
 			return nil
 		}

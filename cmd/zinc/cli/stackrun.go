@@ -5,11 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -67,6 +69,7 @@ type simulation struct {
 	model   *stack.Model
 	record  *stack.Record
 	events  *trace.Recording // nil: nothing is traced
+	inject  *inject.Injector // nil: no faults
 	tasks   []stack.TaskTime // of the last run, if they are wanted
 }
 
@@ -136,7 +139,8 @@ func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mo
 		if err != nil {
 			return nil, usagef("--inject: %w", err)
 		}
-		faults, o.Inject = spec.String(), inject.New(spec, f.seed)
+		r.inject = inject.New(spec, f.seed)
+		faults, o.Inject = spec.String(), r.inject
 	}
 	if f.timing {
 		o.Tasks = func(t stack.TaskTime) { r.tasks = append(r.tasks, t) }
@@ -159,6 +163,24 @@ func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mo
 	r.record.Compiled, r.record.Timeout = r.model.Compiled(), f.limit
 	r.record.Numerics, r.record.Strict, r.record.Inject, r.record.Seed = mode.String(), f.strict, faults, f.seed
 	return r, nil
+}
+
+// injected says which faults were injected, if any were requested.
+func (e *env) injected(x *inject.Injector) {
+	if x == nil {
+		return
+	}
+	var made []string
+	for k := range inject.Kind(inject.NumKinds) {
+		if n := x.Made(k); n > 0 {
+			made = append(made, fmt.Sprintf("%s %s", k, diag.Count(int(n), "time", "times")))
+		}
+	}
+	if made == nil {
+		e.note("no fault was injected: nothing came to its site")
+		return
+	}
+	e.note("injected: %s", strings.Join(made, ", "))
 }
 
 // whole runs a model through the whole stack, for verify.

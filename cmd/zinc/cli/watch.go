@@ -156,14 +156,6 @@ func (c *watchCommand) headline(s *compare.Side) error {
 	})
 }
 
-// flush writes what is printed to standard output, because the command goes on.
-func (c *watchCommand) flush() error {
-	if f, ok := c.out.(interface{ Flush() error }); ok {
-		return f.Flush()
-	}
-	return nil
-}
-
 // changed returns when the model's files are no longer those of stamp. The error is that of ctx.
 func (c *watchCommand) changed(ctx context.Context, path, stamp string) error {
 	every := time.NewTicker(watchEvery)

@@ -9,56 +9,67 @@ import (
 
 // Status is what the daemon does at a moment.
 type Status struct {
-	Clients    []ClientStatus  // by number
-	Programs   []ProgramStatus // by identifier
-	QueueSlots int             // granted to instances
-	WiredBytes int64           // of prepared programs
-	CacheBytes int64           // of compiled models
-	Device     DeviceStatus
+	Clients    []ClientStatus  `json:"clients"`     // by number
+	Programs   []ProgramStatus `json:"programs"`    // by identifier
+	QueueSlots int             `json:"queue_slots"` // granted to instances
+	WiredBytes int64           `json:"wired_bytes"` // of prepared programs
+	CacheBytes int64           `json:"cache_bytes"` // of compiled models
+	Device     DeviceStatus    `json:"device"`      // below the broker
+}
+
+// Lists returns the status with empty lists instead of none, as documents have them.
+func (s *Status) Lists() *Status {
+	x := *s
+	x.Clients = append([]ClientStatus{}, s.Clients...)
+	x.Programs = append([]ProgramStatus{}, s.Programs...)
+	x.Device.Pools = append([]Pool{}, s.Device.Pools...)
+	return &x
 }
 
 // ClientStatus is a connection.
 type ClientStatus struct {
-	Number    uint64
-	PID, UID  int
-	Team      string
-	Tier      string
-	Requests  uint64
-	Models    int
-	Instances int
-	Bytes     int64 // of its programs' containers
+	Number    uint64 `json:"number"`    // of the connection
+	PID       int    `json:"pid"`       // process
+	UID       int    `json:"uid"`       // user
+	Team      string `json:"team"`      // as it claims
+	Tier      string `json:"tier"`      // of its entitlements
+	Requests  uint64 `json:"requests"`  // so far
+	Models    int    `json:"models"`    // that it has loaded
+	Instances int    `json:"instances"` // of its models
+	Bytes     int64  `json:"bytes"`     // of its programs' containers
 }
 
 // ProgramStatus is a resident program.
 type ProgramStatus struct {
-	Resident uint64
-	Digest   string // the first bytes of the container's SHA-256
-	Bytes    int64
-	Holders  int
-	Adapter  bool
-	Wired    bool // its memory is prepared
+	Resident uint64 `json:"resident"` // identifier
+	Digest   string `json:"digest"`   // the first bytes of the container's SHA-256
+	Bytes    int64  `json:"bytes"`    // of the container
+	Holders  int    `json:"holders"`  // instances that use it
+	Adapter  bool   `json:"adapter"`  // shares the program of another model
+	Wired    bool   `json:"wired"`    // its memory is prepared
 }
 
 // DeviceStatus is the device below the broker.
 type DeviceStatus struct {
-	Now         time.Duration // virtual
-	State       string        // of the firmware's execution loop
-	Powered     bool
-	Load        int // percent of virtual time
-	Recoveries  int
-	Boots       uint64
-	Calls       uint64
-	Tasks       uint64
-	Faults      uint64
-	FramesInUse int
-	Waiting     [8]int // requests at the command gate, by priority
-	Pools       []Pool
+	Now         time.Duration `json:"now_ns"`        // virtual
+	State       string        `json:"state"`         // of the firmware's execution loop
+	Powered     bool          `json:"powered"`       // the engine has power
+	Load        int           `json:"load_percent"`  // percent of virtual time
+	Recoveries  int           `json:"recoveries"`    // from faults
+	Boots       uint64        `json:"boots"`         // of the firmware
+	Calls       uint64        `json:"calls"`         // of procedures
+	Tasks       uint64        `json:"tasks"`         // that ran
+	Faults      uint64        `json:"faults"`        // of the engine
+	FramesInUse int           `json:"frames_in_use"` // of memory
+	Waiting     [8]int        `json:"waiting"`       // requests at the command gate, by priority
+	Pools       []Pool        `json:"pools"`         // of the firmware
 }
 
 // Pool is one of the firmware's fixed pools.
 type Pool struct {
-	Name             string
-	Total, Available int
+	Name      string `json:"name"`      // of the pool
+	Total     int    `json:"total"`     // entries
+	Available int    `json:"available"` // entries that are free
 }
 
 // Status describes the broker. The device is empty unless Config.Device describes it.
