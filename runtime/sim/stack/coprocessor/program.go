@@ -43,7 +43,7 @@ type span struct{ first, n int }
 // bar is a buffer-access register as the container has it.
 type bar struct {
 	usage translation.Usage // 0 if the procedure does not use it
-	addr  uint64            // device address; 0 if a call binds it
+	addr  uint64            // device address, from the records; 0 if a call binds it or no task uses it
 	size  uint64            // bytes
 }
 
@@ -68,7 +68,34 @@ func prepare(mem []byte, addr uint64, on *target.Table) (*program, error) {
 			return nil, fmt.Errorf("coprocessor: procedure %d, %q: %w", i, src.Procedures[i].Name, err)
 		}
 	}
+	if err := p.resolve(src.Text.Records, len(tasks)); err != nil {
+		return nil, err
+	}
 	return p, nil
+}
+
+// resolve takes the addresses of the buffers that the load placed from the records: the address of a stream without its
+// offset is that of its buffer-access register, which must be the same in all records of a procedure.
+func (p *program) resolve(records []td.Record, tasks int) error {
+	owner := make([]*procedure, tasks)
+	for i := range p.procs {
+		for _, t := range p.procs[i].tasks {
+			owner[t.Off/td.ImageSize] = &p.procs[i]
+		}
+	}
+	for i := range records {
+		r := &records[i]
+		if r.Slot == 0 || !r.Resolved || owner[r.Task] == nil {
+			continue
+		}
+		b, addr := &owner[r.Task].bars[r.Bar], r.Operand-uint64(r.Offset)
+		if b.addr != 0 && b.addr != addr {
+			return fmt.Errorf("coprocessor: record %d: register %d of procedure %q begins at %#x, in an earlier record "+
+				"at %#x", i, r.Bar, owner[r.Task].name, addr, b.addr)
+		}
+		b.addr = addr
+	}
+	return nil
 }
 
 // fill prepares one procedure.
@@ -76,7 +103,7 @@ func (p *procedure) fill(src *afpp.Program, from *afpp.Procedure, tasks []*td.Ta
 	on *target.Table) error {
 	*p = procedure{name: from.Name, text: text}
 	for _, b := range from.Bars {
-		p.bars[b.ID] = bar{translation.Usage(b.Usage), b.Address, b.Size}
+		p.bars[b.ID] = bar{usage: translation.Usage(b.Usage), size: b.Size}
 		if b.Usage == afpp.UsageInput || b.Usage == afpp.UsageOutput {
 			p.io++
 			if b.ByCall() {
