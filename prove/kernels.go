@@ -16,7 +16,7 @@ func init() {
 	kernels = map[*ir.Operation]func(c *call) []tensor{
 		ir.OpAdd: binary(field.Add), ir.OpSub: difference, ir.OpMul: product,
 		ir.OpRealDiv: divide, ir.OpMaximum: order, ir.OpMinimum: order,
-		ir.OpSquare:     unary(func(c *call, x field.Elem) field.Elem { return field.Mul(x, x) }),
+		ir.OpSquare:     unary(square),
 		ir.OpAbs:        unary(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }),
 		ir.OpRelu:       unary(func(c *call, x field.Elem) field.Elem { return c.Max(x, 0) }),
 		ir.OpRelu6:      unary(func(c *call, x field.Elem) field.Elem { return c.Clip(x, 0, 6) }),
@@ -43,12 +43,28 @@ func init() {
 		ir.OpGreater:      compare(0, 0, 1),
 		ir.OpGreaterEqual: compare(0, 1, 1),
 		ir.OpSelect:       choose, ir.OpCast: cast, ir.OpConv: conv, ir.OpLinear: linear, ir.OpMatMul: matmul,
-		ir.OpReduceSum: reduce, ir.OpReduceMean: reduce, ir.OpReduceMax: reduce, ir.OpReduceMin: reduce,
-		ir.OpReduceSumSquare: reduce, ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool,
-		ir.OpAvgPool: pool, ir.OpFill: fill, ir.OpFillLike: fill, ir.OpIdentity: identity,
-		ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
+		ir.OpReduceSum: reduce(nil, nil), ir.OpReduceSumSquare: reduce(square, nil),
+		ir.OpReduceMean: reduce(nil, func(_ *call, sum field.Elem, n int) field.Elem {
+			return field.Mul(sum, field.Inv(field.Int(int64(n))))
+		}),
+		ir.OpReduceMax: reduce(func(c *call, x field.Elem) field.Elem { return c.Order(x) },
+			func(c *call, sum field.Elem, _ int) field.Elem { return c.Unorder(sum) }),
+		ir.OpReduceMin: reduce(func(c *call, x field.Elem) field.Elem { return c.Order(field.Neg(x)) },
+			func(c *call, sum field.Elem, _ int) field.Elem { return field.Neg(c.Unorder(sum)) }),
+		ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool, ir.OpAvgPool: pool, ir.OpFill: fill,
+		ir.OpFillLike: fill, ir.OpIdentity: identity, ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
+		// Those that follow are of operations that only sources have: the placed program has them written with others.
+		ir.OpLinearActivation: scaledAndShifted, ir.OpClampedRelu: clampedRelu, ir.OpSoftsign: unary(softsign),
+		ir.OpSoftplusParametric: parametric, ir.OpLogicalAnd: product, ir.OpLogicalOr: order,
+		ir.OpLogicalXor:   compare(1, 0, 1),
+		ir.OpReduceL1Norm: reduce(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }, nil),
+		ir.OpReduceL2Norm: reduce(square, func(c *call, sum field.Elem, _ int) field.Elem { return c.Sqrt(sum) }),
+		ir.OpInstanceNorm: instanceNorm, ir.OpPow: power, ir.OpCumsum: cumsum, ir.OpLSTM: lstm,
+		ir.OpScaledDotProductAttention: attention,
 	}
 }
+
+func square(_ *call, x field.Elem) field.Elem { return field.Mul(x, x) }
 
 func toBytes(c *call) []tensor {
 	x, n := c.need(ir.ParamX), len(c.op.Results)
@@ -338,40 +354,30 @@ func groups(shape []int64, axes []int, f func(k int, at []int)) {
 	})
 }
 
-func reduce(c *call) []tensor {
-	x := c.need(ir.ParamX)
-	a, err := ir.ReduceAttrs(c.op)
-	if err != nil || !c.floats() {
-		return nil
-	}
-	out := make([]field.Elem, c.op.Results[0].Type.Elems())
-	share := field.Elem(1)
-	if c.op.Is(ir.OpReduceMean) {
-		share = field.Inv(field.Int(extent(x.typ.Shape, append([]int{}, a.Axes...))))
-	}
-	groups(x.typ.Shape, a.Axes, func(k int, at []int) {
-		s := field.Elem(0)
-		for _, i := range at {
-			y := x.v[i]
-			switch c.op.Def.Operation {
-			case ir.OpReduceMax:
-				y = c.Order(y)
-			case ir.OpReduceMin:
-				y = c.Order(field.Neg(y))
-			case ir.OpReduceSumSquare:
-				y = field.Mul(y, y)
+// reduce returns a reduction that adds a function of the elements and applies another to the sum of n.
+func reduce(each func(c *call, x field.Elem) field.Elem,
+	then func(c *call, sum field.Elem, n int) field.Elem) func(c *call) []tensor {
+	return func(c *call) []tensor {
+		x := c.need(ir.ParamX)
+		a, err := ir.ReduceAttrs(c.op)
+		if err != nil || !c.floats() {
+			return nil
+		}
+		out := make([]field.Elem, c.op.Results[0].Type.Elems())
+		groups(x.typ.Shape, a.Axes, func(k int, at []int) {
+			for _, i := range at {
+				y := x.v[i]
+				if each != nil {
+					y = each(c, y)
+				}
+				out[k] = field.Add(out[k], y)
 			}
-			s = field.Add(s, y)
-		}
-		switch c.op.Def.Operation {
-		case ir.OpReduceMax:
-			s = c.Unorder(s)
-		case ir.OpReduceMin:
-			s = field.Neg(c.Unorder(s))
-		}
-		out[k] = field.Mul(s, share)
-	})
-	return []tensor{c.out(0, out)}
+			if then != nil {
+				out[k] = then(c, out[k], len(at))
+			}
+		})
+		return []tensor{c.out(0, out)}
+	}
 }
 
 // softmax computes a power of two of the difference from the greatest element, times the reciprocal of the sum.

@@ -9,31 +9,6 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
-// The kernels below are of operations that only sources have: the placed program has them written with others.
-func init() {
-	for o, f := range map[*ir.Operation]func(c *call) []tensor{
-		ir.OpLinearActivation:   scaledAndShifted,
-		ir.OpClampedRelu:        clampedRelu,
-		ir.OpSoftsign:           softsign,
-		ir.OpSoftplusParametric: parametric,
-		ir.OpLogicalAnd:         product,
-		ir.OpLogicalOr:          order,
-		ir.OpLogicalXor:         compare(1, 0, 1),
-		ir.OpReduceL1Norm:       reduceWith((*field.Functions).Abs, nil),
-		ir.OpReduceL2Norm:       reduceWith(square, (*field.Functions).Sqrt),
-		ir.OpInstanceNorm:       instanceNorm,
-		ir.OpPow:                power,
-		ir.OpCumsum:             cumsum,
-		ir.OpLSTM:               lstm,
-
-		ir.OpScaledDotProductAttention: attention,
-	} {
-		kernels[o] = f
-	}
-}
-
-func square(_ *field.Functions, x field.Elem) field.Elem { return field.Mul(x, x) }
-
 func scaledAndShifted(c *call) []tensor {
 	a, okA := c.number(ir.ParamAlpha)
 	b, okB := c.number(ir.ParamBeta)
@@ -55,10 +30,8 @@ func clampedRelu(c *call) []tensor {
 	return c.pointwise(func(x []field.Elem) field.Elem { return c.Min(f(x[0]), beta) }, ir.ParamX)
 }
 
-func softsign(c *call) []tensor {
-	return c.pointwise(func(x []field.Elem) field.Elem {
-		return field.Mul(x[0], field.Inv(field.Add(c.Abs(x[0]), 1)))
-	}, ir.ParamX)
+func softsign(c *call, x field.Elem) field.Elem {
+	return field.Mul(x, field.Inv(field.Add(c.Abs(x), 1)))
 }
 
 // channels returns an argument with a number for each channel as a tensor that broadcasts over x.
@@ -84,27 +57,6 @@ func parametric(c *call) []tensor {
 	return c.broadcast(func(a []field.Elem) field.Elem {
 		return field.Mul(f(field.Mul(a[0], a[2])), a[1])
 	}, c.need(ir.ParamX), alpha, beta)
-}
-
-// reduceWith returns a reduction that sums a function of the elements and applies another to the sum.
-func reduceWith(each, then func(f *field.Functions, x field.Elem) field.Elem) func(c *call) []tensor {
-	return func(c *call) []tensor {
-		x := c.need(ir.ParamX)
-		a, err := ir.ReduceAttrs(c.op)
-		if err != nil || !c.floats() {
-			return nil
-		}
-		out := make([]field.Elem, c.op.Results[0].Type.Elems())
-		groups(x.typ.Shape, a.Axes, func(k int, at []int) {
-			for _, i := range at {
-				out[k] = field.Add(out[k], each(c.Functions, x.v[i]))
-			}
-			if then != nil {
-				out[k] = then(c.Functions, out[k])
-			}
-		})
-		return []tensor{c.out(0, out)}
-	}
 }
 
 // instanceNorm is layer_norm over the spatial dimensions, with a factor and an addend for each channel.
