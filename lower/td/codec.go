@@ -125,10 +125,22 @@ func (w *ChainWriter) Reserve(tasks int) {
 
 func alignTask(off int) int { return (off + Align - 1) &^ (Align - 1) }
 
+// page is the size of a page of the task section, which begins on one. No task lies on two pages (batches of 375 rows,
+// public records: the task that would follow the one at 0x3c00 begins at 0x4000).
+const page = 0x4000
+
+// placeTask returns where a task of n bytes begins that may begin at off.
+func placeTask(off, n int) int {
+	if off/page != (off+n-1)/page {
+		return (off + page - 1) &^ (page - 1)
+	}
+	return off
+}
+
 // Add appends a task and returns its byte offset in the section. The task must stay as it is until the next call.
 func (w *ChainWriter) Add(t *Task) (offset int, err error) {
-	offset = w.next
 	words := t.Words()
+	offset = placeTask(w.next, 4*words)
 	if w.last != nil {
 		w.last.Set(NextPointer, offset).Set(NextSize, words-1)
 		if err := w.flush(); err != nil {

@@ -194,6 +194,34 @@ func TestChain(t *testing.T) {
 	}
 }
 
+// TestPages checks that no task lies on two pages, and that the chain leads over the gap.
+func TestPages(t *testing.T) {
+	tasks := make([]*Task, 2*page/alignTask(4*New().Words()))
+	for i := range tasks {
+		tasks[i] = New().SetBool(KernelOn, true)
+	}
+	section, offs, err := AppendChain(nil, tasks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := 4 * tasks[0].Words()
+	var gaps int
+	for i, off := range offs {
+		if off/page != (off+size-1)/page {
+			t.Errorf("task %d lies at %#x to %#x, on two pages", i, off, off+size)
+		}
+		if i > 0 && off != offs[i-1]+alignTask(size) {
+			gaps++
+		}
+	}
+	if gaps == 0 {
+		t.Errorf("tasks of %d bytes follow each other over page ends: the test tests nothing", size)
+	}
+	if got, err := DecodeChain(section, 0, tasks[0].Words()); err != nil || len(got) != len(tasks) {
+		t.Errorf("%d tasks came back as %d: %v", len(tasks), len(got), err)
+	}
+}
+
 func FuzzDecodeChain(f *testing.F) {
 	text, _, err := AppendChain(nil, []*Task{New(), New().SetBool(KernelOn, true)})
 	if err != nil {
