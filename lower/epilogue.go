@@ -75,9 +75,14 @@ func scalarConst(op *ir.Op) *ir.Const {
 	return nil
 }
 
-// runtimeProduct reports whether op multiplies two values known only at run time.
+// runtimeProduct reports whether the kernel of a product is known only at run time: its x, unless y is a matrix of
+// constants. Several matrices of constants are images like those of an input.
 func runtimeProduct(op *ir.Op) bool {
-	return op.Is(ir.OpMatMul) && !op.Arg(ir.ParamX).IsConst() && !op.Arg(ir.ParamY).IsConst()
+	if !op.Is(ir.OpMatMul) || op.Arg(ir.ParamX).IsConst() {
+		return false
+	}
+	y := op.Arg(ir.ParamY)
+	return !y.IsConst() || !constMatrix(y)
 }
 
 // epilogueOf collects what is fused after op.

@@ -198,6 +198,16 @@ var ruleCases = map[string][]ruleCase{
 		{"in pieces of the rows", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(96, 64), "y", g.Input(64, 64))
 		}},
+		{"in unequal pieces of the rows", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(48, 64), "y", g.Input(64, 64))
+		}},
+		{"several, of an odd number of rows", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(2, 19, 64), "y", g.Input(2, 64, 150))
+		}},
+		{"several, turned together", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(2, 128, 64), "y", g.Input(2, 64, 128), "transpose_x", true,
+				"transpose_y", true)
+		}},
 		{"at run time, an image that L2 cannot hold", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(128, 2048), "y", g.Input(2048, 2048), "transpose_y", true)
 		}},

@@ -325,7 +325,7 @@ func (c *chain) fitsL2(r *resident) bool {
 		buf.image = [3]int64{}
 	}
 	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
-	if r.row == 0 || buf.size > c.t.L2Bytes/2 {
+	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.stack {
 		return false
 	}
 	packed := align(buf.rowElems*elemBytes, granule)
@@ -415,7 +415,7 @@ func (c *chain) toL2(r *resident, u *use) {
 	for _, ax := range [...]int{axG, axC, axH} {
 		p.stride[ax] = min(padded(o.stride[ax]), limit)
 	}
-	p.stride[axD] = min(scale(o.stride[axD]), limit)
+	p.stride[axD] = min(scale(o.stride[either(o.buf.stack, axH, axD)]), limit)
 	if d.groups() <= 1 {
 		p.stride[axG] = 0
 	}
@@ -429,7 +429,7 @@ func (c *chain) toL2(r *resident, u *use) {
 		p.stride[axC], p.stride[axD] = r.bare, r.bare
 	case pair && swapped:
 		p.stride[axD] = p.stride[axH] // of two rows along the channels
-	case (ext[axH] == 1 || o.spread[axH]) && !pair:
+	case (ext[axH] == 1 || o.spread[axH]) && !pair && !o.buf.stack:
 		p.stride[axH] = p.stride[axD] // of a single row
 	}
 	if (ext[axC] == 1 || o.spread[axC]) && !swapped && !o.buf.apart {

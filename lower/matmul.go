@@ -196,40 +196,45 @@ func uniform(v []uint16) bool {
 // matrices iterates over the leading dimensions of a result, calling f with the matrices of the operands (broadcast if
 // they have fewer) and the result.
 func (b *builder) matrices(x, y, dst *surf, f func(x, y, dst *surf) error) error {
-	lead := dst.dims[:len(dst.dims)-2]
-	n := int64(1)
-	for _, d := range lead {
-		n *= d
-	}
-	pick := func(s *surf, index []int64) *surf {
-		if s == nil {
-			return nil
-		}
-		r := len(s.dims) - 2
-		m := &surf{buf: s.buf, off: s.off, pix: s.pix, dims: s.dims[r:], stride: s.stride[r:]}
-		for i := range r {
-			if at := index[len(lead)-r+i]; s.dims[i] != 1 {
-				m.off += at * s.stride[i]
-			}
-		}
-		return m
-	}
-	index := make([]int64, len(lead))
-	for range n {
+	for i := range leading(dst) {
 		if b.full() {
 			return nil
 		}
-		if err := f(pick(x, index), pick(y, index), pick(dst, index)); err != nil {
+		if err := f(x.matrix(dst, i), y.matrix(dst, i), dst.matrix(dst, i)); err != nil {
 			return err
-		}
-		for i := len(index) - 1; i >= 0; i-- {
-			if index[i]++; index[i] < lead[i] {
-				break
-			}
-			index[i] = 0
 		}
 	}
 	return nil
+}
+
+// leading returns the number of matrices in a tensor.
+func leading(s *surf) int64 {
+	n := int64(1)
+	for _, d := range s.dims[:len(s.dims)-2] {
+		n *= d
+	}
+	return n
+}
+
+// matrix returns the matrix of an operand, which is broadcast if it has fewer, that belongs to matrix i of the result
+// dst; nil of nil.
+func (s *surf) matrix(dst *surf, i int64) *surf {
+	if s == nil {
+		return nil
+	}
+	lead, r := len(dst.dims)-2, len(s.dims)-2
+	m := &surf{buf: s.buf, off: s.off, pix: s.pix, dims: s.dims[r:], stride: s.stride[r:]}
+	for at := range lead {
+		d := dst.dims[lead-1-at]
+		index := i % d
+		i /= d
+		if at >= r || s.dims[r-1-at] == 1 {
+			continue
+		}
+		m.whole = max(m.whole, d*s.stride[r-1-at])
+		m.off += index * s.stride[r-1-at]
+	}
+	return m
 }
 
 // asRows views a tensor as one matrix of rows, or returns nil.
@@ -374,11 +379,15 @@ func (b *builder) columnsInL2(k, m, unit int64) int64 {
 // matrixOperand reads [C, W]: rows as channels.
 func (b *builder) matrixOperand(s *surf) *operand {
 	all := matrixBytes(s)
-	return &operand{
+	o := &operand{
 		buf: s.buf, off: s.off, pix: s.pix, inter: s.inter,
 		ext:    [5]int64{1, 1, s.dims[0], 1, s.dims[1]},
 		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
+	if s.whole > all && (s.buf.space != scratch || s.buf.stack) { // chain_attn_s128_dh64_h4
+		o.stride = [4]int64{s.whole, s.whole, s.stride[0], all}
+	}
+	return o
 }
 
 // swappedOperand writes a result of C channels and W columns as s = [W, C].
@@ -433,7 +442,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 	switch {
 	case y.IsConst() && constMatrix(y) && !a.TransposeX:
 		return b.product(x, b.matrixKernel(y.Const, 0, !a.TransposeY, &e), &e)
-	case y.IsConst():
+	case y.IsConst() && constMatrix(y):
 		xs, err := b.tensor(x)
 		if err != nil {
 			return err
@@ -465,9 +474,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	return b.matrices(xs, ys, b.resultOf(e.out), func(x, y, dst *surf) error {
-		return b.runtimeProduct(x, y, dst, a.TransposeX, a.TransposeY, &e)
-	})
+	return b.runtimeProducts(xs, ys, b.resultOf(e.out), a.TransposeX, a.TransposeY, &e)
 }
 
 func constMatrix(v *ir.Value) bool {

@@ -2,15 +2,99 @@ package lower
 
 import (
 	"slices"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
+// runtimeProducts multiplies the matrices of two tensors, the last first. Operands of which every product reads another
+// matrix are turned together, each matrix in a row of its own (chain_attn_s128_dh64_h4; batches of 375 rows, public
+// records).
+func (b *builder) runtimeProducts(x, y, dst *surf, tx, ty bool, e *epilogue) error {
+	if tx && b.turnsTogether(x, dst) {
+		x, tx = b.turnedTogether(x), false
+	}
+	input := y.buf.space != scratch
+	image, turn := y, func() {}
+	if ty && b.turnsTogether(y, dst) {
+		ty = false
+		image = b.turnedPlace(y)
+		// After the first kernel, as recorded.
+		turn = sync.OnceFunc(func() { b.turnTogether(y, image) })
+	}
+	for i := leading(dst) - 1; i >= 0 && !b.full(); i-- {
+		err := b.runtimeProduct(x.matrix(dst, i), image.matrix(dst, i), dst.matrix(dst, i), tx, ty, input, e, turn)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// turnsTogether reports whether one task can turn all matrices of s: several, each of which belongs to one of the
+// result's.
+func (b *builder) turnsTogether(s, dst *surf) bool {
+	r := len(s.dims)
+	if s.pix != 0 || s.inter > 1 {
+		return false
+	}
+	n, all := int64(1), int64(1)
+	for _, d := range s.dims[:r-2] {
+		n *= d
+	}
+	for _, d := range dst.dims[:len(dst.dims)-2] {
+		all *= d
+	}
+	rows, cols := s.dims[r-2], s.dims[r-1]
+	row := rows * align(min(cols, workUnit)*elemBytes, granule)
+	return n == all && n > 1 && n <= int64(b.t.MaxHeight) && rows <= int64(b.t.MaxChannels) &&
+		n*row <= b.t.L2Bytes-l2Reserve && s.reshape([]int64{n, rows, cols}) != nil
+}
+
+// turnedPlace returns a place for the matrices of s with rows and columns exchanged.
+func (b *builder) turnedPlace(s *surf) *surf {
+	r := len(s.dims)
+	dims := append([]int64(nil), s.dims...)
+	dims[r-2], dims[r-1] = dims[r-1], dims[r-2]
+	img := b.temp(dims)
+	img.buf.stack = true
+	// Rows of a work unit that has several are on banks half way between those of the first (chain_attn_s128_dh64_h4).
+	if ch := align(dims[r-1]*elemBytes, granule); dims[r-2] <= workUnit/2 && dims[r-2]*ch/granule%banks == 0 {
+		img.buf.padEach, img.buf.padBytes = dims[r-2], align(ch/2, granule)
+	}
+	return img
+}
+
+// turnTogether writes the matrices of s to img, which turnedPlace returned.
+func (b *builder) turnTogether(s, img *surf) {
+	r := len(s.dims)
+	n := s.elems() / s.dims[r-2] / s.dims[r-1]
+	x, y := s.reshape([]int64{n, s.dims[r-2], s.dims[r-1]}), img.reshape([]int64{n, s.dims[r-1], s.dims[r-2]})
+	in := &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, x.dims[1], n, x.dims[2]}}
+	out := &operand{buf: y.buf, off: y.off, swap: true, ext: in.ext}
+	in.stride = [4]int64{n * x.stride[0], n * x.stride[0], x.stride[1], x.stride[0]}
+	out.stride = [4]int64{n * y.stride[0], n * y.stride[0], y.stride[1], y.stride[0]}
+	// As many rows at a time as fit in L2 beside the result.
+	tile := (b.t.L2Bytes - l2Reserve - img.buf.size) / (x.dims[1] * align(min(x.dims[2], workUnit)*elemBytes, granule))
+	if tile >= n || tile < 1 {
+		tile = 0
+	}
+	b.emit(copying(), in, nil, out, tile)
+}
+
+// turnedTogether is the matrices of s with rows and columns exchanged.
+func (b *builder) turnedTogether(s *surf) *surf {
+	img := b.turnedPlace(s)
+	b.turnTogether(s, img)
+	return img
+}
+
 // runtimeProduct multiplies two matrices that are known only at run time. y is the image (K channels, N pixels) and x
 // the kernel. The kernel is read row by row if a core computes one output; otherwise it is first rewritten into scratch
-// in the order in which the kernel DMA reads.
-func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) error {
+// in the order in which the kernel DMA reads. input reports that y is an input or a constant, or was before it was
+// turned. It calls ready before it reads y.
+func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogue, ready func()) error {
 	n := y.dims[1]
 	if ty {
 		n = y.dims[0]
@@ -21,12 +105,15 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 	}
 	m, k := x.dims[0], x.dims[1]
 	chunk := b.columnsInL2(k, n, workUnit)
-	// Every piece reads y. An image of more columns than a work unit passes through L2 and would be fetched for each
-	// piece.
-	stays := ty || n <= workUnit || y.buf.space == scratch
-	if lanes := b.pieceLanes(m, k, n); lanes > 1 && stays && n <= chunk && b.kernels[x.buf].buf == nil {
-		b.productInPieces(x, y, dst, lanes, ty, e)
-		return nil
+	// Every piece reads y, which must be in L2 as a whole. An intermediate may not stay there, so that it is read in
+	// few pieces only.
+	if stays := k*align(n*elemBytes, granule) <= b.t.L2Bytes/2; stays && b.kernels[x.buf].buf == nil {
+		lanes := b.pieceLanes(m, k, n)
+		equal := lanes > 1 && m%(td.Lanes*lanes) == 0
+		if equal || input && (lanes > 1 || !b.inOnePiece(m, k, n)) {
+			b.productInPieces(x, y, dst, lanes, ty, e, ready)
+			return nil
+		}
 	}
 	for first := int64(0); first < m && !b.full(); {
 		lanes, groups := b.runtimeLanes(m-first, k, chunk)
@@ -39,6 +126,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty bool, e *epilogue) erro
 		} else {
 			kr = b.stageKernel(x.slice(0, first, rows, 1), lanes, groups)
 		}
+		ready()
 		if ty { // after the kernel, as recorded
 			s := b.turnedImage(y)
 			b.swapCopy(y, s)
@@ -81,53 +169,74 @@ func (b *builder) categorise(from int, n int64) {
 	}
 }
 
-// pieceLanes returns the number of outputs of one core if the rows make several pieces with that many on each core,
-// else 1.
+// inOnePiece reports whether one task multiplies with all rows.
+func (b *builder) inOnePiece(rows, k, pixels int64) bool {
+	lanes, groups := b.runtimeLanes(rows, k, pixels)
+	if lanes == 1 {
+		return rows <= td.Lanes && rows&(rows-1) == 0
+	}
+	return rows == td.Lanes*lanes*groups
+}
+
+// pieceLanes returns the number of outputs of one core if the rows make several pieces with that many on each core: as
+// many as make equal pieces (96 rows are three times two on each of sixteen cores), else as many as divide the rows (48
+// rows: two on each of eight cores, then of sixteen), else 1 (375 rows; public records).
 func (b *builder) pieceLanes(rows, k, pixels int64) int64 {
 	if rows*align(k*elemBytes, granule) > b.t.L2Bytes-l2Reserve || rows > int64(b.t.MaxChannels) {
 		return 1
 	}
-	for lanes := int64(8); lanes > 1; lanes /= 2 {
-		if rows%(td.Lanes*lanes) != 0 {
-			continue
+	for _, parts := range [2]int64{td.Lanes, 1} {
+		for lanes := int64(8); lanes > 1; lanes /= 2 {
+			plane := lanes * k * elemBytes
+			if rows < td.Lanes*lanes || rows%(parts*lanes) != 0 || plane%64 != 0 || plane > b.kernelPart(pixels) {
+				continue
+			}
+			if rows == td.Lanes*lanes {
+				return 1
+			}
+			return lanes
 		}
-		if plane := lanes * k * elemBytes; plane%64 != 0 || plane > b.kernelPart(pixels) {
-			continue
-		}
-		if rows == td.Lanes*lanes {
-			return 1
-		}
-		return lanes
 	}
 	return 1
 }
 
-// productInPieces writes all rows of x in the kernel's order with a pass of the neural engine and multiplies y by one
-// piece after the other, the last first (rrmm_r2rr_m96_k64_n64_tx0_ty0).
-func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epilogue) {
+// productInPieces multiplies y by one piece of the rows of x after the other, the last first: what sixteen cores leave
+// on as many cores as are a power of two, the fewest first. Unless a core computes one output, a pass of the neural
+// engine first writes all rows in the kernel's order (rrmm_r2rr_m96_k64_n64_tx0_ty0).
+func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epilogue, ready func()) {
 	m, k := x.dims[0], x.dims[1]
-	step := lanes * k * elemBytes
-	all := step * m / lanes
-	buf := &buffer{space: scratch, size: all, def: -1}
-	b.emit(copying(), b.matrixOperand(x), nil, &operand{
-		buf: buf, inter: lanes, ext: [5]int64{1, 1, m, 1, k}, stride: [4]int64{all, all, step, step},
-	}, 0)
+	kernel := b.directRows(x)
+	if lanes > 1 {
+		step := lanes * k * elemBytes
+		all := step * m / lanes
+		kernel = kernelRows{buf: &buffer{space: scratch, size: all, def: -1}, step: step, size: step}
+		b.emit(copying(), b.matrixOperand(x), nil, &operand{
+			buf: kernel.buf, inter: lanes, ext: [5]int64{1, 1, m, 1, k}, stride: [4]int64{all, all, step, step},
+		}, 0)
+	}
+	ready()
 	if ty {
 		s := b.turnedImage(y)
 		b.swapCopy(y, s)
 		y = s
 	}
-	rows := td.Lanes * lanes
-	for first := m - rows; first >= 0 && !b.full(); first -= rows {
-		d := e.multiply()
-		d.cores = td.Lanes
-		d.kernel = &kernelUse{
-			rows:    &kernelRows{buf: buf, off: first / lanes * step, step: step, size: step},
-			ocgSize: log2up(lanes),
+	for first := m; first > 0 && !b.full(); {
+		cores := int64(td.Lanes)
+		if rest := first / lanes % td.Lanes; rest > 0 {
+			cores = rest & -rest
 		}
-		out := b.matrixOperand(dst)
-		out.off, out.ext[axC] = out.off+first*dst.stride[0], rows
-		b.emit(d, b.matrixOperand(y), nil, out, 0)
+		first -= cores * lanes
+		d := e.multiply()
+		d.cores = int(cores)
+		rows := kernel
+		rows.off += first / lanes * kernel.step
+		d.kernel = &kernelUse{rows: &rows, ocgSize: log2up(lanes)}
+		in, out := b.matrixOperand(y), b.matrixOperand(dst)
+		if in.ext[axW] > workUnit {
+			in.cols = in.ext[axW] // all of it stays for the next piece
+		}
+		out.off, out.ext[axC] = out.off+first*dst.stride[0], cores*lanes
+		b.emit(d, in, nil, out, 0)
 	}
 }
 
@@ -249,8 +358,12 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 			ext:    in.ext,
 			stride: [4]int64{align(plane, 64), step * td.Lanes, step, align(plane, 64)},
 		}
-		if n == 1 {
-			out.stride[axG] = step * td.Lanes // of all, as recorded
+		if n == 1 { // of all, as recorded
+			out.stride[axG] = step * td.Lanes
+			if src.buf.space != scratch {
+				in.stride[axG] = max(in.stride[axG], src.whole)
+				in.stride[axD] = in.stride[axG]
+			}
 		}
 		b.emit(planar(td.PlanarOne), in, nil, out, 0)
 	}

@@ -27,6 +27,7 @@ type buffer struct {
 	named     bool     // keeps its place in scratch, and in the tasks' words, when it stays in L2
 	apart     bool     // rows in L2 are kept off each other's banks
 	pair      bool     // two rows of parameters, which are read together
+	stack     bool     // several matrices, each of which one row of a task has turned
 	plain     bool     // strides in L2 are those of the whole layout, even for single rows and channels
 	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
 	padBytes  int64    // the padding
@@ -54,6 +55,8 @@ type surf struct {
 	// inter is the number of channels side by side in a row of an image [1, C, H, W] or of a matrix [C, W], which the
 	// stride of the channels covers; 0 for one.
 	inter int64
+	// whole is the number of bytes of the tensor of which the surface is one matrix, 0 for a matrix of its own.
+	whole int64
 }
 
 func align(n, to int64) int64 { return (n + to - 1) / to * to }
