@@ -57,12 +57,14 @@ func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) 
 	if o.Compile.Target.TD == 0 || now.Estimate == nil {
 		return nil, nil // nothing is estimated for it
 	}
-	o.Compile.Progress, o.Compile.Provenance = nil, false
+	o.Compile.Provenance = false
 	s := &advisor{ctx: ctx, p: p, now: now, o: o}
 	var out []Advice
-	for i, g := range s.groups() {
-		if i == maxGroups {
-			break
+	groups := s.groups()
+	groups = groups[:min(len(groups), maxGroups)]
+	for i, g := range groups {
+		if o.Compile.Progress != nil {
+			o.Compile.Progress("changes tried", i, len(groups)+1)
 		}
 		a, err := s.recipe(g)
 		if err != nil {
@@ -225,6 +227,7 @@ const worth = 1
 // price estimates a changed program and reports whether it is worth it. A program that does not compile is not worth
 // it.
 func (s *advisor) price(a *Advice, changed *ir.Program, o compile.Options) bool {
+	o.Progress = nil // it takes less than what is reported
 	r, err := compile.Price(s.ctx, changed, o)
 	if err != nil {
 		return false

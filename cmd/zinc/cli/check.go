@@ -224,7 +224,6 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	}
 	rep.Timings = nil // not a fact about the model
 	if c.advises() {
-		p.line("looking for what to change")
 		t.Advice, err = c.advise(ctx, f, source, rep, o)
 		if err != nil {
 			return targetResult{}, "", err
