@@ -49,6 +49,7 @@ var conventions = []convention{
 	{words: "device send", args: []string{"PING"}},
 	{words: "device selector", args: []string{}},
 	{words: "device method", args: []string{}},
+	{words: "device broker", args: []string{}},
 	{words: "serve"},
 	{words: "top"},
 	{words: "load", args: []string{"LOAD"}, stdin: []string{"-"}},

@@ -497,7 +497,7 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 		log := len(x.log)
 		defer func() {
 			for _, line := range x.log[log:] {
-				fmt.Fprintf(c.out, "log %s\n", line)
+				fmt.Fprintf(w, "log %s\n", line)
 			}
 		}()
 		for _, m := range commands {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -33,7 +34,9 @@ Without a method, it lists the methods and the entitlements that their arguments
 		Example: `  zinc device broker
   zinc device broker compileModel + compileModel + purgeModels --model digits.mlmodelc
   zinc device broker createInstance + evaluate --power-saving --model digits.hwx`,
-		RunE: func(cmd *cobra.Command, args []string) error { return c.broker(cmd, args, caller) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.command("broker", func(w io.Writer) error { return c.broker(cmd, w, args, caller) })
+		},
 	}
 	f := cmd.Flags()
 	f.StringVar(&c.file, "model", "", "pair or `MODEL`")
@@ -52,12 +55,12 @@ Without a method, it lists the methods and the entitlements that their arguments
 	return cmd
 }
 
-func (c *deviceCommand) broker(cmd *cobra.Command, args []string, caller *stack.Caller) error {
+func (c *deviceCommand) broker(cmd *cobra.Command, w io.Writer, args []string, caller *stack.Caller) error {
 	if len(args) == 0 {
 		for _, m := range broker.Methods {
-			fmt.Fprintf(c.out, "%-26s %s\n", m.Name, m.Doc)
+			fmt.Fprintf(w, "%-26s %s\n", m.Name, m.Doc)
 			for _, g := range m.Gates {
-				fmt.Fprintf(c.out, "%-26s   %s needs %s\n", "", g.Argument, g.Key)
+				fmt.Fprintf(w, "%-26s   %s needs %s\n", "", g.Argument, g.Key)
 			}
 		}
 		return nil
@@ -96,8 +99,8 @@ func (c *deviceCommand) broker(cmd *cobra.Command, args []string, caller *stack.
 				did = append(did, x)
 			}
 		}
-		err = errors.Join(e, trace.WriteText(c.out, did, false))
-		fmt.Fprint(c.out, text)
+		err = errors.Join(e, trace.WriteText(w, did, false))
+		fmt.Fprint(w, text)
 		if err != nil {
 			break
 		}
