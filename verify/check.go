@@ -432,34 +432,36 @@ func (x *call) begins(v *ir.Value, s *side) bool {
 }
 
 // sides returns the two programs for computing a value that is w in the source and v in the one that was lowered. Both
-// begin at the same values: what the machine held for a value that only one of them reads would make the two differ by
-// the errors of the machine.
+// begin at the same values: what the machine held for a value that only one of them reads, or that one of them also
+// computes from others, would make the two differ by the errors of the machine.
 func (x *call) sides(w, v *ir.Value) (source, lowered *side) {
 	source, lowered = &side{others: x.lowered, memo: x.ahead}, &side{others: x.sources, memo: x.behind}
 	for {
 		a, b := map[string]bool{}, map[string]bool{}
 		x.beginnings(w, source, a, map[*ir.Value]bool{})
 		x.beginnings(v, lowered, b, map[*ir.Value]bool{})
-		if maps.Equal(a, b) {
+		if maps.Equal(a, b) || source.from != nil && len(source.from) == 0 {
 			return source, lowered
 		}
-		maps.DeleteFunc(a, func(name string, _ bool) bool { return !b[name] })
+		maps.DeleteFunc(a, func(name string, _ bool) bool { return !b[name] || x.sources[name].Def == nil })
+		if maps.Equal(a, source.from) {
+			clear(a)
+		}
 		source, lowered = &side{x.lowered, map[string]*span{}, a}, &side{x.sources, map[string]*span{}, a}
 	}
 }
 
-// beginnings adds the names of the values that are not parameters and from which a side computes v.
+// beginnings adds the names of the values from which a side computes v.
 func (x *call) beginnings(v *ir.Value, s *side, names map[string]bool, seen map[*ir.Value]bool) {
 	if v.Def == nil || seen[v] {
 		return
 	}
 	seen[v] = true
 	for _, a := range free(v.Def) {
-		switch {
-		case !x.begins(a, s):
-			x.beginnings(a, s, names, seen)
-		case a.Def != nil && s.others[a.Name].Def != nil:
+		if x.begins(a, s) {
 			names[a.Name] = true
+		} else {
+			x.beginnings(a, s, names, seen)
 		}
 	}
 }
