@@ -64,9 +64,20 @@ func product(s *statement, ts []interp.Tensor) ([]*span, error) {
 	return out, nil
 }
 
-// corners returns the enclosure between the results of all combinations of the ends of x and y.
+// corners returns the enclosure between the results of all combinations of the ends of x and y. If both are one value,
+// they are the results of its ends and of what is nearest to zero between them, where a square is least.
 func (s *statement) corners(ts []interp.Tensor) ([]*span, error) {
 	x, y := s.op.Arg(ir.ParamX), s.op.Arg(ir.ParamY)
+	if x == y {
+		a := s.of(x)
+		lo, hi := a.ends()
+		least := make([]float32, len(lo))
+		for i := range lo {
+			least[i] = max(lo[i], min(0, hi[i]))
+		}
+		return s.between(ts, map[*ir.Value]interp.Tensor{x: like(a.t, lo)}, map[*ir.Value]interp.Tensor{x: like(a.t, hi)},
+			map[*ir.Value]interp.Tensor{x: like(a.t, least)})
+	}
 	end := func(v *ir.Value) [2]interp.Tensor {
 		a := s.of(v)
 		lo, hi := a.ends()
