@@ -84,6 +84,7 @@ type comparison struct {
 	passes  encloser             // of the program that was lowered, from the source
 	sources map[string]*ir.Value // values of the source by name
 	lowered map[string]*ir.Value // values of the program that was lowered by name
+	reshape map[string]string    // names that both programs have, by that of a value of the lowered one that they reshape
 	states  map[string]*span     // of the source's function after the calls so far
 	exact   bool                 // no correct run rounds anything
 }
@@ -91,7 +92,12 @@ type comparison struct {
 func newComparison(ctx context.Context, f *compile.Function, o *Options) *comparison {
 	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*span{},
 		k:       kernels{ctx: ctx, opset: f.Placed.Opset, workers: o.Workers},
-		sources: named(f.Reference), lowered: named(f.Placed)}
+		sources: named(f.Reference), lowered: named(f.Placed), reshape: map[string]string{}}
+	for _, op := range f.Placed.Body.Ops {
+		if y := op.Results[0]; op.Is(ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze) && c.sources[y.Name] != nil {
+			c.reshape[op.Arg(ir.ParamX).Name] = y.Name
+		}
+	}
 	held, byOp := map[string]bool{}, map[*ir.Op][]lower.TableUse{}
 	byName, byKind := map[string][]lower.TableUse{}, map[string][]lower.TableUse{}
 	for _, p := range f.Procedures {
@@ -422,33 +428,50 @@ type side struct {
 	others map[string]*ir.Value // values of the other program
 	memo   map[string]*span     // values of the program itself
 	from   map[string]bool      // names of the values that it is computed from; nil for all that both name
+	shaped bool                 // also from a value whose reshape both name
 }
 
-// begins reports whether a value is one that a side is computed from. Parameters always are.
-func (x *call) begins(v *ir.Value, s *side) bool {
-	o := s.others[v.Name]
-	return o != nil && x.env[v.Name] != nil && o.Type.Equal(v.Type) &&
-		(s.from == nil || s.from[v.Name] || v.Def == nil || o.Def == nil)
+// begins reports whether a value is one that a side is computed from, and under which name: its own, or that of a
+// reshape of it, which has the same numbers. Parameters always are.
+func (x *call) begins(v *ir.Value, s *side) (name string, ok bool) {
+	name, o := v.Name, s.others[v.Name]
+	same := o != nil && o.Type.Equal(v.Type)
+	if r := x.reshape[name]; s.shaped && o == nil && r != "" && x.lowered[name] == v {
+		name, o = r, x.sources[r]
+		same = o.Type.DType == v.Type.DType && o.Type.Equal(x.lowered[r].Type)
+	}
+	return name, same && x.env[v.Name] != nil && (s.from == nil || s.from[name] || v.Def == nil || o.Def == nil)
 }
 
 // sides returns the two programs for computing a value that is w in the source and v in the one that was lowered. Both
 // begin at the same values: what the machine held for a value that only one of them reads, or that one of them also
 // computes from others, would make the two differ by the errors of the machine.
 func (x *call) sides(w, v *ir.Value) (source, lowered *side) {
-	source, lowered = &side{others: x.lowered, memo: x.ahead}, &side{others: x.sources, memo: x.behind}
-	for {
-		a, b := map[string]bool{}, map[string]bool{}
+	equal := func() (a, b map[string]bool, ok bool) {
+		a, b = map[string]bool{}, map[string]bool{}
 		x.beginnings(w, source, a, map[*ir.Value]bool{})
 		x.beginnings(v, lowered, b, map[*ir.Value]bool{})
-		if maps.Equal(a, b) || source.from != nil && len(source.from) == 0 {
-			return source, lowered
-		}
+		return a, b, maps.Equal(a, b)
+	}
+	source, lowered = &side{others: x.lowered, memo: x.ahead}, &side{others: x.sources, memo: x.behind}
+	a, b, ok := equal()
+	if ok {
+		return source, lowered
+	}
+	lowered = &side{others: x.sources, memo: map[string]*span{}, shaped: true}
+	if _, _, ok := equal(); ok {
+		return source, lowered
+	}
+	for from := map[string]bool(nil); !ok && (from == nil || len(from) > 0); a, b, ok = equal() {
 		maps.DeleteFunc(a, func(name string, _ bool) bool { return !b[name] || x.sources[name].Def == nil })
-		if maps.Equal(a, source.from) {
+		if maps.Equal(a, from) {
 			clear(a)
 		}
-		source, lowered = &side{x.lowered, map[string]*span{}, a}, &side{x.sources, map[string]*span{}, a}
+		from = a
+		source = &side{others: x.lowered, memo: map[string]*span{}, from: from}
+		lowered = &side{others: x.sources, memo: map[string]*span{}, from: from}
 	}
+	return source, lowered
 }
 
 // beginnings adds the names of the values from which a side computes v.
@@ -458,8 +481,8 @@ func (x *call) beginnings(v *ir.Value, s *side, names map[string]bool, seen map[
 	}
 	seen[v] = true
 	for _, a := range free(v.Def) {
-		if x.begins(a, s) {
-			names[a.Name] = true
+		if name, ok := x.begins(a, s); ok {
+			names[name] = true
 		} else {
 			x.beginnings(a, s, names, seen)
 		}
@@ -474,7 +497,7 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 	}
 	missing := false
 	as, err := args(v.Def, func(a *ir.Value) (*span, error) {
-		if x.begins(a, in) {
+		if _, ok := x.begins(a, in); ok {
 			return &span{t: x.env[a.Name].t}, nil
 		}
 		s := in.memo[a.Name]
@@ -511,7 +534,7 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 	}
 	var own *span
 	for i, r := range v.Def.Results {
-		if !x.begins(r, in) {
+		if _, ok := x.begins(r, in); !ok {
 			in.memo[r.Name] = out[i]
 		}
 		if r == v {
