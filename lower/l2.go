@@ -17,6 +17,8 @@ type resident struct {
 	bare int64 // bytes of L2 of one row without padding
 	size int64 // bytes of L2
 	at   int64 // L2 address
+	// seenBy is the last resident for which aliveWith has listed this one.
+	seenBy *resident
 }
 
 // keepInL2 moves scratch buffers that fit beside the tasks' own needs into L2, so that they never travel to DRAM. A
@@ -99,11 +101,10 @@ func (c *chain) settle(r *resident) bool {
 // aliveWith returns the settled residents that share a task with r, by address.
 func (c *chain) aliveWith(r *resident) []*resident {
 	var out []*resident
-	seen := map[*resident]bool{}
 	for i := r.def; i <= r.last; i++ {
 		for _, l := range c.drafts[i].live {
-			if !seen[l] {
-				seen[l] = true
+			if l.seenBy != r {
+				l.seenBy = r
 				out = append(out, l)
 			}
 		}
