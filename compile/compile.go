@@ -111,15 +111,16 @@ const VariantMark = e5.VariantMark
 
 // driver is the state of one compilation.
 type driver struct {
-	ctx   context.Context
-	o     Options
-	units []*unit
-	until string          // the last pass to run, "" for all
-	sec   weights.Section // of all functions: equal constants are stored once
-	names map[string]int  // procedures and ports in use
-	hash  string          // of the container
-	image *hwx.Image
-	tasks int // in image
+	ctx    context.Context
+	o      Options
+	units  []*unit
+	until  string          // the last pass to run, "" for all
+	priced bool            // only the report is wanted
+	sec    weights.Section // of all functions: equal constants are stored once
+	names  map[string]int  // procedures and ports in use
+	hash   string          // of the container
+	image  *hwx.Image
+	tasks  int // in image
 	// offsets are those of the tasks in image, recorded for prov.
 	offsets map[*lower.Procedure][]int
 	addrs   map[string]uint64
@@ -317,7 +318,7 @@ func (d *driver) passOptions() passes.Options {
 		PrintAfter:   d.o.PrintAfter,
 		PrintChanged: d.o.PrintChanged,
 		Origins:      d.o.Provenance,
-		NoReference:  d.o.PairOnly,
+		NoReference:  d.o.PairOnly || d.priced,
 		VerifyEach:   d.o.VerifyEach,
 		Log:          d.o.Log,
 		Observe:      d.o.Observe,

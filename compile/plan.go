@@ -69,6 +69,7 @@ func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 		return nil, err
 	}
 	d := newDriver(ctx, o)
+	d.priced = true
 	if err := d.allPasses(p); err != nil {
 		return nil, err
 	}
