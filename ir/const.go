@@ -4,9 +4,11 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/x448/float16"
 
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
@@ -127,27 +129,45 @@ func (c *Const) Floats() []float64 {
 }
 
 // ScaleRows returns the constant with each element of row i, an index of the first dimension, multiplied by factor(i)
-// and rounded once. The constant has at least one dimension, none of them 0, and a type that AppendElem takes.
+// and rounded once. The constant has at least one dimension, none of them 0, and a type that AppendElem takes. Several
+// goroutines call factor.
 func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
-	t := c.Type.DType
 	rows := c.Type.Shape[0]
-	per := c.Elems() / rows
-	data := make([]byte, 0, len(c.Data))
-	for row := range rows {
-		f := factor(row)
-		from, end := row*per, (row+1)*per
-		// The product of two fp16 numbers is exact in fp32: see package vector.
-		if t == FP16 && float64(numerics.Round16(float32(f))) == f {
-			at := len(data)
-			data = data[:2*end]
-			numerics.ScaleBytes(data[at:], c.Data[2*from:2*end], float32(f))
-			continue
-		}
-		for ; from < end; from++ {
-			data = AppendElem(data, t, float64(c.Float(from)*f))
-		}
+	data := make([]byte, len(c.Data))
+	workers := int64(1)
+	if len(data) >= parallelBytes {
+		workers = min(int64(runtime.GOMAXPROCS(0)), rows)
 	}
+	var g mapfault.Group // c.Data may be in a mapped file
+	for w := range workers {
+		g.Go(func() {
+			for row := w * rows / workers; row < (w+1)*rows/workers; row++ {
+				c.scaleRow(data, row, factor(row))
+			}
+		})
+	}
+	g.Wait()
 	return &Const{Type: c.Type, Data: data}
+}
+
+// parallelBytes is the length from which ScaleRows divides the work among processors.
+const parallelBytes = 1 << 20
+
+// scaleRow writes one row of ScaleRows to data.
+func (c *Const) scaleRow(data []byte, row int64, f float64) {
+	t := c.Type.DType
+	per := c.Elems() / c.Type.Shape[0]
+	size := int64(t.Bits() / 8)
+	from, end := row*per*size, (row+1)*per*size
+	// The product of two fp16 numbers is exact in fp32: see package vector.
+	if t == FP16 && float64(numerics.Round16(float32(f))) == f {
+		numerics.ScaleBytes(data[from:end], c.Data[from:end], float32(f))
+		return
+	}
+	out := data[from:from:end]
+	for i := row * per; i < (row+1)*per; i++ {
+		out = AppendElem(out, t, float64(c.Float(i)*f))
+	}
 }
 
 // AppendElem appends one element of type t, passed as a float, to packed bytes. A float is rounded once, to nearest

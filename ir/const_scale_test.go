@@ -20,6 +20,7 @@ func TestScaleRowsRoundsEachProductOnce(t *testing.T) {
 	}
 	for _, c := range []*Const{
 		{Type: TensorOf(FP16, rows, per), Data: halves},
+		{Type: TensorOf(FP16, 3, parallelBytes/4), Data: bytes.Repeat(halves, 3*parallelBytes/2/len(halves))},
 		{Type: TensorOf(FP32, rows, per), Data: singles},
 	} {
 		for _, f := range []float64{1, 0.5, -3.0 / 1024, 65504, 0x1p-24, 1.0 / 3, math.Inf(1), math.NaN(), 0} {
@@ -27,7 +28,8 @@ func TestScaleRowsRoundsEachProductOnce(t *testing.T) {
 				factor := func(row int64) float64 { return f * float64(1+row%2) }
 				var want []byte
 				for i := range c.Elems() {
-					want = AppendElem(want, c.Type.DType, float64(c.Float(i)*factor(i/per)))
+					row := i / (c.Elems() / c.Type.Shape[0])
+					want = AppendElem(want, c.Type.DType, float64(c.Float(i)*factor(row)))
 				}
 				if got := c.ScaleRows(factor); !bytes.Equal(got.Data, want) || !got.Type.Equal(c.Type) {
 					t.Errorf("the elements of %v differ from products rounded one by one", got.Type)
