@@ -16,6 +16,8 @@ type Options struct {
 	// CallBytes limits the live bytes of a CPU call of the runs; 0 for the interpreter's
 	// own limit.
 	CallBytes int64
+	// SameWeights says that both sides read the same weight files, so that blobs of one name need not be compared.
+	SameWeights bool
 	// Progress is called as runs go on, nil for none.
 	Progress func(stage string, done, total int)
 }
@@ -27,6 +29,7 @@ type pairing struct {
 	// procedures of A that have another name in B; nil before the first call of procedure.
 	procedures map[string]string
 	notes      map[Level]string // how a level was compared, if not as usual
+	weights    bool             // both sides read the same
 }
 
 func (p *pairing) note(l Level, text string) { p.notes[l] = text }
@@ -34,6 +37,7 @@ func (p *pairing) note(l Level, text string) { p.notes[l] = text }
 // Compare compares two sides. It returns errors of the runs and of the context.
 func Compare(ctx context.Context, a, b *Side, o Options) (*Result, error) {
 	p := newPairing(a, b)
+	p.weights = o.SameWeights
 	if needsText(a) == "" && needsText(b) == "" && o.Levels != nil && !slices.Contains(o.Levels, MIL) {
 		if _, err := p.statements(); err != nil { // other levels need the renamed statements
 			return nil, err
@@ -114,7 +118,7 @@ func (p *pairing) compilation() []*Change {
 		switch {
 		case s.refused != "":
 			return "refused: " + s.refused
-		case s.file == nil:
+		case s.file == nil && s.noPair != notBuilt:
 			return "places alone"
 		}
 		return "compiles"

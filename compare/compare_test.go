@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -333,6 +334,56 @@ func TestOutputsOfPairsAreCompared(t *testing.T) {
 }
 
 // TestRangesOfAChangedWeightAreListed also compares their contents.
+// TestPricedSidesHaveTheSameChanges compares sides without pairs: at the levels that need none, the result is that of
+// sides with pairs, packed constants apart.
+func TestPricedSidesHaveTheSameChanges(t *testing.T) {
+	dir := digits(t)
+	weights := setWeight(t, "conv2_weight", 100, 0x4400)
+	b := changed(t, dir, replace("conv1_relu = relu(", "conv1_relu = sigmoid("), weights)
+	priced := func(path string) *Side {
+		s, err := Open(t.Context(), Request{
+			Path:    path,
+			Compile: compile.Options{Target: target.H13, Precision: "declared", SplitKernel: true},
+			Priced:  true,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		if s.file != nil {
+			t.Errorf("%s: a pair was built", path)
+		}
+		return s
+	}
+	o := Options{Levels: []Level{Settings, MIL, Constants, Placement, Cost}}
+	got, want := compared(t, priced(dir), priced(b), o), compared(t, open(t, dir, "h13"), open(t, b, "h13"), o)
+	for _, c := range got.Levels {
+		if c.Missing != "" {
+			t.Errorf("level %s is missing: %s", c.Level, c.Missing)
+		}
+	}
+	if got.B.NoPair != "" {
+		t.Errorf("side B: %s", got.B.NoPair)
+	}
+	expect(t, got, slices.DeleteFunc(lines(want.Changes), func(l string) bool {
+		return strings.HasPrefix(l, "  constants: packed constants of ")
+	})...)
+	if !reflect.DeepEqual(got.Cost, want.Cost) {
+		t.Errorf("cost %+v, want %+v", got.Cost, want.Cost)
+	}
+	o.SameWeights = true
+	if l := lines(compared(t, priced(dir), priced(b), o).Changes); slices.ContainsFunc(l, func(s string) bool {
+		return strings.Contains(s, "constant conv2_weight")
+	}) || len(l) == 0 {
+		t.Errorf("weights said to be the same: %q", l)
+	}
+	for _, c := range compared(t, priced(dir), priced(b), Options{}).Levels {
+		if c.Level == Tasks && c.Missing != notBuilt {
+			t.Errorf("tasks: missing %q, want %q", c.Missing, notBuilt)
+		}
+	}
+}
+
 func TestRangesOfAChangedWeightAreListed(t *testing.T) {
 	dir := digits(t)
 	a := open(t, dir, "h13")

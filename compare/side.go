@@ -119,7 +119,10 @@ func (s *Side) Close() error {
 }
 
 func (s *Side) summary() Summary {
-	x := Summary{Name: s.name, Compiler: s.compiler, NoPair: s.noPair}
+	x := Summary{Name: s.name, Compiler: s.compiler}
+	if s.noPair != notBuilt { // which is not about the model
+		x.NoPair = s.noPair
+	}
 	if s.target != nil {
 		x.Target = s.target.Name
 	}

@@ -83,6 +83,9 @@ func (p *pairing) constants() (out []*Change, err error) {
 		if y == nil || p.a.text != nil && p.b.text != nil && !x.value.Type.Equal(y.value.Type) {
 			continue // its statement differs
 		}
+		if p.weights && x.value.Blob != "" && x.value.Blob == y.value.Blob && x.value.Type.Equal(y.value.Type) {
+			continue
+		}
 		d := valueDetails(x.value, y.value)
 		if len(d) == 0 {
 			continue

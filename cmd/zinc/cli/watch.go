@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +20,7 @@ import (
 )
 
 // watchEvery is how often the files of a watched model are looked at.
-const watchEvery = 200 * time.Millisecond
+const watchEvery = 20 * time.Millisecond
 
 // watchCommand is the state of `zinc watch MODEL`.
 type watchCommand struct {
@@ -27,6 +29,15 @@ type watchCommand struct {
 	json    bool
 	changes int
 	most    int
+	seen    stamp // of the files as they were before the model was opened last
+}
+
+// stamp describes the files of a model. It changes with their names, sizes and times. A file that is missing for a
+// moment, while an editor replaces it, is a change too.
+type stamp struct {
+	files   string
+	weights string   // of files other than the text or the specification
+	paths   []string // of the files and, in a model that is a folder, their folders
 }
 
 func newWatch(e *env) *cobra.Command {
@@ -34,12 +45,13 @@ func newWatch(e *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "watch MODEL",
 		GroupID: groupUnderstand,
-		Short:   "Compile a model whenever its files change, and show what changed",
-		Long: `Watch compiles MODEL, prints what a call is estimated to take and what runs where, and
-then looks at the model's files until it is interrupted. When one changes it compiles
-the model again and prints what changed since the last time that it compiled, as zinc
-diff does: the statements, what became of them, and what that costs. A text with errors
-is reported, and watched on.
+		Short:   "Check a model whenever its files change, and show what changed",
+		Long: `Watch checks MODEL, prints what a call is estimated to take and what runs where, and
+then looks at the model's files until it is interrupted. When one changes it checks the
+model again and prints what changed since the last time that it could, as zinc diff
+does: the statements, the values of constants, what runs where, and what that costs.
+It builds no pair, which takes most of the time of zinc diff. A text with errors is
+reported, and watched on.
 
 Weights that are missing have assumed values, as in zinc check.`,
 		Example: `  zinc watch model.mil
@@ -74,16 +86,15 @@ func (c *watchCommand) run(ctx context.Context, path string) error {
 			last.Close()
 		}
 	}()
-	for seen, stamp := 0, ""; ; seen++ {
-		if seen > 0 {
-			if c.changes > 0 && seen > c.changes {
-				return nil
-			}
-			if err := c.changed(ctx, path, stamp); err != nil {
-				return nil // interrupted, which is how it ends
-			}
+	weights := "" // of last
+	for seen := 0; ; seen++ {
+		if seen == 0 {
+			c.seen = c.stamp(path)
+		} else if c.changes > 0 && seen > c.changes {
+			return nil
+		} else if err := c.changed(ctx, path); err != nil {
+			return nil // interrupted, which is how it ends
 		}
-		stamp = c.stamp(path)
 		now, err := c.side(ctx, path)
 		if err != nil {
 			if seen == 0 && errors.Is(err, os.ErrNotExist) || ctx.Err() != nil {
@@ -92,14 +103,14 @@ func (c *watchCommand) run(ctx context.Context, path string) error {
 			c.fail(err)
 			continue
 		}
-		if err := c.show(ctx, last, now); err != nil {
+		if err := c.show(ctx, last, now, weights == c.seen.weights); err != nil {
 			now.Close()
 			return err
 		}
 		if last != nil {
 			last.Close()
 		}
-		last = now
+		last, weights = now, c.seen.weights
 	}
 }
 
@@ -115,15 +126,22 @@ func (c *watchCommand) side(ctx context.Context, path string) (*compare.Side, er
 		Path:     path,
 		Frontend: frontend.Options{WeightsDir: c.weights, Follow: c.follow, AssumeWeights: true},
 		Compile:  o,
+		Priced:   true,
 	})
 }
 
-// show prints what changed from last to now, or what now is if there is no last.
-func (c *watchCommand) show(ctx context.Context, last, now *compare.Side) error {
+// watchedLevels are what a model shows that is only priced.
+var watchedLevels = []compare.Level{
+	compare.Settings, compare.MIL, compare.Constants, compare.Placement, compare.Cost,
+}
+
+// show prints what changed from last to now, or what now is if there is no last. The sides read the same weights if
+// same is set.
+func (c *watchCommand) show(ctx context.Context, last, now *compare.Side, same bool) error {
 	if err := c.headline(now); err != nil || last == nil {
 		return errors.Join(err, c.flush())
 	}
-	r, err := compare.Compare(ctx, last, now, compare.Options{Workers: c.workers})
+	r, err := compare.Compare(ctx, last, now, compare.Options{Levels: watchedLevels, SameWeights: same})
 	if err != nil {
 		return err
 	}
@@ -156,33 +174,62 @@ func (c *watchCommand) headline(s *compare.Side) error {
 	})
 }
 
-// changed returns when the model's files are no longer those of stamp. The error is that of ctx.
-func (c *watchCommand) changed(ctx context.Context, path, stamp string) error {
+// changed returns when the model's files have changed, and sets c.seen. The error is that of ctx.
+func (c *watchCommand) changed(ctx context.Context, path string) error {
 	every := time.NewTicker(watchEvery)
 	defer every.Stop()
+	before := ""
 	for {
+		// Listing a model's files reads its text, so they are listed when one of them has changed, or its folder.
+		if now := stats(c.seen.paths); now != before {
+			first := c.stamp(path)
+			second := c.stamp(path)
+			if first.files != c.seen.files && first.files == second.files {
+				c.seen = second
+				return nil
+			}
+			c.seen.paths, before = second.paths, ""
+			if first.files == second.files {
+				before = now
+			}
+		}
 		select {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-every.C:
 		}
-		if now := c.stamp(path); now != stamp && now == c.stamp(path) {
-			return nil
-		}
 	}
 }
 
-// stamp is a text that changes with the names, sizes and times of the model's files. A file that is missing for a
-// moment, while an editor replaces it, is a change too.
-func (c *watchCommand) stamp(path string) string {
-	var b strings.Builder
+func (c *watchCommand) stamp(path string) (s stamp) {
 	files, err := pair.Files(path, c.weights)
 	if err != nil {
 		files = []pair.File{{Path: path}}
 	}
+	info, err := os.Stat(path)
+	folder := err == nil && info.IsDir()
 	for _, f := range files {
-		fmt.Fprintf(&b, "%s ", f.Path)
-		if info, err := os.Stat(f.Path); err == nil {
+		text := stats([]string{f.Path})
+		s.files += text
+		switch filepath.Ext(f.Path) {
+		case ".mil", ".mlmodel":
+		default:
+			s.weights += text
+		}
+		s.paths = append(s.paths, f.Path)
+		if dir := filepath.Dir(f.Path); folder && !slices.Contains(s.paths, dir) {
+			s.paths = append(s.paths, dir)
+		}
+	}
+	return s
+}
+
+// stats describes files: their names, and what a change of each changes.
+func stats(paths []string) string {
+	var b strings.Builder
+	for _, path := range paths {
+		fmt.Fprintf(&b, "%s ", path)
+		if info, err := os.Stat(path); err == nil {
 			fmt.Fprintf(&b, "%d %d", info.Size(), info.ModTime().UnixNano())
 		}
 		b.WriteByte('\n')
