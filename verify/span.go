@@ -50,13 +50,15 @@ func (s *span) radius() []float32 {
 	return v
 }
 
-// up and down round to fp32 away from the inside of an enclosure.
+// up and down round to fp32 away from the inside of an enclosure. Whether the nearest number is on the right side is a
+// toss-up, so up adds to its bits instead of taking a branch.
 func up(x float64) float32 {
-	y := float32(x)
+	y, below := float32(x), int32(0)
 	if float64(y) < x {
-		y = math.Nextafter32(y, float32(math.Inf(1)))
+		below = 1
 	}
-	return y
+	b := int32(math.Float32bits(y))
+	return math.Float32frombits(uint32(b + below*(1|b>>31))) // bits of negative numbers go down towards 0
 }
 
 func down(x float64) float32 { return -up(-x) }

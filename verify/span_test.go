@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -167,5 +168,31 @@ func TestErrorsThatAddUpCannotBeVerified(t *testing.T) {
 	o := r.Outputs[0]
 	if r.Verdict != CannotTell || o.Percent < MaxPercent || o.By != Statements {
 		t.Errorf("%+v", o)
+	}
+}
+
+// TestUpIsTheLeastNumberNotBelow compares with what package math says of the neighbours of numbers of every size.
+func TestUpIsTheLeastNumberNotBelow(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for i := range 200000 {
+		x := math.Float64frombits(r.Uint64())
+		if i%2 == 0 { // beside a number of fp32
+			x = float64(math.Float32frombits(r.Uint32())) * (1 + float64(r.IntN(3)-1)*0x1p-40)
+		}
+		want := float32(x)
+		if float64(want) < x {
+			want = math.Nextafter32(want, float32(math.Inf(1)))
+		}
+		if got := up(x); math.Float32bits(got) != math.Float32bits(want) && want == want {
+			t.Fatalf("up(%g) = %g, want %g", x, got, want)
+		}
+		if got := down(x); !math.IsNaN(x) && (float64(got) > x || float64(up(x)) < x) {
+			t.Fatalf("down(%g) = %g, up %g", x, got, up(x))
+		}
+	}
+	for _, x := range []float64{0, math.Copysign(0, -1), 1e-300, -1e-300, 1e300, -1e300, math.Inf(1), math.Inf(-1)} {
+		if !(float64(up(x)) >= x && float64(down(x)) <= x) {
+			t.Errorf("%g is not between %g and %g", x, down(x), up(x))
+		}
 	}
 }
