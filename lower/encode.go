@@ -187,7 +187,8 @@ func (e *encoder) header() {
 }
 
 // events returns the event words, which follow from the task's position in the chain. The upper part of the debug mask
-// is empty for a pass that only copies, and lacks bit 13 for the tables of roots and reciprocals (all recorded chains).
+// is empty for a pass that only copies, and lacks bit 13 for the tables of roots and for reciprocals of sums (all
+// recorded chains; a quotient's reciprocal has it, binary_real_div_1x1024x1x1).
 func (d *draft) events() (log, debug int) {
 	log, low := 0x400, 0x00
 	switch {
@@ -203,19 +204,19 @@ func (d *draft) events() (log, debug int) {
 	case d.pe != nil:
 	case d.copies():
 		high = 0
-	case d.ne.category == 1 || d.table != nil && ofMantissa(&d.table.Table):
+	case d.ne.category == 1 || d.table != nil && ofRoot(&d.table.Table):
 		high = 0xffd800
 	}
 	return log, high | low
 }
 
-// ofMantissa reports whether a table is a function of its input's mantissa.
-func ofMantissa(t *weights.Table) bool {
+// ofRoot reports whether a table is one of roots or of logarithms, which no public record has.
+func ofRoot(t *weights.Table) bool {
 	switch t.Mode() {
-	case weights.ModePlain, weights.ModeOdd, weights.ModeExp2, weights.ModeWhole, weights.ModeFraction:
-		return false
+	case weights.ModeSqrt, weights.ModeRsqrt, weights.ModeLog2:
+		return true
 	}
-	return true
+	return false
 }
 
 // lane is what the kernel DMA of one core reads.
