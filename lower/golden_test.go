@@ -131,6 +131,9 @@ var ruleCases = map[string][]ruleCase{
 		{"stride 2", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 16, 16, 16), []int64{16, 16, 3, 3}, "valid", 2, 1)
 		}},
+		{"stride 2, several output groups", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 16, 16, 16), []int64{1024, 16, 3, 3}, "same", 2, 1)
+		}},
 		{"depthwise", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 16, 16, 16), []int64{16, 1, 3, 3}, "same", 1, 16)
 		}},

@@ -80,11 +80,11 @@ func (d *draft) reads(p weights.Plan, k *weights.Kernel, parts weights.Parts) {
 	d.kernel = &kernelUse{parts: &parts, ocgSize: p.OCGSize, bias: k.Bias != nil}
 }
 
-// skips reports whether a kernel is stored without its zeros: with stride 2 both
-// ways, in one output group of an uncut kernel and without a table (recorded;
-// other kernels with stride 2 are dense, modelled).
+// skips reports whether a kernel is stored without its zeros: with stride 2 both ways, uncut and without a table
+// (recorded, in several output groups too: conv_probe_k3_c128_n1024_s16_st2_g1_bias0_same; other kernels with stride 2
+// are dense, modelled).
 func skips(w *window, p weights.Plan, k *weights.Kernel) bool {
-	return w.sx == 2 && w.sy == 2 && len(p.Groups) <= 1 && p.Out == k.Out && k.Table == nil
+	return w.sx == 2 && w.sy == 2 && p.Out == k.Out && k.Table == nil
 }
 
 func (b *builder) pack(p weights.Plan, k *weights.Kernel, small, skip bool) (weights.Parts, error) {
