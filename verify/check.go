@@ -84,7 +84,7 @@ type comparison struct {
 	passes  encloser             // of the program that was lowered, from the source
 	sources map[string]*ir.Value // values of the source by name
 	lowered map[string]*ir.Value // values of the program that was lowered by name
-	reshape map[string]string    // names that both programs have, by that of a value of the lowered one that they reshape
+	reshape map[string]string    // names in both programs, by that of a value of the lowered one that they reshape
 	states  map[string]*span     // of the source's function after the calls so far
 	exact   bool                 // no correct run rounds anything
 }

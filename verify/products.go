@@ -75,8 +75,8 @@ func (s *statement) corners(ts []interp.Tensor) ([]*span, error) {
 		for i := range lo {
 			least[i] = max(lo[i], min(0, hi[i]))
 		}
-		return s.between(ts, map[*ir.Value]interp.Tensor{x: like(a.t, lo)}, map[*ir.Value]interp.Tensor{x: like(a.t, hi)},
-			map[*ir.Value]interp.Tensor{x: like(a.t, least)})
+		at := func(v []float32) map[*ir.Value]interp.Tensor { return map[*ir.Value]interp.Tensor{x: like(a.t, v)} }
+		return s.between(ts, at(lo), at(hi), at(least))
 	}
 	end := func(v *ir.Value) [2]interp.Tensor {
 		a := s.of(v)

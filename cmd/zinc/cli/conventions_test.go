@@ -19,8 +19,8 @@ import (
 // convention is a command as the tests of conventions call it.
 type convention struct {
 	words string
-	// args are what it needs to succeed; DIGITS, PAIR, NPY, OTHER, LOAD and TEMP stand for paths. nil for commands that do
-	// not end by themselves or need another process.
+	// args are what it needs to succeed; DIGITS, PAIR, NPY, OTHER, LOAD and TEMP are replaced by paths. It is nil for
+	// commands that do not end by themselves or need another process.
 	args []string
 	// stdin is args with the standard input as an operand, nil for commands that read no model, container or array.
 	stdin []string

@@ -82,7 +82,8 @@ func TestFormsFollowTheOperationSets(t *testing.T) {
 	for _, want := range []string{
 		"  ios15: Convolution", "  ios17: Convolution", `pad_type="valid"`, "groups=1", "bias?",
 		`output_dtype="int32"`, "kernels up to 13 wide and 29 high",
-		"h13:\n    engine, composed by first-of-equal", "hardware-cannot: the engine has sin from family A15 on; h13 is A13",
+		"h13:\n    engine, composed by first-of-equal",
+		"hardware-cannot: the engine has sin from family A15 on; h13 is A13",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())

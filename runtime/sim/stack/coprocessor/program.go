@@ -90,8 +90,8 @@ func (p *program) resolve(records []td.Record, tasks int) error {
 		}
 		b, addr := &owner[r.Task].bars[r.Bar], r.Operand-uint64(r.Offset)
 		if b.addr != 0 && b.addr != addr {
-			return fmt.Errorf("coprocessor: record %d: register %d of procedure %q begins at %#x, in an earlier record "+
-				"at %#x", i, r.Bar, owner[r.Task].name, addr, b.addr)
+			return fmt.Errorf("coprocessor: record %d: register %d of procedure %q begins at %#x, "+
+				"in an earlier record at %#x", i, r.Bar, owner[r.Task].name, addr, b.addr)
 		}
 		b.addr = addr
 	}
