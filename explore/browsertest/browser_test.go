@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
 	"github.com/zinc-compiler/zinc/explore"
@@ -25,9 +24,6 @@ var (
 	modules  = flag.String("modules", "", "folder of node's modules, with playwright-core in it")
 	pictures = flag.String("pictures", "", "folder for screenshots")
 )
-
-// limit is the time that the browser may take for all pages.
-const limit = 5 * time.Minute
 
 // beZinc has the test's own executable be a zinc, for the page to choose as another
 // version.
@@ -183,9 +179,7 @@ func TestPageWorksInTheBrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), limit)
-	defer cancel()
-	cmd := exec.CommandContext(ctx, node, "pages.mjs", string(config))
+	cmd := exec.CommandContext(t.Context(), node, "pages.mjs", string(config))
 	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatal(err)

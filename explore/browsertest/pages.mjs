@@ -10,6 +10,9 @@ const config = JSON.parse(process.argv[2]);
 const { chromium } = createRequire(join(config.modules, "node_modules", "x.js"))("playwright-core");
 mkdirSync(config.pictures, { recursive: true });
 
+// slow bounds a wait for what comes in a second on a quiet machine.
+const slow = 600000;
+
 let failures = 0;
 function check(what, ok, seen = "") {
   if (ok) { console.log(`  ok    ${what}${seen !== "" ? `: ${seen}` : ""}`); return; }
@@ -28,6 +31,13 @@ const browser = await chromium.launch({
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     `--log-net-log=${netlog}`, "--net-log-capture-mode=IncludeSensitive"],
 });
+
+// patient opens a context whose waits are bounded by slow.
+async function patient(options) {
+  const context = await browser.newContext(options);
+  context.setDefaultTimeout(slow);
+  return context;
+}
 
 // reader counts the pixels of a colour in a picture, on a page that is not the
 // explorer's.
@@ -62,7 +72,7 @@ async function lit(page, name, part, scheme) {
 
 
 // filled waits until every pane in sight shows the compilation that is chosen.
-const filled = (page) => page.waitForFunction(() => document.body.dataset.key && document.body.dataset.panes === document.body.dataset.key, null, { timeout: 60000 });
+const filled = (page) => page.waitForFunction(() => document.body.dataset.key && document.body.dataset.panes === document.body.dataset.key, null, { timeout: slow });
 
 // times prints when the page was painted and how long the graph took. No limit is held: they are of this machine.
 async function times(page, when) {
@@ -81,7 +91,7 @@ async function times(page, when) {
 async function unfolded(page, name) {
   await page.locator("#view-graph").click();
   await page.locator("#graph-unfold").click();
-  await page.waitForFunction(() => document.querySelectorAll("#graph .box.op").length > 1000 || !document.querySelector("#graph .box.scope:not(.open)"), null, { timeout: 60000 });
+  await page.waitForFunction(() => document.querySelectorAll("#graph .box.op").length > 1000 || !document.querySelector("#graph .box.scope:not(.open)"), null, { timeout: slow });
   const t = await page.evaluate(() => performance.getEntriesByName("zinc-layout").at(-1).detail);
   console.log(`        every block open, ms: layout ${Math.round(t.layout)}, drawn ${Math.round(t.all)}, ${t.boxes} boxes`);
   check("every operation has a box", t.boxes >= t.nodes, `${t.boxes} boxes of ${t.nodes} nodes`);
@@ -100,7 +110,7 @@ async function find(page, text) {
 
 async function visit(p, scheme) {
   console.log(`${p.name}, ${scheme}`);
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1600, height: 950 } });
+  const context = await patient({ colorScheme: scheme, viewport: { width: 1600, height: 950 } });
   const page = await context.newPage();
   const origin = new URL(p.url).origin;
   const strangers = [], errors = [];
@@ -180,7 +190,7 @@ async function visit(p, scheme) {
   const at = Number(await page.locator("#bytes .word.cursor").getAttribute("data-at"));
   check("keys move from word to word", (await page.locator("#bytes .word.cursor").count()) === 1 && at > 0, at);
   await page.keyboard.press("Enter");
-  await page.waitForFunction((n) => document.querySelector(`#bytes .word.strong[data-at="${n}"]`), at, { timeout: 5000 }).catch(() => {});
+  await page.waitForFunction((n) => document.querySelector(`#bytes .word.strong[data-at="${n}"]`), at, { timeout: slow }).catch(() => {});
   check("Enter pins the word", (await page.locator(`#bytes .word.strong[data-at="${at}"]`).count()) === 1 && (await page.locator("#mil .row.strong").count()) > 0);
   await page.locator("#mil .list").focus();
   await page.keyboard.press("Escape");
@@ -188,7 +198,7 @@ async function visit(p, scheme) {
   check("Escape is back at the model", (await page.locator("#total").count()) === 1);
   for (let i = 0; i < 3; i++) await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
-  await page.waitForFunction(() => document.querySelector("#mil .row.strong, #mil .row.weak"), null, { timeout: 5000 }).catch(() => {});
+  await page.waitForFunction(() => document.querySelector("#mil .row.strong, #mil .row.weak"), null, { timeout: slow }).catch(() => {});
   check("the keyboard pins a line", (await page.locator("#mil .row.strong, #mil .row.weak").count()) > 0);
   const pass = await page.locator("#pass").inputValue();
   await page.keyboard.press("[");
@@ -210,7 +220,7 @@ async function visit(p, scheme) {
 
   // Comparisons, by package compare.
   const note = () => page.locator("#compare-note").textContent();
-  const compared = () => page.waitForFunction(() => document.querySelector("#compare-note").textContent !== "comparing ...", null, { timeout: 60000 });
+  const compared = () => page.waitForFunction(() => document.querySelector("#compare-note").textContent !== "comparing ...", null, { timeout: slow });
   // choose chooses on a side, or a level, and waits for the answer to the new question.
   const choose = async (where, what) => {
     const had = page.locator(where);
@@ -275,20 +285,20 @@ async function visit(p, scheme) {
       const text = await whole.inputValue();
       await whole.fill(text.replace(p.break, p.break.replace("relu(", "sigmoid(")));
       await page.waitForTimeout(400);
-      await page.waitForFunction(() => /^1 change,/.test(document.querySelector("#compare-note").textContent), null, { timeout: 60000 }).catch(() => {});
+      await page.waitForFunction(() => /^1 change,/.test(document.querySelector("#compare-note").textContent), null, { timeout: slow }).catch(() => {});
       const named = await rows(".cause");
       const number = text.slice(0, text.indexOf(p.break)).split("\n").length;
       check("an edited operation is one change, with its line", new RegExp(`^${number}.*relu.*line ${number}`, "m").test(named), `${await note()}: ${named}`);
       await picture(page, `${name}-compare-edit`);
       check("the text that is edited as a whole covers the list", (await page.locator("#mil .list").isVisible()) === false && (await page.locator("#whole").isVisible()));
       await whole.fill(text.replace(p.break, p.with));
-      await page.waitForSelector("#whole-diag:not([hidden])", { timeout: 60000 });
+      await page.waitForSelector("#whole-diag:not([hidden])", { timeout: slow });
       const told = await page.locator("#whole-diag").textContent();
       check("and what is wrong stands beneath it, with a caret", told.includes(p.message) && told.includes("^"), told.split("\n")[0]);
       await picture(page, `${name}-whole`);
       await page.locator("#edit-all").click();
       await page.locator("#revert").click();
-      await page.waitForFunction(() => /^no difference/.test(document.querySelector("#compare-note").textContent), null, { timeout: 60000 });
+      await page.waitForFunction(() => /^no difference/.test(document.querySelector("#compare-note").textContent), null, { timeout: slow });
     }
     await page.locator("#compare-toggle").click();
   }
@@ -297,22 +307,22 @@ async function visit(p, scheme) {
   if (!p.large) {
     const key = await page.evaluate(() => document.body.dataset.key);
     await page.locator("#config select[name=version]").selectOption("full");
-    await page.waitForFunction((k) => document.body.dataset.key && document.body.dataset.key !== k, key, { timeout: 60000 });
+    await page.waitForFunction((k) => document.body.dataset.key && document.body.dataset.key !== k, key, { timeout: slow });
     await filled(page);
     await page.locator("#tab-tasks").click();
     await (await find(page, p.click)).click({ position: { x: 200, y: 9 } });
-    await page.waitForFunction(() => document.querySelector("#panel-tasks .row.strong") && document.querySelector("#bytes .word.strong") && document.querySelector("#ir .row.strong"), null, { timeout: 20000 });
+    await page.waitForFunction(() => document.querySelector("#panel-tasks .row.strong") && document.querySelector("#bytes .word.strong") && document.querySelector("#ir .row.strong"), null, { timeout: slow });
     check("a line lights up tasks, bytes and program lines of another version", true, await page.locator("#status").textContent());
     await picture(page, `${name}-version`);
     await page.locator("#config select[name=version]").selectOption("this");
-    await page.waitForFunction((k) => document.body.dataset.key === k, key, { timeout: 60000 });
+    await page.waitForFunction((k) => document.body.dataset.key === k, key, { timeout: slow });
   }
 
   if (p.large) await unfolded(page, name);
 
   // A target without programs says so in every pane that needs one.
   await page.locator("#config select[name=target]").selectOption("h14");
-  await page.waitForFunction(() => /no programs for h14/.test(document.querySelector("#bytes").textContent), null, { timeout: 60000 });
+  await page.waitForFunction(() => /no programs for h14/.test(document.querySelector("#bytes").textContent), null, { timeout: slow });
   for (const [tab] of [["tasks"], ["container"], ["chain"], ["outputs"]]) {
     await page.locator(`#tab-${tab}`).click();
     check(`${tab} of h14 say why there are none`, /no programs for h14: its field table is not known/.test(await page.locator(`#panel-${tab}`).innerText()));
@@ -320,7 +330,7 @@ async function visit(p, scheme) {
   await page.keyboard.press("Escape");
   check("the answer for h14 says so", /no programs/.test(await page.locator("#answer").innerText()));
   await page.locator("#config select[name=target]").selectOption("h13");
-  await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: 60000 });
+  await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: slow });
 
   // A link restores the whole state: versions, flags, tab, pass, what is hidden, what
   // is compared and how.
@@ -341,8 +351,8 @@ async function visit(p, scheme) {
     const again = await context.newPage();
     again.on("request", (r) => { if (new URL(r.url()).origin !== origin) strangers.push(r.url()); });
     await again.goto(page.url());
-    await again.waitForFunction(() => document.body.dataset.key, null, { timeout: 60000 });
-    await again.waitForFunction((w) => document.querySelector("#compare-note").textContent === w, was, { timeout: 60000 }).catch(() => {});
+    await again.waitForFunction(() => document.body.dataset.key, null, { timeout: slow });
+    await again.waitForFunction((w) => document.querySelector("#compare-note").textContent === w, was, { timeout: slow }).catch(() => {});
     const restored = await again.evaluate(chosen);
     check("a link restores every choice", restored === before, restored === before ? "" : `${before} became ${restored}`);
     check("and the comparison", (await again.locator("#compare-note").textContent()) === was, was);
@@ -361,12 +371,12 @@ async function visit(p, scheme) {
   // Another model, with an error from the beginning on: nothing of the one before stays.
   if (p.name === "digits") {
     await page.locator("#config select[name=model]").selectOption("wrong");
-    await page.waitForSelector("#mil .row.diag", { timeout: 60000 });
+    await page.waitForSelector("#mil .row.diag", { timeout: slow });
     check("a model that never compiled shows its error alone", (await page.locator("#status").textContent()) === "1 error" && (await page.locator("#ir .row, #graph .box, #panel-tasks .row, #bytes .word, #answer .tile").count()) === 0);
     check("and the panes say that nothing has compiled", (await page.locator("#middle").innerText()).includes("Nothing has compiled yet") && (await page.locator("#answer").innerText()).includes("Nothing has compiled yet"));
     await picture(page, `${name}-wrong`);
     await page.locator("#config select[name=model]").selectOption("digits");
-    await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: 60000 });
+    await page.waitForFunction(() => document.querySelector("#bytes .word"), null, { timeout: slow });
   }
 
   // Constants out of the way.
@@ -391,7 +401,7 @@ async function visit(p, scheme) {
   const text = await editor.inputValue();
   check("the editor holds the line", text.includes(p.break));
   await editor.fill(text.replace(p.break, p.with));
-  await page.waitForSelector("#mil .row.diag", { timeout: 30000 });
+  await page.waitForSelector("#mil .row.diag", { timeout: slow });
   check("the error appears while the line is edited", (await editor.count()) === 1 && (await page.locator("#mil .row.diag").first().isVisible()));
   const apart = await page.evaluate(() => document.querySelector(".line-edit").getBoundingClientRect().bottom - document.querySelector("#mil .row.diag").getBoundingClientRect().top);
   check("the box does not cover it", apart <= 1, Math.round(apart));
@@ -429,7 +439,7 @@ async function visit(p, scheme) {
   const other = await context.newPage();
   other.on("request", (r) => { if (new URL(r.url()).origin !== origin) strangers.push(r.url()); });
   await other.goto(link);
-  await other.waitForFunction(() => /error/.test(document.querySelector("#status").textContent), null, { timeout: 30000 });
+  await other.waitForFunction(() => /error/.test(document.querySelector("#status").textContent), null, { timeout: slow });
   await find(other, p.with);
   await other.waitForSelector("#mil .row.diag");
   check("the link restores the widths of panes", (await other.locator("#mil").evaluate((n) => n.clientWidth)) > wide);
@@ -449,7 +459,7 @@ async function visit(p, scheme) {
 
   // Back to what compiles.
   await page.locator("#revert").click();
-  await page.waitForFunction(() => !document.querySelector("#mil .row.diag") && !document.querySelector("#answer.stale"), null, { timeout: 30000 });
+  await page.waitForFunction(() => !document.querySelector("#mil .row.diag") && !document.querySelector("#answer.stale"), null, { timeout: slow });
   check("reverted", true);
 
   // Nothing but the server was asked, and the policy forbids it.
@@ -465,7 +475,7 @@ async function visit(p, scheme) {
 // the theme's own colours, and text stands out from its ground.
 async function look(p, scheme) {
   console.log(`${p.name}, ${scheme}`);
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1600, height: 950 } });
+  const context = await patient({ colorScheme: scheme, viewport: { width: 1600, height: 950 } });
   const page = await context.newPage();
   const name = `${p.name}-${scheme}`;
   await page.goto(p.url);
@@ -497,7 +507,7 @@ async function look(p, scheme) {
 // answers is what a reader comes for, on the sample at 1200 px: each in at most three clicks, which are counted.
 async function answers(url) {
   console.log("tasks of a reader, 1200 px");
-  const context = await browser.newContext({ viewport: { width: 1200, height: 800 } });
+  const context = await patient({ viewport: { width: 1200, height: 800 } });
   let page, clicks;
   const errors = [];
   const open = async () => {
@@ -534,15 +544,15 @@ async function answers(url) {
   await click(page.locator("#mil .row", { hasText: "scores = matmul(" }), { position: { x: 200, y: 9 } });
   await page.waitForSelector("#why");
   done("why is this on the CPU", /computes in fp16/.test(await page.locator("#why").innerText()), (await page.locator("#why").innerText()).split("\n")[0]);
-  await page.waitForSelector("#rewrites .card .primary", { timeout: 60000 });
+  await page.waitForSelector("#rewrites .card .primary", { timeout: slow });
   check("the rewrite says what it saves", /^Save /.test(await page.locator("#rewrites .card b").first().innerText()), await page.locator("#rewrites .card b").first().innerText());
   await picture(page, "tasks-why");
 
   await open();
-  await page.waitForSelector("#advice .primary", { timeout: 60000 });
+  await page.waitForSelector("#advice .primary", { timeout: slow });
   const promised = await page.locator("#advice .card b").first().innerText();
   await click(page.locator("#advice .primary").first());
-  await page.waitForSelector("#saving", { timeout: 60000 });
+  await page.waitForSelector("#saving", { timeout: slow });
   await filled(page);
   const kept = await page.locator("#saving").innerText();
   const after = await view();
@@ -553,7 +563,7 @@ async function answers(url) {
 
   clicks = 0;
   await click(page.locator("#compare-toggle"));
-  await page.waitForSelector("#figures tbody tr", { timeout: 60000 });
+  await page.waitForSelector("#figures tbody tr", { timeout: slow });
   const figure = (await page.locator("#figures tbody tr").first().innerText()).replaceAll(/\s+/g, " ");
   done("what changed between two versions", /time of a call/.test(figure) && /matmul scores changed/.test((await page.locator("#compare .row.cause").allTextContents()).join()), figure);
   await picture(page, "tasks-compare");
@@ -607,7 +617,7 @@ async function answers(url) {
 // The HTML report is a file of its own: it opens, draws, links its views, and asks for nothing else.
 async function report(path, scheme) {
   console.log(`report.html, ${scheme}`);
-  const context = await browser.newContext({ colorScheme: scheme, viewport: { width: 1200, height: 900 } });
+  const context = await patient({ colorScheme: scheme, viewport: { width: 1200, height: 900 } });
   const page = await context.newPage();
   const url = pathToFileURL(path).href;
   const others = [], errors = [];
