@@ -261,6 +261,10 @@ func (f *Functions) Bytes(x Elem, n int) []Elem {
 		return b.([]Elem)
 	}
 	out := make([]Elem, n)
+	if x <= mostInteger && n > 1 { // no random element is so small
+		out[0], out[1] = x&0xff, x>>8
+		return out
+	}
 	for k := n - 1; k > 0; k-- {
 		out[k] = f.Hash(byteName+uint64(k), x)
 	}
