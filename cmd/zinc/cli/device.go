@@ -128,8 +128,9 @@ func (c *deviceCommand) newSend() *cobra.Command {
 		Short: "Send a command to the firmware, or to the driver that serves it",
 		Long: `Send posts a command of the control channel and prints its answer, the notifications
 that come with it, and what the firmware logs.
-Values are those of the body's fields, or the body's 32-bit words. Commands
-separated by + go to the same device, one after the other.
+Values are those of the body's fields, or the body's 32-bit words; priority=, program=,
+process= and procedure= are fields of the header. Commands separated by + go to the same
+device, one after the other, on which the model of --model is resident.
 Without a command, it lists all commands with their identifiers and who serves them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return c.command("send", func(w io.Writer) error { return c.send(cmd.Context(), w, args) })
@@ -465,6 +466,36 @@ func numbers(args []string) ([]uint64, error) {
 	return out, nil
 }
 
+// headerOf takes the fields of a command's header from its arguments; without one the header names no program and no
+// process.
+func headerOf(args []string) (h protocol.Header, rest []string, err error) {
+	h.ProgramID, h.ProcessID = -1, -1
+	for _, a := range args {
+		field, text, ok := strings.Cut(a, "=")
+		if !ok {
+			rest = append(rest, a)
+			continue
+		}
+		v, err := strconv.ParseUint(text, 0, 31)
+		if err != nil {
+			return h, nil, usagef("%s: want a number below 2^31", a)
+		}
+		switch field {
+		case "priority":
+			h.Priority = uint32(v)
+		case "program":
+			h.ProgramID = int32(v)
+		case "process":
+			h.ProcessID = int32(v)
+		case "procedure":
+			h.ProcedureID = uint32(v)
+		default:
+			return h, nil, usagef("%s: fields of the header are priority, program, process and procedure", a)
+		}
+	}
+	return h, rest, nil
+}
+
 func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) error {
 	if len(args) == 0 {
 		for i := range protocol.Rows {
@@ -475,6 +506,7 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 	}
 	type command struct {
 		name   string
+		header protocol.Header
 		values []uint64
 	}
 	var commands []command
@@ -486,11 +518,15 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 		if n == 0 {
 			return usagef("want a command before and after each +")
 		}
-		values, err := numbers(args[1:n])
+		header, rest, err := headerOf(args[1:n])
 		if err != nil {
 			return err
 		}
-		commands = append(commands, command{args[0], values})
+		values, err := numbers(rest)
+		if err != nil {
+			return err
+		}
+		commands = append(commands, command{args[0], header, values})
 		args = args[min(n+1, len(args)):]
 	}
 	return c.probed(ctx, func(x *probe) error {
@@ -501,7 +537,7 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 			}
 		}()
 		for _, m := range commands {
-			text, err := x.Send(m.name, m.values)
+			text, err := x.Send(m.name, m.header, m.values)
 			fmt.Fprint(w, text)
 			if err != nil {
 				return err

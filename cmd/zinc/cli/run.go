@@ -102,6 +102,8 @@ processes that use it.`,
 		"and --replay")
 	f.BoolVar(&c.timing, "timing", false, "print where the virtual time of the last run goes, by layer and by task")
 	f.DurationVar(&c.limit, "timeout", 0, "virtual `TIME` that a run may take, as in 250us; 0 means no limit")
+	f.BoolVar(&c.overlap, "overlap", false, "submit each run on two streams at a time, which the M1 does not finish: "+
+		"the run ends with an error when its --timeout is over")
 	f.StringVar(&c.replay, "replay", "",
 		"repeat the runs of a trace `FILE`, with the same inputs and faults, and compare the traces")
 	c.connect.register(f, "run on the machine that zinc serve has on this `SOCKET`")
@@ -291,6 +293,10 @@ func (c *runCommand) exclusive() error {
 	if c.connect.socket != "" && (below || c.engine != "sim") {
 		return usagef("--connect runs on another process's machine: --engine, --trace, --replay, --timing, " +
 			"--timeout, --inject and --strict-firmware are those of zinc serve")
+	}
+	if c.overlap && (c.limit == 0 || c.trace != "" || c.replay != "" || c.engine != "sim" || c.connect.socket != "") {
+		return usagef("--overlap requires --timeout, and cannot be combined with --trace, --replay, --engine and " +
+			"--connect")
 	}
 	if c.limit < 0 {
 		return usagef("--timeout=%v: must be 0 or more", c.limit)

@@ -29,7 +29,9 @@ type machineFlags struct {
 	strict bool
 	timing bool          // the tasks' times are kept
 	limit  time.Duration // virtual, of a run; 0 for none
-	ran    func()        // is called when the engine has computed a task; may be nil
+	// overlap submits each run on two streams at a time
+	overlap bool
+	ran     func() // is called when the engine has computed a task; may be nil
 }
 
 func (f *machineFlags) register(s *pflag.FlagSet) {
@@ -129,7 +131,7 @@ func (f *machineFlags) build(ctx context.Context, load loading, mode numerics.Mo
 	events *trace.Recording) (_ *simulation, err error) {
 	r := &simulation{events: events}
 	o := stack.Options{Strict: f.strict, Workers: workers, Numerics: sim.EngineNumerics(mode), Ran: f.ran,
-		Timeout: f.limit}
+		Timeout: f.limit, Overlap: f.overlap}
 	if events != nil {
 		o.Trace = events.Tracer()
 	}

@@ -117,7 +117,7 @@ func (p *Process) model() (*Model, error) {
 	o := p.o
 	rt, err := e5rt.New(e5rt.Options{
 		Engine: p, Clock: p.clock(), Trace: o.Trace, Client: uint64(p.id.PID),
-		Numerics: o.Numerics, Workers: o.Workers, CallBytes: o.CallBytes,
+		Numerics: o.Numerics, Workers: o.Workers, CallBytes: o.CallBytes, OverlapStreams: o.Overlap,
 	})
 	if err != nil {
 		return nil, err
@@ -227,7 +227,10 @@ func (m *Model) runner(ctx context.Context, name string) (*runner, error) {
 	if r.fn, err = m.lib.RetainProgramFunction(name); err != nil {
 		return nil, err
 	}
-	if err := m.ready(ctx, r); err != nil {
+	if err = r.fn.LoadForExecution(ctx); err == nil {
+		err = m.ready(r)
+	}
+	if err != nil {
 		_ = r.fn.Release() // the first error is returned
 		return nil, err
 	}
@@ -235,11 +238,8 @@ func (m *Model) runner(ctx context.Context, name string) (*runner, error) {
 	return r, nil
 }
 
-func (m *Model) ready(ctx context.Context, r *runner) error {
-	err := r.fn.LoadForExecution(ctx)
-	if err != nil {
-		return err
-	}
+// ready makes an operation of a loaded function, with its buffers and a stream.
+func (m *Model) ready(r *runner) error {
 	opts, err := e5rt.CreateWithProgramFunction(r.fn)
 	if err != nil {
 		return err
@@ -325,7 +325,11 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 	if err == nil {
 		err = r.stream.EncodeOperation(r.op)
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+	case m.p.o.Overlap:
+		err = m.overlapped(ctx, r, inputs)
+	default:
 		err = m.execute(ctx, r.stream)
 	}
 	if e := r.stream.Reset(); err == nil {
@@ -339,6 +343,33 @@ func (m *Model) run(ctx context.Context, r *runner, inputs map[string]interp.Ten
 		out[b.Name] = b.Tensor()
 	}
 	return out, nil
+}
+
+// overlapped submits an encoded stream, and beside it another one with the same inputs.
+func (m *Model) overlapped(ctx context.Context, r *runner, inputs map[string]interp.Tensor) error {
+	second := &runner{fn: r.fn}
+	if err := m.ready(second); err != nil {
+		return err
+	}
+	for _, b := range second.in {
+		if err := b.Set(inputs[b.Name]); err != nil {
+			return err
+		}
+	}
+	err := second.op.PrepareOpForEncode()
+	if err == nil {
+		err = second.stream.EncodeOperation(second.op)
+	}
+	if err != nil {
+		return err
+	}
+	var waits [2]*e5rt.Submission
+	for i, s := range []*e5rt.ExecutionStream{r.stream, second.stream} {
+		if waits[i], err = s.SubmitAsync(ctx, m.p.o.Timeout, nil); err != nil {
+			return err
+		}
+	}
+	return errors.Join(waits[0].Wait(ctx), waits[1].Wait(ctx), second.stream.Reset())
 }
 
 // execute runs an encoded stream, with the runtime's asynchronous call if the run may take a limited time only.

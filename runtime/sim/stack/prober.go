@@ -153,9 +153,9 @@ func (p *Prober) Stats() (*firmware.StatsHeader, []firmware.EngineStats, error) 
 }
 
 // Send sends a command to the firmware, or to the driver if it serves the command, and returns the answer and the
-// notifications as text, a line each. The values are those of the body's fields, or for a body without known fields its
-// 32-bit words.
-func (p *Prober) Send(name string, values []uint64) (string, error) {
+// notifications as text, a line each. Of the header, the identifier and the size are set. The values are those of the
+// body's fields, or for a body without known fields its 32-bit words. A container is made resident first.
+func (p *Prober) Send(name string, h protocol.Header, values []uint64) (string, error) {
 	row := protocol.ByName(name)
 	if row == nil {
 		return "", fmt.Errorf("unknown command %q", name)
@@ -167,9 +167,14 @@ func (p *Prober) Send(name string, values []uint64) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, err)
 	}
+	if p.container != nil {
+		if err := p.prepare(); err != nil {
+			return "", err
+		}
+	}
 	msg := binary.LittleEndian.AppendUint32(nil, coprocessor.Numbering.Of(row))
 	msg = binary.LittleEndian.AppendUint32(msg, uint32(len(body)))
-	for _, v := range [...]uint32{0, 0xffff_ffff, 0xffff_ffff, 0} { // priority, no program, no process, procedure
+	for _, v := range [...]uint32{h.Priority, uint32(h.ProgramID), uint32(h.ProcessID), h.ProcedureID} {
 		msg = binary.LittleEndian.AppendUint32(msg, v)
 	}
 	a := &driver.MethodArguments{In: []uint64{uint64(protocol.Control)}, Data: append(msg, body...)}

@@ -31,7 +31,10 @@ type Options struct {
 	CallBytes int64
 	// Timeout is the virtual time that a run of a model may take; 0 means no limit. A run that takes longer ends with
 	// an error.
-	Timeout  time.Duration
+	Timeout time.Duration
+	// Overlap submits each run of a model a second time, on a stream of its own, while the first is in flight. The M1
+	// does not finish it: the run ends with an error when the Timeout is over, which must not be 0.
+	Overlap  bool
 	Limits   broker.Limits
 	Tasks    func(TaskTime)    // is called after each task of the engine; may be nil
 	Ran      func()            // is called when the engine has computed a task; may be nil
