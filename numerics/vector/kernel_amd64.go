@@ -14,6 +14,16 @@ func exact4x24(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at 
 //go:noescape
 func rounded4x24(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
 
+// exact4x16 adds k products to each of 4 x 16 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func exact4x16(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// rounded4x16 adds k products to each of 4 x 16 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func rounded4x16(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
 // exact4x8 adds k products to each of 4 x 8 numbers; ldc and lda are in bytes.
 //
 //go:noescape
@@ -34,6 +44,16 @@ func exact1x24(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at 
 //go:noescape
 func rounded1x24(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
 
+// exact1x16 adds k products to each of 1 x 16 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func exact1x16(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// rounded1x16 adds k products to each of 1 x 16 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func rounded1x16(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
 // exact1x8 adds k products to each of 1 x 8 numbers; ldc and lda are in bytes.
 //
 //go:noescape
@@ -48,6 +68,11 @@ func rounded1x8(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at
 //
 //go:noescape
 func staged1x24(c *float32, a *float32, b *float32, at *int, groups int)
+
+// staged1x16 adds groups of four products to each of 16 numbers by way of the first stage.
+//
+//go:noescape
+func staged1x16(c *float32, a *float32, b *float32, at *int, groups int)
 
 // staged1x8 adds groups of four products to each of 8 numbers by way of the first stage.
 //

@@ -143,6 +143,116 @@ next:
 	VZEROUPPER
 	RET
 
+// func exact4x16(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·exact4x16(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), R9
+	LEAQ    (CX)(CX*2), R10
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX)(CX*1), Y2
+	VMOVUPS 32(AX)(CX*1), Y3
+	VMOVUPS (AX)(CX*2), Y4
+	VMOVUPS 32(AX)(CX*2), Y5
+	VMOVUPS (AX)(R10*1), Y6
+	VMOVUPS 32(AX)(R10*1), Y7
+
+next:
+	MOVQ         (DI), R11
+	VMOVUPS      (SI)(R11*4), Y9
+	VMOVUPS      32(SI)(R11*4), Y10
+	VBROADCASTSS (DX), Y8
+	VFMADD231PS  Y9, Y8, Y0
+	VFMADD231PS  Y10, Y8, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VFMADD231PS  Y9, Y8, Y2
+	VFMADD231PS  Y10, Y8, Y3
+	VBROADCASTSS (DX)(BX*2), Y8
+	VFMADD231PS  Y9, Y8, Y4
+	VFMADD231PS  Y10, Y8, Y5
+	VBROADCASTSS (DX)(R9*1), Y8
+	VFMADD231PS  Y9, Y8, Y6
+	VFMADD231PS  Y10, Y8, Y7
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, (AX)(CX*1)
+	VMOVUPS      Y3, 32(AX)(CX*1)
+	VMOVUPS      Y4, (AX)(CX*2)
+	VMOVUPS      Y5, 32(AX)(CX*2)
+	VMOVUPS      Y6, (AX)(R10*1)
+	VMOVUPS      Y7, 32(AX)(R10*1)
+	VZEROUPPER
+	RET
+
+// func rounded4x16(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX
+TEXT ·rounded4x16(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), R9
+	LEAQ    (CX)(CX*2), R10
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+	VMOVUPS (AX)(CX*1), Y2
+	VMOVUPS 32(AX)(CX*1), Y3
+	VMOVUPS (AX)(CX*2), Y4
+	VMOVUPS 32(AX)(CX*2), Y5
+	VMOVUPS (AX)(R10*1), Y6
+	VMOVUPS 32(AX)(R10*1), Y7
+
+next:
+	MOVQ         (DI), R11
+	VBROADCASTSS (DX), Y8
+	VMULPS       (SI)(R11*4), Y8, Y9
+	VADDPS       Y9, Y0, Y0
+	VMULPS       32(SI)(R11*4), Y8, Y9
+	VADDPS       Y9, Y1, Y1
+	VBROADCASTSS (DX)(BX*1), Y8
+	VMULPS       (SI)(R11*4), Y8, Y9
+	VADDPS       Y9, Y2, Y2
+	VMULPS       32(SI)(R11*4), Y8, Y9
+	VADDPS       Y9, Y3, Y3
+	VBROADCASTSS (DX)(BX*2), Y8
+	VMULPS       (SI)(R11*4), Y8, Y9
+	VADDPS       Y9, Y4, Y4
+	VMULPS       32(SI)(R11*4), Y8, Y9
+	VADDPS       Y9, Y5, Y5
+	VBROADCASTSS (DX)(R9*1), Y8
+	VMULPS       (SI)(R11*4), Y8, Y9
+	VADDPS       Y9, Y6, Y6
+	VMULPS       32(SI)(R11*4), Y8, Y9
+	VADDPS       Y9, Y7, Y7
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VMOVUPS      Y2, (AX)(CX*1)
+	VMOVUPS      Y3, 32(AX)(CX*1)
+	VMOVUPS      Y4, (AX)(CX*2)
+	VMOVUPS      Y5, 32(AX)(CX*2)
+	VMOVUPS      Y6, (AX)(R10*1)
+	VMOVUPS      Y7, 32(AX)(R10*1)
+	VZEROUPPER
+	RET
+
 // func exact4x8(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
 // Requires: AVX, FMA3
 TEXT ·exact4x8(SB), NOSPLIT, $0-56
@@ -291,6 +401,68 @@ next:
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
 	VMOVUPS      Y2, 64(AX)
+	VZEROUPPER
+	RET
+
+// func exact1x16(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, FMA3
+TEXT ·exact1x16(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), BX
+	LEAQ    (CX)(CX*2), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+
+next:
+	MOVQ         (DI), CX
+	VMOVUPS      (SI)(CX*4), Y3
+	VMOVUPS      32(SI)(CX*4), Y4
+	VBROADCASTSS (DX), Y2
+	VFMADD231PS  Y3, Y2, Y0
+	VFMADD231PS  Y4, Y2, Y1
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
+	VZEROUPPER
+	RET
+
+// func rounded1x16(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX
+TEXT ·rounded1x16(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), BX
+	LEAQ    (CX)(CX*2), CX
+	VMOVUPS (AX), Y0
+	VMOVUPS 32(AX), Y1
+
+next:
+	MOVQ         (DI), CX
+	VBROADCASTSS (DX), Y2
+	VMULPS       (SI)(CX*4), Y2, Y3
+	VADDPS       Y3, Y0, Y0
+	VMULPS       32(SI)(CX*4), Y2, Y3
+	VADDPS       Y3, Y1, Y1
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Y0, (AX)
+	VMOVUPS      Y1, 32(AX)
 	VZEROUPPER
 	RET
 
@@ -564,6 +736,169 @@ GLOBL staged1x24up<>(SB), RODATA|NOPTR, $4
 
 DATA staged1x24down<>+0(SB)/4, $0x07000000
 GLOBL staged1x24down<>(SB), RODATA|NOPTR, $4
+
+// func staged1x16(c *float32, a *float32, b *float32, at *int, groups int)
+// Requires: AVX, AVX2, FMA3
+TEXT ·staged1x16(SB), NOSPLIT, $0-40
+	MOVQ         c+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         at+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	VBROADCASTSS staged1x16exponent<>+0(SB), Y0
+	VBROADCASTSS staged1x16grid<>+0(SB), Y1
+	VBROADCASTSS staged1x16up<>+0(SB), Y2
+	VBROADCASTSS staged1x16down<>+0(SB), Y3
+	VMULPS       (AX), Y2, Y4
+	VMULPS       32(AX), Y2, Y5
+	DECQ         SI
+	JZ           last
+
+next:
+	MOVQ         (BX), DI
+	VBROADCASTSS (CX), Y8
+	VMULPS       (DX)(DI*4), Y8, Y6
+	VMULPS       32(DX)(DI*4), Y8, Y7
+	MOVQ         8(BX), DI
+	VBROADCASTSS 4(CX), Y8
+	VMULPS       (DX)(DI*4), Y8, Y9
+	VANDPS       Y0, Y9, Y10
+	VANDPS       Y0, Y6, Y11
+	VPMAXUD      Y10, Y11, Y10
+	VFMADD231PS  Y10, Y1, Y6
+	VFNMADD231PS Y10, Y1, Y9
+	VADDPS       Y9, Y6, Y6
+	VMULPS       32(DX)(DI*4), Y8, Y9
+	VANDPS       Y0, Y9, Y10
+	VANDPS       Y0, Y7, Y11
+	VPMAXUD      Y10, Y11, Y10
+	VFMADD231PS  Y10, Y1, Y7
+	VFNMADD231PS Y10, Y1, Y9
+	VADDPS       Y9, Y7, Y7
+	MOVQ         16(BX), DI
+	VBROADCASTSS 8(CX), Y8
+	VMULPS       (DX)(DI*4), Y8, Y9
+	VANDPS       Y0, Y9, Y10
+	VANDPS       Y0, Y6, Y11
+	VPMAXUD      Y10, Y11, Y10
+	VFMADD231PS  Y10, Y1, Y6
+	VFNMADD231PS Y10, Y1, Y9
+	VADDPS       Y9, Y6, Y6
+	VMULPS       32(DX)(DI*4), Y8, Y9
+	VANDPS       Y0, Y9, Y10
+	VANDPS       Y0, Y7, Y11
+	VPMAXUD      Y10, Y11, Y10
+	VFMADD231PS  Y10, Y1, Y7
+	VFNMADD231PS Y10, Y1, Y9
+	VADDPS       Y9, Y7, Y7
+	MOVQ         24(BX), DI
+	VBROADCASTSS 12(CX), Y8
+	VMULPS       (DX)(DI*4), Y8, Y9
+	VANDPS       Y0, Y9, Y10
+	VANDPS       Y0, Y6, Y11
+	VPMAXUD      Y10, Y11, Y10
+	VFMADD231PS  Y10, Y1, Y6
+	VFNMADD231PS Y10, Y1, Y9
+	VADDPS       Y9, Y6, Y6
+	VMULPS       32(DX)(DI*4), Y8, Y9
+	VANDPS       Y0, Y9, Y10
+	VANDPS       Y0, Y7, Y11
+	VPMAXUD      Y10, Y11, Y10
+	VFMADD231PS  Y10, Y1, Y7
+	VFNMADD231PS Y10, Y1, Y9
+	VADDPS       Y9, Y7, Y7
+	VANDPS       Y0, Y6, Y10
+	VFMADD231PS  Y10, Y1, Y6
+	VFNMADD231PS Y10, Y1, Y6
+	VANDPS       Y0, Y7, Y10
+	VFMADD231PS  Y10, Y1, Y7
+	VFNMADD231PS Y10, Y1, Y7
+	ADDQ         $0x20, BX
+	ADDQ         $0x10, CX
+	VFMADD231PS  Y6, Y2, Y4
+	VFMADD231PS  Y7, Y2, Y5
+	DECQ         SI
+	JNZ          next
+
+last:
+	MOVQ         (BX), SI
+	VBROADCASTSS (CX), Y2
+	VMULPS       (DX)(SI*4), Y2, Y6
+	VMULPS       32(DX)(SI*4), Y2, Y7
+	MOVQ         8(BX), SI
+	VBROADCASTSS 4(CX), Y2
+	VMULPS       (DX)(SI*4), Y2, Y8
+	VANDPS       Y0, Y8, Y9
+	VANDPS       Y0, Y6, Y10
+	VPMAXUD      Y9, Y10, Y9
+	VFMADD231PS  Y9, Y1, Y6
+	VFNMADD231PS Y9, Y1, Y8
+	VADDPS       Y8, Y6, Y6
+	VMULPS       32(DX)(SI*4), Y2, Y8
+	VANDPS       Y0, Y8, Y9
+	VANDPS       Y0, Y7, Y10
+	VPMAXUD      Y9, Y10, Y9
+	VFMADD231PS  Y9, Y1, Y7
+	VFNMADD231PS Y9, Y1, Y8
+	VADDPS       Y8, Y7, Y7
+	MOVQ         16(BX), SI
+	VBROADCASTSS 8(CX), Y2
+	VMULPS       (DX)(SI*4), Y2, Y8
+	VANDPS       Y0, Y8, Y9
+	VANDPS       Y0, Y6, Y10
+	VPMAXUD      Y9, Y10, Y9
+	VFMADD231PS  Y9, Y1, Y6
+	VFNMADD231PS Y9, Y1, Y8
+	VADDPS       Y8, Y6, Y6
+	VMULPS       32(DX)(SI*4), Y2, Y8
+	VANDPS       Y0, Y8, Y9
+	VANDPS       Y0, Y7, Y10
+	VPMAXUD      Y9, Y10, Y9
+	VFMADD231PS  Y9, Y1, Y7
+	VFNMADD231PS Y9, Y1, Y8
+	VADDPS       Y8, Y7, Y7
+	MOVQ         24(BX), SI
+	VBROADCASTSS 12(CX), Y2
+	VMULPS       (DX)(SI*4), Y2, Y8
+	VANDPS       Y0, Y8, Y9
+	VANDPS       Y0, Y6, Y10
+	VPMAXUD      Y9, Y10, Y9
+	VFMADD231PS  Y9, Y1, Y6
+	VFNMADD231PS Y9, Y1, Y8
+	VADDPS       Y8, Y6, Y6
+	VMULPS       32(DX)(SI*4), Y2, Y8
+	VANDPS       Y0, Y8, Y9
+	VANDPS       Y0, Y7, Y10
+	VPMAXUD      Y9, Y10, Y9
+	VFMADD231PS  Y9, Y1, Y7
+	VFNMADD231PS Y9, Y1, Y8
+	VADDPS       Y8, Y7, Y7
+	VANDPS       Y0, Y6, Y9
+	VFMADD231PS  Y9, Y1, Y6
+	VFNMADD231PS Y9, Y1, Y6
+	VANDPS       Y0, Y7, Y9
+	VFMADD231PS  Y9, Y1, Y7
+	VFNMADD231PS Y9, Y1, Y7
+	ADDQ         $0x20, BX
+	ADDQ         $0x10, CX
+	VFMADD231PS  Y4, Y3, Y6
+	VMOVUPS      Y6, (AX)
+	VFMADD231PS  Y5, Y3, Y7
+	VMOVUPS      Y7, 32(AX)
+	VZEROUPPER
+	RET
+
+DATA staged1x16exponent<>+0(SB)/4, $0x7f800000
+GLOBL staged1x16exponent<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x16grid<>+0(SB)/4, $0x45c00000
+GLOBL staged1x16grid<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x16up<>+0(SB)/4, $0x78000000
+GLOBL staged1x16up<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x16down<>+0(SB)/4, $0x07000000
+GLOBL staged1x16down<>(SB), RODATA|NOPTR, $4
 
 // func staged1x8(c *float32, a *float32, b *float32, at *int, groups int)
 // Requires: AVX, AVX2, FMA3

@@ -80,9 +80,9 @@ func (s Sum) Multiply(c []float32, ldc int, a, b Matrix) {
 	if n <= narrowColumns && m > n {
 		t := take(m * n)
 		defer give(t)
-		copyMatrix(t.v, m, Matrix{Data: c, Rows: n, Cols: m, RowStep: 1, ColStep: ldc})
+		Matrix{Data: c, Rows: n, Cols: m, RowStep: 1, ColStep: ldc}.Copy(t.v, m)
 		s.multiply(t.v, m, b.transposed(), a.transposed())
-		copyMatrix(c, ldc, Matrix{Data: t.v, Rows: m, Cols: n, RowStep: 1, ColStep: m})
+		Matrix{Data: t.v, Rows: m, Cols: n, RowStep: 1, ColStep: m}.Copy(c, ldc)
 		return
 	}
 	s.multiply(c, ldc, a, b)
@@ -96,7 +96,7 @@ func (s Sum) multiply(c []float32, ldc int, a, b Matrix) {
 		for i := 0; i < m; i += blockRows {
 			part := a
 			part.Data, part.Rows = a.Data[i*a.RowStep:], min(blockRows, m-i)
-			copyMatrix(t.v, k, part)
+			part.Copy(t.v, k)
 			s.multiply(c[i*ldc:], ldc, Matrix{Data: t.v, Rows: part.Rows, Cols: k, RowStep: k, ColStep: 1}, b)
 		}
 		return
@@ -127,33 +127,33 @@ func (s Sum) multiply(c []float32, ldc int, a, b Matrix) {
 			for i := range at {
 				at[i] = i * part.Cols
 			}
-			copyMatrix(t.v, part.Cols, part)
+			part.Copy(t.v, part.Cols)
 			s.Add(c[j:], ldc, a.Data[l:], a.RowStep, m, t.v, at, part.Cols)
 		}
 	}
 }
 
-// copyMatrix copies a matrix row by row.
-func copyMatrix(dst []float32, ld int, src Matrix) {
-	if src.ColStep == 1 {
-		for i := range src.Rows {
-			copy(dst[i*ld:][:src.Cols], src.Data[i*src.RowStep:])
+// Copy writes a matrix row by row; the rows of dst are ld numbers apart.
+func (m Matrix) Copy(dst []float32, ld int) {
+	if m.ColStep == 1 {
+		for i := range m.Rows {
+			copy(dst[i*ld:][:m.Cols], m.Data[i*m.RowStep:])
 		}
 		return
 	}
 	done := 0
-	if src.RowStep == 1 {
-		done = turn(dst, ld, src)
+	if m.RowStep == 1 {
+		done = turn(dst, ld, m)
 	}
 	// Both are read and written in squares that fit in the first-level cache.
 	const side = 16
-	for i := 0; i < src.Rows; i += side {
-		for j := done; j < src.Cols; j += side {
-			for y := i; y < min(i+side, src.Rows); y++ {
-				row := dst[y*ld+j:][:min(side, src.Cols-j)]
-				from := src.Data[y*src.RowStep+j*src.ColStep:]
+	for i := 0; i < m.Rows; i += side {
+		for j := done; j < m.Cols; j += side {
+			for y := i; y < min(i+side, m.Rows); y++ {
+				row := dst[y*ld+j:][:min(side, m.Cols-j)]
+				from := m.Data[y*m.RowStep+j*m.ColStep:]
 				for x := range row {
-					row[x] = from[x*src.ColStep]
+					row[x] = from[x*m.ColStep]
 				}
 			}
 		}

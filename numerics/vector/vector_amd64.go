@@ -21,13 +21,17 @@ func init() {
 
 type tile func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
 
-// tiles are the kernels for four rows and for one, of 24 columns and of 8.
-var tiles = [...][2][2]tile{
-	Exact:   {{exact4x24, exact1x24}, {exact4x8, exact1x8}},
-	Rounded: {{rounded4x24, rounded1x24}, {rounded4x8, rounded1x8}},
+// widths are the numbers of columns that the kernels compute.
+var widths = [...]int{tileColumns, 16, 8}
+
+// tiles are the kernels of each width, for four rows and for one.
+var tiles = [...][len(widths)][2]tile{
+	Exact:   {{exact4x24, exact1x24}, {exact4x16, exact1x16}, {exact4x8, exact1x8}},
+	Rounded: {{rounded4x24, rounded1x24}, {rounded4x16, rounded1x16}, {rounded4x8, rounded1x8}},
 }
 
-const narrowTile = 8
+// staged are the kernels of Staged of each width.
+var staged = [len(widths)]func(c, a, b *float32, at *int, groups int){staged1x24, staged1x16, staged1x8}
 
 // addAVX2 is Add, for operands that were checked.
 func addAVX2(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
@@ -36,33 +40,41 @@ func addAVX2(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, 
 		tail.init(at)
 	}
 	j := 0
-	for _, width := range [...]int{tileColumns, narrowTile} {
-		for ; j+width <= n; j += width {
-			addTile(s, width, c[j:], ldc, a, lda, m, b[j:], at, &tail)
+	for w, width := range widths {
+		// The narrowest tile that has room for the last columns computes them alone: narrower ones do not keep the
+		// multipliers busy.
+		for j+width <= n && (w == 0 || n-j == width) {
+			addTile(s, w, c[j:], ldc, a, lda, m, b[j:], at, &tail)
+			j += width
 		}
 	}
 	if j == n {
 		return
 	}
+	w := len(widths) - 1
+	for widths[w] < n-j {
+		w--
+	}
+	width := widths[w]
 	// The last columns are copied, so that whole registers can be read and written.
-	t := take((len(at) + m) * narrowTile)
+	t := take((len(at) + m) * width)
 	defer give(t)
-	numbers, sums := t.v[:len(at)*narrowTile], t.v[len(at)*narrowTile:]
+	numbers, sums := t.v[:len(at)*width], t.v[len(at)*width:]
 	clear(t.v)
 	packed := make([]int, len(at))
 	for l, o := range at {
-		packed[l] = l * narrowTile
-		copy(numbers[l*narrowTile:], b[o+j:o+n])
+		packed[l] = l * width
+		copy(numbers[l*width:], b[o+j:o+n])
 	}
 	for i := range m {
-		copy(sums[i*narrowTile:], c[i*ldc+j:i*ldc+n])
+		copy(sums[i*width:], c[i*ldc+j:i*ldc+n])
 	}
 	if s == Staged {
 		tail.init(packed)
 	}
-	addTile(s, narrowTile, sums, narrowTile, a, lda, m, numbers, packed, &tail)
+	addTile(s, w, sums, width, a, lda, m, numbers, packed, &tail)
 	for i := range m {
-		copy(c[i*ldc+j:i*ldc+n], sums[i*narrowTile:])
+		copy(c[i*ldc+j:i*ldc+n], sums[i*width:])
 	}
 }
 
@@ -80,22 +92,17 @@ func (t *stagedTail) init(at []int) {
 	}
 }
 
-// addTile adds to all rows of a tile of 24 or 8 columns.
-func addTile(s Sum, width int, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, t *stagedTail) {
-	kernel := 0
-	if width == narrowTile {
-		kernel = 1
-	}
+// addTile adds to all rows of a tile of widths[w] columns.
+func addTile(s Sum, w int, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, t *stagedTail) {
 	if s == Staged {
-		staged := [2]func(c, a, b *float32, at *int, groups int){staged1x24, staged1x8}[kernel]
 		for i := range m {
 			row := a[i*lda:][:len(at)]
 			if groups := len(at) / 4; groups > 0 {
-				staged(&c[i*ldc], &row[0], &b[0], &at[0], groups)
+				staged[w](&c[i*ldc], &row[0], &b[0], &at[0], groups)
 			}
 			if t.n > 0 {
 				copy(t.a[:], row[len(at)-t.n:])
-				staged(&c[i*ldc], &t.a[0], &b[0], &t.at[0], 1)
+				staged[w](&c[i*ldc], &t.a[0], &b[0], &t.at[0], 1)
 			}
 		}
 		return
@@ -103,7 +110,7 @@ func addTile(s Sum, width int, c []float32, ldc int, a []float32, lda, m int, b 
 	const size = unsafe.Sizeof(c[0])
 	i := 0
 	for r, rows := range [...]int{4, 1} {
-		run := tiles[s][kernel][r]
+		run := tiles[s][w][r]
 		for ; i+rows <= m; i += rows {
 			run(&c[i*ldc], uintptr(ldc)*size, &a[i*lda], uintptr(lda)*size, &b[0], &at[0], len(at))
 		}

@@ -13,12 +13,12 @@ import (
 func main() {
 	ConstraintExpr("amd64")
 	for _, rows := range []int{4, 1} {
-		for _, columns := range []int{24, 8} {
+		for _, columns := range []int{24, 16, 8} {
 			sums("exact", rows, columns, true)
 			sums("rounded", rows, columns, false)
 		}
 	}
-	for _, columns := range []int{24, 8} {
+	for _, columns := range []int{24, 16, 8} {
 		staged(columns)
 	}
 	transpose()
