@@ -4,7 +4,7 @@ package engine
 // grows to at most. Larger tasks allocate the rest.
 const (
 	poolSize = 1 << 15
-	poolMost = 1 << 23
+	poolMost = 1 << 24
 )
 
 // arena hands out buffers that live as long as a task, from memory that it keeps from task to task.

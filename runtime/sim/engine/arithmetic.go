@@ -11,8 +11,10 @@ type arithmetic[T, R any] interface {
 	onchip(first, n int64) place
 	// values returns the numbers of all fp16 patterns, as products take them if mac is set.
 	values(mac bool) *[65536]T
-	// halves reads fp16 numbers that are step bytes apart, starting at byte from.
-	halves(dst []T, p place, from, step int, table *[65536]T)
+	// halves reads fp16 numbers that are step bytes apart, starting at byte from, as products take them if mac is set.
+	halves(dst []T, p place, from, step int, mac bool)
+	// turn writes src, whose rows have cols numbers, by columns, which are ld numbers apart.
+	turn(dst []T, ld int, src []T, cols int)
 	// load reads a tensor in the order group, depth, channel, row, column; store writes one.
 	load(run *run, t *tile, mac bool, out []T) error
 	store(run *run, t *tile, vals []R) error
@@ -46,7 +48,7 @@ type poster[T, R any] interface {
 }
 
 // rows computes len(v) elements before any reduction; ops are slices, of length one if the operand has a single value
-// for the row.
+// for the row. The first may be v if it is as long.
 type rows[T any] interface {
 	row(v []T, ops [3][]T, n int)
 }

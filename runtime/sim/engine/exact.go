@@ -233,23 +233,38 @@ func (e *exact) onchip(first, n int64) place {
 
 func (e *exact) values(bool) *[65536]field.Elem { return field.Halves() }
 
-func (e *exact) halves(dst []field.Elem, p place, from, step int, table *[65536]field.Elem) {
-	for i := range dst {
-		at := from + i*step
-		if p.buf != nil {
-			dst[i] = table[binary.LittleEndian.Uint16(p.buf[at:])]
-		} else {
-			dst[i] = p.cells.Get(p.from+int64(at), false)
+func (e *exact) halves(dst []field.Elem, p place, from, step int, _ bool) {
+	if p.buf != nil {
+		table := field.Halves()
+		for i := range dst {
+			dst[i] = table[binary.LittleEndian.Uint16(p.buf[from+i*step:])]
 		}
+		return
+	}
+	c, at := p.cells, p.from+int64(from)
+	fast := c.evenHalves() && (at|int64(step))&1 == 0
+	for i := range dst {
+		if fast && c.even[at/2]&^(cellHalf-1) == cellHalf {
+			dst[i] = field.Elem(c.even[at/2] & (cellHalf - 1))
+		} else {
+			dst[i] = c.Get(at, false)
+		}
+		at += int64(step)
 	}
 }
 
-// evenHalves reports whether the cells at even addresses may be read and written one by one: they are fp16, and nothing
-// begins at odd addresses.
-func (t *tile) evenHalves() bool {
-	c := t.cells
-	return c.bytes == nil && c.odd == nil && !t.narrow
+func (e *exact) turn(dst []field.Elem, ld int, src []field.Elem, cols int) {
+	for i, x := range src {
+		dst[i%cols*ld+i/cols] = x
+	}
 }
+
+// evenHalves reports whether the cells at even addresses may be read and written one by one: nothing begins at odd
+// addresses.
+func (c *Cells) evenHalves() bool { return c.bytes == nil && c.odd == nil }
+
+// evenHalves reports the same of a tile of fp16.
+func (t *tile) evenHalves() bool { return t.cells.evenHalves() && !t.narrow }
 
 func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
 	step, fast := t.size()*t.inter, t.evenHalves()

@@ -35,16 +35,29 @@ func (n *floats) onchip(first, size int64) place {
 
 func (n *floats) values(mac bool) *[65536]float32 { return n.table(mac) }
 
-func (n *floats) halves(dst []float32, p place, from, step int, table *[65536]float32) {
+func (n *floats) halves(dst []float32, p place, from, step int, mac bool) {
+	if step == 2 {
+		n.readAll(dst, p.buf[from:], mac)
+		return
+	}
+	table := n.table(mac)
 	for i := range dst {
 		dst[i] = table[binary.LittleEndian.Uint16(p.buf[from+i*step:])]
 	}
 }
 
+func (n *floats) turn(dst []float32, ld int, src []float32, cols int) {
+	vector.Matrix{Data: src, Rows: cols, Cols: len(src) / cols, RowStep: 1, ColStep: cols}.Copy(dst, ld)
+}
+
 func (n *floats) spoil(at, size int64) {
-	b := n.l2[at : at+size]
-	for i := 0; i+1 < len(b); i += 2 {
-		binary.LittleEndian.PutUint16(b[i:], stale)
+	b := n.l2[at : at+size&^1]
+	if len(b) == 0 {
+		return
+	}
+	binary.LittleEndian.PutUint16(b, stale)
+	for done := 2; done < len(b); done *= 2 {
+		copy(b[done:], b[:done])
 	}
 }
 
@@ -201,7 +214,12 @@ type post struct {
 	lut        *lut
 	multi      bool // products of several taps or channels: 32768 and more becomes infinity
 	num        Numerics
+	// results contains the result of every pattern, if there is no bias and all numbers are patterns of fp16.
+	results *[1 << 16]uint16
 }
+
+// manyResults is the number of results of a task from which it is faster to compute them once for each pattern of fp16.
+const manyResults = 1 << 18
 
 func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 	p := &post{
@@ -214,6 +232,12 @@ func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 	if t.Get(td.Nonlinear) == uint32(td.NonlinTable) {
 		p.lut = l
 	}
+	if p.lut != nil && t.Get(td.NEOp) == opPass && outShape(t).count() >= manyResults {
+		results := new([1 << 16]uint16)
+		v := *num.table(false)
+		p.row(results[:], v[:], 0)
+		p.results = results
+	}
 	return p
 }
 
@@ -221,6 +245,13 @@ func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 const saturation = portEnd - 8
 
 func (p *post) row(out []uint16, acc []float32, bias float32) {
+	if p.results != nil {
+		p.num.outAll(out, acc)
+		for i, h := range out[:len(acc)] {
+			out[i] = p.results[h]
+		}
+		return
+	}
 	if p.num == IEEE {
 		for i, a := range acc {
 			acc[i] = float32(float32(a+bias)+p.add) * p.scale
@@ -268,14 +299,16 @@ func newElementwise(t *td.Task, num Numerics) *elementwise {
 	}
 }
 
-// row computes len(v) elements; ops are slices, of length one if the operand has a single value for the row.
+// row computes len(v) elements, at least one; ops are slices, of length one if the operand has a single value for the
+// row. The first may be v if it is as long.
 func (e *elementwise) row(v []float32, ops [3][]float32, n int) {
 	a := ops[0]
-	if len(a) == 1 {
+	switch {
+	case len(a) == 1:
 		for i := range v {
 			v[i] = a[0]
 		}
-	} else {
+	case &v[0] != &a[0]:
 		copy(v, a)
 	}
 	if e.neg1 {

@@ -63,7 +63,6 @@ type reader[T, R any] struct {
 	parts [td.Lanes]*part[T] // the live ones of lanes
 	out   *kernel[T]
 	wide  *[65536]T // values of weights
-	plain *[65536]T // values of biases, which are not multiplied
 	bias  bool
 	skip  bool
 	octet bool // weights are signed bytes
@@ -71,6 +70,8 @@ type reader[T, R any] struct {
 	mask  bool // zero-skipping: the weights follow from the masks alone
 	slots int  // least lane slots of a zero-skipping cell
 	cap   int  // outputs of one core in an output group
+	// blocks are what dense reads.
+	blocks []block[T]
 }
 
 // kernel reads the table, the biases and the weights that a task needs.
@@ -80,7 +81,7 @@ func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 	defer func() { *r = reader[T, R]{} }() // what it points to belongs to the task
 	*r = reader[T, R]{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel[T]{}, bias: t.On(td.NEBias),
 		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2,
-		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true), plain: x.num.values(false)}
+		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true)}
 	if t.On(td.SmallSource) {
 		r.slots = 4
 	}
@@ -209,7 +210,7 @@ func (r *reader[T, R]) planes(total int64) error {
 			return err
 		}
 	}
-	return nil
+	return r.dense()
 }
 
 // group reads the planes of one convolution group, output group by output
@@ -261,7 +262,7 @@ func (r *reader[T, R]) biases(p *part[T], first, lanes int) error {
 	if err != nil {
 		return err
 	}
-	r.x.num.halves(r.out.bias[first:][:lanes], p.place, at, 2, r.plain)
+	r.x.num.halves(r.out.bias[first:][:lanes], p.place, at, 2, false)
 	return nil
 }
 
@@ -284,10 +285,42 @@ func (r *reader[T, R]) plane(p *part[T], first, lanes int) error {
 	if err != nil {
 		return err
 	}
-	for l := range lanes {
-		r.x.num.halves(r.out.w[(first+l)*red:][:red], p.place, at+2*l, 2*lanes, r.wide)
-	}
+	r.blocks = append(r.blocks, block[T]{p, at, first, lanes})
 	return nil
+}
+
+// block is where a part has the coefficients of consecutive outputs, those of one input after those of the other.
+type block[T any] struct {
+	p            *part[T]
+	at           int
+	first, lanes int
+}
+
+// blockInputs is the number of inputs whose coefficients are read at a time, so that they stay in the first-level
+// cache.
+const blockInputs = 256
+
+// dense reads the blocks that plane has found.
+func (r *reader[T, R]) dense() error {
+	red := r.g.red
+	return r.x.each(len(r.blocks), grain(r.cap*red), func(lo, hi int) {
+		var buf []T
+		for _, b := range r.blocks[lo:hi] {
+			if b.lanes == 1 {
+				r.x.num.halves(r.out.w[b.first*red:][:red], b.p.place, b.at, 2, true)
+				continue
+			}
+			if size := min(blockInputs, red) * b.lanes; len(buf) < size {
+				buf = make([]T, size)
+			}
+			for k := 0; k < red; k += blockInputs {
+				n := min(blockInputs, red-k)
+				v := buf[:n*b.lanes]
+				r.x.num.halves(v, b.p.place, b.at+2*k*b.lanes, 2, true)
+				r.x.num.turn(r.out.w[b.first*red+k:], red, v, b.lanes)
+			}
+		}
+	})
 }
 
 // depthwise reads channels c, c+n, c+2n, .. from the lane of core c.
@@ -331,7 +364,7 @@ func (r *reader[T, R]) plane1(p *part[T], ch int) error {
 	if err != nil {
 		return err
 	}
-	r.x.num.halves(row, p.place, at, 2, r.wide)
+	r.x.num.halves(row, p.place, at, 2, true)
 	return nil
 }
 

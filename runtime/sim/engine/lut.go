@@ -146,52 +146,69 @@ func newLUT(stream string, addr int64, b []byte) (*lut, error) {
 // row replaces inputs by the table's values, before the final rounding. A NaN, which occurs here only in plain IEEE
 // arithmetic, stays NaN. Where there is no result it is also NaN, and the port decides.
 func (l *lut) row(v []float32) {
-	m, low, high := l.mode, l.v[lutLow], l.v[lutHigh]
+	if !l.mode.whole || l.mode.sign != signed {
+		for i, x := range v {
+			v[i] = l.eval(x)
+		}
+		return
+	}
+	low, high, perUnit, start := l.v[lutLow], l.v[lutHigh], l.perUnit, l.start()
+	at := (*[knots]float64)(l.v[lutKnots:])
 	for i, in := range v {
 		x := float64(in)
-		negative := x < 0 && m.sign != signed
-		if negative {
-			x = -x
-		}
-		var y float32
-		switch {
-		case x != x:
+		p := x*perUnit + start // the product is exact
+		if !(x > low && x < high && p >= 0 && p < knots-1) {
+			v[i] = l.eval(in)
 			continue
-		case negative && m.sign == positive:
-			y = float32(math.NaN())
-		case x >= high:
-			y = float32(l.v[lutAbove])
-		case x <= low:
-			y = float32(l.v[lutBelow])
-		case m.whole:
-			y = l.whole(x)
-		case m.powers:
-			n := math.Floor(x)
-			y = float32(scaled(l.interpolate((x-n)*l.perUnit), int(max(min(n, 1<<10), -1<<10))))
-		default:
-			arg, rest := m.split(x)
-			y = float32(m.join(l.interpolate((arg-m.first)*l.perUnit), rest))
 		}
-		if negative {
-			y = -y
-		}
-		v[i] = y
+		k := int(p)
+		v[i] = float32(at[k] + float64((p-float64(k))*l.diff[k]))
 	}
 }
 
 // eval returns the table's value of one input.
-func (l *lut) eval(x float32) float32 {
-	v := [1]float32{x}
-	l.row(v[:])
-	return v[0]
+func (l *lut) eval(in float32) float32 {
+	m, x := l.mode, float64(in)
+	negative := x < 0 && m.sign != signed
+	if negative {
+		x = -x
+	}
+	var y float32
+	switch {
+	case x != x:
+		return in
+	case negative && m.sign == positive:
+		y = float32(math.NaN())
+	case x >= l.v[lutHigh]:
+		y = float32(l.v[lutAbove])
+	case x <= l.v[lutLow]:
+		y = float32(l.v[lutBelow])
+	case m.whole:
+		y = l.whole(x)
+	case m.powers:
+		n := math.Floor(x)
+		y = float32(scaled(l.interpolate((x-n)*l.perUnit), int(max(min(n, 1<<10), -1<<10))))
+	default:
+		arg, rest := m.split(x)
+		y = float32(m.join(l.interpolate((arg-m.first)*l.perUnit), rest))
+	}
+	if negative {
+		y = -y
+	}
+	return y
+}
+
+// start returns the position among the knots of a table argument of 0, if the argument is the input.
+func (l *lut) start() float64 {
+	if l.mode.first != l.mode.first {
+		return (knots - 1) / 2
+	}
+	return 0
 }
 
 // whole evaluates an input that is the argument.
 func (l *lut) whole(x float64) float32 {
-	p := x * l.perUnit
-	if l.mode.first != l.mode.first {
-		p += (knots - 1) / 2
-	}
+	p := x*l.perUnit + l.start()
 	switch {
 	case p < 0:
 		return float32(float64(l.v[lutLowSlope]*x) + l.v[lutLowAt])

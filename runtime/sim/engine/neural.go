@@ -44,33 +44,51 @@ func (x *exec[T, R]) neural() error {
 	if err != nil {
 		return err
 	}
-	v, err := x.load(src, op == opKernel)
+	p := x.num.post(t, ker.lut, op == opKernel && geo.red > 1)
+	vals := x.results(int(out.count()))
+	if op == opPass {
+		err = x.pass(p, in, src, vals)
+	} else {
+		err = x.reduced(p, geo, ker, src, vals)
+	}
 	if err != nil {
 		return err
 	}
+	// The source has been read, wherever it is.
 	if err := x.stage(&source1, src); err != nil {
 		return err
 	}
-	if t.On(td.InputReLU) {
-		x.num.clamp(v)
-	}
-	p := x.num.post(t, ker.lut, op == opKernel && geo.red > 1)
-	vals := x.results(int(out.count()))
-	switch {
-	case op == opPass:
-		var none T
-		err = x.each(len(v), 1<<14, func(lo, hi int) { p.row(vals[lo:hi], v[lo:hi], none) })
-	case op != opKernel:
-		err = x.channels(p, geo, v, vals)
-	case geo.unicast:
-		err = x.depthwise(p, geo, ker, v, vals)
-	default:
-		err = x.convolve(p, geo, ker, v, vals)
-	}
+	return x.put(dst, vals)
+}
+
+// pass finishes the numbers of the source.
+func (x *exec[T, R]) pass(p poster[T, R], in shape, src *tile, out []R) error {
+	o, err := x.operand(src, x.t.On(td.InputReLU))
 	if err != nil {
 		return err
 	}
-	return x.put(dst, vals)
+	var none T
+	return x.eachPiece(in, []operand[T]{o}, func(v []T, at [3][]T, first int) {
+		p.row(out[first:][:len(v)], at[0], none)
+	})
+}
+
+// reduced computes sums of products, or reductions over channels.
+func (x *exec[T, R]) reduced(p poster[T, R], g *geometry, k *kernel[T], src *tile, out []R) error {
+	v, err := x.load(src, g.op == opKernel)
+	if err != nil {
+		return err
+	}
+	if x.t.On(td.InputReLU) {
+		x.num.clamp(v)
+	}
+	switch {
+	case g.op != opKernel:
+		return x.channels(p, g, v, out)
+	case g.unicast:
+		return x.depthwise(p, g, k, v, out)
+	}
+	return x.convolve(p, g, k, v, out)
 }
 
 // geometry is the shape of a neural-engine task.

@@ -21,11 +21,55 @@ var planarTypes = map[uint32]planarType{
 	6: {two: true, reduce: true},
 }
 
-// operand is a widened source with its element stride along each axis; zero
-// where it is broadcast.
+// operand is a source with its element stride along each axis; zero where it is broadcast. Its numbers are in v or, if
+// that is nil, still in memory, where the elements of a row are next to each other.
 type operand[T any] struct {
 	v      []T
+	src    *tile
+	relu   bool // negative numbers in memory are read as zero
+	first  int  // the first element
 	stride [5]int
+}
+
+// leastRow is the number of columns from which it is worthwhile to read rows where they are needed.
+const leastRow = 64
+
+// inPlace returns the strides of a tensor whose rows can be read one by one, and whether it is one.
+func (t *tile) inPlace() (stride [5]int, ok bool) {
+	ok = t.dim[axW] >= leastRow && !t.narrow && !t.swap && t.inter == 1 && t.offset == 0
+	for a, bytes := range [5]int64{axG: t.group, axD: t.depth, axC: t.plane, axH: t.row, axW: 2} {
+		if t.dim[a] > 1 {
+			stride[a] = int(bytes / 2)
+			ok = ok && bytes%2 == 0
+		}
+	}
+	return stride, ok
+}
+
+// operand returns a source, with negative numbers as zero if relu is set.
+func (x *exec[T, R]) operand(t *tile, relu bool) (operand[T], error) {
+	if stride, ok := t.inPlace(); ok {
+		return operand[T]{src: t, relu: relu, stride: stride}, nil
+	}
+	v, err := x.load(t, false)
+	if relu {
+		x.num.clamp(v)
+	}
+	return operand[T]{v: v, stride: strides(t.dim)}, err
+}
+
+// read returns n elements of an operand from one on, in buf if they are in memory.
+func (x *exec[T, R]) read(o *operand[T], first, n int, buf []T) []T {
+	first += o.first
+	if o.v != nil {
+		return o.v[first:][:n]
+	}
+	buf = buf[:n]
+	x.num.halves(buf, o.src.place, 2*first, 2, false)
+	if o.relu {
+		x.num.clamp(buf)
+	}
+	return buf
 }
 
 // strides returns the strides of a tensor of the given shape in axis order.
@@ -107,14 +151,6 @@ func (x *exec[T, R]) planar() error {
 	if err != nil {
 		return err
 	}
-	if err := x.stage(&source1, src1); err != nil {
-		return err
-	}
-	if src2 != nil {
-		if err := x.stage(&source2, src2); err != nil {
-			return err
-		}
-	}
 	el, fin := x.num.elementwise(t), x.num.final(t)
 	var vals []R
 	switch {
@@ -128,55 +164,86 @@ func (x *exec[T, R]) planar() error {
 	if err != nil {
 		return err
 	}
+	// Both sources have been read, wherever they are.
+	if err := x.stage(&source1, src1); err != nil {
+		return err
+	}
+	if src2 != nil {
+		if err := x.stage(&source2, src2); err != nil {
+			return err
+		}
+	}
 	return x.put(dst, vals)
 }
 
-// operands widens the sources. A parameter pair becomes two operands.
+// operands returns the sources. A parameter pair becomes two operands.
 func (x *exec[T, R]) operands(src1, src2 *tile, kind planarType) ([]operand[T], error) {
 	t := x.t
-	v, err := x.load(src1, false)
-	if err != nil {
-		return nil, err
+	first, err := x.operand(src1, t.On(td.InputReLU))
+	if err != nil || src2 == nil {
+		return []operand[T]{first}, err
 	}
-	if t.On(td.InputReLU) {
-		x.num.clamp(v)
+	second, err := x.operand(src2, t.On(td.Input2ReLU))
+	if err != nil || !kind.pair {
+		return []operand[T]{first, second}, err
 	}
-	ops := []operand[T]{{v, strides(src1.dim)}}
-	if src2 == nil {
-		return ops, nil
-	}
-	if v, err = x.load(src2, false); err != nil {
-		return nil, err
-	}
-	if t.On(td.Input2ReLU) {
-		x.num.clamp(v)
-	}
-	s := strides(src2.dim)
-	if !kind.pair {
-		return append(ops, operand[T]{v, s}), nil
-	}
-	row := s[axH]
-	s[axH] = 0
-	return append(ops, operand[T]{v, s}, operand[T]{v[row:], s}), nil
+	third := second
+	third.first += second.stride[axH]
+	second.stride[axH], third.stride[axH] = 0, 0
+	return []operand[T]{first, second, third}, nil
 }
 
 // elementwise computes a whole tensor of the given shape. The arithmetic that recorded tasks do after a reduction also
 // applies here where it is not the identity (modelled: in every recorded elementwise task it is the identity).
 func (x *exec[T, R]) elementwise(el rows[T], dim shape, ops []operand[T], last finish[T, R]) ([]R, error) {
 	out := x.results(int(dim.count()))
+	err := x.eachPiece(dim, ops, func(v []T, at [3][]T, first int) {
+		el.row(v, at, len(ops))
+		last.elements(out[first:][:len(v)], v)
+	})
+	return out, err
+}
+
+// rowPiece is the number of elements of a row that are computed at a time, which stay in the first-level cache.
+const rowPiece = 1 << 12
+
+// eachPiece calls f for pieces of rows of a tensor, from several goroutines: with memory for the piece, which may be
+// that of the first operand, the operands, and the index of the first element.
+func (x *exec[T, R]) eachPiece(dim shape, ops []operand[T], f func(v []T, at [3][]T, first int)) error {
 	w := newWalk(dim, ops)
 	// A row may be one element or the whole tensor, so work is split by elements.
-	piece := max(1, min(w.inner, 1<<12))
+	piece := max(1, min(w.inner, rowPiece))
 	cuts := (w.inner + piece - 1) / piece
-	err := x.each(w.rows*cuts, grain(piece), func(lo, hi int) {
-		buf := make([]T, piece)
+	return x.each(w.rows*cuts, grain(piece), func(lo, hi int) {
+		bufs := x.buffers(piece, ops)
 		for i := lo; i < hi; i++ {
 			row, from := i/cuts, i%cuts*piece
 			n := min(piece, w.inner-from)
-			v := buf[:n]
-			el.row(v, w.at(row, from, n), len(ops))
-			last.elements(out[row*w.inner+from:][:n], v)
+			f(bufs[0][:n], x.at(w, row, from, n, &bufs), row*w.inner+from)
 		}
 	})
-	return out, err
+}
+
+// buffers returns memory for n elements of the first operand, and of each one that is read from memory.
+func (x *exec[T, R]) buffers(n int, ops []operand[T]) (bufs [3][]T) {
+	for i, o := range ops {
+		if i == 0 || o.v == nil {
+			bufs[i] = make([]T, n)
+		}
+	}
+	return bufs
+}
+
+// at returns the operands of elements from..from+n of a row; an operand that does not vary along the row has length
+// one.
+func (x *exec[T, R]) at(w *walk[T], row, from, n int, bufs *[3][]T) (v [3][]T) {
+	off := w.offsets(row)
+	for i := range w.ops {
+		if w.step[i] == 0 { // it is not in memory
+			v[i] = x.read(&w.ops[i], off[i], 1, nil)
+		} else {
+			v[i] = x.read(&w.ops[i], off[i]+from, n, bufs[i])
+		}
+	}
+	return v
 }

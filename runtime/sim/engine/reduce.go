@@ -23,8 +23,8 @@ func (x *exec[T, R]) reduceAll(el rows[T], dim shape, ops []operand[T], fin fini
 		// The depth, rows and columns of one channel form a tensor of their own; all channels are walked alike.
 		own := slices.Clone(ops)
 		w := newWalk(shape{1, D, 1, H, W}, own)
-		piece := min(w.inner, 1<<12)
-		buf, acc := make([]T, piece), x.num.fold(mode, fin)
+		piece := min(w.inner, rowPiece)
+		bufs, acc := x.buffers(piece, ops), x.num.fold(mode, fin)
 		for i := lo; i < hi; i++ {
 			channel(own, ops, i/C, i%C)
 			acc.reset()
@@ -34,8 +34,8 @@ func (x *exec[T, R]) reduceAll(el rows[T], dim shape, ops []operand[T], fin fini
 						return
 					}
 					n := min(piece, w.inner-from)
-					v := buf[:n]
-					el.row(v, w.at(row, from, n), len(ops))
+					v := bufs[0][:n]
+					el.row(v, x.at(w, row, from, n, &bufs), len(ops))
 					acc.add(v)
 				}
 			}
@@ -48,7 +48,8 @@ func (x *exec[T, R]) reduceAll(el rows[T], dim shape, ops []operand[T], fin fini
 // channel returns the operands of one channel of one group.
 func channel[T any](dst, ops []operand[T], g, c int) {
 	for i, o := range ops {
-		dst[i] = operand[T]{o.v[g*o.stride[axG]+c*o.stride[axC]:], o.stride}
+		dst[i] = o
+		dst[i].first += g*o.stride[axG] + c*o.stride[axC]
 	}
 }
 
@@ -63,7 +64,7 @@ func (x *exec[T, R]) pool(el rows[T], in, dim shape, ops []operand[T], fin finis
 			g, d, c := i/(D*C), i/C%D, i%C
 			channel(plane, ops, g, c)
 			for k := range plane {
-				plane[k].v = plane[k].v[d*plane[k].stride[axD]:]
+				plane[k].first += d * plane[k].stride[axD]
 			}
 			v := x.plane(el, H, W, plane)
 			for oy := range oh {
@@ -89,8 +90,9 @@ func (x *exec[T, R]) pool(el rows[T], in, dim shape, ops []operand[T], fin finis
 func (x *exec[T, R]) plane(el rows[T], h, w int, ops []operand[T]) []T {
 	v := make([]T, h*w)
 	k := newWalk(shape{1, 1, 1, h, w}, ops)
+	bufs := x.buffers(k.inner, ops)
 	for row := range k.rows {
-		el.row(v[row*k.inner:][:k.inner], k.at(row, 0, k.inner), len(ops))
+		el.row(v[row*k.inner:][:k.inner], x.at(k, row, 0, k.inner, &bufs), len(ops))
 	}
 	return v
 }

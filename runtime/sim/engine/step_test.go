@@ -244,6 +244,32 @@ func TestChannelSumAndMaximum(t *testing.T) {
 	}
 }
 
+// rowsAreSingleResults compares a row of all numbers of fp16, and of numbers between them, with the results of each
+// one.
+func rowsAreSingleResults(t *testing.T, name string, l *lut) {
+	t.Helper()
+	var in []float32
+	for h := range 1 << 16 {
+		x := port.Widen(uint16(h))
+		in = append(in, x, x*1.0003)
+	}
+	out := slices.Clone(in)
+	l.row(out)
+	for i, y := range out {
+		if want := l.eval(in[i]); math.Float32bits(y) != math.Float32bits(want) && (y == y || want == want) {
+			t.Fatalf("%s: in a row, table(%g) = %g, alone %g", name, in[i], y, want)
+		}
+	}
+}
+
+func TestRowsOfARecordedTable(t *testing.T) {
+	l, err := newLUT("table", 0, halves(geluTable...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	rowsAreSingleResults(t, "gelu", l)
+}
+
 func TestTablesInterpolate(t *testing.T) {
 	uniform := func(step, mode int, start float64, f func(float64) float64) []uint16 {
 		v := make([]uint16, 64)
@@ -299,6 +325,7 @@ func TestTablesInterpolate(t *testing.T) {
 		}
 		x := float64(port.Widen(port.Narrow(float32(c.x))))
 		y := float64(l.eval(float32(x)))
+		rowsAreSingleResults(t, c.name, l)
 		if same := y == c.y || y != y && c.y != c.y; !same && !(math.Abs(y-c.y) <= c.slack+ulp(c.y)) {
 			t.Errorf("%s: table(%g) = %g, want %g", c.name, x, y, c.y)
 		}

@@ -62,10 +62,8 @@ func newWalk[T any](dim shape, ops []operand[T]) *walk[T] {
 	return w
 }
 
-// at returns the operands of elements from..from+n of a row; an operand that does not vary along the row has length
-// one.
-func (w *walk[T]) at(row, from, n int) (v [3][]T) {
-	var off [3]int
+// offsets returns the first element of a row in each operand.
+func (w *walk[T]) offsets(row int) (off [3]int) {
 	for i := len(w.dims) - 1; i >= 0; i-- {
 		k := row % w.dims[i]
 		row /= w.dims[i]
@@ -73,12 +71,5 @@ func (w *walk[T]) at(row, from, n int) (v [3][]T) {
 			off[o] += k * w.outer[i][o]
 		}
 	}
-	for o := range w.ops {
-		if w.step[o] == 0 {
-			v[o] = w.ops[o].v[off[o]:][:1]
-		} else {
-			v[o] = w.ops[o].v[off[o]+from:][:n]
-		}
-	}
-	return v
+	return off
 }
