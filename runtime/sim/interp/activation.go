@@ -121,7 +121,7 @@ func (p param) kernel(c *call) []Tensor {
 	}
 	if len(alpha) == 1 && len(beta) == 1 {
 		a, b := alpha[0], beta[0]
-		mapFloats(c, xs, func(v float32) float32 { return float32(p.f(float64(v), a, b)) })
+		mapFloats(c, x, xs, func(v float32) float32 { return float32(p.f(float64(v), a, b)) })
 		return results(c.outFloats(0, x.Type.Shape, xs))
 	}
 	inner, ch := prod(x.Type.Shape[2:]), int(x.Type.Shape[1])
@@ -143,7 +143,7 @@ func gelu(c *call) []Tensor {
 	if c.err != nil {
 		return nil
 	}
-	mapFloats(c, xs, func(v float32) float32 {
+	mapFloats(c, x, xs, func(v float32) float32 {
 		if math.IsInf(float64(v), -1) {
 			return 0
 		}
@@ -173,24 +173,38 @@ func softmax(c *call) []Tensor {
 
 // softmaxLane is softmax of the n elements at xs[at], xs[at+step], ...
 func softmaxLane(xs []float32, at, step, n int, ane bool) {
-	m := math.Inf(-1)
-	for i := range n {
-		v := float64(xs[at+i*step])
+	if step == 1 {
+		softmaxRow(xs[at:][:n], ane)
+		return
+	}
+	row := make([]float32, n)
+	for i := range row {
+		row[i] = xs[at+i*step]
+	}
+	softmaxRow(row, ane)
+	for i, v := range row {
+		xs[at+i*step] = v
+	}
+}
+
+func softmaxRow(row []float32, ane bool) {
+	m := float32(math.Inf(-1))
+	for _, v := range row {
 		if v > m || v != v {
 			m = v
 		}
 	}
 	sum := 0.0
-	for i := range n {
-		d := float64(xs[at+i*step]) - m
+	for i, v := range row {
+		d := float64(v) - float64(m)
 		if ane && d != d {
 			d = 0 // inf - inf
 		}
 		e := math.Exp(d)
 		sum += e
-		xs[at+i*step] = float32(e)
+		row[i] = float32(e)
 	}
-	for i := range n {
-		xs[at+i*step] = float32(float64(xs[at+i*step]) / sum)
+	for i, v := range row {
+		row[i] = float32(float64(v) / sum)
 	}
 }

@@ -242,7 +242,10 @@ func (c *call) bytes(d ir.DType, shape []int64) []byte {
 
 // floats returns the elements of a tensor as fp32, read through the engine's
 // input port where its rules apply.
-func (c *call) floats(t Tensor) []float32 {
+func (c *call) floats(t Tensor) []float32 { return c.read(t, readPort) }
+
+// read returns the elements of a tensor as fp32, where the engine's rules apply after its port has changed them.
+func (c *call) read(t Tensor, port func([]float32)) []float32 {
 	if t.Type.DType == ir.String {
 		c.fail("%s has no numbers", t.Type)
 		return nil
@@ -251,12 +254,19 @@ func (c *call) floats(t Tensor) []float32 {
 	if c.err != nil {
 		return nil
 	}
-	unpackFloats(out, t)
-	if c.ane {
-		for i, v := range out {
-			out[i] = numerics.In(v)
+	if t.Type.DType != ir.FP16 {
+		unpackFloats(out, t)
+		if c.ane {
+			port(out)
 		}
+		return out
 	}
+	c.parallel(len(out), rowGrain, func(lo, hi int) {
+		numerics.WidenBytes(out[lo:hi], t.Data[2*lo:2*hi])
+		if c.ane {
+			port(out[lo:hi])
+		}
+	})
 	return out
 }
 
@@ -289,15 +299,15 @@ func (c *call) dtype(i int) ir.DType {
 // outFloats makes result i from unrounded values, rounded to its declared type
 // (by the engine's output port where its rules apply). vals is consumed.
 func (c *call) outFloats(i int, shape []int64, vals []float32) Tensor {
-	return c.emit(i, shape, vals, numerics.Out)
+	return c.emit(i, shape, vals, false)
 }
 
 // outMAC is outFloats for matrix products and multi-tap convolutions.
 func (c *call) outMAC(i int, shape []int64, vals []float32) Tensor {
-	return c.emit(i, shape, vals, numerics.OutMAC)
+	return c.emit(i, shape, vals, true)
 }
 
-func (c *call) emit(i int, shape []int64, vals []float32, port func(float32) float32) Tensor {
+func (c *call) emit(i int, shape []int64, vals []float32, mac bool) Tensor {
 	d := c.dtype(i)
 	b := c.bytes(d, shape)
 	if c.err == nil && int64(len(vals)) != ir.TensorOf(d, shape...).Elems() {
@@ -306,12 +316,20 @@ func (c *call) emit(i int, shape []int64, vals []float32, port func(float32) flo
 	if c.err != nil {
 		return Tensor{}
 	}
-	if c.ane && d.IsFloat() {
-		for j, v := range vals {
-			vals[j] = port(v)
-		}
+	size := d.Bits() / 8
+	switch {
+	case d.Bits() < 8: // elements share bytes
+		packFloats(b, d, vals)
+	case c.ane && d == ir.FP16:
+		c.parallel(len(vals), rowGrain, func(lo, hi int) { writePort(b[2*lo:2*hi], vals[lo:hi], mac) })
+	default:
+		c.parallel(len(vals), rowGrain, func(lo, hi int) {
+			if c.ane && d.IsFloat() {
+				round(vals[lo:hi], mac)
+			}
+			packFloats(b[lo*size:hi*size], d, vals[lo:hi])
+		})
 	}
-	packFloats(b, d, vals)
 	return Tensor{Type: ir.TensorOf(d, shape...), Data: b}
 }
 
@@ -328,6 +346,9 @@ func (c *call) outInts(i int, shape []int64, vals []int64) Tensor {
 	packInts(b, d, vals)
 	return Tensor{Type: ir.TensorOf(d, shape...), Data: b}
 }
+
+// rowGrain is the number of elements from which reading and writing them is divided.
+const rowGrain = 1 << 14
 
 // parallel splits [0, n) into ranges of at least grain and runs f on them. Every element must be written by only one
 // range and depend on no other.

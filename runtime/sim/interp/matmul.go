@@ -84,12 +84,14 @@ func (c *call) piece(a, b vector.Matrix, out []float32, ld int) {
 		}
 		s := make([]float32, a.Rows*b.Cols)
 		sum.Multiply(s, b.Cols, a, b)
-		for i, v := range s {
-			row, col := i/b.Cols, i%b.Cols
-			if v != v {
-				v = c.special(a, b, row, col)
+		for i := range a.Rows {
+			to := out[i*ld:][:b.Cols]
+			for j, v := range s[i*b.Cols:][:b.Cols] {
+				if v != v {
+					v = c.special(a, b, i, j)
+				}
+				to[j] = numerics.MACSum(to[j], v)
 			}
-			out[row*ld+col] = numerics.MACSum(out[row*ld+col], v)
 		}
 	case c.r.opt.WideSums:
 		for i := range a.Rows {
@@ -125,15 +127,7 @@ func (c *call) special(a, b vector.Matrix, i, j int) float32 {
 }
 
 // macFloats is floats for an operand of the multiply-accumulate.
-func (c *call) macFloats(t Tensor) []float32 {
-	vs := c.floats(t)
-	if c.ane {
-		for i, v := range vs {
-			vs[i] = numerics.MACIn(v)
-		}
-	}
-	return vs
-}
+func (c *call) macFloats(t Tensor) []float32 { return c.read(t, readProducts) }
 
 // integerProduct reports whether the operands are integers, which are multiplied exactly.
 func integerProduct(x, y Tensor) bool { return !x.Type.DType.IsFloat() && !y.Type.DType.IsFloat() }
@@ -296,8 +290,13 @@ func linear(c *call) []Tensor {
 	if c.err != nil {
 		return nil
 	}
-	for i := range res {
-		res[i] += bias[i%out]
-	}
+	c.parallel(n, 1+rowGrain/max(1, out), func(lo, hi int) {
+		for r := lo; r < hi; r++ {
+			row := res[r*out:][:out]
+			for i, b := range bias[:out] {
+				row[i] += b
+			}
+		}
+	})
 	return results(c.outMAC(0, shape, res))
 }

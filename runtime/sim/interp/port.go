@@ -4,7 +4,61 @@ import (
 	le "encoding/binary"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 )
+
+// readPort is numerics.In for a row.
+func readPort(v []float32) {
+	for i, x := range v {
+		v[i] = numerics.In(x)
+	}
+}
+
+// readProducts is numerics.MACIn for a row.
+func readProducts(v []float32) {
+	for i, x := range v {
+		v[i] = numerics.MACIn(x)
+	}
+}
+
+// round is numerics.Out for a row, or numerics.OutMAC if mac is set.
+func round(v []float32, mac bool) {
+	port := numerics.Out
+	if mac {
+		port = numerics.OutMAC
+	}
+	for i, x := range v {
+		v[i] = port(x)
+	}
+}
+
+// Patterns of fp16: infinity, and numerics.MACLimit.
+const (
+	halfInf   = 0x7c00
+	halfLimit = 0x7800
+)
+
+// writePort packs a row as round leaves it in fp16. It judges the patterns, of which few need a change.
+func writePort(b []byte, v []float32, mac bool) {
+	numerics.NarrowBytes(b, v)
+	limit := uint16(halfInf)
+	if mac {
+		limit = halfLimit
+	}
+	for i := 0; i+1 < len(b); i += 2 {
+		h := le.LittleEndian.Uint16(b[i:])
+		magnitude := h & 0x7fff
+		switch {
+		case magnitude-1 < limit-1: // neither zero nor at the limit
+			continue
+		case magnitude == 0 || magnitude > halfInf: // a zero, or a NaN
+			h = 0
+		default:
+			h = h&0x8000 | halfInf
+		}
+		le.LittleEndian.PutUint16(b[i:], h)
+	}
+}
 
 // port returns a tensor as the engine reads it for an operation that moves
 // bits: NaN becomes +infinity, all else is kept. Outside the engine it is the

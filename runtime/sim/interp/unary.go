@@ -97,13 +97,30 @@ func softplus(x float64) float64 {
 	return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x)))
 }
 
-// mapFloats computes out[i] = f(xs[i]) in place.
-func mapFloats(c *call, xs []float32, f func(float32) float32) {
+// manyHalves is the number of elements from which a function is computed once for every pattern of fp16.
+const manyHalves = 1 << 18
+
+// mapFloats computes xs[i] = f(xs[i]); xs are the elements of x.
+func mapFloats(c *call, x Tensor, xs []float32, f func(float32) float32) {
+	if x.Type.DType == ir.FP16 && len(xs) >= manyHalves {
+		f = c.tabulated(f)
+	}
 	c.parallel(len(xs), 4096, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			xs[i] = f(xs[i])
 		}
 	})
+}
+
+// tabulated returns a function of fp16 numbers that reads its results from a table.
+func (c *call) tabulated(f func(float32) float32) func(float32) float32 {
+	table := make([]float32, 1<<16)
+	c.parallel(len(table), 1<<12, func(lo, hi int) {
+		for h := lo; h < hi; h++ {
+			table[h] = f(numerics.Widen(uint16(h)))
+		}
+	})
+	return func(x float32) float32 { return table[numerics.Narrow(x)] }
 }
 
 func (u unary) kernel(c *call) []Tensor {
@@ -123,7 +140,7 @@ func (u unary) kernel(c *call) []Tensor {
 	if c.ane && u.ane != nil {
 		f = u.ane
 	}
-	mapFloats(c, xs, f)
+	mapFloats(c, x, xs, f)
 	return results(c.outFloats(0, x.Type.Shape, xs))
 }
 
@@ -164,7 +181,7 @@ func (k epsilon) kernel(c *call) []Tensor {
 		// The engine adds in its wide accumulator and rounds only the result.
 		f = func(v float32) float32 { return k.ane(numerics.In(v) + float32(e)) }
 	}
-	mapFloats(c, xs, f)
+	mapFloats(c, x, xs, f)
 	return results(c.outFloats(0, x.Type.Shape, xs))
 }
 
