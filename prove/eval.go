@@ -27,8 +27,8 @@ type evaluator struct {
 	// computed reports the elements that the other side computes, to choose where an operation has two meanings; it is
 	// nil if they are not known.
 	computed func(x field.Elem) bool
-	// whole is set for sources, in which a conversion to integers keeps what was rounded to one. Of a part of the placed
-	// program it is not known what was rounded.
+	// whole is set for sources, in which a conversion to integers keeps what was rounded to one. Of a part of the
+	// placed program it is not known what was rounded.
 	whole bool
 	// constants keeps the elements of constants; nil for nothing.
 	constants map[*ir.Const]tensor
