@@ -285,7 +285,12 @@ func (r *reader[T, R]) plane(p *part[T], first, lanes int) error {
 	if err != nil {
 		return err
 	}
-	r.blocks = append(r.blocks, block[T]{p, at, first, lanes})
+	r.blocks = append(r.blocks, block[T]{
+		p:     p,
+		at:    at,
+		first: first,
+		lanes: lanes,
+	})
 	return nil
 }
 
