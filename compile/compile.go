@@ -272,6 +272,7 @@ func (d *driver) finish() (*Result, error) {
 	d.weigh()
 	r.Reference, r.Placed = r.Functions[0].Reference, r.Functions[0].Placed
 	r.Report = sum(r.Functions)
+	r.Report.FindTables()
 	return r, nil
 }
 

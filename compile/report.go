@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/attest"
 	"github.com/zinc-compiler/zinc/opwork"
@@ -57,6 +58,31 @@ type Report struct {
 	// Functions are the reports of the functions if the pair has several. The report itself then sums them up, with
 	// their operations and steps one function after the other.
 	Functions []*Report `json:"functions,omitempty"`
+
+	uses []tableUse // what Tables is found from
+}
+
+// tableUse is a lookup table in use, and a function that finds its errors.
+type tableUse struct {
+	op, name string
+	worst    func() weights.WorstCase
+}
+
+// FindTables sets Tables in the report and in those of its functions. Compile has called it. Price has not, since
+// finding the errors of a few tables takes as long as pricing a small model.
+func (r *Report) FindTables() {
+	for _, f := range append(slices.Clone(r.Functions), r) {
+		for _, t := range f.uses {
+			w := t.worst()
+			f.Tables = append(f.Tables, TableInfo{
+				Op:   t.op,
+				Name: t.name,
+				Abs:  w.Abs,
+				Rel:  w.Rel,
+			})
+		}
+		f.uses = nil
+	}
 }
 
 // Each returns the report of each function.
@@ -230,12 +256,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	}
 	for _, p := range u.procs {
 		for _, t := range p.Tables {
-			r.Tables = append(r.Tables, TableInfo{
-				Op:   t.Op.Def.Name,
-				Name: t.Op.Results[0].Name,
-				Abs:  t.Abs,
-				Rel:  t.Rel,
-			})
+			r.uses = append(r.uses, tableUse{t.Op.Def.Name, t.Op.Results[0].Name, t.Worst})
 		}
 	}
 	r.Weights = d.sec.Size()
@@ -382,7 +403,7 @@ func sum(fs []*Function) *Report {
 		}
 		step = next
 		r.Compressed = append(r.Compressed, o.Compressed...)
-		r.Tables = append(r.Tables, o.Tables...)
+		r.uses = append(r.uses, o.uses...)
 		r.Functions = append(r.Functions, o)
 		r.EngineOps += o.EngineOps
 		r.CPUOps += o.CPUOps

@@ -21,7 +21,7 @@ type constants struct {
 	sec    *weights.Section
 	packed map[planKey]weights.Parts
 	shares map[*weights.Kernel]int // slices of a kernel packed so far
-	worst  map[tableKey]weights.WorstCase
+	worst  map[tableKey]func() weights.WorstCase
 	tables []TableUse
 	consts []ConstantUse
 }
@@ -29,7 +29,7 @@ type constants struct {
 func newConstants(sec *weights.Section) constants {
 	return constants{
 		sec: sec, packed: map[planKey]weights.Parts{}, shares: map[*weights.Kernel]int{},
-		worst: map[tableKey]weights.WorstCase{},
+		worst: map[tableKey]func() weights.WorstCase{},
 	}
 }
 
@@ -124,12 +124,13 @@ type tableKey struct {
 	low, high    float64
 }
 
-// fixedWorst has the worst errors of the tables of functions without parameters, which are few: finding one compares
-// 65,536 numbers.
+// fixedWorst has the functions that return the worst errors of the tables of functions without parameters, which are
+// few: finding one compares 65,536 numbers.
 var fixedWorst sync.Map
 
-// worstOf is the worst error of a table. Those of functions with parameters are remembered as long as the builder.
-func (b *builder) worstOf(a *weights.Activation) weights.WorstCase {
+// worstOf returns a function that returns the worst error of a table, and finds it when it is first called. Those of
+// functions with parameters are remembered as long as the builder.
+func (b *builder) worstOf(a *weights.Activation) func() weights.WorstCase {
 	key := tableKey{
 		function: a.Function,
 		table:    a.Table,
@@ -139,33 +140,31 @@ func (b *builder) worstOf(a *weights.Activation) weights.WorstCase {
 		high:     a.High,
 	}
 	if w, ok := fixedWorst.Load(key); ok {
-		return w.(weights.WorstCase)
+		return w.(func() weights.WorstCase)
 	}
 	w, ok := b.worst[key]
 	if !ok {
-		w = a.Worst()
+		w = sync.OnceValue(a.Worst)
 	}
 	switch {
 	case a.Fixed:
-		fixedWorst.Store(key, w)
+		other, _ := fixedWorst.LoadOrStore(key, w)
+		return other.(func() weights.WorstCase)
 	case a.Function != "":
 		b.worst[key] = w
 	}
 	return w
 }
 
-// useTable records for the report that op's tasks use a table.
+// useTable records that op's tasks use a table.
 func (b *builder) useTable(op *ir.Op, a *weights.Activation) {
 	if b.trial {
 		return
 	}
-	worst := b.worstOf(a)
 	b.tables = append(b.tables, TableUse{
-		Op:     op,
-		Name:   op.Def.Name,
-		Abs:    worst.Abs,
-		Rel:    worst.Rel,
-		Signed: worst.Signed,
-		Table:  a,
+		Op:    op,
+		Name:  op.Def.Name,
+		Worst: b.worstOf(a),
+		Table: a,
 	})
 }

@@ -96,11 +96,10 @@ type Procedure struct {
 
 // TableUse is a lookup table that an operation's tasks use.
 type TableUse struct {
-	Op       *ir.Op
-	Name     string
-	Abs, Rel float64 // largest absolute and relative error against the function, over the table's domain
-	Signed   *weights.SignedError
-	Table    *weights.Activation
+	Op    *ir.Op
+	Name  string
+	Worst func() weights.WorstCase // its error; found when it is first called, which takes milliseconds
+	Table *weights.Activation
 }
 
 // builder is the state of lowering one segment.

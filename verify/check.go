@@ -158,7 +158,7 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 
 // worseOf keeps of each table of a kind of operation the one with the larger error.
 func worseOf(ts []lower.TableUse, t lower.TableUse) []lower.TableUse {
-	if len(ts) == 0 || t.Abs > ts[0].Abs {
+	if len(ts) == 0 || t.Worst().Abs > ts[0].Worst().Abs {
 		return []lower.TableUse{t}
 	}
 	return ts

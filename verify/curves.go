@@ -118,6 +118,7 @@ func (s *statement) tabulated(y, a *span, t lower.TableUse, k *ir.Curve, params 
 	}
 	lo, hi := a.ends()
 	ylo, yhi := y.ends()
+	worst := t.Worst()
 	out := &span{t: y.t, lo: append([]float32(nil), ylo...), hi: append([]float32(nil), yhi...)}
 	for i := range lo {
 		if v := lo[i]; v != v || out.lo[i] != out.lo[i] || lo[i]-lo[i] != 0 {
@@ -132,10 +133,10 @@ func (s *statement) tabulated(y, a *span, t lower.TableUse, k *ir.Curve, params 
 				}
 			}
 		}
-		least, greatest, ok := t.Signed.Between(from, to)
+		least, greatest, ok := worst.Signed.Between(from, to)
 		if !ok {
-			least, greatest = -t.Abs, t.Abs
-			if math.IsInf(t.Abs, 0) || t.Abs != t.Abs {
+			least, greatest = -worst.Abs, worst.Abs
+			if math.IsInf(worst.Abs, 0) || worst.Abs != worst.Abs {
 				return false
 			}
 		}

@@ -123,7 +123,7 @@ func quotient(s *statement, ts []interp.Tensor) ([]*span, error) {
 func (s *statement) relative() float64 {
 	r := 0.0
 	for _, t := range s.tables(s.op) {
-		r += max(0, t.Rel)
+		r += max(0, t.Worst().Rel)
 	}
 	return r
 }

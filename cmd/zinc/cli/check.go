@@ -253,7 +253,11 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 	case o.Target.TD == 0, !whole && c.sarif:
 		return compile.Plan(ctx, p, o)
 	case !whole:
-		return compile.Price(ctx, p, o)
+		rep, err := compile.Price(ctx, p, o)
+		if err == nil && c.json {
+			rep.FindTables()
+		}
+		return rep, err
 	}
 	r, err := compile.Compile(ctx, p, o)
 	if err != nil {
