@@ -50,7 +50,12 @@ func TestScripts(t *testing.T) { runScripts(t, "script") }
 
 // TestFacts runs testdata/facts: commands that show what the published chapters state. docs/seeds-coverage.md lists
 // them.
-func TestFacts(t *testing.T) { runScripts(t, "facts") }
+func TestFacts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the commands that show the facts of the chapters take seconds")
+	}
+	runScripts(t, "facts")
+}
 
 // runScripts runs the scripts of a folder of testdata. Besides the commands of testscript there are
 //
