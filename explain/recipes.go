@@ -45,7 +45,7 @@ var Recipes = []Recipe{
 		Doc: "one-hot indices are multiplied with the table", Host: ops{ir.OpOneHot}, apply: oneHot},
 }
 
-// recipeNamed returns a row of Recipes, nil if there is none of the name.
+// recipeNamed returns the row of Recipes with a name, or nil if no row has it.
 func recipeNamed(name string) *Recipe {
 	i := slices.IndexFunc(Recipes, func(r Recipe) bool { return r.Name == name })
 	if i < 0 {

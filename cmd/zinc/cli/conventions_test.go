@@ -84,7 +84,7 @@ func TestConventionsCoverEveryCommand(t *testing.T) {
 	})
 }
 
-// conventionFiles returns what stands in the arguments for the paths of files in a fresh folder.
+// conventionFiles returns the paths of files in a fresh folder, by the words of arguments that they replace.
 func conventionFiles(t *testing.T) *strings.Replacer {
 	t.Helper()
 	dir := t.TempDir()
