@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/opwork"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -162,5 +163,29 @@ func TestLargeProductsGoToTheEngine(t *testing.T) {
 				t.Errorf("product of %d, constant %t: %s us on the engine, %s us on the CPU", n, constant, engine, cpu)
 			}
 		}
+	}
+}
+
+// TestPartOfAStepGoesToTheEngine compiles a step whose movement of single elements takes longer on the engine than the
+// product that needs it takes on the CPU: the product is on the engine, the movement is not.
+func TestPartOfAStepGoesToTheEngine(t *testing.T) {
+	g := irbuild.New(1)
+	x := g.Op("sin", "x", g.Input(1, 511, 2048)) // on no M1's engine
+	columns := g.Op("transpose", "x", x, "perm", []int{2, 1, 0})
+	matrix := g.Op("reshape", "x", columns, "shape", []int{2048, 511})
+	product := g.Op("matmul", "x", g.Weights(2048, 2048), "y", matrix)
+	g.Output(product)
+	r, err := Compile(context.Background(), g.Program(), Options{Place: passes.PlaceAuto})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u := product.Def.Place.Unit; u != ir.Engine {
+		t.Errorf("the product is on the %s: %s", u, product.Def.Place.Reason)
+	}
+	if u := matrix.Def.Place.Unit; u != ir.CPU {
+		t.Errorf("the reshape is on the %s", u)
+	}
+	if n := r.Report.Dispatches; n != 1 {
+		t.Errorf("%d dispatches, want 1", n)
 	}
 }

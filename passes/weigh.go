@@ -24,11 +24,12 @@ func (t nanoseconds) String() string {
 	return fmt.Sprintf("%.3g ms", float64(t)/1e6)
 }
 
-// weighSteps chooses the cut by time. It orders the operations into steps as cutSteps does, and sends an engine step to
-// the CPU if the CPU does its operations sooner than a dispatch: the dispatch itself, handing over the step's inputs
-// and outputs, and its tasks, each operation lowered alone. The step and its neighbours on the CPU can then become one
-// call, which may change what other steps contain, so it begins again until nothing changes. Steps are weighed
-// independently, so the choices of one round do not depend on each other's order.
+// weighSteps chooses the cut by time. It orders the operations into steps as cutSteps does and keeps an engine step
+// whole if a dispatch does its operations sooner than the CPU: the dispatch itself, handing over the step's inputs and
+// outputs, and its tasks, each operation lowered alone. Of a step that the CPU does sooner, the stretches of operations
+// that are worth a dispatch of their own stay, and the rest goes to the CPU (cheapest). What goes and its neighbours on
+// the CPU can then become one call, which may change what other steps contain, so it begins again until nothing
+// changes. Steps are weighed independently, so the choices of one round do not depend on each other's order.
 //
 // A function that the engine accepts whole and in one step is an engine program, however small. The choice concerns
 // only functions that the CPU has a part of anyway, or whose steps are separated by conversions on the CPU.
@@ -44,24 +45,9 @@ func (s *State) weighSteps() {
 			if st.Unit != ir.Engine {
 				continue
 			}
-			engine, cpu := s.stepTime(st), nanoseconds(0)
-			for _, op := range st.Ops {
-				cpu += nanoseconds(s.CPUTime(op))
-			}
-			if engine < cpu {
-				continue
-			}
-			changed = true
-			for _, op := range st.Ops {
-				s.refuse(op, op.Place.Rule, &target.Refusal{
-					Rule:  target.RuleCut,
-					What:  "estimate on the engine",
-					Have:  engine.String(),
-					Limit: "less than the CPU's " + cpu.String(),
-					Reason: fmt.Sprintf(
-						"would be a dispatch of %s with the operations around it; the CPU is estimated to take %s",
-						engine, cpu),
-				})
+			for _, r := range s.weigh(st).cheapest() {
+				changed = true
+				s.refuseStretch(st, r)
 			}
 		}
 		if !changed {
@@ -69,6 +55,156 @@ func (s *State) weighSteps() {
 		}
 		s.placeCasts()
 	}
+}
+
+// refuseStretch sends a stretch of a step's operations to the CPU.
+func (s *State) refuseStretch(st *Step, r stretch) {
+	reason := fmt.Sprintf("with the operations next to it %s on the engine and %s on the CPU, handing over included",
+		r.engine, r.cpu)
+	if r.end-r.begin == len(st.Ops) {
+		reason = fmt.Sprintf("would be a dispatch of %s with the operations around it; the CPU is estimated to take %s",
+			r.engine, r.cpu)
+	}
+	for _, op := range st.Ops[r.begin:r.end] {
+		s.refuse(op, op.Place.Rule, &target.Refusal{
+			Rule:   target.RuleCut,
+			What:   "estimate on the engine",
+			Have:   r.engine.String(),
+			Limit:  "less than the CPU's " + r.cpu.String(),
+			Reason: reason,
+		})
+	}
+}
+
+// balance is what the operations of an engine step take on either unit.
+type balance struct {
+	engine, cpu []nanoseconds // of operation i
+	// handing[i] is what it takes to hand over what is computed before operation i and read from there on, the step's
+	// inputs for 0 and its outputs for the number of operations.
+	handing  []nanoseconds
+	dispatch nanoseconds
+}
+
+// stretch is a part of a step that the CPU does sooner: what it takes on either unit, with the handing over and the
+// dispatch that this choice costs.
+type stretch struct {
+	begin, end  int
+	engine, cpu nanoseconds
+}
+
+// weigh estimates a step's times. States are not handed over.
+func (s *State) weigh(st *Step) balance {
+	n := len(st.Ops)
+	w := balance{engine: make([]nanoseconds, n), cpu: make([]nanoseconds, n), handing: make([]nanoseconds, n+1)}
+	states := map[*ir.Value]bool{}
+	for _, x := range s.States {
+		states[x.Value] = true
+		if x.Result >= 0 {
+			states[s.Func.Body.Outputs[x.Result]] = true
+		}
+	}
+	last := make(map[*ir.Value]int, n) // the place after the last reader
+	for i, op := range st.Ops {
+		w.engine[i], w.cpu[i] = nanoseconds(s.nanos[op]), nanoseconds(s.CPUTime(op))
+		op.Reads(func(v *ir.Value) { last[v] = i })
+	}
+	for _, v := range st.Outputs {
+		last[v] = n
+	}
+	live := make([]int64, n+2) // bytes alive before operation i, as differences
+	alive := func(v *ir.Value, from int) {
+		if to, ok := last[v]; ok && !states[v] {
+			live[from] += max(0, v.Type.Bytes())
+			live[to+1] -= max(0, v.Type.Bytes())
+		}
+	}
+	for _, v := range st.Inputs {
+		alive(v, 0)
+	}
+	for i, op := range st.Ops {
+		for _, v := range op.Results {
+			alive(v, i+1)
+		}
+	}
+	w.dispatch = nanoseconds(s.DispatchTime(0))
+	bytes := int64(0)
+	for i := range w.handing {
+		bytes += live[i]
+		w.handing[i] = nanoseconds(s.DispatchTime(bytes)) - w.dispatch
+	}
+	return w
+}
+
+// cheapest returns the stretches that the CPU does sooner, none if the step is best left whole. A dispatch can begin and
+// end anywhere in the step's order; the least sum is found in one pass.
+//
+// Operations lowered alone cost more than in a chain, where a neighbour's result is in L2. So a step that is worth its
+// dispatch as a whole is divided only if that saves half of it.
+func (w balance) cheapest() []stretch {
+	n := len(w.engine)
+	whole, cpu := w.dispatch+w.handing[0]+w.handing[n], nanoseconds(0)
+	for i := range n {
+		whole += w.engine[i]
+		cpu += w.cpu[i]
+	}
+	// onCPU and onEngine are the least times of the operations so far if the last one is there; stays[i] tells whether
+	// the best way that ends there had operation i-1 on the same unit.
+	onCPU, onEngine := nanoseconds(0), w.dispatch+w.handing[0]
+	stays := make([][2]bool, n)
+	for i := range n {
+		leave, enter := onEngine+w.handing[i], onCPU+w.dispatch+w.handing[i]
+		stays[i] = [2]bool{i == 0 || onCPU <= leave, i == 0 || onEngine <= enter}
+		if i > 0 {
+			onCPU, onEngine = min(onCPU, leave), min(onEngine, enter)
+		}
+		onCPU += w.cpu[i]
+		onEngine += w.engine[i]
+	}
+	onEngine += w.handing[n]
+	if best := min(onCPU, onEngine); best == whole && whole < cpu || whole < cpu && best > whole/2 {
+		return nil
+	}
+	var parts []stretch
+	unit := 0
+	if onEngine < onCPU {
+		unit = 1
+	}
+	for end, i := n, n-1; i >= 0; i-- {
+		if stays[i][unit] && i > 0 {
+			continue
+		}
+		if unit == 0 {
+			parts = append(parts, w.stretch(i, end))
+		}
+		end, unit = i, 1-unit
+	}
+	return parts
+}
+
+// stretch returns what a part of the step takes on either unit.
+func (w balance) stretch(begin, end int) stretch {
+	n := len(w.engine)
+	r := stretch{begin: begin, end: end}
+	for i := begin; i < end; i++ {
+		r.engine += w.engine[i]
+		r.cpu += w.cpu[i]
+	}
+	edge := func(at, outer int) {
+		if at == outer {
+			r.engine += w.handing[at]
+		} else {
+			r.cpu += w.handing[at]
+		}
+	}
+	edge(begin, 0)
+	edge(end, n)
+	switch {
+	case begin == 0 && end == n:
+		r.engine += w.dispatch
+	case begin > 0 && end < n:
+		r.cpu += w.dispatch
+	}
+	return r
 }
 
 // dropConstantSteps sends to the CPU every engine step that reads only constants, since a procedure needs an input.
@@ -107,29 +243,4 @@ func (s *State) needsCPU() bool {
 		}
 	}
 	return false
-}
-
-// stepTime estimates an engine step: the dispatch, its inputs and outputs except states, which are not moved, and the
-// tasks.
-func (s *State) stepTime(st *Step) nanoseconds {
-	states := map[*ir.Value]bool{}
-	for _, x := range s.States {
-		states[x.Value] = true
-		if x.Result >= 0 {
-			states[s.Func.Body.Outputs[x.Result]] = true
-		}
-	}
-	bytes := int64(0)
-	for _, vs := range [][]*ir.Value{st.Inputs, st.Outputs} {
-		for _, v := range vs {
-			if !states[v] {
-				bytes += max(0, v.Type.Bytes())
-			}
-		}
-	}
-	t := s.DispatchTime(bytes)
-	for _, op := range st.Ops {
-		t += s.nanos[op]
-	}
-	return nanoseconds(t)
 }
