@@ -232,7 +232,11 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		c.fill(id, interp.Tensor{Type: s.typ, Data: s.data()})
 	}
 	c.clear()
-	if err := c.run(ctx, &o, c.newEngine(&o)); err != nil {
+	e := c.newEngine(&o)
+	if e != nil {
+		defer e.Release()
+	}
+	if err := c.run(ctx, &o, e); err != nil {
 		return nil, err
 	}
 	results, err := fn.results(c)

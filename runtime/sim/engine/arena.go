@@ -3,7 +3,7 @@ package engine
 // Sizes of a pool, in elements: what it has at first, which is enough for all buffers of a small task, and what it
 // grows to at most. Larger tasks allocate the rest.
 const (
-	poolSize = 1 << 15
+	poolSize = 1 << 12
 	poolMost = 1 << 24
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -58,11 +59,26 @@ type machine[T, R any] struct {
 	bound func(*fields, layout)
 }
 
+// released are engines for New, whose L2 is all zero.
+var released sync.Pool
+
 // New returns an engine whose L2 is all zero.
 func New(o Options) *Engine {
-	e := new(Engine)
-	e.machine = machine[float32, uint16]{opts: o.defaults(), num: &floats{o.Numerics, &e.L2}, report: o.Results}
+	e, ok := released.Get().(*Engine)
+	if !ok {
+		e = new(Engine)
+	}
+	e.machine = machine[float32, uint16]{
+		opts: o.defaults(), num: &floats{Numerics: o.Numerics, l2: &e.L2}, report: o.Results, arena: e.arena,
+	}
 	return e
+}
+
+// Release gives the memory of an engine that is not used any more to a later one. It clears what tasks wrote.
+func (e *Engine) Release() {
+	clear(e.L2[:e.num.(*floats).used])
+	e.machine = machine[float32, uint16]{arena: e.arena}
+	released.Put(e)
 }
 
 func (o Options) defaults() Options {

@@ -15,7 +15,8 @@ const stale = 0x7fff
 // floats is the arithmetic of the engine: numbers in fp32, results as patterns of fp16, memory of bytes.
 type floats struct {
 	Numerics
-	l2 *[L2Size]byte
+	l2   *[L2Size]byte
+	used int64 // no byte of L2 from here on was written
 }
 
 func (n *floats) window(mem Memory, stream string, bar int, first, size int64, write bool) (place, error) {
@@ -30,6 +31,7 @@ func (n *floats) window(mem Memory, stream string, bar int, first, size int64, w
 }
 
 func (n *floats) onchip(first, size int64) place {
+	n.used = max(n.used, first+size)
 	return place{buf: n.l2[first : first+size : first+size]}
 }
 
@@ -51,6 +53,7 @@ func (n *floats) turn(dst []float32, ld int, src []float32, cols int) {
 }
 
 func (n *floats) spoil(at, size int64) {
+	n.used = max(n.used, at+size)
 	b := n.l2[at : at+size&^1]
 	if len(b) == 0 {
 		return
