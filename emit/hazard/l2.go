@@ -47,8 +47,8 @@ func (l *writes) add(w *write) {
 // l2 says for each granule which write of the current procedure it contains. Pages that contain only one write, as most
 // do, are kept as one.
 type l2 struct {
-	owner  []int // by granule of a mixed page: index of writes plus base; below base for none
-	page   []int // by page: the same of all its granules, or mixed
+	owner  []*[pageGranules]int // of mixed pages, by granule: index of writes plus base; below base for none
+	page   []int                // by page: the same of all its granules, or mixed
 	base   int
 	writes writes
 	hit    []int // writes that the current access meets, each once
@@ -61,7 +61,9 @@ const (
 	mixed        = -1
 )
 
-func newL2() *l2 { return &l2{owner: make([]int, granules), page: make([]int, granules/pageGranules)} }
+func newL2() *l2 {
+	return &l2{owner: make([]*[pageGranules]int, granules/pageGranules), page: make([]int, granules/pageGranules)}
+}
 
 // reset empties the memory for another procedure.
 func (m *l2) reset() {
@@ -90,7 +92,7 @@ func (m *l2) meet(a *access) (hit []int, gap int64) {
 			return
 		}
 		last := mixed
-		for g, w := range m.owner[from:to] {
+		for g, w := range m.owner[page][from-page*pageGranules : to-page*pageGranules] {
 			if w != last {
 				see(w, from+int64(g))
 				last = w
@@ -109,13 +111,16 @@ func (m *l2) own(a *access, w int) {
 			return
 		}
 		if all := m.page[page]; all != mixed {
-			for g := page * pageGranules; g < (page+1)*pageGranules; g++ {
-				m.owner[g] = all
+			if m.owner[page] == nil {
+				m.owner[page] = new([pageGranules]int)
+			}
+			for g := range m.owner[page] {
+				m.owner[page][g] = all
 			}
 			m.page[page] = mixed
 		}
 		for g := from; g < to; g++ {
-			m.owner[g] = w
+			m.owner[page][g-page*pageGranules] = w
 		}
 	})
 }
