@@ -176,7 +176,7 @@ func (s *Section) workers() int {
 }
 
 // digests sets the SHA-256 of the constants that have none yet. Workers share the constants out; if there are fewer
-// constants than workers, each constant is packed by one goroutine while another hashes it. The later tasks of a cut
+// constants than workers, each constant is packed by one goroutine while another hashes it, if there is another. The later tasks of a cut
 // kernel add their number as four bytes, so that equal slices have different names.
 func (s *Section) digests(of []*constant) {
 	of = slices.DeleteFunc(slices.Clone(of), func(c *constant) bool { return c.all })
@@ -185,7 +185,7 @@ func (s *Section) digests(of []*constant) {
 		each([]piece{c.piece}, func(b []byte) error { h.Write(b); return nil }) // which fails only if its argument does
 		c.sum, c.all = c.end(h), true
 	}
-	if len(of) < s.workers() {
+	if s.workers() == 1 || len(of) < s.workers() {
 		for _, c := range of {
 			digest(c, s.each)
 		}
