@@ -15,13 +15,17 @@ type cells struct {
 	tasks    []int32 // index of the task plus one; 0 where nothing was written
 }
 
-func (c *cells) put(at int64, pattern uint16, task int) {
-	i := int(at / 2)
-	if n := i + 1 - len(c.tasks); n > 0 {
+// extend makes room for the element at a byte offset and all before it.
+func (c *cells) extend(at int64) {
+	if n := int(at/2) + 1 - len(c.tasks); n > 0 {
 		c.patterns = append(c.patterns, make([]uint16, n)...)
 		c.tasks = append(c.tasks, make([]int32, n)...)
 	}
-	c.patterns[i], c.tasks[i] = pattern, int32(task)+1
+}
+
+func (c *cells) put(at int64, pattern uint16, task int) {
+	c.extend(at)
+	c.patterns[at/2], c.tasks[at/2] = pattern, int32(task)+1
 }
 
 // get returns the element at a byte offset, and the task that wrote it.
@@ -95,6 +99,7 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 		to = &cells{}
 		w.buffer[s.Buffer] = to
 	}
+	to.extend(s.At(extent[0]-1, extent[1]-1, extent[2]-1, extent[3]-1, extent[4]-1))
 	i := 0
 	for g := range extent[0] {
 		for d := range extent[1] {
