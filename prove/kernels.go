@@ -60,7 +60,8 @@ func init() {
 		ir.OpReduceL1Norm: reduce(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }, nil),
 		ir.OpReduceL2Norm: reduce(square, func(c *call, sum field.Elem, _ int) field.Elem { return c.Sqrt(sum) }),
 		ir.OpInstanceNorm: instanceNorm, ir.OpPow: power, ir.OpCumsum: cumsum, ir.OpLSTM: lstm,
-		ir.OpScaledDotProductAttention: attention,
+		ir.OpScaledDotProductAttention: attention, ir.OpConvTranspose: convTranspose, ir.OpBandPart: bandPart,
+		ir.OpPrelu: prelu,
 	}
 }
 

@@ -176,6 +176,44 @@ func conv(c *call) []tensor {
 	return []tensor{c.out(0, out)}
 }
 
+// convTranspose adds the products of each element to the places of its taps in the result.
+func convTranspose(c *call) []tensor {
+	a, err := ir.ConvAttrs(c.op)
+	if err != nil || !c.floats() {
+		return nil
+	}
+	x, w := c.need(ir.ParamX), c.need(ir.ParamWeight)
+	bias, biased := c.arg(ir.ParamBias)
+	n, g := int(x.typ.Shape[0]), int(a.Groups)
+	in, rows := int(x.typ.Shape[1])/g, int(w.typ.Shape[1])
+	at, taps := windows(a.Out, a.Kernel, a.Strides, a.Dilations, a.PadBefore, a.In)
+	plane, pixels := int(extent(a.Out, nil)), len(at)
+	out := make([]field.Elem, n*g*rows*plane)
+	parts := make([]field.Elem, rows*taps*pixels)
+	for i := range n * g {
+		tap := turn(w.v[i%g*in*rows*taps:][:in*rows*taps], in, rows*taps)
+		multiply(parts, tap, x.v[i*in*pixels:][:in*pixels], rows*taps, in, pixels, nil)
+		parallel(rows, pixels*taps, func(lo, hi int) {
+			for r := lo; r < hi; r++ {
+				y := out[(i*rows+r)*plane:][:plane]
+				if biased {
+					for k := range y {
+						y[k] = bias.v[i%g*rows+r]
+					}
+				}
+				for p, places := range at {
+					for t, place := range places {
+						if place >= 0 {
+							y[place] = field.Add(y[place], parts[(r*taps+t)*pixels+p])
+						}
+					}
+				}
+			}
+		})
+	}
+	return []tensor{c.out(0, out)}
+}
+
 func pool(c *call) []tensor {
 	a, err := ir.PoolAttrs(c.op)
 	if err != nil || !c.floats() {

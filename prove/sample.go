@@ -30,6 +30,8 @@ type fragment struct {
 	fn *ir.Func
 	in []*ir.Value
 	at string
+	// program is fn as the interpreter runs it, once it has.
+	program *interp.Program
 }
 
 func cut(f *ir.Func, v *ir.Value, stop func(name string) bool) (*fragment, []*ir.Op) {
@@ -42,15 +44,22 @@ func cut(f *ir.Func, v *ir.Value, stop func(name string) bool) (*fragment, []*ir
 			}
 		}
 	}
-	return &fragment{fn, in, v.Name}, ops
+	return &fragment{fn: fn, in: in, at: v.Name}, ops
 }
 
 func (f *fragment) run(in map[string]interp.Tensor) (interp.Tensor, error) {
+	if f.program == nil {
+		p, err := interp.Prepare(f.fn)
+		if err != nil {
+			return interp.Tensor{}, err
+		}
+		f.program = p
+	}
 	own := map[string]interp.Tensor{}
 	for _, v := range f.in {
 		own[v.Name] = in[v.Name]
 	}
-	out, err := interp.Run(context.Background(), f.fn, own, interp.Options{Numerics: numerics.IEEE, WideSums: true})
+	out, err := f.program.Run(context.Background(), own, interp.Options{Numerics: numerics.IEEE, WideSums: true})
 	return out[f.at], err
 }
 

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -17,7 +18,7 @@ import (
 // tables contains the functions that lookup tables may compute.
 type tables struct {
 	fs    *field.Functions
-	known map[string]func() *values              // by name, the element for it
+	known map[string]curve                       // by name
 	cuts  map[float64]bool                       // numbers that comparisons compare with
 	made  map[string]func(field.Elem) field.Elem // functions of operations, by name and parameters
 	seen  map[[128]byte]func(field.Elem) field.Elem
@@ -25,8 +26,25 @@ type tables struct {
 	odd []string
 }
 
+// curve returns the value of a function of one number at halves()[i].
+type curve func(i int) float64
+
+func sampled(f func(x float64) float64) curve { return func(i int) float64 { return f(halves()[i]) } }
+
+// lazily returns the curve of a function whose values are kept once one of them is needed.
+func lazily(f func(x float64) float64) curve {
+	all := sync.OnceValue(func() []float64 {
+		ys := slices.Clone(halves())
+		for i, x := range ys {
+			ys[i] = f(x)
+		}
+		return ys
+	})
+	return func(i int) float64 { return all()[i] }
+}
+
 // standard are the functions that the compiler makes tables of for operations with other names.
-var standard = map[string]func() *values{
+var standard = map[string]curve{
 	"exp2":       lazily(math.Exp2),
 	"log2":       lazily(math.Log2),
 	"sqrt":       lazily(math.Sqrt),
@@ -36,9 +54,20 @@ var standard = map[string]func() *values{
 	"fraction":   lazily(func(x float64) float64 { return x - math.Trunc(x) }),
 }
 
-// lazily returns a function that samples f when it is called first.
-func lazily(f func(float64) float64) func() *values {
-	return sync.OnceValue(func() *values { return sampled(f) })
+// fixed are the curves without parameters, of which the sheet of operations has a few.
+var fixed sync.Map
+
+// curveOf returns the function that an operation defines.
+func curveOf(k *ir.Curve, params []float64) curve {
+	f := func(x float64) float64 { return k.F(x, params) }
+	if len(k.Params) > 0 && !k.Shift {
+		return sampled(f)
+	}
+	c, ok := fixed.Load(k)
+	if !ok {
+		c, _ = fixed.LoadOrStore(k, lazily(f))
+	}
+	return c.(curve)
 }
 
 // newTables returns the standard functions and those of programs.
@@ -128,9 +157,9 @@ func (t *tables) function(k *ir.Curve, params []float64) func(field.Elem) field.
 	}
 	f := t.made[name]
 	if f == nil {
-		v := curveValues(k, params)
-		if f = t.piecewise(v.rounded()); f == nil {
-			f = t.named(t.fs, t.register(name, v))
+		c := curveOf(k, params)
+		if f = t.piecewise(func(i int) float64 { return numerics.Half(c(i)) }); f == nil {
+			f = t.named(t.fs, t.register(name, c))
 		}
 		t.made[name] = f
 	}
@@ -154,68 +183,31 @@ func (t *tables) comparison(n float64, low, at, high field.Elem) func(field.Elem
 	return t.made[name]
 }
 
-// fixedCurves has the values of the curves without parameters, of which the sheet of operations has a few.
-var fixedCurves sync.Map
-
-// curveValues returns the values that an operation defines, not rounded.
-func curveValues(k *ir.Curve, params []float64) *values {
-	f := func(x float64) float64 { return k.F(x, params) }
-	if len(k.Params) > 0 && !k.Shift {
-		return sampled(f)
-	}
-	v, ok := fixedCurves.Load(k)
-	if !ok {
-		v, _ = fixedCurves.LoadOrStore(k, sampled(f))
-	}
-	return v.(*values)
-}
-
 // register adds a function to those that tables may compute, and returns its name: that of another function that no
 // table can be told apart from.
-func (t *tables) register(name string, v *values) string {
+func (t *tables) register(name string, c curve) string {
 	same := name
 	for n, known := range t.known {
-		if same != name && n > same {
-			continue
-		}
-		w := known()
-		if distance(v, w, sameTable) < sameTable && slices.EqualFunc(v.finite(), w.finite(), bothDefined) {
+		if (same == name || n < same) && distance(c, known, fewNumbers, sameTable) < sameTable &&
+			distance(c, known, 1, sameTable) < sameTable && sameDomain(c, known) {
 			same = n
 		}
 	}
 	if same == name {
-		t.known[name] = func() *values { return v }
+		t.known[name] = c
 	}
 	return same
 }
 
-// bothDefined reports whether two functions have the same number in their domains, of which a and b are the values.
-func bothDefined(a, b float64) bool { return (a == a) == (b == b) }
-
-// values are those of a function on the numbers of fp16, ascending: an infinity, the finite ones, and the other
-// infinity.
-type values struct{ all []float64 }
-
-// sampled returns the values of a function.
-func sampled(f func(x float64) float64) *values {
-	v := &values{make([]float64, len(halves()))}
-	for i, x := range halves() {
-		v.all[i] = f(x)
+// sameDomain reports whether two functions are defined on the same finite numbers.
+func sameDomain(a, b curve) bool {
+	for i := 1; i < len(halves())-1; i++ {
+		if y, z := a(i), b(i); (y == y) != (z == z) {
+			return false
+		}
 	}
-	return v
+	return true
 }
-
-// rounded returns the values rounded to fp16.
-func (v *values) rounded() *values {
-	r := &values{make([]float64, len(v.all))}
-	for i, y := range v.all {
-		r.all[i] = numerics.Half(y)
-	}
-	return r
-}
-
-// finite are the values on finite numbers.
-func (v *values) finite() []float64 { return v.all[1 : len(v.all)-1] }
 
 // compared records the numbers that a program compares with.
 func (t *tables) compared(f *ir.Func) {
@@ -266,7 +258,7 @@ func (t *tables) of(table *engine.Table) func(field.Elem) field.Elem {
 	return f
 }
 
-// halves returns the numbers of fp16, ascending, with one zero.
+// halves returns the numbers of fp16 and both infinities, ascending, with one zero.
 var halves = sync.OnceValue(func() []float64 {
 	var out []float64
 	for i := range 0x7c01 {
@@ -280,13 +272,23 @@ var halves = sync.OnceValue(func() []float64 {
 })
 
 func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
-	v := sampled(func(x float64) float64 { return float64(table.Eval(float32(x))) })
-	if f := t.piecewise(v); f != nil {
+	c := sampled(func(x float64) float64 { return float64(table.Eval(float32(x))) })
+	if f := t.piecewise(c); f != nil {
 		return f
 	}
-	best, name := math.Inf(1), ""
+	least := map[string]float64{}
 	for n, known := range t.known {
-		if e := distance(v, known(), best); e < best || e == best && n < name {
+		least[n] = distance(c, known, fewNumbers, math.Inf(1))
+	}
+	order := slices.SortedFunc(maps.Keys(least), func(a, b string) int {
+		return cmp.Or(cmp.Compare(least[a], least[b]), cmp.Compare(a, b))
+	})
+	best, name := math.Inf(1), ""
+	for _, n := range order {
+		if least[n] > best {
+			break
+		}
+		if e := distance(c, t.known[n], 1, best); e < best || e == best && n < name {
 			best, name = e, n
 		}
 	}
@@ -304,80 +306,39 @@ const nearTable = 1.0 / 32
 // sameTable is how near two functions are that count as one, such as the two forms of gelu.
 const sameTable = 1.0 / 512
 
-// distance returns how far a table is from a function, or some distance over most if it is farther than that.
-func distance(table, function *values, most float64) float64 {
+// fewNumbers is a step between numbers that tell most functions apart. The distance at them is at most that at all.
+const fewNumbers = 499
+
+// distance returns how far a table is from a function at every step-th number, or some distance over most if it is
+// farther than that.
+func distance(table, function curve, step int, most float64) float64 {
 	far := 0.0
-	for _, step := range [...]int{499, 1} { // a few numbers tell most functions apart
-		for i := 1; i < len(table.all)-1; i += step {
-			y, v := function.all[i], table.all[i]
-			if y != y || math.Abs(y) > 65504 || v != v {
-				continue
-			}
-			if far = max(far, math.Abs(v-y)/max(1, math.Abs(y))); far > most {
-				return far
-			}
+	for i := 1; i < len(halves())-1; i += step {
+		y := function(i)
+		if y != y || math.Abs(y) > 65504 {
+			continue
+		}
+		if v := table(i); v == v {
+			far = max(far, math.Abs(v-y)/max(1, math.Abs(y)))
+		}
+		if far > most {
+			break
 		}
 	}
 	return far
 }
 
-// piecewise returns the function of values that are the identity between two bounds or that have few steps, nil for
-// others.
-func (t *tables) piecewise(v *values) func(field.Elem) field.Elem {
-	if f := t.bounds(v); f != nil {
-		return f
+// piecewise returns the function that is the identity between two bounds or has few steps, nil for others.
+func (t *tables) piecewise(c curve) func(field.Elem) field.Elem {
+	// At the infinities, functions have their values at the last finite numbers if they have none there.
+	last := len(halves()) - 1
+	low, high := c(0), c(last)
+	if low != low {
+		low = c(1)
 	}
-	edges, below, ok := t.edges(v)
-	if !ok {
-		return nil
+	if high != high {
+		high = c(last - 1)
 	}
-	zero, one := field.Number(v.at(0)), field.Number(v.at(1))
-	return func(x field.Elem) field.Elem {
-		if t.fs.IsBoolean(x) {
-			return field.Add(zero, field.Mul(field.Sub(one, zero), x))
-		}
-		return t.steps(t.fs, x, edges, below)
-	}
-}
-
-// at returns the value at a number of fp16.
-func (v *values) at(x float64) float64 {
-	i, _ := slices.BinarySearch(halves(), x)
-	return v.all[i]
-}
-
-// limits are the values at the infinities, or at the last finite numbers if those are not numbers.
-func (v *values) limits() (low, high float64) {
-	n := len(v.all) - 1
-	if low = v.all[0]; low != low {
-		low = v.all[1]
-	}
-	if high = v.all[n]; high != high {
-		high = v.all[n-1]
-	}
-	return low, high
-}
-
-// bounds recognises the identity between two bounds.
-func (t *tables) bounds(v *values) func(field.Elem) field.Elem {
-	low, high := v.limits()
-	if low >= high {
-		return nil
-	}
-	for i, x := range halves()[1 : len(v.all)-1] {
-		if v.all[1+i] != max(low, min(x, high)) {
-			return nil
-		}
-	}
-	lo, hi := field.Number(low), field.Number(high)
-	return func(x field.Elem) field.Elem { return t.fs.Clip(x, lo, hi) }
-}
-
-// edges recognises a function with few steps, which may be at an infinity.
-func (t *tables) edges(v *values) (edges []edge, below float64, ok bool) {
-	const most = 4
-	xs, last := halves(), len(v.all)-1
-	low, high := v.limits()
 	at := func(i int) float64 {
 		switch i {
 		case 0:
@@ -385,26 +346,64 @@ func (t *tables) edges(v *values) (edges []edge, below float64, ok bool) {
 		case last:
 			return high
 		}
-		return v.all[i]
+		return c(i)
 	}
-	below = low
-	for i := 1; i <= last; i++ {
-		here, before := at(i), at(i-1)
+	if bounded(at) {
+		lo, hi := field.Number(low), field.Number(high)
+		return func(x field.Elem) field.Elem { return t.fs.Clip(x, lo, hi) }
+	}
+	edges, ok := t.edges(at)
+	if !ok {
+		return nil
+	}
+	zero, _ := slices.BinarySearch(halves(), 0)
+	one, _ := slices.BinarySearch(halves(), 1)
+	base, rise := field.Number(c(zero)), field.Sub(field.Number(c(one)), field.Number(c(zero)))
+	return func(x field.Elem) field.Elem {
+		if t.fs.IsBoolean(x) {
+			return field.Add(base, field.Mul(rise, x))
+		}
+		return t.steps(t.fs, x, edges, low)
+	}
+}
+
+// bounded reports whether a function is the identity between two bounds, its values at the infinities.
+func bounded(at curve) bool {
+	xs := halves()
+	last := len(xs) - 1
+	low, high := at(0), at(last)
+	if low >= high {
+		return false
+	}
+	for i := 1; i < last; i++ {
+		if at(i) != max(low, min(xs[i], high)) {
+			return false
+		}
+	}
+	return true
+}
+
+// edges recognises a function with few steps, which may be at an infinity.
+func (t *tables) edges(at curve) (edges []edge, ok bool) {
+	const most = 4
+	xs := halves()
+	before := at(0)
+	for i := 1; i < len(xs); i++ {
+		here := at(i)
 		if here == before {
 			continue
 		}
 		if len(edges) == most || here != here {
-			return nil, 0, false
+			return nil, false
 		}
-		switch {
-		case i < last && at(i+1) != here: // a value at a single number
-			edges = append(edges, edge{xs[i], here, at(i + 1)})
+		e := edge{xs[i], here, here}
+		if i+1 < len(xs) && at(i+1) != here { // a value at a single number
 			i++
-		case t.cuts[xs[i-1]] && !t.cuts[xs[i]]:
-			edges = append(edges, edge{xs[i-1], before, here})
-		default:
-			edges = append(edges, edge{xs[i], here, here})
+			e.above = at(i)
+		} else if t.cuts[xs[i-1]] && !t.cuts[xs[i]] {
+			e = edge{xs[i-1], before, here}
 		}
+		edges, before = append(edges, e), e.above
 	}
-	return edges, below, true
+	return edges, true
 }

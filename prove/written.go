@@ -59,6 +59,49 @@ func parametric(c *call) []tensor {
 	}, c.need(ir.ParamX), alpha, beta)
 }
 
+// prelu is the larger of x and alpha x if no slope is above 1, the smaller if none is below.
+func prelu(c *call) []tensor {
+	alpha, ok := c.channels(ir.ParamAlpha)
+	if !ok || !c.op.Arg(ir.ParamAlpha).IsConst() {
+		return nil
+	}
+	slopes := c.op.Arg(ir.ParamAlpha).Const.Floats()
+	f := func(x, y, a field.Elem) field.Elem {
+		return field.Sub(c.Max(x, 0), field.Mul(a, c.Max(field.Neg(x), 0)))
+	}
+	switch {
+	case slices.Max(slopes) <= 1:
+		f = func(x, y, _ field.Elem) field.Elem { return c.Max(x, y) }
+	case slices.Min(slopes) >= 1:
+		f = func(x, y, _ field.Elem) field.Elem { return c.Min(x, y) }
+	}
+	return c.broadcast(func(a []field.Elem) field.Elem {
+		return f(a[0], field.Mul(a[0], a[1]), a[1])
+	}, c.need(ir.ParamX), alpha)
+}
+
+// bandPart bounds what is inside the band by infinities, and what is outside by 0.
+func bandPart(c *call) []tensor {
+	x := c.need(ir.ParamX)
+	lower, okL := ir.ArgInt(c.op, ir.ParamLower)
+	upper, okU := ir.ArgInt(c.op, ir.ParamUpper)
+	if !okL || !okU || !c.floats() || x.typ.Rank() < 2 {
+		return nil
+	}
+	out := make([]field.Elem, len(x.v))
+	rows, cols := x.typ.Shape[x.typ.Rank()-2], x.typ.Shape[x.typ.Rank()-1]
+	parallel(len(out), 1, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			high, r, k := field.Elem(0), int64(i)/cols%rows, int64(i)%cols
+			if (lower < 0 || r-k <= lower) && (upper < 0 || k-r <= upper) {
+				high = field.Infinity
+			}
+			out[i] = c.Max(c.Min(x.v[i], high), field.Neg(high))
+		}
+	})
+	return []tensor{c.out(0, out)}
+}
+
 // instanceNorm is layer_norm over the spatial dimensions, with a factor and an addend for each channel.
 func instanceNorm(c *call) []tensor {
 	x := c.need(ir.ParamX)
