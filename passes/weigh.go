@@ -135,8 +135,8 @@ func (s *State) weigh(st *Step) balance {
 	return w
 }
 
-// cheapest returns the stretches that the CPU does sooner, none if the step is best left whole. A dispatch can begin and
-// end anywhere in the step's order; the least sum is found in one pass.
+// cheapest returns the stretches that the CPU does sooner, none if the step is best left whole. A dispatch can begin
+// and end anywhere in the step's order; the least sum is found in one pass.
 //
 // Operations lowered alone cost more than in a chain, where a neighbour's result is in L2. So a step that is worth its
 // dispatch as a whole is divided only if that saves half of it.
