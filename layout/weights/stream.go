@@ -176,8 +176,8 @@ func (s *Section) workers() int {
 }
 
 // digests sets the SHA-256 of the constants that have none yet. Workers share the constants out; if there are fewer
-// constants than workers, each constant is packed by one goroutine while another hashes it, if there is another. The later tasks of a cut
-// kernel add their number as four bytes, so that equal slices have different names.
+// constants than workers, each constant is packed by one goroutine while another, if there is one, hashes it. The later
+// tasks of a cut kernel add their number as four bytes, so that equal slices have different names.
 func (s *Section) digests(of []*constant) {
 	of = slices.DeleteFunc(slices.Clone(of), func(c *constant) bool { return c.all })
 	digest := func(c *constant, each func([]piece, func([]byte) error) error) {
