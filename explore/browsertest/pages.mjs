@@ -3,6 +3,7 @@
 
 import { createRequire } from "node:module";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { loadavg } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
@@ -84,18 +85,41 @@ async function times(page, when) {
     layout: performance.getEntriesByName("zinc-layout").at(-1)?.detail,
   }));
   const ms = (x) => (x === undefined ? "?" : Math.round(x));
-  console.log(`        ${when}, ms: first paint ${ms(t.paint)}, source ${ms(t.source)}, answer ${ms(t.answer)}, all ${ms(t.panes)}; graph of ${t.layout?.nodes} nodes as ${t.layout?.boxes} boxes: layout ${ms(t.layout?.layout)}, drawn ${ms(t.layout?.all)}`);
+  console.log(`        ${when}, load ${loadavg()[0].toFixed(1)}, ms: first paint ${ms(t.paint)}, source ${ms(t.source)}, answer ${ms(t.answer)}, all ${ms(t.panes)}; graph of ${t.layout?.nodes} nodes as ${t.layout?.boxes} boxes: layout ${ms(t.layout?.layout)}, painted ${ms(t.layout?.all)}`);
 }
 
 // unfolded prints what the layout takes with every block open.
 async function unfolded(page, name) {
   await page.locator("#view-graph").click();
   await page.locator("#graph-unfold").click();
-  await page.waitForFunction(() => document.querySelectorAll("#graph .box.op").length > 1000 || !document.querySelector("#graph .box.scope:not(.open)"), null, { timeout: slow });
+  await page.waitForFunction(() => { const t = performance.getEntriesByName("zinc-layout").at(-1).detail; return t.boxes >= t.nodes; }, null, { timeout: slow });
   const t = await page.evaluate(() => performance.getEntriesByName("zinc-layout").at(-1).detail);
-  console.log(`        every block open, ms: layout ${Math.round(t.layout)}, drawn ${Math.round(t.all)}, ${t.boxes} boxes`);
-  check("every operation has a box", t.boxes >= t.nodes, `${t.boxes} boxes of ${t.nodes} nodes`);
+  console.log(`        every block open, load ${loadavg()[0].toFixed(1)}, ms: layout ${Math.round(t.layout)}, painted ${Math.round(t.all)}, ${t.boxes} boxes`);
+  const elements = await page.locator("#graph .box").count();
+  check("only boxes near what is in sight have elements", elements > 5 && (t.boxes < 500 || elements < t.boxes / 2), `${elements} of ${t.boxes}`);
   await picture(page, `${name}-unfolded`);
+  // Where the reader goes, boxes are drawn.
+  const svg = await page.locator("#graph svg").boundingBox();
+  const middle = [svg.x + svg.width / 2, svg.y + svg.height / 2];
+  const inSight = () => page.evaluate(() => {
+    const pane = document.querySelector("#graph svg").getBoundingClientRect();
+    return [...document.querySelectorAll("#graph .box:not(.open)")].filter((b) => { const r = b.getBoundingClientRect(); return r.bottom > pane.top && r.top < pane.bottom && r.right > pane.left && r.left < pane.right; }).map((b) => b.dataset.id);
+  });
+  const before = await inSight();
+  await page.mouse.move(...middle);
+  await page.mouse.down();
+  await page.mouse.move(middle[0], middle[1] - svg.height * 0.45, { steps: 4 });
+  await page.mouse.up();
+  await page.mouse.move(...middle);
+  await page.mouse.down();
+  await page.mouse.move(middle[0], middle[1] - svg.height * 0.45, { steps: 4 });
+  await page.mouse.up();
+  const after = await inSight();
+  check("a drag brings other boxes into sight", t.boxes < 40 || after.some((id) => !before.includes(id)), `${before.length}, then ${after.length}`);
+  await page.locator("#graph-fit").click();
+  const all = await page.locator("#graph .box").count();
+  check("at a smaller scale more of them have", all > elements, `${all} of ${t.boxes}`);
+  await picture(page, `${name}-fitted`);
   await page.locator("#graph-fold").click();
 }
 

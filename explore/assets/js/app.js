@@ -6,7 +6,7 @@ import { Bytes } from "./bytes.js";
 import { Compare } from "./compare.js";
 import { Config } from "./config.js";
 import { Costs } from "./costs.js";
-import { $, el, later, options } from "./dom.js";
+import { $, el, later, options, painted } from "./dom.js";
 import { GraphView } from "./graph.js";
 import { Passes } from "./ir.js";
 import { Links } from "./links.js";
@@ -25,7 +25,6 @@ const status = (text, bad = false) => {
 const trouble = (e) => {
   if (e?.name !== "AbortError") status(e?.message || String(e), true);
 };
-const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
 
 // Jobs: requests that take long show how far they are, and can be cancelled.
 const running = new Set();
@@ -204,7 +203,7 @@ const graph = new GraphView($("graph"), links, costs, {
   hover,
   laid: (x) => {
     performance.measure("zinc-layout", { start: performance.now() - x.all, detail: x });
-    document.body.dataset.graph = links.key;
+    $("graph").dataset.boxes = x.boxes;
   },
 });
 const tasks = new Tasks(panels.tasks, links, { pin, hover, point: (offset) => bytes.point(offset) });

@@ -40,3 +40,6 @@ export function later(ms, f) {
     timer = setTimeout(() => f(...args), ms);
   };
 }
+
+// painted resolves after the page has been painted.
+export const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));

@@ -1,6 +1,6 @@
 // The graph of the model: operations as boxes, blocks that fold, coloured by place or by cost. A worker lays it out.
 
-import { el } from "./dom.js";
+import { el, painted } from "./dom.js";
 import { shortType } from "./code.js";
 import { count, place, time } from "./units.js";
 import { tip, untip } from "./tip.js";
@@ -12,6 +12,9 @@ const HIGH = 38,
   WIDE = 190; // of a folded block
 const LEAST = 0.08,
   MOST = 2.5; // scales
+// The scales from which names and the other words of a box are drawn: they are 4 and 5 px high there.
+const NAMES = 0.3,
+  WORDS = 0.45;
 
 function svg(tag, props = {}, ...children) {
   const node = document.createElementNS(SVG, tag);
@@ -25,7 +28,7 @@ const cut = (text, n) => (text.length > n ? `${text.slice(0, n - 1)}\u2026` : te
 const cutLeft = (text, n) => (text.length > n ? `\u2026${text.slice(text.length - n + 1)}` : text);
 
 export class GraphView {
-  // pin(statement) chooses a statement; laid(ms, nodes) is called when a layout is drawn.
+  // pin(statement) chooses a statement; laid({layout, all, boxes, nodes}) is called when a layout is painted.
   constructor(host, links, costs, { pin, hover, laid }) {
     this.host = host;
     this.links = links;
@@ -37,7 +40,12 @@ export class GraphView {
     this.open = new Set();
     this.graph = null;
     this.boxes = new Map(); // by id: n12, s3
-    this.paths = new Map(); // edges, by the boxes at their ends
+    this.edges = new Map(); // by the boxes at their ends
+    this.layers = [];
+    this.pinned = new Set(); // boxes
+    this.near = new Set();
+    this.chosen = new Set(); // edges
+    this.seen = null; // what has elements
     this.asked = 0;
     this.view = { x: 0, y: 0, k: 1 };
     this.layer = svg("g");
@@ -69,7 +77,8 @@ export class GraphView {
     host.append(this.svg, this.note, this.legend);
     this.listen();
     new ResizeObserver(() => {
-      if (!this.moved && this.tree) this.fit();
+      if (this.moved) this.see();
+      else if (this.tree) this.fit();
     }).observe(host);
   }
 
@@ -100,6 +109,7 @@ export class GraphView {
     this.note.hidden = !why;
     this.layer.replaceChildren();
     this.boxes.clear();
+    this.edges.clear();
     this.graph = null;
     this.tree = null;
   }
@@ -203,74 +213,123 @@ export class GraphView {
     if (graph !== this.graph || r.id !== this.asked) return;
     this.tree = r.tree;
     this.draw();
-    if (!this.moved) this.fit();
-    this.laid({
-      layout: r.ms,
-      all: performance.now() - begun,
-      boxes: this.boxes.size,
-      nodes: graph.nodes.length,
-    });
-  }
-
-  draw() {
-    this.layer.replaceChildren();
-    this.boxes.clear();
-    this.paths.clear();
-    this.group(this.tree, this.layer, 0, 0);
-    this.overlay = svg("g", { class: "flow" });
-    this.layer.append(this.overlay);
-    this.host.dataset.boxes = this.boxes.size;
     this.restyle();
+    if (this.moved) this.see();
+    else this.fit();
+    const size = { layout: r.ms, boxes: this.boxes.size, nodes: graph.nodes.length };
+    painted().then(() => this.laid({ ...size, all: performance.now() - begun }));
   }
 
-  group(t, into, x, y) {
-    const lines = svg("g", { class: "edges" });
+  // draw places every box and edge, and makes elements for those in sight. Levels of blocks have layers of their own:
+  // what is in an unfolded block is drawn over its ground.
+  draw() {
+    this.boxes.clear();
+    this.edges.clear();
+    this.layers = [];
+    this.group(this.tree, 0, 0, 0);
+    this.overlay = svg("g", { class: "flow" });
+    this.layer.replaceChildren(...this.layers.flatMap((l) => [l.edges, l.boxes]), this.overlay);
+    this.seen = null;
+    this.most = Math.max(0, ...[...this.boxes.values()].filter((b) => !b.open).map((b) => b.words.us));
+  }
+
+  group(t, x, y, level) {
+    this.layers[level] ??= { edges: svg("g", { class: "edges" }), boxes: svg("g") };
     for (const e of t.edges) {
-      const path = svg("path", { d: curve(e.points), "marker-end": e.far ? undefined : "url(#arrow)" });
-      this.paths.set(`${e.from} ${e.to}`, { path, far: e.far });
-      lines.append(path);
+      const points = e.points.map(([u, v]) => [u + x, v + y]);
+      this.edges.set(`${e.from} ${e.to}`, { points, far: e.far, level, ...bounds(points), node: null });
     }
-    into.append(lines);
     for (const c of t.children) {
-      const g = this.box(c, x + c.x, y + c.y);
-      into.append(g);
-      if (c.children) {
-        const inner = svg("g", { transform: `translate(${c.x} ${c.y})` });
-        this.group(c, inner, x + c.x, y + c.y);
-        into.append(inner);
-      }
+      const place = { x: x + c.x, y: y + c.y, w: c.w, h: c.h, level };
+      this.boxes.set(c.id, { ...place, words: this.words(c.id), open: Boolean(c.children), node: null });
+      if (c.children) this.group(c, place.x, place.y, level + 1);
     }
   }
 
-  box(c, x, y) {
-    const w = this.words(c.id);
-    const scope = c.id[0] === "s";
+  // see draws what is in sight with the half of a pane around it, and removes what is far away. Words are drawn where
+  // they can be read.
+  see() {
+    if (!this.tree) return;
+    const { width, height } = this.size();
+    const { x, y, k } = this.view;
+    const now = { x: -x / k, y: -y / k, w: width / k, h: height / k, detail: k < NAMES ? 0 : k < WORDS ? 1 : 2 };
+    const was = this.seen;
+    if (was && was.detail === now.detail && within(now, was) && now.w * 4 > was.w) return;
+    const same = was?.detail === now.detail;
+    const wide = { x: now.x - now.w / 2, y: now.y - now.h / 2, w: 2 * now.w, h: 2 * now.h, detail: now.detail };
+    this.seen = wide;
+    const keep = (all, into, make) => {
+      const fresh = this.layers.map(() => []);
+      for (const [id, b] of all) {
+        const sight = b.x < wide.x + wide.w && b.x + b.w > wide.x && b.y < wide.y + wide.h && b.y + b.h > wide.y;
+        if (b.node && (!sight || !same)) {
+          b.node.remove();
+          b.node = null;
+        }
+        if (sight && !b.node) fresh[b.level].push((b.node = make(id, b)));
+      }
+      fresh.forEach((list, i) => this.layers[i][into].append(...list));
+    };
+    keep(this.edges, "edges", (id, e) =>
+      svg("path", {
+        d: curve(e.points),
+        class: this.classOfEdge(id, e),
+        "marker-end": e.far || now.detail === 0 ? undefined : "url(#arrow)",
+      }),
+    );
+    keep(this.boxes, "boxes", (id, b) => this.box(id, b, now.detail));
+  }
+
+  // box makes the element of a box. At detail 0 only blocks have words, at 1 names, at 2 everything.
+  box(id, b, detail) {
+    const w = b.words;
+    const scope = id[0] === "s";
     const g = svg("g", {
-      class: "box",
-      transform: `translate(${c.x} ${c.y})`,
-      "data-id": c.id,
-      id: `graph-${c.id}`,
+      class: this.classOf(id, b),
+      transform: `translate(${b.x} ${b.y})`,
+      "data-id": id,
+      id: `graph-${id}`,
     });
-    const open = Boolean(c.children);
-    if (scope && !open)
-      g.append(svg("rect", { class: "shadow", x: 4, y: 4, width: c.w, height: c.h, rx: 5 }));
-    g.append(svg("rect", { class: "ground", width: c.w, height: c.h, rx: 5 }));
-    if (!open) g.append(svg("rect", { class: "edge-of", width: 5, height: c.h, rx: 2.5 }));
+    if (scope && !b.open)
+      g.append(svg("rect", { class: "shadow", x: 4, y: 4, width: b.w, height: b.h, rx: 5 }));
+    g.append(svg("rect", { class: "ground", width: b.w, height: b.h, rx: 5 }));
+    if (!b.open) g.append(svg("rect", { class: "edge-of", width: 5, height: b.h, rx: 2.5 }));
     const text = (cls, x, y, words, props = {}) => {
       const t = svg("text", { class: cls, x, y, ...props });
       t.textContent = words;
       g.append(t);
     };
     // A folded block has its time beside the number of its operations: the end of its name tells it apart.
-    const low = scope && !open;
-    const room = Math.floor((c.w - 26 - (low ? 0 : w.cost.length * 7)) / 7.4) - (scope ? 2 : 0);
-    const fold = scope ? (open ? "\u25be " : "\u25b8 ") : "";
-    text("head", 12, 16, fold + (scope ? cutLeft : cut)(w.head, Math.max(6, room)));
-    if (w.cost) text("cost", c.w - 8, low ? 31 : 16, w.cost, { "text-anchor": "end" });
-    if (!open)
-      text("below", 12, 31, cut(w.below, Math.floor((c.w - 20 - (low ? w.cost.length * 7 : 0)) / 6.3)));
-    this.boxes.set(c.id, { g, x, y, w: c.w, h: c.h, words: w, open });
+    const low = scope && !b.open;
+    const room = Math.floor((b.w - 26 - (low ? 0 : w.cost.length * 7)) / 7.4) - (scope ? 2 : 0);
+    const fold = scope ? (b.open ? "\u25be " : "\u25b8 ") : "";
+    if (scope || detail > 0) text("head", 12, 16, fold + (scope ? cutLeft : cut)(w.head, Math.max(6, room)));
+    if (detail < 2) return g;
+    if (w.cost) text("cost", b.w - 8, low ? 31 : 16, w.cost, { "text-anchor": "end" });
+    if (!b.open)
+      text("below", 12, 31, cut(w.below, Math.floor((b.w - 20 - (low ? w.cost.length * 7 : 0)) / 6.3)));
     return g;
+  }
+
+  // classOf is the class of a box: its kind, its colour, and what the reader does with it.
+  classOf(id, b) {
+    const kind = id[0] === "s" ? "scope" : ["input", "output"].includes(b.words.head) ? "port" : "op";
+    const heat = this.most ? Math.ceil(8 * Math.sqrt(b.words.us / this.most)) : 0;
+    return [
+      "box",
+      kind,
+      b.open && "open",
+      this.colour === "cost" ? `heat heat-${heat}` : b.words.place,
+      this.pinned.has(id) && "strong",
+      this.near.has(id) && "hover",
+      id === this.cursor && "cursor",
+    ]
+      .filter(Boolean)
+      .join(" ");
+  }
+
+  classOfEdge(id, e) {
+    return this.chosen.has(id) ? "chosen" : e.far ? "far-edge" : "";
   }
 
   // shownAs is the box that a node is shown in.
@@ -282,38 +341,29 @@ export class GraphView {
 
   restyle() {
     if (!this.graph || !this.tree) return;
-    const pinned = new Set();
-    const near = new Set();
+    this.pinned.clear();
+    this.near.clear();
     for (const [set, from] of [
-      [pinned, this.links.strong],
-      [near, this.links.near],
+      [this.pinned, this.links.strong],
+      [this.near, this.links.near],
     ])
       for (const s of from) {
         const i = this.at.get(s);
         if (i !== undefined) set.add(this.shownAs(i));
       }
-    const most = Math.max(0, ...[...this.boxes.values()].filter((b) => !b.open).map((b) => b.words.us));
-    for (const [id, b] of this.boxes) {
-      const heat = this.colour === "cost" && most ? Math.ceil(8 * Math.sqrt(b.words.us / most)) : 0;
-      const kind = id[0] === "s" ? "scope" : ["input", "output"].includes(b.words.head) ? "port" : "op";
-      b.g.setAttribute(
-        "class",
-        `box ${kind} ${b.open ? "open" : ""} ${this.colour === "cost" ? `heat heat-${heat}` : b.words.place} ` +
-          `${pinned.has(id) ? "strong" : ""} ${near.has(id) ? "hover" : ""} ${id === this.cursor ? "cursor" : ""}`,
-      );
-    }
     // The edges of what is pinned, whatever they cross.
+    this.chosen.clear();
     this.overlay.replaceChildren();
-    for (const { path, far } of this.paths.values()) path.setAttribute("class", far ? "far-edge" : "");
     for (const s of [...this.links.strong].slice(0, 8)) {
       const i = this.at.get(s);
       if (i === undefined) continue;
       for (const [a, b] of this.graph.edges)
         if (a === i || b === i) {
-          const x = this.boxes.get(this.shownAs(a)),
-            y = this.boxes.get(this.shownAs(b));
-          const path = this.paths.get(`${this.shownAs(a)} ${this.shownAs(b)}`)?.path;
-          if (path) path.setAttribute("class", "chosen");
+          const from = this.shownAs(a),
+            to = this.shownAs(b);
+          const x = this.boxes.get(from),
+            y = this.boxes.get(to);
+          if (this.edges.has(`${from} ${to}`)) this.chosen.add(`${from} ${to}`);
           else if (x && y && x !== y)
             this.overlay.append(
               svg("path", {
@@ -325,6 +375,8 @@ export class GraphView {
             );
         }
     }
+    for (const [id, b] of this.boxes) b.node?.setAttribute("class", this.classOf(id, b));
+    for (const [id, e] of this.edges) e.node?.setAttribute("class", this.classOfEdge(id, e));
     if (this.colour === "cost")
       this.say2([
         ["heat-1", "little time"],
@@ -381,7 +433,7 @@ export class GraphView {
   to(v) {
     this.view = v;
     this.layer.setAttribute("transform", `translate(${v.x} ${v.y}) scale(${v.k})`);
-    this.svg.classList.toggle("far", v.k < 0.45);
+    this.see();
   }
 
   // fit shows the whole width, from the top; a graph that is little higher than the pane is shown whole.
@@ -555,10 +607,22 @@ export class GraphView {
     this.center(best);
     this.svg.setAttribute("aria-activedescendant", `graph-${best}`);
     const b = this.boxes.get(best),
-      box = b.g.getBoundingClientRect();
+      box = b.node.getBoundingClientRect();
     this.tell(best, { x: box.right, y: box.top });
   }
 }
+
+// bounds is the rectangle around the points of an edge.
+function bounds(points) {
+  const xs = points.map(([x]) => x),
+    ys = points.map(([, y]) => y);
+  const x = Math.min(...xs),
+    y = Math.min(...ys);
+  return { x, y, w: Math.max(...xs) - x, h: Math.max(...ys) - y };
+}
+
+// within reports whether rectangle a is in rectangle b.
+const within = (a, b) => a.x >= b.x && a.y >= b.y && a.x + a.w <= b.x + b.w && a.y + a.h <= b.y + b.h;
 
 // curve draws an edge through points.
 function curve(ps) {
