@@ -3,6 +3,8 @@ package explore
 import (
 	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -402,6 +404,37 @@ func TestLimitsAreEnforced(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(filepath.Join(c.s.folder, "pair-*")); len(files) != 4 {
 		t.Errorf("%d files of 2 pairs", len(files))
+	}
+}
+
+// TestFirstAnswerHasTheStyle holds the page to carry its style sheet, of which the policy has the digest: a browser paints
+// it with no second request.
+func TestFirstAnswerHasTheStyle(t *testing.T) {
+	c := newClient(t, small)
+	style, err := assetFiles.ReadFile("assets/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/", "/index.html"} {
+		a, err := http.Get(c.url + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		page, err := io.ReadAll(a.Body)
+		a.Body.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, rest, _ := strings.Cut(string(page), "<style>")
+		got, _, _ := strings.Cut(rest, "</style>")
+		if got != string(style) || strings.Contains(string(page), `rel="stylesheet"`) {
+			t.Errorf("%s: the page has a style sheet of %d bytes, want the %d of style.css", path, len(got), len(style))
+		}
+		digest := sha256.Sum256([]byte(got))
+		want := "style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "';"
+		if policy := a.Header.Get("Content-Security-Policy"); !strings.Contains(policy, want) {
+			t.Errorf("%s: the policy is %q, want %s in it", path, policy, want)
+		}
 	}
 }
 

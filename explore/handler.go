@@ -1,8 +1,11 @@
 package explore
 
 import (
+	"bytes"
 	"compress/gzip"
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -13,6 +16,7 @@ import (
 	"net/url"
 	"path"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -23,9 +27,29 @@ import (
 //go:embed assets
 var assetFiles embed.FS
 
-// policy lets the page load only what the server serves.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; " +
+// policy lets the page load only what the server serves, and hold only its own style sheet, of which it has the digest.
+const policy = "default-src 'none'; script-src 'self'; style-src 'sha256-%s'; connect-src 'self'; img-src 'self'; " +
 	"base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+// front is the page with its style sheet in it, so that one answer is all that the first paint needs.
+var front = sync.OnceValue(func() (f struct {
+	page   []byte
+	policy string
+}) {
+	const link = `<link rel="stylesheet" href="style.css">`
+	page, err := assetFiles.ReadFile("assets/index.html")
+	if err != nil {
+		panic(err) // the file is embedded
+	}
+	style, err := assetFiles.ReadFile("assets/style.css")
+	if err != nil {
+		panic(err)
+	}
+	digest := sha256.Sum256(style)
+	f.page = bytes.Replace(page, []byte(link), slices.Concat([]byte("<style>"), style, []byte("</style>")), 1)
+	f.policy = fmt.Sprintf(policy, base64.StdEncoding.EncodeToString(digest[:]))
+	return f
+})
 
 // handler answers a request with a value whose JSON form is the body.
 type handler func(s *Server, r *http.Request) (any, error)
@@ -114,7 +138,7 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) guarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", policy)
+		h.Set("Content-Security-Policy", front().policy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -203,8 +227,9 @@ var kinds = map[string]string{
 // asset answers with a file of the page.
 func asset(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("file")
-	if name == "" {
-		name = "index.html"
+	if name == "" || name == "index.html" {
+		send(w, r, kinds[".html"], front().page)
+		return
 	}
 	kind, ok := kinds[path.Ext(name)]
 	if !ok || !fs.ValidPath(name) {
