@@ -53,8 +53,8 @@ var wordsOrFiles = map[string]func() []string{
 	},
 }
 
-// completes registers the shell completions of flags and operands: the words of a choice,
-// targets, passes, report formats, folders, names of operations; files otherwise.
+// completes registers the shell completions of flags and operands: the words of a choice, targets, passes, report
+// formats, folders, names of operations, files that the operand may be; for other flags any file.
 func completes(c *cobra.Command) {
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -65,12 +65,10 @@ func completes(c *cobra.Command) {
 			_ = c.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, directive))
 		}
 	})
+	if kinds := operandFiles[c.CommandPath()]; kinds != nil {
+		c.ValidArgsFunction = completeOperands(kinds)
+	}
 	switch c.CommandPath() {
-	case "zinc":
-		// Besides a command, the operand may be a model.
-		c.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return nil, cobra.ShellCompDirectiveDefault
-		}
 	case "zinc ops":
 		c.ValidArgsFunction = cobra.FixedCompletions(ir.Names(), cobra.ShellCompDirectiveNoFileComp)
 	case "zinc version":
