@@ -1,7 +1,6 @@
 package explore
 
 import (
-	"encoding/json"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -58,7 +57,7 @@ type summary struct {
 	Target      string          `json:"target"`
 	OK          bool            `json:"ok"`
 	Error       string          `json:"error,omitempty"` // of a failed compilation, as one text
-	Diagnostics json.RawMessage `json:"diagnostics,omitempty"`
+	Diagnostics *diag.Document  `json:"diagnostics,omitempty"`
 	// Places are the diagnostics by their lines, with the text form of each.
 	Places []place `json:"places,omitempty"`
 	Placed bool    `json:"placed_only"`
@@ -101,11 +100,7 @@ func (v *view) summary() (*summary, error) {
 	}
 	s.Places, s.Unlinked, s.Assumed = v.foreign, v.unlinked, v.assumed
 	if v.list != nil {
-		var b rawBuffer
-		if err := v.list.WriteJSON(&b); err != nil {
-			return nil, err
-		}
-		s.Diagnostics = json.RawMessage(b)
+		s.Diagnostics = v.list.Document()
 		s.Places = places(v.list)
 		if v.list.HasErrors() {
 			s.Error = errorCount(v.list.Errors())

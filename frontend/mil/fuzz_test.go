@@ -27,7 +27,7 @@ func FuzzParse(f *testing.F) {
 		if err := l.WriteText(&out); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.WriteJSON(&out); err != nil {
+		if err := writeJSON(&out, l.Document()); err != nil {
 			t.Fatal(err)
 		}
 		if l.HasErrors() {

@@ -1,47 +1,45 @@
 package diag
 
-import (
-	"encoding/json"
-	"io"
-)
-
-// jsonPlace is a span for editors: lines and columns count from 1, columns are in
-// bytes, and the end is the first byte after the span.
-type jsonPlace struct {
-	File      string `json:"file,omitempty"`
-	Line      int    `json:"line,omitempty"`
-	Column    int    `json:"column,omitempty"`
-	EndLine   int    `json:"endLine,omitempty"`
-	EndColumn int    `json:"endColumn,omitempty"`
-	Offset    *int   `json:"offset,omitempty"`
-	Length    *int   `json:"length,omitempty"`
+// Place is a span for editors: lines and columns count from 1, columns are in bytes, and the end is the first byte
+// after the span.
+type Place struct {
+	File      string `json:"file,omitempty"`       // path
+	Line      int    `json:"line,omitempty"`       // first line, from 1
+	Column    int    `json:"column,omitempty"`     // first byte of the line, from 1
+	EndLine   int    `json:"end_line,omitempty"`   // line of the first byte after the place
+	EndColumn int    `json:"end_column,omitempty"` // column of the first byte after the place
+	Offset    *int   `json:"offset,omitempty"`     // bytes before the place
+	Length    *int   `json:"length,omitempty"`     // bytes of the place
 }
 
-type jsonNote struct {
-	Message string `json:"message"`
-	jsonPlace
+// NoteDocument is the form of a note in JSON.
+type NoteDocument struct {
+	Message string `json:"message"` // what the note says
+	Place
 }
 
-type jsonDiagnostic struct {
-	Severity string `json:"severity"`
-	Code     string `json:"code,omitempty"`
-	jsonPlace
-	Op      string     `json:"op,omitempty"`
-	Message string     `json:"message"`
-	Notes   []jsonNote `json:"notes,omitempty"`
-	Hint    string     `json:"hint,omitempty"`
+// DiagnosticDocument is the form of a diagnostic in JSON.
+type DiagnosticDocument struct {
+	Severity string `json:"severity"`       // error or warning
+	Code     string `json:"code,omitempty"` // short name of what is wrong
+	Place
+	Op      string         `json:"op,omitempty"`    // operation that it is about
+	Message string         `json:"message"`         // what is wrong, and what is allowed
+	Notes   []NoteDocument `json:"notes,omitempty"` // other places that have to do with it
+	Hint    string         `json:"hint,omitempty"`  // what to do
 }
 
-type jsonList struct {
-	Errors      int              `json:"errors"`
-	Warnings    int              `json:"warnings"`
-	Omitted     int              `json:"omitted"` // counted above, not listed below
-	Diagnostics []jsonDiagnostic `json:"diagnostics"`
+// Document is the form of a list in JSON.
+type Document struct {
+	Errors      int                  `json:"errors"`      // number of them
+	Warnings    int                  `json:"warnings"`    // number of them
+	Omitted     int                  `json:"omitted"`     // of both, those that are counted and not listed
+	Diagnostics []DiagnosticDocument `json:"diagnostics"` // in the order of their places
 }
 
-func place(s Span) jsonPlace {
+func place(s Span) Place {
 	p := s.Position()
-	out := jsonPlace{File: p.Filename, Line: p.Line, Column: p.Column}
+	out := Place{File: p.Filename, Line: p.Line, Column: p.Column}
 	if p.Line == 0 {
 		return out
 	}
@@ -54,25 +52,25 @@ func place(s Span) jsonPlace {
 	return out
 }
 
-// WriteJSON writes one JSON object with the counts and every kept diagnostic,
-// indented, and a newline.
-func (l *List) WriteJSON(w io.Writer) error {
-	out := jsonList{Errors: l.Errors(), Warnings: l.Warnings(), Diagnostics: []jsonDiagnostic{}}
+// Document returns the counts and every kept diagnostic.
+func (l *List) Document() *Document {
+	out := &Document{Errors: l.Errors(), Warnings: l.Warnings(), Diagnostics: []DiagnosticDocument{}}
 	if l != nil {
 		out.Omitted = l.dropped
 	}
 	for _, d := range l.All() {
-		jd := jsonDiagnostic{
-			Severity: d.Severity.String(), Code: d.Code, jsonPlace: place(d.Span),
-			Op: d.Op, Message: d.Message, Hint: d.Hint,
+		one := DiagnosticDocument{
+			Severity: d.Severity.String(),
+			Code:     d.Code,
+			Place:    place(d.Span),
+			Op:       d.Op,
+			Message:  d.Message,
+			Hint:     d.Hint,
 		}
 		for _, n := range d.Notes {
-			jd.Notes = append(jd.Notes, jsonNote{Message: n.Message, jsonPlace: place(n.Span)})
+			one.Notes = append(one.Notes, NoteDocument{Message: n.Message, Place: place(n.Span)})
 		}
-		out.Diagnostics = append(out.Diagnostics, jd)
+		out.Diagnostics = append(out.Diagnostics, one)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(out)
+	return out
 }

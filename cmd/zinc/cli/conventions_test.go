@@ -191,8 +191,9 @@ func TestEveryCommandRefusesWrongFlags(t *testing.T) {
 			t.Errorf("zinc %v: status %d, %q, %q", words, status, out, msg)
 		}
 	})
+	var d struct{ Schema, Errors int }
 	_, out, msg := call(t, "check", "no-such-model", "--json")
-	if out != "" || !json.Valid([]byte(msg)) {
-		t.Errorf("an error with --json: %q, %q", out, msg)
+	if err := json.Unmarshal([]byte(msg), &d); out != "" || err != nil || d.Schema != jsonform.Schema || d.Errors != 1 {
+		t.Errorf("an error with --json: %q, %q, %v", out, msg, err)
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/patch"
@@ -164,7 +165,7 @@ func (e *env) fail(err error) int {
 	if e.diagnostics == "json" {
 		var list diag.List
 		list.Add(diag.Diagnostic{Severity: diag.Error, Message: message, Hint: hint})
-		list.WriteJSON(e.err)
+		jsonform.Document(e.err, list.Document())
 	} else {
 		e.complain("zinc: " + message + "\n")
 		if hint != "" {
@@ -210,7 +211,7 @@ func (e *env) list(l *diag.List) {
 		}
 	}
 	if e.diagnostics == "json" {
-		l.WriteJSON(e.err)
+		jsonform.Document(e.err, l.Document())
 		return
 	}
 	var b strings.Builder

@@ -4,6 +4,7 @@ import (
 	"github.com/zinc-compiler/zinc/cmd/zinc/opref"
 	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/report"
@@ -46,4 +47,5 @@ var JSONShapes = []JSONShape{
 	{"zinc top --json", "What a served machine does.", broker.Status{}},
 	{"zinc man FOLDER --json", "What was written.", manJSON{}},
 	{"zinc version --json", "The executable itself.", toolchain.Version{}},
+	{"zinc COMMAND --json 2>FILE", "What is wrong: errors are on standard error.", diag.Document{}},
 }

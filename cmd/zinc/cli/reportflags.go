@@ -13,6 +13,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -242,7 +243,7 @@ func (e *env) violations(command string, vs []report.Violation) error {
 		for i := range vs {
 			list.Add(diag.Diagnostic{Severity: diag.Error, Message: vs[i].Message()})
 		}
-		list.WriteJSON(e.err)
+		jsonform.Document(e.err, list.Document())
 	} else {
 		for i := range vs {
 			e.complain(fmt.Sprintf("zinc: %s%s\n", command, vs[i].Message()))
