@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -73,7 +72,7 @@ limit and the largest contributors.
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return brief(cmd)
+				return e.brief(cmd)
 			}
 			return c.run(cmd, args[0])
 		},
@@ -270,7 +269,7 @@ func (c *compileCommand) write(ctx context.Context, files, reports []atomicfile.
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.err, "zinc: would write %s, %d bytes\n", f.Path, n)
+		c.note("would write %s, %d bytes", f.Path, n)
 	}
 	return c.writeFiles(ctx, reports...)
 }
