@@ -51,6 +51,9 @@ type diffCommand struct {
 	most     int
 }
 
+// diffStatus says what the exit statuses mean, which are those of diff(1).
+const diffStatus = "Exit status 0 when there is no difference, 1 when there is, 2 when the sides could not be compared."
+
 func newDiff(e *env) *cobra.Command {
 	c := &diffCommand{env: e}
 	var levels strings.Builder
@@ -83,8 +86,8 @@ printed with its effects at lower levels; unexplained differences are printed by
 themselves. With --bytes the byte ranges of the pairs that differ are listed, each with
 its place in both files and its owner.
 
-Exit status 0 when there is no difference, 1 when there is, 2 when the sides could not
-be compared.`,
+` + diffStatus,
+		Annotations: map[string]string{ownStatus: diffStatus},
 		Example: `  zinc diff old.mlmodelc new.mlmodelc
   zinc diff model.mlmodelc --target-b h14
   zinc diff model.mlmodelc@h13 model.mlmodelc@h14 --level limits,placement

@@ -67,6 +67,9 @@ func statusText() string {
 	return b.String()
 }
 
+// ownStatus is the annotation of a command whose exit statuses are not those of Statuses alone: what they mean.
+const ownStatus = "exit-status"
+
 // usageError is a wrong command line.
 type usageError struct{ err error }
 

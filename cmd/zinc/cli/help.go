@@ -3,6 +3,8 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -13,8 +15,23 @@ import (
 	"github.com/zinc-compiler/zinc/report"
 )
 
-// helpWidth is the number of columns that help is wrapped at: those of a terminal in its usual size.
-const helpWidth = 80
+// Help is wrapped at the columns of the terminal that it goes to, within these bounds: longer lines are hard to read,
+// and shorter ones have no space for the names of flags. Elsewhere it is wrapped at helpWidth, a terminal's usual size.
+const (
+	helpWidth    = 80
+	leastColumns = 50
+	mostColumns  = 100
+)
+
+// helpColumns returns the number of columns of help that goes to w.
+func helpColumns(w io.Writer) int {
+	if f, ok := w.(*os.File); ok && isTerminal(f) {
+		if n := columns(f); n > 0 {
+			return min(max(n, leastColumns), mostColumns)
+		}
+	}
+	return helpWidth
+}
 
 // helpAll prints the help with the expert flags. It is replaced by --help, which cobra handles before it
 // checks operands.
@@ -61,7 +78,7 @@ func (e *env) flagText(c *cobra.Command) string {
 	var b strings.Builder
 	write := func(title string, s *pflag.FlagSet) {
 		if s.HasAvailableFlags() {
-			fmt.Fprintf(&b, "\n%s:\n%s", title, s.FlagUsagesWrapped(helpWidth))
+			fmt.Fprintf(&b, "\n%s:\n%s", title, s.FlagUsagesWrapped(e.columns))
 		}
 	}
 	write("Flags", sets[0])
@@ -79,9 +96,9 @@ func (e *env) flagText(c *cobra.Command) string {
 	return b.String()
 }
 
-// wrapped fills the paragraphs of a text up to helpWidth columns. A line that begins with a space is a row of a table,
-// whose last column is continued below.
-func wrapped(text string) string {
+// wrapped fills the paragraphs of a text up to a number of columns. A line that begins with a space is a row of a
+// table, whose last column is continued below.
+func wrapped(text string, columns int) string {
 	var b strings.Builder
 	column := 0
 	flush := func() {
@@ -94,13 +111,13 @@ func wrapped(text string) string {
 		line = strings.TrimRight(line, "\n")
 		if line == "" || line[0] == ' ' || line[0] == '\t' {
 			flush()
-			b.WriteString(tableRow(line) + "\n")
+			b.WriteString(tableRow(line, columns) + "\n")
 			continue
 		}
 		for _, word := range strings.Fields(line) {
 			n := utf8.RuneCountInString(word)
 			switch {
-			case column > 0 && column+1+n > helpWidth:
+			case column > 0 && column+1+n > columns:
 				flush()
 			case column > 0:
 				b.WriteByte(' ')
@@ -114,8 +131,8 @@ func wrapped(text string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// tableRow breaks a row of a table at helpWidth columns. Two or more spaces separate the columns.
-func tableRow(line string) string {
+// tableRow breaks a row of a table at a number of columns. Two or more spaces separate the row's own columns.
+func tableRow(line string, columns int) string {
 	at := len(line) - len(strings.TrimLeft(line, " "))
 	if gap := strings.Index(line[at:], "  "); gap >= 0 {
 		at = len(line) - len(strings.TrimLeft(line[at+gap:], " "))
@@ -126,7 +143,7 @@ func tableRow(line string) string {
 	for i, word := range strings.Fields(line[at:]) {
 		n := utf8.RuneCountInString(word)
 		switch {
-		case i > 0 && column+1+n > helpWidth:
+		case i > 0 && column+1+n > columns:
 			b.WriteString("\n" + strings.Repeat(" ", at))
 			column = at
 		case i > 0:
@@ -156,17 +173,18 @@ func (e *env) usageText(c *cobra.Command) string {
 	if c.HasExample() {
 		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
 	}
-	b.WriteString(commandText(c))
+	b.WriteString(e.commandText(c))
 	b.WriteString(e.flagText(c))
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%s COMMAND --help has the flags and examples of a command.\n"+
-			"%s help exit-status lists the exit statuses.\n", c.CommandPath(), c.Root().CommandPath())
+		fmt.Fprintf(&b, "\n%[1]s COMMAND --help has the flags and examples of a command.\n"+
+			"%[2]s help exit-status lists the exit statuses, %[2]s help environment the variables.\n",
+			c.CommandPath(), c.Root().CommandPath())
 	}
 	return b.String()
 }
 
 // commandText lists the subcommands of a command in their groups.
-func commandText(c *cobra.Command) string {
+func (e *env) commandText(c *cobra.Command) string {
 	if !c.HasAvailableSubCommands() {
 		return ""
 	}
@@ -181,7 +199,7 @@ func commandText(c *cobra.Command) string {
 				fmt.Fprintf(&b, "\n%s\n", title)
 				first = false
 			}
-			fmt.Fprintln(&b, tableRow(fmt.Sprintf("  %-*s  %s", s.NamePadding(), s.Name(), s.Short)))
+			fmt.Fprintln(&b, tableRow(fmt.Sprintf("  %-*s  %s", s.NamePadding(), s.Name(), s.Short), e.columns))
 		}
 	}
 	for _, g := range c.Groups() {
@@ -199,7 +217,7 @@ func (e *env) setHelp(root *cobra.Command) {
 		return err
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		text := wrapped(cmp.Or(c.Long, c.Short)) + "\n"
+		text := wrapped(cmp.Or(c.Long, c.Short), e.columns) + "\n"
 		if usage := c.UsageString(); usage != "" {
 			text += "\n" + usage
 		}
@@ -208,9 +226,9 @@ func (e *env) setHelp(root *cobra.Command) {
 }
 
 // brief prints one screen: what zinc is, its commands, and how to get more help.
-func brief(c *cobra.Command) error {
+func (e *env) brief(c *cobra.Command) error {
 	_, err := fmt.Fprintf(c.OutOrStdout(), "%s\n\nUsage:\n  %s\n  zinc COMMAND\n%s\n"+
 		"zinc --help has the flags and examples, zinc COMMAND --help those of a command.\n", c.Short, c.Use,
-		commandText(c))
+		e.commandText(c))
 	return err
 }

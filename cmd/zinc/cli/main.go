@@ -30,6 +30,7 @@ type env struct {
 	helpAll     bool      // help lists the expert flags
 	quiet       bool      // print no notes
 	terminal    bool      // standard output is one
+	columns     int       // of help
 	color       string    // auto, always or never
 	command     string    // path of the command that ran, such as "zinc cache ls"
 	subject     *subject
@@ -83,6 +84,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err:         stderr,
 		diagnostics: "text",
 		terminal:    isTerminal(stdout),
+		columns:     helpColumns(stdout),
 		command:     "zinc",
 		subject:     &subject{args: args, stdin: in},
 	}

@@ -3,8 +3,11 @@ package cli
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -68,8 +71,9 @@ func manPages(c *cobra.Command, folder string) ([]atomicfile.File, error) {
 	if err := doc.GenMan(c, head, &b); err != nil {
 		return nil, err
 	}
+	page := withSections(b.Bytes(), manSections(c))
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-") + "." + head.Section
-	files := []atomicfile.File{atomicfile.Bytes(filepath.Join(folder, name), b.Bytes())}
+	files := []atomicfile.File{atomicfile.Bytes(filepath.Join(folder, name), page)}
 	for _, s := range c.Commands() {
 		if !s.IsAvailableCommand() || s.IsAdditionalHelpTopicCommand() {
 			continue
@@ -81,4 +85,50 @@ func manPages(c *cobra.Command, folder string) ([]atomicfile.File, error) {
 		files = append(files, below...)
 	}
 	return files, nil
+}
+
+// withSections inserts sections before the list of related pages, which is the last section of a page that has it.
+func withSections(page []byte, sections string) []byte {
+	const last = "\n.SH SEE ALSO\n"
+	at := bytes.LastIndex(page, []byte(last))
+	if at < 0 {
+		at = len(page) - 1
+	}
+	return slices.Concat(page[:at+1], []byte(sections), page[at+1:])
+}
+
+// manSections returns the environment and the exit statuses of a command as sections of its page.
+func manSections(c *cobra.Command) string {
+	var b strings.Builder
+	entry := func(head, text string) {
+		fmt.Fprintf(&b, ".TP\n\\fB%s\\fP\n%s\n", head, manText(text))
+	}
+	b.WriteString(".SH ENVIRONMENT\n")
+	for _, v := range Variables {
+		if v.Flag == "" || c.Flags().Lookup(v.Flag) != nil {
+			entry(v.Name, v.Meaning)
+		}
+	}
+	b.WriteString(".SH EXIT STATUS\n")
+	if own := c.Annotations[ownStatus]; own != "" {
+		b.WriteString(manText(own) + "\n")
+		return b.String()
+	}
+	for _, s := range Statuses {
+		text := s.Meaning
+		if s.Example != "" {
+			text += ": " + s.Example
+		}
+		entry(strconv.Itoa(s.Status), text)
+	}
+	return b.String()
+}
+
+// manText escapes text for a page.
+func manText(s string) string {
+	s = strings.NewReplacer(`\`, `\\`, "-", `\-`).Replace(s)
+	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+		s = `\&` + s
+	}
+	return s
 }

@@ -59,6 +59,26 @@ func TestManHasAllCommandsAndFlags(t *testing.T) {
 	}
 }
 
+// TestManListsVariablesAndStatuses holds every page to a section with the variables that matter to the command, and one
+// with the exit statuses.
+func TestManListsVariablesAndStatuses(t *testing.T) {
+	for name, text := range manual(t) {
+		page := strings.ReplaceAll(string(text), `\-`, "-")
+		head, rest, ok := strings.Cut(page, ".SH ENVIRONMENT\n")
+		variables, rest, ok2 := strings.Cut(rest, ".SH EXIT STATUS\n")
+		statuses, _, _ := strings.Cut(rest, ".SH ")
+		if !ok || !ok2 || !strings.Contains(variables, "NO_COLOR") {
+			t.Errorf("%s lacks its sections: %s", name, page)
+		}
+		if with := strings.Contains(head, "--cache"); strings.Contains(variables, cacheEnv) != with {
+			t.Errorf("%s has the flag --cache: %t; it lists %s: %t", name, with, cacheEnv, !with)
+		}
+		if want := Statuses[len(Statuses)-1].Meaning; strings.Contains(statuses, want) == (name == "zinc-diff.1") {
+			t.Errorf("%s: exit statuses are %s", name, statuses)
+		}
+	}
+}
+
 func TestManIsDeterministic(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1000000000")
 	first := manual(t)

@@ -77,6 +77,11 @@ func newRoot(e *env) *cobra.Command {
 		Long: "Exit statuses:\n\n" + statusText() +
 			"\nzinc diff has the statuses of diff(1), and zinc reduce --help describes those of its command.",
 	})
+	root.AddCommand(&cobra.Command{
+		Use:   "environment",
+		Short: "Environment variables that zinc reads",
+		Long:  "Environment variables:\n\n" + environmentText(),
+	})
 	e.setHelp(root)
 	completes(root)
 	return root
