@@ -25,6 +25,24 @@ func (m *machine[T, R]) numbers(n int) []T { return m.arena.numbers.take(n) }
 // results returns a buffer for rounded results with arbitrary content.
 func (m *machine[T, R]) results(n int) []R { return m.arena.results.take(n) }
 
+// scratch is memory for numbers.
+type scratch[T any] struct{ v []T }
+
+// borrow returns a buffer with arbitrary content to a goroutine of a task, which gives it back.
+func (m *machine[T, R]) borrow(n int) *scratch[T] {
+	s, _ := m.spare.Get().(*scratch[T])
+	if s == nil {
+		s = new(scratch[T])
+	}
+	if cap(s.v) < n {
+		s.v = make([]T, n)
+	}
+	s.v = s.v[:n]
+	return s
+}
+
+func (m *machine[T, R]) giveBack(s *scratch[T]) { m.spare.Put(s) }
+
 // pool is memory of one type.
 type pool[T any] struct {
 	kept []T // as long as what is in use

@@ -42,8 +42,13 @@ func (x *exec[T, R]) gathered(p poster[T, R], g *geometry, k *kernel[T], v []T, 
 	inPlane := g.in[axH] * g.in[axW]
 	jobs := g.out[axG] * g.out[axD] * parts * cuts
 	return x.each(jobs, 1, func(lo, hi int) {
-		var block []T
-		acc := make([]T, rows*cols)
+		acc := x.borrow(rows * cols)
+		defer x.giveBack(acc)
+		var block *scratch[T]
+		if !direct {
+			block = x.borrow(red * cols)
+			defer x.giveBack(block)
+		}
 		for i := lo; i < hi; i++ {
 			if x.ctx.Err() != nil {
 				return
@@ -56,16 +61,13 @@ func (x *exec[T, R]) gathered(p poster[T, R], g *geometry, k *kernel[T], v []T, 
 			if direct {
 				b.Data = b.Data[from:]
 			} else {
-				if block == nil {
-					block = make([]T, red*cols)
-				}
-				gather(g, block, b.Data, from, n)
-				b.Data, b.RowStep = block[:red*n], n
+				gather(g, block.v, b.Data, from, n)
+				b.Data, b.RowStep = block.v[:red*n], n
 			}
 			first := part * rows
 			m := min(rows, cout-first)
 			w := matrix[T]{Data: k.w[(grp*cout+first)*red:][:m*red], Rows: m, Cols: red, RowStep: red, ColStep: 1}
-			c := acc[:m*n]
+			c := acc.v[:m*n]
 			clear(c)
 			x.num.multiply(c, w, b)
 			for j := range m {
@@ -103,10 +105,11 @@ func (x *exec[T, R]) shifted(p poster[T, R], g *geometry, k *kernel[T], v []T, o
 	ph, pw := g.padded()
 	H, W := g.in[axH], g.in[axW]
 	image := x.numbers(cin * ph * pw)
-	at := make([]int, 0, g.red)
+	at := x.taps[:0]
 	for ci := range cin {
 		at = g.taps(at, ci*ph*pw, pw)
 	}
+	x.taps = at
 	// Rows of results are as wide as the padded image: the columns after the image's own are meaningless.
 	n := (oh-1)*pw + ow
 	for gd := range g.out[axG] * g.out[axD] {
@@ -120,23 +123,26 @@ func (x *exec[T, R]) shifted(p poster[T, R], g *geometry, k *kernel[T], v []T, o
 			}
 		}
 		if err := x.each(cout, max(shiftedRows, grain(g.red*n)), func(lo, hi int) {
-			acc := make([]T, min(shiftedRows, hi-lo)*n)
+			acc := x.borrow(min(shiftedRows, hi-lo) * n)
+			defer x.giveBack(acc)
 			for o := lo; o < hi; o += shiftedRows {
 				if x.ctx.Err() != nil {
 					return
 				}
 				m := min(shiftedRows, hi-o)
 				first := gd/g.out[axD]*cout + o
-				clear(acc)
-				x.num.add(acc, n, k.w[first*g.red:][:m*g.red], g.red, m, image, at, n)
+				clear(acc.v)
+				x.num.add(acc.v, n, k.w[first*g.red:][:m*g.red], g.red, m, image, at, n)
 				for i := range m {
 					var bias T
 					if k.bias != nil {
 						bias = k.bias[first+i]
 					}
+					sums := acc.v[i*n:][:n]
 					for y := range oh {
-						p.row(out[((gd*cout+o+i)*oh+y)*ow:][:ow], acc[i*n+y*pw:][:ow], bias)
+						copy(sums[y*ow:], sums[y*pw:][:ow])
 					}
+					p.row(out[(gd*cout+o+i)*oh*ow:][:oh*ow], sums[:oh*ow], bias)
 				}
 			}
 		}); err != nil {
@@ -230,7 +236,11 @@ func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T,
 		}
 	}
 	return x.each(g.out[axD]*channels, grain(oh*ow*g.red), func(lo, hi int) {
-		acc, seen := make([]T, ow), make([]T, g.span*g.kh*steps*pw)
+		// Rows are finished together as long as they stay in the first-level cache.
+		together := max(1, min(oh, rowPiece/ow))
+		buf := x.borrow(together*ow + g.span*g.kh*steps*pw)
+		defer x.giveBack(buf)
+		sums, seen := buf.v[:together*ow], buf.v[together*ow:]
 		for i := lo; i < hi; i++ {
 			c := i % channels
 			taps := k.w[c*g.red:][:g.red]
@@ -253,9 +263,13 @@ func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T,
 						}
 					}
 				}
+				row := oy % together
+				acc := sums[row*ow:][:ow]
 				clear(acc)
 				x.num.add(acc, ow, taps, g.red, 1, seen, at, ow)
-				p.row(out[(i*oh+oy)*ow:][:ow], acc, bias)
+				if row == together-1 || oy == oh-1 {
+					p.row(out[(i*oh+oy-row)*ow:][:(row+1)*ow], sums[:(row+1)*ow], bias)
+				}
 			}
 		}
 	})

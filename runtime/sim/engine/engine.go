@@ -53,8 +53,12 @@ type machine[T, R any] struct {
 	num    arithmetic[T, R]
 	report func(index int, extent [5]int, vals []R)
 	arena  arena[T, R]
-	// reader reads the coefficients of the running task.
+	// exec and reader belong to the running task.
+	exec   exec[T, R]
 	reader reader[T, R]
+	// spare has numbers for goroutines of a task, taps is memory for positions.
+	spare sync.Pool
+	taps  []int
 	// bound is called with each tensor before its bytes are looked up. It may be nil.
 	bound func(*fields, layout)
 }
@@ -112,7 +116,9 @@ func (m *machine[T, R]) step(ctx context.Context, index int, t td.Placed, mem Me
 		return err
 	}
 	m.arena.reset()
-	x := &exec[T, R]{
+	x := &m.exec
+	defer func() { *x = exec[T, R]{} }() // what it points to belongs to the task
+	*x = exec[T, R]{
 		machine: m,
 		run:     run{ctx: ctx, workers: m.opts.Workers},
 		t:       t.Task,
@@ -136,9 +142,23 @@ func (m *machine[T, R]) step(ctx context.Context, index int, t td.Placed, mem Me
 type exec[T, R any] struct {
 	*machine[T, R]
 	run
-	t   *td.Task
-	mem Memory
-	ev  Event
+	t     *td.Task
+	mem   Memory
+	ev    Event
+	tiles [5]tile // two sources and the result, and where the sources are staged
+	used  int     // of tiles
+	ops   [3]operand[T]
+	// The rest is of a task of the neural engine.
+	geometry     geometry
+	coefficients kernel[T]
+}
+
+// tile returns a tile of the task.
+func (x *exec[T, R]) tile(l layout, p place, first int64) *tile {
+	t := &x.tiles[x.used]
+	x.used++
+	*t = tile{layout: l, place: p, first: first}
+	return t
 }
 
 // put stores a task's result.
@@ -221,7 +241,7 @@ func (x *exec[T, R]) bind(f *fields, dim shape, swap, write bool) (*tile, error)
 	} else {
 		x.ev.Source += n
 	}
-	return &tile{layout: l, place: at, first: first}, nil
+	return x.tile(l, at, first), nil
 }
 
 func (x *exec[T, R]) bindL2(l layout) (*tile, error) {
@@ -232,7 +252,7 @@ func (x *exec[T, R]) bindL2(l layout) (*tile, error) {
 	if first+n > L2Size {
 		return nil, pastL2(l.name, first, n)
 	}
-	return &tile{layout: l, place: x.num.onchip(first, n), first: first}, nil
+	return x.tile(l, x.num.onchip(first, n), first), nil
 }
 
 func pastL2(name string, first, n int64) *Fault {

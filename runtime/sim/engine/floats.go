@@ -215,8 +215,8 @@ type post struct {
 	add, scale float32
 	clamp      bool
 	lut        *lut
-	multi      bool // products of several taps or channels: 32768 and more becomes infinity
 	num        Numerics
+	finish     port.Finish // but for the bias
 	// results contains the result of every pattern, if there is no bias and all numbers are patterns of fp16.
 	results *[1 << 16]uint16
 }
@@ -229,8 +229,14 @@ func newPost(t *td.Task, num Numerics, l *lut, multi bool) *post {
 		add:   port.Widen(uint16(t.Get(td.AccBias))),
 		scale: port.Widen(uint16(t.Get(td.PostScale))),
 		clamp: t.Get(td.Nonlinear) == uint32(td.NonlinReLU),
-		multi: multi && num != IEEE,
 		num:   num,
+	}
+	p.finish = port.Finish{Add: p.add, Scale: p.scale, Limit: float32(math.Inf(1)), Floor: port.NoFloor}
+	if multi { // of several taps or channels: 32768 and more becomes infinity
+		p.finish.Limit = saturation
+	}
+	if p.clamp {
+		p.finish.Floor = 0
 	}
 	if t.Get(td.Nonlinear) == uint32(td.NonlinTable) {
 		p.lut = l
@@ -263,13 +269,8 @@ func (p *post) row(out []uint16, acc []float32, bias float32) {
 			clamp(acc)
 		}
 	} else {
-		f := port.Finish{Bias: bias, Add: p.add, Scale: p.scale, Limit: float32(math.Inf(1)), Floor: port.NoFloor}
-		if p.multi {
-			f.Limit = saturation
-		}
-		if p.clamp {
-			f.Floor = 0
-		}
+		f := p.finish
+		f.Bias = bias
 		f.Row(acc, acc)
 	}
 	if p.lut != nil {

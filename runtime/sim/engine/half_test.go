@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/x448/float16"
+
+	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // TestRowsRoundAsNumbersDo compares the rounding of rows with an independent one: at every number that fp16 has,
@@ -50,18 +52,23 @@ func TestPostRowSaturatesAndClamps(t *testing.T) {
 		float32(math.Inf(1)), float32(math.Inf(-1)), float32(math.NaN())}
 	half := func(f float64) uint16 { return float16.Fromfloat32(float32(f)).Bits() }
 	for _, c := range []struct {
-		post
-		want []uint16
+		num          Numerics
+		multi, clamp bool
+		want         []uint16
 	}{
-		{post{scale: 1, num: IEEE}, []uint16{0, 0x3c00, 0xbc00, half(32759), half(32760), half(-32759), half(-32760),
+		{num: IEEE, want: []uint16{0, 0x3c00, 0xbc00, half(32759), half(32760), half(-32759), half(-32760),
 			half(65519), 0x7c00, 0xfc00, half(1e-8), half(-1e-8), half(6.1e-5), half(-6.1e-5), 0x7c00, 0xfc00, 0x7e00}},
-		{post{scale: 1, num: ANE, multi: true}, []uint16{0, 0x3c00, 0xbc00, half(32759), 0x7c00, half(-32759), 0xfc00,
+		{num: ANE, multi: true, want: []uint16{0, 0x3c00, 0xbc00, half(32759), 0x7c00, half(-32759), 0xfc00,
 			0x7c00, 0x7c00, 0xfc00, 0, 0, half(6.1e-5), half(-6.1e-5), 0x7c00, 0xfc00, 0}},
-		{post{scale: 1, num: ANE, clamp: true}, []uint16{0, 0x3c00, 0, half(32759), half(32760), 0, 0, half(65519),
+		{num: ANE, clamp: true, want: []uint16{0, 0x3c00, 0, half(32759), half(32760), 0, 0, half(65519),
 			0x7c00, 0, 0, 0, half(6.1e-5), 0, 0x7c00, 0, 0}},
 	} {
+		task := td.New().Set(td.PostScale, 0x3c00)
+		if c.clamp {
+			task.Set(td.Nonlinear, int(td.NonlinReLU))
+		}
 		out := make([]uint16, len(acc))
-		c.row(out, slices.Clone(acc), 0)
+		newPost(task, c.num, nil, c.multi).row(out, slices.Clone(acc), 0)
 		for i, want := range c.want {
 			if out[i] != want {
 				t.Errorf("multi %t, clamp %t: %g is %#x, want %#x", c.multi, c.clamp, acc[i], out[i], want)

@@ -26,7 +26,14 @@ type part[T any] struct {
 }
 
 // name returns the name of the stream for faults.
-func (p *part[T]) name() string { return fmt.Sprintf("kernel lane %d", p.lane) }
+func (p *part[T]) name() string { return laneNames[p.lane] }
+
+var laneNames = func() (names [td.Lanes]string) {
+	for i := range names {
+		names[i] = fmt.Sprintf("kernel lane %d", i)
+	}
+	return names
+}()
 
 // take returns the position of the next n bytes in the part.
 func (p *part[T]) take(n int) (int, error) {
@@ -78,10 +85,14 @@ type reader[T, R any] struct {
 func (x *exec[T, R]) kernel(g *geometry) (*kernel[T], error) {
 	t := x.t
 	r := &x.reader
-	defer func() { *r = reader[T, R]{} }() // what it points to belongs to the task
-	*r = reader[T, R]{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &kernel[T]{}, bias: t.On(td.NEBias),
+	// What it points to belongs to the task, but for the memory of blocks.
+	defer func() {
+		clear(r.blocks)
+		*r = reader[T, R]{blocks: r.blocks[:0]}
+	}()
+	*r = reader[T, R]{x: x, g: g, cores: 1 << t.Get(td.ActiveNE), out: &x.coefficients, bias: t.On(td.NEBias),
 		skip: t.On(td.SparseFmt), octet: td.KernelFormat(t.Get(td.KernelFmt)) == td.KernelInt8, slots: 2,
-		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true)}
+		cap: 1 << t.Get(td.OCGSize), wide: x.num.values(true), blocks: r.blocks}
 	if t.On(td.SmallSource) {
 		r.slots = 4
 	}
@@ -309,18 +320,16 @@ const blockInputs = 256
 func (r *reader[T, R]) dense() error {
 	red := r.g.red
 	return r.x.each(len(r.blocks), grain(r.cap*red), func(lo, hi int) {
-		var buf []T
+		buf := r.x.borrow(min(blockInputs, red) * r.cap)
+		defer r.x.giveBack(buf)
 		for _, b := range r.blocks[lo:hi] {
 			if b.lanes == 1 {
 				r.x.num.halves(r.out.w[b.first*red:][:red], b.p.place, b.at, 2, true)
 				continue
 			}
-			if size := min(blockInputs, red) * b.lanes; len(buf) < size {
-				buf = make([]T, size)
-			}
 			for k := 0; k < red; k += blockInputs {
 				n := min(blockInputs, red-k)
-				v := buf[:n*b.lanes]
+				v := buf.v[:n*b.lanes]
 				r.x.num.halves(v, b.p.place, b.at+2*k*b.lanes, 2, true)
 				r.x.num.turn(r.out.w[b.first*red+k:], red, v, b.lanes)
 			}

@@ -24,8 +24,8 @@ func (x *exec[T, R]) neural() error {
 	if dim1 != in {
 		return bad("Common.Bcast1*: source extents %v of %v: the neural engine spreads no source", dim1, in)
 	}
-	geo, err := newGeometry(t, in, out)
-	if err != nil {
+	geo := &x.geometry
+	if err := geo.read(t, in, out); err != nil {
 		return err
 	}
 	out = geo.out
@@ -68,7 +68,7 @@ func (x *exec[T, R]) pass(p poster[T, R], in shape, src *tile, out []R) error {
 		return err
 	}
 	var none T
-	return x.eachPiece(in, []operand[T]{o}, func(v []T, at [3][]T, first int) {
+	return x.eachPiece(in, append(x.ops[:0], o), func(v []T, at [3][]T, first int) {
 		p.row(out[first:][:len(v)], at[0], none)
 	})
 }
@@ -102,8 +102,9 @@ type geometry struct {
 	red                    int // input elements that contribute to one result element
 }
 
-func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
-	g := &geometry{
+// read sets the geometry to that of a task.
+func (g *geometry) read(t *td.Task, in, out shape) error {
+	*g = geometry{
 		in: in, out: out, kw: ext(t, td.Kw), kh: ext(t, td.Kh), sx: ext(t, td.Sx), sy: ext(t, td.Sy),
 		px: t.Int(td.Px), py: t.Int(td.Py), unicast: t.On(td.UnicastEn), op: t.Get(td.NEOp), red: 1,
 	}
@@ -111,35 +112,35 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 		g.red = g.kw * g.kh
 		if !g.unicast {
 			g.red *= in[axC]
-			return g, nil
+			return nil
 		}
 		g.span = max(1, t.Int(td.UnicastCin))
 		g.red *= g.span
 		switch {
 		case g.span > 1 && (g.kw|g.kh|g.sx|g.sy != 1 || g.px|g.py != 0 || t.On(td.SparseFmt) || t.On(td.PalettizedEn)):
-			return nil, badField(t, td.UnicastCin, "a channelwise kernel with a window takes one channel")
+			return badField(t, td.UnicastCin, "a channelwise kernel with a window takes one channel")
 		case in[axC] != out[axC]*g.span:
-			return nil, bad("Common.Cin = %d, Common.Cout = %d: channelwise work takes %d channels for one", in[axC],
+			return bad("Common.Cin = %d, Common.Cout = %d: channelwise work takes %d channels for one", in[axC],
 				out[axC], g.span)
 		case in[axG] != 1:
-			return nil, badField(t, td.NumGroups, "a channelwise kernel (UnicastEn) has one group")
+			return badField(t, td.NumGroups, "a channelwise kernel (UnicastEn) has one group")
 		case t.Get(td.Oy) > 1 || t.Get(td.Ox) > 2:
-			return nil, bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of so many pixels at a time is "+
+			return bad("Common.Ox = %d, Common.Oy = %d: the coefficient order of so many pixels at a time is "+
 				"not known", t.Get(td.Ox), t.Get(td.Oy))
 		case t.Get(td.Ox) == 2:
 			if g.sx != 2 || g.kh != 1 || g.kw%2 == 0 || t.On(td.SparseFmt) {
-				return nil, bad("Common.Ox = 2 with Sx = %d, kernel %dx%d: pairs of columns are known at a step of "+
+				return bad("Common.Ox = 2 with Sx = %d, kernel %dx%d: pairs of columns are known at a step of "+
 					"2 with one row of an odd number of taps, all stored", g.sx, g.kw, g.kh)
 			}
 			// Wout counts pairs.
 			g.paired, g.sx = true, 1
 			g.out[axW] *= 2
 		}
-		return g, nil
+		return nil
 	}
 	if in[axH] != out[axH] || in[axW] != out[axW] || g.kw != 1 || g.kh != 1 || g.sx != 1 || g.sy != 1 || g.px != 0 ||
 		g.py != 0 {
-		return nil, bad("NE.Op = %d with extents in %v, out %v, kernel %dx%d, stride %dx%d, padding %d,%d: only "+
+		return bad("NE.Op = %d with extents in %v, out %v, kernel %dx%d, stride %dx%d, padding %d,%d: only "+
 			"NE.Op 0 has a window",
 			g.op, in, out, g.kw, g.kh, g.sx, g.sy, g.px, g.py)
 	}
@@ -151,11 +152,11 @@ func newGeometry(t *td.Task, in, out shape) (*geometry, error) {
 		}
 	}
 	if out[axC]*g.span != in[axC] {
-		return nil, bad("NE.Op = %d with Common.Cin = %d, Common.Cout = %d: %d input channels make one result channel",
+		return bad("NE.Op = %d with Common.Cin = %d, Common.Cout = %d: %d input channels make one result channel",
 			g.op, in[axC], out[axC], g.span)
 	}
 	g.red = g.span
-	return g, nil
+	return nil
 }
 
 // channels computes the sum or the maximum over spans of channels.

@@ -181,16 +181,16 @@ func (x *exec[T, R]) operands(src1, src2 *tile, kind planarType) ([]operand[T], 
 	t := x.t
 	first, err := x.operand(src1, t.On(td.InputReLU))
 	if err != nil || src2 == nil {
-		return []operand[T]{first}, err
+		return append(x.ops[:0], first), err
 	}
 	second, err := x.operand(src2, t.On(td.Input2ReLU))
 	if err != nil || !kind.pair {
-		return []operand[T]{first, second}, err
+		return append(x.ops[:0], first, second), err
 	}
 	third := second
 	third.first += second.stride[axH]
 	second.stride[axH], third.stride[axH] = 0, 0
-	return []operand[T]{first, second, third}, nil
+	return append(x.ops[:0], first, second, third), nil
 }
 
 // elementwise computes a whole tensor of the given shape. The arithmetic that recorded tasks do after a reduction also
@@ -215,23 +215,26 @@ func (x *exec[T, R]) eachPiece(dim shape, ops []operand[T], f func(v []T, at [3]
 	piece := max(1, min(w.inner, rowPiece))
 	cuts := (w.inner + piece - 1) / piece
 	return x.each(w.rows*cuts, grain(piece), func(lo, hi int) {
-		bufs := x.buffers(piece, ops)
+		mem, bufs := x.buffers(piece, ops)
+		defer x.giveBack(mem)
 		for i := lo; i < hi; i++ {
 			row, from := i/cuts, i%cuts*piece
 			n := min(piece, w.inner-from)
-			f(bufs[0][:n], x.at(w, row, from, n, &bufs), row*w.inner+from)
+			f(bufs[0][:n], x.at(&w, row, from, n, &bufs), row*w.inner+from)
 		}
 	})
 }
 
-// buffers returns memory for n elements of the first operand, and of each one that is read from memory.
-func (x *exec[T, R]) buffers(n int, ops []operand[T]) (bufs [3][]T) {
-	for i, o := range ops {
-		if i == 0 || o.v == nil {
-			bufs[i] = make([]T, n)
+// buffers returns memory for n elements of the first operand, and of each one that is read from memory. The caller
+// gives it back.
+func (x *exec[T, R]) buffers(n int, ops []operand[T]) (mem *scratch[T], bufs [3][]T) {
+	mem = x.borrow(n * len(ops))
+	for i := range ops {
+		if i == 0 || ops[i].v == nil {
+			bufs[i] = mem.v[i*n:][:n]
 		}
 	}
-	return bufs
+	return mem, bufs
 }
 
 // at returns the operands of elements from..from+n of a row; an operand that does not vary along the row has length

@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"slices"
-
-	"github.com/zinc-compiler/zinc/lower/td"
-)
+import "github.com/zinc-compiler/zinc/lower/td"
 
 // window is the extent and step of a reduction.
 type window struct {
@@ -21,10 +17,13 @@ func (x *exec[T, R]) reduceAll(el rows[T], dim shape, ops []operand[T], fin fini
 	out := x.results(G * C)
 	err := x.each(G*C, grain(D*H*W), func(lo, hi int) {
 		// The depth, rows and columns of one channel form a tensor of their own; all channels are walked alike.
-		own := slices.Clone(ops)
+		var mine [3]operand[T]
+		own := mine[:copy(mine[:], ops)]
 		w := newWalk(shape{1, D, 1, H, W}, own)
 		piece := min(w.inner, rowPiece)
-		bufs, acc := x.buffers(piece, ops), x.num.fold(mode, fin)
+		mem, bufs := x.buffers(piece, ops)
+		defer x.giveBack(mem)
+		acc := x.num.fold(mode, fin)
 		for i := lo; i < hi; i++ {
 			channel(own, ops, i/C, i%C)
 			acc.reset()
@@ -35,7 +34,7 @@ func (x *exec[T, R]) reduceAll(el rows[T], dim shape, ops []operand[T], fin fini
 					}
 					n := min(piece, w.inner-from)
 					v := bufs[0][:n]
-					el.row(v, x.at(w, row, from, n, &bufs), len(ops))
+					el.row(v, x.at(&w, row, from, n, &bufs), len(ops))
 					acc.add(v)
 				}
 			}
@@ -59,14 +58,18 @@ func (x *exec[T, R]) pool(el rows[T], in, dim shape, ops []operand[T], fin finis
 	oh, ow := dim[axH], dim[axW]
 	out := x.results(int(dim.count()))
 	err := x.each(in[axG]*D*C, 1, func(lo, hi int) {
-		plane, acc := slices.Clone(ops), x.num.fold(win.mode, fin)
+		var mine [3]operand[T]
+		plane, acc := mine[:copy(mine[:], ops)], x.num.fold(win.mode, fin)
+		values := x.borrow(H * W)
+		defer x.giveBack(values)
 		for i := lo; i < hi; i++ {
 			g, d, c := i/(D*C), i/C%D, i%C
 			channel(plane, ops, g, c)
 			for k := range plane {
 				plane[k].first += d * plane[k].stride[axD]
 			}
-			v := x.plane(el, H, W, plane)
+			v := values.v
+			x.plane(v, el, H, W, plane)
 			for oy := range oh {
 				if x.ctx.Err() != nil {
 					return
@@ -87,12 +90,11 @@ func (x *exec[T, R]) pool(el rows[T], in, dim shape, ops []operand[T], fin finis
 }
 
 // plane computes the elementwise values of one plane.
-func (x *exec[T, R]) plane(el rows[T], h, w int, ops []operand[T]) []T {
-	v := make([]T, h*w)
+func (x *exec[T, R]) plane(v []T, el rows[T], h, w int, ops []operand[T]) {
 	k := newWalk(shape{1, 1, 1, h, w}, ops)
-	bufs := x.buffers(k.inner, ops)
+	mem, bufs := x.buffers(k.inner, ops)
+	defer x.giveBack(mem)
 	for row := range k.rows {
-		el.row(v[row*k.inner:][:k.inner], x.at(k, row, 0, k.inner, &bufs), len(ops))
+		el.row(v[row*k.inner:][:k.inner], x.at(&k, row, 0, k.inner, &bufs), len(ops))
 	}
-	return v
 }

@@ -235,7 +235,7 @@ func (t *tile) eachRow(run *run, serial bool, f func(k, dk, cols int, at int64))
 
 // fields names the registers of one tensor stream.
 type fields struct {
-	name                            string
+	name, nameInL2                  string
 	en                              td.Field
 	bar, barEn                      td.Field
 	base, row, plane, depth, group  td.Field
@@ -248,20 +248,20 @@ type fields struct {
 
 var (
 	source1 = fields{
-		name: "source 1", en: td.SrcEn, bar: td.RBase0, barEn: td.RBE0,
+		name: "source 1", nameInL2: "source 1 in L2", en: td.SrcEn, bar: td.RBase0, barEn: td.RBE0,
 		base: td.SrcBase, row: td.SrcRow, plane: td.SrcPlane, depth: td.SrcDepth, group: td.SrcGroup,
 		inter: td.SrcInterleave, inDRAM: td.SrcMemFmt, onChip: td.InFmt, offset: td.PixelOffset, hasOffset: true,
 		l2: td.L2Src, l2ch: td.L2SrcCh, l2row: td.L2SrcRow, l2depth: td.L2SrcDepth, l2grp: td.L2SrcGroup,
 	}
 	source2 = fields{
-		name: "source 2", en: td.Source2DMA, bar: td.RBase1, barEn: td.RBE1,
+		name: "source 2", nameInL2: "source 2 in L2", en: td.Source2DMA, bar: td.RBase1, barEn: td.RBE1,
 		base: td.Src2Base, row: td.Src2Row, plane: td.Src2Plane, depth: td.Src2Depth, group: td.Src2Group,
 		inter: td.Src2Interleave, inDRAM: td.Src2MemFmt, onChip: td.In2Fmt, offset: td.PixelOffset.At(1),
 		hasOffset: true,
 		l2:        td.L2Src2, l2ch: td.L2Src2Ch, l2row: td.L2Src2Row, l2depth: td.L2Src2Depth, l2grp: td.L2Src2Group,
 	}
 	result = fields{
-		name: "result", en: td.DstEn, bar: td.WBase, barEn: td.WBE,
+		name: "result", nameInL2: "result in L2", en: td.DstEn, bar: td.WBase, barEn: td.WBE,
 		base: td.DstBase, row: td.DstRow, plane: td.DstPlane, depth: td.DstDepth, group: td.DstGroup,
 		inter: td.DstInterleave, inDRAM: td.DstMemFmt, onChip: td.OutFmt,
 		l2: td.L2Res, l2ch: td.L2ResCh, l2row: td.L2ResRow, l2depth: td.L2ResDepth, l2grp: td.L2ResGroup,
@@ -291,7 +291,7 @@ func (f *fields) dram(t *td.Task, dim shape, swap bool) layout {
 // onchip returns the stream's layout in L2.
 func (f *fields) onchip(t *td.Task, dim shape, swap bool) layout {
 	return layout{
-		name: f.name + " in L2", narrow: t.Get(f.onChip) == formatUint8, base: int64(t.Get(f.l2)),
+		name: f.nameInL2, narrow: t.Get(f.onChip) == formatUint8, base: int64(t.Get(f.l2)),
 		row: int64(t.Get(f.l2row)), plane: int64(t.Get(f.l2ch)),
 		depth: int64(t.Get(f.l2depth)), group: int64(t.Get(f.l2grp)), inter: 1, swap: swap, dim: dim,
 	}

@@ -29,7 +29,7 @@ type Finish struct {
 var NoFloor = float32(math.Inf(-1))
 
 // Row finishes accumulators. dst is as long as src or longer, and may be src.
-func (f *Finish) Row(dst, src []float32) {
+func (f Finish) Row(dst, src []float32) {
 	finish(dst[:len(src)], src, f)
 }
 

@@ -39,7 +39,7 @@ func writeAVX2(dst []uint16, src []float32) {
 	writePortable(dst[n:], src[n:])
 }
 
-func finishAVX2(dst, src []float32, f *Finish) {
+func finishAVX2(dst, src []float32, f Finish) {
 	n := len(src) &^ 7
 	if n > 0 {
 		finish8(&dst[0], &src[0], n/8, f.Bias, f.Add, f.Scale, f.Limit, f.Floor)

@@ -82,7 +82,7 @@ func TestRowsAreThePortableOnes(t *testing.T) {
 			{Bias: -65504, Scale: 0, Limit: float32(math.Inf(1)), Floor: 0},
 		} {
 			f.Row(got, v)
-			finishPortable(want, v, &f)
+			finishPortable(want, v, f)
 			if err := same(got, want); err != nil {
 				t.Errorf("%+v: %v", f, err)
 			}
@@ -145,7 +145,7 @@ func BenchmarkRows(b *testing.B) {
 		name string
 		run  [2]func()
 	}{
-		{"finish", [2]func(){func() { finishPortable(v, v, &f) }, func() { f.Row(v, v) }}},
+		{"finish", [2]func(){func() { finishPortable(v, v, f) }, func() { f.Row(v, v) }}},
 		{"read", [2]func(){func() { readPortable(out, bytes, true) }, func() { Read(out, bytes, true) }}},
 		{"write", [2]func(){func() { writePortable(halves, v) }, func() { Write(halves, v) }}},
 		{"add", [2]func(){func() { addPortable(out, v, -1) }, func() { Add(out, v, -1) }}},

@@ -60,7 +60,7 @@ func storePortable(dst []byte, src []uint16) {
 	}
 }
 
-func finishPortable(dst, src []float32, f *Finish) {
+func finishPortable(dst, src []float32, f Finish) {
 	for i, a := range src {
 		y := (a + f.Bias + f.Add) * f.Scale
 		if !(y < f.Limit && y > -f.Limit) { // if any step has no value, the last has none either
