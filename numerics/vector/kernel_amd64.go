@@ -64,6 +64,66 @@ func exact1x8(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *
 //go:noescape
 func rounded1x8(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
 
+// exact8x48z adds k products to each of 8 x 48 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func exact8x48z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// rounded8x48z adds k products to each of 8 x 48 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func rounded8x48z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// exact8x32z adds k products to each of 8 x 32 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func exact8x32z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// rounded8x32z adds k products to each of 8 x 32 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func rounded8x32z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// exact8x16z adds k products to each of 8 x 16 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func exact8x16z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// rounded8x16z adds k products to each of 8 x 16 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func rounded8x16z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// exact1x48z adds k products to each of 1 x 48 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func exact1x48z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// rounded1x48z adds k products to each of 1 x 48 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func rounded1x48z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// exact1x32z adds k products to each of 1 x 32 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func exact1x32z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// rounded1x32z adds k products to each of 1 x 32 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func rounded1x32z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// exact1x16z adds k products to each of 1 x 16 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func exact1x16z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
+// rounded1x16z adds k products to each of 1 x 16 numbers; ldc and lda are in bytes.
+//
+//go:noescape
+func rounded1x16z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+
 // staged1x24 adds groups of four products to each of 24 numbers by way of the first stage.
 //
 //go:noescape
@@ -78,6 +138,21 @@ func staged1x16(c *float32, a *float32, b *float32, at *int, groups int)
 //
 //go:noescape
 func staged1x8(c *float32, a *float32, b *float32, at *int, groups int)
+
+// staged1x48z adds groups of four products to each of 48 numbers by way of the first stage.
+//
+//go:noescape
+func staged1x48z(c *float32, a *float32, b *float32, at *int, groups int)
+
+// staged1x32z adds groups of four products to each of 32 numbers by way of the first stage.
+//
+//go:noescape
+func staged1x32z(c *float32, a *float32, b *float32, at *int, groups int)
+
+// staged1x16z adds groups of four products to each of 16 numbers by way of the first stage.
+//
+//go:noescape
+func staged1x16z(c *float32, a *float32, b *float32, at *int, groups int)
 
 // transpose8 writes n times eight numbers of eight rows as columns; ldd and lds are in bytes.
 //

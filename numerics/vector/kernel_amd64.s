@@ -339,29 +339,27 @@ next:
 TEXT ·exact1x24(SB), NOSPLIT, $0-56
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    lda+24(FP), BX
-	MOVQ    b+32(FP), SI
-	MOVQ    at+40(FP), DI
-	MOVQ    k+48(FP), R8
-	LEAQ    (BX)(BX*2), BX
-	LEAQ    (CX)(CX*2), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 
 next:
-	MOVQ         (DI), CX
-	VMOVUPS      (SI)(CX*4), Y4
-	VMOVUPS      32(SI)(CX*4), Y5
-	VMOVUPS      64(SI)(CX*4), Y6
-	VBROADCASTSS (DX), Y3
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Y4
+	VMOVUPS      32(DX)(DI*4), Y5
+	VMOVUPS      64(DX)(DI*4), Y6
+	VBROADCASTSS (CX), Y3
 	VFMADD231PS  Y4, Y3, Y0
 	VFMADD231PS  Y5, Y3, Y1
 	VFMADD231PS  Y6, Y3, Y2
-	ADDQ         $0x08, DI
-	ADDQ         $0x04, DX
-	DECQ         R8
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
 	JNZ          next
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
@@ -374,29 +372,27 @@ next:
 TEXT ·rounded1x24(SB), NOSPLIT, $0-56
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    lda+24(FP), BX
-	MOVQ    b+32(FP), SI
-	MOVQ    at+40(FP), DI
-	MOVQ    k+48(FP), R8
-	LEAQ    (BX)(BX*2), BX
-	LEAQ    (CX)(CX*2), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 	VMOVUPS 64(AX), Y2
 
 next:
-	MOVQ         (DI), CX
-	VBROADCASTSS (DX), Y3
-	VMULPS       (SI)(CX*4), Y3, Y4
+	MOVQ         (BX), DI
+	VBROADCASTSS (CX), Y3
+	VMULPS       (DX)(DI*4), Y3, Y4
 	VADDPS       Y4, Y0, Y0
-	VMULPS       32(SI)(CX*4), Y3, Y4
+	VMULPS       32(DX)(DI*4), Y3, Y4
 	VADDPS       Y4, Y1, Y1
-	VMULPS       64(SI)(CX*4), Y3, Y4
+	VMULPS       64(DX)(DI*4), Y3, Y4
 	VADDPS       Y4, Y2, Y2
-	ADDQ         $0x08, DI
-	ADDQ         $0x04, DX
-	DECQ         R8
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
 	JNZ          next
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
@@ -409,26 +405,24 @@ next:
 TEXT ·exact1x16(SB), NOSPLIT, $0-56
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    lda+24(FP), BX
-	MOVQ    b+32(FP), SI
-	MOVQ    at+40(FP), DI
-	MOVQ    k+48(FP), R8
-	LEAQ    (BX)(BX*2), BX
-	LEAQ    (CX)(CX*2), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 
 next:
-	MOVQ         (DI), CX
-	VMOVUPS      (SI)(CX*4), Y3
-	VMOVUPS      32(SI)(CX*4), Y4
-	VBROADCASTSS (DX), Y2
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Y3
+	VMOVUPS      32(DX)(DI*4), Y4
+	VBROADCASTSS (CX), Y2
 	VFMADD231PS  Y3, Y2, Y0
 	VFMADD231PS  Y4, Y2, Y1
-	ADDQ         $0x08, DI
-	ADDQ         $0x04, DX
-	DECQ         R8
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
 	JNZ          next
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
@@ -440,26 +434,24 @@ next:
 TEXT ·rounded1x16(SB), NOSPLIT, $0-56
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    lda+24(FP), BX
-	MOVQ    b+32(FP), SI
-	MOVQ    at+40(FP), DI
-	MOVQ    k+48(FP), R8
-	LEAQ    (BX)(BX*2), BX
-	LEAQ    (CX)(CX*2), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
 	VMOVUPS (AX), Y0
 	VMOVUPS 32(AX), Y1
 
 next:
-	MOVQ         (DI), CX
-	VBROADCASTSS (DX), Y2
-	VMULPS       (SI)(CX*4), Y2, Y3
+	MOVQ         (BX), DI
+	VBROADCASTSS (CX), Y2
+	VMULPS       (DX)(DI*4), Y2, Y3
 	VADDPS       Y3, Y0, Y0
-	VMULPS       32(SI)(CX*4), Y2, Y3
+	VMULPS       32(DX)(DI*4), Y2, Y3
 	VADDPS       Y3, Y1, Y1
-	ADDQ         $0x08, DI
-	ADDQ         $0x04, DX
-	DECQ         R8
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
 	JNZ          next
 	VMOVUPS      Y0, (AX)
 	VMOVUPS      Y1, 32(AX)
@@ -471,23 +463,21 @@ next:
 TEXT ·exact1x8(SB), NOSPLIT, $0-56
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
-	MOVQ    a+16(FP), DX
-	MOVQ    lda+24(FP), BX
-	MOVQ    b+32(FP), SI
-	MOVQ    at+40(FP), DI
-	MOVQ    k+48(FP), R8
-	LEAQ    (BX)(BX*2), BX
-	LEAQ    (CX)(CX*2), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
 	VMOVUPS (AX), Y0
 
 next:
-	MOVQ         (DI), CX
-	VMOVUPS      (SI)(CX*4), Y2
-	VBROADCASTSS (DX), Y1
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Y2
+	VBROADCASTSS (CX), Y1
 	VFMADD231PS  Y2, Y1, Y0
-	ADDQ         $0x08, DI
-	ADDQ         $0x04, DX
-	DECQ         R8
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
 	JNZ          next
 	VMOVUPS      Y0, (AX)
 	VZEROUPPER
@@ -498,25 +488,755 @@ next:
 TEXT ·rounded1x8(SB), NOSPLIT, $0-56
 	MOVQ    c+0(FP), AX
 	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
+	VMOVUPS (AX), Y0
+
+next:
+	MOVQ         (BX), DI
+	VBROADCASTSS (CX), Y1
+	VMULPS       (DX)(DI*4), Y1, Y1
+	VADDPS       Y1, Y0, Y0
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          next
+	VMOVUPS      Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func exact8x48z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·exact8x48z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
 	MOVQ    a+16(FP), DX
 	MOVQ    lda+24(FP), BX
 	MOVQ    b+32(FP), SI
 	MOVQ    at+40(FP), DI
 	MOVQ    k+48(FP), R8
-	LEAQ    (BX)(BX*2), BX
-	LEAQ    (CX)(CX*2), CX
-	VMOVUPS (AX), Y0
+	LEAQ    (BX)(BX*2), R9
+	LEAQ    (BX)(BX*4), R10
+	LEAQ    (R9)(BX*4), R11
+	LEAQ    (CX)(CX*2), R12
+	LEAQ    (CX)(CX*4), R13
+	LEAQ    (R12)(CX*4), R14
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS (AX)(CX*1), Z3
+	VMOVUPS 64(AX)(CX*1), Z4
+	VMOVUPS 128(AX)(CX*1), Z5
+	VMOVUPS (AX)(CX*2), Z6
+	VMOVUPS 64(AX)(CX*2), Z7
+	VMOVUPS 128(AX)(CX*2), Z8
+	VMOVUPS (AX)(R12*1), Z9
+	VMOVUPS 64(AX)(R12*1), Z10
+	VMOVUPS 128(AX)(R12*1), Z11
+	VMOVUPS (AX)(CX*4), Z12
+	VMOVUPS 64(AX)(CX*4), Z13
+	VMOVUPS 128(AX)(CX*4), Z14
+	VMOVUPS (AX)(R13*1), Z15
+	VMOVUPS 64(AX)(R13*1), Z16
+	VMOVUPS 128(AX)(R13*1), Z17
+	VMOVUPS (AX)(R12*2), Z18
+	VMOVUPS 64(AX)(R12*2), Z19
+	VMOVUPS 128(AX)(R12*2), Z20
+	VMOVUPS (AX)(R14*1), Z21
+	VMOVUPS 64(AX)(R14*1), Z22
+	VMOVUPS 128(AX)(R14*1), Z23
 
 next:
-	MOVQ         (DI), CX
-	VBROADCASTSS (DX), Y1
-	VMULPS       (SI)(CX*4), Y1, Y1
-	VADDPS       Y1, Y0, Y0
+	MOVQ         (DI), R15
+	VMOVUPS      (SI)(R15*4), Z25
+	VMOVUPS      64(SI)(R15*4), Z26
+	VMOVUPS      128(SI)(R15*4), Z27
+	VBROADCASTSS (DX), Z24
+	VFMADD231PS  Z25, Z24, Z0
+	VFMADD231PS  Z26, Z24, Z1
+	VFMADD231PS  Z27, Z24, Z2
+	VBROADCASTSS (DX)(BX*1), Z24
+	VFMADD231PS  Z25, Z24, Z3
+	VFMADD231PS  Z26, Z24, Z4
+	VFMADD231PS  Z27, Z24, Z5
+	VBROADCASTSS (DX)(BX*2), Z24
+	VFMADD231PS  Z25, Z24, Z6
+	VFMADD231PS  Z26, Z24, Z7
+	VFMADD231PS  Z27, Z24, Z8
+	VBROADCASTSS (DX)(R9*1), Z24
+	VFMADD231PS  Z25, Z24, Z9
+	VFMADD231PS  Z26, Z24, Z10
+	VFMADD231PS  Z27, Z24, Z11
+	VBROADCASTSS (DX)(BX*4), Z24
+	VFMADD231PS  Z25, Z24, Z12
+	VFMADD231PS  Z26, Z24, Z13
+	VFMADD231PS  Z27, Z24, Z14
+	VBROADCASTSS (DX)(R10*1), Z24
+	VFMADD231PS  Z25, Z24, Z15
+	VFMADD231PS  Z26, Z24, Z16
+	VFMADD231PS  Z27, Z24, Z17
+	VBROADCASTSS (DX)(R9*2), Z24
+	VFMADD231PS  Z25, Z24, Z18
+	VFMADD231PS  Z26, Z24, Z19
+	VFMADD231PS  Z27, Z24, Z20
+	VBROADCASTSS (DX)(R11*1), Z24
+	VFMADD231PS  Z25, Z24, Z21
+	VFMADD231PS  Z26, Z24, Z22
+	VFMADD231PS  Z27, Z24, Z23
 	ADDQ         $0x08, DI
 	ADDQ         $0x04, DX
 	DECQ         R8
 	JNZ          next
-	VMOVUPS      Y0, (AX)
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, (AX)(CX*1)
+	VMOVUPS      Z4, 64(AX)(CX*1)
+	VMOVUPS      Z5, 128(AX)(CX*1)
+	VMOVUPS      Z6, (AX)(CX*2)
+	VMOVUPS      Z7, 64(AX)(CX*2)
+	VMOVUPS      Z8, 128(AX)(CX*2)
+	VMOVUPS      Z9, (AX)(R12*1)
+	VMOVUPS      Z10, 64(AX)(R12*1)
+	VMOVUPS      Z11, 128(AX)(R12*1)
+	VMOVUPS      Z12, (AX)(CX*4)
+	VMOVUPS      Z13, 64(AX)(CX*4)
+	VMOVUPS      Z14, 128(AX)(CX*4)
+	VMOVUPS      Z15, (AX)(R13*1)
+	VMOVUPS      Z16, 64(AX)(R13*1)
+	VMOVUPS      Z17, 128(AX)(R13*1)
+	VMOVUPS      Z18, (AX)(R12*2)
+	VMOVUPS      Z19, 64(AX)(R12*2)
+	VMOVUPS      Z20, 128(AX)(R12*2)
+	VMOVUPS      Z21, (AX)(R14*1)
+	VMOVUPS      Z22, 64(AX)(R14*1)
+	VMOVUPS      Z23, 128(AX)(R14*1)
+	VZEROUPPER
+	RET
+
+// func rounded8x48z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·rounded8x48z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), R9
+	LEAQ    (BX)(BX*4), R10
+	LEAQ    (R9)(BX*4), R11
+	LEAQ    (CX)(CX*2), R12
+	LEAQ    (CX)(CX*4), R13
+	LEAQ    (R12)(CX*4), R14
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+	VMOVUPS (AX)(CX*1), Z3
+	VMOVUPS 64(AX)(CX*1), Z4
+	VMOVUPS 128(AX)(CX*1), Z5
+	VMOVUPS (AX)(CX*2), Z6
+	VMOVUPS 64(AX)(CX*2), Z7
+	VMOVUPS 128(AX)(CX*2), Z8
+	VMOVUPS (AX)(R12*1), Z9
+	VMOVUPS 64(AX)(R12*1), Z10
+	VMOVUPS 128(AX)(R12*1), Z11
+	VMOVUPS (AX)(CX*4), Z12
+	VMOVUPS 64(AX)(CX*4), Z13
+	VMOVUPS 128(AX)(CX*4), Z14
+	VMOVUPS (AX)(R13*1), Z15
+	VMOVUPS 64(AX)(R13*1), Z16
+	VMOVUPS 128(AX)(R13*1), Z17
+	VMOVUPS (AX)(R12*2), Z18
+	VMOVUPS 64(AX)(R12*2), Z19
+	VMOVUPS 128(AX)(R12*2), Z20
+	VMOVUPS (AX)(R14*1), Z21
+	VMOVUPS 64(AX)(R14*1), Z22
+	VMOVUPS 128(AX)(R14*1), Z23
+
+next:
+	MOVQ         (DI), R15
+	VMOVUPS      (SI)(R15*4), Z25
+	VMOVUPS      64(SI)(R15*4), Z26
+	VMOVUPS      128(SI)(R15*4), Z27
+	VBROADCASTSS (DX), Z24
+	VMULPS       Z25, Z24, Z28
+	VADDPS       Z28, Z0, Z0
+	VMULPS       Z26, Z24, Z28
+	VADDPS       Z28, Z1, Z1
+	VMULPS       Z27, Z24, Z28
+	VADDPS       Z28, Z2, Z2
+	VBROADCASTSS (DX)(BX*1), Z24
+	VMULPS       Z25, Z24, Z28
+	VADDPS       Z28, Z3, Z3
+	VMULPS       Z26, Z24, Z28
+	VADDPS       Z28, Z4, Z4
+	VMULPS       Z27, Z24, Z28
+	VADDPS       Z28, Z5, Z5
+	VBROADCASTSS (DX)(BX*2), Z24
+	VMULPS       Z25, Z24, Z28
+	VADDPS       Z28, Z6, Z6
+	VMULPS       Z26, Z24, Z28
+	VADDPS       Z28, Z7, Z7
+	VMULPS       Z27, Z24, Z28
+	VADDPS       Z28, Z8, Z8
+	VBROADCASTSS (DX)(R9*1), Z24
+	VMULPS       Z25, Z24, Z28
+	VADDPS       Z28, Z9, Z9
+	VMULPS       Z26, Z24, Z28
+	VADDPS       Z28, Z10, Z10
+	VMULPS       Z27, Z24, Z28
+	VADDPS       Z28, Z11, Z11
+	VBROADCASTSS (DX)(BX*4), Z24
+	VMULPS       Z25, Z24, Z28
+	VADDPS       Z28, Z12, Z12
+	VMULPS       Z26, Z24, Z28
+	VADDPS       Z28, Z13, Z13
+	VMULPS       Z27, Z24, Z28
+	VADDPS       Z28, Z14, Z14
+	VBROADCASTSS (DX)(R10*1), Z24
+	VMULPS       Z25, Z24, Z28
+	VADDPS       Z28, Z15, Z15
+	VMULPS       Z26, Z24, Z28
+	VADDPS       Z28, Z16, Z16
+	VMULPS       Z27, Z24, Z28
+	VADDPS       Z28, Z17, Z17
+	VBROADCASTSS (DX)(R9*2), Z24
+	VMULPS       Z25, Z24, Z28
+	VADDPS       Z28, Z18, Z18
+	VMULPS       Z26, Z24, Z28
+	VADDPS       Z28, Z19, Z19
+	VMULPS       Z27, Z24, Z28
+	VADDPS       Z28, Z20, Z20
+	VBROADCASTSS (DX)(R11*1), Z24
+	VMULPS       Z25, Z24, Z28
+	VADDPS       Z28, Z21, Z21
+	VMULPS       Z26, Z24, Z28
+	VADDPS       Z28, Z22, Z22
+	VMULPS       Z27, Z24, Z28
+	VADDPS       Z28, Z23, Z23
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VMOVUPS      Z3, (AX)(CX*1)
+	VMOVUPS      Z4, 64(AX)(CX*1)
+	VMOVUPS      Z5, 128(AX)(CX*1)
+	VMOVUPS      Z6, (AX)(CX*2)
+	VMOVUPS      Z7, 64(AX)(CX*2)
+	VMOVUPS      Z8, 128(AX)(CX*2)
+	VMOVUPS      Z9, (AX)(R12*1)
+	VMOVUPS      Z10, 64(AX)(R12*1)
+	VMOVUPS      Z11, 128(AX)(R12*1)
+	VMOVUPS      Z12, (AX)(CX*4)
+	VMOVUPS      Z13, 64(AX)(CX*4)
+	VMOVUPS      Z14, 128(AX)(CX*4)
+	VMOVUPS      Z15, (AX)(R13*1)
+	VMOVUPS      Z16, 64(AX)(R13*1)
+	VMOVUPS      Z17, 128(AX)(R13*1)
+	VMOVUPS      Z18, (AX)(R12*2)
+	VMOVUPS      Z19, 64(AX)(R12*2)
+	VMOVUPS      Z20, 128(AX)(R12*2)
+	VMOVUPS      Z21, (AX)(R14*1)
+	VMOVUPS      Z22, 64(AX)(R14*1)
+	VMOVUPS      Z23, 128(AX)(R14*1)
+	VZEROUPPER
+	RET
+
+// func exact8x32z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·exact8x32z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), R9
+	LEAQ    (BX)(BX*4), R10
+	LEAQ    (R9)(BX*4), R11
+	LEAQ    (CX)(CX*2), R12
+	LEAQ    (CX)(CX*4), R13
+	LEAQ    (R12)(CX*4), R14
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (AX)(R12*1), Z6
+	VMOVUPS 64(AX)(R12*1), Z7
+	VMOVUPS (AX)(CX*4), Z8
+	VMOVUPS 64(AX)(CX*4), Z9
+	VMOVUPS (AX)(R13*1), Z10
+	VMOVUPS 64(AX)(R13*1), Z11
+	VMOVUPS (AX)(R12*2), Z12
+	VMOVUPS 64(AX)(R12*2), Z13
+	VMOVUPS (AX)(R14*1), Z14
+	VMOVUPS 64(AX)(R14*1), Z15
+
+next:
+	MOVQ         (DI), R15
+	VMOVUPS      (SI)(R15*4), Z17
+	VMOVUPS      64(SI)(R15*4), Z18
+	VBROADCASTSS (DX), Z16
+	VFMADD231PS  Z17, Z16, Z0
+	VFMADD231PS  Z18, Z16, Z1
+	VBROADCASTSS (DX)(BX*1), Z16
+	VFMADD231PS  Z17, Z16, Z2
+	VFMADD231PS  Z18, Z16, Z3
+	VBROADCASTSS (DX)(BX*2), Z16
+	VFMADD231PS  Z17, Z16, Z4
+	VFMADD231PS  Z18, Z16, Z5
+	VBROADCASTSS (DX)(R9*1), Z16
+	VFMADD231PS  Z17, Z16, Z6
+	VFMADD231PS  Z18, Z16, Z7
+	VBROADCASTSS (DX)(BX*4), Z16
+	VFMADD231PS  Z17, Z16, Z8
+	VFMADD231PS  Z18, Z16, Z9
+	VBROADCASTSS (DX)(R10*1), Z16
+	VFMADD231PS  Z17, Z16, Z10
+	VFMADD231PS  Z18, Z16, Z11
+	VBROADCASTSS (DX)(R9*2), Z16
+	VFMADD231PS  Z17, Z16, Z12
+	VFMADD231PS  Z18, Z16, Z13
+	VBROADCASTSS (DX)(R11*1), Z16
+	VFMADD231PS  Z17, Z16, Z14
+	VFMADD231PS  Z18, Z16, Z15
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, (AX)(CX*1)
+	VMOVUPS      Z3, 64(AX)(CX*1)
+	VMOVUPS      Z4, (AX)(CX*2)
+	VMOVUPS      Z5, 64(AX)(CX*2)
+	VMOVUPS      Z6, (AX)(R12*1)
+	VMOVUPS      Z7, 64(AX)(R12*1)
+	VMOVUPS      Z8, (AX)(CX*4)
+	VMOVUPS      Z9, 64(AX)(CX*4)
+	VMOVUPS      Z10, (AX)(R13*1)
+	VMOVUPS      Z11, 64(AX)(R13*1)
+	VMOVUPS      Z12, (AX)(R12*2)
+	VMOVUPS      Z13, 64(AX)(R12*2)
+	VMOVUPS      Z14, (AX)(R14*1)
+	VMOVUPS      Z15, 64(AX)(R14*1)
+	VZEROUPPER
+	RET
+
+// func rounded8x32z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·rounded8x32z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), R9
+	LEAQ    (BX)(BX*4), R10
+	LEAQ    (R9)(BX*4), R11
+	LEAQ    (CX)(CX*2), R12
+	LEAQ    (CX)(CX*4), R13
+	LEAQ    (R12)(CX*4), R14
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS (AX)(CX*1), Z2
+	VMOVUPS 64(AX)(CX*1), Z3
+	VMOVUPS (AX)(CX*2), Z4
+	VMOVUPS 64(AX)(CX*2), Z5
+	VMOVUPS (AX)(R12*1), Z6
+	VMOVUPS 64(AX)(R12*1), Z7
+	VMOVUPS (AX)(CX*4), Z8
+	VMOVUPS 64(AX)(CX*4), Z9
+	VMOVUPS (AX)(R13*1), Z10
+	VMOVUPS 64(AX)(R13*1), Z11
+	VMOVUPS (AX)(R12*2), Z12
+	VMOVUPS 64(AX)(R12*2), Z13
+	VMOVUPS (AX)(R14*1), Z14
+	VMOVUPS 64(AX)(R14*1), Z15
+
+next:
+	MOVQ         (DI), R15
+	VMOVUPS      (SI)(R15*4), Z17
+	VMOVUPS      64(SI)(R15*4), Z18
+	VBROADCASTSS (DX), Z16
+	VMULPS       Z17, Z16, Z19
+	VADDPS       Z19, Z0, Z0
+	VMULPS       Z18, Z16, Z19
+	VADDPS       Z19, Z1, Z1
+	VBROADCASTSS (DX)(BX*1), Z16
+	VMULPS       Z17, Z16, Z19
+	VADDPS       Z19, Z2, Z2
+	VMULPS       Z18, Z16, Z19
+	VADDPS       Z19, Z3, Z3
+	VBROADCASTSS (DX)(BX*2), Z16
+	VMULPS       Z17, Z16, Z19
+	VADDPS       Z19, Z4, Z4
+	VMULPS       Z18, Z16, Z19
+	VADDPS       Z19, Z5, Z5
+	VBROADCASTSS (DX)(R9*1), Z16
+	VMULPS       Z17, Z16, Z19
+	VADDPS       Z19, Z6, Z6
+	VMULPS       Z18, Z16, Z19
+	VADDPS       Z19, Z7, Z7
+	VBROADCASTSS (DX)(BX*4), Z16
+	VMULPS       Z17, Z16, Z19
+	VADDPS       Z19, Z8, Z8
+	VMULPS       Z18, Z16, Z19
+	VADDPS       Z19, Z9, Z9
+	VBROADCASTSS (DX)(R10*1), Z16
+	VMULPS       Z17, Z16, Z19
+	VADDPS       Z19, Z10, Z10
+	VMULPS       Z18, Z16, Z19
+	VADDPS       Z19, Z11, Z11
+	VBROADCASTSS (DX)(R9*2), Z16
+	VMULPS       Z17, Z16, Z19
+	VADDPS       Z19, Z12, Z12
+	VMULPS       Z18, Z16, Z19
+	VADDPS       Z19, Z13, Z13
+	VBROADCASTSS (DX)(R11*1), Z16
+	VMULPS       Z17, Z16, Z19
+	VADDPS       Z19, Z14, Z14
+	VMULPS       Z18, Z16, Z19
+	VADDPS       Z19, Z15, Z15
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, (AX)(CX*1)
+	VMOVUPS      Z3, 64(AX)(CX*1)
+	VMOVUPS      Z4, (AX)(CX*2)
+	VMOVUPS      Z5, 64(AX)(CX*2)
+	VMOVUPS      Z6, (AX)(R12*1)
+	VMOVUPS      Z7, 64(AX)(R12*1)
+	VMOVUPS      Z8, (AX)(CX*4)
+	VMOVUPS      Z9, 64(AX)(CX*4)
+	VMOVUPS      Z10, (AX)(R13*1)
+	VMOVUPS      Z11, 64(AX)(R13*1)
+	VMOVUPS      Z12, (AX)(R12*2)
+	VMOVUPS      Z13, 64(AX)(R12*2)
+	VMOVUPS      Z14, (AX)(R14*1)
+	VMOVUPS      Z15, 64(AX)(R14*1)
+	VZEROUPPER
+	RET
+
+// func exact8x16z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·exact8x16z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), R9
+	LEAQ    (BX)(BX*4), R10
+	LEAQ    (R9)(BX*4), R11
+	LEAQ    (CX)(CX*2), R12
+	LEAQ    (CX)(CX*4), R13
+	LEAQ    (R12)(CX*4), R14
+	VMOVUPS (AX), Z0
+	VMOVUPS (AX)(CX*1), Z1
+	VMOVUPS (AX)(CX*2), Z2
+	VMOVUPS (AX)(R12*1), Z3
+	VMOVUPS (AX)(CX*4), Z4
+	VMOVUPS (AX)(R13*1), Z5
+	VMOVUPS (AX)(R12*2), Z6
+	VMOVUPS (AX)(R14*1), Z7
+
+next:
+	MOVQ         (DI), R15
+	VMOVUPS      (SI)(R15*4), Z9
+	VBROADCASTSS (DX), Z8
+	VFMADD231PS  Z9, Z8, Z0
+	VBROADCASTSS (DX)(BX*1), Z8
+	VFMADD231PS  Z9, Z8, Z1
+	VBROADCASTSS (DX)(BX*2), Z8
+	VFMADD231PS  Z9, Z8, Z2
+	VBROADCASTSS (DX)(R9*1), Z8
+	VFMADD231PS  Z9, Z8, Z3
+	VBROADCASTSS (DX)(BX*4), Z8
+	VFMADD231PS  Z9, Z8, Z4
+	VBROADCASTSS (DX)(R10*1), Z8
+	VFMADD231PS  Z9, Z8, Z5
+	VBROADCASTSS (DX)(R9*2), Z8
+	VFMADD231PS  Z9, Z8, Z6
+	VBROADCASTSS (DX)(R11*1), Z8
+	VFMADD231PS  Z9, Z8, Z7
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, (AX)(CX*1)
+	VMOVUPS      Z2, (AX)(CX*2)
+	VMOVUPS      Z3, (AX)(R12*1)
+	VMOVUPS      Z4, (AX)(CX*4)
+	VMOVUPS      Z5, (AX)(R13*1)
+	VMOVUPS      Z6, (AX)(R12*2)
+	VMOVUPS      Z7, (AX)(R14*1)
+	VZEROUPPER
+	RET
+
+// func rounded8x16z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·rounded8x16z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), DX
+	MOVQ    lda+24(FP), BX
+	MOVQ    b+32(FP), SI
+	MOVQ    at+40(FP), DI
+	MOVQ    k+48(FP), R8
+	LEAQ    (BX)(BX*2), R9
+	LEAQ    (BX)(BX*4), R10
+	LEAQ    (R9)(BX*4), R11
+	LEAQ    (CX)(CX*2), R12
+	LEAQ    (CX)(CX*4), R13
+	LEAQ    (R12)(CX*4), R14
+	VMOVUPS (AX), Z0
+	VMOVUPS (AX)(CX*1), Z1
+	VMOVUPS (AX)(CX*2), Z2
+	VMOVUPS (AX)(R12*1), Z3
+	VMOVUPS (AX)(CX*4), Z4
+	VMOVUPS (AX)(R13*1), Z5
+	VMOVUPS (AX)(R12*2), Z6
+	VMOVUPS (AX)(R14*1), Z7
+
+next:
+	MOVQ         (DI), R15
+	VMOVUPS      (SI)(R15*4), Z9
+	VBROADCASTSS (DX), Z8
+	VMULPS       Z9, Z8, Z8
+	VADDPS       Z8, Z0, Z0
+	VBROADCASTSS (DX)(BX*1), Z8
+	VMULPS       Z9, Z8, Z8
+	VADDPS       Z8, Z1, Z1
+	VBROADCASTSS (DX)(BX*2), Z8
+	VMULPS       Z9, Z8, Z8
+	VADDPS       Z8, Z2, Z2
+	VBROADCASTSS (DX)(R9*1), Z8
+	VMULPS       Z9, Z8, Z8
+	VADDPS       Z8, Z3, Z3
+	VBROADCASTSS (DX)(BX*4), Z8
+	VMULPS       Z9, Z8, Z8
+	VADDPS       Z8, Z4, Z4
+	VBROADCASTSS (DX)(R10*1), Z8
+	VMULPS       Z9, Z8, Z8
+	VADDPS       Z8, Z5, Z5
+	VBROADCASTSS (DX)(R9*2), Z8
+	VMULPS       Z9, Z8, Z8
+	VADDPS       Z8, Z6, Z6
+	VBROADCASTSS (DX)(R11*1), Z8
+	VMULPS       Z9, Z8, Z8
+	VADDPS       Z8, Z7, Z7
+	ADDQ         $0x08, DI
+	ADDQ         $0x04, DX
+	DECQ         R8
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, (AX)(CX*1)
+	VMOVUPS      Z2, (AX)(CX*2)
+	VMOVUPS      Z3, (AX)(R12*1)
+	VMOVUPS      Z4, (AX)(CX*4)
+	VMOVUPS      Z5, (AX)(R13*1)
+	VMOVUPS      Z6, (AX)(R12*2)
+	VMOVUPS      Z7, (AX)(R14*1)
+	VZEROUPPER
+	RET
+
+// func exact1x48z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·exact1x48z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+
+next:
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Z4
+	VMOVUPS      64(DX)(DI*4), Z5
+	VMOVUPS      128(DX)(DI*4), Z6
+	VBROADCASTSS (CX), Z3
+	VFMADD231PS  Z4, Z3, Z0
+	VFMADD231PS  Z5, Z3, Z1
+	VFMADD231PS  Z6, Z3, Z2
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VZEROUPPER
+	RET
+
+// func rounded1x48z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·rounded1x48z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+	VMOVUPS 128(AX), Z2
+
+next:
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Z4
+	VMOVUPS      64(DX)(DI*4), Z5
+	VMOVUPS      128(DX)(DI*4), Z6
+	VBROADCASTSS (CX), Z3
+	VMULPS       Z4, Z3, Z4
+	VADDPS       Z4, Z0, Z0
+	VMULPS       Z5, Z3, Z4
+	VADDPS       Z4, Z1, Z1
+	VMULPS       Z6, Z3, Z4
+	VADDPS       Z4, Z2, Z2
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VMOVUPS      Z2, 128(AX)
+	VZEROUPPER
+	RET
+
+// func exact1x32z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·exact1x32z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+
+next:
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Z3
+	VMOVUPS      64(DX)(DI*4), Z4
+	VBROADCASTSS (CX), Z2
+	VFMADD231PS  Z3, Z2, Z0
+	VFMADD231PS  Z4, Z2, Z1
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func rounded1x32z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·rounded1x32z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
+	VMOVUPS (AX), Z0
+	VMOVUPS 64(AX), Z1
+
+next:
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Z3
+	VMOVUPS      64(DX)(DI*4), Z4
+	VBROADCASTSS (CX), Z2
+	VMULPS       Z3, Z2, Z3
+	VADDPS       Z3, Z0, Z0
+	VMULPS       Z4, Z2, Z3
+	VADDPS       Z3, Z1, Z1
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VMOVUPS      Z1, 64(AX)
+	VZEROUPPER
+	RET
+
+// func exact1x16z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·exact1x16z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
+	VMOVUPS (AX), Z0
+
+next:
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Z2
+	VBROADCASTSS (CX), Z1
+	VFMADD231PS  Z2, Z1, Z0
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          next
+	VMOVUPS      Z0, (AX)
+	VZEROUPPER
+	RET
+
+// func rounded1x16z(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// Requires: AVX, AVX512F
+TEXT ·rounded1x16z(SB), NOSPLIT, $0-56
+	MOVQ    c+0(FP), AX
+	MOVQ    ldc+8(FP), CX
+	MOVQ    a+16(FP), CX
+	MOVQ    lda+24(FP), DX
+	MOVQ    b+32(FP), DX
+	MOVQ    at+40(FP), BX
+	MOVQ    k+48(FP), SI
+	VMOVUPS (AX), Z0
+
+next:
+	MOVQ         (BX), DI
+	VMOVUPS      (DX)(DI*4), Z2
+	VBROADCASTSS (CX), Z1
+	VMULPS       Z2, Z1, Z1
+	VADDPS       Z1, Z0, Z0
+	ADDQ         $0x08, BX
+	ADDQ         $0x04, CX
+	DECQ         SI
+	JNZ          next
+	VMOVUPS      Z0, (AX)
 	VZEROUPPER
 	RET
 
@@ -1008,6 +1728,459 @@ GLOBL staged1x8up<>(SB), RODATA|NOPTR, $4
 
 DATA staged1x8down<>+0(SB)/4, $0x07000000
 GLOBL staged1x8down<>(SB), RODATA|NOPTR, $4
+
+// func staged1x48z(c *float32, a *float32, b *float32, at *int, groups int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·staged1x48z(SB), NOSPLIT, $0-40
+	MOVQ         c+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         at+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	VBROADCASTSS staged1x48zexponent<>+0(SB), Z0
+	VBROADCASTSS staged1x48zgrid<>+0(SB), Z1
+	VBROADCASTSS staged1x48zup<>+0(SB), Z2
+	VBROADCASTSS staged1x48zdown<>+0(SB), Z3
+	VMULPS       (AX), Z2, Z4
+	VMULPS       64(AX), Z2, Z5
+	VMULPS       128(AX), Z2, Z6
+	DECQ         SI
+	JZ           last
+
+next:
+	MOVQ         (BX), DI
+	VBROADCASTSS (CX), Z10
+	VMULPS       (DX)(DI*4), Z10, Z7
+	VMULPS       64(DX)(DI*4), Z10, Z8
+	VMULPS       128(DX)(DI*4), Z10, Z9
+	MOVQ         8(BX), DI
+	VBROADCASTSS 4(CX), Z10
+	VMULPS       (DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z7, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z7
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z7, Z7
+	VMULPS       64(DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z8, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z8
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z8, Z8
+	VMULPS       128(DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z9, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z9
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z9, Z9
+	MOVQ         16(BX), DI
+	VBROADCASTSS 8(CX), Z10
+	VMULPS       (DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z7, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z7
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z7, Z7
+	VMULPS       64(DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z8, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z8
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z8, Z8
+	VMULPS       128(DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z9, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z9
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z9, Z9
+	MOVQ         24(BX), DI
+	VBROADCASTSS 12(CX), Z10
+	VMULPS       (DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z7, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z7
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z7, Z7
+	VMULPS       64(DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z8, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z8
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z8, Z8
+	VMULPS       128(DX)(DI*4), Z10, Z11
+	VRANGEPS     $0x0b, Z11, Z9, Z12
+	VANDPS       Z0, Z12, Z12
+	VFMADD231PS  Z12, Z1, Z9
+	VFNMADD231PS Z12, Z1, Z11
+	VADDPS       Z11, Z9, Z9
+	VANDPS       Z0, Z7, Z12
+	VFMADD231PS  Z12, Z1, Z7
+	VFNMADD231PS Z12, Z1, Z7
+	VANDPS       Z0, Z8, Z12
+	VFMADD231PS  Z12, Z1, Z8
+	VFNMADD231PS Z12, Z1, Z8
+	VANDPS       Z0, Z9, Z12
+	VFMADD231PS  Z12, Z1, Z9
+	VFNMADD231PS Z12, Z1, Z9
+	ADDQ         $0x20, BX
+	ADDQ         $0x10, CX
+	VFMADD231PS  Z7, Z2, Z4
+	VFMADD231PS  Z8, Z2, Z5
+	VFMADD231PS  Z9, Z2, Z6
+	DECQ         SI
+	JNZ          next
+
+last:
+	MOVQ         (BX), SI
+	VBROADCASTSS (CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z7
+	VMULPS       64(DX)(SI*4), Z2, Z8
+	VMULPS       128(DX)(SI*4), Z2, Z9
+	MOVQ         8(BX), SI
+	VBROADCASTSS 4(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z7, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z7
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z7, Z7
+	VMULPS       64(DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z8, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z8
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z8, Z8
+	VMULPS       128(DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z9, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z9
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z9, Z9
+	MOVQ         16(BX), SI
+	VBROADCASTSS 8(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z7, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z7
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z7, Z7
+	VMULPS       64(DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z8, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z8
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z8, Z8
+	VMULPS       128(DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z9, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z9
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z9, Z9
+	MOVQ         24(BX), SI
+	VBROADCASTSS 12(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z7, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z7
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z7, Z7
+	VMULPS       64(DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z8, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z8
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z8, Z8
+	VMULPS       128(DX)(SI*4), Z2, Z10
+	VRANGEPS     $0x0b, Z10, Z9, Z11
+	VANDPS       Z0, Z11, Z11
+	VFMADD231PS  Z11, Z1, Z9
+	VFNMADD231PS Z11, Z1, Z10
+	VADDPS       Z10, Z9, Z9
+	VANDPS       Z0, Z7, Z11
+	VFMADD231PS  Z11, Z1, Z7
+	VFNMADD231PS Z11, Z1, Z7
+	VANDPS       Z0, Z8, Z11
+	VFMADD231PS  Z11, Z1, Z8
+	VFNMADD231PS Z11, Z1, Z8
+	VANDPS       Z0, Z9, Z11
+	VFMADD231PS  Z11, Z1, Z9
+	VFNMADD231PS Z11, Z1, Z9
+	ADDQ         $0x20, BX
+	ADDQ         $0x10, CX
+	VFMADD231PS  Z4, Z3, Z7
+	VMOVUPS      Z7, (AX)
+	VFMADD231PS  Z5, Z3, Z8
+	VMOVUPS      Z8, 64(AX)
+	VFMADD231PS  Z6, Z3, Z9
+	VMOVUPS      Z9, 128(AX)
+	VZEROUPPER
+	RET
+
+DATA staged1x48zexponent<>+0(SB)/4, $0x7f800000
+GLOBL staged1x48zexponent<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x48zgrid<>+0(SB)/4, $0x45c00000
+GLOBL staged1x48zgrid<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x48zup<>+0(SB)/4, $0x78000000
+GLOBL staged1x48zup<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x48zdown<>+0(SB)/4, $0x07000000
+GLOBL staged1x48zdown<>(SB), RODATA|NOPTR, $4
+
+// func staged1x32z(c *float32, a *float32, b *float32, at *int, groups int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·staged1x32z(SB), NOSPLIT, $0-40
+	MOVQ         c+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         at+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	VBROADCASTSS staged1x32zexponent<>+0(SB), Z0
+	VBROADCASTSS staged1x32zgrid<>+0(SB), Z1
+	VBROADCASTSS staged1x32zup<>+0(SB), Z2
+	VBROADCASTSS staged1x32zdown<>+0(SB), Z3
+	VMULPS       (AX), Z2, Z4
+	VMULPS       64(AX), Z2, Z5
+	DECQ         SI
+	JZ           last
+
+next:
+	MOVQ         (BX), DI
+	VBROADCASTSS (CX), Z8
+	VMULPS       (DX)(DI*4), Z8, Z6
+	VMULPS       64(DX)(DI*4), Z8, Z7
+	MOVQ         8(BX), DI
+	VBROADCASTSS 4(CX), Z8
+	VMULPS       (DX)(DI*4), Z8, Z9
+	VRANGEPS     $0x0b, Z9, Z6, Z10
+	VANDPS       Z0, Z10, Z10
+	VFMADD231PS  Z10, Z1, Z6
+	VFNMADD231PS Z10, Z1, Z9
+	VADDPS       Z9, Z6, Z6
+	VMULPS       64(DX)(DI*4), Z8, Z9
+	VRANGEPS     $0x0b, Z9, Z7, Z10
+	VANDPS       Z0, Z10, Z10
+	VFMADD231PS  Z10, Z1, Z7
+	VFNMADD231PS Z10, Z1, Z9
+	VADDPS       Z9, Z7, Z7
+	MOVQ         16(BX), DI
+	VBROADCASTSS 8(CX), Z8
+	VMULPS       (DX)(DI*4), Z8, Z9
+	VRANGEPS     $0x0b, Z9, Z6, Z10
+	VANDPS       Z0, Z10, Z10
+	VFMADD231PS  Z10, Z1, Z6
+	VFNMADD231PS Z10, Z1, Z9
+	VADDPS       Z9, Z6, Z6
+	VMULPS       64(DX)(DI*4), Z8, Z9
+	VRANGEPS     $0x0b, Z9, Z7, Z10
+	VANDPS       Z0, Z10, Z10
+	VFMADD231PS  Z10, Z1, Z7
+	VFNMADD231PS Z10, Z1, Z9
+	VADDPS       Z9, Z7, Z7
+	MOVQ         24(BX), DI
+	VBROADCASTSS 12(CX), Z8
+	VMULPS       (DX)(DI*4), Z8, Z9
+	VRANGEPS     $0x0b, Z9, Z6, Z10
+	VANDPS       Z0, Z10, Z10
+	VFMADD231PS  Z10, Z1, Z6
+	VFNMADD231PS Z10, Z1, Z9
+	VADDPS       Z9, Z6, Z6
+	VMULPS       64(DX)(DI*4), Z8, Z9
+	VRANGEPS     $0x0b, Z9, Z7, Z10
+	VANDPS       Z0, Z10, Z10
+	VFMADD231PS  Z10, Z1, Z7
+	VFNMADD231PS Z10, Z1, Z9
+	VADDPS       Z9, Z7, Z7
+	VANDPS       Z0, Z6, Z10
+	VFMADD231PS  Z10, Z1, Z6
+	VFNMADD231PS Z10, Z1, Z6
+	VANDPS       Z0, Z7, Z10
+	VFMADD231PS  Z10, Z1, Z7
+	VFNMADD231PS Z10, Z1, Z7
+	ADDQ         $0x20, BX
+	ADDQ         $0x10, CX
+	VFMADD231PS  Z6, Z2, Z4
+	VFMADD231PS  Z7, Z2, Z5
+	DECQ         SI
+	JNZ          next
+
+last:
+	MOVQ         (BX), SI
+	VBROADCASTSS (CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z6
+	VMULPS       64(DX)(SI*4), Z2, Z7
+	MOVQ         8(BX), SI
+	VBROADCASTSS 4(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z8
+	VRANGEPS     $0x0b, Z8, Z6, Z9
+	VANDPS       Z0, Z9, Z9
+	VFMADD231PS  Z9, Z1, Z6
+	VFNMADD231PS Z9, Z1, Z8
+	VADDPS       Z8, Z6, Z6
+	VMULPS       64(DX)(SI*4), Z2, Z8
+	VRANGEPS     $0x0b, Z8, Z7, Z9
+	VANDPS       Z0, Z9, Z9
+	VFMADD231PS  Z9, Z1, Z7
+	VFNMADD231PS Z9, Z1, Z8
+	VADDPS       Z8, Z7, Z7
+	MOVQ         16(BX), SI
+	VBROADCASTSS 8(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z8
+	VRANGEPS     $0x0b, Z8, Z6, Z9
+	VANDPS       Z0, Z9, Z9
+	VFMADD231PS  Z9, Z1, Z6
+	VFNMADD231PS Z9, Z1, Z8
+	VADDPS       Z8, Z6, Z6
+	VMULPS       64(DX)(SI*4), Z2, Z8
+	VRANGEPS     $0x0b, Z8, Z7, Z9
+	VANDPS       Z0, Z9, Z9
+	VFMADD231PS  Z9, Z1, Z7
+	VFNMADD231PS Z9, Z1, Z8
+	VADDPS       Z8, Z7, Z7
+	MOVQ         24(BX), SI
+	VBROADCASTSS 12(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z8
+	VRANGEPS     $0x0b, Z8, Z6, Z9
+	VANDPS       Z0, Z9, Z9
+	VFMADD231PS  Z9, Z1, Z6
+	VFNMADD231PS Z9, Z1, Z8
+	VADDPS       Z8, Z6, Z6
+	VMULPS       64(DX)(SI*4), Z2, Z8
+	VRANGEPS     $0x0b, Z8, Z7, Z9
+	VANDPS       Z0, Z9, Z9
+	VFMADD231PS  Z9, Z1, Z7
+	VFNMADD231PS Z9, Z1, Z8
+	VADDPS       Z8, Z7, Z7
+	VANDPS       Z0, Z6, Z9
+	VFMADD231PS  Z9, Z1, Z6
+	VFNMADD231PS Z9, Z1, Z6
+	VANDPS       Z0, Z7, Z9
+	VFMADD231PS  Z9, Z1, Z7
+	VFNMADD231PS Z9, Z1, Z7
+	ADDQ         $0x20, BX
+	ADDQ         $0x10, CX
+	VFMADD231PS  Z4, Z3, Z6
+	VMOVUPS      Z6, (AX)
+	VFMADD231PS  Z5, Z3, Z7
+	VMOVUPS      Z7, 64(AX)
+	VZEROUPPER
+	RET
+
+DATA staged1x32zexponent<>+0(SB)/4, $0x7f800000
+GLOBL staged1x32zexponent<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x32zgrid<>+0(SB)/4, $0x45c00000
+GLOBL staged1x32zgrid<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x32zup<>+0(SB)/4, $0x78000000
+GLOBL staged1x32zup<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x32zdown<>+0(SB)/4, $0x07000000
+GLOBL staged1x32zdown<>(SB), RODATA|NOPTR, $4
+
+// func staged1x16z(c *float32, a *float32, b *float32, at *int, groups int)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·staged1x16z(SB), NOSPLIT, $0-40
+	MOVQ         c+0(FP), AX
+	MOVQ         a+8(FP), CX
+	MOVQ         b+16(FP), DX
+	MOVQ         at+24(FP), BX
+	MOVQ         groups+32(FP), SI
+	VBROADCASTSS staged1x16zexponent<>+0(SB), Z0
+	VBROADCASTSS staged1x16zgrid<>+0(SB), Z1
+	VBROADCASTSS staged1x16zup<>+0(SB), Z2
+	VBROADCASTSS staged1x16zdown<>+0(SB), Z3
+	VMULPS       (AX), Z2, Z4
+	DECQ         SI
+	JZ           last
+
+next:
+	MOVQ         (BX), DI
+	VBROADCASTSS (CX), Z6
+	VMULPS       (DX)(DI*4), Z6, Z5
+	MOVQ         8(BX), DI
+	VBROADCASTSS 4(CX), Z6
+	VMULPS       (DX)(DI*4), Z6, Z6
+	VRANGEPS     $0x0b, Z6, Z5, Z7
+	VANDPS       Z0, Z7, Z7
+	VFMADD231PS  Z7, Z1, Z5
+	VFNMADD231PS Z7, Z1, Z6
+	VADDPS       Z6, Z5, Z5
+	MOVQ         16(BX), DI
+	VBROADCASTSS 8(CX), Z6
+	VMULPS       (DX)(DI*4), Z6, Z6
+	VRANGEPS     $0x0b, Z6, Z5, Z7
+	VANDPS       Z0, Z7, Z7
+	VFMADD231PS  Z7, Z1, Z5
+	VFNMADD231PS Z7, Z1, Z6
+	VADDPS       Z6, Z5, Z5
+	MOVQ         24(BX), DI
+	VBROADCASTSS 12(CX), Z6
+	VMULPS       (DX)(DI*4), Z6, Z6
+	VRANGEPS     $0x0b, Z6, Z5, Z7
+	VANDPS       Z0, Z7, Z7
+	VFMADD231PS  Z7, Z1, Z5
+	VFNMADD231PS Z7, Z1, Z6
+	VADDPS       Z6, Z5, Z5
+	VANDPS       Z0, Z5, Z7
+	VFMADD231PS  Z7, Z1, Z5
+	VFNMADD231PS Z7, Z1, Z5
+	ADDQ         $0x20, BX
+	ADDQ         $0x10, CX
+	VFMADD231PS  Z5, Z2, Z4
+	DECQ         SI
+	JNZ          next
+
+last:
+	MOVQ         (BX), SI
+	VBROADCASTSS (CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z5
+	MOVQ         8(BX), SI
+	VBROADCASTSS 4(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z2
+	VRANGEPS     $0x0b, Z2, Z5, Z6
+	VANDPS       Z0, Z6, Z6
+	VFMADD231PS  Z6, Z1, Z5
+	VFNMADD231PS Z6, Z1, Z2
+	VADDPS       Z2, Z5, Z5
+	MOVQ         16(BX), SI
+	VBROADCASTSS 8(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z2
+	VRANGEPS     $0x0b, Z2, Z5, Z6
+	VANDPS       Z0, Z6, Z6
+	VFMADD231PS  Z6, Z1, Z5
+	VFNMADD231PS Z6, Z1, Z2
+	VADDPS       Z2, Z5, Z5
+	MOVQ         24(BX), SI
+	VBROADCASTSS 12(CX), Z2
+	VMULPS       (DX)(SI*4), Z2, Z2
+	VRANGEPS     $0x0b, Z2, Z5, Z6
+	VANDPS       Z0, Z6, Z6
+	VFMADD231PS  Z6, Z1, Z5
+	VFNMADD231PS Z6, Z1, Z2
+	VADDPS       Z2, Z5, Z5
+	VANDPS       Z0, Z5, Z6
+	VFMADD231PS  Z6, Z1, Z5
+	VFNMADD231PS Z6, Z1, Z5
+	ADDQ         $0x20, BX
+	ADDQ         $0x10, CX
+	VFMADD231PS  Z4, Z3, Z5
+	VMOVUPS      Z5, (AX)
+	VZEROUPPER
+	RET
+
+DATA staged1x16zexponent<>+0(SB)/4, $0x7f800000
+GLOBL staged1x16zexponent<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x16zgrid<>+0(SB)/4, $0x45c00000
+GLOBL staged1x16zgrid<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x16zup<>+0(SB)/4, $0x78000000
+GLOBL staged1x16zup<>(SB), RODATA|NOPTR, $4
+
+DATA staged1x16zdown<>+0(SB)/4, $0x07000000
+GLOBL staged1x16zdown<>(SB), RODATA|NOPTR, $4
 
 // func transpose8(dst *float32, ldd uintptr, src *float32, lds uintptr, n int)
 // Requires: AVX

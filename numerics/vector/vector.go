@@ -39,7 +39,7 @@ func (s Sum) Add(c []float32, ldc int, a []float32, lda, m int, b []float32, at 
 			"coefficients with rows %d apart, %d numbers read from %d to %d", m, n, k, len(c), ldc, len(a), lda, len(b),
 			low, high+n))
 	}
-	add(s, c, ldc, a, lda, m, b, at, n)
+	inUse.add(s, c, ldc, a, lda, m, b, at, n)
 }
 
 // Matrix is a view of numbers: the one at row i and column j is
@@ -55,11 +55,6 @@ func (m Matrix) transposed() Matrix {
 }
 
 const (
-	// tileColumns is the number of columns that the widest kernel computes.
-	tileColumns = 24
-	// blockProducts is the number of products added to all rows of a tile before the
-	// next ones, so that their operands stay in the L1 cache. It is a multiple of four.
-	blockProducts = 256
 	// blockRows is the number of rows of coefficients copied at a time if they are not
 	// contiguous.
 	blockRows = 64
@@ -89,7 +84,7 @@ func (s Sum) Multiply(c []float32, ldc int, a, b Matrix) {
 }
 
 func (s Sum) multiply(c []float32, ldc int, a, b Matrix) {
-	m, k, n := a.Rows, a.Cols, b.Cols
+	m, k, n, columns, products := a.Rows, a.Cols, b.Cols, inUse.columns, inUse.products
 	if a.ColStep != 1 {
 		t := take(min(m, blockRows) * k)
 		defer give(t)
@@ -101,10 +96,12 @@ func (s Sum) multiply(c []float32, ldc int, a, b Matrix) {
 		}
 		return
 	}
-	at := make([]int, min(k, blockProducts))
+	t := take(min(k, products) * columns)
+	defer give(t)
+	at := t.positions(min(k, products))
 	if b.ColStep == 1 && m <= fewRows {
-		for l := 0; l < k; l += blockProducts {
-			at := at[:min(blockProducts, k-l)]
+		for l := 0; l < k; l += products {
+			at := at[:min(products, k-l)]
 			for i := range at {
 				at[i] = (l + i) * b.RowStep
 			}
@@ -112,15 +109,13 @@ func (s Sum) multiply(c []float32, ldc int, a, b Matrix) {
 		}
 		return
 	}
-	t := take(len(at) * tileColumns)
-	defer give(t)
-	for l := 0; l < k; l += blockProducts {
-		at := at[:min(blockProducts, k-l)]
-		for j := 0; j < n; j += tileColumns {
+	for l := 0; l < k; l += products {
+		at := at[:min(products, k-l)]
+		for j := 0; j < n; j += columns {
 			part := Matrix{
 				Data:    b.Data[l*b.RowStep+j*b.ColStep:],
 				Rows:    len(at),
-				Cols:    min(tileColumns, n-j),
+				Cols:    min(columns, n-j),
 				RowStep: b.RowStep,
 				ColStep: b.ColStep,
 			}
@@ -161,7 +156,18 @@ func (m Matrix) Copy(dst []float32, ld int) {
 }
 
 // scratch is reused memory; its contents are undefined.
-type scratch struct{ v []float32 }
+type scratch struct {
+	v  []float32
+	at []int
+}
+
+// positions returns memory for n positions.
+func (s *scratch) positions(n int) []int {
+	if cap(s.at) < n {
+		s.at = make([]int, n)
+	}
+	return s.at[:n]
+}
 
 var pool = sync.Pool{New: func() any { return new(scratch) }}
 
@@ -201,9 +207,24 @@ func Scale(dst, src []byte, factor float32) int {
 	return n
 }
 
-// The kernels in use: the portable ones, except where a platform has others.
+// adder adds products with the instructions of some processors.
+type adder struct {
+	name string
+	// add is Add, for operands that were checked.
+	add func(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int)
+	// columns is the number of columns of its widest kernel, and products the number of products, a multiple of four,
+	// added to all rows of so many columns before the next ones, so that their operands stay in the L1 cache.
+	columns, products int
+}
+
+// adders are those that this processor can run, and inUse is the fastest.
 var (
-	add        = addPortable
+	adders = []adder{{name: "portable", add: addPortable, columns: 24, products: 256}}
+	inUse  = adders[0]
+)
+
+// The other kernels in use: the portable ones, except where a platform has others.
+var (
 	turn       = turnPortable
 	widen      = widenPortable
 	narrow     = narrowPortable

@@ -13,55 +13,76 @@ const hasF16C = 1 << 29
 var Accelerated = cpu.X86.HasAVX2 && cpu.X86.HasFMA && features()&hasF16C != 0
 
 func init() {
-	if Accelerated {
-		add, turn, widen, narrow = addAVX2, turnAVX2, widenAVX2, narrowAVX2
-		scale, interleave = scaleAVX2, interleaveAVX2
+	if !Accelerated {
+		return
 	}
+	turn, widen, narrow = turnAVX2, widenAVX2, narrowAVX2
+	scale, interleave = scaleAVX2, interleaveAVX2
+	adders = append(adders, adder{name: "AVX2", add: avx2.add, columns: 24, products: 256})
+	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ {
+		adders = append(adders, adder{name: "AVX-512", add: avx512.add, columns: 48, products: 128})
+	}
+	inUse = adders[len(adders)-1]
 }
 
-type tile func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+// kernels are those of one set of instructions, the widest first.
+type kernels []width
 
-// widths are the numbers of columns that the kernels compute.
-var widths = [...]int{tileColumns, 16, 8}
-
-// tiles are the kernels of each width, for four rows and for one.
-var tiles = [...][len(widths)][2]tile{
-	Exact:   {{exact4x24, exact1x24}, {exact4x16, exact1x16}, {exact4x8, exact1x8}},
-	Rounded: {{rounded4x24, rounded1x24}, {rounded4x16, rounded1x16}, {rounded4x8, rounded1x8}},
+// width are the kernels for a number of columns.
+type width struct {
+	columns int
+	tiles   [2][]tile // by Sum, the one of most rows first; the last has one
+	staged  func(c, a, b *float32, at *int, groups int)
 }
 
-// staged are the kernels of Staged of each width.
-var staged = [len(widths)]func(c, a, b *float32, at *int, groups int){staged1x24, staged1x16, staged1x8}
+type tile struct {
+	rows int
+	run  func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)
+}
 
-// addAVX2 is Add, for operands that were checked.
-func addAVX2(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
+var (
+	avx2 = kernels{
+		{24, [2][]tile{{{4, exact4x24}, {1, exact1x24}}, {{4, rounded4x24}, {1, rounded1x24}}}, staged1x24},
+		{16, [2][]tile{{{4, exact4x16}, {1, exact1x16}}, {{4, rounded4x16}, {1, rounded1x16}}}, staged1x16},
+		{8, [2][]tile{{{4, exact4x8}, {1, exact1x8}}, {{4, rounded4x8}, {1, rounded1x8}}}, staged1x8},
+	}
+	avx512 = kernels{
+		{48, [2][]tile{{{8, exact8x48z}, {1, exact1x48z}}, {{8, rounded8x48z}, {1, rounded1x48z}}}, staged1x48z},
+		{32, [2][]tile{{{8, exact8x32z}, {1, exact1x32z}}, {{8, rounded8x32z}, {1, rounded1x32z}}}, staged1x32z},
+		{16, [2][]tile{{{8, exact8x16z}, {1, exact1x16z}}, {{8, rounded8x16z}, {1, rounded1x16z}}}, staged1x16z},
+		avx2[2],
+	}
+)
+
+// add is Add, for operands that were checked.
+func (k kernels) add(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, n int) {
 	var tail stagedTail
 	if s == Staged {
 		tail.init(at)
 	}
 	j := 0
-	for w, width := range widths {
+	for i := range k {
 		// The narrowest tile that has room for the last columns computes them alone: narrower ones do not keep the
 		// multipliers busy.
-		for j+width <= n && (w == 0 || n-j == width) {
-			addTile(s, w, c[j:], ldc, a, lda, m, b[j:], at, &tail)
-			j += width
+		for j+k[i].columns <= n && (i == 0 || n-j == k[i].columns) {
+			k[i].add(s, c[j:], ldc, a, lda, m, b[j:], at, &tail)
+			j += k[i].columns
 		}
 	}
 	if j == n {
 		return
 	}
-	w := len(widths) - 1
-	for widths[w] < n-j {
-		w--
+	last := len(k) - 1
+	for k[last].columns < n-j {
+		last--
 	}
-	width := widths[w]
+	width := k[last].columns
 	// The last columns are copied, so that whole registers can be read and written.
 	t := take((len(at) + m) * width)
 	defer give(t)
 	numbers, sums := t.v[:len(at)*width], t.v[len(at)*width:]
 	clear(t.v)
-	packed := make([]int, len(at))
+	packed := t.positions(len(at))
 	for l, o := range at {
 		packed[l] = l * width
 		copy(numbers[l*width:], b[o+j:o+n])
@@ -72,7 +93,7 @@ func addAVX2(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, 
 	if s == Staged {
 		tail.init(packed)
 	}
-	addTile(s, w, sums, width, a, lda, m, numbers, packed, &tail)
+	k[last].add(s, sums, width, a, lda, m, numbers, packed, &tail)
 	for i := range m {
 		copy(c[i*ldc+j:i*ldc+n], sums[i*width:])
 	}
@@ -92,27 +113,26 @@ func (t *stagedTail) init(at []int) {
 	}
 }
 
-// addTile adds to all rows of a tile of widths[w] columns.
-func addTile(s Sum, w int, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, t *stagedTail) {
+// add adds to all rows of as many columns.
+func (w *width) add(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float32, at []int, t *stagedTail) {
 	if s == Staged {
 		for i := range m {
 			row := a[i*lda:][:len(at)]
 			if groups := len(at) / 4; groups > 0 {
-				staged[w](&c[i*ldc], &row[0], &b[0], &at[0], groups)
+				w.staged(&c[i*ldc], &row[0], &b[0], &at[0], groups)
 			}
 			if t.n > 0 {
 				copy(t.a[:], row[len(at)-t.n:])
-				staged[w](&c[i*ldc], &t.a[0], &b[0], &t.at[0], 1)
+				w.staged(&c[i*ldc], &t.a[0], &b[0], &t.at[0], 1)
 			}
 		}
 		return
 	}
 	const size = unsafe.Sizeof(c[0])
 	i := 0
-	for r, rows := range [...]int{4, 1} {
-		run := tiles[s][w][r]
-		for ; i+rows <= m; i += rows {
-			run(&c[i*ldc], uintptr(ldc)*size, &a[i*lda], uintptr(lda)*size, &b[0], &at[0], len(at))
+	for _, k := range w.tiles[s] {
+		for ; i+k.rows <= m; i += k.rows {
+			k.run(&c[i*ldc], uintptr(ldc)*size, &a[i*lda], uintptr(lda)*size, &b[0], &at[0], len(at))
 		}
 	}
 }

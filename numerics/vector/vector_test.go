@@ -54,7 +54,7 @@ func TestKernelsGiveThePortableBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 6000 {
 		s, kind := Sum(trial%3), trial/3%4
-		m, n, k := 1+r.IntN(6), 1+r.IntN(60), 1+r.IntN(40)
+		m, n, k := 1+r.IntN(18), 1+r.IntN(120), 1+r.IntN(40)
 		lda, ldc := k+r.IntN(3), n+r.IntN(3)
 		a, b := row(r, m*lda, kind, s), row(r, n+200, kind, s)
 		at := make([]int, k)
@@ -65,13 +65,16 @@ func TestKernelsGiveThePortableBits(t *testing.T) {
 		if r.IntN(2) == 0 {
 			clear(got)
 		}
-		want := append([]float32(nil), got...)
-		s.Add(got, ldc, a, lda, m, b, at, n)
+		want, initial := append([]float32(nil), got...), append([]float32(nil), got...)
 		addPortable(s, want, ldc, a, lda, m, b, at, n)
-		for i := range want {
-			if !equal(got[i], want[i]) {
-				t.Fatalf("trial %d, sum %d, %d x %d of %d, element %d: %x, portable %x", trial, s, m, n, k, i, got[i],
-					want[i])
+		for _, kernels := range adders {
+			copy(got, initial)
+			kernels.add(s, got, ldc, a, lda, m, b, at, n)
+			for i := range want {
+				if !equal(got[i], want[i]) {
+					t.Fatalf("trial %d, sum %d, %d x %d of %d, element %d: %x by %s, portable %x", trial, s, m, n, k, i,
+						got[i], kernels.name, want[i])
+				}
 			}
 		}
 	}
@@ -252,17 +255,15 @@ func BenchmarkMultiply(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, c := range []struct{ m, n, k int }{{384, 1500, 384}, {1500, 384, 1536}, {1024, 1, 4096}} {
 		x, y := row(r, c.m*c.k, 1, Exact), row(r, c.k*c.n, 1, Staged)
-		for _, portable := range []bool{false, true} {
+		for i, kernels := range adders {
 			for s, name := range [...]string{Exact: "exact", Rounded: "rounded", Staged: "staged"} {
-				if portable {
-					name += "-portable"
+				if i < len(adders)-1 {
+					name += "-" + kernels.name
 				}
 				b.Run(fmt.Sprintf("%dx%dx%d/%s", c.m, c.n, c.k, name), func(b *testing.B) {
-					if portable {
-						saved := add
-						add = addPortable
-						defer func() { add = saved }()
-					}
+					saved := inUse
+					inUse = kernels
+					defer func() { inUse = saved }()
 					out := make([]float32, c.m*c.n)
 					for b.Loop() {
 						Sum(s).Multiply(out, c.n, Matrix{Data: x, Rows: c.m, Cols: c.k, RowStep: c.k, ColStep: 1},

@@ -14,12 +14,21 @@ func main() {
 	ConstraintExpr("amd64")
 	for _, rows := range []int{4, 1} {
 		for _, columns := range []int{24, 16, 8} {
-			sums("exact", rows, columns, true)
-			sums("rounded", rows, columns, false)
+			sums("exact", rows, columns, ymm, true)
+			sums("rounded", rows, columns, ymm, false)
+		}
+	}
+	for _, rows := range []int{8, 1} {
+		for _, columns := range []int{48, 32, 16} {
+			sums("exact", rows, columns, zmm, true)
+			sums("rounded", rows, columns, zmm, false)
 		}
 	}
 	for _, columns := range []int{24, 16, 8} {
-		staged(columns)
+		staged(columns, ymm)
+	}
+	for _, columns := range []int{48, 32, 16} {
+		staged(columns, zmm)
 	}
 	transpose()
 	widen()
@@ -36,58 +45,57 @@ func text(name, signature string) {
 	Pragma("noescape")
 }
 
+// register is a kind of registers: of ymm the processor has sixteen, of zmm thirty-two.
+type register struct {
+	suffix  string
+	numbers int
+	bytes   int
+	take    func() VecVirtual
+}
+
+var (
+	ymm = &register{numbers: 8, bytes: 32, take: YMM}
+	zmm = &register{suffix: "z", numbers: 16, bytes: 64, take: ZMM}
+)
+
 // vectors returns n registers of eight numbers.
-func vectors(n int) []VecVirtual {
+func vectors(n int) []VecVirtual { return ymm.vectors(n) }
+
+func (r *register) vectors(n int) []VecVirtual {
 	v := make([]VecVirtual, n)
 	for i := range v {
-		v[i] = YMM()
+		v[i] = r.take()
 	}
 	return v
 }
 
 // sums writes a kernel that adds to a tile of rows by columns of c the products of coefficients and the rows of b at
 // the offsets passed, in order.
-func sums(name string, rows, columns int, fused bool) {
-	text(fmt.Sprintf("%s%dx%d", name, rows, columns),
-		"func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)")
-	Doc(fmt.Sprintf("%s%dx%d adds k products to each of %d x %d numbers; ldc and lda are in bytes.", name, rows,
-		columns,
-		rows, columns))
+func sums(name string, rows, columns int, kind *register, fused bool) {
+	name = fmt.Sprintf("%s%dx%d%s", name, rows, columns, kind.suffix)
+	text(name, "func(c *float32, ldc uintptr, a *float32, lda uintptr, b *float32, at *int, k int)")
+	Doc(fmt.Sprintf("%s adds k products to each of %d x %d numbers; ldc and lda are in bytes.", name, rows, columns))
 	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
 	a, lda := Load(Param("a"), GP64()), Load(Param("lda"), GP64())
 	b, at, k := Load(Param("b"), GP64()), Load(Param("at"), GP64()), Load(Param("k"), GP64())
 
-	lda3 := GP64()
-	LEAQ(Mem{Base: lda, Index: lda, Scale: 2}, lda3)
-	coefficient := []Mem{
-		{Base: a},
-		{Base: a, Index: lda, Scale: 1},
-		{Base: a, Index: lda, Scale: 2},
-		{Base: a, Index: lda3, Scale: 1},
-	}
-	ldc3 := GP64()
-	LEAQ(Mem{Base: ldc, Index: ldc, Scale: 2}, ldc3)
-	result := []Mem{
-		{Base: c},
-		{Base: c, Index: ldc, Scale: 1},
-		{Base: c, Index: ldc, Scale: 2},
-		{Base: c, Index: ldc3, Scale: 1},
-	}
+	coefficient, result := apart(a, lda, rows), apart(c, ldc, rows)
 
-	wide := columns / 8
-	acc := vectors(rows * wide)
+	wide := columns / kind.numbers
+	acc := kind.vectors(rows * wide)
 	for r := range rows {
 		for v := range wide {
-			VMOVUPS(result[r].Offset(32*v), acc[r*wide+v])
+			VMOVUPS(result[r].Offset(kind.bytes*v), acc[r*wide+v])
 		}
 	}
 	Label("next")
 	row := GP64()
 	MOVQ(Mem{Base: at}, row)
-	source := func(v int) Mem { return Mem{Base: b, Index: row, Scale: 4, Disp: 32 * v} }
-	f := YMM()
-	if fused {
-		columns := vectors(wide)
+	source := func(v int) Mem { return Mem{Base: b, Index: row, Scale: 4, Disp: kind.bytes * v} }
+	f := kind.take()
+	switch {
+	case fused:
+		columns := kind.vectors(wide)
 		for v := range wide {
 			VMOVUPS(source(v), columns[v])
 		}
@@ -97,8 +105,20 @@ func sums(name string, rows, columns int, fused bool) {
 				VFMADD231PS(columns[v], f, acc[r*wide+v])
 			}
 		}
-	} else {
-		p := YMM()
+	case kind == zmm:
+		columns, p := kind.vectors(wide), kind.take()
+		for v := range wide {
+			VMOVUPS(source(v), columns[v])
+		}
+		for r := range rows {
+			VBROADCASTSS(coefficient[r], f)
+			for v := range wide {
+				VMULPS(columns[v], f, p)
+				VADDPS(p, acc[r*wide+v], acc[r*wide+v])
+			}
+		}
+	default: // there is no register for the numbers
+		p := kind.take()
 		for r := range rows {
 			VBROADCASTSS(coefficient[r], f)
 			for v := range wide {
@@ -113,59 +133,94 @@ func sums(name string, rows, columns int, fused bool) {
 	JNZ(LabelRef("next"))
 	for r := range rows {
 		for v := range wide {
-			VMOVUPS(acc[r*wide+v], result[r].Offset(32*v))
+			VMOVUPS(acc[r*wide+v], result[r].Offset(kind.bytes*v))
 		}
 	}
 	VZEROUPPER()
 	RET()
 }
 
-// broadcast returns eight times a constant of fp32 bits.
-func broadcast(name string, bits uint32) VecVirtual {
+// apart returns the addresses of one, four or eight rows that are step bytes apart.
+func apart(first, step Register, rows int) []Mem {
+	at := make([]Mem, rows)
+	for r := range at {
+		switch r {
+		case 0:
+			at[r] = Mem{Base: first}
+		case 1, 2:
+			at[r] = Mem{Base: first, Index: step, Scale: uint8(r)}
+		case 3:
+			three := GP64()
+			LEAQ(Mem{Base: step, Index: step, Scale: 2}, three)
+			at[r] = Mem{Base: first, Index: three, Scale: 1}
+		case 4:
+			at[r] = Mem{Base: first, Index: step, Scale: 4}
+		case 5:
+			five := GP64()
+			LEAQ(Mem{Base: step, Index: step, Scale: 4}, five)
+			at[r] = Mem{Base: first, Index: five, Scale: 1}
+		case 6:
+			at[r] = Mem{Base: first, Index: at[3].Index, Scale: 2}
+		case 7:
+			seven := GP64()
+			LEAQ(Mem{Base: at[3].Index, Index: step, Scale: 4}, seven)
+			at[r] = Mem{Base: first, Index: seven, Scale: 1}
+		}
+	}
+	return at
+}
+
+// broadcast returns a constant of fp32 bits in each number of a register.
+func (r *register) broadcast(name string, bits uint32) VecVirtual {
 	m := GLOBL(name, RODATA|NOPTR)
 	DATA(0, U32(bits))
-	v := YMM()
+	v := r.take()
 	VBROADCASTSS(m, v)
 	return v
 }
 
 // staged writes the kernel of the accumulator's first stage. See stagedRow for the
 // arithmetic.
-func staged(columns int) {
-	name := fmt.Sprintf("staged1x%d", columns)
+func staged(columns int, kind *register) {
+	name := fmt.Sprintf("staged1x%d%s", columns, kind.suffix)
 	text(name, "func(c, a, b *float32, at *int, groups int)")
 	Doc(fmt.Sprintf("%s adds groups of four products to each of %d numbers by way of the first stage.", name, columns))
 	c, a := Load(Param("c"), GP64()), Load(Param("a"), GP64())
 	b, at, groups := Load(Param("b"), GP64()), Load(Param("at"), GP64()), Load(Param("groups"), GP64())
 
-	exponent := broadcast(name+"exponent", 0x7f800000)
-	grid := broadcast(name+"grid", 0x45c00000)    // 1.5 * 2^12
-	up := broadcast(name+"up", (113+127)<<23)     // 2^113
-	down := broadcast(name+"down", (127-113)<<23) // 2^-113
+	exponent := kind.broadcast(name+"exponent", 0x7f800000)
+	grid := kind.broadcast(name+"grid", 0x45c00000)    // 1.5 * 2^12
+	up := kind.broadcast(name+"up", (113+127)<<23)     // 2^113
+	down := kind.broadcast(name+"down", (127-113)<<23) // 2^-113
 
-	wide := columns / 8
-	acc := vectors(wide)
+	wide := columns / kind.numbers
+	acc := kind.vectors(wide)
 	for v := range wide {
 		// From 2^15 on the scaled sum is infinite.
-		VMULPS(Mem{Base: c, Disp: 32 * v}, up, acc[v])
+		VMULPS(Mem{Base: c, Disp: kind.bytes * v}, up, acc[v])
 	}
-	part := vectors(wide)
+	part := kind.vectors(wide)
 	group := func() {
-		f, p, e, g := YMM(), YMM(), YMM(), YMM()
+		f, p, e, g := kind.take(), kind.take(), kind.take(), kind.take()
 		row := GP64()
 		for l := range 4 {
 			MOVQ(Mem{Base: at, Disp: 8 * l}, row)
 			VBROADCASTSS(Mem{Base: a, Disp: 4 * l}, f)
 			for v := range wide {
-				source := Mem{Base: b, Index: row, Scale: 4, Disp: 32 * v}
+				source := Mem{Base: b, Index: row, Scale: 4, Disp: kind.bytes * v}
 				if l == 0 {
 					VMULPS(source, f, part[v])
 					continue
 				}
 				VMULPS(source, f, p)
-				VANDPS(exponent, p, e)
-				VANDPS(exponent, part[v], g)
-				VPMAXUD(e, g, e)              // the power of two of the larger
+				if kind == zmm {
+					VRANGEPS(U8(0xb), p, part[v], e) // the larger magnitude
+					VANDPS(exponent, e, e)
+				} else {
+					VANDPS(exponent, p, e)
+					VANDPS(exponent, part[v], g)
+					VPMAXUD(e, g, e) // the power of two of the larger
+				}
 				VFMADD231PS(e, grid, part[v]) // part + grid
 				VFNMADD231PS(e, grid, p)      // p - grid
 				VADDPS(p, part[v], part[v])   // both aligned and added
@@ -192,7 +247,7 @@ func staged(columns int) {
 	group()
 	for v := range wide {
 		VFMADD231PS(acc[v], down, part[v])
-		VMOVUPS(part[v], Mem{Base: c, Disp: 32 * v})
+		VMOVUPS(part[v], Mem{Base: c, Disp: kind.bytes * v})
 	}
 	VZEROUPPER()
 	RET()
@@ -278,7 +333,7 @@ func scale() {
 	dst, src, n := Load(Param("dst"), GP64()), Load(Param("src"), GP64()), Load(Param("n"), GP64())
 	factor := YMM()
 	VBROADCASTSS(NewParamAddr("factor", 16), factor)
-	nan := broadcast("scalenan", 0x7fc00000)
+	nan := ymm.broadcast("scalenan", 0x7fc00000)
 	v, not := YMM(), YMM()
 	Label("next")
 	VCVTPH2PS(Mem{Base: src}, v)
