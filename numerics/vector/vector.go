@@ -42,6 +42,10 @@ func (s Sum) Add(c []float32, ldc int, a []float32, lda, m int, b []float32, at 
 	inUse.add(s, c, ldc, a, lda, m, b, at, n)
 }
 
+// Reach is how many numbers Add may read after the last one that it needs. It copies all columns that are too few for
+// a whole tile where the operand has no more.
+const Reach = 48
+
 // Matrix is a view of numbers: the one at row i and column j is
 // Data[i*RowStep+j*ColStep].
 type Matrix struct {

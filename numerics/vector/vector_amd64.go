@@ -1,6 +1,7 @@
 package vector
 
 import (
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/cpu"
@@ -77,23 +78,27 @@ func (k kernels) add(s Sum, c []float32, ldc int, a []float32, lda, m int, b []f
 		last--
 	}
 	width := k[last].columns
-	// The last columns are copied, so that whole registers can be read and written.
+	// The last columns are copied, so that whole registers can be written, and read where the numbers end.
 	t := take((len(at) + m) * width)
 	defer give(t)
-	numbers, sums := t.v[:len(at)*width], t.v[len(at)*width:]
-	clear(t.v)
-	packed := t.positions(len(at))
-	for l, o := range at {
-		packed[l] = l * width
-		copy(numbers[l*width:], b[o+j:o+n])
-	}
+	sums := t.v[:m*width]
 	for i := range m {
-		copy(sums[i*width:], c[i*ldc+j:i*ldc+n])
+		clear(sums[i*width:][copy(sums[i*width:], c[i*ldc+j:i*ldc+n]):width])
 	}
-	if s == Staged {
-		tail.init(packed)
+	numbers := b[j:]
+	if slices.Max(at)+width > len(numbers) {
+		numbers = t.v[m*width:]
+		packed := t.positions(len(at))
+		for l, o := range at {
+			packed[l] = l * width
+			clear(numbers[l*width:][copy(numbers[l*width:], b[o+j:o+n]):width])
+		}
+		at = packed
+		if s == Staged {
+			tail.init(at)
+		}
 	}
-	k[last].add(s, sums, width, a, lda, m, numbers, packed, &tail)
+	k[last].add(s, sums, width, a, lda, m, numbers, at, &tail)
 	for i := range m {
 		copy(c[i*ldc+j:i*ldc+n], sums[i*width:])
 	}

@@ -1,5 +1,7 @@
 package engine
 
+import "github.com/zinc-compiler/zinc/numerics/vector"
+
 // matrix is a view of numbers, as vector.Matrix is.
 type matrix[T any] struct {
 	Data             []T
@@ -104,7 +106,7 @@ func (x *exec[T, R]) shifted(p poster[T, R], g *geometry, k *kernel[T], v []T, o
 	cin, cout, oh, ow := g.in[axC], g.out[axC], g.out[axH], g.out[axW]
 	ph, pw := g.padded()
 	H, W := g.in[axH], g.in[axW]
-	image := x.numbers(cin * ph * pw)
+	image := x.numbers(cin*ph*pw + vector.Reach)
 	at := x.taps[:0]
 	for ci := range cin {
 		at = g.taps(at, ci*ph*pw, pw)
@@ -238,8 +240,9 @@ func (x *exec[T, R]) depthwise(p poster[T, R], g *geometry, k *kernel[T], v []T,
 	return x.each(g.out[axD]*channels, grain(oh*ow*g.red), func(lo, hi int) {
 		// Rows are finished together as long as they stay in the first-level cache.
 		together := max(1, min(oh, rowPiece/ow))
-		buf := x.borrow(together*ow + g.span*g.kh*steps*pw)
+		buf := x.borrow(together*ow + g.span*g.kh*steps*pw + vector.Reach)
 		defer x.giveBack(buf)
+		clear(buf.v[len(buf.v)-vector.Reach:])
 		sums, seen := buf.v[:together*ow], buf.v[together*ow:]
 		for i := lo; i < hi; i++ {
 			c := i % channels

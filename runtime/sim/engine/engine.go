@@ -118,13 +118,8 @@ func (m *machine[T, R]) step(ctx context.Context, index int, t td.Placed, mem Me
 	m.arena.reset()
 	x := &m.exec
 	defer func() { *x = exec[T, R]{} }() // what it points to belongs to the task
-	*x = exec[T, R]{
-		machine: m,
-		run:     run{ctx: ctx, workers: m.opts.Workers},
-		t:       t.Task,
-		mem:     mem,
-		ev:      Event{Index: index, Off: t.Off},
-	}
+	x.machine, x.run, x.t, x.mem = m, run{ctx: ctx, workers: m.opts.Workers}, t.Task, mem
+	x.ev = Event{Index: index, Off: t.Off}
 	if err := x.task(); err != nil {
 		var f *Fault
 		if errors.As(err, &f) {

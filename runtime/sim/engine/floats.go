@@ -113,9 +113,15 @@ func (n *floats) channels(dst, src []float32, plane, count int, maximum bool) {
 	}
 }
 
+// leastVector is the number of columns from which rows are read by kernels.
+const leastVector = 8
+
 func (n *floats) load(run *run, t *tile, mac bool, out []float32) error {
 	table := n.table(mac)
 	step, dense := int(t.size()*t.inter), !t.narrow && !t.swap && t.inter == 1
+	if _, cols := t.stored(); cols < leastVector {
+		dense = false
+	}
 	err := t.eachRow(run, false, func(k, dk, cols int, at int64) {
 		src := t.buf[at:]
 		switch {

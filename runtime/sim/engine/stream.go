@@ -200,8 +200,9 @@ func (t *tile) rows(f func(g, d, p, h int, at int64)) {
 	for g := range t.dim[axG] {
 		for d := range t.dim[axD] {
 			for p := range pos {
+				at := t.at(g, d, p, 0)
 				for h := range t.dim[axH] {
-					f(g, d, p, h, t.at(g, d, p, h))
+					f(g, d, p, h, at+int64(h)*t.row)
 				}
 			}
 		}
@@ -217,12 +218,13 @@ func (t *tile) eachRow(run *run, serial bool, f func(k, dk, cols int, at int64))
 	part := func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			gd, p := i/pos, i%pos
+			at := t.at(gd/D, gd%D, p, 0)
 			for h := range H {
 				k, dk := ((gd*C+p)*H+h)*W, 1
 				if t.swap {
 					k, dk = (gd*C*H+h)*W+p, H*W
 				}
-				f(k, dk, cols, t.at(gd/D, gd%D, p, h))
+				f(k, dk, cols, at+int64(h)*t.row)
 			}
 		}
 	}

@@ -284,9 +284,11 @@ func (b *boot) runTasks(j *job, m engine.Memory) error {
 		b.d.count(func(s *Stats) { s.Tasks += uint64(len(j.proc.tasks)) })
 		n := len(j.proc.tasks)
 		err := e.Run(b.ctx, j.proc.tasks, m)
-		var f *engine.Fault
-		if errors.As(err, &f) {
-			n = f.Task
+		if err != nil {
+			var f *engine.Fault
+			if errors.As(err, &f) {
+				n = f.Task
+			}
 		}
 		return errors.Join(err, b.work(0, n))
 	}

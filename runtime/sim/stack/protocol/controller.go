@@ -225,17 +225,17 @@ func (c *Controller) takeControl(d *Delivery, msg []byte) error {
 
 func (c *Controller) takeLoop(d *Delivery, msg []byte) error {
 	m, n, err := DecodeLoop(msg)
-	var u *Unsupported
-	if errors.As(err, &u) {
-		d.Row = byWire[u.Wire]
-		if c.cfg.Strict {
-			err = fmt.Errorf("%w: %w", ErrFault, err)
-			c.mu.Lock()
-			c.fault = err
-			c.mu.Unlock()
-		}
-	}
 	if err != nil {
+		var u *Unsupported
+		if errors.As(err, &u) {
+			d.Row = byWire[u.Wire]
+			if c.cfg.Strict {
+				err = fmt.Errorf("%w: %w", ErrFault, err)
+				c.mu.Lock()
+				c.fault = err
+				c.mu.Unlock()
+			}
+		}
 		return err
 	}
 	d.LoopRow, d.Row = m.Row, &Rows[m.Row.Body]
