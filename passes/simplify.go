@@ -2,6 +2,7 @@ package passes
 
 import (
 	"fmt"
+	"slices"
 	"sort"
 
 	"github.com/zinc-compiler/zinc/internal/memlimit"
@@ -184,6 +185,9 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if x.Type.Equal(y.Type) {
 		return x, nil
 	}
+	if x.Def != nil && x.Def.Is(ir.OpTranspose) {
+		return s.turnWithoutOnes(r, op, x.Def, x.Def.Arg(ir.ParamX), x)
+	}
 	if !isReshape(x.Def) {
 		return nil, nil
 	}
@@ -196,6 +200,63 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}
 	s.absorb(x)
 	return s.reshape(r, op, from, y.Type.Shape)
+}
+
+// turnWithoutOnes emits a transposition and a reshape, in either order, as a reshape of x to the dimensions that are
+// not 1, their transposition, and a reshape to the result of op. It applies if the tensor between the two ends in a
+// dimension of 1, where each element would take a row of its own, and the reshape inserts or removes only such
+// dimensions.
+func (s *State) turnWithoutOnes(r *rewriter, op, transpose *ir.Op, x, between *ir.Value) (*ir.Value, error) {
+	y := op.Results[0]
+	perm, err := ir.Perm(transpose)
+	if err != nil || !known(x) || !known(between) || !known(y) {
+		return nil, nil
+	}
+	turned := transpose.Arg(ir.ParamX)
+	ones, end := between.Type.Shape, between.Type.Rank()-1
+	if ones[end] != 1 || between.Type.Elems() == 1 || !slices.Equal(withoutOnes(x), withoutOnes(turned)) ||
+		!slices.Equal(withoutOnes(transpose.Results[0]), withoutOnes(y)) {
+		return nil, nil
+	}
+	place := make([]int, len(perm)) // of a dimension among those that are not 1
+	kept := 0
+	for i, d := range turned.Type.Shape {
+		place[i] = kept
+		if d != 1 {
+			kept++
+		}
+	}
+	short := make([]int64, 0, kept)
+	for _, p := range perm {
+		if turned.Type.Shape[p] != 1 {
+			short = append(short, int64(place[p]))
+		}
+	}
+	s.absorb(between)
+	v := x
+	if shape := withoutOnes(x); !slices.Equal(shape, x.Type.Shape) {
+		if v, err = s.reshape(r, op, x, shape); err != nil {
+			return nil, err
+		}
+	}
+	if !slices.IsSorted(short) {
+		n, err := s.makeOp(op, ir.OpTranspose, arg{ir.ParamX, v},
+			arg{ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, short...), op.Pos)})
+		if err != nil {
+			return nil, err
+		}
+		r.keep(n)
+		v = n.Results[0]
+	}
+	if slices.Equal(v.Type.Shape, y.Type.Shape) {
+		return v, nil
+	}
+	return s.reshape(r, op, v, y.Type.Shape)
+}
+
+// withoutOnes returns the dimensions of v that are not 1.
+func withoutOnes(v *ir.Value) []int64 {
+	return slices.DeleteFunc(slices.Clone(v.Type.Shape), func(d int64) bool { return d == 1 })
 }
 
 // reshape emits a reshape of x.
@@ -219,6 +280,9 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x := op.Arg(ir.ParamX)
 	if sort.IntsAreSorted(perm) {
 		return x, nil
+	}
+	if isReshape(x.Def) {
+		return s.turnWithoutOnes(r, op, op, x.Def.Arg(ir.ParamX), x)
 	}
 	if x.Def == nil || !x.Def.Is(ir.OpTranspose) {
 		return nil, nil
