@@ -11,6 +11,10 @@ import (
 // several rounds little changes.
 const weighRounds = 8
 
+// weighMargin is the part of its time, as a divisor, that a step that is worth its dispatch must save to lose a
+// stretch: less than 5 % is within the known error of the estimate (docs/cost.md).
+const weighMargin = 20
+
 type nanoseconds int64
 
 // String returns the time with three digits.
@@ -45,7 +49,12 @@ func (s *State) weighSteps() {
 			if st.Unit != ir.Engine {
 				continue
 			}
-			for _, r := range s.weigh(st).cheapest() {
+			w := s.weigh(st)
+			least := w.whole().worthIt() / weighMargin
+			for _, r := range w.cheapest() {
+				if r.engine-r.cpu < least {
+					continue
+				}
 				changed = true
 				s.refuseStretch(st, r)
 			}
@@ -135,17 +144,27 @@ func (s *State) weigh(st *Step) balance {
 	return w
 }
 
+// whole returns what the step takes on either unit.
+func (w balance) whole() stretch { return w.stretch(0, len(w.engine)) }
+
+// worthIt returns the time of a stretch on the engine, 0 if the CPU does it sooner.
+func (s stretch) worthIt() nanoseconds {
+	if s.engine < s.cpu {
+		return s.engine
+	}
+	return 0
+}
+
 // cheapest returns the stretches that the CPU does sooner, none if the step is best left whole. A dispatch can begin
 // and end anywhere in the step's order; the least sum is found in one pass.
 //
-// Operations lowered alone cost more than in a chain, where a neighbour's result is in L2. So a step that is worth its
-// dispatch as a whole is divided only if that saves half of it.
+// An operation lowered alone costs more than in a chain, where a neighbour's result is in L2. So a step that is worth
+// its dispatch as a whole loses only what the CPU does sooner even if each operation takes half of its time.
 func (w balance) cheapest() []stretch {
 	n := len(w.engine)
-	whole, cpu := w.dispatch+w.handing[0]+w.handing[n], nanoseconds(0)
-	for i := range n {
-		whole += w.engine[i]
-		cpu += w.cpu[i]
+	share := nanoseconds(1) // of an operation's time on the engine, as a divisor
+	if w.whole().worthIt() > 0 {
+		share = 2
 	}
 	// onCPU and onEngine are the least times of the operations so far if the last one is there; stays[i] tells whether
 	// the best way that ends there had operation i-1 on the same unit.
@@ -158,12 +177,9 @@ func (w balance) cheapest() []stretch {
 			onCPU, onEngine = min(onCPU, leave), min(onEngine, enter)
 		}
 		onCPU += w.cpu[i]
-		onEngine += w.engine[i]
+		onEngine += w.engine[i] / share
 	}
 	onEngine += w.handing[n]
-	if best := min(onCPU, onEngine); best == whole && whole < cpu || whole < cpu && best > whole/2 {
-		return nil
-	}
 	var parts []stretch
 	unit := 0
 	if onEngine < onCPU {
