@@ -21,7 +21,8 @@ var before = cost.Firmware.Fixed() / 2
 // call accepts a procedure call of any class.
 func (b *boot) call(d *protocol.Delivery, a *answer) error { return b.accept(d, a, nil, nil) }
 
-// inference accepts an inference call, whose property buffer must have been mapped before.
+// inference accepts an inference call, whose property buffer must have been mapped before, and expands it into its
+// sub-packets. They run one after another; only the last one's end is the end of the call.
 func (b *boot) inference(d *protocol.Delivery, a *answer) error {
 	in, ok := d.Body.(*protocol.Inference)
 	if !ok {
@@ -31,12 +32,75 @@ func (b *boot) inference(d *protocol.Delivery, a *answer) error {
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(b.settings.premaps, func(m premap) bool {
+	i := slices.IndexFunc(b.settings.premaps, func(m premap) bool {
 		return m.user == p.user && in.PropertyBuffer >= m.address && in.PropertyBuffer-m.address < m.size
-	}) {
+	})
+	if i < 0 {
 		return refusef(StatusBuffer, "property buffer %#x is not mapped; send PREMAP_BUFFER first", in.PropertyBuffer)
 	}
+	if in.Packets > 1 {
+		m := &b.settings.premaps[i]
+		size := m.size - (in.PropertyBuffer - m.address)
+		mem, err := b.d.user(p.user).Window(in.PropertyBuffer, size, translation.Read, "inference call")
+		if err != nil {
+			return err
+		}
+		subs, err := protocol.DecodeSubPackets(mem, in.Packets-1)
+		if err != nil {
+			return refusef(StatusMalformed, "property buffer %#x: %w", in.PropertyBuffer, err)
+		}
+		return b.expand(d, a, subs)
+	}
+	b.traceSubPacket(d.Header, 0, 1)
 	return b.accept(d, a, nil, nil)
+}
+
+// expand queues the calls of an inference with several sub-packets.
+func (b *boot) expand(d *protocol.Delivery, a *answer, subs []protocol.SubPacket) (err error) {
+	var jobs []*job
+	defer func() {
+		if err != nil {
+			for _, j := range jobs {
+				b.jobs.free(j)
+			}
+		}
+	}()
+	add := func(h protocol.Header, call protocol.ProcedureCall) error {
+		b.traceSubPacket(h, len(jobs), 1+len(subs))
+		j, err := b.job(d, h, call)
+		if err != nil {
+			return err
+		}
+		j.reply = d.Header
+		if n := len(jobs); n > 0 {
+			j.follows, jobs[n-1].next = true, j
+		}
+		jobs = append(jobs, j)
+		return b.bind(j)
+	}
+	if err := add(d.Header, d.Calls[0]); err != nil {
+		return err
+	}
+	for i := range subs {
+		s := &subs[i]
+		h := d.Header
+		h.ProcedureID = s.Procedure
+		call := s.Of(&d.Calls[0])
+		err := protocol.CheckCall(b.table, h, protocol.VariantOf(d.Row.ID), &call,
+			&protocol.Inference{Buffers: s.Buffers})
+		if err != nil {
+			return refusef(StatusMalformed, "sub-packet %d: %w", i+1, err)
+		}
+		if err := add(h, call); err != nil {
+			return err
+		}
+	}
+	if err := b.queue(jobs[0]); err != nil {
+		return err
+	}
+	a.later = true
+	b.taken()
+	return nil
 }
 
 // accept queues the calls of a message: dispatch event, request list, priority queue.
@@ -45,32 +109,14 @@ func (b *boot) accept(d *protocol.Delivery, a *answer, c *chain, t *protocol.Tri
 	if c != nil {
 		h = c.header // a trigger names only the request
 	}
-	process, err := b.table.process(h)
-	if err != nil {
-		return err
-	}
 	for i := range d.Calls {
-		j, err := b.jobs.take()
+		j, err := b.job(d, h, d.Calls[i])
 		if err != nil {
 			return err
-		}
-		j.row, j.header, j.call = d.Row, h, d.Calls[i]
-		j.process, j.program = process, process.program
-		j.proc = &j.program.procs[h.ProcedureID]
-		j.key = protocol.QueueKey{
-			UserID:              process.user,
-			JobID:               j.call.JobID,
-			Priority:            h.Priority,
-			HWQueue:             h.Priority,
-			TaskQueue:           uint32(j.program.network),
-			ScheduleInfoQueueID: h.Priority,
 		}
 		if c != nil {
 			j.chain, j.handler, j.stamp = c, t.Handler, t.Timestamp
 			c.apply(&j.call, t)
-		}
-		if b.tracing() {
-			b.logCall(d, &j.call)
 		}
 		err = b.bind(j)
 		if err == nil {
@@ -84,6 +130,33 @@ func (b *boot) accept(d *protocol.Delivery, a *answer, c *chain, t *protocol.Tri
 	a.later = true
 	b.taken()
 	return nil
+}
+
+// job takes a job for a call.
+func (b *boot) job(d *protocol.Delivery, h protocol.Header, call protocol.ProcedureCall) (*job, error) {
+	process, err := b.table.process(h)
+	if err != nil {
+		return nil, err
+	}
+	j, err := b.jobs.take()
+	if err != nil {
+		return nil, err
+	}
+	j.row, j.header, j.reply, j.call = d.Row, h, h, call
+	j.process, j.program = process, process.program
+	j.proc = &j.program.procs[h.ProcedureID]
+	j.key = protocol.QueueKey{
+		UserID:              process.user,
+		JobID:               j.call.JobID,
+		Priority:            h.Priority,
+		HWQueue:             h.Priority,
+		TaskQueue:           uint32(j.program.network),
+		ScheduleInfoQueueID: h.Priority,
+	}
+	if b.tracing() {
+		b.logCall(d, h, &j.call)
+	}
+	return j, nil
 }
 
 // taken interrupts the host when a call has left its ring, as the completion does later: the chapter counts about two
@@ -178,9 +251,11 @@ func (b *boot) interrupts(m firmware.Message) []firmware.Post {
 func (b *boot) execute(j *job) {
 	j.began = b.now()
 	b.span(trace.Begin, j)
-	if err := b.spend(cost.Firmware, before); err != nil {
-		j.status, j.err = StatusAborted, err
-		return
+	if !j.follows {
+		if err := b.spend(cost.Firmware, before); err != nil {
+			j.status, j.err = StatusAborted, err
+			return
+		}
 	}
 	b.d.runs = j.key
 	if !b.loop.MayTouchHardware() {
@@ -328,6 +403,9 @@ func (b *boot) complete(j *job) {
 	if b.dead() {
 		return
 	}
+	if j.status == StatusOK && j.next != nil && b.follow(j) {
+		return
+	}
 	if err := b.spend(cost.Firmware, cost.Firmware.Fixed()-before); err != nil {
 		j.status, j.err = StatusAborted, err
 	}
@@ -347,13 +425,30 @@ func (b *boot) complete(j *job) {
 	b.finish(j, mask)
 }
 
+// follow schedules the sub-packet after a job that has ended without an error, and frees the job. It returns false, and
+// the job has failed, if that is not possible.
+func (b *boot) follow(j *job) bool {
+	if err := b.schedule(j.next); err != nil {
+		j.status, j.err = StatusFull, err
+		return false
+	}
+	b.span(trace.End, j)
+	if err := b.sched.Complete(uint64(j.slot)); err != nil {
+		b.fail(synchronousAbort, err)
+		return true
+	}
+	b.posts(j)
+	b.jobs.free(j)
+	return true
+}
+
 // finish notifies the host of the end of a job and frees its resources.
 func (b *boot) finish(j *job, mask uint32) {
 	b.posts(j)
 	if j.chain != nil {
 		b.chainCompleted(j)
 	} else {
-		b.programEvent(j.header, j.row, j.status, j.call.JobID)
+		b.programEvent(j.reply, j.row, j.status, j.call.JobID)
 	}
 	if j.status == StatusTranslation { // an error of data movement
 		b.note(&protocol.Rows[protocol.IDTileSyncNote], j.header, uint64(j.status))
@@ -364,6 +459,11 @@ func (b *boot) finish(j *job, mask uint32) {
 			b.fail(synchronousAbort, err)
 			return
 		}
+	}
+	for n := j.next; n != nil; { // an earlier sub-packet has failed
+		after := n.next
+		b.jobs.free(n)
+		n = after
 	}
 	b.jobs.free(j)
 	b.d.count(func(s *Stats) {

@@ -31,6 +31,12 @@ type job struct {
 	waiting bool
 	queued  bool // in the scheduler
 
+	// next is the following sub-packet of an inference call, which starts when this job has ended without an error;
+	// follows is set for all but the first. reply is the header of the completion.
+	next    *job
+	follows bool
+	reply   protocol.Header
+
 	// The buffer-access registers of the call.
 	addr  [afpp.MaxBars]uint64
 	size  [afpp.MaxBars]uint64
@@ -63,6 +69,7 @@ func (t *jobTable) take() (*job, error) {
 func (t *jobTable) free(j *job) {
 	_ = t.pool.Release(j.slot) // never fails: completion frees a job once
 	j.call, j.process, j.program, j.proc, j.chain = protocol.ProcedureCall{}, nil, nil, nil, nil
+	j.next = nil
 }
 
 // bind sets the registers' buffers: those of the container, then the call's, then its custom bars.

@@ -2,6 +2,7 @@ package coprocessor
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
@@ -140,6 +141,8 @@ func (b *boot) unloadProgram(d *protocol.Delivery, _ *answer) error {
 	}
 	t.validity[p.slot*ValidityStride] = 0
 	t.slots[p.slot] = nil
+	slot := d.Header.ProgramID
+	b.settings.premaps = slices.DeleteFunc(b.settings.premaps, func(m premap) bool { return m.program == slot })
 	return b.queues.Close(p.network)
 }
 

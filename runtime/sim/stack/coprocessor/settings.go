@@ -34,12 +34,13 @@ type settings struct {
 // premap is a property buffer that was mapped before inference calls.
 type premap struct {
 	user          uint32
+	program       int32 // unbound, or the program with which it ends
 	address, size uint64
 }
 
-// maxPremaps and maxDevices bound the settings' tables (modelled).
+// maxPremaps and maxDevices bound the settings' tables (modelled); there is room for a property buffer of each program.
 const (
-	maxPremaps = 64
+	maxPremaps = protocol.MaxPrograms
 	maxDevices = 8
 )
 
@@ -138,7 +139,7 @@ func (b *boot) dataFile(d *protocol.Delivery, _ *answer) error {
 // premap maps a property buffer, which the client still owns.
 func (b *boot) premap(d *protocol.Delivery, _ *answer) error {
 	v := record(d).Values
-	p := premap{d.Header.ProcedureID, v[2], v[3]}
+	p := premap{user: d.Header.ProcedureID, program: d.Header.ProgramID, address: v[2], size: v[3]}
 	ctx := b.d.user(p.user)
 	if ctx == nil {
 		return unknownUser(p.user)

@@ -101,13 +101,11 @@ func (b *boot) clientOf(h protocol.Header) uint64 {
 }
 
 // logCall logs a call that the loop accepts, by class (listing 29.2).
-func (b *boot) logCall(d *protocol.Delivery, c *protocol.ProcedureCall) {
-	h := d.Header
+func (b *boot) logCall(d *protocol.Delivery, h protocol.Header, c *protocol.ProcedureCall) {
 	class, line := "[PROC CALL]", ""
 	switch {
 	case d.Row.ID == protocol.IDCacheTrigger:
 		class, line = "[CR TRIGGER]", fmt.Sprintf("cacheHandler 0x%x", d.Request.Handler)
-		h = d.Request.Header
 	case len(c.Waits)+len(c.Signals) > 0:
 		class = "[PROC CALL WITH EVENTS]"
 	case len(c.Bars) > 0:
@@ -134,6 +132,19 @@ func (b *boot) logCall(d *protocol.Delivery, c *protocol.ProcedureCall) {
 		Request: uint64(c.JobID),
 		Args:    []trace.Arg{{Key: "line", Value: line}, {Key: "shape", Value: c.Log(h.Priority)}},
 	})
+}
+
+// traceSubPacket traces a sub-packet that an inference call is expanded to.
+func (b *boot) traceSubPacket(h protocol.Header, i, n int) {
+	if b.d.cfg.Trace.On() {
+		b.emit(trace.Event{
+			Layer:  trace.Firmware,
+			Name:   "CANE_SUB_PACKET_CMD_PROCEDURE_CALL",
+			Client: b.clientOf(h),
+			Args: []trace.Arg{{Key: "packet", Value: i + 1}, {Key: "of", Value: n},
+				{Key: "procedureId", Value: uint64(h.ProcedureID)}},
+		})
+	}
 }
 
 // traceSubmit traces a submission to a hardware queue, with its register block.

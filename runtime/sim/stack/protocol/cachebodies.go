@@ -29,11 +29,15 @@ var (
 		b("address", 8, 1, math.MaxUint32, "nonzero, high 32 bits zero"), b("bytes", 8, 1, math.MaxUint32, "nonzero"))
 	inferenceLayout = pack("", "chapter 30; order modelled", CopyContainerSize+MaxInferenceBuffers*BufferSize,
 		b("propertyBuffer", 8, 1, math.MaxUint32, "pre-mapped, nonzero, high 32 bits zero"),
-		b("bufNbr", 4, 1, MaxInferenceBuffers, "bufNbr == 1 + numIoBuffers"))
+		b("bufNbr", 4, 1, MaxInferenceBuffers, "bufNbr == 1 + numIoBuffers"),
+		b("nbrOfSubPackets", 4, 1, MaxSubPackets, "1 to 32 sub-packets")) // modelled
 )
 
 // MaxInferenceBuffers is the maximum of bufNbr: the property buffer and one buffer per buffer-access register.
 const MaxInferenceBuffers = 1 + MaxWireBars
+
+// MaxSubPackets is the maximum number of procedures of an inference call (modelled: half of the pool of call events).
+const MaxSubPackets = 32
 
 // CacheCall is the body that installs a cache request. The firmware assigns the handler, so it is 0 in a request.
 type CacheCall struct {
@@ -96,11 +100,12 @@ func decodeTrigger(body []byte) (*Trigger, error) {
 	return t, nil
 }
 
-// Inference is the body of an inference call: the pre-mapped property buffer,
-// the program's buffers, and the procedure call that the firmware expands it to.
+// Inference is the body of an inference call: the pre-mapped property buffer, the program's buffers, and the procedure
+// call that the firmware expands it to. The calls of further procedures are in the property buffer.
 type Inference struct {
 	PropertyBuffer uint64   // device address; the first of bufNbr buffers
 	Buffers        []Buffer // bufNbr - 1 of them
+	Packets        int      // procedures that are called one after another; 0 means 1
 	Call           ProcedureCall
 }
 
@@ -108,6 +113,7 @@ type Inference struct {
 func (c *Inference) Append(p []byte) []byte {
 	le := binary.LittleEndian
 	p = le.AppendUint32(le.AppendUint64(p, c.PropertyBuffer), uint32(1+len(c.Buffers)))
+	p = le.AppendUint32(p, uint32(max(c.Packets, 1)))
 	for i := range c.Buffers {
 		p = c.Buffers[i].append(p)
 	}
@@ -124,7 +130,7 @@ func decodeInference(v *Variant, body []byte) (*Inference, error) {
 		return nil, bad(l.Fields[1].Off, "bufNbr", n+1, "the buffers must be inside the body",
 			"make count and size agree")
 	}
-	c := &Inference{PropertyBuffer: l.get(body, 0)}
+	c := &Inference{PropertyBuffer: l.get(body, 0), Packets: int(l.get(body, 2))}
 	at := l.Size
 	var err error
 	if c.Buffers, at, err = decodeBuffers(body, at, n, 0, "buffer"); err != nil {
@@ -138,20 +144,75 @@ func decodeInference(v *Variant, body []byte) (*Inference, error) {
 	return c, nil
 }
 
-// SubPackets expands an inference into its procedure calls, CANE_SUB_PACKET_CMD_PROCEDURE_CALL: one on the M1's single
-// path, with the inference's buffers before the call's own.
-func (c *Inference) SubPackets() []ProcedureCall {
+// Expand returns the procedure call of an inference's first sub-packet, CANE_SUB_PACKET_CMD_PROCEDURE_CALL, with the
+// inference's buffers before the call's own.
+func (c *Inference) Expand() ProcedureCall {
 	call := c.Call
 	call.Inputs, call.Outputs = nil, nil
 	for _, bs := range [][]Buffer{c.Buffers, c.Call.Inputs, c.Call.Outputs} {
-		for _, b := range bs {
-			if b.Type == OutputBuffer {
-				call.Outputs = append(call.Outputs, b)
-			} else {
-				call.Inputs = append(call.Inputs, b)
-			}
-		}
+		call.add(bs)
 	}
 	call.OrderOffset = 0
-	return []ProcedureCall{call}
+	return call
+}
+
+// add adds buffers to a call's inputs or outputs.
+func (c *ProcedureCall) add(bs []Buffer) {
+	for _, b := range bs {
+		if b.Type == OutputBuffer {
+			c.Outputs = append(c.Outputs, b)
+		} else {
+			c.Inputs = append(c.Inputs, b)
+		}
+	}
+}
+
+// SubPacket is a further procedure of an inference call, as the property buffer has it: no source describes the
+// buffer's contents (modelled).
+type SubPacket struct {
+	Procedure uint32
+	Buffers   []Buffer // one for each port
+}
+
+// Of returns the sub-packet's call, which has the identifiers of the inference's.
+func (s *SubPacket) Of(first *ProcedureCall) ProcedureCall {
+	call := ProcedureCall{UserID: first.UserID, JobID: first.JobID}
+	call.add(s.Buffers)
+	return call
+}
+
+// SubPacketSize returns the bytes of a sub-packet in the property buffer.
+func SubPacketSize(buffers int) int { return 8 + buffers*BufferSize }
+
+// AppendSubPacket appends the bytes of a sub-packet.
+func AppendSubPacket(p []byte, s *SubPacket) []byte {
+	le := binary.LittleEndian
+	p = le.AppendUint32(le.AppendUint32(p, s.Procedure), uint32(len(s.Buffers)))
+	for i := range s.Buffers {
+		p = s.Buffers[i].append(p)
+	}
+	return p
+}
+
+// DecodeSubPackets reads n sub-packets from a property buffer, which may be longer.
+func DecodeSubPackets(p []byte, n int) ([]SubPacket, error) {
+	out := make([]SubPacket, 0, n)
+	at := 0
+	for range n {
+		if len(p)-at < SubPacketSize(0) {
+			return nil, bad(at, "procedureId", len(p), "the sub-packets must be inside the property buffer", "")
+		}
+		le := binary.LittleEndian
+		s := SubPacket{Procedure: le.Uint32(p[at:])}
+		k := le.Uint32(p[at+4:])
+		if k >= MaxInferenceBuffers || len(p)-at < SubPacketSize(int(k)) {
+			return nil, bad(at+4, "nbrOfBuffers", k, "at most 32, inside the property buffer", "")
+		}
+		var err error
+		if s.Buffers, at, err = decodeBuffers(p, at+8, int(k), 0, "buffer"); err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	return out, nil
 }

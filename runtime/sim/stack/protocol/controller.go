@@ -254,7 +254,7 @@ func (c *Controller) act(d *Delivery) error {
 		d.Calls = []ProcedureCall{*body}
 		return c.call(d, body, nil)
 	case *Inference:
-		d.Calls = body.SubPackets()
+		d.Calls = []ProcedureCall{body.Expand()}
 		return c.call(d, &body.Call, body)
 	case *CacheCall:
 		if err := c.call(d, &body.Call, nil); err != nil {

@@ -208,8 +208,13 @@ func sample(t testing.TB, n Numbering, r *Row) *Message {
 	v := VariantOf(r.ID)
 	switch {
 	case r.ID == IDInferenceCall:
-		body = &Inference{0x4000, []Buffer{{Type: InputBuffer, BarID: 0, Buffer: 0x8000, Size: 64},
-			{Type: OutputBuffer, BarID: 1, Buffer: 0xc000, Size: 64}}, *call(v)}
+		body = &Inference{
+			PropertyBuffer: 0x4000,
+			Buffers: []Buffer{{Type: InputBuffer, BarID: 0, Buffer: 0x8000, Size: 64},
+				{Type: OutputBuffer, BarID: 1, Buffer: 0xc000, Size: 64}},
+			Packets: 1,
+			Call:    *call(v),
+		}
 	case v != nil && v.Cache:
 		body = &CacheCall{Call: *call(v)}
 	case v != nil:
