@@ -29,13 +29,14 @@ type program struct {
 	prog   *loader.Program // does not change
 	procs  []procedure     // do not change
 
-	space   *space
-	loaded  *loader.Loaded
-	slot    int32
-	boot    uint32 // the bring-up in which slot is valid; 0: none
-	handles int    // existing instances
-	running int    // prepared instances
-	used    uint64 // time of last use, in hardware.uses
+	space    *space
+	loaded   *loader.Loaded
+	property properties
+	slot     int32
+	boot     uint32 // the bring-up in which slot is valid; 0: none
+	handles  int    // existing instances
+	running  int    // prepared instances
+	used     uint64 // time of last use, in hardware.uses
 }
 
 // procedure holds a procedure's ports by direction.
@@ -444,6 +445,9 @@ func (h *hardware) wire(i *instance) (Return, error) {
 		}
 		p.slot, p.boot = o.header.ProgramID, boot
 	}
+	if r, err := h.premap(p); r != Success {
+		return r, err
+	}
 	if i.boot != boot {
 		hd := protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound, ProcedureID: p.space.user}
 		o, err := h.command(createProcess, hd)
@@ -516,6 +520,7 @@ func (h *hardware) unload(p *program) {
 		h.finish(unloadAFPP, protocol.Header{ProgramID: p.slot, ProcessID: protocol.Unbound})
 	}
 	p.boot = 0
+	p.property.release()
 	if p.loaded == nil {
 		return
 	}

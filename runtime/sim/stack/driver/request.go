@@ -49,7 +49,7 @@ type programRequest struct {
 	doorbell                       uint32
 	timeout                        uint64 // virtual nanoseconds; 0 means that of the handshake
 	stats                          uint32 // surface; 0 for none
-	flags                          uint32
+	further                        uint32 // procedures of a chain after the first
 	waits, signals                 [maxEvents]protocol.Event
 }
 
@@ -71,8 +71,8 @@ const (
 	reqDoorbell      = reqCounts + 20
 	reqTimeout       = reqDoorbell + 4
 	reqStats         = reqTimeout + 8
-	reqFlags         = reqStats + 4
-	reqWaits         = reqFlags + 4
+	reqFurther       = reqStats + 4
+	reqWaits         = reqFurther + 4
 	reqSignals       = reqWaits + maxEvents*protocol.EventSize
 )
 
@@ -143,7 +143,9 @@ var requestStruct = layout[programRequest]{name: "ANEProgramRequestArgs", use: "
 			at: func(r *programRequest) any {
 				return &r.stats
 			}},
-		{off: reqFlags, width: 4, name: "flags", source: modelled, at: func(r *programRequest) any { return &r.flags }},
+		{off: reqFurther, width: 4, name: "further procedures", source: modelled, at: func(r *programRequest) any {
+			return &r.further
+		}},
 		{off: reqWaits, width: maxEvents * protocol.EventSize, name: "wait events",
 			source: "modelled; records of chapter 30", at: func(r *programRequest) any {
 				return &r.waits
@@ -207,7 +209,7 @@ func (r *programRequest) decode(b []byte) error {
 		}
 	}
 	r.doorbell, r.timeout = le.Uint32(b[reqDoorbell:]), le.Uint64(b[reqTimeout:])
-	r.stats, r.flags = le.Uint32(b[reqStats:]), le.Uint32(b[reqFlags:])
+	r.stats, r.further = le.Uint32(b[reqStats:]), le.Uint32(b[reqFurther:])
 	switch {
 	case r.category != IOCategory:
 		return fmt.Errorf("driver: request, byte %#x, io category is %d, want %d", reqCategory, r.category,
@@ -215,6 +217,9 @@ func (r *programRequest) decode(b []byte) error {
 	case r.priority >= protocol.Priorities:
 		return fmt.Errorf("driver: request, byte %#x, priority is %d, want less than %d", reqPriority, r.priority,
 			protocol.Priorities)
+	case r.further >= protocol.MaxSubPackets:
+		return fmt.Errorf("driver: request, byte %#x, further procedures are %d, want less than %d", reqFurther,
+			r.further, protocol.MaxSubPackets)
 	case r.doorbell >= maxDoorbell:
 		return fmt.Errorf("driver: request, byte %#x, doorbell index is %d, want less than %d", reqDoorbell, r.doorbell,
 			maxDoorbell)

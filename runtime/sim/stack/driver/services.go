@@ -277,14 +277,18 @@ func (s *Services) Destroy(h Handle) error {
 	return nil
 }
 
-// Request is one call of a procedure.
+// Request is one call of a procedure, or of consecutive ones.
 type Request struct {
 	Handle    Handle
 	Procedure uint32
-	Priority  uint32 // execution priority 0 to 7
-	QoS       uint32 // quality-of-service class; 0 means QoSDefault
-	Inputs    []uint32
-	Outputs   []uint32 // surfaces, one per port in the order of the procedure's ports
+	// Further is the number of procedures after Procedure that the firmware runs one after another for this request,
+	// without the host. Inputs and Outputs then have the surfaces of all, procedure by procedure. A surface that is an
+	// output and an input passes a value on.
+	Further  uint32
+	Priority uint32 // execution priority 0 to 7
+	QoS      uint32 // quality-of-service class; 0 means QoSDefault
+	Inputs   []uint32
+	Outputs  []uint32 // surfaces, one per port in the order of the procedure's ports
 	// Intermediate lists other surfaces that the request keeps mapped.
 	Intermediate []uint32
 	Waits        []protocol.Event
@@ -350,7 +354,7 @@ func EncodeRequest(b []byte, r *Request, sequence uint32) error {
 	le.PutUint32(b[reqDoorbell:], bell)
 	le.PutUint64(b[reqTimeout:], uint64(r.Timeout))
 	le.PutUint32(b[reqStats:], r.Stats)
-	le.PutUint32(b[reqFlags:], 0)
+	le.PutUint32(b[reqFurther:], r.Further)
 	putEvents(b[reqWaits:], r.Waits)
 	putEvents(b[reqSignals:], r.Signals)
 	return nil

@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"slices"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
 )
 
 // Table 27.3.
@@ -183,6 +185,7 @@ func TestStructs(t *testing.T) {
 	le.PutUint32(b[reqCategory:], IOCategory)
 	le.PutUint32(b[reqPriority:], 7)
 	le.PutUint32(b[reqDoorbell:], 31)
+	le.PutUint32(b[reqFurther:], protocol.MaxSubPackets-1)
 	if err := requestStruct.decode(b, &want); err != nil {
 		t.Fatal(err)
 	}

@@ -20,8 +20,9 @@ type call struct {
 	req      programRequest
 	client   *client
 	inst     *instance
-	proc     *procedure
-	seq      uint64 // of the client's requests, for the trace
+	proc     *procedure  // the first
+	procs    []procedure // of a chain all, otherwise the first
+	seq      uint64      // of the client's requests, for the trace
 	deadline time.Duration
 	job      uint32
 
@@ -51,7 +52,7 @@ func finishCall(a *action) { a.call.complete() }
 func (k *call) recycle() {
 	clear(k.surfaces[:k.bound])
 	k.bound = 0
-	k.client, k.inst, k.proc, k.port, k.cause = nil, nil, nil, nil, nil
+	k.client, k.inst, k.proc, k.procs, k.port, k.cause = nil, nil, nil, nil, nil, nil
 	k.action.finish = nil
 	calls.Put(k)
 }
@@ -174,15 +175,20 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 	if r, err := c.admitPriority(q.priority); r != Success {
 		return r, err
 	}
-	if uint64(q.procedure) >= uint64(len(i.p.procs)) {
-		return BadArgument, fmt.Errorf("driver: request, byte %#x, procedure is %d; the program has %d", reqProcedure,
-			q.procedure, len(i.p.procs))
+	if n := uint64(len(i.p.procs)); uint64(q.procedure)+uint64(q.further) >= n {
+		return BadArgument, fmt.Errorf("driver: request, byte %#x, procedure is %d, with %d after it; the program "+
+			"has %d", reqProcedure, q.procedure, q.further, n)
+	}
+	if q.further > 0 && (q.nWaits > 0 || q.nSignals > 0 || q.stats != 0) {
+		return Unsupported, fmt.Errorf("driver: request, byte %#x, further procedures are %d; an inference call has "+
+			"no events and no statistics buffer", reqFurther, q.further)
 	}
 	if q.doorbell != coprocessor.BellLoop {
 		return BadArgument, fmt.Errorf("driver: request, byte %#x, doorbell index is %d: no channel for "+
 			"requests has it; use %d", reqDoorbell, q.doorbell, coprocessor.BellLoop)
 	}
-	k.inst, k.proc = i, &i.p.procs[q.procedure]
+	k.inst, k.procs = i, i.p.procs[q.procedure:q.procedure+1+q.further]
+	k.proc = &k.procs[0]
 	if r, err := k.bind(); r != Success {
 		return r, err
 	}
@@ -205,38 +211,54 @@ func (c *client) prepareRequest(k *call) (Return, error) {
 // bind finds the request's surfaces: one per port in the order of the ports, each at least as large as its port.
 func (k *call) bind() (Return, error) {
 	q := &k.req
-	if int(q.nInputs) != len(k.proc.inputs) || int(q.nOutputs) != len(k.proc.outputs) {
-		return BadArgument, fmt.Errorf("driver: request: got %d input and %d output surfaces; procedure %q has %d and "+
-			"%d ports", q.nInputs, q.nOutputs, k.proc.name, len(k.proc.inputs), len(k.proc.outputs))
+	nIn, nOut := 0, 0
+	for i := range k.procs {
+		nIn += len(k.procs[i].inputs)
+		nOut += len(k.procs[i].outputs)
 	}
-	take := func(ids []uint32, ports []loader.Port, what string) (Return, error) {
-		for i, id := range ids {
-			b, ok := k.client.task.surface(id)
-			if !ok {
-				return NotFound, fmt.Errorf("driver: request: %s surface %d: the task has no surface %#x", what, i, id)
-			}
-			if ports != nil {
-				if uint64(len(b)) < ports[i].Size {
-					return BadArgument, fmt.Errorf("driver: request: %s surface %#x has %d bytes; port %q takes %d",
-						what, id, len(b), ports[i].Name, ports[i].Size)
-				}
-			}
-			k.surfaces[k.bound] = b
-			k.bound++
+	if int(q.nInputs) != nIn || int(q.nOutputs) != nOut {
+		return BadArgument, fmt.Errorf("driver: request: got %d input and %d output surfaces; procedure %q, with %d "+
+			"after it, has %d and %d ports", q.nInputs, q.nOutputs, k.proc.name, q.further, nIn, nOut)
+	}
+	inputs, outputs := q.inputs[:nIn], q.outputs[:nOut]
+	for i := range k.procs {
+		n := len(k.procs[i].inputs)
+		if r, err := k.take(inputs[:n], k.procs[i].inputs, "input"); r != Success {
+			return r, err
 		}
-		return Success, nil
+		inputs = inputs[n:]
 	}
-	if r, err := take(q.inputs[:q.nInputs], k.proc.inputs, "input"); r != Success {
-		return r, err
+	for i := range k.procs {
+		n := len(k.procs[i].outputs)
+		if r, err := k.take(outputs[:n], k.procs[i].outputs, "output"); r != Success {
+			return r, err
+		}
+		outputs = outputs[n:]
 	}
-	if r, err := take(q.outputs[:q.nOutputs], k.proc.outputs, "output"); r != Success {
-		return r, err
-	}
-	if r, err := take(q.intermediates[:q.nIntermediates], nil, "intermediate"); r != Success {
+	if r, err := k.take(q.intermediates[:q.nIntermediates], nil, "intermediate"); r != Success {
 		return r, err
 	}
 	if q.stats != 0 {
-		return take([]uint32{q.stats}, nil, "statistics")
+		return k.take([]uint32{q.stats}, nil, "statistics")
+	}
+	return Success, nil
+}
+
+// take finds the next surfaces of the request.
+func (k *call) take(ids []uint32, ports []loader.Port, what string) (Return, error) {
+	for i, id := range ids {
+		b, ok := k.client.task.surface(id)
+		if !ok {
+			return NotFound, fmt.Errorf("driver: request: %s surface %d: the task has no surface %#x", what, i, id)
+		}
+		if ports != nil {
+			if uint64(len(b)) < ports[i].Size {
+				return BadArgument, fmt.Errorf("driver: request: %s surface %#x has %d bytes; port %q takes %d",
+					what, id, len(b), ports[i].Name, ports[i].Size)
+			}
+		}
+		k.surfaces[k.bound] = b
+		k.bound++
 	}
 	return Success, nil
 }
@@ -294,8 +316,12 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 	if r, err := h.makeReady(k.inst, k.deadline); r != Success {
 		return r, err
 	}
+	build, channel, bell := h.build, protocol.Loop, k.req.doorbell
+	if len(k.procs) > 1 {
+		build, channel, bell = h.buildChain, protocol.Control, bells[protocol.Control]
+	}
 	for {
-		r, err := h.build(k)
+		r, err := build(k)
 		if r == Success {
 			break
 		}
@@ -306,7 +332,7 @@ func (h *hardware) dispatch(k *call) (Return, error) {
 	}
 	h.d.stage(cost.Request)
 	for posts := 1; ; posts++ {
-		if err := h.post(protocol.Loop, k.msg, k.req.doorbell); err != nil {
+		if err := h.post(channel, k.msg, bell); err != nil {
 			return h.failed(err), err
 		}
 		o, err := h.awaitCall(k)
@@ -384,11 +410,7 @@ func (h *hardware) build(k *call) (Return, error) {
 	if q.nWaits+q.nSignals > 0 {
 		id = wireCallEvents
 	}
-	h.job++
-	if h.job == 0 {
-		h.job++
-	}
-	k.job = h.job
+	k.job = h.nextJob()
 	w.UserID, w.JobID = p.space.user, k.job
 
 	le := binary.LittleEndian
@@ -399,6 +421,15 @@ func (h *hardware) build(k *call) (Return, error) {
 	}
 	k.msg = w.Append(b)
 	return Success, nil
+}
+
+// nextJob numbers a call.
+func (h *hardware) nextJob() uint32 {
+	h.job++
+	if h.job == 0 {
+		h.job++
+	}
+	return h.job
 }
 
 // mapSurface maps the n-th surface, with the port's size, into the program's address space. It finds a surface that an
