@@ -26,30 +26,68 @@ type bound struct {
 	own   bool // belongs to the set, for copying
 }
 
-// bind gives every port a surface and writes them into the request.
-func (s *bindings) bind(svc Services, ports []Port, passing bool) error {
+// bind gives every port of the request's procedures a surface and writes them into the request. then are the segments
+// of the procedures after the first.
+func (s *bindings) bind(svc Services, procs []Procedure, then []Segment, passing bool) error {
 	r := &s.request
-	p := r.Procedure
+	surfaces := s.surfaces
+	for k := range procs {
+		ports := procs[k].Ports
+		at := s.place(r.Procedure+k, len(ports))
+		for i := range ports {
+			known := &s.ports[at+i]
+			b := surfaces[i]
+			id, passed, err := s.passed(procs, then, k, ports[i].Name)
+			if err == nil && !passed {
+				id, err = s.surface(svc, known, b, passing)
+			}
+			if err != nil {
+				return fmt.Errorf("port %q: %w", ports[i].Name, err)
+			}
+			if ports[i].Output {
+				r.Outputs = append(r.Outputs, id)
+			} else {
+				r.Inputs = append(r.Inputs, id)
+			}
+		}
+		surfaces = surfaces[len(ports):]
+	}
+	return nil
+}
+
+// place returns the index of a procedure's first port in s.ports.
+func (s *bindings) place(p, ports int) int {
 	for len(s.start) <= p {
 		s.start = append(s.start, -1)
 	}
 	if s.start[p] < 0 {
 		s.start[p] = len(s.ports)
-		s.ports = append(s.ports, make([][]bound, len(ports))...)
+		s.ports = append(s.ports, make([][]bound, ports)...)
 	}
-	for i := range ports {
-		known := &s.ports[s.start[p]+i]
-		id, err := s.surface(svc, known, s.surfaces[i], passing)
-		if err != nil {
-			return fmt.Errorf("port %q: %w", ports[i].Name, err)
-		}
-		if ports[i].Output {
-			r.Outputs = append(r.Outputs, id)
-		} else {
-			r.Inputs = append(r.Inputs, id)
+	return s.start[p]
+}
+
+// passed returns the surface of a port of the k-th procedure that reads what an earlier one writes.
+func (s *bindings) passed(procs []Procedure, then []Segment, k int, port string) (id uint32, ok bool, err error) {
+	if k == 0 {
+		return 0, false, nil
+	}
+	from, ok := then[k-1].Passed[port]
+	if !ok {
+		return 0, false, nil
+	}
+	n := 0 // outputs before
+	for i := range procs[:k] {
+		for _, p := range procs[i].Ports {
+			if p.Output && p.Name == from {
+				return s.request.Outputs[n], true, nil
+			}
+			if p.Output {
+				n++
+			}
 		}
 	}
-	return nil
+	return 0, false, errorf(mEvaluate, BadArgument, "no earlier procedure of the request writes port %q", from)
 }
 
 // surface finds or creates the surface of a slice and moves it to the front.
@@ -89,11 +127,19 @@ func (s *bindings) surface(svc Services, known *[]bound, b []byte, passing bool)
 }
 
 // settle copies the surfaces of the set back to the caller's slices.
-func (s *bindings) settle(ports []Port) {
-	for i := range ports {
-		if k := s.ports[s.start[s.request.Procedure]+i][0]; ports[i].Output && k.own {
-			copy(s.surfaces[i], k.bytes)
+func (s *bindings) settle(procs []Procedure) {
+	surfaces := s.surfaces
+	for k := range procs {
+		ports := procs[k].Ports
+		for i := range ports {
+			if !ports[i].Output {
+				continue
+			}
+			if x := s.ports[s.start[s.request.Procedure+k]+i][0]; x.own {
+				copy(surfaces[i], x.bytes)
+			}
 		}
+		surfaces = surfaces[len(ports):]
 	}
 }
 

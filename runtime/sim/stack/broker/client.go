@@ -138,10 +138,21 @@ type EvaluateRequest struct {
 	Instance  uint64
 	Procedure string // empty for the first
 	Surfaces  map[string][]byte
-	QoS       QoS // zero: that of the instance
+	// Then are procedures that the firmware runs after it, without the host: those after Procedure in the program's
+	// order.
+	Then []Segment
+	QoS  QoS // zero: that of the instance
 	// Timeout is the virtual time that the request may take from when the driver receives it; 0 means the driver's
 	// default.
 	Timeout time.Duration
+}
+
+// Segment is a further procedure of a request. A port that reads what an earlier procedure of the request writes is in
+// Passed, with the port of the writer, whose surface it has.
+type Segment struct {
+	Procedure string
+	Surfaces  map[string][]byte
+	Passed    map[string]string
 }
 
 // DirectPathRequest names the instance to be driven directly.

@@ -124,14 +124,14 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 	}
 	r := &set.request
 	*r = Request{
-		Handle: handle, Priority: class.Priority, Queue: class.Queue, QoS: class.QoS, Timeout: req.Timeout,
-		Inputs: r.Inputs[:0], Outputs: r.Outputs[:0],
+		Handle: handle, Further: len(req.Then), Priority: class.Priority, Queue: class.Queue, QoS: class.QoS,
+		Timeout: req.Timeout, Inputs: r.Inputs[:0], Outputs: r.Outputs[:0],
 	}
 	if r.Procedure, set.surfaces, err = in.arrange(m.Name, req, set.surfaces[:0]); err == nil {
-		ports := in.r.procs[r.Procedure].Ports
-		if err = set.bind(in.r.svc, ports, passing); err == nil {
+		procs := in.r.procs[r.Procedure : r.Procedure+1+r.Further]
+		if err = set.bind(in.r.svc, procs, req.Then, passing); err == nil {
 			if err = in.r.svc.SendRequest(r); err == nil {
-				set.settle(ports)
+				set.settle(procs)
 			}
 		}
 	}
@@ -148,35 +148,46 @@ func (in *instance) procedure(name string) int {
 	return slices.IndexFunc(in.r.procs, func(p Procedure) bool { return name == "" || p.Name == name })
 }
 
-// arrange finds the procedure and appends the surfaces in the order of its ports,
-// each as long as its port.
+// arrange finds the procedures and appends the surfaces in the order of their ports, each as long as its port.
 func (in *instance) arrange(method string, req *EvaluateRequest, surfaces [][]byte) (int, [][]byte, error) {
 	procs := in.r.procs
 	p := in.procedure(req.Procedure)
 	if p < 0 {
 		return 0, surfaces, errorf(method, NotFound, "the program has no procedure %q", req.Procedure)
 	}
-	ports := procs[p].Ports
-	for i := range ports {
-		b, ok := req.Surfaces[ports[i].Name]
+	surfaces, err := procs[p].arrange(method, req.Surfaces, surfaces)
+	for i := 0; i < len(req.Then) && err == nil; i++ {
+		s := &req.Then[i]
+		if k := p + 1 + i; k >= len(procs) || procs[k].Name != s.Procedure {
+			return 0, surfaces, errorf(method, BadArgument, "procedure %q does not follow %q in the program; one "+
+				"request runs consecutive procedures", s.Procedure, procs[min(k, len(procs))-1].Name)
+		}
+		surfaces, err = procs[p+1+i].arrange(method, s.Surfaces, surfaces)
+	}
+	return p, surfaces, err
+}
+
+// arrange appends the surfaces in the order of the procedure's ports, each as long as its port.
+func (p *Procedure) arrange(method string, given map[string][]byte, surfaces [][]byte) ([][]byte, error) {
+	for i := range p.Ports {
+		port := &p.Ports[i]
+		b, ok := given[port.Name]
 		if !ok {
-			return 0, surfaces, errorf(method, BadArgument, "procedure %q: port %q has no surface", procs[p].Name,
-				ports[i].Name)
+			return surfaces, errorf(method, BadArgument, "procedure %q: port %q has no surface", p.Name, port.Name)
 		}
-		n := ports[i].Size
-		if uint64(len(b)) < n {
-			return 0, surfaces, errorf(method, BadArgument,
-				"procedure %q: the surface of port %q has %d bytes, want at least %d", procs[p].Name, ports[i].Name,
-				len(b), n)
+		if uint64(len(b)) < port.Size {
+			return surfaces, errorf(method, BadArgument,
+				"procedure %q: the surface of port %q has %d bytes, want at least %d", p.Name, port.Name, len(b),
+				port.Size)
 		}
-		surfaces = append(surfaces, b[:n:n])
+		surfaces = append(surfaces, b[:port.Size:port.Size])
 	}
-	if len(req.Surfaces) > len(ports) {
-		return 0, surfaces, errorf(method, BadArgument,
+	if len(given) > len(p.Ports) {
+		return surfaces, errorf(method, BadArgument,
 			"procedure %q has %d ports, got %d surfaces; omit the surfaces that it does not name",
-			procs[p].Name, len(ports), len(req.Surfaces))
+			p.Name, len(p.Ports), len(given))
 	}
-	return p, surfaces, nil
+	return surfaces, nil
 }
 
 // begin makes sure that the program is wired, counts the evaluation and assigns it a set of bindings. The caller has a

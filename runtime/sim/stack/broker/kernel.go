@@ -124,9 +124,8 @@ func (s *services) PrepareChain(h Handle, procedure int) (Handle, error) {
 
 func (s *services) SendRequest(r *Request) error {
 	_, err := s.s.SendRequest(&driver.Request{
-		Handle: driver.Handle(r.Handle), Procedure: uint32(r.Procedure), Priority: uint32(r.Priority),
-		QoS:    uint32(r.QoS),
-		Inputs: r.Inputs, Outputs: r.Outputs, Timeout: r.Timeout,
+		Handle: driver.Handle(r.Handle), Procedure: uint32(r.Procedure), Further: uint32(r.Further),
+		Priority: uint32(r.Priority), QoS: uint32(r.QoS), Inputs: r.Inputs, Outputs: r.Outputs, Timeout: r.Timeout,
 	})
 	return wrap(err)
 }

@@ -176,14 +176,25 @@ func (r *Remote) evaluate(req EvaluateRequest, async bool) (func(context.Context
 	if err != nil {
 		return nil, err
 	}
-	e := Evaluation{Instance: req.Instance, Procedure: procs[p].Name, QoS: req.QoS, Timeout: req.Timeout, Async: async}
+	procs = procs[p : p+1+len(req.Then)]
+	e := Evaluation{Instance: req.Instance, Procedure: procs[0].Name, QoS: req.QoS, Timeout: req.Timeout, Async: async}
+	var outputs [][]byte
 	wanted := 0
-	for i, port := range procs[p].Ports {
-		if port.Output {
-			wanted += len(surfaces[i])
-		} else {
-			e.Inputs = append(e.Inputs, File{port.Name, surfaces[i]})
+	for k := range procs {
+		var passed map[string]string
+		if k > 0 {
+			passed = req.Then[k-1].Passed
+			e.Then = append(e.Then, SegmentCall{procs[k].Name, passed})
 		}
+		for i, port := range procs[k].Ports {
+			if port.Output {
+				outputs = append(outputs, surfaces[i])
+				wanted += len(surfaces[i])
+			} else if _, ok := passed[port.Name]; !ok {
+				e.Inputs = append(e.Inputs, File{port.Name, surfaces[i]})
+			}
+		}
+		surfaces = surfaces[len(procs[k].Ports):]
 	}
 	sent := start[Evaluation, Outputs](r, "Evaluate", e)
 	return func(ctx context.Context) error {
@@ -195,10 +206,8 @@ func (r *Remote) evaluate(req EvaluateRequest, async bool) (func(context.Context
 			return errorf(mEvaluate, Failed, "the broker sent %d bytes of outputs, want %d", len(out.Data), wanted)
 		}
 		data := out.Data
-		for i, port := range procs[p].Ports {
-			if port.Output {
-				data = data[copy(surfaces[i], data):]
-			}
+		for _, b := range outputs {
+			data = data[copy(b, data):]
 		}
 		return nil
 	}, nil

@@ -84,6 +84,16 @@ func (r *Runner) Dispatch(ctx context.Context, procedure string, surfaces map[st
 	return r.c.Evaluate(ctx, EvaluateRequest{Instance: r.instance.Instance, Procedure: procedure, Surfaces: surfaces})
 }
 
+// Chain runs consecutive procedures one after another for one request, without the host between them.
+func (r *Runner) Chain(ctx context.Context, segments []Segment) error {
+	return r.c.Evaluate(ctx, EvaluateRequest{
+		Instance:  r.instance.Instance,
+		Procedure: segments[0].Procedure,
+		Surfaces:  segments[0].Surfaces,
+		Then:      segments[1:],
+	})
+}
+
 // Close unloads the container.
 func (r *Runner) Close() error {
 	if r.release {

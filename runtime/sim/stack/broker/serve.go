@@ -35,12 +35,19 @@ type Evaluation struct {
 	QoS       QoS
 	Timeout   time.Duration
 	Async     bool
-	Inputs    Files // by port
+	Inputs    Files // by port, of all procedures but those that Then passes
+	Then      []SegmentCall
 
 	turn *turn // taken when the call was read, which is in the caller's order
 }
 
-// Outputs are the outputs of an evaluation, in the order of the procedure's ports.
+// SegmentCall is a Segment as it crosses the socket.
+type SegmentCall struct {
+	Procedure string
+	Passed    map[string]string
+}
+
+// Outputs are the outputs of an evaluation, in the order of the procedures' ports.
 type Outputs struct{ Data []byte }
 
 // Serve accepts connections until the listener or the broker is closed, and returns why it ended; nil after
@@ -351,17 +358,25 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 		Timeout:   e.Timeout,
 		Surfaces:  map[string][]byte{},
 	}
-	for _, f := range e.Inputs {
-		req.Surfaces[f.Name] = f.Data
-	}
 	p := in.procedure(e.Procedure)
 	if p < 0 {
 		return nil, errorf(method, NotFound, "the program has no procedure %q", e.Procedure)
 	}
+	if p+1+len(e.Then) > len(in.r.procs) {
+		return nil, errorf(method, BadArgument, "procedure %q has %d procedures after it, want %d", e.Procedure,
+			len(in.r.procs)-p-1, len(e.Then))
+	}
+	procs := in.r.procs[p : p+1+len(e.Then)]
+	given := map[string][]byte{}
+	for _, f := range e.Inputs {
+		given[f.Name] = f.Data
+	}
 	outputs := uint64(0)
-	for _, port := range in.r.procs[p].Ports {
-		if port.Output {
-			outputs += port.Size
+	for i := range procs {
+		for _, port := range procs[i].Ports {
+			if port.Output {
+				outputs += port.Size
+			}
 		}
 	}
 	if outputs > uint64(s.b.lim.MessageBytes) {
@@ -377,10 +392,31 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 			s.b.lim.MessageBytes)
 	}
 	reply := &Outputs{Data: make([]byte, outputs)}
+	written, used := map[string][]byte{}, map[string]bool{}
 	rest := reply.Data
-	for _, port := range in.r.procs[p].Ports {
-		if port.Output {
-			req.Surfaces[port.Name], rest = rest[:port.Size:port.Size], rest[port.Size:]
+	for i := range procs {
+		surfaces := req.Surfaces
+		var passed map[string]string
+		if i > 0 {
+			surfaces, passed = map[string][]byte{}, e.Then[i-1].Passed
+			req.Then = append(req.Then, Segment{e.Then[i-1].Procedure, surfaces, passed})
+		}
+		for _, port := range procs[i].Ports {
+			from, is := passed[port.Name]
+			switch b, ok := given[port.Name]; {
+			case port.Output:
+				surfaces[port.Name], rest = rest[:port.Size:port.Size], rest[port.Size:]
+				written[port.Name] = surfaces[port.Name]
+			case is:
+				surfaces[port.Name] = written[from]
+			case ok:
+				surfaces[port.Name], used[port.Name] = b, true
+			}
+		}
+	}
+	for _, f := range e.Inputs {
+		if !used[f.Name] { // arrange refuses a surface that no procedure names
+			req.Surfaces[f.Name] = f.Data
 		}
 	}
 	if err := s.evaluate(ctx, methodNamed[method], &req, true, e.turn); err != nil {

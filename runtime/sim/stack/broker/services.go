@@ -61,10 +61,11 @@ type Prepared struct {
 type Request struct {
 	Handle    Handle
 	Procedure int // index
+	Further   int // procedures after it that the firmware runs without the host
 	Priority  int // 0 the most urgent of 8
 	Queue     int // of the hardware
 	QoS       QoS
-	Inputs    []uint32 // surfaces, one per port in the procedure's order
+	Inputs    []uint32 // surfaces, one per port in the procedures' order
 	Outputs   []uint32
 	Timeout   time.Duration // virtual; 0 means the driver's default
 }
