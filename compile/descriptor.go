@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
@@ -29,6 +30,60 @@ type chain struct {
 	// ops counts the operations appended. Both are for the recorder.
 	through []*ir.Op
 	ops     int
+
+	// The chain that is being built: casts that fill its surfaces, its inferences with the casts that pass surfaces
+	// on, and casts that empty them, each of which appends its operation. An inference joins the chain if nothing of
+	// the last list must come before it.
+	before, calls, after []func()
+	links                links
+}
+
+// links is what decides whether an inference joins the chain before it.
+type links struct {
+	inferences, inputs, outputs int
+	surfaces                    map[uint32]bool // that the chain writes
+	late                        map[uint32]bool // operands that the chain's last casts write
+}
+
+// flush appends the operations of the chain that is being built, and ends it.
+func (c *chain) flush() {
+	for _, list := range [][]func(){c.before, c.calls, c.after} {
+		for _, do := range list {
+			do()
+		}
+	}
+	c.before, c.calls, c.after = c.before[:0], c.calls[:0], c.after[:0]
+	c.links = links{surfaces: map[uint32]bool{}, late: map[uint32]bool{}}
+}
+
+// joins reports whether a procedure can follow the chain's last inference without work of the host between the two.
+func (c *chain) joins(p *lower.Procedure) bool {
+	l := &c.links
+	if len(c.calls) == 0 || l.inferences == e5.MaxChain || l.inputs+len(p.Inputs) > e5.MaxChainPorts ||
+		l.outputs+len(p.Outputs) > e5.MaxChainPorts {
+		return false
+	}
+	for i := range p.Inputs {
+		from, err := c.filler(p.Inputs[i].Value)
+		if err != nil || l.late[from] {
+			return false
+		}
+		if to := c.surfaceOf(&p.Inputs[i]); l.surfaces[from] && !e5.Alike(&c.f.Operands[from], &to) {
+			return false
+		}
+	}
+	return true
+}
+
+// later appends an operation that empties a surface or converts what is emptied: at once, or after the chain that is
+// being built.
+func (c *chain) later(to uint32, do func()) {
+	if len(c.calls) == 0 {
+		do()
+		return
+	}
+	c.links.late[to] = true
+	c.after = append(c.after, do)
 }
 
 // descriptor writes the functions of the pair.
@@ -80,6 +135,7 @@ func (d *driver) function(u *unit) (*e5.Function, error) {
 	if err := c.params(fn); err != nil {
 		return nil, err
 	}
+	c.flush()
 	engine := 0
 	for i, st := range u.state.Steps {
 		var err error
@@ -203,31 +259,52 @@ func (c *chain) cast(from, to uint32) {
 	})
 }
 
-// inference emits the dispatch of one procedure and the casts around it.
+// inference adds the dispatch of one procedure and the casts around it to a chain.
 func (c *chain) inference(p *lower.Procedure) error {
+	if !c.joins(p) {
+		c.flush()
+	}
+	l := &c.links
+	l.inferences++
+	l.inputs += len(p.Inputs)
+	l.outputs += len(p.Outputs)
 	var ins, outs []uint32
 	for i := range p.Inputs {
 		c.through = c.through[:0]
-		from, err := c.filler(p.Inputs[i].Value)
+		v := p.Inputs[i].Value
+		from, err := c.filler(v)
 		if err != nil {
 			return err
 		}
-		id := c.surface(&p.Inputs[i])
-		c.cast(from, id)
-		c.note(RuleInput, c.madeOf(p.Inputs[i].Value))
+		id, through := c.surface(&p.Inputs[i]), slices.Clone(c.through)
+		fill := func() {
+			c.cast(from, id)
+			c.through = through
+			c.note(RuleInput, c.madeOf(v))
+		}
+		if l.surfaces[from] {
+			c.calls = append(c.calls, fill)
+		} else {
+			c.before = append(c.before, fill)
+		}
 		ins = append(ins, id)
 	}
-	c.through = c.through[:0]
 	for i := range p.Outputs {
 		id := c.surface(&p.Outputs[i])
 		c.surf[p.Outputs[i].Value] = id
+		l.surfaces[id] = true
 		outs = append(outs, id)
 	}
-	c.f.AddOp(ins, outs, &e5.AneInferenceAttrs{ProcedureName: p.Name, AneHash: c.d.hash, ProgramSymbol: "main_ane"})
-	if r := c.d.prov; r != nil {
-		c.note(RuleInference, r.steps[p][0])
-		c.noteWith(r.steps[p][1])
-	}
+	c.calls = append(c.calls, func() {
+		c.f.AddOp(ins, outs, &e5.AneInferenceAttrs{
+			ProcedureName: p.Name, AneHash: c.d.hash, ProgramSymbol: "main_ane",
+		})
+		if r := c.d.prov; r != nil {
+			c.through = nil
+			c.note(RuleInference, r.steps[p][0])
+			c.noteWith(r.steps[p][1])
+		}
+	})
 	for i := range p.Outputs {
 		v := p.Outputs[i].Value
 		if !c.want[v] {
@@ -237,13 +314,19 @@ func (c *chain) inference(p *lower.Procedure) error {
 		if err != nil {
 			return err
 		}
-		c.cast(outs[i], to)
-		c.note(RuleOutput, c.madeOf(v), c.heldBy(v))
+		c.later(to, func() {
+			c.cast(outs[i], to)
+			c.through = nil
+			c.note(RuleOutput, c.madeOf(v), c.heldBy(v))
+		})
 	}
 	return nil
 }
 
-func (c *chain) surface(s *lower.Surface) uint32 {
+// surface adds the operand of a surface.
+func (c *chain) surface(s *lower.Surface) uint32 { return c.f.AddOperand(c.surfaceOf(s)) }
+
+func (c *chain) surfaceOf(s *lower.Surface) e5.Operand {
 	desc := e5.TensorDescriptor{Storage: e5.FP16, ComponentPack: 1}
 	if s.Narrow() {
 		desc.Storage, _ = e5.StorageTypeOf(s.Value.Type.DType.String()) // a type of the host's operands
@@ -252,12 +335,12 @@ func (c *chain) surface(s *lower.Surface) uint32 {
 		desc.Dim = append(desc.Dim, uint64(s.Dims[i]))
 		desc.Stride = append(desc.Stride, uint64(s.Stride[i]))
 	}
-	return c.f.AddOperand(e5.Operand{
+	return e5.Operand{
 		Name:     s.Value.Name,
 		Desc:     desc,
 		Aperture: e5.Surface,
 		Port:     e5.IOPort{Name: s.Name, ByteSize: uint64(s.Size), ApertureVA: c.d.addrs[s.Name]},
-	})
+	}
 }
 
 // transfer emits a conversion between fp16 and fp32 whose result is read by something other than an engine input.
@@ -278,8 +361,12 @@ func (c *chain) transfer(op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	c.cast(from, to)
-	c.note(RuleTransfer, c.madeOf(y), c.heldBy(y))
+	through := slices.Clone(c.through)
+	c.later(to, func() {
+		c.cast(from, to)
+		c.through = through
+		c.note(RuleTransfer, c.madeOf(y), c.heldBy(y))
+	})
 	return nil
 }
 
@@ -294,16 +381,19 @@ func (c *chain) readByTransfer(v *ir.Value) bool {
 
 // call emits a CPU call of some operations as a program of its own.
 func (c *chain) call(name string, ops []*ir.Op, inputs, outputs []*ir.Value) error {
+	c.flush()
 	fn := &ir.Func{Name: name, Opset: c.u.state.Func.Opset, Body: &ir.Block{Params: inputs, Ops: ops, Outputs: outputs}}
 	var text bytes.Buffer
 	var data ir.Data
-	err := ir.PrintTo(&text, &ir.Program{
-		Version: c.u.state.Program.Version,
-		Funcs:   []*ir.Func{fn},
-		Files:   c.u.files(),
-	}, &data)
-	if err != nil {
-		return err
+	if !c.d.priced { // the report has nothing of the text
+		err := ir.PrintTo(&text, &ir.Program{
+			Version: c.u.state.Program.Version,
+			Funcs:   []*ir.Func{fn},
+			Files:   c.u.files(),
+		}, &data)
+		if err != nil {
+			return err
+		}
 	}
 	var ins, outs []uint32
 	for _, v := range inputs {
@@ -349,6 +439,7 @@ func (u *unit) files() []string {
 // results connects the function's results to their output operands: a parameter that is a result is copied, and a
 // constant comes from a CPU call without operations. The new contents of states are written last.
 func (c *chain) results() error {
+	c.flush()
 	for _, v := range c.visible() {
 		if v.IsConst() {
 			continue

@@ -17,8 +17,7 @@ const (
 	CauseTasks     = "tasks"     // the previous procedure has about as many tasks as fit in a chain
 )
 
-// Causes says in words why a dispatch begins, by cause. The text for CauseCPU is followed by what the dispatch waits
-// for.
+// Causes says in words why a dispatch begins, by cause (Dispatch.Why).
 var Causes = map[string]string{
 	CauseFirst:     "the engine's work begins",
 	CauseCPU:       "cut by ",
@@ -38,11 +37,21 @@ type Dispatch struct {
 	Outputs int    `json:"outputs"`         // tensors that it writes
 	Tasks   int    `json:"tasks,omitempty"` // tasks of the dispatch
 	Cause   string `json:"cause"`           // why it is a dispatch of its own
+	// Chained is set if the firmware runs it after the previous dispatch, without the host.
+	Chained bool `json:"chained,omitempty"`
 	// CutBy are the operations on the CPU that the step waits for and that themselves wait for the engine, as indices
 	// into Report.Ops. The first is the most relevant: the others may only convert or move data for it.
 	CutBy []int `json:"cut_by,omitempty"`
 	// Estimate is the estimate of the tasks and of the dispatch itself, nil in a plan.
 	Estimate *Estimate `json:"estimate,omitempty"`
+}
+
+// Why says why the dispatch begins. The text for CauseCPU is followed by what the dispatch waits for.
+func (d *Dispatch) Why() string {
+	if d.Chained {
+		return Causes[d.Cause] + "; the firmware runs it after the previous one, without the host"
+	}
+	return Causes[d.Cause]
 }
 
 // dispatches fills in the report's dispatches; index maps an operation to its index in Report.Ops.

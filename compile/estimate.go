@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -103,9 +103,9 @@ func (e *Estimate) text(w io.Writer) {
 }
 
 // estimate fills in the estimates of the report, its operations and its dispatches; index maps an operation to its
-// index in Report.Ops.
-func (u *unit) estimate(index map[*ir.Op]int) {
-	if u.procs == nil && u.rep.Dispatches > 0 {
+// index in Report.Ops. f is the chain of operations, nil in a plan.
+func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
+	if f == nil && u.rep.Dispatches > 0 {
 		return // a plan
 	}
 	tab := u.state.Target
@@ -124,38 +124,33 @@ func (u *unit) estimate(index map[*ir.Op]int) {
 		all.add(t)
 		all.forms(&t, tab)
 	})
-	for i := range u.rep.DispatchList {
-		d := &u.rep.DispatchList[i]
-		if d.Estimate == nil {
-			d.Estimate = new(Estimate)
+	n := 0
+	for _, c := range chainsOf(f) {
+		for k := range c.Inferences {
+			d := &u.rep.DispatchList[n]
+			n++
+			if d.Estimate == nil {
+				d.Estimate = new(Estimate)
+			}
+			once := &Estimate{}
+			if d.Chained = k > 0; d.Chained {
+				once.Terms[cost.Dispatch] = cost.Chained()
+			} else {
+				once.Terms[cost.Dispatch] = cost.Overhead(tab)
+				once.Terms[cost.Hand] = cost.Handing(int64(c.Handed))
+			}
+			d.Estimate.merge(once)
+			all.merge(once)
 		}
-		once := &Estimate{}
-		once.Terms[cost.Dispatch] = cost.Overhead(tab)
-		once.Terms[cost.Hand] = cost.Handing(u.handed(u.procs[i]))
-		d.Estimate.merge(once)
-		all.merge(once)
 	}
 }
 
-// handed counts the bytes that the host passes to a dispatch and takes back: all of its surfaces except those of
-// states, which stay in place.
-func (u *unit) handed(p *lower.Procedure) int64 {
-	states := map[*ir.Value]bool{}
-	for _, st := range u.state.States {
-		states[st.Value] = true
-		if st.Result >= 0 {
-			states[u.state.Func.Body.Outputs[st.Result]] = true
-		}
+// chainsOf returns the chains of a function, which may be nil.
+func chainsOf(f *e5.Function) []e5.Chain {
+	if f == nil {
+		return nil
 	}
-	n := int64(0)
-	for _, list := range [][]lower.Surface{p.Inputs, p.Outputs} {
-		for i := range list {
-			if !states[list[i].Value] {
-				n += list[i].Size
-			}
-		}
-	}
-	return n
+	return f.Chains()
 }
 
 // eachTask calls f for every task of the unit with the operation it works for (an

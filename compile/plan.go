@@ -81,9 +81,13 @@ func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if err := d.lower(false); err != nil {
 		return nil, err
 	}
+	desc, err := d.descriptor()
+	if err != nil {
+		return nil, err
+	}
 	var fs []*Function
-	for _, u := range d.units {
-		d.account(u, nil)
+	for i, u := range d.units {
+		d.account(u, &desc.Functions[i])
 		fs = append(fs, &Function{Name: u.name, Report: u.rep})
 	}
 	d.weigh()

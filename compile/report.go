@@ -251,7 +251,7 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		r.connect(ops, index)
 		u.dispatches(index)
 		u.compressed()
-		u.estimate(index)
+		u.estimate(index, f)
 		u.attest(index)
 	}
 	for _, p := range u.procs {

@@ -210,6 +210,10 @@ func Stages() []Stage {
 	return out
 }
 
+// Chained returns the time of a dispatch that the firmware starts after another one without the host, besides its
+// tasks: the engine starts again, and nothing else happens (modelled).
+func Chained() Time { return Start.Fixed() }
+
 // Handing returns the time to pass the inputs of a dispatch to the engine and its outputs back, in bytes.
 func Handing(bytes int64) Time { return seconds(float64(max(0, bytes)) / handBandwidth.Value) }
 

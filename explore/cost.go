@@ -219,7 +219,7 @@ func cpuCauses(r *compile.Report, at []int) []cpuCause {
 }
 
 func dispatchOf(d *compile.Dispatch, at []int) dispatchCost {
-	x := dispatchCost{Step: d.Step, Ops: d.Ops, Tasks: d.Tasks, Why: strings.TrimSpace(compile.Causes[d.Cause])}
+	x := dispatchCost{Step: d.Step, Ops: d.Ops, Tasks: d.Tasks, Why: strings.TrimSpace(d.Why())}
 	if d.Estimate != nil {
 		x.Time = d.Estimate.Time
 	}

@@ -98,7 +98,7 @@ func Layers(r *compile.Report) []Layer {
 
 // cause returns why a dispatch begins.
 func cause(f *compile.Report, d *compile.Dispatch) string {
-	s := compile.Causes[d.Cause]
+	s := d.Why()
 	if len(d.CutBy) > 0 {
 		o := &f.Ops[d.CutBy[0]]
 		s += o.Op + " " + strconv.Quote(o.Name)

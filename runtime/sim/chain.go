@@ -31,9 +31,16 @@ type value struct {
 type step struct {
 	op   *e5.Operation
 	proc *procedure // of an inference
-	hand int64      // of an inference: bytes of its surfaces that are not of states
-	call *call      // of a CPU call
-	cast *cast      // of a cast
+	hand int64      // of an inference: bytes that the host fills before it or empties after it
+	// then are the inferences that a Dispatcher runs after this one for one submission; chained is set for each of
+	// them.
+	then    []*step
+	chained bool
+	// passed are the ports of a chained inference that have the surfaces of earlier ones, by port.
+	passed   map[string]string
+	segments []Segment // of the chain that it begins, once it has run
+	call     *call     // of a CPU call
+	cast     *cast     // of a cast
 }
 
 // cast copies a tensor from one operand to another, changing layout and, between
@@ -43,7 +50,9 @@ type cast struct {
 	source, target string // labels of from and to
 	// pass is set when no bytes change between two host tensors. Nothing writes into an existing tensor, so it can be
 	// shared.
-	pass     bool
+	pass bool
+	// shared is set when the two operands are surfaces that have the same memory.
+	shared   bool
 	move     move
 	src, typ ir.Type
 	size     int // bytes of the result
@@ -72,42 +81,72 @@ func newChain(fn *function, procs map[string]*procedure, keep bool) *chain {
 			kept[s.cast.to] = true
 		case *e5.AneInferenceAttrs:
 			s.proc = procs[a.ProcedureName]
-			s.hand = fn.handed(i, s.proc)
 		default:
 			s.call = fn.calls[i]
 		}
 		c.steps = append(c.steps, s)
 	}
+	c.share()
+	for _, e := range fn.chains {
+		c.link(&e)
+	}
 	return c
 }
 
-// handed counts the bytes of an inference's ports without those that casts fill from a state or empty into one.
-func (fn *function) handed(at int, p *procedure) int64 {
-	state := map[string]bool{}
-	for i := range fn.ops {
-		op := &fn.ops[i]
-		if _, ok := op.Attrs.(*e5.CastAttrs); !ok {
+// share gives the readers of surfaces that casts pass on the memory of their writers. The container may have windows
+// of different sizes for the two; then the cast copies.
+func (c *chain) share() {
+	for i := range c.steps {
+		s := &c.steps[i]
+		if !c.fn.passes[i] || c.fn.sizes[c.port(s.cast.from)] != c.fn.sizes[c.port(s.cast.to)] {
 			continue
 		}
-		from, to := op.Inputs[0], op.Outputs[0]
-		if slices.Contains(fn.States, from) && i < at {
-			state[fn.Operands[to].Port.Name] = true
-		}
-		if slices.Contains(fn.States, to) && i > at {
-			state[fn.Operands[from].Port.Name] = true
+		s.cast.shared = true
+		c.store.share(c.port(s.cast.from), c.port(s.cast.to))
+	}
+}
+
+// port returns the port of a surface.
+func (c *chain) port(id uint32) string { return c.fn.Operands[id].Port.Name }
+
+// link joins the inferences of a chain of the descriptor. A submission has consecutive procedures of the container.
+func (c *chain) link(e *e5.Chain) {
+	first := &c.steps[e.Inferences[0]]
+	first.hand = int64(e.Handed)
+	last := e.Inferences[len(e.Inferences)-1]
+	for i := e.Inferences[0]; i <= last; i++ {
+		if s := &c.steps[i]; s.cast != nil && !s.cast.shared {
+			return
 		}
 	}
-	sizes := map[string]int64{}
-	for _, b := range p.bars {
-		if b.port != "" && !state[b.port] {
-			sizes[b.port] = max(sizes[b.port], b.size)
+	for k, i := range e.Inferences {
+		if c.steps[i].proc.index != first.proc.index+k {
+			return
 		}
 	}
-	n := int64(0)
-	for _, size := range sizes {
-		n += size
+	from := map[string]string{}  // ports whose surface is passed on, by reader
+	written := map[string]bool{} // by the chain so far
+	for i := e.Inferences[0]; i <= last; i++ {
+		s := &c.steps[i]
+		if s.cast != nil {
+			if w := c.port(s.cast.from); written[w] {
+				from[c.port(s.cast.to)] = w
+			}
+			continue
+		}
+		if s != first {
+			s.chained, s.passed = true, map[string]string{}
+			first.then = append(first.then, s)
+			for _, id := range s.op.Inputs {
+				if w, ok := from[c.port(id)]; ok {
+					s.passed[c.port(id)] = w
+				}
+			}
+		}
+		for _, id := range s.op.Outputs {
+			written[c.port(id)] = true
+		}
 	}
-	return n
 }
 
 func newCast(fn *function, op *e5.Operation) *cast {
@@ -172,7 +211,7 @@ func (c *chain) run(ctx context.Context, o *Options, e *engine.Engine) error {
 			return err
 		}
 		s := &c.steps[i]
-		if s.cast != nil && c.skips(s.cast) {
+		if s.cast != nil && c.skips(s.cast) || s.chained && o.Dispatcher != nil {
 			continue
 		}
 		if err := c.step(ctx, s, o, e); err != nil {
@@ -217,10 +256,26 @@ func (c *chain) step(ctx context.Context, s *step, o *Options, e *engine.Engine)
 // infer runs an inference.
 func (c *chain) infer(ctx context.Context, s *step, o *Options, e *engine.Engine) error {
 	c.store.proc = s.proc
-	if o.Dispatcher != nil {
+	switch {
+	case o.Dispatcher != nil && s.then != nil:
+		return o.Dispatcher.Chain(ctx, c.segments(s))
+	case o.Dispatcher != nil:
 		return o.Dispatcher.Dispatch(ctx, s.proc.name, c.store.portsOf(s.proc))
 	}
 	return e.Run(ctx, s.proc.tasks, c.store)
+}
+
+// segments returns the inferences of a chain, the first of which is s.
+func (c *chain) segments(s *step) []Segment {
+	if s.segments != nil {
+		return s.segments
+	}
+	out := []Segment{{Procedure: s.proc.name, Surfaces: c.store.portsOf(s.proc)}}
+	for _, t := range s.then {
+		out = append(out, Segment{Procedure: t.proc.name, Surfaces: c.store.portsOf(t.proc), Passed: t.passed})
+	}
+	s.segments = out
+	return out
 }
 
 // label names an operand, a surface by its port.
@@ -234,7 +289,7 @@ func label(o *e5.Operand) string {
 // skips reports whether a cast is not run because its value stays on the device.
 func (c *chain) skips(s *cast) bool {
 	r := c.kept[s.from]
-	return r != nil && r.loaded || c.kept[s.to] != nil
+	return s.shared || r != nil && r.loaded || c.kept[s.to] != nil
 }
 
 func (c *chain) cast(s *cast) error {

@@ -27,6 +27,16 @@ func (d *Recorder) Dispatch(ctx context.Context, procedure string, surfaces map[
 	return d.M.Infer(ctx, procedure, surfaces, Options{Numerics: numerics.ANE})
 }
 
+// Chain runs the procedures one after another.
+func (d *Recorder) Chain(ctx context.Context, segments []Segment) error {
+	for _, s := range segments {
+		if err := d.Dispatch(ctx, s.Procedure, s.Surfaces); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // PortNames returns the ports that the procedures' registers point at.
 func (m *Machine) PortNames() []string {
 	names := map[string]bool{}

@@ -161,7 +161,7 @@ func (fn *function) fits(procs map[string]*procedure) error {
 			}
 		}
 	}
-	fn.sizes, fn.total = map[string]int64{}, total
+	fn.sizes, fn.total, fn.passes, fn.chains = map[string]int64{}, total, fn.Passes(), fn.Chains()
 	for port, n := range held {
 		fn.sizes[port] = int64(n)
 	}
@@ -261,6 +261,7 @@ func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
 type container struct {
 	file      *hwx.File
 	procs     map[string]hwx.Procedure
+	index     map[string]int // of the procedures
 	segments  hwx.AddressMap
 	ports     map[uint64]string // by address
 	constants []*hwx.Section
@@ -272,12 +273,13 @@ func newContainer(f *hwx.File, run bool) *container {
 	c := &container{
 		file:     f,
 		procs:    map[string]hwx.Procedure{},
+		index:    map[string]int{},
 		segments: f.AddressMap(),
 		ports:    map[uint64]string{},
 		run:      run,
 	}
-	for _, p := range f.Procedures() {
-		c.procs[p.Name] = p
+	for i, p := range f.Procedures() {
+		c.procs[p.Name], c.index[p.Name] = p, i
 	}
 	for _, p := range f.Ports() {
 		c.ports[uint64(p.Addr)] = p.Name
@@ -299,7 +301,7 @@ func (c *container) procedure(name string) (*procedure, error) {
 	if !ok {
 		return nil, fmt.Errorf("procedure %q has no tasks in __TEXT,__text", name)
 	}
-	p := &procedure{name: name, bars: map[int]bar{}}
+	p := &procedure{name: name, index: c.index[name], bars: map[int]bar{}}
 	n := 0
 	err := td.WalkChain(text, entry, pr.FirstWords, func(t td.Placed) error {
 		if n++; c.run {

@@ -34,7 +34,9 @@ type function struct {
 	states map[string]*state // by name
 	sizes  map[string]int64  // of the surfaces, by port
 	total  uint64            // bytes of its buffers
-	chain  *chain            // run by Run; nil before the first
+	passes map[int]bool      // casts that pass a surface on, by operation index
+	chains []e5.Chain
+	chain  *chain // run by Run; nil before the first
 }
 
 // base returns the name without the number of the configuration.
@@ -46,6 +48,7 @@ func (f *function) base() string {
 // procedure is one task chain and what its buffer-access registers point at.
 type procedure struct {
 	name   string
+	index  int // in the container
 	tasks  []td.Placed
 	bars   map[int]bar
 	consts []byte
@@ -111,6 +114,18 @@ type Dispatcher interface {
 	// function of a Machine pass the same map and slices, except that the two slices of a value that stays on the
 	// device change places. Dispatch must not change the map, nor use the slices after it has returned.
 	Dispatch(ctx context.Context, procedure string, surfaces map[string][]byte) error
+	// Chain runs consecutive procedures of the container, at least two, one after another for one submission. The
+	// surfaces are as for Dispatch.
+	Chain(ctx context.Context, segments []Segment) error
+}
+
+// Segment is one procedure of a chain.
+type Segment struct {
+	Procedure string
+	Surfaces  map[string][]byte // by port
+	// Passed are the ports that read what an earlier procedure of the chain writes: its port, by that of the reader.
+	// Both have the same surface.
+	Passed map[string]string
 }
 
 // chain returns the chain of a function. It releases the memory of other functions when the total would exceed

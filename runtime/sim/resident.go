@@ -60,9 +60,7 @@ func (c *chain) resident(reads []uint32, written uint32) *resident {
 // alike reports whether two operands are surfaces of one layout.
 func (c *chain) alike(a, b uint32) bool {
 	x, y := &c.fn.Operands[a], &c.fn.Operands[b]
-	return x.Aperture == e5.Surface && y.Aperture == e5.Surface && x.Desc.Storage == y.Desc.Storage &&
-		slices.Equal(x.Desc.Dim, y.Desc.Dim) && slices.Equal(x.Desc.Stride, y.Desc.Stride) &&
-		c.fn.sizes[x.Port.Name] == c.fn.sizes[y.Port.Name]
+	return e5.Alike(x, y) && c.fn.sizes[x.Port.Name] == c.fn.sizes[y.Port.Name]
 }
 
 // exact reports whether the elements of a surface are unchanged by casts to the host's type and back.

@@ -10,6 +10,7 @@ type store struct {
 	surfaces map[string][]byte            // by port
 	scratch  map[uint64][]byte            // by address of its segment
 	ports    map[string]map[string][]byte // by procedure, as passed to a Dispatcher
+	readers  map[string][]string          // ports that have the surface of another one, by that port
 	proc     *procedure                   // running now
 }
 
@@ -19,6 +20,7 @@ func newStore(fn *function) *store {
 		surfaces: map[string][]byte{},
 		scratch:  map[uint64][]byte{},
 		ports:    map[string]map[string][]byte{},
+		readers:  map[string][]string{},
 	}
 }
 
@@ -44,9 +46,18 @@ func (s *store) surface(port string) []byte {
 	return b
 }
 
-// set replaces the surface of a port by another of the same size.
+// share gives a port the surface of another one of the same size.
+func (s *store) share(port, reader string) {
+	s.readers[port] = append(s.readers[port], reader)
+	s.set(reader, s.surface(port))
+}
+
+// set replaces the surface of a port, and of those that share it, by another of the same size.
 func (s *store) set(port string, b []byte) {
 	s.surfaces[port] = b
+	for _, reader := range s.readers[port] {
+		s.set(reader, b)
+	}
 	for _, m := range s.ports {
 		if old, ok := m[port]; ok {
 			m[port] = b[:len(old):len(old)]

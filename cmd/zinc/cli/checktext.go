@@ -91,7 +91,7 @@ func (t *targetResult) dispatchText(w io.Writer) {
 		diag.Count(t.CPUCalls, "call", "calls"))
 	for i, d := range t.DispatchList {
 		fmt.Fprintf(w, "  %d: step %d, %s, %d in, %d out; %s", i+1, d.Step, diag.Count(d.Ops, "operation",
-			"operations"), d.Inputs, d.Outputs, compile.Causes[d.Cause])
+			"operations"), d.Inputs, d.Outputs, d.Why())
 		if len(d.CutBy) > 0 {
 			o := t.Ops[d.CutBy[0]]
 			fmt.Fprintf(w, "%s %q, line %d: %s", o.Op, o.Name, o.Line, o.Reason)

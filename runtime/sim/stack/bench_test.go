@@ -82,6 +82,8 @@ func (nothing) Open(context.Context, []byte) (sim.Dispatcher, io.Closer, error) 
 
 func (nothing) Dispatch(context.Context, string, map[string][]byte) error { return nil }
 
+func (nothing) Chain(context.Context, []sim.Segment) error { return nil }
+
 // request builds what the driver's front end needs and returns one request.
 func request(b *testing.B, s *stack.Stack, compiled pair.Pair) func() {
 	b.Helper()

@@ -23,7 +23,17 @@ const seeds = 200
 // TestEveryFaultIsSurvived injects every fault at each of its sites: the caller gets an error or a correct result, the
 // next dispatch works, the restart count is that of the boots that the trace shows, and nothing leaks.
 func TestEveryFaultIsSurvived(t *testing.T) {
-	p := compiled(t, "e5rt/testdata/tiny.mil")
+	everyFault(t, compiled(t, "e5rt/testdata/tiny.mil"), seeds)
+}
+
+// TestEveryFaultInAChainIsSurvived does the same with several procedures in one submission.
+func TestEveryFaultInAChainIsSurvived(t *testing.T) {
+	p, _ := chained(t, 40)
+	everyFault(t, p, seeds/4)
+}
+
+// everyFault injects every fault with a number of seeds.
+func everyFault(t *testing.T, p pair.Pair, n uint64) {
 	direct, err := sim.Open(p)
 	if err != nil {
 		t.Fatal(err)
@@ -33,7 +43,6 @@ func TestEveryFaultIsSurvived(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := uint64(seeds)
 	if testing.Short() {
 		n = 10
 	}

@@ -162,7 +162,7 @@ func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, i
 		if err != nil {
 			return nil, nil, err
 		}
-		return r, r, nil
+		return dispatcher{r}, r, nil
 	}
 	instance := broker.InstanceRequest{QoS: p.qos}
 	var r *broker.Runner
@@ -177,7 +177,19 @@ func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, i
 	if err != nil {
 		return nil, nil, err
 	}
-	return r, r, nil
+	return dispatcher{r}, r, nil
+}
+
+// dispatcher is a runner of the broker for a machine of package sim.
+type dispatcher struct{ *broker.Runner }
+
+// Chain runs consecutive procedures for one request.
+func (d dispatcher) Chain(ctx context.Context, segments []sim.Segment) error {
+	out := make([]broker.Segment, len(segments))
+	for i, s := range segments {
+		out[i] = broker.Segment(s)
+	}
+	return d.Runner.Chain(ctx, out)
 }
 
 // clock is the device's clock for a process. It advances inside the command gate, since timers that become due belong

@@ -183,3 +183,12 @@ func (e *fakeEngine) Dispatch(ctx context.Context, procedure string, surfaces ma
 	}
 	return e.run(procedure, surfaces)
 }
+
+func (e *fakeEngine) Chain(ctx context.Context, segments []sim.Segment) error {
+	for _, s := range segments {
+		if err := e.Dispatch(ctx, s.Procedure, s.Surfaces); err != nil {
+			return err
+		}
+	}
+	return nil
+}
