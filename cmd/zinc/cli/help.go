@@ -156,6 +156,43 @@ func tableRow(line string, columns int) string {
 	return b.String()
 }
 
+// commandLine breaks a shell command at a number of columns. What it returns is the same command for a shell.
+func commandLine(line string, columns int) string {
+	const more = " \\"
+	if utf8.RuneCountInString(line) <= columns {
+		return line
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	var words []string // a word in quotes is whole
+	start, quoted := 0, false
+	text := line[len(indent):]
+	for i, r := range text {
+		switch {
+		case r == '\'':
+			quoted = !quoted
+		case r == ' ' && !quoted:
+			words = append(words, text[start:i])
+			start = i + 1
+		}
+	}
+	words = append(words, text[start:])
+	var b strings.Builder
+	b.WriteString(indent + words[0])
+	column := len(indent) + utf8.RuneCountInString(words[0])
+	for _, w := range words[1:] {
+		n := utf8.RuneCountInString(w)
+		if column+1+n+len(more) > columns {
+			b.WriteString(more + "\n" + indent + indent + indent)
+			column = 3*len(indent) - 1
+		} else {
+			b.WriteByte(' ')
+		}
+		b.WriteString(w)
+		column += 1 + n
+	}
+	return b.String()
+}
+
 // usageText describes how a command is called: its forms, examples, subcommands and flags. It is empty for a topic of
 // help, which is not a command.
 func (e *env) usageText(c *cobra.Command) string {
@@ -165,20 +202,23 @@ func (e *env) usageText(c *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if c.Runnable() {
-		fmt.Fprintf(&b, "  %s\n", c.UseLine())
+		b.WriteString(tableRow("  "+c.UseLine(), e.columns) + "\n")
 	}
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "  %s COMMAND\n", c.CommandPath())
 	}
 	if c.HasExample() {
-		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(c.Example, "\n"))
+		b.WriteString("\nExamples:\n")
+		for line := range strings.Lines(c.Example) {
+			b.WriteString(commandLine(strings.TrimRight(line, "\n"), e.columns) + "\n")
+		}
 	}
 	b.WriteString(e.commandText(c))
 	b.WriteString(e.flagText(c))
 	if c.HasAvailableSubCommands() {
-		fmt.Fprintf(&b, "\n%[1]s COMMAND --help has the flags and examples of a command.\n"+
-			"%[2]s help exit-status lists the exit statuses, %[2]s help environment the variables.\n",
-			c.CommandPath(), c.Root().CommandPath())
+		b.WriteString("\n" + wrapped(fmt.Sprintf("%[1]s COMMAND --help has the flags and examples of a command, "+
+			"%[2]s help exit-status the exit statuses, %[2]s help environment the environment variables.",
+			c.CommandPath(), c.Root().CommandPath()), e.columns) + "\n")
 	}
 	return b.String()
 }
