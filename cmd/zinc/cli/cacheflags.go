@@ -119,8 +119,8 @@ type slot struct {
 	stale  bool // the model has changed since the key was computed
 }
 
-// slot returns the place in the cache of a model compiled with these flags. It prints a note and
-// returns nil if the model cannot be cached.
+// slot returns the place in the cache of a model compiled with these flags, nil if the model cannot be cached. TellUncached
+// then says why.
 func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
 	if c.follow || c.cache.off || c.cache.dir == "" && c.cache.remote == "" {
 		return nil, nil
@@ -158,13 +158,20 @@ func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, er
 	s.again = func() (pair.Key, error) { return pair.NewKey(ctx, path, c.weights, o, sum) }
 	s.key, err = s.again()
 	if errors.Is(err, pair.ErrUnknownFiles) && !errors.Is(err, fs.ErrNotExist) {
-		fmt.Fprintf(e.err, "zinc: not cached: %v\n", err)
+		c.uncached = err
 		return nil, nil
 	}
 	if err != nil {
 		return nil, nil // reading the model reports what is wrong with it
 	}
 	return s, nil
+}
+
+// tellUncached says why an opened model cannot be cached. A model that cannot be opened has a fault that says more.
+func (c *compileFlags) tellUncached(e *env) {
+	if c.uncached != nil {
+		e.note("not cached: %v", c.uncached)
+	}
 }
 
 // server returns the remote cache that the flags set, nil for none.
@@ -355,6 +362,7 @@ func (c *compileFlags) compilePair(ctx context.Context, e *env, path string, kep
 		return p, err
 	}
 	defer m.Close()
+	c.tellUncached(e)
 	only := *c
 	only.pairOnly = true
 	r, err := only.compile(ctx, e, m)

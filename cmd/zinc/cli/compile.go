@@ -142,6 +142,7 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 		return err
 	}
 	defer m.Close()
+	c.tellUncached(c.env)
 	for _, p := range []string{to.Container, to.Descriptor} {
 		if sameFile(p, m.Path) {
 			return usagef("-o %s would replace the model's own text", c.out)

@@ -42,8 +42,9 @@ type compileFlags struct {
 	timePasses   bool
 	verifyEach   bool
 	cache        cacheFlags
-	provenance   bool // record what the parts of the pair came from
-	pairOnly     bool // nobody looks at more than the pair and the sums of its report
+	uncached     error // why the model cannot be cached
+	provenance   bool  // record what the parts of the pair came from
+	pairOnly     bool  // nobody looks at more than the pair and the sums of its report
 	store        storeFunc
 	assume       bool // missing weights have assumed values
 }

@@ -18,7 +18,11 @@ var Variables = []struct {
 			"folder, which XDG_CACHE_HOME sets on Linux",
 		Flag: "cache",
 	},
-	{Name: cacheBytesEnv, Meaning: "size limit of that folder in bytes, 0 for unlimited; by default 8 GiB", Flag: "cache"},
+	{
+		Name:    cacheBytesEnv,
+		Meaning: "size limit of that folder in bytes, 0 for unlimited; by default 8 GiB",
+		Flag:    "cache",
+	},
 	{Name: remoteEnv, Meaning: "URL of a server that keeps compiled pairs, as --cache-remote", Flag: "cache-remote"},
 	{Name: "NO_COLOR", Meaning: "any value: no colors, unless --color says otherwise"},
 	{Name: "TERM", Meaning: "dumb: no colors, unless --color says otherwise"},
