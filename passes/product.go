@@ -165,10 +165,14 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	}
 	switch op.Def.Operation {
 	case ir.OpMul:
+		product := w.Const.ScaleRows(each)
+		if loses(w.Const, product, each) {
+			return nil, nil
+		}
 		for i := range bias {
 			bias[i] *= each(int64(i))
 		}
-		scaled := s.constant(w.Const.ScaleRows(each), w.Pos)
+		scaled := s.constant(product, w.Pos)
 		s.derive(w, scaled)
 		s.cameFrom(scaled, w, c, op.Results[0])
 		p.SetArg(row.weight, scaled)
@@ -192,6 +196,43 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	s.cameFrom(folded, p.Arg(ir.ParamBias), c, op.Results[0])
 	p.SetArg(ir.ParamBias, folded)
 	return s.foldedOnto(p, op), nil
+}
+
+// mostLost is the part of a row of weights, by magnitude, that scaling may lose: a quarter of what rounding the weights
+// may change.
+const mostLost = 0x1p-13
+
+// loses reports whether weights of fp16, each row multiplied by a factor, lose more than that: products read subnormal
+// weights as 0 (docs/numerics.md), and finite weights may become infinite.
+func loses(w, scaled *ir.Const, factor func(row int64) float64) bool {
+	if scaled.Type.DType != ir.FP16 {
+		return false
+	}
+	per := w.Elems() / w.Type.Shape[0]
+	for row := range w.Type.Shape[0] {
+		var small []int64
+		kept := 0.0
+		for i := row * per; i < (row+1)*per; i++ {
+			switch y := math.Abs(scaled.Float(i)); {
+			case y > largestHalf && math.Abs(w.Float(i)) <= largestHalf:
+				return true
+			case y < leastMagnitude:
+				small = append(small, i)
+			default:
+				kept += y
+			}
+		}
+		lost := 0.0
+		for _, i := range small {
+			if x := math.Abs(w.Float(i)); x >= leastMagnitude {
+				lost += x * math.Abs(factor(row))
+			}
+		}
+		if lost > mostLost*(kept+lost) {
+			return true
+		}
+	}
+	return false
 }
 
 // asLinear turns a matrix product with a constant matrix, after which the constant c is added column by column, into a
