@@ -325,10 +325,6 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 		unit = workUnit / 2 // see narrowSource
 	}
 	chunk := b.columnsInL2(img.dims[0], m, unit)
-	if red := k.Red() + 1; int64(red)*2*elemBytes > b.t.KernelBytes {
-		// Not even two outputs per core stay resident: stream in small pieces.
-		chunk = min(chunk, int64(b.t.StreamPixels))
-	}
 	for first := int64(0); first < m; first += chunk {
 		n := min(chunk, m-first)
 		slices, err := weights.Cut(k.Out, k.Red(), k.Bias != nil, int(n))
