@@ -134,6 +134,23 @@ var blocks = []block{
 		}
 		return []*ir.Value{y}
 	}},
+	{"product and curve", func(m *maker) []*ir.Value {
+		y := m.dense(m.input(1+int64(m.n(4)), m.dim()), 1+int64(m.n(40)))
+		if m.yes() {
+			y = m.filter(m.image(), 1+int64(m.n(20)), 1, 1, 1)
+		}
+		if y == nil {
+			return nil
+		}
+		switch op := pick(m.choices, "atan", "elu", "erf", "leaky_relu", "scaled_tanh", "sigmoid_hard"); op {
+		case "elu", "leaky_relu":
+			return m.try(op, "x", y, "alpha", 0.25)
+		case "scaled_tanh", "sigmoid_hard":
+			return m.try(op, "x", y, "alpha", 0.5, "beta", 0.75)
+		default:
+			return m.try(op, "x", y)
+		}
+	}},
 	{"residual", func(m *maker) []*ir.Value {
 		x := m.image()
 		c := x.Type.Shape[1]

@@ -126,6 +126,20 @@ var bounds = []block{
 		n := m.around(m.limits.L2Elems/64) / 2
 		return m.try("softmax", "x", m.input(1, 64, n), "axis", 1)
 	}},
+	{"compared columns", func(m *maker) []*ir.Value {
+		c := m.around(pick(m.choices, 2, 32, 64))
+		return m.try("less", "x", m.input(1, c, 1, 1), "y", m.input(1, c, 1, 1))
+	}},
+	{"windows written out", func(m *maker) []*ir.Value {
+		size := m.around(128)
+		return m.try("sliding_windows", "x", m.input(1, 2*size+int64(m.n(3)), 2), "axis", 1, "size", size)
+	}},
+	{"computed weights", func(m *maker) []*ir.Value {
+		if m.yes() {
+			return m.try("linear", "x", m.input(2, 8), "weight", m.weights(3, 8), "bias", m.input(3))
+		}
+		return m.try("conv", "x", m.input(1, 4, 5, 6), "weight", m.input(3, 4, 1, 2), "pad_type", "same")
+	}},
 	{"chain of tasks", func(m *maker) []*ir.Value {
 		x := m.input(1, 16)
 		for range 20 + m.n(60) {

@@ -55,8 +55,10 @@ type maker struct {
 	// stored are the values that states get, which are results like those that are returned.
 	stored []*ir.Value
 	// sheet is a program of operations of the sheet: its values are of any type.
-	sheet  bool
-	limits *Limits
+	sheet bool
+	// anyType is a program of the sheet whose operands are all new, of every type alike, so that rare ones are reached.
+	anyType bool
+	limits  *Limits
 }
 
 // newMaker returns a maker of numbers in fp16.

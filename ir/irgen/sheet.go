@@ -70,7 +70,7 @@ func (m *maker) operand(w want) *ir.Value {
 	if w.most == 0 {
 		w.most = 5
 	}
-	if m.n(4) > 0 {
+	if m.n(4) > 0 && !m.anyType {
 		for i := len(m.vals) - 1; i >= 0; i-- {
 			if v := m.vals[i]; w.suits(m, v) && m.n(4) > 0 {
 				return v
@@ -89,7 +89,8 @@ func (m *maker) operand(w want) *ir.Value {
 
 // newOf adds an input of one of several types, or casts one to it.
 func (m *maker) newOf(types ir.DTypes, shape ...int64) *ir.Value {
-	if t := pick(m.choices, inputTypes...); types.Has(t) && (!t.IsFloat() || types.Has(m.float)) && m.n(3) > 0 {
+	if t := pick(m.choices, inputTypes...); !m.anyType && types.Has(t) && (!t.IsFloat() || types.Has(m.float)) &&
+		m.n(3) > 0 {
 		if t.IsFloat() {
 			t = m.float
 		}
@@ -210,7 +211,7 @@ func (m *maker) indices(types ir.DTypes, below int64, shape ...int64) *ir.Value 
 
 // fromSheets returns a program of several operations of the sheet, the first being that of number k.
 func (m *maker) fromSheets(k int) string {
-	m.sheet = true
+	m.sheet, m.anyType = true, m.n(4) == 0
 	names := ""
 	for range 1 + m.n(4) {
 		op := ir.Operations[k%len(ir.Operations)]
