@@ -119,8 +119,8 @@ type slot struct {
 	stale  bool // the model has changed since the key was computed
 }
 
-// slot returns the place in the cache of a model compiled with these flags, nil if the model cannot be cached. TellUncached
-// then says why.
+// slot returns the place in the cache of a model compiled with these flags, nil if the model cannot be cached.
+// tellUncached then says why.
 func (c *compileFlags) slot(ctx context.Context, e *env, path string) (*slot, error) {
 	if c.follow || c.cache.off || c.cache.dir == "" && c.cache.remote == "" {
 		return nil, nil
