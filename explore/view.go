@@ -53,11 +53,11 @@ type statement struct {
 
 // summary is the answer to a request to compile.
 type summary struct {
-	Key         string          `json:"key"`
-	Target      string          `json:"target"`
-	OK          bool            `json:"ok"`
-	Error       string          `json:"error,omitempty"` // of a failed compilation, as one text
-	Diagnostics *diag.Document  `json:"diagnostics,omitempty"`
+	Key         string         `json:"key"`
+	Target      string         `json:"target"`
+	OK          bool           `json:"ok"`
+	Error       string         `json:"error,omitempty"` // of a failed compilation, as one text
+	Diagnostics *diag.Document `json:"diagnostics,omitempty"`
 	// Places are the diagnostics by their lines, with the text form of each.
 	Places []place `json:"places,omitempty"`
 	Placed bool    `json:"placed_only"`
