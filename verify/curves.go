@@ -141,6 +141,10 @@ func (s *statement) tabulated(y, a *span, t lower.TableUse, k *ir.Curve, params 
 			}
 		}
 		out.lo[i], out.hi[i] = down(float64(out.lo[i])+min(least, 0)), up(float64(out.hi[i])+max(greatest, 0))
+		// A statement with the measured result for 0 is right; an output with it is not.
+		if s.literal && s.op.Is(ir.OpLog) && math.IsInf(float64(out.lo[i]), -1) {
+			out.hi[i] = max(out.hi[i], numerics.LogOfZero)
+		}
 	}
 	*y = *out
 	return true

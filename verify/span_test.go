@@ -119,6 +119,21 @@ func TestNaNCannotBeVerified(t *testing.T) {
 	}
 }
 
+// TestLogarithmOfZeroInsideAPower: the engine's logarithm of 0 is a number (numerics.LogOfZero). A power that is computed
+// with it is right; the logarithm as an output is not what the source says.
+func TestLogarithmOfZeroInsideAPower(t *testing.T) {
+	g := irbuild.New(1)
+	x := g.Op("relu", "x", g.Input(1, 64))
+	g.Output(g.Op("pow", "x", x, "y", 0.59375), g.Op("log", "x", x, "epsilon", 0.0))
+	r := run(t, g, 1)
+	if o := r.Outputs[0]; o.Verdict != Pass {
+		t.Errorf("power: %+v", o)
+	}
+	if o := r.Outputs[1]; o.Verdict != Fail || o.NotFinite == 0 {
+		t.Errorf("logarithm: %+v", o)
+	}
+}
+
 // TestSumsThatCancelCompareInOrder: the bound of a sum whose terms cancel is wider than its result, but the engine
 // stores what its arithmetic gives in the order of the terms.
 func TestSumsThatCancelCompareInOrder(t *testing.T) {
