@@ -166,6 +166,9 @@ func (c *chain) dependencies() {
 		if lastNE >= 0 && reads(feet[lastNE].give, lastNE) && !readNE {
 			src |= aliasConvRes
 		}
+		if lastNE >= 0 && first.where == named && c.drafts[first.buf.def].ne != nil {
+			src |= aliasConvRes // the first reader, also after another task (chain_block_d512_s128_proj1)
+		}
 		settled := readPE // by a task of the same engine, which has waited
 		if f.planar {
 			// A wait for a neural result that was computed from it is enough (env_chain_softmax_h1_s64).

@@ -220,6 +220,15 @@ var ruleCases = map[string][]ruleCase{
 		{"of a constant in pieces, narrow units of an image that L2 cannot hold", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(256, 8192), "y", g.Weights(8192, 192))
 		}},
+		{"at run time, of products with constants", func(g *irbuild.Graph) *ir.Value { // chain_block_d512_s128_proj1
+			x := g.Input(64, 256)
+			q := g.Op("matmul", "x", x, "y", g.Weights(256, 256))
+			k := g.Op("matmul", "x", x, "y", g.Weights(256, 256))
+			v := g.Op("matmul", "x", x, "y", g.Weights(256, 256))
+			p := g.Op("softmax", "x", g.Op("matmul", "x", q, "y", k, "transpose_y", true), "axis", -1)
+			out := g.Op("matmul", "x", g.Op("matmul", "x", p, "y", v), "y", g.Weights(256, 256))
+			return g.Op("add", "x", x, "y", out)
+		}},
 	},
 	"elementwise": {
 		{"add", func(g *irbuild.Graph) *ir.Value {

@@ -41,11 +41,15 @@ func (c *chain) keepInL2() {
 		r.uses = append(r.uses, u)
 	}
 	cand = c.inPlace(cand)
-	c.placingOrder(cand)
-	for _, r := range cand {
-		r.at = place(r, c.aliveWith(r))
+	reductions := c.placingOrder(cand)
+	least := int64(0) // address of what is no result of a reduction (chain_block_d512_s128_proj1)
+	for i, r := range cand {
+		r.at = place(r, c.aliveWith(r), either(i < reductions, 0, least))
 		if !c.settle(r) {
 			continue
+		}
+		if i < reductions {
+			least = max(least, r.at+r.size)
 		}
 		read := map[*buffer]bool{}
 		for i := range r.uses {
@@ -114,8 +118,8 @@ func (c *chain) aliveWith(r *resident) []*resident {
 }
 
 // placingOrder sorts residents into the order in which they get addresses: results of reductions first, then by bytes
-// times tasks, largest first (recorded chains).
-func (c *chain) placingOrder(cand []*resident) {
+// times tasks, largest first (recorded chains). It returns the number of results of reductions.
+func (c *chain) placingOrder(cand []*resident) (reductions int) {
 	reduced := func(r *resident) bool {
 		for _, u := range r.uses {
 			if u.role != result {
@@ -142,7 +146,9 @@ func (c *chain) placingOrder(cand []*resident) {
 	}
 	first := make(map[*resident]bool, len(cand))
 	for _, r := range cand {
-		first[r] = reduced(r) && spread(r) && !r.bufs[0].late
+		if first[r] = reduced(r) && spread(r) && !r.bufs[0].late; first[r] {
+			reductions++
+		}
 	}
 	sort.SliceStable(cand, func(i, j int) bool {
 		x, y := cand[i], cand[j]
@@ -161,6 +167,7 @@ func (c *chain) placingOrder(cand []*resident) {
 		}
 		return x.def < y.def
 	})
+	return reductions
 }
 
 // writer is the last task that writes to the resident.
@@ -188,37 +195,64 @@ func (r *resident) weight() int64 {
 
 // inPlace drops what cannot stay in L2 and joins buffers that can follow each other in one place: the result of an
 // elementwise task takes the place of its first source if nothing reads the source later and both have the same layout
-// (recorded in softmax and layer_norm).
+// (recorded in softmax and layer_norm), else that of its second (chain_block_d512_s128_proj1,
+// chain_pair_add_ln_d256_s64). Rows that would be apart then are not.
 func (c *chain) inPlace(cand []*resident) []*resident {
 	var out []*resident
-	ends := map[int]*resident{} // by task: a resident that ends there as source 1
-	for _, r := range cand {    // by first task
+	ends := map[int][2]*resident{} // by task: the residents that end there as source 1 and 2
+	for _, r := range cand {       // by first task
 		if !c.fitsL2(r) {
 			continue
 		}
-		u := &r.uses[0]
-		if p := ends[r.def]; p != nil && !p.bufs[0].named && !p.bufs[0].loaded && u.role == result &&
-			p.last == r.def && p.row == r.row && p.pack == r.pack && p.size == r.size &&
-			p.bufs[0].padEach == r.bufs[0].padEach && p.bufs[0].image == r.bufs[0].image && sameLayout(p, u) {
-			delete(ends, r.def)
-			p.bufs = append(p.bufs, r.bufs...)
-			p.uses = append(p.uses, r.uses...)
-			p.last = r.last
-			r = p
-		} else {
+		joined := false
+		for _, p := range ends[r.def] {
+			if p != nil && c.joins(p, r) {
+				delete(ends, r.def)
+				p.bufs = append(p.bufs, r.bufs...)
+				p.uses = append(p.uses, r.uses...)
+				p.last = r.last
+				r, joined = p, true
+				break
+			}
+		}
+		if !joined {
 			out = append(out, r)
 		}
-		if n := r.uses[len(r.uses)-1]; n.role == source1 {
-			ends[r.last] = r
+		if n := r.uses[len(r.uses)-1]; n.role != result {
+			e := ends[r.last]
+			e[either(n.role == source1, 0, 1)] = r
+			ends[r.last] = e
 		}
 	}
 	return out
 }
 
+// joins reports whether r, which a task writes while it reads p for the last time, can take the place of p.
+func (c *chain) joins(p, r *resident) bool {
+	u, buf := &r.uses[0], p.bufs[0]
+	if u.role != result || p.last != r.def || buf.named || buf.loaded || buf.padEach != r.bufs[0].padEach ||
+		buf.image != r.bufs[0].image || !sameLayout(p, u) {
+		return false
+	}
+	if buf.apart && !r.bufs[0].apart && p.pack != r.pack {
+		close := *p
+		b := *buf
+		b.close, close.bufs = true, []*buffer{&b}
+		if !c.fitsL2(&close) || close.pack != r.pack {
+			return false
+		}
+		buf.close, r.bufs[0].apart, r.bufs[0].close = true, true, true
+		p.pack, p.bare, p.size = close.pack, close.bare, close.size
+	}
+	return p.row == r.row && p.pack == r.pack && p.size == r.size
+}
+
 // sameLayout reports whether the task of u is elementwise and its result, which is u, would have the layout in L2 of
-// its source 1, which is the resident p.
+// its source that is the resident p.
 func sameLayout(p *resident, u *use) bool {
 	d := u.d
+	src := p.uses[len(p.uses)-1]
+	s := src.o
 	switch d.kind() {
 	case td.NotPlanar:
 		// A pass after a planar task (softmax; not after another pass, floor_r_1x512x1x1).
@@ -226,18 +260,21 @@ func sameLayout(p *resident, u *use) bool {
 			return false
 		}
 	case td.PlanarOne, td.PlanarTwo, td.PlanarPair:
-		s := &d.src[0]
 		if d.dst.swap != s.swap || s.spread[axW] || s.spread[axH] || s.spread[axD] || s.spread[axC] {
 			return false
 		}
 	default:
 		return false
 	}
-	if d.two && d.src[1].buf.space != scratch {
+	switch {
+	case src.role == source2:
+		if d.kind() != td.PlanarTwo || p.bufs[0].line {
+			return false
+		}
+	case d.two && d.src[1].buf.space != scratch:
 		return false // recorded with both sources in L2
 	}
-	src := p.uses[len(p.uses)-1]
-	if d.tile < d.dst.ext[axH] || src.o.off != u.o.off || d.src[0].stride != d.dst.stride {
+	if d.tile < d.dst.ext[axH] || s.off != u.o.off || s.stride != d.dst.stride {
 		return false
 	}
 	// No other use by the same task: a second source is read at different places.
@@ -285,24 +322,23 @@ func (c *chain) placeTransients() {
 	}
 }
 
-// place finds the lowest address for r that no live buffer takes. A line that a planar task reads together with another
-// line is placed on other banks (floor_r_1x512x1x1).
-func place(r *resident, live []*resident) int64 {
-	at := lowest(live, r.size)
+// place finds the lowest address from least on for r that no live buffer takes. A line that a planar task reads
+// together with another line is placed on other banks (floor_r_1x512x1x1).
+func place(r *resident, live []*resident, least int64) int64 {
+	at := lowest(live, r.size, least)
 	for _, l := range live {
 		if !l.readWith(r) {
 			continue
 		}
 		if gap := bankApart(l.at, at) - at; gap > 0 {
-			at = lowest(live, r.size+gap) + gap
+			at = lowest(live, r.size+gap, least) + gap
 		}
 	}
 	return at
 }
 
-// lowest finds the lowest address for n bytes that no live buffer takes. live is sorted by address.
-func lowest(live []*resident, n int64) int64 {
-	at := int64(0)
+// lowest finds the lowest address from at on for n bytes that no live buffer takes. live is sorted by address.
+func lowest(live []*resident, n, at int64) int64 {
 	for _, l := range live {
 		if at+n <= l.at {
 			break
@@ -330,7 +366,7 @@ func (c *chain) fitsL2(r *resident) bool {
 		return false
 	}
 	packed := align(buf.rowElems*elemBytes, granule)
-	if buf.apart && packed/granule%2 == 0 {
+	if buf.apart && !buf.close && packed/granule%2 == 0 {
 		packed += granule
 	}
 	bare := align(buf.rowElems*elemBytes, granule)

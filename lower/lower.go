@@ -111,12 +111,13 @@ type builder struct {
 	zeros     map[*ir.Value]*surf   // the negations of booleans, in fp16
 	planes    map[*ir.Value][]*surf // the bytes of integers, in fp16
 	fused     map[*ir.Op][]*ir.Op
-	outs      map[*ir.Value]*buffer  // results that go to a port
-	read      map[*ir.Value]reading  // how the segment reads a value
-	turns     map[turnKey]*surf      // matrices that are stored turned already
-	images    map[*ir.Value]*surf    // products kept as channels by rows for the next product
-	kernels   map[*buffer]kernelRows // by tensor: where its rows are stored as a kernel already
-	clamped   map[*ir.Value]bool     // results whose reader clamps the operand itself
+	outs      map[*ir.Value]*buffer      // results that go to a port
+	read      map[*ir.Value]reading      // how the segment reads a value
+	turns     map[turnKey]*surf          // matrices that are stored turned already
+	images    map[*ir.Value]*surf        // products kept as channels by rows for the next product
+	kernels   map[*buffer]kernelRows     // by tensor: where its rows are stored as a kernel already
+	pieces    map[*ir.Value]piecesKernel // products stored as the kernel of a product in pieces
+	clamped   map[*ir.Value]bool         // results whose reader clamps the operand itself
 	inputs    []Surface
 	outputs   []Surface
 	err       error
@@ -162,7 +163,7 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section) *builder {
 		planes: map[*ir.Value][]*surf{},
 		outs:   map[*ir.Value]*buffer{}, read: make(map[*ir.Value]reading, len(seg.Ops)),
 		images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
-		kernels: map[*buffer]kernelRows{}, turns: map[turnKey]*surf{},
+		kernels: map[*buffer]kernelRows{}, pieces: map[*ir.Value]piecesKernel{}, turns: map[turnKey]*surf{},
 	}
 }
 
@@ -200,7 +201,7 @@ func (b *builder) makeDrafts(seg *Segment) error {
 		b.countReads(op)
 	}
 	covered := map[*ir.Op]bool{}
-	for _, op := range scheduled(seg.Ops, b.read) {
+	for _, op := range b.scheduled(seg.Ops) {
 		if covered[op] {
 			continue
 		}

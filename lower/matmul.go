@@ -93,13 +93,12 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 			b.vals[x] = xs
 		}
 		rows := asRows(matrixOf(xs))
-		if !b.feedsProduct(e.out) && (rows == nil || !folds(rows.dims[0], rows.dims[1], int64(k.Out))) {
+		few := rows != nil && folds(rows.dims[0], rows.dims[1], int64(k.Out))
+		read := b.feedsProduct(e.out) || b.feedsRuntime(e.out)
+		if rows == nil || !few && !read || rows.dims[0] > int64(b.t.MaxWidth) {
 			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
 		}
-		if rows == nil || rows.dims[0] > int64(b.t.MaxWidth) {
-			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
-		}
-		if folds(rows.dims[0], rows.dims[1], int64(k.Out)) {
+		if few {
 			img = b.foldedTurn(rows)
 		} else {
 			img = b.turned(rows)
@@ -108,7 +107,10 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 	if len(img.dims) == 3 {
 		return b.foldedProduct(img, k, e)
 	}
-	if b.feedsProduct(e.out) {
+	if reader := b.turnedReader(e.out); reader != nil && b.oneTask(img, k) {
+		return b.productAsKernel(reader, img, k, e)
+	}
+	if b.feedsProduct(e.out) || b.imageOfRuntime(e.out) {
 		next := b.temp([]int64{int64(k.Out), img.dims[1]})
 		b.images[e.out] = next
 		return b.imageByConst(img, next, k, e, false)
@@ -118,7 +120,18 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 	if rows == nil {
 		return fmt.Errorf("result of shape %v is not laid out as rows", dst.dims)
 	}
+	if b.oneTask(img, k) {
+		if s := b.kernelOf(e.out); s != nil {
+			rows = s
+		}
+	}
 	return b.imageByConst(img, rows, k, e, true)
+}
+
+// oneTask reports whether one task multiplies all of an image with a constant kernel.
+func (b *builder) oneTask(img *surf, k *weights.Kernel) bool {
+	slices, err := weights.Cut(k.Out, k.Red(), k.Bias != nil, int(img.dims[1]))
+	return err == nil && len(slices) == 1 && b.columnsAtOnce(img) == img.dims[1]
 }
 
 // readAsImage reports whether an elementwise operation that computes an output reads v after a product with a constant,
@@ -139,14 +152,7 @@ func (b *builder) feedsProduct(v *ir.Value) bool {
 	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || op.Arg(ir.ParamX) != v || v.Type.Rank() < 2 {
 		return false
 	}
-	if op.Is(ir.OpLinear) {
-		return true
-	}
-	if !op.Is(ir.OpMatMul) || !op.Arg(ir.ParamY).IsConst() || !constMatrix(op.Arg(ir.ParamY)) {
-		return false
-	}
-	a, err := ir.MatMulAttrs(op)
-	return err == nil && !a.TransposeX
+	return constProduct(op)
 }
 
 // columnForProduct keeps v, one row of numbers that only a product reads, as the column of single elements s, so that
@@ -320,11 +326,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 		dst.buf.apart = true // rows that are side by side (chain_branch_d256_s64)
 	}
 	m := img.dims[1]
-	unit := int64(0)
-	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 {
-		unit = workUnit / 2 // see narrowSource
-	}
-	chunk := b.columnsInL2(img.dims[0], m, unit)
+	chunk := b.columnsAtOnce(img)
 	for first := int64(0); first < m; first += chunk {
 		n := min(chunk, m-first)
 		slices, err := weights.Cut(k.Out, k.Red(), k.Bias != nil, int(n))
@@ -352,6 +354,15 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 		}
 	}
 	return nil
+}
+
+// columnsAtOnce returns the number of columns of an image that one task multiplies with a constant kernel.
+func (b *builder) columnsAtOnce(img *surf) int64 {
+	unit := int64(0)
+	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 {
+		unit = workUnit / 2 // see narrowSource
+	}
+	return b.columnsInL2(img.dims[0], img.dims[1], unit)
 }
 
 // columnsInL2 returns the number of columns, of m, of k channels that a task may read: all, or a multiple of 32. Of an
@@ -462,9 +473,15 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 			return b.imageByConst(ym, dm, b.matrixKernel(x.Const, i, a.TransposeX, &e), &e, false)
 		}, ys)
 	}
+	if k, ok := b.pieces[y]; ok {
+		return b.turnedProduct(k, &e)
+	}
 	xs, err := b.tensor(x)
 	if err != nil {
 		return err
+	}
+	if img := b.images[y]; img != nil {
+		return b.runtimeProducts(xs, img, b.resultOf(e.out), a.TransposeX, false, &e)
 	}
 	ys, err := b.tensor(y)
 	if err != nil {

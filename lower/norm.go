@@ -216,7 +216,7 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 	total := reduced(inverseSum(), powers(ex))
 	out = dst.operand(b)
 	if k := b.kernelOf(op.Results[0]); k != nil {
-		out = k
+		out = b.matrixOperand(k)
 	}
 	b.emit(elementwise(td.PEMultiply), spread(total), powers(ex), out, 0)
 }

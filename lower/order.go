@@ -7,10 +7,12 @@ import (
 )
 
 // scheduled returns a segment's operations in the order in which they become tasks: that of the program, except for two
-// products that only an elementwise operation reads. The product that is its second operand comes first
-// (chain_branch_d256_s64).
-func scheduled(ops []*ir.Op, read map[*ir.Value]reading) []*ir.Op {
-	out := slices.Clone(ops)
+// products that only an elementwise operation reads, and one that computes the kernel of a product at run time. Of the
+// two, the product that is the second operand comes first (chain_branch_d256_s64); the one comes immediately before its
+// reader (chain_block_d512_s128_proj1).
+func (b *builder) scheduled(ops []*ir.Op) []*ir.Op {
+	out := b.kernelsLate(ops)
+	read := b.read
 	var at map[*ir.Op]int // places in out
 	for _, op := range ops {
 		if r := ruleFor(op); r == nil || r.Name != "elementwise" {
@@ -36,6 +38,34 @@ func scheduled(ops []*ir.Op, read map[*ir.Value]reading) []*ir.Op {
 		for k := i; k <= j; k++ {
 			at[out[k]] = k
 		}
+	}
+	return out
+}
+
+// kernelsLate returns a segment's operations with each product that computes the kernel of a product at run time
+// immediately before that.
+func (b *builder) kernelsLate(ops []*ir.Op) []*ir.Op {
+	var late map[*ir.Op]bool
+	for _, op := range ops {
+		if b.turnsAround(op) {
+			if late == nil {
+				late = map[*ir.Op]bool{}
+			}
+			late[op.Arg(ir.ParamY).Def] = true
+		}
+	}
+	if late == nil {
+		return slices.Clone(ops)
+	}
+	out := make([]*ir.Op, 0, len(ops))
+	for _, op := range ops {
+		if late[op] {
+			continue
+		}
+		if y := op.Arg(ir.ParamY); y != nil && late[y.Def] {
+			out = append(out, y.Def)
+		}
+		out = append(out, op)
 	}
 	return out
 }

@@ -212,15 +212,43 @@ const scratchAlign = 64
 // the same task do not overlap. Buffers come in the order of their first task; each
 // takes the lowest gap that holds it.
 func (c *chain) planScratch() {
-	var bufs []*buffer
+	var bufs, namedInL2 []*buffer
 	seen := map[*buffer]bool{}
 	for u := range c.uses() {
 		if f := u.buf(); f.space == scratch && !seen[f] && (u.o == nil || u.o.where != inL2) {
 			seen[f] = true
-			bufs = append(bufs, f)
+			if u.o != nil && u.o.where == named {
+				namedInL2 = append(namedInL2, f)
+			} else {
+				bufs = append(bufs, f)
+			}
 		}
 	}
-	c.scratch = placeScratch(bufs)
+	c.scratch = max(placeScratch(bufs), placeNamed(namedInL2, bufs))
+}
+
+// placeNamed places the buffers that tasks name although they stay in L2, beside those that are in scratch
+// (chain_block_d512_s128_proj1), and returns the number of bytes in use.
+func placeNamed(bufs, placed []*buffer) (top int64) {
+	for _, f := range bufs {
+		var beside []*buffer // by offset
+		for _, p := range placed {
+			if p.def <= f.last && f.def <= p.last {
+				beside = append(beside, p)
+			}
+		}
+		sort.SliceStable(beside, func(i, j int) bool { return beside[i].off < beside[j].off })
+		f.off = 0
+		for _, p := range beside {
+			if f.off+align(f.size, scratchAlign) <= p.off {
+				break
+			}
+			f.off = max(f.off, p.off+align(p.size, scratchAlign))
+		}
+		placed = append(placed, f)
+		top = max(top, f.off+align(f.size, scratchAlign))
+	}
+	return top
 }
 
 // placeScratch places buffers and returns the number of bytes in use.

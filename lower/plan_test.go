@@ -76,7 +76,7 @@ func TestScratchTakesTheLowestGap(t *testing.T) {
 		{at(0, 64, 128, 64), 64, 64},
 		{at(0, 64, 128, 64), 80, 192},
 	} {
-		if got := lowest(c.live, c.n); got != c.want {
+		if got := lowest(c.live, c.n, 0); got != c.want {
 			t.Errorf("lowest gap for %d bytes among %v: %d, want %d", c.n, c.live, got, c.want)
 		}
 	}

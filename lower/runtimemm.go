@@ -99,7 +99,9 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 	if ty {
 		n = y.dims[0]
 	}
-	defer b.categorise(len(b.drafts), n)
+	if b.kernels[x.buf].buf == nil {
+		defer b.categorise(len(b.drafts), n)
+	}
 	if tx {
 		x = b.turnedRows(x, n)
 	}
@@ -147,7 +149,8 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 
 // categoryFull is the category of the neural tasks of a product at run time that keeps the engine busy: at least one
 // work unit of columns, eight outputs on each core and sums of fullSum elements (products of 256 rows with 128 by 256
-// and 256 by 128 elements have it; 256 by 64, and 128 rows with 64 by 128, do not; public records).
+// and 256 by 128 elements have it; 256 by 64, and 128 rows with 64 by 128, do not; public records). A product whose
+// kernel the tasks before it have written has none (chain_block_d512_s128_proj1).
 const (
 	categoryFull = 7
 	fullSum      = 128
@@ -207,12 +210,9 @@ func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epil
 	m, k := x.dims[0], x.dims[1]
 	kernel := b.directRows(x)
 	if lanes > 1 {
-		step := lanes * k * elemBytes
-		all := step * m / lanes
-		kernel = kernelRows{buf: &buffer{space: scratch, size: all, def: -1}, step: step, size: step}
-		b.emit(copying(), b.matrixOperand(x), nil, &operand{
-			buf: kernel.buf, inter: lanes, ext: [5]int64{1, 1, m, 1, k}, stride: [4]int64{all, all, step, step},
-		}, 0)
+		s := piecesSurface(m, k, lanes)
+		kernel = kernelRows{buf: s.buf, step: s.stride[0], size: s.stride[0]}
+		b.emit(copying(), b.matrixOperand(x), nil, b.matrixOperand(s), 0)
 	}
 	ready()
 	if ty {
@@ -220,6 +220,11 @@ func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epil
 		b.swapCopy(y, s)
 		y = s
 	}
+	b.multiplyPieces(kernel, lanes, m, y, dst, e)
+}
+
+// multiplyPieces multiplies y by m rows, of which kernel is the place, into dst, as productInPieces does.
+func (b *builder) multiplyPieces(kernel kernelRows, lanes, m int64, y, dst *surf, e *epilogue) {
 	for first := m; first > 0 && !b.full(); {
 		cores := int64(td.Lanes)
 		if rest := first / lanes % td.Lanes; rest > 0 {
@@ -237,6 +242,15 @@ func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epil
 		}
 		out.off, out.ext[axC] = out.off+first*dst.stride[0], cores*lanes
 		b.emit(d, in, nil, out, 0)
+	}
+}
+
+// piecesSurface returns a place in scratch for m rows of k elements, lanes of them side by side.
+func piecesSurface(m, k, lanes int64) *surf {
+	step := lanes * k * elemBytes
+	return &surf{
+		buf: &buffer{space: scratch, size: step * m / lanes, def: -1}, dims: []int64{m, k},
+		stride: []int64{step, elemBytes}, inter: lanes,
 	}
 }
 
@@ -267,9 +281,10 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 
 // kernelOf returns the place of a value that is read once, as the kernel of a product at run time, if one task can
 // write all of it in the kernel's order; else nil.
-func (b *builder) kernelOf(v *ir.Value) *operand {
+func (b *builder) kernelOf(v *ir.Value) *surf {
 	op := b.read[v].last
-	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v {
+	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v ||
+		b.turnsAround(op) {
 		return nil
 	}
 	a, err := ir.MatMulAttrs(op)
@@ -289,7 +304,7 @@ func (b *builder) kernelOf(v *ir.Value) *operand {
 	}
 	s := b.kernelSurface(m, k, lanes)
 	b.kernels[x.buf] = kernelRows{buf: s.buf, step: s.stride[0], size: s.stride[0]}
-	return b.matrixOperand(s)
+	return s
 }
 
 // turnedRows exchanges rows and columns of x [K, M], which is to multiply n columns. If a task takes all rows, they are
