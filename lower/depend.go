@@ -268,7 +268,8 @@ func (c *chain) signals() {
 		if d.ne != nil && d.dst.where == byDMA {
 			d.deps.awaited = next != nil && next.fetches() && next.deps.source&aliasConvRes != 0
 		}
-		d.deps.unread = writesScratch(d) && !waits[d.dst.buf]
+		kernel := d.does(td.NEMultiply) && d.dst.inter > 1 // of a later product (chain_block_d512_s128_proj1)
+		d.deps.unread = writesScratch(d) && (kernel || !waits[d.dst.buf])
 		for u := range d.uses(i) {
 			inTurn := u.role == source1 && d.ne != nil && d.deps.source&aliasAll == 0
 			waits[u.buf()] = waits[u.buf()] || u.role != result && !inTurn

@@ -280,7 +280,7 @@ const widePatch = 512
 
 // planarPatch sets the patch of the planar engine: at least 16 columns, and as many rows as keep it within 256 pixels,
 // or 512 for one source (elementwise and reduction cases). Work that does not reduce takes 256 columns of rows with
-// less than 512, and 512 columns of others.
+// less than 512. Work on two sources takes 512 columns of others.
 func (d *draft) planarPatch() {
 	out := d.dst.ext
 	w := log2up(max(out[axW], 16))
@@ -291,9 +291,9 @@ func (d *draft) planarPatch() {
 	switch {
 	case d.rowAgain:
 		w = min(w, patchAgain)
-	case d.reduces():
-	case out[axW] >= widePatch:
+	case out[axW] >= widePatch && (!d.reduces() || d.two): // chain_block_d512_s128_proj1
 		w, budget = log2up(widePatch), 9
+	case d.reduces():
 	default:
 		w = min(w, 8)
 	}
