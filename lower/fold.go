@@ -61,16 +61,21 @@ func (d *draft) fewFolded() bool {
 }
 
 // foldedProduct multiplies a folded image. A result that another product reads stays folded; else it is written as rows
-// to scratch, from where a separate pass reads it (recorded).
+// to scratch, from where a separate pass copies an output (recorded; not chain_block_d512_s64_proj1, where a sum reads
+// the product).
 func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error {
+	stays := b.feedsProduct(e.out) && k.Out <= foldedChannels
 	p, err := weights.PlanMatmul(k.Out)
+	if stays { // chain_block_d512_s64_proj1
+		p, err = weights.PlanDense(k.Out, img.dims[1] == smallImage)
+	}
 	if err != nil {
 		return err
 	}
 	d := e.multiply()
 	b.stream(d, p, k, false)
 	src := imageOperand(img.withLeadingOnes(4), 1)
-	if b.feedsProduct(e.out) && k.Out <= foldedChannels {
+	if stays {
 		next := b.foldedImage(int64(k.Out), img.dims[1])
 		b.images[e.out] = next
 		b.emit(d, src, nil, imageOperand(next.withLeadingOnes(4), 1), 0)
@@ -81,14 +86,21 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	if to == nil {
 		return fmt.Errorf("result of shape %v is not laid out as rows", dst.dims)
 	}
-	rows := b.temp([]int64{smallImage * img.dims[1], int64(k.Out)})
+	rows := to
+	if to.buf.space == scratch {
+		to.buf.apart, to.buf.close = true, true
+	} else {
+		rows = b.temp([]int64{smallImage * img.dims[1], int64(k.Out)})
+	}
 	all := rows.dims[0] * rows.stride[0]
 	b.emit(d, src, nil, &operand{
-		buf: rows.buf, swap: true,
+		buf: rows.buf, off: rows.off, swap: true,
 		ext:    [5]int64{1, 1, int64(k.Out), img.dims[1], smallImage},
 		stride: [4]int64{all, all, rows.stride[0], smallImage * rows.stride[0]},
 	}, 0)
-	b.emit(copying(), b.matrixOperand(rows), nil, b.matrixOperand(to), 0)
+	if rows != to {
+		b.emit(copying(), b.matrixOperand(rows), nil, b.matrixOperand(to), 0)
+	}
 	return nil
 }
 

@@ -17,7 +17,9 @@ const (
 )
 
 // smallImage is the largest number of rows and of columns of an image that the engine works on as a whole.
-const smallImage = 8
+// smallChannels is the largest number of its channels: 1024 (conv_k1_c1024_n1024_s1_bias0), not 2048
+// (chain_block_d512_s64_proj1); numbers in between are not recorded.
+const smallImage, smallChannels = 8, 1024
 
 // turnShift is the unit shift of a task that exchanges channels and width of such an image.
 const turnShift = 3
@@ -343,6 +345,8 @@ func (d *draft) units() {
 	}
 	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not less_bool_rr_1x64x1x1
 	switch {
+	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= workUnit:
+		// Rows in L2 that are folded to an image (chain_block_d512_s64_proj1).
 	case d.copies() && d.dst.swap && (out[axC] <= smallImage || d.dst.inter == turnedInter):
 		// Turned to rows of one granule, or with a granule of channels side by side: sixteen columns per unit, one per
 		// core, or eight if there are no more
@@ -354,7 +358,8 @@ func (d *draft) units() {
 		d.shift.min, d.shift.pref = min(log2up(max(out[axH], 1)), s), s
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
-	case sums && out[axW] <= smallImage && out[axH] <= smallImage:
+	case sums && out[axW] <= smallImage && out[axH] <= smallImage &&
+		(out[axH] == 1 || d.src[0].ext[axC] <= smallChannels):
 		s = maxShift
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
 	case sums && s > 1 && !d.ne.unicast && d.worksLong():

@@ -220,6 +220,11 @@ var ruleCases = map[string][]ruleCase{
 		{"of a constant in pieces, narrow units of an image that L2 cannot hold", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(256, 8192), "y", g.Weights(8192, 192))
 		}},
+		{"of constants, rows folded to an image, and a sum", func(g *irbuild.Graph) *ir.Value {
+			x := g.Input(64, 64) // chain_block_d512_s64_proj1
+			h := g.Op("matmul", "x", g.Op("exp", "x", x), "y", g.Weights(64, 2048))
+			return g.Op("add", "x", x, "y", g.Op("matmul", "x", h, "y", g.Weights(2048, 64)))
+		}},
 		{"at run time, of products with constants", func(g *irbuild.Graph) *ir.Value { // chain_block_d512_s128_proj1
 			x := g.Input(64, 256)
 			q := g.Op("matmul", "x", x, "y", g.Weights(256, 256))

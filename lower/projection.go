@@ -53,8 +53,8 @@ func (b *builder) turnsAround(op *ir.Op) bool {
 	}
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	a, err := ir.MatMulAttrs(op)
-	if err != nil || a.TransposeX || a.TransposeY || x == y || b.outs[y] != nil || b.read[y].n != 1 || b.vals[y] != nil ||
-		!constProduct(y.Def) {
+	if err != nil || a.TransposeX || a.TransposeY || x == y ||
+		b.outs[y] != nil || b.read[y].n != 1 || b.vals[y] != nil || !constProduct(y.Def) {
 		return false
 	}
 	out := op.Results[0]
