@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -21,6 +22,17 @@ type DialOptions struct {
 	Team string
 	// Entitlements are further keys that the process claims to hold.
 	Entitlements []string
+	// Tier is "restricted" (also ""), or "unrestricted" for a process that holds the access grant instead of the
+	// baseline entitlement: methods with an entitlement of their own, such as adapters, are then refused.
+	Tier string
+	// QueueDepth is the number of requests of a model that may be under way at once; 0 for the broker's default. The
+	// broker may grant fewer.
+	QueueDepth int
+	// Seat is the process's place, from 1 on, on a machine whose clients run in lockstep (zinc serve --lockstep). Such
+	// a machine lets virtual time pass only while every client waits for an answer, so the same clients have the same
+	// times in every run. Calls of one connection are then made one at a time. 0 is for machines that run their clients
+	// as they come.
+	Seat int
 }
 
 // Connection is a connection to the machine that zinc serve runs. Several goroutines may use it.
@@ -41,12 +53,20 @@ func Dial(ctx context.Context, socket string, o DialOptions) (*Connection, error
 	if o.Team != "" {
 		id.TeamID = o.Team
 	}
+	if err := id.InTier(o.Tier); err != nil {
+		return nil, err
+	}
+	id.Seat = o.Seat
 	p, err := stack.Dial(ctx, socket, id, qos, stack.Options{})
 	if err != nil {
 		return nil, ended(ctx, fmt.Errorf("%s: %w", socket, err))
 	}
+	p.SetQueueDepth(o.QueueDepth)
 	return &Connection{p}, nil
 }
+
+// Think lets virtual time pass between two calls of a process that has a seat, and does nothing in others.
+func (c *Connection) Think(d time.Duration) { c.process.Think(d) }
 
 // Open loads a pair on the machine. The caller must Close the model.
 func (c *Connection) Open(ctx context.Context, p *Pair) (*Model, error) { return c.open(ctx, p, nil) }

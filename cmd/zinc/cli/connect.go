@@ -24,6 +24,9 @@ type connection struct {
 	base         string // file of the base model
 	share        bool
 	resident     uint64
+	tier         string
+	depth        int
+	seat         int
 }
 
 func (c *connection) register(s *pflag.FlagSet, doc string) {
@@ -31,6 +34,9 @@ func (c *connection) register(s *pflag.FlagSet, doc string) {
 	s.StringVar(&c.qos, "qos", "", "quality of service of the work: `CLASS`, one of "+strings.Join(classNames(), ", "))
 	s.StringVar(&c.team, "team", "", "`TEAM` that the process claims; processes of one team share programs")
 	s.StringSliceVar(&c.entitlements, "entitlement", nil, "`KEY` that the process claims to hold (repeatable)")
+	s.Var(newChoice(&c.tier, "restricted", "unrestricted"), "tier", "tier of the client: restricted or unrestricted")
+	s.IntVar(&c.depth, "queue-depth", 0, "`N` requests of a model that may be under way at once (default the broker's)")
+	s.IntVar(&c.seat, "seat", 0, "seat `N` of the client on a machine with --lockstep")
 }
 
 func classNames() []string {
@@ -44,8 +50,12 @@ func classNames() []string {
 // check returns an error for flags without --connect and for an unknown class.
 func (c *connection) check() error {
 	if c.socket == "" && (c.qos != "" || c.team != "" || c.base != "" || len(c.entitlements) > 0 || c.share ||
-		c.resident != 0) {
-		return usagef("--qos, --team, --base, --share, --resident and --entitlement require --connect")
+		c.resident != 0 || c.tier != "restricted" || c.depth != 0 || c.seat != 0) {
+		return usagef("--qos, --team, --base, --share, --resident, --tier, --queue-depth, --seat and --entitlement " +
+			"require --connect")
+	}
+	if c.depth < 0 || c.seat < 0 {
+		return usagef("--queue-depth=%d --seat=%d: want 0 or more", c.depth, c.seat)
 	}
 	if c.resident != 0 && c.base != "" {
 		return usagef("--resident cannot be combined with --base")
@@ -88,6 +98,8 @@ func (c *connection) identity() broker.Identity {
 	if c.team != "" {
 		id.TeamID = c.team
 	}
+	_ = id.InTier(c.tier) // the flag takes only the names of tiers
+	id.Seat = c.seat
 	return id
 }
 
@@ -115,6 +127,7 @@ func (c *connection) simulation(ctx context.Context, load loading, mode numerics
 		return nil, err
 	}
 	r.process.SetSharing(c.share, c.resident)
+	r.process.SetQueueDepth(c.depth)
 	if c.base != "" {
 		b, err := pair.ReadOrContainer(c.base)
 		if err != nil {

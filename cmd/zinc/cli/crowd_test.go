@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -13,11 +14,14 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/internal/testmodel"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
 )
 
@@ -30,6 +34,8 @@ type crowdClient struct {
 	QoS, Team             string
 	Seed                  uint64
 	Requests              int
+	Seat                  int // 0: the machine does not run its clients in lockstep
+	Dies                  int // in lockstep, the request before which it kills itself; 0: none
 }
 
 // crowdRetries is how often a client repeats a request that failed.
@@ -68,7 +74,9 @@ func (c *crowdClient) run(ctx context.Context) (repeated int, err error) {
 			keys = q.Keys
 		}
 	}
-	conn, err := zinc.Dial(ctx, c.Socket, zinc.DialOptions{QoS: c.QoS, Team: c.Team, Entitlements: keys})
+	conn, err := zinc.Dial(ctx, c.Socket, zinc.DialOptions{
+		QoS: c.QoS, Team: c.Team, Entitlements: keys, Seat: c.Seat, QueueDepth: 1,
+	})
 	if err != nil {
 		return 0, err
 	}
@@ -112,6 +120,14 @@ func (c *crowdClient) run(ctx context.Context) (repeated int, err error) {
 		}
 	}
 	for i := range c.Requests {
+		if c.Dies > 0 && i == c.Dies {
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Kill()
+			}
+			return repeated, errors.Join(err, errors.New("it should have been killed"))
+		}
+		conn.Think(time.Duration(rng.IntN(400)) * time.Microsecond)
 		var got map[string]zinc.Tensor
 		err := again(func() (err error) { got, err = m.Run(ctx, inputs[i%cases]); return err })
 		if err != nil {
@@ -230,6 +246,85 @@ func TestServedMachineLosesNothingOfSurvivors(t *testing.T) {
 		t.Error("no request met a fault")
 	}
 	strictlyByPriority(t, traced, n)
+}
+
+// TestLockstepGivesTheSameTrace runs 64 client processes in lockstep twice, with the same seeds: all eight priorities,
+// four models with an adapter each, faults, and ten clients that are killed. The two traces are the same byte for byte.
+func TestLockstepGivesTheSameTrace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("64 processes take seconds")
+	}
+	requests := testform.Of(0, 20, 1600) // of each: over 100,000 in the long form, with those of both runs
+	const clients, kills = 64, 10
+	dir := t.TempDir()
+	compiled := func(kind int, seed uint64) string {
+		hwx := filepath.Join(dir, fmt.Sprintf("%d_%d.hwx", kind, seed))
+		mil := strings.TrimSuffix(hwx, ".hwx") + ".mil"
+		put(t, mil, []byte(testmodel.Layer(kind, seed)))
+		if s, _, msg := call(t, mil, "-o", hwx); s != statusOK {
+			t.Fatal(msg)
+		}
+		return hwx
+	}
+	rng := rand.New(rand.NewPCG(6, 6))
+	dies := map[int]int{}
+	for _, i := range rng.Perm(clients)[:kills] {
+		dies[i] = 1 + rng.IntN(requests-1)
+	}
+	var crowd []*crowdClient
+	for i := range clients {
+		kind := i % testmodel.Layers
+		crowd = append(crowd, &crowdClient{
+			Base:     filepath.Join(dir, fmt.Sprintf("%d_0.hwx", kind)),
+			Adapter:  compiled(kind, uint64(1+i)),
+			QoS:      broker.QoSClasses[i/testmodel.Layers%len(broker.QoSClasses)].Name,
+			Team:     fmt.Sprint("TEAM", kind),
+			Seed:     uint64(i),
+			Requests: requests,
+			Seat:     1 + i,
+			Dies:     dies[i],
+		})
+	}
+	for kind := range testmodel.Layers {
+		compiled(kind, 0)
+	}
+	var traces [2][]byte
+	for run := range traces {
+		file := filepath.Join(dir, fmt.Sprintf("trace%d.json", run))
+		socket, stop := serving(t, "--lockstep", fmt.Sprint(clients), "--trace", file, "--inject-seed", "1", "--inject",
+			"translation:p=0.0006; exception@task:p=0.0003; crash@post:p=0.0003; stuck:p=0.0005")
+		var wait sync.WaitGroup
+		for _, c := range crowd {
+			c.Socket = socket
+			b, err := json.Marshal(c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wait.Go(func() {
+				self, err := os.Executable()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				cmd := exec.Command(self)
+				cmd.Env = append(os.Environ(), crowdEnv+"="+string(b))
+				out, err := cmd.CombinedOutput()
+				if killed := dies[c.Seat-1] > 0; (err != nil) != killed || killed && cmd.ProcessState.Exited() {
+					t.Errorf("client %d: %v\n%s", c.Seat, err, out)
+				}
+			})
+		}
+		wait.Wait()
+		stop()
+		strictlyByPriority(t, file, requests*(clients-kills))
+		var err error
+		if traces[run], err = os.ReadFile(file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stack.Difference(traces[0], traces[1]); err != nil {
+		t.Error(err)
+	}
 }
 
 // strictlyByPriority checks in a trace that no request began while a more urgent one waited, or an older one of its own

@@ -50,7 +50,6 @@ Without a method, it lists the methods and the entitlements that their arguments
 	f.BoolVar(&caller.Instance.AggressivePowerSaving, "aggressive-power-saving", false,
 		"release the program's memory whenever nothing runs")
 	f.BoolVar(&caller.Instance.OptOutOfModelMemoryUnwiring, "keep-wired", false, "keep the program's memory")
-	f.IntVar(&caller.Instance.QueueDepth, "queue-depth", 0, "`N` evaluations that may be under way at once")
 	f.BoolVar(&caller.AllPartitions, "all-partitions", false, "purge the models of all tenants")
 	return cmd
 }
@@ -66,6 +65,7 @@ func (c *deviceCommand) broker(cmd *cobra.Command, w io.Writer, args []string, c
 		return nil
 	}
 	ctx := cmd.Context()
+	caller.Instance.QueueDepth = c.connect.depth
 	var methods []string
 	for i, a := range args {
 		if i%2 == 0 {

@@ -28,6 +28,7 @@ type serveCommand struct {
 	numerics string
 	workers  int
 	limits   broker.Limits
+	seats    int
 	trace    string // file
 	dry      bool
 	json     bool
@@ -51,7 +52,12 @@ zinc.Dial. It ends when it is interrupted.
 Only the user who runs it may connect, by the permissions of the socket. On Linux the
 kernel vouches for a client's process and user; its team and entitlements are what it
 claims. When a client ends, even by being killed, what it had loaded is released, and the
-others go on. The limits hold per client.`,
+others go on. The limits hold per client.
+
+With --lockstep N, nothing runs before N clients have come, each with a seat (zinc run
+--seat, zinc.DialOptions), and virtual time passes only while every client waits for an
+answer. Order and time of all calls, and the trace, are then the same in every run of the
+same clients, whatever the speed of their processes.`,
 		Example: `  zinc serve --socket /run/user/501/zinc.sock
   zinc run digits.hwx --random 1 --connect /run/user/501/zinc.sock`,
 		GroupID: groupServe,
@@ -68,6 +74,7 @@ others go on. The limits hold per client.`,
 	f.Int64Var(&c.limits.WiredBytes, "max-wired-bytes", 0, "limit of the memory of all programs together; idle "+
 		"ones lose theirs, and get it back when they run again (default 2 GiB)")
 	f.IntVar(&c.limits.CallsInFlight, "max-calls", 0, "limit of the calls of one client under way (default 32)")
+	f.IntVar(&c.seats, "lockstep", 0, "run `N` clients, with the seats 1 to N, in lockstep")
 	f.StringVar(&c.trace, "trace", "", "write a Chrome trace of every layer to `FILE` when it ends, for Perfetto")
 	f.BoolVar(&c.dry, "dry-run", false, "start, then stop")
 	f.BoolVar(&c.json, "json", false, "print the socket as JSON when it can be used")
@@ -86,8 +93,11 @@ func (c *serveCommand) serve(ctx context.Context) error {
 	if err != nil {
 		return &usageError{err}
 	}
+	if c.seats < 0 {
+		return usagef("--lockstep=%d: want 0 or more clients", c.seats)
+	}
 	o := stack.Options{Strict: c.strict, Numerics: sim.EngineNumerics(mode), Workers: c.workers, Limits: c.limits,
-		Compile: c.brokerCompiler()}
+		Compile: c.brokerCompiler(), Seats: c.seats}
 	if c.inject != "" {
 		spec, err := inject.Parse(c.inject)
 		if err != nil {

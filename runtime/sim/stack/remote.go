@@ -16,7 +16,11 @@ func Dial(ctx context.Context, socket string, id broker.Identity, qos broker.QoS
 	if err != nil {
 		return nil, err
 	}
-	return &Process{o: o, client: c, qos: qos, id: id}, nil
+	p := &Process{o: o, client: c, qos: qos, id: id}
+	if k := c.Clock(); k != nil {
+		p.seated = &seatClock{k}
+	}
+	return p, nil
 }
 
 // Self returns the identity of this process as an ordinary application: its process and user, the team and the hash

@@ -34,8 +34,11 @@ type Options struct {
 	Timeout time.Duration
 	// Overlap submits each run of a model a second time, on a stream of its own, while the first is in flight. The M1
 	// does not finish it: the run ends with an error when the Timeout is over, which must not be 0.
-	Overlap  bool
-	Limits   broker.Limits
+	Overlap bool
+	Limits  broker.Limits
+	// Seats is the number of clients on the socket of a machine whose clients run in lockstep; 0 if they run as they
+	// come.
+	Seats    int
 	Tasks    func(TaskTime)    // is called after each task of the engine; may be nil
 	Ran      func()            // is called when the engine has computed a task; may be nil
 	Terminal func(line string) // gets the firmware's log lines
@@ -68,10 +71,14 @@ func New(o Options) (*Stack, error) {
 		return nil, err
 	}
 	s := &Stack{Device: d, o: o}
-	s.Broker, err = broker.New(broker.Config{
+	c := broker.Config{
 		Kernel: broker.NewDevice(d, brokerPID, broker.KernelKeys()), Compile: o.Compile, Limits: o.Limits,
 		Trace: o.Trace, Now: d.Clock().Now, Device: s.device,
-	})
+	}
+	if o.Seats > 0 {
+		c.Lockstep = &broker.Lockstep{Seats: o.Seats, Time: seatTime{d}}
+	}
+	s.Broker, err = broker.New(c)
 	if err != nil {
 		d.Close()
 		return nil, err
@@ -112,6 +119,8 @@ type Process struct {
 	qos    broker.QoS
 	id     broker.Identity
 	base   []byte // container of the base model; nil unless models are adapters
+	depth  int
+	seated *seatClock // of a client in lockstep; otherwise nil
 	// share lets other processes of the identity use the programs that the process loads; resident is one of such a
 	// process that this one uses, or 0.
 	share    bool
@@ -144,12 +153,27 @@ func (p *Process) SetBase(container []byte) { p.base = container }
 // program of the container that is opened.
 func (p *Process) SetSharing(share bool, resident uint64) { p.share, p.resident = share, resident }
 
-// clock returns the device's clock, nil for a machine of another process.
+// SetQueueDepth sets the number of requests of each model that the process opens from now on that may be under way at
+// once; 0 for the broker's default.
+func (p *Process) SetQueueDepth(n int) { p.depth = n }
+
+// clock returns the device's clock or, for a client in lockstep of another process's machine, its own; nil for other
+// clients of such a machine.
 func (p *Process) clock() e5rt.Clock {
-	if p.s == nil {
-		return nil
+	switch {
+	case p.s != nil:
+		return p.s.Clock()
+	case p.seated != nil:
+		return p.seated
 	}
-	return p.s.Clock()
+	return nil
+}
+
+// Think lets virtual time pass in a client in lockstep, and does nothing in others.
+func (p *Process) Think(d time.Duration) {
+	if p.seated != nil {
+		_ = p.seated.Advance(d) // never fails
+	}
 }
 
 // Close ends the connection and unloads everything that the process has loaded.
@@ -158,13 +182,13 @@ func (p *Process) Close() error { return p.client.Close() }
 // Open makes a container resident for the process and creates an instance of it.
 func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, io.Closer, error) {
 	if p.base != nil {
-		r, err := broker.OpenAdapter(ctx, p.client, p.base, container, broker.InstanceRequest{QoS: p.qos})
+		r, err := broker.OpenAdapter(ctx, p.client, p.base, container, p.instance())
 		if err != nil {
 			return nil, nil, err
 		}
 		return dispatcher{r}, r, nil
 	}
-	instance := broker.InstanceRequest{QoS: p.qos}
+	instance := p.instance()
 	var r *broker.Runner
 	var err error
 	if p.resident != 0 {
@@ -178,6 +202,10 @@ func (p *Process) Open(ctx context.Context, container []byte) (sim.Dispatcher, i
 		return nil, nil, err
 	}
 	return dispatcher{r}, r, nil
+}
+
+func (p *Process) instance() broker.InstanceRequest {
+	return broker.InstanceRequest{QoS: p.qos, QueueDepth: p.depth}
 }
 
 // dispatcher is a runner of the broker for a machine of package sim.
@@ -204,3 +232,20 @@ func (c clock) Spend(cause cost.Cause, t time.Duration) error { return c.d.Elaps
 
 // Clock returns the device's virtual clock, which processes may advance.
 func (s *Stack) Clock() e5rt.Clock { return clock{s.Device} }
+
+// seatClock is the clock of a client in lockstep.
+type seatClock struct{ *broker.RemoteClock }
+
+// Spend lets time pass for a cause.
+func (c *seatClock) Spend(_ cost.Cause, d time.Duration) error { return c.Advance(d) }
+
+// seatTime is the device's virtual time for clients in lockstep.
+type seatTime struct{ d *driver.Device }
+
+func (t seatTime) Now() time.Duration           { return t.d.Clock().Now() }
+func (t seatTime) Elapse(d time.Duration) error { return t.d.Elapse(cost.Waiting, d) }
+func (t seatTime) Call(f func()) error          { return t.d.Call(f) }
+func (t seatTime) After(d time.Duration, f func()) (stop func(), err error) {
+	timer, err := t.d.Clock().After(d, f)
+	return func() { t.d.Clock().Stop(timer) }, err
+}

@@ -27,6 +27,8 @@ type Config struct {
 	Device func() DeviceStatus
 	// Attest vouches for callers on a socket; nil: Peer.
 	Attest Attest
+	// Lockstep makes the clients on the socket run in lockstep; nil: they run as they come.
+	Lockstep *Lockstep
 }
 
 // Limits bound the resources of callers. Zero fields mean the defaults; all values are modelled.
@@ -88,6 +90,7 @@ type Broker struct {
 	cache     cache
 	listeners map[net.Listener]bool
 	peers     map[net.Conn]bool
+	lockstep  *lockstep // nil: clients run as they come
 }
 
 // New creates a broker. It opens the device when the first program is loaded.
@@ -106,6 +109,12 @@ func New(cfg Config) (*Broker, error) {
 		sessions: map[uint64]*Session{}, tenants: map[tenant]*connection{},
 		residents: map[residentKey]*resident{}, byID: map[uint64]*resident{},
 		listeners: map[net.Listener]bool{}, peers: map[net.Conn]bool{},
+	}
+	if l := cfg.Lockstep; l != nil {
+		if n := b.lim.Connections - b.lim.ReservedConnections; l.Seats > n {
+			return nil, errorf(mConnect, BadArgument, "%d clients in lockstep; the broker takes %d", l.Seats, n)
+		}
+		b.lockstep = newLockstep(cfg.Lockstep)
 	}
 	b.cache.limit = b.lim.CacheBytes
 	b.cache.entries = map[cacheKey]*cacheEntry{}
@@ -177,6 +186,9 @@ func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
 
 // Close ends every connection and every program, and stops serving.
 func (b *Broker) Close() error {
+	if b.lockstep != nil {
+		b.lockstep.close()
+	}
 	b.mu.Lock()
 	b.closed = true
 	var sessions []*Session

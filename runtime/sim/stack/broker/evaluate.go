@@ -83,8 +83,8 @@ func (s *Session) evaluate(ctx context.Context, m *Method, req *EvaluateRequest,
 	return err
 }
 
-func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn,
-	open bool) error {
+// admissible refuses an evaluation by its arguments alone.
+func (s *Session) admissible(ctx context.Context, m *Method, req *EvaluateRequest, open bool) error {
 	if !open {
 		return errorf(m.Name, Aborted, "the connection is closed")
 	}
@@ -99,9 +99,67 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 	if req.Timeout < 0 {
 		return errorf(m.Name, BadArgument, "timeout is %v, want >= 0", req.Timeout)
 	}
-	in, err := s.instance(m.Name, req.Instance)
+	return nil
+}
+
+func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn,
+	open bool) error {
+	if err := s.admissible(ctx, m, req, open); err != nil {
+		return err
+	}
+	in, set, err := s.ready(ctx, m, req, passing, t)
 	if err != nil {
 		return err
+	}
+	return s.land(m, in, set, in.r.svc.SendRequest(&set.request))
+}
+
+// launch is evaluate without waiting: done is called with the result, in the virtual time of the completion. The
+// program must be wired.
+func (s *Session) launch(m *Method, req *EvaluateRequest, done func(error)) {
+	n, open := s.open()
+	if s.b.cfg.Trace.On() {
+		s.span(m, n, req.QoS)
+	}
+	end := func(err error) {
+		if s.b.cfg.Trace.On() {
+			s.spanned(m, n, err)
+		}
+		if open {
+			s.calls.Done()
+		}
+		done(err)
+	}
+	ctx := context.Background()
+	if err := s.admissible(ctx, m, req, open); err != nil {
+		end(err)
+		return
+	}
+	in, set, err := s.ready(ctx, m, req, true, nil)
+	if err != nil {
+		end(err)
+		return
+	}
+	err = in.r.svc.SendRequestAsync(&set.request, func(err error) { end(s.land(m, in, set, err)) })
+	if err != nil {
+		end(s.land(m, in, set, err))
+	}
+}
+
+// wired reports whether a request of an instance can be launched.
+func (s *Session) wired(instance uint64) bool {
+	s.b.mu.Lock()
+	defer s.b.mu.Unlock()
+	in := s.instances[instance]
+	return in != nil && !in.gone && in.r.wired && in.epoch == in.r.epoch
+}
+
+// ready waits for a place of the instance, makes sure that its program is wired, and binds the surfaces.
+func (s *Session) ready(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn) (*instance,
+	*bindings, error) {
+	in, err := s.instance(m.Name, req.Instance)
+	if err != nil {
+		return nil, nil, err
 	}
 	class := in.class
 	if req.QoS != 0 {
@@ -112,15 +170,15 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 	case in.tokens <- struct{}{}:
 		t.pass()
 	case <-ctx.Done():
-		return errorf(m.Name, Aborted, "waiting for one of %d places: %v", in.depth, ctx.Err())
+		return nil, nil, errorf(m.Name, Aborted, "waiting for one of %d places: %v", in.depth, ctx.Err())
 	case <-s.ctx.Done():
-		return errorf(m.Name, Aborted, "waiting for one of %d places: the connection closed", in.depth)
+		return nil, nil, errorf(m.Name, Aborted, "waiting for one of %d places: the connection closed", in.depth)
 	}
 	b := s.b
 	handle, set, err := b.begin(m.Name, in)
 	if err != nil {
 		<-in.tokens
-		return err
+		return nil, nil, err
 	}
 	r := &set.request
 	*r = Request{
@@ -128,15 +186,27 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 		Timeout: req.Timeout, Inputs: r.Inputs[:0], Outputs: r.Outputs[:0],
 	}
 	if r.Procedure, set.surfaces, err = in.arrange(m.Name, req, set.surfaces[:0]); err == nil {
-		procs := in.r.procs[r.Procedure : r.Procedure+1+r.Further]
-		if err = set.bind(in.r.svc, procs, req.Then, passing); err == nil {
-			if err = in.r.svc.SendRequest(r); err == nil {
-				set.settle(procs)
-			}
-		}
+		err = set.bind(in.r.svc, in.called(set), req.Then, passing)
+	}
+	if err != nil {
+		return nil, nil, s.land(m, in, set, err)
+	}
+	return in, set, nil
+}
+
+// called returns the procedures of the request of a set.
+func (in *instance) called(set *bindings) []Procedure {
+	r := &set.request
+	return in.r.procs[r.Procedure : r.Procedure+1+r.Further]
+}
+
+// land ends an evaluation: after one that succeeded, the outputs are copied to the caller's slices.
+func (s *Session) land(m *Method, in *instance, set *bindings, err error) error {
+	if err == nil {
+		set.settle(in.called(set))
 	}
 	clear(set.surfaces)
-	b.finish(in, set)
+	s.b.finish(in, set)
 	if err != nil {
 		return failed(m.Name, "send request", err)
 	}
@@ -244,10 +314,19 @@ func (b *Broker) finish(in *instance, set *bindings) {
 	if !save {
 		return
 	}
+	if b.lockstep != nil { // the command gate is held
+		b.lockstep.chores = append(b.lockstep.chores, func() { b.savePower(r) })
+		return
+	}
+	b.savePower(r)
+}
+
+// savePower takes the memory of a program whose instances all save power aggressively, unless something runs.
+func (b *Broker) savePower(r *resident) {
 	b.load.Lock()
 	defer b.load.Unlock()
 	b.mu.Lock()
-	save = r.mayUnwire() && len(r.instances) > 0
+	save := r.mayUnwire() && len(r.instances) > 0
 	for o := range r.instances {
 		save = save && o.AggressivePowerSaving
 	}

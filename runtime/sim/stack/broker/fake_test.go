@@ -257,6 +257,11 @@ func compute(container []byte, ports []Port, inputs, outputs [][]byte) {
 	}
 }
 
+func (s *fakeServices) SendRequestAsync(r *Request, done func(error)) error {
+	done(s.SendRequest(r))
+	return nil
+}
+
 func (s *fakeServices) SendRequest(r *Request) error {
 	s.k.mu.Lock()
 	p := s.k.programs[r.Handle]

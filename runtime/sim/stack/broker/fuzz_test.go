@@ -37,25 +37,25 @@ func FuzzSocket(f *testing.F) {
 	f.Add([]byte{})
 	f.Add([]byte("\x00\xf8\x7f\xff\xff\xff\xff\xff\xff\xff"))
 	f.Add(append([]byte{0}, stream(f, "Hello", &id, "Load", &Call[LoadRequest]{Value: LoadRequest{Container: c}})...))
-	f.Add(with("Load", &Call[LoadRequest]{1, LoadRequest{Container: c, Identifier: "b", Share: true}},
-		"CreateInstance", &Call[InstanceRequest]{2, InstanceRequest{Model: 3, QueueDepth: 2}},
-		"Evaluate", &Call[Evaluation]{3, Evaluation{
+	f.Add(with("Load", &Call[LoadRequest]{1, 0, LoadRequest{Container: c, Identifier: "b", Share: true}},
+		"CreateInstance", &Call[InstanceRequest]{2, 0, InstanceRequest{Model: 3, QueueDepth: 2}},
+		"Evaluate", &Call[Evaluation]{3, 0, Evaluation{
 			Instance: 4,
 			Inputs:   Files{{"x1", make([]byte, 3072)}},
 		}},
-		"OpenDirectPath", &Call[DirectPathRequest]{4, DirectPathRequest{Instance: 4}},
-		"ReleaseInstance", &Call[ReleaseRequest]{5, ReleaseRequest{4}},
-		"Unload", &Call[UnloadRequest]{6, UnloadRequest{Model: 3}}))
-	f.Add(with("Load", &Call[LoadRequest]{1, LoadRequest{Container: c, Identifier: "b"}},
-		"CreateInstanceWithWeights", &Call[WeightsRequest]{2, WeightsRequest{
+		"OpenDirectPath", &Call[DirectPathRequest]{4, 0, DirectPathRequest{Instance: 4}},
+		"ReleaseInstance", &Call[ReleaseRequest]{5, 0, ReleaseRequest{4}},
+		"Unload", &Call[UnloadRequest]{6, 0, UnloadRequest{Model: 3}}))
+	f.Add(with("Load", &Call[LoadRequest]{1, 0, LoadRequest{Container: c, Identifier: "b"}},
+		"CreateInstanceWithWeights", &Call[WeightsRequest]{2, 0, WeightsRequest{
 			Base:            "b",
 			WeightFileCount: 1,
 			WeightFiles:     files,
 		}}))
-	f.Add(with("Compile", &Call[CompileRequest]{1, CompileRequest{Files: Files{{Name: "m", Data: []byte("x")}}}},
-		"Purge", &Call[PurgeRequest]{2, PurgeRequest{AllPartitions: true}}, "Cancel", uint64(7),
-		"Attach", &Call[AttachRequest]{3, AttachRequest{Resident: 1}}))
-	f.Add(with("Evaluate", &Call[Evaluation]{3, Evaluation{
+	f.Add(with("Compile", &Call[CompileRequest]{1, 0, CompileRequest{Files: Files{{Name: "m", Data: []byte("x")}}}},
+		"Purge", &Call[PurgeRequest]{2, 0, PurgeRequest{AllPartitions: true}}, "Cancel", uint64(7),
+		"Attach", &Call[AttachRequest]{3, 0, AttachRequest{Resident: 1}}))
+	f.Add(with("Evaluate", &Call[Evaluation]{3, 0, Evaluation{
 		Instance: 1 << 63,
 		Inputs:   Files{{"x1", nil}, {"x1", []byte{1}}},
 	}}))

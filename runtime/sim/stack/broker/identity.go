@@ -15,6 +15,8 @@ type Identity struct {
 	TeamID            string
 	CodeDirectoryHash [HashSize]byte
 	Entitlements      []string
+	// Seat is the client's place on a machine whose clients run in lockstep, from 1 on; 0 for one that only looks.
+	Seat int
 }
 
 // String names the caller in messages.
@@ -24,6 +26,27 @@ func (id *Identity) String() string {
 		team = "no team"
 	}
 	return fmt.Sprintf("process %d (%s, %s)", id.PID, team, hex.EncodeToString(id.CodeDirectoryHash[:4]))
+}
+
+// InTier gives the caller the baseline entitlement of a tier instead of its own: "restricted" (also "") or
+// "unrestricted".
+func (id *Identity) InTier(name string) error {
+	key := KeyPrivate
+	switch name {
+	case "", Restricted.String():
+	case Unrestricted.String():
+		key = KeyAccess
+	default:
+		return fmt.Errorf("unknown tier %q; want %s or %s", name, Restricted, Unrestricted)
+	}
+	keys := []string{key}
+	for _, k := range id.Entitlements {
+		if k != KeyPrivate && k != KeyAccess {
+			keys = append(keys, k)
+		}
+	}
+	id.Entitlements = keys
+	return nil
 }
 
 // tenant is the owner of resident programs and of a cache partition: what a

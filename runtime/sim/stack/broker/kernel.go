@@ -122,12 +122,29 @@ func (s *services) PrepareChain(h Handle, procedure int) (Handle, error) {
 	return Handle(c.Handle), wrap(err)
 }
 
-func (s *services) SendRequest(r *Request) error {
-	_, err := s.s.SendRequest(&driver.Request{
+func (r *Request) driver() driver.Request {
+	return driver.Request{
 		Handle: driver.Handle(r.Handle), Procedure: uint32(r.Procedure), Further: uint32(r.Further),
 		Priority: uint32(r.Priority), QoS: uint32(r.QoS), Inputs: r.Inputs, Outputs: r.Outputs, Timeout: r.Timeout,
-	})
+	}
+}
+
+func (s *services) SendRequest(r *Request) error {
+	q := r.driver()
+	_, err := s.s.SendRequest(&q)
 	return wrap(err)
+}
+
+func (s *services) SendRequestAsync(r *Request, done func(error)) error {
+	q := r.driver()
+	port := driver.NewWakePort(func(m driver.Completion) {
+		if m.Result == driver.Success {
+			done(nil)
+			return
+		}
+		done(wrap(&driver.Error{Call: "ANE_ProgramSendRequest", Return: m.Result}))
+	})
+	return wrap(s.s.SendRequestAsync(&q, port, [driver.ReferenceSize]byte{}))
 }
 
 func (s *services) CreateSurface(b []byte) uint32 { return s.task.CreateSurface(b) }

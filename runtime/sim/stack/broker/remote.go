@@ -7,6 +7,7 @@ import (
 	"net/rpc"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Remote is a connection to a broker over a Unix socket.
@@ -17,6 +18,53 @@ type Remote struct {
 
 	mu        sync.Mutex
 	instances map[uint64]remoteInstance
+
+	seat  int // of a client in lockstep; otherwise 0
+	clock RemoteClock
+}
+
+// RemoteClock is the virtual clock of a client in lockstep: the time of its last answer, and what it has spent since.
+type RemoteClock struct {
+	mu    sync.Mutex
+	now   time.Duration
+	after time.Duration // spent
+}
+
+// Now returns the client's time.
+func (c *RemoteClock) Now() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now + c.after
+}
+
+// Advance lets time pass.
+func (c *RemoteClock) Advance(d time.Duration) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.after += max(d, 0)
+	return nil
+}
+
+// take returns the time spent since the last answer.
+func (c *RemoteClock) take() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.after
+}
+
+// answered sets the time of an answer.
+func (c *RemoteClock) answered(at time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now, c.after = at, 0
+}
+
+// Clock returns the client's clock, nil unless it runs in lockstep.
+func (r *Remote) Clock() *RemoteClock {
+	if r.seat == 0 {
+		return nil
+	}
+	return &r.clock
 }
 
 // remoteInstance is the caller's side of an instance.
@@ -39,7 +87,7 @@ func Dial(ctx context.Context, path string, id Identity) (*Remote, error) {
 
 // NewRemote is Dial on an existing connection, which it closes if the broker refuses.
 func NewRemote(ctx context.Context, c net.Conn, id Identity) (*Remote, error) {
-	r := &Remote{rpc: rpc.NewClient(c), instances: map[uint64]remoteInstance{}}
+	r := &Remote{rpc: rpc.NewClient(c), instances: map[uint64]remoteInstance{}, seat: id.Seat}
 	var a Answer[Tier]
 	err := r.wait(ctx, r.rpc.Go(serviceName+".Hello", &id, &a, make(chan *rpc.Call, 1)), 0)
 	if err == nil && a.Err != nil {
@@ -80,7 +128,7 @@ type pending[R any] struct {
 // start sends a call of a method; it has been sent when start returns.
 func start[A, R any](r *Remote, method string, a A) *pending[R] {
 	p := &pending[R]{number: r.number.Add(1)}
-	p.call = r.rpc.Go(serviceName+"."+method, &Call[A]{p.number, a}, &p.out, make(chan *rpc.Call, 1))
+	p.call = r.rpc.Go(serviceName+"."+method, &Call[A]{p.number, r.clock.take(), a}, &p.out, make(chan *rpc.Call, 1))
 	return p
 }
 
@@ -88,6 +136,9 @@ func start[A, R any](r *Remote, method string, a A) *pending[R] {
 func (p *pending[R]) answer(ctx context.Context, r *Remote) (*R, error) {
 	if err := r.wait(ctx, p.call, p.number); err != nil {
 		return nil, err
+	}
+	if p.out.Now > 0 {
+		r.clock.answered(p.out.Now)
 	}
 	if p.out.Err != nil {
 		return nil, p.out.Err

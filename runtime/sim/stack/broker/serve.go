@@ -16,12 +16,15 @@ const serviceName = "Broker"
 // Call is a request as it crosses the socket. Number is the caller's, for Cancel.
 type Call[T any] struct {
 	Number uint64
-	Value  T
+	// After is the virtual time that has passed on a client's side since its last answer, if it has a seat.
+	After time.Duration
+	Value T
 }
 
 // Answer is a reply as it crosses the socket: a value, or an error.
 type Answer[T any] struct {
 	Err   *Error
+	Now   time.Duration // virtual, if the client has a seat
 	Value T
 }
 
@@ -118,8 +121,14 @@ func (p *peer) serve() {
 	s := p.session
 	p.over = true
 	p.mu.Unlock()
-	if s != nil {
+	switch {
+	case s == nil:
+	case p.seat == 0:
 		s.Close()
+	default:
+		if b.lockstep.ask(&turnCall{seat: p.seat, run: func() { s.Close() }, last: true}, 0) != nil {
+			s.Close() // with the broker
+		}
 	}
 	b.mu.Lock()
 	delete(b.peers, c)
@@ -135,6 +144,7 @@ type peer struct {
 
 	mu      sync.Mutex
 	session *Session
+	seat    int // 0: the client does not run in lockstep, or only looks
 	over    bool
 	known   atomic.Bool  // the peer has identified itself
 	outputs atomic.Int64 // bytes of outputs that have not been sent
@@ -149,10 +159,19 @@ const maxEarly = 64
 func (p *peer) begin(number uint64) (*Session, context.Context, func(), error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.session == nil {
+	switch {
+	case p.session != nil:
+	case p.known.Load():
+		return nil, nil, nil, errorf(mConnect, NotEntitled,
+			"the machine's clients run in lockstep; connect with a seat")
+	default:
 		return nil, nil, nil, errorf(mConnect, NotEntitled, "the peer has not identified itself; call Hello first")
 	}
 	ctx, cancel := context.WithCancel(p.ctx)
+	if p.seat > 0 {
+		// What a call does must not depend on when the client ends.
+		ctx, cancel = context.WithCancel(context.Background())
+	}
 	for i, n := range p.early {
 		if n == number {
 			p.early = append(p.early[:i], p.early[i+1:]...)
@@ -190,17 +209,38 @@ type service struct{ p *peer }
 // serve runs one call of a session.
 func serve[A, R any](p *peer, in *Call[A], out *Answer[R], f func(context.Context, *Session, A) (*R, error)) error {
 	s, ctx, end, err := p.begin(in.Number)
-	if err == nil {
-		var r *R
-		if r, err = f(ctx, s, in.Value); err == nil {
-			out.Value = *r
-		}
-		end()
+	if err != nil {
+		out.set(nil, err)
+		return nil
 	}
-	if err != nil && !errors.As(err, &out.Err) {
-		out.Err = errorf(mConnect, Failed, "%v", err)
+	defer end()
+	if p.seat == 0 {
+		out.set(f(ctx, s, in.Value))
+		return nil
 	}
+	c := &turnCall{seat: p.seat, run: func() { out.set(f(ctx, s, in.Value)) }}
+	out.asked(p, c, in.After)
 	return nil
+}
+
+// asked has a call run in lockstep.
+func (a *Answer[R]) asked(p *peer, c *turnCall, after time.Duration) {
+	q := p.b.lockstep
+	ended := c.run
+	c.run = func() { ended(); a.Now = q.time.Now() }
+	if err := q.ask(c, after); err != nil {
+		a.set(nil, err)
+	}
+}
+
+// set sets the value or the error.
+func (a *Answer[R]) set(r *R, err error) {
+	switch {
+	case err == nil:
+		a.Value = *r
+	case !errors.As(err, &a.Err):
+		a.Err = errorf(mConnect, Failed, "%v", err)
+	}
 }
 
 func done(err error) (*Nothing, error) {
@@ -229,15 +269,38 @@ func (p *peer) hello(claim Identity) (*Session, error) {
 		return nil, err
 	}
 	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.session != nil || p.over {
+	if p.session != nil || p.over || p.known.Load() {
+		p.mu.Unlock()
 		return nil, errorf(mConnect, BadArgument, "the peer has already identified itself")
 	}
-	s, err := p.b.Connect(id)
-	p.session = s
-	p.known.Store(err == nil)
+	q := p.b.lockstep
+	if q == nil {
+		defer p.mu.Unlock()
+		s, err := p.b.Connect(id)
+		p.session = s
+		p.known.Store(err == nil)
+		return s, err
+	}
+	p.known.Store(true)
+	p.mu.Unlock()
+	if id.Seat == 0 {
+		return &Session{}, nil // it may only look
+	}
+	// The number of a process is not the same in two runs, and its seat is.
+	id.PID = seatPID + id.Seat
+	p.conn.SetReadDeadline(time.Time{}) // it waits for the others
+	var s *Session
+	if e := q.join(id.Seat, func() { s, err = p.b.Connect(id) }); e != nil {
+		return nil, e
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.session, p.seat = s, id.Seat
 	return s, err
 }
+
+// seatPID is the process number of the client before seat 1, which is modelled.
+const seatPID = 1000
 
 // Cancel ends the context of a call.
 func (v *service) Cancel(number uint64, out *Answer[Nothing]) error {
@@ -257,10 +320,14 @@ func (v *service) Cancel(number uint64, out *Answer[Nothing]) error {
 
 // Status is Broker.Status, for any peer that has identified itself.
 func (v *service) Status(in *Call[Nothing], out *Answer[Status]) error {
-	return serve(v.p, in, out, func(context.Context, *Session, Nothing) (*Status, error) {
+	if v.p.known.Load() { // at once, also in lockstep
 		st := v.p.b.Status()
-		return &st, nil
-	})
+		out.set(&st, nil)
+		return nil
+	}
+	_, _, _, err := v.p.begin(in.Number)
+	out.set(nil, err)
+	return nil
 }
 
 // Compile is Session.Compile.
@@ -336,22 +403,81 @@ func (v *service) Purge(in *Call[PurgeRequest], out *Answer[PurgeReply]) error {
 // Evaluate is Session.Evaluate, on copies of the caller's surfaces.
 func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
 	defer in.Value.turn.pass()
-	return serve(v.p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) {
-		return s.remote(ctx, v.p, &e)
-	})
+	p, e := v.p, &in.Value
+	if p.seat == 0 {
+		return serve(p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) {
+			return s.remote(ctx, p, &e)
+		})
+	}
+	s, ctx, end, err := p.begin(in.Number)
+	if err != nil {
+		out.set(nil, err)
+		return nil
+	}
+	defer end()
+	e.turn = nil // the client makes one call at a time
+	c := &turnCall{
+		seat: p.seat,
+		run:  func() { out.set(s.remote(ctx, p, e)) },
+		fly: func(landed func()) {
+			s.launchRemote(p, e, func(r *Outputs, err error) {
+				out.set(r, err)
+				out.Now = p.b.lockstep.time.Now()
+				landed()
+			})
+		},
+		able: func() bool { return s.wired(e.Instance) },
+	}
+	out.asked(p, c, in.After)
+	return nil
 }
 
-// remote runs an evaluation whose inputs came in a message. Outputs start as zeros.
+// remote runs an evaluation whose inputs came in a message.
 func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outputs, error) {
-	method := mEvaluate
-	if e.Async {
-		method = mEvaluateAsync
-	}
-	in, err := s.instance(method, e.Instance)
+	req, reply, err := s.received(peer, e)
 	if err != nil {
 		return nil, err
 	}
-	req := EvaluateRequest{
+	if err := s.evaluate(ctx, e.method(), req, true, e.turn); err != nil {
+		peer.outputs.Add(-int64(len(reply.Data))) // otherwise WriteResponse does it
+		return nil, err
+	}
+	return reply, nil
+}
+
+// launchRemote is remote without waiting.
+func (s *Session) launchRemote(peer *peer, e *Evaluation, done func(*Outputs, error)) {
+	req, reply, err := s.received(peer, e)
+	if err != nil {
+		done(nil, err)
+		return
+	}
+	s.launch(e.method(), req, func(err error) {
+		if err != nil {
+			peer.outputs.Add(-int64(len(reply.Data)))
+			reply = nil
+		}
+		done(reply, err)
+	})
+}
+
+// method returns the method that an evaluation calls.
+func (e *Evaluation) method() *Method {
+	if e.Async {
+		return methodNamed[mEvaluateAsync]
+	}
+	return methodNamed[mEvaluate]
+}
+
+// received returns the request of an evaluation that came in a message, and the answer, whose outputs it writes. They
+// start as zeros.
+func (s *Session) received(peer *peer, e *Evaluation) (*EvaluateRequest, *Outputs, error) {
+	method := e.method().Name
+	in, err := s.instance(method, e.Instance)
+	if err != nil {
+		return nil, nil, err
+	}
+	req := &EvaluateRequest{
 		Instance:  e.Instance,
 		Procedure: e.Procedure,
 		QoS:       e.QoS,
@@ -360,10 +486,10 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 	}
 	p := in.procedure(e.Procedure)
 	if p < 0 {
-		return nil, errorf(method, NotFound, "the program has no procedure %q", e.Procedure)
+		return nil, nil, errorf(method, NotFound, "the program has no procedure %q", e.Procedure)
 	}
 	if p+1+len(e.Then) > len(in.r.procs) {
-		return nil, errorf(method, BadArgument, "procedure %q has %d procedures after it, want %d", e.Procedure,
+		return nil, nil, errorf(method, BadArgument, "procedure %q has %d procedures after it, want %d", e.Procedure,
 			len(in.r.procs)-p-1, len(e.Then))
 	}
 	procs := in.r.procs[p : p+1+len(e.Then)]
@@ -380,14 +506,14 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 		}
 	}
 	if outputs > uint64(s.b.lim.MessageBytes) {
-		return nil, errorf(method, NoMemory,
+		return nil, nil, errorf(method, NoMemory,
 			"the outputs have %d bytes, more than the %d of a message; evaluate in the broker's process, or on the "+
 				"direct path",
 			outputs, s.b.lim.MessageBytes)
 	}
 	if n := peer.outputs.Add(int64(outputs)); n > s.b.lim.MessageBytes {
 		peer.outputs.Add(-int64(outputs))
-		return nil, errorf(method, NoMemory,
+		return nil, nil, errorf(method, NoMemory,
 			"%d bytes of outputs would be under way to the peer; the limit is %d; wait for answers", n,
 			s.b.lim.MessageBytes)
 	}
@@ -419,9 +545,5 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 			req.Surfaces[f.Name] = f.Data
 		}
 	}
-	if err := s.evaluate(ctx, methodNamed[method], &req, true, e.turn); err != nil {
-		peer.outputs.Add(-int64(outputs)) // otherwise WriteResponse does it
-		return nil, err
-	}
-	return reply, nil
+	return req, reply, nil
 }

@@ -34,6 +34,9 @@ type Services interface {
 	PrepareChain(h Handle, procedure int) (chain Handle, err error)
 	// SendRequest runs a procedure and returns when it has run.
 	SendRequest(r *Request) error
+	// SendRequestAsync queues a request, which must not change before done is called with its result, in the virtual
+	// time of the completion. done must not wait for another request. After an error it is not called.
+	SendRequestAsync(r *Request, done func(error)) error
 	// CreateSurface creates a surface of bytes, which must stay allocated until ReleaseSurface; 0 means that no surface
 	// is left.
 	CreateSurface(b []byte) uint32
