@@ -62,6 +62,8 @@ type loadFile struct {
 		Requests int      `json:"requests"`
 		Rate     float64  `json:"rate"`
 		ThinkUS  float64  `json:"think_us"`
+		Tier     string   `json:"tier"`
+		Depth    int      `json:"queue_depth"`
 	} `json:"classes"`
 }
 
@@ -81,7 +83,9 @@ The file is JSON: seed, faults (as --inject takes them), kills (clients that end
 middle of their work), retries of a failed request, and classes, each with name, model,
 adapters (pairs with other coefficients for that model, which the clients take in turn),
 team (whose clients share the resident model), qos, clients, requests of each client, and
-rate in requests a second of each client, or think_us, the time after an answer.`,
+rate in requests a second of each client, or think_us, the time after an answer; also
+tier (restricted or unrestricted) and queue_depth, the requests of a client that may be
+under way at once.`,
 		Example: `  zinc load load.json
   zinc load load.json --trace load.trace`,
 		GroupID: groupRun,
@@ -130,7 +134,7 @@ func (c *loadCommand) read(ctx context.Context, path string) (*loadFile, *stack.
 			return nil, nil, fmt.Errorf("%s: class %d: %w", path, i, err)
 		}
 		k := stack.LoadClass{Name: x.Name, Clients: x.Clients, QoS: qos, Rate: x.Rate, Requests: x.Requests,
-			Team: x.Team, Think: time.Duration(cost.Micros(x.ThinkUS))}
+			Team: x.Team, Think: time.Duration(cost.Micros(x.ThinkUS)), Tier: x.Tier, QueueDepth: x.Depth}
 		k.Container, err = container(x.Model)
 		for _, name := range x.Adapters {
 			if err == nil {

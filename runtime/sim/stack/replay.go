@@ -43,6 +43,11 @@ type LoadClass struct {
 	Think time.Duration
 	// Requests is the number of requests of one client.
 	Requests int
+	// Tier is that of the clients, as broker.Identity.InTier takes it.
+	Tier string
+	// QueueDepth is the number of requests of one client that may be under way at once; 0 means 1. A client with a
+	// think time has one.
+	QueueDepth int
 }
 
 // Load describes a load.
@@ -89,6 +94,8 @@ func (l *Load) check() error {
 				c.Clients, c.Requests, 1<<24)
 		case c.Rate < 0 || math.IsNaN(c.Rate) || c.Rate > 1e6 || c.Think < 0 || c.Think > time.Hour:
 			return fmt.Errorf("class %d: rate %g and think time %v, want 0 to 1e6 and 0s to 1h", i, c.Rate, c.Think)
+		case c.QueueDepth < 0 || c.QueueDepth > driver.MaxQueueDepth:
+			return fmt.Errorf("class %d: queue depth %d, want 0 to %d", i, c.QueueDepth, driver.MaxQueueDepth)
 		}
 		n += c.Clients
 		if n > maxLoadClients {
@@ -119,8 +126,9 @@ type loadClient struct {
 	left    int           // requests to send
 	dead    bool
 
-	flying  *attempt  // the request that waits for its answer
-	backlog []attempt // requests behind it, in the client; oldest first
+	depth   int       // requests that may be under way at once
+	flying  []attempt // requests that wait for their answers, which come in the same order
+	backlog []attempt // requests behind them, in the client; oldest first
 }
 
 // attempt is a request on its way.
@@ -233,6 +241,9 @@ func (r *replay) client(class *LoadClass, turn int) (_ *loadClient, err error) {
 		id.TeamID, id.CodeDirectoryHash = class.Team, [20]byte{}
 		copy(id.CodeDirectoryHash[:], class.Team)
 	}
+	if err := id.InTier(class.Tier); err != nil {
+		return nil, err
+	}
 	c := &loadClient{id: n, class: class, left: class.Requests, rand: rand.New(rand.NewPCG(r.load.Seed, uint64(n)))}
 	defer func() {
 		if err != nil {
@@ -242,7 +253,7 @@ func (r *replay) client(class *LoadClass, turn int) (_ *loadClient, err error) {
 	if c.session, err = r.s.Broker.Connect(id); err != nil {
 		return nil, err
 	}
-	instance := broker.InstanceRequest{QoS: class.QoS, QueueDepth: 1}
+	instance := broker.InstanceRequest{QoS: class.QoS, QueueDepth: max(class.QueueDepth, 1)}
 	container := class.Container
 	var run *broker.Runner
 	if len(class.Adapters) > 0 {
@@ -261,6 +272,7 @@ func (r *replay) client(class *LoadClass, turn int) (_ *loadClient, err error) {
 		CodeDirectoryHash: id.CodeDirectoryHash,
 		Entitlements:      id.Entitlements,
 	}
+	c.depth = run.Instance().QueueDepth // granted
 	path := broker.DirectPathRequest{Instance: run.Instance().Instance, QoS: class.QoS}
 	if c.direct, err = c.session.OpenDirectConnection(r.ctx, path, task); err != nil {
 		return nil, err
@@ -467,15 +479,15 @@ func (r *replay) due() {
 	r.arm()
 }
 
-// send submits a client's oldest request, unless one is on its way.
+// send submits a client's oldest requests, as many as may be under way.
 func (r *replay) send(c *loadClient) {
-	for c.flying == nil && len(c.backlog) > 0 && !c.dead {
+	for len(c.flying) < c.depth && len(c.backlog) > 0 && !c.dead {
 		a := c.backlog[0]
 		c.backlog = c.backlog[1:]
-		c.flying = &a
+		c.flying = append(c.flying, a)
 		var ref [driver.ReferenceSize]byte
 		if err := c.direct.SendRequestAsync(c.request, c.port, ref); err != nil {
-			c.flying = nil
+			c.flying = c.flying[:len(c.flying)-1]
 			r.failed(c, a)
 		}
 	}
@@ -483,8 +495,8 @@ func (r *replay) send(c *loadClient) {
 
 // completed takes an answer.
 func (r *replay) completed(c *loadClient, m driver.Completion) {
-	a := *c.flying
-	c.flying = nil
+	a := c.flying[0]
+	c.flying = c.flying[1:]
 	now := r.s.Device.Clock().Now()
 	if m.Result != driver.Success {
 		r.failed(c, a)
