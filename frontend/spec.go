@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
@@ -22,12 +23,6 @@ const convertHint = "convert the original model to an ML program (coremltools: c
 
 // specHints state what to do with models that are not ML programs, by their form; others must be converted again.
 var specHints = map[string]string{
-	"pipeline": "use the ML programs of the pipeline one by one; coremltools' utils can save each of " +
-		"its models as a package",
-	"pipelineClassifier": "use the ML programs of the pipeline one by one; coremltools' utils can save each of " +
-		"its models as a package",
-	"pipelineRegressor": "use the ML programs of the pipeline one by one; coremltools' utils can save each of " +
-		"its models as a package",
 	"serializedModel": "use the model from which it was created",
 }
 
@@ -129,7 +124,7 @@ func openSpec(path string, opts Options) (*Model, error) {
 		return nil, err
 	}
 	if spec.Program == nil {
-		return nil, formError(path, spec.Metadata.Form)
+		return nil, formError(path, spec)
 	}
 	blobs := func() (*blobfile.Set, error) {
 		if opts.WeightsDir != "" {
@@ -150,11 +145,23 @@ func openSpec(path string, opts Options) (*Model, error) {
 		return nil, err
 	}
 	m.Path, m.Metadata = s.name, spec.Metadata
+	if len(spec.Pipeline) > 0 {
+		i := slices.Index(spec.Pipeline, mlmodel.ProgramForm)
+		m.Warnings.Warningf(diag.Span{}, "pipeline", "", "%s: only the ML program of this pipeline is compiled, model "+
+			"%d of %d (%s); Core ML runs the others before and after it", s.name, i+1, len(spec.Pipeline),
+			shortened(spec.Pipeline))
+	}
 	return m, nil
 }
 
 // formError returns an error for a model that is not an ML program.
-func formError(path, form string) error {
+func formError(path string, spec *mlmodel.Model) error {
+	form := spec.Metadata.Form
+	if n := len(spec.Pipeline); n > 0 {
+		return &FormError{path, fmt.Sprintf("this is a pipeline of %s (%s); only pipelines with one ML program are read",
+			diag.Count(n, "model", "models"), shortened(spec.Pipeline)), "save the ML programs as packages of their " +
+			"own (coremltools: utils.save_spec of each model of the pipeline)"}
+	}
 	name, ok := specNames[form]
 	if !ok {
 		name = "a model of the form " + form
@@ -164,6 +171,15 @@ func formError(path, form string) error {
 		hint = convertHint
 	}
 	return &FormError{path, "this is " + name + "; only ML programs (" + mlmodel.ProgramForm + ") are read", hint}
+}
+
+// shortened returns the first forms of a pipeline's models, as text.
+func shortened(forms []string) string {
+	const most = 8
+	if len(forms) > most {
+		return strings.Join(forms[:most], ", ") + ", ..."
+	}
+	return strings.Join(forms, ", ")
 }
 
 // maxMetadata limits the size of a compiled model's metadata, in bytes.

@@ -231,10 +231,45 @@ func TestSpecificationsOpenWithoutPackage(t *testing.T) {
 	}
 }
 
-// form is a specification of a model in a field of Model.Type, of n bytes.
-func form(num protowire.Number, n int) string {
+// TestPipelineOfOneProgramOpens opens pipelines with one ML program and another model, and with two programs.
+func TestPipelineOfOneProgramOpens(t *testing.T) {
+	data := filepath.Join(shareddir.Find(t), "corpus", sileroPackage, "Data", "com.apple.CoreML")
+	spec, err := os.ReadFile(filepath.Join(data, "model.mlmodel"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	field := func(num protowire.Number, content string) string {
+		return string(protowire.AppendString(protowire.AppendTag(nil, num, protowire.BytesType), content))
+	}
+	name := filepath.Join(t.TempDir(), "detector.mlmodel")
+	open := func(models ...string) (*Model, error) {
+		write(t, name, form(202, strings.Join(models, "")))
+		return Open(name, Options{WeightsDir: data})
+	}
+	program, other := field(1, string(spec)), field(1, form(610, ""))
+	m, err := open(program, other)
+	if err != nil {
+		t.Fatal(report(err))
+	}
+	defer m.Close()
+	if want := "model 1 of 2 (mlProgram, nonMaximumSuppression)"; m.Warnings.Warnings() != 1 ||
+		!strings.Contains(m.Warnings.All()[0].Message, want) {
+		t.Errorf("warnings %+v, want %q", m.Warnings.All(), want)
+	}
+	_, err = open(program, other, program)
+	if want := "a pipeline of 3 models (mlProgram, nonMaximumSuppression, mlProgram)"; err == nil ||
+		!strings.Contains(err.Error(), want) {
+		t.Errorf("two programs: %v, want %q", err, want)
+	}
+	if _, err := open(other); err == nil || !strings.Contains(err.Error(), "a pipeline of 1 model (") {
+		t.Errorf("no program: %v", err)
+	}
+}
+
+// form is a specification of a model in a field of Model.Type.
+func form(num protowire.Number, model string) string {
 	b := protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 4)
-	return string(protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), make([]byte, n)))
+	return string(protowire.AppendString(protowire.AppendTag(b, num, protowire.BytesType), model))
 }
 
 // TestOtherFormsOfModelsAreRefused opens models that are not ML programs.
@@ -243,12 +278,10 @@ func TestOtherFormsOfModelsAreRefused(t *testing.T) {
 		500: `the older form of Core ML model, whose layers are not a MIL program; only ML programs (mlProgram) are ` +
 			`read; convert the original model to an ML program`,
 		403: "neural network classifier",
-		202: "a model of the form pipeline; only ML programs (mlProgram) are read; use the ML programs of the " +
-			"pipeline one by one",
 		302: "a model of the form treeEnsembleRegressor",
 	} {
 		name := filepath.Join(t.TempDir(), "m.mlmodel")
-		write(t, name, form(num, 100))
+		write(t, name, form(num, string(make([]byte, 100))))
 		_, err := Open(name, Options{})
 		var f *FormError
 		if !errors.As(err, &f) || !strings.Contains(err.Error(), want) {
@@ -352,7 +385,7 @@ func TestBrokenPackagesAreRefused(t *testing.T) {
 // TestOtherFormsAreRefusedUnread checks that a model of another form is not read in order to be refused.
 func TestOtherFormsAreRefusedUnread(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "m.mlmodel")
-	write(t, name, form(500, 32<<20))
+	write(t, name, form(500, string(make([]byte, 32<<20))))
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	_, err := Open(name, Options{})

@@ -237,6 +237,7 @@ func TestTextOfRealProgramsParsesToTheirTree(t *testing.T) {
 func FuzzModel(f *testing.F) {
 	f.Add(simple())
 	f.Add(nested(3))
+	f.Add(msg(num(1, 9), sub(pipelineField, raw(1, simple()), sub(1, num(1, 1), raw(610, nil)))))
 	f.Add(nestedValues(3))
 	f.Add(spec([]part{array(1, "x", packed(1, 2, 3), sub(31, sub(1, num(1, 1), num(2, 2)),
 		sub(1, num(1, 1), num(2, 9))))},

@@ -192,13 +192,61 @@ func TestFlexibleShapesReachTheFunction(t *testing.T) {
 // TestOtherFormsOfModelsAreNamed decodes every form of model that is not an ML program.
 func TestOtherFormsOfModelsAreNamed(t *testing.T) {
 	for n, form := range modelForms {
-		if form == ProgramForm {
+		if form == ProgramForm || strings.HasPrefix(form, "pipeline") {
 			continue
 		}
 		// The contents of the model are not read.
 		m, err := decode(msg(num(1, 1), raw(2, nil), raw(protowire.Number(n), []byte{0xff, 0xff, 0xff})))
 		if err != nil || m.Program != nil || m.Metadata.Form != form || m.Metadata.SpecificationVersion != 1 {
 			t.Errorf("field %d: %+v, %v, want %s", n, m, err, form)
+		}
+	}
+}
+
+// TestPipelines decodes pipelines: the program of one with a single ML program is that of the program alone.
+func TestPipelines(t *testing.T) {
+	program := raw(1, simple())
+	detection := sub(1, num(1, 1), raw(610, nil)) // nonMaximumSuppression
+	alone := decodeText(t, simple())
+	for _, c := range []struct {
+		name     string
+		model    part
+		forms    string
+		programs int
+	}{
+		{"detector", sub(pipelineField, program, detection, str(2, "a name")), "mlProgram nonMaximumSuppression", 1},
+		{"classifier", sub(pipelineClassifierField, sub(1, detection, program)), "nonMaximumSuppression mlProgram", 1},
+		{"regressor", sub(pipelineRegressorField, sub(1, program)), "mlProgram", 1},
+		{"inner", sub(pipelineField, sub(1, sub(pipelineField, program)), detection),
+			"pipeline nonMaximumSuppression", 1},
+		{"two programs", sub(pipelineField, program, program), "mlProgram mlProgram", 2},
+		{"none", sub(pipelineField, detection), "nonMaximumSuppression", 0},
+		{"empty", sub(pipelineField), "", 0},
+	} {
+		b := msg(num(1, 9), sub(2, sub(100, str(3, "author"))), c.model)
+		m, err := decode(b)
+		if err != nil || strings.Join(m.Pipeline, " ") != c.forms || (m.Program != nil) != (c.programs == 1) ||
+			m.Metadata.Author != "author" || m.Metadata.SpecificationVersion != 9 {
+			t.Errorf("%s: %+v, %v", c.name, m, err)
+			continue
+		}
+		if m.Program != nil && decodeText(t, b) != alone {
+			t.Errorf("%s: the program is not that of the model alone", c.name)
+		}
+	}
+	for name, c := range map[string]struct {
+		model part
+		want  string
+	}{
+		"cut":    {raw(pipelineField, []byte{0x0a, 0x05, 1}), "pipeline.models[0]: the field has 5 bytes, but 1 are left"},
+		"no tag": {raw(pipelineField, []byte{0xff, 0xff, 0xff}), "pipeline: no field begins here"},
+		"broken": {sub(pipelineField, detection, sub(1, sub(programField, num(1, 7)))),
+			"pipeline.models[1].mlProgram.version: unknown program version 7"},
+		"no model": {sub(pipelineField, sub(1, num(1, 1))), "pipeline.models[0]: the specification lacks a model"},
+		"deep":     {raw(pipelineField, wrap(10_000, nil, nil, 1, pipelineField)), "messages nest deeper than"},
+	} {
+		if _, err := decode(msg(num(1, 9), c.model)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
 		}
 	}
 }

@@ -14,8 +14,11 @@ import (
 // A Model is a decoded specification.
 type Model struct {
 	Metadata *metadata.Model
-	// Program is the ML program, without positions; nil if the model is in another form (Metadata.Form).
+	// Program is the ML program, without positions; nil if the model is in another form (Metadata.Form). Of a pipeline
+	// it is the program of the only model that is one.
 	Program *mil.Program
+	// Pipeline has the forms of a pipeline's models, in order.
+	Pipeline []string
 }
 
 // maxHead is the maximum size of a field's tag and length, in bytes.
@@ -26,40 +29,68 @@ const maxHead = 20
 // *Error.
 func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 	d := &decoder{file: name}
-	m := &Model{Metadata: &metadata.Model{Source: name}}
-	parts := map[protowire.Number]span{}
 	if size == 0 {
 		return nil, d.errorf(0, "the file is empty; a model specification has at least a version")
 	}
-	for at := int64(0); at < size; {
-		head := make([]byte, min(maxHead, size-at))
-		if _, err := r.ReadAt(head, at); err != nil && err != io.EOF {
-			return nil, fmt.Errorf("%s: %w", name, err)
-		}
-		num, typ, n := protowire.ConsumeTag(head)
-		if n < 0 {
-			return nil, d.errorf(at, "no field begins here: the file is not a model specification, or damaged")
-		}
-		step := one(fmt.Sprintf("field %d", num))
+	return d.model(r, 0, size)
+}
+
+// An extent is a field in the file: its number, and its content from start to end or its value.
+type extent struct {
+	num        protowire.Number
+	typ        protowire.Type
+	value      uint64 // of a varint
+	start, end int64
+}
+
+// model reads the model between two offsets.
+func (d *decoder) model(r io.ReaderAt, at, end int64) (*Model, error) {
+	m := &Model{Metadata: &metadata.Model{Source: d.file}}
+	parts := map[protowire.Number]span{}
+	var form extent // the field of Model.Type
+	err := d.fields(r, at, end, func(num protowire.Number) step {
 		if f, ok := modelSchema[num]; ok {
-			step = one(f.name)
-		} else if form, ok := modelForms[int32(num)]; ok {
-			step = one(form)
+			return one(f.name)
 		}
-		var length int64
-		err := d.in(step, at, func() error {
-			var err error
-			length, err = d.topField(m, r, parts, field{step.name, typ}, num, head[n:], at+int64(n), size)
-			return err
-		})
-		if err != nil {
-			return nil, err
+		if form, ok := modelForms[int32(num)]; ok {
+			return one(form)
 		}
-		at += int64(n) + length
+		return one(fmt.Sprintf("field %d", num))
+	}, func(x extent) error {
+		if x.num == 1 && x.typ == varint {
+			m.Metadata.SpecificationVersion = int64(x.value)
+		}
+		if x.typ != bytes_ {
+			return nil
+		}
+		if name := modelForms[int32(x.num)]; name != "" {
+			if m.Metadata.Form != "" {
+				return d.errorf(x.start, "the specification contains two models, %s and %s", m.Metadata.Form, name)
+			}
+			m.Metadata.Form, form = name, x
+		}
+		if x.num != 2 && x.num != programField {
+			return nil
+		}
+		if _, twice := parts[x.num]; twice {
+			return d.errorf(x.start, "duplicate field")
+		}
+		length := x.end - x.start
+		if length > diag.MaxSource {
+			return d.errorf(x.start, "the field has %d bytes, the limit is %d", length, int64(diag.MaxSource))
+		}
+		data := make([]byte, length)
+		if _, err := r.ReadAt(data, x.start); err != nil && err != io.EOF {
+			return fmt.Errorf("%s: %w", d.file, err)
+		}
+		parts[x.num] = span{data, x.start}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	if m.Metadata.Form == "" {
-		return nil, d.errorf(size, "the specification lacks a model of any of the %d forms",
-			len(modelForms))
+		return nil, d.errorf(end, "the specification lacks a model of any of the %d forms", len(modelForms))
 	}
 	if p, ok := parts[2]; ok {
 		if err := d.in(one("description"), p.at, func() error { return d.description(p, m.Metadata) }); err != nil {
@@ -75,57 +106,107 @@ func Decode(r io.ReaderAt, size int64, name string) (*Model, error) {
 			return nil, err
 		}
 	}
-	return m, nil
+	switch form.num {
+	case pipelineClassifierField, pipelineRegressorField:
+		err = d.fields(r, form.start, form.end, pipelineStep, func(x extent) error {
+			if x.num != 1 || x.typ != bytes_ {
+				return nil
+			}
+			return d.pipeline(r, x, m)
+		})
+	case pipelineField:
+		err = d.in(one(m.Metadata.Form), form.start, func() error { return d.pipeline(r, form, m) })
+	}
+	return m, err
 }
 
-// topField reads one field of the model, after its tag, and returns the number of bytes that follow the tag. b are
-// those of them that have been read, at their offset.
-func (d *decoder) topField(m *Model, r io.ReaderAt, parts map[protowire.Number]span, f field, num protowire.Number,
-	b []byte, at, size int64) (int64, error) {
-	if f.typ != bytes_ {
-		n := protowire.ConsumeFieldValue(num, f.typ, b)
+// pipeline reads the models of a pipeline. The program and the ports of the only one that is an ML program become those
+// of m, which keeps its own author, license and description.
+func (d *decoder) pipeline(r io.ReaderAt, x extent, m *Model) error {
+	var programs []*Model
+	err := d.fields(r, x.start, x.end, func(num protowire.Number) step {
+		if num == 1 {
+			return nth("models", len(m.Pipeline))
+		}
+		return one(fmt.Sprintf("field %d", num))
+	}, func(x extent) error {
+		if x.num != 1 || x.typ != bytes_ {
+			return nil
+		}
+		part, err := d.model(r, x.start, x.end)
+		if err != nil {
+			return err
+		}
+		m.Pipeline = append(m.Pipeline, part.Metadata.Form)
+		if part.Program != nil {
+			programs = append(programs, part)
+		}
+		return nil
+	})
+	if err != nil || len(programs) != 1 {
+		return err
+	}
+	m.Program = programs[0].Program
+	m.Metadata.Functions, m.Metadata.Default = programs[0].Metadata.Functions, programs[0].Metadata.Default
+	return nil
+}
+
+func pipelineStep(protowire.Number) step { return one("pipeline") }
+
+// fields calls visit for each field between two offsets, with the step that name returns on the path.
+func (d *decoder) fields(r io.ReaderAt, at, end int64, name func(protowire.Number) step,
+	visit func(extent) error) error {
+	for at < end {
+		head := make([]byte, min(maxHead, end-at))
+		if _, err := r.ReadAt(head, at); err != nil && err != io.EOF {
+			return fmt.Errorf("%s: %w", d.file, err)
+		}
+		num, typ, n := protowire.ConsumeTag(head)
+		if n < 0 {
+			return d.errorf(at, "no field begins here: the file is not a model specification, or damaged")
+		}
+		err := d.in(name(num), at, func() error {
+			x, err := d.region(num, typ, head[n:], at+int64(n), end)
+			at = x.end
+			if err != nil {
+				return err
+			}
+			return visit(x)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// region returns where a field's content is. b are the bytes after its tag, at their offset, and end is that of the message.
+func (d *decoder) region(num protowire.Number, typ protowire.Type, b []byte, at, end int64) (extent, error) {
+	x := extent{num: num, typ: typ, start: at}
+	if typ != bytes_ {
+		n := protowire.ConsumeFieldValue(num, typ, b)
 		switch {
-		case f.typ != varint && f.typ != bits32 && f.typ != bits64:
-			return 0, d.errorf(at, "the field has wire type %d: the file is not a model "+
-				"specification, or damaged", f.typ)
+		case typ != varint && typ != bits32 && typ != bits64:
+			return x, d.errorf(at, "the field has wire type %d: the file is not a model "+
+				"specification, or damaged", typ)
 		case n < 0:
-			return 0, d.errorf(at, "the %s number is truncated or too long", wireNames[f.typ])
+			return x, d.errorf(at, "the %s number is truncated or too long", wireNames[typ])
 		}
-		if num == 1 && f.typ == varint {
-			v, _ := protowire.ConsumeVarint(b)
-			m.Metadata.SpecificationVersion = int64(v)
+		if typ == varint {
+			x.value, _ = protowire.ConsumeVarint(b)
 		}
-		return int64(n), nil
+		x.end = at + int64(n)
+		return x, nil
 	}
 	length, n := protowire.ConsumeVarint(b)
 	if n < 0 {
-		return 0, d.errorf(at, "the length of the field is truncated or too long")
+		return x, d.errorf(at, "the length of the field is truncated or too long")
 	}
-	start := at + int64(n)
-	if length > uint64(size-start) {
-		return 0, d.errorf(at, "the field has %d bytes, but %d are left in the file: it is truncated or damaged",
-			length,
-			size-start)
+	x.start = at + int64(n)
+	if length > uint64(end-x.start) {
+		return x, d.errorf(at, "the field has %d bytes, but %d are left in the file: it is truncated or damaged",
+			length, end-x.start)
 	}
-	form := modelForms[int32(num)]
-	if form != "" {
-		if m.Metadata.Form != "" {
-			return 0, d.errorf(at, "the specification contains two models, %s and %s", m.Metadata.Form, form)
-		}
-		m.Metadata.Form = form
-	}
-	if num == 2 || num == programField {
-		if _, twice := parts[num]; twice {
-			return 0, d.errorf(at, "duplicate field")
-		}
-		if length > diag.MaxSource {
-			return 0, d.errorf(at, "the field has %d bytes, the limit is %d", length, int64(diag.MaxSource))
-		}
-		data := make([]byte, length)
-		if _, err := r.ReadAt(data, start); err != nil && err != io.EOF {
-			return 0, fmt.Errorf("%s: %w", d.file, err)
-		}
-		parts[num] = span{data, start}
-	}
-	return int64(n) + int64(length), nil
+	x.end = x.start + int64(length)
+	return x, nil
 }

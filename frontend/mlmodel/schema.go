@@ -156,8 +156,13 @@ var modelForms = map[int32]string{
 	3000: "serializedModel",
 }
 
-// programField is the field of Model that holds an ML program.
-const programField = 502
+// Fields of Model: an ML program, and pipelines of models.
+const (
+	pipelineClassifierField = 200
+	pipelineRegressorField  = 201
+	pipelineField           = 202
+	programField            = 502
+)
 
 // ProgramForm is the form of a model that is an ML program.
 const ProgramForm = "mlProgram"
