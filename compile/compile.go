@@ -49,6 +49,8 @@ type Options struct {
 	// dispatches, tasks or estimates, and the functions have no programs, procedures or states. It is ignored with
 	// Provenance.
 	PairOnly bool
+	// Unheld is for a caller that does not compare what tasks store with values: the procedures have no Stores and Held.
+	Unheld bool
 
 	Progress     func(stage string, done, total int)
 	PrintAfter   []string
@@ -432,7 +434,7 @@ func (d *driver) lower(build bool) error {
 			}
 			seg := &lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
-				Full: d.o.FullTD, EmitOnly: d.o.PairOnly,
+				Full: d.o.FullTD, EmitOnly: d.o.PairOnly, Unheld: d.o.Unheld || d.priced,
 			}
 			later -= len(st.Ops)
 			var w *taskWriter

@@ -225,6 +225,14 @@ func (d *driver) account(u *unit, f *e5.Function) {
 	}
 	index := map[*ir.Op]int{}
 	var ops []*ir.Op
+	types := map[string]string{} // one string for each type
+	if !d.o.PairOnly {
+		n := 0
+		for _, st := range u.state.Steps {
+			n += len(st.Ops)
+		}
+		r.Ops, ops = make([]OpReport, 0, n), make([]*ir.Op, 0, n)
+	}
 	for i, st := range u.state.Steps {
 		switch st.Unit {
 		case ir.Engine:
@@ -238,7 +246,13 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				continue
 			}
 			index[op] = len(r.Ops)
-			r.Ops = append(r.Ops, d.opReport(u, op, i))
+			o := d.opReport(u, op, i)
+			if same, ok := types[o.Type]; ok {
+				o.Type = same
+			} else {
+				types[o.Type] = o.Type
+			}
+			r.Ops = append(r.Ops, o)
 			ops = append(ops, op)
 		}
 	}
@@ -342,7 +356,11 @@ func (u *unit) attest(index map[*ir.Op]int) {
 		return // a plan
 	}
 	r := u.rep
-	at := map[*lower.Procedure]int{} // tasks of it that are listed
+	at, n := map[*lower.Procedure]int{}, 0 // tasks of it that are listed
+	for _, p := range u.procs {
+		n += len(p.Tasks)
+	}
+	r.TaskList = make([]TaskReport, 0, n)
 	u.eachTask(index, func(op, dispatch int, t cost.Task) {
 		p := u.procs[dispatch]
 		i := at[p]

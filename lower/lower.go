@@ -30,6 +30,8 @@ type Segment struct {
 	// all that is kept of the tasks: Procedure.Tasks, Stores and Held are empty.
 	Emit     func(t *td.Task, relocs []int, follow int) error
 	EmitOnly bool
+	// Unheld leaves Procedure.Stores and Held empty.
+	Unheld bool
 }
 
 // Surface is one port of a procedure: a tensor in the layout the engine reads.

@@ -69,7 +69,7 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 		Resident: b.resident, Constants: b.consts,
 		Infos: make([]TaskInfo, 0, len(b.drafts)),
 	}
-	if !seg.EmitOnly {
+	if !seg.EmitOnly && !seg.Unheld {
 		p.Stores, p.Held = b.heldValues(seg)
 	}
 	b.vals = nil        // the drafts have what tasks need

@@ -25,6 +25,14 @@ func TestStartDelaysTheFirstCollectionAlone(t *testing.T) {
 	}
 }
 
+func TestLargeHeapsHaveLittleGarbage(t *testing.T) {
+	for mib, want := range map[uint64]int{0: 100, 32: 100, 96: 100, 192: 50, 384: 25, 10000: 25} {
+		if got := percentFor(mib << 20); got != want {
+			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
+		}
+	}
+}
+
 // percent returns the setting.
 func percent() int {
 	p := debug.SetGCPercent(-1)
