@@ -2,6 +2,8 @@ package compare
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -15,8 +17,17 @@ func FuzzPairs(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
+	// A small model, since each execution opens a whole pair.
+	path := filepath.Join(f.TempDir(), "m.mil")
+	if err := os.WriteFile(path, []byte(`program(1.3) { func main<ios18>(tensor<fp16, [1, 2]> x) {
+		tensor<fp16, [2, 2]> w = const()[val = tensor<fp16, [2, 2]>([[0x1p+0, 0x1.8p+0], [-0x1p-1, 0x1p+1]])];
+		tensor<fp16, [1, 2]> p = linear(x = x, weight = w);
+		tensor<fp16, [1, 2]> y = softmax(x = p, axis = int32(1));
+	} -> (y); }`), 0o666); err != nil {
+		f.Fatal(err)
+	}
 	m, err := Open(context.Background(), Request{
-		Path:    "../examples/digits/digits.mlmodelc",
+		Path:    path,
 		Compile: compile.Options{Target: x, SplitKernel: true},
 	})
 	if err != nil {
@@ -29,7 +40,7 @@ func FuzzPairs(f *testing.F) {
 	f.Add(uint32(0x10), uint64(0xff), false)
 	f.Add(uint32(0x900), uint64(1)<<40, false)
 	f.Add(uint32(100), uint64(3), true)
-	for at := uint32(0); int(at) < len(m.pair.Container); at += uint32(len(m.pair.Container) / 200) {
+	for at := uint32(0); int(at) < len(m.pair.Container); at += uint32(len(m.pair.Container) / 50) {
 		f.Add(at, uint64(1)<<(at%61), false)
 	}
 	right, err := OpenPair("right", m.pair, nil)
