@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
@@ -28,6 +30,7 @@ type env struct {
 	profile     profile
 	memory      byteCount // limit from --max-memory, 0 for the default
 	helpAll     bool      // help lists the expert flags
+	completes   bool      // a shell asks for completions, which take a third of the time to build the commands
 	quiet       bool      // print no notes
 	terminal    bool      // standard output is one
 	columns     int       // of help
@@ -87,6 +90,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		columns:     helpColumns(stdout),
 		command:     "zinc",
 		subject:     &subject{args: args, stdin: in},
+		completes:   len(args) > 0 && strings.HasPrefix(args[0], cobra.ShellCompRequestCmd),
 	}
 	if i := slices.Index(args, helpAll); i >= 0 && !slices.Contains(args[:i], "--") {
 		args = slices.Clone(args)

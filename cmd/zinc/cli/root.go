@@ -83,7 +83,9 @@ func newRoot(e *env) *cobra.Command {
 		Long:  "Environment variables:\n\n" + environmentText(),
 	})
 	e.setHelp(root)
-	completes(root)
+	if e.completes {
+		completes(root)
+	}
 	return root
 }
 
