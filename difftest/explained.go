@@ -85,7 +85,7 @@ var unreached = map[Group][]struct{ of, rows, why string }{
 		{"TileDMASrc.SrcOffsetCh", "more|one", unused},
 	},
 	Refusals: {
-		{"", "bridge", "range_1d with computed bounds, whose extent no type tells; limits_test.go of package lower has one"},
+		{"", "bridge", "range_1d with computed bounds, whose extent no type tells; limits_test.go has one"},
 		{"", "row-change", "a reshape of more than a million elements; limits_test.go of package lower has one"},
 		{"", "state-width", otherTargets},
 		{"", "tasks", "an operation that needs so many tasks takes minutes; limits_test.go of package lower has one"},

@@ -158,8 +158,9 @@ func openSpec(path string, opts Options) (*Model, error) {
 func formError(path string, spec *mlmodel.Model) error {
 	form := spec.Metadata.Form
 	if n := len(spec.Pipeline); n > 0 {
-		return &FormError{path, fmt.Sprintf("this is a pipeline of %s (%s); only pipelines with one ML program are read",
-			diag.Count(n, "model", "models"), shortened(spec.Pipeline)), "save the ML programs as packages of their " +
+		form = fmt.Sprintf("this is a pipeline of %s (%s); only pipelines with one ML program are read",
+			diag.Count(n, "model", "models"), shortened(spec.Pipeline))
+		return &FormError{path, form, "save the ML programs as packages of their " +
 			"own (coremltools: utils.save_spec of each model of the pipeline)"}
 	}
 	name, ok := specNames[form]

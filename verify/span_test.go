@@ -119,8 +119,8 @@ func TestNaNCannotBeVerified(t *testing.T) {
 	}
 }
 
-// TestLogarithmOfZeroInsideAPower: the engine's logarithm of 0 is a number (numerics.LogOfZero). A power that is computed
-// with it is right; the logarithm as an output is not what the source says.
+// TestLogarithmOfZeroInsideAPower: the engine's logarithm of 0 is a number (numerics.LogOfZero). A power that is
+// computed with it is right; the logarithm as an output is not what the source says.
 func TestLogarithmOfZeroInsideAPower(t *testing.T) {
 	g := irbuild.New(1)
 	x := g.Op("relu", "x", g.Input(1, 64))

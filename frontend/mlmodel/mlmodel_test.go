@@ -238,7 +238,7 @@ func TestPipelines(t *testing.T) {
 		model part
 		want  string
 	}{
-		"cut":    {raw(pipelineField, []byte{0x0a, 0x05, 1}), "pipeline.models[0]: the field has 5 bytes, but 1 are left"},
+		"cut":    {raw(pipelineField, []byte{0x0a, 5, 1}), "pipeline.models[0]: the field has 5 bytes, but 1 are left"},
 		"no tag": {raw(pipelineField, []byte{0xff, 0xff, 0xff}), "pipeline: no field begins here"},
 		"broken": {sub(pipelineField, detection, sub(1, sub(programField, num(1, 7)))),
 			"pipeline.models[1].mlProgram.version: unknown program version 7"},

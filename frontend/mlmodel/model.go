@@ -180,7 +180,8 @@ func (d *decoder) fields(r io.ReaderAt, at, end int64, name func(protowire.Numbe
 	return nil
 }
 
-// region returns where a field's content is. b are the bytes after its tag, at their offset, and end is that of the message.
+// region returns where a field's content is. b are the bytes after its tag, at their offset, and end is that of the
+// message.
 func (d *decoder) region(num protowire.Number, typ protowire.Type, b []byte, at, end int64) (extent, error) {
 	x := extent{num: num, typ: typ, start: at}
 	if typ != bytes_ {
