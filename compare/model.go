@@ -38,13 +38,14 @@ type Request struct {
 // program of operations: level Passes compares what the executable printed. Errors are those of frontend.Open, exceeded
 // limits of executables, and context.Canceled.
 func Open(ctx context.Context, q Request) (*Side, error) {
+	q.Frontend.KeepTree = true
 	m, err := frontend.Open(q.Path, q.Frontend)
 	if err != nil {
 		return nil, err
 	}
 	o := q.Compile
 	s := &Side{name: q.Path, model: m, target: o.Target, files: m.Program.Files, compiler: q.Compiler, extra: q.Extra}
-	if m.Source != nil {
+	if s.text = m.Tree; s.text == nil && m.Source != nil {
 		if p, list := mil.ParseString(m.Source.Name, m.Source.Src); list.Err() == nil {
 			s.text = p
 		}

@@ -42,6 +42,8 @@ type Options struct {
 	// them, for example as a mapped file, or nil if nobody reads them. Without it they are kept in memory.
 	Store     func(size int64, write func(w io.Writer) error) ([]byte, error)
 	InputName string // base name of the source, for the build information
+	// Memory, if not nil, is what earlier compilations of the same model have found out.
+	Memory *Memory
 	// Provenance requests Result.Provenance: what every part of the pair came from.
 	Provenance bool
 	// PairOnly is for a caller that needs the pair and the sums of its report. It saves the memory of everything that
@@ -136,6 +138,8 @@ type unit struct {
 	state *passes.State
 	procs []*lower.Procedure
 	rep   *Report
+	// assessed are the assessments of the tasks of procs.
+	assessed [][]assessment
 	// shapes are the shapes of its configuration, nil for the default ones.
 	shapes map[string][]int64
 }
@@ -186,6 +190,9 @@ func (d *driver) allPasses(p *ir.Program) error {
 	jobs, err := d.o.jobs(p)
 	if err != nil {
 		return err
+	}
+	if d.o.Memory != nil {
+		d.o.Memory.acceptor.Next()
 	}
 	for i := range jobs {
 		d.o.progress("passes", i, len(jobs))
@@ -314,7 +321,7 @@ func (d *driver) passOptions() passes.Options {
 		Precision:    d.o.precision(),
 		Place:        d.o.Place,
 		Until:        d.until,
-		Accept:       lower.NewAcceptor(d.o.Target, times(d.o.Target)).Accept,
+		Accept:       d.acceptor().Accept,
 		CanFuse:      lower.CanFuse,
 		CPUTime:      func(op *ir.Op) int64 { return int64(opwork.CPU(op)) },
 		DispatchTime: func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },
@@ -326,6 +333,20 @@ func (d *driver) passOptions() passes.Options {
 		Log:          d.o.Log,
 		Observe:      d.o.Observe,
 	}
+}
+
+// Memory is what compilations of versions of a model, one after another, share: for one target, and as long as the
+// model's weight files do not change. The results are those of compilations without it.
+type Memory struct{ acceptor *lower.Acceptor }
+
+// NewMemory returns an empty memory for a target.
+func NewMemory(t *target.Table) *Memory { return &Memory{lower.NewAcceptor(t, times(t))} }
+
+func (d *driver) acceptor() *lower.Acceptor {
+	if d.o.Memory != nil {
+		return d.o.Memory.acceptor
+	}
+	return lower.NewAcceptor(d.o.Target, times(d.o.Target))
 }
 
 // unit returns a unit for a function, with the report that its passes begin.

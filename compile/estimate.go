@@ -3,12 +3,15 @@ package compile
 import (
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lower/attest"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -111,7 +114,8 @@ func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
 	tab := u.state.Target
 	all := &Estimate{Stages: cost.Stages(), CostOf: tab.CostOf, Known: cost.Known()}
 	u.rep.Estimate = all
-	u.eachTask(index, func(op, dispatch int, t cost.Task) {
+	u.eachTask(index, func(op, dispatch, _ int, a assessment) {
+		t := a.cost
 		o, d := &u.rep.Ops[op], &u.rep.DispatchList[dispatch]
 		for _, e := range []**Estimate{&o.Estimate, &d.Estimate} {
 			if *e == nil {
@@ -153,21 +157,46 @@ func chainsOf(f *e5.Function) []e5.Chain {
 	return f.Chains()
 }
 
+// assessment is what the report says of a task by itself.
+type assessment struct {
+	cost cost.Task
+	kind string
+}
+
+// assess assesses the tasks of each procedure, on all processors.
+func (u *unit) assess() {
+	var g mapfault.Group
+	defer g.Wait()
+	workers := runtime.GOMAXPROCS(0)
+	for _, p := range u.procs {
+		of := make([]assessment, len(p.Tasks))
+		u.assessed = append(u.assessed, of)
+		for w := range workers {
+			g.Go(func() {
+				for i := w * len(of) / workers; i < (w+1)*len(of)/workers; i++ {
+					t := p.Tasks[i]
+					of[i] = assessment{cost.Estimate(t, u.state.Target), attest.Kind(t, i, len(of))}
+				}
+			})
+		}
+	}
+}
+
 // eachTask calls f for every task of the unit with the operation it works for (an
-// index into Report.Ops), the dispatch it is part of, and its estimate.
-func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch int, t cost.Task)) {
+// index into Report.Ops), the dispatch it is part of, its index there, and its assessment.
+func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch, task int, a assessment)) {
 	k := 0
 	for _, st := range u.state.Steps {
 		if st.Unit != ir.Engine {
 			continue
 		}
 		p := u.procs[k]
-		for i, t := range p.Tasks {
+		for i := range p.Tasks {
 			at, ok := index[p.Infos[i].Op]
 			if !ok { // a copy of what the step was passed
 				at = index[st.Ops[len(st.Ops)-1]]
 			}
-			f(at, k, cost.Estimate(t, u.state.Target))
+			f(at, k, i, u.assessed[k][i])
 		}
 		k++
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
-	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/attest"
 	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/passes"
@@ -262,7 +262,10 @@ func (d *driver) account(u *unit, f *e5.Function) {
 				r.Ops[index[e]].Fused = lead.Results[0].Name
 			}
 		}
+		var g mapfault.Group
+		g.Go(u.assess)
 		r.connect(ops, index)
+		g.Wait()
 		u.dispatches(index)
 		u.compressed()
 		u.estimate(index, f)
@@ -356,29 +359,27 @@ func (u *unit) attest(index map[*ir.Op]int) {
 		return // a plan
 	}
 	r := u.rep
-	at, n := map[*lower.Procedure]int{}, 0 // tasks of it that are listed
+	n := 0
 	for _, p := range u.procs {
 		n += len(p.Tasks)
 	}
 	r.TaskList = make([]TaskReport, 0, n)
-	u.eachTask(index, func(op, dispatch int, t cost.Task) {
+	u.eachTask(index, func(op, dispatch, i int, a assessment) {
 		p := u.procs[dispatch]
-		i := at[p]
-		at[p]++
 		x := TaskReport{
 			Estimate:  new(Estimate),
-			Alone:     t.Alone,
+			Alone:     a.cost.Alone,
 			Procedure: p.Name,
 			Task:      i,
 			Dispatch:  dispatch,
 			OpIndex:   op,
 			Rule:      p.Infos[i].Rule,
-			Kind:      attest.Kind(p.Tasks[i], i, len(p.Tasks)),
+			Kind:      a.kind,
 		}
 		if o := p.Infos[i].Op; o != nil && len(o.Results) > 0 {
 			x.Op = o.Results[0].Name
 		}
-		x.Estimate.add(t)
+		x.Estimate.add(a.cost)
 		if x.Cases = attest.Cases(x.Kind); x.Cases != nil {
 			x.Attested = true
 			r.Attested++

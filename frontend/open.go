@@ -32,6 +32,8 @@ type Options struct {
 	Follow bool
 	// AssumeWeights opens a model whose weight files are missing, with assumed values. Model.Missing says which.
 	AssumeWeights bool
+	// KeepTree keeps the syntax tree of a MIL text in Model.Tree.
+	KeepTree bool
 	// Stdin reads the path regularfile.Stdin; nil if that is the name of a file.
 	Stdin *regularfile.Input
 }
@@ -54,6 +56,8 @@ type Model struct {
 	// the text, for diagnostics of later phases; for a specification, its program as text; nil for a network
 	// description
 	Source *diag.File
+	// Tree is the text's syntax tree, with Options.KeepTree. It is nil for a specification.
+	Tree *mil.Program
 	// Metadata is the model's metadata, nil if the format has none.
 	Metadata *Metadata
 	// Warnings are the warnings about the text.
@@ -121,7 +125,7 @@ func Open(path string, opts Options) (*Model, error) {
 		dir = filepath.Dir(name)
 	}
 	shown, src := opts.text(name, src)
-	m, err := fromText(shown, src, opts.AssumeWeights, func() (*blobfile.Set, error) {
+	m, err := fromText(shown, src, &opts, func() (*blobfile.Set, error) {
 		return blobfile.OpenSet(dir, opts.Follow)
 	})
 	if err != nil {
@@ -150,7 +154,7 @@ func openStdin(opts Options) (*Model, error) {
 	}
 	dir := cmp.Or(opts.WeightsDir, ".")
 	shown, src := opts.text(stdinName, src)
-	m, err := fromText(shown, src, opts.AssumeWeights, func() (*blobfile.Set, error) {
+	m, err := fromText(shown, src, &opts, func() (*blobfile.Set, error) {
 		return blobfile.OpenSet(dir, opts.Follow)
 	})
 	if err != nil {
@@ -161,13 +165,17 @@ func openStdin(opts Options) (*Model, error) {
 }
 
 // fromText builds the program of a MIL text, with weight files from the Set that open returns.
-func fromText(name string, src []byte, assume bool, open func() (*blobfile.Set, error)) (*Model, error) {
+func fromText(name string, src []byte, o *Options, open func() (*blobfile.Set, error)) (*Model, error) {
 	tree, list := mil.Parse(name, src)
-	return fromTree(tree, list, assume, open)
+	m, err := fromTree(tree, list, o, open)
+	if err == nil && o.KeepTree {
+		m.Tree = tree
+	}
+	return m, err
 }
 
 // fromTree is fromText for a parsed text; list contains its diagnostics.
-func fromTree(tree *mil.Program, list *diag.List, assume bool, open func() (*blobfile.Set, error)) (*Model, error) {
+func fromTree(tree *mil.Program, list *diag.List, o *Options, open func() (*blobfile.Set, error)) (*Model, error) {
 	if len(tree.Funcs) == 0 && list.HasErrors() {
 		return nil, list.Err()
 	}
@@ -179,7 +187,8 @@ func fromTree(tree *mil.Program, list *diag.List, assume bool, open func() (*blo
 	var missing []*build.Missing
 	prog, more := build.Program(tree, blobs, build.Options{
 		Partial: list.HasErrors(),
-		Assume:  assume,
+		Assume:  o.AssumeWeights,
+		Keep:    o.KeepTree,
 		Missing: &missing,
 	})
 	list.Merge(more)

@@ -137,9 +137,9 @@ func openSpec(path string, opts Options) (*Model, error) {
 	shown, src := opts.text(s.name+" as text", nil)
 	var m *Model
 	if src != nil {
-		m, err = fromText(shown, src, opts.AssumeWeights, blobs)
+		m, err = fromText(shown, src, &opts, blobs)
 	} else if err = mil.Layout(shown, spec.Program); err == nil {
-		m, err = fromTree(spec.Program, new(diag.List), opts.AssumeWeights, blobs)
+		m, err = fromTree(spec.Program, new(diag.List), &opts, blobs)
 	}
 	if err != nil {
 		return nil, err

@@ -18,6 +18,10 @@ type Const struct {
 	Data    []byte   // packed elements, little endian, row major; sub-byte types low bits first; read-only
 	Strings []string // elements of a string tensor, row major
 	Blob    string   // source of the bytes ("weights/weight.bin@64"), "" for values in the text
+	// Stored is set if Data is what Blob names, unchanged.
+	Stored bool
+	// Assumed is not nil if the values are unknown and those of Data were assumed. It returns others of a type.
+	Assumed func(t DType, bytes int) []byte
 }
 
 // NewConst returns a constant, or an error if data does not have the type's size.
@@ -131,8 +135,13 @@ func (c *Const) Floats() []float64 {
 // ScaleRows returns the constant with each element of row i, an index of the first dimension, multiplied by factor(i)
 // and rounded once. The constant has at least one dimension, none of them 0, and a type that AppendElem takes. Several
 // goroutines call factor.
+//
+// Values that are unknown are not computed: the products are unknown too, unless a factor decides them.
 func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 	rows := c.Type.Shape[0]
+	if c.Assumed != nil && c.Type.DType.IsFloat() && allNonzero(rows, factor) {
+		return &Const{Type: c.Type, Data: c.Assumed(c.Type.DType, len(c.Data)), Assumed: c.Assumed}
+	}
 	data := make([]byte, len(c.Data))
 	workers := int64(1)
 	if len(data) >= parallelBytes {
@@ -148,6 +157,16 @@ func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 	}
 	g.Wait()
 	return &Const{Type: c.Type, Data: data}
+}
+
+// allNonzero reports whether all factors are finite and none is zero.
+func allNonzero(rows int64, factor func(row int64) float64) bool {
+	for i := range rows {
+		if f := factor(i); f == 0 || math.IsInf(f, 0) || f != f {
+			return false
+		}
+	}
+	return true
 }
 
 // parallelBytes is the length from which ScaleRows divides the work among processors.

@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"weak"
@@ -14,6 +15,8 @@ import (
 
 // An Acceptor reports how operations are lowered and caches its reports: passes ask about one operation several times,
 // and models repeat operations. It must not be used by several goroutines at once.
+//
+// It may serve compilations one after another (Next) as long as the weight files do not change.
 type Acceptor struct {
 	t        *target.Table
 	time     *Estimator
@@ -46,6 +49,17 @@ func NewAcceptor(t *target.Table, time *Estimator) *Acceptor {
 	return &Acceptor{t: t, time: time, verdicts: map[string]verdict{}, live: map[*ir.Value]int{}}
 }
 
+// mostVerdicts bounds the verdicts that are kept for the next compilation.
+const mostVerdicts = 1 << 16
+
+// Next prepares for another compilation: it drops the verdicts that depend on constants of the last one.
+func (c *Acceptor) Next() {
+	maps.DeleteFunc(c.verdicts, func(_ string, v verdict) bool { return len(v.consts) > 0 })
+	if len(c.verdicts) > mostVerdicts {
+		clear(c.verdicts)
+	}
+}
+
 // Accept reports which rule lowers an operation and how many tasks it takes, or why no
 // rule does.
 func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
@@ -70,10 +84,10 @@ func (c *Acceptor) Accept(op *ir.Op) (target.Acceptance, error) {
 }
 
 // sign sets c.key to what the verdict on an operation depends on, except for the target: its name, the types of
-// operands and results, which operands are the same value, and its constants, small ones by content and large ones by
-// address. Texts begin with their length and numbers end with a comma, so that different operations have different
-// keys. It returns the large constants. What may fuse with the operation is not in the key, since a trial lowers it
-// alone.
+// operands and results, which operands are the same value, and its constants: small ones by content, large ones by
+// their place in a file or else by address. All that are unknown are the same. Texts begin with their length and
+// numbers end with a comma, so that different operations have different keys. It returns the constants with addresses.
+// What may fuse with the operation is not in the key, since a trial lowers it alone.
 func (c *Acceptor) sign(op *ir.Op) (held []*ir.Const) {
 	const small = 64
 	clear(c.live)
@@ -94,6 +108,10 @@ func (c *Acceptor) sign(op *ir.Op) (held []*ir.Const) {
 			for _, s := range k.Strings {
 				key = appendText(key, s)
 			}
+		case k.Assumed != nil:
+			key = append(key, '?')
+		case k.Stored:
+			key = appendText(append(key, '!'), k.Blob)
 		default:
 			held = append(held, k)
 			key = fmt.Appendf(key, "@%p,", &k.Data[0])

@@ -1,6 +1,7 @@
 package pair
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -133,13 +134,31 @@ func HashFile(ctx context.Context, path string) (string, error) {
 // MaxFiles bounds what Files lists.
 const MaxFiles = 1 << 16
 
-// blobPath matches the weight files that a MIL text names, in the syntax that converters
-// write; blob matches them in any syntax.
-var (
-	blob     = regexp.MustCompile(`BLOBFILE`)
-	blobPath = regexp.MustCompile(`BLOBFILE\s*\(\s*path\s*=\s*` +
-		`(?:tensor<\s*string\s*,\s*\[\s*\]\s*>|string)\s*\(\s*"([^"\\]*)"`)
-)
+// blob begins a reference to a weight file in a MIL text, and blobPath matches one in the syntax that converters write.
+const blob = "BLOBFILE"
+
+var blobPath = regexp.MustCompile(`^` + blob + `\s*\(\s*path\s*=\s*` +
+	`(?:tensor<\s*string\s*,\s*\[\s*\]\s*>|string)\s*\(\s*"([^"\\]*)"$`)
+
+// blobPaths returns the weight files that a MIL text names in the known syntax, and how many it names in any.
+func blobPaths(text []byte) (named []string, all int) {
+	for {
+		i := bytes.Index(text, []byte(blob))
+		if i < 0 {
+			return named, all
+		}
+		all++
+		// The path is what the next two quotation marks enclose.
+		text = text[i:]
+		open := bytes.IndexByte(text, '"') + 1
+		if end := bytes.IndexByte(text[open:], '"'); open > 0 && end >= 0 {
+			if m := blobPath.FindSubmatch(text[:open+end+1]); m != nil {
+				named = append(named, string(m[1]))
+			}
+		}
+		text = text[len(blob):]
+	}
+}
 
 // modelRoot represents the folder of the text in the name of a weight file.
 const modelRoot = "@model_path/"
@@ -196,14 +215,13 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 	if err != nil {
 		return nil, err
 	}
-	named := blobPath.FindAllSubmatch(text, -1)
-	if n := len(blob.FindAll(text, -1)); n != len(named) {
+	named, n := blobPaths(text)
+	if n != len(named) {
 		return nil, fmt.Errorf("%s names %d weights, but only %d of them have the known syntax", modelPath, n,
 			len(named))
 	}
 	seen := map[string]bool{}
-	for _, m := range named {
-		name := string(m[1])
+	for _, name := range named {
 		if seen[name] {
 			continue
 		}

@@ -14,13 +14,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/compare"
+	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/pair"
 )
 
 // watchEvery is how often the files of a watched model are looked at.
-const watchEvery = 20 * time.Millisecond
+const watchEvery = 5 * time.Millisecond
 
 // watchCommand is the state of `zinc watch MODEL`.
 type watchCommand struct {
@@ -30,6 +31,8 @@ type watchCommand struct {
 	changes int
 	most    int
 	seen    stamp // of the files as they were before the model was opened last
+	memory  *compile.Memory
+	held    string // the weights that memory is of, as in a stamp
 }
 
 // stamp describes the files of a model. It changes with their names, sizes and times. A file that is missing for a
@@ -122,6 +125,10 @@ func (c *watchCommand) side(ctx context.Context, path string) (*compare.Side, er
 	if err != nil {
 		return nil, err
 	}
+	if c.memory == nil || c.held != c.seen.weights {
+		c.memory, c.held = compile.NewMemory(o.Target), c.seen.weights
+	}
+	o.Memory = c.memory
 	return compare.Open(ctx, compare.Request{
 		Path:     path,
 		Frontend: frontend.Options{WeightsDir: c.weights, Follow: c.follow, AssumeWeights: true},
@@ -183,13 +190,13 @@ func (c *watchCommand) changed(ctx context.Context, path string) error {
 		// Listing a model's files reads its text, so they are listed when one of them has changed, or its folder.
 		if now := stats(c.seen.paths); now != before {
 			first := c.stamp(path)
-			second := c.stamp(path)
-			if first.files != c.seen.files && first.files == second.files {
-				c.seen = second
+			still := stats(first.paths) == now
+			if first.files != c.seen.files && still {
+				c.seen = first
 				return nil
 			}
-			c.seen.paths, before = second.paths, ""
-			if first.files == second.files {
+			c.seen.paths, before = first.paths, ""
+			if still {
 				before = now
 			}
 		}

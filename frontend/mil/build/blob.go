@@ -102,5 +102,6 @@ func (b *builder) blob(r *mil.BlobRef, t ir.Type) (*ir.Const, error) {
 	case n != int64(len(blob.Data)):
 		return nil, fmt.Errorf("%s needs %d bytes, %s", t, n, where)
 	}
-	return &ir.Const{Type: t, Data: blob.Data, Blob: fmt.Sprintf("%s@%d", rel, r.Offset)}, nil
+	where = fmt.Sprintf("%s@%d", rel, r.Offset)
+	return &ir.Const{Type: t, Data: blob.Data, Blob: where, Stored: true}, nil
 }

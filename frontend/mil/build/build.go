@@ -30,6 +30,8 @@ type Options struct {
 	Partial bool
 	// Assume gives constants in weight files that are missing assumed values. Otherwise each such file is an error.
 	Assume bool
+	// Keep leaves the statements in the tree. Otherwise their memory is given up as the program grows.
+	Keep bool
 	// Missing, if not nil, receives the weight files whose values were assumed.
 	Missing *[]*Missing
 }
@@ -40,7 +42,6 @@ type Options struct {
 // The list has errors and warnings in the order of the text. The program is nil if there is an error.
 func Program(file *mil.Program, blobs *blobfile.Set, opts Options) (*ir.Program, *diag.List) {
 	b := &builder{src: file, blobs: blobs, opts: opts, list: &diag.List{}, lost: map[string]*Missing{}}
-	b.assumed.consts = map[*ir.Const]bool{}
 	out := &ir.Program{Version: file.Version, BuildInfo: buildInfo(file)}
 	if file.File != nil {
 		out.Files = []string{file.File.Name}
@@ -231,10 +232,14 @@ func (b *builder) lookup(r *mil.Ref, op string) *symbol {
 // from the block, since the tree of a long text is larger than what is built from it.
 func (b *builder) body(src *mil.Block, out *ir.Block) {
 	stmts := src.Stmts
-	src.Stmts = nil
+	if !b.opts.Keep {
+		src.Stmts = nil
+	}
 	for i, s := range stmts {
 		b.stmt(s, out)
-		stmts[i] = nil
+		if !b.opts.Keep {
+			stmts[i] = nil
+		}
 	}
 	for i := range src.Outputs {
 		if s := b.lookup(&src.Outputs[i], ""); s.value != nil {

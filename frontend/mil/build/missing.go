@@ -2,6 +2,7 @@ package build
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/mil"
@@ -46,14 +47,17 @@ func (b *builder) missing(e *blobfile.MissingError, r *mil.BlobRef, t ir.Type) (
 		return nil, fmt.Errorf("the values of %s cannot be assumed, the limit is %d bytes, and %s is %s", t,
 			mostAssumed, m.File, m.what())
 	}
-	c := &ir.Const{Type: t, Data: b.assumed.of(t.DType, int(n)), Blob: fmt.Sprintf("%s@%d", e.File, r.Offset)}
-	b.assumed.consts[c] = true
-	return c, nil
+	return &ir.Const{
+		Type:    t,
+		Data:    b.assumed.of(t.DType, int(n)),
+		Blob:    fmt.Sprintf("%s@%d", e.File, r.Offset),
+		Assumed: b.assumed.of,
+	}, nil
 }
 
 // assumeMasks gives the assumed masks of sparse constants as many set bits as they have values.
 func (b *builder) assumeMasks(p *ir.Program) {
-	if len(b.assumed.consts) == 0 {
+	if len(b.absent) == 0 {
 		return
 	}
 	for _, f := range p.Funcs {
@@ -64,7 +68,7 @@ func (b *builder) assumeMasks(p *ir.Program) {
 				{ir.ParamIndicesMask, ir.ParamIndicesNonzeroData},
 			} {
 				mask, data := op.Arg(of[0]), op.Arg(of[1])
-				if mask != nil && data != nil && b.assumed.consts[mask.Const] {
+				if mask != nil && data != nil && mask.IsConst() && mask.Const.Assumed != nil {
 					mask.Const.Data = setBits(len(mask.Const.Data), data.Type.Elems())
 				}
 			}
@@ -92,9 +96,8 @@ const assumedPeriod = 2 * 65537
 // two constants begin with the same ones; numbers in one byte or less are arbitrary; booleans and larger integers,
 // which are often positions, are 0. All constants share the bytes.
 type assumptions struct {
-	consts       map[*ir.Const]bool // those with assumed values
-	noise, zeros []byte
-	next         int // where in the noise the next constant begins
+	zeros []byte
+	next  int // where in the noise the next constant begins
 }
 
 func (a *assumptions) of(t ir.DType, n int) []byte {
@@ -104,26 +107,39 @@ func (a *assumptions) of(t ir.DType, n int) []byte {
 		}
 		return a.zeros[:n:n]
 	}
-	if need := n + assumedPeriod; len(a.noise) < need {
-		a.noise = noise(need)
-	}
-	at := a.next
+	b, at := noise(n+assumedPeriod), a.next
 	a.next = (a.next + 2) % assumedPeriod
-	return a.noise[at : at+n : at+n]
+	return b[at : at+n : at+n]
 }
 
-// noise returns n bytes of values of fp16 from 0.25 to 1.
+// shared is the noise that all models read, as long as any has needed.
+var shared struct {
+	sync.Mutex
+	noise []byte
+}
+
+// noise returns n bytes or more of values of fp16 from 0.25 to 1, which must not be modified.
 func noise(n int) []byte {
-	const low, values = 0x3400, 0x800
-	b := make([]byte, n)
-	x := uint32(1)
-	for i := 0; i+1 < min(n, assumedPeriod); i += 2 {
-		x = x*1664525 + 1013904223 // Numerical Recipes' generator, whose high bits are the random ones
-		h := low + x>>16%values
-		b[i], b[i+1] = byte(h), byte(h>>8)
+	shared.Lock()
+	defer shared.Unlock()
+	done := len(shared.noise)
+	if done >= n {
+		return shared.noise
 	}
-	for done := assumedPeriod; done < n; done *= 2 {
-		copy(b[done:], b[:done])
+	b := append(shared.noise, make([]byte, n-done)...)
+	if done == 0 {
+		const low, values = 0x3400, 0x800
+		x := uint32(1)
+		for done = 0; done < assumedPeriod; done += 2 {
+			x = x*1664525 + 1013904223 // Numerical Recipes' generator, whose high bits are the random ones
+			h := low + x>>16%values
+			b[done], b[done+1] = byte(h), byte(h>>8)
+		}
 	}
+	for done < n {
+		// What was written before begins with the phase that follows.
+		done += copy(b[done:], b[done%assumedPeriod:done])
+	}
+	shared.noise = b
 	return b
 }
