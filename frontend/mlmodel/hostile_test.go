@@ -255,7 +255,9 @@ func FuzzModel(f *testing.F) {
 			}
 			return
 		}
-		if m.Metadata.Form == "" || (m.Program == nil) == (m.Metadata.Form == ProgramForm) {
+		held := m.Metadata.Form == ProgramForm || slices.Contains(m.Pipeline, ProgramForm) ||
+			slices.ContainsFunc(m.Pipeline, func(form string) bool { return strings.HasPrefix(form, "pipeline") })
+		if m.Metadata.Form == "" || m.Metadata.Form == ProgramForm && m.Program == nil || m.Program != nil && !held {
 			t.Fatalf("form %q with program %v", m.Metadata.Form, m.Program != nil)
 		}
 		if err := m.Metadata.WriteText(&bytes.Buffer{}, ""); err != nil {
