@@ -78,7 +78,7 @@ func TestConventionsCoverEveryCommand(t *testing.T) {
 		if !slices.ContainsFunc(conventions, func(x convention) bool { return x.words == strings.Join(words, " ") }) {
 			t.Errorf("zinc %s is not in the list of conventions", strings.Join(words, " "))
 		}
-		if c.Flags().Lookup("json") == nil {
+		if c.Flag("json") == nil {
 			t.Errorf("zinc %s has no --json", strings.Join(words, " "))
 		}
 	})

@@ -105,7 +105,7 @@ func manSections(c *cobra.Command) string {
 	}
 	b.WriteString(".SH ENVIRONMENT\n")
 	for _, v := range Variables {
-		if v.Flag == "" || c.Flags().Lookup(v.Flag) != nil {
+		if v.Flag == "" || c.Flag(v.Flag) != nil {
 			entry(v.Name, v.Meaning)
 		}
 	}
