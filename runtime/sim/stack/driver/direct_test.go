@@ -3,6 +3,8 @@ package driver
 import (
 	"encoding/binary"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
@@ -111,6 +113,10 @@ func TestHints(t *testing.T) {
 	if r := c.ExternalMethod(0, a); r != BadArgument {
 		t.Errorf("a value of 41 bits: %v", r)
 	}
+	// The hints client has set the hint of the task's other client, too.
+	if before, err := s.SessionHint(HintQueue, 6); err != nil || before != 5 {
+		t.Errorf("the task's hint was %d, %v, want 5", before, err)
+	}
 	c, _ = d.NewUserClient(&Task{PID: 2}, HintsClient)
 	if r := c.ExternalMethod(0, arguments(Sizes{
 		ScalarIn:  2,
@@ -119,6 +125,46 @@ func TestHints(t *testing.T) {
 		StructOut: 0,
 	})); r != NotPrivileged {
 		t.Errorf("without the entitlement: %v", r)
+	}
+}
+
+// TestHintsAreSharedAcrossACoalition sets a hint in a task of a team, and in one of another: with the grant, the other
+// tasks of the team have it.
+func TestHintsAreSharedAcrossACoalition(t *testing.T) {
+	d := newDevice(t, Config{})
+	open := func(pid int, team string, share bool) *Services {
+		t.Helper()
+		task := broker(pid)
+		task.TeamID = team
+		if !share {
+			task.Entitlements = slices.DeleteFunc(task.Entitlements, func(key string) bool {
+				return strings.HasSuffix(key, "allow-share-coalition-hints")
+			})
+		}
+		s, err := d.OpenDirect(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	granted, other, stranger := open(1, "A", true), open(2, "A", false), open(3, "B", true)
+	set := func(s *Services, value uint32) uint32 {
+		t.Helper()
+		before, err := s.SessionHint(HintLatency, value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return before
+	}
+	set(granted, 1)
+	if before := set(other, 2); before != 1 {
+		t.Errorf("a hint of the coalition was %d, want the 1 that the grant shares", before)
+	}
+	if before := set(granted, 3); before != 1 {
+		t.Errorf("without the grant another task's hint became %d, want 1", before)
+	}
+	if before := set(stranger, 4); before != 0 {
+		t.Errorf("a task of another team has the hint %d, want 0", before)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
@@ -199,13 +200,33 @@ const (
 // maxHint bounds a hint's value, modelled.
 const maxHint = 1 << 16
 
-// setHint sets a hint and returns the previous value.
+// setHint sets a hint in all clients of the task, and with the grant to share hints in those of its coalition, which is
+// its team (modelled). It returns the client's previous value.
 func (c *client) setHint(hint, value uint32) (uint32, Return, error) {
 	if hint >= numHints || value > maxHint {
 		return 0, BadArgument, fmt.Errorf("driver: hint %d is %d, want hints 0 to %d with values up to %d", hint, value,
 			numHints-1,
 			maxHint)
 	}
+	before := c.hint(hint, value)
+	n := 1
+	for _, x := range c.d.openClients() {
+		own := x.info.PID == c.info.PID
+		if x != c && (own || c.info.ShareCoalitionHints && x.info.TeamID == c.info.TeamID && c.info.TeamID != "") {
+			x.hint(hint, value)
+			n++
+		}
+	}
+	if c.d.trace.On() {
+		c.d.emit(trace.Event{Name: "ANEHWDevice::setHint", Client: c.id, Args: []trace.Arg{
+			{Key: "hint", Value: uint64(hint)}, {Key: "value", Value: uint64(value)},
+			{Key: "before", Value: uint64(before)}, {Key: "clients", Value: n}}})
+	}
+	return before, Success, nil
+}
+
+// hint sets the client's own hint and returns the previous value.
+func (c *client) hint(hint, value uint32) uint32 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.hints == nil {
@@ -213,7 +234,7 @@ func (c *client) setHint(hint, value uint32) (uint32, Return, error) {
 	}
 	before := c.hints[hint]
 	c.hints[hint] = value
-	return before, Success, nil
+	return before
 }
 
 // sessionHintRequest is direct-path selector 7.
