@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -28,11 +29,15 @@ type deviceCommand struct {
 	sections []string
 	file     string // pair or model, "" for none
 	client   string // whose selector is called
-	internal bool   // an internal build of the driver
-	runs     int    // calls of the program after a command
-	waits    []string
-	signals  []string
-	parts    []devicePartJSON // with --json
+	// structure has the bytes, in hexadecimal, and size the size of the structure of a selector that is called alone;
+	// "" and -1 if what must come before it is done.
+	structure string
+	size      int
+	internal  bool // an internal build of the driver
+	runs      int  // calls of the program after a command
+	waits     []string
+	signals   []string
+	parts     []devicePartJSON // with --json
 }
 
 // deviceJSON is what zinc device and its subcommands print with --json.
@@ -128,8 +133,9 @@ func (c *deviceCommand) newSend() *cobra.Command {
 		Short: "Send a command to the firmware, or to the driver that serves it",
 		Long: `Send posts a command of the control channel and prints its answer, the notifications
 that come with it, and what the firmware logs.
-Values are those of the body's fields, or the body's 32-bit words; priority=, program=,
-process= and procedure= are fields of the header. Commands separated by + go to the same
+Values are those of the body's fields, or the body's 32-bit words; size=, priority=,
+program=, process= and procedure= are fields of the header, and channel=loop sends it on the
+execution loop's channel. Commands separated by + go to the same
 device, one after the other, on which the model of --model is resident.
 Without a command, it lists all commands with their identifiers and who serves them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -157,6 +163,8 @@ every step of the driver. Without a number, it lists the selectors with their si
 	f.Var(newChoice(&c.client, "control", "direct", "hints"), "client", "user client: control, direct or hints")
 	f.StringVar(&c.file, "model", "", "pair or `MODEL` for selectors that need a program")
 	f.BoolVar(&c.internal, "internal", false, "an internal build of the driver, which has the debug selectors")
+	f.StringVar(&c.structure, "structure", "", "call it with these bytes alone, in `HEX`, and zeros after them")
+	f.IntVar(&c.size, "size", -1, "call it with a structure of `N` bytes (default the selector's size)")
 	return cmd
 }
 
@@ -468,7 +476,7 @@ func numbers(args []string) ([]uint64, error) {
 
 // headerOf takes the fields of a command's header from its arguments; without one the header names no program and no
 // process.
-func headerOf(args []string) (h protocol.Header, rest []string, err error) {
+func headerOf(args []string) (ch protocol.Channel, h protocol.Header, rest []string, err error) {
 	h.ProgramID, h.ProcessID = -1, -1
 	for _, a := range args {
 		field, text, ok := strings.Cut(a, "=")
@@ -476,11 +484,17 @@ func headerOf(args []string) (h protocol.Header, rest []string, err error) {
 			rest = append(rest, a)
 			continue
 		}
+		if a == "channel=loop" {
+			ch = protocol.Loop
+			continue
+		}
 		v, err := strconv.ParseUint(text, 0, 31)
 		if err != nil {
-			return h, nil, usagef("%s: want a number below 2^31", a)
+			return ch, h, nil, usagef("%s: want a number below 2^31", a)
 		}
 		switch field {
+		case "size":
+			h.Size = uint32(v)
 		case "priority":
 			h.Priority = uint32(v)
 		case "program":
@@ -490,10 +504,11 @@ func headerOf(args []string) (h protocol.Header, rest []string, err error) {
 		case "procedure":
 			h.ProcedureID = uint32(v)
 		default:
-			return h, nil, usagef("%s: fields of the header are priority, program, process and procedure", a)
+			return ch, h, nil, usagef("%s: fields of the header are size, priority, program, process and procedure; "+
+				"the channel is loop", a)
 		}
 	}
-	return h, rest, nil
+	return ch, h, rest, nil
 }
 
 func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) error {
@@ -505,9 +520,10 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 		return nil
 	}
 	type command struct {
-		name   string
-		header protocol.Header
-		values []uint64
+		name    string
+		channel protocol.Channel
+		header  protocol.Header
+		values  []uint64
 	}
 	var commands []command
 	for len(args) > 0 {
@@ -518,7 +534,7 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 		if n == 0 {
 			return usagef("want a command before and after each +")
 		}
-		header, rest, err := headerOf(args[1:n])
+		channel, header, rest, err := headerOf(args[1:n])
 		if err != nil {
 			return err
 		}
@@ -526,7 +542,7 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 		if err != nil {
 			return err
 		}
-		commands = append(commands, command{args[0], header, values})
+		commands = append(commands, command{args[0], channel, header, values})
 		args = args[min(n+1, len(args)):]
 	}
 	return c.probed(ctx, func(x *probe) error {
@@ -537,7 +553,7 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 			}
 		}()
 		for _, m := range commands {
-			text, err := x.Send(m.name, m.header, m.values)
+			text, err := x.Send(m.name, m.channel, m.header, m.values)
 			fmt.Fprint(w, text)
 			if err != nil {
 				return err
@@ -576,6 +592,9 @@ func (c *deviceCommand) probed(ctx context.Context, f func(x *probe) error) erro
 	return err
 }
 
+// maxStructure is the maximum size of a structure in a message of IOKit.
+const maxStructure = 4096
+
 func (c *deviceCommand) selector(ctx context.Context, w io.Writer, args []string) error {
 	if len(args) == 0 {
 		for _, t := range driver.ClientTypes {
@@ -599,16 +618,28 @@ func (c *deviceCommand) selector(ctx context.Context, w io.Writer, args []string
 	if n[0]>>32 != 0 {
 		return usagef("selector %d exceeds 32 bits", n[0])
 	}
+	structure, err := hex.DecodeString(c.structure)
+	if err != nil {
+		return usagef("--structure: %w", err)
+	}
+	if c.size < -1 || c.size > maxStructure {
+		return usagef("--size=%d: want 0 to %d", c.size, maxStructure)
+	}
+	raw := c.structure != "" || c.size >= 0
 	return c.probed(ctx, func(x *probe) error {
 		from := len(x.events.Events)
-		err := x.Selector(c.client, uint32(n[0]))
+		call := func() error { return x.Selector(c.client, uint32(n[0])) }
+		if raw {
+			call = func() error { return x.Raw(c.client, uint32(n[0]), structure, c.size) }
+		}
+		err := call()
 		var path []trace.Event
 		for _, e := range x.events.Events[from:] {
 			if e.Layer == trace.Driver || e.Layer == trace.Protocol {
 				path = append(path, e)
 			}
 		}
-		return errors.Join(err, trace.WriteText(w, path, false))
+		return errors.Join(err, trace.WriteText(w, path, raw))
 	})
 }
 

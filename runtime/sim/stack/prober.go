@@ -1,6 +1,7 @@
 package stack
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -152,10 +153,11 @@ func (p *Prober) Stats() (*firmware.StatsHeader, []firmware.EngineStats, error) 
 	return firmware.ReadStats(p.stats)
 }
 
-// Send sends a command to the firmware, or to the driver if it serves the command, and returns the answer and the
-// notifications as text, a line each. Of the header, the identifier and the size are set. The values are those of the
-// body's fields, or for a body without known fields its 32-bit words. A container is made resident first.
-func (p *Prober) Send(name string, h protocol.Header, values []uint64) (string, error) {
+// Send sends a command to the firmware on a channel, or to the driver if it serves the command, and returns the answer
+// and the notifications as text, a line each. Of the header, the identifier is set, and the size if it is 0. The values
+// are those of the body's fields, or for a body without known fields its 32-bit words. A container is made resident
+// first.
+func (p *Prober) Send(name string, ch protocol.Channel, h protocol.Header, values []uint64) (string, error) {
 	row := protocol.ByName(name)
 	if row == nil {
 		return "", fmt.Errorf("unknown command %q", name)
@@ -172,12 +174,17 @@ func (p *Prober) Send(name string, h protocol.Header, values []uint64) (string, 
 			return "", err
 		}
 	}
-	msg := binary.LittleEndian.AppendUint32(nil, coprocessor.Numbering.Of(row))
-	msg = binary.LittleEndian.AppendUint32(msg, uint32(len(body)))
-	for _, v := range [...]uint32{h.Priority, uint32(h.ProgramID), uint32(h.ProcessID), h.ProcedureID} {
+	size := cmp.Or(h.Size, uint32(len(body)))
+	words := []uint32{coprocessor.Numbering.Of(row), size, h.Priority, uint32(h.ProgramID), uint32(h.ProcessID),
+		h.ProcedureID}
+	if ch == protocol.Loop {
+		words = []uint32{size, uint32(row.Wire), uint32(h.ProgramID), uint32(h.ProcessID), h.ProcedureID, h.Priority}
+	}
+	var msg []byte
+	for _, v := range words {
 		msg = binary.LittleEndian.AppendUint32(msg, v)
 	}
-	a := &driver.MethodArguments{In: []uint64{uint64(protocol.Control)}, Data: append(msg, body...)}
+	a := &driver.MethodArguments{In: []uint64{uint64(ch)}, Data: append(msg, body...)}
 	return p.method("ANE_SendCommand", a)
 }
 
@@ -258,8 +265,41 @@ func (p *Prober) Selector(client string, n uint32) error {
 
 // raw calls a selector with scalars alone, by the kernel's block of bytes.
 func (p *Prober) raw(c driver.UserClient, n uint32, scalars ...uint64) error {
-	if r := p.task.CallWithBlock(c, n, scalars); r != driver.Success {
+	if r := p.task.CallWithBlock(c, n, driver.BlockArguments{Scalars: scalars}); r != driver.Success {
 		return &driver.Error{Call: fmt.Sprintf("selector %d", n), Return: r, Cause: c.LastError()}
+	}
+	return nil
+}
+
+// Raw calls a selector of a user client with the bytes of a structure and zeros up to its size, or with none if that is
+// negative: the record's. Its scalars are zeros. Nothing is done before.
+func (p *Prober) Raw(client string, n uint32, structure []byte, size int) error {
+	s, typ := p.control, driver.ClientTypes[0]
+	switch client {
+	case "control":
+	case "direct":
+		s, typ = p.direct, driver.ClientTypes[1]
+	default:
+		return fmt.Errorf("a structure is for the control and the direct client, not %q", client)
+	}
+	r, err := driver.DecodeDispatch(typ.Methods, n)
+	if err != nil {
+		return err
+	}
+	if size < 0 {
+		size = int(r.Sizes.StructIn)
+	}
+	if len(structure) > size {
+		return fmt.Errorf("the structure has %d bytes, more than the %d of the call", len(structure), size)
+	}
+	a := driver.BlockArguments{
+		Scalars:      make([]uint64, r.Sizes.ScalarIn),
+		Structure:    append(slices.Clone(structure), make([]byte, size-len(structure))...),
+		ScalarsOut:   int(r.Sizes.ScalarOut),
+		StructureOut: int(r.Sizes.StructOut),
+	}
+	if r := p.task.CallWithBlock(s.Client(), n, a); r != driver.Success {
+		return &driver.Error{Call: fmt.Sprintf("selector %d", n), Return: r, Cause: s.Client().LastError()}
 	}
 	return nil
 }

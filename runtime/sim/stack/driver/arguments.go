@@ -121,20 +121,38 @@ func DecodeArguments(t *Task, block []byte) (a *IOExternalMethodArguments, store
 	}, Success
 }
 
-// CallWithBlock calls a selector with scalars alone. They are in the task's memory, and the client gets the block that
-// points to them.
-func (t *Task) CallWithBlock(c UserClient, selector uint32, scalars []uint64) Return {
+// BlockArguments are the arguments of a call with the kernel's block of bytes.
+type BlockArguments struct {
+	Scalars      []uint64
+	Structure    []byte
+	ScalarsOut   int // scalar outputs
+	StructureOut int // bytes
+}
+
+// CallWithBlock calls a selector. The arguments are in the task's memory, and the client gets the block that points to
+// them.
+func (t *Task) CallWithBlock(c UserClient, selector uint32, a BlockArguments) Return {
 	le := binary.LittleEndian
 	block := make([]byte, ArgumentsSize)
-	if len(scalars) > 0 {
-		var in []byte
-		for _, v := range scalars {
-			in = le.AppendUint64(in, v)
+	var in []byte
+	for _, v := range a.Scalars {
+		in = le.AppendUint64(in, v)
+	}
+	for _, x := range []struct {
+		at, n, count int
+		bytes        []byte
+	}{
+		{argScalarIn, argScalarInN, len(a.Scalars), in},
+		{argStructIn, argStructInN, len(a.Structure), a.Structure},
+		{argScalarOut, argScalarOutN, a.ScalarsOut, make([]byte, 8*a.ScalarsOut)},
+		{argStructOut, argStructOutN, a.StructureOut, make([]byte, a.StructureOut)},
+	} {
+		if x.count > 0 {
+			at := t.Map(x.bytes)
+			defer t.Unmap(at)
+			le.PutUint64(block[x.at:], at)
+			le.PutUint32(block[x.n:], uint32(x.count))
 		}
-		at := t.Map(in)
-		defer t.Unmap(at)
-		le.PutUint64(block[argScalarIn:], at)
-		le.PutUint32(block[argScalarInN:], uint32(len(scalars)))
 	}
 	return c.ExternalMethodBytes(selector, block)
 }

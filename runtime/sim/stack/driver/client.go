@@ -151,6 +151,10 @@ func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArgu
 
 // ExternalMethodBytes implements UserClient.
 func (c *client) ExternalMethodBytes(selector uint32, block []byte) Return {
+	if c.d.trace.On() {
+		c.d.emit(trace.Event{Name: "IOExternalMethodArguments", Client: c.id, Data: block,
+			Args: []trace.Arg{{Key: "sel", Value: uint64(selector)}}})
+	}
 	a, store, r := DecodeArguments(c.task, block)
 	if r != Success {
 		return r
