@@ -87,7 +87,8 @@ func (q *lockstep) join(n int, connect func()) error {
 	q.mu.Lock()
 	if n < 1 || n > len(q.seats) || q.seats[n-1].state != empty {
 		q.mu.Unlock()
-		return errorf(mConnect, BadArgument, "seat %d is not free; the machine has the seats 1 to %d", n, len(q.seats))
+		return errorf(mConnect, BadArgument, "seat %d is not free; the machine has the seats 1 to %d", n,
+			len(q.seats))
 	}
 	q.seats[n-1].state = thinking
 	q.mu.Unlock()
@@ -105,7 +106,8 @@ func (q *lockstep) ask(c *turnCall, after time.Duration) error {
 		return errorf(mConnect, Aborted, "the broker is closed")
 	case s.state != thinking:
 		q.mu.Unlock()
-		return errorf(mConnect, NoResources, "seat %d has a call under way; clients in lockstep make one at a time", c.seat)
+		return errorf(mConnect, NoResources, "seat %d has a call under way; clients in lockstep make one at a time",
+			c.seat)
 	}
 	c.arrival = s.last + max(after, 0)
 	s.state, s.call = asking, c
@@ -128,7 +130,8 @@ func (q *lockstep) close() {
 func (q *lockstep) next() (first *turnCall, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	for !q.closed && slices.ContainsFunc(q.seats, func(s seat) bool { return s.state == empty || s.state == thinking }) {
+	awaited := func(s seat) bool { return s.state == empty || s.state == thinking }
+	for !q.closed && slices.ContainsFunc(q.seats, awaited) {
 		q.moved.Wait()
 	}
 	for i := range q.seats {
