@@ -113,12 +113,7 @@ func (e *evaluator) constant(c *ir.Const) tensor {
 func (e *evaluator) run(b *ir.Block, in scope) {
 	last := map[*ir.Value]int{}
 	for i, op := range b.Ops {
-		op.Operands(func(_ *ir.Param, v *ir.Value) { last[v] = i })
-		for _, inner := range op.Blocks {
-			for _, v := range outside(inner) {
-				last[v] = i
-			}
-		}
+		op.Reads(func(v *ir.Value) { last[v] = i })
 	}
 	for _, v := range b.Outputs {
 		last[v] = len(b.Ops)
@@ -148,38 +143,6 @@ func (e *evaluator) run(b *ir.Block, in scope) {
 			step(i + 1)
 		}
 	}
-}
-
-// outside lists the values that a block reads from the blocks around it.
-func outside(b *ir.Block) []*ir.Value {
-	own := map[*ir.Value]bool{}
-	var out []*ir.Value
-	var walk func(b *ir.Block)
-	walk = func(b *ir.Block) {
-		for _, v := range b.Params {
-			own[v] = true
-		}
-		for _, op := range b.Ops {
-			op.Operands(func(_ *ir.Param, v *ir.Value) {
-				if !own[v] && v.Const == nil {
-					out = append(out, v)
-				}
-			})
-			for _, inner := range op.Blocks {
-				walk(inner)
-			}
-			for _, v := range op.Results {
-				own[v] = true
-			}
-		}
-		for _, v := range b.Outputs {
-			if !own[v] && v.Const == nil {
-				out = append(out, v)
-			}
-		}
-	}
-	walk(b)
-	return out
 }
 
 // compute returns the results of the operation.

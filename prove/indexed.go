@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
+	"github.com/zinc-compiler/zinc/opwork"
 )
 
 const (
@@ -15,8 +16,10 @@ const (
 	// source.
 	indexedRuns  = 24
 	leastIndexed = 8
-	// mostIndexed bounds the elements that all runs compute.
-	mostIndexed = 1 << 24
+	// mostIndexed bounds the elements that all runs compute. Beyond enoughIndexed, products included, no more
+	// runs follow once leastIndexed were valid.
+	mostIndexed   = 1 << 24
+	enoughIndexed = 1 << 21
 )
 
 // indexed compares how both programs compute a value, over the field for several values of the integers that choose
@@ -27,7 +30,7 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 	stop := func(name string) bool { return s.known(name) && !s.placed[name].Type.DType.IsInt() }
 	a, theirs := cut(s.fn, v, stop)
 	b, ours := cut(s.p.f.Program, w, stop)
-	elems, ints := int64(0), false
+	elems, work, ints := int64(0), int64(0), false
 	for _, x := range slices.Concat(a.in, b.in) {
 		if x.Type.Kind != ir.Tensor || !x.Type.Static() {
 			return "", false
@@ -39,6 +42,7 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 		most = min(most, places(op))
 	}
 	for _, op := range slices.Concat(theirs, ours) {
+		work += opwork.MACs(op) / macsPerElement
 		for _, r := range op.Results {
 			elems += max(r.Type.Elems(), 0)
 		}
@@ -47,10 +51,11 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 	if !ints || runs < leastIndexed {
 		return "", false
 	}
+	enough := max(leastIndexed, int(enoughIndexed/max(elems+work, 1)))
 	e := *s.evaluator
 	e.see, e.computed, e.constants = nil, nil, map[*ir.Const]tensor{}
 	valid := 0
-	for k := range runs {
+	for k := 0; k < runs && valid < enough; k++ {
 		r := rand.New(rand.NewPCG(s.p.o.Seed, uint64(k)))
 		below := int64(1) << k
 		if k%4 == 3 {

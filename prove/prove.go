@@ -259,15 +259,6 @@ func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	return r, nil
 }
 
-// Program compares only the source of a function with its program, without a pair.
-func Program(f *Function, o Options) *SourceResult {
-	p := newProof(nil, f, o)
-	c := &watched{evaluator: p.evaluator(), src: newSource(p)}
-	c.see = c.src.see
-	c.outs = p.program(c.evaluator)
-	return p.statements(c)
-}
-
 // statements compares the source with the values of the program that c has watched.
 func (p *proof) statements(c *watched) *SourceResult {
 	own := *c.evaluator

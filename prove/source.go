@@ -112,14 +112,11 @@ func (s *source) see(v *ir.Value, t tensor) {
 // operands lists what an operation reads, in nested blocks too, except constants.
 func operands(op *ir.Op) []*ir.Value {
 	var out []*ir.Value
-	op.Operands(func(_ *ir.Param, v *ir.Value) {
+	op.Reads(func(v *ir.Value) {
 		if v.Const == nil {
 			out = append(out, v)
 		}
 	})
-	for _, b := range op.Blocks {
-		out = append(out, outside(b)...)
-	}
 	return out
 }
 
@@ -215,10 +212,8 @@ func (x *folder) decided(op *ir.Op) []*ir.Value {
 func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.Op) {
 	inside := map[*ir.Value]bool{}
 	for _, op := range f.Body.Ops {
-		for _, b := range op.Blocks {
-			for _, v := range outside(b) {
-				inside[v] = true
-			}
+		if len(op.Blocks) > 0 {
+			op.Reads(func(v *ir.Value) { inside[v] = true })
 		}
 	}
 	now := map[*ir.Value]*ir.Value{}

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/prove"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
 // fault is a fault of a compiler: a change of one operation. It reports whether the operation has a place for it.
@@ -291,6 +292,16 @@ func compiled(t *testing.T, p *ir.Program) *compile.Result {
 	return r
 }
 
+// statements proves a pair, and returns the comparison of the source of its first function with the program.
+func statements(t *testing.T, m *sim.Machine, r *compile.Result) *prove.SourceResult {
+	t.Helper()
+	res, err := prove.Pair(t.Context(), m, Provable(r), prove.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Functions[0].Source
+}
+
 // catch compiles a changed program and compares it with the good one.
 func (m *planted) catch(t *testing.T, good *compile.Result, p *ir.Program, s *score) {
 	bad := compiled(t, p)
@@ -317,8 +328,8 @@ func (m *planted) catch(t *testing.T, good *compile.Result, p *ir.Program, s *sc
 	if proof == prove.Proved {
 		t.Error("the bytes of the changed model are proved")
 	}
-	passed := &prove.Function{Program: pass.Placed, Source: pass.Reference}
-	if c := prove.Program(passed, prove.Options{Seed: 1}); c.Open == 0 {
+	passed := compile.Result{Functions: []*compile.Function{&pass}}
+	if c := statements(t, machine, &passed); c.Open == 0 {
 		t.Errorf("%d statements of the changed model's lowered program are proved, %d checked, none is open", c.Proved,
 			c.Checked)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/prove"
+	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 
 // TestStatementsThatPassesRewriteAreProved has one operation that passes write with others in each program: its
@@ -107,7 +108,7 @@ const loop = `program(1.3) {
 // TestLoopsThatConstantsDecideAreProved proves the bodies of a loop, of which the placed program has as many, and finds
 // that they are not those of another number of trips.
 func TestLoopsThatConstantsDecideAreProved(t *testing.T) {
-	compiled := func(limit string) *compile.Function {
+	compiled := func(limit string) (*sim.Machine, *compile.Result) {
 		path := filepath.Join(t.TempDir(), "model.mil")
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(loop, "LIMIT", limit)), 0o666); err != nil {
 			t.Fatal(err)
@@ -116,14 +117,20 @@ func TestLoopsThatConstantsDecideAreProved(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return r.Functions[0]
+		m, err := Open(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m, r
 	}
-	f, other := compiled("3"), compiled("2")
-	s := prove.Program(&prove.Function{Program: f.Placed, Source: f.Reference}, prove.Options{Seed: 1})
+	m, r := compiled("3")
+	s := statements(t, m, r)
 	if s.Verdict != prove.Proved || s.Proved < 6 {
 		t.Errorf("%d statements proved: %s: %v", s.Proved, s.Verdict, s.Statements)
 	}
-	s = prove.Program(&prove.Function{Program: other.Placed, Source: f.Reference}, prove.Options{Seed: 1})
+	m, other := compiled("2")
+	other.Functions[0].Reference = r.Functions[0].Reference
+	s = statements(t, m, other)
 	if s.Open == 0 {
 		t.Errorf("three trips are proved to be two: %+v", s)
 	}
