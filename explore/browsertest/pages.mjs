@@ -615,6 +615,33 @@ async function answers(url) {
   await page.waitForSelector("#graph .box.strong");
   check("keys choose a box of the graph", (await page.locator("#answer h2.title").count()) === 1, await page.locator("#answer h2.title").innerText());
 
+  // Panes exchange their places, and close; the link has both.
+  const box = (id) => page.locator(id).boundingBox();
+  const before = await box("#answer");
+  await page.locator("#panes-menu summary").click();
+  await page.locator("#pane-answer button").first().click();
+  await page.locator("#pane-mil input").click();
+  const moved = await box("#answer"), graph = await box("#middle");
+  check("a pane moves, and one closes", moved.x < before.x && graph.x > moved.x && !(await page.locator("#mil").isVisible()), `answer at ${before.x}, then ${moved.x}; graph at ${graph.x}`);
+  const line = await box("#split-right");
+  await page.mouse.move(line.x + 2, line.y + 100);
+  await page.mouse.down();
+  await page.mouse.move(line.x - 150, line.y + 100, { steps: 3 });
+  await page.mouse.up();
+  check("the line between two panes moves", (await box("#middle")).width > graph.width + 100, `${graph.width}, then ${(await box("#middle")).width}`);
+  await picture(page, "panes");
+  await page.waitForFunction(() => location.hash.length > 1);
+  await page.waitForTimeout(400);
+  const link = await context.newPage();
+  await link.goto(page.url());
+  await link.waitForFunction(() => document.body.dataset.panes);
+  check("the link opens with the panes as they are", !(await link.locator("#mil").isVisible()) && (await link.locator("#answer").boundingBox()).x < before.x);
+  await link.close();
+  await page.locator("#pane-mil input").click();
+  await page.locator("#pane-answer button").nth(1).click();
+  await page.locator("#panes-menu summary").click();
+  check("and back", (await page.locator("#mil").isVisible()) && (await box("#answer")).x > moved.x);
+
   // A run that takes long is cancelled, and says so.
   await page.keyboard.press("4");
   await page.route("**/run", async (r) => { await new Promise((f) => setTimeout(f, 3000)); await r.continue().catch(() => {}); });

@@ -12,6 +12,7 @@ import { Passes } from "./ir.js";
 import { Links } from "./links.js";
 import { Source } from "./mil.js";
 import { Palette } from "./palette.js";
+import { commands, menu, panes, setPanes } from "./panes.js";
 import { Chain, Container, Outputs } from "./panels.js";
 import { apply, change, pack, unpack } from "./share.js";
 import { setWidths, splitters, widths } from "./split.js";
@@ -496,6 +497,7 @@ const remember = later(200, async () => {
     pass: passes.name() || wantedPass,
     section: $("section").value,
     widths: widths(),
+    panes: panes(),
     hidden: source.hidden,
     colour: graph.colour,
     pin: links.pinned || undefined,
@@ -529,6 +531,7 @@ async function restore() {
   if (p && ["statement", "task", "operation", "text", "constants"].includes(p.kind) && Number.isInteger(p.id))
     wantedPin = { kind: p.kind, id: p.id };
   setWidths(state.widths);
+  setPanes(state.panes);
   if (typeof state.hidden === "boolean") hideConstants(state.hidden);
   if (state.compare) {
     lost.push(...compare.take(state.compare));
@@ -595,6 +598,7 @@ function entries() {
     ...tabs.map(([id, label], i) => [`Show ${label.toLowerCase()}`, String(i + 1), () => openTab(id)]),
     ["Run on seeded inputs", "", () => (openTab("outputs"), outputs.run())],
     ["Copy a link to this state", "s", share],
+    ...commands(),
     ["Keys", "?", () => $("help").showModal()],
     ...info.models.map((m) => [
       `Open model ${m.name}`,
@@ -675,6 +679,7 @@ async function start() {
   compare = new Compare(info, { body, changed: remember, line: (n) => source.showLine(n), job });
   openTab(tab, false);
   splitters(remember);
+  menu($("panes"), remember);
   $("compare-toggle").addEventListener("click", () => openCompare(!compare.shown()));
   $("compare-close").addEventListener("click", () => openCompare(false));
   $("share").addEventListener("click", share);

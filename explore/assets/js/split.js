@@ -1,6 +1,7 @@
 // The lines between panes, which move: with the pointer, or with the arrow keys.
 
 import { $ } from "./dom.js";
+import { paneIn } from "./panes.js";
 
 const LEAST = 160; // px of a pane
 const STEP = 40;
@@ -9,8 +10,8 @@ const STEP = 40;
 export function splitters(moved) {
   const main = $("main");
   for (const [id, name, pane] of [
-    ["split-left", "--left", () => $("mil")],
-    ["split-right", "--right", () => $("right")],
+    ["split-left", "--left", () => paneIn("left")],
+    ["split-right", "--right", () => paneIn("right")],
   ]) {
     const line = $(id);
     const set = (width) => {
