@@ -136,10 +136,11 @@ func (c *Const) Floats() []float64 {
 // and rounded once. The constant has at least one dimension, none of them 0, and a type that AppendElem takes. Several
 // goroutines call factor.
 //
-// Values that are unknown are not computed: the products are unknown too, unless a factor decides them.
+// Values that are unknown are not computed: the products are unknown too, unless a factor is so small or large that it
+// decides what becomes of them.
 func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 	rows := c.Type.Shape[0]
-	if c.Assumed != nil && c.Type.DType.IsFloat() && allNonzero(rows, factor) {
+	if c.Assumed != nil && c.Type.DType.IsFloat() && moderate(rows, factor) {
 		return &Const{Type: c.Type, Data: c.Assumed(c.Type.DType, len(c.Data)), Assumed: c.Assumed}
 	}
 	data := make([]byte, len(c.Data))
@@ -159,10 +160,10 @@ func (c *Const) ScaleRows(factor func(row int64) float64) *Const {
 	return &Const{Type: c.Type, Data: data}
 }
 
-// allNonzero reports whether all factors are finite and none is zero.
-func allNonzero(rows int64, factor func(row int64) float64) bool {
+// moderate reports whether all factors leave numbers of fp16 from 0.25 to 1 normal.
+func moderate(rows int64, factor func(row int64) float64) bool {
 	for i := range rows {
-		if f := factor(i); f == 0 || math.IsInf(f, 0) || f != f {
+		if f := math.Abs(factor(i)); !(f >= 0x1p-12 && f <= 0x1p15) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"encoding/binary"
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -205,11 +206,14 @@ const mostLost = 0x1p-13
 // loses reports whether weights of fp16, each row multiplied by a factor, lose more than that: products read subnormal
 // weights as 0 (docs/numerics.md), and finite weights may become infinite.
 func loses(w, scaled *ir.Const, factor func(row int64) float64) bool {
-	if scaled.Type.DType != ir.FP16 {
+	if scaled.Type.DType != ir.FP16 || scaled.Assumed != nil {
 		return false
 	}
 	per := w.Elems() / w.Type.Shape[0]
 	for row := range w.Type.Shape[0] {
+		if stayNormal(w.Data[2*row*per:][:2*per], scaled.Data[2*row*per:][:2*per]) {
+			continue
+		}
 		var small []int64
 		kept := 0.0
 		for i := row * per; i < (row+1)*per; i++ {
@@ -233,6 +237,40 @@ func loses(w, scaled *ir.Const, factor func(row int64) float64) bool {
 		}
 	}
 	return false
+}
+
+// stayNormal reports whether a row of fp16 that was scaled has, where a number was normal, normal numbers. It looks at
+// four at a time.
+func stayNormal(w, scaled []byte) bool {
+	const exponents, one, top = 0x7c007c007c007c00, 0x0400040004000400, 0x8000800080008000
+	n := len(scaled) &^ 7
+	for i := 0; i < n; i += 8 {
+		e := binary.LittleEndian.Uint64(scaled[i:]) & exponents
+		// The top bit of a number is set where the exponent is zero, and where it is the largest.
+		if (top-e|(e+one))&top == 0 {
+			continue
+		}
+		for k := i; k < i+8; k += 2 {
+			if !staysNormal(w[k:], scaled[k:]) {
+				return false
+			}
+		}
+	}
+	for k := n; k < len(scaled); k += 2 {
+		if !staysNormal(w[k:], scaled[k:]) {
+			return false
+		}
+	}
+	return true
+}
+
+// staysNormal is stayNormal for the first number.
+func staysNormal(w, scaled []byte) bool {
+	normal := func(b []byte) bool {
+		e := binary.LittleEndian.Uint16(b) & 0x7c00
+		return e != 0 && e != 0x7c00
+	}
+	return normal(scaled) || !normal(w)
 }
 
 // asLinear turns a matrix product with a constant matrix, after which the constant c is added column by column, into a
