@@ -8,3 +8,9 @@ package field
 //
 //go:noescape
 func sums4(out *uint64, w *uint64, b *uint64, k int)
+
+// sums8 writes 8 sums of at most 504 products w[l] * b[8*l+j] in three parts, each less than 2^63:
+// the first, the second times 2^52 and the third times 2^104 add up to the sum.
+//
+//go:noescape
+func sums8(out *[3][8]uint64, w *uint64, b *uint64, k int)

@@ -1,4 +1,4 @@
-// Field writes the kernel of package field for amd64.
+// Field writes the kernels of package field for amd64.
 package main
 
 import (
@@ -83,5 +83,78 @@ func main() {
 		MOVQ(lows[j], Mem{Base: out, Disp: 8 * j})
 	}
 	RET()
+	strips()
 	Generate()
+}
+
+// limb is the width of the numbers that the instructions for integers of 52 bits multiply. Of an element of 61 bits they
+// take the lower 52 as they are; the others are a number of their own.
+const limb = 52
+
+// parts are the sums of the products of limbs: of the lower ones, of a lower and an upper one in both orders, each in
+// two halves, and of the upper ones.
+type parts struct{ low, lowTop, lowHigh, lowHighTop, highLow, highLowTop, high VecVirtual }
+
+func (p *parts) all() []VecVirtual {
+	return []VecVirtual{p.low, p.lowTop, p.lowHigh, p.lowHighTop, p.highLow, p.highLowTop, p.high}
+}
+
+// strips writes the kernel of a whole strip. Two terms at a time have sums of their own, since each addition waits for
+// the one before it.
+func strips() {
+	TEXT(fmt.Sprintf("sums%d", strip), NOSPLIT, "func(out *[3][8]uint64, w, b *uint64, k int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("sums%d writes %d sums of at most 504 products w[l] * b[%d*l+j] in three parts, each less than 2^63:",
+		strip, strip, strip), "the first, the second times 2^52 and the third times 2^104 add up to the sum.")
+	w, b, n := Load(Param("w"), GP64()), Load(Param("b"), GP64()), Load(Param("k"), GP64())
+	var sums [2]parts
+	for u := range sums {
+		sums[u] = parts{ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM()}
+		for _, v := range sums[u].all() {
+			VPXORQ(v, v, v)
+		}
+	}
+	term := func(u int) {
+		p := &sums[u]
+		x, y, xTop, yTop := ZMM(), ZMM(), ZMM(), ZMM()
+		VPBROADCASTQ(Mem{Base: w, Disp: 8 * u}, x)
+		VMOVDQU64(Mem{Base: b, Disp: 8 * strip * u}, y)
+		VPSRLQ(U8(limb), x, xTop)
+		VPSRLQ(U8(limb), y, yTop)
+		VPMADD52LUQ(x, y, p.low)
+		VPMADD52HUQ(x, y, p.lowTop)
+		VPMADD52LUQ(x, yTop, p.lowHigh)
+		VPMADD52HUQ(x, yTop, p.lowHighTop)
+		VPMADD52LUQ(xTop, y, p.highLow)
+		VPMADD52HUQ(xTop, y, p.highLowTop)
+		VPMADD52LUQ(xTop, yTop, p.high)
+	}
+	SUBQ(U8(2), n)
+	JL(LabelRef("last"))
+	Label("pair")
+	term(0)
+	term(1)
+	ADDQ(U8(16), w)
+	ADDQ(U32(16*strip), b)
+	SUBQ(U8(2), n)
+	JGE(LabelRef("pair"))
+	Label("last")
+	ADDQ(U8(2), n)
+	JZ(LabelRef("sum"))
+	term(0)
+	Label("sum")
+	p := &sums[0]
+	for i, v := range sums[1].all() {
+		VPADDQ(v, p.all()[i], p.all()[i])
+	}
+	VPADDQ(p.lowHigh, p.lowTop, p.lowTop)
+	VPADDQ(p.highLow, p.lowTop, p.lowTop)
+	VPADDQ(p.lowHighTop, p.high, p.high)
+	VPADDQ(p.highLowTop, p.high, p.high)
+	out := Load(Param("out"), GP64())
+	for i, v := range []VecVirtual{p.low, p.lowTop, p.high} {
+		VMOVDQU64(v, Mem{Base: out, Disp: 8 * strip * i})
+	}
+	VZEROUPPER()
+	RET()
 }
