@@ -68,6 +68,7 @@ type lockstep struct {
 	moved  *sync.Cond
 	seats  []seat // from seat 1 on
 	closed bool
+	ended  chan struct{} // closed when conduct has ended
 
 	// Only the goroutine of conduct uses these.
 	stop   func()   // ends the timer for the next call; nil: none
@@ -76,7 +77,7 @@ type lockstep struct {
 }
 
 func newLockstep(l *Lockstep) *lockstep {
-	q := &lockstep{time: l.Time, seats: make([]seat, l.Seats)}
+	q := &lockstep{time: l.Time, seats: make([]seat, l.Seats), ended: make(chan struct{})}
 	q.moved = sync.NewCond(&q.mu)
 	go q.conduct()
 	return q
@@ -117,12 +118,13 @@ func (q *lockstep) ask(c *turnCall, after time.Duration) error {
 	return nil
 }
 
-// close ends the calls that wait.
+// close ends the calls that wait, and returns when no call runs.
 func (q *lockstep) close() {
 	q.mu.Lock()
-	defer q.mu.Unlock()
 	q.closed = true
 	q.moved.Broadcast()
+	q.mu.Unlock()
+	<-q.ended
 }
 
 // next waits until no client is awaited and returns the call whose time comes first, of equal times that of the first
@@ -164,6 +166,7 @@ func (q *lockstep) answered(c *turnCall) {
 
 // conduct runs the calls.
 func (q *lockstep) conduct() {
+	defer close(q.ended)
 	for {
 		for _, do := range q.chores {
 			do()
