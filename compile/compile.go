@@ -51,7 +51,7 @@ type Options struct {
 	// dispatches, tasks or estimates, and the functions have no programs, procedures or states. It is ignored with
 	// Provenance.
 	PairOnly bool
-	// Unheld is for a caller that does not compare what tasks store with values: the procedures have no Stores and Held.
+	// Unheld is for a caller that does not compare what tasks store with values: procedures have no Stores and Held.
 	Unheld bool
 
 	Progress     func(stage string, done, total int)

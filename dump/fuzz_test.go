@@ -29,12 +29,11 @@ func FuzzBytes(f *testing.F) {
 		`</plist>`))
 	f.Add([]byte{})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		for _, o := range []Options{{All: true}, {All: true, JSON: true}, {All: true, Raw: true}} {
-			var out bytes.Buffer
-			err := Bytes(&out, "x.bin", b, o)
-			if o.JSON && out.Len() > 0 && !json.Valid(out.Bytes()) {
-				t.Errorf("%v: no JSON: %.300s", err, &out)
-			}
+		o := []Options{{All: true}, {All: true, JSON: true}, {All: true, Raw: true}}[len(b)%3] // all take too long
+		var out bytes.Buffer
+		err := Bytes(&out, "x.bin", b, o)
+		if o.JSON && out.Len() > 0 && !json.Valid(out.Bytes()) {
+			t.Errorf("%v: no JSON: %.300s", err, &out)
 		}
 	})
 }

@@ -87,8 +87,8 @@ func main() {
 	Generate()
 }
 
-// limb is the width of the numbers that the instructions for integers of 52 bits multiply. Of an element of 61 bits they
-// take the lower 52 as they are; the others are a number of their own.
+// limb is the width of the integers that the instructions multiply. Of an element of 61 bits they take the lower 52 as
+// they are; the others are a number of their own.
 const limb = 52
 
 // parts are the sums of the products of limbs: of the lower ones, of a lower and an upper one in both orders, each in
@@ -104,8 +104,8 @@ func (p *parts) all() []VecVirtual {
 func strips() {
 	TEXT(fmt.Sprintf("sums%d", strip), NOSPLIT, "func(out *[3][8]uint64, w, b *uint64, k int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("sums%d writes %d sums of at most 504 products w[l] * b[%d*l+j] in three parts, each less than 2^63:",
-		strip, strip, strip), "the first, the second times 2^52 and the third times 2^104 add up to the sum.")
+	Doc(fmt.Sprintf("sums%d writes %d sums of at most 504 products w[l] * b[%d*l+j] in three parts, each less than "+
+		"2^63:", strip, strip, strip), "the first, the second times 2^52 and the third times 2^104 add up to the sum.")
 	w, b, n := Load(Param("w"), GP64()), Load(Param("b"), GP64()), Load(Param("k"), GP64())
 	var sums [2]parts
 	for u := range sums {
