@@ -49,11 +49,11 @@ build: ## build bin/zinc
 man: build ## write the manual pages to dist/man1
 	bin/zinc man $(OUT)/man1
 
-test: ## run every test, those of long tables on a part of them
-	@$(GO) test -json -timeout $(TIMEOUT) $(TESTARGS) ./... | $(GO) run ./.ci/testsummary
+test: ## run every test, those of long tables on a part of them; without go vet, which make lint runs
+	@$(GO) test -json -vet=off -timeout $(TIMEOUT) $(TESTARGS) ./... | $(GO) run ./.ci/testsummary
 
-test-short: ## run a sample of the tests, for use between edits; without go vet, which make lint runs
-	@$(MAKE) -s test TESTARGS="-short -vet=off $(TESTARGS)"
+test-short: ## run a sample of the tests, for use between edits
+	@$(MAKE) -s test TESTARGS="-short $(TESTARGS)"
 
 test-long: ## run every test on all that it has: hours
 	@ZINC_TESTS=long $(MAKE) -s test
@@ -152,7 +152,7 @@ vet:
 	$(GO) vet ./...
 
 style:
-	$(GO) test -run 'Lines|Literals' ./internal/walls
+	ZINC_TESTS=long $(GO) test -run 'Lines|Literals|Parameters' ./internal/walls
 
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...

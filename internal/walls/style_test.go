@@ -14,6 +14,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/tools/go/packages"
+
+	"github.com/zinc-compiler/zinc/internal/testform"
 )
 
 // maxColumns is the width of a line of code, a tab counted as four.
@@ -54,8 +56,8 @@ func isGenerated(text []byte) bool {
 
 // inspect type-checks every package and calls visit for each node of its files that are not generated.
 func inspect(t *testing.T, visit func(p *packages.Package, file string, n ast.Node)) {
-	if testing.Short() {
-		t.Skip("type-checking every package takes seconds")
+	if !testform.Long() {
+		t.Skip("type-checking every package takes ten seconds; make lint does it")
 	}
 	pkgs, err := load()
 	if err != nil {
