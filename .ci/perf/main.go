@@ -93,7 +93,7 @@ func rows(models string) []row {
 			same: "compile a chain of 49,152 operations", ratio: 4.4, fresh: true},
 		{what: "check the 12 blocks", argv: []string{"check", at("blocks")}, memory: 64},
 		{
-			what:    "check the 12 blocks without their weights",
+			what:  "check the 12 blocks without their weights",
 			argv:  []string{"check", filepath.Join(at("bare"), "model.mil")},
 			fresh: true,
 		},
