@@ -481,6 +481,7 @@ func TestOptionsCoverTheCompilers(t *testing.T) {
 		"PrintAfter": "printing", "PrintChanged": "printing",
 		"VerifyEach": "checking", "Log": "printing", "Provenance": "DebugDB",
 		"Store": "a place for the same bytes", "PairOnly": "the same bytes",
+		"Memory": "a memory of the same answers", "Unheld": "what verification reads",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {
 		if _, ok := mine.FieldByName(f.Name); !ok && other[f.Name] == "" {
