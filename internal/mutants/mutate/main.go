@@ -40,16 +40,18 @@ var mutated = []string{
 var holders = []string{"./lower", "./passes", "./compile"}
 
 type options struct {
-	n, programs, jobs, most int
-	seed                    uint64
-	floor                   float64
-	dir, packages           string
-	tests                   bool
+	n, skip              int
+	programs, jobs, most int
+	seed                 uint64
+	floor                float64
+	dir, packages        string
+	tests                bool
 }
 
 func main() {
 	var o options
 	flag.IntVar(&o.n, "n", 2000, "mutants")
+	flag.IntVar(&o.skip, "skip", 0, "mutants of the choice that are left out, since an interrupted run has judged them")
 	flag.Uint64Var(&o.seed, "seed", 0, "which mutants are chosen")
 	flag.IntVar(&o.programs, "programs", 3000, "generated programs that are searched for those that reach a mutant")
 	flag.IntVar(&o.most, "most", 40, "programs run for a mutant at most; then four times as many if something changes")
@@ -79,6 +81,7 @@ type Mutant struct {
 	How      string // what the killer said
 
 	programs []int64
+	judged   bool
 }
 
 // state is one experiment.
@@ -117,22 +120,35 @@ func run(ctx context.Context, o options) error {
 		return err
 	}
 	for i, site := range s.source.Choose(o.n, o.seed) {
-		s.list = append(s.list, &Mutant{Site: site, Number: i + 1, Place: site.String()})
+		if i >= o.skip {
+			s.list = append(s.list, &Mutant{Site: site, Number: i + 1, Place: site.String()})
+		}
 	}
-	fmt.Fprintf(os.Stderr, "%d places, %d chosen\n", len(s.source.Sites), len(s.list))
+	all := len(s.list)
+	fmt.Fprintf(os.Stderr, "%d places, %d chosen\n", len(s.source.Sites), all)
 	if err := s.build(ctx); err != nil {
 		return err
 	}
 	if err := s.trace(ctx); err != nil {
 		return err
 	}
-	if err := s.tryAll(ctx); err != nil {
-		return err
+	s.tryAll(ctx)
+	judged := 0 // before the first that was not
+	for _, m := range s.list {
+		if !m.judged {
+			break
+		}
+		judged++
 	}
+	s.list = s.list[:judged]
 	if err := s.write(); err != nil {
 		return err
 	}
-	if rate := s.print(); rate < o.floor {
+	rate := s.print()
+	if ctx.Err() != nil {
+		return fmt.Errorf("interrupted after %d of %d mutants; -skip %d goes on from there", judged, all, o.skip+judged)
+	}
+	if rate < o.floor {
 		return fmt.Errorf("%.1f %% are killed, want at least %g %%", rate, o.floor)
 	}
 	return nil
@@ -270,8 +286,8 @@ func (s *state) ask(ctx context.Context, mutant, cpu int, programs []int64, see 
 	return ctx.Err()
 }
 
-// tryAll judges every mutant.
-func (s *state) tryAll(ctx context.Context) error {
+// tryAll judges every mutant, until ctx ends.
+func (s *state) tryAll(ctx context.Context) {
 	begin, done := time.Now(), 0
 	var mu sync.Mutex
 	next := make(chan *Mutant)
@@ -280,6 +296,7 @@ func (s *state) tryAll(ctx context.Context) error {
 		wg.Go(func() {
 			for m := range next {
 				s.try(ctx, m)
+				m.judged = ctx.Err() == nil
 				mu.Lock()
 				done++
 				if done%50 == 0 {
@@ -299,7 +316,6 @@ func (s *state) tryAll(ctx context.Context) error {
 	}
 	close(next)
 	wg.Wait()
-	return ctx.Err()
 }
 
 // try judges a mutant: first by the programs that reach it, then by tests.
