@@ -68,6 +68,9 @@ func Dial(ctx context.Context, socket string, o DialOptions) (*Connection, error
 // Think lets virtual time pass between two calls of a process that has a seat, and does nothing in others.
 func (c *Connection) Think(d time.Duration) { c.process.Think(d) }
 
+// Now returns the virtual time of a process that has a seat, 0 in others.
+func (c *Connection) Now() time.Duration { return c.process.Now() }
+
 // Open loads a pair on the machine. The caller must Close the model.
 func (c *Connection) Open(ctx context.Context, p *Pair) (*Model, error) { return c.open(ctx, p, nil) }
 

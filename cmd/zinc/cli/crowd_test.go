@@ -127,6 +127,7 @@ func (c *crowdClient) run(ctx context.Context) (repeated int, err error) {
 			return repeated, errors.Join(err, errors.New("it should have been killed"))
 		}
 		conn.Think(time.Duration(rng.IntN(400)) * time.Microsecond)
+		began := conn.Now()
 		var got map[string]zinc.Tensor
 		err := again(func() (err error) { got, err = m.Run(ctx, inputs[i%cases]); return err })
 		if err != nil {
@@ -135,7 +136,9 @@ func (c *crowdClient) run(ctx context.Context) (repeated int, err error) {
 		if !reflect.DeepEqual(got, want[i%cases]) {
 			return repeated, fmt.Errorf("request %d: another output", i)
 		}
-		if i%10 == 0 {
+		if c.Seat > 0 {
+			fmt.Println("took", int64(conn.Now()-began))
+		} else if i%10 == 0 {
 			fmt.Println("at", i)
 		}
 	}
@@ -249,11 +252,12 @@ func TestServedMachineLosesNothingOfSurvivors(t *testing.T) {
 
 // TestLockstepGivesTheSameTrace runs 64 client processes in lockstep twice, with the same seeds: all eight priorities,
 // four models with an adapter each, faults, and ten clients that are killed. The two traces are the same byte for byte.
+// It prints the latencies of each class in virtual time.
 func TestLockstepGivesTheSameTrace(t *testing.T) {
 	if testing.Short() {
 		t.Skip("64 processes take seconds")
 	}
-	requests := testform.Of(0, 20, 1600) // of each: 100,000 in the long form
+	requests := testform.Of(0, 20, 1880) // of each: over 100,000 in the long form
 	const clients, kills = 64, 10
 	dir := t.TempDir()
 	compiled := func(kind int, seed uint64) string {
@@ -288,6 +292,8 @@ func TestLockstepGivesTheSameTrace(t *testing.T) {
 		compiled(kind, 0)
 	}
 	var traces [2]string
+	var mu sync.Mutex
+	took := map[string][]time.Duration{} // by class, of the first run
 	for run := range traces {
 		file := filepath.Join(dir, fmt.Sprintf("trace%d.json", run))
 		traces[run] = file
@@ -312,6 +318,14 @@ func TestLockstepGivesTheSameTrace(t *testing.T) {
 				if killed := dies[c.Seat-1] > 0; (err != nil) != killed || killed && cmd.ProcessState.Exited() {
 					t.Errorf("client %d: %v\n%s", c.Seat, err, out)
 				}
+				mu.Lock()
+				defer mu.Unlock()
+				for line := range strings.Lines(string(out)) {
+					var d time.Duration
+					if n, _ := fmt.Sscanf(line, "took %d", &d); n == 1 && run == 0 {
+						took[c.QoS] = append(took[c.QoS], d)
+					}
+				}
 			})
 		}
 		wait.Wait()
@@ -319,6 +333,17 @@ func TestLockstepGivesTheSameTrace(t *testing.T) {
 		strictlyByPriority(t, file, requests*(clients-kills))
 	}
 	sameLines(t, traces[0], traces[1])
+	for _, q := range broker.QoSClasses {
+		l := took[q.Name]
+		slices.Sort(l)
+		if len(l) == 0 {
+			t.Errorf("class %s has no latencies", q.Name)
+			continue
+		}
+		at := func(percent int) time.Duration { return l[(len(l)-1)*percent/100] }
+		t.Logf("%-16s %6d requests, latency at 50 %%: %v, 90 %%: %v, 99 %%: %v, longest %v", q.Name, len(l), at(50), at(90),
+			at(99), at(100))
+	}
 }
 
 // sameLines checks that two files have the same bytes.

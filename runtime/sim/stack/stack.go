@@ -169,6 +169,14 @@ func (p *Process) clock() e5rt.Clock {
 	return nil
 }
 
+// Now returns the virtual time of a client in lockstep, 0 in others.
+func (p *Process) Now() time.Duration {
+	if p.seated == nil {
+		return 0
+	}
+	return p.seated.Now()
+}
+
 // Think lets virtual time pass in a client in lockstep, and does nothing in others.
 func (p *Process) Think(d time.Duration) {
 	if p.seated != nil {
