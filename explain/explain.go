@@ -46,7 +46,9 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if a.PlacedOnly = o.Compile.Target.TD == 0; a.PlacedOnly {
 		build = compile.Place
 	}
-	r, err := build(ctx, ir.CloneProgram(p), o.Compile)
+	co := o.Compile
+	co.Unheld = true
+	r, err := build(ctx, ir.CloneProgram(p), co)
 	if err != nil {
 		return nil, err
 	}
@@ -75,13 +77,17 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
 		a.CostError = r.Report.Estimate.Known
 	}
+	// What the compilation made is not kept while others run, except the report where rewrites are compared with it.
+	no, was := a.Refused(), (*compile.Report)(nil)
+	if o.Rewrites && no != nil {
+		was = r.Report
+	}
 	if o.Hazards && !a.PlacedOnly && s.op != nil && a.onEngine() {
 		if err := a.hazards(ctx, p, o); err != nil {
 			return nil, err
 		}
 	}
-	no := a.Refused()
-	if !o.Rewrites || no == nil {
+	if was == nil {
 		return a, nil
 	}
 	switch {
@@ -96,7 +102,7 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		a.Sought = true
 		a.Rewrites, a.Tried, err = rewrites(ctx, p, s, no.Rule, o)
 		if err == nil && !a.PlacedOnly {
-			err = price(ctx, a.Rewrites, p, s, r.Report, o.Compile)
+			err = price(ctx, a.Rewrites, p, s, was, o.Compile)
 		}
 	}
 	return a, err
