@@ -271,9 +271,9 @@ func round(list []row, tool string, k, anchor int, taken [][][]sample) error {
 	return nil
 }
 
-// run runs a command and samples its memory. Rows that measure a cache name its folder; in the others a second run would
-// find the pair of the first, so the program has none. An older program does not know the word off and would take it for
-// a folder; it has no cache if the variable is not set.
+// run runs a command and samples its memory. Rows that measure a cache name its folder; in the others a second run
+// would find the pair of the first, so the program has none. An older program does not know the word off and would take
+// it for a folder; it has no cache if the variable is not set.
 func run(argv []string, dir string, now bool) (s sample, err error) {
 	argv = slices.Clone(argv)
 	for i := range argv {
