@@ -36,6 +36,7 @@ type draft struct {
 	// rowAgain is set if the planar engine reads the single row of each channel of source 1 for every row of the
 	// result.
 	rowAgain bool
+	partRows int // if more than 1, the number of rows as which a reduction reads a single row
 
 	// Set by the planner shape.
 	shift shift

@@ -33,9 +33,28 @@ func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst 
 		if d.ne != nil {
 			tile = d.tileRows(first, out, 1, 1, b.t.L2Bytes-l2Reserve)
 			first.rows = 0 // the rows of the tile
+		} else {
+			groupBatch(b.t, first, second, out)
 		}
 		b.emit(d, first, second, out, tile)
 	})
+}
+
+// groupBatch makes the images of a batch the groups of a planar task, instead of its depth, if no operand repeats one
+// image (env_bcast_mul_8x64x1x1_runtime_8x64x1x1).
+func groupBatch(t *target.Table, operands ...*operand) {
+	for _, o := range operands {
+		if o != nil && (o.ext[axG] > 1 || o.spread[axD] || o.ext[axD] > int64(t.MaxGroups)) {
+			return
+		}
+	}
+	for _, o := range operands {
+		if o != nil && o.ext[axD] > 1 {
+			o.ext[axG], o.ext[axD] = o.ext[axD], 1
+			o.stride[axG] = o.stride[axD]
+			o.stride[axD] = max(o.ext[axC]*o.stride[axC], o.ext[axH]*o.stride[axH])
+		}
+	}
 }
 
 // scaleBias emits x*scale + bias on the planar engine.

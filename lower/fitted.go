@@ -9,8 +9,8 @@ const (
 	// Exact on 64 of 66 recorded convolutions and products.
 	bytesNumerator, bytesDenominator = 3, 102400
 	// fetchBytes is one fetch of a patch. Recorded sums and tables of 1x1 images with 64
-	// to 4096 channels leave 150 to 154.
-	fetchBytes = 150
+	// to 4096 channels leave 150 to 154; a recorded product of 16384 leaves 152.
+	fetchBytes = 152
 	// groupBytes is one group of a reduction, in addition to the transfers.
 	// reduce_probe_sum_ax3_1x64x8x8 and reduce_probe_mean_ax3_1x128x16x16 leave 350 to 680.
 	groupBytes = 512
@@ -32,8 +32,8 @@ const (
 	// not have it, nor does conv_known_k1_c64_n512_s16; conv_probe_k1_c512_n512_s16 does.
 	longSum = 512
 	// manyTerms is the number of terms from which such a sum has it though each element of its source is used fewer
-	// than longSum times. Recorded with 288 uses: 2304 terms do not have it, 9216 do; with 256 uses 1024 terms do not.
-	manyTerms = 4096
+	// than longSum times. Recorded with 288 uses: 4608 terms do not have it, 9216 do; with 256 uses 1024 terms do not.
+	manyTerms = 8192
 	// pairTaps is the minimum number of taps of a depthwise convolution of one row that computes two columns at a time.
 	// Recorded only for nine taps on 375 columns.
 	pairTaps = 9

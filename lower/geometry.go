@@ -36,9 +36,9 @@ func (d *draft) bytesOnly() bool { return d.src[0].buf.narrow && d.dst.buf.narro
 
 // l2Layout lays out a source that passes through L2, from base on: elements, then channels, then depth, then rows, with
 // groups one after the other in the same place. A neural source keeps one work unit of a row, or cols if that is not 0;
-// a planar source that is not reduced keeps widePatch columns (env_bcast_mul_1x375x4096_runtime_1x375x4096). Rows are
-// padded so that the rows of a patch fall on different banks. It returns the bytes of one group, as shown by the
-// address of what follows it.
+// a planar source that is not reduced keeps widePatch columns (env_bcast_mul_1x375x4096_runtime_1x375x4096), and one
+// that is reduced as four rows those of a patch (reduce_probe_mean_ax3_1x1x1x512). Rows are padded so that the rows of
+// a patch fall on different banks. It returns the bytes of one group, as shown by the address of what follows it.
 func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) (l2Place, int64) {
 	c, w := ext[axC], ext[axW]
 	if o.swap {
@@ -52,6 +52,8 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 		w = min(w, cols)
 	case !o.swap && !d.reduces():
 		w = min(w, widePatch)
+	case d.partRows > 1:
+		w = min(w, 1<<d.patch[0])
 	}
 	ch := align(w*o.buf.elemBytes(), granule)
 	depth := ch * c
@@ -295,6 +297,8 @@ func (d *draft) planarPatch() {
 		w = min(w, patchAgain)
 	case out[axW] >= widePatch && (!d.reduces() || d.two): // chain_block_d512_s128_proj1
 		w, budget = log2up(widePatch), 9
+	case d.partRows > 1: // reduce_probe_mean_ax3_1x1x1x512
+		w = min(w, 8-log2up(int64(d.partRows)))
 	case d.reduces():
 	default:
 		w = min(w, 8)
@@ -347,10 +351,11 @@ func (d *draft) units() {
 	switch {
 	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= workUnit:
 		// Rows in L2 that are folded to an image (chain_block_d512_s64_proj1).
-	case d.copies() && d.dst.swap && (out[axC] <= smallImage || d.dst.inter == turnedInter):
-		// Turned to rows of one granule, or with a granule of channels side by side: sixteen columns per unit, one per
-		// core, or eight if there are no more
-		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8).
+	case d.copies() && d.dst.swap && (out[axC] <= smallImage || d.dst.inter == turnedInter ||
+		out[axH] > 1 && out[axC] == td.Lanes && out[axW] == td.Lanes):
+		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
+		// columns: sixteen columns per unit, one per core, or eight if there are no more
+		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x128x16x16).
 		s = turnShift
 		if out[axW] <= smallImage {
 			s = turnShift + 1

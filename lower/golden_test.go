@@ -122,6 +122,9 @@ var ruleCases = map[string][]ruleCase{
 				"groups", 1)
 			return g.Op("relu", "x", c)
 		}},
+		{"4608 terms", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 512, 16, 16), []int64{32, 512, 3, 3}, "valid", 1, 1)
+		}},
 		{"with relu6", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("relu6", "x", convOf(g, g.Input(1, 16, 16, 16), []int64{32, 16, 1, 1}, "valid", 1, 1))
 		}},
@@ -248,6 +251,15 @@ var ruleCases = map[string][]ruleCase{
 		{"add of one value a channel", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("add", "x", g.Input(1, 16, 4, 32), "y", g.Weights(16, 1, 1))
 		}},
+		{"mul of one value each of 256 channels", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("mul", "x", g.Input(1, 256, 8, 8), "y", g.Weights(256, 1, 1))
+		}},
+		{"mul of a batch", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("mul", "x", g.Input(8, 64, 1, 1), "y", g.Input(8, 64, 1, 1))
+		}},
+		{"mul of 16384 channels", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("mul", "x", g.Input(1, 16384, 1, 1), "y", g.Input(1, 16384, 1, 1))
+		}},
 		{"mul by a constant row, spread", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("mul", "x", g.Input(1, 16, 4, 32), "y", g.Weights(4, 1))
 		}},
@@ -295,6 +307,15 @@ var ruleCases = map[string][]ruleCase{
 			return g.Op("reduce_max", "x", g.Input(1, 64, 1, 1), "axes", []int64{1}, "keep_dims", true)
 		}},
 		{"sum over channels", unary("reduce_sum", "axes", []int64{1}, "keep_dims", true)},
+		{"mean of 512 elements of a row", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("reduce_mean", "x", g.Input(1, 1, 1, 512), "axes", []int64{3}, "keep_dims", true)
+		}},
+		{"mean over 128 channels", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("reduce_mean", "x", g.Input(1, 128, 16, 16), "axes", []int64{1}, "keep_dims", true)
+		}},
+		{"sum over rows of 16 columns", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("reduce_sum", "x", g.Input(1, 128, 16, 16), "axes", []int64{2}, "keep_dims", true)
+		}},
 		{"maximum over rows", unary("reduce_max", "axes", []int64{2}, "keep_dims", true)},
 		{"sum of squares", unary("reduce_sum_square", "axes", []int64{3}, "keep_dims", false)},
 	},

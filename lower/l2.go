@@ -348,6 +348,18 @@ func lowest(live []*resident, n, at int64) int64 {
 	return at
 }
 
+// pairPad is the padding of each of two rows of parameters: rows begin on different banks, also if one reads both at
+// half of them (binary_add_c512_constant_blob, public records with 256 and 1024 channels; not with 64).
+func pairPad(row int64) int64 {
+	switch n := row / granule; {
+	case n%banks == 0:
+		return 2 * granule
+	case n%(banks/2) == 0:
+		return granule
+	}
+	return 0
+}
+
 // fitsL2 reports whether every access to the buffer can be made in L2, and chooses the row packing.
 func (c *chain) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
@@ -373,8 +385,8 @@ func (c *chain) fitsL2(r *resident) bool {
 	if packed == bare && bare/granule%2 == 1 && planeForPlanar(r) {
 		packed += granule
 	}
-	if buf.pair && packed/granule%banks == 0 {
-		packed += 2 * granule // binary_add_c512_constant_blob; not with 64 channels
+	if buf.pair {
+		packed += pairPad(packed)
 	}
 	tight := true
 	for _, u := range r.uses {

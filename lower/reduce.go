@@ -176,17 +176,36 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 		h*(w*line+maxRowPad) > b.t.L2Bytes/4 || h*(c*align(w*elemBytes, granule)+maxRowPad) > b.t.L2Bytes/4 {
 		return false
 	}
-	t := b.temp([]int64{h, w, c})
-	t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
+	part := partOfRow(c)
+	t := b.temp([]int64{h, w, c / part, part})
+	if part == c {
+		t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
+	}
 	turned := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
 	b.emit(copying(), imageOperand(x, 1), nil, turned, 0)
-	in := &operand{buf: t.buf, off: t.off, ext: [5]int64{h, 1, w, 1, c},
+	in := &operand{buf: t.buf, off: t.off, ext: [5]int64{h, 1, w, c / part, part},
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
+	if part < c {
+		in.stride[axH] = t.stride[2]
+	}
 	res := &operand{buf: out.buf, off: out.off, swap: true,
 		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
-	b.emitReduce(folding(r.pool, factor), in, nil, res)
+	d := folding(r.pool, factor)
+	d.partRows = int(c / part)
+	b.emitReduce(d, in, nil, res)
 	return true
+}
+
+// partOfRow is the number of elements of a row of n that a sum reads as one row: rows of 128, 256 and 512 are four
+// (reduce_probe_mean_ax3_1x1x1x512, reduce_probe_sum_ax1_1x128x16x16; not reduce_probe_sum_ax1_1x64x8x8; others are not
+// recorded).
+func partOfRow(n int64) int64 {
+	switch n {
+	case 128, 256, 512:
+		return n / 4
+	}
+	return n
 }
 
 // turnPad is the padding of a row that a turn to the row leaves in L2, which keeps rows on different banks: two
@@ -252,7 +271,15 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 		b.copyTo(x, c)
 		x = c
 	}
-	return b.planarReduce(x, out, over, func() *draft { return folding(r.pool, factor) })
+	rows := 1
+	if r.neural == td.NESum {
+		rows = int(x.w() / partOfRow(x.w()))
+	}
+	return b.planarReduce(x, out, over, func() *draft {
+		d := folding(r.pool, factor)
+		d.partRows = rows
+		return d
+	})
 }
 
 // reduceToRow reduces the rest of each channel to one element of a row: the kept axis, the channels of the task, is the
@@ -402,6 +429,10 @@ func (b *builder) divided(rows, depth axisLoop) (slow, fast axisLoop) {
 
 // emitReduce emits a reduction. Recorded reductions have the input's extents in the output registers too.
 func (b *builder) emitReduce(d *draft, src1, src2, dst *operand) {
+	if n := int64(d.partRows); n > 1 && src1.ext[axH] == 1 && src1.pix == 0 && !src1.spread[axW] {
+		src1.ext[axH], src1.ext[axW], src1.rows = n, src1.ext[axW]/n, n
+		src1.stride[axH] = src1.ext[axW] * elemBytes
+	}
 	dst.ext = [5]int64{src1.ext[axG], src1.ext[axD], src1.ext[axC], src1.ext[axH], src1.ext[axW]}
 	b.emit(d, src1, src2, dst, src1.ext[axH])
 }

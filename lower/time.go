@@ -54,8 +54,8 @@ func (d *draft) moved() int64 {
 func (d *draft) repeatsExtents() bool { return d.reduces() && d.window.alone() }
 
 // fetched counts the patches of the sources that come by DMA: the patch of each channel is fetched separately, and if
-// patches are small their number determines the time. The neural engine fetches all rows of a channel at once, and
-// either all groups.
+// patches are small their number determines the time. The neural engine fetches all rows of a channel at once, and it
+// and a reduction fetch all groups (not env_bcast_mul_8x64x1x1_runtime_8x64x1x1).
 func (d *draft) fetched() int64 {
 	sources := int64(0)
 	if d.src[0].where == byDMA {
@@ -64,7 +64,11 @@ func (d *draft) fetched() int64 {
 	if d.fetchesSecond() {
 		sources++
 	}
-	return d.patches() / d.groups() * sources
+	n := d.patches()
+	if d.ne != nil || d.reduces() {
+		n /= d.groups()
+	}
+	return n * sources
 }
 
 // patches counts the pieces in which a task fetches a source.
@@ -91,7 +95,11 @@ func (d *draft) foldedWork() int64 {
 	if !d.reduces() {
 		return 0
 	}
-	return d.patches() * (foldedBytes + foldedPixels<<(d.patch[0]+d.patch[1])/foldedShare)
+	size := d.patch[0]
+	if d.partRows <= 1 { // reduce_probe_sum_ax1_1x128x16x16
+		size += d.patch[1]
+	}
+	return d.patches() * (foldedBytes + foldedPixels<<size/foldedShare)
 }
 
 // columns is the number of elements in a stored row of a stream's tensor.

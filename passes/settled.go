@@ -24,6 +24,8 @@ var SettledOps = func() map[*ir.Operation]Settled {
 			"becomes its operand, which the state's buffer takes after the call"},
 		ir.OpWhileLoop: {"fold-constants", ir.Unplaced,
 			"unrolls where constants decide its trips; other loops are not lowered"},
+		ir.OpRange1D: {"fold-constants", ir.Unplaced,
+			"becomes a constant, which the host makes, where its arguments are constant; others are not lowered"},
 		ir.OpCond: {"flatten-branches", ir.Unplaced,
 			"a constant takes its branch; cheap branches are both computed and selected from; others are not lowered"},
 		ir.OpCast: {"place", ir.Transfer,
