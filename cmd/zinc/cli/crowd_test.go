@@ -341,8 +341,8 @@ func TestLockstepGivesTheSameTrace(t *testing.T) {
 			continue
 		}
 		at := func(percent int) time.Duration { return l[(len(l)-1)*percent/100] }
-		t.Logf("%-16s %6d requests, latency at 50 %%: %v, 90 %%: %v, 99 %%: %v, longest %v", q.Name, len(l), at(50), at(90),
-			at(99), at(100))
+		t.Logf("%-16s %6d requests, latency at 50 %%: %v, 90 %%: %v, 99 %%: %v, longest %v", q.Name, len(l), at(50),
+			at(90), at(99), at(100))
 	}
 }
 
