@@ -24,14 +24,27 @@ func (d *fileDump) chosenTasks(visit func(p hwx.Procedure, i int, t td.Placed) e
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.path, err)
 	}
+	found := make([]bool, len(d.Tasks))
 	for k, p := range list {
 		if _, _, _, err := d.walk(p, func(i int, t td.Placed) error {
-			if !chosen[k](i) {
+			show := chosen[k](i)
+			for x := range d.Tasks {
+				if d.Tasks[x].at(uint64(t.Off), 4*t.Words()) {
+					show, found[x] = true, true
+				}
+			}
+			if !show {
 				return nil
 			}
 			return visit(p, i, t)
 		}); err != nil {
 			return err
+		}
+	}
+	for x, r := range d.Tasks {
+		if r.placed && !found[x] {
+			return fmt.Errorf("%s: %s %s: no task is there; %s lists their places", d.path, d.name(PartTask), r.text,
+				d.name(PartTasks))
 		}
 	}
 	return nil

@@ -133,6 +133,11 @@ func (d *fileDump) chosenImages(visit func(i, n int, x *imageTask) error) error 
 		}
 		counts[len(counts)-1].tasks++
 	}
+	for _, r := range d.Tasks {
+		if r.placed {
+			return fmt.Errorf("%s: %s %s: register images have no addresses", d.path, d.name(PartTask), r.text)
+		}
+	}
 	chosen, err := d.chooseTasks(counts)
 	if err != nil {
 		return fmt.Errorf("%s: %w", d.path, err)

@@ -1,6 +1,7 @@
 package dump
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,10 +13,38 @@ type TaskRange struct {
 	procedure string // "" if the file has one
 	from, to  int    // inclusive
 	text      string
+	// Placed is set for a range of addresses in the section of tasks instead: first to last, inclusive.
+	placed      bool
+	first, last uint64
+}
+
+// at reports whether an entry is for addresses that the bytes from off on have.
+func (r *TaskRange) at(off uint64, size int) bool {
+	return r.placed && off <= r.last && off+uint64(size) > r.first
+}
+
+// addresses parses FIRST, FIRST-LAST and FIRST-.
+func (r *TaskRange) addresses(s string) (err error) {
+	first, last, isRange := strings.Cut(s, "-")
+	r.placed = true
+	r.first, err = strconv.ParseUint(first, 0, 64)
+	r.last = r.first
+	switch {
+	case err != nil:
+	case isRange && last == "":
+		r.last = math.MaxUint64
+	case isRange:
+		r.last, err = strconv.ParseUint(last, 0, 64)
+	}
+	if err == nil && r.last < r.first {
+		err = errors.New("the last address is before the first")
+	}
+	return err
 }
 
 // ParseTasks parses selections of tasks: comma-separated N, N-M and N-, with PROCEDURE: in front if a procedure is
-// named. The name also applies to the entries that follow it in the list.
+// named, and @ADDRESS, @FIRST-LAST and @FIRST- for the tasks there. The name also applies to the entries that follow it
+// in the list.
 func ParseTasks(values []string) (out []TaskRange, err error) {
 	for _, v := range values {
 		procedure, list := "", v
@@ -27,6 +56,14 @@ func ParseTasks(values []string) (out []TaskRange, err error) {
 		}
 		for _, s := range strings.Split(list, ",") {
 			r := TaskRange{procedure: procedure, text: s}
+			if address, ok := strings.CutPrefix(s, "@"); ok {
+				if err := r.addresses(address); err != nil || procedure != "" {
+					return nil, fmt.Errorf("%q: %q is not a place; want @ADDRESS, @FIRST-LAST or @FIRST-, with no "+
+						"procedure, as in @0x300-0x4ff", v, s)
+				}
+				out = append(out, r)
+				continue
+			}
 			lo, hi, isRange := strings.Cut(s, "-")
 			r.from, err = strconv.Atoi(lo)
 			r.to = r.from
@@ -38,8 +75,8 @@ func ParseTasks(values []string) (out []TaskRange, err error) {
 				r.to, err = strconv.Atoi(hi)
 			}
 			if err != nil || r.from < 0 || r.to < r.from {
-				return nil, fmt.Errorf("%q: %q is not a task; want N, N-M, N- or a comma-separated list of those, "+
-					"counted from 0", v, s)
+				return nil, fmt.Errorf("%q: %q is not a task; want N, N-M, N-, @ADDRESS or a comma-separated list "+
+					"of those, counted from 0", v, s)
 			}
 			out = append(out, r)
 		}
@@ -58,6 +95,9 @@ func (o *Options) chooseTasks(procedures []procedureTasks) ([]func(i int) bool, 
 	option := o.name(PartTask)
 	chosen := make([][]TaskRange, len(procedures))
 	for _, r := range o.Tasks {
+		if r.placed {
+			continue
+		}
 		k := -1
 		for i, p := range procedures {
 			if r.procedure != "" && p.name == r.procedure || r.procedure == "" && len(procedures) == 1 {

@@ -33,6 +33,9 @@ func TestTaskRangesSelectTasksOfProcedures(t *testing.T) {
 		{"2-1", one, `"2-1" is not a task`},
 		{"1,", one, `"" is not a task`},
 		{"99999999999999999999", one, "is not a task"},
+		{"@x", one, `"@x" is not a place`},
+		{"@0x20-0x10", one, "is not a place"},
+		{"net:@0x20", one, "is not a place"},
 	} {
 		rs, err := ParseTasks(strings.Split(c.values, " "))
 		got := ""

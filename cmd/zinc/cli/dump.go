@@ -2,7 +2,9 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -28,13 +30,14 @@ type dumpCommand struct {
 func newDump(e *env) *cobra.Command {
 	c := &dumpCommand{env: e, what: dump.Options{Name: flagName, Stdin: e.stdin}}
 	cmd := &cobra.Command{
-		Use:   "dump FILE",
+		Use:   "dump FILE...",
 		Short: "Print a container, descriptor, model, weight file, array or tasks",
 		Long: `Dump prints FILE as text or JSON: a hardware container with its tasks, a dispatch
 descriptor, a firmware container with its records, MIL text in its canonical layout, the
 records of a weight file, the intermediate form of a network description, the head of an
 npy array, what --emit wrote (tasks as text, a record stream, register images), or a
-debug database. The file type is detected from its content. For a model folder, package
+debug database. The file type is detected from its content. Several files are printed one after
+the other, each after a line with its name, or as a document each. For a model folder, package
 or specification (.mlmodel), the metadata is printed, then the program as MIL text; with --mil only the
 text is, as it is, with the lines that messages of all commands count.
 
@@ -82,8 +85,8 @@ add no information. docs/dump.md describes the JSON.`,
   zinc dump model.mil --ir
   zinc dump model.mlpackage --mil`,
 		GroupID: groupUnderstand,
-		Args:    operands(1, 1, "one FILE"),
-		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(args[0]) },
+		Args:    operands(1, math.MaxInt, "a FILE"),
+		RunE:    func(cmd *cobra.Command, args []string) error { return c.run(args) },
 	}
 	f := cmd.Flags()
 	f.BoolVar(&c.what.JSON, "json", false, "print JSON")
@@ -103,7 +106,8 @@ add no information. docs/dump.md describes the JSON.`,
 	}
 	f.BoolVar(&c.what.All, "all", false, "print every part that the file has")
 	f.StringArrayVar(&c.tasks, dump.PartTask, nil, "print tasks with the place, value and meaning of the fields "+
-		"that are set: `N`, N-M, N- or a comma-separated list; PROCEDURE:N if there are several")
+		"that are set: `N`, N-M, N- or a comma-separated list; PROCEDURE:N if there are several; @ADDRESS or "+
+		"@FIRST-LAST for those at places of a container's tasks, as in @0x300")
 	f.BoolVar(&c.what.AllFields, "all-fields", false,
 		"with --task, print every field with its source, also those that are zero or of unknown meaning")
 	c.loaded = make([]bool, len(loadedForms))
@@ -158,7 +162,7 @@ func (c *dumpCommand) chosen(part string) bool {
 	return c.parts[slices.IndexFunc(dump.Parts, func(p dump.Part) bool { return p.Name == part })]
 }
 
-func (c *dumpCommand) run(path string) (err error) {
+func (c *dumpCommand) run(paths []string) (err error) {
 	if err := c.contradictions(); err != nil {
 		return err
 	}
@@ -176,7 +180,22 @@ func (c *dumpCommand) run(path string) (err error) {
 		w = p
 		defer func() { err = errors.Join(err, p.Close()) }()
 	}
-	err = c.print(w, path)
+	for i, path := range paths {
+		if len(paths) > 1 && !c.what.JSON {
+			if i > 0 {
+				fmt.Fprintln(w)
+			}
+			fmt.Fprintf(w, "%s:\n", path)
+		}
+		if e2 := c.print(w, path); e2 != nil && len(paths) > 1 && statusOf(e2) == statusInput {
+			// What is wrong with a file does not keep the others from being printed.
+			c.fail(e2)
+			err = &exitError{err: e2, status: statusInput, shown: true}
+		} else if e2 != nil {
+			err = e2
+			break
+		}
+	}
 	if o := (*dump.OptionError)(nil); errors.As(err, &o) {
 		return usagef("%s: %s", flagName(o.Option), o.Reason)
 	}
