@@ -134,10 +134,11 @@ var bounds = []block{
 		size := m.around(128)
 		return m.try("sliding_windows", "x", m.input(1, 2*size+int64(m.n(3)), 2), "axis", 1, "size", size)
 	}},
+	{"computed places", func(m *maker) []*ir.Value { // fp16 counts to 2048
+		x := m.input(m.around(2048), 1)
+		return m.try("gather", "x", x, "indices", m.g.InputOf(ir.Int32, 3), "axis", 0)
+	}},
 	{"computed weights", func(m *maker) []*ir.Value {
-		if m.yes() {
-			return m.try("linear", "x", m.input(2, 8), "weight", m.weights(3, 8), "bias", m.input(3))
-		}
 		return m.try("conv", "x", m.input(1, 4, 5, 6), "weight", m.input(3, 4, 1, 2), "pad_type", "same")
 	}},
 	{"chain of tasks", func(m *maker) []*ir.Value {
