@@ -355,7 +355,8 @@ func (d *draft) units() {
 		out[axH] > 1 && out[axC] == td.Lanes && out[axW] == td.Lanes):
 		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
 		// columns: sixteen columns per unit, one per core, or eight if there are no more
-		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x128x16x16).
+		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8,
+		// reduce_probe_sum_ax2_1x128x16x16).
 		s = turnShift
 		if out[axW] <= smallImage {
 			s = turnShift + 1
