@@ -33,8 +33,9 @@ const enough = 100000
 // TestRandomPrograms compiles generated programs and asks the judges about each. -random.n N prints the coverage table,
 // in which every empty row must have a reason.
 func TestRandomPrograms(t *testing.T) {
-	// Trials allocate much and keep nothing.
+	// Trials allocate much and keep nothing; those on large tensors would grow the heap to tens of gigabytes.
 	defer debug.SetGCPercent(debug.SetGCPercent(600))
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(2 << 30))
 	n := testform.Of(few/20, few, few)
 	if *randomN > 0 {
 		n = *randomN

@@ -214,14 +214,16 @@ func TestPipelines(t *testing.T) {
 		forms    string
 		programs int
 	}{
-		{"detector", sub(pipelineField, program, detection, str(2, "a name")), "mlProgram nonMaximumSuppression", 1},
-		{"classifier", sub(pipelineClassifierField, sub(1, detection, program)), "nonMaximumSuppression mlProgram", 1},
-		{"regressor", sub(pipelineRegressorField, sub(1, program)), "mlProgram", 1},
-		{"inner", sub(pipelineField, sub(1, sub(pipelineField, program)), detection),
-			"pipeline nonMaximumSuppression", 1},
-		{"two programs", sub(pipelineField, program, program), "mlProgram mlProgram", 2},
-		{"none", sub(pipelineField, detection), "nonMaximumSuppression", 0},
-		{"empty", sub(pipelineField), "", 0},
+		{name: "detector", model: sub(pipelineField, program, detection, str(2, "a name")),
+			forms: "mlProgram nonMaximumSuppression", programs: 1},
+		{name: "classifier", model: sub(pipelineClassifierField, sub(1, detection, program)),
+			forms: "nonMaximumSuppression mlProgram", programs: 1},
+		{name: "regressor", model: sub(pipelineRegressorField, sub(1, program)), forms: "mlProgram", programs: 1},
+		{name: "inner", model: sub(pipelineField, sub(1, sub(pipelineField, program)), detection),
+			forms: "pipeline nonMaximumSuppression", programs: 1},
+		{name: "two programs", model: sub(pipelineField, program, program), forms: "mlProgram mlProgram", programs: 2},
+		{name: "none", model: sub(pipelineField, detection), forms: "nonMaximumSuppression"},
+		{name: "empty", model: sub(pipelineField)},
 	} {
 		b := msg(num(1, 9), sub(2, sub(100, str(3, "author"))), c.model)
 		m, err := decode(b)

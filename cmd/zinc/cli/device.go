@@ -542,7 +542,7 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 		if err != nil {
 			return err
 		}
-		commands = append(commands, command{args[0], channel, header, values})
+		commands = append(commands, command{name: args[0], channel: channel, header: header, values: values})
 		args = args[min(n+1, len(args)):]
 	}
 	return c.probed(ctx, func(x *probe) error {

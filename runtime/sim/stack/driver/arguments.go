@@ -142,10 +142,10 @@ func (t *Task) CallWithBlock(c UserClient, selector uint32, a BlockArguments) Re
 		at, n, count int
 		bytes        []byte
 	}{
-		{argScalarIn, argScalarInN, len(a.Scalars), in},
-		{argStructIn, argStructInN, len(a.Structure), a.Structure},
-		{argScalarOut, argScalarOutN, a.ScalarsOut, make([]byte, 8*a.ScalarsOut)},
-		{argStructOut, argStructOutN, a.StructureOut, make([]byte, a.StructureOut)},
+		{at: argScalarIn, n: argScalarInN, count: len(a.Scalars), bytes: in},
+		{at: argStructIn, n: argStructInN, count: len(a.Structure), bytes: a.Structure},
+		{at: argScalarOut, n: argScalarOutN, count: a.ScalarsOut, bytes: make([]byte, 8*a.ScalarsOut)},
+		{at: argStructOut, n: argStructOutN, count: a.StructureOut, bytes: make([]byte, a.StructureOut)},
 	} {
 		if x.count > 0 {
 			at := t.Map(x.bytes)
