@@ -94,7 +94,8 @@ func (c *explainCommand) place(operand string) (string, explain.Place, error) {
 	case i > 0 && err == nil && line > 0:
 		return operand[:i], explain.Place{Line: line}, nil
 	case c.op == "":
-		return "", at, usagef("explain %q: want MODEL:LINE, with a line from 1 on, or MODEL and --op NAME", operand)
+		return "", at, usagef("explain %q: want MODEL:LINE, with a line from 1 on, or MODEL and --op NAME; "+
+			"zinc check --all MODEL lists the statements", operand)
 	}
 	return operand, at, nil
 }
