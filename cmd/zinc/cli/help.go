@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -193,12 +192,17 @@ func commandLine(line string, columns int) string {
 	return b.String()
 }
 
-// usageText describes how a command is called: its forms, examples, subcommands and flags. It is empty for a topic of
-// help, which is not a command.
-func (e *env) usageText(c *cobra.Command) string {
+// usageText describes how a command is called, with a text before its subcommands and flags, which can be empty. It is
+// empty for a topic of help, which is not a command.
+func (e *env) usageText(c *cobra.Command, text string) string {
 	if c.IsAdditionalHelpTopicCommand() {
 		return ""
 	}
+	return e.formText(c) + text + e.partText(c)
+}
+
+// formText lists the forms of a command, and examples.
+func (e *env) formText(c *cobra.Command) string {
 	var b strings.Builder
 	b.WriteString("Usage:\n")
 	if c.Runnable() {
@@ -213,6 +217,12 @@ func (e *env) usageText(c *cobra.Command) string {
 			b.WriteString(commandLine(strings.TrimRight(line, "\n"), e.columns) + "\n")
 		}
 	}
+	return b.String()
+}
+
+// partText lists the subcommands and flags of a command.
+func (e *env) partText(c *cobra.Command) string {
+	var b strings.Builder
 	b.WriteString(e.commandText(c))
 	b.WriteString(e.flagText(c))
 	if c.HasAvailableSubCommands() {
@@ -249,17 +259,23 @@ func (e *env) commandText(c *cobra.Command) string {
 	return b.String()
 }
 
-// setHelp sets the help of the command tree: the long text, or the short one, and the usage.
+// setHelp sets the help of the command tree: what a command does in a line, how it is called, with examples, then the
+// long text, subcommands and flags.
 func (e *env) setHelp(root *cobra.Command) {
 	root.SetUsageFunc(func(c *cobra.Command) error {
 		c.InheritedFlags() // cobra adds them to c.Flags here
-		_, err := fmt.Fprint(c.OutOrStderr(), e.usageText(c))
+		_, err := fmt.Fprint(c.OutOrStderr(), e.usageText(c, ""))
 		return err
 	})
 	root.SetHelpFunc(func(c *cobra.Command, _ []string) {
-		text := wrapped(cmp.Or(c.Long, c.Short), e.columns) + "\n"
-		if usage := c.UsageString(); usage != "" {
-			text += "\n" + usage
+		c.InheritedFlags() // cobra adds them to c.Flags here
+		long := ""
+		if c.Long != "" {
+			long = "\n" + wrapped(c.Long, e.columns) + "\n"
+		}
+		text := wrapped(c.Short, e.columns) + "\n\n" + e.usageText(c, long)
+		if c.IsAdditionalHelpTopicCommand() {
+			text = strings.TrimPrefix(long, "\n")
 		}
 		fmt.Fprint(c.OutOrStdout(), text)
 	})
