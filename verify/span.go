@@ -210,8 +210,7 @@ func (s *span) compare(got interp.Tensor) fit {
 			f.notFound(i, w)
 		}
 		if w != w {
-			// The engine stores 0 for NaN (numerics.Out).
-			f.note(i, distance(g[i], w), 0, g[i] == g[i] && g[i] != 0, g[i], w)
+			f.note(i, distance(g[i], w), 0, g[i] == g[i], g[i], w)
 			continue
 		}
 		lo, hi := math.Inf(-1), math.Inf(1)
