@@ -213,8 +213,8 @@ func (s *State) turnWithoutOnes(r *rewriter, op, transpose *ir.Op, x, between *i
 		return nil, nil
 	}
 	turned := transpose.Arg(ir.ParamX)
-	ones, end := between.Type.Shape, between.Type.Rank()-1
-	if ones[end] != 1 || between.Type.Elems() == 1 || !slices.Equal(withoutOnes(x), withoutOnes(turned)) ||
+	if between.Type.Elems() == 1 || between.Type.Shape[between.Type.Rank()-1] != 1 ||
+		!slices.Equal(withoutOnes(x), withoutOnes(turned)) ||
 		!slices.Equal(withoutOnes(transpose.Results[0]), withoutOnes(y)) {
 		return nil, nil
 	}

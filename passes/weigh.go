@@ -50,7 +50,10 @@ func (s *State) weighSteps() {
 				continue
 			}
 			w := s.weigh(st)
-			least := w.whole().worthIt() / weighMargin
+			least := nanoseconds(0)
+			if whole := w.whole(); whole.pays() {
+				least = whole.engine / weighMargin
+			}
 			for _, r := range w.cheapest() {
 				if r.engine-r.cpu < least {
 					continue
@@ -147,13 +150,8 @@ func (s *State) weigh(st *Step) balance {
 // whole returns what the step takes on either unit.
 func (w balance) whole() stretch { return w.stretch(0, len(w.engine)) }
 
-// worthIt returns the time of a stretch on the engine, 0 if the CPU does it sooner.
-func (s stretch) worthIt() nanoseconds {
-	if s.engine < s.cpu {
-		return s.engine
-	}
-	return 0
-}
+// pays reports whether the engine does a stretch sooner than the CPU.
+func (s stretch) pays() bool { return s.engine < s.cpu }
 
 // cheapest returns the stretches that the CPU does sooner, none if the step is best left whole. A dispatch can begin
 // and end anywhere in the step's order; the least sum is found in one pass.
@@ -163,7 +161,7 @@ func (s stretch) worthIt() nanoseconds {
 func (w balance) cheapest() []stretch {
 	n := len(w.engine)
 	share := nanoseconds(1) // of an operation's time on the engine, as a divisor
-	if w.whole().worthIt() > 0 {
+	if w.whole().pays() {
 		share = 2
 	}
 	// onCPU and onEngine are the least times of the operations so far if the last one is there; stays[i] tells whether

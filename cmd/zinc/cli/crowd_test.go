@@ -145,6 +145,18 @@ func (c *crowdClient) run(ctx context.Context) (repeated int, err error) {
 	return repeated, nil
 }
 
+// compiledLayer compiles a layer of a test model in a folder and returns the path of its container.
+func compiledLayer(t *testing.T, dir string, kind int, seed uint64) string {
+	t.Helper()
+	mil := filepath.Join(dir, fmt.Sprintf("%d_%d.mil", kind, seed))
+	put(t, mil, []byte(testmodel.Layer(kind, seed)))
+	hwx := strings.TrimSuffix(mil, ".mil") + ".hwx"
+	if s, _, msg := call(t, mil, "-o", hwx); s != statusOK {
+		t.Fatal(msg)
+	}
+	return hwx
+}
+
 // TestServedMachineLosesNothingOfSurvivors runs 64 client processes of all eight priorities on a served machine, on
 // four models with an adapter each, with faults. Ten of them are killed at random; the others get all of their answers,
 // with the right bytes, and the trace shows strict priority.
@@ -155,18 +167,9 @@ func TestServedMachineLosesNothingOfSurvivors(t *testing.T) {
 	requests := testform.Of(0, 20, 1880) // of each: over 100,000 in the long form
 	const clients, kills = 64, 10
 	dir := t.TempDir()
-	compiled := func(kind int, seed uint64) string {
-		mil := filepath.Join(dir, fmt.Sprintf("%d_%d.mil", kind, seed))
-		put(t, mil, []byte(testmodel.Layer(kind, seed)))
-		hwx := strings.TrimSuffix(mil, ".mil") + ".hwx"
-		if s, _, msg := call(t, mil, "-o", hwx); s != statusOK {
-			t.Fatal(msg)
-		}
-		return hwx
-	}
 	var bases [testmodel.Layers]string
 	for kind := range bases {
-		bases[kind] = compiled(kind, 0)
+		bases[kind] = compiledLayer(t, dir, kind, 0)
 	}
 	traced := filepath.Join(dir, "trace.json")
 	socket, stop := serving(t, "--trace", traced, "--inject-seed", "1", "--inject",
@@ -187,7 +190,7 @@ func TestServedMachineLosesNothingOfSurvivors(t *testing.T) {
 		c := &crowdClient{
 			Socket:   socket,
 			Base:     bases[kind],
-			Adapter:  compiled(kind, uint64(1+i)),
+			Adapter:  compiledLayer(t, dir, kind, uint64(1+i)),
 			QoS:      broker.QoSClasses[i/len(bases)%len(broker.QoSClasses)].Name,
 			Team:     fmt.Sprint("TEAM", kind),
 			Seed:     uint64(i),
@@ -260,15 +263,6 @@ func TestLockstepGivesTheSameTrace(t *testing.T) {
 	requests := testform.Of(0, 20, 1880) // of each: over 100,000 in the long form
 	const clients, kills = 64, 10
 	dir := t.TempDir()
-	compiled := func(kind int, seed uint64) string {
-		hwx := filepath.Join(dir, fmt.Sprintf("%d_%d.hwx", kind, seed))
-		mil := strings.TrimSuffix(hwx, ".hwx") + ".mil"
-		put(t, mil, []byte(testmodel.Layer(kind, seed)))
-		if s, _, msg := call(t, mil, "-o", hwx); s != statusOK {
-			t.Fatal(msg)
-		}
-		return hwx
-	}
 	rng := rand.New(rand.NewPCG(6, 6))
 	dies := map[int]int{}
 	for _, i := range rng.Perm(clients)[:kills] {
@@ -279,7 +273,7 @@ func TestLockstepGivesTheSameTrace(t *testing.T) {
 		kind := i % testmodel.Layers
 		crowd = append(crowd, &crowdClient{
 			Base:     filepath.Join(dir, fmt.Sprintf("%d_0.hwx", kind)),
-			Adapter:  compiled(kind, uint64(1+i)),
+			Adapter:  compiledLayer(t, dir, kind, uint64(1+i)),
 			QoS:      broker.QoSClasses[i/testmodel.Layers%len(broker.QoSClasses)].Name,
 			Team:     fmt.Sprint("TEAM", kind),
 			Seed:     uint64(i),
@@ -289,7 +283,7 @@ func TestLockstepGivesTheSameTrace(t *testing.T) {
 		})
 	}
 	for kind := range testmodel.Layers {
-		compiled(kind, 0)
+		compiledLayer(t, dir, kind, 0)
 	}
 	var traces [2]string
 	var mu sync.Mutex

@@ -30,7 +30,7 @@ type env struct {
 	profile     profile
 	memory      byteCount // limit from --max-memory, 0 for the default
 	helpAll     bool      // help lists the expert flags
-	completes   bool      // a shell asks for completions, which take a third of the time to build the commands
+	completes   bool      // the shell completes a word; only then are completions registered, which is slow
 	quiet       bool      // print no notes
 	terminal    bool      // standard output is one
 	columns     int       // of help
