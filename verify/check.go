@@ -60,7 +60,7 @@ func newStatement(step string, v *ir.Value, op *ir.Op, s *span, got interp.Tenso
 	if op != nil {
 		st.Op = op.Def.Name
 	}
-	if s.lost || many(f.steps, f.elements) {
+	if s.lost || f.nan > 0 || many(f.steps, f.elements) {
 		st.Bound, st.BoundPercent = Number(math.Inf(1)), Number(math.Inf(1))
 	}
 	return st
@@ -274,7 +274,7 @@ func (x *call) engine(op *ir.Op) error {
 		for k, h := range x.seen.held[v.Name] {
 			st := newStatement("engine", v, op, out[i], h.t)
 			st.held = h
-			if st.Pass && !st.tells() {
+			if st.Pass && !st.tells() && st.fit.nan == 0 {
 				if err := x.inOrder(st, v, h.t); err != nil {
 					return err
 				}

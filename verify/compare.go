@@ -68,7 +68,8 @@ type Output struct {
 	Verdict   Verdict `json:"verdict"` // pass, FAIL or cannot tell
 	Pass      bool    `json:"pass"`    // Verdict is Pass
 	// NotFinite counts the elements of the reference that are infinite or NaN, and FirstNotFinite is the first of them.
-	// Infinities must be equal. An output that is NaN in both runs cannot be verified.
+	// Infinities must be equal. An output that is NaN in the reference, or depends on a statement that is, cannot be
+	// verified.
 	NotFinite      int     `json:"not_finite,omitempty"`
 	FirstNotFinite int     `json:"first_not_finite,omitempty"` // first of the elements that are not finite, row major
 	Worst          Element `json:"worst"`                      // where MaxAbs is, or the first element beyond the bound
@@ -143,6 +144,9 @@ func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, ex
 			out.Bound, out.BoundPercent, scale, bounded = wide.Bound, wide.BoundPercent, float64(wide.Scale), wide.typ
 		}
 		switch {
+		case wide != nil && wide.fit.nan > 0:
+			out.Verdict = CannotTell
+			out.Why = fmt.Sprintf("statement %s: %s", wide.Name, wide.fit.undefined())
 		case wide != nil && !wide.tells():
 			out.Verdict = CannotTell
 			out.Why = fmt.Sprintf("the bound of %s is %.3g %% of its scale", wide.Name, float64(wide.BoundPercent))
@@ -161,7 +165,7 @@ func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, ex
 	}
 	if f.nan > 0 {
 		out.Verdict = CannotTell
-		out.Why = fmt.Sprintf("%d elements of the reference are NaN, the first is element %d", f.nan, f.first)
+		out.Why = f.undefined()
 	}
 	switch {
 	case !f.pass:

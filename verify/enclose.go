@@ -80,13 +80,14 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error)
 // unlimited returns the enclosures in numbers without a limit.
 func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
 	s := &statement{e, op, args}
-	exact, lost := true, false
+	exact, lost, undefined := true, false, false
 	for _, v := range free(op) {
 		if givesShape(op, v) {
 			continue
 		}
 		exact = exact && args[v].exact()
 		lost = lost || args[v].lost
+		undefined = undefined || op.Def.Class != ir.Movement && args[v].undefined()
 	}
 	rule := rules[op.Def.Operation]
 	if rule == nil && ir.CurveOf(op) != nil {
@@ -96,13 +97,13 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	if plain(op) || cpu && (e.literal || rule == nil) {
 		ts, err := e.declared(op, numerics.IEEE, s.asDeclared)
 		// Passes may have changed what is inside blocks.
-		return spansOf(ts, !exact || e.composed && len(op.Blocks) > 0), err
+		return spansOf(ts, !exact || e.composed && (len(op.Blocks) > 0 || undefined)), err
 	}
 	ts, err := e.wide(op, s.middles())
 	if err != nil {
 		return nil, err
 	}
-	if lost {
+	if lost || undefined {
 		return spansOf(ts, true), nil
 	}
 	switch {

@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -62,6 +64,11 @@ func up(x float64) float32 {
 }
 
 func down(x float64) float32 { return -up(-x) }
+
+// undefined reports whether an element without errors is NaN, for which the engine has a number.
+func (s *span) undefined() bool {
+	return s.t.Type.DType.IsFloat() && slices.ContainsFunc(s.numbers(), func(y float32) bool { return y != y })
+}
 
 // around returns the enclosure of t whose element i errs by at most radius(i, t[i]). Elements of t that are not finite
 // are their own ends.
@@ -191,11 +198,14 @@ type fit struct {
 	steps     int
 	notFinite int // elements that are infinite or NaN without errors
 	first     int // the first of them
-	nan       int // those that are NaN, which cannot be compared
+	nan       int // those that are NaN, with which anything agrees
+	firstNaN  int // the first of them
 	elements  int
 }
 
-// compare compares a value with its enclosure. The type of got must be that of the statement.
+// compare compares a value with its enclosure. The type of got must be that of the statement. Where the value without
+// errors is NaN, any number agrees: the engine, which stores no NaN, stores 0 for it (numerics.Out), and computes other
+// numbers from that 0. Such elements are counted, so that nothing passes because of them.
 func (s *span) compare(got interp.Tensor) fit {
 	d := got.Type.DType
 	g, want := values(got), s.numbers()
@@ -210,7 +220,7 @@ func (s *span) compare(got interp.Tensor) fit {
 			f.notFound(i, w)
 		}
 		if w != w {
-			f.note(i, distance(g[i], w), 0, g[i] == g[i], g[i], w)
+			f.note(i, 0, 0, false, g[i], w)
 			continue
 		}
 		lo, hi := math.Inf(-1), math.Inf(1)
@@ -259,8 +269,16 @@ func (f *fit) notFound(i int, w float64) {
 		f.first = i
 	}
 	if w != w {
-		f.nan++
+		if f.nan++; f.nan == 1 {
+			f.firstNaN = i
+		}
 	}
+}
+
+// undefined says which elements cannot be compared, if nan is not 0.
+func (f *fit) undefined() string {
+	return fmt.Sprintf("NaN in the reference, for which the engine stores 0: %s, the first is element %d",
+		diag.Count(f.nan, "element", "elements"), f.firstNaN)
 }
 
 // note counts an element that differs by e.
@@ -284,7 +302,10 @@ func exactly(got, want []float64) fit {
 		} else {
 			f.scale = max(f.scale, math.Abs(w))
 		}
-		e := distance(got[i], w)
+		e := 0.0
+		if w == w {
+			e = distance(got[i], w)
+		}
 		f.note(i, e, 0, e != 0, got[i], w)
 	}
 	return f
