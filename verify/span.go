@@ -67,7 +67,8 @@ func down(x float64) float32 { return -up(-x) }
 
 // undefined reports whether an element without errors is NaN, for which the engine has a number.
 func (s *span) undefined() bool {
-	return s.t.Type.DType.IsFloat() && slices.ContainsFunc(s.numbers(), func(y float32) bool { return y != y })
+	return s.t.Type.Kind == ir.Tensor && s.t.Type.DType.IsFloat() &&
+		slices.ContainsFunc(s.numbers(), func(y float32) bool { return y != y })
 }
 
 // around returns the enclosure of t whose element i errs by at most radius(i, t[i]). Elements of t that are not finite
