@@ -176,6 +176,9 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section) (*Procedure, err
 		return nil, err
 	}
 	b.read = nil // only rules look at it
+	if seg.EmitOnly || seg.Unheld {
+		b.vals = nil // the drafts have what tasks need
+	}
 	if err := b.plan(Planners); err != nil {
 		return nil, err
 	}

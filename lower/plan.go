@@ -1,8 +1,10 @@
 package lower
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 	"sort"
 
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -72,7 +74,7 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 	if !seg.EmitOnly && !seg.Unheld {
 		p.Stores, p.Held = b.heldValues(seg)
 	}
-	b.vals = nil        // the drafts have what tasks need
+	b.vals = nil
 	var last [2]td.Task // with EmitOnly: Emit may read a task until the next one is emitted
 	for i, d := range b.drafts {
 		b.drafts[i] = nil
@@ -227,17 +229,26 @@ func (c *chain) planScratch() {
 	c.scratch = max(placeScratch(bufs), placeNamed(namedInL2, bufs))
 }
 
-// placeNamed places the buffers that tasks name although they stay in L2, beside those that are in scratch
-// (chain_block_d512_s128_proj1), and returns the number of bytes in use.
+// placeNamed places the buffers that tasks name although they stay in L2, beside those that are in scratch, which are by
+// their first task (chain_block_d512_s128_proj1), and returns the number of bytes in use. Few buffers stay in L2 at a
+// time, so that all their lives together are a few times as long as the procedure.
 func placeNamed(bufs, placed []*buffer) (top int64) {
+	byFirstTask(bufs)
+	var begun, beside []*buffer // placed before f's first task or with it and still in use; those in use during f's life
+	next := 0
 	for _, f := range bufs {
-		var beside []*buffer // by offset
-		for _, p := range placed {
-			if p.def <= f.last && f.def <= p.last {
-				beside = append(beside, p)
-			}
+		for ; next < len(placed) && placed[next].def <= f.def; next++ {
+			begun = append(begun, placed[next])
 		}
-		sort.SliceStable(beside, func(i, j int) bool { return beside[i].off < beside[j].off })
+		begun = slices.DeleteFunc(begun, func(p *buffer) bool { return p.last < f.def })
+		beside = append(beside[:0], begun...)
+		for _, p := range placed[next:] {
+			if p.def > f.last {
+				break
+			}
+			beside = append(beside, p)
+		}
+		slices.SortFunc(beside, func(p, q *buffer) int { return cmp.Compare(p.off, q.off) })
 		f.off = 0
 		for _, p := range beside {
 			if f.off+align(f.size, scratchAlign) <= p.off {
@@ -245,17 +256,22 @@ func placeNamed(bufs, placed []*buffer) (top int64) {
 			}
 			f.off = max(f.off, p.off+align(p.size, scratchAlign))
 		}
-		placed = append(placed, f)
+		begun = append(begun, f)
 		top = max(top, f.off+align(f.size, scratchAlign))
 	}
 	return top
 }
 
+// byFirstTask sorts buffers by their first task, those of the same task in the order that they have.
+func byFirstTask(bufs []*buffer) {
+	slices.SortStableFunc(bufs, func(p, q *buffer) int { return p.def - q.def })
+}
+
 // placeScratch places buffers and returns the number of bytes in use.
 func placeScratch(bufs []*buffer) int64 {
-	sort.SliceStable(bufs, func(i, j int) bool { return bufs[i].def < bufs[j].def })
-	ends := append([]*buffer(nil), bufs...)
-	sort.SliceStable(ends, func(i, j int) bool { return ends[i].last < ends[j].last })
+	byFirstTask(bufs)
+	ends := slices.Clone(bufs)
+	slices.SortStableFunc(ends, func(p, q *buffer) int { return p.last - q.last })
 	var free gaps
 	top := int64(0)
 	next := 0

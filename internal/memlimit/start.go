@@ -14,7 +14,7 @@ const (
 	firstCollection = 32
 	// mostGarbage is how much may be garbage. By default it is as much as is in use, which for a model of 200,000
 	// operations is 400 MiB.
-	mostGarbage = 96
+	mostGarbage = 32
 )
 
 // leastPercent bounds the work of collections: the heap grows by at least so much between two of them.

@@ -26,7 +26,7 @@ func TestStartDelaysTheFirstCollectionAlone(t *testing.T) {
 }
 
 func TestLargeHeapsHaveLittleGarbage(t *testing.T) {
-	for mib, want := range map[uint64]int{0: 100, 32: 100, 96: 100, 192: 50, 384: 25, 10000: 25} {
+	for mib, want := range map[uint64]int{0: 100, 32: 100, 64: 50, 80: 40, 128: 25, 10000: 25} {
 		if got := percentFor(mib << 20); got != want {
 			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
 		}
