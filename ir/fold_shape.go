@@ -1,5 +1,7 @@
 package ir
 
+import "bytes"
+
 // foldReinterpret keeps the bytes and changes the shape.
 func foldReinterpret(op *Op) ([]*Const, error) {
 	t, ok := resultType(op)
@@ -227,6 +229,31 @@ func foldGather(op *Op) ([]*Const, error) {
 		for _, k := range at {
 			from := (o*n + k) * inner
 			data = append(data, x.Const.Data[from:from+inner]...)
+		}
+	}
+	return folded(t, data)
+}
+
+// foldOneHot inserts an axis that contains on_value at the index. An index outside the axis selects none of its places.
+func foldOneHot(op *Op) ([]*Const, error) {
+	t, ok := resultType(op)
+	idx := op.Arg(ParamIndices).Const
+	axis, err := AxisAttr(op, ParamAxis, idx.Type.Rank()+1)
+	if !ok || err != nil || grown(t.Bytes(), op.Arg(ParamIndices)) {
+		return nil, err
+	}
+	value := func(name ParamName, absent float64) []byte {
+		if v := op.Arg(name); v != nil {
+			return v.Const.Data
+		}
+		return AppendElem(nil, t.DType, absent)
+	}
+	on, off := value(ParamOnValue, 1), value(ParamOffValue, 0)
+	data := bytes.Repeat(off, int(t.Elems()))
+	n, inner := t.Shape[axis], count(idx.Type.Shape[axis:])
+	for i := range idx.Elems() {
+		if at := idx.Int(i); 0 <= at && at < n {
+			copy(data[((i/inner*n+at)*inner+i%inner)*int64(len(on)):], on)
 		}
 	}
 	return folded(t, data)

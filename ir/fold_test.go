@@ -109,6 +109,17 @@ func TestFoldsComputeConstants(t *testing.T) {
 		{op: "gather", a: args{"x": m23, "indices": n(3), "axis": n(1)}},
 		{op: "range_1d", a: args{"start": n(5), "end": n(0), "step": n(-2)}, want: "int32[3] 5 3 1"},
 		{op: "fill", a: args{"shape": ns(2), "value": f16(3)}, want: "fp16[2] 3 3"},
+		{op: "one_hot", a: args{
+			"indices":             ns(2, -1, 0),
+			"one_hot_vector_size": n(3),
+			"axis":                n(0),
+		}, want: "int32[3, 3] 0 0 1 0 0 0 1 0 0"},
+		{op: "one_hot", a: args{
+			"indices":             ns(1, 3),
+			"one_hot_vector_size": n(2),
+			"on_value":            f16(3),
+			"off_value":           f16(-1),
+		}, want: "fp16[2, 2] -1 3 -1 -1"},
 		{op: "fill", a: args{"shape": ns(1<<30, 4), "value": f16(3)}}, // the result is too large for the arguments
 		{op: "shape", a: args{"x": fp(2, 5)}, want: "int32[2] 2 5"},
 		{op: "shape", a: args{"x": fp(-1, 5)}},

@@ -176,7 +176,7 @@ func tensorForms() (out forms) {
 			Params: params(in(ParamIndices, clsInt32), in(ParamOneHotVectorSize, clsInt32), intP(ParamAxis).
 				or(int64(-1)),
 				in(ParamOnValue, clsNumB).as("T").fixed().or(int64(1)), in(ParamOffValue, clsNumB).as("T").fixed().
-					or(int64(0))), Infer: inferOneHot},
+					or(int64(0))), Infer: inferOneHot, Fold: foldOneHot},
 		&OpDef{Operation: OpClassify,
 			Params: params(in(ParamProbabilities, DTypesOf(FP32)), in(ParamClasses, DTypesOf(String, Int64)).
 				of(AnyKind).
