@@ -38,6 +38,7 @@ var (
 	}
 	OpClassify = &Operation{
 		Name: "classify", Class: Ordering, Doc: "The class of the highest probability and the probability of each.",
+		Instead: "make the probabilities an output and choose the class in the application",
 	}
 )
 

@@ -12,7 +12,7 @@ import (
 type Refusal = target.Refusal
 
 // refuse returns the refusal of a rule: have is the value that breaks it, limit what it allows.
-func refuse(rule, what string, have, limit any, reason string) error {
+func refuse(rule, what string, have, limit any, reason string) *Refusal {
 	return &Refusal{Rule: rule, What: what, Have: fmt.Sprint(have), Limit: fmt.Sprint(limit), Reason: reason}
 }
 
@@ -27,7 +27,7 @@ func unknownNow(param ir.ParamName, called string) error {
 }
 
 // noRule refuses an operation without a rule; on describes its operands.
-func noRule(op *ir.Operation, on string) error {
+func noRule(op *ir.Operation, on string) *Refusal {
 	return &Refusal{
 		Rule:    target.RuleNoLowering,
 		What:    "operation",

@@ -211,7 +211,12 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 		return a, no
 	}
 	if r == nil {
-		return a, noRule(op.Def.Operation, typesOf(op))
+		no := noRule(op.Def.Operation, typesOf(op))
+		if !op.Def.Params[0].Types.Has(ir.FP16) { // it has no form that the engine could compute
+			no = (&limits{t: t}).before(no, op)
+			no.Instead = op.Def.Operation.Instead
+		}
+		return a, no
 	}
 	l := &limits{t: t, bools: takesBools(op)}
 	if err = r.accept(op, l); err == nil {
@@ -226,11 +231,14 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 		}
 		a.Tasks, err = l.trial(r, op, see)
 	}
-	var no *Refusal
-	if err != nil && !errors.As(err, &no) {
-		err = refuse(target.RuleOther, "arguments", op.Def.Name, "see zinc ops", err.Error())
+	if err == nil {
+		return a, nil
 	}
-	return a, err
+	var no *Refusal
+	if !errors.As(err, &no) {
+		no = refuse(target.RuleOther, "arguments", op.Def.Name, "see zinc ops", err.Error())
+	}
+	return a, l.before(no, op)
 }
 
 // computedExtent refuses an operation that decides the size of its result at run time.
@@ -252,6 +260,16 @@ type limits struct {
 	t     *target.Table
 	bools bool // tensors may be booleans
 	ints  bool // tensors may be integers
+}
+
+// before returns what the hardware cannot do with the tensors of an operation instead of what zinc cannot do yet, which
+// does not help where both stand in the way.
+func (l *limits) before(no *Refusal, op *ir.Op) *Refusal {
+	var first *Refusal
+	if no.ByHardware() || !errors.As(l.tensors(op), &first) || !first.ByHardware() {
+		return no
+	}
+	return first
 }
 
 // tensors checks every tensor of an operation: element type, rank, extents.

@@ -20,6 +20,8 @@ type Composition struct {
 	Covers string
 	// Also are the element types that operands and results may have beside fp16.
 	Also []ir.DType
+	// half requires fp16 of the first operand, also where Also lists types of others.
+	half bool
 	// live allows integer operands that are computed, whatever the type of x.
 	live bool
 	// idle marks what is written as idle as movement, whatever the operation computes: the CPU does it sooner if
@@ -153,7 +155,11 @@ func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
 func (s *State) refusal(rule, composition error) error {
 	var a, b *target.Refusal
 	switch {
-	case !errors.As(rule, &a) || !errors.As(composition, &b) || !slices.Contains(withoutCode, a.Rule):
+	case !errors.As(rule, &a) || !errors.As(composition, &b):
+		return rule
+	case !a.ByHardware() && b.ByHardware():
+		return b
+	case !slices.Contains(withoutCode, a.Rule):
 		return rule
 	case a.Rule == target.RuleFamily && b.Rule == target.RuleOther:
 		return rule // the composition is for other arguments: what is missing is the operation
@@ -216,17 +222,17 @@ func (row *Composition) takes(op *ir.Op, on *target.Table) error {
 	}
 	var no error
 	most := int64(max(on.MaxChannels, on.MaxWidth)) // no tensor of the engine has a longer dimension
-	check := func(name string, v *ir.Value) {
+	check := func(name string, v *ir.Value, also []ir.DType) {
 		switch t := v.Type; {
 		case no != nil || v.IsConst():
 		case t.Kind != ir.Tensor:
 			no = &target.Refusal{Rule: target.RuleValueKind, What: name, Have: t.String(), Limit: "tensor",
 				Reason: fmt.Sprintf("%s is a %s", name, t)}
-		case t.DType == ir.FP32 && !slices.Contains(row.Also, ir.FP32):
+		case t.DType == ir.FP32 && !slices.Contains(also, ir.FP32):
 			no = &target.Refusal{Rule: target.RuleFloatType, What: name, Have: t.DType.String(),
 				Limit:  ir.FP16.String(),
 				Reason: fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType)}
-		case t.DType != ir.FP16 && !slices.Contains(row.Also, t.DType):
+		case t.DType != ir.FP16 && !slices.Contains(also, t.DType):
 			no = &target.Refusal{Rule: target.RuleElementType, What: name, Have: t.DType.String(),
 				Limit: ir.FP16.String(), Reason: fmt.Sprintf("%s is %s; the engine computes in fp16", name, t.DType)}
 		case !t.Static():
@@ -247,10 +253,14 @@ func (row *Composition) takes(op *ir.Op, on *target.Table) error {
 			no = &target.Refusal{Rule: target.RuleRuntime, What: string(p.Name), Have: "runtime value",
 				Limit: "constant", Reason: fmt.Sprintf("the values of %s are known only at run time", p.Name)}
 		}
-		check(string(p.Name), v)
+		also := row.Also
+		if row.half && p == &op.Def.Params[0] {
+			also = nil
+		}
+		check(string(p.Name), v, also)
 	})
 	for _, v := range op.Results {
-		check("result", v)
+		check("result", v, row.Also)
 	}
 	return no
 }

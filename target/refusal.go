@@ -83,6 +83,9 @@ func (r *Refusal) Verdict() (v Verdict, source string) {
 	return ZincCannotYet, ""
 }
 
+// ByHardware reports whether the refusal follows from the hardware, whatever zinc does.
+func (r *Refusal) ByHardware() bool { _, ok := hardware[r.Rule]; return ok }
+
 // Rule is one rule that placement checks operations against.
 type Rule struct {
 	ID   string
