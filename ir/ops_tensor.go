@@ -37,7 +37,8 @@ var (
 		Doc: "on_value at the index along a new axis, off_value elsewhere.",
 	}
 	OpClassify = &Operation{
-		Name: "classify", Class: Ordering, Doc: "The class of the highest probability and the probability of each.",
+		Name: "classify", Class: Ordering, Gate: Never, // its classes are texts or int64, its probabilities fp32
+		Doc:     "The class of the highest probability and the probability of each.",
 		Instead: "make the probabilities an output and choose the class in the application",
 	}
 )

@@ -27,7 +27,7 @@ func unknownNow(param ir.ParamName, called string) error {
 }
 
 // noRule refuses an operation without a rule; on describes its operands.
-func noRule(op *ir.Operation, on string) *Refusal {
+func noRule(op *ir.Operation, on string) error {
 	return &Refusal{
 		Rule:    target.RuleNoLowering,
 		What:    "operation",

@@ -211,12 +211,7 @@ func accept(op *ir.Op, t *target.Table, time *Estimator) (a target.Acceptance, e
 		return a, no
 	}
 	if r == nil {
-		no := noRule(op.Def.Operation, typesOf(op))
-		if !op.Def.Params[0].Types.Has(ir.FP16) { // it has no form that the engine could compute
-			no = (&limits{t: t}).before(no, op)
-			no.Instead = op.Def.Operation.Instead
-		}
-		return a, no
+		return a, noRule(op.Def.Operation, typesOf(op))
 	}
 	l := &limits{t: t, bools: takesBools(op)}
 	if err = r.accept(op, l); err == nil {
