@@ -241,11 +241,11 @@ func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *
 }
 
 func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
-	bias := k.Bias != nil
 	pixels := int(g.hout * g.wout)
+	w := g.window()
 	switch {
 	case k.Groups == 1:
-		slices, err := weights.Cut(k.Out, k.Red(), bias, pixels)
+		slices, skip, err := cut(k, g, pixels)
 		if err != nil {
 			return err
 		}
@@ -261,7 +261,14 @@ func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeomet
 			if err != nil {
 				return err
 			}
-			b.convTask(x, dst.slice(1, int64(s.First), int64(s.Count), 1), p, k, g, e, 1)
+			if skip && len(slices) > 1 { // groups of the whole kernel (conv_probe_k3_c256_n256_s32_st2_g1_bias0_same)
+				whole, err := weights.PlanDense(k.Out, small)
+				if err != nil {
+					return err
+				}
+				p.OCGSize = max(p.OCGSize, whole.OCGSize)
+			}
+			b.convTask(x, dst.slice(1, int64(s.First), int64(s.Count), 1), p, k, g, e, 1, skip)
 		}
 	case k.Groups == k.In && k.Out == k.In && paired(g):
 		return b.pairedConv(x, dst, k, g, e)
@@ -270,11 +277,23 @@ func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeomet
 		if err != nil {
 			return err
 		}
-		b.convTask(x, dst, p, k, g, e, 1)
+		b.convTask(x, dst, p, k, g, e, 1, skips(&w, k))
 	default:
 		return b.groupedConv(x, dst, k, g, e, pixels)
 	}
 	return nil
+}
+
+// cut divides the outputs of a dense kernel into tasks, and reports whether those read it without its zeros.
+func cut(k *weights.Kernel, g *convGeometry, pixels int) (slices []weights.Slice, skip bool, err error) {
+	w := g.window()
+	if skips(&w, k) {
+		if slices, err = weights.CutSkipping(k, pixels); err != nil || slices != nil {
+			return slices, true, err
+		}
+	}
+	slices, err = weights.Cut(k.Out, k.Red(), k.Bias != nil, pixels)
+	return slices, false, err
 }
 
 // groupedConv emits a grouped convolution in runs of groups whose kernels stay
@@ -292,6 +311,13 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 		tasks := (k.Groups + run - 1) / run
 		run = (k.Groups + tasks - 1) / tasks
 	}
+	w := g.window()
+	if run == 1 {
+		var err error
+		if x, err = b.loadedForGroups(x, k, g, pixels); err != nil {
+			return err
+		}
+	}
 	// Runs of equal length, the last first (conv_probe_k3_c512_n512_s16_st1_g4_bias0_same).
 	for first := (k.Groups - 1) / run * run; first >= 0; first -= run {
 		n := min(run, k.Groups-first)
@@ -304,24 +330,44 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 		}
 		xs := x.slice(1, int64(first*ing), int64(n*ing), 1)
 		ds := dst.slice(1, int64(first*outg), int64(n*outg), 1)
+		b.shares[&sub] = b.shares[k] // all are slices of one kernel
 		if n == 1 {
 			if err := b.convolveColumns(xs, ds, &sub, g, e); err != nil {
 				return err
 			}
-			continue
+		} else {
+			p, err := weights.PlanGrouped(sub.Out, n)
+			if err != nil {
+				return err
+			}
+			b.convTask(xs, ds, p, &sub, g, e, int64(n), skips(&w, k))
 		}
-		p, err := weights.PlanGrouped(sub.Out, n)
-		if err != nil {
-			return err
-		}
-		b.convTask(xs, ds, p, &sub, g, e, int64(n))
+		b.shares[k] = b.shares[&sub]
 	}
 	return nil
 }
 
+// loadedForGroups returns the image x in L2, into which a pass copies all of it, if several tasks read each group
+// because its kernel is cut (conv_probe_k3_c1024_n1024_s16_st1_g4_bias1_same); else x. Larger images are fetched group
+// by group (modelled).
+func (b *builder) loadedForGroups(x *surf, k *weights.Kernel, g *convGeometry, pixels int) (*surf, error) {
+	one := *k
+	one.Groups, one.In, one.Out = 1, k.In/k.Groups, k.Out/k.Groups
+	slices, _, err := cut(&one, g, pixels)
+	row := x.dims[1]*align(x.w()*elemBytes, granule) + maxRowPad
+	if err != nil || len(slices) == 1 || x.dims[2] == 1 || x.inter > 1 || x.pix != 0 ||
+		2*x.dims[2]*row > b.t.L2Bytes-l2Reserve {
+		return x, err
+	}
+	img := b.temp(x.dims)
+	img.buf.image, img.buf.shape = img.buf.shape, [3]int64{}
+	b.emit(copying(), imageOperand(x, 1), nil, imageOperand(img, 1), 0)
+	return img, nil
+}
+
 // convTask emits one multiply task: image x to image dst, both [1, C, H, W].
 func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *convGeometry, e *epilogue,
-	groups int64) {
+	groups int64, skip bool) {
 	d := e.multiply()
 	d.window = g.window()
 	src, out := imageOperand(x, groups), imageOperand(dst, groups)
@@ -333,7 +379,7 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	d.ne.unicast = p.Form == weights.Depthwise
 	src.cols = (workUnit-1)*g.sx + g.kw // the columns of a unit and of its taps
 	tile := d.tileRows(src, out, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
-	b.stream(d, p, k, g.hout <= smallImage && g.wout <= smallImage)
+	b.stream(d, p, k, g.hout <= smallImage && g.wout <= smallImage, skip)
 	b.emit(d, src, nil, out, tile)
 }
 

@@ -73,7 +73,7 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 		return err
 	}
 	d := e.multiply()
-	b.stream(d, p, k, false)
+	b.stream(d, p, k, false, false)
 	src := imageOperand(img.withLeadingOnes(4), 1)
 	if stays {
 		next := b.foldedImage(int64(k.Out), img.dims[1])
@@ -155,6 +155,7 @@ const (
 	wholeImages              // channels and rows of the image
 	rowsAsChannels           // the rows of a single channel
 	rowsAsGroups             // the rows are groups of all channels' rows
+	someChannels             // some channels, and rows of the image
 )
 
 // viewOf tells how a stream runs over its image.
@@ -163,6 +164,9 @@ func viewOf(o *operand) imageView {
 	c, plane := buf.image[0], buf.image[1]*buf.rowBytes
 	switch {
 	case o.off != 0:
+		if o.off%plane == 0 && o.ext[axG] <= 1 && o.stride[axH] == buf.rowBytes && o.stride[axC] == plane {
+			return someChannels
+		}
 	case o.ext[axH] == 1 && o.ext[axG] > 1 && c > 1 && o.stride[axG] == buf.rowBytes && o.stride[axC] == plane:
 		return rowsAsGroups
 	case o.ext[axH] == 1 && o.ext[axG] <= 1 && c == 1 && o.stride[axC] == buf.rowBytes:

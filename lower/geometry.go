@@ -375,10 +375,14 @@ func (d *draft) units() {
 }
 
 // worksLong reports whether a sum over folded rows reads each element of its source, or its kernel, for so long that it
-// takes its largest shift.
+// takes its largest shift. A step of the window uses an element that many times less
+// (conv_probe_k3_c256_n256_s32_st2_g1_bias0_same).
 func (d *draft) worksLong() bool {
-	taps := d.window.kw * d.window.kh
-	terms, uses := d.src[0].ext[axC]*taps, d.dst.ext[axC]*taps
+	taps, step := d.window.kw*d.window.kh, d.window.sx*d.window.sy
+	terms, uses := d.src[0].ext[axC]*taps, d.dst.ext[axC]*taps/step
+	if o := &d.src[0]; o.buf.space == scratch && o.buf.image[0] > 0 { // loaded (loadedForGroups)
+		uses = longSum
+	}
 	return terms >= longSum && (uses >= longSum || terms >= manyTerms)
 }
 
@@ -387,7 +391,7 @@ func (d *draft) worksLong() bool {
 // run time keep whole units).
 func (d *draft) narrowSource(l2 int64) {
 	in := d.src[0].ext
-	if !d.does(td.NEMultiply) || d.kernel != nil && d.kernel.rows != nil || !d.window.alone() ||
+	if !d.does(td.NEMultiply) || d.kernel != nil && d.kernel.rows != nil || !d.window.alone() || d.src[0].buf.large ||
 		in[axH] > 1 || in[axW] <= workUnit/2 || d.shift.max > 0 {
 		return
 	}

@@ -137,6 +137,12 @@ var ruleCases = map[string][]ruleCase{
 		{"stride 2, several output groups", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 16, 16, 16), []int64{1024, 16, 3, 3}, "same", 2, 1)
 		}},
+		{"stride 2, cut", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 256, 32, 32), []int64{256, 256, 3, 3}, "same", 2, 1)
+		}},
+		{"groups whose kernels are cut", func(g *irbuild.Graph) *ir.Value {
+			return convOf(g, g.Input(1, 512, 16, 16), []int64{512, 256, 3, 3}, "same", 1, 2)
+		}},
 		{"depthwise", func(g *irbuild.Graph) *ir.Value {
 			return convOf(g, g.Input(1, 16, 16, 16), []int64{16, 1, 3, 3}, "same", 1, 16)
 		}},
@@ -191,6 +197,9 @@ var ruleCases = map[string][]ruleCase{
 	"matmul": {
 		{"with a constant", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(4, 64), "y", g.Weights(64, 32))
+		}},
+		{"of more than half of L2", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(192, 4096), "y", g.Weights(4096, 256))
 		}},
 		{"of a constant", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Weights(32, 64), "y", g.Input(64, 32))

@@ -42,12 +42,12 @@ type planKey struct {
 }
 
 // stream packs a kernel, adds it to the constant section and points the draft at it. Tasks that apply the same share to
-// other pixels share the bytes. small reports that the output is at most 8x8.
-func (b *builder) stream(d *draft, p weights.Plan, k *weights.Kernel, small bool) {
+// other pixels share the bytes. small reports that the output is at most 8x8, skip that the kernel is stored without
+// its zeros.
+func (b *builder) stream(d *draft, p weights.Plan, k *weights.Kernel, small, skip bool) {
 	if b.trial {
 		return
 	}
-	skip := skips(&d.window, p, k)
 	key := planKey{k: k, first: p.First, out: p.Out, ocg: p.OCGSize, small: small}
 	parts, ok := b.packed[key]
 	if !ok {
@@ -80,11 +80,11 @@ func (d *draft) reads(p weights.Plan, k *weights.Kernel, parts weights.Parts) {
 	d.kernel = &kernelUse{parts: &parts, ocgSize: p.OCGSize, bias: k.Bias != nil}
 }
 
-// skips reports whether a kernel is stored without its zeros: with stride 2 both ways, uncut and without a table
-// (recorded, in several output groups too: conv_probe_k3_c128_n1024_s16_st2_g1_bias0_same; other kernels with stride 2
-// are dense, modelled).
-func skips(w *window, p weights.Plan, k *weights.Kernel) bool {
-	return w.sx == 2 && w.sy == 2 && p.Out == k.Out && k.Table == nil
+// skips reports whether a kernel is stored without its zeros: with stride 2 both ways and without a table (recorded, in
+// several output groups too: conv_probe_k3_c128_n1024_s16_st2_g1_bias0_same, and cut:
+// conv_probe_k3_c256_n256_s32_st2_g1_bias0_same; with a table it is dense, modelled).
+func skips(w *window, k *weights.Kernel) bool {
+	return w.sx == 2 && w.sy == 2 && k.Table == nil
 }
 
 func (b *builder) pack(p weights.Plan, k *weights.Kernel, small, skip bool) (weights.Parts, error) {

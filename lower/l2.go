@@ -91,7 +91,12 @@ func (r *resident) readWith(o *resident) bool {
 // that stay.
 func (c *chain) settle(r *resident) bool {
 	for i := r.def; i <= r.last; i++ {
-		if d := c.drafts[i]; align(max(d.floor, r.at+r.size), 64)+d.reach > c.t.L2Bytes {
+		d := c.drafts[i]
+		reach := d.reach
+		if len(r.bufs) == 1 && r.bufs[0].large && d.src[0].buf == r.bufs[0] && !d.two && !d.gather {
+			reach = 0 // what it reads is the resident
+		}
+		if align(max(d.floor, r.at+r.size), 64)+reach > c.t.L2Bytes {
 			return false
 		}
 	}
@@ -374,7 +379,7 @@ func (c *chain) fitsL2(r *resident) bool {
 		buf.image = [3]int64{}
 	}
 	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
-	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.stack {
+	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.stack && !buf.large {
 		return false
 	}
 	packed := align(buf.rowElems*elemBytes, granule)
@@ -442,6 +447,9 @@ func (c *chain) toL2(r *resident, u *use) {
 	if o.buf.image[0] > 0 {
 		all := o.buf.image[0] * r.bare
 		switch viewOf(o) {
+		case someChannels:
+			first := o.off / o.stride[axC]
+			o.l2 = l2Place{r.at + first*r.bare, [4]int64{axD: all, axC: r.bare, axH: r.pack}}
 		case rowsAsGroups:
 			o.l2 = l2Place{r.at, [4]int64{axG: r.pack, axD: all, axC: r.bare, axH: all}}
 		case rowsAsChannels:

@@ -105,6 +105,7 @@ func keep(r *resident) {
 		first.tile = min(first.tile, 1<<first.patch[1])
 	}
 	for _, u := range r.uses[1:] {
+		u.d.unitsFromL2()
 		if src.ext[axH] > 1 && (first.pe == nil) != (u.d.pe == nil) {
 			layAcross(first, u.o)
 		}
@@ -115,6 +116,15 @@ func keep(r *resident) {
 		if u.d.groups() <= 1 {
 			u.o.l2.stride[axG] = 0
 		}
+	}
+}
+
+// unitsFromL2 sets the unit shift of a convolution whose source has stayed in L2: a long sum has its largest shift,
+// however few outputs use the source (432 uses in conv_probe_k3_c256_n256_s32_st2_g1_bias0_same).
+func (d *draft) unitsFromL2() {
+	if s := d.shift.max; d.does(td.NEMultiply) && !d.ne.unicast && s > 1 && d.dst.ext[axH] > 1 &&
+		d.src[0].ext[axC]*d.window.kw*d.window.kh >= longSum {
+		d.shift.min, d.shift.pref = s, s
 	}
 }
 

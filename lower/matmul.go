@@ -304,14 +304,20 @@ func (b *builder) turned(x *surf) *surf {
 	return img
 }
 
-// turnedImage returns a place for the image [B, A] of a matrix x [A, B], whose rows are the columns of x. If it cannot
-// stay in L2, turnedInter channels are side by side (run-time products of 16 and 128 rows with 2048 by 2048 elements,
-// public records).
+// turnedImage returns a place for the image [B, A] of a matrix x [A, B], whose rows are the columns of x. It stays in
+// L2 if it fits there beside the rows on their way in (products of 192 and of 224 rows with 4096 by 2048 elements,
+// public records; 256 rows do not). If it cannot stay in L2, turnedInter channels are side by side (run-time products
+// of 16 and 128 rows with 2048 by 2048 elements, public records).
 func (b *builder) turnedImage(x *surf) *surf {
 	img := b.temp([]int64{x.dims[1], x.dims[0]})
 	img.buf.apart = true
 	row := turnedInter * x.dims[0] * elemBytes
-	if img.buf.size > b.t.L2Bytes/2 && x.dims[1]%turnedInter == 0 && row%64 == 0 {
+	if img.buf.size > b.t.L2Bytes/2 {
+		all := x.dims[1] * (align(x.dims[0]*elemBytes, granule) + granule)
+		in := x.dims[0] * align(min(x.dims[1], workUnit)*elemBytes, granule)
+		img.buf.large = all+in <= b.t.L2Bytes-l2Reserve
+	}
+	if img.buf.size > b.t.L2Bytes/2 && !img.buf.large && x.dims[1]%turnedInter == 0 && row%64 == 0 {
 		img.inter, img.stride[0] = turnedInter, row
 	}
 	return img
@@ -349,7 +355,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 			} else {
 				out = b.matrixOperand(dst.slice(0, int64(s.First), int64(s.Count), 1).slice(1, first, n, 1))
 			}
-			b.stream(d, p, k, false)
+			b.stream(d, p, k, false, false)
 			b.emit(d, src, nil, out, 0)
 		}
 	}
@@ -359,7 +365,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 // columnsAtOnce returns the number of columns of an image that one task multiplies with a constant kernel.
 func (b *builder) columnsAtOnce(img *surf) int64 {
 	unit := int64(0)
-	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 {
+	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 && !img.buf.large {
 		unit = workUnit / 2 // see narrowSource
 	}
 	return b.columnsInL2(img.dims[0], img.dims[1], unit)

@@ -26,6 +26,7 @@ type buffer struct {
 	def, last int      // first and last task that touches it
 	named     bool     // keeps its place in scratch, and in the tasks' words, when it stays in L2
 	apart     bool     // rows in L2 are kept off each other's banks
+	large     bool     // may take more than half of L2: a turned matrix, for the tasks that follow its turn
 	close     bool     // rows that would be apart are not, as another tensor takes their place
 	pair      bool     // two rows of parameters, which are read together
 	stack     bool     // several matrices, each of which one row of a task has turned

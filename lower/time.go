@@ -3,13 +3,30 @@ package lower
 import "github.com/zinc-compiler/zinc/lower/td"
 
 // times sets the header's estimate of time: that of the bytes which the tile and
-// kernel DMA move, or that of the fetches or of a reduction's own work where those
-// take longer.
+// kernel DMA move, or that of the fetches, of a reduction's own work or of a sum of
+// products where those take longer.
 func (c *chain) times() {
 	for _, d := range c.drafts {
 		work := max(d.moved()+d.groupWork(), d.fetched()*fetchBytes, d.foldedWork())
-		d.time = min(work*bytesNumerator/bytesDenominator, 1<<16-1)
+		time := max(work*bytesNumerator/bytesDenominator, d.multiplyCycles()/cyclesPerMicrosecond)
+		d.time = min(time, 1<<16-1)
 	}
+}
+
+// multiplyCycles is the number of cycles that a core takes for a sum of products: one for two outputs, of each term of
+// each work unit (the larger slices of conv_probe_k3_c256_n256_s32_st1_g1_bias1_valid and of .._s64_..). Without a
+// window it cannot read the source faster than a work unit in unitCycles.
+func (d *draft) multiplyCycles() int64 {
+	if !d.does(td.NEMultiply) || d.ne.unicast || d.cores == 0 {
+		return 0
+	}
+	out, s := d.dst.ext, d.shift.max
+	units := (out[axW] + workUnit>>s - 1) / (workUnit >> s) * ((max(out[axH], 1) + 1<<s - 1) >> s)
+	lanes := (out[axC] + int64(d.cores) - 1) / int64(d.cores)
+	if d.window.alone() {
+		lanes = max(lanes, 2*unitCycles)
+	}
+	return units * d.groups() * d.src[0].ext[axC] * d.window.kw * d.window.kh * lanes / 2
 }
 
 // moved is the number of bytes that the DMA of the task moves.
