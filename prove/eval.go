@@ -347,10 +347,10 @@ func over(shape []int64, f func(a []field.Elem) field.Elem, ts ...tensor) []fiel
 	return out
 }
 
-// either returns one of two meanings of an operation that differ in what is rounded: the first, unless the other side
-// computes more elements of the second.
-func (c *call) either(first, second func() []tensor) []tensor {
-	ts := first()
+// either returns one of several meanings of an operation that differ in what is rounded: the first, unless the other
+// side computes more elements of another.
+func (c *call) either(meanings ...func() []tensor) []tensor {
+	ts := meanings[0]()
 	if c.computed == nil {
 		return ts
 	}
@@ -363,8 +363,12 @@ func (c *call) either(first, second func() []tensor) []tensor {
 		}
 		return n
 	}
-	if others := second(); found(others) > found(ts) {
-		return others
+	most := found(ts)
+	for _, m := range meanings[1:] {
+		others := m()
+		if n := found(others); n > most {
+			ts, most = others, n
+		}
 	}
 	return ts
 }

@@ -143,7 +143,8 @@ func small(t tensor) ([]int64, bool) {
 	return out, true
 }
 
-// divide multiplies by the reciprocal. The reciprocal of a constant may be computed beforehand, in fp16.
+// divide multiplies by the reciprocal. The reciprocal of a constant may be computed beforehand, in fp16, and be in a
+// register, where it may count as exact because the program divides by that number elsewhere, or in memory.
 func divide(c *call) []tensor {
 	if !c.floats() {
 		return nil
@@ -166,9 +167,9 @@ func divide(c *call) []tensor {
 	if !y.IsConst() {
 		return exact()
 	}
-	return c.either(by(func(i int, _ field.Elem) field.Elem {
-		return c.numbers.scalar(numerics.Half(1 / y.Const.Float(int64(i))))
-	}), exact)
+	half := func(i int) float64 { return numerics.Half(1 / y.Const.Float(int64(i))) }
+	return c.either(by(func(i int, _ field.Elem) field.Elem { return c.numbers.scalar(half(i)) }), exact,
+		by(func(i int, _ field.Elem) field.Elem { return field.Number(half(i)) }))
 }
 
 func order(c *call) []tensor {
