@@ -110,7 +110,10 @@ func (c *chain) followsClosely(i int, f, before footprint) bool {
 	}
 	d, p := c.drafts[i], c.drafts[i-1]
 	s := d.src[0].spread
-	if s[axH] || s[axC] || s[axD] || p.keeps && p.pe != nil || p.takesKept && p.ne != nil {
+	if d.src[0].where == named {
+		return false // as if it came from scratch (reduce_probe_sum_ax1_1x64x1x64)
+	}
+	if s[axH] || s[axC] && d.src[0].ext[axC] > 1 || s[axD] || p.keeps && p.pe != nil || p.takesKept && p.ne != nil {
 		return false
 	}
 	in, out, ox := d.src[0].ext, p.dst.ext, p.window.ox
@@ -160,7 +163,8 @@ func (c *chain) dependencies() {
 			}
 		}
 		reads := func(o span, from int) bool {
-			first := f.read[0].meets(o) && (!close || from != i-1)
+			// One number for all channels is waited for, also if there is one channel (norm_softmax_a1_1x1x1x128).
+			first := f.read[0].meets(o) && (!close || from != i-1 || d.src[0].spread[axC])
 			return first || f.read[1].meets(o)
 		}
 		if lastNE >= 0 && reads(feet[lastNE].give, lastNE) && !readNE {
@@ -224,9 +228,11 @@ func (c *chain) dependencies() {
 			}
 		case fetched && lastNE >= 0 && taken(sources(&feet[lastNE])...):
 			src |= aliasConvSrc
-		case !f.planar && !close && lastPE >= 0 && !readPE &&
+		case !f.planar && !close && lastPE >= 0 && !readPE && src&aliasPlanarRes == 0 &&
 			(f.give.meets(feet[lastPE].read[0]) || f.give.meets(feet[lastPE].read[1])):
-			res |= aliasPlanarSrc // in the place of its source (select_rrb_1x64x1x1)
+			// In the place of its source (select_rrb_1x64x1x1), unless this task waits for the whole of it
+			// (norm_softmax_a3_1x128x1x1).
+			res |= aliasPlanarSrc
 		}
 		d.deps.source, d.deps.result = src, res
 		if close {

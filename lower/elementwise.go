@@ -14,6 +14,12 @@ import (
 // pointwise emits tasks that compute dst from one or two sources, whose shapes are those of dst or broadcast to it.
 // make returns a new draft for a piece with the given number of channels.
 func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst *surf) {
+	b.pointwiseAs(make, srcs, dst, func(_, _ *operand) {})
+}
+
+// pointwiseAs is like pointwise; adjust completes the sources of each task, of which the second may be nil.
+func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*surf, dst *surf,
+	adjust func(first, second *operand)) {
 	if dst.buf.line || slices.ContainsFunc(srcs, func(s *surf) bool { return s.buf.line }) {
 		b.onLines(make, srcs, dst)
 		return
@@ -36,23 +42,30 @@ func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst 
 		} else {
 			groupBatch(b.t, first, second, out)
 		}
+		adjust(first, second)
 		b.emit(d, first, second, out, tile)
 	})
 }
 
-// groupBatch makes the images of a batch the groups of a planar task, instead of its depth, if no operand repeats one
-// image (env_bcast_mul_8x64x1x1_runtime_8x64x1x1).
+// groupBatch makes the images of a batch the groups of a planar task, instead of its depth
+// (env_bcast_mul_8x64x1x1_runtime_8x64x1x1). An operand in scratch may be one image for all
+// (env_bcast_mul_8x64x8x8_runtime_1x64x1x1).
 func groupBatch(t *target.Table, operands ...*operand) {
 	for _, o := range operands {
-		if o != nil && (o.ext[axG] > 1 || o.spread[axD] || o.ext[axD] > int64(t.MaxGroups)) {
+		if o != nil && (o.ext[axG] > 1 || o.spread[axD] && o.buf.space != scratch ||
+			o.ext[axD] > int64(t.MaxGroups)) {
 			return
 		}
 	}
 	for _, o := range operands {
-		if o != nil && o.ext[axD] > 1 {
-			o.ext[axG], o.ext[axD] = o.ext[axD], 1
-			o.stride[axG] = o.stride[axD]
-			o.stride[axD] = max(o.ext[axC]*o.stride[axC], o.ext[axH]*o.stride[axH])
+		if o == nil || o.ext[axD] == 1 {
+			continue
+		}
+		o.ext[axG], o.ext[axD] = o.ext[axD], 1
+		o.stride[axG] = o.stride[axD]
+		o.stride[axD] = max(o.ext[axC]*o.stride[axC], o.ext[axH]*o.stride[axH])
+		if o.spread[axD] {
+			o.spread[axD], o.flat[axD], o.stride[axG] = false, false, 0
 		}
 	}
 }

@@ -147,7 +147,8 @@ func gatheredPatches(o *operand) l2Place {
 // padded); two granules if channels take at most 64 bytes and rows would start on one bank (public record
 // rrmm_bcast_add_1x256x32x32_runtime_1x256x1x1); one if the row is an odd number of granules, or an even number of
 // several narrow channels (elementwise and reduction cases, norm_layer_norm_ax2_3_1x32x4x4,
-// reduce_probe_mean_ax3_1x32x4x4).
+// reduce_probe_mean_ax3_1x32x4x4), or of one if rows would start on two banks
+// (reduce_probe_max_ax1_2_3_1x128x16x16; not norm_layer_norm_ax1_2_3_1x64x8x8).
 //
 // Neural: none for wide channels, for channelwise work on a single row, or for copies of part of the banks in units of
 // other than eight rows (sums over channels of 1x32x4x4 and rows of 1x64x8x8, inferred); else two granules with a
@@ -162,7 +163,7 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return 0
 	case d.pe != nil && ch <= 4*granule && n%banks == 0:
 		return 2 * granule
-	case d.pe != nil && (n%2 == 1 || ch <= 2*granule && d.src[0].ext[axC] > 1):
+	case d.pe != nil && (n%2 == 1 || ch <= 2*granule && (d.src[0].ext[axC] > 1 || n%(banks/2) == 0)):
 		return granule
 	case d.pe != nil:
 		return 0
@@ -361,7 +362,12 @@ func (d *draft) units() {
 		if out[axW] <= smallImage {
 			s = turnShift + 1
 		}
-		d.shift.min, d.shift.pref = min(log2up(max(out[axH], 1)), s), s
+		// At least as large as the columns alone would allow, whatever the rows (reduce_probe_sum_ax1_1x8x1x64).
+		least := log2up(max(out[axH], 1))
+		for least < maxShift && out[axW] <= workUnit>>(least+1) {
+			least++
+		}
+		d.shift.min, d.shift.pref = min(least, s), s
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
 	case sums && out[axW] <= smallImage && out[axH] <= smallImage &&

@@ -266,6 +266,9 @@ var ruleCases = map[string][]ruleCase{
 		{"mul of a batch", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("mul", "x", g.Input(8, 64, 1, 1), "y", g.Input(8, 64, 1, 1))
 		}},
+		{"mul of a batch by one value a channel", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("mul", "x", g.Input(8, 64, 8, 8), "y", g.Input(1, 64, 1, 1))
+		}},
 		{"mul of 16384 channels", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("mul", "x", g.Input(1, 16384, 1, 1), "y", g.Input(1, 16384, 1, 1))
 		}},
@@ -326,6 +329,18 @@ var ruleCases = map[string][]ruleCase{
 			return g.Op("reduce_sum", "x", g.Input(1, 128, 16, 16), "axes", []int64{2}, "keep_dims", true)
 		}},
 		{"maximum over rows", unary("reduce_max", "axes", []int64{2}, "keep_dims", true)},
+		{"maximum of all", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("reduce_max", "x", g.Input(1, 128, 16, 16), "axes", []int64{1, 2, 3}, "keep_dims", true)
+		}},
+		{"sum over one channel", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("reduce_sum", "x", g.Input(1, 1, 1, 512), "axes", []int64{1}, "keep_dims", true)
+		}},
+		{"sum over 8 channels of a row", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("reduce_sum", "x", g.Input(1, 8, 1, 64), "axes", []int64{1}, "keep_dims", true)
+		}},
+		{"sum over 64 channels of a row", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("reduce_sum", "x", g.Input(1, 64, 1, 64), "axes", []int64{1}, "keep_dims", true)
+		}},
 		{"sum of squares", unary("reduce_sum_square", "axes", []int64{3}, "keep_dims", false)},
 	},
 	"softmax": {
@@ -338,6 +353,15 @@ var ruleCases = map[string][]ruleCase{
 		}},
 		{"channels", unary("softmax", "axis", 1)},
 		{"column", func(g *irbuild.Graph) *ir.Value { return g.Op("softmax", "x", g.Input(1, 64, 1, 1), "axis", 1) }},
+		{"128 rows of one", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("softmax", "x", g.Input(1, 128, 1, 1), "axis", -1)
+		}},
+		{"512 rows of one", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("softmax", "x", g.Input(1, 512, 1, 1), "axis", -1)
+		}},
+		{"one channel", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("softmax", "x", g.Input(1, 1, 1, 128), "axis", 1)
+		}},
 	},
 	"layer_norm": {
 		{"rows", func(g *irbuild.Graph) *ir.Value {

@@ -70,10 +70,11 @@ func (c *chain) keepInL2() {
 	}
 }
 
-// readWith reports whether a planar task reads both residents and both are lines (two matrices may begin on one bank,
-// chain_branch_d256_s64).
+// readWith reports whether a planar task reads both residents and both are lines, or columns of single elements
+// (norm_softmax_a3_1x512x1x1; two matrices may begin on one bank, chain_branch_d256_s64).
 func (r *resident) readWith(o *resident) bool {
-	if !r.bufs[0].line || !o.bufs[0].line {
+	a, b := r.bufs[0], o.bufs[0]
+	if !(a.line && b.line) && !(a.singles() && b.singles()) {
 		return false
 	}
 	for _, u := range r.uses {
@@ -132,8 +133,10 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 			}
 			in := u.d.src[0].ext
 			switch d := u.d; {
-			case d.reduces() && in[axW]*max(in[axH], 1)*max(in[axD], 1) == 1:
-				return false // of one element: its result is as large as its source (norm_softmax_a3_1x64x1x1)
+			case d.reduces() && in[axW]*max(in[axH], 1)*max(in[axD], 1) == 1, d.does(td.NESum) && in[axC] == 1:
+				// Of one element: its result is as large as its source (norm_softmax_a3_1x64x1x1,
+				// norm_softmax_a1_1x1x1x128).
+				return false
 			case !d.reduces() && !d.does(td.NEMax) && (!d.does(td.NESum) || d.ne.unicast):
 				return false
 			}

@@ -57,6 +57,9 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 		b.softmaxColumn(exp, recip, x, dst, axis)
 		return nil
 	}
+	if x.dims[axis] == 1 && len(x.dims) == 4 && axis == 1 {
+		return b.softmaxOfOne(op, exp, x, dst)
+	}
 	top, total := b.temp(kept), b.temp(kept)
 	if rows {
 		err = b.planarReduce(x, top, over, func() *draft { return folding(td.PoolMax, 1) })
@@ -87,6 +90,31 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 		return err
 	}
 	b.pairwise(td.PEMultiply, total, ex, dst)
+	return nil
+}
+
+// softmaxOfOne emits the softmax over one channel. The maximum and the sum are their sources: the difference reads x as
+// both, and the reciprocal is taken of the power, each marked as one number for all channels
+// (norm_softmax_a1_1x1x1x128).
+func (b *builder) softmaxOfOne(op *ir.Op, exp *weights.Activation, x, dst *surf) error {
+	recip, err := weights.Activate("reciprocal")
+	if err != nil {
+		return err
+	}
+	b.useTable(op, recip)
+	t, ex, total := b.temp(x.dims), b.temp(x.dims), b.temp(x.dims)
+	b.pointwiseAs(func(int64) *draft { return powerDifference() }, []*surf{x, x}, t, func(_, top *operand) {
+		top.spread[axC] = true
+	})
+	b.tableTask(exp, t, ex)
+	b.pointwise(func(int64) *draft {
+		d := neural(td.NESum)
+		d.ne.category = 1
+		b.fillTable(d, recip, 1)
+		return d
+	}, []*surf{ex}, total)
+	b.pointwiseAs(func(int64) *draft { return elementwise(td.PEMultiply) }, []*surf{total, ex}, dst,
+		func(sum, _ *operand) { sum.spread[axC] = true })
 	return nil
 }
 
@@ -175,41 +203,55 @@ func (r matrixRows) operand(b *builder) *operand {
 	return o
 }
 
+// longLine is the most single numbers that a softmax has side by side in scratch (128 are, norm_softmax_a3_1x128x1x1; 256
+// are not, norm_softmax_a3_1x256x1x1).
+const longLine = 128
+
 // softmaxRows emits the softmax of a matrix's rows, which are channels: the numbers to which rows are reduced are side
 // by side in one row, exchanged with the channels, and spread along the width (chain_attn_s64_dh64). Rows of one
-// element are also side by side in scratch (norm_softmax_a3_1x64x1x1). A result that is the kernel of a product at run
-// time is written in the kernel's order.
+// element are also side by side in scratch (norm_softmax_a3_1x64x1x1), unless they are more than longLine: then only
+// the differences are, and every other number keeps its channel (norm_softmax_a3_1x256x1x1 to a3_1x1024x1x1). A result
+// that is the kernel of a product at run time is written in the kernel's order.
 func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixRows) {
 	n, w := x.dims[0], x.dims[1]
 	line := func(s *surf) *operand {
 		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, n, 1, w},
 			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]}}
 	}
+	column := func(s *surf) *operand { // of single elements
+		return &operand{buf: s.buf, off: s.off, ext: [5]int64{1, 1, n, 1, 1},
+			stride: [4]int64{n * s.stride[0], n * s.stride[0], s.stride[0], n * s.stride[0]}}
+	}
+	sums, sumDims := line, []int64{1, n}
+	powers, steps := b.matrixOperand, n
+	differences, dims, powerDims := powers, x.dims, x.dims
+	if w == 1 {
+		powers, differences, steps, dims, powerDims = line, line, 1, sumDims, sumDims
+	}
+	long := w == 1 && n > longLine
+	if long {
+		powers, sums, powerDims, sumDims = column, column, []int64{n, 1}, []int64{n, 1}
+	}
 	spread := func(s *surf) *operand {
-		o := line(s)
+		o := sums(s)
 		o.spreadAlong(axW)
 		return o
 	}
 	reduced := func(by *draft, src *operand) *surf {
-		y := b.temp([]int64{1, n})
-		b.emitReduce(by, src, nil, line(y))
+		y := b.temp(sumDims)
+		b.emitReduce(by, src, nil, sums(y))
 		return y
 	}
-	powers, steps := b.matrixOperand, n
-	dims := x.dims
-	if w == 1 {
-		powers, steps, dims = line, 1, []int64{1, n}
-	}
 	top := reduced(folding(td.PoolMax, 1), x.operand(b))
-	d, ex := b.temp(dims), b.temp(dims)
+	d, ex := b.temp(dims), b.temp(powerDims)
 	d.buf.named = w == 1
-	b.emit(powerDifference(), x.operand(b), spread(top), powers(d), 0)
+	b.emit(powerDifference(), x.operand(b), spread(top), differences(d), 0)
 	t := copying()
 	b.fillTable(t, exp, steps)
-	in, out := powers(d), powers(ex)
+	in, out := differences(d), powers(ex)
 	if w == 1 { // along the row
 		for _, o := range [2]*operand{in, out} {
-			o.ext, o.swap = [5]int64{1, 1, 1, 1, n}, false
+			o.ext, o.swap = [5]int64{1, 1, 1, 1, n}, o == out && long
 		}
 	}
 	b.emit(t, in, nil, out, 0)

@@ -126,6 +126,10 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 		n *= x.dims[a]
 		over[a] = true
 	}
+	if out := dst.reshape(kept); n == 1 && out != nil { // reduce_probe_sum_ax1_1x1x1x512, reduce_probe_max_ax1_1x1x1x512
+		b.copyTo(x, out)
+		return nil
+	}
 	factor := 1.0
 	if r.mean {
 		factor = 1 / float64(n)
@@ -178,14 +182,18 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 	}
 	part := partOfRow(c)
 	t := b.temp([]int64{h, w, c / part, part})
-	if part == c {
+	switch {
+	case h == 1: // a matrix (reduce_probe_sum_ax1_1x64x1x64, reduce_probe_sum_ax1_1x8x1x64)
+		t.buf.named, t.buf.apart = true, true
+	case part == c:
 		t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
 	}
+	step := either(h == 1, t.stride[1], t.stride[0])
 	turned := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
-		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
+		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], step}}
 	b.emit(copying(), imageOperand(x, 1), nil, turned, 0)
 	in := &operand{buf: t.buf, off: t.off, ext: [5]int64{h, 1, w, c / part, part},
-		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}
+		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], step}}
 	if part < c {
 		in.stride[axH] = t.stride[2]
 	}

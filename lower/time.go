@@ -112,11 +112,7 @@ func (d *draft) foldedWork() int64 {
 	if !d.reduces() {
 		return 0
 	}
-	size := d.patch[0]
-	if d.partRows <= 1 { // reduce_probe_sum_ax1_1x128x16x16
-		size += d.patch[1]
-	}
-	return d.patches() * (foldedBytes + foldedPixels<<size/foldedShare)
+	return d.patches() * (foldedBytes + foldedPixels<<d.patch[0]/foldedShare)
 }
 
 // columns is the number of elements in a stored row of a stream's tensor.
