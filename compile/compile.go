@@ -51,7 +51,8 @@ type Options struct {
 	// dispatches, tasks or estimates, and the functions have no programs, procedures or states. It is ignored with
 	// Provenance.
 	PairOnly bool
-	// Unheld is for a caller that does not compare what tasks store with values: procedures have no Stores and Held.
+	// Unheld is for a caller that compares nothing with the source: procedures have no Stores and Held, and functions no
+	// Reference and Parts.
 	Unheld bool
 
 	Progress     func(stage string, done, total int)
@@ -147,6 +148,18 @@ type unit struct {
 // Compile compiles p. It rewrites p, which must not be used afterwards. Without Options.Func all functions go into one
 // pair.
 func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
+	b, err := Begin(ctx, p, o)
+	if err != nil {
+		return nil, err
+	}
+	return b.Finish()
+}
+
+// Begun is a program that has gone through the passes. It is for callers that often need no pair.
+type Begun struct{ d *driver }
+
+// Begin is the first half of Compile.
+func Begin(ctx context.Context, p *ir.Program, o Options) (*Begun, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
@@ -160,8 +173,25 @@ func Compile(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	if err := d.allPasses(p); err != nil {
 		return nil, err
 	}
-	return d.finish()
+	for _, u := range d.units {
+		if err := u.compilable(); err != nil {
+			return nil, err
+		}
+	}
+	return &Begun{d}, nil
 }
+
+// Functions returns the functions of the pair with their programs: they have no reports, procedures or states yet.
+func (b *Begun) Functions() []*Function {
+	var fs []*Function
+	for _, u := range b.d.units {
+		fs = append(fs, &Function{Name: u.name, Reference: u.state.Reference, Placed: u.state.Func})
+	}
+	return fs
+}
+
+// Finish is the second half of Compile. It is called at most once.
+func (b *Begun) Finish() (*Result, error) { return b.d.finish() }
 
 // checkTarget returns an error for a target whose task descriptors zinc cannot write.
 func checkTarget(t *target.Table) error {
@@ -217,9 +247,6 @@ func (d *driver) finish() (*Result, error) {
 		}
 	}()
 	for _, u := range d.units {
-		if err := u.compilable(); err != nil {
-			return nil, err
-		}
 		d.prov.unit(u)
 	}
 	first := d.units[0].rep
@@ -328,7 +355,7 @@ func (d *driver) passOptions() passes.Options {
 		PrintAfter:   d.o.PrintAfter,
 		PrintChanged: d.o.PrintChanged,
 		Origins:      d.o.Provenance,
-		NoReference:  d.o.PairOnly || d.priced,
+		NoReference:  d.o.PairOnly || d.priced || d.o.Unheld,
 		VerifyEach:   d.o.VerifyEach,
 		Log:          d.o.Log,
 		Observe:      d.o.Observe,
@@ -455,13 +482,15 @@ func (d *driver) lower(build bool) error {
 			}
 			seg := &lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
-				Full: d.o.FullTD, EmitOnly: d.o.PairOnly, Unheld: d.o.Unheld || d.priced,
+				Full: d.o.FullTD, EmitOnly: d.o.PairOnly || d.priced, Unheld: d.o.Unheld,
 			}
 			later -= len(st.Ops)
 			var w *taskWriter
 			if build {
 				w = d.taskWriter(name, later)
 				seg.Emit = w.add
+			} else {
+				seg.Emit = u.assessor()
 			}
 			p, err := lower.Lower(seg, d.o.Target, &d.sec)
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/attest"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -163,8 +164,11 @@ type assessment struct {
 	kind string
 }
 
-// assess assesses the tasks of each procedure, on all processors.
+// assess assesses the tasks of each procedure, on all processors, unless they were assessed as they were lowered.
 func (u *unit) assess() {
+	if u.assessed != nil {
+		return
+	}
 	var g mapfault.Group
 	defer g.Wait()
 	workers := runtime.GOMAXPROCS(0)
@@ -173,12 +177,34 @@ func (u *unit) assess() {
 		u.assessed = append(u.assessed, of)
 		for w := range workers {
 			g.Go(func() {
+				kinds := map[string]string{}
 				for i := w * len(of) / workers; i < (w+1)*len(of)/workers; i++ {
-					t := p.Tasks[i]
-					of[i] = assessment{cost.Estimate(t, u.state.Target), attest.Kind(t, i, len(of))}
+					of[i] = assess(u.state.Target, p.Tasks[i], i, len(of), kinds)
 				}
 			})
 		}
+	}
+}
+
+// assess assesses task i of n of a procedure. kinds has one string for each kind so far.
+func assess(tab *target.Table, t *td.Task, i, n int, kinds map[string]string) assessment {
+	kind := attest.Kind(t, i, n)
+	if same, ok := kinds[kind]; ok {
+		kind = same
+	} else {
+		kinds[kind] = kind
+	}
+	return assessment{cost.Estimate(t, tab), kind}
+}
+
+// assessor returns a lower.Segment.Emit for the next procedure that only assesses its tasks, so that none is kept.
+func (u *unit) assessor() func(t *td.Task, relocs []int, follow int) error {
+	k, kinds := len(u.assessed), map[string]string{}
+	u.assessed = append(u.assessed, nil)
+	return func(t *td.Task, _ []int, follow int) error {
+		of := slices.Grow(u.assessed[k], 1+follow)
+		u.assessed[k] = append(of, assess(u.state.Target, t, len(of), len(of)+1+follow, kinds))
+		return nil
 	}
 }
 
@@ -191,7 +217,7 @@ func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch, task int, a a
 			continue
 		}
 		p := u.procs[k]
-		for i := range p.Tasks {
+		for i := range p.Infos {
 			at, ok := index[p.Infos[i].Op]
 			if !ok { // a copy of what the step was passed
 				at = index[st.Ops[len(st.Ops)-1]]

@@ -361,13 +361,13 @@ func (u *unit) attest(index map[*ir.Op]int) {
 	r := u.rep
 	n := 0
 	for _, p := range u.procs {
-		n += len(p.Tasks)
+		n += len(p.Infos)
 	}
 	r.TaskList = make([]TaskReport, 0, n)
 	u.eachTask(index, func(op, dispatch, i int, a assessment) {
 		p := u.procs[dispatch]
 		x := TaskReport{
-			Estimate:  new(Estimate),
+			Estimate:  r.Ops[op].Estimate,
 			Alone:     a.cost.Alone,
 			Procedure: p.Name,
 			Task:      i,
@@ -379,7 +379,10 @@ func (u *unit) attest(index map[*ir.Op]int) {
 		if o := p.Infos[i].Op; o != nil && len(o.Results) > 0 {
 			x.Op = o.Results[0].Name
 		}
-		x.Estimate.add(a.cost)
+		if r.Ops[op].Tasks > 1 {
+			x.Estimate = new(Estimate)
+			x.Estimate.add(a.cost)
+		}
 		if x.Cases = attest.Cases(x.Kind); x.Cases != nil {
 			x.Attested = true
 			r.Attested++

@@ -47,7 +47,7 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		build = compile.Place
 	}
 	co := o.Compile
-	co.Unheld = true
+	co.Unheld, co.Store = true, compile.Discard
 	r, err := build(ctx, ir.CloneProgram(p), co)
 	if err != nil {
 		return nil, err
@@ -213,14 +213,22 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 	}
 	tasks := map[key]*td.Task{}
 	kinds := map[key]compile.TaskReport{}
+	for _, i := range made.Tasks {
+		x := &db.Tasks[i]
+		tasks[key{db.Procedures[x.Procedure].Name, int(x.Index)}] = nil
+	}
 	for _, f := range r.Functions {
 		for _, p := range f.Procedures {
 			for i, t := range p.Tasks {
-				tasks[key{p.Name, i}] = t
+				if _, ok := tasks[key{p.Name, i}]; ok {
+					tasks[key{p.Name, i}] = t
+				}
 			}
 		}
 		for _, t := range f.Report.TaskList {
-			kinds[key{t.Procedure, t.Task}] = t
+			if k := (key{t.Procedure, t.Task}); tasks[k] != nil {
+				kinds[k] = t
+			}
 		}
 	}
 	for _, i := range made.Tasks {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -14,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/lint/witness"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -148,32 +150,39 @@ type Finding struct {
 	typ string
 }
 
-// Run compiles p and judges each of its functions. p must not be used
+// Run judges each function of p as the passes leave it, and compiles p if inputs are searched for. p must not be used
 // afterwards.
 func Run(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	files := p.Files
 	co := o.Compile
-	r, err := compile.Compile(ctx, p, co)
+	if co.Target == nil {
+		co.Target = target.H13
+	}
+	begun, err := compile.Begin(ctx, p, co)
 	if err != nil {
 		return nil, err
 	}
-	m, err := verify.Open(r)
-	if err != nil {
-		return nil, err
-	}
+	var r *compile.Result
+	machine := sync.OnceValues(func() (*sim.Machine, error) {
+		var err error
+		if r, err = begun.Finish(); err != nil {
+			return nil, err
+		}
+		return verify.Open(r)
+	})
 	rep := &Report{Target: o.Target}
 	if rep.Target == "" {
-		rep.Target = r.Report.Target
+		rep.Target = co.Target.Name
 	}
 	known := map[string]bool{}
-	for _, f := range r.Functions {
+	for _, f := range begun.Functions() {
 		if strings.Contains(f.Name, compile.VariantMark) {
 			continue // another shape of the function before it
 		}
 		for _, v := range f.Reference.Body.Params {
 			known[v.Name] = true
 		}
-		fn, err := function(ctx, m, f, files, &o)
+		fn, err := function(ctx, machine, f, files, &o)
 		if err != nil {
 			return nil, fmt.Errorf("function %s: %w", f.Name, verify.EngineFault(r, files, err))
 		}
@@ -197,7 +206,8 @@ func sorted(m map[string]bool) []string {
 	return ns
 }
 
-func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []string, o *Options) (*Function, error) {
+func function(ctx context.Context, machine func() (*sim.Machine, error), f *compile.Function, files []string,
+	o *Options) (*Function, error) {
 	fn := f.Reference
 	for _, op := range fn.Body.Ops {
 		if u, ok := o.Units[UnitKey(op.Def.Name, name(op), op.Pos.Line, op.Pos.Col)]; ok {
@@ -243,7 +253,10 @@ func function(ctx context.Context, m *sim.Machine, f *compile.Function, files []
 	}
 	var witnesses []*witness.Witness
 	if len(found) > 0 && o.Work >= 0 && allStatic(fn) {
-		var err error
+		m, err := machine()
+		if err != nil {
+			return nil, err
+		}
 		witnesses, err = witness.Search(ctx, witness.Subject{
 			Analysis: a,
 			Machine:  m,
