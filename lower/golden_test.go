@@ -210,6 +210,9 @@ var ruleCases = map[string][]ruleCase{
 		{"at run time, a kernel put together", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(64, 64), "y", g.Input(32, 64), "transpose_y", true)
 		}},
+		{"of turned matrices", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("matmul", "x", g.Input(3, 64, 35), "y", g.Input(3, 64, 32), "transpose_x", true)
+		}},
 		{"in pieces of the rows", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(96, 64), "y", g.Input(64, 64))
 		}},

@@ -29,6 +29,7 @@ type buffer struct {
 	large     bool     // may take more than half of L2: a turned matrix, for the tasks that follow its turn
 	close     bool     // rows that would be apart are not, as another tensor takes their place
 	pair      bool     // two rows of parameters, which are read together
+	kernels   bool     // several turned matrices that are kernels
 	stack     bool     // several matrices, each of which one row of a task has turned
 	plain     bool     // strides in L2 are those of the whole layout, even for single rows and channels
 	padEach   int64    // rows after which rows and groups in L2 are padded, 0 for none
