@@ -92,12 +92,12 @@ func (d *draft) gathered() l2Place {
 }
 
 // gathersTurn reports whether a pass that exchanges channels and width for a port, or for several kernels, puts its
-// result together in L2: with more channels than cores it would otherwise write a row in parts of less than the 64 bytes
-// that DMA moves (encoder_transpose_r3_021; a pass over eight channels does not, reduce_probe_mean_ax2_1x64x8x8).
+// result together in L2: with more channels than cores it would otherwise write a row in parts of less than the 64
+// bytes that DMA moves (encoder_transpose_r3_021; a pass over eight channels does not, reduce_probe_mean_ax2_1x64x8x8).
 func (d *draft) gathersTurn() bool {
 	o := &d.dst
-	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.kernels) && o.ext[axC] > td.Lanes && max(o.ext[axG], 1) == 1 &&
-		max(o.ext[axD], 1) == 1
+	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.kernels) && o.ext[axC] > td.Lanes &&
+		max(o.ext[axG], 1) == 1 && max(o.ext[axD], 1) == 1
 }
 
 // turnedRow is the number of L2 bytes that gathersTurn needs to put one row together.
