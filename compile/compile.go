@@ -51,8 +51,8 @@ type Options struct {
 	// dispatches, tasks or estimates, and the functions have no programs, procedures or states. It is ignored with
 	// Provenance.
 	PairOnly bool
-	// Unheld is for a caller that compares nothing with the source: procedures have no Stores and Held, and functions no
-	// Reference and Parts.
+	// Unheld is for a caller that compares nothing with the source: procedures have no Tasks, Stores and Held, and
+	// functions no Reference and Parts.
 	Unheld bool
 
 	Progress     func(stage string, done, total int)
@@ -126,11 +126,9 @@ type driver struct {
 	hash   string          // of the container
 	image  *hwx.Image
 	tasks  int // in image
-	// offsets are those of the tasks in image, recorded for prov.
-	offsets map[*lower.Procedure][]int
-	addrs   map[string]uint64
-	end     uint64 // first address after the container
-	prov    *recorder
+	addrs  map[string]uint64
+	end    uint64 // first address after the container
+	prov   *recorder
 }
 
 // unit is one function in one configuration.
@@ -204,12 +202,11 @@ func checkTarget(t *target.Table) error {
 func newDriver(ctx context.Context, o Options) *driver {
 	o.PairOnly = o.PairOnly && !o.Provenance
 	d := &driver{
-		ctx:     ctx,
-		o:       o,
-		names:   map[string]int{},
-		sec:     weights.Section{Workers: o.Workers},
-		image:   new(hwx.Image),
-		offsets: map[*lower.Procedure][]int{},
+		ctx:   ctx,
+		o:     o,
+		names: map[string]int{},
+		sec:   weights.Section{Workers: o.Workers},
+		image: new(hwx.Image),
 	}
 	d.sec.Track()
 	return d
@@ -286,7 +283,7 @@ func (d *driver) finish() (*Result, error) {
 		if err := d.prov.finish(d, file); err != nil {
 			return nil, err
 		}
-		r.Provenance = d.prov.db
+		r.Provenance, d.prov = d.prov.db, nil // the rest of what was recorded is as large
 	}
 	for i, u := range d.units {
 		d.account(u, &desc.Functions[i])
@@ -482,12 +479,15 @@ func (d *driver) lower(build bool) error {
 			}
 			seg := &lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
-				Full: d.o.FullTD, EmitOnly: d.o.PairOnly || d.priced, Unheld: d.o.Unheld,
+				Full: d.o.FullTD, EmitOnly: d.o.PairOnly || d.priced || d.o.Unheld,
 			}
 			later -= len(st.Ops)
 			var w *taskWriter
 			if build {
 				w = d.taskWriter(name, later)
+				if d.o.Unheld && !d.o.PairOnly {
+					w.assess = u.assessor()
+				}
 				seg.Emit = w.add
 			} else {
 				seg.Emit = u.assessor()

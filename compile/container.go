@@ -20,11 +20,12 @@ const (
 
 // taskWriter puts the tasks of one procedure into the image as they are lowered.
 type taskWriter struct {
-	d       *driver
-	chain   *td.ChainWriter
-	entry   hwx.Entry
-	offsets []int // of the tasks, recorded for driver.prov
-	later   int   // operations of the procedures after this one, which have about as many tasks
+	d     *driver
+	chain *td.ChainWriter
+	entry hwx.Entry
+	later int // operations of the procedures after this one, which have about as many tasks
+	// assess, if not nil, is also called for each task.
+	assess func(t *td.Task, relocs []int, follow int) error
 }
 
 func (d *driver) taskWriter(name string, later int) *taskWriter {
@@ -44,8 +45,11 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 		w.entry.Offset, w.entry.FirstWords = uint64(off), uint32(t.Words())
 	}
 	w.entry.Tasks++
-	if w.d.prov != nil {
-		w.offsets = append(w.offsets, off)
+	w.d.prov.task(t, off, follow)
+	if w.assess != nil {
+		if err := w.assess(t, relocs, follow); err != nil {
+			return err
+		}
 	}
 	for _, lane := range relocs {
 		i, ok := t.WordIndex(td.CoeffBase.At(lane))
@@ -64,9 +68,6 @@ func (w *taskWriter) end(p *lower.Procedure) (err error) {
 		return fmt.Errorf("procedure %s: %w", p.Name, err)
 	}
 	d.image.Procedures = append(d.image.Procedures, w.entry)
-	if d.prov != nil {
-		d.offsets[p] = w.offsets
-	}
 	d.surfaces(&d.image.Procedures[len(d.image.Procedures)-1], p)
 	return nil
 }
@@ -81,7 +82,7 @@ func (d *driver) container() (*hwx.File, error) {
 	for _, u := range d.units {
 		steps := u.engineSteps()
 		for i, p := range u.procs {
-			d.prov.procedure(u, p, steps[i], d.offsets[p])
+			d.prov.procedure(u, p, steps[i])
 		}
 	}
 	if len(img.Procedures) == 0 {

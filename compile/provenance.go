@@ -43,6 +43,7 @@ type recorder struct {
 	lead    map[*ir.Op]*ir.Op
 	fused   map[*ir.Op][]*ir.Op
 	steps   map[*lower.Procedure][2]provenance.NodeID // node and constants
+	tasks   int                                       // in db that belong to procedures of db
 	extents map[int64]int                             // by offset
 	roles   [weights.NumRoles]string
 	states  map[*ir.Value]provenance.NodeID // parameters that are states
@@ -115,10 +116,14 @@ func (r *recorder) inSourceOrder() {
 		return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Col, b.Col))
 	})
 	at := make([]int32, len(old))
-	r.db.Statements = make([]provenance.Statement, len(old))
 	for to, from := range order {
 		at[from] = int32(to)
-		r.db.Statements[to] = old[from]
+	}
+	if !slices.IsSorted(order) { // mostly it is, and a copy is large
+		r.db.Statements = make([]provenance.Statement, len(old))
+		for to, from := range order {
+			r.db.Statements[to] = old[from]
+		}
 	}
 	for i := range r.db.Statements {
 		args := r.db.Statements[i].Args

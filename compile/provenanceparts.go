@@ -119,8 +119,8 @@ func (r *recorder) use(c lower.ConstantUse) {
 	x.Uses = append(x.Uses, u)
 }
 
-// procedure records a procedure whose tasks are at the given offsets.
-func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) {
+// procedure records a procedure, whose tasks come next among those that were recorded.
+func (r *recorder) procedure(u *unit, p *lower.Procedure, step int) {
 	if r == nil {
 		return
 	}
@@ -152,58 +152,72 @@ func (r *recorder) procedure(u *unit, p *lower.Procedure, step int, offs []int) 
 	for i := range p.Outputs {
 		port(&p.Outputs[i], true)
 	}
-	for i, t := range p.Tasks {
-		x := provenance.Task{
-			Procedure: at,
-			Index:     uint32(i),
-			Offset:    uint64(offs[i]),
-			Words:     uint32(t.Words()),
-			Node:      r.op(p.Infos[i].Op),
-			With:      r.with(p.Infos[i].Op),
-			Rule:      p.Infos[i].Rule,
+	tasks := r.db.Tasks[r.tasks:][:len(p.Infos)]
+	r.tasks += len(tasks)
+	for i := range tasks {
+		x, info := &tasks[i], &p.Infos[i]
+		x.Procedure, x.Index, x.Node, x.With, x.Rule = at, uint32(i), r.op(info.Op), r.with(info.Op), info.Rule
+		x.Links = slices.DeleteFunc(x.Links, func(l provenance.Link) bool {
+			_, ok := surface[int(l.Target)]
+			return l.Kind == provenance.LinkSurface && !ok
+		})
+		if len(x.Links) == 0 {
+			x.Links = nil
 		}
-		link := func(bar int, base td.Field) {
-			w, ok := t.WordIndex(base)
-			if !ok {
-				return
-			}
-			l := provenance.Link{Word: uint32(w), Target: uint64(t.Get(base))}
-			switch bar {
-			case td.BarConstants:
-				l.Kind = provenance.LinkConstant
-			case td.BarScratch:
-				l.Kind = provenance.LinkScratch
-			default:
-				s, ok := surface[bar]
-				if !ok {
-					return
-				}
-				l.Kind, l.Target = provenance.LinkSurface, s
-			}
-			x.Links = append(x.Links, l)
-		}
-		if i+1 < len(p.Tasks) {
-			if w, ok := t.WordIndex(td.NextPointer); ok {
-				x.Links = append(x.Links, provenance.Link{
-					Word:   uint32(w),
-					Kind:   provenance.LinkTask,
-					Target: uint64(offs[i+1]),
-				})
+		for k := range x.Links {
+			switch l := &x.Links[k]; l.Kind {
+			case provenance.LinkSurface:
+				l.Target = surface[int(l.Target)]
+			case provenance.LinkTask:
+				l.Target = tasks[i+1].Offset
 			}
 		}
-		for k := range td.Streams {
-			if s := &td.Streams[k]; t.On(s.BarValid) {
-				link(t.Int(s.Bar), s.Base)
-			}
-		}
-		if t.On(td.KBE0) {
-			for lane := range t.LaneParts() {
-				link(t.Int(td.KBase0), lane.Base)
-			}
-		}
-		slices.SortStableFunc(x.Links, func(a, b provenance.Link) int { return int(a.Word) - int(b.Word) })
-		r.db.Tasks = append(r.db.Tasks, x)
 	}
+}
+
+// task records a task as it is written at an offset, with follow more after it in its procedure. What its words point
+// at is known when procedure is called: until then the target of a surface is its buffer-access register.
+func (r *recorder) task(t *td.Task, off, follow int) {
+	if r == nil {
+		return
+	}
+	var list [16]provenance.Link
+	links := list[:0]
+	link := func(bar int, base td.Field) {
+		w, ok := t.WordIndex(base)
+		if !ok {
+			return
+		}
+		l := provenance.Link{Word: uint32(w), Target: uint64(t.Get(base))}
+		switch bar {
+		case td.BarConstants:
+			l.Kind = provenance.LinkConstant
+		case td.BarScratch:
+			l.Kind = provenance.LinkScratch
+		default:
+			l.Kind, l.Target = provenance.LinkSurface, uint64(bar)
+		}
+		links = append(links, l)
+	}
+	if w, ok := t.WordIndex(td.NextPointer); ok && follow > 0 {
+		links = append(links, provenance.Link{Word: uint32(w), Kind: provenance.LinkTask})
+	}
+	for k := range td.Streams {
+		if s := &td.Streams[k]; t.On(s.BarValid) {
+			link(t.Int(s.Bar), s.Base)
+		}
+	}
+	if t.On(td.KBE0) {
+		for lane := range t.LaneParts() {
+			link(t.Int(td.KBase0), lane.Base)
+		}
+	}
+	slices.SortStableFunc(links, func(a, b provenance.Link) int { return int(a.Word) - int(b.Word) })
+	r.db.Tasks = append(r.db.Tasks, provenance.Task{
+		Offset: uint64(off),
+		Words:  uint32(t.Words()),
+		Links:  append([]provenance.Link(nil), links...),
+	})
 }
 
 // idle records the container of a program that does not use the engine: it belongs to the function.

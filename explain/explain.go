@@ -2,6 +2,7 @@ package explain
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -211,32 +212,30 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 		procedure string
 		index     int
 	}
-	tasks := map[key]*td.Task{}
-	kinds := map[key]compile.TaskReport{}
+	tasks := map[key]compile.TaskReport{}
 	for _, i := range made.Tasks {
 		x := &db.Tasks[i]
-		tasks[key{db.Procedures[x.Procedure].Name, int(x.Index)}] = nil
+		tasks[key{db.Procedures[x.Procedure].Name, int(x.Index)}] = compile.TaskReport{}
 	}
 	for _, f := range r.Functions {
-		for _, p := range f.Procedures {
-			for i, t := range p.Tasks {
-				if _, ok := tasks[key{p.Name, i}]; ok {
-					tasks[key{p.Name, i}] = t
-				}
-			}
-		}
 		for _, t := range f.Report.TaskList {
-			if k := (key{t.Procedure, t.Task}); tasks[k] != nil {
-				kinds[k] = t
+			k := key{t.Procedure, t.Task}
+			if _, ok := tasks[k]; ok {
+				tasks[k] = t
 			}
 		}
+	}
+	var text []byte
+	if len(made.Tasks) > 0 {
+		text = r.HWX.TextBytes()
 	}
 	for _, i := range made.Tasks {
 		x := &db.Tasks[i]
 		k := key{db.Procedures[x.Procedure].Name, int(x.Index)}
+		rep := tasks[k]
 		t := Task{
 			Procedure: k.procedure, Index: k.index, Offset: x.Offset, Words: int(x.Words), Rule: x.Rule,
-			Kind: kinds[k].Kind, Attested: kinds[k].Attested, Estimate: kinds[k].Estimate, Fields: fields(tasks[k]),
+			Kind: rep.Kind, Attested: rep.Attested, Estimate: rep.Estimate, Fields: fields(text, x),
 		}
 		for _, l := range x.Links {
 			t.Links = append(t.Links, fmt.Sprintf("word %d points at %s", l.Word, db.LinkString(l)))
@@ -246,9 +245,14 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 }
 
 // fields returns the fields that a task writes and that are not 0, by word.
-func fields(t *td.Task) []Field {
+func fields(text []byte, x *provenance.Task) []Field {
 	out := []Field{}
-	if t == nil {
+	words := make([]uint32, x.Words)
+	if _, err := binary.Decode(text[x.Offset:], binary.LittleEndian, words); err != nil {
+		return out
+	}
+	t, err := td.Decode(words)
+	if err != nil {
 		return out
 	}
 	rows := td.Fields()

@@ -30,8 +30,6 @@ type Segment struct {
 	// all that is kept of the tasks: Procedure.Tasks, Stores and Held are empty.
 	Emit     func(t *td.Task, relocs []int, follow int) error
 	EmitOnly bool
-	// Unheld leaves Procedure.Stores and Held empty.
-	Unheld bool
 }
 
 // Surface is one port of a procedure: a tensor in the layout the engine reads.
@@ -176,7 +174,7 @@ func Lower(seg *Segment, t *target.Table, sec *weights.Section) (*Procedure, err
 		return nil, err
 	}
 	b.read = nil // only rules look at it
-	if seg.EmitOnly || seg.Unheld {
+	if seg.EmitOnly {
 		b.vals = nil // the drafts have what tasks need
 	}
 	if err := b.plan(Planners); err != nil {

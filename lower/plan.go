@@ -71,7 +71,7 @@ func (b *builder) procedure(seg *Segment) (*Procedure, error) {
 		Resident: b.resident, Constants: b.consts,
 		Infos: make([]TaskInfo, 0, len(b.drafts)),
 	}
-	if !seg.EmitOnly && !seg.Unheld {
+	if !seg.EmitOnly {
 		p.Stores, p.Held = b.heldValues(seg)
 	}
 	b.vals = nil

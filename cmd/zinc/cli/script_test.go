@@ -15,6 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
 )
 
@@ -31,7 +32,10 @@ func TestMain(m *testing.M) {
 		crowdMain(description)
 	}
 	testscript.Main(m, map[string]func(){
-		"zinc": func() { os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"zinc": func() { // as the command does
+			memlimit.Start()
+			os.Exit(Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
 	})
 }
 
