@@ -150,6 +150,7 @@ func (b *builder) function(f *mil.Func) *ir.Func {
 	b.flexible(f, out)
 	if f.Body != nil {
 		b.body(f.Body, out.Body)
+		withoutClasses(out.Body)
 	}
 	return out
 }

@@ -266,3 +266,37 @@ func FuzzProgram(f *testing.F) {
 		}
 	})
 }
+
+// TestClassifyIsLeftOut reads the last statement of a classifier, whose results no port can have.
+func TestClassifyIsLeftOut(t *testing.T) {
+	for _, c := range []struct{ results, outputs, want string }{
+		{"string l, dict<string, fp64> d", "l, d", "p"},
+		{"tensor<string, []> l, dict<tensor<string, []>, tensor<fp64, []>> d", "d, q, l", "p q"},
+		{"string l, dict<string, fp64> d", "p, l, d", "p"},
+		{"string l, dict<string, fp64> d", "d, p", "p"},
+	} {
+		tree, list := mil.ParseString("model.mil", `program(1.3)
+{
+    func main<ios18>(tensor<fp32, [1, 2]> p) {
+            tensor<fp32, [1, 2]> q = exp(x = p);
+            `+c.results+` = classify(probabilities = p, classes = list<string, 2>(["a", "b"]))[name = string("l")];
+        } -> (`+c.outputs+`);
+}
+`)
+		p, more := Program(tree, nil, Options{})
+		list.Merge(more)
+		if list.HasErrors() || len(list.All()) != 1 || !strings.Contains(list.All()[0].Text(), "it gives p") {
+			t.Fatalf("%s: %v", c.outputs, list.All())
+		}
+		if err := ir.Verify(p); err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for _, v := range p.Funcs[0].Body.Outputs {
+			got = append(got, v.Name)
+		}
+		if s := strings.Join(got, " "); s != c.want || len(p.Funcs[0].Body.Ops) != 1 {
+			t.Errorf("%s: outputs %s, want %s; %d operations", c.outputs, s, c.want, len(p.Funcs[0].Body.Ops))
+		}
+	}
+}

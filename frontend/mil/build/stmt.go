@@ -3,6 +3,7 @@ package build
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -37,9 +38,36 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 			op.Results = append(op.Results, v)
 		}
 	}
-	if op != nil {
-		out.Ops = append(out.Ops, op.Op)
+	if op == nil {
+		return
 	}
+	if op.Is(ir.OpClassify) && !op.fault {
+		b.list.Warningf(b.src.OpSpan(s), codeOp, s.Op, "classify is left to the application: a pair has no port for "+
+			"texts and dictionaries; it gives %s, the probabilities of the classes", op.Arg(ir.ParamProbabilities).Name)
+	}
+	out.Ops = append(out.Ops, op.Op)
+}
+
+// withoutClasses removes classify from a function: of its results, which are outputs, the class is left out and the
+// dictionary of probabilities is the tensor of them.
+func withoutClasses(body *ir.Block) {
+	body.Ops = slices.DeleteFunc(body.Ops, func(op *ir.Op) bool {
+		if !op.Is(ir.OpClassify) || len(op.Results) != 2 {
+			return false
+		}
+		given := op.Arg(ir.ParamProbabilities)
+		var outs []*ir.Value
+		for _, v := range body.Outputs {
+			if v == op.Results[1] {
+				v = given
+			}
+			if v != op.Results[0] && (v != given || !slices.Contains(outs, v)) {
+				outs = append(outs, v)
+			}
+		}
+		body.Outputs = outs
+		return true
+	})
 }
 
 // isCompressed reports whether an operation's results are allowed where a constant is required.
@@ -53,6 +81,10 @@ func (b *builder) declared(s *mil.Stmt) (types []ir.Type, ok bool) {
 	ok = true
 	types = make([]ir.Type, len(s.Results))
 	for i := range s.Results {
+		if t := s.Results[i].Type; s.Op == ir.OpClassify.Name && t != nil && t.Kind == mil.DictType {
+			ok = false // withoutClasses leaves it out; until then it has the type of the probabilities
+			continue
+		}
 		t, sound := b.valueType(s.Results[i].Type)
 		types[i] = t
 		ok = ok && sound
