@@ -354,23 +354,36 @@ func (c *call) either(meanings ...func() []tensor) []tensor {
 	if c.computed == nil {
 		return ts
 	}
-	found := func(ts []tensor) (n int) {
-		v := ts[0].v
-		for i := 0; i < len(v); i += len(v)/64 + 1 {
-			if c.computed(v[i]) {
-				n++
-			}
-		}
-		return n
-	}
-	most := found(ts)
 	for _, m := range meanings[1:] {
-		others := m()
-		if n := found(others); n > most {
-			ts, most = others, n
+		if others := m(); len(ts) == 0 || c.nearer(others, ts) {
+			ts = others
 		}
 	}
 	return ts
+}
+
+// nearer reports whether the other side computes more elements of a than of b, of the first 64 in which they differ.
+func (c *call) nearer(a, b []tensor) bool {
+	if len(a) == 0 {
+		return false
+	}
+	more, looked := 0, 0
+	for i, x := range a[0].v {
+		y := b[0].v[i]
+		if x == y {
+			continue
+		}
+		if c.computed(x) {
+			more++
+		}
+		if c.computed(y) {
+			more--
+		}
+		if looked++; looked == 64 {
+			break
+		}
+	}
+	return more > 0
 }
 
 // number returns the element of a scalar constant, rounded to fp16.

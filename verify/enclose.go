@@ -73,6 +73,9 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error)
 		if op.Results[i].Type.DType == ir.FP16 && s.t.Type.DType == ir.FP32 {
 			s.limit()
 		}
+		if e.composed && e.flush && op.Def.Class == ir.Movement && op.Place.Rule == passes.RuleComposed && !s.lost {
+			s.flushed() // by a product with a matrix that selects
+		}
 	}
 	return out, err
 }

@@ -150,6 +150,24 @@ func (s *span) limit() {
 	}
 }
 
+// flushed extends ends that are subnormal numbers of fp16 to 0, which products read them as.
+func (s *span) flushed() {
+	if !s.t.Type.DType.IsFloat() {
+		return
+	}
+	if s.lo == nil {
+		s.lo, s.hi = s.numbers(), s.numbers()
+	}
+	for i := range s.lo {
+		if s.lo[i] > 0 && s.lo[i] < numerics.MinNormalFP16 {
+			s.lo[i] = 0
+		}
+		if s.hi[i] < 0 && s.hi[i] > -numerics.MinNormalFP16 {
+			s.hi[i] = 0
+		}
+	}
+}
+
 // overflow extends ends from a limit on to infinity.
 func (s *span) overflow(limit float32) {
 	for i := range s.lo {
