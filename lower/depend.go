@@ -300,6 +300,7 @@ func inStep(d, before *draft) {
 		if before.rowsSpread() {
 			before.patch = [2]int{squarePatch, min(squarePatch, log2up(before.dst.ext[axH]))}
 		}
+		before.patch[0] = min(before.patch[0], log2up(workUnit)) // chain_attn_s256_dh64
 		if s := d.stepUnits(before.patch[1]); s > 0 {
 			before.patch[1] = max(before.patch[1], s)
 		}

@@ -484,6 +484,10 @@ func (e *encoder) tileResult() {
 	dma := o.where == byDMA
 	e.flag(td.DstEn, dma)
 	e.set(td.DstCacheHint, either(dma && o.buf.space == scratch, resultSoon, td.ResultCacheHint))
+	// chain_attn_s64_dh64, chain_attn_s256_dh64 and chain_attn_s128_dh64_h4; not a kernel that a copy writes.
+	weights := dma && o.buf.space == scratch && o.inter > 1 && e.kind() == td.PlanarTwo && !e.fetches()
+	e.flag(td.DstWord19, weights)
+	e.flag(td.DstWord24, weights)
 	e.flag(td.DstL2BfrMode, dma && !e.gather)
 	if o.where != inL2 {
 		e.dram(td.DstBase, td.DstRow, td.DstPlane, td.DstDepth, td.DstGroup, o)

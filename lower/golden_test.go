@@ -347,6 +347,10 @@ var ruleCases = map[string][]ruleCase{
 		{"sum of squares", unary("reduce_sum_square", "axes", []int64{3}, "keep_dims", false)},
 	},
 	"softmax": {
+		{"of 256 rows between products", func(g *irbuild.Graph) *ir.Value {
+			s := g.Op("matmul", "x", g.Input(256, 64), "y", g.Input(256, 64), "transpose_y", true)
+			return g.Op("matmul", "x", g.Op("softmax", "x", s, "axis", -1), "y", g.Input(256, 64))
+		}},
 		{"rows", func(g *irbuild.Graph) *ir.Value { return g.Op("softmax", "x", g.Input(16, 32), "axis", -1) }},
 		{"rows of a computed matrix", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("softmax", "x", g.Op("matmul", "x", g.Input(16, 32), "y", g.Weights(32, 32)), "axis", -1)

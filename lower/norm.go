@@ -203,8 +203,8 @@ func (r matrixRows) operand(b *builder) *operand {
 	return o
 }
 
-// longLine is the most single numbers that a softmax has side by side in scratch (128 are, norm_softmax_a3_1x128x1x1; 256
-// are not, norm_softmax_a3_1x256x1x1).
+// longLine is the most single numbers that a softmax has side by side in scratch (128 are, norm_softmax_a3_1x128x1x1;
+// 256 are not, norm_softmax_a3_1x256x1x1, chain_attn_s256_dh64).
 const longLine = 128
 
 // softmaxRows emits the softmax of a matrix's rows, which are channels: the numbers to which rows are reduced are side
@@ -228,12 +228,16 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 	if w == 1 {
 		powers, differences, steps, dims, powerDims = line, line, 1, sumDims, sumDims
 	}
-	long := w == 1 && n > longLine
+	long := n > longLine
 	if long {
-		powers, sums, powerDims, sumDims = column, column, []int64{n, 1}, []int64{n, 1}
+		sums, sumDims = column, []int64{n, 1}
+	}
+	if long && w == 1 {
+		powers, powerDims = column, []int64{n, 1}
 	}
 	spread := func(s *surf) *operand {
 		o := sums(s)
+		o.ext[axW] = w
 		o.spreadAlong(axW)
 		return o
 	}
@@ -257,7 +261,11 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 	b.emit(t, in, nil, out, 0)
 	total := reduced(inverseSum(), powers(ex))
 	out = dst.operand(b)
-	if k := b.kernelOf(op.Results[0]); k != nil {
+	k := b.kernelOf(op.Results[0])
+	if k == nil {
+		k = b.kernelPieces(op.Results[0])
+	}
+	if k != nil {
 		out = b.matrixOperand(k)
 	}
 	b.emit(elementwise(td.PEMultiply), spread(total), powers(ex), out, 0)

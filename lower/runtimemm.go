@@ -119,6 +119,16 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 		x = b.turnedRows(x, n)
 	}
 	m, k := x.dims[0], x.dims[1]
+	if kernel := b.kernels[x.buf]; kernel.pieces > 0 {
+		ready()
+		if ty {
+			s := b.turnedImage(y)
+			b.swapCopy(y, s)
+			y = s
+		}
+		b.multiplyPieces(kernel, kernel.pieces, m, y, dst, e)
+		return nil
+	}
 	chunk := b.columnsInL2(k, n, workUnit)
 	// Every piece reads y, which must be in L2 as a whole. An intermediate may not stay there, so that it is read in
 	// few pieces only.
@@ -320,6 +330,31 @@ func (b *builder) kernelOf(v *ir.Value) *surf {
 	return s
 }
 
+// kernelPieces is kernelOf for a value of which the product makes several equal pieces (chain_attn_s256_dh64).
+func (b *builder) kernelPieces(v *ir.Value) *surf {
+	op := b.read[v].last
+	if !b.feedsRuntime(v) || op.Arg(ir.ParamX) != v || b.turnsAround(op) {
+		return nil
+	}
+	a, err := ir.MatMulAttrs(op)
+	y := tensorDims(op.Arg(ir.ParamY).Type)
+	if err != nil || a.TransposeX || len(y) < 2 {
+		return nil
+	}
+	x := b.vals[v]
+	m, k, n := x.dims[len(x.dims)-2], x.w(), y[len(y)-1]
+	if a.TransposeY {
+		n = y[len(y)-2]
+	}
+	lanes := b.pieceLanes(m, k, n)
+	if k*align(n*elemBytes, granule) > b.t.L2Bytes/2 || lanes == 1 || m%(td.Lanes*lanes) != 0 {
+		return nil
+	}
+	s := piecesSurface(m, k, lanes)
+	b.kernels[x.buf] = kernelRows{buf: s.buf, step: s.stride[0], size: s.stride[0], pieces: lanes}
+	return s
+}
+
 // turnedRows exchanges rows and columns of x [K, M], which is to multiply n columns. If a task takes all rows, they are
 // turned into the kernel's order (64 rows of 128 and 128 rows of 2048 elements, public records).
 func (b *builder) turnedRows(x *surf, n int64) *surf {
@@ -350,6 +385,7 @@ func (b *builder) kernelSurface(m, k, lanes int64) *surf {
 type kernelRows struct {
 	buf             *buffer
 	off, step, size int64
+	pieces          int64 // rows of one core in each of several pieces, 0 for one piece
 }
 
 // directRows reads rows in place, one per core. The kernel DMA has no offset within 64 bytes, so rows that have one are

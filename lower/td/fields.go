@@ -378,6 +378,8 @@ var (
 	DstEn        = reg(TileDst, "DstEn", 0x00, 0, 1, 1, Recorded, "result is written to DRAM")
 	DstCrH       = reg(TileDst, "DstCrH", 0x00, 4, 2, 1, Named, "")
 	DstCacheHint = reg(TileDst, "DstCacheHint", 0x00, 6, 4, 1, Named, "")
+	DstWord19    = reg(TileDst, "DstWord19", 0x00, 19, 1, 1, Named, "set where weights of a softmax leave as a kernel")
+	DstWord24    = reg(TileDst, "DstWord24", 0x00, 24, 1, 1, Named, "set with DstWord19")
 	DstL2BfrMode = reg(TileDst, "L2BfrMode", 0x00, 26, 1, 1, Named, "")
 	DstBypassEOW = reg(TileDst, "BypassEOW", 0x00, 27, 1, 1, Named, "")
 	DstBase      = reg(TileDst, "DstBase", 0x04, 6, 26, 64, Recorded, "byte offset of the result in its buffer").
