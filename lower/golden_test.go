@@ -347,6 +347,10 @@ var ruleCases = map[string][]ruleCase{
 		{"sum of squares", unary("reduce_sum_square", "axes", []int64{3}, "keep_dims", false)},
 	},
 	"softmax": {
+		{"of several matrices between products", func(g *irbuild.Graph) *ir.Value {
+			s := g.Op("matmul", "x", g.Input(3, 64, 32), "y", g.Input(3, 64, 32), "transpose_y", true)
+			return g.Op("matmul", "x", g.Op("softmax", "x", s, "axis", -1), "y", g.Input(3, 64, 32))
+		}},
 		{"of 256 rows between products", func(g *irbuild.Graph) *ir.Value {
 			s := g.Op("matmul", "x", g.Input(256, 64), "y", g.Input(256, 64), "transpose_y", true)
 			return g.Op("matmul", "x", g.Op("softmax", "x", s, "axis", -1), "y", g.Input(256, 64))

@@ -89,8 +89,29 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
+	if rows {
+		if out := b.kernelsOf(op.Results[0]); out != nil {
+			b.rowsAsKernels(total, ex, out)
+			return nil
+		}
+	}
 	b.pairwise(td.PEMultiply, total, ex, dst)
 	return nil
+}
+
+// rowsAsKernels multiplies the rows of several matrices by a number each. Their rows become channels and the matrices
+// rows, so that every matrix is written in the order of a kernel (chain_attn_s128_dh64_h4).
+func (b *builder) rowsAsKernels(factors, x *surf, out *operand) {
+	view := func(s *surf) *operand {
+		n := len(s.dims)
+		o := *out
+		o.buf, o.off, o.inter = s.buf, s.off, 0
+		o.stride = [4]int64{s.stride[n-3], s.stride[n-3], s.stride[n-2], s.stride[n-3]}
+		return &o
+	}
+	by := view(factors)
+	by.spreadAlong(axW)
+	b.emit(elementwise(td.PEMultiply), by, view(x), out, 0)
 }
 
 // softmaxOfOne emits the softmax over one channel. The maximum and the sum are their sources: the difference reads x as

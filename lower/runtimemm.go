@@ -146,6 +146,9 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 		var kr kernelRows
 		if ready, ok := b.kernels[x.buf]; ok {
 			kr = ready
+			if kr.matrix > 0 {
+				kr.off += x.off / kr.matrix * kr.size
+			}
 		} else if lanes == 1 {
 			kr = b.directRows(x.slice(0, first, rows, 1))
 		} else {
@@ -355,6 +358,38 @@ func (b *builder) kernelPieces(v *ir.Value) *surf {
 	return s
 }
 
+// kernelsOf is kernelOf for a value of several matrices, each of which belongs to one of the product's: the parts of one
+// core are side by side. It returns the place as an operand of rows as channels and matrices as rows
+// (chain_attn_s128_dh64_h4).
+func (b *builder) kernelsOf(v *ir.Value) *operand {
+	op := b.read[v].last
+	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v {
+		return nil
+	}
+	a, err := ir.MatMulAttrs(op)
+	x, y := b.vals[v], tensorDims(op.Arg(ir.ParamY).Type)
+	r := len(x.dims)
+	if err != nil || a.TransposeX || r < 3 || len(y) < 2 {
+		return nil
+	}
+	heads, m, k, n := x.dims[r-3], x.dims[r-2], x.w(), y[len(y)-1]
+	if a.TransposeY {
+		n = y[len(y)-2]
+	}
+	out := op.Results[0].Type
+	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, workUnit))
+	if heads == 1 || x.elems() != heads*m*k || out.Elems() != heads*m*n || lanes == 1 || groups != 1 ||
+		m != td.Lanes*lanes || lanes*k*elemBytes%64 != 0 || heads > int64(b.t.MaxHeight) || x.pix != 0 {
+		return nil
+	}
+	part := lanes * k * elemBytes
+	step := heads * part
+	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
+	b.kernels[x.buf] = kernelRows{buf: buf, step: step, size: part, matrix: x.stride[r-3]}
+	return &operand{buf: buf, inter: lanes, ext: [5]int64{1, 1, m, heads, k},
+		stride: [4]int64{buf.size, buf.size, step, part}}
+}
+
 // turnedRows exchanges rows and columns of x [K, M], which is to multiply n columns. If a task takes all rows, they are
 // turned into the kernel's order (64 rows of 128 and 128 rows of 2048 elements, public records).
 func (b *builder) turnedRows(x *surf, n int64) *surf {
@@ -386,6 +421,7 @@ type kernelRows struct {
 	buf             *buffer
 	off, step, size int64
 	pieces          int64 // rows of one core in each of several pieces, 0 for one piece
+	matrix          int64 // of several kernels: bytes of the tensor from matrix to matrix, 0 for one
 }
 
 // directRows reads rows in place, one per core. The kernel DMA has no offset within 64 bytes, so rows that have one are
