@@ -150,7 +150,7 @@ func (b *builder) function(f *mil.Func) *ir.Func {
 	b.flexible(f, out)
 	if f.Body != nil {
 		b.body(f.Body, out.Body)
-		withoutClasses(out.Body)
+		withoutClasses(out)
 	}
 	return out
 }

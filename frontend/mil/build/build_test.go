@@ -300,3 +300,26 @@ func TestClassifyIsLeftOut(t *testing.T) {
 		}
 	}
 }
+
+// TestProbabilitiesOfClassifyAreRead: a statement may read the probabilities, which have the type of a tensor.
+func TestProbabilitiesOfClassifyAreRead(t *testing.T) {
+	tree, list := mil.ParseString("model.mil", `program(1.3)
+{
+    func main<ios18>(tensor<fp32, [2]> p) {
+            string l, tensor<fp32, [2]> d = classify(probabilities = p, classes = list<string, 2>(["a", "b"]));
+            tensor<fp32, [2]> y = abs(x = d);
+        } -> (y);
+}
+`)
+	p, more := Program(tree, nil, Options{})
+	list.Merge(more)
+	if list.HasErrors() {
+		t.Fatal(list.Err())
+	}
+	if err := ir.Verify(p); err != nil {
+		t.Error(err)
+	}
+	if ops := p.Funcs[0].Body.Ops; len(ops) != 1 || ops[0].Arg(ir.ParamX) != p.Funcs[0].Body.Params[0] {
+		t.Errorf("%d operations", len(ops))
+	}
+}

@@ -48,26 +48,50 @@ func (b *builder) stmt(s *mil.Stmt, out *ir.Block) {
 	out.Ops = append(out.Ops, op.Op)
 }
 
-// withoutClasses removes classify from a function: of its results, which are outputs, the class is left out and the
-// dictionary of probabilities is the tensor of them.
-func withoutClasses(body *ir.Block) {
-	body.Ops = slices.DeleteFunc(body.Ops, func(op *ir.Op) bool {
+// withoutClasses removes classify from a function: the class is left out of its outputs, and the dictionary of
+// probabilities is the tensor of them wherever it is read. It stays where a statement reads the class.
+func withoutClasses(f *ir.Func) {
+	instead, given := map[*ir.Value]*ir.Value{}, map[*ir.Value]bool{} // a class has none instead
+	f.Body.Ops = slices.DeleteFunc(f.Body.Ops, func(op *ir.Op) bool {
 		if !op.Is(ir.OpClassify) || len(op.Results) != 2 {
 			return false
 		}
-		given := op.Arg(ir.ParamProbabilities)
-		var outs []*ir.Value
-		for _, v := range body.Outputs {
-			if v == op.Results[1] {
-				v = given
-			}
-			if v != op.Results[0] && (v != given || !slices.Contains(outs, v)) {
-				outs = append(outs, v)
-			}
+		read := false
+		ir.Walk(f, func(o *ir.Op) { read = read || o.Takes(op.Results[0]) })
+		if read {
+			return false
 		}
-		body.Outputs = outs
+		from := op.Arg(ir.ParamProbabilities)
+		if w := instead[from]; w != nil {
+			from = w // of another classify
+		}
+		instead[op.Results[0]], instead[op.Results[1]] = nil, from
+		given[from] = true
 		return true
 	})
+	if len(instead) == 0 {
+		return
+	}
+	ir.Walk(f, func(op *ir.Op) {
+		for _, args := range op.Args {
+			for i, v := range args {
+				if w := instead[v]; w != nil {
+					args[i] = w
+				}
+			}
+		}
+	})
+	var outs []*ir.Value
+	for _, v := range f.Body.Outputs {
+		w, gone := instead[v]
+		if !gone {
+			w = v
+		}
+		if w != nil && !(given[w] && slices.Contains(outs, w)) {
+			outs = append(outs, w)
+		}
+	}
+	f.Body.Outputs = outs
 }
 
 // isCompressed reports whether an operation's results are allowed where a constant is required.
