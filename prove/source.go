@@ -341,7 +341,9 @@ func (s *source) run(outs []tensor) *SourceResult {
 			}
 		}
 		for i, t := range (&call{evaluator: s.evaluator, op: op, in: in}).compute() {
-			in[op.Results[i]] = s.compare(op, op.Results[i], t)
+			if t, ok := s.compare(op, op.Results[i], t); ok {
+				in[op.Results[i]] = t
+			}
 		}
 	}
 	return s.report(s.outputs(in, outs))
@@ -361,11 +363,12 @@ func (s *source) has(op *ir.Op) func(x field.Elem) bool {
 	return func(x field.Elem) bool { return elems()[x] }
 }
 
-// compare returns the value of a result that statements after it read: that of the placed program, if it has the same.
-func (s *source) compare(op *ir.Op, v *ir.Value, t tensor) tensor {
+// compare returns the value of a result that statements after it read: that of the placed program, if it has the same,
+// and false if that was not kept.
+func (s *source) compare(op *ir.Op, v *ir.Value, t tensor) (tensor, bool) {
 	w := s.placed[v.Name]
 	if w == nil {
-		return t
+		return t, true
 	}
 	have, ok := s.kept[v.Name]
 	f := finding{}
@@ -374,9 +377,9 @@ func (s *source) compare(op *ir.Op, v *ir.Value, t tensor) tensor {
 	}
 	s.found[v.Name] = f
 	if f.standing == differs && !s.granted[v.Name] {
-		return t
+		return t, true
 	}
-	return have
+	return have, ok
 }
 
 // grant adds the first value that differs and is not concluded to those that statements after it read as they are.
