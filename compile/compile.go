@@ -392,6 +392,15 @@ func (u *unit) compilable() error {
 		}
 		seen[v] = true
 	}
+	for _, st := range u.state.States {
+		if st.Result < 0 {
+			continue
+		}
+		if t := u.state.Func.Body.Outputs[st.Result].Type; !t.Static() {
+			return fmt.Errorf("function %s writes a value of type %s to state %s of type %s; set the shapes of the "+
+				"inputs, since only a value of known extents can be written", u.name, t, st.Name, st.Value.Type)
+		}
+	}
 	return CheckSizes(u.state.Program, u.state.Func) // again, because the passes have resolved the shapes
 }
 

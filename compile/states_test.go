@@ -316,3 +316,18 @@ func TestStatesInNestedBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestStateOfUnknownExtentsIsRefused: a state has one size, so a value whose extents only a run knows is refused before
+// a pair is written that its loader would refuse. With shapes it compiles.
+func TestStateOfUnknownExtentsIsRefused(t *testing.T) {
+	const text = `func main<ios18>(tensor<fp16, [?, 3]> x, state<tensor<fp16, [1, 3]>> s)
+	[FlexibleShapeInformation = tuple<tuple<string, dict<string, list<tensor<int32, [2]>, ?>>>>((("RangeDims",
+	{{"x", [[1, 5], [3, 3]]}})))] {
+	tensor<fp16, [1, 3]> y = coreml_update_state(state = s, value = x);
+	} -> (y);`
+	_, err := compile.Compile(t.Context(), program(t, text), compile.Options{})
+	if err == nil || !strings.Contains(err.Error(), "writes a value of type tensor<fp16, [?, 3]> to state s") {
+		t.Errorf("got %v", err)
+	}
+	compiled(t, text, compile.Options{Shapes: []map[string][]int64{{"x": {1, 3}}}})
+}
