@@ -85,6 +85,7 @@ var unreached = map[Group][]struct{ of, rows, why string }{
 		{"TileDMASrc.SrcOffsetCh", "more|one", unused},
 	},
 	Refusals: {
+		{"", "interleave|pad-mode|slice", "compositions write these, or name a limit of the hardware"},
 		{"", "bridge", "range_1d with computed bounds, whose extent no type tells; limits_test.go has one"},
 		{"", "row-change", "a reshape of more than a million elements; limits_test.go of package lower has one"},
 		{"", "state-width", otherTargets},

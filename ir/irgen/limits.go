@@ -161,6 +161,10 @@ var bounds = []block{
 		y = []*ir.Value{m.apply(y[0], "relu"), x}
 		return m.try("concat", "values", y, "axis", 1, "interleave", false)
 	}},
+	{"no axes", func(m *maker) []*ir.Value { // what no reduction on the engine has
+		return m.try(pick(m.choices, "reduce_sum", "reduce_max", "reduce_mean"), "x", m.apply(m.input(3, 4), "relu"),
+			"axes", []int{})
+	}},
 	{"reciprocal", func(m *maker) []*ir.Value {
 		y := pick(m.choices, 65504.0, 1e-7, 6e-5, 0.00001525, 4.0, 3.0)
 		return m.try("real_div", "x", m.apply(m.input(3, 8), "relu"), "y", m.g.Filled(m.float,

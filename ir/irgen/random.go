@@ -174,7 +174,7 @@ func loosen(f *ir.Func, c *choices) {
 	}
 	unknown := types(f)
 	v.Type = v.Type.WithShape(with(unknownExtent)...)
-	open := !enumerated && c.n(3) == 0 && shape[axis]+3 >= unknownExtent && infers(f)
+	open := !enumerated && c.n(3) == 0 && shape[axis]+3 >= unknownExtent && infers(f) && runs(f, was, unknown)
 	unknown.restore()
 	if !open {
 		f.Flex.Default = map[string][]int64{v.Name: shape}
@@ -189,6 +189,25 @@ func loosen(f *ir.Func, c *choices) {
 	}
 	ranges[axis] = [2]int64{1, shape[axis] + 3}
 	f.Flex.Ranges = map[string][][2]int64{v.Name: ranges}
+}
+
+// runs reports whether operations whose types are inferred also accept the values, where types have changed: those that
+// need an element have one, constant lengths are still in range, and a state has a value of known extents.
+func runs(f *ir.Func, was, unknown typing) bool {
+	ok := true
+	ir.Walk(f, func(op *ir.Op) {
+		changed := false
+		op.Operands(func(_ *ir.Param, v *ir.Value) {
+			if v.IsConst() {
+				return
+			}
+			changed = changed || !v.Type.Equal(was[v])
+			ok = ok && (v.Type.Elems() != 0 || was[v].Elems() == 0) &&
+				(op.Def.Class != ir.StateAccess || unknown[v].Static())
+		})
+		ok = ok && !(changed && op.Is(ir.OpReverseSequence))
+	})
+	return ok
 }
 
 // typing is the types of a function's values.
