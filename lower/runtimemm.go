@@ -358,8 +358,8 @@ func (b *builder) kernelPieces(v *ir.Value) *surf {
 	return s
 }
 
-// kernelsOf is kernelOf for a value of several matrices, each of which belongs to one of the product's: the parts of one
-// core are side by side. It returns the place as an operand of rows as channels and matrices as rows
+// kernelsOf is kernelOf for a value of several matrices, each of which belongs to one of the product's: the parts of
+// one core are side by side. It returns the place as an operand of rows as channels and matrices as rows
 // (chain_attn_s128_dh64_h4).
 func (b *builder) kernelsOf(v *ir.Value) *operand {
 	op := b.read[v].last
