@@ -27,7 +27,29 @@ func TestStartDelaysTheFirstCollectionAlone(t *testing.T) {
 
 func TestLargeHeapsHaveLittleGarbage(t *testing.T) {
 	for mib, want := range map[uint64]int{0: 100, 32: 100, 64: 50, 80: 40, 128: 25, 10000: 25} {
-		if got := percentFor(mib << 20); got != want {
+		if got := percentFor(mib<<20, false); got != want {
+			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
+		}
+	}
+}
+
+// TestRestLeavesRoomForAnAnswer holds that collections after Rest run later, unless the user has said when.
+func TestRestLeavesRoomForAnAnswer(t *testing.T) {
+	t.Setenv("GOGC", "50")
+	was := debug.SetGCPercent(50)
+	defer debug.SetGCPercent(was)
+	defer resting.Store(false)
+	Rest()
+	if got := percent(); got != 50 {
+		t.Errorf("with GOGC set by the user, Rest changed it to %d", got)
+	}
+	t.Setenv("GOGC", "")
+	Rest()
+	if got := percent(); got <= 100 {
+		t.Errorf("after Rest: GOGC is %d", got)
+	}
+	for mib, want := range map[uint64]int{0: 12800, 32: 400, 128: 100, 10000: 25} {
+		if got := percentFor(mib<<20, true); got != want {
 			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
 		}
 	}

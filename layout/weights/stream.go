@@ -191,7 +191,6 @@ func (s *Section) digests(of []*constant) {
 		}
 		return
 	}
-	buffers := sync.Pool{New: func() any { return new([windowBytes]byte) }}
 	run(len(of), s.workers(), func(i int) {
 		buf := buffers.Get().(*[windowBytes]byte)
 		defer buffers.Put(buf)
@@ -199,8 +198,11 @@ func (s *Section) digests(of []*constant) {
 	})
 }
 
+// buffers are of windows. A model may have many pairs of constants that begin alike, each of which needs two of them.
+var buffers = sync.Pool{New: func() any { return new([windowBytes]byte) }}
+
 // beginningBytes tell nearly all constants of a model from each other.
-const beginningBytes = 16 << 10
+const beginningBytes = 2 << 10
 
 // beginning returns what digest would set if the constant ended after beginningBytes.
 func (s *Section) beginning(c *constant) [sha256.Size]byte {

@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/pair"
 )
 
@@ -95,8 +96,11 @@ func (c *watchCommand) run(ctx context.Context, path string) error {
 			c.seen = c.stamp(path)
 		} else if c.changes > 0 && seen > c.changes {
 			return nil
-		} else if err := c.changed(ctx, path); err != nil {
-			return nil // interrupted, which is how it ends
+		} else {
+			memlimit.Rest()
+			if err := c.changed(ctx, path); err != nil {
+				return nil // interrupted, which is how it ends
+			}
 		}
 		now, err := c.side(ctx, path)
 		if err != nil {
