@@ -220,6 +220,7 @@ func (d *driver) allPasses(p *ir.Program) error {
 	}
 	if d.o.Memory != nil {
 		d.o.Memory.acceptor.Next()
+		d.o.Memory.passes.Next()
 	}
 	for i := range jobs {
 		d.o.progress("passes", i, len(jobs))
@@ -340,8 +341,13 @@ func (d *driver) passes(j *job) (*unit, error) {
 
 // passOptions returns the options of the passes, which are the same for every function.
 func (d *driver) passOptions() passes.Options {
+	var memory *passes.Memory
+	if d.o.Memory != nil {
+		memory = d.o.Memory.passes
+	}
 	return passes.Options{
 		Target:       d.o.Target,
+		Memory:       memory,
 		Precision:    d.o.precision(),
 		Place:        d.o.Place,
 		Until:        d.until,
@@ -361,10 +367,15 @@ func (d *driver) passOptions() passes.Options {
 
 // Memory is what compilations of versions of a model, one after another, share: for one target, and as long as the
 // model's weight files do not change. The results are those of compilations without it.
-type Memory struct{ acceptor *lower.Acceptor }
+type Memory struct {
+	acceptor *lower.Acceptor
+	passes   *passes.Memory
+}
 
 // NewMemory returns an empty memory for a target.
-func NewMemory(t *target.Table) *Memory { return &Memory{lower.NewAcceptor(t, times(t))} }
+func NewMemory(t *target.Table) *Memory {
+	return &Memory{acceptor: lower.NewAcceptor(t, times(t)), passes: passes.NewMemory()}
+}
 
 func (d *driver) acceptor() *lower.Acceptor {
 	if d.o.Memory != nil {

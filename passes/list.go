@@ -97,6 +97,9 @@ type Options struct {
 	// NoReference leaves out State.Reference. Passes keep of it what they need, until place.
 	NoReference bool
 
+	// Memory, if not nil, is what earlier compilations of the same model have computed.
+	Memory *Memory
+
 	// Until names the last pass to run, "" for all.
 	Until string
 

@@ -166,8 +166,8 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	}
 	switch op.Def.Operation {
 	case ir.OpMul:
-		product := w.Const.ScaleRows(each)
-		if loses(w.Const, product, each) {
+		product := s.Memory.scale(w.Const, c.Const, each)
+		if product == nil {
 			return nil, nil
 		}
 		for i := range bias {
@@ -209,69 +209,66 @@ func loses(w, scaled *ir.Const, factor func(row int64) float64) bool {
 	if scaled.Type.DType != ir.FP16 || scaled.Assumed != nil {
 		return false
 	}
-	per := w.Elems() / w.Type.Shape[0]
+	n := 2 * int(w.Elems()/w.Type.Shape[0])
 	for row := range w.Type.Shape[0] {
-		if stayNormal(w.Data[2*row*per:][:2*per], scaled.Data[2*row*per:][:2*per]) {
-			continue
-		}
-		var small []int64
-		kept := 0.0
-		for i := row * per; i < (row+1)*per; i++ {
-			switch y := math.Abs(scaled.Float(i)); {
-			case y > largestHalf && math.Abs(w.Float(i)) <= largestHalf:
-				return true
-			case y < leastMagnitude:
-				small = append(small, i)
-			default:
-				kept += y
-			}
-		}
-		lost := 0.0
-		for _, i := range small {
-			if x := math.Abs(w.Float(i)); x >= leastMagnitude {
-				lost += x * math.Abs(factor(row))
-			}
-		}
-		if lost > mostLost*(kept+lost) {
+		at := n * int(row)
+		if rowLoses(w.Data[at:at+n], scaled.Data[at:at+n], math.Abs(factor(row))) {
 			return true
 		}
 	}
 	return false
 }
 
-// stayNormal reports whether a row of fp16 that was scaled has, where a number was normal, normal numbers. It looks at
-// four at a time.
-func stayNormal(w, scaled []byte) bool {
+// Bits of fp16 without the sign: of the least normal number and of infinity; and the number of units of the last place
+// of subnormal numbers in one.
+const (
+	leastNormal = 0x400
+	infinite    = 0x7c00
+	halfUnits   = 1 << 24
+)
+
+// rowLoses is loses for one row of packed fp16 and the magnitude of its factor. It looks at four numbers at a time for
+// those that are lost, which are few, and adds up only as many of the others as it must.
+func rowLoses(w, scaled []byte, factor float64) bool {
 	const exponents, one, top = 0x7c007c007c007c00, 0x0400040004000400, 0x8000800080008000
-	n := len(scaled) &^ 7
-	for i := 0; i < n; i += 8 {
-		e := binary.LittleEndian.Uint64(scaled[i:]) & exponents
-		// The top bit of a number is set where the exponent is zero, and where it is the largest.
-		if (top-e|(e+one))&top == 0 {
-			continue
+	magnitude := func(b []byte) uint16 { return binary.LittleEndian.Uint16(b) &^ 0x8000 }
+	lost, unbounded := 0.0, false // in halfUnits
+	for i := 0; i < len(scaled); {
+		if i+8 <= len(scaled) {
+			e := binary.LittleEndian.Uint64(scaled[i:]) & exponents
+			// The top bit of a number is set where the exponent is zero, and where it is the largest.
+			if (top-e|(e+one))&top == 0 {
+				i += 8
+				continue
+			}
 		}
-		for k := i; k < i+8; k += 2 {
-			if !staysNormal(w[k:], scaled[k:]) {
+		for end := min(i+8, len(scaled)); i < end; i += 2 {
+			switch x, y := magnitude(w[i:]), magnitude(scaled[i:]); {
+			case y == infinite && x < infinite:
+				return true
+			case y >= infinite:
+				unbounded = true // so is the sum, or it is no number
+			case y < leastNormal && x >= leastNormal && x < infinite:
+				lost += units(x) * factor
+			}
+		}
+	}
+	if lost == 0 || unbounded {
+		return false
+	}
+	kept := 0.0
+	for i := 0; i < len(scaled); i += 2 {
+		if y := magnitude(scaled[i:]); y >= leastNormal {
+			if kept += units(y); lost <= mostLost*(kept+lost) {
 				return false
 			}
 		}
 	}
-	for k := n; k < len(scaled); k += 2 {
-		if !staysNormal(w[k:], scaled[k:]) {
-			return false
-		}
-	}
-	return true
+	return lost > mostLost*(kept+lost)
 }
 
-// staysNormal is stayNormal for the first number.
-func staysNormal(w, scaled []byte) bool {
-	normal := func(b []byte) bool {
-		e := binary.LittleEndian.Uint16(b) & 0x7c00
-		return e != 0 && e != 0x7c00
-	}
-	return normal(scaled) || !normal(w)
-}
+// units returns a normal magnitude in halfUnits.
+func units(bits uint16) float64 { return float64(uint64(bits&0x3ff|0x400) << (bits>>10 - 1)) }
 
 // asLinear turns a matrix product with a constant matrix, after which the constant c is added column by column, into a
 // linear, which has a bias. It leaves p alone if that does not fit.
