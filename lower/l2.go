@@ -42,13 +42,15 @@ func (c *chain) keepInL2() {
 	}
 	cand = c.inPlace(cand)
 	reductions := c.placingOrder(cand)
-	least := int64(0) // address of what is no result of a reduction (chain_block_d512_s128_proj1)
+	// Address of what is no result of a reduction (chain_block_d512_s128_proj1). Results of pooling, which are as large as
+	// images, would leave other images no room; no record shows them beside others.
+	least := int64(0)
 	for i, r := range cand {
 		r.at = place(r, c.aliveWith(r), either(i < reductions, 0, least))
 		if !c.settle(r) {
 			continue
 		}
-		if i < reductions {
+		if i < reductions && r.writer().window.alone() {
 			least = max(least, r.at+r.size)
 		}
 		read := map[*buffer]bool{}
