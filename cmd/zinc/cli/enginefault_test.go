@@ -55,6 +55,7 @@ func faulting(t *testing.T, p pair.Pair) pair.Pair {
 // TestEngineFaultIsInternalError runs a model whose cached pair makes the engine fault: this is an internal error that
 // names the statement. If the pair is passed as a file, the fault is an error in the input.
 func TestEngineFaultIsInternalError(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // of the reproducers
 	dir := t.TempDir()
 	model, folder := filepath.Join(dir, "m.mil"), filepath.Join(dir, "cache")
 	put(t, model, []byte(`program(1.3)
