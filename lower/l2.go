@@ -42,8 +42,8 @@ func (c *chain) keepInL2() {
 	}
 	cand = c.inPlace(cand)
 	reductions := c.placingOrder(cand)
-	// Address of what is no result of a reduction (chain_block_d512_s128_proj1). Results of pooling, which are as large as
-	// images, would leave other images no room; no record shows them beside others.
+	// Address of what is no result of a reduction (chain_block_d512_s128_proj1). Results of pooling, which are as large
+	// as images, would leave other images no room; no record shows them beside others.
 	least := int64(0)
 	for i, r := range cand {
 		r.at = place(r, c.aliveWith(r), either(i < reductions, 0, least))

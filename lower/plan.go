@@ -229,12 +229,12 @@ func (c *chain) planScratch() {
 	c.scratch = max(placeScratch(bufs), placeNamed(namedInL2, bufs))
 }
 
-// placeNamed places the buffers that tasks name although they stay in L2, beside those that are in scratch, which are by
-// their first task (chain_block_d512_s128_proj1), and returns the number of bytes in use. Few buffers stay in L2 at a
-// time, so that all their lives together are a few times as long as the procedure.
+// placeNamed places the buffers that tasks name although they stay in L2, beside those that are in scratch
+// (chain_block_d512_s128_proj1), and returns the number of bytes in use. The latter are in the order of their first
+// task. Few buffers stay in L2 at a time, so that all their lives together are a few times as long as the procedure.
 func placeNamed(bufs, placed []*buffer) (top int64) {
 	byFirstTask(bufs)
-	var begun, beside []*buffer // placed before f's first task or with it and still in use; those in use during f's life
+	var begun, beside []*buffer // those in use at f's first task, and during all of its life
 	next := 0
 	for _, f := range bufs {
 		for ; next < len(placed) && placed[next].def <= f.def; next++ {
