@@ -84,7 +84,11 @@ func costView(_ *Server, v *view, _ *http.Request) (any, error) {
 	if v.report == nil {
 		return nil, &requestError{http.StatusConflict, errFailed}
 	}
-	r := v.report
+	return costOf(v.report, v.statements), nil
+}
+
+// costOf returns the estimate of a report by the statements of its source.
+func costOf(r *compile.Report, statements []statement) *costAnswer {
 	c := &costAnswer{
 		Estimated:  r.Estimate != nil,
 		Total:      r.Total(),
@@ -102,27 +106,27 @@ func costView(_ *Server, v *view, _ *http.Request) (any, error) {
 	}
 	c.Parts = append(c.Parts, costPart{"cpu", r.CPU})
 	slices.SortStableFunc(c.Parts, func(a, b costPart) int { return cmp.Compare(b.Time, a.Time) })
-	at := v.placesOfOps(r)
+	at := placesOfOps(r, statements)
 	c.Statements = statementCosts(r, at)
 	c.Kinds = report.Kinds(r)
 	c.Causes = cpuCauses(r, at)
 	for i := range r.DispatchList {
 		c.Dispatches = append(c.Dispatches, dispatchOf(&r.DispatchList[i], at))
 	}
-	return c, nil
+	return c
 }
 
 // placesOfOps returns the statement of each operation of a report, -1 for none: the one at its place or, without
 // places, of its name.
-func (v *view) placesOfOps(r *compile.Report) []int {
+func placesOfOps(r *compile.Report, statements []statement) []int {
 	type place struct {
 		fn        string
 		line, col int32
 	}
 	type name struct{ fn, name string }
-	places, names := map[place]int{}, map[name]int{}
-	for i := range v.statements {
-		s := &v.statements[i]
+	places, names := make(map[place]int, len(statements)), make(map[name]int, len(statements))
+	for i := range statements {
+		s := &statements[i]
 		if s.Op == ir.StmtConst || s.Op == ir.StmtParam || s.Op == ir.StmtFunc {
 			continue
 		}

@@ -67,6 +67,7 @@ var routes = []struct {
 	{"GET /api/fields", (*Server).fieldList},
 	{"GET /api/progress", (*Server).progress},
 	{"POST /api/compile", (*Server).compileRequest},
+	{"POST /api/price", (*Server).priceRequest},
 	{"POST /api/diff", (*Server).diffRequest},
 	{"GET /api/view/{key}/statements", onView(statementList)},
 	{"GET /api/view/{key}/ir", onView(irList)},

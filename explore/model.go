@@ -43,6 +43,7 @@ type model struct {
 	constants int64  // bytes of the constants
 	text      string
 	file      string // base name of the text, for diagnostics
+	edits     memory
 }
 
 // openModel reads a model's text. A text with errors is also a model: the page shows the errors.

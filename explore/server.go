@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -45,6 +46,7 @@ type Server struct {
 	busy      chan struct{}
 	jobs      jobs
 	warm      sync.WaitGroup
+	resting   atomic.Bool
 
 	logMu sync.Mutex
 	logTo io.Writer

@@ -76,6 +76,14 @@ func (m *Model) Close() error {
 	return m.blobs.Close()
 }
 
+// WeightStamp describes the weight files that the text names (see blobfile.Set.Stamp); "" if there are none.
+func (m *Model) WeightStamp() string {
+	if m.blobs == nil {
+		return ""
+	}
+	return m.blobs.Stamp()
+}
+
 // A FormError reports that a model is in a format that Open does not read.
 type FormError struct {
 	Path string

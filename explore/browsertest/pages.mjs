@@ -575,10 +575,15 @@ async function answers(url) {
   await open();
   await page.waitForSelector("#advice .primary", { timeout: slow });
   const promised = await page.locator("#advice .card b").first().innerText();
+  const own = await page.evaluate(() => document.body.dataset.key);
   await click(page.locator("#advice .primary").first());
   await page.waitForSelector("#saving", { timeout: slow });
+  const early = await page.locator("#saving").innerText();
+  check("what it saves is known before its pair is built", (await page.evaluate(() => document.body.dataset.key)) === own, early.split("\n")[0]);
+  await page.waitForFunction((k) => document.body.dataset.key !== k, own, { timeout: slow });
   await filled(page);
   const kept = await page.locator("#saving").innerText();
+  check("and is what the compilation says", early === kept);
   const after = await view();
   const part = (text) => text.match(/[\d.]+ (?:ns|\u00b5s|ms|s) \([\d.]+ %\)/)?.[0];
   done("apply the rewrite and see what it saves", part(promised) === part(kept) && after.us < cost.us, kept.split("\n")[0]);

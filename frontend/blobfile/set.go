@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -107,6 +109,7 @@ type Set struct {
 
 type opened struct {
 	file *File
+	info fs.FileInfo // as it was before it was opened; nil for one that cannot be
 	err  error
 }
 
@@ -166,36 +169,53 @@ func (s *Set) Open(textPath string) (*File, error) {
 	o := s.files[rel]
 	if o == nil {
 		o = new(opened)
-		o.file, o.err = s.load(rel)
+		o.file, o.info, o.err = s.load(rel)
 		s.files[rel] = o
 	}
 	return o.file, o.err
 }
 
-func (s *Set) load(rel string) (*File, error) {
+func (s *Set) load(rel string) (*File, fs.FileInfo, error) {
 	name := path.Join(s.dir, rel)
 	info, err := s.root.Stat(rel) // before opening, since opening a pipe would wait for a writer
 	if errors.Is(err, fs.ErrNotExist) {
 		if pe := (*os.PathError)(nil); errors.As(err, &pe) {
 			err = pe.Err
 		}
-		return nil, &MissingError{File: rel, Dir: s.dir, Err: err}
+		return nil, nil, &MissingError{File: rel, Dir: s.dir, Err: err}
 	}
 	if err != nil {
-		return nil, s.explain(rel, err)
+		return nil, nil, s.explain(rel, err)
 	}
 	if !info.Mode().IsRegular() {
-		return nil, notRegular(name, info.Mode())
+		return nil, nil, notRegular(name, info.Mode())
 	}
 	f, err := s.root.Open(rel)
 	if err != nil {
-		return nil, s.explain(rel, err)
+		return nil, nil, s.explain(rel, err)
 	}
 	if isPointer(f, info.Size()) {
 		f.Close() // only read from
-		return nil, &MissingError{File: rel, Dir: s.dir, Pointer: true}
+		return nil, nil, &MissingError{File: rel, Dir: s.dir, Pointer: true}
 	}
-	return open(name, f)
+	file, err := open(name, f)
+	return file, info, err
+}
+
+// Stamp describes the files that have been opened. It differs if one of them was written to, replaced, added or removed
+// between two Sets.
+func (s *Set) Stamp() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var b strings.Builder
+	for _, rel := range slices.Sorted(maps.Keys(s.files)) {
+		fmt.Fprintf(&b, "%q", rel)
+		if info := s.files[rel].info; info != nil {
+			fmt.Fprintf(&b, " %d %d", info.Size(), info.ModTime().UnixNano())
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
 }
 
 // explain adds the model's folder to an error of os.Root.

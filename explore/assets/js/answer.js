@@ -46,7 +46,7 @@ export class Answer {
     this.host.replaceChildren(dim(why));
   }
 
-  // take begins with a compilation.
+  // take begins with a compilation. Without a key it is not there yet, and only its costs are known.
   take({ key, summary, why, edited, base }) {
     this.key = key;
     this.summary = summary;
@@ -186,7 +186,8 @@ export class Answer {
     const box = el("div", { id: "advice" });
     const fill = () => {
       const a = this.advice.get(this.key);
-      if (a === undefined && c.causes.length === 0)
+      if (!this.key) box.replaceChildren(dim("The edit is being compiled \u2026"));
+      else if (a === undefined && c.causes.length === 0)
         box.replaceChildren(dim("Nothing is on the CPU: there is nothing to move."));
       else if (a === undefined)
         box.replaceChildren(button("Look for what makes it faster", () => this.seek().then(fill)));
@@ -204,7 +205,7 @@ export class Answer {
   // seek asks for advice once for each compilation.
   async seek() {
     const key = this.key;
-    if (this.advice.has(key)) return;
+    if (!key || this.advice.has(key)) return;
     this.advice.set(key, null);
     this.fill?.();
     try {
@@ -491,7 +492,7 @@ export class Answer {
 
   // rewrites are sought at once for a statement that a rule of the hardware or of zinc keeps on the CPU.
   rewrites(id, c) {
-    if (!c.refusal || c.refusal.verdict === "not-worth-it" || this.why) return [];
+    if (!c.refusal || c.refusal.verdict === "not-worth-it" || this.why || !this.key) return [];
     const key = `${this.key} ${id}`;
     const box = el("div", { id: "rewrites" });
     const fill = () => {

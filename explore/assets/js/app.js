@@ -1,7 +1,7 @@
 // The page: what is chosen, what came out of it, and what is linked.
 
 import { Answer } from "./answer.js";
-import { follow, get, rows } from "./api.js";
+import { follow, get, post, rows } from "./api.js";
 import { Bytes } from "./bytes.js";
 import { Compare } from "./compare.js";
 import { Config } from "./config.js";
@@ -146,18 +146,24 @@ for (const which of ["graph", "ir"]) $(`view-${which}`).addEventListener("click"
 
 const hover = (ids, task) => links.hover(ids, task);
 const pin = async (kind, id) => {
-  if (links.key && (paired || kind === "statement")) await links.pin(kind, id, paired).catch(trouble);
+  if ((links.key && paired) || (links.statements.length && kind === "statement"))
+    await links.pin(kind, id, paired).catch(trouble);
 };
 const costs = new Costs();
 const links = new Links((what) => {
-  for (const l of [source.list, passes.list, tasks.list, chain.list]) l.restyle();
-  bytes.restyle();
-  container.restyle();
-  graph.restyle();
+  source.list.restyle();
+  if (!priced) {
+    for (const l of [passes.list, tasks.list, chain.list]) l.restyle();
+    bytes.restyle();
+    container.restyle();
+    graph.restyle();
+  }
   if (what !== "pin") return;
   const first = links.pinned ? mainStatement() : -1;
   answer.show(first);
-  if (links.pinned) {
+  if (priced) {
+    if (links.pinned) showFirst();
+  } else if (links.pinned) {
     showFirst();
     passes.reveal();
     if (tasks.key === links.key) tasks.reveal(deep);
@@ -265,6 +271,7 @@ let paired = false;
 // What the panes have been filled with, by key: panes that are not in sight are filled when they are opened.
 const filled = {};
 let shown = null; // the summary of the compilation that is shown
+let priced = false; // the source and the answer show an edit whose compilation is not there yet
 let why = ""; // why there is no pair, "" where there is one
 let wantedPass = "",
   wantedPin = null,
@@ -305,12 +312,23 @@ async function compile() {
   asking.abort();
   asking = new AbortController();
   const mine = (stop = new AbortController());
-  status("compiling \u2026");
+  const request = body(config.value(), "edited");
   let s;
   try {
-    s = await job("compiling", "compile", body(config.value(), "edited"), mine);
+    if (request.text !== undefined) {
+      if (!request.version || request.version === "this") {
+        const p = await post("price", request, mine.signal);
+        await opened;
+        if (mine.signal.aborted) return;
+        if (!p.ok) return refused(p);
+        price(p);
+      }
+      await pause(PAIR, mine.signal);
+    }
+    status("compiling \u2026");
+    s = await job("compiling", "compile", request, mine);
   } catch (e) {
-    if (mine === stop) {
+    if (mine === stop && !mine.signal.aborted) {
       stale(true);
       trouble(e);
     }
@@ -318,15 +336,9 @@ async function compile() {
   }
   await opened;
   if (mine.signal.aborted) return;
+  if (!s.ok) return refused(s);
   source.diagnose(s.places);
   compare.run();
-  if (!s.ok) {
-    const any = document.body.dataset.key !== "";
-    stale(any);
-    if (!any) blank("Nothing has compiled yet.");
-    status(any ? `${s.error}; the panes show what compiled last` : s.error, true);
-    return;
-  }
   try {
     await take(s, mine.signal);
     stale(false);
@@ -335,8 +347,61 @@ async function compile() {
   }
 }
 
-function stale(on) {
-  for (const id of ["middle", "answer", "deep"]) $(id).classList.toggle("stale", on);
+// PAIR is how long an edit waits for another one, in ms, before its pair is built.
+const PAIR = 300;
+
+// pause waits, or throws when a signal comes.
+const pause = (ms, signal) =>
+  new Promise((done, fail) => {
+    const t = setTimeout(done, ms);
+    signal.addEventListener("abort", () => (clearTimeout(t), fail(signal.reason)), { once: true });
+  });
+
+// refused shows what is wrong with a text.
+function refused(s) {
+  source.diagnose(s.places);
+  compare.run();
+  const any = document.body.dataset.key !== "";
+  stale(any);
+  if (!any) blank("Nothing has compiled yet.");
+  status(any ? `${s.error}; the panes show what compiled last` : s.error, true);
+}
+
+// price shows what an edit costs, which is known long before it is compiled: in the source and in the answer. The other
+// panes show the compilation before.
+function price(p) {
+  const pinned = pinnedStatement();
+  source.diagnose(p.places);
+  priced = true;
+  paired = false;
+  shown = null;
+  stale(true, true);
+  links.take("", p.statements);
+  costs.take(p.cost);
+  status(p.line);
+  answer.take({
+    key: "",
+    summary: p,
+    why: "",
+    edited: source.edited(),
+    base: bases.get(JSON.stringify(config.value())),
+  });
+  source.layout();
+  document.body.dataset.priced = String(p.cost.us);
+  const again = statementLike(p.statements, pinned);
+  if (again >= 0) pin("statement", again);
+  performance.mark("zinc-priced");
+}
+
+// pinnedStatement is the statement that is chosen, and statementLike finds it among others, -1 for none.
+const pinnedStatement = () => (links.pinned?.kind === "statement" ? links.statements[links.pinned.id] : null);
+const statementLike = (list, s) =>
+  s ? list.findIndex((x) => x.name === s.name && x.op === s.op && x.function === s.function) : -1;
+
+// stale marks the panes that do not show the text as it is.
+function stale(on, answered = !on) {
+  for (const id of ["middle", "deep"]) $(id).classList.toggle("stale", on);
+  $("answer").classList.toggle("stale", !answered);
 }
 
 // blank empties the panes and says why.
@@ -415,7 +480,9 @@ async function take(s, signal) {
     rows(`view/${s.key}/statements`, {}, signal),
     get(`view/${s.key}/cost`, {}, signal),
   ]);
-  const pinned = links.pinned && links.pinned.kind === "statement" ? links.statements[links.pinned.id] : null;
+  const pinned = pinnedStatement();
+  priced = false;
+  document.body.dataset.priced = "";
   links.take(s.key, statements);
   costs.take(cost);
   shown = s;
@@ -440,17 +507,10 @@ async function take(s, signal) {
   $("pass").disabled = false;
   await painted();
   performance.mark("zinc-answer");
-  const again =
-    wantedPin ||
-    (pinned && {
-      kind: "statement",
-      id: statements.findIndex(
-        (x) => x.name === pinned.name && x.op === pinned.op && x.function === pinned.function,
-      ),
-    });
+  const again = wantedPin || { kind: "statement", id: statementLike(statements, pinned) };
   wantedPin = null;
   document.body.dataset.key = s.key;
-  if (again && again.id >= 0) await pin(again.kind, again.id);
+  if (again.id >= 0) await pin(again.kind, again.id);
   await Promise.all([fillMiddle(), fillTasks(), fillDeep()]);
   if (signal.aborted) return;
   await painted();

@@ -6,6 +6,9 @@ import { List, ROW } from "./list.js";
 import { change } from "./share.js";
 import { badge, bar, micro, place } from "./units.js";
 
+// SOON is the pause after which an edit is looked at, in ms: shorter than one between two keys.
+const SOON = 50;
+
 const constant = /=\s*const\s*\(\)\s*\[/;
 
 export class Source {
@@ -54,7 +57,7 @@ export class Source {
       this.put([...this.own]);
       this.changed();
     });
-    const soon = later(300, () => {
+    const soon = later(SOON, () => {
       this.lines = $("whole").value.split("\n");
       this.layout();
       this.changed();
@@ -230,7 +233,7 @@ export class Source {
     box.style.width = `${width}px`;
     this.editRows = Math.min(12, Math.ceil((before.length * 7.3) / Math.max(width - 80, 100)) + 1);
     box.style.height = `${this.editRows * ROW}px`;
-    const soon = later(250, () => {
+    const soon = later(SOON, () => {
       if (this.editor === box) this.replace(line, box.value);
     });
     box.addEventListener("input", soon);

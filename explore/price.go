@@ -1,0 +1,163 @@
+package explore
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// priceAnswer is what an edit comes to, known before its pair is built: the answer to POST price.
+type priceAnswer struct {
+	OK     bool    `json:"ok"`
+	Error  string  `json:"error,omitempty"`
+	Places []place `json:"places,omitempty"` // diagnostics
+	Line   string  `json:"line,omitempty"`   // the placement in one line
+	// Assumed are the weight files that are missing.
+	Assumed    []string `json:"assumed_weights,omitempty"`
+	EngineOps  int      `json:"engine_ops"`
+	CPUOps     int      `json:"cpu_ops"`
+	Dispatches int      `json:"dispatches"`
+	// Statements are the operations of the text, which Cost indexes.
+	Statements []statement `json:"statements"`
+	Cost       *costAnswer `json:"cost,omitempty"`
+}
+
+// memory is what the edits of one model share. One price at a time uses it; another one that runs meanwhile does
+// without.
+type memory struct {
+	mu      sync.Mutex
+	of      string // target and weight files of the versions
+	verdict *compile.Memory
+}
+
+// take returns the memory of versions of a model with a target and weight files, and what ends its use.
+func (m *memory) take(o *compile.Options, weights string) (*compile.Memory, func()) {
+	if !m.mu.TryLock() {
+		return nil, func() {}
+	}
+	if of := o.Target.Name + "\n" + weights; m.verdict == nil || m.of != of {
+		m.of, m.verdict = of, compile.NewMemory(o.Target)
+	}
+	return m.verdict, m.mu.Unlock
+}
+
+// priceRequest answers with what a configuration costs, without building its pair. It is far cheaper than compiling
+// and keeps nothing but what the next price of the model may use.
+func (s *Server) priceRequest(r *http.Request) (any, error) {
+	var c Config
+	if err := body(r, &c); err != nil {
+		return nil, err
+	}
+	m, err := s.model(c.Model)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.settle(m, s.versions); err != nil {
+		return nil, &requestError{http.StatusBadRequest, err}
+	}
+	if c.Version != thisVersion {
+		return nil, bad("version is %q, want %q: no other version estimates without compiling", cut(c.Version),
+			thisVersion)
+	}
+	a, err := s.price(r.Context(), m, &c)
+	s.rest()
+	return a, err
+}
+
+// rest collects garbage while nobody waits for an answer.
+func (s *Server) rest() {
+	if s.resting.CompareAndSwap(false, true) {
+		go func() {
+			defer s.resting.Store(false)
+			memlimit.Rest()
+		}()
+	}
+}
+
+func (s *Server) price(ctx context.Context, m *model, c *Config) (_ *priceAnswer, err error) {
+	leave, err := s.gate.enter(ctx, "estimating")
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	ctx, stop, explain := s.limits.guard(ctx, "estimating")
+	defer stop()
+	defer s.rescue("estimating "+m.Name, &err)
+	a := &priceAnswer{Statements: []statement{}}
+	opened, err := m.open(c.Text)
+	if err != nil {
+		a.fail(err)
+		return a, nil
+	}
+	defer opened.Close()
+	for _, x := range opened.Missing {
+		a.Assumed = append(a.Assumed, x.String())
+	}
+	a.Places = places(opened.Warnings)
+	a.Statements = operations(opened.Program)
+	o, err := c.options(m.file)
+	if err != nil {
+		return nil, err
+	}
+	o.Provenance = false
+	run := compile.Price
+	if !c.compiled() {
+		run = compile.Plan
+	}
+	var end func()
+	o.Memory, end = m.edits.take(&o, opened.WeightStamp())
+	defer end()
+	rep, err := run(ctx, opened.Program, o)
+	if err = explain(err); err != nil {
+		if isLimit(err) || isFault(err) {
+			return nil, err
+		}
+		a.fail(err)
+		return a, nil
+	}
+	a.OK, a.Line = true, rep.Line()
+	a.EngineOps, a.CPUOps, a.Dispatches = rep.EngineOps, rep.CPUOps, rep.Dispatches
+	a.Cost = costOf(rep, a.Statements)
+	return a, nil
+}
+
+// fail records what is wrong with the text.
+func (a *priceAnswer) fail(err error) {
+	l := diag.AsList(err)
+	if l == nil {
+		a.Error = err.Error()
+		return
+	}
+	a.Places, a.Error = places(l), errorCount(l.Errors())
+}
+
+// operations lists the operations of a program and its inputs, in the order of the program.
+func operations(p *ir.Program) []statement {
+	out := []statement{}
+	for _, f := range p.Funcs {
+		for _, v := range f.Body.Params {
+			out = append(out, statement{
+				Line: max(v.Pos.Line, 0),
+				Col:  max(v.Pos.Col, 0),
+				Func: f.Name,
+				Op:   ir.StmtParam,
+				Name: v.Name,
+			})
+		}
+		ir.Walk(f, func(op *ir.Op) {
+			out = append(out, statement{
+				Line: max(op.Pos.Line, 0),
+				Col:  max(op.Pos.Col, 0),
+				Func: f.Name,
+				Op:   op.Def.Name,
+				Name: op.Name,
+			})
+		})
+	}
+	return out
+}

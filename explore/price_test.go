@@ -1,0 +1,137 @@
+package explore
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// byName lists costs by the names of their statements, without the numbers of those.
+func byName(t *testing.T, list []statement, costs []opCost) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for _, c := range costs {
+		fused := ""
+		if c.Fused >= 0 {
+			fused = list[c.Fused].Name
+		}
+		s := &list[c.Statement]
+		c.Statement, c.Fused = 0, 0
+		b, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[s.Op+" "+s.Name] = string(b) + fused
+	}
+	return out
+}
+
+// TestPriceIsWhatCompilingCosts compares the price of texts, edited and not, with what their pairs cost.
+func TestPriceIsWhatCompilingCosts(t *testing.T) {
+	c := newClient(t, small, digits)
+	for _, model := range []string{"digits", "sample", "digits"} {
+		var src sourceText
+		c.must("/api/source?model="+model, nil, &src)
+		edited := strings.Replace(src.Text, "relu(", "tanh(", 1)
+		for _, cfg := range []Config{
+			{Model: model}, {Model: model, Text: &edited}, {Model: model, Precision: "fp16", Text: &edited},
+			{Model: model, Target: "h17", Text: &edited},
+		} {
+			var got priceAnswer
+			c.must("/api/price", cfg, &got)
+			made := c.compile(cfg)
+			var want costAnswer
+			c.must("/api/view/"+made.Key+"/cost", nil, &want)
+			var list paged[statement]
+			c.must("/api/view/"+made.Key+"/statements", nil, &list)
+			if !got.OK || got.Line != made.Line || got.Cost.Total != want.Total || got.Dispatches != made.Dispatches {
+				t.Errorf("%s: price %s us, %q; compiled %s us, %q", model, got.Cost.Total, got.Line, want.Total,
+					made.Line)
+			}
+			a, b := byName(t, got.Statements, got.Cost.Statements), byName(t, list.Rows, want.Statements)
+			for name, x := range b {
+				if a[name] != x {
+					t.Errorf("%s: price of %s is %s, compiled %s", model, name, a[name], x)
+				}
+			}
+			if len(a) != len(b) || len(b) == 0 {
+				t.Errorf("%s: %d statements have a price, %d when compiled", model, len(a), len(b))
+			}
+		}
+	}
+}
+
+// TestPriceRefuses has what cannot be priced: texts with errors, whose diagnostics are those of compiling, and other
+// versions.
+func TestPriceRefuses(t *testing.T) {
+	c := newClient(t, small, digits)
+	var src sourceText
+	c.must("/api/source?model=digits", nil, &src)
+	wrong := strings.Replace(src.Text, "relu(", "rleu(", 1)
+	var got priceAnswer
+	c.must("/api/price", Config{Model: "digits", Text: &wrong}, &got)
+	made := c.compile(Config{Model: "digits", Text: &wrong})
+	if got.OK || got.Error != made.Error || len(got.Places) == 0 || got.Places[0] != made.Places[0] {
+		t.Errorf("price: %+v; compiled: %q %+v", got, made.Error, made.Places)
+	}
+	for _, cfg := range []Config{{Model: "digits", Version: "other"}, {Model: "digits", Target: "h1"}} {
+		if status, b := c.ask("/api/price", cfg); status != http.StatusBadRequest {
+			t.Errorf("%+v: status %d: %s", cfg, status, b)
+		}
+	}
+}
+
+// TestEditsShareAMemoryWhileWeightsStay holds that the memory of a model's edits ends when a weight file changes, and
+// that a price that runs beside another one has none.
+func TestEditsShareAMemoryWhileWeightsStay(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(digits)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := openModel(Source{Path: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	take := func() (*compile.Memory, func()) {
+		opened, err := m.open(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer opened.Close()
+		return m.edits.take(&compile.Options{Target: target.H13}, opened.WeightStamp())
+	}
+	first, end := take()
+	if beside, done := take(); beside != nil {
+		t.Error("two prices at a time have the memory")
+	} else {
+		done()
+	}
+	end()
+	if again, end := take(); again != first || first == nil {
+		t.Error("the memory of the edit before is lost")
+	} else {
+		end()
+	}
+	files, err := filepath.Glob(filepath.Join(dir, "weights", "*.bin"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("weight files: %v, %v", files, err)
+	}
+	b, err := os.ReadFile(files[0])
+	if err == nil {
+		err = os.WriteFile(files[0], append(b, 0), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if now, end := take(); now == first {
+		t.Error("the memory outlives a change of the weights")
+	} else {
+		end()
+	}
+}
