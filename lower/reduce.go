@@ -126,7 +126,7 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 		n *= x.dims[a]
 		over[a] = true
 	}
-	if out := dst.reshape(kept); n == 1 && out != nil { // reduce_probe_sum_ax1_1x1x1x512, reduce_probe_max_ax1_1x1x1x512
+	if out := dst.reshape(kept); n == 1 && out != nil { // reduce_probe_{sum,max}_ax1_1x1x1x512
 		b.copyTo(x, out)
 		return nil
 	}
