@@ -110,8 +110,10 @@ func (c *chain) followsClosely(i int, f, before footprint) bool {
 	}
 	d, p := c.drafts[i], c.drafts[i-1]
 	s := d.src[0].spread
-	if d.src[0].where == named {
-		return false // as if it came from scratch (reduce_probe_sum_ax1_1x64x1x64)
+	// What the task names is as if it came from scratch (reduce_probe_sum_ax1_1x64x1x64), and a deviation that fetches
+	// waits for the means (chain_lnproj_d512_s256).
+	if d.src[0].where == named || d.kind() == td.PlanarReduceTwo && d.fetchesSecond() {
+		return false
 	}
 	if s[axH] || s[axC] && d.src[0].ext[axC] > 1 || s[axD] || p.keeps && p.pe != nil || p.takesKept && p.ne != nil {
 		return false
@@ -297,11 +299,16 @@ func inStep(d, before *draft) {
 			before.stepUnits(0)
 		}
 	case d.does(td.NEPass) && before.pe != nil:
+		rows := before.patch[1]
 		if before.rowsSpread() {
-			before.patch = [2]int{squarePatch, min(squarePatch, log2up(before.dst.ext[axH]))}
+			rows = min(squarePatch, log2up(before.dst.ext[axH]))
+			before.patch = [2]int{squarePatch, rows}
+			if before.dst.ext[axW] <= 1<<squarePatch { // a patch has whole rows (norm_softmax_a3_1x128x16x16)
+				rows = 0
+			}
 		}
 		before.patch[0] = min(before.patch[0], log2up(workUnit)) // chain_attn_s256_dh64
-		if s := d.stepUnits(before.patch[1]); s > 0 {
+		if s := d.stepUnits(rows); s > 0 {
 			before.patch[1] = max(before.patch[1], s)
 		}
 	}

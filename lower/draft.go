@@ -53,6 +53,7 @@ type draft struct {
 
 	// Set by later planners.
 	hint    cacheHint // of source 1
+	hint2   cacheHint // of source 2, if it comes by DMA
 	partial bool      // a later task writes to the same port
 	deps    dependence
 	time    int64 // microseconds

@@ -338,7 +338,7 @@ func (e *encoder) tileSources() {
 	e.set(td.SrcDependency, hint.dependency)
 	second := cacheHints[hintOff]
 	if e.fetchesSecond() {
-		second = cacheHints[hintOnce]
+		second = cacheHints[e.hint2]
 	}
 	e.set(td.Src2CacheHint, second.hint)
 	e.set(td.Src2Reuse, second.reuse)

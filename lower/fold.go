@@ -162,20 +162,24 @@ const (
 func viewOf(o *operand) imageView {
 	buf := o.buf
 	c, plane := buf.image[0], buf.image[1]*buf.rowBytes
+	single := o.ext[axH] == 1 || o.inParts()
 	switch {
+	case single && o.ext[axG] <= 1 && c == 1 && o.stride[axC] == buf.rowBytes && o.off%buf.rowBytes == 0:
+		return rowsAsChannels
 	case o.off != 0:
 		if o.off%plane == 0 && o.ext[axG] <= 1 && o.stride[axH] == buf.rowBytes && o.stride[axC] == plane {
 			return someChannels
 		}
-	case o.ext[axH] == 1 && o.ext[axG] > 1 && c > 1 && o.stride[axG] == buf.rowBytes && o.stride[axC] == plane:
+	case single && o.ext[axG] > 1 && c > 1 && o.stride[axG] == buf.rowBytes && o.stride[axC] == plane:
 		return rowsAsGroups
-	case o.ext[axH] == 1 && o.ext[axG] <= 1 && c == 1 && o.stride[axC] == buf.rowBytes:
-		return rowsAsChannels
 	case o.stride[axH] == buf.rowBytes && o.stride[axC] == plane:
 		return wholeImages
 	}
 	return noImage
 }
+
+// inParts reports whether the rows of the operand are the parts of one row of an image.
+func (o *operand) inParts() bool { return o.buf.parts && o.stride[axH] < o.buf.rowBytes }
 
 // imageFitsL2 is fitsL2 for an image: it is stored there as a source of the product that DMA loads, row after row of
 // all channels.
@@ -202,12 +206,19 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 			r.row = whole + pad
 		case u.d.pe != nil && !planar:
 			planar = true
-			if whole/granule%banks == 0 {
+			switch n := whole / granule; {
+			case u.o.inParts():
+				pad = 0
+			case n%banks == 0:
 				pad = max(pad, u.d.patchBytes())
+			case buf.apart && n%2 == 0: // norm_softmax_a3_1x1x256x256, env_chain_softmax_h1_s128
+				pad = max(pad, granule)
 			}
 			r.row = whole + pad
-		case u.role != result && r.row == 0:
-			r.row = whole + pad
+		case u.role != result && (r.row == 0 || buf.rows && u.d.ne != nil && u.d.shift.max == turnShift):
+			// Units of eight rows need more (norm_softmax_a3_1x128x16x16; norm_softmax_a1_1x128x16x16, whose maximum is
+			// spread over the channels, has units of 16).
+			r.row = max(r.row, whole+pad)
 		}
 	}
 	if turned && r.row == 0 { // nothing else reads the image

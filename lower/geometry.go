@@ -92,11 +92,12 @@ func (d *draft) gathered() l2Place {
 }
 
 // gathersTurn reports whether a pass that exchanges channels and width for a port, or for several kernels, puts its
-// result together in L2: with more channels than cores it would otherwise write a row in parts of less than the 64
-// bytes that DMA moves (encoder_transpose_r3_021; a pass over eight channels does not, reduce_probe_mean_ax2_1x64x8x8).
+// result together in L2: with a channel for every core it would otherwise write a row in parts of less than the 64
+// bytes that DMA moves (encoder_transpose_r3_021, reduce_probe_sum_ax2_1x128x16x16; a pass over eight channels does
+// not, reduce_probe_mean_ax2_1x64x8x8).
 func (d *draft) gathersTurn() bool {
 	o := &d.dst
-	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.kernels) && o.ext[axC] > td.Lanes &&
+	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.kernels) && o.ext[axC] >= td.Lanes &&
 		max(o.ext[axG], 1) == 1 && max(o.ext[axD], 1) == 1
 }
 

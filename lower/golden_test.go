@@ -362,6 +362,15 @@ var ruleCases = map[string][]ruleCase{
 		{"rows of an image", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("softmax", "x", g.Input(1, 8, 64, 64), "axis", -1)
 		}},
+		{"rows of 16 of an image", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("softmax", "x", g.Input(1, 128, 16, 16), "axis", -1)
+		}},
+		{"rows of an image in parts", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("softmax", "x", g.Input(1, 8, 128, 128), "axis", -1)
+		}},
+		{"256 rows of one channel", func(g *irbuild.Graph) *ir.Value {
+			return g.Op("softmax", "x", g.Input(1, 1, 256, 256), "axis", -1)
+		}},
 		{"channels", unary("softmax", "axis", 1)},
 		{"column", func(g *irbuild.Graph) *ir.Value { return g.Op("softmax", "x", g.Input(1, 64, 1, 1), "axis", 1) }},
 		{"128 rows of one", func(g *irbuild.Graph) *ir.Value {
@@ -377,6 +386,10 @@ var ruleCases = map[string][]ruleCase{
 	"layer_norm": {
 		{"rows", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("layer_norm", "x", g.Input(4, 64), "axes", []int64{1}, "epsilon", 1e-5)
+		}},
+		{"256 rows for a product", func(g *irbuild.Graph) *ir.Value {
+			n := g.Op("layer_norm", "x", g.Input(1, 256, 512), "axes", []int64{2}, "epsilon", 1e-5)
+			return g.Op("matmul", "x", n, "y", g.Weights(512, 512), "transpose_y", true)
 		}},
 		{"rows of an image", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("layer_norm", "x", g.Input(1, 64, 8, 8), "axes", []int64{3}, "epsilon", 1e-5)

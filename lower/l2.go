@@ -10,13 +10,16 @@ import (
 type resident struct {
 	bufs []*buffer // one, or those that follow each other in one place
 	uses []use
-	def  int   // first task that touches it
-	last int   // last task that touches it
-	row  int64 // bytes of DRAM that correspond to one row
-	pack int64 // bytes of L2 that one row takes
-	bare int64 // bytes of L2 of one row without padding
-	size int64 // bytes of L2
-	at   int64 // L2 address
+	def  int // first task that touches it
+	last int // last task that touches it
+	// after is the number of tasks after the last during which it is needed: a task in step with its last reader writes
+	// while that one reads.
+	after int
+	row   int64 // bytes of DRAM that correspond to one row
+	pack  int64 // bytes of L2 that one row takes
+	bare  int64 // bytes of L2 of one row without padding
+	size  int64 // bytes of L2
+	at    int64 // L2 address
 	// seenBy is the last resident for which aliveWith has listed this one.
 	seenBy *resident
 }
@@ -41,6 +44,9 @@ func (c *chain) keepInL2() {
 		r.uses = append(r.uses, u)
 	}
 	cand = c.inPlace(cand)
+	for _, r := range cand {
+		r.after = c.neededAfter(r)
+	}
 	reductions := c.placingOrder(cand)
 	// Address of what is no result of a reduction (chain_block_d512_s128_proj1). Results of pooling, which are as large
 	// as images, would leave other images no room; no record shows them beside others.
@@ -90,10 +96,24 @@ func (r *resident) readWith(o *resident) bool {
 	return false
 }
 
+// neededAfter returns the number of tasks after the last during which the resident is needed. If a planar task reads it
+// last, a pass over that task's result, which runs in step with it, may not write to the same place
+// (norm_softmax_a3_1x8x128x128).
+func (c *chain) neededAfter(r *resident) int {
+	if i := r.last; i+1 < len(c.drafts) {
+		d, next := c.drafts[i], c.drafts[i+1]
+		if b := d.dst.buf; d.pe != nil && !d.reduces() && !b.named && next.does(td.NEPass) && next.src[0].buf == b &&
+			next.dst.buf.space == scratch {
+			return 1
+		}
+	}
+	return 0
+}
+
 // settle records a resident at its address, if every task in its life still has enough L2 for itself above the buffers
 // that stay.
 func (c *chain) settle(r *resident) bool {
-	for i := r.def; i <= r.last; i++ {
+	for i := r.def; i <= r.last+r.after; i++ {
 		d := c.drafts[i]
 		reach := d.reach
 		if len(r.bufs) == 1 && r.bufs[0].large && d.src[0].buf == r.bufs[0] && !d.two && !d.gather {
@@ -103,7 +123,7 @@ func (c *chain) settle(r *resident) bool {
 			return false
 		}
 	}
-	for i := r.def; i <= r.last; i++ {
+	for i := r.def; i <= r.last+r.after; i++ {
 		d := c.drafts[i]
 		d.floor, d.live = max(d.floor, r.at+r.size), append(d.live, r)
 	}
@@ -113,7 +133,7 @@ func (c *chain) settle(r *resident) bool {
 // aliveWith returns the settled residents that share a task with r, by address.
 func (c *chain) aliveWith(r *resident) []*resident {
 	var out []*resident
-	for i := r.def; i <= r.last; i++ {
+	for i := r.def; i <= r.last+r.after; i++ {
 		for _, l := range c.drafts[i].live {
 			if l.seenBy != r {
 				l.seenBy = r
@@ -198,7 +218,7 @@ func (r *resident) weight() int64 {
 		n *= granule / elemBytes
 	}
 	if buf := r.bufs[0]; buf.rows { // what follows in its place does not count (env_chain_softmax_h1_s64)
-		return n * int64(buf.last-buf.def+1)
+		return n * int64(buf.last-buf.def+1+r.after)
 	}
 	return n * int64(r.last-r.def+1)
 }
@@ -413,7 +433,7 @@ func (c *chain) fitsL2(r *resident) bool {
 	if tight {
 		r.pack, r.bare = packed, bare
 	}
-	r.size = align(buf.size/r.row*r.pack+r.padding(buf.size), granule)
+	r.size = align(buf.size/r.row*(r.pack+buf.lineGap)+r.padding(buf.size), granule)
 	return true
 }
 
@@ -451,14 +471,18 @@ func (c *chain) toL2(r *resident, u *use) {
 	o, d := u.o, u.d
 	if o.buf.image[0] > 0 {
 		all := o.buf.image[0] * r.bare
+		if o.buf.parts && o.buf.image[0] == 1 {
+			all = o.buf.image[1] * r.pack
+		}
+		row := either(o.inParts(), o.stride[axH], all)
 		switch viewOf(o) {
 		case someChannels:
 			first := o.off / o.stride[axC]
 			o.l2 = l2Place{r.at + first*r.bare, [4]int64{axD: all, axC: r.bare, axH: r.pack}}
 		case rowsAsGroups:
-			o.l2 = l2Place{r.at, [4]int64{axG: r.pack, axD: all, axC: r.bare, axH: all}}
+			o.l2 = l2Place{r.at, [4]int64{axG: r.pack, axD: all, axC: r.bare, axH: row}}
 		case rowsAsChannels:
-			o.l2 = l2Place{r.at, [4]int64{axD: all, axC: r.pack, axH: all}}
+			o.l2 = l2Place{r.at + o.off/o.buf.rowBytes*r.pack, [4]int64{axD: all, axC: r.pack, axH: row}}
 		default:
 			o.l2 = l2Place{r.at, [4]int64{axD: all, axC: r.bare, axH: r.pack}}
 		}
@@ -473,6 +497,12 @@ func (c *chain) toL2(r *resident, u *use) {
 	limit := c.t.L2Bytes - granule
 	padded := func(n int64) int64 { return scale(n) + r.padding(n) }
 	p := &o.l2
+	if gap := o.buf.lineGap; gap > 0 {
+		line := o.off / r.row
+		p.base = r.at + line*(r.pack+gap) + o.off - line*r.row
+		p.stride = [4]int64{axD: r.pack, axC: r.pack, axH: r.pack + gap}
+		return
+	}
 	p.base = r.at + padded(o.off)
 	for _, ax := range [...]int{axG, axC, axH} {
 		p.stride[ax] = min(padded(o.stride[ax]), limit)

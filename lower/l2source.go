@@ -7,6 +7,9 @@ import "github.com/zinc-compiler/zinc/lower/td"
 // live meanwhile, like that of data which passes through.
 func (c *chain) keepSources() {
 	for _, r := range c.fetchedAgain() {
+		if c.inSlices(r) {
+			continue
+		}
 		for i := r.def; i <= r.last; i++ {
 			r.at = max(r.at, c.drafts[i].floor)
 		}
@@ -14,6 +17,21 @@ func (c *chain) keepSources() {
 			keep(r)
 		}
 	}
+}
+
+// inSlices reports whether r is what a reduction fetches, and other tasks of its operation fetch other rows of the same
+// tensor (chain_lnproj_d512_s256).
+func (c *chain) inSlices(r *resident) bool {
+	first := &r.uses[0]
+	if first.d.kind() != td.PlanarReduce {
+		return false
+	}
+	for _, d := range c.drafts {
+		if o := &d.src[0]; d.op == first.d.op && o.where == byDMA && o.buf == first.o.buf && o.apartFrom(first.o) {
+			return true
+		}
+	}
+	return false
 }
 
 // fetchedAgain finds the sources that several tasks fetch: source 1 of the first task, and either source of the others.

@@ -148,12 +148,17 @@ func inverseSum() *draft {
 
 // softmaxImage emits the softmax of the rows of an input with several rows: a copy loads it first, because the maximum
 // reads its rows as channels, or as groups if the image has several channels, and the difference reads the image
-// (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64).
+// (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64). Rows that a reduction reads in parts are not padded, so that
+// the powers do not take the place of the differences (norm_softmax_a3_1x8x128x128, env_chain_softmax_h1_s128).
 func (b *builder) softmaxImage(exp *weights.Activation, x, dst *surf) {
 	img := b.loaded(x)
-	top := b.reduceImageRows(folding(td.PoolMax, 1), img)
 	d, ex := b.image(img.dims), b.image(img.dims)
-	ex.buf.like = d.buf
+	if partOfRow(img.w()) < img.w() {
+		img.buf.parts, ex.buf.parts, d.buf.apart = true, true, true
+	} else {
+		ex.buf.like = d.buf
+	}
+	top := b.reduceImageRows(folding(td.PoolMax, 1), img)
 	b.emit(powerDifference(), imageOperand(img, 1), top, imageOperand(d, 1), 0)
 	b.tableTask(exp, d, ex)
 	total := b.reduceImageRows(inverseSum(), ex)
@@ -170,6 +175,9 @@ func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
 		in.ext, in.stride = [5]int64{1, 1, h, 1, w}, [4]int64{whole, whole, img.stride[2], whole}
 	}
 	in.rows = 1
+	if img.buf.parts {
+		by.partRows = int(w / partOfRow(w))
+	}
 	y := b.temp([]int64{h, c, 1})
 	y.buf.plain, y.buf.late = true, true
 	all := h * y.stride[0]
@@ -180,10 +188,20 @@ func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
 		out.stride = [4]int64{all, all, y.stride[0], all}
 		spread.stride = [4]int64{all, all, all, y.stride[0]}
 	}
-	b.emitReduce(by, in, nil, out)
+	for first := int64(0); first < in.ext[axC]; first += maxRows {
+		part, to, d := *in, *out, *by
+		part.off += first * in.stride[axC]
+		part.ext[axC] = min(in.ext[axC]-first, maxRows)
+		to.off += first * out.stride[axC]
+		b.emitReduce(&d, &part, nil, &to)
+	}
 	spread.spreadAlong(axW)
 	return spread
 }
+
+// maxRows is the most rows of a tensor, as channels, that a task reduces (norm_softmax_a3_1x1x256x256,
+// chain_lnproj_d512_s256).
+const maxRows = 192
 
 // rowsSideBySide reports whether a tensor is rows along one axis alone, more than
 // one of them, which a task can hold together as channels of a single row.
@@ -587,10 +605,9 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 		// Mean and reciprocal deviation of each channel: two rows on different banks, stored exchanged if there are
 		// several channels (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x32x4x4,
 		// norm_layer_norm_ax3_1x8x1x64).
-		lines, per := []int64{2, 1, k}, align(k*elemBytes, granule)
-		lines[1] += rowPad(planar(td.PlanarPair), granule, per, 1) / granule
-		pair := b.temp(lines)
+		pair := b.temp([]int64{2, 1, k})
 		pair.buf.plain = true
+		pair.buf.lineGap = rowPad(planar(td.PlanarPair), granule, align(k*elemBytes, granule), 1)
 		row := func(i int64) *operand {
 			s := pair.stride[1]
 			return &operand{
@@ -624,18 +641,29 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 			o.rows = o.ext[axH]
 			return o
 		}
-		b.emitReduce(folding(td.PoolSum, share), in(), nil, row(0))
-		// rsqrt(mean((x - mean)^2) + eps), the mean spread over the channel.
-		x1 := in()
-		mean := row(0)
-		mean.ext, mean.flat = x1.ext, [5]bool{axD: true, axH: true, axW: true}
-		for _, ax := range [...]int{axD, axH, axW} {
-			mean.spread[ax] = x1.ext[ax] > 1
+		// A task takes maxRows rows, the last first for the means and the first first for the deviations.
+		within := func(o *operand, first, step int64) *operand {
+			o.off += first * step
+			o.ext[axC] = min(k-first, maxRows)
+			return o
 		}
-		dev := folding(td.PoolSum, share)
-		dev.pe.kind, dev.pe.end, dev.pe.epsilon = td.PlanarReduceTwo, td.PERsqrt, eps
-		dev.pe.neg1, dev.pe.square = true, true
-		b.emitReduce(dev, mean, x1, row(1))
+		for first := (k - 1) / maxRows * maxRows; first >= 0; first -= maxRows {
+			b.emitReduce(folding(td.PoolSum, share), within(in(), first, xs.stride[0]), nil,
+				within(row(0), first, elemBytes))
+		}
+		// rsqrt(mean((x - mean)^2) + eps), the mean spread over the channel.
+		for first := int64(0); first < k; first += maxRows {
+			x1 := within(in(), first, xs.stride[0])
+			mean := within(row(0), first, elemBytes)
+			mean.ext, mean.flat = x1.ext, [5]bool{axD: true, axH: true, axW: true}
+			for _, ax := range [...]int{axD, axH, axW} {
+				mean.spread[ax] = x1.ext[ax] > 1
+			}
+			dev := folding(td.PoolSum, share)
+			dev.pe.kind, dev.pe.end, dev.pe.epsilon = td.PlanarReduceTwo, td.PERsqrt, eps
+			dev.pe.neg1, dev.pe.square = true, true
+			b.emitReduce(dev, mean, x1, within(row(1), first, elemBytes))
+		}
 		d := planar(td.PlanarPair)
 		d.pe.neg2 = true
 		both := row(0)

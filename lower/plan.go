@@ -171,13 +171,26 @@ func (o *operand) span() int64 {
 	return n
 }
 
+// fetchesLater reports whether a later task of the operation of task i fetches some of o as a first source.
+func (c *chain) fetchesLater(i int, o *operand) bool {
+	for _, d := range c.drafts[i+1:] {
+		if d.op != c.drafts[i].op {
+			return false
+		}
+		if p := &d.src[0]; p.where == byDMA && p.buf == o.buf && !p.apartFrom(o) {
+			return true
+		}
+	}
+	return false
+}
+
 // hints sets the cache hints of first sources and marks the tasks that write a part of a port. All but the last of the
 // tasks that fetch an input request that the cache keep it (norm_layer_norm_ax1_2_3), unless they fetch different parts
-// (conv_probe_k3_c512_n512_s16_st1_g4_bias0_same).
+// (conv_probe_k3_c512_n512_s16_st1_g4_bias0_same) that no later task of the operation fetches (chain_lnproj_d512_s256).
 func (c *chain) hints() {
 	fetch := map[*buffer]*draft{} // the latest that fetches a buffer
 	final := map[*buffer]*draft{} // the latest that writes a port
-	for _, d := range c.drafts {
+	for i, d := range c.drafts {
 		if o := &d.src[0]; o.where == byDMA {
 			before := fetch[o.buf]
 			switch {
@@ -189,7 +202,13 @@ func (c *chain) hints() {
 			case o.buf.space == inPort && before != nil && !before.src[0].apartFrom(o):
 				before.hint, d.hint = hintAgain, hintLast
 			}
+			if d.pe != nil && o.buf.space == inPort && c.fetchesLater(i, o) {
+				d.hint = hintAgain
+			}
 			fetch[o.buf] = d
+		}
+		if o := &d.src[1]; d.pe != nil && d.fetchesSecond() && o.buf.space == inPort && c.fetchesLater(i, o) {
+			d.hint2 = hintAgain
 		}
 		if o := &d.dst; o.buf.space == outPort {
 			if before := final[o.buf]; before != nil {

@@ -36,6 +36,8 @@ type buffer struct {
 	padBytes  int64    // the padding
 	loaded    bool     // the copy of an input, which later tasks read
 	rows      bool     // an image that tasks may also read as rows
+	parts     bool     // an image whose rows a reduction reads in parts
+	lineGap   int64    // bytes of L2 between the lines of the buffer, which is several lines
 	like      *buffer  // an image whose place this one takes, with the same rows
 	l2Row     int64    // bytes of L2 from row to row of an image
 	late      bool     // a reduction of an image's rows, placed in L2 after the images

@@ -7,7 +7,7 @@ import "github.com/zinc-compiler/zinc/lower/td"
 // products where those take longer.
 func (c *chain) times() {
 	for _, d := range c.drafts {
-		work := max(d.moved()+d.groupWork(), d.fetched()*fetchBytes, d.foldedWork())
+		work := max(d.moved()+d.groupWork(), d.fetched()*fetchBytes, d.foldedWork(), d.patchWork())
 		time := max(work*bytesNumerator/bytesDenominator, d.multiplyCycles()/cyclesPerMicrosecond)
 		d.time = min(time, 1<<16-1)
 	}
@@ -112,7 +112,20 @@ func (d *draft) foldedWork() int64 {
 	if !d.reduces() {
 		return 0
 	}
-	return d.patches() * (foldedBytes + foldedPixels<<d.patch[0]/foldedShare)
+	columns := int64(1) << d.patch[0]
+	if d.patch[1] > 0 {
+		return d.patches() * foldedColumn * columns
+	}
+	return d.patches() * (foldedRow + columns*foldedSingle/foldedShare)
+}
+
+// patchWork is the time of the own work of a planar task that does not reduce, in bytes: less than two bytes for three
+// pixels of a patch (norm_softmax_a3_1x8x128x128; floor_r_1x512x1x1 shows that the pixels count, not the patches).
+func (d *draft) patchWork() int64 {
+	if d.pe == nil || d.reduces() {
+		return 0
+	}
+	return d.patches() * patchPixels << (d.patch[0] + d.patch[1]) / patchShare
 }
 
 // columns is the number of elements in a stored row of a stream's tensor.
