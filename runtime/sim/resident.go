@@ -71,9 +71,11 @@ func exact(host ir.DType, surface *e5.Operand) bool {
 
 // exclusive reports whether the surfaces of a resident value are used in the order of its casts and by nothing else:
 // every reader is filled from the operands in reads before an inference reads it, and one inference writes the writer
-// before its cast.
+// before its cast. No other resident value may be written to the writer: the first would take its frame away.
 func (c *chain) exclusive(r *resident, reads []uint32) bool {
-	if slices.Contains(r.readers, r.writer) {
+	if slices.Contains(r.readers, r.writer) || r.writer != "" && slices.ContainsFunc(c.kept, func(o *resident) bool {
+		return o != nil && o.writer == r.writer
+	}) {
 		return false
 	}
 	filled, computed := map[string]bool{}, false
