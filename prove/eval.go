@@ -32,8 +32,9 @@ type evaluator struct {
 	whole bool
 	// constants keeps the elements of constants; nil for nothing.
 	constants map[*ir.Const]tensor
-	// unknowns is called with each operation that is treated as an unknown function. It may be nil.
-	unknowns func(op *ir.Op)
+	// unknowns is called with each operation that is treated as an unknown function, and reports whether its results
+	// are of use. It may be nil.
+	unknowns func(op *ir.Op) bool
 	// see is called with each result. It may be nil.
 	see func(v *ir.Value, t tensor)
 	// step is called with the number of operations of the outermost block that are done. It may be nil.
@@ -192,18 +193,21 @@ func (c *call) floats() bool { return c.op.Arg(ir.ParamX).Type.DType.IsFloat() }
 
 // unknown treats the operation as an unknown function of all its operands.
 func (c *call) unknown() []tensor {
-	if c.unknowns != nil {
-		c.unknowns(c.op)
+	useful := c.unknowns == nil || c.unknowns(c.op)
+	var d []field.Elem
+	if useful {
+		d = append(d, c.digest(c.op, c.in, map[*ir.Value]field.Elem{}))
 	}
-	d := []field.Elem{c.digest(c.op, c.in, map[*ir.Value]field.Elem{})}
 	ts := make([]tensor, len(c.op.Results))
 	for i, v := range c.op.Results {
 		n := int64(1)
 		if v.Type.Kind == ir.Tensor && v.Type.Static() {
 			n = v.Type.Elems()
 		}
+		if ts[i] = (tensor{v.Type, make([]field.Elem, n)}); !useful {
+			continue
+		}
 		key := c.Digest(uint64(i), d)
-		ts[i] = tensor{v.Type, make([]field.Elem, n)}
 		hash := c.Hash
 		if v.Type.DType == ir.Bool {
 			hash = c.Boolean

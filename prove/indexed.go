@@ -2,6 +2,7 @@ package prove
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -30,12 +31,16 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 	stop := func(name string) bool { return s.known(name) && !s.placed[name].Type.DType.IsInt() }
 	a, theirs := cut(s.fn, v, stop)
 	b, ours := cut(s.p.f.Program, w, stop)
-	elems, work, ints := int64(0), int64(0), false
+	elems, work := int64(0), int64(0)
+	var ints []*ir.Value
+	given := maps.Clone(s.p.inputs())
 	for _, x := range slices.Concat(a.in, b.in) {
 		if x.Type.Kind != ir.Tensor || !x.Type.Static() {
 			return "", false
 		}
-		ints = ints || x.Type.DType.IsInt()
+		if x.Type.DType.IsInt() && !slices.ContainsFunc(ints, func(v *ir.Value) bool { return v.Name == x.Name }) {
+			ints = append(ints, x)
+		}
 	}
 	most := int64(math.MaxInt16)
 	for _, op := range theirs {
@@ -48,8 +53,13 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 		}
 	}
 	runs := int(min(indexedRuns, mostIndexed/max(elems, 1)))
-	if !ints || runs < leastIndexed {
+	if len(ints) == 0 || runs < leastIndexed {
 		return "", false
+	}
+	for _, x := range slices.Concat(a.in, b.in) {
+		if _, ok := given[x.Name]; !ok {
+			given[x.Name] = s.p.operand(x.Name, x.Type)
+		}
 	}
 	enough := max(leastIndexed, int(enoughIndexed/max(elems+work, 1)))
 	e := *s.evaluator
@@ -61,27 +71,21 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 		if k%4 == 3 {
 			below = most
 		}
-		given := map[string]tensor{}
-		for _, x := range slices.Concat(a.in, b.in) {
-			if _, ok := given[x.Name]; ok {
-				continue
-			}
-			t := s.p.operand(x.Name, x.Type)
-			if x.Type.DType.IsInt() {
-				for i := range t.v {
-					t.v[i] = field.Int(r.Int64N(min(below, most)))
-				}
+		for _, x := range ints {
+			t := tensor{x.Type, make([]field.Elem, x.Type.Elems())}
+			for i := range t.v {
+				t.v[i] = field.Int(r.Int64N(min(below, most)))
 			}
 			given[x.Name] = t
 		}
 		want, known := a.overField(e, given)
-		got, _ := b.overField(e, given)
-		switch {
-		case known && slices.Equal(want.v, got.v):
-			valid++
-		case known:
+		if !known {
+			continue
+		}
+		if got, known := b.overField(e, given); !known || !slices.Equal(want.v, got.v) {
 			return "", false
 		}
+		valid++
 	}
 	if valid < leastIndexed {
 		return "", false
@@ -112,7 +116,10 @@ func places(op *ir.Op) int64 {
 // as one whose integers are not valid.
 func (f *fragment) overField(e evaluator, given map[string]tensor) (tensor, bool) {
 	known := true
-	e.unknowns = func(*ir.Op) { known = false }
+	e.unknowns = func(*ir.Op) bool {
+		known = false
+		return false
+	}
 	in := scope{}
 	for i, v := range f.fn.Body.Params {
 		in[v] = given[f.in[i].Name]

@@ -104,3 +104,27 @@ func (c *call) moved() []bool {
 	}
 	return out
 }
+
+// gathered takes slices along an axis. The interpreter would count every element of x, which may be a dictionary.
+func gathered(c *call) []tensor {
+	a, err := ir.GatherAttrs(c.op)
+	x := c.need(ir.ParamX)
+	places, ok := small(c.need(ir.ParamIndices))
+	if err != nil || a.BatchDims != 0 || !ok {
+		return c.move()
+	}
+	n, inner := x.typ.Shape[a.Axis], extent(x.typ.Shape[a.Axis+1:], nil)
+	var out []field.Elem
+	for lead := range extent(x.typ.Shape[:a.Axis], nil) {
+		for _, i := range places {
+			if i < 0 {
+				i += n
+			}
+			if i < 0 || i >= n {
+				return nil
+			}
+			out = append(out, x.v[(lead*n+i)*inner:][:inner]...)
+		}
+	}
+	return []tensor{c.out(0, out)}
+}

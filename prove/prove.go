@@ -138,6 +138,7 @@ type proof struct {
 	fs     *field.Functions
 	tables *tables
 	number *numbers
+	in     map[string]tensor // random elements for the parameters, once they were needed
 }
 
 func newProof(m *sim.Machine, f *Function, o Options) *proof {
@@ -167,11 +168,13 @@ func (p *proof) progress(stage string, done, total int) {
 
 // inputs returns random elements for the parameters.
 func (p *proof) inputs() map[string]tensor {
-	in := map[string]tensor{}
-	for _, v := range p.f.Program.Body.Params {
-		in[v.Name] = p.operand(v.Name, v.Type)
+	if p.in == nil {
+		p.in = map[string]tensor{}
+		for _, v := range p.f.Program.Body.Params {
+			p.in[v.Name] = p.operand(v.Name, v.Type)
+		}
 	}
-	return in
+	return p.in
 }
 
 // operand returns random elements for a value.
@@ -301,10 +304,11 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 		e.see = c.src.see
 	}
 	var reasons []string
-	e.unknowns = func(op *ir.Op) {
+	e.unknowns = func(op *ir.Op) bool {
 		if op.Place.Unit == ir.Engine {
 			reasons = append(reasons, fmt.Sprintf("%s: its rule on the engine has no identity here", describe(op)))
 		}
+		return true
 	}
 	c.evaluator, c.outs = e, p.program(e)
 	if err := p.compare(r, got, states, c.outs); err != nil || r.Verdict == Proved {
