@@ -101,11 +101,16 @@ var bounds = []block{
 			pick(m.choices, "same", "valid"))
 	}},
 	{"three spatial dimensions", func(m *maker) []*ir.Value {
-		x := m.input(1, 2, 3, 4, 5)
-		if m.yes() {
-			return m.try("max_pool", "x", x, "kernel_sizes", []int{2, 2, 2}, "strides", []int{1, 2, 1}, "pad_type",
-				"valid")
+		switch m.n(3) {
+		case 0:
+			return m.try("max_pool", "x", m.input(1, 2, 3, 4, 5), "kernel_sizes", []int{2, 2, 2}, "strides",
+				[]int{1, 2, 1}, "pad_type", "valid")
+		case 1: // windows that end beyond padding which the average counts
+			return m.try("avg_pool", "x", m.input(1, 2, 4, 1, 8), "kernel_sizes", []int{2, 1, 3}, "strides",
+				[]int{3, 2, 2}, "pad_type", "custom", "pad", []int{0, 0, 0, 0, 0, 2}, "ceil_mode", true,
+				"exclude_padding_from_average", false)
 		}
+		x := m.input(1, 2, 3, 4, 5)
 		return m.try("conv", "x", x, "weight", m.weightsOf(16, 3, 2, 2, 2, 2), "dilations", []int{1, 2, 1})
 	}},
 	{"parameters of activations", func(m *maker) []*ir.Value {
