@@ -1,5 +1,7 @@
 package ir
 
+import "slices"
+
 // Joins, cuts and margins.
 var (
 	OpConcat = &Operation{
@@ -191,12 +193,27 @@ func inferSplit(op *Op) ([]Type, error) {
 	return out, nil
 }
 
+// TileReps returns how often tile repeats each dimension of x; ok is false if that is computed. A dimension that is
+// repeated 0 times stays as it is: converters of PyTorch's expand divide -1, for an extent that is kept, by the extent.
+// A public Kokoro model whose next operation needs the extent shows it.
+func TileReps(op *Op) (reps []int64, ok bool) {
+	if reps, ok = ArgInts(op, ParamReps); ok {
+		reps = slices.Clone(reps)
+		for i, r := range reps {
+			if r == 0 {
+				reps[i] = 1
+			}
+		}
+	}
+	return reps, ok
+}
+
 func inferTile(op *Op) ([]Type, error) {
 	x := op.Arg(ParamX).Type
 	if err := vectorOf(op, ParamReps, int64(x.Rank()), "x's rank"); err != nil {
 		return nil, err
 	}
-	reps, ok := ArgInts(op, ParamReps)
+	reps, ok := TileReps(op)
 	if !ok {
 		return one(x.WithShape(unknownShape(x.Rank())...))
 	}

@@ -231,6 +231,7 @@ func TestShapeRulesInferOrRefuse(t *testing.T) {
 			"axis":        n(1),
 		}, want: "error: split_sizes add up to 5, dimension 1 of x is 6"},
 		{op: "tile", a: args{"x": fp(2, 3), "reps": ns(2, 1)}, want: "fp16[4, 3]"},
+		{op: "tile", a: args{"x": fp(2, 3), "reps": ns(2, 0)}, want: "fp16[4, 3]"},
 		{op: "pad", a: args{"x": fp(1, 2, 3), "pad": ns(1, 2)}, want: "fp16[1, 2, 6]"},
 		{op: "pad", a: args{
 			"x":    fp(1, 2, 3),

@@ -332,7 +332,7 @@ func (b *builder) join(op *ir.Op, axis int, view func(*surf) *surf) error {
 // repeats returns the number of repetitions of each dimension by a tile, or why the tile rule refuses it: a repeated
 // dimension must have one element, and a row stay a row.
 func repeats(op *ir.Op) ([]int64, error) {
-	reps, ok := ir.ArgInts(op, ir.ParamReps)
+	reps, ok := ir.TileReps(op)
 	if !ok {
 		return nil, unknownNow(ir.ParamReps, "reps")
 	}

@@ -41,7 +41,7 @@ var movementCompositions = []Composition{
 
 func joinedCopies(c *composer) {
 	y := c.op.Arg(ir.ParamX)
-	reps, ok := ir.ArgInts(c.op, ir.ParamReps)
+	reps, ok := ir.TileReps(c.op)
 	if !ok {
 		c.decline("reps is computed")
 		return

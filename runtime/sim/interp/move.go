@@ -247,6 +247,9 @@ func tile(c *call) []Tensor {
 	var shape, wide []int64
 	var st []int
 	for i, r := range reps {
+		if r == 0 {
+			r = 1 // PyTorch's expand of an extent that stays, as converters write it: -1 divided by the extent
+		}
 		if r < 1 || r >= maxDim || x.Type.Shape[i] > 0 && r > 1<<62/x.Type.Shape[i] {
 			return c.fail("argument reps is %v: %d is out of range", reps, r)
 		}

@@ -36,6 +36,7 @@ func TestMovement(t *testing.T) {
 			"batch_axis": num(0),
 		}, "[2, 3] [2 1 3 4 5 6]"},
 		{"tile", args{"reps": vec(1, 2)}, "[2, 6] [1 2 3 1 2 3 4 5 6 4 5 6]"},
+		{"tile", args{"reps": vec(0, 2)}, "[2, 6] [1 2 3 1 2 3 4 5 6 4 5 6]"},
 		{"slice_by_index", args{"begin": vec(0, 2), "end": vec(2, 0), "stride": vec(1, -1)}, "[2, 2] [3 2 6 5]"},
 		{"slice_by_index", args{"begin": vec(0, 0), "end": vec(0, 0), "stride": vec(-1, -2),
 			"begin_mask": constant(ints(t, ir.Bool, []int64{2}, 1, 1)),
