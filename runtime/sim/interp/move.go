@@ -114,6 +114,11 @@ func concat(c *call) []Tensor {
 	if len(vs) == 0 {
 		return c.fail("argument values is empty")
 	}
+	for i := range vs { // a number counts as a vector of one
+		if vs[i].Type.Kind == ir.Tensor && vs[i].Type.Rank() == 0 {
+			vs[i].Type = vs[i].Type.WithShape(1)
+		}
+	}
 	rank := vs[0].Type.Rank()
 	axis := c.axis(ir.ParamAxis, 0, rank)
 	interleave := c.bool(ir.ParamInterleave, false)

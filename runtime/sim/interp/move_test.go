@@ -112,6 +112,12 @@ func TestJoins(t *testing.T) {
 		}
 	}
 	b := newBld(t, "ios15")
+	one := b.input("x", iota1(t))
+	numbers := b.run(Options{}, b.op("concat", args{"axis": num(0), "values": []*ir.Value{one, one}}))[0]
+	if s := fmt.Sprint(ir.ShapeString(numbers.Type.Shape), " ", numbers.Ints()); s != "[2] [1 1]" {
+		t.Errorf("concat of numbers: %s", s)
+	}
+	b = newBld(t, "ios15")
 	parts := b.opAs("split", args{"x": b.input("x", iota1(t, 2, 3)), "split_sizes": vec(1, 2), "axis": num(1)})
 	got := b.run(Options{}, parts...)
 	if s := fmt.Sprint(got[0].Ints(), got[1].Ints()); s != "[1 4] [2 3 5 6]" {
