@@ -32,8 +32,17 @@ type compiled struct {
 	machine *sim.Machine
 }
 
-// compilePair compiles a program, writes the pair and loads the bytes.
+// compilePair compiles a program, writes the pair, loads the bytes and proves them.
 func compilePair(p *ir.Program, o compile.Options) (*compiled, error) {
+	c, err := loadPair(p, o)
+	if err != nil {
+		return c, err
+	}
+	return c, c.proved()
+}
+
+// loadPair is compilePair without the proof.
+func loadPair(p *ir.Program, o compile.Options) (*compiled, error) {
 	c := &compiled{}
 	var text bytes.Buffer
 	if err := ir.Print(&text, p); err != nil {
@@ -44,11 +53,19 @@ func compilePair(p *ir.Program, o compile.Options) (*compiled, error) {
 		return c, fmt.Errorf("the program is not sound: %w", err)
 	}
 	o.VerifyEach = true
-	return c, c.compile(p, o)
+	return c, c.load(p, o)
 }
 
 // compile compiles a program, writes the pair, loads the bytes and proves them.
-func (c *compiled) compile(p *ir.Program, o compile.Options) (err error) {
+func (c *compiled) compile(p *ir.Program, o compile.Options) error {
+	if err := c.load(p, o); err != nil {
+		return err
+	}
+	return c.proved()
+}
+
+// load is compile without the proof.
+func (c *compiled) load(p *ir.Program, o compile.Options) (err error) {
 	if c.res, err = compile.Compile(context.Background(), p, o); err != nil {
 		return fmt.Errorf("compile: %w", err)
 	}
@@ -63,6 +80,11 @@ func (c *compiled) compile(p *ir.Program, o compile.Options) (err error) {
 	if c.machine, err = sim.Open(pair.Pair{Container: c.hwx, Descriptor: c.e5}); err != nil {
 		return fmt.Errorf("load: %w", err)
 	}
+	return nil
+}
+
+// proved proves the pair.
+func (c *compiled) proved() error {
 	r, err := prove.Pair(context.Background(), c.machine, verify.Provable(c.res), prove.Options{Seed: 1})
 	if err != nil {
 		return fmt.Errorf("prove: %w", err)
