@@ -214,25 +214,36 @@ func (t *tile) rows(f func(g, d, p, h int, at int64)) {
 // divided among goroutines unless serial is set.
 func (t *tile) eachRow(run *run, serial bool, f func(k, dk, cols int, at int64)) error {
 	pos, cols := t.stored()
+	n, least := t.dim[axG]*t.dim[axD]*pos, grain(t.dim[axH]*cols)
+	if n <= least { // one piece, as of small images
+		if err := run.ctx.Err(); err != nil {
+			return err
+		}
+		t.rowsOf(0, n, f)
+		return run.ctx.Err()
+	}
+	part := func(lo, hi int) { t.rowsOf(lo, hi, f) }
+	if serial {
+		return run.serial(n, least, part)
+	}
+	return run.each(n, least, part)
+}
+
+// rowsOf calls f, as eachRow does, for the rows of the channels of groups and depths numbered from lo to hi.
+func (t *tile) rowsOf(lo, hi int, f func(k, dk, cols int, at int64)) {
+	pos, cols := t.stored()
 	D, C, H, W := t.dim[axD], t.dim[axC], t.dim[axH], t.dim[axW]
-	part := func(lo, hi int) {
-		for i := lo; i < hi; i++ {
-			gd, p := i/pos, i%pos
-			at := t.at(gd/D, gd%D, p, 0)
-			for h := range H {
-				k, dk := ((gd*C+p)*H+h)*W, 1
-				if t.swap {
-					k, dk = (gd*C*H+h)*W+p, H*W
-				}
-				f(k, dk, cols, at+int64(h)*t.row)
+	for i := lo; i < hi; i++ {
+		gd, p := i/pos, i%pos
+		at := t.at(gd/D, gd%D, p, 0)
+		for h := range H {
+			k, dk := ((gd*C+p)*H+h)*W, 1
+			if t.swap {
+				k, dk = (gd*C*H+h)*W+p, H*W
 			}
+			f(k, dk, cols, at+int64(h)*t.row)
 		}
 	}
-	n := t.dim[axG] * D * pos
-	if serial {
-		return run.serial(n, grain(H*cols), part)
-	}
-	return run.each(n, grain(H*cols), part)
 }
 
 // fields names the registers of one tensor stream.
