@@ -29,7 +29,7 @@ type resident struct {
 // a row.
 func (c *chain) keepInL2() {
 	var cand []*resident
-	byBuf := map[*buffer]*resident{}
+	byBuf := make(map[*buffer]*resident, len(c.drafts))
 	for u := range c.uses() {
 		buf := u.buf()
 		if buf.space != scratch {
@@ -37,7 +37,8 @@ func (c *chain) keepInL2() {
 		}
 		r := byBuf[buf]
 		if r == nil {
-			r = &resident{bufs: []*buffer{buf}, def: buf.def, last: buf.last}
+			// Most are written once and read once or twice.
+			r = &resident{bufs: []*buffer{buf}, def: buf.def, last: buf.last, uses: make([]use, 0, 2)}
 			byBuf[buf] = r
 			cand = append(cand, r)
 		}
@@ -59,16 +60,23 @@ func (c *chain) keepInL2() {
 		if i < reductions && r.writer().window.alone() {
 			least = max(least, r.at+r.size)
 		}
-		read := map[*buffer]bool{}
+		var read map[*buffer]bool // of those that are named
 		for i := range r.uses {
 			u := &r.uses[i]
-			// Only the first reader of a named buffer names it (chain_branch_d256_s64).
-			again := u.role != result && read[u.o.buf]
-			read[u.o.buf] = read[u.o.buf] || u.role != result
 			c.toL2(r, u)
 			u.o.where = inL2
-			if u.o.buf.named && !again {
+			if !u.o.buf.named {
+				continue
+			}
+			// Only the first reader of a named buffer names it (chain_branch_d256_s64).
+			if u.role == result || !read[u.o.buf] {
 				u.o.where = named
+			}
+			if u.role != result {
+				if read == nil {
+					read = map[*buffer]bool{}
+				}
+				read[u.o.buf] = true
 			}
 		}
 		c.resident += len(r.bufs)
