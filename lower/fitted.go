@@ -23,8 +23,8 @@ const (
 	// 99 bytes for 32 columns (norm_softmax_a3_1x8x128x128), 184 to 199 for 64 (env_chain_softmax_h8_s256).
 	foldedColumn = 3
 	// foldedRow is the time of a patch of a single row, and foldedSingle / foldedShare that of each of its columns.
-	// They leave 84 to 99 for 16 columns (norm_softmax_a3_1x128x16x16, reduce_probe_max_ax2_1x64x8x8), 533 to 1066 for 256
-	// (chain_base_layer_norm_d256_s64), less than 1066 for 512 (chain_lnproj_d512_s512).
+	// They leave 84 to 99 for 16 columns (norm_softmax_a3_1x128x16x16, reduce_probe_max_ax2_1x64x8x8), 533 to 1066 for
+	// 256 (chain_base_layer_norm_d256_s64), less than 1066 for 512 (chain_lnproj_d512_s512).
 	foldedRow, foldedSingle, foldedShare = 64, 15, 8
 	// patchPixels / patchShare is the time of a pixel of a patch of other planar work. norm_softmax_a3_1x8x128x128
 	// leaves 133 to 199 for a patch of 256.
