@@ -2,13 +2,18 @@ package explore
 
 import (
 	"encoding/json"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -133,5 +138,53 @@ func TestEditsShareAMemoryWhileWeightsStay(t *testing.T) {
 		t.Error("the memory outlives a change of the weights")
 	} else {
 		end()
+	}
+}
+
+// BenchmarkEdit takes the time from an edit of a statement of an encoder of 1,174 operations to its price, with the
+// connection. Collections run while nobody waits.
+func BenchmarkEdit(b *testing.B) {
+	dir := filepath.Join(shareddir.Find(b), "corpus", "parakeet-eou-encoder-1280ms")
+	text, err := os.ReadFile(filepath.Join(dir, frontend.TextName))
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := New(Options{Models: []Source{{Path: dir}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	h := httptest.NewServer(s.Handler())
+	defer h.Close()
+	lines, adds := strings.Split(string(text), "\n"), []int{}
+	for i, l := range lines {
+		if strings.Contains(l, "= add(") {
+			adds = append(adds, i)
+		}
+	}
+	edit := 0
+	for b.Loop() {
+		b.StopTimer()
+		at := adds[edit*37%len(adds)]
+		edit++
+		own := lines[at]
+		lines[at] = strings.Replace(own, "= add(", "= sub(", 1)
+		edited := strings.Join(lines, "\n")
+		lines[at] = own
+		q, err := json.Marshal(Config{Model: s.models[0].Name, Text: &edited})
+		if err != nil {
+			b.Fatal(err)
+		}
+		memlimit.Rest()
+		b.StartTimer()
+		r, err := http.Post(h.URL+"/api/price", "application/json", strings.NewReader(string(q)))
+		if err != nil {
+			b.Fatal(err)
+		}
+		answer, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		if err != nil || r.StatusCode != http.StatusOK {
+			b.Fatalf("status %d, %v: %.200s", r.StatusCode, err, answer)
+		}
 	}
 }
