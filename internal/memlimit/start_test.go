@@ -26,11 +26,32 @@ func TestStartDelaysTheFirstCollectionAlone(t *testing.T) {
 }
 
 func TestLargeHeapsHaveLittleGarbage(t *testing.T) {
-	for mib, want := range map[uint64]int{0: 100, 32: 100, 64: 50, 80: 40, 128: 25, 10000: 25} {
-		if got := percentFor(mib<<20, false); got != want {
+	for mib, want := range map[uint64]int{96: 100, 192: 50, 384: 25, 10000: 25} {
+		if got := percentFor(mib<<20, mostGarbage); got != want {
 			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
 		}
 	}
+	for mib, want := range map[uint64]int{24: 100, 48: 50, 60: 40, 96: 25, 10000: 25} {
+		if got := percentFor(mib<<20, leanGarbage); got != want {
+			t.Errorf("%d MiB in use, after Lean: GOGC is %d, want %d", mib, got, want)
+		}
+	}
+}
+
+// TestLeanBoundsGarbage holds that collections after Lean run earlier.
+func TestLeanBoundsGarbage(t *testing.T) {
+	t.Setenv("GOGC", "")
+	was := debug.SetGCPercent(100)
+	defer debug.SetGCPercent(was)
+	defer lean.Store(false)
+	held := make([]byte, 64<<20)
+	runtime.GC()
+	Lean()
+	adjust()
+	if got := percent(); got > 60 {
+		t.Errorf("after Lean with %d MiB in use: GOGC is %d", len(held)>>20, got)
+	}
+	runtime.KeepAlive(held)
 }
 
 // TestRestLeavesRoomForAnAnswer holds that collections after Rest run later, unless the user has said when.
@@ -49,7 +70,7 @@ func TestRestLeavesRoomForAnAnswer(t *testing.T) {
 		t.Errorf("after Rest: GOGC is %d", got)
 	}
 	for mib, want := range map[uint64]int{0: 12800, 32: 400, 128: 100, 10000: 25} {
-		if got := percentFor(mib<<20, true); got != want {
+		if got := percentFor(mib<<20, answerGarbage); got != want {
 			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
 		}
 	}

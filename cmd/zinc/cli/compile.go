@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/report"
 )
@@ -100,6 +101,7 @@ limit and the largest contributors.
 
 func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	c.path, c.flags = path, cmd.Flags()
+	memlimit.Lean()
 	if err := c.compileFlags.check(); err != nil {
 		return err
 	}
