@@ -13,7 +13,7 @@ var activationCompositions = []Composition{
 	{Name: "leaky-and-minimum", Ops: ops{ir.OpClampedRelu}, Doc: "leaky_relu, then minimum", apply: leakyMinimum},
 	{Name: "larger", Ops: ops{ir.OpThreshold}, Doc: "maximum", apply: larger},
 	{Name: "step", Ops: ops{ir.OpThresholdedRelu},
-		Doc: "mul by 1, or by 0 where alpha less the operand is positive, scaled up and held under 1", apply: step},
+		Doc: "select of the operand where greater_equal of it and alpha, else 0", apply: step},
 	{Name: "one-of-two-lines", Ops: ops{ir.OpPrelu},
 		Doc: "the larger of x and alpha x where no slope is over 1, the smaller where none is under, else " +
 			"relu(x) - alpha relu(-x)", apply: oneOfTwoLines},
@@ -61,13 +61,9 @@ func larger(c *composer) {
 	c.become(c.max(c.op.Arg(ir.ParamX), c.scalar(ir.ParamAlpha)))
 }
 
-// step multiplies the difference from alpha, which is not 0 for different numbers, twice by 2^15: the smallest
-// difference, 2^-24, is then greater than 1.
 func step(c *composer) {
-	x, large := c.op.Arg(ir.ParamX), c.num(0x1p15)
-	under := c.unary(ir.OpRelu, c.sub(c.scalar(ir.ParamAlpha), x))
-	under = c.min(c.mul(c.mul(under, large), large), c.num(1))
-	c.become(c.mul(x, c.sub(c.num(1), under)))
+	x := c.op.Arg(ir.ParamX)
+	c.become(c.choose(c.binary(ir.OpGreaterEqual, x, c.scalar(ir.ParamAlpha)), x, c.num(0)))
 }
 
 // channels returns a constant vector over the channels of x, as a tensor that broadcasts over x.

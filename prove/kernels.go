@@ -61,7 +61,7 @@ func init() {
 		ir.OpReduceL2Norm: reduce(square, func(c *call, sum field.Elem, _ int) field.Elem { return c.Sqrt(sum) }),
 		ir.OpInstanceNorm: instanceNorm, ir.OpPow: power, ir.OpCumsum: cumsum, ir.OpLSTM: lstm,
 		ir.OpScaledDotProductAttention: attention, ir.OpConvTranspose: convTranspose, ir.OpBandPart: bandPart,
-		ir.OpPrelu: prelu, ir.OpGather: gathered,
+		ir.OpPrelu: prelu, ir.OpGather: gathered, ir.OpThresholdedRelu: thresholded,
 	}
 }
 

@@ -30,6 +30,16 @@ func clampedRelu(c *call) []tensor {
 	return c.pointwise(func(x []field.Elem) field.Elem { return c.Min(f(x[0]), beta) }, ir.ParamX)
 }
 
+// thresholded is x times the step function at alpha.
+func thresholded(c *call) []tensor {
+	alpha, ok := ir.ArgFloat(c.op, ir.ParamAlpha)
+	if !ok {
+		return nil
+	}
+	step := c.tables.comparison(numerics.Half(alpha), 0, 1, 1)
+	return c.pointwise(func(x []field.Elem) field.Elem { return field.Mul(step(x[0]), x[0]) }, ir.ParamX)
+}
+
 func softsign(c *call, x field.Elem) field.Elem {
 	return field.Mul(x, field.Inv(field.Add(c.Abs(x), 1)))
 }
