@@ -296,7 +296,7 @@ func (f *fit) notFound(i int, w float64) {
 
 // undefined says which elements cannot be compared, if nan is not 0.
 func (f *fit) undefined() string {
-	return fmt.Sprintf("NaN in the reference, for which the engine stores 0: %s, the first is element %d",
+	return fmt.Sprintf("NaN in the reference: %s, the first is element %d",
 		diag.Count(f.nan, "element", "elements"), f.firstNaN)
 }
 
