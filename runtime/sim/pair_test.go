@@ -56,15 +56,7 @@ func loadPair(p *ir.Program, o compile.Options) (*compiled, error) {
 	return c, c.load(p, o)
 }
 
-// compile compiles a program, writes the pair, loads the bytes and proves them.
-func (c *compiled) compile(p *ir.Program, o compile.Options) error {
-	if err := c.load(p, o); err != nil {
-		return err
-	}
-	return c.proved()
-}
-
-// load is compile without the proof.
+// load compiles a program, writes the pair and loads the bytes.
 func (c *compiled) load(p *ir.Program, o compile.Options) (err error) {
 	if c.res, err = compile.Compile(context.Background(), p, o); err != nil {
 		return fmt.Errorf("compile: %w", err)
