@@ -39,8 +39,8 @@ func TestExplanationsOfLargeModelsAreShort(t *testing.T) {
 			`read by engine: reshape "var_111_cast"`}, not: "task net"},
 		{at: explain.Place{Line: 4}, lines: 5, want: []string{`input "logmel_data"`, "read by transfer: cast"},
 			not: "nothing of it"},
-		{at: explain.Place{Name: "var_130_cast"}, lines: 80, want: []string{"tasks net 54 to 76: ", "cost of each",
-			"24 tasks net 79 to 102"}, not: "task net 80"},
+		{at: explain.Place{Name: "var_130_cast"}, lines: 80, want: []string{"tasks net 68 to 90: ", "cost of each",
+			"24 tasks net 93 to 116"}, not: "task net 94"},
 	} {
 		a, err := explain.Explain(context.Background(), m.Program, c.at,
 			explain.Options{Compile: compile.Options{Target: target.H13, SplitKernel: true}})
