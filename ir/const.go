@@ -68,6 +68,9 @@ func (c *Const) Int(i int64) int64 {
 	case UInt1, UInt2, UInt3, UInt4, UInt6:
 		return int64(c.bitsAt(i, t.Bits()))
 	}
+	if !t.IsFloat() {
+		panic("ir: an element of type " + t.String() + " is no number") // Float would ask here again
+	}
 	return int64(c.Float(i))
 }
 

@@ -335,7 +335,11 @@ func (x *call) measured(v *ir.Value, memo map[string]interp.Tensor) (interp.Tens
 		}
 	}
 	if len(tables) == 1 {
-		t, err := lookUp(tables[0].Table, memo[v.Def.Arg(ir.ParamX).Name])
+		of, ok := memo[v.Def.Arg(ir.ParamX).Name]
+		if !ok { // a constant
+			return interp.Tensor{}, false, nil
+		}
+		t, err := lookUp(tables[0].Table, of)
 		memo[v.Name] = t
 		return t, err == nil, err
 	}

@@ -243,8 +243,13 @@ func (s *span) compare(got interp.Tensor) fit {
 			continue
 		}
 		lo, hi := math.Inf(-1), math.Inf(1)
-		if !s.lost {
-			lo, hi = round(s.lo[i]), round(s.hi[i])
+		if !s.lost { // an end that is NaN, as a difference of infinities is, bounds nothing
+			if x := round(s.lo[i]); x == x {
+				lo = x
+			}
+			if x := round(s.hi[i]); x == x {
+				hi = x
+			}
 		}
 		e := distance(g[i], w)
 		allowed := max(hi-w, w-lo)
