@@ -68,6 +68,9 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 			}
 			p := math.Exp(d)
 			floor := eng * (0x1p-14*table + 2*tiny)
+			if math.IsInf(d, -1) && (r == nil || r[i] == 0) { // masked
+				e = 0
+			}
 			greatest[k] = p*math.Exp(e)*(1+table+eng*halfUnit) + floor
 			least[k] = max(0, p*math.Exp(-e)*(1-table-eng*halfUnit)-floor)
 			low, high = low+least[k], high+greatest[k]

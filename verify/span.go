@@ -46,8 +46,14 @@ func (s *span) radius() []float32 {
 		return nil
 	}
 	v := s.numbers()
-	for i := range v {
-		v[i] = up(max(float64(s.hi[i])-float64(v[i]), float64(v[i])-float64(s.lo[i])))
+	apart := func(a, b float32) float64 {
+		if a == b { // also of infinities, as masks have them
+			return 0
+		}
+		return float64(a) - float64(b)
+	}
+	for i, x := range v {
+		v[i] = up(max(apart(s.hi[i], x), apart(x, s.lo[i])))
 	}
 	return v
 }

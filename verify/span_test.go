@@ -141,6 +141,23 @@ func TestNoNaNOfTheEngineCannotBeVerified(t *testing.T) {
 	}
 }
 
+// TestMaskedScoresAreBounded: a mask of infinities leaves weights of 0 and bounds for all others.
+func TestMaskedScoresAreBounded(t *testing.T) {
+	g := irbuild.New(1)
+	mask := g.Filled(ir.FP16, func(i int64) float64 {
+		if i%16 > i/16 {
+			return math.Inf(-1)
+		}
+		return 0
+	}, 16, 16)
+	x := g.Input(16, 16)
+	scores := g.Op("add", "x", g.Op("matmul", "x", x, "y", x, "transpose_y", true), "y", mask)
+	g.Output(g.Op("matmul", "x", g.Op("softmax", "x", scores, "axis", -1), "y", x))
+	if o := run(t, g, 1).Outputs[0]; o.Verdict != Pass {
+		t.Errorf("%+v", o)
+	}
+}
+
 // TestLogarithmOfZeroInsideAPower: the engine's logarithm of 0 is a number (numerics.LogOfZero). A power that is
 // computed with it is right; the logarithm as an output is not what the source says.
 func TestLogarithmOfZeroInsideAPower(t *testing.T) {
