@@ -506,6 +506,7 @@ async function take(s, signal) {
   source.layout();
   $("pass").disabled = false;
   await painted();
+  if (signal.aborted) return; // another model may be open by now
   performance.mark("zinc-answer");
   const again = wantedPin || { kind: "statement", id: statementLike(statements, pinned) };
   wantedPin = null;
