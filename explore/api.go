@@ -126,16 +126,22 @@ func (s *Server) fieldList(*http.Request) (any, error) {
 	return out, nil
 }
 
-func (s *Server) compileRequest(r *http.Request) (any, error) {
+// configuration returns the configuration that a request has as its body, and its model.
+func (s *Server) configuration(r *http.Request) (*model, *Config, error) {
 	var c Config
 	if err := body(r, &c); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	m, err := s.model(c.Model)
+	return m, &c, err
+}
+
+func (s *Server) compileRequest(r *http.Request) (any, error) {
+	m, c, err := s.configuration(r)
 	if err != nil {
 		return nil, err
 	}
-	v, release, err := s.compile(r.Context(), m, &c)
+	v, release, err := s.compile(r.Context(), m, c)
 	if err != nil {
 		return nil, err
 	}

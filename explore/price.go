@@ -49,11 +49,7 @@ func (m *memory) take(o *compile.Options, weights string) (*compile.Memory, func
 // priceRequest answers with what a configuration costs, without building its pair. It is far cheaper than compiling
 // and keeps nothing but what the next price of the model may use.
 func (s *Server) priceRequest(r *http.Request) (any, error) {
-	var c Config
-	if err := body(r, &c); err != nil {
-		return nil, err
-	}
-	m, err := s.model(c.Model)
+	m, c, err := s.configuration(r)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +60,7 @@ func (s *Server) priceRequest(r *http.Request) (any, error) {
 		return nil, bad("version is %q, want %q: no other version estimates without compiling", cut(c.Version),
 			thisVersion)
 	}
-	a, err := s.price(r.Context(), m, &c)
+	a, err := s.price(r.Context(), m, c)
 	s.rest()
 	return a, err
 }
