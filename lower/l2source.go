@@ -1,6 +1,10 @@
 package lower
 
-import "github.com/zinc-compiler/zinc/lower/td"
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
 
 // keepSources keeps in L2 a source that comes by DMA in several tasks of one operation, or in those of a residual, with
 // the same window in the same layout, after the first of them has fetched it. Its place is above everything that is
@@ -26,12 +30,18 @@ func (c *chain) inSlices(r *resident) bool {
 	if first.d.kind() != td.PlanarReduce {
 		return false
 	}
-	for _, d := range c.drafts {
-		if o := &d.src[0]; d.op == first.d.op && o.where == byDMA && o.buf == first.o.buf && o.apartFrom(first.o) {
-			return true
-		}
+	// The tasks of an operation follow one another.
+	from, to := first.task, first.task+1
+	for from > 0 && c.drafts[from-1].op == first.d.op {
+		from--
 	}
-	return false
+	for to < len(c.drafts) && c.drafts[to].op == first.d.op {
+		to++
+	}
+	return slices.ContainsFunc(c.drafts[from:to], func(d *draft) bool {
+		o := &d.src[0]
+		return o.where == byDMA && o.buf == first.o.buf && o.apartFrom(first.o)
+	})
 }
 
 // fetchedAgain finds the sources that several tasks fetch: source 1 of the first task, and either source of the others.

@@ -257,8 +257,8 @@ type limits struct {
 	ints  bool // tensors may be integers
 }
 
-// before returns what the hardware cannot do with the tensors of an operation instead of what zinc cannot do yet, which
-// does not help where both stand in the way.
+// before returns the refusal of the hardware for the tensors of an operation, if there is one, instead of what zinc
+// cannot do yet: whoever reads it could not use the operation anyway.
 func (l *limits) before(no *Refusal, op *ir.Op) *Refusal {
 	var first *Refusal
 	if no.ByHardware() || !errors.As(l.tensors(op), &first) || !first.ByHardware() {
