@@ -243,12 +243,19 @@ func foldOneHot(op *Op) ([]*Const, error) {
 		return nil, err
 	}
 	value := func(name ParamName, absent float64) []byte {
-		if v := op.Arg(name); v != nil {
-			return v.Const.Data
+		v := op.Arg(name)
+		switch {
+		case v == nil:
+			return AppendElem(nil, t.DType, absent)
+		case !hasElems(v.Const, 1):
+			return nil
 		}
-		return AppendElem(nil, t.DType, absent)
+		return v.Const.Data
 	}
 	on, off := value(ParamOnValue, 1), value(ParamOffValue, 0)
+	if on == nil || off == nil {
+		return nil, nil
+	}
 	data := bytes.Repeat(off, int(t.Elems()))
 	n, inner := t.Shape[axis], count(idx.Type.Shape[axis:])
 	for i := range idx.Elems() {

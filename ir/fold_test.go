@@ -120,6 +120,7 @@ func TestFoldsComputeConstants(t *testing.T) {
 			"on_value":            f16(3),
 			"off_value":           f16(-1),
 		}, want: "fp16[2, 2] -1 3 -1 -1"},
+		{op: "one_hot", a: args{"indices": ns(1), "one_hot_vector_size": n(2), "on_value": ns(3, 4)}},
 		{op: "fill", a: args{"shape": ns(1<<30, 4), "value": f16(3)}}, // the result is too large for the arguments
 		{op: "shape", a: args{"x": fp(2, 5)}, want: "int32[2] 2 5"},
 		{op: "shape", a: args{"x": fp(-1, 5)}},
