@@ -298,6 +298,9 @@ func (s *state) tryAll(ctx context.Context) {
 				s.try(ctx, m)
 				m.judged = ctx.Err() == nil
 				mu.Lock()
+				if m.judged && m.Changed && m.KilledBy == "" {
+					fmt.Fprintf(os.Stderr, "%d survived: %s\n", m.Number, m.Place)
+				}
 				done++
 				if done%50 == 0 {
 					left := time.Duration(float64(time.Since(begin)) / float64(done) * float64(len(s.list)-done))
