@@ -24,9 +24,9 @@ func LimitsOf(t *target.Table) *irgen.Limits {
 	}
 }
 
-// narrow is h13 with little L2 and low limits, so that small tensors are cut as large ones are. The simulated engine
-// has the full limits and runs what is compiled for narrow.
-var narrow = func() *target.Table {
+// Narrow is h13 with little L2 and low limits, so that small tensors are cut as large ones are. The simulated engine
+// has the full limits and runs what is compiled for Narrow.
+var Narrow = func() *target.Table {
 	t := *target.H13
 	t.L2Bytes, t.MaxHeight, t.MaxGroups, t.StreamPixels = 48<<10, 20, 5, 16
 	return &t
@@ -49,7 +49,7 @@ func Trial(n uint64) (*irgen.Program, Settings) {
 		},
 	}
 	if r.IntN(8) == 0 {
-		s.Compile.Target = narrow
+		s.Compile.Target = Narrow
 	}
 	if r.IntN(3) == 0 {
 		s.Compile.Precision = passes.PrecisionFP16

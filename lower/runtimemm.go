@@ -302,7 +302,8 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 	most := b.kernelPart(pixels)
 	for lanes = 8; lanes > 1; lanes /= 2 {
 		plane := lanes * k * elemBytes
-		if rows < td.Lanes*lanes || align(plane, 64) > most {
+		staged := td.Lanes * lanes * align(min(k, widePatch)*elemBytes, granule) // the least that stageKernel reads
+		if rows < td.Lanes*lanes || align(plane, 64) > most || staged > b.t.L2Bytes-l2Reserve {
 			continue
 		}
 		if plane%64 != 0 { // groups would not follow each other
