@@ -58,6 +58,45 @@ func foldSlice(op *Op) ([]*Const, error) {
 	return folded(t, data)
 }
 
+// foldUpdate writes the update into x. Of a window that is all of x, the values of x are not needed.
+func foldUpdate(op *Op) ([]*Const, error) {
+	t, ok := resultType(op)
+	s, err := SliceAttrs(op)
+	x, u := op.Arg(ParamX), op.Arg(ParamUpdate).Const
+	if !ok || err != nil || u == nil {
+		return nil, err
+	}
+	own := strides(t.Shape)
+	base, window, st := int64(0), make([]int64, len(s)), make([]int64, len(s))
+	for i, a := range s {
+		if a.Begin < 0 || a.Len < 0 {
+			return nil, nil
+		}
+		base += a.Begin * own[i]
+		window[i], st[i] = a.Len, own[i]*a.Stride
+	}
+	if !x.IsConst() && count(window) != t.Elems() {
+		return nil, nil
+	}
+	data := make([]byte, t.Bytes())
+	if x.IsConst() {
+		copy(data, x.Const.Data)
+	}
+	if len(u.Data) == 0 || len(s) == 0 {
+		copy(data, u.Data)
+		return folded(t, data)
+	}
+	size, last := t.DType.Bits()/8, len(s)-1
+	n, step := int(window[last]), int(st[last])
+	walk(window, []int64{base}, [][]int64{st}, func(row int, at []int64) {
+		for i := range n {
+			from, to := (row*n+i)*size, (int(at[0])+i*step)*size
+			copy(data[to:to+size], u.Data[from:])
+		}
+	})
+	return folded(t, data)
+}
+
 // joinAlong concatenates tensors along dimension a; their other dimensions are equal.
 func joinAlong(t Type, vs []*Value, a int, width func(v *Value) int64) ([]*Const, error) {
 	size := t.DType.Bytes(1)

@@ -291,7 +291,7 @@ func sliceForms() (out forms) {
 	out.add(bySize, bySize.since("ios17", later))
 
 	update := byIndex.since("ios18", func(d *OpDef) {
-		d.Operation, d.Fold = OpSliceUpdate, nil
+		d.Operation, d.Fold, d.ByType = OpSliceUpdate, foldUpdate, true
 		d.Params = append(params(in(ParamX, clsSmallB).as("T"), in(ParamUpdate, clsSmallB).as("T")), d.Params[1:]...)
 		later(d)
 		d.Infer = func(op *Op) ([]Type, error) {

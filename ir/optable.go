@@ -70,7 +70,7 @@ type OpDef struct {
 	// Fold computes the results if every argument is constant; nil if the operation is never
 	// folded. It may return nil, nil to leave the operation as it is.
 	Fold   func(op *Op) ([]*Const, error)
-	ByType bool // Fold needs the arguments' types only
+	ByType bool // Fold needs only the types of some arguments, and is called whatever is constant
 	Effect Effect
 	Blocks int    // nested blocks: 0, or 2 for cond and while_loop
 	Doc    string // the operation's, unless set for the form

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/target"
 )
 
 // movementCompositions are the compositions of operations that copy, cut and join. None of them computes, so every
@@ -270,11 +269,6 @@ func replacedPart(c *composer) {
 	}
 	if slices.Contains(shape, 0) {
 		c.become(x)
-		return
-	}
-	if u.IsConst() && volume(shape) == x.Type.Elems() {
-		c.err = &target.Refusal{Rule: target.RuleConstants, What: "update", Have: "a constant for all of x",
-			Limit: "a part of x, or a live value", Reason: "a constant update replaces all of x"}
 		return
 	}
 	u = c.reshape(u, shape...)
