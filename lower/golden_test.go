@@ -189,6 +189,18 @@ var ruleCases = map[string][]ruleCase{
 			x := g.Input(64, 32)
 			return g.Op("add", "x", x, "y", g.Op("linear", "x", x, "weight", g.Weights(32, 32), "bias", g.Weights(32)))
 		}},
+		{"a lower bound after it", func(g *irbuild.Graph) *ir.Value {
+			x := g.Op("linear", "x", g.Input(4, 64), "weight", g.Weights(32, 64), "bias", g.Weights(32))
+			return g.Op("maximum", "x", x, "y", -0.5)
+		}},
+		{"a factor and an upper bound after it", func(g *irbuild.Graph) *ir.Value {
+			x := g.Op("linear", "x", g.Input(4, 64), "weight", g.Weights(32, 64), "bias", g.Weights(32))
+			return g.Op("minimum", "x", 2.0, "y", g.Op("mul", "x", x, "y", 0.5))
+		}},
+		{"two bounds after it", func(g *irbuild.Graph) *ir.Value {
+			x := g.Op("linear", "x", g.Input(4, 64), "weight", g.Weights(32, 64), "bias", g.Weights(32))
+			return g.Op("clip", "x", x, "alpha", -0.5, "beta", 2.0)
+		}},
 		{"two in a row", func(g *irbuild.Graph) *ir.Value {
 			x := g.Op("linear", "x", g.Input(4, 64), "weight", g.Weights(32, 64), "bias", g.Weights(32))
 			return g.Op("linear", "x", x, "weight", g.Weights(16, 32), "bias", g.Weights(16))
