@@ -402,24 +402,38 @@ func (c *call) register(name ir.ParamName) (field.Elem, bool) {
 	return c.numbers.scalar(numerics.Half(f)), ok
 }
 
-// numbers are numbers that programs contain rounded, each with the element of the number that it was rounded from.
+// numbers are numbers that programs contain rounded, each with the element of the number that it was rounded from. A
+// subtraction may add the negative of one, which counts as the negative of that element.
 type numbers struct {
-	exact map[float64]field.Elem
+	exact map[float64]field.Elem // by magnitude
+}
+
+// rounded records the element of the number that f was rounded from.
+func (n *numbers) rounded(f float64, e field.Elem) {
+	if f < 0 {
+		e = field.Neg(e)
+	}
+	n.exact[math.Abs(f)] = e
 }
 
 // share records that programs multiply by 1/n.
 func (n *numbers) share(count int64) {
 	e := field.Inv(field.Int(count))
 	f := 1 / float64(count)
-	n.exact[numerics.Half(f)], n.exact[float64(float32(f))] = e, e
+	n.rounded(numerics.Half(f), e)
+	n.rounded(float64(float32(f)), e)
 }
 
 // scalar returns the element for a number in a register.
 func (n *numbers) scalar(f float64) field.Elem {
-	if e, ok := n.exact[f]; ok {
-		return e
+	e, ok := n.exact[math.Abs(f)]
+	switch {
+	case !ok:
+		return field.Number(f)
+	case f < 0:
+		return field.Neg(e)
 	}
-	return field.Number(f)
+	return e
 }
 
 // collect records the numbers that the operations of a function imply.
@@ -452,7 +466,7 @@ func (n *numbers) collect(f *ir.Func) {
 	}
 	if exponential {
 		for _, s := range scales {
-			n.exact[numerics.Half(numerics.Half(s)*log2E)] = field.Mul(n.scalar(s), field.Number(log2E))
+			n.rounded(numerics.Half(numerics.Half(s)*log2E), field.Mul(n.scalar(s), field.Number(log2E)))
 		}
 	}
 }

@@ -105,11 +105,16 @@ func unary(f func(c *call, x field.Elem) field.Elem) func(c *call) []tensor {
 }
 
 // binary computes arithmetic. Sums and products of integers do not wrap here. A scalar constant is taken as a register
-// contains it.
+// contains it, unless the other side computes with the number itself, as in memory.
 func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
 	return func(c *call) []tensor {
-		x, y := c.scalars(ir.ParamX), c.scalars(ir.ParamY)
-		return c.pointwise(func(a []field.Elem) field.Elem { return f(x(a[0]), y(a[1])) }, ir.ParamX, ir.ParamY)
+		of := func(x, y tensor) func() []tensor {
+			return func() []tensor {
+				return c.broadcast(func(a []field.Elem) field.Elem { return f(a[0], a[1]) }, x, y)
+			}
+		}
+		x, y := c.scalar(ir.ParamX), c.scalar(ir.ParamY)
+		return c.either(of(x, y), of(c.need(ir.ParamX), c.need(ir.ParamY)))
 	}
 }
 
@@ -117,14 +122,13 @@ func product(c *call) []tensor { return binary(c.Mul)(c) }
 
 func difference(c *call) []tensor { return binary(c.Sub)(c) }
 
-// scalars returns a function that maps an operand to the one that replaces it: a scalar constant that programs round
-// becomes the number that it was rounded from.
-func (c *call) scalars(name ir.ParamName) func(field.Elem) field.Elem {
+// scalar returns an operand, a scalar constant that programs round as the number that it was rounded from.
+func (c *call) scalar(name ir.ParamName) tensor {
+	t := c.need(name)
 	if v := c.op.Arg(name); v.IsConst() && v.Type.Elems() == 1 {
-		e := c.numbers.scalar(v.Const.Float(0))
-		return func(field.Elem) field.Elem { return e }
+		t.v = []field.Elem{c.numbers.scalar(v.Const.Float(0))}
 	}
-	return func(x field.Elem) field.Elem { return x }
+	return t
 }
 
 // small returns the elements as integers if all are in the range of small constants, below 2^15 in magnitude.
@@ -156,10 +160,8 @@ func divide(c *call) []tensor {
 			for i := range r {
 				r[i] = inverse(i, y.v[i])
 			}
-			x := c.scalars(ir.ParamX)
-			return c.broadcast(func(a []field.Elem) field.Elem {
-				return field.Mul(x(a[0]), a[1])
-			}, c.need(ir.ParamX), tensor{y.typ, r})
+			return c.broadcast(func(a []field.Elem) field.Elem { return field.Mul(a[0], a[1]) }, c.scalar(ir.ParamX),
+				tensor{y.typ, r})
 		}
 	}
 	exact := by(func(_ int, y field.Elem) field.Elem { return field.Inv(y) })

@@ -10,8 +10,8 @@ import (
 )
 
 func scaledAndShifted(c *call) []tensor {
-	a, okA := c.number(ir.ParamAlpha)
-	b, okB := c.number(ir.ParamBeta)
+	a, okA := c.register(ir.ParamAlpha)
+	b, okB := c.register(ir.ParamBeta)
 	if !okA || !okB {
 		return nil
 	}
