@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"runtime"
@@ -111,7 +112,7 @@ func (e *evaluator) constant(c *ir.Const) tensor {
 }
 
 // run computes a block whose parameters and outer values are in the scope.
-func (e *evaluator) run(b *ir.Block, in scope) {
+func (e *evaluator) run(ctx context.Context, b *ir.Block, in scope) error {
 	last := map[*ir.Value]int{}
 	for i, op := range b.Ops {
 		op.Reads(func(v *ir.Value) { last[v] = i })
@@ -122,6 +123,9 @@ func (e *evaluator) run(b *ir.Block, in scope) {
 	step := e.step
 	e.step = nil // not of nested blocks
 	for i, op := range b.Ops {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		c := &call{evaluator: e, op: op, in: in}
 		for k, t := range c.compute() {
 			v := op.Results[k]
@@ -144,6 +148,7 @@ func (e *evaluator) run(b *ir.Block, in scope) {
 			step(i + 1)
 		}
 	}
+	return nil
 }
 
 // compute returns the results of the operation.

@@ -1,6 +1,7 @@
 package prove
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
@@ -26,7 +27,7 @@ const (
 // indexed compares how both programs compute a value, over the field for several values of the integers that choose
 // what moves: every other operand is a random element of the field. It reports false if there are no integers, if the
 // values differ, or if too few of the integers are valid.
-func (s *source) indexed(v, w *ir.Value) (string, bool) {
+func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 	// Integers are followed back to the parameters, since those that are computed from the same one depend on it.
 	stop := func(name string) bool { return s.known(name) && !s.placed[name].Type.DType.IsInt() }
 	a, theirs := cut(s.fn, v, stop)
@@ -78,11 +79,11 @@ func (s *source) indexed(v, w *ir.Value) (string, bool) {
 			}
 			given[x.Name] = t
 		}
-		want, known := a.overField(e, given)
+		want, known := a.overField(ctx, e, given)
 		if !known {
 			continue
 		}
-		if got, known := b.overField(e, given); !known || !slices.Equal(want.v, got.v) {
+		if got, known := b.overField(ctx, e, given); !known || !slices.Equal(want.v, got.v) {
 			return "", false
 		}
 		valid++
@@ -114,7 +115,7 @@ func places(op *ir.Op) int64 {
 
 // overField computes a part of a program. It reports false if that takes an operation whose result is not known, such
 // as one whose integers are not valid.
-func (f *fragment) overField(e evaluator, given map[string]tensor) (tensor, bool) {
+func (f *fragment) overField(ctx context.Context, e evaluator, given map[string]tensor) (tensor, bool) {
 	known := true
 	e.unknowns = func(*ir.Op) bool {
 		known = false
@@ -124,6 +125,8 @@ func (f *fragment) overField(e evaluator, given map[string]tensor) (tensor, bool
 	for i, v := range f.fn.Body.Params {
 		in[v] = given[f.in[i].Name]
 	}
-	e.run(f.fn.Body, in)
+	if e.run(ctx, f.fn.Body, in) != nil {
+		return tensor{}, false
+	}
 	return e.value(in, f.fn.Body.Outputs[0]), known
 }

@@ -195,7 +195,7 @@ func (p *proof) operand(name string, typ ir.Type) tensor {
 }
 
 // program evaluates the program. see is called with each value; it may be nil.
-func (p *proof) program(e *evaluator) []tensor {
+func (p *proof) program(ctx context.Context, e *evaluator) ([]tensor, error) {
 	s := scope{}
 	in := p.inputs()
 	for _, v := range p.f.Program.Body.Params {
@@ -203,12 +203,14 @@ func (p *proof) program(e *evaluator) []tensor {
 	}
 	total := len(p.f.Program.Body.Ops)
 	e.step = func(done int) { p.progress("proof: program", done, total) }
-	e.run(p.f.Program.Body, s)
+	if err := e.run(ctx, p.f.Program.Body, s); err != nil {
+		return nil, err
+	}
 	out := make([]tensor, len(p.f.Program.Body.Outputs))
 	for i, v := range p.f.Program.Body.Outputs {
 		out[i] = e.value(s, v)
 	}
-	return out
+	return out, nil
 }
 
 // bytes runs the pair. values is called with what each task computes; it may be nil.
@@ -233,13 +235,15 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 }
 
 // call evaluates a program that the pair runs on the CPU.
-func (p *proof) call(_ context.Context, fn *ir.Func, in []sim.ExactTensor) ([]sim.ExactTensor, error) {
+func (p *proof) call(ctx context.Context, fn *ir.Func, in []sim.ExactTensor) ([]sim.ExactTensor, error) {
 	e := p.evaluator()
 	s := scope{}
 	for i, v := range fn.Body.Params {
 		s[v] = tensor{in[i].Type, in[i].Elems}
 	}
-	e.run(fn.Body, s)
+	if err := e.run(ctx, fn.Body, s); err != nil {
+		return nil, err
+	}
 	out := make([]sim.ExactTensor, len(fn.Body.Outputs))
 	for i, v := range fn.Body.Outputs {
 		t := e.value(s, v)
@@ -258,28 +262,29 @@ func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	if err := p.bytesAndProgram(ctx, r, c); err != nil || c.src == nil {
 		return r, err
 	}
-	r.Source = p.statements(c)
-	return r, nil
+	var err error
+	r.Source, err = p.statements(ctx, c)
+	return r, err
 }
 
 // statements compares the source with the values of the program that c has watched.
-func (p *proof) statements(c *watched) *SourceResult {
+func (p *proof) statements(ctx context.Context, c *watched) (*SourceResult, error) {
 	own := *c.evaluator
 	own.see, own.unknowns, own.whole = nil, nil, true
 	c.src.evaluator, c.unknowns = &own, nil
-	for range mostGranted {
-		r := c.src.run(c.outs)
-		if r == nil { // values that were not kept are needed
+	for granted := 0; ; granted++ {
+		r, err := c.src.run(ctx, c.outs)
+		if err == nil && r == nil { // values that were not kept are needed
 			c.src.all = true
 			c.see = c.src.see
-			c.outs = p.program(c.evaluator)
-			r = c.src.run(c.outs)
+			if c.outs, err = p.program(ctx, c.evaluator); err == nil {
+				r, err = c.src.run(ctx, c.outs)
+			}
 		}
-		if r.Open == 0 || !c.src.grant(r) {
-			return r
+		if err != nil || r.Open == 0 || granted == mostGranted || !c.src.grant(r) {
+			return r, err
 		}
 	}
-	return c.src.run(c.outs)
 }
 
 // mostGranted bounds how often statements are compared again, each time with one more value that is not concluded.
@@ -310,8 +315,11 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 		}
 		return true
 	}
-	c.evaluator, c.outs = e, p.program(e)
-	if err := p.compare(r, got, states, c.outs); err != nil || r.Verdict == Proved {
+	c.evaluator = e
+	if c.outs, err = p.program(ctx, e); err == nil {
+		err = p.compare(r, got, states, c.outs)
+	}
+	if err != nil || r.Verdict == Proved {
 		return err
 	}
 	e, tasks := p.evaluator(), 0
@@ -333,8 +341,11 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 			c.src.see(v, t)
 		}
 	}
-	c.evaluator, c.outs = e, p.program(e)
-	if err := p.compare(r, got, states, c.outs); err != nil {
+	c.evaluator = e
+	if c.outs, err = p.program(ctx, e); err == nil {
+		err = p.compare(r, got, states, c.outs)
+	}
+	if err != nil {
 		return err
 	}
 	if r.Verdict == Proved {

@@ -47,7 +47,7 @@ func cut(f *ir.Func, v *ir.Value, stop func(name string) bool) (*fragment, []*ir
 	return &fragment{fn: fn, in: in, at: v.Name}, ops
 }
 
-func (f *fragment) run(in map[string]interp.Tensor) (interp.Tensor, error) {
+func (f *fragment) run(ctx context.Context, in map[string]interp.Tensor) (interp.Tensor, error) {
 	if f.program == nil {
 		p, err := interp.Prepare(f.fn)
 		if err != nil {
@@ -59,13 +59,13 @@ func (f *fragment) run(in map[string]interp.Tensor) (interp.Tensor, error) {
 	for _, v := range f.in {
 		own[v.Name] = in[v.Name]
 	}
-	out, err := f.program.Run(context.Background(), own, interp.Options{Numerics: numerics.IEEE, WideSums: true})
+	out, err := f.program.Run(ctx, own, interp.Options{Numerics: numerics.IEEE, WideSums: true})
 	return out[f.at], err
 }
 
 // sample compares how both programs compute a value, by running both parts in the interpreter on sampled operands. It
 // says how it was compared, or why not.
-func (s *source) sample(v, w *ir.Value) (string, bool) {
+func (s *source) sample(ctx context.Context, v, w *ir.Value) (string, bool) {
 	a, theirs := cut(s.fn, v, s.known)
 	b, ours := cut(s.p.f.Program, w, s.known)
 	in, work := map[string]ir.Type{}, int64(0)
@@ -81,7 +81,7 @@ func (s *source) sample(v, w *ir.Value) (string, bool) {
 			work += max(r.Type.Elems(), 0)
 		}
 	}
-	if why, ok := s.indexed(v, w); ok {
+	if why, ok := s.indexed(ctx, v, w); ok {
 		return why, true
 	}
 	if work > mostSampled {
@@ -101,7 +101,7 @@ func (s *source) sample(v, w *ir.Value) (string, bool) {
 		}
 	}
 	for k := range sampleRuns + impulses {
-		if why := s.differ(a, b, int(k)-sampleRuns, int(k)); why != "" {
+		if why := s.differ(ctx, a, b, int(k)-sampleRuns, int(k)); why != "" {
 			return why, false
 		}
 	}
@@ -133,7 +133,7 @@ func ownConstants(theirs, ours []*ir.Op) bool {
 }
 
 // differ runs both parts once and returns how they differ, or "". From 0 on, impulse is the only element that is not 0.
-func (s *source) differ(a, b *fragment, impulse, k int) string {
+func (s *source) differ(ctx context.Context, a, b *fragment, impulse, k int) string {
 	at, large := impulse, false
 	r := rand.New(rand.NewPCG(s.p.o.Seed, uint64(k)))
 	given := map[string]interp.Tensor{}
@@ -155,11 +155,11 @@ func (s *source) differ(a, b *fragment, impulse, k int) string {
 		}
 		given[x.Name] = t
 	}
-	want, err := a.run(given)
+	want, err := a.run(ctx, given)
 	if err != nil {
 		return fmt.Sprintf("the source cannot be sampled: %v", err)
 	}
-	got, err := b.run(given)
+	got, err := b.run(ctx, given)
 	if err != nil {
 		return fmt.Sprintf("the placed program cannot be sampled: %v", err)
 	}

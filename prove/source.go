@@ -314,8 +314,8 @@ func sameConst(a, b *ir.Const) bool {
 	return a == b || a.Type.Equal(b.Type) && bytes.Equal(a.Data, b.Data) && slices.Equal(a.Strings, b.Strings)
 }
 
-// run compares all statements. outs are the outputs of the placed program.
-func (s *source) run(outs []tensor) *SourceResult {
+// run compares all statements. outs are the outputs of the placed program. It returns nil if values are missing.
+func (s *source) run(ctx context.Context, outs []tensor) (*SourceResult, error) {
 	s.found, s.missing = map[string]finding{}, false
 	in := scope{}
 	given := s.p.inputs()
@@ -323,6 +323,9 @@ func (s *source) run(outs []tensor) *SourceResult {
 		in[v] = given[v.Name]
 	}
 	for i, op := range s.fn.Body.Ops {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		s.p.progress("proof: statements", i+1, len(s.fn.Body.Ops))
 		s.computed = s.has(op)
 		if s.same(op) {
@@ -337,16 +340,16 @@ func (s *source) run(outs []tensor) *SourceResult {
 		for _, v := range operands(op) {
 			if _, ok := in[v]; !ok {
 				s.missing = true
-				return nil
+				return nil, nil
 			}
 		}
 		for i, t := range (&call{evaluator: s.evaluator, op: op, in: in}).compute() {
-			if t, ok := s.compare(op, op.Results[i], t); ok {
+			if t, ok := s.compare(ctx, op.Results[i], t); ok {
 				in[op.Results[i]] = t
 			}
 		}
 	}
-	return s.report(s.outputs(in, outs))
+	return s.report(s.outputs(in, outs)), ctx.Err()
 }
 
 // has returns whether the placed program has an element in the results of a statement.
@@ -365,7 +368,7 @@ func (s *source) has(op *ir.Op) func(x field.Elem) bool {
 
 // compare returns the value of a result that statements after it read: that of the placed program, if it has the same,
 // and false if that was not kept.
-func (s *source) compare(op *ir.Op, v *ir.Value, t tensor) (tensor, bool) {
+func (s *source) compare(ctx context.Context, v *ir.Value, t tensor) (tensor, bool) {
 	w := s.placed[v.Name]
 	if w == nil {
 		return t, true
@@ -373,7 +376,7 @@ func (s *source) compare(op *ir.Op, v *ir.Value, t tensor) (tensor, bool) {
 	have, ok := s.kept[v.Name]
 	f := finding{}
 	if !ok || !slices.Equal(have.v, t.v) {
-		f = s.settle(v, w)
+		f = s.settle(ctx, v, w)
 	}
 	s.found[v.Name] = f
 	if f.standing == differs && !s.granted[v.Name] {
@@ -396,11 +399,11 @@ func (s *source) grant(r *SourceResult) bool {
 }
 
 // settle looks for another reason why a value of the source and one of the placed program are the same.
-func (s *source) settle(v, w *ir.Value) finding {
+func (s *source) settle(ctx context.Context, v, w *ir.Value) finding {
 	if why, ok := s.alike(v, w, 0); ok {
 		return finding{rounded, why}
 	}
-	why, ok := s.sample(v, w)
+	why, ok := s.sample(ctx, v, w)
 	if ok {
 		return finding{near, why}
 	}

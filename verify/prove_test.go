@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"math"
 	"os"
@@ -249,5 +251,27 @@ func TestRealModelsAreProved(t *testing.T) {
 				t.Error(b.String())
 			}
 		})
+	}
+}
+
+// TestProofsStopWhenCancelled cancels in each stage of a proof, at the first step that reports progress.
+func TestProofsStopWhenCancelled(t *testing.T) {
+	r, err := compile.Compile(t.Context(), chain(t), compile.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, stage := range []string{"proof: tasks", "proof: program", "proof: statements"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		steps := 0
+		_, err := Prove(ctx, r, prove.Options{Seed: 1, Progress: func(s string, _, _ int) {
+			if s == stage {
+				steps++
+				cancel()
+			}
+		}})
+		cancel()
+		if !errors.Is(err, context.Canceled) || steps != 1 {
+			t.Errorf("%s: %d steps before the end, error %v", stage, steps, err)
+		}
 	}
 }
