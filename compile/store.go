@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"hash"
 	"io"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
 // store writes the container to where the options say, finds its hash and returns its bytes, if they are kept.
@@ -20,7 +18,7 @@ func (d *driver) store(f *hwx.File) ([]byte, error) {
 	h := sha256.New()
 	data, err := keep(f.Size, func(w io.Writer) error {
 		h.Reset()
-		_, err := f.WriteTo(&hashed{w: w, h: h})
+		_, err := f.WriteBoth(w, h)
 		return err
 	})
 	if err != nil {
@@ -43,25 +41,4 @@ func inMemory(size int64, write func(w io.Writer) error) ([]byte, error) {
 	b := bytes.NewBuffer(make([]byte, 0, size))
 	err := write(b)
 	return b.Bytes(), err
-}
-
-// hashed writes to w and h at the same time.
-type hashed struct {
-	w io.Writer
-	h hash.Hash
-}
-
-// parallelBytes is the length from which hashing takes longer than starting a goroutine.
-const parallelBytes = 64 << 10
-
-func (t *hashed) Write(p []byte) (n int, err error) {
-	if len(p) < parallelBytes {
-		t.h.Write(p)
-		return t.w.Write(p)
-	}
-	var g mapfault.Group // p may be in a mapped file
-	g.Go(func() { t.h.Write(p) })
-	n, err = t.w.Write(p)
-	g.Wait()
-	return n, err
 }

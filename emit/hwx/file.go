@@ -58,6 +58,8 @@ func (n Name) String() string {
 // Stream writes constants that are too large to hold: always the same bytes.
 type Stream interface {
 	io.WriterTo
+	// WriteBoth writes the bytes to both writers, which it may call at the same time.
+	WriteBoth(w, also io.Writer) (int64, error)
 	Size() int64
 }
 

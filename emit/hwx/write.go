@@ -109,15 +109,27 @@ func (f *File) head() ([]byte, error) {
 	return b, nil
 }
 
-func (p *piece) writeTo(w io.Writer) (int64, error) {
-	if p.stream != nil {
-		n, err := p.stream.WriteTo(w)
-		if err == nil && n != p.stream.Size() {
-			err = fmt.Errorf("hwx: %s have %#x bytes, but their size says %#x", p.what, n, p.stream.Size())
-		}
-		return n, err
+// writeTo writes the piece to w and, unless it is nil, to also.
+func (p *piece) writeTo(w, also io.Writer) (n int64, err error) {
+	switch {
+	case p.stream == nil:
+		return writeBoth(w, also, p.data)
+	case also == nil:
+		n, err = p.stream.WriteTo(w)
+	default:
+		n, err = p.stream.WriteBoth(w, also)
 	}
-	n, err := w.Write(p.data)
+	if err == nil && n != p.stream.Size() {
+		err = fmt.Errorf("hwx: %s have %#x bytes, but their size says %#x", p.what, n, p.stream.Size())
+	}
+	return n, err
+}
+
+func writeBoth(w, also io.Writer, b []byte) (int64, error) {
+	n, err := w.Write(b)
+	if also != nil && err == nil {
+		n, err = also.Write(b)
+	}
 	return int64(n), err
 }
 
@@ -134,7 +146,12 @@ func (f *File) Keep(data []byte) {
 
 // WriteTo writes the container to w, with section contents straight from their parts or their stream. It writes nothing
 // if the File contradicts itself (parts overlap, or the parts of a section do not add up to its size).
-func (f *File) WriteTo(w io.Writer) (int64, error) {
+func (f *File) WriteTo(w io.Writer) (int64, error) { return f.write(w, nil) }
+
+// WriteBoth is WriteTo for two writers. They are called at the same time where the constants come from a stream.
+func (f *File) WriteBoth(w, also io.Writer) (int64, error) { return f.write(w, also) }
+
+func (f *File) write(w, also io.Writer) (int64, error) {
 	ps, err := f.pieces()
 	if err != nil {
 		return 0, err
@@ -142,8 +159,8 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 	at := int64(0)
 	fill := func(to int64) error {
 		for at < to {
-			n, err := w.Write(zeros[:min(to-at, int64(len(zeros)))])
-			at += int64(n)
+			n, err := writeBoth(w, also, zeros[:min(to-at, int64(len(zeros)))])
+			at += n
 			if err != nil {
 				return err
 			}
@@ -154,7 +171,7 @@ func (f *File) WriteTo(w io.Writer) (int64, error) {
 		if err := fill(p.off); err != nil {
 			return at, err
 		}
-		n, err := p.writeTo(w)
+		n, err := p.writeTo(w, also)
 		at += n
 		if err != nil {
 			return at, err

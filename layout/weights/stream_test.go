@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"testing"
 )
@@ -59,9 +60,20 @@ func TestWriteToPacksWhatPackDoes(t *testing.T) {
 					len(want))
 			}
 		}
+		var w, also bytes.Buffer
+		if n, err := s.WriteBoth(&w, &also); err != nil || n != int64(len(want)) ||
+			!bytes.Equal(w.Bytes(), want) || !bytes.Equal(also.Bytes(), want) {
+			t.Errorf("%d workers: two writers get %d and %d bytes, not the %d that Pack writes: %d, %v", workers,
+				w.Len(), also.Len(), len(want), n, err)
+		}
 		full := errors.New("full")
 		if _, err := s.WriteTo(failing{full}); !errors.Is(err, full) {
 			t.Errorf("%d workers: error %v, want that of the writer", workers, err)
+		}
+		for _, f := range [][2]io.Writer{{failing{full}, io.Discard}, {io.Discard, failing{full}}} {
+			if _, err := s.WriteBoth(f[0], f[1]); !errors.Is(err, full) {
+				t.Errorf("%d workers: error %v, want that of the writer that fails", workers, err)
+			}
 		}
 	}
 }
