@@ -138,6 +138,10 @@ const (
 // b[at[l]+j]. The rows of c and w begin every ldc and every ldw elements.
 func AddMul(c []Elem, ldc int, w []Elem, ldw, m int, b []Elem, at []int, n int) {
 	tiles := accelerated && m > 1 && n >= stripColumns/4
+	if tiles && limbs {
+		addTiles(c, ldc, w, ldw, m, b, at, n)
+		return
+	}
 	var strip [stripTerms * stripColumns]Elem
 	for first := 0; first < len(at); first += stripTerms {
 		places := at[first:min(first+stripTerms, len(at))]

@@ -2,6 +2,8 @@
 
 package field
 
-const accelerated = false
+const accelerated, limbs = false, false
 
 func addStrip(_, _ []Elem, _ *[stripTerms * stripColumns]Elem) {}
+
+func addTiles(_ []Elem, _ int, _ []Elem, _, _ int, _ []Elem, _ []int, _ int) {}

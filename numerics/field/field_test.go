@@ -156,11 +156,21 @@ func BenchmarkAddMul(b *testing.B) {
 	w, v, c := make([]field.Elem, m*terms), make([]field.Elem, terms*n), make([]field.Elem, m*n)
 	at := make([]int, terms)
 	for i := range at {
-		at[i], w[i] = i*n, field.Elem(i)*0x123456789
+		at[i] = i * n
 	}
-	b.SetBytes(m * terms * n)
-	for range b.N {
-		field.AddMul(c, n, w, terms, m, v, at, n)
+	for name, of := range map[string]func(i int) field.Elem{
+		"elements": func(i int) field.Elem { return field.Elem(i) * 0x123456789 },
+		"fp16":     func(i int) field.Elem { return field.Halves()[i%0x7c00] },
+	} {
+		for i := range w {
+			w[i] = of(i)
+		}
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(m * terms * n)
+			for range b.N {
+				field.AddMul(c, n, w, terms, m, v, at, n)
+			}
+		})
 	}
 }
 

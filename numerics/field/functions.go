@@ -74,12 +74,13 @@ const (
 
 // scramble is a random permutation of the elements.
 func (f *Functions) scramble(x Elem) Elem {
+	k := &f.keys
 	for {
 		lo, hi := uint64(x)&lowMask, uint64(x)>>lowBits
-		for i := 0; i < 4; i += 2 {
-			hi ^= mix(lo+f.keys[i], f.keys[i+4]) & highMask
-			lo ^= mix(hi+f.keys[i+1], f.keys[i+5]) & lowMask
-		}
+		hi ^= mix(lo+k[0], k[4]) & highMask
+		lo ^= mix(hi+k[1], k[5]) & lowMask
+		hi ^= mix(lo+k[2], k[6]) & highMask
+		lo ^= mix(hi+k[3], k[7]) & lowMask
 		if x = Elem(hi<<lowBits | lo); x != P {
 			return x
 		}
@@ -88,12 +89,13 @@ func (f *Functions) scramble(x Elem) Elem {
 
 // unscramble is the inverse of scramble.
 func (f *Functions) unscramble(x Elem) Elem {
+	k := &f.keys
 	for {
 		lo, hi := uint64(x)&lowMask, uint64(x)>>lowBits
-		for i := 2; i >= 0; i -= 2 {
-			lo ^= mix(hi+f.keys[i+1], f.keys[i+5]) & lowMask
-			hi ^= mix(lo+f.keys[i], f.keys[i+4]) & highMask
-		}
+		lo ^= mix(hi+k[3], k[7]) & lowMask
+		hi ^= mix(lo+k[2], k[6]) & highMask
+		lo ^= mix(hi+k[1], k[5]) & lowMask
+		hi ^= mix(lo+k[0], k[4]) & highMask
 		if x = Elem(hi<<lowBits | lo); x != P {
 			return x
 		}

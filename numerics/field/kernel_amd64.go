@@ -9,8 +9,26 @@ package field
 //go:noescape
 func sums4(out *uint64, w *uint64, b *uint64, k int)
 
-// sums8 writes 8 sums of at most 504 products w[l] * b[8*l+j] in three parts, each less than 2^63:
-// the first, the second times 2^52 and the third times 2^104 add up to the sum.
+// tile adds to 4 rows of 8 elements of c, of which mask selects columns, the sums of the products
+// w[520*i+l] * b[8*l+j] of l below k, at most 520; w is below 2^43.
 //
 //go:noescape
-func sums8(out *[3][8]uint64, w *uint64, b *uint64, k int)
+func tile(c *uint64, ldc int, w *uint64, b *uint64, k int, mask uint32)
+
+// rotate writes to dst k rows of 8 elements, of which mask selects columns: those of b that begin
+// at at[l], times 2^by, and zeros. A row after them has their sums.
+//
+//go:noescape
+func rotate(dst *uint64, b *uint64, at *int, k int, by uint64, mask uint32)
+
+// halves writes n elements times 2^24 plus 2^40, which is an integer below 2^41 for every finite number of
+// fp16; over is not 0 if one is not. Eight more are overwritten. mask selects those of the last n%8.
+//
+//go:noescape
+func halves(dst *uint64, w *uint64, n int, mask uint32) (over uint64)
+
+// parts writes 31 bits of n elements, from a bit on. Eight more are overwritten. mask selects those of the
+// last n%8.
+//
+//go:noescape
+func parts(dst *uint64, w *uint64, n int, from uint64, mask uint32)

@@ -104,12 +104,12 @@ term:
 	MOVQ  R14, 24(AX)
 	RET
 
-// func sums8(out *[3][8]uint64, w *uint64, b *uint64, k int)
+// func tile(c *uint64, ldc int, w *uint64, b *uint64, k int, mask uint32)
 // Requires: AVX, AVX512F, AVX512IFMA
-TEXT ·sums8(SB), NOSPLIT, $0-32
-	MOVQ   w+8(FP), AX
-	MOVQ   b+16(FP), CX
-	MOVQ   k+24(FP), DX
+TEXT ·tile(SB), NOSPLIT, $0-44
+	MOVQ   w+16(FP), AX
+	MOVQ   b+24(FP), CX
+	MOVQ   k+32(FP), DX
 	VPXORQ Z0, Z0, Z0
 	VPXORQ Z1, Z1, Z1
 	VPXORQ Z2, Z2, Z2
@@ -122,69 +122,249 @@ TEXT ·sums8(SB), NOSPLIT, $0-32
 	VPXORQ Z9, Z9, Z9
 	VPXORQ Z10, Z10, Z10
 	VPXORQ Z11, Z11, Z11
-	VPXORQ Z12, Z12, Z12
-	VPXORQ Z13, Z13, Z13
-	SUBQ   $0x02, DX
-	JL     last
 
-pair:
+term:
+	VMOVDQU64    (CX), Z12
+	VPSRLQ       $0x34, Z12, Z13
 	VPBROADCASTQ (AX), Z14
-	VMOVDQU64    (CX), Z15
-	VPSRLQ       $0x34, Z14, Z16
-	VPSRLQ       $0x34, Z15, Z17
-	VPMADD52LUQ  Z14, Z15, Z0
-	VPMADD52HUQ  Z14, Z15, Z1
-	VPMADD52LUQ  Z14, Z17, Z2
-	VPMADD52HUQ  Z14, Z17, Z3
-	VPMADD52LUQ  Z16, Z15, Z4
-	VPMADD52HUQ  Z16, Z15, Z5
-	VPMADD52LUQ  Z16, Z17, Z6
-	VPBROADCASTQ 8(AX), Z14
-	VMOVDQU64    64(CX), Z15
-	VPSRLQ       $0x34, Z14, Z16
-	VPSRLQ       $0x34, Z15, Z17
-	VPMADD52LUQ  Z14, Z15, Z7
-	VPMADD52HUQ  Z14, Z15, Z8
-	VPMADD52LUQ  Z14, Z17, Z9
-	VPMADD52HUQ  Z14, Z17, Z10
-	VPMADD52LUQ  Z16, Z15, Z11
-	VPMADD52HUQ  Z16, Z15, Z12
-	VPMADD52LUQ  Z16, Z17, Z13
-	ADDQ         $0x10, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x02, DX
-	JGE          pair
+	VPMADD52LUQ  Z14, Z12, Z0
+	VPMADD52HUQ  Z14, Z12, Z1
+	VPMADD52LUQ  Z14, Z13, Z2
+	VPBROADCASTQ 4160(AX), Z14
+	VPMADD52LUQ  Z14, Z12, Z3
+	VPMADD52HUQ  Z14, Z12, Z4
+	VPMADD52LUQ  Z14, Z13, Z5
+	VPBROADCASTQ 8320(AX), Z14
+	VPMADD52LUQ  Z14, Z12, Z6
+	VPMADD52HUQ  Z14, Z12, Z7
+	VPMADD52LUQ  Z14, Z13, Z8
+	VPBROADCASTQ 12480(AX), Z14
+	VPMADD52LUQ  Z14, Z12, Z9
+	VPMADD52HUQ  Z14, Z12, Z10
+	VPMADD52LUQ  Z14, Z13, Z11
+	ADDQ         $0x08, AX
+	ADDQ         $0x40, CX
+	DECQ         DX
+	JNZ          term
+	MOVQ         $0x1fffffffffffffff, AX
+	VPBROADCASTQ AX, Z12
+	MOVL         mask+40(FP), AX
+	KMOVW        AX, K1
+	MOVQ         c+0(FP), AX
+	MOVQ         ldc+8(FP), CX
+	VMOVDQU64.Z  (AX), K1, Z13
+	VPSRLQ       $0x3d, Z0, Z14
+	VPANDQ       Z12, Z0, Z0
+	VPADDQ       Z14, Z0, Z0
+	VPADDQ       Z13, Z0, Z0
+	VPADDQ       Z2, Z1, Z1
+	VPSRLQ       $0x3d, Z1, Z2
+	VPANDQ       Z12, Z1, Z1
+	VPADDQ       Z2, Z1, Z1
+	VPSRLQ       $0x09, Z1, Z2
+	VPSLLQ       $0x34, Z1, Z1
+	VPANDQ       Z12, Z1, Z1
+	VPADDQ       Z2, Z0, Z0
+	VPADDQ       Z1, Z0, Z0
+	VPSRLQ       $0x3d, Z0, Z1
+	VPANDQ       Z12, Z0, Z0
+	VPADDQ       Z1, Z0, Z0
+	VPSUBQ       Z12, Z0, Z1
+	VPMINUQ      Z1, Z0, Z0
+	VMOVDQU64    Z0, K1, (AX)
+	LEAQ         (AX)(CX*8), AX
+	VMOVDQU64.Z  (AX), K1, Z0
+	VPSRLQ       $0x3d, Z3, Z1
+	VPANDQ       Z12, Z3, Z3
+	VPADDQ       Z1, Z3, Z3
+	VPADDQ       Z0, Z3, Z3
+	VPADDQ       Z5, Z4, Z4
+	VPSRLQ       $0x3d, Z4, Z0
+	VPANDQ       Z12, Z4, Z4
+	VPADDQ       Z0, Z4, Z4
+	VPSRLQ       $0x09, Z4, Z5
+	VPSLLQ       $0x34, Z4, Z4
+	VPANDQ       Z12, Z4, Z4
+	VPADDQ       Z5, Z3, Z3
+	VPADDQ       Z4, Z3, Z3
+	VPSRLQ       $0x3d, Z3, Z0
+	VPANDQ       Z12, Z3, Z3
+	VPADDQ       Z0, Z3, Z3
+	VPSUBQ       Z12, Z3, Z0
+	VPMINUQ      Z0, Z3, Z3
+	VMOVDQU64    Z3, K1, (AX)
+	LEAQ         (AX)(CX*8), AX
+	VMOVDQU64.Z  (AX), K1, Z0
+	VPSRLQ       $0x3d, Z6, Z1
+	VPANDQ       Z12, Z6, Z6
+	VPADDQ       Z1, Z6, Z6
+	VPADDQ       Z0, Z6, Z6
+	VPADDQ       Z8, Z7, Z7
+	VPSRLQ       $0x3d, Z7, Z0
+	VPANDQ       Z12, Z7, Z7
+	VPADDQ       Z0, Z7, Z7
+	VPSRLQ       $0x09, Z7, Z8
+	VPSLLQ       $0x34, Z7, Z7
+	VPANDQ       Z12, Z7, Z7
+	VPADDQ       Z8, Z6, Z6
+	VPADDQ       Z7, Z6, Z6
+	VPSRLQ       $0x3d, Z6, Z0
+	VPANDQ       Z12, Z6, Z6
+	VPADDQ       Z0, Z6, Z6
+	VPSUBQ       Z12, Z6, Z0
+	VPMINUQ      Z0, Z6, Z6
+	VMOVDQU64    Z6, K1, (AX)
+	LEAQ         (AX)(CX*8), AX
+	VMOVDQU64.Z  (AX), K1, Z0
+	VPSRLQ       $0x3d, Z9, Z1
+	VPANDQ       Z12, Z9, Z9
+	VPADDQ       Z1, Z9, Z9
+	VPADDQ       Z0, Z9, Z9
+	VPADDQ       Z11, Z10, Z10
+	VPSRLQ       $0x3d, Z10, Z0
+	VPANDQ       Z12, Z10, Z10
+	VPADDQ       Z0, Z10, Z10
+	VPSRLQ       $0x09, Z10, Z11
+	VPSLLQ       $0x34, Z10, Z10
+	VPANDQ       Z12, Z10, Z10
+	VPADDQ       Z11, Z9, Z9
+	VPADDQ       Z10, Z9, Z9
+	VPSRLQ       $0x3d, Z9, Z0
+	VPANDQ       Z12, Z9, Z9
+	VPADDQ       Z0, Z9, Z9
+	VPSUBQ       Z12, Z9, Z0
+	VPMINUQ      Z0, Z9, Z9
+	VMOVDQU64    Z9, K1, (AX)
+	LEAQ         (AX)(CX*8), AX
+	VZEROUPPER
+	RET
+
+// func rotate(dst *uint64, b *uint64, at *int, k int, by uint64, mask uint32)
+// Requires: AVX, AVX512F, SSE2
+TEXT ·rotate(SB), NOSPLIT, $0-44
+	MOVQ         dst+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         at+16(FP), DX
+	MOVQ         k+24(FP), BX
+	MOVQ         $0x1fffffffffffffff, SI
+	VPBROADCASTQ SI, Z0
+	MOVL         mask+40(FP), SI
+	KMOVW        SI, K1
+	MOVQ         by+32(FP), SI
+	MOVQ         SI, X1
+	NEGQ         SI
+	ADDQ         $0x3d, SI
+	MOVQ         SI, X2
+	VPXORQ       Z3, Z3, Z3
+
+row:
+	MOVQ        (DX), SI
+	VMOVDQU64.Z (CX)(SI*8), K1, Z4
+	VPSRLQ      X2, Z4, Z5
+	VPSLLQ      X1, Z4, Z4
+	VPANDQ      Z0, Z4, Z4
+	VPORQ       Z5, Z4, Z4
+	VMOVDQU64   Z4, (AX)
+	VPADDQ      Z4, Z3, Z3
+	VPSRLQ      $0x3d, Z3, Z4
+	VPANDQ      Z0, Z3, Z3
+	VPADDQ      Z4, Z3, Z3
+	ADDQ        $0x08, DX
+	ADDQ        $0x40, AX
+	DECQ        BX
+	JNZ         row
+	VPSUBQ      Z0, Z3, Z0
+	VPMINUQ     Z0, Z3, Z3
+	VMOVDQU64   Z3, (AX)
+	VZEROUPPER
+	RET
+
+// func halves(dst *uint64, w *uint64, n int, mask uint32) (over uint64)
+// Requires: AVX, AVX2, AVX512F, AVX512VL, SSE2
+TEXT ·halves(SB), NOSPLIT, $0-40
+	MOVQ         dst+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         $0x1fffffffffffffff, BX
+	VPBROADCASTQ BX, Z0
+	MOVQ         $0x0000010000000000, BX
+	VPBROADCASTQ BX, Z1
+	VPXORQ       Z2, Z2, Z2
+	MOVL         mask+24(FP), BX
+	KMOVW        BX, K1
+	MOVL         $0x000000ff, BX
+	KMOVW        BX, K2
+	XORQ         BX, BX
+
+eight:
+	SUBQ        $0x08, DX
+	JL          last
+	VMOVDQU64.Z (CX)(BX*8), K2, Z3
+	VPSRLQ      $0x25, Z3, Z4
+	VPSLLQ      $0x18, Z3, Z3
+	VPANDQ      Z0, Z3, Z3
+	VPORQ       Z4, Z3, Z3
+	VPADDQ      Z1, Z3, Z3
+	VPSUBQ      Z0, Z3, Z4
+	VPMINUQ     Z4, Z3, Z3
+	VMOVDQU64   Z3, (AX)(BX*8)
+	VPORQ       Z3, Z2, Z2
+	ADDQ        $0x08, BX
+	JMP         eight
 
 last:
-	ADDQ         $0x02, DX
-	JZ           sum
-	VPBROADCASTQ (AX), Z14
-	VMOVDQU64    (CX), Z15
-	VPSRLQ       $0x34, Z14, Z16
-	VPSRLQ       $0x34, Z15, Z17
-	VPMADD52LUQ  Z14, Z15, Z0
-	VPMADD52HUQ  Z14, Z15, Z1
-	VPMADD52LUQ  Z14, Z17, Z2
-	VPMADD52HUQ  Z14, Z17, Z3
-	VPMADD52LUQ  Z16, Z15, Z4
-	VPMADD52HUQ  Z16, Z15, Z5
-	VPMADD52LUQ  Z16, Z17, Z6
+	VMOVDQU64.Z   (CX)(BX*8), K1, Z3
+	VPSRLQ        $0x25, Z3, Z4
+	VPSLLQ        $0x18, Z3, Z3
+	VPANDQ        Z0, Z3, Z3
+	VPORQ         Z4, Z3, Z3
+	VPADDQ        Z1, Z3, Z3
+	VPSUBQ        Z0, Z3, Z0
+	VPMINUQ       Z0, Z3, Z3
+	VMOVDQU64     Z3, (AX)(BX*8)
+	VPORQ         Z3, Z2, Z2
+	VPSRLQ        $0x29, Z2, Z2
+	VEXTRACTI64X4 $0x01, Z2, Y0
+	VPORQ         Y2, Y0, Y0
+	VEXTRACTI128  $0x01, Y0, X1
+	VPOR          X0, X1, X1
+	VPSRLDQ       $0x08, X1, X0
+	VPOR          X0, X1, X1
+	MOVQ          X1, AX
+	MOVQ          AX, over+32(FP)
+	VZEROUPPER
+	RET
 
-sum:
-	VPADDQ    Z7, Z0, Z0
-	VPADDQ    Z8, Z1, Z1
-	VPADDQ    Z9, Z2, Z2
-	VPADDQ    Z10, Z3, Z3
-	VPADDQ    Z11, Z4, Z4
-	VPADDQ    Z12, Z5, Z5
-	VPADDQ    Z13, Z6, Z6
-	VPADDQ    Z2, Z1, Z1
-	VPADDQ    Z4, Z1, Z1
-	VPADDQ    Z3, Z6, Z6
-	VPADDQ    Z5, Z6, Z6
-	MOVQ      out+0(FP), AX
-	VMOVDQU64 Z0, (AX)
-	VMOVDQU64 Z1, 64(AX)
-	VMOVDQU64 Z6, 128(AX)
+// func parts(dst *uint64, w *uint64, n int, from uint64, mask uint32)
+// Requires: AVX, AVX512F, SSE2
+TEXT ·parts(SB), NOSPLIT, $0-36
+	MOVQ         dst+0(FP), AX
+	MOVQ         w+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         from+24(FP), BX
+	MOVQ         BX, X0
+	MOVQ         $0x000000007fffffff, BX
+	VPBROADCASTQ BX, Z1
+	MOVL         mask+32(FP), BX
+	KMOVW        BX, K1
+	MOVL         $0x000000ff, BX
+	KMOVW        BX, K2
+	XORQ         BX, BX
+
+eight:
+	SUBQ        $0x08, DX
+	JL          last
+	VMOVDQU64.Z (CX)(BX*8), K2, Z2
+	VPSRLQ      X0, Z2, Z2
+	VPANDQ      Z1, Z2, Z2
+	VMOVDQU64   Z2, (AX)(BX*8)
+	ADDQ        $0x08, BX
+	JMP         eight
+
+last:
+	VMOVDQU64.Z (CX)(BX*8), K1, Z2
+	VPSRLQ      X0, Z2, Z2
+	VPANDQ      Z1, Z2, Z2
+	VMOVDQU64   Z2, (AX)(BX*8)
 	VZEROUPPER
 	RET

@@ -10,8 +10,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Columns is the width of the tile, in strips of twice the width. Terms is how many products of 122 bits are added in
-// 128 bits before they are reduced: a reduced sum is less than one of them.
+// Columns is how many sums are computed at a time, of columns of strips of twice the width. Terms is how many products
+// of 122 bits are added in 128 bits before they are reduced: a reduced sum is less than one of them.
 const (
 	columns = 4
 	strip   = 2 * columns
@@ -83,78 +83,214 @@ func main() {
 		MOVQ(lows[j], Mem{Base: out, Disp: 8 * j})
 	}
 	RET()
-	strips()
+	tiles()
+	rotations()
+	coefficients()
 	Generate()
 }
 
-// limb is the width of the integers that the instructions multiply. Of an element of 61 bits they take the lower 52 as
-// they are; the others are a number of their own.
-const limb = 52
+// The processor multiplies integers of 52 bits. A tile takes coefficients of up to 43 bits: of their products with an
+// element, whose upper 9 bits are a number of their own, three halves are not zero.
+const (
+	limb     = 52
+	tileRows = 4
+	tileCols = 8   // lanes of a vector
+	tileRow  = 520 // from one row to the next: 8 more than a power of two, so that rows are in other sets of a cache
+	bits     = 61
+)
 
-// parts are the sums of the products of limbs: of the lower ones, of a lower and an upper one in both orders, each in
-// two halves, and of the upper ones.
-type parts struct{ low, lowTop, lowHigh, lowHighTop, highLow, highLowTop, high VecVirtual }
-
-func (p *parts) all() []VecVirtual {
-	return []VecVirtual{p.low, p.lowTop, p.lowHigh, p.lowHighTop, p.highLow, p.highLowTop, p.high}
+// prime returns 2^61-1 in all lanes.
+func prime() VecVirtual {
+	p, v := GP64(), ZMM()
+	MOVQ(U64(1<<bits-1), p)
+	VPBROADCASTQ(p, v)
+	return v
 }
 
-// strips writes the kernel of a whole strip. Two terms at a time have sums of their own, since each addition waits for
-// the one before it.
-func strips() {
-	TEXT(fmt.Sprintf("sums%d", strip), NOSPLIT, "func(out *[3][8]uint64, w, b *uint64, k int)")
+// lanes returns a mask of lanes that is a parameter.
+func lanes(name string) OpmaskVirtual {
+	k := K()
+	KMOVW(Load(Param(name), GP32()), k)
+	return k
+}
+
+// fold adds to v, of which only the lower 61 bits stay, those above: 2^61 is 1.
+func fold(v, p VecVirtual) {
+	top := ZMM()
+	VPSRLQ(U8(bits), v, top)
+	VPANDQ(p, v, v)
+	VPADDQ(top, v, v)
+}
+
+// reduce subtracts the prime from lanes from it on.
+func reduce(v, p VecVirtual) {
+	less := ZMM()
+	VPSUBQ(p, v, less)
+	VPMINUQ(less, v, v)
+}
+
+// tiles writes the kernel that adds sums of products to a tile.
+func tiles() {
+	TEXT("tile", NOSPLIT, "func(c *uint64, ldc int, w *uint64, b *uint64, k int, mask uint32)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("sums%d writes %d sums of at most 504 products w[l] * b[%d*l+j] in three parts, each less than "+
-		"2^63:", strip, strip, strip), "the first, the second times 2^52 and the third times 2^104 add up to the sum.")
+	Doc(fmt.Sprintf("tile adds to %d rows of %d elements of c, of which mask selects columns, the sums of the products",
+		tileRows, tileCols), fmt.Sprintf("w[%d*i+l] * b[%d*l+j] of l below k, at most %d; w is below 2^43.", tileRow,
+		tileCols, tileRow))
 	w, b, n := Load(Param("w"), GP64()), Load(Param("b"), GP64()), Load(Param("k"), GP64())
-	var sums [2]parts
-	for u := range sums {
-		sums[u] = parts{ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM()}
-		for _, v := range sums[u].all() {
-			VPXORQ(v, v, v)
+	var low, high, top [tileRows]VecVirtual
+	for i := range tileRows {
+		for _, v := range []*VecVirtual{&low[i], &high[i], &top[i]} {
+			*v = ZMM()
+			VPXORQ(*v, *v, *v)
 		}
 	}
-	term := func(u int) {
-		p := &sums[u]
-		x, y, xTop, yTop := ZMM(), ZMM(), ZMM(), ZMM()
-		VPBROADCASTQ(Mem{Base: w, Disp: 8 * u}, x)
-		VMOVDQU64(Mem{Base: b, Disp: 8 * strip * u}, y)
-		VPSRLQ(U8(limb), x, xTop)
-		VPSRLQ(U8(limb), y, yTop)
-		VPMADD52LUQ(x, y, p.low)
-		VPMADD52HUQ(x, y, p.lowTop)
-		VPMADD52LUQ(x, yTop, p.lowHigh)
-		VPMADD52HUQ(x, yTop, p.lowHighTop)
-		VPMADD52LUQ(xTop, y, p.highLow)
-		VPMADD52HUQ(xTop, y, p.highLowTop)
-		VPMADD52LUQ(xTop, yTop, p.high)
+	Label("term")
+	y, yTop := ZMM(), ZMM()
+	VMOVDQU64(Mem{Base: b}, y)
+	VPSRLQ(U8(limb), y, yTop)
+	for i := range tileRows {
+		x := ZMM()
+		VPBROADCASTQ(Mem{Base: w, Disp: 8 * tileRow * i}, x)
+		VPMADD52LUQ(x, y, low[i])
+		VPMADD52HUQ(x, y, high[i])
+		VPMADD52LUQ(x, yTop, top[i])
 	}
-	SUBQ(U8(2), n)
+	ADDQ(U8(8), w)
+	ADDQ(U8(8*tileCols), b)
+	DECQ(n)
+	JNZ(LabelRef("term"))
+	p, mask := prime(), lanes("mask")
+	c, ldc := Load(Param("c"), GP64()), Load(Param("ldc"), GP64())
+	for i := range tileRows {
+		old := ZMM()
+		VMOVDQU64_Z(Mem{Base: c}, mask, old)
+		fold(low[i], p)
+		VPADDQ(old, low[i], low[i])
+		VPADDQ(top[i], high[i], high[i])
+		fold(high[i], p)
+		// Times 2^52 is a rotation of 61 bits.
+		VPSRLQ(U8(bits-limb), high[i], top[i])
+		VPSLLQ(U8(limb), high[i], high[i])
+		VPANDQ(p, high[i], high[i])
+		VPADDQ(top[i], low[i], low[i])
+		VPADDQ(high[i], low[i], low[i])
+		fold(low[i], p)
+		reduce(low[i], p)
+		VMOVDQU64(low[i], mask, Mem{Base: c})
+		LEAQ(Mem{Base: c, Index: ldc, Scale: 8}, c)
+	}
+	VZEROUPPER()
+	RET()
+}
+
+// rotations writes the kernel that arranges the columns of a tile.
+func rotations() {
+	TEXT("rotate", NOSPLIT, "func(dst, b *uint64, at *int, k int, by uint64, mask uint32)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("rotate writes to dst k rows of %d elements, of which mask selects columns: those of b that begin",
+		tileCols), "at at[l], times 2^by, and zeros. A row after them has their sums.")
+	dst, b, at, n := Load(Param("dst"), GP64()), Load(Param("b"), GP64()), Load(Param("at"), GP64()),
+		Load(Param("k"), GP64())
+	p, mask, left, right := prime(), lanes("mask"), XMM(), XMM()
+	by := Load(Param("by"), GP64())
+	MOVQ(by, left)
+	NEGQ(by)
+	ADDQ(U8(bits), by)
+	MOVQ(by, right)
+	sum := ZMM()
+	VPXORQ(sum, sum, sum)
+	Label("row")
+	first, v, top := GP64(), ZMM(), ZMM()
+	MOVQ(Mem{Base: at}, first)
+	VMOVDQU64_Z(Mem{Base: b, Index: first, Scale: 8}, mask, v)
+	VPSRLQ(right, v, top)
+	VPSLLQ(left, v, v)
+	VPANDQ(p, v, v)
+	VPORQ(top, v, v)
+	VMOVDQU64(v, Mem{Base: dst})
+	VPADDQ(v, sum, sum)
+	fold(sum, p)
+	ADDQ(U8(8), at)
+	ADDQ(U8(8*tileCols), dst)
+	DECQ(n)
+	JNZ(LabelRef("row"))
+	reduce(sum, p)
+	VMOVDQU64(sum, Mem{Base: dst})
+	VZEROUPPER()
+	RET()
+}
+
+// eights calls f with the address of each eight of n elements, of which the last are masked.
+func eights(n Register, f func(mask OpmaskVirtual, disp Register)) {
+	at, mask := GP64(), lanes("mask")
+	all, ones := K(), GP32()
+	MOVL(U32(0xff), ones)
+	KMOVW(ones, all)
+	XORQ(at, at)
+	Label("eight")
+	SUBQ(U8(8), n)
 	JL(LabelRef("last"))
-	Label("pair")
-	term(0)
-	term(1)
-	ADDQ(U8(16), w)
-	ADDQ(U32(16*strip), b)
-	SUBQ(U8(2), n)
-	JGE(LabelRef("pair"))
+	f(all, at)
+	ADDQ(U8(8), at)
+	JMP(LabelRef("eight"))
 	Label("last")
-	ADDQ(U8(2), n)
-	JZ(LabelRef("sum"))
-	term(0)
-	Label("sum")
-	p := &sums[0]
-	for i, v := range sums[1].all() {
-		VPADDQ(v, p.all()[i], p.all()[i])
-	}
-	VPADDQ(p.lowHigh, p.lowTop, p.lowTop)
-	VPADDQ(p.highLow, p.lowTop, p.lowTop)
-	VPADDQ(p.lowHighTop, p.high, p.high)
-	VPADDQ(p.highLowTop, p.high, p.high)
-	out := Load(Param("out"), GP64())
-	for i, v := range []VecVirtual{p.low, p.lowTop, p.high} {
-		VMOVDQU64(v, Mem{Base: out, Disp: 8 * strip * i})
-	}
+	f(mask, at)
+}
+
+// coefficients writes the kernels that make integers of a row of coefficients.
+func coefficients() {
+	TEXT("halves", NOSPLIT, "func(dst *uint64, w *uint64, n int, mask uint32) (over uint64)")
+	Pragma("noescape")
+	Doc("halves writes n elements times 2^24 plus 2^40, which is an integer below 2^41 for every finite number of",
+		"fp16; over is not 0 if one is not. Eight more are overwritten. mask selects those of the last n%8.")
+	dst, w, n := Load(Param("dst"), GP64()), Load(Param("w"), GP64()), Load(Param("n"), GP64())
+	p, offset, over, bias := prime(), ZMM(), ZMM(), GP64()
+	MOVQ(U64(1<<40), bias)
+	VPBROADCASTQ(bias, offset)
+	VPXORQ(over, over, over)
+	eights(n, func(mask OpmaskVirtual, at Register) {
+		v, top := ZMM(), ZMM()
+		VMOVDQU64_Z(Mem{Base: w, Index: at, Scale: 8}, mask, v)
+		VPSRLQ(U8(bits-24), v, top)
+		VPSLLQ(U8(24), v, v)
+		VPANDQ(p, v, v)
+		VPORQ(top, v, v)
+		VPADDQ(offset, v, v)
+		reduce(v, p)
+		VMOVDQU64(v, Mem{Base: dst, Index: at, Scale: 8})
+		VPORQ(v, over, over)
+	})
+	VPSRLQ(U8(41), over, over)
+	high := YMM()
+	VEXTRACTI64X4(U8(1), over, high)
+	VPORQ(over.AsY(), high, high)
+	half := XMM()
+	VEXTRACTI128(U8(1), high, half)
+	VPOR(high.AsX(), half, half)
+	VPSRLDQ(U8(8), half, high.AsX())
+	VPOR(high.AsX(), half, half)
+	out := GP64()
+	MOVQ(half, out)
+	Store(out, ReturnIndex(0))
+	VZEROUPPER()
+	RET()
+
+	TEXT("parts", NOSPLIT, "func(dst *uint64, w *uint64, n int, from uint64, mask uint32)")
+	Pragma("noescape")
+	Doc("parts writes 31 bits of n elements, from a bit on. Eight more are overwritten. mask selects those of the",
+		"last n%8.")
+	dst, w, n = Load(Param("dst"), GP64()), Load(Param("w"), GP64()), Load(Param("n"), GP64())
+	from, few, ones := XMM(), ZMM(), GP64()
+	MOVQ(Load(Param("from"), GP64()), from)
+	MOVQ(U64(1<<31-1), ones)
+	VPBROADCASTQ(ones, few)
+	eights(n, func(mask OpmaskVirtual, at Register) {
+		v := ZMM()
+		VMOVDQU64_Z(Mem{Base: w, Index: at, Scale: 8}, mask, v)
+		VPSRLQ(from, v, v)
+		VPANDQ(few, v, v)
+		VMOVDQU64(v, Mem{Base: dst, Index: at, Scale: 8})
+	})
 	VZEROUPPER()
 	RET()
 }
