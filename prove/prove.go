@@ -213,7 +213,8 @@ func (p *proof) program(ctx context.Context, e *evaluator) ([]tensor, error) {
 	return out, nil
 }
 
-// bytes runs the pair. values is called with what each task computes; it may be nil.
+// bytes runs the pair. values is called with what each task computes; if it is nil, it is not recorded either which
+// task wrote an element.
 func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure string, task int,
 	vals []field.Elem)) (outputs, states map[string]sim.ExactTensor, err error) {
 	in := map[string]sim.ExactTensor{}
@@ -222,7 +223,7 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 	}
 	o := sim.ExactOptions{Convert: convert(p.fs, p.tables), Call: p.call}
 	o.Engine.Field, o.Engine.Table, o.Engine.Scalar = p.fs, p.tables.of, p.number.scalar
-	o.Engine.Workers = p.o.Workers
+	o.Engine.Workers, o.Engine.Writers = p.o.Workers, values != nil
 	total := p.m.Tasks()
 	o.Engine.Trace = func(engine.Event) {
 		*tasks++

@@ -24,7 +24,7 @@ type ExactTensor struct {
 type Where struct {
 	Buffer    string `json:"buffer"`              // a port
 	Address   int64  `json:"address"`             // in bytes, from the start of the buffer
-	Procedure string `json:"procedure,omitempty"` // of the task that wrote it; empty if none did
+	Procedure string `json:"procedure,omitempty"` // of the task that wrote it; empty if none did or it is not recorded
 	Task      int    `json:"task"`                // its index in the chain of the procedure
 }
 
@@ -146,7 +146,7 @@ func (r *exactRun) step(ctx context.Context, m *Machine, i int) error {
 func (r *exactRun) cells(port string) *engine.Cells {
 	c := r.surfaces[port]
 	if c == nil {
-		c = engine.NewCells(port, r.fn.sizes[port])
+		c = engine.NewCells(port, r.fn.sizes[port], r.o.Engine.Writers)
 		r.surfaces[port] = c
 	}
 	return c
@@ -269,7 +269,7 @@ func (r *exactRun) Cells(i int, off, n int64, write bool) (*engine.Cells, int64,
 	case b.scratch:
 		c := r.scratch[b.segment]
 		if c == nil {
-			c = engine.NewCells(fmt.Sprintf("scratch at %#x", b.segment), b.at+b.size)
+			c = engine.NewCells(fmt.Sprintf("scratch at %#x", b.segment), b.at+b.size, false)
 			r.scratch[b.segment] = c
 		}
 		return c, b.at + off, nil

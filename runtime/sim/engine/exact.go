@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"math"
+	"slices"
 	"sync"
 
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -26,6 +27,8 @@ type ExactOptions struct {
 	Table func(t *Table) func(field.Elem) field.Elem
 	// Scalar returns the element for a number in a register; nil means field.Number.
 	Scalar func(f float64) field.Elem
+	// Writers records for each element which task wrote it, for Cells.Writer.
+	Writers bool
 	// Values is called with the elements of each result and where they were written, in the order in which
 	// Options.Results passes patterns. It may be nil.
 	Values func(index int, extent [5]int, vals []field.Elem)
@@ -79,7 +82,7 @@ type Cells struct {
 	// even and odd contain, for every two bytes, the element that begins at the even and at the odd byte, with its type
 	// in the bits above its 61 bits; 0 means nothing.
 	even, odd []uint64
-	writer    []int32
+	writer    []int32 // nil if it is not recorded
 	grow      sync.Mutex
 }
 
@@ -89,10 +92,15 @@ const (
 	cellByte = 2 << 61
 )
 
-// NewCells returns memory of the given number of bytes that tasks may write.
-func NewCells(name string, size int64) *Cells {
+// NewCells returns memory of the given number of bytes that tasks may write. It records which task did if writers is
+// set.
+func NewCells(name string, size int64, writers bool) *Cells {
 	n := (size + 1) / 2
-	return &Cells{Name: name, size: size, even: make([]uint64, n), writer: make([]int32, n)}
+	c := &Cells{Name: name, size: size, even: make([]uint64, n)}
+	if writers {
+		c.writer = make([]int32, n)
+	}
+	return c
 }
 
 // ConstantCells returns memory that contains bytes.
@@ -118,7 +126,6 @@ func (c *Cells) extend(n int64) {
 	}
 	want = max(want, min(2*have, c.size/2)) - have
 	c.even = append(c.even, make([]uint64, want)...)
-	c.writer = append(c.writer, make([]int32, want)...)
 	if c.odd != nil {
 		c.odd = append(c.odd, make([]uint64, want)...)
 	}
@@ -157,6 +164,16 @@ func (c *Cells) raw(at int64, narrow bool) uint64 {
 	return c.odd[at/2]
 }
 
+// wrote records who wrote n elements of two bytes from an even address on.
+func (c *Cells) wrote(at int64, n int, writer int32) {
+	if c.writer == nil {
+		return
+	}
+	for i := range c.writer[at/2:][:n] {
+		c.writer[at/2+int64(i)] = writer
+	}
+}
+
 // Put writes an element at a byte; writer is the number of the task.
 func (c *Cells) Put(at int64, narrow bool, v field.Elem, writer int) {
 	w := uint64(v) | cellHalf
@@ -171,7 +188,9 @@ func (c *Cells) set(at int64, w uint64, writer int32) {
 		c.oddBytes()
 	}
 	i := at / 2
-	c.writer[i] = writer
+	if c.writer != nil {
+		c.writer[i] = writer
+	}
 	if at&1 != 0 {
 		c.odd[i] = w
 		if c.even[i]&^(cellHalf-1) == cellHalf {
@@ -194,9 +213,9 @@ func (c *Cells) oddBytes() {
 	c.grow.Unlock()
 }
 
-// Writer returns the number of the task that wrote the element at a byte, or 0 if none did.
+// Writer returns the number of the task that wrote the element at a byte, or 0 if none did or it is not recorded.
 func (c *Cells) Writer(at int64) int {
-	if c.bytes != nil {
+	if c.writer == nil {
 		return 0
 	}
 	return int(c.writer[at/2])
@@ -242,15 +261,28 @@ func (e *exact) halves(dst []field.Elem, p place, from, step int, _ bool) {
 		return
 	}
 	c, at := p.cells, p.from+int64(from)
-	fast := c.evenHalves() && (at|int64(step))&1 == 0
-	for i := range dst {
-		if fast && c.even[at/2]&^(cellHalf-1) == cellHalf {
-			dst[i] = field.Elem(c.even[at/2] & (cellHalf - 1))
-		} else {
-			dst[i] = c.Get(at, false)
-		}
-		at += int64(step)
+	i := 0
+	if step == 2 && at&1 == 0 {
+		i = c.row(dst, at)
 	}
+	for ; i < len(dst); i++ {
+		dst[i] = c.Get(at+int64(i*step), false)
+	}
+}
+
+// row reads elements of two bytes that are next to each other from an even address on, as far as they were written as
+// such. It returns how many it read.
+func (c *Cells) row(dst []field.Elem, at int64) int {
+	if !c.evenHalves() {
+		return 0
+	}
+	for i, w := range c.even[at/2:][:len(dst)] {
+		if w&^(cellHalf-1) != cellHalf {
+			return i
+		}
+		dst[i] = field.Elem(w & (cellHalf - 1))
+	}
+	return len(dst)
 }
 
 func (e *exact) turn(dst []field.Elem, ld int, src []field.Elem, cols int) {
@@ -270,6 +302,10 @@ func (e *exact) load(run *run, t *tile, _ bool, out []field.Elem) error {
 	step, fast := t.size()*t.inter, t.evenHalves()
 	return t.eachRow(run, false, func(k, dk, cols int, at int64) {
 		at += t.from
+		if fast && step == 2 && dk == 1 && at&1 == 0 {
+			done := t.cells.row(out[k:][:cols], at)
+			k, at, cols = k+done, at+2*int64(done), cols-done
+		}
 		for range cols {
 			if fast && at&1 == 0 && t.cells.even[at/2]&^(cellHalf-1) == cellHalf {
 				out[k] = field.Elem(t.cells.even[at/2] & (cellHalf - 1))
@@ -294,9 +330,17 @@ func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 	step, fast := t.size()*t.inter, t.evenHalves()
 	return t.eachRow(run, !t.disjoint(), func(k, dk, cols int, at int64) {
 		at += t.from
+		if fast && step == 2 && dk == 1 && at&1 == 0 {
+			row := t.cells.even[at/2:][:cols]
+			for i, v := range vals[k:][:cols] {
+				row[i] = uint64(v) | cellHalf
+			}
+			t.cells.wrote(at, cols, e.writer)
+			return
+		}
 		for range cols {
-			if fast && at&1 == 0 {
-				t.cells.even[at/2], t.cells.writer[at/2] = uint64(vals[k])|cellHalf, e.writer
+			if fast && at&1 == 0 && t.cells.writer == nil {
+				t.cells.even[at/2] = uint64(vals[k]) | cellHalf
 			} else {
 				t.cells.Put(at, t.narrow, vals[k], int(e.writer))
 			}
@@ -310,17 +354,18 @@ func (e *exact) copyRows(dst, src *tile) {
 	if src.narrow {
 		dst.cells.oddBytes()
 	}
-	fast := src.evenHalves() && dst.evenHalves()
+	fast := src.evenHalves() && dst.evenHalves() && src.size()*src.inter == 2 && dst.size()*dst.inter == 2
 	_, cols := src.stored()
 	src.rows(func(g, d, p, h int, at int64) {
 		to := dst.from + dst.at(g, d, p, h)
 		at += src.from
+		if fast && (at|to)&1 == 0 {
+			copy(dst.cells.even[to/2:][:cols], src.cells.even[at/2:][:cols])
+			dst.cells.wrote(to, cols, e.writer)
+			return
+		}
 		for range cols {
-			if fast && (at|to)&1 == 0 {
-				dst.cells.even[to/2], dst.cells.writer[to/2] = src.cells.even[at/2], e.writer
-			} else {
-				dst.cells.set(to, src.cells.raw(at, src.narrow), e.writer)
-			}
+			dst.cells.set(to, src.cells.raw(at, src.narrow), e.writer)
 			to += dst.size() * dst.inter
 			at += src.size() * src.inter
 		}
@@ -334,31 +379,57 @@ func (e *exact) spoil(at, n int64) {
 	if e.l2.odd != nil {
 		clear(e.l2.odd[lo:hi])
 	}
-	for i := lo; i < hi; i++ {
-		e.l2.writer[i] = e.writer
+}
+
+func (e *exact) clamp(v []field.Elem) { each(v, func(x field.Elem) field.Elem { return e.Max(x, 0) }) }
+
+// each replaces the elements of a row by a function of them.
+func each(v []field.Elem, f func(x field.Elem) field.Elem) {
+	for i, x := range v {
+		v[i] = f(x)
 	}
 }
 
-func (e *exact) clamp(v []field.Elem) {
-	for i, x := range v {
-		v[i] = e.Max(x, 0)
+// combine replaces the elements of a row by a function of them and of those of another row, or of its only element.
+func combine(v, b []field.Elem, f func(x, y field.Elem) field.Elem) {
+	if len(b) == 1 {
+		y := b[0]
+		for i, x := range v {
+			v[i] = f(x, y)
+		}
+		return
+	}
+	for i, y := range b[:len(v)] {
+		v[i] = f(v[i], y)
+	}
+}
+
+// affine replaces the elements of a row by a product and a sum, which in most rows change nothing.
+func affine(v []field.Elem, factor, addend field.Elem) {
+	if factor != 1 {
+		for i, x := range v {
+			v[i] = field.Mul(x, factor)
+		}
+	}
+	if addend != 0 {
+		for i, x := range v {
+			v[i] = field.Add(x, addend)
+		}
 	}
 }
 
 func (e *exact) channels(dst, src []field.Elem, plane, n int, maximum bool) {
-	for k := range dst {
-		s := field.Elem(0)
-		for c := range n {
-			x := src[c*plane+k]
+	clear(dst)
+	for c := range n {
+		for k, x := range src[c*plane:][:len(dst)] {
 			if maximum {
 				x = e.Order(x)
 			}
-			s = field.Add(s, x)
+			dst[k] = field.Add(dst[k], x)
 		}
-		if maximum {
-			s = e.Unorder(s)
-		}
-		dst[k] = s
+	}
+	if maximum {
+		each(dst, e.Unorder)
 	}
 }
 
@@ -401,16 +472,13 @@ func (e *exact) half(t *td.Task, f td.Field) field.Elem {
 }
 
 func (p *exactPost) row(out, acc []field.Elem, bias field.Elem) {
-	add := field.Add(bias, p.add)
-	for i, y := range acc {
-		y = field.Mul(field.Add(y, add), p.scale)
-		if p.clamp {
-			y = p.e.Max(y, 0)
-		}
-		if p.table != nil {
-			y = p.table(y)
-		}
-		out[i] = y
+	out = out[:copy(out, acc)]
+	affine(out, p.scale, field.Mul(field.Add(bias, p.add), p.scale))
+	if p.clamp {
+		p.e.clamp(out)
+	}
+	if p.table != nil {
+		each(out, p.table)
 	}
 }
 
@@ -438,51 +506,54 @@ func (e *exact) elementwise(t *td.Task) rows[field.Elem] {
 }
 
 func (r *exactRows) row(v []field.Elem, ops [3][]field.Elem, n int) {
-	at := func(b []field.Elem, i int) field.Elem {
-		if len(b) == 1 {
-			return b[0]
-		}
-		return b[i]
+	e := r.e
+	if first := ops[0]; len(first) == 1 {
+		each(v, func(field.Elem) field.Elem { return first[0] })
+	} else {
+		copy(v, first)
 	}
-	for i := range v {
-		y := at(ops[0], i)
-		if r.neg1 {
-			y = field.Neg(y)
-		}
-		if n > 1 {
-			b := at(ops[1], i)
-			if r.neg2 && r.op != td.PEAdd {
-				b = field.Neg(b)
-			}
-			switch r.op {
-			case td.PEAdd:
-				if r.neg2 {
-					y = r.e.Sub(y, b)
-				} else {
-					y = field.Add(y, b)
-				}
-			case td.PEMultiply:
-				y = r.e.Mul(y, b)
-			case td.PEMax:
-				y = r.e.Max(y, b)
-			case td.PEMin:
-				y = r.e.Min(y, b)
-			}
-		}
-		if n > 2 {
-			y = field.Mul(y, at(ops[2], i))
-		}
-		y = field.Add(field.Mul(y, r.scale), r.bias)
-		if r.abs {
-			y = r.e.Abs(y)
-		}
-		if r.square {
-			y = field.Mul(y, y)
-		}
-		if r.relu {
-			y = r.e.Max(y, 0)
-		}
-		v[i] = y
+	if r.neg1 {
+		each(v, field.Neg)
+	}
+	if n > 1 {
+		r.second(v, ops[1])
+	}
+	if n > 2 {
+		combine(v, ops[2], field.Mul)
+	}
+	affine(v, r.scale, r.bias)
+	if r.abs {
+		each(v, e.Abs)
+	}
+	if r.square {
+		combine(v, v, field.Mul)
+	}
+	if r.relu {
+		e.clamp(v)
+	}
+}
+
+// second computes with the second source.
+func (r *exactRows) second(v, b []field.Elem) {
+	e := r.e
+	switch {
+	case r.op == td.PEAdd && r.neg2:
+		combine(v, b, e.Sub)
+		return
+	case r.op == td.PEAdd:
+		combine(v, b, field.Add)
+		return
+	case r.neg2:
+		b = slices.Clone(b)
+		each(b, field.Neg)
+	}
+	switch r.op {
+	case td.PEMultiply:
+		combine(v, b, e.Mul)
+	case td.PEMax:
+		combine(v, b, e.Max)
+	case td.PEMin:
+		combine(v, b, e.Min)
 	}
 }
 
@@ -504,19 +575,24 @@ func (e *exact) final(t *td.Task) finish[field.Elem, field.Elem] {
 }
 
 func (f *exactFinal) value(v field.Elem) field.Elem {
-	v = field.Add(field.Mul(v, f.factor), f.epsilon)
+	return f.function(field.Add(field.Mul(v, f.factor), f.epsilon))
+}
+
+func (f *exactFinal) function(v field.Elem) field.Elem {
 	switch f.nonlinear {
 	case td.PEReciprocal:
-		v = field.Inv(v)
+		return field.Inv(v)
 	case td.PERsqrt:
-		v = f.e.Rsqrt(v)
+		return f.e.Rsqrt(v)
 	}
 	return v
 }
 
 func (f *exactFinal) elements(out, v []field.Elem) {
-	for i, x := range v {
-		out[i] = f.value(x)
+	out = out[:copy(out, v)]
+	affine(out, f.factor, f.epsilon)
+	if f.nonlinear != 0 {
+		each(out, f.function)
 	}
 }
 
@@ -535,14 +611,20 @@ func (e *exact) fold(mode td.Pool, fin finish[field.Elem, field.Elem]) folder[fi
 func (f *exactFold) reset() { f.acc, f.n = 0, 0 }
 
 func (f *exactFold) add(v []field.Elem) {
-	for _, x := range v {
-		switch f.mode {
-		case td.PoolMax:
-			x = f.fin.e.Order(x)
-		case td.PoolMin:
-			x = f.fin.e.Order(field.Neg(x))
+	e := f.fin.e
+	switch f.mode {
+	case td.PoolMax:
+		for _, x := range v {
+			f.acc = field.Add(f.acc, e.Order(x))
 		}
-		f.acc = field.Add(f.acc, x)
+	case td.PoolMin:
+		for _, x := range v {
+			f.acc = field.Add(f.acc, e.Order(field.Neg(x)))
+		}
+	default:
+		for _, x := range v {
+			f.acc = field.Add(f.acc, x)
+		}
 	}
 	f.n += len(v)
 }

@@ -24,7 +24,7 @@ func (m cellBuffers) Cells(bar int, off, n int64, _ bool) (*Cells, int64, error)
 
 // cellsOf returns memory that contains fp16 numbers.
 func cellsOf(b []byte) *Cells {
-	c := NewCells("memory", int64(len(b)))
+	c := NewCells("memory", int64(len(b)), false)
 	for i := 0; i+1 < len(b); i += 2 {
 		c.Put(int64(i), false, field.Halves()[binary.LittleEndian.Uint16(b[i:])], 0)
 	}
@@ -61,7 +61,7 @@ func TestExactIsTheEngineWhereNothingRounds(t *testing.T) {
 			integers(mem[1])
 			integers(mem[5])
 			step(t, New(Options{}), task, mem)
-			cells := cellBuffers{1: ConstantCells("constants", mem[1]), 4: NewCells("result", int64(len(mem[4]))),
+			cells := cellBuffers{1: ConstantCells("constants", mem[1]), 4: NewCells("result", int64(len(mem[4])), true),
 				5: cellsOf(mem[5])}
 			e := NewExact(ExactOptions{Field: field.New(1)})
 			if err := e.Run(t.Context(), []td.Placed{{Task: task}}, cells, 7); err != nil {
@@ -87,7 +87,7 @@ func TestExactIsTheEngineWhereNothingRounds(t *testing.T) {
 
 // TestCellsKnowTheirTypes checks that elements read with another type differ from those that were written.
 func TestCellsKnowTheirTypes(t *testing.T) {
-	c := NewCells("memory", 16)
+	c := NewCells("memory", 16, true)
 	c.Put(4, false, 42, 1)
 	if c.Get(4, false) != 42 || c.Get(4, true) == 42 || c.Get(5, true) == 42 || c.Get(6, false) == c.Get(8, false) {
 		t.Error("an element is read as another type, or two undefined elements are equal")
