@@ -16,6 +16,10 @@ var convolutionCompositions = []Composition{
 		Doc: "a conv for every plane of the result, which has the planes of the operand that reach it as " +
 			"channels; the results stacked",
 		Covers: "three spatial dimensions and a constant weight", apply: depthAsChannels},
+	{Name: "strides-as-channels", Ops: ops{ir.OpConv},
+		Doc: "the elements of each stride as channels, and a conv without strides, whose kernel is that many times " +
+			"smaller",
+		Covers: "strides and a constant weight", apply: stridesAsChannels},
 	{Name: "plane-by-plane", Ops: ops{ir.OpMaxPool, ir.OpAvgPool},
 		Doc: "a pool of rows and columns, then one of planes", Covers: "three spatial dimensions",
 		apply: planeByPlane},
@@ -230,6 +234,60 @@ func depthAsChannels(c *composer) {
 		images[n] = c.joined(1, groups[n])
 	}
 	c.become(c.joined(0, images))
+}
+
+// stridesAsChannels writes a convolution, such as that of the patches of an image or of the frames of a signal, as one
+// without strides: element i*stride + r of an axis becomes element i of a channel of its own, and tap t*stride + r of
+// the kernel tap t of that channel.
+func stridesAsChannels(c *composer) {
+	a, w := c.convolution()
+	if c.err != nil {
+		return
+	}
+	x, bias := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBias)
+	if a.Spatial > 2 || !slices.ContainsFunc(a.Strides, func(n int64) bool { return n > 1 }) {
+		c.decline("it has %d spatial dimensions with strides of %d", a.Spatial, a.Strides)
+		return
+	}
+	n, in := x.Type.Shape[0], x.Type.Shape[1]
+	pad, sizes := make([]int64, 2*a.Spatial), make([]int64, a.Spatial)
+	factors, to := []int64{n, in}, []int{0, 1}
+	taps, ones := make([]int64, a.Spatial), make([]int64, a.Spatial)
+	all := int64(1) // strides multiplied
+	for i, stride := range a.Strides {
+		taps[i] = (a.Dilations[i]*(a.Kernel[i]-1) + stride) / stride
+		sizes[i], ones[i] = a.Out[i]+taps[i]-1, 1
+		pad[2*i] = a.PadBefore[i]
+		pad[2*i+1] = max(sizes[i]*stride-a.In[i]-a.PadBefore[i], 0)
+		factors, to = append(factors, sizes[i], stride), append(to, 3+2*i)
+		all *= stride
+	}
+	for i := range a.Spatial {
+		to = append(to, 2+2*i)
+	}
+	v := c.pad(x, pad)
+	for i, stride := range a.Strides {
+		v = c.cut(v, 2+i, 0, sizes[i]*stride)
+	}
+	v = c.reshape(c.arranged(v, factors, 2, to, 1), append([]int64{n, in * all}, sizes...)...)
+	shape := append([]int64{w.Type.Shape[0], w.Type.Shape[1] * all}, taps...)
+	weight := c.computed(func(i int64) float64 {
+		var tap [2]int64 // of the new kernel, then of the old one
+		for k := a.Spatial - 1; k >= 0; k-- {
+			tap[k], i = i%taps[k], i/taps[k]
+		}
+		for k := a.Spatial - 1; k >= 0; k-- {
+			tap[k], i = tap[k]*a.Strides[k]+i%a.Strides[k], i/a.Strides[k]
+		}
+		for k := range a.Spatial {
+			if tap[k]%a.Dilations[k] != 0 || tap[k]/a.Dilations[k] >= a.Kernel[k] {
+				return 0
+			}
+			i = i*a.Kernel[k] + tap[k]/a.Dilations[k]
+		}
+		return w.Float(i)
+	}, shape, c.op.Arg(ir.ParamWeight))
+	c.become(c.conv(v, weight, bias, ones, nil, ones, a.Groups))
 }
 
 // maxPlanes limits the number of convolutions that one over planes becomes.

@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -9,7 +10,7 @@ import (
 // restoreSources restores the source's operations whose compositions are on the CPU, where compositions save nothing
 // and round more often. It leaves alone a composition with a part on the engine, and one that later passes have
 // changed.
-func (s *State) restoreSources() {
+func (s *State) restoreSources() error {
 	groups := map[string][]int{} // by first result: indexes in the body
 	var order []string
 	for i, op := range s.Func.Body.Ops {
@@ -21,7 +22,7 @@ func (s *State) restoreSources() {
 		}
 	}
 	if len(order) == 0 || s.Reference == nil {
-		return
+		return nil
 	}
 	values, _ := named(s.Func)
 	sources := map[string]*ir.Op{}
@@ -46,78 +47,84 @@ func (s *State) restoreSources() {
 		}
 		return v
 	}
-	put := map[int]*ir.Op{}
+	r := &restoring{s: s, sources: sources, groups: groups, again: map[string]*ir.Value{}}
+	placed := map[string]int{} // where the values of r.again are from
+	put := map[int][]*ir.Op{}
 	drop := map[int]bool{}
 	for _, result := range order {
 		at := groups[result]
 		end := at[len(at)-1]
-		op := s.source(sources[result], values, func(name string) *ir.Value { return value(name, end) }, at)
-		if op == nil {
+		r.lookup = func(name string) (v *ir.Value, gone bool) {
+			if again := r.again[name]; again != nil && placed[name] < end {
+				return again, false
+			}
+			return value(name, end), values[name] == nil && r.again[name] == nil
+		}
+		ops := r.operation(sources[result], values, at)
+		if len(ops) == 0 {
 			continue
 		}
-		last := at[len(at)-1]
-		put[last] = op
+		put[end] = ops
+		for _, op := range ops[:len(ops)-1] {
+			for _, v := range op.Results {
+				r.again[v.Name], placed[v.Name] = v, end
+			}
+		}
 		for _, i := range at {
 			drop[i] = true
 		}
 	}
 	if len(put) == 0 {
-		return
+		return nil
 	}
 	var ops []*ir.Op
 	for i, op := range s.Func.Body.Ops {
-		if put[i] != nil {
-			ops = append(ops, put[i])
-		}
+		ops = append(ops, put[i]...)
 		if !drop[i] {
 			ops = append(ops, op)
 		}
 	}
 	s.Func.Body.Ops = ops
+	return dropDeadCode(s) // parts that only what has been dropped read
 }
 
-// source returns the operation of the reference on values of the function, to replace the composition at the given
-// indexes of the body, or nil if it cannot replace it. operand returns the value with a name before that index.
-func (s *State) source(ref *ir.Op, values map[string]*ir.Value, operand func(name string) *ir.Value,
-	at []int,
-) *ir.Op {
+// restoring is what restoreSources knows of a function while it restores an operation.
+type restoring struct {
+	s       *State
+	sources map[string]*ir.Op    // of the reference, by first result
+	groups  map[string][]int     // indexes of their parts, by first result
+	again   map[string]*ir.Value // results of operations that were restored for others
+	// lookup returns the value with a name before the operation that is restored, and whether no value has the name.
+	lookup func(name string) (v *ir.Value, gone bool)
+}
+
+// operation returns the operation of the reference on values of the function, to replace the composition at the given
+// indexes of the body, or none if it cannot replace it. Before it are the source's operations that its operands need,
+// since a pass has merged the last parts of their compositions with the first of this one.
+func (r *restoring) operation(ref *ir.Op, values map[string]*ir.Value, at []int) []*ir.Op {
+	s := r.s
 	last := s.Func.Body.Ops[at[len(at)-1]]
-	if ref == nil || ref.Def.Name != s.parts[last].Operation {
+	if ref == nil || ref.Def.Name != s.parts[last].Operation || !r.onCPU(at) {
 		return nil
 	}
 	inside := map[*ir.Op]bool{}
 	made := map[*ir.Value]bool{}
 	for _, i := range at {
 		op := s.Func.Body.Ops[i]
-		if op.Place.Unit == ir.Engine {
-			return nil
-		}
 		inside[op] = true
 		for _, v := range op.Results {
 			made[v] = true
 		}
 	}
-	op := &ir.Op{
-		Def:    ref.Def,
-		Name:   ref.Name,
-		Pos:    ref.Pos,
-		Origin: last.Origin,
-		Args:   make([][]*ir.Value, len(ref.Args)),
+	ops := r.on(ref, made, last, map[string]*ir.Value{})
+	if len(ops) == 0 {
+		return nil
 	}
-	for i, a := range ref.Args {
-		for _, v := range a {
-			if !v.IsConst() {
-				was := v.Type
-				if v = operand(v.Name); v == nil || made[v] || !v.Type.Equal(was) {
-					return nil
-				}
-			}
-			op.Args[i] = append(op.Args[i], v)
-		}
-	}
-	for _, r := range ref.Results {
-		v := values[r.Name]
-		if v == nil || !made[v] || !v.Type.Equal(r.Type) {
+	op := ops[len(ops)-1]
+	op.Results = nil // those of the function
+	for _, result := range ref.Results {
+		v := values[result.Name]
+		if v == nil || !made[v] || !v.Type.Equal(result.Type) {
 			return nil
 		}
 		op.Results = append(op.Results, v)
@@ -139,13 +146,63 @@ func (s *State) source(ref *ir.Op, values map[string]*ir.Value, operand func(nam
 	for _, v := range op.Results {
 		v.Def = op
 	}
-	op.Place = last.Place
-	op.Place.Rule = ""
-	if no := s.Refusals[last]; no != nil {
+	return ops
+}
+
+// onCPU reports whether no operation at the given indexes is on the engine.
+func (r *restoring) onCPU(at []int) bool {
+	return !slices.ContainsFunc(at, func(i int) bool { return r.s.Func.Body.Ops[i].Place.Unit == ir.Engine })
+}
+
+// on returns a copy of an operation of the reference on values of the function that are not in made, placed as last is,
+// after copies of those that its operands need. fresh has the results of the copies, by name.
+func (r *restoring) on(ref *ir.Op, made map[*ir.Value]bool, last *ir.Op, fresh map[string]*ir.Value) (ops []*ir.Op) {
+	op := &ir.Op{
+		Def:    ref.Def,
+		Name:   ref.Name,
+		Pos:    ref.Pos,
+		Origin: last.Origin,
+		Args:   make([][]*ir.Value, len(ref.Args)),
+		Place:  ir.Place{Unit: last.Place.Unit},
+	}
+	for i, a := range ref.Args {
+		for _, was := range a {
+			v := was
+			if !was.IsConst() {
+				var gone bool
+				v, gone = r.lookup(was.Name)
+				if gone && fresh[was.Name] == nil {
+					before := r.sources[was.Name]
+					if before == nil || !r.onCPU(r.groups[was.Name]) {
+						return nil
+					}
+					more := r.on(before, made, last, fresh)
+					if len(more) == 0 {
+						return nil
+					}
+					ops = append(ops, more...)
+				}
+				if gone {
+					v = fresh[was.Name]
+				}
+				if v == nil || made[v] || !v.Type.Equal(was.Type) {
+					return nil
+				}
+			}
+			op.Args[i] = append(op.Args[i], v)
+		}
+	}
+	for _, result := range ref.Results {
+		v := &ir.Value{Name: result.Name, Type: result.Type, Def: op, Origin: last.Origin}
+		op.Results, fresh[v.Name] = append(op.Results, v), v
+	}
+	if no := r.s.Refusals[last]; no != nil {
 		mine := *no
 		mine.Reason = strings.ReplaceAll(no.Reason, last.Def.Name+" ", op.Def.Name+" ")
 		op.Place.Reason = mine.Reason
-		s.noteRefusal(op, &mine)
+		r.s.noteRefusal(op, &mine)
+	} else {
+		op.Place.Reason = last.Place.Reason
 	}
-	return op
+	return append(ops, op)
 }

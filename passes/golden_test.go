@@ -177,8 +177,8 @@ func TestListDescribesEveryPass(t *testing.T) {
 	order := [][2]string{
 		{"select-function", "resolve-shapes"}, {"convert-precision", "keep-reference"},
 		{"convert-precision", "fold-constants"},
-		{"fold-constants", "normalise"}, {"normalise", "fold-scale-bias"}, {"fold-scale-bias", "legalise"},
-		{"legalise", "place"}, {"drop-dead-code", "place"}, {"place", "fuse-epilogue"}, {"fuse-epilogue", "cut-steps"},
+		{"fold-constants", "normalise"}, {"normalise", "fold-scale-bias"}, {"fold-scale-bias", "place"},
+		{"compose", "place"}, {"drop-dead-code", "place"}, {"place", "fuse-epilogue"}, {"fuse-epilogue", "cut-steps"},
 	}
 	at := map[string]int{}
 	for i, n := range passes.Names() {

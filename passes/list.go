@@ -49,8 +49,6 @@ var List = []Pass{
 		Why: "needs folded constants; fewer forms for the passes below", run: normalise},
 	{Name: "fold-scale-bias", Doc: "fold constant factors and addends into the weights and bias of the product " +
 		"before them", Why: "after normalise has turned batch norms into factors and addends", run: foldScaleBias},
-	{Name: "legalise", Doc: "rewrite what a limit of the target forbids and a rearrangement allows",
-		Why: "on final weights, before placement checks the limits", run: legalise},
 	{Name: "drop-dead-code", Doc: "drop operations that nothing uses",
 		Why: "the passes above leave some; placement should not count them", run: dropDeadCode},
 	{Name: "place", Doc: "engine or CPU for every operation, with the reason; of what both can do, the one that is " +

@@ -94,7 +94,9 @@ func place(s *State) error {
 		s.weighSteps()
 	}
 	s.dropConstantSteps()
-	s.restoreSources()
+	if err := s.restoreSources(); err != nil {
+		return err
+	}
 	if s.NoReference {
 		s.Reference = nil
 	}

@@ -44,12 +44,12 @@ func (s *State) weighSteps() {
 	for range weighRounds {
 		steps := s.splitWide(s.fewest())
 		surfaces(s.Func, steps)
-		changed := false
+		changed, cpu := false, s.cpuTimes()
 		for _, st := range steps {
 			if st.Unit != ir.Engine {
 				continue
 			}
-			w := s.weigh(st)
+			w := s.weigh(st, cpu)
 			least := nanoseconds(0)
 			if whole := w.whole(); whole.pays() {
 				least = whole.engine / weighMargin
@@ -104,8 +104,36 @@ type stretch struct {
 	engine, cpu nanoseconds
 }
 
+// cpuTimes returns what each operation takes on the CPU. The parts of a composition share the time of the source's
+// operation, which is what the CPU does if it has all of them (restoreSources).
+func (s *State) cpuTimes() map[*ir.Op]nanoseconds {
+	times := make(map[*ir.Op]nanoseconds, len(s.Func.Body.Ops))
+	sums := map[string]nanoseconds{} // of the parts, by first result of the source's operation
+	for _, op := range s.Func.Body.Ops {
+		times[op] = nanoseconds(s.CPUTime(op))
+		if of, ok := s.parts[op]; ok {
+			sums[of.Result] += times[op]
+		}
+	}
+	if len(sums) == 0 || s.Reference == nil {
+		return times
+	}
+	sources := make(map[string]nanoseconds, len(sums))
+	for _, op := range s.Reference.Body.Ops {
+		if len(op.Results) > 0 && sums[op.Results[0].Name] > 0 {
+			sources[op.Results[0].Name] = nanoseconds(s.CPUTime(op))
+		}
+	}
+	for op, of := range s.parts {
+		if whole, ok := sources[of.Result]; ok {
+			times[op] = nanoseconds(float64(times[op]) / float64(sums[of.Result]) * float64(whole))
+		}
+	}
+	return times
+}
+
 // weigh estimates a step's times. States are not handed over.
-func (s *State) weigh(st *Step) balance {
+func (s *State) weigh(st *Step, cpu map[*ir.Op]nanoseconds) balance {
 	n := len(st.Ops)
 	w := balance{engine: make([]nanoseconds, n), cpu: make([]nanoseconds, n), handing: make([]nanoseconds, n+1)}
 	states := map[*ir.Value]bool{}
@@ -117,7 +145,7 @@ func (s *State) weigh(st *Step) balance {
 	}
 	last := make(map[*ir.Value]int, n) // the place after the last reader
 	for i, op := range st.Ops {
-		w.engine[i], w.cpu[i] = nanoseconds(s.nanos[op]), nanoseconds(s.CPUTime(op))
+		w.engine[i], w.cpu[i] = nanoseconds(s.nanos[op]), cpu[op]
 		op.Reads(func(v *ir.Value) { last[v] = i })
 	}
 	for _, v := range st.Outputs {

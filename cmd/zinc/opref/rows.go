@@ -44,11 +44,13 @@ type Param struct {
 
 // Placement is what one target does with an operation.
 type Placement struct {
-	Target  string   `json:"target"`            // name of the target
-	Unit    string   `json:"unit"`              // engine, cpu, transfer, or compiler when nothing is left to run
-	Rule    string   `json:"rule,omitempty"`    // lowering rule, pass, or rule that it breaks
-	How     string   `json:"how,omitempty"`     // what the rule makes of it
-	Limits  []string `json:"limits,omitempty"`  // beyond those of every tensor
+	Target string   `json:"target"`           // name of the target
+	Unit   string   `json:"unit"`             // engine, cpu, transfer, or compiler when nothing is left to run
+	Rule   string   `json:"rule,omitempty"`   // lowering rule, pass, or rule that it breaks
+	How    string   `json:"how,omitempty"`    // what the rule makes of it
+	Limits []string `json:"limits,omitempty"` // beyond those of every tensor
+	// Beyond is what the compositions write for arguments that the rule does not take.
+	Beyond  []string `json:"beyond,omitempty"`
 	Reason  string   `json:"reason,omitempty"`  // why not the engine
 	Rewrite string   `json:"rewrite,omitempty"` // operations that are lowered and compute the same
 	Family  string   `json:"family,omitempty"`  // from which on the vendor's validator takes the operation
@@ -195,5 +197,12 @@ func placementOf(o *ir.Operation, t *target.Table) Placement {
 		return p
 	}
 	p.Unit, p.Rule, p.How, p.Limits = ir.Engine.String(), rule.Name, rule.Doc, rule.Limits(t)
+	for _, c := range passes.CompositionsOf(o) {
+		how := c.Name + ", " + c.Doc
+		if c.Covers != "" {
+			how += ": " + c.Covers
+		}
+		p.Beyond = append(p.Beyond, how)
+	}
 	return p
 }

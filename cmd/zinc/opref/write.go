@@ -101,13 +101,19 @@ func grouped(r Row) []*placed {
 			x.Targets += ", " + p.Target
 			continue
 		}
-		limits := p.Limits
+		limits, beyond := p.Limits, p.Beyond
 		whole := p.text()
-		p.Limits = nil
+		p.Limits, p.Beyond = nil, nil
 		x := &placed{Targets: p.Target, Lines: wrap(p.text(), "")}
 		if len(limits) > 0 && p.Reason == "" {
 			x.Lines = append(x.Lines, "limits:")
 			for _, l := range limits {
+				x.Lines = append(x.Lines, wrap(l, "  ")...)
+			}
+		}
+		if len(beyond) > 0 {
+			x.Lines = append(x.Lines, "other arguments, composed by:")
+			for _, l := range beyond {
 				x.Lines = append(x.Lines, wrap(l, "  ")...)
 			}
 		}
@@ -206,6 +212,9 @@ func (p *Placement) text() string {
 	}
 	if len(p.Limits) > 0 {
 		s += ". Limits: " + strings.Join(p.Limits, "; ")
+	}
+	if len(p.Beyond) > 0 {
+		s += ". Other arguments: composed by " + strings.Join(p.Beyond, "; or ")
 	}
 	return s
 }
