@@ -4,14 +4,15 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
-	"hash"
 	"io"
 	"iter"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
+	"github.com/zinc-compiler/zinc/internal/sha256x2"
 )
 
 // piece is the bytes of one stored constant, either in memory or as what packs them. A packed constant is never whole
@@ -206,29 +207,92 @@ func (s *Section) workers() int {
 	return s.Workers
 }
 
-// digests sets the SHA-256 of the constants that have none yet. Workers share the constants out; if there are fewer
-// constants than workers, each constant is packed by one goroutine while another, if there is one, hashes it. The later
-// tasks of a cut kernel add their number as four bytes, so that equal slices have different names.
+// digests sets the SHA-256 of the constants that have none yet. Workers share the constants out, and each hashes two of
+// them side by side if there are enough; if there are fewer constants than workers, each constant is packed by one
+// goroutine while another, if there is one, hashes it.
 func (s *Section) digests(of []*constant) {
 	of = slices.DeleteFunc(slices.Clone(of), func(c *constant) bool { return c.all })
-	digest := func(c *constant, each func(pieces []piece, near, far func([]byte) error) error) {
-		h := sha256.New()
-		each([]piece{c.piece}, nil, func(b []byte) error { h.Write(b); return nil }) // which fails only if h does
-		c.sum, c.all = c.end(h), true
-	}
-	if s.workers() == 1 || len(of) < s.workers() {
+	workers := s.workers()
+	if len(of) < workers {
 		for _, c := range of {
-			digest(c, s.each)
+			d := sha256x2.New()
+			// It fails only if its argument does, and d does not.
+			s.each([]piece{c.piece}, nil, func(b []byte) error { d.Write(b); return nil })
+			c.end(d)
 		}
 		return
 	}
-	run(len(of), s.workers(), func(i int) {
-		buf := buffers.Get().(*[windowBytes]byte)
-		defer buffers.Put(buf)
-		digest(of[i], func(pieces []piece, near, far func([]byte) error) error {
-			return inTurn(pieces, buf[:], near, far)
-		})
-	})
+	var next atomic.Int64
+	take := func() *constant {
+		if i := int(next.Add(1)) - 1; i < len(of) {
+			return of[i]
+		}
+		return nil
+	}
+	lanes := 1
+	if len(of) >= 2*workers {
+		lanes = 2
+	}
+	run(workers, workers, func(int) { sideBySide(lanes, take) })
+}
+
+// lane is a constant that is being hashed, window by window.
+type lane struct {
+	constant *constant // nil if there are no more
+	digest   *sha256x2.Digest
+	next     func() (*window, bool)
+	stop     func()
+	rest     []byte // of the last window, which the digest has not got yet
+	buf      *[windowBytes]byte
+}
+
+// sideBySide sets the digests of the constants that take returns until it returns nil.
+func sideBySide(lanes int, take func() *constant) {
+	var l [2]lane
+	for i := range lanes {
+		l[i].buf = buffers.Get().(*[windowBytes]byte)
+		defer buffers.Put(l[i].buf)
+		defer func() {
+			if l[i].constant != nil {
+				l[i].stop() // after a panic
+			}
+		}()
+		l[i].begin(take())
+	}
+	a, b := &l[0], &l[1]
+	for a.fill(take) && b.fill(take) {
+		m, n := sha256x2.WriteBoth(a.digest, b.digest, a.rest, b.rest)
+		a.rest, b.rest = a.rest[m:], b.rest[n:]
+	}
+	for _, l := range []*lane{a, b} {
+		for l.fill(take) {
+			l.digest.Write(l.rest)
+			l.rest = nil
+		}
+	}
+}
+
+func (l *lane) begin(c *constant) {
+	l.constant = c
+	if c != nil {
+		l.digest = sha256x2.New()
+		l.next, l.stop = iter.Pull(windowsOf([]piece{c.piece}))
+	}
+}
+
+// fill sees to it that there are bytes to hash, of the next constant if all of this one are. It reports whether there
+// are any.
+func (l *lane) fill(take func() *constant) bool {
+	for l.constant != nil && len(l.rest) == 0 {
+		if w, ok := l.next(); ok {
+			l.rest = w.pack(l.buf[:])
+			continue
+		}
+		l.stop()
+		l.constant.end(l.digest)
+		l.begin(take())
+	}
+	return l.constant != nil
 }
 
 // buffers are of windows. A model may have many pairs of constants that begin alike, each of which needs two of them.
@@ -237,12 +301,12 @@ var buffers = sync.Pool{New: func() any { return new([windowBytes]byte) }}
 // beginningBytes tell nearly all constants of a model from each other.
 const beginningBytes = 2 << 10
 
-// beginning returns what digest would set if the constant ended after beginningBytes.
+// beginning returns the digest of the constant if it ended after beginningBytes.
 func (s *Section) beginning(c *constant) [sha256.Size]byte {
-	h := sha256.New()
+	d := sha256x2.New()
 	if c.piece.jobs == nil {
-		h.Write(c.piece.data[:min(len(c.piece.data), beginningBytes)])
-		return c.end(h)
+		d.Write(c.piece.data[:min(len(c.piece.data), beginningBytes)])
+		return c.sumOf(d)
 	}
 	n := 0
 	for j := range c.piece.jobs {
@@ -250,18 +314,22 @@ func (s *Section) beginning(c *constant) [sha256.Size]byte {
 			s.buf = make([]byte, max(j.size, beginningBytes))
 		}
 		j.do(s.buf[:j.size])
-		h.Write(s.buf[:min(j.size, beginningBytes-n)])
+		d.Write(s.buf[:min(j.size, beginningBytes-n)])
 		if n += j.size; n >= beginningBytes {
 			break
 		}
 	}
-	return c.end(h)
+	return c.sumOf(d)
 }
 
-// end adds the number of the constant's task to h and returns the digest.
-func (c *constant) end(h hash.Hash) [sha256.Size]byte {
+// end sets the digest of the constant, all of whose bytes d has.
+func (c *constant) end(d *sha256x2.Digest) { c.sum, c.all = c.sumOf(d), true }
+
+// sumOf returns the sum of d. The later tasks of a cut kernel add their number as four bytes, so that equal slices have
+// different names.
+func (c *constant) sumOf(d *sha256x2.Digest) [sha256.Size]byte {
 	if c.task > 0 {
-		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(c.task)))
+		d.Write(binary.LittleEndian.AppendUint32(nil, uint32(c.task)))
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	return d.Sum()
 }
