@@ -23,8 +23,9 @@ type tensor struct {
 // evaluator computes functions of the intermediate form over the field.
 type evaluator struct {
 	*field.Functions
-	tables  *tables
-	numbers *numbers
+	products *field.Products
+	tables   *tables
+	numbers  *numbers
 	// computed reports the elements that the other side computes, to choose where an operation has two meanings; it is
 	// nil if they are not known.
 	computed func(x field.Elem) bool

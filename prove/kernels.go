@@ -321,63 +321,78 @@ func fill(c *call) []tensor {
 	return []tensor{c.out(0, out)}
 }
 
-// groups calls f for each set of elements that differ only in their indices along axes, with the number of the set in
-// row-major order and the positions of its elements.
-func groups(shape []int64, axes []int, f func(k int, at []int)) {
-	strides := make([]int, len(shape))
-	n := 1
-	for i := len(shape) - 1; i >= 0; i-- {
-		strides[i] = n
-		n *= int(shape[i])
-	}
-	places := func(over bool) []int {
-		out := []int{0}
-		for i, d := range shape {
-			if slices.Contains(axes, i) != over {
-				continue
-			}
-			next := make([]int, 0, len(out)*int(d))
-			for _, at := range out {
-				for k := range int(d) {
-					next = append(next, at+k*strides[i])
+// along returns a tensor whose rows of elements that differ only in their indices along axes are what f makes of those
+// of x. k is the number of the row in row-major order.
+func along(x tensor, axes []int, f func(k int, row []field.Elem)) []field.Elem {
+	out := make([]field.Elem, len(x.v))
+	rows(x, axes, out, f)
+	return out
+}
+
+// rows is along with the memory for the result. If it is nil, f must not change rows.
+func rows(x tensor, axes []int, out []field.Elem, f func(k int, row []field.Elem)) {
+	base, off := offsets(x.typ.Shape, axes, false), offsets(x.typ.Shape, axes, true)
+	n := len(off)
+	dense := n == 0 || off[n-1] == n-1
+	parallel(len(base), n, func(lo, hi int) {
+		row := make([]field.Elem, n)
+		for k := lo; k < hi; k++ {
+			from := x.v[base[k]:]
+			switch {
+			case dense && out == nil:
+				f(k, from[:n])
+			case dense:
+				copy(out[base[k]:][:n], from)
+				f(k, out[base[k]:][:n])
+			default:
+				for i, o := range off {
+					row[i] = from[o]
+				}
+				f(k, row)
+				for i, o := range off[:min(n, len(out))] {
+					out[base[k]+o] = row[i]
 				}
 			}
-			out = next
-		}
-		return out
-	}
-	base, off := places(false), places(true)
-	parallel(len(base), len(off), func(lo, hi int) {
-		at := make([]int, len(off))
-		for k := lo; k < hi; k++ {
-			for i, o := range off {
-				at[i] = base[k] + o
-			}
-			f(k, at)
 		}
 	})
+}
+
+// offsets lists the positions of the elements with all indices along axes and index 0 along the others, or the reverse.
+func offsets(shape []int64, axes []int, inside bool) []int {
+	out, stride := []int{0}, int(extent(shape, nil))
+	for i, d := range shape {
+		if stride /= max(1, int(d)); slices.Contains(axes, i) != inside {
+			continue
+		}
+		next := make([]int, 0, len(out)*int(d))
+		for _, at := range out {
+			for k := range int(d) {
+				next = append(next, at+k*stride)
+			}
+		}
+		out = next
+	}
+	return out
 }
 
 // reduce returns a reduction that adds a function of the elements and applies another to the sum of n.
 func reduce(each func(c *call, x field.Elem) field.Elem,
 	then func(c *call, sum field.Elem, n int) field.Elem) func(c *call) []tensor {
 	return func(c *call) []tensor {
-		x := c.need(ir.ParamX)
 		a, err := ir.ReduceAttrs(c.op)
 		if err != nil || !c.floats() {
 			return nil
 		}
 		out := make([]field.Elem, c.op.Results[0].Type.Elems())
-		groups(x.typ.Shape, a.Axes, func(k int, at []int) {
-			for _, i := range at {
-				y := x.v[i]
+		rows(c.need(ir.ParamX), a.Axes, nil, func(k int, row []field.Elem) {
+			for _, x := range row {
 				if each != nil {
-					y = each(c, y)
+					x = each(c, x)
 				}
-				out[k] = field.Add(out[k], y)
+				out[k] = field.Add(out[k], x)
 			}
 			if then != nil {
-				out[k] = then(c, out[k], len(at))
+				out[k] = then(c, out[k], len(row))
 			}
 		})
 		return []tensor{c.out(0, out)}
@@ -391,72 +406,81 @@ func softmax(c *call) []tensor {
 	if err != nil {
 		return nil
 	}
-	return []tensor{c.out(0, c.shares(x.v, x.typ.Shape, axis))}
+	return []tensor{c.out(0, c.shares(x, axis))}
 }
 
 // shares returns the softmax along an axis.
-func (c *call) shares(x []field.Elem, shape []int64, axis int) []field.Elem {
-	out := make([]field.Elem, len(x))
+func (c *call) shares(x tensor, axis int) []field.Elem {
 	scale, power := field.Number(log2E), c.tables.named(c.Functions, "exp2")
-	groups(shape, []int{axis}, func(_ int, at []int) {
+	return along(x, []int{axis}, func(_ int, row []field.Elem) {
 		top, sum := field.Elem(0), field.Elem(0)
-		for _, i := range at {
-			top = field.Add(top, c.Order(x[i]))
+		for _, x := range row {
+			top = field.Add(top, c.Order(x))
 		}
 		top = c.Unorder(top)
-		for _, i := range at {
-			out[i] = power(field.Mul(field.Sub(x[i], top), scale))
-			sum = field.Add(sum, out[i])
+		for i, x := range row {
+			row[i] = power(field.Mul(field.Sub(x, top), scale))
+			sum = field.Add(sum, row[i])
 		}
 		sum = field.Inv(sum)
-		for _, i := range at {
-			out[i] = field.Mul(out[i], sum)
+		for i, x := range row {
+			row[i] = field.Mul(x, sum)
 		}
 	})
-	return out
 }
 
 func layerNorm(c *call) []tensor {
-	x := c.need(ir.ParamX)
 	axes, err := ir.LayerNormAxes(c.op)
+	if err != nil || !slices.IsSorted(axes) {
+		return nil
+	}
+	return c.normalise(axes, func(_, i int) int { return i })
+}
+
+// instanceNorm is layer_norm over the spatial dimensions, with a factor and an addend for each channel.
+func instanceNorm(c *call) []tensor {
+	shape := c.op.Arg(ir.ParamX).Type.Shape
+	var axes []int
+	for i := 2; i < len(shape); i++ {
+		axes = append(axes, i)
+	}
+	if len(axes) == 0 {
+		return nil
+	}
+	return c.normalise(axes, func(k, _ int) int { return k % int(shape[1]) })
+}
+
+// normalise divides the differences from the mean over axes by the root of the variance plus epsilon. of returns which
+// factor and which addend element i of row k has.
+func (c *call) normalise(axes []int, of func(k, i int) int) []tensor {
+	x := c.need(ir.ParamX)
 	eps, ok := c.register(ir.ParamEpsilon)
 	gamma, scaled := c.arg(ir.ParamGamma)
 	beta, shifted := c.arg(ir.ParamBeta)
-	if err != nil || !ok || !slices.IsSorted(axes) {
+	if !ok {
 		return nil
 	}
-	out := c.normalise(x, axes, eps)
-	groups(x.typ.Shape, axes, func(_ int, at []int) {
-		for k, i := range at {
-			if scaled {
-				out[i] = field.Mul(out[i], gamma.v[k])
-			}
-			if shifted {
-				out[i] = field.Add(out[i], beta.v[k])
-			}
-		}
-	})
-	return []tensor{c.out(0, out)}
-}
-
-// normalise returns the differences from the mean over axes, divided by the root of the variance plus epsilon.
-func (c *call) normalise(x tensor, axes []int, eps field.Elem) []field.Elem {
 	share := field.Inv(field.Int(extent(x.typ.Shape, append([]int{}, axes...))))
-	out := make([]field.Elem, len(x.v))
-	groups(x.typ.Shape, axes, func(_ int, at []int) {
+	return []tensor{c.out(0, along(x, axes, func(k int, row []field.Elem) {
 		mean, square := field.Elem(0), field.Elem(0)
-		for _, i := range at {
-			mean = field.Add(mean, x.v[i])
+		for _, x := range row {
+			mean = field.Add(mean, x)
 		}
 		mean = field.Mul(mean, share)
-		for _, i := range at {
-			out[i] = field.Sub(x.v[i], mean)
-			square = field.Add(square, field.Mul(out[i], out[i]))
+		for i, x := range row {
+			row[i] = field.Sub(x, mean)
+			square = field.Add(square, field.Mul(row[i], row[i]))
 		}
 		r := c.Rsqrt(field.Add(field.Mul(square, share), eps))
-		for _, i := range at {
-			out[i] = field.Mul(out[i], r)
+		for i, x := range row {
+			x = field.Mul(x, r)
+			if scaled {
+				x = field.Mul(x, gamma.v[of(k, i)])
+			}
+			if shifted {
+				x = field.Add(x, beta.v[of(k, i)])
+			}
+			row[i] = x
 		}
-	})
-	return out
+	}))}
 }

@@ -7,44 +7,79 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
-// blockColumns is the number of columns of a product that are computed at a time.
-const blockColumns = 192
+// Blocks of a product are so large that the second cache has their columns, for the usual numbers of terms.
+const (
+	blockRows    = 256
+	blockColumns = 192
+)
 
-// multiply returns w * b, for m rows of k and k rows of n elements, and adds bias[i] to row i if there is a bias.
-func multiply(out, w, b []field.Elem, m, k, n int, bias []field.Elem) {
-	at := make([]int, k)
-	for l := range at {
-		at[l] = l * n
+// matrix is a view of elements: that of row i and column j is at i*row + j*column.
+type matrix struct {
+	v           []field.Elem
+	row, column int
+}
+
+// dense returns a matrix whose rows have n elements, one after the other.
+func dense(v []field.Elem, n int) matrix { return matrix{v, n, 1} }
+
+// turned exchanges rows and columns.
+func (m matrix) turned() matrix { return matrix{m.v, m.column, m.row} }
+
+// block returns a part of a matrix with rows one after the other: as it is if they are, or else a copy.
+func (m matrix) block(row, column, rows, columns int) matrix {
+	from := m.v[row*m.row+column*m.column:]
+	if m.column == 1 {
+		return matrix{from, m.row, 1}
 	}
-	const rows = 64
-	cuts, parts := (n+blockColumns-1)/blockColumns, (m+rows-1)/rows
-	parallel(parts*cuts, k*min(m, rows)*min(n, blockColumns), func(lo, hi int) {
+	out := dense(make([]field.Elem, rows*columns), columns)
+	out.set(matrix{from, m.row, m.column}, rows, columns)
+	return out
+}
+
+// set copies elements of another matrix.
+func (m matrix) set(from matrix, rows, columns int) {
+	for j := range columns {
+		for i := range rows {
+			m.v[i*m.row+j*m.column] = from.v[i*from.row+j*from.column]
+		}
+	}
+}
+
+// multiply writes the product of w, of m rows of k elements, and b, of n columns, over the zeros of out.
+func (e *evaluator) multiply(out, w, b matrix, m, k, n int) {
+	if m == 0 || k == 0 || n == 0 {
+		return
+	}
+	w = w.block(0, 0, m, k)
+	cuts, parts := (n+blockColumns-1)/blockColumns, (m+blockRows-1)/blockRows
+	parallel(parts*cuts, k*min(m, blockRows)*min(n, blockColumns), func(lo, hi int) {
 		for i := lo; i < hi; i++ {
-			row, from := i%parts*rows, i/parts*blockColumns
-			count, cols := min(rows, m-row), min(blockColumns, n-from)
-			for r := row; r < row+count; r++ {
-				c, first := out[r*n+from:][:cols], field.Elem(0)
-				if bias != nil {
-					first = bias[r]
-				}
-				for j := range c {
-					c[j] = first
-				}
+			row, column := i%parts*blockRows, i/parts*blockColumns
+			rows, columns := min(blockRows, m-row), min(blockColumns, n-column)
+			part, at := b.block(0, column, k, columns), make([]int, k)
+			for l := range at {
+				at[l] = l * part.row
 			}
-			field.AddMul(out[row*n+from:], n, w[row*k:], k, count, b[from:], at, cols)
+			to := matrix{out.v[row*out.row+column*out.column:], out.row, out.column}
+			c := to
+			if out.column != 1 {
+				c = dense(make([]field.Elem, rows*columns), columns)
+			}
+			e.products.Multiply(c.v, c.row, w.v[row*w.row:], w.row, rows, part.v, at, columns)
+			if out.column != 1 {
+				to.set(c, rows, columns)
+			}
 		}
 	})
 }
 
-// turn returns a matrix of m rows of n elements with rows and columns exchanged.
-func turn(x []field.Elem, m, n int) []field.Elem {
-	out := make([]field.Elem, m*n)
-	for i := range m {
-		for j := range n {
-			out[j*m+i] = x[i*n+j]
+// addRows adds a number to each row of n elements, if there are any.
+func addRows(v, numbers []field.Elem, n int) {
+	for i, x := range numbers {
+		for j := range v[i*n:][:n] {
+			v[i*n+j] = field.Add(v[i*n+j], x)
 		}
 	}
-	return out
 }
 
 func linear(c *call) []tensor {
@@ -55,8 +90,7 @@ func linear(c *call) []tensor {
 	}
 	m := len(x.v) / k
 	out := make([]field.Elem, m*n)
-	multiply(out, w.v, turn(x.v, m, k), n, k, m, nil)
-	out = turn(out, n, m)
+	c.multiply(dense(out, n).turned(), dense(w.v, k), dense(x.v, k).turned(), n, k, m)
 	if b, ok := c.arg(ir.ParamBias); ok {
 		for i := range out {
 			out[i] = field.Add(out[i], b.v[i%n])
@@ -78,11 +112,12 @@ func matmul(c *call) []tensor {
 		return t
 	}
 	x, y := matrices(c.need(ir.ParamX), a.VectorX), matrices(c.need(ir.ParamY), a.VectorY)
-	return []tensor{c.out(0, products(x, y, a))}
+	return []tensor{c.out(0, c.matrices(x, y, a, c.op.Arg(ir.ParamY).IsConst()))}
 }
 
-// products multiplies matrices, the last two dimensions, whose batch dimensions broadcast.
-func products(x, y tensor, a ir.MatMul) []field.Elem {
+// matrices multiplies matrices, the last two dimensions, whose batch dimensions broadcast. The rows that are multiplied
+// are the columns of y if it is constant, since numbers of fp16 take less time as rows.
+func (e *evaluator) matrices(x, y tensor, a ir.MatMul, constant bool) []field.Elem {
 	batch := func(t tensor) tensor { return tensor{t.typ.WithShape(t.typ.Shape[:t.typ.Rank()-2]...), t.v} }
 	m, k, n := int(a.M), int(a.K), int(a.N)
 	st := spread(a.Batch, []tensor{batch(x), batch(y)})
@@ -99,14 +134,18 @@ func products(x, y tensor, a ir.MatMul) []field.Elem {
 			}
 			r /= int(a.Batch[d])
 		}
-		p, q := x.v[at[0]*m*k:][:m*k], y.v[at[1]*k*n:][:k*n]
+		p, q, c := dense(x.v[at[0]*m*k:], k), dense(y.v[at[1]*k*n:], n), dense(out[i*m*n:], n)
 		if a.TransposeX {
-			p = turn(p, k, m)
+			p = dense(p.v, m).turned()
 		}
 		if a.TransposeY {
-			q = turn(q, n, k)
+			q = dense(q.v, k).turned()
 		}
-		multiply(out[i*m*n:][:m*n], p, q, m, k, n, nil)
+		if constant {
+			e.multiply(c.turned(), q.turned(), p.turned(), n, k, m)
+		} else {
+			e.multiply(c, p, q, m, k, n)
+		}
 	}
 	return out
 }
@@ -167,11 +206,11 @@ func conv(c *call) []tensor {
 				}
 			}
 		})
-		var b []field.Elem
+		y := out[i*rows*pixels:][:rows*pixels]
+		c.multiply(dense(y, pixels), dense(w.v[i%g*rows*red:], red), dense(seen, pixels), rows, red, pixels)
 		if biased {
-			b = bias.v[i%g*rows:][:rows]
+			addRows(y, bias.v[i%g*rows:][:rows], pixels)
 		}
-		multiply(out[i*rows*pixels:][:rows*pixels], w.v[i%g*rows*red:][:rows*red], seen, rows, red, pixels, b)
 	}
 	return []tensor{c.out(0, out)}
 }
@@ -191,8 +230,9 @@ func convTranspose(c *call) []tensor {
 	out := make([]field.Elem, n*g*rows*plane)
 	parts := make([]field.Elem, rows*taps*pixels)
 	for i := range n * g {
-		tap := turn(w.v[i%g*in*rows*taps:][:in*rows*taps], in, rows*taps)
-		multiply(parts, tap, x.v[i*in*pixels:][:in*pixels], rows*taps, in, pixels, nil)
+		clear(parts)
+		c.multiply(dense(parts, pixels), dense(w.v[i%g*in*rows*taps:], rows*taps).turned(),
+			dense(x.v[i*in*pixels:], pixels), rows*taps, in, pixels)
 		parallel(rows, pixels*taps, func(lo, hi int) {
 			for r := lo; r < hi; r++ {
 				y := out[(i*rows+r)*plane:][:plane]

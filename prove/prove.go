@@ -132,17 +132,23 @@ func Pair(ctx context.Context, m *sim.Machine, fs []Function, o Options) (*Resul
 
 // proof is the proof of one function.
 type proof struct {
-	m      *sim.Machine
-	f      *Function
-	o      Options
-	fs     *field.Functions
-	tables *tables
-	number *numbers
-	in     map[string]tensor // random elements for the parameters, once they were needed
+	m  *sim.Machine
+	f  *Function
+	o  Options
+	fs *field.Functions
+	// products are those that either side computed. The other side and the source need most of them again.
+	products *field.Products
+	tables   *tables
+	number   *numbers
+	in       map[string]tensor // random elements for the parameters, once they were needed
 }
+
+// mostRemembered bounds the results of products that are remembered, to 256 MB.
+const mostRemembered = 1 << 25
 
 func newProof(m *sim.Machine, f *Function, o Options) *proof {
 	p := &proof{m: m, f: f, o: o, fs: field.New(o.Seed)}
+	p.products = field.NewProducts(p.fs, mostRemembered)
 	p.number = &numbers{exact: map[float64]field.Elem{}}
 	programs := []*ir.Func{f.Program}
 	if f.Source != nil {
@@ -156,7 +162,7 @@ func newProof(m *sim.Machine, f *Function, o Options) *proof {
 }
 
 func (p *proof) evaluator() *evaluator {
-	return &evaluator{Functions: p.fs, tables: p.tables, numbers: p.number}
+	return &evaluator{Functions: p.fs, products: p.products, tables: p.tables, numbers: p.number}
 }
 
 // progress reports that done of total tasks or statements of a stage are done.
@@ -222,7 +228,8 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 		in[n] = sim.ExactTensor{Type: t.typ, Elems: t.v}
 	}
 	o := sim.ExactOptions{Convert: convert(p.fs, p.tables), Call: p.call}
-	o.Engine.Field, o.Engine.Table, o.Engine.Scalar = p.fs, p.tables.of, p.number.scalar
+	o.Engine.Field, o.Engine.Products = p.fs, p.products
+	o.Engine.Table, o.Engine.Scalar = p.tables.of, p.number.scalar
 	o.Engine.Workers, o.Engine.Writers = p.o.Workers, values != nil
 	total := p.m.Tasks()
 	o.Engine.Trace = func(engine.Event) {

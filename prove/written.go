@@ -112,29 +112,6 @@ func bandPart(c *call) []tensor {
 	return []tensor{c.out(0, out)}
 }
 
-// instanceNorm is layer_norm over the spatial dimensions, with a factor and an addend for each channel.
-func instanceNorm(c *call) []tensor {
-	x := c.need(ir.ParamX)
-	eps, ok := c.register(ir.ParamEpsilon)
-	if !ok || x.typ.Rank() < 3 {
-		return nil
-	}
-	var axes []int
-	for i := 2; i < x.typ.Rank(); i++ {
-		axes = append(axes, i)
-	}
-	y := c.out(0, c.normalise(x, axes, eps))
-	factor, addend := tensor{x.typ.WithShape(), []field.Elem{1}}, tensor{x.typ.WithShape(), []field.Elem{0}}
-	if t, ok := c.channels(ir.ParamGamma); ok {
-		factor = t
-	}
-	if t, ok := c.channels(ir.ParamBeta); ok {
-		addend = t
-	}
-	return c.broadcast(func(a []field.Elem) field.Elem { return field.Add(field.Mul(a[0], a[1]), a[2]) }, y, factor,
-		addend)
-}
-
 // power is a product or a root, for exponents that are small integers or halves, or exp(y log(x)).
 func power(c *call) []tensor {
 	y := c.op.Arg(ir.ParamY)
@@ -179,22 +156,22 @@ func cumsum(c *call) []tensor {
 	if err != nil || !c.floats() {
 		return nil
 	}
-	out := make([]field.Elem, len(x.v))
-	groups(x.typ.Shape, []int{axis}, func(_ int, at []int) {
+	return []tensor{c.out(0, along(x, []int{axis}, func(_ int, row []field.Elem) {
+		if backward {
+			slices.Reverse(row)
+		}
 		sum := field.Elem(0)
-		for k := range at {
-			i := at[k]
-			if backward {
-				i = at[len(at)-1-k]
-			}
-			next := field.Add(sum, x.v[i])
-			if out[i] = next; exclusive {
-				out[i] = sum
+		for i, x := range row {
+			next := field.Add(sum, x)
+			if row[i] = next; exclusive {
+				row[i] = sum
 			}
 			sum = next
 		}
-	})
-	return []tensor{c.out(0, out)}
+		if backward {
+			slices.Reverse(row)
+		}
+	}))}
 }
 
 // attention knows masks of numbers. The query is scaled by a number of fp16.
@@ -213,14 +190,14 @@ func attention(c *call) []tensor {
 	}
 	lead := out.Shape[:n-2]
 	scores := out.WithShape(append(slices.Clone(lead), rows, keys)...)
-	s := products(q, k, ir.MatMul{TransposeY: true, Batch: lead, M: rows, K: width, N: keys})
+	s := c.matrices(q, k, ir.MatMul{TransposeY: true, Batch: lead, M: rows, K: width, N: keys}, false)
 	if masked {
 		add := func(a []field.Elem) field.Elem { return field.Add(a[0], a[1]) }
 		s = over(scores.Shape, add, tensor{scores, s}, mask)
 	}
-	s = c.shares(s, scores.Shape, n-1)
-	return []tensor{c.out(0, products(tensor{scores, s}, v, ir.MatMul{
-		Batch: lead, M: rows, K: keys, N: out.Shape[n-1]}))}
+	s = c.shares(tensor{scores, s}, n-1)
+	return []tensor{c.out(0, c.matrices(tensor{scores, s}, v, ir.MatMul{
+		Batch: lead, M: rows, K: keys, N: out.Shape[n-1]}, false))}
 }
 
 // lstm computes one direction with the usual activations; its gates are input, forget, output and cell.
@@ -249,8 +226,11 @@ func lstm(c *call) []tensor {
 		if direction == "reverse" {
 			t = steps - 1 - k
 		}
-		multiply(a, ih.v, turn(x.v[t*batch*in:][:batch*in], batch, in), 4*hidden, in, batch, bias.v)
-		multiply(b, hh.v, turn(h, batch, hidden), 4*hidden, hidden, batch, nil)
+		clear(a)
+		clear(b)
+		c.multiply(dense(a, batch), dense(ih.v, in), dense(x.v[t*batch*in:], in).turned(), 4*hidden, in, batch)
+		c.multiply(dense(b, batch), dense(hh.v, hidden), dense(h, hidden).turned(), 4*hidden, hidden, batch)
+		addRows(a, bias.v, batch)
 		next, state := make([]field.Elem, batch*hidden), make([]field.Elem, batch*hidden)
 		for i := range batch * hidden {
 			gate := func(g int) field.Elem {

@@ -16,7 +16,8 @@ import (
 type ExactTensor struct {
 	Type  ir.Type
 	Elems []field.Elem
-	// Where says from where the runtime read an element; nil for a tensor that was not in a surface.
+	// Where says from where the runtime read an element; nil for a tensor that was not in a surface, and if the writers
+	// of elements are not recorded.
 	Where func(i int) Where
 }
 
@@ -24,7 +25,7 @@ type ExactTensor struct {
 type Where struct {
 	Buffer    string `json:"buffer"`              // a port
 	Address   int64  `json:"address"`             // in bytes, from the start of the buffer
-	Procedure string `json:"procedure,omitempty"` // of the task that wrote it; empty if none did or it is not recorded
+	Procedure string `json:"procedure,omitempty"` // of the task that wrote it; empty if none did
 	Task      int    `json:"task"`                // its index in the chain of the procedure
 }
 
@@ -171,7 +172,9 @@ func (r *exactRun) cast(from, to uint32) error {
 		for i, p := range at {
 			elems[i] = r.get(c, p, src.Desc.Storage)
 		}
-		where = func(i int) Where { return r.where(c, at[i]) }
+		if r.o.Engine.Writers { // it keeps all memory of the run
+			where = func(i int) Where { return r.where(c, at[i]) }
+		}
 	} else {
 		elems, where = t.Elems, t.Where
 	}

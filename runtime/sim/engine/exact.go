@@ -23,6 +23,8 @@ type Exact struct {
 type ExactOptions struct {
 	Options // Numerics is ignored
 	Field   *field.Functions
+	// Products computes products of matrices, of which it remembers some; nil for none.
+	Products *field.Products
 	// Table returns the function that a lookup table computes. It is called once for each task with a table.
 	Table func(t *Table) func(field.Elem) field.Elem
 	// Scalar returns the element for a number in a register; nil means field.Number.
@@ -46,7 +48,8 @@ func NewExact(o ExactOptions) *Exact {
 	if o.Scalar == nil {
 		o.Scalar = field.Number
 	}
-	x := &exact{Functions: o.Field, table: o.Table, scalar: o.Scalar, l2: &Cells{Name: "L2", size: L2Size}}
+	x := &exact{Functions: o.Field, products: o.Products, table: o.Table, scalar: o.Scalar,
+		l2: &Cells{Name: "L2", size: L2Size}}
 	return &Exact{machine[field.Elem, field.Elem]{opts: o.Options.defaults(), num: x, report: o.Values}, x}
 }
 
@@ -224,11 +227,12 @@ func (c *Cells) Writer(at int64) int {
 // exact is the arithmetic of an Exact: elements and results are the same.
 type exact struct {
 	*field.Functions
-	table  func(t *Table) func(field.Elem) field.Elem
-	scalar func(f float64) field.Elem
-	l2     *Cells
-	mem    CellMemory
-	writer int32 // number of the running task
+	products *field.Products
+	table    func(t *Table) func(field.Elem) field.Elem
+	scalar   func(f float64) field.Elem
+	l2       *Cells
+	mem      CellMemory
+	writer   int32 // number of the running task
 }
 
 func (e *exact) window(_ Memory, stream string, bar int, first, n int64, write bool) (place, error) {
@@ -438,7 +442,7 @@ func (e *exact) multiply(c []field.Elem, w, b matrix[field.Elem]) {
 	for l := range at {
 		at[l] = l * b.RowStep
 	}
-	e.add(c, b.Cols, w.Data, w.RowStep, w.Rows, b.Data, at, b.Cols)
+	e.products.Multiply(c, b.Cols, w.Data, w.RowStep, w.Rows, b.Data, at, b.Cols)
 }
 
 func (e *exact) add(c []field.Elem, ldc int, w []field.Elem, ldw, m int, b []field.Elem, at []int, cols int) {
