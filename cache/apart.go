@@ -167,20 +167,39 @@ func (s Store) Entry(k pair.Key, all bool) (*Entry, error) {
 // racy reports whether a file could have been changed after it was read without a change of the time of its last
 // change: that time is not long enough before the reading for the clock of the file system.
 func racy(changed, read time.Time) bool {
-	step := 20 * time.Millisecond // systems advance these times with the timer interrupt
+	step := fineStep
 	if changed.Nanosecond() == 0 {
-		step = 2 * time.Second // or the file system stores full or even seconds
+		step = coarseStep
 	}
 	return !changed.Add(step).Before(read)
 }
 
+// Systems advance the times of files with the timer interrupt, unless the file system stores full or even seconds.
+const (
+	fineStep   = 20 * time.Millisecond
+	coarseStep = 2 * time.Second
+)
+
 func (e *Entry) write(folder string, k pair.Key) error {
-	return place(folder, k, entrySuffix, func(w io.Writer) error { _, err := w.Write(e.bytes(k)); return err })
+	return place(folder, k, entrySuffix, func(f *os.File) error { _, err := f.Write(e.bytes(k)); return err })
+}
+
+// placeApart writes the file of a container, which write writes, and sets the time of its last change to one that is
+// long ago. Otherwise the file would be read the next time, because it could have been changed just after it was
+// written. As long as it has a temporary name nobody else changes it, and later it gets another time.
+func placeApart(folder string, k pair.Key, write func(f *os.File) error) error {
+	return place(folder, k, apartSuffix, func(f *os.File) error {
+		if err := write(f); err != nil {
+			return err
+		}
+		_ = os.Chtimes(f.Name(), time.Time{}, time.Now().Add(-2*coarseStep)) // or it is read the next time
+		return nil
+	})
 }
 
 // putApart writes a pair as two files.
 func putApart(folder string, k pair.Key, p pair.Pair) error {
-	err := place(folder, k, apartSuffix, func(w io.Writer) error { _, err := w.Write(p.Container); return err })
+	err := placeApart(folder, k, func(f *os.File) error { _, err := f.Write(p.Container); return err })
 	if err != nil {
 		return err
 	}
@@ -213,8 +232,8 @@ func (s Store) PutFile(k pair.Key, container string, size int64, sum [sha256.Siz
 			return err
 		}
 		defer in.Close()
-		err = place(s.Folder, k, apartSuffix, func(w io.Writer) error {
-			if n, err := io.Copy(w, in); err != nil || n != size {
+		err = placeApart(s.Folder, k, func(f *os.File) error {
+			if n, err := atomicfile.Copy(f, in); err != nil || n != size {
 				return cmp.Or(err, fmt.Errorf("%s has %d bytes, want %d", container, n, size))
 			}
 			return nil

@@ -79,6 +79,31 @@ func TestLargeContainersAreFiles(t *testing.T) {
 	}
 }
 
+// TestNewContainersAreNotRead asks for an entry just after it was put. Its container need not be read, but a change of
+// it is found.
+func TestNewContainersAreNotRead(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "m.hwx")
+	must(t, os.WriteFile(file, large(1).Container, 0o644))
+	for _, put := range []func(s Store) error{
+		func(s Store) error { return s.Put(key(1), large(1)) },
+		func(s Store) error {
+			return s.PutFile(key(1), file, apartBytes, sha256.Sum256(large(1).Container), large(1).Descriptor)
+		},
+	} {
+		s := Store{Folder: t.TempDir()}
+		must(t, put(s))
+		e, err := s.Entry(key(1), false)
+		must(t, err)
+		if racy(time.Unix(0, e.changed), time.Unix(0, e.checked)) {
+			t.Errorf("a container changed at %d and written with its entry at %d is read again", e.changed, e.checked)
+		}
+		flip(t, e.Container)
+		if _, err := s.Entry(key(1), false); !errors.As(err, new(*EntryError)) {
+			t.Errorf("a container that was changed at once: %v", err)
+		}
+	}
+}
+
 // TestChangedContainersAreRefused changes an entry in every way that a disk or a program does by mistake.
 func TestChangedContainersAreRefused(t *testing.T) {
 	for _, c := range []struct {

@@ -4,7 +4,8 @@
 // there is no entry. Debug databases are not stored.
 //
 // A container of at least 1 MiB is a file beside its entry, so that the system can copy it to an output (Store.Entry).
-// FileSum remembers the SHA-256 of the files of models. A Remote keeps pairs on a server for several machines.
+// FileSum remembers the SHA-256 of zinc and of the files of models. A Remote keeps pairs on a server for several
+// machines.
 //
 // Invariants:
 //

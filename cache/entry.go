@@ -129,7 +129,7 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	sum.Write(p.Container)
 	sum.Write(p.Descriptor)
 	h = sum.Sum(h)
-	return place(folder, k, entrySuffix, func(w io.Writer) error {
+	return place(folder, k, entrySuffix, func(w *os.File) error {
 		for _, b := range [][]byte{h, p.Container, p.Descriptor} {
 			if _, err := w.Write(b); err != nil {
 				return err
@@ -141,7 +141,7 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 
 // place writes the file of a key with a suffix under a temporary name, and renames it. Other users' processes may read
 // a shared folder, as far as the user's mask lets them.
-func place(folder string, k pair.Key, suffix string, write func(w io.Writer) error) (err error) {
+func place(folder string, k pair.Key, suffix string, write func(f *os.File) error) (err error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -42,11 +43,11 @@ type Options struct {
 // ErrUnknownFiles reports that NewKey cannot list the files of a model, so that there is no key for it.
 var ErrUnknownFiles = errors.New("the files of the model cannot be determined")
 
-// NewKey returns the key of what this program compiles the model at path to: that of
-// ExecutableVersion, the options and Files, whose contents sum finds. Errors are those of the file system, or wrap
+// NewKey returns the key of what this program compiles the model at path to: that of the program, the options and
+// Files. What sum finds of the program and of the files is in the key. Errors are those of the file system, or wrap
 // ErrUnknownFiles.
 func NewKey(ctx context.Context, path, weightsDir string, o Options, sum SumFunc) (Key, error) {
-	version, err := ExecutableVersion()
+	version, err := executableVersion(ctx, sum)
 	if err != nil {
 		return Key{}, err
 	}
@@ -266,13 +267,33 @@ func folderFiles(root, prefix string) ([]File, error) {
 	return files, err
 }
 
-// ExecutableVersion returns a version for KeyOf that no two builds of a
-// program share: the SHA-256 of the program that runs.
-var ExecutableVersion = sync.OnceValues(func() (string, error) {
-	path, err := os.Executable()
-	if err != nil {
-		return "", err
+// executable is the SHA-256 of the program that runs, once it is known.
+var executable struct {
+	sync.Mutex
+	sum string
+}
+
+// executableVersion returns a version for KeyOf that no two builds of a program share: the SHA-256 of the program that
+// runs, which sum finds.
+func executableVersion(ctx context.Context, sum SumFunc) (string, error) {
+	executable.Lock()
+	defer executable.Unlock()
+	if executable.sum == "" {
+		path := "/proc/self/exe" // also if there is another file at its path by now
+		if runtime.GOOS != "linux" {
+			var err error
+			if path, err = os.Executable(); err != nil {
+				return "", err
+			}
+		}
+		s, err := sum(ctx, path)
+		if err == nil && s == "" {
+			err = &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+		}
+		if err != nil {
+			return "", err
+		}
+		executable.sum = s
 	}
-	sum, err := HashFile(context.Background(), path)
-	return "executable " + hex.EncodeToString([]byte(sum)), err
-})
+	return "executable " + hex.EncodeToString([]byte(executable.sum)), nil
+}

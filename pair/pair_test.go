@@ -1,6 +1,7 @@
 package pair_test
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -62,5 +63,35 @@ func TestReadReturnsWhatWriteWrote(t *testing.T) {
 	}
 	if _, err := pair.ReadOrContainer(at.Descriptor); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a descriptor that does not exist: %v", err)
+	}
+}
+
+// TestKeysHaveTheProgram asks for two keys, whose files an interface finds: the program that runs is one of them,
+// and is asked for once.
+func TestKeysHaveTheProgram(t *testing.T) {
+	model := filepath.Join(t.TempDir(), "model.mil")
+	check(t, os.WriteFile(model, []byte("no weights"), 0o666))
+	own, err := os.Executable()
+	check(t, err)
+	program, err := os.Stat(own)
+	check(t, err)
+	programs, models := 0, 0
+	sum := func(ctx context.Context, path string) (string, error) {
+		info, err := os.Stat(path)
+		check(t, err)
+		if os.SameFile(info, program) {
+			programs++
+		} else {
+			models++
+		}
+		return pair.HashFile(ctx, path)
+	}
+	first, err := pair.NewKey(t.Context(), model, "", pair.Options{}, sum)
+	check(t, err)
+	again, err := pair.NewKey(t.Context(), model, "", pair.Options{}, sum)
+	check(t, err)
+	if first != again || programs > 1 || models != 2 {
+		t.Errorf("keys %v and %v after %d looks at the program and %d at the model, want 1 and 2", first, again,
+			programs, models)
 	}
 }

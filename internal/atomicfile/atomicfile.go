@@ -62,11 +62,16 @@ type earlyWriter struct {
 
 func (w *earlyWriter) Write(p []byte) (int, error) {
 	n, err := w.f.Write(p)
-	if w.size += int64(n); w.size-w.begun >= earlyBytes {
+	w.wrote(int64(n))
+	return n, err
+}
+
+// wrote records that n more bytes are in the file.
+func (w *earlyWriter) wrote(n int64) {
+	if w.size += n; w.size-w.begun >= earlyBytes {
 		beginSync(w.f, w.begun, w.size-w.begun)
 		w.begun = w.size
 	}
-	return n, err
 }
 
 // Write appends to the contents.
@@ -308,8 +313,25 @@ func from(path string, out *os.File) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	_, err = Copy(out, in)
 	return errors.Join(err, in.Close())
+}
+
+// Copy copies the rest of in to out, which is empty, and returns the number of bytes. The system copies them, and
+// shares the blocks of the two files where the file system can; it stores what has been copied while the rest is being
+// copied, so that Sync of out has little left to wait for.
+func Copy(out, in *os.File) (size int64, err error) {
+	w := &earlyWriter{f: out}
+	for {
+		n, err := io.CopyN(out, in, earlyBytes)
+		w.wrote(n)
+		switch {
+		case err == io.EOF:
+			return w.size, nil
+		case err != nil:
+			return w.size, err
+		}
+	}
 }
 
 // link makes backup a second link to the old file, which is locked first so that the link is not taken for abandoned.
