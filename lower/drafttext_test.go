@@ -217,8 +217,9 @@ func (p *printer) planned(d *draft) string {
 	return strings.Join(w, "; ")
 }
 
-// sumText returns the number of a task's words and their checksum.
-func sumText(t *testing.T, task *td.Task) string {
+// taskText returns a task's words: their number and checksum, and a line for each block with the fields in which the
+// task differs from one that does nothing.
+func taskText(t *testing.T, task *td.Task) string {
 	t.Helper()
 	ws, err := task.Encode()
 	if err != nil {
@@ -228,13 +229,6 @@ func sumText(t *testing.T, task *td.Task) string {
 	for _, w := range ws {
 		fmt.Fprintf(sum, "%08x", w)
 	}
-	return fmt.Sprintf("%d words, checksum %08x", len(ws), sum.Sum32())
-}
-
-// taskText returns a task's words: their number and checksum, and a line for each block with the fields in which the
-// task differs from one that does nothing.
-func taskText(t *testing.T, task *td.Task) string {
-	t.Helper()
 	nothing := &draft{ne: &neuralWork{op: td.NEPass, scale: 1}, window: window{kw: 1, kh: 1, sx: 1, sy: 1, ox: 1}}
 	nothing.src[0].where, nothing.dst.where = inL2, inL2
 	nothing.src[0].buf, nothing.dst.buf = &buffer{}, &buffer{}
@@ -263,7 +257,7 @@ func taskText(t *testing.T, task *td.Task) string {
 		lines[r.Block.Name] = append(lines[r.Block.Name], name+"="+text)
 	}
 	var b strings.Builder
-	b.WriteString(sumText(t, task) + "\n")
+	fmt.Fprintf(&b, "%d words, checksum %08x\n", len(ws), sum.Sum32())
 	for _, n := range order {
 		fmt.Fprintf(&b, "    %s: %s\n", n, strings.Join(lines[n], " "))
 	}

@@ -6,7 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -564,48 +563,6 @@ func TestEncodeWritesEachFieldOnce(t *testing.T) {
 					}
 				}
 			}
-		}
-	}
-}
-
-// TestWordsOfCalls holds the words of tasks to testdata/words.txt, in which a call (irbuild.Graph.Call) has one line
-// for each task. It covers far more shapes than the files of rules, since many rules about L2 show at few of them: a
-// changed rule names here the shapes that it changes. To add a case, add its line and run with -update.
-func TestWordsOfCalls(t *testing.T) {
-	name := filepath.Join("testdata", "words.txt")
-	old, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var all strings.Builder
-	for _, part := range regexp.MustCompile(`(?m)^\S.*\n(?: .*\n)*`).FindAllString(string(old), -1) {
-		call, want, _ := strings.Cut(part, "\n")
-		all.WriteString(call + "\n")
-		if call[0] == '#' {
-			continue
-		}
-		g := irbuild.New(1)
-		vs, err := g.Call(call)
-		if err != nil {
-			t.Fatal(err)
-		}
-		p, err := Lower(segmentOf(g, vs...), target.H13, &weights.Section{})
-		if err != nil {
-			t.Errorf("%s: %v", call, err)
-			continue
-		}
-		got := fmt.Sprintf("  %d bytes of scratch\n", p.Scratch)
-		for _, task := range p.Tasks {
-			got += "  " + sumText(t, task) + "\n"
-		}
-		all.WriteString(got)
-		if got != want && !*update {
-			t.Errorf("%s has the tasks\n%swant\n%s(-update rewrites the file)", call, got, want)
-		}
-	}
-	if *update {
-		if err := os.WriteFile(name, []byte(all.String()), 0o666); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

@@ -111,7 +111,13 @@ func (b *builder) rowsAsKernels(factors, x *surf, out *operand) {
 	}
 	by := view(factors)
 	by.spreadAlong(axW)
-	b.emit(elementwise(td.PEMultiply), by, view(x), out, 0)
+	// As many matrices at a time as fit in L2 beside their factors.
+	row := out.ext[axC] * (align(out.ext[axW]*elemBytes, granule) + 2*granule)
+	tile := (b.t.L2Bytes - l2Reserve) / row
+	if tile >= out.ext[axH] {
+		tile = 0
+	}
+	b.emit(elementwise(td.PEMultiply), by, view(x), out, tile)
 }
 
 // softmaxOfOne emits the softmax over one channel. The maximum and the sum are their sources: the difference reads x as

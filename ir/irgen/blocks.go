@@ -94,6 +94,9 @@ var blocks = []block{
 	{"attention", func(m *maker) []*ir.Value {
 		heads, width := int64(1+m.n(4)), pick[int64](m.choices, 4, 8, 16, 32)
 		rows := pick[int64](m.choices, 1, 3, 7, 16, 32)
+		if m.n(8) == 0 { // more than a small L2 holds
+			heads, width, rows = pick[int64](m.choices, 4, 8, 16), 4, pick[int64](m.choices, 64, 96, 128)
+		}
 		x := m.input(1, rows, heads*width)
 		head := func(x *ir.Value, perm ...int) *ir.Value {
 			return m.turned(m.reshaped(m.dense(x, heads*width), 1, -1, heads, width), perm...)
