@@ -11,12 +11,16 @@ import (
 // is not ready for use. They may be used by several goroutines at once.
 type Functions struct {
 	keys        [8]uint64
-	low         Elem        // order's image of minus infinity
-	booleans    sync.Map    // elements that stand for 0 or 1
-	known       atomic.Bool // whether booleans has any
-	differences sync.Map    // signs of differences of booleans and from infinities, by the difference
-	parts       sync.Map    // bytes of integers that were joined from bytes of others, by joined
+	low         Elem     // order's image of minus infinity
+	booleans    sync.Map // elements that stand for 0 or 1
+	known       [filterBits / 32]atomic.Uint32
+	differences sync.Map // signs of differences of booleans and from infinities, by the difference
+	parts       sync.Map // bytes of integers that were joined from bytes of others, by joined
 }
+
+// filterBits is the number of bits of the filter of booleans: bit x modulo filterBits is set if x is one. A few bits are
+// set for most programs, and most elements are looked up nowhere else.
+const filterBits = 1 << 16
 
 // New returns the functions of a key.
 func New(key uint64) *Functions {
@@ -159,9 +163,10 @@ func (f *Functions) Boolean(name uint64, x Elem) Elem {
 
 // Known makes an element, and one minus it, a boolean for IsBoolean.
 func (f *Functions) Known(x Elem) {
-	f.known.Store(true)
-	f.booleans.Store(x, true)
-	f.booleans.Store(Sub(1, x), true)
+	for _, x := range [...]Elem{x, Sub(1, x)} {
+		f.booleans.Store(x, true)
+		f.known[x%filterBits/32].Or(1 << (x % 32))
+	}
 }
 
 // IsBoolean reports whether an element is 0, 1 or Known.
@@ -169,7 +174,7 @@ func (f *Functions) IsBoolean(x Elem) bool {
 	if x <= 1 {
 		return true
 	}
-	if !f.known.Load() {
+	if f.known[x%filterBits/32].Load()>>(x%32)&1 == 0 {
 		return false
 	}
 	_, ok := f.booleans.Load(x)
@@ -187,7 +192,7 @@ func (f *Functions) Sub(a, b Elem) Elem {
 	case b == Infinity || a == Neg(Infinity):
 		below, _ := f.hashed(d)
 		f.differences.Store(d, [2]Elem{below, 0})
-	case f.known.Load() && f.IsBoolean(a) && f.IsBoolean(b):
+	case f.IsBoolean(a) && f.IsBoolean(b):
 		below, above := Mul(Sub(1, a), b), Mul(a, Sub(1, b))
 		f.Known(below)
 		f.Known(above)

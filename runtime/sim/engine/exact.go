@@ -544,8 +544,13 @@ func (r *exactRows) second(v, b []field.Elem) {
 	case r.op == td.PEAdd && r.neg2:
 		combine(v, b, e.Sub)
 		return
+	case r.op == td.PEAdd && len(b) == 1:
+		affine(v, 1, b[0])
+		return
 	case r.op == td.PEAdd:
-		combine(v, b, field.Add)
+		for i, y := range b[:len(v)] {
+			v[i] = field.Add(v[i], y)
+		}
 		return
 	case r.neg2:
 		b = slices.Clone(b)
