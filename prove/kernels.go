@@ -325,12 +325,12 @@ func fill(c *call) []tensor {
 // of x. k is the number of the row in row-major order.
 func along(x tensor, axes []int, f func(k int, row []field.Elem)) []field.Elem {
 	out := make([]field.Elem, len(x.v))
-	rows(x, axes, out, f)
+	eachRow(x, axes, out, f)
 	return out
 }
 
-// rows is along with the memory for the result. If it is nil, f must not change rows.
-func rows(x tensor, axes []int, out []field.Elem, f func(k int, row []field.Elem)) {
+// eachRow is along with the memory for the result. If it is nil, f must not change rows.
+func eachRow(x tensor, axes []int, out []field.Elem, f func(k int, row []field.Elem)) {
 	base, off := offsets(x.typ.Shape, axes, false), offsets(x.typ.Shape, axes, true)
 	n := len(off)
 	dense := n == 0 || off[n-1] == n-1
@@ -384,7 +384,7 @@ func reduce(each func(c *call, x field.Elem) field.Elem,
 			return nil
 		}
 		out := make([]field.Elem, c.op.Results[0].Type.Elems())
-		rows(c.need(ir.ParamX), a.Axes, nil, func(k int, row []field.Elem) {
+		eachRow(c.need(ir.ParamX), a.Axes, nil, func(k int, row []field.Elem) {
 			for _, x := range row {
 				if each != nil {
 					x = each(c, x)
@@ -411,21 +411,16 @@ func softmax(c *call) []tensor {
 
 // shares returns the softmax along an axis.
 func (c *call) shares(x tensor, axis int) []field.Elem {
-	scale, power := field.Number(log2E), c.tables.named(c.Functions, "exp2")
+	scale, power := []field.Elem{field.Number(log2E)}, c.Name("table exp2")
 	return along(x, []int{axis}, func(_ int, row []field.Elem) {
-		top, sum := field.Elem(0), field.Elem(0)
+		field.AddRow(row, []field.Elem{field.Neg(c.Unorder(c.Orders(row)))})
+		field.MulRow(row, scale)
+		c.HashRow(power, row)
+		sum := field.Elem(0)
 		for _, x := range row {
-			top = field.Add(top, c.Order(x))
+			sum = field.Add(sum, x)
 		}
-		top = c.Unorder(top)
-		for i, x := range row {
-			row[i] = power(field.Mul(field.Sub(x, top), scale))
-			sum = field.Add(sum, row[i])
-		}
-		sum = field.Inv(sum)
-		for i, x := range row {
-			row[i] = field.Mul(x, sum)
-		}
+		field.MulRow(row, []field.Elem{field.Inv(sum)})
 	})
 }
 

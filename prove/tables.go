@@ -21,7 +21,7 @@ type tables struct {
 	known map[string]curve                       // by name
 	cuts  map[float64]bool                       // numbers that comparisons compare with
 	made  map[string]func(field.Elem) field.Elem // functions of operations, by name and parameters
-	seen  map[[128]byte]func(field.Elem) field.Elem
+	seen  map[[128]byte]func(v []field.Elem)
 	// odd lists tables that match none of the functions.
 	odd []string
 }
@@ -77,7 +77,7 @@ func newTables(fs *field.Functions, programs ...*ir.Func) *tables {
 		known: maps.Clone(standard),
 		cuts:  map[float64]bool{0: true, 0.5: true, -0.5: true},
 		made:  map[string]func(field.Elem) field.Elem{},
-		seen:  map[[128]byte]func(field.Elem) field.Elem{},
+		seen:  map[[128]byte]func(v []field.Elem){},
 	}
 	for _, f := range programs {
 		t.compared(f)
@@ -87,6 +87,9 @@ func newTables(fs *field.Functions, programs ...*ir.Func) *tables {
 	}
 	return t
 }
+
+// composed are the functions with a definition; the others are random.
+var composed = []string{"reciprocal", "sqrt", "rsqrt", "trunc", "fraction", "silu"}
 
 // named returns the function with a name over the field.
 func (t *tables) named(f *field.Functions, name string) func(field.Elem) field.Elem {
@@ -248,8 +251,8 @@ func (t *tables) steps(f *field.Functions, x field.Elem, edges []edge, below flo
 	return y
 }
 
-// of returns the function that a table computes.
-func (t *tables) of(table *engine.Table) func(field.Elem) field.Elem {
+// of returns what replaces the elements of a row by the function that a table computes.
+func (t *tables) of(table *engine.Table) func(v []field.Elem) {
 	if f := t.seen[table.Bytes]; f != nil {
 		return f
 	}
@@ -271,10 +274,10 @@ var halves = sync.OnceValue(func() []float64 {
 	return out
 })
 
-func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
+func (t *tables) recognise(table *engine.Table) func(v []field.Elem) {
 	c := sampled(func(x float64) float64 { return float64(table.Eval(float32(x))) })
 	if f := t.piecewise(c); f != nil {
-		return f
+		return rows(f)
 	}
 	least := map[string]float64{}
 	for n, known := range t.known {
@@ -297,7 +300,20 @@ func (t *tables) recognise(table *engine.Table) func(field.Elem) field.Elem {
 			"which it misses by %.3g", strings.TrimSpace(name), best))
 		name = fmt.Sprintf("%x", table.Bytes)
 	}
-	return t.named(t.fs, name)
+	if slices.Contains(composed, name) {
+		return rows(t.named(t.fs, name))
+	}
+	n := t.fs.Name("table " + name)
+	return func(v []field.Elem) { t.fs.HashRow(n, v) }
+}
+
+// rows makes a function one of the elements of a row.
+func rows(f func(field.Elem) field.Elem) func(v []field.Elem) {
+	return func(v []field.Elem) {
+		for i, x := range v {
+			v[i] = f(x)
+		}
+	}
 }
 
 // nearTable is how far a table may be from the function that it approximates, relative for numbers above 1.

@@ -10,7 +10,8 @@ import (
 
 var (
 	accelerated = cpu.X86.HasBMI2
-	limbs       = cpu.X86.HasAVX512F && cpu.X86.HasAVX512IFMA // multiplies integers of 52 bits
+	// limbs says that the processor multiplies integers of 52 bits, eight at a time.
+	limbs = cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512IFMA
 )
 
 // addStrip adds to a row the sums of the products with the columns of a strip.
@@ -124,4 +125,33 @@ func (s *tiles) add(c []Elem, ldc, rows, terms int, mask uint32) {
 			}
 		}
 	}
+}
+
+// rowKernel is a kernel of rows.
+type rowKernel func(v, b *uint64, n, step int, mask uint32)
+
+func (k rowKernel) run(v, b []Elem) {
+	var same [stripColumns]uint64
+	from, step := (*uint64)(&b[0]), stripColumns
+	if len(b) == 1 {
+		for i := range same {
+			same[i] = uint64(b[0])
+		}
+		from, step = &same[0], 0
+	}
+	k((*uint64)(&v[0]), from, len(v), step, 1<<(len(v)%8)-1)
+}
+
+func (f *Functions) hashRow(name uint64, v []Elem) {
+	hashRow((*uint64)(&v[0]), &f.keys, name*f.keys[0], len(v), 1<<(len(v)%8)-1)
+}
+
+// scrambled returns the sum of permuted elements, or false if one must be permuted again.
+func (f *Functions) scrambled(v []Elem) (sum Elem, ok bool) {
+	var sums [stripColumns]uint64
+	again := scrambled((*uint64)(&v[0]), &f.keys, &sums, len(v), 1<<(len(v)%8)-1)
+	for _, x := range sums {
+		sum = Add(sum, reduced(x))
+	}
+	return sum, again == 0
 }

@@ -53,3 +53,41 @@ func TestKernelsAgree(t *testing.T) {
 		}
 	}
 }
+
+// TestRowKernelsAgree compares the kernels of rows with the loops, on rows of every length and with booleans and
+// infinite elements in some.
+func TestRowKernelsAgree(t *testing.T) {
+	if !limbs {
+		t.Skip("the processor has no kernels of rows")
+	}
+	defer func() { limbs = true }()
+	r := rand.New(rand.NewPCG(7, 8))
+	f := New(3)
+	f.Known(77)
+	special := []Elem{0, 1, P - 1, P - 2, Infinity, P - Infinity, 77, P - 76}
+	for n := 1; n < 70; n++ {
+		v, b := make([]Elem, n), make([]Elem, n)
+		for i := range v {
+			v[i], b[i] = Elem(r.Uint64N(P)), Elem(r.Uint64N(P))
+			if n%3 == 0 && r.IntN(4) == 0 {
+				v[i], b[i] = special[r.IntN(len(special))], special[r.IntN(len(special))]
+			}
+		}
+		for name, row := range map[string]func(v, b []Elem){
+			"add": AddRow, "multiply": MulRow, "subtract": f.SubRow, "multiply booleans": f.MulRow,
+			"hash":  func(v, _ []Elem) { f.HashRow(5, v) },
+			"order": func(v, _ []Elem) { v[0] = f.Orders(v) },
+		} {
+			for _, b := range [][]Elem{b, b[:1]} {
+				got, want := slices.Clone(v), slices.Clone(v)
+				limbs = true
+				row(got, b)
+				limbs = false
+				row(want, b)
+				if !slices.Equal(got, want) {
+					t.Errorf("%s, %d elements with %d: %v, want %v", name, n, len(b), got, want)
+				}
+			}
+		}
+	}
+}

@@ -18,8 +18,8 @@ type Functions struct {
 	parts       sync.Map // bytes of integers that were joined from bytes of others, by joined
 }
 
-// filterBits is the number of bits of the filter of booleans: bit x modulo filterBits is set if x is one. A few bits are
-// set for most programs, and most elements are looked up nowhere else.
+// filterBits is the number of bits of the filter of booleans: bit x modulo filterBits is set if x is one. Most elements
+// are looked up nowhere else.
 const filterBits = 1 << 16
 
 // New returns the functions of a key.
@@ -44,10 +44,14 @@ func mix(a, b uint64) uint64 {
 	return hi ^ lo
 }
 
+// stir is a step of a hash: k is odd.
+func stir(h, k uint64) uint64 { return (h ^ h>>32) * k }
+
 // Hash returns a random function of a name and an element.
 func (f *Functions) Hash(name uint64, x Elem) Elem {
-	h := mix(uint64(x)^f.keys[0], f.keys[1]^name*0x9e3779b97f4a7c15)
-	h = mix(h^f.keys[2], uint64(x)^f.keys[3])
+	h := uint64(x) + name*f.keys[0]
+	h = stir(stir(stir(h, f.keys[1]), f.keys[2]), f.keys[3])
+	h ^= h >> 32
 	return small(h&P + h>>61)
 }
 
@@ -69,22 +73,26 @@ func (f *Functions) Digest(name uint64, v []Elem) Elem {
 	return f.Hash(h, Elem(h&(P>>1)))
 }
 
-// The two halves of an element, which scramble mixes in turn.
+// The two halves of an element, which scramble changes in turn.
 const (
 	lowBits  = 31
+	highBits = 61 - lowBits
 	lowMask  = 1<<lowBits - 1
-	highMask = 1<<(61-lowBits) - 1
 )
+
+// round returns a random function of one half for the other, of so many bits.
+func (f *Functions) round(i int, half uint64, bits int) uint64 {
+	return stir((half+f.keys[i])*f.keys[i+4], f.keys[i+4]) >> (64 - bits)
+}
 
 // scramble is a random permutation of the elements.
 func (f *Functions) scramble(x Elem) Elem {
-	k := &f.keys
 	for {
 		lo, hi := uint64(x)&lowMask, uint64(x)>>lowBits
-		hi ^= mix(lo+k[0], k[4]) & highMask
-		lo ^= mix(hi+k[1], k[5]) & lowMask
-		hi ^= mix(lo+k[2], k[6]) & highMask
-		lo ^= mix(hi+k[3], k[7]) & lowMask
+		hi ^= f.round(0, lo, highBits)
+		lo ^= f.round(1, hi, lowBits)
+		hi ^= f.round(2, lo, highBits)
+		lo ^= f.round(3, hi, lowBits)
 		if x = Elem(hi<<lowBits | lo); x != P {
 			return x
 		}
@@ -93,13 +101,12 @@ func (f *Functions) scramble(x Elem) Elem {
 
 // unscramble is the inverse of scramble.
 func (f *Functions) unscramble(x Elem) Elem {
-	k := &f.keys
 	for {
 		lo, hi := uint64(x)&lowMask, uint64(x)>>lowBits
-		lo ^= mix(hi+k[3], k[7]) & lowMask
-		hi ^= mix(lo+k[2], k[6]) & highMask
-		lo ^= mix(hi+k[1], k[5]) & lowMask
-		hi ^= mix(lo+k[0], k[4]) & highMask
+		lo ^= f.round(3, hi, lowBits)
+		hi ^= f.round(2, lo, highBits)
+		lo ^= f.round(1, hi, lowBits)
+		hi ^= f.round(0, lo, highBits)
 		if x = Elem(hi<<lowBits | lo); x != P {
 			return x
 		}
@@ -169,12 +176,15 @@ func (f *Functions) Known(x Elem) {
 	}
 }
 
+// filtered reports whether the filter has an element, as it has every boolean.
+func (f *Functions) filtered(x Elem) bool { return f.known[x%filterBits/32].Load()>>(x%32)&1 != 0 }
+
 // IsBoolean reports whether an element is 0, 1 or Known.
 func (f *Functions) IsBoolean(x Elem) bool {
 	if x <= 1 {
 		return true
 	}
-	if f.known[x%filterBits/32].Load()>>(x%32)&1 == 0 {
+	if !f.filtered(x) {
 		return false
 	}
 	_, ok := f.booleans.Load(x)

@@ -32,3 +32,33 @@ func halves(dst *uint64, w *uint64, n int, mask uint32) (over uint64)
 //
 //go:noescape
 func parts(dst *uint64, w *uint64, n int, from uint64, mask uint32)
+
+// addRow replaces n elements of v by results with those of b, of which each eight begin step after the
+// last: 8, or 0 if there are only eight. mask selects those of the last n%8.
+//
+//go:noescape
+func addRow(v *uint64, b *uint64, n int, step int, mask uint32)
+
+// subRow replaces n elements of v by results with those of b, of which each eight begin step after the
+// last: 8, or 0 if there are only eight. mask selects those of the last n%8.
+//
+//go:noescape
+func subRow(v *uint64, b *uint64, n int, step int, mask uint32)
+
+// mulRow replaces n elements of v by results with those of b, of which each eight begin step after the
+// last: 8, or 0 if there are only eight. mask selects those of the last n%8.
+//
+//go:noescape
+func mulRow(v *uint64, b *uint64, n int, step int, mask uint32)
+
+// hashRow replaces n elements by their hashes; name is that times the first key. mask selects those of the last
+// n%8.
+//
+//go:noescape
+func hashRow(v *uint64, keys *[8]uint64, name uint64, n int, mask uint32)
+
+// scrambled writes sums of the permuted elements of v; again is not 0 if one must be permuted again. mask
+// selects those of the last n%8.
+//
+//go:noescape
+func scrambled(v *uint64, keys *[8]uint64, sums *[8]uint64, n int, mask uint32) (again uint64)

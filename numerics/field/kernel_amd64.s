@@ -368,3 +368,358 @@ last:
 	VMOVDQU64   Z2, (AX)(BX*8)
 	VZEROUPPER
 	RET
+
+// func addRow(v *uint64, b *uint64, n int, step int, mask uint32)
+// Requires: AVX, AVX512F
+TEXT ·addRow(SB), NOSPLIT, $0-36
+	MOVQ         v+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         step+24(FP), BX
+	MOVQ         $0x1fffffffffffffff, SI
+	VPBROADCASTQ SI, Z0
+	MOVL         mask+32(FP), SI
+	KMOVW        SI, K1
+	MOVL         $0x000000ff, SI
+	KMOVW        SI, K2
+	XORQ         SI, SI
+
+eight:
+	SUBQ        $0x08, DX
+	JL          last
+	VMOVDQU64.Z (AX)(SI*8), K2, Z1
+	VMOVDQU64.Z (CX), K2, Z2
+	VPADDQ      Z2, Z1, Z1
+	VPSUBQ      Z0, Z1, Z2
+	VPMINUQ     Z2, Z1, Z1
+	VMOVDQU64   Z1, K2, (AX)(SI*8)
+	LEAQ        (CX)(BX*8), CX
+	ADDQ        $0x08, SI
+	JMP         eight
+
+last:
+	VMOVDQU64.Z (AX)(SI*8), K1, Z1
+	VMOVDQU64.Z (CX), K1, Z2
+	VPADDQ      Z2, Z1, Z1
+	VPSUBQ      Z0, Z1, Z0
+	VPMINUQ     Z0, Z1, Z1
+	VMOVDQU64   Z1, K1, (AX)(SI*8)
+	LEAQ        (CX)(BX*8), CX
+	VZEROUPPER
+	RET
+
+// func subRow(v *uint64, b *uint64, n int, step int, mask uint32)
+// Requires: AVX, AVX512F
+TEXT ·subRow(SB), NOSPLIT, $0-36
+	MOVQ         v+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         step+24(FP), BX
+	MOVQ         $0x1fffffffffffffff, SI
+	VPBROADCASTQ SI, Z0
+	MOVL         mask+32(FP), SI
+	KMOVW        SI, K1
+	MOVL         $0x000000ff, SI
+	KMOVW        SI, K2
+	XORQ         SI, SI
+
+eight:
+	SUBQ        $0x08, DX
+	JL          last
+	VMOVDQU64.Z (AX)(SI*8), K2, Z1
+	VMOVDQU64.Z (CX), K2, Z2
+	VPADDQ      Z0, Z1, Z1
+	VPSUBQ      Z2, Z1, Z1
+	VPSUBQ      Z0, Z1, Z2
+	VPMINUQ     Z2, Z1, Z1
+	VMOVDQU64   Z1, K2, (AX)(SI*8)
+	LEAQ        (CX)(BX*8), CX
+	ADDQ        $0x08, SI
+	JMP         eight
+
+last:
+	VMOVDQU64.Z (AX)(SI*8), K1, Z1
+	VMOVDQU64.Z (CX), K1, Z2
+	VPADDQ      Z0, Z1, Z1
+	VPSUBQ      Z2, Z1, Z1
+	VPSUBQ      Z0, Z1, Z0
+	VPMINUQ     Z0, Z1, Z1
+	VMOVDQU64   Z1, K1, (AX)(SI*8)
+	LEAQ        (CX)(BX*8), CX
+	VZEROUPPER
+	RET
+
+// func mulRow(v *uint64, b *uint64, n int, step int, mask uint32)
+// Requires: AVX, AVX512F, AVX512IFMA
+TEXT ·mulRow(SB), NOSPLIT, $0-36
+	MOVQ         v+0(FP), AX
+	MOVQ         b+8(FP), CX
+	MOVQ         n+16(FP), DX
+	MOVQ         step+24(FP), BX
+	MOVQ         $0x1fffffffffffffff, SI
+	VPBROADCASTQ SI, Z0
+	MOVL         mask+32(FP), SI
+	KMOVW        SI, K1
+	MOVL         $0x000000ff, SI
+	KMOVW        SI, K2
+	XORQ         SI, SI
+
+eight:
+	SUBQ        $0x08, DX
+	JL          last
+	VMOVDQU64.Z (AX)(SI*8), K2, Z1
+	VMOVDQU64.Z (CX), K2, Z2
+	VPXORQ      Z3, Z3, Z3
+	VPXORQ      Z4, Z4, Z4
+	VPXORQ      Z5, Z5, Z5
+	VPSRLQ      $0x34, Z1, Z6
+	VPSRLQ      $0x34, Z2, Z7
+	VPMADD52LUQ Z1, Z2, Z3
+	VPMADD52HUQ Z1, Z2, Z4
+	VPMADD52LUQ Z1, Z7, Z4
+	VPMADD52LUQ Z6, Z2, Z4
+	VPMADD52HUQ Z1, Z7, Z5
+	VPMADD52HUQ Z6, Z2, Z5
+	VPMADD52LUQ Z6, Z7, Z5
+	VPSRLQ      $0x09, Z4, Z1
+	VPADDQ      Z1, Z3, Z3
+	VPSLLQ      $0x34, Z4, Z4
+	VPANDQ      Z0, Z4, Z4
+	VPADDQ      Z4, Z3, Z3
+	VPSRLQ      $0x12, Z5, Z1
+	VPADDQ      Z1, Z3, Z3
+	VPSLLQ      $0x2b, Z5, Z5
+	VPANDQ      Z0, Z5, Z5
+	VPADDQ      Z5, Z3, Z3
+	VPSRLQ      $0x3d, Z3, Z1
+	VPANDQ      Z0, Z3, Z3
+	VPADDQ      Z1, Z3, Z3
+	VPSUBQ      Z0, Z3, Z1
+	VPMINUQ     Z1, Z3, Z3
+	VMOVDQA64   Z3, Z1
+	VMOVDQU64   Z1, K2, (AX)(SI*8)
+	LEAQ        (CX)(BX*8), CX
+	ADDQ        $0x08, SI
+	JMP         eight
+
+last:
+	VMOVDQU64.Z (AX)(SI*8), K1, Z1
+	VMOVDQU64.Z (CX), K1, Z2
+	VPXORQ      Z8, Z8, Z8
+	VPXORQ      Z9, Z9, Z9
+	VPXORQ      Z10, Z10, Z10
+	VPSRLQ      $0x34, Z1, Z3
+	VPSRLQ      $0x34, Z2, Z4
+	VPMADD52LUQ Z1, Z2, Z8
+	VPMADD52HUQ Z1, Z2, Z9
+	VPMADD52LUQ Z1, Z4, Z9
+	VPMADD52LUQ Z3, Z2, Z9
+	VPMADD52HUQ Z1, Z4, Z10
+	VPMADD52HUQ Z3, Z2, Z10
+	VPMADD52LUQ Z3, Z4, Z10
+	VPSRLQ      $0x09, Z9, Z1
+	VPADDQ      Z1, Z8, Z8
+	VPSLLQ      $0x34, Z9, Z9
+	VPANDQ      Z0, Z9, Z9
+	VPADDQ      Z9, Z8, Z8
+	VPSRLQ      $0x12, Z10, Z1
+	VPADDQ      Z1, Z8, Z8
+	VPSLLQ      $0x2b, Z10, Z10
+	VPANDQ      Z0, Z10, Z10
+	VPADDQ      Z10, Z8, Z8
+	VPSRLQ      $0x3d, Z8, Z1
+	VPANDQ      Z0, Z8, Z8
+	VPADDQ      Z1, Z8, Z8
+	VPSUBQ      Z0, Z8, Z0
+	VPMINUQ     Z0, Z8, Z8
+	VMOVDQA64   Z8, Z1
+	VMOVDQU64   Z1, K1, (AX)(SI*8)
+	LEAQ        (CX)(BX*8), CX
+	VZEROUPPER
+	RET
+
+// func hashRow(v *uint64, keys *[8]uint64, name uint64, n int, mask uint32)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·hashRow(SB), NOSPLIT, $0-36
+	MOVQ         v+0(FP), AX
+	MOVQ         keys+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x1fffffffffffffff, BX
+	VPBROADCASTQ BX, Z0
+	MOVQ         name+16(FP), BX
+	VPBROADCASTQ BX, Z1
+	VPBROADCASTQ 8(CX), Z2
+	VPBROADCASTQ 16(CX), Z3
+	VPBROADCASTQ 24(CX), Z4
+	MOVL         mask+32(FP), CX
+	KMOVW        CX, K1
+	MOVL         $0x000000ff, CX
+	KMOVW        CX, K2
+	XORQ         CX, CX
+
+eight:
+	SUBQ        $0x08, DX
+	JL          last
+	VMOVDQU64.Z (AX)(CX*8), K2, Z5
+	VPADDQ      Z1, Z5, Z5
+	VPSRLQ      $0x20, Z5, Z6
+	VPXORQ      Z6, Z5, Z5
+	VPMULLQ     Z2, Z5, Z5
+	VPSRLQ      $0x20, Z5, Z6
+	VPXORQ      Z6, Z5, Z5
+	VPMULLQ     Z3, Z5, Z5
+	VPSRLQ      $0x20, Z5, Z6
+	VPXORQ      Z6, Z5, Z5
+	VPMULLQ     Z4, Z5, Z5
+	VPSRLQ      $0x20, Z5, Z6
+	VPXORQ      Z6, Z5, Z5
+	VPSRLQ      $0x3d, Z5, Z6
+	VPANDQ      Z0, Z5, Z5
+	VPADDQ      Z6, Z5, Z5
+	VPSUBQ      Z0, Z5, Z6
+	VPMINUQ     Z6, Z5, Z5
+	VMOVDQU64   Z5, K2, (AX)(CX*8)
+	ADDQ        $0x08, CX
+	JMP         eight
+
+last:
+	VMOVDQU64.Z (AX)(CX*8), K1, Z5
+	VPADDQ      Z1, Z5, Z5
+	VPSRLQ      $0x20, Z5, Z1
+	VPXORQ      Z1, Z5, Z5
+	VPMULLQ     Z2, Z5, Z5
+	VPSRLQ      $0x20, Z5, Z1
+	VPXORQ      Z1, Z5, Z5
+	VPMULLQ     Z3, Z5, Z5
+	VPSRLQ      $0x20, Z5, Z1
+	VPXORQ      Z1, Z5, Z5
+	VPMULLQ     Z4, Z5, Z5
+	VPSRLQ      $0x20, Z5, Z1
+	VPXORQ      Z1, Z5, Z5
+	VPSRLQ      $0x3d, Z5, Z1
+	VPANDQ      Z0, Z5, Z5
+	VPADDQ      Z1, Z5, Z5
+	VPSUBQ      Z0, Z5, Z0
+	VPMINUQ     Z0, Z5, Z5
+	VMOVDQU64   Z5, K1, (AX)(CX*8)
+	VZEROUPPER
+	RET
+
+// func scrambled(v *uint64, keys *[8]uint64, sums *[8]uint64, n int, mask uint32) (again uint64)
+// Requires: AVX, AVX512DQ, AVX512F
+TEXT ·scrambled(SB), NOSPLIT, $0-48
+	MOVQ         v+0(FP), AX
+	MOVQ         keys+8(FP), CX
+	MOVQ         n+24(FP), DX
+	MOVQ         $0x1fffffffffffffff, BX
+	VPBROADCASTQ BX, Z0
+	VPBROADCASTQ (CX), Z1
+	VPBROADCASTQ 8(CX), Z2
+	VPBROADCASTQ 16(CX), Z3
+	VPBROADCASTQ 24(CX), Z4
+	VPBROADCASTQ 32(CX), Z5
+	VPBROADCASTQ 40(CX), Z6
+	VPBROADCASTQ 48(CX), Z7
+	VPBROADCASTQ 56(CX), Z8
+	XORQ         CX, CX
+	VPXORQ       Z9, Z9, Z9
+	MOVQ         $0x000000007fffffff, BX
+	VPBROADCASTQ BX, Z10
+	MOVL         mask+32(FP), BX
+	KMOVW        BX, K1
+	MOVL         $0x000000ff, BX
+	KMOVW        BX, K2
+	XORQ         BX, BX
+
+eight:
+	SUBQ        $0x08, DX
+	JL          last
+	VMOVDQU64.Z (AX)(BX*8), K2, Z11
+	VPANDQ      Z10, Z11, Z12
+	VPSRLQ      $0x1f, Z11, Z11
+	VPADDQ      Z1, Z12, Z13
+	VPMULLQ     Z5, Z13, Z13
+	VPSRLQ      $0x20, Z13, Z14
+	VPXORQ      Z14, Z13, Z13
+	VPMULLQ     Z5, Z13, Z13
+	VPSRLQ      $0x22, Z13, Z13
+	VPXORQ      Z13, Z11, Z11
+	VPADDQ      Z2, Z11, Z13
+	VPMULLQ     Z6, Z13, Z13
+	VPSRLQ      $0x20, Z13, Z14
+	VPXORQ      Z14, Z13, Z13
+	VPMULLQ     Z6, Z13, Z13
+	VPSRLQ      $0x21, Z13, Z13
+	VPXORQ      Z13, Z12, Z12
+	VPADDQ      Z3, Z12, Z13
+	VPMULLQ     Z7, Z13, Z13
+	VPSRLQ      $0x20, Z13, Z14
+	VPXORQ      Z14, Z13, Z13
+	VPMULLQ     Z7, Z13, Z13
+	VPSRLQ      $0x22, Z13, Z13
+	VPXORQ      Z13, Z11, Z11
+	VPADDQ      Z4, Z11, Z13
+	VPMULLQ     Z8, Z13, Z13
+	VPSRLQ      $0x20, Z13, Z14
+	VPXORQ      Z14, Z13, Z13
+	VPMULLQ     Z8, Z13, Z13
+	VPSRLQ      $0x21, Z13, Z13
+	VPXORQ      Z13, Z12, Z12
+	VPSLLQ      $0x1f, Z11, Z11
+	VPORQ       Z12, Z11, Z11
+	VPCMPEQQ    Z11, Z0, K3
+	KMOVW       K3, SI
+	ORL         SI, CX
+	VPADDQ      Z11, Z9, K2, Z9
+	VPSRLQ      $0x3d, Z9, Z11
+	VPANDQ      Z0, Z9, Z9
+	VPADDQ      Z11, Z9, Z9
+	ADDQ        $0x08, BX
+	JMP         eight
+
+last:
+	VMOVDQU64.Z (AX)(BX*8), K1, Z11
+	VPANDQ      Z10, Z11, Z10
+	VPSRLQ      $0x1f, Z11, Z11
+	VPADDQ      Z1, Z10, Z1
+	VPMULLQ     Z5, Z1, Z1
+	VPSRLQ      $0x20, Z1, Z12
+	VPXORQ      Z12, Z1, Z1
+	VPMULLQ     Z5, Z1, Z1
+	VPSRLQ      $0x22, Z1, Z1
+	VPXORQ      Z1, Z11, Z11
+	VPADDQ      Z2, Z11, Z1
+	VPMULLQ     Z6, Z1, Z1
+	VPSRLQ      $0x20, Z1, Z2
+	VPXORQ      Z2, Z1, Z1
+	VPMULLQ     Z6, Z1, Z1
+	VPSRLQ      $0x21, Z1, Z1
+	VPXORQ      Z1, Z10, Z10
+	VPADDQ      Z3, Z10, Z1
+	VPMULLQ     Z7, Z1, Z1
+	VPSRLQ      $0x20, Z1, Z2
+	VPXORQ      Z2, Z1, Z1
+	VPMULLQ     Z7, Z1, Z1
+	VPSRLQ      $0x22, Z1, Z1
+	VPXORQ      Z1, Z11, Z11
+	VPADDQ      Z4, Z11, Z1
+	VPMULLQ     Z8, Z1, Z1
+	VPSRLQ      $0x20, Z1, Z2
+	VPXORQ      Z2, Z1, Z1
+	VPMULLQ     Z8, Z1, Z1
+	VPSRLQ      $0x21, Z1, Z1
+	VPXORQ      Z1, Z10, Z10
+	VPSLLQ      $0x1f, Z11, Z11
+	VPORQ       Z10, Z11, Z11
+	VPCMPEQQ    Z11, Z0, K2
+	KMOVW       K2, AX
+	ORL         AX, CX
+	VPADDQ      Z11, Z9, K1, Z9
+	VPSRLQ      $0x3d, Z9, Z1
+	VPANDQ      Z0, Z9, Z9
+	VPADDQ      Z1, Z9, Z9
+	MOVQ        sums+16(FP), AX
+	VMOVDQU64   Z9, (AX)
+	MOVQ        CX, again+40(FP)
+	VZEROUPPER
+	RET

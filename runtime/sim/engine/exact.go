@@ -25,8 +25,9 @@ type ExactOptions struct {
 	Field   *field.Functions
 	// Products computes products of matrices, of which it remembers some; nil for none.
 	Products *field.Products
-	// Table returns the function that a lookup table computes. It is called once for each task with a table.
-	Table func(t *Table) func(field.Elem) field.Elem
+	// Table returns what replaces the elements of a row by the function that a lookup table computes. It is called once
+	// for each task with a table.
+	Table func(t *Table) func(v []field.Elem)
 	// Scalar returns the element for a number in a register; nil means field.Number.
 	Scalar func(f float64) field.Elem
 	// Writers records for each element which task wrote it, for Cells.Writer.
@@ -228,7 +229,7 @@ func (c *Cells) Writer(at int64) int {
 type exact struct {
 	*field.Functions
 	products *field.Products
-	table    func(t *Table) func(field.Elem) field.Elem
+	table    func(t *Table) func(v []field.Elem)
 	scalar   func(f float64) field.Elem
 	l2       *Cells
 	mem      CellMemory
@@ -394,31 +395,13 @@ func each(v []field.Elem, f func(x field.Elem) field.Elem) {
 	}
 }
 
-// combine replaces the elements of a row by a function of them and of those of another row, or of its only element.
-func combine(v, b []field.Elem, f func(x, y field.Elem) field.Elem) {
-	if len(b) == 1 {
-		y := b[0]
-		for i, x := range v {
-			v[i] = f(x, y)
-		}
-		return
-	}
-	for i, y := range b[:len(v)] {
-		v[i] = f(v[i], y)
-	}
-}
-
 // affine replaces the elements of a row by a product and a sum, which in most rows change nothing.
 func affine(v []field.Elem, factor, addend field.Elem) {
 	if factor != 1 {
-		for i, x := range v {
-			v[i] = field.Mul(x, factor)
-		}
+		field.MulRow(v, []field.Elem{factor})
 	}
 	if addend != 0 {
-		for i, x := range v {
-			v[i] = field.Add(x, addend)
-		}
+		field.AddRow(v, []field.Elem{addend})
 	}
 }
 
@@ -454,7 +437,7 @@ type exactPost struct {
 	e          *exact
 	add, scale field.Elem
 	clamp      bool
-	table      func(field.Elem) field.Elem
+	table      func(v []field.Elem)
 }
 
 func (e *exact) post(t *td.Task, l *lut, _ bool) poster[field.Elem, field.Elem] {
@@ -482,7 +465,7 @@ func (p *exactPost) row(out, acc []field.Elem, bias field.Elem) {
 		p.e.clamp(out)
 	}
 	if p.table != nil {
-		each(out, p.table)
+		p.table(out)
 	}
 }
 
@@ -523,14 +506,14 @@ func (r *exactRows) row(v []field.Elem, ops [3][]field.Elem, n int) {
 		r.second(v, ops[1])
 	}
 	if n > 2 {
-		combine(v, ops[2], field.Mul)
+		field.MulRow(v, ops[2])
 	}
 	affine(v, r.scale, r.bias)
 	if r.abs {
 		each(v, e.Abs)
 	}
 	if r.square {
-		combine(v, v, field.Mul)
+		field.MulRow(v, v)
 	}
 	if r.relu {
 		e.clamp(v)
@@ -539,30 +522,21 @@ func (r *exactRows) row(v []field.Elem, ops [3][]field.Elem, n int) {
 
 // second computes with the second source.
 func (r *exactRows) second(v, b []field.Elem) {
-	e := r.e
-	switch {
-	case r.op == td.PEAdd && r.neg2:
-		combine(v, b, e.Sub)
-		return
-	case r.op == td.PEAdd && len(b) == 1:
-		affine(v, 1, b[0])
-		return
-	case r.op == td.PEAdd:
-		for i, y := range b[:len(v)] {
-			v[i] = field.Add(v[i], y)
-		}
-		return
-	case r.neg2:
+	if r.neg2 && r.op != td.PEAdd {
 		b = slices.Clone(b)
 		each(b, field.Neg)
 	}
-	switch r.op {
-	case td.PEMultiply:
-		combine(v, b, e.Mul)
-	case td.PEMax:
-		combine(v, b, e.Max)
-	case td.PEMin:
-		combine(v, b, e.Min)
+	switch {
+	case r.op == td.PEAdd && r.neg2:
+		r.e.SubRow(v, b)
+	case r.op == td.PEAdd:
+		field.AddRow(v, b)
+	case r.op == td.PEMultiply:
+		r.e.MulRow(v, b)
+	case r.op == td.PEMax:
+		r.e.MaxRow(v, b)
+	case r.op == td.PEMin:
+		r.e.MinRow(v, b)
 	}
 }
 
@@ -623,9 +597,7 @@ func (f *exactFold) add(v []field.Elem) {
 	e := f.fin.e
 	switch f.mode {
 	case td.PoolMax:
-		for _, x := range v {
-			f.acc = field.Add(f.acc, e.Order(x))
-		}
+		f.acc = field.Add(f.acc, e.Orders(v))
 	case td.PoolMin:
 		for _, x := range v {
 			f.acc = field.Add(f.acc, e.Order(field.Neg(x)))

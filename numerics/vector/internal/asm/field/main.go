@@ -86,6 +86,8 @@ func main() {
 	tiles()
 	rotations()
 	coefficients()
+	arithmetic()
+	functions()
 	Generate()
 }
 
@@ -291,6 +293,159 @@ func coefficients() {
 		VPANDQ(few, v, v)
 		VMOVDQU64(v, Mem{Base: dst, Index: at, Scale: 8})
 	})
+	VZEROUPPER()
+	RET()
+}
+
+// arithmetic writes the kernels of rows that replace the elements of one by those and the elements of another.
+func arithmetic() {
+	for _, row := range []struct {
+		name string
+		f    func(x, y, p VecVirtual)
+	}{
+		{"addRow", func(x, y, p VecVirtual) {
+			VPADDQ(y, x, x)
+			reduce(x, p)
+		}},
+		{"subRow", func(x, y, p VecVirtual) {
+			VPADDQ(p, x, x)
+			VPSUBQ(y, x, x)
+			reduce(x, p)
+		}},
+		{"mulRow", product},
+	} {
+		TEXT(row.name, NOSPLIT, "func(v, b *uint64, n, step int, mask uint32)")
+		Pragma("noescape")
+		Doc(row.name+" replaces n elements of v by results with those of b, of which each eight begin step after the",
+			"last: 8, or 0 if there are only eight. mask selects those of the last n%8.")
+		v, b, n, step := Load(Param("v"), GP64()), Load(Param("b"), GP64()), Load(Param("n"), GP64()),
+			Load(Param("step"), GP64())
+		p := prime()
+		eights(n, func(mask OpmaskVirtual, at Register) {
+			x, y := ZMM(), ZMM()
+			VMOVDQU64_Z(Mem{Base: v, Index: at, Scale: 8}, mask, x)
+			VMOVDQU64_Z(Mem{Base: b}, mask, y)
+			row.f(x, y, p)
+			VMOVDQU64(x, mask, Mem{Base: v, Index: at, Scale: 8})
+			LEAQ(Mem{Base: b, Index: step, Scale: 8}, b)
+		})
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// product multiplies elements, in parts of 52 and 9 bits.
+func product(x, y, p VecVirtual) {
+	low, mid, high, xTop, yTop, part := ZMM(), ZMM(), ZMM(), ZMM(), ZMM(), ZMM()
+	for _, v := range []VecVirtual{low, mid, high} {
+		VPXORQ(v, v, v)
+	}
+	VPSRLQ(U8(limb), x, xTop)
+	VPSRLQ(U8(limb), y, yTop)
+	VPMADD52LUQ(x, y, low)
+	VPMADD52HUQ(x, y, mid)
+	VPMADD52LUQ(x, yTop, mid)
+	VPMADD52LUQ(xTop, y, mid)
+	VPMADD52HUQ(x, yTop, high)
+	VPMADD52HUQ(xTop, y, high)
+	VPMADD52LUQ(xTop, yTop, high)
+	times := func(v VecVirtual, power int) { // a power of two rotates 61 bits
+		VPSRLQ(U8(bits-power), v, part)
+		VPADDQ(part, low, low)
+		VPSLLQ(U8(power), v, v)
+		VPANDQ(p, v, v)
+		VPADDQ(v, low, low)
+	}
+	times(mid, limb)
+	times(high, 2*limb-bits)
+	fold(low, p)
+	reduce(low, p)
+	VMOVDQA64(low, x)
+}
+
+// broadcast returns lanes with a number of a list of keys.
+func broadcast(keys Register, i int) VecVirtual {
+	v := ZMM()
+	VPBROADCASTQ(Mem{Base: keys, Disp: 8 * i}, v)
+	return v
+}
+
+// stir is a step of a hash, as Functions has it.
+func stir(v, k VecVirtual) {
+	top := ZMM()
+	VPSRLQ(U8(32), v, top)
+	VPXORQ(top, v, v)
+	VPMULLQ(k, v, v)
+}
+
+// functions writes the kernels of random functions of rows, as Functions defines them.
+func functions() {
+	TEXT("hashRow", NOSPLIT, "func(v *uint64, keys *[8]uint64, name uint64, n int, mask uint32)")
+	Pragma("noescape")
+	Doc("hashRow replaces n elements by their hashes; name is that times the first key. mask selects those of the last",
+		"n%8.")
+	v, keys, n := Load(Param("v"), GP64()), Load(Param("keys"), GP64()), Load(Param("n"), GP64())
+	p, name := prime(), ZMM()
+	VPBROADCASTQ(Load(Param("name"), GP64()), name)
+	factors := []VecVirtual{broadcast(keys, 1), broadcast(keys, 2), broadcast(keys, 3)}
+	eights(n, func(mask OpmaskVirtual, at Register) {
+		h, top := ZMM(), ZMM()
+		VMOVDQU64_Z(Mem{Base: v, Index: at, Scale: 8}, mask, h)
+		VPADDQ(name, h, h)
+		for _, k := range factors {
+			stir(h, k)
+		}
+		VPSRLQ(U8(32), h, top)
+		VPXORQ(top, h, h)
+		fold(h, p)
+		reduce(h, p)
+		VMOVDQU64(h, mask, Mem{Base: v, Index: at, Scale: 8})
+	})
+	VZEROUPPER()
+	RET()
+
+	TEXT("scrambled", NOSPLIT, "func(v *uint64, keys, sums *[8]uint64, n int, mask uint32) (again uint64)")
+	Pragma("noescape")
+	Doc("scrambled writes sums of the permuted elements of v; again is not 0 if one must be permuted again. mask",
+		"selects those of the last n%8.")
+	v, keys, n = Load(Param("v"), GP64()), Load(Param("keys"), GP64()), Load(Param("n"), GP64())
+	p = prime()
+	var k [8]VecVirtual
+	for i := range k {
+		k[i] = broadcast(keys, i)
+	}
+	again, sum, lowMask, few := GP64(), ZMM(), ZMM(), GP64()
+	XORQ(again, again)
+	VPXORQ(sum, sum, sum)
+	MOVQ(U64(1<<31-1), few)
+	VPBROADCASTQ(few, lowMask)
+	eights(n, func(mask OpmaskVirtual, at Register) {
+		x, low, high, h := ZMM(), ZMM(), ZMM(), ZMM()
+		VMOVDQU64_Z(Mem{Base: v, Index: at, Scale: 8}, mask, x)
+		VPANDQ(lowMask, x, low)
+		VPSRLQ(U8(31), x, high)
+		for i := range 4 {
+			from, to, width := low, high, 30
+			if i%2 == 1 {
+				from, to, width = high, low, 31
+			}
+			VPADDQ(k[i], from, h)
+			VPMULLQ(k[i+4], h, h)
+			stir(h, k[i+4])
+			VPSRLQ(U8(64-width), h, h)
+			VPXORQ(h, to, to)
+		}
+		VPSLLQ(U8(31), high, high)
+		VPORQ(low, high, high)
+		equal, lanes := K(), GP32()
+		VPCMPEQQ(high, p, equal)
+		KMOVW(equal, lanes)
+		ORL(lanes, again.As32())
+		VPADDQ(high, sum, mask, sum)
+		fold(sum, p)
+	})
+	VMOVDQU64(sum, Mem{Base: Load(Param("sums"), GP64())})
+	Store(again, ReturnIndex(0))
 	VZEROUPPER()
 	RET()
 }

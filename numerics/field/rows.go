@@ -1,0 +1,92 @@
+package field
+
+// AddRow adds to each element of v that of b, or its only one.
+func AddRow(v, b []Elem) { combine(v, b, addRow, Add) }
+
+// MulRow multiplies each element of v by that of b, or by its only one.
+func MulRow(v, b []Elem) { combine(v, b, mulRow, Mul) }
+
+// combine replaces the elements of a row by f of them and of those of another, or of its only one. kernel does the same;
+// it may be nil.
+func combine(v, b []Elem, kernel rowKernel, f func(x, y Elem) Elem) {
+	switch {
+	case limbs && len(v) >= stripColumns && kernel != nil:
+		kernel.run(v, b)
+	case len(b) == 1:
+		for i, x := range v {
+			v[i] = f(x, b[0])
+		}
+	default:
+		for i, y := range b[:len(v)] {
+			v[i] = f(v[i], y)
+		}
+	}
+}
+
+// SubRow replaces each element of v by its difference with that of b, or with its only one, as Sub returns it.
+func (f *Functions) SubRow(v, b []Elem) {
+	if f.plain(b) && finite(v) {
+		combine(v, b, subRow, Sub)
+	} else {
+		combine(v, b, nil, f.Sub)
+	}
+}
+
+// MulRow replaces each element of v by its product with that of b, or with its only one, as Mul returns it.
+func (f *Functions) MulRow(v, b []Elem) {
+	if f.plain(b) {
+		MulRow(v, b)
+	} else {
+		combine(v, b, nil, f.Mul)
+	}
+}
+
+// MaxRow replaces each element of v by the greater of it and that of b, or its only one.
+func (f *Functions) MaxRow(v, b []Elem) { combine(v, b, nil, f.Max) }
+
+// MinRow is MaxRow for the lesser.
+func (f *Functions) MinRow(v, b []Elem) { combine(v, b, nil, f.Min) }
+
+// plain reports that no element has a difference or a product of its own: none is a boolean, or may be one, or infinite.
+func (f *Functions) plain(v []Elem) bool {
+	for _, x := range v {
+		if x <= 1 || f.filtered(x) {
+			return false
+		}
+	}
+	return finite(v)
+}
+
+func finite(v []Elem) bool {
+	for _, x := range v {
+		if x == Infinity || x == P-Infinity {
+			return false
+		}
+	}
+	return true
+}
+
+// HashRow replaces elements by their hashes.
+func (f *Functions) HashRow(name uint64, v []Elem) {
+	if limbs && len(v) >= stripColumns {
+		f.hashRow(name, v)
+		return
+	}
+	for i, x := range v {
+		v[i] = f.Hash(name, x)
+	}
+}
+
+// Orders returns the sum of the images of elements, as Order returns them.
+func (f *Functions) Orders(v []Elem) Elem {
+	if limbs && len(v) >= stripColumns {
+		if sum, ok := f.scrambled(v); ok {
+			return Sub(sum, Mul(f.low, Elem(len(v))))
+		}
+	}
+	sum := Elem(0)
+	for _, x := range v {
+		sum = Add(sum, f.Order(x))
+	}
+	return sum
+}
