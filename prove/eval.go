@@ -177,6 +177,13 @@ func (c *call) compute() []tensor {
 			}
 		}
 	}
+	if known := constants(c.op); known != nil {
+		ts := make([]tensor, len(known))
+		for i, k := range known {
+			ts[i] = c.constant(k)
+		}
+		return ts
+	}
 	return c.unknown()
 }
 

@@ -19,10 +19,7 @@ func (c *call) move() []tensor {
 	op := *c.op
 	op.Place = ir.Place{}
 	op.Args = make([][]*ir.Value, len(c.op.Args))
-	fn := &ir.Func{Name: "main", Opset: latest, Body: &ir.Block{Ops: []*ir.Op{&op}}}
-	if op.Def.Since != "" {
-		fn.Opset = op.Def.Since
-	}
+	fn := &ir.Func{Name: "main", Opset: opset(&op), Body: &ir.Block{Ops: []*ir.Op{&op}}}
 	inputs := map[string]interp.Tensor{}
 	elems := []field.Elem{0}
 	for i, args := range c.op.Args {
@@ -81,8 +78,13 @@ func (c *call) move() []tensor {
 	return out
 }
 
-// latest is the opset whose rules apply to operations that have only one form.
-const latest = "ios18"
+// opset returns the opset whose rules apply to an operation: the latest for one that has only one form.
+func opset(op *ir.Op) string {
+	if op.Def.Since != "" {
+		return op.Def.Since
+	}
+	return "ios18"
+}
 
 // moved reports, by parameter, whether the elements of an operand are moved: this holds for operands that share their
 // type with the results. It returns nil if the operation has no such operand.

@@ -124,7 +124,7 @@ func operands(op *ir.Op) []*ir.Value {
 // which loops and conditions that constants decide are their bodies.
 func folded(f *ir.Func) *ir.Func {
 	f = ir.CloneFunc(f, f.Name)
-	x := &folder{f: f, c: &ir.Cloner{Values: map[*ir.Value]*ir.Value{}}}
+	x := &folder{c: &ir.Cloner{Values: map[*ir.Value]*ir.Value{}}}
 	f.Body.Outputs = x.inline(f.Body, nil)
 	f.Body.Ops = x.ops
 	return f
@@ -135,7 +135,6 @@ const mostFolded = 1 << 16
 
 // folder copies the operations of a function.
 type folder struct {
-	f   *ir.Func
 	c   *ir.Cloner
 	ops []*ir.Op
 }
@@ -170,9 +169,12 @@ func (x *folder) add(old *ir.Op) {
 		}
 		return
 	}
-	known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
-	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
-	if !known || !fold(x.f, op) {
+	results := constants(op)
+	for i, c := range results {
+		v := op.Results[i]
+		v.Const, v.Def, v.Type = c, nil, c.Type
+	}
+	if results == nil {
 		x.ops = append(x.ops, op)
 	}
 }
@@ -256,23 +258,27 @@ func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.O
 	return after, written
 }
 
-// fold makes the results of an operation constants.
-func fold(f *ir.Func, op *ir.Op) bool {
-	fn := &ir.Func{Name: "main", Opset: f.Opset, Body: &ir.Block{Ops: []*ir.Op{op}, Outputs: op.Results}}
+// constants returns the results of an operation that depends on constants alone, as the interpreter computes them, or nil.
+func constants(op *ir.Op) []*ir.Const {
+	known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
+	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
+	if !known {
+		return nil
+	}
+	fn := &ir.Func{Name: "main", Opset: opset(op), Body: &ir.Block{Ops: []*ir.Op{op}, Outputs: op.Results}}
 	got, err := interp.Run(context.Background(), fn, nil, interp.Options{})
 	if err != nil {
-		return false
+		return nil
 	}
-	for _, v := range op.Results {
-		if t, ok := got[v.Name]; !ok || t.Type.Kind != ir.Tensor {
-			return false
+	out := make([]*ir.Const, len(op.Results))
+	for i, v := range op.Results {
+		t, ok := got[v.Name]
+		if !ok || t.Type.Kind != ir.Tensor {
+			return nil
 		}
+		out[i] = t.Const()
 	}
-	for _, v := range op.Results {
-		v.Const, v.Def = got[v.Name].Const(), nil
-		v.Type = v.Const.Type
-	}
-	return true
+	return out
 }
 
 // same reports whether the placed program computes the results of a statement by the same operation, with the same
