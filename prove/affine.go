@@ -33,13 +33,17 @@ func affineOf(v *ir.Value, dim, channels int) *affine {
 	return a
 }
 
-// through replaces the base, which is m x + c, by x.
-func (a *affine) through(x *ir.Value, m, c func(i int) float64) {
+// through replaces the base, which is m x + c, by x. nil stands for ones or zeros.
+func (a *affine) through(x *ir.Value, m, c []float64) {
 	for i := range a.scale {
-		d := a.scale[i] * c(i)
-		a.shift[i] += d
-		a.size[i] += math.Abs(d)
-		a.scale[i] *= m(i)
+		if c != nil {
+			d := a.scale[i] * c[i]
+			a.shift[i] += d
+			a.size[i] += math.Abs(d)
+		}
+		if m != nil {
+			a.scale[i] *= m[i]
+		}
 	}
 	a.base = x
 	a.steps++
@@ -47,7 +51,6 @@ func (a *affine) through(x *ir.Value, m, c func(i int) float64) {
 
 // step follows one operation, and reports whether there may be another before it.
 func (a *affine) step(op *ir.Op) bool {
-	one, zero := func(int) float64 { return 1 }, func(int) float64 { return 0 }
 	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
 	switch {
 	case op.Is(ir.OpConv, ir.OpLinear, ir.OpMatMul):
@@ -55,70 +58,70 @@ func (a *affine) step(op *ir.Op) bool {
 		return false
 	case op.Is(ir.OpBatchNorm):
 		return a.normalised(op)
-	case op.Is(ir.OpMul, ir.OpAdd, ir.OpSub, ir.OpRealDiv):
-		swapped := x.IsConst() && op.Is(ir.OpMul, ir.OpAdd)
-		if swapped {
-			x, y = y, x
-		}
-		c := a.channel(y)
-		if c == nil || x.IsConst() || !x.Type.Equal(op.Results[0].Type) {
-			return false
-		}
-		switch op.Def.Operation {
-		case ir.OpMul:
-			a.through(x, c, zero)
-		case ir.OpRealDiv:
-			a.through(x, func(i int) float64 { return 1 / c(i) }, zero)
-		case ir.OpAdd:
-			a.through(x, one, c)
-		case ir.OpSub:
-			a.through(x, one, func(i int) float64 { return -c(i) })
-		}
-		return true
+	case !op.Is(ir.OpMul, ir.OpAdd, ir.OpSub, ir.OpRealDiv):
+		return false
+	case x.IsConst() && op.Is(ir.OpMul, ir.OpAdd):
+		x, y = y, x
 	}
-	return false
+	c := a.channel(y)
+	if c == nil || x.IsConst() || !x.Type.Equal(op.Results[0].Type) {
+		return false
+	}
+	for i := range c {
+		if op.Is(ir.OpRealDiv) {
+			c[i] = 1 / c[i]
+		} else if op.Is(ir.OpSub) {
+			c[i] = -c[i]
+		}
+	}
+	if op.Is(ir.OpMul, ir.OpRealDiv) {
+		a.through(x, c, nil)
+	} else {
+		a.through(x, nil, c)
+	}
+	return true
 }
 
 // channel returns the number of each channel in a constant that varies along no other dimension, or nil.
-func (a *affine) channel(v *ir.Value) func(i int) float64 {
-	if !v.IsConst() || !v.Type.DType.IsFloat() {
-		return nil
-	}
-	if v.Type.Elems() == 1 {
-		return func(int) float64 { return v.Const.Float(0) }
+func (a *affine) channel(v *ir.Value) []float64 {
+	if v.IsConst() && v.Type.DType.IsFloat() && v.Type.Elems() == 1 {
+		return slices.Repeat(v.Const.Floats(), len(a.scale))
 	}
 	after := a.base.Type.Rank() - 1 - a.dim // dimensions after that of the channels
 	at := v.Type.Rank() - 1 - after
-	if int(v.Type.Elems()) != len(a.scale) || at < 0 || int(v.Type.Shape[at]) != len(a.scale) {
+	if at < 0 || int(v.Type.Shape[at]) != len(a.scale) || !v.Type.DType.IsFloat() {
 		return nil
 	}
-	return func(i int) float64 { return v.Const.Float(int64(i)) }
+	return a.list(v, 0)
+}
+
+// list returns a constant with a number for each channel, nil for others; absent stands for each of none.
+func (a *affine) list(v *ir.Value, absent float64) []float64 {
+	switch {
+	case v == nil:
+		return slices.Repeat([]float64{absent}, len(a.scale))
+	case !v.IsConst() || int(v.Type.Elems()) != len(a.scale):
+		return nil
+	}
+	return v.Const.Floats()
 }
 
 // normalised follows a batch norm with known statistics: (x - mean) gamma / sqrt(variance + epsilon) + beta.
 func (a *affine) normalised(op *ir.Op) bool {
-	list := func(name ir.ParamName, absent float64) func(i int) float64 {
-		v := op.Arg(name)
-		if v == nil {
-			return func(int) float64 { return absent }
-		}
-		if !v.IsConst() || int(v.Type.Elems()) != len(a.scale) {
-			return nil
-		}
-		return func(i int) float64 { return v.Const.Float(int64(i)) }
-	}
-	mean, variance, gamma, beta := list(ir.ParamMean, 0), list(ir.ParamVariance, 1), list(ir.ParamGamma, 1),
-		list(ir.ParamBeta, 0)
+	mean, variance := a.list(op.Arg(ir.ParamMean), 0), a.list(op.Arg(ir.ParamVariance), 1)
+	gamma, beta := a.list(op.Arg(ir.ParamGamma), 1), a.list(op.Arg(ir.ParamBeta), 0)
 	eps, ok := ir.ArgFloat(op, ir.ParamEpsilon)
 	if a.dim != 1 || !ok || mean == nil || variance == nil || gamma == nil || beta == nil {
 		return false
 	}
-	factor := func(i int) float64 { return gamma(i) / math.Sqrt(variance(i)+eps) }
-	before := slices.Clone(a.scale)
-	a.through(op.Arg(ir.ParamX), factor, func(i int) float64 { return beta(i) - mean(i)*factor(i) })
-	for i := range a.size { // the addend is a difference
-		a.size[i] += math.Abs(before[i]) * (math.Abs(beta(i)) + math.Abs(mean(i)*factor(i)))
+	factor, addend := make([]float64, len(mean)), make([]float64, len(mean))
+	for i := range factor {
+		factor[i] = gamma[i] / math.Sqrt(variance[i]+eps)
+		addend[i] = beta[i] - mean[i]*factor[i]
+		// The addend is a difference.
+		a.size[i] += math.Abs(a.scale[i]) * (math.Abs(beta[i]) + math.Abs(mean[i]*factor[i]))
 	}
+	a.through(op.Arg(ir.ParamX), factor, addend)
 	a.steps += 2
 	return true
 }
@@ -132,16 +135,9 @@ func (a *affine) multiplied(op *ir.Op) {
 	if op.Is(ir.OpMatMul) {
 		name = ir.ParamY
 	}
-	w := op.Arg(name)
-	if !w.IsConst() || a.dim != out || op.Is(ir.OpMatMul) && w.Type.Rank() != 2 {
+	w, bias := op.Arg(name), a.list(op.Arg(ir.ParamBias), 0)
+	if !w.IsConst() || bias == nil || a.dim != out || op.Is(ir.OpMatMul) && w.Type.Rank() != 2 {
 		return
-	}
-	bias := func(int) float64 { return 0 }
-	if b := op.Arg(ir.ParamBias); b != nil {
-		if !b.IsConst() || int(b.Type.Elems()) != len(a.scale) {
-			return
-		}
-		bias = func(i int) float64 { return b.Const.Float(int64(i)) }
 	}
 	rows := len(a.scale)
 	ws := w.Const.Floats()
@@ -152,7 +148,7 @@ func (a *affine) multiplied(op *ir.Op) {
 		}
 		ws = t
 	}
-	a.through(op.Arg(ir.ParamX), func(int) float64 { return 1 }, bias)
+	a.through(op.Arg(ir.ParamX), nil, bias)
 	a.product, a.weights = op, ws
 }
 

@@ -10,21 +10,19 @@ import (
 
 // Text writes the result as text.
 func (r *Result) Text(w io.Writer, o TextOptions) error {
+	var b strings.Builder
 	for i := range r.Functions {
 		f := &r.Functions[i]
-		if err := f.text(w); err != nil {
-			return err
-		}
+		f.text(&b)
 		if f.Source != nil {
-			if _, err := io.WriteString(w, f.Source.text(f.Name, o)); err != nil {
-				return err
-			}
+			f.Source.text(&b, f.Name, o)
 		}
 	}
-	return nil
+	_, err := io.WriteString(w, b.String())
+	return err
 }
 
-func (f *FunctionResult) text(w io.Writer) error {
+func (f *FunctionResult) text(b *strings.Builder) {
 	elements, wrong := 0, 0
 	for i := range f.Outputs {
 		elements += f.Outputs[i].Elements
@@ -33,31 +31,29 @@ func (f *FunctionResult) text(w io.Writer) error {
 		}
 	}
 	outputs := diag.Count(len(f.Outputs), "output", "outputs")
-	var err error
-	if f.Verdict == Proved {
-		_, err = fmt.Fprintf(w, "%s: proved: %s of %d elements, %s\n", f.Name, outputs, elements,
+	switch f.Verdict {
+	case Proved:
+		fmt.Fprintf(b, "%s: proved: %s of %d elements, %s\n", f.Name, outputs, elements,
 			diag.Count(f.Tasks, "task", "tasks"))
-		return err
+		return
+	case Wrong:
+		fmt.Fprintf(b, "%s: the pair is wrong: %d of %s differ\n", f.Name, wrong, outputs)
+	default:
+		fmt.Fprintf(b, "%s: cannot conclude: %d of %s differ\n", f.Name, wrong, outputs)
 	}
-	_, err = fmt.Fprintf(w, "%s: %s: %d of %s differ\n", f.Name, map[Verdict]string{
-		Wrong: "the pair is wrong", Open: "cannot conclude",
-	}[f.Verdict], wrong, outputs)
 	for i := range f.Outputs {
-		if o := &f.Outputs[i]; o.Wrong > 0 && err == nil {
-			_, err = fmt.Fprintf(w, "  %s: %d of %d elements differ, the first is element %d%s\n", o.Name, o.Wrong,
-				o.Elements, o.Element, o.place())
+		if o := &f.Outputs[i]; o.Wrong > 0 {
+			fmt.Fprintf(b, "  %s: %d of %d elements differ, the first is element %d%s\n", o.Name, o.Wrong, o.Elements,
+				o.Element, o.place())
 		}
 	}
-	if d := f.First; d != nil && err == nil {
-		_, err = fmt.Fprintf(w, "  first statement: %s%s; task %d of procedure %s computes %d of its elements, no "+
-			"task computes element %d\n", d.Statement, d.line(), d.Task, d.Procedure, d.Elements-d.Missing, d.Element)
+	if d := f.First; d != nil {
+		fmt.Fprintf(b, "  first statement: %s%s; task %d of procedure %s computes %d of its elements, no task computes "+
+			"element %d\n", d.Statement, line(d.Line), d.Task, d.Procedure, d.Elements-d.Missing, d.Element)
 	}
 	for _, why := range f.Reasons {
-		if err == nil {
-			_, err = fmt.Fprintf(w, "  %s\n", why)
-		}
+		fmt.Fprintf(b, "  %s\n", why)
 	}
-	return err
 }
 
 // place describes the position of the first element that differs.
@@ -72,11 +68,12 @@ func (o *Output) place() string {
 	return fmt.Sprintf(", at %#x of %s, %s", o.Where.Address, o.Where.Buffer, by)
 }
 
-func (d *Departure) line() string {
-	if d.Line == 0 {
+// line names the line of a statement, if it is known.
+func line(n int32) string {
+	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", line %d", d.Line)
+	return fmt.Sprintf(", line %d", n)
 }
 
 // TextOptions control the text of a result.
@@ -93,18 +90,17 @@ var verdicts = map[Verdict]string{
 	Open:    "not concluded",
 }
 
-// text returns the counts of statements, and those that are not proved, or with o.All not exactly.
-func (r *SourceResult) text(name string, o TextOptions) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: source: %s proved", name, diag.Count(r.Proved, "statement", "statements"))
+// text writes the counts of statements, and those that are not proved, or with o.All not exactly.
+func (r *SourceResult) text(b *strings.Builder, name string, o TextOptions) {
+	fmt.Fprintf(b, "%s: source: %s proved", name, diag.Count(r.Proved, "statement", "statements"))
 	if r.Rounded > 0 {
-		fmt.Fprintf(&b, " (%d up to the rounding of constants)", r.Rounded)
+		fmt.Fprintf(b, " (%d up to the rounding of constants)", r.Rounded)
 	}
 	if r.Checked > 0 {
-		fmt.Fprintf(&b, ", %d checked by samples", r.Checked)
+		fmt.Fprintf(b, ", %d checked by samples", r.Checked)
 	}
 	if r.Open > 0 {
-		fmt.Fprintf(&b, ", %d not concluded", r.Open)
+		fmt.Fprintf(b, ", %d not concluded", r.Open)
 	}
 	b.WriteString("\n")
 	type reason struct {
@@ -125,18 +121,14 @@ func (r *SourceResult) text(name string, o TextOptions) string {
 			}
 			count[k] = 0
 		}
-		b.WriteString("  " + st.Statement)
-		if st.Line > 0 {
-			fmt.Fprintf(&b, ", line %d", st.Line)
-		}
+		b.WriteString("  " + st.Statement + line(st.Line))
 		if !o.All && n > 1 {
-			fmt.Fprintf(&b, " (and %d more)", n-1)
+			fmt.Fprintf(b, " (and %d more)", n-1)
 			left = true
 		}
-		fmt.Fprintf(&b, ": %s: %s\n", verdicts[st.Verdict], st.Why)
+		fmt.Fprintf(b, ": %s: %s\n", verdicts[st.Verdict], st.Why)
 	}
 	if left && o.AllFlag != "" {
-		fmt.Fprintf(&b, "  %s lists every statement\n", o.AllFlag)
+		fmt.Fprintf(b, "  %s lists every statement\n", o.AllFlag)
 	}
-	return b.String()
 }
