@@ -258,7 +258,8 @@ func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.O
 	return after, written
 }
 
-// constants returns the results of an operation that depends on constants alone, as the interpreter computes them, or nil.
+// constants returns the results of an operation that depends on constants alone, as the interpreter computes them; nil
+// for others.
 func constants(op *ir.Op) []*ir.Const {
 	known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
 	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })

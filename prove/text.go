@@ -48,8 +48,8 @@ func (f *FunctionResult) text(b *strings.Builder) {
 		}
 	}
 	if d := f.First; d != nil {
-		fmt.Fprintf(b, "  first statement: %s%s; task %d of procedure %s computes %d of its elements, no task computes "+
-			"element %d\n", d.Statement, line(d.Line), d.Task, d.Procedure, d.Elements-d.Missing, d.Element)
+		fmt.Fprintf(b, "  first statement: %s%s; task %d of procedure %s computes %d of its elements, no task "+
+			"computes element %d\n", d.Statement, line(d.Line), d.Task, d.Procedure, d.Elements-d.Missing, d.Element)
 	}
 	for _, why := range f.Reasons {
 		fmt.Fprintf(b, "  %s\n", why)

@@ -6,8 +6,8 @@ func AddRow(v, b []Elem) { combine(v, b, addRow, Add) }
 // MulRow multiplies each element of v by that of b, or by its only one.
 func MulRow(v, b []Elem) { combine(v, b, mulRow, Mul) }
 
-// combine replaces the elements of a row by f of them and of those of another, or of its only one. kernel does the same;
-// it may be nil.
+// combine replaces the elements of a row by f of them and of those of another, or of its only one. kernel does the
+// same; it may be nil.
 func combine(v, b []Elem, kernel rowKernel, f func(x, y Elem) Elem) {
 	switch {
 	case limbs && len(v) >= stripColumns && kernel != nil:
@@ -47,7 +47,7 @@ func (f *Functions) MaxRow(v, b []Elem) { combine(v, b, nil, f.Max) }
 // MinRow is MaxRow for the lesser.
 func (f *Functions) MinRow(v, b []Elem) { combine(v, b, nil, f.Min) }
 
-// plain reports that no element has a difference or a product of its own: none is a boolean, or may be one, or infinite.
+// plain reports that no element has a difference or a product of its own: none is infinite or may be a boolean.
 func (f *Functions) plain(v []Elem) bool {
 	for _, x := range v {
 		if x <= 1 || f.filtered(x) {
