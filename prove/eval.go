@@ -403,12 +403,6 @@ func (c *call) nearer(a, b []tensor) bool {
 	return more > 0
 }
 
-// number returns the element of a scalar constant, rounded to fp16.
-func (c *call) number(name ir.ParamName) (field.Elem, bool) {
-	f, ok := ir.ArgFloat(c.op, name)
-	return field.Number(numerics.Half(f)), ok
-}
-
 // register returns the element for a scalar constant that a register contains.
 func (c *call) register(name ir.ParamName) (field.Elem, bool) {
 	f, ok := ir.ArgFloat(c.op, name)

@@ -35,7 +35,8 @@ func init() {
 			_, above := c.Signs(field.Sub(x, t))
 			return field.Add(t, above)
 		}),
-		ir.OpRound: unary((*call).round), ir.OpClip: clip, ir.OpThreshold: threshold,
+		ir.OpRound: unary((*call).round), ir.OpClip: with(clip, ir.ParamAlpha, ir.ParamBeta),
+		ir.OpThreshold:    with(threshold, ir.ParamAlpha),
 		ir.OpEqual:        compare(0, 1, 0),
 		ir.OpNotEqual:     compare(1, 0, 1),
 		ir.OpLess:         compare(1, 0, 0),
@@ -54,14 +55,15 @@ func init() {
 		ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool, ir.OpAvgPool: pool, ir.OpFill: fill,
 		ir.OpFillLike: fill, ir.OpIdentity: identity, ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
 		// Those that follow are of operations that only sources have: the placed program has them written with others.
-		ir.OpLinearActivation: scaledAndShifted, ir.OpClampedRelu: clampedRelu, ir.OpSoftsign: unary(softsign),
+		ir.OpLinearActivation: with(scaledAndShifted, ir.ParamAlpha, ir.ParamBeta),
+		ir.OpClampedRelu:      with(clampedRelu, ir.ParamAlpha, ir.ParamBeta), ir.OpSoftsign: unary(softsign),
 		ir.OpSoftplusParametric: parametric, ir.OpLogicalAnd: product, ir.OpLogicalOr: order,
 		ir.OpLogicalXor:   compare(1, 0, 1),
 		ir.OpReduceL1Norm: reduce(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }, nil),
 		ir.OpReduceL2Norm: reduce(square, func(c *call, sum field.Elem, _ int) field.Elem { return c.Sqrt(sum) }),
 		ir.OpInstanceNorm: instanceNorm, ir.OpPow: power, ir.OpCumsum: cumsum, ir.OpLSTM: lstm,
 		ir.OpScaledDotProductAttention: attention, ir.OpConvTranspose: convTranspose, ir.OpBandPart: bandPart,
-		ir.OpPrelu: prelu, ir.OpGather: gathered, ir.OpThresholdedRelu: thresholded,
+		ir.OpPrelu: prelu, ir.OpGather: gathered, ir.OpThresholdedRelu: with(thresholded, ir.ParamAlpha),
 	}
 }
 
@@ -182,26 +184,30 @@ func order(c *call) []tensor {
 	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0], a[1]) }, ir.ParamX, ir.ParamY)
 }
 
-func clip(c *call) []tensor {
-	lo, okLo := c.number(ir.ParamAlpha)
-	hi, okHi := c.number(ir.ParamBeta)
-	if !okLo || !okHi {
-		return nil
+// with returns an operation whose function depends on scalar constants, rounded to fp16.
+func with(f func(c *call, n []float64) func(x field.Elem) field.Elem, names ...ir.ParamName) func(c *call) []tensor {
+	return func(c *call) []tensor {
+		var n []float64
+		for _, name := range names {
+			v, ok := ir.ArgFloat(c.op, name)
+			if !ok {
+				return nil
+			}
+			n = append(n, numerics.Half(v))
+		}
+		g := f(c, n)
+		return c.pointwise(func(x []field.Elem) field.Elem { return g(x[0]) }, ir.ParamX)
 	}
-	a, _ := ir.ArgFloat(c.op, ir.ParamAlpha)
-	b, _ := ir.ArgFloat(c.op, ir.ParamBeta)
-	if b < a {
-		lo = hi
-	}
-	return c.pointwise(func(x []field.Elem) field.Elem { return c.Clip(x[0], lo, hi) }, ir.ParamX)
 }
 
-func threshold(c *call) []tensor {
-	lo, ok := c.number(ir.ParamAlpha)
-	if !ok {
-		return nil
-	}
-	return c.pointwise(func(x []field.Elem) field.Elem { return c.Max(x[0], lo) }, ir.ParamX)
+func clip(c *call, n []float64) func(x field.Elem) field.Elem {
+	low, high := field.Number(min(n[0], n[1])), field.Number(n[1])
+	return func(x field.Elem) field.Elem { return c.Clip(x, low, high) }
+}
+
+func threshold(c *call, n []float64) func(x field.Elem) field.Elem {
+	low := field.Number(n[0])
+	return func(x field.Elem) field.Elem { return c.Max(x, low) }
 }
 
 // round returns the nearest integer, with halves rounded to even: the integer part plus the rounded fraction, where a

@@ -9,35 +9,21 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
-func scaledAndShifted(c *call) []tensor {
-	a, okA := c.register(ir.ParamAlpha)
-	b, okB := c.register(ir.ParamBeta)
-	if !okA || !okB {
-		return nil
-	}
-	return c.pointwise(func(x []field.Elem) field.Elem { return field.Add(field.Mul(x[0], a), b) }, ir.ParamX)
+func scaledAndShifted(c *call, n []float64) func(x field.Elem) field.Elem {
+	a, b := c.numbers.scalar(n[0]), c.numbers.scalar(n[1])
+	return func(x field.Elem) field.Elem { return field.Add(field.Mul(x, a), b) }
 }
 
 // clampedRelu is the lesser of beta and leaky_relu, which has a table of its own.
-func clampedRelu(c *call) []tensor {
-	alpha, okA := ir.ArgFloat(c.op, ir.ParamAlpha)
-	beta, okB := c.number(ir.ParamBeta)
-	leaky := ir.OpLeakyRelu.Forms()[0].Curve
-	if !okA || !okB || leaky == nil {
-		return nil
-	}
-	f := c.tables.function(leaky, []float64{numerics.Half(alpha)})
-	return c.pointwise(func(x []field.Elem) field.Elem { return c.Min(f(x[0]), beta) }, ir.ParamX)
+func clampedRelu(c *call, n []float64) func(x field.Elem) field.Elem {
+	leaky, beta := c.tables.function(ir.OpLeakyRelu.Forms()[0].Curve, n[:1]), field.Number(n[1])
+	return func(x field.Elem) field.Elem { return c.Min(leaky(x), beta) }
 }
 
 // thresholded is x times the step function at alpha.
-func thresholded(c *call) []tensor {
-	alpha, ok := ir.ArgFloat(c.op, ir.ParamAlpha)
-	if !ok {
-		return nil
-	}
-	step := c.tables.comparison(numerics.Half(alpha), 0, 1, 1)
-	return c.pointwise(func(x []field.Elem) field.Elem { return field.Mul(step(x[0]), x[0]) }, ir.ParamX)
+func thresholded(c *call, n []float64) func(x field.Elem) field.Elem {
+	step := c.tables.comparison(n[0], 0, 1, 1)
+	return func(x field.Elem) field.Elem { return field.Mul(step(x), x) }
 }
 
 func softsign(c *call, x field.Elem) field.Elem {

@@ -7,10 +7,10 @@ import (
 
 const (
 	// leastTerms, leastRows and leastColumns are the sizes from which a product is worth the memory of its results and
-	// the time to look for them.
+	// the time to look for them: to identify rows takes about as long as to multiply them with ten columns.
 	leastTerms   = 96
 	leastRows    = 16
-	leastColumns = 8
+	leastColumns = 48
 	// digests is how many random sums identify a row or a column, each with coefficients of 40 bits: two that differ
 	// are taken for the same with a probability of 2^-120.
 	digests = 3
