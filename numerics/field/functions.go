@@ -11,8 +11,8 @@ import (
 // is not ready for use. They may be used by several goroutines at once.
 type Functions struct {
 	keys        [8]uint64
-	low         Elem     // order's image of minus infinity
-	booleans    sync.Map // elements that stand for 0 or 1
+	low         Elem // order's image of minus infinity
+	booleans    set  // elements that stand for 0 or 1
 	known       [filterBits / 32]atomic.Uint32
 	differences sync.Map // signs of differences of booleans and from infinities, by the difference
 	parts       sync.Map // bytes of integers that were joined from bytes of others, by joined
@@ -171,7 +171,10 @@ func (f *Functions) Boolean(name uint64, x Elem) Elem {
 // Known makes an element, and one minus it, a boolean for IsBoolean.
 func (f *Functions) Known(x Elem) {
 	for _, x := range [...]Elem{x, Sub(1, x)} {
-		f.booleans.Store(x, true)
+		if x <= 1 {
+			continue
+		}
+		f.booleans.add(x)
 		f.known[x%filterBits/32].Or(1 << (x % 32))
 	}
 }
@@ -184,11 +187,7 @@ func (f *Functions) IsBoolean(x Elem) bool {
 	if x <= 1 {
 		return true
 	}
-	if !f.filtered(x) {
-		return false
-	}
-	_, ok := f.booleans.Load(x)
-	return ok
+	return f.filtered(x) && f.booleans.has(x)
 }
 
 // Sub returns a - b. Of a difference of booleans the signs are products of them, and nothing is beyond an infinity.
