@@ -482,6 +482,7 @@ func TestOptionsCoverTheCompilers(t *testing.T) {
 		"VerifyEach": "checking", "Log": "printing", "Provenance": "DebugDB",
 		"Store": "a place for the same bytes", "PairOnly": "the same bytes",
 		"Memory": "a memory of the same answers", "Unheld": "what verification reads",
+		"Recorded": "a callback",
 	}
 	for _, f := range reflect.VisibleFields(reflect.TypeFor[compile.Options]()) {
 		if _, ok := mine.FieldByName(f.Name); !ok && other[f.Name] == "" {

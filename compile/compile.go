@@ -46,6 +46,11 @@ type Options struct {
 	Memory *Memory
 	// Provenance requests Result.Provenance: what every part of the pair came from.
 	Provenance bool
+	// Recorded, if not nil, is called with Result.Provenance and the bytes of all tasks before the report is made, for
+	// a caller that needs nothing of the program afterwards. The result then has no container, whose memory the report
+	// takes, and the statements of all origins are gone, also in other programs that have the same constants. It is
+	// ignored without Provenance.
+	Recorded func(db *provenance.DB, text []byte)
 	// PairOnly is for a caller that needs the pair and the sums of its report. It saves the memory of everything that
 	// the result would have for each operation and task: the report has only operations on the CPU one by one, and no
 	// dispatches, tasks or estimates, and the functions have no programs, procedures or states. It is ignored with
@@ -138,7 +143,7 @@ type unit struct {
 	procs []*lower.Procedure
 	rep   *Report
 	// assessed are the assessments of the tasks of procs.
-	assessed [][]assessment
+	assessed [][]*assessment
 	// shapes are the shapes of its configuration, nil for the default ones.
 	shapes map[string][]int64
 }
@@ -247,6 +252,9 @@ func (d *driver) finish() (*Result, error) {
 	for _, u := range d.units {
 		d.prov.unit(u)
 	}
+	if d.o.Recorded != nil {
+		d.prov.forget()
+	}
 	first := d.units[0].rep
 	if err := d.lower(true); err != nil {
 		return nil, err
@@ -285,6 +293,10 @@ func (d *driver) finish() (*Result, error) {
 			return nil, err
 		}
 		r.Provenance, d.prov = d.prov.db, nil // the rest of what was recorded is as large
+		if d.o.Recorded != nil {
+			d.o.Recorded(r.Provenance, file.TextBytes())
+			r.HWX, r.container, r.image, d.image = nil, nil, nil, nil
+		}
 	}
 	for i, u := range d.units {
 		d.account(u, &desc.Functions[i])

@@ -115,7 +115,7 @@ func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
 	tab := u.state.Target
 	all := &Estimate{Stages: cost.Stages(), CostOf: tab.CostOf, Known: cost.Known()}
 	u.rep.Estimate = all
-	u.eachTask(index, func(op, dispatch, _ int, a assessment) {
+	u.eachTask(index, func(op, dispatch, _ int, a *assessment) {
 		t := a.cost
 		o, d := &u.rep.Ops[op], &u.rep.DispatchList[dispatch]
 		for _, e := range []**Estimate{&o.Estimate, &d.Estimate} {
@@ -173,44 +173,65 @@ func (u *unit) assess() {
 	defer g.Wait()
 	workers := runtime.GOMAXPROCS(0)
 	for _, p := range u.procs {
-		of := make([]assessment, len(p.Tasks))
+		of := make([]*assessment, len(p.Tasks))
 		u.assessed = append(u.assessed, of)
 		for w := range workers {
 			g.Go(func() {
-				kinds := map[string]string{}
+				known := newAssessments(u.state.Target)
 				for i := w * len(of) / workers; i < (w+1)*len(of)/workers; i++ {
-					of[i] = assess(u.state.Target, p.Tasks[i], i, len(of), kinds)
+					of[i] = known.of(p.Tasks[i], i, len(of))
 				}
 			})
 		}
 	}
 }
 
-// assess assesses task i of n of a procedure. kinds has one string for each kind so far.
-func assess(tab *target.Table, t *td.Task, i, n int, kinds map[string]string) assessment {
+// assessments makes assessments, and few that are equal: of the tasks of a long model most are.
+type assessments struct {
+	target *target.Table
+	kinds  map[string]string // one string for each
+	known  map[assessment]*assessment
+}
+
+// mostKnown bounds the assessments that later ones are compared with.
+const mostKnown = 1 << 12
+
+func newAssessments(tab *target.Table) *assessments {
+	return &assessments{target: tab, kinds: map[string]string{}, known: map[assessment]*assessment{}}
+}
+
+// of assesses task i of n of a procedure.
+func (k *assessments) of(t *td.Task, i, n int) *assessment {
 	kind := attest.Kind(t, i, n)
-	if same, ok := kinds[kind]; ok {
+	if same, ok := k.kinds[kind]; ok {
 		kind = same
 	} else {
-		kinds[kind] = kind
+		k.kinds[kind] = kind
 	}
-	return assessment{cost.Estimate(t, tab), kind}
+	a := assessment{cost.Estimate(t, k.target), kind}
+	if same, ok := k.known[a]; ok {
+		return same
+	}
+	if len(k.known) < mostKnown {
+		k.known[a] = &a
+	}
+	return &a
 }
 
 // assessor returns a lower.Segment.Emit for the next procedure that only assesses its tasks, so that none is kept.
 func (u *unit) assessor() func(t *td.Task, relocs []int, follow int) error {
-	k, kinds := len(u.assessed), map[string]string{}
+	k, known := len(u.assessed), newAssessments(u.state.Target)
 	u.assessed = append(u.assessed, nil)
 	return func(t *td.Task, _ []int, follow int) error {
 		of := slices.Grow(u.assessed[k], 1+follow)
-		u.assessed[k] = append(of, assess(u.state.Target, t, len(of), len(of)+1+follow, kinds))
+		u.assessed[k] = append(of, known.of(t, len(of), len(of)+1+follow))
 		return nil
 	}
 }
 
 // eachTask calls f for every task of the unit with the operation it works for (an
 // index into Report.Ops), the dispatch it is part of, its index there, and its assessment.
-func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch, task int, a assessment)) {
+func (u *unit) eachTask(index map[*ir.Op]int, f func(op, dispatch, task int, a *assessment)) {
 	k := 0
 	for _, st := range u.state.Steps {
 		if st.Unit != ir.Engine {

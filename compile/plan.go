@@ -42,6 +42,7 @@ func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 			return nil, err
 		}
 		d.prov.unit(u)
+		d.prov.operators(u)
 		d.account(u, nil)
 		r.Functions = append(r.Functions, &Function{
 			Name:      u.name,

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"cmp"
+	"hash/maphash"
 	"path/filepath"
 	"slices"
 
@@ -36,7 +37,8 @@ const (
 // methods then do nothing.
 type recorder struct {
 	db      *provenance.DB
-	stmts   map[statementKey]int32
+	seed    maphash.Seed
+	stmts   map[uint64]int32 // by the hash of the key, or the next free number after it
 	nodes   map[*ir.Origin]provenance.NodeID
 	ops     map[*ir.Op]provenance.NodeID // placed, with what is fused
 	withs   map[*ir.Op]provenance.NodeID // constants that they name
@@ -51,8 +53,12 @@ type recorder struct {
 
 // statementKey identifies a statement. Configurations of one function share statements.
 type statementKey struct {
-	fn, op, name string
-	pos          ir.Pos
+	fn, op, name    string
+	file, line, col int32
+}
+
+func keyOf(x *provenance.Statement) statementKey {
+	return statementKey{fn: x.Func, op: x.Op, name: x.Name, file: x.File, line: x.Line, col: x.Col}
 }
 
 func newRecorder(p *ir.Program, o *Options) *recorder {
@@ -64,7 +70,8 @@ func newRecorder(p *ir.Program, o *Options) *recorder {
 			Nodes:    []provenance.Node{{Statement: -1}},
 		},
 		states: map[*ir.Value]provenance.NodeID{},
-		stmts:  map[statementKey]int32{}, nodes: map[*ir.Origin]provenance.NodeID{},
+		seed:   maphash.MakeSeed(),
+		stmts:  map[uint64]int32{}, nodes: map[*ir.Origin]provenance.NodeID{},
 		ops: map[*ir.Op]provenance.NodeID{}, withs: map[*ir.Op]provenance.NodeID{},
 		lead: map[*ir.Op]*ir.Op{}, fused: map[*ir.Op][]*ir.Op{}, steps: map[*lower.Procedure][2]provenance.NodeID{},
 		extents: map[int64]int{},
@@ -80,16 +87,23 @@ func newRecorder(p *ir.Program, o *Options) *recorder {
 
 // statement returns the number of a statement.
 func (r *recorder) statement(s *ir.Stmt) int32 {
-	k := statementKey{fn: s.Func, op: s.Op, name: s.Name, pos: s.Pos}
-	if i, ok := r.stmts[k]; ok {
-		return i
-	}
-	i := int32(len(r.db.Statements))
-	r.stmts[k] = i
 	x := provenance.Statement{Func: s.Func, Op: s.Op, Name: s.Name}
 	if s.Pos.IsValid() && int(s.Pos.File) < len(r.db.Files) {
 		x.File, x.Line, x.Col = s.Pos.File, s.Pos.Line, max(s.Pos.Col, 0)
 	}
+	k := keyOf(&x)
+	at := maphash.Comparable(r.seed, k)
+	for ; ; at++ {
+		i, ok := r.stmts[at]
+		if !ok {
+			break
+		}
+		if keyOf(&r.db.Statements[i]) == k {
+			return i
+		}
+	}
+	i := int32(len(r.db.Statements))
+	r.stmts[at] = i
 	if s.Op == ir.StmtConst {
 		x.Type, x.Shape = s.Type.DType.String(), append([]int64(nil), s.Type.Shape...)
 	}

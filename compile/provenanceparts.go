@@ -30,6 +30,36 @@ func (r *recorder) unit(u *unit) {
 	for _, p := range u.state.Func.Body.Params {
 		r.value(p)
 	}
+	// The lists are long, and what append makes room for would not be used. Most operations have a statement, a node,
+	// and another of their place.
+	n := u.operations()
+	r.db.Statements = slices.Grow(r.db.Statements, n)
+	r.db.Nodes = slices.Grow(r.db.Nodes, 2*n)
+	for _, st := range u.state.Steps {
+		for _, op := range st.Ops {
+			r.op(op)
+			r.with(op)
+		}
+	}
+	for _, g := range u.state.Gone {
+		r.db.Gone = append(r.db.Gone, provenance.Gone{Pass: g.Pass, Node: r.node(g.Origin), By: r.node(g.By)})
+	}
+}
+
+// operations returns the number of operations of all steps.
+func (u *unit) operations() (n int) {
+	for _, st := range u.state.Steps {
+		n += len(st.Ops)
+	}
+	return n
+}
+
+// operators records the operations of a function, once they are lowered: lowering needs memory, but not this.
+func (r *recorder) operators(u *unit) {
+	if r == nil {
+		return
+	}
+	r.db.Operators = slices.Grow(r.db.Operators, u.operations())
 	for i, st := range u.state.Steps {
 		for _, op := range st.Ops {
 			x := provenance.Operator{Func: u.name, Step: uint32(i), Op: op.Def.Name, Unit: op.Place.Unit.String(),
@@ -40,8 +70,16 @@ func (r *recorder) unit(u *unit) {
 			r.db.Operators = append(r.db.Operators, x)
 		}
 	}
-	for _, g := range u.state.Gone {
-		r.db.Gone = append(r.db.Gone, provenance.Gone{Pass: g.Pass, Node: r.node(g.Origin), By: r.node(g.By)})
+}
+
+// forget drops the statements of all origins that have nodes, after the last unit: those of a long model are as large
+// as what is recorded of them, which is what the compiler reads from then on.
+func (r *recorder) forget() {
+	if r == nil {
+		return
+	}
+	for o := range r.nodes {
+		o.Stmt = nil
 	}
 }
 
@@ -213,10 +251,10 @@ func (r *recorder) task(t *td.Task, off, follow int) {
 		}
 	}
 	slices.SortStableFunc(links, func(a, b provenance.Link) int { return int(a.Word) - int(b.Word) })
-	r.db.Tasks = append(r.db.Tasks, provenance.Task{
+	r.db.Tasks = append(slices.Grow(r.db.Tasks, 1+follow), provenance.Task{
 		Offset: uint64(off),
 		Words:  uint32(t.Words()),
-		Links:  append([]provenance.Link(nil), links...),
+		Links:  slices.Clone(links),
 	})
 }
 
@@ -250,6 +288,9 @@ func (r *recorder) finish(d *driver, f *hwx.File) error {
 		return err
 	}
 	copy(r.db.SHA256[:], hash)
+	for _, u := range d.units {
+		r.operators(u)
+	}
 	r.inSourceOrder()
 	r.db.TextSize = uint64(len(f.TextBytes()))
 	for _, s := range f.ConstantSections() {

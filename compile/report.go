@@ -364,7 +364,7 @@ func (u *unit) attest(index map[*ir.Op]int) {
 		n += len(p.Infos)
 	}
 	r.TaskList = make([]TaskReport, 0, n)
-	u.eachTask(index, func(op, dispatch, i int, a assessment) {
+	u.eachTask(index, func(op, dispatch, i int, a *assessment) {
 		p := u.procs[dispatch]
 		x := TaskReport{
 			Estimate:  r.Ops[op].Estimate,

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"bytes"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -22,11 +23,13 @@ type Options struct {
 	Hazards  bool   // check the numbers by the rules of package lint, for inputs in their default ranges
 	Seed     uint64 // of the inputs that rewrites are run on
 	Workers  int    // goroutines for the runs, 0 for one per processor
+	// Again, if not nil, returns the program anew. Explain then may change it, and compiles it without another program
+	// in memory.
+	Again func() (*ir.Program, error)
 }
 
-// Explain shows how the statement at a place of p is compiled. It does not change p. It returns a
-// *PlaceError for a place
-// without a statement.
+// Explain shows how the statement at a place of p is compiled. It does not change p, except with Options.Again. It
+// returns a *PlaceError for a place without a statement.
 func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, error) {
 	if o.Compile.Target == nil {
 		o.Compile.Target = target.H13
@@ -47,34 +50,55 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if a.PlacedOnly = o.Compile.Target.TD == 0; a.PlacedOnly {
 		build = compile.Place
 	}
+	var stmts []int
+	var made *provenance.Made
+	words := map[int][]byte{} // of the tasks of made
+	look := func(db *provenance.DB, text []byte) {
+		for i := range db.Statements {
+			t := &db.Statements[i]
+			if t.Func == a.Function && t.Name == a.Name && t.Op == a.Op && t.Line == a.Line {
+				stmts = append(stmts, i)
+			}
+		}
+		made = db.From(stmts...)
+		for _, i := range made.Tasks {
+			x := &db.Tasks[i]
+			words[i] = bytes.Clone(text[x.Offset:][:4*x.Words])
+		}
+	}
 	co := o.Compile
 	co.Unheld, co.Store = true, compile.Discard
-	r, err := build(ctx, ir.CloneProgram(p), co)
+	state := s.state()
+	program := p
+	alone := o.Again != nil && s.op != nil // what is asked below of other statements is asked of p
+	if alone {
+		co.Recorded = look
+		p, s = nil, nil
+	} else {
+		program = ir.CloneProgram(p)
+	}
+	r, err := build(ctx, program, co)
 	if err != nil {
 		return nil, err
 	}
 	a.Precision = r.Report.Precision
 	db := r.Provenance
-	var stmts []int
-	for i := range db.Statements {
-		t := &db.Statements[i]
-		if t.Func == s.fn.Name && t.Name == s.name() && t.Op == a.Op && t.Line == a.Line {
-			stmts = append(stmts, i)
-		}
+	switch {
+	case made != nil:
+	case a.PlacedOnly:
+		look(db, nil)
+	default:
+		look(db, r.HWX.TextBytes())
 	}
-	made := db.From(stmts...)
-	if s.op == nil && s.value.Const == nil {
-		made.Operators = inputReaders(db, s)
-	}
-	if s.reader != nil && len(made.Operators)+len(made.Extents)+len(made.Reads) == 0 {
-		made.Operators = a.readerOf(db, s)
+	if !alone {
+		a.widely(db, made, s)
 	}
 	a.operators(db, made, r)
-	a.tasks(db, made, r)
+	a.tasks(db, made, r, words)
 	a.constants(db, made, stmts)
 	a.ports(db, made, r)
 	a.numerics(r)
-	a.states(r, s)
+	a.states(r, state)
 	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
 		a.CostError = r.Report.Estimate.Known
 	}
@@ -83,7 +107,17 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if o.Rewrites && no != nil {
 		was = r.Report
 	}
-	if o.Hazards && !a.PlacedOnly && s.op != nil && a.onEngine() {
+	r, db, made = nil, nil, nil
+	hazards := o.Hazards && !a.PlacedOnly && a.Op != ir.StmtConst && a.Op != ir.StmtParam && a.onEngine()
+	if alone && (hazards || was != nil) {
+		if p, err = o.Again(); err == nil {
+			s, err = find(p, at, o.Compile.Func)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if hazards {
 		if err := a.hazards(ctx, p, o); err != nil {
 			return nil, err
 		}
@@ -128,6 +162,16 @@ func (a *Answer) Refused() *compile.RefusalInfo {
 		}
 	}
 	return nil
+}
+
+// widely adds the operators of the operations that read an input, or that name a constant of which nothing came.
+func (a *Answer) widely(db *provenance.DB, made *provenance.Made, s *found) {
+	if s.op == nil && s.value.Const == nil {
+		made.Operators = inputReaders(db, s)
+	}
+	if s.reader != nil && len(made.Operators)+len(made.Extents)+len(made.Reads) == 0 {
+		made.Operators = a.readerOf(db, s)
+	}
 }
 
 func operatorOf(fn string, o *compile.OpReport) Operator {
@@ -206,8 +250,8 @@ func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.
 	slices.SortFunc(a.Passes, func(x, y string) int { return slices.Index(db.Passes, x) - slices.Index(db.Passes, y) })
 }
 
-// tasks lists the tasks and the fields of their words.
-func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Result) {
+// tasks lists the tasks and the fields of their words, which are in text by task.
+func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Result, text map[int][]byte) {
 	type key struct {
 		procedure string
 		index     int
@@ -225,17 +269,13 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 			}
 		}
 	}
-	var text []byte
-	if len(made.Tasks) > 0 {
-		text = r.HWX.TextBytes()
-	}
 	for _, i := range made.Tasks {
 		x := &db.Tasks[i]
 		k := key{db.Procedures[x.Procedure].Name, int(x.Index)}
 		rep := tasks[k]
 		t := Task{
 			Procedure: k.procedure, Index: k.index, Offset: x.Offset, Words: int(x.Words), Rule: x.Rule,
-			Kind: rep.Kind, Attested: rep.Attested, Estimate: rep.Estimate, Fields: fields(text, x),
+			Kind: rep.Kind, Attested: rep.Attested, Estimate: rep.Estimate, Fields: fields(text[i], x.Words),
 		}
 		for _, l := range x.Links {
 			t.Links = append(t.Links, fmt.Sprintf("word %d points at %s", l.Word, db.LinkString(l)))
@@ -245,10 +285,10 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 }
 
 // fields returns the fields that a task writes and that are not 0, by word.
-func fields(text []byte, x *provenance.Task) []Field {
+func fields(text []byte, n uint32) []Field {
 	out := []Field{}
-	words := make([]uint32, x.Words)
-	if _, err := binary.Decode(text[x.Offset:], binary.LittleEndian, words); err != nil {
+	words := make([]uint32, n)
+	if _, err := binary.Decode(text, binary.LittleEndian, words); err != nil {
 		return out
 	}
 	t, err := td.Decode(words)

@@ -3,6 +3,7 @@ package explain_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"flag"
 	"os"
 	"path/filepath"
@@ -65,18 +66,32 @@ func open(t testing.TB, file string) *frontend.Model {
 	return m
 }
 
+// explained explains a statement twice: with a program that stays, and with one that is made again when it is needed.
 func explained(t testing.TB, file, stmt string, on *target.Table) *explain.Answer {
 	t.Helper()
 	m := open(t, file)
-	a, err := explain.Explain(context.Background(), m.Program, explain.Place{Name: stmt}, explain.Options{
+	o := explain.Options{
 		Compile: compile.Options{
 			Target:      on,
 			SplitKernel: true,
 			InputName:   file,
 		}, Rewrites: true, Hazards: true, Seed: 1,
-	})
+	}
+	a, err := explain.Explain(context.Background(), m.Program, explain.Place{Name: stmt}, o)
 	if err != nil {
 		t.Fatal(err)
+	}
+	o.Again = func() (*ir.Program, error) { return ir.CloneProgram(m.Program), nil }
+	again, err := explain.Explain(context.Background(), ir.CloneProgram(m.Program), explain.Place{Name: stmt}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y, err := json.Marshal(again); err != nil || !bytes.Equal(x, y) {
+		t.Errorf("%s, %s: with a program that is made again the answer is\n%s\nnot\n%s\n%v", file, stmt, y, x, err)
 	}
 	return a
 }

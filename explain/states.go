@@ -31,12 +31,21 @@ func widen(t ir.Type, m int) (wide, narrow int64) {
 	return (narrow + int64(m) - 1) / int64(m) * int64(m), narrow
 }
 
-// states adds a note for a state, or an operation that reads or writes one, if other targets would refuse the state.
-func (a *Answer) states(r *compile.Result, s *found) {
+// state returns a copy of the state that the statement is, reads or writes: nil for other operations, and the value of
+// other statements.
+func (s *found) state() *ir.Value {
 	v := s.value
 	if s.op != nil {
 		v = stateOf(s.op)
 	}
+	if v == nil {
+		return nil
+	}
+	return &ir.Value{Name: v.Name, Type: v.Type}
+}
+
+// states adds a note for the state of a statement, if other targets would refuse it.
+func (a *Answer) states(r *compile.Result, v *ir.Value) {
 	t, err := target.Lookup(a.Target)
 	if v == nil || err != nil {
 		return

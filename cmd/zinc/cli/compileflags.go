@@ -260,12 +260,7 @@ func (c *compileFlags) open(e *env, path string) (*frontend.Model, error) {
 	if e.subject != nil {
 		e.subject.path, e.subject.weights = path, c.weights
 	}
-	m, err := frontend.Open(path, frontend.Options{
-		WeightsDir:    c.weights,
-		Follow:        c.follow,
-		AssumeWeights: c.assume,
-		Stdin:         e.stdin,
-	})
+	m, err := c.reopen(e, path)
 	if err != nil {
 		return nil, err
 	}
@@ -276,6 +271,16 @@ func (c *compileFlags) open(e *env, path string) (*frontend.Model, error) {
 		e.list(m.Warnings)
 	}
 	return m, nil
+}
+
+// reopen opens a model, which may have been opened before, without saying anything.
+func (c *compileFlags) reopen(e *env, path string) (*frontend.Model, error) {
+	return frontend.Open(path, frontend.Options{
+		WeightsDir:    c.weights,
+		Follow:        c.follow,
+		AssumeWeights: c.assume,
+		Stdin:         e.stdin,
+	})
 }
 
 // assumption says which weight files are missing and what is assumed instead of their values.

@@ -12,8 +12,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/target"
@@ -118,19 +120,35 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	case c.rewrite != "" && c.output == "":
 		return usagef("explain: --rewrite requires --output")
 	}
+	memlimit.Lean()
 	c.assume = c.output == "" // what became of a statement hardly depends on values
 	m, err := c.open(c.env, path)
 	if err != nil {
 		return err
 	}
-	defer m.Close()
+	again := []*frontend.Model{m}
+	defer func() {
+		for _, m := range again {
+			m.Close()
+		}
+	}()
 	p := c.newProgress(c.progress)
 	defer p.end()
 	o, err := c.options(c.env, m.Path, p)
 	if err != nil {
 		return err
 	}
-	a, err := explain.Explain(ctx, m.Program, at, explain.Options{
+	program := m.Program
+	m.Program = nil // Explain changes it, and then needs its memory
+	a, err := explain.Explain(ctx, program, at, explain.Options{
+		Again: func() (*ir.Program, error) {
+			m, err := c.reopen(c.env, path)
+			if err != nil {
+				return nil, err
+			}
+			again = append(again, m)
+			return m.Program, nil
+		},
 		Compile:  o,
 		Rewrites: c.rewrites,
 		Hazards:  c.hazards,

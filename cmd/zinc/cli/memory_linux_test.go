@@ -41,7 +41,7 @@ func TestMemoryOfLongModels(t *testing.T) {
 		{"compile", []string{model, "-o", filepath.Join(dir, "out.hwx")}, 500},
 		{"check", []string{"check", model}, 500},
 		{"lint", []string{"lint", model}, 500},
-		{"explain", []string{"explain", model + ":5003"}, 750}, // with what every part of the pair came from
+		{"explain", []string{"explain", model + ":5003"}, 500}, // with what every part of the pair came from
 	} {
 		took, err := peakOf(exec.Command("zinc", c.args...))
 		if err != nil {
