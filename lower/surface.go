@@ -204,8 +204,12 @@ func (s *surf) reshape(dims []int64) *surf {
 		}
 		// Split among the target dimensions what was merged.
 		for have > 1 && i >= 0 {
-			if have%dims[i] != 0 {
-				return nil
+			for have%dims[i] != 0 {
+				if j < 0 || src[j][1] != have*st {
+					return nil
+				}
+				have *= src[j][0]
+				j--
 			}
 			v.stride[i] = st
 			st *= dims[i]
