@@ -9,7 +9,7 @@ import (
 
 // restoreSources restores the source's operations whose compositions are on the CPU, where compositions save nothing
 // and round more often. It leaves alone a composition with a part on the engine, and one that later passes have
-// changed.
+// changed, except where they merged its first parts with the last ones of its operand's.
 func (s *State) restoreSources() error {
 	groups := map[string][]int{} // by first result: indexes in the body
 	var order []string
@@ -173,7 +173,9 @@ func (r *restoring) on(ref *ir.Op, made map[*ir.Value]bool, last *ir.Op, fresh m
 				v, gone = r.lookup(was.Name)
 				if gone && fresh[was.Name] == nil {
 					before := r.sources[was.Name]
-					if before == nil || !r.onCPU(r.groups[was.Name]) {
+					// Without compositions it may be missing in the reference (keepComposable).
+					if before == nil || compositionsOf[before.Def.Operation] == nil || len(before.Blocks) > 0 ||
+						before.Def.Effect != ir.Pure || !r.onCPU(r.groups[was.Name]) {
 						return nil
 					}
 					more := r.on(before, made, last, fresh)

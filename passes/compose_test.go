@@ -135,6 +135,47 @@ func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
 	}
 }
 
+// TestMergedCompositionsBecomeTheirOperations checks that compositions on the CPU are their operations again although
+// normalise has merged the last part of one with the first part of the next.
+func TestMergedCompositionsBecomeTheirOperations(t *testing.T) {
+	g := irbuild.New(1)
+	vs, err := g.Call("relu(x = conv(x = pad(x = fp16[1, 2, 60], pad = [2, 2], mode = \"reflect\", " +
+		"constant_val = 0.0), weight = weights[3, 2, 32], strides = [16]))")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g.Output(vs...)
+	for _, light := range []bool{false, true} {
+		p := ir.CloneProgram(g.Program())
+		o := options()
+		o.NoReference = light
+		accept := o.Accept
+		o.Place = passes.PlaceAuto
+		o.CPUTime = func(op *ir.Op) int64 { return 1 }
+		o.DispatchTime = func(bytes int64) int64 { return 1000 }
+		o.Accept = func(op *ir.Op) (target.Acceptance, error) {
+			if op.Is(ir.OpRelu) { // so that the function needs the CPU
+				return target.Acceptance{}, &target.Refusal{Rule: target.RuleNoLowering}
+			}
+			return accept(op)
+		}
+		s, err := passes.Run(context.Background(), p, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ir.Verify(p); err != nil {
+			t.Error(err)
+		}
+		var got []string
+		for _, op := range s.Func.Body.Ops {
+			got = append(got, op.Place.Unit.String()+" "+op.Def.Name)
+		}
+		if line := strings.Join(got, ", "); line != "cpu pad, cpu conv, cpu relu" {
+			t.Errorf("without a reference %t: %s", light, line)
+		}
+	}
+}
+
 // TestRandomProgramsReachCompositions checks that the programs compared on engine and interpreter contain composed
 // operations.
 func TestRandomProgramsReachCompositions(t *testing.T) {
