@@ -17,7 +17,7 @@ func init() {
 		ir.OpAdd: binary(field.Add), ir.OpSub: difference, ir.OpMul: product,
 		ir.OpRealDiv: divide, ir.OpMaximum: order, ir.OpMinimum: order,
 		ir.OpSquare:     unary(square),
-		ir.OpAbs:        unary(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }),
+		ir.OpAbs:        unary((*call).abs),
 		ir.OpRelu:       unary(func(c *call, x field.Elem) field.Elem { return c.Max(x, 0) }),
 		ir.OpRelu6:      unary(func(c *call, x field.Elem) field.Elem { return c.Clip(x, 0, 6) }),
 		ir.OpLogicalNot: unary(func(c *call, x field.Elem) field.Elem { return field.Sub(1, x) }),
@@ -44,14 +44,8 @@ func init() {
 		ir.OpGreater:      compare(0, 0, 1),
 		ir.OpGreaterEqual: compare(0, 1, 1),
 		ir.OpSelect:       choose, ir.OpCast: cast, ir.OpConv: conv, ir.OpLinear: linear, ir.OpMatMul: matmul,
-		ir.OpReduceSum: reduce(nil, nil), ir.OpReduceSumSquare: reduce(square, nil),
-		ir.OpReduceMean: reduce(nil, func(_ *call, sum field.Elem, n int) field.Elem {
-			return field.Mul(sum, field.Inv(field.Int(int64(n))))
-		}),
-		ir.OpReduceMax: reduce(func(c *call, x field.Elem) field.Elem { return c.Order(x) },
-			func(c *call, sum field.Elem, _ int) field.Elem { return c.Unorder(sum) }),
-		ir.OpReduceMin: reduce(func(c *call, x field.Elem) field.Elem { return c.Order(field.Neg(x)) },
-			func(c *call, sum field.Elem, _ int) field.Elem { return field.Neg(c.Unorder(sum)) }),
+		ir.OpReduceSum: reduce(sum), ir.OpReduceSumSquare: reduce(sumOf(square)), ir.OpReduceMean: reduce(mean),
+		ir.OpReduceMax: reduce(greatest), ir.OpReduceMin: reduce(least),
 		ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool, ir.OpAvgPool: pool, ir.OpFill: fill,
 		ir.OpFillLike: fill, ir.OpIdentity: identity, ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
 		// Those that follow are of operations that only sources have: the placed program has them written with others.
@@ -59,13 +53,15 @@ func init() {
 		ir.OpClampedRelu:      with(clampedRelu, ir.ParamAlpha, ir.ParamBeta), ir.OpSoftsign: unary(softsign),
 		ir.OpSoftplusParametric: parametric, ir.OpLogicalAnd: product, ir.OpLogicalOr: order,
 		ir.OpLogicalXor:   compare(1, 0, 1),
-		ir.OpReduceL1Norm: reduce(func(c *call, x field.Elem) field.Elem { return c.Abs(x) }, nil),
-		ir.OpReduceL2Norm: reduce(square, func(c *call, sum field.Elem, _ int) field.Elem { return c.Sqrt(sum) }),
+		ir.OpReduceL1Norm: reduce(sumOf((*call).abs)),
+		ir.OpReduceL2Norm: reduce(func(c *call, row []field.Elem) field.Elem { return c.Sqrt(sumOf(square)(c, row)) }),
 		ir.OpInstanceNorm: instanceNorm, ir.OpPow: power, ir.OpCumsum: cumsum, ir.OpLSTM: lstm,
 		ir.OpScaledDotProductAttention: attention, ir.OpConvTranspose: convTranspose, ir.OpBandPart: bandPart,
 		ir.OpPrelu: prelu, ir.OpGather: gathered, ir.OpThresholdedRelu: with(thresholded, ir.ParamAlpha),
 	}
 }
+
+func (c *call) abs(x field.Elem) field.Elem { return c.Abs(x) }
 
 func square(_ *call, x field.Elem) field.Elem { return field.Mul(x, x) }
 
@@ -381,27 +377,39 @@ func offsets(shape []int64, axes []int, inside bool) []int {
 	return out
 }
 
-// reduce returns a reduction that adds a function of the elements and applies another to the sum of n.
-func reduce(each func(c *call, x field.Elem) field.Elem,
-	then func(c *call, sum field.Elem, n int) field.Elem) func(c *call) []tensor {
+// reduce returns a reduction of rows.
+func reduce(f func(c *call, row []field.Elem) field.Elem) func(c *call) []tensor {
 	return func(c *call) []tensor {
 		a, err := ir.ReduceAttrs(c.op)
 		if err != nil || !c.floats() {
 			return nil
 		}
 		out := make([]field.Elem, c.op.Results[0].Type.Elems())
-		eachRow(c.need(ir.ParamX), a.Axes, nil, func(k int, row []field.Elem) {
-			for _, x := range row {
-				if each != nil {
-					x = each(c, x)
-				}
-				out[k] = field.Add(out[k], x)
-			}
-			if then != nil {
-				out[k] = then(c, out[k], len(row))
-			}
-		})
+		eachRow(c.need(ir.ParamX), a.Axes, nil, func(k int, row []field.Elem) { out[k] = f(c, row) })
 		return []tensor{c.out(0, out)}
+	}
+}
+
+func sum(_ *call, row []field.Elem) field.Elem { return field.Sum(row) }
+
+func mean(_ *call, row []field.Elem) field.Elem {
+	return field.Mul(field.Sum(row), field.Inv(field.Int(int64(len(row)))))
+}
+
+func greatest(c *call, row []field.Elem) field.Elem { return c.Unorder(c.Orders(row)) }
+
+func least(c *call, row []field.Elem) field.Elem {
+	return field.Neg(c.Unorder(sumOf(func(c *call, x field.Elem) field.Elem { return c.Order(field.Neg(x)) })(c, row)))
+}
+
+// sumOf returns the sum of a function of the elements of a row.
+func sumOf(f func(c *call, x field.Elem) field.Elem) func(c *call, row []field.Elem) field.Elem {
+	return func(c *call, row []field.Elem) field.Elem {
+		sum := field.Elem(0)
+		for _, x := range row {
+			sum = field.Add(sum, f(c, x))
+		}
+		return sum
 	}
 }
 
@@ -422,11 +430,7 @@ func (c *call) shares(x tensor, axis int) []field.Elem {
 		field.AddRow(row, []field.Elem{field.Neg(c.Unorder(c.Orders(row)))})
 		field.MulRow(row, scale)
 		c.HashRow(power, row)
-		sum := field.Elem(0)
-		for _, x := range row {
-			sum = field.Add(sum, x)
-		}
-		field.MulRow(row, []field.Elem{field.Inv(sum)})
+		field.MulRow(row, []field.Elem{field.Inv(field.Sum(row))})
 	})
 }
 
@@ -461,20 +465,11 @@ func (c *call) normalise(axes []int, of func(k, i int) int) []tensor {
 	if !ok {
 		return nil
 	}
-	share := field.Inv(field.Int(extent(x.typ.Shape, append([]int{}, axes...))))
 	return []tensor{c.out(0, along(x, axes, func(k int, row []field.Elem) {
-		mean, square := field.Elem(0), field.Elem(0)
-		for _, x := range row {
-			mean = field.Add(mean, x)
-		}
-		mean = field.Mul(mean, share)
+		field.AddRow(row, []field.Elem{field.Neg(mean(c, row))})
+		variance := field.Mul(sumOf(square)(c, row), field.Inv(field.Int(int64(len(row)))))
+		field.MulRow(row, []field.Elem{c.Rsqrt(field.Add(variance, eps))})
 		for i, x := range row {
-			row[i] = field.Sub(x, mean)
-			square = field.Add(square, field.Mul(row[i], row[i]))
-		}
-		r := c.Rsqrt(field.Add(field.Mul(square, share), eps))
-		for i, x := range row {
-			x = field.Mul(x, r)
 			if scaled {
 				x = field.Mul(x, gamma.v[of(k, i)])
 			}

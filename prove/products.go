@@ -271,32 +271,23 @@ func pool(c *call) []tensor {
 	}
 	planes := len(x.v) / plane
 	out := make([]field.Elem, planes*len(at))
-	largest := c.op.Is(ir.OpMaxPool)
-	share := field.Inv(field.Int(int64(taps)))
+	reduced, padded := mean, !a.ExcludePadding
+	if c.op.Is(ir.OpMaxPool) {
+		reduced, padded = greatest, false
+	}
 	parallel(planes, len(at)*taps, func(lo, hi int) {
+		row := make([]field.Elem, 0, taps)
 		for i := lo; i < hi; i++ {
 			for p, win := range at {
-				s, n := field.Elem(0), 0
+				row = row[:0]
 				for _, place := range win {
-					if place < 0 {
-						continue
+					if place >= 0 {
+						row = append(row, x.v[i*plane+place])
+					} else if padded {
+						row = append(row, 0)
 					}
-					n++
-					y := x.v[i*plane+place]
-					if largest {
-						y = c.Order(y)
-					}
-					s = field.Add(s, y)
 				}
-				switch {
-				case largest:
-					s = c.Unorder(s)
-				case a.ExcludePadding && n > 0:
-					s = field.Mul(s, field.Inv(field.Int(int64(n))))
-				default:
-					s = field.Mul(s, share)
-				}
-				out[i*len(at)+p] = s
+				out[i*len(at)+p] = reduced(c, row)
 			}
 		}
 	})

@@ -23,6 +23,15 @@ func combine(v, b []Elem, kernel rowKernel, f func(x, y Elem) Elem) {
 	}
 }
 
+// Sum adds elements.
+func Sum(v []Elem) Elem {
+	sum := Elem(0)
+	for _, x := range v {
+		sum = Add(sum, x)
+	}
+	return sum
+}
+
 // SubRow replaces each element of v by its difference with that of b, or with its only one, as Sub returns it.
 func (f *Functions) SubRow(v, b []Elem) {
 	if f.plain(b) && finite(v) {

@@ -603,9 +603,7 @@ func (f *exactFold) add(v []field.Elem) {
 			f.acc = field.Add(f.acc, e.Order(field.Neg(x)))
 		}
 	default:
-		for _, x := range v {
-			f.acc = field.Add(f.acc, x)
-		}
+		f.acc = field.Add(f.acc, field.Sum(v))
 	}
 	f.n += len(v)
 }
