@@ -129,18 +129,23 @@ func (c *call) scalar(name ir.ParamName) tensor {
 	return t
 }
 
-// small returns the elements as integers if all are in the range of small constants, below 2^15 in magnitude.
+// integer returns an element as the integer that it is in the range of small constants, below 2^15 in magnitude.
+func integer(x field.Elem) (int64, bool) {
+	if x < 1<<15 {
+		return int64(x), true
+	}
+	return -int64(field.Neg(x)), x > field.P-1<<15
+}
+
+// small returns the elements as integers if all are small.
 func small(t tensor) ([]int64, bool) {
 	out := make([]int64, len(t.v))
 	for i, x := range t.v {
-		switch {
-		case x < 1<<15:
-			out[i] = int64(x)
-		case x > field.P-1<<15:
-			out[i] = -int64(field.Neg(x))
-		default:
+		n, ok := integer(x)
+		if !ok {
 			return nil, false
 		}
+		out[i] = n
 	}
 	return out, true
 }
@@ -257,7 +262,7 @@ func choose(c *call) []tensor {
 }
 
 // convert returns the conversion between two element types.
-func convert(f *field.Functions, tables *tables) func(from, to ir.DType) func(field.Elem) field.Elem {
+func convert(f *field.Functions) func(from, to ir.DType) func(field.Elem) field.Elem {
 	return func(from, to ir.DType) func(x field.Elem) field.Elem {
 		switch {
 		case to == ir.Bool && from != ir.Bool:
@@ -271,24 +276,20 @@ func convert(f *field.Functions, tables *tables) func(from, to ir.DType) func(fi
 			}
 		case to.IsFloat(), from == ir.Bool, from == to:
 			return func(x field.Elem) field.Elem { return x }
-		case from.IsFloat():
-			name := uint64(0)
-			if to != ir.Int32 {
-				name = f.Name("convert to " + to.String())
-			}
-			return func(x field.Elem) field.Elem {
-				if _, whole := small(tensor{v: []field.Elem{x}}); whole {
-					return x
-				}
-				if x = f.Trunc(x); name != 0 {
-					x = f.Hash(name, x)
-				}
+		}
+		kind := "convert to " + to.String()
+		if !from.IsFloat() {
+			kind = "convert from " + from.String() + " to " + to.String()
+		}
+		name := f.Name(kind)
+		return func(x field.Elem) field.Elem {
+			if _, ok := integer(x); ok {
 				return x
 			}
-		}
-		name := f.Name("convert from " + from.String() + " to " + to.String())
-		return func(x field.Elem) field.Elem {
-			if _, whole := small(tensor{v: []field.Elem{x}}); whole {
+			if from.IsFloat() {
+				x = f.Trunc(x)
+			}
+			if from.IsFloat() && to == ir.Int32 {
 				return x
 			}
 			return f.Hash(name, x)
@@ -301,7 +302,7 @@ func cast(c *call) []tensor {
 	if c.whole && x.Def != nil && x.Def.Is(ir.OpFloor, ir.OpCeil, ir.OpRound) && out.DType.IsInt() {
 		return identity(c)
 	}
-	f := convert(c.Functions, c.tables)(x.Type.DType, out.DType)
+	f := convert(c.Functions)(x.Type.DType, out.DType)
 	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX)
 }
 

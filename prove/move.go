@@ -2,6 +2,7 @@ package prove
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -25,7 +26,7 @@ func (c *call) move() []tensor {
 	for i, args := range c.op.Args {
 		for _, v := range args {
 			t := c.value(c.in, v)
-			p := &ir.Value{Name: "a" + string(rune('0'+len(inputs)/64)) + string(rune('0'+len(inputs)%64)), Pos: v.Pos}
+			p := &ir.Value{Name: fmt.Sprint("a", len(inputs)), Pos: v.Pos}
 			switch {
 			case data[i]:
 				p.Type = ir.TensorOf(ir.Int32, t.typ.Shape...)
@@ -58,8 +59,7 @@ func (c *call) move() []tensor {
 	}
 	op.Results = make([]*ir.Value, len(c.op.Results))
 	for i, v := range c.op.Results {
-		op.Results[i] = &ir.Value{Name: "r" + string(rune('0'+i/64)) + string(rune('0'+i%64)), Def: &op,
-			Type: ir.TensorOf(ir.Int32, v.Type.Shape...)}
+		op.Results[i] = &ir.Value{Name: fmt.Sprint("r", i), Def: &op, Type: ir.TensorOf(ir.Int32, v.Type.Shape...)}
 	}
 	fn.Body.Outputs = op.Results
 	got, err := interp.Run(context.Background(), fn, inputs, interp.Options{})

@@ -227,7 +227,7 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 	for n, t := range p.inputs() {
 		in[n] = sim.ExactTensor{Type: t.typ, Elems: t.v}
 	}
-	o := sim.ExactOptions{Convert: convert(p.fs, p.tables), Call: p.call}
+	o := sim.ExactOptions{Convert: convert(p.fs), Call: p.call}
 	o.Engine.Field, o.Engine.Products = p.fs, p.products
 	o.Engine.Table, o.Engine.Scalar = p.tables.of, p.number.scalar
 	o.Engine.Workers, o.Engine.Writers = p.o.Workers, values != nil
