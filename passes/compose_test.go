@@ -139,8 +139,8 @@ func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
 // normalise has merged the last part of one with the first part of the next.
 func TestMergedCompositionsBecomeTheirOperations(t *testing.T) {
 	g := irbuild.New(1)
-	vs, err := g.Call("relu(x = conv(x = pad(x = fp16[1, 2, 60], pad = [2, 2], mode = \"reflect\", " +
-		"constant_val = 0.0), weight = weights[3, 2, 32], strides = [16]))")
+	vs, err := g.Call("relu(x = conv(x = pad(x = fp16[1, 1, 60], pad = [2, 2], mode = \"reflect\", " +
+		"constant_val = 0.0), weight = weights[3, 1, 32], strides = [16]))")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -389,6 +389,10 @@ func (x *call) rewriting(v *ir.Value) error {
 	if err != nil || to == nil {
 		return err
 	}
+	if v.Type.DType == ir.FP16 && to.t.Type.DType == ir.FP32 {
+		to = &span{t: to.t} // apart from the one that later values are computed from
+		to.limit()
+	}
 	if from.lost && v.Type.DType.IsFloat() {
 		from = modelled([]interp.Tensor{from.t}, MaxPercent/100.0)[0]
 	}
