@@ -115,6 +115,11 @@ func rows(models string) []row {
 			what:    "the same, by the interpreter",
 			argv:    []string{"run", at(whisper), "--random", "1", "--engine", "interp"},
 			seconds: 1.5,
+		},
+		row{
+			what: "prove its pair",
+			argv: []string{at(whisper), "-o", "{out}/m.hwx", "--prove"},
+			same: "the same, sums in fp32", ratio: 2,
 		})
 }
 
