@@ -173,6 +173,15 @@ func (r *restoring) on(ref *ir.Op, made map[*ir.Value]bool, last *ir.Op, fresh m
 				v, gone = r.lookup(was.Name)
 				if gone && fresh[was.Name] == nil {
 					before := r.sources[was.Name]
+					if before != nil && ir.IsConstexpr(before) { // folded, and read by nothing that was left
+						cs, err := ir.FoldOp(before)
+						if err != nil || len(cs) != 1 {
+							return nil
+						}
+						fresh[was.Name] = r.s.constant(cs[0], before.Pos)
+						op.Args[i] = append(op.Args[i], fresh[was.Name])
+						continue
+					}
 					// Without compositions it may be missing in the reference (keepComposable).
 					if before == nil || compositionsOf[before.Def.Operation] == nil || len(before.Blocks) > 0 ||
 						before.Def.Effect != ir.Pure || !r.onCPU(r.groups[was.Name]) {

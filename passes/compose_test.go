@@ -139,8 +139,8 @@ func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
 // normalise has merged the last part of one with the first part of the next.
 func TestMergedCompositionsBecomeTheirOperations(t *testing.T) {
 	g := irbuild.New(1)
-	vs, err := g.Call("relu(x = conv(x = pad(x = fp16[1, 1, 60], pad = [2, 2], mode = \"reflect\", " +
-		"constant_val = 0.0), weight = weights[3, 1, 32], strides = [16]))")
+	vs, err := g.Call("relu(x = conv(x = expand_dims(x = pad(x = fp16[1, 60], pad = [0, 0, 0, 4], " +
+		"mode = \"reflect\", constant_val = 0.0), axes = [1]), weight = weights[3, 1, 32], strides = [16]))")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestMergedCompositionsBecomeTheirOperations(t *testing.T) {
 		for _, op := range s.Func.Body.Ops {
 			got = append(got, op.Place.Unit.String()+" "+op.Def.Name)
 		}
-		if line := strings.Join(got, ", "); line != "cpu pad, cpu conv, cpu relu" {
+		if line := strings.Join(got, ", "); line != "cpu pad, cpu expand_dims, cpu conv, cpu relu" {
 			t.Errorf("without a reference %t: %s", light, line)
 		}
 	}

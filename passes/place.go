@@ -331,11 +331,12 @@ func placeReference(s *State) {
 	}
 }
 
-// keepComposable copies only the operations that have compositions, for restoreSources.
+// keepComposable copies only the operations that have compositions, and what expands compressed constants, for
+// restoreSources.
 func (s *State) keepComposable() {
 	var ops []*ir.Op
 	for _, op := range s.Func.Body.Ops {
-		if compositionsOf[op.Def.Operation] != nil {
+		if compositionsOf[op.Def.Operation] != nil || ir.IsConstexpr(op) {
 			ops = append(ops, op)
 		}
 	}
