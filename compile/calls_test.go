@@ -27,9 +27,13 @@ func TestCallsCompileToTheSameBytes(t *testing.T) {
 		name string
 		o    compile.Options
 	}{
-		{"h13", compile.Options{Target: target.H13}},
-		{"little L2, kernels cut", compile.Options{Target: difftest.Narrow, SplitKernel: true}},
-		{"older form", compile.Options{Target: target.H13, FullTD: true}},
+		{"h13", compile.Options{Target: target.H13, Place: passes.PlaceEngine}},
+		{"little L2, kernels cut", compile.Options{Target: difftest.Narrow, Place: passes.PlaceEngine, SplitKernel: true}},
+		{"older form, movement alone on the CPU", compile.Options{
+			Target: target.H13,
+			Place:  passes.PlaceCompute,
+			FullTD: true,
+		}},
 	}
 	name := filepath.Join("testdata", "calls.txt")
 	old, err := os.ReadFile(name)
@@ -52,7 +56,7 @@ func TestCallsCompileToTheSameBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 			g.Output(vs...)
-			way.o.Place, way.o.Workers = passes.PlaceEngine, 1
+			way.o.Workers = 1
 			r, err := compile.Compile(context.Background(), g.Program(), way.o)
 			if err != nil {
 				t.Errorf("%s, %s: %v", call, way.name, err)

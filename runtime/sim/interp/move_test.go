@@ -167,6 +167,15 @@ func TestScatter(t *testing.T) {
 	}
 }
 
+func TestProductsOfIntegers(t *testing.T) {
+	b := newBld(t, "ios15")
+	x := b.input("x", ints(t, ir.Int32, []int64{2, 3}, 1, -2, 3, 4, 5, 6))
+	got := b.run(Options{}, b.op("reduce_prod", args{"x": x, "axes": vec(1)}))[0]
+	if s := fmt.Sprint(got.Ints()); s != "[-6 120]" {
+		t.Errorf("products %s", s)
+	}
+}
+
 func TestPools(t *testing.T) {
 	x := floats(t, ir.FP32, []int64{1, 1, 5}, 1, 2, 3, 4, 5)
 	for _, tt := range []struct {
@@ -184,6 +193,7 @@ func TestPools(t *testing.T) {
 			"exclude_padding_from_average": truth(true),
 		}, []float32{1, 2.5, 4.5}},
 		{"avg_pool", args{"pad_type": str("same"), "strides": vec(2)}, []float32{1.5, 3.5, 2.5}},
+		{"avg_pool", args{"pad_type": str("valid"), "strides": vec(2), "ceil_mode": truth(true)}, []float32{1.5, 3.5, 5}},
 		{"l2_pool", args{"pad_type": str("valid"), "strides": vec(3)}, []float32{2.236068, 6.4031243}},
 	} {
 		b := newBld(t, "ios15")
