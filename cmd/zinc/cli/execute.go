@@ -154,7 +154,7 @@ func (c *runCommand) interpreted(ctx context.Context, path string) (*executor, e
 	x.run = func(ctx context.Context, in map[string]interp.Tensor, mode numerics.Mode,
 		workers int) (map[string]interp.Tensor, error) {
 		out, err := run(ctx, in, mode, workers)
-		return out, c.located(m, err)
+		return out, c.located(m, c.inputs, err)
 	}
 	x.close = m.Close
 	return x, nil

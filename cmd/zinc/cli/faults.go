@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,7 +41,7 @@ func (c *runCommand) runFault(ctx context.Context, path string, compiled bool, e
 	}
 	defer m.Close()
 	if !fault {
-		return c.located(m, err)
+		return c.located(m, c.inputs, err)
 	}
 	// The model is compiled again: a pair from the cache has no record of its tasks.
 	files := m.Program.Files
@@ -75,8 +76,9 @@ func (c *runCommand) pairFault(path string, err error) error {
 	return fmt.Errorf("%w\n%s", err, strings.Join(lines, "\n"))
 }
 
-// located returns err, from a run of the model, as a diagnostic of the statement that the interpreter refused.
-func (c *compileFlags) located(m *frontend.Model, err error) error {
+// located returns err, from a run of the model, as a diagnostic of the statement that the interpreter refused. given are
+// the values of --input; other inputs had random numbers.
+func (c *compileFlags) located(m *frontend.Model, given []string, err error) error {
 	x := (*interp.Error)(nil)
 	if !errors.As(err, &x) || m.Source == nil || !x.Pos.IsValid() {
 		return err
@@ -85,10 +87,29 @@ func (c *compileFlags) located(m *frontend.Model, err error) error {
 	span := diag.Span{File: m.Source, Start: at, End: at + diag.Pos(len(x.Op))}
 	var list diag.List
 	d := list.Errorf(span, "run", x.Op, "%s: %s", x.Name, x.Msg)
-	if hint := c.shapeHint(m.Program); hint != "" {
+	if hint := cmp.Or(c.shapeHint(m.Program), indexHint(m.Program, given)); hint != "" {
 		d.WithHint("%s", hint)
 	}
 	return list.Err()
+}
+
+// indexHint says how to choose the integers that were random, "" if there are none. Random positions and lengths seldom
+// belong together.
+func indexHint(p *ir.Program, given []string) string {
+	var names, flags []string
+	for _, f := range p.Funcs {
+		for _, v := range f.Body.Params {
+			chosen := slices.ContainsFunc(given, func(s string) bool { return strings.HasPrefix(s, v.Name+"=") })
+			if !chosen && v.Type.Kind == ir.Tensor && v.Type.DType.IsInt() && !slices.Contains(names, v.Name) {
+				names, flags = append(names, v.Name), append(flags, "--input "+v.Name+"=FILE.npy")
+			}
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return "the integers of " + strings.Join(names, ", ") + " are random; set ones that belong together with " +
+		strings.Join(flags, " ")
 }
 
 // shapeHint says how to choose another shape of the inputs whose shape is open and was not chosen, "" if there are

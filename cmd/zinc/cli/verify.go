@@ -141,7 +141,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return &internalError{err: err}
 	}
 	if err != nil {
-		return c.located(m, err)
+		return c.located(m, c.inputs, err)
 	}
 	out := verifyResult{Result: r, Violations: report.Judge(r.Report, c.budgets.limits)}
 	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
