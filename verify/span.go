@@ -92,17 +92,25 @@ func around(t interp.Tensor, radius func(i int, y float64) float64) *span {
 	return s
 }
 
-// widen adds radius(i, t[i]) at both ends; the enclosure may be exact.
+// widen adds radius(i, y) at both ends, where y is the largest finite magnitude in the enclosure, which may be exact:
+// an error relative to a result is relative to the one that the machine has, not to the reference.
 func (s *span) widen(radius func(i int, y float64) float64) {
 	if s.lo == nil {
 		*s = *around(s.t, radius)
 		return
 	}
-	v := s.numbers()
-	for i, y := range v {
-		if r := radius(i, float64(y)); y-y == 0 {
-			s.lo[i], s.hi[i] = down(float64(s.lo[i])-r), up(float64(s.hi[i])+r)
+	for i, y := range s.numbers() {
+		if y-y != 0 {
+			continue
 		}
+		most := abs(y)
+		for _, end := range [2]float32{s.lo[i], s.hi[i]} {
+			if end-end == 0 {
+				most = max(most, abs(end))
+			}
+		}
+		r := radius(i, most)
+		s.lo[i], s.hi[i] = down(float64(s.lo[i])-r), up(float64(s.hi[i])+r)
 	}
 }
 
