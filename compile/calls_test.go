@@ -28,7 +28,11 @@ func TestCallsCompileToTheSameBytes(t *testing.T) {
 		o    compile.Options
 	}{
 		{"h13", compile.Options{Target: target.H13, Place: passes.PlaceEngine}},
-		{"little L2, kernels cut", compile.Options{Target: difftest.Narrow, Place: passes.PlaceEngine, SplitKernel: true}},
+		{"little L2, kernels cut", compile.Options{
+			Target:      difftest.Narrow,
+			Place:       passes.PlaceEngine,
+			SplitKernel: true,
+		}},
 		{"older form, movement alone on the CPU", compile.Options{
 			Target: target.H13,
 			Place:  passes.PlaceCompute,

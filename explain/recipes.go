@@ -35,8 +35,7 @@ var Recipes = []Recipe{
 	{Name: "fold-rows", Rules: []string{target.RuleExtent}, Class: ir.Pointwise,
 		Doc: "the wide dimension is split into two, and merged again in the result", apply: foldRows},
 	{Name: "merge-dimensions", Rules: []string{target.RuleRank}, Class: ir.Pointwise,
-		Ops: ops{ir.OpTranspose},
-		Doc: "dimensions that stay adjacent are merged, and dimensions of 1 dropped", apply: mergeDimensions},
+		Doc: "the first dimensions are merged, and divided again in the result", apply: mergeDimensions},
 	{Name: "split-kernel", Rules: []string{target.RuleKernel}, Ops: ops{ir.OpConv},
 		Doc: "parts of the kernel are convolved with shifted slices, and the results added", apply: splitKernel},
 	{Name: "split-channels", Rules: []string{target.RuleKernelBytes}, Ops: ops{ir.OpConv},
@@ -116,12 +115,8 @@ func foldRows(e *edit) {
 	e.reshaped([]int64{1, rows, w})
 }
 
-// mergeDimensions drops dimensions of 1 and merges dimensions that stay adjacent.
+// mergeDimensions merges the first dimensions.
 func mergeDimensions(e *edit) {
-	if e.op.Is(ir.OpTranspose) {
-		mergeTranspose(e)
-		return
-	}
 	_, x := live(e.op)
 	if x == nil || x.Type.Rank() <= e.t.MaxRank {
 		e.not()
@@ -134,53 +129,6 @@ func mergeDimensions(e *edit) {
 		first *= d
 	}
 	e.reshaped(append([]int64{first}, shape[len(shape)-keep:]...))
-}
-
-// mergeTranspose permutes groups of dimensions: a group is a sequence of dimensions that stays one.
-func mergeTranspose(e *edit) {
-	perm, err := ir.Perm(e.op)
-	x := e.op.Arg(ir.ParamX)
-	if err != nil || !x.Type.Static() {
-		e.not()
-		return
-	}
-	var groups [][]int // of the result, in its order: dimensions of x
-	prev := -2
-	for _, d := range perm {
-		if x.Type.Shape[d] == 1 {
-			continue
-		}
-		from := prev + 1 // skipping dimensions of 1
-		for from >= 0 && from < d && x.Type.Shape[from] == 1 {
-			from++
-		}
-		if len(groups) > 0 && from == d {
-			groups[len(groups)-1] = append(groups[len(groups)-1], d)
-		} else {
-			groups = append(groups, []int{d})
-		}
-		prev = d
-	}
-	if len(groups) == 0 || len(groups) > e.t.MaxRank {
-		e.fail("%d groups of dimensions move separately, limit %d", len(groups), e.t.MaxRank)
-		return
-	}
-	order := make([]int, len(groups))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return groups[a][0] - groups[b][0] })
-	shape := make([]int64, len(groups))
-	newPerm := make([]int64, len(groups))
-	for at, g := range order {
-		shape[at] = 1
-		for _, d := range groups[g] {
-			shape[at] *= x.Type.Shape[d]
-		}
-		newPerm[g] = int64(at)
-	}
-	y := e.do(ir.OpTranspose, arg{ir.ParamX, e.reshape(x, shape...)}, arg{ir.ParamPerm, e.ints(newPerm...)})
-	e.become(e.reshape(y, e.op.Results[0].Type.Shape...))
 }
 
 // inHalf computes an fp32 operation in fp16.

@@ -66,11 +66,6 @@ var cases = []struct {
 	{"merge-dimensions", "tensor<fp16, [1, 2, 3, 2, 3, 8]> x",
 		[]string{"tensor<fp16, [1, 2, 3, 2, 3, 8]> y = relu(x = x)",
 			"tensor<fp16, [1, 2, 3, 2, 3, 8]> z = identity(x = y)"}},
-	{"merge-dimensions", "tensor<fp16, [4, 6, 8]> x", []string{"tensor<fp16, [4, 6, 8]> h = relu(x = x)",
-		"tensor<fp16, [2, 2, 1, 2, 3, 8]> r = reshape(shape = tensor<int32, [6]>([2, 2, 1, 2, 3, 8]), x = h)",
-		"tensor<fp16, [2, 3, 1, 2, 2, 8]> y = transpose(perm = tensor<int32, [6]>([3, 4, 2, 0, 1, 5]), x = r)",
-		"tensor<fp16, [6, 4, 8]> q = reshape(shape = tensor<int32, [3]>([6, 4, 8]), x = y)",
-		"tensor<fp16, [6, 4, 8]> z = tanh(x = q)"}},
 	{"split-kernel", "tensor<fp16, [1, 2, 40]> x",
 		[]string{"tensor<fp16, [2, 2, 16]> w = const()[val = tensor<fp16, [2, 2, 16]>([[" + list(16) + ", " + list(16) +
 			"], [" + list(16) + ", " + list(16) + "]])]",

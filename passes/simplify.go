@@ -281,6 +281,9 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	if sort.IntsAreSorted(perm) {
 		return x, nil
 	}
+	if len(perm) > s.table().MaxRank {
+		return s.turnGroups(r, op, x, perm)
+	}
 	if isReshape(x.Def) {
 		return s.turnWithoutOnes(r, op, op, x.Def.Arg(ir.ParamX), x)
 	}
@@ -308,6 +311,68 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}
 	r.keep(n)
 	return n.Results[0], nil
+}
+
+// turnGroups emits a transposition of more dimensions than the target has, such as that of the windows of an image, as
+// one of groups of dimensions that stay adjacent, between reshapes, which then merge with those around them. Dimensions
+// of 1 are dropped.
+func (s *State) turnGroups(r *rewriter, op *ir.Op, x *ir.Value, perm []int) (*ir.Value, error) {
+	y := op.Results[0]
+	if !known(x) || !known(y) {
+		return nil, nil
+	}
+	shape := x.Type.Shape
+	var groups [][]int // of the result, in its order: dimensions of x
+	next := -1         // the dimension that would continue the last group
+	for _, d := range perm {
+		if shape[d] == 1 {
+			continue
+		}
+		if d == next {
+			groups[len(groups)-1] = append(groups[len(groups)-1], d)
+		} else {
+			groups = append(groups, []int{d})
+		}
+		for next = d + 1; next < len(shape) && shape[next] == 1; {
+			next++
+		}
+	}
+	if len(groups) > s.table().MaxRank {
+		return nil, nil
+	}
+	order := make([]int, len(groups))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return groups[a][0] - groups[b][0] })
+	merged, turn := make([]int64, len(groups)), make([]int64, len(groups))
+	for at, g := range order {
+		merged[at], turn[g] = 1, int64(at)
+		for _, d := range groups[g] {
+			merged[at] *= shape[d]
+		}
+	}
+	if isReshape(x.Def) && known(x.Def.Arg(ir.ParamX)) {
+		s.absorb(x)
+		x = x.Def.Arg(ir.ParamX)
+	}
+	if len(groups) < 2 { // nothing moves
+		return s.reshape(r, op, x, y.Type.Shape)
+	}
+	v := x
+	if !slices.Equal(merged, x.Type.Shape) {
+		var err error
+		if v, err = s.reshape(r, op, x, merged); err != nil {
+			return nil, err
+		}
+	}
+	n, err := s.makeOp(op, ir.OpTranspose, arg{ir.ParamX, v},
+		arg{ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, turn...), op.Pos)})
+	if err != nil {
+		return nil, err
+	}
+	r.keep(n)
+	return s.reshape(r, op, n.Results[0], y.Type.Shape)
 }
 
 // constantPower replaces the powers for which the engine has units.

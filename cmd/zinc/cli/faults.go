@@ -76,8 +76,8 @@ func (c *runCommand) pairFault(path string, err error) error {
 	return fmt.Errorf("%w\n%s", err, strings.Join(lines, "\n"))
 }
 
-// located returns err, from a run of the model, as a diagnostic of the statement that the interpreter refused. given are
-// the values of --input; other inputs had random numbers.
+// located returns err, from a run of the model, as a diagnostic of the statement that the interpreter refused. given
+// are the values of --input; other inputs had random numbers.
 func (c *compileFlags) located(m *frontend.Model, given []string, err error) error {
 	x := (*interp.Error)(nil)
 	if !errors.As(err, &x) || m.Source == nil || !x.Pos.IsValid() {

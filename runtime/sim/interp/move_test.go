@@ -193,7 +193,8 @@ func TestPools(t *testing.T) {
 			"exclude_padding_from_average": truth(true),
 		}, []float32{1, 2.5, 4.5}},
 		{"avg_pool", args{"pad_type": str("same"), "strides": vec(2)}, []float32{1.5, 3.5, 2.5}},
-		{"avg_pool", args{"pad_type": str("valid"), "strides": vec(2), "ceil_mode": truth(true)}, []float32{1.5, 3.5, 5}},
+		{"avg_pool", args{"pad_type": str("valid"), "strides": vec(2), "ceil_mode": truth(true)},
+			[]float32{1.5, 3.5, 5}},
 		{"l2_pool", args{"pad_type": str("valid"), "strides": vec(3)}, []float32{2.236068, 6.4031243}},
 	} {
 		b := newBld(t, "ios15")
