@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -260,6 +261,15 @@ func stridesAsChannels(c *composer) {
 		pad[2*i] = a.PadBefore[i]
 		pad[2*i+1] = max(sizes[i]*stride-a.In[i]-a.PadBefore[i], 0)
 		factors, to = append(factors, sizes[i], stride), append(to, 3+2*i)
+		most := c.s.table()
+		if longest := int64(max(most.MaxKernelW, most.MaxKernelH)); taps[i] > longest {
+			c.past("taps of a stride", taps[i], longest)
+			return
+		}
+		if stride > int64(most.MaxChannels)/in/all {
+			c.past(fmt.Sprintf("channels for a stride of %d", stride), in*all, int64(most.MaxChannels)/stride)
+			return
+		}
 		all *= stride
 	}
 	for i := range a.Spatial {
