@@ -22,7 +22,7 @@ var matrixCompositions = []Composition{
 		Doc:    "floor of the quotient, one more or less where the remainder is not between zero and the divisor",
 		Covers: "fp16 operands", apply: correctedQuotient},
 	{Name: "two-factors", Ops: ops{ir.OpRealDiv},
-		Doc:    "mul by the reciprocal of the divisor's fraction, then by powers of two",
+		Doc:    "mul by the reciprocal of the divisor's fraction, after powers of two that enlarge x, before others",
 		Covers: "constant divisors whose reciprocal fp16 does not represent to full precision", apply: twoFactors},
 }
 
@@ -194,25 +194,33 @@ func twoFactors(c *composer) {
 			return
 		}
 	}
-	// v = fraction * 2^exponent with a fraction of 1 to 2, so the first product is no larger than x; the powers of two
-	// lose nothing before the last one.
+	// v = fraction * 2^exponent with a fraction of 1 to 2. The product with the fraction's reciprocal rounds, so it comes
+	// where the number is nearest to the result: after the powers of two that enlarge x, but for one that the factor
+	// has, and before those that make it smaller.
 	const most = 15 // the largest power of two in fp16
-	factor := func(of func(fraction float64, exponent int) float64) *ir.Value {
-		return c.computed(func(i int64) float64 {
+	v := x
+	times := func(of func(fraction float64, exponent int) float64) {
+		at := func(i int64) float64 {
 			f, e := math.Frexp(y.Const.Float(i))
 			return of(2*f, e-1)
-		}, y.Type.Shape, y)
+		}
+		for i := range y.Type.Elems() {
+			if at(i) != 1 {
+				v = c.mul(v, c.computed(at, y.Type.Shape, y))
+				return
+			}
+		}
 	}
-	far := false
-	for i := range y.Type.Elems() {
-		_, e := math.Frexp(y.Const.Float(i))
-		far = far || 1-e > most
-	}
-	v := c.mul(x, factor(func(f float64, _ int) float64 { return 1 / f }))
-	v = c.mul(v, factor(func(_ float64, e int) float64 { return math.Ldexp(1, min(-e, most)) }))
-	if far {
-		v = c.mul(v, factor(func(_ float64, e int) float64 { return math.Ldexp(1, max(-e-most, 0)) }))
-	}
+	enlarged := func(e int) int { return max(-e-1, 0) } // powers of two before the fraction
+	times(func(_ float64, e int) float64 { return math.Ldexp(1, min(enlarged(e), most)) })
+	times(func(_ float64, e int) float64 { return math.Ldexp(1, max(enlarged(e)-most, 0)) })
+	times(func(f float64, e int) float64 {
+		if e < 0 {
+			return 2 / f
+		}
+		return 1 / f
+	})
+	times(func(_ float64, e int) float64 { return math.Ldexp(1, min(-e, 0)) })
 	c.become(v)
 }
 

@@ -142,12 +142,12 @@ func (p *Products) part(rows, columns []digest) *part {
 	defer p.mu.Unlock()
 	for _, known := range p.known[columns[0]] {
 		if _, ok := known.rows.at[rows[0]]; ok {
-			return &part{known, known.rows.run(rows), known.columns.run(columns), false}
+			return &part{product: known, rows: known.rows.run(rows), columns: known.columns.run(columns)}
 		}
 	}
 	for _, known := range p.known[rows[0]] {
 		if _, ok := known.rows.at[columns[0]]; ok {
-			return &part{known, known.columns.run(rows), known.rows.run(columns), true}
+			return &part{product: known, rows: known.columns.run(rows), columns: known.rows.run(columns), turned: true}
 		}
 	}
 	return nil
