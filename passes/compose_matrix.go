@@ -194,9 +194,9 @@ func twoFactors(c *composer) {
 			return
 		}
 	}
-	// v = fraction * 2^exponent with a fraction of 1 to 2. The product with the fraction's reciprocal rounds, so it comes
-	// where the number is nearest to the result: after the powers of two that enlarge x, but for one that the factor
-	// has, and before those that make it smaller.
+	// v = fraction * 2^exponent with a fraction of 1 to 2. The product with the fraction's reciprocal rounds, so it
+	// comes where the number is nearest to the result: after the powers of two that enlarge x, but for one that the
+	// factor has, and before those that make it smaller.
 	const most = 15 // the largest power of two in fp16
 	v := x
 	times := func(of func(fraction float64, exponent int) float64) {
