@@ -9,7 +9,8 @@ import (
 // resizeCompositions are the compositions of operations that change the size of an image.
 var resizeCompositions = []Composition{
 	{Name: "linear-resize", Ops: ops{ir.OpResizeBilinear, ir.OpUpsampleBilinear, ir.OpResize},
-		Doc:    "products with a constant matrix for every axis that changes",
+		Doc: "products with a constant matrix for every axis that changes, where an infinity in x makes the results " +
+			"of its rows and columns NaN",
 		Covers: "linear interpolation",
 		apply:  linearResize},
 	{Name: "nearest-resize",

@@ -590,7 +590,7 @@ func (c *comparison) endToEnd(in map[string]interp.Tensor, progress func(done, t
 			if k < len(out) {
 				env[v.Name] = out[k]
 				if out[k].lost || out[k].wide() {
-					env[v.Name] = &span{t: out[k].t, lost: true}
+					env[v.Name] = &span{t: out[k].t, lost: true, mixed: out[k].mixed}
 				}
 			}
 		}

@@ -69,7 +69,13 @@ func (s *statement) of(v *ir.Value) *span {
 // machine that does not store it may not overflow, so the other end stays.
 func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
 	out, err := e.unlimited(op, args)
+	mixed := false
+	for _, v := range free(op) {
+		a := args[v]
+		mixed = mixed || a.mixed || op.Place.Rule == passes.RuleComposed && a.infinite()
+	}
 	for i, s := range out {
+		s.mixed = mixed
 		if op.Results[i].Type.DType == ir.FP16 && s.t.Type.DType == ir.FP32 {
 			s.limit()
 		}
