@@ -379,7 +379,7 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 	d.ne.unicast = p.Form == weights.Depthwise
 	src.cols = (workUnit-1)*g.sx + g.kw // the columns of a unit and of its taps
 	tile := d.tileRows(src, out, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
-	b.stream(d, p, k, g.hout <= smallImage && g.wout <= smallImage, skip)
+	b.stream(d, p, k, smallWork(src, out), skip)
 	b.emit(d, src, nil, out, tile)
 }
 

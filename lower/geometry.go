@@ -371,14 +371,19 @@ func (d *draft) units() {
 		d.shift.min, d.shift.pref = min(least, s), s
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
-	case sums && out[axW] <= smallImage && out[axH] <= smallImage &&
-		(out[axH] == 1 || d.src[0].ext[axC] <= smallChannels):
+	case sums && smallWork(&d.src[0], &d.dst):
 		s = maxShift
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
 	case sums && s > 1 && !d.ne.unicast && d.worksLong():
 		d.shift.min, d.shift.pref = s, s
 	}
 	d.shift.max = max(s, wideShift(d))
+}
+
+// smallWork reports whether a sum over channels works on an image as a whole. The form of its kernel depends on it.
+func smallWork(src, dst *operand) bool {
+	h, w := dst.ext[axH], dst.ext[axW]
+	return w <= smallImage && h <= smallImage && (h == 1 || src.ext[axC] <= smallChannels)
 }
 
 // worksLong reports whether a sum over folded rows reads each element of its source, or its kernel, for so long that it

@@ -124,7 +124,7 @@ func (b *builder) shiftTask(x, dst *surf, p margin) error {
 		if err != nil {
 			return err
 		}
-		b.masks(d, plan, p, dst.dims[2] <= smallImage && dst.w() <= smallImage)
+		b.masks(d, plan, p, smallWork(src, out))
 		b.emit(d, src, nil, out, tile)
 	}
 	return nil

@@ -45,6 +45,12 @@ var bounds = []block{
 		return m.try("conv", "x", x, "weight", m.weightsOf(16, 5, 4, 2, 2), "strides", []int64{sy, sx}, "pad_type",
 			pick(m.choices, "valid", "same"))
 	}},
+	{"channels of a small image", func(m *maker) []*ir.Value {
+		c, stride := m.around(1024), int64(1+m.n(2)) // beyond them the engine does not work on it as a whole
+		x := m.input(1, c, stride*pick[int64](m.choices, 1, 2, 8), 2*stride)
+		return m.try("conv", "x", x, "weight", m.weightsOf(4*c, 2, c, 2, 2), "strides", []int64{stride, stride},
+			"pad_type", "custom", "pad", []int64{int64(m.n(2)), 1, 1, int64(m.n(2))})
+	}},
 	{"padding", func(m *maker) []*ir.Value {
 		p, q := m.around(m.limits.Pad), m.around(m.limits.Pad)
 		x := m.input(1, 2, 3, 4)
