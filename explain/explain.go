@@ -23,8 +23,8 @@ type Options struct {
 	Hazards  bool   // check the numbers by the rules of package lint, for inputs in their default ranges
 	Seed     uint64 // of the inputs that rewrites are run on
 	Workers  int    // goroutines for the runs, 0 for one per processor
-	// Again, if not nil, returns the program anew. Explain then may change it, and compiles it without another program
-	// in memory.
+	// Again, if not nil, returns the program again. Then Explain may change the one that it was given, and compiles
+	// without two programs in memory.
 	Again func() (*ir.Program, error)
 }
 

@@ -66,8 +66,8 @@ func TestReadReturnsWhatWriteWrote(t *testing.T) {
 	}
 }
 
-// TestKeysHaveTheProgram asks for two keys, whose files an interface finds: the program that runs is one of them,
-// and is asked for once.
+// TestKeysHaveTheProgram makes two keys: the program that runs is one of the files whose SHA-256 is in them, and that
+// SHA-256 is asked for once.
 func TestKeysHaveTheProgram(t *testing.T) {
 	model := filepath.Join(t.TempDir(), "model.mil")
 	check(t, os.WriteFile(model, []byte("no weights"), 0o666))
