@@ -121,6 +121,13 @@ func (s *statement) tabulated(y, a *span, t lower.TableUse, k *ir.Curve, params 
 	worst := t.Worst()
 	out := &span{t: y.t, lo: append([]float32(nil), ylo...), hi: append([]float32(nil), yhi...)}
 	for i := range lo {
+		// A table has numbers of its own for infinities: softplus of infinity is 0.
+		for _, x := range [2]float32{lo[i], hi[i]} {
+			if math.IsInf(float64(x), 0) {
+				f := float32(t.Table.At(float64(x)))
+				out.lo[i], out.hi[i] = min(out.lo[i], f), max(out.hi[i], f)
+			}
+		}
 		if v := lo[i]; v != v || out.lo[i] != out.lo[i] || lo[i]-lo[i] != 0 {
 			continue
 		}

@@ -30,6 +30,11 @@ func (a *Activation) Worst() WorstCase {
 	return worst(&a.Table, a.F, FromHalf(a.Scale), FromHalf(a.After), a.Low, a.High)
 }
 
+// At returns what the engine has for an input.
+func (a *Activation) At(x float64) float64 {
+	return FromHalf(between(a.Table.Eval, x, FromHalf(a.Scale), FromHalf(a.After)))
+}
+
 // function is one row of the table of functions.
 type function struct {
 	name   string

@@ -239,10 +239,7 @@ func worst(t *Table, f func(float64) float64, scale, after, low, high float64) W
 			continue
 		}
 		w.Inputs++
-		got, want := eval(ToHalf(float64(v*scale))), f(v)
-		if after != 1 {
-			got = ToHalf(float64(FromHalf(got) * after))
-		}
+		got, want := between(eval, v, scale, after), f(v)
 		if got == ToHalf(want) && got&0x7fff == 0x7c00 {
 			w.Signed.add(x, 0)
 			continue
@@ -257,4 +254,13 @@ func worst(t *Table, f func(float64) float64, scale, after, low, high float64) W
 		}
 	}
 	return w
+}
+
+// between returns fp16(table*after) of the table applied to fp16(v*scale).
+func between(eval func(uint16) uint16, v, scale, after float64) uint16 {
+	y := eval(ToHalf(float64(v * scale)))
+	if after != 1 {
+		y = ToHalf(float64(FromHalf(y) * after))
+	}
+	return y
 }
