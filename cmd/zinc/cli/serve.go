@@ -57,7 +57,7 @@ others go on. The limits hold per client.
 With --lockstep N, nothing runs before N clients have come, each with a seat (zinc run
 --seat, zinc.DialOptions), and virtual time passes only while every client waits for an
 answer. Order and time of all calls, and the trace, are then the same in every run of the
-same clients, whatever the speed of their processes.`,
+same clients, whatever the speed of their processes. Serve ends with the last of them.`,
 		Example: `  zinc serve --socket /run/user/501/zinc.sock
   zinc run digits.hwx --random 1 --connect /run/user/501/zinc.sock`,
 		GroupID: groupServe,

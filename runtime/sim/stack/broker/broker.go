@@ -3,7 +3,9 @@ package broker
 import (
 	"cmp"
 	"context"
+	"maps"
 	"net"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,7 +144,7 @@ func (b *Broker) Connect(id Identity) (*Session, error) {
 // admitSession reserves a slot for a connection. The caller holds mu.
 func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
 	if b.closed {
-		return nil, errorf(mConnect, Aborted, "the broker is closed")
+		return nil, errBrokerClosed
 	}
 	blessed := id.Entitled(KeyTrustCacheClient)
 	open := b.lim.Connections - b.lim.ReservedConnections
@@ -169,6 +171,7 @@ func (b *Broker) admitSession(id Identity, tier Tier) (*Session, error) {
 		tier:      tier,
 		num:       b.next,
 		reserved:  reserved,
+		released:  make(chan struct{}),
 		models:    map[uint64]*model{},
 		instances: map[uint64]*instance{},
 	}
@@ -192,8 +195,8 @@ func (b *Broker) Close() error {
 	b.mu.Lock()
 	b.closed = true
 	var sessions []*Session
-	for _, s := range b.sessions {
-		sessions = append(sessions, s)
+	for _, n := range slices.Sorted(maps.Keys(b.sessions)) {
+		sessions = append(sessions, b.sessions[n])
 	}
 	for l := range b.listeners {
 		l.Close()

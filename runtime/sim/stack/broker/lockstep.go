@@ -58,6 +58,7 @@ type turnCall struct {
 	able func() bool
 	last bool // the client is gone after it
 	done chan struct{}
+	lost bool // done without having run
 }
 
 // lockstep runs the calls of all seats in one goroutine.
@@ -68,7 +69,7 @@ type lockstep struct {
 	moved  *sync.Cond
 	seats  []seat // from seat 1 on
 	closed bool
-	ended  chan struct{} // closed when conduct has ended
+	ended  chan struct{} // closed when conduct has ended, with the last client or with the broker
 
 	// Only the goroutine of conduct uses these.
 	stop   func()   // ends the timer for the next call; nil: none
@@ -104,7 +105,7 @@ func (q *lockstep) ask(c *turnCall, after time.Duration) error {
 	switch {
 	case q.closed:
 		q.mu.Unlock()
-		return errorf(mConnect, Aborted, "the broker is closed")
+		return errBrokerClosed
 	case s.state != thinking:
 		q.mu.Unlock()
 		return errorf(mConnect, NoResources, "seat %d has a call under way; clients in lockstep make one at a time",
@@ -115,8 +116,14 @@ func (q *lockstep) ask(c *turnCall, after time.Duration) error {
 	q.moved.Broadcast()
 	q.mu.Unlock()
 	<-c.done
+	if c.lost {
+		return errBrokerClosed
+	}
 	return nil
 }
+
+// errBrokerClosed is the answer to calls that the broker's end has overtaken.
+var errBrokerClosed = errorf(mConnect, Aborted, "the broker is closed")
 
 // close ends the calls that wait, and returns when no call runs.
 func (q *lockstep) close() {
@@ -178,11 +185,6 @@ func (q *lockstep) conduct() {
 			return
 		}
 		if c == nil { // all are gone
-			q.mu.Lock()
-			for !q.closed {
-				q.moved.Wait()
-			}
-			q.mu.Unlock()
 			return
 		}
 		wait := c.arrival - q.time.Now()
@@ -213,7 +215,7 @@ func (q *lockstep) abandon() {
 	defer q.mu.Unlock()
 	for i := range q.seats {
 		if s := &q.seats[i]; s.state == asking {
-			s.state = gone
+			s.state, s.call.lost = gone, true
 			close(s.call.done)
 		}
 	}

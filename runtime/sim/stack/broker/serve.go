@@ -54,7 +54,8 @@ type SegmentCall struct {
 type Outputs struct{ Data []byte }
 
 // Serve accepts connections until the listener or the broker is closed, and returns why it ended; nil after
-// Broker.Close. A peer first identifies itself, and Config.Attest vouches for it.
+// Broker.Close. With clients in lockstep it also ends, with nil, when the last of them is gone and what they had is
+// released. A peer first identifies itself, and Config.Attest vouches for it.
 func (b *Broker) Serve(l net.Listener) error {
 	b.mu.Lock()
 	if b.closed {
@@ -70,10 +71,23 @@ func (b *Broker) Serve(l net.Listener) error {
 		b.mu.Unlock()
 		l.Close()
 	}()
+	var gone <-chan struct{} // nil: never
+	if b.lockstep != nil {
+		gone = b.lockstep.ended
+		go func() {
+			<-gone
+			l.Close()
+		}()
+	}
 	for {
 		c, err := l.Accept()
 		b.mu.Lock()
 		closed := b.closed
+		select {
+		case <-gone:
+			closed = true
+		default:
+		}
 		full := len(b.peers) >= 2*b.lim.Connections // with those that have not identified themselves
 		if err == nil && !closed && !full {
 			b.peers[c] = true

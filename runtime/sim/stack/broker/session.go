@@ -22,6 +22,8 @@ type Session struct {
 	cancel context.CancelFunc
 	calls  sync.WaitGroup
 
+	released chan struct{} // closed when nothing of the session is left
+
 	// Broker.mu guards these.
 	closed    bool
 	requests  uint64
@@ -304,11 +306,12 @@ func (s *Session) Close() error {
 	b.mu.Lock()
 	if s.closed {
 		b.mu.Unlock()
-		s.calls.Wait()
+		<-s.released
 		return nil
 	}
 	s.closed = true
 	b.mu.Unlock()
+	defer close(s.released)
 	s.cancel()
 	s.calls.Wait()
 	b.load.Lock()
