@@ -7,6 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -106,14 +107,26 @@ func (c *chain) checkBuffers() error {
 // numbers for.
 func (d *driver) checkLoad(p *lower.Procedure) error {
 	if p.Scratch > target.ScratchBytes {
-		return fmt.Errorf("procedure %s needs %d bytes of scratch between its tasks, the limit is %d; "+
-			"use smaller shapes or cut the model in two", p.Name, p.Scratch, int64(target.ScratchBytes))
+		return &loadError{fmt.Sprintf("procedure %s needs %d bytes of scratch between its tasks, the limit is %d; "+
+			"use smaller shapes or cut the model in two", p.Name, p.Scratch, int64(target.ScratchBytes))}
 	}
 	if d.tasks += len(p.Infos); d.tasks > target.LoadTasks {
-		return fmt.Errorf("the procedures up to %s have %d tasks together, the limit of one container is %d; "+
-			"cut the model in two", p.Name, d.tasks, target.LoadTasks)
+		return &loadError{fmt.Sprintf("the procedures up to %s have %d tasks together, the limit of one container "+
+			"is %d; cut the model in two", p.Name, d.tasks, target.LoadTasks)}
 	}
 	return nil
+}
+
+// loadError reports procedures that fit a container but no load.
+type loadError struct{ text string }
+
+func (e *loadError) Error() string { return e.text }
+
+// Exceeds reports whether err is that a program is larger than one container or its load can be, where parts of it
+// (package split) may not be.
+func Exceeds(err error) bool {
+	return errors.As(err, new(*hwx.SpaceError)) || errors.As(err, new(*weights.LimitError)) ||
+		errors.As(err, new(*lower.TaskLimitError)) || errors.As(err, new(*loadError))
 }
 
 // spaceError names the largest surface of a container that does not fit the engine's address space in any layout.

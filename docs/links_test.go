@@ -12,7 +12,7 @@ import (
 var (
 	link  = regexp.MustCompile(`\]\(([^)#:]+)(#[^)]*)?\)`)
 	named = regexp.MustCompile("`((?:cache|cmd|compile|docs|emit|examples|frontend|internal|ir|layout|lower|" +
-		"numerics|passes|patch|provenance|reduce|report|runtime|target|verify)/[A-Za-z0-9_./-]+)`")
+		"numerics|passes|patch|provenance|reduce|report|runtime|split|target|verify)/[A-Za-z0-9_./-]+)`")
 )
 
 // TestLinks checks that every file that a document links to or names exists.

@@ -105,6 +105,8 @@ var walls = []wall{
 	{pkg: "compare", never: []string{"reduce", "cmd/zinc/cli"},
 		why: "it compares models and pairs, whatever produced them"},
 	{pkg: "reduce", never: []string{"cmd/zinc/cli"}, why: "a predicate may be a function as well as a command"},
+	{pkg: "split", never: []string{"*"}, except: []string{"ir", "numerics", "numerics/vector", "internal/mapfault"},
+		why: "a cut depends on the program alone"},
 	{pkg: "explain", never: []string{"cmd/zinc/cli", "report"},
 		why: "an answer is facts; others decide how to show them"},
 	{pkg: "dump", never: []string{"passes", "lower", "layout", "compile", "runtime", "explain", "explore",

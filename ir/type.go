@@ -75,6 +75,11 @@ func (t Type) Bytes() int64 {
 	return t.DType.Bytes(n)
 }
 
+// Port reports whether a model may have inputs and outputs of the type. coremltools lists fp16, fp32 and int32.
+func (t Type) Port() bool {
+	return t.Kind == Tensor && t.Static() && t.Elems() > 0 && (t.DType == FP16 || t.DType == FP32 || t.DType == Int32)
+}
+
 // Equal reports whether two types are the same, Unknown equal only to Unknown.
 func (t Type) Equal(u Type) bool {
 	if t.Kind != u.Kind || t.DType != u.DType || len(t.Shape) != len(u.Shape) {

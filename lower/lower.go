@@ -287,13 +287,20 @@ func (b *builder) exportViews(seg *Segment) error {
 	return nil
 }
 
+// TaskLimitError reports a procedure with more tasks than a program may have.
+type TaskLimitError struct{ Max int }
+
+func (e *TaskLimitError) Error() string {
+	return fmt.Sprintf("its procedure has more than %d tasks; cut the model in two or keep the operation off the "+
+		"engine", e.Max)
+}
+
 // failure returns why the operation could not be lowered: err, which its rule returned, or an error that occurred on
 // the way.
 func (b *builder) failure(err error) error {
 	switch {
 	case b.full():
-		return fmt.Errorf("its procedure has more than %d tasks; cut the model in two or keep the operation off "+
-			"the engine", b.t.MaxTasks)
+		return &TaskLimitError{b.t.MaxTasks}
 	case err == nil:
 		return b.err
 	}

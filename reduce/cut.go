@@ -26,7 +26,7 @@ func every(f *ir.Func) []*ir.Op {
 // fixed reports whether op's result must stay computed where param reads it: the
 // parameter must be known at compile time, or the value cannot be an input.
 func fixed(v *ir.Value, param *ir.Param) bool {
-	return !port(v.Type) || param != nil && param.Const || ir.IsConstexpr(v.Def)
+	return !v.Type.Port() || param != nil && param.Const || ir.IsConstexpr(v.Def)
 }
 
 // cut drops operations of f. What kept ones read of them becomes an input of the
@@ -52,7 +52,7 @@ func cut(f *ir.Func, drop map[*ir.Op]bool) bool {
 			return
 		}
 		v.Def.Reads(func(x *ir.Value) {
-			if x.Def != nil && port(x.Type) {
+			if x.Def != nil && x.Type.Port() {
 				out(x)
 			}
 		})
@@ -126,7 +126,7 @@ func prefix(fn, k int) edit {
 		}
 		later := map[*ir.Value]bool{}
 		for _, op := range ops[k:] {
-			op.Reads(func(v *ir.Value) { later[v] = later[v] || port(v.Type) })
+			op.Reads(func(v *ir.Value) { later[v] = later[v] || v.Type.Port() })
 		}
 		for _, v := range f.Body.Outputs {
 			later[v] = true
@@ -248,7 +248,7 @@ func (r *reducer) sever() error {
 				}
 				var ends []*ir.Value
 				op.Reads(func(v *ir.Value) {
-					if v.Def != nil && port(v.Type) && !slices.Contains(f.Body.Outputs, v) &&
+					if v.Def != nil && v.Type.Port() && !slices.Contains(f.Body.Outputs, v) &&
 						!slices.Contains(ends, v) && slices.Contains(f.Body.Ops, v.Def) {
 						ends = append(ends, v)
 					}

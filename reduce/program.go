@@ -103,14 +103,6 @@ func settle(p *ir.Program, changed map[*ir.Value]bool) error {
 	return ir.Verify(p)
 }
 
-// ports are the element types that inputs and outputs of a model may have.
-var ports = map[ir.DType]bool{ir.FP16: true, ir.FP32: true, ir.Int32: true}
-
-// port reports whether a value of type t may become an input or an output.
-func port(t ir.Type) bool {
-	return t.Kind == ir.Tensor && t.Static() && ports[t.DType] && t.Elems() > 0
-}
-
 // hasher makes the keys of programs. The digest of a constant is made once.
 type hasher struct {
 	digest map[*ir.Const][sha256.Size]byte

@@ -24,23 +24,31 @@ const defaultWeights = "weights/weight.bin"
 // model.mil and weights/weight.bin. Files are replaced together or not at all. A
 // weight file that the program has no use for is not written, and not removed.
 func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
-	dir, name, weights := parts(path)
-	t, err := NewText(p, weights)
+	t, files, err := Plan(p, path)
 	if err != nil {
 		return nil, err
 	}
-	file := filepath.Join(dir, filepath.FromSlash(weights))
-	if err := os.MkdirAll(filepath.Clean(dir), 0o777); err != nil {
-		return nil, err
-	}
-	files := []atomicfile.File{atomicfile.Bytes(filepath.Join(dir, name), t.MIL)}
-	if len(t.Blobs) > 0 {
-		if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
+	for _, f := range files {
+		if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
 			return nil, err
 		}
-		files = append(files, atomicfile.File{Path: file, Write: t.WriteWeights})
 	}
 	return t, atomicfile.Write(ctx, files...)
+}
+
+// Plan returns what Write writes. The folders of the files may be missing.
+func Plan(p *ir.Program, path string) (*Text, []atomicfile.File, error) {
+	_, _, weights := parts(path)
+	t, err := NewText(p, weights)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, blobs := Files(path)
+	files := []atomicfile.File{atomicfile.Bytes(text, t.MIL)}
+	if len(t.Blobs) > 0 {
+		files = append(files, atomicfile.File{Path: blobs, Write: t.WriteWeights})
+	}
+	return t, files, nil
 }
 
 // parts returns the folder of what is written to path, the name of the text in it, and

@@ -52,10 +52,15 @@ type compileFlags struct {
 // model registers the flags that set what is compiled and how.
 func (c *compileFlags) model(f *pflag.FlagSet) {
 	c.form(f)
+	c.files(f)
+	c.work(f)
+}
+
+// files registers the flags that say where a model's files are.
+func (c *compileFlags) files(f *pflag.FlagSet) {
 	f.StringVar(&c.weights, "weights", "", "`FOLDER` for @model_path (default the model's own)")
 	f.BoolVar(&c.follow, "follow", false, "follow links in the model's folder, also to files outside it, as caches of "+
 		"models have; the pair is then not cached")
-	c.work(f)
 }
 
 // form registers the flags that determine the bytes of a pair.

@@ -37,6 +37,7 @@ var operandFiles = map[string][][]string{
 	"zinc prove":    {containerKinds, modelKinds},
 	"zinc reduce":   {modelKinds},
 	"zinc run":      {runnableKinds},
+	"zinc split":    {modelKinds},
 	"zinc stack":    {runnableKinds},
 	"zinc verify":   {modelKinds},
 	"zinc watch":    {modelKinds},

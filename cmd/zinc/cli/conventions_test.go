@@ -42,6 +42,8 @@ var conventions = []convention{
 	{words: "watch"},
 	{words: "patch", args: []string{"PAIR", "--weights", "conv1_bias=NPY", "-o", "TEMP/patched.hwx"},
 		stdin: []string{"PAIR", "--weights", "conv1_bias=-", "-o", "TEMP/p.hwx"}},
+	{words: "split", args: []string{"DIGITS", "--parts", "2", "-o", "TEMP/parts"},
+		stdin: []string{"-", "--parts", "2", "-o", "TEMP/p"}},
 	{words: "generate", args: []string{"digits", "DIGITS", "-o", "TEMP/digits"},
 		stdin: []string{"digits", "-", "-o", "TEMP/g"}},
 	{words: "stack", args: []string{"DIGITS", "--random"}, stdin: []string{"-", "--random"}, foreign: true},

@@ -42,7 +42,7 @@ func newRoot(e *env) *cobra.Command {
 	root.SetCompletionCommandGroupID(groupZinc)
 	root.AddCommand(newRun(e), newVerify(e), newProve(e), newReduce(e), newCheck(e), newExplain(e), newLint(e),
 		newWatch(e),
-		newPatch(e), newGenerate(e),
+		newPatch(e), newSplit(e), newGenerate(e),
 		newStack(e), newDevice(e), newServe(e), newTop(e), newLoad(e), newExplore(e), newDump(e), newDiff(e),
 		newCache(e), newOps(e), newMan(e), newVersion(e))
 
