@@ -212,6 +212,10 @@ func (e *edit) cut(what string, c *ir.Const, axis int, lo, hi int64) *ir.Value {
 	if inner*shape[axis] <= 0 {
 		return e.fail("part of %s is empty", what)
 	}
+	if inner*shape[axis] == int64(len(c.Data)) { // one part, which is not copied
+		shape[axis] = hi - lo
+		return e.constant(what, ir.TensorOf(c.Type.DType, shape...), c.Data[lo*inner:hi*inner])
+	}
 	var data []byte
 	for at := int64(0); at+shape[axis]*inner <= int64(len(c.Data)); at += shape[axis] * inner {
 		data = append(data, c.Data[at+lo*inner:at+hi*inner]...)

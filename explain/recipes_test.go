@@ -63,6 +63,16 @@ var cases = []struct {
 	{"fold-rows", "tensor<fp16, [1, 32768]> x",
 		[]string{"tensor<fp16, [1, 1, 1, 32768]> y = mul(x = x, y = tensor<fp16, [1, 1, 1, 1]>([2]))",
 			"tensor<fp16, [1, 1, 1, 32768]> z = identity(x = y)"}},
+	{"split-outputs", "tensor<fp16, [3, 2]> x", []string{"tensor<fp16, [3, 20000]> y = linear(x = x, weight = " +
+		"tensor<fp16, [20000, 2]>([" + strings.Repeat("[0.5, 2], ", 19999) + "[3, 0.25]]), bias = tensor<fp16, [20000]>(" +
+		list(20000) + "))", "tensor<fp16, [3, 20000]> z = identity(x = y)"}},
+	{"split-outputs", "tensor<fp16, [3, 2]> x", []string{"tensor<fp16, [3, 20000]> y = matmul(x = x, y = " +
+		"tensor<fp16, [2, 20000]>([" + list(20000) + ", " + list(20000) + "]), transpose_x = bool(false), " +
+		"transpose_y = bool(false))", "tensor<fp16, [3, 20000]> z = identity(x = y)"}},
+	{"split-outputs", "tensor<fp16, [1, 2, 4]> x", []string{"tensor<fp16, [1, 70000, 4]> y = conv(x = x, weight = " +
+		"tensor<fp16, [70000, 2, 1]>([" + strings.Repeat("[[0.5], [2]], ", 69999) + "[[3], [0.25]]]), pad_type = " +
+		`string("valid"), strides = tensor<int32, [1]>([1]), pad = tensor<int32, [2]>([0, 0]), dilations = ` +
+		"tensor<int32, [1]>([1]), groups = int32(1))", "tensor<fp16, [1, 70000, 4]> z = identity(x = y)"}},
 	{"merge-dimensions", "tensor<fp16, [1, 2, 3, 2, 3, 8]> x",
 		[]string{"tensor<fp16, [1, 2, 3, 2, 3, 8]> y = relu(x = x)",
 			"tensor<fp16, [1, 2, 3, 2, 3, 8]> z = identity(x = y)"}},
