@@ -29,9 +29,10 @@ type Part struct {
 }
 
 // Cut cuts a function of p into a pipeline of models with a function of the same name each: what an operation reads of
-// an earlier part is an input of its part and an output of that one, with the name of the value. Together the parts have
-// the operations of f in their order, except that an operation that unpacks a constant goes where its result is read,
-// into several parts if they read it. Results of f that are inputs or constants of it are outputs of the last part.
+// an earlier part is an input of its part and an output of that one, with the name of the value. Together the parts
+// have the operations of f in their order, except that an operation that unpacks a constant goes where its result is
+// read, into several parts if they read it. Results of f that are inputs or constants of it are outputs of the last
+// part.
 //
 // The parts have about equal constants, and cuts near a place of equal size go where the fewest bytes cross. A cut
 // crosses only values that may be inputs and outputs of a model (ir.Type.Port), and no state has operations on both
@@ -59,7 +60,7 @@ func Cut(p *ir.Program, f *ir.Func, o Options) ([]Part, error) {
 	at := 0
 	for i, end := range ends {
 		fn := c.part(f, at, end)
-		q := &ir.Program{Version: p.Version, BuildInfo: slices.Clone(p.BuildInfo), Funcs: []*ir.Func{fn}, Files: p.Files}
+		q := &ir.Program{Version: p.Version, BuildInfo: p.BuildInfo, Funcs: []*ir.Func{fn}, Files: p.Files}
 		if err := ir.Verify(q); err != nil {
 			return fail(fmt.Errorf("part %d: %w", i+1, err))
 		}

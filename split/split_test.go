@@ -23,7 +23,8 @@ import (
 // text opens a function body with fp16 input x as a program.
 func text(t *testing.T, params, body, outputs string) *ir.Program {
 	t.Helper()
-	src := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(%s) {\n%s\n        } -> (%s);\n}\n", params, body, outputs)
+	src := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(%s) {\n%s\n        } -> (%s);\n}\n", params, body,
+		outputs)
 	path := filepath.Join(t.TempDir(), "model.mil")
 	if err := os.WriteFile(path, []byte(src), 0o666); err != nil {
 		t.Fatal(err)
@@ -224,12 +225,12 @@ func TestCutsAreWhereLittleCrosses(t *testing.T) {
 	}
 }
 
-// TestUnpackedConstantsAreCopied checks that an operation that unpacks a constant is in each part that reads its result,
-// and that its result does not cross.
+// TestUnpackedConstantsAreCopied checks that an operation that unpacks a constant is in each part that reads its
+// result, and that its result does not cross.
 func TestUnpackedConstantsAreCopied(t *testing.T) {
 	p := text(t, "tensor<fp16, [64]> x", "tensor<fp16, [64]> w = constexpr_affine_dequantize(axis = int32(0), "+
-		"quantized_data = tensor<int8, [64]>(["+strings.Repeat("3, ", 63)+"4]), scale = fp16(0.5), zero_point = int8(1));\n"+
-		"tensor<fp16, [64]> a = add(x = x, y = w);\n"+"tensor<fp16, [64]> b = mul(x = a, y = w);\n", "b, w")
+		"quantized_data = tensor<int8, [64]>(["+strings.Repeat("3, ", 63)+"4]), scale = fp16(0.5), "+
+		"zero_point = int8(1));\n"+"tensor<fp16, [64]> a = add(x = x, y = w);\n"+"tensor<fp16, [64]> b = mul(x = a, y = w);\n", "b, w")
 	ps, err := split.Cut(p, p.Funcs[0], split.Options{Parts: 2})
 	if err != nil {
 		t.Fatal(err)

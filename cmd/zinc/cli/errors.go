@@ -199,7 +199,8 @@ func flagHint(err error) string {
 	case option != nil && option.Option == "Shapes":
 		return "choose one of the shapes with --shape"
 	case compile.Exceeds(err):
-		return "cut it into models that run one after the other with zinc split MODEL -o FOLDER, and --parts N for smaller ones"
+		return "cut it into models that run one after the other with zinc split MODEL -o FOLDER, and --parts N for " +
+			"smaller ones"
 	case errors.As(err, new(*cache.TrustError)):
 		return "use the folder as it is with --cache-trust"
 	case errors.As(err, &constant) && constant.Model:
