@@ -230,7 +230,8 @@ func TestCutsAreWhereLittleCrosses(t *testing.T) {
 func TestUnpackedConstantsAreCopied(t *testing.T) {
 	p := text(t, "tensor<fp16, [64]> x", "tensor<fp16, [64]> w = constexpr_affine_dequantize(axis = int32(0), "+
 		"quantized_data = tensor<int8, [64]>(["+strings.Repeat("3, ", 63)+"4]), scale = fp16(0.5), "+
-		"zero_point = int8(1));\n"+"tensor<fp16, [64]> a = add(x = x, y = w);\n"+"tensor<fp16, [64]> b = mul(x = a, y = w);\n", "b, w")
+		"zero_point = int8(1));\ntensor<fp16, [64]> a = add(x = x, y = w);\n"+
+		"tensor<fp16, [64]> b = mul(x = a, y = w);\n", "b, w")
 	ps, err := split.Cut(p, p.Funcs[0], split.Options{Parts: 2})
 	if err != nil {
 		t.Fatal(err)
