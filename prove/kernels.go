@@ -256,8 +256,13 @@ func compare(below, at, above field.Elem) func(c *call) []tensor {
 }
 
 func choose(c *call) []tensor {
+	truth := c.op.Results[0].Type.DType == ir.Bool
 	return c.pointwise(func(a []field.Elem) field.Elem {
-		return field.Add(field.Mul(a[0], a[1]), field.Mul(field.Sub(1, a[0]), a[2]))
+		y := field.Add(field.Mul(a[0], a[1]), field.Mul(field.Sub(1, a[0]), a[2]))
+		if truth {
+			c.Known(y)
+		}
+		return y
 	}, ir.ParamCond, ir.ParamA, ir.ParamB)
 }
 
