@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// indexedRuns is the number of runs with different integers, and leastIndexed how many of them must be valid in the
-	// source.
+	// indexedRuns is the number of runs with different integers that are valid in the source, leastIndexed how many are
+	// required, and indexedTries how many integers are tried for them.
 	indexedRuns  = 24
 	leastIndexed = 8
+	indexedTries = 192
 	// mostIndexed bounds the elements that all runs compute. Beyond enoughIndexed, products included, no more
 	// runs follow once leastIndexed were valid.
 	mostIndexed   = 1 << 24
@@ -53,8 +54,8 @@ func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 			elems += max(r.Type.Elems(), 0)
 		}
 	}
-	runs := int(min(indexedRuns, mostIndexed/max(elems, 1)))
-	if len(ints) == 0 || runs < leastIndexed {
+	tries := int(min(indexedTries, mostIndexed/max(elems, 1)))
+	if len(ints) == 0 || tries < leastIndexed {
 		return "", false
 	}
 	for _, x := range slices.Concat(a.in, b.in) {
@@ -62,20 +63,29 @@ func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 			given[x.Name] = s.p.operand(x.Name, x.Type)
 		}
 	}
-	enough := max(leastIndexed, int(enoughIndexed/max(elems+work, 1)))
+	enough := min(indexedRuns, max(leastIndexed, int(enoughIndexed/max(elems+work, 1))))
+	apart := extents(theirs)
 	e := *s.evaluator
 	e.see, e.computed, e.constants = nil, nil, map[*ir.Const]tensor{}
 	valid := 0
-	for k := 0; k < runs && valid < enough; k++ {
+	for k := 0; k < tries && valid < enough; k++ {
 		r := rand.New(rand.NewPCG(s.p.o.Seed, uint64(k)))
-		below := int64(1) << k
-		if k%4 == 3 {
-			below = most
+		below := most
+		if k%4 != 3 && k < 62 {
+			below = min(int64(1)<<k, most)
 		}
-		for _, x := range ints {
+		base := r.Int64N(below)
+		for i, x := range ints {
 			t := tensor{x.Type, make([]field.Elem, x.Type.Elems())}
-			for i := range t.v {
-				t.v[i] = field.Int(r.Int64N(min(below, most)))
+			for j := range t.v {
+				switch n := r.Int64N(below); {
+				case k%2 == 0:
+					t.v[j] = field.Int(n)
+				case i == 0:
+					t.v[j] = field.Int(base)
+				default: // the begin and the end of a part are its extent apart
+					t.v[j] = field.Int(max(base+apart[r.IntN(len(apart))], 0))
+				}
 			}
 			given[x.Name] = t
 		}
@@ -92,6 +102,26 @@ func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 		return "", false
 	}
 	return fmt.Sprintf("equal over the field for %d values of its integers", valid), true
+}
+
+// extents returns 0 and the extents of parts that operations take or replace at computed positions, with either sign.
+func extents(ops []*ir.Op) []int64 {
+	list := []int64{0}
+	for _, op := range ops {
+		x, part := op.Arg(ir.ParamX), op.Arg(ir.ParamUpdate)
+		if part == nil && len(op.Results) > 0 {
+			part = op.Results[0]
+		}
+		if x == nil || part == nil || x.Type.Rank() != part.Type.Rank() {
+			continue
+		}
+		for d, n := range part.Type.Shape {
+			if n != x.Type.Shape[d] && !slices.Contains(list, n) {
+				list = append(list, n, -n)
+			}
+		}
+	}
+	return list
 }
 
 // places bounds the positions from which an operation takes elements by computed integers.

@@ -21,6 +21,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -273,5 +274,22 @@ func TestProofsStopWhenCancelled(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || steps != 1 {
 			t.Errorf("%s: %d steps before the end, error %v", stage, steps, err)
 		}
+	}
+}
+
+// TestCacheAtAPositionIsProved proves a cache whose row is chosen by two inputs, its begin and its end: values of which
+// few are valid together.
+func TestCacheAtAPositionIsProved(t *testing.T) {
+	r, err := compile.Compile(t.Context(), openedModel(t, filepath.Join("testdata", "prove", "cache.mil")),
+		compile.Options{Place: passes.PlaceEngine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := Prove(t.Context(), r, prove.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !res.Concluded() {
+		t.Error(res.Functions[0].Source)
 	}
 }
