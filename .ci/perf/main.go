@@ -249,7 +249,7 @@ func bare(models string) error {
 
 // round runs every row once with one tool. The anchors are run with the last tool.
 func round(list []row, tool string, k, anchor int, taken [][][]sample) error {
-	dir := ""
+	dir, env := "", uncached(tool)
 	defer func() { os.RemoveAll(dir) }()
 	for i, r := range list {
 		if !r.again {
@@ -262,7 +262,7 @@ func round(list []row, tool string, k, anchor int, taken [][][]sample) error {
 		if k != anchor-1 && r.fresh {
 			continue
 		}
-		s, err := run(append([]string{tool}, r.argv...), dir, k == anchor-1)
+		s, err := run(append([]string{tool}, r.argv...), dir, env)
 		if err != nil {
 			return err
 		}
@@ -270,7 +270,7 @@ func round(list []row, tool string, k, anchor int, taken [][][]sample) error {
 		if r.anchor == nil || k != anchor-1 {
 			continue
 		}
-		if s, err = run(r.anchor, dir, true); err != nil {
+		if s, err = run(r.anchor, dir, env); err != nil {
 			return err
 		}
 		taken[i][anchor] = append(taken[i][anchor], s)
@@ -278,19 +278,25 @@ func round(list []row, tool string, k, anchor int, taken [][][]sample) error {
 	return nil
 }
 
-// run runs a command and samples its memory. Rows that measure a cache name its folder; in the others a second run
-// would find the pair of the first, so the program has none. An older program does not know the word off and would take
-// it for a folder; it has no cache if the variable is not set.
-func run(argv []string, dir string, now bool) (s sample, err error) {
+// uncached returns the environment in which a program has no cache: rows that measure one name its folder, and in the
+// others a second run would find the pair of the first. A program without --no-cache has none if the variable is not
+// set, and would take the word off for a folder.
+func uncached(tool string) []string {
+	env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "ZINC_CACHE=") })
+	if help, err := exec.Command(tool, "--help").CombinedOutput(); err != nil || bytes.Contains(help, []byte("no-cache")) {
+		env = append(env, "ZINC_CACHE=off")
+	}
+	return env
+}
+
+// run runs a command and samples its memory.
+func run(argv []string, dir string, env []string) (s sample, err error) {
 	argv = slices.Clone(argv)
 	for i := range argv {
 		argv[i] = strings.ReplaceAll(argv[i], "{out}", dir)
 	}
 	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "ZINC_CACHE=") })
-	if now {
-		cmd.Env = append(cmd.Env, "ZINC_CACHE=off")
-	}
+	cmd.Env = env
 	var msg bytes.Buffer
 	cmd.Stderr = &msg
 	start := time.Now()
