@@ -121,6 +121,8 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 		return spansOf(ts, true), nil
 	case op.Def.Error == numerics.Movement && s.certain():
 		rule = steps()
+	case exact && e.unknown >= 0 && op.Is(ir.OpScaledDotProductAttention):
+		rule = attended
 	case exact && e.unknown >= 0 && op.Results[0].Type.DType.IsFloat():
 		return modelled(ts, e.unknown), nil
 	default:

@@ -283,7 +283,8 @@ func round(list []row, tool string, k, anchor int, taken [][][]sample) error {
 // set, and would take the word off for a folder.
 func uncached(tool string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "ZINC_CACHE=") })
-	if help, err := exec.Command(tool, "--help").CombinedOutput(); err != nil || bytes.Contains(help, []byte("no-cache")) {
+	help, err := exec.Command(tool, "--help").CombinedOutput()
+	if err != nil || bytes.Contains(help, []byte("no-cache")) {
 		env = append(env, "ZINC_CACHE=off")
 	}
 	return env
