@@ -3,6 +3,7 @@ package split
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -73,39 +74,40 @@ func Cut(p *ir.Program, f *ir.Func, o Options) ([]Part, error) {
 // cutter finds the cuts of one function. A cut at i is before operation i of ops.
 type cutter struct {
 	o    Options
-	ops  []*ir.Op
-	from map[*ir.Value]int   // the inputs of the function, numbered
-	made map[*ir.Op][]*ir.Op // by operation: those that unpack the constants that it reads
-	// uses are the constants that an operation reads first of all, with those of what unpacks them.
-	uses [][]*ir.Const
+	ops  []*ir.Op          // without those that unpack constants
+	from map[*ir.Value]int // the inputs of the function, numbered
+	// results are those of the function, and lives the lifetimes of values and states.
+	results map[*ir.Value]bool
+	lives   map[*ir.Value]*lifetime
 	// crossing are the bytes that cross a cut, and barred says why there is none; "" if there may be.
 	crossing []int64
 	barred   []string
 }
 
+// lifetime is the operations from the one that makes a value, or is the first to touch a state, to the last.
+type lifetime struct{ first, last int }
+
 func newCutter(f *ir.Func, o Options) *cutter {
-	c := &cutter{o: o, from: map[*ir.Value]int{}, made: map[*ir.Op][]*ir.Op{}}
+	c := &cutter{
+		o: o, from: map[*ir.Value]int{}, results: map[*ir.Value]bool{}, lives: map[*ir.Value]*lifetime{},
+	}
 	for i, v := range f.Body.Params {
 		c.from[v] = i
 	}
-	for _, op := range f.Body.Ops {
-		if !ir.IsConstexpr(op) {
-			c.ops = append(c.ops, op)
-		}
+	for _, v := range f.Body.Outputs {
+		c.results[v] = true
 	}
-	n := len(c.ops)
-	c.uses, c.crossing, c.barred = make([][]*ir.Const, n), make([]int64, n+1), make([]string, n+1)
-	first, last := map[*ir.Value]int{}, map[*ir.Value]int{} // operations that have a value or touch a state
-	for i, op := range c.ops {
-		for _, u := range c.unpacked(op) {
-			c.uses[i] = append(c.uses[i], constants(u)...)
+	var values []*ir.Value
+	for _, op := range f.Body.Ops {
+		if ir.IsConstexpr(op) {
+			continue
 		}
-		c.uses[i] = append(c.uses[i], constants(op)...)
 		touch := func(v *ir.Value) {
-			if _, ok := first[v]; !ok {
-				first[v] = i
+			if c.lives[v] == nil {
+				values = append(values, v)
+				c.lives[v] = &lifetime{first: len(c.ops)}
 			}
-			last[v] = i
+			c.lives[v].last = len(c.ops)
 		}
 		op.Reads(func(v *ir.Value) {
 			if v.Type.Kind == ir.State || v.Def != nil && !ir.IsConstexpr(v.Def) {
@@ -115,67 +117,89 @@ func newCutter(f *ir.Func, o Options) *cutter {
 		for _, r := range op.Results {
 			touch(r)
 		}
+		c.ops = append(c.ops, op)
 	}
-	for v, i := range first {
+	c.crossing, c.barred = make([]int64, len(c.ops)+1), make([]string, len(c.ops)+1)
+	until := 0 // up to which cut barred is known
+	for _, v := range values {
+		l := c.lives[v]
 		why := ""
 		switch {
 		case v.Type.Kind == ir.State:
 			why = fmt.Sprintf("state %q has operations on both sides", v.Name)
-		case !v.Type.Port():
+		case v.Type.Port():
+			c.crossing[l.first+1] += v.Type.Bytes()
+			c.crossing[l.last+1] -= v.Type.Bytes()
+			continue
+		default:
 			why = fmt.Sprintf("%q, %s, would cross, and a model has no such inputs", v.Name, v.Type)
 		}
-		for k := i + 1; k <= last[v]; k++ {
-			if why == "" {
-				c.crossing[k] += v.Type.Bytes()
-			} else if c.barred[k] == "" || why < c.barred[k] {
-				c.barred[k] = why
-			}
+		for until = max(until, l.first); until < l.last; until++ {
+			c.barred[until+1] = why
 		}
+	}
+	for k := 1; k < len(c.crossing); k++ {
+		c.crossing[k] += c.crossing[k-1]
 	}
 	return c
 }
 
-// unpacked returns the operations that unpack what op reads, each after those that it reads itself.
-func (c *cutter) unpacked(op *ir.Op) []*ir.Op {
-	if us, ok := c.made[op]; ok {
-		return us
+// walk calls f for an operation, after those that unpack what it reads. It leaves out what seen has.
+func walk(op *ir.Op, seen map[*ir.Op]bool, f func(op *ir.Op)) {
+	if seen[op] {
+		return
 	}
-	var us []*ir.Op
+	seen[op] = true
 	op.Reads(func(v *ir.Value) {
-		if v.Def == nil || !ir.IsConstexpr(v.Def) || slices.Contains(us, v.Def) {
-			return
-		}
-		for _, u := range append(slices.Clip(c.unpacked(v.Def)), v.Def) {
-			if !slices.Contains(us, u) {
-				us = append(us, u)
-			}
+		if v.Def != nil && ir.IsConstexpr(v.Def) {
+			walk(v.Def, seen, f)
 		}
 	})
-	c.made[op] = us
-	return us
+	f(op)
 }
 
-// constants returns the constants that an operation and its blocks read.
-func constants(op *ir.Op) (cs []*ir.Const) {
-	op.Reads(func(v *ir.Value) {
-		if v.Const != nil {
-			cs = append(cs, v.Const)
-		}
+// size adds up the constants of a part.
+type size struct {
+	bytes int64 // of constants
+	ops   map[*ir.Op]bool
+	seen  map[*ir.Const]bool
+}
+
+func newSize() *size { return &size{ops: map[*ir.Op]bool{}, seen: map[*ir.Const]bool{}} }
+
+// add adds an operation, with those that unpack what it reads.
+func (s *size) add(op *ir.Op) {
+	walk(op, s.ops, func(op *ir.Op) {
+		op.Reads(func(v *ir.Value) {
+			if v.Const != nil && !s.seen[v.Const] {
+				s.seen[v.Const] = true
+				s.bytes += int64(len(v.Const.Data))
+			}
+		})
 	})
-	return cs
 }
 
 // cuts returns where the parts end.
 func (c *cutter) cuts() (ends []int, err error) {
-	for at := 0; at < len(c.ops); at = ends[len(ends)-1] {
+	all := newSize()
+	for _, op := range c.ops {
+		all.add(op)
+	}
+	parts := c.o.Parts
+	if parts == 0 && c.o.Bytes > 0 {
+		parts = int((all.bytes + c.o.Bytes - 1) / c.o.Bytes)
+	}
+	left := all.bytes
+	for at := 0; at < len(c.ops); {
 		if len(ends) == MaxParts {
 			return nil, fmt.Errorf("the model would become more than %d models; raise the limit", MaxParts)
 		}
-		end, err := c.next(at, c.o.Parts-len(ends))
+		end, bytes, err := c.next(at, left, max(parts-len(ends), 1))
 		if err != nil {
 			return nil, err
 		}
 		ends = append(ends, end)
+		at, left = end, max(left-bytes, 0)
 	}
 	if c.o.Parts > 0 && len(ends) != c.o.Parts {
 		return nil, fmt.Errorf("only %d of %d parts can be cut: %s", len(ends), c.o.Parts, c.bars(0, len(c.ops)))
@@ -183,70 +207,64 @@ func (c *cutter) cuts() (ends []int, err error) {
 	return ends, nil
 }
 
-// next returns where the part from at on ends, if that many are left; 0 or less: as few as the limit allows.
-func (c *cutter) next(at, parts int) (int, error) {
-	sizes := c.sizes(at)
-	n := len(c.ops) - at
-	all, limit := sizes[n], c.o.Bytes
+// next returns where the part from at on ends and the bytes of its constants, if so many bytes and parts are left. It
+// looks no further than about that part of the rest.
+func (c *cutter) next(at int, left int64, parts int) (end int, bytes int64, err error) {
+	limit := c.o.Bytes
 	if limit == 0 {
-		limit = all
+		limit = math.MaxInt64
 	}
-	if c.o.Parts == 0 {
-		parts = int((all + limit - 1) / max(limit, 1))
+	// A part without constants is measured by its operations. If the rest does not fit one part, because parts share
+	// constants, as much of it goes there as fits.
+	aim := (left + int64(len(c.ops)-at)) / int64(parts)
+	if parts == 1 {
+		aim = limit
 	}
-	// A part without constants is measured by its operations.
-	measure := func(k int) int64 { return sizes[k] + int64(k) }
-	aim := measure(n) / int64(max(parts, 1))
-	if parts <= 1 && all <= limit {
-		return len(c.ops), nil
-	}
-	best, near := 0, false
-	for k := 1; k < n && sizes[k] <= limit; k++ {
-		if c.barred[at+k] != "" {
-			continue
-		}
-		off := abs(measure(k) - aim)
-		isNear := off <= aim/8
-		switch {
-		case best == 0, isNear && !near:
-		case near && !isNear:
-			continue
-		case near && c.crossing[at+k] != c.crossing[at+best]:
-			if c.crossing[at+k] > c.crossing[at+best] {
-				continue
+	best := struct {
+		at       int
+		off      int64 // from the aim
+		crossing int64
+		bytes    int64
+	}{}
+	s := newSize()
+	for k := at + 1; k <= len(c.ops); k++ {
+		before := s.bytes
+		if s.add(c.ops[k-1]); s.bytes > limit {
+			if k == at+1 {
+				return 0, 0, fmt.Errorf("%s has %d bytes of constants, more than the %d of a part", c.name(at),
+					s.bytes, limit)
 			}
-		case off >= abs(measure(best)-aim):
+			s.bytes = before
+			break
+		}
+		if k == len(c.ops) {
+			if parts == 1 || best.at == 0 {
+				return k, s.bytes, nil
+			}
+			break
+		}
+		measure := s.bytes + int64(k-at)
+		off := abs(measure - aim)
+		near := off <= aim/8
+		if measure > aim && !near && best.at > 0 && parts > 1 {
+			break
+		}
+		if c.barred[k] != "" {
 			continue
 		}
-		best, near = k, isNear
-	}
-	switch {
-	case best > 0:
-		return at + best, nil
-	case all <= limit:
-		return len(c.ops), nil
-	case sizes[1] > limit:
-		return 0, fmt.Errorf("%s has %d bytes of constants, more than the %d of a part", c.name(at), sizes[1], limit)
-	}
-	return 0, fmt.Errorf("from %s on no cut keeps the constants of a part within %d bytes: %s", c.name(at), limit,
-		c.bars(at, len(c.ops)))
-}
-
-// sizes returns the bytes of the constants of the first k operations from at on, for each k.
-func (c *cutter) sizes(at int) []int64 {
-	sizes := []int64{0}
-	seen := map[*ir.Const]bool{}
-	size := int64(0)
-	for _, use := range c.uses[at:] {
-		for _, k := range use {
-			if !seen[k] {
-				seen[k] = true
-				size += int64(len(k.Data))
-			}
+		better := best.at == 0 || off < best.off
+		if near && best.at > 0 && best.off <= aim/8 && c.crossing[k] != best.crossing {
+			better = c.crossing[k] < best.crossing
 		}
-		sizes = append(sizes, size)
+		if better {
+			best.at, best.off, best.crossing, best.bytes = k, off, c.crossing[k], s.bytes
+		}
 	}
-	return sizes
+	if best.at == 0 {
+		return 0, 0, fmt.Errorf("from %s on no cut keeps the constants of a part within %d bytes: %s", c.name(at), limit,
+			c.bars(at, len(c.ops)))
+	}
+	return best.at, best.bytes, nil
 }
 
 // param numbers the inputs of the function before all other values.
@@ -284,14 +302,7 @@ func (c *cutter) name(i int) string {
 func (c *cutter) part(f *ir.Func, at, end int) *ir.Func {
 	var ops []*ir.Op
 	in := map[*ir.Op]bool{}
-	add := func(op *ir.Op) {
-		for _, u := range append(slices.Clip(c.unpacked(op)), op) {
-			if !in[u] {
-				in[u] = true
-				ops = append(ops, u)
-			}
-		}
-	}
+	add := func(op *ir.Op) { walk(op, in, func(op *ir.Op) { ops = append(ops, op) }) }
 	for _, op := range c.ops[at:end] {
 		add(op)
 	}
@@ -303,39 +314,45 @@ func (c *cutter) part(f *ir.Func, at, end int) *ir.Func {
 			}
 		}
 	}
-	fn, ins, outs := ir.Extract(f, f.Name, ops)
-	copied := map[*ir.Value]*ir.Value{}
-	for i, v := range ins {
-		copied[v] = fn.Body.Params[i]
-	}
-	for i, v := range outs {
-		copied[v] = fn.Body.Outputs[i]
-	}
-	// The inputs of f come first, in its order.
-	slices.SortStableFunc(ins, func(a, b *ir.Value) int { return c.param(a) - c.param(b) })
-	fn.Body.Params, fn.Body.Outputs = nil, nil
-	for _, v := range ins {
-		fn.Body.Params = append(fn.Body.Params, copied[v])
-	}
-	for _, v := range outs {
-		if !last && !ir.IsConstexpr(v.Def) {
-			fn.Body.Outputs = append(fn.Body.Outputs, copied[v])
-		}
-	}
-	if !last {
-		return fn
-	}
-	for _, v := range f.Body.Outputs {
-		if v.Def == nil && v.Const == nil && copied[v] == nil {
+	copies := &ir.Cloner{Values: map[*ir.Value]*ir.Value{}}
+	var inputs []*ir.Value
+	input := func(v *ir.Value) {
+		if v.Const == nil && (v.Def == nil || !in[v.Def]) && copies.Values[v] == nil {
 			n := *v
-			copied[v] = &n
-			fn.Body.Params = append(fn.Body.Params, &n)
+			n.Def = nil
+			copies.Values[v] = &n
+			inputs = append(inputs, v)
 		}
-		switch {
-		case v.Const != nil:
-			fn.Body.Outputs = append(fn.Body.Outputs, v)
-		case v.Def == nil || in[v.Def]:
-			fn.Body.Outputs = append(fn.Body.Outputs, copied[v])
+	}
+	for _, op := range ops {
+		op.Reads(input)
+	}
+	if last {
+		for _, v := range f.Body.Outputs {
+			if v.Def == nil {
+				input(v)
+			}
+		}
+	}
+	fn := &ir.Func{Name: f.Name, Opset: f.Opset, Pos: f.Pos, Body: &ir.Block{}}
+	// The inputs of f come first, in its order.
+	slices.SortStableFunc(inputs, func(a, b *ir.Value) int { return c.param(a) - c.param(b) })
+	for _, v := range inputs {
+		fn.Body.Params = append(fn.Body.Params, copies.Value(v))
+	}
+	for _, op := range ops {
+		fn.Body.Ops = append(fn.Body.Ops, copies.Op(op))
+		for _, r := range op.Results {
+			if l := c.lives[r]; !last && l != nil && (l.last >= end || c.results[r]) {
+				fn.Body.Outputs = append(fn.Body.Outputs, copies.Value(r))
+			}
+		}
+	}
+	if last {
+		for _, v := range f.Body.Outputs {
+			if v.Def == nil || in[v.Def] {
+				fn.Body.Outputs = append(fn.Body.Outputs, copies.Value(v))
+			}
 		}
 	}
 	return fn
