@@ -261,8 +261,8 @@ func (c *cutter) next(at int, left int64, parts int) (end int, bytes int64, err 
 		}
 	}
 	if best.at == 0 {
-		return 0, 0, fmt.Errorf("from %s on no cut keeps the constants of a part within %d bytes: %s", c.name(at), limit,
-			c.bars(at, len(c.ops)))
+		return 0, 0, fmt.Errorf("from %s on no cut keeps the constants of a part within %d bytes: %s", c.name(at),
+			limit, c.bars(at, len(c.ops)))
 	}
 	return best.at, best.bytes, nil
 }

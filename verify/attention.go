@@ -59,7 +59,9 @@ func attended(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return nil, p.err
 	}
 	e := y.Floats32()
-	return []*span{around(ts[0], func(i int, y float64) float64 { return float64(e[i])*(1+fuzz) + fuzz*math.Abs(y) })}, nil
+	return []*span{around(ts[0], func(i int, y float64) float64 {
+		return float64(e[i])*(1+fuzz) + fuzz*math.Abs(y)
+	})}, nil
 }
 
 // argument is an argument of an operation.
