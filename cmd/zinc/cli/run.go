@@ -20,6 +20,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/split"
 	"github.com/zinc-compiler/zinc/verify"
 )
 
@@ -64,20 +65,24 @@ after the run. The same file for both continues a chain of runs. --steps runs se
 times at once and prints the outputs of the last. With --random each of them has its own
 inputs.
 
+Several files run one after the other, as zinc split writes them: an output of one is
+the input of the same name of those after it.
+
 With --connect the pair runs on the machine of a daemon (zinc serve), beside the other
 processes that use it.`,
 		Example: `  zinc run digits.hwx --input image=7.npy --output probs=scores.npy
   zinc run digits.mlmodelc --random
+  zinc run parts/big-1.mlmodelc parts/big-2.mlmodelc --random
   zinc run digits.mlmodelc --engine interp --input image=7.npy
   zinc run digits.hwx --random 1 --timing
   zinc run digits.hwx --random 1 --trace t.json --inject drop@note:count=1
   zinc run digits.hwx --replay t.json
   zinc run digits.hwx --random 1 --connect /run/user/501/zinc.sock --qos user-initiated`,
 		GroupID: groupRun,
-		Args:    operands(1, 1, "one FILE.hwx or MODEL"),
+		Args:    operands(1, split.MaxParts, "one FILE.hwx or MODEL, or the models of a pipeline"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c.fill = cmd.Flags().Changed("random") || cmd.Flags().Changed("seed")
-			return c.run(cmd.Context(), args[0])
+			return c.run(cmd.Context(), args)
 		},
 	}
 	f := cmd.Flags()
@@ -119,14 +124,15 @@ processes that use it.`,
 	return cmd
 }
 
-func (c *runCommand) run(ctx context.Context, path string) (err error) {
+func (c *runCommand) run(ctx context.Context, paths []string) (err error) {
+	path := paths[0]
 	if err := errors.Join(c.compileFlags.check(), c.machineFlags.check()); err != nil {
 		return err
 	}
 	if err := c.exclusive(); err != nil {
 		return err
 	}
-	if c.replay != "" {
+	if c.replay != "" && len(paths) == 1 {
 		return c.replayTrace(ctx, path)
 	}
 	inputs, err := pairs("--input", c.inputs)
@@ -164,8 +170,10 @@ func (c *runCommand) run(ctx context.Context, path string) (err error) {
 	}
 	c.shown = c.newProgress(c.progress)
 	defer c.shown.end()
-	x, err := c.executor(ctx, path, mode)
-	if err == nil {
+	var x *executor
+	if len(paths) > 1 {
+		x, err = c.pipeline(ctx, paths, mode)
+	} else if x, err = c.executor(ctx, path, mode); err == nil {
 		x, err = c.fitted(ctx, path, mode, x, inputs)
 	}
 	if err != nil {

@@ -64,7 +64,7 @@ func newSplit(e *env) *cobra.Command {
 		Long: `Split writes a function of MODEL as several models that run one after the other, each with
 the weights that it reads: FOLDER/NAME-1.mlmodelc, FOLDER/NAME-2.mlmodelc and so on. An
 output of one is the input of the same name of those after it. Each is a model as any
-other: zinc compiles, checks, runs and verifies it alone.
+other: zinc compiles, checks, proves and verifies it alone, and zinc run runs all of them.
 
 The parts have about the same bytes of constants, and near those places cuts are where
 the fewest bytes cross. Only fp16, fp32 and int32 tensors of known shape cross, since
