@@ -130,7 +130,7 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	}
 	out, err := rule(s, ts)
 	for i := range out {
-		if out[i].lo != nil && !out[i].lost {
+		if out[i].lo != nil && !out[i].lost && op.Results[i].Type.DType.IsFloat() {
 			r := e.rounding(op)
 			floor := 0.0
 			if r > 0 {

@@ -45,8 +45,8 @@ func (c *runCommand) pipeline(ctx context.Context, paths []string, mode numerics
 		for _, in := range x.inputs {
 			if from := named(p.outputs, in.name); from != nil {
 				if !from.typ.Fits(in.typ) {
-					return nil, fmt.Errorf("%s: input %q is %s, and the output of that name before it %s", path, in.name,
-						in.typ, from.typ)
+					return nil, fmt.Errorf("%s: input %q is %s, and the output of that name before it %s", path,
+						in.name, in.typ, from.typ)
 				}
 			} else if named(p.inputs, in.name) == nil {
 				p.inputs = append(p.inputs, in)
