@@ -217,3 +217,27 @@ func TestCompressedFormsCountConstantWeights(t *testing.T) {
 		}
 	}
 }
+
+// TestOutputsInPartsAreWeighed checks that a product with more outputs than a tensor of the engine has is on the engine
+// in parts where that takes less time, joined by the CPU, and otherwise one operation of the CPU as before.
+func TestOutputsInPartsAreWeighed(t *testing.T) {
+	for _, c := range []struct {
+		rows, inputs int64
+		want         string
+	}{{1, 4, "linear cpu"}, {16, 512, "linear engine, linear engine, concat cpu"}} {
+		g := irbuild.New(1)
+		x := g.Input(c.rows, c.inputs)
+		g.Output(g.Op("linear", "x", x, "weight", g.Weights(20000, c.inputs)))
+		r, err := Compile(t.Context(), g.Program(), Options{Place: passes.PlaceAuto})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ops []string
+		for _, o := range r.Report.Ops {
+			ops = append(ops, o.Op+" "+o.Unit)
+		}
+		if got := strings.Join(ops, ", "); got != c.want {
+			t.Errorf("%d rows of %d inputs: %s, want %s", c.rows, c.inputs, got, c.want)
+		}
+	}
+}

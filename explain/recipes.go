@@ -40,7 +40,7 @@ var Recipes = []Recipe{
 		Doc: "parts of the kernel are convolved with shifted slices, and the results added", apply: splitKernel},
 	{Name: "split-channels", Rules: []string{target.RuleKernelBytes}, Ops: ops{ir.OpConv},
 		Doc: "parts of the input channels are convolved, and the results added", apply: splitChannels},
-	{Name: "split-outputs", Rules: []string{target.RuleExtent}, Ops: ops{ir.OpLinear, ir.OpMatMul, ir.OpConv},
+	{Name: "split-outputs", Rules: []string{target.RuleExtent}, Ops: ops{ir.OpMatMul, ir.OpConv},
 		Doc: "parts of the outputs are computed, and joined", apply: splitOutputs},
 	{Name: "one-hot", Rules: []string{target.RuleRuntime}, Ops: ops{ir.OpGather},
 		Doc: "one-hot indices are multiplied with the table", Host: ops{ir.OpOneHot}, apply: oneHot},

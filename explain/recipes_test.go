@@ -63,9 +63,6 @@ var cases = []struct {
 	{"fold-rows", "tensor<fp16, [1, 32768]> x",
 		[]string{"tensor<fp16, [1, 1, 1, 32768]> y = mul(x = x, y = tensor<fp16, [1, 1, 1, 1]>([2]))",
 			"tensor<fp16, [1, 1, 1, 32768]> z = identity(x = y)"}},
-	{"split-outputs", "tensor<fp16, [3, 2]> x", []string{"tensor<fp16, [3, 20000]> y = linear(x = x, weight = " +
-		"tensor<fp16, [20000, 2]>([" + strings.Repeat("[0.5, 2], ", 19999) + "[3, 0.25]]), bias = " +
-		"tensor<fp16, [20000]>(" + list(20000) + "))", "tensor<fp16, [3, 20000]> z = identity(x = y)"}},
 	{"split-outputs", "tensor<fp16, [3, 2]> x", []string{"tensor<fp16, [3, 20000]> y = matmul(x = x, y = " +
 		"tensor<fp16, [2, 20000]>([" + list(20000) + ", " + list(20000) + "]), transpose_x = bool(false), " +
 		"transpose_y = bool(false))", "tensor<fp16, [3, 20000]> z = identity(x = y)"}},

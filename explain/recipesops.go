@@ -150,60 +150,33 @@ func splitChannels(e *edit) {
 	e.become(e.total(sums))
 }
 
-// outputs are where the outputs of a product are: the operand that has them beside the bias, the axes of both, that of
-// the result, and the most of them that a tensor of the engine has.
-type outputs struct {
-	weight       ir.ParamName
-	axis, result int
-	most         int64
-}
-
-// outputsOf returns where an operation with a constant weight has its outputs.
-func (e *edit) outputsOf() (o outputs) {
-	rank := e.op.Results[0].Type.Rank()
-	o = outputs{ir.ParamWeight, 0, rank - 1, int64(e.t.MaxWidth)}
-	switch {
-	case e.op.Is(ir.OpConv):
-		a, _ := e.convolution()
-		if o.result, o.most = 1, int64(e.t.MaxChannels); a.Groups != 1 {
-			e.not()
-		}
-	case e.op.Is(ir.OpMatMul):
-		a, err := ir.MatMulAttrs(e.op)
-		y := e.op.Arg(ir.ParamY)
-		if o.weight, o.axis = ir.ParamY, y.Type.Rank()-1; a.TransposeY {
-			o.axis--
-		}
-		if err != nil || a.VectorX || a.VectorY {
-			e.not()
-		}
-	}
-	if !e.op.Results[0].Type.Static() || known(e.op.Arg(o.weight)) == nil {
-		e.not()
-	}
-	return o
-}
-
-// splitOutputs computes parts of the outputs, each with its part of the weight and the bias, and joins them.
+// splitOutputs computes parts of the outputs, each with its part of the weight and the bias, and joins them. Passes do
+// so by themselves where the weight has a row for each output and the result is a row.
 func splitOutputs(e *edit) {
-	o := e.outputsOf()
-	if e.err != nil {
-		return
-	}
-	n := e.op.Results[0].Type.Shape[o.result]
-	if n <= o.most {
+	weight, axis, result, most := ir.ParamWeight, 0, 1, int64(e.t.MaxChannels)
+	if e.op.Is(ir.OpMatMul) {
+		a, err := ir.MatMulAttrs(e.op)
+		if err != nil || a.VectorX || a.VectorY || a.TransposeY {
+			e.not()
+			return
+		}
+		weight, axis = ir.ParamY, e.op.Arg(ir.ParamY).Type.Rank()-1
+		result, most = e.op.Results[0].Type.Rank()-1, int64(e.t.MaxWidth)
+	} else if a, _ := e.convolution(); e.err != nil || a.Groups != 1 {
 		e.not()
 		return
 	}
-	w, bias := known(e.op.Arg(o.weight)), known(e.op.Arg(ir.ParamBias))
-	joined := []arg{{ir.ParamAxis, e.int(int64(o.result))}, {ir.ParamInterleave, e.bool(false)}}
-	for _, p := range e.parts(n, o.most) {
-		args := []arg{{o.weight, e.cut(string(o.weight), w, o.axis, p[0], p[1])}}
-		switch {
-		case bias != nil && bias.Elems() == n:
+	w, bias := known(e.op.Arg(weight)), known(e.op.Arg(ir.ParamBias))
+	if w == nil || !e.op.Results[0].Type.Static() || e.op.Results[0].Type.Shape[result] <= most {
+		e.not()
+		return
+	}
+	n := e.op.Results[0].Type.Shape[result]
+	joined := []arg{{ir.ParamAxis, e.int(int64(result))}, {ir.ParamInterleave, e.bool(false)}}
+	for _, p := range e.parts(n, most) {
+		args := []arg{{weight, e.cut(string(weight), w, axis, p[0], p[1])}}
+		if bias != nil {
 			args = append(args, arg{ir.ParamBias, e.cut("bias", bias, 0, p[0], p[1])})
-		case bias != nil && bias.Elems() != 1:
-			e.not()
 		}
 		joined = append(joined, arg{ir.ParamValues, e.again(args...)})
 	}

@@ -27,6 +27,8 @@ type Composition struct {
 	// idle marks what is written as idle as movement, whatever the operation computes: the CPU does it sooner if
 	// nothing beside it is on the engine.
 	idle bool
+	// joins allows a result that no tensor of the engine can be, and a concat of it, which the CPU does.
+	joins bool
 	// apply writes the operations and ends with become or decline.
 	apply func(c *composer)
 }
@@ -241,7 +243,7 @@ func (row *Composition) takes(op *ir.Op, on *target.Table) error {
 		case t.Elems() == 0:
 			no = &target.Refusal{Rule: target.RuleEmpty, What: name, Have: ir.ShapeString(t.Shape),
 				Limit: "at least one element", Reason: name + " is empty"}
-		case t.Rank() > 0 && slices.Max(t.Shape) > most:
+		case t.Rank() > 0 && slices.Max(t.Shape) > most && !(row.joins && name == "result"):
 			no = &target.Refusal{Rule: target.RuleExtent, What: "a dimension of " + name,
 				Have: fmt.Sprint(slices.Max(t.Shape)), Limit: fmt.Sprint(most),
 				Reason: fmt.Sprintf("%s has a dimension of %d, the limit is %d", name, slices.Max(t.Shape), most)}
@@ -273,6 +275,10 @@ func (c *composer) settle(depth int) error {
 		a, err := c.s.Accept(op)
 		if err == nil || convertsHalf(op) != 0 { // part of the transfer
 			c.tasks += a.Tasks
+			all = append(all, op)
+			continue
+		}
+		if c.row.joins && op.Is(ir.OpConcat) {
 			all = append(all, op)
 			continue
 		}

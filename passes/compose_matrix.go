@@ -13,6 +13,10 @@ var matrixCompositions = []Composition{
 		Covers: "fp16 operands with constants of another type whose numbers fp16 represents", apply: halfConstants},
 	{Name: "matrices", Ops: ops{ir.OpMatMul}, Doc: "matmul of a vector as a matrix of one row or column",
 		Covers: "operands of rank 1", apply: vectorProduct},
+	{Name: "outputs-in-parts", Ops: ops{ir.OpLinear, ir.OpMatMul}, joins: true,
+		Doc:    "the operation for parts of the outputs, which the CPU joins",
+		Covers: "more outputs than a row of the engine has, and a constant weight with a row for each of them",
+		apply:  outputsInParts},
 	{Name: "rows-of-products", Ops: ops{ir.OpConv},
 		Doc:    "matmul of the weight with the columns that the taps read, one for every row of the result",
 		Covers: "a weight known only at run time, up to two spatial dimensions", apply: productOfRows},
@@ -52,6 +56,66 @@ func halfConstants(c *composer) {
 		return
 	}
 	c.become(c.do(c.op.Def.Operation, args...))
+}
+
+// outputsInParts computes as few parts of the outputs as rows of the engine can be, of about equal size, each with its
+// rows of the weight.
+func outputsInParts(c *composer) {
+	weight, bias := ir.ParamWeight, c.op.Arg(ir.ParamBias)
+	if c.op.Is(ir.OpMatMul) {
+		a, err := ir.MatMulAttrs(c.op)
+		if weight = ir.ParamY; err != nil || a.VectorX || !a.TransposeY {
+			c.decline("the rows of y are not the outputs")
+			return
+		}
+	}
+	w := c.op.Arg(weight)
+	most := int64(c.s.table().MaxWidth)
+	if !w.IsConst() || w.Type.Rank() != 2 || w.Type.Shape[0] <= most {
+		c.decline("a weight with more rows than %d is not constant", most)
+		return
+	}
+	n := w.Type.Shape[0]
+	parts := (n + most - 1) / most
+	// A multiple of 64 divides among the cores, and among the lanes of each.
+	step := ((n+parts-1)/parts + 63) / 64 * 64
+	joined := []arg{{ir.ParamAxis, c.int(-1)}, {ir.ParamInterleave, c.bool(false)}}
+	for lo := int64(0); lo < n; lo += step {
+		hi := min(lo+step, n)
+		var args []arg
+		for i, vs := range c.op.Args {
+			for _, v := range vs {
+				if v == w || v == bias && v.Type.Elems() == n {
+					v = c.rows(v, lo, hi)
+				}
+				args = append(args, arg{c.op.Def.Params[i].Name, v})
+			}
+		}
+		joined = append(joined, arg{ir.ParamValues, c.do(c.op.Def.Operation, args...)})
+	}
+	c.become(c.do(ir.OpConcat, joined...))
+}
+
+// rows returns the rows from lo to hi of a constant, which are not copied.
+func (c *composer) rows(v *ir.Value, lo, hi int64) *ir.Value {
+	if c.err != nil {
+		return nil
+	}
+	if v.Type.DType.Bits()%8 != 0 {
+		return c.decline("rows of %s do not begin at bytes", v.Type.DType)
+	}
+	shape := slices.Clone(v.Type.Shape)
+	row := int64(len(v.Const.Data)) / shape[0]
+	shape[0] = hi - lo
+	k, err := ir.NewConst(v.Type.WithShape(shape...), v.Const.Data[lo*row:hi*row])
+	if err != nil {
+		c.err = err
+		return nil
+	}
+	part := c.s.constant(k, c.op.Pos)
+	c.s.derive(v, part)
+	c.s.cameFrom(part, v)
+	return part
 }
 
 // vectorProduct multiplies a vector as a matrix of one row, or as a matrix of one column if it is the second operand.
