@@ -1,10 +1,13 @@
 package verify
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
+	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -166,6 +169,7 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 	b := s.of(w)
 	weight := s.spreads(&span{t: b.t, lo: b.lo, hi: b.hi}, 0) // its error alone
 	e := weight.Floats32()
+	s.mayLose(e, w)
 	with := map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)}
 	if x == w {
 		return spansOf(ts, true), nil
@@ -184,6 +188,48 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 		out.overflow(numerics.MACLimit)
 	}
 	return []*span{out}, nil
+}
+
+// mayLose adds to the errors e of a constant weight the weights that passes may lose when they fold a factor into them:
+// the smallest of each output, up to a part of their sum.
+func (s *statement) mayLose(e []float32, w *ir.Value) {
+	axis := 0
+	switch {
+	case !s.composed || !s.flush || !s.isEngine() || !w.IsConst():
+		return
+	case s.op.Is(ir.OpConv, ir.OpLinear):
+	case s.op.Is(ir.OpMatMul) && w.Type.Rank() == 2:
+		if a, err := ir.MatMulAttrs(s.op); err != nil || !a.TransposeY {
+			axis = 1
+		}
+	default:
+		return
+	}
+	shape, inner := w.Type.Shape, int64(1)
+	for _, d := range shape[axis+1:] {
+		inner *= d
+	}
+	row := func(i int) int64 { return int64(i) / inner % shape[axis] }
+	v := s.of(w).numbers()
+	sums, small := make([]float64, shape[axis]), make([][]int, shape[axis])
+	for i, x := range v {
+		sums[row(i)] += abs(x)
+	}
+	for i, x := range v {
+		if k := row(i); x != 0 && abs(x) <= passes.MostLost*sums[k] {
+			small[k] = append(small[k], i)
+		}
+	}
+	for k, list := range small {
+		slices.SortFunc(list, func(i, j int) int { return cmp.Compare(abs(v[i]), abs(v[j])) })
+		lost := 0.0
+		for _, i := range list {
+			if lost += abs(v[i]); lost > passes.MostLost*(1+halfUnit)*sums[k] {
+				break
+			}
+			e[i] += float32(abs(v[i]))
+		}
+	}
 }
 
 // count returns the terms of each sum: an upper limit, for the rounding of the interpreter's own sums.
