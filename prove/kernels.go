@@ -431,7 +431,7 @@ func softmax(c *call) []tensor {
 
 // shares returns the softmax along an axis.
 func (c *call) shares(x tensor, axis int) []field.Elem {
-	scale, power := []field.Elem{field.Number(log2E)}, c.Name("table exp2")
+	scale, power := []field.Elem{c.numbers.scalar(log2E)}, c.Name("table exp2")
 	return along(x, []int{axis}, func(_ int, row []field.Elem) {
 		field.AddRow(row, []field.Elem{field.Neg(c.Unorder(c.Orders(row)))})
 		field.MulRow(row, scale)

@@ -157,7 +157,7 @@ func newProof(m *sim.Machine, f *Function, o Options) *proof {
 	for _, fn := range programs {
 		p.number.collect(fn)
 	}
-	p.tables = newTables(p.fs, programs...)
+	p.tables = newTables(p.fs, p.number, programs...)
 	return p
 }
 

@@ -18,6 +18,7 @@ import (
 // tables contains the functions that lookup tables may compute.
 type tables struct {
 	fs    *field.Functions
+	n     *numbers
 	known map[string]curve                       // by name
 	cuts  map[float64]bool                       // numbers that comparisons compare with
 	made  map[string]func(field.Elem) field.Elem // functions of operations, by name and parameters
@@ -71,9 +72,10 @@ func curveOf(k *ir.Curve, params []float64) curve {
 }
 
 // newTables returns the standard functions and those of programs.
-func newTables(fs *field.Functions, programs ...*ir.Func) *tables {
+func newTables(fs *field.Functions, n *numbers, programs ...*ir.Func) *tables {
 	t := &tables{
 		fs:    fs,
+		n:     n,
 		known: maps.Clone(standard),
 		cuts:  map[float64]bool{0: true, 0.5: true, -0.5: true},
 		made:  map[string]func(field.Elem) field.Elem{},
@@ -148,10 +150,10 @@ func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, b
 func (t *tables) function(k *ir.Curve, params []float64) func(field.Elem) field.Elem {
 	switch k.Table {
 	case "exp":
-		power, scale := t.named(t.fs, "exp2"), field.Number(log2E)
+		power, scale := t.named(t.fs, "exp2"), t.n.scalar(log2E)
 		return func(x field.Elem) field.Elem { return power(field.Mul(x, scale)) }
 	case "log":
-		log, scale := t.named(t.fs, "log2"), field.Number(ln2)
+		log, scale := t.named(t.fs, "log2"), t.n.scalar(ln2)
 		return func(x field.Elem) field.Elem { return field.Mul(scale, log(x)) }
 	}
 	name := k.Table

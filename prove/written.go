@@ -109,7 +109,7 @@ func power(c *call) []tensor {
 		return func() []tensor { return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX) }
 	}
 	exp, log := c.tables.function(ir.OpExp.Forms()[0].Curve, nil), c.tables.named(c.Functions, "log2")
-	factor := field.Mul(c.numbers.scalar(n), field.Number(ln2))
+	factor := field.Mul(c.numbers.scalar(n), c.numbers.scalar(ln2))
 	written := each(func(x field.Elem) field.Elem { return exp(field.Mul(factor, log(x))) })
 	var f func(x field.Elem) field.Elem
 	switch {
