@@ -271,18 +271,34 @@ func TestBarredCuts(t *testing.T) {
 		o                     split.Options
 		want                  string
 	}{
-		{vec + " x", "tensor<bool, [64]> b = greater(x = x, y = fp16(0));\n" +
-			vec + " y = cast(x = b, dtype = string(\"fp16\"));\n", "y", split.Options{Parts: 2},
-			`before cast "y" of line 5: "b", tensor<bool, [64]>, would cross`},
-		{vec + " x, " + state + " s", vec + " a = read_state(input = s);\n" + vec + " b = add(x = a, y = x);\n" +
-			vec + " c = coreml_update_state(state = s, value = b);\n", "c", split.Options{Parts: 2},
-			`state "s" has operations on both sides`},
-		{vec + " x", vec + " y = relu(x = x);\n", "y", split.Options{Parts: 2}, "1 operations cannot become 2 models"},
-		{vec + " x", vector("w", 1) + vec + " y = add(x = x, y = w);\n", "y", split.Options{Bytes: 100},
-			`model.mil:3:5: function main: add "y" of line 5 has 128 bytes of constants, more than the 100 of a part`},
-		{vec + " x", vector("w", 1) + vector("u", 2) + "tensor<bool, [64]> b = greater(x = x, y = w);\n" +
-			"tensor<bool, [64]> c = logical_not(x = b);\n" + vec + " y = select(cond = c, a = u, b = x);\n", "y",
-			split.Options{Bytes: 200}, "no cut keeps the constants of a part within 200 bytes: before"},
+		{
+			params: vec + " x", o: split.Options{Parts: 2}, outputs: "y",
+			body: "tensor<bool, [64]> b = greater(x = x, y = fp16(0));\n" +
+				vec + " y = cast(x = b, dtype = string(\"fp16\"));\n",
+			want: `before cast "y" of line 5: "b", tensor<bool, [64]>, would cross`,
+		},
+		{
+			params: vec + " x, " + state + " s", o: split.Options{Parts: 2}, outputs: "c",
+			body: vec + " a = read_state(input = s);\n" + vec + " b = add(x = a, y = x);\n" +
+				vec + " c = coreml_update_state(state = s, value = b);\n",
+			want: `state "s" has operations on both sides`,
+		},
+		{
+			params: vec + " x", o: split.Options{Parts: 2}, outputs: "y", body: vec + " y = relu(x = x);\n",
+			want: "1 operations cannot become 2 models",
+		},
+		{
+			params: vec + " x", o: split.Options{Bytes: 100}, outputs: "y",
+			body: vector("w", 1) + vec + " y = add(x = x, y = w);\n",
+			want: `model.mil:3:5: function main: add "y" of line 5 has 128 bytes of constants, ` +
+				"more than the 100 of a part",
+		},
+		{
+			params: vec + " x", o: split.Options{Bytes: 200}, outputs: "y",
+			body: vector("w", 1) + vector("u", 2) + "tensor<bool, [64]> b = greater(x = x, y = w);\n" +
+				"tensor<bool, [64]> c = logical_not(x = b);\n" + vec + " y = select(cond = c, a = u, b = x);\n",
+			want: "no cut keeps the constants of a part within 200 bytes: before",
+		},
 	} {
 		p := text(t, c.params, c.body, c.outputs)
 		if _, err := split.Cut(p, p.Funcs[0], c.o); err == nil || !strings.Contains(err.Error(), c.want) {
