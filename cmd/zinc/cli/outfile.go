@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"runtime"
@@ -59,7 +58,10 @@ func (o *outFile) store(_ int64, write func(w io.Writer) error) ([]byte, error) 
 	if o.staged, err = atomicfile.Stage(o.path); err != nil {
 		return nil, err
 	}
-	if err := errors.Join(write(o.staged), o.staged.Flush()); err != nil {
+	if err = write(o.staged); err == nil {
+		err = o.staged.Flush() // which would say the same again
+	}
+	if err != nil {
 		return nil, err
 	}
 	data, unmap, err := blobfile.Map(o.staged.Name())
