@@ -79,7 +79,7 @@ func TestLargeContainersAreFiles(t *testing.T) {
 	}
 }
 
-// TestNewContainersAreNotRead asks for an entry immediately after it was put: its container is not read, and a change
+// TestNewContainersAreNotRead asks for an entry as soon as it was put: its container is not read, and a change
 // of it is found.
 func TestNewContainersAreNotRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.hwx")

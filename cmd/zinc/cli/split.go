@@ -47,7 +47,7 @@ type partJSON struct {
 	Operations int        `json:"operations"`     // of its function
 	Bytes      int64      `json:"constant_bytes"` // size of its constants
 	Inputs     []portJSON `json:"inputs"`         // those of the whole model first
-	Outputs    []portJSON `json:"outputs"`        // of the last part: those of the whole model, in its order
+	Outputs    []portJSON `json:"outputs"`        // what later parts read, and results of the model
 }
 
 // portJSON is an input or an output.
