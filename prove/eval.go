@@ -3,6 +3,7 @@ package prove
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -23,9 +24,10 @@ type tensor struct {
 // evaluator computes functions of the intermediate form over the field.
 type evaluator struct {
 	*field.Functions
-	products *field.Products
-	tables   *tables
-	numbers  *numbers
+	form    *field.Form
+	tables  *tables
+	numbers *numbers
+	memory  *memory
 	// computed reports the elements that the other side computes, to choose where an operation has two meanings; it is
 	// nil if they are not known.
 	computed func(x field.Elem) bool
@@ -39,8 +41,8 @@ type evaluator struct {
 	unknowns func(op *ir.Op) bool
 	// see is called with each result. It may be nil.
 	see func(v *ir.Value, t tensor)
-	// step is called with the number of operations of the outermost block that are done. It may be nil.
-	step func(done int)
+	// step is called after each operation of the outermost block. It may be nil.
+	step func()
 }
 
 // scope contains the values of a block.
@@ -80,6 +82,7 @@ func (e *evaluator) value(in scope, v *ir.Value) tensor {
 	if !ok {
 		if t = e.constant(v.Const); e.constants != nil {
 			e.constants[v.Const] = t
+			e.memory.refer(t, 1)
 		}
 	}
 	return t
@@ -112,8 +115,57 @@ func (e *evaluator) constant(c *ir.Const) tensor {
 	return tensor{c.Type, v}
 }
 
+// memory is that of values, with the number of references to each large one from scopes and from whoever keeps it.
+type memory struct {
+	field.Memory
+	refs map[*field.Elem]int
+}
+
+// leastCounted is from how many elements on the references to a value are counted.
+const leastCounted = 1 << 10
+
+// refer adds references to a value, or takes some away. It reports whether none is left.
+func (m *memory) refer(t tensor, by int) bool {
+	if len(t.v) < leastCounted {
+		return false
+	}
+	k := &t.v[0]
+	m.refs[k] += by
+	if m.refs[k] > 0 {
+		return false
+	}
+	delete(m.refs, k)
+	return true
+}
+
+// set sets a value of a scope.
+func (e *evaluator) set(in scope, v *ir.Value, t tensor) {
+	e.memory.refer(t, 1)
+	e.drop(in, v)
+	in[v] = t
+}
+
+// drop removes a value that is not read any more.
+func (e *evaluator) drop(in scope, v *ir.Value) {
+	if t, ok := in[v]; ok && e.memory.refer(t, -1) {
+		e.memory.Give(t.v)
+	}
+	delete(in, v)
+}
+
 // run computes a block whose parameters and outer values are in the scope.
 func (e *evaluator) run(ctx context.Context, b *ir.Block, in scope) error {
+	for _, t := range in { // the caller's
+		e.memory.refer(t, 2)
+	}
+	caller := maps.Clone(in)
+	defer func() {
+		for _, ts := range []scope{caller, in} {
+			for _, t := range ts {
+				e.memory.refer(t, -1)
+			}
+		}
+	}()
 	last := map[*ir.Value]int{}
 	for i, op := range b.Ops {
 		op.Reads(func(v *ir.Value) { last[v] = i })
@@ -130,23 +182,23 @@ func (e *evaluator) run(ctx context.Context, b *ir.Block, in scope) error {
 		c := &call{evaluator: e, op: op, in: in}
 		for k, t := range c.compute() {
 			v := op.Results[k]
-			in[v] = t
+			e.set(in, v, t)
 			if e.see != nil {
 				e.see(v, t)
 			}
 		}
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
 			if last[v] == i {
-				delete(in, v)
+				e.drop(in, v)
 			}
 		})
 		for _, v := range op.Results {
 			if _, used := last[v]; !used {
-				delete(in, v)
+				e.drop(in, v)
 			}
 		}
 		if step != nil {
-			step(i + 1)
+			step()
 		}
 	}
 	return nil
@@ -192,7 +244,7 @@ func (c *call) access() []tensor {
 	name, value := c.op.Def.StateParams()
 	state := c.op.Arg(name)
 	if value != "" {
-		c.in[state] = c.need(value)
+		c.set(c.in, state, c.need(value))
 	}
 	ts := make([]tensor, len(c.op.Results))
 	for i := range ts {
@@ -323,13 +375,12 @@ func (c *call) pointwise(f func(a []field.Elem) field.Elem, names ...ir.ParamNam
 
 // broadcast is pointwise for tensors.
 func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...tensor) []tensor {
-	return []tensor{c.out(0, over(c.op.Results[0].Type.Shape, f, ts...))}
+	return []tensor{c.out(0, c.over(c.op.Results[0].Type.Shape, f, ts...))}
 }
 
 // over computes the elements of a shape from operands that broadcast to it.
-func over(shape []int64, f func(a []field.Elem) field.Elem, ts ...tensor) []field.Elem {
-	st := spread(shape, ts)
-	out := make([]field.Elem, ir.TensorOf(ir.FP32, shape...).Elems())
+func (e *evaluator) over(shape []int64, f func(a []field.Elem) field.Elem, ts ...tensor) []field.Elem {
+	out, st := e.memory.Take(int(ir.TensorOf(ir.FP32, shape...).Elems())), spread(shape, ts)
 	parallel(len(out), 1, func(lo, hi int) {
 		a := make([]field.Elem, len(ts))
 		at := make([]int, len(ts))

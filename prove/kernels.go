@@ -47,7 +47,9 @@ func init() {
 		ir.OpReduceSum: reduce(sum), ir.OpReduceSumSquare: reduce(sumOf(square)), ir.OpReduceMean: reduce(mean),
 		ir.OpReduceMax: reduce(greatest), ir.OpReduceMin: reduce(least),
 		ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool, ir.OpAvgPool: pool, ir.OpFill: fill,
-		ir.OpFillLike: fill, ir.OpIdentity: identity, ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
+		ir.OpFillLike: fill, ir.OpIdentity: identity,
+		ir.OpReshape: identity, ir.OpExpandDims: identity, ir.OpSqueeze: identity, ir.OpFlatten2D: identity,
+		ir.OpTranspose: transpose, ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
 		// Those that follow are of operations that only sources have: the placed program has them written with others.
 		ir.OpLinearActivation: with(scaledAndShifted, ir.ParamAlpha, ir.ParamBeta),
 		ir.OpClampedRelu:      with(clampedRelu, ir.ParamAlpha, ir.ParamBeta), ir.OpSoftsign: unary(softsign),
@@ -331,19 +333,20 @@ func fill(c *call) []tensor {
 
 // along returns a tensor whose rows of elements that differ only in their indices along axes are what f makes of those
 // of x. k is the number of the row in row-major order.
-func along(x tensor, axes []int, f func(k int, row []field.Elem)) []field.Elem {
-	out := make([]field.Elem, len(x.v))
-	eachRow(x, axes, out, f)
+func (e *evaluator) along(x tensor, axes []int, f func(k int, row []field.Elem)) []field.Elem {
+	out := e.memory.Take(len(x.v))
+	e.eachRow(x, axes, out, f)
 	return out
 }
 
 // eachRow is along with the memory for the result. If it is nil, f must not change rows.
-func eachRow(x tensor, axes []int, out []field.Elem, f func(k int, row []field.Elem)) {
+func (e *evaluator) eachRow(x tensor, axes []int, out []field.Elem, f func(k int, row []field.Elem)) {
 	base, off := offsets(x.typ.Shape, axes, false), offsets(x.typ.Shape, axes, true)
 	n := len(off)
 	dense := n == 0 || off[n-1] == n-1
 	parallel(len(base), n, func(lo, hi int) {
-		row := make([]field.Elem, n)
+		row := e.memory.Take(n)
+		defer e.memory.Give(row)
 		for k := lo; k < hi; k++ {
 			from := x.v[base[k]:]
 			switch {
@@ -391,7 +394,7 @@ func reduce(f func(c *call, row []field.Elem) field.Elem) func(c *call) []tensor
 			return nil
 		}
 		out := make([]field.Elem, c.op.Results[0].Type.Elems())
-		eachRow(c.need(ir.ParamX), a.Axes, nil, func(k int, row []field.Elem) { out[k] = f(c, row) })
+		c.eachRow(c.need(ir.ParamX), a.Axes, nil, func(k int, row []field.Elem) { out[k] = f(c, row) })
 		return []tensor{c.out(0, out)}
 	}
 }
@@ -432,7 +435,7 @@ func softmax(c *call) []tensor {
 // shares returns the softmax along an axis.
 func (c *call) shares(x tensor, axis int) []field.Elem {
 	scale, power := []field.Elem{c.numbers.scalar(log2E)}, c.Name("table exp2")
-	return along(x, []int{axis}, func(_ int, row []field.Elem) {
+	return c.along(x, []int{axis}, func(_ int, row []field.Elem) {
 		field.AddRow(row, []field.Elem{field.Neg(c.Unorder(c.Orders(row)))})
 		field.MulRow(row, scale)
 		c.HashRow(power, row)
@@ -471,7 +474,7 @@ func (c *call) normalise(axes []int, of func(k, i int) int) []tensor {
 	if !ok {
 		return nil
 	}
-	return []tensor{c.out(0, along(x, axes, func(k int, row []field.Elem) {
+	return []tensor{c.out(0, c.along(x, axes, func(k int, row []field.Elem) {
 		field.AddRow(row, []field.Elem{field.Neg(mean(c, row))})
 		variance := field.Mul(sumOf(square)(c, row), field.Inv(field.Int(int64(len(row)))))
 		field.MulRow(row, []field.Elem{c.Rsqrt(field.Add(variance, eps))})

@@ -45,10 +45,22 @@ func (m matrix) set(from matrix, rows, columns int) {
 	}
 }
 
-// multiply writes the product of w, of m rows of k elements, and b, of n columns, over the zeros of out.
+// multiply writes the product of w, of m rows of k elements, and b, of n columns, to out.
 func (e *evaluator) multiply(out, w, b matrix, m, k, n int) {
-	if m == 0 || k == 0 || n == 0 {
+	if k == 0 {
+		for i := range m * n {
+			out.v[i/n*out.row+i%n*out.column] = 0
+		}
 		return
+	}
+	if e.form.Replaces(k) {
+		if out.column != 1 {
+			out, w, b, m, n = out.turned(), b.turned(), w.turned(), n, m
+		}
+		terms := e.form.Terms(k)
+		own := e.memory.Zeros(terms * (m + n))
+		defer e.memory.Give(own)
+		w, b, k = e.combined(own[:terms*m], w, m, k), e.combined(own[terms*m:], b.turned(), n, k).turned(), terms
 	}
 	w = w.block(0, 0, m, k)
 	cuts, parts := (n+blockColumns-1)/blockColumns, (m+blockRows-1)/blockRows
@@ -64,8 +76,12 @@ func (e *evaluator) multiply(out, w, b matrix, m, k, n int) {
 			c := to
 			if out.column != 1 {
 				c = dense(make([]field.Elem, rows*columns), columns)
+			} else {
+				for r := range rows {
+					clear(c.v[r*c.row:][:columns])
+				}
 			}
-			e.products.Multiply(c.v, c.row, w.v[row*w.row:], w.row, rows, part.v, at, columns)
+			field.AddMul(c.v, c.row, w.v[row*w.row:], w.row, rows, part.v, at, columns)
 			if out.column != 1 {
 				to.set(c, rows, columns)
 			}
@@ -73,12 +89,30 @@ func (e *evaluator) multiply(out, w, b matrix, m, k, n int) {
 	})
 }
 
+// combinedSize is the work of one row for parallel, which then has enough rows at a time for the kernel.
+const combinedSize = 1 << 7
+
+// combined writes the combinations of the k elements of each of m rows over zeros.
+func (e *evaluator) combined(out []field.Elem, rows matrix, m, k int) matrix {
+	terms := e.form.Terms(k)
+	if rows.column == 1 {
+		parallel(m, combinedSize, func(lo, hi int) {
+			e.form.Rows(out[lo*terms:], rows.v[lo*rows.row:], rows.row, hi-lo, k)
+		})
+		return dense(out, terms)
+	}
+	at := make([]int, k)
+	for l := range at {
+		at[l] = l * rows.column
+	}
+	parallel(m, combinedSize, func(lo, hi int) { e.form.Columns(out[lo:], m, rows.v[lo:], at, hi-lo) })
+	return dense(out, m).turned()
+}
+
 // addRows adds a number to each row of n elements, if there are any.
 func addRows(v, numbers []field.Elem, n int) {
 	for i, x := range numbers {
-		for j := range v[i*n:][:n] {
-			v[i*n+j] = field.Add(v[i*n+j], x)
-		}
+		field.AddRow(v[i*n:][:n], []field.Elem{x})
 	}
 }
 
@@ -89,11 +123,11 @@ func linear(c *call) []tensor {
 		return nil
 	}
 	m := len(x.v) / k
-	out := make([]field.Elem, m*n)
+	out := c.memory.Take(m * n)
 	c.multiply(dense(out, n).turned(), dense(w.v, k), dense(x.v, k).turned(), n, k, m)
 	if b, ok := c.arg(ir.ParamBias); ok {
-		for i := range out {
-			out[i] = field.Add(out[i], b.v[i%n])
+		for i := range m {
+			field.AddRow(out[i*n:][:n], b.v)
 		}
 	}
 	return []tensor{c.out(0, out)}
@@ -125,7 +159,7 @@ func (e *evaluator) matrices(x, y tensor, a ir.MatMul, constant bool) []field.El
 	if slices.Contains(a.Batch, 0) {
 		count = 0
 	}
-	out := make([]field.Elem, count*m*n)
+	out := e.memory.Take(count * m * n)
 	for i := range count {
 		var at [2]int
 		for d, r := len(a.Batch)-1, i; d >= 0; d-- {
@@ -189,8 +223,8 @@ func conv(c *call) []tensor {
 	plane, pixels := int(extent(a.In, nil)), len(at)
 	in, rows := cin/g, cout/g
 	red := in * taps
-	out := make([]field.Elem, n*cout*pixels)
-	seen := make([]field.Elem, red*pixels)
+	out, seen := c.memory.Take(n*cout*pixels), c.memory.Take(red*pixels)
+	defer c.memory.Give(seen)
 	for i := range n * g {
 		image := x.v[i*in*plane:][:in*plane]
 		parallel(in, pixels*taps, func(lo, hi int) {
@@ -227,10 +261,10 @@ func convTranspose(c *call) []tensor {
 	in, rows := int(x.typ.Shape[1])/g, int(w.typ.Shape[1])
 	at, taps := windows(a.Out, a.Kernel, a.Strides, a.Dilations, a.PadBefore, a.In)
 	plane, pixels := int(extent(a.Out, nil)), len(at)
-	out := make([]field.Elem, n*g*rows*plane)
-	parts := make([]field.Elem, rows*taps*pixels)
+	out := c.memory.Zeros(n * g * rows * plane)
+	parts := c.memory.Take(rows * taps * pixels)
+	defer c.memory.Give(parts)
 	for i := range n * g {
-		clear(parts)
 		c.multiply(dense(parts, pixels), dense(w.v[i%g*in*rows*taps:], rows*taps).turned(),
 			dense(x.v[i*in*pixels:], pixels), rows*taps, in, pixels)
 		parallel(rows, pixels*taps, func(lo, hi int) {

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 
+	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -136,19 +138,17 @@ type proof struct {
 	f  *Function
 	o  Options
 	fs *field.Functions
-	// products are those that either side computed. The other side and the source need most of them again.
-	products *field.Products
+	// form stands for sums of products. It is nil once they are exact, since it has not shown that all is equal.
+	form     *field.Form
 	tables   *tables
 	number   *numbers
+	progress progress
 	in       map[string]tensor // random elements for the parameters, once they were needed
 }
 
-// mostRemembered bounds the results of products that are remembered, to 256 MB.
-const mostRemembered = 1 << 25
-
 func newProof(m *sim.Machine, f *Function, o Options) *proof {
-	p := &proof{m: m, f: f, o: o, fs: field.New(o.Seed)}
-	p.products = field.NewProducts(p.fs, mostRemembered)
+	p := &proof{m: m, f: f, o: o, fs: field.New(o.Seed), progress: progress{report: o.Progress}}
+	p.form = field.NewForm(p.fs)
 	p.number = &numbers{exact: map[float64]field.Elem{}}
 	programs := []*ir.Func{f.Program}
 	if f.Source != nil {
@@ -161,15 +161,31 @@ func newProof(m *sim.Machine, f *Function, o Options) *proof {
 	return p
 }
 
-func (p *proof) evaluator() *evaluator {
-	return &evaluator{Functions: p.fs, products: p.products, tables: p.tables, numbers: p.number}
+// progress reports the progress of a stage. Several goroutines may be in it.
+type progress struct {
+	report func(stage string, done, total int)
+	stage  string
+	mu     sync.Mutex
+	done   int
+	total  int
 }
 
-// progress reports that done of total tasks or statements of a stage are done.
-func (p *proof) progress(stage string, done, total int) {
-	if p.o.Progress != nil {
-		p.o.Progress(stage, done, total)
+// begin begins a stage of so many steps.
+func (s *progress) begin(stage string, total int) { s.stage, s.done, s.total = stage, 0, total }
+
+// next reports that one more step is done. There may be more than were expected.
+func (s *progress) next() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done++
+	if s.report != nil {
+		s.report(s.stage, s.done, max(s.done, s.total))
 	}
+}
+
+func (p *proof) evaluator() *evaluator {
+	return &evaluator{Functions: p.fs, form: p.form, tables: p.tables, numbers: p.number,
+		memory: &memory{refs: map[*field.Elem]int{}}}
 }
 
 // inputs returns random elements for the parameters.
@@ -207,8 +223,7 @@ func (p *proof) program(ctx context.Context, e *evaluator) ([]tensor, error) {
 	for _, v := range p.f.Program.Body.Params {
 		s[v] = in[v.Name]
 	}
-	total := len(p.f.Program.Body.Ops)
-	e.step = func(done int) { p.progress("proof: program", done, total) }
+	e.step = p.progress.next
 	if err := e.run(ctx, p.f.Program.Body, s); err != nil {
 		return nil, err
 	}
@@ -228,13 +243,12 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 		in[n] = sim.ExactTensor{Type: t.typ, Elems: t.v}
 	}
 	o := sim.ExactOptions{Convert: convert(p.fs), Call: p.call}
-	o.Engine.Field, o.Engine.Products = p.fs, p.products
+	o.Engine.Field, o.Engine.Form = p.fs, p.form
 	o.Engine.Table, o.Engine.Scalar = p.tables.of, p.number.scalar
 	o.Engine.Workers, o.Engine.Writers = p.o.Workers, values != nil
-	total := p.m.Tasks()
 	o.Engine.Trace = func(engine.Event) {
 		*tasks++
-		p.progress("proof: tasks", *tasks, max(*tasks, total))
+		p.progress.next()
 	}
 	if values != nil {
 		o.Values = func(procedure string, task int, _ [5]int, vals []field.Elem) { values(procedure, task, vals) }
@@ -275,6 +289,14 @@ func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	return r, err
 }
 
+// again runs the program once more.
+func (p *proof) again(ctx context.Context, c *watched) error {
+	p.progress.begin("proof: program", len(p.f.Program.Body.Ops))
+	var err error
+	c.outs, err = p.program(ctx, c.evaluator)
+	return err
+}
+
 // statements compares the source with the values of the program that c has watched.
 func (p *proof) statements(ctx context.Context, c *watched) (*SourceResult, error) {
 	own := *c.evaluator
@@ -282,10 +304,15 @@ func (p *proof) statements(ctx context.Context, c *watched) (*SourceResult, erro
 	c.src.evaluator, c.unknowns = &own, nil
 	for granted := 0; ; granted++ {
 		r, err := c.src.run(ctx, c.outs)
-		if err == nil && r == nil { // values that were not kept are needed
-			c.src.all = true
-			c.see = c.src.see
-			if c.outs, err = p.program(ctx, c.evaluator); err == nil {
+		for err == nil && r == nil { // values that were not kept or exact sums are needed
+			if c.src.inexact {
+				p.exactly(c)
+				own.form, c.src.inexact = nil, false
+			} else {
+				c.src.all = true
+			}
+			c.see = c.keep
+			if err = p.again(ctx, c); err == nil {
 				r, err = c.src.run(ctx, c.outs)
 			}
 		}
@@ -305,35 +332,42 @@ type watched struct {
 	src  *source // what looks at its values; nil for nothing
 }
 
+// keep keeps a value that the source looks at.
+func (c *watched) keep(v *ir.Value, t tensor) {
+	if c.src.see(v, t) {
+		c.memory.refer(t, 1)
+	}
+}
+
 // bytesAndProgram compares the bytes with the program. If an output differs, it runs again knowing what the tasks
 // compute, since an operation can mean one of two things, and finds the first value that departs.
 func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watched) error {
-	got, states, err := p.bytes(ctx, &r.Tasks, nil)
-	if err != nil {
-		return err
-	}
-	e := p.evaluator()
-	if c.src != nil {
-		e.see = c.src.see
-	}
 	var reasons []string
-	e.unknowns = func(op *ir.Op) bool {
+	c.evaluator = p.evaluator()
+	c.unknowns = func(op *ir.Op) bool {
 		if op.Place.Unit == ir.Engine {
 			reasons = append(reasons, fmt.Sprintf("%s: its rule on the engine has no identity here", describe(op)))
 		}
 		return true
 	}
-	c.evaluator = e
-	if c.outs, err = p.program(ctx, e); err == nil {
-		err = p.compare(r, got, states, c.outs)
+	if c.src != nil {
+		c.see = c.keep
 	}
-	if err != nil || r.Verdict == Proved {
-		return err
+	for {
+		err := p.both(ctx, r, c)
+		if err != nil || r.Verdict == Proved {
+			return err
+		}
+		if !p.form.Used() {
+			break
+		}
+		p.exactly(c)
 	}
 	e, tasks := p.evaluator(), 0
 	computed := map[field.Elem]place{}
 	e.computed = func(x field.Elem) bool { _, ok := computed[x]; return ok }
-	got, states, err = p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
+	p.progress.begin("proof: departures", p.m.Tasks()+len(p.f.Program.Body.Ops))
+	got, states, err := p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
 		for _, x := range vals {
 			computed[x] = place{procedure, task}
 		}
@@ -346,7 +380,7 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 			r.First = departure(computed, v, t)
 		}
 		if c.src != nil {
-			c.src.see(v, t)
+			c.keep(v, t)
 		}
 	}
 	c.evaluator = e
@@ -367,6 +401,34 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 	}
 	return nil
 }
+
+// both runs the bytes and, at the same time, the program, and compares them.
+func (p *proof) both(ctx context.Context, r *FunctionResult, c *watched) error {
+	p.inputs()
+	p.progress.begin("proof: tasks and program", p.m.Tasks()+len(p.f.Program.Body.Ops))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wg mapfault.Group // constants are in mapped files
+	wg.Go(func() {
+		var err error
+		if c.outs, err = p.program(ctx, c.evaluator); err != nil {
+			cancel(err)
+		}
+	})
+	r.Tasks = 0
+	got, states, err := p.bytes(ctx, &r.Tasks, nil)
+	if err != nil {
+		cancel(err)
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	return p.compare(r, got, states, c.outs)
+}
+
+// exactly makes sums of products exact from now on.
+func (p *proof) exactly(c *watched) { p.form, c.form = nil, nil }
 
 // compare compares all outputs.
 func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTensor, want []tensor) error {

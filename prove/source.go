@@ -9,6 +9,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
+	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -67,6 +68,8 @@ type source struct {
 	reads   map[string]bool // which ones
 	all     bool
 	missing bool
+	// inexact says that a conclusion needs exact sums of products.
+	inexact bool
 	found   map[string]finding // by name, for values that the placed program has too
 	// granted are values that differ and are not concluded: what reads them reads those of the placed program.
 	granted map[string]bool
@@ -102,11 +105,13 @@ func newSource(p *proof) *source {
 	return s
 }
 
-// see keeps a value of the placed program that statements are compared with.
-func (s *source) see(v *ir.Value, t tensor) {
-	if s.all || s.reads[v.Name] {
+// see keeps a value of the placed program if statements are compared with it.
+func (s *source) see(v *ir.Value, t tensor) bool {
+	keep := s.all || s.reads[v.Name]
+	if keep {
 		s.kept[v.Name] = t
 	}
+	return keep
 }
 
 // operands lists what an operation reads, in nested blocks too, except constants.
@@ -321,7 +326,8 @@ func sameConst(a, b *ir.Const) bool {
 	return a == b || a.Type.Equal(b.Type) && bytes.Equal(a.Data, b.Data) && slices.Equal(a.Strings, b.Strings)
 }
 
-// run compares all statements. outs are the outputs of the placed program. It returns nil if values are missing.
+// run compares all statements. outs are the outputs of the placed program. It returns nil if values are missing or
+// inexact.
 func (s *source) run(ctx context.Context, outs []tensor) (*SourceResult, error) {
 	s.found, s.missing = map[string]finding{}, false
 	in := scope{}
@@ -329,11 +335,12 @@ func (s *source) run(ctx context.Context, outs []tensor) (*SourceResult, error) 
 	for _, v := range s.fn.Body.Params {
 		in[v] = given[v.Name]
 	}
-	for i, op := range s.fn.Body.Ops {
+	s.p.progress.begin("proof: statements", len(s.fn.Body.Ops))
+	for _, op := range s.fn.Body.Ops {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		s.p.progress("proof: statements", i+1, len(s.fn.Body.Ops))
+		s.p.progress.next()
 		s.computed = s.has(op)
 		if s.same(op) {
 			for _, v := range op.Results {
@@ -354,6 +361,9 @@ func (s *source) run(ctx context.Context, outs []tensor) (*SourceResult, error) 
 			if t, ok := s.compare(ctx, op.Results[i], t); ok {
 				in[op.Results[i]] = t
 			}
+		}
+		if s.inexact {
+			return nil, nil
 		}
 	}
 	return s.report(s.outputs(in, outs)), ctx.Err()
@@ -409,6 +419,11 @@ func (s *source) grant(r *SourceResult) bool {
 func (s *source) settle(ctx context.Context, v, w *ir.Value) finding {
 	if why, ok := s.alike(v, w, 0); ok {
 		return finding{rounded, why}
+	}
+	if s.form.Used() && slices.ContainsFunc(slices.Concat(region(v, s.known), region(w, s.known)),
+		func(op *ir.Op) bool { return opwork.MACs(op) > 0 }) {
+		s.inexact = true
+		return finding{}
 	}
 	why, ok := s.sample(ctx, v, w)
 	if ok {

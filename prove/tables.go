@@ -21,6 +21,7 @@ type tables struct {
 	n     *numbers
 	known map[string]curve                       // by name
 	cuts  map[float64]bool                       // numbers that comparisons compare with
+	mu    sync.Mutex                             // of made and seen, and of what they are made of
 	made  map[string]func(field.Elem) field.Elem // functions of operations, by name and parameters
 	seen  map[[128]byte]func(v []field.Elem)
 	// odd lists tables that match none of the functions.
@@ -156,6 +157,8 @@ func (t *tables) function(k *ir.Curve, params []float64) func(field.Elem) field.
 		log, scale := t.named(t.fs, "log2"), t.n.scalar(ln2)
 		return func(x field.Elem) field.Elem { return field.Mul(scale, log(x)) }
 	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	name := k.Table
 	if len(params) > 0 && !k.Shift {
 		name = fmt.Sprint(name, params)
@@ -173,6 +176,8 @@ func (t *tables) function(k *ir.Curve, params []float64) func(field.Elem) field.
 
 // comparison returns the function that is low below a number, at the number at, and high above it.
 func (t *tables) comparison(n float64, low, at, high field.Elem) func(field.Elem) field.Elem {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	name := fmt.Sprint("comparison ", n, low, at, high)
 	if t.made[name] == nil {
 		t.made[name] = t.piecewise(sampled(func(v float64) float64 {
@@ -255,6 +260,8 @@ func (t *tables) steps(f *field.Functions, x field.Elem, edges []edge, below flo
 
 // of returns what replaces the elements of a row by the function that a table computes.
 func (t *tables) of(table *engine.Table) func(v []field.Elem) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	if f := t.seen[table.Bytes]; f != nil {
 		return f
 	}

@@ -142,7 +142,7 @@ func cumsum(c *call) []tensor {
 	if err != nil || !c.floats() {
 		return nil
 	}
-	return []tensor{c.out(0, along(x, []int{axis}, func(_ int, row []field.Elem) {
+	return []tensor{c.out(0, c.along(x, []int{axis}, func(_ int, row []field.Elem) {
 		if backward {
 			slices.Reverse(row)
 		}
@@ -179,7 +179,7 @@ func attention(c *call) []tensor {
 	s := c.matrices(q, k, ir.MatMul{TransposeY: true, Batch: lead, M: rows, K: width, N: keys}, false)
 	if masked {
 		add := func(a []field.Elem) field.Elem { return field.Add(a[0], a[1]) }
-		s = over(scores.Shape, add, tensor{scores, s}, mask)
+		s = c.over(scores.Shape, add, tensor{scores, s}, mask)
 	}
 	s = c.shares(tensor{scores, s}, n-1)
 	return []tensor{c.out(0, c.matrices(tensor{scores, s}, v, ir.MatMul{
@@ -212,8 +212,6 @@ func lstm(c *call) []tensor {
 		if direction == "reverse" {
 			t = steps - 1 - k
 		}
-		clear(a)
-		clear(b)
 		c.multiply(dense(a, batch), dense(ih.v, in), dense(x.v[t*batch*in:], in).turned(), 4*hidden, in, batch)
 		c.multiply(dense(b, batch), dense(hh.v, hidden), dense(h, hidden).turned(), 4*hidden, hidden, batch)
 		addRows(a, bias.v, batch)

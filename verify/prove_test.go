@@ -243,13 +243,14 @@ func TestRealModelsAreProved(t *testing.T) {
 	}
 }
 
-// TestProofsStopWhenCancelled cancels in each stage of a proof, at the first step that reports progress.
+// TestProofsStopWhenCancelled cancels in each stage of a proof, at the first step that reports progress. The other side
+// of the first stage may report the step that it is in.
 func TestProofsStopWhenCancelled(t *testing.T) {
 	r, err := compile.Compile(t.Context(), chain(t), compile.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, stage := range []string{"proof: tasks", "proof: program", "proof: statements"} {
+	for _, stage := range []string{"proof: tasks and program", "proof: statements"} {
 		ctx, cancel := context.WithCancel(t.Context())
 		steps := 0
 		_, err := Prove(ctx, r, prove.Options{Seed: 1, Progress: func(s string, _, _ int) {
@@ -259,7 +260,7 @@ func TestProofsStopWhenCancelled(t *testing.T) {
 			}
 		}})
 		cancel()
-		if !errors.Is(err, context.Canceled) || steps != 1 {
+		if !errors.Is(err, context.Canceled) || steps < 1 || steps > 2 {
 			t.Errorf("%s: %d steps before the end, error %v", stage, steps, err)
 		}
 	}

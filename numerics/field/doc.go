@@ -13,8 +13,8 @@
 // by: a maximum may be taken in any order and in parts, a minimum is the negative
 // maximum of negatives, comparisons of both sides add up to one.
 //
-// Products of matrices can be remembered, since two programs that are compared compute
-// the same ones; they are found by random sums of their rows and columns.
+// Sums of many products can be replaced by a random bilinear form (Form), which takes less
+// time and is equal wherever the same vectors are multiplied.
 //
 // In: elements, patterns of fp16, numbers. Out: elements below P.
 package field

@@ -245,7 +245,7 @@ func (f *Functions) hashed(x Elem) (below, above Elem) {
 	return f.Boolean(negativeName, x), f.Boolean(negativeName+1, x)
 }
 
-const rootName, truncName, byteName, productName = 0x726f6f74, 0x7472756e, 0x62797465, 0x70726f64
+const rootName, truncName, byteName, formName = 0x726f6f74, 0x7472756e, 0x62797465, 0x70726f64
 
 // Sqrt stands for the square root of x.
 func (f *Functions) Sqrt(x Elem) Elem { return f.Hash(rootName, x) }

@@ -25,11 +25,12 @@ func combine(v, b []Elem, kernel rowKernel, f func(x, y Elem) Elem) {
 
 // Sum adds elements.
 func Sum(v []Elem) Elem {
-	sum := Elem(0)
+	var high, low uint64 // of halves, whose sums have room for 2^32 elements
 	for _, x := range v {
-		sum = Add(sum, x)
+		high += uint64(x) >> 32
+		low += uint64(x) & (1<<32 - 1)
 	}
-	return sum
+	return Add(Mul(Elem(high%P), 1<<32), Elem(low%P))
 }
 
 // SubRow replaces each element of v by its difference with that of b, or with its only one, as Sub returns it.

@@ -23,8 +23,8 @@ type Exact struct {
 type ExactOptions struct {
 	Options // Numerics is ignored
 	Field   *field.Functions
-	// Products computes products of matrices, of which it remembers some; nil for none.
-	Products *field.Products
+	// Form replaces sums of products; nil for none.
+	Form *field.Form
 	// Table returns what replaces the elements of a row by the function that a lookup table computes. It is called once
 	// for each task with a table.
 	Table func(t *Table) func(v []field.Elem)
@@ -49,7 +49,7 @@ func NewExact(o ExactOptions) *Exact {
 	if o.Scalar == nil {
 		o.Scalar = field.Number
 	}
-	x := &exact{Functions: o.Field, products: o.Products, table: o.Table, scalar: o.Scalar,
+	x := &exact{Functions: o.Field, form: o.Form, table: o.Table, scalar: o.Scalar,
 		l2: &Cells{Name: "L2", size: L2Size}}
 	return &Exact{machine[field.Elem, field.Elem]{opts: o.Options.defaults(), num: x, report: o.Values}, x}
 }
@@ -228,12 +228,12 @@ func (c *Cells) Writer(at int64) int {
 // exact is the arithmetic of an Exact: elements and results are the same.
 type exact struct {
 	*field.Functions
-	products *field.Products
-	table    func(t *Table) func(v []field.Elem)
-	scalar   func(f float64) field.Elem
-	l2       *Cells
-	mem      CellMemory
-	writer   int32 // number of the running task
+	form   *field.Form
+	table  func(t *Table) func(v []field.Elem)
+	scalar func(f float64) field.Elem
+	l2     *Cells
+	mem    CellMemory
+	writer int32 // number of the running task
 }
 
 func (e *exact) window(_ Memory, stream string, bar int, first, n int64, write bool) (place, error) {
@@ -281,18 +281,22 @@ func (c *Cells) row(dst []field.Elem, at int64) int {
 	if !c.evenHalves() {
 		return 0
 	}
-	for i, w := range c.even[at/2:][:len(dst)] {
-		if w&^(cellHalf-1) != cellHalf {
-			return i
-		}
+	src, other := c.even[at/2:][:len(dst)], uint64(0)
+	for i, w := range src {
 		dst[i] = field.Elem(w & (cellHalf - 1))
+		other |= w ^ cellHalf
 	}
-	return len(dst)
+	if other < cellHalf {
+		return len(dst)
+	}
+	return slices.IndexFunc(src, func(w uint64) bool { return w&^(cellHalf-1) != cellHalf })
 }
 
 func (e *exact) turn(dst []field.Elem, ld int, src []field.Elem, cols int) {
-	for i, x := range src {
-		dst[i%cols*ld+i/cols] = x
+	for row := 0; row*cols < len(src); row++ {
+		for col, x := range src[row*cols:][:cols] {
+			dst[col*ld+row] = x
+		}
 	}
 }
 
@@ -343,12 +347,17 @@ func (e *exact) store(run *run, t *tile, vals []field.Elem) error {
 			t.cells.wrote(at, cols, e.writer)
 			return
 		}
-		for range cols {
-			if fast && at&1 == 0 && t.cells.writer == nil {
-				t.cells.even[at/2] = uint64(vals[k]) | cellHalf
-			} else {
-				t.cells.Put(at, t.narrow, vals[k], int(e.writer))
+		if fast && step&1 == 0 && at&1 == 0 && t.cells.writer == nil {
+			cells, i := t.cells.even, at/2
+			for range cols {
+				cells[i] = uint64(vals[k]) | cellHalf
+				i += step / 2
+				k += dk
 			}
+			return
+		}
+		for range cols {
+			t.cells.Put(at, t.narrow, vals[k], int(e.writer))
 			k += dk
 			at += step
 		}
@@ -425,11 +434,11 @@ func (e *exact) multiply(c []field.Elem, w, b matrix[field.Elem]) {
 	for l := range at {
 		at[l] = l * b.RowStep
 	}
-	e.products.Multiply(c, b.Cols, w.Data, w.RowStep, w.Rows, b.Data, at, b.Cols)
+	e.form.AddMul(c, b.Cols, w.Data, w.RowStep, w.Rows, b.Data, at, b.Cols)
 }
 
 func (e *exact) add(c []field.Elem, ldc int, w []field.Elem, ldw, m int, b []field.Elem, at []int, cols int) {
-	field.AddMul(c, ldc, w, ldw, m, b, at, cols)
+	e.form.AddMul(c, ldc, w, ldw, m, b, at, cols)
 }
 
 // exactPost is the arithmetic between accumulator and result.
