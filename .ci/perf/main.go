@@ -119,7 +119,7 @@ func rows(models string) []row {
 		row{
 			what: "prove its pair",
 			argv: []string{at(whisper), "-o", "{out}/m.hwx", "--prove"},
-			same: "the same, sums in fp32", ratio: 2, fresh: true,
+			same: "run whisper-tiny's encoder", ratio: 2, fresh: true,
 		})
 }
 

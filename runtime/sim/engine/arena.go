@@ -1,7 +1,9 @@
 package engine
 
-// Sizes of a pool, in elements: what it has at first, which is enough for all buffers of a small task, and what it
-// grows to at most. Larger tasks allocate the rest.
+import "slices"
+
+// Sizes of a pool, in elements: what it has at first, which is enough for all buffers of a small task, and how much it
+// keeps for large ones.
 const (
 	poolSize = 1 << 12
 	poolMost = 1 << 24
@@ -45,26 +47,40 @@ func (m *machine[T, R]) giveBack(s *scratch[T]) { m.spare.Put(s) }
 
 // pool is memory of one type.
 type pool[T any] struct {
-	kept []T // as long as what is in use
-	more int // elements that did not fit
+	kept       []T   // for small buffers, as long as what is in use
+	used, free [][]T // large ones
+	size       int   // elements of the large ones
 }
 
 func (p *pool[T]) reset() {
-	if size := min(cap(p.kept)+p.more, poolMost); size > cap(p.kept) {
-		p.kept = make([]T, 0, size)
+	p.kept, p.free, p.used = p.kept[:0], append(p.free, p.used...), p.used[:0]
+	if p.size > poolMost {
+		p.free, p.size = nil, 0
 	}
-	p.kept, p.more = p.kept[:0], 0
 }
 
 func (p *pool[T]) take(n int) []T {
 	if cap(p.kept) == 0 {
 		p.kept = make([]T, 0, poolSize)
 	}
-	k := len(p.kept)
-	if n > cap(p.kept)-k {
-		p.more += n
-		return make([]T, n)
+	if k := len(p.kept); n <= cap(p.kept)-k {
+		p.kept = p.kept[:k+n]
+		return p.kept[k : k+n : k+n]
 	}
-	p.kept = p.kept[:k+n]
-	return p.kept[k : k+n : k+n]
+	best := -1
+	for i, v := range p.free {
+		if cap(v) >= n && (best < 0 || cap(v) < cap(p.free[best])) {
+			best = i
+		}
+	}
+	var v []T
+	if best < 0 {
+		v = make([]T, n)
+		p.size += n
+	} else {
+		v = p.free[best]
+		p.free = slices.Delete(p.free, best, best+1)
+	}
+	p.used = append(p.used, v)
+	return v[:n]
 }
