@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/opwork"
+	"github.com/zinc-compiler/zinc/runtime/sim/exact"
 )
 
 const (
@@ -65,8 +66,8 @@ func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 	}
 	enough := min(indexedRuns, max(leastIndexed, int(enoughIndexed/max(elems+work, 1))))
 	apart := extents(theirs)
-	e := *s.evaluator
-	e.see, e.computed, e.constants = nil, nil, map[*ir.Const]tensor{}
+	e := *s.Evaluator
+	e.See, e.Computed, e.Constants = nil, nil, map[*ir.Const]exact.Tensor{}
 	valid := 0
 	for k := 0; k < tries && valid < enough; k++ {
 		r := rand.New(rand.NewPCG(s.p.o.Seed, uint64(k)))
@@ -76,15 +77,15 @@ func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 		}
 		base := r.Int64N(below)
 		for i, x := range ints {
-			t := tensor{x.Type, make([]field.Elem, x.Type.Elems())}
-			for j := range t.v {
+			t := exact.Tensor{Type: x.Type, Elems: make([]field.Elem, x.Type.Elems())}
+			for j := range t.Elems {
 				switch n := r.Int64N(below); {
 				case k%2 == 0:
-					t.v[j] = field.Int(n)
+					t.Elems[j] = field.Int(n)
 				case i == 0:
-					t.v[j] = field.Int(base)
+					t.Elems[j] = field.Int(base)
 				default: // the begin and the end of a part are its extent apart
-					t.v[j] = field.Int(max(base+apart[r.IntN(len(apart))], 0))
+					t.Elems[j] = field.Int(max(base+apart[r.IntN(len(apart))], 0))
 				}
 			}
 			given[x.Name] = t
@@ -93,7 +94,7 @@ func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 		if !known {
 			continue
 		}
-		if got, known := b.overField(ctx, e, given); !known || !slices.Equal(want.v, got.v) {
+		if got, known := b.overField(ctx, e, given); !known || !slices.Equal(want.Elems, got.Elems) {
 			return "", false
 		}
 		valid++
@@ -145,18 +146,20 @@ func places(op *ir.Op) int64 {
 
 // overField computes a part of a program. It reports false if that takes an operation whose result is not known, such
 // as one whose integers are not valid.
-func (f *fragment) overField(ctx context.Context, e evaluator, given map[string]tensor) (tensor, bool) {
+func (f *fragment) overField(ctx context.Context, e exact.Evaluator,
+	given map[string]exact.Tensor) (exact.Tensor, bool) {
 	known := true
-	e.unknowns = func(*ir.Op) bool {
+	e.Unknown = func(*ir.Op) bool {
 		known = false
 		return false
 	}
-	in := scope{}
-	for i, v := range f.fn.Body.Params {
-		in[v] = given[f.in[i].Name]
+	var in []exact.Tensor
+	for _, v := range f.in {
+		in = append(in, given[v.Name])
 	}
-	if e.run(ctx, f.fn.Body, in) != nil {
-		return tensor{}, false
+	out, err := e.Func(ctx, f.fn, in)
+	if err != nil {
+		return exact.Tensor{}, false
 	}
-	return e.value(in, f.fn.Body.Outputs[0]), known
+	return out[0], known
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/exact"
 )
 
 // Function is what one function of a pair must compute.
@@ -140,24 +141,19 @@ type proof struct {
 	fs *field.Functions
 	// form stands for sums of products. It is nil once they are exact, since it has not shown that all is equal.
 	form     *field.Form
-	tables   *tables
-	number   *numbers
+	meanings *exact.Meanings
 	progress progress
-	in       map[string]tensor // random elements for the parameters, once they were needed
+	in       map[string]exact.Tensor // random elements for the parameters, once they were needed
 }
 
 func newProof(m *sim.Machine, f *Function, o Options) *proof {
 	p := &proof{m: m, f: f, o: o, fs: field.New(o.Seed), progress: progress{report: o.Progress}}
 	p.form = field.NewForm(p.fs)
-	p.number = &numbers{exact: map[float64]field.Elem{}}
 	programs := []*ir.Func{f.Program}
 	if f.Source != nil {
 		programs = append(programs, f.Source)
 	}
-	for _, fn := range programs {
-		p.number.collect(fn)
-	}
-	p.tables = newTables(p.fs, p.number, programs...)
+	p.meanings = exact.NewMeanings(p.fs, programs...)
 	return p
 }
 
@@ -183,15 +179,14 @@ func (s *progress) next() {
 	}
 }
 
-func (p *proof) evaluator() *evaluator {
-	return &evaluator{Functions: p.fs, form: p.form, tables: p.tables, numbers: p.number,
-		memory: &memory{refs: map[*field.Elem]int{}}}
+func (p *proof) evaluator() *exact.Evaluator {
+	return exact.NewEvaluator(p.fs, p.form, p.meanings)
 }
 
 // inputs returns random elements for the parameters.
-func (p *proof) inputs() map[string]tensor {
+func (p *proof) inputs() map[string]exact.Tensor {
 	if p.in == nil {
-		p.in = map[string]tensor{}
+		p.in = map[string]exact.Tensor{}
 		for _, v := range p.f.Program.Body.Params {
 			p.in[v.Name] = p.operand(v.Name, v.Type)
 		}
@@ -200,7 +195,7 @@ func (p *proof) inputs() map[string]tensor {
 }
 
 // operand returns random elements for a value.
-func (p *proof) operand(name string, typ ir.Type) tensor {
+func (p *proof) operand(name string, typ ir.Type) exact.Tensor {
 	n := int64(1)
 	if typ.Kind == ir.Tensor && typ.Static() {
 		n = typ.Elems()
@@ -209,29 +204,21 @@ func (p *proof) operand(name string, typ ir.Type) tensor {
 	if typ.DType == ir.Bool {
 		hash = p.fs.Boolean
 	}
-	key, t := p.fs.Name("input "+name), tensor{typ, make([]field.Elem, n)}
-	for i := range t.v {
-		t.v[i] = hash(key, field.Elem(i))
+	key, t := p.fs.Name("input "+name), exact.Tensor{Type: typ, Elems: make([]field.Elem, n)}
+	for i := range t.Elems {
+		t.Elems[i] = hash(key, field.Elem(i))
 	}
 	return t
 }
 
-// program evaluates the program. see is called with each value; it may be nil.
-func (p *proof) program(ctx context.Context, e *evaluator) ([]tensor, error) {
-	s := scope{}
-	in := p.inputs()
+// program evaluates the program.
+func (p *proof) program(ctx context.Context, e *exact.Evaluator) ([]exact.Tensor, error) {
+	var in []exact.Tensor
 	for _, v := range p.f.Program.Body.Params {
-		s[v] = in[v.Name]
+		in = append(in, p.inputs()[v.Name])
 	}
-	e.step = p.progress.next
-	if err := e.run(ctx, p.f.Program.Body, s); err != nil {
-		return nil, err
-	}
-	out := make([]tensor, len(p.f.Program.Body.Outputs))
-	for i, v := range p.f.Program.Body.Outputs {
-		out[i] = e.value(s, v)
-	}
-	return out, nil
+	e.Step = p.progress.next
+	return e.Func(ctx, p.f.Program, in)
 }
 
 // bytes runs the pair. values is called with what each task computes; if it is nil, it is not recorded either which
@@ -240,11 +227,10 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 	vals []field.Elem)) (outputs, states map[string]sim.ExactTensor, err error) {
 	in := map[string]sim.ExactTensor{}
 	for n, t := range p.inputs() {
-		in[n] = sim.ExactTensor{Type: t.typ, Elems: t.v}
+		in[n] = sim.ExactTensor{Tensor: t}
 	}
-	o := sim.ExactOptions{Convert: convert(p.fs), Call: p.call}
+	o := sim.ExactOptions{Meanings: p.meanings}
 	o.Engine.Field, o.Engine.Form = p.fs, p.form
-	o.Engine.Table, o.Engine.Scalar = p.tables.of, p.number.scalar
 	o.Engine.Workers, o.Engine.Writers = p.o.Workers, values != nil
 	o.Engine.Trace = func(engine.Event) {
 		*tasks++
@@ -254,24 +240,6 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 		o.Values = func(procedure string, task int, _ [5]int, vals []field.Elem) { values(procedure, task, vals) }
 	}
 	return p.m.RunExact(ctx, p.f.Name, in, o)
-}
-
-// call evaluates a program that the pair runs on the CPU.
-func (p *proof) call(ctx context.Context, fn *ir.Func, in []sim.ExactTensor) ([]sim.ExactTensor, error) {
-	e := p.evaluator()
-	s := scope{}
-	for i, v := range fn.Body.Params {
-		s[v] = tensor{in[i].Type, in[i].Elems}
-	}
-	if err := e.run(ctx, fn.Body, s); err != nil {
-		return nil, err
-	}
-	out := make([]sim.ExactTensor, len(fn.Body.Outputs))
-	for i, v := range fn.Body.Outputs {
-		t := e.value(s, v)
-		out[i] = sim.ExactTensor{Type: t.typ, Elems: t.v}
-	}
-	return out, nil
 }
 
 // run proves the function, first the bytes and then the placed program.
@@ -293,25 +261,25 @@ func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 func (p *proof) again(ctx context.Context, c *watched) error {
 	p.progress.begin("proof: program", len(p.f.Program.Body.Ops))
 	var err error
-	c.outs, err = p.program(ctx, c.evaluator)
+	c.outs, err = p.program(ctx, c.Evaluator)
 	return err
 }
 
 // statements compares the source with the values of the program that c has watched.
 func (p *proof) statements(ctx context.Context, c *watched) (*SourceResult, error) {
-	own := *c.evaluator
-	own.see, own.unknowns, own.whole = nil, nil, true
-	c.src.evaluator, c.unknowns = &own, nil
+	own := *c.Evaluator
+	own.See, own.Unknown, own.Step, own.Whole = nil, nil, nil, true
+	c.src.Evaluator, c.Unknown = &own, nil
 	for granted := 0; ; granted++ {
 		r, err := c.src.run(ctx, c.outs)
 		for err == nil && r == nil { // values that were not kept or exact sums are needed
 			if c.src.inexact {
 				p.exactly(c)
-				own.form, c.src.inexact = nil, false
+				own.Form, c.src.inexact = nil, false
 			} else {
 				c.src.all = true
 			}
-			c.see = c.keep
+			c.See = c.src.see
 			if err = p.again(ctx, c); err == nil {
 				r, err = c.src.run(ctx, c.outs)
 			}
@@ -327,31 +295,24 @@ const mostGranted = 32
 
 // watched is the last run of the program.
 type watched struct {
-	*evaluator
-	outs []tensor
+	*exact.Evaluator
+	outs []exact.Tensor
 	src  *source // what looks at its values; nil for nothing
-}
-
-// keep keeps a value that the source looks at.
-func (c *watched) keep(v *ir.Value, t tensor) {
-	if c.src.see(v, t) {
-		c.memory.refer(t, 1)
-	}
 }
 
 // bytesAndProgram compares the bytes with the program. If an output differs, it runs again knowing what the tasks
 // compute, since an operation can mean one of two things, and finds the first value that departs.
 func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watched) error {
 	var reasons []string
-	c.evaluator = p.evaluator()
-	c.unknowns = func(op *ir.Op) bool {
+	c.Evaluator = p.evaluator()
+	c.Unknown = func(op *ir.Op) bool {
 		if op.Place.Unit == ir.Engine {
 			reasons = append(reasons, fmt.Sprintf("%s: its rule on the engine has no identity here", describe(op)))
 		}
 		return true
 	}
 	if c.src != nil {
-		c.see = c.keep
+		c.See = c.src.see
 	}
 	for {
 		err := p.both(ctx, r, c)
@@ -365,7 +326,7 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 	}
 	e, tasks := p.evaluator(), 0
 	computed := map[field.Elem]place{}
-	e.computed = func(x field.Elem) bool { _, ok := computed[x]; return ok }
+	e.Computed = func(x field.Elem) bool { _, ok := computed[x]; return ok }
 	p.progress.begin("proof: departures", p.m.Tasks()+len(p.f.Program.Body.Ops))
 	got, states, err := p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
 		for _, x := range vals {
@@ -375,15 +336,13 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 	if err != nil {
 		return err
 	}
-	e.see = func(v *ir.Value, t tensor) {
+	e.See = func(v *ir.Value, t exact.Tensor) bool {
 		if r.First == nil && v.Def.Place.Unit == ir.Engine && v.Def.Def.Class != ir.Movement {
 			r.First = departure(computed, v, t)
 		}
-		if c.src != nil {
-			c.keep(v, t)
-		}
+		return c.src != nil && c.src.see(v, t)
 	}
-	c.evaluator = e
+	c.Evaluator = e
 	if c.outs, err = p.program(ctx, e); err == nil {
 		err = p.compare(r, got, states, c.outs)
 	}
@@ -394,7 +353,7 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 		r.First = nil
 		return nil
 	}
-	if reasons = append(reasons, p.tables.odd...); len(reasons) > 0 {
+	if reasons = append(reasons, p.meanings.Odd()...); len(reasons) > 0 {
 		r.Verdict = Open
 		sort.Strings(reasons)
 		r.Reasons = slices.Compact(reasons)
@@ -411,7 +370,7 @@ func (p *proof) both(ctx context.Context, r *FunctionResult, c *watched) error {
 	var wg mapfault.Group // constants are in mapped files
 	wg.Go(func() {
 		var err error
-		if c.outs, err = p.program(ctx, c.evaluator); err != nil {
+		if c.outs, err = p.program(ctx, c.Evaluator); err != nil {
 			cancel(err)
 		}
 	})
@@ -428,10 +387,10 @@ func (p *proof) both(ctx context.Context, r *FunctionResult, c *watched) error {
 }
 
 // exactly makes sums of products exact from now on.
-func (p *proof) exactly(c *watched) { p.form, c.form = nil, nil }
+func (p *proof) exactly(c *watched) { p.form, c.Form = nil, nil }
 
 // compare compares all outputs.
-func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTensor, want []tensor) error {
+func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTensor, want []exact.Tensor) error {
 	r.Verdict, r.Outputs = Proved, nil
 	after := map[int]string{}
 	in := p.inputs()
@@ -460,9 +419,9 @@ func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTenso
 }
 
 // compare adds the comparison of one output.
-func (r *FunctionResult) compare(name string, got *sim.ExactTensor, want tensor) {
-	o := Output{Name: name, Type: want.typ.String(), Elements: len(want.v)}
-	for i, x := range want.v {
+func (r *FunctionResult) compare(name string, got *sim.ExactTensor, want exact.Tensor) {
+	o := Output{Name: name, Type: want.Type.String(), Elements: len(want.Elems)}
+	for i, x := range want.Elems {
 		if i < len(got.Elems) && got.Elems[i] == x {
 			continue
 		}
@@ -474,7 +433,7 @@ func (r *FunctionResult) compare(name string, got *sim.ExactTensor, want tensor)
 			}
 		}
 	}
-	if len(got.Elems) != len(want.v) {
+	if len(got.Elems) != len(want.Elems) {
 		o.Wrong = max(o.Wrong, 1)
 	}
 	if o.Wrong > 0 {
@@ -491,9 +450,9 @@ type place struct {
 
 // departure returns what is wrong with a value of which tasks compute some elements and not others, nil for other
 // values.
-func departure(computed map[field.Elem]place, v *ir.Value, t tensor) *Departure {
-	d := &Departure{Statement: describe(v.Def), Line: v.Def.Pos.Line, Elements: len(t.v)}
-	for i, x := range t.v {
+func departure(computed map[field.Elem]place, v *ir.Value, t exact.Tensor) *Departure {
+	d := &Departure{Statement: describe(v.Def), Line: v.Def.Pos.Line, Elements: len(t.Elems)}
+	for i, x := range t.Elems {
 		at, ok := computed[x]
 		switch {
 		case ok:
@@ -505,8 +464,17 @@ func departure(computed map[field.Elem]place, v *ir.Value, t tensor) *Departure 
 			d.Missing++
 		}
 	}
-	if d.Missing == 0 || d.Missing == len(t.v) {
+	if d.Missing == 0 || d.Missing == len(t.Elems) {
 		return nil
 	}
 	return d
+}
+
+// describe returns a name for an operation in messages.
+func describe(op *ir.Op) string {
+	name := op.Name
+	if len(op.Results) > 0 {
+		name = op.Results[0].Name
+	}
+	return fmt.Sprintf("%s = %s", name, op.Def.Name)
 }

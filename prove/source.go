@@ -10,7 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/opwork"
-	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/runtime/sim/exact"
 )
 
 // SourceResult is the comparison of the source with the placed program, statement by statement.
@@ -55,7 +55,7 @@ type finding struct {
 // statement, its results are computed from the operands that the placed program has under those names, and compared
 // with the results that it has.
 type source struct {
-	*evaluator
+	*exact.Evaluator
 	p  *proof
 	fn *ir.Func // the source, with its constant expressions computed and without states
 	// after are the values of states after the call.
@@ -64,7 +64,7 @@ type source struct {
 	written map[*ir.Op]*ir.Op
 	placed  map[string]*ir.Value
 	// kept are values of the placed program. If some are missing, all are kept in another run.
-	kept    map[string]tensor
+	kept    map[string]exact.Tensor
 	reads   map[string]bool // which ones
 	all     bool
 	missing bool
@@ -77,7 +77,7 @@ type source struct {
 
 // newSource prepares the comparison.
 func newSource(p *proof) *source {
-	s := &source{p: p, fn: folded(p.f.Source), placed: map[string]*ir.Value{}, kept: map[string]tensor{},
+	s := &source{p: p, fn: folded(p.f.Source), placed: map[string]*ir.Value{}, kept: map[string]exact.Tensor{},
 		reads: map[string]bool{}, granted: map[string]bool{}}
 	s.after, s.written = stateless(s.fn)
 	for _, v := range p.f.Program.Body.Params {
@@ -106,7 +106,7 @@ func newSource(p *proof) *source {
 }
 
 // see keeps a value of the placed program if statements are compared with it.
-func (s *source) see(v *ir.Value, t tensor) bool {
+func (s *source) see(v *ir.Value, t exact.Tensor) bool {
 	keep := s.all || s.reads[v.Name]
 	if keep {
 		s.kept[v.Name] = t
@@ -174,7 +174,7 @@ func (x *folder) add(old *ir.Op) {
 		}
 		return
 	}
-	results := constants(op)
+	results := exact.Known(op)
 	for i, c := range results {
 		v := op.Results[i]
 		v.Const, v.Def, v.Type = c, nil, c.Type
@@ -263,30 +263,6 @@ func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.O
 	return after, written
 }
 
-// constants returns the results of an operation that depends on constants alone, as the interpreter computes them; nil
-// for others.
-func constants(op *ir.Op) []*ir.Const {
-	known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
-	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
-	if !known {
-		return nil
-	}
-	fn := &ir.Func{Name: "main", Opset: opset(op), Body: &ir.Block{Ops: []*ir.Op{op}, Outputs: op.Results}}
-	got, err := interp.Run(context.Background(), fn, nil, interp.Options{})
-	if err != nil {
-		return nil
-	}
-	out := make([]*ir.Const, len(op.Results))
-	for i, v := range op.Results {
-		t, ok := got[v.Name]
-		if !ok || t.Type.Kind != ir.Tensor {
-			return nil
-		}
-		out[i] = t.Const()
-	}
-	return out
-}
-
 // same reports whether the placed program computes the results of a statement by the same operation, with the same
 // constants, from values of the same names.
 func (s *source) same(op *ir.Op) bool {
@@ -328,9 +304,9 @@ func sameConst(a, b *ir.Const) bool {
 
 // run compares all statements. outs are the outputs of the placed program. It returns nil if values are missing or
 // inexact.
-func (s *source) run(ctx context.Context, outs []tensor) (*SourceResult, error) {
+func (s *source) run(ctx context.Context, outs []exact.Tensor) (*SourceResult, error) {
 	s.found, s.missing = map[string]finding{}, false
-	in := scope{}
+	in := exact.Scope{}
 	given := s.p.inputs()
 	for _, v := range s.fn.Body.Params {
 		in[v] = given[v.Name]
@@ -341,7 +317,7 @@ func (s *source) run(ctx context.Context, outs []tensor) (*SourceResult, error) 
 			return nil, err
 		}
 		s.p.progress.next()
-		s.computed = s.has(op)
+		s.Computed = s.has(op)
 		if s.same(op) {
 			for _, v := range op.Results {
 				s.found[v.Name] = finding{}
@@ -357,7 +333,7 @@ func (s *source) run(ctx context.Context, outs []tensor) (*SourceResult, error) 
 				return nil, nil
 			}
 		}
-		for i, t := range (&call{evaluator: s.evaluator, op: op, in: in}).compute() {
+		for i, t := range s.Compute(op, in) {
 			if t, ok := s.compare(ctx, op.Results[i], t); ok {
 				in[op.Results[i]] = t
 			}
@@ -374,7 +350,7 @@ func (s *source) has(op *ir.Op) func(x field.Elem) bool {
 	elems := sync.OnceValue(func() map[field.Elem]bool {
 		m := map[field.Elem]bool{}
 		for _, v := range op.Results {
-			for _, x := range s.kept[v.Name].v {
+			for _, x := range s.kept[v.Name].Elems {
 				m[x] = true
 			}
 		}
@@ -385,14 +361,14 @@ func (s *source) has(op *ir.Op) func(x field.Elem) bool {
 
 // compare returns the value of a result that statements after it read: that of the placed program, if it has the same,
 // and false if that was not kept.
-func (s *source) compare(ctx context.Context, v *ir.Value, t tensor) (tensor, bool) {
+func (s *source) compare(ctx context.Context, v *ir.Value, t exact.Tensor) (exact.Tensor, bool) {
 	w := s.placed[v.Name]
 	if w == nil {
 		return t, true
 	}
 	have, ok := s.kept[v.Name]
 	f := finding{}
-	if !ok || !slices.Equal(have.v, t.v) {
+	if !ok || !slices.Equal(have.Elems, t.Elems) {
 		f = s.settle(ctx, v, w)
 	}
 	s.found[v.Name] = f
@@ -420,7 +396,7 @@ func (s *source) settle(ctx context.Context, v, w *ir.Value) finding {
 	if why, ok := s.alike(v, w, 0); ok {
 		return finding{rounded, why}
 	}
-	if s.form.Used() && slices.ContainsFunc(slices.Concat(region(v, s.known), region(w, s.known)),
+	if s.Form.Used() && slices.ContainsFunc(slices.Concat(region(v, s.known), region(w, s.known)),
 		func(op *ir.Op) bool { return opwork.MACs(op) > 0 }) {
 		s.inexact = true
 		return finding{}
@@ -443,11 +419,11 @@ func (s *source) known(name string) bool {
 }
 
 // outputs returns the findings on the outputs of the source, and of its states after a call.
-func (s *source) outputs(in scope, outs []tensor) map[*ir.Value]finding {
+func (s *source) outputs(in exact.Scope, outs []exact.Tensor) map[*ir.Value]finding {
 	out := map[*ir.Value]finding{}
-	note := func(v *ir.Value, t, have tensor, name string) {
+	note := func(v *ir.Value, t, have exact.Tensor, name string) {
 		f := finding{}
-		if !slices.Equal(t.v, have.v) {
+		if !slices.Equal(t.Elems, have.Elems) {
 			f = finding{differs, "the placed program returns another value as " + name}
 		}
 		if g, ok := s.found[v.Name]; ok && f.standing == differs && g.standing != differs {
@@ -467,7 +443,7 @@ func (s *source) outputs(in scope, outs []tensor) map[*ir.Value]finding {
 			s.missing = true
 			return nil
 		}
-		note(v, s.value(in, v), outs[i], w.Name)
+		note(v, s.Value(in, v), outs[i], w.Name)
 	}
 	for _, st := range s.p.f.States {
 		v, have := s.after[st.Name], s.p.inputs()[st.Name]
@@ -475,7 +451,7 @@ func (s *source) outputs(in scope, outs []tensor) map[*ir.Value]finding {
 			have = outs[st.Result]
 		}
 		if v != nil {
-			note(v, s.value(in, v), have, "state "+st.Name)
+			note(v, s.Value(in, v), have, "state "+st.Name)
 			continue
 		}
 		for _, v := range s.fn.Body.Params {

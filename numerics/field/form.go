@@ -3,8 +3,8 @@ package field
 import "sync/atomic"
 
 const (
-	// formBlock is how many terms of a sum share one set of coefficients; those of the next block are the same, so a sum
-	// may be cut between blocks and blocks may be exchanged.
+	// formBlock is the number of terms that have coefficients of their own; those of the next block are the same, so a
+	// sum may be cut between blocks and blocks may be exchanged.
 	formBlock = 128
 	// formRank is the rank of the form of a block. The kernel has so many rows at least.
 	formRank = 4
@@ -60,7 +60,8 @@ func (s *Form) Rows(out, w []Elem, ldw, m, k int) {
 	}
 	terms := s.Terms(k)
 	for first := 0; first < k; first += formBlock {
-		AddMul(out[first/formBlock*formRank:], terms, w[first:], ldw, m, s.turned, at[:min(formBlock, k-first)], formRank)
+		AddMul(out[first/formBlock*formRank:], terms, w[first:], ldw, m, s.turned, at[:min(formBlock, k-first)],
+			formRank)
 	}
 }
 

@@ -84,8 +84,8 @@ func TestFormIsTheSameInAnyPieces(t *testing.T) {
 	}
 }
 
-// TestFormTellsVectorsApart checks that it differs when elements of one vector are exchanged or one is changed, whatever
-// their places, and when the operands of two products that are multiplied are.
+// TestFormTellsVectorsApart checks that it differs when elements of one vector are exchanged or one is changed,
+// wherever they are, and when the operands of two products that are multiplied are exchanged.
 func TestFormTellsVectorsApart(t *testing.T) {
 	f := newForm()
 	for _, k := range []int{64, 65, 300} {

@@ -6,16 +6,15 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
-	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
+	"github.com/zinc-compiler/zinc/runtime/sim/exact"
 )
 
 // ExactTensor is a tensor of elements of the field, row major. A tensor whose extents are known only at run time has
 // one element, which represents all of it.
 type ExactTensor struct {
-	Type  ir.Type
-	Elems []field.Elem
+	exact.Tensor
 	// Where says from where the runtime read an element; nil for a tensor that was not in a surface, and if the writers
 	// of elements are not recorded.
 	Where func(i int) Where
@@ -31,11 +30,9 @@ type Where struct {
 
 // ExactOptions configure RunExact.
 type ExactOptions struct {
-	Engine engine.ExactOptions
-	// Call computes a CPU call.
-	Call func(ctx context.Context, fn *ir.Func, in []ExactTensor) ([]ExactTensor, error)
-	// Convert returns the conversion between two element types.
-	Convert func(from, to ir.DType) func(field.Elem) field.Elem
+	Engine engine.ExactOptions // but for Table and Scalar
+	// Meanings are those of the constants and tables of the program.
+	Meanings *exact.Meanings
 	// Values is called with the result of each task, as engine.ExactOptions describes, and the name of the procedure.
 	// It may be nil.
 	Values func(procedure string, task int, extent [5]int, vals []field.Elem)
@@ -75,6 +72,7 @@ func (m *Machine) RunExact(ctx context.Context, name string, inputs map[string]E
 			values(r.proc.name, task, extent, vals)
 		}
 	}
+	o.Engine.Table, o.Engine.Scalar = o.Meanings.Table, o.Meanings.Scalar
 	r.engine = engine.NewExact(o.Engine)
 	for _, id := range slices.Concat(fn.Inputs, fn.States) {
 		op := &fn.Operands[id]
@@ -126,19 +124,19 @@ func (r *exactRun) step(ctx context.Context, m *Machine, i int) error {
 		return r.engine.Run(ctx, r.proc.tasks, r, first)
 	}
 	call := r.fn.calls[i]
-	in := make([]ExactTensor, len(op.Inputs))
+	in := make([]exact.Tensor, len(op.Inputs))
 	for k, id := range op.Inputs {
 		if r.vals[id] == nil {
 			return fmt.Errorf("operand %q is not filled", r.fn.Operands[id].Name)
 		}
-		in[k] = *r.vals[id] // the order of the parameters
+		in[k] = r.vals[id].Tensor // the order of the parameters
 	}
-	out, err := r.o.Call(ctx, call.fn, in)
+	out, err := exact.NewEvaluator(r.o.Engine.Field, r.o.Engine.Form, r.o.Meanings).Func(ctx, call.fn, in)
 	if err != nil {
 		return err
 	}
 	for k, id := range op.Outputs {
-		r.vals[id] = &out[k]
+		r.vals[id] = &ExactTensor{Tensor: out[k]}
 	}
 	return nil
 }
@@ -179,14 +177,14 @@ func (r *exactRun) cast(from, to uint32) error {
 		elems, where = t.Elems, t.Where
 	}
 	if a.DType != b.DType {
-		f := r.o.Convert(a.DType, b.DType)
+		f := exact.Conversion(r.o.Engine.Field, a.DType, b.DType)
 		elems = slices.Clone(elems)
 		for i, x := range elems {
 			elems[i] = f(x)
 		}
 	}
 	if dst.Aperture != e5.Surface {
-		r.vals[to] = &ExactTensor{Type: b, Elems: elems, Where: where}
+		r.vals[to] = &ExactTensor{exact.Tensor{Type: b, Elems: elems}, where}
 		return nil
 	}
 	at := addresses(&dst.Desc)

@@ -27,7 +27,7 @@ func (c *chain) resident(reads []uint32, written uint32) *resident {
 	var surfaces []uint32
 	fits := func(surface uint32, host ir.Type) bool {
 		surfaces = append(surfaces, surface)
-		return c.alike(surfaces[0], surface) && exact(host.DType, &c.fn.Operands[surface])
+		return c.alike(surfaces[0], surface) && lossless(host.DType, &c.fn.Operands[surface])
 	}
 	for i := range c.steps {
 		s := &c.steps[i]
@@ -63,8 +63,8 @@ func (c *chain) alike(a, b uint32) bool {
 	return e5.Alike(x, y) && c.fn.sizes[x.Port.Name] == c.fn.sizes[y.Port.Name]
 }
 
-// exact reports whether the elements of a surface are unchanged by casts to the host's type and back.
-func exact(host ir.DType, surface *e5.Operand) bool {
+// lossless reports whether the elements of a surface are unchanged by casts to the host's type and back.
+func lossless(host ir.DType, surface *e5.Operand) bool {
 	t := typeOf(&surface.Desc).DType
 	return t == host || t == ir.FP16 && host == ir.FP32
 }

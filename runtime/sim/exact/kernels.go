@@ -1,4 +1,4 @@
-package prove
+package exact
 
 import (
 	"math"
@@ -10,10 +10,10 @@ import (
 )
 
 // kernels compute operations; a kernel returns nil for a case that it does not know.
-var kernels map[*ir.Operation]func(c *call) []tensor
+var kernels map[*ir.Operation]func(c *call) []Tensor
 
 func init() {
-	kernels = map[*ir.Operation]func(c *call) []tensor{
+	kernels = map[*ir.Operation]func(c *call) []Tensor{
 		ir.OpAdd: binary(field.Add), ir.OpSub: difference, ir.OpMul: product,
 		ir.OpRealDiv: divide, ir.OpMaximum: order, ir.OpMinimum: order,
 		ir.OpSquare:     unary(square),
@@ -67,49 +67,49 @@ func (c *call) abs(x field.Elem) field.Elem { return c.Abs(x) }
 
 func square(_ *call, x field.Elem) field.Elem { return field.Mul(x, x) }
 
-func toBytes(c *call) []tensor {
+func toBytes(c *call) []Tensor {
 	x, n := c.need(ir.ParamX), len(c.op.Results)
 	parts := make([][]field.Elem, n)
-	for _, v := range x.v {
+	for _, v := range x.Elems {
 		for k, b := range c.Bytes(v, n) {
 			parts[k] = append(parts[k], b)
 		}
 	}
-	out := make([]tensor, n)
+	out := make([]Tensor, n)
 	for k := range out {
 		out[k] = c.out(k, parts[k])
 	}
 	return out
 }
 
-func fromBytes(c *call) []tensor {
-	var parts []tensor
+func fromBytes(c *call) []Tensor {
+	var parts []Tensor
 	for _, v := range c.op.ArgList(ir.ParamValues) {
-		parts = append(parts, c.value(c.in, v))
+		parts = append(parts, c.Value(c.in, v))
 	}
-	out := make([]field.Elem, len(parts[0].v))
+	out := make([]field.Elem, len(parts[0].Elems))
 	bytes := make([]field.Elem, len(parts))
 	for i := range out {
 		for k := range parts {
-			bytes[k] = parts[k].v[i]
+			bytes[k] = parts[k].Elems[i]
 		}
 		out[i] = c.Join(bytes)
 	}
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
 }
 
-func unary(f func(c *call, x field.Elem) field.Elem) func(c *call) []tensor {
-	return func(c *call) []tensor {
+func unary(f func(c *call, x field.Elem) field.Elem) func(c *call) []Tensor {
+	return func(c *call) []Tensor {
 		return c.pointwise(func(a []field.Elem) field.Elem { return f(c, a[0]) }, ir.ParamX)
 	}
 }
 
 // binary computes arithmetic. Sums and products of integers do not wrap here. A scalar constant is taken as a register
 // contains it, unless the other side computes with the number itself, as in memory.
-func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
-	return func(c *call) []tensor {
-		of := func(x, y tensor) func() []tensor {
-			return func() []tensor {
+func binary(f func(a, b field.Elem) field.Elem) func(c *call) []Tensor {
+	return func(c *call) []Tensor {
+		of := func(x, y Tensor) func() []Tensor {
+			return func() []Tensor {
 				return c.broadcast(func(a []field.Elem) field.Elem { return f(a[0], a[1]) }, x, y)
 			}
 		}
@@ -118,15 +118,15 @@ func binary(f func(a, b field.Elem) field.Elem) func(c *call) []tensor {
 	}
 }
 
-func product(c *call) []tensor { return binary(c.Mul)(c) }
+func product(c *call) []Tensor { return binary(c.Mul)(c) }
 
-func difference(c *call) []tensor { return binary(c.Sub)(c) }
+func difference(c *call) []Tensor { return binary(c.Sub)(c) }
 
 // scalar returns an operand, a scalar constant that programs round as the number that it was rounded from.
-func (c *call) scalar(name ir.ParamName) tensor {
+func (c *call) scalar(name ir.ParamName) Tensor {
 	t := c.need(name)
 	if v := c.op.Arg(name); v.IsConst() && v.Type.Elems() == 1 {
-		t.v = []field.Elem{c.numbers.scalar(v.Const.Float(0))}
+		t.Elems = []field.Elem{c.meanings.Scalar(v.Const.Float(0))}
 	}
 	return t
 }
@@ -140,9 +140,9 @@ func integer(x field.Elem) (int64, bool) {
 }
 
 // small returns the elements as integers if all are small.
-func small(t tensor) ([]int64, bool) {
-	out := make([]int64, len(t.v))
-	for i, x := range t.v {
+func small(t Tensor) ([]int64, bool) {
+	out := make([]int64, len(t.Elems))
+	for i, x := range t.Elems {
 		n, ok := integer(x)
 		if !ok {
 			return nil, false
@@ -154,19 +154,19 @@ func small(t tensor) ([]int64, bool) {
 
 // divide multiplies by the reciprocal. The reciprocal of a constant may be computed beforehand, in fp16, and be in a
 // register, where it may count as exact because the program divides by that number elsewhere, or in memory.
-func divide(c *call) []tensor {
+func divide(c *call) []Tensor {
 	if !c.floats() {
 		return nil
 	}
-	by := func(inverse func(i int, y field.Elem) field.Elem) func() []tensor {
-		return func() []tensor {
+	by := func(inverse func(i int, y field.Elem) field.Elem) func() []Tensor {
+		return func() []Tensor {
 			y := c.need(ir.ParamY)
-			r := make([]field.Elem, len(y.v))
+			r := make([]field.Elem, len(y.Elems))
 			for i := range r {
-				r[i] = inverse(i, y.v[i])
+				r[i] = inverse(i, y.Elems[i])
 			}
 			return c.broadcast(func(a []field.Elem) field.Elem { return field.Mul(a[0], a[1]) }, c.scalar(ir.ParamX),
-				tensor{y.typ, r})
+				Tensor{y.Type, r})
 		}
 	}
 	exact := by(func(_ int, y field.Elem) field.Elem { return field.Inv(y) })
@@ -175,11 +175,11 @@ func divide(c *call) []tensor {
 		return exact()
 	}
 	half := func(i int) float64 { return numerics.Half(1 / y.Const.Float(int64(i))) }
-	return c.either(by(func(i int, _ field.Elem) field.Elem { return c.numbers.scalar(half(i)) }), exact,
+	return c.either(by(func(i int, _ field.Elem) field.Elem { return c.meanings.Scalar(half(i)) }), exact,
 		by(func(i int, _ field.Elem) field.Elem { return field.Number(half(i)) }))
 }
 
-func order(c *call) []tensor {
+func order(c *call) []Tensor {
 	f := c.Max
 	if c.op.Is(ir.OpMinimum) {
 		f = c.Min
@@ -188,8 +188,8 @@ func order(c *call) []tensor {
 }
 
 // with returns an operation whose function depends on scalar constants, rounded to fp16.
-func with(f func(c *call, n []float64) func(x field.Elem) field.Elem, names ...ir.ParamName) func(c *call) []tensor {
-	return func(c *call) []tensor {
+func with(f func(c *call, n []float64) func(x field.Elem) field.Elem, names ...ir.ParamName) func(c *call) []Tensor {
+	return func(c *call) []Tensor {
 		var n []float64
 		for _, name := range names {
 			v, ok := ir.ArgFloat(c.op, name)
@@ -220,15 +220,15 @@ func (c *call) round(x field.Elem) field.Elem {
 	h := field.Mul(t, field.Inv(2))
 	odd := field.Sub(h, c.Trunc(h))
 	f := field.Add(field.Sub(x, t), field.Mul(odd, field.Number(0x1p-10)))
-	return field.Add(t, c.tables.steps(c.Functions, f, []edge{
+	return field.Add(t, c.meanings.steps(c.Functions, f, []edge{
 		{at: -0.5, value: 0, above: 0}, {at: 0.5, value: 0, above: 1},
 	}, -1))
 }
 
 // compare returns an operation that is 1 or 0 for x below, equal to and above y. A comparison with a number is a step
 // function, which is the same as that with a neighbouring number if nothing is between them.
-func compare(below, at, above field.Elem) func(c *call) []tensor {
-	return func(c *call) []tensor {
+func compare(below, at, above field.Elem) func(c *call) []Tensor {
+	return func(c *call) []Tensor {
 		x, y, low, high := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY), below, above
 		if x.IsConst() {
 			x, y, low, high = y, x, above, below
@@ -238,13 +238,13 @@ func compare(below, at, above field.Elem) func(c *call) []tensor {
 			if n != n {
 				n = math.Inf(1) // as the engine reads it
 			}
-			f := c.tables.comparison(n, low, at, high)
-			t := c.value(c.in, x)
+			f := c.meanings.comparison(n, low, at, high)
+			t := c.Value(c.in, x)
 			return c.broadcast(func(a []field.Elem) field.Elem {
 				v := f(a[0])
 				c.Known(v)
 				return v
-			}, t, c.value(c.in, y))
+			}, t, c.Value(c.in, y))
 		}
 		return c.pointwise(func(a []field.Elem) field.Elem {
 			lo, hi := c.Signs(c.Sub(a[0], a[1]))
@@ -257,7 +257,7 @@ func compare(below, at, above field.Elem) func(c *call) []tensor {
 	}
 }
 
-func choose(c *call) []tensor {
+func choose(c *call) []Tensor {
 	truth := c.op.Results[0].Type.DType == ir.Bool
 	return c.pointwise(func(a []field.Elem) field.Elem {
 		y := field.Add(field.Mul(a[0], a[1]), field.Mul(field.Sub(1, a[0]), a[2]))
@@ -268,54 +268,52 @@ func choose(c *call) []tensor {
 	}, ir.ParamCond, ir.ParamA, ir.ParamB)
 }
 
-// convert returns the conversion between two element types.
-func convert(f *field.Functions) func(from, to ir.DType) func(field.Elem) field.Elem {
-	return func(from, to ir.DType) func(x field.Elem) field.Elem {
-		switch {
-		case to == ir.Bool && from != ir.Bool:
-			return func(x field.Elem) field.Elem {
-				if f.IsBoolean(x) {
-					return x
-				}
-				below, above := f.Signs(x)
-				f.Known(field.Add(below, above))
-				return field.Add(below, above)
-			}
-		case to.IsFloat(), from == ir.Bool, from == to:
-			return func(x field.Elem) field.Elem { return x }
-		}
-		kind := "convert to " + to.String()
-		if !from.IsFloat() {
-			kind = "convert from " + from.String() + " to " + to.String()
-		}
-		name := f.Name(kind)
+// Conversion returns the conversion of elements between two types.
+func Conversion(f *field.Functions, from, to ir.DType) func(x field.Elem) field.Elem {
+	switch {
+	case to == ir.Bool && from != ir.Bool:
 		return func(x field.Elem) field.Elem {
-			if _, ok := integer(x); ok {
+			if f.IsBoolean(x) {
 				return x
 			}
-			if from.IsFloat() {
-				x = f.Trunc(x)
-			}
-			if from.IsFloat() && to == ir.Int32 {
-				return x
-			}
-			return f.Hash(name, x)
+			below, above := f.Signs(x)
+			f.Known(field.Add(below, above))
+			return field.Add(below, above)
 		}
+	case to.IsFloat(), from == ir.Bool, from == to:
+		return func(x field.Elem) field.Elem { return x }
+	}
+	kind := "convert to " + to.String()
+	if !from.IsFloat() {
+		kind = "convert from " + from.String() + " to " + to.String()
+	}
+	name := f.Name(kind)
+	return func(x field.Elem) field.Elem {
+		if _, ok := integer(x); ok {
+			return x
+		}
+		if from.IsFloat() {
+			x = f.Trunc(x)
+		}
+		if from.IsFloat() && to == ir.Int32 {
+			return x
+		}
+		return f.Hash(name, x)
 	}
 }
 
-func cast(c *call) []tensor {
+func cast(c *call) []Tensor {
 	x, out := c.op.Arg(ir.ParamX), c.op.Results[0].Type
-	if c.whole && x.Def != nil && x.Def.Is(ir.OpFloor, ir.OpCeil, ir.OpRound) && out.DType.IsInt() {
+	if c.Whole && x.Def != nil && x.Def.Is(ir.OpFloor, ir.OpCeil, ir.OpRound) && out.DType.IsInt() {
 		return identity(c)
 	}
-	f := convert(c.Functions)(x.Type.DType, out.DType)
+	f := Conversion(c.Functions, x.Type.DType, out.DType)
 	return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX)
 }
 
-func identity(c *call) []tensor { return []tensor{c.out(0, c.need(ir.ParamX).v)} }
+func identity(c *call) []Tensor { return []Tensor{c.out(0, c.need(ir.ParamX).Elems)} }
 
-func fill(c *call) []tensor {
+func fill(c *call) []Tensor {
 	f, ok := ir.ArgFloat(c.op, ir.ParamValue)
 	if !ok {
 		return nil
@@ -328,27 +326,27 @@ func fill(c *call) []tensor {
 	for i := range out {
 		out[i] = v
 	}
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
 }
 
 // along returns a tensor whose rows of elements that differ only in their indices along axes are what f makes of those
 // of x. k is the number of the row in row-major order.
-func (e *evaluator) along(x tensor, axes []int, f func(k int, row []field.Elem)) []field.Elem {
-	out := e.memory.Take(len(x.v))
+func (e *Evaluator) along(x Tensor, axes []int, f func(k int, row []field.Elem)) []field.Elem {
+	out := e.memory.Take(len(x.Elems))
 	e.eachRow(x, axes, out, f)
 	return out
 }
 
 // eachRow is along with the memory for the result. If it is nil, f must not change rows.
-func (e *evaluator) eachRow(x tensor, axes []int, out []field.Elem, f func(k int, row []field.Elem)) {
-	base, off := offsets(x.typ.Shape, axes, false), offsets(x.typ.Shape, axes, true)
+func (e *Evaluator) eachRow(x Tensor, axes []int, out []field.Elem, f func(k int, row []field.Elem)) {
+	base, off := offsets(x.Type.Shape, axes, false), offsets(x.Type.Shape, axes, true)
 	n := len(off)
 	dense := n == 0 || off[n-1] == n-1
 	parallel(len(base), n, func(lo, hi int) {
 		row := e.memory.Take(n)
 		defer e.memory.Give(row)
 		for k := lo; k < hi; k++ {
-			from := x.v[base[k]:]
+			from := x.Elems[base[k]:]
 			switch {
 			case dense && out == nil:
 				f(k, from[:n])
@@ -387,15 +385,15 @@ func offsets(shape []int64, axes []int, inside bool) []int {
 }
 
 // reduce returns a reduction of rows.
-func reduce(f func(c *call, row []field.Elem) field.Elem) func(c *call) []tensor {
-	return func(c *call) []tensor {
+func reduce(f func(c *call, row []field.Elem) field.Elem) func(c *call) []Tensor {
+	return func(c *call) []Tensor {
 		a, err := ir.ReduceAttrs(c.op)
 		if err != nil || !c.floats() {
 			return nil
 		}
 		out := make([]field.Elem, c.op.Results[0].Type.Elems())
 		c.eachRow(c.need(ir.ParamX), a.Axes, nil, func(k int, row []field.Elem) { out[k] = f(c, row) })
-		return []tensor{c.out(0, out)}
+		return []Tensor{c.out(0, out)}
 	}
 }
 
@@ -423,18 +421,18 @@ func sumOf(f func(c *call, x field.Elem) field.Elem) func(c *call, row []field.E
 }
 
 // softmax computes a power of two of the difference from the greatest element, times the reciprocal of the sum.
-func softmax(c *call) []tensor {
+func softmax(c *call) []Tensor {
 	x := c.need(ir.ParamX)
-	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.typ.Rank())
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
 	if err != nil {
 		return nil
 	}
-	return []tensor{c.out(0, c.shares(x, axis))}
+	return []Tensor{c.out(0, c.shares(x, axis))}
 }
 
 // shares returns the softmax along an axis.
-func (c *call) shares(x tensor, axis int) []field.Elem {
-	scale, power := []field.Elem{c.numbers.scalar(log2E)}, c.Name("table exp2")
+func (c *call) shares(x Tensor, axis int) []field.Elem {
+	scale, power := []field.Elem{c.meanings.Scalar(log2E)}, c.Name("table exp2")
 	return c.along(x, []int{axis}, func(_ int, row []field.Elem) {
 		field.AddRow(row, []field.Elem{field.Neg(c.Unorder(c.Orders(row)))})
 		field.MulRow(row, scale)
@@ -443,7 +441,7 @@ func (c *call) shares(x tensor, axis int) []field.Elem {
 	})
 }
 
-func layerNorm(c *call) []tensor {
+func layerNorm(c *call) []Tensor {
 	axes, err := ir.LayerNormAxes(c.op)
 	if err != nil || !slices.IsSorted(axes) {
 		return nil
@@ -452,7 +450,7 @@ func layerNorm(c *call) []tensor {
 }
 
 // instanceNorm is layer_norm over the spatial dimensions, with a factor and an addend for each channel.
-func instanceNorm(c *call) []tensor {
+func instanceNorm(c *call) []Tensor {
 	shape := c.op.Arg(ir.ParamX).Type.Shape
 	var axes []int
 	for i := 2; i < len(shape); i++ {
@@ -466,7 +464,7 @@ func instanceNorm(c *call) []tensor {
 
 // normalise divides the differences from the mean over axes by the root of the variance plus epsilon. of returns which
 // factor and which addend element i of row k has.
-func (c *call) normalise(axes []int, of func(k, i int) int) []tensor {
+func (c *call) normalise(axes []int, of func(k, i int) int) []Tensor {
 	x := c.need(ir.ParamX)
 	eps, ok := c.register(ir.ParamEpsilon)
 	gamma, scaled := c.arg(ir.ParamGamma)
@@ -474,16 +472,16 @@ func (c *call) normalise(axes []int, of func(k, i int) int) []tensor {
 	if !ok {
 		return nil
 	}
-	return []tensor{c.out(0, c.along(x, axes, func(k int, row []field.Elem) {
+	return []Tensor{c.out(0, c.along(x, axes, func(k int, row []field.Elem) {
 		field.AddRow(row, []field.Elem{field.Neg(mean(c, row))})
 		variance := field.Mul(sumOf(square)(c, row), field.Inv(field.Int(int64(len(row)))))
 		field.MulRow(row, []field.Elem{c.Rsqrt(field.Add(variance, eps))})
 		for i, x := range row {
 			if scaled {
-				x = field.Mul(x, gamma.v[of(k, i)])
+				x = field.Mul(x, gamma.Elems[of(k, i)])
 			}
 			if shifted {
-				x = field.Add(x, beta.v[of(k, i)])
+				x = field.Add(x, beta.Elems[of(k, i)])
 			}
 			row[i] = x
 		}

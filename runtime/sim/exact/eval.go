@@ -1,10 +1,8 @@
-package prove
+package exact
 
 import (
 	"context"
-	"fmt"
 	"maps"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -15,73 +13,78 @@ import (
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
-// tensor is a value over the field, row major. A value whose extents are not known has one element, its digest.
-type tensor struct {
-	typ ir.Type
-	v   []field.Elem
+// Tensor is a value over the field, row major. A value whose extents are not known has one element, its digest.
+type Tensor struct {
+	Type  ir.Type
+	Elems []field.Elem
 }
 
-// evaluator computes functions of the intermediate form over the field.
-type evaluator struct {
+// NewEvaluator returns an evaluator of programs with the given meanings of constants and tables. A nil form means exact
+// sums of products.
+func NewEvaluator(fs *field.Functions, form *field.Form, m *Meanings) *Evaluator {
+	return &Evaluator{Functions: fs, Form: form, meanings: m, memory: &memory{refs: map[*field.Elem]int{}}}
+}
+
+// Evaluator computes functions of the intermediate form over the field.
+type Evaluator struct {
 	*field.Functions
-	form    *field.Form
-	tables  *tables
-	numbers *numbers
-	memory  *memory
-	// computed reports the elements that the other side computes, to choose where an operation has two meanings; it is
+	Form     *field.Form // replaces sums of products; nil for none
+	meanings *Meanings
+	memory   *memory
+	// Computed reports the elements that the other side computes, to choose where an operation has two meanings; it is
 	// nil if they are not known.
-	computed func(x field.Elem) bool
-	// whole is set for sources, in which a conversion to integers keeps what was rounded to one. Of a part of the
+	Computed func(x field.Elem) bool
+	// Whole is set for sources, in which a conversion to integers keeps what was rounded to one. Of a part of the
 	// placed program it is not known what was rounded.
-	whole bool
-	// constants keeps the elements of constants; nil for nothing.
-	constants map[*ir.Const]tensor
-	// unknowns is called with each operation that is treated as an unknown function, and reports whether its results
+	Whole bool
+	// Constants keeps the elements of constants; nil for nothing.
+	Constants map[*ir.Const]Tensor
+	// Unknown is called with each operation that is treated as an unknown function, and reports whether its results
 	// are of use. It may be nil.
-	unknowns func(op *ir.Op) bool
-	// see is called with each result. It may be nil.
-	see func(v *ir.Value, t tensor)
-	// step is called after each operation of the outermost block. It may be nil.
-	step func()
+	Unknown func(op *ir.Op) bool
+	// See is called with each result, and reports whether somebody keeps it. It may be nil.
+	See func(v *ir.Value, t Tensor) bool
+	// Step is called after each operation. It may be nil.
+	Step func()
 }
 
-// scope contains the values of a block.
-type scope map[*ir.Value]tensor
+// Scope contains the values of a block.
+type Scope map[*ir.Value]Tensor
 
 // call is one operation with its operands.
 type call struct {
-	*evaluator
+	*Evaluator
 	op *ir.Op
-	in scope
+	in Scope
 }
 
 // arg returns an argument, or false if it is absent.
-func (c *call) arg(name ir.ParamName) (tensor, bool) {
+func (c *call) arg(name ir.ParamName) (Tensor, bool) {
 	v := c.op.Arg(name)
 	if v == nil {
-		return tensor{}, false
+		return Tensor{}, false
 	}
-	return c.value(c.in, v), true
+	return c.Value(c.in, v), true
 }
 
 // need returns an argument that the operation requires.
-func (c *call) need(name ir.ParamName) tensor {
+func (c *call) need(name ir.ParamName) Tensor {
 	t, _ := c.arg(name)
 	return t
 }
 
 // out returns a result of the declared type.
-func (c *call) out(i int, v []field.Elem) tensor { return tensor{c.op.Results[i].Type, v} }
+func (c *call) out(i int, v []field.Elem) Tensor { return Tensor{c.op.Results[i].Type, v} }
 
-// value returns the elements of a value.
-func (e *evaluator) value(in scope, v *ir.Value) tensor {
+// Value returns the elements of a value.
+func (e *Evaluator) Value(in Scope, v *ir.Value) Tensor {
 	if v.Const == nil {
 		return in[v]
 	}
-	t, ok := e.constants[v.Const]
+	t, ok := e.Constants[v.Const]
 	if !ok {
-		if t = e.constant(v.Const); e.constants != nil {
-			e.constants[v.Const] = t
+		if t = e.constant(v.Const); e.Constants != nil {
+			e.Constants[v.Const] = t
 			e.memory.refer(t, 1)
 		}
 	}
@@ -89,13 +92,13 @@ func (e *evaluator) value(in scope, v *ir.Value) tensor {
 }
 
 // constant returns a constant as elements; the element of a text is the digest of its letters.
-func (e *evaluator) constant(c *ir.Const) tensor {
+func (e *Evaluator) constant(c *ir.Const) Tensor {
 	if c.Type.DType == ir.String || c.Type.Kind != ir.Tensor {
 		v := make([]field.Elem, len(c.Strings))
 		for i, s := range c.Strings {
 			v[i] = e.Hash(e.Name("text "+s), 0)
 		}
-		return tensor{c.Type, v}
+		return Tensor{c.Type, v}
 	}
 	v := make([]field.Elem, c.Elems())
 	if c.Type.DType == ir.FP16 {
@@ -103,7 +106,7 @@ func (e *evaluator) constant(c *ir.Const) tensor {
 		for i := range v {
 			v[i] = table[uint16(c.Data[2*i])|uint16(c.Data[2*i+1])<<8]
 		}
-		return tensor{c.Type, v}
+		return Tensor{c.Type, v}
 	}
 	for i := range v {
 		if c.Type.DType.IsInt() {
@@ -112,7 +115,7 @@ func (e *evaluator) constant(c *ir.Const) tensor {
 			v[i] = field.Number(c.Float(int64(i)))
 		}
 	}
-	return tensor{c.Type, v}
+	return Tensor{c.Type, v}
 }
 
 // memory is that of values, with the number of references to each large one from scopes and from whoever keeps it.
@@ -125,11 +128,11 @@ type memory struct {
 const leastCounted = 1 << 10
 
 // refer adds references to a value, or takes some away. It reports whether none is left.
-func (m *memory) refer(t tensor, by int) bool {
-	if len(t.v) < leastCounted {
+func (m *memory) refer(t Tensor, by int) bool {
+	if len(t.Elems) < leastCounted {
 		return false
 	}
-	k := &t.v[0]
+	k := &t.Elems[0]
 	m.refs[k] += by
 	if m.refs[k] > 0 {
 		return false
@@ -139,31 +142,30 @@ func (m *memory) refer(t tensor, by int) bool {
 }
 
 // set sets a value of a scope.
-func (e *evaluator) set(in scope, v *ir.Value, t tensor) {
+func (e *Evaluator) set(in Scope, v *ir.Value, t Tensor) {
 	e.memory.refer(t, 1)
 	e.drop(in, v)
 	in[v] = t
 }
 
 // drop removes a value that is not read any more.
-func (e *evaluator) drop(in scope, v *ir.Value) {
+func (e *Evaluator) drop(in Scope, v *ir.Value) {
 	if t, ok := in[v]; ok && e.memory.refer(t, -1) {
-		e.memory.Give(t.v)
+		e.memory.Give(t.Elems)
 	}
 	delete(in, v)
 }
 
-// run computes a block whose parameters and outer values are in the scope.
-func (e *evaluator) run(ctx context.Context, b *ir.Block, in scope) error {
-	for _, t := range in { // the caller's
-		e.memory.refer(t, 2)
+// Func computes the outputs of a function whose parameters have the given elements.
+func (e *Evaluator) Func(ctx context.Context, f *ir.Func, params []Tensor) ([]Tensor, error) {
+	b, in := f.Body, Scope{}
+	for i, v := range b.Params {
+		in[v] = params[i]
+		e.memory.refer(params[i], 2) // the caller's too
 	}
-	caller := maps.Clone(in)
 	defer func() {
-		for _, ts := range []scope{caller, in} {
-			for _, t := range ts {
-				e.memory.refer(t, -1)
-			}
+		for _, t := range slices.AppendSeq(slices.Clone(params), maps.Values(in)) {
+			e.memory.refer(t, -1)
 		}
 	}()
 	last := map[*ir.Value]int{}
@@ -173,18 +175,15 @@ func (e *evaluator) run(ctx context.Context, b *ir.Block, in scope) error {
 	for _, v := range b.Outputs {
 		last[v] = len(b.Ops)
 	}
-	step := e.step
-	e.step = nil // not of nested blocks
 	for i, op := range b.Ops {
 		if err := ctx.Err(); err != nil {
-			return err
+			return nil, err
 		}
-		c := &call{evaluator: e, op: op, in: in}
-		for k, t := range c.compute() {
+		for k, t := range e.Compute(op, in) {
 			v := op.Results[k]
 			e.set(in, v, t)
-			if e.see != nil {
-				e.see(v, t)
+			if e.See != nil && e.See(v, t) {
+				e.memory.refer(t, 1)
 			}
 		}
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
@@ -197,15 +196,23 @@ func (e *evaluator) run(ctx context.Context, b *ir.Block, in scope) error {
 				e.drop(in, v)
 			}
 		}
-		if step != nil {
-			step()
+		if e.Step != nil {
+			e.Step()
 		}
 	}
-	return nil
+	out := make([]Tensor, len(b.Outputs))
+	for i, v := range b.Outputs {
+		out[i] = e.Value(in, v)
+	}
+	return out, nil
 }
 
-// compute returns the results of the operation.
-func (c *call) compute() []tensor {
+// Compute returns the results of an operation whose operands are in the scope.
+func (e *Evaluator) Compute(op *ir.Op, in Scope) []Tensor {
+	return (&call{Evaluator: e, op: op, in: in}).compute()
+}
+
+func (c *call) compute() []Tensor {
 	if c.op.Def.Class == ir.StateAccess {
 		return c.access()
 	}
@@ -229,8 +236,8 @@ func (c *call) compute() []tensor {
 			}
 		}
 	}
-	if known := constants(c.op); known != nil {
-		ts := make([]tensor, len(known))
+	if known := Known(c.op); known != nil {
+		ts := make([]Tensor, len(known))
 		for i, k := range known {
 			ts[i] = c.constant(k)
 		}
@@ -240,15 +247,15 @@ func (c *call) compute() []tensor {
 }
 
 // access reads or writes a state, whose parameter has its value in the scope.
-func (c *call) access() []tensor {
+func (c *call) access() []Tensor {
 	name, value := c.op.Def.StateParams()
 	state := c.op.Arg(name)
 	if value != "" {
 		c.set(c.in, state, c.need(value))
 	}
-	ts := make([]tensor, len(c.op.Results))
+	ts := make([]Tensor, len(c.op.Results))
 	for i := range ts {
-		ts[i] = c.out(i, c.in[state].v)
+		ts[i] = c.out(i, c.in[state].Elems)
 	}
 	return ts
 }
@@ -257,19 +264,19 @@ func (c *call) access() []tensor {
 func (c *call) floats() bool { return c.op.Arg(ir.ParamX).Type.DType.IsFloat() }
 
 // unknown treats the operation as an unknown function of all its operands.
-func (c *call) unknown() []tensor {
-	useful := c.unknowns == nil || c.unknowns(c.op)
+func (c *call) unknown() []Tensor {
+	useful := c.Unknown == nil || c.Unknown(c.op)
 	var d []field.Elem
 	if useful {
 		d = append(d, c.digest(c.op, c.in, map[*ir.Value]field.Elem{}))
 	}
-	ts := make([]tensor, len(c.op.Results))
+	ts := make([]Tensor, len(c.op.Results))
 	for i, v := range c.op.Results {
 		n := int64(1)
 		if v.Type.Kind == ir.Tensor && v.Type.Static() {
 			n = v.Type.Elems()
 		}
-		if ts[i] = (tensor{v.Type, make([]field.Elem, n)}); !useful {
+		if ts[i] = (Tensor{v.Type, make([]field.Elem, n)}); !useful {
 			continue
 		}
 		key := c.Digest(uint64(i), d)
@@ -277,8 +284,8 @@ func (c *call) unknown() []tensor {
 		if v.Type.DType == ir.Bool {
 			hash = c.Boolean
 		}
-		for k := range ts[i].v {
-			ts[i].v[k] = hash(uint64(key), field.Elem(k))
+		for k := range ts[i].Elems {
+			ts[i].Elems[k] = hash(uint64(key), field.Elem(k))
 		}
 	}
 	return ts
@@ -286,14 +293,14 @@ func (c *call) unknown() []tensor {
 
 // digest identifies an operation by its kind and the values of its operands. local contains the digests of values
 // inside nested blocks.
-func (e *evaluator) digest(op *ir.Op, in scope, local map[*ir.Value]field.Elem) field.Elem {
+func (e *Evaluator) digest(op *ir.Op, in Scope, local map[*ir.Value]field.Elem) field.Elem {
 	d := []field.Elem{}
 	value := func(v *ir.Value) field.Elem {
 		if x, ok := local[v]; ok {
 			return x
 		}
-		t := e.value(in, v)
-		return e.Digest(e.Name(t.typ.DType.String()), t.v)
+		t := e.Value(in, v)
+		return e.Digest(e.Name(t.Type.DType.String()), t.Elems)
 	}
 	for i, args := range op.Args {
 		for _, v := range args {
@@ -349,14 +356,14 @@ func parallel(n, size int, f func(lo, hi int)) {
 }
 
 // spread returns, for each of the tensors, the strides along the dimensions of a shape that they broadcast to.
-func spread(shape []int64, ts []tensor) [][]int {
+func spread(shape []int64, ts []Tensor) [][]int {
 	out := make([][]int, len(ts))
 	for i, t := range ts {
 		out[i] = make([]int, len(shape))
 		n := 1
-		for k := len(t.typ.Shape) - 1; k >= 0; k-- {
-			if d := int(t.typ.Shape[k]); d != 1 {
-				out[i][k+len(shape)-len(t.typ.Shape)] = n
+		for k := len(t.Type.Shape) - 1; k >= 0; k-- {
+			if d := int(t.Type.Shape[k]); d != 1 {
+				out[i][k+len(shape)-len(t.Type.Shape)] = n
 				n *= d
 			}
 		}
@@ -365,8 +372,8 @@ func spread(shape []int64, ts []tensor) [][]int {
 }
 
 // pointwise computes a result element by element from operands that broadcast.
-func (c *call) pointwise(f func(a []field.Elem) field.Elem, names ...ir.ParamName) []tensor {
-	ts := make([]tensor, len(names))
+func (c *call) pointwise(f func(a []field.Elem) field.Elem, names ...ir.ParamName) []Tensor {
+	ts := make([]Tensor, len(names))
 	for i, n := range names {
 		ts[i] = c.need(n)
 	}
@@ -374,12 +381,12 @@ func (c *call) pointwise(f func(a []field.Elem) field.Elem, names ...ir.ParamNam
 }
 
 // broadcast is pointwise for tensors.
-func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...tensor) []tensor {
-	return []tensor{c.out(0, c.over(c.op.Results[0].Type.Shape, f, ts...))}
+func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...Tensor) []Tensor {
+	return []Tensor{c.out(0, c.over(c.op.Results[0].Type.Shape, f, ts...))}
 }
 
 // over computes the elements of a shape from operands that broadcast to it.
-func (e *evaluator) over(shape []int64, f func(a []field.Elem) field.Elem, ts ...tensor) []field.Elem {
+func (e *Evaluator) over(shape []int64, f func(a []field.Elem) field.Elem, ts ...Tensor) []field.Elem {
 	out, st := e.memory.Take(int(ir.TensorOf(ir.FP32, shape...).Elems())), spread(shape, ts)
 	parallel(len(out), 1, func(lo, hi int) {
 		a := make([]field.Elem, len(ts))
@@ -394,7 +401,7 @@ func (e *evaluator) over(shape []int64, f func(a []field.Elem) field.Elem, ts ..
 		}
 		for k := lo; k < hi; k++ {
 			for i := range a {
-				a[i] = ts[i].v[at[i]]
+				a[i] = ts[i].Elems[at[i]]
 			}
 			out[k] = f(a)
 			for d := len(shape) - 1; d >= 0; d-- {
@@ -417,9 +424,9 @@ func (e *evaluator) over(shape []int64, f func(a []field.Elem) field.Elem, ts ..
 
 // either returns one of several meanings of an operation that differ in what is rounded: the first, unless the other
 // side computes more elements of another.
-func (c *call) either(meanings ...func() []tensor) []tensor {
+func (c *call) either(meanings ...func() []Tensor) []Tensor {
 	ts := meanings[0]()
-	if c.computed == nil {
+	if c.Computed == nil {
 		return ts
 	}
 	for _, m := range meanings[1:] {
@@ -431,20 +438,20 @@ func (c *call) either(meanings ...func() []tensor) []tensor {
 }
 
 // nearer reports whether the other side computes more elements of a than of b, of the first 64 in which they differ.
-func (c *call) nearer(a, b []tensor) bool {
+func (c *call) nearer(a, b []Tensor) bool {
 	if len(a) == 0 {
 		return false
 	}
 	more, looked := 0, 0
-	for i, x := range a[0].v {
-		y := b[0].v[i]
+	for i, x := range a[0].Elems {
+		y := b[0].Elems[i]
 		if x == y {
 			continue
 		}
-		if c.computed(x) {
+		if c.Computed(x) {
 			more++
 		}
-		if c.computed(y) {
+		if c.Computed(y) {
 			more--
 		}
 		if looked++; looked == 64 {
@@ -457,76 +464,7 @@ func (c *call) nearer(a, b []tensor) bool {
 // register returns the element for a scalar constant that a register contains.
 func (c *call) register(name ir.ParamName) (field.Elem, bool) {
 	f, ok := ir.ArgFloat(c.op, name)
-	return c.numbers.scalar(numerics.Half(f)), ok
-}
-
-// numbers are numbers that programs contain rounded, each with the element of the number that it was rounded from. A
-// subtraction may add the negative of one, which counts as the negative of that element.
-type numbers struct {
-	exact map[float64]field.Elem // by magnitude
-}
-
-// rounded records the element of the number that f was rounded from.
-func (n *numbers) rounded(f float64, e field.Elem) {
-	if f < 0 {
-		e = field.Neg(e)
-	}
-	n.exact[math.Abs(f)] = e
-}
-
-// share records that programs multiply by 1/n.
-func (n *numbers) share(count int64) {
-	e := field.Inv(field.Int(count))
-	f := 1 / float64(count)
-	n.rounded(numerics.Half(f), e)
-	n.rounded(float64(float32(f)), e)
-}
-
-// scalar returns the element for a number in a register.
-func (n *numbers) scalar(f float64) field.Elem {
-	e, ok := n.exact[math.Abs(f)]
-	switch {
-	case !ok:
-		return field.Number(f)
-	case f < 0:
-		return field.Neg(e)
-	}
-	return e
-}
-
-// collect records the numbers that the operations of a function imply.
-func (n *numbers) collect(f *ir.Func) {
-	var scales []float64
-	exponential := false
-	for _, op := range f.Body.Ops {
-		switch {
-		case op.Is(ir.OpReduceMean):
-			if a, err := ir.ReduceAttrs(op); err == nil {
-				n.share(extent(op.Arg(ir.ParamX).Type.Shape, a.Axes))
-			}
-		case op.Is(ir.OpLayerNorm):
-			if axes, err := ir.LayerNormAxes(op); err == nil {
-				n.share(extent(op.Arg(ir.ParamX).Type.Shape, axes))
-			}
-		case op.Is(ir.OpAvgPool):
-			if p, err := ir.PoolAttrs(op); err == nil {
-				n.share(extent(p.Kernel, nil))
-			}
-		case op.Is(ir.OpMul):
-			for _, name := range []ir.ParamName{ir.ParamX, ir.ParamY} {
-				if v := op.Arg(name); v.IsConst() && v.Type.Elems() == 1 && v.Type.DType.IsFloat() {
-					scales = append(scales, v.Const.Float(0))
-				}
-			}
-		case op.Is(ir.OpExp):
-			exponential = true
-		}
-	}
-	if exponential {
-		for _, s := range scales {
-			n.rounded(numerics.Half(numerics.Half(s)*log2E), field.Mul(n.scalar(s), field.Number(log2E)))
-		}
-	}
+	return c.meanings.Scalar(numerics.Half(f)), ok
 }
 
 // extent multiplies the dimensions at axes, or all dimensions if axes is nil.
@@ -538,16 +476,4 @@ func extent(shape []int64, axes []int) int64 {
 		}
 	}
 	return n
-}
-
-// log2E and ln2 are the factors that the engine applies before a power of two and after a logarithm.
-var log2E, ln2 = numerics.Half(math.Log2E), numerics.Half(math.Ln2)
-
-// describe returns a name for an operation in messages.
-func describe(op *ir.Op) string {
-	name := op.Name
-	if len(op.Results) > 0 {
-		name = op.Results[0].Name
-	}
-	return fmt.Sprintf("%s = %s", name, op.Def.Name)
 }

@@ -1,4 +1,4 @@
-package prove
+package exact
 
 import (
 	"cmp"
@@ -15,17 +15,19 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 )
 
-// tables contains the functions that lookup tables may compute.
-type tables struct {
-	fs    *field.Functions
-	n     *numbers
+// Meanings are what the constants and the lookup tables of programs stand for: numbers that were rounded from others,
+// and the functions that tables approximate.
+type Meanings struct {
+	fs *field.Functions
+	// exact are the elements of the numbers that numbers of programs were rounded from, by magnitude. A subtraction may
+	// add the negative of one, which counts as the negative of that element.
+	exact map[float64]field.Elem
 	known map[string]curve                       // by name
 	cuts  map[float64]bool                       // numbers that comparisons compare with
 	mu    sync.Mutex                             // of made and seen, and of what they are made of
 	made  map[string]func(field.Elem) field.Elem // functions of operations, by name and parameters
 	seen  map[[128]byte]func(v []field.Elem)
-	// odd lists tables that match none of the functions.
-	odd []string
+	odd   []string
 }
 
 // curve returns the value of a function of one number at halves()[i].
@@ -72,17 +74,18 @@ func curveOf(k *ir.Curve, params []float64) curve {
 	return c.(curve)
 }
 
-// newTables returns the standard functions and those of programs.
-func newTables(fs *field.Functions, n *numbers, programs ...*ir.Func) *tables {
-	t := &tables{
+// NewMeanings returns those of programs: the numbers that their operations imply and the functions that they call.
+func NewMeanings(fs *field.Functions, programs ...*ir.Func) *Meanings {
+	t := &Meanings{
 		fs:    fs,
-		n:     n,
+		exact: map[float64]field.Elem{},
 		known: maps.Clone(standard),
 		cuts:  map[float64]bool{0: true, 0.5: true, -0.5: true},
 		made:  map[string]func(field.Elem) field.Elem{},
 		seen:  map[[128]byte]func(v []field.Elem){},
 	}
 	for _, f := range programs {
+		t.implied(f)
 		t.compared(f)
 	}
 	for _, f := range programs {
@@ -95,7 +98,7 @@ func newTables(fs *field.Functions, n *numbers, programs ...*ir.Func) *tables {
 var composed = []string{"reciprocal", "sqrt", "rsqrt", "trunc", "fraction", "silu"}
 
 // named returns the function with a name over the field.
-func (t *tables) named(f *field.Functions, name string) func(field.Elem) field.Elem {
+func (t *Meanings) named(f *field.Functions, name string) func(field.Elem) field.Elem {
 	switch name {
 	case "reciprocal":
 		return field.Inv
@@ -117,11 +120,11 @@ func (t *tables) named(f *field.Functions, name string) func(field.Elem) field.E
 }
 
 // curve computes an operation of one operand that has a table. It returns nil for other operations.
-func (c *call) curve(k *ir.Curve) []tensor {
+func (c *call) curve(k *ir.Curve) []Tensor {
 	if k.Table == "" {
 		return nil
 	}
-	f, ok := c.tables.operation(c, k)
+	f, ok := c.meanings.operation(c, k)
 	if !ok {
 		return nil
 	}
@@ -129,7 +132,7 @@ func (c *call) curve(k *ir.Curve) []tensor {
 }
 
 // operation returns the function of an operation over the field.
-func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, bool) {
+func (t *Meanings) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, bool) {
 	var params []float64
 	for _, p := range k.Params {
 		v, ok := ir.ArgFloat(c.op, p)
@@ -148,13 +151,13 @@ func (t *tables) operation(c *call, k *ir.Curve) (func(field.Elem) field.Elem, b
 }
 
 // function returns the function of a curve over the field.
-func (t *tables) function(k *ir.Curve, params []float64) func(field.Elem) field.Elem {
+func (t *Meanings) function(k *ir.Curve, params []float64) func(field.Elem) field.Elem {
 	switch k.Table {
 	case "exp":
-		power, scale := t.named(t.fs, "exp2"), t.n.scalar(log2E)
+		power, scale := t.named(t.fs, "exp2"), t.Scalar(log2E)
 		return func(x field.Elem) field.Elem { return power(field.Mul(x, scale)) }
 	case "log":
-		log, scale := t.named(t.fs, "log2"), t.n.scalar(ln2)
+		log, scale := t.named(t.fs, "log2"), t.Scalar(ln2)
 		return func(x field.Elem) field.Elem { return field.Mul(scale, log(x)) }
 	}
 	t.mu.Lock()
@@ -175,7 +178,7 @@ func (t *tables) function(k *ir.Curve, params []float64) func(field.Elem) field.
 }
 
 // comparison returns the function that is low below a number, at the number at, and high above it.
-func (t *tables) comparison(n float64, low, at, high field.Elem) func(field.Elem) field.Elem {
+func (t *Meanings) comparison(n float64, low, at, high field.Elem) func(field.Elem) field.Elem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	name := fmt.Sprint("comparison ", n, low, at, high)
@@ -195,7 +198,7 @@ func (t *tables) comparison(n float64, low, at, high field.Elem) func(field.Elem
 
 // register adds a function to those that tables may compute, and returns its name: that of another function that no
 // table can be told apart from.
-func (t *tables) register(name string, c curve) string {
+func (t *Meanings) register(name string, c curve) string {
 	same := name
 	for n, known := range t.known {
 		if (same == name || n < same) && distance(c, known, fewNumbers, sameTable) < sameTable &&
@@ -220,7 +223,7 @@ func sameDomain(a, b curve) bool {
 }
 
 // compared records the numbers that a program compares with.
-func (t *tables) compared(f *ir.Func) {
+func (t *Meanings) compared(f *ir.Func) {
 	for _, op := range f.Body.Ops {
 		for _, name := range []ir.ParamName{ir.ParamX, ir.ParamY} {
 			if v := op.Arg(name); v.IsConst() && v.Type.Elems() == 1 && v.Type.DType.IsFloat() {
@@ -231,10 +234,10 @@ func (t *tables) compared(f *ir.Func) {
 }
 
 // collect records the functions of a program, before tables are looked at.
-func (t *tables) collect(f *ir.Func) {
+func (t *Meanings) collect(f *ir.Func) {
 	for _, op := range f.Body.Ops {
 		if k := ir.CurveOf(op); k != nil && k.Table != "" {
-			t.operation(&call{evaluator: &evaluator{Functions: t.fs, tables: t, numbers: &numbers{}}, op: op}, k)
+			t.operation(&call{Evaluator: &Evaluator{Functions: t.fs, meanings: t}, op: op}, k)
 		}
 	}
 }
@@ -243,7 +246,7 @@ func (t *tables) collect(f *ir.Func) {
 type edge struct{ at, value, above float64 }
 
 // steps is a step function; below is its value under the first edge.
-func (t *tables) steps(f *field.Functions, x field.Elem, edges []edge, below float64) field.Elem {
+func (t *Meanings) steps(f *field.Functions, x field.Elem, edges []edge, below float64) field.Elem {
 	y, left, boolean := field.Number(below), below, below == 0 || below == 1
 	for _, e := range edges {
 		boolean = boolean && (e.value == 0 || e.value == 1) && (e.above == 0 || e.above == 1)
@@ -258,8 +261,8 @@ func (t *tables) steps(f *field.Functions, x field.Elem, edges []edge, below flo
 	return y
 }
 
-// of returns what replaces the elements of a row by the function that a table computes.
-func (t *tables) of(table *engine.Table) func(v []field.Elem) {
+// Table returns what replaces the elements of a row by the function that a table computes.
+func (t *Meanings) Table(table *engine.Table) func(v []field.Elem) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if f := t.seen[table.Bytes]; f != nil {
@@ -283,7 +286,10 @@ var halves = sync.OnceValue(func() []float64 {
 	return out
 })
 
-func (t *tables) recognise(table *engine.Table) func(v []field.Elem) {
+// Odd lists the tables that match none of the functions.
+func (t *Meanings) Odd() []string { return t.odd }
+
+func (t *Meanings) recognise(table *engine.Table) func(v []field.Elem) {
 	c := sampled(func(x float64) float64 { return float64(table.Eval(float32(x))) })
 	if f := t.piecewise(c); f != nil {
 		return rows(f)
@@ -354,7 +360,7 @@ func distance(table, function curve, step int, most float64) float64 {
 }
 
 // piecewise returns the function that is the identity between two bounds or has few steps, nil for others.
-func (t *tables) piecewise(c curve) func(field.Elem) field.Elem {
+func (t *Meanings) piecewise(c curve) func(field.Elem) field.Elem {
 	// At the infinities, functions have their values at the last finite numbers if they have none there.
 	last := len(halves()) - 1
 	low, high := c(0), c(last)
@@ -409,7 +415,7 @@ func bounded(at curve) bool {
 }
 
 // edges recognises a function with few steps, which may be at an infinity.
-func (t *tables) edges(at curve) (edges []edge, ok bool) {
+func (t *Meanings) edges(at curve) (edges []edge, ok bool) {
 	const most = 4
 	xs := halves()
 	before := at(0)

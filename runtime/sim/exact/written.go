@@ -1,4 +1,4 @@
-package prove
+package exact
 
 import (
 	"math"
@@ -10,19 +10,19 @@ import (
 )
 
 func scaledAndShifted(c *call, n []float64) func(x field.Elem) field.Elem {
-	a, b := c.numbers.scalar(n[0]), c.numbers.scalar(n[1])
+	a, b := c.meanings.Scalar(n[0]), c.meanings.Scalar(n[1])
 	return func(x field.Elem) field.Elem { return field.Add(field.Mul(x, a), b) }
 }
 
 // clampedRelu is the lesser of beta and leaky_relu, which has a table of its own.
 func clampedRelu(c *call, n []float64) func(x field.Elem) field.Elem {
-	leaky, beta := c.tables.function(ir.OpLeakyRelu.Forms()[0].Curve, n[:1]), field.Number(n[1])
+	leaky, beta := c.meanings.function(ir.OpLeakyRelu.Forms()[0].Curve, n[:1]), field.Number(n[1])
 	return func(x field.Elem) field.Elem { return c.Min(leaky(x), beta) }
 }
 
 // thresholded is x times the step function at alpha.
 func thresholded(c *call, n []float64) func(x field.Elem) field.Elem {
-	step := c.tables.comparison(n[0], 0, 1, 1)
+	step := c.meanings.comparison(n[0], 0, 1, 1)
 	return func(x field.Elem) field.Elem { return field.Mul(step(x), x) }
 }
 
@@ -31,32 +31,32 @@ func softsign(c *call, x field.Elem) field.Elem {
 }
 
 // channels returns an argument with a number for each channel as a tensor that broadcasts over x.
-func (c *call) channels(name ir.ParamName) (tensor, bool) {
+func (c *call) channels(name ir.ParamName) (Tensor, bool) {
 	t, ok := c.arg(name)
 	if !ok {
 		return t, false
 	}
-	shape := []int64{1, int64(len(t.v))}
+	shape := []int64{1, int64(len(t.Elems))}
 	for range c.op.Arg(ir.ParamX).Type.Rank() - 2 {
 		shape = append(shape, 1)
 	}
-	return tensor{t.typ.WithShape(shape...), t.v}, true
+	return Tensor{t.Type.WithShape(shape...), t.Elems}, true
 }
 
-func parametric(c *call) []tensor {
+func parametric(c *call) []Tensor {
 	alpha, okA := c.channels(ir.ParamAlpha)
 	beta, okB := c.channels(ir.ParamBeta)
 	if !okA || !okB {
 		return nil
 	}
-	f := c.tables.function(ir.OpSoftplus.Forms()[0].Curve, nil)
+	f := c.meanings.function(ir.OpSoftplus.Forms()[0].Curve, nil)
 	return c.broadcast(func(a []field.Elem) field.Elem {
 		return field.Mul(f(field.Mul(a[0], a[2])), a[1])
 	}, c.need(ir.ParamX), alpha, beta)
 }
 
 // prelu is the larger of x and alpha x if no slope is above 1, the smaller if none is below.
-func prelu(c *call) []tensor {
+func prelu(c *call) []Tensor {
 	alpha, ok := c.channels(ir.ParamAlpha)
 	if !ok || !c.op.Arg(ir.ParamAlpha).IsConst() {
 		return nil
@@ -77,39 +77,39 @@ func prelu(c *call) []tensor {
 }
 
 // bandPart bounds what is inside the band by infinities, and what is outside by 0.
-func bandPart(c *call) []tensor {
+func bandPart(c *call) []Tensor {
 	x := c.need(ir.ParamX)
 	lower, okL := ir.ArgInt(c.op, ir.ParamLower)
 	upper, okU := ir.ArgInt(c.op, ir.ParamUpper)
-	if !okL || !okU || !c.floats() || x.typ.Rank() < 2 {
+	if !okL || !okU || !c.floats() || x.Type.Rank() < 2 {
 		return nil
 	}
-	out := make([]field.Elem, len(x.v))
-	rows, cols := x.typ.Shape[x.typ.Rank()-2], x.typ.Shape[x.typ.Rank()-1]
+	out := make([]field.Elem, len(x.Elems))
+	rows, cols := x.Type.Shape[x.Type.Rank()-2], x.Type.Shape[x.Type.Rank()-1]
 	parallel(len(out), 1, func(lo, hi int) {
 		for i := lo; i < hi; i++ {
 			high, r, k := field.Elem(0), int64(i)/cols%rows, int64(i)%cols
 			if (lower < 0 || r-k <= lower) && (upper < 0 || k-r <= upper) {
 				high = field.Infinity
 			}
-			out[i] = c.Max(c.Min(x.v[i], high), field.Neg(high))
+			out[i] = c.Max(c.Min(x.Elems[i], high), field.Neg(high))
 		}
 	})
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
 }
 
 // power is a product or a root, for exponents that are small integers or halves, or exp(y log(x)).
-func power(c *call) []tensor {
+func power(c *call) []Tensor {
 	y := c.op.Arg(ir.ParamY)
 	if !y.IsConst() || y.Type.Elems() != 1 || !c.floats() {
 		return nil
 	}
 	n := y.Const.Float(0)
-	each := func(f func(x field.Elem) field.Elem) func() []tensor {
-		return func() []tensor { return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX) }
+	each := func(f func(x field.Elem) field.Elem) func() []Tensor {
+		return func() []Tensor { return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX) }
 	}
-	exp, log := c.tables.function(ir.OpExp.Forms()[0].Curve, nil), c.tables.named(c.Functions, "log2")
-	factor := field.Mul(c.numbers.scalar(n), c.numbers.scalar(ln2))
+	exp, log := c.meanings.function(ir.OpExp.Forms()[0].Curve, nil), c.meanings.named(c.Functions, "log2")
+	factor := field.Mul(c.meanings.Scalar(n), c.meanings.Scalar(ln2))
 	written := each(func(x field.Elem) field.Elem { return exp(field.Mul(factor, log(x))) })
 	var f func(x field.Elem) field.Elem
 	switch {
@@ -134,15 +134,15 @@ func power(c *call) []tensor {
 	return c.either(each(f), written)
 }
 
-func cumsum(c *call) []tensor {
+func cumsum(c *call) []Tensor {
 	x := c.need(ir.ParamX)
-	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.typ.Rank())
+	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
 	exclusive, _ := ir.ArgBool(c.op, ir.ParamExclusive)
 	backward, _ := ir.ArgBool(c.op, ir.ParamReverse)
 	if err != nil || !c.floats() {
 		return nil
 	}
-	return []tensor{c.out(0, c.along(x, []int{axis}, func(_ int, row []field.Elem) {
+	return []Tensor{c.out(0, c.along(x, []int{axis}, func(_ int, row []field.Elem) {
 		if backward {
 			slices.Reverse(row)
 		}
@@ -161,33 +161,33 @@ func cumsum(c *call) []tensor {
 }
 
 // attention knows masks of numbers. The query is scaled by a number of fp16.
-func attention(c *call) []tensor {
+func attention(c *call) []Tensor {
 	q, k, v := c.need(ir.ParamQuery), c.need(ir.ParamKey), c.need(ir.ParamValue)
 	mask, masked := c.arg(ir.ParamAttnMask)
-	out, n := c.op.Results[0].Type, q.typ.Rank()
-	if !out.DType.IsFloat() || masked && !mask.typ.DType.IsFloat() {
+	out, n := c.op.Results[0].Type, q.Type.Rank()
+	if !out.DType.IsFloat() || masked && !mask.Type.DType.IsFloat() {
 		return nil
 	}
-	rows, width, keys := q.typ.Shape[n-2], q.typ.Shape[n-1], k.typ.Shape[n-2]
-	scale := c.numbers.scalar(numerics.Half(1 / math.Sqrt(float64(width))))
-	q.v = slices.Clone(q.v)
-	for i := range q.v {
-		q.v[i] = field.Mul(q.v[i], scale)
+	rows, width, keys := q.Type.Shape[n-2], q.Type.Shape[n-1], k.Type.Shape[n-2]
+	scale := c.meanings.Scalar(numerics.Half(1 / math.Sqrt(float64(width))))
+	q.Elems = slices.Clone(q.Elems)
+	for i := range q.Elems {
+		q.Elems[i] = field.Mul(q.Elems[i], scale)
 	}
 	lead := out.Shape[:n-2]
 	scores := out.WithShape(append(slices.Clone(lead), rows, keys)...)
 	s := c.matrices(q, k, ir.MatMul{TransposeY: true, Batch: lead, M: rows, K: width, N: keys}, false)
 	if masked {
 		add := func(a []field.Elem) field.Elem { return field.Add(a[0], a[1]) }
-		s = c.over(scores.Shape, add, tensor{scores, s}, mask)
+		s = c.over(scores.Shape, add, Tensor{scores, s}, mask)
 	}
-	s = c.shares(tensor{scores, s}, n-1)
-	return []tensor{c.out(0, c.matrices(tensor{scores, s}, v, ir.MatMul{
+	s = c.shares(Tensor{scores, s}, n-1)
+	return []Tensor{c.out(0, c.matrices(Tensor{scores, s}, v, ir.MatMul{
 		Batch: lead, M: rows, K: keys, N: out.Shape[n-1]}, false))}
 }
 
 // lstm computes one direction with the usual activations; its gates are input, forget, output and cell.
-func lstm(c *call) []tensor {
+func lstm(c *call) []Tensor {
 	x, ih, hh := c.need(ir.ParamX), c.need(ir.ParamWeightIH), c.need(ir.ParamWeightHH)
 	direction, _ := ir.ArgString(c.op, ir.ParamDirection)
 	sequence, _ := ir.ArgBool(c.op, ir.ParamOutputSequence)
@@ -200,11 +200,11 @@ func lstm(c *call) []tensor {
 	if direction == "bidirectional" || c.op.Arg(ir.ParamPeephole) != nil || c.op.Arg(ir.ParamClip) != nil {
 		return nil
 	}
-	steps, batch, in := int(x.typ.Shape[0]), int(x.typ.Shape[1]), int(x.typ.Shape[2])
-	hidden := int(hh.typ.Shape[1])
+	steps, batch, in := int(x.Type.Shape[0]), int(x.Type.Shape[1]), int(x.Type.Shape[2])
+	hidden := int(hh.Type.Shape[1])
 	bias, _ := c.arg(ir.ParamBias)
-	h, cell := c.need(ir.ParamInitialH).v, c.need(ir.ParamInitialC).v
-	sigmoid, tanh := c.tables.named(c.Functions, "sigmoid"), c.tables.named(c.Functions, "tanh")
+	h, cell := c.need(ir.ParamInitialH).Elems, c.need(ir.ParamInitialC).Elems
+	sigmoid, tanh := c.meanings.named(c.Functions, "sigmoid"), c.meanings.named(c.Functions, "tanh")
 	seq := make([]field.Elem, steps*batch*hidden)
 	a, b := make([]field.Elem, 4*hidden*batch), make([]field.Elem, 4*hidden*batch)
 	for k := range steps {
@@ -212,9 +212,9 @@ func lstm(c *call) []tensor {
 		if direction == "reverse" {
 			t = steps - 1 - k
 		}
-		c.multiply(dense(a, batch), dense(ih.v, in), dense(x.v[t*batch*in:], in).turned(), 4*hidden, in, batch)
-		c.multiply(dense(b, batch), dense(hh.v, hidden), dense(h, hidden).turned(), 4*hidden, hidden, batch)
-		addRows(a, bias.v, batch)
+		c.multiply(dense(a, batch), dense(ih.Elems, in), dense(x.Elems[t*batch*in:], in).turned(), 4*hidden, in, batch)
+		c.multiply(dense(b, batch), dense(hh.Elems, hidden), dense(h, hidden).turned(), 4*hidden, hidden, batch)
+		addRows(a, bias.Elems, batch)
 		next, state := make([]field.Elem, batch*hidden), make([]field.Elem, batch*hidden)
 		for i := range batch * hidden {
 			gate := func(g int) field.Elem {
@@ -230,5 +230,5 @@ func lstm(c *call) []tensor {
 	if !sequence {
 		seq = h
 	}
-	return []tensor{c.out(0, seq), c.out(1, h), c.out(2, cell)}
+	return []Tensor{c.out(0, seq), c.out(1, h), c.out(2, cell)}
 }

@@ -1,4 +1,4 @@
-package prove
+package exact
 
 import (
 	"slices"
@@ -46,18 +46,18 @@ func (m matrix) set(from matrix, rows, columns int) {
 }
 
 // multiply writes the product of w, of m rows of k elements, and b, of n columns, to out.
-func (e *evaluator) multiply(out, w, b matrix, m, k, n int) {
+func (e *Evaluator) multiply(out, w, b matrix, m, k, n int) {
 	if k == 0 {
 		for i := range m * n {
 			out.v[i/n*out.row+i%n*out.column] = 0
 		}
 		return
 	}
-	if e.form.Replaces(k) {
+	if e.Form.Replaces(k) {
 		if out.column != 1 {
 			out, w, b, m, n = out.turned(), b.turned(), w.turned(), n, m
 		}
-		terms := e.form.Terms(k)
+		terms := e.Form.Terms(k)
 		own := e.memory.Zeros(terms * (m + n))
 		defer e.memory.Give(own)
 		w, b, k = e.combined(own[:terms*m], w, m, k), e.combined(own[terms*m:], b.turned(), n, k).turned(), terms
@@ -93,11 +93,11 @@ func (e *evaluator) multiply(out, w, b matrix, m, k, n int) {
 const combinedSize = 1 << 7
 
 // combined writes the combinations of the k elements of each of m rows over zeros.
-func (e *evaluator) combined(out []field.Elem, rows matrix, m, k int) matrix {
-	terms := e.form.Terms(k)
+func (e *Evaluator) combined(out []field.Elem, rows matrix, m, k int) matrix {
+	terms := e.Form.Terms(k)
 	if rows.column == 1 {
 		parallel(m, combinedSize, func(lo, hi int) {
-			e.form.Rows(out[lo*terms:], rows.v[lo*rows.row:], rows.row, hi-lo, k)
+			e.Form.Rows(out[lo*terms:], rows.v[lo*rows.row:], rows.row, hi-lo, k)
 		})
 		return dense(out, terms)
 	}
@@ -105,7 +105,7 @@ func (e *evaluator) combined(out []field.Elem, rows matrix, m, k int) matrix {
 	for l := range at {
 		at[l] = l * rows.column
 	}
-	parallel(m, combinedSize, func(lo, hi int) { e.form.Columns(out[lo:], m, rows.v[lo:], at, hi-lo) })
+	parallel(m, combinedSize, func(lo, hi int) { e.Form.Columns(out[lo:], m, rows.v[lo:], at, hi-lo) })
 	return dense(out, m).turned()
 }
 
@@ -116,45 +116,45 @@ func addRows(v, numbers []field.Elem, n int) {
 	}
 }
 
-func linear(c *call) []tensor {
+func linear(c *call) []Tensor {
 	x, w := c.need(ir.ParamX), c.need(ir.ParamWeight)
-	n, k := int(w.typ.Shape[0]), int(w.typ.Shape[1])
+	n, k := int(w.Type.Shape[0]), int(w.Type.Shape[1])
 	if !c.floats() || k == 0 {
 		return nil
 	}
-	m := len(x.v) / k
+	m := len(x.Elems) / k
 	out := c.memory.Take(m * n)
-	c.multiply(dense(out, n).turned(), dense(w.v, k), dense(x.v, k).turned(), n, k, m)
+	c.multiply(dense(out, n).turned(), dense(w.Elems, k), dense(x.Elems, k).turned(), n, k, m)
 	if b, ok := c.arg(ir.ParamBias); ok {
 		for i := range m {
-			field.AddRow(out[i*n:][:n], b.v)
+			field.AddRow(out[i*n:][:n], b.Elems)
 		}
 	}
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
 }
 
-func matmul(c *call) []tensor {
+func matmul(c *call) []Tensor {
 	a, err := ir.MatMulAttrs(c.op)
 	if err != nil || !c.floats() {
 		return nil
 	}
 	// A vector has no batch dimensions.
-	matrices := func(t tensor, vector bool) tensor {
+	matrices := func(t Tensor, vector bool) Tensor {
 		if vector {
-			return tensor{ir.TensorOf(t.typ.DType, 1, 1), t.v}
+			return Tensor{ir.TensorOf(t.Type.DType, 1, 1), t.Elems}
 		}
 		return t
 	}
 	x, y := matrices(c.need(ir.ParamX), a.VectorX), matrices(c.need(ir.ParamY), a.VectorY)
-	return []tensor{c.out(0, c.matrices(x, y, a, c.op.Arg(ir.ParamY).IsConst()))}
+	return []Tensor{c.out(0, c.matrices(x, y, a, c.op.Arg(ir.ParamY).IsConst()))}
 }
 
 // matrices multiplies matrices, the last two dimensions, whose batch dimensions broadcast. The rows that are multiplied
 // are the columns of y if it is constant, since numbers of fp16 take less time as rows.
-func (e *evaluator) matrices(x, y tensor, a ir.MatMul, constant bool) []field.Elem {
-	batch := func(t tensor) tensor { return tensor{t.typ.WithShape(t.typ.Shape[:t.typ.Rank()-2]...), t.v} }
+func (e *Evaluator) matrices(x, y Tensor, a ir.MatMul, constant bool) []field.Elem {
+	batch := func(t Tensor) Tensor { return Tensor{t.Type.WithShape(t.Type.Shape[:t.Type.Rank()-2]...), t.Elems} }
 	m, k, n := int(a.M), int(a.K), int(a.N)
-	st := spread(a.Batch, []tensor{batch(x), batch(y)})
+	st := spread(a.Batch, []Tensor{batch(x), batch(y)})
 	count := int(extent(a.Batch, nil))
 	if slices.Contains(a.Batch, 0) {
 		count = 0
@@ -168,7 +168,7 @@ func (e *evaluator) matrices(x, y tensor, a ir.MatMul, constant bool) []field.El
 			}
 			r /= int(a.Batch[d])
 		}
-		p, q, c := dense(x.v[at[0]*m*k:], k), dense(y.v[at[1]*k*n:], n), dense(out[i*m*n:], n)
+		p, q, c := dense(x.Elems[at[0]*m*k:], k), dense(y.Elems[at[1]*k*n:], n), dense(out[i*m*n:], n)
 		if a.TransposeX {
 			p = dense(p.v, m).turned()
 		}
@@ -211,14 +211,14 @@ func windows(in, kernel, strides, dilations, before, out []int64) (at [][]int, t
 	return at, taps
 }
 
-func conv(c *call) []tensor {
+func conv(c *call) []Tensor {
 	a, err := ir.ConvAttrs(c.op)
 	if err != nil || !c.floats() {
 		return nil
 	}
 	x, w := c.need(ir.ParamX), c.need(ir.ParamWeight)
 	bias, biased := c.arg(ir.ParamBias)
-	n, cin, cout, g := int(x.typ.Shape[0]), int(x.typ.Shape[1]), int(w.typ.Shape[0]), int(a.Groups)
+	n, cin, cout, g := int(x.Type.Shape[0]), int(x.Type.Shape[1]), int(w.Type.Shape[0]), int(a.Groups)
 	at, taps := windows(a.In, a.Kernel, a.Strides, a.Dilations, a.PadBefore, a.Out)
 	plane, pixels := int(extent(a.In, nil)), len(at)
 	in, rows := cin/g, cout/g
@@ -226,7 +226,7 @@ func conv(c *call) []tensor {
 	out, seen := c.memory.Take(n*cout*pixels), c.memory.Take(red*pixels)
 	defer c.memory.Give(seen)
 	for i := range n * g {
-		image := x.v[i*in*plane:][:in*plane]
+		image := x.Elems[i*in*plane:][:in*plane]
 		parallel(in, pixels*taps, func(lo, hi int) {
 			for ch := lo; ch < hi; ch++ {
 				for p, win := range at {
@@ -241,38 +241,38 @@ func conv(c *call) []tensor {
 			}
 		})
 		y := out[i*rows*pixels:][:rows*pixels]
-		c.multiply(dense(y, pixels), dense(w.v[i%g*rows*red:], red), dense(seen, pixels), rows, red, pixels)
+		c.multiply(dense(y, pixels), dense(w.Elems[i%g*rows*red:], red), dense(seen, pixels), rows, red, pixels)
 		if biased {
-			addRows(y, bias.v[i%g*rows:][:rows], pixels)
+			addRows(y, bias.Elems[i%g*rows:][:rows], pixels)
 		}
 	}
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
 }
 
 // convTranspose adds the products of each element to the places of its taps in the result.
-func convTranspose(c *call) []tensor {
+func convTranspose(c *call) []Tensor {
 	a, err := ir.ConvAttrs(c.op)
 	if err != nil || !c.floats() {
 		return nil
 	}
 	x, w := c.need(ir.ParamX), c.need(ir.ParamWeight)
 	bias, biased := c.arg(ir.ParamBias)
-	n, g := int(x.typ.Shape[0]), int(a.Groups)
-	in, rows := int(x.typ.Shape[1])/g, int(w.typ.Shape[1])
+	n, g := int(x.Type.Shape[0]), int(a.Groups)
+	in, rows := int(x.Type.Shape[1])/g, int(w.Type.Shape[1])
 	at, taps := windows(a.Out, a.Kernel, a.Strides, a.Dilations, a.PadBefore, a.In)
 	plane, pixels := int(extent(a.Out, nil)), len(at)
 	out := c.memory.Zeros(n * g * rows * plane)
 	parts := c.memory.Take(rows * taps * pixels)
 	defer c.memory.Give(parts)
 	for i := range n * g {
-		c.multiply(dense(parts, pixels), dense(w.v[i%g*in*rows*taps:], rows*taps).turned(),
-			dense(x.v[i*in*pixels:], pixels), rows*taps, in, pixels)
+		c.multiply(dense(parts, pixels), dense(w.Elems[i%g*in*rows*taps:], rows*taps).turned(),
+			dense(x.Elems[i*in*pixels:], pixels), rows*taps, in, pixels)
 		parallel(rows, pixels*taps, func(lo, hi int) {
 			for r := lo; r < hi; r++ {
 				y := out[(i*rows+r)*plane:][:plane]
 				if biased {
 					for k := range y {
-						y[k] = bias.v[i%g*rows+r]
+						y[k] = bias.Elems[i%g*rows+r]
 					}
 				}
 				for p, places := range at {
@@ -285,10 +285,10 @@ func convTranspose(c *call) []tensor {
 			}
 		})
 	}
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
 }
 
-func pool(c *call) []tensor {
+func pool(c *call) []Tensor {
 	a, err := ir.PoolAttrs(c.op)
 	if err != nil || !c.floats() {
 		return nil
@@ -303,7 +303,7 @@ func pool(c *call) []tensor {
 	if slices.Contains(a.In, 0) {
 		return nil
 	}
-	planes := len(x.v) / plane
+	planes := len(x.Elems) / plane
 	out := make([]field.Elem, planes*len(at))
 	reduced, padded := mean, !a.ExcludePadding
 	if c.op.Is(ir.OpMaxPool) {
@@ -316,7 +316,7 @@ func pool(c *call) []tensor {
 				row = row[:0]
 				for _, place := range win {
 					if place >= 0 {
-						row = append(row, x.v[i*plane+place])
+						row = append(row, x.Elems[i*plane+place])
 					} else if padded {
 						row = append(row, 0)
 					}
@@ -325,5 +325,5 @@ func pool(c *call) []tensor {
 			}
 		}
 	})
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
 }

@@ -1,4 +1,4 @@
-package prove
+package exact
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 // move computes an operation that moves elements: the interpreter moves their numbers, counted from 1; 0 means the
 // element zero. Operands that say where to move are passed unchanged.
-func (c *call) move() []tensor {
+func (c *call) move() []Tensor {
 	data := c.moved()
 	if data == nil {
 		return nil
@@ -25,17 +25,17 @@ func (c *call) move() []tensor {
 	elems := []field.Elem{0}
 	for i, args := range c.op.Args {
 		for _, v := range args {
-			t := c.value(c.in, v)
+			t := c.Value(c.in, v)
 			p := &ir.Value{Name: fmt.Sprint("a", len(inputs)), Pos: v.Pos}
 			switch {
 			case data[i]:
-				p.Type = ir.TensorOf(ir.Int32, t.typ.Shape...)
-				n := make([]int64, len(t.v))
+				p.Type = ir.TensorOf(ir.Int32, t.Type.Shape...)
+				n := make([]int64, len(t.Elems))
 				for k := range n {
 					n[k] = int64(len(elems) + k)
 				}
-				elems = append(elems, t.v...)
-				x, err := interp.FromInts(ir.Int32, n, t.typ.Shape...)
+				elems = append(elems, t.Elems...)
+				x, err := interp.FromInts(ir.Int32, n, t.Type.Shape...)
 				if err != nil {
 					return nil
 				}
@@ -45,10 +45,10 @@ func (c *call) move() []tensor {
 				p.Type, p.Const = v.Type, v.Const
 			default:
 				n, ok := small(t)
-				if !ok || !t.typ.DType.IsInt() && t.typ.DType != ir.Bool {
+				if !ok || !t.Type.DType.IsInt() && t.Type.DType != ir.Bool {
 					return nil
 				}
-				x, err := interp.FromInts(t.typ.DType, n, t.typ.Shape...)
+				x, err := interp.FromInts(t.Type.DType, n, t.Type.Shape...)
 				if err != nil {
 					return nil
 				}
@@ -66,7 +66,7 @@ func (c *call) move() []tensor {
 	if err != nil {
 		return nil
 	}
-	out := make([]tensor, len(op.Results))
+	out := make([]Tensor, len(op.Results))
 	for i, v := range op.Results {
 		t := got[v.Name]
 		y := make([]field.Elem, t.Elems())
@@ -108,14 +108,14 @@ func (c *call) moved() []bool {
 }
 
 // transpose is faster than move.
-func transpose(c *call) []tensor {
+func transpose(c *call) []Tensor {
 	perm, err := ir.Perm(c.op)
 	x, shape := c.need(ir.ParamX), c.op.Results[0].Type.Shape
 	if err != nil {
 		return nil
 	}
-	from := spread(x.typ.Shape, []tensor{x})[0]
-	out := c.memory.Take(len(x.v))
+	from := spread(x.Type.Shape, []Tensor{x})[0]
+	out := c.memory.Take(len(x.Elems))
 	var fill func(to, at, d int)
 	fill = func(to, at, d int) {
 		step, n := from[perm[d]], int(shape[d])
@@ -127,24 +127,24 @@ func transpose(c *call) []tensor {
 			return
 		}
 		for i := range out[to:][:n] {
-			out[to+i] = x.v[at+i*step]
+			out[to+i] = x.Elems[at+i*step]
 		}
 	}
 	fill(0, 0, 0)
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
 }
 
 // gathered takes slices along an axis. The interpreter would count every element of x, which may be a dictionary.
-func gathered(c *call) []tensor {
+func gathered(c *call) []Tensor {
 	a, err := ir.GatherAttrs(c.op)
 	x := c.need(ir.ParamX)
 	places, ok := small(c.need(ir.ParamIndices))
 	if err != nil || a.BatchDims != 0 || !ok {
 		return c.move()
 	}
-	n, inner := x.typ.Shape[a.Axis], extent(x.typ.Shape[a.Axis+1:], nil)
+	n, inner := x.Type.Shape[a.Axis], extent(x.Type.Shape[a.Axis+1:], nil)
 	var out []field.Elem
-	for lead := range extent(x.typ.Shape[:a.Axis], nil) {
+	for lead := range extent(x.Type.Shape[:a.Axis], nil) {
 		for _, i := range places {
 			if i < 0 {
 				i += n
@@ -152,8 +152,32 @@ func gathered(c *call) []tensor {
 			if i < 0 || i >= n {
 				return nil
 			}
-			out = append(out, x.v[(lead*n+i)*inner:][:inner]...)
+			out = append(out, x.Elems[(lead*n+i)*inner:][:inner]...)
 		}
 	}
-	return []tensor{c.out(0, out)}
+	return []Tensor{c.out(0, out)}
+}
+
+// Known returns the results of an operation that depends on constants alone, as the interpreter computes them; nil
+// for others.
+func Known(op *ir.Op) []*ir.Const {
+	known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
+	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
+	if !known {
+		return nil
+	}
+	fn := &ir.Func{Name: "main", Opset: opset(op), Body: &ir.Block{Ops: []*ir.Op{op}, Outputs: op.Results}}
+	got, err := interp.Run(context.Background(), fn, nil, interp.Options{})
+	if err != nil {
+		return nil
+	}
+	out := make([]*ir.Const, len(op.Results))
+	for i, v := range op.Results {
+		t, ok := got[v.Name]
+		if !ok || t.Type.Kind != ir.Tensor {
+			return nil
+		}
+		out[i] = t.Const()
+	}
+	return out
 }
