@@ -31,10 +31,11 @@ func newProve(e *env) *cobra.Command {
 		Use:   "prove FILE.hwx MODEL",
 		Short: "Prove that a pair computes its model: layout, order, constants and fusion, without a tolerance",
 		Long: `Prove runs the bytes of a pair and the program that the passes make of MODEL once each over
-the prime field of 2^61-1 elements, on random inputs, and compares all outputs. Sums and products
-are exact, nothing rounds, and each lookup table is the function that it approximates. Equal
-outputs show that addresses, strides, tiles, order, fusion and constants are right, with an
-error below 2^-40; docs/prove.md says what is compared and what is not.
+the prime field of 2^61-1 elements, on random inputs, and compares all outputs. Nothing
+rounds, each lookup table is the function that it approximates, and a sum of many products is a
+random form of its factors, or exact if forms do not show that all is equal. Equal outputs show
+that addresses, strides, tiles, order, fusion and constants are right, with an error below
+2^-40; docs/prove.md says what is compared and what is not.
 
 It then compares that program with MODEL, statement by statement: a statement is proved if the
 program computes its results, up to the rounding of constants that passes computed; else both are
