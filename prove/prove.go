@@ -322,7 +322,7 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 		if !p.form.Used() {
 			break
 		}
-		p.exactly(c)
+		p.exactly(c) // equal sums can have different forms
 	}
 	e, tasks := p.evaluator(), 0
 	computed := map[field.Elem]place{}
@@ -366,8 +366,9 @@ func (p *proof) both(ctx context.Context, r *FunctionResult, c *watched) error {
 	p.inputs()
 	p.progress.begin("proof: tasks and program", p.m.Tasks()+len(p.f.Program.Body.Ops))
 	ctx, cancel := context.WithCancelCause(ctx)
+	var wg mapfault.Group // constants are in mapped files, which must stay open
+	defer wg.Wait()
 	defer cancel(nil)
-	var wg mapfault.Group // constants are in mapped files
 	wg.Go(func() {
 		var err error
 		if c.outs, err = p.program(ctx, c.Evaluator); err != nil {

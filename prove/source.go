@@ -68,8 +68,7 @@ type source struct {
 	reads   map[string]bool // which ones
 	all     bool
 	missing bool
-	// inexact says that a conclusion needs exact sums of products.
-	inexact bool
+	inexact bool               // a conclusion needs exact sums of products
 	found   map[string]finding // by name, for values that the placed program has too
 	// granted are values that differ and are not concluded: what reads them reads those of the placed program.
 	granted map[string]bool
@@ -424,6 +423,7 @@ func (s *source) outputs(in exact.Scope, outs []exact.Tensor) map[*ir.Value]find
 	note := func(v *ir.Value, t, have exact.Tensor, name string) {
 		f := finding{}
 		if !slices.Equal(t.Elems, have.Elems) {
+			s.inexact = s.inexact || s.Form.Used()
 			f = finding{differs, "the placed program returns another value as " + name}
 		}
 		if g, ok := s.found[v.Name]; ok && f.standing == differs && g.standing != differs {
@@ -465,7 +465,7 @@ func (s *source) outputs(in exact.Scope, outs []exact.Tensor) map[*ir.Value]find
 
 // report gives each statement the worst standing of what depends on it up to the first values that both programs have.
 func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
-	if s.missing {
+	if s.missing || s.inexact {
 		return nil
 	}
 	r := &SourceResult{Verdict: Proved, open: map[*ir.Op]bool{}}

@@ -54,8 +54,9 @@ type pool[T any] struct {
 
 func (p *pool[T]) reset() {
 	p.kept, p.free, p.used = p.kept[:0], append(p.free, p.used...), p.used[:0]
-	if p.size > poolMost {
-		p.free, p.size = nil, 0
+	for ; p.size > poolMost; p.free = p.free[1:] { // the one that was not needed for longest
+		p.size -= cap(p.free[0])
+		p.free[0] = nil
 	}
 }
 
