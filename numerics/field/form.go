@@ -17,12 +17,11 @@ const (
 // it is the sum of formRank products, each of one random combination of the block's terms of one vector and the same
 // combination of those of the other.
 //
-// Two programs whose results are equal for every sum of products are not always equal for every such form: a
-// permutation of terms, a cut inside a block and a change of the order of products (AB)C are not seen as equal. The
-// reverse holds. A difference of two programs that is a polynomial of at most formRank degrees in the forms, and is 0
-// for all of them, is 0 for the sum of products: a polynomial that vanishes on the symmetric matrices of rank r is in
-// the ideal of their minors of degree r+1 (De Concini and Procesi, 1976). What functions that are no polynomials
-// return counts as an independent number, so the degree is that of the products between two of them.
+// Programs that are equal with sums of products can differ with forms: if terms are in another order, if a sum is cut
+// inside a block, and if (AB)C is computed as A(BC). Programs that are equal with forms are equal with sums, as far as
+// their difference has no more than formRank factors that are forms: a polynomial that vanishes on the symmetric
+// matrices of rank r is in the ideal of their minors of degree r+1 (De Concini and Procesi, 1976). docs/prove.md says
+// what holds beyond.
 type Form struct {
 	rows   []Elem // of formRank rows of coefficients
 	turned []Elem // the same, of formBlock rows
