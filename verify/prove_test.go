@@ -266,6 +266,29 @@ func TestProofsStopWhenCancelled(t *testing.T) {
 	}
 }
 
+// TestEqualSumsOfOtherFormsAreProved proves a convolution whose kernel has zeros between its taps in the bytes, and so
+// another form than in the program: both sides run a second time, with the sums themselves.
+func TestEqualSumsOfOtherFormsAreProved(t *testing.T) {
+	g := irbuild.New(7)
+	g.Output(g.Op("conv", "x", g.Input(1, 16, 8, 8), "weight", g.Weights(16, 16, 3, 3), "dilations", []int{2, 2}))
+	r, err := compile.Compile(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+	if err != nil {
+		t.Fatal(err)
+	}
+	times := 0
+	res, err := Prove(t.Context(), r, prove.Options{Seed: 1, Progress: func(stage string, done, _ int) {
+		if stage == "proof: tasks and program" && done == 1 {
+			times++
+		}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := res.Err(); err != nil || times != 2 {
+		t.Errorf("%d runs of both sides, want 2: %v", times, err)
+	}
+}
+
 // TestCacheAtAPositionIsProved proves a cache whose row is chosen by two inputs, its begin and its end: values of which
 // few are valid together.
 func TestCacheAtAPositionIsProved(t *testing.T) {
