@@ -98,8 +98,8 @@ func (c *chain) checkBuffers() error {
 			}
 		}
 	}
-	return fmt.Errorf("%sthe buffers take %d bytes, the limit is %d; the largest is %s with %d bytes; "+
-		"use smaller shapes", place, total, uint64(e5.MaxBytes), of, largest)
+	return &loadError{fmt.Sprintf("%sthe buffers take %d bytes, the limit is %d; the largest is %s with %d bytes; "+
+		"use smaller shapes or cut the model in two", place, total, uint64(e5.MaxBytes), of, largest)}
 }
 
 // checkLoad returns an error for a procedure that fits a container but cannot be loaded: it needs more scratch memory
@@ -117,7 +117,7 @@ func (d *driver) checkLoad(p *lower.Procedure) error {
 	return nil
 }
 
-// loadError reports procedures that fit a container but no load.
+// loadError reports a program that fits a container but cannot be loaded or run.
 type loadError struct{ text string }
 
 func (e *loadError) Error() string { return e.text }

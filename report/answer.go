@@ -42,7 +42,7 @@ func WriteAnswer(w io.Writer, d *Document, all string) error {
 	var b bytes.Buffer
 	r := d.Report
 	fmt.Fprintf(&b, "%s, function %s, target %s, precision %s\n", d.Model, r.Function, r.Target, r.Precision)
-	answerTime(&b, r)
+	answerTime(&b, d)
 	answerPlaces(&b, r)
 	if r.Estimate != nil {
 		answerAdvised(&b, d.Advice)
@@ -58,8 +58,13 @@ func WriteAnswer(w io.Writer, d *Document, all string) error {
 }
 
 // answerTime writes what a call takes and what of it goes where.
-func answerTime(b *bytes.Buffer, r *compile.Report) {
-	if r.Estimate == nil {
+func answerTime(b *bytes.Buffer, d *Document) {
+	r := d.Report
+	switch {
+	case d.Exceeds != "":
+		fmt.Fprintf(b, "\nzinc estimates no times, since no container has room for the program: %s\n", d.Exceeds)
+		return
+	case r.Estimate == nil:
 		fmt.Fprintf(b, "\nzinc estimates no times for %s: it writes no programs for that target\n", r.Target)
 		return
 	}

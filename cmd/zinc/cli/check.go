@@ -55,7 +55,8 @@ CPU the rule that keeps it there, the value that breaks the rule, the target's l
 the command that explains it; then each dispatch and what separates it from the one
 before. --cpu lists only the operations on the CPU. Targets that zinc cannot write
 programs for can be checked too, without times: their published limits and gates are used
-with the rules of h13.
+with the rules of h13. A model that no container has room for is placed without times, and
+the exit status is 1: zinc split cuts it into several.
 
 --report writes the reports of the compile command, for one target: with tasks and
 estimates if zinc can write programs for it, otherwise only the placement. A report on
@@ -113,12 +114,16 @@ type targetResult struct {
 	EngineOpsPercent  float64 `json:"engine_ops_percent"`  // share of the operations on the engine
 	EngineMACsPercent float64 `json:"engine_macs_percent"` // 100 if there are none
 	// Assumed are the weight files that are missing, with what needs them: their values were assumed.
-	Assumed    []string           `json:"assumed_weights,omitempty"`
+	Assumed []string `json:"assumed_weights,omitempty"`
+	// Exceeds says why no container has room for the model, if that is so. There are no times then.
+	Exceeds    string             `json:"exceeds,omitempty"`
 	Advice     []report.Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
 	Failures   []string           `json:"failures,omitempty"`   // of --require-engine and of budgets, as text
 	Violations []report.Violation `json:"violations,omitempty"` // budgets that were exceeded
 	// Explain has an element for each operation that the engine refuses.
 	Explain []suggestion `json:"explain,omitempty"`
+
+	exceeds error // of Exceeds
 }
 
 func (c *checkCommand) run(ctx context.Context, path string) error {
@@ -177,6 +182,9 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	var vs []report.Violation
 	var fails []string
 	for _, t := range r.Targets {
+		if t.exceeds != nil {
+			return t.exceeds
+		}
 		vs = append(vs, t.Violations...)
 		fails = append(fails, t.Failures[:len(t.Failures)-len(t.Violations)]...)
 	}
@@ -211,6 +219,10 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		source = ir.CloneProgram(m.Program)
 	}
 	rep, err := c.report(ctx, m.Program, o)
+	exceeds := err
+	if compile.Exceeds(err) && c.budgets.compiles() == "" {
+		rep, err = c.plan(ctx, f, path, o)
+	}
 	if err != nil {
 		return targetResult{}, "", err
 	}
@@ -219,11 +231,14 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 		EngineOpsPercent:  report.Percent(int64(rep.EngineOps), int64(rep.CPUOps)),
 		EngineMACsPercent: report.Percent(rep.EngineMACs, rep.CPUMACs),
 	}
+	if exceeds != nil {
+		t.Exceeds, t.exceeds = exceeds.Error(), exceeds
+	}
 	for _, f := range m.Missing {
 		t.Assumed = append(t.Assumed, f.String())
 	}
 	rep.Timings = nil // not a fact about the model
-	if c.advises() {
+	if c.advises() && exceeds == nil {
 		t.Advice, err = c.advise(ctx, f, source, rep, o)
 		if err != nil {
 			return targetResult{}, "", err
@@ -264,6 +279,19 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 		return nil, err
 	}
 	return r.Report, nil
+}
+
+// plan places a model that no container has room for. It opens the model again, since placing rewrites the program.
+func (c *checkCommand) plan(ctx context.Context, f *compileFlags, path string, o compile.Options) (*compile.Report,
+	error) {
+	quiet := *c.env
+	quiet.err = io.Discard
+	m, err := f.open(&quiet, path)
+	if err != nil {
+		return nil, err
+	}
+	defer m.Close()
+	return compile.Plan(ctx, m.Program, o)
 }
 
 // advises reports whether what is printed has advice.
@@ -350,6 +378,7 @@ func (c *checkCommand) document(model string, t *targetResult) *report.Document 
 	return &report.Document{
 		Model:      model,
 		Report:     t.Report,
+		Exceeds:    t.Exceeds,
 		Violations: t.Violations,
 		Advice:     t.Advice,
 		Tried:      c.advises(),
