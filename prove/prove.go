@@ -135,25 +135,29 @@ func Pair(ctx context.Context, m *sim.Machine, fs []Function, o Options) (*Resul
 
 // proof is the proof of one function.
 type proof struct {
-	m  *sim.Machine
-	f  *Function
-	o  Options
-	fs *field.Functions
-	// form stands for sums of products. It is nil once they are exact, since it has not shown that all is equal.
-	form     *field.Form
+	m        *sim.Machine
+	f        *Function
+	o        Options
+	fs       *field.Functions
 	meanings *exact.Meanings
 	progress progress
 	in       map[string]exact.Tensor // random elements for the parameters, once they were needed
+	// program is what evaluates the program. A form stands for sums of products until one has not shown that all is
+	// equal.
+	program *exact.Evaluator
+	outs    []exact.Tensor // of the program's last run
+	source  *source        // what looks at the program's values; nil for nothing
 }
 
 func newProof(m *sim.Machine, f *Function, o Options) *proof {
 	p := &proof{m: m, f: f, o: o, fs: field.New(o.Seed), progress: progress{report: o.Progress}}
-	p.form = field.NewForm(p.fs)
 	programs := []*ir.Func{f.Program}
 	if f.Source != nil {
 		programs = append(programs, f.Source)
+		p.source = newSource(p)
 	}
 	p.meanings = exact.NewMeanings(p.fs, programs...)
+	p.program = exact.NewEvaluator(p.fs, field.NewForm(p.fs), p.meanings)
 	return p
 }
 
@@ -177,10 +181,6 @@ func (s *progress) next() {
 	if s.report != nil {
 		s.report(s.stage, s.done, max(s.done, s.total))
 	}
-}
-
-func (p *proof) evaluator() *exact.Evaluator {
-	return exact.NewEvaluator(p.fs, p.form, p.meanings)
 }
 
 // inputs returns random elements for the parameters.
@@ -211,14 +211,15 @@ func (p *proof) operand(name string, typ ir.Type) exact.Tensor {
 	return t
 }
 
-// program evaluates the program.
-func (p *proof) program(ctx context.Context, e *exact.Evaluator) ([]exact.Tensor, error) {
+// runProgram runs the program.
+func (p *proof) runProgram(ctx context.Context) (err error) {
 	var in []exact.Tensor
 	for _, v := range p.f.Program.Body.Params {
 		in = append(in, p.inputs()[v.Name])
 	}
-	e.Step = p.progress.next
-	return e.Func(ctx, p.f.Program, in)
+	p.program.Step = p.progress.next
+	p.outs, err = p.program.Func(ctx, p.f.Program, in)
+	return err
 }
 
 // bytes runs the pair. values is called with what each task computes; if it is nil, it is not recorded either which
@@ -230,7 +231,7 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 		in[n] = sim.ExactTensor{Tensor: t}
 	}
 	o := sim.ExactOptions{Meanings: p.meanings}
-	o.Engine.Field, o.Engine.Form = p.fs, p.form
+	o.Engine.Field, o.Engine.Form = p.fs, p.program.Form
 	o.Engine.Workers, o.Engine.Writers = p.o.Workers, values != nil
 	o.Engine.Trace = func(engine.Event) {
 		*tasks++
@@ -245,46 +246,33 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 // run proves the function, first the bytes and then the placed program.
 func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	r := &FunctionResult{Name: p.f.Name}
-	c := &watched{}
-	if p.f.Source != nil {
-		c.src = newSource(p)
+	err := p.bytesAndProgram(ctx, r)
+	if err == nil && p.source != nil {
+		r.Source, err = p.statements(ctx)
 	}
-	if err := p.bytesAndProgram(ctx, r, c); err != nil || c.src == nil {
-		return r, err
-	}
-	var err error
-	r.Source, err = p.statements(ctx, c)
 	return r, err
 }
 
-// again runs the program once more.
-func (p *proof) again(ctx context.Context, c *watched) error {
-	p.progress.begin("proof: program", len(p.f.Program.Body.Ops))
-	var err error
-	c.outs, err = p.program(ctx, c.Evaluator)
-	return err
-}
-
-// statements compares the source with the values of the program that c has watched.
-func (p *proof) statements(ctx context.Context, c *watched) (*SourceResult, error) {
-	own := *c.Evaluator
+// statements compares the source with the values of the program.
+func (p *proof) statements(ctx context.Context) (*SourceResult, error) {
+	own := *p.program
 	own.See, own.Unknown, own.Step, own.Whole = nil, nil, nil, true
-	c.src.Evaluator, c.Unknown = &own, nil
+	p.source.Evaluator, p.program.Unknown = &own, nil
 	for granted := 0; ; granted++ {
-		r, err := c.src.run(ctx, c.outs)
+		r, err := p.source.run(ctx, p.outs)
 		for err == nil && r == nil { // values that were not kept or exact sums are needed
-			if c.src.inexact {
-				p.exactly(c)
-				own.Form, c.src.inexact = nil, false
+			if p.source.inexact {
+				p.program.Form, own.Form, p.source.inexact = nil, nil, false
 			} else {
-				c.src.all = true
+				p.source.all = true
 			}
-			c.See = c.src.see
-			if err = p.again(ctx, c); err == nil {
-				r, err = c.src.run(ctx, c.outs)
+			p.program.See = p.source.see
+			p.progress.begin("proof: program", len(p.f.Program.Body.Ops))
+			if err = p.runProgram(ctx); err == nil {
+				r, err = p.source.run(ctx, p.outs)
 			}
 		}
-		if err != nil || r.Open == 0 || granted == mostGranted || !c.src.grant(r) {
+		if err != nil || r.Open == 0 || granted == mostGranted || !p.source.grant(r) {
 			return r, err
 		}
 	}
@@ -293,41 +281,31 @@ func (p *proof) statements(ctx context.Context, c *watched) (*SourceResult, erro
 // mostGranted bounds how often statements are compared again, each time with one more value that is not concluded.
 const mostGranted = 32
 
-// watched is the last run of the program.
-type watched struct {
-	*exact.Evaluator
-	outs []exact.Tensor
-	src  *source // what looks at its values; nil for nothing
-}
-
 // bytesAndProgram compares the bytes with the program. If an output differs, it runs again knowing what the tasks
 // compute, since an operation can mean one of two things, and finds the first value that departs.
-func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watched) error {
+func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult) error {
 	var reasons []string
-	c.Evaluator = p.evaluator()
-	c.Unknown = func(op *ir.Op) bool {
+	p.program.Unknown = func(op *ir.Op) bool {
 		if op.Place.Unit == ir.Engine {
 			reasons = append(reasons, fmt.Sprintf("%s: its rule on the engine has no identity here", describe(op)))
 		}
 		return true
 	}
-	if c.src != nil {
-		c.See = c.src.see
+	if p.source != nil {
+		p.program.See = p.source.see
 	}
 	for {
-		err := p.both(ctx, r, c)
+		err := p.both(ctx, r)
 		if err != nil || r.Verdict == Proved {
 			return err
 		}
-		if !p.form.Used() {
+		if !p.program.Form.Used() {
 			break
 		}
-		p.exactly(c) // equal sums can have different forms
+		p.program.Form = nil // equal sums can have different forms
 	}
-	e, tasks := p.evaluator(), 0
-	computed := map[field.Elem]place{}
-	e.Computed = func(x field.Elem) bool { _, ok := computed[x]; return ok }
 	p.progress.begin("proof: departures", p.m.Tasks()+len(p.f.Program.Body.Ops))
+	tasks, computed := 0, map[field.Elem]place{}
 	got, states, err := p.bytes(ctx, &tasks, func(procedure string, task int, vals []field.Elem) {
 		for _, x := range vals {
 			computed[x] = place{procedure, task}
@@ -336,15 +314,16 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 	if err != nil {
 		return err
 	}
-	e.See = func(v *ir.Value, t exact.Tensor) bool {
+	p.program.Unknown = nil
+	p.program.Computed = func(x field.Elem) bool { _, ok := computed[x]; return ok }
+	p.program.See = func(v *ir.Value, t exact.Tensor) bool {
 		if r.First == nil && v.Def.Place.Unit == ir.Engine && v.Def.Def.Class != ir.Movement {
 			r.First = departure(computed, v, t)
 		}
-		return c.src != nil && c.src.see(v, t)
+		return p.source != nil && p.source.see(v, t)
 	}
-	c.Evaluator = e
-	if c.outs, err = p.program(ctx, e); err == nil {
-		err = p.compare(r, got, states, c.outs)
+	if err = p.runProgram(ctx); err == nil {
+		err = p.compare(r, got, states)
 	}
 	if err != nil {
 		return err
@@ -362,7 +341,7 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult, c *watch
 }
 
 // both runs the bytes and, at the same time, the program, and compares them.
-func (p *proof) both(ctx context.Context, r *FunctionResult, c *watched) error {
+func (p *proof) both(ctx context.Context, r *FunctionResult) error {
 	p.inputs()
 	p.progress.begin("proof: tasks and program", p.m.Tasks()+len(p.f.Program.Body.Ops))
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -370,8 +349,7 @@ func (p *proof) both(ctx context.Context, r *FunctionResult, c *watched) error {
 	defer wg.Wait()
 	defer cancel(nil)
 	wg.Go(func() {
-		var err error
-		if c.outs, err = p.program(ctx, c.Evaluator); err != nil {
+		if err := p.runProgram(ctx); err != nil {
 			cancel(err)
 		}
 	})
@@ -384,14 +362,11 @@ func (p *proof) both(ctx context.Context, r *FunctionResult, c *watched) error {
 	if err := context.Cause(ctx); err != nil {
 		return err
 	}
-	return p.compare(r, got, states, c.outs)
+	return p.compare(r, got, states)
 }
 
-// exactly makes sums of products exact from now on.
-func (p *proof) exactly(c *watched) { p.form, c.Form = nil, nil }
-
-// compare compares all outputs.
-func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTensor, want []exact.Tensor) error {
+// compare compares all outputs with those of the program.
+func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTensor) error {
 	r.Verdict, r.Outputs = Proved, nil
 	after := map[int]string{}
 	in := p.inputs()
@@ -414,7 +389,7 @@ func (p *proof) compare(r *FunctionResult, got, states map[string]sim.ExactTenso
 		if isState {
 			name = "state " + name
 		}
-		r.compare(name, &t, want[i])
+		r.compare(name, &t, p.outs[i])
 	}
 	return nil
 }
