@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/bits"
 	"sync"
+
+	"github.com/x448/float16"
 )
 
 // P is the number of elements.
@@ -81,21 +83,32 @@ func Int(n int64) Elem {
 }
 
 // pow2 returns 2^e; the powers of two repeat after 61.
-func pow2(e int) Elem { return Elem(1) << (((e % 61) + 61) % 61) }
+func pow2(e int) Elem { return shift(1, e) }
+
+// shift returns m 2^e: since 2^61 is 1, it rotates 61 bits.
+func shift(m uint64, e int) Elem {
+	by := ((e % 61) + 61) % 61
+	return Elem(m<<by&P | m>>(61-by))
+}
 
 // Number returns the element of a finite number, and the same element for every infinity of one sign; NaN counts as
 // infinity.
 func Number(f float64) Elem {
+	b := math.Float64bits(f)
+	m, e := b&(1<<52-1), int(b>>52&0x7ff)
+	x := shift(m, -1074)
 	switch {
-	case f != f || f > math.MaxFloat64:
+	case e == 0x7ff && m != 0:
 		return Infinity
-	case f < -math.MaxFloat64:
-		return Neg(Infinity)
-	case f < 0:
-		return Neg(Number(-f))
+	case e == 0x7ff:
+		x = Infinity
+	case e > 0:
+		x = shift(m|1<<52, e-1075)
 	}
-	m, e := math.Frexp(f)
-	return Mul(Elem(math.Ldexp(m, 53)), pow2(e-53))
+	if f < 0 {
+		return Neg(x)
+	}
+	return x
 }
 
 // Infinity represents positive infinity: an element that no program computes by chance.
@@ -105,21 +118,7 @@ const Infinity Elem = 0x0b5f1d2c93a7e461
 var Halves = sync.OnceValue(func() *[65536]Elem {
 	t := new([65536]Elem)
 	for i := range t {
-		m, e := i&0x3ff, i>>10&31
-		switch {
-		case e == 31 && m != 0:
-			t[i] = Infinity
-			continue
-		case e == 31:
-			t[i] = Infinity
-		case e == 0:
-			t[i] = Mul(Elem(m), pow2(-24))
-		default:
-			t[i] = Mul(Elem(m|0x400), pow2(e-25))
-		}
-		if i&0x8000 != 0 {
-			t[i] = Neg(t[i])
-		}
+		t[i] = Number(float64(float16.Frombits(uint16(i)).Float32()))
 	}
 	return t
 })

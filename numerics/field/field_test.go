@@ -85,19 +85,43 @@ func TestSumsOfProducts(t *testing.T) {
 	}
 }
 
-// Every pattern is an exact element: times 2^24 it is the integer that it is in fp16.
-func TestHalvesAreExact(t *testing.T) {
+// Every finite number is an integer times a power of two, and so its element is.
+func TestNumbersAreExact(t *testing.T) {
+	check := func(f float64) {
+		t.Helper()
+		m, e := math.Frexp(f)
+		want, two := field.Int(int64(m*(1<<53))), field.Int(2)
+		if e -= 53; e < 0 {
+			two, e = field.Inv(two), -e
+		}
+		for range e {
+			want = field.Mul(want, two)
+		}
+		if got := field.Number(f); got != want {
+			t.Fatalf("%g is %d, want %d", f, got, want)
+		}
+	}
 	for i, e := range field.Halves() {
-		f := float64(float16.Frombits(uint16(i)).Float32())
-		if e != field.Number(f) {
-			t.Fatalf("pattern %#04x (%g): %d by the table, %d by the number", i, f, e, field.Number(f))
+		if f := float64(float16.Frombits(uint16(i)).Float32()); math.IsNaN(f) || math.IsInf(f, 1) {
+			if e != field.Infinity {
+				t.Errorf("pattern %#04x (%g) is %d, want infinity", i, f, e)
+			}
+		} else if math.IsInf(f, -1) {
+			if e != field.Neg(field.Infinity) {
+				t.Errorf("pattern %#04x (%g) is %d, want -infinity", i, f, e)
+			}
+		} else {
+			check(f)
 		}
-		if math.IsNaN(f) || math.IsInf(f, 0) {
-			continue
+	}
+	r := rand.New(rand.NewPCG(3, 4))
+	for range 2000 {
+		if f := math.Float64frombits(r.Uint64()); !math.IsNaN(f) && !math.IsInf(f, 0) {
+			check(f)
 		}
-		if got := field.Mul(e, field.Int(1<<24)); got != field.Int(int64(f*(1<<24))) {
-			t.Fatalf("pattern %#04x (%g) times 2^24 is %d", i, f, got)
-		}
+	}
+	for _, f := range []float64{0, math.SmallestNonzeroFloat64, -math.MaxFloat64, 0x1p-1022, 0x1.fffffffffffffp-1023} {
+		check(f)
 	}
 }
 
