@@ -11,8 +11,12 @@ import (
 // log2E and ln2 are the factors that the engine applies before a power of two and after a logarithm.
 var log2E, ln2 = numerics.Half(math.Log2E), numerics.Half(math.Ln2)
 
-// rounded records the element of the number that f was rounded from.
+// rounded records the element of the number that f was rounded from. 1 is always itself: registers contain it where
+// nothing is multiplied.
 func (n *Meanings) rounded(f float64, e field.Elem) {
+	if math.Abs(f) == 1 {
+		return
+	}
 	if f < 0 {
 		e = field.Neg(e)
 	}
