@@ -79,8 +79,8 @@ func TestLargeContainersAreFiles(t *testing.T) {
 	}
 }
 
-// TestNewContainersAreNotRead asks for an entry as soon as it was put: its container is not read, and a change
-// of it is found.
+// TestNewContainersAreNotRead looks up an entry that was just stored: its container is not read, and a change of it is
+// found.
 func TestNewContainersAreNotRead(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "m.hwx")
 	must(t, os.WriteFile(file, large(1).Container, 0o644))

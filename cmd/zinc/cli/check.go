@@ -199,11 +199,11 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 // are printed once.
 func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, first bool) (targetResult, string,
 	error) {
-	quiet := *c.env
+	quiet := c.env
 	if !first {
-		quiet.err = io.Discard
+		quiet = c.silent()
 	}
-	m, err := f.open(&quiet, path)
+	m, err := f.open(quiet, path)
 	if err != nil {
 		return targetResult{}, "", err
 	}
@@ -284,9 +284,7 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 // plan places a model that no container has room for. It opens the model again, since placing rewrites the program.
 func (c *checkCommand) plan(ctx context.Context, f *compileFlags, path string, o compile.Options) (*compile.Report,
 	error) {
-	quiet := *c.env
-	quiet.err = io.Discard
-	m, err := f.open(&quiet, path)
+	m, err := f.open(c.silent(), path)
 	if err != nil {
 		return nil, err
 	}

@@ -114,6 +114,13 @@ func (e *env) printText(tints []tint, write func(w io.Writer) error) error {
 	return errors.Join(err, e2)
 }
 
+// silent returns an environment without standard error, for work whose messages are printed elsewhere.
+func (e *env) silent() *env {
+	silent := *e
+	silent.err = io.Discard
+	return &silent
+}
+
 // complain writes a message to standard error, with colors where they are wanted.
 func (e *env) complain(text string) {
 	if e.colors(isTerminal(e.err)) {

@@ -97,9 +97,7 @@ func (c *runCommand) defaults(path string, x *executor) error {
 	if !c.fill || !slices.ContainsFunc(x.inputs, func(p port) bool { return !p.fill.Static() }) {
 		return nil
 	}
-	quiet := *c.env
-	quiet.err = io.Discard
-	m, err := c.open(&quiet, path)
+	m, err := c.open(c.silent(), path)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
@@ -33,9 +32,8 @@ func (c *runCommand) runFault(ctx context.Context, path string, compiled bool, e
 	case compiled || fault && c.inject != "":
 		return err
 	}
-	quiet := *c.env
-	quiet.err = io.Discard
-	m, e := c.open(&quiet, path)
+	quiet := c.silent()
+	m, e := c.open(quiet, path)
 	if e != nil {
 		return errors.Join(err, e)
 	}
@@ -45,7 +43,7 @@ func (c *runCommand) runFault(ctx context.Context, path string, compiled bool, e
 	}
 	// The model is compiled again: a pair from the cache has no record of its tasks.
 	files := m.Program.Files
-	r, e := c.compile(ctx, &quiet, m)
+	r, e := c.compile(ctx, quiet, m)
 	if e != nil {
 		return &internalError{err: err}
 	}

@@ -256,12 +256,12 @@ func calibrations(values []string) ([]named, error) {
 // are printed once.
 func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, first bool, given map[string]lintRange,
 	files []named) (*lint.Report, string, error) {
-	quiet := *c.env
+	quiet := c.env
 	if !first {
-		quiet.err = io.Discard
+		quiet = c.silent()
 	}
 	f.assume = c.inputs == "" && c.failOn == lint.FailOn[0]
-	m, err := f.open(&quiet, path)
+	m, err := f.open(quiet, path)
 	if err != nil {
 		return nil, "", err
 	}
@@ -313,9 +313,7 @@ func (c *lintCommand) lint(ctx context.Context, f *compileFlags, path string, fi
 // units returns where operations run on a target that zinc cannot write programs for.
 func (c *lintCommand) units(ctx context.Context, f *compileFlags, path string, p *progress) (map[string]ir.Unit,
 	error) {
-	quiet := *c.env
-	quiet.err = io.Discard
-	m, err := f.open(&quiet, path)
+	m, err := f.open(c.silent(), path)
 	if err != nil {
 		return nil, err
 	}

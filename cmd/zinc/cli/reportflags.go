@@ -152,16 +152,15 @@ func (b *budgetFlags) run(ctx context.Context, f *compileFlags, e *env, path str
 	if !b.runs() {
 		return nil, nil
 	}
-	quiet := *e
-	quiet.err = io.Discard // of the model's warnings, already printed
-	m, err := f.open(&quiet, path)
+	quiet := e.silent() // the model's warnings are printed already
+	m, err := f.open(quiet, path)
 	if err != nil {
 		return nil, err
 	}
 	defer m.Close()
 	p := e.newProgress(f.progress)
 	defer p.end()
-	o, err := f.options(&quiet, m.Path, p)
+	o, err := f.options(quiet, m.Path, p)
 	if err != nil {
 		return nil, err
 	}

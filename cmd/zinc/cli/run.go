@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -260,9 +259,7 @@ func (c *runCommand) fitted(ctx context.Context, path string, mode numerics.Mode
 	if fits {
 		return x, nil
 	}
-	quiet := *c.env
-	quiet.err = io.Discard
-	m, err := c.open(&quiet, path)
+	m, err := c.open(c.silent(), path)
 	if err != nil {
 		return x, nil
 	}
