@@ -39,6 +39,7 @@ type dtypeRow struct {
 	bits   int // bits of one stored element; booleans take a byte
 	float  bool
 	signed bool
+	digits int // of a float's significand
 }
 
 var dtypes = [numDTypes]dtypeRow{
@@ -58,12 +59,12 @@ var dtypes = [numDTypes]dtypeRow{
 	UInt16:  {name: "uint16", bits: 16},
 	UInt32:  {name: "uint32", bits: 32},
 	UInt64:  {name: "uint64", bits: 64},
-	FP16:    {name: "fp16", bits: 16, float: true, signed: true},
-	BF16:    {name: "bf16", bits: 16, float: true, signed: true},
-	FP32:    {name: "fp32", bits: 32, float: true, signed: true},
-	FP64:    {name: "fp64", bits: 64, float: true, signed: true},
-	FP8E4M3: {name: "fp8e4m3fn", bits: 8, float: true, signed: true},
-	FP8E5M2: {name: "fp8e5m2", bits: 8, float: true, signed: true},
+	FP16:    {name: "fp16", bits: 16, float: true, signed: true, digits: 11},
+	BF16:    {name: "bf16", bits: 16, float: true, signed: true, digits: 8},
+	FP32:    {name: "fp32", bits: 32, float: true, signed: true, digits: 24},
+	FP64:    {name: "fp64", bits: 64, float: true, signed: true, digits: 53},
+	FP8E4M3: {name: "fp8e4m3fn", bits: 8, float: true, signed: true, digits: 4},
+	FP8E5M2: {name: "fp8e5m2", bits: 8, float: true, signed: true, digits: 3},
 	String:  {name: "string"},
 }
 
@@ -90,6 +91,32 @@ func (t DType) IsInt() bool { return t != Bool && t != String && t != Invalid &&
 
 // IsSigned reports whether t has negative values.
 func (t DType) IsSigned() bool { return dtypes[t].signed }
+
+// Contains reports whether every value of u is a value of t.
+func (t DType) Contains(u DType) bool {
+	numbers := func(t DType) bool { return t.IsInt() || t.IsFloat() }
+	switch a, b := dtypes[t], dtypes[u]; {
+	case t == u:
+		return true
+	case u == Bool:
+		return numbers(t)
+	case !numbers(t) || !numbers(u) || b.float && !a.float:
+		return false
+	case b.float:
+		return a.bits > b.bits
+	case a.float:
+		return a.digits >= u.magnitude()
+	}
+	return t.magnitude() >= u.magnitude() && (t.IsSigned() || !u.IsSigned())
+}
+
+// magnitude returns the bits of an integer type without its sign.
+func (t DType) magnitude() int {
+	if dtypes[t].signed {
+		return dtypes[t].bits - 1
+	}
+	return dtypes[t].bits
+}
 
 var dtypeByName = func() map[string]DType {
 	m := make(map[string]DType, numDTypes)

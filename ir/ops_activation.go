@@ -41,7 +41,7 @@ var (
 		}},
 	}
 	OpClampedRelu = &Operation{
-		Name: "clamped_relu", Class: Pointwise, Error: numerics.Movement,
+		Name: "clamped_relu", Class: Pointwise, Error: numerics.Rounded,
 		Doc: "Leaky relu with slope alpha, at most beta.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return math.Min(leaky(x, a), a[1]) },

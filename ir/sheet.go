@@ -33,6 +33,10 @@ type Operation struct {
 	forms []*OpDef // oldest first
 }
 
+// Exact reports whether the engine's results are exact. Those of an operation on fp16 numbers are then fp16 numbers,
+// truths or indices, and the same in every element type that represents the operands.
+func (o *Operation) Exact() bool { return o.Error == numerics.Movement }
+
 // Class is how an operation treats the elements of its operands.
 type Class uint8
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -112,7 +111,7 @@ func compose(s *State) error {
 // exact reports whether an operation has no error of its own, however it is written: it moves elements, or its results
 // are not floating-point numbers.
 func exact(op *ir.Op) bool {
-	return op.Def.Error == numerics.Movement || !op.Results[0].Type.DType.IsFloat()
+	return op.Def.Exact() || !op.Results[0].Type.DType.IsFloat()
 }
 
 // Parts returns the reference with its operations written as compositions, where they have any, to determine the errors

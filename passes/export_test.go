@@ -33,3 +33,6 @@ func runSome(s *State, names []string) (*State, error) {
 	}
 	return s, nil
 }
+
+// Skips is skips.
+func Skips(from, by, to ir.DType) bool { return skips(from, by, to) }

@@ -41,6 +41,8 @@ var List = []Pass{
 	{Name: "flatten-branches", Doc: "compute both branches of a condition on data and select, if they are pure " +
 		"and cheap", Why: "for what folding could not decide; before the patterns, which look at the function's own " +
 		"operations", run: flattenBranches},
+	{Name: "narrow-casts", Doc: "compute in fp16 what is exact in fp16 between casts from fp16 to fp32 and back",
+		Why: "constants are known; before compose, since the engine accepts only fp16", run: narrowCasts},
 	{Name: "compose", Doc: "replace operations that no rule lowers by operations that rules lower",
 		Why: "constants are known; before normalise and fold-scale-bias, which take what it writes as they take " +
 			"the source's own", run: compose},

@@ -57,6 +57,9 @@ func (s *State) name(stem string) string {
 	return fmt.Sprintf("%%%s.%d", stem, s.fresh)
 }
 
+// fromSource reports whether the source names v.
+func fromSource(v *ir.Value) bool { return !strings.HasPrefix(v.Name, "%") }
+
 // rename returns a new name derived from an old one.
 func (s *State) rename(old string) string {
 	stem, _, _ := strings.Cut(strings.TrimPrefix(old, "%"), "%")

@@ -147,8 +147,16 @@ func (s *State) respell(patterns map[*ir.Operation]pattern) error {
 		case outs[old] && len(r.out) > before && r.out[len(r.out)-1] == v.Def:
 			// A result of the function keeps its value.
 			takeResult(v.Def, old)
+		case outs[old] && v.Def != nil && !outs[v] && !fromSource(v):
+			v.Name, outs[v] = old.Name, true
+			r.replace(old, v)
 		case outs[old]:
-			r.keep(op)
+			n, err := s.makeOp(op, ir.OpIdentity, arg{ir.ParamX, v})
+			if err != nil {
+				return err
+			}
+			takeResult(n, old)
+			r.keep(n)
 		default:
 			r.replace(old, v)
 		}
@@ -156,13 +164,33 @@ func (s *State) respell(patterns map[*ir.Operation]pattern) error {
 	})
 }
 
-// settleCast drops a cast that changes nothing, and replaces an int32 computation between fp16 numbers by one in fp16.
+// settleCast drops a cast that changes nothing, merges one with a cast before it that changes no value, and replaces an
+// int32 computation between fp16 numbers by one in fp16.
 func settleCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
-	x := op.Arg(ir.ParamX)
-	if x.Type.Equal(op.Results[0].Type) {
+	x, y := op.Arg(ir.ParamX), op.Results[0].Type
+	if x.Type.Equal(y) {
 		return x, nil
 	}
-	return s.wholeInHalf(r, op)
+	if x.Def == nil || !x.Def.Is(ir.OpCast) || !skips(x.Def.Arg(ir.ParamX).Type.DType, x.Type.DType, y.DType) {
+		return s.wholeInHalf(r, op)
+	}
+	from := x.Def.Arg(ir.ParamX)
+	if from.Type.Equal(y) {
+		return from, nil
+	}
+	s.absorb(x)
+	n, err := s.makeOp(op, ir.OpCast, arg{ir.ParamX, from}, arg{ir.ParamDType, op.Arg(ir.ParamDType)})
+	if err != nil {
+		return nil, nil // the operation set has no such cast
+	}
+	r.keep(n)
+	return n.Results[0], nil
+}
+
+// skips reports whether a cast from one type to another by way of a third is the cast between the two: the cast to the
+// third changes no value, and an integer type out of whose range a value may be is reached from one kind of number.
+func skips(from, by, to ir.DType) bool {
+	return by.Contains(from) && (to.Contains(from) || to.IsFloat() || from.IsFloat() == by.IsFloat())
 }
 
 func isReshape(op *ir.Op) bool {

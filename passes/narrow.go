@@ -1,0 +1,164 @@
+package passes
+
+import (
+	"math"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
+
+// narrowCasts computes in fp16 what lies between casts from fp16 to fp32 and casts back, if every operation between
+// them is exact (ir.Operation.Exact): all its numbers are fp16 numbers, whatever the type in which it computes. Such an
+// operation gets fp16 operands, and a cast to fp32 where something else reads its result in fp32. The casts then meet,
+// and normalise drops the pairs that they form.
+func narrowCasts(s *State) error {
+	n := &narrowing{s: s, read: s.worthNarrowing(), half: map[*ir.Value]*ir.Value{}}
+	if len(n.read) == 0 {
+		return nil
+	}
+	return s.rewrite(n.visit)
+}
+
+// worthNarrowing returns the exact operations on fp32 values that are fp16 numbers, if what they compute is at last
+// read in another type: by a cast, or as the truth or the index that an exact operation returns.
+func (s *State) worthNarrowing() map[*ir.Op]bool {
+	half := map[*ir.Value]bool{} // fp32 values that are fp16 numbers
+	can := map[*ir.Op]bool{}
+	for _, op := range s.Func.Body.Ops {
+		switch {
+		case widens(op):
+			half[op.Results[0]] = true
+		case onlyHalves(op, half):
+			can[op] = true
+			for _, v := range op.Results {
+				half[v] = v.Type.DType == ir.FP32
+			}
+		}
+	}
+	read := map[*ir.Value]bool{} // fp32 values that are at last read in another type
+	worth := map[*ir.Op]bool{}
+	for i := len(s.Func.Body.Ops) - 1; i >= 0; i-- {
+		op := s.Func.Body.Ops[i]
+		cast := op.Is(ir.OpCast)
+		if !cast && !can[op] {
+			continue
+		}
+		for _, v := range op.Results {
+			worth[op] = worth[op] || v.Type.DType != ir.FP32 || read[v]
+		}
+		if worth[op] {
+			op.Operands(func(_ *ir.Param, v *ir.Value) { read[v] = true })
+		}
+		if cast {
+			delete(worth, op)
+		}
+	}
+	return worth
+}
+
+// widens reports whether op casts fp16 to fp32.
+func widens(op *ir.Op) bool {
+	return floatCast(op) && op.Results[0].Type.DType == ir.FP32
+}
+
+// onlyHalves reports whether op is exact and all its fp32 operands are fp16 numbers: values of half or constants.
+func onlyHalves(op *ir.Op, half map[*ir.Value]bool) bool {
+	if !op.Def.Exact() || op.Def.Effect != ir.Pure || len(op.Blocks) > 0 {
+		return false
+	}
+	var fixed []*ir.Const
+	some, all := false, true
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		switch {
+		case v.Type.DType != ir.FP32:
+		case v.IsConst():
+			fixed = append(fixed, v.Const)
+		default:
+			some, all = true, all && half[v]
+		}
+	})
+	return some && all && !slices.ContainsFunc(fixed, func(c *ir.Const) bool { return halfConst(c) == nil })
+}
+
+// halfConst returns an fp32 constant in fp16, or nil if that changes a number.
+func halfConst(c *ir.Const) *ir.Const {
+	h := &ir.Const{Type: c.Type.WithDType(ir.FP16), Blob: c.Blob}
+	for i := range c.Elems() {
+		f := c.Float(i)
+		h.Data = ir.AppendElem(h.Data, ir.FP16, f)
+		if got := h.Float(i); got != f || math.Signbit(got) != math.Signbit(f) {
+			return nil
+		}
+	}
+	return h
+}
+
+// narrowing rewrites the operations worth narrowing.
+type narrowing struct {
+	s    *State
+	read map[*ir.Op]bool
+	half map[*ir.Value]*ir.Value // fp32 value -> the fp16 value with the same numbers
+}
+
+func (n *narrowing) visit(r *rewriter, op *ir.Op) error {
+	if widens(op) {
+		n.half[op.Results[0]] = op.Arg(ir.ParamX)
+	}
+	narrow := n.narrow(op)
+	if narrow == nil {
+		r.keep(op)
+		return nil
+	}
+	r.keep(narrow)
+	for i, old := range op.Results {
+		if old.Type.DType != ir.FP32 {
+			narrow.Results[i] = old
+			old.Def = narrow
+			continue
+		}
+		back, err := n.s.makeOp(op, ir.OpCast, arg{ir.ParamX, narrow.Results[i]},
+			arg{ir.ParamDType, n.s.constant(ir.ConstString("fp32"), op.Pos)})
+		if err != nil {
+			return err
+		}
+		takeResult(back, old)
+		r.keep(back)
+		n.half[old] = narrow.Results[i]
+	}
+	return nil
+}
+
+// narrow returns op in fp16, or nil if it is not worth it or has no such form.
+func (n *narrowing) narrow(op *ir.Op) *ir.Op {
+	if !n.read[op] {
+		return nil
+	}
+	var args []arg
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		if v.Type.DType == ir.FP32 {
+			if h := n.half[v]; h != nil || !v.IsConst() {
+				v = h
+			} else if c := halfConst(v.Const); c != nil {
+				h = n.s.constant(c, v.Pos)
+				n.s.derive(v, h)
+				n.s.cameFrom(h, v)
+				v = h
+			}
+		}
+		args = append(args, arg{p.Name, v})
+	})
+	m, err := n.s.makeOp(op, op.Def.Operation, args...)
+	if err != nil || len(m.Results) != len(op.Results) {
+		return nil
+	}
+	for i, v := range m.Results {
+		want := op.Results[i].Type
+		if want.DType == ir.FP32 {
+			want = want.WithDType(ir.FP16)
+		}
+		if !v.Type.Equal(want) {
+			return nil
+		}
+	}
+	return m
+}
