@@ -5,12 +5,19 @@
 package opwork
 
 import (
+	"math"
+	"slices"
+
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
 // views are operations that only change the shape of their operand: the CPU moves no data for them.
-var views = []*ir.Operation{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity}
+var views = []*ir.Operation{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity, ir.OpFlatten2D,
+	ir.OpReshapeLike}
+
+// sized are operations that use only the extents of their operands.
+var sized = []*ir.Operation{ir.OpShape, ir.OpFillLike, ir.OpListLength}
 
 // CPU estimates an operation on the CPU. An operation with an unknown dimension counts as free.
 func CPU(op *ir.Op) cost.Time {
@@ -22,16 +29,27 @@ func CPU(op *ir.Op) cost.Time {
 		MACs:  MACs(op),
 		Curve: c != nil && c.Table != "" || op.Def.Class == ir.Normalization || op.Def.Class == ir.Pooling,
 	}
-	note := func(v *ir.Value) {
-		if v.Type.Kind == ir.Tensor {
-			w.Elements = max(w.Elements, v.Type.Elems())
-			w.Bytes += max(0, v.Type.Bytes())
+	note := func(t ir.Type, most int64) {
+		if t.Kind == ir.Tensor {
+			n := min(t.Elems(), most)
+			w.Elements = max(w.Elements, n)
+			w.Bytes += max(0, t.WithShape(n).Bytes())
 		}
 	}
-	op.Operands(func(_ *ir.Param, v *ir.Value) { note(v) })
+	written := int64(0)
 	for _, v := range op.Results {
-		note(v)
+		note(v.Type, math.MaxInt64)
+		written += max(0, v.Type.Elems())
 	}
+	op.Operands(func(p *ir.Param, v *ir.Value) {
+		switch {
+		case op.Is(sized...):
+		case op.Def.Class == ir.Movement && slices.Contains(op.Def.Picks, p.Name):
+			note(v.Type, written) // it reads an element once for each place that it writes it to, or once in all
+		default:
+			note(v.Type, math.MaxInt64)
+		}
+	})
 	return cost.CPU(w)
 }
 

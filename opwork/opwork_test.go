@@ -3,6 +3,7 @@ package opwork
 import (
 	"testing"
 
+	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
@@ -29,6 +30,39 @@ func TestMACs(t *testing.T) {
 		}
 		if got := MACs(vs[0].Def); got != c.want {
 			t.Errorf("%s: %d multiply-accumulates, want %d", c.call, got, c.want)
+		}
+	}
+}
+
+// TestCPUChargesWhatIsTouched checks operations that read a part of an operand, or nothing of it: the bytes that each
+// one reads and writes, by hand.
+func TestCPUChargesWhatIsTouched(t *testing.T) {
+	const table = "fp16[32000, 256]"
+	for _, c := range []struct {
+		call  string
+		bytes int64
+	}{
+		{`gather(x = ` + table + `, indices = int32[1, 1], axis = 0)`, 2*2*256 + 4},
+		{`gather(x = fp16[4, 256], indices = int32[64], axis = 0)`, 2*4*256 + 2*64*256 + 4*64},
+		{`gather_along_axis(x = ` + table + `, indices = int32[1, 256], axis = 0)`, 2*2*256 + 4*256},
+		{`gather_nd(x = ` + table + `, indices = int32[3, 1])`, 2*2*3*256 + 4*3},
+		{`slice_by_index(x = ` + table + `, begin = [5, 0], end = [6, 256])`, 2*2*256 + 2*2*4},
+		{`slice_by_size(x = ` + table + `, begin = [5, 0], size = [1, 256])`, 2*2*256 + 2*2*4},
+		{`tile(x = fp16[1, 256], reps = [100, 1])`, 2*256 + 2*100*256 + 2*4},
+		{`transpose(x = fp16[320, 256], perm = [1, 0])`, 2*2*320*256 + 2*4},
+		{`concat(values = (fp16[320, 256], fp16[1, 256]), axis = 0)`, 2*2*321*256 + 4},
+		{`shape(x = ` + table + `)`, 2 * 4},
+		{`reshape(x = ` + table + `, shape = [256, 32000])`, 0},
+		{`flatten2d(x = fp16[400, 8, 16], axis = 1)`, 0},
+	} {
+		g := irbuild.New(1)
+		vs, err := g.Call(c.call)
+		if err != nil {
+			t.Fatalf("%s: %v", c.call, err)
+		}
+		got, want := CPU(vs[0].Def), cost.CPU(cost.Work{Bytes: c.bytes})
+		if d := got - want; d < -3 || d > 3 { // scalar arguments
+			t.Errorf("%s: %s us, want %s for %d bytes", c.call, got, want, c.bytes)
 		}
 	}
 }
