@@ -22,9 +22,10 @@ var matrixCompositions = []Composition{
 		Covers: "a weight known only at run time, up to two spatial dimensions", apply: productOfRows},
 	{Name: "added-bias", Ops: ops{ir.OpConv}, Doc: "conv, then add", Covers: "a bias known only at run time",
 		apply: addedBias},
-	{Name: "corrected-quotient", Ops: ops{ir.OpFloorDiv},
-		Doc:    "floor of the quotient, one more or less where the remainder is not between zero and the divisor",
-		Covers: "fp16 operands", apply: correctedQuotient},
+	{Name: "floor-of-powers", Ops: ops{ir.OpFloorDiv},
+		Doc:    "mul by the sign and, below 1, by the reciprocal; floor; above 1 mul by the reciprocal, floor",
+		Covers: "constant divisors that are powers of two from 2^-15 to 2^15, or their negatives",
+		apply:  floorOfPowers},
 	{Name: "two-factors", Ops: ops{ir.OpRealDiv},
 		Doc:    "mul by the reciprocal of the divisor's fraction, after powers of two that enlarge x, before others",
 		Covers: "constant divisors whose reciprocal fp16 does not represent to full precision", apply: twoFactors},
@@ -288,22 +289,37 @@ func twoFactors(c *composer) {
 	c.become(v)
 }
 
-// correctedQuotient corrects the floor of a quotient that the engine computes as a product with a rounded reciprocal:
-// 6/3 may come out below 2.
-func correctedQuotient(c *composer) {
+// floorOfPowers divides by powers of two, whose reciprocals are exact. For a whole n, floor(x/n) is floor(floor(x)/n),
+// and floor(x)/n loses no digit, while x/n does where it is subnormal. Other divisors are left to the CPU: the floor of
+// a quotient that is rounded to fp16 may be another.
+func floorOfPowers(c *composer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
-	var sign, size *ir.Value // of the divisor
-	if y.IsConst() {
-		sign = c.computed(func(i int64) float64 { return math.Copysign(1, y.Const.Float(i)) }, y.Type.Shape, y)
-		size = c.computed(func(i int64) float64 { return math.Abs(y.Const.Float(i)) }, y.Type.Shape, y)
-	} else {
-		sign, size = c.unary(ir.OpSign, y), c.unary(ir.OpAbs, y)
+	if !y.IsConst() {
+		c.decline("the divisor is known only at run time; a rounded quotient may have another floor")
+		return
 	}
-	q := c.unary(ir.OpFloor, c.div(x, y))
-	rest := c.mul(c.sub(x, c.mul(q, y)), sign)
-	one := func(o *ir.Operation, x, y *ir.Value) *ir.Value {
-		return c.cast(c.binary(o, x, y), ir.FP16)
+	for i := range y.Type.Elems() {
+		v := math.Abs(y.Const.Float(i))
+		if f, e := math.Frexp(v); f != 0.5 || e-1 < -15 || e-1 > 15 {
+			c.decline("the divisor %g is not a power of two from 2^-15 to 2^15; a rounded quotient may have another "+
+				"floor", y.Const.Float(i))
+			return
+		}
 	}
-	q = c.add(q, one(ir.OpGreaterEqual, rest, size))
-	c.become(c.sub(q, one(ir.OpLess, rest, c.num(0))))
+	before := func(v float64) float64 { return math.Copysign(max(1/math.Abs(v), 1), v) }
+	after := func(v float64) float64 { return min(1/math.Abs(v), 1) }
+	scaled := func(x *ir.Value, by func(v float64) float64) *ir.Value {
+		at := func(i int64) float64 { return by(y.Const.Float(i)) }
+		for i := range y.Type.Elems() {
+			if at(i) != 1 {
+				return c.mul(x, c.computed(at, y.Type.Shape, y))
+			}
+		}
+		return x
+	}
+	v := c.unary(ir.OpFloor, scaled(x, before))
+	if w := scaled(v, after); w != v {
+		v = c.unary(ir.OpFloor, w)
+	}
+	c.become(v)
 }
