@@ -9,13 +9,13 @@ import (
 // resizeCompositions are the compositions of operations that change the size of an image.
 var resizeCompositions = []Composition{
 	{Name: "linear-resize", Ops: ops{ir.OpResizeBilinear, ir.OpUpsampleBilinear, ir.OpResize},
-		Doc: "products with a constant matrix for every axis that changes, where an infinity in x makes the results " +
-			"of its rows and columns NaN",
+		Doc: "products with a constant matrix for every axis whose elements move, where an infinity in x makes the " +
+			"results of its rows and columns NaN",
 		Covers: "linear interpolation",
 		apply:  linearResize},
 	{Name: "nearest-resize",
 		Ops:    ops{ir.OpResizeNearestNeighbor, ir.OpUpsampleNearestNeighbor, ir.OpResize},
-		Doc:    "slices of every axis that changes, or tile where it grows by a whole factor",
+		Doc:    "slices of every axis whose elements move, or tile where it grows by a whole factor",
 		Covers: "the nearest element",
 		apply:  nearestResize},
 }
@@ -75,14 +75,30 @@ func sampled(grid func(i, in, out float64) float64, i, in, out int64) float64 {
 	return min(max(grid(float64(i), float64(in), float64(out)), 0), float64(in-1))
 }
 
-// resized ends a composition that resizes one axis after the other.
-func (c *composer) resized(axis func(x *ir.Value, axis int, in, out int64) *ir.Value) {
+// resized ends a composition that resizes the last axes, two of them unless resized_dims says otherwise, one after the
+// other. place is what axis does with the grid: an axis of which it leaves every element in its place is skipped. The
+// grid of OFFSET_CORNERS moves elements of an axis whose size stays too.
+func (c *composer) resized(place func(i, in, out int64) float64,
+	axis func(x *ir.Value, axis int, in, out int64) *ir.Value) {
 	x := c.op.Arg(ir.ParamX)
-	for i, out := range c.op.Results[0].Type.Shape {
+	last := int64(2)
+	if c.op.Is(ir.OpResize) {
+		last, _ = ir.ArgInt(c.op, ir.ParamResizedDims)
+	}
+	stays := func(in, out int64) bool {
+		for i := range out {
+			if in != out || place(i, in, out) != float64(i) {
+				return false
+			}
+		}
+		return true
+	}
+	shape := c.op.Results[0].Type.Shape
+	for i := len(shape) - int(last); i < len(shape); i++ {
 		if c.err != nil {
 			return
 		}
-		if in := x.Type.Shape[i]; in != out {
+		if in, out := x.Type.Shape[i], shape[i]; !stays(in, out) {
 			x = axis(x, i, in, out)
 		}
 	}
@@ -94,9 +110,10 @@ func linearResize(c *composer) {
 	if nearest {
 		c.decline("it takes the nearest element")
 	}
-	c.resized(func(x *ir.Value, axis int, in, out int64) *ir.Value {
+	place := func(i, in, out int64) float64 { return sampled(grid, i, in, out) }
+	c.resized(place, func(x *ir.Value, axis int, in, out int64) *ir.Value {
 		weight := func(i int64) float64 {
-			p := sampled(grid, i/in, in, out)
+			p := place(i/in, in, out)
 			switch low := math.Floor(p); float64(i%in) - low {
 			case 0:
 				return 1 - (p - low)
@@ -161,10 +178,11 @@ func nearestResize(c *composer) {
 	if !nearest && c.err == nil {
 		c.decline("it interpolates")
 	}
-	c.resized(func(x *ir.Value, axis int, in, out int64) *ir.Value {
+	place := func(i, in, out int64) float64 { return math.Floor(sampled(grid, i, in, out)) }
+	c.resized(place, func(x *ir.Value, axis int, in, out int64) *ir.Value {
 		at := make([]int64, out)
 		for i := range at {
-			at[i] = int64(sampled(grid, int64(i), in, out))
+			at[i] = int64(place(int64(i), in, out))
 		}
 		return c.taken(x, axis, at)
 	})

@@ -265,6 +265,38 @@ func TestResizeGrids(t *testing.T) {
 	}
 }
 
+// TestResizeReadsAxesWhoseSizeStays resizes five columns to five, and to one or more from as many.
+func TestResizeReadsAxesWhoseSizeStays(t *testing.T) {
+	for _, c := range []struct {
+		mode string
+		want []float32
+	}{
+		{"OFFSET_CORNERS", []float32{0.4, 1.2, 2, 2.8, 3.6}},
+		{"OFFSET_CORNERS", []float32{0.375, 1.125, 1.875, 2.625}},
+		{"OFFSET_CORNERS", []float32{0.25, 0.75}},
+		{"OFFSET_CORNERS", []float32{0}},
+		{"UNALIGN_CORNERS", []float32{0, 1, 2, 3, 4}},
+		{"ALIGN_CORNERS", []float32{0, 1, 2, 3}},
+		{"DEFAULT", []float32{0, 1, 2}},
+		{"STRICT_ALIGN_CORNERS", []float32{0}},
+	} {
+		n := int64(len(c.want))
+		var row []float32
+		for i := range c.want {
+			row = append(row, float32(i))
+		}
+		b := newBld(t, "ios17")
+		x := b.input("x", floats(t, ir.FP32, []int64{1, 1, n}, row...))
+		linear := b.op("resize_bilinear", args{"x": x, "target_size_height": num(1), "target_size_width": num(n),
+			"sampling_mode": str(c.mode)})
+		kept := b.op("resize", args{"x": x, "shape": vec(0), "resized_dims": constant(ints(t, ir.UInt32, nil, 1)),
+			"sampling_mode": str(c.mode)})
+		got := b.run(Options{}, linear, kept)
+		wantFloats(t, got[0], 1e-6, []int64{1, 1, n}, c.want...)
+		wantFloats(t, got[1], 1e-6, []int64{1, 1, n}, c.want...)
+	}
+}
+
 func TestEinsumBroadcasts(t *testing.T) {
 	b := newBld(t, "ios15")
 	x := b.input("x", floats(t, ir.FP32, []int64{1, 2}, 1, 2))

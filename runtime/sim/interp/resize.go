@@ -93,7 +93,7 @@ func resized(c *call, size func(c *call, h, w int64) (int64, int64), g grid) []T
 	}
 	shape := slices.Clone(x.Type.Shape)
 	shape[n-2], shape[n-1] = size(c, shape[n-2], shape[n-1])
-	return c.resample(x, shape, g)
+	return c.resample(x, shape, n-2, g)
 }
 
 // resize takes the new sizes of the last resized_dims dimensions from the end of shape, where 0 keeps a dimension.
@@ -120,11 +120,12 @@ func resize(c *call) []Tensor {
 			shape[n-1-i] = v
 		}
 	}
-	return c.resample(x, shape, g)
+	return c.resample(x, shape, n-int(k), g)
 }
 
-// resample resizes x to another shape of the same rank, one axis after the other.
-func (c *call) resample(x Tensor, shape []int64, g grid) []Tensor {
+// resample resizes x to another shape of the same rank, one axis after the other from dimension first on. It reads an
+// axis whose size stays by its grid as well, which may move the elements.
+func (c *call) resample(x Tensor, shape []int64, first int, g grid) []Tensor {
 	if c.err != nil {
 		return nil
 	}
@@ -137,15 +138,12 @@ func (c *call) resample(x Tensor, shape []int64, g grid) []Tensor {
 		return c.fail("the result of shape %s is too large", ir.ShapeString(shape))
 	}
 	if g.nearest {
-		return c.resampleNearest(x, shape, g)
+		return c.resampleNearest(x, shape, first, g)
 	}
 	xs := c.floats(x)
 	now := slices.Clone(x.Type.Shape)
-	for d, out := range shape {
-		in := now[d]
-		if in == out || c.err != nil {
-			continue
-		}
+	for d := first; d < len(shape) && c.err == nil; d++ {
+		in, out := now[d], shape[d]
 		now[d] = out
 		inner := prod(now[d+1:])
 		next := c.buffer(prod(now))
@@ -174,7 +172,7 @@ func (c *call) resample(x Tensor, shape []int64, g grid) []Tensor {
 	return results(c.outFloats(0, shape, xs))
 }
 
-func (c *call) resampleNearest(x Tensor, shape []int64, g grid) []Tensor {
+func (c *call) resampleNearest(x Tensor, shape []int64, first int, g grid) []Tensor {
 	x, size := c.movedTensor(ir.ParamX, x)
 	index := make([][]int, len(shape))
 	for d, out := range shape {
@@ -185,7 +183,7 @@ func (c *call) resampleNearest(x Tensor, shape []int64, g grid) []Tensor {
 		index[d] = make([]int, out)
 		for i := range index[d] {
 			index[d][i] = i
-			if in != out {
+			if d >= first {
 				index[d][i] = int(min(max(g.at(float64(i), float64(in), float64(out)), 0), float64(in-1)))
 			}
 		}
