@@ -665,8 +665,12 @@ func (c *comparison) step(op *ir.Op, env map[string]*span) ([]*span, error) {
 		}
 		return []*span{c.states[state.Name]}, nil
 	}
+	states := false
 	as, err := args(op, func(v *ir.Value) (*span, error) {
 		s := env[v.Name]
+		if v.Type.Kind == ir.State {
+			s, states = c.states[v.Name], true
+		}
 		if s == nil {
 			return nil, fmt.Errorf("value %q is not known", v.Name)
 		}
@@ -675,5 +679,27 @@ func (c *comparison) step(op *ir.Op, env map[string]*span) ([]*span, error) {
 	if err != nil {
 		return nil, err
 	}
+	if states {
+		return c.changing(op, as)
+	}
 	return c.source.results(op, as)
+}
+
+// changing runs a statement of the source whose blocks access states. Neither its results nor the states after it are
+// enclosed, as those of other statements with blocks.
+func (c *comparison) changing(op *ir.Op, as map[*ir.Value]*span) ([]*span, error) {
+	after := map[string]interp.Tensor{}
+	ts, err := c.k.withStates(op, numerics.IEEE, (&statement{&c.source, op, as}).asDeclared, after)
+	mixed := false
+	for _, s := range as {
+		mixed = mixed || s.mixed
+	}
+	for n, t := range after {
+		c.states[n] = &span{t: t, lost: true, mixed: mixed}
+	}
+	out := spansOf(ts, true)
+	for _, s := range out {
+		s.mixed = mixed
+	}
+	return out, err
 }

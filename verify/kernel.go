@@ -53,13 +53,20 @@ func like(t interp.Tensor, vs []float32) interp.Tensor {
 // declared runs op as the program declares it, on operands of the declared types.
 func (k *kernels) declared(op *ir.Op, mode numerics.Mode, of func(v *ir.Value) interp.Tensor) ([]interp.Tensor,
 	error) {
+	return k.withStates(op, mode, of, nil)
+}
+
+// withStates is declared for an operation whose blocks may access states, the contents of which are operands. It sets
+// states to their contents after the operation, by name.
+func (k *kernels) withStates(op *ir.Op, mode numerics.Mode, of func(v *ir.Value) interp.Tensor,
+	states map[string]interp.Tensor) ([]interp.Tensor, error) {
 	f := &ir.Func{Name: "statement", Opset: k.opset, Body: &ir.Block{Ops: []*ir.Op{op}, Outputs: op.Results}}
 	in := map[string]interp.Tensor{}
 	for _, v := range free(op) {
 		in[v.Name] = of(v)
 		f.Body.Params = append(f.Body.Params, v)
 	}
-	return k.run(f, in, mode)
+	return k.run(f, in, mode, states)
 }
 
 // free returns the values that an operation and its blocks read, without constants.
@@ -150,12 +157,13 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 		c.Results[i] = &ir.Value{Name: fmt.Sprintf("result%d", i), Type: t, Def: &c}
 	}
 	f.Body.Outputs = c.Results
-	return k.run(f, in, numerics.IEEE)
+	return k.run(f, in, numerics.IEEE, nil)
 }
 
-// run runs a function and returns its outputs in order.
-func (k *kernels) run(f *ir.Func, in map[string]interp.Tensor, mode numerics.Mode) ([]interp.Tensor, error) {
-	out, err := interp.Run(k.ctx, f, in, interp.Options{Numerics: mode, Workers: k.workers})
+// run runs a function and returns its outputs in order. It sets the states, unless they are nil.
+func (k *kernels) run(f *ir.Func, in map[string]interp.Tensor, mode numerics.Mode,
+	states map[string]interp.Tensor) ([]interp.Tensor, error) {
+	out, err := interp.Run(k.ctx, f, in, interp.Options{Numerics: mode, Workers: k.workers, States: states})
 	if err != nil {
 		return nil, err
 	}

@@ -216,10 +216,18 @@ func (c *call) compute() []Tensor {
 	if c.op.Def.Class == ir.StateAccess {
 		return c.access()
 	}
-	known := true
+	known, empty := true, true
 	c.op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.Type.Kind == ir.Tensor && v.Type.Static() })
 	for _, v := range c.op.Results {
 		known = known && v.Type.Kind == ir.Tensor && v.Type.Static()
+		empty = empty && v.Type.Elems() == 0
+	}
+	if known && empty { // kernels compute at least one element
+		ts := make([]Tensor, len(c.op.Results))
+		for i := range ts {
+			ts[i] = c.out(i, nil)
+		}
+		return ts
 	}
 	if known {
 		if f := kernels[c.op.Def.Operation]; f != nil {
@@ -472,7 +480,7 @@ func extent(shape []int64, axes []int) int64 {
 	n := int64(1)
 	for i, d := range shape {
 		if axes == nil || slices.Contains(axes, i) {
-			n *= max(d, 1)
+			n *= d
 		}
 	}
 	return n

@@ -341,11 +341,15 @@ func (e *Evaluator) along(x Tensor, axes []int, f func(k int, row []field.Elem))
 func (e *Evaluator) eachRow(x Tensor, axes []int, out []field.Elem, f func(k int, row []field.Elem)) {
 	base, off := offsets(x.Type.Shape, axes, false), offsets(x.Type.Shape, axes, true)
 	n := len(off)
-	dense := n == 0 || off[n-1] == n-1
+	dense := n > 0 && off[n-1] == n-1
 	parallel(len(base), n, func(lo, hi int) {
 		row := e.memory.Take(n)
 		defer e.memory.Give(row)
 		for k := lo; k < hi; k++ {
+			if n == 0 {
+				f(k, nil)
+				continue
+			}
 			from := x.Elems[base[k]:]
 			switch {
 			case dense && out == nil:

@@ -25,6 +25,9 @@ func (n *Meanings) rounded(f float64, e field.Elem) {
 
 // share records that programs multiply by 1/n.
 func (n *Meanings) share(count int64) {
+	if count < 1 { // nothing, or a number that is known only at run time
+		return
+	}
 	e := field.Inv(field.Int(count))
 	f := 1 / float64(count)
 	n.rounded(numerics.Half(f), e)
