@@ -27,7 +27,7 @@ func figures(a, b *Side) []Figure {
 	us := func(t cost.Time) float64 { return float64(t) / float64(cost.Microsecond) }
 	var out []Figure
 	add := func(name, unit string, a, b float64) { out = append(out, Figure{Name: name, Unit: unit, A: a, B: b}) }
-	add("time of a call", "us", us(x.Total()), us(y.Total()))
+	add("time of a call", "us", us(x.CallTime()), us(y.CallTime()))
 	add("time of the CPU", "us", us(x.CPU), us(y.CPU))
 	add("cycles of the engine", "", float64(x.Estimate.Cycles), float64(y.Estimate.Cycles))
 	add("DMA", "bytes", float64(x.Estimate.DMABytes), float64(y.Estimate.DMABytes))

@@ -45,6 +45,8 @@ type Report struct {
 	// CPU is the estimated time of the operations on the CPU. It is much coarser than Estimate (cost.CPU) and not
 	// included in any Estimate.
 	CPU cost.Time `json:"cpu_us"`
+	// Call is CallTime, for readers of the JSON; absent in a plan, which has no tasks.
+	Call cost.Time `json:"call_us,omitempty"`
 	// DispatchList has one element per dispatch, in order.
 	DispatchList []Dispatch `json:"dispatch_list,omitempty"`
 	// TaskList has one element per task, procedure by procedure; set only in the report of a function.
@@ -93,14 +95,6 @@ func (r *Report) Each() []*Report {
 	return []*Report{r}
 }
 
-// Total returns the time of one call: Estimate and CPU, or only CPU in a plan.
-func (r *Report) Total() cost.Time {
-	if r.Estimate == nil {
-		return r.CPU
-	}
-	return r.Estimate.Time + r.CPU
-}
-
 // OpReport says where one operation was placed.
 type OpReport struct {
 	Op   string `json:"op"`               // name of the operation
@@ -138,10 +132,15 @@ type OpReport struct {
 
 // Time is what the operation is estimated to take where it runs.
 func (o *OpReport) Time() cost.Time {
-	if o.Estimate != nil {
-		return o.Estimate.Time
+	return o.EngineTime() + o.CPU
+}
+
+// EngineTime is what its tasks are estimated to take.
+func (o *OpReport) EngineTime() cost.Time {
+	if o.Estimate == nil {
+		return 0
 	}
-	return o.CPU
+	return o.Estimate.Time
 }
 
 // TaskReport is one task and the evidence for its words.
@@ -277,6 +276,14 @@ func (d *driver) account(u *unit, f *e5.Function) {
 		}
 	}
 	r.Weights = d.sec.Size()
+	r.setCall()
+}
+
+// setCall sets Call where there are estimates.
+func (r *Report) setCall() {
+	if r.Estimate != nil {
+		r.Call = r.CallTime()
+	}
 }
 
 // count adds an operation to the sums.
@@ -448,6 +455,7 @@ func sum(fs []*Function) *Report {
 			}
 		}
 	}
+	r.setCall()
 	return r
 }
 
@@ -527,7 +535,7 @@ func (r *Report) Text(w io.Writer) error {
 	}
 	if r.Estimate != nil {
 		fmt.Fprintf(w, "estimate: %s a call, %s of it on the CPU, by rates of all its work (docs/cost.md)\n",
-			r.Total().Short(), r.CPU.Short())
+			r.CallTime().Short(), r.CPU.Short())
 		r.Estimate.text(w)
 	}
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)

@@ -232,7 +232,7 @@ func (s *advisor) price(a *Advice, changed *ir.Program, o compile.Options) bool 
 	if err != nil {
 		return false
 	}
-	a.Before, a.After = s.now.Total(), r.Total()
+	a.Before, a.After = s.now.CallTime(), r.CallTime()
 	a.Dispatches = [2]int{s.now.Dispatches, r.Dispatches}
 	a.CPUOps = [2]int{s.now.CPUOps, r.CPUOps}
 	return a.Saves()*100 >= a.Before*worth && a.Saves() > 0

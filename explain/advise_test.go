@@ -53,8 +53,8 @@ func TestAdviceSavesWhatItSays(t *testing.T) {
 	for i := range list {
 		a := &list[i]
 		names = append(names, a.Recipe+a.Precision)
-		if a.Before != now.Total() || 100*a.Saves() < a.Before {
-			t.Errorf("%s: %s to %s us, the model takes %s", names[i], a.Before, a.After, now.Total())
+		if a.Before != now.CallTime() || 100*a.Saves() < a.Before {
+			t.Errorf("%s: %s to %s us, the model takes %s", names[i], a.Before, a.After, now.CallTime())
 		}
 		if i > 0 && a.Saves() > list[i-1].Saves() {
 			t.Errorf("%s saves more than what is listed before it", names[i])
@@ -84,7 +84,7 @@ func TestAdviceSavesWhatItSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := r.Report.Total(); got != a.After {
+		if got := r.Report.CallTime(); got != a.After {
 			t.Errorf("%s: the changed model takes %s us, the advice said %s", names[i], got, a.After)
 		}
 		if got := [2]int{now.Dispatches, r.Report.Dispatches}; got != a.Dispatches {
@@ -151,7 +151,7 @@ func TestFirstAdviceOfWholeModels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			saved := before.Total() - r.Report.Total()
+			saved := before.CallTime() - r.Report.CallTime()
 			if d := saved - a.Saves(); a.Saves() <= 0 || max(d, -d)*20 > a.Saves() {
 				t.Errorf("the edited model saves %s us, the advice says %s", saved, a.Saves())
 			}

@@ -153,7 +153,7 @@ func price(ctx context.Context, list []*Rewrite, p *ir.Program, s *found, now *c
 		if err != nil {
 			return fmt.Errorf("rewrite %s: %w", w.Name, err)
 		}
-		w.Before, w.After = now.Total(), r.Total()
+		w.Before, w.After = now.CallTime(), r.CallTime()
 		w.Dispatches = [2]int{now.Dispatches, r.Dispatches}
 		w.CPUOps = [2]int{now.CPUOps, r.CPUOps}
 	}

@@ -260,7 +260,7 @@ func (v *view) rewrite(ctx context.Context, p *ir.Program, q rewriteQuery, o com
 		return nil, fmt.Errorf("the changed text does not compile: %w", err)
 	}
 	return &rewriteAnswer{
-		Text: changed, Before: v.report.Total(), After: after.Total(),
+		Text: changed, Before: v.report.CallTime(), After: after.CallTime(),
 		Dispatches: [2]int{v.report.Dispatches, after.Dispatches},
 		CPUOps:     [2]int{v.report.CPUOps, after.CPUOps},
 	}, nil

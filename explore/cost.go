@@ -91,7 +91,7 @@ func costView(_ *Server, v *view, _ *http.Request) (any, error) {
 func costOf(r *compile.Report, statements []statement) *costAnswer {
 	c := &costAnswer{
 		Estimated:  r.Estimate != nil,
-		Total:      r.Total(),
+		Total:      r.CallTime(),
 		Parts:      []costPart{},
 		Dispatches: []dispatchCost{},
 		CPUCalls:   r.CPUCalls,

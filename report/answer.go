@@ -72,7 +72,7 @@ func answerTime(b *bytes.Buffer, d *Document) {
 	if n := len(r.Functions); n > 0 {
 		calls = fmt.Sprintf("a call of each of %d functions", n)
 	}
-	total := r.Total()
+	total := r.CallTime()
 	fmt.Fprintf(b, "\n%s %s, estimated: the engine's part %s, the CPU's coarsely (docs/cost.md)\n", total.Short(),
 		calls, cost.Margin())
 	type part struct {
@@ -150,7 +150,7 @@ func weightsOf(r *compile.Report) *savedWeights {
 		saves = append(saves, fmt.Sprintf("%s as %s", x.Saves.Short(), cost.Forms[i].Doc))
 		most = max(most, x.Saves)
 	}
-	if most*100 < r.Total()*worthALine || most <= 0 {
+	if most*100 < r.CallTime()*worthALine || most <= 0 {
 		return nil
 	}
 	return &savedWeights{
@@ -203,7 +203,7 @@ func answerByKind(b *bytes.Buffer, r *compile.Report) {
 		if k.Bound != "" {
 			bound = ", bound by " + k.Bound
 		}
-		fmt.Fprintf(b, "  %8s  %4s  %s x %d, %s%s%s\n", k.Time.Short(), shareOf(k.Time, r.Total()), k.Op, k.Count,
+		fmt.Fprintf(b, "  %8s  %4s  %s x %d, %s%s%s\n", k.Time.Short(), shareOf(k.Time, r.CallTime()), k.Op, k.Count,
 			places[k.Unit], bound, k.where())
 	}
 	if ops > 0 {
@@ -211,7 +211,7 @@ func answerByKind(b *bytes.Buffer, r *compile.Report) {
 		if len(kinds) > fewKinds {
 			of = " of " + strconv.Itoa(len(kinds)) + " other kinds"
 		}
-		fmt.Fprintf(b, "  %8s  %4s  %s%s\n", rest.Short(), shareOf(rest, r.Total()),
+		fmt.Fprintf(b, "  %8s  %4s  %s%s\n", rest.Short(), shareOf(rest, r.CallTime()),
 			diag.Count(ops, "other operation", "other operations"), of)
 	}
 }

@@ -16,9 +16,8 @@ func TestAnswerMentionsCompressedWeightsThatSave(t *testing.T) {
 			"zinc-cannot-yet: zinc writes dense fp16 weights only, so a compressed model gains nothing here\n",
 		cost.Micros(1): "",
 	} {
-		e := &compile.Estimate{Time: cost.Micros(1000), DenseBytes: 2_400_000, Forms: []compile.FormTime{
-			{Form: "palette4", Saves: saves}, {Form: "sparse", Saves: saves / 2},
-		}}
+		forms := []compile.FormTime{{Form: "palette4", Saves: saves}, {Form: "sparse", Saves: saves / 2}}
+		e := &compile.Estimate{Terms: cost.Split{cost.DMA: cost.Micros(1000)}, DenseBytes: 2_400_000, Forms: forms}
 		var b strings.Builder
 		if err := WriteAnswer(&b, &Document{Report: &compile.Report{Estimate: e}}, ""); err != nil {
 			t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 
 func TestJudgeListsTheLargestContributors(t *testing.T) {
 	one, many := digits(t), several(t)
-	us := one.Estimate.Time
+	us := one.CallTime()
 	for _, c := range []struct {
 		report *compile.Report
 		budget string
@@ -26,8 +26,8 @@ func TestJudgeListsTheLargestContributors(t *testing.T) {
 				`"conv3" line 26 16000, conv "conv2" line 21 3072, conv "conv1" line 15 512`}},
 		{report: one, budget: "max-estimate-us", limit: float64(us) / 1000},
 		{report: one, budget: "max-estimate-us", limit: float64(us-1) / 1000,
-			want: []string{`191.049 us estimated for h13, --max-estimate-us allows 191.048; largest: dispatch 190,` +
-				` inputs and outputs 0.459, conv "conv3" line 26 0.4`}},
+			want: []string{`191.049 us a call for h13, --max-estimate-us allows 191.048 us; largest: dispatch 190 us,` +
+				` inputs and outputs 459 ns, conv "conv3" line 26 400 ns`}},
 		{report: one, budget: "min-engine-macs", limit: 100},
 		{report: many, budget: "min-engine-macs", limit: 50},
 		{report: many, budget: "min-engine-macs", limit: 100,
@@ -36,10 +36,10 @@ func TestJudgeListsTheLargestContributors(t *testing.T) {
 		{report: many, budget: "max-dispatches", limit: 1,
 			want: []string{`function first: 2 dispatches for h13, --max-dispatches allows 1; largest: sin "b" line`}},
 		{report: many, budget: "max-dispatches", limit: 2},
-		{report: many, budget: "max-estimate-us", limit: 150, want: []string{"function first: 409.533 us",
-			"function second: 190.116"}},
+		{report: many, budget: "max-estimate-us", limit: 150, want: []string{"function first: 411 us a call",
+			"function second: 190 us a call"}},
 	} {
-		vs := Judge(c.report, map[string]float64{c.budget: c.limit})
+		vs := Judge(c.report, nil, map[string]float64{c.budget: c.limit})
 		if len(vs) != len(c.want) {
 			t.Errorf("%s of %g: %d exceeded, want %d: %v", c.budget, c.limit, len(vs), len(c.want), vs)
 			continue
@@ -50,7 +50,7 @@ func TestJudgeListsTheLargestContributors(t *testing.T) {
 			}
 		}
 	}
-	if vs := Judge(many, nil); vs != nil {
+	if vs := Judge(many, nil, nil); vs != nil {
 		t.Errorf("no limits, and yet %v", vs)
 	}
 }

@@ -30,8 +30,9 @@ func TestPprofAddsUpToTheCallAndNamesLines(t *testing.T) {
 				lines[top.Line] = true
 			}
 		}
-		if cost.Time(all) != d.Report.Total() || p.SampleType[at].Unit != "nanoseconds" {
-			t.Errorf("the samples add up to %d %s, the report to %s us", all, p.SampleType[at].Unit, d.Report.Total())
+		if cost.Time(all) != d.Report.CallTime() || p.SampleType[at].Unit != "nanoseconds" {
+			t.Errorf("the samples add up to %d %s, the report to %s us", all, p.SampleType[at].Unit,
+				d.Report.CallTime())
 		}
 		for _, o := range d.Report.Ops {
 			if o.Time() > 0 && !lines[int64(o.Line)] {
@@ -95,7 +96,7 @@ func TestPerfettoFollowsTheRulesOfTheFormat(t *testing.T) {
 		for track := range Track(Tracks) {
 			end = max(end, ends[fmt.Sprint(i+1, " ", int(track))])
 		}
-		if want := inMicros(f.Total()); end < want-1e-6 || end > want+1e-6 {
+		if want := inMicros(f.CallTime()); end < want-1e-6 || end > want+1e-6 {
 			t.Errorf("%s ends at %v us, want %v", f.Function, end, want)
 		}
 	}

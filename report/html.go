@@ -115,7 +115,7 @@ type pageData struct {
 
 // uses divides the time of a call, the largest part first.
 func uses(r *compile.Report) []part {
-	total := r.Total()
+	total := r.CallTime()
 	parts := []part{{Use: useCPU, Label: "CPU", Time: r.CPU}}
 	if r.Estimate != nil {
 		labels := [cost.Terms]string{"dispatch", "inputs and outputs", "engine: products", "engine: DMA", "engine: L2"}
@@ -134,7 +134,7 @@ func uses(r *compile.Report) []part {
 // drawn is what the script draws of a report.
 func drawn(r *compile.Report) script {
 	s := script{
-		Total:  int64(r.Total()),
+		Total:  int64(r.CallTime()),
 		Tracks: trackNames[:],
 		Many:   len(r.Functions) > 1,
 		Ops:    []pageOp{},
@@ -154,7 +154,7 @@ func drawn(r *compile.Report) script {
 			}
 			s.Spans = append(s.Spans, pageSpan{int(x.Track), int64(at + x.Start), int64(x.Time), op, name})
 		}
-		at += f.Total()
+		at += f.CallTime()
 	}
 	if e := r.Estimate; e != nil {
 		for _, x := range []pageRest{
@@ -209,7 +209,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		Policy:   "sha256-" + base64.StdEncoding.EncodeToString(digest[:]),
 		Data:     drawn(d.Report),
 		Margin:   strings.Replace(cost.Margin(), "+-", "±", 1),
-		Total:    d.Report.Total(),
+		Total:    d.Report.CallTime(),
 		Parts:    uses(d.Report),
 		Advised:  d.Advice[:min(len(d.Advice), answerAdvice)],
 		More:     max(0, len(d.Advice)-answerAdvice),

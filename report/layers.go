@@ -29,8 +29,8 @@ type Layer struct {
 	Tasks     int
 	MACs      int64
 	Cycles    int64
-	Time      cost.Time
-	Bound     string // "" without an estimate
+	Time      cost.Time // where it runs
+	Bound     string    // "" without an estimate
 	DMABytes  int64
 	L2Peak    int64
 	Weights   int64 // bytes of the constant section; those of all layers add up to it
@@ -69,7 +69,7 @@ func Layers(r *compile.Report) []Layer {
 				Kind: KindOp, Function: f.Function, Step: o.Step, Op: o.Op, Name: o.Name, Unit: o.Unit, Why: o.Reason,
 				Rule:  o.Rule,
 				Tasks: o.Tasks, MACs: o.MACs, Weights: o.Weights, Padding: o.Padding, Shared: o.Shared, Line: o.Line,
-				Col: o.Col,
+				Col: o.Col, Time: o.Time(),
 			}
 			if o.Refusal != nil {
 				l.Verdict = string(o.Refusal.Verdict)
@@ -78,7 +78,7 @@ func Layers(r *compile.Report) []Layer {
 				l.Why = "fused into " + o.Fused
 			}
 			if e := o.Estimate; e != nil {
-				l.Cycles, l.Time, l.Bound, l.DMABytes, l.L2Peak = e.Cycles, e.Time, e.Bound, e.DMABytes, e.L2Peak
+				l.Cycles, l.Bound, l.DMABytes, l.L2Peak = e.Cycles, e.Bound, e.DMABytes, e.L2Peak
 			}
 			left -= o.Weights
 			padding -= o.Padding
@@ -132,6 +132,7 @@ var layerColumns = []struct {
 	{"padding_bytes", func(l *Layer) string { return number(l.Padding, true) }},
 	{"shared_weight_bytes", func(l *Layer) string { return number(l.Shared, true) }},
 	{"verdict", func(l *Layer) string { return l.Verdict }},
+	{"call_us", func(l *Layer) string { return micros(l.Time, l.Kind != KindPadding) }},
 }
 
 // number returns a number as text, or "" if it is not known.
@@ -197,6 +198,8 @@ var summaryColumns = []struct {
 	{"casts", func(r *compile.Report) string { return number(r.Casts, true) }},
 	{"padding_bytes", func(r *compile.Report) string { return number(r.Padding, true) }},
 	{"io_us", term(cost.Hand)},
+	{"cpu_us", func(r *compile.Report) string { return micros(r.CPU, true) }},
+	{"call_us", func(r *compile.Report) string { return micros(r.CallTime(), r.Estimate != nil) }},
 }
 
 // estimate returns a report's estimate, or an empty one.

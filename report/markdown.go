@@ -68,16 +68,17 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	}
 	fmt.Fprintf(&b, "Target %s, precision %s.\n\n", md(d.Target), md(d.Precision))
 	b.WriteString("| function | operations on the engine | multiply-accumulates on the engine | dispatches | CPU " +
-		"calls | tasks | estimate | bound by |\n| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |\n")
+		"calls | tasks | time of a call | on the engine | on the CPU |\n| --- | ---: | ---: | ---: | ---: | ---: | " +
+		"---: | ---: | ---: |\n")
 	for _, f := range d.Report.Each() {
-		us := ""
-		if f.Estimate != nil {
-			us = f.Estimate.Time.String() + " us"
+		call, engine, cpu := "", "", ""
+		if e := f.Estimate; e != nil {
+			call, engine, cpu = f.CallTime().Short(), e.Time.Short(), f.CPU.Short()
 		}
-		fmt.Fprintf(&b, "| %s | %d of %d | %s of %s (%.4g %%) | %d | %d | %d | %s | %s |\n", md(f.Function),
+		fmt.Fprintf(&b, "| %s | %d of %d | %s of %s (%.4g %%) | %d | %d | %d | %s | %s | %s |\n", md(f.Function),
 			f.EngineOps, f.EngineOps+f.CPUOps,
 			grouped(f.EngineMACs), grouped(f.EngineMACs+f.CPUMACs), Percent(f.EngineMACs, f.CPUMACs), f.Dispatches,
-			f.CPUCalls, f.Tasks, us, estimate(f).Bound)
+			f.CPUCalls, f.Tasks, call, engine, cpu)
 	}
 	if d.Report.Estimate != nil {
 		fmt.Fprintf(&b, "\nConstants for the engine: %s bytes, %s of them padding.\n", grouped(d.Weights),
@@ -110,19 +111,16 @@ func markdownCPU(b *bytes.Buffer, r *compile.Report) {
 	}
 }
 
+// markdownBiggest lists the operations that take most of a call, wherever they run.
 func markdownBiggest(b *bytes.Buffer, r *compile.Report) {
 	layers := biggest(r, markdownLayers)
 	if len(layers) == 0 {
 		return
 	}
-	b.WriteString("\n#### Biggest layers\n\n| operation | line | unit | multiply-accumulates | us | bound by | " +
-		"share |\n| --- | ---: | --- | ---: | ---: | --- | ---: |\n")
+	b.WriteString("\n#### Largest costs\n\n| operation | line | unit | multiply-accumulates | time | share of a call " +
+		"| bound by |\n| --- | ---: | --- | ---: | ---: | ---: | --- |\n")
 	for _, l := range layers {
-		us, share := "", ""
-		if l.Bound != "" {
-			us, share = l.Time.String(), shareOf(l.Time, estimate(r).Time)
-		}
 		fmt.Fprintf(b, "| %s %s | %d | %s | %s | %s | %s | %s |\n", md(l.Op), md(l.Name), l.Line, md(l.Unit),
-			grouped(l.MACs), us, l.Bound, md(share))
+			grouped(l.MACs), l.Time.Short(), md(shareOf(l.Time, r.CallTime())), l.Bound)
 	}
 }

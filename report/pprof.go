@@ -12,7 +12,7 @@ import (
 
 // writePprof writes the estimated time of a call as a profile that go tool pprof reads: a sample for each operation and
 // each dispatch, at the lines of the model's text, under the scopes of the operation and the function. The samples add
-// up to Report.Total. A plan, which has no estimates, has the times of the CPU alone.
+// up to Report.CallTime. A plan, which has no estimates, has the times of the CPU alone.
 func writePprof(w io.Writer, d *Document) error {
 	p := &pprofile{d: d, functions: map[string]*profile.Function{}, locations: map[location]*profile.Location{}}
 	p.SampleType = []*profile.ValueType{
@@ -20,7 +20,7 @@ func writePprof(w io.Writer, d *Document) error {
 	}
 	p.DefaultSampleType = "time"
 	p.PeriodType, p.Period = p.SampleType[2], 1
-	p.DurationNanos = int64(d.Report.Total())
+	p.DurationNanos = int64(d.Report.CallTime())
 	p.Comments = []string{"times are estimated by zinc, nothing was measured"}
 	if e := d.Report.Estimate; e != nil {
 		p.Comments = append(p.Comments, "the estimate is "+e.Known)
@@ -33,7 +33,7 @@ func writePprof(w io.Writer, d *Document) error {
 				o := &f.Ops[at]
 				at++
 				stack := append(scopeNames(o.Scope), o.Op+" "+o.Name)
-				p.sample(f.Function, stack, o.Line, l.Unit, 1, l.DMABytes, l.Time+o.CPU)
+				p.sample(f.Function, stack, o.Line, l.Unit, 1, l.DMABytes, l.Time)
 			case KindDispatch:
 				p.sample(f.Function, []string{"dispatch"}, 0, l.Unit, 0, 0, l.Time)
 			}

@@ -287,9 +287,9 @@ func TestHTMLHasEveryOperationAndItsTime(t *testing.T) {
 		for _, o := range data.Other {
 			all += o.Time
 		}
-		if len(data.Ops) != len(d.Report.Ops) || cost.Time(all) != d.Report.Total() || data.Total != all {
+		if len(data.Ops) != len(d.Report.Ops) || cost.Time(all) != d.Report.CallTime() || data.Total != all {
 			t.Errorf("%d operations take %d ns, want %d and %s us", len(data.Ops), all, len(d.Report.Ops),
-				d.Report.Total())
+				d.Report.CallTime())
 		}
 		end := 0.0
 		for _, s := range data.Spans {
@@ -328,7 +328,7 @@ func TestMarkdownEscapesNames(t *testing.T) {
 			t.Errorf("%q is in\n%s", bad, text)
 		}
 	}
-	for _, want := range []string{"1 budget exceeded", "On the CPU", "Biggest layers", "191.049 us",
+	for _, want := range []string{"1 budget exceeded", "On the CPU", "Largest costs", "| 191 us |",
 		"ordering, not a promise"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
@@ -365,7 +365,7 @@ func TestJSONRoundTrips(t *testing.T) {
 		}
 		Violations []Violation
 	}
-	d := &Document{Model: "m.mil", Report: r, Violations: Judge(r, map[string]float64{"max-dispatches": 0})}
+	d := &Document{Model: "m.mil", Report: r, Violations: Judge(r, nil, map[string]float64{"max-dispatches": 0})}
 	if err := json.Unmarshal([]byte(output(t, "json", d)), &back); err != nil {
 		t.Fatal(err)
 	}
@@ -387,7 +387,7 @@ func TestSARIFHasAFindingForEachOperationOnTheCPU(t *testing.T) {
 		"max-weight-bytes": 0,
 		"min-engine-macs":  100,
 	}
-	d := &Document{Model: "several.mil", Report: r, Violations: Judge(r, limits)}
+	d := &Document{Model: "several.mil", Report: r, Violations: Judge(r, nil, limits)}
 	text := output(t, "sarif", d)
 	if err := sariftest.Check([]byte(text)); err != nil {
 		t.Error(err)

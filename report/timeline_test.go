@@ -37,8 +37,8 @@ func laidOut(t *testing.T, f *compile.Report) []Span {
 			t.Errorf("%s: %s us of task %d of %d, the task takes %s us", s.Track, s.Time, s.Task, s.Dispatch, want)
 		}
 	}
-	if at != f.Total() {
-		t.Errorf("%s: the spans add up to %s us, the report to %s us", f.Function, at, f.Total())
+	if at != f.CallTime() {
+		t.Errorf("%s: the spans add up to %s us, the report to %s us", f.Function, at, f.CallTime())
 	}
 	return spans
 }
@@ -64,10 +64,10 @@ func TestTimelineAddsUpToTheCall(t *testing.T) {
 	all := cost.Time(0)
 	for _, f := range r.Functions {
 		laidOut(t, f)
-		all += f.Total()
+		all += f.CallTime()
 	}
-	if all != r.Total() {
-		t.Errorf("the functions take %s us, the report %s us", all, r.Total())
+	if all != r.CallTime() {
+		t.Errorf("the functions take %s us, the report %s us", all, r.CallTime())
 	}
 	if Timeline(&compile.Report{}) != nil {
 		t.Error("a plan has a timeline")

@@ -64,13 +64,16 @@ standard output replaces the text.
 
 With --require-engine or a budget the exit status is 4 when the model fails on any of
 the targets; each exceeded budget has a line with its value, its limit and the largest
-contributors. --max-weight-bytes, --max-estimate-us and --max-error require a
-compilation, and so a target that zinc can write programs for.`,
+contributors. Budgets of time, bytes and errors require a
+compilation, and so a target that zinc can write programs for. --max-slowdown,
+--max-weight-growth and --max-extra-dispatches compare MODEL with the one of --base,
+which is compiled with the same flags.`,
 		Example: `  zinc check model.mlmodelc
   zinc check model.mil --all --sort time
   zinc check model.mil --target h13,h14,h15 --precision fp16
   zinc check model.mil --require-engine --sarif >placement.sarif
-  zinc check model.mil --max-dispatches 2 --min-engine-macs 99
+  zinc check model.mil --max-estimate-us 5000 --min-engine-ops 99
+  zinc check model.mil --base old/model.mil --max-slowdown 5%
   zinc check model.mil --report markdown=placement.md --report html=placement.html`,
 		Args: operands(1, 1, "one MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
@@ -130,6 +133,9 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	c.path = path
 	if c.json && c.sarif {
 		return usagef("check: --json and --sarif cannot be combined")
+	}
+	if err := c.budgets.check(); err != nil {
+		return err
 	}
 	names := strings.Split(c.target, ",")
 	if c.target == "all" {
@@ -254,7 +260,11 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	if err != nil {
 		return targetResult{}, "", err
 	}
-	t.Violations = append(report.Judge(rep, c.budgets.limits), ran...)
+	judged, err := c.budgets.judge(ctx, f, c.env, rep)
+	if err != nil {
+		return targetResult{}, "", err
+	}
+	t.Violations = append(judged, ran...)
 	for i := range t.Violations {
 		t.Failures = append(t.Failures, t.Violations[i].String())
 	}

@@ -113,6 +113,9 @@ func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	if err := c.phaseFlags.check(); err != nil {
 		return err
 	}
+	if err := c.budgets.check(); err != nil {
+		return err
+	}
 	if c.to != "" || c.from != "" || isIR(path) {
 		return c.runPhases(cmd.Context(), path)
 	}
@@ -210,10 +213,14 @@ func (c *compileCommand) judge(ctx context.Context, m *frontend.Model, r *compil
 	if err != nil {
 		return err
 	}
+	judged, err := c.budgets.judge(ctx, &c.compileFlags, c.env, r.Report)
+	if err != nil {
+		return err
+	}
 	c.doc = &report.Document{
 		Model:      filepath.ToSlash(m.Path),
 		Report:     r.Report,
-		Violations: append(report.Judge(r.Report, c.budgets.limits), ran...),
+		Violations: append(judged, ran...),
 	}
 	if c.flags != nil {
 		c.doc.Explain = newExplains(c.path, c.flags, r.Report).command

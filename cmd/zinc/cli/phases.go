@@ -70,6 +70,9 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 	if c.to != "" && (c.reports.list != nil || len(c.budgets.limits) > 0) {
 		return usagef("--to=%s cannot be combined with reports or budgets, which require a complete compilation", c.to)
 	}
+	if c.budgets.base != "" {
+		return usagef("--base cannot be combined with --to, --from or IR text, whose flags are fixed")
+	}
 	p := c.env.newProgress(c.progress)
 	defer p.end()
 	o, err := c.options(c.env, path, p)
@@ -129,7 +132,7 @@ func (c *compileCommand) runPhases(ctx context.Context, path string) error {
 	c.doc = &report.Document{
 		Model:      filepath.ToSlash(path),
 		Report:     r.Report,
-		Violations: report.Judge(r.Report, c.budgets.limits),
+		Violations: report.Judge(r.Report, nil, c.budgets.limits),
 	}
 	if err := c.write(ctx, stored.files(r, to), c.reports.files(c.doc)); err != nil {
 		return err

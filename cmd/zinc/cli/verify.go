@@ -98,6 +98,9 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if c.json && c.sarif {
 		return usagef("verify: --json and --sarif cannot be combined")
 	}
+	if err := c.budgets.check(); err != nil {
+		return err
+	}
 	if c.first && c.prove {
 		return usagef("verify: --first-departure and --prove cannot be combined")
 	}
@@ -143,7 +146,11 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return c.located(m, c.inputs, err)
 	}
-	out := verifyResult{Result: r, Violations: report.Judge(r.Report, c.budgets.limits)}
+	judged, err := c.budgets.judge(cmd.Context(), &c.compileFlags, c.env, r.Report)
+	if err != nil {
+		return err
+	}
+	out := verifyResult{Result: r, Violations: judged}
 	out.Violations = append(out.Violations, report.JudgeOutputs(r.Report.Target, outputErrors(r), c.budgets.limits)...)
 	switch {
 	case c.first && c.json:
