@@ -267,6 +267,36 @@ func FuzzProgram(f *testing.F) {
 	})
 }
 
+// TestLiteralsBeyondTheirTypeAreWarned reads numbers that their type rounds to an infinity, and infinities as such.
+func TestLiteralsBeyondTheirTypeAreWarned(t *testing.T) {
+	for literal, want := range map[string]string{
+		"tensor<fp16, [3]>([1, -1e400, 1e5])": "c: element 1 is -1e400, which becomes -Inf; the largest fp16 is 65504",
+		"tensor<fp16, [1]>([65520])":          "c: element 0 is 65520, which becomes +Inf; the largest fp16 is 65504",
+		"tensor<fp32, [1]>([3.5e38])":         "which becomes +Inf; the largest fp32 is 3.4028234663852886e+38",
+		"tensor<fp16, [3]>([inf, -inf, nan])": "",
+		"tensor<fp16, [2]>([65519, -65504])":  "",
+		"tensor<int32, [1]>([1000000])":       "",
+	} {
+		typ, _, _ := strings.Cut(literal, "(")
+		tree, list := mil.ParseString("model.mil", `program(1.3)
+{
+    func main<ios18>(tensor<fp32, [1]> x) {
+            `+typ+` c = const()[name = string("c"), val = `+literal+`];
+            tensor<fp32, [1]> y = exp(x = x);
+        } -> (y);
+}
+`)
+		_, more := Program(tree, nil, Options{})
+		list.Merge(more)
+		switch all := list.All(); {
+		case list.HasErrors(), len(all) > 1, want == "" && len(all) > 0:
+			t.Errorf("%s: %v", literal, all)
+		case want != "" && (len(all) == 0 || !strings.Contains(all[0].Text(), want)):
+			t.Errorf("%s: %v, want %q", literal, all, want)
+		}
+	}
+}
+
 // TestClassifyIsLeftOut reads the last statement of a classifier, whose results no port can have.
 func TestClassifyIsLeftOut(t *testing.T) {
 	for _, c := range []struct{ results, outputs, want string }{

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
@@ -151,6 +152,31 @@ func floats(l *mil.Literal, t ir.DType) ([]byte, error) {
 		i++
 	}
 	return out, nil
+}
+
+// beyondRange returns the first atom of l, and its place, whose element of c is infinite or NaN though the text is a
+// number, and "" if there is none.
+func beyondRange(l *mil.Literal, c *ir.Const) (tok string, i int64) {
+	if !c.Type.DType.IsFloat() {
+		return "", 0
+	}
+	for tok := range l.Atoms() {
+		if v := c.Float(i); v-v != 0 && !strings.ContainsAny(tok, "nN") { // neither inf nor nan
+			return tok, i
+		}
+		i++
+	}
+	return "", 0
+}
+
+// largest returns the largest finite number of a floating-point type.
+func largest(t ir.DType) float64 {
+	f, ok := floatFormats[t]
+	if !ok {
+		return math.MaxFloat64
+	}
+	c := ir.Const{Type: ir.Scalar(t), Data: binary.LittleEndian.AppendUint32(nil, uint32(f.over-1))[:f.width/8]}
+	return c.Float(0)
 }
 
 // ints packs the numbers of l as elements of an integer type.

@@ -194,6 +194,13 @@ func (b *builder) constValue(op, name string, v mil.Value, t ir.Type, of *mil.Ty
 		b.list.Errorf(b.src.ValueSpan(v), code, op, "%s: %v", name, err)
 		return nil
 	}
+	if l, ok := v.(*mil.Literal); ok {
+		if tok, i := beyondRange(l, c); tok != "" {
+			d := c.Type.DType
+			b.list.Warningf(b.src.ValueSpan(v), codeConst, op,
+				"%s: element %d is %s, which becomes %g; the largest %s is %g", name, i, tok, c.Float(i), d, largest(d))
+		}
+	}
 	return c
 }
 
