@@ -9,7 +9,8 @@ import (
 )
 
 // splitBatchNorm turns a batch norm with known statistics into a factor and an addend per channel, computed in double
-// precision and rounded once.
+// precision and rounded once. It returns nil where one of them is not finite: the product and the addend are then
+// infinite, or cancel to NaN, where the difference from the mean has a value.
 func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x := op.Arg(ir.ParamX)
 	mean, variance := op.Arg(ir.ParamMean), op.Arg(ir.ParamVariance)
@@ -39,32 +40,44 @@ func splitBatchNorm(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	}
 	shape[1] = n
 	t := ir.TensorOf(x.Type.DType, shape...)
-	s.absorb(mean, variance, op.Arg(ir.ParamGamma), op.Arg(ir.ParamBeta), op.Arg(ir.ParamEpsilon))
-	var scale, bias []byte
+	scale, bias := make([]float64, n), make([]float64, n)
 	for i := range n {
 		g, ok1 := at(ir.ParamGamma, i, 1)
 		b, ok2 := at(ir.ParamBeta, i, 0)
 		if !ok1 || !ok2 {
 			return nil, nil
 		}
-		f := g / math.Sqrt(variance.Const.Float(i)+eps)
-		scale = ir.AppendElem(scale, t.DType, f)
-		bias = ir.AppendElem(bias, t.DType, b-float64(mean.Const.Float(i)*f))
+		scale[i] = g / math.Sqrt(variance.Const.Float(i)+eps)
+		bias[i] = b - float64(mean.Const.Float(i)*scale[i])
 	}
-	mul, err := s.makeOp(op, ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, s.constant(&ir.Const{Type: t, Data: scale},
-		op.Pos)})
+	factor, addend := finite(t, scale), finite(t, bias)
+	if factor == nil || addend == nil {
+		return nil, nil
+	}
+	s.absorb(mean, variance, op.Arg(ir.ParamGamma), op.Arg(ir.ParamBeta), op.Arg(ir.ParamEpsilon))
+	mul, err := s.makeOp(op, ir.OpMul, arg{ir.ParamX, x}, arg{ir.ParamY, s.constant(factor, op.Pos)})
 	if err != nil {
 		return nil, err
 	}
 	r.keep(mul)
-	add, err := s.makeOp(op, ir.OpAdd, arg{ir.ParamX, mul.Results[0]},
-		arg{ir.ParamY, s.constant(&ir.Const{Type: t, Data: bias},
-			op.Pos)})
+	add, err := s.makeOp(op, ir.OpAdd, arg{ir.ParamX, mul.Results[0]}, arg{ir.ParamY, s.constant(addend, op.Pos)})
 	if err != nil {
 		return nil, err
 	}
 	r.keep(add)
 	return add.Results[0], nil
+}
+
+// finite returns a constant of the numbers, rounded to the element type, or nil if one of them is then not finite.
+func finite(t ir.Type, vs []float64) *ir.Const {
+	c := &ir.Const{Type: t}
+	for i, v := range vs {
+		c.Data = ir.AppendElem(c.Data, t.DType, v)
+		if r := c.Float(int64(i)); r-r != 0 {
+			return nil
+		}
+	}
+	return c
 }
 
 // acceptBatchNorm reports how the engine computes the factor and the addend of a batch norm, or why it does not; no is
@@ -164,14 +177,24 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	if outputs == 0 {
 		return nil, nil
 	}
-	switch op.Def.Operation {
-	case ir.OpMul:
+	for i := range bias {
+		switch op.Def.Operation {
+		case ir.OpMul:
+			bias[i] *= each(int64(i))
+		case ir.OpAdd:
+			bias[i] += each(int64(i))
+		case ir.OpSub:
+			bias[i] -= each(int64(i))
+		}
+	}
+	sum := finite(ir.TensorOf(t, outputs), bias)
+	if sum == nil {
+		return nil, nil
+	}
+	if op.Is(ir.OpMul) {
 		product := s.Memory.scale(w.Const, c.Const, each)
 		if product == nil {
 			return nil, nil
-		}
-		for i := range bias {
-			bias[i] *= each(int64(i))
 		}
 		scaled := s.constant(product, w.Pos)
 		s.derive(w, scaled)
@@ -180,20 +203,8 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 		if p.Arg(ir.ParamBias) == nil {
 			return s.foldedOnto(p, op), nil
 		}
-	case ir.OpAdd:
-		for i := range bias {
-			bias[i] += each(int64(i))
-		}
-	case ir.OpSub:
-		for i := range bias {
-			bias[i] -= each(int64(i))
-		}
 	}
-	var data []byte
-	for _, b := range bias {
-		data = ir.AppendElem(data, t, b)
-	}
-	folded := s.constant(&ir.Const{Type: ir.TensorOf(t, outputs), Data: data}, op.Pos)
+	folded := s.constant(sum, op.Pos)
 	s.cameFrom(folded, p.Arg(ir.ParamBias), c, op.Results[0])
 	p.SetArg(ir.ParamBias, folded)
 	return s.foldedOnto(p, op), nil
