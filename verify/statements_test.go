@@ -56,6 +56,94 @@ func TestStatementsThatPassesRewriteAreProved(t *testing.T) {
 		{"cumsum", false, func(g *irbuild.Graph) {
 			g.Output(g.Op("cumsum", "x", g.Input(1, 8, 4, 4), "axis", 3))
 		}},
+		{"einsum", false, func(g *irbuild.Graph) {
+			y := g.Op("einsum", "values", []*ir.Value{g.Input(3, 1, 4, 5), g.Input(7, 2, 4, 1)}, "equation",
+				"abcd,ebcd->eabd")
+			g.Output(g.Op("einsum", "values", []*ir.Value{y, g.Input(7, 3)}, "equation", "eabd,ea->db"))
+		}},
+		{"einsum with more than 64 products", false, func(g *irbuild.Graph) {
+			g.Output(g.Op("einsum", "values", []*ir.Value{g.Input(2, 3, 4, 70), g.Input(2, 70, 4, 5)}, "equation",
+				"nchw,nwhu->nchu"))
+		}},
+		{"local_response_norm", false, func(g *irbuild.Graph) {
+			x := g.Input(1, 7, 3, 5)
+			for i, beta := range []float64{0.75, 0.5, 1, 0.3} {
+				x = g.Op("local_response_norm", "x", x, "size", 2+i, "alpha", 1e-4, "beta", beta, "k", 1.5)
+			}
+			g.Output(x)
+		}},
+		{"l2_norm", false, func(g *irbuild.Graph) {
+			x := g.Op("l2_norm", "x", g.Input(2, 8, 4, 4), "epsilon", 1e-6)
+			g.Output(g.Op("l2_norm", "x", x, "epsilon", 0.5))
+		}},
+		{"l2_norm of 65536", false, func(g *irbuild.Graph) {
+			g.Output(g.Op("l2_norm", "x", g.Input(1, 64, 32, 32), "epsilon", 1e-4))
+		}},
+		{"l2_pool", false, func(g *irbuild.Graph) {
+			x := g.Op("l2_pool", "x", g.Input(1, 8, 9, 7), "kernel_sizes", []int{3, 2}, "strides", []int{2, 2},
+				"pad_type", "same", "pad", []int{0, 0, 0, 0})
+			g.Output(g.Op("l2_pool", "x", x, "kernel_sizes", []int{2, 2}, "strides", []int{1, 1},
+				"pad_type", "custom", "pad", []int{1, 1, 0, 1}))
+		}},
+		{"reduce_l2_norm", false, func(g *irbuild.Graph) {
+			x := g.Op("reduce_l2_norm", "x", g.Input(1, 8, 4, 4), "axes", []int{1}, "keep_dims", true)
+			g.Output(g.Op("reduce_l2_norm", "x", x, "axes", []int{2, 3}, "keep_dims", false))
+		}},
+		{"logarithms of sums", false, func(g *irbuild.Graph) {
+			x := g.Input(2, 8, 4)
+			g.Output(g.Op("reduce_log_sum_exp", "x", x, "axes", []int{1}, "keep_dims", true),
+				g.Op("reduce_log_sum", "x", g.Op("square", "x", x), "axes", []int{2}, "keep_dims", false))
+		}},
+		{"first of equal elements", false, func(g *irbuild.Graph) {
+			x := g.Input(3, 4, 50)
+			g.Output(g.Op("reduce_argmax", "x", x, "axis", 2, "keep_dims", false),
+				g.Op("reduce_argmin", "x", x, "axis", 1, "keep_dims", true))
+		}},
+		{"one_hot", false, func(g *irbuild.Graph) {
+			x := g.InputOf(ir.Int32, 2, 3)
+			g.Output(g.Op("one_hot", "indices", x, "one_hot_vector_size", 5, "axis", 1, "on_value", 2.0,
+				"off_value", -0.5))
+		}},
+		{"lstm in both directions", false, func(g *irbuild.Graph) {
+			g.Output(recurrentLayer(g, "lstm", 2, 4, "direction", "bidirectional", "output_sequence", true)...)
+		}},
+		{"lstm backwards, with other activations", false, func(g *irbuild.Graph) {
+			g.Output(recurrentLayer(g, "lstm", 1, 4, "direction", "reverse", "output_sequence", true,
+				"recurrent_activation", "sigmoid_hard", "cell_activation", "linear", "activation", "relu",
+				"peephole", g.Weights(9), "clip", 0.5)...)
+		}},
+		{"gru", false, func(g *irbuild.Graph) {
+			g.Output(recurrentLayer(g, "gru", 1, 3, "activation", "relu")...)
+		}},
+		{"gru with reset after", false, func(g *irbuild.Graph) {
+			g.Output(recurrentLayer(g, "gru", 1, 3, "reset_after", true, "input_bias", g.Weights(9),
+				"direction", "reverse", "output_sequence", true)...)
+		}},
+		{"rnn", false, func(g *irbuild.Graph) {
+			g.Output(recurrentLayer(g, "rnn", 1, 1, "activation", "linear")...)
+		}},
+		{"attention with a mask of booleans", false, func(g *irbuild.Graph) {
+			mask := g.Op("greater", "x", g.Input(1, 1, 3, 6), "y", 0.5)
+			g.Output(g.Op("scaled_dot_product_attention", "query", g.Input(1, 4, 3, 16), "key", g.Input(1, 4, 6, 16),
+				"value", g.Input(1, 4, 6, 8), "attn_mask", mask))
+		}},
+		{"attention with a constant mask", false, func(g *irbuild.Graph) {
+			mask := g.Filled(ir.Bool, func(i int64) float64 { return float64(i % 7 % 2) }, 1, 1, 6, 6)
+			g.Output(g.Op("scaled_dot_product_attention", "query", g.Input(1, 4, 6, 16), "key", g.Input(1, 4, 6, 16),
+				"value", g.Input(1, 4, 6, 8), "attn_mask", mask))
+		}},
+		{"integers by channel", false, func(g *irbuild.Graph) {
+			scales := func(k float64) *ir.Value {
+				return g.Filled(ir.FP16, func(i int64) float64 { return 0.1 + float64(i)*k }, 4)
+			}
+			zeros := g.Filled(ir.Int8, func(i int64) float64 { return float64(i*9) - 20 }, 4)
+			x := g.Input(2, 4, 3, 5)
+			q := g.Op("quantize", "input", x, "scale", scales(0.07), "zero_point", zeros, "axis", 1,
+				"output_dtype", "int8")
+			y := g.Op("relu", "x", g.Op("dequantize", "input", q, "scale", scales(0.3), "axis", 1))
+			q = g.Op("quantize", "input", y, "scale", 0.3, "output_dtype", "uint8")
+			g.Output(g.Op("dequantize", "input", q, "scale", 0.3))
+		}},
 		{"batch_norm", true, func(g *irbuild.Graph) {
 			y := g.Op("conv", "x", g.Input(1, 8, 4, 4), "weight", g.Weights(8, 8, 1, 1))
 			g.Output(g.Op("batch_norm", "x", y, "mean", g.Weights(8), "variance",
@@ -83,6 +171,19 @@ func TestStatementsThatPassesRewriteAreProved(t *testing.T) {
 			}
 		})
 	}
+}
+
+// recurrentLayer is a layer of 3 elements by direction, of 5 steps of 2 rows of 4 elements.
+func recurrentLayer(g *irbuild.Graph, op string, directions, gates int64, more ...any) []*ir.Value {
+	args := append(more, "x", g.Input(5, 2, 4), "initial_h", g.Input(2, 3*directions))
+	if op == "lstm" {
+		args = append(args, "initial_c", g.Input(2, 3*directions))
+	}
+	for _, back := range []string{"", "_back"}[:directions] {
+		args = append(args, "weight_ih"+back, g.Weights(3*gates, 4), "weight_hh"+back, g.Weights(3*gates, 3),
+			"bias"+back, g.Weights(3*gates))
+	}
+	return g.All(op, args...)
 }
 
 // loop makes as many trips as limit says, and a condition in it depends on the trip.

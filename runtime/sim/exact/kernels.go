@@ -55,9 +55,12 @@ func init() {
 		ir.OpClampedRelu:      with(clampedRelu, ir.ParamAlpha, ir.ParamBeta), ir.OpSoftsign: unary(softsign),
 		ir.OpSoftplusParametric: parametric, ir.OpLogicalAnd: product, ir.OpLogicalOr: order,
 		ir.OpLogicalXor:   compare(1, 0, 1),
-		ir.OpReduceL1Norm: reduce(sumOf((*call).abs)),
-		ir.OpReduceL2Norm: reduce(func(c *call, row []field.Elem) field.Elem { return c.Sqrt(sumOf(square)(c, row)) }),
-		ir.OpInstanceNorm: instanceNorm, ir.OpPow: power, ir.OpCumsum: cumsum, ir.OpLSTM: lstm,
+		ir.OpReduceL1Norm: reduce(sumOf((*call).abs)), ir.OpReduceL2Norm: rootOfSquares,
+		ir.OpReduceLogSum:    reduce(func(c *call, row []field.Elem) field.Elem { return c.log(field.Sum(row)) }),
+		ir.OpReduceLogSumExp: reduce(logSumExp), ir.OpReduceArgmax: firstOfEqual, ir.OpReduceArgmin: firstOfEqual,
+		ir.OpInstanceNorm: instanceNorm, ir.OpL2Norm: unitNorm, ir.OpLocalResponseNorm: responseNorm,
+		ir.OpL2Pool: rootPool, ir.OpPow: power, ir.OpCumsum: cumsum, ir.OpEinsum: einsum, ir.OpOneHot: oneHot,
+		ir.OpLSTM: lstm, ir.OpGRU: gru, ir.OpRNN: rnn, ir.OpQuantize: quantize, ir.OpDequantize: dequantize,
 		ir.OpScaledDotProductAttention: attention, ir.OpConvTranspose: convTranspose, ir.OpBandPart: bandPart,
 		ir.OpPrelu: prelu, ir.OpGather: gathered, ir.OpThresholdedRelu: with(thresholded, ir.ParamAlpha),
 	}
@@ -443,51 +446,4 @@ func (c *call) shares(x Tensor, axis int) []field.Elem {
 		c.HashRow(power, row)
 		field.MulRow(row, []field.Elem{field.Inv(field.Sum(row))})
 	})
-}
-
-func layerNorm(c *call) []Tensor {
-	axes, err := ir.LayerNormAxes(c.op)
-	if err != nil || !slices.IsSorted(axes) {
-		return nil
-	}
-	return c.normalise(axes, func(_, i int) int { return i })
-}
-
-// instanceNorm is layer_norm over the spatial dimensions, with a factor and an addend for each channel.
-func instanceNorm(c *call) []Tensor {
-	shape := c.op.Arg(ir.ParamX).Type.Shape
-	var axes []int
-	for i := 2; i < len(shape); i++ {
-		axes = append(axes, i)
-	}
-	if len(axes) == 0 {
-		return nil
-	}
-	return c.normalise(axes, func(k, _ int) int { return k % int(shape[1]) })
-}
-
-// normalise divides the differences from the mean over axes by the root of the variance plus epsilon. of returns which
-// factor and which addend element i of row k has.
-func (c *call) normalise(axes []int, of func(k, i int) int) []Tensor {
-	x := c.need(ir.ParamX)
-	eps, ok := c.register(ir.ParamEpsilon)
-	gamma, scaled := c.arg(ir.ParamGamma)
-	beta, shifted := c.arg(ir.ParamBeta)
-	if !ok {
-		return nil
-	}
-	return []Tensor{c.out(0, c.along(x, axes, func(k int, row []field.Elem) {
-		field.AddRow(row, []field.Elem{field.Neg(mean(c, row))})
-		variance := field.Mul(sumOf(square)(c, row), field.Inv(field.Int(int64(len(row)))))
-		field.MulRow(row, []field.Elem{c.Rsqrt(field.Add(variance, eps))})
-		for i, x := range row {
-			if scaled {
-				x = field.Mul(x, gamma.Elems[of(k, i)])
-			}
-			if shifted {
-				x = field.Add(x, beta.Elems[of(k, i)])
-			}
-			row[i] = x
-		}
-	}))}
 }

@@ -2,6 +2,7 @@ package exact
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
@@ -184,6 +185,118 @@ func (e *Evaluator) matrices(x, y Tensor, a ir.MatMul, constant bool) []field.El
 	return out
 }
 
+// operand is an operand of an equation with the letters of its dimensions.
+type operand struct {
+	Tensor
+	letters string
+}
+
+// arranged returns the elements in the order of other letters. A letter that the operand has twice is a diagonal.
+func (o operand) arranged(letters string, size map[rune]int64) []field.Elem {
+	own := spread(o.Type.Shape, []Tensor{o.Tensor})[0]
+	out := []int{0}
+	for _, l := range letters {
+		step := 0
+		for d, r := range o.letters {
+			if r == l {
+				step += own[d]
+			}
+		}
+		next := make([]int, 0, len(out)*int(size[l]))
+		for _, at := range out {
+			for k := range int(size[l]) {
+				next = append(next, at+k*step)
+			}
+		}
+		out = next
+	}
+	elems := make([]field.Elem, len(out))
+	for i, at := range out {
+		elems[i] = o.Elems[at]
+	}
+	return elems
+}
+
+// einsum sums the products of two operands over the letters that the result lacks: those of one operand alone first.
+// Letters of both and the result count matrices, others of the result are rows or columns.
+func einsum(c *call) []Tensor {
+	eq, _ := ir.ArgString(c.op, ir.ParamEquation)
+	terms, result, ok := ir.ParseEinsum(eq)
+	vs := c.op.ArgList(ir.ParamValues)
+	if !ok || len(terms) != 2 || len(vs) != 2 || !c.op.Results[0].Type.DType.IsFloat() ||
+		c.op.Results[0].Type.Elems() == 0 {
+		return nil
+	}
+	size := map[rune]int64{}
+	for i, t := range terms {
+		for d, l := range t {
+			size[l] = max(size[l], vs[i].Type.Shape[d])
+		}
+	}
+	var in [2]operand
+	has := [2]map[rune]bool{{}, {}} // a dimension of 1 that is larger in the other operand repeats
+	for i, t := range terms {
+		in[i] = operand{c.Value(c.in, vs[i]), t}
+		for d, l := range t {
+			has[i][l] = has[i][l] || vs[i].Type.Shape[d] == size[l]
+		}
+	}
+	var batch, sum, rows, columns string
+	var alone [2]string
+	seen := ""
+	for _, l := range result + terms[0] + terms[1] {
+		out := strings.ContainsRune(result, l)
+		switch x, y := has[0][l], has[1][l]; {
+		case strings.ContainsRune(seen, l):
+		case x && y && out:
+			batch += string(l)
+		case x && y:
+			sum += string(l)
+		case x && out:
+			rows += string(l)
+		case y && out:
+			columns += string(l)
+		case x:
+			alone[0] += string(l)
+		case y:
+			alone[1] += string(l)
+		}
+		seen += string(l)
+	}
+	extent := func(letters string) int {
+		n := int64(1)
+		for _, l := range letters {
+			n *= size[l]
+		}
+		return int(n)
+	}
+	summed := func(i int, letters string) []field.Elem {
+		v := in[i].arranged(letters+alone[i], size)
+		n := extent(alone[i])
+		if n == 1 {
+			return v
+		}
+		out := make([]field.Elem, len(v)/max(n, 1))
+		for k := range out {
+			out[k] = field.Sum(v[k*n:][:n])
+		}
+		return out
+	}
+	x, y := summed(0, batch+rows+sum), summed(1, batch+sum+columns)
+	m, k, n := extent(rows), extent(sum), extent(columns)
+	z := make([]field.Elem, extent(batch)*m*n)
+	for i := range extent(batch) {
+		c.multiply(dense(z[i*m*n:], n), dense(x[i*m*k:], k), dense(y[i*k*n:], n), m, k, n)
+	}
+	made := batch + rows + columns
+	var shape []int64
+	for _, l := range made {
+		shape = append(shape, size[l])
+	}
+	product := operand{Tensor{c.op.Results[0].Type.WithShape(shape...), z}, made}
+	return []Tensor{c.out(0, product.arranged(result, size))}
+}
+
 // windows lists, for each window of a convolution or a pooling and each of its taps, the position in the image, or -1
 // outside it.
 func windows(in, kernel, strides, dilations, before, out []int64) (at [][]int, taps int) {
@@ -290,9 +403,17 @@ func convTranspose(c *call) []Tensor {
 
 func pool(c *call) []Tensor {
 	a, err := ir.PoolAttrs(c.op)
-	if err != nil || !c.floats() {
+	if err != nil || !c.floats() || slices.Contains(a.In, 0) {
 		return nil
 	}
+	if c.op.Is(ir.OpMaxPool) {
+		return c.pooled(a, false, greatest)
+	}
+	return c.pooled(a, !a.ExcludePadding, mean)
+}
+
+// pooled reduces the elements under each window, with zeros for the padding if that is included.
+func (c *call) pooled(a ir.Pool, padded bool, reduced func(c *call, row []field.Elem) field.Elem) []Tensor {
 	x := c.need(ir.ParamX)
 	ones := make([]int64, len(a.Kernel))
 	for i := range ones {
@@ -300,15 +421,8 @@ func pool(c *call) []Tensor {
 	}
 	at, taps := windows(a.In, a.Kernel, a.Strides, ones, a.PadBefore, a.Out)
 	plane := int(extent(a.In, nil))
-	if slices.Contains(a.In, 0) {
-		return nil
-	}
 	planes := len(x.Elems) / plane
 	out := make([]field.Elem, planes*len(at))
-	reduced, padded := mean, !a.ExcludePadding
-	if c.op.Is(ir.OpMaxPool) {
-		reduced, padded = greatest, false
-	}
 	parallel(planes, len(at)*taps, func(lo, hi int) {
 		row := make([]field.Elem, 0, taps)
 		for i := lo; i < hi; i++ {

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/numerics/field"
 )
 
@@ -98,6 +97,24 @@ func bandPart(c *call) []Tensor {
 	return []Tensor{c.out(0, out)}
 }
 
+func (c *call) exp(x field.Elem) field.Elem {
+	return c.meanings.function(ir.OpExp.Forms()[0].Curve, nil)(x)
+}
+
+// log is the logarithm without an addend.
+func (c *call) log(x field.Elem) field.Elem {
+	return c.meanings.function(ir.OpLog.Forms()[0].Curve, nil)(x)
+}
+
+// logSumExp subtracts the maximum first.
+func logSumExp(c *call, row []field.Elem) field.Elem {
+	most, sum := greatest(c, row), field.Elem(0)
+	for _, x := range row {
+		sum = field.Add(sum, c.exp(field.Sub(x, most)))
+	}
+	return field.Add(c.log(sum), most)
+}
+
 // power is a product or a root, for exponents that are small integers or halves, or exp(y log(x)).
 func power(c *call) []Tensor {
 	y := c.op.Arg(ir.ParamY)
@@ -108,9 +125,8 @@ func power(c *call) []Tensor {
 	each := func(f func(x field.Elem) field.Elem) func() []Tensor {
 		return func() []Tensor { return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX) }
 	}
-	exp, log := c.meanings.function(ir.OpExp.Forms()[0].Curve, nil), c.meanings.named(c.Functions, "log2")
-	factor := field.Mul(c.meanings.Scalar(n), c.meanings.Scalar(ln2))
-	written := each(func(x field.Elem) field.Elem { return exp(field.Mul(factor, log(x))) })
+	factor := c.meanings.Scalar(n)
+	written := each(func(x field.Elem) field.Elem { return c.exp(field.Mul(factor, c.log(x))) })
 	var f func(x field.Elem) field.Elem
 	switch {
 	case n == 0.5:
@@ -158,77 +174,4 @@ func cumsum(c *call) []Tensor {
 			slices.Reverse(row)
 		}
 	}))}
-}
-
-// attention knows masks of numbers. The query is scaled by a number of fp16.
-func attention(c *call) []Tensor {
-	q, k, v := c.need(ir.ParamQuery), c.need(ir.ParamKey), c.need(ir.ParamValue)
-	mask, masked := c.arg(ir.ParamAttnMask)
-	out, n := c.op.Results[0].Type, q.Type.Rank()
-	if !out.DType.IsFloat() || masked && !mask.Type.DType.IsFloat() {
-		return nil
-	}
-	rows, width, keys := q.Type.Shape[n-2], q.Type.Shape[n-1], k.Type.Shape[n-2]
-	scale := c.meanings.Scalar(numerics.Half(1 / math.Sqrt(float64(width))))
-	q.Elems = slices.Clone(q.Elems)
-	for i := range q.Elems {
-		q.Elems[i] = field.Mul(q.Elems[i], scale)
-	}
-	lead := out.Shape[:n-2]
-	scores := out.WithShape(append(slices.Clone(lead), rows, keys)...)
-	s := c.matrices(q, k, ir.MatMul{TransposeY: true, Batch: lead, M: rows, K: width, N: keys}, false)
-	if masked {
-		add := func(a []field.Elem) field.Elem { return field.Add(a[0], a[1]) }
-		s = c.over(scores.Shape, add, Tensor{scores, s}, mask)
-	}
-	s = c.shares(Tensor{scores, s}, n-1)
-	return []Tensor{c.out(0, c.matrices(Tensor{scores, s}, v, ir.MatMul{
-		Batch: lead, M: rows, K: keys, N: out.Shape[n-1]}, false))}
-}
-
-// lstm computes one direction with the usual activations; its gates are input, forget, output and cell.
-func lstm(c *call) []Tensor {
-	x, ih, hh := c.need(ir.ParamX), c.need(ir.ParamWeightIH), c.need(ir.ParamWeightHH)
-	direction, _ := ir.ArgString(c.op, ir.ParamDirection)
-	sequence, _ := ir.ArgBool(c.op, ir.ParamOutputSequence)
-	for name, want := range map[ir.ParamName]string{ir.ParamRecurrentActivation: "sigmoid",
-		ir.ParamCellActivation: "tanh", ir.ParamActivation: "tanh"} {
-		if v, ok := ir.ArgString(c.op, name); ok && v != want {
-			return nil
-		}
-	}
-	if direction == "bidirectional" || c.op.Arg(ir.ParamPeephole) != nil || c.op.Arg(ir.ParamClip) != nil {
-		return nil
-	}
-	steps, batch, in := int(x.Type.Shape[0]), int(x.Type.Shape[1]), int(x.Type.Shape[2])
-	hidden := int(hh.Type.Shape[1])
-	bias, _ := c.arg(ir.ParamBias)
-	h, cell := c.need(ir.ParamInitialH).Elems, c.need(ir.ParamInitialC).Elems
-	sigmoid, tanh := c.meanings.named(c.Functions, "sigmoid"), c.meanings.named(c.Functions, "tanh")
-	seq := make([]field.Elem, steps*batch*hidden)
-	a, b := make([]field.Elem, 4*hidden*batch), make([]field.Elem, 4*hidden*batch)
-	for k := range steps {
-		t := k
-		if direction == "reverse" {
-			t = steps - 1 - k
-		}
-		c.multiply(dense(a, batch), dense(ih.Elems, in), dense(x.Elems[t*batch*in:], in).turned(), 4*hidden, in, batch)
-		c.multiply(dense(b, batch), dense(hh.Elems, hidden), dense(h, hidden).turned(), 4*hidden, hidden, batch)
-		addRows(a, bias.Elems, batch)
-		next, state := make([]field.Elem, batch*hidden), make([]field.Elem, batch*hidden)
-		for i := range batch * hidden {
-			gate := func(g int) field.Elem {
-				at := (g*hidden+i%hidden)*batch + i/hidden
-				return field.Add(a[at], b[at])
-			}
-			state[i] = field.Add(field.Mul(sigmoid(gate(1)), cell[i]), field.Mul(sigmoid(gate(0)), tanh(gate(3))))
-			next[i] = field.Mul(sigmoid(gate(2)), tanh(state[i]))
-		}
-		h, cell = next, state
-		copy(seq[t*batch*hidden:], h)
-	}
-	if !sequence {
-		seq = h
-	}
-	return []Tensor{c.out(0, seq), c.out(1, h), c.out(2, cell)}
 }
