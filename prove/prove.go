@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
@@ -43,8 +44,11 @@ type Options struct {
 	Progress func(stage string, done, total int)
 }
 
-// ErrNotProved is wrapped by the errors of Result.Err.
-var ErrNotProved = errors.New("the pair is not proved")
+// Errors of Result.Err and Result.Conclusion.
+var (
+	ErrWrong        = errors.New("the pair is wrong")
+	ErrNotConcluded = errors.New("the proof is not concluded")
+)
 
 // Verdict is the outcome of a proof.
 type Verdict string
@@ -64,14 +68,36 @@ type Result struct {
 	Functions []FunctionResult `json:"functions"` // results by function
 }
 
-// Err returns an error with the text of the result if the pair is not proved.
+// Err returns an error with the text of the result if the bytes are not proved.
 func (r *Result) Err() error {
 	if r.Verdict == Proved {
 		return nil
 	}
 	var b strings.Builder
 	r.Text(&b, TextOptions{})
-	return fmt.Errorf("%w: %s", ErrNotProved, strings.TrimSuffix(b.String(), "\n"))
+	return fmt.Errorf("%w: %s", r.Conclusion(), strings.TrimSuffix(b.String(), "\n"))
+}
+
+// Conclusion returns nil if the bytes are proved and no statement of a source is open, and else ErrWrong or an error
+// that wraps ErrNotConcluded.
+func (r *Result) Conclusion() error {
+	open, statements := 0, 0
+	for _, f := range r.Functions {
+		if f.Source != nil {
+			open += f.Source.Open
+			statements += f.Source.Proved + f.Source.Checked + f.Source.Open
+		}
+	}
+	switch {
+	case r.Verdict == Wrong:
+		return ErrWrong
+	case r.Verdict != Proved:
+		return fmt.Errorf("%w: it is open whether the bytes compute the program", ErrNotConcluded)
+	case !r.Concluded():
+		return fmt.Errorf("%w: the bytes are proved, %d of %s of the source are open", ErrNotConcluded, open,
+			diag.Count(statements, "statement", "statements"))
+	}
+	return nil
 }
 
 // Concluded reports whether the bytes are proved and no statement of a source is open.

@@ -49,8 +49,9 @@ var Statuses = []struct {
 		Example: "more dispatches than --max-dispatches"},
 	{Status: statusVerify, Meaning: "engine and reference differ",
 		Example: "an output of zinc verify beyond its bound"},
-	{Status: statusUntold, Meaning: "a verification cannot tell whether engine and reference differ",
-		Example: "an output of zinc verify whose bound is over 2 % of its scale"},
+	{Status: statusUntold, Meaning: "a verification or a proof cannot tell whether engine and reference differ",
+		Example: "an output of zinc verify whose bound is over 2 % of its scale; a statement that zinc prove does " +
+			"not conclude"},
 	{Status: statusInterrupted, Meaning: "interrupted", Example: "control-C; files of before are unchanged"},
 }
 

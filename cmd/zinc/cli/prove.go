@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -48,7 +49,8 @@ wrote it; where it cannot conclude, the statements and why. Statements that are 
 printed once for each reason; --all prints every one, and those that are proved up to
 the rounding of constants.
 
-The exit status is 5 when the pair is not proved or a statement is not concluded.`,
+The exit status is 5 when the pair is wrong, and 6 when a statement is not concluded or it is open
+whether the bytes compute the program.`,
 		Example: `  zinc prove digits.hwx digits.mlmodelc
   zinc prove digits.hwx digits.mlmodelc --seed 2 --json`,
 		GroupID: groupRun,
@@ -102,14 +104,24 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 			return res.Text(w, prove.TextOptions{All: c.all, AllFlag: "--all"})
 		})
 	}
-	if err == nil && !res.Concluded() {
-		fmt.Fprintf(c.err, "zinc: %s\n", prove.ErrNotProved)
-		if q, e := r.Pair(); e == nil && !bytes.Equal(q.Container, p.Container) {
-			c.note("MODEL does not compile to this container with these flags; set those that it was compiled with")
-		}
-		err = &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}
+	if err != nil || res.Conclusion() == nil {
+		return err
+	}
+	err = c.notProved(res.Conclusion())
+	if q, e := r.Pair(); e == nil && !bytes.Equal(q.Container, p.Container) {
+		c.note("MODEL does not compile to this container with these flags; set those that it was compiled with")
 	}
 	return err
+}
+
+// notProved prints why a proof ends without success, and returns the error with its exit status.
+func (e *env) notProved(why error) error {
+	fmt.Fprintf(e.err, "zinc: %v\n", why)
+	status := statusUntold
+	if errors.Is(why, prove.ErrWrong) {
+		status = statusVerify
+	}
+	return &exitError{err: why, status: status, shown: true}
 }
 
 // proved proves a compilation, for --prove.
@@ -119,7 +131,7 @@ func (e *env) proved(ctx context.Context, r *compile.Result, workers int) error 
 		err = res.Text(e.err, prove.TextOptions{})
 	}
 	if err == nil && res.Verdict == prove.Wrong {
-		err = &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}
+		err = e.notProved(prove.ErrWrong)
 	}
 	return err
 }

@@ -179,8 +179,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return &exitError{err: errors.New("verification failed"), status: statusVerify, shown: true}
 	}
 	if r.Proof != nil && r.Proof.Verdict != prove.Proved {
-		fmt.Fprintf(c.err, "zinc: %s\n", prove.ErrNotProved)
-		return &exitError{err: prove.ErrNotProved, status: statusVerify, shown: true}
+		return c.notProved(r.Proof.Conclusion())
 	}
 	if r.Verdict == verify.CannotTell && passed == nil {
 		fmt.Fprintf(c.err, "zinc: verification cannot tell whether %s is right\n", strings.Join(r.Untold(), ", "))
