@@ -211,57 +211,6 @@ func (x *folder) decided(op *ir.Op) []*ir.Value {
 	return nil
 }
 
-// stateless makes the states of a function tensors: a parameter is the value before the call, and a read or a write
-// that has a result is the identity of the value at its place. It returns the values after the call by the names of the
-// states, and what it replaced. States that are read or written inside a block stay as they are and are not in the
-// result.
-func stateless(f *ir.Func) (after map[string]*ir.Value, written map[*ir.Op]*ir.Op) {
-	inside := map[*ir.Value]bool{}
-	for _, op := range f.Body.Ops {
-		if len(op.Blocks) > 0 {
-			op.Reads(func(v *ir.Value) { inside[v] = true })
-		}
-	}
-	now := map[*ir.Value]*ir.Value{}
-	after, written = map[string]*ir.Value{}, map[*ir.Op]*ir.Op{}
-	for _, v := range f.Body.Params {
-		if v.Type.Kind == ir.State && !inside[v] {
-			v.Type = ir.TensorOf(v.Type.DType, v.Type.Shape...)
-			now[v] = v
-		}
-	}
-	var ops []*ir.Op
-	for _, op := range f.Body.Ops {
-		name, value := op.Def.StateParams()
-		var state *ir.Value
-		if name != "" {
-			state = op.Arg(name)
-		}
-		if now[state] == nil {
-			ops = append(ops, op)
-			continue
-		}
-		if value != "" {
-			now[state] = op.Arg(value)
-		}
-		if len(op.Results) == 0 {
-			continue
-		}
-		own := ir.NewOp(ir.Lookup(ir.OpIdentity.Name, f.Opset))
-		own.Pos, own.Results = op.Pos, op.Results
-		own.SetArg(ir.ParamX, now[state])
-		for _, v := range own.Results {
-			v.Def = own
-		}
-		ops, written[own] = append(ops, own), op
-	}
-	f.Body.Ops = ops
-	for state, v := range now {
-		after[state.Name] = v
-	}
-	return after, written
-}
-
 // same reports whether the placed program computes the results of a statement by the same operation, with the same
 // constants, from values of the same names.
 func (s *source) same(op *ir.Op) bool {
@@ -450,15 +399,7 @@ func (s *source) outputs(in exact.Scope, outs []exact.Tensor) map[*ir.Value]find
 		if st.Result >= 0 {
 			have = outs[st.Result]
 		}
-		if v != nil {
-			note(v, s.Value(in, v), have, "state "+st.Name)
-			continue
-		}
-		for _, v := range s.fn.Body.Params {
-			if v.Name == st.Name {
-				out[v] = finding{differs, "a block reads or writes it"}
-			}
-		}
+		note(v, s.Value(in, v), have, "state "+st.Name)
 	}
 	return out
 }

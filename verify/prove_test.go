@@ -243,6 +243,16 @@ func TestRealModelsAreProved(t *testing.T) {
 	}
 }
 
+// TestRightProgramsAreConcluded proves small programs that an earlier proof could not conclude.
+func TestRightProgramsAreConcluded(t *testing.T) {
+	cases := filepath.Join(shareddir.Find(t), "cases")
+	for _, name := range []string{
+		"einsum2.mil", "lrn3.mil", "condstate.mil", "whilestate.mil", "prove/lstm-bi", "prove/att-bool", "prove/int8-chain",
+	} {
+		t.Run(name, func(t *testing.T) { concluded(t, filepath.Join(cases, name), compile.Options{}) })
+	}
+}
+
 // TestProofsStopWhenCancelled cancels in each stage of a proof, at the first step that reports progress. The other side
 // of the first stage may report the step that it is in.
 func TestProofsStopWhenCancelled(t *testing.T) {

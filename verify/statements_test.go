@@ -293,3 +293,49 @@ func TestStatesAndPositionsAreCompared(t *testing.T) {
 		t.Errorf("two positions of %d constants swapped: %+v", swapped, s)
 	}
 }
+
+// blockStates accesses states inside conditions and a loop that data decide.
+const blockStates = `program(1.3) {
+    func main<ios18>(state<tensor<fp16, [4]>> s, state<tensor<fp16, [4]>> u, tensor<fp16, [4]> x, tensor<fp16, [1]> p) {
+        tensor<bool, [1]> g = greater(x = p, y = fp16(0.0));
+        bool c = squeeze(x = g);
+        tensor<fp16, [4]> y = cond(pred = c) () {
+            tensor<fp16, [4]> r = read_state(input = s);
+            tensor<fp16, [4]> w = add(x = r, y = x);
+            write_state(data = w, input = s);
+            tensor<fp16, [4]> r1 = read_state(input = s);
+            tensor<fp16, [4]> v = mul(x = r1, y = x);
+        } -> (v) () {
+            tensor<fp16, [4]> r2 = read_state(input = u);
+            tensor<fp16, [4]> w2 = sub(x = r2, y = x);
+        } -> (w2);
+        tensor<fp16, [4]> z = while_loop(loop_vars = (y)) (tensor<fp16, [4]> a) {
+            tensor<fp16, [1]> t = reduce_max(x = a, axes = [0], keep_dims = true);
+            tensor<bool, [1]> l = less(x = t, y = fp16(100.0));
+            bool more = squeeze(x = l);
+        } -> (more) (tensor<fp16, [4]> b) {
+            tensor<fp16, [4]> r3 = read_state(input = u);
+            tensor<fp16, [4]> sum = add(x = r3, y = b);
+            tensor<fp16, [4]> next = cond(pred = c) () {
+                write_state(data = sum, input = u);
+                tensor<fp16, [4]> q = add(x = sum, y = sum);
+            } -> (q) () {
+                tensor<fp16, [4]> q2 = add(x = sum, y = fp16(1.0));
+            } -> (q2);
+        } -> (next);
+        tensor<fp16, [4]> r4 = read_state(input = s);
+        tensor<fp16, [4]> o = add(x = r4, y = z);
+    } -> (o);
+}
+`
+
+// TestStatesInsideBlocksAreProved proves the statements of blocks that read and write states, wherever they run.
+func TestStatesInsideBlocksAreProved(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.mil")
+	if err := os.WriteFile(path, []byte(blockStates), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, place := range []string{passes.PlaceAuto, passes.PlaceEngine} {
+		concluded(t, path, compile.Options{Place: place})
+	}
+}

@@ -61,6 +61,7 @@ func init() {
 		ir.OpInstanceNorm: instanceNorm, ir.OpL2Norm: unitNorm, ir.OpLocalResponseNorm: responseNorm,
 		ir.OpL2Pool: rootPool, ir.OpPow: power, ir.OpCumsum: cumsum, ir.OpEinsum: einsum, ir.OpOneHot: oneHot,
 		ir.OpLSTM: lstm, ir.OpGRU: gru, ir.OpRNN: rnn, ir.OpQuantize: quantize, ir.OpDequantize: dequantize,
+		ir.OpCond:                      choice,
 		ir.OpScaledDotProductAttention: attention, ir.OpConvTranspose: convTranspose, ir.OpBandPart: bandPart,
 		ir.OpPrelu: prelu, ir.OpGather: gathered, ir.OpThresholdedRelu: with(thresholded, ir.ParamAlpha),
 	}
