@@ -247,7 +247,8 @@ func TestRealModelsAreProved(t *testing.T) {
 func TestRightProgramsAreConcluded(t *testing.T) {
 	cases := filepath.Join(shareddir.Find(t), "cases")
 	for _, name := range []string{
-		"einsum2.mil", "lrn3.mil", "condstate.mil", "whilestate.mil", "prove/lstm-bi", "prove/att-bool", "prove/int8-chain",
+		"einsum2.mil", "lrn3.mil", "condstate.mil", "whilestate.mil", "prove/lstm-bi", "prove/att-bool",
+		"prove/int8-chain",
 	} {
 		t.Run(name, func(t *testing.T) { concluded(t, filepath.Join(cases, name), compile.Options{}) })
 	}

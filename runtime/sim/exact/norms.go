@@ -92,8 +92,8 @@ func rootOfSquares(c *call) []Tensor {
 		})
 }
 
-// unitNorm multiplies each part of three dimensions by the inverse of the root of its sum of squares and epsilon: of the
-// elements as they are, or of those and the root of epsilon divided by the largest magnitude.
+// unitNorm multiplies each part of three dimensions by the inverse of the root of its sum of squares and epsilon: of
+// the elements as they are, or of those and the root of epsilon divided by the largest magnitude.
 func unitNorm(c *call) []Tensor {
 	x := c.need(ir.ParamX)
 	eps, ok := ir.ArgFloat(c.op, ir.ParamEpsilon)
@@ -132,14 +132,14 @@ func rootPool(c *call) []Tensor {
 		return nil
 	}
 	n := extent(a.Kernel, nil)
-	root := c.meanings.Scalar(numerics.Half(math.Sqrt(float64(n))))
+	root, squares := c.meanings.Scalar(numerics.Half(math.Sqrt(float64(n)))), sumOf(square)
 	return c.either(
 		func() []Tensor {
-			return c.pooled(a, true, func(c *call, row []field.Elem) field.Elem { return c.Sqrt(sumOf(square)(c, row)) })
+			return c.pooled(a, true, func(c *call, row []field.Elem) field.Elem { return c.Sqrt(squares(c, row)) })
 		},
 		func() []Tensor {
 			return c.pooled(a, true, func(c *call, row []field.Elem) field.Elem {
-				return field.Mul(root, c.Sqrt(field.Mul(sumOf(square)(c, row), field.Inv(field.Int(n)))))
+				return field.Mul(root, c.Sqrt(field.Mul(squares(c, row), field.Inv(field.Int(n)))))
 			})
 		})
 }
@@ -169,7 +169,8 @@ func responseNorm(c *call) []Tensor {
 				}
 				for i, v := range row {
 					from, to := max(0, i-int(size-1)/2), min(channels, i+int(size)/2+1)
-					row[i] = field.Mul(v, c.inversePower(field.Add(k, field.Mul(factor, field.Sum(squares[from:to]))), beta))
+					sum := field.Add(k, field.Mul(factor, field.Sum(squares[from:to])))
+					row[i] = field.Mul(v, c.inversePower(sum, beta))
 				}
 			}))}
 		}
