@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -28,15 +27,10 @@ func Write(ctx context.Context, p *ir.Program, path string) (*Text, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range files {
-		if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
-			return nil, err
-		}
-	}
 	return t, atomicfile.Write(ctx, files...)
 }
 
-// Plan returns what Write writes. The folders of the files may be missing.
+// Plan returns what Write writes.
 func Plan(p *ir.Program, path string) (*Text, []atomicfile.File, error) {
 	_, _, weights := parts(path)
 	t, err := NewText(p, weights)
@@ -68,43 +62,20 @@ func Files(path string) (text, weights string) {
 	return filepath.Join(dir, name), filepath.Join(dir, filepath.FromSlash(w))
 }
 
-// Writable reports why Write could not write to path, nil when it could: a search
-// that takes an hour is not to end with nothing. It makes the folder where it is
-// missing, and leaves no file behind; undo removes the folders that it made and that are
-// still empty.
-func Writable(path string) (undo func(), err error) {
+// Writable reports why Write could not write to path, nil when it could: a search that takes an hour is not to end with
+// nothing. It leaves no file or folder behind.
+func Writable(path string) error {
 	text, weights := Files(path)
 	for _, f := range []string{text, weights} {
-		if info, err := os.Stat(f); err == nil && !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%s is not a regular file", f)
+		s, err := atomicfile.Stage(f)
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			return err
 		}
 	}
-	dir := filepath.Dir(text)
-	var made []string // innermost first
-	for d := dir; ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) {
-			break
-		}
-		made = append(made, d)
-	}
-	undo = func() {
-		for _, d := range made {
-			os.Remove(d) // one that holds anything stays
-		}
-	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		undo()
-		return nil, err
-	}
-	f, err := os.CreateTemp(dir, ".zinc-reduce-*")
-	if err == nil {
-		err = errors.Join(f.Close(), os.Remove(f.Name()))
-	}
-	if err != nil {
-		undo()
-		return nil, err
-	}
-	return undo, nil
+	return nil
 }
 
 // WriteWeights writes the weight file.

@@ -30,19 +30,50 @@ type Staged struct {
 	target string
 	out    *os.File
 	w      *bufio.Writer
+	made   folders
 }
 
-// Stage creates the temporary file for a target. The caller closes it.
+// Stage creates the temporary file for a target, and the folders above it that are missing. The caller closes it.
 func Stage(path string) (*Staged, error) {
 	target, mode, err := resolve(path)
 	if err != nil {
 		return nil, err
 	}
-	out, err := create(target, mode)
+	made, err := makeFolders(filepath.Dir(target))
 	if err != nil {
 		return nil, writeError(path, err)
 	}
-	return &Staged{target: target, out: out, w: newWriter(out)}, nil
+	out, err := create(target, mode)
+	if err != nil {
+		made.remove()
+		return nil, writeError(path, err)
+	}
+	return &Staged{target: target, out: out, w: newWriter(out), made: made}, nil
+}
+
+// folders are folders that were created, innermost first.
+type folders []string
+
+// makeFolders creates dir and the folders above it that are missing.
+func makeFolders(dir string) (made folders, err error) {
+	for d := dir; ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(d); err == nil || d == filepath.Dir(d) {
+			break
+		}
+		made = append(made, d)
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		made.remove()
+		return nil, err
+	}
+	return made, nil
+}
+
+// remove removes the folders that are empty.
+func (made folders) remove() {
+	for _, d := range made {
+		os.Remove(d) // fails where there is something in it
+	}
 }
 
 // bufferBytes is the length from which a write goes straight to the file.
@@ -93,6 +124,7 @@ func (s *Staged) Close() error {
 	}
 	err := errors.Join(s.out.Close(), os.Remove(s.out.Name()))
 	s.out = nil
+	s.made.remove()
 	return err
 }
 
@@ -101,8 +133,8 @@ func Bytes(path string, data []byte) File {
 	return File{Path: path, Write: func(w io.Writer) error { _, err := w.Write(data); return err }}
 }
 
-// Write writes all of the files or none. Canceling ctx has no effect once the first
-// file is being renamed.
+// Write writes all of the files or none, and creates the folders above them that are missing. Canceling ctx has no
+// effect once the first file is being renamed.
 func Write(ctx context.Context, files ...File) (err error) {
 	t := &transaction{}
 	defer func() { err = errors.Join(err, t.end(err != nil)) }()
@@ -139,7 +171,10 @@ type staged struct {
 	held []*os.File
 }
 
-type transaction struct{ staged []staged }
+type transaction struct {
+	staged []staged
+	made   folders
+}
 
 // rename and link are replaced by tests.
 var (
@@ -170,7 +205,7 @@ func resolve(path string) (target string, mode fs.FileMode, err error) {
 
 // stage writes the contents to a temporary file beside the target.
 func (t *transaction) stage(f File) error {
-	target, mode, err := resolve(f.Path)
+	target, _, err := resolve(f.Path)
 	if err != nil {
 		return err
 	}
@@ -182,17 +217,16 @@ func (t *transaction) stage(f File) error {
 	file := f.Staged
 	switch {
 	case file == nil:
-		out, err := create(target, mode)
-		if err != nil {
-			return writeError(f.Path, err)
+		if file, err = Stage(f.Path); err != nil {
+			return err
 		}
-		file = &Staged{target: target, out: out, w: newWriter(out)}
 	case file.out == nil || file.target != target:
 		return fmt.Errorf("cannot write %s: the contents were staged for another file", f.Path)
 	}
 	out := file.out
 	file.out = nil // it is this transaction's now
 	t.staged = append(t.staged, staged{target: target, temp: out.Name()})
+	t.made = append(file.made, t.made...)
 	s := &t.staged[len(t.staged)-1]
 	switch {
 	case f.From != "":
@@ -391,6 +425,9 @@ func (t *transaction) end(failed bool) error {
 				errs = append(errs, err)
 			}
 		}
+	}
+	if failed {
+		t.made.remove()
 	}
 	return errors.Join(errs...)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -142,7 +143,7 @@ func TestWriteRefusesTargetsThatAreNotFiles(t *testing.T) {
 		{os.DevNull, "not a regular file"},
 		{a.Path, "twice"},
 		{filepath.Join(dir, "a", "x"), "x"},
-		{filepath.Join(dir, "none", "x"), filepath.Join("none", "x")},
+		{filepath.Join(dir, "none", "deep", "\x00"), "none"},
 	} {
 		err := Write(context.Background(), a, Bytes(c.path, nil))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
@@ -150,6 +151,32 @@ func TestWriteRefusesTargetsThatAreNotFiles(t *testing.T) {
 		}
 	}
 	want(t, dir, map[string]string{"a": "old a", "b": "old b"})
+}
+
+func TestWriteMakesFoldersUnlessItFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "new", "deep", "x")
+	broken := errors.New("broken")
+	bad := File{Path: filepath.Join(dir, "new", "y"), Write: func(io.Writer) error { return broken }}
+	if err := Write(context.Background(), Bytes(path, nil), bad); !errors.Is(err, broken) {
+		t.Errorf("error %v, want broken", err)
+	}
+	s, err := Stage(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(filepath.Join(dir, "new")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder in which nothing was written: error %v, want none such", err)
+	}
+	if err := Write(context.Background(), Bytes(path, []byte("text"))); err != nil {
+		t.Error(err)
+	}
+	if b, err := os.ReadFile(path); err != nil || string(b) != "text" {
+		t.Errorf("%q, %v", b, err)
+	}
 }
 
 func TestWriteKeepsLinks(t *testing.T) {

@@ -4,6 +4,8 @@
 // It takes paths and functions that write contents. If it returns an error, the
 // files are unchanged.
 //
+// Folders above a target that are missing are created, and removed again if nothing is written.
+//
 // Invariants: contents are written to a temporary file in the folder of their
 // target, synced to the disk and then renamed over the target, so a reader sees
 // either the old file or the new one; no target changes before all contents are

@@ -106,9 +106,6 @@ func (c *generateCommand) run(ctx context.Context, pkg, path string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return err
-	}
 	files := append(p.Files(filepath.Join(dir, pkg+pair.ContainerExt)),
 		atomicfile.Bytes(filepath.Join(dir, pkg+".go"), source))
 	if err := c.writeFiles(ctx, files...); err != nil || !c.json {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -455,9 +454,6 @@ func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) e
 				}
 				n++
 				dir := filepath.Join(c.inputs, fmt.Sprintf("%03d-%s-%s", n, x.Rule, fileName(x.Statement)))
-				if err := os.MkdirAll(dir, 0o777); err != nil {
-					return err
-				}
 				x.Files = map[string]string{}
 				for _, name := range slices.Sorted(maps.Keys(x.Inputs)) {
 					a, err := values.ToArray(x.Inputs[name])

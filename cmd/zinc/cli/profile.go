@@ -1,52 +1,44 @@
 package cli
 
 import (
-	"os"
+	"context"
+	"errors"
 	"runtime"
 	"runtime/pprof"
+
+	"github.com/zinc-compiler/zinc/internal/atomicfile"
 )
 
 // profile is the requested profiles of zinc itself.
 type profile struct {
 	cpu, mem string
-	file     *os.File // of the CPU profile, once started
+	started  *atomicfile.Staged // the CPU profile, once started
 }
 
 func (p *profile) start() error {
 	if p.cpu == "" {
 		return nil
 	}
-	f, err := os.Create(p.cpu)
+	s, err := atomicfile.Stage(p.cpu)
 	if err != nil {
 		return err
 	}
-	if err := pprof.StartCPUProfile(f); err != nil {
-		f.Close()
-		return err
+	if err := pprof.StartCPUProfile(s); err != nil {
+		return errors.Join(err, s.Close())
 	}
-	p.file = f
+	p.started = s
 	return nil
 }
 
 func (p *profile) stop() error {
-	var err error
-	if p.file != nil {
+	var files []atomicfile.File
+	if p.started != nil {
 		pprof.StopCPUProfile()
-		err = p.file.Close()
+		files = append(files, atomicfile.File{Path: p.cpu, Staged: p.started})
 	}
-	if p.mem == "" {
-		return err
+	if p.mem != "" {
+		runtime.GC() // count live objects only
+		files = append(files, atomicfile.File{Path: p.mem, Write: pprof.WriteHeapProfile})
 	}
-	f, e := os.Create(p.mem)
-	if e != nil {
-		return e
-	}
-	runtime.GC() // count live objects only
-	if e := pprof.WriteHeapProfile(f); err == nil {
-		err = e
-	}
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	return err
+	return atomicfile.Write(context.Background(), files...)
 }

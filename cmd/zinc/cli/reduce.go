@@ -190,8 +190,7 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 	if err := c.apart(path, m.Path); err != nil {
 		return err
 	}
-	undo, err := reduce.Writable(c.output)
-	if err != nil {
+	if err := reduce.Writable(c.output); err != nil {
 		return fmt.Errorf("-o %s: %w", c.output, err)
 	}
 	p := c.newProgress(c.progress)
@@ -222,9 +221,6 @@ func (c *reduceCommand) run(ctx context.Context, path string) error {
 		},
 	})
 	p.end()
-	if r == nil {
-		undo()
-	}
 	if errors.Is(err, reduce.ErrNotInteresting) && command != nil {
 		return fmt.Errorf("%s: %w; %s", path, err, command.Said())
 	}

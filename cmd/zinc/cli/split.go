@@ -67,8 +67,8 @@ output of one is the input of the same name of those after it. Each is a model a
 other: zinc compiles, checks, proves and verifies it alone, and zinc run runs all of them.
 
 The parts have about the same bytes of constants, and near those places cuts are where
-the fewest bytes cross. Only fp16, fp32 and int32 tensors of known shape cross, since
-models have no other inputs, and a state stays in one part.`,
+the fewest bytes cross. Only fp16, fp32 and int32 tensors of known shape cross, because
+inputs and outputs of models have no other types. A state stays in one part.`,
 		Example: `  zinc split big.mlmodelc -o parts
   zinc split big.mlmodelc --parts 4 -o parts
   zinc split big.mlmodelc --max-weight-bytes 1GiB -o parts --dry-run`,
@@ -164,11 +164,6 @@ func (c *splitCommand) store(ctx context.Context, path string, files []atomicfil
 	}
 	if c.dryRun {
 		return nil
-	}
-	for _, f := range files {
-		if err := os.MkdirAll(filepath.Dir(f.Path), 0o777); err != nil {
-			return err
-		}
 	}
 	return c.writeFiles(ctx, files...)
 }
