@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode"
 
 	"google.golang.org/protobuf/encoding/protowire"
 
@@ -12,8 +14,8 @@ import (
 )
 
 // What a server keeps under a key is an ActionResult of the Remote Execution API, version 2, which servers may check:
-// two output_files (field 2), each with a path (1) and a digest (2) of hash (1) and size_bytes (2), and in stdout_raw
-// (field 5) the SHA-256 that ties both to the key. Other fields are ignored.
+// two output_files (field 2), each with a path (1) and a digest (2) of hash (1) and size_bytes (2), in stdout_raw
+// (field 5) the SHA-256 that ties both to the key, and in stderr_raw (field 7) the summary. Other fields are ignored.
 const (
 	containerName  = "model.hwx"
 	descriptorName = "model.e5"
@@ -24,6 +26,7 @@ const (
 type action struct {
 	container, descriptor blob
 	seal                  [sha256.Size]byte
+	summary               string
 }
 
 // blob is the digest of a blob.
@@ -57,7 +60,7 @@ func (a *action) bytes() []byte {
 		digest = protowire.AppendVarint(protowire.AppendTag(digest, 2, protowire.VarintType), uint64(f.size))
 		out = message(out, 2, message(message(nil, 1, []byte(f.name)), 2, digest))
 	}
-	return message(out, 5, a.seal[:])
+	return message(message(out, 5, a.seal[:]), 7, []byte(a.summary))
 }
 
 // parseAction decodes an ActionResult.
@@ -83,6 +86,10 @@ func parseAction(b []byte) (*action, error) {
 				return fmt.Errorf("stdout_raw has %d bytes, want %d", len(v), len(a.seal))
 			}
 			a.seal = [sha256.Size]byte(v)
+		case 7:
+			if a.summary = string(v); strings.ContainsFunc(a.summary, func(r rune) bool { return !unicode.IsPrint(r) }) {
+				return fmt.Errorf("stderr_raw is not a line of text: %.80q", v)
+			}
 		}
 		return nil
 	})

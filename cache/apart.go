@@ -27,8 +27,8 @@ import (
 //	56  32 SHA-256 of the container
 //	88  8  time of the container's last change, ns
 //	96  8  time from which on the container had these bytes, ns
-//	104 32 SHA-256 of everything before it and of the descriptor
-//	136 ...descriptor, to the end of the file
+//	104 32 SHA-256 of everything before it and of everything after it
+//	136 ...descriptor, and the summary to the end of the file
 //
 // The container's file is written before its entry and removed after it. The size and the time of the last change show
 // whether the file has been changed since; only if they do not is it read and compared with its SHA-256.
@@ -45,6 +45,7 @@ const apartBytes = 1 << 20
 type Entry struct {
 	Container  string // path of its file
 	Descriptor []byte
+	Summary    string // pair.Pair.Summary
 
 	size             int64
 	sum              [sha256.Size]byte
@@ -57,7 +58,7 @@ func apartPath(folder string, k pair.Key) string {
 
 // bytes returns the bytes of the entry of a key.
 func (e *Entry) bytes(k pair.Key) []byte {
-	b := append(append(make([]byte, 0, apartHeader+len(e.Descriptor)), apartMagic...), k[:]...)
+	b := append(append(make([]byte, 0, apartHeader+len(e.Descriptor)+len(e.Summary)), apartMagic...), k[:]...)
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.size))
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(e.Descriptor)))
 	b = append(b, e.sum[:]...)
@@ -66,7 +67,8 @@ func (e *Entry) bytes(k pair.Key) []byte {
 	h := sha256.New()
 	h.Write(b)
 	h.Write(e.Descriptor)
-	return append(h.Sum(b), e.Descriptor...)
+	h.Write([]byte(e.Summary))
+	return append(append(h.Sum(b), e.Descriptor...), e.Summary...)
 }
 
 // readApart reads an entry of size bytes. It looks at the container's file, but does not read it.
@@ -78,16 +80,19 @@ func readApart(folder string, k pair.Key, size int64, r io.Reader) (*Entry, erro
 		return nil, bad("%d bytes of its header of %d: %v", len(b), apartHeader, err)
 	}
 	c, d := binary.LittleEndian.Uint64(b[40:]), binary.LittleEndian.Uint64(b[48:])
+	rest := b[apartHeader:]
+	if c > MaxEntryBytes || d > uint64(len(rest)) {
+		return nil, bad("container of %d and descriptor of %d bytes in a file of %d, limit %d", c, d, size,
+			int64(MaxEntryBytes))
+	}
 	e := &Entry{
-		Container: apartPath(folder, k), Descriptor: b[apartHeader:], size: int64(c), sum: [sha256.Size]byte(b[56:]),
+		Container: apartPath(folder, k), Descriptor: rest[:d:d], Summary: string(rest[d:]), size: int64(c),
+		sum:     [sha256.Size]byte(b[56:]),
 		changed: int64(binary.LittleEndian.Uint64(b[88:])), checked: int64(binary.LittleEndian.Uint64(b[96:])),
 	}
 	switch {
 	case !bytes.Equal(b[8:40], k[:]):
 		return nil, bad("key %x is not that of its name", b[8:40])
-	case c > MaxEntryBytes || d != uint64(len(e.Descriptor)):
-		return nil, bad("container of %d and descriptor of %d bytes in a file of %d, limit %d", c, d, size,
-			int64(MaxEntryBytes))
 	case !bytes.Equal(b, e.bytes(k)):
 		return nil, bad("the checksum is not that of the bytes")
 	}
@@ -115,7 +120,7 @@ func (e *Entry) pair() (pair.Pair, error) {
 	if err != nil {
 		return pair.Pair{}, &EntryError{e.Container, err.Error()}
 	}
-	return pair.Pair{Container: b, Descriptor: e.Descriptor}, nil
+	return pair.Pair{Container: b, Descriptor: e.Descriptor, Summary: e.Summary}, nil
 }
 
 // Files are the files of the pair to write, given the path of one of them. The system copies the container.
@@ -203,30 +208,31 @@ func putApart(folder string, k pair.Key, p pair.Pair) error {
 	if err != nil {
 		return err
 	}
-	return entryOf(folder, k, int64(len(p.Container)), sha256.Sum256(p.Container), p.Descriptor)
+	return entryOf(folder, k, int64(len(p.Container)), sha256.Sum256(p.Container), p)
 }
 
-// entryOf writes the entry of a container that is in its file already.
-func entryOf(folder string, k pair.Key, size int64, sum [sha256.Size]byte, descriptor []byte) error {
+// entryOf writes the entry of a pair whose container is in its file already.
+func entryOf(folder string, k pair.Key, size int64, sum [sha256.Size]byte, p pair.Pair) error {
 	now := time.Now()
 	info, err := os.Lstat(apartPath(folder, k))
 	if err != nil {
 		return err
 	}
 	e := &Entry{
-		Descriptor: descriptor, size: size, sum: sum, changed: info.ModTime().UnixNano(), checked: now.UnixNano(),
+		Descriptor: p.Descriptor, Summary: p.Summary, size: size, sum: sum, changed: info.ModTime().UnixNano(),
+		checked: now.UnixNano(),
 	}
 	return e.write(folder, k)
 }
 
 // PutFile stores a pair whose container is in a file of size bytes with the given SHA-256. The system copies the file,
 // and shares its blocks where the file system can. The error is errors.ErrUnsupported if the file is too small to be
-// worth it: Put stores it.
-func (s Store) PutFile(k pair.Key, container string, size int64, sum [sha256.Size]byte, descriptor []byte) error {
+// worth it: Put stores it. p.Container is not used.
+func (s Store) PutFile(k pair.Key, container string, size int64, sum [sha256.Size]byte, p pair.Pair) error {
 	if size < apartBytes {
 		return errors.ErrUnsupported
 	}
-	return s.put(k, size+apartHeader+int64(len(descriptor)), func() error {
+	return s.put(k, size+apartHeader+int64(len(p.Descriptor)+len(p.Summary)), func() error {
 		in, err := os.Open(container)
 		if err != nil {
 			return err
@@ -241,6 +247,6 @@ func (s Store) PutFile(k pair.Key, container string, size int64, sum [sha256.Siz
 		if err != nil {
 			return err
 		}
-		return entryOf(s.Folder, k, size, sum, descriptor)
+		return entryOf(s.Folder, k, size, sum, p)
 	})
 }

@@ -87,7 +87,7 @@ func TestNewContainersAreNotRead(t *testing.T) {
 	for _, put := range []func(s Store) error{
 		func(s Store) error { return s.Put(key(1), large(1)) },
 		func(s Store) error {
-			return s.PutFile(key(1), file, apartBytes, sha256.Sum256(large(1).Container), large(1).Descriptor)
+			return s.PutFile(key(1), file, apartBytes, sha256.Sum256(large(1).Container), large(1))
 		},
 	} {
 		s := Store{Folder: t.TempDir()}
@@ -166,7 +166,7 @@ func TestPutFileCopies(t *testing.T) {
 	file := filepath.Join(dir, "out.hwx")
 	must(t, os.WriteFile(file, p.Container, 0o644))
 	put := func(path string, n int64) error {
-		return s.PutFile(key(5), path, n, sha256.Sum256(p.Container), p.Descriptor)
+		return s.PutFile(key(5), path, n, sha256.Sum256(p.Container), p)
 	}
 	for range 2 {
 		must(t, put(file, apartBytes))

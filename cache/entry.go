@@ -22,8 +22,8 @@ import (
 //	8   32 key
 //	40  8  bytes of the container
 //	48  8  bytes of the descriptor
-//	56  32 SHA-256 of container and descriptor
-//	88  ...container, then descriptor, to the end of the file
+//	56  32 SHA-256 of everything after it
+//	88  ...container, descriptor, and the summary to the end of the file
 const (
 	entryMagic  = "ZINCE5C1"
 	entryHeader = 88
@@ -41,7 +41,7 @@ func (e *EntryError) Error() string { return "cache: entry " + e.Path + ": " + e
 
 // entrySize returns the bytes that a pair takes in the folder.
 func entrySize(p pair.Pair) int64 {
-	return entryHeader + int64(len(p.Container)) + int64(len(p.Descriptor))
+	return entryHeader + int64(len(p.Container)) + int64(len(p.Descriptor)) + int64(len(p.Summary))
 }
 
 func entryPath(folder string, k pair.Key) string {
@@ -96,22 +96,23 @@ func readEntry(folder string, k pair.Key) (pair.Pair, error) {
 		return bad("key %x is not that of its name", h[8:40])
 	}
 	c, d := binary.LittleEndian.Uint64(h[40:]), binary.LittleEndian.Uint64(h[48:])
-	if size := uint64(info.Size()); size > MaxEntryBytes || c > size || d > size || c+d+entryHeader != size {
+	if size := uint64(info.Size()); size > MaxEntryBytes || c > size || d > size || c+d+entryHeader > size {
 		return bad("container of %d and descriptor of %d bytes in a file of %d, limit %d", c, d, size,
 			int64(MaxEntryBytes))
 	}
 	// The file may be sparse or truncated: read what there is, in steps.
-	body, err := io.ReadAll(io.LimitReader(f, int64(c+d)))
+	want := info.Size() - entryHeader
+	body, err := io.ReadAll(io.LimitReader(f, want))
 	if err != nil {
 		return failed("", err)
 	}
-	if uint64(len(body)) != c+d {
-		return bad("%d bytes where the header says %d", len(body), c+d)
+	if int64(len(body)) != want {
+		return bad("%d bytes after the header of a file of %d", len(body), info.Size())
 	}
 	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], h[56:88]) {
 		return bad("the checksum is not that of the bytes")
 	}
-	return pair.Pair{Container: body[:c:c], Descriptor: body[c:]}, nil
+	return pair.Pair{Container: body[:c:c], Descriptor: body[c : c+d : c+d], Summary: string(body[c+d:])}, nil
 }
 
 // writeEntry writes an entry atomically. A concurrent writer of the same entry writes the same bytes.
@@ -125,12 +126,14 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	h := append(append(make([]byte, 0, entryHeader), entryMagic...), k[:]...)
 	h = binary.LittleEndian.AppendUint64(h, uint64(len(p.Container)))
 	h = binary.LittleEndian.AppendUint64(h, uint64(len(p.Descriptor)))
+	body := [][]byte{p.Container, p.Descriptor, []byte(p.Summary)}
 	sum := sha256.New()
-	sum.Write(p.Container)
-	sum.Write(p.Descriptor)
+	for _, b := range body {
+		sum.Write(b)
+	}
 	h = sum.Sum(h)
 	return place(folder, k, entrySuffix, func(w *os.File) error {
-		for _, b := range [][]byte{h, p.Container, p.Descriptor} {
+		for _, b := range append([][]byte{h}, body...) {
 			if _, err := w.Write(b); err != nil {
 				return err
 			}

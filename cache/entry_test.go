@@ -36,7 +36,7 @@ func FuzzReadEntry(f *testing.F) {
 		switch {
 		case err != nil && !errors.As(err, &broken):
 			t.Errorf("the error is %v", err)
-		case err == nil && len(p.Container)+len(p.Descriptor)+88 != len(b):
+		case err == nil && len(p.Container)+len(p.Descriptor)+len(p.Summary)+88 != len(b):
 			t.Errorf("%d and %d bytes of a file of %d", len(p.Container), len(p.Descriptor), len(b))
 		case err == nil && reflect.DeepEqual(b, whole) && !reflect.DeepEqual(p, want):
 			t.Errorf("the pair is %q", p)

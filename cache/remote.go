@@ -94,6 +94,7 @@ func (r *Remote) Get(ctx context.Context, k pair.Key) (p pair.Pair, err error) {
 	if p.Descriptor, err = r.blob(ctx, a.descriptor); err != nil {
 		return pair.Pair{}, err
 	}
+	p.Summary = a.summary
 	return p, nil
 }
 
@@ -102,7 +103,7 @@ func (r *Remote) Put(ctx context.Context, k pair.Key, p pair.Pair) error {
 	if n := max(len(p.Container), len(p.Descriptor)); n > MaxRemoteBytes {
 		return r.failed("cas/", fmt.Errorf("a file of %d bytes, limit %d", n, MaxRemoteBytes))
 	}
-	a := action{container: blobOf(p.Container), descriptor: blobOf(p.Descriptor)}
+	a := action{container: blobOf(p.Container), descriptor: blobOf(p.Descriptor), summary: p.Summary}
 	a.seal = sealOf(k, a.container.sum, a.descriptor.sum)
 	for _, f := range []struct {
 		kind, name string

@@ -10,7 +10,7 @@ import (
 
 // Pair returns the bytes of the pair, and the debug database if Options.Provenance is set.
 func (r *Result) Pair() (pair.Pair, error) {
-	var p pair.Pair
+	p := pair.Pair{Summary: r.Report.Line()}
 	var err error
 	if p.Container = r.container; p.Container == nil {
 		if p.Container, err = hwx.Encode(r.HWX); err != nil {

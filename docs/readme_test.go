@@ -14,8 +14,8 @@ import (
 // maxReadme is the number of lines that the README may have: it is for someone who has never seen zinc.
 const maxReadme = 140
 
-// TestReadmeCommands runs every command that the README and commands.md show, in order, in a folder
-// that holds the examples alone. A block marked console also has what each command prints; go generate
+// TestReadmeCommands runs every command that the README and commands.md show, in order, in a folder that holds the
+// examples alone, for a user without a cache. A block marked console also has what each command prints; go generate
 // ./docs writes it.
 func TestReadmeCommands(t *testing.T) {
 	for _, page := range []string{"../README.md", "commands.md"} {
@@ -62,10 +62,11 @@ func inExamples(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("ZINC_CACHE", "off")
-	if err := os.Mkdir(filepath.Join(dir, "dist"), 0o777); err != nil {
-		t.Fatal(err)
+	home := t.TempDir()
+	for _, name := range []string{"HOME", "USERPROFILE", "XDG_CACHE_HOME", "LocalAppData"} {
+		t.Setenv(name, home)
 	}
+	t.Setenv("ZINC_CACHE", "")
 	t.Chdir(dir)
 }
 

@@ -27,6 +27,8 @@ type Pair struct {
 	Descriptor []byte
 	// Debug is the debug database, nil for none. Read leaves it out.
 	Debug []byte
+	// Summary is the placement in one line. It is in no file: only compilation and cache set it.
+	Summary string
 }
 
 // Alone reports whether the container has no descriptor. Its one program then runs on the tensors that it binds.

@@ -193,9 +193,11 @@ func (s *slot) get(ctx context.Context, e *env) (p pair.Pair, ok bool) {
 	}
 	if s.store.Folder != "" {
 		var err error
-		if p, err = s.store.Get(s.key); s.hit(e, err) {
+		if p, err = s.store.Get(s.key); err == nil {
+			s.hit(e, p.Summary, s.store.Folder)
 			return p, true
 		}
+		unreadable(e, err)
 	}
 	return s.fetch(ctx, e)
 }
@@ -215,7 +217,7 @@ func (s *slot) fetch(ctx context.Context, e *env) (p pair.Pair, ok bool) {
 		s.lost(e, err)
 		return p, false
 	}
-	e.note("cache hit %s: the pair is from %s, nothing was compiled", shortKey(s.key), s.remote)
+	s.hit(e, p.Summary, s.remote.String())
 	s.put(e, p)
 	return p, true
 }
@@ -239,18 +241,16 @@ func (s *slot) upload(ctx context.Context, e *env, p pair.Pair) {
 	}
 }
 
-// hit reports whether reading an entry succeeded, and prints that the pair came from the cache or why it did not.
-func (s *slot) hit(e *env, err error) bool {
-	broken := (*cache.EntryError)(nil)
-	if errors.As(err, &broken) {
+// hit prints the summary of a pair from the cache and where the pair came from.
+func (s *slot) hit(e *env, summary, from string) {
+	e.note("%s (cache hit %s, %s)", summary, shortKey(s.key), from)
+}
+
+// unreadable prints why an entry could not be read, unless there is none.
+func unreadable(e *env, err error) {
+	if broken := (*cache.EntryError)(nil); errors.As(err, &broken) {
 		fmt.Fprintf(e.err, "zinc: cannot read the cache, compiling: %v\n", err)
 	}
-	if err != nil {
-		return false
-	}
-	e.note("cache hit %s: the pair is from %s, nothing was compiled", shortKey(s.key),
-		s.store.Folder)
-	return true
 }
 
 // files returns the files of the cached pair, to write to a path, as get does. A large container is not read, unless it
@@ -265,9 +265,11 @@ func (s *slot) files(ctx context.Context, e *env, path string) ([]atomicfile.Fil
 	case errors.Is(err, fs.ErrNotExist):
 		p, ok := s.get(ctx, e) // a small one, or the server's
 		return p.Files(path), ok
-	case s.hit(e, err):
+	case err == nil:
+		s.hit(e, kept.Summary, s.store.Folder)
 		return kept.Files(path), true
 	}
+	unreadable(e, err)
 	p, ok := s.fetch(ctx, e)
 	return p.Files(path), ok
 }
@@ -296,7 +298,7 @@ func (s *slot) putStored(e *env, r *compile.Result, o *outFile, p pair.Pair) err
 		return &internalError{err: err}
 	}
 	s.keep(e, func() error {
-		err := s.store.PutFile(s.key, o.staged.Name(), int64(len(p.Container)), [sha256.Size]byte(sum), p.Descriptor)
+		err := s.store.PutFile(s.key, o.staged.Name(), int64(len(p.Container)), [sha256.Size]byte(sum), p)
 		if errors.Is(err, errors.ErrUnsupported) {
 			err = s.store.Put(s.key, p)
 		}
