@@ -4,6 +4,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/netplist"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -12,8 +13,11 @@ import (
 // listPrefix is how many bytes of a file are read to detect a property list.
 const listPrefix = 4096
 
-// propertyList reports whether the regular file of that name begins as a property
-// list does.
+// containerMagic begins compiled containers.
+const containerMagic = "\xce\xfa\xef\xbe"
+
+// propertyList reports whether the regular file of that name begins as a property list does. A compiled container is a
+// *FormError.
 func propertyList(name string) (bool, error) {
 	info, err := os.Stat(name) // before opening, since opening a pipe would wait for a writer
 	if err != nil || !info.Mode().IsRegular() {
@@ -28,6 +32,10 @@ func propertyList(name string) (bool, error) {
 	n, err := io.ReadFull(f, b)
 	if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF {
 		return false, err
+	}
+	if strings.HasPrefix(string(b[:n]), containerMagic) {
+		return false, &FormError{name, "a compiled container, not a model", "open the model that it was compiled from; " +
+			"zinc dump prints a container, and zinc run times its tasks (--timing)"}
 	}
 	return netplist.Is(b[:n]), nil
 }

@@ -229,6 +229,23 @@ func TestSpecificationsOpenWithoutPackage(t *testing.T) {
 		"weight file weights/weight.bin of model folder") {
 		t.Errorf("without weights: %v", err)
 	}
+	weights, err := os.ReadFile(filepath.Join(data, "weights", "weight.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(filepath.Dir(alone), "weight.bin"), string(weights))
+	if m, err = Open(alone, Options{}); err != nil {
+		t.Fatal(report(err))
+	}
+	m.Close()
+}
+
+func TestContainersAreRefusedWithWhatToDo(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "x.hwx")
+	write(t, name, containerMagic+"rest")
+	if _, err := Open(name, Options{}); err == nil || !strings.Contains(err.Error(), "a compiled container") {
+		t.Errorf("%v", err)
+	}
 }
 
 // TestPipelineOfOneProgramOpens opens pipelines with one ML program and another model, and with two programs.

@@ -166,7 +166,7 @@ const modelRoot = "@model_path/"
 
 // Files lists the files of the model at a path: for a folder every file below it, for a MIL text (.mil) the text and
 // the weight files that it names, for a model specification (.mlmodel) the specification and every file in the folder
-// "weights" next to it. It returns an error for other files, for a text that names weights in an unknown way, and for a
+// "weights" next to it, or every .bin file next to it without such a folder. It returns an error for other files, for a text that names weights in an unknown way, and for a
 // folder with links to folders.
 //
 // weightsDir is the folder for "@model_path" in a text; "" means the folder of the text.
@@ -202,11 +202,11 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 	files := []File{{Name: "model", Path: root}}
 	switch filepath.Ext(modelPath) {
 	case ".mlmodel":
-		weights := filepath.Join(filepath.Dir(root), "weights")
+		weights := filepath.Join(filepath.Dir(root), weightsFolder)
 		if info, err := os.Stat(weights); err != nil || !info.IsDir() {
-			return files, nil
+			return append(files, filesBeside(root)...), nil
 		}
-		more, err := folderFiles(weights, "weights/")
+		more, err := folderFiles(weights, weightsFolder+"/")
 		return append(files, more...), err
 	case ".mil":
 	default:
@@ -235,6 +235,9 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 				dir = filepath.Dir(modelPath)
 			}
 			path = filepath.Join(dir, filepath.FromSlash(rel))
+			if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) && filepath.Dir(rel) == weightsFolder {
+				path = filepath.Join(dir, filepath.Base(rel)) // saved without its folder
+			}
 		}
 		if len(files) == MaxFiles {
 			return nil, fmt.Errorf("%s exceeds the limit of %d weight files", modelPath, MaxFiles)
@@ -242,6 +245,26 @@ func modelFiles(modelPath, weightsDir string) ([]File, error) {
 		files = append(files, File{Name: "weights " + name, Path: path})
 	}
 	return files, nil
+}
+
+// weightsFolder is where converters put weight files, and weightsExt how their names end.
+const (
+	weightsFolder = "weights"
+	weightsExt    = ".bin"
+)
+
+// filesBeside returns the files next to a specification that may be weights saved without their folder.
+func filesBeside(spec string) (files []File) {
+	entries, err := os.ReadDir(filepath.Dir(spec))
+	if err != nil {
+		return nil // opening the weights reports it
+	}
+	for _, e := range entries {
+		if name := e.Name(); filepath.Ext(name) == weightsExt && !e.IsDir() {
+			files = append(files, File{weightsFolder + "/" + name, filepath.Join(filepath.Dir(spec), name)})
+		}
+	}
+	return files
 }
 
 func folderFiles(root, prefix string) ([]File, error) {

@@ -43,6 +43,11 @@ func TestFilesListsEveryFileOfAModel(t *testing.T) {
 			write("h/weights/w.bin", "w")
 			return write("h/model.mlmodel", "m")
 		}(), []string{"model", "weights/w.bin"}},
+		{func() string {
+			write("i/weight.bin", "w")
+			write("i/notes.txt", "n")
+			return write("i/model.mlmodel", "m")
+		}(), []string{"model", "weights/weight.bin"}},
 		{filepath.Join(dir, "none.mil"), nil},
 	} {
 		files, err := pair.Files(c.path, "")

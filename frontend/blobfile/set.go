@@ -175,9 +175,26 @@ func (s *Set) Open(textPath string) (*File, error) {
 	return o.file, o.err
 }
 
+// weightsFolder is where converters put weight files.
+const weightsFolder = "weights"
+
+// beside returns where a weight file is if it was saved without its folder, next to the model's text or specification,
+// as downloads of single files leave it: "" if it has no such folder.
+func beside(rel string) string {
+	if dir, name := path.Split(rel); dir == weightsFolder+"/" {
+		return name
+	}
+	return ""
+}
+
 func (s *Set) load(rel string) (*File, fs.FileInfo, error) {
-	name := path.Join(s.dir, rel)
 	info, err := s.root.Stat(rel) // before opening, since opening a pipe would wait for a writer
+	if other := beside(rel); other != "" && errors.Is(err, fs.ErrNotExist) {
+		if i, err2 := s.root.Stat(other); err2 == nil {
+			rel, info, err = other, i, nil
+		}
+	}
+	name := path.Join(s.dir, rel)
 	if errors.Is(err, fs.ErrNotExist) {
 		if pe := (*os.PathError)(nil); errors.As(err, &pe) {
 			err = pe.Err
