@@ -37,7 +37,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
-.PHONY: exhaustive mutants bench performance browser-test picture demo
+.PHONY: exhaustive mutants operation pass bench performance browser-test picture demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
@@ -88,6 +88,16 @@ corpus: build ## verify every real model through the whole stack with SEEDS; CI 
 
 random: ## compile N generated programs, judge each of them, and print what they reached
 	$(GO) test -count=1 -timeout 0 -v -run '^TestRandomPrograms$$' ./difftest -random.n $(N) -random.first $(FIRST)
+
+operation: ## write the generated pages, and run the tests that report what a new operation lacks
+	$(GO) generate ./docs
+	$(GO) test ./ir ./layout/weights ./runtime/sim/interp ./runtime/sim/exact ./lower ./passes ./lint ./docs
+	$(GO) test -run CurvesOnEvery ./runtime/sim
+
+pass: ## write the generated pages, run the tests of the passes, and judge 1,000 generated programs
+	$(GO) generate ./docs
+	$(GO) test ./passes ./docs
+	@$(MAKE) -s random N=1000
 
 nightly: platforms test-long ## run what takes hours: every form of the tests, programs, mutants, fuzzing, real models
 	@$(MAKE) -s random N=200000 FIRST=$$(( $$(date +%s) / 86400 * 1000000 ))

@@ -6,6 +6,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hazard"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
 // Hazards prints the hazards in the tasks of the container b, which was read from path, and
@@ -30,6 +31,7 @@ func Hazards(w io.Writer, path string, b []byte, o Options) (int, error) {
 	for _, h := range r.Hazards {
 		fmt.Fprintln(w, h)
 	}
-	_, err = fmt.Fprintf(w, "%d hazards in %d tasks of %d procedures\n", n, r.Tasks, r.Procedures)
+	_, err = fmt.Fprintf(w, "%s in %s of %s\n", diag.Count(n, "hazard", "hazards"),
+		diag.Count(r.Tasks, "task", "tasks"), diag.Count(r.Procedures, "procedure", "procedures"))
 	return n, err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/lower/attest"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
@@ -398,7 +399,8 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 	d.printf("  %s, %s\n  %s\n  %s\n", s.Engine, s.Operation, s.Shape, s.Buffers)
 	if len(cases) > 0 {
 		shown := cases[:min(len(cases), maxCases)]
-		d.printf("  a task of this kind is in %d recorded cases: %s\n", len(cases), strings.Join(shown, ", "))
+		d.printf("  a task of this kind is in %s: %s\n", diag.Count(len(cases), "recorded case", "recorded cases"),
+			strings.Join(shown, ", "))
 	} else {
 		d.printf("  no recorded case has a task of this kind\n")
 	}

@@ -51,7 +51,7 @@ func Cut(p *ir.Program, f *ir.Func, o Options) ([]Part, error) {
 	}
 	c := newCutter(f, o)
 	if n := len(c.ops); n < max(o.Parts, 1) {
-		return fail(fmt.Errorf("%d operations cannot become %d models", n, max(o.Parts, 1)))
+		return fail(fmt.Errorf("want at most %d parts, one for each operation; got %d", n, max(o.Parts, 1)))
 	}
 	ends, err := c.cuts()
 	if err != nil {

@@ -285,7 +285,7 @@ func TestBarredCuts(t *testing.T) {
 		},
 		{
 			params: vec + " x", o: split.Options{Parts: 2}, outputs: "y", body: vec + " y = relu(x = x);\n",
-			want: "1 operations cannot become 2 models",
+			want: "want at most 1 parts, one for each operation; got 2",
 		},
 		{
 			params: vec + " x", o: split.Options{Bytes: 100}, outputs: "y",

@@ -294,9 +294,7 @@ func assumption(missing []*build.Missing) string {
 	if n := len(missing) - 1; n > 0 {
 		s += fmt.Sprintf(" (and %s more)", diag.Count(n, "file", "files"))
 	}
-	return s + "; their values are unknown: floating-point numbers are assumed to be from 0.25 to 1, no two " +
-		"constants equal, and larger integers 0; what depends on values, such as constants that are stored once or " +
-		"without their zeros, may differ"
+	return s + "; checking with made-up weights. Places and times hold unless they depend on values"
 }
 
 // compile compiles an open model.
