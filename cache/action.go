@@ -87,7 +87,7 @@ func parseAction(b []byte) (*action, error) {
 			}
 			a.seal = [sha256.Size]byte(v)
 		case 7:
-			if a.summary = string(v); strings.ContainsFunc(a.summary, func(r rune) bool { return !unicode.IsPrint(r) }) {
+			if a.summary = string(v); strings.ContainsFunc(a.summary, unprintable) {
 				return fmt.Errorf("stderr_raw is not a line of text: %.80q", v)
 			}
 		}
@@ -101,6 +101,8 @@ func parseAction(b []byte) (*action, error) {
 	}
 	return a, nil
 }
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 func outputFile(b []byte) (name string, d blob, err error) {
 	err = fields(b, func(n protowire.Number, v []byte, _ uint64) (err error) {

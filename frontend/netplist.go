@@ -16,6 +16,9 @@ const listPrefix = 4096
 // containerMagic begins compiled containers.
 const containerMagic = "\xce\xfa\xef\xbe"
 
+const containerHint = "open the model that it was compiled from; zinc dump prints a container, and zinc run --timing " +
+	"the time of its tasks"
+
 // propertyList reports whether the regular file of that name begins as a property list does. A compiled container is a
 // *FormError.
 func propertyList(name string) (bool, error) {
@@ -34,8 +37,7 @@ func propertyList(name string) (bool, error) {
 		return false, err
 	}
 	if strings.HasPrefix(string(b[:n]), containerMagic) {
-		return false, &FormError{name, "a compiled container, not a model", "open the model that it was compiled from; " +
-			"zinc dump prints a container, and zinc run times its tasks (--timing)"}
+		return false, &FormError{name, "a compiled container, not a model", containerHint}
 	}
 	return netplist.Is(b[:n]), nil
 }

@@ -166,8 +166,8 @@ const modelRoot = "@model_path/"
 
 // Files lists the files of the model at a path: for a folder every file below it, for a MIL text (.mil) the text and
 // the weight files that it names, for a model specification (.mlmodel) the specification and every file in the folder
-// "weights" next to it, or every .bin file next to it without such a folder. It returns an error for other files, for a text that names weights in an unknown way, and for a
-// folder with links to folders.
+// "weights" next to it, or every .bin file next to it without such a folder. It returns an error for other files, for a
+// text that names weights in an unknown way, and for a folder with links to folders.
 //
 // weightsDir is the folder for "@model_path" in a text; "" means the folder of the text.
 // All files in weightsDir are listed.
