@@ -3,6 +3,7 @@ package lower
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -20,13 +21,15 @@ type epilogue struct {
 }
 
 // CanFuse reports whether e can be carried out by the tasks of lead after the operations already fused: after a product
-// at most one scalar factor, then at most one clamp or table, after repeated rows a relu. A table needs coefficients of
-// its own, so a product of two runtime operands cannot have one.
+// at most one scalar factor, then at most one clamp or table, after repeated rows a relu, after the softmax of rows a
+// power of two. A table needs coefficients of its own, so a product of two runtime operands cannot have one.
 func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
 	switch lead.Def.Operation {
 	case ir.OpConv, ir.OpLinear, ir.OpMatMul:
 	case ir.OpTile:
 		return len(before) == 0 && e.Is(ir.OpRelu) && repeatsRows(lead)
+	case ir.OpSoftmax:
+		return len(before) == 0 && e.Is(ir.OpMul) && scalesRows(lead, e)
 	default:
 		return false
 	}
@@ -46,6 +49,19 @@ func CanFuse(lead *ir.Op, before []*ir.Op, e *ir.Op) bool {
 	}
 	_, ok := tableFor(e)
 	return ok
+}
+
+// scalesRows reports whether a product has the softmax of rows and a power of two from 1 on as operands, which the
+// reciprocal of the sum can have as a factor without a rounding.
+func scalesRows(softmax, product *ir.Op) bool {
+	x := softmax.Arg(ir.ParamX).Type
+	axis, err := ir.AxisAttr(softmax, ir.ParamAxis, x.Rank())
+	c := scalarConst(product)
+	if err != nil || axis != x.Rank()-1 || c == nil {
+		return false
+	}
+	f, _ := math.Frexp(c.Float(0))
+	return f == 0.5 && c.Float(0) >= 1
 }
 
 // Fusable returns the operations that CanFuse accepts for some of their arguments, in the order of the sheet.

@@ -31,7 +31,11 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	dst := b.resultOf(op.Results[0])
+	e, err := b.epilogueOf(op)
+	if err != nil {
+		return err
+	}
+	dst := b.resultOf(e.out)
 	exp, err := weights.Activate("exp2")
 	if err != nil {
 		return err
@@ -43,12 +47,12 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	over[axis] = true
 	rows := axis == len(kept)-1
 	if rows && b.loads(x, 2) && dst.pix == 0 {
-		b.softmaxImage(exp, x, dst)
+		b.softmaxImage(e, exp, x, dst)
 		return nil
 	}
 	if rows {
 		if xm, dm := asRows(matrixOf(x)), asRows(matrixOf(dst)); xm != nil && dm != nil && b.rowsSideBySide(x) {
-			b.softmaxRows(op, exp, rowsOf(x, xm), rowsOf(dst, dm))
+			b.softmaxRows(e, exp, rowsOf(x, xm), rowsOf(dst, dm))
 			return nil
 		}
 	}
@@ -73,7 +77,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 	b.pointwise(func(int64) *draft { return powerDifference() }, []*surf{x, top}, t)
 	b.tableTask(exp, t, ex)
 	if rows {
-		err = b.planarReduce(ex, total, over, inverseSum)
+		err = b.planarReduce(ex, total, over, e.inverseSum)
 	} else {
 		// The reciprocal by table as the sum leaves (norm_softmax_a1_1x64x8x8).
 		var recip *weights.Activation
@@ -90,7 +94,7 @@ func lowerSoftmax(b *builder, op *ir.Op) error {
 		return err
 	}
 	if rows {
-		if out := b.kernelsOf(op.Results[0]); out != nil {
+		if out := b.kernelsOf(e.out); out != nil {
 			b.rowsAsKernels(total, ex, out)
 			return nil
 		}
@@ -145,9 +149,9 @@ func (b *builder) softmaxOfOne(op *ir.Op, exp *weights.Activation, x, dst *surf)
 	return nil
 }
 
-// inverseSum returns a reduction that computes the reciprocal of a sum.
-func inverseSum() *draft {
-	d := folding(td.PoolSum, 1)
+// inverseSum returns a reduction that computes the reciprocal of a sum, times the factor of the epilogue.
+func (e *epilogue) inverseSum() *draft {
+	d := folding(td.PoolSum, 1/e.scale)
 	d.pe.end = td.PEReciprocal
 	return d
 }
@@ -156,7 +160,7 @@ func inverseSum() *draft {
 // reads its rows as channels, or as groups if the image has several channels, and the difference reads the image
 // (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64). Rows that a reduction reads in parts are not padded, so that
 // the powers do not take the place of the differences (norm_softmax_a3_1x8x128x128, env_chain_softmax_h1_s128).
-func (b *builder) softmaxImage(exp *weights.Activation, x, dst *surf) {
+func (b *builder) softmaxImage(e epilogue, exp *weights.Activation, x, dst *surf) {
 	img := b.loaded(x)
 	d, ex := b.image(img.dims), b.image(img.dims)
 	if partOfRow(img.w()) < img.w() {
@@ -167,7 +171,7 @@ func (b *builder) softmaxImage(exp *weights.Activation, x, dst *surf) {
 	top := b.reduceImageRows(folding(td.PoolMax, 1), img)
 	b.emit(powerDifference(), imageOperand(img, 1), top, imageOperand(d, 1), 0)
 	b.tableTask(exp, d, ex)
-	total := b.reduceImageRows(inverseSum(), ex)
+	total := b.reduceImageRows(e.inverseSum(), ex)
 	b.emit(elementwise(td.PEMultiply), total, imageOperand(ex, 1), imageOperand(dst.withLeadingOnes(4), 1), 0)
 }
 
@@ -257,7 +261,7 @@ const longLine = 128
 // element are also side by side in scratch (norm_softmax_a3_1x64x1x1), unless they are more than longLine: then only
 // the differences are, and every other number keeps its channel (norm_softmax_a3_1x256x1x1 to a3_1x1024x1x1). A result
 // that is the kernel of a product at run time is written in the kernel's order.
-func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixRows) {
+func (b *builder) softmaxRows(e epilogue, exp *weights.Activation, x, dst matrixRows) {
 	n, w := x.dims[0], x.dims[1]
 	line := func(s *surf) *operand {
 		return &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, n, 1, w},
@@ -304,11 +308,11 @@ func (b *builder) softmaxRows(op *ir.Op, exp *weights.Activation, x, dst matrixR
 		}
 	}
 	b.emit(t, in, nil, out, 0)
-	total := reduced(inverseSum(), powers(ex))
+	total := reduced(e.inverseSum(), powers(ex))
 	out = dst.operand(b)
-	k := b.kernelOf(op.Results[0])
+	k := b.kernelOf(e.out)
 	if k == nil {
-		k = b.kernelPieces(op.Results[0])
+		k = b.kernelPieces(e.out)
 	}
 	if k != nil {
 		out = b.matrixOperand(k)

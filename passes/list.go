@@ -47,7 +47,8 @@ var List = []Pass{
 		Why: "constants are known; before normalise and fold-scale-bias, which take what it writes as they take " +
 			"the source's own", run: compose},
 	{Name: "normalise", Doc: "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that " +
-		"change nothing, int32 arithmetic between whole fp16 numbers",
+		"change nothing, int32 arithmetic between whole fp16 numbers; long rows of probabilities scaled " +
+		"before products",
 		Why: "needs folded constants; fewer forms for the passes below", run: normalise},
 	{Name: "fold-scale-bias", Doc: "fold constant factors and addends into the weights and bias of the product " +
 		"before them", Why: "after normalise has turned batch norms into factors and addends", run: foldScaleBias},

@@ -120,6 +120,7 @@ var patterns = map[*ir.Operation]pattern{
 	ir.OpPow:        constantPower,
 	ir.OpBatchNorm:  splitBatchNorm,
 	ir.OpTranspose:  mergeTranspose,
+	ir.OpMatMul:     scaleProbabilities,
 }
 
 func normalise(s *State) error { return s.respell(patterns) }
