@@ -120,7 +120,7 @@ func bandOfChannels(c *composer) {
 	if x.Type.Rank() == 4 {
 		image = x.Type.Shape
 	}
-	before, after := (size-1)/2, size/2
+	before, after := size/2, (size-1)/2
 	// The numbers to square may be far below 1: their factor is in the band, in two halves of the exponent.
 	factor := alpha / float64(size)
 	root, err := math.Sqrt(factor), 1.0

@@ -166,8 +166,8 @@ func l2Norm(c *call) []Tensor {
 	return results(c.outFloats(0, x.Type.Shape, xs))
 }
 
-// localResponseNorm divides each element by (k + alpha/size * sum of squares over size
-// neighbouring channels)^beta.
+// localResponseNorm divides each element by (k + alpha/size * sum of squares over size neighbouring channels)^beta. An
+// even window has one more channel before the element than after it, as in coremltools' tests (docs/deviations.md).
 func localResponseNorm(c *call) []Tensor {
 	x := c.numeric(ir.ParamX)
 	n, ch, inner := planes(c, x, 3)
@@ -181,7 +181,7 @@ func localResponseNorm(c *call) []Tensor {
 	if c.err != nil {
 		return nil
 	}
-	before, after := (int(size)-1)/2, int(size)/2
+	before, after := int(size)/2, (int(size)-1)/2
 	c.parallel(n*ch, 1+4096/max(1, inner), func(lo, hi int) {
 		for r := lo; r < hi; r++ {
 			b, m := r/ch, r%ch
