@@ -25,6 +25,12 @@ func TestLongRowsOfProbabilitiesKeepTheirMass(t *testing.T) {
 		{"product", func(g *irbuild.Graph, x, v *ir.Value, n int64) *ir.Value {
 			return g.Op("matmul", "x", g.Op("softmax", "x", x, "axis", -1), "y", v)
 		}},
+		{"quotient", func(g *irbuild.Graph, x, v *ir.Value, n int64) *ir.Value {
+			top := g.Op("reduce_max", "x", x, "axes", []int{-1}, "keep_dims", true)
+			e := g.Op("exp", "x", g.Op("sub", "x", x, "y", top))
+			sum := g.Op("reduce_sum", "x", e, "axes", []int{-1}, "keep_dims", true)
+			return g.Op("matmul", "x", g.Op("real_div", "x", e, "y", sum), "y", v)
+		}},
 		{"columns", func(g *irbuild.Graph, x, v *ir.Value, n int64) *ir.Value {
 			turned := g.Op("transpose", "x", x, "perm", []int{0, 1, 3, 2})
 			values := g.Op("transpose", "x", v, "perm", []int{0, 1, 3, 2})
