@@ -99,7 +99,7 @@ func (r *Result) markdownChange(b *bytes.Buffer, c *Change, o *TextOptions) {
 		fmt.Fprintf(b, "\nand %s.\n", md(rest))
 	}
 	if same := r.leaves(c); len(same) > 0 {
-		fmt.Fprintf(b, "\nLeaves as it is: %s.\n", strings.Join(same, ", "))
+		fmt.Fprintf(b, "\nNo effect on %s.\n", strings.Join(same, ", "))
 	}
 }
 

@@ -176,7 +176,7 @@ func (r *Result) limitations() (out []string) {
 // does writes the levels that a cause does not change.
 func (r *Result) does(b *bufio.Writer, c *Change) {
 	if same := r.leaves(c); len(same) > 0 {
-		fmt.Fprintf(b, "  leaves as it is: %s\n", strings.Join(same, ", "))
+		fmt.Fprintf(b, "  no effect on %s\n", strings.Join(same, ", "))
 	}
 }
 

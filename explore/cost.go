@@ -18,7 +18,7 @@ type costAnswer struct {
 	// Estimated is set if zinc estimates the engine's work for the target; otherwise only places and reasons are known.
 	Estimated bool      `json:"estimated"`
 	Total     cost.Time `json:"us"`
-	Margin    string    `json:"margin,omitempty"` // error of the engine's part
+	Error     string    `json:"error,omitempty"` // of the estimate, in one line
 	// Parts split the total: the terms of package cost, and "cpu".
 	Parts      []costPart     `json:"parts"`
 	Kinds      []report.Kind  `json:"kinds"`
@@ -99,7 +99,7 @@ func costOf(r *compile.Report, statements []statement) *costAnswer {
 		CPUMACs:    r.CPUMACs,
 	}
 	if r.Estimate != nil {
-		c.Margin = cost.Margin()
+		c.Error = cost.Error()
 		for i, t := range r.Estimate.Terms {
 			c.Parts = append(c.Parts, costPart{cost.Term(i).String(), t})
 		}

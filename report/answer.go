@@ -2,7 +2,6 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -73,34 +72,46 @@ func answerTime(b *bytes.Buffer, d *Document) {
 		calls = fmt.Sprintf("a call of each of %d functions", n)
 	}
 	total := r.CallTime()
-	fmt.Fprintf(b, "\n%s %s, estimated: the engine's part %s, the CPU's coarsely (docs/cost.md)\n", total.Short(),
-		calls, cost.Margin())
-	type part struct {
-		name string
-		t    cost.Time
-	}
-	parts := []part{{"the CPU: " + diag.Count(r.CPUOps, "operation", "operations") + " in " +
-		diag.Count(r.CPUCalls, "call", "calls"), r.CPU}}
-	for i, t := range r.Estimate.Terms {
-		parts = append(parts, part{answerTerms[i](r), t})
-	}
-	slices.SortStableFunc(parts, func(x, y part) int { return cmp.Compare(y.t, x.t) })
-	for _, p := range parts {
-		if p.t > 0 {
-			fmt.Fprintf(b, "  %8s  %4s  %s\n", p.t.Short(), shareOf(p.t, total), p.name)
-		}
+	fmt.Fprintf(b, "\n%s %s%s\n%s See docs/cost.md.\n", total.Short(), calls, asFP16(r), cost.Error())
+	for _, p := range r.CallParts() {
+		fmt.Fprintf(b, "  %8s  %4s  %s\n", p.Time.Short(), shareOf(p.Time, total), useNames[p.Use]+counted(r, p.Use))
 	}
 }
 
-// answerTerms name the terms of an estimate.
-var answerTerms = [cost.Terms]func(r *compile.Report) string{
-	cost.Dispatch: func(r *compile.Report) string {
-		return diag.Count(r.Dispatches, "dispatch", "dispatches") + " to the engine and back"
-	},
-	cost.Products: func(*compile.Report) string { return "engine: products" },
-	cost.DMA:      func(*compile.Report) string { return "engine: DMA, of constants and tensors in memory" },
-	cost.L2:       func(*compile.Report) string { return "engine: tensors in L2" },
-	cost.Hand:     func(*compile.Report) string { return "handing inputs and outputs over" },
+// useNames name the uses of the time of a call.
+var useNames = map[string]string{
+	compile.UseCPU:         "operations on the CPU",
+	cost.Dispatch.String(): "dispatch overhead",
+	cost.Hand.String():     "copying inputs and outputs",
+	cost.Products.String(): "engine: multiply-accumulate",
+	cost.DMA.String():      "engine: DMA, of constants and tensors in memory",
+	cost.L2.String():       "engine: tensors in L2",
+}
+
+// counted says how often a use occurs in a call, "" if that says nothing.
+func counted(r *compile.Report, use string) string {
+	switch use {
+	case useDispatch:
+		return fmt.Sprintf(" x %d", r.Dispatches)
+	case useCPU:
+		return fmt.Sprintf(": %d in %s", r.CPUOps, diag.Count(r.CPUCalls, "call", "calls"))
+	}
+	return ""
+}
+
+// asFP16 says that weights which the model stores compressed are timed as fp16, "" if it stores none for the engine.
+func asFP16(r *compile.Report) string {
+	stored, streamed := int64(0), int64(0)
+	for _, c := range r.Compressed {
+		if c.Streamed > 0 {
+			stored, streamed = stored+c.Stored, streamed+c.Streamed
+		}
+	}
+	if streamed == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", with compressed weights timed as fp16 (%s stored, %s read)", shortBytes(stored),
+		shortBytes(streamed))
 }
 
 // answerPlaces writes the shares of the engine.
@@ -112,6 +123,9 @@ func answerPlaces(b *bytes.Buffer, r *compile.Report) {
 	}
 	fmt.Fprintf(b, "; %s, %s\n", diag.Count(r.Dispatches, "dispatch", "dispatches"),
 		diag.Count(r.CPUCalls, "call of the CPU", "calls of the CPU"))
+	if r.Tasks > 0 {
+		fmt.Fprintf(b, "tasks of kinds recorded from Apple's compiler: %d of %d\n", r.Attested, r.Tasks)
+	}
 }
 
 func answerAdvised(b *bytes.Buffer, list []Advice) {
@@ -154,8 +168,8 @@ func weightsOf(r *compile.Report) *savedWeights {
 		return nil
 	}
 	return &savedWeights{
-		read: fmt.Sprintf("DMA reads %sB of fp16 weights a call; the hardware also reads compressed ones, which "+
-			"would save", short(r.Estimate.DenseBytes)),
+		read: fmt.Sprintf("DMA reads %s of fp16 weights a call; the hardware also reads compressed ones, which "+
+			"would save", shortBytes(r.Estimate.DenseBytes)),
 		saves: strings.Join(saves, ", "),
 		why: string(target.ZincCannotYet) + ": zinc writes dense fp16 weights only, so a compressed model gains " +
 			"nothing here",
@@ -248,7 +262,7 @@ func answerCPU(b *bytes.Buffer, d *Document) {
 			break
 		}
 		fmt.Fprintf(b, "  %s: %s\n", g.Verdict, strings.Join(g.Counted(), ", "))
-		fmt.Fprintf(b, "    line %d: %s\n", g.First().Line, g.Facts())
+		fmt.Fprintf(b, "    line %d: %s\n", g.First().Line, g.First().Reason)
 	}
 }
 

@@ -2,14 +2,11 @@ package report
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -42,7 +39,7 @@ func micro(t cost.Time) string { return strings.Replace(t.Short(), "us", "µs", 
 const (
 	useDispatch = "dispatch"
 	useHand     = "io"
-	useCPU      = "cpu"
+	useCPU      = compile.UseCPU
 )
 
 // part is one use of the time of a call.
@@ -101,7 +98,8 @@ type pageData struct {
 	Script  template.JS
 	Policy  string // the digest of the script, which alone may run
 	Data    script
-	Margin  string
+	Error   string
+	AsFP16  string
 	Total   cost.Time
 	Parts   []part
 	Advised []Advice
@@ -116,18 +114,10 @@ type pageData struct {
 // uses divides the time of a call, the largest part first.
 func uses(r *compile.Report) []part {
 	total := r.CallTime()
-	parts := []part{{Use: useCPU, Label: "CPU", Time: r.CPU}}
-	if r.Estimate != nil {
-		labels := [cost.Terms]string{"dispatch", "inputs and outputs", "engine: products", "engine: DMA", "engine: L2"}
-		for i, t := range r.Estimate.Terms {
-			parts = append(parts, part{Use: cost.Term(i).String(), Label: labels[i], Time: t})
-		}
+	var parts []part
+	for _, p := range r.CallParts() {
+		parts = append(parts, part{p.Use, useNames[p.Use], p.Time, 100 * float64(p.Time) / float64(total)})
 	}
-	parts = slices.DeleteFunc(parts, func(p part) bool { return p.Time <= 0 })
-	for i := range parts {
-		parts[i].Percent = 100 * float64(parts[i].Time) / float64(total)
-	}
-	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(b.Time, a.Time) })
 	return parts
 }
 
@@ -208,7 +198,8 @@ func writeHTML(w io.Writer, d *Document) error {
 		Script:   template.JS(pageScript),
 		Policy:   "sha256-" + base64.StdEncoding.EncodeToString(digest[:]),
 		Data:     drawn(d.Report),
-		Margin:   strings.Replace(cost.Margin(), "+-", "±", 1),
+		Error:    cost.Error(),
+		AsFP16:   asFP16(d.Report),
 		Total:    d.Report.CallTime(),
 		Parts:    uses(d.Report),
 		Advised:  d.Advice[:min(len(d.Advice), answerAdvice)],
@@ -229,14 +220,11 @@ func writeHTML(w io.Writer, d *Document) error {
 	return err
 }
 
-// shortBytes returns a number of bytes with a prefix and three digits at most.
+// shortBytes returns a number of bytes with a decimal prefix and three digits at most.
 func shortBytes(n int64) string {
-	v, unit := float64(n), "B"
-	for _, u := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if v < 1000 {
-			break
-		}
-		v, unit = v/1024, u
+	s := short(n)
+	if n < 1000 {
+		s += " "
 	}
-	return fmt.Sprintf("%.3g %s", v, unit)
+	return s + "B"
 }

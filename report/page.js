@@ -27,9 +27,13 @@ function scaled(v, units, step) {
   return v === 0 ? "" : `${three(v)} ${units[i]}`;
 }
 const time = (ns) => scaled(ns, ["ns", "µs", "ms", "s"], 1000);
-const bytes = (n) => scaled(n, ["B", "KiB", "MiB", "GiB"], 1024);
+const bytes = (n) => scaled(n, ["B", "kB", "MB", "GB", "TB"], 1000);
 const many = (n) => scaled(n, ["", "k", "M", "G", "T"], 1000);
-const share = (ns) => (data.total ? `${three(100 * ns / data.total)} %` : "");
+// share writes whole per cent, as zinc check does.
+const share = (ns) => {
+  const p = data.total ? 100 * ns / data.total : 0;
+  return !data.total ? "" : p > 0 && p < 0.5 ? "<1 %" : `${Math.round(p)} %`;
+};
 const place = (o) => (o.u === "cpu" ? "CPU" : o.u);
 
 // The kinds of operations that take most time have a color each.
@@ -222,7 +226,7 @@ for (const b of document.querySelectorAll("[data-by]")) {
 
 let view = [0, data.total];
 const uses = {
-  dispatch: "dispatch", CPU: "cpu", "engine: products": "macs", "engine: DMA": "dma", "engine: L2": "l2",
+  dispatch: "dispatch", CPU: "cpu", "engine: multiply-accumulate": "macs", "engine: DMA": "dma", "engine: L2": "l2",
 };
 function drawLine() {
   const box = byId("line"), W = box.clientWidth, left = W > 700 ? 120 : 88, row = 26;

@@ -9,7 +9,6 @@ import (
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/target"
 )
 
 // cpuGroup is the operations of one name that are on the CPU for one reason.
@@ -115,14 +114,6 @@ func Causes(r *compile.Report) []Cause {
 
 // First returns the first operation.
 func (g *Cause) First() *compile.OpReport { return g.Ops[0] }
-
-// Facts says why the first operation is on the CPU: with value and limit, if the target refuses it for them.
-func (g *Cause) Facts() string {
-	if no := g.First().Refusal; no != nil && no.Verdict != target.NotWorthIt {
-		return no.What + ": " + no.Value + "; limit: " + no.Limit
-	}
-	return g.First().Reason
-}
 
 // Names lists the names of the operations, the most frequent first, with their numbers.
 func (g *Cause) Names() (names []string, counts map[string]int) {

@@ -21,7 +21,7 @@ const (
 	Tracks = iota
 )
 
-var trackNames = [Tracks]string{"dispatch", "CPU", "engine", "engine: products", "engine: DMA", "engine: L2"}
+var trackNames = [Tracks]string{"dispatch", "CPU", "engine", "engine: multiply-accumulate", "engine: DMA", "engine: L2"}
 
 // String returns the track's name.
 func (t Track) String() string { return trackNames[t] }

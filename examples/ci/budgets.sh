@@ -10,17 +10,30 @@ head=$1 base=$2 out=$3
 : "${MAX_DISPATCHES:=4}"
 : "${MAX_WEIGHT_BYTES:=134217728}"
 : "${MAX_ESTIMATE_US:=20000}"
+: "${MIN_ENGINE_OPS:=90}"
+: "${MAX_SLOWDOWN:=5%}"
+: "${MAX_WEIGHT_GROWTH:=10%}"
+: "${MAX_EXTRA_DISPATCHES:=0}"
 : "${MIN_ENGINE_MACS:=95}"
 : "${MAX_ERROR:=0.05}"
 mkdir -p "$out" || exit 2
 status=0
+
+# Budgets relative to the base, if there is one.
+against=
+if [ -e "$base" ]; then
+	against=yes
+fi
 
 # Placement, bytes and time. The reports are written whether or not a budget is
 # exceeded.
 "$ZINC" "$head" --output "$out/head.hwx" \
 	--report markdown="$out/head.md" --report summary="$out/head.csv" --report sarif="$out/zinc.sarif" \
 	--max-dispatches "$MAX_DISPATCHES" --max-weight-bytes "$MAX_WEIGHT_BYTES" \
-	--max-estimate-us "$MAX_ESTIMATE_US" --min-engine-macs "$MIN_ENGINE_MACS" || status=$?
+	--max-estimate-us "$MAX_ESTIMATE_US" --min-engine-macs "$MIN_ENGINE_MACS" \
+	--min-engine-ops "$MIN_ENGINE_OPS" \
+	${against:+--base "$base" --max-slowdown "$MAX_SLOWDOWN" --max-weight-growth "$MAX_WEIGHT_GROWTH"} \
+	${against:+--max-extra-dispatches "$MAX_EXTRA_DISPATCHES"} || status=$?
 
 # The error of the outputs, on inputs that follow from the seed.
 "$ZINC" verify "$head" --seed 1 --max-error "$MAX_ERROR" >"$out/verify.txt" || status=$?

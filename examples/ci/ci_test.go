@@ -73,7 +73,8 @@ func TestFlagsOfTheScriptExist(t *testing.T) {
 		}
 	}
 	for _, f := range []string{"--max-dispatches", "--max-weight-bytes", "--max-estimate-us", "--min-engine-macs",
-		"--max-error", "--report", "--markdown"} {
+		"--max-error", "--report", "--markdown", "--base", "--max-slowdown", "--max-weight-growth",
+		"--max-extra-dispatches", "--min-engine-ops"} {
 		if !found[f] {
 			t.Errorf("%s does not use %s", script, f)
 		}
@@ -177,6 +178,12 @@ func TestScriptChecksBudgets(t *testing.T) {
 	if status, comment, log = run(changed("erf"), digits, "MAX_ERROR=0"); status != 4 ||
 		!strings.Contains(log, "max-error") {
 		t.Errorf("with an error of outputs: exit status %d, comment\n%s\n%s", status, comment, log)
+	}
+	// Within every absolute budget, the change makes the model slower than its base.
+	if status, comment, log = run(digits, changed("sin"), "MAX_EXTRA_DISPATCHES=1"); status != 4 ||
+		!strings.Contains(comment, "2 budgets exceeded") || !strings.Contains(log, "--max-slowdown allows 5 %") ||
+		!strings.Contains(log, "the base has none, --max-weight-growth allows 10 %") {
+		t.Errorf("with a slower model: exit status %d, comment\n%s\n%s", status, comment, log)
 	}
 	status, comment, log = run(changed("sin"), digits, "MAX_DISPATCHES=1")
 	for _, want := range []string{"**1 change**", "#### mil: relu conv1\\_relu changed", "operation: relu -&gt; sin",

@@ -9,7 +9,7 @@
 // It writes OUT_FOLDER/comment.md, the report of the model and its difference from
 // the base's (zinc diff --markdown) as Markdown, and OUT_FOLDER/zinc.sarif, for code review. The exit status
 // is that of the budgets: on placement, dispatches, bytes and estimated time when the
-// model is compiled, on the error of the outputs when it is verified.
+// model is compiled, alone and relative to the base, on the error of the outputs when it is verified.
 //
 // The package holds no code but its test, which runs the script and holds every flag
 // in both files against the commands.

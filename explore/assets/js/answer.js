@@ -140,7 +140,7 @@ export class Answer {
       el("span", {
         class: "dim",
         textContent: c.estimated
-          ? `a call, estimated: the engine's part ${c.margin.replace("+-", "\u00b1")}, the CPU's coarsely`
+          ? `a call. ${c.error}`
           : "zinc writes no programs for this target, so only places are known",
       }),
     );

@@ -28,8 +28,8 @@ export function options(select, values, chosen) {
 export const hex = (n) => "0x" + Number(n).toString(16);
 
 export function bytes(n) {
-  if (n < 10240) return `${n} bytes`;
-  const [v, unit] = n < 1048576 ? [n / 1024, "KiB"] : [n / 1048576, "MiB"];
+  if (n < 10000) return `${n} bytes`;
+  const [v, unit] = n < 1e6 ? [n / 1e3, "kB"] : [n / 1e6, "MB"];
   return `${v < 999.5 ? Number(v.toPrecision(3)) : Math.round(v)} ${unit}`;
 }
 

@@ -15,12 +15,11 @@ export function time(us) {
   return `${text} ${unit}`;
 }
 
-// share writes a part of a whole in per cent.
+// share writes a part of a whole in whole per cent.
 export function share(part, whole) {
   if (!whole) return "";
   const p = (100 * part) / whole;
-  if (part > 0 && p < 0.1) return "< 0.1 %";
-  return `${p < 9.95 ? Number(p.toFixed(1)) : Math.round(p)} %`;
+  return part > 0 && p < 0.5 ? "<1 %" : `${Math.round(p)} %`;
 }
 
 // micro writes the microseconds of zinc's sentences as the page does.
@@ -43,9 +42,9 @@ export function big(n) {
 // names of the parts of a call's time.
 export const parts = {
   cpu: "the CPU",
-  dispatch: "dispatches to the engine",
-  io: "handing inputs and outputs over",
-  macs: "engine: products",
+  dispatch: "dispatch overhead",
+  io: "copying inputs and outputs",
+  macs: "engine: multiply-accumulate",
   dma: "engine: DMA",
   l2: "engine: L2",
 };
