@@ -26,6 +26,8 @@ type Settings struct {
 	Seed     uint64        // of the inputs
 	Inputs   map[string]interp.Tensor
 	Exact    bool // no correct run rounds anything on Inputs, so outputs must be equal bit for bit
+	// Verified is called with each result of verify. It may be nil.
+	Verified func(r *verify.Result)
 }
 
 // Pair is a compiled program as the judges see it.
@@ -142,6 +144,9 @@ func disagreesWithInterpreter(ctx context.Context, p *Pair) error {
 		Inputs:   p.Inputs,
 		Exact:    p.Exact,
 	})
+	if err == nil && p.Verified != nil {
+		p.Verified(r)
+	}
 	if err != nil || r.Verdict != verify.Fail {
 		return err
 	}

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"fmt"
 	"maps"
 	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -16,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/difftest"
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/verify"
 )
 
 var (
@@ -44,6 +47,7 @@ func TestRandomPrograms(t *testing.T) {
 	var mu sync.Mutex
 	findings := map[uint64]error{}
 	coverage := difftest.NewCoverage()
+	var told verdicts
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
 		wg.Go(func() {
@@ -56,6 +60,7 @@ func TestRandomPrograms(t *testing.T) {
 				k := *randomFirst + uint64(i)
 				p, s := difftest.Trial(k)
 				own.AddProgram(p.IR)
+				s.Verified = told.add
 				r, err := difftest.Disagreement(t.Context(), p.IR, s)
 				if r != nil {
 					own.AddResult(r)
@@ -88,6 +93,10 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	t.Logf("%d programs, %d of them compared bit for bit: %d operations on the engine, %d on the CPU, %d tasks, "+
 		"%d findings", n, exact.Load(), engine.Load(), cpu.Load(), tasks.Load(), len(findings))
+	t.Log(told.String())
+	if n >= few && 1000*told.untold() > 2*n {
+		t.Errorf("verify cannot tell of more than 0.2 %% of programs")
+	}
 	if *randomN > 0 {
 		if err := coverage.Text(os.Stdout); err != nil {
 			t.Error(err)
@@ -100,6 +109,55 @@ func TestRandomPrograms(t *testing.T) {
 			}
 		}
 	}
+}
+
+// verdicts counts programs by the verdict of verify on their worst output, with the reason.
+type verdicts struct {
+	mu    sync.Mutex
+	n     int
+	count map[string]int
+}
+
+// add counts a program.
+func (v *verdicts) add(r *verify.Result) {
+	kind := ""
+	for _, o := range r.Outputs {
+		switch {
+		case o.Verdict == verify.CannotTell:
+			kind = string(verify.CannotTell) + ": " + string(o.Cause)
+		case o.Proved && kind == "":
+			kind = "pass by proof"
+		}
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.n++
+	if kind != "" {
+		if v.count == nil {
+			v.count = map[string]int{}
+		}
+		v.count[kind]++
+	}
+}
+
+// untold returns how many programs verify cannot judge.
+func (v *verdicts) untold() int {
+	n := 0
+	for kind, k := range v.count {
+		if strings.HasPrefix(kind, string(verify.CannotTell)) {
+			n += k
+		}
+	}
+	return n
+}
+
+// String lists the verdicts that a bound alone did not give.
+func (v *verdicts) String() string {
+	text := fmt.Sprintf("verify judged %d programs", v.n)
+	for _, kind := range slices.Sorted(maps.Keys(v.count)) {
+		text += fmt.Sprintf("; %s: %d (%.2f %%)", kind, v.count[kind], 100*float64(v.count[kind])/float64(v.n))
+	}
+	return text
 }
 
 // report reduces the program of a finding and prints it.

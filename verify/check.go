@@ -18,6 +18,10 @@ import (
 // MaxPercent is the largest bound, in per cent of a value's scale, with which a comparison says something.
 const MaxPercent = 2
 
+// unbounded is what a statement without a bound may change by when passes rewrite it, as a part of its scale. With the
+// rounding to fp16 it is at most MaxPercent.
+const unbounded = MaxPercent/100.0 - 2*halfUnit
+
 // Statement is the comparison of one statement: its result with what the interpreter computes from the operands that
 // the machine itself held.
 type Statement struct {
@@ -35,11 +39,19 @@ type Statement struct {
 	Beyond       int    `json:"beyond"` // elements that differ by more
 	Pass         bool   `json:"pass"`
 
-	fit  fit
-	typ  ir.DType
-	op   *ir.Op
-	held *holding // nil for a value that no task wrote
+	number int // in the order of the program
+	fit    fit
+	typ    ir.DType
+	op     *ir.Op
+	held   *holding // nil for a value that no task wrote
+	term   string   // the largest part of a bound that shows nothing, "" if it is not known
 }
+
+// Values of Statement.Step.
+const (
+	stepEngine = "engine"
+	stepPasses = "passes"
+)
 
 // tells reports whether the bound is small enough for a pass to mean something.
 func (s *Statement) tells() bool { return tells(float64(s.Bound), float64(s.Scale)) }
@@ -86,7 +98,11 @@ type comparison struct {
 	lowered map[string]*ir.Value // values of the program that was lowered by name
 	reshape map[string]string    // names in both programs, by that of a value of the lowered one that they reshape
 	states  map[string]*span     // of the source's function after the calls so far
-	exact   bool                 // no correct run rounds anything
+	// choices are results of the source's function in the last call that are chosen by numbers.
+	choices map[string]*chosen
+	given   map[string]interp.Tensor // inputs of the last call
+	earlier map[string]*span         // states before it
+	exact   bool                     // no correct run rounds anything
 }
 
 func newComparison(ctx context.Context, f *compile.Function, o *Options) *comparison {
@@ -193,6 +209,10 @@ type call struct {
 	env        map[string]*span // values of the program that was lowered, as the machine held them
 	statements map[string][]*Statement
 	order      []*Statement
+	before     map[string]*summary // by the names of values of the program that was lowered
+	// following are the outputs of follow, once hasFollowed.
+	following   map[string]*span
+	hasFollowed bool
 	// ahead and behind are values of the source and of the lowered program that the other does not name, computed from
 	// values that both name.
 	ahead, behind map[string]*span
@@ -232,10 +252,12 @@ func (c *comparison) statementsOf(seen *observed, progress func(done, total int)
 			x.result(c.f.Placed.Body.Outputs[at], seen.after[n])
 		}
 	}
+	x.summarise()
 	return x, nil
 }
 
 func (x *call) add(s *Statement) {
+	s.number = len(x.order)
 	x.statements[s.Name] = append(x.statements[s.Name], s)
 	x.order = append(x.order, s)
 }
@@ -272,11 +294,14 @@ func (x *call) engine(op *ir.Op) error {
 	for i, v := range op.Results {
 		x.env[v.Name] = out[i]
 		for k, h := range x.seen.held[v.Name] {
-			st := newStatement("engine", v, op, out[i], h.t)
+			st := newStatement(stepEngine, v, op, out[i], h.t)
 			st.held = h
 			if st.Pass && !st.tells() && st.fit.nan == 0 {
 				if err := x.inOrder(st, v, h.t); err != nil {
 					return err
+				}
+				if !st.tells() {
+					st.term = x.largestTerm(op, as, i, h.t, st.fit.bound)
 				}
 			}
 			x.add(st)
@@ -368,7 +393,7 @@ func lookUp(a *weights.Activation, t interp.Tensor) (interp.Tensor, error) {
 func (x *call) result(v *ir.Value, got interp.Tensor) {
 	if s := x.env[v.Name]; s != nil && got.Type.Kind == ir.Tensor && got.Type.DType != ir.String &&
 		got.Elems() == s.t.Elems() {
-		x.add(newStatement("engine", v, v.Def, s, got))
+		x.add(newStatement(stepEngine, v, v.Def, s, got))
 	}
 }
 
@@ -394,9 +419,9 @@ func (x *call) rewriting(v *ir.Value) error {
 		to.limit()
 	}
 	if from.lost && v.Type.DType.IsFloat() {
-		from = modelled([]interp.Tensor{from.t}, MaxPercent/100.0)[0]
+		from = modelled([]interp.Tensor{from.t}, unbounded)[0]
 	}
-	s := newStatement("passes", v, w.Def, from, to.t)
+	s := newStatement(stepPasses, v, w.Def, from, to.t)
 	if f := &s.fit; !s.Pass && !v.Type.DType.IsFloat() && f.maxAbs <= 1 && 100*f.beyond <= MaxPercent*f.elements {
 		s.Pass, f.pass, f.steps = true, true, f.beyond // a rounding on a step
 	}
@@ -558,6 +583,15 @@ func (c *comparison) endToEnd(in map[string]interp.Tensor, progress func(done, t
 	if c.exact {
 		return c.asWritten(in, progress)
 	}
+	c.choices = map[string]*chosen{}
+	c.given, c.earlier = in, maps.Clone(c.states)
+	return c.enclosed(in, c.states, c.note, progress)
+}
+
+// enclosed encloses the outputs and states of the source's function, from these states before the call. look is called
+// with the results of each statement, which it may replace.
+func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*span,
+	look func(op *ir.Op, env map[string]*span, out []*span), progress func(done, total int)) (map[string]*span, error) {
 	f, env := c.f.Reference, map[string]*span{}
 	last := map[string]int{}
 	for i, op := range f.Body.Ops {
@@ -570,22 +604,23 @@ func (c *comparison) endToEnd(in map[string]interp.Tensor, progress func(done, t
 	}
 	for _, v := range f.Body.Params {
 		env[v.Name] = &span{t: in[v.Name]}
-		if v.Type.Kind == ir.State && c.states[v.Name] == nil {
+		if v.Type.Kind == ir.State && states[v.Name] == nil {
 			t, err := interp.Zeros(ir.TensorOf(v.Type.DType, v.Type.Shape...))
 			if err != nil {
 				return nil, err
 			}
-			c.states[v.Name] = &span{t: t}
+			states[v.Name] = &span{t: t}
 		}
 	}
 	for i, op := range f.Body.Ops {
 		if err := c.k.ctx.Err(); err != nil {
 			return nil, err
 		}
-		out, err := c.step(op, env)
+		out, err := c.step(op, env, states)
 		if err != nil {
 			return nil, err
 		}
+		look(op, env, out)
 		for k, v := range op.Results {
 			if k < len(out) {
 				env[v.Name] = out[k]
@@ -610,7 +645,7 @@ func (c *comparison) endToEnd(in map[string]interp.Tensor, progress func(done, t
 			res[v.Name] = &span{t: interp.FromConst(v.Const)}
 		}
 	}
-	for n, s := range c.states {
+	for n, s := range states {
 		res[statePrefix+n] = s
 	}
 	return res, nil
@@ -643,7 +678,7 @@ func (c *comparison) asWritten(in map[string]interp.Tensor, progress func(done, 
 }
 
 // step encloses the results of one statement of the source. States change as statements read and write them.
-func (c *comparison) step(op *ir.Op, env map[string]*span) ([]*span, error) {
+func (c *comparison) step(op *ir.Op, env, states map[string]*span) ([]*span, error) {
 	if op.Def.Class == ir.StateAccess {
 		var state, value *ir.Value
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
@@ -659,17 +694,17 @@ func (c *comparison) step(op *ir.Op, env map[string]*span) ([]*span, error) {
 		switch {
 		case value == nil:
 		case value.IsConst():
-			c.states[state.Name] = &span{t: interp.FromConst(value.Const)}
+			states[state.Name] = &span{t: interp.FromConst(value.Const)}
 		default:
-			c.states[state.Name] = env[value.Name]
+			states[state.Name] = env[value.Name]
 		}
-		return []*span{c.states[state.Name]}, nil
+		return []*span{states[state.Name]}, nil
 	}
-	states := false
+	accesses := false
 	as, err := args(op, func(v *ir.Value) (*span, error) {
 		s := env[v.Name]
 		if v.Type.Kind == ir.State {
-			s, states = c.states[v.Name], true
+			s, accesses = states[v.Name], true
 		}
 		if s == nil {
 			return nil, fmt.Errorf("value %q is not known", v.Name)
@@ -679,15 +714,15 @@ func (c *comparison) step(op *ir.Op, env map[string]*span) ([]*span, error) {
 	if err != nil {
 		return nil, err
 	}
-	if states {
-		return c.changing(op, as)
+	if accesses {
+		return c.changing(op, as, states)
 	}
 	return c.source.results(op, as)
 }
 
 // changing runs a statement of the source whose blocks access states. Neither its results nor the states after it are
 // enclosed, as those of other statements with blocks.
-func (c *comparison) changing(op *ir.Op, as map[*ir.Value]*span) ([]*span, error) {
+func (c *comparison) changing(op *ir.Op, as map[*ir.Value]*span, states map[string]*span) ([]*span, error) {
 	after := map[string]interp.Tensor{}
 	ts, err := c.k.withStates(op, numerics.IEEE, (&statement{&c.source, op, as}).asDeclared, after)
 	mixed := false
@@ -695,7 +730,7 @@ func (c *comparison) changing(op *ir.Op, as map[*ir.Value]*span) ([]*span, error
 		mixed = mixed || s.mixed
 	}
 	for n, t := range after {
-		c.states[n] = &span{t: t, lost: true, mixed: mixed}
+		states[n] = &span{t: t, lost: true, mixed: mixed}
 	}
 	out := spansOf(ts, true)
 	for _, s := range out {

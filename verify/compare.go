@@ -45,6 +45,8 @@ func (o *Output) Allowed() float64 {
 const (
 	EndToEnd   = "end to end" // by the bound of the whole program
 	Statements = "statements" // by the bounds of all statements that the output depends on
+	Equal      = "equality"   // it is the reference's, to the last bit
+	SameCode   = "same code"  // the interpreter computes all of it in both runs; only the reference does not round
 )
 
 // Output is the comparison of one output.
@@ -67,6 +69,11 @@ type Output struct {
 	Used      Number  `json:"used"`    // largest part of its bound that a statement uses
 	Verdict   Verdict `json:"verdict"` // pass, FAIL or cannot tell
 	Pass      bool    `json:"pass"`    // Verdict is Pass
+	// Proved reports that the bound alone cannot tell, and that a proof shows that all that is left is rounding.
+	Proved bool `json:"proved,omitempty"`
+	// Choice is the first element before an output that is over MaxPercent off which is another index, truth value or
+	// whole number than in the reference.
+	Choice *Choice `json:"choice,omitempty"`
 	// NotFinite counts the elements of the reference that are infinite or NaN, and FirstNotFinite is the first of them.
 	// Infinities must be equal. An output that is NaN in the reference, or depends on a statement that is, cannot be
 	// verified.
@@ -74,8 +81,10 @@ type Output struct {
 	FirstNotFinite int     `json:"first_not_finite,omitempty"` // first of the elements that are not finite, row major
 	Worst          Element `json:"worst"`                      // where MaxAbs is, or the first element beyond the bound
 	Why            string  `json:"why,omitempty"`              // why the verdict is not pass
+	Cause          Cause   `json:"cause,omitempty"`            // kind of the reason, if the verdict is cannot tell
 
-	fit fit
+	fit   fit
+	doubt *doubt // why the bounds cannot tell; nil if they do
 }
 
 // Element is one element of an output in both runs.
@@ -120,38 +129,29 @@ func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, ex
 		BoundPercent: Number(percent(f.bound, f.scale)), Verdict: Pass,
 		NotFinite: f.notFinite, FirstNotFinite: f.first, Worst: f.worst, fit: f,
 	}
-	bounded := d
-	scale := f.scale
-	var wide, used, wrong *Statement
-	x.before(v, func(s *Statement) {
-		if wide == nil || s.tells() != wide.tells() && wide.tells() ||
-			s.tells() == wide.tells() && s.BoundPercent > wide.BoundPercent {
-			wide = s
-		}
-		if s.Used > 0 && (used == nil || s.Used > used.Used) {
-			used = s
-		}
-		if !s.Pass && wrong == nil {
-			wrong = s
-		}
-	})
-	if used != nil {
-		out.Statement, out.Used = used.Name, used.Used
+	bounded, scale := d, f.scale
+	before := x.summaryOf(v)
+	if s := before.used; s != nil {
+		out.Statement, out.Used = s.Name, s.Used
+	}
+	departs := d.IsFloat() && end.departs(got, f.scale)
+	if departs || !tells(f.maxAbs, f.scale) {
+		out.Choice = x.choice(name)
 	}
 	if end.lost || !tells(f.bound, f.scale) {
 		out.By, out.Bound, out.BoundPercent = Statements, 0, 0
-		if wide != nil {
-			out.Bound, out.BoundPercent, scale, bounded = wide.Bound, wide.BoundPercent, float64(wide.Scale), wide.typ
+		if s := before.widest; s != nil {
+			out.Bound, out.BoundPercent, scale, bounded = s.Bound, s.BoundPercent, float64(s.Scale), s.typ
 		}
-		switch {
-		case wide != nil && wide.fit.nan > 0:
-			out.Verdict = CannotTell
-			out.Why = fmt.Sprintf("statement %s: %s", wide.Name, wide.fit.undefined())
-		case wide != nil && !wide.tells():
-			out.Verdict = CannotTell
-			out.Why = fmt.Sprintf("the bound of %s is %.3g %% of its scale", wide.Name, float64(wide.BoundPercent))
-		case d.IsFloat() && end.departs(got, f.scale):
-			out.Verdict = CannotTell
+		out.Why = before.why()
+		if departs && out.Choice != nil {
+			end, err := x.followed()
+			if err != nil {
+				return Output{}, err
+			}
+			departs = end[name] == nil || end[name].departs(got, f.scale)
+		}
+		if out.Why == "" && departs {
 			out.Why = fmt.Sprintf("each statement is within its bound, but together they differ by %.3g %% of scale",
 				float64(out.Percent))
 		}
@@ -164,7 +164,6 @@ func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, ex
 		out.BoundULP = units(float64(out.Bound), scale)
 	}
 	if f.nan > 0 {
-		out.Verdict = CannotTell
 		out.Why = f.undefined()
 	}
 	switch {
@@ -172,39 +171,23 @@ func (x *call) output(name string, v *ir.Value, got interp.Tensor, end *span, ex
 		out.Verdict = Fail
 		out.Why = fmt.Sprintf("element %d is %g, reference %g", f.worst.Index, float64(f.worst.Got),
 			float64(f.worst.Want))
-	case wrong != nil:
-		w := wrong.fit.worst
+	case before.wrong != nil:
+		s := before.wrong
+		w := s.fit.worst
 		out.Verdict = Fail
-		out.Why = fmt.Sprintf("statement %s: element %d is %g, want %g within %.3g", wrong.Name, w.Index,
-			float64(w.Got), float64(w.Want), wrong.fit.limit)
+		out.Why = fmt.Sprintf("statement %s: element %d is %g, want %g within %.3g", s.Name, w.Index,
+			float64(w.Got), float64(w.Want), s.fit.limit)
+	case out.By == Statements && before.cpu:
+		out.By, out.Why = SameCode, ""
+	case out.Why != "" && f.equal():
+		out.By, out.Bound, out.BoundULP, out.BoundPercent, out.Why = Equal, 0, 0, 0, ""
+	case out.Why != "":
+		out.Verdict = CannotTell
+		out.doubt = x.doubts(name, v, &f, departs)
+		if out.Cause = out.doubt.cause; f.nan > 0 {
+			out.Cause = Undefined
+		}
 	}
 	out.Pass = out.Verdict == Pass
 	return out, nil
-}
-
-// before calls f for every statement that a value depends on, in order.
-func (x *call) before(v *ir.Value, f func(s *Statement)) {
-	needed := map[string]bool{}
-	var visit func(v *ir.Value)
-	visit = func(v *ir.Value) {
-		if v == nil || needed[v.Name] {
-			return
-		}
-		needed[v.Name] = true
-		if v.Def == nil {
-			return
-		}
-		for _, a := range free(v.Def) {
-			visit(a)
-		}
-		for _, r := range v.Def.Results {
-			needed[r.Name] = true
-		}
-	}
-	visit(v)
-	for _, s := range x.order {
-		if needed[s.Name] {
-			f(s)
-		}
-	}
 }

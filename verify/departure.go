@@ -66,7 +66,7 @@ func (r *Result) DepartureText(w io.Writer) error {
 	}
 	var err error
 	switch {
-	case d.Step == "passes":
+	case d.Step == stepPasses:
 		_, err = fmt.Fprintf(w, "passes changed what %s of function %s computes%s\n", d.Value, d.Function, call)
 	case d.Task < 0:
 		_, err = fmt.Fprintf(w, "output %s of function %s departs%s; what tasks wrote before it agrees\n", d.Value,

@@ -211,12 +211,7 @@ func spansOf(ts []interp.Tensor, lost bool) []*span {
 func modelled(ts []interp.Tensor, part float64) []*span {
 	out := make([]*span, len(ts))
 	for i, t := range ts {
-		most := 0.0
-		for _, y := range t.Floats32() {
-			if y-y == 0 {
-				most = max(most, math.Abs(float64(y)))
-			}
-		}
+		most := largestOf(t)
 		out[i] = around(t, func(int, float64) float64 { return part * most })
 	}
 	return out

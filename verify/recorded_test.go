@@ -106,13 +106,13 @@ func TestRecordedCasesRunOnTheEngine(t *testing.T) {
 	}
 }
 
-// inDomain returns positive values for the inputs of rsqrt: the engine does not return NaN for
+// inDomain returns positive values for the inputs of sqrt and rsqrt: the engine does not return NaN for
 // negative ones (docs/numerics.md).
 func inDomain(t *testing.T, f *ir.Func) map[string]interp.Tensor {
 	t.Helper()
 	given := map[string]interp.Tensor{}
 	for _, op := range f.Body.Ops {
-		if !op.Is(ir.OpRsqrt) {
+		if !op.Is(ir.OpSqrt, ir.OpRsqrt) {
 			continue
 		}
 		v := op.Arg("x")

@@ -243,14 +243,14 @@ type fit struct {
 	steps     int
 	notFinite int // elements that are infinite or NaN without errors
 	first     int // the first of them
-	nan       int // those that are NaN, with which anything agrees
+	nan       int // those that are NaN where the machine has a number, any of which agrees
 	firstNaN  int // the first of them
 	elements  int
 }
 
 // compare compares a value with its enclosure. The type of got must be that of the statement. Where the value without
 // errors is NaN, any number agrees: the engine, which stores no NaN, stores 0 for it (numerics.Out), and computes other
-// numbers from that 0. Such elements are counted, so that nothing passes because of them; so is NaN in a mixed value.
+// numbers from that 0. Such numbers are counted, so that nothing passes because of them; so is NaN in a mixed value.
 func (s *span) compare(got interp.Tensor) fit {
 	d := got.Type.DType
 	g, want := values(got), s.numbers()
@@ -266,7 +266,7 @@ func (s *span) compare(got interp.Tensor) fit {
 			w = g[i]
 		}
 		if w-w != 0 {
-			f.notFound(i, w)
+			f.notFound(i, w, g[i] == g[i] || want[i] == want[i])
 		}
 		if w != w {
 			f.note(i, 0, 0, false, g[i], w)
@@ -320,17 +320,20 @@ func (s *span) departs(got interp.Tensor, scale float64) bool {
 // many reports whether n of all elements are more than operations that jump explain.
 func many(n, all int) bool { return n > 1 && 100*n > MaxPercent*all }
 
-// notFound counts an element that is not finite.
-func (f *fit) notFound(i int, w float64) {
+// notFound counts an element that is not finite; undefined says that nothing can be said of one that is NaN.
+func (f *fit) notFound(i int, w float64, undefined bool) {
 	if f.notFinite++; f.notFinite == 1 {
 		f.first = i
 	}
-	if w != w {
+	if w != w && undefined {
 		if f.nan++; f.nan == 1 {
 			f.firstNaN = i
 		}
 	}
 }
+
+// equal reports whether a value is equal to the one without errors, NaN included.
+func (f *fit) equal() bool { return f.pass && f.maxAbs == 0 && f.nan == 0 }
 
 // undefined says which elements cannot be compared, if nan is not 0.
 func (f *fit) undefined() string {
@@ -355,7 +358,7 @@ func exactly(got, want []float64) fit {
 	f := fit{pass: true, elements: len(got)}
 	for i, w := range want {
 		if w-w != 0 {
-			f.notFound(i, w)
+			f.notFound(i, w, got[i] == got[i])
 		} else {
 			f.scale = max(f.scale, math.Abs(w))
 		}

@@ -35,7 +35,8 @@ type Options struct {
 	// Progress is called after each operation of a reference run and, without Through, each task
 	// of the simulated run. It may be nil.
 	Progress func(stage string, done, total int)
-	// Prove also proves the pair.
+	// Prove proves the pair even if no output needs it. The bounds of an output may be too wide to show anything; if a
+	// proof shows that bytes and statements compute the right function, all that is left is rounding, and it passes.
 	Prove bool
 }
 
@@ -61,7 +62,7 @@ type Result struct {
 	Container  int64           `json:"container_bytes"`  // size of the container
 	Descriptor int64           `json:"descriptor_bytes"` // size of the descriptor
 	Report     *compile.Report `json:"report"`           // report of the compilation
-	Proof      *prove.Result   `json:"proof,omitempty"`  // with Options.Prove
+	Proof      *prove.Result   `json:"proof,omitempty"`  // with Options.Prove, or if bounds alone cannot tell
 	First      *Departure      `json:"first,omitempty"`  // the first statement beyond its bound
 }
 
@@ -157,6 +158,9 @@ func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []strin
 			d.Place = (&ir.Program{Files: files}).PosString(ir.Pos{Line: d.Line, Col: d.Col})
 		}
 	}
+	if err := res.prove(ctx, m, r, &o); err != nil {
+		return nil, err
+	}
 	for i := range res.Outputs {
 		if out := &res.Outputs[i]; out.Verdict == Fail || res.Verdict == Pass {
 			res.Verdict = out.Verdict
@@ -166,14 +170,7 @@ func Check(ctx context.Context, r *compile.Result, m *sim.Machine, files []strin
 		res.Verdict = Fail
 	}
 	res.Pass = res.Verdict == Pass
-	if o.Prove {
-		res.Proof, err = prove.Pair(ctx, m, Provable(r), prove.Options{
-			Seed:     o.Seed,
-			Workers:  o.Workers,
-			Progress: o.Progress,
-		})
-	}
-	return res, err
+	return res, nil
 }
 
 // Steps is the number of calls of a function with states. Each call has its own
@@ -377,20 +374,15 @@ func (r *Result) Text(w io.Writer) error {
 	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(tw, "output\ttype\tdifference\tbound\tby\tclosest to its bound\tresult")
 	for _, o := range r.Outputs {
-		verdict := string(o.Verdict)
-		if o.Why != "" {
-			verdict += ": " + o.Why
-		}
-		if o.NotFinite > 0 {
-			verdict += fmt.Sprintf(" (%s of the reference not finite, the first is element %d)",
-				diag.Count(o.NotFinite, "element", "elements"), o.FirstNotFinite)
-		}
-		used := "-"
+		used, bound := "-", "-"
 		if o.Statement != "" {
 			used = fmt.Sprintf("%s, %.0f %%", o.Statement, 100*float64(o.Used))
 		}
-		fmt.Fprintf(tw, "%s\t%s\t%.3g ulp, %.3g %%\t%.3g ulp, %.3g %%\t%s\t%s\t%s\n", o.Name, o.Type, float64(o.MaxULP),
-			float64(o.Percent), float64(o.BoundULP), float64(o.BoundPercent), o.By, used, verdict)
+		if o.By != SameCode && o.By != Equal {
+			bound = fmt.Sprintf("%.3g ulp, %.3g %%", float64(o.BoundULP), float64(o.BoundPercent))
+		}
+		fmt.Fprintf(tw, "%s\t%s\t%.3g ulp, %.3g %%\t%s\t%s\t%s\t%s\n", o.Name, o.Type, float64(o.MaxULP),
+			float64(o.Percent), bound, o.By, used, o.result())
 	}
 	if err := tw.Flush(); err != nil {
 		return err
@@ -404,6 +396,30 @@ func (r *Result) Text(w io.Writer) error {
 		err = r.Proof.Text(w, prove.TextOptions{})
 	}
 	return err
+}
+
+// result describes the verdict.
+func (o *Output) result() string {
+	text := string(o.Verdict)
+	if o.Proved {
+		text += fmt.Sprintf(" (proved; difference %.2g %%, rounding may reach %.2g %%", float64(o.Percent),
+			float64(o.BoundPercent))
+		if o.Percent > o.BoundPercent {
+			text += " in one statement alone"
+		}
+		text += ")"
+	}
+	if o.Why != "" {
+		text += ": " + o.Why
+	}
+	if o.Choice != nil {
+		text += "; " + o.Choice.String()
+	}
+	if o.NotFinite > 0 {
+		text += fmt.Sprintf(" (%s of the reference not finite, the first is element %d)",
+			diag.Count(o.NotFinite, "element", "elements"), o.FirstNotFinite)
+	}
+	return text
 }
 
 // Failed returns the names of the outputs that fail.

@@ -165,7 +165,7 @@ func TestRunPassesForRealModels(t *testing.T) {
 		"espresso-fused-qkv":   Pass,
 		"espresso-matmul":      Pass,
 		"mnist-cnn-inline":     Pass,
-		"silero-v6-fp16":       CannotTell, // its output is one small number, of which the sigmoid's table is 3 % off
+		"silero-v6-fp16":       Pass, // by proof: the sigmoid's table is 3 % off its one small number
 	} {
 		t.Run(name, func(t *testing.T) {
 			paths, err := filepath.Glob(filepath.Join(dir, name, "model.mil"))

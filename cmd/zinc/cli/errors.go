@@ -50,8 +50,8 @@ var Statuses = []struct {
 	{Status: statusVerify, Meaning: "engine and reference differ",
 		Example: "an output of zinc verify beyond its bound"},
 	{Status: statusUntold, Meaning: "a verification or a proof cannot tell whether engine and reference differ",
-		Example: "an output of zinc verify whose bound is over 2 % of its scale; a statement that zinc prove does " +
-			"not conclude"},
+		Example: "an output of zinc verify whose bound is over 2 % of its scale and that is not proved; a " +
+			"statement that zinc prove does not conclude"},
 	{Status: statusInterrupted, Meaning: "interrupted", Example: "control-C; files of before are unchanged"},
 }
 

@@ -55,14 +55,18 @@ compared with those of the source. For each output zinc prints the difference fr
 source's own outputs in units in the last place and in per cent of the output's scale,
 the bound that decides, and the statement whose difference is closest to its bound. The
 bound is that of the whole program if it is at most %d %% of the scale, or the widest one
-of the statements before the output (docs/numerics.md).
+of the statements before the output (docs/numerics.md). An output that the interpreter
+computes in both runs, or that is equal to the last bit, needs no bound. Where a bound is
+over %d %% or rounding adds up to more, zinc proves the pair (zinc prove): if bytes and
+statements are proved, all that is left is rounding, and the output passes as "proved".
 
 With --first-departure zinc prints the first statement beyond its bound: its task, its
 line and both values.
 
-The exit status is 5 when a statement or an output is beyond its bound; 6 when a bound or
-the difference of an output is over %d %% of the scale, or an output is NaN, so that zinc
-cannot tell; and 4 when a budget is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
+The exit status is 5 when a statement or an output is beyond its bound, or the proof shows
+an error; 6 when zinc cannot tell, for example because the reference is NaN or the proof is
+open: the reason names the statement and the largest part of its bound; and 4 when a budget
+is exceeded.`, verify.MaxRandomInt, verify.MaxPercent, verify.MaxPercent),
 		Example: `  zinc verify digits.mlmodelc --seed 1
   zinc verify digits.mlmodelc --input image=7.npy
   zinc verify model.mil --seed 2 --json
@@ -178,7 +182,7 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		fmt.Fprintf(c.err, "zinc: verification failed: %s beyond the bound\n", strings.Join(names, ", "))
 		return &exitError{err: errors.New("verification failed"), status: statusVerify, shown: true}
 	}
-	if r.Proof != nil && r.Proof.Verdict != prove.Proved {
+	if r.Proof != nil && (r.Proof.Verdict == prove.Wrong || c.prove && r.Proof.Verdict != prove.Proved) {
 		return c.notProved(r.Proof.Conclusion())
 	}
 	if r.Verdict == verify.CannotTell && passed == nil {
