@@ -52,6 +52,8 @@ func (o *subject) reproducer(fault error) (folder string) {
 		note += "command: " + strings.Join(words, " ") + "\n"
 		if err := o.copyModel(dir); err != nil {
 			note += fmt.Sprintf("the model %s was not copied: %v\n", o.path, err)
+		} else {
+			note += "a smaller model that fails as well, run where the command ran: " + o.reduction(dir) + "\n"
 		}
 		if after := compile.LastPass(fault); after != "" {
 			line, err := o.writeIR(dir, after)
@@ -68,6 +70,23 @@ func (o *subject) reproducer(fault error) (folder string) {
 		return ""
 	}
 	return folder
+}
+
+// reduction returns the command that looks in the copy of the model for a smaller one at which the command fails.
+func (o *subject) reduction(dir string) string {
+	words := []string{"zinc"}
+	for _, a := range o.args {
+		if a = shellwords.Quote(a); a == shellwords.Quote(o.path) {
+			a = "{}"
+		}
+		words = append(words, a)
+	}
+	line := []string{"zinc", "reduce", dir, "--predicate", strings.Join(words, " "), "--interesting-exit", "nonzero", "-o",
+		filepath.Join(dir, "reduced.mil")}
+	for i := range line {
+		line[i] = shellwords.Quote(line[i])
+	}
+	return strings.Join(line, " ")
 }
 
 // copyModel writes the model to a folder.

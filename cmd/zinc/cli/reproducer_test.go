@@ -32,7 +32,7 @@ func TestInternalErrorWritesReproducer(t *testing.T) {
 		{guarded(func() error { panic("two and two") }), "reproducer_test.go"},
 	} {
 		var msg bytes.Buffer
-		e := &env{err: &msg, diagnostics: "text", subject: &subject{args: []string{"verify", "a b"}}}
+		e := &env{err: &msg, diagnostics: "text", subject: &subject{args: []string{"verify", model}}}
 		m, err := (&compileFlags{}).open(e, model)
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +50,9 @@ func TestInternalErrorWritesReproducer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range []string{"zinc verify 'a b'\n", c.text, compile.Version} {
+		again := "zinc reduce " + made[0] + " --predicate 'zinc verify {}' --interesting-exit nonzero -o " +
+			filepath.Join(made[0], "reduced.mil") + "\n"
+		for _, s := range []string{"zinc verify " + model + "\n", again, c.text, compile.Version} {
 			if !strings.Contains(string(note), s) {
 				t.Errorf("%q is not in %s:\n%s", s, faultText, note)
 			}

@@ -172,6 +172,9 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	if !c.json && !c.sarif {
+		c.next(cmd, path, r)
+	}
 	c.note("%s", r.Report.Line())
 	passed := c.violations("verify: ", out.Violations)
 	if r.Verdict == verify.Fail {
@@ -190,6 +193,26 @@ func (c *verifyCommand) run(cmd *cobra.Command, path string) error {
 		return &exitError{err: errors.New("verification cannot tell"), status: statusUntold, shown: true}
 	}
 	return passed
+}
+
+// next prints the commands that say more of a result that does not pass.
+func (c *verifyCommand) next(cmd *cobra.Command, path string, r *verify.Result) {
+	if r.Pass {
+		return
+	}
+	fmt.Fprintln(c.out, "next")
+	show := func(what, line string) { fmt.Fprintf(c.out, "  %s\n    %s\n", what, line) }
+	if r.First != nil && !c.first {
+		show("the first statement beyond its bound, with its task and line",
+			follow(cmd, "verify", path, "--first-departure"))
+	}
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	show("whether the pair computes the model, without a tolerance",
+		follow(cmd, "", path, "-o", name+".hwx")+" && "+follow(cmd, "prove", name+".hwx", path))
+	if r.Verdict == verify.Fail && len(c.inputs) == 0 { // candidates run on random inputs
+		show("a smaller model that fails as well",
+			follow(cmd, "reduce", path, "--predicate", "verify", "-o", name+"-reduced.mil"))
+	}
 }
 
 // departures is what `zinc verify --first-departure --json` prints.
