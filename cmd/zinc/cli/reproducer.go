@@ -81,8 +81,8 @@ func (o *subject) reduction(dir string) string {
 		}
 		words = append(words, a)
 	}
-	line := []string{"zinc", "reduce", dir, "--predicate", strings.Join(words, " "), "--interesting-exit", "nonzero", "-o",
-		filepath.Join(dir, "reduced.mil")}
+	line := []string{"zinc", "reduce", dir, "--predicate", strings.Join(words, " "), "--interesting-exit", "nonzero",
+		"-o", filepath.Join(dir, "reduced.mil")}
 	for i := range line {
 		line[i] = shellwords.Quote(line[i])
 	}
