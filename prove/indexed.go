@@ -20,9 +20,7 @@ const (
 	indexedRuns  = 24
 	leastIndexed = 8
 	indexedTries = 192
-	// mostIndexed bounds the elements that all runs compute. Beyond enoughIndexed, products included, no more
-	// runs follow once leastIndexed were valid.
-	mostIndexed   = 1 << 24
+	// Beyond enoughIndexed elements, products included, no more runs follow once leastIndexed were valid.
 	enoughIndexed = 1 << 21
 )
 
@@ -55,7 +53,7 @@ func (s *source) indexed(ctx context.Context, v, w *ir.Value) (string, bool) {
 			elems += max(r.Type.Elems(), 0)
 		}
 	}
-	tries := int(min(indexedTries, mostIndexed/max(elems, 1)))
+	tries := int(min(indexedTries, s.p.work()/max(elems, 1)))
 	if len(ints) == 0 || tries < leastIndexed {
 		return "", false
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -40,9 +41,14 @@ type State struct {
 type Options struct {
 	Seed    uint64 // of the elements and of the functions
 	Workers int    // goroutines of one task, 0 for one per processor
+	// Work bounds the elements that the samples of one statement compute, DefaultWork if it is 0.
+	Work int64
 	// Progress is called after each task, and after each statement of a program. It may be nil.
 	Progress func(stage string, done, total int)
 }
+
+// DefaultWork is Options.Work if that is 0.
+const DefaultWork = 1 << 26
 
 // Errors of Result.Err and Result.Conclusion.
 var (
@@ -114,7 +120,8 @@ type FunctionResult struct {
 	Tasks   int      `json:"tasks"`   // tasks that ran
 	// Reasons say why the proof is inconclusive, by statement.
 	Reasons []string `json:"reasons,omitempty"`
-	// First is the first statement on the engine of whose value the tasks compute only a part.
+	// First is the first statement on the engine of whose value the tasks compute only a part, or if there is none, the
+	// first of which they compute neither an element nor what follows from it.
 	First *Departure `json:"first,omitempty"`
 	// Source is the comparison of the source with the placed program, if the source is known.
 	Source *SourceResult `json:"source,omitempty"`
@@ -126,20 +133,24 @@ type Output struct {
 	Type     string `json:"type"`     // type of the output or state
 	Elements int    `json:"elements"` // elements that were compared
 	Wrong    int    `json:"wrong"`    // elements that differ
-	// Element is the first element that differs, and Where is its position in memory.
+	// Element is the first element that differs, Index its indices, and Where its position in memory.
 	Element int        `json:"element,omitempty"`
+	Index   []int64    `json:"index,omitempty"` // indices of the first element that differs
 	Where   *sim.Where `json:"where,omitempty"` // place of the first element that differs, in memory
+	// Missing is how many elements the pair has too few, negative for too many.
+	Missing int `json:"missing,omitempty"`
 }
 
-// Departure is a value that some tasks compute and others do not.
+// Departure is a value that tasks compute in part, or neither they nor anything that is computed from it.
 type Departure struct {
-	Statement string `json:"statement"`      // first result of the statement
-	Line      int32  `json:"line,omitempty"` // line of the statement, from 1
-	Elements  int    `json:"elements"`       // elements of the value
-	Element   int    `json:"element"`        // the first that no task computes
-	Missing   int    `json:"missing"`        // elements that no task computes
-	Procedure string `json:"procedure"`      // of the task that computes other elements of it
-	Task      int    `json:"task"`           // index of this task in the procedure's chain
+	Statement string  `json:"statement"`           // first result of the statement
+	Line      int32   `json:"line,omitempty"`      // line of the statement, from 1
+	Elements  int     `json:"elements"`            // elements of the value
+	Element   int     `json:"element"`             // the first that no task computes
+	Index     []int64 `json:"index,omitempty"`     // its indices
+	Missing   int     `json:"missing"`             // elements that no task computes
+	Procedure string  `json:"procedure,omitempty"` // of the task that computes other elements of it
+	Task      int     `json:"task"`                // index of this task in the procedure's chain
 }
 
 // Pair proves that a pair computes the functions.
@@ -173,6 +184,13 @@ type proof struct {
 	program *exact.Evaluator
 	outs    []exact.Tensor // of the program's last run
 	source  *source        // what looks at the program's values; nil for nothing
+}
+
+func (p *proof) work() int64 {
+	if p.o.Work > 0 {
+		return p.o.Work
+	}
+	return DefaultWork
 }
 
 func newProof(m *sim.Machine, f *Function, o Options) *proof {
@@ -342,22 +360,20 @@ func (p *proof) bytesAndProgram(ctx context.Context, r *FunctionResult) error {
 	}
 	p.program.Unknown = nil
 	p.program.Computed = func(x field.Elem) bool { _, ok := computed[x]; return ok }
+	missing := map[*ir.Value]*Departure{}
 	p.program.See = func(v *ir.Value, t exact.Tensor) bool {
-		if r.First == nil && v.Def.Place.Unit == ir.Engine && v.Def.Def.Class != ir.Movement {
-			r.First = departure(computed, v, t)
+		if v.Def.Place.Unit == ir.Engine {
+			missing[v] = departure(computed, v, t)
 		}
 		return p.source != nil && p.source.see(v, t)
 	}
 	if err = p.runProgram(ctx); err == nil {
 		err = p.compare(r, got, states)
 	}
-	if err != nil {
+	if err != nil || r.Verdict == Proved {
 		return err
 	}
-	if r.Verdict == Proved {
-		r.First = nil
-		return nil
-	}
+	r.First = first(p.f.Program, missing)
 	if reasons = append(reasons, p.meanings.Odd()...); len(reasons) > 0 {
 		r.Verdict = Open
 		sort.Strings(reasons)
@@ -428,14 +444,14 @@ func (r *FunctionResult) compare(name string, got *sim.ExactTensor, want exact.T
 			continue
 		}
 		if o.Wrong++; o.Wrong == 1 {
-			o.Element = i
+			o.Element, o.Index = i, indices(i, want.Type.Shape)
 			if got.Where != nil && i < len(got.Elems) {
 				w := got.Where(i)
 				o.Where = &w
 			}
 		}
 	}
-	if len(got.Elems) != len(want.Elems) {
+	if o.Missing = len(want.Elems) - len(got.Elems); o.Missing != 0 {
 		o.Wrong = max(o.Wrong, 1)
 	}
 	if o.Wrong > 0 {
@@ -444,14 +460,38 @@ func (r *FunctionResult) compare(name string, got *sim.ExactTensor, want exact.T
 	r.Outputs = append(r.Outputs, o)
 }
 
+// indices returns the indices of an element of a tensor, row major; nil if its extents are not known.
+func indices(element int, shape []int64) []int64 {
+	at := make([]int64, len(shape))
+	rest := int64(element)
+	for d := len(shape) - 1; d >= 0; d-- {
+		if shape[d] <= 0 {
+			return nil
+		}
+		at[d] = rest % shape[d]
+		rest /= shape[d]
+	}
+	return at
+}
+
+// index writes the indices of an element.
+func index(element int, shape []int64) string { return indexText(element, indices(element, shape)) }
+
+// indexText writes indices, or the number of an element that has none.
+func indexText(element int, at []int64) string {
+	if len(at) == 0 {
+		return strconv.Itoa(element)
+	}
+	return ir.ShapeString(at)
+}
+
 // place is a task.
 type place struct {
 	procedure string
 	task      int
 }
 
-// departure returns what is wrong with a value of which tasks compute some elements and not others, nil for other
-// values.
+// departure returns which elements of a value no task computes.
 func departure(computed map[field.Elem]place, v *ir.Value, t exact.Tensor) *Departure {
 	d := &Departure{Statement: describe(v.Def), Line: v.Def.Pos.Line, Elements: len(t.Elems)}
 	for i, x := range t.Elems {
@@ -460,16 +500,40 @@ func departure(computed map[field.Elem]place, v *ir.Value, t exact.Tensor) *Depa
 		case ok:
 			d.Procedure, d.Task = at.procedure, at.task
 		case d.Missing == 0:
-			d.Element = i
+			d.Element, d.Index = i, indices(i, t.Type.Shape)
 			fallthrough
 		default:
 			d.Missing++
 		}
 	}
-	if d.Missing == 0 || d.Missing == len(t.Elems) {
-		return nil
-	}
 	return d
+}
+
+// first returns the first value on the engine that is computed in part; else the first without any element, where what
+// is computed from it has none either: a value that is fused with what follows is computed only there.
+func first(f *ir.Func, missing map[*ir.Value]*Departure) *Departure {
+	follows := map[*ir.Value]bool{} // values from which something is computed that is there
+	var absent *Departure
+	for _, op := range slices.Backward(f.Body.Ops) {
+		there := false
+		for _, v := range op.Results {
+			d := missing[v]
+			there = there || follows[v] || d != nil && d.Missing < d.Elements
+		}
+		if there {
+			op.Reads(func(v *ir.Value) { follows[v] = true })
+		} else if d := missing[op.Results[0]]; d != nil && op.Def.Class != ir.Movement {
+			absent = d
+		}
+	}
+	for _, op := range f.Body.Ops {
+		for _, v := range op.Results {
+			if d := missing[v]; d != nil && op.Def.Class != ir.Movement && d.Missing > 0 && d.Missing < d.Elements {
+				return d
+			}
+		}
+	}
+	return absent
 }
 
 // describe returns a name for an operation in messages.

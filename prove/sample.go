@@ -14,12 +14,9 @@ import (
 )
 
 const (
-	// sampleRuns is the number of runs with operands of different kinds.
-	sampleRuns = 24
-	// mostSampled bounds the work of a sample.
-	mostSampled = 1 << 20
-	// mostImpulses bounds the work if each operand is set alone, since the placed program has constants of its own.
-	mostImpulses = 1 << 26
+	// sampleRuns is the number of runs with operands of different kinds, leastRuns that of a part that takes so long
+	// that the work allows no more.
+	sampleRuns, leastRuns = 24, 8
 	// macsPerElement is how many multiply-accumulates are as much work as one element of a value: about as many as run
 	// in its time.
 	macsPerElement = 8
@@ -30,8 +27,8 @@ type fragment struct {
 	fn *ir.Func
 	in []*ir.Value
 	at string
-	// program is fn as the interpreter runs it, once it has.
-	program *interp.Program
+	// programs are fn as the interpreter runs it, in fp16 and in fp32, once it has.
+	programs [2]*interp.Program
 }
 
 func cut(f *ir.Func, v *ir.Value, stop func(name string) bool) (*fragment, []*ir.Op) {
@@ -47,31 +44,104 @@ func cut(f *ir.Func, v *ir.Value, stop func(name string) bool) (*fragment, []*ir
 	return &fragment{fn: fn, in: in, at: v.Name}, ops
 }
 
-func (f *fragment) run(ctx context.Context, in map[string]interp.Tensor) (interp.Tensor, error) {
-	if f.program == nil {
-		p, err := interp.Prepare(f.fn)
+// run runs the part, in wide arithmetic with fp32 instead of fp16.
+func (f *fragment) run(ctx context.Context, in map[string]interp.Tensor, wide bool) (interp.Tensor, error) {
+	k, fn := 0, f.fn
+	if wide {
+		k = 1
+	}
+	if f.programs[k] == nil {
+		if wide {
+			fn = widened(fn)
+		}
+		p, err := interp.Prepare(fn)
 		if err != nil {
 			return interp.Tensor{}, err
 		}
-		f.program = p
+		f.programs[k] = p
 	}
 	own := map[string]interp.Tensor{}
 	for _, v := range f.in {
-		own[v.Name] = in[v.Name]
+		t := in[v.Name]
+		if wide && t.Type.DType == ir.FP16 {
+			var err error
+			if t, err = interp.FromFloats(ir.FP32, t.Floats32(), t.Type.Shape...); err != nil {
+				return interp.Tensor{}, err
+			}
+		}
+		own[v.Name] = t
 	}
-	out, err := f.program.Run(ctx, own, interp.Options{Numerics: numerics.IEEE, WideSums: true})
+	out, err := f.programs[k].Run(ctx, own, interp.Options{Numerics: numerics.IEEE, WideSums: true})
 	return out[f.at], err
+}
+
+// widened returns a function that computes in fp32 what another computes in fp16.
+func widened(f *ir.Func) *ir.Func {
+	f = ir.CloneFunc(f, f.Name)
+	wide := func(t ir.Type) ir.Type {
+		if t.DType == ir.FP16 {
+			return t.WithDType(ir.FP32)
+		}
+		return t
+	}
+	var block func(b *ir.Block)
+	block = func(b *ir.Block) {
+		for _, v := range b.Params {
+			v.Type = wide(v.Type)
+		}
+		for _, op := range b.Ops {
+			for i, args := range op.Args {
+				for k, v := range args {
+					if v.Const != nil {
+						name := op.Def.Params[i].Name
+						args[k] = wideConst(v, name == ir.ParamDType || name == ir.ParamOutputDType)
+					}
+				}
+			}
+			for _, v := range op.Results {
+				v.Type = wide(v.Type)
+			}
+			for _, inner := range op.Blocks {
+				block(inner)
+			}
+		}
+		for i, v := range b.Outputs {
+			if v.Const != nil {
+				b.Outputs[i] = wideConst(v, false)
+			}
+		}
+	}
+	block(f.Body)
+	return f
+}
+
+// wideConst returns a constant of fp16 as one of fp32, and the name of that type if it is one.
+func wideConst(v *ir.Value, isType bool) *ir.Value {
+	c := v.Const
+	switch {
+	case v.Type.Kind == ir.Tensor && v.Type.DType == ir.FP16:
+		c = &ir.Const{Type: c.Type.WithDType(ir.FP32)}
+		for _, x := range v.Const.Floats() {
+			c.Data = ir.AppendElem(c.Data, ir.FP32, x)
+		}
+	case isType && len(c.Strings) == 1 && c.Strings[0] == ir.FP16.String():
+		c = ir.ConstString(ir.FP32.String())
+	default:
+		return v
+	}
+	return &ir.Value{Name: v.Name, Type: c.Type, Const: c, Pos: v.Pos}
 }
 
 // sample compares how both programs compute a value, by running both parts in the interpreter on sampled operands. It
 // says how it was compared, or why not.
-func (s *source) sample(ctx context.Context, v, w *ir.Value) (string, bool) {
+func (s *source) sample(ctx context.Context, v, w *ir.Value) finding {
 	a, theirs := cut(s.fn, v, s.known)
 	b, ours := cut(s.p.f.Program, w, s.known)
 	in, work := map[string]ir.Type{}, int64(0)
 	for _, x := range slices.Concat(a.in, b.in) {
 		if t, ok := in[x.Name]; ok && !t.Equal(x.Type) || x.Type.Kind != ir.Tensor || !x.Type.Static() {
-			return fmt.Sprintf("%s has different types in the two programs, or no known one", x.Name), false
+			why := fmt.Sprintf("%s has different types in the two programs, or no known one", x.Name)
+			return finding{standing: differs, why: why}
 		}
 		in[x.Name] = x.Type
 	}
@@ -81,35 +151,45 @@ func (s *source) sample(ctx context.Context, v, w *ir.Value) (string, bool) {
 			work += max(r.Type.Elems(), 0)
 		}
 	}
+	work = max(work, 1)
 	if why, ok := s.indexed(ctx, v, w); ok {
-		return why, true
+		return finding{standing: near, why: why}
 	}
-	if work > mostSampled {
-		return fmt.Sprintf("it differs over the field, and a sample takes the work of %d elements, more than %d", work,
-			mostSampled), false
-	}
-	live := int64(0)
-	for _, t := range in {
-		live += t.Elems()
+	runs := min(sampleRuns, s.p.work()/work)
+	if runs < leastRuns {
+		why := fmt.Sprintf("it takes samples of %d elements, %d times; the limit is %d in all", work, leastRuns,
+			s.p.work())
+		return finding{standing: differs, why: why, work: leastRuns * work}
 	}
 	impulses := int64(0)
 	if ownConstants(theirs, ours) {
-		if impulses = live; impulses > mostImpulses/max(work, 1) {
-			return fmt.Sprintf("it differs over the field; the placed program has constants of its own for it, and "+
-				"setting each of %d operands alone takes the work of %d elements each time, more than %d in all", live,
-				work, mostImpulses), false
+		for _, t := range in {
+			impulses += t.Elems()
+		}
+		if impulses > s.p.work()/work {
+			why := fmt.Sprintf("it takes samples of %d elements for each of its %d operands alone, since passes "+
+				"computed constants for it; the limit is %d in all", work, impulses, s.p.work())
+			return finding{standing: differs, why: why, work: impulses * work}
 		}
 	}
-	for k := range sampleRuns + impulses {
-		if why := s.differ(ctx, a, b, int(k)-sampleRuns, int(k)); why != "" {
-			return why, false
+	why := ""
+	for _, wide := range []bool{true, false} { // rounding is in the second alone
+		how := ""
+		for k := int64(0); k < runs+impulses && how == ""; k++ {
+			how = s.differ(ctx, a, b, int(k-runs), int(k), wide)
+		}
+		if why = how; why == "" {
+			break
 		}
 	}
-	how := fmt.Sprintf("%d samples of its operands", sampleRuns)
+	if why != "" {
+		return finding{standing: differs, why: why}
+	}
+	how := fmt.Sprintf("%d samples of its operands", runs)
 	if impulses > 0 {
 		how += fmt.Sprintf(" and each of %d operands alone", impulses)
 	}
-	return how, true
+	return finding{standing: near, why: how}
 }
 
 // ownConstants reports whether the placed program has tensors of floats as constants that the source has not.
@@ -133,7 +213,7 @@ func ownConstants(theirs, ours []*ir.Op) bool {
 }
 
 // differ runs both parts once and returns how they differ, or "". From 0 on, impulse is the only element that is not 0.
-func (s *source) differ(ctx context.Context, a, b *fragment, impulse, k int) string {
+func (s *source) differ(ctx context.Context, a, b *fragment, impulse, k int, wide bool) string {
 	at, large := impulse, false
 	r := rand.New(rand.NewPCG(s.p.o.Seed, uint64(k)))
 	given := map[string]interp.Tensor{}
@@ -155,11 +235,11 @@ func (s *source) differ(ctx context.Context, a, b *fragment, impulse, k int) str
 		}
 		given[x.Name] = t
 	}
-	want, err := a.run(ctx, given)
+	want, err := a.run(ctx, given, wide)
 	if err != nil {
 		return fmt.Sprintf("the source cannot be sampled: %v", err)
 	}
-	got, err := b.run(ctx, given)
+	got, err := b.run(ctx, given, wide)
 	if err != nil {
 		return fmt.Sprintf("the placed program cannot be sampled: %v", err)
 	}
@@ -202,9 +282,17 @@ const squareOverflows = 256
 
 // apart returns how two results differ, or "".
 func apart(want, got interp.Tensor, single, large bool) string {
+	if !slices.Equal(want.Type.Shape, got.Type.Shape) {
+		return fmt.Sprintf("on a sample its shape is %s, the source has %s", ir.ShapeString(got.Type.Shape),
+			ir.ShapeString(want.Type.Shape))
+	}
 	if !want.Type.DType.IsFloat() {
-		if !want.Equal(got) {
-			return "it differs on samples"
+		x, y := want.Ints(), got.Ints()
+		for i := range x {
+			if x[i] != y[i] {
+				return fmt.Sprintf("on a sample element %s is %d, the source says %d", index(i, want.Type.Shape), y[i],
+					x[i])
+			}
 		}
 		return ""
 	}
@@ -228,8 +316,7 @@ func apart(want, got interp.Tensor, single, large bool) string {
 			continue
 		}
 		if d := math.Abs(u - w); !(d <= near*math.Abs(u)+wide+halfLeast) {
-			return fmt.Sprintf("it differs over the field and on a sample: element %d is %g, the source says %g", i,
-				w, u)
+			return fmt.Sprintf("on a sample element %s is %g, the source says %g", index(i, want.Type.Shape), w, u)
 		}
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/opwork"
@@ -33,6 +34,8 @@ type Statement struct {
 	Line      int32   `json:"line,omitempty"` // line of the statement, from 1
 	Verdict   Verdict `json:"verdict"`        // verdict on the statement
 	Why       string  `json:"why"`            // reason of the verdict
+	// Work is Options.Work with which the statement can be compared on samples, if it was too small.
+	Work int64 `json:"work,omitempty"`
 }
 
 // standing is what is known of a value of the source, worse ones later.
@@ -48,7 +51,8 @@ const (
 // A finding is a standing with its reason.
 type finding struct {
 	standing
-	why string
+	why  string
+	work int64 // that a sample takes, if it is more than allowed
 }
 
 // source compares the source with the placed program. Values of the same name are assumed to be the same: for each
@@ -76,9 +80,8 @@ type source struct {
 
 // newSource prepares the comparison.
 func newSource(p *proof) *source {
-	s := &source{p: p, fn: folded(p.f.Source), placed: map[string]*ir.Value{}, kept: map[string]exact.Tensor{},
-		reads: map[string]bool{}, granted: map[string]bool{}}
-	s.after, s.written = stateless(s.fn)
+	s := &source{p: p, placed: map[string]*ir.Value{}, kept: map[string]exact.Tensor{}, reads: map[string]bool{},
+		granted: map[string]bool{}}
 	for _, v := range p.f.Program.Body.Params {
 		s.placed[v.Name] = v
 	}
@@ -87,6 +90,8 @@ func newSource(p *proof) *source {
 			s.placed[v.Name] = v
 		}
 	}
+	s.fn = folded(p.f.Source, s.placed)
+	s.after, s.written = stateless(s.fn)
 	for _, op := range s.fn.Body.Ops {
 		if s.same(op) {
 			continue
@@ -124,11 +129,11 @@ func operands(op *ir.Op) []*ir.Value {
 	return out
 }
 
-// folded returns a copy of a function in which what depends on constants alone is computed by the interpreter, and in
-// which loops and conditions that constants decide are their bodies.
-func folded(f *ir.Func) *ir.Func {
+// folded returns a copy of a function in which what depends on constants alone is computed by the interpreter, unless
+// the placed program has the operation, and in which loops and conditions that constants decide are their bodies.
+func folded(f *ir.Func, placed map[string]*ir.Value) *ir.Func {
 	f = ir.CloneFunc(f, f.Name)
-	x := &folder{c: &ir.Cloner{Values: map[*ir.Value]*ir.Value{}}}
+	x := &folder{c: &ir.Cloner{Values: map[*ir.Value]*ir.Value{}}, placed: placed}
 	f.Body.Outputs = x.inline(f.Body, nil)
 	f.Body.Ops = x.ops
 	return f
@@ -139,8 +144,9 @@ const mostFolded = 1 << 16
 
 // folder copies the operations of a function.
 type folder struct {
-	c   *ir.Cloner
-	ops []*ir.Op
+	c      *ir.Cloner
+	placed map[string]*ir.Value
+	ops    []*ir.Op
 }
 
 // inline adds the operations of a block and returns its outputs.
@@ -173,7 +179,10 @@ func (x *folder) add(old *ir.Op) {
 		}
 		return
 	}
-	results := exact.Known(op)
+	var results []*ir.Const
+	if !x.stays(op) {
+		results = exact.Known(op)
+	}
 	for i, c := range results {
 		v := op.Results[i]
 		v.Const, v.Def, v.Type = c, nil, c.Type
@@ -181,6 +190,15 @@ func (x *folder) add(old *ir.Op) {
 	if results == nil {
 		x.ops = append(x.ops, op)
 	}
+}
+
+// stays reports whether the placed program computes an operation's result by the same operation.
+func (x *folder) stays(op *ir.Op) bool {
+	if len(op.Results) == 0 {
+		return false
+	}
+	v := x.placed[op.Results[0].Name]
+	return v != nil && v.Def != nil && v.Def.Def == op.Def
 }
 
 // decided adds the bodies of a loop or a condition that constants decide, and returns its results; nil for others.
@@ -317,13 +335,33 @@ func (s *source) compare(ctx context.Context, v *ir.Value, t exact.Tensor) (exac
 	have, ok := s.kept[v.Name]
 	f := finding{}
 	if !ok || !slices.Equal(have.Elems, t.Elems) {
-		f = s.settle(ctx, v, w)
+		if f = s.settle(ctx, v, w); f.standing == differs && ok {
+			f.why = differences(t, have) + "; " + f.why
+		}
 	}
 	s.found[v.Name] = f
 	if f.standing == differs && !s.granted[v.Name] {
 		return t, true
 	}
 	return have, ok
+}
+
+// differences says how a value of the placed program differs from that of the source.
+func differences(want, have exact.Tensor) string {
+	if len(want.Elems) != len(have.Elems) {
+		return fmt.Sprintf("its shape is %s, in the placed program %s", ir.ShapeString(want.Type.Shape),
+			ir.ShapeString(have.Type.Shape))
+	}
+	n, first := 0, 0
+	for i, x := range want.Elems {
+		if x != have.Elems[i] {
+			if n++; n == 1 {
+				first = i
+			}
+		}
+	}
+	return fmt.Sprintf("%d of %s differ over the field, the first at %s", n,
+		diag.Count(len(want.Elems), "element", "elements"), index(first, want.Type.Shape))
 }
 
 // grant adds the first value that differs and is not concluded to those that statements after it read as they are.
@@ -342,18 +380,14 @@ func (s *source) grant(r *SourceResult) bool {
 // settle looks for another reason why a value of the source and one of the placed program are the same.
 func (s *source) settle(ctx context.Context, v, w *ir.Value) finding {
 	if why, ok := s.alike(v, w, 0); ok {
-		return finding{rounded, why}
+		return finding{standing: rounded, why: why}
 	}
 	if s.Form.Used() && slices.ContainsFunc(slices.Concat(region(v, s.known), region(w, s.known)),
 		func(op *ir.Op) bool { return opwork.MACs(op) > 0 }) {
 		s.inexact = true
 		return finding{}
 	}
-	why, ok := s.sample(ctx, v, w)
-	if ok {
-		return finding{near, why}
-	}
-	return finding{differs, why}
+	return s.sample(ctx, v, w)
 }
 
 // known reports whether a value of the source is that of the same name in the placed program.
@@ -373,7 +407,8 @@ func (s *source) outputs(in exact.Scope, outs []exact.Tensor) map[*ir.Value]find
 		f := finding{}
 		if !slices.Equal(t.Elems, have.Elems) {
 			s.inexact = s.inexact || s.Form.Used()
-			f = finding{differs, "the placed program returns another value as " + name}
+			f = finding{standing: differs, why: "the placed program returns another value as " + name + ": " +
+				differences(t, have)}
 		}
 		if g, ok := s.found[v.Name]; ok && f.standing == differs && g.standing != differs {
 			f = g
@@ -462,7 +497,8 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 			if was := s.written[op]; was != nil {
 				op = was
 			}
-			list = append(list, Statement{Statement: describe(op), Line: op.Pos.Line, Verdict: verdict, Why: f.why})
+			list = append(list, Statement{Statement: describe(op), Line: op.Pos.Line, Verdict: verdict, Why: f.why,
+				Work: f.work})
 		}
 		if verdict == Open || verdict == Checked && r.Verdict == Proved {
 			r.Verdict = verdict
@@ -471,6 +507,7 @@ func (s *source) report(outs map[*ir.Value]finding) *SourceResult {
 	for v, f := range outs { // an output that is a parameter or a constant
 		if v.Def == nil && f.standing == differs {
 			r.Verdict = Open
+			r.Open++
 			kind := "output "
 			if v.Type.Kind == ir.State {
 				kind = "state "

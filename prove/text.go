@@ -33,27 +33,41 @@ func (f *FunctionResult) text(b *strings.Builder) {
 	outputs := diag.Count(len(f.Outputs), "output", "outputs")
 	switch f.Verdict {
 	case Proved:
-		fmt.Fprintf(b, "%s: proved: %s of %d elements, %s\n", f.Name, outputs, elements,
+		fmt.Fprintf(b, "%s: the bytes are proved: %s of %d elements, %s\n", f.Name, outputs, elements,
 			diag.Count(f.Tasks, "task", "tasks"))
 		return
 	case Wrong:
 		fmt.Fprintf(b, "%s: the pair is wrong: %d of %s differ\n", f.Name, wrong, outputs)
 	default:
-		fmt.Fprintf(b, "%s: cannot conclude: %d of %s differ\n", f.Name, wrong, outputs)
+		fmt.Fprintf(b, "%s: the bytes are not concluded: %d of %s differ\n", f.Name, wrong, outputs)
 	}
 	for i := range f.Outputs {
 		if o := &f.Outputs[i]; o.Wrong > 0 {
-			fmt.Fprintf(b, "  %s: %d of %d elements differ, the first is element %d%s\n", o.Name, o.Wrong, o.Elements,
-				o.Element, o.place())
+			fmt.Fprintf(b, "  %s: %d of %d elements differ, the first is %s%s\n", o.Name, o.Wrong, o.Elements,
+				indexText(o.Element, o.Index), o.place())
+			if o.Missing != 0 {
+				fmt.Fprintf(b, "  %s: the pair has %d elements, the program %d\n", o.Name, o.Elements-o.Missing,
+					o.Elements)
+			}
 		}
 	}
 	if d := f.First; d != nil {
-		fmt.Fprintf(b, "  first statement: %s%s; task %d of procedure %s computes %d of its elements, no task "+
-			"computes element %d\n", d.Statement, line(d.Line), d.Task, d.Procedure, d.Elements-d.Missing, d.Element)
+		fmt.Fprintf(b, "  first statement: %s%s; %s\n", d.Statement, line(d.Line), d.missing())
 	}
 	for _, why := range f.Reasons {
 		fmt.Fprintf(b, "  %s\n", why)
 	}
+}
+
+// missing says which elements of a value are missing.
+func (d *Departure) missing() string {
+	at := indexText(d.Element, d.Index)
+	if d.Missing == d.Elements {
+		return fmt.Sprintf("no task computes any of its %d elements, nor what is computed from it: it is wrong, or a "+
+			"statement that is fused with it", d.Elements)
+	}
+	return fmt.Sprintf("task %d of procedure %s computes %d of its elements, no task computes %s", d.Task, d.Procedure,
+		d.Elements-d.Missing, at)
 }
 
 // place describes the position of the first element that differs.
@@ -81,6 +95,8 @@ type TextOptions struct {
 	All bool // every statement of the source that is not proved exactly, instead of one for each reason
 	// AllFlag is what the user sets for All; it is printed where statements are left out. "" for nothing.
 	AllFlag string
+	// WorkFlag is what the user sets for Options.Work; it is printed if more would compare statements. "" for nothing.
+	WorkFlag string
 }
 
 // verdicts name the verdicts on statements.
@@ -92,7 +108,7 @@ var verdicts = map[Verdict]string{
 
 // text writes the counts of statements, and those that are not proved, or with o.All not exactly.
 func (r *SourceResult) text(b *strings.Builder, name string, o TextOptions) {
-	fmt.Fprintf(b, "%s: source: %s proved", name, diag.Count(r.Proved, "statement", "statements"))
+	fmt.Fprintf(b, "%s: the source: %s proved", name, diag.Count(r.Proved, "statement", "statements"))
 	if r.Rounded > 0 {
 		fmt.Fprintf(b, " (%d up to the rounding of constants)", r.Rounded)
 	}
@@ -111,8 +127,9 @@ func (r *SourceResult) text(b *strings.Builder, name string, o TextOptions) {
 	for _, st := range r.Statements {
 		count[reason{st.Verdict, st.Why}]++
 	}
-	left := false
+	left, work := false, int64(0)
 	for _, st := range r.Statements {
+		work = max(work, st.Work)
 		k := reason{st.Verdict, st.Why}
 		n := count[k]
 		if !o.All {
@@ -130,5 +147,8 @@ func (r *SourceResult) text(b *strings.Builder, name string, o TextOptions) {
 	}
 	if left && o.AllFlag != "" {
 		fmt.Fprintf(b, "  %s lists every statement\n", o.AllFlag)
+	}
+	if work > 0 && o.WorkFlag != "" {
+		fmt.Fprintf(b, "  %s %d compares them on samples\n", o.WorkFlag, work)
 	}
 }

@@ -52,8 +52,8 @@ var (
 	verifyTints = []tint{
 		{regexp.MustCompile(`^pass\b|\bpass$`), styleGreen},
 		{regexp.MustCompile(`^fail\b|\bfail$|\bthe pair is wrong\b`), styleRed},
-		{regexp.MustCompile(`^cannot tell\b|\bcannot tell$|\b(cannot conclude|not concluded)\b`), styleYellow},
-		{regexp.MustCompile(`: proved:`), styleGreen},
+		{regexp.MustCompile(`^cannot tell\b|\bcannot tell$|\bnot concluded\b`), styleYellow},
+		{regexp.MustCompile(`: the bytes are proved:`), styleGreen},
 		{regexp.MustCompile(`^output  .*`), styleBold},
 	}
 	errorTints = []tint{

@@ -22,6 +22,7 @@ type proveCommand struct {
 	*env
 	compileFlags
 	seed uint64
+	work int64
 	json bool
 	all  bool
 }
@@ -40,7 +41,7 @@ that addresses, strides, tiles, order, fusion and constants are right, with an e
 
 It then compares that program with MODEL, statement by statement: a statement is proved if the
 program computes its results, up to the rounding of constants that passes computed; else both are
-run on samples, and it is checked or not concluded.
+run on samples, and it is checked or not concluded. --work allows more samples of large statements.
 
 MODEL is compiled again with the flags that the pair was compiled with.
 
@@ -59,6 +60,7 @@ whether the bytes compute the program.`,
 	}
 	f := cmd.Flags()
 	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs and of the functions")
+	f.Int64Var(&c.work, "work", prove.DefaultWork, "elements that the samples of one statement may compute")
 	f.BoolVar(&c.all, "all", false, "print every statement that is not proved exactly, not one for each reason")
 	f.BoolVar(&c.json, "json", false, "print the result as JSON")
 	c.model(f)
@@ -68,6 +70,9 @@ whether the bytes compute the program.`,
 func (c *proveCommand) run(ctx context.Context, container, model string) error {
 	if err := c.check(); err != nil {
 		return err
+	}
+	if c.work < 1 {
+		return usagef("prove: --work is %d, want at least 1", c.work)
 	}
 	p, err := pair.Reader(c.whole).Read(container)
 	if err != nil {
@@ -91,6 +96,7 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 	res, err := prove.Pair(ctx, s, verify.Provable(r), prove.Options{
 		Seed:     c.seed,
 		Workers:  c.workers,
+		Work:     c.work,
 		Progress: shown.step,
 	})
 	shown.end()
@@ -101,7 +107,7 @@ func (c *proveCommand) run(ctx context.Context, container, model string) error {
 		err = jsonform.Document(c.out, res)
 	} else {
 		err = c.printText(verifyTints, func(w io.Writer) error {
-			return res.Text(w, prove.TextOptions{All: c.all, AllFlag: "--all"})
+			return res.Text(w, prove.TextOptions{All: c.all, AllFlag: "--all", WorkFlag: "--work"})
 		})
 	}
 	if err != nil || res.Conclusion() == nil {

@@ -25,11 +25,7 @@ func init() {
 			below, above := c.Signs(x)
 			return field.Sub(above, below)
 		}),
-		ir.OpFloor: unary(func(c *call, x field.Elem) field.Elem {
-			t := c.Trunc(x)
-			below, _ := c.Signs(field.Sub(x, t))
-			return field.Sub(t, below)
-		}),
+		ir.OpFloor: unary((*call).floor),
 		ir.OpCeil: unary(func(c *call, x field.Elem) field.Elem {
 			t := c.Trunc(x)
 			_, above := c.Signs(field.Sub(x, t))
@@ -48,7 +44,7 @@ func init() {
 		ir.OpReduceMax: reduce(greatest), ir.OpReduceMin: reduce(least),
 		ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool, ir.OpAvgPool: pool, ir.OpFill: fill,
 		ir.OpFillLike: fill, ir.OpIdentity: identity,
-		ir.OpReshape: identity, ir.OpExpandDims: identity, ir.OpSqueeze: identity, ir.OpFlatten2D: identity,
+		ir.OpReshape: identity, ir.OpReshapeLike: identity, ir.OpExpandDims: identity, ir.OpSqueeze: identity, ir.OpFlatten2D: identity,
 		ir.OpTranspose: transpose, ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
 		// Those that follow are of operations that only sources have: the placed program has them written with others.
 		ir.OpLinearActivation: with(scaledAndShifted, ir.ParamAlpha, ir.ParamBeta),
@@ -68,6 +64,13 @@ func init() {
 }
 
 func (c *call) abs(x field.Elem) field.Elem { return c.Abs(x) }
+
+// floor is the part before the point, minus 1 if the rest is negative.
+func (c *call) floor(x field.Elem) field.Elem {
+	t := c.Trunc(x)
+	below, _ := c.Signs(field.Sub(x, t))
+	return field.Sub(t, below)
+}
 
 func square(_ *call, x field.Elem) field.Elem { return field.Mul(x, x) }
 

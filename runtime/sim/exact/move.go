@@ -1,6 +1,7 @@
 package exact
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -158,9 +159,23 @@ func gathered(c *call) []Tensor {
 	return []Tensor{c.out(0, out)}
 }
 
-// Known returns the results of an operation that depends on constants alone, as the interpreter computes them; nil
-// for others.
+// mostFilled is the number of elements up to which Known fills a constant.
+const mostFilled = 1 << 20
+
+// Known returns the results of an operation that depends on constants alone, as the interpreter computes them, or on a
+// known shape; nil for others.
 func Known(op *ir.Op) []*ir.Const {
+	switch {
+	case op.Is(ir.OpShape):
+		if x := op.Arg(ir.ParamX).Type; x.Kind == ir.Tensor && x.Static() {
+			return []*ir.Const{ir.ConstInts(op.Results[0].Type.DType, x.Shape...)}
+		}
+	case op.Is(ir.OpFillLike):
+		if t, v := op.Results[0].Type, op.Arg(ir.ParamValue); t.Static() && t.Elems() <= mostFilled && v.IsConst() {
+			data := ir.AppendElem(nil, t.DType, v.Const.Float(0))
+			return []*ir.Const{{Type: t, Data: bytes.Repeat(data, int(t.Elems()))}}
+		}
+	}
 	known := len(op.Blocks) == 0 && op.Def.Effect == ir.Pure && op.Def.Class != ir.Randomness
 	op.Operands(func(_ *ir.Param, v *ir.Value) { known = known && v.IsConst() })
 	if !known {

@@ -310,7 +310,7 @@ func (t *Meanings) recognise(table *engine.Table) func(v []field.Elem) {
 			best, name = e, n
 		}
 	}
-	if best > nearTable {
+	if best > nearTable && !nearSteep(c, t.known[name]) {
 		t.odd = append(t.odd, fmt.Sprintf("a table computes none of the functions of the program; nearest is %s, "+
 			"which it misses by %.3g", strings.TrimSpace(name), best))
 		name = fmt.Sprintf("%x", table.Bytes)
@@ -333,6 +333,31 @@ func rows(f func(field.Elem) field.Elem) func(v []field.Elem) {
 
 // nearTable is how far a table may be from the function that it approximates, relative for numbers above 1.
 const nearTable = 1.0 / 32
+
+// steepBy is how far from x a function is looked at to see how steep it is.
+const steepBy = 0.25
+
+// nearSteep reports whether a table is near a function relative to the largest of its values at x and on both sides of
+// it. A table has few points, and so a steep function differs by more than its value where that is small.
+func nearSteep(table, function curve) bool {
+	xs := halves()
+	size := func(x float64) float64 {
+		i, _ := slices.BinarySearch(xs, x)
+		if y := math.Abs(function(min(i, len(xs)-1))); y <= 65504 {
+			return y
+		}
+		return 0
+	}
+	for i := 1; i < len(xs)-1; i++ {
+		y, v := function(i), table(i)
+		if far := math.Abs(v - y); y != y || v != v || math.Abs(y) > 65504 || far <= nearTable*max(1, math.Abs(y)) {
+			continue
+		} else if far > nearTable*max(size(xs[i]-steepBy), size(xs[i]+steepBy)) {
+			return false
+		}
+	}
+	return true
+}
 
 // sameTable is how near two functions are that count as one, such as the two forms of gelu.
 const sameTable = 1.0 / 512

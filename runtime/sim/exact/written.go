@@ -115,18 +115,43 @@ func logSumExp(c *call, row []field.Elem) field.Elem {
 	return field.Add(c.log(sum), most)
 }
 
-// power is a product or a root, for exponents that are small integers or halves, or exp(y log(x)).
+// power is a product or a root, for exponents that are small integers or halves, or exp(y log(x)): of the magnitude of
+// x, with the sign of the power, where x may be negative.
 func power(c *call) []Tensor {
 	y := c.op.Arg(ir.ParamY)
-	if !y.IsConst() || y.Type.Elems() != 1 || !c.floats() {
+	if !c.floats() {
 		return nil
 	}
-	n := y.Const.Float(0)
-	each := func(f func(x field.Elem) field.Elem) func() []Tensor {
-		return func() []Tensor { return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX) }
+	exponents := c.need(ir.ParamY)
+	if y.IsConst() && y.Type.Elems() == 1 {
+		exponents = Tensor{y.Type, []field.Elem{c.meanings.Scalar(y.Const.Float(0))}}
 	}
-	factor := c.meanings.Scalar(n)
-	written := each(func(x field.Elem) field.Elem { return c.exp(field.Mul(factor, c.log(x))) })
+	signs := exponents
+	if y.IsConst() {
+		signs = Tensor{y.Type, nil}
+		for _, p := range y.Const.Floats() {
+			signs.Elems = append(signs.Elems, field.Int(signOfPower(p)))
+		}
+	}
+	negative := c.meanings.comparison(0, 1, 0, 0)
+	written := func() []Tensor {
+		return c.broadcast(func(a []field.Elem) field.Elem { return c.exp(field.Mul(a[1], c.log(a[0]))) },
+			c.need(ir.ParamX), exponents)
+	}
+	signed := func() []Tensor {
+		return c.broadcast(func(a []field.Elem) field.Elem {
+			size, sign := c.exp(field.Mul(a[1], c.log(c.Abs(a[0])))), a[2]
+			if !y.IsConst() {
+				sign = c.signOfPower(a[1])
+			}
+			below := negative(a[0])
+			return field.Add(field.Mul(below, field.Mul(size, sign)), field.Mul(field.Sub(1, below), size))
+		}, c.need(ir.ParamX), exponents, signs)
+	}
+	if !y.IsConst() || y.Type.Elems() != 1 {
+		return c.either(written, signed)
+	}
+	n := y.Const.Float(0)
 	var f func(x field.Elem) field.Elem
 	switch {
 	case n == 0.5:
@@ -145,9 +170,29 @@ func power(c *call) []Tensor {
 			return r
 		}
 	default:
-		return written()
+		return c.either(written, signed)
 	}
-	return c.either(each(f), written)
+	each := func() []Tensor {
+		return c.pointwise(func(a []field.Elem) field.Elem { return f(a[0]) }, ir.ParamX)
+	}
+	return c.either(each, written, signed)
+}
+
+// signOfPower returns the sign of a negative number raised to p, 0 if the power is not a number.
+func signOfPower(p float64) int64 {
+	switch {
+	case p != math.Trunc(p):
+		return 0
+	case math.Mod(p, 2) != 0:
+		return -1
+	}
+	return 1
+}
+
+// signOfPower is the sign for a computed exponent: 1 - 2 (p - 2 floor(p/2)) if p is its floor.
+func (c *call) signOfPower(p field.Elem) field.Elem {
+	odd := field.Sub(p, field.Mul(c.floor(field.Mul(p, field.Number(0.5))), 2))
+	return field.Mul(c.same(c.floor(p), p), field.Sub(1, field.Mul(odd, 2)))
 }
 
 func cumsum(c *call) []Tensor {
