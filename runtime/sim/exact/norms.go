@@ -168,7 +168,7 @@ func responseNorm(c *call) []Tensor {
 					squares[i] = field.Mul(v, v)
 				}
 				for i, v := range row {
-					from, to := max(0, i-int(size-1)/2), min(channels, i+int(size)/2+1)
+					from, to := max(0, i-int(size)/2), min(channels, i+int(size-1)/2+1)
 					sum := field.Add(k, field.Mul(factor, field.Sum(squares[from:to])))
 					row[i] = field.Mul(v, c.inversePower(sum, beta))
 				}
