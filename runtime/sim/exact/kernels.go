@@ -44,7 +44,8 @@ func init() {
 		ir.OpReduceMax: reduce(greatest), ir.OpReduceMin: reduce(least),
 		ir.OpSoftmax: softmax, ir.OpLayerNorm: layerNorm, ir.OpMaxPool: pool, ir.OpAvgPool: pool, ir.OpFill: fill,
 		ir.OpFillLike: fill, ir.OpIdentity: identity,
-		ir.OpReshape: identity, ir.OpReshapeLike: identity, ir.OpExpandDims: identity, ir.OpSqueeze: identity, ir.OpFlatten2D: identity,
+		ir.OpReshape: identity, ir.OpReshapeLike: identity, ir.OpExpandDims: identity, ir.OpSqueeze: identity,
+		ir.OpFlatten2D: identity,
 		ir.OpTranspose: transpose, ir.OpToBytes: toBytes, ir.OpFromBytes: fromBytes,
 		// Those that follow are of operations that only sources have: the placed program has them written with others.
 		ir.OpLinearActivation: with(scaledAndShifted, ir.ParamAlpha, ir.ParamBeta),
