@@ -52,3 +52,15 @@ func TestAcceptorTellsOperationsApart(t *testing.T) {
 		t.Errorf("%d verdicts for %d operations, two of which are alike", n, len(ops))
 	}
 }
+
+// TestWeightsTakeTheirPackedBytes checks that weights count as packed, without padding of the rows that a tensor of
+// their shape would have.
+func TestWeightsTakeTheirPackedBytes(t *testing.T) {
+	w := &ir.Const{Type: ir.TensorOf(ir.FP16, 55_000, 1024, 1, 1)}
+	w.Data = make([]byte, w.Type.Bytes())
+	g := irbuild.New(1)
+	y := g.Op("conv", "x", g.Input(1, 1024, 1, 64), "weight", g.Const(w))
+	if _, err := accept(y.Def, target.H13, nil); err != nil {
+		t.Errorf("a convolution with 113 MB of weights: %v", err)
+	}
+}

@@ -48,10 +48,7 @@ func acceptConv(op *ir.Op, l *limits) error {
 	if b := op.Arg(ir.ParamBias); b != nil && !b.IsConst() {
 		return unknownNow(ir.ParamBias, "the bias")
 	}
-	if err := l.tensors(op); err != nil {
-		return err
-	}
-	if err := l.coefficients(op, ir.ParamWeight, ir.ParamBias); err != nil {
+	if err := l.tensors(op, ir.ParamWeight, ir.ParamBias); err != nil {
 		return err
 	}
 	g, err := geometry(op)

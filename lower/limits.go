@@ -43,7 +43,7 @@ var limitText = map[string]func(t *target.Table) string{
 	target.RuleRank: func(t *target.Table) string { return fmt.Sprintf("ranks up to %d", t.MaxRank) },
 	target.RuleExtent: func(t *target.Table) string {
 		return fmt.Sprintf("last dimension up to %d, others up to %d, all operands and results within %d MiB, rows "+
-			"padded to 64 bytes", t.MaxWidth,
+			"padded to 64 bytes and weights packed", t.MaxWidth,
 			t.MaxChannels, target.AddressBytes>>20)
 	},
 	target.RuleSurfaces: func(t *target.Table) string {

@@ -10,10 +10,7 @@ import (
 )
 
 func acceptMatmul(op *ir.Op, l *limits) error {
-	if err := l.tensors(op); err != nil {
-		return err
-	}
-	if err := l.coefficients(op, ir.ParamX, ir.ParamY, ir.ParamWeight, ir.ParamBias); err != nil {
+	if err := l.tensors(op, ir.ParamX, ir.ParamY, ir.ParamWeight, ir.ParamBias); err != nil {
 		return err
 	}
 	for _, p := range []ir.ParamName{ir.ParamY, ir.ParamWeight} {

@@ -3,6 +3,7 @@ package lower
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
@@ -267,24 +268,27 @@ func (l *limits) before(no *Refusal, op *ir.Op) *Refusal {
 	return first
 }
 
-// tensors checks every tensor of an operation: element type, rank, extents.
-func (l *limits) tensors(op *ir.Op) error {
+// tensors checks every tensor of an operation: element type, rank, extents. Constants of the parameters in packed become
+// coefficients, which have no rows and therefore no padding. (Integers among other constants are not checked, since
+// their meaning varies.)
+func (l *limits) tensors(op *ir.Op, packed ...ir.ParamName) error {
 	var err error
 	live, size := len(op.Results), int64(0)
 	seen := map[*ir.Value]bool{}
-	note := func(name string, v *ir.Value, operand bool) {
-		if err != nil || operand && v.IsConst() && !v.Type.DType.IsFloat() {
+	note := func(name ir.ParamName, v *ir.Value, operand bool) {
+		rows := !operand || !v.IsConst() || !slices.Contains(packed, name)
+		if err != nil || operand && rows && v.IsConst() && !v.Type.DType.IsFloat() {
 			return
 		}
 		if operand && !v.IsConst() {
 			live++
 		}
-		if err = l.tensor(name, v); err == nil && !v.IsConst() && !seen[v] {
+		if err = l.tensor(string(name), v, rows); err == nil && !v.IsConst() && !seen[v] {
 			seen[v] = true
 			size += paddedBytes(v.Type)
 		}
 	}
-	op.Operands(func(p *ir.Param, v *ir.Value) { note(string(p.Name), v, true) })
+	op.Operands(func(p *ir.Param, v *ir.Value) { note(p.Name, v, true) })
 	for _, r := range op.Results {
 		note("result", r, false)
 	}
@@ -300,20 +304,8 @@ func (l *limits) tensors(op *ir.Op) error {
 	return err
 }
 
-// coefficients checks constants whose bytes become coefficients. (tensors does not check integers among the constants,
-// since their meaning varies.)
-func (l *limits) coefficients(op *ir.Op, params ...ir.ParamName) error {
-	for _, p := range params {
-		if v := op.Arg(p); v != nil && v.IsConst() {
-			if err := l.tensor(string(p), v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-func (l *limits) tensor(name string, v *ir.Value) error {
+// tensor checks one tensor, which is stored in padded rows or packed.
+func (l *limits) tensor(name string, v *ir.Value, rows bool) error {
 	t := v.Type
 	scalar := v.IsConst() && t.Elems() == 1
 	switch {
@@ -346,8 +338,12 @@ func (l *limits) tensor(name string, v *ir.Value) error {
 				fmt.Sprintf("dimension %d of %s is %d, the limit is %d", i, name, d, most))
 		}
 	}
-	if paddedBytes(t) > target.AddressBytes {
-		return refuse(target.RuleExtent, "padded bytes of "+name, ir.ShapeString(t.Shape), int64(target.AddressBytes),
+	what, size := "bytes of "+name, t.Bytes()
+	if rows {
+		what, size = "padded "+what, paddedBytes(t)
+	}
+	if size > target.AddressBytes {
+		return refuse(target.RuleExtent, what, ir.ShapeString(t.Shape), int64(target.AddressBytes),
 			fmt.Sprintf("%s of shape %s takes more than the %d bytes that a program addresses", name,
 				ir.ShapeString(t.Shape), int64(target.AddressBytes)))
 	}
