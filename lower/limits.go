@@ -35,7 +35,8 @@ var limitText = map[string]func(t *target.Table) string{
 		return "constant divisors with a reciprocal in fp16 (magnitudes from 1.53e-05 to 16384)"
 	},
 	target.RuleRows: func(t *target.Table) string {
-		return fmt.Sprintf("rows stay whole, or at most %d elements are moved", maxSingles)
+		return fmt.Sprintf("rows stay whole, are split or joined whole, or at most %d elements are moved one by one",
+			maxSingles)
 	},
 	target.RuleTasks: func(t *target.Table) string {
 		return fmt.Sprintf("up to %d tasks, a quarter of those of a chain", opTasks(t))

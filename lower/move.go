@@ -24,6 +24,9 @@ func (b *builder) moveTo(x, dst *surf) {
 		b.copyTo(x, v)
 		return
 	}
+	if b.regroupTo(x, dst) {
+		return
+	}
 	// Copy through a column of single elements, each in a row of its own: every split of that column is a view.
 	n := x.elems()
 	column := b.temp([]int64{n, 1})
@@ -166,7 +169,11 @@ func acceptReshape(op *ir.Op, l *limits) error {
 	if (&surf{buf: &buffer{size: size}, dims: x, stride: st}).reshape(y) != nil {
 		return nil
 	}
-	if n := op.Arg(ir.ParamX).Type.Elems(); n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
+	n := op.Arg(ir.ParamX).Type.Elems()
+	if regroups(n, x[len(x)-1], y[len(y)-1], int64(l.t.MaxWidth)) {
+		return nil
+	}
+	if n > maxSingles || n > int64(l.t.MaxChannels)*int64(l.t.MaxHeight) {
 		return refuse(target.RuleRows, "elements moved one by one", n, maxSingles,
 			fmt.Sprintf("changes rows of %d elements into rows of %d and moves %d elements one by one, the limit is %d",
 				x[len(x)-1], y[len(y)-1], n, maxSingles))

@@ -152,8 +152,9 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "reshape", Ops: ops{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze}, accept: acceptReshape,
-		lower:  lowerReshape,
-		Doc:    "a view where rows stay whole, else a copy through single elements",
+		lower: lowerReshape,
+		Doc: "a view where rows stay whole, else two exchanges of rows and columns, or a copy through single " +
+			"elements",
 		limits: []string{target.RuleRows},
 	},
 	{
@@ -268,9 +269,9 @@ func (l *limits) before(no *Refusal, op *ir.Op) *Refusal {
 	return first
 }
 
-// tensors checks every tensor of an operation: element type, rank, extents. Constants of the parameters in packed become
-// coefficients, which have no rows and therefore no padding. (Integers among other constants are not checked, since
-// their meaning varies.)
+// tensors checks every tensor of an operation: element type, rank, extents. Constants of the parameters in packed
+// become coefficients, which have no rows and therefore no padding. (Integers among other constants are not checked,
+// since their meaning varies.)
 func (l *limits) tensors(op *ir.Op, packed ...ir.ParamName) error {
 	var err error
 	live, size := len(op.Results), int64(0)
