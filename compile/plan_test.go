@@ -133,16 +133,16 @@ func TestRefusalsDependOnTheTarget(t *testing.T) {
 	}
 }
 
-// TestHintsLeaveOutTheChosenPrecision checks that the hint to use fp16 precision is given only if that is not already
-// chosen.
-func TestHintsLeaveOutTheChosenPrecision(t *testing.T) {
+// TestHintsLeaveOutThePrecision checks that no refusal advises fp16 precision: whether that makes the model faster is
+// for advice to weigh.
+func TestHintsLeaveOutThePrecision(t *testing.T) {
 	const body = `
             tensor<fp32, [1, 8]> a = sinh(x = x)[name = string("a")];
             tensor<fp16, [1, 8]> b = cast(x = a, dtype = string("fp16"))[name = string("b")];
             tensor<fp16, [1, 8]> c = sinh(x = b)[name = string("c")];
             tensor<fp32, [1, 8]> d = cast(x = c, dtype = string("fp32"))[name = string("d")];
             tensor<fp32, [1, 8]> y = relu(x = d)[name = string("y")];`
-	for precision, want := range map[string]bool{passes.PrecisionDeclared: true, passes.PrecisionFP16: false} {
+	for _, precision := range []string{passes.PrecisionDeclared, passes.PrecisionFP16} {
 		r := planWith(t, compile.Options{Target: target.H13, Precision: precision}, "tensor<fp32, [1, 8]> x", body, "y")
 		found, refused := false, map[string]bool{}
 		for _, o := range r.Ops {
@@ -151,9 +151,8 @@ func TestHintsLeaveOutTheChosenPrecision(t *testing.T) {
 				found = found || strings.Contains(no.Rewrite+o.Reason+no.Limit, "fp16 precision")
 			}
 		}
-		if found != want || !refused[target.RuleConversion] {
-			t.Errorf("precision %s: hint of fp16 precision %v, want %v; refused for %v", precision, found, want,
-				refused)
+		if found || !refused[target.RuleConversion] {
+			t.Errorf("precision %s: hint of fp16 precision %v, refused for %v", precision, found, refused)
 		}
 	}
 }

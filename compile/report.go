@@ -17,7 +17,6 @@ import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/attest"
 	"github.com/zinc-compiler/zinc/opwork"
-	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -327,23 +326,13 @@ func (d *driver) opReport(u *unit, op *ir.Op, step int) OpReport {
 			What:    no.What,
 			Value:   no.Have,
 			Limit:   no.Limit,
-			Rewrite: d.rewrite(no),
+			Rewrite: no.Hint(),
 			State:   no.State,
 			Native:  op.Def.Native[d.o.Target.Family.Generation()].String(),
 		}
 		o.Refusal.Verdict, o.Refusal.Source = no.Verdict()
 	}
 	return o
-}
-
-// rewrite returns the hint of a refusal. The advice to compile in fp16 precision is given only for declared precision:
-// it does not help where fp16 was requested and the operand is still fp32.
-func (d *driver) rewrite(no *target.Refusal) string {
-	converts := no.Rule == target.RuleFloatType || no.Rule == target.RuleConversion
-	if converts && no.Instead == "" && d.o.precision() == passes.PrecisionDeclared {
-		return "compile in fp16 precision, or " + no.Hint()
-	}
-	return no.Hint()
 }
 
 // connect fills in what the operations read and their scopes. ops are those of r.Ops, and index their places in it.

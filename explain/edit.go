@@ -24,16 +24,42 @@ type edit struct {
 	taken map[string]bool
 	err   error
 	note  string // condition under which the rewrite is valid
-	// halves is set if the model is compiled in fp16 precision.
-	halves bool
+	// uses are the operations of the body that read a value, and results the function's outputs.
+	uses    map[*ir.Value][]*ir.Op
+	results map[*ir.Value]bool
+	gone    map[*ir.Op]bool // operations that edits have replaced
+	done    []replaced      // values that the edit replaces
 }
 
+// replaced is a value that an edit replaces, and its replacement, which takes its name.
+type replaced struct{ old, new *ir.Value }
+
 func newEdit(t *target.Table, fn *ir.Func, index int) *edit {
-	e := &edit{t: t, fn: fn, index: index, op: fn.Body.Ops[index], taken: map[string]bool{}}
+	e := &edit{t: t, fn: fn, taken: namesIn(fn), uses: map[*ir.Value][]*ir.Op{},
+		results: map[*ir.Value]bool{}, gone: map[*ir.Op]bool{}}
+	for _, op := range fn.Body.Ops {
+		e.reads(op)
+	}
+	for _, v := range fn.Body.Outputs {
+		e.results[v] = true
+	}
+	e.at(index)
+	return e
+}
+
+// at begins an edit of the statement at an index of the body.
+func (e *edit) at(index int) {
+	e.index, e.op, e.base = index, e.fn.Body.Ops[index], ""
 	if len(e.op.Results) > 0 {
 		e.base = e.op.Results[0].Name
 	}
-	value := func(v *ir.Value) { e.taken[v.Name] = true }
+	e.ops, e.done, e.err, e.note = nil, nil, nil, ""
+}
+
+// namesIn returns the names of a function's values.
+func namesIn(fn *ir.Func) map[string]bool {
+	taken := map[string]bool{}
+	value := func(v *ir.Value) { taken[v.Name] = true }
 	for _, v := range fn.Body.Params {
 		value(v)
 	}
@@ -43,7 +69,7 @@ func newEdit(t *target.Table, fn *ir.Func, index int) *edit {
 			value(v)
 		}
 	})
-	return e
+	return taken
 }
 
 func (e *edit) fail(format string, args ...any) *ir.Value {
@@ -242,21 +268,137 @@ func (e *edit) reshape(x *ir.Value, shape ...int64) *ir.Value {
 
 // become ends the edit: v replaces the statement's result and takes its name.
 func (e *edit) become(v *ir.Value) {
-	if e.err != nil {
-		return
-	}
-	old := e.op.Results[0]
-	if len(e.op.Results) != 1 || v == nil || v.Def == nil || len(e.ops) == 0 {
+	if e.err == nil && len(e.op.Results) != 1 {
 		e.fail("the statement has %d results, want 1", len(e.op.Results))
-		return
 	}
-	if !v.Type.Fits(old.Type) {
+	if e.err == nil {
+		e.replace(e.op.Results[0], v)
+	}
+}
+
+// replace has v, which the edit computes, replace a value that the statement or one after it computes.
+func (e *edit) replace(old, v *ir.Value) {
+	switch {
+	case e.err != nil:
+	case v == nil || !slices.Contains(e.ops, v.Def):
+		e.fail("the edit computes nothing that replaces %q", old.Name)
+	case !v.Type.Fits(old.Type):
 		e.fail("the replacement has the type %s, the statement %s", v.Type, old.Type)
+	default:
+		v.Name = old.Name
+		e.done = append(e.done, replaced{old, v})
+	}
+}
+
+// commit puts the operations of an edit without error in the place of its statement, and removes what nothing reads
+// any more. An edit that replaces no value has changed the function itself.
+func (e *edit) commit() {
+	if e.err != nil || len(e.done) == 0 {
 		return
 	}
-	v.Name = old.Name
 	var r ir.Rewriter
-	r.Replace(old, v)
-	e.fn.Body.Ops = slices.Replace(e.fn.Body.Ops, e.index, e.index+1, e.ops...)
+	e.settle(&r)
+	e.fn.Body.Ops = slices.Insert(e.fn.Body.Ops, e.index, e.ops...)
 	r.Apply(e.fn)
+	e.fn.Body.Ops = slices.DeleteFunc(e.fn.Body.Ops, func(op *ir.Op) bool { return e.gone[op] })
+}
+
+// names returns the names of the values that the edit replaces.
+func (e *edit) names() []string {
+	var out []string
+	for _, d := range e.done {
+		out = append(out, d.new.Name)
+	}
+	return out
+}
+
+// each applies to every statement of the function's body the recipe that which returns, if any, and returns the places
+// that changed. A recipe that changes the function's inputs is applied once.
+func (e *edit) each(which func(op *ir.Op) *Recipe) (sites []site) {
+	var swap ir.Rewriter
+	var body []*ir.Op
+	for i, op := range e.fn.Body.Ops {
+		swap.Op(op)
+		if e.gone[op] {
+			continue
+		}
+		if r := which(op); r != nil {
+			e.at(i)
+			r.apply(e)
+			if e.err == nil {
+				sites = append(sites, site{op: op, names: e.names(), ops: e.ops, note: e.note})
+				if r.Interface {
+					return sites
+				}
+				body = append(body, e.ops...)
+				e.settle(&swap)
+			}
+		}
+		if !e.gone[op] {
+			body = append(body, op)
+		}
+	}
+	for i, v := range e.fn.Body.Outputs {
+		e.fn.Body.Outputs[i] = swap.Find(v)
+	}
+	e.fn.Body.Ops = slices.DeleteFunc(body, func(op *ir.Op) bool { return e.gone[op] })
+	return sites
+}
+
+// site is one place that a recipe changed.
+type site struct {
+	op    *ir.Op   // the statement
+	names []string // of the values that were replaced
+	ops   []*ir.Op // that replace it
+	note  string
+}
+
+// settle records in r what an edit replaces, and marks the operations that nothing reads any more as gone.
+func (e *edit) settle(r *ir.Rewriter) {
+	for _, op := range e.ops {
+		e.reads(op)
+	}
+	var idle []*ir.Op
+	for _, d := range e.done {
+		r.Replace(d.old, d.new)
+		e.uses[d.new] = append(e.uses[d.new], e.uses[d.old]...)
+		delete(e.uses, d.old)
+		if e.results[d.old] {
+			delete(e.results, d.old)
+			e.results[d.new] = true
+		}
+		idle = append(idle, d.old.Def)
+	}
+	for len(idle) > 0 {
+		op := idle[len(idle)-1]
+		idle = idle[:len(idle)-1]
+		if op == nil || e.gone[op] || op.Def.Effect != ir.Pure || slices.ContainsFunc(op.Results, e.read) {
+			continue
+		}
+		e.gone[op] = true
+		op.Reads(func(v *ir.Value) { idle = append(idle, v.Def) })
+	}
+}
+
+// reads records what an operation reads.
+func (e *edit) reads(op *ir.Op) {
+	op.Reads(func(v *ir.Value) {
+		if us := e.uses[v]; v.Const == nil && (len(us) == 0 || us[len(us)-1] != op) {
+			e.uses[v] = append(us, op)
+		}
+	})
+}
+
+// read reports whether anything reads a value.
+func (e *edit) read(v *ir.Value) bool {
+	return e.results[v] || slices.ContainsFunc(e.uses[v], func(op *ir.Op) bool { return !e.gone[op] })
+}
+
+// readers returns the operations that read a value; a result of the function counts as nil.
+func (e *edit) readers(v *ir.Value) []*ir.Op {
+	out := slices.DeleteFunc(slices.Clone(e.uses[v]), func(op *ir.Op) bool { return e.gone[op] })
+	if e.results[v] {
+		out = append(out, nil)
+	}
+	return out
 }

@@ -23,6 +23,7 @@ type Options struct {
 	Hazards  bool   // check the numbers by the rules of package lint, for inputs in their default ranges
 	Seed     uint64 // of the inputs that rewrites are run on
 	Workers  int    // goroutines for the runs, 0 for one per processor
+	Work     int64  // of Advise, 0 for DefaultWork
 	// Again, if not nil, returns the program again. Then Explain may change the one that it was given, and compiles
 	// without two programs in memory.
 	Again func() (*ir.Program, error)
@@ -69,6 +70,8 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	co := o.Compile
 	co.Unheld, co.Store = true, compile.Discard
 	state := s.state()
+	faster := o.Rewrites && s.index >= 0 && len(s.op.Results) == 1 &&
+		slices.ContainsFunc(Recipes, func(r Recipe) bool { return r.For("", s.op.Def.Operation) })
 	program := p
 	alone := o.Again != nil && s.op != nil // what is asked below of other statements is asked of p
 	if alone {
@@ -104,7 +107,7 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	}
 	// What the compilation made is not kept while others run, except the report where rewrites are compared with it.
 	no, was := a.Refused(), (*compile.Report)(nil)
-	if o.Rewrites && no != nil {
+	if o.Rewrites && (no != nil || faster) {
 		was = r.Report
 	}
 	r, db, made = nil, nil, nil
@@ -126,6 +129,8 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		return a, nil
 	}
 	switch {
+	case no == nil:
+		return a, a.faster(ctx, p, s, was, o)
 	case s.op == nil:
 		a.NotSought = "explain the operation that is refused, on its own line"
 	case s.index < 0:
@@ -136,11 +141,22 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	default:
 		a.Sought = true
 		a.Rewrites, a.Tried, err = rewrites(ctx, p, s, no.Rule, o)
-		if err == nil && !a.PlacedOnly {
-			err = price(ctx, a.Rewrites, p, s, was, o.Compile)
+		if err == nil {
+			err = price(ctx, a.Rewrites, was, o.Compile)
 		}
 	}
 	return a, err
+}
+
+// faster adds the rewrites of a statement that the engine accepts with which the model takes less time.
+func (a *Answer) faster(ctx context.Context, p *ir.Program, s *found, was *compile.Report, o Options) (err error) {
+	a.Rewrites, a.Tried, err = rewrites(ctx, p, s, "", o)
+	if err == nil {
+		err = price(ctx, a.Rewrites, was, o.Compile)
+	}
+	a.Rewrites = slices.DeleteFunc(a.Rewrites, func(w *Rewrite) bool { return w.Before <= w.After })
+	a.Sought = len(a.Rewrites) > 0
+	return err
 }
 
 // Refused returns why the statement's own operation, or its replacement, is on the CPU; nil if it is not, or if nothing

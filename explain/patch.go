@@ -9,7 +9,6 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -59,10 +58,10 @@ func Patches(p *ir.Program, recipe, function string, names []string, o compile.O
 		}
 		old := f.Body.Ops[at]
 		e := newEdit(narrower(o.Target, standIn(o.Target)), f, at)
-		e.halves = o.Precision == passes.PrecisionFP16
 		if r.apply(e); e.err != nil {
 			return nil, &PatchError{name, e.err.Error()}
 		}
+		e.commit()
 		if slices.Contains(e.ops, old) {
 			return nil, &PatchError{name, "the rewrite changes the function's inputs or states"}
 		}

@@ -8,28 +8,34 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// A Recipe is one way to rewrite a statement that the engine refuses so that the engine accepts it.
+// A Recipe is one way to rewrite a statement: one that the engine refuses so that the engine accepts it, or one that it
+// accepts so that it takes less time.
 type Recipe struct {
 	Name  string
-	Rules []string // IDs of the target.Rules for whose refusals it is
+	Rules []string // IDs of the target.Rules for whose refusals it is; none for statements that are accepted
 	// Ops and Class restrict the operations that it applies to; if neither is set, it applies to all operations.
 	Ops   ops
 	Class ir.Class
 	Doc   string // what it writes; "" means the sheet's Instead
 	Host  ops    // operations of the replacement that may run on the CPU
-	apply func(e *edit)
+	// Interface says that it changes the function's inputs, outputs or states, not only its body.
+	Interface bool
+	// Halves says that it computes in fp16 what was computed in fp32. Both are compared on fp16 numbers.
+	Halves bool
+	// Retrain says why the changed model must be trained again; "" if it computes the same.
+	Retrain string
+	apply   func(e *edit)
 }
 
 type ops = []*ir.Operation
 
 // Recipes lists the recipes. Those for a rule are tried in this order.
 var Recipes = []Recipe{
-	{Name: "fix-shape", Rules: []string{target.RuleDynamic},
+	{Name: "fix-shape", Rules: []string{target.RuleDynamic}, Interface: true,
 		Doc: "unknown dimensions of the function's inputs are fixed", apply: fixShape},
-	{Name: "compute-in-fp16", Rules: []string{target.RuleFloatType}, Doc: "operands are cast to fp16, and the " +
-		"result is cast back",
-		apply: inHalf},
-	{Name: "pad-states", Rules: []string{target.RuleState},
+	{Name: "compute-in-fp16", Rules: []string{target.RuleFloatType}, Halves: true,
+		Doc: "operands are cast to fp16, and the result is cast back", apply: inHalf},
+	{Name: "pad-states", Rules: []string{target.RuleState}, Interface: true,
 		Doc:   "the function's states are widened to the next multiple: written values are padded, read values sliced",
 		apply: padStates},
 	{Name: "fold-rows", Rules: []string{target.RuleExtent}, Class: ir.Pointwise,
@@ -44,6 +50,43 @@ var Recipes = []Recipe{
 		Doc: "parts of the outputs are computed, and joined", apply: splitOutputs},
 	{Name: "one-hot", Rules: []string{target.RuleRuntime}, Ops: ops{ir.OpGather},
 		Doc: "one-hot indices are multiplied with the table", Host: ops{ir.OpOneHot}, apply: oneHot},
+
+	// Of statements that are accepted, and where the recipe looks further than the statement.
+	{Name: "island-in-fp16", Ops: ops{ir.OpCast}, Halves: true, apply: islandInHalf,
+		Doc: "what casts from fp16, or inputs in fp32, and a cast to fp16 enclose computes in fp16"},
+	{Name: "fp16-inputs", Ops: ops{ir.OpCast}, Interface: true, apply: halfInputs,
+		Doc: "the function takes and returns fp16 instead of casting"},
+	{Name: "attention-by-head", Ops: ops{ir.OpMatMul, ir.OpScaledDotProductAttention}, apply: byHead,
+		Doc: "attention is computed head by head, on slices of the rows"},
+	{Name: "attention-in-channels", Ops: ops{ir.OpMatMul, ir.OpScaledDotProductAttention}, apply: byHeadInChannels,
+		Doc: "attention is computed head by head in the layout [1, C, 1, S], its projections as 1x1 convolutions"},
+	{Name: "group-queries", Ops: ops{ir.OpMatMul, ir.OpScaledDotProductAttention}, apply: groupQueries,
+		Doc: "queries that share a key or value are rows of one matrix, and the key or value is not repeated"},
+	{Name: "normalise-late", Ops: ops{ir.OpMatMul}, apply: normaliseLate,
+		Doc: "exponentials are multiplied, and the product divided by their sum, instead of softmax before a product"},
+	{Name: "softmax-over-channels", Ops: ops{ir.OpSoftmax}, apply: overChannels,
+		Doc: "the last dimension is made the channels, softmax taken over them, and moved back"},
+	{Name: "merge-convolutions", Ops: ops{ir.OpConv}, apply: mergeConvs,
+		Doc: "two convolutions without an activation between them are one"},
+	{Name: "merge-linears", Ops: ops{ir.OpLinear}, apply: mergeLinears,
+		Doc: "two linear layers without an activation between them are one"},
+	{Name: "join-linears", Ops: ops{ir.OpLinear}, apply: joinLinears,
+		Doc: "linear layers of one value are one layer, whose result is sliced"},
+	{Name: "linear-as-convolution", Ops: ops{ir.OpLinear}, apply: linearAsConv,
+		Doc: "linear layers are 1x1 convolutions in the layout [1, C, 1, S]"},
+	{Name: "convolve-parts", Ops: ops{ir.OpConv}, apply: convOfParts,
+		Doc: "the operands of a concatenation are convolved one by one, and the results added"},
+	{Name: "widen-rows", Class: ir.Pointwise, apply: widenRows,
+		Doc: "rows of less than 32 elements are joined for the operation"},
+	{Name: "slice-first", Ops: ops{ir.OpSliceByIndex, ir.OpSliceBySize}, apply: sliceFirst,
+		Doc: "the operand is sliced instead of the result"},
+	{Name: "upsample-by-convolution", Ops: ops{ir.OpUpsampleNearestNeighbor}, apply: upsampleByConv,
+		Doc: "elements are repeated by a transposed convolution of each channel with ones"},
+	{Name: "mean-by-pooling", Ops: ops{ir.OpReduceMean}, apply: meanByPool,
+		Doc: "means over rows and columns are average pooling"},
+	{Name: "silu", Ops: ops{ir.OpMul}, apply: siluWhole, Doc: "x sigmoid(x) is silu"},
+	{Name: "silu-by-parts", Ops: ops{ir.OpSilu}, apply: siluByParts, Doc: "silu is x sigmoid(x)"},
+	{Name: "tanh-by-sigmoid", Ops: ops{ir.OpTanh}, apply: tanhBySigmoid, Doc: "tanh is 2 sigmoid(2x) - 1"},
 }
 
 // recipeNamed returns the row of Recipes with a name, or nil if no row has it.
@@ -55,9 +98,9 @@ func recipeNamed(name string) *Recipe {
 	return &Recipes[i]
 }
 
-// For reports whether a recipe is for an operation that a rule refuses.
+// For reports whether a recipe is for an operation that a rule refuses, or with "" for one that the engine accepts.
 func (r *Recipe) For(rule string, o *ir.Operation) bool {
-	return slices.Contains(r.Rules, rule) &&
+	return (slices.Contains(r.Rules, rule) || rule == "" && len(r.Rules) == 0) &&
 		(r.Ops == nil && r.Class == 0 || slices.Contains(r.Ops, o) || r.Class == o.Class)
 }
 
@@ -161,9 +204,6 @@ func inHalf(e *edit) {
 		return
 	}
 	e.note = "computes in fp16"
-	if !e.halves {
-		e.note += "; compiling in fp16 precision has this effect on the whole model"
-	}
 	e.become(e.do(ir.OpCast, arg{ir.ParamX, y}, arg{ir.ParamDType, e.str("fp32")}))
 }
 

@@ -63,11 +63,14 @@ func (e *edit) padded(x *ir.Value, a *ir.Conv) *ir.Value {
 		arg{ir.ParamConstantVal, e.num(x.Type.DType, 0)})
 }
 
-// convolution returns a convolution's decoded arguments and its weight, if both are known.
-func (e *edit) convolution() (ir.Conv, *ir.Const) {
-	a, err := ir.ConvAttrs(e.op)
-	w := known(e.op.Arg(ir.ParamWeight))
-	if err != nil || w == nil || !e.op.Arg(ir.ParamX).Type.Static() || !e.op.Results[0].Type.Static() {
+// convolution returns the statement's decoded arguments and its weight, if both are known.
+func (e *edit) convolution() (ir.Conv, *ir.Const) { return e.convolutionOf(e.op) }
+
+// convolutionOf returns a convolution's decoded arguments and its weight, if both are known.
+func (e *edit) convolutionOf(op *ir.Op) (ir.Conv, *ir.Const) {
+	a, err := ir.ConvAttrs(op)
+	w := known(op.Arg(ir.ParamWeight))
+	if err != nil || w == nil || !op.Arg(ir.ParamX).Type.Static() || !op.Results[0].Type.Static() {
 		e.not()
 	}
 	return a, w

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,8 +30,8 @@ type Rewrite struct {
 	// or the recipe allows them there.
 	Engine []string `json:"engine"`
 	Host   []string `json:"host,omitempty"` // operations of the replacement on the CPU
-	// Whole reports that the whole model was compiled and run; otherwise only the statement was,
-	// because the model is large.
+	// Whole reports that the whole function was compiled and run, since its inputs or states change; otherwise only the
+	// part that changes was.
 	Whole   bool       `json:"whole_model"`
 	Seed    uint64     `json:"seed"`    // seed of the inputs of the run
 	Outputs []Compared `json:"outputs"` // comparisons of the outputs
@@ -47,7 +48,7 @@ type Rewrite struct {
 	program *ir.Program
 }
 
-// Program is the changed program: the whole model, or only the statement if Whole is false.
+// Program is the changed program.
 func (r *Rewrite) Program() *ir.Program { return r.program }
 
 // Compared is an output of the changed program as it ran.
@@ -70,47 +71,16 @@ type Tried struct {
 // tensor a shape that the engine accepts.
 func moves(o *ir.Operation) bool { return o != nil && (o.Class == ir.Movement || o == ir.OpCast) }
 
-// maxWhole is the number of operations up to which the whole model is compiled and
-// run for each rewrite.
-const maxWhole = 300
-
-// alone returns a program of one function, reduced to one statement if the function is large, and the statement's index
-// in it.
-func alone(p *ir.Program, fn *ir.Func, index int) (*ir.Program, int, bool) {
-	out := &ir.Program{Version: p.Version, Files: p.Files}
-	if len(fn.Body.Ops) <= maxWhole {
-		out.Funcs = []*ir.Func{ir.CloneFunc(fn, fn.Name)}
-		return out, index, true
+// changed applies a recipe to a statement of a copy of the program.
+func (r *Recipe) changed(p *ir.Program, s *found, t *target.Table) (*ir.Program, *edit, error) {
+	after := ir.CloneProgram(p)
+	k := slices.IndexFunc(p.Funcs, func(f *ir.Func) bool { return f == s.fn })
+	e := newEdit(t, after.Funcs[k], s.index)
+	if r.apply(e); e.err != nil {
+		return nil, nil, e.err
 	}
-	// Include the operations that unpack compressed constants, which would otherwise become inputs.
-	var ops []*ir.Op
-	fn.Body.Ops[index].Operands(func(_ *ir.Param, v *ir.Value) {
-		if v.Def != nil && ir.IsConstexpr(v.Def) && !slices.Contains(ops, v.Def) {
-			ops = append(ops, v.Def)
-		}
-	})
-	// Include the accesses of states around it.
-	op := fn.Body.Ops[index]
-	var writes []*ir.Op
-	for _, x := range fn.Body.Ops {
-		if stateOf(x) == nil || x == op {
-			continue
-		}
-		for _, v := range x.Results {
-			if op.Takes(v) {
-				ops = append(ops, x)
-			}
-		}
-		for _, v := range op.Results {
-			if x.Takes(v) {
-				writes = append(writes, x)
-			}
-		}
-	}
-	at := len(ops)
-	f, _, _ := ir.Extract(fn, fn.Name, append(append(ops, op), writes...))
-	out.Funcs = []*ir.Func{f}
-	return out, at, false
+	e.commit()
+	return after, e, nil
 }
 
 // rewrites tries the recipes for a refused operation of a function's body that has one result.
@@ -118,7 +88,7 @@ func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Optio
 	err error) {
 	for i := range Recipes {
 		r := &Recipes[i]
-		if !r.For(rule, s.op.Def.Operation) {
+		if !r.For(rule, s.op.Def.Operation) || r.Retrain != "" {
 			continue
 		}
 		w, err := r.try(ctx, p, s, o)
@@ -136,76 +106,83 @@ func rewrites(ctx context.Context, p *ir.Program, s *found, rule string, o Optio
 	return out, tried, nil
 }
 
-// price estimates the whole program with each rewrite of a statement. now is the report of the program as it is.
-func price(ctx context.Context, list []*Rewrite, p *ir.Program, s *found, now *compile.Report,
-	o compile.Options) error {
+// estimate estimates a program, or places it for a target without estimates.
+func estimate(ctx context.Context, p *ir.Program, o compile.Options) (*compile.Report, error) {
+	if o.Target.TD == 0 {
+		return compile.Plan(ctx, p, o)
+	}
+	return compile.Price(ctx, p, o)
+}
+
+// price estimates the whole program with each rewrite. now is the report of the program as it is.
+func price(ctx context.Context, list []*Rewrite, now *compile.Report, o compile.Options) error {
 	o.Provenance = false
 	for _, w := range list {
-		after := ir.CloneProgram(p)
-		i := slices.IndexFunc(after.Funcs, func(f *ir.Func) bool { return f.Name == s.fn.Name })
-		e := newEdit(o.Target, after.Funcs[i], s.index)
-		e.halves = o.Precision == passes.PrecisionFP16
-		recipeNamed(w.Name).apply(e)
-		if e.err != nil {
-			return fmt.Errorf("rewrite %s: %w", w.Name, e.err)
-		}
-		r, err := compile.Price(ctx, after, o)
+		r, err := estimate(ctx, ir.CloneProgram(w.program), o)
 		if err != nil {
 			return fmt.Errorf("rewrite %s: %w", w.Name, err)
 		}
-		w.Before, w.After = now.CallTime(), r.CallTime()
+		if r.Estimate != nil {
+			w.Before, w.After = now.CallTime(), r.CallTime()
+		}
 		w.Dispatches = [2]int{now.Dispatches, r.Dispatches}
 		w.CPUOps = [2]int{now.CPUOps, r.CPUOps}
 	}
 	return nil
 }
 
-// try applies a recipe to a copy of the program and checks the result.
+// try applies a recipe to a copy of the program and checks the part that changes: it compiles and runs that part alone,
+// or the whole function if its inputs change.
 func (r *Recipe) try(ctx context.Context, p *ir.Program, s *found, o Options) (*Rewrite, error) {
-	before, index, whole := alone(p, s.fn, s.index)
-	after := ir.CloneProgram(before)
 	asked, runs := o.Compile.Target, standIn(o.Compile.Target)
-	e := newEdit(narrower(asked, runs), after.Funcs[0], index)
-	e.halves = o.Compile.Precision == passes.PrecisionFP16
-	old := after.Funcs[0].Body.Ops[index]
-	r.apply(e)
-	if e.err != nil {
-		return nil, e.err
-	}
-	if err := ir.Verify(after); err != nil {
-		return nil, fmt.Errorf("the changed program is not valid: %w", err)
-	}
-	w := &Rewrite{
-		Name:    r.Name,
-		Doc:     r.Writes(old.Def.Operation),
-		Note:    e.note,
-		Whole:   whole,
-		Seed:    o.Seed,
-		program: after,
-	}
-	inputsChanged := slices.Contains(e.ops, old)
-	co := o.Compile
-	co.Target = runs
-	co.Func, co.Provenance = after.Funcs[0].Name, true
-	co.Place = passes.PlaceEngine // the statement alone may not be worth a dispatch
-	c, err := compile.Compile(ctx, ir.CloneProgram(after), co)
+	whole, e, err := r.changed(p, s, narrower(asked, runs))
 	if err != nil {
-		return nil, fmt.Errorf("the changed program does not compile: %w", err)
-	}
-	if err := r.placed(w, c.Provenance, old.Def.Operation, e.ops); err != nil {
 		return nil, err
 	}
-	co.Provenance = false
-	if err := w.run(ctx, before, after, c.Functions, co, o); err != nil {
-		return nil, err
-	}
-	if runs != asked {
-		if err := r.placedFor(ctx, w, before, after, co, asked, old.Def.Operation, e.ops); err != nil {
+	part := &region{s.fn, whole.Func(s.fn.Name)}
+	if !r.Interface {
+		if part, err = regionOf(sideOf(s.fn), sideOf(part.after), e.names()); err != nil {
 			return nil, err
 		}
 	}
-	w.Diff, err = difference(before, after, index, e.ops, inputsChanged)
+	w := &Rewrite{
+		Name:    r.Name,
+		Doc:     r.Writes(s.op.Def.Operation),
+		Note:    e.note,
+		Whole:   r.Interface,
+		Seed:    o.Seed,
+		program: whole,
+	}
+	if work := part.runWork(); len(r.Rules) == 0 && work > cmp.Or(o.Work, DefaultWork) {
+		return nil, fmt.Errorf("running it takes the work of %d, more than the limit of %d", work,
+			cmp.Or(o.Work, DefaultWork))
+	}
+	if err := r.place(ctx, w, s.fn.Name, e.ops, s.op.Def.Operation, o.Compile); err != nil {
+		return nil, err
+	}
+	if err := w.run(ctx, r, part.programs(p), o); err != nil {
+		return nil, err
+	}
+	w.Diff, err = difference(p.Version, part.before, part.after, r.Interface)
 	return w, err
+}
+
+// place places the changed program, and checks where the new operations run, in the place of a replaced one.
+func (r *Recipe) place(ctx context.Context, w *Rewrite, fn string, ops []*ir.Op, replaced *ir.Operation,
+	co compile.Options) error {
+	if err := ir.Verify(w.program); err != nil {
+		return fmt.Errorf("the changed program is not valid: %w", err)
+	}
+	co.Func, co.Provenance, co.Place = fn, true, passes.PlaceEngine // the statement alone may not be worth a dispatch
+	n, err := compile.Place(ctx, ir.CloneProgram(w.program), co)
+	if err != nil {
+		return fmt.Errorf("the changed program cannot be placed: %w", err)
+	}
+	err = r.placed(w, n.Provenance, replaced, ops)
+	if len(r.Rules) == 0 {
+		return nil // the time decides
+	}
+	return err
 }
 
 // standIn returns the target for which rewrites for t are compiled and run: t, or if zinc writes no programs for t, the
@@ -228,29 +205,6 @@ func narrower(asked, runs *target.Table) *target.Table {
 	t := *runs
 	t.StateMultiple = asked.StateMultiple
 	return &t
-}
-
-// placedFor checks that the replacement is placed on the engine of a target for which it was not run, and counts what
-// is placed there.
-func (r *Recipe) placedFor(ctx context.Context, w *Rewrite, before, after *ir.Program, co compile.Options,
-	t *target.Table, replaced *ir.Operation, ops []*ir.Op) error {
-	w.Ran, w.Engine, w.Host = co.Target.Name, nil, nil
-	co.Target, co.Provenance = t, true
-	n, err := compile.Place(ctx, ir.CloneProgram(after), co)
-	if err != nil {
-		return fmt.Errorf("the changed program cannot be placed for %s: %w", t.Name, err)
-	}
-	if err := r.placed(w, n.Provenance, replaced, ops); err != nil {
-		return fmt.Errorf("for %s %w", t.Name, err)
-	}
-	co.Provenance = false
-	o, err := compile.Plan(ctx, ir.CloneProgram(before), co)
-	if err != nil {
-		return fmt.Errorf("the original cannot be placed for %s: %w", t.Name, err)
-	}
-	w.CPUOps = [2]int{o.CPUOps, n.Report.CPUOps}
-	w.Dispatches = [2]int{o.Dispatches, n.Report.Dispatches}
-	return nil
 }
 
 // placed checks that the operations of a replacement that compute run on the engine. If the replaced operation itself
@@ -293,43 +247,63 @@ func (r *Recipe) placed(w *Rewrite, db *provenance.DB, replaced *ir.Operation, o
 }
 
 // run runs the changed program on the simulator and the interpreter, and the original on the interpreter.
-func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*compile.Function, co compile.Options,
-	o Options) error {
-	v, err := verify.Run(ctx, ir.CloneProgram(after), verify.Options{
-		Compile:  co,
-		Seed:     o.Seed,
-		Workers:  o.Workers,
-		Progress: co.Progress,
-	})
+func (w *Rewrite) run(ctx context.Context, r *Recipe, sides [2]*ir.Program, o Options) error {
+	before, after, co := sides[0], sides[1], o.Compile
+	co.Func, co.Place, co.Target = after.Funcs[0].Name, passes.PlaceEngine, standIn(co.Target)
+	if co.Target != o.Compile.Target {
+		w.Ran = co.Target.Name
+	}
+	c, err := compile.Compile(ctx, ir.CloneProgram(after), co)
+	if err != nil {
+		return fmt.Errorf("the changed program does not compile: %w", err)
+	}
+	m, err := verify.Open(c)
+	if err != nil {
+		return fmt.Errorf("the changed program does not run: %w", err)
+	}
+	v, err := verify.Check(ctx, c, m, after.Files, verify.Options{Seed: o.Seed, Workers: o.Workers,
+		Progress: co.Progress})
 	if err != nil {
 		return fmt.Errorf("the changed program does not run: %w", err)
 	}
 	if v.Verdict == verify.Fail {
 		return fmt.Errorf("the simulator departs from the interpreter in %v", v.Failed())
 	}
-	orig, err := compile.Compile(ctx, ir.CloneProgram(before), co)
+	orig, err := compile.Begin(ctx, ir.CloneProgram(before), co)
 	if err != nil {
 		return fmt.Errorf("the original does not compile: %w", err)
 	}
-	w.CPUOps = [2]int{orig.Report.CPUOps, v.Report.CPUOps}
-	w.Dispatches = [2]int{orig.Report.Dispatches, v.Report.Dispatches}
+	fs := c.Functions
 	inputs := map[string]interp.Tensor{}
 	for _, x := range fs[0].Reference.Body.Params {
 		if x.Type.Kind == ir.State {
 			continue
 		}
-		if inputs[x.Name], err = verify.Random(x.Type, x.Name, o.Seed); err != nil {
+		in, err := verify.Random(x.Type, x.Name, o.Seed)
+		if err == nil && r.Halves && x.Type.DType == ir.FP32 {
+			in, err = inType(in, ir.FP16)
+		}
+		if err != nil {
 			return err
 		}
+		inputs[x.Name] = in
 	}
 	run := func(stage string, f *compile.Function) (map[string]interp.Tensor, error) {
 		io := interp.Options{Workers: o.Workers, States: map[string]interp.Tensor{}}
 		if co.Progress != nil {
 			io.Progress = func(done, total int) { co.Progress(stage, done, total) }
 		}
-		return interp.Run(ctx, f.Reference, inputs, io)
+		in := map[string]interp.Tensor{}
+		for _, v := range f.Reference.Body.Params {
+			if x, ok := inputs[v.Name]; ok {
+				if in[v.Name], err = inType(x, v.Type.DType); err != nil {
+					return nil, err
+				}
+			}
+		}
+		return interp.Run(ctx, f.Reference, in, io)
 	}
-	want, err := run("run of the original", orig.Functions[0])
+	want, err := run("run of the original", orig.Functions()[0])
 	if err != nil {
 		return fmt.Errorf("the original does not run: %w", err)
 	}
@@ -364,9 +338,22 @@ func (w *Rewrite) run(ctx context.Context, before, after *ir.Program, fs []*comp
 	return nil
 }
 
+// inType returns a tensor with its floats in another type: a rewrite may change the type of an input.
+func inType(t interp.Tensor, d ir.DType) (interp.Tensor, error) {
+	if t.Type.DType == d || !d.IsFloat() {
+		return t, nil
+	}
+	c := t.Const()
+	vs := make([]float32, c.Elems())
+	for i := range vs {
+		vs[i] = float32(c.Float(int64(i)))
+	}
+	return interp.FromFloats(d, vs, t.Type.Shape...)
+}
+
 // distance is the largest difference between two elements; it is 0 for equal infinities and for two NaNs.
 func distance(a, b interp.Tensor) (float64, error) {
-	if !a.Type.Equal(b.Type) {
+	if !a.Type.WithDType(b.Type.DType).Equal(b.Type) || a.Type.DType.IsFloat() != b.Type.DType.IsFloat() {
 		return 0, fmt.Errorf("was %s, is %s", a.Type, b.Type)
 	}
 	x, y := a.Const(), b.Const()
@@ -389,25 +376,21 @@ func distance(a, b interp.Tensor) (float64, error) {
 // excerptWeights is the weight file named by the constants of a diff.
 const excerptWeights = "weights/weight.bin"
 
-// difference returns the lines of MIL text that change. It compares the statement as a function of its own, whose
-// inputs are what it reads, or the whole function if the function's inputs change.
-func difference(before, after *ir.Program, index int, ops []*ir.Op, inputs bool) ([]string, error) {
-	text := func(p *ir.Program, ops []*ir.Op) ([]string, error) {
-		f := p.Funcs[0]
-		if !inputs {
-			f, _, _ = ir.Extract(f, f.Name, ops)
-		}
-		t, err := reduce.NewText(&ir.Program{Version: p.Version, Funcs: []*ir.Func{f}}, excerptWeights)
+// difference returns the lines of MIL text that change from one function to another: of the bodies, or with frame also
+// of what the functions take and return.
+func difference(version string, before, after *ir.Func, frame bool) ([]string, error) {
+	text := func(f *ir.Func) ([]string, error) {
+		t, err := reduce.NewText(&ir.Program{Version: version, Funcs: []*ir.Func{f}}, excerptWeights)
 		if err != nil {
 			return nil, err
 		}
-		return bodyLines(string(t.MIL), inputs), nil
+		return bodyLines(string(t.MIL), frame), nil
 	}
-	a, err := text(before, before.Funcs[0].Body.Ops[index:index+1])
+	a, err := text(before)
 	if err != nil {
 		return nil, err
 	}
-	b, err := text(after, ops)
+	b, err := text(after)
 	if err != nil {
 		return nil, err
 	}

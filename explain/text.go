@@ -301,9 +301,9 @@ func (p *printer) rewrites(a *Answer) {
 		if r.Note != "" {
 			p.f("It %s.\n", r.Note)
 		}
-		what := "the model"
+		what := "the function"
 		if !r.Whole {
-			what = "the statement alone"
+			what = "what changes, alone"
 		}
 		if r.Ran != "" {
 			p.f("compiled and run for %s, as zinc writes no programs for %s (%s, seed %d); placed for %s:\n", r.Ran,

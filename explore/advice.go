@@ -8,33 +8,39 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/advice"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/explain"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/report"
 )
 
-// adviceAnswer lists what makes the model faster, most saved first: the answer to POST advice.
+// adviceAnswer is the advice of zinc check: the answer to POST advice.
 type adviceAnswer struct {
-	Advice []adviceRow `json:"advice"`
+	Advice []adviceRow    `json:"advice"`           // the largest saving first
+	Search *report.Search `json:"search,omitempty"` // how it was looked for
+	// Nothing says what was tried if there is no advice; Largest are then the largest costs.
+	Nothing    string       `json:"nothing,omitempty"`
+	Largest    []largestRow `json:"largest,omitempty"`
+	Unfinished string       `json:"unfinished,omitempty"` // what was not tried
+	Weights    string       `json:"weights,omitempty"`    // what compressed weights would save
+}
+
+// largestRow is one of the largest costs.
+type largestRow struct {
+	Statement int       `json:"statement"` // -1 for none
+	Us        cost.Time `json:"us"`
+	What      string    `json:"what"`
 }
 
 // adviceRow is a change that was applied to the whole model and estimated again.
 type adviceRow struct {
-	Recipe     string    `json:"recipe,omitempty"`
-	Precision  string    `json:"precision,omitempty"` // to compile in, instead of a recipe
-	Doc        string    `json:"doc"`
-	Where      string    `json:"where"`
-	Rule       string    `json:"rule"`
-	Function   string    `json:"function,omitempty"`
-	Names      []string  `json:"names"`
-	Statements []int     `json:"statements"`
-	Before     cost.Time `json:"before_us"`
-	After      cost.Time `json:"after_us"`
-	Dispatches [2]int    `json:"dispatches"`
-	CPUOps     [2]int    `json:"cpu_ops"`
-	Ran        bool      `json:"ran"` // the rewrite of the first statement was run, and agreed with the original
+	report.Advice
+	Checked    string   `json:"checked"` // how the change was checked
+	Names      []string `json:"names"`
+	Statements []int    `json:"statements"`
 	// No says why the text cannot be changed by a click, "" if it can.
 	No string `json:"not_applicable,omitempty"`
 }
@@ -126,39 +132,57 @@ func adviceView(s *Server, v *view, r *http.Request) (any, error) {
 		return nil, err
 	}
 	return s.advised(r, v, func(ctx context.Context, p *ir.Program, o compile.Options) (any, error) {
-		list, err := explain.Advise(ctx, p, v.report, explain.Options{Compile: o, Seed: 1})
+		found, err := advice.Find(ctx, p, v.report, explain.Options{Compile: o, Seed: 1})
 		if err != nil {
 			return nil, err
 		}
-		out := &adviceAnswer{Advice: []adviceRow{}}
-		for i := range list {
-			out.Advice = append(out.Advice, v.adviceRow(p, &list[i], o))
+		out := &adviceAnswer{Advice: []adviceRow{}, Search: found.Search, Weights: report.Weights(v.report)}
+		named := v.named(p)
+		for i := range found.Advice {
+			out.Advice = append(out.Advice, v.adviceRow(p, &found.Advice[i], named, o))
+		}
+		if len(found.Advice) == 0 {
+			out.Nothing = found.Search.Nothing()
+			for _, c := range report.Largest(v.report) {
+				out.Largest = append(out.Largest, largestRow{named(c.Name), c.Time, c.String()})
+			}
+		}
+		if found.Search != nil && len(found.Search.Left) > 0 {
+			out.Unfinished = found.Search.Unfinished()
 		}
 		return out, nil
 	})
 }
 
-func (v *view) adviceRow(p *ir.Program, a *explain.Advice, o compile.Options) adviceRow {
-	x := adviceRow{
-		Recipe: a.Recipe, Precision: a.Precision, Doc: a.Doc, Where: a.Where(), Rule: a.Rule,
-		Names: []string{}, Statements: []int{}, Before: a.Before, After: a.After, Dispatches: a.Dispatches,
-		CPUOps: a.CPUOps, Ran: a.Rewrite != nil,
-	}
+// named returns a function that finds a statement by the name of its result, -1 if there is none.
+func (v *view) named(p *ir.Program) func(name string) int {
 	index := v.statementIndex()
-	for _, s := range a.Statements {
-		x.Names = append(x.Names, s.Name)
+	return func(name string) int {
 		for _, f := range p.Funcs {
-			if i := index(f.Name, s.Name); i >= 0 {
-				x.Statements = append(x.Statements, i)
-				break
+			if i := index(f.Name, name); i >= 0 {
+				return i
 			}
 		}
+		return -1
 	}
-	if a.Precision != "" {
-		return x
+}
+
+func (v *view) adviceRow(p *ir.Program, a *report.Advice, named func(string) int, o compile.Options) adviceRow {
+	x := adviceRow{Advice: *a, Checked: a.Checked(), Names: []string{}, Statements: []int{}}
+	for _, s := range a.Statements {
+		x.Names = append(x.Names, s.Name)
+		if i := named(s.Name); i >= 0 {
+			x.Statements = append(x.Statements, i)
+		}
 	}
-	x.Function = a.Rewrite.Program().Funcs[0].Name
-	x.No = v.applicable(p, x.Recipe, x.Function, x.Names, o)
+	switch {
+	case slices.ContainsFunc(a.Statements, func(s report.Place) bool { return s.Function != a.Function }):
+		x.No = "it changes several functions"
+	case a.Recipe != "":
+		x.No = v.applicable(p, x.Recipe, x.Function, x.Names, o)
+	case a.Place != "":
+		x.No = "the page compiles with one placement; choose it where you compile"
+	}
 	return x
 }
 

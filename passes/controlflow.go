@@ -1,7 +1,6 @@
 package passes
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -24,9 +23,7 @@ const MaxBranchWork = 1 << 22
 // a constant becomes the branch it takes, and a loop whose trips constants decide becomes its bodies, one after the
 // other.
 func (s *State) fold(r *rewriter, op *ir.Op) error {
-	if err := narrow(op); err != nil {
-		return fmt.Errorf("%s: %w; use smaller shapes", s.label(op), err)
-	}
+	narrow(op)
 	switch op.Def.Operation {
 	case ir.OpCond:
 		if done, err := s.foldCond(r, op); done || err != nil {
@@ -45,28 +42,24 @@ func (s *State) fold(r *rewriter, op *ir.Op) error {
 }
 
 // narrow infers again the results of an operation whose shapes are not all known, since folding may have made operands
-// known. It returns an error for a result that is larger than any tensor, as after many trips of a loop.
-func narrow(op *ir.Op) error {
+// known.
+func narrow(op *ir.Op) {
 	static := true
 	for _, v := range op.Results {
 		static = static && (v.Type.Kind != ir.Tensor || v.Type.Static())
 	}
 	if static {
-		return nil
+		return
 	}
 	ts, err := ir.InferOp(op)
-	switch {
-	case errors.Is(err, ir.ErrExtent):
-		return err
-	case err != nil || len(ts) != len(op.Results):
-		return nil
+	if err != nil || len(ts) != len(op.Results) {
+		return
 	}
 	for i, t := range ts {
 		if v := op.Results[i]; v.Type.Kind == ir.Tensor && t.Fits(v.Type) {
 			v.Type = meet(t, v.Type)
 		}
 	}
-	return nil
 }
 
 // meet returns the type that combines what is known from either type.

@@ -15,19 +15,6 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// Advice is a change to the model, or to how it is compiled, that makes it faster by zinc's own estimate of the whole.
-type Advice struct {
-	What       string    `json:"what"`              // to change
-	Where      string    `json:"where"`             // statements that change
-	Why        string    `json:"why"`               // what they cost now
-	Command    string    `json:"command,omitempty"` // that makes or shows the change
-	Ran        bool      `json:"ran"`               // the change was also run, and agreed with the original
-	Before     cost.Time `json:"before_us"`         // estimated time of a call now
-	After      cost.Time `json:"after_us"`          // estimated time of a call after the change
-	Dispatches [2]int    `json:"dispatches"`        // before and after
-	CPUOps     [2]int    `json:"cpu_ops"`           // operations on the CPU, before and after
-}
-
 // Lengths of the lists of the answer, which fits on one screen.
 const (
 	answerAdvice = 5
@@ -44,7 +31,7 @@ func WriteAnswer(w io.Writer, d *Document, all string) error {
 	answerTime(&b, d)
 	answerPlaces(&b, r)
 	if r.Estimate != nil {
-		answerAdvised(&b, d.Advice)
+		answerAdvised(&b, d)
 		answerWeights(&b, r)
 		answerByKind(&b, r)
 	}
@@ -128,23 +115,33 @@ func answerPlaces(b *bytes.Buffer, r *compile.Report) {
 	}
 }
 
-func answerAdvised(b *bytes.Buffer, list []Advice) {
+func answerAdvised(b *bytes.Buffer, d *Document) {
 	b.WriteString("\nWhat to do first\n")
-	if len(list) == 0 {
-		b.WriteString("  nothing: no change that zinc tried makes it faster\n")
-	}
-	for i := range list {
+	for i := range d.Advice {
 		if i == answerAdvice {
-			fmt.Fprintf(b, "  and %d more\n", len(list)-i)
+			fmt.Fprintf(b, "  and %d more\n", len(d.Advice)-i)
 			break
 		}
-		a := &list[i]
+		a := &d.Advice[i]
 		fmt.Fprintf(b, "  %d. save %s%s: %s: %s\n", i+1, (a.Before - a.After).Short(), a.also(), a.Where, a.What)
-		ran := "compiled and estimated, not run"
-		if a.Ran {
-			ran = "compiled and run"
+		fmt.Fprintf(b, "     %s; %s", a.Why, a.Checked())
+		if a.Note != "" {
+			fmt.Fprintf(b, "; it %s", a.Note)
 		}
-		fmt.Fprintf(b, "     %s; %s: %s\n", a.Why, ran, a.Command)
+		if a.Command != "" {
+			fmt.Fprintf(b, ": %s", a.Command)
+		}
+		b.WriteByte('\n')
+	}
+	s := d.Search
+	if len(d.Advice) == 0 {
+		fmt.Fprintf(b, "  %s\n", s.Nothing())
+		for _, c := range Largest(d.Report) {
+			fmt.Fprintf(b, "  %8s  %4s  %s\n", c.Time.Short(), shareOf(c.Time, d.Report.CallTime()), c)
+		}
+	}
+	if s != nil && len(s.Left) > 0 {
+		fmt.Fprintf(b, "  %s\n", s.Unfinished())
 	}
 }
 
@@ -177,6 +174,14 @@ func weightsOf(r *compile.Report) *savedWeights {
 }
 
 func (s *savedWeights) String() string { return s.read + " " + s.saves + ". " + s.why + "." }
+
+// Weights says what compressed weights would save, "" if that is not worth a line.
+func Weights(r *compile.Report) string {
+	if s := weightsOf(r); s != nil {
+		return s.String()
+	}
+	return ""
+}
 
 func answerWeights(b *bytes.Buffer, r *compile.Report) {
 	if s := weightsOf(r); s != nil {

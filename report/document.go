@@ -19,7 +19,7 @@ type Document struct {
 	Exceeds    string      `json:"exceeds,omitempty"`
 	Violations []Violation `json:"violations,omitempty"` // budgets that were exceeded
 	Advice     []Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
-	Tried      bool        `json:"-"`                    // whether changes were looked for
+	Search     *Search     `json:"search,omitempty"`     // how changes were looked for, nil if they were not
 	// Explain returns the command that explains what to write instead of an operation
 	// on the CPU, or nil if there is none.
 	Explain func(o *compile.OpReport) string `json:"-"`
@@ -30,6 +30,7 @@ type Format struct {
 	Name     string
 	Doc      string // for help
 	Contents string // for the documentation
+	Advises  bool   // it shows Document.Advice
 	Write    func(w io.Writer, d *Document) error
 }
 
@@ -43,7 +44,7 @@ var Formats = []Format{
 		Write: writeText,
 	},
 	{
-		Name: "json", Doc: "everything, for programs", Contents: "everything, including each task",
+		Name: "json", Advises: true, Doc: "everything, for programs", Contents: "everything, including each task",
 		Write: func(w io.Writer, d *Document) error { return jsonform.Document(w, d) },
 	},
 	{
@@ -59,13 +60,13 @@ var Formats = []Format{
 		Write:    writeSummary,
 	},
 	{
-		Name: "html", Doc: "a page to look at",
+		Name: "html", Advises: true, Doc: "a page to look at",
 		Contents: "a page to look at: where the time goes, what to change, a map of time by module, a timeline, a " +
 			"map of the graph by place, and a table of layers that sorts and filters; it refers to nothing outside it",
 		Write: writeHTML,
 	},
 	{
-		Name: "markdown", Doc: "for a comment of a continuous integration",
+		Name: "markdown", Advises: true, Doc: "for a comment of a continuous integration",
 		Contents: "for a comment in CI: summary, what is on the CPU and why, the largest layers",
 		Write:    writeMarkdown,
 	},

@@ -104,6 +104,7 @@ type pageData struct {
 	Parts   []part
 	Advised []Advice
 	More    int // further advice
+	Largest []Cost
 	Saved   *savedWeights
 	Kinds   []Kind
 	Groups  []Cause
@@ -204,6 +205,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		Parts:    uses(d.Report),
 		Advised:  d.Advice[:min(len(d.Advice), answerAdvice)],
 		More:     max(0, len(d.Advice)-answerAdvice),
+		Largest:  Largest(d.Report),
 		Saved:    weightsOf(d.Report),
 		Kinds:    Kinds(d.Report),
 		Groups:   Causes(d.Report),

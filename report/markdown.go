@@ -84,6 +84,7 @@ func writeMarkdown(w io.Writer, d *Document) error {
 		fmt.Fprintf(&b, "\nConstants for the engine: %s bytes, %s of them padding.\n", grouped(d.Weights),
 			grouped(d.Padding))
 	}
+	markdownAdvice(&b, d)
 	markdownCPU(&b, d.Report)
 	markdownBiggest(&b, d.Report)
 	if e := d.Report.Estimate; e != nil {
@@ -91,6 +92,24 @@ func writeMarkdown(w io.Writer, d *Document) error {
 	}
 	_, err := w.Write(b.Bytes())
 	return err
+}
+
+func markdownAdvice(b *bytes.Buffer, d *Document) {
+	if d.Search == nil {
+		return
+	}
+	b.WriteString("\n#### What to do first\n\n")
+	for i := range d.Advice[:min(len(d.Advice), markdownLayers)] {
+		a := &d.Advice[i]
+		fmt.Fprintf(b, "- save %s: %s: %s (%s)\n", (a.Before - a.After).Short(), md(a.Where), md(a.What),
+			md(a.Checked()))
+	}
+	if len(d.Advice) == 0 {
+		fmt.Fprintf(b, "%s\n\n", md(d.Search.Nothing()))
+		for _, c := range Largest(d.Report) {
+			fmt.Fprintf(b, "- %s: %s\n", c.Time.Short(), md(c.String()))
+		}
+	}
 }
 
 func markdownCPU(b *bytes.Buffer, r *compile.Report) {

@@ -12,12 +12,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zinc-compiler/zinc/advice"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/explain"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/target"
 )
@@ -30,6 +32,8 @@ type checkCommand struct {
 	all, cpu      bool
 	sort          string
 	advice        bool
+	apply, output string
+	work          int64
 	seed          uint64
 	requireEngine bool
 	budgets       budgetFlags
@@ -48,7 +52,9 @@ func newCheck(e *env) *cobra.Command {
 what a call is estimated to take and where the time goes, the changes that make the
 whole model faster, by what they save, the time by kind of operation, and what is on the
 CPU and why. A change is listed only if zinc applied it to the whole model and the
-estimate is smaller; a rewrite was also run.
+estimate is smaller; what a rewrite changes was also run and compared, unless that takes
+more than --work, which the line then says. --apply NAME -o FOLDER writes the changed
+model. If nothing helps, it says what was tried, and what bounds the largest costs.
 
 With --all it prints every operation instead: engine or CPU, the time, and for one on the
 CPU the rule that keeps it there, the value that breaks the rule, the target's limit, and
@@ -74,6 +80,7 @@ which is compiled with the same flags.`,
   zinc check model.mil --require-engine --sarif >placement.sarif
   zinc check model.mil --max-estimate-us 5000 --min-engine-ops 99
   zinc check model.mil --base old/model.mil --max-slowdown 5%
+  zinc check model.mil --apply group-queries -o faster
   zinc check model.mil --report markdown=placement.md --report html=placement.html`,
 		Args: operands(1, 1, "one MODEL"),
 		RunE: func(cmd *cobra.Command, args []string) error { return c.run(cmd.Context(), args[0]) },
@@ -89,6 +96,10 @@ which is compiled with the same flags.`,
 	f.Var(newChoice(&c.sort, sortProgram, sortTime), "sort",
 		"order of operations with --all and --cpu: program or time")
 	f.BoolVar(&c.advice, "advice", true, "look for changes that make the model faster")
+	f.StringVar(&c.apply, "apply", "", "write the model with the advised rewrite `NAME` applied, to --output")
+	f.StringVarP(&c.output, "output", "o", "", "file or folder for the changed model (`FILE.mil` or a folder)")
+	f.Int64Var(&c.work, "work", explain.DefaultWork,
+		"bound of the search for changes, in `UNITS` of which a processor does about 10^9 a second")
 	f.Uint64Var(&c.seed, "seed", firstSeed, "seed of the inputs that rewrites are run on")
 	f.BoolVar(&c.json, "json", false, "print JSON")
 	f.BoolVar(&c.sarif, "sarif", false, "print SARIF 2.1.0, a result for each operation on the CPU")
@@ -121,6 +132,7 @@ type targetResult struct {
 	// Exceeds says why no container has room for the model, if that is so. There are no times then.
 	Exceeds    string             `json:"exceeds,omitempty"`
 	Advice     []report.Advice    `json:"advice,omitempty"`     // what to change, the largest saving first
+	Search     *report.Search     `json:"search,omitempty"`     // how changes were looked for
 	Failures   []string           `json:"failures,omitempty"`   // of --require-engine and of budgets, as text
 	Violations []report.Violation `json:"violations,omitempty"` // budgets that were exceeded
 	// Explain has an element for each operation that the engine refuses.
@@ -140,6 +152,9 @@ func (c *checkCommand) run(ctx context.Context, path string) error {
 	names := strings.Split(c.target, ",")
 	if c.target == "all" {
 		names = target.Names()
+	}
+	if err := c.checkSearch(len(names)); err != nil {
+		return err
 	}
 	switch {
 	case c.reports.stdout() != nil && (c.json || c.sarif):
@@ -245,9 +260,15 @@ func (c *checkCommand) place(ctx context.Context, f *compileFlags, path string, 
 	}
 	rep.Timings = nil // not a fact about the model
 	if c.advises() && exceeds == nil {
-		t.Advice, err = c.advise(ctx, f, source, rep, o)
+		found, err := c.advise(ctx, f, source, rep, o)
 		if err != nil {
 			return targetResult{}, "", err
+		}
+		t.Advice, t.Search = found.Advice, found.Search
+		if c.apply != "" {
+			if err := c.write(ctx, found); err != nil {
+				return targetResult{}, "", err
+			}
 		}
 	}
 	if c.requireEngine && rep.CPUOps > 0 {
@@ -302,37 +323,74 @@ func (c *checkCommand) plan(ctx context.Context, f *compileFlags, path string, o
 	return compile.Plan(ctx, m.Program, o)
 }
 
-// advises reports whether what is printed has advice.
+// checkSearch checks the flags of the search for changes.
+func (c *checkCommand) checkSearch(targets int) error {
+	switch {
+	case (c.apply == "") != (c.output == ""):
+		return usagef("check: --apply and --output belong together: the rewrite, and where the model is written")
+	case c.work <= 0:
+		return usagef("--work=%d: must be more than 0", c.work)
+	case c.apply != "" && targets > 1:
+		return usagef("check: --apply supports one target, --target names %d", targets)
+	}
+	return nil
+}
+
+// advises reports whether what is printed has advice, or a rewrite is to be written.
 func (c *checkCommand) advises() bool {
-	return c.advice && !c.sarif && !c.all && !c.cpu && c.reports.stdout() == nil
+	page := c.reports.stdout() == nil || c.reports.stdout().Advises
+	return c.apply != "" || c.advice && !c.sarif && !c.all && !c.cpu && page
 }
 
 // advise looks for changes, and puts them into commands.
 func (c *checkCommand) advise(ctx context.Context, f *compileFlags, p *ir.Program, rep *compile.Report,
-	o compile.Options) ([]report.Advice, error) {
-	found, err := explain.Advise(ctx, p, rep, explain.Options{Compile: o, Seed: c.seed, Workers: f.workers})
+	o compile.Options) (*advice.Found, error) {
+	found, err := advice.Find(ctx, p, rep, explain.Options{Compile: o, Seed: c.seed, Workers: f.workers, Work: c.work})
 	if err != nil {
 		return nil, err
 	}
-	var out []report.Advice
-	e := newExplains(c.path, c.flags, rep)
-	for i := range found {
-		a := &found[i]
-		x := report.Advice{
-			What: a.Doc, Where: a.Where(), Before: a.Before, After: a.After, Dispatches: a.Dispatches,
-			CPUOps: a.CPUOps, Ran: a.Rewrite != nil,
-			Why: fmt.Sprintf("now on the CPU by rule %s", a.Rule),
+	for i := range found.Advice {
+		a := &found.Advice[i]
+		words := append([]string{"zinc", "check", c.path}, newExplains(c.path, c.flags, rep).flags...)
+		switch {
+		case a.Precision != "":
+			words = withFlag(words, "--precision", a.Precision)
+		case a.Place != "":
+			words = withFlag(words, "--place", a.Place)
+		default:
+			words = append(words, "--apply", a.Recipe, "-o", "FOLDER")
 		}
-		if a.Precision != "" {
-			words := append([]string{"zinc", "check", c.path}, e.flags...)
-			x.Command = shellLine(append(words, "--precision", a.Precision))
-		} else {
-			k := slices.IndexFunc(rep.Ops, func(o compile.OpReport) bool { return o.Name == a.Statements[0].Name })
-			x.Command = e.command(&rep.Ops[k])
-		}
-		out = append(out, x)
+		a.Command = shellLine(words)
 	}
-	return out, nil
+	return found, nil
+}
+
+// withFlag sets a flag in the words of a command.
+func withFlag(words []string, flag, value string) []string {
+	if i := slices.Index(words, flag); i >= 0 {
+		words[i+1] = value
+		return words
+	}
+	return append(words, flag, value)
+}
+
+// write writes the model changed as the advice of the recipe says.
+func (c *checkCommand) write(ctx context.Context, found *advice.Found) error {
+	p := found.Program(c.apply)
+	if p == nil {
+		var names []string
+		for _, a := range found.Advice {
+			if a.Recipe != "" {
+				names = append(names, a.Recipe)
+			}
+		}
+		if len(names) == 0 {
+			return usagef("check: --apply %s: no rewrite makes the model faster", c.apply)
+		}
+		return usagef("check: --apply %s is not advised for the model; use %s", c.apply, strings.Join(names, ", "))
+	}
+	_, err := reduce.Write(ctx, p, c.output)
+	return err
 }
 
 func (c *checkCommand) print(r *checkResult) error {
@@ -389,7 +447,7 @@ func (c *checkCommand) document(model string, t *targetResult) *report.Document 
 		Exceeds:    t.Exceeds,
 		Violations: t.Violations,
 		Advice:     t.Advice,
-		Tried:      c.advises(),
+		Search:     t.Search,
 		Explain:    newExplains(c.path, c.flags, t.Report).command,
 	}
 }

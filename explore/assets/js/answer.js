@@ -187,19 +187,33 @@ export class Answer {
     const fill = () => {
       const a = this.advice.get(this.key);
       if (!this.key) box.replaceChildren(dim("The edit is being compiled \u2026"));
-      else if (a === undefined && c.causes.length === 0)
-        box.replaceChildren(dim("Nothing is on the CPU: there is nothing to move."));
       else if (a === undefined)
         box.replaceChildren(button("Look for what makes it faster", () => this.seek().then(fill)));
       else if (a === null) box.replaceChildren(dim("looking for what makes it faster \u2026"));
       else if (a.error) box.replaceChildren(el("p", { class: "bad", textContent: a.error }));
-      else if (a.length === 0)
-        box.replaceChildren(dim("Nothing: no change that zinc tried makes it faster."));
-      else box.replaceChildren(...a.map((x) => this.advised(x)));
+      else box.replaceChildren(...this.found(a));
     };
     this.fill = fill;
     fill();
     return [h3("What to do first"), box];
+  }
+
+  // found is the answer of the search: what to change, or what was tried and what takes most.
+  found(a) {
+    const line = (x) =>
+      el(
+        "li",
+        {},
+        `${time(x.us)}: ${x.what} `,
+        x.statement >= 0 ? button("Show", () => this.does.choose(x.statement)) : null,
+      );
+    return [
+      ...a.advice.map((x) => this.advised(x)),
+      a.nothing ? el("p", { textContent: a.nothing }) : null,
+      a.largest ? el("ul", {}, ...a.largest.map(line)) : null,
+      a.unfinished ? dim(a.unfinished) : null,
+      a.weights ? dim(a.weights) : null,
+    ].filter(Boolean);
   }
 
   // seek asks for advice once for each compilation.
@@ -209,7 +223,7 @@ export class Answer {
     this.advice.set(key, null);
     this.fill?.();
     try {
-      this.advice.set(key, (await this.does.ask("advice", {})).advice);
+      this.advice.set(key, await this.does.ask("advice", {}));
     } catch (e) {
       if (e?.name === "AbortError") this.advice.delete(key);
       else this.advice.set(key, { error: e.message });
@@ -232,9 +246,10 @@ export class Answer {
           (less
             ? `, ${count(Math.abs(less), "dispatch", "dispatches")} ${less < 0 ? "fewer" : "more"}`
             : "") +
-          (a.ran ? "; compiled and run" : "; compiled, not run"),
+          `; ${a.checked}`,
       }),
-      el("p", { textContent: `${a.where}: ${a.doc}.` }),
+      el("p", { textContent: `${a.where}: ${a.what}.` }),
+      a.note ? el("p", { class: "dim", textContent: `It ${a.note}.` }) : null,
       el(
         "div",
         { class: "row-of" },
