@@ -133,10 +133,43 @@ func wideConst(v *ir.Value, isType bool) *ir.Value {
 }
 
 // sample compares how both programs compute a value, by running both parts in the interpreter on sampled operands. It
-// says how it was compared, or why not.
+// says how it was compared, or why not. If the parts differ on any numbers, they are compared once more on whole ones,
+// where operands are known to be whole.
 func (s *source) sample(ctx context.Context, v, w *ir.Value) finding {
-	a, theirs := cut(s.fn, v, s.known)
-	b, ours := cut(s.p.f.Program, w, s.known)
+	f := s.sampled(ctx, v, w, s.known)
+	if f.standing != differs || f.work > 0 {
+		return f
+	}
+	fraction := func(name string) bool { return s.known(name) && !whole(s.placed[name], 0) }
+	if g := s.sampled(ctx, v, w, fraction); g.standing != differs {
+		return g
+	}
+	return f
+}
+
+// mostWhole bounds how far whole looks back.
+const mostWhole = 8
+
+// whole reports whether the operations that compute a value show that it has no fraction.
+func whole(v *ir.Value, depth int) bool {
+	op := v.Def
+	switch {
+	case v.Const != nil || op == nil || depth == mostWhole:
+		return false
+	case v.Type.DType.IsInt() || op.Is(ir.OpFloor, ir.OpCeil, ir.OpRound):
+		return true
+	case op.Is(ir.OpRelu, ir.OpAbs, ir.OpSquare, ir.OpReshape, ir.OpTranspose, ir.OpCast, ir.OpSliceByIndex):
+		return whole(op.Arg(ir.ParamX), depth+1)
+	case op.Is(ir.OpAdd, ir.OpSub, ir.OpMul, ir.OpMaximum, ir.OpMinimum):
+		return whole(op.Arg(ir.ParamX), depth+1) && whole(op.Arg(ir.ParamY), depth+1)
+	}
+	return false
+}
+
+// sampled compares the parts that begin at values for which stop is true.
+func (s *source) sampled(ctx context.Context, v, w *ir.Value, stop func(name string) bool) finding {
+	a, theirs := cut(s.fn, v, stop)
+	b, ours := cut(s.p.f.Program, w, stop)
 	in, work := map[string]ir.Type{}, int64(0)
 	for _, x := range slices.Concat(a.in, b.in) {
 		if t, ok := in[x.Name]; ok && !t.Equal(x.Type) || x.Type.Kind != ir.Tensor || !x.Type.Static() {

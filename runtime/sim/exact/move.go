@@ -112,8 +112,8 @@ func (c *call) moved() []bool {
 func transpose(c *call) []Tensor {
 	perm, err := ir.Perm(c.op)
 	x, shape := c.need(ir.ParamX), c.op.Results[0].Type.Shape
-	if err != nil {
-		return nil
+	if err != nil || len(shape) == 0 {
+		return c.move()
 	}
 	from := spread(x.Type.Shape, []Tensor{x})[0]
 	out := c.memory.Take(len(x.Elems))
