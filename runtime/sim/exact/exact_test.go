@@ -1,4 +1,4 @@
-package exact_test
+package exact
 
 import (
 	"math/rand/v2"
@@ -7,7 +7,6 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/ir/irgen"
 	"github.com/zinc-compiler/zinc/numerics/field"
-	"github.com/zinc-compiler/zinc/runtime/sim/exact"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -34,7 +33,7 @@ func TestPolynomialsAreThoseOfTheInterpreter(t *testing.T) {
 			continue
 		}
 		r := rand.New(rand.NewPCG(1, uint64(i)))
-		given, in := map[string]interp.Tensor{}, []exact.Tensor{}
+		given, in := map[string]interp.Tensor{}, []Tensor{}
 		for _, v := range f.Body.Params {
 			x := integers(t, r, v.Type, p.Top)
 			given[v.Name] = x
@@ -45,7 +44,7 @@ func TestPolynomialsAreThoseOfTheInterpreter(t *testing.T) {
 			t.Fatalf("program %d: %v", i, err)
 		}
 		fs := field.New(uint64(i))
-		got, err := exact.NewEvaluator(fs, nil, exact.NewMeanings(fs, f)).Func(t.Context(), f, in)
+		got, err := NewEvaluator(fs, nil, NewMeanings(fs, f)).Func(t.Context(), f, in)
 		if err != nil {
 			t.Fatalf("program %d: %v", i, err)
 		}
@@ -100,8 +99,8 @@ func integers(t *testing.T, r *rand.Rand, typ ir.Type, top float64) interp.Tenso
 	return x
 }
 
-func elements(x interp.Tensor) exact.Tensor {
-	out := exact.Tensor{Type: x.Type}
+func elements(x interp.Tensor) Tensor {
+	out := Tensor{Type: x.Type}
 	for _, f := range x.Floats32() {
 		out.Elems = append(out.Elems, field.Number(float64(f)))
 	}
