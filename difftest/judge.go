@@ -28,6 +28,8 @@ type Settings struct {
 	Exact    bool // no correct run rounds anything on Inputs, so outputs must be equal bit for bit
 	// Verified is called with each result of verify. It may be nil.
 	Verified func(r *verify.Result)
+	// NotConcluded is called with the cause if a proof is not concluded. It may be nil.
+	NotConcluded func(cause string)
 }
 
 // Pair is a compiled program as the judges see it.
@@ -159,15 +161,32 @@ func disagreesWithInterpreter(ctx context.Context, p *Pair) error {
 	return errors.New(strings.Join(wrong, "; "))
 }
 
-// notProved proves the pair. A proof that cannot conclude, because a table is too far from its function for any, is no
-// disagreement.
+// notProved proves the pair. A proof that cannot conclude is no disagreement.
 func notProved(ctx context.Context, p *Pair) error {
 	r, err := prove.Pair(ctx, p.Machine, verify.Provable(p.Result), prove.Options{Seed: p.Seed, Workers: 1})
 	if err != nil {
 		return err
 	}
+	if cause := notConcluded(r); cause != "" && p.NotConcluded != nil {
+		p.NotConcluded(cause)
+	}
 	if r.Verdict == prove.Open {
 		return nil
 	}
 	return r.Err()
+}
+
+// notConcluded returns the first reason why a proof is not concluded, "" if it is.
+func notConcluded(r *prove.Result) string {
+	for _, f := range r.Functions {
+		if f.Verdict == prove.Open {
+			return strings.Join(f.Reasons, "; ")
+		}
+		for _, s := range f.Source.Statements {
+			if s.Verdict == prove.Open {
+				return s.Statement + ": " + s.Why
+			}
+		}
+	}
+	return ""
 }

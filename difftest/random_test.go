@@ -30,6 +30,9 @@ var (
 // few is the number of programs without -random.n.
 const few = 2000
 
+// mostOpen is the number of programs of which one proof may not be concluded.
+const mostOpen = 1000
+
 // enough is the number of programs from which on every row of the coverage table is reached that can be.
 const enough = 100000
 
@@ -45,7 +48,7 @@ func TestRandomPrograms(t *testing.T) {
 	}
 	var next, exact, tasks, engine, cpu atomic.Int64
 	var mu sync.Mutex
-	findings := map[uint64]error{}
+	findings, open := map[uint64]error{}, map[uint64]string{}
 	coverage := difftest.NewCoverage()
 	var told verdicts
 	var wg sync.WaitGroup
@@ -61,6 +64,11 @@ func TestRandomPrograms(t *testing.T) {
 				p, s := difftest.Trial(k)
 				own.AddProgram(p.IR)
 				s.Verified = told.add
+				s.NotConcluded = func(cause string) {
+					mu.Lock()
+					defer mu.Unlock()
+					open[k] = cause
+				}
 				r, err := difftest.Disagreement(t.Context(), p.IR, s)
 				if r != nil {
 					own.AddResult(r)
@@ -96,6 +104,13 @@ func TestRandomPrograms(t *testing.T) {
 	t.Log(told.String())
 	if n >= few && 1000*told.untold() > 2*n {
 		t.Errorf("verify cannot tell of more than 0.2 %% of programs")
+	}
+	t.Logf("%d proofs are not concluded", len(open))
+	for _, k := range slices.Sorted(maps.Keys(open)) {
+		t.Logf("program %d is not concluded: %s", k, open[k])
+	}
+	if len(open) > max(1, n/mostOpen) {
+		t.Errorf("%d of %d proofs are not concluded, want at most one in %d", len(open), n, mostOpen)
 	}
 	if *randomN > 0 {
 		if err := coverage.Text(os.Stdout); err != nil {
