@@ -130,7 +130,7 @@ func operands(op *ir.Op) []*ir.Value {
 }
 
 // folded returns a copy of a function in which what depends on constants alone is computed by the interpreter, unless
-// the placed program has the operation, and in which loops and conditions that constants decide are their bodies.
+// the placed program computes it too, and in which loops and conditions that constants decide are their bodies.
 func folded(f *ir.Func, placed map[string]*ir.Value) *ir.Func {
 	f = ir.CloneFunc(f, f.Name)
 	x := &folder{c: &ir.Cloner{Values: map[*ir.Value]*ir.Value{}}, placed: placed}
@@ -192,13 +192,13 @@ func (x *folder) add(old *ir.Op) {
 	}
 }
 
-// stays reports whether the placed program computes an operation's result by the same operation.
+// stays reports whether the placed program computes the result of an operation too.
 func (x *folder) stays(op *ir.Op) bool {
 	if len(op.Results) == 0 {
 		return false
 	}
 	v := x.placed[op.Results[0].Name]
-	return v != nil && v.Def != nil && v.Def.Def == op.Def
+	return v != nil && v.Def != nil
 }
 
 // decided adds the bodies of a loop or a condition that constants decide, and returns its results; nil for others.

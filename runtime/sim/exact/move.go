@@ -171,8 +171,9 @@ func Known(op *ir.Op) []*ir.Const {
 			return []*ir.Const{ir.ConstInts(op.Results[0].Type.DType, x.Shape...)}
 		}
 	case op.Is(ir.OpFillLike):
-		if t, v := op.Results[0].Type, op.Arg(ir.ParamValue); t.Static() && t.Elems() <= mostFilled && v.IsConst() {
-			data := ir.AppendElem(nil, t.DType, v.Const.Float(0))
+		t := op.Results[0].Type
+		if f, ok := ir.ArgFloat(op, ir.ParamValue); ok && t.Static() && t.Elems() <= mostFilled {
+			data := ir.AppendElem(nil, t.DType, f)
 			return []*ir.Const{{Type: t, Data: bytes.Repeat(data, int(t.Elems()))}}
 		}
 	}
