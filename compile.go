@@ -20,8 +20,8 @@ import (
 type Options struct {
 	Target    string // "" for h13
 	Precision string // "declared" (also "") or "fp16"
-	// Place says what runs on the engine of what it can run: "auto" (also ""), what is worth a dispatch; "compute", all
-	// that does not only move data; "engine", everything.
+	// Place says what runs on the engine of what it can run: "auto" (also ""), what makes a call fastest by the
+	// estimate; "compute", all that does not only move data; "engine", everything.
 	Place string
 	// Func is the function to compile; "" compiles all of them into one pair.
 	Func string

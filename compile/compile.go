@@ -126,6 +126,7 @@ type driver struct {
 	units  []*unit
 	until  string          // the last pass to run, "" for all
 	priced bool            // only the report is wanted
+	timed  bool            // if priced: only the times of tasks
 	sec    weights.Section // of all functions: equal constants are stored once
 	names  map[string]int  // procedures and ports in use
 	hash   string          // of the container
@@ -144,6 +145,7 @@ type unit struct {
 	rep   *Report
 	// assessed are the assessments of the tasks of procs.
 	assessed [][]*assessment
+	times    [][]cost.Time // of the tasks of procs, if they are all that is wanted
 	// shapes are the shapes of its configuration, nil for the default ones.
 	shapes map[string][]int64
 }
@@ -367,6 +369,7 @@ func (d *driver) passOptions() passes.Options {
 		CanFuse:      lower.CanFuse,
 		CPUTime:      func(op *ir.Op) int64 { return int64(opwork.CPU(op)) },
 		DispatchTime: func(bytes int64) int64 { return int64(cost.Overhead(d.o.Target) + cost.Handing(bytes)) },
+		CallTime:     d.callTime(),
 		PrintAfter:   d.o.PrintAfter,
 		PrintChanged: d.o.PrintChanged,
 		Origins:      d.o.Provenance,
@@ -515,13 +518,16 @@ func (d *driver) lower(build bool) error {
 			}
 			later -= len(st.Ops)
 			var w *taskWriter
-			if build {
+			switch {
+			case build:
 				w = d.taskWriter(name, later)
 				if d.o.Unheld && !d.o.PairOnly {
 					w.assess = u.assessor()
 				}
 				seg.Emit = w.add
-			} else {
+			case d.timed:
+				seg.Emit = u.timer()
+			default:
 				seg.Emit = u.assessor()
 			}
 			p, err := lower.Lower(seg, d.o.Target, &d.sec)

@@ -137,17 +137,22 @@ func (u *unit) estimate(index map[*ir.Op]int, f *e5.Function) {
 			if d.Estimate == nil {
 				d.Estimate = new(Estimate)
 			}
-			once := &Estimate{}
-			if d.Chained = k > 0; d.Chained {
-				once.Terms[cost.Dispatch] = cost.Chained()
-			} else {
-				once.Terms[cost.Dispatch] = cost.Overhead(tab)
-				once.Terms[cost.Hand] = cost.Handing(int64(c.Handed))
-			}
+			d.Chained = k > 0
+			once := &Estimate{Terms: dispatchTime(&c, k, tab)}
 			d.Estimate.merge(once)
 			all.merge(once)
 		}
 	}
+}
+
+// dispatchTime returns the time of inference k of a chain without its tasks.
+func dispatchTime(c *e5.Chain, k int, tab *target.Table) (s cost.Split) {
+	if k > 0 {
+		s[cost.Dispatch] = cost.Chained()
+		return s
+	}
+	s[cost.Dispatch], s[cost.Hand] = cost.Overhead(tab), cost.Handing(int64(c.Handed))
+	return s
 }
 
 // chainsOf returns the chains of a function, which may be nil.

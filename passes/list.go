@@ -65,7 +65,7 @@ var List = []Pass{
 
 // Values of Options.Place.
 const (
-	PlaceAuto    = "auto"    // the engine does what is estimated to be worth its dispatches
+	PlaceAuto    = "auto"    // the placement of which a call is estimated to be fastest
 	PlaceCompute = "compute" // the engine does everything that computes, and movement beside it
 	PlaceEngine  = "engine"  // the engine does everything that it can
 )
@@ -94,6 +94,9 @@ type Options struct {
 	// with the given bytes of inputs and outputs, without its tasks. Times are not compared if they are nil.
 	CPUTime      func(op *ir.Op) int64
 	DispatchTime func(bytes int64) int64
+	// CallTime lowers a state on which all passes have run, and estimates a call of its function. PlaceAuto compares
+	// placements with it; if it is nil, placement knows only the times of operations lowered alone.
+	CallTime func(s *State) (*CallTime, error)
 
 	// NoReference leaves out State.Reference. Passes keep of it what they need, until place.
 	NoReference bool
@@ -142,6 +145,7 @@ type State struct {
 	derived    map[*ir.Value]bool         // made by decompressing
 	tasks      map[*ir.Op]int             // tasks of each operation on the engine, lowered alone
 	nanos      map[*ir.Op]int64           // their estimated time
+	moves      map[*ir.Op]bool            // whether an operation that the engine accepts only moves data
 	parts      map[*ir.Op]composedOf      // operations that compose wrote
 	half       map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
 	made16     map[string]*ir.Const       // constants that compositions computed, by what they depend on

@@ -36,12 +36,40 @@ func convertsHalf(op *ir.Op) ir.DType {
 
 // place assigns every operation to a unit. An operation that the engine accepts and that computes goes there; one that
 // only moves data goes there if a producer or a reader of its data computes there; a conversion between fp16 and fp32
-// or integers beside the engine is part of the transfer; the rest goes to the CPU. With PlaceAuto, and whenever the CPU
-// has work anyway, steps that the CPU does sooner go there (weighSteps); with PlaceEngine everything that the engine
-// accepts goes to the engine.
+// or integers beside the engine is part of the transfer; the rest goes to the CPU. With PlaceEngine everything that the
+// engine accepts goes to the engine, and with PlaceAuto the placement is the one of which a call is estimated to take
+// the least time (choose).
 func place(s *State) error {
+	s.acceptAll()
+	s.keepNarrowStates()
+	var p placement
+	switch s.Place {
+	case "", PlaceCompute:
+		p.base = PlaceCompute
+	case PlaceEngine:
+		p.base = PlaceEngine
+	case PlaceAuto:
+		var err error
+		if p, err = s.choose(); err != nil {
+			return err
+		}
+	default:
+		return fmt.Errorf("place %q: %s, %s or %s", s.Place, PlaceAuto, PlaceCompute, PlaceEngine)
+	}
+	if err := s.apply(p); err != nil {
+		return err
+	}
+	if s.NoReference {
+		s.Reference = nil
+	}
+	placeReference(s)
+	return nil
+}
+
+// acceptAll puts every operation that the engine accepts there, and the others on the CPU with the reason.
+func (s *State) acceptAll() {
 	n := len(s.Func.Body.Ops)
-	moves := make(map[*ir.Op]bool, n)
+	s.moves = make(map[*ir.Op]bool, n)
 	s.tasks, s.nanos = make(map[*ir.Op]int, n), make(map[*ir.Op]int64, n)
 	for _, op := range s.Func.Body.Ops {
 		a, err := s.Accept(op)
@@ -71,37 +99,13 @@ func place(s *State) error {
 			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
-			moves[op], s.tasks[op], s.nanos[op] = a.Moves, a.Tasks, a.Nanos
+			s.moves[op], s.tasks[op], s.nanos[op] = a.Moves, a.Tasks, a.Nanos
 			if of, ok := s.parts[op]; ok {
 				op.Place.Reason = of.String()
-				moves[op] = a.Moves || of.Moves
+				s.moves[op] = a.Moves || of.Moves
 			}
 		}
 	}
-	s.keepNarrowStates(moves)
-	switch s.Place {
-	case "", PlaceCompute, PlaceAuto:
-		s.dropIdleMoves(moves)
-	case PlaceEngine:
-		if err := s.forceCasts(); err != nil {
-			return err
-		}
-	default:
-		return fmt.Errorf("place %q: %s, %s or %s", s.Place, PlaceAuto, PlaceCompute, PlaceEngine)
-	}
-	s.placeCasts()
-	if s.Place == PlaceAuto {
-		s.weighSteps()
-	}
-	s.dropConstantSteps()
-	if err := s.restoreSources(); err != nil {
-		return err
-	}
-	if s.NoReference {
-		s.Reference = nil
-	}
-	placeReference(s)
-	return nil
 }
 
 // forceCasts assigns a conversion between fp16 and another type to a dispatch if nothing beside it has one: the engine
@@ -210,7 +214,7 @@ func (s *State) noteRefusal(op *ir.Op, no *target.Refusal) {
 
 // keepNarrowStates sends to the CPU the engine operations that read a state, or compute its next value, if the target
 // keeps no state of its width: the buffer then belongs to the host.
-func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
+func (s *State) keepNarrowStates() {
 	most := 0
 	if s.Target != nil {
 		most = s.Target.StateMultiple
@@ -230,7 +234,6 @@ func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 				(st.Result < 0 || s.Func.Body.Outputs[st.Result].Def != op) {
 				continue
 			}
-			delete(moves, op)
 			s.refuse(op, op.Place.Rule, &target.Refusal{
 				Rule: target.RuleState, State: st.Name, What: fmt.Sprintf("last dimension of state %q", st.Name),
 				Have: fmt.Sprint(width), Limit: fmt.Sprintf("a multiple of %d", most),
@@ -243,8 +246,8 @@ func (s *State) keepNarrowStates(moves map[*ir.Op]bool) {
 
 // dropIdleMoves sends to the CPU every connected run of engine operations in which nothing computes: a dispatch would
 // cost more than it saves.
-func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
-	parent := make(map[*ir.Op]*ir.Op, len(moves))
+func (s *State) dropIdleMoves() {
+	parent := make(map[*ir.Op]*ir.Op, len(s.moves))
 	find := func(op *ir.Op) *ir.Op {
 		for parent[op] != op {
 			parent[op] = parent[parent[op]]
@@ -252,27 +255,25 @@ func (s *State) dropIdleMoves(moves map[*ir.Op]bool) {
 		}
 		return op
 	}
-	for op := range moves {
-		parent[op] = op
-	}
 	for _, op := range s.Func.Body.Ops {
-		if _, ok := moves[op]; !ok {
+		if op.Place.Unit != ir.Engine {
 			continue
 		}
+		parent[op] = op
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			if _, ok := moves[v.Def]; ok && v.Def != nil {
+			if v.Def != nil && parent[v.Def] != nil {
 				parent[find(op)] = find(v.Def)
 			}
 		})
 	}
 	computes := map[*ir.Op]bool{}
-	for op, mv := range moves {
-		if !mv {
+	for op := range parent {
+		if !s.moves[op] {
 			computes[find(op)] = true
 		}
 	}
 	for _, op := range s.Func.Body.Ops {
-		if _, ok := moves[op]; ok && !computes[find(op)] {
+		if parent[op] != nil && !computes[find(op)] {
 			s.refuse(op, op.Place.Rule, &target.Refusal{Rule: target.RuleIdleMove, What: "operations around it",
 				Have: "on the CPU", Limit: "on the engine",
 				Reason: fmt.Sprintf("moves data between values of the CPU; a dispatch would cost more than %s saves",

@@ -15,6 +15,10 @@ const weighRounds = 8
 // stretch: less than 5 % is within the known error of the estimate (docs/cost.md).
 const weighMargin = 20
 
+// aloneShare is how many times longer an operation may take alone than in a chain of tasks, where a neighbour's result
+// is in L2.
+const aloneShare = 2
+
 type nanoseconds int64
 
 // String returns the time with three digits.
@@ -28,19 +32,13 @@ func (t nanoseconds) String() string {
 	return fmt.Sprintf("%.3g ms", float64(t)/1e6)
 }
 
-// weighSteps chooses the cut by time. It orders the operations into steps as cutSteps does and keeps an engine step
-// whole if a dispatch does its operations sooner than the CPU: the dispatch itself, handing over the step's inputs and
-// outputs, and its tasks, each operation lowered alone. Of a step that the CPU does sooner, the stretches of operations
-// that are worth a dispatch of their own stay, and the rest goes to the CPU (cheapest). What goes and its neighbours on
-// the CPU can then become one call, which may change what other steps contain, so it begins again until nothing
-// changes. Steps are weighed independently, so the choices of one round do not depend on each other's order.
-//
-// A function that the engine accepts whole and in one step is an engine program, however small. The choice concerns
-// only functions that the CPU has a part of anyway, or whose steps are separated by conversions on the CPU.
-func (s *State) weighSteps() {
-	if s.CPUTime == nil || s.DispatchTime == nil || !s.needsCPU() && engineSteps(s.fewest()) < 2 {
-		return
-	}
+// weighSteps sends to the CPU what it does sooner. It orders the operations into steps as cutSteps does and keeps an
+// engine step whole if a dispatch does its operations sooner than the CPU: the dispatch itself, handing over the step's
+// inputs and outputs, and its tasks. Of a step that the CPU does sooner, the stretches of operations that are worth a
+// dispatch of their own stay, and the rest goes to the CPU (cheapest). What goes and its neighbours on the CPU can then
+// become one call, which may change what other steps contain, so it begins again until nothing changes. Steps are
+// weighed independently, so the choices of one round do not depend on each other's order.
+func (s *State) weighSteps(share nanoseconds) {
 	for range weighRounds {
 		steps := s.splitWide(s.fewest())
 		surfaces(s.Func, steps)
@@ -50,6 +48,7 @@ func (s *State) weighSteps() {
 				continue
 			}
 			w := s.weigh(st, cpu)
+			w.share = share
 			least := nanoseconds(0)
 			if whole := w.whole(); whole.pays() {
 				least = whole.engine / weighMargin
@@ -91,6 +90,8 @@ func (s *State) refuseStretch(st *Step, r stretch) {
 // balance is what the operations of an engine step take on either unit.
 type balance struct {
 	engine, cpu []nanoseconds // of operation i
+	// share is the divisor of the time on the engine of the operations of a step that is worth its dispatch.
+	share nanoseconds
 	// handing[i] is what it takes to hand over what is computed before operation i and read from there on, the step's
 	// inputs for 0 and its outputs for the number of operations.
 	handing  []nanoseconds
@@ -135,7 +136,11 @@ func (s *State) cpuTimes() map[*ir.Op]nanoseconds {
 // weigh estimates a step's times. States are not handed over.
 func (s *State) weigh(st *Step, cpu map[*ir.Op]nanoseconds) balance {
 	n := len(st.Ops)
-	w := balance{engine: make([]nanoseconds, n), cpu: make([]nanoseconds, n), handing: make([]nanoseconds, n+1)}
+	w := balance{
+		engine:  make([]nanoseconds, n),
+		cpu:     make([]nanoseconds, n),
+		handing: make([]nanoseconds, n+1),
+	}
 	states := map[*ir.Value]bool{}
 	for _, x := range s.States {
 		states[x.Value] = true
@@ -184,13 +189,13 @@ func (s stretch) pays() bool { return s.engine < s.cpu }
 // cheapest returns the stretches that the CPU does sooner, none if the step is best left whole. A dispatch can begin
 // and end anywhere in the step's order; the least sum is found in one pass.
 //
-// An operation lowered alone costs more than in a chain, where a neighbour's result is in L2. So a step that is worth
-// its dispatch as a whole loses only what the CPU does sooner even if each operation takes half of its time.
+// A step that is worth its dispatch as a whole loses only what the CPU does sooner even if each operation takes no more
+// than its share of the time.
 func (w balance) cheapest() []stretch {
 	n := len(w.engine)
-	share := nanoseconds(1) // of an operation's time on the engine, as a divisor
+	share := nanoseconds(1)
 	if w.whole().pays() {
-		share = 2
+		share = w.share
 	}
 	// onCPU and onEngine are the least times of the operations so far if the last one is there; stays[i] tells whether
 	// the best way that ends there had operation i-1 on the same unit.

@@ -12,7 +12,7 @@ func TestCheapest(t *testing.T) {
 	divided := 0
 	for k := range 3000 {
 		n := 1 + r.IntN(9)
-		w := balance{dispatch: nanoseconds(r.IntN(40))}
+		w := balance{share: 2, dispatch: nanoseconds(r.IntN(40))}
 		for range n {
 			w.engine = append(w.engine, nanoseconds(r.IntN(30)))
 			w.cpu = append(w.cpu, nanoseconds(r.IntN(60)))

@@ -69,7 +69,7 @@ func (c *compileFlags) form(f *pflag.FlagSet) {
 	f.Var(newChoice(&c.precision, passes.PrecisionDeclared, passes.PrecisionFP16), "precision",
 		"fp32 operations: declared keeps them on the CPU, fp16 computes them in fp16 on the engine")
 	f.Var(newChoice(&c.place, passes.PlaceAuto, passes.PlaceCompute, passes.PlaceEngine), "place",
-		"which operations that the engine can run stay on the CPU: auto, those not worth a dispatch; compute, "+
+		"which operations that the engine can run stay on the CPU: auto, those estimated to be faster there; compute, "+
 			"those that only move data; engine, none")
 	f.BoolVar(&c.split, "split-kernel-section", true, "put the constants into separate segments")
 	f.Var(newChoice(&c.tdForm, "sparse", "full"), "td-form", "records of a task: sparse, as current compilers write "+

@@ -1,0 +1,142 @@
+package compile_test
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+)
+
+// totals returns the estimated time of a call of each function of a program, placed in one way.
+func totals(p *ir.Program, place string) (ts []cost.Time, err error) {
+	r, err := compile.Price(context.Background(), ir.CloneProgram(p), compile.Options{Place: place})
+	if err != nil {
+		return nil, fmt.Errorf("place %s: %w", place, err)
+	}
+	for _, f := range r.Each() {
+		ts = append(ts, f.CallTime())
+	}
+	return ts, nil
+}
+
+// modelsBelow returns the models in folders of the shared folder: texts, folders with one, and packages.
+func modelsBelow(t *testing.T, shared string, folders ...string) (paths []string) {
+	t.Helper()
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(shared, folder), func(path string, d fs.DirEntry, err error) error {
+			switch {
+			case err != nil:
+				return err
+			case d.IsDir() && strings.HasSuffix(path, ".mlpackage"):
+				paths = append(paths, path)
+				return fs.SkipDir
+			case strings.HasSuffix(path, ".mil"):
+				paths = append(paths, path)
+			}
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return paths
+}
+
+// TestNoOtherPlaceIsFaster estimates every real model in all places.
+func TestNoOtherPlaceIsFaster(t *testing.T) {
+	const small = 1 << 16 // bytes of text, in the short form
+	shared := shareddir.Find(t)
+	functions := 0
+	for _, path := range modelsBelow(t, shared, "corpus", "converted", "cases") {
+		if i, err := os.Stat(path); err != nil || testing.Short() && i.Size() > small {
+			continue
+		}
+		name, err := filepath.Rel(shared, path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			m, err := frontend.Open(path, frontend.Options{AssumeWeights: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer m.Close()
+			compute, err := totals(m.Program, passes.PlaceCompute)
+			if err != nil {
+				t.Skip(err) // it exceeds a limit in every place
+			}
+			engine, err := totals(m.Program, passes.PlaceEngine)
+			if err != nil {
+				t.Fatal(err)
+			}
+			auto, err := totals(m.Program, passes.PlaceAuto)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for place, others := range map[string][]cost.Time{"compute": compute, "engine": engine} {
+				for i, other := range others {
+					if other < auto[i] {
+						t.Errorf("function %d: %s us with auto, %s with %s", i, auto[i], other, place)
+					}
+				}
+			}
+			functions += len(auto)
+		})
+	}
+	if functions == 0 {
+		t.Error("no model")
+	}
+}
+
+// TestWholeFunctionsAreCutWhereThatIsFaster checks models that the engine takes whole and that have operations which
+// the CPU does much sooner.
+func TestWholeFunctionsAreCutWhereThatIsFaster(t *testing.T) {
+	shared := shareddir.Find(t)
+	yolo := filepath.Join(shared, "corpus", "yolov8n-face-relu6")
+	afterCast := patched(t, filepath.Join(yolo, "model.mil"), filepath.Join(yolo, "mul-after-cast.diff"))
+	for _, c := range []struct {
+		path string
+		most cost.Time
+	}{
+		{afterCast, 5000 * cost.Microsecond},
+		{filepath.Join(shared, "cases", "attention-original.mil"), 1400 * cost.Microsecond},
+	} {
+		m, err := frontend.Open(c.path, frontend.Options{AssumeWeights: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer m.Close()
+		auto, err := totals(m.Program, passes.PlaceAuto)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if auto[0] > c.most {
+			t.Errorf("%s: %s us, want at most %s", c.path, auto[0], c.most)
+		}
+	}
+}
+
+// patched returns a copy of a text to which a difference was applied.
+func patched(t *testing.T, text, diff string) string {
+	t.Helper()
+	patch, err := exec.LookPath("patch")
+	if err != nil {
+		t.Skip("no patch: the text must be edited")
+	}
+	to := filepath.Join(t.TempDir(), frontend.TextName)
+	if out, err := exec.Command(patch, "-o", to, text, diff).CombinedOutput(); err != nil {
+		t.Fatalf("patch: %v\n%s", err, out)
+	}
+	return to
+}

@@ -1,0 +1,314 @@
+package passes
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// refineRounds limits how often the best placement is weighed again with the times that its tasks have.
+const refineRounds = 4
+
+// CallTime is the estimated time of a call of a function, in nanoseconds.
+type CallTime struct {
+	Total int64
+	Ops   map[*ir.Op]int64 // the tasks of each operation of the engine, and of those fused into it
+}
+
+// placement is a way to place the operations that the engine accepts.
+type placement struct {
+	// base is PlaceCompute, PlaceEngine, or PlaceAuto for all on the engine without the copies that PlaceEngine adds.
+	base string
+	// cut is what the CPU does sooner, by index in the function's body.
+	cut map[int]*target.Refusal
+}
+
+// apply places the operations after acceptAll.
+func (s *State) apply(p placement) error {
+	for i, op := range s.Func.Body.Ops {
+		if no := p.cut[i]; no != nil {
+			s.refuse(op, op.Place.Rule, no)
+		}
+	}
+	if err := s.applyBase(p.base); err != nil {
+		return err
+	}
+	s.dropConstantSteps()
+	return s.restoreSources()
+}
+
+func (s *State) applyBase(base string) error {
+	switch base {
+	case PlaceCompute:
+		s.dropIdleMoves()
+	case PlaceEngine:
+		if err := s.forceCasts(); err != nil {
+			return err
+		}
+	}
+	s.placeCasts()
+	return nil
+}
+
+// copied is a copy of a state in pass place, for trying a placement.
+type copied struct {
+	*State
+	ops []*ir.Op // the copies of the operations, in the order of the original's body
+}
+
+// copy copies what passes from place on need of a state.
+func (s *State) copy() copied {
+	f := ir.CloneFunc(s.Func, s.Func.Name)
+	p := *s.Program
+	p.Funcs = []*ir.Func{f}
+	t := &State{
+		Options:        s.Options,
+		Program:        &p,
+		Func:           f,
+		Reference:      s.Reference,
+		Fused:          map[*ir.Op][]*ir.Op{},
+		VisibleOutputs: s.VisibleOutputs,
+		States:         slices.Clone(s.States),
+		Refusals:       map[*ir.Op]*target.Refusal{},
+		tasks:          make(map[*ir.Op]int, len(s.tasks)),
+		nanos:          make(map[*ir.Op]int64, len(s.nanos)),
+		moves:          make(map[*ir.Op]bool, len(s.moves)),
+		parts:          make(map[*ir.Op]composedOf, len(s.parts)),
+		fresh:          s.fresh,
+	}
+	t.Origins = false
+	for i, st := range s.States {
+		t.States[i].Value = f.Body.Params[slices.Index(s.Func.Body.Params, st.Value)]
+	}
+	for i, op := range s.Func.Body.Ops {
+		n := f.Body.Ops[i]
+		carry(t.Refusals, n, s.Refusals, op)
+		carry(t.tasks, n, s.tasks, op)
+		carry(t.nanos, n, s.nanos, op)
+		carry(t.moves, n, s.moves, op)
+		carry(t.parts, n, s.parts, op)
+	}
+	return copied{t, slices.Clone(f.Body.Ops)}
+}
+
+// carry sets to[k] to from[of], if that is set.
+func carry[K comparable, V any](to map[K]V, k K, from map[K]V, of K) {
+	if v, ok := from[of]; ok {
+		to[k] = v
+	}
+}
+
+// trial is a placement that is tried on a copy.
+type trial struct {
+	placement
+	copied
+	least nanoseconds // of a call, without the engine's tasks
+	total nanoseconds // of a call
+	times []int64     // what each operation takes on the engine, by index in the original's body
+}
+
+// chooser compares placements of a state.
+type chooser struct {
+	s     *State
+	whole bool // the engine takes the function whole and in one step
+	tried []*trial
+	seen  map[string]bool
+	best  *trial // of those that were lowered
+}
+
+// choose returns the placement of which a call is estimated to take the least time. It tries everything on the engine,
+// with and without what only moves data, and both without what the CPU does sooner (weighSteps). Then it weighs the
+// best one again with the times that operations take in its chains of tasks, until that gains nothing.
+//
+// A function that the engine accepts whole and in one step is an engine program, however small: a part of it stays
+// there, and it is cut only if that saves more than the known error of the estimate.
+func (s *State) choose() (placement, error) {
+	if s.CPUTime == nil || s.DispatchTime == nil {
+		return placement{base: PlaceCompute}, nil
+	}
+	c := &chooser{s: s, seen: map[string]bool{}}
+	if err := c.add(placement{base: PlaceCompute}); err != nil {
+		return placement{}, err
+	}
+	first := c.tried[0]
+	c.whole = engineSteps(first.fewest()) == 1 && !first.needsCPU()
+	switch {
+	case s.CallTime != nil:
+	case c.whole:
+		return first.placement, nil
+	default:
+		return c.weighed(PlaceCompute, nil, aloneShare)
+	}
+	if err := c.add(placement{base: PlaceEngine}); err != nil {
+		return placement{}, err
+	}
+	for _, base := range []string{PlaceCompute, PlaceAuto} {
+		for _, share := range []nanoseconds{1, aloneShare} {
+			if err := c.addWeighed(base, nil, share); err != nil {
+				return placement{}, err
+			}
+		}
+	}
+	if len(c.tried) == 1 {
+		return first.placement, nil
+	}
+	if err := c.lowerAll(); err != nil {
+		return placement{}, err
+	}
+	for round, before := 0, (*trial)(nil); round < refineRounds && c.best != before; round++ {
+		before = c.best
+		base := before.base
+		if base == PlaceEngine {
+			base = PlaceAuto
+		}
+		if err := c.addWeighed(base, before.times, 1); err != nil {
+			return placement{}, err
+		}
+		if err := c.lowerAll(); err != nil {
+			return placement{}, err
+		}
+	}
+	if c.best == nil {
+		return first.placement, nil // none can be lowered, and the compilation will say why
+	}
+	return c.best.placement, nil
+}
+
+// add adds a placement to those to try, unless it leads to the same program as an earlier one.
+func (c *chooser) add(p placement) error {
+	t := &trial{placement: p, copied: c.s.copy()}
+	if err := t.apply(p); err != nil {
+		return err
+	}
+	engine := false
+	var b strings.Builder
+	for _, op := range t.Func.Body.Ops {
+		fmt.Fprintf(&b, "%s %d\n", op.Results[0].Name, op.Place.Unit)
+		switch op.Place.Unit {
+		case ir.Engine:
+			engine = true
+		case ir.CPU:
+			t.least += nanoseconds(c.s.CPUTime(op))
+		}
+	}
+	if engine {
+		t.least += nanoseconds(c.s.DispatchTime(0))
+	}
+	if k := b.String(); !c.seen[k] && (engine || !c.whole) {
+		c.seen[k] = true
+		c.tried = append(c.tried, t)
+	}
+	return nil
+}
+
+func (c *chooser) addWeighed(base string, times []int64, share nanoseconds) error {
+	p, err := c.weighed(base, times, share)
+	if err != nil {
+		return err
+	}
+	return c.add(p)
+}
+
+// weighed returns the placement without what the CPU does sooner. times, if not nil, are those of operations in a chain
+// of tasks, by index in the function's body.
+func (c *chooser) weighed(base string, times []int64, share nanoseconds) (placement, error) {
+	t := c.s.copy()
+	if err := t.applyBase(base); err != nil {
+		return placement{}, err
+	}
+	for i, n := range times {
+		t.nanos[t.ops[i]] = n
+	}
+	t.weighSteps(share)
+	p := placement{base: base, cut: map[int]*target.Refusal{}}
+	for i, op := range t.ops {
+		if no := t.Refusals[op]; no != nil && no.Rule == target.RuleCut {
+			p.cut[i] = no
+		}
+	}
+	return p, nil
+}
+
+// lowerAll estimates calls of the placements to try by lowering them, and forgets all but the best. One whose work
+// outside of tasks takes as long as the best one is not lowered, so those with the least such work come first.
+func (c *chooser) lowerAll() error {
+	if !c.whole { // or else the whole is first
+		slices.SortStableFunc(c.tried, func(a, b *trial) int { return cmp.Compare(a.least, b.least) })
+	}
+	for _, t := range c.tried {
+		if t.least >= c.limit(t) {
+			continue
+		}
+		if err := c.lower(t); err != nil {
+			return err
+		}
+	}
+	c.tried = c.tried[:0]
+	return nil
+}
+
+// lower estimates a call of a trial by lowering it, and keeps it if it is the best.
+func (c *chooser) lower(t *trial) error {
+	if err := fuseEpilogue(t.State); err != nil {
+		return err
+	}
+	alone := t.nanos
+	if err := cutSteps(t.State); err != nil {
+		return err
+	}
+	call, err := c.s.CallTime(t.State)
+	if err != nil {
+		return nil // it cannot be lowered
+	}
+	t.total = nanoseconds(call.Total)
+	t.setTimes(call, alone)
+	if t.total < c.limit(t) {
+		c.best = t
+	}
+	return nil
+}
+
+// limit returns the time that a trial must take less than to be the best one.
+func (c *chooser) limit(t *trial) nanoseconds {
+	switch {
+	case c.best == nil:
+		return math.MaxInt64
+	case c.whole && len(c.best.cut) == 0 && len(t.cut) > 0:
+		return c.best.total - c.best.total/weighMargin
+	}
+	return c.best.total
+}
+
+// setTimes sets the times on the engine: those of the tasks, divided among fused operations as they compare alone, and
+// of an operation on the CPU what it takes alone.
+func (t *trial) setTimes(e *CallTime, alone map[*ir.Op]int64) {
+	times := make(map[*ir.Op]int64, len(t.ops))
+	for _, op := range t.Func.Body.Ops {
+		if op.Place.Unit != ir.Engine {
+			times[op] = alone[op]
+			continue
+		}
+		times[op] += e.Ops[op]
+		sum := alone[op]
+		for _, f := range t.Fused[op] {
+			sum += alone[f]
+		}
+		if sum == 0 {
+			continue
+		}
+		for _, f := range t.Fused[op] {
+			times[f] = int64(float64(e.Ops[op]) / float64(sum) * float64(alone[f]))
+			times[op] -= times[f]
+		}
+	}
+	t.times = make([]int64, len(t.ops))
+	for i, op := range t.ops {
+		t.times[i] = times[op]
+	}
+	t.copied = copied{} // its program is no longer needed
+}

@@ -1,0 +1,165 @@
+package passes_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/testform"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// costs are the times of the operations of a random program by name, and those that the engine refuses.
+type costs struct {
+	engine, cpu map[string]int64
+	refused     map[string]bool
+	dispatch    int64
+}
+
+const costBandwidth = 16 // bytes per unit of time
+
+func (c *costs) options(place string) passes.Options {
+	name := func(op *ir.Op) string { return op.Results[0].Name }
+	dispatch := func(bytes int64) int64 { return c.dispatch + bytes/costBandwidth }
+	return passes.Options{
+		Target: target.H13,
+		Place:  place,
+		Accept: func(op *ir.Op) (target.Acceptance, error) {
+			if c.refused[name(op)] {
+				return target.Acceptance{}, &target.Refusal{Rule: target.RuleNoCode, What: "x", Have: "y", Limit: "z",
+					Reason: "refused"}
+			}
+			return target.Acceptance{Rule: "elementwise", Tasks: 1, Nanos: c.engine[name(op)]}, nil
+		},
+		CPUTime:      func(op *ir.Op) int64 { return c.cpu[name(op)] },
+		DispatchTime: dispatch,
+		CallTime: func(s *passes.State) (*passes.CallTime, error) {
+			t := &passes.CallTime{Ops: map[*ir.Op]int64{}}
+			for _, st := range s.Steps {
+				if st.Unit != ir.Engine {
+					continue
+				}
+				bytes := int64(0)
+				for _, v := range append(append([]*ir.Value(nil), st.Inputs...), st.Outputs...) {
+					bytes += v.Type.Bytes()
+				}
+				t.Total += dispatch(bytes)
+				for _, op := range st.Ops {
+					t.Ops[op] = c.engine[name(op)]
+					t.Total += t.Ops[op]
+				}
+			}
+			for _, op := range s.Func.Body.Ops {
+				if op.Place.Unit == ir.CPU {
+					t.Total += c.cpu[name(op)]
+				}
+			}
+			return t, nil
+		},
+	}
+}
+
+// randomCosts returns the text of a program of n operations with one to three operands, and their costs.
+func randomCosts(r *rand.Rand, n int) (string, *costs) {
+	c := &costs{
+		engine: map[string]int64{}, cpu: map[string]int64{}, refused: map[string]bool{}, dispatch: int64(r.IntN(120)),
+	}
+	var b strings.Builder
+	b.WriteString("program \"1.3\"\n\nfunc %main \"ios18\"(%x0: tensor<fp16, [1, 64]>) {\n")
+	read := map[int]bool{}
+	recent := func(i int) int { return max(0, i-1-r.IntN(1+r.IntN(4))) }
+	for i := 1; i <= n; i++ {
+		x, y := recent(i), recent(i)
+		read[x] = true
+		name := fmt.Sprintf("x%d", i)
+		if r.IntN(2) == 0 {
+			fmt.Fprintf(&b, "  %%%s: tensor<fp16, [1, 64]> = sin(x = %%x%d)\n", name, x)
+		} else {
+			read[y] = true
+			fmt.Fprintf(&b, "  %%%s: tensor<fp16, [1, 64]> = add(x = %%x%d, y = %%x%d)\n", name, x, y)
+		}
+		c.engine[name], c.cpu[name] = int64(r.IntN(60)), int64(r.IntN(60)*(1+r.IntN(3)))
+		if r.IntN(5) == 0 {
+			c.refused[name] = true
+		}
+	}
+	var outs []string
+	for i := 1; i <= n; i++ {
+		if !read[i] {
+			outs = append(outs, fmt.Sprintf("%%x%d", i))
+		}
+	}
+	fmt.Fprintf(&b, "  return %s\n}\n", strings.Join(outs, ", "))
+	return b.String(), c
+}
+
+// total returns what a call takes of a program that is placed in one way.
+func (c *costs) total(t *testing.T, text, place string) int64 {
+	t.Helper()
+	o := c.options(place)
+	p, err := ir.Parse("in", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err, text)
+	}
+	s, err := passes.Run(context.Background(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	call, err := o.CallTime(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return call.Total
+}
+
+// TestAutoIsNearTheBestPlacement compares the placement of random programs with random costs with the wholes, and with
+// the best of all placements.
+func TestAutoIsNearTheBestPlacement(t *testing.T) {
+	const n, allowed = 8, 0.05
+	r := rand.New(rand.NewPCG(1, 2))
+	sum, best, equal := int64(0), int64(0), 0
+	for range testform.Of(20, 60, 2000) {
+		text, c := randomCosts(r, n)
+		auto := c.total(t, text, passes.PlaceAuto)
+		for _, place := range []string{passes.PlaceCompute, passes.PlaceEngine} {
+			if other := c.total(t, text, place); other < auto {
+				t.Errorf("auto takes %d, %s %d\n%s", auto, place, other, text)
+			}
+		}
+		least := auto
+		for onCPU := range uint(1) << n {
+			if len(c.refused) == 0 && onCPU == 1<<n-1 {
+				continue // what the engine takes whole does not leave it
+			}
+			if o, ok := c.refusing(n, onCPU); ok {
+				least = min(least, o.total(t, text, passes.PlaceCompute))
+			}
+		}
+		if sum, best = sum+auto, best+least; auto == least {
+			equal++
+		}
+	}
+	if gap := float64(sum)/float64(best) - 1; gap > allowed || equal == 0 {
+		t.Errorf("calls take %.1f %% longer than in the best placements, want at most %.0f %%; %d are the best",
+			100*gap, 100*allowed, equal)
+	}
+}
+
+// refusing returns the costs with a set of operations on the CPU, and whether that has all that the engine refuses.
+func (c *costs) refusing(n int, onCPU uint) (*costs, bool) {
+	o := *c
+	o.refused = map[string]bool{}
+	for i := range n {
+		name := fmt.Sprintf("x%d", i+1)
+		if onCPU>>i&1 == 1 {
+			o.refused[name] = true
+		} else if c.refused[name] {
+			return nil, false
+		}
+	}
+	return &o, true
+}
