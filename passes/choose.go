@@ -2,7 +2,6 @@ package passes
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -147,10 +146,14 @@ func (s *State) choose() (placement, error) {
 	if err := c.add(placement{base: PlaceEngine}); err != nil {
 		return placement{}, err
 	}
-	for _, base := range []string{PlaceCompute, PlaceAuto} {
+	for _, base := range c.bases() {
 		for _, share := range []nanoseconds{1, aloneShare} {
-			if err := c.addWeighed(base, nil, share); err != nil {
+			cuts, err := c.addWeighed(base, nil, share)
+			if err != nil {
 				return placement{}, err
+			}
+			if !cuts {
+				break // nor does a larger share
 			}
 		}
 	}
@@ -166,7 +169,7 @@ func (s *State) choose() (placement, error) {
 		if base == PlaceEngine {
 			base = PlaceAuto
 		}
-		if err := c.addWeighed(base, before.times, 1); err != nil {
+		if _, err := c.addWeighed(base, before.times, 1); err != nil {
 			return placement{}, err
 		}
 		if err := c.lowerAll(); err != nil {
@@ -179,6 +182,9 @@ func (s *State) choose() (placement, error) {
 	return c.best.placement, nil
 }
 
+// unitMarks separate names in a list of operations and their units.
+var unitMarks = map[ir.Unit]string{ir.Unplaced: "\n", ir.Engine: "+\n", ir.CPU: "-\n", ir.Transfer: "=\n"}
+
 // add adds a placement to those to try, unless it leads to the same program as an earlier one.
 func (c *chooser) add(p placement) error {
 	t := &trial{placement: p, copied: c.s.copy()}
@@ -188,7 +194,8 @@ func (c *chooser) add(p placement) error {
 	engine := false
 	var b strings.Builder
 	for _, op := range t.Func.Body.Ops {
-		fmt.Fprintf(&b, "%s %d\n", op.Results[0].Name, op.Place.Unit)
+		b.WriteString(op.Results[0].Name)
+		b.WriteString(unitMarks[op.Place.Unit])
 		switch op.Place.Unit {
 		case ir.Engine:
 			engine = true
@@ -206,12 +213,23 @@ func (c *chooser) add(p placement) error {
 	return nil
 }
 
-func (c *chooser) addWeighed(base string, times []int64, share nanoseconds) error {
-	p, err := c.weighed(base, times, share)
-	if err != nil {
-		return err
+// bases returns the bases from which to cut: the one without idle moves, and if there are any the one with them.
+func (c *chooser) bases() []string {
+	for _, no := range c.tried[0].Refusals {
+		if no.Rule == target.RuleIdleMove {
+			return []string{PlaceCompute, PlaceAuto}
+		}
 	}
-	return c.add(p)
+	return []string{PlaceCompute}
+}
+
+// addWeighed adds a base without what the CPU does sooner, and reports whether that is anything.
+func (c *chooser) addWeighed(base string, times []int64, share nanoseconds) (cuts bool, err error) {
+	p, err := c.weighed(base, times, share)
+	if err != nil || len(p.cut) == 0 && base == PlaceCompute {
+		return false, err
+	}
+	return len(p.cut) > 0, c.add(p)
 }
 
 // weighed returns the placement without what the CPU does sooner. times, if not nil, are those of operations in a chain
