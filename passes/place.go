@@ -276,8 +276,7 @@ func (s *State) dropIdleMoves() {
 		if parent[op] != nil && !computes[find(op)] {
 			s.refuse(op, op.Place.Rule, &target.Refusal{Rule: target.RuleIdleMove, What: "operations around it",
 				Have: "on the CPU", Limit: "on the engine",
-				Reason: fmt.Sprintf("moves data between values of the CPU; a dispatch would cost more than %s saves",
-					op.Def.Name)})
+				Reason: "its inputs are on the CPU, and it and its neighbours only move data: a dispatch costs more"})
 		}
 	}
 }

@@ -70,12 +70,11 @@ func (s *State) weighSteps(share nanoseconds) {
 
 // refuseStretch sends a stretch of a step's operations to the CPU.
 func (s *State) refuseStretch(st *Step, r stretch) {
-	reason := fmt.Sprintf("with the operations next to it %s on the engine and %s on the CPU, handing over included",
-		r.engine, r.cpu)
-	if r.end-r.begin == len(st.Ops) {
-		reason = fmt.Sprintf("would be a dispatch of %s with the operations around it; the CPU is estimated to take %s",
-			r.engine, r.cpu)
+	with := ""
+	if r.end-r.begin > 1 {
+		with = "with the operations next to it "
 	}
+	reason := fmt.Sprintf("kept on the CPU: %s%s there, %s on the engine, copies included", with, r.cpu, r.engine)
 	for _, op := range st.Ops[r.begin:r.end] {
 		s.refuse(op, op.Place.Rule, &target.Refusal{
 			Rule:   target.RuleCut,
