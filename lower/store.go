@@ -23,6 +23,9 @@ func (s *Store) At(g, d, c, h, w int) int64 {
 		int64(h)*s.stride[axH] + int64(c)%s.inter*s.elem + int64(w)*s.inter*s.elem
 }
 
+// Swapped reports whether the rows of the task's result are along channels of the buffer.
+func (s *Store) Swapped() bool { return s.swap }
+
 // Held is where a value that tasks compute is in its buffer.
 type Held struct {
 	Value  *ir.Value

@@ -102,11 +102,12 @@ type comparison struct {
 	choices map[string]*chosen
 	given   map[string]interp.Tensor // inputs of the last call
 	earlier map[string]*span         // states before it
+	held    map[string]bool          // names of values that tasks store
 	exact   bool                     // no correct run rounds anything
 }
 
 func newComparison(ctx context.Context, f *compile.Function, o *Options) *comparison {
-	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*span{},
+	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*span{}, held: map[string]bool{},
 		k:       kernels{ctx: ctx, opset: f.Placed.Opset, workers: o.Workers},
 		sources: named(f.Reference), lowered: named(f.Placed), reshape: map[string]string{}}
 	for _, op := range f.Placed.Body.Ops {
@@ -114,7 +115,7 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 			c.reshape[op.Arg(ir.ParamX).Name] = y.Name
 		}
 	}
-	held, byOp := map[string]bool{}, map[*ir.Op][]lower.TableUse{}
+	held, byOp := c.held, map[*ir.Op][]lower.TableUse{}
 	byName, byKind := map[string][]lower.TableUse{}, map[string][]lower.TableUse{}
 	for _, p := range f.Procedures {
 		for i := range p.Held {
@@ -222,10 +223,10 @@ type call struct {
 func (c *comparison) statementsOf(seen *observed, progress func(done, total int)) (*call, error) {
 	x := &call{comparison: c, seen: seen, env: map[string]*span{}, statements: map[string][]*Statement{},
 		ahead: map[string]*span{}, behind: map[string]*span{}}
+	ops, dead := c.f.Placed.Body.Ops, x.lifetimes()
 	for _, v := range c.f.Placed.Body.Params {
 		x.env[v.Name] = &span{t: seen.inputs[v.Name]}
 	}
-	ops := c.f.Placed.Body.Ops
 	for i, op := range ops {
 		if err := c.k.ctx.Err(); err != nil {
 			return nil, err
@@ -238,6 +239,7 @@ func (c *comparison) statementsOf(seen *observed, progress func(done, total int)
 				return nil, err
 			}
 		}
+		x.forget(dead, i)
 		if progress != nil {
 			progress(i+1, len(ops))
 		}
@@ -400,9 +402,8 @@ func (x *call) result(v *ir.Value, got interp.Tensor) {
 // rewriting compares a value that source and lowered program both name, if passes changed its statement: both are
 // computed from the nearest values before it that both name.
 func (x *call) rewriting(v *ir.Value) error {
-	w := x.sources[v.Name]
-	if w == nil || w.Def == nil || v.Def == nil || !tensors(w.Def) || !tensors(v.Def) ||
-		len(v.Def.Blocks)+len(w.Def.Blocks) > 0 || !v.Type.Equal(w.Type) || x.unchanged(w, v) {
+	w := x.rewritten(v)
+	if w == nil {
 		return nil
 	}
 	source, lowered := x.sides(w, v)
@@ -427,6 +428,17 @@ func (x *call) rewriting(v *ir.Value) error {
 	}
 	x.add(s)
 	return nil
+}
+
+// rewritten returns the value of the source of the same name if passes changed its statement and it can be compared,
+// otherwise nil.
+func (x *call) rewritten(v *ir.Value) *ir.Value {
+	w := x.sources[v.Name]
+	if w == nil || w.Def == nil || v.Def == nil || !tensors(w.Def) || !tensors(v.Def) ||
+		len(v.Def.Blocks)+len(w.Def.Blocks) > 0 || !v.Type.Equal(w.Type) || x.unchanged(w, v) {
+		return nil
+	}
+	return w
 }
 
 // unchanged reports whether a statement of the source is also one of the lowered program.

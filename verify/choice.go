@@ -157,7 +157,7 @@ func (x *call) follow() (map[string]*span, error) {
 // largestOf returns the largest finite magnitude of a tensor.
 func largestOf(t interp.Tensor) float64 {
 	most := 0.0
-	for _, y := range t.Floats32() {
+	for _, y := range t.View32() {
 		if y-y == 0 {
 			most = max(most, abs(y))
 		}

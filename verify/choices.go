@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"math"
-
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
@@ -18,7 +16,7 @@ func cast(s *statement, ts []interp.Tensor) ([]*span, error) {
 	out := &span{t: ts[0], lo: x.lo, hi: x.hi}
 	if narrow(to) && !narrow(from) && out.lo != nil {
 		out.lo, out.hi = append([]float32(nil), x.lo...), append([]float32(nil), x.hi...)
-		out.widen(func(_ int, y float64) float64 { return halfUnit*math.Abs(y) + tiny })
+		out.scale(halfUnit, tiny)
 	}
 	return []*span{out}, nil
 }

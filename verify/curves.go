@@ -23,7 +23,7 @@ func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if len(tables) > 0 && s.rounding(v.Def) > 0 && !a.lost {
 		// The sum may be rounded before it enters the table.
 		b := *a
-		b.widen(func(_ int, y float64) float64 { return halfUnit*math.Abs(y) + tiny })
+		b.scale(halfUnit, tiny)
 		a = &b
 	}
 	if !a.exact() {
@@ -44,7 +44,7 @@ func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
 		}
 	}
 	if s.floatResult() && (s.op.Def.Error != numerics.Movement) {
-		out[0].widen(func(_ int, y float64) float64 { return fuzz * math.Abs(y) })
+		out[0].scale(fuzz, 0)
 	}
 	for _, t := range tables {
 		if !s.tabulated(out[0], a, t, k, params) {

@@ -1,8 +1,6 @@
 package verify
 
 import (
-	"math"
-
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -136,7 +134,7 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 			if r > 0 {
 				floor = 2 * tiny
 			}
-			out[i].widen(func(_ int, y float64) float64 { return (r+fuzz)*math.Abs(y) + floor })
+			out[i].scale(r+fuzz, floor)
 		}
 	}
 	return out, err

@@ -23,8 +23,11 @@ func (c *cells) extend(at int64) {
 	}
 }
 
+// put notes an element that a task wrote.
 func (c *cells) put(at int64, pattern uint16, task int) {
-	c.extend(at)
+	if int(at/2) >= len(c.tasks) {
+		c.extend(at)
+	}
 	c.patterns[at/2], c.tasks[at/2] = pattern, int32(task)+1
 }
 
@@ -105,8 +108,15 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 		for d := range extent[1] {
 			for c := range extent[2] {
 				for h := range extent[3] {
+					at := s.At(g, d, c, h, 0)
+					step := s.At(g, d, c, h, 1) - at // the same along a row, unless it is of channels
 					for x := range extent[4] {
-						to.put(s.At(g, d, c, h, x), patterns[i], task)
+						if x > 1 && s.Swapped() {
+							at = s.At(g, d, c, h, x)
+						} else if x > 0 {
+							at += step
+						}
+						to.put(at, patterns[i], task)
 						i++
 					}
 				}

@@ -2,9 +2,7 @@ package verify
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -26,17 +24,17 @@ func in32(t interp.Tensor) interp.Tensor {
 	if t.Type.Kind != ir.Tensor || !narrow(t.Type.DType) {
 		return t
 	}
-	return mapped(t, func(_ int, x float32) float32 { return x })
+	return interp.Make32(t.Type.Shape, func(out []float32) { copy(out, t.View32()) })
 }
 
 // mapped returns a tensor of t's shape with the numbers f(i, t[i]) in fp32.
 func mapped(t interp.Tensor, f func(i int, x float32) float32) interp.Tensor {
-	vs := t.Floats32()
-	b := make([]byte, 0, 4*len(vs))
-	for i, x := range vs {
-		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(f(i, x)))
-	}
-	return interp.Tensor{Type: ir.TensorOf(ir.FP32, t.Type.Shape...), Data: b}
+	vs := t.View32()
+	return interp.Make32(t.Type.Shape, func(out []float32) {
+		for i, x := range vs {
+			out[i] = f(i, x)
+		}
+	})
 }
 
 // like returns a tensor with the shape and type of t (fp32 for narrower floats) and other elements.
@@ -47,7 +45,7 @@ func like(t interp.Tensor, vs []float32) interp.Tensor {
 			return out
 		}
 	}
-	return mapped(t, func(i int, _ float32) float32 { return vs[i] })
+	return interp.Make32(t.Type.Shape, func(out []float32) { copy(out, vs) })
 }
 
 // declared runs op as the program declares it, on operands of the declared types.

@@ -48,8 +48,10 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return spansOf(ts, true), nil
 	}
 	table, eng := s.relative(), s.onEngine()
-	v, r := in32(x.t).Floats32(), x.radius()
+	v, r := x.numbers(), x.radius()
 	out := around(ts[0], func(int, float64) float64 { return 0 })
+	n := x.t.Type.Shape[axis]
+	least, greatest := make([]float64, n), make([]float64, n)
 	lines(x.t.Type.Shape, []int{axis}, func(at []int) {
 		most, slack := math.Inf(-1), 0.0
 		for _, i := range at {
@@ -58,7 +60,6 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 				slack = max(slack, float64(r[i]))
 			}
 		}
-		least, greatest := make([]float64, len(at)), make([]float64, len(at))
 		low, high := 0.0, 0.0
 		for k, i := range at {
 			d := float64(v[i]) - most
@@ -66,13 +67,16 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 			if r != nil {
 				e += float64(r[i])
 			}
-			p := math.Exp(d)
+			p, grows := math.Exp(d), 1.0
 			floor := eng * (0x1p-14*table + 2*tiny)
 			if math.IsInf(d, -1) && (r == nil || r[i] == 0) { // masked
 				e = 0
 			}
-			greatest[k] = p*math.Exp(e)*(1+table+eng*halfUnit) + floor
-			least[k] = max(0, p*math.Exp(-e)*(1-table-eng*halfUnit)-floor)
+			if e > 0 {
+				grows = math.Exp(e)
+			}
+			greatest[k] = p*grows*(1+table+eng*halfUnit) + floor
+			least[k] = max(0, p/grows*(1-table-eng*halfUnit)-floor)
 			low, high = low+least[k], high+greatest[k]
 		}
 		part := s.sum + eng*(2*halfUnit+table) + float64(len(at))*0x1p-23 + s.constants
@@ -111,10 +115,10 @@ func layerNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
 			if !a.exact() {
 				return spansOf(ts, true), nil
 			}
-			*p.to = in32(a.t).Floats32()
+			*p.to = a.numbers()
 		}
 	}
-	n.v, n.r = in32(x.t).Floats32(), x.radius()
+	n.v, n.r = x.numbers(), x.radius()
 	radius := make([]float64, len(n.v))
 	lines(x.t.Type.Shape, axes, func(at []int) { n.line(at, radius) })
 	return []*span{around(ts[0], func(i int, y float64) float64 { return radius[i] + fuzz*math.Abs(y) })}, nil
@@ -199,6 +203,6 @@ func batchNorm(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := rs[0].Floats32()
+	r := rs[0].View32()
 	return []*span{around(ts[0], func(i int, _ float64) float64 { return float64(r[i]) })}, nil
 }

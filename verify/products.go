@@ -27,7 +27,7 @@ func sum(minus bool) rule {
 			x, y := s.terms(ts[0])
 			out[0].widen(func(i int, _ float64) float64 { return s.constants * (abs(x[i]) + abs(y[i])) })
 		}
-		out[0].widen(func(_ int, y float64) float64 { return fuzz * math.Abs(y) })
+		out[0].scale(fuzz, 0)
 		return out, nil
 	}
 }
@@ -62,7 +62,7 @@ func product(s *statement, ts []interp.Tensor) ([]*span, error) {
 		}
 	}
 	if s.floatResult() {
-		out[0].widen(func(_ int, y float64) float64 { return (fuzz + s.constants) * math.Abs(y) })
+		out[0].scale(fuzz+s.constants, 0)
 	}
 	return out, nil
 }
@@ -118,7 +118,7 @@ func quotient(s *statement, ts []interp.Tensor) ([]*span, error) {
 		// The reciprocal is rounded to fp16.
 		rel += halfUnit
 	}
-	out[0].widen(func(_ int, y float64) float64 { return rel * math.Abs(y) })
+	out[0].scale(rel, 0)
 	return out, nil
 }
 
@@ -168,7 +168,7 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 	part := s.sum + s.constants + float64(s.count(x, w, ts[0]))*0x1p-23
 	b := s.of(w)
 	weight := s.spreads(&span{t: b.t, lo: b.lo, hi: b.hi}, 0) // its error alone
-	e := weight.Floats32()
+	e := weight.Floats32()                                    // mayLose writes to it
 	s.mayLose(e, w)
 	with := map[*ir.Value]interp.Tensor{x: s.spreads(s.of(x), part)}
 	if x == w {
@@ -182,7 +182,7 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := rs[0].Floats32()
+	r := rs[0].View32()
 	out := around(ts[0], func(i int, y float64) float64 { return float64(r[i])*(1+fuzz) + fuzz*math.Abs(y) })
 	if s.flush && s.isEngine() {
 		out.overflow(numerics.MACLimit)
@@ -257,7 +257,7 @@ func total(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := rs[0].Floats32()
+	r := rs[0].View32()
 	return []*span{around(ts[0], func(i int, y float64) float64 { return float64(r[i]) + fuzz*math.Abs(y) })}, nil
 }
 
@@ -272,7 +272,7 @@ func squares(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := rs[0].Floats32()
+	r := rs[0].View32()
 	return []*span{around(ts[0], func(i int, y float64) float64 {
 		return float64(r[i])*(1+part) - y + float64(numerics.MinNormalFP16)*s.onEngine()
 	})}, nil

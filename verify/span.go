@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"slices"
@@ -31,8 +32,8 @@ const fuzz = 0x1p-21
 // exact reports whether the only possible value is t.
 func (s *span) exact() bool { return s.lo == nil && !s.lost }
 
-// numbers returns the elements of t in fp32.
-func (s *span) numbers() []float32 { return s.t.Floats32() }
+// numbers returns the elements of t in fp32, which must not be written.
+func (s *span) numbers() []float32 { return s.t.View32() }
 
 // ends returns the least and the greatest value of each element.
 func (s *span) ends() (lo, hi []float32) {
@@ -48,17 +49,17 @@ func (s *span) radius() []float32 {
 	if s.lo == nil {
 		return nil
 	}
-	v := s.numbers()
 	apart := func(a, b float32) float64 {
 		if a == b { // also of infinities, as masks have them
 			return 0
 		}
 		return float64(a) - float64(b)
 	}
-	for i, x := range v {
-		v[i] = up(max(apart(s.hi[i], x), apart(x, s.lo[i])))
+	r := make([]float32, len(s.lo))
+	for i, x := range s.numbers() {
+		r[i] = up(max(apart(s.hi[i], x), apart(x, s.lo[i])))
 	}
-	return v
+	return r
 }
 
 // up and down round to fp32 away from the inside of an enclosure. Whether the nearest number is on the right side is a
@@ -76,8 +77,19 @@ func down(x float64) float32 { return -up(-x) }
 
 // undefined reports whether an element without errors is NaN, for which the engine has a number.
 func (s *span) undefined() bool {
-	return s.t.Type.Kind == ir.Tensor && s.t.Type.DType.IsFloat() &&
-		slices.ContainsFunc(s.numbers(), func(y float32) bool { return y != y })
+	if s.t.Type.Kind != ir.Tensor || !s.t.Type.DType.IsFloat() {
+		return false
+	}
+	if s.t.Type.DType == ir.FP16 {
+		const infinite, magnitude = 0x7c00, 0x7fff
+		for b := s.t.Data; len(b) >= 2; b = b[2:] {
+			if binary.LittleEndian.Uint16(b)&magnitude > infinite {
+				return true
+			}
+		}
+		return false
+	}
+	return slices.ContainsFunc(s.numbers(), func(y float32) bool { return y != y })
 }
 
 // infinite reports whether an element is, or may be, infinite.
@@ -92,7 +104,7 @@ func (s *span) infinite() bool {
 // around returns the enclosure of t whose element i errs by at most radius(i, t[i]). Elements of t that are not finite
 // are their own ends.
 func around(t interp.Tensor, radius func(i int, y float64) float64) *span {
-	v := t.Floats32()
+	v := t.View32()
 	s := &span{t: t, lo: make([]float32, len(v)), hi: make([]float32, len(v))}
 	for i, y := range v {
 		s.lo[i], s.hi[i] = y, y
@@ -126,6 +138,29 @@ func (s *span) widen(radius func(i int, y float64) float64) {
 	}
 }
 
+// scale widens by part of the magnitude and by floor, as widen does.
+func (s *span) scale(part, floor float64) {
+	if s.lo == nil {
+		*s = *around(s.t, func(_ int, y float64) float64 { return part*math.Abs(y) + floor })
+		return
+	}
+	for i, y := range s.numbers() {
+		if y-y != 0 {
+			continue
+		}
+		lo, hi := float64(s.lo[i]), float64(s.hi[i])
+		most := math.Abs(float64(y))
+		if a := math.Abs(lo); a > most && a <= math.MaxFloat32 {
+			most = a
+		}
+		if a := math.Abs(hi); a > most && a <= math.MaxFloat32 {
+			most = a
+		}
+		r := part*most + floor
+		s.lo[i], s.hi[i] = down(lo-r), up(hi+r)
+	}
+}
+
 // wide reports whether an enclosure is wider than the value is large, so that it says nothing.
 func (s *span) wide() bool {
 	if s.lo == nil || !s.t.Type.DType.IsFloat() {
@@ -152,12 +187,15 @@ func (s *span) include(vs []float32) {
 	}
 }
 
+// overflow16 is the least number that is rounded to infinity in fp16.
+const overflow16 = 65520
+
 // limit makes numbers infinite that fp16 cannot represent.
 func (s *span) limit() {
-	over := func(y float32) bool { return y-y == 0 && math.IsInf(half(y), 0) }
-	if v := s.numbers(); slices.ContainsFunc(v, over) {
+	over := func(y float32) bool { return y-y == 0 && (y >= overflow16 || y <= -overflow16) }
+	if slices.ContainsFunc(s.numbers(), over) {
 		if s.lo == nil && !s.lost {
-			s.lo, s.hi = v, s.numbers()
+			s.lo, s.hi = s.t.Floats32(), s.t.Floats32()
 		}
 		s.t = mapped(s.t, func(_ int, y float32) float32 {
 			if over(y) {
@@ -167,10 +205,10 @@ func (s *span) limit() {
 		})
 	}
 	for i := range s.lo {
-		if math.IsInf(half(s.hi[i]), 1) {
+		if s.hi[i] >= overflow16 {
 			s.hi[i] = float32(math.Inf(1))
 		}
-		if math.IsInf(half(s.lo[i]), -1) {
+		if s.lo[i] <= -overflow16 {
 			s.lo[i] = float32(math.Inf(-1))
 		}
 	}
@@ -182,7 +220,7 @@ func (s *span) flushed() {
 		return
 	}
 	if s.lo == nil {
-		s.lo, s.hi = s.numbers(), s.numbers()
+		s.lo, s.hi = s.t.Floats32(), s.t.Floats32()
 	}
 	for i := range s.lo {
 		if s.lo[i] > 0 && s.lo[i] < numerics.MinNormalFP16 {
@@ -220,14 +258,6 @@ func (s *span) magnitudes() interp.Tensor {
 // half rounds to fp16, ties to even.
 func half(x float32) float64 { return float64(numerics.Round16(x)) }
 
-// rounder returns the rounding of fp32 numbers to an element type, which is monotone.
-func rounder(d ir.DType) func(x float32) float64 {
-	if d == ir.FP16 {
-		return half
-	}
-	return func(x float32) float64 { return float64(x) }
-}
-
 // fit is how a value agrees with its enclosure.
 type fit struct {
 	pass   bool
@@ -253,23 +283,29 @@ type fit struct {
 // numbers from that 0. Such numbers are counted, so that nothing passes because of them; so is NaN in a mixed value.
 func (s *span) compare(got interp.Tensor) fit {
 	d := got.Type.DType
-	g, want := values(got), s.numbers()
 	if s.exact() && !s.mixed {
-		return exactly(g, values(s.t))
+		return exactly(got, s.t)
 	}
-	round := rounder(d)
-	f := fit{pass: true, elements: len(g)}
-	for i := range g {
-		g[i] = float64(float32(g[i])) // as the ends are, of which a large integer may be rounded
-		w := round(want[i])
-		if s.mixed && g[i] != g[i] {
-			w = g[i]
+	// In fp32, as the ends are, of which a large integer may be rounded.
+	have, want := got.View32(), s.numbers()
+	narrow := d == ir.FP16
+	round := func(x float32) float64 {
+		if narrow {
+			x = numerics.Round16(x)
+		}
+		return float64(x)
+	}
+	f := fit{pass: true, elements: len(have)}
+	for i := range have {
+		g, w := float64(have[i]), round(want[i])
+		if s.mixed && g != g {
+			w = g
 		}
 		if w-w != 0 {
-			f.notFound(i, w, g[i] == g[i] || want[i] == want[i])
+			f.notFound(i, w, g == g || want[i] == want[i])
 		}
 		if w != w {
-			f.note(i, 0, 0, false, g[i], w)
+			f.note(i, 0, 0, false, g, w)
 			continue
 		}
 		lo, hi := math.Inf(-1), math.Inf(1)
@@ -284,15 +320,15 @@ func (s *span) compare(got interp.Tensor) fit {
 				hi = x
 			}
 		}
-		e := distance(g[i], w)
+		e := distance(g, w)
 		allowed := max(hi-w, w-lo)
 		if w-w != 0 {
 			allowed = 0
 		} else {
 			f.scale = max(f.scale, math.Abs(w))
 		}
-		past := !(g[i] >= lo && g[i] <= hi)
-		f.note(i, e, allowed, past, g[i], w)
+		past := !(g >= lo && g <= hi)
+		f.note(i, e, allowed, past, g, w)
 		if !d.IsFloat() && lo != hi {
 			f.steps++
 			continue
@@ -308,9 +344,9 @@ func (s *span) compare(got interp.Tensor) fit {
 // departs reports whether elements of a value differ from those without errors by more than MaxPercent of the scale.
 // One of them may, and that part of all, where an error before them moved them over a step.
 func (s *span) departs(got interp.Tensor, scale float64) bool {
-	want, g, n := s.numbers(), values(got), 0
+	want, g, n := s.numbers(), got.View32(), 0
 	for i := range g {
-		if !tells(distance(g[i], float64(want[i])), scale) {
+		if !tells(distance(float64(g[i]), float64(want[i])), scale) {
 			n++
 		}
 	}
@@ -354,19 +390,28 @@ func (f *fit) note(i int, e, allowed float64, past bool, got, want float64) {
 }
 
 // exactly compares values that must be equal.
-func exactly(got, want []float64) fit {
-	f := fit{pass: true, elements: len(got)}
-	for i, w := range want {
+func exactly(a, b interp.Tensor) fit {
+	if a.Type.DType.IsFloat() && a.Type.DType.Bits() <= 32 && b.Type.DType.IsFloat() && b.Type.DType.Bits() <= 32 {
+		return equalNumbers(a.View32(), b.View32())
+	}
+	return equalNumbers(values(a), values(b))
+}
+
+// equalNumbers compares numbers that must be equal.
+func equalNumbers[T float32 | float64](have, wanted []T) fit {
+	f := fit{pass: true, elements: len(have)}
+	for i := range wanted {
+		got, w := float64(have[i]), float64(wanted[i])
 		if w-w != 0 {
-			f.notFound(i, w, got[i] == got[i])
+			f.notFound(i, w, got == got)
 		} else {
 			f.scale = max(f.scale, math.Abs(w))
 		}
 		e := 0.0
 		if w == w {
-			e = distance(got[i], w)
+			e = distance(got, w)
 		}
-		f.note(i, e, 0, e != 0, got[i], w)
+		f.note(i, e, 0, e != 0, got, w)
 	}
 	return f
 }

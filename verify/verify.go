@@ -190,13 +190,14 @@ func (r *Result) function(ctx context.Context, m, engine *sim.Machine, through R
 	}
 	c := newComparison(ctx, f, &o)
 	for i, in := range steps {
-		seen, err := observe(ctx, m, engine, through, f, in, &o)
-		if err != nil {
-			return err
-		}
+		// The reference runs first: it needs memory, and so does what the tasks wrote.
 		end, err := c.endToEnd(in, o.stage("reference run"))
 		if err != nil {
 			return fmt.Errorf("reference run: %w", err)
+		}
+		seen, err := observe(ctx, m, engine, through, f, in, &o)
+		if err != nil {
+			return err
 		}
 		x, err := c.statementsOf(seen, o.stage("statements"))
 		if err != nil {

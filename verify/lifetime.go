@@ -1,0 +1,103 @@
+package verify
+
+import (
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+)
+
+// dying lists what no statement reads any more after each statement of the program that was lowered: names of values in
+// call.env, call.ahead and call.behind.
+type dying struct{ env, ahead, behind [][]string }
+
+// lifetimes finds what dies after each statement. Values that are returned, or whose choices are compared with the
+// reference's, live to the end.
+func (x *call) lifetimes() *dying {
+	ops := x.f.Placed.Body.Ops
+	env, ahead, behind := map[string]int{}, map[string]int{}, map[string]int{}
+	var measured func(op *ir.Op, i int)
+	measured = func(op *ir.Op, i int) {
+		for _, a := range free(op) {
+			env[a.Name] = i
+			if a.Def != nil && a.Def.Place.Unit == ir.Engine && !x.held[a.Name] {
+				measured(a.Def, i)
+			}
+		}
+	}
+	for _, v := range x.f.Placed.Body.Params {
+		x.env[v.Name] = &span{}
+	}
+	for i, op := range ops {
+		measured(op, i)
+		for _, v := range op.Results {
+			env[v.Name] = i
+			x.env[v.Name] = &span{}
+		}
+		for _, v := range op.Results {
+			w := x.rewritten(v)
+			if w == nil {
+				continue
+			}
+			source, lowered := x.sides(w, v)
+			x.reads(w, source, i, env, ahead, map[*ir.Value]bool{})
+			x.reads(v, lowered, i, env, behind, map[*ir.Value]bool{})
+		}
+	}
+	clear(x.env)
+	for _, v := range x.f.Placed.Body.Outputs {
+		delete(env, v.Name)
+	}
+	for _, op := range x.f.Reference.Body.Ops {
+		for _, v := range op.Results {
+			if chooses(op, v) {
+				delete(env, v.Name)
+			}
+		}
+	}
+	after := func(last map[string]int) [][]string {
+		out := make([][]string, len(ops))
+		for name, i := range last {
+			out[i] = append(out[i], name)
+		}
+		return out
+	}
+	return &dying{after(env), after(ahead), after(behind)}
+}
+
+// reads notes that statement i reads what a side computes v from, and values of the side before it.
+func (x *call) reads(v *ir.Value, s *side, i int, env, own map[string]int, seen map[*ir.Value]bool) {
+	if v.Def == nil || seen[v] {
+		return
+	}
+	seen[v] = true
+	for _, r := range v.Def.Results {
+		own[r.Name] = i
+	}
+	for _, a := range free(v.Def) {
+		if _, ok := x.begins(a, s); ok {
+			env[a.Name] = i
+		} else {
+			x.reads(a, s, i, env, own, seen)
+		}
+	}
+}
+
+// forget drops the numbers of what dies after a statement. A value stays known by name.
+func (x *call) forget(d *dying, i int) {
+	for _, name := range d.env[i] {
+		if x.env[name] != nil {
+			x.env[name] = &span{}
+		}
+	}
+	for _, name := range d.ahead[i] {
+		delete(x.ahead, name)
+	}
+	for _, name := range d.behind[i] {
+		delete(x.behind, name)
+	}
+	for _, v := range x.f.Placed.Body.Ops[i].Results {
+		for _, h := range x.seen.held[v.Name] {
+			h.t = interp.Tensor{} // a statement keeps which task wrote what
+		}
+		delete(x.seen.held, v.Name)
+	}
+}
