@@ -23,17 +23,19 @@ type analysis struct {
 	uses   map[*ir.Value][]*ir.Op
 	ops    []*ir.Op // in order, those of nested blocks before their own
 	// unmodelled are the operations whose ranges come from their types alone.
-	unmodelled []*ir.Op
+	unmodelled map[*ir.Op]bool
+	// written are the states without a passed range: zeros and what operations judged so far write.
+	written map[*ir.Value]Interval
 	// calm omits NaN from every result: the ranges are those of runs in which no statement returns a NaN. Rules look at
 	// these, since after a first NaN nothing else could be found.
 	calm bool
 }
 
 // analyse judges a function whose operations have places. inputs maps parameters to their ranges; a parameter without
-// an entry has the range of its type.
+// an entry has the range of its type, a state that of what the function writes to it.
 func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
 	a := prepare(f, inputs, map[*ir.Value]*ir.Const{}, map[*ir.Const]Interval{})
-	a.block(f.Body)
+	a.body()
 	return a
 }
 
@@ -41,7 +43,7 @@ func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
 func (a *analysis) calmly() *analysis {
 	c := prepare(a.fn, a.inputs, a.folded, a.consts)
 	c.calm = true
-	c.block(a.fn.Body)
+	c.body()
 	return c
 }
 
@@ -52,8 +54,9 @@ func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Co
 		fn: f, inputs: inputs, val: map[*ir.Value]Interval{}, raw: map[*ir.Value]Interval{},
 		hots:   map[*ir.Op]*witness.Peaks{},
 		rows:   map[*ir.Value]*rows{},
-		folded: folded, consts: consts, uses: ir.Uses(f),
+		folded: folded, consts: consts, uses: ir.Uses(f), unmodelled: map[*ir.Op]bool{},
 	}
+	a.order(f.Body)
 	for _, p := range f.Body.Params {
 		r, ok := inputs[p.Name]
 		if !ok {
@@ -69,6 +72,31 @@ func (a *analysis) Func() *ir.Func { return a.fn }
 
 // Operations returns the operations in order, those of nested blocks before their own.
 func (a *analysis) Operations() []*ir.Op { return a.ops }
+
+// order lists the operations of a block.
+func (a *analysis) order(b *ir.Block) {
+	for _, op := range b.Ops {
+		for _, inner := range op.Blocks {
+			a.order(inner)
+		}
+		a.ops = append(a.ops, op)
+	}
+}
+
+// body judges the function's body.
+func (a *analysis) body() {
+	var states []*ir.Value
+	for _, p := range a.fn.Body.Params {
+		if _, passed := a.inputs[p.Name]; p.Type.Kind == ir.State && !passed {
+			states = append(states, p)
+		}
+	}
+	if len(states) > 0 {
+		a.stateful(states)
+		return
+	}
+	a.block(a.fn.Body)
+}
 
 func (a *analysis) block(b *ir.Block) {
 	for _, op := range b.Ops {
@@ -92,9 +120,8 @@ func (a *analysis) op(op *ir.Op) {
 	default:
 		rs = c.unknown()
 	}
-	a.ops = append(a.ops, op)
 	if c.wide || len(rs) != len(op.Results) {
-		a.unmodelled = append(a.unmodelled, op)
+		a.unmodelled[op] = true
 	}
 	if c.hot != nil {
 		a.hots[op] = c.hot
@@ -119,6 +146,11 @@ func (a *analysis) op(op *ir.Op) {
 		}
 		a.raw[v] = r
 		a.val[v] = settle(op, v.Type.DType, r, c.running)
+	}
+	if s, v := stateOf(op); v != nil {
+		if r, free := a.written[s]; free {
+			a.written[s] = r.Hull(a.Range(v))
+		}
 	}
 }
 
@@ -169,7 +201,7 @@ func (a *analysis) loop(op *ir.Op) []Interval {
 		}
 		a.block(b)
 	}
-	a.unmodelled = append(a.unmodelled, op)
+	a.unmodelled[op] = true
 	out := make([]Interval, len(op.Results))
 	first, body := op.ArgList(ir.ParamLoopVars), op.Blocks[1].Outputs
 	for i := range out {

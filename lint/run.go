@@ -71,8 +71,10 @@ type Report struct {
 
 // Function is what was found in one function.
 type Function struct {
-	Name       string       `json:"function"`   // name of the function
-	Inputs     []InputRange `json:"inputs"`     // inputs, with the ranges that were assumed
+	Name   string       `json:"function"` // name of the function
+	Inputs []InputRange `json:"inputs"`   // inputs, with the ranges that were assumed
+	// States, with the ranges that were passed for them or else those of zeros and all that the function writes.
+	States     []InputRange `json:"states,omitempty"`
 	Statements int          `json:"statements"` // statements that were looked at
 	// Unjudged counts the statements with an operand whose range is not bounded, mostly after a finding; whether they
 	// reach a limit is not known.
@@ -86,11 +88,11 @@ type Function struct {
 	Roots []*Root `json:"roots"`
 }
 
-// InputRange is an input and the range that was assumed for it.
+// InputRange is an input or a state and its range.
 type InputRange struct {
-	Name  string     `json:"name"`  // name of the input
-	Type  string     `json:"type"`  // type of the input
-	Range [2]float64 `json:"range"` // least and greatest number
+	Name  string           `json:"name"`  // name of the input
+	Type  string           `json:"type"`  // type of the input
+	Range [2]verify.Number `json:"range"` // least and greatest number
 }
 
 // States of a finding.
@@ -220,8 +222,6 @@ func function(ctx context.Context, machine func() (*sim.Machine, error), f *comp
 	for _, v := range fn.Body.Params {
 		r, given := o.Ranges[v.Name]
 		if v.Type.Kind == ir.State {
-			// A state contains zeros at first, and then what calls write.
-			ranges[v.Name] = interval.OfType(v.Type.DType)
 			if given {
 				ranges[v.Name] = r
 			}
@@ -235,18 +235,23 @@ func function(ctx context.Context, machine func() (*sim.Machine, error), f *comp
 			return nil, fmt.Errorf("input %s: %w", v.Name, err)
 		}
 		ranges[v.Name] = r
-		out.Inputs = append(out.Inputs, InputRange{v.Name, v.Type.String(), [2]float64{r.Lo, r.Hi}})
+		out.Inputs = append(out.Inputs, InputRange{v.Name, v.Type.String(), witness.Numbers(r)})
 		if v.Type.Elems() >= 0 {
 			ports = append(ports, witness.NewInput(v, r))
 		}
 	}
 	sound := analyse(fn, ranges)
 	a := sound.calmly()
+	for _, v := range fn.Body.Params {
+		if v.Type.Kind == ir.State {
+			out.States = append(out.States, InputRange{v.Name, v.Type.String(), witness.Numbers(a.Range(v))})
+		}
+	}
 	found, unjudged := suspects(a)
 	out.Statements, out.Unjudged = len(a.ops), unjudged
 	seen := map[string]bool{}
-	for _, op := range sound.unmodelled {
-		if !seen[op.Def.Name] {
+	for _, op := range sound.ops {
+		if sound.unmodelled[op] && !seen[op.Def.Name] {
 			seen[op.Def.Name] = true
 			out.Unmodelled = append(out.Unmodelled, op.Def.Name)
 		}

@@ -70,8 +70,12 @@ func (r *Report) Text(w io.Writer, o TextOptions) error {
 		out.line("%s, function %s, target %s: %d shown, %d shown alone, %d possible", o.Model, f.Name, r.Target,
 			n[Shown], n[ShownAlone], n[Possible])
 		for _, in := range f.Inputs {
-			out.line("  input %s %s from %s to %s", in.Name, in.Type, interval.Number(in.Range[0]),
-				interval.Number(in.Range[1]))
+			out.line("  input %s %s from %s to %s", in.Name, in.Type, interval.Number(float64(in.Range[0])),
+				interval.Number(float64(in.Range[1])))
+		}
+		for _, in := range f.States {
+			out.line("  state %s %s from %s to %s", in.Name, in.Type, interval.Number(float64(in.Range[0])),
+				interval.Number(float64(in.Range[1])))
 		}
 		out.groups(f)
 		out.roots(f)

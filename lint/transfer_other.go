@@ -45,8 +45,9 @@ func otherRows() map[*ir.Operation]transfer {
 			r := c.in(ir.ParamStart).Hull(c.in(ir.ParamEnd))
 			return one(r.Slack(1, 0))
 		},
-		ir.OpArgsort:   argRange,
-		ir.OpReadState: func(c *call) []Interval { return one(c.in(ir.ParamInput)) },
+		ir.OpArgsort:    argRange,
+		ir.OpReadState:  func(c *call) []Interval { return one(c.in(ir.ParamInput)) },
+		ir.OpWriteState: func(c *call) []Interval { return nil },
 		ir.OpRandomUniform: func(c *call) []Interval {
 			return one(c.in(ir.ParamLow).With(0).Hull(c.in(ir.ParamHigh).With(1)).Slack(1, 0))
 		},

@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"math"
+	pathpkg "path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -68,7 +69,9 @@ the text contains the zinc run command that repeats each.
 
 A float input has the range -%d to %d unless --range or --calibrate sets another, an
 8-bit integer that of its type, other integers 0 to %d: the ranges of nearly all random
-values of zinc verify. A range of NAME=type is every finite value of the type. Targets
+values of zinc verify. A range of NAME=type is every finite value of the type. A state has
+the range of zeros and of all that the model writes to it; --range sets another, as for a
+state that the application fills. NAME may be a pattern with * and ?. Targets
 that zinc cannot write programs for are placed by their own limits and computed with the
 arithmetic of h13.
 
@@ -85,7 +88,8 @@ counts shown findings, possible counts all.`, witness.Sigmas, witness.Sigmas, ve
 	c.model(f)
 	f.Lookup("target").Usage = "hardware `TARGETS`, separated by commas, or all: " + strings.Join(target.Names(), ", ")
 	f.StringArrayVar(&c.ranges, "range", nil,
-		"`NAME=LO:HI`: range of an input, or NAME=type for the range of its type (repeatable)")
+		"`NAME=LO:HI`: range of an input or state, or NAME=type for the range of its type; NAME may be a pattern, as "+
+			"in 'kc*=-8:8' (repeatable)")
 	f.StringArrayVar(&c.calibrate, "calibrate", nil, "`NAME=FILE.npy`: range of an input from the values of an "+
 		"array of any shape (repeatable; several files for one name extend the range)")
 	f.BoolVar(&c.json, "json", false, "print JSON")
@@ -359,18 +363,16 @@ func (c *lintCommand) inputRanges(path string, p *ir.Program, given map[string]l
 		}
 		return fmt.Errorf("%s: unknown input %q for %s; inputs: %s", path, n, what, strings.Join(names, ", "))
 	}
-	out = map[string]lint.Interval{}
-	for _, n := range names {
-		if r, ok := given[n]; ok {
-			out[n] = lint.Interval{Lo: r.lo, Hi: r.hi}
-			if r.all {
-				out[n] = interval.FiniteOf(types[n].DType)
-			}
-		}
+	by, err := matchRanges(path, names, given)
+	if err != nil {
+		return nil, nil, err
 	}
-	for n := range given {
-		if err := known("--range", n); err != nil {
-			return nil, nil, err
+	out = map[string]lint.Interval{}
+	for n, pattern := range by {
+		r := given[pattern]
+		out[n] = lint.Interval{Lo: r.lo, Hi: r.hi}
+		if r.all {
+			out[n] = interval.FiniteOf(types[n].DType)
 		}
 	}
 	count := map[string]int{} // of the files of a name
@@ -385,7 +387,7 @@ func (c *lintCommand) inputRanges(path string, p *ir.Program, given map[string]l
 		if err := known("--calibrate", f.name); err != nil {
 			return nil, nil, err
 		}
-		if _, ok := given[f.name]; ok {
+		if _, ok := by[f.name]; ok {
 			return nil, nil, usagef("--range and --calibrate both name %q", f.name)
 		}
 		t, err := c.calibrationArray(f.file)
@@ -408,6 +410,41 @@ func (c *lintCommand) inputRanges(path string, p *ir.Program, given map[string]l
 		samples[k][f.name] = t
 	}
 	return out, samples, nil
+}
+
+// matchRanges returns which range each input and state has: that of its name, or else that of the pattern that it
+// matches.
+func matchRanges(model string, names []string, given map[string]lintRange) (map[string]string, error) {
+	by := map[string]string{}
+	for _, pattern := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(names, pattern) {
+			by[pattern] = pattern
+			continue
+		}
+		matched := 0
+		for _, n := range names {
+			ok, err := pathpkg.Match(pattern, n)
+			switch {
+			case err != nil:
+				return nil, usagef("--range %q: %v; want a name or a pattern with * and ?", pattern, err)
+			case !ok:
+				continue
+			}
+			matched++
+			if _, exact := given[n]; exact {
+				continue // its own range
+			}
+			if other, twice := by[n]; twice {
+				return nil, usagef("--range: %q and %q both match %q", other, pattern, n)
+			}
+			by[n] = pattern
+		}
+		if matched == 0 {
+			return nil, fmt.Errorf("%s: unknown input %q for --range; inputs: %s", model, pattern,
+				strings.Join(names, ", "))
+		}
+	}
+	return by, nil
 }
 
 // calibrationArray reads a file of --calibrate.
