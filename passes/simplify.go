@@ -189,8 +189,12 @@ func settleCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 }
 
 // skips reports whether a cast from one type to another by way of a third is the cast between the two: the cast to the
-// third changes no value, and an integer type out of whose range a value may be is reached from one kind of number.
+// third changes no value, and an integer type out of whose range a value may be is reached from one kind of number. A
+// cast from fp16 to fp32 remains: the engine computes the fp16 numbers, and the cast is that of a result.
 func skips(from, by, to ir.DType) bool {
+	if by == ir.FP16 && to == ir.FP32 {
+		return false
+	}
 	return by.Contains(from) && (to.Contains(from) || to.IsFloat() || from.IsFloat() == by.IsFloat())
 }
 
