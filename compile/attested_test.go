@@ -30,6 +30,7 @@ type recordedCase struct {
 		Storage, Value, Pattern string
 		Mask                    uint16 `json:"xor_mask"`
 		Payload                 uint64 `json:"payload_bytes"`
+		Offsets                 []int  `json:"record_offsets"` // of the recorded references, in the order of the shapes
 		Shape                   []int
 		Shapes                  [][]int
 	}
@@ -169,8 +170,8 @@ func compiledTasks(t *testing.T, c *recordedCase) []*td.Task {
 	return tasks
 }
 
-// caseFiles returns a case's text and weight file: a blob for each reference, in order, with the values that its
-// compiler saw.
+// caseFiles returns a case's text and weight file: a blob for each reference, with the values that its compiler saw.
+// The shapes follow the recorded offsets if there are any, else the order of the text.
 func caseFiles(t *testing.T, c *recordedCase) (text, weights []byte) {
 	t.Helper()
 	le := binary.LittleEndian
@@ -179,7 +180,16 @@ func caseFiles(t *testing.T, c *recordedCase) (text, weights []byte) {
 	parts := strings.Split(c.MIL, "offset = uint64(")
 	out := parts[0]
 	for k, rest := range parts[1:] {
-		blob := blobOf(t, c, k)
+		number, tail, _ := strings.Cut(rest, ")")
+		recorded, err := strconv.Atoi(number)
+		if err != nil {
+			t.Fatalf("%s: %v", c.Case, err)
+		}
+		which := slices.Index(c.Weights.Offsets, recorded)
+		if which < 0 {
+			which = k
+		}
+		blob := blobOf(t, c, which)
 		at := len(weights)
 		head := make([]byte, 64)
 		le.PutUint32(head, 0xdeadbeef)
@@ -189,7 +199,6 @@ func caseFiles(t *testing.T, c *recordedCase) (text, weights []byte) {
 		weights = append(append(weights, head...), blob...)
 		weights = append(weights, make([]byte, -len(weights)&63)...)
 		le.PutUint32(weights, uint32(k+1))
-		_, tail, _ := strings.Cut(rest, ")")
 		out += "offset = uint64(" + strconv.Itoa(at) + ")" + tail
 	}
 	return []byte(out), weights
