@@ -344,12 +344,15 @@ func (d *driver) passes(j *job) (*unit, error) {
 	}
 	o := d.passOptions()
 	o.Func, o.Shapes = j.program.Funcs[0].Name, j.shapes
+	inputs := flexible(j.name, j.program.Funcs[0])
 	s, err := passes.Run(d.ctx, j.program, o)
 	if err != nil {
 		return nil, err
 	}
 	u := d.unit(j.name, s)
 	u.shapes = j.shapes
+	u.rep.Flexible = inputs
+	u.rep.resolve(s.Func)
 	return u, nil
 }
 

@@ -56,6 +56,8 @@ type Report struct {
 	// Casts are the layout conversions of one call, absent in a report of a plan, which has no chain.
 	Casts  int      `json:"casts,omitempty"`
 	States []string `json:"states,omitempty"` // names of the states
+	// Flexible are the inputs whose shapes the model leaves open, with the shapes that the report is for.
+	Flexible []FlexibleInput `json:"flexible_inputs,omitempty"`
 	// Functions are the reports of the functions if the pair has several. The report itself then sums them up, with
 	// their operations and steps one function after the other.
 	Functions []*Report `json:"functions,omitempty"`
@@ -421,6 +423,7 @@ func sum(fs []*Function) *Report {
 		}
 		step = next
 		r.Compressed = append(r.Compressed, o.Compressed...)
+		r.Flexible = append(r.Flexible, o.Flexible...)
 		r.uses = append(r.uses, o.uses...)
 		r.Functions = append(r.Functions, o)
 		r.EngineOps += o.EngineOps

@@ -234,3 +234,31 @@ func TestAdviceLeavesOutWhatSavesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestAdviseStopsWhereTheWorkEnds checks that less work gives less advice, that what is left is named, and that the
+// work that was done is within the bound and the same each time.
+func TestAdviseStopsWhereTheWorkEnds(t *testing.T) {
+	m := open(t, "products.mil")
+	o := compile.Options{Target: target.H13, Precision: "declared", Place: "auto", SplitKernel: true}
+	now, err := compile.Price(t.Context(), ir.CloneProgram(m.Program), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	search := func(work int64) *explain.Search {
+		s, err := explain.Advise(t.Context(), m.Program, now, explain.Options{Compile: o, Seed: 1, Work: work})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Work > cmp.Or(work, explain.DefaultWork) {
+			t.Errorf("work is %d, want at most %d", s.Work, work)
+		}
+		return s
+	}
+	all, again, none := search(0), search(0), search(1)
+	if all.Work != again.Work || len(all.Advice) == 0 || len(all.Left) > 0 {
+		t.Errorf("work %d and %d, left %v", all.Work, again.Work, all.Left)
+	}
+	if len(none.Advice) > 0 || len(none.Left) == 0 {
+		t.Errorf("without work: %d pieces of advice, left %v", len(none.Advice), none.Left)
+	}
+}

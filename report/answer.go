@@ -60,6 +60,9 @@ func answerTime(b *bytes.Buffer, d *Document) {
 	}
 	total := r.CallTime()
 	fmt.Fprintf(b, "\n%s %s%s\n%s See docs/cost.md.\n", total.Short(), calls, asFP16(r), cost.Error())
+	if s := Shapes(r); s != "" {
+		fmt.Fprintf(b, "%s\n", s)
+	}
 	for _, p := range r.CallParts() {
 		fmt.Fprintf(b, "  %8s  %4s  %s\n", p.Time.Short(), shareOf(p.Time, total), useNames[p.Use]+counted(r, p.Use))
 	}

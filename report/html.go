@@ -105,6 +105,7 @@ type pageData struct {
 	Advised []Advice
 	More    int // further advice
 	Largest []Cost
+	Shapes  string // of flexible inputs
 	Saved   *savedWeights
 	Kinds   []Kind
 	Groups  []Cause
@@ -206,6 +207,7 @@ func writeHTML(w io.Writer, d *Document) error {
 		Advised:  d.Advice[:min(len(d.Advice), answerAdvice)],
 		More:     max(0, len(d.Advice)-answerAdvice),
 		Largest:  Largest(d.Report),
+		Shapes:   Shapes(d.Report),
 		Saved:    weightsOf(d.Report),
 		Kinds:    Kinds(d.Report),
 		Groups:   Causes(d.Report),

@@ -67,6 +67,9 @@ func writeMarkdown(w io.Writer, d *Document) error {
 		b.WriteByte('\n')
 	}
 	fmt.Fprintf(&b, "Target %s, precision %s.\n\n", md(d.Target), md(d.Precision))
+	if s := Shapes(d.Report); s != "" {
+		fmt.Fprintf(&b, "%s.\n\n", md(s))
+	}
 	b.WriteString("| function | operations on the engine | multiply-accumulates on the engine | dispatches | CPU " +
 		"calls | tasks | time of a call | on the engine | on the CPU |\n| --- | ---: | ---: | ---: | ---: | ---: | " +
 		"---: | ---: | ---: |\n")
