@@ -87,6 +87,11 @@ var Recipes = []Recipe{
 	{Name: "silu", Ops: ops{ir.OpMul}, apply: siluWhole, Doc: "x sigmoid(x) is silu"},
 	{Name: "silu-by-parts", Ops: ops{ir.OpSilu}, apply: siluByParts, Doc: "silu is x sigmoid(x)"},
 	{Name: "tanh-by-sigmoid", Ops: ops{ir.OpTanh}, apply: tanhBySigmoid, Doc: "tanh is 2 sigmoid(2x) - 1"},
+	{Name: "zero-padding", Ops: ops{ir.OpPad}, apply: padZeros, Retrain: "the model must be trained again with it",
+		Doc: "borders are padded with zeros instead of copies, which convolutions do by themselves"},
+	{Name: "smaller-kernels", Ops: ops{ir.OpConv}, apply: smallerKernels,
+		Retrain: "the model must be trained again with it",
+		Doc:     "a kernel of 7 or more taps along a side is two, one after the other, that reach as far"},
 }
 
 // recipeNamed returns the row of Recipes with a name, or nil if no row has it.

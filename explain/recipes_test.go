@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -299,6 +300,36 @@ func TestFasterRecipesComputeTheSame(t *testing.T) {
 		if len(r.Rules) == 0 && r.Retrain == "" && !tried[r.Name] {
 			t.Errorf("%s is not tried on any model", r.Name)
 		}
+	}
+}
+
+// TestWhatNeedsTrainingIsSaidAsSuch pads by reflection and convolves with a large kernel: changes that compute
+// something else say so, and are not run.
+func TestWhatNeedsTrainingIsSaidAsSuch(t *testing.T) {
+	p := model(t, "tensor<fp16, [1, 32, 64, 64]> x",
+		"tensor<fp16, [1, 32, 72, 72]> y = pad(constant_val = fp16(0), mode = string(\"reflect\"), "+
+			"pad = tensor<int32, [8]>([0, 0, 0, 0, 4, 4, 4, 4]), x = x)",
+		conv("a", "y", "[1, 32, 64, 64]", "[32, 32, 9, 9]", "0, 0, 0, 0", "1, 1", ""),
+		"tensor<fp16, [1, 32, 64, 64]> z = relu(x = a)")
+	o := options()
+	now, err := compile.Price(t.Context(), ir.CloneProgram(p), o.Compile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Advise(t.Context(), p, now, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	for _, a := range s.Tried {
+		tried[a.Name] = true
+	}
+	if !tried["zero-padding"] || !tried["smaller-kernels"] {
+		t.Errorf("tried %+v", s.Tried)
+	}
+	k := slices.IndexFunc(s.Advice, func(a Advice) bool { return a.Recipe == "smaller-kernels" })
+	if k < 0 || s.Advice[k].Retrain == "" || s.Advice[k].Ran {
+		t.Errorf("%+v", s.Advice)
 	}
 }
 

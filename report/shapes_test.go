@@ -33,8 +33,8 @@ func TestNothingSaysWhatWasTried(t *testing.T) {
 	s := &Search{Tried: []Tried{
 		{Name: "a", Places: 3}, {Name: "precision fp16", Option: true}, {Name: "b", Places: 1},
 	}}
-	if got, want := s.Nothing(), "no change found: tried 2 rewrites at 4 places and precision fp16; none makes the model "+
-		"faster. The largest costs are:"; got != want {
+	if got, want := s.Nothing(), "no change found: tried 2 rewrites at 4 places and precision fp16; none makes "+
+		"the model faster. The largest costs are:"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

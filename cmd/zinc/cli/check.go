@@ -54,7 +54,8 @@ whole model faster, by what they save, the time by kind of operation, and what i
 CPU and why. A change is listed only if zinc applied it to the whole model and the
 estimate is smaller; what a rewrite changes was also run and compared, unless that takes
 more than --work, which the line then says. --apply NAME -o FOLDER writes the changed
-model. If nothing helps, it says what was tried, and what bounds the largest costs.
+model. A change after which the model must be trained again says so and comes last. If
+nothing helps, check says what was tried, and what bounds the largest costs.
 
 With --all it prints every operation instead: engine or CPU, the time, and for one on the
 CPU the rule that keeps it there, the value that breaks the rule, the target's limit, and
