@@ -26,9 +26,12 @@ type analysis struct {
 	unmodelled map[*ir.Op]bool
 	// written are the states without a passed range: zeros and what operations judged so far write.
 	written map[*ir.Value]Interval
-	// calm omits NaN from every result: the ranges are those of runs in which no statement returns a NaN. Rules look at
-	// these, since after a first NaN nothing else could be found.
+	// calm omits NaN from every result, and clips results without bounds about which there is a finding: the ranges are
+	// those of runs in which no statement returns a NaN and findings are repaired. Rules look at these, since after a
+	// first NaN or infinity nothing else could be found.
 	calm bool
+	// repaired are the results that are clipped, with the range that their readers get.
+	repaired map[*ir.Value]Interval
 }
 
 // analyse judges a function whose operations have places. inputs maps parameters to their ranges; a parameter without
@@ -39,7 +42,7 @@ func analyse(f *ir.Func, inputs map[string]Interval) *analysis {
 	return a
 }
 
-// calmly judges the function again, with NaN omitted.
+// calmly judges the function again, with NaN omitted and findings repaired.
 func (a *analysis) calmly() *analysis {
 	c := prepare(a.fn, a.inputs, a.folded, a.consts)
 	c.calm = true
@@ -55,6 +58,7 @@ func prepare(f *ir.Func, inputs map[string]Interval, folded map[*ir.Value]*ir.Co
 		hots:   map[*ir.Op]*witness.Peaks{},
 		rows:   map[*ir.Value]*rows{},
 		folded: folded, consts: consts, uses: ir.Uses(f), unmodelled: map[*ir.Op]bool{},
+		repaired: map[*ir.Value]Interval{},
 	}
 	a.order(f.Body)
 	for _, p := range f.Body.Params {
@@ -147,11 +151,42 @@ func (a *analysis) op(op *ir.Op) {
 		a.raw[v] = r
 		a.val[v] = settle(op, v.Type.DType, r, c.running)
 	}
+	a.repair(op)
 	if s, v := stateOf(op); v != nil {
 		if r, free := a.written[s]; free {
 			a.written[s] = r.Hull(a.Range(v))
 		}
 	}
+}
+
+// repair clips results without bounds about which there is a finding: to what the operation can store.
+func (a *analysis) repair(op *ir.Op) {
+	for _, v := range op.Results {
+		delete(a.repaired, v)
+	}
+	if !a.calm || len(op.Results) != 1 || !a.unbounded(op.Results[0]) || len(a.suspectsAt(op)) == 0 {
+		return
+	}
+	v := op.Results[0]
+	limit := interval.FiniteOf(v.Type.DType)
+	if op.Place.Unit == ir.Engine && op.Def.Class == ir.Product {
+		limit = interval.Span(-numerics.MACLimit+16, numerics.MACLimit-16)
+	}
+	clip := func(r Interval) Interval {
+		return Interval{Lo: interval.Clamp(r.Lo, limit), Hi: interval.Clamp(r.Hi, limit)}
+	}
+	a.val[v], a.repaired[v] = clip(a.val[v]), limit
+	if rs := a.rows[v]; rs != nil {
+		for i, r := range rs.r {
+			rs.r[i] = clip(r)
+		}
+	}
+}
+
+// Repaired returns the range to which a finding's result is clipped for its readers, if it is.
+func (a *analysis) Repaired(v *ir.Value) (Interval, bool) {
+	r, ok := a.repaired[v]
+	return r, ok
 }
 
 // settle returns the range of what an operation stores: rounded to the type, and on the engine changed as its output

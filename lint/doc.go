@@ -10,7 +10,9 @@
 //
 // Invariants: the interval of a value contains what the interpreter computes for it, in either mode of numerics, for
 // all inputs in their ranges; an operation without a transfer function has the range of its type, and is listed as
-// such. Rules look at the intervals of the runs in which no earlier statement returns NaN; a finding states whether one
-// may. A finding is "shown" or "shown alone" only by a run, never by the intervals, and operands of a cut that only the
-// intervals allow are marked as such. The same program, ranges and options give the same findings and inputs.
+// such. Rules look at the intervals of the runs in which no earlier statement returns NaN and earlier findings are
+// repaired: results without bounds are clipped. A finding names the first of these, or states whether a statement
+// before it may return NaN. A finding is "shown" or "shown alone" only by a run, never by the intervals, and operands
+// of a cut that only the intervals allow are marked as such. The same program, ranges and options give the same
+// findings and inputs.
 package lint

@@ -37,7 +37,7 @@ type Root struct {
 }
 
 // group groups findings by cause and ranks the groups: by certainty, then by how close recorded values come to the
-// limit, then by place.
+// limit, then by place. Of equal certainty, those that are to be repaired first come before those after them.
 func (f *Function) group() {
 	f.Groups = []*Group{}
 	at := map[string]*Group{}
@@ -61,8 +61,43 @@ func (f *Function) group() {
 	}
 	slices.SortStableFunc(f.Groups, func(a, b *Group) int {
 		return cmp.Or(cmp.Compare(slices.Index(States, a.State), slices.Index(States, b.State)),
-			witness.CompareGrowth(a.Gap, b.Gap))
+			cmp.Compare(f.later(a), f.later(b)), witness.CompareGrowth(a.Gap, b.Gap))
 	})
+}
+
+// later is 1 for a group whose findings all come after another that is to be repaired first, else 0.
+func (f *Function) later(g *Group) int {
+	for _, i := range g.Findings {
+		if f.Findings[i].First == "" {
+			return 0
+		}
+	}
+	return 1
+}
+
+// causes returns for each operation the first operation it depends on whose result is repaired; none for others.
+func (a *analysis) causes() map[*ir.Op]*ir.Op {
+	out := map[*ir.Op]*ir.Op{}
+	from := map[*ir.Value]*ir.Op{}
+	for _, op := range a.ops {
+		var first *ir.Op
+		op.Reads(func(v *ir.Value) {
+			if first == nil {
+				first = from[v]
+			}
+		})
+		if first != nil {
+			out[op] = first
+		}
+		for _, r := range op.Results {
+			if _, ok := a.repaired[r]; ok && first == nil {
+				from[r] = op
+				continue
+			}
+			from[r] = first
+		}
+	}
+	return out
 }
 
 // unbounded reports whether a value is a computed float without bounds.
@@ -112,7 +147,6 @@ func roots(a *analysis, files []string, findings []*Finding) []*Root {
 		for _, x := range findings {
 			if v.Def != nil && x.op == v.Def {
 				r.Rule, r.Instead = x.Rule, x.Instead
-				x.Taints = r.Behind
 				break
 			}
 		}

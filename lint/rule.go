@@ -1,6 +1,9 @@
 package lint
 
 import (
+	"slices"
+	"sync"
+
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lint/interval"
 	"github.com/zinc-compiler/zinc/lint/witness"
@@ -173,41 +176,51 @@ func suspicions(found []*suspect) []*witness.Suspicion {
 	return out
 }
 
-// suspects judges every statement by every rule.
-func suspects(a *analysis) (out []*suspect, unjudged int) {
-	byOp := map[*ir.Operation][]*Rule{}
-	var every []*Rule
-	for i := range Rules {
-		r := &Rules[i]
-		if r.ops == nil {
-			every = append(every, r)
-		}
-		for _, o := range r.ops {
-			byOp[o] = append(byOp[o], r)
-		}
-	}
-	for _, op := range a.ops {
-		s := &site{a: a, op: op, engine: op.Place.Unit == ir.Engine}
-		if len(op.Results) == 0 {
-			continue
-		}
-		if !s.judged() {
-			unjudged++
-			continue
-		}
-		for _, list := range [][]*Rule{byOp[op.Def.Operation], every} {
-			for _, r := range list {
-				if p := r.check(s); p != nil {
-					p.rule, p.Kind = r, r.Name
-					if p.instead == "" {
-						p.instead = r.Instead
-					}
-					out = append(out, p)
+// rulesOf returns the rules of an operation: those for it, and those for all.
+var rulesOf = sync.OnceValue(func() map[*ir.Operation][]*Rule {
+	m := map[*ir.Operation][]*Rule{}
+	for _, o := range ir.Operations {
+		for _, every := range []bool{false, true} {
+			for i := range Rules {
+				if r := &Rules[i]; every == (r.ops == nil) && (every || slices.Contains(r.ops, o)) {
+					m[o] = append(m[o], r)
 				}
 			}
 		}
 	}
+	return m
+})
+
+// suspects judges every statement by every rule.
+func suspects(a *analysis) (out []*suspect, unjudged int) {
+	for _, op := range a.ops {
+		switch {
+		case len(op.Results) == 0:
+		case !(&site{a: a, op: op}).judged():
+			unjudged++
+		default:
+			out = append(out, a.suspectsAt(op)...)
+		}
+	}
 	return out, unjudged
+}
+
+// suspectsAt judges a statement by every rule; none applies to one that reads values without bounds.
+func (a *analysis) suspectsAt(op *ir.Op) (out []*suspect) {
+	s := &site{a: a, op: op, engine: op.Place.Unit == ir.Engine}
+	if !s.judged() {
+		return nil
+	}
+	for _, r := range rulesOf()[op.Def.Operation] {
+		if p := r.check(s); p != nil {
+			p.rule, p.Kind = r, r.Name
+			if p.instead == "" {
+				p.instead = r.Instead
+			}
+			out = append(out, p)
+		}
+	}
+	return out
 }
 
 // taps reports whether a product sums more than one term.

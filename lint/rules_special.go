@@ -30,7 +30,40 @@ func checkLogZero(s *site) *suspect {
 	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamX), -e)}
 	p.Gap = p.reaches(-e)
 	p.ANE = true
+	if s.op.Is(ir.OpLog) && ofSoftmax(s.arg(ir.ParamX)) {
+		p.instead = logSoftmax
+	}
 	return p.anyOf(s.arg(ir.ParamX), func(v float64) bool { return v+e == 0 })
+}
+
+// logSoftmax is what to write for the logarithm of a softmax: an epsilon would replace the small probabilities.
+const logSoftmax = "Write the logarithm of a softmax as one function: d = x - reduce_max(x), then " +
+	"d - log(reduce_sum(exp(d))), over the softmax's axis. The sum is at least 1, so no epsilon is needed; one would " +
+	"change every small probability."
+
+// ofSoftmax reports whether a value has elements of a softmax, one operation or written out.
+func ofSoftmax(v *ir.Value) bool {
+	for range 16 {
+		v = witness.Unreshaped(v)
+		if v == nil || v.Def == nil {
+			return false
+		}
+		op := v.Def
+		switch {
+		case op.Is(ir.OpSoftmax) || quotientOfSum(op) != nil:
+			return true
+		case op.Is(ir.OpCast) || op.Def.Picks != nil || op.Is(ir.OpSliceByIndex, ir.OpSliceBySize):
+			v = op.Arg(ir.ParamX)
+		case op.Is(ir.OpAdd, ir.OpMaximum, ir.OpClip): // an epsilon
+			if y := op.Arg(ir.ParamY); y != nil && y.Const == nil {
+				return false
+			}
+			v = op.Arg(ir.ParamX)
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 // reaches is the gap to a number that values reach or not, whatever their magnitude.
@@ -201,6 +234,9 @@ func checkEpsilon(s *site) *suspect {
 	}
 	if !(x.Lo <= 0 && x.Hi >= 0) {
 		return nil
+	}
+	if s.op.Is(ir.OpLog) && ofSoftmax(s.arg(ir.ParamX)) {
+		p.instead = logSoftmax
 	}
 	p.Goals = []witness.Goal{witness.Near(s.arg(ir.ParamX), 0)}
 	p.Gap = p.reaches(0)

@@ -76,8 +76,8 @@ type Function struct {
 	// States, with the ranges that were passed for them or else those of zeros and all that the function writes.
 	States     []InputRange `json:"states,omitempty"`
 	Statements int          `json:"statements"` // statements that were looked at
-	// Unjudged counts the statements with an operand whose range is not bounded, mostly after a finding; whether they
-	// reach a limit is not known.
+	// Unjudged counts the statements with an operand whose range is not bounded although no finding explains it, as of
+	// a variable of a loop; whether they reach a limit is not known.
 	Unjudged int `json:"unjudged"`
 	// Unmodelled names the operations that have the range of their type.
 	Unmodelled []string   `json:"unmodelled,omitempty"`
@@ -135,9 +135,11 @@ type Finding struct {
 	// Behind reports that an earlier statement may already return infinity or NaN, and that this one is judged as if no
 	// NaN resulted.
 	Behind bool `json:"behind,omitempty"`
-	// Taints counts the statements that cannot be judged because this one's result has
-	// no bounds.
+	// Taints counts the statements after this one that are judged as if its result were clipped to its limit.
 	Taints int `json:"taints,omitempty"`
+	// First is the statement whose finding is to be repaired first: this one is judged as if it were.
+	First     string `json:"first,omitempty"`
+	FirstLine int32  `json:"first_line,omitempty"` // line of that statement, from 1
 	// Seen is the range of Value in recorded runs of the whole model, on drawn inputs and the arrays passed. Gap is the
 	// factor by which those values would have to grow to meet the limit: 1 if they do, 0 if nothing was recorded.
 	Seen *[2]verify.Number `json:"seen,omitempty"`
@@ -287,9 +289,18 @@ func function(ctx context.Context, machine func() (*sim.Machine, error), f *comp
 			witnesses = append(witnesses, &witness.Witness{Note: "no input was searched for", Seen: interval.Nothing})
 		}
 	}
+	after := a.causes()
+	taints := map[*ir.Op]int{}
+	for _, op := range after {
+		taints[op]++
+	}
 	for i, p := range found {
 		x := p.finding(witnesses[i], files, o.Source)
 		x.Behind = behind(sound, p.Op)
+		if op := after[p.Op]; op != nil {
+			x.First, x.FirstLine = label(op), op.Pos.Line
+		}
+		x.Taints = taints[p.Op]
 		out.Findings = append(out.Findings, x)
 	}
 	slices.SortStableFunc(out.Findings, func(a, b *Finding) int {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/lint/interval"
 	"github.com/zinc-compiler/zinc/lint/witness"
@@ -224,8 +225,12 @@ func (p *printer) finding(x *Finding) {
 	}
 	p.line("  interval: %s from %s to %s, limit %s", x.Value, interval.Number(float64(x.Interval[0])),
 		interval.Number(float64(x.Interval[1])), x.Limit)
-	if s := x.Seen; s != nil {
-		p.line("  recorded: from %s to %s in runs of the whole model%s", interval.Number(float64(s[0])),
+	switch s := x.Seen; {
+	case s == nil:
+	case s[0] == s[1]:
+		p.line("  recorded: always %s in test runs%s", interval.Number(float64(s[0])), times(x.Gap))
+	default:
+		p.line("  recorded: from %s to %s in test runs%s", interval.Number(float64(s[0])),
 			interval.Number(float64(s[1])),
 			times(x.Gap))
 	}
@@ -246,12 +251,19 @@ func (p *printer) finding(x *Finding) {
 			interval.Number(float64(e.Interpreter)), interval.Number(float64(e.Exact)))
 	}
 	p.run(x)
-	if x.Behind {
+	if x.First != "" {
+		at := x.First
+		if x.FirstLine > 0 {
+			at += fmt.Sprintf(" (line %d)", x.FirstLine)
+		}
+		p.line("  first: repair %s; this finding assumes that it is clipped to its limit", at)
+	} else if x.Behind {
 		p.line("  earlier: a statement before this one may return infinity or NaN; this one is judged as if no NaN " +
 			"resulted")
 	}
 	if x.Taints > 0 {
-		p.line("  later: statements that cannot be judged because of this one: %d", x.Taints)
+		p.line("  later: %s judged as if this result were clipped to its limit", diag.Count(x.Taints,
+			"statement is", "statements are"))
 	}
 	if x.Note != "" {
 		p.line("  note: %s", x.Note)
@@ -272,9 +284,9 @@ func times(gap verify.Number) string {
 	case g == 1:
 		return "; the limit is among them"
 	case math.IsInf(g, 1):
-		return "; on the other side of the limit"
+		return ""
 	default:
-		return "; the limit is " + factor(g) + " times as far"
+		return fmt.Sprintf("; they reach %.2g %% of the limit", 100/g)
 	}
 }
 
@@ -312,7 +324,7 @@ func (p *printer) cut(x *Finding) {
 	}
 	var clips []string
 	for _, o := range c.Operands {
-		if o.Safe != nil {
+		if o.Safe != nil && o.Safe[0] < o.Safe[1] {
 			clips = append(clips, fmt.Sprintf("%s to %s..%s", o.Name, interval.Number(float64(o.Safe[0])),
 				interval.Number(float64(o.Safe[1]))))
 		}
@@ -434,6 +446,10 @@ func (x *Finding) sarif(model, function, failOn string) sarif.Finding {
 		msg += fmt.Sprintf(" Shown: %s %s[%d] is %s on the %s, exactly %s.", where, e.Output, e.Index,
 			interval.Number(float64(e.Engine)), e.By, interval.Number(float64(e.Exact)))
 		props["evidence"] = e
+	}
+	if x.First != "" {
+		msg += fmt.Sprintf(" Repair %q first: this finding assumes that it is clipped to its limit.", x.First)
+		props["first"] = x.First
 	}
 	if len(x.Files) > 0 {
 		props["inputs"] = x.Files

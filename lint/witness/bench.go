@@ -9,6 +9,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/lint/interval"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
@@ -25,6 +26,10 @@ type bench struct {
 	machine *sim.Machine // nil if nothing is compiled
 	name    string       // function of the pair
 	workers int
+	// repaired returns the range to which a watched run clips a value for its readers; nil for none. raw are the values
+	// that it clipped in the last one, as computed.
+	repaired func(v *ir.Value) (interval.Interval, bool)
+	raw      Trace
 }
 
 // newBench prepares the function f; m runs its pair under the name.
@@ -71,7 +76,7 @@ func (t Trace) keeper(keep map[*ir.Value]bool) func(op *ir.Op, results []interp.
 	}
 }
 
-// declared runs the function as it is and keeps the values in keep.
+// declared runs the function as it is, but repaired, and keeps the values in keep.
 func (b *bench) declared(ctx context.Context, in tensors, keep map[*ir.Value]bool) (tensors, Trace, error) {
 	return b.watched(ctx, in, keep, nil)
 }
@@ -89,8 +94,10 @@ func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool
 		}
 	}
 	hold := t.keeper(keep)
+	b.raw = Trace{}
 	out, err := b.prog.Run(ctx, in, interp.Options{Workers: b.workers, States: tensors{},
 		Trace: func(op *ir.Op, results []interp.Tensor) {
+			b.repair(op, results)
 			hold(op, results)
 			if see != nil {
 				for i, v := range op.Results {
@@ -99,6 +106,29 @@ func (b *bench) watched(ctx context.Context, in tensors, keep map[*ir.Value]bool
 			}
 		}})
 	return out, t, err
+}
+
+// repair clips the results of an operation for its readers.
+func (b *bench) repair(op *ir.Op, results []interp.Tensor) {
+	if b.repaired == nil {
+		return
+	}
+	for i, v := range op.Results {
+		limit, ok := b.repaired(v)
+		if r := RangeOf(results[i]); !ok || !r.NaN && r.Hull(limit) == limit {
+			continue
+		}
+		vs := results[i].Floats32()
+		clipped := make([]float32, len(vs))
+		for j, y := range vs {
+			if y == y { // NaN becomes 0
+				clipped[j] = float32(interval.Clamp(float64(y), limit))
+			}
+		}
+		if x, err := interp.FromFloats(v.Type.DType, clipped, results[i].Type.Shape...); err == nil {
+			b.raw[v], results[i] = results[i], x
+		}
+	}
 }
 
 // upTo runs the function with fp32 instead of fp16 up to the value until (of the widened function), and keeps every
@@ -253,7 +283,7 @@ func compare(by string, exactly bool, only func(name string) bool, order []*ir.V
 // check runs an input in all ways and compares the outputs in only.
 func (b *bench) check(ctx context.Context, in tensors, ane, exactly bool, only func(name string) bool) (*Evidence,
 	error) {
-	d, _, err := b.declared(ctx, in, map[*ir.Value]bool{})
+	d, err := b.prog.Run(ctx, in, interp.Options{Workers: b.workers, States: tensors{}})
 	if err != nil {
 		return nil, err
 	}

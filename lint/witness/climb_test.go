@@ -29,10 +29,11 @@ func searchOf(t *testing.T, g *irbuild.Graph, r interval.Interval) *search {
 // byType is an analysis that knows only the types of values.
 type byType struct{ f *ir.Func }
 
-func (a byType) Func() *ir.Func                      { return a.f }
-func (a byType) Operations() []*ir.Op                { return a.f.Body.Ops }
-func (a byType) Range(v *ir.Value) interval.Interval { return interval.OfType(v.Type.DType) }
-func (a byType) Constant(v *ir.Value) *ir.Const      { return v.Const }
+func (a byType) Func() *ir.Func                                    { return a.f }
+func (a byType) Operations() []*ir.Op                              { return a.f.Body.Ops }
+func (a byType) Range(v *ir.Value) interval.Interval               { return interval.OfType(v.Type.DType) }
+func (a byType) Constant(v *ir.Value) *ir.Const                    { return v.Const }
+func (a byType) Repaired(*ir.Value) (r interval.Interval, ok bool) { return r, false }
 
 // watching is a suspicion of v that no run shows; look is called with the values of every run.
 func (s *search) watching(v *ir.Value, look func(t Trace)) *proof {

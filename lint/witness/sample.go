@@ -106,11 +106,13 @@ func (s *search) record() error {
 			continue
 		}
 		for v, r := range m.seen {
-			old, ok := s.seen[v]
-			if !ok {
-				old = interval.Nothing
+			s.seen[v] = joined(s.seen, v, r)
+			if _, ok := s.a.Repaired(v); ok {
+				if x, clipped := s.b.raw[v]; clipped {
+					r = RangeOf(x)
+				}
+				s.own[v] = joined(s.own, v, r)
 			}
-			s.seen[v] = old.Hull(r)
 		}
 		if s.kept == nil {
 			s.kept = t
@@ -122,11 +124,28 @@ func (s *search) record() error {
 	}
 	for _, p := range s.open {
 		p.Growth = s.gapOf(p.Suspicion)
-		if r, ok := s.seen[p.Value]; ok {
+		if r, ok := s.seenBy(p.Suspicion, p.Value); ok {
 			p.Seen = r
 		}
 	}
 	return nil
+}
+
+// joined is the hull of a value's entry and a range.
+func joined(m map[*ir.Value]interval.Interval, v *ir.Value, r interval.Interval) interval.Interval {
+	if old, ok := m[v]; ok {
+		return old.Hull(r)
+	}
+	return r
+}
+
+// seenBy returns the recorded range of a value for a suspicion: its own results as computed, others as repaired.
+func (s *search) seenBy(p *Suspicion, v *ir.Value) (interval.Interval, bool) {
+	if r, ok := s.own[v]; ok && p.has(v.Def) {
+		return r, true
+	}
+	r, ok := s.seen[v]
+	return r, ok
 }
 
 // RangeOf is the smallest interval that contains the elements of a tensor.
@@ -156,7 +175,7 @@ func (s *search) gapOf(p *Suspicion) float64 {
 		if v.Const != nil {
 			return s.a.Range(v)
 		}
-		if r, ok := s.seen[v]; ok {
+		if r, ok := s.seenBy(p, v); ok {
 			return r
 		}
 		unseen = true

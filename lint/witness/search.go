@@ -28,7 +28,8 @@ type search struct {
 	keep    map[*ir.Value]bool
 	first   []Candidate // to record runs on; nil means Options.Samples and drawn inputs
 	samples []sample
-	seen    map[*ir.Value]interval.Interval // in the recorded runs
+	seen    map[*ir.Value]interval.Interval // in the recorded runs, as their readers see them
+	own     map[*ir.Value]interval.Interval // those that are repaired, as computed
 	kept    Trace                           // values of the first recorded run
 }
 
@@ -38,10 +39,11 @@ type proof struct {
 	Witness
 	alone    *region
 	aloneErr error
-	ran      Trace             // of the first input that meets the limit
-	far      interval.Interval // the value in all runs of the search
-	runs     int               // of the engine
-	tries    int               // of the interpreter
+	ran      Trace              // of the first input that meets the limit
+	far      interval.Interval  // the value in all runs of the search
+	runs     int                // of the engine
+	tries    int                // of the interpreter
+	upstream map[*ir.Value]bool // what it depends on, nil until it is needed
 }
 
 func newProof(p *Suspicion) *proof {
@@ -56,6 +58,7 @@ const (
 )
 
 func newSearch(ctx context.Context, o *Options, a Analysis, b *bench, ports []*Input, limit int64) *search {
+	b.repaired = a.Repaired
 	s := &search{
 		ctx:   ctx,
 		o:     o,
@@ -64,6 +67,7 @@ func newSearch(ctx context.Context, o *Options, a Analysis, b *bench, ports []*I
 		ports: ports,
 		limit: limit,
 		seen:  map[*ir.Value]interval.Interval{},
+		own:   map[*ir.Value]interval.Interval{},
 		until: map[*ir.Op]int64{},
 	}
 	s.cost = 1
@@ -316,10 +320,17 @@ func (s *search) try(c Candidate, ps []*proof) error {
 }
 
 // look finds the suspicions that a run of the interpreter reached, and runs the candidate on the engine for them.
-func (s *search) look(c Candidate, t Trace, ps []*proof) error {
+func (s *search) look(c Candidate, repaired Trace, ps []*proof) error {
 	for _, p := range ps {
 		if p.Shown != nil || p.Reached == nil {
 			continue
+		}
+		t := repaired
+		for v, x := range s.b.raw {
+			if p.has(v.Def) { // its own result as computed
+				t = maps.Clone(t)
+				t[v] = x
+			}
 		}
 		if x, ok := t[p.Value]; ok {
 			p.far = p.far.Hull(RangeOf(x))
@@ -330,6 +341,10 @@ func (s *search) look(c Candidate, t Trace, ps []*proof) error {
 		}
 		if !p.Met {
 			p.Met, p.MetAt, p.Input, p.ran = true, at, c, t
+		}
+		if s.after(p) {
+			p.Note = "an input reaches the limit only where an earlier finding is repaired"
+			continue
 		}
 		if p.runs >= maxEngineRuns || !s.afford(3) {
 			continue
@@ -344,6 +359,32 @@ func (s *search) look(c Candidate, t Trace, ps []*proof) error {
 		}
 	}
 	return nil
+}
+
+// after reports whether the last run repaired a value that a suspicion depends on: the engine then shows that one.
+func (s *search) after(p *proof) bool {
+	if len(s.b.raw) == 0 {
+		return false
+	}
+	if p.upstream == nil {
+		p.upstream = map[*ir.Value]bool{}
+		for open := []*ir.Op{p.Op}; len(open) > 0; {
+			op := open[len(open)-1]
+			open = open[:len(open)-1]
+			op.Reads(func(v *ir.Value) {
+				if v.Def != nil && !p.upstream[v] {
+					p.upstream[v] = true
+					open = append(open, v.Def)
+				}
+			})
+		}
+	}
+	for v := range s.b.raw {
+		if p.upstream[v] && !p.has(v.Def) {
+			return true
+		}
+	}
+	return false
 }
 
 // failed distinguishes errors of a run that end the search from those of one input, which an operation may refuse.

@@ -3,6 +3,7 @@ package witness
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -35,6 +36,11 @@ type Suspicion struct {
 	// Evidence judges the operands and the engine's result for the statement alone; if it is nil, outputs are compared
 	// with those in fp32.
 	Evidence func(t Trace) *Evidence
+}
+
+// has reports whether an operation is the suspicion's or in its region.
+func (p *Suspicion) has(op *ir.Op) bool {
+	return op != nil && (op == p.Op || slices.Contains(p.Region, op))
 }
 
 // Goal is the number that an input should bring a value to: the highest (Direction 1), the lowest (Direction -1), or

@@ -19,6 +19,8 @@ type Analysis interface {
 	Range(v *ir.Value) interval.Interval
 	// Constant returns the constant that a value is or that is computed from constants for it, nil for others.
 	Constant(v *ir.Value) *ir.Const
+	// Repaired returns the range to which runs clip a value for its readers, since another finding is about it.
+	Repaired(v *ir.Value) (interval.Interval, bool)
 }
 
 // Judge analyses a function whose inputs have the ranges and returns the suspicions about its statements.

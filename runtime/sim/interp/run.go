@@ -32,7 +32,7 @@ type Options struct {
 	States map[string]Tensor
 
 	Progress func(done, total int)                   // after every operation of the outermost block
-	Trace    func(op *ir.Op, results []Tensor)       // after every operation, in order
+	Trace    func(op *ir.Op, results []Tensor)       // after every operation, in order; may replace results
 	Warn     func(op *ir.Op, pos ir.Pos, msg string) // use of undefined behaviour that has been given a meaning
 }
 
@@ -178,11 +178,11 @@ func (r *run) block(pl *plan, outermost bool) ([]Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		for j, v := range s.op.Results {
-			r.put(r.p.slot[v], res[j])
-		}
 		if r.opt.Trace != nil {
 			r.opt.Trace(s.op, res)
+		}
+		for j, v := range s.op.Results {
+			r.put(r.p.slot[v], res[j])
 		}
 		for _, f := range s.free {
 			r.drop(f)
