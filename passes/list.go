@@ -57,6 +57,9 @@ var List = []Pass{
 	{Name: "place", Doc: "engine or CPU for every operation, with the reason; of what both can do, the one that is " +
 		"estimated faster",
 		Why: "all rewriting of operations is done", run: place},
+	{Name: "hoist-activations", Doc: "move activations over what joins and reshapes the results of products to the " +
+		"products", Why: "before fuse-epilogue, which fuses them; only where all of it is on the engine",
+		run: hoistActivations},
 	{Name: "fuse-epilogue", Doc: "fuse factors, clamps and tables into the product before them",
 		Why: "only operations on the engine fuse", Finds: true, run: fuseEpilogue},
 	{Name: "cut-steps", Doc: "order operations into steps: one engine procedure or one CPU call each, as few as " +
