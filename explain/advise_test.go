@@ -123,7 +123,7 @@ func TestRunsOfRewritesReportProgress(t *testing.T) {
 // the time of a call with what the advice says: for models of the structure of published ones, and for those of the
 // shared folder, of which the short form takes some.
 func TestAdviceHoldsWhenFollowed(t *testing.T) {
-	want := map[string]string{"unet": "fold-rows", "yolo": "compute-in-fp16"} // the first advice
+	want := map[string]string{"unet": "fold-rows", "yolo": "compute-in-fp16"}
 	for i := range irmodels.Models {
 		m := &irmodels.Models[i]
 		t.Run(m.Name, func(t *testing.T) {
@@ -131,8 +131,9 @@ func TestAdviceHoldsWhenFollowed(t *testing.T) {
 			if _, err := reduce.Write(t.Context(), m.Program(), dir); err != nil {
 				t.Fatal(err)
 			}
-			if list := follow(t, dir); len(list) == 0 || list[0].Name() != want[m.Name] {
-				t.Errorf("the first advice is not %s", want[m.Name])
+			list := follow(t, dir)
+			if !slices.ContainsFunc(list, func(a explain.Advice) bool { return a.Name() == want[m.Name] }) {
+				t.Errorf("%s is not advised", want[m.Name])
 			}
 		})
 	}
