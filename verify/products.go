@@ -81,10 +81,13 @@ func (s *statement) corners(ts []interp.Tensor) ([]*span, error) {
 		at := func(v []float32) map[*ir.Value]interp.Tensor { return map[*ir.Value]interp.Tensor{x: like(a.t, v)} }
 		return s.between(ts, at(lo), at(hi), at(least))
 	}
-	end := func(v *ir.Value) [2]interp.Tensor {
+	end := func(v *ir.Value) []interp.Tensor {
 		a := s.of(v)
+		if a.exact() {
+			return []interp.Tensor{a.t}
+		}
 		lo, hi := a.ends()
-		return [2]interp.Tensor{like(a.t, lo), like(a.t, hi)}
+		return []interp.Tensor{like(a.t, lo), like(a.t, hi)}
 	}
 	var all []map[*ir.Value]interp.Tensor
 	for _, p := range end(x) {

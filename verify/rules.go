@@ -69,7 +69,7 @@ func (s *statement) between(ts []interp.Tensor, operands ...map[*ir.Value]interp
 			return nil, err
 		}
 		for i := range out {
-			out[i].include(ends[i].Floats32())
+			out[i].include(ends[i].View32())
 		}
 	}
 	return out, nil
