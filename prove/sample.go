@@ -188,22 +188,22 @@ func (s *source) sampled(ctx context.Context, v, w *ir.Value, stop func(name str
 	if why, ok := s.indexed(ctx, v, w); ok {
 		return finding{standing: near, why: why}
 	}
-	runs := min(sampleRuns, s.p.work()/work)
-	if runs < leastRuns {
-		why := fmt.Sprintf("it takes samples of %d elements, %d times; the limit is %d in all", work, leastRuns,
-			s.p.work())
-		return finding{standing: differs, why: why, work: leastRuns * work}
-	}
 	impulses := int64(0)
 	if ownConstants(theirs, ours) {
 		for _, t := range in {
 			impulses += t.Elems()
 		}
-		if impulses > s.p.work()/work {
-			why := fmt.Sprintf("it takes samples of %d elements for each of its %d operands alone, since passes "+
-				"computed constants for it; the limit is %d in all", work, impulses, s.p.work())
-			return finding{standing: differs, why: why, work: impulses * work}
-		}
+	}
+	runs, needs := min(sampleRuns, s.p.work()/work), max(leastRuns, impulses)*work
+	if runs < leastRuns {
+		why := fmt.Sprintf("it takes samples of %d elements, %d times; the limit is %d in all", work, leastRuns,
+			s.p.work())
+		return finding{standing: differs, why: why, work: needs}
+	}
+	if impulses > s.p.work()/work {
+		why := fmt.Sprintf("it takes samples of %d elements for each of its %d operands alone, since passes "+
+			"computed constants for it; the limit is %d in all", work, impulses, s.p.work())
+		return finding{standing: differs, why: why, work: needs}
 	}
 	why := ""
 	for _, wide := range []bool{true, false} { // rounding is in the second alone

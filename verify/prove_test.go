@@ -254,6 +254,44 @@ func TestRightProgramsAreConcluded(t *testing.T) {
 	}
 }
 
+// TestProofsNameTheFirstStatement proves a pair of a program with another function: of the statement that has it no
+// task computes an element, while what comes before is there.
+func TestProofsNameTheFirstStatement(t *testing.T) {
+	of := func(function string) *compile.Result {
+		g := irbuild.New(3)
+		y := g.Op("linear", "x", g.Input(4, 8), "weight", g.Weights(16, 8))
+		z := g.Op(function, "x", y)
+		g.Output(y, g.Op("softmax", "x", z, "axis", -1))
+		r, err := compile.Compile(t.Context(), g.Program(), compile.Options{Place: passes.PlaceEngine})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	good, bad := of("sqrt"), of("rsqrt")
+	m, err := Open(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fs := Provable(good)
+	for i, v := range fs[0].Program.Body.Outputs { // outputs are known by their names
+		v.Name = bad.Functions[0].Placed.Body.Outputs[i].Name
+	}
+	res, err := prove.Pair(t.Context(), m, fs, prove.Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := res.Functions[0]
+	if res.Verdict == prove.Proved || f.First == nil || !strings.HasSuffix(f.First.Statement, "= sqrt") ||
+		f.First.Missing != f.First.Elements {
+		t.Errorf("%s, first %+v", res.Verdict, f.First)
+	}
+	o := f.Outputs[1]
+	if o.Wrong != 64 || !slices.Equal(o.Index, []int64{0, 0}) || !errors.Is(res.Conclusion(), prove.ErrWrong) {
+		t.Errorf("%+v, %v", o, res.Conclusion())
+	}
+}
+
 // TestProofsStopWhenCancelled cancels in each stage of a proof, at the first step that reports progress. The other side
 // of the first stage may report the step that it is in.
 func TestProofsStopWhenCancelled(t *testing.T) {
