@@ -37,7 +37,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.7.0
 EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
-.PHONY: exhaustive mutants operation pass bench performance browser-test picture demo
+.PHONY: scaling exhaustive mutants operation pass bench performance browser-test picture demo
 .PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
@@ -130,6 +130,9 @@ performance: build ## measure large models against cp; write docs/performance.md
 	else \
 		$(GO) run ./.ci/perf -zinc bin/zinc -before "$(BEFORE)" -shared "$(SHARED)" -o docs/performance.md; \
 	fi
+
+scaling: build ## print how time and memory of each command grow with a model (SCALEARGS='-only diff')
+	$(GO) run ./.ci/perf -scaling -zinc bin/zinc $(SCALEARGS)
 
 browser-test: ## open the explorer in headless Chromium, which it installs where it can
 	@explore/browsertest/run

@@ -10,7 +10,9 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // container compares the parts of the containers. It ignores addresses and file offsets, which follow from sizes and
@@ -91,13 +93,38 @@ func (s *Side) parts(procedure func(string) string) (out []record) {
 }
 
 // valueNames returns the values of the model's functions that a name may represent.
-func (s *Side) valueNames(name string) (out []string) {
-	if s.text != nil {
+func (s *Side) valueNames(name string) []string {
+	if s.values == nil && s.text != nil {
+		s.values = map[string][]string{}
 		for _, f := range s.text.Funcs {
-			out = append(out, qualified(f.Name, name))
+			s.declare(f.Name, f.Params)
+			s.declareIn(f.Name, f.Body)
 		}
 	}
-	return out
+	return s.values[name]
+}
+
+// declareIn records the values of a block.
+func (s *Side) declareIn(fn string, b *mil.Block) {
+	if b == nil {
+		return
+	}
+	s.declare(fn, b.Params)
+	for _, st := range b.Stmts {
+		s.declare(fn, st.Results)
+		for _, inner := range st.Blocks {
+			s.declareIn(fn, inner)
+		}
+	}
+}
+
+func (s *Side) declare(fn string, ps []mil.Param) {
+	for _, p := range ps {
+		q := qualified(fn, p.Name)
+		if had := s.values[p.Name]; len(had) == 0 || had[len(had)-1] != q {
+			s.values[p.Name] = append(had, q)
+		}
+	}
 }
 
 // banner returns the build banner without the name of the source.
@@ -189,6 +216,24 @@ func programText(a, b string) (out []string) {
 	return out
 }
 
+// operationID identifies an operation of the descriptor by its function and its number there.
+type operationID struct {
+	fn    string
+	index int
+}
+
+// toldOperations returns what the debug database knows of the operations, nothing without one.
+func (s *Side) toldOperations() map[operationID]*provenance.Operation {
+	m := map[operationID]*provenance.Operation{}
+	if s.told != nil {
+		for i := range s.told.Operations {
+			x := &s.told.Operations[i]
+			m[operationID{x.Func, int(x.Index)}] = x
+		}
+	}
+	return m
+}
+
 func (s *Side) steps() (out []record) {
 	for _, kv := range s.program.BuildInfo {
 		if kv.Key == e5.KeyInputFilePath {
@@ -198,6 +243,7 @@ func (s *Side) steps() (out []record) {
 		r.put("value", kv.Value)
 		out = append(out, r)
 	}
+	told := s.toldOperations()
 	for i := range s.program.Functions {
 		f := &s.program.Functions[i]
 		head := record{key: "function " + f.Name}
@@ -231,11 +277,8 @@ func (s *Side) steps() (out []record) {
 				r := record{key: o.Type.String() + " giving " + name(o.Outputs) + " of " + f.Name}
 				r.put("inputs", name(o.Inputs))
 				parameters(&r, o.Attrs)
-				if s.told != nil {
-					if at := s.told.Operation(f.Name, n); at >= 0 {
-						x := &s.told.Operations[at]
-						r.names = s.from(x.Node, x.With)
-					}
+				if x := told[operationID{f.Name, n}]; x != nil {
+					r.names = s.from(x.Node, x.With)
 				}
 				out = append(out, r)
 				n++

@@ -51,7 +51,8 @@ type Side struct {
 	db        *provenance.DB // for alignment; nil unless both sides have one
 	told      *provenance.DB // for names; nil if there is none
 	memo      map[provenance.NodeID][]string
-	chains    []chain // decoded tasks; computed on demand
+	values    map[string][]string // qualified names of the text's values, by name; computed on demand
+	chains    []chain             // decoded tasks; computed on demand
 	decoded   bool
 	undecoded error                // why they do not decode
 	renamed   map[string]string    // of side A: as in pairing

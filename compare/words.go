@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -111,22 +112,21 @@ var links = func() map[int]uint32 {
 
 // wordChains splits the task section into tasks without knowing their fields.
 func (s *Side) wordChains() (out []wordChain) {
-	procedures := s.file.Procedures()
-	var entries []int
+	procedures, stream := s.file.Procedures(), s.file.Text()
+	var entries []int // sorted
 	for _, p := range procedures {
-		if _, off, ok := s.file.TextOf(p); ok {
+		if _, off, ok := stream.Of(p); ok {
 			entries = append(entries, off)
 		}
 	}
+	slices.Sort(entries)
 	for _, p := range procedures {
-		text, off, ok := s.file.TextOf(p)
+		text, off, ok := stream.Of(p)
 		c := wordChain{name: p.Name}
 		if ok {
 			end := len(text)
-			for _, e := range entries {
-				if e > off {
-					end = min(end, e)
-				}
+			if i, _ := slices.BinarySearch(entries, off+1); i < len(entries) {
+				end = entries[i]
 			}
 			c.entry, c.extent, c.stated = off, end-off, int(p.Tasks)
 			s.part(&c, p, text, off, end)
@@ -142,9 +142,13 @@ func (s *Side) part(c *wordChain, p hwx.Procedure, text []byte, off, end int) {
 	walked := follow(text, off, int(p.FirstWords), int(p.Tasks))
 	c.linked = walked != nil
 	if s.told != nil {
-		for i := range s.told.Tasks {
-			x := &s.told.Tasks[i]
-			if x.Offset >= uint64(off) && x.Offset < uint64(end) && 4*uint64(x.Words) <= uint64(len(text))-x.Offset {
+		ts := s.told.Tasks // by offset
+		at := sort.Search(len(ts), func(i int) bool { return ts[i].Offset >= uint64(off) })
+		for _, x := range ts[at:] {
+			if x.Offset >= uint64(end) {
+				break
+			}
+			if 4*uint64(x.Words) <= uint64(len(text))-x.Offset {
 				add(int(x.Offset), 4*int(x.Words))
 			}
 		}

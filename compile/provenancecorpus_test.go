@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
@@ -272,7 +273,9 @@ func (a *asked) operations(p *e5.Program) {
 		k := 0
 		for _, b := range f.Blocks {
 			for _, op := range b.Operations {
-				x := a.db.Operation(f.Name, k)
+				x := slices.IndexFunc(a.db.Operations, func(o provenance.Operation) bool {
+					return o.Func == f.Name && int(o.Index) == k
+				})
 				if x < 0 || a.db.Operations[x].Name != op.Name || a.db.Operations[x].Kind != op.Type.String() {
 					a.t.Fatalf("operation %d of %s is %s, the database has %d", k, f.Name, op.Name, x)
 				}

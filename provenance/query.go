@@ -323,11 +323,6 @@ func (db *DB) Surface(name string) int {
 	return slices.IndexFunc(db.Surfaces, func(s Surface) bool { return s.Name == name })
 }
 
-// Operation returns the index of an operation of the descriptor, or -1.
-func (db *DB) Operation(fn string, index int) int {
-	return slices.IndexFunc(db.Operations, func(o Operation) bool { return o.Func == fn && int(o.Index) == index })
-}
-
 // Line returns the statements on a line of a file, "" for any file.
 func (db *DB) Line(file string, line int) (out []int) {
 	for i := range db.Statements {

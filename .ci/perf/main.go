@@ -5,6 +5,8 @@
 // times. Times are of the clock, so the machine should have no other work; those of the processor are beside them.
 // Rates of kernels and times of dispatches are those of benchmarks.
 //
+// With -scaling it prints how time and memory of each command grow with depth, fan-out, functions and so on of a model.
+//
 // Invariants: a program that fails ends the measurement.
 package main
 
@@ -50,7 +52,16 @@ func main() {
 	models := flag.String("models", filepath.Join(os.TempDir(), "zinc-perf"), "folder for the models, kept")
 	runs := flag.Int("runs", 3, "runs of each command")
 	out := flag.String("o", "", "file to write the table to")
+	growth := flag.Bool("scaling", false, "print how time and memory grow with models instead")
+	only := flag.String("only", "", "with -scaling, the rows whose names contain this")
 	flag.Parse()
+	if *growth {
+		if err := scaling(os.Stdout, *zinc, *only); err != nil {
+			fmt.Fprintln(os.Stderr, "scaling:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	if err := measure(*zinc, *before, *shared, *models, *runs, *out); err != nil {
 		fmt.Fprintln(os.Stderr, "perf:", err)
 		os.Exit(1)

@@ -13,7 +13,7 @@ const maxTaskWords = 512
 // next task cannot be found or read.
 func (c *checker) chain(seen map[int]bool) {
 	c.task = 0
-	text, off, ok := c.file.TextOf(c.proc)
+	text, off, ok := c.text.Of(c.proc)
 	if !ok {
 		c.find("Procedure.Entry", int64(c.proc.Entry), int64(len(text)), "the entry is not in __TEXT,__text")
 		return

@@ -43,10 +43,10 @@ func Check(f *hwx.File) (*Report, error) {
 	}
 	r := &Report{Hazards: []Finding{}}
 	seen := map[int]bool{} // tasks by offset, of every chain
-	l, l2 := regions(f), newL2()
+	l, l2, text := regions(f), newL2(), f.Text()
 	for _, p := range f.Procedures() {
 		l2.reset()
-		c := &checker{report: r, proc: p, file: f, regions: l, l2: l2}
+		c := &checker{report: r, proc: p, text: text, regions: l, l2: l2}
 		c.bars = c.resolve()
 		c.chain(seen)
 		r.Procedures++
@@ -58,7 +58,7 @@ func Check(f *hwx.File) (*Report, error) {
 type checker struct {
 	report  *Report
 	proc    hwx.Procedure
-	file    *hwx.File
+	text    hwx.Text
 	regions []region
 	bars    map[int]bar
 	written map[int]*intervals // by region

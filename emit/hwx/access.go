@@ -83,9 +83,9 @@ func (f *File) Sections() []*Section {
 // Section finds a section by segment and name, or nil.
 func (f *File) Section(segment, section string) *Section {
 	for _, c := range f.Commands {
-		if s, ok := c.(*Segment); ok && s.Name.String() == segment {
+		if s, ok := c.(*Segment); ok && s.Name.is(segment) {
 			for _, q := range s.Sections {
-				if q.Name.String() == section {
+				if q.Name.is(section) {
 					return q
 				}
 			}
@@ -129,25 +129,33 @@ func (m AddressMap) At(addr uint64) *Segment {
 }
 
 // TextBytes returns the task stream, nil without a __TEXT,__text section.
-func (f *File) TextBytes() []byte {
-	if s := f.Section(SegText, SectText); s != nil {
-		return s.Bytes()
-	}
-	return nil
+func (f *File) TextBytes() []byte { return f.Text().bytes }
+
+// TextOf is Text().Of(p), for one procedure.
+func (f *File) TextOf(p Procedure) (text []byte, off int, ok bool) { return f.Text().Of(p) }
+
+// Text is the task stream of a container.
+type Text struct {
+	bytes []byte
+	addr  uint64
 }
 
-// TextOf returns the whole task stream and the byte offset in it of the procedure's first task; ok is false when the
-// entry is outside it. Offsets in task headers count from the start of the stream, not from the entry.
-func (f *File) TextOf(p Procedure) (text []byte, off int, ok bool) {
-	s := f.Section(SegText, SectText)
-	if s == nil {
+// Text returns the task stream, which is empty without a __TEXT,__text section. A container has a segment for every
+// port, so what looks at many procedures finds it once.
+func (f *File) Text() Text {
+	if s := f.Section(SegText, SectText); s != nil {
+		return Text{s.Bytes(), s.Addr}
+	}
+	return Text{}
+}
+
+// Of returns the whole task stream and the byte offset in it of the procedure's first task; ok is false when the entry
+// is outside it. Offsets in task headers count from the start of the stream, not from the entry.
+func (t Text) Of(p Procedure) (text []byte, off int, ok bool) {
+	if p.Entry < t.addr || p.Entry-t.addr >= uint64(len(t.bytes)) {
 		return nil, 0, false
 	}
-	text = s.Bytes()
-	if p.Entry < s.Addr || p.Entry-s.Addr >= uint64(len(text)) {
-		return nil, 0, false
-	}
-	return text, int(p.Entry - s.Addr), true
+	return t.bytes, int(p.Entry - t.addr), true
 }
 
 // ConstantSections lists the sections with constants, in either form: __TEXT,__const, or __KERN_0,__kern_0 and those

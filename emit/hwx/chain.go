@@ -28,10 +28,10 @@ func (v *validator) tasks() {
 	if v.f.Header.CPUSubtype != SubtypeH13 {
 		return
 	}
-	text := v.f.TextBytes()
+	stream := v.f.Text()
 	seen := map[uint64]bool{}
 	for _, p := range v.f.Procedures() {
-		if _, off, ok := v.f.TextOf(p); ok {
+		if text, off, ok := stream.Of(p); ok {
 			n, err := walk(text, uint64(off), p.FirstWords, seen)
 			v.rule(err == nil, "procedure %q: %w", p.Name, err)
 			v.rule(err != nil || n == p.Tasks, "procedure %q names %d tasks, its chain has %d", p.Name, p.Tasks, n)

@@ -45,6 +45,11 @@ type Name [16]byte
 // MakeName returns the Name of s; bytes past 16 are cut.
 func MakeName(s string) (n Name) { copy(n[:], s); return n }
 
+// is reports whether String returns s.
+func (n *Name) is(s string) bool {
+	return len(s) <= len(n) && string(n[:len(s)]) == s && (len(s) == len(n) || n[len(s)] == 0)
+}
+
 // String is the name up to its first zero.
 func (n Name) String() string {
 	for i, c := range n {

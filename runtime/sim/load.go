@@ -260,6 +260,7 @@ func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
 // container indexes a container by names and addresses.
 type container struct {
 	file      *hwx.File
+	text      hwx.Text
 	procs     map[string]hwx.Procedure
 	index     map[string]int // of the procedures
 	segments  hwx.AddressMap
@@ -272,6 +273,7 @@ type container struct {
 func newContainer(f *hwx.File, run bool) *container {
 	c := &container{
 		file:     f,
+		text:     f.Text(),
 		procs:    map[string]hwx.Procedure{},
 		index:    map[string]int{},
 		segments: f.AddressMap(),
@@ -297,7 +299,7 @@ func (c *container) procedure(name string) (*procedure, error) {
 	if !ok {
 		return nil, fmt.Errorf("the container has no procedure %q", name)
 	}
-	text, entry, ok := c.file.TextOf(pr)
+	text, entry, ok := c.text.Of(pr)
 	if !ok {
 		return nil, fmt.Errorf("procedure %q has no tasks in __TEXT,__text", name)
 	}

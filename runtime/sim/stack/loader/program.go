@@ -17,6 +17,7 @@ import (
 type Program struct {
 	container []byte
 	file      *hwx.File
+	text      hwx.Text
 	digest    [32]byte
 	segments  segments
 	procs     []*procedure
@@ -58,7 +59,7 @@ func Read(container []byte) (*Program, error) {
 	if err != nil {
 		return nil, &Error{Where: "container", Err: err}
 	}
-	p := &Program{container: container, file: f, digest: sha256.Sum256(container)}
+	p := &Program{container: container, file: f, text: f.Text(), digest: sha256.Sum256(container)}
 	var tasks []*td.Task
 	err = p.take(func(t *td.Task, image []byte, records []td.Record) error {
 		if len(tasks) == td.MaxTasks {
@@ -89,7 +90,7 @@ func Read(container []byte) (*Program, error) {
 // Check returns the error that Read would return for a container that is not written yet, or nil. It does not check the
 // total number of tasks: the limit of td.MaxTasks applies to a load.
 func Check(f *hwx.File) error {
-	return (&Program{file: f}).take(func(*td.Task, []byte, []td.Record) error { return nil })
+	return (&Program{file: f, text: f.Text()}).take(func(*td.Task, []byte, []td.Record) error { return nil })
 }
 
 // take checks a container and passes its tasks to keep in order, each with its image and its records, whose tasks count
@@ -130,7 +131,7 @@ func (p *Program) take(keep func(t *td.Task, image []byte, records []td.Record) 
 func (p *Program) chain(pr *procedure, q hwx.Procedure,
 	keep func(t *td.Task, image []byte, records []td.Record) error) error {
 	where := fmt.Sprintf("procedure %q", q.Name)
-	text, entry, ok := p.file.TextOf(q)
+	text, entry, ok := p.text.Of(q)
 	if !ok {
 		return &Error{
 			Where: where + ", entry",
