@@ -320,13 +320,13 @@ func run(argv []string, dir string, env []string) (s sample, err error) {
 	for {
 		select {
 		case err := <-done:
-			if err != nil {
-				return s, fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, msg.Bytes())
-			}
 			u := cmd.ProcessState
 			s.wall = time.Since(start).Seconds()
 			s.cpu = (u.UserTime() + u.SystemTime()).Seconds()
-			return s, nil
+			if err != nil {
+				err = fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, msg.Bytes())
+			}
+			return s, err
 		case <-time.After(2 * time.Millisecond):
 			s.anonymous = max(s.anonymous, anonymous(cmd.Process.Pid))
 		}

@@ -141,21 +141,25 @@ func functionName(i int) string {
 	return fmt.Sprintf("f%d", i)
 }
 
+// A command is one that a growth table measures.
+type command struct {
+	name    string
+	argv    []string
+	differs bool // status 1 says that the models differ
+}
+
 // measured are the commands that a growth table measures, on a.mil, b.mil and a.hwx of a folder, {in}.
-var measured = []struct {
-	name string
-	argv []string
-}{
-	{"check", []string{"check", "{in}/a.mil"}},
-	{"compile", []string{"{in}/a.mil", "-o", "{out}/m.hwx"}},
-	{"run", []string{"run", "{in}/a.mil", "--random", "1", "--engine", "direct"}},
-	{"verify", []string{"verify", "{in}/a.mil"}},
-	{"prove", []string{"prove", "{in}/a.hwx", "{in}/a.mil"}},
-	{"explain", []string{"explain", "{in}/a.mil:4"}},
-	{"lint", []string{"lint", "{in}/a.mil"}},
-	{"diff", []string{"diff", "{in}/a.mil", "{in}/b.mil"}},
-	{"split", []string{"split", "{in}/a.mil", "--parts", "2", "-o", "{out}/parts"}},
-	{"reduce", []string{"reduce", "{in}/a.mil", "--predicate", "true", "-o", "{out}/small.mil"}},
+var measured = []command{
+	{name: "check", argv: []string{"check", "{in}/a.mil"}},
+	{name: "compile", argv: []string{"{in}/a.mil", "-o", "{out}/m.hwx"}},
+	{name: "run", argv: []string{"run", "{in}/a.mil", "--random", "1", "--engine", "direct"}},
+	{name: "verify", argv: []string{"verify", "{in}/a.mil"}},
+	{name: "prove", argv: []string{"prove", "{in}/a.hwx", "{in}/a.mil"}},
+	{name: "explain", argv: []string{"explain", "{in}/a.mil:4"}},
+	{name: "lint", argv: []string{"lint", "{in}/a.mil"}},
+	{name: "diff", argv: []string{"diff", "{in}/a.mil", "{in}/b.mil"}, differs: true},
+	{name: "split", argv: []string{"split", "{in}/a.mil", "--parts", "2", "-o", "{out}/parts"}},
+	{name: "reduce", argv: []string{"reduce", "{in}/a.mil", "--predicate", "true", "-o", "{out}/small.mil"}},
 }
 
 // scaling measures every command on every family, at sizes that double, and writes the exponents of time and memory. Its
@@ -170,7 +174,7 @@ func scaling(w io.Writer, zinc, only string) error {
 			if only != "" && !strings.Contains(g.name+" "+m.name, only) {
 				continue
 			}
-			c, err := grow(zinc, env, g, m.argv)
+			c, err := grow(zinc, env, g, m)
 			if err != nil {
 				fmt.Fprintf(tw, "%s\t%s\t\t\t\t\t\t%.120q\n", g.name, m.name, firstLine(err))
 			} else {
@@ -199,9 +203,9 @@ type curve struct {
 }
 
 // grow runs a command on a family at sizes that double. A size at which it fails ends the curve, unless it is the first.
-func grow(zinc string, env []string, g growth, argv []string) (c curve, err error) {
+func grow(zinc string, env []string, g growth, m command) (c curve, err error) {
 	for n := firstSize; n <= lastSize; n *= 2 {
-		s, err := once(zinc, env, g, n, argv)
+		s, err := once(zinc, env, g, n, m)
 		if err != nil && len(c.n) < 3 {
 			return c, err
 		}
@@ -218,24 +222,24 @@ func grow(zinc string, env []string, g growth, argv []string) (c curve, err erro
 }
 
 // once measures one run, the better of two.
-func once(zinc string, env []string, g growth, n int, argv []string) (best sample, err error) {
+func once(zinc string, env []string, g growth, n int, m command) (best sample, err error) {
 	in, err := os.MkdirTemp("", "zinc-scaling")
 	if err != nil {
 		return best, err
 	}
 	defer os.RemoveAll(in)
 	for _, name := range []string{"a.mil", "b.mil"} {
-		var m modelText
-		g.write(&m, n, name == "b.mil")
-		if err := os.WriteFile(filepath.Join(in, name), []byte(m.String()), 0o666); err != nil {
+		var text modelText
+		g.write(&text, n, name == "b.mil")
+		if err := os.WriteFile(filepath.Join(in, name), []byte(text.String()), 0o666); err != nil {
 			return best, err
 		}
 	}
 	args := []string{zinc}
-	for _, a := range argv {
+	for _, a := range m.argv {
 		args = append(args, strings.ReplaceAll(a, "{in}", in))
 	}
-	if strings.Contains(strings.Join(argv, " "), "a.hwx") {
+	if strings.Contains(strings.Join(m.argv, " "), "a.hwx") {
 		if _, err := run([]string{zinc, filepath.Join(in, "a.mil"), "-o", filepath.Join(in, "a.hwx")}, in, env); err != nil {
 			return best, err
 		}
@@ -246,7 +250,8 @@ func once(zinc string, env []string, g growth, n int, argv []string) (best sampl
 			return best, err
 		}
 		s, err := run(args, out, env)
-		if failed := (*exec.ExitError)(nil); errors.As(err, &failed) && failed.ExitCode() > 3 {
+		if failed := (*exec.ExitError)(nil); errors.As(err, &failed) &&
+			(failed.ExitCode() > 3 || m.differs && failed.ExitCode() == 1) {
 			err = nil // a verdict
 		}
 		if err != nil {
