@@ -75,7 +75,8 @@ var growths = []growth{
 		m.whole(row16+" x", fmt.Sprintf("s%d", n-1), func() {
 			m.op("s0", "mul", "x = x, y = "+factor(0, other))
 			for i := 1; i < n; i++ {
-				m.op(fmt.Sprintf("s%d", i), [...]string{"add", "sub", "maximum"}[i%3], fmt.Sprintf("x = s%d, y = x", i-1))
+				op := [...]string{"add", "sub", "maximum"}[i%3]
+				m.op(fmt.Sprintf("s%d", i), op, fmt.Sprintf("x = s%d, y = x", i-1))
 			}
 		})
 	}},
@@ -162,8 +163,8 @@ var measured = []command{
 	{name: "reduce", argv: []string{"reduce", "{in}/a.mil", "--predicate", "true", "-o", "{out}/small.mil"}},
 }
 
-// scaling measures every command on every family, at sizes that double, and writes the exponents of time and memory. Its
-// error is the rows above mostExponent.
+// scaling measures every command on every family, at sizes that double, and writes the exponents of time and memory.
+// Its error is the rows above mostExponent.
 func scaling(w io.Writer, zinc, only string) error {
 	env := uncached(zinc)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -202,7 +203,8 @@ type curve struct {
 	time, memory float64
 }
 
-// grow runs a command on a family at sizes that double. A size at which it fails ends the curve, unless it is the first.
+// grow runs a command on a family at sizes that double. A size at which it fails ends the curve; fewer than three sizes
+// are an error.
 func grow(zinc string, env []string, g growth, m command) (c curve, err error) {
 	for n := firstSize; n <= lastSize; n *= 2 {
 		s, err := once(zinc, env, g, n, m)
@@ -240,7 +242,8 @@ func once(zinc string, env []string, g growth, n int, m command) (best sample, e
 		args = append(args, strings.ReplaceAll(a, "{in}", in))
 	}
 	if strings.Contains(strings.Join(m.argv, " "), "a.hwx") {
-		if _, err := run([]string{zinc, filepath.Join(in, "a.mil"), "-o", filepath.Join(in, "a.hwx")}, in, env); err != nil {
+		compile := []string{zinc, filepath.Join(in, "a.mil"), "-o", filepath.Join(in, "a.hwx")}
+		if _, err := run(compile, in, env); err != nil {
 			return best, err
 		}
 	}
