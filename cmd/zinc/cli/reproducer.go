@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
@@ -40,10 +42,11 @@ func (o *subject) reproducer(fault error) (folder string) {
 	}
 	// The bug may also cause a panic while the model is read again.
 	err := guarded(func() error {
-		dir, err := os.MkdirTemp("", "zinc-fault-")
+		dir, err := os.MkdirTemp("", faultPrefix)
 		if err != nil {
 			return err
 		}
+		removeOldFaults(os.TempDir())
 		note := fmt.Sprintf("zinc %s, %s %s/%s\n", compile.Version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		words := []string{"zinc"}
 		for _, a := range o.args {
@@ -87,6 +90,32 @@ func (o *subject) reduction(dir string) string {
 		line[i] = shellwords.Quote(line[i])
 	}
 	return strings.Join(line, " ")
+}
+
+// Folders of faults in the temporary folder begin with faultPrefix; the keptFaults newest ones stay.
+const (
+	faultPrefix = "zinc-fault-"
+	keptFaults  = 8
+)
+
+// removeOldFaults removes the oldest folders of faults in a folder. One that cannot be removed, such as another
+// user's, stays.
+func removeOldFaults(in string) {
+	type folder struct {
+		path string
+		made time.Time
+	}
+	var old []folder
+	entries, _ := os.ReadDir(in) // what cannot be listed stays
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && e.IsDir() && strings.HasPrefix(e.Name(), faultPrefix) {
+			old = append(old, folder{filepath.Join(in, e.Name()), info.ModTime()})
+		}
+	}
+	slices.SortFunc(old, func(a, b folder) int { return b.made.Compare(a.made) })
+	for _, f := range old[min(keptFaults, len(old)):] {
+		os.RemoveAll(f.path) // nothing depends on it
+	}
 }
 
 // copyModel writes the model to a folder.
