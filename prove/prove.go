@@ -12,6 +12,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/runtime/sim"
@@ -290,6 +291,13 @@ func (p *proof) bytes(ctx context.Context, tasks *int, values func(procedure str
 // run proves the function, first the bytes and then the placed program.
 func (p *proof) run(ctx context.Context) (*FunctionResult, error) {
 	r := &FunctionResult{Name: p.f.Name}
+	n := int64(0)
+	for _, v := range p.f.Program.Body.Params {
+		n += max(v.Type.Elems(), 1) * 8
+	}
+	if err := memlimit.Room(n); err != nil {
+		return nil, fmt.Errorf("the inputs: %w", err)
+	}
 	err := p.bytesAndProgram(ctx, r)
 	if err == nil && p.source != nil {
 		r.Source, err = p.statements(ctx)

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -66,6 +67,9 @@ func (s *statement) of(v *ir.Value) *span {
 // results returns the enclosures of the operation's results. What the program stores as fp16 overflows as fp16 does; a
 // machine that does not store it may not overflow, so the other end stays.
 func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
+	if err := room(op, args); err != nil {
+		return nil, err
+	}
 	out, err := e.unlimited(op, args)
 	mixed := false
 	for _, v := range free(op) {
@@ -82,6 +86,28 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error)
 		}
 	}
 	return out, err
+}
+
+// Bytes of memory that an element of a result and of an operand takes while a statement is enclosed: the number in fp32
+// and float64 bounds, each with a copy; and a copy in fp32.
+const (
+	resultBytes  = 40
+	operandBytes = 8
+)
+
+// room returns an error if there is no memory for the enclosures of a statement.
+func room(op *ir.Op, args map[*ir.Value]*span) error {
+	n := int64(0)
+	for _, v := range op.Results {
+		n += resultBytes * max(v.Type.Elems(), 0)
+	}
+	for _, s := range args {
+		n += operandBytes * int64(s.t.Elems())
+	}
+	if err := memlimit.Room(n); err != nil {
+		return &interp.Error{Op: op.Def.Name, Name: op.Results[0].Name, Pos: op.Pos, Msg: err.Error(), Err: err}
+	}
+	return nil
 }
 
 // unlimited returns the enclosures in numbers without a limit.

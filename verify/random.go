@@ -37,6 +37,9 @@ func Random(t ir.Type, name string, seed uint64) (interp.Tensor, error) {
 		return interp.Tensor{}, fmt.Errorf("cannot generate random values for %s of type %s: it exceeds the limit of "+
 			"%d bytes for an input", name, t, int64(MaxRandomBytes))
 	}
+	if err := memlimit.Room(size); err != nil {
+		return interp.Tensor{}, fmt.Errorf("cannot generate random values for %s of type %s: %w", name, t, err)
+	}
 	h := fnv.New64a()
 	h.Write([]byte(name))
 	r := rand.New(rand.NewPCG(seed, h.Sum64()))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/prove"
@@ -265,6 +266,15 @@ func observe(ctx context.Context, m, engine *sim.Machine, through Runner, f *com
 		t.Data = slices.Clone(t.Data)
 		seen.inputs[n] = t
 	}
+	held := int64(0)
+	for _, p := range f.Procedures {
+		for i := range p.Held {
+			held += heldBytes * max(p.Held[i].Value.Type.Elems(), 0)
+		}
+	}
+	if err := memlimit.Room(held); err != nil {
+		return nil, fmt.Errorf("what the tasks of function %s write: %w", f.Name, err)
+	}
 	watchers := map[string]*watcher{}
 	for _, p := range f.Procedures {
 		watchers[p.Name] = watch(p)
@@ -298,6 +308,9 @@ func observe(ctx context.Context, m, engine *sim.Machine, through Runner, f *com
 	}
 	return seen, nil
 }
+
+// heldBytes is the memory of an element that a task wrote: its value, and its cell while the buffer is not complete.
+const heldBytes = 8
 
 // statePrefix marks the names of states among those of results.
 const statePrefix = "state "

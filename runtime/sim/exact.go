@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/numerics/field"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/exact"
@@ -63,6 +64,10 @@ func (m *Machine) RunExact(ctx context.Context, name string, inputs map[string]E
 		return nil, nil, m.noFunction(name)
 	}
 	fn := m.funcs[i]
+	// A cell takes four times the bytes of what is at its address.
+	if err := memlimit.Room(4 * int64(min(fn.total, e5.MaxBytes))); err != nil {
+		return nil, nil, fmt.Errorf("the buffers of function %q in a proof: %w", fn.Name, err)
+	}
 	r := &exactRun{
 		fn: fn, o: &o, surfaces: map[string]*engine.Cells{}, scratch: map[uint64]*engine.Cells{},
 		vals: make([]*ExactTensor, len(fn.Operands)), next: 1,
@@ -162,6 +167,9 @@ func (r *exactRun) cast(from, to uint32) error {
 		return nil
 	}
 	a, b := typeOf(&src.Desc), typeOf(&dst.Desc)
+	if err := memlimit.Room(16 * a.Elems()); err != nil { // addresses and elements
+		return err
+	}
 	var elems []field.Elem
 	var where func(i int) Where
 	if src.Aperture == e5.Surface {

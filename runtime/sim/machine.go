@@ -8,6 +8,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/cost"
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/numerics"
@@ -227,6 +228,11 @@ func (m *Machine) noFunction(name string) error {
 func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Options) (map[string]interp.Tensor,
 	error) {
 	fn := m.configuration(inputs)
+	if fn.chain == nil && fn.total <= e5.MaxBytes {
+		if err := memlimit.Room(int64(fn.total)); err != nil {
+			return nil, fmt.Errorf("the buffers of function %q: %w", fn.Name, err)
+		}
+	}
 	c := m.chain(fn)
 	c.start()
 	defer c.start() // drops the values of the operands

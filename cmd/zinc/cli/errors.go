@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/patch"
@@ -202,6 +203,8 @@ func flagHint(err error) string {
 	case compile.Exceeds(err):
 		return "cut it into models that run one after the other with zinc split MODEL -o FOLDER, and --parts N for " +
 			"smaller ones"
+	case errors.As(err, new(*memlimit.Error)):
+		return "set a larger limit with --max-memory"
 	case errors.As(err, new(*cache.TrustError)):
 		return "use the folder as it is with --cache-trust"
 	case errors.As(err, &constant) && constant.Model:

@@ -85,7 +85,7 @@ func (c *compileFlags) located(m *frontend.Model, given []string, err error) err
 	span := diag.Span{File: m.Source, Start: at, End: at + diag.Pos(len(x.Op))}
 	var list diag.List
 	d := list.Errorf(span, "run", x.Op, "%s: %s", x.Name, x.Msg)
-	if hint := cmp.Or(c.shapeHint(m.Program), indexHint(m.Program, given)); hint != "" {
+	if hint := cmp.Or(flagHint(err), c.shapeHint(m.Program), indexHint(m.Program, given)); hint != "" {
 		d.WithHint("%s", hint)
 	}
 	return list.Err()

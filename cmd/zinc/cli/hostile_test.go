@@ -213,6 +213,31 @@ func TestMaxMemoryBoundsRuns(t *testing.T) {
 	}
 }
 
+// TestMaxMemoryBoundsComparisons verifies and proves a model of 150 bytes on tensors of 64 MiB, for which both need
+// several times as much.
+func TestMaxMemoryBoundsComparisons(t *testing.T) {
+	defer memlimit.Set(0)
+	dir := t.TempDir()
+	model, container := filepath.Join(dir, "m.mil"), filepath.Join(dir, "m.hwx")
+	put(t, model, []byte(`program(1.3)
+{
+    func main<ios18>(tensor<fp16, [1, 1024, 1024, 32]> x) {
+        tensor<fp16, [1, 1024, 1024, 32]> y = relu(x = x);
+    } -> (y);
+}
+`))
+	if status, _, msg := call(t, model, "-o", container); status != 0 {
+		t.Fatal(msg)
+	}
+	for _, args := range [][]string{{"verify", model}, {"prove", container, model}} {
+		status, _, msg := call(t, append(args, "--max-memory", "200MiB")...)
+		if status != statusInput || !strings.Contains(msg, "limit is 209715200") ||
+			!strings.Contains(msg, "--max-memory") {
+			t.Errorf("%s: status %d: %s; want a refusal that names the limit and the flag", args[0], status, msg)
+		}
+	}
+}
+
 // TestMessagesDoNotControlTheTerminal puts escape sequences into the name of a file and into a model.
 func TestMessagesDoNotControlTheTerminal(t *testing.T) {
 	const evil = "a\x1b]0;title\x07\x1b[2J\u202e\u009b31m\xff"

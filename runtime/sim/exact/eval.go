@@ -8,9 +8,11 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/numerics/field"
+	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
 // Tensor is a value over the field, row major. A value whose extents are not known has one element, its digest.
@@ -179,6 +181,9 @@ func (e *Evaluator) Func(ctx context.Context, f *ir.Func, params []Tensor) ([]Te
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
+		if err := room(op); err != nil {
+			return nil, err
+		}
 		for k, t := range e.Compute(op, in) {
 			v := op.Results[k]
 			e.set(in, v, t)
@@ -205,6 +210,47 @@ func (e *Evaluator) Func(ctx context.Context, f *ir.Func, params []Tensor) ([]Te
 		out[i] = e.Value(in, v)
 	}
 	return out, nil
+}
+
+// room returns an error if there is no memory for an operation: its results, its constants and, of a convolution, what
+// each product reads.
+func room(op *ir.Op) error {
+	n := int64(0)
+	for _, v := range op.Results {
+		n += counted(v)
+	}
+	op.Operands(func(_ *ir.Param, v *ir.Value) {
+		if v.IsConst() {
+			n += counted(v)
+		}
+	})
+	if w := op.Arg(ir.ParamWeight); op.Is(ir.OpConv, ir.OpConvTranspose) && w.Type.Elems() > 0 && w.Type.Shape[0] > 0 {
+		if s := op.Results[0].Type.Shape; len(s) > 2 {
+			n += w.Type.Elems() / w.Type.Shape[0] * counted(&ir.Value{Type: ir.TensorOf(ir.FP16, s[2:]...)})
+		}
+	}
+	if err := memlimit.Room(n * elemBytes); err != nil {
+		return &interp.Error{Op: op.Def.Name, Name: op.Results[0].Name, Pos: op.Pos, Msg: err.Error(), Err: err}
+	}
+	return nil
+}
+
+// elemBytes is the size of an element in bytes.
+const elemBytes = 8
+
+// mostElements bounds the elements of a value in sums.
+const mostElements = 1 << 48
+
+// counted returns how many elements a value has here: one if its extents are not known.
+func counted(v *ir.Value) int64 {
+	n := v.Type.Elems()
+	switch {
+	case v.Type.Kind != ir.Tensor || !v.Type.Static():
+		return 1
+	case n < 0:
+		return mostElements
+	}
+	return min(n, mostElements)
 }
 
 // Compute returns the results of an operation whose operands are in the scope.

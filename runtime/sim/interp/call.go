@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/internal/mapfault"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 )
@@ -212,6 +213,10 @@ func (c *call) reserve(n int64) bool {
 	}
 	if n < 0 || n > c.r.opt.MaxBytes-c.r.live-c.scratch {
 		c.fail("needs %d bytes beside %d live ones, over the limit of %d", n, c.r.live+c.scratch, c.r.opt.MaxBytes)
+		return false
+	}
+	if err := memlimit.Room(n); err != nil {
+		c.err = err
 		return false
 	}
 	c.scratch += n

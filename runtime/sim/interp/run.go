@@ -219,7 +219,9 @@ func (r *run) step(s *step) (res []Tensor, err error) {
 		return nil, inner // of an operation in a nested block
 	}
 	if c.err != nil {
-		return nil, opError(s.op, "%v", c.err)
+		failed := opError(s.op, "%v", c.err)
+		failed.Err = c.err
+		return nil, failed
 	}
 	if len(res) != len(s.op.Results) {
 		return nil, opError(s.op, "gives %d results, the program names %d", len(res), len(s.op.Results))

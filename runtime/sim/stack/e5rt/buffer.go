@@ -42,12 +42,12 @@ func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, er
 			Do:     "use the size in the port's TensorDescriptor",
 			Err:    ErrArgument,
 		})
-	case n > memlimit.Bytes():
+	case memlimit.Room(n) != nil:
 		return nil, rt.called(callAlloc, object, &Error{
 			Call:   callAlloc,
 			Object: string(object),
-			Rule: fmt.Sprintf("the size is %d bytes, over the limit of %d bytes of memory for this process", n,
-				memlimit.Bytes()),
+			Rule: fmt.Sprintf("the size is %d bytes, which do not fit the limit of %d bytes of memory for this process",
+				n, memlimit.Bytes()),
 			Do:  "use smaller shapes, or a larger limit",
 			Err: ErrArgument,
 		})
