@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
 )
 
@@ -38,14 +39,16 @@ func (p Pair) Alone() bool { return p.Descriptor == nil }
 type Paths struct{ Container, Descriptor, Debug string }
 
 // PathsOf returns the files of a pair, given the container or the descriptor. A path
-// without the extension of either is the container.
+// without the extension of either is the container. Names that a file system does not take are cut.
 func PathsOf(path string) Paths {
 	base, container := path, path
 	if ext := filepath.Ext(path); ext == ContainerExt || ext == DescriptorExt {
 		base = strings.TrimSuffix(path, ext)
-		container = base + ContainerExt
+		if ext == DescriptorExt {
+			container = filename.Beside(base, ContainerExt)
+		}
 	}
-	return Paths{container, base + DescriptorExt, base + DebugExt}
+	return Paths{container, filename.Beside(base, DescriptorExt), filename.Beside(base, DebugExt)}
 }
 
 // A Reader returns the bytes of the file at a path, which must not be changed.

@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/ir"
 )
 
@@ -52,7 +53,8 @@ func parts(path string) (dir, name, weights string) {
 		return path, frontend.TextName, defaultWeights
 	}
 	dir, name = filepath.Split(path)
-	return dir, name, identifier(strings.TrimSuffix(name, filepath.Ext(name))) + ".weights.bin"
+	stem := identifier(strings.TrimSuffix(name, filepath.Ext(name)))
+	return dir, name, filename.Join(stem, ".weights.bin", filename.Max)
 }
 
 // Files returns the paths of the files that Write writes: the text, and the weight file

@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/zinc-compiler/zinc/internal/filename"
 )
 
 // File is one file to write.
@@ -279,8 +281,8 @@ func create(target string, mode fs.FileMode) (*os.File, error) {
 	return nil, errors.New("temporary files vanish from its folder")
 }
 
-// A temporary file is named .NAME.DIGITS.tmp, where NAME is the target's name and DIGITS are of the alphabet of
-// crypto/rand.Text.
+// A temporary file is named .NAME.DIGITS.tmp, where NAME is the target's name, cut if it is long, and DIGITS are of the
+// alphabet of crypto/rand.Text.
 const (
 	tempDigits = 10
 	tempSuffix = ".tmp"
@@ -289,12 +291,17 @@ const (
 
 // beside returns an unused name in the folder of path.
 func beside(path string) string {
-	return filepath.Join(filepath.Dir(path), "."+filepath.Base(path)+"."+rand.Text()[:tempDigits]+tempSuffix)
+	return filepath.Join(filepath.Dir(path), tempPrefix(filepath.Base(path))+rand.Text()[:tempDigits]+tempSuffix)
+}
+
+// tempPrefix returns what the names of temporary files of a target named base begin with.
+func tempPrefix(base string) string {
+	return filename.Join("."+base, ".", filename.Max-tempDigits-len(tempSuffix))
 }
 
 // isBeside reports whether name is one that beside returns for a target named base.
 func isBeside(name, base string) bool {
-	rest, ok := strings.CutPrefix(name, "."+base+".")
+	rest, ok := strings.CutPrefix(name, tempPrefix(base))
 	if !ok {
 		return false
 	}

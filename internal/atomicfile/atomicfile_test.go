@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/filename"
 )
 
 // contents returns the folder's files by name.
@@ -249,4 +251,22 @@ func TestConcurrentWritersKeepEachOthersFiles(t *testing.T) {
 		t.Error(err)
 	}
 	want(t, dir, map[string]string{"a": "new a", "b": "new b"})
+}
+
+// TestLongNames replaces two files whose names are as long as a file system takes them and differ in the last byte.
+func TestLongNames(t *testing.T) {
+	dir := t.TempDir()
+	a, b := strings.Repeat("n", filename.Max-1)+"a", strings.Repeat("n", filename.Max-1)+"b"
+	for _, text := range []string{"old", "new"} {
+		err := Write(context.Background(), Bytes(filepath.Join(dir, a), []byte(text+" a")),
+			Bytes(filepath.Join(dir, b), []byte(text+" b")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want(t, dir, map[string]string{a: text + " a", b: text + " b"})
+	}
+	if temp := filepath.Base(beside(filepath.Join(dir, a))); len(temp) > filename.Max || !isBeside(temp, a) ||
+		isBeside(temp, b) {
+		t.Errorf("the temporary file of %q is %q", a, temp)
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/report"
@@ -348,7 +349,7 @@ func defaultName(model, ext string) (string, error) {
 		return "", err
 	}
 	base := filepath.Base(abs)
-	return strings.TrimSuffix(base, filepath.Ext(base)) + ext, nil
+	return filename.Join(strings.TrimSuffix(base, filepath.Ext(base)), ext, filename.Max), nil
 }
 
 // sameFile reports whether two paths are one existing file.

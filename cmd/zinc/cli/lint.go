@@ -19,6 +19,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
@@ -518,16 +519,8 @@ func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) e
 	return c.writeFiles(ctx, files...)
 }
 
+// mostName is how many bytes of a MIL name are in a file name.
+const mostName = 80
+
 // fileName returns a file name for a MIL name.
-func fileName(s string) string {
-	s = strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
-			return r
-		}
-		return '_'
-	}, s)
-	if len(s) > 80 {
-		s = s[:80]
-	}
-	return s
-}
+func fileName(s string) string { return filename.Of(s, mostName) }

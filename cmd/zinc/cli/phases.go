@@ -13,6 +13,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
+	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/report"
 )
@@ -180,7 +181,9 @@ func irFiles(s *compile.Snapshot, path string) ([]atomicfile.File, error) {
 }
 
 // beside returns the path with another extension.
-func beside(path, ext string) string { return strings.TrimSuffix(path, filepath.Ext(path)) + ext }
+func beside(path, ext string) string {
+	return filename.Beside(strings.TrimSuffix(path, filepath.Ext(path)), ext)
+}
 
 func parts(ps [][]byte) func(w io.Writer) error {
 	return func(w io.Writer) error {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
@@ -115,7 +116,7 @@ func (c *splitCommand) run(ctx context.Context, path string) error {
 	out := splitJSON{}
 	var files []atomicfile.File
 	for i := range parts {
-		dir := filepath.Join(c.out, fmt.Sprintf("%s-%d.mlmodelc", stem, i+1))
+		dir := filepath.Join(c.out, filename.Join(stem, fmt.Sprintf("-%d.mlmodelc", i+1), filename.Max))
 		_, fs, err := reduce.Plan(parts[i].Program, dir)
 		if err != nil {
 			return err
