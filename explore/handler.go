@@ -114,7 +114,6 @@ func (s *Server) Handler() http.Handler {
 	for _, rt := range routes {
 		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost {
-				r.Body = http.MaxBytesReader(w, r.Body, s.limits.Body)
 				if t, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); t != "application/json" {
 					fail(w, &requestError{http.StatusUnsupportedMediaType,
 						errors.New("the content type must be application/json")})
@@ -166,6 +165,12 @@ func (s *Server) guarded(next http.Handler) http.Handler {
 		if o := r.Header.Get("Origin"); o != "" {
 			if u, err := url.Parse(o); err != nil || !strings.EqualFold(u.Host, r.Host) {
 				fail(w, &requestError{http.StatusForbidden, errors.New("the request comes from another page")})
+				return
+			}
+		}
+		if r.Method == http.MethodPost {
+			if err := s.readBody(w, r); err != nil {
+				fail(w, err)
 				return
 			}
 		}
@@ -250,9 +255,6 @@ func body(r *http.Request, v any) error {
 	d := json.NewDecoder(r.Body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
-		if errors.As(err, new(*http.MaxBytesError)) {
-			return err
-		}
 		at := d.InputOffset()
 		if syntax := (*json.SyntaxError)(nil); errors.As(err, &syntax) {
 			at = syntax.Offset
@@ -260,9 +262,6 @@ func body(r *http.Request, v any) error {
 		return bad("body, byte %d: %w", at, err)
 	}
 	if _, err := d.Token(); err != io.EOF {
-		if errors.As(err, new(*http.MaxBytesError)) {
-			return err
-		}
 		return bad("body, byte %d: unexpected text after the JSON value", d.InputOffset())
 	}
 	return nil

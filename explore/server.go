@@ -44,6 +44,7 @@ type Server struct {
 	// comparing admits one comparison at a time.
 	comparing *gate
 	busy      chan struct{}
+	intake    intake
 	jobs      jobs
 	warm      sync.WaitGroup
 	resting   atomic.Bool
