@@ -53,9 +53,6 @@ func (a *Advice) Saves() cost.Time { return a.Before - a.After }
 // Program is the changed program, nil for another way to compile.
 func (a *Advice) Program() *ir.Program { return a.program }
 
-// Name is the recipe, or the option of the compiler with its value.
-func (a *Advice) Name() string { return cmp.Or(a.Recipe, a.Precision, a.Place) }
-
 // Attempt is a change that was tried.
 type Attempt struct {
 	Name   string    `json:"name"`               // of the recipe, or the option of the compiler with its value
