@@ -10,8 +10,8 @@ import (
 type Error struct{ Need, Used, Limit int64 } // in bytes
 
 func (e *Error) Error() string {
-	return fmt.Sprintf("needs %d bytes of memory beside %d in use, the limit is %d; use smaller shapes or a larger "+
-		"limit", e.Need, e.Used, e.Limit)
+	return fmt.Sprintf("needs %d bytes of memory beside %d in use, the limit is %d; use smaller shapes or files, "+
+		"or a larger limit", e.Need, e.Used, e.Limit)
 }
 
 // leastChecked is how many bytes Room checks at least: less than that is not worth the question.

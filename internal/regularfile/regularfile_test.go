@@ -3,8 +3,11 @@ package regularfile
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 )
 
 func TestInputReadsStandardInputOnce(t *testing.T) {
@@ -45,5 +48,33 @@ func TestReadRefusesAllButNonEmptyFiles(t *testing.T) {
 		if b, err := Read(path); err == nil {
 			t.Errorf("%s gives %q", name, b)
 		}
+	}
+}
+
+// TestLongFilesAreRefused reads a file of 1 TiB without contents, and one that is a byte too long.
+func TestLongFilesAreRefused(t *testing.T) {
+	defer memlimit.Set(0)
+	memlimit.Set(1 << 30)
+	path := filepath.Join(t.TempDir(), "long")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for _, c := range []struct{ size, limit int64 }{{1 << 40, 1 << 50}, {11, 10}} {
+		if err := f.Truncate(c.size); err != nil {
+			t.Skip(err)
+		}
+		_, err := ReadUpTo(path, c.limit)
+		size := strconv.FormatInt(c.size, 10)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), size) {
+			t.Errorf("%d bytes: %v; want the path and the size", c.size, err)
+		}
+	}
+	if b, err := ReadUpTo(path, 11); err != nil || len(b) != 11 {
+		t.Errorf("%d bytes, %v", len(b), err)
+	}
+	if _, err := NewInput(strings.NewReader("abc")).ReadUpTo(Stdin, 2); err == nil {
+		t.Error("standard input that is too long is not an error")
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 )
 
@@ -40,9 +41,16 @@ func NewInput(r io.Reader) *Input {
 func (in *Input) IsStdin(path string) bool { return in != nil && path == Stdin }
 
 // Read returns the bytes of standard input, or of the regular file at path as the function Read does.
-func (in *Input) Read(path string) ([]byte, error) {
-	if in.IsStdin(path) {
-		return in.read()
+func (in *Input) Read(path string) ([]byte, error) { return in.ReadUpTo(path, math.MaxInt64) }
+
+// ReadUpTo is Read for at most limit bytes.
+func (in *Input) ReadUpTo(path string, limit int64) ([]byte, error) {
+	if !in.IsStdin(path) {
+		return ReadUpTo(path, limit)
 	}
-	return Read(path)
+	b, err := in.read()
+	if err == nil && int64(len(b)) > limit {
+		return nil, tooLong("standard input", int64(len(b)), limit)
+	}
+	return b, err
 }

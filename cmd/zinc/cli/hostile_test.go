@@ -238,6 +238,17 @@ func TestMaxMemoryBoundsComparisons(t *testing.T) {
 	}
 }
 
+// TestLongDescriptionsOfLoadsAreRefused replays a file of 1 TiB without contents.
+func TestLongDescriptionsOfLoadsAreRefused(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "load.json")
+	put(t, path, []byte("{}"))
+	const size = 1 << 40
+	if err := os.Truncate(path, size); err != nil {
+		t.Skip(err)
+	}
+	refused(t, "a long description", path+": the file has "+fmt.Sprint(size), "load", path)
+}
+
 // TestMessagesDoNotControlTheTerminal puts escape sequences into the name of a file and into a model.
 func TestMessagesDoNotControlTheTerminal(t *testing.T) {
 	const evil = "a\x1b]0;title\x07\x1b[2J\u202e\u009b31m\xff"

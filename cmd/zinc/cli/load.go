@@ -46,6 +46,9 @@ type loadClassJSON struct {
 	Max       cost.Time `json:"max_us"`    // largest latency
 }
 
+// maxLoad is the maximum length in bytes of the description of a load.
+const maxLoad = 16 << 20
+
 // loadFile is the description of a load.
 type loadFile struct {
 	Seed    uint64 `json:"seed"`
@@ -79,13 +82,13 @@ wake port. Requests that arrive while another runs wait by priority. The latenci
 virtual time, so the same file gives the same output on every machine. Every client has
 inputs of its own, and its outputs are compared with those of the engine alone.
 
-The file is JSON: seed, faults (as --inject takes them), kills (clients that end in the
-middle of their work), retries of a failed request, and classes, each with name, model,
-adapters (pairs with other coefficients for that model, which the clients take in turn),
-team (whose clients share the resident model), qos, clients, requests of each client, and
-rate in requests a second of each client, or think_us, the time after an answer; also
-tier (restricted or unrestricted) and queue_depth, the requests of a client that may be
-under way at once.`,
+The file is JSON, 16 MiB at most: seed, faults (as --inject takes them), kills (clients
+that end in the middle of their work), retries of a failed request, and classes, each
+with name, model, adapters (pairs with other coefficients for that model, which the
+clients take in turn), team (whose clients share the resident model), qos, clients,
+requests of each client, and rate in requests a second of each client, or think_us, the
+time after an answer; also tier (restricted or unrestricted) and queue_depth, the
+requests of a client that may be under way at once.`,
 		Example: `  zinc load load.json
   zinc load load.json --trace load.trace`,
 		GroupID: groupRun,
@@ -102,7 +105,7 @@ under way at once.`,
 
 // read reads the description and the models of a load.
 func (c *loadCommand) read(ctx context.Context, path string) (*loadFile, *stack.Load, error) {
-	b, err := c.stdin.Read(path)
+	b, err := c.stdin.ReadUpTo(path, maxLoad)
 	if err != nil {
 		return nil, nil, err
 	}
