@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/verify"
 )
@@ -83,8 +84,49 @@ func caught(f func() error) (err error) {
 	return f()
 }
 
-// verified verifies a candidate.
+// Bytes of memory for an element while verify runs: of each value that is written, and of those of the statement at
+// which it is.
+const (
+	writtenBytes   = 16
+	statementBytes = 48
+)
+
+// need estimates the memory in bytes that the values of a program take in verify.
+func need(p *ir.Program) (n int64) {
+	const most = 1 << 40 // elements, in sums
+	elems := func(v *ir.Value) int64 {
+		if k := v.Type.Elems(); k >= 0 && k < most {
+			return k
+		}
+		return most
+	}
+	widest := int64(0)
+	for _, f := range p.Funcs {
+		own := int64(0)
+		for _, v := range f.Body.Params {
+			own += elems(v)
+		}
+		ir.Walk(f, func(op *ir.Op) {
+			at := int64(0)
+			for _, v := range op.Results {
+				at += elems(v)
+			}
+			own = min(own+at, most)
+			op.Operands(func(_ *ir.Param, v *ir.Value) { at += elems(v) })
+			widest = max(widest, min(at, most))
+		})
+		n = max(n, own)
+	}
+	return writtenBytes*n + statementBytes*widest
+}
+
+// verified verifies a candidate, beside others if there is memory for all of them.
 func verified(ctx context.Context, c *Candidate, o verify.Options) (r *verify.Result, err error) {
+	giveBack, err := memlimit.Share(ctx, need(c.prog))
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	err = caught(func() (err error) {
 		p := c.Program()
 		o.Compile = options(o.Compile, p)
@@ -103,6 +145,8 @@ func failure(r *verify.Result, err error) string {
 		return "panic"
 	case errors.As(err, &f):
 		return "fault: " + f.Stage
+	case errors.As(err, new(*memlimit.Error)):
+		return "memory"
 	case err != nil:
 		return "error"
 	case r.Verdict == verify.Fail:
