@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 )
 
 // A File is an open weight file.
@@ -204,18 +205,32 @@ func (f *File) Blob(off uint64) (Blob, error) {
 	return out, nil
 }
 
+// roundUp returns the first multiple of align that is not below n.
+func roundUp(n, align uint64) uint64 { return (n + align - 1) / align * align }
+
+// afterZeros returns the first multiple of Alignment from off on at which Alignment bytes are not all 0, or a place at
+// the end of the file: some writers leave gaps.
+func (f *File) afterZeros(off uint64) uint64 {
+	for off = roundUp(off, Alignment); off+Alignment <= f.Size(); off += Alignment {
+		b, err := f.src.bytes(off, Alignment)
+		if err != nil || slices.ContainsFunc(b, func(c byte) bool { return c != 0 }) {
+			break
+		}
+	}
+	return off
+}
+
 // List returns the blobs of the file in order of their records, as far as they can be found: it starts after the header
-// and looks for the next record after the data of the last one, at its end and at the next multiples of 16 and 64
-// bytes. It continues past the count in the header while records follow. err states why a counted blob was not found;
-// the blobs before it are returned.
+// and looks for the next record after the data of the last one, at its end, at the next multiples of 16 and 64 bytes,
+// and after a gap of zeros if the header counts more blobs. It continues past the count in the header while records
+// follow. err states why a counted blob was not found; the blobs before it are returned.
 func (f *File) List() (blobs []Blob, err error) {
 	next := uint64(HeaderSize)
 	for {
 		var b Blob
 		found := false
 		var first error
-		for _, align := range []uint64{Alignment, 1, 16} {
-			off := (next + align - 1) / align * align
+		for _, off := range []uint64{roundUp(next, Alignment), next, roundUp(next, 16)} {
 			b, err = f.Blob(off)
 			if err == nil {
 				found = true
@@ -224,6 +239,10 @@ func (f *File) List() (blobs []Blob, err error) {
 			if first == nil {
 				first = err
 			}
+		}
+		if !found && uint64(len(blobs)) < uint64(f.count) {
+			b, err = f.Blob(f.afterZeros(next))
+			found = err == nil
 		}
 		if !found {
 			if uint64(len(blobs)) < uint64(f.count) {
