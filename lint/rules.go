@@ -117,6 +117,19 @@ var Rules = []Rule{
 		By: witness.BySimulator, Holds: likeH13,
 	},
 	{
+		Name: normalisedRowFlushed, ops: []*ir.Operation{ir.OpConv, ir.OpLinear, ir.OpMatMul},
+		check: checkNormalisedRow, Source: measured,
+		Doc: "A product on the engine over a row of n elements that softmax, or exp divided by its sum, normalised, " +
+			"for n above 1024 times the largest factor that the row was multiplied by since.",
+		Why: "The multiply-accumulate reads subnormal fp16 operands as 0. The elements of such a row have a mean of " +
+			"1/n, and those below 2^-14 add up to less than n * 2^-14: more than a sixteenth of the row only for n " +
+			"above 1024, and all of a row of more than 16384 equal elements. Zinc scales a normalised row that goes " +
+			"straight into a matmul, and no other.",
+		Instead: "Divide by the sum after the product, or multiply the row by a power of two before the product and " +
+			"divide after it.",
+		By: witness.BySimulator, Holds: likeH13,
+	},
+	{
 		Name: "epsilon-lost", ops: []*ir.Operation{ir.OpRsqrt, ir.OpLog, ir.OpLayerNorm}, check: checkEpsilon,
 		Source: fromIEEE,
 		Doc:    "An epsilon on the engine that fp16 does not represent to a sixteenth: below 6e-8 it is 0.",

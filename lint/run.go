@@ -250,6 +250,7 @@ func function(ctx context.Context, machine func() (*sim.Machine, error), f *comp
 		}
 	}
 	found, unjudged := suspects(a)
+	found = withoutScaled(found, f.Placed)
 	out.Statements, out.Unjudged = len(a.ops), unjudged
 	seen := map[string]bool{}
 	for _, op := range sound.ops {
