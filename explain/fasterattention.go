@@ -171,7 +171,7 @@ func (e *edit) attentionAt() *attention {
 		if !ok || m.TransposeX || m.TransposeY || soft == nil {
 			return nil
 		}
-		axis, ok := ir.ArgInt(soft, ir.ParamAxis)
+		axis, _ := ir.ArgInt(soft, ir.ParamAxis)
 		v = e.op.Arg(ir.ParamY)
 		product := a.scores(e, soft.Arg(ir.ParamX))
 		if m, ok = runtimeProduct(product); !ok || m.TransposeX || (axis != -1 && axis != 3) {
