@@ -405,7 +405,7 @@ func (s *advisor) edited(r *Recipe, keep map[where]bool) (*edits, error) {
 		}
 		was, is := sideOf(s.p.Funcs[i]), sideOf(f)
 		for _, x := range sites {
-			out.sites = append(out.sites, placed{x, where{f.Name, x.op.Results[0].Name}, was, is})
+			out.sites = append(out.sites, placed{site: x, at: where{f.Name, x.op.Results[0].Name}, was: was, is: is})
 		}
 	}
 	if len(out.sites) == 0 {

@@ -34,43 +34,44 @@ func TestStatesHoldWhatIsWritten(t *testing.T) {
 		lo, hi     Interval // of s: its bounds
 		unjudged   bool
 	}{
-		{"an input", `
+		{name: "an input", text: `
 			T z = coreml_update_state(state = s, value = x)[name = string("z")];
 			T y = relu(x = r)[name = string("y")];`,
-			nil, interval.Span(-3, -3), interval.Span(3, 3), false},
-		{"nothing", `
+			lo: interval.Span(-3, -3), hi: interval.Span(3, 3)},
+		{name: "nothing", text: `
 			T y = add(x = r, y = x)[name = string("y")];`,
-			nil, interval.Span(0, 0), interval.Span(0, 0), false},
-		{"a mean that decays", `
+			lo: interval.Span(0, 0), hi: interval.Span(0, 0)},
+		{name: "a mean that decays", text: `
 			T h = mul(x = r, y = fp16(0.5))[name = string("h")];
 			T w = add(x = h, y = x)[name = string("w")];
 			T z = ` + inc + `
 			T y = relu(x = w)[name = string("y")];`,
-			nil, interval.Span(-8, -6), interval.Span(6, 8), false},
-		{"a clipped counter", `
+			lo: interval.Span(-8, -6), hi: interval.Span(6, 8)},
+		{name: "a clipped counter", text: `
 			T h = add(x = r, y = fp16(1))[name = string("h")];
 			T w = minimum(x = h, y = fp16(99))[name = string("w")];
 			T z = ` + inc + `
 			T y = relu(x = w)[name = string("y")];`,
-			nil, interval.Span(0, 0), interval.Span(99, 99), false},
-		{"a sum without end", `
+			lo: interval.Span(0, 0), hi: interval.Span(99, 99)},
+		{name: "a sum without end", text: `
 			T w = add(x = r, y = x)[name = string("w")];
 			T z = ` + inc + `
 			T y = relu(x = r)[name = string("y")];`,
-			nil, interval.Span(-inf, -inf), interval.Span(inf, inf), true},
-		{"a sum without end of a passed range", `
+			lo: interval.Span(-inf, -inf), hi: interval.Span(inf, inf), unjudged: true},
+		{name: "a sum without end of a passed range", text: `
 			T w = add(x = r, y = x)[name = string("w")];
 			T z = ` + inc + `
 			T y = relu(x = r)[name = string("y")];`,
-			map[string]Interval{"s": interval.Span(-8, 8)}, interval.Span(-8, -8), interval.Span(8, 8), false},
-		{"what another state holds", `
+			ranges: map[string]Interval{"s": interval.Span(-8, 8)},
+			lo:     interval.Span(-8, -8), hi: interval.Span(8, 8)},
+		{name: "what another state holds", text: `
 			T q = read_state(input = u)[name = string("q")];
 			T w = mul(x = q, y = fp16(2))[name = string("w")];
 			T z = ` + inc + `
 			T v = coreml_update_state(state = u, value = x)[name = string("v")];
 			T y = relu(x = r)[name = string("y")];`,
-			nil, interval.Span(-6, -6), interval.Span(6, 6), false},
-		{"in a branch", `
+			lo: interval.Span(-6, -6), hi: interval.Span(6, 6)},
+		{name: "in a branch", text: `
 			tensor<int32, [2]> ax = const()[name = string("ax"), val = tensor<int32, [2]>([0, 1])];
 			tensor<fp16, []> m = reduce_max(x = x, axes = ax, keep_dims = bool(false))[name = string("m")];
 			bool c = greater(x = m, y = fp16(1))[name = string("c")];
@@ -80,7 +81,7 @@ func TestStatesHoldWhatIsWritten(t *testing.T) {
 			} -> (z) {
 				T w2 = add(x = r, y = fp16(0))[name = string("w2")];
 			} -> (w2);`,
-			nil, interval.Span(-2, -2), interval.Span(4, 4), false},
+			lo: interval.Span(-2, -2), hi: interval.Span(4, 4)},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {

@@ -276,20 +276,20 @@ func (l *limits) tensors(op *ir.Op, packed ...ir.ParamName) error {
 	var err error
 	live, size := len(op.Results), int64(0)
 	seen := map[*ir.Value]bool{}
-	note := func(name ir.ParamName, v *ir.Value, operand bool) {
-		rows := !operand || !v.IsConst() || !slices.Contains(packed, name)
+	note := func(name string, v *ir.Value, operand bool) {
+		rows := !operand || !v.IsConst() || !slices.Contains(packed, ir.ParamName(name))
 		if err != nil || operand && rows && v.IsConst() && !v.Type.DType.IsFloat() {
 			return
 		}
 		if operand && !v.IsConst() {
 			live++
 		}
-		if err = l.tensor(string(name), v, rows); err == nil && !v.IsConst() && !seen[v] {
+		if err = l.tensor(name, v, rows); err == nil && !v.IsConst() && !seen[v] {
 			seen[v] = true
 			size += paddedBytes(v.Type)
 		}
 	}
-	op.Operands(func(p *ir.Param, v *ir.Value) { note(p.Name, v, true) })
+	op.Operands(func(p *ir.Param, v *ir.Value) { note(string(p.Name), v, true) })
 	for _, r := range op.Results {
 		note("result", r, false)
 	}

@@ -128,12 +128,15 @@ func Largest(r *compile.Report) (out []Cost) {
 	}
 	terms := r.Estimate.Terms
 	list := []Cost{
-		{"", terms[cost.Dispatch], diag.Count(r.Dispatches, "dispatch", "dispatches"), "software around the engine"},
-		{"", terms[cost.Hand], "inputs and outputs", "the rate of handing them over"},
+		{
+			Time: terms[cost.Dispatch], What: diag.Count(r.Dispatches, "dispatch", "dispatches"),
+			Bound: "software around the engine",
+		},
+		{Time: terms[cost.Hand], What: "inputs and outputs", Bound: "the rate of handing them over"},
 	}
 	for i := range r.Ops {
 		o := &r.Ops[i]
-		c := Cost{o.Name, o.Time(), o.Op, "the CPU's rate, estimated coarsely"}
+		c := Cost{Name: o.Name, Time: o.Time(), What: o.Op, Bound: "the CPU's rate, estimated coarsely"}
 		if o.Line > 0 {
 			c.What += fmt.Sprintf(" in line %d", o.Line)
 		}

@@ -118,7 +118,8 @@ func uses(r *compile.Report) []part {
 	total := r.CallTime()
 	var parts []part
 	for _, p := range r.CallParts() {
-		parts = append(parts, part{p.Use, useNames[p.Use], p.Time, 100 * float64(p.Time) / float64(total)})
+		percent := 100 * float64(p.Time) / float64(total)
+		parts = append(parts, part{Use: p.Use, Label: useNames[p.Use], Time: p.Time, Percent: percent})
 	}
 	return parts
 }
