@@ -159,7 +159,14 @@ func (c *Caller) needInstance(ctx context.Context) (broker.EvaluateRequest, erro
 	}
 	req := broker.EvaluateRequest{Instance: c.instance.Instance, Surfaces: map[string][]byte{}}
 	if len(c.instance.Procedures) > 0 {
-		for _, p := range c.instance.Procedures[0].Ports {
+		ports, bytes := c.instance.Procedures[0].Ports, int64(0)
+		for _, p := range ports {
+			bytes += int64(p.Size)
+		}
+		if err := room(bytes); err != nil {
+			return broker.EvaluateRequest{}, err
+		}
+		for _, p := range ports {
 			req.Surfaces[p.Name] = make([]byte, p.Size)
 		}
 	}

@@ -81,7 +81,14 @@ func (p *Prober) create() error {
 		return err
 	}
 	r := &driver.Request{Handle: h, Priority: driver.PriorityDefault, Stats: p.task.CreateSurface(p.stats)}
-	for _, port := range prog.Procedures()[0].Ports {
+	ports, bytes := prog.Procedures()[0].Ports, int64(0)
+	for _, port := range ports {
+		bytes += int64(port.Size)
+	}
+	if err := room(bytes); err != nil {
+		return err
+	}
+	for _, port := range ports {
 		b := make([]byte, port.Size)
 		to := &r.Inputs
 		if port.Output {

@@ -304,9 +304,14 @@ func (c *loadClient) prepare(ctx context.Context, container []byte, task *driver
 	surfaces := map[string][]byte{}
 	bytes := int64(0)
 	for _, port := range proc.Ports {
+		bytes += int64(port.Size)
+	}
+	if err := room(bytes); err != nil {
+		return err
+	}
+	for _, port := range proc.Ports {
 		b := make([]byte, port.Size)
 		surfaces[port.Name] = b
-		bytes += int64(port.Size)
 		if port.Output {
 			c.outputs = append(c.outputs, b)
 			c.request.Outputs = append(c.request.Outputs, task.CreateSurface(b))
