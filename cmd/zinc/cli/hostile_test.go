@@ -246,7 +246,7 @@ func TestLongDescriptionsOfLoadsAreRefused(t *testing.T) {
 	if err := os.Truncate(path, size); err != nil {
 		t.Skip(err)
 	}
-	refused(t, "a long description", path+": the file has "+fmt.Sprint(size), "load", path)
+	refused(t, "a long description", path+": the file has "+fmt.Sprint(int64(size)), "load", path)
 }
 
 // TestMessagesDoNotControlTheTerminal puts escape sequences into the name of a file and into a model.
