@@ -113,6 +113,12 @@ func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) 
 		if (a.Retrain == "") != (b.Retrain == "") {
 			return cmp.Compare(len(a.Retrain), len(b.Retrain))
 		}
+		if a.Saves() == b.Saves() && (a.edits == nil) != (b.edits == nil) {
+			if a.edits != nil {
+				return -1 // a rewrite changes what it names alone, and is run
+			}
+			return 1
+		}
 		return cmp.Compare(b.Saves(), a.Saves())
 	})
 	if err := s.runAll(); err != nil {
