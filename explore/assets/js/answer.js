@@ -191,15 +191,15 @@ export class Answer {
         box.replaceChildren(button("Look for what makes it faster", () => this.seek().then(fill)));
       else if (a === null) box.replaceChildren(dim("looking for what makes it faster \u2026"));
       else if (a.error) box.replaceChildren(el("p", { class: "bad", textContent: a.error }));
-      else box.replaceChildren(...this.found(a));
+      else box.replaceChildren(...this.outcome(a));
     };
     this.fill = fill;
     fill();
     return [h3("What to do first"), box];
   }
 
-  // found is the answer of the search: what to change, or what was tried and what takes most.
-  found(a) {
+  // outcome is the answer of the search: what to change, or what was tried and what takes most.
+  outcome(a) {
     const line = (x) =>
       el(
         "li",
