@@ -541,7 +541,7 @@ func (d *driver) lower(build bool) error {
 			u.rep.Tasks += len(p.Infos)
 			u.rep.Scratch = max(u.rep.Scratch, p.Scratch)
 			if build {
-				if err := errors.Join(w.end(p), d.checkLoad(p)); err != nil {
+				if err := errors.Join(w.end(p), d.checkLoad(u, p)); err != nil {
 					return err
 				}
 			}

@@ -102,19 +102,34 @@ func (c *chain) checkBuffers() error {
 		"use smaller shapes or cut the model in two", place, total, uint64(e5.MaxBytes), of, largest)}
 }
 
-// checkLoad returns an error for a procedure that fits a container but cannot be loaded: it needs more scratch memory
-// than a container may request, or there are more tasks, with those of the procedures before it, than a load has
-// numbers for.
-func (d *driver) checkLoad(p *lower.Procedure) error {
+// checkLoad returns an error for a procedure of a function with which the container cannot be written or loaded: it
+// needs more scratch memory than a container may request, or there are more tasks, with those of the procedures before
+// it, than a load has numbers for, or more surfaces than a container has names for.
+func (d *driver) checkLoad(u *unit, p *lower.Procedure) error {
+	if n := len(d.image.Surfaces); n > hwx.MaxSurfaces {
+		return &loadError{fmt.Sprintf("%sthe procedures up to %s read and write %d tensors together, the limit of one "+
+			"container is %d; cut the model in two, or join tensors with concat", u.placeOf(p), p.Name, n,
+			hwx.MaxSurfaces)}
+	}
 	if p.Scratch > target.ScratchBytes {
-		return &loadError{fmt.Sprintf("procedure %s needs %d bytes of scratch between its tasks, the limit is %d; "+
-			"use smaller shapes or cut the model in two", p.Name, p.Scratch, int64(target.ScratchBytes))}
+		return &loadError{fmt.Sprintf("%sprocedure %s needs %d bytes of scratch between its tasks, the limit is %d; "+
+			"use smaller shapes or cut the model in two", u.placeOf(p), p.Name, p.Scratch, int64(target.ScratchBytes))}
 	}
 	if d.tasks += len(p.Infos); d.tasks > target.LoadTasks {
-		return &loadError{fmt.Sprintf("the procedures up to %s have %d tasks together, the limit of one container "+
-			"is %d; cut the model in two", p.Name, d.tasks, target.LoadTasks)}
+		return &loadError{fmt.Sprintf("%sthe procedures up to %s have %d tasks together, the limit of one container "+
+			"is %d; cut the model in two", u.placeOf(p), p.Name, d.tasks, target.LoadTasks)}
 	}
 	return nil
+}
+
+// placeOf returns the position of the first operation of a procedure for the start of a message, "" if it has none.
+func (u *unit) placeOf(p *lower.Procedure) string {
+	for i := range p.Infos {
+		if op := p.Infos[i].Op; op != nil && len(op.Results) > 0 {
+			return placeOf(u.state.Program, op.Results[0])
+		}
+	}
+	return ""
 }
 
 // loadError reports a program that fits a container but cannot be loaded or run.

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +17,24 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 	"github.com/zinc-compiler/zinc/target"
 )
+
+// results names n results.
+func results(n int) []string {
+	names := make([]string, n)
+	for i := range names {
+		names[i] = fmt.Sprintf("y%d", i)
+	}
+	return names
+}
+
+// relus returns the statements of n results of one operand.
+func relus(n int) []string {
+	lines := results(n)
+	for i, name := range lines {
+		lines[i] = "tensor<fp16, [1, 16, 1, 16]> " + name + " = relu(x = x);\n"
+	}
+	return lines
+}
 
 // compileText compiles the statements of a function.
 func compileText(t *testing.T, function string) (*Result, error) {
@@ -67,6 +86,17 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 			tensor<fp32, [900000000]> y = floor(x = x);
 			tensor<fp32, [900000000]> z = exp(x = y);
 		} -> (y, z);`, []string{"m.mil:3:", `"x"`, "10800021504 bytes", "8589934592"}},
+		{"a loop that doubles", `func main<ios18>(tensor<fp16, [1]> x) {
+			int32 i, tensor<fp16, [?]> y = while_loop(loop_vars = (int32(0), x)) (int32 i0, tensor<fp16, [?]> x0) {
+				bool c = less(x = i0, y = int32(60));
+			} -> (c)
+			(int32 i1, tensor<fp16, [?]> x1) {
+				int32 i2 = add(x = i1, y = int32(1));
+				tensor<fp16, [?]> x2 = concat(values = (x1, x1), axis = int32(0), interleave = bool(false));
+			} -> (i2, x2);
+		} -> (y);`, []string{"m.mil:9:", "concat", "dimension 0 is 2147483648, want 0 to 2147483647; use"}},
+		{"tensors together", "func main<ios18>(tensor<fp16, [1, 16, 1, 16]> x) {\n" + strings.Join(relus(10001), "") +
+			"} -> (" + strings.Join(results(10001), ", ") + ");", []string{"m.mil:", "tensors together", "10000"}},
 		{"scratch between tasks", `func main<ios18>(tensor<fp16, [1, 50000, 1, 1]> x,
 			tensor<fp16, [1, 1, 1, 16384]> y) {
 			tensor<fp16, [1, 50000, 1, 16384]> p = add(x = x, y = y);
@@ -75,7 +105,7 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 			bool k = const()[val = bool(true)];
 			tensor<fp16, [1, 50000, 1, 1]> r = reduce_sum(x = q, axes = a, keep_dims = k);
 			tensor<fp16, [1, 50000, 1, 1]> z = reduce_sum(x = p, axes = a, keep_dims = k);
-		} -> (r, z);`, []string{"bytes of scratch", "3221225472"}},
+		} -> (r, z);`, []string{"m.mil:", "bytes of scratch", "3221225472"}},
 		{"surfaces together", `func main<ios18>(tensor<fp16, [1, 28672, 1, 16384]> x,
 			tensor<fp16, [1, 28672, 1, 16384]> y) {
 			tensor<fp16, [1, 28672, 1, 16384]> p = relu(x = x);
@@ -99,8 +129,10 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 // TestTasksOfAllProceduresAreBounded checks the limit of tasks of all procedures together: as many as records count.
 // Each procedure on its own is within the limit.
 func TestTasksOfAllProceduresAreBounded(t *testing.T) {
-	d := new(driver)
-	take := func(tasks int) error { return d.checkLoad(&lower.Procedure{Infos: make([]lower.TaskInfo, tasks)}) }
+	d := &driver{image: &hwx.Image{}}
+	take := func(tasks int) error {
+		return d.checkLoad(new(unit), &lower.Procedure{Infos: make([]lower.TaskInfo, tasks)})
+	}
 	for range target.LoadTasks >> 16 {
 		if err := take(1 << 16); err != nil {
 			t.Fatal(err)

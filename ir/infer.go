@@ -1,6 +1,7 @@
 package ir
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -8,6 +9,9 @@ import (
 // maxDim bounds a dimension, as MIL's int32 shapes do; it also keeps the
 // arithmetic of the shape rules inside 64 bits.
 const maxDim = math.MaxInt32
+
+// ErrExtent is what InferOp's errors are (errors.Is) about a result with a dimension that is larger than any.
+var ErrExtent = errors.New("ir: a dimension is too large")
 
 // maxRank bounds the rank of a tensor in a rule. MIL's own limit is 5 for most operations, but chains of reshape and
 // transpose slightly exceed it.
@@ -29,7 +33,8 @@ func InferOp(op *Op) ([]Type, error) {
 	}
 	for i, t := range ts {
 		if err := checkExtent(t); err != nil {
-			return nil, Rulef("", "result %d: %s", i, err.Msg)
+			err.Msg = fmt.Sprintf("result %d: %s", i, err.Msg)
+			return nil, err
 		}
 	}
 	return ts, nil
@@ -146,7 +151,9 @@ func checkExtent(t Type) *RuleError {
 	}
 	for i, d := range t.Shape {
 		if d > maxDim || d < Unknown {
-			return Rulef("", "dimension %d is %d, want 0 to %d", i, d, int64(maxDim))
+			err := Rulef("", "dimension %d is %d, want 0 to %d", i, d, int64(maxDim))
+			err.cause = ErrExtent
+			return err
 		}
 	}
 	return nil

@@ -90,9 +90,13 @@ type RuleError struct {
 	Param ParamName // offending parameter, "" for the whole operation
 	Other ParamName // parameter it conflicts with, "" for none
 	Msg   string
+	cause error // ErrExtent or nil
 }
 
 func (e *RuleError) Error() string { return e.Msg }
+
+// Unwrap returns ErrExtent for a result that is too large, nil for other rules.
+func (e *RuleError) Unwrap() error { return e.cause }
 
 // Rulef returns a RuleError about the parameter param.
 func Rulef(param ParamName, format string, args ...any) *RuleError {

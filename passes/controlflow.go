@@ -1,6 +1,7 @@
 package passes
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/ir"
@@ -23,7 +24,9 @@ const MaxBranchWork = 1 << 22
 // a constant becomes the branch it takes, and a loop whose trips constants decide becomes its bodies, one after the
 // other.
 func (s *State) fold(r *rewriter, op *ir.Op) error {
-	narrow(op)
+	if err := narrow(op); err != nil {
+		return fmt.Errorf("%s: %w; use smaller shapes", s.label(op), err)
+	}
 	switch op.Def.Operation {
 	case ir.OpCond:
 		if done, err := s.foldCond(r, op); done || err != nil {
@@ -42,24 +45,28 @@ func (s *State) fold(r *rewriter, op *ir.Op) error {
 }
 
 // narrow infers again the results of an operation whose shapes are not all known, since folding may have made operands
-// known.
-func narrow(op *ir.Op) {
+// known. It returns an error for a result that is larger than any tensor, as after many trips of a loop.
+func narrow(op *ir.Op) error {
 	static := true
 	for _, v := range op.Results {
 		static = static && (v.Type.Kind != ir.Tensor || v.Type.Static())
 	}
 	if static {
-		return
+		return nil
 	}
 	ts, err := ir.InferOp(op)
-	if err != nil || len(ts) != len(op.Results) {
-		return
+	switch {
+	case errors.Is(err, ir.ErrExtent):
+		return err
+	case err != nil || len(ts) != len(op.Results):
+		return nil
 	}
 	for i, t := range ts {
 		if v := op.Results[i]; v.Type.Kind == ir.Tensor && t.Fits(v.Type) {
 			v.Type = meet(t, v.Type)
 		}
 	}
+	return nil
 }
 
 // meet returns the type that combines what is known from either type.

@@ -5,8 +5,9 @@ import (
 	"slices"
 )
 
-// maxSurfaces keeps the shapes' type numbers within a symbol's 16-bit desc.
-const maxSurfaces = 10000
+// MaxSurfaces is the limit of the surfaces of an image. It keeps the shapes' type numbers within the 16-bit desc of a
+// symbol.
+const MaxSurfaces = 10000
 
 // check returns an error for an image that has no valid container. total is the size of its constants.
 func (m *Image) check(total uint64) error {
@@ -36,8 +37,8 @@ func (m *Image) check(total uint64) error {
 	if len(m.Procedures) == 0 {
 		return &BuildError{Field: "Procedures", Msg: "want at least one"}
 	}
-	if len(m.Surfaces) > maxSurfaces {
-		return &BuildError{Field: "Surfaces", Msg: fmt.Sprintf("limit %d", maxSurfaces), Val: len(m.Surfaces)}
+	if len(m.Surfaces) > MaxSurfaces {
+		return &BuildError{Field: "Surfaces", Msg: fmt.Sprintf("limit %d", MaxSurfaces), Val: len(m.Surfaces)}
 	}
 	for i, l := range m.Banner {
 		if slices.ContainsFunc([]byte(l), func(c byte) bool { return c == 0 || c == '\n' }) {
