@@ -45,9 +45,8 @@ type draft struct {
 	reach int64  // bytes of L2 that the task's sources take, counted from address 0
 
 	// Set by the planners of L2.
-	floor int64       // first byte of L2 above the residents of the task
-	live  []*resident // residents of the task, while they are placed
-	keeps bool        // source 1 stays in L2 for later tasks
+	floor int64 // first byte of L2 above the residents of the task
+	keeps bool  // source 1 stays in L2 for later tasks
 	// takesKept is set if an earlier task has kept source 1 in L2.
 	takesKept bool
 

@@ -20,9 +20,14 @@ type resident struct {
 	bare  int64 // bytes of L2 of one row without padding
 	size  int64 // bytes of L2
 	at    int64 // L2 address
-	// seenBy is the last resident for which aliveWith has listed this one.
-	seenBy *resident
+
+	// Set once it has its place.
+	seq  int       // in the order in which residents were placed
+	next *resident // one that was placed before it and begins with the same task
 }
+
+// end is the last task during which the resident is needed.
+func (r *resident) end() int { return r.last + r.after }
 
 // keepInL2 moves scratch buffers that fit beside the tasks' own needs into L2, so that they never travel to DRAM. A
 // buffer keeps its row-major order; only the padding of its rows shrinks from 64 to 16 bytes if every access starts on
@@ -52,11 +57,13 @@ func (c *chain) keepInL2() {
 	// Address of what is no result of a reduction (chain_block_d512_s128_proj1). Results of pooling, which are as large
 	// as images, would leave other images no room; no record shows them beside others.
 	least := int64(0)
+	taken := newOccupancy(c.drafts)
 	for i, r := range cand {
-		r.at = place(r, c.aliveWith(r), either(i < reductions, 0, least))
-		if !c.settle(r) {
+		r.at = place(r, taken.aliveWith(r), either(i < reductions, 0, least))
+		if !c.hasRoom(taken, r) {
 			continue
 		}
+		taken.add(r)
 		if i < reductions && r.writer().window.alone() {
 			least = max(least, r.at+r.size)
 		}
@@ -81,9 +88,7 @@ func (c *chain) keepInL2() {
 		}
 		c.resident += len(r.bufs)
 	}
-	for _, d := range c.drafts {
-		d.live = nil // later planners look at floor
-	}
+	taken.setFloors()
 }
 
 // readWith reports whether a planar task reads both residents and both are lines, or columns of single elements
@@ -93,15 +98,30 @@ func (r *resident) readWith(o *resident) bool {
 	if !(a.line && b.line) && !(a.singles() && b.singles()) {
 		return false
 	}
-	for _, u := range r.uses {
-		for _, v := range o.uses {
-			if u.d == v.d && u.role != v.role && u.role != result && v.role != result &&
-				u.d.kind() == td.PlanarTwo {
-				return true
+	from := max(r.def, o.def)
+	us, vs := r.usesFrom(from), o.usesFrom(from)
+	for len(us) > 0 && len(vs) > 0 {
+		switch u := &us[0]; {
+		case u.task < vs[0].task:
+			us = us[1:]
+		case u.task > vs[0].task:
+			vs = vs[1:]
+		default:
+			for i := 0; i < len(vs) && vs[i].task == u.task; i++ {
+				if v := &vs[i]; u.role != v.role && u.role != result && v.role != result && u.d.kind() == td.PlanarTwo {
+					return true
+				}
 			}
+			us = us[1:]
 		}
 	}
 	return false
+}
+
+// usesFrom returns the uses by a task and those after it. They are in the order of the tasks.
+func (r *resident) usesFrom(task int) []use {
+	i := sort.Search(len(r.uses), func(i int) bool { return r.uses[i].task >= task })
+	return r.uses[i:]
 }
 
 // neededAfter returns the number of tasks after the last during which the resident is needed. If a planar task reads it
@@ -118,39 +138,23 @@ func (c *chain) neededAfter(r *resident) int {
 	return 0
 }
 
-// settle records a resident at its address, if every task in its life still has enough L2 for itself above the buffers
-// that stay.
-func (c *chain) settle(r *resident) bool {
-	for i := r.def; i <= r.last+r.after; i++ {
+// hasRoom reports whether every task in the life of a resident has enough L2 for itself above the buffers that stay.
+func (c *chain) hasRoom(taken *occupancy, r *resident) bool {
+	top := r.at + r.size
+	if len(r.bufs) != 1 || !r.bufs[0].large {
+		return taken.fits(r.def, r.end(), top, c.t.L2Bytes)
+	}
+	for i := r.def; i <= r.end(); i++ {
 		d := c.drafts[i]
 		reach := d.reach
-		if len(r.bufs) == 1 && r.bufs[0].large && d.src[0].buf == r.bufs[0] && !d.two && !d.gather {
+		if d.src[0].buf == r.bufs[0] && !d.two && !d.gather {
 			reach = 0 // what it reads is the resident
 		}
-		if align(max(d.floor, r.at+r.size), 64)+reach > c.t.L2Bytes {
+		if align(max(taken.floor(i), top), 64)+reach > c.t.L2Bytes {
 			return false
 		}
 	}
-	for i := r.def; i <= r.last+r.after; i++ {
-		d := c.drafts[i]
-		d.floor, d.live = max(d.floor, r.at+r.size), append(d.live, r)
-	}
 	return true
-}
-
-// aliveWith returns the settled residents that share a task with r, by address.
-func (c *chain) aliveWith(r *resident) []*resident {
-	var out []*resident
-	for i := r.def; i <= r.last+r.after; i++ {
-		for _, l := range c.drafts[i].live {
-			if l.seenBy != r {
-				l.seenBy = r
-				out = append(out, l)
-			}
-		}
-	}
-	sort.SliceStable(out, func(i, j int) bool { return out[i].at < out[j].at })
-	return out
 }
 
 // placingOrder sorts residents into the order in which they get addresses: results of reductions first, then by bytes
@@ -316,13 +320,7 @@ func sameLayout(p *resident, u *use) bool {
 		return false
 	}
 	// No other use by the same task: a second source is read at different places.
-	n := 0
-	for _, v := range p.uses {
-		if v.task == u.task {
-			n++
-		}
-	}
-	return n == 1
+	return len(p.usesFrom(u.task)) == 1
 }
 
 // placeTransients places what passes through L2 above the buffers that stay there meanwhile: the sources that come by
@@ -364,6 +362,9 @@ func (c *chain) placeTransients() {
 // together with another line is placed on other banks (floor_r_1x512x1x1).
 func place(r *resident, live []*resident, least int64) int64 {
 	at := lowest(live, r.size, least)
+	if !r.bufs[0].line && !r.bufs[0].singles() {
+		return at // no bank matters
+	}
 	for _, l := range live {
 		if !l.readWith(r) {
 			continue

@@ -10,17 +10,20 @@ import (
 // the same window in the same layout, after the first of them has fetched it. Its place is above everything that is
 // live meanwhile, like that of data which passes through.
 func (c *chain) keepSources() {
+	taken := newOccupancy(c.drafts)
 	for _, r := range c.fetchedAgain() {
 		if c.inSlices(r) {
 			continue
 		}
 		for i := r.def; i <= r.last; i++ {
-			r.at = max(r.at, c.drafts[i].floor)
+			r.at = max(r.at, taken.floor(i))
 		}
-		if c.settle(r) {
+		if c.hasRoom(taken, r) {
+			taken.add(r)
 			keep(r)
 		}
 	}
+	taken.setFloors()
 }
 
 // inSlices reports whether r is what a reduction fetches, and other tasks of its operation fetch other rows of the same
