@@ -102,12 +102,24 @@ func room(op *ir.Op, args map[*ir.Value]*span) error {
 		n += resultBytes * max(v.Type.Elems(), 0)
 	}
 	for _, s := range args {
-		n += operandBytes * int64(s.t.Elems())
+		n += operandBytes * held(s.t)
 	}
 	if err := memlimit.Room(n); err != nil {
 		return &interp.Error{Op: op.Def.Name, Name: op.Results[0].Name, Pos: op.Pos, Msg: err.Error(), Err: err}
 	}
 	return nil
+}
+
+// held returns the elements of a tensor, of a list those of its elements: the type of a list may leave extents open.
+func held(t interp.Tensor) int64 {
+	if t.Type.Kind != ir.List {
+		return max(t.Type.Elems(), 0)
+	}
+	n := int64(0)
+	for _, e := range t.List {
+		n += held(e)
+	}
+	return n
 }
 
 // unlimited returns the enclosures in numbers without a limit.

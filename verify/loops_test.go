@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -59,5 +60,39 @@ func TestLoopsOverListsAgreeWithTheInterpreter(t *testing.T) {
 		if !f.pass || f.maxAbs != 0 || !(f.scale > 0.1) {
 			t.Errorf("%s: %+v", v.Name, f)
 		}
+	}
+}
+
+// openLists has lists whose elements have an extent that the program does not know.
+const openLists = `program(1.3)
+{
+    func main<ios18>(tensor<fp32, [2, 3, 4]> x) {
+        list<tensor<fp32, [?, 4]>, ?> l = make_list(init_length = 2, dtype = "fp32", elem_shape = ("rows", 4));
+        list<tensor<fp32, [?, 4]>, ?> s = list_scatter(ls = l, indices = tensor<int32, [2]>([1, 0]), value = x);
+        tensor<fp32, [?, 4]> one = list_read(ls = s, index = 1);
+        list<tensor<fp32, [?, 4]>, ?> w = list_write(ls = s, index = 2, value = one);
+        tensor<int32, []> n = list_length(ls = w);
+        tensor<fp32, [3, ?, 4]> g = list_gather(ls = w, indices = tensor<int32, [3]>([0, 1, 2]));
+        tensor<fp32, [3, 3, 4]> y = reshape(x = g, shape = tensor<int32, [3]>([3, 3, 4]));
+    } -> (y, n);
+}
+`
+
+func TestListsOfOpenExtentsAreVerified(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model.mil")
+	if err := os.WriteFile(path, []byte(openLists), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Run(t.Context(), open(t, path), Options{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Verdict != Pass {
+		t.Errorf("%+v", r)
+	}
+	list := interp.Tensor{Type: ir.Type{Kind: ir.List, DType: ir.FP16, Shape: []int64{ir.Unknown}},
+		List: []interp.Tensor{{Type: ir.TensorOf(ir.FP16, 3)}, {Type: ir.TensorOf(ir.FP16, 4)}}}
+	if n := held(list); n != 7 {
+		t.Errorf("a list of 7 elements has %d", n)
 	}
 }

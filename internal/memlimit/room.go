@@ -7,9 +7,13 @@ import (
 )
 
 // Error reports work that needs more memory than the limit leaves.
-type Error struct{ Need, Used, Limit int64 } // in bytes
+type Error struct{ Need, Used, Limit int64 } // in bytes; a negative need is of more than 63 bits count
 
 func (e *Error) Error() string {
+	if e.Need < 0 {
+		return fmt.Sprintf("needs more bytes of memory than 63 bits count, the limit is %d; use smaller shapes or "+
+			"files", e.Limit)
+	}
 	return fmt.Sprintf("needs %d bytes of memory beside %d in use, the limit is %d; use smaller shapes or files, "+
 		"or a larger limit", e.Need, e.Used, e.Limit)
 }
@@ -17,9 +21,9 @@ func (e *Error) Error() string {
 // leastChecked is how many bytes Room checks at least: less than that is not worth the question.
 const leastChecked = 1 << 20
 
-// Room returns an *Error if n more bytes do not fit the limit beside all that the process uses. It collects garbage
-// first if that decides. Whoever computes values calls it before it allocates them, so that one limit bounds all of
-// them together, whatever holds them.
+// Room returns an *Error if n more bytes do not fit the limit beside all that the process uses. A negative n is more
+// than 63 bits count. It collects garbage first if that decides. Whoever computes values calls it before it allocates
+// them, so that one limit bounds all of them together, whatever holds them.
 func Room(n int64) error {
 	if n >= 0 && n < leastChecked {
 		return nil

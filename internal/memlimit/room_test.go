@@ -3,6 +3,7 @@ package memlimit
 import (
 	"errors"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -26,7 +27,7 @@ func TestRoomIsWhatIsLeftOfTheLimit(t *testing.T) {
 	if err := Room(40 << 20); err != nil {
 		t.Errorf("beside garbage: %v", err)
 	}
-	if err := Room(-1); err == nil {
-		t.Error("a size beyond 64 bits has room")
+	if err := Room(-8); err == nil || strings.Contains(err.Error(), "-8") {
+		t.Errorf("a size beyond 63 bits: %v", err)
 	}
 }

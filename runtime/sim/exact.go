@@ -167,7 +167,7 @@ func (r *exactRun) cast(from, to uint32) error {
 		return nil
 	}
 	a, b := typeOf(&src.Desc), typeOf(&dst.Desc)
-	if err := memlimit.Room(16 * a.Elems()); err != nil { // addresses and elements
+	if err := memlimit.Room(16 * max(a.Elems(), 0)); err != nil { // addresses and elements
 		return err
 	}
 	var elems []field.Elem
