@@ -137,8 +137,9 @@ type weighed struct {
 }
 
 // runAll runs what was found, the largest saving first, and keeps what agrees with the original.
-func (s *advisor) runAll() (err error) {
+func (s *advisor) runAll() error {
 	for i, w := range s.weighed {
+		var err error
 		if s.o.Compile.Progress != nil {
 			s.o.Compile.Progress("changes run", i, len(s.weighed))
 		}
