@@ -188,7 +188,7 @@ func mergeLinears(e *edit) {
 		return
 	}
 	out, mid, in := wb.Type.Shape[0], wb.Type.Shape[1], wa.Type.Shape[1]
-	if out*in > maxMatrix || out*in > maxMerge/mid {
+	if out*in > maxMatrix || out*in > maxMerge/max(mid, 1) {
 		e.fail("merging the weights takes more than %d products", int64(maxMerge))
 		return
 	}
@@ -226,7 +226,7 @@ func joinLinears(e *edit) {
 		return
 	}
 	in := all[0].Arg(ir.ParamWeight).Type.Shape[1]
-	if rows > maxMatrix/in {
+	if rows > maxMatrix/max(in, 1) {
 		e.fail("the joined weight has more than %d elements", int64(maxMatrix))
 		return
 	}

@@ -303,6 +303,34 @@ func TestFasterRecipesComputeTheSame(t *testing.T) {
 	}
 }
 
+// TestSearchAcceptsLayersWithoutElements looks for changes of linear layers that read or compute nothing.
+func TestSearchAcceptsLayersWithoutElements(t *testing.T) {
+	for _, c := range []struct {
+		params string
+		body   []string
+	}{
+		{"tensor<fp16, [1, 4, 0]> x", []string{linear("y", "x", 4, 8, 0, ""), linear("b", "x", 4, 8, 0, ""),
+			"tensor<fp16, [1, 4, 8]> z = add(x = y, y = b)"}},
+		{"tensor<fp16, [1, 4, 8]> x", []string{linear("y", "x", 4, 0, 8, ""), linear("z", "y", 4, 8, 0, "")}},
+		{"tensor<fp16, [1, 4, 0]> x", []string{linear("y", "x", 4, 8, 0, ""), linear("z", "y", 4, 8, 8, "")}},
+	} {
+		p, o := model(t, c.params, c.body...), options()
+		now, err := compile.Price(t.Context(), ir.CloneProgram(p), o.Compile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Advise(t.Context(), p, now, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range s.Advice {
+			if a.Recipe != "" && !a.Ran {
+				t.Errorf("%q: %s was not run", c.body, a.Recipe)
+			}
+		}
+	}
+}
+
 // TestWhatNeedsTrainingIsSaidAsSuch pads by reflection and convolves with a large kernel: changes that compute
 // something else say so, and are not run.
 func TestWhatNeedsTrainingIsSaidAsSuch(t *testing.T) {
