@@ -272,12 +272,11 @@ func (c *chooser) lowerAll() error {
 
 // lower estimates a call of a trial by lowering it, and keeps it if it is the best.
 func (c *chooser) lower(t *trial) error {
-	if err := fuseEpilogue(t.State); err != nil {
-		return err
-	}
 	alone := t.nanos
-	if err := cutSteps(t.State); err != nil {
-		return err
+	for _, p := range afterPlace {
+		if err := p.run(t.State); err != nil {
+			return err
+		}
 	}
 	call, err := c.s.CallTime(t.State)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,4 +163,64 @@ func (c *costs) refusing(n int, onCPU uint) (*costs, bool) {
 		}
 	}
 	return &o, true
+}
+
+// TestTrialsRunThePassesAfterPlace checks that a call is estimated of the program that the passes return: here an
+// activation moves to two products, and the copy between two operations of the CPU may be on either unit.
+func TestTrialsRunThePassesAfterPlace(t *testing.T) {
+	text := `program "1.3"
+
+func %main "ios18"(%x: tensor<fp16, [1, 4, 8, 8]>) {
+  const %w: tensor<fp16, [1, 4, 1, 1]> = [1, 2, 3, 4]
+  const %pt: tensor<string, []> = ["valid"]
+  const %ones: tensor<int32, [2]> = [1, 1]
+  const %zeros: tensor<int32, [4]> = [0, 0, 0, 0]
+  const %one: tensor<int32, []> = [1]
+  const %no: tensor<bool, []> = [0]
+  %a: tensor<fp16, [1, 1, 8, 8]> = conv(x = %x, weight = %w, strides = %ones, pad_type = %pt, pad = %zeros, ` +
+		`dilations = %ones, groups = %one)
+  %b: tensor<fp16, [1, 1, 8, 8]> = conv(x = %x, weight = %w, strides = %ones, pad_type = %pt, pad = %zeros, ` +
+		`dilations = %ones, groups = %one)
+  %ab: tensor<fp16, [1, 2, 8, 8]> = concat(values = (%a, %b), axis = %one, interleave = %no)
+  %r: tensor<fp16, [1, 2, 8, 8]> = relu(x = %ab)
+  %s: tensor<fp16, [1, 2, 8, 8]> = sin(x = %r)
+  %m: tensor<fp16, [1, 4, 8, 8]> = concat(values = (%s, %s), axis = %one, interleave = %no)
+  %y: tensor<fp16, [1, 4, 8, 8]> = sin(x = %m)
+  return %y
+}
+`
+	p, err := ir.Parse("in", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := options()
+	o.Place, o.CPUTime = passes.PlaceAuto, func(*ir.Op) int64 { return 1e9 }
+	accept := o.Accept
+	o.Accept = func(op *ir.Op) (target.Acceptance, error) {
+		if op.Is(ir.OpSin) {
+			return target.Acceptance{}, &target.Refusal{Rule: target.RuleNoCode, Reason: "refused"}
+		}
+		return accept(op)
+	}
+	var tried []string
+	o.CallTime = func(s *passes.State) (*passes.CallTime, error) {
+		tried = append(tried, kinds(s))
+		return &passes.CallTime{Total: int64(len(tried))}, nil
+	}
+	s, err := passes.Run(context.Background(), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := kinds(s); !slices.Contains(tried, got) || strings.Count(got, "relu") != 2 {
+		t.Errorf("estimated calls of %q, the result is %q", tried, got)
+	}
+}
+
+// kinds returns the operations of a function in order, with their units.
+func kinds(s *passes.State) string {
+	var b strings.Builder
+	for _, op := range s.Func.Body.Ops {
+		fmt.Fprintf(&b, "%s on %s; ", op.Def.Name, op.Place.Unit)
+	}
+	return b.String()
 }

@@ -23,7 +23,7 @@ type Pass struct {
 }
 
 // List is every pass in order.
-var List = []Pass{
+var List = append([]Pass{
 	{Name: "select-function", Doc: "keep the function that is compiled", Why: "everything after works on one function",
 		run: selectFunction},
 	{Name: "resolve-shapes", Doc: "give flexible inputs their default shapes and infer all others",
@@ -57,6 +57,10 @@ var List = []Pass{
 	{Name: "place", Doc: "engine or CPU for every operation, with the reason; of what both can do, the one that is " +
 		"estimated faster",
 		Why: "all rewriting of operations is done", run: place},
+}, afterPlace...)
+
+// afterPlace are the passes after place, which also runs them on copies to compare placements.
+var afterPlace = []Pass{
 	{Name: "hoist-activations", Doc: "move activations over what joins and reshapes the results of products to the " +
 		"products", Why: "before fuse-epilogue, which fuses them; only where all of it is on the engine",
 		run: hoistActivations},
