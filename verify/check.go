@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/ir"
@@ -443,30 +444,34 @@ func (x *call) rewritten(v *ir.Value) *ir.Value {
 
 // unchanged reports whether a statement of the source is also one of the lowered program.
 func (x *call) unchanged(w, v *ir.Value) bool {
-	p, q := w.Def, v.Def
-	if p.Def != q.Def || len(p.Args) != len(q.Args) {
-		return false
-	}
-	for i := range p.Args {
-		if len(p.Args[i]) != len(q.Args[i]) {
-			return false
-		}
-		for k, a := range p.Args[i] {
-			b := q.Args[i][k]
-			switch {
-			case a.IsConst() != b.IsConst():
-				return false
-			case a.IsConst():
-				if a.Const != b.Const && (!a.Type.Equal(b.Type) || !bytes.Equal(a.Const.Data, b.Const.Data)) {
-					return false
-				}
-			case a.Name != b.Name:
-				return false
-			}
-		}
-	}
-	return true
+	return slices.Index(w.Def.Results, w) == slices.Index(v.Def.Results, v) && sameStatement(w.Def, v.Def)
 }
+
+// sameStatement reports whether two statements are the same operation of the same constants and of values of the same
+// names, in their blocks too.
+func sameStatement(p, q *ir.Op) bool {
+	return p.Def == q.Def && slices.EqualFunc(p.Args, q.Args, sameOperands) &&
+		slices.EqualFunc(p.Blocks, q.Blocks, sameBlock)
+}
+
+func sameBlock(a, b *ir.Block) bool {
+	return slices.EqualFunc(a.Params, b.Params, sameName) && sameOperands(a.Outputs, b.Outputs) &&
+		slices.EqualFunc(a.Ops, b.Ops, func(p, q *ir.Op) bool {
+			return slices.EqualFunc(p.Results, q.Results, sameName) && sameStatement(p, q)
+		})
+}
+
+func sameOperands(a, b []*ir.Value) bool { return slices.EqualFunc(a, b, sameOperand) }
+
+func sameOperand(a, b *ir.Value) bool {
+	if !a.IsConst() || !b.IsConst() {
+		return a.IsConst() == b.IsConst() && a.Name == b.Name
+	}
+	return a.Const == b.Const || a.Type.Equal(b.Type) && bytes.Equal(a.Const.Data, b.Const.Data) &&
+		slices.Equal(a.Const.Strings, b.Const.Strings)
+}
+
+func sameName(a, b *ir.Value) bool { return a.Name == b.Name && a.Type.Equal(b.Type) }
 
 // side is one of two programs whose values are computed from values that both name.
 type side struct {

@@ -18,7 +18,8 @@ type summary struct {
 	widest *Statement // with the widest bound
 	used   *Statement // with the largest difference as a part of its bound; nil if none rounds
 	wrong  *Statement // the first beyond its bound
-	// cpu reports that nothing before the value is on the engine, and that all results are those of the interpreter.
+	// cpu reports that nothing before the value is on the engine, and that all results are those of the interpreter for
+	// the source's statements.
 	cpu bool
 }
 
@@ -78,7 +79,7 @@ func (b *summary) why() string {
 func (x *call) summarise() {
 	x.before = map[string]*summary{}
 	for _, op := range x.f.Placed.Body.Ops {
-		b := &summary{cpu: op.Place.Unit != ir.Engine}
+		b := &summary{cpu: op.Place.Unit != ir.Engine && x.sameCode(op)}
 		for _, v := range free(op) {
 			b.merge(x.summaryOf(v))
 		}
@@ -89,6 +90,22 @@ func (x *call) summarise() {
 			x.before[v.Name] = b
 		}
 	}
+}
+
+// sameCode reports whether each result of a statement that the source names too is one of the same statement there, or
+// was compared with it.
+func (x *call) sameCode(op *ir.Op) bool {
+	for _, v := range op.Results {
+		w := x.sources[v.Name]
+		compared := func(s *Statement) bool { return s.Step == stepPasses }
+		if w == nil || slices.ContainsFunc(x.statements[v.Name], compared) {
+			continue
+		}
+		if w.Def == nil || !v.Type.Equal(w.Type) || !x.unchanged(w, v) {
+			return false
+		}
+	}
+	return true
 }
 
 // summaryOf returns what the statements before a value of the program that was lowered show.
