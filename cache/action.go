@@ -15,11 +15,12 @@ import (
 
 // What a server keeps under a key is an ActionResult of the Remote Execution API, version 2, which servers may check:
 // two output_files (field 2), each with a path (1) and a digest (2) of hash (1) and size_bytes (2), in stdout_raw
-// (field 5) the SHA-256 that ties both to the key, and in stderr_raw (field 7) the summary. Other fields are ignored.
+// (field 5) the SHA-256 that ties both and the summary to the key, and in stderr_raw (field 7) the summary. Other
+// fields are ignored.
 const (
 	containerName  = "model.hwx"
 	descriptorName = "model.e5"
-	sealDomain     = "zinc remote pair 1"
+	sealDomain     = "zinc remote pair 2"
 )
 
 // action is an ActionResult.
@@ -37,10 +38,10 @@ type blob struct {
 
 func blobOf(b []byte) blob { return blob{sha256.Sum256(b), int64(len(b))} }
 
-// sealOf is the SHA-256 of a key and of the SHA-256 of container and descriptor.
-func sealOf(k pair.Key, container, descriptor [sha256.Size]byte) [sha256.Size]byte {
+// sealOf is the SHA-256 of a key, of the SHA-256 of container and descriptor, and of the summary.
+func (a *action) sealOf(k pair.Key) [sha256.Size]byte {
 	h := sha256.New()
-	for _, b := range [][]byte{[]byte(sealDomain), k[:], container[:], descriptor[:]} {
+	for _, b := range [][]byte{[]byte(sealDomain), k[:], a.container.sum[:], a.descriptor.sum[:], []byte(a.summary)} {
 		h.Write(b)
 	}
 	return [sha256.Size]byte(h.Sum(nil))

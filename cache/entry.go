@@ -22,11 +22,12 @@ import (
 //	8   32 key
 //	40  8  bytes of the container
 //	48  8  bytes of the descriptor
-//	56  32 SHA-256 of everything after it
+//	56  32 SHA-256 of everything before it and of everything after it
 //	88  ...container, descriptor, and the summary to the end of the file
 const (
-	entryMagic  = "ZINCE5C1"
+	entryMagic  = "ZINCE5C3"
 	entryHeader = 88
+	entrySumAt  = 56
 	entrySuffix = ".e5cache"
 	tempSuffix  = ".tmp"
 )
@@ -109,10 +110,20 @@ func readEntry(folder string, k pair.Key) (pair.Pair, error) {
 	if int64(len(body)) != want {
 		return bad("%d bytes after the header of a file of %d", len(body), info.Size())
 	}
-	if sum := sha256.Sum256(body); !bytes.Equal(sum[:], h[56:88]) {
+	if sum := entrySum(h[:entrySumAt], body); !bytes.Equal(sum, h[entrySumAt:]) {
 		return bad("the checksum is not that of the bytes")
 	}
 	return pair.Pair{Container: body[:c:c], Descriptor: body[c : c+d : c+d], Summary: string(body[c+d:])}, nil
+}
+
+// entrySum returns the SHA-256 of an entry: of the header before it, and of what follows it.
+func entrySum(header []byte, body ...[]byte) []byte {
+	h := sha256.New()
+	h.Write(header)
+	for _, b := range body {
+		h.Write(b)
+	}
+	return h.Sum(nil)
 }
 
 // writeEntry writes an entry atomically. A concurrent writer of the same entry writes the same bytes.
@@ -127,11 +138,7 @@ func writeEntry(folder string, k pair.Key, p pair.Pair) (err error) {
 	h = binary.LittleEndian.AppendUint64(h, uint64(len(p.Container)))
 	h = binary.LittleEndian.AppendUint64(h, uint64(len(p.Descriptor)))
 	body := [][]byte{p.Container, p.Descriptor, []byte(p.Summary)}
-	sum := sha256.New()
-	for _, b := range body {
-		sum.Write(b)
-	}
-	h = sum.Sum(h)
+	h = append(h, entrySum(h, body...)...)
 	return place(folder, k, entrySuffix, func(w *os.File) error {
 		for _, b := range append([][]byte{h}, body...) {
 			if _, err := w.Write(b); err != nil {

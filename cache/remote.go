@@ -82,8 +82,8 @@ func (r *Remote) Get(ctx context.Context, k pair.Key) (p pair.Pair, err error) {
 		return p, err
 	}
 	a, err := parseAction(b)
-	if err == nil && a.seal != sealOf(k, a.container.sum, a.descriptor.sum) {
-		err = errors.New("it is the entry of another key")
+	if err == nil && a.seal != a.sealOf(k) {
+		err = errors.New("it is the entry of another key, or was changed")
 	}
 	if err != nil {
 		return p, r.failed("ac/"+k.String(), err)
@@ -104,7 +104,7 @@ func (r *Remote) Put(ctx context.Context, k pair.Key, p pair.Pair) error {
 		return r.failed("cas/", fmt.Errorf("a file of %d bytes, limit %d", n, MaxRemoteBytes))
 	}
 	a := action{container: blobOf(p.Container), descriptor: blobOf(p.Descriptor), summary: p.Summary}
-	a.seal = sealOf(k, a.container.sum, a.descriptor.sum)
+	a.seal = a.sealOf(k)
 	for _, f := range []struct {
 		kind, name string
 		data       []byte

@@ -71,7 +71,9 @@ func remote(t *testing.T, timeout time.Duration) (*server, *cache.Remote) {
 
 var (
 	remoteKey  = pair.Key{1, 2, 3}
-	remotePair = pair.Pair{Container: bytes.Repeat([]byte("task"), 5000), Descriptor: []byte("chain")}
+	remotePair = pair.Pair{
+		Container: bytes.Repeat([]byte("task"), 5000), Descriptor: []byte("chain"), Summary: "main: 1 of 2",
+	}
 )
 
 // TestRemoteKeepsPairs stores a pair under the paths of the protocol, blobs before the entry, and gets it back.
@@ -92,7 +94,7 @@ func TestRemoteKeepsPairs(t *testing.T) {
 	}
 	got, err := r.Get(ctx, remoteKey)
 	if err != nil || !bytes.Equal(got.Container, remotePair.Container) ||
-		!bytes.Equal(got.Descriptor, remotePair.Descriptor) {
+		!bytes.Equal(got.Descriptor, remotePair.Descriptor) || got.Summary != remotePair.Summary {
 		t.Errorf("the pair is not what was stored: %v", err)
 	}
 	for path := range s.files {
@@ -135,12 +137,14 @@ func TestRemoteRefusesWrongBytes(t *testing.T) {
 		"a blob that does not end": {"cas", write(bytes.Repeat(flipped, 100)), "more than 20000 bytes"},
 		"an empty blob":            {"cas", write(nil), "another SHA-256"},
 		"the entry of another key": {"ac", write(s.files["/zinc/ac/"+other.String()]), "another key"},
-		"half an entry":            {"ac", write(entry[:len(entry)/2]), "not an entry"},
-		"an empty entry":           {"ac", write(nil), "missing output file"},
-		"a page of text":           {"ac", write([]byte("<html>sign in</html>")), "not an entry"},
-		"a large entry":            {"ac", write(bytes.Repeat(entry, 1000)), "more than 65536 bytes"},
-		"an error":                 {"cas", status(500), "500 Internal Server Error"},
-		"a password is required":   {"ac", status(401), "401 Unauthorized"},
+		"another summary": {"ac", write(bytes.Replace(entry, []byte(remotePair.Summary), []byte("main: 2 of 2"), 1)),
+			"was changed"},
+		"half an entry":          {"ac", write(entry[:len(entry)/2]), "not an entry"},
+		"an empty entry":         {"ac", write(nil), "missing output file"},
+		"a page of text":         {"ac", write([]byte("<html>sign in</html>")), "not an entry"},
+		"a large entry":          {"ac", write(bytes.Repeat(entry, 1000)), "more than 65536 bytes"},
+		"an error":               {"cas", status(500), "500 Internal Server Error"},
+		"a password is required": {"ac", status(401), "401 Unauthorized"},
 		"an entry elsewhere": {"ac", func(w http.ResponseWriter) {
 			w.Header().Set("Location", "http://192.0.2.1/")
 			w.WriteHeader(302)
