@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -180,12 +181,15 @@ func follow(t *testing.T, path string) []explain.Advice {
 	o := compile.Options{Target: target.H13, Precision: "declared", Place: "auto", SplitKernel: true}
 	m, err := frontend.Open(path, frontend.Options{AssumeWeights: true})
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer m.Close()
 	now, err := compile.Price(t.Context(), ir.CloneProgram(m.Program), o)
+	if errors.Is(err, ir.ErrExtent) {
+		t.Skip(err) // a value grows beyond the limit of a shape
+	}
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	s, err := explain.Advise(t.Context(), m.Program, now, explain.Options{Compile: o, Seed: 1})
 	if err != nil {

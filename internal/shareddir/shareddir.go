@@ -93,6 +93,22 @@ func WithWeights(t testing.TB, shared, dir string) string {
 	return made
 }
 
+// Patched returns a new folder with the model of dir, a folder of the corpus, to which a diff beside it was applied.
+func Patched(t testing.TB, dir, diff string) string {
+	t.Helper()
+	patch, err := exec.LookPath("patch")
+	if err != nil {
+		t.Skip("no patch program: the model must be edited")
+	}
+	const name = "model.mil"
+	out := t.TempDir()
+	cmd := exec.Command(patch, "-o", filepath.Join(out, name), filepath.Join(dir, name), filepath.Join(dir, diff))
+	if b, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("patch: %v\n%s", err, b)
+	}
+	return out
+}
+
 // makeWeights writes a model with its weights to the folder made, which appears when it is complete.
 func makeWeights(made string, text []byte, python, script string) error {
 	if err := os.MkdirAll(filepath.Dir(made), 0o777); err != nil {

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,25 +13,6 @@ import (
 // gated are the models that the gate is tried on: a detector as it is, made slower by an fp32 softmax that goes to the
 // CPU, made wholly the engine's by a cast before the image's scale, and two models of which nothing is on the engine.
 var gated = []string{"yolov8n", "softmax-upcast", "mul-after-cast", "cpu-only", "silero-v6"}
-
-// patched returns a folder with a model of the corpus to which a diff beside it was applied.
-func patched(t *testing.T, folder, diff string) string {
-	t.Helper()
-	tool, err := exec.LookPath("patch")
-	if err != nil {
-		t.Skip("no patch program")
-	}
-	out := filepath.Join(t.TempDir(), "model.mil")
-	text, err := os.ReadFile(filepath.Join(folder, "model.mil"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	put(t, out, text)
-	if b, err := exec.Command(tool, out, filepath.Join(folder, diff)).CombinedOutput(); err != nil {
-		t.Fatalf("patch: %v\n%s", err, b)
-	}
-	return filepath.Dir(out)
-}
 
 // gatedModels returns the paths of the models of gated, with weights.
 func gatedModels(t *testing.T) map[string]string {
@@ -46,7 +26,7 @@ func gatedModels(t *testing.T) map[string]string {
 	cpu := t.TempDir()
 	put(t, filepath.Join(cpu, "model.mil"), text)
 	folders := []string{
-		yolo, patched(t, yolo, "softmax-upcast.diff"), patched(t, yolo, "mul-after-cast.diff"), cpu,
+		yolo, shareddir.Patched(t, yolo, "softmax-upcast.diff"), shareddir.Patched(t, yolo, "mul-after-cast.diff"), cpu,
 		filepath.Join(shared, "corpus", "silero-v6-fp16"),
 	}
 	out := map[string]string{}
