@@ -61,6 +61,9 @@ var List = append([]Pass{
 
 // afterPlace are the passes after place, which also runs them on copies to compare placements.
 var afterPlace = []Pass{
+	{Name: "drop-thresholds", Doc: "x sigmoid_hard(x) for t sigmoid_hard(t), where t is x or, below a bound, 0: hard " +
+		"swish as converters write it", Why: "only on the engine, where a product with 0 is 0 even for an infinite x",
+		run: dropThresholds},
 	{Name: "hoist-activations", Doc: "move activations over what joins and reshapes the results of products to the " +
 		"products", Why: "before fuse-epilogue, which fuses them; only where all of it is on the engine",
 		run: hoistActivations},

@@ -1,6 +1,7 @@
 package sim_test
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -164,6 +165,40 @@ func TestEveryFP16PairAgrees(t *testing.T) {
 					t.Errorf("%s %#x: %v", op, p, err)
 				}
 			}
+		}
+	}
+}
+
+// TestHardSwishOfEveryFP16Number computes hard swish as converters write it, which becomes x sigmoid_hard(x), and the
+// same with its threshold as an output, which stays.
+func TestHardSwishOfEveryFP16Number(t *testing.T) {
+	for _, alpha := range []float64{1.0 / 6, 0x1.554p-3} {
+		var ys [2]interp.Tensor
+		var tasks [2]int
+		for i := range ys {
+			g := irbuild.New(1)
+			x := g.Input(16, 4096)
+			v := g.Op("thresholded_relu", "x", x, "alpha", -3.0)
+			y := g.Op("mul", "x", v, "y", g.Op("sigmoid_hard", "x", v, "alpha", alpha, "beta", 0.5))
+			g.Output([]*ir.Value{y, v}[:i+1]...)
+			c, err := compilePair(g.Program(), compile.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := c.onEngine(); err != nil {
+				t.Fatal(err)
+			}
+			out, err := c.machine.Run(t.Context(), map[string]interp.Tensor{x.Name: everyHalf(nil)}, sim.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			ys[i], tasks[i] = out[y.Name], c.machine.Tasks()
+		}
+		if !bytes.Equal(ys[0].Data, ys[1].Data) {
+			t.Errorf("alpha %g: the numbers differ", alpha)
+		}
+		if tasks != [2]int{2, 5} {
+			t.Errorf("alpha %g: %d tasks, want 2, and 5 with the threshold", alpha, tasks)
 		}
 	}
 }

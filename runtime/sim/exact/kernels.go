@@ -126,7 +126,21 @@ func binary(f func(a, b field.Elem) field.Elem) func(c *call) []Tensor {
 	}
 }
 
-func product(c *call) []Tensor { return binary(c.Mul)(c) }
+// product multiplies; the product of a hard swish may read x itself.
+func product(c *call) []Tensor {
+	plain := func() []Tensor { return binary(c.Mul)(c) }
+	x, f := c.hardSwish()
+	if f == nil {
+		return plain()
+	}
+	return c.either(plain, func() []Tensor {
+		out := make([]field.Elem, len(x.Elems))
+		for i, e := range x.Elems {
+			out[i] = field.Mul(e, f(e))
+		}
+		return []Tensor{c.out(0, out)}
+	})
+}
 
 func difference(c *call) []Tensor { return binary(c.Sub)(c) }
 

@@ -609,3 +609,51 @@ func TestEveryKernelIsCompared(t *testing.T) {
 		}
 	}
 }
+
+// TestHardSwishReadsItsOperand computes t sigmoid_hard(t), where t is x from a bound on and else 0, and the other side
+// x sigmoid_hard(x). They are the same only if sigmoid_hard is 0 below the bound.
+func TestHardSwishReadsItsOperand(t *testing.T) {
+	for _, c := range []struct {
+		bound, alpha, beta float64
+		selects, same      bool
+	}{
+		{-3, 1.0 / 6, 0.5, false, true},
+		{-3, 1.0 / 6, 0.5, true, true},
+		{-3, 0x1.554p-3, 0.5, false, true},
+		{-4, 0.25, 0.5, false, true},
+		{-2, 1.0 / 6, 0.5, false, false},
+		{-2, 1.0 / 6, 0.5, true, false},
+		{-3, -1.0 / 6, 0.5, false, false},
+	} {
+		g := irbuild.New(3)
+		x := g.Input(2, 3)
+		v := g.Op("thresholded_relu", "x", x, "alpha", c.bound)
+		if c.selects {
+			v = chosen(g, binaryOp(g, "greater_equal", x, c.bound), x, 0.0)
+		}
+		hard := func(x *ir.Value) *ir.Value { return g.Op("sigmoid_hard", "x", x, "alpha", c.alpha, "beta", c.beta) }
+		short := binaryOp(g, "mul", x, hard(x))
+		y := binaryOp(g, "mul", v, hard(v))
+		g.Output(y)
+		f := g.Program().Funcs[0]
+
+		fs := field.New(7)
+		e := NewEvaluator(fs, nil, NewMeanings(fs, f))
+		in := Scope{x: {Type: x.Type, Elems: make([]field.Elem, 6)}}
+		for i := range in[x].Elems {
+			in[x].Elems[i] = fs.Hash(1, field.Elem(i))
+		}
+		for _, op := range f.Body.Ops {
+			if op == y.Def {
+				want := in[short].Elems
+				e.Computed = func(x field.Elem) bool { return slices.Contains(want, x) }
+			}
+			for i, t := range e.Compute(op, in) {
+				in[op.Results[i]] = t
+			}
+		}
+		if slices.Equal(in[y].Elems, in[short].Elems) != c.same {
+			t.Errorf("%+v: equal is %t", c, !c.same)
+		}
+	}
+}

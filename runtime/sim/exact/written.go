@@ -25,6 +25,52 @@ func thresholded(c *call, n []float64) func(x field.Elem) field.Elem {
 	return func(x field.Elem) field.Elem { return field.Mul(step(x), x) }
 }
 
+// hardSwish returns x and sigmoid_hard if the operation multiplies t by sigmoid_hard(t), where t is x from a bound on
+// and else 0, and sigmoid_hard is 0 below the bound: then the product is that of x and sigmoid_hard(x).
+func (c *call) hardSwish() (x Tensor, f func(field.Elem) field.Elem) {
+	for _, p := range [2][2]ir.ParamName{{ir.ParamX, ir.ParamY}, {ir.ParamY, ir.ParamX}} {
+		t, hard := c.op.Arg(p[0]), c.op.Arg(p[1]).Def
+		if hard == nil || !hard.Is(ir.OpSigmoidHard) || hard.Arg(ir.ParamX) != t || t.Def == nil {
+			continue
+		}
+		v, bound := thresholdOf(t.Def)
+		x, ok := c.in[v]
+		alpha, okA := ir.ArgFloat(hard, ir.ParamAlpha)
+		beta, okB := ir.ArgFloat(hard, ir.ParamBeta)
+		if !ok || !okA || !okB || len(x.Elems) != len(c.need(p[0]).Elems) {
+			continue
+		}
+		i, _ := slices.BinarySearch(halves(), bound)
+		curve := ir.CurveOf(hard)
+		if alpha > 0 && i > 0 && curve.F(halves()[i-1], []float64{alpha, beta}) == 0 {
+			f, _ = c.meanings.operation(&call{Evaluator: c.Evaluator, op: hard, in: c.in}, curve)
+			return x, f
+		}
+	}
+	return x, nil
+}
+
+// thresholdOf returns x and the bound of an operation that returns x where it is at least the bound, and else 0. It
+// returns nil for others.
+func thresholdOf(op *ir.Op) (x *ir.Value, bound float64) {
+	switch {
+	case op.Is(ir.OpThresholdedRelu):
+		if a, ok := ir.ArgFloat(op, ir.ParamAlpha); ok {
+			return op.Arg(ir.ParamX), a
+		}
+	case op.Is(ir.OpSelect):
+		x, zero, test := op.Arg(ir.ParamA), op.Arg(ir.ParamB), op.Arg(ir.ParamCond).Def
+		if test == nil || !test.Is(ir.OpGreaterEqual) || test.Arg(ir.ParamX) != x || !zero.IsConst() ||
+			zero.Type.Elems() != 1 || zero.Const.Float(0) != 0 {
+			return nil, 0
+		}
+		if n := test.Arg(ir.ParamY); n.IsConst() && n.Type.Elems() == 1 {
+			return x, n.Const.Float(0)
+		}
+	}
+	return nil, 0
+}
+
 func softsign(c *call, x field.Elem) field.Elem {
 	return field.Mul(x, field.Inv(field.Add(c.Abs(x), 1)))
 }
