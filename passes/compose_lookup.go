@@ -279,7 +279,9 @@ func comparedPart(c *composer) {
 		s := slices.Clone(u.Type.Shape)
 		u = c.indexed(u, at, 1, volume(s[:axis]), size, n, volume(s[axis+1:]))
 		s[axis] = n
-		u = c.reshape(u, s...)
+		if u = c.reshape(u, s...); c.err != nil {
+			return
+		}
 		one := c.filled("one", func(int64) float64 { return 1 }, 1, 1)
 		within := c.marked(c.equal(c.reshape(at, n, 1), c.iota(1, size)), one, 1)
 		spread := make([]int64, len(a))
