@@ -87,6 +87,28 @@ func TestCompositions(t *testing.T) {
 	}
 }
 
+// TestComputedPartsOfLongAxesAreRefused updates parts at computed places. One axis, the first or the second, has more
+// places than numbers of fp16 count exactly.
+func TestComputedPartsOfLongAxesAreRefused(t *testing.T) {
+	for _, shape := range []string{"2049, 4, 2", "4, 2049, 2"} {
+		g := irbuild.New(1)
+		vs, err := g.Call("slice_update(x = fp16[" + shape + "], update = fp16[1, 2, 2], begin = int32[3], " +
+			"end = int32[3])")
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.Output(vs...)
+		s, err := passes.RunSome(g.Program(), options(), "select-function", "keep-reference", "compose", "place")
+		if err != nil {
+			t.Fatal(err)
+		}
+		const want = "the values of begin are known only at run time and count 2049 places"
+		if p := s.Func.Body.Ops[len(s.Func.Body.Ops)-1].Place; p.Unit != ir.CPU || !strings.HasPrefix(p.Reason, want) {
+			t.Errorf("%s: %v %q, want the CPU with %q", shape, p.Unit, p.Reason, want)
+		}
+	}
+}
+
 // TestIdleCompositionsBecomeTheirOperation checks that what compose wrote runs on the CPU only if a part of it is on
 // the engine, and that otherwise the source's operation does.
 func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
