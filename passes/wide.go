@@ -1,6 +1,10 @@
 package passes
 
-import "github.com/zinc-compiler/zinc/ir"
+import (
+	"sort"
+
+	"github.com/zinc-compiler/zinc/ir"
+)
 
 // splitWide divides engine steps that have more surfaces than a procedure has buffer-access registers, or more tasks
 // than its chain can have, into runs within these limits. Fused operations stay together.
@@ -24,29 +28,29 @@ func (s *State) splitWide(steps []*Step) []*Step {
 // operation lowered alone: together they may need further tasks that move data to where an operation expects it.
 const chainShare = 2
 
-// wideStep is an engine step that may have to be divided. A run looks ahead as far as a chain of tasks reaches, from
-// each cut, so values have numbers and what is known of them is in slices.
+// wideStep is an engine step that may have to be divided. Values have numbers, and what is known of them is in slices.
 type wideStep struct {
 	surfaces, tasks int // limits
 	ops             []wideOp
 	values          []wideValue
+	// What a run has if it ends with an operation, for runs that begin where the next one does:
+	reads *prefixSums // values that it reads and does not compute
+	needs *prefixSums // those, and the values that it computes and that are read after it
 }
 
 // wideOp is an operation of the step.
 type wideOp struct {
 	op            *ir.Op
 	reads, writes []int32 // values by number, without constants
-	tasks         int
-	fused         int  // operations that are fused into it
-	rides         bool // whether it is fused into another one
+	tasks         int     // of the operations up to this one
+	ends          bool    // whether a run may end here: no operation that is fused into one so far is still to come
 }
 
 // wideValue is a value of the step.
 type wideValue struct {
-	left int // uses that are not in an earlier run, over the whole function
-	// In the run with this number:
-	defined, read int // the last run that defines or reads it
-	open          int // uses still to come, of one that is defined in the run
+	defined int     // operation that computes it, -1 for one before the step
+	left    int     // uses outside of the step, over the rest of the function
+	readers []int32 // operations that read it, in order, without those of earlier runs
 }
 
 func (s *State) newWideStep(ops []*ir.Op, left map[*ir.Value]int) *wideStep {
@@ -54,29 +58,37 @@ func (s *State) newWideStep(ops []*ir.Op, left map[*ir.Value]int) *wideStep {
 		surfaces: s.Target.MaxSurfaces, tasks: s.Target.MaxTasks / chainShare, ops: make([]wideOp, len(ops)),
 	}
 	numbers := map[*ir.Value]int32{}
-	number := func(v *ir.Value) int32 {
+	number := func(v *ir.Value, defined int) int32 {
 		n, ok := numbers[v]
 		if !ok {
 			n = int32(len(w.values))
 			numbers[v] = n
-			w.values = append(w.values, wideValue{left: left[v]})
+			w.values = append(w.values, wideValue{defined: defined, left: left[v]})
 		}
 		return n
 	}
 	rides := map[*ir.Op]bool{}
+	tasks, open := 0, 0
 	for i, op := range ops {
 		o := &w.ops[i]
-		o.op, o.tasks, o.fused, o.rides = op, s.tasksOf(op), len(s.Fused[op]), rides[op]
+		if rides[op] {
+			open--
+		}
+		open += len(s.Fused[op])
+		tasks += s.tasksOf(op)
+		o.op, o.tasks, o.ends = op, tasks, open <= 0
 		for _, e := range s.Fused[op] {
 			rides[e] = true
 		}
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
 			if !v.IsConst() {
-				o.reads = append(o.reads, number(v))
+				n := number(v, -1)
+				w.values[n].left--
+				o.reads = append(o.reads, n)
 			}
 		})
 		for _, v := range op.Results {
-			o.writes = append(o.writes, number(v))
+			o.writes = append(o.writes, number(v, i))
 		}
 	}
 	return w
@@ -84,61 +96,122 @@ func (s *State) newWideStep(ops []*ir.Op, left map[*ir.Value]int) *wideStep {
 
 // split divides the step into runs.
 func (w *wideStep) split() (out []*Step) {
+	if !w.fits() {
+		w.index()
+	}
 	cut := NoCut
-	for first, run := 0, 1; first < len(w.ops); run++ {
-		n, next := w.widest(first, run)
+	for first := 0; first < len(w.ops); {
+		end, next := len(w.ops), NoCut
+		if w.needs != nil {
+			end, next = w.widest(first)
+		}
 		st := &Step{Unit: ir.Engine, Cut: cut}
-		for i := range w.ops[first : first+n] {
-			o := &w.ops[first+i]
-			st.Ops = append(st.Ops, o.op)
-			for _, v := range o.reads {
-				w.values[v].left--
+		for i := first; i < end; i++ {
+			st.Ops = append(st.Ops, w.ops[i].op)
+			if w.needs != nil {
+				w.pass(i)
 			}
 		}
-		out, cut, first = append(out, st), next, first+n
+		out, cut, first = append(out, st), next, end
 	}
 	return out
 }
 
-// widest returns the length of the longest run that begins with operation first, within the limits of the registers and
-// the chain, at least one operation with those fused into it, and the limit that ends it. Runs are numbered from 1.
-func (w *wideStep) widest(first, run int) (int, Cut) {
-	read, outputs, open, best, tasks := 0, 0, 0, 0, 0
-	for i := first; i < len(w.ops); i++ {
-		o := &w.ops[i]
-		for _, n := range o.reads {
-			switch v := &w.values[n]; {
-			case v.defined == run:
-				if v.open--; v.open == 0 {
-					outputs--
-				}
-			case v.read != run:
-				v.read = run
-				read++
-			}
-		}
-		for _, n := range o.writes {
-			v := &w.values[n]
-			v.defined, v.open = run, v.left
-			if v.left > 0 {
-				outputs++
-			}
-		}
-		if o.rides {
-			open--
-		}
-		if tasks += o.tasks; tasks > w.tasks && best > 0 {
-			return best, CutTasks
-		}
-		if open += o.fused; open > 0 {
-			continue
-		}
-		if read+outputs <= w.surfaces || best == 0 {
-			best = i + 1 - first
-		}
-		if read > w.surfaces {
-			break
+// fits reports whether the step need not be divided.
+func (w *wideStep) fits() bool {
+	surfaces := 0
+	for i := range w.values {
+		if v := &w.values[i]; v.defined < 0 || v.left > 0 {
+			surfaces++
 		}
 	}
-	return best, CutRegisters
+	return len(w.ops) == 0 || surfaces <= w.surfaces && w.ops[len(w.ops)-1].tasks <= w.tasks
+}
+
+// index prepares the search for runs from the first operation on.
+func (w *wideStep) index() {
+	reads, needs := make([]prefix, len(w.ops)), make([]prefix, len(w.ops))
+	for i := range w.ops {
+		o := &w.ops[i]
+		if !o.ends {
+			needs[i].least = never
+		}
+		for _, n := range o.reads {
+			v := &w.values[n]
+			if len(v.readers) == 0 || v.readers[len(v.readers)-1] != int32(i) {
+				v.readers = append(v.readers, int32(i))
+			}
+		}
+	}
+	w.reads, w.needs = newPrefixSums(reads), newPrefixSums(needs)
+	for i := range w.values {
+		if v := &w.values[i]; v.defined < 0 {
+			w.read(v, 1)
+		} else {
+			w.output(v, 1)
+		}
+	}
+}
+
+// read adds n to what runs read from the first reader of a value on.
+func (w *wideStep) read(v *wideValue, n int32) {
+	if len(v.readers) > 0 {
+		w.reads.add(int(v.readers[0]), n)
+		w.needs.add(int(v.readers[0]), n)
+	}
+}
+
+// output adds n to what runs need that compute a value and end before its last reader.
+func (w *wideStep) output(v *wideValue, n int32) {
+	last := len(v.readers) - 1
+	if last < 0 && v.left <= 0 {
+		return // nothing reads it
+	}
+	w.needs.add(v.defined, n)
+	if v.left <= 0 {
+		w.needs.add(int(v.readers[last]), -n)
+	}
+}
+
+// pass makes the next run begin after an operation: what it computes is then read, and what it reads is read by later
+// operations alone.
+func (w *wideStep) pass(i int) {
+	for _, n := range w.ops[i].writes {
+		v := &w.values[n]
+		w.output(v, -1)
+		w.read(v, 1)
+	}
+	for _, n := range w.ops[i].reads {
+		if v := &w.values[n]; len(v.readers) > 0 && v.readers[0] == int32(i) {
+			w.read(v, -1)
+			v.readers = v.readers[1:]
+			w.read(v, 1)
+		}
+	}
+}
+
+// widest returns the end of the longest run that begins with operation first, within the limits of the registers and
+// the chain, at least one operation with those fused into it, and the limit that ends it.
+func (w *wideStep) widest(first int) (int, Cut) {
+	least := first
+	for least < len(w.ops)-1 && !w.ops[least].ends {
+		least++
+	}
+	tasks := w.tasks
+	if first > 0 {
+		tasks += w.ops[first-1].tasks
+	}
+	end := least + 1
+	end += sort.Search(len(w.ops)-end, func(i int) bool { return w.ops[end+i].tasks > tasks })
+	cut := CutRegisters
+	if end < len(w.ops) {
+		last := end - 1
+		for !w.ops[last].ends && last > least {
+			last--
+		}
+		if w.reads.upTo(last) <= int32(w.surfaces) {
+			cut = CutTasks
+		}
+	}
+	return max(least, w.needs.last(least, end, int32(w.surfaces))) + 1, cut
 }
