@@ -81,8 +81,12 @@ func (s *State) copy() copied {
 		fresh:          s.fresh,
 	}
 	t.Origins = false
+	params := make(map[*ir.Value]*ir.Value, len(f.Body.Params))
+	for i, v := range s.Func.Body.Params {
+		params[v] = f.Body.Params[i]
+	}
 	for i, st := range s.States {
-		t.States[i].Value = f.Body.Params[slices.Index(s.Func.Body.Params, st.Value)]
+		t.States[i].Value = params[st.Value]
 	}
 	for i, op := range s.Func.Body.Ops {
 		n := f.Body.Ops[i]

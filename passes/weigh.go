@@ -42,12 +42,12 @@ func (s *State) weighSteps(share nanoseconds) {
 	for range weighRounds {
 		steps := s.splitWide(s.fewest())
 		surfaces(s.Func, steps)
-		changed, cpu := false, s.cpuTimes()
+		changed, cpu, states := false, s.cpuTimes(), s.stateValues()
 		for _, st := range steps {
 			if st.Unit != ir.Engine {
 				continue
 			}
-			w := s.weigh(st, cpu)
+			w := s.weigh(st, cpu, states)
 			w.share = share
 			least := nanoseconds(0)
 			if whole := w.whole(); whole.pays() {
@@ -132,20 +132,25 @@ func (s *State) cpuTimes() map[*ir.Op]nanoseconds {
 	return times
 }
 
-// weigh estimates a step's times. States are not handed over.
-func (s *State) weigh(st *Step, cpu map[*ir.Op]nanoseconds) balance {
-	n := len(st.Ops)
-	w := balance{
-		engine:  make([]nanoseconds, n),
-		cpu:     make([]nanoseconds, n),
-		handing: make([]nanoseconds, n+1),
-	}
+// stateValues returns the states and the values that become their contents.
+func (s *State) stateValues() map[*ir.Value]bool {
 	states := map[*ir.Value]bool{}
 	for _, x := range s.States {
 		states[x.Value] = true
 		if x.Result >= 0 {
 			states[s.Func.Body.Outputs[x.Result]] = true
 		}
+	}
+	return states
+}
+
+// weigh estimates a step's times. States are not handed over.
+func (s *State) weigh(st *Step, cpu map[*ir.Op]nanoseconds, states map[*ir.Value]bool) balance {
+	n := len(st.Ops)
+	w := balance{
+		engine:  make([]nanoseconds, n),
+		cpu:     make([]nanoseconds, n),
+		handing: make([]nanoseconds, n+1),
 	}
 	last := make(map[*ir.Value]int, n) // the place after the last reader
 	for i, op := range st.Ops {
