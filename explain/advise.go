@@ -386,26 +386,35 @@ func (s *advisor) edited(r *Recipe, keep map[where]bool) (*edits, error) {
 	if err := s.spend(s.ops << 8); err != nil {
 		return nil, err
 	}
+	fits := func(f *ir.Func, op *ir.Op) bool {
+		if len(op.Results) == 0 || s.o.Compile.Func != "" && s.o.Compile.Func != f.Name {
+			return false
+		}
+		at, rule := where{f.Name, op.Results[0].Name}, ""
+		if len(r.Rules) > 0 {
+			if rule = s.refused[at]; rule == "" {
+				return false
+			}
+		}
+		return (keep == nil || keep[at]) && r.For(rule, op.Def.Operation)
+	}
+	changes := func(f *ir.Func) bool {
+		return slices.ContainsFunc(f.Body.Ops, func(op *ir.Op) bool { return fits(f, op) })
+	}
+	if !slices.ContainsFunc(s.p.Funcs, changes) {
+		return nil, errNot // before the program is copied
+	}
 	out := &edits{program: ir.CloneProgram(s.p)}
 	for i, f := range out.program.Funcs {
-		if len(f.Body.Ops) == 0 || s.o.Compile.Func != "" && s.o.Compile.Func != f.Name {
+		if !changes(f) {
 			continue
 		}
 		e := newEdit(narrower(s.o.Compile.Target, s.o.Compile.Target), f, 0)
 		sites := e.each(func(op *ir.Op) *Recipe {
-			if len(op.Results) == 0 || keep != nil && !keep[where{f.Name, op.Results[0].Name}] {
-				return nil
+			if fits(f, op) {
+				return r
 			}
-			rule := ""
-			if len(r.Rules) > 0 {
-				if rule = s.refused[where{f.Name, op.Results[0].Name}]; rule == "" {
-					return nil
-				}
-			}
-			if !r.For(rule, op.Def.Operation) {
-				return nil
-			}
-			return r
+			return nil
 		})
 		if len(sites) == 0 {
 			continue

@@ -22,6 +22,7 @@ type edit struct {
 	base  string   // prefix of new names: the name of the statement's result
 	ops   []*ir.Op // that replace it
 	taken map[string]bool
+	next  map[string]int // of a prefix of new names, the number to try next
 	err   error
 	note  string // condition under which the rewrite is valid
 	// uses are the operations of the body that read a value, and results the function's outputs.
@@ -35,7 +36,7 @@ type edit struct {
 type replaced struct{ old, new *ir.Value }
 
 func newEdit(t *target.Table, fn *ir.Func, index int) *edit {
-	e := &edit{t: t, fn: fn, taken: namesIn(fn), uses: map[*ir.Value][]*ir.Op{},
+	e := &edit{t: t, fn: fn, taken: namesIn(fn), next: map[string]int{}, uses: map[*ir.Value][]*ir.Op{},
 		results: map[*ir.Value]bool{}, gone: map[*ir.Op]bool{}}
 	for _, op := range fn.Body.Ops {
 		e.reads(op)
@@ -90,8 +91,9 @@ func (e *edit) not() {
 func (e *edit) fresh(what string) string {
 	base := e.base + "_" + what
 	name := base
-	for i := 2; e.taken[name]; i++ {
+	for i := max(e.next[base], 2); e.taken[name]; i++ {
 		name = fmt.Sprintf("%s_%d", base, i)
+		e.next[base] = i + 1
 	}
 	e.taken[name] = true
 	return name
@@ -392,6 +394,23 @@ func (e *edit) reads(op *ir.Op) {
 // read reports whether anything reads a value.
 func (e *edit) read(v *ir.Value) bool {
 	return e.results[v] || slices.ContainsFunc(e.uses[v], func(op *ir.Op) bool { return !e.gone[op] })
+}
+
+// readOnce reports whether one operation reads a value, or none and it is a result of the function.
+func (e *edit) readOnce(v *ir.Value) bool {
+	n := 0
+	if e.results[v] {
+		n++
+	}
+	for _, op := range e.uses[v] {
+		if !e.gone[op] {
+			n++
+		}
+		if n > 1 {
+			return false
+		}
+	}
+	return n == 1
 }
 
 // readers returns the operations that read a value; a result of the function counts as nil.

@@ -8,7 +8,7 @@ import (
 
 // sole returns the operation that computes v if it is one of the given ones and nothing else reads v.
 func (e *edit) sole(v *ir.Value, os ...*ir.Operation) *ir.Op {
-	if v == nil || v.Def == nil || !v.Def.Is(os...) || len(e.readers(v)) != 1 {
+	if v == nil || v.Def == nil || !v.Def.Is(os...) || !e.readOnce(v) {
 		return nil
 	}
 	return v.Def
@@ -16,8 +16,11 @@ func (e *edit) sole(v *ir.Value, os ...*ir.Operation) *ir.Op {
 
 // only returns the only reader of a value if it is one of the given operations.
 func (e *edit) only(v *ir.Value, os ...*ir.Operation) *ir.Op {
-	if us := e.readers(v); len(us) == 1 && us[0] != nil && us[0].Is(os...) {
-		return us[0]
+	if !e.readOnce(v) || e.results[v] {
+		return nil
+	}
+	if op := e.readers(v)[0]; op.Is(os...) {
+		return op
 	}
 	return nil
 }
@@ -209,19 +212,25 @@ func mergeLinears(e *edit) {
 // joinLinears computes the linear layers of one value together and slices the result.
 func joinLinears(e *edit) {
 	x := e.op.Arg(ir.ParamX)
+	joins := func(op *ir.Op) bool {
+		return op != nil && op.Is(ir.OpLinear) && op.Arg(ir.ParamX) == x && known(op.Arg(ir.ParamWeight)) != nil &&
+			(op.Arg(ir.ParamBias) == nil || known(op.Arg(ir.ParamBias)) != nil) && op.Results[0].Type.Static()
+	}
+	first := func(op *ir.Op) bool { return !e.gone[op] && joins(op) }
+	if i := slices.IndexFunc(e.uses[x], first); x.Type.DType != ir.FP16 || i < 0 || e.uses[x][i] != e.op {
+		e.not() // the first of the layers joins all
+		return
+	}
 	var all []*ir.Op
 	biased, rows := false, int64(0)
 	for _, op := range e.readers(x) {
-		if op == nil || !op.Is(ir.OpLinear) || op.Arg(ir.ParamX) != x || known(op.Arg(ir.ParamWeight)) == nil ||
-			op.Arg(ir.ParamBias) != nil && known(op.Arg(ir.ParamBias)) == nil || x.Type.DType != ir.FP16 ||
-			!op.Results[0].Type.Static() {
-			continue
+		if joins(op) {
+			all = append(all, op)
+			biased = biased || op.Arg(ir.ParamBias) != nil
+			rows += op.Arg(ir.ParamWeight).Type.Shape[0]
 		}
-		all = append(all, op)
-		biased = biased || op.Arg(ir.ParamBias) != nil
-		rows += op.Arg(ir.ParamWeight).Type.Shape[0]
 	}
-	if len(all) < 2 || all[0] != e.op {
+	if len(all) < 2 {
 		e.not()
 		return
 	}
@@ -313,11 +322,15 @@ func linearAsConv(e *edit) {
 // convOfParts convolves the operands of a concatenation of channels one by one and adds the results.
 func convOfParts(e *edit) {
 	join := e.sole(e.op.Arg(ir.ParamX), ir.OpConcat)
+	if join == nil {
+		e.not()
+		return
+	}
 	a, w := e.convolution()
 	if e.err != nil {
 		return
 	}
-	if join == nil || a.Groups != 1 || w.Type.DType != ir.FP16 {
+	if a.Groups != 1 || w.Type.DType != ir.FP16 {
 		e.not()
 		return
 	}

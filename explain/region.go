@@ -42,9 +42,12 @@ func regionOf(was, is *side, names []string) (*region, error) {
 			return nil, fmt.Errorf("the function has no value %q before and after the change", n)
 		}
 	}
-	inputs := map[string]bool{}
+	inputs, changed := map[string]bool{}, map[string]bool{}
+	for _, n := range names {
+		changed[n] = true
+	}
 	after := is.slice(names, func(v *ir.Value) bool {
-		stop := was.values[v.Name] != nil && !slices.Contains(names, v.Name)
+		stop := was.values[v.Name] != nil && !changed[v.Name]
 		inputs[v.Name] = inputs[v.Name] || stop
 		return stop
 	})
