@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
@@ -14,16 +15,26 @@ import (
 
 // CheckSizes returns an error for a function with a value that no run can hold, as far as shapes are known: a value
 // larger than all buffers of a function may be together, or an input, output or state that does not fit the address
-// space of its client. Constants are not checked: their bytes exist already.
+// space of its client. Constants are not checked: their bytes exist already. A value without elements counts as if each
+// extent of 0 were 1, since work goes by its other extents too.
 func CheckSizes(p *ir.Program, f *ir.Func) error {
 	check := func(v *ir.Value, limit int64, what string) error {
-		n := v.Type.Bytes()
+		shape := slices.Clone(v.Type.Shape)
+		for i, d := range shape {
+			if d == 0 {
+				shape[i] = 1
+			}
+		}
+		n := v.Type.WithShape(shape...).Bytes()
 		if v.IsConst() || v.Type.Kind == ir.List || !v.Type.Static() || n >= 0 && n <= limit {
 			return nil
 		}
 		size := fmt.Sprintf("%d bytes", n)
 		if n < 0 {
 			size = "more bytes than 64 bits count"
+		}
+		if v.Type.Elems() == 0 {
+			size += " with 1 in place of 0"
 		}
 		return fmt.Errorf("%s%q is %s of %s; the limit for %s is %d bytes; use smaller shapes", placeOf(p, v), v.Name,
 			v.Type, size, what, limit)

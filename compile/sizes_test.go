@@ -64,6 +64,9 @@ func TestSizesThatNoRunHolds(t *testing.T) {
 		{"an input past 64 bits", `func main<ios18>(tensor<fp16, [2147483647, 2147483647, 2147483647]> x) {
 			tensor<fp16, [2147483647, 2147483647, 2147483647]> y = relu(x = x);
 		} -> (y);`, []string{"m.mil:3:", `"x"`, "more bytes than 64 bits count", "3758096384"}},
+		{"an input of no elements beside large extents", `func main<ios18>(tensor<fp16, [0, 2147483647, 2]> x) {
+			tensor<fp16, [0, 2147483647, 2]> y = relu(x = x);
+		} -> (y);`, []string{"m.mil:3:", `"x"`, "8589934588 bytes with 1 in place of 0", "3758096384"}},
 		{"a fill", `func main<ios18>(tensor<fp16, [1]> x) {
 			tensor<int32, [2]> s = const()[val = tensor<int32, [2]>([65536, 65536])];
 			fp16 v = const()[val = fp16(0x1p+0)];

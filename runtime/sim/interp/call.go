@@ -206,12 +206,16 @@ func (c *call) wrapAxis(name ir.ParamName, a int64, rank int) int {
 	return int(a)
 }
 
-// reserve counts n bytes of memory against the limit of the run.
+// reserve counts n bytes of memory, negative for more than 63 bits count, against the limit of the run.
 func (c *call) reserve(n int64) bool {
 	if c.err != nil {
 		return false
 	}
-	if n < 0 || n > c.r.opt.MaxBytes-c.r.live-c.scratch {
+	if n < 0 {
+		c.fail("needs more bytes than 63 bits count, over the limit of %d", c.r.opt.MaxBytes)
+		return false
+	}
+	if n > c.r.opt.MaxBytes-c.r.live-c.scratch {
 		c.fail("needs %d bytes beside %d live ones, over the limit of %d", n, c.r.live+c.scratch, c.r.opt.MaxBytes)
 		return false
 	}

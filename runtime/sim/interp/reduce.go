@@ -2,6 +2,7 @@ package interp
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
@@ -147,19 +148,26 @@ type fold struct {
 	terms []int
 }
 
-// foldOver returns the walk that reduces the axes that are on.
+// foldOver returns the walk that reduces the axes that are on. A result without elements has no walk, however many
+// elements each would have been made of.
 func (c *call) foldOver(shape []int64, on []bool, keep bool) fold {
-	st := strides(shape)
 	var f fold
-	f.outs, f.terms = []int{0}, []int{0}
-	n := 1
-	for _, d := range shape {
-		n *= int(d)
+	var outs, terms []int64
+	for i, d := range shape {
+		switch {
+		case !on[i]:
+			f.shape, outs = append(f.shape, d), append(outs, d)
+		case keep:
+			f.shape, terms = append(f.shape, 1), append(terms, d)
+		default:
+			terms = append(terms, d)
+		}
 	}
-	// Together both lists never have more entries than the operand has elements, plus one.
-	if !c.reserve(16 * int64(n+2)) {
+	if slices.Contains(outs, 0) || !c.reserve(shapeBytes(ir.Int64, outs)) || !c.reserve(shapeBytes(ir.Int64, terms)) {
 		return f
 	}
+	st := strides(shape)
+	f.outs, f.terms = []int{0}, []int{0}
 	grow := func(list []int, d int64, step int) []int {
 		out := make([]int, 0, len(list)*int(d))
 		for _, at := range list {
@@ -170,15 +178,10 @@ func (c *call) foldOver(shape []int64, on []bool, keep bool) fold {
 		return out
 	}
 	for i, d := range shape {
-		switch {
-		case !on[i]:
-			f.shape = append(f.shape, d)
+		if on[i] {
+			f.terms = grow(f.terms, d, st[i])
+		} else {
 			f.outs = grow(f.outs, d, st[i])
-		case keep:
-			f.shape = append(f.shape, 1)
-			f.terms = grow(f.terms, d, st[i])
-		default:
-			f.terms = grow(f.terms, d, st[i])
 		}
 	}
 	return f
@@ -240,7 +243,7 @@ func argReduce(c *call, better func(a, b float64) bool) []Tensor {
 	if c.err != nil || !c.reserve(8*int64(len(fd.outs)+x.Elems())) {
 		return nil
 	}
-	if len(fd.terms) == 0 {
+	if len(fd.terms) == 0 && len(fd.outs) > 0 {
 		return c.fail("axis %d of x, shape %s, is empty", axis, ir.ShapeString(x.Type.Shape))
 	}
 	var at func(i int) float64
@@ -252,7 +255,7 @@ func argReduce(c *call, better func(a, b float64) bool) []Tensor {
 		at = func(i int) float64 { return float64(xs[i]) }
 	}
 	out := make([]int64, len(fd.outs))
-	c.parallel(len(out), 1+4096/len(fd.terms), func(lo, hi int) {
+	c.parallel(len(out), 1+4096/max(1, len(fd.terms)), func(lo, hi int) {
 		for o := lo; o < hi; o++ {
 			best, k := at(fd.outs[o]), 0
 			for i := 1; i < len(fd.terms) && best == best; i++ {
