@@ -264,7 +264,7 @@ func bypassed(f *ir.Func, op *ir.Op, alt int) (map[*ir.Value]bool, bool) {
 // filled returns a constant all of whose elements are x, nil when none is made of
 // the type.
 func filled(t ir.Type, x float64) *ir.Const {
-	if t.Kind != ir.Tensor || !t.Static() || t.Elems() > maxFill || t.DType.Bits() < 8 || t.DType == ir.FP8E4M3 ||
+	if n := t.Elems(); t.Kind != ir.Tensor || n < 0 || n > maxFill || t.DType.Bits() < 8 || t.DType == ir.FP8E4M3 ||
 		t.DType == ir.FP8E5M2 {
 		return nil
 	}
