@@ -214,6 +214,7 @@ func TestOperationsFollowTheirDefinitions(t *testing.T) {
 			d.resizes(h, w)
 			d.crops(h, w)
 			d.windows(h, w)
+			d.samples(h, w)
 			d.pads(h, w)
 		}
 	}
@@ -781,6 +782,80 @@ func (d *definitions) crops(h, w int) {
 			}
 			check("CORNERS_HEIGHT_FIRST", true, []float64{0, 0, 1, 1, 0, 0.5, 0.5, 1})
 		}
+	}
+}
+
+// outside is the element of an axis of n that stands at a place outside it, as each padding mode says, -1 for none.
+var outside = map[string]func(p, n int) int{
+	"constant": func(int, int) int { return -1 },
+	"border":   func(p, n int) int { return min(max(p, 0), n-1) },
+	"reflection": func(p, n int) int {
+		for n > 1 && (p < 0 || p >= n) {
+			p = max(-p, min(p, 2*(n-1)-p))
+		}
+		return min(max(p, 0), n-1) // all places of an axis of one element are it
+	},
+	"symmetric": func(p, n int) int {
+		for p < 0 || p >= n {
+			p = max(-1-p, min(p, 2*n-1-p))
+		}
+		return p
+	},
+}
+
+// samples reads planes of h by w at places that are partly outside them.
+func (d *definitions) samples(h, w int) {
+	x := data(2, 2, h, w)
+	at := array{[]int{2, 2, 3, 2}, func(i []int) float64 { return float64(position([]int{2, 2, 3, 2}, i)*7%23-9) / 8 }}
+	// pixel is where a coordinate is in an axis of n elements.
+	pixel := map[string]func(v float64, n int, corners bool) float64{
+		"unnormalized": func(v float64, _ int, _ bool) float64 { return v },
+		"normalized_zero_to_one": func(v float64, n int, corners bool) float64 {
+			if corners {
+				return v * float64(n-1)
+			}
+			return v*float64(n) - 0.5
+		},
+		"normalized_minus_one_to_one": func(v float64, n int, corners bool) float64 {
+			if corners {
+				return (v + 1) / 2 * float64(n-1)
+			}
+			return (v+1)/2*float64(n) - 0.5
+		},
+	}
+	for _, mode := range slices.Sorted(maps.Keys(outside)) {
+		// value is the plane c at a pixel that may be outside it.
+		value := func(n, c, y, z int) float64 {
+			if y < 0 || y >= h {
+				y = outside[mode](y, h)
+			}
+			if z < 0 || z >= w {
+				z = outside[mode](z, w)
+			}
+			if y < 0 || z < 0 {
+				return 1.5
+			}
+			return x.at([]int{n, c, y, z})
+		}
+		for _, unit := range slices.Sorted(maps.Keys(pixel)) {
+			for _, corners := range []bool{false, true} {
+				d.check("ios17", "resample", array{[]int{2, 2, 2, 3}, func(i []int) float64 {
+					z := pixel[unit](at.at([]int{i[0], i[2], i[3], 0}), w, corners)
+					y := pixel[unit](at.at([]int{i[0], i[2], i[3], 1}), h, corners)
+					t, l := int(math.Floor(y)), int(math.Floor(z))
+					fy, fx := y-float64(t), z-float64(l)
+					return (value(i[0], i[1], t, l)*(1-fx)+value(i[0], i[1], t, l+1)*fx)*(1-fy) +
+						(value(i[0], i[1], t+1, l)*(1-fx)+value(i[0], i[1], t+1, l+1)*fx)*fy
+				}}, "x", x, "coordinates", at, "sampling_mode", "bilinear", "padding_mode", mode, "padding_value", 1.5,
+					"coordinates_mode", unit, "align_corners", corners)
+			}
+		}
+	}
+	for top := range h {
+		left := top % w
+		d.check("ios17", "crop", array{[]int{2, 2, h - top, w - left}, func(i []int) float64 {
+			return x.at([]int{i[0], i[1], i[2] + top, i[3] + left})
+		}}, "x", x, "crop_height", []int{top, 0}, "crop_width", []int{left, 0})
 	}
 }
 
