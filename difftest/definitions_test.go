@@ -215,6 +215,7 @@ func TestOperationsFollowTheirDefinitions(t *testing.T) {
 			d.crops(h, w)
 			d.windows(h, w)
 			d.samples(h, w)
+			d.filters(h, w)
 			d.pads(h, w)
 		}
 	}
@@ -940,6 +941,54 @@ func (d *definitions) windows(h, w int) {
 		})
 		d.check("ios17", "conv_transpose", rows(sum, 1, 3, th, tw), args("weight", constant(filter))...)
 	}
+}
+
+// filters walks planes of h by w, and boxes of 3 such planes, by filters with dilations and groups.
+func (d *definitions) filters(h, w int) {
+	for i := range 2 * 2 * 2 {
+		dh, dw, groups := i%2+1, i/2%2+1, i/4+1
+		x, weight := data(1, 4, h, w), data(6, 4/groups, 2, 2)
+		// The padding is a dilated filter's, less its last element.
+		want := array{[]int{1, 6, h + dh, w + dw}, func(i []int) (sum float64) {
+			all([]int{4 / groups, 2, 2}, func(k []int) {
+				y, z := i[2]+(k[1]-1)*dh, i[3]+(k[2]-1)*dw
+				if y >= 0 && y < h && z >= 0 && z < w {
+					sum += x.at([]int{0, i[1]/(6/groups)*(4/groups) + k[0], y, z}) *
+						weight.at([]int{i[1], k[0], k[1], k[2]})
+				}
+			})
+			return sum
+		}}
+		d.check("ios17", "conv", want, "x", x, "weight", constant(weight), "dilations", []int{dh, dw}, "groups", groups,
+			"pad_type", "custom", "pad", []int{dh, dh, dw, dw})
+	}
+	x, weight := data(1, 2, 3, h, w), data(3, 2, 2, 1, 2)
+	pad := []int{1, 0, 0, 0, 0, 1}
+	shape := []int{1, 2, 3, h, w}
+	in := func(i []int, f func(k []int, y, z, v int)) {
+		all([]int{2, 1, 2}, func(k []int) {
+			if y, z, v := i[2]+k[0]-1, i[3], i[4]+k[2]; y >= 0 && v < w {
+				f(k, y, z, v)
+			}
+		})
+	}
+	d.check("ios17", "conv", array{with(shape, 1, 3), func(i []int) (sum float64) {
+		in(i, func(k []int, y, z, v int) {
+			for c := range 2 {
+				sum += x.at([]int{0, c, y, z, v}) * weight.at([]int{i[1], c, k[0], 0, k[2]})
+			}
+		})
+		return sum
+	}}, "x", x, "weight", constant(weight), "pad_type", "custom", "pad", pad)
+	d.check("ios17", "max_pool", array{shape, func(i []int) float64 {
+		top := math.Inf(-1)
+		in(i, func(_ []int, y, z, v int) { top = max(top, x.at([]int{0, i[1], y, z, v})) })
+		return top
+	}}, "x", x, "kernel_sizes", []int{2, 1, 2}, "strides", []int{1, 1, 1}, "pad_type", "custom", "pad", pad)
+	d.check("ios17", "avg_pool", array{shape, func(i []int) (sum float64) {
+		in(i, func(_ []int, y, z, v int) { sum += x.at([]int{0, i[1], y, z, v}) / 4 })
+		return sum
+	}}, "x", x, "kernel_sizes", []int{2, 1, 2}, "strides", []int{1, 1, 1}, "pad_type", "custom", "pad", pad)
 }
 
 // constant is an array as a constant argument.
