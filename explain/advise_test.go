@@ -156,7 +156,6 @@ func TestAdviceHoldsWhenFollowed(t *testing.T) {
 var bestAdvice = map[string]string{
 	"cases/attention-original.mil":               "attention-in-channels",
 	"converted/att-orig256.mlpackage":            "attention-in-channels",
-	"converted/kv-a.mlpackage":                   "group-queries",
 	"converted/llm-s16.mlpackage":                "group-queries",
 	"corpus/yolov8n-face-relu6":                  "convolve-parts",
 	"cases/placement-auto-worse-than-engine.mil": "group-queries",

@@ -113,6 +113,7 @@ type Op struct {
 	Blocks  []*Block
 	Pos     Pos
 	Place   Place
+	InPlace bool    // the result takes the memory of the operand of which the operation changes a part (Updates)
 	Origin  *Origin // what it came from; nil if not recorded
 }
 

@@ -113,6 +113,7 @@ type (
 		Args    []*textArg   `parser:"'(' (@@ (',' @@)*)? ')'"`
 		Name    string       `parser:"('name' @String)?"`
 		Place   *textPlace   `parser:"('on' @@)?"`
+		InPlace bool         `parser:"@('in' 'place')?"`
 		Loc     *textLoc     `parser:"@@?"`
 		Blocks  []*textBlock `parser:"('block' @@)*"`
 	}

@@ -295,6 +295,9 @@ func (p *printer) op(op *Op, indent string) {
 	if pl := op.Place; pl != (Place{}) {
 		p.put(" on ", pl.Unit.String(), " ", strconv.Quote(pl.Rule), " ", strconv.Quote(pl.Reason))
 	}
+	if op.InPlace {
+		p.put(" in place")
+	}
 	p.pos(op.Pos)
 	for _, b := range op.Blocks {
 		p.put(" block (")

@@ -298,6 +298,11 @@ func (r *resolver) op(t *textOp) *Op {
 		}
 		op.Place = Place{Unit: u, Rule: t.Place.Rule, Reason: t.Place.Reason}
 	}
+	if op.InPlace = t.InPlace; t.InPlace {
+		if old, _ := op.Updates(); old == "" {
+			fail(t.Pos, "%s changes no part of an operand, so it cannot be in place", t.Op)
+		}
+	}
 	if len(t.Blocks) != d.Blocks {
 		fail(t.Pos, "%s takes %d blocks, has %d", t.Op, d.Blocks, len(t.Blocks))
 	}

@@ -77,3 +77,27 @@ func FuzzPlaceRoundTrip(f *testing.F) {
 		}
 	})
 }
+
+// TestInPlaceIsOfOperationsThatChangeAPart prints and parses an operation in place, and refuses another one.
+func TestInPlaceIsOfOperationsThatChangeAPart(t *testing.T) {
+	const text = `program "1.3"
+
+func %main "ios18"(%x: tensor<fp16, [4]>, %u: tensor<fp16, [1]>, %b: tensor<int32, [1]>) {
+  %y: tensor<fp16, [4]> = slice_update<ios18>(x = %x, update = %u, begin = %b, end = %b) on cpu "" "no rule" in place
+  return %y
+}
+`
+	p, err := Parse("t", []byte(text), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	if err := Print(&b, p); err != nil || b.String() != text {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	_, err = Parse("t", []byte(strings.Replace(text, "slice_update<ios18>(x = %x, update = %u, begin = %b, end = %b)",
+		"relu(x = %x)", 1)), nil)
+	if err == nil || !strings.Contains(err.Error(), "relu changes no part of an operand") {
+		t.Errorf("relu in place: %v", err)
+	}
+}

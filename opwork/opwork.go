@@ -12,16 +12,13 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// views are operations that only change the shape of their operand: the CPU moves no data for them.
-var views = []*ir.Operation{ir.OpReshape, ir.OpExpandDims, ir.OpSqueeze, ir.OpIdentity, ir.OpFlatten2D,
-	ir.OpReshapeLike}
-
 // sized are operations that use only the extents of their operands.
 var sized = []*ir.Operation{ir.OpShape, ir.OpFillLike, ir.OpListLength}
 
-// CPU estimates an operation on the CPU. An operation with an unknown dimension counts as free.
+// CPU estimates an operation on the CPU. An operation with an unknown dimension counts as free, and one in place writes
+// the part that it changes.
 func CPU(op *ir.Op) cost.Time {
-	if op.Is(views...) {
+	if op.IsView() {
 		return 0
 	}
 	c := op.Def.Curve
@@ -36,14 +33,18 @@ func CPU(op *ir.Op) cost.Time {
 			w.Bytes += max(0, t.WithShape(n).Bytes())
 		}
 	}
-	written := int64(0)
+	written, changes := int64(0), int64(math.MaxInt64)
+	old, part := op.Updates()
+	if op.InPlace {
+		changes = max(0, op.Arg(part).Type.Elems())
+	}
 	for _, v := range op.Results {
-		note(v.Type, math.MaxInt64)
+		note(v.Type, changes)
 		written += max(0, v.Type.Elems())
 	}
 	op.Operands(func(p *ir.Param, v *ir.Value) {
 		switch {
-		case op.Is(sized...):
+		case op.Is(sized...), op.InPlace && p.Name == old:
 		case op.Def.Class == ir.Movement && slices.Contains(op.Def.Picks, p.Name):
 			note(v.Type, written) // it reads an element once for each place that it writes it to, or once in all
 		default:

@@ -1,6 +1,7 @@
 package opwork
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/zinc-compiler/zinc/cost"
@@ -54,12 +55,20 @@ func TestCPUChargesWhatIsTouched(t *testing.T) {
 		{`shape(x = ` + table + `)`, 2 * 4},
 		{`reshape(x = ` + table + `, shape = [256, 32000])`, 0},
 		{`flatten2d(x = fp16[400, 8, 16], axis = 1)`, 0},
+		{`slice_update(x = ` + table + `, update = fp16[1, 256], begin = int32[2], end = int32[2])`,
+			2*2*32000*256 + 2*256 + 2*4*2},
+		{`in place: slice_update(x = ` + table + `, update = fp16[1, 256], begin = int32[2], end = int32[2])`,
+			2*2*256 + 2*4*2},
+		{`in place: scatter(data = ` + table + `, indices = int32[3], updates = fp16[3, 256])`, 2*2*3*256 + 4*3},
+		{`in place: scatter_nd(data = ` + table + `, indices = int32[3, 2], updates = fp16[3])`, 2*2*3 + 4*3*2},
 	} {
 		g := irbuild.New(1)
-		vs, err := g.Call(c.call)
+		call, inPlace := strings.CutPrefix(c.call, "in place: ")
+		vs, err := g.Call(call)
 		if err != nil {
 			t.Fatalf("%s: %v", c.call, err)
 		}
+		vs[0].Def.InPlace = inPlace
 		got, want := CPU(vs[0].Def), cost.CPU(cost.Work{Bytes: c.bytes})
 		if d := got - want; d < -3 || d > 3 { // scalar arguments
 			t.Errorf("%s: %s us, want %s for %d bytes", c.call, got, want, c.bytes)

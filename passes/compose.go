@@ -65,6 +65,8 @@ type composedOf struct {
 	// Moves marks operations that replace one that only moves data: they are as idle as that one, whatever their own
 	// class.
 	Moves bool `json:"moves,omitempty"`
+	// InPlace is that of the source's operation.
+	InPlace bool `json:"in_place,omitempty"`
 }
 
 func (c composedOf) String() string { return "composed: " + c.Operation + " as " + c.Parts }
@@ -81,6 +83,7 @@ func compose(s *State) error {
 	if err := dropDeadCode(s); err != nil {
 		return err
 	}
+	s.markInPlace(s.Func.Body.Ops)
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
 		if compositionsOf[op.Def.Operation] == nil || s.floatsOnly && exact(op) {
 			r.keep(op)
@@ -312,7 +315,7 @@ func (c *composer) composedOf() composedOf {
 		}
 	}
 	return composedOf{Operation: c.op.Def.Name, Result: c.op.Results[0].Name, Parts: strings.Join(names, ", "),
-		Moves: c.row.idle || c.op.Def.Class == ir.Movement}
+		Moves: c.row.idle || c.op.Def.Class == ir.Movement, InPlace: c.op.InPlace}
 }
 
 // A composer writes the operations of one composition. Errors are kept until the end, so that a composition reads like

@@ -47,7 +47,13 @@ func (s *State) restoreSources() error {
 		}
 		return v
 	}
-	r := &restoring{s: s, sources: sources, groups: groups, again: map[string]*ir.Value{}}
+	r := &restoring{
+		s:       s,
+		sources: sources,
+		groups:  groups,
+		states:  accessed(s.Reference.Body.Ops),
+		again:   map[string]*ir.Value{},
+	}
 	placed := map[string]int{} // where the values of r.again are from
 	put := map[int][]*ir.Op{}
 	drop := map[int]bool{}
@@ -93,6 +99,7 @@ type restoring struct {
 	s       *State
 	sources map[string]*ir.Op    // of the reference, by first result
 	groups  map[string][]int     // indexes of their parts, by first result
+	states  map[string]string    // values that were read from states: what they are, by name
 	again   map[string]*ir.Value // results of operations that were restored for others
 	// lookup returns the value with a name before the operation that is restored, and whether no value has the name.
 	lookup func(name string) (v *ir.Value, gone bool)
@@ -121,6 +128,7 @@ func (r *restoring) operation(ref *ir.Op, values map[string]*ir.Value, at []int)
 		return nil
 	}
 	op := ops[len(ops)-1]
+	op.InPlace = s.parts[last].InPlace
 	op.Results = nil // those of the function
 	for _, result := range ref.Results {
 		v := values[result.Name]
@@ -155,7 +163,8 @@ func (r *restoring) onCPU(at []int) bool {
 }
 
 // on returns a copy of an operation of the reference on values of the function that are not in made, placed as last is,
-// after copies of those that its operands need. fresh has the results of the copies, by name.
+// after copies of those that its operands need: passes have merged them with others, or dropped them since no part of
+// the composition reads them, as the end of a slice_update. fresh has the results of the copies, by name.
 func (r *restoring) on(ref *ir.Op, made map[*ir.Value]bool, last *ir.Op, fresh map[string]*ir.Value) (ops []*ir.Op) {
 	op := &ir.Op{
 		Def:    ref.Def,
@@ -170,21 +179,24 @@ func (r *restoring) on(ref *ir.Op, made map[*ir.Value]bool, last *ir.Op, fresh m
 			v := was
 			if !was.IsConst() {
 				var gone bool
-				v, gone = r.lookup(was.Name)
-				if gone && fresh[was.Name] == nil {
-					before := r.sources[was.Name]
+				name := was.Name
+				if of := r.states[name]; of != "" {
+					name = of
+				}
+				v, gone = r.lookup(name)
+				if gone && fresh[name] == nil {
+					before := r.sources[name]
 					if before != nil && ir.IsConstexpr(before) { // folded, and read by nothing that was left
 						cs, err := ir.FoldOp(before)
 						if err != nil || len(cs) != 1 {
 							return nil
 						}
-						fresh[was.Name] = r.s.constant(cs[0], before.Pos)
-						op.Args[i] = append(op.Args[i], fresh[was.Name])
+						fresh[name] = r.s.constant(cs[0], before.Pos)
+						op.Args[i] = append(op.Args[i], fresh[name])
 						continue
 					}
-					// Without compositions it may be missing in the reference (keepComposable).
-					if before == nil || compositionsOf[before.Def.Operation] == nil || len(before.Blocks) > 0 ||
-						before.Def.Effect != ir.Pure || !r.onCPU(r.groups[was.Name]) {
+					if before == nil || len(before.Blocks) > 0 || before.Def.Effect != ir.Pure ||
+						!r.onCPU(r.groups[name]) {
 						return nil
 					}
 					more := r.on(before, made, last, fresh)
@@ -194,7 +206,7 @@ func (r *restoring) on(ref *ir.Op, made map[*ir.Value]bool, last *ir.Op, fresh m
 					ops = append(ops, more...)
 				}
 				if gone {
-					v = fresh[was.Name]
+					v = fresh[name]
 				}
 				if v == nil || made[v] || !v.Type.Equal(was.Type) {
 					return nil
@@ -216,4 +228,30 @@ func (r *restoring) on(ref *ir.Op, made map[*ir.Value]bool, last *ir.Op, fresh m
 		op.Place.Reason = last.Place.Reason
 	}
 	return append(ops, op)
+}
+
+// accessed returns the names of what is read from states, by the name of the result: the state, or the value that was
+// written to it last.
+func accessed(ops []*ir.Op) map[string]string {
+	names, now := map[string]string{}, map[*ir.Value]string{}
+	for _, op := range ops {
+		state, value := op.Def.StateParams()
+		if state == "" {
+			continue
+		}
+		st := op.Arg(state)
+		if now[st] == "" {
+			now[st] = st.Name
+		}
+		if value != "" {
+			now[st] = op.Arg(value).Name
+			if of := names[now[st]]; of != "" {
+				now[st] = of
+			}
+		}
+		for _, v := range op.Results {
+			names[v.Name] = now[st]
+		}
+	}
+	return names
 }

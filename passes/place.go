@@ -331,12 +331,14 @@ func placeReference(s *State) {
 	}
 }
 
-// keepComposable copies only the operations that have compositions, and what expands compressed constants, for
-// restoreSources.
+// keepComposable copies only what restoreSources reads: the operations that have compositions, those that expand
+// compressed constants or access states, and those that compute integers, since a composition may not read them all.
 func (s *State) keepComposable() {
 	var ops []*ir.Op
 	for _, op := range s.Func.Body.Ops {
-		if compositionsOf[op.Def.Operation] != nil || ir.IsConstexpr(op) {
+		integers := len(op.Results) > 0 && op.Results[0].Type.DType.IsInt()
+		if compositionsOf[op.Def.Operation] != nil || ir.IsConstexpr(op) || integers ||
+			op.Def.Class == ir.StateAccess {
 			ops = append(ops, op)
 		}
 	}

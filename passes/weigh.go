@@ -109,10 +109,12 @@ type stretch struct {
 func (s *State) cpuTimes() map[*ir.Op]nanoseconds {
 	times := make(map[*ir.Op]nanoseconds, len(s.Func.Body.Ops))
 	sums := map[string]nanoseconds{} // of the parts, by first result of the source's operation
+	inPlace := map[string]bool{}     // whether that is in place
 	for _, op := range s.Func.Body.Ops {
 		times[op] = nanoseconds(s.CPUTime(op))
 		if of, ok := s.parts[op]; ok {
 			sums[of.Result] += times[op]
+			inPlace[of.Result] = of.InPlace
 		}
 	}
 	if len(sums) == 0 || s.Reference == nil {
@@ -121,7 +123,9 @@ func (s *State) cpuTimes() map[*ir.Op]nanoseconds {
 	sources := make(map[string]nanoseconds, len(sums))
 	for _, op := range s.Reference.Body.Ops {
 		if len(op.Results) > 0 && sums[op.Results[0].Name] > 0 {
-			sources[op.Results[0].Name] = nanoseconds(s.CPUTime(op))
+			source := *op
+			source.InPlace = inPlace[op.Results[0].Name]
+			sources[op.Results[0].Name] = nanoseconds(s.CPUTime(&source))
 		}
 	}
 	for op, of := range s.parts {

@@ -1,0 +1,50 @@
+package passes
+
+import "github.com/zinc-compiler/zinc/ir"
+
+// markInPlace marks the operations outside the engine that change a part of a value which nothing reads afterwards:
+// their results take its memory. ops is the body in the order in which it runs. The memory of an input is the caller's;
+// that of a state is free if its next value is what the operations that change it, one after another, make of it.
+func (s *State) markInPlace(ops []*ir.Op) {
+	last := map[*ir.Value]*ir.Op{} // what reads a value last; nil if the value or a view of it is read after the body
+	for _, op := range ops {
+		view := op.IsView() && op.Place.Unit != ir.Engine // which copies what it reads
+		op.Reads(func(v *ir.Value) {
+			if _, read := last[v]; view {
+				last[v] = nil
+			} else if !read || last[v] != nil {
+				last[v] = op
+			}
+		})
+	}
+	for _, v := range s.Func.Body.Outputs {
+		last[v] = nil
+	}
+	// updated returns the value of which an operation changes a part, if nothing reads it afterwards.
+	updated := func(op *ir.Op) *ir.Value {
+		if op == nil || op.Place.Unit == ir.Engine {
+			return nil
+		}
+		old, part := op.Updates()
+		if v := op.Arg(old); v != nil && !v.IsConst() && last[v] == op && op.Arg(part) != v {
+			return v
+		}
+		return nil
+	}
+	for _, op := range ops {
+		v := updated(op)
+		op.InPlace = v != nil && v.Def != nil && !v.Def.IsView() && len(v.Def.Blocks) == 0
+	}
+	for _, st := range s.States {
+		if st.Result < 0 {
+			continue
+		}
+		for v := s.Func.Body.Outputs[st.Result]; v.Def != nil; {
+			op := v.Def
+			if v = updated(op); v == nil {
+				break
+			}
+			op.InPlace = op.InPlace || v == st.Value
+		}
+	}
+}
