@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -29,6 +30,7 @@ import (
 type sample struct {
 	wall, cpu float64 // seconds
 	anonymous int64   // peak of memory that is not a mapped file, bytes
+	peak      int64   // peak of all resident memory, bytes
 }
 
 // row is one line of the table.
@@ -323,6 +325,9 @@ func run(argv []string, dir string, env []string) (s sample, err error) {
 			u := cmd.ProcessState
 			s.wall = time.Since(start).Seconds()
 			s.cpu = (u.UserTime() + u.SystemTime()).Seconds()
+			if r, ok := u.SysUsage().(*syscall.Rusage); ok {
+				s.peak = r.Maxrss << 10
+			}
 			if err != nil {
 				err = fmt.Errorf("%s: %w\n%s", strings.Join(argv, " "), err, msg.Bytes())
 			}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 
@@ -19,34 +22,48 @@ import (
 const (
 	firstSize = 1000
 	lastSize  = 64000
-	longest   = 6
+	longest   = 4
 )
+
+// smallestSize is the size of the model whose time and memory are those of a start.
+const smallestSize = 4
 
 // mostExponent is the largest exponent of time or memory that a growth table passes.
 const mostExponent = 1.15
+
+// An exponent is fitted over the sizes that take more than a factor of what the smallest model takes, which is
+// subtracted. Before that constants decide, and a run that takes milliseconds is mostly noise.
+const (
+	timeFactor   = 10
+	memoryFactor = 1
+)
+
+// measurements is how often a row is measured before it fails. Other work on the machine makes a run take longer, never
+// shorter, so the least of each size counts.
+const measurements = 2
 
 // A growth is a family of models of any size.
 type growth struct {
 	name, doc string
 	// write writes the model of size n; with other set, one with another constant.
-	write func(w *modelText, n int, other bool)
+	write func(w modelText, n int, other bool)
 }
 
 // modelText is MIL text that is being written.
-type modelText struct{ strings.Builder }
+type modelText struct{ *bufio.Writer }
 
 // row16 is the type of most tensors.
 const row16 = "tensor<fp16, [1, 16, 1, 16]>"
 
-func (m *modelText) f(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
+func (m modelText) f(format string, args ...any) { fmt.Fprintf(m, format+"\n", args...) }
 
 // op writes a statement.
-func (m *modelText) op(result, op, args string) {
+func (m modelText) op(result, op, args string) {
 	m.f(`%s %s = %s(%s)[name = string("%s")];`, row16, result, op, args, result)
 }
 
 // whole writes a program with one function.
-func (m *modelText) whole(params, outputs string, body func()) {
+func (m modelText) whole(params, outputs string, body func()) {
 	m.f("program(1.3)\n{\nfunc main<ios18>(%s) {", params)
 	body()
 	m.f("} -> (%s);\n}", outputs)
@@ -71,7 +88,7 @@ func factor(i int, other bool) string {
 
 // growths are the families of models.
 var growths = []growth{
-	{"depth", "a chain of n operations", func(m *modelText, n int, other bool) {
+	{"depth", "a chain of n operations", func(m modelText, n int, other bool) {
 		m.whole(row16+" x", fmt.Sprintf("s%d", n-1), func() {
 			m.op("s0", "mul", "x = x, y = "+factor(0, other))
 			for i := 1; i < n; i++ {
@@ -80,7 +97,7 @@ var growths = []growth{
 			}
 		})
 	}},
-	{"fan-out", "n products of x, and their sum", func(m *modelText, n int, other bool) {
+	{"fan-out", "n products of x, and their sum", func(m modelText, n int, other bool) {
 		m.whole(row16+" x", fmt.Sprintf("s%d", n-1), func() {
 			for i := range n {
 				m.op(fmt.Sprintf("p%d", i), "mul", "x = x, y = "+factor(i, other && i == 0))
@@ -91,7 +108,7 @@ var growths = []growth{
 			}
 		})
 	}},
-	{"functions", "n functions of two operations", func(m *modelText, n int, other bool) {
+	{"functions", "n functions of two operations", func(m modelText, n int, other bool) {
 		m.f("program(1.3)\n{")
 		for i := range n {
 			m.f("func %s<ios18>(%s x) {", functionName(i), row16)
@@ -101,14 +118,14 @@ var growths = []growth{
 		}
 		m.f("}")
 	}},
-	{"outputs", "n outputs", func(m *modelText, n int, other bool) {
+	{"outputs", "n outputs", func(m modelText, n int, other bool) {
 		m.whole(row16+" x", list(n, "p%d"), func() {
 			for i := range n {
 				m.op(fmt.Sprintf("p%d", i), "mul", "x = x, y = "+factor(i, other && i == 0))
 			}
 		})
 	}},
-	{"inputs", "the sum of n inputs", func(m *modelText, n int, other bool) {
+	{"inputs", "the sum of n inputs", func(m modelText, n int, other bool) {
 		m.whole(list(n, row16+" x%d"), fmt.Sprintf("s%d", n-1), func() {
 			m.op("s0", "mul", "x = x0, y = "+factor(0, other))
 			for i := 1; i < n; i++ {
@@ -116,7 +133,7 @@ var growths = []growth{
 			}
 		})
 	}},
-	{"states", "n states, each read, changed and written", func(m *modelText, n int, other bool) {
+	{"states", "n states, each read, changed and written", func(m modelText, n int, other bool) {
 		m.whole(row16+" x, "+list(n, "state<"+row16+"> k%d"), fmt.Sprintf("v%d", n-1), func() {
 			for i := range n {
 				m.op(fmt.Sprintf("r%d", i), "read_state", fmt.Sprintf("input = k%d", i))
@@ -125,7 +142,7 @@ var growths = []growth{
 			}
 		})
 	}},
-	{"length", "a tensor of 64 n elements", func(m *modelText, n int, other bool) {
+	{"length", "a tensor of 64 n elements", func(m modelText, n int, other bool) {
 		t := fmt.Sprintf("tensor<fp16, [1, %d, 1, 64]>", n)
 		m.whole(t+" x", "b", func() {
 			m.f(`%s a = mul(x = x, y = %s)[name = string("a")];`, t, factor(0, other))
@@ -166,28 +183,43 @@ var measured = []command{
 // scaling measures every command on every family, at sizes that double, and writes the exponents of time and memory.
 // Its error is the rows above mostExponent.
 func scaling(w io.Writer, zinc, only string) error {
-	env := uncached(zinc)
+	for _, g := range growths {
+		fmt.Fprintf(w, "%s: %s\n", g.name, g.doc)
+	}
+	fmt.Fprintf(w, "\nTime is of the processors, memory the largest resident set, both the least of the runs. "+
+		"Exponents are slopes\nof least squares, as logarithms, over the sizes that take more than %d times the time, "+
+		"or %d times the\nmemory, of the model of size %d beyond what that takes; a dash has fewer than 3. Doubled is "+
+		"what the last\ndoubling of the size multiplies the time and the memory by.\n\n", timeFactor, memoryFactor,
+		smallestSize)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(tw, "models\tcommand\tlargest\tseconds\tMB\texponent of time\tof memory\tresult")
+	fmt.Fprintln(tw, "models\tcommand\tlargest\tseconds\tMB\texponent of time\tof memory\tdoubled: time\tmemory"+
+		"\tresult")
 	var bad []string
 	for _, g := range growths {
+		f, err := newFamily(zinc, g)
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(f.dir)
 		for _, m := range measured {
-			if only != "" && !strings.Contains(g.name+" "+m.name, only) {
+			if !strings.Contains(g.name+" "+m.name, only) {
 				continue
 			}
-			c, err := grow(zinc, env, g, m)
+			c, err := f.grow(m)
 			if err != nil {
-				fmt.Fprintf(tw, "%s\t%s\t\t\t\t\t\t%.120q\n", g.name, m.name, firstLine(err))
-			} else {
-				last := len(c.n) - 1
-				result := "pass"
-				if c.time > mostExponent || c.memory > mostExponent {
-					result = "FAIL"
-					bad = append(bad, g.name+" "+m.name)
-				}
-				fmt.Fprintf(tw, "%s\t%s\t%.0f\t%.2f\t%.0f\t%.2f\t%.2f\t%s\n", g.name, m.name, c.n[last], c.cpu[last],
-					c.mem[last]/1e6, c.time, c.memory, result)
+				fmt.Fprintf(tw, "%s\t%s\t\t\t\t\t\t\t\t%.120q\n", g.name, m.name, firstLine(err))
+				tw.Flush()
+				continue
 			}
+			result := "pass"
+			if c.fails() {
+				result = "FAIL"
+				bad = append(bad, g.name+" "+m.name)
+			}
+			half, last := c[len(c)-2], c[len(c)-1]
+			fmt.Fprintf(tw, "%s\t%s\t%d\t%.2f\t%.0f\t%s\t%s\t%.2f\t%.2f\t%s\n", g.name, m.name, last.n, last.cpu,
+				float64(last.peak)/1e6, exponentText(c.time()), exponentText(c.memory()), last.cpu/half.cpu,
+				float64(last.peak)/float64(half.peak), result)
 			tw.Flush()
 		}
 	}
@@ -197,92 +229,133 @@ func scaling(w io.Writer, zinc, only string) error {
 	return nil
 }
 
-// A curve is what a command took at each size, and the exponents.
-type curve struct {
-	n, cpu, mem  []float64
-	time, memory float64
+// family is the models of a growth, in a temporary folder.
+type family struct {
+	growth
+	zinc, dir string
+	env       []string
 }
 
-// grow runs a command on a family at sizes that double. A size at which it fails ends the curve; fewer than three sizes
-// are an error.
-func grow(zinc string, env []string, g growth, m command) (c curve, err error) {
-	for n := firstSize; n <= lastSize; n *= 2 {
-		s, err := once(zinc, env, g, n, m)
-		if err != nil && len(c.n) < 3 {
-			return c, err
+func newFamily(zinc string, g growth) (*family, error) {
+	dir, err := os.MkdirTemp("", "zinc-scaling")
+	return &family{g, zinc, dir, uncached(zinc)}, err
+}
+
+// model returns the folder of the models of size n, which it makes if there is none.
+func (f *family) model(n int) (string, error) {
+	dir := filepath.Join(f.dir, strconv.Itoa(n))
+	if err := os.Mkdir(dir, 0o777); errors.Is(err, os.ErrExist) {
+		return dir, nil
+	} else if err != nil {
+		return "", err
+	}
+	for _, name := range []string{"a.mil", "b.mil"} {
+		if err := f.writeModel(filepath.Join(dir, name), n, name == "b.mil"); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+// writeModel writes a model to a file as it is made: a child begins with the largest memory of its parent.
+func (f *family) writeModel(path string, n int, other bool) error {
+	file, err := os.Create(path)
+	if err != nil {
+		return err
+	}
+	text := modelText{bufio.NewWriter(file)}
+	f.write(text, n, other)
+	return errors.Join(text.Flush(), file.Close())
+}
+
+// point is what a command took at a size.
+type point struct {
+	n int
+	sample
+}
+
+// curve is what a command took at each size, from the smallest on.
+type curve []point
+
+// grow runs a command on the smallest models and on sizes that double. A size at which it fails ends the curve; fewer
+// than three sizes are an error.
+func (f *family) grow(m command) (c curve, err error) {
+	for n := smallestSize; n <= lastSize; n = max(firstSize, 2*n) {
+		s, err := f.once(n, m)
+		if err != nil && len(c) <= 3 {
+			return nil, err
 		}
 		if err != nil {
 			break
 		}
-		c.n, c.cpu, c.mem = append(c.n, float64(n)), append(c.cpu, s.cpu), append(c.mem, float64(s.anonymous))
-		if s.cpu > longest {
+		if c = append(c, point{n, s}); s.cpu > longest {
 			break
 		}
 	}
-	c.time, c.memory = exponent(c.n, c.cpu, 0.1), exponent(c.n, c.mem, 16e6)
+	for k := 1; k < measurements && c.fails(); k++ {
+		for i := range c {
+			s, err := f.once(c[i].n, m)
+			if err != nil {
+				return nil, err
+			}
+			c[i].cpu, c[i].peak = min(c[i].cpu, s.cpu), min(c[i].peak, s.peak)
+		}
+	}
 	return c, nil
 }
 
-// once measures one run, the better of two.
-func once(zinc string, env []string, g growth, n int, m command) (best sample, err error) {
-	in, err := os.MkdirTemp("", "zinc-scaling")
+// once runs a command on the models of size n.
+func (f *family) once(n int, m command) (s sample, err error) {
+	in, err := f.model(n)
 	if err != nil {
-		return best, err
+		return s, err
 	}
-	defer os.RemoveAll(in)
-	for _, name := range []string{"a.mil", "b.mil"} {
-		var text modelText
-		g.write(&text, n, name == "b.mil")
-		if err := os.WriteFile(filepath.Join(in, name), []byte(text.String()), 0o666); err != nil {
-			return best, err
-		}
-	}
-	args := []string{zinc}
+	args := []string{f.zinc}
 	for _, a := range m.argv {
 		args = append(args, strings.ReplaceAll(a, "{in}", in))
 	}
-	if strings.Contains(strings.Join(m.argv, " "), "a.hwx") {
-		compile := []string{zinc, filepath.Join(in, "a.mil"), "-o", filepath.Join(in, "a.hwx")}
-		if _, err := run(compile, in, env); err != nil {
-			return best, err
+	if pair := filepath.Join(in, "a.hwx"); slices.Contains(args, pair) {
+		if _, err := os.Stat(pair); err != nil {
+			if _, err := run([]string{f.zinc, filepath.Join(in, "a.mil"), "-o", pair}, in, f.env); err != nil {
+				return s, err
+			}
 		}
 	}
-	for k := range 2 {
-		out, err := os.MkdirTemp(in, "out")
-		if err != nil {
-			return best, err
-		}
-		s, err := run(args, out, env)
-		if failed := (*exec.ExitError)(nil); errors.As(err, &failed) &&
-			(failed.ExitCode() > 3 || m.differs && failed.ExitCode() == 1) {
-			err = nil // a verdict
-		}
-		if err != nil {
-			return best, err
-		}
-		if k == 0 || s.cpu < best.cpu {
-			best.cpu = s.cpu
-		}
-		best.anonymous = max(best.anonymous, s.anonymous)
-		if s.cpu > longest/2 {
-			break
-		}
+	out, err := os.MkdirTemp(f.dir, "out")
+	if err != nil {
+		return s, err
 	}
-	return best, nil
+	defer os.RemoveAll(out)
+	s, err = run(args, out, f.env)
+	if failed := (*exec.ExitError)(nil); errors.As(err, &failed) &&
+		(failed.ExitCode() > 3 || m.differs && failed.ExitCode() == 1) {
+		err = nil // a verdict
+	}
+	return s, err
 }
 
-// exponent is the slope of a quantity by size, both as logarithms, over the last three sizes. What the smallest model
-// takes is subtracted, since most of it does not depend on the size; differences below least are noise. It is 0 if less
-// than two sizes are left.
-func exponent(n, v []float64, least float64) float64 {
+func (c curve) time() float64 {
+	return c.exponent(timeFactor, func(s sample) float64 { return s.cpu })
+}
+
+func (c curve) memory() float64 {
+	return c.exponent(memoryFactor, func(s sample) float64 { return float64(s.peak) })
+}
+
+func (c curve) fails() bool { return c.time() > mostExponent || c.memory() > mostExponent }
+
+// exponent is the slope of a quantity by size, both as logarithms, over the sizes at which it is more than factor times
+// what the smallest model takes, beyond that. It is NaN if fewer than three sizes are left.
+func (c curve) exponent(factor float64, of func(sample) float64) float64 {
 	var xs, ys []float64
-	for i := max(1, len(n)-3); i < len(n); i++ {
-		if d := v[i] - v[0]; d > least {
-			xs, ys = append(xs, math.Log(n[i]-n[0])), append(ys, math.Log(d))
+	base := of(c[0].sample)
+	for _, p := range c[1:] {
+		if d := of(p.sample) - base; d > factor*base {
+			xs, ys = append(xs, math.Log(float64(p.n))), append(ys, math.Log(d))
 		}
 	}
-	if len(xs) < 2 {
-		return 0
+	if len(xs) < 3 {
+		return math.NaN()
 	}
 	_, slope := stat.LinearRegression(xs, ys, nil, false)
 	return slope
@@ -296,4 +369,12 @@ func firstLine(err error) string {
 		}
 	}
 	return err.Error()
+}
+
+// exponentText writes an exponent, or that there is none.
+func exponentText(e float64) string {
+	if math.IsNaN(e) {
+		return "-"
+	}
+	return fmt.Sprintf("%.2f", e)
 }
