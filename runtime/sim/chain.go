@@ -19,6 +19,7 @@ type chain struct {
 	steps []step
 	vals  []value     // by operand, during a run
 	kept  []*resident // by operand on the host, of those that stay on the device; otherwise nil
+	used  *users      // nil until it is asked for
 }
 
 // value is the content of an operand; the zero value is an operand that is not filled.

@@ -29,7 +29,7 @@ func (c *chain) resident(reads []uint32, written uint32) *resident {
 		surfaces = append(surfaces, surface)
 		return c.alike(surfaces[0], surface) && lossless(host.DType, &c.fn.Operands[surface])
 	}
-	for i := range c.steps {
+	for _, i := range c.users().of(append(slices.Clone(reads), written)) {
 		s := &c.steps[i]
 		for _, id := range s.op.Inputs {
 			switch read := slices.Contains(reads, id); {
@@ -57,6 +57,52 @@ func (c *chain) resident(reads []uint32, written uint32) *resident {
 	return r
 }
 
+// users are the steps of a chain that use an operand or a port, in order. The lists may repeat a step.
+type users struct {
+	operands [][]int32
+	ports    map[string][]int32
+}
+
+// users returns the users of every operand and port, which it collects once.
+func (c *chain) users() *users {
+	if c.used != nil {
+		return c.used
+	}
+	c.used = &users{operands: make([][]int32, len(c.fn.Operands)), ports: map[string][]int32{}}
+	for i := range c.steps {
+		s := &c.steps[i]
+		for _, ids := range [][]uint32{s.op.Inputs, s.op.Outputs} {
+			for _, id := range ids {
+				c.used.operands[id] = append(c.used.operands[id], int32(i))
+				if port := c.port(id); port != "" {
+					c.used.ports[port] = append(c.used.ports[port], int32(i))
+				}
+			}
+		}
+		if s.proc == nil {
+			continue
+		}
+		for _, b := range s.proc.bars {
+			if b.write {
+				c.used.ports[b.port] = append(c.used.ports[b.port], int32(i))
+			}
+		}
+	}
+	return c.used
+}
+
+// of returns the steps that use one of some operands and ports, in order.
+func (u *users) of(operands []uint32, ports ...string) (steps []int32) {
+	for _, id := range operands {
+		steps = append(steps, u.operands[id]...)
+	}
+	for _, port := range ports {
+		steps = append(steps, u.ports[port]...)
+	}
+	slices.Sort(steps)
+	return slices.Compact(steps)
+}
+
 // alike reports whether two operands are surfaces of one layout.
 func (c *chain) alike(a, b uint32) bool {
 	x, y := &c.fn.Operands[a], &c.fn.Operands[b]
@@ -79,7 +125,7 @@ func (c *chain) exclusive(r *resident, reads []uint32) bool {
 		return false
 	}
 	filled, computed := map[string]bool{}, false
-	for i := range c.steps {
+	for _, i := range c.users().of(reads, append(slices.Clone(r.readers), r.writer)...) {
 		s := &c.steps[i]
 		if s.cast != nil {
 			port := c.fn.Operands[s.cast.to].Port.Name
