@@ -278,17 +278,23 @@ func filled(t ir.Type, x float64) *ir.Const {
 
 func (r *reducer) states() error {
 	return r.perFunc(func(fn int) error {
-		return r.each(func() int { return len(r.cur.prog.Funcs[fn].Body.Params) }, func(i int) edit {
+		return r.each(func() int { return len(stateParams(r.cur.prog.Funcs[fn])) }, func(i int) edit {
 			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
 				f := p.Funcs[fn]
-				state := f.Body.Params[i]
-				if state.Type.Kind != ir.State {
-					return nil, false
-				}
-				return nil, stateless(f, state)
+				return nil, stateless(f, stateParams(f)[i])
 			}
 		})
 	})
+}
+
+// stateParams returns the states of a function.
+func stateParams(f *ir.Func) (states []*ir.Value) {
+	for _, v := range f.Body.Params {
+		if v.Type.Kind == ir.State {
+			states = append(states, v)
+		}
+	}
+	return states
 }
 
 // stateless makes what is read of a state an input, and drops what is written.
