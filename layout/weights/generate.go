@@ -3,6 +3,7 @@ package weights
 import (
 	"fmt"
 	"math"
+	"math/bits"
 )
 
 // Spec says how a table is made from a function.
@@ -178,7 +179,39 @@ const signedBits = 6
 // SignedError is the least and the greatest of table - function in each group of fp16 inputs with the same upper bits.
 // A group without inputs in the table's domain has a least error above its greatest.
 type SignedError struct {
-	low, high [1 << (16 - signedBits)]float32
+	low, high [signedGroups]float32
+	// ranges has the least and the greatest error of 1<<k groups in the order of the inputs, from each group on, and
+	// whether one of them has no input.
+	ranges [][signedGroups]errorRange
+}
+
+const signedGroups = 1 << (16 - signedBits)
+
+type errorRange struct {
+	low, high float32
+	empty     bool
+}
+
+func (r errorRange) with(o errorRange) errorRange {
+	return errorRange{min(r.low, o.low), max(r.high, o.high), r.empty || o.empty}
+}
+
+// index prepares Between, once all errors are noted.
+func (s *SignedError) index() {
+	s.ranges = make([][signedGroups]errorRange, bits.Len(signedGroups))
+	for o := range signedGroups {
+		i := o - signedGroups/2
+		if i < 0 { // a negative input
+			i = -1 - i + signedGroups/2
+		}
+		s.ranges[0][o] = errorRange{s.low[i], s.high[i], s.low[i] > s.high[i]}
+	}
+	for k, r := range s.ranges[1:] {
+		before, half := &s.ranges[k], 1<<k
+		for o := range len(r) - 2*half + 1 {
+			s.ranges[k+1][o] = before[o].with(before[o+half])
+		}
+	}
 }
 
 func newSignedError() *SignedError {
@@ -198,19 +231,16 @@ func (s *SignedError) add(x uint16, e float64) {
 // Between returns the least and the greatest error of inputs from lo to hi and of those in the groups of these two, or
 // false if one of the groups has no input in the table's domain.
 func (s *SignedError) Between(lo, hi float64) (least, greatest float64, ok bool) {
-	least, greatest = math.Inf(1), math.Inf(-1)
-	from, to := signedGroup(lo), signedGroup(hi)
-	for g := from; g <= to; g++ {
-		i := g
-		if g < 0 { // a negative input
-			i = -1 - g + len(s.low)/2
-		}
-		if s.low[i] > s.high[i] {
-			return 0, 0, false
-		}
-		least, greatest = min(least, float64(s.low[i])), max(greatest, float64(s.high[i]))
+	from, to := signedGroup(lo)+signedGroups/2, signedGroup(hi)+signedGroups/2
+	if from > to {
+		return math.Inf(1), math.Inf(-1), false
 	}
-	return least, greatest, from <= to
+	k := bits.Len(uint(to-from+1)) - 1
+	r := s.ranges[k][from].with(s.ranges[k][to+1-1<<k])
+	if r.empty {
+		return 0, 0, false
+	}
+	return float64(r.low), float64(r.high), true
 }
 
 // signedGroup numbers the group of an input so that numbers grow with the input: those of negative inputs are negative.
@@ -253,6 +283,7 @@ func worst(t *Table, f func(float64) float64, scale, after, low, high float64) W
 			w.Rel, w.RelAt = e/a, x
 		}
 	}
+	w.Signed.index()
 	return w
 }
 
