@@ -187,7 +187,7 @@ func (b binaryOp) kernel(c *call) []Tensor {
 		return nil
 	}
 	if x.Type.DType.IsFloat() {
-		xs, ys, out := c.floats(x), c.floats(y), c.buffer(prod(shape))
+		xs, ys, out := c.shared(x, readPort), c.shared(y, readPort), c.buffer(prod(shape))
 		if c.err != nil {
 			return nil
 		}
@@ -210,7 +210,7 @@ func (b compare) kernel(c *call) []Tensor {
 	}
 	out := make([]bool, prod(shape))
 	if x.Type.DType.IsFloat() {
-		xs, ys := c.floats(x), c.floats(y)
+		xs, ys := c.shared(x, readPort), c.shared(y, readPort)
 		if c.err != nil {
 			return nil
 		}

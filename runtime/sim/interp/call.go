@@ -279,6 +279,14 @@ func (c *call) read(t Tensor, port func([]float32)) []float32 {
 	return out
 }
 
+// shared is read for elements that the caller does not change.
+func (c *call) shared(t Tensor, port func([]float32)) []float32 {
+	if s := shared32(t.Data); s != nil && t.Type.DType == ir.FP32 && !c.ane {
+		return s
+	}
+	return c.read(t, port)
+}
+
 // integers returns the elements of a tensor as integers.
 func (c *call) integers(t Tensor) []int64 {
 	if t.Type.DType == ir.String {
@@ -318,10 +326,13 @@ func (c *call) outMAC(i int, shape []int64, vals []float32) Tensor {
 
 func (c *call) emit(i int, shape []int64, vals []float32, mac bool) Tensor {
 	d := c.dtype(i)
-	b := c.bytes(d, shape)
 	if c.err == nil && int64(len(vals)) != ir.TensorOf(d, shape...).Elems() {
 		c.fail("internal error: %d values for shape %s", len(vals), ir.ShapeString(shape))
 	}
+	if c.err == nil && d == ir.FP32 && !c.ane {
+		return Share32(shape, vals)
+	}
+	b := c.bytes(d, shape)
 	if c.err != nil {
 		return Tensor{}
 	}

@@ -187,7 +187,7 @@ func matmul(c *call) []Tensor {
 		}
 		return results(c.outInts(0, shape, job.ints(c, xi, yi, k, make([]int64, prod(full)))))
 	}
-	xf, yf := c.macFloats(x), c.macFloats(y)
+	xf, yf := c.shared(x, readProducts), c.shared(y, readProducts)
 	out := c.buffer(prod(full))
 	job.run(c, xf, yf, out)
 	return results(c.outMAC(0, shape, out))
@@ -284,7 +284,7 @@ func linear(c *call) []Tensor {
 		return results(c.outInts(0, shape, res))
 	}
 	bias := c.vector(ir.ParamBias, out, 0)
-	xs, ws, res := c.macFloats(x), c.macFloats(w), c.buffer(n*out)
+	xs, ws, res := c.shared(x, readProducts), c.shared(w, readProducts), c.buffer(n*out)
 	a, b := matrix{data: xs, rows: n, cols: in}, matrix{data: ws, rows: out, cols: in, t: true}
 	c.gemm(a, b, res)
 	if c.err != nil {

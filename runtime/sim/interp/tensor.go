@@ -146,6 +146,10 @@ func unpackFloats(out []float32, t Tensor) {
 	case ir.FP16:
 		numerics.WidenBytes(out, t.Data)
 	case ir.FP32:
+		if s := shared32(t.Data); s != nil {
+			copy(out, s)
+			return
+		}
 		for i := range out {
 			out[i] = math.Float32frombits(binary.LittleEndian.Uint32(t.Data[4*i:]))
 		}
@@ -220,6 +224,10 @@ func packFloats(b []byte, d ir.DType, vs []float32) {
 	case ir.FP16:
 		numerics.NarrowBytes(b, vs)
 	case ir.FP32:
+		if s := shared32(b); s != nil {
+			copy(s, vs)
+			return
+		}
 		for i, v := range vs {
 			binary.LittleEndian.PutUint32(b[4*i:], math.Float32bits(v))
 		}

@@ -35,6 +35,15 @@ func Make32(shape []int64, set func(vs []float32)) Tensor {
 	return Tensor{Type: t, Data: data}
 }
 
+// Share32 returns a tensor of fp32 with the elements vs, whose memory it shares where the machine can read it so. The
+// caller must not write to vs while the tensor is in use.
+func Share32(shape []int64, vs []float32) Tensor {
+	if !littleEndian || len(vs) == 0 {
+		return Make32(shape, func(out []float32) { copy(out, vs) })
+	}
+	return Tensor{Type: ir.TensorOf(ir.FP32, shape...), Data: unsafe.Slice((*byte)(unsafe.Pointer(&vs[0])), 4*len(vs))}
+}
+
 // shared32 returns bytes as numbers of fp32, nil if the machine cannot read them so.
 func shared32(b []byte) []float32 {
 	if !littleEndian || len(b) == 0 || len(b)%4 != 0 || uintptr(unsafe.Pointer(&b[0]))%4 != 0 {
