@@ -33,6 +33,26 @@ type Held struct {
 	surf   *surf
 }
 
+// Room returns the bytes of the buffer that the value needs, from the buffer's first byte on.
+func (h *Held) Room() int64 {
+	s := h.surf
+	inter, elem := max(s.inter, 1), s.buf.elemBytes()
+	n, last := len(s.dims), s.off+s.pix*elem
+	for axis, d := range s.dims {
+		switch {
+		case d == 0:
+			return 0
+		case axis == n-1:
+			last += (d - 1) * inter * elem
+		case inter > 1 && axis == n-3:
+			last += (d-1)/inter*s.stride[axis] + (inter-1)*elem
+		default:
+			last += (d - 1) * s.stride[axis]
+		}
+	}
+	return last + elem
+}
+
 // Each calls f for every element of the value, in row-major order, with its byte offset in the buffer.
 func (h *Held) Each(f func(element int, at int64)) {
 	s := h.surf

@@ -3,6 +3,7 @@ package verify
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -63,8 +64,11 @@ func tells(bound, scale float64) bool {
 	return percent(bound, scale) <= MaxPercent || bound <= 4*float64(numerics.ULP16(0))
 }
 
-func newStatement(step string, v *ir.Value, op *ir.Op, s *span, got interp.Tensor) *Statement {
-	f := s.compare(got)
+func newStatement(step string, v *ir.Value, op *ir.Op, s *span, got interp.Tensor) (*Statement, error) {
+	f, unknown, err := s.against(got)
+	if err != nil {
+		return nil, err
+	}
 	st := &Statement{
 		Name: v.Name, Type: v.Type.String(), Step: step, MaxAbs: Number(f.maxAbs),
 		Bound: Number(f.bound), BoundPercent: Number(percent(f.bound, f.scale)), Scale: Number(f.scale),
@@ -73,10 +77,10 @@ func newStatement(step string, v *ir.Value, op *ir.Op, s *span, got interp.Tenso
 	if op != nil {
 		st.Op = op.Def.Name
 	}
-	if s.lost || f.nan > 0 || many(f.steps, f.elements) {
+	if unknown || f.nan > 0 || many(f.steps, f.elements) {
 		st.Bound, st.BoundPercent = Number(math.Inf(1)), Number(math.Inf(1))
 	}
-	return st
+	return st, nil
 }
 
 // percent returns a bound in per cent of a scale.
@@ -104,11 +108,13 @@ type comparison struct {
 	given   map[string]interp.Tensor // inputs of the last call
 	earlier map[string]*span         // states before it
 	held    map[string]bool          // names of values that tasks store
+	stored  map[string]int           // how often they store one in fp16, which is compared
 	exact   bool                     // no correct run rounds anything
 }
 
 func newComparison(ctx context.Context, f *compile.Function, o *Options) *comparison {
 	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*span{}, held: map[string]bool{},
+		stored:  map[string]int{},
 		k:       kernels{ctx: ctx, opset: f.Placed.Opset, workers: o.Workers},
 		sources: named(f.Reference), lowered: named(f.Placed), reshape: map[string]string{}}
 	for _, op := range f.Placed.Body.Ops {
@@ -116,11 +122,15 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 			c.reshape[op.Arg(ir.ParamX).Name] = y.Name
 		}
 	}
-	held, byOp := c.held, map[*ir.Op][]lower.TableUse{}
+	held, stored, byOp := c.held, c.stored, map[*ir.Op][]lower.TableUse{}
 	byName, byKind := map[string][]lower.TableUse{}, map[string][]lower.TableUse{}
 	for _, p := range f.Procedures {
 		for i := range p.Held {
-			held[p.Held[i].Value.Name] = true
+			v := p.Held[i].Value
+			held[v.Name] = true
+			if v.Type.DType == ir.FP16 {
+				stored[v.Name]++
+			}
 		}
 		for _, t := range p.Tables {
 			byOp[t.Op] = append(byOp[t.Op], t)
@@ -198,8 +208,6 @@ func named(f *ir.Func) map[string]*ir.Value {
 
 // observed is what the machine held during a call.
 type observed struct {
-	inputs  map[string]interp.Tensor // and states before the call
-	held    map[string][]*holding    // what tasks wrote, by the name of the value
 	outputs map[string]interp.Tensor
 	after   map[string]interp.Tensor // states after the call
 }
@@ -207,7 +215,10 @@ type observed struct {
 // call is the comparison of one call.
 type call struct {
 	*comparison
-	seen       *observed
+	next       int                   // the first statement that is not compared yet
+	written    map[string][]*holding // what tasks wrote and is not compared yet, by the name of the value
+	times      map[string]int        // how often tasks wrote a value
+	dying      *dying
 	env        map[string]*span // values of the program that was lowered, as the machine held them
 	statements map[string][]*Statement
 	order      []*Statement
@@ -220,43 +231,84 @@ type call struct {
 	ahead, behind map[string]*span
 }
 
-// statementsOf compares every statement of a call.
-func (c *comparison) statementsOf(seen *observed, progress func(done, total int)) (*call, error) {
-	x := &call{comparison: c, seen: seen, env: map[string]*span{}, statements: map[string][]*Statement{},
-		ahead: map[string]*span{}, behind: map[string]*span{}}
-	ops, dead := c.f.Placed.Body.Ops, x.lifetimes()
+// begin begins the comparison of the statements of a call with these inputs, states among them.
+func (c *comparison) begin(inputs map[string]interp.Tensor) *call {
+	x := &call{comparison: c, env: map[string]*span{}, statements: map[string][]*Statement{},
+		written: map[string][]*holding{}, times: map[string]int{}, ahead: map[string]*span{},
+		behind: map[string]*span{}}
+	x.dying = x.lifetimes()
 	for _, v := range c.f.Placed.Body.Params {
-		x.env[v.Name] = &span{t: seen.inputs[v.Name]}
+		x.env[v.Name] = &span{t: inputs[v.Name]}
 	}
-	for i, op := range ops {
-		if err := c.k.ctx.Err(); err != nil {
-			return nil, err
-		}
-		if err := x.engine(op); err != nil {
-			return nil, err
-		}
-		for _, v := range op.Results {
-			if err := x.rewriting(v); err != nil {
-				return nil, err
+	return x
+}
+
+// holds notes what tasks wrote for a value, and compares the statements whose results are now all written. What no
+// statement reads any more is dropped, so that few values are kept at a time.
+func (x *call) holds(v *ir.Value, h *holding) error {
+	if x.times[v.Name]++; x.times[v.Name] > x.stored[v.Name] {
+		return fmt.Errorf("internal error: tasks wrote %s %d times, want %d", v.Name, x.times[v.Name], x.stored[v.Name])
+	}
+	x.written[v.Name] = append(x.written[v.Name], h)
+	for x.next < len(x.f.Placed.Body.Ops) {
+		for _, v := range x.f.Placed.Body.Ops[x.next].Results {
+			if len(x.written[v.Name]) < x.stored[v.Name] {
+				return nil
 			}
 		}
-		x.forget(dead, i)
+		if err := x.compareNext(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareNext compares the next statement.
+func (x *call) compareNext() error {
+	if err := x.k.ctx.Err(); err != nil {
+		return err
+	}
+	op := x.f.Placed.Body.Ops[x.next]
+	if err := x.engine(op); err != nil {
+		return err
+	}
+	for _, v := range op.Results {
+		if err := x.rewriting(v); err != nil {
+			return err
+		}
+	}
+	x.forget(x.next)
+	x.next++
+	return nil
+}
+
+// finish compares what is left of a call after its run.
+func (x *call) finish(seen *observed, progress func(done, total int)) error {
+	total := len(x.f.Placed.Body.Ops)
+	for x.next < total {
+		if err := x.compareNext(); err != nil {
+			return err
+		}
 		if progress != nil {
-			progress(i+1, len(ops))
+			progress(x.next, total)
 		}
 	}
-	for _, v := range c.f.Placed.Body.Outputs {
+	for _, v := range x.f.Placed.Body.Outputs {
 		if got, ok := seen.outputs[v.Name]; ok {
-			x.result(v, got)
+			if err := x.result(v, got); err != nil {
+				return err
+			}
 		}
 	}
-	for i, n := range c.f.States {
-		if at := c.f.StateResults[i]; at >= 0 {
-			x.result(c.f.Placed.Body.Outputs[at], seen.after[n])
+	for i, n := range x.f.States {
+		if at := x.f.StateResults[i]; at >= 0 {
+			if err := x.result(x.f.Placed.Body.Outputs[at], seen.after[n]); err != nil {
+				return err
+			}
 		}
 	}
 	x.summarise()
-	return x, nil
+	return nil
 }
 
 func (x *call) add(s *Statement) {
@@ -290,21 +342,31 @@ func (x *call) engine(op *ir.Op) error {
 	if err != nil {
 		return err
 	}
-	out, err := x.placed.results(op, as)
+	out, err := x.placed.enclose(op, as)
 	if err != nil {
 		return err
 	}
 	for i, v := range op.Results {
 		x.env[v.Name] = out[i]
-		for k, h := range x.seen.held[v.Name] {
-			st := newStatement(stepEngine, v, op, out[i], h.t)
+		if op.Place.Unit != ir.Engine {
+			if err := out[i].now(); err != nil {
+				return err
+			}
+		}
+		for k, h := range x.written[v.Name] {
+			st, err := newStatement(stepEngine, v, op, out[i], h.t)
+			if err != nil {
+				return err
+			}
 			st.held = h
 			if st.Pass && !st.tells() && st.fit.nan == 0 {
 				if err := x.inOrder(st, v, h.t); err != nil {
 					return err
 				}
 				if !st.tells() {
-					st.term = x.largestTerm(op, as, i, h.t, st.fit.bound)
+					if st.term, err = x.largestTerm(op, as, i, h.t, st.fit.bound); err != nil {
+						return err
+					}
 				}
 			}
 			x.add(st)
@@ -354,7 +416,7 @@ func (x *call) measured(v *ir.Value, memo map[string]interp.Tensor) (interp.Tens
 		return interp.Tensor{}, false, nil
 	}
 	for _, a := range free(v.Def) {
-		if s := x.env[a.Name]; s != nil && s.exact() {
+		if s := x.env[a.Name]; s != nil && s.late == nil && s.exact() {
 			memo[a.Name] = (&statement{args: map[*ir.Value]*span{a: s}}).asDeclared(a)
 			continue
 		}
@@ -393,11 +455,19 @@ func lookUp(a *weights.Activation, t interp.Tensor) (interp.Tensor, error) {
 }
 
 // result compares an output, or a state after the call, with the value that the machine stored there.
-func (x *call) result(v *ir.Value, got interp.Tensor) {
-	if s := x.env[v.Name]; s != nil && got.Type.Kind == ir.Tensor && got.Type.DType != ir.String &&
-		got.Elems() == s.t.Elems() {
-		x.add(newStatement(stepEngine, v, v.Def, s, got))
+func (x *call) result(v *ir.Value, got interp.Tensor) error {
+	s := x.env[v.Name]
+	if s == nil || got.Type.Kind != ir.Tensor || got.Type.DType == ir.String {
+		return nil
 	}
+	if err := s.now(); err != nil || got.Elems() != s.t.Elems() {
+		return err
+	}
+	st, err := newStatement(stepEngine, v, v.Def, s, got)
+	if err == nil {
+		x.add(st)
+	}
+	return err
 }
 
 // rewriting compares a value that source and lowered program both name, if passes changed its statement: both are
@@ -416,6 +486,9 @@ func (x *call) rewriting(v *ir.Value) error {
 	if err != nil || to == nil {
 		return err
 	}
+	if err := errors.Join(from.now(), to.now()); err != nil {
+		return err
+	}
 	if v.Type.DType == ir.FP16 && to.t.Type.DType == ir.FP32 {
 		to = &span{t: to.t} // apart from the one that later values are computed from
 		to.limit()
@@ -423,7 +496,10 @@ func (x *call) rewriting(v *ir.Value) error {
 	if from.lost && v.Type.DType.IsFloat() {
 		from = modelled([]interp.Tensor{from.t}, unbounded)[0]
 	}
-	s := newStatement(stepPasses, v, w.Def, from, to.t)
+	s, err := newStatement(stepPasses, v, w.Def, from, to.t)
+	if err != nil {
+		return err
+	}
 	if f := &s.fit; !s.Pass && !v.Type.DType.IsFloat() && f.maxAbs <= 1 && 100*f.beyond <= MaxPercent*f.elements {
 		s.Pass, f.pass, f.steps = true, true, f.beyond // a rounding on a step
 	}
@@ -548,7 +624,8 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 	missing := false
 	as, err := args(v.Def, func(a *ir.Value) (*span, error) {
 		if _, ok := x.begins(a, in); ok {
-			return &span{t: x.env[a.Name].t}, nil
+			s := x.env[a.Name]
+			return &span{t: s.t}, s.now()
 		}
 		s := in.memo[a.Name]
 		if s == nil {
@@ -568,16 +645,9 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 	}
 	var out []*span
 	if e != nil {
-		out, err = e.results(v.Def, as)
+		out, err = e.enclose(v.Def, as)
 	} else {
-		s := &statement{&x.passes, v.Def, as}
-		var ts []interp.Tensor
-		if plain(v.Def) {
-			ts, err = x.k.declared(v.Def, numerics.IEEE, s.asDeclared)
-		} else {
-			ts, err = x.k.wide(v.Def, s.middles())
-		}
-		out = spansOf(ts, false)
+		out, err = x.k.results(v.Def, as)
 	}
 	if err != nil {
 		return nil, err
@@ -637,10 +707,21 @@ func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*sp
 		if err != nil {
 			return nil, err
 		}
+		for k, s := range out {
+			if s.late != nil && s.late.lost() && !chooses(op, op.Results[k]) {
+				continue
+			}
+			if err := s.now(); err != nil {
+				return nil, err
+			}
+		}
 		look(op, env, out)
 		for k, v := range op.Results {
 			if k < len(out) {
 				env[v.Name] = out[k]
+				if out[k].late != nil {
+					continue
+				}
 				if out[k].lost || out[k].wide() {
 					env[v.Name] = &span{t: out[k].t, lost: true, mixed: out[k].mixed}
 				}
@@ -664,6 +745,11 @@ func (c *comparison) enclosed(in map[string]interp.Tensor, states map[string]*sp
 	}
 	for n, s := range states {
 		res[statePrefix+n] = s
+	}
+	for _, s := range res {
+		if err := s.now(); err != nil {
+			return nil, err
+		}
 	}
 	return res, nil
 }
@@ -734,7 +820,7 @@ func (c *comparison) step(op *ir.Op, env, states map[string]*span) ([]*span, err
 	if accesses {
 		return c.changing(op, as, states)
 	}
-	return c.source.results(op, as)
+	return c.source.enclose(op, as)
 }
 
 // changing runs a statement of the source whose blocks access states. Neither its results nor the states after it are

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math"
+	"slices"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
@@ -23,6 +24,7 @@ func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if len(tables) > 0 && s.rounding(v.Def) > 0 && !a.lost {
 		// The sum may be rounded before it enters the table.
 		b := *a
+		b.lo, b.hi = slices.Clone(a.lo), slices.Clone(a.hi)
 		b.scale(halfUnit, tiny)
 		a = &b
 	}

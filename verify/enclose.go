@@ -64,8 +64,21 @@ func (s *statement) of(v *ir.Value) *span {
 	return s.args[v]
 }
 
-// results returns the enclosures of the operation's results. What the program stores as fp16 overflows as fp16 does; a
-// machine that does not store it may not overflow, so the other end stays.
+// enclose returns the enclosures of the operation's results. One that is large is computed later, in pieces, where that
+// is possible; all others are computed now.
+func (e *encloser) enclose(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
+	s, err := delay(e, &e.kernels, op, args)
+	switch {
+	case err != nil:
+		return nil, err
+	case s != nil:
+		return []*span{s}, nil
+	}
+	return e.results(op, args)
+}
+
+// results returns the enclosures of the operation's results from operands that are computed. What the program stores as
+// fp16 overflows as fp16 does; a machine that does not store it may not overflow, so the other end stays.
 func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
 	if err := room(op, args); err != nil {
 		return nil, err

@@ -31,6 +31,17 @@ func (c *cells) put(at int64, pattern uint16, task int) {
 	c.patterns[at/2], c.tasks[at/2] = pattern, int32(task)+1
 }
 
+// row notes elements that follow each other, and returns how many.
+func (c *cells) row(at int64, patterns []uint16, task int) int {
+	c.extend(at + 2*int64(len(patterns)) - 2)
+	copy(c.patterns[at/2:], patterns)
+	tasks := c.tasks[at/2:][:len(patterns)]
+	for i := range tasks {
+		tasks[i] = int32(task) + 1
+	}
+	return len(patterns)
+}
+
 // get returns the element at a byte offset, and the task that wrote it.
 func (c *cells) get(at int64) (pattern uint16, task int, ok bool) {
 	i := int(at / 2)
@@ -63,7 +74,7 @@ type watcher struct {
 	stores map[int]*lower.Store // by task
 	buffer map[int]*cells
 	whole  map[int][]int // by task, the values that are complete once it has run, as indices of p.Held
-	used   map[int]bool  // buffers that contain values
+	room   map[int]int64 // bytes of each buffer that contains values
 }
 
 func watch(p *lower.Procedure) *watcher {
@@ -72,7 +83,7 @@ func watch(p *lower.Procedure) *watcher {
 		stores: map[int]*lower.Store{},
 		buffer: map[int]*cells{},
 		whole:  map[int][]int{},
-		used:   map[int]bool{},
+		room:   map[int]int64{},
 	}
 	last := map[int]int{}
 	for i := range p.Stores {
@@ -86,7 +97,7 @@ func watch(p *lower.Procedure) *watcher {
 		}
 		b := p.Held[i].Buffer
 		w.whole[last[b]] = append(w.whole[last[b]], i)
-		w.used[b] = true
+		w.room[b] = max(w.room[b], p.Held[i].Room())
 	}
 	return w
 }
@@ -94,12 +105,13 @@ func watch(p *lower.Procedure) *watcher {
 // write records the result of a task.
 func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 	s := w.stores[task]
-	if s == nil || !w.used[s.Buffer] {
+	if s == nil || w.room[s.Buffer] == 0 {
 		return
 	}
 	to := w.buffer[s.Buffer]
 	if to == nil {
-		to = &cells{}
+		n := w.room[s.Buffer] / 2
+		to = &cells{make([]uint16, 0, n), make([]int32, 0, n)}
 		w.buffer[s.Buffer] = to
 	}
 	to.extend(s.At(extent[0]-1, extent[1]-1, extent[2]-1, extent[3]-1, extent[4]-1))
@@ -110,6 +122,10 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 				for h := range extent[3] {
 					at := s.At(g, d, c, h, 0)
 					step := s.At(g, d, c, h, 1) - at // the same along a row, unless it is of channels
+					if step == 2 && !s.Swapped() {
+						i += to.row(at, patterns[i:i+extent[4]], task)
+						continue
+					}
 					for x := range extent[4] {
 						if x > 1 && s.Swapped() {
 							at = s.At(g, d, c, h, x)
@@ -125,15 +141,21 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 	}
 }
 
-// finish calls see with every value that is complete after a task.
-func (w *watcher) finish(task int, see func(v *ir.Value, h *holding)) {
-	for _, i := range w.whole[task] {
-		held := &w.p.Held[i]
-		see(held.Value, w.read(held, task))
+// finish calls see with every value that is complete after a task, until it returns an error.
+func (w *watcher) finish(task int, see func(v *ir.Value, h *holding) error) error {
+	whole := make([]*holding, len(w.whole[task]))
+	for k, i := range w.whole[task] {
+		whole[k] = w.read(&w.p.Held[i], task)
 	}
-	if len(w.whole[task]) > 0 {
+	if len(whole) > 0 {
 		delete(w.buffer, w.stores[task].Buffer)
 	}
+	for k, i := range w.whole[task] {
+		if err := see(w.p.Held[i].Value, whole[k]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // read returns a value from its buffer, in which memory that no task wrote is zero, as padding should be.

@@ -37,7 +37,8 @@ func mapped(t interp.Tensor, f func(i int, x float32) float32) interp.Tensor {
 	})
 }
 
-// like returns a tensor with the shape and type of t (fp32 for narrower floats) and other elements.
+// like returns a tensor with the shape and type of t (fp32 for narrower floats) and the elements vs, which must not be
+// written while it is in use.
 func like(t interp.Tensor, vs []float32) interp.Tensor {
 	if d := t.Type.DType; !d.IsFloat() {
 		out, err := interp.FromFloats(d, vs, t.Type.Shape...)
@@ -45,7 +46,7 @@ func like(t interp.Tensor, vs []float32) interp.Tensor {
 			return out
 		}
 	}
-	return interp.Make32(t.Type.Shape, func(out []float32) { copy(out, vs) })
+	return interp.Share32(t.Type.Shape, vs)
 }
 
 // declared runs op as the program declares it, on operands of the declared types.
@@ -156,6 +157,25 @@ func (k *kernels) wide(op *ir.Op, with map[*ir.Value]interp.Tensor) ([]interp.Te
 	}
 	f.Body.Outputs = c.Results
 	return k.run(f, in, numerics.IEEE, nil)
+}
+
+// results returns the results of an operation without errors. One that is large is computed later, in pieces.
+func (k *kernels) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
+	s, err := delay(nil, k, op, args)
+	switch {
+	case err != nil:
+		return nil, err
+	case s != nil:
+		return []*span{s}, nil
+	}
+	var ts []interp.Tensor
+	of := &statement{nil, op, args}
+	if plain(op) {
+		ts, err = k.declared(op, numerics.IEEE, of.asDeclared)
+	} else {
+		ts, err = k.wide(op, of.middles())
+	}
+	return spansOf(ts, false), err
 }
 
 // run runs a function and returns its outputs in order. It sets the states, unless they are nil.

@@ -82,7 +82,8 @@ func (x *call) reads(v *ir.Value, s *side, i int, env, own map[string]int, seen 
 }
 
 // forget drops the numbers of what dies after a statement. A value stays known by name.
-func (x *call) forget(d *dying, i int) {
+func (x *call) forget(i int) {
+	d := x.dying
 	for _, name := range d.env[i] {
 		if x.env[name] != nil {
 			x.env[name] = &span{}
@@ -95,9 +96,9 @@ func (x *call) forget(d *dying, i int) {
 		delete(x.behind, name)
 	}
 	for _, v := range x.f.Placed.Body.Ops[i].Results {
-		for _, h := range x.seen.held[v.Name] {
+		for _, h := range x.written[v.Name] {
 			h.t = interp.Tensor{} // a statement keeps which task wrote what
 		}
-		delete(x.seen.held, v.Name)
+		delete(x.written, v.Name)
 	}
 }

@@ -48,50 +48,83 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return spansOf(ts, true), nil
 	}
 	table, eng := s.relative(), s.onEngine()
-	v, r := x.numbers(), x.radius()
-	out := around(ts[0], func(int, float64) float64 { return 0 })
-	n := x.t.Type.Shape[axis]
-	least, greatest := make([]float64, n), make([]float64, n)
-	lines(x.t.Type.Shape, []int{axis}, func(at []int) {
-		most, slack := math.Inf(-1), 0.0
-		for _, i := range at {
-			most = max(most, float64(v[i]))
-			if r != nil {
-				slack = max(slack, float64(r[i]))
-			}
+	n := lane{v: x.numbers(), r: x.radius(), out: around(ts[0], func(int, float64) float64 { return 0 }),
+		table: table, eng: eng, sum: s.sum + s.constants}
+	n.size, n.step = int(x.t.Type.Shape[axis]), int(product64(x.t.Type.Shape[axis+1:]))
+	n.least, n.greatest = make([]float64, n.size), make([]float64, n.size)
+	for at := 0; at < len(n.v); at += n.size * n.step {
+		for i := range n.step {
+			n.enclose(at + i)
 		}
-		low, high := 0.0, 0.0
-		for k, i := range at {
-			d := float64(v[i]) - most
-			e := slack + eng*(1.01*halfUnit*math.Abs(d)+tiny)
-			if r != nil {
-				e += float64(r[i])
-			}
-			p, grows := math.Exp(d), 1.0
-			floor := eng * (0x1p-14*table + 2*tiny)
-			if math.IsInf(d, -1) && (r == nil || r[i] == 0) { // masked
-				e = 0
-			}
-			if e > 0 {
-				grows = math.Exp(e)
-			}
-			greatest[k] = p*grows*(1+table+eng*halfUnit) + floor
-			least[k] = max(0, p/grows*(1-table-eng*halfUnit)-floor)
-			low, high = low+least[k], high+greatest[k]
+	}
+	return []*span{n.out}, nil
+}
+
+// lane is the numbers of a softmax.
+type lane struct {
+	v, r            []float32 // the operand and its radius, nil for none
+	out             *span
+	least, greatest []float64 // of each exponential of a lane
+	size, step      int       // elements of a lane, and how far they are apart
+	table, eng, sum float64   // relative error of the tables, 1 on the engine, and error of sums
+}
+
+// enclose encloses the elements of one lane, from the first.
+func (n *lane) enclose(first int) {
+	end := first + n.size*n.step
+	most, slack := math.Inf(-1), 0.0
+	for i := first; i < end; i += n.step {
+		most = max(most, float64(n.v[i]))
+		if n.r != nil {
+			slack = max(slack, float64(n.r[i]))
 		}
-		part := s.sum + eng*(2*halfUnit+table) + float64(len(at))*0x1p-23 + s.constants
-		for k, i := range at {
-			if y := out.lo[i]; y-y != 0 {
-				continue // the result is not finite
-			}
-			out.hi[i] = up(greatest[k]/max(low-least[k]+greatest[k], math.SmallestNonzeroFloat64)*(1+part) + eng*tiny)
-			out.lo[i] = down(least[k] / (high - greatest[k] + least[k]) * max(0, 1-part))
-			if least[k] == 0 {
-				out.lo[i] = 0
-			}
+	}
+	floor := n.eng * (0x1p-14*n.table + 2*tiny)
+	above, below := 1+n.table+n.eng*halfUnit, 1-n.table-n.eng*halfUnit
+	low, high, k := 0.0, 0.0, 0
+	for i := first; i < end; i += n.step {
+		d := float64(n.v[i]) - most
+		e := slack + n.eng*(1.01*halfUnit*math.Abs(d)+tiny)
+		if n.r != nil {
+			e += float64(n.r[i])
 		}
-	})
-	return []*span{out}, nil
+		if math.IsInf(d, -1) && (n.r == nil || n.r[i] == 0) { // masked
+			e = 0
+		}
+		p := math.Exp(d)
+		shrinks, grows := exponentials(e)
+		greatest, least := p*grows*above+floor, max(0, p*shrinks*below-floor)
+		n.greatest[k], n.least[k] = greatest, least
+		low, high = low+least, high+greatest
+		k++
+	}
+	part := n.sum + n.eng*(2*halfUnit+n.table) + float64(n.size)*0x1p-23
+	up1, down1 := 1+part, max(0, 1-part)
+	lo, hi := n.out.lo, n.out.hi
+	k = 0
+	for i := first; i < end; i += n.step {
+		greatest, least := n.greatest[k], n.least[k]
+		k++
+		if y := lo[i]; y-y != 0 {
+			continue // the result is not finite
+		}
+		hi[i] = up(greatest/max(low-least+greatest, math.SmallestNonzeroFloat64)*up1 + n.eng*tiny)
+		lo[i] = 0
+		if least != 0 {
+			lo[i] = down(least / (high - greatest + least) * down1)
+		}
+	}
+}
+
+// exponentials returns a number of at most exp(-e) and one of at least exp(e), for e >= 0. A small e has a series.
+func exponentials(e float64) (least, greatest float64) {
+	if e < 1.0/64 {
+		// The rest of the series is at most a third of e*e*e.
+		s := e * e / 2
+		return 1 - e + s - e*s/3, 1 + e + s + e*s/2
+	}
+	greatest = math.Exp(e)
+	return 1 / greatest, greatest
 }
 
 // layerNorm is the rule of (x - mean) / sqrt(variance + epsilon) * gamma + beta. The engine rounds the mean, the

@@ -241,8 +241,10 @@ func (s *statement) count(x, w *ir.Value, t interp.Tensor) int64 {
 	if sh := s.of(w).t.Type.Shape; s.op.Is(ir.OpConv, ir.OpLinear) && len(sh) > 0 && sh[0] > 0 {
 		return n / sh[0]
 	}
-	if sh := s.of(x).t.Type.Shape; s.op.Is(ir.OpMatMul) && len(sh) > 1 {
-		return max(sh[len(sh)-1], sh[len(sh)-2])
+	if s.op.Is(ir.OpMatMul) {
+		if m, err := ir.MatMulAttrs(s.op); err == nil && m.K >= 0 {
+			return m.K
+		}
 	}
 	return min(n, s.of(x).t.Type.Elems())
 }

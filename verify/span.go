@@ -24,6 +24,8 @@ type span struct {
 	// mixed reports that the machine may have NaN where t has a number: a composition multiplies an infinity by 0 and
 	// adds the product, and the source's operation leaves the infinity out.
 	mixed bool
+	// late is how to compute the value, of which nothing is known before now is called; nil once it is computed.
+	late *late
 }
 
 // fuzz is the relative error of a number that was computed in fp32 with a few roundings.
@@ -144,20 +146,24 @@ func (s *span) scale(part, floor float64) {
 		*s = *around(s.t, func(_ int, y float64) float64 { return part*math.Abs(y) + floor })
 		return
 	}
-	for i, y := range s.numbers() {
-		if y-y != 0 {
+	// The bits of magnitudes are in the order of these, and those of infinities and NaN after all others.
+	const magnitude, infinite = 0x7fffffff, 0x7f800000
+	ys := s.numbers()
+	los, his := s.lo[:len(ys)], s.hi[:len(ys)]
+	for i, y := range ys {
+		lo, hi := los[i], his[i]
+		most := math.Float32bits(y) & magnitude
+		if most >= infinite {
 			continue
 		}
-		lo, hi := float64(s.lo[i]), float64(s.hi[i])
-		most := math.Abs(float64(y))
-		if a := math.Abs(lo); a > most && a <= math.MaxFloat32 {
-			most = a
+		if a := math.Float32bits(lo) & magnitude; a < infinite {
+			most = max(most, a)
 		}
-		if a := math.Abs(hi); a > most && a <= math.MaxFloat32 {
-			most = a
+		if a := math.Float32bits(hi) & magnitude; a < infinite {
+			most = max(most, a)
 		}
-		r := part*most + floor
-		s.lo[i], s.hi[i] = down(lo-r), up(hi+r)
+		r := part*float64(math.Float32frombits(most)) + floor
+		los[i], his[i] = down(float64(lo)-r), up(float64(hi)+r)
 	}
 }
 
@@ -193,7 +199,11 @@ const overflow16 = 65520
 // limit makes numbers infinite that fp16 cannot represent.
 func (s *span) limit() {
 	over := func(y float32) bool { return y-y == 0 && (y >= overflow16 || y <= -overflow16) }
-	if slices.ContainsFunc(s.numbers(), over) {
+	any := false
+	for _, y := range s.numbers() {
+		any = any || y >= overflow16 || y <= -overflow16
+	}
+	if any && slices.ContainsFunc(s.numbers(), over) {
 		if s.lo == nil && !s.lost {
 			s.lo, s.hi = s.t.Floats32(), s.t.Floats32()
 		}
@@ -204,11 +214,13 @@ func (s *span) limit() {
 			return y
 		})
 	}
-	for i := range s.lo {
-		if s.hi[i] >= overflow16 {
+	for i, y := range s.hi {
+		if y >= overflow16 {
 			s.hi[i] = float32(math.Inf(1))
 		}
-		if s.lo[i] <= -overflow16 {
+	}
+	for i, y := range s.lo {
+		if y <= -overflow16 {
 			s.lo[i] = float32(math.Inf(-1))
 		}
 	}
@@ -234,11 +246,14 @@ func (s *span) flushed() {
 
 // overflow extends ends from a limit on to infinity.
 func (s *span) overflow(limit float32) {
-	for i := range s.lo {
-		if half(s.hi[i]) >= float64(limit) {
+	near := 0.99 * limit // from which on a rounded number may reach it
+	for i, y := range s.hi {
+		if y >= near && half(y) >= float64(limit) {
 			s.hi[i] = float32(math.Inf(1))
 		}
-		if half(s.lo[i]) <= -float64(limit) {
+	}
+	for i, y := range s.lo {
+		if y <= -near && half(y) <= -float64(limit) {
 			s.lo[i] = float32(math.Inf(-1))
 		}
 	}
@@ -287,22 +302,19 @@ func (s *span) compare(got interp.Tensor) fit {
 		return exactly(got, s.t)
 	}
 	// In fp32, as the ends are, of which a large integer may be rounded.
-	have, want := got.View32(), s.numbers()
-	narrow := d == ir.FP16
-	round := func(x float32) float64 {
-		if narrow {
-			x = numerics.Round16(x)
-		}
-		return float64(x)
+	have, numbers := got.View32(), s.numbers()
+	want, low, high := numbers, s.lo, s.hi
+	if d == ir.FP16 {
+		want, low, high = rounded16(want), rounded16(low), rounded16(high)
 	}
 	f := fit{pass: true, elements: len(have)}
 	for i := range have {
-		g, w := float64(have[i]), round(want[i])
+		g, w := float64(have[i]), float64(want[i])
 		if s.mixed && g != g {
 			w = g
 		}
 		if w-w != 0 {
-			f.notFound(i, w, g == g || want[i] == want[i])
+			f.notFound(i, w, g == g || numbers[i] == numbers[i])
 		}
 		if w != w {
 			f.note(i, 0, 0, false, g, w)
@@ -313,10 +325,10 @@ func (s *span) compare(got interp.Tensor) fit {
 		case s.exact():
 			lo, hi = w, w
 		case !s.lost: // an end that is NaN, as a difference of infinities is, bounds nothing
-			if x := round(s.lo[i]); x == x {
+			if x := float64(low[i]); x == x {
 				lo = x
 			}
-			if x := round(s.hi[i]); x == x {
+			if x := float64(high[i]); x == x {
 				hi = x
 			}
 		}
@@ -339,6 +351,14 @@ func (s *span) compare(got interp.Tensor) fit {
 		}
 	}
 	return f
+}
+
+// rounded16 returns numbers rounded to fp16.
+func rounded16(vs []float32) []float32 {
+	b, out := make([]byte, 2*len(vs)), make([]float32, len(vs))
+	numerics.NarrowBytes(b, vs)
+	numerics.WidenBytes(out, b)
+	return out
 }
 
 // departs reports whether elements of a value differ from those without errors by more than MaxPercent of the scale.

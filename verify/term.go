@@ -30,14 +30,20 @@ var terms = []struct {
 
 // largestTerm names the part of a bound without which it is the least: of the arithmetic, or the error of an operand
 // that is not stored. It returns "" if none makes it less.
-func (x *call) largestTerm(op *ir.Op, as map[*ir.Value]*span, result int, got interp.Tensor, bound float64) string {
+func (x *call) largestTerm(op *ir.Op, as map[*ir.Value]*span, result int, got interp.Tensor,
+	bound float64) (string, error) {
 	name, least := "", bound
+	for _, a := range as {
+		if err := a.now(); err != nil {
+			return "", err
+		}
+	}
 	try := func(e *encloser, as map[*ir.Value]*span, part string) {
-		out, err := e.results(op, as)
-		if err != nil || out[result].lost {
+		out, err := e.enclose(op, as)
+		if err != nil {
 			return
 		}
-		if f := out[result].compare(got); f.bound < least {
+		if f, unknown, err := out[result].against(got); err == nil && !unknown && f.bound < least {
 			name, least = part, f.bound
 		}
 	}
@@ -54,5 +60,5 @@ func (x *call) largestTerm(op *ir.Op, as map[*ir.Value]*span, result int, got in
 		exact[v] = &span{t: as[v].t}
 		try(&x.placed, exact, fmt.Sprintf("the error of %s, which is not stored", v.Name))
 	}
-	return name
+	return name, nil
 }

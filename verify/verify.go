@@ -196,12 +196,11 @@ func (r *Result) function(ctx context.Context, m, engine *sim.Machine, through R
 		if err != nil {
 			return fmt.Errorf("reference run: %w", err)
 		}
-		seen, err := observe(ctx, m, engine, through, f, in, &o)
+		x, seen, err := c.observe(ctx, m, engine, through, in, &o)
 		if err != nil {
 			return err
 		}
-		x, err := c.statementsOf(seen, o.stage("statements"))
-		if err != nil {
+		if err := x.finish(seen, o.stage("statements")); err != nil {
 			return fmt.Errorf("reference run: %w", err)
 		}
 		number := 0
@@ -253,18 +252,14 @@ func (r *Result) call(x *call, end map[string]*span, seen *observed, number int,
 	return nil
 }
 
-// observe runs one call and returns what the machine held. Through a Runner, what tasks wrote is that of a machine that
+// observe runs one call and returns what the machine held, and the comparison of the statements that tasks computed:
+// each is compared as soon as its results are written. Through a Runner, what tasks wrote is that of a machine that
 // runs the same call on the engine directly.
-func observe(ctx context.Context, m, engine *sim.Machine, through Runner, f *compile.Function,
-	in map[string]interp.Tensor, o *Options) (*observed, error) {
-	seen := &observed{inputs: maps.Clone(in), held: map[string][]*holding{}, after: map[string]interp.Tensor{}}
-	for _, n := range f.States {
-		t, err := m.State(n)
-		if err != nil {
-			return nil, &FaultError{"simulated run", err}
-		}
-		t.Data = slices.Clone(t.Data)
-		seen.inputs[n] = t
+func (c *comparison) observe(ctx context.Context, m, engine *sim.Machine, through Runner,
+	in map[string]interp.Tensor, o *Options) (*call, *observed, error) {
+	f, inputs := c.f, maps.Clone(in)
+	if err := states(m, f, inputs); err != nil {
+		return nil, nil, err
 	}
 	held := int64(0)
 	for _, p := range f.Procedures {
@@ -273,40 +268,49 @@ func observe(ctx context.Context, m, engine *sim.Machine, through Runner, f *com
 		}
 	}
 	if err := memlimit.Room(held); err != nil {
-		return nil, fmt.Errorf("what the tasks of function %s write: %w", f.Name, err)
+		return nil, nil, fmt.Errorf("what the tasks of function %s write: %w", f.Name, err)
 	}
+	x := c.begin(inputs)
 	watchers := map[string]*watcher{}
 	for _, p := range f.Procedures {
 		watchers[p.Name] = watch(p)
 	}
-	tasks := 0
+	tasks, wrong := 0, error(nil)
 	run := sim.Options{Numerics: o.Numerics, Workers: o.Workers}
 	run.Results = func(where string, task int, extent [5]int, patterns []uint16) {
 		if tasks++; o.Progress != nil {
 			o.Progress("simulated run", tasks, max(tasks, f.Report.Tasks))
 		}
-		if w := watchers[where]; w != nil {
+		if w := watchers[where]; w != nil && wrong == nil {
 			w.write(task, extent, patterns)
-			w.finish(task, func(v *ir.Value, h *holding) { seen.held[v.Name] = append(seen.held[v.Name], h) })
+			wrong = w.finish(task, x.holds)
 		}
 	}
 	got, err := engine.Run(ctx, in, run)
 	if err == nil && through != nil {
 		got, err = through.Run(ctx, in)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("simulated run: %w", err)
+	switch {
+	case wrong != nil:
+		return nil, nil, fmt.Errorf("reference run: %w", wrong)
+	case err != nil:
+		return nil, nil, fmt.Errorf("simulated run: %w", err)
 	}
-	seen.outputs = got
+	seen := &observed{outputs: got, after: map[string]interp.Tensor{}}
+	return x, seen, states(m, f, seen.after)
+}
+
+// states copies what the states of a function contain.
+func states(m *sim.Machine, f *compile.Function, to map[string]interp.Tensor) error {
 	for _, n := range f.States {
 		t, err := m.State(n)
 		if err != nil {
-			return nil, &FaultError{"simulated run", err}
+			return &FaultError{"simulated run", err}
 		}
 		t.Data = slices.Clone(t.Data)
-		seen.after[n] = t
+		to[n] = t
 	}
-	return seen, nil
+	return nil
 }
 
 // heldBytes is the memory of an element that a task wrote: its value, and its cell while the buffer is not complete.
