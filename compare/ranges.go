@@ -250,14 +250,14 @@ func (s *Side) constantRegions(out *[]region) {
 // taskRegion returns the region of a task, whose owner names the fields of the words.
 func (s *Side) taskRegion(t *task, key string) region {
 	text := s.file.TextBytes()
-	end := min(t.off+4*t.Words(), len(text))
+	end := min(t.off+4*t.codec.Words(t.Task), len(text))
 	r := region{key: key, off: s.textAt() + int64(t.off), data: text[t.off:end]}
 	r.owner = func(at, n int) string {
 		var fields []string
 		for i := range fieldTable {
-			if w, ok := t.WordIndex(td.Field(i)); ok {
-				lo := 4*w + int(fieldTable[i].Bit)/8
-				hi := 4*w + (int(fieldTable[i].Bit)+int(fieldTable[i].Width)-1)/8
+			if w, ok := t.codec.WordIndex(t.Task, td.Field(i)); ok {
+				p := fieldTable[i].Place(t.codec)
+				lo, hi := 4*w+int(p.Bit)/8, 4*w+int(p.Bit+p.Width-1)/8
 				if lo < at+n && hi >= at {
 					fields = append(fields, fieldTable[i].Name)
 				}

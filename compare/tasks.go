@@ -26,6 +26,7 @@ const manyTasks = "tasks of "
 // task is a task of a side.
 type task struct {
 	*td.Task
+	codec     *td.Codec
 	off       int // in the task section
 	index     int // in its chain
 	procedure string
@@ -60,7 +61,9 @@ func (s *Side) decodeTasks() (out []chain, err error) {
 		}
 		c := chain{name: p.Name, tasks: make([]task, len(placed))}
 		for i := range placed {
-			c.tasks[i] = task{Task: placed[i].Task, off: placed[i].Off, index: i, procedure: p.Name}
+			c.tasks[i] = task{
+				Task: placed[i].Task, codec: placed[i].Codec, off: placed[i].Off, index: i, procedure: p.Name,
+			}
 			s.identify(&c.tasks[i])
 		}
 		out = append(out, c)
@@ -130,8 +133,8 @@ func (p *pairing) keyPairs(a, b []string) (to, from []int) {
 
 // decodable returns why the tasks of a side cannot be compared field by field, or "".
 func decodable(s *Side) string {
-	if sub := s.file.Header.CPUSubtype; sub != hwx.SubtypeH13 {
-		return fmt.Sprintf("CPU subtype %d has no field table", sub)
+	if _, err := s.file.Codec(); err != nil {
+		return fmt.Sprintf("CPU subtype %d has no field table", s.file.Header.CPUSubtype)
 	}
 	if _, err := s.tasksOf(); err != nil {
 		return "its tasks do not decode: " + err.Error()

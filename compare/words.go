@@ -103,8 +103,8 @@ var boundaries = [...]string{
 var links = func() map[int]uint32 {
 	m := map[int]uint32{}
 	for i := range fieldTable {
-		if r := &fieldTable[i]; r.Block == td.Header && r.Kind == td.Chain {
-			m[int(r.Addr/4)] |= uint32(1<<r.Width-1) << r.Bit
+		if at := fieldTable[i].Place(td.V7); at.Block == td.Header && fieldTable[i].Kind == td.Chain {
+			m[at.Word] |= uint32(1<<at.Width-1) << at.Bit
 		}
 	}
 	return m
@@ -178,13 +178,13 @@ func (s *Side) part(c *wordChain, p hwx.Procedure, text []byte, off, end int) {
 // follow follows the words that lead from task to task in version 7 and returns offset and
 // size of each, nil unless they lead through as many as the container states.
 func follow(text []byte, off, words, tasks int) (out [][2]int) {
-	next, size := td.NextPointer.Row(), td.NextSize.Row()
+	next, size := td.NextPointer.Row().Place(td.V7), td.NextSize.Row().Place(td.V7)
 	last := -1
 	for off > last && words >= 10 && off <= len(text) && 4*words <= len(text)-off && len(out) < tasks {
 		out = append(out, [2]int{off, 4 * words})
-		field := func(r *td.Row) int {
-			w := binary.LittleEndian.Uint32(text[off+int(r.Addr):])
-			return int(w >> r.Bit & (1<<r.Width - 1))
+		field := func(p td.Place) int {
+			w := binary.LittleEndian.Uint32(text[off+4*p.Word:])
+			return int(w >> p.Bit & (1<<p.Width - 1))
 		}
 		to := field(next)
 		if to == 0 {

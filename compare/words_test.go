@@ -79,7 +79,7 @@ func TestTasksWithoutFieldsAreComparedByWord(t *testing.T) {
 		}
 	})
 	t.Run("a chain that breaks", func(t *testing.T) {
-		r := compared(t, a, foreign(t, m, put(t, m, 3, int(td.NextPointer.Row().Addr/4), 0x77)), Options{})
+		r := compared(t, a, foreign(t, m, put(t, m, 3, td.NextPointer.Row().Place(td.V7).Word, 0x77)), Options{})
 		expect(t, r, "tasks: task 3 of net changed")
 		expectDetail(t, r.Changes[0].Details, "word 7: 0x")
 		if n := noteOf(r, Tasks); !strings.Contains(n, "tasks begin where those of the procedure") {
@@ -87,7 +87,7 @@ func TestTasksWithoutFieldsAreComparedByWord(t *testing.T) {
 		}
 	})
 	t.Run("both chains break", func(t *testing.T) {
-		link := int(td.NextPointer.Row().Addr / 4)
+		link := td.NextPointer.Row().Place(td.V7).Word
 		x, y := foreign(t, m, put(t, m, 0, link, 0x77)), foreign(t, m, func(text []byte) {
 			put(t, m, 0, link, 0x77)(text)
 			put(t, m, 3, 11, 0xabcd)(text)

@@ -102,7 +102,7 @@ func TestAttestedKindsAreRecorded(t *testing.T) {
 // canonical returns the words of a task as a decode of them sees it.
 func canonical(t *testing.T, m *td.Task) []uint32 {
 	t.Helper()
-	ws, err := m.Encode()
+	ws, err := td.V7.EncodeWords(m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +159,7 @@ func compiledTasks(t *testing.T, c *recordedCase) []*td.Task {
 	if !ok {
 		t.Fatalf("%s: no tasks", c.Case)
 	}
-	placed, err := td.DecodeChain(text, off, procs[0].FirstWords)
+	placed, err := td.V7.DecodeChain(text, off, procs[0].FirstWords)
 	if err != nil {
 		t.Fatal(err)
 	}

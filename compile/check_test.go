@@ -28,12 +28,12 @@ func TestCheckNamesTheFault(t *testing.T) {
 		{name: "a task that reads L2 which nothing wrote", damage: func(t *testing.T, f *hwx.File, _ *e5.Program) {
 			p := f.Procedures()[0]
 			text, entry, _ := f.TextOf(p)
-			l, err := td.DecodeChain(text, entry, p.FirstWords)
+			l, err := td.V7.DecodeChain(text, entry, p.FirstWords)
 			if err != nil {
 				t.Fatal(err)
 			}
 			last := l[len(l)-1]
-			at, ok := last.WordIndex(td.L2Src)
+			at, ok := td.V7.WordIndex(last.Task, td.L2Src)
 			if !ok {
 				t.Fatal("the last task says no place of its source")
 			}

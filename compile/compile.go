@@ -17,6 +17,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/provenance"
@@ -121,20 +122,23 @@ const VariantMark = e5.VariantMark
 
 // driver is the state of one compilation.
 type driver struct {
-	ctx    context.Context
-	o      Options
-	units  []*unit
-	until  string          // the last pass to run, "" for all
-	priced bool            // only the report is wanted
-	timed  bool            // if priced: only the times of tasks
-	sec    weights.Section // of all functions: equal constants are stored once
-	names  map[string]int  // procedures and ports in use
-	hash   string          // of the container
-	image  *hwx.Image
-	tasks  int // in image
-	addrs  map[string]uint64
-	end    uint64 // first address after the container
-	prov   *recorder
+	ctx context.Context
+	o   Options
+	// codec writes the tasks; it is nil, with noCodec saying why, for a target for which zinc cannot write any.
+	codec   *td.Codec
+	noCodec error
+	units   []*unit
+	until   string          // the last pass to run, "" for all
+	priced  bool            // only the report is wanted
+	timed   bool            // if priced: only the times of tasks
+	sec     weights.Section // of all functions: equal constants are stored once
+	names   map[string]int  // procedures and ports in use
+	hash    string          // of the container
+	image   *hwx.Image
+	tasks   int // in image
+	addrs   map[string]uint64
+	end     uint64 // first address after the container
+	prov    *recorder
 }
 
 // unit is one function in one configuration.
@@ -168,12 +172,12 @@ func Begin(ctx context.Context, p *ir.Program, o Options) (*Begun, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
-	if err := checkTarget(o.Target); err != nil {
-		return nil, err
-	}
 	d := newDriver(ctx, o)
+	if d.codec == nil {
+		return nil, d.noCodec
+	}
 	if o.Provenance {
-		d.prov = newRecorder(p, &d.o)
+		d.prov = newRecorder(p, d)
 	}
 	if err := d.allPasses(p); err != nil {
 		return nil, err
@@ -198,12 +202,16 @@ func (b *Begun) Functions() []*Function {
 // Finish is the second half of Compile. It is called at most once.
 func (b *Begun) Finish() (*Result, error) { return b.d.finish() }
 
-// checkTarget returns an error for a target whose task descriptors zinc cannot write.
-func checkTarget(t *target.Table) error {
-	if t.TD != 7 {
-		return fmt.Errorf("zinc writes no task descriptors for target %s yet", t.Name)
+// codec returns the codec of the tasks for the target, or an error if zinc cannot write any.
+func (o *Options) codec() (*td.Codec, error) {
+	if o.Target.TD == 0 {
+		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)
 	}
-	return nil
+	c, err := td.CodecOf(o.Target.TD)
+	if err == nil && o.FullTD {
+		return c.Full()
+	}
+	return c, err
 }
 
 func newDriver(ctx context.Context, o Options) *driver {
@@ -215,6 +223,7 @@ func newDriver(ctx context.Context, o Options) *driver {
 		sec:   weights.Section{Workers: o.Workers},
 		image: new(hwx.Image),
 	}
+	d.codec, d.noCodec = o.codec()
 	d.sec.Track()
 	return d
 }
@@ -517,7 +526,7 @@ func (d *driver) lower(build bool) error {
 			}
 			seg := &lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
-				Full: d.o.FullTD, EmitOnly: d.o.PairOnly || d.priced || d.o.Unheld,
+				Codec: d.codec, EmitOnly: d.o.PairOnly || d.priced || d.o.Unheld,
 			}
 			later -= len(st.Ops)
 			var w *taskWriter

@@ -29,7 +29,7 @@ type taskWriter struct {
 }
 
 func (d *driver) taskWriter(name string, later int) *taskWriter {
-	return &taskWriter{d: d, chain: td.NewChainWriter(d.image.Text), entry: hwx.Entry{Name: name}, later: later}
+	return &taskWriter{d: d, chain: d.codec.NewChainWriter(d.image.Text), entry: hwx.Entry{Name: name}, later: later}
 }
 
 // add is a lower.Segment.Emit.
@@ -42,7 +42,7 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 		return err
 	}
 	if w.entry.Tasks == 0 {
-		w.entry.Offset, w.entry.FirstWords = uint64(off), uint32(t.Words())
+		w.entry.Offset, w.entry.FirstWords = uint64(off), uint32(w.d.codec.Words(t))
 	}
 	w.entry.Tasks++
 	w.d.prov.task(t, off, follow)
@@ -52,7 +52,7 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 		}
 	}
 	for _, lane := range relocs {
-		i, ok := t.WordIndex(td.CoeffBase.At(lane))
+		i, ok := w.d.codec.WordIndex(t, td.CoeffBase.At(lane))
 		if !ok {
 			return fmt.Errorf("the task does not write lane %d", lane)
 		}
@@ -86,7 +86,7 @@ func (d *driver) container() (*hwx.File, error) {
 		}
 	}
 	if len(img.Procedures) == 0 {
-		if err := idle(img); err != nil {
+		if err := idle(img, d.codec); err != nil {
 			return nil, err
 		}
 		d.prov.idle(img, d.units[0])
@@ -167,10 +167,10 @@ func (d *driver) surfaces(e *hwx.Entry, p *lower.Procedure) {
 
 // idle fills the container of a program that does not use the engine. It holds a single task that is skipped, with a
 // window of one element to read and one to write, since the format has no programs without tasks and windows.
-func idle(img *hwx.Image) error {
+func idle(img *hwx.Image, codec *td.Codec) error {
 	t := td.New().SetBool(td.TDSkip, true)
 	t.Spans = []td.Span{}
-	text, _, err := td.AppendChain(nil, []*td.Task{t})
+	text, _, err := codec.AppendChain(nil, []*td.Task{t})
 	if err != nil {
 		return err
 	}
@@ -183,7 +183,7 @@ func idle(img *hwx.Image) error {
 	}
 	img.Surfaces = []hwx.Surface{window("idle", hwx.BindInput), window("idle@output", hwx.BindOutput)}
 	img.Procedures = []hwx.Entry{{
-		Name: "net", FirstWords: uint32(t.Words()), Tasks: 1,
+		Name: "net", FirstWords: uint32(codec.Words(t)), Tasks: 1,
 		Bars: map[int]hwx.BarRef{
 			td.BarText:          {Kind: hwx.BarText},
 			td.BarFirstPort:     {Kind: hwx.BarSurface, Surface: "idle@output"},

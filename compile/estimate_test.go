@@ -61,7 +61,7 @@ func TestEstimatesAddUp(t *testing.T) {
 	k := 0
 	for _, p := range r.HWX.Procedures() {
 		text, off, _ := r.HWX.TextOf(p)
-		chain, err := td.DecodeChain(text, off, p.FirstWords)
+		chain, err := td.V7.DecodeChain(text, off, p.FirstWords)
 		if err != nil {
 			t.Fatal(err)
 		}

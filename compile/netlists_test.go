@@ -98,7 +98,7 @@ func words(t *testing.T, f *hwx.File) []td.Placed {
 	if !ok {
 		t.Fatal("no task section")
 	}
-	tasks, err := td.DecodeChain(text, off, ps[0].FirstWords)
+	tasks, err := td.V7.DecodeChain(text, off, ps[0].FirstWords)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,11 +268,11 @@ func differentWords(t *testing.T, got, want []td.Placed) (out []string) {
 		return []string{fmt.Sprintf("%d tasks, want %d", len(got), len(want))}
 	}
 	for i := range got {
-		g, err := got[i].Encode()
+		g, err := td.V7.EncodeWords(got[i].Task)
 		if err != nil {
 			t.Fatal(err)
 		}
-		w, err := want[i].Encode()
+		w, err := td.V7.EncodeWords(want[i].Task)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func differentWords(t *testing.T, got, want []td.Placed) (out []string) {
 		}
 		at := map[int]string{}
 		for f, r := range td.Fields() {
-			if n, ok := want[i].WordIndex(td.Field(f)); ok && at[n] == "" {
+			if n, ok := td.V7.WordIndex(want[i].Task, td.Field(f)); ok && at[n] == "" {
 				at[n] = r.Name
 			}
 		}

@@ -21,7 +21,7 @@ func lowered(t *testing.T, g *irbuild.Graph) []td.Placed {
 	if !ok {
 		t.Fatal("no task section")
 	}
-	l, err := td.DecodeChain(text, entry, p.FirstWords)
+	l, err := td.V7.DecodeChain(text, entry, p.FirstWords)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,8 +25,9 @@ func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 		o.Target = target.H13
 	}
 	d := &driver{ctx: ctx, o: o}
+	d.codec, d.noCodec = o.codec()
 	if o.Provenance {
-		d.prov = newRecorder(p, &d.o)
+		d.prov = newRecorder(p, d)
 	}
 	jobs, err := o.jobs(p)
 	if err != nil {
@@ -66,10 +67,10 @@ func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
-	if err := checkTarget(o.Target); err != nil {
-		return nil, err
-	}
 	d := newDriver(ctx, o)
+	if d.codec == nil {
+		return nil, d.noCodec
+	}
 	d.priced = true
 	if err := d.allPasses(p); err != nil {
 		return nil, err

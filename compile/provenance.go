@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/provenance"
 )
@@ -36,6 +37,7 @@ const (
 // recorder fills a provenance database while a pair is compiled. A recorder is nil if no database was requested; its
 // methods then do nothing.
 type recorder struct {
+	codec   *td.Codec
 	db      *provenance.DB
 	seed    maphash.Seed
 	stmts   map[uint64]int32 // by the hash of the key, or the next free number after it
@@ -61,11 +63,12 @@ func keyOf(x *provenance.Statement) statementKey {
 	return statementKey{fn: x.Func, op: x.Op, name: x.Name, file: x.File, line: x.Line, col: x.Col}
 }
 
-func newRecorder(p *ir.Program, o *Options) *recorder {
+func newRecorder(p *ir.Program, d *driver) *recorder {
 	r := &recorder{
+		codec: d.codec,
 		db: &provenance.DB{
 			Compiler: "zinc " + Version,
-			Target:   o.Target.Name,
+			Target:   d.o.Target.Name,
 			Passes:   passes.Names(),
 			Nodes:    []provenance.Node{{Statement: -1}},
 		},

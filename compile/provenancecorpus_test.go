@@ -161,7 +161,7 @@ func (a *asked) text(f *hwx.File) {
 		if !ok {
 			a.t.Fatalf("procedure %s is not in the task section", p.Name)
 		}
-		chain, err := td.DecodeChain(section, off, p.FirstWords)
+		chain, err := td.V7.DecodeChain(section, off, p.FirstWords)
 		if err != nil {
 			a.t.Fatal(err)
 		}
@@ -197,7 +197,7 @@ func (a *asked) text(f *hwx.File) {
 
 // links checks every word of a task, and that the words which the database calls addresses contain what it says.
 func (a *asked) links(f *hwx.File, p hwx.Procedure, x td.Placed, n int) {
-	ws, err := x.Encode()
+	ws, err := td.V7.EncodeWords(x.Task)
 	if err != nil {
 		a.t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func (a *asked) links(f *hwx.File, p hwx.Procedure, x td.Placed, n int) {
 	}
 	if x.On(td.KernelOn) {
 		for lane := range td.Lanes {
-			k, ok := x.WordIndex(td.CoeffBase.At(lane))
+			k, ok := td.V7.WordIndex(x.Task, td.CoeffBase.At(lane))
 			if !ok || !x.On(td.CoeffEn.At(lane)) {
 				continue
 			}

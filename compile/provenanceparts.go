@@ -222,7 +222,7 @@ func (r *recorder) task(t *td.Task, off, follow int) {
 	var list [16]provenance.Link
 	links := list[:0]
 	link := func(bar int, base td.Field) {
-		w, ok := t.WordIndex(base)
+		w, ok := r.codec.WordIndex(t, base)
 		if !ok {
 			return
 		}
@@ -237,7 +237,7 @@ func (r *recorder) task(t *td.Task, off, follow int) {
 		}
 		links = append(links, l)
 	}
-	if w, ok := t.WordIndex(td.NextPointer); ok && follow > 0 {
+	if w, ok := r.codec.WordIndex(t, td.NextPointer); ok && follow > 0 {
 		links = append(links, provenance.Link{Word: uint32(w), Kind: provenance.LinkTask})
 	}
 	for k := range td.Streams {
@@ -253,7 +253,7 @@ func (r *recorder) task(t *td.Task, off, follow int) {
 	slices.SortStableFunc(links, func(a, b provenance.Link) int { return int(a.Word) - int(b.Word) })
 	r.db.Tasks = append(slices.Grow(r.db.Tasks, 1+follow), provenance.Task{
 		Offset: uint64(off),
-		Words:  uint32(t.Words()),
+		Words:  uint32(r.codec.Words(t)),
 		Links:  slices.Clone(links),
 	})
 }

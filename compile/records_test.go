@@ -22,7 +22,7 @@ func chainOf(t *testing.T, container []byte) (text []byte, tasks []td.Placed) {
 	if !ok {
 		t.Fatal("no task section")
 	}
-	tasks, err = td.DecodeChain(text, off, p.FirstWords)
+	tasks, err = td.V7.DecodeChain(text, off, p.FirstWords)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestIdentityHasThePublishedTasks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, task := range rebuilt {
-		ws, err := task.Encode()
+		ws, err := td.V7.EncodeWords(task)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +143,7 @@ func TestTasksAreRebuiltFromRecords(t *testing.T) {
 		if !ok {
 			t.Fatal("no task section")
 		}
-		chain, err := td.DecodeChain(text, off, p.FirstWords)
+		chain, err := td.V7.DecodeChain(text, off, p.FirstWords)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -160,11 +160,11 @@ func TestTasksAreRebuiltFromRecords(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range tasks {
-			want, err := tasks[i].Encode()
+			want, err := td.V7.EncodeWords(tasks[i])
 			if err != nil {
 				t.Fatal(err)
 			}
-			if ws, err := rebuilt[i].Encode(); err != nil || !reflect.DeepEqual(ws, want) {
+			if ws, err := td.V7.EncodeWords(rebuilt[i]); err != nil || !reflect.DeepEqual(ws, want) {
 				t.Errorf("procedure %s task %d: other words after images and records (%v)", p.Name, i, err)
 			}
 		}

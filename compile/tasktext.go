@@ -18,6 +18,7 @@ import (
 // line of JSON, which td.ReadText ignores: what the container has besides tasks and constants. Constants and the
 // descriptor are in a section of their own.
 type TaskText struct {
+	codec    *td.Codec
 	image    *hwx.Image
 	programs []td.Program
 	desc     *e5.Program
@@ -42,15 +43,19 @@ type taskHeader struct {
 // procedures, as text, and the section of constants and descriptor, whose parts follow each other.
 func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, err error) {
 	h := taskHeader{Image: *r.image, End: endOf(r.HWX)}
+	codec, err := hwx.CodecOf(h.Image.CPUSubtype)
+	if err != nil {
+		return nil, nil, err
+	}
 	for i, e := range h.Image.Procedures {
 		lanes := [][2]int{}
-		_, offs, err := td.AppendChain(nil, programs[i].Tasks)
+		_, offs, err := codec.AppendChain(nil, programs[i].Tasks)
 		if err != nil {
 			return nil, nil, err
 		}
 		for k, t := range programs[i].Tasks {
 			for lane := range td.Lanes {
-				w, ok := t.WordIndex(td.CoeffBase.At(lane))
+				w, ok := codec.WordIndex(t, td.CoeffBase.At(lane))
 				if ok && slices.Contains(e.Relocs, uint32(int(e.Offset)+offs[k]+4*w)) {
 					lanes = append(lanes, [2]int{k, lane})
 				}
@@ -121,6 +126,9 @@ func ReadTaskText(name string, text, data []byte) (*TaskText, error) {
 		return nil, bad("tasks of %d procedures, want %d", len(programs), len(h.Image.Procedures))
 	}
 	t := &TaskText{image: &h.Image, programs: programs, end: h.End}
+	if t.codec, err = hwx.CodecOf(h.Image.CPUSubtype); err != nil {
+		return nil, bad("line 2: %v", err)
+	}
 	if h.Constants > 0 {
 		t.image.Constants = [][]byte{data[:h.Constants]}
 	}
@@ -144,17 +152,17 @@ func (t *TaskText) procedure(i int, lanes [][2]int) error {
 	if len(p.Tasks) == 0 {
 		return fmt.Errorf("no tasks")
 	}
-	text, offs, err := td.AppendChain(t.image.Text, p.Tasks)
+	text, offs, err := t.codec.AppendChain(t.image.Text, p.Tasks)
 	if err != nil {
 		return err
 	}
 	t.image.Text = text
-	e.Offset, e.FirstWords, e.Tasks = uint64(offs[0]), uint32(p.Tasks[0].Words()), uint32(len(p.Tasks))
+	e.Offset, e.FirstWords, e.Tasks = uint64(offs[0]), uint32(t.codec.Words(p.Tasks[0])), uint32(len(p.Tasks))
 	for _, l := range lanes {
 		if l[0] < 0 || l[0] >= len(p.Tasks) || l[1] < 0 || l[1] >= td.Lanes {
 			return fmt.Errorf("no lane %d of task %d", l[1], l[0])
 		}
-		w, ok := p.Tasks[l[0]].WordIndex(td.CoeffBase.At(l[1]))
+		w, ok := t.codec.WordIndex(p.Tasks[l[0]], td.CoeffBase.At(l[1]))
 		if !ok {
 			return fmt.Errorf("task %d does not write lane %d", l[0], l[1])
 		}

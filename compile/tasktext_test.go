@@ -23,7 +23,7 @@ func taskText(t testing.TB, funcs string, o compile.Options) (text, data []byte,
 	var programs []td.Program
 	for _, p := range r.HWX.Procedures() {
 		code, off, _ := r.HWX.TextOf(p)
-		chain, err := td.DecodeChain(code, off, p.FirstWords)
+		chain, err := td.V7.DecodeChain(code, off, p.FirstWords)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,13 +9,14 @@ import (
 
 // callTime returns a passes.Options.CallTime, or nil if zinc writes no tasks for the target.
 func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
-	if checkTarget(d.o.Target) != nil {
+	if d.codec == nil {
 		return nil
 	}
 	return func(s *passes.State) (*passes.CallTime, error) {
 		t := &driver{
 			ctx:    d.ctx,
 			o:      Options{Target: d.o.Target, FullTD: d.o.FullTD},
+			codec:  d.codec,
 			names:  map[string]int{},
 			priced: true,
 			timed:  true,

@@ -135,7 +135,7 @@ func TestTimesRoundTrip(t *testing.T) {
 // TestEstimatesOfRandomTasksArePositive also checks that counts do not overflow.
 func TestEstimatesOfRandomTasksArePositive(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	words, err := convolution().Encode()
+	words, err := td.V7.EncodeWords(convolution())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestEstimatesOfRandomTasksArePositive(t *testing.T) {
 		for range 1 + r.IntN(40) {
 			ws[r.IntN(len(ws))] = r.Uint32()
 		}
-		x, err := td.Decode(ws)
+		x, err := td.V7.DecodeWords(ws)
 		if err != nil {
 			continue
 		}

@@ -66,7 +66,7 @@ func recorded(t *testing.T) (programs []program) {
 				add(uint32(len(rec.Words)-1)<<26, rec.Addr)
 				add(0, rec.Words...)
 			}
-			x, err := td.Decode(ws)
+			x, err := td.V7.DecodeWords(ws)
 			if err != nil {
 				t.Fatalf("%s: %v", c.Case, err)
 			}

@@ -143,7 +143,7 @@ func classes(r *td.Row) []string {
 		return out
 	case r.Kind == td.Chain || r.Kind == td.Address || r.Kind == td.Size:
 		return []string{"zero", "not zero"}
-	case r.Width == 1:
+	case r.Flag():
 		return []string{"zero", "one"}
 	}
 	return []string{"zero", "one", "more"}
@@ -160,7 +160,7 @@ func class(r *td.Row, v uint32) int {
 		return -1
 	case v == 0:
 		return 0
-	case r.Kind == td.Chain || r.Kind == td.Address || r.Kind == td.Size || r.Width == 1:
+	case r.Kind == td.Chain || r.Kind == td.Address || r.Kind == td.Size || r.Flag():
 		return 1
 	case r.Kind == td.FP16:
 		one = 0x3c00

@@ -13,7 +13,7 @@ import (
 // that follow each other with the same such bits share it.
 func writeFields(w *bytes.Buffer) {
 	rows := td.Fields()
-	for i, b := range append([]*td.Block{td.Header}, td.Order...) {
+	for i, b := range td.V7.Blocks {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
@@ -25,7 +25,8 @@ func writeFields(w *bytes.Buffer) {
 		head(w, "register", "bits", "field", "kind", "known", "meaning", "version 10", "its source")
 		for j := 0; j < len(rows); j++ {
 			r := &rows[j]
-			if r.Block != b || r.Known == td.Unknown {
+			at, to := r.Place(td.V7), r.Place(td.V10)
+			if at.Block != b || r.Known == td.Unknown {
 				continue
 			}
 			name, addr, v10 := strings.TrimPrefix(r.Name, b.Name+"."), place(r), placeV10(r)
@@ -33,11 +34,11 @@ func writeFields(w *bytes.Buffer) {
 				if r.Array.Index > 0 {
 					continue
 				}
-				step := rows[j+1].V10.Offset() - r.V10.Offset()
+				step := rows[j+1].Place(td.V10).Offset() - to.Offset()
 				name = fmt.Sprintf("%s[0..%d]", strings.TrimPrefix(r.Array.Name, b.Name+"."), n-1)
 				addr, v10 = addr+" + 4*i", v10+fmt.Sprintf(" + %d*i", step)
 			}
-			row(w, addr, r.Bits(), "`"+name+"`", kindOf(r), r.Known.String(), r.Doc, v10, r.V10.Source)
+			row(w, addr, at.Bits(), "`"+name+"`", kindOf(r), r.Known.String(), r.Doc, v10, to.Source)
 		}
 		writeUnknown(w, b, rows)
 	}
@@ -47,27 +48,31 @@ func writeFields(w *bytes.Buffer) {
 func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
 	type run struct {
 		first, last, bits string
-		group             *td.Group
+		group             *td.Block
 		firstV10, lastV10 string
 		source            string
 	}
 	var runs []run
 	for i := 0; i < len(rows); {
 		r := &rows[i]
-		if r.Block != b || r.Known != td.Unknown {
+		at, to := r.Place(td.V7), r.Place(td.V10)
+		if at.Block != b || r.Known != td.Unknown {
 			i++
 			continue
 		}
 		var bs []string
-		addr := r.Addr
-		for ; i < len(rows) && rows[i].Block == b && rows[i].Addr == addr; i++ {
-			bs = append(bs, rows[i].Bits())
+		for ; i < len(rows); i++ {
+			p := rows[i].Place(td.V7)
+			if p.Block != b || p.Word != at.Word {
+				break
+			}
+			bs = append(bs, p.Bits())
 		}
 		text := strings.Join(bs, ", ")
 		// Words without such bits may be between two of one run: the rows
 		// of a block come in the order of their addresses.
-		if n := len(runs); n > 0 && runs[n-1].bits == text && runs[n-1].group == r.V10.Group &&
-			runs[n-1].source == r.V10.Source {
+		if n := len(runs); n > 0 && runs[n-1].bits == text && runs[n-1].group == to.Block &&
+			runs[n-1].source == to.Source {
 			runs[n-1].last, runs[n-1].lastV10 = place(r), wordV10(r)
 			continue
 		}
@@ -75,10 +80,10 @@ func writeUnknown(w *bytes.Buffer, b *td.Block, rows []td.Row) {
 			first:    place(r),
 			last:     place(r),
 			bits:     text,
-			group:    r.V10.Group,
+			group:    to.Block,
 			firstV10: wordV10(r),
 			lastV10:  wordV10(r),
-			source:   r.V10.Source,
+			source:   to.Source,
 		})
 	}
 	for _, u := range runs {
@@ -102,23 +107,25 @@ func kindOf(r *td.Row) string {
 }
 
 func place(r *td.Row) string {
-	if r.Block == td.Header {
-		return fmt.Sprint(r.Addr / 4)
+	p := r.Place(td.V7)
+	if p.Block == td.Header {
+		return fmt.Sprint(p.Word)
 	}
-	return fmt.Sprintf("%#07x", r.Addr)
+	return fmt.Sprintf("%#07x", p.Addr())
 }
 
 // wordV10 returns the word of version 10 that holds a field: its group and the
 // byte offset in it.
 func wordV10(r *td.Row) string {
-	return fmt.Sprintf("%s + 0x%02x", r.V10.Group.Name, 4*r.V10.Word)
+	p := r.Place(td.V10)
+	return fmt.Sprintf("%s + 0x%02x", p.Block.Name, 4*p.Word)
 }
 
 // placeV10 returns the word, and the lowest bit where it is another than in
 // version 7.
 func placeV10(r *td.Row) string {
-	if r.V10.Bit != r.Bit {
-		return fmt.Sprintf("%s, bit %d", wordV10(r), r.V10.Bit)
+	if to := r.Place(td.V10); to.Bit != r.Place(td.V7).Bit {
+		return fmt.Sprintf("%s, bit %d", wordV10(r), to.Bit)
 	}
 	return wordV10(r)
 }
@@ -134,12 +141,12 @@ func writeGrades(w *bytes.Buffer) {
 // writeGroups prints the groups of version 10.
 func writeGroups(w *bytes.Buffer) {
 	head(w, "group", "contents", "image base", "words", "register base")
-	for _, g := range append([]*td.Group{td.HeaderV10}, td.Groups...) {
+	for _, g := range td.V10.Blocks {
 		base := ""
 		if g != td.HeaderV10 {
 			base = fmt.Sprintf("0x%04x", g.Base)
 		}
-		row(w, g.Name, g.Doc, fmt.Sprintf("0x%03x", g.Image), fmt.Sprint(g.Words), base)
+		row(w, g.Name, g.Doc, fmt.Sprintf("0x%03x", g.Image()), fmt.Sprint(g.Words), base)
 	}
 }
 

@@ -268,7 +268,7 @@ func TestTasksWithoutFieldTableArePrintedAsWords(t *testing.T) {
 	b[8] = hwx.SubtypeH16
 	ok, out, errs := dumped(t, b)
 	if !ok || !strings.Contains(out,
-		"the tasks of CPU subtype 7 are not decoded: only h13's (4) have a field table; its words:\n") ||
+		"the tasks of CPU subtype 7 are not decoded: only those of h13 (4) have a field table; its words:\n") ||
 		!strings.Contains(out, "\n00004000  00000000 ") || !strings.Contains(out, "tiles of K") {
 		t.Errorf("ok is %v\n%s%s", ok, out, errs)
 	}

@@ -15,7 +15,7 @@ import (
 // text and JSON, and checks the error for a corrupt one.
 func TestFirmwareContainersArePrinted(t *testing.T) {
 	b, err := afpp.Encode(&afpp.Package{Programs: []*afpp.Program{{
-		Generic:    afpp.Generic{Identity: 7, Image: td.VersionV10, Base: 0x30000000, Size: afpp.PageSize},
+		Generic:    afpp.Generic{Identity: 7, Image: uint32(td.V10.Version), Base: 0x30000000, Size: afpp.PageSize},
 		Text:       afpp.Text{Images: [][]byte{make([]byte, td.ImageSize)}},
 		Operations: []afpp.Operation{{Name: "copy", Class: 4, Tasks: 1}},
 		Procedures: []afpp.Procedure{{Name: "net", Operations: 1,
@@ -55,7 +55,9 @@ func TestFirmwareContainersArePrinted(t *testing.T) {
 func TestTasksOfSeveralProgramsAreSeparate(t *testing.T) {
 	program := func(id uint64) *afpp.Program {
 		return &afpp.Program{
-			Generic:    afpp.Generic{Identity: id, Image: td.VersionV10, Base: 0x30000000, Size: afpp.PageSize},
+			Generic: afpp.Generic{
+				Identity: id, Image: uint32(td.V10.Version), Base: 0x30000000, Size: afpp.PageSize,
+			},
 			Text:       afpp.Text{Images: [][]byte{make([]byte, td.ImageSize)}},
 			Operations: []afpp.Operation{{Name: "copy", Class: 4, Tasks: 1}},
 			Procedures: []afpp.Procedure{{Name: "net", Operations: 1,

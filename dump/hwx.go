@@ -140,23 +140,23 @@ func Programs(f *hwx.File) ([]td.Program, error) {
 
 // Tasks decodes the tasks of a procedure.
 func Tasks(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
-	if note := noFields(f); note != "" {
-		return nil, errors.New(note)
+	codec, err := f.Codec()
+	if err != nil {
+		return nil, err
 	}
 	text, off, ok := f.TextOf(p)
 	if !ok {
 		return nil, fmt.Errorf("its entry %#x is not in __TEXT,__text", p.Entry)
 	}
-	return td.DecodeChain(text, off, p.FirstWords)
+	return codec.DecodeChain(text, off, p.FirstWords)
 }
 
 // noFields returns why the tasks of a container cannot be decoded, "" if they can.
 func noFields(f *hwx.File) string {
-	if f.Header.CPUSubtype == hwx.SubtypeH13 {
-		return ""
+	if _, err := f.Codec(); err != nil {
+		return err.Error()
 	}
-	return fmt.Sprintf("the tasks of CPU subtype %d are not decoded: only h13's (%d) have a field table",
-		f.Header.CPUSubtype, hwx.SubtypeH13)
+	return ""
 }
 
 // printableText replaces control characters, which must not reach the terminal.

@@ -221,7 +221,7 @@ func (d *fileDump) relocFields(list []relocJSON, at map[uint32]int) {
 					continue
 				}
 				list[k].Procedure, list[k].Task = p.Name, &i
-				for _, f := range t.FieldsAt(w) {
+				for _, f := range t.Codec.FieldsAt(t.Task, w) {
 					if f.Row().Known != td.Unknown {
 						list[k].Field = f.String()
 					}

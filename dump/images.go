@@ -51,11 +51,11 @@ func (d *fileDump) imagesHeader() error {
 			Version int `json:"version"`
 			Size    int `json:"image_size"`
 			Images  int `json:"images"`
-		}{td.VersionV10, td.ImageSize, len(d.imageSet)})
+		}{td.V10.Version, td.ImageSize, len(d.imageSet)})
 		return d.j.Err
 	}
 	d.part()
-	d.printf("register images of descriptor version %d: %d of %#x bytes\n", td.VersionV10, len(d.imageSet),
+	d.printf("register images of descriptor version %d: %d of %#x bytes\n", td.V10.Version, len(d.imageSet),
 		td.ImageSize)
 	return nil
 }
@@ -116,7 +116,7 @@ func (d *fileDump) imageProcedure(name string, list []imageTask) error {
 			}
 			continue
 		}
-		if err := d.task(i, td.Placed{Task: x.task, Off: int(x.at)}, x.at); err != nil {
+		if err := d.task(i, td.Placed{Task: x.task, Off: int(x.at), Codec: td.V7}, x.at); err != nil {
 			return err
 		}
 	}
@@ -163,7 +163,7 @@ func (d *fileDump) imageDetail() error {
 		if x.task == nil {
 			return fmt.Errorf("%s: %s %d: %w", d.path, d.name(PartTask), i, x.err)
 		}
-		return d.detail(x.procedure, i, n, td.Placed{Task: x.task, Off: int(x.at)}, x.at)
+		return d.detail(x.procedure, i, n, td.Placed{Task: x.task, Off: int(x.at), Codec: td.V7}, x.at)
 	})
 }
 

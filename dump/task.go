@@ -43,6 +43,10 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 			d.fault(err)
 		}
 	}
+	codec, err := s.f.Codec()
+	if err != nil {
+		return 0, -1, 0, err
+	}
 	text, off, ok := s.f.TextOf(p)
 	if !ok {
 		tell(fmt.Errorf("procedure %s: its entry %#x is not in the part of __TEXT,__text that is present, so none "+
@@ -51,7 +55,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	}
 	next, size := off, p.FirstWords
 	var stop error
-	walked := td.WalkChain(text, off, p.FirstWords, func(t td.Placed) error {
+	walked := codec.WalkChain(text, off, p.FirstWords, func(t td.Placed) error {
 		// A task of two chains would be printed twice, and a loop without end.
 		switch owner := s.owner[t.Off]; owner {
 		case nil:
@@ -60,7 +64,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 		default:
 			return &sharedTask{t.Off, owner.Name}
 		}
-		stop = visit(n, td.Placed{Task: t.Clone(), Off: t.Off}) // visit may keep it
+		stop = visit(n, t.Clone()) // visit may keep it
 		n++
 		next, size = int(t.Get(td.NextPointer)), t.Int(td.NextSize)+1
 		return stop
@@ -195,7 +199,7 @@ func (d *fileDump) task(i int, t td.Placed, at int64) error {
 	if d.j != nil {
 		x := taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), Summary: t.Summary()}
 		if fields {
-			x.Fields = t.Values()
+			x.Fields = t.Codec.Values(t.Task)
 		}
 		x.Source = d.taskSource(t.Off)
 		d.j.Put("", x)
@@ -206,7 +210,7 @@ func (d *fileDump) task(i int, t td.Placed, at int64) error {
 	if !fields {
 		return nil
 	}
-	return d.fieldRuns(t.Task, false)
+	return d.fieldRuns(t, false)
 }
 
 func (d *fileDump) taskSource(off int) *provenance.TaskView {
@@ -227,11 +231,11 @@ func (d *fileDump) printSource(off int) {
 }
 
 // everyField prints the fields of a task, word by word, with place, meaning and source.
-func (d *fileDump) everyField(t *td.Task) error {
+func (d *fileDump) everyField(t td.Placed) error {
 	block := (*td.Block)(nil)
 	for r := range t.Readings(true) {
-		if r.Block != block {
-			block = r.Block
+		if r.At.Block != block {
+			block = r.At.Block
 			d.printf("  %s: %s\n", block.Name, block.Doc)
 		}
 		if _, err := fmt.Fprintf(d.out, "    %s  %s\n%s%s\n", placeOf(&r), fieldColumns(&r, r.Name, cmp.Or(r.Doc, "-")),
@@ -244,7 +248,7 @@ func (d *fileDump) everyField(t *td.Task) error {
 
 // knownFields prints the fields of a task that are not zero and whose meaning is known, with their place, and how many
 // others there are.
-func (d *fileDump) knownFields(t *td.Task) error {
+func (d *fileDump) knownFields(t td.Placed) error {
 	if err := d.fieldRuns(t, true); err != nil {
 		return err
 	}
@@ -267,7 +271,7 @@ func understood(r *td.Reading) bool { return r.Known != td.Unknown && r.Doc != "
 
 // placeOf returns where a field is: word of the task, register, bits.
 func placeOf(r *td.Reading) string {
-	return fmt.Sprintf("word %-3d %-9s %-5s", r.Word, registerOf(r.Row), r.Bits())
+	return fmt.Sprintf("word %-3d %-9s %-5s", r.Word, registerOf(r.At), r.At.Bits())
 }
 
 // fieldColumns returns the columns of a field's line: name, value, value in words, meaning.
@@ -283,13 +287,13 @@ type fieldRun struct {
 
 // fieldRuns prints the fields that are not zero, one line per run; with known only those whose meaning is known, each
 // with the place of the first of its run.
-func (d *fileDump) fieldRuns(t *td.Task, known bool) error {
+func (d *fileDump) fieldRuns(t td.Placed, known bool) error {
 	var runs []fieldRun
 	flush := func() error {
 		for i := range runs {
 			r := &runs[i]
 			if i == 0 {
-				d.printf("  %s: %s\n", r.Block.Name, r.Block.Doc)
+				d.printf("  %s: %s\n", r.At.Block.Name, r.At.Block.Doc)
 			}
 			doc := cmp.Or(r.Doc, "-")
 			if r.Known >= td.Modelled {
@@ -312,7 +316,7 @@ func (d *fileDump) fieldRuns(t *td.Task, known bool) error {
 		if known && !understood(&r) {
 			continue
 		}
-		if len(runs) > 0 && runs[0].Block != r.Block {
+		if len(runs) > 0 && runs[0].At.Block != r.At.Block {
 			if err := flush(); err != nil {
 				return err
 			}
@@ -332,11 +336,11 @@ func (d *fileDump) fieldRuns(t *td.Task, known bool) error {
 
 // registerOf returns the address of a field's register, or the index of the word for the header, which has no
 // registers.
-func registerOf(r *td.Row) string {
-	if r.Block == td.Header {
-		return fmt.Sprintf("header %d", r.Addr/4)
+func registerOf(p td.Place) string {
+	if p.Block == td.Header {
+		return fmt.Sprintf("header %d", p.Word)
 	}
-	return fmt.Sprintf("%#07x", r.Addr) // as in docs/registers.md
+	return fmt.Sprintf("%#07x", p.Addr()) // as in docs/registers.md
 }
 
 // fieldJSON is the JSON format of a field and its row of the table.
@@ -384,10 +388,10 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 			x.Cases = []string{}
 		}
 		for r := range t.Readings(true) {
-			x.Detail = append(x.Detail, fieldJSON{Name: r.Name, Word: r.Word, Register: registerOf(r.Row),
-				Bits: r.Bits(), Kind: r.Kind.String(), Value: r.Value, Hex: fmt.Sprintf("%#x", r.Value),
+			x.Detail = append(x.Detail, fieldJSON{Name: r.Name, Word: r.Word, Register: registerOf(r.At),
+				Bits: r.At.Bits(), Kind: r.Kind.String(), Value: r.Value, Hex: fmt.Sprintf("%#x", r.Value),
 				Text: r.Text(r.Value), Meaning: r.Meaning(r.Value), Doc: r.Doc, Known: r.Known.String(),
-				Source: r.Provenance(), V10: r.V10.String()})
+				Source: r.Provenance(), V10: r.Place(td.V10).String()})
 		}
 		d.j.Put("", x)
 		return d.j.Err
@@ -406,9 +410,9 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 	}
 	d.printSource(t.Off)
 	if d.AllFields {
-		return d.everyField(t.Task)
+		return d.everyField(t)
 	}
-	return d.knownFields(t.Task)
+	return d.knownFields(t)
 }
 
 // maxCases is the number of recorded cases that the text names.

@@ -97,7 +97,7 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		a.widely(db, made, s)
 	}
 	a.operators(db, made, r)
-	a.tasks(db, made, r, words)
+	a.tasks(db, made, r, o.Compile.Target, words)
 	a.constants(db, made, stmts)
 	a.ports(db, made, r)
 	a.numerics(r)
@@ -267,7 +267,8 @@ func (a *Answer) operators(db *provenance.DB, made *provenance.Made, r *compile.
 }
 
 // tasks lists the tasks and the fields of their words, which are in text by task.
-func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Result, text map[int][]byte) {
+func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Result, on *target.Table,
+	text map[int][]byte) {
 	type key struct {
 		procedure string
 		index     int
@@ -291,7 +292,7 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 		rep := tasks[k]
 		t := Task{
 			Procedure: k.procedure, Index: k.index, Offset: x.Offset, Words: int(x.Words), Rule: x.Rule,
-			Kind: rep.Kind, Attested: rep.Attested, Estimate: rep.Estimate, Fields: fields(text[i], x.Words),
+			Kind: rep.Kind, Attested: rep.Attested, Estimate: rep.Estimate, Fields: fields(on, text[i], x.Words),
 		}
 		for _, l := range x.Links {
 			t.Links = append(t.Links, fmt.Sprintf("word %d points at %s", l.Word, db.LinkString(l)))
@@ -301,13 +302,17 @@ func (a *Answer) tasks(db *provenance.DB, made *provenance.Made, r *compile.Resu
 }
 
 // fields returns the fields that a task writes and that are not 0, by word.
-func fields(text []byte, n uint32) []Field {
+func fields(on *target.Table, text []byte, n uint32) []Field {
 	out := []Field{}
 	words := make([]uint32, n)
 	if _, err := binary.Decode(text, binary.LittleEndian, words); err != nil {
 		return out
 	}
-	t, err := td.Decode(words)
+	codec, err := td.CodecOf(on.TD)
+	if err != nil {
+		return out
+	}
+	t, err := codec.DecodeWords(words)
 	if err != nil {
 		return out
 	}
@@ -315,7 +320,7 @@ func fields(text []byte, n uint32) []Field {
 	for i := range rows {
 		f := td.Field(i)
 		v := t.Get(f)
-		w, ok := t.WordIndex(f)
+		w, ok := codec.WordIndex(t, f)
 		if v == 0 || !ok {
 			continue
 		}

@@ -138,6 +138,7 @@ func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	if len(reports) == 0 {
 		reports = []*compile.Report{report}
 	}
+	v.codec, _ = f.Codec()
 	v.text = bytes.Clone(f.TextBytes())
 	v.container = mapContainer(f, int64(len(files.Container)))
 	v.chain = chainOf(p)

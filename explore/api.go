@@ -106,13 +106,13 @@ func (s *Server) fieldList(*http.Request) (any, error) {
 	table := td.Fields()
 	out := make([]fieldInfo, len(table))
 	for i := range table {
-		r := &table[i]
+		r, at := &table[i], table[i].Place(td.V7)
 		out[i] = fieldInfo{
 			Name:  r.Name,
-			Block: r.Block.Name,
-			Addr:  r.Addr,
-			Bit:   r.Bit,
-			Width: r.Width,
+			Block: at.Block.Name,
+			Addr:  at.Addr(),
+			Bit:   at.Bit,
+			Width: at.Width,
 			Unit:  r.Unit,
 			Kind:  r.Kind.String(),
 			Array: r.Array.Name,

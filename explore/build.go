@@ -76,6 +76,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	if v.files, err = s.spill(r); err != nil {
 		return v, &faultError{err}
 	}
+	v.codec, _ = r.HWX.Codec()
 	v.text = r.HWX.TextBytes()
 	v.container = mapContainer(r.HWX, v.files.container.size)
 	v.chain = chainOf(r.E5)

@@ -71,11 +71,7 @@ func taskRows(db *provenance.DB, reports []*compile.Report) ([]taskRow, error) {
 // describeTasks says what each task does, by its words, and what it takes on the target by the model of package cost.
 func (v *view) describeTasks(on *target.Table) {
 	for i := range v.tasks {
-		words, err := v.words(i)
-		if err != nil {
-			continue
-		}
-		t, err := td.Decode(words)
+		t, _, err := v.decode(i)
 		if err != nil {
 			continue
 		}
@@ -111,20 +107,29 @@ type taskView struct {
 // task returns a task in full, its fields in the order of its words.
 func (v *view) task(i int) (*taskView, error) {
 	row := v.tasks[i]
-	words, err := v.words(i)
-	if err != nil {
-		return nil, err
-	}
-	t, err := td.Decode(words)
+	t, words, err := v.decode(i)
 	if err != nil {
 		return nil, err
 	}
 	p := v.db.TaskView(i)
-	out := &taskView{taskRow: row, Source: p.Source, Links: p.Links, WordValues: words, Fields: fields(t)}
+	out := &taskView{taskRow: row, Source: p.Source, Links: p.Links, WordValues: words, Fields: fields(v.codec, t)}
 	if out.Links == nil {
 		out.Links = []provenance.LinkView{}
 	}
 	return out, nil
+}
+
+// decode returns a task with its words.
+func (v *view) decode(i int) (*td.Task, []uint32, error) {
+	words, err := v.words(i)
+	if err != nil {
+		return nil, nil, err
+	}
+	if v.codec == nil {
+		return nil, nil, fmt.Errorf("task %d: tasks of this generation are not decoded", i)
+	}
+	t, err := v.codec.DecodeWords(words)
+	return t, words, err
 }
 
 func (v *view) words(i int) ([]uint32, error) {
@@ -141,19 +146,19 @@ func (v *view) words(i int) ([]uint32, error) {
 	return words, nil
 }
 
-func fields(t *td.Task) []fieldView {
+func fields(codec *td.Codec, t *td.Task) []fieldView {
 	var out []fieldView
-	for r := range t.Readings(true) {
+	for r := range codec.Readings(t, true) {
 		if r.Known == td.Unknown && r.Value == 0 {
 			continue
 		}
 		out = append(out, fieldView{
 			Name:  r.Name,
-			Block: r.Block.Name,
+			Block: r.At.Block.Name,
 			Word:  r.Word,
-			Addr:  r.Addr,
-			Bit:   r.Bit,
-			Width: r.Width,
+			Addr:  r.At.Addr(),
+			Bit:   r.At.Bit,
+			Width: r.At.Width,
 			Unit:  r.Unit,
 			Value: r.Value,
 			Text:  r.Describe(r.Value),

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/provenance"
 )
 
@@ -32,7 +33,8 @@ type view struct {
 	report     *compile.Report
 	db         *provenance.DB // nil if nothing was lowered
 	tasks      []taskRow
-	text       []byte // the task section
+	codec      *td.Codec // of the tasks; nil for a generation whose tasks are not known
+	text       []byte    // the task section
 	container  *containerMap
 	chain      []chainFunc
 	// databaseOp maps each operation of the chain to its index in the database, and chainOp is the inverse; -1 for

@@ -15,6 +15,7 @@ import (
 func segmentOf(g *irbuild.Graph, outs ...*ir.Value) *Segment {
 	body := g.Program().Funcs[0].Body
 	seg := &Segment{
+		Codec:   td.V7,
 		Name:    "s",
 		Ops:     body.Ops,
 		Inputs:  body.Params,
@@ -221,7 +222,7 @@ func (p *printer) planned(d *draft) string {
 // task differs from one that does nothing.
 func taskText(t *testing.T, task *td.Task) string {
 	t.Helper()
-	ws, err := task.Encode()
+	ws, err := td.V7.EncodeWords(task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +234,7 @@ func taskText(t *testing.T, task *td.Task) string {
 	nothing.src[0].where, nothing.dst.where = inL2, inL2
 	nothing.src[0].buf, nothing.dst.buf = &buffer{}, &buffer{}
 	idle := td.New()
-	(&chain{}).encode(idle, nothing)
+	(&chain{codec: td.V7}).encode(idle, nothing)
 	lines := map[string][]string{}
 	var order []string
 	for i, fields := 0, len(td.Fields()); i < fields; i++ {
@@ -242,19 +243,20 @@ func taskText(t *testing.T, task *td.Task) string {
 		if task.Get(f) == idle.Get(f) {
 			continue
 		}
-		name, text := strings.TrimPrefix(r.Name, r.Block.Name+"."), r.Text(task.Get(f))
+		block := r.Place(td.V7).Block.Name
+		name, text := strings.TrimPrefix(r.Name, block+"."), r.Text(task.Get(f))
 		if n, step := run(task, f); n > 1 { // elements that are equal, or one step apart
 			first, last := r.Array.Index, r.Array.Index+n-1
-			name = fmt.Sprintf("%s[%d..%d]", strings.TrimPrefix(r.Array.Name, r.Block.Name+"."), first, last)
+			name = fmt.Sprintf("%s[%d..%d]", strings.TrimPrefix(r.Array.Name, block+"."), first, last)
 			if step != 0 {
 				text += fmt.Sprintf(" and %d more each", step)
 			}
 			i += n - 1
 		}
-		if lines[r.Block.Name] == nil {
-			order = append(order, r.Block.Name)
+		if lines[block] == nil {
+			order = append(order, block)
 		}
-		lines[r.Block.Name] = append(lines[r.Block.Name], name+"="+text)
+		lines[block] = append(lines[block], name+"="+text)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d words, checksum %08x\n", len(ws), sum.Sum32())

@@ -44,25 +44,21 @@ var cacheHints = [...]struct{ hint, reuse, noReuse, dependency int }{
 	hintOff:     {hint: 2, reuse: 8, noReuse: 8, dependency: 0},
 }
 
-// encoder writes the registers of one draft for descriptor version 7. No other part of the package writes or reads
-// registers, so another version needs only another encoder.
+// encoder sets the values of one draft. No other part of the package writes or reads values of tasks.
 type encoder struct {
 	*draft
-	to  registers
-	old bool // in the older form
+	to fields
 }
 
-// registers is what an encoder writes to.
-type registers interface {
+// fields is what an encoder writes to.
+type fields interface {
 	Set(f td.Field, v int) *td.Task
 }
 
 // encode sets a task that is zero from a draft. The task's Err reports a value that does not fit its field.
 func (c *chain) encode(t *td.Task, d *draft) {
-	(&encoder{draft: d, to: t, old: c.old}).encode()
-	if c.old {
-		t.Spans = td.DefaultSpans(d.kernel != nil, true)
-	}
+	(&encoder{draft: d, to: t}).encode()
+	c.codec.Complete(t)
 }
 
 // encode writes each field at most once, in the order of the field table. Fields that it does not write are zero.
@@ -77,13 +73,7 @@ func (e *encoder) encode() {
 	e.tileResult()
 }
 
-// set writes a field; in the older form, with the value that oldFields has for it.
-func (e *encoder) set(f td.Field, v int) {
-	if e.old {
-		v = older(f, v, e.draft)
-	}
-	e.to.Set(f, v)
-}
+func (e *encoder) set(f td.Field, v int) { e.to.Set(f, v) }
 
 // either returns a if first is set, else b.
 func either[T any](first bool, a, b T) T {
@@ -137,9 +127,6 @@ func (e *encoder) bar(bar, enable td.Field, b *buffer) {
 func (e *encoder) header() {
 	e.size(td.ExeCycles, e.time)
 	events, debug := e.events()
-	if e.old {
-		events &^= oldEvent
-	}
 	e.set(td.LogEvents, events)
 	e.set(td.DebugLogEvents, debug)
 	e.flag(td.DisallowAbort, e.deps.planarNext)

@@ -351,7 +351,7 @@ func (c *chain) placeTransients() {
 				}
 			}
 			d.dst.l2.base = min(top, c.t.L2Bytes-granule)
-			if c.old {
+			if c.codec.Older {
 				c.throughL2(d, top)
 			}
 		}

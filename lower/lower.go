@@ -23,8 +23,8 @@ type Segment struct {
 	// Ports names every input and output in the container. Buffer-access registers, and therefore addresses, follow the
 	// order of these names, as in every recorded program.
 	Ports map[*ir.Value]string
-	// Full requests tasks as written by the compilers that wrote every record whole (oldform.go).
-	Full bool
+	// Codec writes the tasks.
+	Codec *td.Codec
 	// Emit, if set, is called with each task in order, the kernel-DMA lanes whose base address points into the constant
 	// section, and the number of tasks that follow. A task stays as it is until the next call. With EmitOnly it gets
 	// all that is kept of the tasks: Procedure.Tasks, Stores and Held are empty.
@@ -158,7 +158,7 @@ func (e *Error) Unwrap() error { return e.Err }
 
 func newBuilder(seg *Segment, t *target.Table, sec *weights.Section) *builder {
 	return &builder{
-		chain: chain{t: t, old: seg.Full}, constants: newConstants(sec), fused: seg.Fused,
+		chain: chain{t: t, codec: seg.Codec}, constants: newConstants(sec), fused: seg.Fused,
 		vals: make(map[*ir.Value]*surf, len(seg.Ops)), bytes: map[*ir.Value]*surf{}, zeros: map[*ir.Value]*surf{},
 		planes: map[*ir.Value][]*surf{},
 		outs:   map[*ir.Value]*buffer{}, read: make(map[*ir.Value]reading, len(seg.Ops)),
@@ -235,7 +235,7 @@ func portRegisters(seg *Segment) map[*ir.Value]int {
 	bars := make(map[*ir.Value]int, len(ports))
 	for i, v := range ports {
 		bars[v] = BarFirstPort + i
-		if seg.Full {
+		if seg.Codec.Older {
 			bars[v] = BarFirstPort + len(ports) - 1 - i
 		}
 	}

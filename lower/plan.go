@@ -15,7 +15,7 @@ import (
 type chain struct {
 	t        *target.Table
 	drafts   []*draft
-	old      bool  // tasks of the older form
+	codec    *td.Codec
 	scratch  int64 // bytes
 	resident int   // number of buffers that stay in L2
 }

@@ -36,7 +36,7 @@ func (l *limits) trial(r *Rule, op *ir.Op, see func(t *td.Task)) (tasks int, err
 
 // drafts returns a builder with a rule's drafts of an operation alone.
 func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
-	b := newBuilder(&Segment{}, l.t, &weights.Section{})
+	b := newBuilder(&Segment{Codec: trialCodec(l.t)}, l.t, &weights.Section{})
 	b.trial, b.op, b.rule = true, op, r.Name
 	op.Operands(func(_ *ir.Param, v *ir.Value) {
 		b.read[v] = reading{whole: b.read[v].whole || !takesLines(op)}
@@ -53,6 +53,14 @@ func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 		err = b.err
 	}
 	return b, err
+}
+
+// trialCodec returns the codec whose fields a trial must fit: for a target that zinc writes no tasks for, version 7's.
+func trialCodec(t *target.Table) *td.Codec {
+	if c, err := td.CodecOf(t.TD); err == nil {
+		return c
+	}
+	return td.V7
 }
 
 // constantBytes is the size of an operation's constants in fp16, which a trial does not pack.
@@ -74,7 +82,7 @@ func (b *builder) fits(see func(t *td.Task)) error {
 	for i, d := range b.drafts {
 		t := td.New()
 		b.encode(t, d)
-		if err := t.Err(); err != nil {
+		if err := b.codec.Fits(t); err != nil {
 			return fmt.Errorf("task %d: %w", i, err)
 		}
 		if err := b.within(t); err != nil {

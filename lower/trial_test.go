@@ -8,6 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -89,6 +90,7 @@ func TestAcceptedOperationsAreLowered(t *testing.T) {
 				t.Fatalf("refused: %+v", no)
 			}
 			seg := &lower.Segment{
+				Codec:   td.V7,
 				Name:    "s",
 				Ops:     []*ir.Op{out.Def},
 				Outputs: []*ir.Value{out},

@@ -115,6 +115,10 @@ func (p *patcher) readers() ([][]reader, error) {
 		return nil, fmt.Errorf("the container's tasks take %d bytes, the debug database says %d", len(text),
 			p.db.TextSize)
 	}
+	codec, err := p.file.Codec()
+	if err != nil {
+		return nil, err
+	}
 	for i := range p.db.Tasks {
 		x := &p.db.Tasks[i]
 		if !slices.ContainsFunc(x.Links, func(l provenance.Link) bool { return l.Kind == provenance.LinkConstant }) {
@@ -127,7 +131,7 @@ func (p *patcher) readers() ([][]reader, error) {
 		for k := range words {
 			words[k] = binary.LittleEndian.Uint32(text[x.Offset+4*uint64(k):])
 		}
-		t, err := td.Decode(words)
+		t, err := codec.DecodeWords(words)
 		if err != nil {
 			return nil, fmt.Errorf("task %d at %#x: %w", i, x.Offset, err)
 		}
@@ -148,7 +152,7 @@ func (p *patcher) readers() ([][]reader, error) {
 				return nil, fmt.Errorf("task %d loads constants at %#x, which are missing from the debug database", i,
 					l.Target)
 			}
-			lane := slices.ContainsFunc(t.FieldsAt(int(l.Word)), func(f td.Field) bool {
+			lane := slices.ContainsFunc(codec.FieldsAt(t, int(l.Word)), func(f td.Field) bool {
 				return f.Row().Array.Base == td.CoeffBase
 			})
 			r := reader{i, t, lane}

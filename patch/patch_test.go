@@ -417,17 +417,18 @@ func TestKernelsLargerThanTheirBytesAreRefused(t *testing.T) {
 		for k := range words {
 			words[k] = binary.LittleEndian.Uint32(text[x.Offset+4*uint64(k):])
 		}
-		task, err := td.Decode(words)
+		task, err := td.V7.DecodeWords(words)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, field := range []td.Field{td.NumGroups, td.Cin, td.Cout, td.Kh, td.Kw} {
 			row := &td.Fields()[field]
-			w, ok := task.WordIndex(field)
+			w, ok := td.V7.WordIndex(task, field)
 			if !ok {
 				t.Fatalf("task %d has no %s", i, row.Name)
 			}
-			words[w] |= (1<<row.Width - 1) << row.Bit
+			at := row.Place(td.V7)
+			words[w] |= (1<<at.Width - 1) << at.Bit
 			binary.LittleEndian.PutUint32(text[x.Offset+4*uint64(w):], words[w])
 		}
 	}

@@ -129,7 +129,7 @@ func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task))
 		t.Fatal(err)
 	}
 	proc := r.Functions[0].Procedures[0]
-	text, _, err := td.AppendChain(nil, proc.Tasks)
+	text, _, err := td.V7.AppendChain(nil, proc.Tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func corrupted(t *testing.T, r *compile.Result, task int, change func(*td.Task))
 	good := proc.Tasks[task]
 	proc.Tasks[task] = good.Clone()
 	change(proc.Tasks[task])
-	changed, _, err := td.AppendChain(nil, proc.Tasks)
+	changed, _, err := td.V7.AppendChain(nil, proc.Tasks)
 	proc.Tasks[task] = good
 	if err != nil || len(changed) != len(text) {
 		t.Fatalf("task %d: %d bytes, want %d; %v", task, len(changed), len(text), err)

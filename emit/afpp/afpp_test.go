@@ -51,7 +51,7 @@ func program(identity uint64, kernel, bias int) *afpp.Program {
 		panic(err)
 	}
 	p := &afpp.Program{
-		Generic: afpp.Generic{Identity: identity, Image: td.VersionV10, Base: 0x30000000, Size: 0x1c000},
+		Generic: afpp.Generic{Identity: identity, Image: uint32(td.V10.Version), Base: 0x30000000, Size: 0x1c000},
 		Kernel:  bytes.Repeat([]byte{0x00, 0x3c}, kernel/2),
 		Text:    afpp.Text{Records: records, Images: images},
 		Operations: []afpp.Operation{{Name: "convert", Class: 4, Tasks: 1}, {Name: "product", Class: 18, FirstTask: 1,

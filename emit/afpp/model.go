@@ -29,7 +29,7 @@ func (g *Program) At() int64 { return int64(g.base) }
 // Generic is the section that names a program.
 type Generic struct {
 	Identity  uint64   // of the program among those of a client
-	Image     uint32   // version of the register images, [td.VersionV10]
+	Image     uint32   // version of the register images, [td.V10.Version]
 	Base      uint64   // first device address that the program may name; page-aligned
 	Size      uint64   // bytes from Base; Base+Size is at most [AddressLimit]
 	Container [32]byte // SHA-256 of the hardware container

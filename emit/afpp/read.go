@@ -287,8 +287,8 @@ func (r *programReader) generic(c *cursor, count int) {
 	c.check(count == 1, "count", "there is one generic entry", count, 1)
 	g.Identity = c.u64("identity")
 	g.Image = c.u32("image version")
-	c.check(g.Image == td.VersionV10, "image version", "register images of this version are unknown", int64(g.Image),
-		td.VersionV10)
+	c.check(int(g.Image) == td.V10.Version, "image version", "register images of this version are unknown",
+		int64(g.Image), td.V10.Version)
 	n := [3]uint32{}
 	for i, name := range [...]string{"tasks", "operations", "procedures"} {
 		n[i] = c.u32(name)
@@ -332,7 +332,7 @@ func (r *programReader) text(c *cursor, count int) {
 		}
 	}
 	r.p.Text.Records = rs
-	if r.p.Generic.Image != td.VersionV10 {
+	if int(r.p.Generic.Image) != td.V10.Version {
 		r.p.Text.Other = c.take(c.left(), "images")
 		return
 	}

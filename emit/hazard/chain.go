@@ -39,7 +39,7 @@ func (c *checker) chain(seen map[int]bool) {
 		for i := range ws {
 			ws[i] = binary.LittleEndian.Uint32(text[off+4*i:])
 		}
-		if err := t.Decode(ws); err != nil {
+		if err := c.codec.DecodeInto(t, ws); err != nil {
 			blame.find(sizeField, int64(words), maxTaskWords, "task %d cannot have this size: %v", c.task, err)
 			return
 		}
@@ -47,7 +47,7 @@ func (c *checker) chain(seen map[int]bool) {
 		next := int(t.Get(td.NextPointer))
 		// Up to the next multiple, or the next task, nothing follows a task.
 		end := off + 4*words
-		stop := min(len(text), (end+td.Align-1)&^(td.Align-1))
+		stop := min(len(text), c.codec.AlignUp(end))
 		if next > off && next < stop {
 			stop = next
 		}
@@ -84,8 +84,8 @@ func (c *checker) chain(seen map[int]bool) {
 // is; first tasks have no previous one.
 func (c *checker) placed(seen map[int]bool, off, words, size, last int, pointer, length string, follows bool) bool {
 	switch {
-	case off%td.Align != 0:
-		c.find(pointer, int64(off), td.Align, "a task begins at a multiple of the limit")
+	case off%c.codec.Align != 0:
+		c.find(pointer, int64(off), int64(c.codec.Align), "a task begins at a multiple of the limit")
 	case seen[off] || follows && off <= last:
 		c.find(pointer, int64(off), int64(last),
 			"the chain returns to a task that is already in a chain, or runs backwards")

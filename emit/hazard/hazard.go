@@ -34,19 +34,18 @@ type Report struct {
 	Hazards    []Finding `json:"hazards"` // in order of tasks, at most MaxFindings; never nil
 }
 
-// Check examines every procedure of a container. It returns an error for generations other than h13, whose tasks are
-// unknown.
+// Check examines every procedure of a container. It returns an error for generations whose tasks are not known.
 func Check(f *hwx.File) (*Report, error) {
-	if f.Header.CPUSubtype != hwx.SubtypeH13 {
-		return nil, fmt.Errorf("unknown tasks of CPU subtype %d; only h13's (%d) are checked",
-			f.Header.CPUSubtype, hwx.SubtypeH13)
+	codec, err := f.Codec()
+	if err != nil {
+		return nil, err
 	}
 	r := &Report{Hazards: []Finding{}}
 	seen := map[int]bool{} // tasks by offset, of every chain
 	l, l2, text := regions(f), newL2(), f.Text()
 	for _, p := range f.Procedures() {
 		l2.reset()
-		c := &checker{report: r, proc: p, text: text, regions: l, l2: l2}
+		c := &checker{codec: codec, report: r, proc: p, text: text, regions: l, l2: l2}
 		c.bars = c.resolve()
 		c.chain(seen)
 		r.Procedures++
@@ -56,6 +55,7 @@ func Check(f *hwx.File) (*Report, error) {
 
 // checker is the state of one procedure.
 type checker struct {
+	codec   *td.Codec
 	report  *Report
 	proc    hwx.Procedure
 	text    hwx.Text

@@ -65,7 +65,7 @@ func tasks(t testing.TB, container []byte) (f *hwx.File, l []td.Placed, at int) 
 	}
 	p := f.Procedures()[0]
 	text, entry, _ := f.TextOf(p)
-	if l, err = td.DecodeChain(text, entry, p.FirstWords); err != nil {
+	if l, err = td.V7.DecodeChain(text, entry, p.FirstWords); err != nil {
 		t.Fatal(err)
 	}
 	return f, l, int(f.Section(hwx.SegText, hwx.SectText).Offset)
@@ -137,7 +137,7 @@ func TestPlanted(t *testing.T) {
 			if x.Set(c.set, c.to).Err() != nil {
 				t.Fatal(x.Err())
 			}
-			ws, err := x.Encode()
+			ws, err := td.V7.EncodeWords(x.Task)
 			if err != nil {
 				t.Fatal(err)
 			}

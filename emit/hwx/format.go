@@ -99,16 +99,6 @@ const (
 	headerSize = 32
 )
 
-// CPU subtypes of the engine's generations.
-const (
-	SubtypeH13 = 4
-	SubtypeH14 = 5
-	SubtypeH15 = 6
-	SubtypeH16 = 7
-	SubtypeH17 = 9
-	SubtypeH18 = 10
-)
-
 // Load commands.
 const (
 	CmdSymtab  = 0x02

@@ -41,7 +41,7 @@ func TestGoldenRewrite(t *testing.T) {
 				if !ok {
 					t.Fatalf("procedure %q has no tasks", p.Name)
 				}
-				placed, err := td.DecodeChain(old, at, p.FirstWords)
+				placed, err := td.V7.DecodeChain(old, at, p.FirstWords)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -49,7 +49,7 @@ func TestGoldenRewrite(t *testing.T) {
 				for _, x := range placed {
 					tasks = append(tasks, retyped(x.Task))
 				}
-				if text, _, err = td.AppendChain(text[:at:at], tasks); err != nil {
+				if text, _, err = td.V7.AppendChain(text[:at:at], tasks); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -81,14 +81,14 @@ func TestGoldenFields(t *testing.T) {
 			}
 			p := f.Procedures()[0]
 			text, at, _ := f.TextOf(p)
-			tasks, err := td.DecodeChain(text, at, p.FirstWords)
+			tasks, err := td.V7.DecodeChain(text, at, p.FirstWords)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, x := range tasks {
 				words := make([]uint32, x.Words())
 				seen := make([]bool, len(words)) // words that fields or record heads account for
-				at := x.HeaderWords()
+				at := td.V7.HeaderWords(x.Task)
 				for _, s := range x.Spans {
 					seen[at] = true
 					at += 1 + s.Count
@@ -98,7 +98,7 @@ func TestGoldenFields(t *testing.T) {
 				}
 				for i := range rows {
 					fd := td.Field(i)
-					w, ok := x.WordIndex(fd)
+					w, ok := td.V7.WordIndex(x.Task, fd)
 					if !ok {
 						if x.Get(fd) != 0 {
 							t.Errorf("%s = %d in a register that is not written", fd, x.Get(fd))
@@ -106,12 +106,12 @@ func TestGoldenFields(t *testing.T) {
 						continue
 					}
 					seen[w] = true
-					words[w] |= x.Get(fd) / rows[i].Unit << rows[i].Bit
+					words[w] |= x.Get(fd) / rows[i].Unit << rows[i].Place(td.V7).Bit
 					if rows[i].Known == td.Unknown && x.Get(fd) != 0 {
 						t.Errorf("%s = %#x: a value that the table does not explain", fd, x.Get(fd))
 					}
 				}
-				at = x.HeaderWords()
+				at = td.V7.HeaderWords(x.Task)
 				for _, s := range x.Spans {
 					words[at] = uint32(s.Count-1)<<26 | s.Addr
 					at += 1 + s.Count

@@ -2,13 +2,12 @@
 // It knows no lowering rules and imports nothing of zinc, so that the compiler that writes tasks and the engine that
 // executes them share bytes and field names and nothing else.
 //
-// In: a Task (Set) or the words of a task stream. Out: the words (Encode, ChainWriter) or the Task (Decode,
-// DecodeChain).
-//
-// A task has two encodings. Version 7 is the chain of words in a container. Version 10 is the register image of seven
-// groups that is loaded (EncodeV10, DecodeV10); Split leaves its buffers open and returns the 44-byte records that
-// close them, Join puts both together again. CodecOf dispatches on the version. WriteText and ReadText are the text
-// form, which depends on neither.
+// A Task is the value of every field. A version of the descriptor is a Codec: where it has the fields, and how it puts
+// words together. V7 is the chain of words in a container (EncodeWords, ChainWriter; DecodeWords, DecodeChain), V7Full
+// writes it as the compilers did that wrote every record whole, and V10 is the register image that is loaded; Split
+// leaves its buffers open and returns the 44-byte records that close them, Join puts both together again. A value that
+// a version has no place for is an error of its codec. CodecOf returns the codec of a version. WriteText and ReadText
+// are the text form, which names the places of V10.
 //
 // The field table is the only source of what is printed about a task's values (Readings, Row.Meaning, Row.Provenance)
 // and of their names in code. Values of enumerations are constants with types of their own (NEMultiply, PlanarReduce).
@@ -17,8 +16,8 @@
 // error together with everything before it.
 //
 // Invariants: every bit of every register word belongs to exactly one field of the table (bits that nobody has
-// explained are fields of their own, marked Unknown), so Decode followed by Encode returns the same words; every field
-// has one place in version 10, so that a task survives the conversion unchanged; a value that does not fit its field is
-// an error that names field, value and limit; no input makes a decoder panic, loop, or allocate beyond the input's own
-// length.
+// explained are fields of their own, marked Unknown), so that decoding and encoding again returns the same words; every
+// field has one place in version 10, so that a task survives the conversion unchanged; a value that does not fit its
+// field is an error that names field, value and limit; no input makes a decoder panic, loop, or allocate beyond the
+// input's own length.
 package td

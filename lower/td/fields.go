@@ -21,11 +21,7 @@ func (k Known) String() string { return [...]string{"named", "recorded", "modell
 
 // Row is one row of the field table.
 type Row struct {
-	Name  string // Block.Field, indexed fields with [i]
-	Block *Block
-	Addr  uint32 // register byte address; for the header, 4 * word index
-	Bit   uint8  // lowest bit
-	Width uint8
+	Name string // Block.Field, indexed fields with [i]
 	// the value is in this unit and stored divided by it: 64 for a DMA stride in bytes, 16 for an L2 address, else 1
 	Unit  uint32
 	Known Known
@@ -34,8 +30,11 @@ type Row struct {
 	// Values are those that a word describes, in the order of the Doc; empty if every number means itself.
 	Values []Value
 	Array  Array // of an element of an indexed field
-	V10    Place // where version 10 has the field
+	places [layouts]Place
 }
+
+// Place returns where a version of the descriptor has the field.
+func (r *Row) Place(c *Codec) Place { return r.places[c.layout] }
 
 // Follows reports whether the row is the element after another in an indexed field.
 func (r *Row) Follows(o *Row) bool {
@@ -76,50 +75,22 @@ type Array struct {
 	Len   int
 }
 
-// Max returns the largest value the field holds.
-func (r *Row) Max() uint64 { return (1<<r.Width - 1) * uint64(r.Unit) }
-
-// Block is one register block of the descriptor.
-type Block struct {
-	Name  string
-	Base  uint32 // byte address of the first register
-	Words int
-	Doc   string
-	first int // index of its first word in Task.reg; set by init
+// Max returns the largest value that the field has in any version.
+func (r *Row) Max() uint64 {
+	most := uint64(0)
+	for _, p := range r.places {
+		most = max(most, uint64(p.mask()))
+	}
+	return most * uint64(r.Unit)
 }
 
-// Blocks of version 7. Header is not a register block: a task begins with its words.
-var (
-	Header = &Block{
-		Name:  "Header",
-		Base:  0,
-		Words: 11,
-		Doc:   "task header of ten words, and an eleventh if KBase0 and KBE0 select a runtime kernel",
-	}
-	Kernel = &Block{
-		Name:  "KernelDMA",
-		Base:  0x1f800,
-		Words: 62,
-		Doc:   "kernel DMA: sixteen coefficient lanes and four streams",
-	}
-	Common  = &Block{Name: "Common", Base: 0x00000, Words: 16, Doc: "dimensions, convolution geometry, tiling"}
-	TileSrc = &Block{Name: "TileDMASrc", Base: 0x13800, Words: 28, Doc: "tile DMA, two sources"}
-	L2      = &Block{Name: "L2", Base: 0x04800, Words: 18, Doc: "L2 source, second source, result"}
-	PE      = &Block{Name: "PE", Base: 0x08800, Words: 4, Doc: "planar engine"}
-	NE      = &Block{Name: "NE", Base: 0x0c800, Words: 5, Doc: "neural engine"}
-	TileDst = &Block{Name: "TileDMADst", Base: 0x17800, Words: 7, Doc: "tile DMA destination"}
-)
-
-// Order is the order of the register blocks in a task, as in every recorded task.
-var Order = []*Block{Kernel, Common, TileSrc, L2, PE, NE, TileDst}
-
-// taskWords is the number of words of the header and of all blocks.
-const taskWords = 151
+// Flag reports whether the field is one bit.
+func (r *Row) Flag() bool { return r.Max() == 1 }
 
 // Lanes is the number of kernel-DMA lanes.
 const Lanes = 16
 
-// The fields of version 7. Lane i of an indexed field is i fields after lane 0.
+// The fields, each with its place in version 7. Lane i of an indexed field is i fields after lane 0.
 var (
 	table []Row
 
@@ -400,16 +371,7 @@ var (
 )
 
 func header(name string, word, bit, width uint8, doc string) Field {
-	return add(Row{
-		Name:  "Header." + name,
-		Block: Header,
-		Addr:  4 * uint32(word),
-		Bit:   bit,
-		Width: width,
-		Unit:  1,
-		Known: Named,
-		Doc:   doc,
-	})
+	return reg(Header, name, 4*uint32(word), bit, width, 1, Named, doc)
 }
 
 func headerR(name string, word, bit, width uint8, doc string) Field {
@@ -434,16 +396,9 @@ func (f Field) values(vs ...Value) Field {
 }
 
 func reg(b *Block, name string, off uint32, bit, width uint8, unit uint32, k Known, doc string) Field {
-	return add(Row{
-		Name:  b.Name + "." + name,
-		Block: b,
-		Addr:  b.Base + off,
-		Bit:   bit,
-		Width: width,
-		Unit:  unit,
-		Known: k,
-		Doc:   doc,
-	})
+	r := Row{Name: b.Name + "." + name, Unit: unit, Known: k, Doc: doc}
+	r.places[layoutV7] = Place{Block: b, Word: int(off / 4), Bit: bit, Width: width}
+	return add(r)
 }
 
 func lane(b *Block, name string, off uint32, bit, width uint8, unit uint32, k Known, doc string) Field {
@@ -468,25 +423,27 @@ func add(r Row) Field {
 	return Field(len(table) - 1)
 }
 
-// words lists, for every register word, the fields in it; filled by init.
-var words = map[*Block][][]Field{}
-
-// places is where Task.reg has each field, with the row's unit; filled by init.
-var places []fieldPlace
-
-type fieldPlace struct {
-	word uint16
-	bit  uint8
-	mask uint32 // of the value, from bit 0
-	unit uint32
-}
+// units and limits are Unit and Max of each row; filled by init.
+var (
+	units  [numFields]uint32
+	limits [numFields]uint64
+)
 
 // init completes the table that the declarations above have filled. Each step depends on those before it.
 func init() {
 	describe()
-	coverWords()
-	placeFields()
+	V7.number()
+	addUnknown()
 	placeV10()
+	for _, c := range []*Codec{V7, V7Full, V10} {
+		c.lay()
+	}
+	if len(table) != numFields {
+		panic(fmt.Sprintf("lower/td: the table has %d rows, a task holds %d values", len(table), numFields))
+	}
+	for f := range table {
+		units[f], limits[f] = table[f].Unit, table[f].Max()
+	}
 	indexNames()
 }
 
@@ -507,74 +464,34 @@ func describe() {
 	}
 }
 
-// coverWords adds rows for the bits that no row covers, so that a decoded task has every bit, and indexes the table by
-// word.
-func coverWords() {
-	blocks := append([]*Block{Header}, Order...)
-	for _, b := range blocks {
-		words[b] = make([][]Field, b.Words)
-	}
+// addUnknown adds rows for the bits of version 7 that no row covers, so that a decoded task has every bit.
+func addUnknown() {
 	covered := map[*Block][]uint32{}
-	for _, b := range blocks {
+	for _, b := range V7.Blocks {
 		covered[b] = make([]uint32, b.Words)
 	}
-	place := func(f Field) {
-		r := &table[f]
-		w := (r.Addr - r.Block.Base) / 4
-		mask := uint32(1<<r.Width-1) << r.Bit
-		if covered[r.Block][w]&mask != 0 {
-			panic("lower/td: field " + r.Name + " overlaps another")
-		}
-		covered[r.Block][w] |= mask
-		words[r.Block][w] = append(words[r.Block][w], f)
+	for i := range table {
+		p := table[i].places[layoutV7]
+		covered[p.Block][p.Word] |= p.mask() << p.Bit
 	}
-	for f := range table {
-		place(Field(f))
-	}
-	for _, b := range blocks {
-		for w := range b.Words {
-			for bit := 0; bit < 32; {
-				if covered[b][w]>>bit&1 == 1 {
-					bit++
-					continue
-				}
+	for _, b := range V7.Blocks {
+		for w, mask := range covered[b] {
+			for bit := 0; bit < 32; bit++ {
 				end := bit
-				for end < 32 && covered[b][w]>>end&1 == 0 {
+				for end < 32 && mask>>end&1 == 0 {
 					end++
 				}
-				place(add(Row{
-					Name: fmt.Sprintf("%s.%#04x[%d:%d]", b.Name, 4*w, end-1, bit), Block: b, Addr: b.Base + 4*uint32(w),
-					Bit: uint8(bit), Width: uint8(end - bit), Unit: 1, Known: Unknown,
-				}))
-				bit = end
+				if end > bit {
+					reg(b, fmt.Sprintf("%#04x[%d:%d]", 4*w, end-1, bit), 4*uint32(w), uint8(bit), uint8(end-bit), 1,
+						Unknown, "")
+					bit = end
+				}
 			}
 		}
 	}
 }
 
-// placeFields lays out Task.reg.
-func placeFields() {
-	n := 0
-	for _, b := range append([]*Block{Header}, Order...) {
-		b.first = n
-		n += b.Words
-	}
-	if n != taskWords {
-		panic(fmt.Sprintf("lower/td: the blocks have %d words, a task holds %d", n, taskWords))
-	}
-	places = make([]fieldPlace, len(table))
-	for f := range table {
-		r := &table[f]
-		places[f] = fieldPlace{
-			word: uint16(r.Block.first + int(r.Addr-r.Block.Base)/4),
-			bit:  r.Bit,
-			mask: 1<<r.Width - 1,
-			unit: r.Unit,
-		}
-	}
-}
-
-// Fields returns the whole table: version 7's rows, the unexplained bits last.
+// Fields returns the whole table, the unexplained bits last.
 func Fields() []Row { return append([]Row(nil), table...) }
 
 // Row returns the row of a field.

@@ -33,7 +33,7 @@ func TestGoldenContainersV10(t *testing.T) {
 			if !ok {
 				t.Fatalf("%s: no text", file)
 			}
-			chain, err := td.DecodeChain(text, off, p.FirstWords)
+			chain, err := td.V7.DecodeChain(text, off, p.FirstWords)
 			if err != nil {
 				t.Fatalf("%s: %v", file, err)
 			}
@@ -50,7 +50,7 @@ func TestGoldenContainersV10(t *testing.T) {
 			t.Fatalf("%s: %v", file, err)
 		}
 		for i, task := range tasks {
-			want, err := task.Encode()
+			want, err := td.V7.EncodeWords(task)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestGoldenContainersV10(t *testing.T) {
 				t.Fatalf("%s task %d: %v", file, i, err)
 			}
 			for name, got := range map[string]*td.Task{"the image": back, "image and records": joined[i]} {
-				if ws, err := got.Encode(); err != nil || !reflect.DeepEqual(ws, want) {
+				if ws, err := td.V7.EncodeWords(got); err != nil || !reflect.DeepEqual(ws, want) {
 					t.Errorf("%s task %d: %s gives other words (%v)", filepath.Base(file), i, name, err)
 				}
 			}

@@ -19,26 +19,11 @@ func (k Known) Doc() string {
 	}[k]
 }
 
-// source returns where a place is from, with "assigned" spelled out.
-func (p Place) source() string {
-	if p.Source == assigned {
-		return "assigned by zinc"
-	}
-	return p.Source
-}
-
 // Provenance describes how far a row is established and where it is from: its grade, and where version 10 has the field
 // according to which source.
 func (r *Row) Provenance() string {
-	return fmt.Sprintf("%s: %s; version 10 %s, %s", r.Known, r.Known.Doc(), r.V10, r.V10.source())
-}
-
-// Bits returns the row's bits in its word, high to low: "14:0", or "5".
-func (r *Row) Bits() string {
-	if r.Width == 1 {
-		return strconv.Itoa(int(r.Bit))
-	}
-	return fmt.Sprintf("%d:%d", r.Bit+r.Width-1, r.Bit)
+	p := r.Place(V10)
+	return fmt.Sprintf("%s: %s; version 10 %s, %s", r.Known, r.Known.Doc(), p, p.source())
 }
 
 // Meaning returns the word that the table has for a value in the row's unit, or "" if it has none.
@@ -75,74 +60,31 @@ func (r *Row) Describe(v uint32) string {
 type Reading struct {
 	*Row
 	Field Field
+	At    Place
 	Word  int    // index among the task's words
 	Value uint32 // in the row's unit
 }
 
-// Readings yields the fields of the words that the task writes, in the order of the words and from the lowest bit. It
-// omits fields that are zero unless all is set.
-func (t *Task) Readings(all bool) iter.Seq[Reading] {
+// Readings yields the fields of the words that a task has, in the order of the words. It omits fields that are zero
+// unless all is set.
+func (c *Codec) Readings(t *Task, all bool) iter.Seq[Reading] {
 	return func(yield func(Reading) bool) {
-		word := 0
-		block := func(b *Block, first, count int) bool {
-			for i := first; i < first+count; i++ {
-				for _, f := range words[b][i] {
-					if (all || t.raw(f) != 0) && !yield(Reading{
-						Row:   &table[f],
-						Field: f,
-						Word:  word,
-						Value: t.Get(f),
-					}) {
-						return false
-					}
+		for word := range c.Words(t) {
+			for _, f := range c.FieldsAt(t, word) {
+				r := Reading{Row: &table[f], Field: f, At: table[f].Place(c), Word: word, Value: t.Get(f)}
+				if (all || t.On(f)) && !yield(r) {
+					return
 				}
-				word++
-			}
-			return true
-		}
-		if !block(Header, 0, t.HeaderWords()) {
-			return
-		}
-		for _, s := range t.spans() {
-			word++ // of the record's own header
-			b := blockOf(s)
-			if b == nil {
-				word += s.Count
-				continue
-			}
-			if !block(b, int(s.Addr-b.Base)/4, s.Count) {
-				return
 			}
 		}
 	}
 }
 
-// FieldsAt returns the fields of a word of the task. A word that is the header of a record or after the task's end has
-// none.
-func (t *Task) FieldsAt(word int) []Field {
-	if word < 0 {
-		return nil
-	}
-	if word < t.HeaderWords() {
-		return words[Header][word]
-	}
-	at := t.HeaderWords()
-	for _, s := range t.spans() {
-		if b := blockOf(s); b != nil && word > at && word <= at+s.Count {
-			return words[b][int(s.Addr-b.Base)/4+word-at-1]
-		}
-		at += 1 + s.Count
-	}
-	return nil
-}
-
-// Values returns, by name, the nonzero fields in the registers that the task writes, for JSON.
-func (t *Task) Values() map[string]uint32 {
+// Values returns, by name, the nonzero fields in the words of a task, for JSON.
+func (c *Codec) Values(t *Task) map[string]uint32 {
 	out := map[string]uint32{}
-	for f := range table {
-		if t.raw(Field(f)) != 0 && t.Written(Field(f)) {
-			out[table[f].Name] = t.Get(Field(f))
-		}
+	for r := range c.Readings(t, false) {
+		out[r.Name] = r.Value
 	}
 	return out
 }

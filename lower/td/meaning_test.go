@@ -54,8 +54,8 @@ func TestValuesFitTheirRows(t *testing.T) {
 func TestKindsFitTheirRows(t *testing.T) {
 	for i := range table {
 		r := &table[i]
-		if r.Kind == FP16 && r.Width != 16 || r.Kind == FP32 && r.Width != 32 {
-			t.Errorf("%s: %s in %d bits", r.Name, r.Kind, r.Width)
+		if w := r.Place(V7).Width; r.Kind == FP16 && w != 16 || r.Kind == FP32 && w != 32 {
+			t.Errorf("%s: %s in %d bits", r.Name, r.Kind, w)
 		}
 		if bytes := r.Kind == Address || r.Kind == Size; bytes != (r.Unit > 1) {
 			t.Errorf("%s: kind %s with unit %d", r.Name, r.Kind, r.Unit)
@@ -75,7 +75,8 @@ func TestArrays(t *testing.T) {
 			t.Errorf("%s is at %d of %s, want %s", r.Name, i, a.Base, want)
 		}
 		base := *a.Base.Row()
-		if a.Index >= a.Len || r.Kind != base.Kind || r.Doc != base.Doc || r.Addr != base.Addr+4*uint32(a.Index) {
+		if a.Index >= a.Len || r.Kind != base.Kind || r.Doc != base.Doc ||
+			r.Place(V7).Addr() != base.Place(V7).Addr()+4*uint32(a.Index) {
 			t.Errorf("%s does not go with %s", r.Name, a.Base)
 		}
 	}
@@ -107,36 +108,36 @@ func TestText(t *testing.T) {
 // FieldsAt report, with a source.
 func TestReadings(t *testing.T) {
 	task := New().SetBool(KernelOn, true).Set(Cin, 7).SetBool(KBE0, true).Set(KBase0, 3)
-	ws, err := task.Encode()
+	ws, err := V7.EncodeWords(task)
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := make([]uint32, len(ws))
 	seen := make([]uint32, len(ws))
-	for r := range task.Readings(true) {
-		if at, ok := task.WordIndex(r.Field); !ok || at != r.Word {
+	for r := range V7.Readings(task, true) {
+		if at, ok := V7.WordIndex(task, r.Field); !ok || at != r.Word {
 			t.Errorf("%s is at word %d, WordIndex says %d", r.Name, r.Word, at)
 		}
 		found := false
-		for _, f := range task.FieldsAt(r.Word) {
+		for _, f := range V7.FieldsAt(task, r.Word) {
 			found = found || f == r.Field
 		}
 		if !found {
 			t.Errorf("FieldsAt(%d) has no %s", r.Word, r.Name)
 		}
-		mask := uint32(1<<r.Width-1) << r.Bit
+		mask := uint32(1<<r.At.Width-1) << r.At.Bit
 		if seen[r.Word]&mask != 0 {
 			t.Errorf("%s: bits of word %d are there twice", r.Name, r.Word)
 		}
 		seen[r.Word] |= mask
-		got[r.Word] |= r.Value / r.Unit << r.Bit
-		if r.Provenance() == "" || r.Bits() == "" {
+		got[r.Word] |= r.Value / r.Unit << r.At.Bit
+		if r.Provenance() == "" || r.At.Bits() == "" {
 			t.Errorf("%s has no source", r.Name)
 		}
 	}
 	for i, w := range ws {
 		if seen[i] == 0 { // the header of a record
-			if task.FieldsAt(i) != nil {
+			if V7.FieldsAt(task, i) != nil {
 				t.Errorf("word %d: Readings has no field of it, FieldsAt does", i)
 			}
 			continue
@@ -146,13 +147,13 @@ func TestReadings(t *testing.T) {
 		}
 	}
 	n := 0
-	for r := range task.Readings(false) {
+	for r := range V7.Readings(task, false) {
 		if r.Value == 0 {
 			t.Errorf("%s is zero", r.Name)
 		}
 		n++
 	}
-	if n != 4 || task.FieldsAt(-1) != nil || task.FieldsAt(len(ws)) != nil {
+	if n != 4 || V7.FieldsAt(task, -1) != nil || V7.FieldsAt(task, len(ws)) != nil {
 		t.Errorf("%d fields that are not zero, want 4", n)
 	}
 }
@@ -160,19 +161,19 @@ func TestReadings(t *testing.T) {
 // TestWalkChainCut checks that the tasks before the cut are visited if a chain is cut.
 func TestWalkChainCut(t *testing.T) {
 	tasks := []*Task{New().Set(Cin, 1), New().Set(Cin, 2), New().Set(Cin, 3)}
-	text, offs, err := AppendChain(nil, tasks)
+	text, offs, err := V7.AppendChain(nil, tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for n := 0; n < len(text); n += 4 {
 		want := 0
 		for i, o := range offs {
-			if o+4*tasks[i].Words() <= n {
+			if o+4*V7.Words(tasks[i]) <= n {
 				want++
 			}
 		}
 		got := 0
-		err := WalkChain(text[:n], 0, tasks[0].Words(), func(p Placed) error {
+		err := V7.WalkChain(text[:n], 0, V7.Words(tasks[0]), func(p Placed) error {
 			if p.Off != offs[got] || p.Int(Cin) != got+1 {
 				t.Errorf("cut at %#x: task %d is at %#x", n, got, p.Off)
 			}

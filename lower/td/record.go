@@ -221,7 +221,7 @@ func (r *Record) checkValue() error {
 	if !ok {
 		return fieldf(offRegister, "register", "%#x: no register whose value travels in a record", r.Register)
 	}
-	if g := table[opConfig[i].at].V10.Group; Groups[r.Group] != g {
+	if g := table[opConfig[i].at].Place(V10).Block; Groups[r.Group] != g {
 		return fieldf(offMarker, "group", "%d: register %#x is in %s", r.Group, r.Register, g.Name)
 	}
 	return nil

@@ -268,26 +268,26 @@ func TestJoinRefuses(t *testing.T) {
 			*is = (*is)[:1]
 		}, "record 5: task index: 1: there are 1 images"},
 		{"a stream that is off", func(is *[][]byte, _ *[]Record) {
-			(*is)[0][StreamConfig.Row().V10.Offset()] = 0
+			(*is)[0][StreamConfig.Row().Place(V10).Offset()] = 0
 		}, "record 3: slot: bias (0x1554): the image has KernelDMA.StreamConfig[0] = 0"},
 		{"no buffer for a stream that is off", func(is *[][]byte, rs *[]Record) {
-			(*is)[0][SrcEn.Row().V10.Offset()] = 0
+			(*is)[0][SrcEn.Row().Place(V10).Offset()] = 0
 			(*rs)[0].Bar = NoBar
 		}, "record 0: slot: input tile (0x1344): the image has TileDMASrc.SrcEn = 0"},
 		{"an offset in both", func(is *[][]byte, _ *[]Record) {
-			(*is)[0][SrcBase.Row().V10.Offset()] = 64
+			(*is)[0][SrcBase.Row().Place(V10).Offset()] = 64
 		}, "record 0: offset: 0x40: the image has TileDMASrc.SrcBase = 0x40 already"},
 		{"a register in both", func(is *[][]byte, _ *[]Record) {
-			(*is)[0][RBase0.Row().V10.Offset()] = 3
+			(*is)[0][RBase0.Row().Place(V10).Offset()] = 3
 		}, "record 0: buffer-access register: 5: the task has Header.RBase0 = 3 already"},
 		{"two registers for the kernel", func(_ *[][]byte, rs *[]Record) {
 			(*rs)[3].Bar = 2
 		}, "record 3: buffer-access register: 2: the task has Header.KBase0 = 1 already"},
 		{"a value in both", func(is *[][]byte, _ *[]Record) {
-			(*is)[0][SrcFmtMode.Row().V10.Offset()] = 2
+			(*is)[0][SrcFmtMode.Row().Place(V10).Offset()] = 2
 		}, "record 4: register: 0x4d48: the image has 0x2 there already"},
 		{"an end in the middle", func(is *[][]byte, _ *[]Record) {
-			(*is)[1][EON.Row().V10.Offset()+3] = 1
+			(*is)[1][EON.Row().Place(V10).Offset()+3] = 1
 		}, "record 6: register: 0x5120: the task is not the end of its chain"},
 		{"order", func(_ *[][]byte, rs *[]Record) { (*rs)[0], (*rs)[1] = (*rs)[1], (*rs)[0] }, "record 1: order"},
 		{"image size", func(is *[][]byte, _ *[]Record) { (*is)[1] = nil }, "task 1: image byte 0x3ac"},

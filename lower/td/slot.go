@@ -24,7 +24,7 @@ const (
 type slotRow struct {
 	slot      Slot
 	name      string
-	group     *Group
+	group     *Block
 	enable    Field
 	stream    *Stream // of a tensor
 	bar, barE Field
@@ -45,7 +45,7 @@ var slotRows = []slotRow{
 	tensorSlot(SlotResult, "output tile", G6, StreamResult),
 }
 
-func tensorSlot(slot Slot, name string, g *Group, stream int) slotRow {
+func tensorSlot(slot Slot, name string, g *Block, stream int) slotRow {
 	s := &Streams[stream]
 	return slotRow{
 		slot:      slot,
@@ -122,7 +122,7 @@ var opConfig = []struct {
 // opConfigAt returns the index of the op-config row of a register.
 func opConfigAt(reg uint32) (int, bool) {
 	for i := range opConfig {
-		if r, _ := table[opConfig[i].at].V10.Register(); r == reg {
+		if r, _ := table[opConfig[i].at].Place(V10).Register(); r == reg {
 			return i, true
 		}
 	}

@@ -53,7 +53,7 @@ func SplitTask(rs []Record, img []byte, index int, t *Task) ([]Record, error) {
 	}
 	for i := range opConfig {
 		c := &opConfig[i]
-		p := table[c.at].V10
+		p := table[c.at].Place(V10)
 		w := img[p.Offset():][:4]
 		v := binary.LittleEndian.Uint32(w)
 		if v == 0 || !c.when(t) {
@@ -61,7 +61,7 @@ func SplitTask(rs []Record, img []byte, index int, t *Task) ([]Record, error) {
 		}
 		reg, _ := p.Register()
 		rs = append(rs, Record{
-			Task: index, Group: groupIndex(p.Group), Register: uint64(reg), Operand: uint64(v), Place: placeValue,
+			Task: index, Group: groupIndex(p.Block), Register: uint64(reg), Operand: uint64(v), Place: placeValue,
 			Bar: NoBar,
 		})
 		clear(w)
@@ -69,7 +69,7 @@ func SplitTask(rs []Record, img []byte, index int, t *Task) ([]Record, error) {
 	return rs, nil
 }
 
-func groupIndex(g *Group) int {
+func groupIndex(g *Block) int {
 	for i := range Groups {
 		if Groups[i] == g {
 			return i
@@ -154,10 +154,10 @@ func (r *Record) joinValue(t *Task) error {
 	if !c.when(t) {
 		return fieldf(offRegister, "register", "%#x: the task is not the %s of its chain", r.Register, c.name)
 	}
-	w := &t.reg[places[c.at].word]
-	if *w != 0 {
-		return fieldf(offRegister, "register", "%#x: the image has %#x there already", r.Register, *w)
+	word := table[c.at].Place(V10).Offset() / 4
+	if w := V10.word(t, word); w != 0 {
+		return fieldf(offRegister, "register", "%#x: the image has %#x there already", r.Register, w)
 	}
-	*w = uint32(r.Operand)
+	V10.setWord(t, word, uint32(r.Operand))
 	return nil
 }

@@ -17,15 +17,14 @@ import (
 // TestTableCoversEveryBit checks that every bit of every word belongs to a field. That none belongs to two is checked
 // by init, which would panic.
 func TestTableCoversEveryBit(t *testing.T) {
-	for b, ws := range words {
-		for i, fs := range ws {
-			var mask uint32
-			for _, f := range fs {
-				mask |= uint32(1<<table[f].Width-1) << table[f].Bit
-			}
-			if mask != 0xffffffff {
-				t.Errorf("%s word %d: fields cover %#x", b.Name, i, mask)
-			}
+	for w, fields := range V7.fields {
+		var mask uint32
+		for _, f := range fields {
+			p := table[f].Place(V7)
+			mask |= p.mask() << p.Bit
+		}
+		if b := V7.block(w); mask != 0xffffffff {
+			t.Errorf("%s word %d: fields cover %#x", b.Name, w-b.first, mask)
 		}
 	}
 }
@@ -38,13 +37,14 @@ func TestEveryValueOfEveryField(t *testing.T) {
 	for f := range table {
 		r := &table[f]
 		task := New()
-		task.Spans = DefaultSpans(true, true)
-		if r.Block == Header && r.Addr >= 4*10 {
+		task.Spans = wholeSpans
+		p := r.Place(V7)
+		if p.Block == Header && p.Word >= headerMin {
 			task.Set(KBase0, 3).SetBool(KBE0, true) // a header of eleven words
 		}
-		n := 1 << min(r.Width, most)
+		n := 1 << min(p.Width, most)
 		values := slices.Collect(testform.Sample(n, 4, 64))
-		for bit := range int(r.Width) {
+		for bit := range int(p.Width) {
 			values = append(values, 1<<bit, 1<<(bit+1)-1)
 		}
 		others := *task
@@ -61,7 +61,7 @@ func TestEveryValueOfEveryField(t *testing.T) {
 					t.Fatalf("version %d: %s = %#x: %v", codec.Version, r.Name, v, err)
 				}
 				got := back.raw(Field(f))
-				if back.setRaw(Field(f), 0); got != uint32(v) || back.reg != others.reg {
+				if back.setRaw(Field(f), 0); got != uint32(v) || back.val != others.val {
 					back.setRaw(Field(f), got)
 					t.Fatalf("version %d: %s = %#x: %s", codec.Version, r.Name, v, difference(back, task))
 				}
@@ -82,7 +82,7 @@ func TestSetRefuses(t *testing.T) {
 		{L2Res, 1 << 21, "L2.Res = 2097152: the field holds 0..2097136"},
 	} {
 		task := New().Set(c.f, c.v)
-		if _, err := task.Encode(); err == nil || err.Error() != c.want {
+		if _, err := V7.EncodeWords(task); err == nil || err.Error() != c.want {
 			t.Errorf("%s = %d: error %v, want %q", c.f, c.v, err, c.want)
 		}
 	}
@@ -139,7 +139,7 @@ func recordedTasks(t *testing.T) map[string][]recordedTask {
 					ws = append(ws, word(w))
 				}
 			}
-			d, err := Decode(ws)
+			d, err := V7.DecodeWords(ws)
 			if err != nil {
 				t.Errorf("%s task %d: %v", c.Case, i, err)
 				continue
@@ -159,11 +159,11 @@ func TestRecordedTasks(t *testing.T) {
 		var decoded []*Task
 		for i, r := range tasks {
 			d := r.task
-			back, err := d.Encode()
+			back, err := V7.EncodeWords(d)
 			if err != nil || !reflect.DeepEqual(back, r.words) {
 				t.Errorf("%s task %d: words differ after decode and encode (%v)", name, i, err)
 			}
-			if want := DefaultSpans(d.On(KernelOn), false); !reflect.DeepEqual(d.Spans, want) {
+			if want := V7.spans(&Task{val: d.val}); !reflect.DeepEqual(d.Spans, want) {
 				t.Errorf("%s task %d: records %v, the default is %v", name, i, d.Spans, want)
 			}
 			decoded = append(decoded, d)
@@ -192,14 +192,14 @@ func TestRecordedTasks(t *testing.T) {
 
 func TestChain(t *testing.T) {
 	a, b := New().Set(Win, 3), New().Set(Win, 5).SetBool(KernelOn, true)
-	section, offs, err := AppendChain(make([]byte, 0x1f4), []*Task{a, b})
+	section, offs, err := V7.AppendChain(make([]byte, 0x1f4), []*Task{a, b})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []int{0x200, 0x400}; !reflect.DeepEqual(offs, want) {
 		t.Fatalf("offsets %#x, want %#x", offs, want)
 	}
-	got, err := DecodeChain(section, 0x200, a.Words())
+	got, err := V7.DecodeChain(section, 0x200, V7.Words(a))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestChain(t *testing.T) {
 		t.Errorf("chain came back as %v", got)
 	}
 	for n := 0; n < len(section); n += 64 {
-		if _, err := DecodeChain(section[:n], 0x200, a.Words()); err == nil {
+		if _, err := V7.DecodeChain(section[:n], 0x200, V7.Words(a)); err == nil {
 			t.Errorf("section cut at %#x decodes", n)
 		}
 	}
@@ -215,45 +215,45 @@ func TestChain(t *testing.T) {
 
 // TestPages checks that no task lies on two pages, and that the chain leads over the gap.
 func TestPages(t *testing.T) {
-	tasks := make([]*Task, 2*page/alignTask(4*New().Words()))
+	tasks := make([]*Task, 2*V7.Page/V7.AlignUp(4*V7.Words(New())))
 	for i := range tasks {
 		tasks[i] = New().SetBool(KernelOn, true)
 	}
-	section, offs, err := AppendChain(nil, tasks)
+	section, offs, err := V7.AppendChain(nil, tasks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	size := 4 * tasks[0].Words()
+	size := 4 * V7.Words(tasks[0])
 	var gaps int
 	for i, off := range offs {
-		if off/page != (off+size-1)/page {
+		if off/V7.Page != (off+size-1)/V7.Page {
 			t.Errorf("task %d lies at %#x to %#x, on two pages", i, off, off+size)
 		}
-		if i > 0 && off != offs[i-1]+alignTask(size) {
+		if i > 0 && off != offs[i-1]+V7.AlignUp(size) {
 			gaps++
 		}
 	}
 	if gaps == 0 {
 		t.Errorf("tasks of %d bytes follow each other over page ends: the test tests nothing", size)
 	}
-	if got, err := DecodeChain(section, 0, tasks[0].Words()); err != nil || len(got) != len(tasks) {
+	if got, err := V7.DecodeChain(section, 0, V7.Words(tasks[0])); err != nil || len(got) != len(tasks) {
 		t.Errorf("%d tasks came back as %d: %v", len(tasks), len(got), err)
 	}
 }
 
 func FuzzDecodeChain(f *testing.F) {
-	text, _, err := AppendChain(nil, []*Task{New(), New().SetBool(KernelOn, true)})
+	text, _, err := V7.AppendChain(nil, []*Task{New(), New().SetBool(KernelOn, true)})
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.Add(text, 0, New().Words())
+	f.Add(text, 0, V7.Words(New()))
 	f.Fuzz(func(t *testing.T, text []byte, entry, n int) {
-		tasks, err := DecodeChain(text, entry, n)
+		tasks, err := V7.DecodeChain(text, entry, n)
 		if err != nil {
 			return
 		}
 		for _, p := range tasks {
-			ws, err := p.Encode()
+			ws, err := V7.EncodeWords(p.Task)
 			if err != nil {
 				t.Fatal(err)
 			}

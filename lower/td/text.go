@@ -12,7 +12,7 @@ import (
 const TextMagic = "zinc tasks"
 
 // textHead is the first line: descriptor 10, form 1 of the text.
-var textHead = fmt.Sprintf("%s, descriptor %d, text 1", TextMagic, VersionV10)
+var textHead = fmt.Sprintf("%s, descriptor %d, text 1", TextMagic, V10.Version)
 
 // Program is the tasks of one procedure, for the text form.
 type Program struct {
@@ -36,21 +36,15 @@ func WriteText(w io.Writer, programs []Program) error {
 				return fmt.Errorf("procedure %s: task %d: %w", p.Name, i, err)
 			}
 			fmt.Fprintf(bw, "\ntask %d, records %s\n", i, forms[form].name)
-			for k := range v10words {
-				for _, f := range v10words[k].fields {
-					if t.raw(f) != 0 {
-						fmt.Fprintf(bw, "  %-20s %s = %d\n", table[f].V10, table[f].Name, t.Get(f))
-					}
+			for _, p := range V10.placed {
+				if r := p.field.Row(); t.On(p.field) {
+					fmt.Fprintf(bw, "  %-20s %s = %d\n", r.Place(V10), r.Name, t.Get(p.field))
 				}
 			}
 		}
 	}
 	return bw.Flush()
 }
-
-// String returns the place as the text form writes it: group, byte offset of the word in the group, and lowest bit, as
-// in G1+0x28.0.
-func (p Place) String() string { return fmt.Sprintf("%s+0x%02x.%d", p.Group.Name, 4*p.Word, p.Bit) }
 
 // TextError reports a line of the text form that breaks a rule.
 type TextError struct {
@@ -168,7 +162,7 @@ func (r *textReader) field(s string) error {
 	if !ok {
 		return r.errf("%q is not a field of a task", parts[1])
 	}
-	if want := table[f].V10.String(); parts[0] != want {
+	if want := table[f].Place(V10).String(); parts[0] != want {
 		return r.errf("%s: its place in version 10 is %s, not %s", f, want, parts[0])
 	}
 	v, err := strconv.ParseUint(parts[3], 0, 32)

@@ -15,7 +15,7 @@ func randomTask(rng *rand.Rand) *Task {
 	share := rng.Float64()
 	for f := range table {
 		if rng.Float64() < share {
-			t.setRaw(Field(f), uint32(rng.Uint64()&(1<<table[f].Width-1)))
+			t.setRaw(Field(f), uint32(rng.Uint64()&uint64(table[f].Place(V7).mask())))
 		}
 	}
 	t.Spans = forms[rng.IntN(len(forms))].spans(t)
@@ -23,7 +23,7 @@ func randomTask(rng *rand.Rand) *Task {
 }
 
 func sameTask(a, b *Task) bool {
-	return a.reg == b.reg && reflect.DeepEqual(a.spans(), b.spans())
+	return a.val == b.val && reflect.DeepEqual(V7.spans(a), V7.spans(b))
 }
 
 // difference names the first field in which two tasks differ.
@@ -33,7 +33,7 @@ func difference(a, b *Task) string {
 			return fmt.Sprintf("%s is %#x, was %#x", f, a.raw(f), b.raw(f))
 		}
 	}
-	return fmt.Sprintf("records are %v, were %v", a.spans(), b.spans())
+	return fmt.Sprintf("records are %v, were %v", V7.spans(a), V7.spans(b))
 }
 
 // roundTrip checks every way through version 10 for each task, and for the tasks of one program together.
@@ -114,14 +114,14 @@ func TestPlaces(t *testing.T) {
 	bits := map[[2]int]string{}
 	for i := range table {
 		r := &table[i]
-		p := r.V10
-		if p.Group == nil || p.Source == "" {
+		p := r.Place(V10)
+		if p.Block == nil || p.Source == "" {
 			t.Fatalf("%s has no place or source", r.Name)
 		}
-		if p.Word >= p.Group.Words {
-			t.Errorf("%s: word %d of %s, which has %d", r.Name, p.Word, p.Group.Name, p.Group.Words)
+		if p.Word >= p.Block.Words {
+			t.Errorf("%s: word %d of %s, which has %d", r.Name, p.Word, p.Block.Name, p.Block.Words)
 		}
-		for b := range int(r.Width) {
+		for b := range int(p.Width) {
 			k := [2]int{p.Offset(), int(p.Bit) + b}
 			if other, ok := bits[k]; ok || k[1] > 31 {
 				t.Errorf("%s: bit %v is %s's", r.Name, k, other)
@@ -130,11 +130,11 @@ func TestPlaces(t *testing.T) {
 		}
 	}
 	end := 0
-	for _, g := range append([]*Group{HeaderV10}, Groups...) {
-		if g.Image < end {
-			t.Errorf("%s begins at %#x, before %#x", g.Name, g.Image, end)
+	for _, g := range V10.Blocks {
+		if g.Image() < end {
+			t.Errorf("%s begins at %#x, before %#x", g.Name, g.Image(), end)
 		}
-		end = g.Image + 4*g.Words
+		end = g.Image() + 4*g.Words
 	}
 	if end != ImageSize {
 		t.Errorf("the groups end at %#x, the image at %#x", end, ImageSize)
@@ -166,11 +166,12 @@ func TestPlaces(t *testing.T) {
 		{f: L2Src, off: 0x2e4 + 0x08, bit: 4, width: 17, reg: 0, lookup: assigned},
 	} {
 		r := c.f.Row()
-		reg, _ := r.V10.Register()
-		if r.V10.Offset() != c.off || r.V10.Bit != c.bit || r.Width != c.width || c.reg != 0 && reg != c.reg ||
-			!strings.Contains(r.V10.Source, c.lookup) {
-			t.Errorf("%s: image %#x bit %d width %d register %#x (%s), want %+v", r.Name, r.V10.Offset(), r.V10.Bit,
-				r.Width, reg, r.V10.Source, c)
+		p := r.Place(V10)
+		reg, _ := p.Register()
+		if p.Offset() != c.off || p.Bit != c.bit || p.Width != c.width || c.reg != 0 && reg != c.reg ||
+			!strings.Contains(p.Source, c.lookup) {
+			t.Errorf("%s: image %#x bit %d width %d register %#x (%s), want %+v", r.Name, p.Offset(), p.Bit,
+				p.Width, reg, p.Source, c)
 		}
 	}
 }
@@ -189,15 +190,13 @@ func TestSlotRegisters(t *testing.T) {
 			continue
 		}
 		for i := range uint32(2) {
-			off := g.Image + int(s.slot.Register()-g.Base) + 4*int(i)
-			if groupAt(off) != g {
+			off := g.Image() + int(s.slot.Register()-g.Base) + 4*int(i)
+			if V10.block(off/4) != g {
 				t.Errorf("%s: its pair leaves %s", s.slot, g.Name)
 			}
-			for _, w := range v10words {
-				for _, f := range w.fields {
-					if w.off == off && f != s.offset && table[f].Known != Unknown {
-						t.Errorf("%s: %s lies in its pair", s.slot, f)
-					}
+			for _, f := range V10.fields[off/4] {
+				if f != s.offset && table[f].Known != Unknown {
+					t.Errorf("%s: %s lies in its pair", s.slot, f)
 				}
 			}
 		}
@@ -224,12 +223,12 @@ func TestDecodeV10Refuses(t *testing.T) {
 		}
 	}
 	bad := bytes.Clone(good)
-	bad[G1.Image+4*formWord] = 3
+	bad[formAt] = 3
 	if _, err := DecodeV10(bad); err == nil || !strings.Contains(err.Error(), "form 3: forms are 0 to 2") {
 		t.Error(err)
 	}
 	bad = bytes.Clone(good)
-	bad[G1.Image+4*formWord], bad[KernelOn.Row().V10.Offset()] = 1, 1<<6
+	bad[formAt], bad[KernelOn.Row().Place(V10).Offset()] = 1, 1<<6
 	if _, err := DecodeV10(bad); err == nil || !strings.Contains(err.Error(),
 		"form 1 (full): the task's records are those of form 0 (current)") {
 		t.Error(err)
@@ -251,7 +250,7 @@ func TestDecodeV10Refuses(t *testing.T) {
 
 func TestVersions(t *testing.T) {
 	task := New().Set(Win, 5).SetBool(KernelOn, true)
-	task.Spans = DefaultSpans(true, false)
+	task.Spans = wholeSpans
 	for _, v := range []int{7, 10} {
 		c, err := CodecOf(v)
 		if err != nil {

@@ -1,6 +1,7 @@
 package td
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"slices"
@@ -12,8 +13,13 @@ var forms = []struct {
 	name  string
 	spans func(t *Task) []Span
 }{
-	{"current", func(t *Task) []Span { return DefaultSpans(t.On(KernelOn), false) }},
-	{"full", func(t *Task) []Span { return DefaultSpans(true, true) }},
+	{"current", func(t *Task) []Span {
+		if t.On(KernelOn) {
+			return wholeSpans
+		}
+		return shortSpans
+	}},
+	{"full", func(*Task) []Span { return wholeSpans }},
 	{"none", func(*Task) []Span { return []Span{} }},
 }
 
@@ -31,28 +37,34 @@ func (t *Task) form() (int, error) {
 		"can tell apart", len(t.Spans))
 }
 
+// image is the encoding of version 10.
+type image struct{}
+
+func (image) encode(_ *Codec, t *Task) ([]byte, error) { return EncodeV10(t) }
+func (image) decode(_ *Codec, b []byte) (*Task, error) { return DecodeV10(b) }
+
 // EncodeV10 returns the task's version-10 image, ImageSize bytes.
 func EncodeV10(t *Task) ([]byte, error) {
 	img := make([]byte, ImageSize)
 	return img, t.putV10(img)
 }
 
+// formAt is the byte offset of the form in an image.
+var formAt = G1.Image() + 4*formWord
+
 func (t *Task) putV10(img []byte) error {
-	if t.err != nil {
-		return t.err
-	}
 	form, err := t.form()
 	if err != nil {
+		return cmp.Or(t.err, err)
+	}
+	var ws [ImageSize / 4]uint32
+	if err := V10.pack(ws[:], t); err != nil {
 		return err
 	}
-	for i := range v10words {
-		var w uint32
-		for _, p := range v10words[i].parts {
-			w |= t.reg[p.word] >> p.from & p.mask << p.to
-		}
-		binary.LittleEndian.PutUint32(img[v10words[i].off:], w)
+	ws[formAt/4] = uint32(form)
+	for i, w := range ws {
+		binary.LittleEndian.PutUint32(img[4*i:], w)
 	}
-	binary.LittleEndian.PutUint32(img[G1.Image+4*formWord:], uint32(form))
 	return nil
 }
 
@@ -65,32 +77,28 @@ func decodeV10(img []byte, at int) (*Task, error) {
 		return nil, imagef(at, "version-10 image of %#x bytes: it has %#x", len(img), ImageSize)
 	}
 	t := New()
-	next := 0
-	for off := 0; off < ImageSize; off += 4 {
-		w := binary.LittleEndian.Uint32(img[off:])
-		mask := uint32(0)
-		switch {
-		case next < len(v10words) && v10words[next].off == off:
-			mask = v10words[next].mask
-			for _, p := range v10words[next].parts {
-				t.reg[p.word] |= w >> p.to & p.mask << p.from
-			}
-			next++
-		case off == G1.Image+4*formWord:
-			mask = formBits
-		}
-		if extra := w &^ mask; extra != 0 {
-			return nil, imagef(at+off, "%s = %#x: bits %#x belong to no field", wordName(off), w, extra)
-		}
+	var ws, free [ImageSize / 4]uint32
+	for i := range ws {
+		ws[i] = binary.LittleEndian.Uint32(img[4*i:])
+		free[i] = ws[i]
 	}
-	form := binary.LittleEndian.Uint32(img[G1.Image+4*formWord:])
+	for i := range V10.placed {
+		p := &V10.placed[i]
+		free[p.word] &^= p.mask << p.bit
+	}
+	free[formAt/4] &^= formBits
+	if i := slices.IndexFunc(free[:], func(w uint32) bool { return w != 0 }); i >= 0 {
+		return nil, imagef(at+4*i, "%s = %#x: bits %#x belong to no field", wordName(4*i), ws[i], free[i])
+	}
+	V10.unpack(t, ws[:])
+	form := ws[formAt/4]
 	if int(form) >= len(forms) {
-		return nil, imagef(at+G1.Image+4*formWord, "form %d: forms are 0 to %d", form, len(forms)-1)
+		return nil, imagef(at+formAt, "form %d: forms are 0 to %d", form, len(forms)-1)
 	}
 	t.Spans = forms[form].spans(t)
 	if want, err := t.form(); err != nil || want != int(form) {
 		// A task that streams coefficients is written whole in its current form.
-		return nil, imagef(at+G1.Image+4*formWord, "form %d (%s): the task's records are those of form %d (%s)", form,
+		return nil, imagef(at+formAt, "form %d (%s): the task's records are those of form %d (%s)", form,
 			forms[form].name, want, forms[want].name)
 	}
 	return t, nil

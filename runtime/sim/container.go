@@ -38,10 +38,6 @@ func openContainer(p pair.Pair) (*Machine, error) {
 	if errs := hwx.Validate(f); len(errs) > 0 {
 		return nil, &LoadError{"container", errs[0]}
 	}
-	if f.Header.CPUSubtype != hwx.SubtypeH13 {
-		return nil, loadf("container", "CPU subtype %d is not supported; want %d (h13)",
-			f.Header.CPUSubtype, hwx.SubtypeH13)
-	}
 	procs := f.Procedures()
 	if len(procs) != 1 {
 		return nil, loadf("container", "it has %d procedures and no descriptor that "+
@@ -84,7 +80,10 @@ func openContainer(p pair.Pair) (*Machine, error) {
 	}
 	fn.ops = fn.Blocks[0].Operations
 	m := &Machine{pair: p, funcs: []*function{fn}, fn: fn, procs: map[string]*procedure{}}
-	c := newContainer(f, true)
+	c, err := newContainer(f, true)
+	if err != nil {
+		return nil, err
+	}
 	for i := range fn.ops {
 		if err := m.prepare(c, fn, i, hash); err != nil {
 			return nil, err

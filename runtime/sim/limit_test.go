@@ -26,7 +26,7 @@ func idleOver(t *testing.T, scratch uint64) []byte {
 	t.Helper()
 	task := td.New().SetBool(td.TDSkip, true)
 	task.Spans = []td.Span{}
-	text, _, err := td.AppendChain(nil, []*td.Task{task})
+	text, _, err := td.V7.AppendChain(nil, []*td.Task{task})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func idleOver(t *testing.T, scratch uint64) []byte {
 	f, _, err := hwx.Build(&hwx.Image{
 		CPUSubtype: hwx.SubtypeH13, Split: scratch == 0, Scratch: scratch, Text: text,
 		Surfaces:   []hwx.Surface{surface("x", hwx.BindInput), surface("y", hwx.BindOutput)},
-		Procedures: []hwx.Entry{{Name: "net", FirstWords: uint32(task.Words()), Tasks: 1, Bars: bars}},
+		Procedures: []hwx.Entry{{Name: "net", FirstWords: uint32(td.V7.Words(task)), Tasks: 1, Bars: bars}},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,10 @@ func link(f *hwx.File, d *e5.Program, hash string, run bool) (*Machine, error) {
 		return nil, loadf("descriptor", "the descriptor has no functions")
 	}
 	m := &Machine{procs: map[string]*procedure{}}
-	c := newContainer(f, run)
+	c, err := newContainer(f, run)
+	if err != nil {
+		return nil, err
+	}
 	names := map[string]bool{}
 	for i := range d.Functions {
 		fn := &function{Function: &d.Functions[i], calls: map[int]*call{}}
@@ -260,6 +263,7 @@ func loadCall(a *e5.CpuInferenceAttrs) (*call, error) {
 // container indexes a container by names and addresses.
 type container struct {
 	file      *hwx.File
+	codec     *td.Codec
 	text      hwx.Text
 	procs     map[string]hwx.Procedure
 	index     map[string]int // of the procedures
@@ -270,9 +274,14 @@ type container struct {
 	run       bool  // tasks are kept, for running
 }
 
-func newContainer(f *hwx.File, run bool) *container {
+func newContainer(f *hwx.File, run bool) (*container, error) {
+	codec, err := f.Codec()
+	if err != nil {
+		return nil, &LoadError{"container", err}
+	}
 	c := &container{
 		file:     f,
+		codec:    codec,
 		text:     f.Text(),
 		procs:    map[string]hwx.Procedure{},
 		index:    map[string]int{},
@@ -290,7 +299,7 @@ func newContainer(f *hwx.File, run bool) *container {
 	for _, s := range c.constants {
 		c.bytes += int64(s.Present())
 	}
-	return c
+	return c, nil
 }
 
 // procedure reads a procedure's tasks and finds its windows.
@@ -305,9 +314,9 @@ func (c *container) procedure(name string) (*procedure, error) {
 	}
 	p := &procedure{name: name, index: c.index[name], bars: map[int]bar{}}
 	n := 0
-	err := td.WalkChain(text, entry, pr.FirstWords, func(t td.Placed) error {
+	err := c.codec.WalkChain(text, entry, pr.FirstWords, func(t td.Placed) error {
 		if n++; c.run {
-			p.tasks = append(p.tasks, td.Placed{Task: t.Clone(), Off: t.Off})
+			p.tasks = append(p.tasks, t.Clone())
 		}
 		return nil
 	})

@@ -25,12 +25,12 @@ func faulting(t *testing.T, p pair.Pair) pair.Pair {
 	}
 	pr := f.Procedures()[0]
 	text, entry, _ := f.TextOf(pr)
-	placed, err := td.DecodeChain(text, int(entry), int(pr.FirstWords))
+	placed, err := td.V7.DecodeChain(text, int(entry), int(pr.FirstWords))
 	if err != nil || len(placed) != 1 {
 		t.Fatalf("%d tasks, %v", len(placed), err)
 	}
 	encode := func(task *td.Task) []byte {
-		b, _, err := td.AppendChain(make([]byte, entry), []*td.Task{task})
+		b, _, err := td.V7.AppendChain(make([]byte, entry), []*td.Task{task})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -130,7 +130,7 @@ func TestAccessesOfRandomTasks(t *testing.T) {
 		n := compareAccesses(t, e, task, mem)
 		seen[fmt.Sprintf("type %d, %d tensors", task.Get(td.PlanarType), n)]++
 		if t.Failed() {
-			t.Fatalf("task %d: %v", i, task.Values())
+			t.Fatalf("task %d: %v", i, td.V7.Values(task))
 		}
 	}
 	for _, kind := range []string{"type 0, 2", "type 2, 2", "type 3, 3", "type 4, 3", "type 5, 2", "type 6, 3"} {
@@ -193,7 +193,7 @@ func randomTask(r *rand.Rand) *td.Task {
 	t.Set(td.PixelOffset, r.IntN(4)).Set(td.PixelOffset.At(1), r.IntN(4)).Set(td.TileHeight, r.IntN(8))
 	for i, row := range td.Fields() {
 		f := td.Field(i)
-		if row.Block == td.TileSrc || row.Block == td.TileDst || row.Block == td.L2 {
+		if b := row.Place(td.V7).Block; b == td.TileSrc || b == td.TileDst || b == td.L2 {
 			if row.Kind == td.Address || row.Kind == td.Size {
 				t.Set(f, r.IntN(32)*int(row.Unit))
 			}

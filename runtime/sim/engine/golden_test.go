@@ -57,7 +57,7 @@ func TestGoldenContainers(t *testing.T) {
 			if !ok {
 				t.Fatal("the program's text is not in the file")
 			}
-			tasks, err := td.DecodeChain(text, off, p.FirstWords)
+			tasks, err := td.V7.DecodeChain(text, off, p.FirstWords)
 			if err != nil {
 				t.Fatal(err)
 			}

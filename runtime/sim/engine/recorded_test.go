@@ -74,7 +74,7 @@ func readRecorded(t *testing.T, name string) (*recorded, []td.Placed) {
 				ws = append(ws, number(t, w))
 			}
 		}
-		d, err := td.Decode(ws)
+		d, err := td.V7.DecodeWords(ws)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -112,7 +112,7 @@ func runAll(t *testing.T, s *Services, container []byte) {
 			own[int(port.Bar)] = bytes.Clone(m.bufs[k])
 		}
 		text, off, _ := f.TextOf(hp)
-		chain, err := td.DecodeChain(text, off, hp.FirstWords)
+		chain, err := td.V7.DecodeChain(text, off, hp.FirstWords)
 		if err != nil {
 			t.Fatal(err)
 		}

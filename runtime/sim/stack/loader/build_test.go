@@ -40,17 +40,17 @@ func layer(t testing.TB, n int, split bool, size int) *hwx.Image {
 			second.Set(td.CoeffEn.At(i), 1).Set(td.CoeffBase.At(i), i*size).Set(td.CoeffSize.At(i), size)
 		}
 		tasks := []*td.Task{first, second}
-		text, offs, err := td.AppendChain(img.Text, tasks)
+		text, offs, err := td.V7.AppendChain(img.Text, tasks)
 		if err != nil {
 			t.Fatal(err)
 		}
 		img.Text = text
-		e := hwx.Entry{Name: name, Offset: uint64(offs[0]), FirstWords: uint32(first.Words()), Tasks: 2,
+		e := hwx.Entry{Name: name, Offset: uint64(offs[0]), FirstWords: uint32(td.V7.Words(first)), Tasks: 2,
 			Bars: map[int]hwx.BarRef{
 				0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants}, 3: {Kind: hwx.BarScratch},
 				4: {Kind: hwx.BarSurface, Surface: name + "_out"}, 5: {Kind: hwx.BarSurface, Surface: name + "_in"}}}
 		for i := range td.Lanes {
-			w, ok := second.WordIndex(td.CoeffBase.At(i))
+			w, ok := td.V7.WordIndex(second, td.CoeffBase.At(i))
 			if !ok {
 				t.Fatal("a lane is not written")
 			}

@@ -124,7 +124,7 @@ func (p *Program) kernel(dst []byte) []byte {
 func (p *Program) packageOf(kernel []byte) *afpp.Package {
 	g := &afpp.Program{
 		Generic: afpp.Generic{
-			Identity: binary.LittleEndian.Uint64(p.digest[:]), Image: td.VersionV10,
+			Identity: binary.LittleEndian.Uint64(p.digest[:]), Image: uint32(td.V10.Version),
 			Base: translation.PageSize, Size: translation.ApertureSize - translation.PageSize, Container: p.digest,
 		},
 		Kernel:     kernel,

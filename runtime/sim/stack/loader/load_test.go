@@ -59,7 +59,7 @@ func TestLoadKeepsTasks(t *testing.T) {
 		var owner []int
 		for i, p := range f.Procedures() {
 			text, off, _ := f.TextOf(p)
-			chain, err := td.DecodeChain(text, off, p.FirstWords)
+			chain, err := td.V7.DecodeChain(text, off, p.FirstWords)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,8 +75,8 @@ func TestLoadKeepsTasks(t *testing.T) {
 			t.Fatalf("%d tasks, want %d", len(tasks), len(want))
 		}
 		for i := range tasks {
-			a, err := tasks[i].Encode()
-			b, err2 := want[i].Encode()
+			a, err := td.V7.EncodeWords(tasks[i])
+			b, err2 := td.V7.EncodeWords(want[i].Task)
 			if err != nil || err2 != nil || !reflect.DeepEqual(a, b) {
 				t.Fatalf("task %d differs: %v %v", i, err, err2)
 			}

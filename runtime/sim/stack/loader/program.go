@@ -17,6 +17,7 @@ import (
 type Program struct {
 	container []byte
 	file      *hwx.File
+	codec     *td.Codec
 	text      hwx.Text
 	digest    [32]byte
 	segments  segments
@@ -99,13 +100,9 @@ func (p *Program) take(keep func(t *td.Task, image []byte, records []td.Record) 
 	if bad := hwx.Validate(p.file); len(bad) > 0 {
 		return &Error{Where: "container", Err: bad[0]}
 	}
-	if got := p.file.Header.CPUSubtype; got != hwx.SubtypeH13 {
-		return &Error{
-			Where: "container byte 0x8, header.cpusubtype",
-			Rule:  "only h13's tasks are known",
-			Val:   got,
-			Limit: uint32(hwx.SubtypeH13),
-		}
+	var err error
+	if p.codec, err = p.file.Codec(); err != nil {
+		return &Error{Where: "container byte 0x8, header.cpusubtype", Err: err}
 	}
 	if err := p.segments.find(p.file); err != nil {
 		return err
@@ -141,7 +138,7 @@ func (p *Program) chain(pr *procedure, q hwx.Procedure,
 	}
 	var own *Error
 	s := &splitTask{image: make([]byte, td.ImageSize)}
-	err := td.WalkChain(text, entry, q.FirstWords, func(t td.Placed) error {
+	err := p.codec.WalkChain(text, entry, q.FirstWords, func(t td.Placed) error {
 		at := place{pr, pr.tasks, t.Off}
 		err := at.take(t.Task, s, keep)
 		pr.tasks++

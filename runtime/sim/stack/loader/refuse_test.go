@@ -49,17 +49,17 @@ func inTask(task int, f td.Field, v uint32) func(*hwx.File) {
 	return func(h *hwx.File) {
 		p := h.Procedures()[0]
 		text, off, _ := h.TextOf(p)
-		chain, err := td.DecodeChain(text, off, p.FirstWords)
+		chain, err := td.V7.DecodeChain(text, off, p.FirstWords)
 		if err != nil {
 			panic(err)
 		}
 		c := chain[task]
-		w, ok := c.WordIndex(f)
+		w, ok := td.V7.WordIndex(c.Task, f)
 		if !ok {
 			panic("not written")
 		}
 		c.Set(f, int(v))
-		ws, err := c.Encode()
+		ws, err := td.V7.EncodeWords(c.Task)
 		if err != nil {
 			panic(err)
 		}
@@ -78,7 +78,7 @@ func TestWrongContainersAreRefused(t *testing.T) {
 	}{
 		{name: "another generation", from: split, change: func(f *hwx.File) {
 			f.Header.CPUSubtype = hwx.SubtypeH14
-		}, want: "header.cpusubtype: only h13's tasks are known (found 0x5, limit 0x4)"},
+		}, want: "header.cpusubtype: the tasks of CPU subtype 5 are not decoded"},
 		{name: "bar in no segment", from: split, change: func(f *hwx.File) {
 			program(f).Bars[5] = 0x20000000
 		}, want: "container: procedure \"a\": buffer-access register 5 is 0x20000000"},

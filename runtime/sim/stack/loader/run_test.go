@@ -93,7 +93,7 @@ func TestRunsFromTheFirmwareContainer(t *testing.T) {
 				bars[int(port.Bar)] = b
 			}
 			text, off, _ := f.TextOf(q)
-			chain, err := td.DecodeChain(text, off, q.FirstWords)
+			chain, err := td.V7.DecodeChain(text, off, q.FirstWords)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,0 +1,176 @@
+package td
+
+import (
+	"encoding/binary"
+	"fmt"
+	"iter"
+	"slices"
+)
+
+// FormatError reports a task stream that breaks a rule, with the byte offset in the task section.
+type FormatError struct {
+	Off int64
+	Msg string
+}
+
+func (e *FormatError) Error() string {
+	return fmt.Sprintf("task section byte %#x: %s", e.Off, e.Msg)
+}
+
+func badf(off int, format string, args ...any) error {
+	return &FormatError{Off: int64(off), Msg: fmt.Sprintf(format, args...)}
+}
+
+// A ChainWriter appends the tasks of a chain to a task section. It links them: next pointers and sizes, task indices,
+// first and last marks.
+type ChainWriter struct {
+	codec *Codec
+	text  []byte
+	words []uint32 // of the latest task that was encoded
+	last  *Task    // the latest task, which is encoded when the next one is known
+	n     int      // tasks so far
+	next  int      // where the next one begins
+}
+
+// NewChainWriter returns a writer that appends to text, from the next multiple of Align.
+func (c *Codec) NewChainWriter(text []byte) *ChainWriter {
+	return &ChainWriter{codec: c, text: text, next: c.AlignUp(len(text))}
+}
+
+// Reserve allocates space for tasks that stream no coefficients; others need more.
+func (w *ChainWriter) Reserve(tasks int) {
+	w.text = slices.Grow(w.text, tasks*w.codec.AlignUp(4*w.codec.Words(New())))
+}
+
+// AlignUp returns the least offset from off on at which a task may begin.
+func (c *Codec) AlignUp(off int) int { return (off + c.Align - 1) &^ (c.Align - 1) }
+
+// place returns where a task of n bytes begins that may begin at off.
+func (c *Codec) place(off, n int) int {
+	if off/c.Page != (off+n-1)/c.Page {
+		return (off + c.Page - 1) &^ (c.Page - 1)
+	}
+	return off
+}
+
+// Add appends a task and returns its byte offset in the section. The task must stay as it is until the next call.
+func (w *ChainWriter) Add(t *Task) (offset int, err error) {
+	words := w.codec.Words(t)
+	offset = w.codec.place(w.next, 4*words)
+	if w.last != nil {
+		w.last.Set(NextPointer, offset).Set(NextSize, words-1)
+		if err := w.flush(); err != nil {
+			return 0, err
+		}
+	}
+	t.Set(TID, w.n).SetBool(LNID, w.n > 0).SetBool(EON, false).Set(NextPointer, 0).Set(NextSize, 0)
+	w.text = append(w.text, make([]byte, offset-len(w.text))...)
+	w.last, w.n, w.next = t, w.n+1, w.codec.AlignUp(offset+4*words)
+	return offset, nil
+}
+
+// flush encodes the latest task.
+func (w *ChainWriter) flush() (err error) {
+	if w.words, err = w.codec.appendWords(w.words[:0], w.last); err != nil {
+		return fmt.Errorf("task %d: %w", w.n-1, err)
+	}
+	for _, x := range w.words {
+		w.text = binary.LittleEndian.AppendUint32(w.text, x)
+	}
+	return nil
+}
+
+// End ends the chain and returns the section.
+func (w *ChainWriter) End() ([]byte, error) {
+	if w.last == nil {
+		return w.text, nil
+	}
+	w.last.SetBool(EON, true)
+	if err := w.flush(); err != nil {
+		return nil, err
+	}
+	return w.text, nil
+}
+
+// AppendChain appends tasks to a task section with a ChainWriter. It returns the section and each task's byte offset in
+// it.
+func (c *Codec) AppendChain(text []byte, tasks []*Task) (_ []byte, offsets []int, err error) {
+	w := c.NewChainWriter(text)
+	offsets = make([]int, len(tasks))
+	for i, t := range tasks {
+		if offsets[i], err = w.Add(t); err != nil {
+			return nil, nil, err
+		}
+	}
+	text, err = w.End()
+	return text, offsets, err
+}
+
+// Placed is a task and its byte offset in the task section, in a version of the descriptor.
+type Placed struct {
+	*Task
+	Off   int
+	Codec *Codec
+}
+
+// Clone returns an independent copy.
+func (p Placed) Clone() Placed { return Placed{p.Task.Clone(), p.Off, p.Codec} }
+
+// Words returns the number of the task's words.
+func (p Placed) Words() int { return p.Codec.Words(p.Task) }
+
+// Readings yields the fields of the task's words; see Codec.Readings.
+func (p Placed) Readings(all bool) iter.Seq[Reading] { return p.Codec.Readings(p.Task, all) }
+
+// DecodeChain follows the chain that starts at byte entry of the task section with a task of firstWords words, up to
+// the task whose next pointer is zero.
+func (c *Codec) DecodeChain(text []byte, entry, firstWords int) ([]Placed, error) {
+	var out []Placed
+	err := c.WalkChain(text, entry, firstWords, func(p Placed) error {
+		out = append(out, p.Clone())
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// WalkChain calls visit for each task that DecodeChain would return, in their order. The task is valid until visit
+// returns. WalkChain stops at the first task that is missing or breaks a rule and returns the error, or at an error of
+// visit.
+func (c *Codec) WalkChain(text []byte, entry, firstWords int, visit func(Placed) error) error {
+	off, n, last := entry, firstWords, -1
+	t := New()
+	var ws []uint32
+	for {
+		// A chain runs forward through its section, which also rules out loops.
+		if off <= last {
+			return badf(off, "task chain runs backwards, from %#x", last)
+		}
+		if off < 0 || off%c.Align != 0 {
+			return badf(off, "task is not on a multiple of %#x", c.Align)
+		}
+		if n < headerMin || off > len(text) || 4*n > len(text)-off {
+			return badf(off, "task of %d words runs past the section's %#x bytes", n, len(text))
+		}
+		ws = slices.Grow(ws[:0], n)[:n]
+		for i := range ws {
+			ws[i] = binary.LittleEndian.Uint32(text[off+4*i:])
+		}
+		if err := c.decodeWords(t, ws, off); err != nil {
+			return err
+		}
+		if err := visit(Placed{t, off, c}); err != nil {
+			return err
+		}
+		next := t.Get(NextPointer)
+		if next == 0 {
+			return nil
+		}
+		if int64(next) > int64(len(text)) {
+			return badf(off, "next task at %#x is past the section's %#x bytes", next, len(text))
+		}
+		last, off, n = off, int(next), t.Int(NextSize)+1
+	}
+}
