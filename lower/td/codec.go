@@ -93,7 +93,7 @@ func (c *Codec) lay() {
 			} else {
 				used |= mask
 			}
-			c.placed = append(c.placed, placed{f, uint16(w), p.Bit, p.mask()})
+			c.placed = append(c.placed, placed{field: f, word: uint16(w), bit: p.Bit, mask: p.mask()})
 		}
 	}
 }
