@@ -55,7 +55,7 @@ func TestInterruptKeepsTheOldPair(t *testing.T) {
 
 // TestInterruptStopsRuns cancels runs of a model at different stages.
 func TestInterruptStopsRuns(t *testing.T) {
-	for _, stage := range []string{"reference run", "statements", "simulated run"} {
+	for _, stage := range []string{"reference run", "simulated run"} {
 		ctx, cancel := context.WithCancel(context.Background())
 		msg := &trigger{text: stage, f: cancel}
 		var out bytes.Buffer
