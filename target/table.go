@@ -10,7 +10,7 @@ import (
 type Table struct {
 	Name    string // as in the -t flag
 	Family  Family // hardware family, which gates operations
-	Subtype uint32 // hardware version, the cpusubtype of its containers
+	Subtype uint32 // the cpusubtype of its containers
 	TD      int    // version of the task descriptors that zinc writes for it, 0 if it writes none
 	Base    string // target whose limits are used because none were published; "" if they were
 

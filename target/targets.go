@@ -38,13 +38,13 @@ var (
 		t.StreamForms = append([]string{"blockwise"}, H14.StreamForms...)
 	})
 	H16 = H15.with("h16", func(t *Table) {
-		t.Subtype = 8
+		t.Subtype = 7
 		t.MaxWidth, t.MaxHeight = 65536, 65536
 		t.StateMultiple = 32
 		t.StreamForms = []string{StreamAll}
 	})
-	H17  = H16.with("h17", func(t *Table) { t.Family, t.Subtype = A16, 7 })
-	H17s = H17.with("h17s", func(t *Table) { t.Family, t.Subtype = A17, 9 })
+	H17  = H16.with("h17", func(t *Table) { t.Family, t.Subtype = A16, 9 })
+	H17s = H17.with("h17s", func(t *Table) { t.Family = A17 })
 	H18  = H17s.with("h18", func(t *Table) { t.Subtype = 10 })
 )
 
