@@ -133,7 +133,7 @@ func (p *pairing) keyPairs(a, b []string) (to, from []int) {
 
 // decodable returns why the tasks of a side cannot be compared field by field, or "".
 func decodable(s *Side) string {
-	if _, err := s.file.Codec(); err != nil {
+	if _, err := s.file.TaskVersion(); err != nil {
 		return fmt.Sprintf("CPU subtype %d has no field table", s.file.Header.CPUSubtype)
 	}
 	if _, err := s.tasksOf(); err != nil {

@@ -43,7 +43,7 @@ type taskHeader struct {
 // procedures, as text, and the section of constants and descriptor, whose parts follow each other.
 func (r *Result) TaskText(programs []td.Program) (text []byte, data [][]byte, err error) {
 	h := taskHeader{Image: *r.image, End: endOf(r.HWX)}
-	codec, err := hwx.CodecOf(h.Image.CPUSubtype)
+	codec, err := td.CodecFor(hwx.TaskVersion(h.Image.CPUSubtype))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -126,7 +126,7 @@ func ReadTaskText(name string, text, data []byte) (*TaskText, error) {
 		return nil, bad("tasks of %d procedures, want %d", len(programs), len(h.Image.Procedures))
 	}
 	t := &TaskText{image: &h.Image, programs: programs, end: h.End}
-	if t.codec, err = hwx.CodecOf(h.Image.CPUSubtype); err != nil {
+	if t.codec, err = td.CodecFor(hwx.TaskVersion(h.Image.CPUSubtype)); err != nil {
 		return nil, bad("line 2: %v", err)
 	}
 	if h.Constants > 0 {

@@ -140,7 +140,7 @@ func Programs(f *hwx.File) ([]td.Program, error) {
 
 // Tasks decodes the tasks of a procedure.
 func Tasks(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
-	codec, err := f.Codec()
+	codec, err := td.CodecFor(f.TaskVersion())
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func Tasks(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
 
 // noFields returns why the tasks of a container cannot be decoded, "" if they can.
 func noFields(f *hwx.File) string {
-	if _, err := f.Codec(); err != nil {
+	if _, err := f.TaskVersion(); err != nil {
 		return err.Error()
 	}
 	return ""

@@ -43,7 +43,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 			d.fault(err)
 		}
 	}
-	codec, err := s.f.Codec()
+	codec, err := td.CodecFor(s.f.TaskVersion())
 	if err != nil {
 		return 0, -1, 0, err
 	}

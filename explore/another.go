@@ -18,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/toolchain"
 )
@@ -138,7 +139,7 @@ func (v *view) takeResult(s *Server, r *toolchain.Result, left bool) error {
 	if len(reports) == 0 {
 		reports = []*compile.Report{report}
 	}
-	v.codec, _ = f.Codec()
+	v.codec, _ = td.CodecFor(f.TaskVersion())
 	v.text = bytes.Clone(f.TextBytes())
 	v.container = mapContainer(f, int64(len(files.Container)))
 	v.chain = chainOf(p)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
 )
 
@@ -76,7 +77,7 @@ func (s *Server) build(ctx context.Context, m *model, c Config, key string) (v *
 	if v.files, err = s.spill(r); err != nil {
 		return v, &faultError{err}
 	}
-	v.codec, _ = r.HWX.Codec()
+	v.codec, _ = td.CodecFor(r.HWX.TaskVersion())
 	v.text = r.HWX.TextBytes()
 	v.container = mapContainer(r.HWX, v.files.container.size)
 	v.chain = chainOf(r.E5)

@@ -115,7 +115,7 @@ func (p *patcher) readers() ([][]reader, error) {
 		return nil, fmt.Errorf("the container's tasks take %d bytes, the debug database says %d", len(text),
 			p.db.TextSize)
 	}
-	codec, err := p.file.Codec()
+	codec, err := td.CodecFor(p.file.TaskVersion())
 	if err != nil {
 		return nil, err
 	}

@@ -36,7 +36,7 @@ type Report struct {
 
 // Check examines every procedure of a container. It returns an error for generations whose tasks are not known.
 func Check(f *hwx.File) (*Report, error) {
-	codec, err := f.Codec()
+	codec, err := td.CodecFor(f.TaskVersion())
 	if err != nil {
 		return nil, err
 	}

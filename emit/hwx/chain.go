@@ -25,7 +25,7 @@ const (
 // tasks walks the chain of every procedure: header word 7 is the next task's offset in the text, bits 24 to 16 of word
 // 1 its number of words minus one.
 func (v *validator) tasks() {
-	if _, err := v.f.Codec(); err != nil {
+	if _, err := v.f.TaskVersion(); err != nil {
 		return
 	}
 	stream := v.f.Text()

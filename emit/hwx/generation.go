@@ -3,8 +3,6 @@ package hwx
 import (
 	"fmt"
 	"strings"
-
-	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // CPU subtypes of the engine's generations.
@@ -24,7 +22,7 @@ var generations = []struct {
 	subtype uint32
 	version int
 }{
-	{"h13", SubtypeH13, td.V7.Version},
+	{"h13", SubtypeH13, 7},
 	{"h14", SubtypeH14, 0},
 	{"h15", SubtypeH15, 0},
 	{"h16", SubtypeH16, 0},
@@ -32,21 +30,22 @@ var generations = []struct {
 	{"h18", SubtypeH18, 0},
 }
 
-// Codec returns the codec of the container's tasks.
-func (f *File) Codec() (*td.Codec, error) { return CodecOf(f.Header.CPUSubtype) }
+// TaskVersion returns the version of the descriptor of the container's tasks (td.CodecFor), or an error if it is not
+// known.
+func (f *File) TaskVersion() (int, error) { return TaskVersion(f.Header.CPUSubtype) }
 
-// CodecOf returns the codec of the tasks of a CPU subtype.
-func CodecOf(subtype uint32) (*td.Codec, error) {
+// TaskVersion returns the version of the descriptor of the tasks of a CPU subtype.
+func TaskVersion(subtype uint32) (int, error) {
 	var known []string
 	for _, g := range generations {
 		switch {
 		case g.version == 0:
 		case g.subtype == subtype:
-			return td.CodecOf(g.version)
+			return g.version, nil
 		default:
 			known = append(known, fmt.Sprintf("%s (%d)", g.name, g.subtype))
 		}
 	}
-	return nil, fmt.Errorf("the tasks of CPU subtype %d are not decoded: only those of %s have a field table",
-		subtype, strings.Join(known, ", "))
+	return 0, fmt.Errorf("the tasks of CPU subtype %d are not decoded: only those of %s have a field table", subtype,
+		strings.Join(known, ", "))
 }

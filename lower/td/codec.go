@@ -56,6 +56,14 @@ func CodecOf(version int) (*Codec, error) {
 		strings.Join(known, " and "))
 }
 
+// CodecFor is CodecOf for a version that a container states, or the error with which it states none.
+func CodecFor(version int, err error) (*Codec, error) {
+	if err != nil {
+		return nil, err
+	}
+	return CodecOf(version)
+}
+
 // Encode returns the bytes of a task.
 func (c *Codec) Encode(t *Task) ([]byte, error) { return c.encode(c, t) }
 

@@ -275,7 +275,7 @@ type container struct {
 }
 
 func newContainer(f *hwx.File, run bool) (*container, error) {
-	codec, err := f.Codec()
+	codec, err := td.CodecFor(f.TaskVersion())
 	if err != nil {
 		return nil, &LoadError{"container", err}
 	}

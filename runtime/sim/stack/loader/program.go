@@ -101,7 +101,7 @@ func (p *Program) take(keep func(t *td.Task, image []byte, records []td.Record) 
 		return &Error{Where: "container", Err: bad[0]}
 	}
 	var err error
-	if p.codec, err = p.file.Codec(); err != nil {
+	if p.codec, err = td.CodecFor(p.file.TaskVersion()); err != nil {
 		return &Error{Where: "container byte 0x8, header.cpusubtype", Err: err}
 	}
 	if err := p.segments.find(p.file); err != nil {
