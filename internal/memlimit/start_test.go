@@ -31,22 +31,25 @@ func TestLargeHeapsHaveLittleGarbage(t *testing.T) {
 			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
 		}
 	}
+	for mib, want := range map[uint64]int{24: 100, 48: 50, 60: 40, 96: 25, 10000: 25} {
+		if got := percentFor(mib<<20, leanGarbage); got != want {
+			t.Errorf("%d MiB in use, after Lean: GOGC is %d, want %d", mib, got, want)
+		}
+	}
 }
 
-// TestSmallObjectsMayLeaveAsMuchGarbage holds that collections of a large heap run as by default after SmallObjects.
-func TestSmallObjectsMayLeaveAsMuchGarbage(t *testing.T) {
+// TestLeanBoundsGarbage holds that collections after Lean run earlier.
+func TestLeanBoundsGarbage(t *testing.T) {
 	t.Setenv("GOGC", "")
 	was := debug.SetGCPercent(100)
 	defer debug.SetGCPercent(was)
-	defer small.Store(false)
-	held := make([]byte, 2*mostGarbage<<20)
+	defer lean.Store(false)
+	held := make([]byte, 64<<20)
 	runtime.GC()
-	if adjust(); percent() >= 100 {
-		t.Errorf("with %d MiB in use: GOGC is %d", len(held)>>20, percent())
-	}
-	SmallObjects()
-	if adjust(); percent() != 100 {
-		t.Errorf("after SmallObjects: GOGC is %d", percent())
+	Lean()
+	adjust()
+	if got := percent(); got > 60 {
+		t.Errorf("after Lean with %d MiB in use: GOGC is %d", len(held)>>20, got)
 	}
 	runtime.KeepAlive(held)
 }

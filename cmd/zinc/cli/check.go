@@ -17,7 +17,6 @@ import (
 	"github.com/zinc-compiler/zinc/explain"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
-	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/reduce"
@@ -145,7 +144,6 @@ type targetResult struct {
 
 func (c *checkCommand) run(ctx context.Context, path string) error {
 	c.path = path
-	memlimit.SmallObjects()
 	if c.json && c.sarif {
 		return usagef("check: --json and --sarif cannot be combined")
 	}

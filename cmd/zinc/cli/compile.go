@@ -102,7 +102,7 @@ limit and the largest contributors.
 
 func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	c.path, c.flags = path, cmd.Flags()
-	memlimit.SmallObjects()
+	memlimit.Lean()
 	if err := c.compileFlags.check(); err != nil {
 		return err
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
-	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/internal/shellwords"
 	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/provenance"
@@ -261,7 +260,6 @@ func (c *diffCommand) executables(ctx context.Context) error {
 }
 
 func (c *diffCommand) run(ctx context.Context, args []string) error {
-	memlimit.SmallObjects()
 	if err := c.check(); err != nil {
 		return err
 	}

@@ -120,7 +120,7 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	case c.rewrite != "" && c.output == "":
 		return usagef("explain: --rewrite requires --output")
 	}
-	memlimit.SmallObjects()
+	memlimit.Lean()
 	c.assume = c.output == "" // what became of a statement hardly depends on values
 	m, err := c.open(c.env, path)
 	if err != nil {

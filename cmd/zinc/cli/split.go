@@ -89,7 +89,7 @@ inputs and outputs of models have no other types. A state stays in one part.`,
 }
 
 func (c *splitCommand) run(ctx context.Context, path string) error {
-	memlimit.SmallObjects()
+	memlimit.Lean()
 	switch {
 	case c.out == "":
 		return usagef("split: missing output; set -o FOLDER")
