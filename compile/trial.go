@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// callTime returns a passes.Options.CallTime, or nil if zinc writes no tasks for the target.
+// callTime returns what estimates calls for passes.Options, or nil without a codec for the target.
 func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 	if d.codec == nil {
 		return nil

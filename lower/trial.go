@@ -55,7 +55,7 @@ func (l *limits) drafts(r *Rule, op *ir.Op) (*builder, error) {
 	return b, err
 }
 
-// trialCodec returns the codec whose fields a trial must fit: for a target that zinc writes no tasks for, version 7's.
+// trialCodec returns the codec whose fields a trial must fit: the target's, or V7 if it has none.
 func trialCodec(t *target.Table) *td.Codec {
 	if c, err := td.CodecOf(t.TD); err == nil {
 		return c

@@ -18,18 +18,11 @@ type Codec struct {
 	// Older is set for tasks as the compilers wrote them that wrote every record whole.
 	Older bool
 
-	layout int // index of Row.places
-	encoding
+	layout int       // index of Row.places
 	words  int       // of a whole task
 	placed []placed  // every field that the version has, in the order of words
 	fields [][]Field // by word
 	absent []Field   // that the version does not have
-}
-
-// An encoding puts the words of a task together.
-type encoding interface {
-	encode(c *Codec, t *Task) ([]byte, error)
-	decode(c *Codec, b []byte) (*Task, error)
 }
 
 // placed is the place of a field among the words of a version.
@@ -64,12 +57,6 @@ func CodecFor(version int, err error) (*Codec, error) {
 	return CodecOf(version)
 }
 
-// Encode returns the bytes of a task.
-func (c *Codec) Encode(t *Task) ([]byte, error) { return c.encode(c, t) }
-
-// Decode reads the bytes of one task.
-func (c *Codec) Decode(b []byte) (*Task, error) { return c.decode(c, b) }
-
 // number sets where the blocks begin, one after the other.
 func (c *Codec) number() {
 	for _, b := range c.Blocks {
@@ -96,11 +83,11 @@ func (c *Codec) lay() {
 		used := uint32(0)
 		for _, f := range fields {
 			p := table[f].Place(c)
-			if mask := p.mask() << p.Bit; used&mask != 0 || int(p.Bit)+int(p.Width) > 32 {
+			mask := p.mask() << p.Bit
+			if used&mask != 0 || int(p.Bit)+int(p.Width) > 32 {
 				panic(fmt.Sprintf("lower/td: the place of %s in version %d overlaps another", f, c.Version))
-			} else {
-				used |= mask
 			}
+			used |= mask
 			c.placed = append(c.placed, placed{field: f, word: uint16(w), bit: p.Bit, mask: p.mask()})
 		}
 	}

@@ -5,7 +5,6 @@ import "fmt"
 // V10 is the codec of version 10: the register image that is loaded, a block after the other with gaps between them.
 var V10 = &Codec{
 	Version: 10, Name: "ZinAneTdHw_v10", Blocks: append([]*Block{HeaderV10}, Groups...), layout: layoutV10,
-	encoding: image{},
 }
 
 // The groups of version 10. Words and register base are those of table 23.4. The image bases are eight bytes below its

@@ -251,22 +251,28 @@ func TestDecodeV10Refuses(t *testing.T) {
 func TestVersions(t *testing.T) {
 	task := New().Set(Win, 5).SetBool(KernelOn, true)
 	task.Spans = wholeSpans
-	for _, v := range []int{7, 10} {
-		c, err := CodecOf(v)
+	for version, code := range versions {
+		c, err := CodecOf(version)
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := c.Encode(task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		back, err := c.Decode(b)
-		if err != nil || !sameTask(back, task) {
+		if back, err := code(task); err != nil || !sameTask(back, task) {
 			t.Errorf("%s: %v", c.Name, err)
 		}
-		if _, err := c.Decode(b[:len(b)-3]); err == nil {
-			t.Errorf("%s: a cut task decodes", c.Name)
-		}
+	}
+	ws, err := V7.EncodeWords(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := V7.DecodeWords(ws[:len(ws)-1]); err == nil {
+		t.Error("version 7: a cut task decodes")
+	}
+	image, err := EncodeV10(task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := DecodeV10(image[:len(image)-3]); err == nil {
+		t.Error("version 10: a cut image decodes")
 	}
 	const want = "task descriptor version 11 (ZinAneTdHw_v11) is not known: known are 7 (ZinAneTd<7>) and 10 " +
 		"(ZinAneTdHw_v10)"

@@ -13,12 +13,7 @@ var forms = []struct {
 	name  string
 	spans func(t *Task) []Span
 }{
-	{"current", func(t *Task) []Span {
-		if t.On(KernelOn) {
-			return wholeSpans
-		}
-		return shortSpans
-	}},
+	{"current", currentSpans},
 	{"full", func(*Task) []Span { return wholeSpans }},
 	{"none", func(*Task) []Span { return []Span{} }},
 }
@@ -36,12 +31,6 @@ func (t *Task) form() (int, error) {
 	return 0, fmt.Errorf("the task's %d records are of none of the forms current, full and none, which version 10 "+
 		"can tell apart", len(t.Spans))
 }
-
-// image is the encoding of version 10.
-type image struct{}
-
-func (image) encode(_ *Codec, t *Task) ([]byte, error) { return EncodeV10(t) }
-func (image) decode(_ *Codec, b []byte) (*Task, error) { return DecodeV10(b) }
 
 // EncodeV10 returns the task's version-10 image, ImageSize bytes.
 func EncodeV10(t *Task) ([]byte, error) {

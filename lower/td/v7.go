@@ -1,7 +1,6 @@
 package td
 
 import (
-	"encoding/binary"
 	"fmt"
 	"slices"
 )
@@ -11,13 +10,13 @@ import (
 // of 375 rows, public records: the task that would follow the one at 0x3c00 begins at 0x4000).
 var V7 = &Codec{
 	Version: 7, Name: "ZinAneTd<7>", Blocks: []*Block{Header, Kernel, Common, TileSrc, L2, PE, NE, TileDst},
-	Align: 0x100, Page: 0x4000, layout: layoutV7, encoding: records{},
+	Align: 0x100, Page: 0x4000, layout: layoutV7,
 }
 
 // V7Full writes version 7 as the compilers that wrote every record whole. V7 reads it.
 var V7Full = &Codec{
 	Version: V7.Version, Name: V7.Name, Blocks: V7.Blocks, Align: V7.Align, Page: V7.Page, Older: true,
-	layout: layoutV7, encoding: records{},
+	layout: layoutV7,
 }
 
 // Blocks of version 7, in the order of every recorded task.
@@ -90,16 +89,24 @@ var (
 	shortSpans = append([]Span{{Kernel.Base, 18}, {Kernel.Base + 0xc8, 12}}, wholeSpans[1:]...)
 )
 
-// spans returns the records of a task: its own, or those that the codec writes. Current compilers write all blocks, the
-// kernel block without its lanes' addresses and sizes if the task streams no coefficients.
+// currentSpans returns the records that current compilers write: all blocks, the kernel block without its lanes'
+// addresses and sizes if the task streams no coefficients.
+func currentSpans(t *Task) []Span {
+	if t.On(KernelOn) {
+		return wholeSpans
+	}
+	return shortSpans
+}
+
+// spans returns the records of a task: its own, or those that the codec writes.
 func (c *Codec) spans(t *Task) []Span {
 	switch {
 	case t.Spans != nil:
 		return t.Spans
-	case c.Older || t.On(KernelOn):
+	case c.Older:
 		return wholeSpans
 	}
-	return shortSpans
+	return currentSpans(t)
 }
 
 // Words returns the number of words of a task.
@@ -159,32 +166,6 @@ func (c *Codec) blockOf(s Span) *Block {
 
 // wordAt returns the index of a register of the block among all words of the version.
 func (b *Block) wordAt(addr uint32) int { return b.first + int(addr-b.Base)/4 }
-
-// records is the encoding of version 7.
-type records struct{}
-
-func (records) encode(c *Codec, t *Task) ([]byte, error) {
-	ws, err := c.EncodeWords(t)
-	if err != nil {
-		return nil, err
-	}
-	b := make([]byte, 0, 4*len(ws))
-	for _, w := range ws {
-		b = binary.LittleEndian.AppendUint32(b, w)
-	}
-	return b, nil
-}
-
-func (records) decode(c *Codec, b []byte) (*Task, error) {
-	if len(b)%4 != 0 {
-		return nil, badf(0, "task of %d bytes: it consists of words of 4", len(b))
-	}
-	ws := make([]uint32, len(b)/4)
-	for i := range ws {
-		ws[i] = binary.LittleEndian.Uint32(b[4*i:])
-	}
-	return c.DecodeWords(ws)
-}
 
 // EncodeWords returns the words of a task: the header, then its records.
 func (c *Codec) EncodeWords(t *Task) ([]uint32, error) {
