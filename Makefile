@@ -19,7 +19,7 @@ CONFARGS  ?=
 # Programs that `make random` generates, and the number of the first one.
 N         ?= 20000
 FIRST     ?= 0
-# Mutations that `make mutants` tries, and further flags (internal/mutants/mutate lists them).
+# Mutations that `make mutants` tries, and further flags (internal/test/mutants/mutate lists them).
 MUTANTS   ?= 2000
 MUTARGS   ?= -floor 98
 # Seeds of the inputs that make corpus verifies each model with.
@@ -76,7 +76,8 @@ conformance-engine: ## run them on the simulated engine, in fp16; list what is n
 	@if [ ! -d "$(SHARED)/conformance/cases" ]; then \
 		echo "conformance-engine: skipped, $(SHARED)/conformance is absent (ZINC_SHARED names another folder)"; \
 	else \
-		ZINC_SHARED="$(abspath $(SHARED))" $(GO) test -count=1 -v -run '^TestConformanceOnTheEngine$$' ./verify; \
+		ZINC_SHARED="$(abspath $(SHARED))" $(GO) test -count=1 -v -run '^TestConformanceOnTheEngine$$' \
+			./analysis/verify; \
 	fi
 
 corpus: build ## verify every real model through the whole stack with SEEDS; CI runs the small ones with seed 1
@@ -87,11 +88,12 @@ corpus: build ## verify every real model through the whole stack with SEEDS; CI 
 	fi
 
 random: ## compile N generated programs, judge each of them, and print what they reached
-	$(GO) test -count=1 -timeout 0 -v -run '^TestRandomPrograms$$' ./difftest -random.n $(N) -random.first $(FIRST)
+	$(GO) test -count=1 -timeout 0 -v -run '^TestRandomPrograms$$' ./internal/test/difftest \
+		-random.n $(N) -random.first $(FIRST)
 
 operation: ## write the generated pages, and run the tests that report what a new operation lacks
 	$(GO) generate ./docs
-	$(GO) test ./ir ./layout/weights ./runtime/sim/interp ./runtime/sim/exact ./lower ./passes ./lint ./docs
+	$(GO) test ./ir ./layout/weights ./runtime/sim/interp ./runtime/sim/exact ./lower ./passes ./analysis/lint ./docs
 	$(GO) test -run CurvesOnEvery ./runtime/sim
 
 pass: ## write the generated pages, run the tests of the passes, and judge 1,000 generated programs
@@ -114,7 +116,7 @@ exhaustive: ## compare functions of one fp16 number, and arithmetic on two, with
 	$(GO) test -count=1 -timeout 0 -run 'CurvesOnEvery|PairsOfFP16' ./runtime/sim -exhaustive
 
 mutants: ## make MUTANTS single mutations of compiler and simulator; report which ones programs and tests find
-	@$(GO) build -o $(OUT)/mutate ./internal/mutants/mutate
+	@$(GO) build -o $(OUT)/mutate ./internal/test/mutants/mutate
 	$(OUT)/mutate -n $(MUTANTS) -dir $(OUT)/mutants $(MUTARGS)
 
 bench: ## run the benchmarks; then each one's speed over the first of its group
@@ -135,7 +137,7 @@ scaling: build ## print how time and memory of each command grow with a model (S
 	$(GO) run ./.ci/perf -scaling -zinc bin/zinc $(SCALEARGS)
 
 browser-test: ## open the explorer in headless Chromium, which it installs where it can
-	@explore/browsertest/run
+	@inspect/explore/browsertest/run
 
 MODEL ?= $(EXAMPLE)/digits.mlmodelc
 CHROMIUM ?= chromium

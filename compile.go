@@ -7,11 +7,11 @@ import (
 	"io"
 	"path/filepath"
 
-	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/compile/cache"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
-	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/internal/diag"
-	"github.com/zinc-compiler/zinc/pair"
 )
 
 // Errors for errors.Is. The types for errors.As are [*ModelError], [*FunctionError] and [*ValueError]; errors in a

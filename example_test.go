@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/zinc-compiler/zinc"
-	"github.com/zinc-compiler/zinc/patch"
+	"github.com/zinc-compiler/zinc/transform/patch"
 )
 
 // must ends an example at an error.

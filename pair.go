@@ -8,9 +8,9 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/zinc-compiler/zinc/pair"
-	"github.com/zinc-compiler/zinc/patch"
-	"github.com/zinc-compiler/zinc/provenance"
+	"github.com/zinc-compiler/zinc/compile/pair"
+	"github.com/zinc-compiler/zinc/compile/provenance"
+	"github.com/zinc-compiler/zinc/transform/patch"
 )
 
 // Extensions of the two files of a pair.

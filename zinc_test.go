@@ -17,7 +17,7 @@ import (
 
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/patch"
+	"github.com/zinc-compiler/zinc/transform/patch"
 )
 
 const digits = "examples/digits/digits.mlmodelc"

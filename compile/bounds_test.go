@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // TestHugeProducts compiles products whose shapes require billions of matrices, or that go through memory in more tasks

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/compile/cost"
 )
 
 // UseCPU is the use of the time that operations on the CPU take. The other uses are the terms of package cost.

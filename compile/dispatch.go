@@ -3,8 +3,8 @@ package compile
 import (
 	"slices"
 
+	"github.com/zinc-compiler/zinc/compile/cost/opwork"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )

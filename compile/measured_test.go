@@ -12,13 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/compile/cost"
+	"github.com/zinc-compiler/zinc/compile/cost/opwork"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
 	"github.com/zinc-compiler/zinc/frontend/blobfile/blobfiletest"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
-	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )

@@ -11,14 +11,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/analysis/verify"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // TestRecordedDescriptionsCompile opens every recorded network description: either it compiles and its engine agrees

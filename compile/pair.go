@@ -3,9 +3,9 @@ package compile
 import (
 	"bytes"
 
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/pair"
 )
 
 // Pair returns the bytes of the pair, and the debug database if Options.Provenance is set.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 

@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/passes"
-	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // Rules that are not lowering rules: they name the part of the compiler that emits a task or an operation of the

@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // numbers is a literal of n numbers that no other seed produces; element 1 is 0.5 larger if bumped.

@@ -1,9 +1,9 @@
 package compile
 
 import (
+	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
-	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // note records what the last operation of the chain came from: the values, the operations and the origins, and the

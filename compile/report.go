@@ -9,14 +9,14 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/compile/attest"
+	"github.com/zinc-compiler/zinc/compile/cost"
+	"github.com/zinc-compiler/zinc/compile/cost/opwork"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
-	"github.com/zinc-compiler/zinc/lower/attest"
-	"github.com/zinc-compiler/zinc/opwork"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -33,7 +33,7 @@ type Report struct {
 	Dispatches int        `json:"dispatches"`     // dispatches of one call
 	CPUCalls   int        `json:"cpu_calls"`      // calls of programs for the CPU in one call
 	Tasks      int        `json:"tasks"`          // tasks of the engine
-	Attested   int        `json:"attested_tasks"` // tasks of a kind that recorded programs confirm (lower/attest)
+	Attested   int        `json:"attested_tasks"` // tasks of a kind that recorded programs confirm (compile/attest)
 	Weights    int64      `json:"weight_bytes"`   // constant section
 	Padding    int64      `json:"padding_bytes"`  // of these, padding
 	Scratch    int64      `json:"scratch_bytes"`  // memory for intermediate values that do not fit in L2
@@ -152,7 +152,7 @@ type TaskReport struct {
 	Op        string    `json:"op"`                 // first result of the operation it works for
 	OpIndex   int       `json:"op_index"`           // of that operation in Report.Ops
 	Rule      string    `json:"rule"`               // lowering rule
-	Kind      string    `json:"kind"`               // what it computes, without sizes (lower/attest)
+	Kind      string    `json:"kind"`               // what it computes, without sizes (compile/attest)
 	Attested  bool      `json:"attested"`           // recorded programs have tasks of the kind
 	Estimate  *Estimate `json:"estimate,omitempty"` // time of the task
 	// Alone has the time of each term alone; Estimate.Time is the longest of them.

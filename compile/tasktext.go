@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
-	"github.com/zinc-compiler/zinc/pair"
 )
 
 // TaskText is a compiled program whose tasks are text, which may be edited. The text is that of td.WriteText plus one

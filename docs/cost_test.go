@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/zinc-compiler/zinc/cost"
-	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/compile/cost"
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/target"
 )
 

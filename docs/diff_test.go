@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/compare"
-	"github.com/zinc-compiler/zinc/toolchain"
+	"github.com/zinc-compiler/zinc/inspect/compare"
+	"github.com/zinc-compiler/zinc/inspect/toolchain"
 )
 
 // TestDiff holds diff.md against the levels and the fields of the JSON.

@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/analysis/lint"
 	"github.com/zinc-compiler/zinc/cmd/zinc/cli"
-	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/inspect/explain"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/lint"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/passes"
-	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 var update = flag.Bool("update", false, "rewrite the generated parts of the documents")

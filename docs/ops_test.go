@@ -5,10 +5,10 @@ import (
 	"os"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/analysis/lint"
 	"github.com/zinc-compiler/zinc/cmd/zinc/opref"
-	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/inspect/explain"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/lint"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/passes"

@@ -28,10 +28,12 @@ var walls = []wall{
 			"engine; it adds and converts rows of numbers with the kernels that the interpreter uses"},
 	{pkg: "runtime/sim/engine/port", never: []string{"*"}, except: []string{"numerics/vector"},
 		why: "rows of numbers and the special values of the engine, which nothing else has"},
-	{pkg: "prove", never: []string{"frontend", "passes", "lower", "layout", "compile", "verify", "cmd/zinc/cli"},
+	{pkg: "analysis/prove", never: []string{"frontend", "passes", "lower", "layout", "compile", "analysis/verify",
+		"cmd/zinc/cli"},
 		except: []string{"lower/td"},
 		why:    "it checks the compiler, and so shares none of its rules"},
-	{pkg: "runtime/sim/exact", never: []string{"frontend", "passes", "lower", "layout", "emit", "compile", "prove"},
+	{pkg: "runtime/sim/exact", never: []string{"frontend", "passes", "lower", "layout", "emit", "compile",
+		"analysis/prove"},
 		except: []string{"lower/td"},
 		why:    "it says what a program means, which neither the compiler nor the prover may change"},
 	{pkg: "numerics/field", never: []string{"*"}, why: "arithmetic only, which engine and prover use alike"},
@@ -70,9 +72,9 @@ var walls = []wall{
 		"numerics/vector", "internal/diag", "internal/mapfault", "internal/sha256x2"},
 		why: "a rule never sees the simulator, nor the container of its tasks, nor which of them recorded programs " +
 			"confirm, nor what they cost"},
-	{pkg: "cost", never: []string{"*"}, except: []string{"lower/td", "target"},
+	{pkg: "compile/cost", never: []string{"*"}, except: []string{"lower/td", "target"},
 		why: "an estimate is computed from registers, so any program can have one"},
-	{pkg: "report", never: []string{"frontend", "verify", "cmd/zinc/cli"},
+	{pkg: "inspect/report", never: []string{"frontend", "analysis/verify", "cmd/zinc/cli"},
 		why: "every format shows the report passed to it; it reads no model and runs none"},
 	{pkg: "emit/hwx", never: []string{"*"}, why: "tasks are bytes to the container"},
 	{pkg: "emit/hazard", never: []string{"*"}, except: []string{"emit/hwx", "lower/td"},
@@ -81,16 +83,18 @@ var walls = []wall{
 		why: "the descriptor has names and layouts, but no graph"},
 	{pkg: "emit/afpp", never: []string{"*"}, except: []string{"lower/td"},
 		why: "only a file format, whose records and register groups are those that tasks are split into"},
-	{pkg: "pair", never: []string{"*"}, except: []string{"internal/atomicfile", "internal/regularfile",
+	{pkg: "compile/pair", never: []string{"*"}, except: []string{"internal/atomicfile", "internal/regularfile",
 		"internal/filename", "internal/memlimit"},
 		why: "any package that handles compiled models may import it; it parses no format"},
-	{pkg: "cache", never: []string{"*"}, except: []string{"pair", "internal/atomicfile", "internal/regularfile",
+	{pkg: "compile/cache", never: []string{"*"}, except: []string{"compile/pair", "internal/atomicfile",
+		"internal/regularfile",
 		"internal/filename", "internal/memlimit"},
 		why: "files and digests only: its callers compile"},
-	{pkg: "patch", never: []string{"frontend", "passes", "lower", "compile", "runtime", "verify", "cmd/zinc/cli"},
-		except: []string{"lower/td"}, why: "a pair is patched from its bytes and its debug database, without " +
+	{pkg: "transform/patch", never: []string{"frontend", "passes", "lower", "compile", "runtime", "analysis/verify",
+		"cmd/zinc/cli"}, except: []string{"lower/td"},
+		why: "a pair is patched from its bytes and its debug database, without " +
 			"anything that could compile it"},
-	{pkg: "provenance", never: []string{"*"},
+	{pkg: "compile/provenance", never: []string{"*"},
 		why: "names, lines and offsets only: finding out where a byte came from needs no compiler"},
 	{pkg: "runtime/sim/stack/loader", never: []string{"*"}, except: []string{"emit/hwx", "emit/afpp", "lower/td",
 		"runtime/sim/stack/translation"}, why: "bytes of a container in, mapped memory out: no graph, no engine"},
@@ -98,24 +102,27 @@ var walls = []wall{
 		"runtime/sim/stack/coprocessor", "runtime/sim/stack/loader", "runtime/sim/stack/protocol",
 		"runtime/sim/stack/translation", "runtime/sim/stack/firmware", "runtime/sim/engine", "numerics/vector",
 		"numerics/field", "runtime/sim/stack/trace", "runtime/sim/stack/inject", "emit/hwx", "emit/afpp", "lower/td",
-		"cost", "target", "internal/chrometrace"},
+		"compile/cost", "target", "internal/chrometrace"},
 		why: "the driver, the layers below it, and the container's format: the compiler is passed to it as a function"},
-	{pkg: "runtime/sim/stack/firmware", never: []string{"*"}, except: []string{"cost", "target", "lower/td"},
+	{pkg: "runtime/sim/stack/firmware", never: []string{"*"}, except: []string{"compile/cost", "target", "lower/td"},
 		why: "queues, slots, states and the clock only; what they carry is bytes, and what time passes for is a " +
 			"cause of package cost"},
-	{pkg: "verify", never: []string{"frontend", "reduce", "compare", "cmd/zinc/cli"},
+	{pkg: "analysis/verify", never: []string{"frontend", "transform/reduce", "inspect/compare", "cmd/zinc/cli"},
 		why: "it judges programs, however they were opened or reduced"},
-	{pkg: "toolchain", never: []string{"*"}, except: []string{"internal/procgroup"},
+	{pkg: "inspect/toolchain", never: []string{"*"}, except: []string{"internal/procgroup"},
 		why: "another version is an executable with flags and files; its callers know what is in them"},
-	{pkg: "compare", never: []string{"reduce", "cmd/zinc/cli"},
+	{pkg: "inspect/compare", never: []string{"transform/reduce", "cmd/zinc/cli"},
 		why: "it compares models and pairs, whatever produced them"},
-	{pkg: "reduce", never: []string{"cmd/zinc/cli"}, why: "a predicate may be a function as well as a command"},
-	{pkg: "split", never: []string{"*"}, except: []string{"ir", "numerics", "numerics/vector", "internal/mapfault"},
+	{pkg: "transform/reduce", never: []string{"cmd/zinc/cli"},
+		why: "a predicate may be a function as well as a command"},
+	{pkg: "transform/split", never: []string{"*"}, except: []string{"ir", "numerics", "numerics/vector",
+		"internal/mapfault"},
 		why: "a cut depends on the program alone"},
-	{pkg: "explain", never: []string{"cmd/zinc/cli", "report"},
+	{pkg: "inspect/explain", never: []string{"cmd/zinc/cli", "inspect/report"},
 		why: "an answer is facts; others decide how to show them"},
-	{pkg: "dump", never: []string{"passes", "lower", "layout", "compile", "runtime", "explain", "explore",
-		"cmd/zinc/cli"}, except: []string{"lower/td", "lower/attest", "layout/weights", "runtime/sim/interp"},
+	{pkg: "inspect/dump", never: []string{"passes", "lower", "layout", "compile", "runtime", "inspect/explain",
+		"inspect/explore",
+		"cmd/zinc/cli"}, except: []string{"lower/td", "compile/attest", "layout/weights", "runtime/sim/interp"},
 		why: "it prints what files hold, whatever wrote them: it compiles and runs nothing"},
 	{pkg: "runtime/sim/stack/coprocessor", never: []string{"frontend", "passes", "lower", "layout", "emit", "compile",
 		"ir", "runtime"}, except: []string{"lower/td", "emit/afpp", "runtime/sim/stack/firmware",
@@ -125,20 +132,22 @@ var walls = []wall{
 	{pkg: "runtime/sim/stack/driver", never: []string{"frontend", "passes", "lower", "layout", "emit", "compile", "ir",
 		"runtime/sim/interp"}, except: []string{"lower/td", "emit/hwx", "emit/afpp"},
 		why: "the kernel knows containers and messages, not what they were compiled from"},
-	{pkg: "lint", never: []string{"frontend", "cmd/zinc/cli"},
+	{pkg: "analysis/lint", never: []string{"frontend", "cmd/zinc/cli"},
 		why: "it judges programs by their operations and by running them, whatever file they came from"},
 	{pkg: "runtime/sim", never: []string{"frontend", "passes", "lower", "layout", "compile"},
 		except: []string{"lower/td"}, why: "it runs bytes, not the graph they were compiled from"},
-	{pkg: "explore", never: []string{"cmd/zinc/cli"}, why: "a page over what the compiler returns and the bytes that " +
-		"it wrote, which the simulator runs; commands are a layer above it"},
+	{pkg: "inspect/explore", never: []string{"cmd/zinc/cli"},
+		why: "a page over what the compiler returns and the bytes that " +
+			"it wrote, which the simulator runs; commands are a layer above it"},
 	{pkg: "runtime/sim/stack/e5rt", never: []string{"frontend", "passes", "lower", "layout", "compile"},
 		except: []string{"lower/td"}, why: "the compiler is a function that the caller passes; what runs is bytes"},
 }
 
-// under reports whether a package is one of the folders' or below them.
+// under reports whether a package is one of the folders' or below them. The folder compile is the driver alone: the
+// packages below it are what a compilation leaves, and compile nothing.
 func under(pkg string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(f string) bool {
-		return f == "*" || pkg == f || strings.HasPrefix(pkg, f+"/")
+		return f == "*" || pkg == f || f != "compile" && strings.HasPrefix(pkg, f+"/")
 	})
 }
 

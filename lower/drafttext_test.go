@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 

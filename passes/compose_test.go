@@ -14,9 +14,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
+	"github.com/zinc-compiler/zinc/internal/test/irgen"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
-	"github.com/zinc-compiler/zinc/ir/irgen"
 	"github.com/zinc-compiler/zinc/passes"
 	"github.com/zinc-compiler/zinc/target"
 )

@@ -148,7 +148,7 @@ var benchmarks = []struct {
 		name: "BenchmarkDispatch/pixels=4x4", unit: "ns/op", factor: 1e-3, goal: "at most 12"},
 	{what: "one dispatch through the stack, 8x8 pixels, us", pkg: "./runtime/sim/stack",
 		name: "BenchmarkDispatch/pixels=8x8", unit: "ns/op", factor: 1e-3, goal: "at most 20"},
-	{what: "an edit of parakeet's encoder in the explorer, ms", pkg: "./explore",
+	{what: "an edit of parakeet's encoder in the explorer, ms", pkg: "./inspect/explore",
 		name: "BenchmarkEdit", unit: "ns/op", factor: 1e-6, goal: "at most 50"},
 }
 

@@ -14,8 +14,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/zinc-compiler/zinc/ir/irmodels"
-	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/internal/test/irmodels"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 func main() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/ir/irmodels"
+	"github.com/zinc-compiler/zinc/internal/test/irmodels"
 )
 
 func TestRunWritesModelsThatOpen(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/x448/float16"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 var comparisonOps = []string{"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}

@@ -3,8 +3,8 @@ package sim_test
 import (
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // attention is one attention head: queries, keys and values from x.

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // TestHeadTakesOneTaskAStep checks that a convolution with its activation, the mean over the image and a product take

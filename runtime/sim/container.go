@@ -8,9 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
-	"github.com/zinc-compiler/zinc/pair"
 )
 
 // elementFP16 is the element code of fp16, the only type the engine executes.

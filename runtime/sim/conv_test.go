@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // convolution is one convolution: x [N, C, (H,) W], weight [Out, C/Groups, (KH,) KW].

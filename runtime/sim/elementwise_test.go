@@ -7,8 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 var binaryOps = []string{"add", "sub", "mul", "maximum", "minimum", "real_div"}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 )
 
 // TestFoldedProducts runs products of 64 rows, which compute on 8x8 images, and similar ones, which do not: alone,

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // product is one matmul: shapes as the operands are stored.

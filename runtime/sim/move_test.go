@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // Operations that only move data run on the engine next to operations that compute, so every program here starts or

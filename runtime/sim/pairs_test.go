@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 )
 
 // TestPairedColumns runs depthwise convolutions of one row at the bounds within which two columns are computed at a

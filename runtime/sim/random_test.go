@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/internal/test/irgen"
 	"github.com/zinc-compiler/zinc/internal/testform"
-	"github.com/zinc-compiler/zinc/ir/irgen"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/target"
 )

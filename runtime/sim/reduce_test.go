@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/ir/irbuild"
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 )
 
 // subsets returns the nonempty sets of axes of a rank.

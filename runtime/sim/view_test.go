@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/internal/test/irbuild"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/ir/irbuild"
 )
 
 // recuts lists shapes of so many elements that differ from shape, of ranks 1 to 4.

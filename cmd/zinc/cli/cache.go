@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/compile/cache"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
-	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 )
 

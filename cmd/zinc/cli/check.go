@@ -12,16 +12,16 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zinc-compiler/zinc/advice"
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/inspect/advice"
+	"github.com/zinc-compiler/zinc/inspect/explain"
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/reduce"
-	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // checkCommand is the state of `zinc check MODEL`.

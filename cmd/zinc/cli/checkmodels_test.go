@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/ir/irmodels"
-	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/internal/test/irmodels"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // TestCheckOfAWholeModelIsOnePage checks models of the structure and size of published ones: the output has fewer than

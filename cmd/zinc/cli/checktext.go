@@ -9,9 +9,9 @@ import (
 	"text/tabwriter"
 
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/report"
 )
 
 // text writes the placement on one target: the shares, each operation, or each on the CPU, the

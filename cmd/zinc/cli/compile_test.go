@@ -3,7 +3,7 @@ package cli
 import (
 	"testing"
 
-	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/compile/pair"
 )
 
 func TestPairPathsFollowModelOrOutput(t *testing.T) {

@@ -6,14 +6,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zinc-compiler/zinc/compare"
-	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/inspect/compare"
+	"github.com/zinc-compiler/zinc/inspect/dump"
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/passes"
-	"github.com/zinc-compiler/zinc/reduce"
-	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/target"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // flagWords are the completions of flags that are not a choice, by name. A flag that takes a list accepts a comma and

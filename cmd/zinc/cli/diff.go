@@ -13,14 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zinc-compiler/zinc/compare"
+	"github.com/zinc-compiler/zinc/compile/pair"
+	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/inspect/compare"
+	"github.com/zinc-compiler/zinc/inspect/toolchain"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/shellwords"
-	"github.com/zinc-compiler/zinc/pair"
-	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/target"
-	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 // Exit statuses of `zinc diff`, those of diff(1): the sides differ, or could not be compared.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/dump"
 	"github.com/zinc-compiler/zinc/frontend"
-	"github.com/zinc-compiler/zinc/toolchain"
+	"github.com/zinc-compiler/zinc/inspect/dump"
+	"github.com/zinc-compiler/zinc/inspect/toolchain"
 )
 
 // dumpCommand is the state of `zinc dump`.

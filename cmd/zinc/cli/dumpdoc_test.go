@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/inspect/dump"
 )
 
 // TestDumpDocNamesEveryFlagAndKey checks that docs/dump.md names every flag that chooses a part, and every key of

@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/inspect/dump"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/lower/td"
-	"github.com/zinc-compiler/zinc/pair"
 )
 
 // emission is a format that --emit writes instead of the pair. The default file is the model's base

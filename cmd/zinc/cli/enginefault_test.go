@@ -9,11 +9,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/cache"
+	"github.com/zinc-compiler/zinc/compile/cache"
+	"github.com/zinc-compiler/zinc/compile/pair"
+	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
-	"github.com/zinc-compiler/zinc/pair"
-	"github.com/zinc-compiler/zinc/provenance"
 )
 
 // faulting returns a pair whose only task has an invalid operation code.

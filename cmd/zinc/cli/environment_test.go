@@ -15,7 +15,7 @@ func TestVariablesAreListed(t *testing.T) {
 	read := regexp.MustCompile(`os\.(?:Getenv|LookupEnv)\((?:"(\w+)"|(\w+))\)`)
 	root := filepath.Join("..", "..", "..")
 	// These are of tests and of the tools that test zinc.
-	foreign := []string{".ci", "dist", "examples", filepath.Join("internal", "mutants"),
+	foreign := []string{".ci", "dist", "examples", filepath.Join("internal", "test"),
 		filepath.Join("internal", "shareddir"), filepath.Join("internal", "testform")}
 	found := map[string]string{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {

@@ -10,8 +10,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/zinc-compiler/zinc/cache"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/compile/cache"
 	"github.com/zinc-compiler/zinc/emit/e5"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/frontend/mil/build"
@@ -20,7 +20,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
-	"github.com/zinc-compiler/zinc/patch"
+	"github.com/zinc-compiler/zinc/transform/patch"
 )
 
 // Exit statuses. Statuses describes them.

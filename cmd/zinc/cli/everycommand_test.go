@@ -17,8 +17,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/internal/testform"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp/conformance"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // tried counts the command lines that were run, by exit status.

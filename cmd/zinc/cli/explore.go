@@ -12,9 +12,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/explore"
+	"github.com/zinc-compiler/zinc/inspect/explore"
+	"github.com/zinc-compiler/zinc/inspect/toolchain"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
-	"github.com/zinc-compiler/zinc/toolchain"
 )
 
 // exploreCommand is the state of `zinc explore`.

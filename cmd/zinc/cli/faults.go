@@ -8,16 +8,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/analysis/verify"
+	"github.com/zinc-compiler/zinc/compile/pair"
+	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/inspect/dump"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/pair"
-	"github.com/zinc-compiler/zinc/provenance"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // runFault returns err, from a run of the pair or the compiled model at path, with the statement that failed. If the

@@ -17,9 +17,9 @@ import (
 
 	"github.com/zinc-compiler/zinc"
 	"github.com/zinc-compiler/zinc/cmd/zinc/gowrap"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
-	"github.com/zinc-compiler/zinc/pair"
 )
 
 // packageName matches valid names of the package and its files. Underscores are excluded because the go command gives

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/zinc-compiler/zinc/report"
+	"github.com/zinc-compiler/zinc/inspect/report"
 )
 
 // Help is wrapped at the columns of the terminal that it goes to, within these bounds: longer lines are hard to read,

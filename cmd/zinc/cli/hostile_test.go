@@ -13,7 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/inspect/dump"
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 )
 

@@ -1,15 +1,15 @@
 package cli
 
 import (
+	"github.com/zinc-compiler/zinc/analysis/prove"
 	"github.com/zinc-compiler/zinc/cmd/zinc/opref"
-	"github.com/zinc-compiler/zinc/compare"
-	"github.com/zinc-compiler/zinc/explain"
+	"github.com/zinc-compiler/zinc/inspect/compare"
+	"github.com/zinc-compiler/zinc/inspect/explain"
+	"github.com/zinc-compiler/zinc/inspect/report"
+	"github.com/zinc-compiler/zinc/inspect/toolchain"
 	"github.com/zinc-compiler/zinc/internal/diag"
-	"github.com/zinc-compiler/zinc/prove"
-	"github.com/zinc-compiler/zinc/reduce"
-	"github.com/zinc-compiler/zinc/report"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/broker"
-	"github.com/zinc-compiler/zinc/toolchain"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // JSONShape is a document that a command prints.

@@ -16,6 +16,10 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/zinc-compiler/zinc/analysis/lint"
+	"github.com/zinc-compiler/zinc/analysis/lint/interval"
+	"github.com/zinc-compiler/zinc/analysis/lint/witness"
+	"github.com/zinc-compiler/zinc/analysis/verify"
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
@@ -24,13 +28,9 @@ import (
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/values"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/lint"
-	"github.com/zinc-compiler/zinc/lint/interval"
-	"github.com/zinc-compiler/zinc/lint/witness"
-	"github.com/zinc-compiler/zinc/reduce"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/target"
-	"github.com/zinc-compiler/zinc/verify"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // lintCommand is the state of `zinc lint MODEL`.

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/zinc-compiler/zinc/internal/filename"
-	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // TestLongNamesAreCut compiles, reads back and splits a model whose file, function, input and statement have names as

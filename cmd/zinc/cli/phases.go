@@ -12,10 +12,10 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile"
 	"github.com/zinc-compiler/zinc/frontend/blobfile"
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/passes"
-	"github.com/zinc-compiler/zinc/report"
 )
 
 // phaseFlags stop a compilation after a pass, or continue it from there.

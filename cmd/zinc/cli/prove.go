@@ -9,12 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/analysis/prove"
+	"github.com/zinc-compiler/zinc/analysis/verify"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
-	"github.com/zinc-compiler/zinc/pair"
-	"github.com/zinc-compiler/zinc/prove"
 	"github.com/zinc-compiler/zinc/runtime/sim"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // proveCommand is the state of `zinc prove`.

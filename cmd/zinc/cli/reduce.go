@@ -12,14 +12,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/analysis/verify"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
-	"github.com/zinc-compiler/zinc/pair"
-	"github.com/zinc-compiler/zinc/reduce"
-	"github.com/zinc-compiler/zinc/verify"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // maxJobs bounds the processes that run at a time.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
-	"github.com/zinc-compiler/zinc/reduce/planted"
+	"github.com/zinc-compiler/zinc/transform/reduce/planted"
 )
 
 // plantedResult is the value whose kernel is wrong in TestReduceWithExternalScript.

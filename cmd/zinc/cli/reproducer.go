@@ -16,7 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/shellwords"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/reduce"
+	"github.com/zinc-compiler/zinc/transform/reduce"
 )
 
 // subject is the model that a command compiles.

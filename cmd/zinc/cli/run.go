@@ -11,7 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/dump"
+	"github.com/zinc-compiler/zinc/analysis/verify"
+	"github.com/zinc-compiler/zinc/inspect/dump"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/npy"
@@ -19,8 +20,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
-	"github.com/zinc-compiler/zinc/split"
-	"github.com/zinc-compiler/zinc/verify"
+	"github.com/zinc-compiler/zinc/transform/split"
 )
 
 // runCommand is the state of `zinc run`.

@@ -10,15 +10,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
-	"github.com/zinc-compiler/zinc/pair"
-	"github.com/zinc-compiler/zinc/reduce"
-	"github.com/zinc-compiler/zinc/split"
+	"github.com/zinc-compiler/zinc/transform/reduce"
+	"github.com/zinc-compiler/zinc/transform/split"
 )
 
 // splitBytes is the default of the constants of a part: a container has 3.25 GiB of addresses for them, its tasks and

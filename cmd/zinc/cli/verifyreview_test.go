@@ -6,11 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/analysis/verify"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/sarif"
 	"github.com/zinc-compiler/zinc/internal/sarif/sariftest"
-	"github.com/zinc-compiler/zinc/report"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // TestVerifySARIFListsFailedOutputs checks that an output that fails is a finding, and that NaN exceeds every

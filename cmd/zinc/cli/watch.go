@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/compare"
 	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/inspect/compare"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
 	"github.com/zinc-compiler/zinc/internal/memlimit"
-	"github.com/zinc-compiler/zinc/pair"
 )
 
 // watchEvery is how often the files of a watched model are looked at.

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"

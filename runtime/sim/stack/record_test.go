@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"

@@ -9,16 +9,16 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/zinc-compiler/zinc/analysis/verify"
 	"github.com/zinc-compiler/zinc/compile"
-	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/compile/cost"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
 	"github.com/zinc-compiler/zinc/numerics"
-	"github.com/zinc-compiler/zinc/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
-	"github.com/zinc-compiler/zinc/verify"
 )
 
 // compiled returns the pair of the model at a path.

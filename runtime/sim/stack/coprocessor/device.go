@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"

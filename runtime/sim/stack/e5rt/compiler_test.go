@@ -5,7 +5,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 

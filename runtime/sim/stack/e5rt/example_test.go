@@ -6,8 +6,8 @@ import (
 	"log"
 	"os"
 
-	"github.com/zinc-compiler/zinc/cache"
-	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/compile/cache"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )
 

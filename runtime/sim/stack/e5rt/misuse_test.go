@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/zinc-compiler/zinc/pair"
+	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/e5rt"
 )

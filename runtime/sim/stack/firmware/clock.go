@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/zinc-compiler/zinc/cost"
+	"github.com/zinc-compiler/zinc/compile/cost"
 )
 
 // Clock is a virtual clock, which only Spend and Advance advance. It keeps account of what its time passed for.

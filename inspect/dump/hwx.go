@@ -1,0 +1,170 @@
+package dump
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"unicode"
+
+	"github.com/zinc-compiler/zinc/compile/pair"
+	"github.com/zinc-compiler/zinc/compile/provenance"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/regularfile"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// containerParts are the parts of a hardware container.
+var containerParts []filePart
+
+func init() { // functions of the table print the state
+	containerParts = []filePart{
+		{name: PartHeaders, print: (*fileDump).containerHeaders, raw: (*fileDump).rawHeaders, always: true},
+		{name: PartTasks, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: true},
+		{name: PartFields, print: (*fileDump).containerTasks, raw: (*fileDump).rawTasks, always: false},
+		{name: PartTask, print: (*fileDump).containerTask, raw: (*fileDump).rawTask, always: false},
+		{name: PartConstants, print: (*fileDump).constants, raw: (*fileDump).rawConstants, always: true},
+		{name: PartSymbols, print: (*fileDump).symbols, raw: (*fileDump).rawSymbols, always: false},
+		{name: PartRelocs, print: (*fileDump).relocs, raw: (*fileDump).rawRelocs, always: false},
+		{name: PartRecords, print: (*fileDump).containerRecords, raw: (*fileDump).rawRecords, always: false},
+		{name: PartE5, print: (*fileDump).beside, raw: (*fileDump).rawBeside, always: false},
+	}
+}
+
+// containerState is shared by the parts of a container.
+type containerState struct {
+	f       *hwx.File
+	db      *provenance.DB        // nil without Options.Source or a database beside the container
+	told    map[*hwx.Program]bool // faults of its chain were printed
+	owner   map[int]*hwx.Program  // the relocations of the task at an offset of the task section
+	textOff int64                 // of __TEXT,__text in the file
+}
+
+func (c *printer) container(path string, b []byte) error {
+	s := &containerState{told: map[*hwx.Program]bool{}, owner: map[int]*hwx.Program{}}
+	if c.Source || c.Debug != "" {
+		var err error
+		if s.db, err = c.OpenDebug(path, b); err != nil {
+			return err
+		}
+	}
+	return c.dump(path, b, "container", "a hardware container", containerParts, func(d *fileDump) bool {
+		d.hwx = s
+		f, faults := hwx.Scan(b)
+		for _, e := range faults {
+			d.fault(e)
+		}
+		s.f = f
+		if f == nil {
+			return false
+		}
+		if t := f.Section(hwx.SegText, hwx.SectText); t != nil {
+			s.textOff = int64(t.Offset)
+		}
+		return true
+	})
+}
+
+func (d *fileDump) containerHeaders() error {
+	if d.j != nil {
+		raw, err := hwx.HeadersJSON(d.hwx.f)
+		if err != nil {
+			return err
+		}
+		d.j.Put("headers", json.RawMessage(raw))
+		return d.j.Err
+	}
+	d.part()
+	return hwx.DumpHeaders(d.out, d.hwx.f)
+}
+
+func (d *fileDump) symbols() error {
+	if d.j == nil {
+		d.part()
+		return hwx.DumpSymbols(d.out, d.hwx.f)
+	}
+	d.j.Open("symbols", '[')
+	for v := range d.hwx.f.SymbolViews() {
+		d.j.Put("", v)
+	}
+	d.j.Close()
+	return d.j.Err
+}
+
+// beside prints the descriptor beside a container.
+func (d *fileDump) beside() error {
+	name := pair.PathsOf(d.path).Descriptor
+	b, err := regularfile.Read(name)
+	if errors.Is(err, fs.ErrNotExist) && d.All {
+		if d.j == nil {
+			d.part()
+			d.printf("there is no descriptor beside the container\n")
+		}
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: --%s: the descriptor beside it: %w", d.path, PartE5, err)
+	}
+	return d.descriptorOf(name, b)
+}
+
+func (d *fileDump) rawBeside() error {
+	name := pair.PathsOf(d.path).Descriptor
+	b, err := regularfile.Read(name)
+	if err != nil {
+		if d.All && errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+		return err
+	}
+	return d.words(PartE5, "", 0, b)
+}
+
+// Programs decodes the tasks of a container's procedures.
+func Programs(f *hwx.File) ([]td.Program, error) {
+	var ps []td.Program
+	for _, p := range f.Procedures() {
+		tasks, err := Tasks(f, p)
+		if err != nil {
+			return nil, fmt.Errorf("procedure %s: %w", p.Name, err)
+		}
+		tp := td.Program{Name: p.Name}
+		for _, t := range tasks {
+			tp.Tasks = append(tp.Tasks, t.Task)
+		}
+		ps = append(ps, tp)
+	}
+	return ps, nil
+}
+
+// Tasks decodes the tasks of a procedure.
+func Tasks(f *hwx.File, p hwx.Procedure) ([]td.Placed, error) {
+	codec, err := td.CodecFor(f.TaskVersion())
+	if err != nil {
+		return nil, err
+	}
+	text, off, ok := f.TextOf(p)
+	if !ok {
+		return nil, fmt.Errorf("its entry %#x is not in __TEXT,__text", p.Entry)
+	}
+	return codec.DecodeChain(text, off, p.FirstWords)
+}
+
+// noFields returns why the tasks of a container cannot be decoded, "" if they can.
+func noFields(f *hwx.File) string {
+	if _, err := f.TaskVersion(); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// printableText replaces control characters, which must not reach the terminal.
+func printableText(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return unicode.ReplacementChar
+	}, s)
+}

@@ -1,0 +1,59 @@
+package dump
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"github.com/zinc-compiler/zinc/compile/pair"
+	"github.com/zinc-compiler/zinc/compile/provenance"
+)
+
+// OpenDebug opens the debug database of the container at path, whose bytes are b: o.Debug,
+// or the one beside the container.
+func (o *Options) OpenDebug(path string, b []byte) (*provenance.DB, error) {
+	name := cmp.Or(o.Debug, pair.PathsOf(path).Debug)
+	db, err := provenance.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && o.Debug == "" {
+		return nil, fmt.Errorf("%s: missing debug database %s; compile with %s %s, or name another "+
+			"with %[3]s", path, name, o.name("debug-db"), name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if sum := sha256.Sum256(b); db.SHA256 != sum {
+		return nil, fmt.Errorf("%s: the database belongs to the container with SHA-256 %x, that of %s is %x; "+
+			"compile both together",
+			name, db.SHA256, path, sum)
+	}
+	return db, nil
+}
+
+// sourceOf prints where the task at a byte of the task section came from, and what its words refer to.
+func (c *printer) sourceOf(db *provenance.DB, off int) {
+	i := db.TaskAt(uint64(off))
+	if i < 0 {
+		return
+	}
+	t := &db.Tasks[i]
+	for _, l := range db.SourceLines(db.Source(t.Ref()), 0) {
+		fmt.Fprintf(c.out, "  %s\n", l)
+	}
+	for _, l := range t.Links {
+		fmt.Fprintf(c.out, "  word %d points at %s\n", l.Word, db.LinkString(l))
+	}
+}
+
+// database prints a debug database.
+func (c *printer) database(path string, b []byte) error {
+	db, err := provenance.Read(b)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if c.JSON {
+		return c.whole("database", db.View(), nil)
+	}
+	return db.Print(c.out)
+}

@@ -1,0 +1,419 @@
+package dump
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/zinc-compiler/zinc/compile/attest"
+	"github.com/zinc-compiler/zinc/compile/provenance"
+	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
+
+// taskJSON is the JSON form of one task.
+type taskJSON struct {
+	Index      int    `json:"index"`
+	Offset     int    `json:"offset"` // in bytes, in the task section; in a file of images, in the file
+	FileOffset *int64 `json:"file_offset,omitempty"`
+	Words      int    `json:"words"`
+	td.Summary
+	Fields map[string]uint32 `json:"fields,omitempty"` // those that are not zero, in the unit of the field
+	// Source is the debug database's entry of the task, with Options.Source.
+	Source *provenance.TaskView `json:"source,omitempty"`
+}
+
+// undecodedJSON is the JSON form of the first task of a chain that does not decode.
+type undecodedJSON struct {
+	Index  int    `json:"index"`
+	Offset int    `json:"offset"`
+	Words  int    `json:"words"` // words that it should have
+	Bytes  string `json:"bytes"` // words that are present
+}
+
+// walk calls visit for each complete task of a procedure. Faults of the chain are reported once. rest has the offset in
+// the task section of the first task that could not be decoded, -1 if there is none, and the number of its words.
+func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (n, rest, words int, err error) {
+	s := d.hwx
+	tell := func(err error) {
+		if !s.told[p.Program] {
+			s.told[p.Program] = true
+			d.fault(err)
+		}
+	}
+	codec, err := td.CodecFor(s.f.TaskVersion())
+	if err != nil {
+		return 0, -1, 0, err
+	}
+	text, off, ok := s.f.TextOf(p)
+	if !ok {
+		tell(fmt.Errorf("procedure %s: its entry %#x is not in the part of __TEXT,__text that is present, so none "+
+			"of its %d tasks is", printableText(p.Name), p.Entry, p.Tasks))
+		return 0, -1, 0, nil
+	}
+	next, size := off, p.FirstWords
+	var stop error
+	walked := codec.WalkChain(text, off, p.FirstWords, func(t td.Placed) error {
+		// A task of two chains would be printed twice, and a loop without end.
+		switch owner := s.owner[t.Off]; owner {
+		case nil:
+			s.owner[t.Off] = p.Program
+		case p.Program:
+		default:
+			return &sharedTask{t.Off, owner.Name}
+		}
+		stop = visit(n, t.Clone()) // visit may keep it
+		n++
+		next, size = int(t.Get(td.NextPointer)), t.Int(td.NextSize)+1
+		return stop
+	})
+	if stop != nil || walked == nil {
+		return n, -1, 0, stop
+	}
+	at := s.textOff
+	var e *td.FormatError
+	var shared *sharedTask
+	switch {
+	case errors.As(walked, &shared):
+		at, next = at+int64(shared.off), -1
+	case errors.As(walked, &e):
+		at += e.Off
+	}
+	tell(fmt.Errorf("byte %#x: procedure %s: task %d of %d: %w", at, printableText(p.Name), n, p.Tasks, walked))
+	if next < 0 || next > len(text) {
+		return n, -1, 0, nil
+	}
+	return n, next, size, nil
+}
+
+// sharedTask is a task in the chains of two procedures.
+type sharedTask struct {
+	off   int
+	owner string
+}
+
+func (e *sharedTask) Error() string {
+	return fmt.Sprintf("task section byte %#x: the task is in the chain of procedure %s already", e.off,
+		printableText(e.owner))
+}
+
+// containerTasks prints the tasks of all procedures, with their fields if requested.
+func (d *fileDump) containerTasks() error {
+	s := d.hwx
+	if d.j != nil {
+		if s.db != nil && d.Source {
+			d.j.Put("statements", s.db.View().Statements)
+		}
+		d.j.Open("procedures", '[')
+		defer d.j.Close()
+	}
+	note := noFields(s.f)
+	if len(s.f.Procedures()) == 0 && d.j == nil {
+		d.part()
+		d.printf("no procedure is present\n")
+	}
+	for _, p := range s.f.Procedures() {
+		if d.j == nil {
+			d.part()
+			d.printf("procedure %s: %d tasks\n", printableText(p.Name), p.Tasks)
+		} else {
+			d.j.Open("", '{')
+			d.j.Put("name", p.Name)
+			d.j.Put("entry", fmt.Sprintf("%#x", p.Entry))
+			d.j.Put("count", p.Tasks)
+		}
+		if note != "" {
+			if err := d.undecodedText(note); err != nil {
+				return err
+			}
+			continue
+		}
+		if d.j != nil {
+			d.j.Open("tasks", '[')
+		}
+		n, rest, words, err := d.walk(p, func(i int, t td.Placed) error {
+			return d.task(i, t, s.textOff+int64(t.Off))
+		})
+		if err != nil {
+			return err
+		}
+		var b []byte // the words of the first task that does not decode
+		if rest >= 0 {
+			b = s.f.TextBytes()[rest:]
+			b = b[:min(len(b), 4*max(words, 0))]
+		}
+		if d.j != nil {
+			d.j.Close()
+			if rest >= 0 {
+				d.j.Put("undecoded", undecodedJSON{Index: n, Offset: rest, Words: words, Bytes: fmt.Sprintf("%x", b)})
+			}
+			d.j.Close()
+			continue
+		}
+		if rest >= 0 {
+			d.printf("task %d at %#x, not decoded: %d of %d words are present\n", n, rest, len(b)/4, words)
+			for at := 0; at < len(b); at += rawLine {
+				line := wordLine(nil, s.textOff+int64(rest+at), b[at:min(at+rawLine, len(b))])
+				if _, err := d.out.Write(line); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// undecodedText prints the task section of a target whose tasks have no field table, as words. It ends the JSON object
+// of the procedure.
+func (d *fileDump) undecodedText(note string) error {
+	b := d.hwx.f.TextBytes()
+	if d.j != nil {
+		d.j.Put("note", note)
+		d.j.Open("tasks", '[')
+		d.j.Close()
+		if !d.printed { // all procedures share one task section
+			d.printed = true
+			d.j.Open("raw", '[')
+			d.wordsJSON(PartTasks, hwx.SegText+","+hwx.SectText, d.hwx.textOff, b)
+			d.j.Close()
+		}
+		d.j.Close()
+		return d.j.Err
+	}
+	d.printf("%s; its words:\n", note)
+	if d.printed {
+		d.printf("as above\n")
+		return nil
+	}
+	d.printed = true
+	d.blank = false
+	defer func() { d.blank = true }()
+	return d.words(hwx.SegText+","+hwx.SectText, "", d.hwx.textOff, b)
+}
+
+// task prints one task: a line, and the fields if requested.
+func (d *fileDump) task(i int, t td.Placed, at int64) error {
+	fields := d.All || d.has(PartFields)
+	if d.j != nil {
+		x := taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), Summary: t.Summary()}
+		if fields {
+			x.Fields = t.Codec.Values(t.Task)
+		}
+		x.Source = d.taskSource(t.Off)
+		d.j.Put("", x)
+		return d.j.Err
+	}
+	d.printf("task %d at %#x, %d words: %s\n", i, t.Off, t.Words(), t.Summary())
+	d.printSource(t.Off)
+	if !fields {
+		return nil
+	}
+	return d.fieldRuns(t, false)
+}
+
+func (d *fileDump) taskSource(off int) *provenance.TaskView {
+	if d.hwx == nil || d.hwx.db == nil || !d.Source {
+		return nil
+	}
+	if i := d.hwx.db.TaskAt(uint64(off)); i >= 0 {
+		v := d.hwx.db.TaskView(i)
+		return &v
+	}
+	return nil
+}
+
+func (d *fileDump) printSource(off int) {
+	if d.hwx != nil && d.hwx.db != nil && d.Source {
+		d.sourceOf(d.hwx.db, off)
+	}
+}
+
+// everyField prints the fields of a task, word by word, with place, meaning and source.
+func (d *fileDump) everyField(t td.Placed) error {
+	block := (*td.Block)(nil)
+	for r := range t.Readings(true) {
+		if r.At.Block != block {
+			block = r.At.Block
+			d.printf("  %s: %s\n", block.Name, block.Doc)
+		}
+		if _, err := fmt.Fprintf(d.out, "    %s  %s\n%s%s\n", placeOf(&r), fieldColumns(&r, r.Name, cmp.Or(r.Doc, "-")),
+			strings.Repeat(" ", 30), r.Provenance()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// knownFields prints the fields of a task that are not zero and whose meaning is known, with their place, and how many
+// others there are.
+func (d *fileDump) knownFields(t td.Placed) error {
+	if err := d.fieldRuns(t, true); err != nil {
+		return err
+	}
+	zero, unknown := 0, 0
+	for r := range t.Readings(true) {
+		switch {
+		case r.Value == 0:
+			zero++
+		case !understood(&r):
+			unknown++
+		}
+	}
+	d.printf("  not listed: %d fields that are zero, %d set fields of unknown meaning; %s lists every field with its "+
+		"source\n", zero, unknown, d.name(optionAllFields))
+	return nil
+}
+
+// understood reports whether the meaning of a field is known. Some fields have only a name, from public register maps.
+func understood(r *td.Reading) bool { return r.Known != td.Unknown && r.Doc != "" }
+
+// placeOf returns where a field is: word of the task, register, bits.
+func placeOf(r *td.Reading) string {
+	return fmt.Sprintf("word %-3d %-9s %-5s", r.Word, registerOf(r.At), r.At.Bits())
+}
+
+// fieldColumns returns the columns of a field's line: name, value, value in words, meaning.
+func fieldColumns(r *td.Reading, name, doc string) string {
+	return fmt.Sprintf("%-32s %-10s %-22s %s", name, fmt.Sprintf("%#x", r.Value), r.Describe(r.Value), doc)
+}
+
+// fieldRun is a field, or consecutive elements of an array with one value.
+type fieldRun struct {
+	td.Reading
+	last *td.Row
+}
+
+// fieldRuns prints the fields that are not zero, one line per run; with known only those whose meaning is known, each
+// with the place of the first of its run.
+func (d *fileDump) fieldRuns(t td.Placed, known bool) error {
+	var runs []fieldRun
+	flush := func() error {
+		for i := range runs {
+			r := &runs[i]
+			if i == 0 {
+				d.printf("  %s: %s\n", r.At.Block.Name, r.At.Block.Doc)
+			}
+			doc := cmp.Or(r.Doc, "-")
+			if r.Known >= td.Modelled {
+				doc += fmt.Sprintf(" (%s)", r.Known)
+			}
+			place := ""
+			if known {
+				place = placeOf(&r.Reading) + "  "
+			}
+			columns := fieldColumns(&r.Reading, td.RunName(r.Row, r.last), doc)
+			if _, err := fmt.Fprintf(d.out, "    %s%s\n", place, columns); err != nil {
+				return err
+			}
+		}
+		runs = runs[:0]
+		return nil
+	}
+	open := map[td.Field]int{} // the last run of each array, of the block
+	for r := range t.Readings(false) {
+		if known && !understood(&r) {
+			continue
+		}
+		if len(runs) > 0 && runs[0].At.Block != r.At.Block {
+			if err := flush(); err != nil {
+				return err
+			}
+			clear(open)
+		}
+		if r.Array.Len > 0 {
+			if i, ok := open[r.Array.Base]; ok && runs[i].Value == r.Value && r.Follows(runs[i].last) {
+				runs[i].last = r.Row
+				continue
+			}
+			open[r.Array.Base] = len(runs)
+		}
+		runs = append(runs, fieldRun{r, r.Row})
+	}
+	return flush()
+}
+
+// registerOf returns the address of a field's register, or the index of the word for the header, which has no
+// registers.
+func registerOf(p td.Place) string {
+	if p.Block == td.Header {
+		return fmt.Sprintf("header %d", p.Word)
+	}
+	return fmt.Sprintf("%#07x", p.Addr()) // as in docs/registers.md
+}
+
+// fieldJSON is the JSON format of a field and its row of the table.
+type fieldJSON struct {
+	Name     string `json:"name"`
+	Word     int    `json:"word"`
+	Register string `json:"register"`
+	Bits     string `json:"bits"`
+	Kind     string `json:"kind"`
+	Value    uint32 `json:"value"` // in the field's unit
+	Hex      string `json:"hex"`
+	Text     string `json:"text"` // the value in readable form: fp16 and fp32 fields as numbers
+	Meaning  string `json:"meaning,omitempty"`
+	Doc      string `json:"doc"`
+	Known    string `json:"known"`
+	Source   string `json:"source"`
+	V10      string `json:"v10"`
+}
+
+// detailJSON is the JSON form of a task that Options.Tasks selects.
+type detailJSON struct {
+	Procedure string `json:"procedure"`
+	taskJSON
+	Kind   string      `json:"attested_kind"`
+	Cases  []string    `json:"attested_by"` // recorded cases
+	Detail []fieldJSON `json:"detail"`
+}
+
+// detail prints one task: in text the fields that are set and known or, with AllFields, every field; in JSON every
+// field.
+func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) error {
+	kind := attest.Kind(t.Task, i, n)
+	cases := attest.Cases(kind)
+	if d.j != nil {
+		x := detailJSON{Procedure: procedure, Kind: kind, Cases: cases, Detail: []fieldJSON{},
+			taskJSON: taskJSON{
+				Index:      i,
+				Offset:     t.Off,
+				FileOffset: &at,
+				Words:      t.Words(),
+				Summary:    t.Summary(),
+				Source:     d.taskSource(t.Off),
+			}}
+		if cases == nil {
+			x.Cases = []string{}
+		}
+		for r := range t.Readings(true) {
+			x.Detail = append(x.Detail, fieldJSON{Name: r.Name, Word: r.Word, Register: registerOf(r.At),
+				Bits: r.At.Bits(), Kind: r.Kind.String(), Value: r.Value, Hex: fmt.Sprintf("%#x", r.Value),
+				Text: r.Text(r.Value), Meaning: r.Meaning(r.Value), Doc: r.Doc, Known: r.Known.String(),
+				Source: r.Provenance(), V10: r.Place(td.V10).String()})
+		}
+		d.j.Put("", x)
+		return d.j.Err
+	}
+	d.part()
+	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, printableText(procedure), t.Off, at,
+		t.Words())
+	s := t.Summary()
+	d.printf("  %s, %s\n  %s\n  %s\n", s.Engine, s.Operation, s.Shape, s.Buffers)
+	if len(cases) > 0 {
+		shown := cases[:min(len(cases), maxCases)]
+		d.printf("  a task of this kind is in %s: %s\n", diag.Count(len(cases), "recorded case", "recorded cases"),
+			strings.Join(shown, ", "))
+	} else {
+		d.printf("  no recorded case has a task of this kind\n")
+	}
+	d.printSource(t.Off)
+	if d.AllFields {
+		return d.everyField(t)
+	}
+	return d.knownFields(t)
+}
+
+// maxCases is the number of recorded cases that the text names.
+const maxCases = 6

@@ -1,0 +1,601 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/zinc-compiler/zinc/compile"
+	"github.com/zinc-compiler/zinc/compile/cost"
+	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/passes"
+	"github.com/zinc-compiler/zinc/target"
+)
+
+// Advice is a change that makes the whole model faster by zinc's own estimate: a recipe for some statements, or another
+// way to compile.
+type Advice struct {
+	Recipe    string `json:"recipe,omitempty"`    // name of a row of Recipes
+	Precision string `json:"precision,omitempty"` // to compile in, instead of a recipe
+	Place     string `json:"place,omitempty"`     // to compile with, instead of a recipe
+	Doc       string `json:"doc"`                 // what changes
+	Note      string `json:"note,omitempty"`      // condition under which the change is valid
+	Rule      string `json:"rule,omitempty"`      // the rule that the statements break now, "" if the engine takes them
+	Op        string `json:"op,omitempty"`        // operation of the statements, "" for several
+	// Retrain says why the changed model must be trained again; "" if it computes the same.
+	Retrain string `json:"retrain,omitempty"`
+	// Statements are those that change, in order; Function is that of the first.
+	Function   string    `json:"function,omitempty"`
+	Statements []Changed `json:"statements"`
+	Before     cost.Time `json:"before_us"` // of one call of every function, including the CPU
+	After      cost.Time `json:"after_us"`
+	Dispatches [2]int    `json:"dispatches"` // before and after
+	CPUOps     [2]int    `json:"cpu_ops"`
+	// Ran reports that the change was run, at the places that differ in more than their weights, and agreed with the
+	// original.
+	Ran bool `json:"ran"`
+
+	program *ir.Program
+}
+
+// Changed is a statement of the source.
+type Changed struct {
+	Name     string `json:"name"`
+	Line     int32  `json:"line,omitempty"`
+	Function string `json:"function,omitempty"`
+}
+
+// Saves is the time that the change saves.
+func (a *Advice) Saves() cost.Time { return a.Before - a.After }
+
+// Program is the changed program, nil for another way to compile.
+func (a *Advice) Program() *ir.Program { return a.program }
+
+// Attempt is a change that was tried.
+type Attempt struct {
+	Name   string    `json:"name"`               // of the recipe, or the option of the compiler with its value
+	Option bool      `json:"option,omitempty"`   // it is a way to compile, not a recipe
+	Places int       `json:"places,omitempty"`   // statements that a recipe fits
+	After  cost.Time `json:"after_us,omitempty"` // estimated time of a call, 0 if only what changes was estimated
+	Why    string    `json:"why,omitempty"`      // why it is not advised, "" if it is
+}
+
+// Search is the result of looking for advice.
+type Search struct {
+	Advice []Advice  // the largest saving first; what must be trained again comes last
+	Tried  []Attempt // in order
+	// Left are the names of changes for which no work was left.
+	Left []string
+	Work int64 // work that was done
+}
+
+// DefaultWork is the work that Advise does if no other limit is set: a few seconds.
+const DefaultWork = 1 << 32
+
+// Costs in units of work, of which a processor does about a thousand million a second. They bound the search the same
+// way on every machine.
+const (
+	workPerOp  = 1 << 17 // to lower and estimate an operation
+	workPerRun = 1 << 3  // to run an operation's multiply-accumulates and elements: simulated, interpreted and bounded
+)
+
+// Advise looks for changes that make p faster. Each was applied to the whole program, which was lowered and estimated
+// again, and what it changes was compiled and run alone as in Explain. now is the report of p with its estimate.
+// Changes that save nothing are left out. The work is bounded by Options.Work. Advise does not change p.
+func Advise(ctx context.Context, p *ir.Program, now *compile.Report, o Options) (*Search, error) {
+	if o.Compile.Target == nil {
+		o.Compile.Target = target.H13
+	}
+	if o.Compile.Target.TD == 0 || now.Estimate == nil {
+		return &Search{}, nil // nothing is estimated for it
+	}
+	o.Compile.Provenance = false
+	if o.Compile.Memory == nil {
+		o.Compile.Memory = compile.NewMemory(o.Compile.Target)
+	}
+	s := &advisor{ctx: ctx, p: p, now: now, o: o, left: cmp.Or(o.Work, DefaultWork), parts: map[[2]uint64]cost.Time{}}
+	s.refused = refusals(p, now)
+	for _, f := range p.Funcs {
+		s.ops += int64(len(f.Body.Ops))
+	}
+	list := s.candidates()
+	for i, c := range list {
+		if o.Compile.Progress != nil {
+			o.Compile.Progress("changes tried", i, len(list))
+		}
+		if err := s.try(c); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(s.weighed, func(a, b *weighed) int {
+		if (a.Retrain == "") != (b.Retrain == "") {
+			return cmp.Compare(len(a.Retrain), len(b.Retrain))
+		}
+		if a.Saves() == b.Saves() && (a.edits == nil) != (b.edits == nil) {
+			if a.edits != nil {
+				return -1 // a rewrite changes what it names alone, and is run
+			}
+			return 1
+		}
+		return cmp.Compare(b.Saves(), a.Saves())
+	})
+	if err := s.runAll(); err != nil {
+		return nil, err
+	}
+	s.out.Work = cmp.Or(o.Work, DefaultWork) - s.left
+	return &s.out, nil
+}
+
+// weighed is advice that was estimated and not run yet.
+type weighed struct {
+	Advice
+	c       *candidate
+	edits   *edits // nil for another way to compile
+	attempt int    // index in Search.Tried
+}
+
+// runAll runs what was found, the largest saving first, and keeps what agrees with the original.
+func (s *advisor) runAll() error {
+	for i, w := range s.weighed {
+		var err error
+		if s.o.Compile.Progress != nil {
+			s.o.Compile.Progress("changes run", i, len(s.weighed))
+		}
+		if w.edits != nil {
+			w.Ran, err = s.run(w.c.recipe, w.edits)
+		}
+		switch {
+		case s.ctx.Err() != nil:
+			return s.ctx.Err()
+		case err != nil:
+			s.out.Tried[w.attempt].Why = err.Error()
+		default:
+			s.out.Advice = append(s.out.Advice, w.Advice)
+		}
+	}
+	return nil
+}
+
+// advisor is one search.
+type advisor struct {
+	ctx     context.Context
+	p       *ir.Program
+	now     *compile.Report
+	o       Options
+	ops     int64 // operations of the program
+	left    int64 // work
+	refused map[where]string
+	parts   map[[2]uint64]cost.Time // what regions save
+	// weighed are the changes that are estimated to save time.
+	weighed []*weighed
+	out     Search
+}
+
+// candidate is a change to try: a recipe for all statements that it fits, or options.
+type candidate struct {
+	recipe           *Recipe
+	precision, place string
+}
+
+func (c *candidate) name() string {
+	switch {
+	case c.recipe != nil:
+		return c.recipe.Name
+	case c.precision != "":
+		return "precision " + c.precision
+	}
+	return "placement " + c.place
+}
+
+// candidates lists what is tried: options, then the recipes in their order.
+func (s *advisor) candidates() (out []*candidate) {
+	o := &s.o.Compile
+	if o.Precision == "" || o.Precision == passes.PrecisionDeclared {
+		out = append(out, &candidate{precision: passes.PrecisionFP16})
+	}
+	for _, place := range []string{passes.PlaceAuto, passes.PlaceEngine} {
+		if place != o.Place {
+			out = append(out, &candidate{place: place})
+		}
+	}
+	for i := range Recipes {
+		out = append(out, &candidate{recipe: &Recipes[i]})
+	}
+	return out
+}
+
+// where names a statement: its function, and its first result.
+type where struct{ fn, name string }
+
+// refusals returns the rules that keep statements on the CPU.
+func refusals(p *ir.Program, now *compile.Report) map[where]string {
+	out := map[where]string{}
+	reports := map[string]*compile.Report{now.Function: now}
+	for _, r := range now.Functions {
+		reports[r.Function] = r
+	}
+	for _, f := range p.Funcs {
+		r := reports[f.Name]
+		if r == nil {
+			continue
+		}
+		rules := map[string]*compile.OpReport{} // by result
+		for i := range r.Ops {
+			if o := &r.Ops[i]; o.Refusal != nil && o.Name != "" {
+				rules[o.Name] = o
+			}
+		}
+		for _, op := range f.Body.Ops {
+			if len(op.Results) != 1 {
+				continue
+			}
+			if o := rules[op.Results[0].Name]; o != nil && o.Op == op.Def.Name {
+				out[where{f.Name, o.Name}] = o.Refusal.Rule
+			}
+		}
+	}
+	return out
+}
+
+// try tries one candidate, and adds it to what was tried, advised or left.
+func (s *advisor) try(c *candidate) error {
+	a := Attempt{Name: c.name(), Option: c.recipe == nil}
+	w, err := s.weigh(c, &a)
+	switch {
+	case s.ctx.Err() != nil:
+		return s.ctx.Err()
+	case errors.Is(err, errNot):
+		return nil
+	case errors.Is(err, errWork):
+		s.out.Left = append(s.out.Left, a.Name)
+		return nil
+	case err != nil:
+		a.Why = err.Error()
+	default:
+		w.c, w.attempt = c, len(s.out.Tried)
+		s.weighed = append(s.weighed, w)
+	}
+	s.out.Tried = append(s.out.Tried, a)
+	return nil
+}
+
+// errWork means that a candidate needs more work than is left.
+var errWork = errors.New("no work is left")
+
+// spend takes work that is done.
+func (s *advisor) spend(work int64) error {
+	if work > s.left {
+		return errWork
+	}
+	s.left -= work
+	return nil
+}
+
+// weigh returns the advice of a candidate, errNot if it fits nothing, or why it is not advised.
+func (s *advisor) weigh(c *candidate, a *Attempt) (*weighed, error) {
+	if c.recipe == nil {
+		return s.options(c, a)
+	}
+	e, err := s.edited(c.recipe, nil)
+	if err != nil {
+		return nil, err
+	}
+	a.Places = len(e.sites)
+	kinds, err := s.kinds(c, e)
+	if err != nil {
+		return nil, err
+	}
+	best, err := s.best(c, kinds)
+	if err != nil {
+		return nil, err
+	}
+	a.After = best.After
+	if !best.pays() {
+		return nil, errSlower
+	}
+	return best, nil
+}
+
+// pays reports whether a change saves enough.
+func (a *Advice) pays() bool { return a.Saves() > 0 && a.Saves()*100 >= a.Before*worth }
+
+// best estimates the program with the changes of all kinds, and, as long as that saves time and there is work left for
+// it, without one of them.
+func (s *advisor) best(c *candidate, kinds [][]where) (*weighed, error) {
+	best, err := s.with(c, kinds)
+	for again := true; err == nil && again && len(kinds) > 1; {
+		again = false
+		if n := int64(len(kinds)); n > s.left/(16*s.ops*workPerOp+1) {
+			break
+		}
+		var next [][]where
+		for i := range kinds {
+			fewer := slices.Delete(slices.Clone(kinds), i, i+1)
+			w, err := s.with(c, fewer)
+			if err != nil {
+				return nil, err
+			}
+			if w.After < best.After {
+				best, next, again = w, fewer, true
+			}
+		}
+		kinds = next
+	}
+	return best, err
+}
+
+// with estimates the program with a candidate's changes of the given kinds.
+func (s *advisor) with(c *candidate, kinds [][]where) (*weighed, error) {
+	keep := map[where]bool{}
+	for _, k := range kinds {
+		for _, at := range k {
+			keep[at] = true
+		}
+	}
+	e, err := s.edited(c.recipe, keep)
+	if err != nil {
+		return nil, err
+	}
+	first := &e.sites[0]
+	w := &weighed{edits: e}
+	w.Recipe, w.Doc, w.Note, w.Rule = c.recipe.Name, c.recipe.Doc, first.note, s.refused[first.at]
+	w.Retrain, w.Function, w.program = c.recipe.Retrain, first.at.fn, e.program
+	if len(c.recipe.Rules) == 0 {
+		w.Rule = ""
+	} else {
+		w.Doc, w.Op = c.recipe.Writes(first.op.Def.Operation), first.op.Def.Name
+	}
+	for i := range e.sites {
+		x := &e.sites[i]
+		w.Statements = append(w.Statements, Changed{Name: x.at.name, Line: x.op.Pos.Line, Function: x.at.fn})
+		if x.op.Def != first.op.Def {
+			w.Op = ""
+		}
+	}
+	return w, s.price(&w.Advice, e.program, s.o.Compile)
+}
+
+// errSlower says why most candidates are not advised.
+var errSlower = errors.New("the model is not faster")
+
+// edits is a program with a recipe applied to statements.
+type edits struct {
+	program *ir.Program
+	sites   []placed
+}
+
+// placed is a site with its function before and after the edits.
+type placed struct {
+	site
+	at      where
+	was, is *side
+}
+
+// region returns what the edit of a site changes.
+func (x *placed) region(r *Recipe) (*region, error) {
+	if r.Interface {
+		return &region{x.was.fn, x.is.fn}, nil
+	}
+	return regionOf(x.was, x.is, x.names)
+}
+
+// edited applies a recipe to a copy of the program: to all statements that it fits, or to those in keep.
+func (s *advisor) edited(r *Recipe, keep map[where]bool) (*edits, error) {
+	if err := s.spend(s.ops << 8); err != nil {
+		return nil, err
+	}
+	fits := func(f *ir.Func, op *ir.Op) bool {
+		if len(op.Results) == 0 || s.o.Compile.Func != "" && s.o.Compile.Func != f.Name {
+			return false
+		}
+		at, rule := where{f.Name, op.Results[0].Name}, ""
+		if len(r.Rules) > 0 {
+			if rule = s.refused[at]; rule == "" {
+				return false
+			}
+		}
+		return (keep == nil || keep[at]) && r.For(rule, op.Def.Operation)
+	}
+	changes := func(f *ir.Func) bool {
+		return slices.ContainsFunc(f.Body.Ops, func(op *ir.Op) bool { return fits(f, op) })
+	}
+	if !slices.ContainsFunc(s.p.Funcs, changes) {
+		return nil, errNot // before the program is copied
+	}
+	out := &edits{program: ir.CloneProgram(s.p)}
+	for i, f := range out.program.Funcs {
+		if !changes(f) {
+			continue
+		}
+		e := newEdit(narrower(s.o.Compile.Target, s.o.Compile.Target), f, 0)
+		sites := e.each(func(op *ir.Op) *Recipe {
+			if fits(f, op) {
+				return r
+			}
+			return nil
+		})
+		if len(sites) == 0 {
+			continue
+		}
+		was, is := sideOf(s.p.Funcs[i]), sideOf(f)
+		for _, x := range sites {
+			out.sites = append(out.sites, placed{site: x, at: where{f.Name, x.op.Results[0].Name}, was: was, is: is})
+		}
+	}
+	if len(out.sites) == 0 {
+		return nil, errNot
+	}
+	if err := ir.Verify(out.program); err != nil {
+		return nil, fmt.Errorf("the changed program is not valid: %w", err)
+	}
+	return out, nil
+}
+
+// kinds groups the statements that a recipe changes by what they change, up to the values of weights. Groups that save
+// no time where only they are compiled are left out, if some do. If none does, all are returned if the model is small
+// enough to estimate it as a whole in any case: changes next to each other may save what one does not.
+func (s *advisor) kinds(c *candidate, e *edits) (out [][]where, err error) {
+	index := map[[2]uint64]int{}
+	var parts []*region
+	for i := range e.sites {
+		x := &e.sites[i]
+		r, err := x.region(c.recipe)
+		if err != nil {
+			return nil, err
+		}
+		k := r.signature()
+		if _, ok := index[k]; !ok {
+			index[k] = len(out)
+			out, parts = append(out, nil), append(parts, r)
+		}
+		out[index[k]] = append(out[index[k]], x.at)
+	}
+	if c.recipe.Interface || len(c.recipe.Rules) > 0 {
+		return out, nil // what they save depends on what is around
+	}
+	var keep [][]where
+	for i, r := range parts {
+		less, err := s.less(r)
+		if err != nil {
+			return nil, err
+		}
+		if less > 0 {
+			keep = append(keep, out[i])
+		}
+	}
+	switch {
+	case len(keep) > 0:
+		return keep, nil
+	case s.ops*workPerOp > s.left/16:
+		return nil, errSlower
+	}
+	return out, nil
+}
+
+// less returns how much less time a region takes after the change, both sides compiled alone, with what the engine
+// accepts on the engine. A region with work for the CPU counts as a gain: what that costs depends on what is around.
+func (s *advisor) less(r *region) (cost.Time, error) {
+	k := r.signature()
+	if t, ok := s.parts[k]; ok {
+		return t, nil
+	}
+	if err := s.spend(int64(r.ops()) * workPerOp); err != nil {
+		return 0, err
+	}
+	o := s.o.Compile
+	o.Func, o.Place, o.Progress, o.Shapes = r.before.Name, passes.PlaceCompute, nil, nil
+	var times [2]cost.Time
+	for i, p := range r.programs(s.p) {
+		rep, err := compile.Price(s.ctx, ir.CloneProgram(p), o)
+		if err != nil || rep.CPUOps > 0 {
+			s.parts[k] = 1
+			return 1, s.ctx.Err()
+		}
+		times[i] = rep.CallTime()
+	}
+	s.parts[k] = times[0] - times[1]
+	return s.parts[k], nil
+}
+
+// options returns the advice to compile in another way.
+func (s *advisor) options(c *candidate, a *Attempt) (*weighed, error) {
+	o := s.o.Compile
+	adv := &weighed{Advice: Advice{Precision: c.precision, Place: c.place}}
+	if c.precision != "" {
+		adv.Doc, adv.Rule = "operations in fp32 compute in fp16", target.RuleFloatType
+		o.Precision = c.precision
+	} else {
+		adv.Doc = "operations are placed another way"
+		o.Place = c.place
+	}
+	for i := range s.now.Ops {
+		x := &s.now.Ops[i]
+		if x.Refusal != nil && (adv.Rule == "" || x.Refusal.Rule == adv.Rule) {
+			adv.Statements = append(adv.Statements, Changed{Name: x.Name, Line: x.Line})
+		}
+	}
+	if len(adv.Statements) == 0 {
+		return nil, errNot
+	}
+	if err := s.price(&adv.Advice, s.p, o); err != nil {
+		return nil, err
+	}
+	a.After = adv.After
+	if !adv.pays() {
+		return nil, errSlower
+	}
+	return adv, nil
+}
+
+// worth is the share of a call's time that a change must save, in per cent: less is within the error of estimates for
+// the same engine.
+const worth = 1
+
+// price estimates a changed program.
+func (s *advisor) price(a *Advice, changed *ir.Program, o compile.Options) error {
+	if err := s.spend(s.ops * workPerOp); err != nil {
+		return err
+	}
+	o.Progress = nil // it takes less than what is reported
+	r, err := compile.Price(s.ctx, ir.CloneProgram(changed), o)
+	if err != nil {
+		return fmt.Errorf("the changed model does not compile: %w", err)
+	}
+	a.Before, a.After = s.now.CallTime(), r.CallTime()
+	a.Dispatches = [2]int{s.now.Dispatches, r.Dispatches}
+	a.CPUOps = [2]int{s.now.CPUOps, r.CPUOps}
+	return nil
+}
+
+// run runs what a recipe changes, once for each kind of place, and reports whether there was work left for it and the
+// weights are known.
+func (s *advisor) run(r *Recipe, e *edits) (bool, error) {
+	if r.Retrain != "" {
+		return false, nil
+	}
+	seen := map[[2]uint64]bool{}
+	for i := range e.sites {
+		x := &e.sites[i]
+		part, err := x.region(r)
+		if err != nil {
+			return false, err
+		}
+		k := part.signature()
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		if assumed(part.before) || s.spend(part.runWork()) != nil {
+			return false, nil
+		}
+		w, o := &Rewrite{program: e.program}, s.o
+		o.Compile.Progress = nil
+		if len(r.Rules) > 0 {
+			if err := r.place(s.ctx, w, x.at.fn, x.ops, x.op.Def.Operation, o.Compile); err != nil {
+				return false, err
+			}
+		}
+		if err := w.run(s.ctx, r, part.programs(s.p), o); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// Where says in a few words which statements change.
+func (a *Advice) Where() string {
+	x := a.Statements[0]
+	text := fmt.Sprintf("line %d", x.Line)
+	if x.Line == 0 {
+		text = fmt.Sprintf("%q", x.Name)
+	}
+	if a.Op != "" {
+		text = a.Op + " in " + text
+	}
+	if n := len(a.Statements) - 1; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
