@@ -103,7 +103,7 @@ type Function struct {
 	// Reference is the program whose outputs the pair must reproduce: the source's function with shapes and precision
 	// resolved and every operation placed, before any other rewriting. Its states are parameters of state type.
 	Reference *ir.Func
-	// Parts is Reference with operations replaced by their compositions where they have one; nil if none has one. It
+	// Parts is Reference with operations replaced by their decompositions where they have one; nil if none has one. It
 	// shows what the errors of the engine's operations add up to.
 	Parts *ir.Func
 	// Placed is the function as it was lowered.

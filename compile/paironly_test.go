@@ -11,7 +11,7 @@ import (
 )
 
 // TestPairOnlyWritesTheSamePair compares a compilation for the pair alone with a whole one: the same bytes and the same
-// sums. In rb-flexible-gather, compositions that stay on the CPU become the source's operations again, which takes a
+// sums. In rb-flexible-gather, decompositions that stay on the CPU become the source's operations again, which takes a
 // part of the reference.
 func TestPairOnlyWritesTheSamePair(t *testing.T) {
 	corpus := filepath.Join(shareddir.Find(t), "corpus")

@@ -17,7 +17,7 @@ import (
 )
 
 // interruptible are programs that together have everything that the passes keep besides a program's text: states,
-// several functions, enumerated shapes, loops and branches that stay, compressed constants, conversions, compositions
+// several functions, enumerated shapes, loops and branches that stay, compressed constants, conversions, decompositions
 // and a fused epilogue.
 var interruptible = map[string]string{
 	"fused": `func main<ios18>(tensor<fp32, [1, 4, 2, 8]> x) {
@@ -37,7 +37,7 @@ var interruptible = map[string]string{
 	} -> (y);`,
 	"functions": `func second<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = mul(x = x, y = fp16(3)); } -> (y);
 	func main<ios18>(tensor<fp16, [4]> x) { tensor<fp16, [4]> y = relu(x = x); } -> (y);`,
-	"composed": `func main<ios18>(tensor<fp16, [4, 8]> x) {
+	"decomposed": `func main<ios18>(tensor<fp16, [4, 8]> x) {
 		tensor<fp16, [4, 8]> a = cumsum(x = x, axis = 0, exclusive = true, reverse = false);
 		tensor<fp16, [4, 8]> b = linear_activation(x = a, alpha = fp16(0.5), beta = fp16(2));
 		tensor<fp16, [4]> y = reduce_log_sum_exp(x = b, axes = [1], keep_dims = false);

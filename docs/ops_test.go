@@ -48,8 +48,8 @@ func TestOperationsHaveEveryFacet(t *testing.T) {
 			t.Errorf("%s has no kernel in the interpreter", o.Name)
 		}
 		rule, refused := lower.Explain(o, target.H13)
-		composed := passes.CompositionsOf(o)
-		if refused != nil && composed == nil {
+		decomposed := passes.DecompositionsOf(o)
+		if refused != nil && decomposed == nil {
 			if _, settled := passes.SettledOps[o]; refused.Reason == "" && !settled {
 				t.Errorf("%s is refused without a reason", o.Name)
 			}
@@ -58,9 +58,9 @@ func TestOperationsHaveEveryFacet(t *testing.T) {
 		if rule != nil && refused == nil && rule.Doc == "" || o.Doc == "" {
 			t.Errorf("operation %s or its rule is not documented", o.Name)
 		}
-		for _, c := range composed {
+		for _, c := range decomposed {
 			if c.Name == "" || c.Doc == "" {
-				t.Errorf("a composition of %s has no name or is not documented", o.Name)
+				t.Errorf("a decomposition of %s has no name or is not documented", o.Name)
 			}
 		}
 		if o.Error == numerics.Unstated {

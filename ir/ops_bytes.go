@@ -1,6 +1,6 @@
 package ir
 
-// Integers as the engine moves them. These two operations belong to the intermediate form, not to MIL: compositions
+// Integers as the engine moves them. These two operations belong to the intermediate form, not to MIL: decompositions
 // insert them where integers enter and leave the engine.
 var (
 	OpToBytes = &Operation{

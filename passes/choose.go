@@ -77,7 +77,7 @@ func (s *State) copy() copied {
 		tasks:          make(map[*ir.Op]int, len(s.tasks)),
 		nanos:          make(map[*ir.Op]int64, len(s.nanos)),
 		moves:          make(map[*ir.Op]bool, len(s.moves)),
-		parts:          make(map[*ir.Op]composedOf, len(s.parts)),
+		parts:          make(map[*ir.Op]decomposedFrom, len(s.parts)),
 		fresh:          s.fresh,
 	}
 	t.Origins = false

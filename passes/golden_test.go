@@ -178,7 +178,7 @@ func TestListDescribesEveryPass(t *testing.T) {
 		{"select-function", "resolve-shapes"}, {"convert-precision", "keep-reference"},
 		{"convert-precision", "fold-constants"},
 		{"fold-constants", "normalise"}, {"normalise", "fold-scale-bias"}, {"fold-scale-bias", "place"},
-		{"compose", "place"}, {"drop-dead-code", "place"}, {"place", "fuse-epilogue"}, {"fuse-epilogue", "cut-steps"},
+		{"decompose", "place"}, {"drop-dead-code", "place"}, {"place", "fuse-epilogue"}, {"fuse-epilogue", "cut-steps"},
 	}
 	at := map[string]int{}
 	for i, n := range passes.Names() {

@@ -42,10 +42,10 @@ var List = append([]Pass{
 		"and cheap", Why: "for what folding could not decide; before the patterns, which look at the function's own " +
 		"operations", run: flattenBranches},
 	{Name: "narrow-casts", Doc: "compute in fp16 what is exact in fp16 between casts from fp16 to fp32 and back",
-		Why: "constants are known; before compose, since the engine accepts only fp16", run: narrowCasts},
-	{Name: "compose", Doc: "replace operations that no rule lowers by operations that rules lower",
+		Why: "constants are known; before decompose, since the engine accepts only fp16", run: narrowCasts},
+	{Name: "decompose", Doc: "replace operations that no rule lowers by operations that rules lower",
 		Why: "constants are known; before normalise and fold-scale-bias, which take what it writes as they take " +
-			"the source's own", run: compose},
+			"the source's own", run: decompose},
 	{Name: "normalise", Doc: "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that " +
 		"change nothing, int32 arithmetic between whole fp16 numbers; long rows of probabilities scaled " +
 		"before products",
@@ -156,11 +156,11 @@ type State struct {
 	tasks      map[*ir.Op]int             // tasks of each operation on the engine, lowered alone
 	nanos      map[*ir.Op]int64           // their estimated time
 	moves      map[*ir.Op]bool            // whether an operation that the engine accepts only moves data
-	parts      map[*ir.Op]composedOf      // operations that compose wrote
+	parts      map[*ir.Op]decomposedFrom  // operations that decompose wrote
 	half       map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
-	made16     map[string]*ir.Const       // constants that compositions computed, by what they depend on
-	computed   *computedConstants         // constants that compositions computed from others
-	floatsOnly bool                       // compose leaves exact operations alone
+	made16     map[string]*ir.Const       // constants that decompositions computed, by what they depend on
+	computed   *computedConstants         // constants that decompositions computed from others
+	floatsOnly bool                       // decompose leaves exact operations alone
 	// Gone are the operations that passes removed, in the order of removal; recorded with Options.Origins.
 	Gone []Gone
 

@@ -74,7 +74,7 @@ func (s *State) acceptAll() {
 	for _, op := range s.Func.Body.Ops {
 		a, err := s.Accept(op)
 		if err != nil {
-			if _, no := s.accept(op); no != nil { // the reason why compose could not write it
+			if _, no := s.accept(op); no != nil { // the reason why decompose could not write it
 				err = no
 			}
 			err = s.asHalf(op, err)
@@ -331,13 +331,13 @@ func placeReference(s *State) {
 	}
 }
 
-// keepComposable copies only what restoreSources reads: the operations that have compositions, those that expand
-// compressed constants or access states, and those that compute integers, since a composition may not read them all.
-func (s *State) keepComposable() {
+// keepDecomposable copies only what restoreSources reads: the operations that have decompositions, those that expand
+// compressed constants or access states, and those that compute integers, since a decomposition may not read them all.
+func (s *State) keepDecomposable() {
 	var ops []*ir.Op
 	for _, op := range s.Func.Body.Ops {
 		integers := len(op.Results) > 0 && op.Results[0].Type.DType.IsInt()
-		if compositionsOf[op.Def.Operation] != nil || ir.IsConstexpr(op) || integers ||
+		if decompositionsOf[op.Def.Operation] != nil || ir.IsConstexpr(op) || integers ||
 			op.Def.Class == ir.StateAccess {
 			ops = append(ops, op)
 		}
@@ -351,7 +351,7 @@ func (s *State) keepComposable() {
 // would round.
 func keepReference(s *State) error {
 	if s.NoReference {
-		s.keepComposable()
+		s.keepDecomposable()
 		return nil
 	}
 	f := ir.CloneFunc(s.Func, s.Func.Name)

@@ -19,12 +19,12 @@ type Saved struct {
 	Compressed     []SavedCompressed `json:"compressed,omitempty"`
 	Decompressed   []string          `json:"decompressed,omitempty"` // constants made by decompressing
 	// loop or condition -> why it is still there
-	Stays    map[string]string          `json:"stays,omitempty"`
-	Composed map[string]composedOf      `json:"composed,omitempty"` // operations that compose wrote
-	Half     map[string]*target.Refusal `json:"half,omitempty"`     // why operations stayed in fp32
-	Named    int                        `json:"named"`              // values named by passes
-	Folded   int64                      `json:"folded"`             // bytes that folding computed
-	Copied   int                        `json:"copied"`             // operations copied by unrolling
+	Stays      map[string]string          `json:"stays,omitempty"`
+	Decomposed map[string]decomposedFrom  `json:"decomposed,omitempty"` // operations that decompose wrote
+	Half       map[string]*target.Refusal `json:"half,omitempty"`       // why operations stayed in fp32
+	Named      int                        `json:"named"`                // values named by passes
+	Folded     int64                      `json:"folded"`               // bytes that folding computed
+	Copied     int                        `json:"copied"`               // operations copied by unrolling
 }
 
 // SavedState is the saved form of a StateBuffer.
@@ -94,10 +94,10 @@ func (s *State) Save() Saved {
 			out.Half[op.Results[0].Name] = no
 		}
 		if of, ok := s.parts[op]; ok {
-			if out.Composed == nil {
-				out.Composed = map[string]composedOf{}
+			if out.Decomposed == nil {
+				out.Decomposed = map[string]decomposedFrom{}
 			}
-			out.Composed[op.Results[0].Name] = of
+			out.Decomposed[op.Results[0].Name] = of
 		}
 	}
 	return out
@@ -174,10 +174,10 @@ func Restore(p *ir.Program, ref *ir.Func, saved Saved) (*State, error) {
 			s.half[op] = no
 		}
 	}
-	for n, of := range saved.Composed {
+	for n, of := range saved.Decomposed {
 		if op := ops[n]; op != nil {
 			if s.parts == nil {
-				s.parts = map[*ir.Op]composedOf{}
+				s.parts = map[*ir.Op]decomposedFrom{}
 			}
 			s.parts[op] = of
 		}

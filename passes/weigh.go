@@ -104,7 +104,7 @@ type stretch struct {
 	engine, cpu nanoseconds
 }
 
-// cpuTimes returns what each operation takes on the CPU. The parts of a composition share the time of the source's
+// cpuTimes returns what each operation takes on the CPU. The parts of a decomposition share the time of the source's
 // operation, which is what the CPU does if it has all of them (restoreSources).
 func (s *State) cpuTimes() map[*ir.Op]nanoseconds {
 	times := make(map[*ir.Op]nanoseconds, len(s.Func.Body.Ops))

@@ -309,7 +309,7 @@ const (
 	sampleScale = 0x1p-9
 )
 
-// squareOverflows is where squares stop being numbers of fp16. Compositions may square an operand whose result is a
+// squareOverflows is where squares stop being numbers of fp16. Decompositions may square an operand whose result is a
 // number (docs/numerics.md); only samples with such an operand may therefore be infinite in the placed program alone.
 const squareOverflows = 256
 

@@ -159,7 +159,7 @@ func newComparison(ctx context.Context, f *compile.Function, o *Options) *compar
 		tables: func(op *ir.Op) []lower.TableUse { return byOp[op] },
 	}}
 	c.source = encloser{c.k, arithmetic{
-		sum: stage + halfUnit, constants: halfUnit, flush: flush, unknown: -1, composed: true, engine: true,
+		sum: stage + halfUnit, constants: halfUnit, flush: flush, unknown: -1, decomposed: true, engine: true,
 		rounding: func(op *ir.Op) float64 {
 			if op == nil || op.Def.Error == numerics.Movement {
 				return 0

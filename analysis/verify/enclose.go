@@ -21,8 +21,8 @@ type arithmetic struct {
 	tables func(op *ir.Op) []lower.TableUse
 	// literal reports that the CPU computes exactly what the program says: the interpreter is the CPU.
 	literal bool
-	// composed reports that passes may have written a function as several operations.
-	composed bool
+	// decomposed reports that passes may have written a function as several operations.
+	decomposed bool
 	// engine reports that operations placed on the engine have the errors of its tasks.
 	engine bool
 	// flush reports that products read subnormal fp16 operands as 0, and that they are infinite from MACLimit on.
@@ -87,14 +87,14 @@ func (e *encloser) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error)
 	mixed := false
 	for _, v := range free(op) {
 		a := args[v]
-		mixed = mixed || a.mixed || op.Place.Rule == passes.RuleComposed && a.infinite()
+		mixed = mixed || a.mixed || op.Place.Rule == passes.RuleDecomposed && a.infinite()
 	}
 	for i, s := range out {
 		s.mixed = mixed
 		if op.Results[i].Type.DType == ir.FP16 && s.t.Type.DType == ir.FP32 {
 			s.limit()
 		}
-		if e.composed && e.flush && op.Def.Class == ir.Movement && op.Place.Rule == passes.RuleComposed && !s.lost {
+		if e.decomposed && e.flush && op.Def.Class == ir.Movement && op.Place.Rule == passes.RuleDecomposed && !s.lost {
 			s.flushed() // by a product with a matrix that selects
 		}
 	}
@@ -155,7 +155,7 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	if plain(op) || cpu && (e.literal || rule == nil) {
 		ts, err := e.declared(op, numerics.IEEE, s.asDeclared)
 		// Passes may have changed what is inside blocks.
-		return spansOf(ts, !exact || e.composed && (len(op.Blocks) > 0 || undefined)), err
+		return spansOf(ts, !exact || e.decomposed && (len(op.Blocks) > 0 || undefined)), err
 	}
 	ts, err := e.wide(op, s.middles())
 	if err != nil {
@@ -165,7 +165,7 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 		return spansOf(ts, true), nil
 	}
 	switch {
-	case rule != nil && !(e.composed && ir.CurveOf(op) != nil && len(passes.CompositionsOf(op.Def.Operation)) > 0):
+	case rule != nil && !(e.decomposed && ir.CurveOf(op) != nil && len(passes.DecompositionsOf(op.Def.Operation)) > 0):
 	case rule != nil: // several roundings
 		return spansOf(ts, true), nil
 	case op.Def.Error == numerics.Movement && s.certain():

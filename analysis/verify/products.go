@@ -198,7 +198,7 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 func (s *statement) mayLose(e []float32, w *ir.Value) {
 	axis := 0
 	switch {
-	case !s.composed || !s.flush || !s.isEngine() || !w.IsConst():
+	case !s.decomposed || !s.flush || !s.isEngine() || !w.IsConst():
 		return
 	case s.op.Is(ir.OpConv, ir.OpLinear):
 	case s.op.Is(ir.OpMatMul) && w.Type.Rank() == 2:

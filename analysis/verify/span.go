@@ -21,7 +21,7 @@ type span struct {
 	lo, hi []float32
 	// lost reports that no enclosure is known.
 	lost bool
-	// mixed reports that the machine may have NaN where t has a number: a composition multiplies an infinity by 0 and
+	// mixed reports that the machine may have NaN where t has a number: a decomposition multiplies an infinity by 0 and
 	// adds the product, and the source's operation leaves the infinity out.
 	mixed bool
 	// late is how to compute the value, of which nothing is known before now is called; nil once it is computed.

@@ -238,7 +238,7 @@ func TestLoopsThatConstantsDecideAreProved(t *testing.T) {
 }
 
 // TestStatesAndPositionsAreCompared has a cache that is written at a position which an input gives: states are values
-// before and after the call, and the composition with comparisons is equal over the field for each position tried. A
+// before and after the call, and the decomposition with comparisons is equal over the field for each position tried. A
 // fault in it is found.
 func TestStatesAndPositionsAreCompared(t *testing.T) {
 	g := irbuild.New(5)

@@ -49,7 +49,7 @@ var complaints = []struct {
 		target: target.H13},
 	{about: "gather", file: "gather.mil", stmt: "y", rule: target.RuleRuntime, rewrites: []string{"one-hot"},
 		host: []string{"one_hot"}, target: target.H13},
-	{about: "unsupported activation", file: "activation.mil", stmt: "y", target: target.H13}, // composed
+	{about: "unsupported activation", file: "activation.mil", stmt: "y", target: target.H13}, // decomposed
 	{about: "weight over the limit", file: "weight.mil", stmt: "y", rule: target.RuleKernelBytes,
 		rewrites: []string{"split-channels"}, target: target.H13},
 	{about: "state not a multiple", file: "state.mil", stmt: "a", rule: target.RuleState,

@@ -11,9 +11,9 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestComposedMovementKeepsEveryNumber moves numbers that products and sums lose: infinities, the largest and the
+// TestDecomposedMovementKeepsEveryNumber moves numbers that products and sums lose: infinities, the largest and the
 // smallest, and those that differ in the last bit.
-func TestComposedMovementKeepsEveryNumber(t *testing.T) {
+func TestDecomposedMovementKeepsEveryNumber(t *testing.T) {
 	numbers := []float64{math.Inf(1), math.Inf(-1), 65504, -65504, 0x1p-14, -0x1p-24, 0x1.ffcp-15, 1, 0x1.004p0, 2049}
 	for _, call := range []string{
 		"tile(x = fp16[3, 5, 7], reps = [2, 3, 2])",

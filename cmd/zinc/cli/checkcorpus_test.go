@@ -57,9 +57,9 @@ func explained(t *testing.T, r *targetResult) {
 			o.Reason == "" || o.Line == 0 {
 			t.Errorf("%s: line %d, %s %s: %q, %+v", r.Target, o.Line, o.Op, o.Name, o.Reason, no)
 		}
-		// What compositions cover is documented in their own words, and any of their parts may be refused.
-		composed := o.Rule == "" && len(passes.CompositionsOf(ir.Named(o.Op))) > 0
-		if !composed && !slices.Contains(general, no.Rule) && !slices.Contains(lower.TensorRules, no.Rule) &&
+		// What decompositions cover is documented in their own words, and any of their parts may be refused.
+		decomposed := o.Rule == "" && len(passes.DecompositionsOf(ir.Named(o.Op))) > 0
+		if !decomposed && !slices.Contains(general, no.Rule) && !slices.Contains(lower.TensorRules, no.Rule) &&
 			!slices.Contains(held[o.Rule], no.Rule) {
 			t.Errorf("%s: %s %s breaks %s, which rule %s is not documented to hold", r.Target, o.Op, o.Name, no.Rule,
 				o.Rule)

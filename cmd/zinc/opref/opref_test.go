@@ -29,8 +29,8 @@ func TestRowsMatchTheirTables(t *testing.T) {
 			lowered[o.Name] = true
 		}
 	}
-	for i := range passes.Compositions {
-		for _, o := range passes.Compositions[i].Ops {
+	for i := range passes.Decompositions {
+		for _, o := range passes.Decompositions[i].Ops {
 			lowered[o.Name] = true
 		}
 	}
@@ -82,7 +82,7 @@ func TestFormsFollowTheOperationSets(t *testing.T) {
 	for _, want := range []string{
 		"  ios15: Convolution", "  ios17: Convolution", `pad_type="valid"`, "groups=1", "bias?",
 		`output_dtype="int32"`, "kernels up to 13 wide and 29 high",
-		"h13:\n    engine, composed by first-of-equal",
+		"h13:\n    engine, decomposed by first-of-equal",
 		"hardware-cannot: the engine has sin from family A15 on; h13 is A13",
 	} {
 		if !strings.Contains(b.String(), want) {

@@ -49,7 +49,7 @@ type Placement struct {
 	Rule   string   `json:"rule,omitempty"`   // lowering rule, pass, or rule that it breaks
 	How    string   `json:"how,omitempty"`    // what the rule makes of it
 	Limits []string `json:"limits,omitempty"` // beyond those of every tensor
-	// Beyond is what the compositions write for arguments that the rule does not take.
+	// Beyond is what the decompositions write for arguments that the rule does not take.
 	Beyond  []string `json:"beyond,omitempty"`
 	Reason  string   `json:"reason,omitempty"`  // why not the engine
 	Rewrite string   `json:"rewrite,omitempty"` // operations that are lowered and compute the same
@@ -152,8 +152,8 @@ func defaultText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// composition says what the compositions of an operation write, and for which arguments they are.
-func composition(cs []*passes.Composition) (how string, limits []string) {
+// decomposition says what the decompositions of an operation write, and for which arguments they are.
+func decomposition(cs []*passes.Decomposition) (how string, limits []string) {
 	for i, c := range cs {
 		if i > 0 {
 			how += "; or "
@@ -186,9 +186,9 @@ func placementOf(o *ir.Operation, t *target.Table) Placement {
 		return p
 	}
 	rule, no := lower.Explain(o, t)
-	if cs := passes.CompositionsOf(o); no != nil && cs != nil {
-		p.Unit, p.Rule = ir.Engine.String(), passes.RuleComposed
-		p.How, p.Limits = composition(cs)
+	if cs := passes.DecompositionsOf(o); no != nil && cs != nil {
+		p.Unit, p.Rule = ir.Engine.String(), passes.RuleDecomposed
+		p.How, p.Limits = decomposition(cs)
 		return p
 	}
 	if no != nil {
@@ -197,7 +197,7 @@ func placementOf(o *ir.Operation, t *target.Table) Placement {
 		return p
 	}
 	p.Unit, p.Rule, p.How, p.Limits = ir.Engine.String(), rule.Name, rule.Doc, rule.Limits(t)
-	for _, c := range passes.CompositionsOf(o) {
+	for _, c := range passes.DecompositionsOf(o) {
 		how := c.Name + ", " + c.Doc
 		if c.Covers != "" {
 			how += ": " + c.Covers

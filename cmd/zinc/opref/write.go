@@ -112,7 +112,7 @@ func grouped(r Row) []*placed {
 			}
 		}
 		if len(beyond) > 0 {
-			x.Lines = append(x.Lines, "other arguments, composed by:")
+			x.Lines = append(x.Lines, "other arguments, decomposed by:")
 			for _, l := range beyond {
 				x.Lines = append(x.Lines, wrap(l, "  ")...)
 			}
@@ -207,14 +207,14 @@ func (p *Placement) text() string {
 		return s
 	}
 	s := p.Unit + ", " + p.by() + p.Rule + ": " + p.How
-	if p.Rule == passes.RuleComposed {
+	if p.Rule == passes.RuleDecomposed {
 		s = p.Unit + ", " + p.Rule + " by " + p.How
 	}
 	if len(p.Limits) > 0 {
 		s += ". Limits: " + strings.Join(p.Limits, "; ")
 	}
 	if len(p.Beyond) > 0 {
-		s += ". Other arguments: composed by " + strings.Join(p.Beyond, "; or ")
+		s += ". Other arguments: decomposed by " + strings.Join(p.Beyond, "; or ")
 	}
 	return s
 }

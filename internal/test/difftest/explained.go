@@ -23,7 +23,7 @@ var unreached = map[Group][]struct{ of, rows, why string }{
 		{"planar", "reduction of two sources, maximum", "two sources are multiplied and summed"},
 		{"planar", "reduction of two sources, minimum", "two sources are multiplied and summed"},
 		{"planar", "reduction, average", "a mean is a sum with a factor"},
-		{"planar", "reduction, minimum", "a minimum is composed of a maximum of negated values"},
+		{"planar", "reduction, minimum", "a minimum is decomposed into a maximum of negated values"},
 		{"planar", "source and parameter pair, maximum", "the pair is a factor and an addend"},
 		{"planar", "source and parameter pair, minimum", "the pair is a factor and an addend"},
 		{"planar", "source and parameter pair, multiply", "the pair is a factor and an addend"},
@@ -85,13 +85,13 @@ var unreached = map[Group][]struct{ of, rows, why string }{
 		{"TileDMASrc.SrcOffsetCh", "more|one", unused},
 	},
 	Refusals: {
-		{"", "interleave|pad-mode|slice", "compositions write these, or name a limit of the hardware"},
+		{"", "interleave|pad-mode|slice", "decompositions write these, or name a limit of the hardware"},
 		{"", "bridge", "range_1d with computed bounds, whose extent no type tells; limits_test.go has one"},
 		{"", "row-change", "a reshape of more than a million elements; limits_test.go of package lower has one"},
 		{"", "state-width", otherTargets},
 		{"", "tasks", "an operation that needs so many tasks takes minutes; limits_test.go of package lower has one"},
 		{"", "value-kind", "lists are on the CPU with all that reads them, whose refusal is no-lowering"},
-		{"", "vector-product", "compose writes products of vectors as products of matrices"},
+		{"", "vector-product", "decompose writes products of vectors as products of matrices"},
 	},
 }
 

@@ -255,7 +255,7 @@ var steps = []step{
 		}
 		return m.try("pad", "x", x, "pad", pad, "mode", "constant", "constant_val", float64(m.n(3)))
 	}},
-	{"composed reduction", produces, func(m *maker, x *ir.Value) []*ir.Value {
+	{"decomposed reduction", produces, func(m *maker, x *ir.Value) []*ir.Value {
 		switch m.n(5) {
 		case 0:
 			return m.try("reduce_log_sum", "x", m.awayFromZero(x), "axes", []int{m.axis(x)}, "keep_dims", m.yes())
@@ -266,7 +266,7 @@ var steps = []step{
 		return m.try(pick(m.choices, "reduce_min", "reduce_l2_norm", "reduce_log_sum_exp"), "x", x, "axes",
 			[]int{m.axis(x)}, "keep_dims", m.yes())
 	}},
-	{"composed activation", produces, func(m *maker, x *ir.Value) []*ir.Value {
+	{"decomposed activation", produces, func(m *maker, x *ir.Value) []*ir.Value {
 		switch m.n(7) {
 		case 0:
 			return m.try("clamped_relu", "x", x, "alpha", 0.25, "beta", 1.5)
@@ -288,7 +288,7 @@ var steps = []step{
 			return m.try("softplus_parametric", "x", x, "alpha", m.weights(c), "beta", m.weights(c))
 		}
 	}},
-	{"composed norm", produces, func(m *maker, x *ir.Value) []*ir.Value {
+	{"decomposed norm", produces, func(m *maker, x *ir.Value) []*ir.Value {
 		r := x.Type.Rank()
 		switch kind := m.n(4); {
 		case r < 3:

@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// activationCompositions are the compositions of elementwise functions.
-var activationCompositions = []Composition{
+// activationDecompositions are the decompositions of elementwise functions.
+var activationDecompositions = []Decomposition{
 	{Name: "scale-and-shift", Ops: ops{ir.OpLinearActivation}, Doc: "mul and add", apply: scaleAndShift},
 	{Name: "leaky-and-minimum", Ops: ops{ir.OpClampedRelu}, Doc: "leaky_relu, then minimum", apply: leakyMinimum},
 	{Name: "larger", Ops: ops{ir.OpThreshold}, Doc: "maximum", apply: larger},
@@ -35,16 +35,16 @@ var activationCompositions = []Composition{
 		apply: signedPower},
 }
 
-func scaleAndShift(c *composer) {
+func scaleAndShift(c *decomposer) {
 	y := c.mul(c.op.Arg(ir.ParamX), c.scalar(ir.ParamAlpha))
 	c.become(c.add(y, c.scalar(ir.ParamBeta)))
 }
 
 // scalar returns an attribute as an fp16 number.
-func (c *composer) scalar(name ir.ParamName) *ir.Value { return c.num(c.float(name)) }
+func (c *decomposer) scalar(name ir.ParamName) *ir.Value { return c.num(c.float(name)) }
 
 // float returns the value of an attribute.
-func (c *composer) float(name ir.ParamName) float64 {
+func (c *decomposer) float(name ir.ParamName) float64 {
 	v, ok := ir.ArgFloat(c.op, name)
 	if !ok {
 		c.decline("%s is known only at run time", name)
@@ -52,22 +52,22 @@ func (c *composer) float(name ir.ParamName) float64 {
 	return v
 }
 
-func leakyMinimum(c *composer) {
+func leakyMinimum(c *decomposer) {
 	y := c.do(ir.OpLeakyRelu, arg{ir.ParamX, c.op.Arg(ir.ParamX)}, arg{ir.ParamAlpha, c.scalar(ir.ParamAlpha)})
 	c.become(c.min(y, c.scalar(ir.ParamBeta)))
 }
 
-func larger(c *composer) {
+func larger(c *decomposer) {
 	c.become(c.max(c.op.Arg(ir.ParamX), c.scalar(ir.ParamAlpha)))
 }
 
-func step(c *composer) {
+func step(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	c.become(c.choose(c.binary(ir.OpGreaterEqual, x, c.scalar(ir.ParamAlpha)), x, c.num(0)))
 }
 
 // channels returns a constant vector over the channels of x, as a tensor that broadcasts over x.
-func (c *composer) channels(name ir.ParamName, x *ir.Value) *ir.Value {
+func (c *decomposer) channels(name ir.ParamName, x *ir.Value) *ir.Value {
 	v := c.op.Arg(name)
 	if v == nil || !v.IsConst() {
 		return c.decline("%s is known only at run time", name)
@@ -79,7 +79,7 @@ func (c *composer) channels(name ir.ParamName, x *ir.Value) *ir.Value {
 	return c.computed(v.Const.Float, shape, v)
 }
 
-func oneOfTwoLines(c *composer) {
+func oneOfTwoLines(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	alpha := c.channels(ir.ParamAlpha, x)
 	if c.err != nil {
@@ -97,20 +97,20 @@ func oneOfTwoLines(c *composer) {
 	}
 }
 
-func scaledSoftplus(c *composer) {
+func scaledSoftplus(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	y := c.unary(ir.OpSoftplus, c.mul(x, c.channels(ir.ParamBeta, x)))
 	c.become(c.mul(y, c.channels(ir.ParamAlpha, x)))
 }
 
 // share returns 0 for infinities, as measured: infinity times the reciprocal of infinity.
-func share(c *composer) {
+func share(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	c.become(c.div(x, c.add(c.unary(ir.OpAbs, x), c.num(1))))
 }
 
 // exponent returns the constant exponent of a power, if it is one number.
-func (c *composer) exponent() float64 {
+func (c *decomposer) exponent() float64 {
 	y := c.op.Arg(ir.ParamY)
 	if !y.IsConst() || y.Type.Elems() != 1 {
 		c.decline("the exponent is not a constant number")
@@ -122,7 +122,7 @@ func (c *composer) exponent() float64 {
 // maxPower is the largest integer exponent for which a power becomes products.
 const maxPower = 8
 
-func wholePower(c *composer) {
+func wholePower(c *decomposer) {
 	n := c.exponent()
 	if n != math.Trunc(n) || math.Abs(n) > maxPower || n == 0 {
 		c.decline("the exponent %g is not a whole number from -%d to %d but 0", n, maxPower, maxPower)
@@ -151,16 +151,16 @@ func wholePower(c *composer) {
 	c.spread(y)
 }
 
-// spread ends a composition with v, broadcast to the shape of the result: the constant operand that became part of v
+// spread ends a decomposition with v, broadcast to the shape of the result: the constant operand that became part of v
 // may have had more dimensions.
-func (c *composer) spread(v *ir.Value) {
+func (c *decomposer) spread(v *ir.Value) {
 	if c.err == nil && v.Type.Elems() != c.op.Results[0].Type.Elems() {
 		c.decline("the constant operand is larger than the other")
 	}
 	c.shaped(v)
 }
 
-func fourthRoot(c *composer) {
+func fourthRoot(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	switch n := c.exponent(); n {
 	case 0.25:
@@ -173,11 +173,11 @@ func fourthRoot(c *composer) {
 }
 
 // rsqrt writes a reciprocal root without an addend.
-func (c *composer) rsqrt(x *ir.Value) *ir.Value {
+func (c *decomposer) rsqrt(x *ir.Value) *ir.Value {
 	return c.do(ir.OpRsqrt, arg{ir.ParamX, x}, arg{ir.ParamEpsilon, c.num(0)})
 }
 
-func powerOfConstant(c *composer) {
+func powerOfConstant(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	if !x.IsConst() || x.Type.Elems() != 1 || !(x.Const.Float(0) > 0) {
 		c.decline("the base is not a constant positive number")
@@ -193,7 +193,7 @@ func powerOfConstant(c *composer) {
 
 // exponential computes exp(y log x). For a negative x and an integer y a power is a number although the logarithm of x
 // is not.
-func exponential(c *composer) {
+func exponential(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	if !notNegative(x, 0) {
 		c.decline("the base may be negative: nothing of how it is computed says otherwise")
@@ -204,7 +204,7 @@ func exponential(c *composer) {
 
 // signedPower computes exponential of the magnitude. A negative base raised to an odd integer is negative, to an even
 // integer positive. Raised to another power it is not a number, for which the engine returns 0.
-func signedPower(c *composer) {
+func signedPower(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if x.IsConst() {
 		c.decline("the base is constant and negative")

@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// reductionCompositions are the compositions of reductions over axes.
-var reductionCompositions = []Composition{
+// reductionDecompositions are the decompositions of reductions over axes.
+var reductionDecompositions = []Decomposition{
 	{Name: "negated-maximum", Ops: ops{ir.OpReduceMin}, Doc: "reduce_max of the negated, negated",
 		apply: negatedMaximum},
 	{Name: "absolute-sum", Ops: ops{ir.OpReduceL1Norm}, Doc: "reduce_sum of abs", apply: absoluteSum},
@@ -31,7 +31,7 @@ const mostPlaces = 2048
 // firstOfEqual counts places from the end, so that the first of equal elements has the largest place. It takes the
 // maximum of the places over the axis, with 0 where the operand is not its maximum. The difference from the maximum is
 // 0 only for the maximum itself, and greater than 1 once multiplied by 2^30.
-func firstOfEqual(c *composer) {
+func firstOfEqual(c *decomposer) {
 	x, axes := c.reduced()
 	if c.err != nil {
 		return
@@ -68,7 +68,7 @@ func firstOfEqual(c *composer) {
 }
 
 // reduced returns the operand of a reduction and its axes.
-func (c *composer) reduced() (*ir.Value, []int) {
+func (c *decomposer) reduced() (*ir.Value, []int) {
 	x := c.op.Arg(ir.ParamX)
 	a, err := ir.ReduceAttrs(c.op)
 	if err != nil {
@@ -81,17 +81,17 @@ func (c *composer) reduced() (*ir.Value, []int) {
 }
 
 // again writes another reduction over the axes of the operation, with its keep_dims.
-func (c *composer) again(o *ir.Operation, x *ir.Value) *ir.Value {
+func (c *decomposer) again(o *ir.Operation, x *ir.Value) *ir.Value {
 	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.op.Arg(ir.ParamAxes)},
 		arg{ir.ParamKeepDims, c.op.Arg(ir.ParamKeepDims)})
 }
 
-func negatedMaximum(c *composer) {
+func negatedMaximum(c *decomposer) {
 	y := c.again(ir.OpReduceMax, c.mul(c.op.Arg(ir.ParamX), c.num(-1)))
 	c.become(c.mul(y, c.num(-1)))
 }
 
-func absoluteSum(c *composer) {
+func absoluteSum(c *decomposer) {
 	c.become(c.again(ir.OpReduceSum, c.unary(ir.OpAbs, c.op.Arg(ir.ParamX))))
 }
 
@@ -100,7 +100,7 @@ const leastMagnitude = 0x1p-14
 
 // scaledNorm divides by the largest magnitude first: the square of 256 is not finite in fp16, and the square of 1/4096
 // is zero.
-func scaledNorm(c *composer) {
+func scaledNorm(c *decomposer) {
 	x, axes := c.reduced()
 	most := c.max(c.reduce(ir.OpReduceMax, c.unary(ir.OpAbs, x), axes), c.num(leastMagnitude))
 	y, shift := c.unitParts(x, most, axes)
@@ -111,17 +111,17 @@ func scaledNorm(c *composer) {
 	c.shaped(c.mul(root, most))
 }
 
-func logOfSum(c *composer) {
+func logOfSum(c *decomposer) {
 	c.become(c.log(c.again(ir.OpReduceSum, c.op.Arg(ir.ParamX))))
 }
 
 // log writes a logarithm without an addend.
-func (c *composer) log(x *ir.Value) *ir.Value {
+func (c *decomposer) log(x *ir.Value) *ir.Value {
 	return c.do(ir.OpLog, arg{ir.ParamX, x}, arg{ir.ParamEpsilon, c.num(0)})
 }
 
 // shiftedLogSum subtracts the maximum before the sum and adds it afterwards, so that no exponential is greater than 1.
-func shiftedLogSum(c *composer) {
+func shiftedLogSum(c *decomposer) {
 	x, axes := c.reduced()
 	most := c.reduce(ir.OpReduceMax, x, axes)
 	sum := c.reduce(ir.OpReduceSum, c.unary(ir.OpExp, c.sub(x, most)), axes)

@@ -8,11 +8,11 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// lookupCompositions are the compositions of operations that select elements by a computed index. The index is an fp16
-// number, which is exact if an axis has up to maxIndexed elements. A comparison with 0, 1, 2 and so on results in a 1
-// at its place and zeros elsewhere. The hardware of the first generation has a gather only for batch 1, depth 1 and
+// lookupDecompositions are the decompositions of operations that select elements by a computed index. The index is an
+// fp16 number, which is exact if an axis has up to maxIndexed elements. A comparison with 0, 1, 2 and so on results in
+// a 1 at its place and zeros elsewhere. The hardware of the first generation has a gather only for batch 1, depth 1 and
 // three indices (native-ops.tsv).
-var lookupCompositions = []Composition{
+var lookupDecompositions = []Decomposition{
 	{Name: "compared-places", Ops: ops{ir.OpGather, ir.OpGatherAlongAxis, ir.OpGatherND},
 		Doc: "equal of the indices with all places, select, and reduce_sum; a large gather is a matmul, where an " +
 			"infinity in x makes the results of its column NaN",
@@ -34,13 +34,13 @@ const maxIndexed = 2048
 const maxCompared = 1 << 16
 
 // iota returns a constant of 0, 1, 2 and so on along the only dimension of the shape that is not 1.
-func (c *composer) iota(shape ...int64) *ir.Value {
+func (c *decomposer) iota(shape ...int64) *ir.Value {
 	return c.filled("iota", func(i int64) float64 { return float64(i) }, shape...)
 }
 
 // counted converts integers to fp16: on the way to the engine, or from their bytes if the operation set has no cast of
 // the type.
-func (c *composer) counted(v *ir.Value) *ir.Value {
+func (c *decomposer) counted(v *ir.Value) *ir.Value {
 	switch {
 	case c.err != nil || v.Type.DType == ir.FP16:
 		return v
@@ -64,7 +64,7 @@ func (c *composer) counted(v *ir.Value) *ir.Value {
 }
 
 // signed returns bytes as numbers from -128 to 127.
-func (c *composer) signed(v *ir.Value) *ir.Value {
+func (c *decomposer) signed(v *ir.Value) *ir.Value {
 	if c.err == nil && v.IsConst() {
 		return c.computed(func(i int64) float64 { return float64(int8(uint8(v.Const.Float(i)))) }, v.Type.Shape, v)
 	}
@@ -73,13 +73,13 @@ func (c *composer) signed(v *ir.Value) *ir.Value {
 }
 
 // fromEnd adds n to negative numbers, which count from the end; n broadcasts over v.
-func (c *composer) fromEnd(v, n *ir.Value) *ir.Value {
+func (c *decomposer) fromEnd(v, n *ir.Value) *ir.Value {
 	below := c.do(ir.OpLess, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(0)})
 	return c.choose(below, c.add(v, n), v)
 }
 
 // places returns indices as numbers from 0 to n-1.
-func (c *composer) places(idx *ir.Value, n int64) *ir.Value {
+func (c *decomposer) places(idx *ir.Value, n int64) *ir.Value {
 	if c.beyondIndexes("indices", n) {
 		return nil
 	}
@@ -91,7 +91,7 @@ func (c *composer) places(idx *ir.Value, n int64) *ir.Value {
 }
 
 // beyondIndexes refuses computed places among more elements than fp16 numbers can count.
-func (c *composer) beyondIndexes(what string, n int64) bool {
+func (c *decomposer) beyondIndexes(what string, n int64) bool {
 	if n > maxIndexed && c.err == nil {
 		c.err = &target.Refusal{
 			Rule:  target.RuleRuntime,
@@ -105,19 +105,19 @@ func (c *composer) beyondIndexes(what string, n int64) bool {
 	return n > maxIndexed
 }
 
-func (c *composer) equal(x, y *ir.Value) *ir.Value { return c.binary(ir.OpEqual, x, y) }
+func (c *decomposer) equal(x, y *ir.Value) *ir.Value { return c.binary(ir.OpEqual, x, y) }
 
-func (c *composer) choose(cond, a, b *ir.Value) *ir.Value {
+func (c *decomposer) choose(cond, a, b *ir.Value) *ir.Value {
 	return c.do(ir.OpSelect, arg{ir.ParamCond, cond}, arg{ir.ParamA, a}, arg{ir.ParamB, b})
 }
 
 // marked returns the sum along an axis of the elements of x where cond is set; cond and x broadcast to one shape.
-func (c *composer) marked(cond, x *ir.Value, axis int) *ir.Value {
+func (c *decomposer) marked(cond, x *ir.Value, axis int) *ir.Value {
 	return c.reduce(ir.OpReduceSum, c.choose(cond, x, c.num(0)), []int{axis})
 }
 
 // indexed selects the elements of x [batch, lead, n, tail] at places [batch, m], into [batch, lead, m, tail].
-func (c *composer) indexed(x, at *ir.Value, batch, lead, n, m, tail int64) *ir.Value {
+func (c *decomposer) indexed(x, at *ir.Value, batch, lead, n, m, tail int64) *ir.Value {
 	switch {
 	case c.err != nil:
 		return nil
@@ -142,7 +142,7 @@ func (c *composer) indexed(x, at *ir.Value, batch, lead, n, m, tail int64) *ir.V
 	return c.transpose(c.reshape(y, batch, m, lead, tail), 0, 2, 1, 3)
 }
 
-func comparedPlaces(c *composer) {
+func comparedPlaces(c *decomposer) {
 	x, idx := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamIndices)
 	if x.Type.DType != ir.FP16 || idx.IsConst() {
 		c.decline("indices are constant, or x is %s", x.Type.DType)
@@ -180,7 +180,7 @@ func comparedPlaces(c *composer) {
 }
 
 // comparedCoordinates is like comparedPlaces for gather_nd: coordinates times the strides of x are places.
-func (c *composer) comparedCoordinates(x, idx *ir.Value) {
+func (c *decomposer) comparedCoordinates(x, idx *ir.Value) {
 	batch := int64(0)
 	if c.op.Def.ParamIndex(ir.ParamBatchDims) >= 0 {
 		batch, _ = ir.ArgInt(c.op, ir.ParamBatchDims)
@@ -207,14 +207,14 @@ func (c *composer) comparedCoordinates(x, idx *ir.Value) {
 }
 
 // ofFP16 returns a constant vector of fp16 numbers.
-func (c *composer) ofFP16(vs []int64) *ir.Value {
+func (c *decomposer) ofFP16(vs []int64) *ir.Value {
 	return c.computed(func(i int64) float64 { return float64(vs[i]) }, []int64{int64(len(vs))})
 }
 
 // element returns one number of a vector.
-func (c *composer) element(v *ir.Value, i int) *ir.Value { return c.part(v, 0, int64(i), int64(i)+1) }
+func (c *decomposer) element(v *ir.Value, i int) *ir.Value { return c.part(v, 0, int64(i), int64(i)+1) }
 
-func comparedWindow(c *composer) {
+func comparedWindow(c *decomposer) {
 	x, begin := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBegin)
 	if x.Type.DType != ir.FP16 || begin.IsConst() {
 		c.decline("begin is constant, or x is %s", x.Type.DType)
@@ -231,7 +231,7 @@ func comparedWindow(c *composer) {
 }
 
 // fromStart is like fromEnd for a number of v that n limits.
-func (c *composer) fromStart(v, at *ir.Value, n int64) *ir.Value {
+func (c *decomposer) fromStart(v, at *ir.Value, n int64) *ir.Value {
 	switch {
 	case c.err != nil:
 		return nil
@@ -244,7 +244,7 @@ func (c *composer) fromStart(v, at *ir.Value, n int64) *ir.Value {
 }
 
 // window selects size elements of an axis, starting at a computed place.
-func (c *composer) window(x *ir.Value, axis int, first *ir.Value, size int64) *ir.Value {
+func (c *decomposer) window(x *ir.Value, axis int, first *ir.Value, size int64) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -255,7 +255,7 @@ func (c *composer) window(x *ir.Value, axis int, first *ir.Value, size int64) *i
 }
 
 // comparedPart moves the update, and a tensor of ones that shows where it is.
-func comparedPart(c *composer) {
+func comparedPart(c *decomposer) {
 	x, begin := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamBegin)
 	u := c.op.Arg(ir.ParamUpdate)
 	a, err := ir.SliceAttrs(c.op)
@@ -303,7 +303,7 @@ func comparedPart(c *composer) {
 }
 
 // masked reports whether a mask excludes an argument along an axis.
-func (c *composer) masked(name ir.ParamName, axis int) bool {
+func (c *decomposer) masked(name ir.ParamName, axis int) bool {
 	m, ok := ir.ArgBools(c.op, name)
 	return c.op.Arg(name) != nil && (!ok || m[axis])
 }

@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// bytesCompositions are the compositions of operations that move integers.
-var bytesCompositions = []Composition{
+// bytesDecompositions are the decompositions of operations that move integers.
+var bytesDecompositions = []Decomposition{
 	{Name: "bytes", Ops: movers(), Doc: "the operation on each byte of the integers, between to_bytes and from_bytes",
 		Covers: "integers of 8, 16 and 32 bits", Also: append(integers(), ir.Bool), live: true, apply: byBytes},
 }
@@ -31,7 +31,7 @@ func movers() (os ops) {
 }
 
 // byBytes moves each byte in the way the integers move.
-func byBytes(c *composer) {
+func byBytes(c *decomposer) {
 	d := c.op.Results[0].Type.DType
 	n := ir.Bytes(d)
 	picked := map[ir.ParamName]bool{}
@@ -79,7 +79,7 @@ func byBytes(c *composer) {
 }
 
 // itself writes the operation itself on other arguments.
-func (c *composer) itself(args [][]*ir.Value) []*ir.Value {
+func (c *decomposer) itself(args [][]*ir.Value) []*ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -103,7 +103,7 @@ func (c *composer) itself(args [][]*ir.Value) []*ir.Value {
 }
 
 // bytes separates integers into their bytes.
-func (c *composer) bytes(v *ir.Value) []*ir.Value {
+func (c *decomposer) bytes(v *ir.Value) []*ir.Value {
 	if !v.IsConst() {
 		return c.all(ir.OpToBytes, arg{ir.ParamX, v})
 	}
@@ -117,7 +117,7 @@ func (c *composer) bytes(v *ir.Value) []*ir.Value {
 }
 
 // joinBytes joins bytes to integers of type d.
-func (c *composer) joinBytes(d ir.DType, vs []*ir.Value) *ir.Value {
+func (c *decomposer) joinBytes(d ir.DType, vs []*ir.Value) *ir.Value {
 	args := []arg{{ir.ParamDType, c.str(d.String())}}
 	for _, v := range vs {
 		args = append(args, arg{ir.ParamValues, v})

@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// recurrentCompositions are the compositions of recurrent layers.
-var recurrentCompositions = []Composition{
+// recurrentDecompositions are the decompositions of recurrent layers.
+var recurrentDecompositions = []Decomposition{
 	{Name: "unrolled", Ops: ops{ir.OpLSTM, ir.OpGRU, ir.OpRNN},
 		Doc: "one linear for each gate for the operands of all steps; for every step one for each gate for the " +
 			"state, add, the activations and mul",
@@ -20,7 +20,7 @@ const maxSteps = 32
 
 // A layer is a recurrent layer that is written out.
 type layer struct {
-	*composer
+	*decomposer
 	steps, batch, in, hidden int64
 	back                     bool // the direction that is written
 	parts                    map[gatePart]*ir.Value
@@ -93,12 +93,12 @@ func (l *layer) activate(name ir.ParamName, x *ir.Value) *ir.Value {
 }
 
 // unrolled writes every step of a recurrent layer.
-func unrolled(c *composer) {
+func unrolled(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	direction, _ := ir.ArgString(c.op, ir.ParamDirection)
 	sequence, _ := ir.ArgBool(c.op, ir.ParamOutputSequence)
 	shape := x.Type.Shape
-	l := &layer{composer: c, steps: shape[0], batch: shape[1], in: shape[2],
+	l := &layer{decomposer: c, steps: shape[0], batch: shape[1], in: shape[2],
 		hidden: c.op.Arg(ir.ParamWeightHH).Type.Shape[1], parts: map[gatePart]*ir.Value{}}
 	if l.steps > maxSteps {
 		c.past("steps written out", l.steps, maxSteps)
@@ -163,7 +163,7 @@ func (l *layer) direction(rows *ir.Value, d, directions int64, back bool) (hs, s
 		if directions == 1 {
 			return v
 		}
-		return l.composer.part(v, 1, d*l.hidden, (d+1)*l.hidden)
+		return l.decomposer.part(v, 1, d*l.hidden, (d+1)*l.hidden)
 	}
 	h := initial(ir.ParamInitialH)
 	var cell *ir.Value

@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// matrixCompositions are the compositions of products and quotients.
-var matrixCompositions = []Composition{
+// matrixDecompositions are the decompositions of products and quotients.
+var matrixDecompositions = []Decomposition{
 	{Name: "half-constants", Ops: ops{ir.OpMatMul, ir.OpLinear, ir.OpConv}, Doc: "the operation with constants in fp16",
 		Covers: "fp16 operands with constants of another type whose numbers fp16 represents", apply: halfConstants},
 	{Name: "matrices", Ops: ops{ir.OpMatMul}, Doc: "matmul of a vector as a matrix of one row or column",
@@ -33,7 +33,7 @@ var matrixCompositions = []Composition{
 
 // halfConstants converts constants of fp32 and integers, which operations of iOS 17 and later accept beside an fp16
 // operand. Numbers that fp16 cannot represent are rounded only if they are fp32 and fp16 precision was requested.
-func halfConstants(c *composer) {
+func halfConstants(c *decomposer) {
 	var args []arg
 	converted := false
 	for i, vs := range c.op.Args {
@@ -61,7 +61,7 @@ func halfConstants(c *composer) {
 
 // outputsInParts computes as few parts of the outputs as rows of the engine can be, of about equal size, each with its
 // rows of the weight.
-func outputsInParts(c *composer) {
+func outputsInParts(c *decomposer) {
 	weight, bias := ir.ParamWeight, c.op.Arg(ir.ParamBias)
 	if c.op.Is(ir.OpMatMul) {
 		a, err := ir.MatMulAttrs(c.op)
@@ -98,7 +98,7 @@ func outputsInParts(c *composer) {
 }
 
 // rows returns the rows from lo to hi of a constant, which are not copied.
-func (c *composer) rows(v *ir.Value, lo, hi int64) *ir.Value {
+func (c *decomposer) rows(v *ir.Value, lo, hi int64) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (c *composer) rows(v *ir.Value, lo, hi int64) *ir.Value {
 }
 
 // vectorProduct multiplies a vector as a matrix of one row, or as a matrix of one column if it is the second operand.
-func vectorProduct(c *composer) {
+func vectorProduct(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if x.Type.Rank() > 1 && y.Type.Rank() > 1 {
 		c.decline("neither operand is a vector")
@@ -143,7 +143,7 @@ func vectorProduct(c *composer) {
 }
 
 // shapedLike is like reshape, but needs no operation if v is a constant.
-func (c *composer) shapedLike(v *ir.Value, shape ...int64) *ir.Value {
+func (c *decomposer) shapedLike(v *ir.Value, shape ...int64) *ir.Value {
 	if !v.IsConst() {
 		return c.reshape(v, shape...)
 	}
@@ -152,7 +152,7 @@ func (c *composer) shapedLike(v *ir.Value, shape ...int64) *ir.Value {
 
 // productOfRows writes a convolution whose weight is an operand. The rows of the image become the first dimension, so
 // that each is a matrix of channels by columns; what each tap reads adds further channels to it.
-func productOfRows(c *composer) {
+func productOfRows(c *decomposer) {
 	x, w := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamWeight)
 	a, err := ir.ConvAttrs(c.op)
 	switch {
@@ -207,7 +207,7 @@ func image(v []int64) []int64 {
 }
 
 // oneTap returns tap k of rows of weights [outputs, inputs, taps] as a matrix.
-func (c *composer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
+func (c *decomposer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -220,7 +220,7 @@ func (c *composer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
 }
 
 // addedBias adds a bias that is an operand, after the convolution.
-func addedBias(c *composer) {
+func addedBias(c *decomposer) {
 	b := c.op.Arg(ir.ParamBias)
 	if b == nil || b.IsConst() || !c.op.Arg(ir.ParamWeight).IsConst() {
 		c.decline("want a bias that is known only at run time, and a constant weight")
@@ -247,7 +247,7 @@ func addedBias(c *composer) {
 
 // twoFactors divides by a constant in two steps: by its fraction, whose reciprocal fp16 represents, and by a power of
 // two.
-func twoFactors(c *composer) {
+func twoFactors(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if !y.IsConst() || x.IsConst() {
 		c.decline("want a constant divisor")
@@ -292,7 +292,7 @@ func twoFactors(c *composer) {
 // floorOfPowers divides by powers of two, whose reciprocals are exact. For a whole n, floor(x/n) is floor(floor(x)/n),
 // and floor(x)/n loses no digit, while x/n does where it is subnormal. Other divisors are left to the CPU: the floor of
 // a quotient that is rounded to fp16 may be another.
-func floorOfPowers(c *composer) {
+func floorOfPowers(c *decomposer) {
 	x, y := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	if !y.IsConst() {
 		c.decline("the divisor is known only at run time; a rounded quotient may have another floor")

@@ -21,11 +21,11 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestCompositions writes the calls of testdata/compose as their compositions. A line that is not indented is a call
-// (irbuild.Graph.Call); the indented lines after it are what compose writes, or the reason why it does not. To add a
-// case, add its line and run with -update, which writes the rest. Package verify runs the same calls.
-func TestCompositions(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "compose", "*.txt"))
+// TestDecompositions writes the calls of testdata/decompose as their decompositions. A line that is not indented is a
+// call (irbuild.Graph.Call); the indented lines after it are what decompose writes, or the reason why it does not. To
+// add a case, add its line and run with -update, which writes the rest. Package verify runs the same calls.
+func TestDecompositions(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "decompose", "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
 	}
@@ -54,7 +54,7 @@ func TestCompositions(t *testing.T) {
 				p := g.Program()
 				o := options()
 				o.Place = passes.PlaceEngine // so that what is written for movement stays
-				s, err := passes.RunSome(p, o, "select-function", "keep-reference", "compose", "place")
+				s, err := passes.RunSome(p, o, "select-function", "keep-reference", "decompose", "place")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -63,7 +63,7 @@ func TestCompositions(t *testing.T) {
 				}
 				for _, op := range s.Func.Body.Ops {
 					b.WriteString("  " + brief(op) + "\n")
-					if of, ok := strings.CutPrefix(op.Place.Reason, "composed: "); ok {
+					if of, ok := strings.CutPrefix(op.Place.Reason, "decomposed: "); ok {
 						of, _, _ = strings.Cut(of, " ")
 						used[of] = true
 					}
@@ -78,10 +78,10 @@ func TestCompositions(t *testing.T) {
 			}
 		})
 	}
-	for i := range passes.Compositions {
-		for _, o := range passes.Compositions[i].Ops {
+	for i := range passes.Decompositions {
+		for _, o := range passes.Decompositions[i].Ops {
 			if !used[o.Name] {
-				t.Errorf("no case of testdata/compose composes %s", o.Name)
+				t.Errorf("no case of testdata/decompose decomposes %s", o.Name)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func TestComputedPartsOfLongAxesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.Output(vs...)
-		s, err := passes.RunSome(g.Program(), options(), "select-function", "keep-reference", "compose", "place")
+		s, err := passes.RunSome(g.Program(), options(), "select-function", "keep-reference", "decompose", "place")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -109,9 +109,9 @@ func TestComputedPartsOfLongAxesAreRefused(t *testing.T) {
 	}
 }
 
-// TestIdleCompositionsBecomeTheirOperation checks that what compose wrote runs on the CPU only if a part of it is on
-// the engine, and that otherwise the source's operation does.
-func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
+// TestIdleDecompositionsBecomeTheirOperation checks that what decompose wrote runs on the CPU only if a part of it is
+// on the engine, and that otherwise the source's operation does.
+func TestIdleDecompositionsBecomeTheirOperation(t *testing.T) {
 	for _, c := range []struct {
 		moves string // the operation that only moves data, or "all" for every one
 		want  string
@@ -157,9 +157,9 @@ func TestIdleCompositionsBecomeTheirOperation(t *testing.T) {
 	}
 }
 
-// TestMergedCompositionsBecomeTheirOperations checks that compositions on the CPU are their operations again although
-// normalise has merged the last part of one with the first part of the next.
-func TestMergedCompositionsBecomeTheirOperations(t *testing.T) {
+// TestMergedDecompositionsBecomeTheirOperations checks that decompositions on the CPU are their operations again
+// although normalise has merged the last part of one with the first part of the next.
+func TestMergedDecompositionsBecomeTheirOperations(t *testing.T) {
 	g := irbuild.New(1)
 	vs, err := g.Call("relu(x = conv(x = expand_dims(x = pad(x = fp16[1, 60], pad = [0, 0, 0, 4], " +
 		"mode = \"reflect\", constant_val = 0.0), axes = [1]), weight = weights[3, 1, 32], strides = [16]))")
@@ -203,16 +203,16 @@ func TestMergedCompositionsBecomeTheirOperations(t *testing.T) {
 	}
 }
 
-// TestRandomProgramsReachCompositions checks that the programs compared on engine and interpreter contain composed
+// TestRandomProgramsReachDecompositions checks that the programs compared on engine and interpreter contain decomposed
 // operations.
-func TestRandomProgramsReachCompositions(t *testing.T) {
+func TestRandomProgramsReachDecompositions(t *testing.T) {
 	missing := map[string]bool{}
 	for _, o := range []*ir.Operation{ir.OpReduceMin, ir.OpReduceL1Norm, ir.OpReduceL2Norm, ir.OpReduceLogSum,
 		ir.OpReduceLogSumExp, ir.OpClampedRelu, ir.OpLinearActivation, ir.OpThreshold, ir.OpInverse, ir.OpPow,
 		ir.OpPrelu,
 		ir.OpSoftplusParametric, ir.OpL2Norm, ir.OpLocalResponseNorm, ir.OpL2Pool, ir.OpInstanceNorm,
 		ir.OpScaledDotProductAttention, ir.OpEinsum, ir.OpCumsum} {
-		if passes.CompositionsOf(o) != nil {
+		if passes.DecompositionsOf(o) != nil {
 			missing[o.Name] = true
 		}
 	}
@@ -228,7 +228,7 @@ func TestRandomProgramsReachCompositions(t *testing.T) {
 			t.Fatalf("%s: %v", p.Steps, err)
 		}
 		for _, op := range s.Func.Body.Ops {
-			if of, ok := strings.CutPrefix(op.Place.Reason, "composed: "); ok && op.Place.Unit == ir.Engine {
+			if of, ok := strings.CutPrefix(op.Place.Reason, "decomposed: "); ok && op.Place.Unit == ir.Engine {
 				of, _, _ = strings.Cut(of, " ")
 				delete(missing, of)
 			}
@@ -237,7 +237,7 @@ func TestRandomProgramsReachCompositions(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("no program has %v composed on the engine", slices.Sorted(maps.Keys(missing)))
+	t.Errorf("no program has %v decomposed on the engine", slices.Sorted(maps.Keys(missing)))
 }
 
 // brief writes an operation on one line, with large constants as their type and a digest.
@@ -286,7 +286,7 @@ func TestComputedConstantsAreComputedOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		g.Output(vs...)
-		s, err := passes.RunSome(g.Program(), options(), "select-function", "keep-reference", "compose", "place")
+		s, err := passes.RunSome(g.Program(), options(), "select-function", "keep-reference", "decompose", "place")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -311,9 +311,9 @@ func TestComputedConstantsAreComputedOnce(t *testing.T) {
 	}
 }
 
-// TestCompositionsAllocateByLength checks that arguments of a few bytes do not make a composition compute constants or
-// lists of places beyond what the operation's constants account for.
-func TestCompositionsAllocateByLength(t *testing.T) {
+// TestDecompositionsAllocateByLength checks that arguments of a few bytes do not make a decomposition compute constants
+// or lists of places beyond what the operation's constants account for.
+func TestDecompositionsAllocateByLength(t *testing.T) {
 	const most = 64 << 20
 	for _, call := range []string{
 		`conv_transpose(x = fp16[1, 64, 60000], weight = weights[64, 64, 2], pad_type = "custom", pad = [59990, 0])`,
@@ -332,7 +332,8 @@ func TestCompositionsAllocateByLength(t *testing.T) {
 		p := g.Program()
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if _, err := passes.RunSome(p, options(), "select-function", "keep-reference", "compose", "place"); err != nil {
+		_, err = passes.RunSome(p, options(), "select-function", "keep-reference", "decompose", "place")
+		if err != nil {
 			t.Errorf("%s: %v", call, err)
 		}
 		runtime.ReadMemStats(&after)

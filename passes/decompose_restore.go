@@ -7,9 +7,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// restoreSources restores the source's operations whose compositions are on the CPU, where compositions save nothing
-// and round more often. It leaves alone a composition with a part on the engine, and one that later passes have
-// changed, except where they merged its first parts with the last ones of its operand's.
+// restoreSources restores the source's operations whose decompositions are on the CPU, where decompositions save
+// nothing and round more often. It leaves alone a decomposition with a part on the engine, and one that later passes
+// have changed, except where they merged its first parts with the last ones of its operand's.
 func (s *State) restoreSources() error {
 	groups := map[string][]int{} // by first result: indexes in the body
 	var order []string
@@ -105,9 +105,9 @@ type restoring struct {
 	lookup func(name string) (v *ir.Value, gone bool)
 }
 
-// operation returns the operation of the reference on values of the function, to replace the composition at the given
+// operation returns the operation of the reference on values of the function, to replace the decomposition at the given
 // indexes of the body, or none if it cannot replace it. Before it are the source's operations that its operands need,
-// since a pass has merged the last parts of their compositions with the first of this one.
+// since a pass has merged the last parts of their decompositions with the first of this one.
 func (r *restoring) operation(ref *ir.Op, values map[string]*ir.Value, at []int) []*ir.Op {
 	s := r.s
 	last := s.Func.Body.Ops[at[len(at)-1]]
@@ -164,7 +164,7 @@ func (r *restoring) onCPU(at []int) bool {
 
 // on returns a copy of an operation of the reference on values of the function that are not in made, placed as last is,
 // after copies of those that its operands need: passes have merged them with others, or dropped them since no part of
-// the composition reads them, as the end of a slice_update. fresh has the results of the copies, by name.
+// the decomposition reads them, as the end of a slice_update. fresh has the results of the copies, by name.
 func (r *restoring) on(ref *ir.Op, made map[*ir.Value]bool, last *ir.Op, fresh map[string]*ir.Value) (ops []*ir.Op) {
 	op := &ir.Op{
 		Def:    ref.Def,

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// spaceCompositions are the compositions of operations that move blocks between space, channels and batch.
-var spaceCompositions = []Composition{
+// spaceDecompositions are the decompositions of operations that move blocks between space, channels and batch.
+var spaceDecompositions = []Decomposition{
 	{Name: "blocks", Ops: ops{ir.OpDepthToSpace, ir.OpPixelShuffle, ir.OpSpaceToDepth, ir.OpPixelUnshuffle},
 		Doc:   "reshape and transpose, again where the last dimension is cut or joined or rank 5 does not do",
 		apply: blocksMoved},
@@ -18,7 +18,7 @@ var spaceCompositions = []Composition{
 		apply: batchMoved},
 }
 
-func blocksMoved(c *composer) {
+func blocksMoved(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	name := ir.ParamBlockSize
 	switch c.op.Def.Operation {
@@ -48,7 +48,7 @@ func blocksMoved(c *composer) {
 	c.shaped(y)
 }
 
-func batchMoved(c *composer) {
+func batchMoved(c *decomposer) {
 	x, out := c.op.Arg(ir.ParamX), c.op.Results[0].Type.Shape
 	margins := ir.ParamPaddings
 	if c.op.Is(ir.OpBatchToSpace) {
@@ -90,7 +90,7 @@ type turn struct {
 // arranged returns x, seen as factors the last tail of which are its last dimension, in another order, in which the
 // last newTail factors are the last dimension. The result has a dimension for each group that the last transposition
 // moves. The transpositions are those that write the fewest padded bytes.
-func (c *composer) arranged(x *ir.Value, factors []int64, tail int, to []int, newTail int) *ir.Value {
+func (c *decomposer) arranged(x *ir.Value, factors []int64, tail int, to []int, newTail int) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (c *composer) arranged(x *ir.Value, factors []int64, tail int, to []int, ne
 		}
 		return x
 	}
-	c.err = &target.Refusal{Rule: target.RuleComposition, What: "exchanged factors", Have: fmt.Sprint(factors),
+	c.err = &target.Refusal{Rule: target.RuleDecomposition, What: "exchanged factors", Have: fmt.Sprint(factors),
 		Limit:  fmt.Sprintf("three transpositions of rank %d and the extents of a tensor", p.table.MaxRank),
 		Reason: fmt.Sprintf("no three transpositions of rank %d exchange the factors %v", p.table.MaxRank, factors)}
 	return nil

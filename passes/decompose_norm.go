@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// normCompositions are the compositions of normalisations and of pooling with a norm.
-var normCompositions = []Composition{
+// normDecompositions are the decompositions of normalisations and of pooling with a norm.
+var normDecompositions = []Decomposition{
 	{Name: "merged-axes", Ops: ops{ir.OpLayerNorm}, Covers: "constant gamma and beta, axes that follow each other",
 		Doc: "layer_norm over one dimension that is all of them, between reshapes", apply: mergedAxes},
 	{Name: "layer-norm-of-planes", Ops: ops{ir.OpInstanceNorm},
@@ -22,7 +22,7 @@ var normCompositions = []Composition{
 		apply: rootOfAverage},
 }
 
-func mergedAxes(c *composer) {
+func mergedAxes(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	axes, err := ir.LayerNormAxes(c.op)
 	slices.Sort(axes)
@@ -46,7 +46,7 @@ func mergedAxes(c *composer) {
 	c.shaped(c.do(ir.OpLayerNorm, args...))
 }
 
-func normOfPlanes(c *composer) {
+func normOfPlanes(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	var axes []int64
 	for i := 2; i < x.Type.Rank(); i++ {
@@ -65,7 +65,7 @@ func normOfPlanes(c *composer) {
 
 // scaledQuotient divides first by the largest magnitude, or by the root of epsilon if that is larger. Then no square is
 // greater than 1, and neither is epsilon divided by the square of the divisor.
-func scaledQuotient(c *composer) {
+func scaledQuotient(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	eps := c.float(ir.ParamEpsilon)
 	if eps < 0 {
@@ -85,12 +85,12 @@ func scaledQuotient(c *composer) {
 	c.become(c.mul(y, c.rsqrt(sum)))
 }
 
-// mostUnits is the largest sum of squares of numbers up to 1 that a composition computes in fp16.
+// mostUnits is the largest sum of squares of numbers up to 1 that a decomposition computes in fp16.
 const mostUnits = 1 << 15
 
 // unitParts returns x divided by most, its largest magnitude. It is multiplied by 2 to the power of -shift if so many
 // elements are summed over the axes that the sum of their squares would not be finite.
-func (c *composer) unitParts(x, most *ir.Value, axes []int) (y *ir.Value, shift int) {
+func (c *decomposer) unitParts(x, most *ir.Value, axes []int) (y *ir.Value, shift int) {
 	y = c.div(x, most)
 	n := int64(1)
 	for _, a := range axes {
@@ -107,7 +107,7 @@ func (c *composer) unitParts(x, most *ir.Value, axes []int) (y *ir.Value, shift 
 
 // bandOfChannels multiplies x by the root of alpha/size before squaring it, so that the squares are the numbers that
 // are added to k.
-func bandOfChannels(c *composer) {
+func bandOfChannels(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	size, _ := ir.ArgInt(c.op, ir.ParamSize)
 	alpha, beta, k := c.float(ir.ParamAlpha), c.float(ir.ParamBeta), c.float(ir.ParamK)
@@ -157,7 +157,7 @@ func bandOfChannels(c *composer) {
 func roundedHalf(v float64) float64 { return ir.ConstFloat(ir.FP16, v).Float(0) }
 
 // rootOfAverage averages the squares, because their sum may be larger than fp16 can represent.
-func rootOfAverage(c *composer) {
+func rootOfAverage(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	p, err := ir.PoolAttrs(c.op)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// quantizeCompositions are the compositions of operations that use integers of 8 bits.
-var quantizeCompositions = []Composition{
+// quantizeDecompositions are the decompositions of operations that use integers of 8 bits.
+var quantizeDecompositions = []Decomposition{
 	{Name: "rounded-pair", Ops: ops{ir.OpDequantize}, Also: []ir.DType{ir.Int8, ir.UInt8},
 		Doc: "of a quantize and what reads it: round of the quotient by the scale, between the bounds of the " +
 			"integers, plus the difference of the zero points, times the scale",
@@ -28,7 +28,7 @@ type scales struct {
 	from        []*ir.Value
 }
 
-func (c *composer) scalesOf(op *ir.Op) (s scales) {
+func (c *decomposer) scalesOf(op *ir.Op) (s scales) {
 	of := func(name ir.ParamName, absent float64) func(i int64) float64 {
 		v := op.Arg(name)
 		switch {
@@ -62,7 +62,7 @@ func (c *composer) scalesOf(op *ir.Op) (s scales) {
 
 // roundedPair stays in fp16 between the two operations, since the integers and their differences are exact there.
 // Numbers beyond the bounds of the integers are clamped before rounding, which has the same result.
-func roundedPair(c *composer) {
+func roundedPair(c *decomposer) {
 	q := c.op.Arg(ir.ParamInput).Def
 	if q == nil || !q.Is(ir.OpQuantize) || q.Arg(ir.ParamInput).Type.DType != ir.FP16 {
 		c.decline("input is not the result of a quantize of fp16")
@@ -96,13 +96,13 @@ func bounds(q *ir.Op) (least, most float64) {
 }
 
 // spreadOut returns a constant of scales or zero points that broadcasts over the operand.
-func (c *composer) spreadOut(s scales, at func(i int64) float64) *ir.Value {
+func (c *decomposer) spreadOut(s scales, at func(i int64) float64) *ir.Value {
 	return c.computed(at, s.shape, s.from...)
 }
 
 // quantized rounds in the engine, so that the conversion changes no number. It covers only scales whose reciprocals are
 // exact: with others the quotient is off by up to 0.1 at 100, and the integer rounded from it by one.
-func quantized(c *composer) {
+func quantized(c *decomposer) {
 	s := c.scalesOf(c.op)
 	if c.err != nil {
 		return
@@ -124,7 +124,7 @@ func quantized(c *composer) {
 }
 
 // dequantized converts on the way to the engine.
-func dequantized(c *composer) {
+func dequantized(c *decomposer) {
 	if t := c.op.Results[0].Type.DType; t != ir.FP16 {
 		c.decline("its result is %s; the engine computes in fp16", t)
 		return

@@ -13,10 +13,10 @@ import (
 	"github.com/zinc-compiler/zinc/passes"
 )
 
-// TestCompositionsComputeTheirOperations runs the calls whose compositions package passes lists: the engine runs all of
-// each, and agrees with the interpreter on the source's own operation.
-func TestCompositionsComputeTheirOperations(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "..", "passes", "testdata", "compose", "*.txt"))
+// TestDecompositionsComputeTheirOperations runs the calls whose decompositions package passes lists: the engine runs
+// all of each, and agrees with the interpreter on the source's own operation.
+func TestDecompositionsComputeTheirOperations(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "passes", "testdata", "decompose", "*.txt"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files: %v", err)
 	}

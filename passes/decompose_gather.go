@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// gatherCompositions are the compositions of operations that select elements by index.
-var gatherCompositions = []Composition{
+// gatherDecompositions are the decompositions of operations that select elements by index.
+var gatherDecompositions = []Decomposition{
 	{Name: "indexed-parts", Ops: ops{ir.OpGather, ir.OpGatherAlongAxis, ir.OpGatherND},
 		Doc:    "slices at the indices, joined",
 		Covers: "constant indices", apply: indexedParts},
@@ -26,13 +26,13 @@ type lookup struct {
 }
 
 // merged returns x with dimensions lo to hi merged into one.
-func (c *composer) merged(l lookup) *ir.Value {
+func (c *decomposer) merged(l lookup) *ir.Value {
 	s := l.x.Type.Shape
 	return c.reshape(l.x, slices.Concat(s[:l.lo], []int64{volume(s[l.lo : l.hi+1])}, s[l.hi+1:])...)
 }
 
 // looked decodes an operation with constant indices.
-func (c *composer) looked() (l lookup) {
+func (c *decomposer) looked() (l lookup) {
 	x, idx := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamIndices)
 	if x.IsConst() || !idx.IsConst() || idx.Type.DType.Bits()%8 != 0 {
 		c.decline("x is constant or indices are computed")
@@ -123,7 +123,7 @@ func (c *composer) looked() (l lookup) {
 }
 
 // coordinates decodes gather_nd.
-func (c *composer) coordinates(x, idx *ir.Value, is []int64, place func(i, n int64) int64) lookup {
+func (c *decomposer) coordinates(x, idx *ir.Value, is []int64, place func(i, n int64) int64) lookup {
 	batch := int64(0)
 	if c.op.Def.ParamIndex(ir.ParamBatchDims) >= 0 {
 		b, ok := ir.ArgInt(c.op, ir.ParamBatchDims)
@@ -154,7 +154,7 @@ func (c *composer) coordinates(x, idx *ir.Value, is []int64, place func(i, n int
 	return lookup{x: x, hi: int(batch+k) - 1, at: at}
 }
 
-func indexedParts(c *composer) {
+func indexedParts(c *decomposer) {
 	l := c.looked()
 	if c.err != nil {
 		return
@@ -181,7 +181,7 @@ func indexedParts(c *composer) {
 }
 
 // selectionMatrix moves the axis to the end and multiplies with a column for each index.
-func selectionMatrix(c *composer) {
+func selectionMatrix(c *decomposer) {
 	l := c.looked()
 	if c.err != nil {
 		return

@@ -53,7 +53,7 @@ func runsOf(at []int64) []run {
 }
 
 // taken selects the elements at the given places of an axis, in that order.
-func (c *composer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
+func (c *decomposer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -75,7 +75,7 @@ func (c *composer) taken(x *ir.Value, axis int, at []int64) *ir.Value {
 
 // exchange returns x with its last dimension exchanged for the largest other one, the axis of the former last
 // dimension, and a function that exchanges a result back.
-func (c *composer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.Value) *ir.Value) {
+func (c *decomposer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.Value) *ir.Value) {
 	if c.err != nil {
 		return nil, 0, func(*ir.Value) *ir.Value { return nil }
 	}
@@ -100,7 +100,7 @@ func (c *composer) exchange(x *ir.Value) (y *ir.Value, axis int, back func(*ir.V
 
 // exchanged calls f with x, whose last dimension is exchanged for another, and with the axis where that dimension is
 // now. It exchanges the result back.
-func (c *composer) exchanged(x *ir.Value, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
+func (c *decomposer) exchanged(x *ir.Value, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
 	y, axis, back := c.exchange(x)
 	if c.err != nil {
 		return nil
@@ -109,7 +109,7 @@ func (c *composer) exchanged(x *ir.Value, f func(y *ir.Value, axis int) *ir.Valu
 }
 
 // takenRows is like taken for a dimension other than the last.
-func (c *composer) takenRows(x *ir.Value, axis int, at []int64, runs []run) *ir.Value {
+func (c *decomposer) takenRows(x *ir.Value, axis int, at []int64, runs []run) *ir.Value {
 	n := x.Type.Shape[axis]
 	if len(runs) == 1 {
 		return c.takenRun(x, axis, runs[0])
@@ -186,7 +186,7 @@ func blocks(at []int64, n int64) int64 {
 
 // split calls f with x, whose axis is divided into two of a by b elements, and joins the two again in the result.
 // Dimensions before and after are merged if the rank would otherwise exceed 5.
-func (c *composer) split(x *ir.Value, axis int, a, b int64, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
+func (c *decomposer) split(x *ir.Value, axis int, a, b int64, f func(y *ir.Value, axis int) *ir.Value) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -208,7 +208,7 @@ func (c *composer) split(x *ir.Value, axis int, a, b int64, f func(y *ir.Value, 
 }
 
 // takenRuns joins runs.
-func (c *composer) takenRuns(x *ir.Value, axis int, runs []run) *ir.Value {
+func (c *decomposer) takenRuns(x *ir.Value, axis int, runs []run) *ir.Value {
 	parts := make([]*ir.Value, len(runs))
 	for i, r := range runs {
 		parts[i] = c.takenRun(x, axis, r)
@@ -217,7 +217,7 @@ func (c *composer) takenRuns(x *ir.Value, axis int, runs []run) *ir.Value {
 }
 
 // joined is like concat for any number of values.
-func (c *composer) joined(axis int, vs []*ir.Value) *ir.Value {
+func (c *decomposer) joined(axis int, vs []*ir.Value) *ir.Value {
 	for len(vs) > maxJoined {
 		var next []*ir.Value
 		for part := range slices.Chunk(vs, maxJoined) {
@@ -229,7 +229,7 @@ func (c *composer) joined(axis int, vs []*ir.Value) *ir.Value {
 }
 
 // stacked joins values along a new dimension.
-func (c *composer) stacked(axis int, vs []*ir.Value) *ir.Value {
+func (c *decomposer) stacked(axis int, vs []*ir.Value) *ir.Value {
 	parts := make([]*ir.Value, len(vs))
 	for i, v := range vs {
 		if c.err != nil {
@@ -242,7 +242,7 @@ func (c *composer) stacked(axis int, vs []*ir.Value) *ir.Value {
 
 // interleaved joins n slices along an axis, one of each value in turn. The last values may be one slice shorter than
 // the first.
-func (c *composer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
+func (c *decomposer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
 	if c.err != nil || len(vs) == 1 {
 		return vs[0]
 	}
@@ -286,7 +286,7 @@ func (c *composer) interleaved(axis int, n int64, vs []*ir.Value) *ir.Value {
 }
 
 // takenRun selects one run.
-func (c *composer) takenRun(x *ir.Value, axis int, r run) *ir.Value {
+func (c *decomposer) takenRun(x *ir.Value, axis int, r run) *ir.Value {
 	switch {
 	case r.count == 1:
 		return c.slice(x, axis, r.first, r.first+1)
@@ -299,7 +299,7 @@ func (c *composer) takenRun(x *ir.Value, axis int, r run) *ir.Value {
 }
 
 // part slices the elements from lo to hi.
-func (c *composer) part(x *ir.Value, axis int, lo, hi int64) *ir.Value {
+func (c *decomposer) part(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 	if c.err != nil || lo == 0 || axis < x.Type.Rank()-1 {
 		return c.slice(x, axis, lo, hi)
 	}
@@ -307,7 +307,7 @@ func (c *composer) part(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 }
 
 // every slices a run that goes forward.
-func (c *composer) every(x *ir.Value, axis int, r run) *ir.Value {
+func (c *decomposer) every(x *ir.Value, axis int, r run) *ir.Value {
 	if c.err != nil || r.step == 1 && r.first == 0 && r.count == x.Type.Shape[axis] {
 		return x
 	}
@@ -327,7 +327,7 @@ func (c *composer) every(x *ir.Value, axis int, r run) *ir.Value {
 }
 
 // copies repeats x along an axis.
-func (c *composer) copies(x *ir.Value, axis int, n int64) *ir.Value {
+func (c *decomposer) copies(x *ir.Value, axis int, n int64) *ir.Value {
 	if c.err != nil || n == 1 {
 		return x
 	}
@@ -340,7 +340,7 @@ func (c *composer) copies(x *ir.Value, axis int, n int64) *ir.Value {
 }
 
 // reversed turns the order along an axis.
-func (c *composer) reversed(x *ir.Value, axis int) *ir.Value {
+func (c *decomposer) reversed(x *ir.Value, axis int) *ir.Value {
 	if c.err != nil || x.Type.Shape[axis] == 1 {
 		return x
 	}

@@ -7,9 +7,9 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// movementCompositions are the compositions of operations that copy, cut and join. None of them computes, so every
+// movementDecompositions are the decompositions of operations that copy, cut and join. None of them computes, so every
 // element of the result equals one of x bit by bit.
-var movementCompositions = []Composition{
+var movementDecompositions = []Decomposition{
 	{Name: "joined-copies", Ops: ops{ir.OpTile}, Doc: "concat of the copies, one dimension at a time",
 		apply: joinedCopies},
 	{Name: "turned-parts", Ops: ops{ir.OpReverse},
@@ -38,7 +38,7 @@ var movementCompositions = []Composition{
 		apply: boundedBand},
 }
 
-func joinedCopies(c *composer) {
+func joinedCopies(c *decomposer) {
 	y := c.op.Arg(ir.ParamX)
 	reps, ok := ir.TileReps(c.op)
 	if !ok {
@@ -52,7 +52,7 @@ func joinedCopies(c *composer) {
 }
 
 // repeated joins n copies of x, in several steps if there are many.
-func (c *composer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
+func (c *decomposer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 	if c.err != nil || n == 1 {
 		return x
 	}
@@ -82,7 +82,7 @@ func (c *composer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 	return y
 }
 
-func turnedParts(c *composer) {
+func turnedParts(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	rank := x.Type.Rank()
 	turn := make([]bool, rank)
@@ -113,7 +113,7 @@ func turnedParts(c *composer) {
 
 // turned reverses an axis other than the last. Reversing an axis of a*b elements is reversing both of its factors, in
 // a+b slices.
-func (c *composer) turned(x *ir.Value, axis int) *ir.Value {
+func (c *decomposer) turned(x *ir.Value, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -158,7 +158,7 @@ func turning(n int64, known map[int64][2]int64) (factor, weight int64) {
 }
 
 // turnedSingly joins single elements in reverse order.
-func (c *composer) turnedSingly(x *ir.Value, axis int) *ir.Value {
+func (c *decomposer) turnedSingly(x *ir.Value, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -170,7 +170,7 @@ func (c *composer) turnedSingly(x *ir.Value, axis int) *ir.Value {
 	return c.joined(axis, parts)
 }
 
-func window(c *composer) {
+func window(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	h, ok1 := ir.ArgInts(c.op, ir.ParamCropHeight)
 	w, ok2 := ir.ArgInts(c.op, ir.ParamCropWidth)
@@ -184,20 +184,20 @@ func window(c *composer) {
 }
 
 // cut keeps n elements starting at lo.
-func (c *composer) cut(x *ir.Value, axis int, lo, n int64) *ir.Value {
+func (c *decomposer) cut(x *ir.Value, axis int, lo, n int64) *ir.Value {
 	if c.err != nil || lo == 0 && n == x.Type.Shape[axis] {
 		return x
 	}
 	return c.part(x, axis, lo, lo+n)
 }
 
-func plainReshape(c *composer) {
+func plainReshape(c *decomposer) {
 	c.become(c.do(ir.OpReshape, arg{ir.ParamX, c.op.Arg(ir.ParamX)},
 		arg{ir.ParamShape, c.ints(c.op.Results[0].Type.Shape...)}))
 }
 
 // static returns the attributes of a slice whose attributes are all known.
-func (c *composer) static() ir.Slice {
+func (c *decomposer) static() ir.Slice {
 	a, err := ir.SliceAttrs(c.op)
 	if err != nil {
 		c.decline("%v", err)
@@ -213,7 +213,7 @@ func (c *composer) static() ir.Slice {
 }
 
 // stepsOfSlice starts with the steps that are views, so that less data is moved.
-func stepsOfSlice(c *composer) {
+func stepsOfSlice(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.static()
 	if c.err != nil {
 		return
@@ -258,7 +258,7 @@ func stepsOfSlice(c *composer) {
 }
 
 // replacedPart writes the update into x.
-func replacedPart(c *composer) {
+func replacedPart(c *decomposer) {
 	x, u, a := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamUpdate), c.static()
 	if c.err != nil {
 		return
@@ -285,7 +285,7 @@ func replacedPart(c *composer) {
 }
 
 // replaced writes u to part a of x; axes before the given one are whole.
-func (c *composer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
+func (c *decomposer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -323,7 +323,7 @@ func (c *composer) replaced(x, u *ir.Value, a ir.Slice, axis int) *ir.Value {
 
 // spliced writes u to every stride-th place of an axis other than the last. Each period of x is the place and the rest,
 // so the rest of all periods is joined with u along a separate dimension.
-func (c *composer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value {
+func (c *decomposer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -356,7 +356,7 @@ func (c *composer) spliced(x, u *ir.Value, s ir.SliceAxis, axis int) *ir.Value {
 	return c.concat(axis, parts...)
 }
 
-func margins(c *composer) {
+func margins(c *decomposer) {
 	y := c.op.Arg(ir.ParamX)
 	mode, _ := ir.ArgString(c.op, ir.ParamMode)
 	before, after, ok, err := ir.PadAmounts(c.op)
@@ -394,7 +394,7 @@ func mirrored(mode string, i, n int64) int64 {
 	return min(i, 2*n-2-i)
 }
 
-func stackedTurns(c *composer) {
+func stackedTurns(c *decomposer) {
 	vs := c.op.ArgList(ir.ParamValues)
 	on, _ := ir.ArgBool(c.op, ir.ParamInterleave)
 	out := c.op.Results[0].Type.Shape
@@ -408,7 +408,7 @@ func stackedTurns(c *composer) {
 
 // stackedWindows stacks whole windows or, for each place in a window, the elements of all windows there, whichever are
 // fewer.
-func stackedWindows(c *composer) {
+func stackedWindows(c *decomposer) {
 	x, out := c.op.Arg(ir.ParamX), c.op.Results[0].Type.Shape
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
 	stride, ok := ir.ArgInt(c.op, ir.ParamStride)
@@ -437,7 +437,7 @@ func stackedWindows(c *composer) {
 }
 
 // boundedBand clamps the elements outside the band between 0 and 0. A product with 0 is not 0 for infinite elements.
-func boundedBand(c *composer) {
+func boundedBand(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	lower, ok := ir.ArgInt(c.op, ir.ParamLower)
 	upper, ok2 := ir.ArgInt(c.op, ir.ParamUpper)

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// productCompositions are the compositions of products and of sums along an axis.
-var productCompositions = []Composition{
+// productDecompositions are the decompositions of products and of sums along an axis.
+var productDecompositions = []Decomposition{
 	{Name: "attention-by-parts", Ops: ops{ir.OpScaledDotProductAttention}, Also: []ir.DType{ir.Bool, ir.FP32},
 		half: true, Doc: "mul of the query by the scale, matmul, add of the mask or select by it, softmax, matmul",
 		apply: attentionByParts},
@@ -24,7 +24,7 @@ var productCompositions = []Composition{
 const mostMasked = -65504
 
 // attentionByParts scales the query and not the scores, which before scaling may be larger than fp16 can represent.
-func attentionByParts(c *composer) {
+func attentionByParts(c *decomposer) {
 	q, k, v := c.op.Arg(ir.ParamQuery), c.op.Arg(ir.ParamKey), c.op.Arg(ir.ParamValue)
 	width := q.Type.Shape[q.Type.Rank()-1]
 	s := c.matmul(c.mul(q, c.num(1/math.Sqrt(float64(width)))), k, true)
@@ -56,7 +56,7 @@ type letters struct {
 }
 
 // dropLetters sums over the letters that drop selects, and removes dimensions of 1 that are larger in other operands.
-func (c *composer) dropLetters(l letters, drop func(r rune, n int64) bool) letters {
+func (c *decomposer) dropLetters(l letters, drop func(r rune, n int64) bool) letters {
 	var axes []int
 	kept := ""
 	shape := []int64{}
@@ -81,7 +81,7 @@ func (c *composer) dropLetters(l letters, drop func(r rune, n int64) bool) lette
 }
 
 // ordered transposes an operand to the order of the letters and merges them into groups.
-func (c *composer) ordered(l letters, groups ...string) *ir.Value {
+func (c *decomposer) ordered(l letters, groups ...string) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (c *composer) ordered(l letters, groups ...string) *ir.Value {
 // matrixProduct writes an equation of two operands as a product of matrices. Letters of both operands and the result
 // count matrices, letters only of both operands are summed, and letters of one operand and the result are rows or
 // columns.
-func matrixProduct(c *composer) {
+func matrixProduct(c *decomposer) {
 	eq, _ := ir.ArgString(c.op, ir.ParamEquation)
 	terms, result, ok := ir.ParseEinsum(eq)
 	vs := c.op.ArgList(ir.ParamValues)
@@ -196,7 +196,7 @@ const longAxis = 1024
 
 // triangle sums along an axis by multiplying by a triangle of ones. A long axis is divided into blocks that are summed
 // so, and the sum of everything before each block is the running sum of the blocks' sums.
-func triangle(c *composer) {
+func triangle(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, x.Type.Rank())
 	exclusive, ok := ir.ArgBool(c.op, ir.ParamExclusive)
@@ -219,7 +219,7 @@ func triangle(c *composer) {
 }
 
 // runningSum returns the running sum of each row of x.
-func (c *composer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse bool) *ir.Value {
+func (c *decomposer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse bool) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -242,7 +242,7 @@ func (c *composer) runningSum(x *ir.Value, rows, n int64, exclusive, reverse boo
 }
 
 // triangle returns the constant matrix whose product with a row is the running sum of the row.
-func (c *composer) triangle(n int64, exclusive, reverse bool) *ir.Value {
+func (c *decomposer) triangle(n int64, exclusive, reverse bool) *ir.Value {
 	key := "triangle"
 	if exclusive {
 		key += " exclusive"

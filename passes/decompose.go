@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// A Composition writes an operation that no rule of the target accepts with operations that rules accept.
-type Composition struct {
+// A Decomposition writes an operation that no rule of the target accepts with operations that rules accept.
+type Decomposition struct {
 	Name string
 	Ops  ops
 	Doc  string // the operations that it writes, in order, and their operands
@@ -29,21 +29,21 @@ type Composition struct {
 	// joins allows a result that no tensor of the engine can be, and a concat of it, which the CPU does.
 	joins bool
 	// apply writes the operations and ends with become or decline.
-	apply func(c *composer)
+	apply func(c *decomposer)
 }
 
 type ops = []*ir.Operation
 
-// Compositions is the table. Those of one operation are tried in the order listed.
-var Compositions = slices.Concat(reductionCompositions, activationCompositions, normCompositions,
-	productCompositions, convolutionCompositions, quantizeCompositions, matrixCompositions,
-	logicalCompositions, recurrentCompositions, resizeCompositions, bytesCompositions, integerCompositions,
-	movementCompositions, spaceCompositions, gatherCompositions, lookupCompositions)
+// Decompositions is the table. Those of one operation are tried in the order listed.
+var Decompositions = slices.Concat(reductionDecompositions, activationDecompositions, normDecompositions,
+	productDecompositions, convolutionDecompositions, quantizeDecompositions, matrixDecompositions,
+	logicalDecompositions, recurrentDecompositions, resizeDecompositions, bytesDecompositions, integerDecompositions,
+	movementDecompositions, spaceDecompositions, gatherDecompositions, lookupDecompositions)
 
-var compositionsOf = func() map[*ir.Operation][]*Composition {
-	m := map[*ir.Operation][]*Composition{}
-	for i := range Compositions {
-		c := &Compositions[i]
+var decompositionsOf = func() map[*ir.Operation][]*Decomposition {
+	m := map[*ir.Operation][]*Decomposition{}
+	for i := range Decompositions {
+		c := &Decompositions[i]
 		for _, o := range c.Ops {
 			m[o] = append(m[o], c)
 		}
@@ -51,14 +51,14 @@ var compositionsOf = func() map[*ir.Operation][]*Composition {
 	return m
 }()
 
-// CompositionsOf returns the compositions of an operation, in the order in which they are tried.
-func CompositionsOf(o *ir.Operation) []*Composition { return compositionsOf[o] }
+// DecompositionsOf returns the decompositions of an operation, in the order in which they are tried.
+func DecompositionsOf(o *ir.Operation) []*Decomposition { return decompositionsOf[o] }
 
-// RuleComposed is the Rule of an operation of State.Reference for which the program has a composition.
-const RuleComposed = "composed"
+// RuleDecomposed is the Rule of an operation of State.Reference for which the program has a decomposition.
+const RuleDecomposed = "decomposed"
 
-// composedOf describes what an operation that compose wrote is part of.
-type composedOf struct {
+// decomposedFrom describes what an operation that decompose wrote is part of.
+type decomposedFrom struct {
 	Operation string `json:"operation"` // of the source
 	Result    string `json:"result"`    // its first
 	Parts     string `json:"parts"`     // all operations that were written for it
@@ -69,13 +69,13 @@ type composedOf struct {
 	InPlace bool `json:"in_place,omitempty"`
 }
 
-func (c composedOf) String() string { return "composed: " + c.Operation + " as " + c.Parts }
+func (c decomposedFrom) String() string { return "decomposed: " + c.Operation + " as " + c.Parts }
 
-// maxDepth limits how deep compositions are nested.
+// maxDepth limits how deep decompositions are nested.
 const maxDepth = 4
 
-// compose rewrites the operations that no rule accepts and that compositions cover.
-func compose(s *State) error {
+// decompose rewrites the operations that no rule accepts and that decompositions cover.
+func decompose(s *State) error {
 	// An operation between whole fp16 numbers is one of fp16, which costs less than one by bytes.
 	if err := s.respell(map[*ir.Operation]pattern{ir.OpCast: settleCast}); err != nil {
 		return err
@@ -85,7 +85,7 @@ func compose(s *State) error {
 	}
 	s.markInPlace(s.Func.Body.Ops)
 	return s.rewrite(func(r *rewriter, op *ir.Op) error {
-		if compositionsOf[op.Def.Operation] == nil || s.floatsOnly && exact(op) {
+		if decompositionsOf[op.Def.Operation] == nil || s.floatsOnly && exact(op) {
 			r.keep(op)
 			return nil
 		}
@@ -93,16 +93,16 @@ func compose(s *State) error {
 			r.keep(op)
 			return nil
 		}
-		c, err := s.composed(op, 0)
+		c, err := s.decomposed(op, 0)
 		if err != nil {
 			r.keep(op)
 			return nil
 		}
 		c.takeResults()
-		of := c.composedOf()
+		of := c.decomposedFrom()
 		for _, made := range c.ops {
 			if s.parts == nil {
-				s.parts = map[*ir.Op]composedOf{}
+				s.parts = map[*ir.Op]decomposedFrom{}
 			}
 			s.parts[made] = of
 			r.keep(made)
@@ -117,26 +117,26 @@ func exact(op *ir.Op) bool {
 	return op.Def.Exact() || !op.Results[0].Type.DType.IsFloat()
 }
 
-// Parts returns the reference with its operations written as compositions, where they have any, to determine the errors
-// that these add up to. It returns nil if no operation has one. Exact operations stay, since they add no error.
+// Parts returns the reference with its operations written as decompositions, where they have any, to determine the
+// errors that these add up to. It returns nil if no operation has one. Exact operations stay, since they add no error.
 func (s *State) Parts() (*ir.Func, error) {
 	if s.Reference == nil || !slices.ContainsFunc(s.Reference.Body.Ops, func(op *ir.Op) bool {
-		return op.Place.Unit == ir.Engine && op.Place.Rule == RuleComposed
+		return op.Place.Unit == ir.Engine && op.Place.Rule == RuleDecomposed
 	}) {
 		return nil, nil
 	}
 	t := &State{Options: s.Options, Program: s.Program, Func: ir.CloneFunc(s.Reference, s.Reference.Name)}
 	t.Origins, t.floatsOnly, t.made16, t.computed = false, true, s.made16, s.computed
-	if err := compose(t); err != nil {
+	if err := decompose(t); err != nil {
 		return nil, err
 	}
 	for op := range t.parts {
-		op.Place = ir.Place{Unit: ir.Engine, Rule: RuleComposed}
+		op.Place = ir.Place{Unit: ir.Engine, Rule: RuleDecomposed}
 	}
 	return t.Func, nil
 }
 
-// accept reports how the engine computes an operation, by a rule or as a composition, or why it does not.
+// accept reports how the engine computes an operation, by a rule or as a decomposition, or why it does not.
 func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
 	a, err := s.Accept(op)
 	defer func(n int) { s.fresh = n }(s.fresh) // names used in a trial are used again
@@ -145,28 +145,28 @@ func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
 		return a, nil
 	case op.Is(ir.OpBatchNorm): // normalise splits it into two operations
 		return s.acceptBatchNorm(op, err)
-	case compositionsOf[op.Def.Operation] == nil:
+	case decompositionsOf[op.Def.Operation] == nil:
 		return a, err
 	}
-	c, no := s.composed(op, 0)
+	c, no := s.decomposed(op, 0)
 	if no != nil {
 		return a, s.refusal(err, no)
 	}
-	return target.Acceptance{Rule: RuleComposed, Moves: c.composedOf().Moves, Tasks: c.tasks}, nil
+	return target.Acceptance{Rule: RuleDecomposed, Moves: c.decomposedFrom().Moves, Tasks: c.tasks}, nil
 }
 
-// refusal returns the more informative of two refusals of an operation, by the rules and by its compositions.
-func (s *State) refusal(rule, composition error) error {
+// refusal returns the more informative of two refusals of an operation, by the rules and by its decompositions.
+func (s *State) refusal(rule, decomposition error) error {
 	var a, b *target.Refusal
 	switch {
-	case !errors.As(rule, &a) || !errors.As(composition, &b):
+	case !errors.As(rule, &a) || !errors.As(decomposition, &b):
 		return rule
 	case !a.ByHardware() && b.ByHardware():
 		return b
 	case !slices.Contains(withoutCode, a.Rule):
 		return rule
 	case a.Rule == target.RuleFamily && b.Rule == target.RuleOther:
-		return rule // the composition is for other arguments: what is missing is the operation
+		return rule // the decomposition is for other arguments: what is missing is the operation
 	}
 	return b
 }
@@ -184,17 +184,17 @@ func (s *State) table() *target.Table {
 	return s.Target
 }
 
-// composed tries the compositions of an operation and returns the first one whose operations the engine accepts. If
+// decomposed tries the decompositions of an operation and returns the first one whose operations the engine accepts. If
 // there is none, it returns the refusal of the first that covers the operation, else the reason why the last does not
 // cover it.
-func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
+func (s *State) decomposed(op *ir.Op, depth int) (*decomposer, error) {
 	var first, declined error
-	for _, row := range compositionsOf[op.Def.Operation] {
+	for _, row := range decompositionsOf[op.Def.Operation] {
 		if no := row.takes(op, s.table()); no != nil {
 			declined = no
 			continue
 		}
-		c := &composer{s: s, op: op, row: row}
+		c := &decomposer{s: s, op: op, row: row}
 		row.apply(c)
 		if errors.As(c.err, new(*target.Refusal)) {
 			declined = c.err
@@ -202,7 +202,7 @@ func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
 		}
 		if c.err != nil {
 			declined = &target.Refusal{Rule: target.RuleOther, What: "arguments", Have: op.Def.Name,
-				Limit: "those of composition " + row.Name, Reason: c.err.Error()}
+				Limit: "those of decomposition " + row.Name, Reason: c.err.Error()}
 			continue
 		}
 		err := c.settle(depth)
@@ -219,8 +219,8 @@ func (s *State) composed(op *ir.Op, depth int) (*composer, error) {
 	return nil, first
 }
 
-// takes refuses operands and results that the composition does not cover, whatever the arguments.
-func (row *Composition) takes(op *ir.Op, on *target.Table) error {
+// takes refuses operands and results that the decomposition does not cover, whatever the arguments.
+func (row *Decomposition) takes(op *ir.Op, on *target.Table) error {
 	if len(op.Blocks) > 0 {
 		return errors.New("it has blocks")
 	}
@@ -269,9 +269,9 @@ func (row *Composition) takes(op *ir.Op, on *target.Table) error {
 	return no
 }
 
-// settle checks that the engine accepts every operation that was written, and composes in turn those that no rule
+// settle checks that the engine accepts every operation that was written, and decomposes in turn those that no rule
 // accepts.
-func (c *composer) settle(depth int) error {
+func (c *decomposer) settle(depth int) error {
 	var all []*ir.Op
 	for _, op := range c.ops {
 		a, err := c.s.Accept(op)
@@ -284,8 +284,8 @@ func (c *composer) settle(depth int) error {
 			all = append(all, op)
 			continue
 		}
-		if depth < maxDepth && compositionsOf[op.Def.Operation] != nil {
-			inner, no := c.s.composed(op, depth+1)
+		if depth < maxDepth && decompositionsOf[op.Def.Operation] != nil {
+			inner, no := c.s.decomposed(op, depth+1)
 			if no == nil {
 				inner.takeResults()
 				c.tasks += inner.tasks
@@ -299,31 +299,31 @@ func (c *composer) settle(depth int) error {
 			return err
 		}
 		part := *no
-		part.Reason = fmt.Sprintf("%s of its composition: %s", op.Def.Name, no.Reason)
+		part.Reason = fmt.Sprintf("%s of its decomposition: %s", op.Def.Name, no.Reason)
 		return &part
 	}
 	c.ops = all
 	return nil
 }
 
-// composedOf describes what c wrote, naming each operation once.
-func (c *composer) composedOf() composedOf {
+// decomposedFrom describes what c wrote, naming each operation once.
+func (c *decomposer) decomposedFrom() decomposedFrom {
 	var names []string
 	for _, op := range c.ops {
 		if !slices.Contains(names, op.Def.Name) {
 			names = append(names, op.Def.Name)
 		}
 	}
-	return composedOf{Operation: c.op.Def.Name, Result: c.op.Results[0].Name, Parts: strings.Join(names, ", "),
+	return decomposedFrom{Operation: c.op.Def.Name, Result: c.op.Results[0].Name, Parts: strings.Join(names, ", "),
 		Moves: c.row.idle || c.op.Def.Class == ir.Movement, InPlace: c.op.InPlace}
 }
 
-// A composer writes the operations of one composition. Errors are kept until the end, so that a composition reads like
-// the expression that it writes.
-type composer struct {
+// A decomposer writes the operations of one decomposition. Errors are kept until the end, so that a decomposition reads
+// like the expression that it writes.
+type decomposer struct {
 	s       *State
-	op      *ir.Op // the operation that is composed
-	row     *Composition
+	op      *ir.Op // the operation that is decomposed
+	row     *Decomposition
 	ops     []*ir.Op    // operations that replace it
 	outs    []*ir.Value // values that replace its results
 	tasks   int
@@ -332,23 +332,23 @@ type composer struct {
 	err     error
 }
 
-// decline ends a composition that does not cover the operation; format and args state the reason.
-func (c *composer) decline(format string, args ...any) *ir.Value {
+// decline ends a decomposition that does not cover the operation; format and args state the reason.
+func (c *decomposer) decline(format string, args ...any) *ir.Value {
 	if c.err == nil {
 		c.err = fmt.Errorf(format, args...)
 	}
 	return nil
 }
 
-// past ends a composition that would write more of something than its limit.
-func (c *composer) past(what string, have, limit int64) *ir.Value {
+// past ends a decomposition that would write more of something than its limit.
+func (c *decomposer) past(what string, have, limit int64) *ir.Value {
 	if c.err == nil {
 		c.err = &target.Refusal{
-			Rule:   target.RuleComposition,
+			Rule:   target.RuleDecomposition,
 			What:   what,
 			Have:   fmt.Sprint(have),
 			Limit:  fmt.Sprint(limit),
-			Reason: fmt.Sprintf("its composition has %d %s, the limit is %d", have, what, limit),
+			Reason: fmt.Sprintf("its decomposition has %d %s, the limit is %d", have, what, limit),
 		}
 	}
 	return nil
@@ -356,7 +356,7 @@ func (c *composer) past(what string, have, limit int64) *ir.Value {
 
 // do writes an operation and returns its first result, or nil if an earlier step failed. Several arguments of one name
 // are the elements of a parameter that accepts a tuple.
-func (c *composer) do(o *ir.Operation, args ...arg) *ir.Value {
+func (c *decomposer) do(o *ir.Operation, args ...arg) *ir.Value {
 	if vs := c.all(o, args...); vs != nil {
 		return vs[0]
 	}
@@ -364,7 +364,7 @@ func (c *composer) do(o *ir.Operation, args ...arg) *ir.Value {
 }
 
 // all is like do but returns all results.
-func (c *composer) all(o *ir.Operation, args ...arg) []*ir.Value {
+func (c *decomposer) all(o *ir.Operation, args ...arg) []*ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -377,18 +377,18 @@ func (c *composer) all(o *ir.Operation, args ...arg) []*ir.Value {
 	return op.Results
 }
 
-// become ends a composition: vs replace the operation's results.
-func (c *composer) become(vs ...*ir.Value) {
+// become ends a decomposition: vs replace the operation's results.
+func (c *decomposer) become(vs ...*ir.Value) {
 	if c.err != nil {
 		return
 	}
 	if len(vs) != len(c.op.Results) {
-		c.err = fmt.Errorf("the composition has %d results, %s has %d", len(vs), c.op.Def.Name, len(c.op.Results))
+		c.err = fmt.Errorf("the decomposition has %d results, %s has %d", len(vs), c.op.Def.Name, len(c.op.Results))
 		return
 	}
 	for i, v := range vs {
 		if want := c.op.Results[i].Type; !v.Type.Equal(want) {
-			c.err = fmt.Errorf("the composition gives %s, %s gives %s", v.Type, c.op.Def.Name, want)
+			c.err = fmt.Errorf("the decomposition gives %s, %s gives %s", v.Type, c.op.Def.Name, want)
 			return
 		}
 		if !slices.Contains(c.ops, v.Def) || slices.Contains(vs[:i], v) ||
@@ -402,8 +402,8 @@ func (c *composer) become(vs ...*ir.Value) {
 	}
 }
 
-// takeResults makes the operations that were written define the results of the composed operation.
-func (c *composer) takeResults() {
+// takeResults makes the operations that were written define the results of the decomposed operation.
+func (c *decomposer) takeResults() {
 	for i, v := range c.outs {
 		def := v.Def
 		def.Results[slices.Index(def.Results, v)] = c.op.Results[i]
@@ -412,24 +412,24 @@ func (c *composer) takeResults() {
 }
 
 // ints returns a constant vector of integers.
-func (c *composer) ints(vs ...int64) *ir.Value {
+func (c *decomposer) ints(vs ...int64) *ir.Value {
 	return c.s.constant(ir.ConstInts(ir.Int32, vs...), c.op.Pos)
 }
 
-func (c *composer) int(v int64) *ir.Value {
+func (c *decomposer) int(v int64) *ir.Value {
 	return c.s.constant(ir.ConstInt(ir.Int32, v), c.op.Pos)
 }
 
-func (c *composer) bool(v bool) *ir.Value { return c.s.constant(ir.ConstBool(v), c.op.Pos) }
+func (c *decomposer) bool(v bool) *ir.Value { return c.s.constant(ir.ConstBool(v), c.op.Pos) }
 
-func (c *composer) str(v string) *ir.Value { return c.s.constant(ir.ConstString(v), c.op.Pos) }
+func (c *decomposer) str(v string) *ir.Value { return c.s.constant(ir.ConstString(v), c.op.Pos) }
 
 // num returns an fp16 scalar.
-func (c *composer) num(v float64) *ir.Value {
+func (c *decomposer) num(v float64) *ir.Value {
 	return c.s.constant(ir.ConstFloat(ir.FP16, v), c.op.Pos)
 }
 
-// maxMade limits the number of elements of a constant that a composition computes.
+// maxMade limits the number of elements of a constant that a decomposition computes.
 const maxMade = 1 << 22
 
 // halves returns an fp16 constant whose element i, in row-major order, is at(i).
@@ -444,7 +444,7 @@ func halves(at func(i int64) float64, shape []int64) *ir.Const {
 }
 
 // filled is like halves, but constants with the same key, which states what at depends on, share their bytes.
-func (c *composer) filled(key string, at func(i int64) float64, shape ...int64) *ir.Value {
+func (c *decomposer) filled(key string, at func(i int64) float64, shape ...int64) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -464,7 +464,7 @@ func (c *composer) filled(key string, at func(i int64) float64, shape ...int64) 
 }
 
 // matrix returns a constant with the given rows and columns whose element at r, k is f(r, k).
-func (c *composer) matrix(key string, rows, cols int64, f func(r, k int64) float64) *ir.Value {
+func (c *decomposer) matrix(key string, rows, cols int64, f func(r, k int64) float64) *ir.Value {
 	return c.filled(key, func(i int64) float64 { return f(i/cols, i%cols) }, rows, cols)
 }
 
@@ -473,7 +473,7 @@ func (c *composer) matrix(key string, rows, cols int64, f func(r, k int64) float
 const mostGrowth = 8
 
 // computed is like halves for a constant that is computed from the constants in from.
-func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir.Value) *ir.Value {
+func (c *decomposer) computed(at func(i int64) float64, shape []int64, from ...*ir.Value) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -500,10 +500,10 @@ func (c *composer) computed(at func(i int64) float64, shape []int64, from ...*ir
 	return v
 }
 
-// remembered is like halves, but the same constant of the same composition with the same arguments is computed once,
-// although an operation is composed for its reference, in a trial of fp16 precision, in pass compose, for its place and
-// for its parts.
-func (c *composer) remembered(at func(i int64) float64, shape []int64, from []*ir.Value) *ir.Const {
+// remembered is like halves, but the same constant of the same decomposition with the same arguments is computed once,
+// although an operation is decomposed for its reference, in a trial of fp16 precision, in pass decompose, for its place
+// and for its parts.
+func (c *decomposer) remembered(at func(i int64) float64, shape []int64, from []*ir.Value) *ir.Const {
 	memory := c.s.computed
 	if memory == nil {
 		memory = &computedConstants{made: map[string]computedConstant{}}
@@ -548,7 +548,7 @@ func (c *composer) remembered(at func(i int64) float64, shape []int64, from []*i
 // mostRemembered is the largest number of bytes of computed constants that are remembered.
 const mostRemembered = 256 << 20
 
-// computedConstants are the constants that compositions computed, by what they depend on.
+// computedConstants are the constants that decompositions computed, by what they depend on.
 type computedConstants struct {
 	made  map[string]computedConstant
 	bytes int64
@@ -560,7 +560,7 @@ type computedConstant struct {
 }
 
 // reshape changes the shape of x.
-func (c *composer) reshape(x *ir.Value, shape ...int64) *ir.Value {
+func (c *decomposer) reshape(x *ir.Value, shape ...int64) *ir.Value {
 	if c.err != nil || slices.Equal(x.Type.Shape, shape) {
 		return x
 	}
@@ -568,7 +568,7 @@ func (c *composer) reshape(x *ir.Value, shape ...int64) *ir.Value {
 }
 
 // transpose permutes the dimensions of x.
-func (c *composer) transpose(x *ir.Value, perm ...int64) *ir.Value {
+func (c *decomposer) transpose(x *ir.Value, perm ...int64) *ir.Value {
 	if c.err != nil || slices.IsSorted(perm) {
 		return x
 	}
@@ -586,7 +586,7 @@ func exchangeOf(rank, a, b int) []int64 {
 }
 
 // slice reads the elements from lo up to hi along an axis.
-func (c *composer) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
+func (c *decomposer) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -597,7 +597,7 @@ func (c *composer) slice(x *ir.Value, axis int, lo, hi int64) *ir.Value {
 }
 
 // concat joins values along an axis.
-func (c *composer) concat(axis int, vs ...*ir.Value) *ir.Value {
+func (c *decomposer) concat(axis int, vs ...*ir.Value) *ir.Value {
 	if len(vs) == 1 {
 		return vs[0]
 	}
@@ -609,13 +609,13 @@ func (c *composer) concat(axis int, vs ...*ir.Value) *ir.Value {
 }
 
 // matmul multiplies matrices; y is transposed if ty is set.
-func (c *composer) matmul(x, y *ir.Value, ty bool) *ir.Value {
+func (c *decomposer) matmul(x, y *ir.Value, ty bool) *ir.Value {
 	return c.do(ir.OpMatMul, arg{ir.ParamX, x}, arg{ir.ParamY, y}, arg{ir.ParamTransposeX, c.bool(false)},
 		arg{ir.ParamTransposeY, c.bool(ty)})
 }
 
 // pad writes zeros before and after the last dimensions of x.
-func (c *composer) pad(x *ir.Value, amounts []int64) *ir.Value {
+func (c *decomposer) pad(x *ir.Value, amounts []int64) *ir.Value {
 	if !slices.ContainsFunc(amounts, func(n int64) bool { return n != 0 }) {
 		return x
 	}
@@ -624,7 +624,7 @@ func (c *composer) pad(x *ir.Value, amounts []int64) *ir.Value {
 }
 
 // conv convolves x; pad and bias may be nil for none.
-func (c *composer) conv(x, weight, bias *ir.Value, strides, pad, dilations []int64, groups int64) *ir.Value {
+func (c *decomposer) conv(x, weight, bias *ir.Value, strides, pad, dilations []int64, groups int64) *ir.Value {
 	if pad == nil {
 		pad = make([]int64, 2*len(strides))
 	}
@@ -637,27 +637,27 @@ func (c *composer) conv(x, weight, bias *ir.Value, strides, pad, dilations []int
 		arg{ir.ParamGroups, c.int(groups)})...)
 }
 
-func (c *composer) binary(o *ir.Operation, x, y *ir.Value) *ir.Value {
+func (c *decomposer) binary(o *ir.Operation, x, y *ir.Value) *ir.Value {
 	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamY, y})
 }
 
-func (c *composer) add(x, y *ir.Value) *ir.Value { return c.binary(ir.OpAdd, x, y) }
-func (c *composer) sub(x, y *ir.Value) *ir.Value { return c.binary(ir.OpSub, x, y) }
-func (c *composer) mul(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMul, x, y) }
-func (c *composer) div(x, y *ir.Value) *ir.Value { return c.binary(ir.OpRealDiv, x, y) }
-func (c *composer) max(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMaximum, x, y) }
-func (c *composer) min(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMinimum, x, y) }
+func (c *decomposer) add(x, y *ir.Value) *ir.Value { return c.binary(ir.OpAdd, x, y) }
+func (c *decomposer) sub(x, y *ir.Value) *ir.Value { return c.binary(ir.OpSub, x, y) }
+func (c *decomposer) mul(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMul, x, y) }
+func (c *decomposer) div(x, y *ir.Value) *ir.Value { return c.binary(ir.OpRealDiv, x, y) }
+func (c *decomposer) max(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMaximum, x, y) }
+func (c *decomposer) min(x, y *ir.Value) *ir.Value { return c.binary(ir.OpMinimum, x, y) }
 
 // cast converts x to another element type.
-func (c *composer) cast(x *ir.Value, to ir.DType) *ir.Value {
+func (c *decomposer) cast(x *ir.Value, to ir.DType) *ir.Value {
 	return c.do(ir.OpCast, arg{ir.ParamX, x}, arg{ir.ParamDType, c.str(to.String())})
 }
 
 // unary writes an operation of one operand.
-func (c *composer) unary(o *ir.Operation, x *ir.Value) *ir.Value { return c.do(o, arg{ir.ParamX, x}) }
+func (c *decomposer) unary(o *ir.Operation, x *ir.Value) *ir.Value { return c.do(o, arg{ir.ParamX, x}) }
 
 // reduce writes a reduction that keeps its dimensions.
-func (c *composer) reduce(o *ir.Operation, x *ir.Value, axes []int) *ir.Value {
+func (c *decomposer) reduce(o *ir.Operation, x *ir.Value, axes []int) *ir.Value {
 	vs := make([]int64, len(axes))
 	for i, a := range axes {
 		vs[i] = int64(a)
@@ -665,8 +665,8 @@ func (c *composer) reduce(o *ir.Operation, x *ir.Value, axes []int) *ir.Value {
 	return c.do(o, arg{ir.ParamX, x}, arg{ir.ParamAxes, c.ints(vs...)}, arg{ir.ParamKeepDims, c.bool(true)})
 }
 
-// shaped ends a composition with v, reshaped to the shape of the result.
-func (c *composer) shaped(v *ir.Value) {
+// shaped ends a decomposition with v, reshaped to the shape of the result.
+func (c *decomposer) shaped(v *ir.Value) {
 	if c.err == nil {
 		c.become(c.reshape(v, c.op.Results[0].Type.Shape...))
 	}

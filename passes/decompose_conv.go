@@ -7,8 +7,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// convolutionCompositions are the compositions of convolutions.
-var convolutionCompositions = []Composition{
+// convolutionDecompositions are the decompositions of convolutions.
+var convolutionDecompositions = []Decomposition{
 	{Name: "phases", Ops: ops{ir.OpConvTranspose},
 		Doc: "a conv for every remainder of a result's position divided by the stride, with the taps that reach it; " +
 			"the results interleaved",
@@ -90,7 +90,7 @@ func floorDiv(a, b int64) int64 { return (a - mod(a, b)) / b }
 
 // phases writes a transposed convolution as convolutions without multiplications by the zeros between the elements of
 // the operand.
-func phases(c *composer) {
+func phases(c *decomposer) {
 	a, _ := c.convolution()
 	if c.err != nil {
 		return
@@ -99,7 +99,7 @@ func phases(c *composer) {
 }
 
 // convolution returns the attributes of a convolution and its constant weight.
-func (c *composer) convolution() (ir.Conv, *ir.Const) {
+func (c *decomposer) convolution() (ir.Conv, *ir.Const) {
 	w := c.op.Arg(ir.ParamWeight)
 	a, err := ir.ConvAttrs(c.op)
 	switch {
@@ -112,7 +112,7 @@ func (c *composer) convolution() (ir.Conv, *ir.Const) {
 }
 
 // axisPhases returns the result for the phases chosen so far, which are those of the first axes.
-func (c *composer) axisPhases(a *ir.Conv, x *ir.Value, chosen []phase) *ir.Value {
+func (c *decomposer) axisPhases(a *ir.Conv, x *ir.Value, chosen []phase) *ir.Value {
 	axis := len(chosen)
 	if axis == a.Spatial {
 		return c.phase(a, x, chosen)
@@ -127,7 +127,7 @@ func (c *composer) axisPhases(a *ir.Conv, x *ir.Value, chosen []phase) *ir.Value
 }
 
 // phase writes one convolution.
-func (c *composer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
+func (c *decomposer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
 	w, bias := c.op.Arg(ir.ParamWeight), c.op.Arg(ir.ParamBias)
 	perGroup := w.Type.Shape[1]
 	in := w.Type.Shape[0] / a.Groups
@@ -162,7 +162,7 @@ func (c *composer) phase(a *ir.Conv, x *ir.Value, axes []phase) *ir.Value {
 // depthAsChannels writes a convolution over planes, rows and columns. The planes that one plane of the result reads
 // become consecutive channels, so each plane is one convolution over rows and columns that sums in the engine; with
 // groups, one for each group.
-func depthAsChannels(c *composer) {
+func depthAsChannels(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	a, w := c.convolution()
 	bias := c.op.Arg(ir.ParamBias)
@@ -240,7 +240,7 @@ func depthAsChannels(c *composer) {
 // stridesAsChannels writes a convolution, such as that of the patches of an image or of the frames of a signal, as one
 // without strides: element i*stride + r of an axis becomes element i of a channel of its own, and tap t*stride + r of
 // the kernel tap t of that channel.
-func stridesAsChannels(c *composer) {
+func stridesAsChannels(c *decomposer) {
 	a, w := c.convolution()
 	if c.err != nil {
 		return
@@ -305,7 +305,7 @@ const maxPlanes = 1024
 
 // pool writes a pool like that of the operation over the axes of the given windows, with the padding before and after
 // each; a ceil_mode window may extend beyond the padding.
-func (c *composer) pool(x *ir.Value, kernel, strides, pad []int64, exclude, ceil bool) *ir.Value {
+func (c *decomposer) pool(x *ir.Value, kernel, strides, pad []int64, exclude, ceil bool) *ir.Value {
 	args := []arg{{ir.ParamX, x}, {ir.ParamKernelSizes, c.ints(kernel...)}, {ir.ParamStrides, c.ints(strides...)},
 		{ir.ParamPadType, c.str("custom")}, {ir.ParamPad, c.ints(pad...)}, {ir.ParamCeilMode, c.bool(ceil)}}
 	if c.op.Is(ir.OpAvgPool) {
@@ -315,7 +315,7 @@ func (c *composer) pool(x *ir.Value, kernel, strides, pad []int64, exclude, ceil
 }
 
 // pooling returns the attributes of a pool.
-func (c *composer) pooling() ir.Pool {
+func (c *decomposer) pooling() ir.Pool {
 	a, err := ir.PoolAttrs(c.op)
 	if err != nil {
 		c.decline("%v", err)
@@ -333,7 +333,7 @@ func padding(a *ir.Pool) (pad []int64) {
 
 // planeByPlane pools rows and columns of every plane, then planes. The maximum is that of the planes' maxima, and the
 // mean that of their means, since the counts multiply.
-func planeByPlane(c *composer) {
+func planeByPlane(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
 	if c.err != nil {
 		return
@@ -357,7 +357,7 @@ func planeByPlane(c *composer) {
 
 // paddingFirst writes the padding that an average counts as zeros, so that only the parts of windows beyond it are left
 // out.
-func paddingFirst(c *composer) {
+func paddingFirst(c *decomposer) {
 	x, a := c.op.Arg(ir.ParamX), c.pooling()
 	if c.err != nil {
 		return
@@ -371,7 +371,7 @@ func paddingFirst(c *composer) {
 }
 
 // wholeWindow reduces an image to one element per channel.
-func wholeWindow(c *composer) {
+func wholeWindow(c *decomposer) {
 	a := c.pooling()
 	if c.err != nil {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// resizeCompositions are the compositions of operations that change the size of an image.
-var resizeCompositions = []Composition{
+// resizeDecompositions are the decompositions of operations that change the size of an image.
+var resizeDecompositions = []Decomposition{
 	{Name: "linear-resize", Ops: ops{ir.OpResizeBilinear, ir.OpUpsampleBilinear, ir.OpResize},
 		Doc: "products with a constant matrix for every axis whose elements move, where an infinity in x makes the " +
 			"results of its rows and columns NaN",
@@ -37,7 +37,7 @@ var samplingGrids = map[string]func(i, in, out float64) float64{
 
 // resizing returns the sampling grid of a resizing operation, and whether it selects the nearest element. The name is a
 // key for what is computed from the grid.
-func (c *composer) resizing() (grid func(i, in, out float64) float64, nearest bool, name string) {
+func (c *decomposer) resizing() (grid func(i, in, out float64) float64, nearest bool, name string) {
 	mode := "DEFAULT"
 	switch {
 	case c.op.Is(ir.OpUpsampleBilinear):
@@ -75,10 +75,10 @@ func sampled(grid func(i, in, out float64) float64, i, in, out int64) float64 {
 	return min(max(grid(float64(i), float64(in), float64(out)), 0), float64(in-1))
 }
 
-// resized ends a composition that resizes the last axes, two of them unless resized_dims says otherwise, one after the
-// other. place is what axis does with the grid: an axis of which it leaves every element in its place is skipped. The
-// grid of OFFSET_CORNERS moves elements of an axis whose size stays too.
-func (c *composer) resized(place func(i, in, out int64) float64,
+// resized ends a decomposition that resizes the last axes, two of them unless resized_dims says otherwise, one after
+// the other. place is what axis does with the grid: an axis of which it leaves every element in its place is skipped.
+// The grid of OFFSET_CORNERS moves elements of an axis whose size stays too.
+func (c *decomposer) resized(place func(i, in, out int64) float64,
 	axis func(x *ir.Value, axis int, in, out int64) *ir.Value) {
 	x := c.op.Arg(ir.ParamX)
 	last := int64(2)
@@ -105,7 +105,7 @@ func (c *composer) resized(place func(i, in, out int64) float64,
 	c.become(x)
 }
 
-func linearResize(c *composer) {
+func linearResize(c *decomposer) {
 	grid, nearest, name := c.resizing()
 	if nearest {
 		c.decline("it takes the nearest element")
@@ -129,7 +129,7 @@ func linearResize(c *composer) {
 }
 
 // resizeAxis multiplies an axis of x by a matrix [out, in], which matrix returns in a shape with as many elements.
-func (c *composer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(shape ...int64) *ir.Value) *ir.Value {
+func (c *decomposer) resizeAxis(x *ir.Value, axis int, out int64, matrix func(shape ...int64) *ir.Value) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -173,7 +173,7 @@ func largestDivisor(n, most int64) int64 {
 	return 1
 }
 
-func nearestResize(c *composer) {
+func nearestResize(c *decomposer) {
 	grid, nearest, _ := c.resizing()
 	if !nearest && c.err == nil {
 		c.decline("it interpolates")

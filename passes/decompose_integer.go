@@ -6,10 +6,10 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// integerCompositions are the compositions of operations that compute with integers. fp16 represents each byte of an
-// integer, and the sum or difference of two bytes, so the results are exact. Products and quotients have none: the
+// integerDecompositions are the decompositions of operations that compute with integers. fp16 represents each byte of
+// an integer, and the sum or difference of two bytes, so the results are exact. Products and quotients have none: the
 // hardware has no integers wider than a port's byte, and fp16 represents every integer only up to 2048.
-var integerCompositions = []Composition{
+var integerDecompositions = []Decomposition{
 	{Name: "compared-bytes", Ops: ops{ir.OpEqual, ir.OpNotEqual, ir.OpLess, ir.OpLessEqual, ir.OpGreater,
 		ir.OpGreaterEqual},
 		Doc:    "signs of the differences of the bytes, each with a greater weight than all lower ones",
@@ -28,12 +28,12 @@ var integerCompositions = []Composition{
 }
 
 // half reports whether the highest bit of a byte is set.
-func (c *composer) half(v *ir.Value) *ir.Value {
+func (c *decomposer) half(v *ir.Value) *ir.Value {
 	return c.do(ir.OpGreaterEqual, arg{ir.ParamX, v}, arg{ir.ParamY, c.num(128)})
 }
 
 // pairOfIntegers returns the bytes of x and y.
-func (c *composer) pairOfIntegers() (x, y []*ir.Value) {
+func (c *decomposer) pairOfIntegers() (x, y []*ir.Value) {
 	a, b := c.op.Arg(ir.ParamX), c.op.Arg(ir.ParamY)
 	d := a.Type.DType
 	if ir.Bytes(d) == 0 || b.Type.DType != d || a.IsConst() && b.IsConst() {
@@ -45,7 +45,7 @@ func (c *composer) pairOfIntegers() (x, y []*ir.Value) {
 }
 
 // order compares the integers with bytes x and y: the sign of its result is that of the difference.
-func (c *composer) order(x, y []*ir.Value, signed bool) *ir.Value {
+func (c *decomposer) order(x, y []*ir.Value, signed bool) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -70,13 +70,13 @@ func (c *composer) order(x, y []*ir.Value, signed bool) *ir.Value {
 	return sum
 }
 
-func comparedBytes(c *composer) {
+func comparedBytes(c *decomposer) {
 	x, y := c.pairOfIntegers()
 	signed := c.op.Arg(ir.ParamX).Type.DType.IsSigned() && !c.op.Is(ir.OpEqual, ir.OpNotEqual)
 	c.become(c.do(c.op.Def.Operation, arg{ir.ParamX, c.order(x, y, signed)}, arg{ir.ParamY, c.num(0)}))
 }
 
-func chosenInteger(c *composer) {
+func chosenInteger(c *decomposer) {
 	x, y := c.pairOfIntegers()
 	d := c.op.Results[0].Type.DType
 	first := ir.OpGreater
@@ -92,7 +92,7 @@ func chosenInteger(c *composer) {
 }
 
 // carriedBytes adds or subtracts modulo the size of the type, as the host does.
-func carriedBytes(c *composer) {
+func carriedBytes(c *decomposer) {
 	x, y := c.pairOfIntegers()
 	var out []*ir.Value
 	var carry *ir.Value // 1 where the byte below has one
@@ -114,7 +114,7 @@ func carriedBytes(c *composer) {
 }
 
 // castBytes wraps, as the host does.
-func castBytes(c *composer) {
+func castBytes(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	from, to := x.Type.DType, c.op.Results[0].Type.DType
 	n, m := ir.Bytes(from), ir.Bytes(to)
@@ -154,7 +154,7 @@ func castBytes(c *composer) {
 }
 
 // comparedIndex compares every index with all places along the axis.
-func comparedIndex(c *composer) {
+func comparedIndex(c *decomposer) {
 	idx, out := c.op.Arg(ir.ParamIndices), c.op.Results[0].Type
 	axis, err := ir.AxisAttr(c.op, ir.ParamAxis, out.Rank())
 	if err != nil {
