@@ -102,6 +102,7 @@ type comparison struct {
 	sources map[string]*ir.Value // values of the source by name
 	lowered map[string]*ir.Value // values of the program that was lowered by name
 	reshape map[string]string    // names in both programs, by that of a value of the lowered one that they reshape
+	begun   map[string]bool      // names of values from which both programs are computed
 	states  map[string]*span     // of the source's function after the calls so far
 	// choices are results of the source's function in the last call that are chosen by numbers.
 	choices map[string]*chosen
@@ -114,7 +115,7 @@ type comparison struct {
 
 func newComparison(ctx context.Context, f *compile.Function, o *Options) *comparison {
 	c := &comparison{f: f, mode: o.Numerics, exact: o.Exact, states: map[string]*span{}, held: map[string]bool{},
-		stored:  map[string]int{},
+		begun: map[string]bool{}, stored: map[string]int{},
 		k:       kernels{ctx: ctx, opset: f.Placed.Opset, workers: o.Workers},
 		sources: named(f.Reference), lowered: named(f.Placed), reshape: map[string]string{}}
 	for _, op := range f.Placed.Body.Ops {
@@ -348,6 +349,9 @@ func (x *call) engine(op *ir.Op) error {
 	}
 	for i, v := range op.Results {
 		x.env[v.Name] = out[i]
+		if l := out[i].late; l != nil {
+			l.keep = x.begun[v.Name]
+		}
 		if op.Place.Unit != ir.Engine {
 			if err := out[i].now(); err != nil {
 				return err
@@ -624,8 +628,7 @@ func (x *call) across(v *ir.Value, in *side, e *encloser) (*span, error) {
 	missing := false
 	as, err := args(v.Def, func(a *ir.Value) (*span, error) {
 		if _, ok := x.begins(a, in); ok {
-			s := x.env[a.Name]
-			return &span{t: s.t}, s.now()
+			return x.env[a.Name].middle()
 		}
 		s := in.memo[a.Name]
 		if s == nil {

@@ -29,6 +29,8 @@ type arithmetic struct {
 	flush bool
 	// unknown is the error of an operation without a rule, as a part of its result's scale; negative if it has none.
 	unknown float64
+	// bare reports that only results without errors are computed.
+	bare bool
 }
 
 const (
@@ -160,6 +162,9 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	ts, err := e.wide(op, s.middles())
 	if err != nil {
 		return nil, err
+	}
+	if e.bare {
+		return spansOf(ts, false), nil
 	}
 	if lost || undefined {
 		return spansOf(ts, true), nil

@@ -74,7 +74,7 @@ func (x *call) reads(v *ir.Value, s *side, i int, env, own map[string]int, seen 
 	}
 	for _, a := range free(v.Def) {
 		if _, ok := x.begins(a, s); ok {
-			env[a.Name] = i
+			env[a.Name], x.begun[a.Name] = i, true
 		} else {
 			x.reads(a, s, i, env, own, seen)
 		}

@@ -24,6 +24,11 @@ type late struct {
 	args  map[*ir.Value]*span
 	rows  rows
 	taken bool // an operation reads it; for a second one it is computed
+	keep  bool // the value without errors is kept when the pieces are computed
+	// kept is the value without errors, once count elements of it are all of them.
+	kept  interp.Tensor
+	count int64
+	mu    sync.Mutex
 }
 
 // rows says how the statement of a late result is cut.
@@ -260,9 +265,9 @@ func (l *late) operand(v *ir.Value, r region) region {
 	return r.under(v.Type.Shape, rank)
 }
 
-// piece computes a region of the result.
-func (l *late) piece(r region) (*span, error) {
-	op, args, err := l.statement(r)
+// piece computes a region of the result, without errors if bare is set.
+func (l *late) piece(r region, bare bool) (*span, error) {
+	op, args, err := l.statement(r, bare)
 	if err != nil {
 		return nil, err
 	}
@@ -276,17 +281,51 @@ func (l *late) piece(r region) (*span, error) {
 		return spansOf(ts, false)[0], nil
 	}
 	e := *l.e
-	e.workers = 1
+	e.workers, e.bare = 1, bare
 	e.tables = func(*ir.Op) []lower.TableUse { return l.e.tables(l.op) }
 	out, err := e.results(op, args)
+	if err == nil && l.keep {
+		err = l.note(r, out[0].t)
+	}
 	if err != nil {
 		return nil, err
 	}
 	return out[0], nil
 }
 
-// statement returns the operation that computes a region of the result, and its operands.
-func (l *late) statement(r region) (*ir.Op, map[*ir.Value]*span, error) {
+// note keeps a piece of the value without errors.
+func (l *late) note(r region, t interp.Tensor) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	y, size := l.op.Results[0].Type, int64(t.Type.DType.Bits()/8)
+	if l.kept.Data == nil {
+		if err := room(l.op, nil); err != nil {
+			return err
+		}
+		l.kept = interp.Tensor{Type: ir.TensorOf(t.Type.DType, y.Shape...), Data: make([]byte, y.Elems()*size)}
+	}
+	copy(l.kept.Data[r.first(y.Shape)*size:], t.Data)
+	l.count += int64(t.Elems())
+	return nil
+}
+
+// middle returns the value without errors as an exact one.
+func (s *span) middle() (*span, error) {
+	l := s.late
+	if l == nil {
+		return &span{t: s.t}, nil
+	}
+	if l.keep = true; l.count < l.op.Results[0].Type.Elems() {
+		if err := l.pieces(true, func(int, region, *span) {}); err != nil {
+			return nil, err
+		}
+	}
+	return &span{t: l.kept}, nil
+}
+
+// statement returns the operation that computes a region of the result, and its operands, without errors if bare is
+// set.
+func (l *late) statement(r region, bare bool) (*ir.Op, map[*ir.Value]*span, error) {
 	op, args, made := *l.op, map[*ir.Value]*span{}, map[*ir.Value]*ir.Value{}
 	op.Args = make([][]*ir.Value, len(l.op.Args))
 	y := l.op.Results[0]
@@ -304,7 +343,7 @@ func (l *late) statement(r region) (*ir.Op, map[*ir.Value]*span, error) {
 				part = &ir.Value{Name: v.Name, Type: t.Type, Const: t.Const()}
 			default:
 				at := l.operand(v, r)
-				a, err := l.args[v].part(at)
+				a, err := l.args[v].part(at, bare)
 				if err != nil {
 					return nil, nil, err
 				}
@@ -325,13 +364,13 @@ func sliced(t interp.Tensor, r region) interp.Tensor {
 	return interp.Tensor{Type: t.Type.WithShape(shape...), Data: t.Data[from : from+product64(shape)*size]}
 }
 
-// part returns a region of a value, narrow floats in fp32.
-func (s *span) part(r region) (*span, error) {
+// part returns a region of a value, narrow floats in fp32, without errors if bare is set.
+func (s *span) part(r region, bare bool) (*span, error) {
 	if s.late != nil {
-		return s.late.piece(r)
+		return s.late.piece(r, bare)
 	}
 	out := &span{t: in32(sliced(s.t, r)), lost: s.lost, mixed: s.mixed}
-	if s.lo != nil {
+	if s.lo != nil && !bare {
 		from := int(r.first(s.t.Type.Shape))
 		to := from + out.t.Elems()
 		out.lo, out.hi = s.lo[from:to:to], s.hi[from:to:to]
@@ -339,8 +378,8 @@ func (s *span) part(r region) (*span, error) {
 	return out, nil
 }
 
-// pieces calls f with every piece of a late result, in no order, each on one goroutine.
-func (l *late) pieces(f func(i int, r region, s *span)) error {
+// pieces calls f with every piece of a late result, without errors if bare is set, in no order, each on one goroutine.
+func (l *late) pieces(bare bool, f func(i int, r region, s *span)) error {
 	regions := l.rows.cut(l.op.Results[0].Type.Shape)
 	workers := l.k.workers
 	if workers <= 0 {
@@ -352,7 +391,7 @@ func (l *late) pieces(f func(i int, r region, s *span)) error {
 	for range min(workers, len(regions)) {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(regions); i = int(next.Add(1)) - 1 {
-				s, err := l.piece(regions[i])
+				s, err := l.piece(regions[i], bare)
 				if errs[i] = err; err != nil {
 					return
 				}
@@ -378,7 +417,7 @@ func (s *span) now() error {
 	var mu sync.Mutex
 	out := &span{}
 	exact := map[int]region{} // pieces without ends
-	err := l.pieces(func(i int, r region, p *span) {
+	err := l.pieces(false, func(i int, r region, p *span) {
 		from := r.first(y.Shape)
 		mu.Lock()
 		if out.t.Data == nil {
@@ -426,7 +465,7 @@ func (s *span) against(got interp.Tensor) (f fit, unknown bool, err error) {
 	fits := make([]fit, len(s.late.rows.cut(shape)))
 	from := make([]int, len(fits))
 	var none atomic.Bool
-	err = s.late.pieces(func(i int, r region, p *span) {
+	err = s.late.pieces(false, func(i int, r region, p *span) {
 		if p.lost {
 			none.Store(true)
 		}
