@@ -6,25 +6,29 @@ import (
 	"io"
 	"text/tabwriter"
 
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-func newTable(w io.Writer) *tabwriter.Writer { return tabwriter.NewWriter(w, 0, 8, 2, ' ', 0) }
-
-// DumpHeaders prints the headers of a container and of its programs and sections, and the contents of all sections
+// Describe describes the headers of a container and of its programs and sections, and the contents of all sections
 // except text and kernel.
-func DumpHeaders(w io.Writer, p *Package) error {
-	tw := newTable(w)
-	fmt.Fprintf(tw, "firmware container, %s, %d programs\n", versionText(p.Version), len(p.Programs))
-	for _, s := range p.Warnings() {
-		fmt.Fprintf(tw, "warning: %s\n", s)
+func Describe(p *Package) (*node.Node, error) {
+	n := node.Row("headers", "{+version}firmware container, {-text}, {-programs} programs\n", node.Hex(p.Version),
+		versionText(p.Version), len(p.Programs))
+	warnings := p.Warnings()
+	n.AddIf(warnings != nil, node.Value("warnings", warnings))
+	for _, s := range warnings {
+		n.Add(node.Text("warning: %s\n", s))
 	}
+	programs := node.List("programs")
 	for i, g := range p.Programs {
-		if err := dumpProgram(tw, i, g); err != nil {
-			return err
+		x, err := g.describe(i)
+		if err != nil {
+			return nil, err
 		}
+		programs.Add(x)
 	}
-	return tw.Flush()
+	return n.Add(programs), nil
 }
 
 // SectionInfo is the header of a section, and how much of the section is present.
@@ -64,33 +68,38 @@ func (g *Program) Sections() ([]SectionInfo, error) {
 	return out, nil
 }
 
-func dumpProgram(w io.Writer, i int, g *Program) error {
-	fmt.Fprintf(w, "\n%s, %s\n", programField(i), versionText(g.Version))
-	fmt.Fprintln(w, "section\tat\tbytes\tcount\tcrc")
+func (g *Program) describe(i int) (*node.Node, error) {
 	list, err := g.Sections()
 	if err != nil {
-		return err
+		return nil, err
 	}
+	n := node.Row("", "\n{-program}, {+version}{-text}\nsection\tat\tbytes\tcount\tcrc\n", programField(i),
+		node.Hex(g.Version), versionText(g.Version))
+	sections := node.List("sections")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%#x\t%#x\t%d %s\t%08x", s.Kind, s.Offset, s.Size, s.Count, kinds[s.Kind-1].counts, s.CRC)
-		if s.Present != s.Size {
-			fmt.Fprintf(w, "\t%#x bytes are present", s.Present)
-		}
-		fmt.Fprintln(w)
+		x := node.Row("", "{kind}\t{+version}{offset}\t{size:#x}\t{+present}{count} {-counts}\t{crc32:08x}",
+			s.Kind.String(), node.Hex(s.Version), node.Hex(s.Offset), s.Size, s.Present, s.Count,
+			kinds[s.Kind-1].counts, node.Hex(s.CRC))
+		x.AddIf(s.Present != s.Size, node.Text("\t%#x bytes are present", s.Present))
+		sections.Add(x.Add(node.Text("\n")))
 	}
+	n.Add(sections)
 	if g.scanned == nil || len(g.scanned) > 0 && g.scanned[0].Present == g.scanned[0].Size {
-		fmt.Fprintf(w, "\nidentity %#016x, image version %d\nwindow %#x to %#x\ncontainer sha256 %x\n",
-			g.Generic.Identity, g.Generic.Image, g.Generic.Base, g.Generic.Base+g.Generic.Size, g.Generic.Container)
+		x := &g.Generic
+		n.Add(node.Row("", "\nidentity {identity:#016x}, image version {image_version}\nwindow {window_base}"+
+			"{+window_size} to {-end}\ncontainer sha256 {container_sha256}\n", node.Hex(x.Identity), x.Image,
+			node.Hex(x.Base), node.Hex(x.Size), node.Hex(x.Base+x.Size), fmt.Sprintf("%x", x.Container)))
 	}
-	for _, p := range g.Procedures {
-		dumpProcedure(w, g, p)
+	procedures := node.List("procedures")
+	for i := range g.Procedures {
+		procedures.Add(g.procedure(&g.Procedures[i]))
 	}
-	return nil
+	return n.Add(procedures), nil
 }
 
 // DumpRecords prints the records of program i.
 func DumpRecords(w io.Writer, i int, g *Program) error {
-	tw := newTable(w)
+	tw := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintf(tw, "%s: %d records\ntask\tgroup\tregister\tbits\toperand\tslot\tbar\n", programField(i),
 		len(g.Text.Records))
 	for i := range g.Text.Records {
@@ -99,24 +108,29 @@ func DumpRecords(w io.Writer, i int, g *Program) error {
 	return tw.Flush()
 }
 
-func dumpProcedure(w io.Writer, g *Program, p Procedure) {
-	fmt.Fprintf(w, "\nprocedure %s\n", p.Name)
+func (g *Program) procedure(p *Procedure) *node.Node {
+	operations, bars := node.List("operations"), node.List("bars")
 	for _, o := range g.Operations[p.FirstOperation : p.FirstOperation+p.Operations] {
-		fmt.Fprintf(w, "operation %s\tclass %d\ttasks %d to %d\n", o.Name, o.Class, o.FirstTask, o.FirstTask+o.Tasks-1)
+		operations.Add(node.Row("", "operation {name}\tclass {class}\ttasks {first_task}{+tasks} to {-last}\n", o.Name,
+			o.Class, o.FirstTask, o.Tasks, o.FirstTask+o.Tasks-1))
 	}
-	for _, q := range p.Inputs {
-		fmt.Fprintf(w, "input %s\tbar %d\n", q.Name, q.Bar)
-	}
-	for _, q := range p.Outputs {
-		fmt.Fprintf(w, "output %s\tbar %d\n", q.Name, q.Bar)
+	ports := func(key, word string, list []Port) *node.Node {
+		n := node.List(key)
+		for _, q := range list {
+			n.Add(node.Row("", word+" {name}\tbar {bar}\n", q.Name, q.Bar))
+		}
+		return n
 	}
 	for _, b := range p.Bars {
-		at := fmt.Sprintf("%#x", b.Address)
+		at := node.Hex(b.Address).String()
 		if b.ByCall() {
 			at = "bound by the call"
 		}
-		fmt.Fprintf(w, "bar %d\t%s\t%s\t%#x bytes\n", b.ID, b.Usage, at, b.Size)
+		bars.Add(node.Row("", "bar {id}\t{usage}\t{+address}{-at}\t{size} bytes\n", b.ID, b.Usage.String(),
+			node.Hex(b.Address), at, node.Hex(b.Size)))
 	}
+	return node.Row("", "\nprocedure {name}\n", p.Name).Add(operations, ports("inputs", "input", p.Inputs),
+		ports("outputs", "output", p.Outputs), bars)
 }
 
 func dumpRecord(w io.Writer, r *td.Record) {

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
-	"unicode"
+
+	"github.com/zinc-compiler/zinc/internal/node"
 )
 
 // offsets returns the byte offset and size of every load command.
@@ -22,54 +24,53 @@ func (f *File) offsets() (at, size []int64, err error) {
 	return at, size, nil
 }
 
-// DumpHeaders prints the container: the header, every command with its offset, the numbers of symbols and relocations,
+// Describe describes the container: the header, every command with its offset, the numbers of symbols and relocations,
 // and the bytes that belong to no part. Addresses, offsets and sizes are hexadecimal.
-func DumpHeaders(w io.Writer, f *File) error {
+func Describe(f *File) (*node.Node, error) {
 	at, size, err := f.offsets()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	out := bufio.NewWriter(w)
-	d := dumper{out}
-	h := f.Header
-	d.line("container: %#x bytes, %d commands", f.Size, len(f.Commands))
-	d.line("header: cputype %#x, cpusubtype %d, filetype %d, flags %#x", h.CPUType, h.CPUSubtype, h.FileType, h.Flags)
-	section := 0
+	h := &f.Header
+	n := node.Row("headers", "container: {size:#x} bytes, {-commands} commands\n", f.Size, len(f.Commands))
+	n.Add(node.Row("header", "header: {+magic}cputype {cputype}, cpusubtype {cpusubtype}, filetype {filetype}, flags "+
+		"{flags}\n", node.Hex(Magic), node.Hex(h.CPUType), h.CPUSubtype, h.FileType, node.Hex(h.Flags)))
+	commands, gaps, section := node.List("commands"), node.List("gaps"), 0
 	for i, c := range f.Commands {
-		title := fmt.Sprintf("%#06x +%#x", at[i], size[i])
+		x := node.Row("", "{+cmd}{offset:#06x} +{size:#x} ", node.Hex(c.Kind()), node.Hex(at[i]), size[i])
 		switch c := c.(type) {
 		case *Segment:
-			section = d.segment(title, c, section)
+			x.Add(c.describe(section))
+			section += len(c.Sections)
 		case *Port:
-			d.line("%s port %q at %#x", title, c.Name, c.Addr)
-			d.extra("tail", c.Tail)
+			x.Add(node.Row("port", "port {name:q} at {addr}\n", c.Name, node.Hex(c.Addr)), extra("tail", c.Tail))
 		case *Program:
-			d.program(title, c)
+			x.Add(c.describe())
 		case *Tensor:
-			d.tensor(title, c)
+			x.Add(c.describe())
 		case *Ident:
-			d.line("%s banner", title)
-			for _, l := range strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n") {
-				d.line("    | %s", printable(l))
+			lines := strings.Split(strings.TrimSuffix(c.Text, "\n"), "\n")
+			x.Add(node.Row("", "banner\n{+banner}", lines))
+			for _, l := range lines {
+				x.Add(node.Row("", "    | {-line}\n", l))
 			}
-			d.extra("tail", c.Tail)
+			x.Add(extra("tail", c.Tail))
 		case *Symtab:
-			d.line("%s symbols: %d at %#x, strings at %#x, %#x bytes", title, len(c.Symbols), c.SymOff, c.StrOff,
-				c.StrSize)
-			d.extra("strings kept", c.Strings)
-			d.extra("tail", c.Tail)
+			x.Add(node.Row("", "symbols: {num_symbols} at {-at:#x}, strings at {-strings:#x}, {-bytes:#x} bytes\n",
+				len(c.Symbols), c.SymOff, c.StrOff, c.StrSize), extra("strings kept", c.Strings), extra("tail", c.Tail))
 		case *Raw:
 			what := "not known"
 			if commandNames[c.Cmd] != "" {
 				what = commandNames[c.Cmd] + ", not decoded"
 			}
-			d.line("%s command %#x, %s, %d bytes", title, c.Cmd, what, len(c.Data))
+			x.Add(node.Row("", "command {-cmd:#x}, {-what}, {raw_bytes} bytes\n", c.Cmd, what, len(c.Data)))
 		}
+		commands.Add(x)
 	}
 	for _, g := range f.Gaps {
-		d.line("%#06x +%#x bytes outside every part", g.Off, len(g.Data))
+		gaps.Add(node.Row("", "{offset:#06x} +{size:#x} bytes outside every part\n", node.Hex(g.Off), len(g.Data)))
 	}
-	return out.Flush()
+	return n.Add(commands).AddIf(f.Gaps != nil, gaps), nil
 }
 
 // commandNames contains the names of the load commands that this package knows.
@@ -78,36 +79,12 @@ var commandNames = map[uint32]string{
 	CmdSegment: "segment",
 }
 
-// DumpSymbols prints the entries of the symbol table, one line each.
-func DumpSymbols(w io.Writer, f *File) error {
-	out := bufio.NewWriter(w)
-	d := dumper{out}
-	each(f, func(t *Symtab) { d.line("symbols: %d at %#x, strings at %#x", len(t.Symbols), t.SymOff, t.StrOff) })
-	i := 0
-	for v := range f.SymbolViews() {
-		at := v.Kind
-		if v.SectionName != "" {
-			at += " " + v.SectionName
-		}
-		if v.Live {
-			at += ", live"
-		}
-		d.line("%5d  type 0x%02x  desc %-4s  value %-10s  %q  %s", i, uint64(v.Type), fmt.Sprintf("%#x", v.Desc),
-			fmt.Sprintf("%#x", uint64(v.Value)), v.Name, at)
-		i++
+// extra says that a command has more bytes than its rule.
+func extra(what string, b []byte) *node.Node {
+	if len(b) == 0 {
+		return node.Text("")
 	}
-	return out.Flush()
-}
-
-type dumper struct{ w *bufio.Writer }
-
-// line prints one line; a write error stays in the buffered writer.
-func (d dumper) line(format string, args ...any) { fmt.Fprintf(d.w, format+"\n", args...) }
-
-func (d dumper) extra(what string, b []byte) {
-	if len(b) > 0 {
-		d.line("    %s: %d bytes off the rule", what, len(b))
-	}
+	return node.Text("    %s: %d bytes off the rule\n", what, len(b))
 }
 
 // protection spells r, w, x for the bits set.
@@ -124,40 +101,41 @@ func protection(p uint32) string {
 	return string(b)
 }
 
-// segment prints s, whose sections are numbered after n, and returns the last number.
-func (d dumper) segment(title string, s *Segment, n int) int {
-	d.line("%s segment %s %#x+%#x file %#x+%#x prot %s/%s flags %#x", title, printable(s.Name.String()), s.VMAddr,
-		s.VMSize, s.FileOff, s.FileSize,
-		protection(s.InitProt), protection(s.MaxProt), s.Flags)
-	for _, c := range s.Sections {
-		n++
-		d.line("    section %d %s,%s %#x+%#x file %#x align 2^%d flags %#x", n, printable(c.Segment.String()),
-			printable(c.Name.String()), c.Addr, c.Size, c.Offset, c.Align, c.Flags)
+// describe describes s, whose sections are numbered after n.
+func (s *Segment) describe(n int) *node.Node {
+	x := node.Row("segment", "segment {name} {vmaddr}+{vmsize} file {fileoff}+{filesize} prot {prot}/{-max} flags "+
+		"{flags}\n", s.Name.String(), node.Hex(s.VMAddr), node.Hex(s.VMSize), node.Hex(s.FileOff), node.Hex(s.FileSize),
+		protection(s.InitProt), protection(s.MaxProt), node.Hex(s.Flags))
+	sections := node.List("sections")
+	for i, c := range s.Sections {
+		q := node.Row("", "    section {-n} {-segment},{name} {addr}+{size} file {offset} align 2^{align} flags "+
+			"{flags}{+num_relocs}\n", n+i+1, c.Segment.String(), c.Name.String(), node.Hex(c.Addr), node.Hex(c.Size),
+			node.Hex(c.Offset), c.Align, node.Hex(c.Flags), len(c.Relocs))
 		if n := c.Present(); c.Parts != nil && n != c.Size {
-			d.line("        %#x of %#x bytes are present", n, c.Size)
+			q.Add(node.Row("", "        {present:#x} of {-size:#x} bytes are present\n", n, c.Size))
 		}
-		if len(c.Relocs) > 0 {
-			d.line("        %d relocations at %#x", len(c.Relocs), c.RelocOff)
-		}
+		q.AddIf(len(c.Relocs) > 0, node.Text("        %d relocations at %#x\n", len(c.Relocs), c.RelocOff))
+		sections.Add(q)
 	}
-	d.extra("tail", s.Tail)
-	return n
+	return x.Add(sections, extra("tail", s.Tail))
 }
 
-func (d dumper) program(title string, p *Program) {
+func (p *Program) describe() *node.Node {
 	what := "program"
 	if p.Flavor != FlavorProgram {
 		what = "procedure"
 	}
-	d.line("%s %s %q entry %#x first task %d words, %d tasks, %#x words of state", title, what, p.Name, p.Entry,
-		p.FirstWords(), p.Tasks, minProgWords+len(p.Unknown840))
+	bars := node.Object("bars")
 	for i, a := range p.Bars {
 		if a != 0 {
-			d.line("    bar %d = %#x", i, a)
+			bars.Add(node.Text("    bar %d = %#x\n", i, a), node.Value(fmt.Sprint(i), node.Hex(a)))
 		}
 	}
-	d.line("    not known: +820 %#x, +824 %#x, +828 %x, +840 %x", p.Unknown820, p.Mask, p.Unknown828, p.Unknown840)
-	d.extra("tail", p.Tail)
+	return node.Row("program", "{-what} {name:q}{+flavor} entry {entry} first task {first_words} words, {tasks} "+
+		"tasks, {-state:#x} words of state\n", what, p.Name, p.Flavor, node.Hex(p.Entry), p.FirstWords(), p.Tasks,
+		minProgWords+len(p.Unknown840)).Add(bars, node.Value("unknown_840", p.Unknown840),
+		node.Text("    not known: +820 %#x, +824 %#x, +828 %x, +840 %x\n", p.Unknown820, p.Mask, p.Unknown828,
+			p.Unknown840), extra("tail", p.Tail))
 }
 
 // bindingNames names the bindings of a tensor.
@@ -170,24 +148,82 @@ func bindingName(b uint32) string {
 	return fmt.Sprintf("binding %d", b)
 }
 
-func (d dumper) tensor(title string, t *Tensor) {
-	d.line("%s tensor %q %s of %q", title, t.Name, bindingName(t.Binding), t.Procedure)
-	d.line("    element %d, n c h w %v, depth %d, strides %v, batch %d, span %d", t.Element, t.Dims, t.Depth, t.Strides,
-		t.BatchBytes, t.Span)
-	d.line("    not known: +10 %#x, +1c %#x, +3c %x, +78 %#x, more %x", t.Unknown10, t.Unknown1C, t.Unknown3C,
-		t.Unknown78, t.More)
-	if t.Name2 != t.Name {
-		d.line("    second name %q", t.Name2)
-	}
-	d.extra("tail", t.Tail)
+func (t *Tensor) describe() *node.Node {
+	n := node.Row("tensor", "tensor {name:q}{+procedure} {binding} of {-procedure:q}\n    element {element}, n c h w "+
+		"{dims}, depth {-depth}, strides {strides}, batch {batch_bytes}, span {span}\n", t.Name, t.Procedure,
+		bindingName(t.Binding), t.Procedure, t.Element, t.Dims, t.Depth, t.Strides, t.BatchBytes, t.Span)
+	n.Add(node.Text("    not known: +10 %#x, +1c %#x, +3c %x, +78 %#x, more %x\n", t.Unknown10, t.Unknown1C,
+		t.Unknown3C, t.Unknown78, t.More))
+	n.AddIf(t.Name2 != t.Name, node.Text("    second name %q\n", t.Name2))
+	return n.Add(extra("tail", t.Tail))
 }
 
-// printable keeps control bytes of a hostile file off the terminal.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '\t' || unicode.IsPrint(r) {
-			return r
+// SymbolView is an entry of the symbol table with the meaning of its numbers.
+type SymbolView struct {
+	Name        string   `json:"name"`
+	Type        node.Hex `json:"type"`
+	Section     uint8    `json:"section"`
+	Desc        uint16   `json:"desc"`
+	Value       node.Hex `json:"value"`
+	Kind        string   `json:"kind"`                   // "section", "shape", "element type", "absolute"
+	SectionName string   `json:"section_name,omitempty"` // segment and section, of Section
+	Live        bool     `json:"live,omitempty"`         // of kernel tiles and inputs
+}
+
+// symbolKinds names the types of symbols.
+var symbolKinds = map[uint8]string{
+	SymSection:  "section",
+	SymShape:    "shape",
+	SymType:     "element type",
+	symAbsolute: "absolute",
+}
+
+// SymbolViews returns the JSON forms of the symbols, in the order of Symbols.
+func (f *File) SymbolViews() iter.Seq[SymbolView] {
+	sections := f.Sections()
+	return func(yield func(SymbolView) bool) {
+		for _, s := range f.Symbols() {
+			v := SymbolView{
+				Name:    s.Name,
+				Type:    node.Hex(s.Type),
+				Section: s.Sect,
+				Desc:    s.Desc,
+				Value:   node.Hex(s.Value),
+				Kind:    symbolKinds[s.Type],
+				Live:    s.Type == SymSection && s.Desc == DescLive,
+			}
+			if v.Kind == "" {
+				v.Kind = fmt.Sprintf("type %#x", s.Type)
+			}
+			if s.Sect > 0 && int(s.Sect) <= len(sections) {
+				c := sections[s.Sect-1]
+				v.SectionName = node.Printable(c.Segment.String() + "," + c.Name.String())
+			}
+			if !yield(v) {
+				return
+			}
 		}
-		return unicode.ReplacementChar
-	}, s)
+	}
+}
+
+// DumpSymbols prints the entries of the symbol table, one line each.
+func DumpSymbols(w io.Writer, f *File) error {
+	out := bufio.NewWriter(w)
+	each(f, func(t *Symtab) {
+		fmt.Fprintf(out, "symbols: %d at %#x, strings at %#x\n", len(t.Symbols), t.SymOff, t.StrOff)
+	})
+	i := 0
+	for v := range f.SymbolViews() {
+		at := v.Kind
+		if v.SectionName != "" {
+			at += " " + v.SectionName
+		}
+		if v.Live {
+			at += ", live"
+		}
+		fmt.Fprintf(out, "%5d  type 0x%02x  desc %-4s  value %-10s  %q  %s\n", i, uint64(v.Type),
+			fmt.Sprintf("%#x", v.Desc), v.Value, v.Name, at)
+		i++
+	}
+	return out.Flush()
 }

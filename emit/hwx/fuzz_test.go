@@ -38,13 +38,8 @@ func readHolds(t *testing.T, data []byte) {
 		t.Fatal("reading the written file gives another File")
 	}
 	hwx.Validate(got)
-	if err := hwx.DumpHeaders(io.Discard, got); err != nil {
-		t.Fatal(err)
-	}
+	describe(t, io.Discard, got)
 	if err := hwx.DumpSymbols(io.Discard, got); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := hwx.HeadersJSON(got); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -100,9 +100,7 @@ func TestScanCut(t *testing.T) {
 						faults[0])
 				}
 			}
-			if err := hwx.DumpHeaders(io.Discard, f); err != nil {
-				t.Fatal(err)
-			}
+			describe(t, io.Discard, f)
 			if err := hwx.DumpSymbols(io.Discard, f); err != nil {
 				t.Fatal(err)
 			}
@@ -135,9 +133,7 @@ func linesOf(t testing.TB, f *hwx.File) []part {
 	t.Helper()
 	l := []part{{32, fmt.Sprint(f.Header)}}
 	var text bytes.Buffer
-	if err := hwx.DumpHeaders(&text, f); err != nil {
-		t.Fatal(err)
-	}
+	describe(t, &text, f)
 	for _, line := range bytes.Split(text.Bytes(), []byte("\n")) {
 		var at, size int64
 		if n, _ := fmt.Sscanf(string(line), "0x%x +0x%x ", &at, &size); n == 2 {
@@ -174,12 +170,8 @@ func scanHolds(t *testing.T, data []byte) {
 	if total+16*len(f.Symbols()) > len(data) {
 		t.Fatalf("the parts have %d bytes, the file %d", total, len(data))
 	}
-	for _, dump := range []func(io.Writer, *hwx.File) error{hwx.DumpHeaders, hwx.DumpSymbols} {
-		if err := dump(io.Discard, f); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if _, err := hwx.HeadersJSON(f); err != nil {
+	describe(t, io.Discard, f)
+	if err := hwx.DumpSymbols(io.Discard, f); err != nil {
 		t.Fatal(err)
 	}
 	f.ConstantBytes()

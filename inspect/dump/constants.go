@@ -11,6 +11,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
@@ -233,7 +234,7 @@ func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, 
 	if n := len(c.readers); n > 0 {
 		var names []string
 		for _, r := range c.readers[:min(n, maxReaders)] {
-			names = append(names, fmt.Sprintf("%s task %d (%s)", printableText(r.Procedure), r.Task, r.By))
+			names = append(names, fmt.Sprintf("%s task %d (%s)", node.Printable(r.Procedure), r.Task, r.By))
 		}
 		if n > maxReaders {
 			names = append(names, fmt.Sprintf("and %d more", n-maxReaders))
@@ -333,7 +334,7 @@ func namedConstants(f *hwx.File, space *constantSpace) (list []constant) {
 			continue
 		}
 		last = name
-		list = append(list, constant{from: from, form: "tiles of " + printableText(name), decode: decoderOf(nil)})
+		list = append(list, constant{from: from, form: "tiles of " + node.Printable(name), decode: decoderOf(nil)})
 	}
 	slices.SortStableFunc(list, func(a, b constant) int { return cmp.Compare(a.from, b.from) })
 	return list

@@ -7,6 +7,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -52,6 +53,16 @@ func (d *fileDump) part() {
 		d.printf("\n")
 	}
 	d.blank = true
+}
+
+// show prints a part that is described as a whole.
+func (d *fileDump) show(n *node.Node) error {
+	if d.j != nil {
+		d.j.Put(n.Key, n)
+		return d.j.Err
+	}
+	d.part()
+	return n.WriteText(d.out)
 }
 
 // dump prints the selected parts of a file. kind is the name of its kind in JSON, and noun that in messages. open reads

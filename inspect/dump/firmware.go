@@ -1,11 +1,11 @@
 package dump
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -88,41 +88,20 @@ func (d *fileDump) firmwareTasks(i int, g *afpp.Program) {
 }
 
 func (d *fileDump) firmwareHeaders() error {
-	if d.j == nil {
-		d.part()
-		return afpp.DumpHeaders(d.out, d.firm)
-	}
-	raw, err := afpp.HeadersJSON(d.firm)
+	n, err := afpp.Describe(d.firm)
 	if err != nil {
 		return err
 	}
-	d.j.Put(PartHeaders, json.RawMessage(raw))
-	return d.j.Err
+	return d.show(n)
 }
 
 func (d *fileDump) firmwareConstants() error {
-	if d.j != nil {
-		d.j.Open(PartConstants, '[')
-		defer d.j.Close()
-	} else {
-		d.part()
-	}
+	n := node.List(PartConstants)
 	for i, g := range d.firm.Programs {
-		head := headBytes(g.Kernel)
-		if d.j != nil {
-			d.j.Put("", struct {
-				Program int    `json:"program"`
-				Bytes   int    `json:"bytes"`
-				Head    string `json:"head"`
-			}{i, len(g.Kernel), head})
-			continue
-		}
-		d.printf("program %d: %#x bytes of coefficients, the first %s\n", i, len(g.Kernel), head)
+		n.Add(node.Row("", "program {program}: {bytes:#x} bytes of coefficients, the first {head}\n", i, len(g.Kernel),
+			headBytes(g.Kernel)))
 	}
-	if d.j != nil {
-		return d.j.Err
-	}
-	return nil
+	return d.show(n)
 }
 
 func (d *fileDump) firmwareRecords() error {

@@ -1,12 +1,9 @@
 package dump
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
-	"unicode"
 
 	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/compile/provenance"
@@ -67,16 +64,11 @@ func (c *printer) container(path string, b []byte) error {
 }
 
 func (d *fileDump) containerHeaders() error {
-	if d.j != nil {
-		raw, err := hwx.HeadersJSON(d.hwx.f)
-		if err != nil {
-			return err
-		}
-		d.j.Put("headers", json.RawMessage(raw))
-		return d.j.Err
+	n, err := hwx.Describe(d.hwx.f)
+	if err != nil {
+		return err
 	}
-	d.part()
-	return hwx.DumpHeaders(d.out, d.hwx.f)
+	return d.show(n)
 }
 
 func (d *fileDump) symbols() error {
@@ -157,14 +149,4 @@ func noFields(f *hwx.File) string {
 		return err.Error()
 	}
 	return ""
-}
-
-// printableText replaces control characters, which must not reach the terminal.
-func printableText(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return unicode.ReplacementChar
-	}, s)
 }

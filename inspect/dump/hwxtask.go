@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -74,7 +75,7 @@ func (d *fileDump) containerRecords() error {
 	for _, p := range f.Procedures() {
 		rs, err := d.loadRecords(p)
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s cannot be generated: %v", printableText(p.Name),
+			if err := d.notePart(fmt.Sprintf("records of procedure %s cannot be generated: %v", node.Printable(p.Name),
 				err)); err != nil {
 				return err
 			}
@@ -88,7 +89,7 @@ func (d *fileDump) containerRecords() error {
 		}
 		d.part()
 		d.printf("records of procedure %s, as loading generates them from its tasks; their buffers are not resolved\n",
-			printableText(p.Name))
+			node.Printable(p.Name))
 		if err := td.PrintRecords(d.out, rs); err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (d *fileDump) rawRecords() error {
 			b, err = td.EncodeRecords(rs)
 		}
 		if err != nil {
-			if err := d.notePart(fmt.Sprintf("records of procedure %s cannot be generated: %v", printableText(p.Name),
+			if err := d.notePart(fmt.Sprintf("records of procedure %s cannot be generated: %v", node.Printable(p.Name),
 				err)); err != nil {
 				return err
 			}
@@ -249,7 +250,7 @@ func (d *fileDump) printRelocs(s *hwx.Section, list []relocJSON) error {
 		}
 		d.printf("  %-10s kind %d  section %d %s %s", r.Address, r.Kind, r.Section, r.Target, value)
 		if r.Task != nil {
-			d.printf("  procedure %s task %d %s", printableText(r.Procedure), *r.Task, r.Field)
+			d.printf("  procedure %s task %d %s", node.Printable(r.Procedure), *r.Task, r.Field)
 		}
 		if _, err := fmt.Fprintln(d.out); err != nil {
 			return err
@@ -259,5 +260,5 @@ func (d *fileDump) printRelocs(s *hwx.Section, list []relocJSON) error {
 }
 
 func sectionName(s *hwx.Section) string {
-	return printableText(s.Segment.String() + "," + s.Name.String())
+	return node.Printable(s.Segment.String() + "," + s.Name.String())
 }

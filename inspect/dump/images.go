@@ -3,6 +3,7 @@ package dump
 import (
 	"fmt"
 
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -106,7 +107,7 @@ func (d *fileDump) imageProcedure(name string, list []imageTask) error {
 		defer func() { d.j.Close(); d.j.Close() }()
 	} else {
 		d.part()
-		d.printf("procedure %s: %d tasks\n", printableText(name), len(list))
+		d.printf("procedure %s: %d tasks\n", node.Printable(name), len(list))
 	}
 	for i := range list {
 		x := &list[i]

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+
+	"github.com/zinc-compiler/zinc/internal/node"
 )
 
 // rawLine is the number of bytes in a line of words.
@@ -22,7 +24,7 @@ func (d *fileDump) words(part, name string, off int64, b []byte) error {
 	if name != "" {
 		title += " " + name
 	}
-	if _, err := fmt.Fprintf(d.out, "%s: %#x bytes at %#x\n", printableText(title), len(b), off); err != nil {
+	if _, err := fmt.Fprintf(d.out, "%s: %#x bytes at %#x\n", node.Printable(title), len(b), off); err != nil {
 		return err
 	}
 	var last, text []byte

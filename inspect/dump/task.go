@@ -10,6 +10,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
@@ -50,7 +51,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	text, off, ok := s.f.TextOf(p)
 	if !ok {
 		tell(fmt.Errorf("procedure %s: its entry %#x is not in the part of __TEXT,__text that is present, so none "+
-			"of its %d tasks is", printableText(p.Name), p.Entry, p.Tasks))
+			"of its %d tasks is", node.Printable(p.Name), p.Entry, p.Tasks))
 		return 0, -1, 0, nil
 	}
 	next, size := off, p.FirstWords
@@ -81,7 +82,7 @@ func (d *fileDump) walk(p hwx.Procedure, visit func(i int, t td.Placed) error) (
 	case errors.As(walked, &e):
 		at += e.Off
 	}
-	tell(fmt.Errorf("byte %#x: procedure %s: task %d of %d: %w", at, printableText(p.Name), n, p.Tasks, walked))
+	tell(fmt.Errorf("byte %#x: procedure %s: task %d of %d: %w", at, node.Printable(p.Name), n, p.Tasks, walked))
 	if next < 0 || next > len(text) {
 		return n, -1, 0, nil
 	}
@@ -96,7 +97,7 @@ type sharedTask struct {
 
 func (e *sharedTask) Error() string {
 	return fmt.Sprintf("task section byte %#x: the task is in the chain of procedure %s already", e.off,
-		printableText(e.owner))
+		node.Printable(e.owner))
 }
 
 // containerTasks prints the tasks of all procedures, with their fields if requested.
@@ -117,7 +118,7 @@ func (d *fileDump) containerTasks() error {
 	for _, p := range s.f.Procedures() {
 		if d.j == nil {
 			d.part()
-			d.printf("procedure %s: %d tasks\n", printableText(p.Name), p.Tasks)
+			d.printf("procedure %s: %d tasks\n", node.Printable(p.Name), p.Tasks)
 		} else {
 			d.j.Open("", '{')
 			d.j.Put("name", p.Name)
@@ -397,8 +398,8 @@ func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) err
 		return d.j.Err
 	}
 	d.part()
-	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, printableText(procedure), t.Off, at,
-		t.Words())
+	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, node.Printable(procedure), t.Off,
+		at, t.Words())
 	s := t.Summary()
 	d.printf("  %s, %s\n  %s\n  %s\n", s.Engine, s.Operation, s.Shape, s.Buffers)
 	if len(cases) > 0 {
