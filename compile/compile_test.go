@@ -96,7 +96,7 @@ func TestIdentityHasThePublishedSegments(t *testing.T) {
 		for _, c := range s.Sections {
 			got.section, got.size = c.Name.String(), c.Size
 		}
-		// Scratch contains the turned input by name, as recorded for every such product; the chapter counts seven
+		// Scratch contains the transposed input by name, as recorded for every such product; the chapter counts seven
 		// segments and lists five.
 		scratch := got.segment == hwx.SegScratch && got.size == 64*64
 		if len(s.Sections) > 1 || !want[got] && !scratch {

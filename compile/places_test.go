@@ -139,6 +139,6 @@ func TestProductOfTheSecondOperandComesFirst(t *testing.T) {
 			b, c.Int(td.L2Src), c.Int(td.L2Src2))
 	}
 	if !l[1].On(td.RBE0) || l[2].On(td.RBE0) {
-		t.Error("the first product alone names the buffer of the turned input")
+		t.Error("the first product alone names the buffer of the transposed input")
 	}
 }

@@ -63,7 +63,7 @@ func (r *recorder) operators(u *unit) {
 	for i, st := range u.state.Steps {
 		for _, op := range st.Ops {
 			x := provenance.Operator{Func: u.name, Step: uint32(i), Op: op.Def.Name, Unit: op.Place.Unit.String(),
-				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op), Turned: turned(op)}
+				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op), Turned: transposed(op)}
 			if len(op.Results) > 0 {
 				x.Name = op.Results[0].Name
 			}
@@ -83,9 +83,9 @@ func (r *recorder) forget() {
 	}
 }
 
-// turned reports whether a product's constant matrix is the transpose of what is packed, which has one row per output:
-// y as [K, N], x as [K, M].
-func turned(op *ir.Op) bool {
+// transposed reports whether a product's constant matrix is the transpose of what is packed, which has one row per
+// output: y as [K, N], x as [K, M].
+func transposed(op *ir.Op) bool {
 	if !op.Is(ir.OpMatMul) {
 		return false
 	}

@@ -174,7 +174,7 @@ func (p *printer) operand(o *operand) string {
 	w := wordList{fmt.Sprintf("%s+%d %s by %s", p.buffer(o.buf), o.off, numbers(o.ext[:], "x"),
 		numbers(o.stride[:], "/"))}
 	w.add(o.buf.narrow, "of bytes")
-	w.add(o.swap, "turned")
+	w.add(o.swap, "transposed")
 	w.add(o.spread != [5]bool{}, "spread %s", axes(o.spread))
 	w.add(o.flat != o.spread, "flat %s", axes(o.flat))
 	w.add(o.pix != 0, "from column %d", o.pix)

@@ -386,7 +386,7 @@ func (e *encoder) l2Streams() {
 		if e.gather {
 			mode = 0
 			if e.pe != nil && e.dst.swap {
-				typ = resultTurned
+				typ = resultTransposed
 			}
 		}
 		e.set(td.ResType, typ)
@@ -398,10 +398,10 @@ func (e *encoder) l2Streams() {
 
 // Values of ResType and ResBfrMode, and the cache hint of a result that a task reads again soon (recorded).
 const (
-	resultTurned = 1
-	resultLeaves = 2
-	resultDirect = 2
-	resultSoon   = 15
+	resultTransposed = 1
+	resultLeaves     = 2
+	resultDirect     = 2
+	resultSoon       = 15
 )
 
 // place writes where a tensor is in L2.

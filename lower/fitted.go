@@ -52,7 +52,7 @@ const (
 	// imageInterleave is the number of channels that a padded image in scratch
 	// interleaves if it divides them. One recorded case.
 	imageInterleave = 8
-	// turnedRows is the number of rows of a turned result that leave at a time. reduce_probe_max_ax2_1x64x8x8 and
-	// reduce_probe_sum_ax2_1x64x8x8.
-	turnedRows = 16
+	// transposedRows is the number of rows of a transposed result that leave at a time. reduce_probe_max_ax2_1x64x8x8
+	// and reduce_probe_sum_ax2_1x64x8x8.
+	transposedRows = 16
 )

@@ -30,8 +30,8 @@ func (b *builder) foldedImage(c, h int64) *surf {
 	return img
 }
 
-// foldedTurn copies rows of k elements to an image of k channels: row 8h+c becomes pixel (h, c).
-func (b *builder) foldedTurn(x *surf) *surf {
+// foldedTranspose copies rows of k elements to an image of k channels: row 8h+c becomes pixel (h, c).
+func (b *builder) foldedTranspose(x *surf) *surf {
 	h := x.dims[0] / smallImage
 	img := b.foldedImage(x.dims[1], h)
 	img.buf.named = x.buf.space == inPort
@@ -40,7 +40,7 @@ func (b *builder) foldedTurn(x *surf) *surf {
 		buf: x.buf, off: x.off, pix: x.pix,
 		ext:    [5]int64{1, 1, smallImage, h, x.dims[1]},
 		stride: [4]int64{all, all, x.stride[0], smallImage * x.stride[0]},
-		cols:   max(workUnit>>turnShift, 64/elemBytes),
+		cols:   max(workUnit>>transposeShift, 64/elemBytes),
 	}
 	if h < smallImage {
 		src.cols = workUnit >> log2up(h)
@@ -188,7 +188,7 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 	c, h := buf.image[0], buf.image[1]
 	r.bare = align(buf.image[2]*elemBytes, granule)
 	whole := c * r.bare
-	planar, turned := false, false
+	planar, transposed := false, false
 	r.row = 0
 	for _, u := range r.uses {
 		if u.o == nil || viewOf(u.o) == noImage {
@@ -201,7 +201,7 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 		// from it for the first access.
 		switch pad := rowPad(u.d, r.bare, whole, h); {
 		case u.d.ne != nil && u.role != result && viewOf(u.o) == rowsAsChannels:
-			turned = true
+			transposed = true
 		case u.d.pe != nil && !buf.rows:
 			r.row = whole + pad
 		case u.d.pe != nil && !planar:
@@ -215,17 +215,17 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 				pad = max(pad, granule)
 			}
 			r.row = whole + pad
-		case u.role != result && (r.row == 0 || buf.rows && u.d.ne != nil && u.d.shift.max == turnShift):
+		case u.role != result && (r.row == 0 || buf.rows && u.d.ne != nil && u.d.shift.max == transposeShift):
 			// Units of eight rows need more (norm_softmax_a3_1x128x16x16; norm_softmax_a1_1x128x16x16, whose maximum is
 			// spread over the channels, has units of 16).
 			r.row = max(r.row, whole+pad)
 		}
 	}
-	if turned && r.row == 0 { // nothing else reads the image
+	if transposed && r.row == 0 { // nothing else reads the image
 		r.row = whole
 	}
-	// Rows that a turn reads together are on different banks (chain_pair_mm_add_d256_s64).
-	if turned && r.row/granule%2 == 0 {
+	// Rows that a transpose reads together are on different banks (chain_pair_mm_add_d256_s64).
+	if transposed && r.row/granule%2 == 0 {
 		r.row += granule
 	}
 	if buf.like != nil {

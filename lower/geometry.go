@@ -21,8 +21,8 @@ const (
 // (chain_block_d512_s64_proj1); numbers in between are not recorded.
 const smallImage, smallChannels = 8, 1024
 
-// turnShift is the unit shift of a task that exchanges channels and width of such an image.
-const turnShift = 3
+// transposeShift is the unit shift of a task that exchanges channels and width of such an image.
+const transposeShift = 3
 
 // maxShift is the largest unit shift.
 const maxShift = 4
@@ -91,28 +91,29 @@ func (d *draft) gathered() l2Place {
 	return l2Place{stride: [4]int64{axG: all, axD: all, axC: ch, axH: d.gatheredRow()}}
 }
 
-// gathersTurn reports whether a pass that exchanges channels and width for a port, or for several kernels, puts its
-// result together in L2: with a channel for every core it would otherwise write a row in parts of less than the 64
+// gathersTransposed reports whether a pass that exchanges channels and width for a port, or for several kernels, puts
+// its result together in L2: with a channel for every core it would otherwise write a row in parts of less than the 64
 // bytes that DMA moves (encoder_transpose_r3_021, reduce_probe_sum_ax2_1x128x16x16; a pass over eight channels does
 // not, reduce_probe_mean_ax2_1x64x8x8).
-func (d *draft) gathersTurn() bool {
+func (d *draft) gathersTransposed() bool {
 	o := &d.dst
 	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.kernels) && o.ext[axC] >= td.Lanes &&
 		max(o.ext[axG], 1) == 1 && max(o.ext[axD], 1) == 1
 }
 
-// turnedRow is the number of L2 bytes that gathersTurn needs to put one row together.
-func turnedRow(ext [5]int64) int64 { return ext[axW] * align(ext[axC]*elemBytes, granule) }
+// transposedRow is the number of L2 bytes that gathersTransposed needs to put one row together.
+func transposedRow(ext [5]int64) int64 { return ext[axW] * align(ext[axC]*elemBytes, granule) }
 
-// gatheredTurn is the place where gathersTurn puts a result together.
-func gatheredTurn(o *operand) l2Place {
-	row := turnedRow(o.ext)
+// gatheredTransposed is the place where gathersTransposed puts a result together.
+func gatheredTransposed(o *operand) l2Place {
+	row := transposedRow(o.ext)
 	return l2Place{stride: [4]int64{row, row, align(o.ext[axC]*elemBytes, granule), row}}
 }
 
-// turnedResult is the place where a planar result that goes to DRAM with channels and width exchanged is put together:
-// the rows of all groups (reduce_probe_sum_ax1_1x64x8x8 with eight, reduce_probe_mean_ax2_3_1x64x8x8_flat with one).
-func turnedResult(o *operand) l2Place {
+// transposedResult is the place where a planar result that goes to DRAM with channels and width exchanged is put
+// together: the rows of all groups (reduce_probe_sum_ax1_1x64x8x8 with eight, reduce_probe_mean_ax2_3_1x64x8x8_flat
+// with one).
+func transposedResult(o *operand) l2Place {
 	row := align(o.ext[axC]*elemBytes, granule)
 	groups := max(o.ext[axG], 1)
 	if groups == 1 {
@@ -172,7 +173,7 @@ func rowPad(d *draft, ch, row, height int64) int64 {
 		return granule
 	case ch > 4*granule, d.ne.op != td.NEMultiply && height == 1:
 		return 0
-	case d.ne.op == td.NEPass && n%banks != 0 && d.shift.max != turnShift:
+	case d.ne.op == td.NEPass && n%banks != 0 && d.shift.max != transposeShift:
 		return 0
 	case d.ne.op == td.NEMultiply && out[axW] <= smallImage && out[axH] <= smallImage && d.window.sx == 1 &&
 		n*smallImage <= banks, d.fewFolded():
@@ -228,16 +229,16 @@ func (c *chain) shape(d *draft) error {
 	}
 	switch {
 	case d.pe != nil && d.dst.swap:
-		d.gather, d.dst.l2 = true, turnedResult(&d.dst)
+		d.gather, d.dst.l2 = true, transposedResult(&d.dst)
 	case d.rowAgain:
 		d.gather, d.dst.l2 = true, gatheredPatches(&d.dst)
 		d.reach += gatheredPatchRow(&d.dst) * d.tile
 	case d.gather:
 		d.dst.l2 = d.gathered()
 		d.reach += d.gatheredRow() * d.tile
-	case d.gathersTurn() && d.reach+turnedRow(d.dst.ext)*d.tile <= c.t.L2Bytes:
-		d.gather, d.dst.l2 = true, gatheredTurn(&d.dst)
-		d.reach += turnedRow(d.dst.ext) * d.tile
+	case d.gathersTransposed() && d.reach+transposedRow(d.dst.ext)*d.tile <= c.t.L2Bytes:
+		d.gather, d.dst.l2 = true, gatheredTransposed(&d.dst)
+		d.reach += transposedRow(d.dst.ext) * d.tile
 	}
 	return nil
 }
@@ -353,15 +354,15 @@ func (d *draft) units() {
 	switch {
 	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= workUnit:
 		// Rows in L2 that are folded to an image (chain_block_d512_s64_proj1).
-	case d.copies() && d.dst.swap && (out[axC] <= smallImage || d.dst.inter == turnedInter ||
+	case d.copies() && d.dst.swap && (out[axC] <= smallImage || d.dst.inter == transposedInter ||
 		out[axH] > 1 && out[axC] == td.Lanes && out[axW] == td.Lanes):
 		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
 		// columns: sixteen columns per unit, one per core, or eight if there are no more
 		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8,
 		// reduce_probe_sum_ax2_1x128x16x16).
-		s = turnShift
+		s = transposeShift
 		if out[axW] <= smallImage {
-			s = turnShift + 1
+			s = transposeShift + 1
 		}
 		// At least as large as the columns alone would allow, whatever the rows (reduce_probe_sum_ax1_1x8x1x64).
 		least := log2up(max(out[axH], 1))

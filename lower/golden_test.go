@@ -222,7 +222,7 @@ var ruleCases = map[string][]ruleCase{
 		{"at run time, a kernel put together", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(64, 64), "y", g.Input(32, 64), "transpose_y", true)
 		}},
-		{"of turned matrices", func(g *irbuild.Graph) *ir.Value {
+		{"of transposed matrices", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(3, 64, 35), "y", g.Input(3, 64, 32), "transpose_x", true)
 		}},
 		{"in pieces of the rows", func(g *irbuild.Graph) *ir.Value {
@@ -234,14 +234,14 @@ var ruleCases = map[string][]ruleCase{
 		{"several, of an odd number of rows", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(2, 19, 64), "y", g.Input(2, 64, 150))
 		}},
-		{"several, turned together", func(g *irbuild.Graph) *ir.Value {
+		{"several, transposed together", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(2, 128, 64), "y", g.Input(2, 64, 128), "transpose_x", true,
 				"transpose_y", true)
 		}},
 		{"at run time, an image that L2 cannot hold", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(128, 2048), "y", g.Input(2048, 2048), "transpose_y", true)
 		}},
-		{"at run time, rows turned into the kernel's order", func(g *irbuild.Graph) *ir.Value {
+		{"at run time, rows transposed into the kernel's order", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("matmul", "x", g.Input(128, 64), "y", g.Input(128, 256), "transpose_x", true)
 		}},
 		{"of a constant in pieces, narrow units of an image that L2 cannot hold", func(g *irbuild.Graph) *ir.Value {

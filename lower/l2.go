@@ -226,7 +226,7 @@ func (r *resident) writer() *draft {
 // (select_rrb_1x64x1x1).
 func (r *resident) weight() int64 {
 	n := r.size
-	if buf := r.bufs[0]; buf.line && !buf.turned {
+	if buf := r.bufs[0]; buf.line && !buf.transposed {
 		n *= granule / elemBytes
 	}
 	if buf := r.bufs[0]; buf.rows { // what follows in its place does not count (env_chain_softmax_h1_s64)

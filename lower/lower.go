@@ -104,26 +104,26 @@ type TableUse struct {
 
 // builder is the state of lowering one segment.
 type builder struct {
-	chain     // the drafts so far
-	constants // what they read
-	vals      map[*ir.Value]*surf
-	bytes     map[*ir.Value]*surf   // booleans and integers from the host, as the host stores them
-	zeros     map[*ir.Value]*surf   // the negations of booleans, in fp16
-	planes    map[*ir.Value][]*surf // the bytes of integers, in fp16
-	fused     map[*ir.Op][]*ir.Op
-	outs      map[*ir.Value]*buffer      // results that go to a port
-	read      map[*ir.Value]reading      // how the segment reads a value
-	turns     map[turnKey]*surf          // matrices that are stored turned already
-	images    map[*ir.Value]*surf        // products kept as channels by rows for the next product
-	kernels   map[*buffer]kernelRows     // by tensor: where its rows are stored as a kernel already
-	pieces    map[*ir.Value]piecesKernel // products stored as the kernel of a product in pieces
-	clamped   map[*ir.Value]bool         // results whose reader clamps the operand itself
-	inputs    []Surface
-	outputs   []Surface
-	err       error
-	op        *ir.Op
-	rule      string
-	trial     bool // constants are not packed, and an operation may take a quarter of a procedure
+	chain      // the drafts so far
+	constants  // what they read
+	vals       map[*ir.Value]*surf
+	bytes      map[*ir.Value]*surf   // booleans and integers from the host, as the host stores them
+	zeros      map[*ir.Value]*surf   // the negations of booleans, in fp16
+	planes     map[*ir.Value][]*surf // the bytes of integers, in fp16
+	fused      map[*ir.Op][]*ir.Op
+	outs       map[*ir.Value]*buffer      // results that go to a port
+	read       map[*ir.Value]reading      // how the segment reads a value
+	transposes map[transposeKey]*surf     // matrices that are stored transposed already
+	images     map[*ir.Value]*surf        // products kept as channels by rows for the next product
+	kernels    map[*buffer]kernelRows     // by tensor: where its rows are stored as a kernel already
+	pieces     map[*ir.Value]piecesKernel // products stored as the kernel of a product in pieces
+	clamped    map[*ir.Value]bool         // results whose reader clamps the operand itself
+	inputs     []Surface
+	outputs    []Surface
+	err        error
+	op         *ir.Op
+	rule       string
+	trial      bool // constants are not packed, and an operation may take a quarter of a procedure
 }
 
 // reading is how the operations of a segment read a value.
@@ -163,7 +163,7 @@ func newBuilder(seg *Segment, t *target.Table, sec *weights.Section) *builder {
 		planes: map[*ir.Value][]*surf{},
 		outs:   map[*ir.Value]*buffer{}, read: make(map[*ir.Value]reading, len(seg.Ops)),
 		images: map[*ir.Value]*surf{}, clamped: map[*ir.Value]bool{},
-		kernels: map[*buffer]kernelRows{}, pieces: map[*ir.Value]piecesKernel{}, turns: map[turnKey]*surf{},
+		kernels: map[*buffer]kernelRows{}, pieces: map[*ir.Value]piecesKernel{}, transposes: map[transposeKey]*surf{},
 	}
 }
 

@@ -37,7 +37,7 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 		return refuse(target.RuleKernelBytes, "elements summed over", k, most,
 			fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
-	// A task reads 32 columns of all k at least, and to turn a matrix 32 rows.
+	// A task reads 32 columns of all k at least, and to transpose a matrix 32 rows.
 	if n := 32 * align(k*elemBytes, granule); n > l.t.L2Bytes-l2Reserve {
 		return refuse(target.RuleWorkingSet, "L2 bytes of 32 columns", n, l.t.L2Bytes-l2Reserve,
 			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d",
@@ -76,7 +76,7 @@ func lowerLinear(b *builder, op *ir.Op) error {
 }
 
 // product multiplies the rows of x with a constant kernel. A result that only another such product reads keeps its
-// form, one channel per column, and is not turned between the two (recorded chains of products).
+// form, one channel per column, and is not transposed between the two (recorded chains of products).
 func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 	img := b.images[x]
 	if img == nil {
@@ -96,15 +96,15 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
 		}
 		if few {
-			img = b.foldedTurn(rows)
+			img = b.foldedTranspose(rows)
 		} else {
-			img = b.turned(rows)
+			img = b.transposed(rows)
 		}
 	}
 	if len(img.dims) == 3 {
 		return b.foldedProduct(img, k, e)
 	}
-	if reader := b.turnedReader(e.out); reader != nil && b.oneTask(img, k) {
+	if reader := b.transposedReader(e.out); reader != nil && b.oneTask(img, k) {
 		return b.productAsKernel(reader, img, k, e)
 	}
 	if b.feedsProduct(e.out) || b.imageOfRuntime(e.out) {
@@ -132,7 +132,7 @@ func (b *builder) oneTask(img *surf, k *weights.Kernel) bool {
 }
 
 // readAsImage reports whether an elementwise operation that computes an output reads v after a product with a constant,
-// which turns v: the sum around a layer. A copy then loads v for both (chain_pair_mm_add_d256_s64; not
+// which transposes v: the sum around a layer. A copy then loads v for both (chain_pair_mm_add_d256_s64; not
 // chain_pair_add_ln_d256_s64, whose sum is not an output).
 func (b *builder) readAsImage(v *ir.Value) bool {
 	last := b.read[v].last
@@ -153,7 +153,7 @@ func (b *builder) feedsProduct(v *ir.Value) bool {
 }
 
 // columnForProduct keeps v, one row of numbers that only a product reads, as the column of single elements s, so that
-// the product need not turn it. It reports false if v is more than a row or s is not such a column.
+// the product need not transpose it. It reports false if v is more than a row or s is not such a column.
 func (b *builder) columnForProduct(v *ir.Value, s *surf) bool {
 	n := v.Type.Elems()
 	if v.Type.Shape[v.Type.Rank()-1] != n || n > int64(b.t.MaxChannels) {
@@ -269,7 +269,7 @@ func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, tr
 	m, most := x.dims[0], int64(b.t.MaxWidth)
 	for first := int64(0); first < m && !b.full(); first += most {
 		n := min(most, m-first)
-		err := b.imageByConst(b.turned(x.slice(0, first, n, 1)), dst.slice(0, first, n, 1), k, e, true)
+		err := b.imageByConst(b.transposed(x.slice(0, first, n, 1)), dst.slice(0, first, n, 1), k, e, true)
 		if err != nil {
 			return err
 		}
@@ -277,51 +277,52 @@ func (b *builder) matrixByConst(x, dst *surf, k *weights.Kernel, e *epilogue, tr
 	return nil
 }
 
-// turnKey is a matrix that a turn reads.
-type turnKey struct {
+// transposeKey is a matrix that a transpose reads.
+type transposeKey struct {
 	buf             *buffer
 	off             int64
 	rows, cols, row int64
 }
 
-// turned copies rows [M, K] to an image [K, M], once for all products that read
+// transposed copies rows [M, K] to an image [K, M], once for all products that read
 // them (chain_branch_d256_s64).
-func (b *builder) turned(x *surf) *surf {
-	key := turnKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
-	if img := b.turns[key]; img != nil && x.pix == 0 {
+func (b *builder) transposed(x *surf) *surf {
+	key := transposeKey{buf: x.buf, off: x.off, rows: x.dims[0], cols: x.dims[1], row: x.stride[0]}
+	if img := b.transposes[key]; img != nil && x.pix == 0 {
 		return img
 	}
-	img := b.turnedImage(x)
-	// An input that is turned keeps its place in scratch (recorded for every such product whose operand is an input).
+	img := b.transposedImage(x)
+	// An input that is transposed keeps its place in scratch (recorded for every such product whose operand is an
+	// input).
 	img.buf.named = x.buf.space == inPort
 	b.swapCopy(x, img)
 	if x.pix == 0 {
-		b.turns[key] = img
+		b.transposes[key] = img
 	}
 	return img
 }
 
-// turnedImage returns a place for the image [B, A] of a matrix x [A, B], whose rows are the columns of x. It stays in
-// L2 if it fits there beside the rows on their way in (products of 192 and of 224 rows with 4096 by 2048 elements,
-// public records; 256 rows do not). If it cannot stay in L2, turnedInter channels are side by side (run-time products
-// of 16 and 128 rows with 2048 by 2048 elements, public records).
-func (b *builder) turnedImage(x *surf) *surf {
+// transposedImage returns a place for the image [B, A] of a matrix x [A, B], whose rows are the columns of x. It stays
+// in L2 if it fits there beside the rows on their way in (products of 192 and of 224 rows with 4096 by 2048 elements,
+// public records; 256 rows do not). If it cannot stay in L2, transposedInter channels are side by side (run-time
+// products of 16 and 128 rows with 2048 by 2048 elements, public records).
+func (b *builder) transposedImage(x *surf) *surf {
 	img := b.temp([]int64{x.dims[1], x.dims[0]})
 	img.buf.apart = true
-	row := turnedInter * x.dims[0] * elemBytes
+	row := transposedInter * x.dims[0] * elemBytes
 	if img.buf.size > b.t.L2Bytes/2 {
 		all := x.dims[1] * (align(x.dims[0]*elemBytes, granule) + granule)
 		in := x.dims[0] * align(min(x.dims[1], workUnit)*elemBytes, granule)
 		img.buf.large = all+in <= b.t.L2Bytes-l2Reserve
 	}
-	if img.buf.size > b.t.L2Bytes/2 && !img.buf.large && x.dims[1]%turnedInter == 0 && row%64 == 0 {
-		img.inter, img.stride[0] = turnedInter, row
+	if img.buf.size > b.t.L2Bytes/2 && !img.buf.large && x.dims[1]%transposedInter == 0 && row%64 == 0 {
+		img.inter, img.stride[0] = transposedInter, row
 	}
 	return img
 }
 
-// turnedInter is the number of channels that a turn writes side by side to scratch, a granule.
-const turnedInter = granule / elemBytes
+// transposedInter is the number of channels that a transpose writes side by side to scratch, a granule.
+const transposedInter = granule / elemBytes
 
 // imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N] if swap is set and [N, M] otherwise.
 func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
@@ -477,7 +478,7 @@ func lowerMatmul(b *builder, op *ir.Op) error {
 		}, ys)
 	}
 	if k, ok := b.pieces[y]; ok {
-		return b.turnedProduct(k, &e)
+		return b.transposedProduct(k, &e)
 	}
 	xs, err := b.tensor(x)
 	if err != nil {
@@ -521,6 +522,6 @@ func (b *builder) matrixKernel(c *ir.Const, i int64, stored bool, e *epilogue) *
 		rows, cols = cols, rows
 	}
 	return &weights.Kernel{
-		Out: int(rows), In: int(cols), KH: 1, KW: 1, Groups: 1, W: w, Turned: stored, Table: e.lut(),
+		Out: int(rows), In: int(cols), KH: 1, KW: 1, Groups: 1, W: w, Transposed: stored, Table: e.lut(),
 	}
 }

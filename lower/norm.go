@@ -330,7 +330,7 @@ func (b *builder) singleColumn(x, dst *surf, axis int) bool {
 
 // softmaxColumn emits the softmax of a tensor that is one column of channels: the neural engine computes the maximum
 // and the reciprocal of the sum. The powers are computed along a row: the results of the difference and of the powers
-// are turned when they are stored (norm_softmax_a1_1x64x1x1).
+// are transposed when they are stored (norm_softmax_a1_1x64x1x1).
 func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, axis int) {
 	c := x.dims[axis]
 	column := func(s *surf, step int64) *operand {
@@ -375,9 +375,9 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 	}, 0)
 	t := copying()
 	b.fillTable(t, exp, 1)
-	turned := flat(ex)
-	turned.swap, turned.ext = true, [5]int64{1, 1, 1, 1, c}
-	b.emit(t, &operand{buf: line.buf, off: line.off, ext: turned.ext, stride: row}, nil, turned, 0)
+	transposed := flat(ex)
+	transposed.swap, transposed.ext = true, [5]int64{1, 1, 1, 1, c}
+	b.emit(t, &operand{buf: line.buf, off: line.off, ext: transposed.ext, stride: row}, nil, transposed, 0)
 	t = neural(td.NESum)
 	t.ne.category = 1
 	b.fillTable(t, recip, 1)
@@ -539,7 +539,7 @@ func (b *builder) normaliseImage(x, dst *surf, eps float64) {
 	b.emit(elementwise(td.PEMultiply), imageOperand(d, 1), factor, imageOperand(dst.withLeadingOnes(4), 1), 0)
 }
 
-// normaliseColumn normalises an axis that only dimensions of 1 follow: planar copies turn it to the row and back
+// normaliseColumn normalises an axis that only dimensions of 1 follow: planar copies transpose it to the row and back
 // (norm_layer_norm_ax1).
 func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 	n := int64(1)
@@ -586,9 +586,9 @@ func (s *surf) permuteRows(perm []int) *surf {
 }
 
 // normalise writes (x - mean) / sqrt(variance + eps) over the dimensions from first on; the dimensions before it are
-// channels of the tasks. turned reports that x is a column turned to a row; the pair counts as exchanged then too
-// (norm_layer_norm_ax1_1x64x1x1; not norm_layer_norm_ax3_1x1x1x64).
-func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) error {
+// channels of the tasks. transposed reports that x is a column transposed to a row; the pair counts as exchanged then
+// too (norm_layer_norm_ax1_1x64x1x1; not norm_layer_norm_ax3_1x1x1x64).
+func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed bool) error {
 	xr, dr := normView(x, first), normView(dst, first)
 	if xr == nil {
 		c := b.temp(x.dims)
@@ -686,7 +686,7 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, turned bool) e
 			src, out = imageOperand(xs, 1), imageOperand(ds, 1)
 		} else {
 			both.spread[axD] = src.ext[axD] > 1
-			both.swap = k > 1 || turned && src.ext[axW] > 1
+			both.swap = k > 1 || transposed && src.ext[axW] > 1
 		}
 		b.emit(d, src, both, out, 0)
 	}

@@ -47,7 +47,7 @@ func (b *builder) scheduled(ops []*ir.Op) []*ir.Op {
 func (b *builder) kernelsLate(ops []*ir.Op) []*ir.Op {
 	var late map[*ir.Op]bool
 	for _, op := range ops {
-		if b.turnsAround(op) {
+		if b.transposesProduct(op) {
 			if late == nil {
 				late = map[*ir.Op]bool{}
 			}

@@ -34,20 +34,20 @@ func oneMatrix(op *ir.Op) bool {
 	return out.Rank() >= 2 && out.Elems() == out.Shape[out.Rank()-1]*out.Shape[out.Rank()-2]
 }
 
-// turnedReader returns the product at run time that reads v as its y, and that is computed with rows and columns
+// transposedReader returns the product at run time that reads v as its y, and that is computed with rows and columns
 // exchanged, so that the columns of v are its kernel; nil if there is none.
-func (b *builder) turnedReader(v *ir.Value) *ir.Op {
+func (b *builder) transposedReader(v *ir.Value) *ir.Op {
 	op := b.read[v].last
-	if op == nil || !b.turnsAround(op) || op.Arg(ir.ParamY) != v {
+	if op == nil || !b.transposesProduct(op) || op.Arg(ir.ParamY) != v {
 		return nil
 	}
 	return op
 }
 
-// turnsAround reports whether a product at run time is computed with rows and columns exchanged: its y is the result of
-// a product with a constant, and a product with a constant is the only one to read its result, as channels that are
-// columns. The columns of y make several equal pieces.
-func (b *builder) turnsAround(op *ir.Op) bool {
+// transposesProduct reports whether a product at run time is computed with rows and columns exchanged: its y is the
+// result of a product with a constant, and a product with a constant is the only one to read its result, as channels
+// that are columns. The columns of y make several equal pieces.
+func (b *builder) transposesProduct(op *ir.Op) bool {
 	if !runtimeProduct(op) || !oneMatrix(op) {
 		return false
 	}
@@ -88,7 +88,7 @@ type piecesKernel struct {
 }
 
 // productAsKernel multiplies the rows of x with a constant kernel; the result is the kernel of reader, a product at run
-// time, whose image is turned before. The image waits in L2 meanwhile, and the tasks name its place in scratch.
+// time, whose image is transposed before. The image waits in L2 meanwhile, and the tasks name its place in scratch.
 func (b *builder) productAsKernel(reader *ir.Op, x *surf, k *weights.Kernel, e *epilogue) error {
 	p, err := b.tensor(reader.Arg(ir.ParamX))
 	if err != nil {
@@ -98,7 +98,7 @@ func (b *builder) productAsKernel(reader *ir.Op, x *surf, k *weights.Kernel, e *
 	if rows == nil {
 		return fmt.Errorf("operand of shape %v is not laid out as rows", p.dims)
 	}
-	image := b.turned(rows)
+	image := b.transposed(rows)
 	image.buf.named = true
 	outs, sum := int64(k.Out), x.dims[1]
 	lanes := b.pieceLanes(outs, sum, rows.dims[0])
@@ -112,9 +112,9 @@ func (b *builder) productAsKernel(reader *ir.Op, x *surf, k *weights.Kernel, e *
 	return b.imageByConst(x, dst, k, e, false)
 }
 
-// turnedProduct multiplies with a kernel that productAsKernel has written. The result is the image of the product that
-// reads it.
-func (b *builder) turnedProduct(k piecesKernel, e *epilogue) error {
+// transposedProduct multiplies with a kernel that productAsKernel has written. The result is the image of the product
+// that reads it.
+func (b *builder) transposedProduct(k piecesKernel, e *epilogue) error {
 	next := b.temp([]int64{k.outs, k.image.dims[1]})
 	b.images[e.out] = next
 	b.multiplyPieces(k.rows, k.lanes, k.outs, k.image, next, e)

@@ -144,7 +144,7 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	if rows && !column {
 		return b.reduceRows(x, dst, kept, over, r, factor)
 	}
-	if b.reduceTurned(x, dst, kept, axes, r, factor) || b.reduceDown(x, dst, kept, axes, r, factor) {
+	if b.reduceTransposed(x, dst, kept, axes, r, factor) || b.reduceDown(x, dst, kept, axes, r, factor) {
 		return nil
 	}
 	// Channels are summed one axis at a time; the factor goes with the last.
@@ -167,9 +167,9 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 	return nil
 }
 
-// reduceTurned sums the channels of one image after a pass that turns them to the row (reduce_probe_sum_ax1_1x64x8x8);
-// the rows of the image are groups of the sum. It reports false if that does not fit.
-func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
+// reduceTransposed sums the channels of one image after a pass that transposes them to the row
+// (reduce_probe_sum_ax1_1x64x8x8); the rows of the image are groups of the sum. It reports false if that does not fit.
+func (b *builder) reduceTransposed(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
 	if r.neural != td.NESum || len(x.dims) != 4 || len(axes) != 1 || axes[0] != 1 || x.dims[0] != 1 {
 		return false
 	}
@@ -186,12 +186,12 @@ func (b *builder) reduceTurned(x, dst *surf, kept []int64, axes []int, r reducti
 	case h == 1: // a matrix (reduce_probe_sum_ax1_1x64x1x64, reduce_probe_sum_ax1_1x8x1x64)
 		t.buf.named, t.buf.apart = true, true
 	case part == c:
-		t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
+		t.buf.padEach, t.buf.padBytes = w, transposePad(w*line)
 	}
 	step := either(h == 1, t.stride[1], t.stride[0])
-	turned := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
+	transposed := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], step}}
-	b.emit(copying(), imageOperand(x, 1), nil, turned, 0)
+	b.emit(copying(), imageOperand(x, 1), nil, transposed, 0)
 	in := &operand{buf: t.buf, off: t.off, ext: [5]int64{h, 1, w, c / part, part},
 		stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], step}}
 	if part < c {
@@ -216,10 +216,10 @@ func partOfRow(n int64) int64 {
 	return n
 }
 
-// turnPad is the padding of a row that a turn to the row leaves in L2, which keeps rows on different banks: two
-// granules if the row fills whole banks, one if it is another even number of granules (sums over channels of 1x32x4x4
-// and 1x64x8x8, sum and maximum over rows of 1x64x8x8).
-func turnPad(row int64) int64 {
+// transposePad is the padding of a row that a transpose to the row leaves in L2, which keeps rows on different banks:
+// two granules if the row fills whole banks, one if it is another even number of granules (sums over channels of
+// 1x32x4x4 and 1x64x8x8, sum and maximum over rows of 1x64x8x8).
+func transposePad(row int64) int64 {
 	switch n := row / granule; {
 	case n%banks == 0:
 		return 2 * granule
@@ -229,9 +229,9 @@ func turnPad(row int64) int64 {
 	return 0
 }
 
-// reduceDown reduces the rows of one image: they are turned to the row, with the columns of the image as groups of the
-// reduction, and the result is turned back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8). It reports
-// false if that does not fit.
+// reduceDown reduces the rows of one image: they are transposed to the row, with the columns of the image as groups of
+// the reduction, and the result is transposed back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8). It
+// reports false if that does not fit.
 func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
 	if len(x.dims) != 4 || len(axes) != 1 || axes[0] != 2 || x.dims[0] != 1 || x.pix != 0 || dst.pix != 0 {
 		return false
@@ -246,7 +246,7 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 		return false
 	}
 	t, y := b.temp([]int64{c, w, h}), b.temp([]int64{w, c, 1})
-	t.buf.padEach, t.buf.padBytes = w, turnPad(w*line)
+	t.buf.padEach, t.buf.padBytes = w, transposePad(w*line)
 	y.buf.plain = true
 	whole := func(s *surf) int64 { return s.dims[1] * s.stride[1] }
 	b.emit(copying(), &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, h, c, w},
@@ -259,7 +259,7 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 	b.emit(copying(), &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, w, c, 1},
 		stride: [4]int64{y.stride[0], y.stride[0], y.stride[0], y.stride[1]}}, nil,
 		&operand{buf: out.buf, off: out.off, swap: true, ext: [5]int64{1, 1, w, c, 1},
-			stride: [4]int64{whole(out), whole(out), out.stride[2], out.stride[1]}}, turnedRows)
+			stride: [4]int64{whole(out), whole(out), out.stride[2], out.stride[1]}}, transposedRows)
 	return true
 }
 
@@ -291,7 +291,7 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 }
 
 // reduceToRow reduces the rest of each channel to one element of a row: the kept axis, the channels of the task, is the
-// row of its turned result. It reports false if one task is not enough.
+// row of its transposed result. It reports false if one task is not enough.
 func (b *builder) reduceToRow(x, dst *surf, over []bool, r reduction, factor float64) bool {
 	keep, fold := reductionLoops(x, x, over)
 	if dst.pix != 0 || dst.elems() != dst.w() || len(keep) != 1 || len(fold) > 2 {

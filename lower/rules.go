@@ -31,7 +31,7 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "linear", Ops: ops{ir.OpLinear}, accept: acceptMatmul, lower: lowerLinear,
-		Doc:    "rows turned into channels, then a 1x1 convolution that stores its result turned back",
+		Doc:    "rows transposed to channels, a 1x1 convolution that stores its result transposed back",
 		limits: []string{target.RuleVector, target.RuleRuntime, target.RuleKernelBytes, target.RuleWorkingSet},
 	},
 	{
@@ -78,7 +78,7 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "select", Ops: ops{ir.OpSelect}, accept: acceptSelect, lower: lowerSelect,
-		Doc:    "tables turn the condition and its opposite into 0 and 1; the sides times these are added",
+		Doc:    "c*a + (1-c)*b, with c and 1-c as 0 and 1 by table",
 		limits: []string{target.RuleConstants},
 	},
 	{

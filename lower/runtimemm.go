@@ -9,22 +9,22 @@ import (
 )
 
 // runtimeProducts multiplies the matrices of two tensors, the last first. Operands of which every product reads another
-// matrix are turned together, each matrix in a row of its own (chain_attn_s128_dh64_h4; batches of 375 rows, public
+// matrix are transposed together, each matrix in a row of its own (chain_attn_s128_dh64_h4; batches of 375 rows, public
 // records).
 func (b *builder) runtimeProducts(x, y, dst *surf, tx, ty bool, e *epilogue) error {
-	if tx && b.turnsTogether(x, dst) {
-		x, tx = b.turnedTogether(x), false
+	if tx && b.canBatchTranspose(x, dst) {
+		x, tx = b.batchTranspose(x), false
 	}
 	input := y.buf.space != scratch
-	image, turn := y, func() {}
-	if ty && b.turnsTogether(y, dst) {
+	image, transpose := y, func() {}
+	if ty && b.canBatchTranspose(y, dst) {
 		ty = false
-		image = b.turnedPlace(y)
+		image = b.transposedPlace(y)
 		// After the first kernel, as recorded.
-		turn = sync.OnceFunc(func() { b.turnTogether(y, image) })
+		transpose = sync.OnceFunc(func() { b.batchTransposeTo(y, image) })
 	}
 	for i := leading(dst) - 1; i >= 0 && !b.full(); i-- {
-		err := b.runtimeProduct(x.matrix(dst, i), image.matrix(dst, i), dst.matrix(dst, i), tx, ty, input, e, turn)
+		err := b.runtimeProduct(x.matrix(dst, i), image.matrix(dst, i), dst.matrix(dst, i), tx, ty, input, e, transpose)
 		if err != nil {
 			return err
 		}
@@ -32,9 +32,9 @@ func (b *builder) runtimeProducts(x, y, dst *surf, tx, ty bool, e *epilogue) err
 	return nil
 }
 
-// turnsTogether reports whether one task can turn all matrices of s: several, each of which belongs to one of the
-// result's.
-func (b *builder) turnsTogether(s, dst *surf) bool {
+// canBatchTranspose reports whether one task can transpose all matrices of s: several, each of which belongs to one of
+// the result's.
+func (b *builder) canBatchTranspose(s, dst *surf) bool {
 	r := len(s.dims)
 	if s.pix != 0 || s.inter > 1 {
 		return false
@@ -52,8 +52,8 @@ func (b *builder) turnsTogether(s, dst *surf) bool {
 		n*row <= b.t.L2Bytes-l2Reserve && s.reshape([]int64{n, rows, cols}) != nil
 }
 
-// turnedPlace returns a place for the matrices of s with rows and columns exchanged.
-func (b *builder) turnedPlace(s *surf) *surf {
+// transposedPlace returns a place for the matrices of s with rows and columns exchanged.
+func (b *builder) transposedPlace(s *surf) *surf {
 	r := len(s.dims)
 	dims := append([]int64(nil), s.dims...)
 	dims[r-2], dims[r-1] = dims[r-1], dims[r-2]
@@ -66,8 +66,8 @@ func (b *builder) turnedPlace(s *surf) *surf {
 	return img
 }
 
-// turnTogether writes the matrices of s to img, which turnedPlace returned.
-func (b *builder) turnTogether(s, img *surf) {
+// batchTransposeTo writes the matrices of s to img, which transposedPlace returned.
+func (b *builder) batchTransposeTo(s, img *surf) {
 	r := len(s.dims)
 	n := s.elems() / s.dims[r-2] / s.dims[r-1]
 	x, y := s.reshape([]int64{n, s.dims[r-2], s.dims[r-1]}), img.reshape([]int64{n, s.dims[r-1], s.dims[r-2]})
@@ -79,7 +79,7 @@ func (b *builder) turnTogether(s, img *surf) {
 	row := x.dims[1] * align(min(x.dims[2], workUnit)*elemBytes, granule)
 	tile := (b.t.L2Bytes - l2Reserve - img.buf.size) / row
 	if img.buf.kernels {
-		tile = (b.t.L2Bytes - l2Reserve) / (row + turnedRow(out.ext))
+		tile = (b.t.L2Bytes - l2Reserve) / (row + transposedRow(out.ext))
 	}
 	if tile >= n || tile < 1 {
 		tile = 0
@@ -87,16 +87,16 @@ func (b *builder) turnTogether(s, img *surf) {
 	b.emit(copying(), in, nil, out, tile)
 }
 
-// besideKernels is the number of turned matrices up to which their rows are side by side: as many as public records
+// besideKernels is the number of transposed matrices up to which their rows are side by side: as many as public records
 // have. The hazard check refuses 33 matrices of 16 by 32 elements.
 const besideKernels = 8
 
-// turnedTogether is the matrices of s with rows and columns exchanged, as kernels: the rows of one number in all
-// matrices are side by side (products of eight turned matrices of 749 and of 375 by 128 elements, public records).
-func (b *builder) turnedTogether(s *surf) *surf {
-	img := b.turnedPlace(s)
+// batchTranspose returns s with its last two axes swapped, row i of every matrix adjacent, as kernels (products of
+// eight transposed matrices of 749 and of 375 by 128 elements, public records).
+func (b *builder) batchTranspose(s *surf) *surf {
+	img := b.transposedPlace(s)
 	if leading(img) > besideKernels {
-		b.turnTogether(s, img)
+		b.batchTransposeTo(s, img)
 		return img
 	}
 	img.buf.kernels = true
@@ -107,14 +107,14 @@ func (b *builder) turnedTogether(s *surf) *surf {
 		img.stride[i] = row
 		row *= img.dims[i]
 	}
-	b.turnTogether(s, img)
+	b.batchTransposeTo(s, img)
 	return img
 }
 
 // runtimeProduct multiplies two matrices that are known only at run time. y is the image (K channels, N pixels) and x
 // the kernel. The kernel is read row by row if a core computes one output; otherwise it is first rewritten into scratch
 // in the order in which the kernel DMA reads. input reports that y is an input or a constant, or was before it was
-// turned. It calls ready before it reads y.
+// transposed. It calls ready before it reads y.
 func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogue, ready func()) error {
 	n := y.dims[1]
 	if ty {
@@ -124,13 +124,13 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 		defer b.categorise(len(b.drafts), n)
 	}
 	if tx {
-		x = b.turnedRows(x, n)
+		x = b.transposedRows(x, n)
 	}
 	m, k := x.dims[0], x.dims[1]
 	if kernel := b.kernels[x.buf]; kernel.pieces > 0 {
 		ready()
 		if ty {
-			s := b.turnedImage(y)
+			s := b.transposedImage(y)
 			b.swapCopy(y, s)
 			y = s
 		}
@@ -164,7 +164,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 		}
 		ready()
 		if ty { // after the kernel, as recorded
-			s := b.turnedImage(y)
+			s := b.transposedImage(y)
 			b.swapCopy(y, s)
 			y, ty = s, false
 		}
@@ -250,7 +250,7 @@ func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epil
 	}
 	ready()
 	if ty {
-		s := b.turnedImage(y)
+		s := b.transposedImage(y)
 		b.swapCopy(y, s)
 		y = s
 	}
@@ -319,7 +319,7 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 func (b *builder) kernelOf(v *ir.Value) *surf {
 	op := b.read[v].last
 	if op == nil || b.read[v].n != 1 || b.outs[v] != nil || !runtimeProduct(op) || op.Arg(ir.ParamX) != v ||
-		b.turnsAround(op) {
+		b.transposesProduct(op) {
 		return nil
 	}
 	a, err := ir.MatMulAttrs(op)
@@ -345,7 +345,7 @@ func (b *builder) kernelOf(v *ir.Value) *surf {
 // kernelPieces is kernelOf for a value of which the product makes several equal pieces (chain_attn_s256_dh64).
 func (b *builder) kernelPieces(v *ir.Value) *surf {
 	op := b.read[v].last
-	if !b.feedsRuntime(v) || op.Arg(ir.ParamX) != v || b.turnsAround(op) {
+	if !b.feedsRuntime(v) || op.Arg(ir.ParamX) != v || b.transposesProduct(op) {
 		return nil
 	}
 	a, err := ir.MatMulAttrs(op)
@@ -399,9 +399,9 @@ func (b *builder) kernelsOf(v *ir.Value) *operand {
 		stride: [4]int64{buf.size, buf.size, step, part}}
 }
 
-// turnedRows exchanges rows and columns of x [K, M], which is to multiply n columns. If a task takes all rows, they are
-// turned into the kernel's order (64 rows of 128 and 128 rows of 2048 elements, public records).
-func (b *builder) turnedRows(x *surf, n int64) *surf {
+// transposedRows exchanges rows and columns of x [K, M], which is to multiply n columns. If a task takes all rows, they
+// are transposed into the kernel's order (64 rows of 128 and 128 rows of 2048 elements, public records).
+func (b *builder) transposedRows(x *surf, n int64) *surf {
 	k, m := x.dims[0], x.dims[1]
 	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, workUnit))
 	if lanes == 1 || groups != 1 || m != td.Lanes*lanes {

@@ -211,9 +211,9 @@ func signedPower(c *decomposer) {
 		return
 	}
 	size := c.unary(ir.OpExp, c.mul(y, c.log(c.unary(ir.OpAbs, x))))
-	var turned *ir.Value
+	var signed *ir.Value
 	if y.IsConst() {
-		turned = c.mul(size, c.computed(func(i int64) float64 {
+		signed = c.mul(size, c.computed(func(i int64) float64 {
 			switch p := y.Const.Float(i); {
 			case p != math.Trunc(p):
 				return 0
@@ -224,10 +224,10 @@ func signedPower(c *decomposer) {
 		}, y.Type.Shape, y))
 	} else {
 		odd := c.sub(y, c.mul(c.unary(ir.OpFloor, c.mul(y, c.num(0.5))), c.num(2)))
-		turned = c.mul(size, c.sub(c.num(1), c.mul(odd, c.num(2))))
-		turned = c.choose(c.equal(c.unary(ir.OpFloor, y), y), turned, c.num(0))
+		signed = c.mul(size, c.sub(c.num(1), c.mul(odd, c.num(2))))
+		signed = c.choose(c.equal(c.unary(ir.OpFloor, y), y), signed, c.num(0))
 	}
-	c.become(c.choose(c.do(ir.OpLess, arg{ir.ParamX, x}, arg{ir.ParamY, c.num(0)}), turned, size))
+	c.become(c.choose(c.do(ir.OpLess, arg{ir.ParamX, x}, arg{ir.ParamY, c.num(0)}), signed, size))
 }
 
 // notNegative reports whether the operations that compute a value show that it cannot be negative.

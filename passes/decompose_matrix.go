@@ -215,8 +215,8 @@ func (c *decomposer) oneTap(taps *ir.Value, first, n, k int64) *ir.Value {
 	if d[2] == 1 {
 		return c.reshape(c.slice(taps, 0, first, first+n), n, d[1])
 	}
-	turned := c.transpose(taps, 0, 2, 1)
-	return c.reshape(c.slice(c.slice(turned, 0, first, first+n), 1, k, k+1), n, d[1])
+	transposed := c.transpose(taps, 0, 2, 1)
+	return c.reshape(c.slice(c.slice(transposed, 0, first, first+n), 1, k, k+1), n, d[1])
 }
 
 // addedBias adds a bias that is an operand, after the convolution.

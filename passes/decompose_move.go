@@ -12,9 +12,9 @@ import (
 var movementDecompositions = []Decomposition{
 	{Name: "joined-copies", Ops: ops{ir.OpTile}, Doc: "concat of the copies, one dimension at a time",
 		apply: joinedCopies},
-	{Name: "turned-parts", Ops: ops{ir.OpReverse},
+	{Name: "reversed-parts", Ops: ops{ir.OpReverse},
 		Doc:   "concat of slices in reverse order; of a long axis first the factors of its length",
-		apply: turnedParts},
+		apply: reversedParts},
 	{Name: "window", Ops: ops{ir.OpCrop}, Doc: "slice_by_size; of the last dimension, exchanged for another",
 		apply: window},
 	{Name: "reshape", Ops: ops{ir.OpReshapeLike, ir.OpFlatten2D}, Doc: "reshape",
@@ -29,9 +29,9 @@ var movementDecompositions = []Decomposition{
 		Covers: "begin, end and stride known", apply: stepsOfSlice},
 	{Name: "margins", Ops: ops{ir.OpPad}, Doc: "concat of slices of x around x",
 		Covers: "modes other than constant", apply: margins},
-	{Name: "stacked-turns", Ops: ops{ir.OpConcat},
+	{Name: "interleaved-stack", Ops: ops{ir.OpConcat},
 		Doc:    "concat and reshape; along the last dimension, exchanged for another",
-		Covers: "interleave", apply: stackedTurns},
+		Covers: "interleave", apply: interleavedStack},
 	{Name: "stacked-windows", Ops: ops{ir.OpSlidingWindows}, Doc: "concat of slices", apply: stackedWindows},
 	{Name: "bounded-band", Ops: ops{ir.OpBandPart},
 		Doc:   "minimum and maximum with constants: infinite inside the band, 0 outside",
@@ -82,50 +82,50 @@ func (c *decomposer) repeated(x *ir.Value, axis int, n int64) *ir.Value {
 	return y
 }
 
-func turnedParts(c *decomposer) {
+func reversedParts(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	rank := x.Type.Rank()
-	turn := make([]bool, rank)
+	reverse := make([]bool, rank)
 	if c.op.Arg(ir.ParamAxes) == nil {
-		for i := range turn {
-			turn[i] = true
+		for i := range reverse {
+			reverse[i] = true
 		}
 	} else if as, ok := ir.ArgInts(c.op, ir.ParamAxes); ok {
 		for _, a := range as {
-			turn[(a+int64(rank))%int64(rank)] = true
+			reverse[(a+int64(rank))%int64(rank)] = true
 		}
 	} else {
 		c.decline("axes is computed")
 		return
 	}
 	y := x
-	for axis, on := range turn {
+	for axis, on := range reverse {
 		switch {
 		case !on || y == nil || y.Type.Shape[axis] == 1:
 		case axis < rank-1:
-			y = c.turned(y, axis)
+			y = c.reversedInParts(y, axis)
 		default:
-			y = c.exchanged(y, c.turned)
+			y = c.exchanged(y, c.reversedInParts)
 		}
 	}
 	c.become(y)
 }
 
-// turned reverses an axis other than the last. Reversing an axis of a*b elements is reversing both of its factors, in
-// a+b slices.
-func (c *decomposer) turned(x *ir.Value, axis int) *ir.Value {
+// reversedInParts reverses an axis other than the last. Reversing an axis of a*b elements is reversing both of its
+// factors, in a+b slices.
+func (c *decomposer) reversedInParts(x *ir.Value, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
 	n := x.Type.Shape[axis]
-	switch f, _ := turning(n, map[int64][2]int64{}); {
+	switch f, _ := reverseFactor(n, map[int64][2]int64{}); {
 	case f == n:
-		return c.turnedSingly(x, axis)
+		return c.reversedSingly(x, axis)
 	case f == 0: // the last element, then the others
-		return c.concat(axis, c.slice(x, axis, n-1, n), c.turned(c.slice(x, axis, 0, n-1), axis))
+		return c.concat(axis, c.slice(x, axis, n-1, n), c.reversedInParts(c.slice(x, axis, 0, n-1), axis))
 	default:
 		return c.split(x, axis, f, n/f, func(y *ir.Value, axis int) *ir.Value {
-			return c.turned(c.turned(y, axis), axis+1)
+			return c.reversedInParts(c.reversedInParts(y, axis), axis+1)
 		})
 	}
 }
@@ -133,21 +133,21 @@ func (c *decomposer) turned(x *ir.Value, axis int) *ir.Value {
 // pass is the weight, in slices, of writing the whole tensor once more.
 const pass = 6
 
-// turning returns the factor by which to reverse n elements and the weight of doing so: n for one slice per element, 0
-// for reversing one element separately from the rest.
-func turning(n int64, known map[int64][2]int64) (factor, weight int64) {
+// reverseFactor returns the factor by which to reverse n elements and the weight of doing so: n for one slice per
+// element, 0 for reversing one element separately from the rest.
+func reverseFactor(n int64, known map[int64][2]int64) (factor, weight int64) {
 	if k, ok := known[n]; ok {
 		return k[0], k[1]
 	}
 	factor, weight = n, n+pass
 	if n > maxJoined {
-		_, w := turning(n-1, known)
+		_, w := reverseFactor(n-1, known)
 		factor, weight = 0, w+2+pass
 	}
 	for f := int64(2); f*f <= n; f++ {
 		if n%f == 0 {
-			_, a := turning(f, known)
-			_, b := turning(n/f, known)
+			_, a := reverseFactor(f, known)
+			_, b := reverseFactor(n/f, known)
 			if a+b < weight {
 				factor, weight = f, a+b
 			}
@@ -157,8 +157,8 @@ func turning(n int64, known map[int64][2]int64) (factor, weight int64) {
 	return factor, weight
 }
 
-// turnedSingly joins single elements in reverse order.
-func (c *decomposer) turnedSingly(x *ir.Value, axis int) *ir.Value {
+// reversedSingly joins single elements in reverse order.
+func (c *decomposer) reversedSingly(x *ir.Value, axis int) *ir.Value {
 	if c.err != nil {
 		return nil
 	}
@@ -239,7 +239,7 @@ func stepsOfSlice(c *decomposer) {
 	}
 	for i, s := range a[:max(last, 0)] {
 		if s.Stride < 0 {
-			y = c.reversed(y, i)
+			y = c.reversedInParts(y, i)
 		}
 	}
 	if last >= 0 && a[last].Stride != 1 {
@@ -248,7 +248,7 @@ func stepsOfSlice(c *decomposer) {
 			if s.Stride > 0 {
 				return c.every(y, axis, run{s.Begin, s.Len, s.Stride})
 			}
-			return c.reversed(c.every(y, axis, run{s.Begin + (s.Len-1)*s.Stride, s.Len, -s.Stride}), axis)
+			return c.reversedInParts(c.every(y, axis, run{s.Begin + (s.Len-1)*s.Stride, s.Len, -s.Stride}), axis)
 		})
 	}
 	if last >= 1 && a[last].Squeeze { // [.., n, 1] as [.., 1, n], which is [.., n]
@@ -274,7 +274,7 @@ func replacedPart(c *decomposer) {
 	u = c.reshape(u, shape...)
 	for i := range a {
 		if s := &a[i]; s.Stride < 0 {
-			u = c.reversed(u, i)
+			u = c.reversedInParts(u, i)
 			s.Begin, s.Stride = s.Begin+(s.Len-1)*s.Stride, -s.Stride
 		}
 		if a[i].Len == 1 {
@@ -394,7 +394,7 @@ func mirrored(mode string, i, n int64) int64 {
 	return min(i, 2*n-2-i)
 }
 
-func stackedTurns(c *decomposer) {
+func interleavedStack(c *decomposer) {
 	vs := c.op.ArgList(ir.ParamValues)
 	on, _ := ir.ArgBool(c.op, ir.ParamInterleave)
 	out := c.op.Results[0].Type.Shape

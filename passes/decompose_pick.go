@@ -339,7 +339,7 @@ func (c *decomposer) copies(x *ir.Value, axis int, n int64) *ir.Value {
 	return c.do(ir.OpTile, arg{ir.ParamX, x}, arg{ir.ParamReps, c.ints(reps...)})
 }
 
-// reversed turns the order along an axis.
+// reversed reverses an axis.
 func (c *decomposer) reversed(x *ir.Value, axis int) *ir.Value {
 	if c.err != nil || x.Type.Shape[axis] == 1 {
 		return x

@@ -213,9 +213,9 @@ func triangle(c *decomposer) {
 	if c.err != nil {
 		return
 	}
-	turned := y.Type.Shape
+	transposed := y.Type.Shape
 	y = c.runningSum(c.reshape(y, rows, n), rows, n, exclusive, reverse)
-	c.shaped(c.transpose(c.reshape(y, turned...), perm...))
+	c.shaped(c.transpose(c.reshape(y, transposed...), perm...))
 }
 
 // runningSum returns the running sum of each row of x.

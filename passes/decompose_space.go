@@ -79,9 +79,9 @@ type order struct {
 	tail int // factors of the last dimension
 }
 
-// A turn is a transposition: the groups of factors that it moves together, in their order before it, and the
+// A transposition is the groups of factors that it moves together, in their order before it, and the
 // permutation of the groups.
-type turn struct {
+type transposition struct {
 	groups [][]int
 	perm   []int
 	to     order
@@ -166,7 +166,7 @@ func (p *planner) extent(group []int) int64 {
 }
 
 // shortest returns the fewest transpositions from one order to another, up to three.
-func (p *planner) shortest(from, to order) ([]turn, bool) {
+func (p *planner) shortest(from, to order) ([]transposition, bool) {
 	for depth := 1; depth <= 3; depth++ {
 		if ts, _, ok := p.plan(from, to, depth); ok {
 			return ts, true
@@ -177,27 +177,27 @@ func (p *planner) shortest(from, to order) ([]turn, bool) {
 
 // plan returns depth transpositions from one order to another, and the padded bytes that they write. The last
 // transposition is the one that remains to be done.
-func (p *planner) plan(from, to order, depth int) (best []turn, bytes int64, ok bool) {
+func (p *planner) plan(from, to order, depth int) (best []transposition, bytes int64, ok bool) {
 	if from.tail == to.tail && slices.Equal(from.of, to.of) {
 		return nil, 0, true
 	}
 	if depth == 1 {
 		t, bytes, ok := p.direct(from, to)
-		return []turn{t}, bytes, ok
+		return []transposition{t}, bytes, ok
 	}
-	p.each(from, func(t turn, here int64) {
+	p.each(from, func(t transposition, here int64) {
 		if ok && here >= bytes {
 			return
 		}
 		if rest, more, found := p.plan(t.to, to, depth-1); found && (!ok || here+more < bytes) {
-			best, bytes, ok = append([]turn{t}, rest...), here+more, true
+			best, bytes, ok = append([]transposition{t}, rest...), here+more, true
 		}
 	})
 	return best, bytes, ok
 }
 
 // direct returns the transposition from one order to another, if a single one suffices.
-func (p *planner) direct(from, to order) (turn, int64, bool) {
+func (p *planner) direct(from, to order) (transposition, int64, bool) {
 	k := len(from.of)
 	place := make([]int, len(p.factors)) // position of each factor in to
 	for i, f := range to.of {
@@ -218,7 +218,7 @@ func (p *planner) direct(from, to order) (turn, int64, bool) {
 		perm[i] = i
 	}
 	slices.SortFunc(perm, func(a, b int) int { return place[groups[a][0]] - place[groups[b][0]] })
-	t := turn{groups, perm, to}
+	t := transposition{groups, perm, to}
 	if len(groups[len(groups)-1]) != from.tail || len(groups[perm[len(perm)-1]]) != to.tail {
 		return t, 0, false
 	}
@@ -227,7 +227,7 @@ func (p *planner) direct(from, to order) (turn, int64, bool) {
 }
 
 // weigh returns the padded bytes that a transposition writes, and whether the target supports its shapes.
-func (p *planner) weigh(t turn) (int64, bool) {
+func (p *planner) weigh(t transposition) (int64, bool) {
 	if len(t.groups) > p.table.MaxRank {
 		return 0, false
 	}
@@ -249,7 +249,7 @@ func (p *planner) weigh(t turn) (int64, bool) {
 }
 
 // each calls f with every transposition of an order.
-func (p *planner) each(from order, f func(t turn, bytes int64)) {
+func (p *planner) each(from order, f func(t transposition, bytes int64)) {
 	k := len(from.of)
 	cut := k - from.tail
 	for cuts := range 1 << max(cut-1, 0) { // bit i: a group ends after factor i
@@ -266,7 +266,7 @@ func (p *planner) each(from order, f func(t turn, bytes int64)) {
 			continue
 		}
 		permute(len(groups), func(perm []int) {
-			t := turn{groups: groups, perm: slices.Clone(perm)}
+			t := transposition{groups: groups, perm: slices.Clone(perm)}
 			for _, g := range perm {
 				t.to.of = append(t.to.of, groups[g]...)
 			}

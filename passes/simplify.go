@@ -219,7 +219,7 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return x, nil
 	}
 	if x.Def != nil && x.Def.Is(ir.OpTranspose) {
-		return s.turnWithoutOnes(r, op, x.Def, x.Def.Arg(ir.ParamX), x)
+		return s.transposeSqueezed(r, op, x.Def, x.Def.Arg(ir.ParamX), x)
 	}
 	if !isReshape(x.Def) {
 		return nil, nil
@@ -235,25 +235,24 @@ func mergeReshape(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	return s.reshape(r, op, from, y.Type.Shape)
 }
 
-// turnWithoutOnes emits a transposition and a reshape, in either order, as a reshape of x to the dimensions that are
-// not 1, their transposition, and a reshape to the result of op. It applies if the tensor between the two ends in a
-// dimension of 1, where each element would take a row of its own, and the reshape inserts or removes only such
-// dimensions.
-func (s *State) turnWithoutOnes(r *rewriter, op, transpose *ir.Op, x, between *ir.Value) (*ir.Value, error) {
+// transposeSqueezed rewrites a transposition and a reshape, in either order, as squeeze, transpose, unsqueeze. It
+// applies if the tensor between the two ends in a dimension of 1, where each element would take a row of its own, and
+// the reshape inserts or removes only such dimensions.
+func (s *State) transposeSqueezed(r *rewriter, op, transpose *ir.Op, x, between *ir.Value) (*ir.Value, error) {
 	y := op.Results[0]
 	perm, err := ir.Perm(transpose)
 	if err != nil || !known(x) || !known(between) || !known(y) {
 		return nil, nil
 	}
-	turned := transpose.Arg(ir.ParamX)
+	transposed := transpose.Arg(ir.ParamX)
 	if between.Type.Elems() == 1 || between.Type.Shape[between.Type.Rank()-1] != 1 ||
-		!slices.Equal(withoutOnes(x), withoutOnes(turned)) ||
+		!slices.Equal(withoutOnes(x), withoutOnes(transposed)) ||
 		!slices.Equal(withoutOnes(transpose.Results[0]), withoutOnes(y)) {
 		return nil, nil
 	}
 	place := make([]int, len(perm)) // of a dimension among those that are not 1
 	kept := 0
-	for i, d := range turned.Type.Shape {
+	for i, d := range transposed.Type.Shape {
 		place[i] = kept
 		if d != 1 {
 			kept++
@@ -261,7 +260,7 @@ func (s *State) turnWithoutOnes(r *rewriter, op, transpose *ir.Op, x, between *i
 	}
 	short := make([]int64, 0, kept)
 	for _, p := range perm {
-		if turned.Type.Shape[p] != 1 {
+		if transposed.Type.Shape[p] != 1 {
 			short = append(short, int64(place[p]))
 		}
 	}
@@ -315,10 +314,10 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 		return x, nil
 	}
 	if len(perm) > s.table().MaxRank {
-		return s.turnGroups(r, op, x, perm)
+		return s.transposeGroups(r, op, x, perm)
 	}
 	if isReshape(x.Def) {
-		return s.turnWithoutOnes(r, op, op, x.Def.Arg(ir.ParamX), x)
+		return s.transposeSqueezed(r, op, op, x.Def.Arg(ir.ParamX), x)
 	}
 	if x.Def == nil || !x.Def.Is(ir.OpTranspose) {
 		return nil, nil
@@ -346,10 +345,10 @@ func mergeTranspose(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	return n.Results[0], nil
 }
 
-// turnGroups emits a transposition of more dimensions than the target has, such as that of the windows of an image, as
-// one of groups of dimensions that stay adjacent, between reshapes, which then merge with those around them. Dimensions
-// of 1 are dropped.
-func (s *State) turnGroups(r *rewriter, op *ir.Op, x *ir.Value, perm []int) (*ir.Value, error) {
+// transposeGroups emits a transposition of more dimensions than the target has, such as that of the windows of an
+// image, as one of groups of dimensions that stay adjacent, between reshapes, which then merge with those around them.
+// Dimensions of 1 are dropped.
+func (s *State) transposeGroups(r *rewriter, op *ir.Op, x *ir.Value, perm []int) (*ir.Value, error) {
 	y := op.Results[0]
 	if !known(x) || !known(y) {
 		return nil, nil
@@ -378,9 +377,9 @@ func (s *State) turnGroups(r *rewriter, op *ir.Op, x *ir.Value, perm []int) (*ir
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return groups[a][0] - groups[b][0] })
-	merged, turn := make([]int64, len(groups)), make([]int64, len(groups))
+	merged, transpose := make([]int64, len(groups)), make([]int64, len(groups))
 	for at, g := range order {
-		merged[at], turn[g] = 1, int64(at)
+		merged[at], transpose[g] = 1, int64(at)
 		for _, d := range groups[g] {
 			merged[at] *= shape[d]
 		}
@@ -400,7 +399,7 @@ func (s *State) turnGroups(r *rewriter, op *ir.Op, x *ir.Value, perm []int) (*ir
 		}
 	}
 	n, err := s.makeOp(op, ir.OpTranspose, arg{ir.ParamX, v},
-		arg{ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, turn...), op.Pos)})
+		arg{ir.ParamPerm, s.constant(ir.ConstInts(ir.Int32, transpose...), op.Pos)})
 	if err != nil {
 		return nil, err
 	}

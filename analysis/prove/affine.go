@@ -141,7 +141,7 @@ func (a *affine) multiplied(op *ir.Op) {
 	}
 	rows := len(a.scale)
 	ws := w.Const.Floats()
-	if turned, _ := ir.ArgBool(op, ir.ParamTransposeY); op.Is(ir.OpMatMul) && !turned {
+	if transposed, _ := ir.ArgBool(op, ir.ParamTransposeY); op.Is(ir.OpMatMul) && !transposed {
 		t := make([]float64, len(ws))
 		for i := range ws {
 			t[i%rows*(len(ws)/rows)+i/rows] = ws[i]
@@ -213,11 +213,11 @@ func (s *source) affine(v, w *ir.Value) (string, bool) {
 func sameProduct(a, b *ir.Op) bool {
 	if a == nil || b == nil || !a.Is(ir.OpConv) || !b.Is(ir.OpConv) {
 		flat := func(op *ir.Op) bool {
-			turned := false
+			transposed := false
 			if op != nil && op.Is(ir.OpMatMul) {
-				turned, _ = ir.ArgBool(op, ir.ParamTransposeX)
+				transposed, _ = ir.ArgBool(op, ir.ParamTransposeX)
 			}
-			return op != nil && op.Is(ir.OpLinear, ir.OpMatMul) && !turned
+			return op != nil && op.Is(ir.OpLinear, ir.OpMatMul) && !transposed
 		}
 		return a == nil && b == nil || flat(a) && flat(b)
 	}

@@ -131,16 +131,16 @@ func (e *edit) headsOf(v *ir.Value, flip bool) *heads {
 	if flip {
 		h.layout, h.s, h.d = across, s[3], s[2]
 	}
-	turn := e.sole(v, ir.OpTranspose)
-	if turn == nil {
+	transpose := e.sole(v, ir.OpTranspose)
+	if transpose == nil {
 		return h
 	}
-	perm, err := ir.Perm(turn)
+	perm, err := ir.Perm(transpose)
 	want := []int{0, 2, 1, 3}
 	if flip {
 		want = []int{0, 2, 3, 1}
 	}
-	cut := e.sole(turn.Arg(ir.ParamX), ir.OpReshape)
+	cut := e.sole(transpose.Arg(ir.ParamX), ir.OpReshape)
 	if err != nil || !slices.Equal(perm, want) || cut == nil || !isRows(cut.Arg(ir.ParamX)) ||
 		!slices.Equal(cut.Results[0].Type.Shape, []int64{1, h.s, h.h, h.d}) ||
 		!slices.Equal(cut.Arg(ir.ParamX).Type.Shape, []int64{1, h.s, h.h * h.d}) {
@@ -190,9 +190,9 @@ func (e *edit) attentionAt() *attention {
 	}
 	a.q, a.k, a.v = e.headsOf(q, false), e.headsOf(k, flip), e.headsOf(v, false)
 	a.out = e.op.Results[0]
-	if turn := e.only(a.out, ir.OpTranspose); turn != nil {
-		perm, err := ir.Perm(turn)
-		rows := e.only(turn.Results[0], ir.OpReshape)
+	if transpose := e.only(a.out, ir.OpTranspose); transpose != nil {
+		perm, err := ir.Perm(transpose)
+		rows := e.only(transpose.Results[0], ir.OpReshape)
 		if err == nil && slices.Equal(perm, []int{0, 2, 1, 3}) && rows != nil &&
 			slices.Equal(rows.Results[0].Type.Shape, []int64{1, a.q.s, a.q.h * a.v.d}) {
 			a.out, a.joined = rows.Results[0], true
@@ -298,14 +298,14 @@ func (e *edit) times(x, y *ir.Value, flip bool) *ir.Value {
 }
 
 // channelsOf is heads as channels [1, H D, 1, S]; projections become convolutions.
-func (e *edit) channelsOf(h *heads, turned map[*ir.Value]*ir.Value) *ir.Value {
+func (e *edit) channelsOf(h *heads, transposed map[*ir.Value]*ir.Value) *ir.Value {
 	switch {
 	case h.projection != nil:
 		x := h.projection.Arg(ir.ParamX)
-		if turned[x] == nil {
-			turned[x] = e.channels(x)
+		if transposed[x] == nil {
+			transposed[x] = e.channels(x)
 		}
-		return e.conv1x1(turned[x], h.projection)
+		return e.conv1x1(transposed[x], h.projection)
 	case h.layout == inRows:
 		return e.channels(h.x)
 	case h.layout == across:
@@ -321,8 +321,8 @@ func byHeadInChannels(e *edit) {
 		e.not()
 		return
 	}
-	turned := map[*ir.Value]*ir.Value{}
-	q, k, v := e.channelsOf(a.q, turned), e.channelsOf(a.k, turned), e.channelsOf(a.v, turned)
+	transposed := map[*ir.Value]*ir.Value{}
+	q, k, v := e.channelsOf(a.q, transposed), e.channelsOf(a.k, transposed), e.channelsOf(a.v, transposed)
 	kt := e.transpose(k, 0, 3, 2, 1) // [1, T, 1, H D]
 	var parts []arg
 	for i := range a.q.h {

@@ -26,7 +26,7 @@ type Kernel struct {
 	// written.
 	W []byte
 	// Turned reports that W is [In][Out] instead. Such a kernel is dense and has one tap.
-	Turned bool
+	Transposed bool
 	// Bias contains one fp16 per output, or is nil.
 	Bias []uint16
 	// Table is the lookup table fused after the kernel, or nil. Every core's
@@ -47,19 +47,19 @@ func ShiftKernel(channels, kh, kw, y, x int) *Kernel {
 // Red is the length of one output's reduction: In/Groups*KH*KW.
 func (k *Kernel) Red() int { return k.In / k.Groups * k.KH * k.KW }
 
-// rows returns the weights of the outputs first to first+n: their rows, or what a job reads of a turned kernel.
+// rows returns the weights of the outputs first to first+n: their rows, or what a job reads of a transposed kernel.
 func (k *Kernel) rows(first, n int) []byte {
-	if k.Turned {
+	if k.Transposed {
 		return k.W[2*first:]
 	}
 	red := k.Red()
 	return k.W[2*red*first : 2*red*(first+n)]
 }
 
-// stride is the distance in bytes between what a turned kernel multiplies neighbouring inputs with, 0 for another
+// stride is the distance in bytes between what a transposed kernel multiplies neighbouring inputs with, 0 for another
 // kernel.
 func (k *Kernel) stride() int {
-	if k.Turned {
+	if k.Transposed {
 		return 2 * k.Out
 	}
 	return 0
@@ -88,9 +88,9 @@ func (k *Kernel) Check() error {
 		return fmt.Errorf("weights: kernel field W has %d bytes, want %d for [%d][%d][%d][%d] fp16",
 			len(k.W), want, k.Out, k.In/k.Groups, k.KH, k.KW)
 	}
-	if k.Turned && (k.Groups != 1 || k.KH != 1 || k.KW != 1) {
-		return fmt.Errorf("weights: a turned kernel of %d groups and %d x %d taps, want 1 and 1 x 1", k.Groups, k.KH,
-			k.KW)
+	if k.Transposed && (k.Groups != 1 || k.KH != 1 || k.KW != 1) {
+		return fmt.Errorf("weights: a transposed kernel of %d groups and %d x %d taps, want 1 and 1 x 1", k.Groups,
+			k.KH, k.KW)
 	}
 	if k.Bias != nil && len(k.Bias) != k.Out {
 		return fmt.Errorf("weights: kernel field Bias has %d values, want %d (one per output) or none", len(k.Bias),

@@ -45,14 +45,14 @@ func (p *Plan) Pack(dst []byte, k *Kernel, workers int) error {
 // job fills one stretch of the destination that no other job touches.
 type job struct {
 	size int    // bytes of the stretch, including padding
-	rows []byte // the weight rows, lanes*red halves; those of a turned kernel are stride bytes apart
+	rows []byte // the weight rows, lanes*red halves; those of a transposed kernel are stride bytes apart
 	bias []uint16
 	lead *Table
 	red  int
 	// lanes is the number of rows side by side; a depthwise job has lanes 0
 	// and takes every step-th row in turn instead.
 	lanes, step int
-	stride      int // of a turned kernel, in bytes; 0 for another
+	stride      int // of a transposed kernel, in bytes; 0 for another
 }
 
 // jobs returns what fills the parts of one task, in the order of the bytes.

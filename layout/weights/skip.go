@@ -70,8 +70,8 @@ func (p *Plan) packBodies(k *Kernel, form *body, book []byte) ([]byte, [MaxCores
 	if err := p.check(k); err != nil {
 		return nil, sizes, err
 	}
-	if k.Turned {
-		return nil, sizes, errors.New("weights: a turned kernel has no zero-skipping form")
+	if k.Transposed {
+		return nil, sizes, errors.New("weights: a transposed kernel has no zero-skipping form")
 	}
 	var out []byte
 	var err error

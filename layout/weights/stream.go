@@ -114,13 +114,13 @@ func (s *Section) each(pieces []piece, near, far func([]byte) error) error {
 		if len(s.buf) < min(total, windowBytes) {
 			s.buf = make([]byte, min(total, windowBytes))
 		}
-		return inTurn(pieces, s.buf, near, far)
+		return inSequence(pieces, s.buf, near, far)
 	}
 	return pipeline(pieces, near, far)
 }
 
-// inTurn is each without another goroutine. It packs windows into buf.
-func inTurn(pieces []piece, buf []byte, uses ...func([]byte) error) error {
+// inSequence is each without another goroutine. It packs windows into buf.
+func inSequence(pieces []piece, buf []byte, uses ...func([]byte) error) error {
 	for w := range windowsOf(pieces) {
 		b := w.pack(buf)
 		for _, use := range uses {

@@ -82,8 +82,8 @@ type failing struct{ err error }
 
 func (f failing) Write([]byte) (int, error) { return 0, f.err }
 
-// TestTurnedKernelsPackLikeTheirTransposes packs matrices [K, N] and their transposes.
-func TestTurnedKernelsPackLikeTheirTransposes(t *testing.T) {
+// TestTransposedKernelsPackLikeTheirTransposes packs matrices [K, N] and their transposes.
+func TestTransposedKernelsPackLikeTheirTransposes(t *testing.T) {
 	for _, tc := range []struct {
 		out, in int
 		bias    bool
@@ -102,11 +102,11 @@ func TestTurnedKernelsPackLikeTheirTransposes(t *testing.T) {
 		if tc.bias {
 			k.Bias = make([]uint16, tc.out)
 		}
-		turned := k
-		turned.W, turned.Turned = make([]byte, len(k.W)), true
+		transposed := k
+		transposed.W, transposed.Transposed = make([]byte, len(k.W)), true
 		for o := range tc.out {
 			for i := range tc.in {
-				copy(turned.W[2*(i*tc.out+o):][:2], k.W[2*(o*tc.in+i):])
+				copy(transposed.W[2*(i*tc.out+o):][:2], k.W[2*(o*tc.in+i):])
 			}
 		}
 		plans := []Plan{{}}
@@ -130,16 +130,16 @@ func TestTurnedKernelsPackLikeTheirTransposes(t *testing.T) {
 			if err := p.Pack(want, &k, 1); err != nil {
 				t.Fatal(err)
 			}
-			if err := p.Pack(got, &turned, 2); err != nil {
+			if err := p.Pack(got, &transposed, 2); err != nil {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s from output %d: the packed bytes differ", name, p.First)
 			}
 		}
-		turned.Groups = 2
-		if err := turned.Check(); tc.out%2 == 0 && tc.in%2 == 0 && err == nil {
-			t.Errorf("%s: a turned kernel of two groups passes its check", name)
+		transposed.Groups = 2
+		if err := transposed.Check(); tc.out%2 == 0 && tc.in%2 == 0 && err == nil {
+			t.Errorf("%s: a transposed kernel of two groups passes its check", name)
 		}
 	}
 }

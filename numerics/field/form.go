@@ -23,20 +23,20 @@ const (
 // matrices of rank r is in the ideal of their minors of degree r+1 (De Concini and Procesi, 1976). docs/prove.md says
 // what holds beyond.
 type Form struct {
-	rows   []Elem // of formRank rows of coefficients
-	turned []Elem // the same, of formBlock rows
-	used   atomic.Bool
-	spare  Memory
+	rows       []Elem // of formRank rows of coefficients
+	transposed []Elem // the same, of formBlock rows
+	used       atomic.Bool
+	spare      Memory
 }
 
 // NewForm returns the form of a key.
 func NewForm(f *Functions) *Form {
-	s := &Form{rows: make([]Elem, formRank*formBlock), turned: make([]Elem, formRank*formBlock)}
+	s := &Form{rows: make([]Elem, formRank*formBlock), transposed: make([]Elem, formRank*formBlock)}
 	for i := range s.rows {
 		// A number of fp16 times 2^24 has 40 bits. As rows, such numbers take half the time of others.
 		x := Mul(f.Hash(formName, Elem(i))&(1<<40-1), pow2(-24))
 		s.rows[i] = x
-		s.turned[i%formBlock*formRank+i/formBlock] = x
+		s.transposed[i%formBlock*formRank+i/formBlock] = x
 	}
 	return s
 }
@@ -59,7 +59,7 @@ func (s *Form) Rows(out, w []Elem, ldw, m, k int) {
 	}
 	terms := s.Terms(k)
 	for first := 0; first < k; first += formBlock {
-		AddMul(out[first/formBlock*formRank:], terms, w[first:], ldw, m, s.turned, at[:min(formBlock, k-first)],
+		AddMul(out[first/formBlock*formRank:], terms, w[first:], ldw, m, s.transposed, at[:min(formBlock, k-first)],
 			formRank)
 	}
 }

@@ -24,8 +24,8 @@ func addPortable(s Sum, c []float32, ldc int, a []float32, lda, m int, b []float
 	}
 }
 
-// turnPortable copies none of the columns of a matrix that is stored by columns, and returns their number, 0.
-func turnPortable([]float32, int, Matrix) int { return 0 }
+// transposePortable copies none of the columns of a matrix that is stored by columns, and returns their number, 0.
+func transposePortable([]float32, int, Matrix) int { return 0 }
 
 // sumLimit is the magnitude from which a sum of Staged is infinite when another group
 // arrives.

@@ -142,7 +142,7 @@ func (m Matrix) Copy(dst []float32, ld int) {
 	}
 	done := 0
 	if m.RowStep == 1 {
-		done = turn(dst, ld, m)
+		done = transpose(dst, ld, m)
 	}
 	// Both are read and written in squares that fit in the first-level cache.
 	const side = 16
@@ -229,7 +229,7 @@ var (
 
 // The other kernels in use: the portable ones, except where a platform has others.
 var (
-	turn       = turnPortable
+	transpose  = transposePortable
 	widen      = widenPortable
 	narrow     = narrowPortable
 	scale      = scalePortable

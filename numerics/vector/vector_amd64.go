@@ -17,7 +17,7 @@ func init() {
 	if !Accelerated {
 		return
 	}
-	turn, widen, narrow = turnAVX2, widenAVX2, narrowAVX2
+	transpose, widen, narrow = transposeAVX2, widenAVX2, narrowAVX2
 	scale, interleave = scaleAVX2, interleaveAVX2
 	adders = append(adders, adder{name: "AVX2", add: avx2.add, columns: 24, products: 256})
 	if cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ {
@@ -177,8 +177,8 @@ func interleaveAVX2(dst []byte, db int, src []byte, rb, n int) int {
 	return n
 }
 
-// turnAVX2 copies the columns that fill squares of eight, and the rows below the last square.
-func turnAVX2(dst []float32, ld int, src Matrix) int {
+// transposeAVX2 copies the columns that fill squares of eight, and the rows below the last square.
+func transposeAVX2(dst []float32, ld int, src Matrix) int {
 	const size = unsafe.Sizeof(dst[0])
 	rows, cols := src.Rows&^7, src.Cols&^7
 	if rows == 0 {

@@ -32,7 +32,7 @@ func lstm(g *irbuild.Graph, x *ir.Value, hidden int64) *ir.Value {
 
 func TestChainsOfOperationsAgree(t *testing.T) {
 	relu := func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("relu", "x", x) }
-	turn := func(g *irbuild.Graph, x *ir.Value, perm ...int) *ir.Value {
+	transpose := func(g *irbuild.Graph, x *ir.Value, perm ...int) *ir.Value {
 		return g.Op("transpose", "x", x, "perm", perm)
 	}
 	runSamples(t, []sample{
@@ -40,18 +40,18 @@ func TestChainsOfOperationsAgree(t *testing.T) {
 			x := relu(g, g.Input(4, 6, 70))
 			a := g.All("split", "x", x, "axis", 2, "split_sizes", []int{33, 37})
 			b := rangeOf([]int{1, 0, 3}, []int{4, 6, 30}, []int{1, 2, 1})(g, a[1])[0]
-			c := turn(g, b, 1, 0, 2)
+			c := transpose(g, b, 1, 0, 2)
 			d := g.Op("expand_dims", "x", c, "axes", []int{1})
 			g.Output(g.Op("add", "x", d, "y", rangeOf([]int{0, 0, 0, 5}, []int{3, 1, 3, 32}, nil)(g,
 				g.Input(3, 1, 3, 40))[0]))
 		}},
 		{name: "slice, transpose, matmul", build: func(g *irbuild.Graph) {
 			x := rangeOf([]int{0, 3, 7}, []int{2, 20, 40}, nil)(g, g.Input(2, 21, 50))[0]
-			g.Output(g.Op("matmul", "x", turn(g, x, 0, 2, 1), "y", x))
+			g.Output(g.Op("matmul", "x", transpose(g, x, 0, 2, 1), "y", x))
 		}},
 		{name: "output is a view", build: func(g *irbuild.Graph) {
 			y := relu(g, g.Input(4, 6, 70))
-			g.Output(turn(g, y, 1, 0, 2), rangeOf([]int{0, 0, 9}, []int{4, 6, 20}, nil)(g, y)[0],
+			g.Output(transpose(g, y, 1, 0, 2), rangeOf([]int{0, 0, 9}, []int{4, 6, 20}, nil)(g, y)[0],
 				g.Op("reshape", "x", y, "shape", []int{24, 70}))
 		}},
 		{name: "output is read inside", build: func(g *irbuild.Graph) {

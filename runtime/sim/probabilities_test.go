@@ -32,9 +32,9 @@ func TestLongRowsOfProbabilitiesKeepTheirMass(t *testing.T) {
 			return g.Op("matmul", "x", g.Op("real_div", "x", e, "y", sum), "y", v)
 		}},
 		{"columns", func(g *irbuild.Graph, x, v *ir.Value, n int64) *ir.Value {
-			turned := g.Op("transpose", "x", x, "perm", []int{0, 1, 3, 2})
+			transposed := g.Op("transpose", "x", x, "perm", []int{0, 1, 3, 2})
 			values := g.Op("transpose", "x", v, "perm", []int{0, 1, 3, 2})
-			return g.Op("matmul", "x", values, "y", g.Op("softmax", "x", turned, "axis", 2))
+			return g.Op("matmul", "x", values, "y", g.Op("softmax", "x", transposed, "axis", 2))
 		}},
 		{"equation", func(g *irbuild.Graph, x, v *ir.Value, n int64) *ir.Value {
 			p := g.Op("softmax", "x", x, "axis", 3)

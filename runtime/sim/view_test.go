@@ -135,8 +135,8 @@ var views = []struct {
 		return []*ir.Value{g.Op("reshape", "x", y, "shape", []int64{1, 2 * c, h, w / 2})}
 	}},
 	{"transpose of channels and rows", func(g *irbuild.Graph, y *ir.Value, c, h, w int64) []*ir.Value {
-		turned := g.Op("transpose", "x", y, "perm", []int64{0, 2, 1, 3})
-		return []*ir.Value{g.Op("reshape", "x", turned, "shape", []int64{1, h, 1, c * w})}
+		transposed := g.Op("transpose", "x", y, "perm", []int64{0, 2, 1, 3})
+		return []*ir.Value{g.Op("reshape", "x", transposed, "shape", []int64{1, h, 1, c * w})}
 	}},
 	{"transpose of rows and columns", func(g *irbuild.Graph, y *ir.Value, c, h, w int64) []*ir.Value {
 		return []*ir.Value{g.Op("transpose", "x", y, "perm", []int64{0, 1, 3, 2})}

@@ -481,11 +481,11 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 		for len(shape) > 2 && shape[0] == 1 {
 			shape = shape[1:]
 		}
-		turned := slices.ContainsFunc(p.db.Operators, func(x provenance.Operator) bool {
+		isTransposed := slices.ContainsFunc(p.db.Operators, func(x provenance.Operator) bool {
 			return x.Node == op && x.Turned
 		})
 		want := []int64{o, per}
-		if turned {
+		if isTransposed {
 			want = []int64{per, o}
 		}
 		switch {
@@ -494,7 +494,7 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 			return nil, w.refuse("the debug database is of an old revision and does not show whether it was transposed")
 		case kh != 1 || kw != 1 || !is(want...):
 			return nil, wrong(provenance.ShapeString(want))
-		case turned:
+		case isTransposed:
 			return transposed(w.Array.Data, int(per), int(o)), nil
 		}
 		return w.Array.Data, nil

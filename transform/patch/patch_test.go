@@ -136,25 +136,25 @@ var graphs = []struct {
 	{"matmul", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 40)))
 	}, []string{"w"}},
-	{"matmul turned", func(g *graph) {
+	{"matmul transposed", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 40, 64), "transpose_y", true))
 	}, []string{"w"}},
 	{"matmul by a constant", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.weight("w", 40, 64), "y", g.Input(64, 50)))
 	}, []string{"w"}},
-	{"matmul by a turned constant", func(g *graph) {
+	{"matmul by a transposed constant", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.weight("w", 64, 40), "y", g.Input(64, 50), "transpose_x", true))
 	}, []string{"w"}},
 	{"matmul square", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64)))
 	}, []string{"w"}},
-	{"matmul square turned", func(g *graph) {
+	{"matmul square transposed", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 64), "transpose_y", true))
 	}, []string{"w"}},
 	{"matmul by a square", func(g *graph) {
 		g.Output(g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50)))
 	}, []string{"w"}},
-	{"matmul by a square turned, and relu", func(g *graph) {
+	{"matmul by a square transposed, and relu", func(g *graph) {
 		g.Output(g.Op("relu", "x", g.Op("matmul", "x", g.weight("w", 64, 64), "y", g.Input(64, 50), "transpose_x",
 			true)))
 	}, []string{"w"}},
@@ -360,10 +360,10 @@ func TestApplyRefusesWithReason(t *testing.T) {
 			12, 1, 1), change: func(w *patch.Weight) {
 			w.Array.Shape = []int64{64}
 		}},
-		{name: "turned", want: "the file's shape is [40, 64], the constant's [64, 40]", build: func(g *graph) {
+		{name: "transposed", want: "the file's shape is [40, 64], the constant's [64, 40]", build: func(g *graph) {
 			g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 64, 40)))
 		}, change: func(w *patch.Weight) { w.Array.Shape = []int64{40, 64} }},
-		{name: "turned the other way", want: "the file's shape is [64, 40], the constant's [40, 64]",
+		{name: "transposed the other way", want: "the file's shape is [64, 40], the constant's [40, 64]",
 			build: func(g *graph) {
 				g.Output(g.Op("matmul", "x", g.Input(1, 50, 64), "y", g.weight("w", 40, 64), "transpose_y", true))
 			}, change: func(w *patch.Weight) { w.Array.Shape = []int64{64, 40} }},

@@ -33,7 +33,7 @@ func (m *maker) reshaped(x *ir.Value, shape ...int64) *ir.Value {
 	return first(m.try("reshape", "x", x, "shape", shape))
 }
 
-func (m *maker) turned(x *ir.Value, perm ...int) *ir.Value {
+func (m *maker) transposed(x *ir.Value, perm ...int) *ir.Value {
 	if x == nil {
 		return nil
 	}
@@ -99,7 +99,7 @@ var blocks = []block{
 		}
 		x := m.input(1, rows, heads*width)
 		head := func(x *ir.Value, perm ...int) *ir.Value {
-			return m.turned(m.reshaped(m.dense(x, heads*width), 1, -1, heads, width), perm...)
+			return m.transposed(m.reshaped(m.dense(x, heads*width), 1, -1, heads, width), perm...)
 		}
 		from := x
 		if m.n(3) == 0 {
@@ -123,7 +123,7 @@ var blocks = []block{
 			}
 			y = m.with("matmul", first(m.try("softmax", "x", scores, "axis", -1)), v)
 		}
-		y = m.dense(m.reshaped(m.turned(y, 0, 2, 1, 3), 1, rows, heads*width), heads*width)
+		y = m.dense(m.reshaped(m.transposed(y, 0, 2, 1, 3), 1, rows, heads*width), heads*width)
 		if m.yes() {
 			y = m.normed(m.with("add", x, y))
 		}

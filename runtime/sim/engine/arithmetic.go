@@ -13,8 +13,8 @@ type arithmetic[T, R any] interface {
 	values(mac bool) *[65536]T
 	// halves reads fp16 numbers that are step bytes apart, starting at byte from, as products take them if mac is set.
 	halves(dst []T, p place, from, step int, mac bool)
-	// turn writes src, whose rows have cols numbers, by columns, which are ld numbers apart.
-	turn(dst []T, ld int, src []T, cols int)
+	// transpose writes src, with rows of cols numbers, to dst by columns, ld numbers apart.
+	transpose(dst []T, ld int, src []T, cols int)
 	// load reads a tensor in the order group, depth, channel, row, column; store writes one.
 	load(run *run, t *tile, mac bool, out []T) error
 	store(run *run, t *tile, vals []R) error

@@ -292,7 +292,7 @@ func (c *Cells) row(dst []field.Elem, at int64) int {
 	return slices.IndexFunc(src, func(w uint64) bool { return w&^(cellHalf-1) != cellHalf })
 }
 
-func (e *exact) turn(dst []field.Elem, ld int, src []field.Elem, cols int) {
+func (e *exact) transpose(dst []field.Elem, ld int, src []field.Elem, cols int) {
 	for row := 0; row*cols < len(src); row++ {
 		for col, x := range src[row*cols:][:cols] {
 			dst[col*ld+row] = x

@@ -48,7 +48,7 @@ func (n *floats) halves(dst []float32, p place, from, step int, mac bool) {
 	}
 }
 
-func (n *floats) turn(dst []float32, ld int, src []float32, cols int) {
+func (n *floats) transpose(dst []float32, ld int, src []float32, cols int) {
 	vector.Matrix{Data: src, Rows: cols, Cols: len(src) / cols, RowStep: 1, ColStep: cols}.Copy(dst, ld)
 }
 

@@ -331,7 +331,7 @@ func (r *reader[T, R]) dense() error {
 				n := min(blockInputs, red-k)
 				v := buf.v[:n*b.lanes]
 				r.x.num.halves(v, b.p.place, b.at+2*k*b.lanes, 2, true)
-				r.x.num.turn(r.out.w[b.first*red+k:], red, v, b.lanes)
+				r.x.num.transpose(r.out.w[b.first*red+k:], red, v, b.lanes)
 			}
 		}
 	})

@@ -23,8 +23,8 @@ type matrix struct {
 // dense returns a matrix whose rows have n elements, one after the other.
 func dense(v []field.Elem, n int) matrix { return matrix{v, n, 1} }
 
-// turned exchanges rows and columns.
-func (m matrix) turned() matrix { return matrix{m.v, m.column, m.row} }
+// transposed exchanges rows and columns.
+func (m matrix) transposed() matrix { return matrix{m.v, m.column, m.row} }
 
 // block returns a part of a matrix with rows one after the other: as it is if they are, or else a copy.
 func (m matrix) block(row, column, rows, columns int) matrix {
@@ -56,12 +56,13 @@ func (e *Evaluator) multiply(out, w, b matrix, m, k, n int) {
 	}
 	if e.Form.Replaces(k) {
 		if out.column != 1 {
-			out, w, b, m, n = out.turned(), b.turned(), w.turned(), n, m
+			out, w, b, m, n = out.transposed(), b.transposed(), w.transposed(), n, m
 		}
 		terms := e.Form.Terms(k)
 		own := e.memory.Zeros(terms * (m + n))
 		defer e.memory.Give(own)
-		w, b, k = e.combined(own[:terms*m], w, m, k), e.combined(own[terms*m:], b.turned(), n, k).turned(), terms
+		w, b = e.combined(own[:terms*m], w, m, k), e.combined(own[terms*m:], b.transposed(), n, k).transposed()
+		k = terms
 	}
 	w = w.block(0, 0, m, k)
 	cuts, parts := (n+blockColumns-1)/blockColumns, (m+blockRows-1)/blockRows
@@ -107,7 +108,7 @@ func (e *Evaluator) combined(out []field.Elem, rows matrix, m, k int) matrix {
 		at[l] = l * rows.column
 	}
 	parallel(m, combinedSize, func(lo, hi int) { e.Form.Columns(out[lo:], m, rows.v[lo:], at, hi-lo) })
-	return dense(out, m).turned()
+	return dense(out, m).transposed()
 }
 
 // addRows adds a number to each row of n elements, if there are any.
@@ -125,7 +126,7 @@ func linear(c *call) []Tensor {
 	}
 	m := len(x.Elems) / k
 	out := c.memory.Take(m * n)
-	c.multiply(dense(out, n).turned(), dense(w.Elems, k), dense(x.Elems, k).turned(), n, k, m)
+	c.multiply(dense(out, n).transposed(), dense(w.Elems, k), dense(x.Elems, k).transposed(), n, k, m)
 	if b, ok := c.arg(ir.ParamBias); ok {
 		for i := range m {
 			field.AddRow(out[i*n:][:n], b.Elems)
@@ -171,13 +172,13 @@ func (e *Evaluator) matrices(x, y Tensor, a ir.MatMul, constant bool) []field.El
 		}
 		p, q, c := dense(x.Elems[at[0]*m*k:], k), dense(y.Elems[at[1]*k*n:], n), dense(out[i*m*n:], n)
 		if a.TransposeX {
-			p = dense(p.v, m).turned()
+			p = dense(p.v, m).transposed()
 		}
 		if a.TransposeY {
-			q = dense(q.v, k).turned()
+			q = dense(q.v, k).transposed()
 		}
 		if constant {
-			e.multiply(c.turned(), q.turned(), p.turned(), n, k, m)
+			e.multiply(c.transposed(), q.transposed(), p.transposed(), n, k, m)
 		} else {
 			e.multiply(c, p, q, m, k, n)
 		}
@@ -378,7 +379,7 @@ func convTranspose(c *call) []Tensor {
 	parts := c.memory.Take(rows * taps * pixels)
 	defer c.memory.Give(parts)
 	for i := range n * g {
-		c.multiply(dense(parts, pixels), dense(w.Elems[i%g*in*rows*taps:], rows*taps).turned(),
+		c.multiply(dense(parts, pixels), dense(w.Elems[i%g*in*rows*taps:], rows*taps).transposed(),
 			dense(x.Elems[i*in*pixels:], pixels), rows*taps, in, pixels)
 		parallel(rows, pixels*taps, func(lo, hi int) {
 			for r := lo; r < hi; r++ {

@@ -106,7 +106,7 @@ func (l *layer) direction(d int) *direction {
 func (l *layer) linear(x, w []field.Elem, n, gates int) []field.Elem {
 	rows, width := len(x)/max(n, 1), gates*l.hidden
 	out := make([]field.Elem, rows*width)
-	l.multiply(dense(out, width).turned(), dense(w, n), dense(x, n).turned(), width, n, rows)
+	l.multiply(dense(out, width).transposed(), dense(w, n), dense(x, n).transposed(), width, n, rows)
 	return out
 }
 
