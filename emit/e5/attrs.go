@@ -1,11 +1,10 @@
 package e5
 
-// Attrs is the parameters of one operation: one type for each OpType.
+// Attrs is the parameters of one operation: one type for each OpType. The fields of a type are those of its table, in
+// the same order; only the constants of a CPU segment are sections of their own.
 type Attrs interface {
 	// OpType is the operation that the attributes belong to.
 	OpType() OpType
-	// values returns the values for the fields of its table; section is the name of the operation's section.
-	values(section string) []any
 	// check returns what is wrong with the attributes for these operands, or "".
 	check(in, out []*Operand) string
 }

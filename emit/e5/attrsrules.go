@@ -6,61 +6,6 @@ import (
 	"slices"
 )
 
-// blobAlign is the alignment, within its section, of a vector of bytes.
-const blobAlign = 16
-
-func (a *CastAttrs) values(string) []any {
-	return []any{scalar(a.SrcDType), scalar(a.DstDType), scalar(a.ComponentPack)}
-}
-
-func (a *AneInferenceAttrs) values(string) []any {
-	return []any{a.ProcedureName, a.AneHash, a.ProgramSymbol, scalar(a.IntermediateBufferHandle), a.CompilerOptions}
-}
-
-func (a *EirInferenceAttrs) values(string) []any {
-	return []any{a.ProgramName, blob{a.Program, blobAlign}}
-}
-
-func (a *BnnsCpuInferenceAttrs) values(string) []any {
-	return []any{a.FunctionName, a.BundlePath}
-}
-
-func (a *MlcCpuInferenceAttrs) values(string) []any {
-	return []any{a.GraphName, blob{a.Graph, blobAlign}}
-}
-
-func (a *MpsGraphInferenceAttrs) values(string) []any {
-	return []any{a.PackagePath, a.EntryPoint}
-}
-
-func (a *E5MinimalCpuAttrs) values(string) []any {
-	return []any{a.KernelName, blob{a.Parameters, blobAlign}}
-}
-
-func (a *QuantAttrs) values(string) []any {
-	return []any{scalar(a.SrcDType), scalar(a.DstDType), scalar(a.Axis), a.Scales, a.ZeroPoints}
-}
-
-func (a *DequantAttrs) values(string) []any {
-	return []any{scalar(a.SrcDType), scalar(a.DstDType), scalar(a.Axis), a.Scales, a.ZeroPoints}
-}
-
-func (a *BarrierAttrs) values(string) []any {
-	return []any{a.Events}
-}
-
-func (a *JitCallAttrs) values(string) []any {
-	return []any{a.Symbol, a.Library}
-}
-
-func (a *CpuInferenceAttrs) values(section string) []any {
-	consts := make([]*node, len(a.Constants))
-	for i := range a.Constants {
-		consts[i] = newNode(cpuConstantTable, a.Constants[i].Name, constantSection(section, i))
-	}
-	return []any{a.Entry, a.Program, consts}
-}
-
 func (*EirInferenceAttrs) check(_, _ []*Operand) string      { return "" }
 func (*BnnsCpuInferenceAttrs) check(_, _ []*Operand) string  { return "" }
 func (*MlcCpuInferenceAttrs) check(_, _ []*Operand) string   { return "" }

@@ -56,7 +56,7 @@ func (p *Program) check() *fault {
 		symbols = len(p.DeriveSymbols())
 	}
 	for i := range p.Aliases {
-		f := &fault{fn: -1, block: -1, op: -1, operand: -1, alias: i, table: aliasTable.name}
+		f := &fault{fn: -1, block: -1, op: -1, operand: -1, alias: i, table: aliasTable.Name}
 		a := &p.Aliases[i]
 		if f.field, f.msg = "name", badName(a.Name); f.msg != "" {
 			return f
@@ -68,7 +68,7 @@ func (p *Program) check() *fault {
 	}
 	for i := range p.Extra {
 		if k := p.Extra[i].Kind; k >= kindFunction && k <= kindConstant {
-			return &fault{fn: -1, block: -1, op: -1, operand: -1, alias: -1, table: sectionTable.name, field: "kind",
+			return &fault{fn: -1, block: -1, op: -1, operand: -1, alias: -1, table: sectionTable.Name, field: "kind",
 				msg: fmt.Sprintf("extra section %.80q has the known kind %d", p.Extra[i].Name,
 					k)}
 		}
@@ -87,13 +87,13 @@ func badName(s string) string {
 }
 
 func (fn *Function) check() *fault {
-	f := &fault{block: -1, op: -1, operand: -1, table: functionTable.name}
+	f := &fault{block: -1, op: -1, operand: -1, table: functionTable.Name}
 	if f.field, f.msg = "name", badName(fn.Name); f.msg != "" {
 		return f
 	}
 	for i := range fn.Operands {
 		if field, msg := fn.Operands[i].check(); msg != "" {
-			f.operand, f.table, f.field, f.msg = i, operandTable.name, field, msg
+			f.operand, f.table, f.field, f.msg = i, operandTable.Name, field, msg
 			return f
 		}
 	}
@@ -109,12 +109,12 @@ func (fn *Function) check() *fault {
 	for bi := range fn.Blocks {
 		b := &fn.Blocks[bi]
 		f.block = bi
-		if f.table, f.field, f.msg = blockTable.name, "name", badName(b.Name); f.msg != "" {
+		if f.table, f.field, f.msg = blockTable.Name, "name", badName(b.Name); f.msg != "" {
 			return f
 		}
 		for oi := range b.Operations {
 			f.op = oi
-			f.table = operationTable.name
+			f.table = operationTable.Name
 			if f.field, f.msg = b.Operations[oi].check(fn.Operands, filled); f.msg != "" {
 				return f
 			}
@@ -126,7 +126,7 @@ func (fn *Function) check() *fault {
 
 // checkSignature compares the signature with the apertures of the operands.
 func (fn *Function) checkSignature() *fault {
-	f := &fault{block: -1, op: -1, operand: -1, table: functionTable.name}
+	f := &fault{block: -1, op: -1, operand: -1, table: functionTable.Name}
 	for _, side := range []struct {
 		field   string
 		indices []uint32

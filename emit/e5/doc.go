@@ -36,7 +36,6 @@
 // numbers of the kinds of sections, the fields that e5.fbs marks "zinc", and the
 // records of the operations other than Cast and AneInference are choices.
 //
-// The Go module of FlatBuffers lacks a verifier, and its accessors panic on a
-// malformed buffer: the checks are walk.go, driven by the table of tables in
-// schema.go.
+// Checks, reader and writer are those of internal/flattable, driven by the table of
+// tables in schema.go.
 package e5

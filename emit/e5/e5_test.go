@@ -262,13 +262,13 @@ func TestDeterministicBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := encode(root, root.bound())
+		b, err := encode(root, root.Bound())
 		if err != nil {
 			t.Fatal(err)
 		}
 		// The bytes end where the buffer ends: a buffer that has grown would have twice the size.
-		if int64(cap(b)) > root.bound() {
-			t.Errorf("%s: the bound of %d was too small for %d bytes", name, root.bound(), len(b))
+		if int64(cap(b)) > root.Bound() {
+			t.Errorf("%s: the bound of %d was too small for %d bytes", name, root.Bound(), len(b))
 		}
 	}
 }

@@ -1,10 +1,6 @@
 package e5
 
-import (
-	"fmt"
-
-	"github.com/zinc-compiler/zinc/emit/e5/internal/fb"
-)
+import "fmt"
 
 const (
 	// FormatVersion is the only value of E5Program.format_version.
@@ -128,16 +124,18 @@ type TensorDescriptor struct {
 type Aperture uint8
 
 const (
-	HostInput    = Aperture(fb.Aperturehost_input)   // the caller fills it
-	HostOutput   = Aperture(fb.Aperturehost_output)  // the caller reads it
-	HostState    = Aperture(fb.Aperturehost_state)   // kept from call to call
-	Surface      = Aperture(fb.Aperturesurface)      // an engine surface
-	Intermediate = Aperture(fb.Apertureintermediate) // between two operations
+	HostInput    Aperture = iota // the caller fills it
+	HostOutput                   // the caller reads it
+	HostState                    // kept from call to call
+	Surface                      // an engine surface
+	Intermediate                 // between two operations
 )
 
+var apertureNames = [...]string{"host_input", "host_output", "host_state", "surface", "intermediate"}
+
 func (a Aperture) String() string {
-	if s, ok := fb.EnumNamesAperture[fb.Aperture(a)]; ok {
-		return s
+	if a.Valid() {
+		return apertureNames[a]
 	}
 	return fmt.Sprintf("Aperture(%d)", uint8(a))
 }
@@ -149,23 +147,26 @@ func (a Aperture) Valid() bool { return a <= Intermediate }
 type OpType uint8
 
 const (
-	Cast              = OpType(fb.OpTypeCast)
-	AneInference      = OpType(fb.OpTypeAneInference)
-	EirInference      = OpType(fb.OpTypeEirInference)
-	CpuInference      = OpType(fb.OpTypeCpuInference)
-	BnnsCpuInference  = OpType(fb.OpTypeBnnsCpuInference)
-	MlcCpuInference   = OpType(fb.OpTypeMlcCpuInference)
-	MpsGraphInference = OpType(fb.OpTypeMpsGraphInference)
-	E5MinimalCpu      = OpType(fb.OpTypeE5MinimalCpu)
-	Quant             = OpType(fb.OpTypeQuant)
-	Dequant           = OpType(fb.OpTypeDequant)
-	Barrier           = OpType(fb.OpTypeBarrier)
-	JitCall           = OpType(fb.OpTypeJitCall)
+	Cast OpType = iota
+	AneInference
+	EirInference
+	CpuInference
+	BnnsCpuInference
+	MlcCpuInference
+	MpsGraphInference
+	E5MinimalCpu
+	Quant
+	Dequant
+	Barrier
+	JitCall
 )
 
+var opTypeNames = [...]string{"Cast", "AneInference", "EirInference", "CpuInference", "BnnsCpuInference",
+	"MlcCpuInference", "MpsGraphInference", "E5MinimalCpu", "Quant", "Dequant", "Barrier", "JitCall"}
+
 func (t OpType) String() string {
-	if s, ok := fb.EnumNamesOpType[fb.OpType(t)]; ok {
-		return s
+	if t.Valid() {
+		return opTypeNames[t]
 	}
 	return fmt.Sprintf("OpType(%d)", uint8(t))
 }

@@ -4,39 +4,32 @@ import (
 	"fmt"
 	"reflect"
 
-	flatbuffers "github.com/google/flatbuffers/go"
-
-	"github.com/zinc-compiler/zinc/emit/e5/internal/fb"
+	"github.com/zinc-compiler/zinc/internal/flattable"
 )
 
 // Read checks a whole descriptor and returns its Program. The data of constants and of extra sections is a slice of
 // buf, not a copy. Every error is a
 // *FormatError.
 func Read(buf []byte) (*Program, error) {
-	if int64(len(buf)) > maxFile {
+	if int64(len(buf)) > flattable.MaxFile {
 		return nil, &FormatError{
-			Table: programTable.name,
-			Msg:   fmt.Sprintf("file of %d bytes, limit of a FlatBuffer %d", len(buf), maxFile),
+			Table: programTable.Name,
+			Msg:   fmt.Sprintf("file of %d bytes, limit of a FlatBuffer %d", len(buf), flattable.MaxFile),
 		}
 	}
-	if err := verify(buf, 0, programTable); err != nil {
+	root, err := rootOf(buf, 0, programTable)
+	if err != nil {
 		return nil, err
 	}
-	root := fb.GetRootAsE5Program(buf, 0)
 	r := &reader{buf: buf, index: map[sectionKey]*found{}}
-	if v := root.FormatVersion(); v != FormatVersion {
-		return nil, r.fail(fieldOffset(root.Table(), versionVOffset), programTable, "format_version", "%d, must be %d",
-			v, FormatVersion)
+	if v := int32(root.Number("format_version")); v != FormatVersion {
+		return nil, r.fail(root.FieldOff("format_version"), programTable, "format_version", "%d, must be %d", v,
+			FormatVersion)
 	}
-	p := &Program{Symbols: make([]string, root.SymbolNamesLength())}
-	for i := range p.Symbols {
-		p.Symbols[i] = string(root.SymbolNames(i))
-	}
-	if bi := root.BuildInfo(nil); bi != nil {
-		var e fb.BuildInfoEntry
-		for i := range bi.EntriesLength() {
-			bi.Entries(&e, i)
-			p.BuildInfo = append(p.BuildInfo, KV{string(e.Key()), string(e.Value())})
+	p := &Program{Symbols: root.Texts("symbol_names")}
+	if root.Has("build_info") {
+		for _, e := range root.Sub("build_info").Subs("entries") {
+			p.BuildInfo = append(p.BuildInfo, KV{e.Text("key"), e.Text("value")})
 		}
 	}
 	if err := r.sections(root); err != nil {
@@ -56,6 +49,14 @@ func Read(buf []byte) (*Program, error) {
 	return p, nil
 }
 
+// rootOf returns the root of the FlatBuffer in buf, at offset base of the file, once it has been checked.
+func rootOf(buf []byte, base int, t *flattable.Table) (flattable.Record, error) {
+	if f := flattable.Verify(buf, base, t); f != nil {
+		return flattable.Record{}, (*FormatError)(f)
+	}
+	return flattable.Root(buf, t), nil
+}
+
 // found is one section of the file.
 type found struct {
 	name string
@@ -64,6 +65,7 @@ type found struct {
 	at   int // offset of its table
 	off  int // offset of its data
 	used bool
+	root flattable.Record // the root of a nested FlatBuffer
 }
 
 // functionPlaces are the offsets of the parts of a function, to locate a fault.
@@ -87,8 +89,8 @@ type reader struct {
 	aliases   []int
 }
 
-func (r *reader) fail(off int, t *table, field, format string, args ...any) error {
-	return &FormatError{Off: off, Table: t.name, Field: field, Msg: fmt.Sprintf(format, args...)}
+func (r *reader) fail(off int, t *flattable.Table, field, format string, args ...any) error {
+	return &FormatError{Off: off, Table: t.Name, Field: field, Msg: fmt.Sprintf(format, args...)}
 }
 
 // place returns the offset of the part of the file that contains a fault.
@@ -109,14 +111,10 @@ func (r *reader) place(f *fault) int {
 }
 
 // sections lists the sections and verifies each nested FlatBuffer.
-func (r *reader) sections(root *fb.E5Program) error {
-	var s fb.Section
-	for i := range root.SectionsLength() {
-		root.Sections(&s, i)
-		tab := s.Table()
-		f := &found{name: string(s.Name()), kind: int32(s.Kind()), data: s.DataBytes(), at: int(tab.Pos)}
-		f.data = f.data[:len(f.data):len(f.data)]
-		f.off = int(tab.Vector(flatbuffers.UOffsetT(tab.Offset(dataVOffset))))
+func (r *reader) sections(root flattable.Record) (err error) {
+	for _, s := range root.Subs("sections") {
+		f := &found{name: s.Text("name"), kind: int32(s.Number("kind")), data: s.Bytes("data"), at: s.Off(),
+			off: s.FieldOff("data")}
 		key := sectionKey{f.kind, f.name}
 		if r.index[key] != nil {
 			return r.fail(f.at, sectionTable, "name", "two sections of kind %d are named %.80q", f.kind, f.name)
@@ -124,7 +122,7 @@ func (r *reader) sections(root *fb.E5Program) error {
 		r.index[key] = f
 		r.list = append(r.list, f)
 		if t, ok := sectionRoots[f.kind]; ok {
-			if err := verify(f.data, f.off, t); err != nil {
+			if f.root, err = rootOf(f.data, f.off, t); err != nil {
 				return err
 			}
 		}
@@ -136,19 +134,8 @@ func (r *reader) sections(root *fb.E5Program) error {
 	return nil
 }
 
-// Vtable offsets of the fields whose position the reader needs.
-const (
-	dataVOffset    = 8  // Section.data
-	versionVOffset = 10 // E5Program.format_version
-)
-
-// fieldOffset returns the position of a field, or that of its table if the field is absent.
-func fieldOffset(tab flatbuffers.Table, v flatbuffers.VOffsetT) int {
-	return int(tab.Pos) + int(tab.Offset(v))
-}
-
 // take returns the section that a record at byte off of the file names.
-func (r *reader) take(kind int32, name string, off int, t *table, field string) (*found, error) {
+func (r *reader) take(kind int32, name string, off int, t *flattable.Table, field string) (*found, error) {
 	s := r.index[sectionKey{kind, name}]
 	if s == nil {
 		return nil, r.fail(off, t, field, "missing section %.200q of kind %d", name, kind)
@@ -172,23 +159,24 @@ func (r *reader) program(p *Program) error {
 			p.Functions = append(p.Functions, *f)
 		case s.kind == kindAlias:
 			s.used = true
-			a := fb.GetRootAsAliasSymbol(s.data, 0)
-			if string(a.Name()) != s.name {
-				return r.fail(s.off, aliasTable, "name", "%.80q, but the section is %.80q", a.Name(), s.name)
+			var a Alias
+			if fill(s.root, &a); a.Name != s.name {
+				return r.fail(s.off, aliasTable, "name", "%.80q, but the section is %.80q", a.Name, s.name)
 			}
-			p.Aliases = append(p.Aliases, Alias{s.name, a.SymbolIndex(), a.AddrOffset()})
+			p.Aliases = append(p.Aliases, a)
 			r.aliases = append(r.aliases, s.off)
 		case s.kind < kindFunction || s.kind > kindConstant:
 			s.used = true
-			p.Extra = append(p.Extra, Section{s.name, s.kind, bytesOf(s.data)})
+			p.Extra = append(p.Extra, Section{s.name, s.kind, s.data})
 		}
 	}
 	return nil
 }
 
 func (r *reader) function(s *found) (*Function, error) {
-	t := fb.GetRootAsFunction(s.data, 0)
-	f := &Function{Name: string(t.Name()), AneHashPath: string(t.AnehashPath())}
+	t := s.root
+	f := &Function{Name: t.Text("name"), AneHashPath: t.Text("anehash_path"), Inputs: t.Uint32s("inputs"),
+		Outputs: t.Uint32s("outputs"), States: t.Uint32s("states")}
 	if f.Name != s.name {
 		return nil, r.fail(s.off, functionTable, "name", "%.80q, but the section is %.80q", f.Name, s.name)
 	}
@@ -196,28 +184,21 @@ func (r *reader) function(s *found) (*Function, error) {
 		return nil, r.fail(s.off, functionTable, "name", "%s", msg)
 	}
 	places := functionPlaces{at: s.off}
-	var o fb.Operand
-	for i := range t.OperandsLength() {
-		t.Operands(&o, i)
-		op, err := r.operand(&o, s.off)
+	for _, o := range t.Subs("operands") {
+		op, err := r.operand(o, s.off)
 		if err != nil {
 			return nil, err
 		}
 		f.Operands = append(f.Operands, *op)
-		places.operands = append(places.operands, s.off+int(o.Table().Pos))
+		places.operands = append(places.operands, s.off+o.Off())
 	}
-	f.Inputs = uint32s(t.InputsLength(), t.Inputs)
-	f.Outputs = uint32s(t.OutputsLength(), t.Outputs)
-	f.States = uint32s(t.StatesLength(), t.States)
-	var stub fb.Block
-	for i := range t.BlocksLength() {
-		t.Blocks(&stub, i)
-		at := s.off + int(stub.Table().Pos)
-		if stub.OperationsLength() != 0 {
+	for _, stub := range t.Subs("blocks") {
+		at := s.off + stub.Off()
+		if n := stub.Len("operations"); n != 0 {
 			return nil, r.fail(at, blockTable, "operations",
-				"a function lists its blocks by name only, got %d operations", stub.OperationsLength())
+				"a function lists its blocks by name only, got %d operations", n)
 		}
-		b, bp, err := r.block(f, string(stub.Name()), at)
+		b, bp, err := r.block(f, stub.Text("name"), at)
 		if err != nil {
 			return nil, err
 		}
@@ -236,17 +217,13 @@ func (r *reader) block(f *Function, name string, at int) (*Block, *blockPlaces, 
 	if err != nil {
 		return nil, nil, err
 	}
-	t := fb.GetRootAsBlock(s.data, 0)
-	if string(t.Name()) != name {
-		return nil, nil, r.fail(s.off, blockTable, "name", "%.80q, but the function says %.80q", t.Name(), name)
+	if got := s.root.Text("name"); got != name {
+		return nil, nil, r.fail(s.off, blockTable, "name", "%.80q, but the function says %.80q", got, name)
 	}
 	b := &Block{Name: name}
 	places := &blockPlaces{at: s.off}
-	var stub fb.Operation
-	for i := range t.OperationsLength() {
-		t.Operations(&stub, i)
-		at := s.off + int(stub.Table().Pos)
-		op, off, err := r.operation(f, name, &stub, at)
+	for _, stub := range s.root.Subs("operations") {
+		op, off, err := r.operation(f, name, stub, s.off+stub.Off())
 		if err != nil {
 			return nil, nil, err
 		}
@@ -256,12 +233,12 @@ func (r *reader) block(f *Function, name string, at int) (*Block, *blockPlaces, 
 	return b, places, nil
 }
 
-func (r *reader) operation(f *Function, block string, stub *fb.Operation, at int) (*Operation, int, error) {
-	name := string(stub.Name())
+func (r *reader) operation(f *Function, block string, stub flattable.Record, at int) (*Operation, int, error) {
+	name := stub.Text("name")
 	if msg := badName(name); msg != "" {
 		return nil, 0, r.fail(at, operationTable, "name", "%s", msg)
 	}
-	if stub.InputsLength()+stub.OutputsLength()+len(stub.ArgFrame())+len(stub.AttrsSection()) != 0 {
+	if stub.Len("inputs")+stub.Len("outputs")+stub.Len("arg_frame")+stub.Len("attrs_section") != 0 {
 		return nil, 0, r.fail(at, operationTable, "", "a block lists its operations by name and type only")
 	}
 	section := opSection(f.Name, block, name)
@@ -269,22 +246,19 @@ func (r *reader) operation(f *Function, block string, stub *fb.Operation, at int
 	if err != nil {
 		return nil, 0, err
 	}
-	t := fb.GetRootAsOperation(s.data, 0)
-	if string(t.Name()) != name || t.OpType() != stub.OpType() {
+	t := s.root
+	op := &Operation{Name: t.Text("name"), Type: OpType(t.Number("op_type")), Inputs: t.Uint32s("inputs"),
+		Outputs: t.Uint32s("outputs")}
+	if listed := OpType(stub.Number("op_type")); op.Name != name || op.Type != listed {
 		return nil, 0, r.fail(s.off, operationTable, "name", "%.80q of type %d, but the block says %.80q of type %d",
-			t.Name(), t.OpType(), name, stub.OpType())
+			op.Name, op.Type, name, listed)
 	}
-	for _, ref := range []struct {
-		field     string
-		got, want string
-	}{{"arg_frame", string(t.ArgFrame()), section + frameSuffix}, {"attrs_section", string(t.AttrsSection()), section +
-		attrsSuffix}} {
-		if ref.got != ref.want {
-			return nil, 0, r.fail(s.off, operationTable, ref.field, "section %.200q, must be %.200q", ref.got, ref.want)
+	for _, ref := range []struct{ field, want string }{{"arg_frame", section + frameSuffix},
+		{"attrs_section", section + attrsSuffix}} {
+		if got := t.Text(ref.field); got != ref.want {
+			return nil, 0, r.fail(s.off, operationTable, ref.field, "section %.200q, must be %.200q", got, ref.want)
 		}
 	}
-	op := &Operation{Name: name, Type: OpType(t.OpType()),
-		Inputs: uint32s(t.InputsLength(), t.Inputs), Outputs: uint32s(t.OutputsLength(), t.Outputs)}
 	if err := r.frame(f, op, section+frameSuffix, s.off); err != nil {
 		return nil, 0, err
 	}
@@ -300,27 +274,22 @@ func (r *reader) frame(f *Function, op *Operation, section string, at int) error
 	if err != nil {
 		return err
 	}
-	t := fb.GetRootAsArgFrame(s.data, 0)
-	var o fb.Operand
 	for _, side := range []struct {
 		field   string
 		indices []uint32
-		n       int
-		get     func(*fb.Operand, int) bool
-	}{{field: "inputs", indices: op.Inputs, n: t.InputsLength(), get: t.Inputs}, {field: "outputs", indices: op.Outputs,
-		n: t.OutputsLength(), get: t.Outputs}} {
-		if side.n != len(side.indices) {
-			return r.fail(s.off, argFrameTable, side.field, "%d operands, but the operation has %d", side.n,
+	}{{"inputs", op.Inputs}, {"outputs", op.Outputs}} {
+		operands := s.root.Subs(side.field)
+		if len(operands) != len(side.indices) {
+			return r.fail(s.off, argFrameTable, side.field, "%d operands, but the operation has %d", len(operands),
 				len(side.indices))
 		}
 		for i, k := range side.indices {
-			side.get(&o, i)
-			at := s.off + int(o.Table().Pos)
+			at := s.off + operands[i].Off()
 			if int64(k) >= int64(len(f.Operands)) {
 				return r.fail(at, operationTable, side.field, "entry %d is operand %d, but there are %d", i, k,
 					len(f.Operands))
 			}
-			got, err := r.operand(&o, s.off)
+			got, err := r.operand(operands[i], s.off)
 			if err != nil {
 				return err
 			}
@@ -333,55 +302,41 @@ func (r *reader) frame(f *Function, op *Operation, section string, at int) error
 }
 
 // operand reads one operand of a section whose data is at base.
-func (r *reader) operand(o *fb.Operand, base int) (*Operand, error) {
-	d, port := o.Descriptor(nil), o.Port(nil)
-	at := base + int(d.Table().Pos)
-	if d.DimLength() > MaxRank || d.StrideLength() > MaxRank {
-		return nil, r.fail(at, descriptorTable, "dim", "%d extents and %d strides, limit %d", d.DimLength(),
-			d.StrideLength(), MaxRank)
+func (r *reader) operand(o flattable.Record, base int) (*Operand, error) {
+	d := o.Sub("descriptor")
+	at := base + d.Off()
+	if dims, strides := d.Len("dim"), d.Len("stride"); dims > MaxRank || strides > MaxRank {
+		return nil, r.fail(at, descriptorTable, "dim", "%d extents and %d strides, limit %d", dims, strides, MaxRank)
 	}
 	op := &Operand{
-		Name: string(o.Name()), Aperture: Aperture(o.Aperture()),
-		Port: IOPort{string(port.Name()), port.ByteSize(), port.ApertureVa()},
-		Desc: TensorDescriptor{Storage: StorageType(d.StorageType()), ComponentPack: d.ComponentPack()},
+		Name: o.Text("name"), Aperture: Aperture(o.Number("aperture")),
+		Desc: TensorDescriptor{Dim: d.Uint64s("dim"), Stride: d.Uint64s("stride"),
+			Storage: StorageType(d.Number("storage_type")), ComponentPack: int32(d.Number("component_pack"))},
 	}
-	for i := range d.DimLength() {
-		op.Desc.Dim = append(op.Desc.Dim, d.Dim(i))
-	}
-	for i := range d.StrideLength() {
-		op.Desc.Stride = append(op.Desc.Stride, d.Stride(i))
-	}
+	fill(o.Sub("port"), &op.Port)
 	if len(op.Desc.Dim) != len(op.Desc.Stride) {
-		return nil, r.fail(at, descriptorTable, "stride", "%d strides for %d extents", d.StrideLength(), d.DimLength())
+		return nil, r.fail(at, descriptorTable, "stride", "%d strides for %d extents", len(op.Desc.Stride),
+			len(op.Desc.Dim))
 	}
 	dim, stride := op.Desc.axes()
-	if got := [5]uint64{d.Width(), d.Height(), d.Channels(), d.BatchNumber(), d.SequenceLength()}; got != dim {
+	if got := named(d, ""); got != dim {
 		return nil, r.fail(at, descriptorTable, "width", "named axes %d, but dim says %d", got, dim)
 	}
-	if got := [5]uint64{d.StrideWidth(), d.StrideHeight(), d.StrideChannels(), d.StrideBatchNumber(),
-		d.StrideSequenceLength()}; got != stride {
+	if got := named(d, "stride_"); got != stride {
 		return nil, r.fail(at, descriptorTable, "stride_width", "strides of the named axes %d, but stride says %d", got,
 			stride)
 	}
 	return op, nil
 }
 
-// uint32s reads a vector, nil when it is empty.
-func uint32s(n int, get func(int) uint32) []uint32 {
-	if n == 0 {
-		return nil
+// named returns a number of each of the named axes.
+func named(d flattable.Record, prefix string) (x [5]uint64) {
+	for i, axis := range [...]string{"width", "height", "channels", "batch_number", "sequence_length"} {
+		x[i] = d.Number(prefix + axis)
 	}
-	v := make([]uint32, n)
-	for i := range v {
-		v[i] = get(i)
-	}
-	return v
+	return x
 }
 
-// bytesOf returns b without spare capacity, or nil if it is empty.
-func bytesOf(b []byte) []byte {
-	if len(b) == 0 {
-		return nil
-	}
-	return b[:len(b):len(b)]
-}
+// fill sets the fields of a struct whose fields are those of its table: numbers, texts and vectors of them, which the
+// verifier has checked.
+func fill(r flattable.Record, p any) { _ = (*flattable.Strings)(nil).Fill(r, p) }

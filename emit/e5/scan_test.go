@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/zinc-compiler/zinc/internal/flattable"
 )
 
 // TestScan checks that Scan finds every value of a whole descriptor without a fault and nothing else. For a truncated
@@ -84,7 +86,7 @@ func TestScanSections(t *testing.T) {
 		path := "sections[" + strconv.Itoa(i) + "]"
 		end := 0
 		for _, slot := range []int{0, 2} { // name and data
-			o := table + int(slotOf(writtenLayouts()[sectionTable], slot))
+			o := table + int(layoutsOf(t, b)[sectionTable].Slot(slot))
 			to := o + int(binary.LittleEndian.Uint32(b[o:]))
 			end = max(end, to+4+int(binary.LittleEndian.Uint32(b[to:]))+1)
 		}
@@ -108,21 +110,31 @@ func TestScanSections(t *testing.T) {
 	}
 }
 
+// layoutsOf returns the layouts of a descriptor.
+func layoutsOf(t *testing.T, b []byte) map[*flattable.Table]flattable.Layout {
+	t.Helper()
+	if err := flattable.Verify(b, 0, programTable); err != nil {
+		t.Fatal(err)
+	}
+	return flattable.Layouts(b, programTable)
+}
+
 // TestScanLayouts checks that the assumed layouts are those of real files.
 func TestScanLayouts(t *testing.T) {
-	for _, x := range []*table{sectionTable, operandTable, descriptorTable, ioPortTable, buildInfoEntryTable,
+	sample, err := writeSample()
+	if err != nil {
+		t.Fatal(err)
+	}
+	assumed := layoutsOf(t, sample)
+	for _, x := range []*flattable.Table{sectionTable, operandTable, descriptorTable, ioPortTable, buildInfoEntryTable,
 		operationTable} {
-		want := writtenLayouts()[x]
+		want := assumed[x]
 		if want == nil {
-			t.Fatalf("no layout of %s", x.name)
+			t.Fatalf("no layout of %s", x.Name)
 		}
 		for _, p := range []*Program{fused(0, 64), fused(3, 256)} {
-			s := &scanner{layouts: map[*table][]byte{}}
-			if err := walkBuffer(mustBytes(t, p), 0, "", programTable, s); err != nil {
-				t.Fatal(err)
-			}
-			if got := s.layouts[x]; !bytes.Equal(got, want) {
-				t.Errorf("%s: layout %x, assumed is %x", x.name, got, want)
+			if got := layoutsOf(t, mustBytes(t, p))[x]; !bytes.Equal(got, want) {
+				t.Errorf("%s: layout %x, assumed is %x", x.Name, got, want)
 			}
 		}
 	}
@@ -160,7 +172,7 @@ func FuzzScan(f *testing.F) {
 		if size > 32*len(b)+100*len(x.Parts) || len(x.Parts) > len(b) {
 			t.Fatalf("%d values of %d bytes from a file of %d", len(x.Parts), size, len(b))
 		}
-		if e, ok := verify(b, 0, programTable).(*FormatError); ok && len(x.Faults) < maxFaults &&
+		if e := flattable.Verify(b, 0, programTable); e != nil && len(x.Faults) < flattable.MaxFaults &&
 			!slices.ContainsFunc(x.Faults, func(f *FormatError) bool {
 				return f.Table == e.Table && f.Field == e.Field
 			}) {
@@ -177,7 +189,7 @@ func FuzzScan(f *testing.F) {
 func TestScanOneLongName(t *testing.T) {
 	const names, refs = 2 << 20, 1 << 19
 	le := binary.LittleEndian
-	layout := writtenLayouts()[programTable]
+	layout := layoutsOf(t, mustBytes(t, &Program{}))[programTable]
 	b := le.AppendUint32(nil, uint32(4+len(layout)))
 	b = append(b, layout...)
 	root := len(b)
@@ -185,7 +197,7 @@ func TestScanOneLongName(t *testing.T) {
 	for range int(le.Uint16(layout[2:]))/4 - 1 {
 		b = le.AppendUint32(b, 0)
 	}
-	at := root + int(slotOf(layout, 2)) // sections
+	at := root + int(layout.Slot(2)) // sections
 	le.PutUint32(b[at:], uint32(len(b)-at))
 	b = le.AppendUint32(b, refs)
 	section := len(b) + 4*refs
@@ -200,7 +212,7 @@ func TestScanOneLongName(t *testing.T) {
 	b = append(append(b, bytes.Repeat([]byte("n"), names-1)...), 0xff)
 	b = append(b, make([]byte, 8)...)
 	s := Scan(b)
-	if !slices.ContainsFunc(s.Faults, func(e *FormatError) bool { return e.Table == sectionTable.name }) {
+	if !slices.ContainsFunc(s.Faults, func(e *FormatError) bool { return e.Table == sectionTable.Name }) {
 		t.Errorf("no section is told of: %v", s.Faults)
 	}
 }

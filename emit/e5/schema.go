@@ -1,173 +1,149 @@
 package e5
 
-import "github.com/zinc-compiler/zinc/emit/e5/internal/fb"
+import "github.com/zinc-compiler/zinc/internal/flattable"
 
-// kind is how a field is stored.
-type kind uint8
+var req, opt = flattable.Req, flattable.Opt
 
-const (
-	kUint8 kind = iota
-	kInt32
-	kUint32
-	kUint64
-	kString
-	kBytes    // vector of bytes, or a nested FlatBuffer
-	kTable    // offset of a table
-	kUnion    // tag and offset; takes two slots
-	kStrings  // vector of strings
-	kTables   // vector of tables
-	kUint32s  // vector of 32-bit integers
-	kUint64s  // vector of 64-bit integers
-	kInt32s   // vector of signed 32-bit integers
-	kFloat32s // vector of floats
-)
-
-// layouts contains, for each kind, the bytes that a field takes in its table and the bytes of one element of its vector
-// (0: not a vector).
-var layouts = [...]struct{ size, elem int }{
-	kUint8: {1, 0}, kInt32: {4, 0}, kUint32: {4, 0}, kUint64: {8, 0},
-	kString: {4, 1}, kBytes: {4, 1}, kTable: {4, 0}, kUnion: {4, 0},
-	kStrings: {4, 4}, kTables: {4, 4}, kUint32s: {4, 4}, kUint64s: {4, 8}, kInt32s: {4, 4}, kFloat32s: {4, 4},
-}
-
-// field is one field of a table; its slot is its position in the list (a union takes two slots, and must come last).
-type field struct {
-	name     string
-	kind     kind
-	of       *table // the table of kTable and kTables
-	required bool
-}
-
-// table describes one table of e5.fbs. A test compares the two.
-type table struct {
-	name   string
-	fields []field
-}
-
-// slots returns the number of vtable entries.
-func (t *table) slots() int {
-	n := len(t.fields)
-	if n > 0 && t.fields[n-1].kind == kUnion {
-		n++
-	}
-	return n
-}
-
-const required = true
-
+// The tables of e5.fbs. A test compares the two.
 var (
-	buildInfoEntryTable = &table{"BuildInfoEntry", []field{
-		{name: "key", kind: kString, required: required}, {name: "value", kind: kString, required: required}}}
-	buildInfoTable = &table{"BuildInfo", []field{{name: "entries", kind: kTables, of: buildInfoEntryTable,
-		required: false}}}
-	sectionTable = &table{"Section", []field{
-		{name: "name", kind: kString, required: required}, {name: "kind", kind: kInt32, required: false},
-		{name: "data", kind: kBytes, required: required}}}
-	programTable = &table{"E5Program", []field{
-		{name: "symbol_names", kind: kStrings, required: false}, {name: "build_info", kind: kTable, of: buildInfoTable,
-			required: false},
-		{name: "sections", kind: kTables, of: sectionTable, required: false}, {name: "format_version", kind: kInt32,
-			required: false}}}
+	buildInfoEntryTable = flattable.New("BuildInfoEntry",
+		req("key", flattable.String),
+		req("value", flattable.String))
+	buildInfoTable = flattable.New("BuildInfo", opt("entries", flattable.Subs, buildInfoEntryTable))
+	sectionTable   = flattable.New("Section",
+		req("name", flattable.String),
+		flattable.Field{Name: "kind", Kind: flattable.Int32, Names: sectionKindNames},
+		flattable.Field{Name: "data", Kind: flattable.Bytes, Required: true, Nested: sectionRoots})
+	programTable = flattable.New("E5Program",
+		opt("symbol_names", flattable.Texts),
+		opt("build_info", flattable.Sub, buildInfoTable),
+		opt("sections", flattable.Subs, sectionTable),
+		opt("format_version", flattable.Int32))
+	descriptorTable = flattable.New("TensorDescriptor",
+		req("dim", flattable.Uint64s),
+		req("stride", flattable.Uint64s),
+		opt("width", flattable.Uint64),
+		opt("height", flattable.Uint64),
+		opt("channels", flattable.Uint64),
+		opt("batch_number", flattable.Uint64),
+		opt("sequence_length", flattable.Uint64),
+		opt("stride_width", flattable.Uint64),
+		opt("stride_height", flattable.Uint64),
+		opt("stride_channels", flattable.Uint64),
+		opt("stride_batch_number", flattable.Uint64),
+		opt("stride_sequence_length", flattable.Uint64),
+		opt("storage_type", flattable.Int32),
+		opt("component_pack", flattable.Int32))
+	ioPortTable = flattable.New("IOPort",
+		req("name", flattable.String),
+		opt("byte_size", flattable.Uint64),
+		opt("aperture_va", flattable.Uint64))
+	operandTable = flattable.New("Operand",
+		req("descriptor", flattable.Sub, descriptorTable),
+		req("name", flattable.String),
+		opt("aperture", flattable.Uint8),
+		req("port", flattable.Sub, ioPortTable))
+	argFrameTable = flattable.New("ArgFrame",
+		opt("inputs", flattable.Subs, operandTable),
+		opt("outputs", flattable.Subs, operandTable))
+	operationTable = flattable.New("Operation",
+		req("name", flattable.String),
+		opt("op_type", flattable.Uint8),
+		opt("inputs", flattable.Uint32s),
+		opt("outputs", flattable.Uint32s),
+		opt("arg_frame", flattable.String),
+		opt("attrs_section", flattable.String))
+	blockTable = flattable.New("Block",
+		req("name", flattable.String),
+		opt("operations", flattable.Subs, operationTable))
+	functionTable = flattable.New("Function",
+		req("name", flattable.String),
+		opt("anehash_path", flattable.String),
+		opt("blocks", flattable.Subs, blockTable),
+		opt("operands", flattable.Subs, operandTable),
+		opt("inputs", flattable.Uint32s),
+		opt("outputs", flattable.Uint32s),
+		opt("states", flattable.Uint32s))
+	aliasTable = flattable.New("AliasSymbol",
+		req("name", flattable.String),
+		opt("symbol_index", flattable.Uint32),
+		opt("addr_offset", flattable.Uint32))
+	cpuConstantTable = flattable.New("CpuConstant",
+		req("name", flattable.String),
+		req("section", flattable.String))
 
-	descriptorTable = &table{"TensorDescriptor", []field{
-		{name: "dim", kind: kUint64s, required: required}, {name: "stride", kind: kUint64s, required: required},
-		{name: "width", kind: kUint64, required: false}, {name: "height", kind: kUint64, required: false},
-		{name: "channels", kind: kUint64, required: false},
-		{name: "batch_number", kind: kUint64, required: false}, {name: "sequence_length", kind: kUint64,
-			required: false},
-		{name: "stride_width", kind: kUint64, required: false}, {name: "stride_height", kind: kUint64, required: false},
-		{name: "stride_channels", kind: kUint64, required: false}, {name: "stride_batch_number", kind: kUint64,
-			required: false},
-		{name: "stride_sequence_length", kind: kUint64, required: false},
-		{name: "storage_type", kind: kInt32, required: false}, {name: "component_pack", kind: kInt32, required: false}}}
-	ioPortTable = &table{"IOPort", []field{
-		{name: "name", kind: kString, required: required}, {name: "byte_size", kind: kUint64, required: false},
-		{name: "aperture_va", kind: kUint64, required: false}}}
-	operandTable = &table{"Operand", []field{
-		{name: "descriptor", kind: kTable, of: descriptorTable, required: required}, {name: "name", kind: kString,
-			required: required},
-		{name: "aperture", kind: kUint8, required: false}, {name: "port", kind: kTable, of: ioPortTable,
-			required: required}}}
-	argFrameTable = &table{"ArgFrame", []field{
-		{name: "inputs", kind: kTables, of: operandTable, required: false}, {name: "outputs", kind: kTables,
-			of: operandTable, required: false}}}
-
-	operationTable = &table{"Operation", []field{
-		{name: "name", kind: kString, required: required}, {name: "op_type", kind: kUint8, required: false},
-		{name: "inputs", kind: kUint32s, required: false}, {name: "outputs", kind: kUint32s, required: false},
-		{name: "arg_frame", kind: kString, required: false}, {name: "attrs_section", kind: kString, required: false}}}
-	blockTable = &table{"Block", []field{
-		{name: "name", kind: kString, required: required}, {name: "operations", kind: kTables, of: operationTable,
-			required: false}}}
-	functionTable = &table{"Function", []field{
-		{name: "name", kind: kString, required: required}, {name: "anehash_path", kind: kString, required: false},
-		{name: "blocks", kind: kTables, of: blockTable, required: false}, {name: "operands", kind: kTables,
-			of: operandTable, required: false},
-		{name: "inputs", kind: kUint32s, required: false}, {name: "outputs", kind: kUint32s, required: false},
-		{name: "states", kind: kUint32s, required: false}}}
-	aliasTable = &table{"AliasSymbol", []field{
-		{name: "name", kind: kString, required: required}, {name: "symbol_index", kind: kUint32, required: false},
-		{name: "addr_offset", kind: kUint32, required: false}}}
-
-	cpuConstantTable = &table{"CpuConstant", []field{
-		{name: "name", kind: kString, required: required}, {name: "section", kind: kString, required: required}}}
-
-	// The union has no separate table: the table for a tag is in attrTables.
-	opAttrsRecordTable = &table{"OpAttrsRecord", []field{{name: "attrs", kind: kUnion, required: required}}}
+	opAttrsRecordTable = flattable.New("OpAttrsRecord", req("attrs", flattable.Union, attrTables[:]...))
 )
 
 // attrTables are the members of the union OpAttrs, by OpType; the tag of a
 // member is its OpType plus one.
-var attrTables = [...]*table{
-	Cast: {"CastAttrs", []field{
-		{name: "src_dtype", kind: kInt32, required: false}, {name: "dst_dtype", kind: kInt32, required: false},
-		{name: "component_pack", kind: kInt32, required: false}}},
-	AneInference: {"AneInferenceAttrs", []field{
-		{name: "procedure_name", kind: kString, required: required}, {name: "anehash", kind: kString,
-			required: required},
-		{name: "program_symbol", kind: kString, required: false}, {name: "intermediate_buffer_handle", kind: kUint32,
-			required: false},
-		{name: "compiler_options", kind: kString, required: false}}},
-	EirInference: {"EirInferenceAttrs", []field{
-		{name: "program_name", kind: kString, required: false}, {name: "program", kind: kBytes, required: false}}},
-	CpuInference: {"CpuInferenceAttrs", []field{
-		{name: "entry", kind: kString, required: false}, {name: "program", kind: kString, required: false},
-		{name: "constants", kind: kTables, of: cpuConstantTable, required: false}}},
-	BnnsCpuInference: {"BnnsCpuInferenceAttrs", []field{
-		{name: "function_name", kind: kString, required: false}, {name: "bundle_path", kind: kString,
-			required: false}}},
-	MlcCpuInference: {"MlcCpuInferenceAttrs", []field{
-		{name: "graph_name", kind: kString, required: false}, {name: "graph", kind: kBytes, required: false}}},
-	MpsGraphInference: {"MpsGraphInferenceAttrs", []field{
-		{name: "package_path", kind: kString, required: false}, {name: "entry_point", kind: kString, required: false}}},
-	E5MinimalCpu: {"E5MinimalCpuAttrs", []field{
-		{name: "kernel_name", kind: kString, required: false}, {name: "parameters", kind: kBytes, required: false}}},
-	Quant: {"QuantAttrs", []field{
-		{name: "src_dtype", kind: kInt32, required: false}, {name: "dst_dtype", kind: kInt32, required: false},
-		{name: "axis", kind: kInt32, required: false},
-		{name: "scales", kind: kFloat32s, required: false}, {name: "zero_points", kind: kInt32s, required: false}}},
-	Dequant: {"DequantAttrs", []field{
-		{name: "src_dtype", kind: kInt32, required: false}, {name: "dst_dtype", kind: kInt32, required: false},
-		{name: "axis", kind: kInt32, required: false},
-		{name: "scales", kind: kFloat32s, required: false}, {name: "zero_points", kind: kInt32s, required: false}}},
-	Barrier: {"BarrierAttrs", []field{{name: "events", kind: kUint32s, required: false}}},
-	JitCall: {"JitCallAttrs", []field{
-		{name: "symbol", kind: kString, required: false}, {name: "library", kind: kString, required: false}}},
+var attrTables = [...]*flattable.Table{
+	Cast: flattable.New("CastAttrs",
+		opt("src_dtype", flattable.Int32),
+		opt("dst_dtype", flattable.Int32),
+		opt("component_pack", flattable.Int32)),
+	AneInference: flattable.New("AneInferenceAttrs",
+		req("procedure_name", flattable.String),
+		req("anehash", flattable.String),
+		opt("program_symbol", flattable.String),
+		opt("intermediate_buffer_handle", flattable.Uint32),
+		opt("compiler_options", flattable.String)),
+	EirInference: flattable.New("EirInferenceAttrs",
+		opt("program_name", flattable.String),
+		opt("program", flattable.Bytes)),
+	CpuInference: flattable.New("CpuInferenceAttrs",
+		opt("entry", flattable.String),
+		opt("program", flattable.String),
+		opt("constants", flattable.Subs, cpuConstantTable)),
+	BnnsCpuInference: flattable.New("BnnsCpuInferenceAttrs",
+		opt("function_name", flattable.String),
+		opt("bundle_path", flattable.String)),
+	MlcCpuInference: flattable.New("MlcCpuInferenceAttrs",
+		opt("graph_name", flattable.String),
+		opt("graph", flattable.Bytes)),
+	MpsGraphInference: flattable.New("MpsGraphInferenceAttrs",
+		opt("package_path", flattable.String),
+		opt("entry_point", flattable.String)),
+	E5MinimalCpu: flattable.New("E5MinimalCpuAttrs",
+		opt("kernel_name", flattable.String),
+		opt("parameters", flattable.Bytes)),
+	Quant: flattable.New("QuantAttrs",
+		opt("src_dtype", flattable.Int32),
+		opt("dst_dtype", flattable.Int32),
+		opt("axis", flattable.Int32),
+		opt("scales", flattable.Float32s),
+		opt("zero_points", flattable.Int32s)),
+	Dequant: flattable.New("DequantAttrs",
+		opt("src_dtype", flattable.Int32),
+		opt("dst_dtype", flattable.Int32),
+		opt("axis", flattable.Int32),
+		opt("scales", flattable.Float32s),
+		opt("zero_points", flattable.Int32s)),
+	Barrier: flattable.New("BarrierAttrs", opt("events", flattable.Uint32s)),
+	JitCall: flattable.New("JitCallAttrs",
+		opt("symbol", flattable.String),
+		opt("library", flattable.String)),
 }
 
 // The kinds of a section.
 const (
-	kindFunction  = int32(fb.SectionKindfunction)
-	kindBlock     = int32(fb.SectionKindblock)
-	kindOperation = int32(fb.SectionKindoperation)
-	kindArgFrame  = int32(fb.SectionKindarg_frame)
-	kindOpAttrs   = int32(fb.SectionKindop_attrs)
-	kindAlias     = int32(fb.SectionKindalias)
-	kindConstant  = int32(fb.SectionKindconstant)
+	kindFunction int32 = iota
+	kindBlock
+	kindOperation
+	kindArgFrame
+	kindOpAttrs
+	kindAlias
+	kindConstant
 )
 
+// sectionKindNames names the kinds of sections.
+var sectionKindNames = map[int32]string{
+	kindFunction: "function", kindBlock: "block", kindOperation: "operation", kindArgFrame: "argument frame",
+	kindOpAttrs: "attributes", kindAlias: "alias", kindConstant: "constant",
+}
+
 // sectionRoots is, for each kind of section that contains a nested FlatBuffer, the table at its root.
-var sectionRoots = map[int32]*table{
+var sectionRoots = map[int32]*flattable.Table{
 	kindFunction: functionTable, kindBlock: blockTable, kindOperation: operationTable,
 	kindArgFrame: argFrameTable, kindOpAttrs: opAttrsRecordTable, kindAlias: aliasTable,
 }

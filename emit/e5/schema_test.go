@@ -2,20 +2,20 @@ package e5
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
-	"github.com/zinc-compiler/zinc/emit/e5/internal/fb"
+	"github.com/zinc-compiler/zinc/internal/flattable"
 )
-
-// flatcVersion generated the checked-in code; another version may write other bytes.
-const flatcVersion = "flatc version 2.0.8"
 
 func flatc(t *testing.T) string {
 	t.Helper()
@@ -33,55 +33,15 @@ func run(t *testing.T, name string, args ...string) {
 	}
 }
 
-// The generated code is what flatc makes of e5.fbs.
-func TestGeneratedCurrent(t *testing.T) {
-	bin := flatc(t)
-	if out, err := exec.Command(bin, "--version").Output(); err != nil ||
-		strings.TrimSpace(string(out)) != flatcVersion {
-		t.Skipf("flatc is %q (%v), the checked-in code is by %q", strings.TrimSpace(string(out)), err, flatcVersion)
-	}
-	dir := t.TempDir()
-	run(t, bin, "--go", "-o", dir, "e5.fbs")
-	read := func(dir string) map[string][]byte {
-		files := map[string][]byte{}
-		names, err := filepath.Glob(filepath.Join(dir, "fb", "*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range names {
-			b, err := os.ReadFile(n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			files[filepath.Base(n)] = b
-		}
-		return files
-	}
-	want, got := read(dir), read("internal")
-	if len(want) == 0 {
-		t.Fatal("flatc wrote no file")
-	}
-	for name, b := range want {
-		if !bytes.Equal(got[name], b) {
-			t.Errorf("internal/fb/%s is not current: run go generate", name)
-		}
-	}
-	for name := range got {
-		if want[name] == nil {
-			t.Errorf("internal/fb/%s comes from nothing in e5.fbs: remove it", name)
-		}
-	}
-}
-
 // fbsTypes is how the schema spells each kind.
-var fbsTypes = map[kind]*regexp.Regexp{
-	kUint8:  regexp.MustCompile(`^(OpType|Aperture)$`),
-	kInt32:  regexp.MustCompile(`^(int|StorageType|SectionKind)$`),
-	kUint32: regexp.MustCompile(`^uint$`), kUint64: regexp.MustCompile(`^ulong$`),
-	kString: regexp.MustCompile(`^string$`), kBytes: regexp.MustCompile(`^\[ubyte\]$`),
-	kUnion: regexp.MustCompile(`^OpAttrs$`), kStrings: regexp.MustCompile(`^\[string\]$`),
-	kUint32s: regexp.MustCompile(`^\[uint\]$`), kUint64s: regexp.MustCompile(`^\[ulong\]$`),
-	kInt32s: regexp.MustCompile(`^\[int\]$`), kFloat32s: regexp.MustCompile(`^\[float\]$`),
+var fbsTypes = map[flattable.Kind]*regexp.Regexp{
+	flattable.Uint8:  regexp.MustCompile(`^(OpType|Aperture)$`),
+	flattable.Int32:  regexp.MustCompile(`^(int|StorageType|SectionKind)$`),
+	flattable.Uint32: regexp.MustCompile(`^uint$`), flattable.Uint64: regexp.MustCompile(`^ulong$`),
+	flattable.String: regexp.MustCompile(`^string$`), flattable.Bytes: regexp.MustCompile(`^\[ubyte\]$`),
+	flattable.Union: regexp.MustCompile(`^OpAttrs$`), flattable.Texts: regexp.MustCompile(`^\[string\]$`),
+	flattable.Uint32s: regexp.MustCompile(`^\[uint\]$`), flattable.Uint64s: regexp.MustCompile(`^\[ulong\]$`),
+	flattable.Int32s: regexp.MustCompile(`^\[int\]$`), flattable.Float32s: regexp.MustCompile(`^\[float\]$`),
 }
 
 // The table of tables that drives writer and verifier agrees with e5.fbs: the same tables, and in each the same fields
@@ -92,15 +52,15 @@ func TestTablesMatchSchema(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := regexp.MustCompile(`//.*`).ReplaceAllString(string(src), "")
-	ours := map[string]*table{}
+	ours := map[string]*flattable.Table{}
 	for _, tab := range attrTables {
-		ours[tab.name] = tab
+		ours[tab.Name] = tab
 	}
-	for _, tab := range []*table{programTable, functionTable, blockTable, operationTable, argFrameTable,
+	for _, tab := range []*flattable.Table{programTable, functionTable, blockTable, operationTable, argFrameTable,
 		opAttrsRecordTable,
 		aliasTable, buildInfoTable, buildInfoEntryTable, sectionTable, descriptorTable, ioPortTable, operandTable,
 		cpuConstantTable} {
-		ours[tab.name] = tab
+		ours[tab.Name] = tab
 	}
 	tables := regexp.MustCompile(`(?s)table (\w+) \{(.*?)\}`).FindAllStringSubmatch(text, -1)
 	if len(tables) != len(ours) {
@@ -113,46 +73,84 @@ func TestTablesMatchSchema(t *testing.T) {
 			continue
 		}
 		fields := regexp.MustCompile(`(\w+):(\S+?)( \(required\))?;`).FindAllStringSubmatch(m[2], -1)
-		if len(fields) != len(tab.fields) {
-			t.Errorf("%s: %d fields in e5.fbs, %d in schema.go", tab.name, len(fields), len(tab.fields))
+		if len(fields) != len(tab.Fields) {
+			t.Errorf("%s: %d fields in e5.fbs, %d in schema.go", tab.Name, len(fields), len(tab.Fields))
 			continue
 		}
-		for i, f := range tab.fields {
+		for i, f := range tab.Fields {
 			name, typ, req := fields[i][1], fields[i][2], fields[i][3] != ""
 			var ok bool
-			switch f.kind {
-			case kTable:
-				ok = typ == f.of.name
-			case kTables:
-				ok = typ == "["+f.of.name+"]"
+			switch f.Kind {
+			case flattable.Sub:
+				ok = typ == f.Of[0].Name
+			case flattable.Subs:
+				ok = typ == "["+f.Of[0].Name+"]"
 			default:
-				ok = fbsTypes[f.kind].MatchString(typ)
+				ok = fbsTypes[f.Kind].MatchString(typ)
 			}
-			if name != f.name || req != f.required || !ok {
-				t.Errorf("%s: field %d is %s:%s required %v in e5.fbs, %+v in schema.go", tab.name, i, name, typ, req,
+			if name != f.Name || req != f.Required || !ok {
+				t.Errorf("%s: field %d is %s:%s required %v in e5.fbs, %+v in schema.go", tab.Name, i, name, typ, req,
 					f)
 			}
 		}
 	}
 	for i, tab := range attrTables {
-		if got := fb.EnumNamesOpAttrs[fb.OpAttrs(i+1)]; got != tab.name {
-			t.Errorf("union member %d is %s in e5.fbs, %s in schema.go", i+1, got, tab.name)
+		if want := OpType(i).String() + "Attrs"; tab.Name != want {
+			t.Errorf("operation %s has attributes %s", OpType(i), tab.Name)
 		}
-		if want := OpType(i).String() + "Attrs"; tab.name != want {
-			t.Errorf("operation %s has attributes %s", OpType(i), tab.name)
-		}
-	}
-	if len(attrTables) != len(attrsReaders) || len(attrTables) != len(fb.EnumNamesOpType) {
-		t.Errorf("%d tables, %d readers, %d operation types", len(attrTables), len(attrsReaders),
-			len(fb.EnumNamesOpType))
-	}
-	for st := range storageTypes {
-		if _, ok := fb.EnumNamesStorageType[fb.StorageType(st)]; !ok {
-			t.Errorf("storage type %s is not in e5.fbs", st)
+		if got := attrsTypes[i].OpType(); got != OpType(i) {
+			t.Errorf("operation %s has the attributes of %s", OpType(i), got)
 		}
 	}
-	if len(storageTypes) != len(fb.EnumNamesStorageType) {
-		t.Errorf("%d storage types, %d in e5.fbs", len(storageTypes), len(fb.EnumNamesStorageType))
+	unions := regexp.MustCompile(`(?s)union OpAttrs \{(.*?)\}`).FindStringSubmatch(text)
+	for i, name := range strings.Split(unions[1], ",") {
+		if name = strings.TrimSpace(name); i >= len(attrTables) || attrTables[i].Name != name {
+			t.Errorf("union member %d is %s in e5.fbs, not in schema.go", i+1, name)
+		}
+	}
+}
+
+// The names of enumerations agree with e5.fbs.
+func TestEnumerationsMatchSchema(t *testing.T) {
+	src, err := os.ReadFile("e5.fbs")
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := regexp.MustCompile(`//.*`).ReplaceAllString(string(src), "")
+	ours := map[string]map[string]int{"OpType": {}, "Aperture": {}, "StorageType": {}, "SectionKind": {}}
+	for i, name := range opTypeNames {
+		ours["OpType"][name] = i
+	}
+	for i, name := range apertureNames {
+		ours["Aperture"][name] = i
+	}
+	for st, row := range storageTypes {
+		name := map[StorageType]string{Bool: "boolean", String: "str"}[st]
+		ours["StorageType"][cmp.Or(name, row.name)] = int(st)
+	}
+	for k, name := range sectionKindNames {
+		short := map[int32]string{kindArgFrame: "arg_frame", kindOpAttrs: "op_attrs"}[k]
+		ours["SectionKind"][cmp.Or(short, name)] = int(k)
+	}
+	enums := regexp.MustCompile(`(?s)enum (\w+) : \w+ \{(.*?)\}`).FindAllStringSubmatch(text, -1)
+	if len(enums) != len(ours) {
+		t.Errorf("%d enumerations in e5.fbs, want %d", len(enums), len(ours))
+	}
+	for _, m := range enums {
+		next, want := 0, map[string]int{}
+		for entry := range strings.SplitSeq(m[2], ",") {
+			name, value, ok := strings.Cut(strings.TrimSpace(entry), " = ")
+			if ok {
+				if next, err = strconv.Atoi(value); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want[name] = next
+			next++
+		}
+		if !maps.Equal(ours[m[1]], want) {
+			t.Errorf("%s: %v, e5.fbs has %v", m[1], ours[m[1]], want)
+		}
 	}
 }
 
@@ -207,19 +205,19 @@ func TestFlatcDecodes(t *testing.T) {
 			t.Fatal(err)
 		}
 		seen := map[int32]int{}
-		for _, n := range root.v[2].([]*node) {
-			k := int32(n.v[1].(uint64))
+		for _, n := range root.Values[2].([]*flattable.Node) {
+			k := int32(n.Values[1].(uint64))
 			seen[k]++
 			tab, ok := sectionRoots[k]
 			if !ok {
 				continue
 			}
-			v := decode(t, bin, tab.name, n.v[2].(blob).data)
+			v := decode(t, bin, tab.Name, n.Values[2].(flattable.Blob).Data)
 			if k == kindOpAttrs && v["attrs_type"] == nil {
-				t.Errorf("section %s: %v has no attrs_type", n.v[0], v)
+				t.Errorf("section %s: %v has no attrs_type", n.Values[0], v)
 			}
-			if k == kindOperation && !strings.HasSuffix(n.v[0].(string), v["name"].(string)) {
-				t.Errorf("section %s holds operation %s", n.v[0], v["name"])
+			if k == kindOperation && !strings.HasSuffix(n.Values[0].(string), v["name"].(string)) {
+				t.Errorf("section %s holds operation %s", n.Values[0], v["name"])
 			}
 		}
 		for k := range sectionRoots {

@@ -1,10 +1,6 @@
 package e5
 
-import (
-	"fmt"
-
-	"github.com/zinc-compiler/zinc/emit/e5/internal/fb"
-)
+import "fmt"
 
 // StorageType is the element type of an operand.
 type StorageType int32
@@ -12,28 +8,28 @@ type StorageType int32
 // Codes 0 to 10 are the serialization codes of the descriptor. Those from 256 on are zinc's own, for values that no
 // engine surface can contain.
 const (
-	Int4    = StorageType(fb.StorageTypeint4)
-	Uint8   = StorageType(fb.StorageTypeuint8)
-	Int8    = StorageType(fb.StorageTypeint8)
-	FP16    = StorageType(fb.StorageTypefp16)
-	FP32    = StorageType(fb.StorageTypefp32)
-	Int16   = StorageType(fb.StorageTypeint16)
-	Uint16  = StorageType(fb.StorageTypeuint16)
-	Int32   = StorageType(fb.StorageTypeint32)
-	Uint32  = StorageType(fb.StorageTypeuint32)
-	Int64   = StorageType(fb.StorageTypeint64)
-	Uint64  = StorageType(fb.StorageTypeuint64)
-	Bool    = StorageType(fb.StorageTypeboolean)
-	BF16    = StorageType(fb.StorageTypebf16)
-	FP64    = StorageType(fb.StorageTypefp64)
-	Uint1   = StorageType(fb.StorageTypeuint1)
-	Uint2   = StorageType(fb.StorageTypeuint2)
-	Uint3   = StorageType(fb.StorageTypeuint3)
-	Uint4   = StorageType(fb.StorageTypeuint4)
-	Uint6   = StorageType(fb.StorageTypeuint6)
-	FP8E4M3 = StorageType(fb.StorageTypefp8e4m3)
-	FP8E5M2 = StorageType(fb.StorageTypefp8e5m2)
-	String  = StorageType(fb.StorageTypestr)
+	Int4    StorageType = 0
+	Uint8   StorageType = 1
+	Int8    StorageType = 2
+	FP16    StorageType = 3
+	FP32    StorageType = 4
+	Int16   StorageType = 5
+	Uint16  StorageType = 6
+	Int32   StorageType = 7
+	Uint32  StorageType = 8
+	Int64   StorageType = 9
+	Uint64  StorageType = 10
+	Bool    StorageType = 256
+	BF16    StorageType = 257
+	FP64    StorageType = 258
+	Uint1   StorageType = 259
+	Uint2   StorageType = 260
+	Uint3   StorageType = 261
+	Uint4   StorageType = 262
+	Uint6   StorageType = 263
+	FP8E4M3 StorageType = 264
+	FP8E5M2 StorageType = 265
+	String  StorageType = 266
 )
 
 // storageTypes contains, for each code, its name in MIL and its width.

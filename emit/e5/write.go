@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+
+	"github.com/zinc-compiler/zinc/internal/flattable"
 )
 
 // The names of an operation's sections are its own name plus one of these.
@@ -24,8 +26,15 @@ func constantSection(op string, i int) string { return op + constantSuffix + str
 func (s *Section) key() sectionKey            { return sectionKey{s.Kind, s.Name} }
 func (s *Section) node(align int) *node       { return sectionNode(s.Name, s.Kind, s.Data, align) }
 func sectionNode(n string, k int32, d []byte, align int) *node {
-	return newNode(sectionTable, n, scalar(k), blob{d, align})
+	return newNode(sectionTable, n, scalar(k), flattable.Blob{Data: d, Align: align})
 }
+
+type node = flattable.Node
+
+var newNode = flattable.NewNode
+
+// scalar returns the bits of x as a value of a node.
+func scalar[T ~uint8 | ~int32](x T) uint64 { return uint64(x) }
 
 // sectionKey identifies a section: two sections may share a name, but not both name and kind.
 type sectionKey struct {
@@ -42,7 +51,16 @@ func Bytes(p *Program) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return encode(root, root.bound())
+	return encode(root, root.Bound())
+}
+
+// encode writes a FlatBuffer whose bytes have the given bound. Every error is a *ModelError.
+func encode(n *node, bound int64) ([]byte, error) {
+	b, err := flattable.Encode(n, bound)
+	if err != nil {
+		return nil, (*ModelError)(err)
+	}
+	return b, nil
 }
 
 // Write writes the descriptor's bytes to w.
@@ -68,7 +86,7 @@ func programNode(p *Program) (*node, error) {
 	}
 	for i := range p.Aliases {
 		a := &p.Aliases[i]
-		l.nested(a.Name, kindAlias, newNode(aliasTable, a.Name, scalar(a.SymbolIndex), scalar(a.AddrOffset)))
+		l.nested(a.Name, kindAlias, nodeOf(aliasTable, a))
 	}
 	for i := range p.Extra {
 		l.raw(p.Extra[i], 16)
@@ -81,8 +99,8 @@ func programNode(p *Program) (*node, error) {
 		symbols = p.DeriveSymbols()
 	}
 	entries := make([]*node, len(p.BuildInfo))
-	for i, kv := range p.BuildInfo {
-		entries[i] = newNode(buildInfoEntryTable, kv.Key, kv.Value)
+	for i := range p.BuildInfo {
+		entries[i] = nodeOf(buildInfoEntryTable, &p.BuildInfo[i])
 	}
 	return newNode(programTable, symbols, newNode(buildInfoTable, entries), l.nodes, scalar(int32(FormatVersion))), nil
 }
@@ -135,7 +153,7 @@ func (l *sectionList) raw(s Section, align int) {
 }
 
 func (l *sectionList) nested(name string, kind int32, n *node) {
-	b, err := encode(n, n.bound())
+	b, err := encode(n, n.Bound())
 	var me *ModelError
 	if errors.As(err, &me) && l.err == nil {
 		l.err = &ModelError{Path: fmt.Sprintf("section %.200q: %s", name, me.Path), Msg: me.Msg}
@@ -170,8 +188,8 @@ func (l *sectionList) block(f *Function, b *Block) {
 		name := opSection(f.Name, b.Name, op.Name)
 		l.nested(name, kindOperation, operationNode(op, op.Inputs, op.Outputs, name+frameSuffix, name+attrsSuffix))
 		l.nested(name+frameSuffix, kindArgFrame, newNode(argFrameTable, bound(f, op.Inputs), bound(f, op.Outputs)))
-		l.nested(name+attrsSuffix, kindOpAttrs, newNode(opAttrsRecordTable, union{uint8(op.Type) + 1,
-			&node{attrTables[op.Type], op.Attrs.values(name)}}))
+		l.nested(name+attrsSuffix, kindOpAttrs, newNode(opAttrsRecordTable,
+			flattable.Member{Tag: uint8(op.Type) + 1, Node: attrsNode(op, name)}))
 		if a, ok := op.Attrs.(*CpuInferenceAttrs); ok {
 			for k := range a.Constants {
 				l.raw(Section{constantSection(name, k), kindConstant, a.Constants[k].Data}, ConstantAlign)
@@ -179,6 +197,23 @@ func (l *sectionList) block(f *Function, b *Block) {
 		}
 	}
 }
+
+// attrsNode returns the attributes of op, whose section is named section.
+func attrsNode(op *Operation, section string) *node {
+	t := attrTables[op.Type]
+	a, ok := op.Attrs.(*CpuInferenceAttrs)
+	if !ok {
+		return nodeOf(t, op.Attrs)
+	}
+	constants := make([]*node, len(a.Constants))
+	for i := range a.Constants {
+		constants[i] = newNode(cpuConstantTable, a.Constants[i].Name, constantSection(section, i))
+	}
+	return newNode(t, a.Entry, a.Program, constants)
+}
+
+// nodeOf returns the node of a struct whose fields are those of its table.
+func nodeOf(t *flattable.Table, p any) *node { return (*flattable.Strings)(nil).Node(t, p) }
 
 func operationNode(op *Operation, in, out []uint32, frame, attrs string) *node {
 	return newNode(operationTable, op.Name, scalar(op.Type), in, out, frame, attrs)
@@ -202,5 +237,5 @@ func operandNode(o *Operand) *node {
 			stride[0], stride[1], stride[2], stride[3], stride[4],
 			scalar(d.Storage), scalar(d.ComponentPack)),
 		o.Name, scalar(o.Aperture),
-		newNode(ioPortTable, o.Port.Name, o.Port.ByteSize, o.Port.ApertureVA))
+		nodeOf(ioPortTable, &o.Port))
 }

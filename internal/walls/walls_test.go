@@ -89,14 +89,11 @@ func TestPackagesHaveDescriptiveNamesAndDocs(t *testing.T) {
 		if slices.Contains(banned, p.Name) || slices.Contains(banned, path.Base(rel)) {
 			t.Errorf("package %s is named %s, want a descriptive name", rel, p.Name)
 		}
-		if p.Doc == "" && !generated(rel) {
+		if p.Doc == "" {
 			t.Errorf("package %s is missing a doc comment", rel)
 		}
 	}
 }
-
-// generated reports whether flatc writes all files of a package; they have no comments.
-func generated(rel string) bool { return strings.HasSuffix(rel, "/internal/fb") }
 
 func TestNoPackageUsesCgo(t *testing.T) {
 	for name, p := range list(t) {

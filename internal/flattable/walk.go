@@ -1,4 +1,4 @@
-package e5
+package flattable
 
 import (
 	"encoding/binary"
@@ -6,10 +6,6 @@ import (
 	"strconv"
 	"unicode/utf8"
 )
-
-// maxFile is the limit of a FlatBuffer: offsets between table and vtable are
-// signed 32-bit numbers.
-const maxFile = 1<<31 - 1
 
 // walk checks one FlatBuffer against the table of tables. A strict walk, which has no scan, ends at the first fault; if
 // there is none, no accessor can leave the buffer afterwards. A walk with a scan reports each fault and each value to
@@ -20,41 +16,29 @@ const maxFile = 1<<31 - 1
 // memory stay linear in its length.
 type walk struct {
 	buf   []byte
-	base  int   // offset of buf in the file
-	left  int64 // bytes not yet walked over
-	texts int64 // bytes of strings that assume may still look at
-	end   int64 // of the object that reaches furthest
-	err   error // the first fault
-	scan  *scanner
+	base  int    // offset of buf in the file
+	left  int64  // bytes not yet walked over
+	texts int64  // bytes of strings that assume may still look at
+	end   int64  // of the object that reaches furthest
+	err   *Fault // the first fault
+	scan  *findings
 }
 
 // placed is a table in the buffer.
 type placed struct {
-	*table
-	path string // of a walk with a scan
-	pos  int64
-	vt   int64  // place of the vtable
-	vtab []byte // the vtable
-	kind int32  // of a section, once its field was walked
+	*Table
+	path   string // of a walk with a scan
+	pos    int64
+	vt     int64 // place of the vtable
+	layout Layout
+	kind   int32 // value of the field with names, once it was walked
 }
 
-func (o *placed) size() int64 { return int64(binary.LittleEndian.Uint16(o.vtab[2:])) }
-
-// offset returns where in its object the field of slot i is, or 0 if it is absent.
-func (o *placed) offset(i int) int64 { return slotOf(o.vtab, i) }
-
-func slotOf(vtab []byte, i int) int64 {
-	if entry := 4 + 2*i; entry+2 <= len(vtab) {
-		return int64(binary.LittleEndian.Uint16(vtab[entry:]))
-	}
-	return 0
-}
-
-// verify checks that buf, at offset base of the file, is a FlatBuffer whose root is a t.
-func verify(buf []byte, base int, t *table) error { return walkBuffer(buf, base, "", t, nil) }
+// Verify checks that buf, at offset base of the file, is a FlatBuffer whose root is a t.
+func Verify(buf []byte, base int, t *Table) *Fault { return walkBuffer(buf, base, "", t, nil) }
 
 // walkBuffer returns the first fault.
-func walkBuffer(buf []byte, base int, path string, t *table, s *scanner) error {
+func walkBuffer(buf []byte, base int, path string, t *Table, s *findings) *Fault {
 	w := &walk{buf: buf, base: base, left: int64(len(buf)), texts: int64(len(buf)), scan: s}
 	if len(buf) < 4 {
 		w.fail(path, 0, t, "", "%d bytes, a root offset needs 4", len(buf))
@@ -75,18 +59,18 @@ func walkBuffer(buf []byte, base int, path string, t *table, s *scanner) error {
 func (w *walk) over() bool { return w.err != nil && w.scan == nil }
 
 // fail notes a fault of the object at byte pos.
-func (w *walk) fail(path string, pos int64, t *table, field, format string, args ...any) {
+func (w *walk) fail(path string, pos int64, t *Table, field, format string, args ...any) {
 	w.failFor(pos, path, pos, t, field, format, args...)
 }
 
 // failFor records a fault at byte pos of the object at byte at.
-func (w *walk) failFor(at int64, path string, pos int64, t *table, field, format string, args ...any) {
+func (w *walk) failFor(at int64, path string, pos int64, t *Table, field, format string, args ...any) {
 	if w.over() {
 		return
 	}
-	e := &FormatError{
+	e := &Fault{
 		Off:   w.base + int(min(pos, int64(len(w.buf)))),
-		Table: t.name,
+		Table: t.Name,
 		Field: field,
 		Msg:   fmt.Sprintf(format, args...),
 	}
@@ -138,7 +122,7 @@ func (w *walk) u32(pos int64) int64 { return int64(binary.LittleEndian.Uint32(w.
 
 // claim takes n bytes at pos, which is inside the buffer, for one object, and returns how many of them are present. If
 // that is less than least, none is usable.
-func (w *walk) claim(path string, pos, n, least int64, t *table, field string) (have int64, ok bool) {
+func (w *walk) claim(path string, pos, n, least int64, t *Table, field string) (have int64, ok bool) {
 	size := int64(len(w.buf))
 	have = min(n, size-pos)
 	switch {
@@ -159,7 +143,7 @@ func (w *walk) claim(path string, pos, n, least int64, t *table, field string) (
 	return have, true
 }
 
-func (w *walk) table(path string, t *table, pos int64) {
+func (w *walk) table(path string, t *Table, pos int64) {
 	size := int64(len(w.buf))
 	if pos%4 != 0 {
 		w.fail(path, pos, t, "", "table at 0x%x is not at a multiple of 4", pos)
@@ -190,7 +174,7 @@ func (w *walk) table(path string, t *table, pos int64) {
 		return
 	}
 	w.see(vt, vsize)
-	o := &placed{table: t, path: path, pos: pos, vt: vt, vtab: w.buf[vt : vt+vsize]}
+	o := &placed{Table: t, path: path, pos: pos, vt: vt, layout: w.buf[vt : vt+vsize]}
 	if w.scan != nil {
 		w.scan.layout(o)
 	}
@@ -198,18 +182,18 @@ func (w *walk) table(path string, t *table, pos int64) {
 }
 
 func (w *walk) fieldsOf(o *placed) {
-	if _, ok := w.claim(o.path, o.pos, o.size(), 4, o.table, ""); !ok {
+	if _, ok := w.claim(o.path, o.pos, o.layout.size(), 4, o.Table, ""); !ok {
 		return
 	}
-	w.see(o.pos, o.size())
-	for i := range o.fields {
-		f := &o.fields[i]
-		if f.kind == kUnion {
+	w.see(o.pos, o.layout.size())
+	for i := range o.Fields {
+		f := &o.Fields[i]
+		if f.Kind == Union {
 			w.union(o, f, i)
-		} else if at := w.slot(o, f, i, layouts[f.kind].size); at != 0 {
-			w.value(o, f, w.member(o.path, f.name), at)
-		} else if f.required && o.offset(i) == 0 {
-			w.fail(o.path, o.pos, o.table, f.name, "field is required")
+		} else if at := w.slot(o, f, i, layouts[f.Kind].size); at != 0 {
+			w.value(o, f, w.member(o.path, f.Name), at)
+		} else if f.Required && o.layout.Slot(i) == 0 {
+			w.fail(o.path, o.pos, o.Table, f.Name, "field is required")
 		}
 		if w.over() {
 			return
@@ -219,17 +203,18 @@ func (w *walk) fieldsOf(o *placed) {
 
 // slot returns the position of the field of slot i, or 0 if the table does not have it or it is invalid. claim has
 // reported what the end of the buffer truncates.
-func (w *walk) slot(o *placed, f *field, i, size int) int64 {
-	off, n := o.offset(i), int64(size)
+func (w *walk) slot(o *placed, f *Field, i, size int) int64 {
+	off, n := o.layout.Slot(i), int64(size)
 	at, entry := o.pos+off, o.vt+int64(4+2*i)
 	switch {
 	case off == 0:
 		return 0
-	case off < 4 || off+n > o.size():
-		w.fail(o.path, entry, o.table, f.name, "field of %d bytes at %d is outside its object of %d", n, off, o.size())
+	case off < 4 || off+n > o.layout.size():
+		w.fail(o.path, entry, o.Table, f.Name, "field of %d bytes at %d is outside its object of %d", n, off,
+			o.layout.size())
 		return 0
 	case at%n != 0:
-		w.fail(o.path, entry, o.table, f.name, "field of %d bytes at 0x%x is not aligned", n, at)
+		w.fail(o.path, entry, o.Table, f.Name, "field of %d bytes at 0x%x is not aligned", n, at)
 		return 0
 	case at+n > int64(len(w.buf)):
 		return 0
@@ -238,45 +223,45 @@ func (w *walk) slot(o *placed, f *field, i, size int) int64 {
 }
 
 // union follows the tag in slot i to the member in slot i+1.
-func (w *walk) union(o *placed, f *field, i int) {
+func (w *walk) union(o *placed, f *Field, i int) {
 	tagAt, at := w.slot(o, f, i, 1), w.slot(o, f, i+1, 4)
-	if o.offset(i) == 0 || o.offset(i+1) == 0 {
-		w.fail(o.path, o.pos, o.table, f.name, "union is required")
+	if o.layout.Slot(i) == 0 || o.layout.Slot(i+1) == 0 {
+		w.fail(o.path, o.pos, o.Table, f.Name, "union is required")
 	}
 	if tagAt == 0 || at == 0 {
 		return
 	}
 	tag := int(w.buf[tagAt])
-	if tag < 1 || tag > len(attrTables) {
-		w.fail(o.path, tagAt, o.table, f.name, "union tag %d, want 1 to %d", tag, len(attrTables))
+	if tag < 1 || tag > len(f.Of) {
+		w.fail(o.path, tagAt, o.Table, f.Name, "union tag %d, want 1 to %d", tag, len(f.Of))
 		return
 	}
-	t := attrTables[tag-1]
+	t := f.Of[tag-1]
 	if to, ok := w.follow(o, f, o.path, at); ok {
-		w.table(w.member(o.path, t.name), t, to)
+		w.table(w.member(o.path, t.Name), t, to)
 	}
 }
 
 // follow returns the target of the offset at pos.
-func (w *walk) follow(o *placed, f *field, path string, pos int64) (int64, bool) {
+func (w *walk) follow(o *placed, f *Field, path string, pos int64) (int64, bool) {
 	off, size := w.u32(pos), int64(len(w.buf))
 	to := pos + off
 	switch {
 	case off != 0 && to <= size-4:
 		return to, true
 	case off == 0 || w.scan == nil:
-		w.fail(path, pos, o.table, f.name, "offset %d leaves the buffer of %d", off, size)
+		w.fail(path, pos, o.Table, f.Name, "offset %d leaves the buffer of %d", off, size)
 	default:
-		w.failFor(to, path, pos, o.table, f.name, "the object at 0x%x is missing: the data ends at 0x%x",
+		w.failFor(to, path, pos, o.Table, f.Name, "the object at 0x%x is missing: the data ends at 0x%x",
 			int64(w.base)+to, int64(w.base)+size)
 	}
 	return 0, false
 }
 
 // value walks the content of a field at pos, or the object that it refers to.
-func (w *walk) value(o *placed, f *field, path string, pos int64) {
-	elem := int64(layouts[f.kind].elem)
-	if elem == 0 && f.kind != kTable {
+func (w *walk) value(o *placed, f *Field, path string, pos int64) {
+	elem := int64(layouts[f.Kind].elem)
+	if elem == 0 && f.Kind != Sub {
 		if w.scan != nil {
 			w.scalar(o, f, path, pos)
 		}
@@ -285,30 +270,30 @@ func (w *walk) value(o *placed, f *field, path string, pos int64) {
 	to, ok := w.follow(o, f, path, pos)
 	switch {
 	case !ok:
-	case f.kind == kTable:
-		w.table(path, f.of, to)
-	case f.kind == kString:
+	case f.Kind == Sub:
+		w.table(path, f.Of[0], to)
+	case f.Kind == String:
 		w.text(o, f, path, to)
 	default:
 		w.vector(o, f, path, to, elem)
 	}
 }
 
-func (w *walk) vector(o *placed, f *field, path string, pos, elem int64) {
+func (w *walk) vector(o *placed, f *Field, path string, pos, elem int64) {
 	if pos%4 != 0 {
-		w.fail(path, pos, o.table, f.name, "vector at 0x%x is not at a multiple of 4", pos)
+		w.fail(path, pos, o.Table, f.Name, "vector at 0x%x is not at a multiple of 4", pos)
 		return
 	}
 	n := w.u32(pos) // elements
 	if (pos+4)%elem != 0 && n > 0 {
-		w.fail(path, pos, o.table, f.name, "elements of %d bytes at 0x%x are not aligned", elem, pos+4)
+		w.fail(path, pos, o.Table, f.Name, "elements of %d bytes at 0x%x are not aligned", elem, pos+4)
 	}
-	have, ok := w.claim(path, pos, 4+n*elem, 4, o.table, f.name)
+	have, ok := w.claim(path, pos, 4+n*elem, 4, o.Table, f.Name)
 	if !ok {
 		return
 	}
 	have = (have - 4) / elem
-	if f.kind != kStrings && f.kind != kTables {
+	if f.Kind != Texts && f.Kind != Subs {
 		if w.scan != nil {
 			w.elements(o, f, path, pos, n, have)
 		}
@@ -319,10 +304,10 @@ func (w *walk) vector(o *placed, f *field, path string, pos, elem int64) {
 		p := w.element(path, i)
 		if to, ok := w.follow(o, f, p, pos+4+4*i); !ok {
 			// follow has reported it
-		} else if f.kind == kStrings {
+		} else if f.Kind == Texts {
 			w.text(o, f, p, to)
 		} else {
-			w.table(p, f.of, to)
+			w.table(p, f.Of[0], to)
 		}
 		if w.over() {
 			return
@@ -330,22 +315,22 @@ func (w *walk) vector(o *placed, f *field, path string, pos, elem int64) {
 	}
 }
 
-func (w *walk) text(o *placed, f *field, path string, pos int64) {
+func (w *walk) text(o *placed, f *Field, path string, pos int64) {
 	if pos%4 != 0 {
-		w.fail(path, pos, o.table, f.name, "string at 0x%x is not at a multiple of 4", pos)
+		w.fail(path, pos, o.Table, f.Name, "string at 0x%x is not at a multiple of 4", pos)
 		return
 	}
 	n := w.u32(pos)
-	if _, ok := w.claim(path, pos, 4+n+1, 4+n+1, o.table, f.name); !ok {
+	if _, ok := w.claim(path, pos, 4+n+1, 4+n+1, o.Table, f.Name); !ok {
 		return
 	}
 	w.see(pos, 4+n+1)
 	s := w.buf[pos+4 : pos+4+n]
 	switch {
 	case w.buf[pos+4+n] != 0:
-		w.fail(path, pos+4+n, o.table, f.name, "string of %d bytes does not end in a zero byte", n)
+		w.fail(path, pos+4+n, o.Table, f.Name, "string of %d bytes does not end in a zero byte", n)
 	case !utf8.Valid(s):
-		w.fail(path, pos+4, o.table, f.name, "string of %d bytes is not UTF-8", n)
+		w.fail(path, pos+4, o.Table, f.Name, "string of %d bytes is not UTF-8", n)
 	case w.scan != nil:
 		w.put(path, pos, strconv.Quote(string(s)))
 	}

@@ -1,4 +1,4 @@
-package e5
+package flattable
 
 import (
 	"fmt"
@@ -7,57 +7,55 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// node is a table about to be written: one value for each field of its table. The Go type of a value follows from its
-// kind: uint64 for a scalar (its bits), string, blob, *node, union, []string, []*node, []uint32, []uint64, []int32,
+// Node is a table about to be written: one value for each field of its table. The Go type of a value follows from its
+// kind: uint64 for a scalar (its bits), string, Blob, *Node, Member, []string, []*Node, []uint32, []uint64, []int32,
 // []float32.
-type node struct {
-	t *table
-	v []any
+type Node struct {
+	Table  *Table
+	Values []any
 }
 
-// blob is a vector of bytes whose first byte must be on a multiple of align.
-type blob struct {
-	data  []byte
-	align int
+// Blob is a vector of bytes whose first byte must be on a multiple of Align.
+type Blob struct {
+	Data  []byte
+	Align int
 }
 
-// union is a member of the union OpAttrs.
-type union struct {
-	tag uint8
-	n   *node
+// Member is a member of a union.
+type Member struct {
+	Tag  uint8
+	Node *Node
 }
 
-func newNode(t *table, v ...any) *node { return &node{t, v} }
+// NewNode returns a node.
+func NewNode(t *Table, values ...any) *Node { return &Node{t, values} }
 
-// scalar returns the bits of x as a value of a node.
-func scalar[T ~uint8 | ~int32 | ~uint32 | ~uint64](x T) uint64 { return uint64(x) }
-
-// bound returns a number of bytes that n is sure to fit in, including padding. With a buffer of that size the builder
+// Bound returns a number of bytes that n is sure to fit in, including padding. With a buffer of that size the builder
 // never moves what it has written.
-func (n *node) bound() int64 {
+func (n *Node) Bound() int64 {
 	const pad = 16 // length word, alignment, terminator
-	b := int64(pad + 4 + 2*n.t.slots())
-	for i, x := range n.v {
+	b := int64(pad + 4 + 2*n.Table.slots())
+	for i, x := range n.Values {
 		b += 8 + pad
 		switch x := x.(type) {
 		case string:
 			b += int64(len(x))
-		case blob:
-			b += int64(len(x.data) + 2*x.align)
-		case *node:
-			b += x.bound()
-		case union:
-			b += x.n.bound()
+		case Blob:
+			b += int64(len(x.Data) + 2*x.Align)
+		case *Node:
+			b += x.Bound()
+		case Member:
+			b += x.Node.Bound()
 		case []string:
 			for _, s := range x {
 				b += int64(len(s)) + 4 + pad
 			}
-		case []*node:
+		case []*Node:
 			for _, c := range x {
-				b += 4 + c.bound()
+				b += 4 + c.Bound()
 			}
 		case []uint32, []uint64, []int32, []float32:
-			b += int64(vectorLen(x) * layouts[n.t.fields[i].kind].elem)
+			b += int64(vectorLen(x) * layouts[n.Table.Fields[i].Kind].elem)
 		}
 	}
 	return b
@@ -77,12 +75,20 @@ func vectorLen(x any) int {
 	return 0
 }
 
-// encode writes the FlatBuffer whose root is n, with a first buffer of size bytes; the result does not depend on size.
-// Every error is a *ModelError.
-func encode(n *node, size int64) ([]byte, error) {
-	if size > maxFile {
-		return nil, &ModelError{Msg: fmt.Sprintf("descriptor needs up to %d bytes, limit of a FlatBuffer %d", size,
-			maxFile)}
+// ValueError reports a value that no reader would take.
+type ValueError struct {
+	Path string // TABLE.FIELD; empty for the whole buffer
+	Msg  string // the rule, the value found and the limit
+}
+
+func (e *ValueError) Error() string { return e.Path + ": " + e.Msg }
+
+// Encode returns the FlatBuffer whose root is n, with a first buffer of size bytes, such as n.Bound(); the result does
+// not depend on size.
+func Encode(n *Node, size int64) ([]byte, *ValueError) {
+	if size > MaxFile {
+		return nil, &ValueError{Msg: fmt.Sprintf("descriptor needs up to %d bytes, limit of a FlatBuffer %d", size,
+			MaxFile)}
 	}
 	if err := n.checkText(); err != nil {
 		return nil, err
@@ -93,34 +99,27 @@ func encode(n *node, size int64) ([]byte, error) {
 }
 
 // checkText refuses strings that no reader would take.
-func (n *node) checkText() error {
-	for i, x := range n.v {
-		bad := ""
-		var err error
+func (n *Node) checkText() (err *ValueError) {
+	for i, x := range n.Values {
+		texts := []string(nil)
 		switch x := x.(type) {
 		case string:
-			if !utf8.ValidString(x) {
-				bad = x
-			}
+			texts = []string{x}
 		case []string:
-			for _, s := range x {
-				if !utf8.ValidString(s) {
-					bad = s
-				}
-			}
-		case *node:
+			texts = x
+		case *Node:
 			err = x.checkText()
-		case union:
-			err = x.n.checkText()
-		case []*node:
-			for _, c := range x {
-				if err = c.checkText(); err != nil {
-					break
-				}
+		case Member:
+			err = x.Node.checkText()
+		case []*Node:
+			for k := 0; k < len(x) && err == nil; k++ {
+				err = x[k].checkText()
 			}
 		}
-		if bad != "" {
-			return &ModelError{Path: n.t.name + "." + n.t.fields[i].name, Msg: fmt.Sprintf("%.80q is not UTF-8", bad)}
+		for _, s := range texts {
+			if !utf8.ValidString(s) {
+				err = &ValueError{n.Table.Name + "." + n.Table.Fields[i].Name, fmt.Sprintf("%.80q is not UTF-8", s)}
+			}
 		}
 		if err != nil {
 			return err
@@ -132,19 +131,19 @@ func (n *node) checkText() error {
 // put writes n and the objects that it refers to. Within a table the widest fields come first, and among fields of
 // one width the last one: the order of the C++ serializers, which produces the recorded vtable of the root. Every
 // field is written, so that the size does not depend on a value.
-func put(b *flatbuffers.Builder, n *node) flatbuffers.UOffsetT {
-	refs := make([]flatbuffers.UOffsetT, len(n.v))
-	for i, x := range n.v {
+func put(b *flatbuffers.Builder, n *Node) flatbuffers.UOffsetT {
+	refs := make([]flatbuffers.UOffsetT, len(n.Values))
+	for i, x := range n.Values {
 		refs[i] = putValue(b, x)
 	}
-	b.StartObject(n.t.slots())
+	b.StartObject(n.Table.slots())
 	for _, width := range [...]int{8, 4, 1} {
-		for i := len(n.v) - 1; i >= 0; i-- {
-			k := n.t.fields[i].kind
+		for i := len(n.Values) - 1; i >= 0; i-- {
+			k := n.Table.Fields[i].Kind
 			slot := i
-			if k == kUnion {
+			if k == Union {
 				if width == 1 {
-					b.PrependByte(n.v[i].(union).tag)
+					b.PrependByte(n.Values[i].(Member).Tag)
 					b.Slot(i)
 				}
 				slot++
@@ -152,7 +151,7 @@ func put(b *flatbuffers.Builder, n *node) flatbuffers.UOffsetT {
 			if layouts[k].size != width {
 				continue
 			}
-			bits, isScalar := n.v[i].(uint64)
+			bits, isScalar := n.Values[i].(uint64)
 			switch {
 			case !isScalar:
 				b.PrependUOffsetT(refs[i])
@@ -174,20 +173,20 @@ func putValue(b *flatbuffers.Builder, x any) flatbuffers.UOffsetT {
 	switch x := x.(type) {
 	case string:
 		return b.CreateString(x)
-	case blob:
-		b.Prep(x.align, len(x.data))
-		return b.CreateByteVector(x.data)
-	case *node:
+	case Blob:
+		b.Prep(x.Align, len(x.Data))
+		return b.CreateByteVector(x.Data)
+	case *Node:
 		return put(b, x)
-	case union:
-		return put(b, x.n)
+	case Member:
+		return put(b, x.Node)
 	case []string:
 		refs := make([]flatbuffers.UOffsetT, len(x))
 		for i, s := range x {
 			refs[i] = b.CreateString(s)
 		}
 		return putRefs(b, refs)
-	case []*node:
+	case []*Node:
 		refs := make([]flatbuffers.UOffsetT, len(x))
 		for i, c := range x {
 			refs[i] = put(b, c)

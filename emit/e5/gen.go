@@ -1,3 +1,0 @@
-package e5
-
-//go:generate flatc --go -o internal e5.fbs
