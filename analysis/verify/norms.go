@@ -47,8 +47,8 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if err != nil {
 		return spansOf(ts, true), nil
 	}
-	table, eng := s.relative(), s.onEngine()
-	n := lane{v: x.numbers(), r: x.radius(), out: around(ts[0], func(int, float64) float64 { return 0 }),
+	table, eng, elems := s.relative(), s.onEngine(), ts[0].Elems()
+	n := lane{v: x.numbers(), r: x.radius(), y: ts[0].View32(), lo: make([]float32, elems), hi: make([]float32, elems),
 		table: table, eng: eng, sum: s.sum + s.constants}
 	n.size, n.step = int(x.t.Type.Shape[axis]), int(product64(x.t.Type.Shape[axis+1:]))
 	n.least, n.greatest = make([]float64, n.size), make([]float64, n.size)
@@ -57,13 +57,14 @@ func softmax(s *statement, ts []interp.Tensor) ([]*span, error) {
 			n.enclose(at + i)
 		}
 	}
-	return []*span{n.out}, nil
+	return []*span{{t: ts[0], lo: n.lo, hi: n.hi}}, nil
 }
 
 // lane is the numbers of a softmax.
 type lane struct {
 	v, r            []float32 // the operand and its radius, nil for none
-	out             *span
+	y               []float32 // the result without errors
+	lo, hi          []float32 // its enclosure
 	least, greatest []float64 // of each exponential of a lane
 	size, step      int       // elements of a lane, and how far they are apart
 	table, eng, sum float64   // relative error of the tables, 1 on the engine, and error of sums
@@ -72,15 +73,17 @@ type lane struct {
 // enclose encloses the elements of one lane, from the first.
 func (n *lane) enclose(first int) {
 	end := first + n.size*n.step
-	most, slack := math.Inf(-1), 0.0
+	most, slack, share := math.Inf(-1), 0.0, 0.0
 	for i := first; i < end; i += n.step {
-		most = max(most, float64(n.v[i]))
+		most, share = max(most, float64(n.v[i])), max(share, float64(n.y[i]))
 		if n.r != nil {
 			slack = max(slack, float64(n.r[i]))
 		}
 	}
 	floor := n.eng * (0x1p-14*n.table + 2*tiny)
 	above, below := 1+n.table+n.eng*halfUnit, 1-n.table-n.eng*halfUnit
+	// The largest result is that of exp(0). Those in proportion to it err by a few roundings to fp32.
+	above, below, share = above*(1+fuzz), below*(1-fuzz), 1/share
 	low, high, k := 0.0, 0.0, 0
 	for i := first; i < end; i += n.step {
 		d := float64(n.v[i]) - most
@@ -91,7 +94,10 @@ func (n *lane) enclose(first int) {
 		if math.IsInf(d, -1) && (n.r == nil || n.r[i] == 0) { // masked
 			e = 0
 		}
-		p := math.Exp(d)
+		p := float64(n.y[i]) * share
+		if !(n.y[i] > 0x1p-100) { // too small for proportions, or NaN
+			p = math.Exp(d)
+		}
 		shrinks, grows := exponentials(e)
 		greatest, least := p*grows*above+floor, max(0, p*shrinks*below-floor)
 		n.greatest[k], n.least[k] = greatest, least
@@ -100,18 +106,17 @@ func (n *lane) enclose(first int) {
 	}
 	part := n.sum + n.eng*(2*halfUnit+n.table) + float64(n.size)*0x1p-23
 	up1, down1 := 1+part, max(0, 1-part)
-	lo, hi := n.out.lo, n.out.hi
 	k = 0
 	for i := first; i < end; i += n.step {
 		greatest, least := n.greatest[k], n.least[k]
 		k++
-		if y := lo[i]; y-y != 0 {
-			continue // the result is not finite
+		if y := n.y[i]; y-y != 0 {
+			n.lo[i], n.hi[i] = y, y
+			continue
 		}
-		hi[i] = up(greatest/max(low-least+greatest, math.SmallestNonzeroFloat64)*up1 + n.eng*tiny)
-		lo[i] = 0
+		n.hi[i] = up(greatest/max(low-least+greatest, math.SmallestNonzeroFloat64)*up1 + n.eng*tiny)
 		if least != 0 {
-			lo[i] = down(least / (high - greatest + least) * down1)
+			n.lo[i] = down(least / (high - greatest + least) * down1)
 		}
 	}
 }

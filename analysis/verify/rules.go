@@ -58,18 +58,21 @@ func steps(falling ...ir.ParamName) rule {
 
 // between returns the enclosures between the results for each of the operands.
 func (s *statement) between(ts []interp.Tensor, operands ...map[*ir.Value]interp.Tensor) ([]*span, error) {
-	out := make([]*span, len(ts))
-	for i, t := range ts {
-		v := t.Floats32()
-		out[i] = &span{t: t, lo: v, hi: append([]float32(nil), v...)}
-	}
-	for _, with := range operands {
-		ends, err := s.wide(s.op, with)
-		if err != nil {
+	ends := make([][]interp.Tensor, len(operands))
+	for k, with := range operands {
+		var err error
+		if ends[k], err = s.wide(s.op, with); err != nil {
 			return nil, err
 		}
-		for i := range out {
-			out[i].include(ends[i].View32())
+	}
+	out := make([]*span, len(ts))
+	for i, t := range ts {
+		v := t.View32()
+		out[i] = &span{t: t, lo: make([]float32, len(v)), hi: make([]float32, len(v))}
+		from := [2][]float32{v, v}
+		for _, e := range ends {
+			out[i].include(from, e[i].View32())
+			from = [2][]float32{out[i].lo, out[i].hi}
 		}
 	}
 	return out, nil

@@ -91,7 +91,25 @@ func (s *span) undefined() bool {
 		}
 		return false
 	}
-	return slices.ContainsFunc(s.numbers(), func(y float32) bool { return y != y })
+	return mostBits(s.numbers()) > infinite32
+}
+
+// infinite32 is the bits of infinity.
+const infinite32 = 0x7f800000
+
+// mostBits returns the bits of the largest magnitude. They are in the order of the magnitudes; those of infinity and of
+// NaN follow all others.
+func mostBits(vs []float32) uint32 {
+	const magnitude = 0x7fffffff
+	var a, b, c, d uint32
+	for ; len(vs) >= 4; vs = vs[4:] {
+		a, b = max(a, math.Float32bits(vs[0])&magnitude), max(b, math.Float32bits(vs[1])&magnitude)
+		c, d = max(c, math.Float32bits(vs[2])&magnitude), max(d, math.Float32bits(vs[3])&magnitude)
+	}
+	for _, v := range vs {
+		a = max(a, math.Float32bits(v)&magnitude)
+	}
+	return max(a, b, c, d)
 }
 
 // infinite reports whether an element is, or may be, infinite.
@@ -100,7 +118,9 @@ func (s *span) infinite() bool {
 		return false
 	}
 	over := func(y float32) bool { return math.IsInf(float64(y), 0) }
-	return slices.ContainsFunc(s.numbers(), over) || slices.ContainsFunc(s.lo, over) || slices.ContainsFunc(s.hi, over)
+	return slices.ContainsFunc([][]float32{s.numbers(), s.lo, s.hi}, func(vs []float32) bool {
+		return mostBits(vs) >= infinite32 && slices.ContainsFunc(vs, over)
+	})
 }
 
 // around returns the enclosure of t whose element i errs by at most radius(i, t[i]). Elements of t that are not finite
@@ -146,8 +166,7 @@ func (s *span) scale(part, floor float64) {
 		*s = *around(s.t, func(_ int, y float64) float64 { return part*math.Abs(y) + floor })
 		return
 	}
-	// The bits of magnitudes are in the order of these, and those of infinities and NaN after all others.
-	const magnitude, infinite = 0x7fffffff, 0x7f800000
+	const magnitude, infinite = 0x7fffffff, infinite32
 	ys := s.numbers()
 	los, his := s.lo[:len(ys)], s.hi[:len(ys)]
 	for i, y := range ys {
@@ -182,14 +201,22 @@ func (s *span) wide() bool {
 	return !(width <= 2*most)
 }
 
-// include extends the enclosure to other values; one that is NaN leaves no limit.
-func (s *span) include(vs []float32) {
+// include sets the ends to others, extended to values; one that is NaN leaves no limit.
+func (s *span) include(ends [2][]float32, vs []float32) {
+	lo, hi, least, greatest := s.lo[:len(vs)], s.hi[:len(vs)], ends[0][:len(vs)], ends[1][:len(vs)]
 	for i, v := range vs {
-		if v != v {
-			s.lo[i], s.hi[i] = float32(math.Inf(-1)), float32(math.Inf(1))
-			continue
+		switch a, b := least[i], greatest[i]; {
+		case v >= a && v <= b:
+			lo[i], hi[i] = a, b
+		case v > b && a == a:
+			lo[i], hi[i] = a, v
+		case v < a && b == b:
+			lo[i], hi[i] = v, b
+		case v != v:
+			lo[i], hi[i] = float32(math.Inf(-1)), float32(math.Inf(1))
+		default: // an end is NaN
+			lo[i], hi[i] = min(a, v), max(b, v)
 		}
-		s.lo[i], s.hi[i] = min(s.lo[i], v), max(s.hi[i], v)
 	}
 }
 
@@ -198,12 +225,12 @@ const overflow16 = 65520
 
 // limit makes numbers infinite that fp16 cannot represent.
 func (s *span) limit() {
-	over := func(y float32) bool { return y-y == 0 && (y >= overflow16 || y <= -overflow16) }
-	any := false
-	for _, y := range s.numbers() {
-		any = any || y >= overflow16 || y <= -overflow16
+	if most := math.Float32bits(overflow16); mostBits(s.numbers()) < most && mostBits(s.lo) < most &&
+		mostBits(s.hi) < most {
+		return
 	}
-	if any && slices.ContainsFunc(s.numbers(), over) {
+	over := func(y float32) bool { return y-y == 0 && (y >= overflow16 || y <= -overflow16) }
+	if slices.ContainsFunc(s.numbers(), over) {
 		if s.lo == nil && !s.lost {
 			s.lo, s.hi = s.t.Floats32(), s.t.Floats32()
 		}
@@ -308,7 +335,11 @@ func (s *span) compare(got interp.Tensor) fit {
 		want, low, high = rounded16(want), rounded16(low), rounded16(high)
 	}
 	f := fit{pass: true, elements: len(have)}
+	usual := d.IsFloat() && s.lo != nil
 	for i := range have {
+		if usual && f.within(i, float64(have[i]), float64(want[i]), float64(low[i]), float64(high[i])) {
+			continue
+		}
 		g, w := float64(have[i]), float64(want[i])
 		if s.mixed && g != g {
 			w = g
@@ -351,6 +382,22 @@ func (s *span) compare(got interp.Tensor) fit {
 		}
 	}
 	return f
+}
+
+// within counts a finite element inside the ends of its enclosure; of any other it reports false.
+func (f *fit) within(i int, got, want, lo, hi float64) bool {
+	if !(got >= lo && got <= hi && want-want == 0) {
+		return false
+	}
+	e, allowed := math.Abs(got-want), max(hi-want, want-lo)
+	if i == 0 || e > f.maxAbs {
+		f.note(i, e, allowed, false, got, want)
+	}
+	f.scale, f.bound = max(f.scale, math.Abs(want)), max(f.bound, allowed)
+	if e*(1+0x1p-50) > f.used*allowed && allowed <= math.MaxFloat64 {
+		f.used = max(f.used, e/allowed)
+	}
+	return true
 }
 
 // rounded16 returns numbers rounded to fp16.
