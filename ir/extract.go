@@ -1,6 +1,10 @@
 package ir
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/internal/slab"
+)
 
 // A Cloner copies operations with their blocks. Constants are shared, because they are read-only.
 type Cloner struct {
@@ -11,6 +15,11 @@ type Cloner struct {
 	Rename func(old string) string
 	// Ops counts the copied operations, including those in blocks.
 	Ops int
+
+	ops    slab.Slab[Op]
+	values slab.Slab[Value]
+	lists  slab.Slab[[]*Value]
+	refs   slab.Slab[*Value]
 }
 
 // Value returns the value that replaces v in the copies.
@@ -22,26 +31,26 @@ func (c *Cloner) Value(v *Value) *Value {
 }
 
 func (c *Cloner) define(v *Value, def *Op) *Value {
-	n := *v
+	n := c.values.One(*v)
 	n.Def = def
 	if c.Rename != nil {
 		n.Name = c.Rename(v.Name)
 	}
-	c.Values[v] = &n
-	return &n
+	c.Values[v] = n
+	return n
 }
 
 // Op returns a copy of op.
 func (c *Cloner) Op(op *Op) *Op {
 	c.Ops++
-	n := *op
-	n.Args = make([][]*Value, len(op.Args))
-	for i, a := range op.Args {
-		if a == nil {
-			continue
+	n := c.ops.One(*op)
+	n.Args = c.lists.Many(op.Args)
+	for i, a := range n.Args {
+		if len(a) == 0 {
+			continue // absent, or a list of none
 		}
-		n.Args[i] = make([]*Value, len(a))
-		for j, v := range a {
+		n.Args[i] = c.refs.Many(a)
+		for j, v := range n.Args[i] {
 			n.Args[i][j] = c.Value(v)
 		}
 	}
@@ -49,30 +58,34 @@ func (c *Cloner) Op(op *Op) *Op {
 	for _, b := range op.Blocks {
 		n.Blocks = append(n.Blocks, c.block(b))
 	}
-	n.Results = nil
-	for _, r := range op.Results {
-		n.Results = append(n.Results, c.define(r, &n))
+	n.Results = c.refs.Many(op.Results)
+	for i, r := range n.Results {
+		n.Results[i] = c.define(r, n)
 	}
-	return &n
+	return n
 }
 
 func (c *Cloner) block(b *Block) *Block {
-	n := &Block{}
-	for _, p := range b.Params {
-		n.Params = append(n.Params, c.define(p, nil))
+	n := &Block{
+		Params:  slices.Clone(b.Params),
+		Ops:     slices.Clone(b.Ops),
+		Outputs: slices.Clone(b.Outputs),
 	}
-	for _, op := range b.Ops {
-		n.Ops = append(n.Ops, c.Op(op))
+	for i, p := range n.Params {
+		n.Params[i] = c.define(p, nil)
 	}
-	for _, v := range b.Outputs {
-		n.Outputs = append(n.Outputs, c.Value(v))
+	for i, op := range n.Ops {
+		n.Ops[i] = c.Op(op)
+	}
+	for i, v := range n.Outputs {
+		n.Outputs[i] = c.Value(v)
 	}
 	return n
 }
 
 // CloneFunc returns a copy of f under another name; constants are shared.
 func CloneFunc(f *Func, name string) *Func {
-	c := &Cloner{Values: map[*Value]*Value{}}
+	c := &Cloner{Values: make(map[*Value]*Value, len(f.Body.Params)+len(f.Body.Ops))}
 	n := *f
 	n.Name, n.Body = name, c.block(f.Body)
 	return &n

@@ -112,8 +112,8 @@ type Op struct {
 	Results []*Value
 	Blocks  []*Block
 	Pos     Pos
+	InPlace bool // the result takes the memory of the operand of which the operation changes a part (Updates)
 	Place   Place
-	InPlace bool    // the result takes the memory of the operand of which the operation changes a part (Updates)
 	Origin  *Origin // what it came from; nil if not recorded
 }
 

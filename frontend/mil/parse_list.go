@@ -46,9 +46,9 @@ func (p *parser) flatList() (*Literal, flatResult) {
 			if f.close(); f.depth > 0 {
 				continue
 			}
-			l := p.slabs.literals.one(Literal{text: s[p.tok.pos:i], count: f.count, atoms: f.atoms, list: true})
+			l := p.slabs.literals.One(Literal{text: s[p.tok.pos:i], count: f.count, atoms: f.atoms, list: true})
 			l.ragged = f.ragged || f.count > 0 && f.atomDepth != f.rank
-			l.shape = p.slabs.ints.many(f.dims[:f.rank])
+			l.shape = p.slabs.ints.Many(f.dims[:f.rank])
 			p.off, p.tok.end = i, i
 			p.next()
 			return l, flat

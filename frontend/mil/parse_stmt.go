@@ -59,7 +59,7 @@ func (p *parser) skipStmt() {
 // stmt reads one statement and returns nil after an error.
 func (p *parser) stmt() *Stmt {
 	p.op = ""
-	s := p.slabs.stmts.one(Stmt{Pos: p.pos()})
+	s := p.slabs.stmts.One(Stmt{Pos: p.pos()})
 	if !p.left(s) {
 		return nil
 	}
@@ -128,7 +128,7 @@ func (p *parser) left(s *Stmt) bool {
 			return false
 		}
 	}
-	s.Results = p.slabs.params.many(p.params[base:])
+	s.Results = p.slabs.params.Many(p.params[base:])
 	return p.expect('=', " after the results")
 }
 
@@ -162,7 +162,7 @@ func (p *parser) nested(s *Stmt) bool {
 		b.Params = params
 		p.blocks = append(p.blocks, b)
 	}
-	s.Blocks = p.slabs.blockPtr.many(p.blocks[base:])
+	s.Blocks = p.slabs.blockPtr.Many(p.blocks[base:])
 	return true
 }
 
@@ -192,7 +192,7 @@ func (p *parser) argSeq(end kind) ([]Arg, bool) {
 		p.args = append(p.args, Arg{Pos: pos, Name: name, Value: v})
 		more = p.comma()
 	}
-	args := p.slabs.args.many(p.args[base:])
+	args := p.slabs.args.Many(p.args[base:])
 	return args, p.unique(args)
 }
 

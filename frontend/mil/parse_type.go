@@ -36,7 +36,7 @@ func (p *parser) typeAfter(first token) (*Type, bool) {
 			return nil, false
 		}
 		t.Elem, t.End = word, diag.PosAt(first.end)
-		return p.slabs.types.one(t), true
+		return p.slabs.types.One(t), true
 	}
 	k, ok := compound[word]
 	if !ok {
@@ -59,7 +59,7 @@ func (p *parser) typeAfter(first token) (*Type, bool) {
 		return nil, false
 	}
 	t.End = p.prevEnd()
-	return p.slabs.types.one(t), true
+	return p.slabs.types.One(t), true
 }
 
 // scalar checks that a word is an element type.
@@ -100,7 +100,7 @@ func (p *parser) tensor(t *Type) bool {
 		p.dims = append(p.dims, d)
 		more = p.comma()
 	}
-	t.Dims = p.slabs.dims.many(p.dims[base:])
+	t.Dims = p.slabs.dims.Many(p.dims[base:])
 	return p.expect(']', " after the dimensions")
 }
 
@@ -148,7 +148,7 @@ func (p *parser) typeArgs(t *Type) bool {
 			have, want)
 		return false
 	}
-	t.Args = p.slabs.typePtrs.many(p.types[base:])
+	t.Args = p.slabs.typePtrs.Many(p.types[base:])
 	if t.Kind != ListType {
 		return true
 	}
@@ -159,6 +159,6 @@ func (p *parser) typeArgs(t *Type) bool {
 	if !ok {
 		return false
 	}
-	t.Dims = p.slabs.dims.many([]Dim{d})
+	t.Dims = p.slabs.dims.Many([]Dim{d})
 	return true
 }

@@ -29,7 +29,7 @@ func (p *parser) value(typed bool) (Value, bool) {
 	p.next()
 	_, isType := compound[name]
 	if p.tok.kind != '(' && (p.tok.kind != '<' || !isType) {
-		return p.slabs.refs.one(Ref{NamePos: pos, Name: name}), true
+		return p.slabs.refs.One(Ref{NamePos: pos, Name: name}), true
 	}
 	t, ok := p.typeAfter(first)
 	if !ok || !p.expect('(', " before the value") {
@@ -111,7 +111,7 @@ func (p *parser) atom(t *Type, pos diag.Pos) (Value, bool) {
 	at := p.tok
 	p.next()
 	l.typed = typed{pos, p.prevEnd(), t}
-	v := p.slabs.literals.one(l)
+	v := p.slabs.literals.One(l)
 	return v, p.conforms(v, at)
 }
 
@@ -147,14 +147,14 @@ func (p *parser) list(t *Type, pos diag.Pos) (Value, bool) {
 	}
 	p.next()
 	elems, ok := p.seq(']', true)
-	return p.slabs.lists.one(List{typed{pos, p.prevEnd(), t}, elems}), ok
+	return p.slabs.lists.One(List{typed{pos, p.prevEnd(), t}, elems}), ok
 }
 
 // tuple reads "(" ... ")".
 func (p *parser) tuple(t *Type, pos diag.Pos, inType bool) (Value, bool) {
 	p.next()
 	elems, ok := p.seq(')', inType)
-	return p.slabs.tuples.one(Tuple{typed{pos, p.prevEnd(), t}, elems}), ok
+	return p.slabs.tuples.One(Tuple{typed{pos, p.prevEnd(), t}, elems}), ok
 }
 
 // seq reads [value {"," value}] and the end mark.
@@ -169,7 +169,7 @@ func (p *parser) seq(end kind, inType bool) ([]Value, bool) {
 		p.values = append(p.values, v)
 		more = p.comma()
 	}
-	return p.slabs.values.many(p.values[base:]), p.expect(end, " after the values")
+	return p.slabs.values.Many(p.values[base:]), p.expect(end, " after the values")
 }
 
 // dict reads "{" [pair {"," pair}] "}", a pair being "{" key "," value "}".
@@ -195,7 +195,7 @@ func (p *parser) dict(t *Type, pos diag.Pos) (Value, bool) {
 	if !p.expect('}', " after the dictionary") {
 		return nil, false
 	}
-	return p.slabs.dicts.one(Dict{typed{pos, p.prevEnd(), t}, p.slabs.entries.many(p.entries[base:])}), true
+	return p.slabs.dicts.One(Dict{typed{pos, p.prevEnd(), t}, p.slabs.entries.Many(p.entries[base:])}), true
 }
 
 // blob reads BLOBFILE(path = ..., offset = ...).
@@ -209,7 +209,7 @@ func (p *parser) blob(t *Type, pos diag.Pos) (Value, bool) {
 	if !ok || !p.expect(')', " after the arguments of "+blobWord) {
 		return nil, false
 	}
-	b := p.slabs.blobs.one(BlobRef{typed: typed{pos, p.prevEnd(), t}})
+	b := p.slabs.blobs.One(BlobRef{typed: typed{pos, p.prevEnd(), t}})
 	for i := range args {
 		a := &args[i]
 		l, _ := a.Value.(*Literal)

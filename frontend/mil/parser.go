@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/slab"
 )
 
 // MaxNesting limits the nesting of blocks, types and values.
@@ -63,24 +64,24 @@ type parser struct {
 	blocks  []*Block
 
 	slabs struct {
-		params   slab[Param]
-		args     slab[Arg]
-		values   slab[Value]
-		entries  slab[Entry]
-		dims     slab[Dim]
-		typePtrs slab[*Type]
-		stmtPtrs slab[*Stmt]
-		refs     slab[Ref]
-		blockPtr slab[*Block]
-		types    slab[Type]
-		stmts    slab[Stmt]
-		blocks   slab[Block]
-		literals slab[Literal]
-		tuples   slab[Tuple]
-		lists    slab[List]
-		dicts    slab[Dict]
-		blobs    slab[BlobRef]
-		ints     slab[int32]
+		params   slab.Slab[Param]
+		args     slab.Slab[Arg]
+		values   slab.Slab[Value]
+		entries  slab.Slab[Entry]
+		dims     slab.Slab[Dim]
+		typePtrs slab.Slab[*Type]
+		stmtPtrs slab.Slab[*Stmt]
+		refs     slab.Slab[Ref]
+		blockPtr slab.Slab[*Block]
+		types    slab.Slab[Type]
+		stmts    slab.Slab[Stmt]
+		blocks   slab.Slab[Block]
+		literals slab.Slab[Literal]
+		tuples   slab.Slab[Tuple]
+		lists    slab.Slab[List]
+		dicts    slab.Slab[Dict]
+		blobs    slab.Slab[BlobRef]
+		ints     slab.Slab[int32]
 	}
 }
 
@@ -308,7 +309,7 @@ func (p *parser) paramList(what string) ([]Param, bool) {
 	if p.tok.kind != ')' && !p.paramSeq() {
 		return nil, false
 	}
-	return p.slabs.params.many(p.params[base:]), p.expect(')', " after the "+what)
+	return p.slabs.params.Many(p.params[base:]), p.expect(')', " after the "+what)
 }
 
 // paramSeq pushes type name {"," type name} onto p.params.
@@ -339,7 +340,7 @@ func (p *parser) paramName(t *Type) bool {
 // allow.
 func (p *parser) body() (*Block, bool) {
 	open := p.tok
-	b := p.slabs.blocks.one(Block{Pos: p.pos()})
+	b := p.slabs.blocks.One(Block{Pos: p.pos()})
 	if !p.expect('{', " before the statements") {
 		return nil, false
 	}
@@ -365,7 +366,7 @@ func (p *parser) body() (*Block, bool) {
 		p.op = op
 	}
 	p.next()
-	b.Stmts = p.slabs.stmtPtrs.many(p.stmts[base:])
+	b.Stmts = p.slabs.stmtPtrs.Many(p.stmts[base:])
 	var ok bool
 	if b.Outputs, ok = p.outputs(); !ok {
 		return nil, false
@@ -399,7 +400,7 @@ func (p *parser) outputs() ([]Ref, bool) {
 		p.refs = append(p.refs, Ref{NamePos: pos, Name: name})
 		more = p.comma()
 	}
-	return p.slabs.refs.many(p.refs[base:]), p.expect(')', " after the outputs")
+	return p.slabs.refs.Many(p.refs[base:]), p.expect(')', " after the outputs")
 }
 
 // describe returns the description of a type in messages.
