@@ -2,6 +2,7 @@ package passes
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -147,8 +148,10 @@ func (s *State) choose() (placement, error) {
 	default:
 		return c.weighed(PlaceCompute, nil, aloneShare)
 	}
-	if err := c.add(placement{base: PlaceEngine}); err != nil {
-		return placement{}, err
+	if c.idle() || slices.ContainsFunc(s.Func.Body.Ops, converts) { // or else it is the same as PlaceCompute
+		if err := c.add(placement{base: PlaceEngine}); err != nil {
+			return placement{}, err
+		}
 	}
 	for _, base := range c.bases() {
 		for _, share := range []nanoseconds{1, aloneShare} {
@@ -217,12 +220,23 @@ func (c *chooser) add(p placement) error {
 	return nil
 }
 
-// bases returns the bases from which to cut: the one without idle moves, and if there are any the one with them.
-func (c *chooser) bases() []string {
+// converts reports whether an operation that the engine has not accepted converts between fp16 and another type.
+func converts(op *ir.Op) bool { return op.Place.Unit != ir.Engine && convertsHalf(op) != 0 }
+
+// idle reports whether PlaceCompute drops moves that are idle.
+func (c *chooser) idle() bool {
 	for _, no := range c.tried[0].Refusals {
 		if no.Rule == target.RuleIdleMove {
-			return []string{PlaceCompute, PlaceAuto}
+			return true
 		}
+	}
+	return false
+}
+
+// bases returns the bases from which to cut: the one without idle moves, and if there are any the one with them.
+func (c *chooser) bases() []string {
+	if c.idle() {
+		return []string{PlaceCompute, PlaceAuto}
 	}
 	return []string{PlaceCompute}
 }
@@ -236,24 +250,43 @@ func (c *chooser) addWeighed(base string, times []int64, share nanoseconds) (cut
 	return len(p.cut) > 0, c.add(p)
 }
 
-// weighed returns the placement without what the CPU does sooner. times, if not nil, are those of operations in a chain
-// of tasks, by index in the function's body.
+// weighed returns the placement without what the CPU does sooner. base is not PlaceEngine, which adds operations.
+// times, if not nil, are those of operations in a chain of tasks, by index in the function's body.
 func (c *chooser) weighed(base string, times []int64, share nanoseconds) (placement, error) {
-	t := c.s.copy()
-	if err := t.applyBase(base); err != nil {
+	s := c.s
+	defer s.keepPlaces()()
+	if err := s.applyBase(base); err != nil {
 		return placement{}, err
 	}
+	ops := s.Func.Body.Ops
 	for i, n := range times {
-		t.nanos[t.ops[i]] = n
+		s.nanos[ops[i]] = n
 	}
-	t.weighSteps(share)
+	s.weighSteps(share)
 	p := placement{base: base, cut: map[int]*target.Refusal{}}
-	for i, op := range t.ops {
-		if no := t.Refusals[op]; no != nil && no.Rule == target.RuleCut {
+	for i, op := range ops {
+		if no := s.Refusals[op]; no != nil && no.Rule == target.RuleCut {
 			p.cut[i] = no
 		}
 	}
 	return p, nil
+}
+
+// keepPlaces returns a function that undoes what is done to places, refusals and times until it is called.
+func (s *State) keepPlaces() (undo func()) {
+	ops := s.Func.Body.Ops
+	places := make([]ir.Place, len(ops))
+	for i, op := range ops {
+		places[i] = op.Place
+	}
+	refusals, nanos := s.Refusals, s.nanos
+	s.Refusals, s.nanos = maps.Clone(refusals), maps.Clone(nanos)
+	return func() {
+		for i, op := range ops {
+			op.Place = places[i]
+		}
+		s.Refusals, s.nanos = refusals, nanos
+	}
 }
 
 // lowerAll estimates calls of the placements to try by lowering them, and forgets all but the best. One whose work
