@@ -24,8 +24,8 @@ type Options struct {
 	Seed     uint64 // of the inputs that rewrites are run on
 	Workers  int    // goroutines for the runs, 0 for one per processor
 	Work     int64  // of Advise, 0 for DefaultWork
-	// Again, if not nil, returns the program again. Then Explain may change the one that it was given, and compiles
-	// without two programs in memory.
+	// Again, if not nil, returns the program again, a new one each time. Then Explain may change the one that it was
+	// given, and compiles without two programs in memory.
 	Again func() (*ir.Program, error)
 }
 
@@ -105,32 +105,33 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 	if r.Report.Estimate != nil && len(a.Tasks) > 0 {
 		a.CostError = r.Report.Estimate.Known
 	}
-	// What the compilation made is not kept while others run, except the report where rewrites are compared with it.
-	no, was := a.Refused(), (*compile.Report)(nil)
-	if o.Rewrites && (no != nil || faster) {
-		was = r.Report
-	}
-	r, db, made = nil, nil, nil
+	// What the compilation made is not kept while others run, but for the sums with which rewrites are compared.
+	no, now := a.Refused(), sumsOf(r.Report)
 	hazards := o.Hazards && !a.PlacedOnly && a.Op != ir.StmtConst && a.Op != ir.StmtParam && a.onEngine()
-	if alone && (hazards || was != nil) {
-		if p, err = o.Again(); err == nil {
+	r, db, made = nil, nil, nil
+	again := o.Again
+	if !alone {
+		again = func() (*ir.Program, error) { return ir.CloneProgram(p), nil }
+	}
+	if hazards {
+		if err := a.hazards(ctx, again, o); err != nil {
+			return nil, err
+		}
+	}
+	if !o.Rewrites || no == nil && !faster {
+		return a, nil
+	}
+	if alone {
+		if p, err = again(); err == nil {
 			s, err = find(p, at, o.Compile.Func)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
-	if hazards {
-		if err := a.hazards(ctx, p, o); err != nil {
-			return nil, err
-		}
-	}
-	if was == nil {
-		return a, nil
-	}
 	switch {
 	case no == nil:
-		return a, a.faster(ctx, p, s, was, o)
+		return a, a.faster(ctx, p, s, now, o)
 	case s.op == nil:
 		a.NotSought = "explain the operation that is refused, on its own line"
 	case s.index < 0:
@@ -142,17 +143,17 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		a.Sought = true
 		a.Rewrites, a.Tried, err = rewrites(ctx, p, s, no.Rule, o)
 		if err == nil {
-			err = price(ctx, a.Rewrites, was, o.Compile)
+			err = price(ctx, a.Rewrites, now, o.Compile)
 		}
 	}
 	return a, err
 }
 
 // faster adds the rewrites of a statement that the engine accepts with which the model takes less time.
-func (a *Answer) faster(ctx context.Context, p *ir.Program, s *found, was *compile.Report, o Options) (err error) {
+func (a *Answer) faster(ctx context.Context, p *ir.Program, s *found, now sums, o Options) (err error) {
 	a.Rewrites, a.Tried, err = rewrites(ctx, p, s, "", o)
 	if err == nil {
-		err = price(ctx, a.Rewrites, was, o.Compile)
+		err = price(ctx, a.Rewrites, now, o.Compile)
 	}
 	a.Rewrites = slices.DeleteFunc(a.Rewrites, func(w *Rewrite) bool { return w.Before <= w.After })
 	a.Sought = len(a.Rewrites) > 0
@@ -492,9 +493,13 @@ func (a *Answer) numerics(r *compile.Result) {
 
 // hazards records the linter's findings for the statement. Without a search for inputs the findings are possible, not
 // shown.
-func (a *Answer) hazards(ctx context.Context, p *ir.Program, o Options) error {
+func (a *Answer) hazards(ctx context.Context, again func() (*ir.Program, error), o Options) error {
 	o.Compile.Provenance = false
-	rep, err := lint.Run(ctx, ir.CloneProgram(p), lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})
+	p, err := again() // lint changes it
+	if err != nil {
+		return err
+	}
+	rep, err := lint.Run(ctx, p, lint.Options{Compile: o.Compile, Work: -1, Workers: o.Workers})
 	if err != nil {
 		return fmt.Errorf("analysing the numbers: %w", err)
 	}

@@ -114,19 +114,28 @@ func estimate(ctx context.Context, p *ir.Program, o compile.Options) (*compile.R
 	return compile.Price(ctx, p, o)
 }
 
-// price estimates the whole program with each rewrite. now is the report of the program as it is.
-func price(ctx context.Context, list []*Rewrite, now *compile.Report, o compile.Options) error {
+// sums are what rewrites are compared by.
+type sums struct {
+	call               cost.Time
+	dispatches, cpuOps int
+}
+
+func sumsOf(r *compile.Report) sums { return sums{r.CallTime(), r.Dispatches, r.CPUOps} }
+
+// price estimates the whole program with each rewrite. now is that of the program as it is.
+func price(ctx context.Context, list []*Rewrite, now sums, o compile.Options) error {
 	o.Provenance = false
 	for _, w := range list {
 		r, err := estimate(ctx, ir.CloneProgram(w.program), o)
 		if err != nil {
 			return fmt.Errorf("rewrite %s: %w", w.Name, err)
 		}
+		with := sumsOf(r)
 		if r.Estimate != nil {
-			w.Before, w.After = now.CallTime(), r.CallTime()
+			w.Before, w.After = now.call, with.call
 		}
-		w.Dispatches = [2]int{now.Dispatches, r.Dispatches}
-		w.CPUOps = [2]int{now.CPUOps, r.CPUOps}
+		w.Dispatches = [2]int{now.dispatches, with.dispatches}
+		w.CPUOps = [2]int{now.cpuOps, with.cpuOps}
 	}
 	return nil
 }

@@ -138,16 +138,14 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	if err != nil {
 		return err
 	}
-	program := m.Program
-	m.Program = nil // Explain changes it, and then needs its memory
-	a, err := explain.Explain(ctx, program, at, explain.Options{
+	a, err := explain.Explain(ctx, taken(m), at, explain.Options{
 		Again: func() (*ir.Program, error) {
 			m, err := c.reopen(c.env, path)
 			if err != nil {
 				return nil, err
 			}
 			again = append(again, m)
-			return m.Program, nil
+			return taken(m), nil
 		},
 		Compile:  o,
 		Rewrites: c.rewrites,
@@ -174,6 +172,13 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 		return err
 	}
 	return c.write(ctx, a)
+}
+
+// taken returns the program of a model, which it forgets with its text: Explain changes it, and then needs the memory.
+func taken(m *frontend.Model) *ir.Program {
+	p := m.Program
+	m.Program, m.Source, m.Warnings = nil, nil, nil
+	return p
 }
 
 // printProgram prints a program whose constants all fit in the text.
