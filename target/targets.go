@@ -3,14 +3,14 @@ package target
 // H13 is the A14 and M1 generation.
 var H13 = &Table{
 	Name: "h13", Family: A13, Subtype: 4, TD: 7,
-	MaxKernelW: 13, MaxKernelH: 29, MaxKernelW8: 29, SmallKernelW: 7, SmallKernelH: 15, SmallKernelW8: 15,
-	MaxWidth: 16384, MaxHeight: 16384, MaxChannels: 65536, MaxBatch: 65536, MaxRank: 5,
-	MaxPool: 29, MaxStride: 3, StrideFactors: []int{2, 3, 4, 8}, MaxPad: 31, MaxGroups: 1<<13 - 1,
-	SpatialBits: 15, ChannelBits: 17, GroupBits: 13, ReduceTranspose: 192, GroupDecompose: 2048, MaxSurfaces: 28,
+	MaxKernelW: 13, MaxKernelH: 29, SmallKernelW: 7, SmallKernelH: 15,
+	MaxWidth: 16384, MaxHeight: 16384, MaxChannels: 65536, MaxRank: 5,
+	MaxPool: 29, MaxStride: 3, MaxPad: 31, MaxGroups: 1<<13 - 1,
+	ReduceTranspose: 192, MaxSurfaces: 28,
 	MaxTasks: 1 << 16,
 	L2Bytes:  2 << 20, L2Banks: 64, L2Granule: 16, KernelBytes: 64 << 10, KernelStream: 16 << 20, StreamPixels: 128,
-	Cores: 16, CostCores: 4, PageBytes: 16 << 10, InstrAlign: 256, SurfaceAlign: 64, TableBytes: 86,
-	DispatchFloorUS: 190, PeakFLOPs: 3.25e12, Bandwidth: 9e9, CostOf: "h13",
+	Cores: 16, SurfaceAlign: 64,
+	DispatchFloorUS: 190, CostOf: "h13",
 	StreamForms: []string{"palette4", "palette8", "sparse"},
 	NoCode:      []string{"topk", "argsort"},
 }
@@ -26,9 +26,9 @@ var (
 var (
 	H14 = H13.with("h14", func(t *Table) {
 		t.Family, t.Subtype, t.TD = A14, 5, 0
-		t.MaxKernelW, t.MaxKernelH, t.MaxKernelW8 = 16, 32, 32
-		t.SmallKernelW, t.SmallKernelH, t.SmallKernelW8 = 8, 16, 16
-		t.MaxPool, t.InstrAlign, t.Texture = 31, 16, true
+		t.MaxKernelW, t.MaxKernelH = 16, 32
+		t.SmallKernelW, t.SmallKernelH = 8, 16
+		t.MaxPool = 31
 		t.StreamForms = append([]string{"int8"}, H13.StreamForms...)
 		t.NoCode = nil
 	})

@@ -160,8 +160,8 @@ func TestRecorded(t *testing.T) {
 			if word > 0 {
 				r := us / (float64(word) + .5) // the word is cut to whole microseconds
 				by[p.family] = append(by[p.family], r)
-				form = append(form, max(2*float64(e.MACs)/target.H13.PeakFLOPs,
-					float64(e.Bytes())/target.H13.Bandwidth)*1e6/(float64(word)+.5))
+				form = append(form, max(2*float64(e.MACs)/3.25e12,
+					float64(e.Bytes())/9e9)*1e6/(float64(word)+.5))
 				by[allFamilies] = append(by[allFamilies], r)
 			}
 		}

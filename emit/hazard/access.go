@@ -5,10 +5,21 @@ import (
 	"slices"
 
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // access is a tensor of a task.
-type access struct{ td.Access }
+type access struct {
+	td.Access
+	*memory
+}
+
+// memory is the size of L2: bases and strides are whole granules, so no two rows share one unless they overlap.
+type memory struct{ bytes, granule, granules int64 }
+
+func memoryOf(t *target.Table) *memory {
+	return &memory{bytes: t.L2Bytes, granule: t.L2Granule, granules: t.L2Bytes / t.L2Granule}
+}
 
 // sameLayout reports whether rows have the same length and distance. The stride of an axis with an extent of 1 does not
 // matter.
@@ -49,7 +60,7 @@ func (a *access) runs() int64 {
 	for i, c := range a.Count {
 		if a.Stride[i] != 0 {
 			n *= c
-			if n > granules {
+			if n > a.granules {
 				return n
 			}
 		}
@@ -59,7 +70,7 @@ func (a *access) runs() int64 {
 
 // each calls f for every row or, if there are more rows than L2 has granules, once for the whole extent.
 func (a *access) each(f func(from, to int64)) {
-	if a.runs() > granules || a.runs()*(a.Row/granule+1) > 4*granules {
+	if a.runs() > a.granules || a.runs()*(a.Row/a.granule+1) > 4*a.granules {
 		f(a.Span())
 		return
 	}
@@ -96,7 +107,7 @@ func (a *access) stretches(f func(page, from, to int64)) {
 	run := a.Row
 	for len(axes) > 0 {
 		x := axes[len(axes)-1]
-		if x.stride > (run+granule-1)/granule*granule {
+		if x.stride > (run+a.granule-1)/a.granule*a.granule {
 			break
 		}
 		run += (x.n - 1) * x.stride
@@ -104,11 +115,11 @@ func (a *access) stretches(f func(page, from, to int64)) {
 	}
 	runs := int64(1)
 	for _, x := range axes {
-		if runs *= x.n; runs > granules {
+		if runs *= x.n; runs > a.granules {
 			break
 		}
 	}
-	if runs > granules || runs*(run/granule+1) > 4*granules {
+	if runs > a.granules || runs*(run/a.granule+1) > 4*a.granules {
 		from, to := a.Span()
 		axes, run = nil, to-from
 	}
@@ -120,8 +131,8 @@ func (a *access) stretches(f func(page, from, to int64)) {
 			}
 			return
 		}
-		to := (at + run + granule - 1) / granule
-		for g := at / granule; g < to; {
+		to := (at + run + a.granule - 1) / a.granule
+		for g := at / a.granule; g < to; {
 			page := g / pageGranules
 			end := min(to, (page+1)*pageGranules)
 			f(page, g, end)
@@ -138,6 +149,7 @@ type accesses struct {
 	same    bool // every result element takes in only the source elements at its own place
 
 	all []td.Access // of the task
+	*memory
 }
 
 // take computes the sources and the result of a task that is not skipped, in place of those of another task.
@@ -146,9 +158,9 @@ func (x *accesses) take(t *td.Task) {
 	x.all, x.sources = td.AppendAccesses(x.all[:0], t), x.sources[:0]
 	for i := range x.all {
 		if a := &x.all[i]; a.Result {
-			x.result = access{*a}
+			x.result = access{*a, x.memory}
 		} else {
-			x.sources = append(x.sources, access{*a})
+			x.sources = append(x.sources, access{*a, x.memory})
 		}
 	}
 	if t.Planar() == td.NotPlanar {

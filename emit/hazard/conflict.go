@@ -37,7 +37,7 @@ func crosses(a, b *access) bool {
 	if af >= bt || bf >= at {
 		return false
 	}
-	if a.runs() > granules/8 || b.runs() > granules/8 {
+	if a.runs() > a.granules/8 || b.runs() > b.granules/8 {
 		return false
 	}
 	var s intervals

@@ -36,16 +36,21 @@ type Report struct {
 
 // Check examines every procedure of a container. It returns an error for generations whose tasks are not known.
 func Check(f *hwx.File) (*Report, error) {
-	codec, err := td.CodecFor(f.TaskVersion())
+	t, err := f.Target()
+	if err != nil {
+		return nil, err
+	}
+	codec, err := td.CodecOf(t.TD)
 	if err != nil {
 		return nil, err
 	}
 	r := &Report{Hazards: []Finding{}}
 	seen := map[int]bool{} // tasks by offset, of every chain
-	l, l2, text := regions(f), newL2(), f.Text()
+	mem := memoryOf(t)
+	l, l2, text := regions(f), newL2(mem), f.Text()
 	for _, p := range f.Procedures() {
 		l2.reset()
-		c := &checker{codec: codec, report: r, proc: p, text: text, regions: l, l2: l2}
+		c := &checker{codec: codec, report: r, proc: p, text: text, regions: l, l2: l2, now: accesses{memory: mem}}
 		c.bars = c.resolve()
 		c.chain(seen)
 		r.Procedures++

@@ -2,14 +2,6 @@ package hazard
 
 import "github.com/zinc-compiler/zinc/lower/td"
 
-// L2 is 2 MiB, addressed in granules of 16 bytes: bases and strides are whole
-// granules, so no two rows share one unless they overlap.
-const (
-	l2Size   = 2 << 20
-	granule  = 16
-	granules = l2Size / granule
-)
-
 // maxOver bounds how many earlier writes a write records as overwritten by it.
 const maxOver = 64
 
@@ -47,6 +39,7 @@ func (l *writes) add(w *write) {
 // l2 says for each granule which write of the current procedure it contains. Pages that contain only one write, as most
 // do, are kept as one.
 type l2 struct {
+	*memory
 	owner  []*[pageGranules]int // of mixed pages, by granule: index of writes plus base; below base for none
 	page   []int                // by page: the same of all its granules, or mixed
 	base   int
@@ -61,8 +54,9 @@ const (
 	mixed        = -1
 )
 
-func newL2() *l2 {
-	return &l2{owner: make([]*[pageGranules]int, granules/pageGranules), page: make([]int, granules/pageGranules)}
+func newL2(m *memory) *l2 {
+	pages := m.granules / pageGranules
+	return &l2{memory: m, owner: make([]*[pageGranules]int, pages), page: make([]int, pages)}
 }
 
 // reset empties the memory for another procedure.
@@ -79,7 +73,7 @@ func (m *l2) meet(a *access) (hit []int, gap int64) {
 		switch w -= m.base; {
 		case w < 0:
 			if gap < 0 {
-				gap = at * granule
+				gap = at * m.granule
 			}
 		case m.mark[w] != m.stamp:
 			m.mark[w] = m.stamp
@@ -175,10 +169,10 @@ func (m *l2) pieces(l []int) bool {
 func (c *checker) inL2(a *access) bool {
 	from, to := a.Span()
 	switch {
-	case from >= l2Size:
-		c.findField(a.FirstFrom, from, l2Size, "the %s begins past the end of L2", a.Name)
-	case to > l2Size:
-		c.findField(a.furthest(), to, l2Size, "the %s ends past the end of L2", a.Name)
+	case from >= c.l2.bytes:
+		c.findField(a.FirstFrom, from, c.l2.bytes, "the %s begins past the end of L2", a.Name)
+	case to > c.l2.bytes:
+		c.findField(a.furthest(), to, c.l2.bytes, "the %s ends past the end of L2", a.Name)
 	default:
 		return true
 	}
@@ -189,7 +183,7 @@ func (c *checker) inL2(a *access) bool {
 func (c *checker) readL2(a *access) {
 	hit, gap := c.l2.meet(a)
 	from, _ := a.Span()
-	if gap >= 0 && a.runs() <= granules {
+	if gap >= 0 && a.runs() <= a.granules {
 		c.findField(a.FirstFrom, gap, from, "the %s, from the limit on in L2, reads a byte that no earlier task wrote",
 			a.Name)
 	}
@@ -219,7 +213,7 @@ func (c *checker) stage(t *td.Task, a *access) {
 	if !a.InDRAM || !ok {
 		return
 	}
-	l := &access{onchip}
+	l := &access{onchip, a.memory}
 	tall := int64(t.Get(td.TileHeight))
 	stays := a.Stream == &td.Streams[td.StreamSource1] && td.SourceType(t.Get(td.SrcType)) == td.SourceStays
 	whole := tall == 0 || tall >= t.Extent(td.Hout) || stays

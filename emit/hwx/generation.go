@@ -3,31 +3,27 @@ package hwx
 import (
 	"fmt"
 	"strings"
+
+	"github.com/zinc-compiler/zinc/target"
 )
 
-// CPU subtypes of the engine's generations.
-const (
-	SubtypeH13 = 4
-	SubtypeH14 = 5
-	SubtypeH15 = 6
-	SubtypeH16 = 7
-	SubtypeH17 = 9
-	SubtypeH18 = 10
-)
+// Target returns the oldest target whose containers have the container's CPU subtype, or an error if zinc has no field
+// table for the tasks of any.
+func (f *File) Target() (*target.Table, error) { return TargetOf(f.Header.CPUSubtype) }
 
-// generations are the generations of the engine whose containers are known (recorded programs of each), with the
-// version of the task descriptor, 0 where zinc does not read it.
-var generations = []struct {
-	name    string
-	subtype uint32
-	version int
-}{
-	{"h13", SubtypeH13, 7},
-	{"h14", SubtypeH14, 0},
-	{"h15", SubtypeH15, 0},
-	{"h16", SubtypeH16, 0},
-	{"h17", SubtypeH17, 0},
-	{"h18", SubtypeH18, 0},
+// TargetOf returns the target of a CPU subtype.
+func TargetOf(subtype uint32) (*target.Table, error) {
+	if t := target.BySubtype(subtype); t != nil && t.TD != 0 {
+		return t, nil
+	}
+	var known []string
+	for _, name := range target.Compiled() {
+		if t, _ := target.Lookup(name); target.BySubtype(t.Subtype) == t {
+			known = append(known, fmt.Sprintf("%s (%d)", name, t.Subtype))
+		}
+	}
+	return nil, fmt.Errorf("the tasks of CPU subtype %d are not decoded: only those of %s have a field table", subtype,
+		strings.Join(known, ", "))
 }
 
 // TaskVersion returns the version of the descriptor of the container's tasks (td.CodecFor), or an error if it is not
@@ -36,16 +32,9 @@ func (f *File) TaskVersion() (int, error) { return TaskVersion(f.Header.CPUSubty
 
 // TaskVersion returns the version of the descriptor of the tasks of a CPU subtype.
 func TaskVersion(subtype uint32) (int, error) {
-	var known []string
-	for _, g := range generations {
-		switch {
-		case g.version == 0:
-		case g.subtype == subtype:
-			return g.version, nil
-		default:
-			known = append(known, fmt.Sprintf("%s (%d)", g.name, g.subtype))
-		}
+	t, err := TargetOf(subtype)
+	if err != nil {
+		return 0, err
 	}
-	return 0, fmt.Errorf("the tasks of CPU subtype %d are not decoded: only those of %s have a field table", subtype,
-		strings.Join(known, ", "))
+	return t.TD, nil
 }

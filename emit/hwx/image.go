@@ -14,7 +14,7 @@ const (
 
 // Image describes the contents of a new container. Build assigns the addresses.
 type Image struct {
-	CPUSubtype uint32 // SubtypeH13 ...
+	CPUSubtype uint32 // of the target
 	// Split puts the constants into separate segments (__KERN_0,__kern_0), not into __TEXT,__const after the tasks.
 	Split  bool
 	Layout Layout

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // task makes one task of the given number of words (at least 12): a header that names the next task, one record of two
@@ -67,7 +68,7 @@ func identity(split bool) *hwx.Image {
 	text = append(text, task(157, 0, 0)...)
 	text = text[:0x200+4*157]
 	lanes := make([][]byte, 16)
-	img := &hwx.Image{CPUSubtype: hwx.SubtypeH13, Split: split, Banner: []string{"zinc", "\t-t h13"}}
+	img := &hwx.Image{CPUSubtype: target.H13.Subtype, Split: split, Banner: []string{"zinc", "\t-t h13"}}
 	e := hwx.Entry{Name: "main", FirstWords: 126, Tasks: 2, Bars: map[int]hwx.BarRef{
 		0: {Kind: hwx.BarText}, 1: {Kind: hwx.BarConstants},
 		4: {Kind: hwx.BarSurface, Surface: "t2"}, 5: {Kind: hwx.BarSurface, Surface: "t0"}}}
@@ -89,7 +90,7 @@ func identity(split bool) *hwx.Image {
 
 // several is a program of n procedures, three tasks each, with scratch.
 func several(n int, split bool) *hwx.Image {
-	img := &hwx.Image{CPUSubtype: hwx.SubtypeH13, Split: split, Scratch: 0x8001, Banner: []string{"zinc"}}
+	img := &hwx.Image{CPUSubtype: target.H13.Subtype, Split: split, Scratch: 0x8001, Banner: []string{"zinc"}}
 	for i := range n {
 		name := fmt.Sprintf("p%d", i)
 		in, out := name+"_in", name+"_out"

@@ -10,6 +10,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/shareddir"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // word is a 32-bit word or address recorded as a hexadecimal string.
@@ -91,7 +92,7 @@ func TestRecordedAddresses(t *testing.T) {
 				t.Fatal(err)
 			}
 			img := &hwx.Image{
-				CPUSubtype: hwx.SubtypeH13,
+				CPUSubtype: target.H13.Subtype,
 				Text:       r.text(),
 				Constants:  [][]byte{make([]byte, r.Constants.Size)},
 			}

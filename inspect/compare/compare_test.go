@@ -304,19 +304,6 @@ func TestTargetsDifferByTheirLimits(t *testing.T) {
 	}
 }
 
-// TestEveryColumnOfATargetHasAMeaning also checks that no other name has one.
-func TestEveryColumnOfATargetHasAMeaning(t *testing.T) {
-	all := columns(target.H13)
-	for _, c := range all {
-		if meanings[c.name] == "" {
-			t.Errorf("column %s has no meaning", c.name)
-		}
-	}
-	if len(all) != len(meanings) {
-		t.Errorf("%d columns, %d meanings", len(all), len(meanings))
-	}
-}
-
 // TestOutputsOfPairsAreCompared runs two pairs that differ in one weight.
 func TestOutputsOfPairsAreCompared(t *testing.T) {
 	dir := digits(t)

@@ -9,6 +9,7 @@ import (
 	"github.com/zinc-compiler/zinc/compile/pair"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // foreign is a pair of digits whose container says another CPU subtype, with its
@@ -17,7 +18,7 @@ func foreign(t *testing.T, m *Side, change func(text []byte)) *Side {
 	t.Helper()
 	b := bytes.Clone(m.pair.Container)
 	const subtype = 8 // of the Mach-O header
-	binary.LittleEndian.PutUint32(b[subtype:], hwx.SubtypeH13+1)
+	binary.LittleEndian.PutUint32(b[subtype:], target.H13.Subtype+1)
 	if change != nil {
 		f, err := hwx.Read(b)
 		if err != nil {

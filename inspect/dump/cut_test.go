@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // dumped prints bytes. args are the names of options and parts, and task=N. ok reports whether there was no error, errs
@@ -266,7 +267,7 @@ func TestAppleContainersArePrinted(t *testing.T) {
 // TestTasksWithoutFieldTableArePrintedAsWords also checks the line that explains it.
 func TestTasksWithoutFieldTableArePrintedAsWords(t *testing.T) {
 	b := compiled(t)
-	b[8] = hwx.SubtypeH16
+	b[8] = byte(target.H16.Subtype)
 	ok, out, errs := dumped(t, b)
 	if !ok || !strings.Contains(out,
 		"the tasks of CPU subtype 7 are not decoded: only those of h13 (4) have a field table; its words:\n") ||

@@ -181,12 +181,13 @@ func (e *OpError) Error() string { return e.Op + ": " + e.Err.Error() }
 // Unwrap returns the cause.
 func (e *OpError) Unwrap() error { return e.Err }
 
-// newEngine returns an engine configured by the options, or nil if a Dispatcher runs the inferences.
-func (c *chain) newEngine(o *Options) *engine.Engine {
+// newEngine returns an engine with l2 bytes of on-chip memory, configured by the options, or nil if a Dispatcher runs
+// the inferences.
+func (c *chain) newEngine(o *Options, l2 int64) *engine.Engine {
 	if o.Dispatcher != nil {
 		return nil
 	}
-	eo := engine.Options{Numerics: EngineNumerics(o.Numerics), Workers: o.Workers}
+	eo := engine.Options{L2Bytes: l2, Numerics: EngineNumerics(o.Numerics), Workers: o.Workers}
 	if trace := o.Trace; trace != nil {
 		eo.Trace = func(e engine.Event) { trace(c.store.proc.name, &e) }
 	}

@@ -80,7 +80,7 @@ func openContainer(p pair.Pair) (*Machine, error) {
 	}
 	fn.ops = fn.Blocks[0].Operations
 	m := &Machine{pair: p, funcs: []*function{fn}, fn: fn, procs: map[string]*procedure{}}
-	c, err := newContainer(f, true)
+	c, err := newContainer(m, f, true)
 	if err != nil {
 		return nil, err
 	}

@@ -77,6 +77,7 @@ func (m *Machine) RunExact(ctx context.Context, name string, inputs map[string]E
 			values(r.proc.name, task, extent, vals)
 		}
 	}
+	o.Engine.L2Bytes = m.l2
 	o.Engine.Table, o.Engine.Scalar = o.Meanings.Table, o.Meanings.Scalar
 	r.engine = engine.NewExact(o.Engine)
 	for _, id := range slices.Concat(fn.Inputs, fn.States) {

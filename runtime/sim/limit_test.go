@@ -15,6 +15,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // idle returns a container of one procedure, net, that does nothing between two
@@ -41,7 +42,7 @@ func idleOver(t *testing.T, scratch uint64) []byte {
 		bars[3] = hwx.BarRef{Kind: hwx.BarScratch}
 	}
 	f, _, err := hwx.Build(&hwx.Image{
-		CPUSubtype: hwx.SubtypeH13, Split: scratch == 0, Scratch: scratch, Text: text,
+		CPUSubtype: target.H13.Subtype, Split: scratch == 0, Scratch: scratch, Text: text,
 		Surfaces:   []hwx.Surface{surface("x", hwx.BindInput), surface("y", hwx.BindOutput)},
 		Procedures: []hwx.Entry{{Name: "net", FirstWords: uint32(td.V7.Words(task)), Tasks: 1, Bars: bars}},
 	})

@@ -74,7 +74,7 @@ func link(f *hwx.File, d *e5.Program, hash string, run bool) (*Machine, error) {
 		return nil, loadf("descriptor", "the descriptor has no functions")
 	}
 	m := &Machine{procs: map[string]*procedure{}}
-	c, err := newContainer(f, run)
+	c, err := newContainer(m, f, run)
 	if err != nil {
 		return nil, err
 	}
@@ -274,11 +274,17 @@ type container struct {
 	run       bool  // tasks are kept, for running
 }
 
-func newContainer(f *hwx.File, run bool) (*container, error) {
-	codec, err := td.CodecFor(f.TaskVersion())
+// newContainer reads a container for m, which gets the memory of the container's target.
+func newContainer(m *Machine, f *hwx.File, run bool) (*container, error) {
+	t, err := f.Target()
 	if err != nil {
 		return nil, &LoadError{"container", err}
 	}
+	codec, err := td.CodecOf(t.TD)
+	if err != nil {
+		return nil, &LoadError{"container", err}
+	}
+	m.l2 = t.L2Bytes
 	c := &container{
 		file:     f,
 		codec:    codec,

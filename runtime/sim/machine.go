@@ -24,6 +24,7 @@ type Machine struct {
 	funcs []*function // in the descriptor's order
 	fn    *function   // chosen; Run runs it unless the inputs fit another configuration
 	procs map[string]*procedure
+	l2    int64  // bytes of the engine's on-chip memory
 	held  uint64 // bytes of memory of all functions, kept while within e5.MaxBytes
 }
 
@@ -173,7 +174,7 @@ func (m *Machine) Infer(ctx context.Context, procedure string, surfaces map[stri
 		}
 		s.surfaces[port] = surfaces[port]
 	}
-	e := engine.New(engine.Options{Numerics: EngineNumerics(o.Numerics), Workers: o.Workers})
+	e := engine.New(engine.Options{L2Bytes: m.l2, Numerics: EngineNumerics(o.Numerics), Workers: o.Workers})
 	return e.Run(ctx, p.tasks, s)
 }
 
@@ -253,7 +254,7 @@ func (m *Machine) Run(ctx context.Context, inputs map[string]interp.Tensor, o Op
 		c.fill(id, interp.Tensor{Type: s.typ, Data: s.data()})
 	}
 	c.clear()
-	e := c.newEngine(&o)
+	e := c.newEngine(&o, m.l2)
 	if e != nil {
 		defer e.Release()
 	}

@@ -87,7 +87,7 @@ func TestAccessesOfRecordedTasks(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no recorded cases: %v", err)
 	}
-	e := New(Options{})
+	e := New(Options{L2Bytes: l2Bytes})
 	mem := make(anyMemory, 1<<26)
 	n, tensors := 0, 0
 	for _, file := range files {
@@ -121,7 +121,7 @@ func inHalves(t *td.Task) bool {
 // TestAccessesOfRandomTasks does the same with tasks of random extents, places and
 // layouts.
 func TestAccessesOfRandomTasks(t *testing.T) {
-	e := New(Options{Workers: 1})
+	e := New(Options{L2Bytes: l2Bytes, Workers: 1})
 	mem := make(anyMemory, 1<<22)
 	r := rand.New(rand.NewPCG(12, 1))
 	seen := map[string]int{}

@@ -47,7 +47,7 @@ func BenchmarkStep(b *testing.B) {
 				b.Fatal(err)
 			}
 			var macs int64
-			e := New(Options{Trace: func(ev Event) { macs = ev.MACs }})
+			e := New(Options{L2Bytes: l2Bytes, Trace: func(ev Event) { macs = ev.MACs }})
 			for b.Loop() {
 				if err := e.Step(context.Background(), td.Placed{Task: t}, mem); err != nil {
 					b.Fatal(err)

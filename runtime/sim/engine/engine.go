@@ -9,9 +9,6 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// L2Size is the size of the on-chip memory in bytes.
-const L2Size = 2 << 20
-
 // Memory is what the buffer-access registers point to.
 type Memory interface {
 	// Window returns bytes off to off+n of the buffer of a buffer-access register, for reading or for writing in place.
@@ -32,6 +29,7 @@ type Event struct {
 
 // Options of an Engine.
 type Options struct {
+	L2Bytes  int64 // size of the on-chip memory
 	Numerics Numerics
 	Workers  int         // goroutines of one task; 0 means GOMAXPROCS
 	MaxWork  int64       // limit of the products or elements of one task; 0 means 2^42
@@ -43,7 +41,7 @@ type Options struct {
 
 // Engine executes tasks. Its L2 keeps its content from task to task.
 type Engine struct {
-	L2 [L2Size]byte
+	L2 []byte
 	machine[float32, uint16]
 }
 
@@ -69,11 +67,11 @@ var released sync.Pool
 // New returns an engine whose L2 is all zero.
 func New(o Options) *Engine {
 	e, ok := released.Get().(*Engine)
-	if !ok {
-		e = new(Engine)
+	if !ok || int64(len(e.L2)) != o.L2Bytes {
+		e = &Engine{L2: make([]byte, o.L2Bytes)}
 	}
 	e.machine = machine[float32, uint16]{
-		opts: o.defaults(), num: &floats{Numerics: o.Numerics, l2: &e.L2}, report: o.Results, arena: e.arena,
+		opts: o.defaults(), num: &floats{Numerics: o.Numerics, l2: e.L2}, report: o.Results, arena: e.arena,
 	}
 	return e
 }
@@ -244,14 +242,14 @@ func (x *exec[T, R]) bindL2(l layout) (*tile, error) {
 	if err != nil {
 		return nil, err
 	}
-	if first+n > L2Size {
-		return nil, pastL2(l.name, first, n)
+	if first+n > x.opts.L2Bytes {
+		return nil, x.pastL2(l.name, first, n)
 	}
 	return x.tile(l, x.num.onchip(first, n), first), nil
 }
 
-func pastL2(name string, first, n int64) *Fault {
-	return badAt(name, first, "%d bytes end past the %d bytes of L2", n, L2Size)
+func (x *exec[T, R]) pastL2(name string, first, n int64) *Fault {
+	return badAt(name, first, "%d bytes end past the %d bytes of L2", n, x.opts.L2Bytes)
 }
 
 // stage leaves a source that came by DMA in L2: the whole source or, if it passes through in parts, undefined content
@@ -279,8 +277,8 @@ func (x *exec[T, R]) stage(f *fields, src *tile) error {
 		return nil
 	}
 	c := l.cover()
-	if c.first+c.reach > L2Size {
-		return pastL2(l.name, c.first, c.reach)
+	if c.first+c.reach > x.opts.L2Bytes {
+		return x.pastL2(l.name, c.first, c.reach)
 	}
 	c.runs(x.num.spoil)
 	return nil

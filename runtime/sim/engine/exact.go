@@ -50,7 +50,7 @@ func NewExact(o ExactOptions) *Exact {
 		o.Scalar = field.Number
 	}
 	x := &exact{Functions: o.Field, form: o.Form, table: o.Table, scalar: o.Scalar,
-		l2: &Cells{Name: "L2", size: L2Size}}
+		l2: &Cells{Name: "L2", size: o.L2Bytes}}
 	return &Exact{machine[field.Elem, field.Elem]{opts: o.Options.defaults(), num: x, report: o.Values}, x}
 }
 

@@ -60,10 +60,10 @@ func TestExactIsTheEngineWhereNothingRounds(t *testing.T) {
 			mem[4] = make([]byte, 1<<14)
 			integers(mem[1])
 			integers(mem[5])
-			step(t, New(Options{}), task, mem)
+			step(t, New(Options{L2Bytes: l2Bytes}), task, mem)
 			cells := cellBuffers{1: ConstantCells("constants", mem[1]), 4: NewCells("result", int64(len(mem[4])), true),
 				5: cellsOf(mem[5])}
-			e := NewExact(ExactOptions{Field: field.New(1)})
+			e := NewExact(ExactOptions{Options: Options{L2Bytes: l2Bytes}, Field: field.New(1)})
 			if err := e.Run(t.Context(), []td.Placed{{Task: task}}, cells, 7); err != nil {
 				t.Fatal(err)
 			}

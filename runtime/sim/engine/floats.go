@@ -15,7 +15,7 @@ const stale = 0x7fff
 // floats is the arithmetic of the engine: numbers in fp32, results as patterns of fp16, memory of bytes.
 type floats struct {
 	Numerics
-	l2   *[L2Size]byte
+	l2   []byte
 	used int64 // no byte of L2 from here on was written
 }
 

@@ -49,7 +49,7 @@ func FuzzStep(f *testing.F) {
 	for i := range buf {
 		buf[i] = byte(i * 37)
 	}
-	e := New(Options{MaxWork: 1 << 18, Workers: 2})
+	e := New(Options{L2Bytes: l2Bytes, MaxWork: 1 << 18, Workers: 2})
 	f.Fuzz(func(t *testing.T, seed uint8, edits []byte) {
 		task := seeds[int(seed)%len(seeds)].Clone()
 		for ; len(edits) >= 6; edits = edits[6:] {

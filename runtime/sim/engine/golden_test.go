@@ -78,7 +78,7 @@ func TestGoldenContainers(t *testing.T) {
 				bar++
 				in = append(in, s.values())
 			}
-			if err := New(Options{}).Run(context.Background(), tasks, mem); err != nil {
+			if err := New(Options{L2Bytes: l2Bytes}).Run(context.Background(), tasks, mem); err != nil {
 				t.Fatal(err)
 			}
 			near(t, c.name, out.values(), c.want(in), c.ulps, c.slack)

@@ -91,7 +91,7 @@ func TestPalettesAreExpanded(t *testing.T) {
 				mem[5][64*i+2*j], mem[5][64*i+2*j+1] = byte(h), byte(h>>8)
 			}
 		}
-		step(t, New(Options{Numerics: IEEE}), task, mem)
+		step(t, New(Options{L2Bytes: l2Bytes, Numerics: IEEE}), task, mem)
 		for i, row := range c.want {
 			var got []float64
 			for j := range row {
@@ -133,7 +133,7 @@ func TestWrongPalettesAreFaults(t *testing.T) {
 		for _, f := range c.set {
 			task.Set(f, 1)
 		}
-		err := New(Options{}).Step(context.Background(), td.Placed{Task: task}, mem)
+		err := New(Options{L2Bytes: l2Bytes}).Step(context.Background(), td.Placed{Task: task}, mem)
 		var f *Fault
 		if !errors.As(err, &f) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("error %q, want %q", err, c.want)
@@ -165,7 +165,7 @@ func TestRecordedPadding(t *testing.T) {
 	in, out := newSurface(1, 8, 375, 749), newSurface(1, 8, 375, 750)
 	in.set(random(2, 8*375*749, 1))
 	mem := buffers{1: section(w), 3: make([]byte, 5<<20), 4: in.buf, 5: out.buf}
-	if err := New(Options{Numerics: IEEE}).Run(context.Background(), tasks, mem); err != nil {
+	if err := New(Options{L2Bytes: l2Bytes, Numerics: IEEE}).Run(context.Background(), tasks, mem); err != nil {
 		t.Fatal(err)
 	}
 	x, f := in.values(), values(w)

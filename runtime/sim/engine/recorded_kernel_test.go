@@ -289,7 +289,7 @@ func TestRecordedKernels(t *testing.T) {
 			}
 			mem[1] = append(c.pack(w, bias), make([]byte, r.Constant.Size)...)[:r.Constant.Size]
 			in.set(random(3, in.shape[0]*in.shape[1]*in.shape[2]*in.shape[3], 1))
-			if err := New(Options{Numerics: IEEE}).Run(context.Background(), tasks, mem); err != nil {
+			if err := New(Options{L2Bytes: l2Bytes, Numerics: IEEE}).Run(context.Background(), tasks, mem); err != nil {
 				t.Fatal(err)
 			}
 			near(t, c.name, out.values(), c.want(in.values(), values(w), values(bias), in.shape, out.shape), 0.6, 2e-3)
@@ -347,7 +347,7 @@ func TestRecordedChains(t *testing.T) {
 			in, out := newSurface(1, 1, c.m, 256), newSurface(1, 1, c.m, 256)
 			in.set(random(3, c.m*256, 1))
 			mem := buffers{1: section(w1, w2), 3: make([]byte, 1<<20), 4: out.buf, 5: in.buf}
-			if err := New(Options{}).Run(context.Background(), tasks, mem); err != nil {
+			if err := New(Options{L2Bytes: l2Bytes}).Run(context.Background(), tasks, mem); err != nil {
 				t.Fatal(err)
 			}
 			hidden := first.product(in.values(), values(w1), nil, c.m)

@@ -301,7 +301,8 @@ func TestRecordedTasksComputeTheirPrograms(t *testing.T) {
 				shapes = append(shapes, d.Shape)
 			}
 			// What the words say is compared, with sums that lose little of it.
-			if err := New(Options{Numerics: ANEWide}).Run(context.Background(), tasks, mem); err != nil {
+			run := New(Options{L2Bytes: l2Bytes, Numerics: ANEWide}).Run
+			if err := run(context.Background(), tasks, mem); err != nil {
 				t.Fatal(err)
 			}
 			near(t, c.name, out.values(), c.want(in, shapes), c.ulps, c.slack)

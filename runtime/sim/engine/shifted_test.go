@@ -37,7 +37,7 @@ func TestShiftedSumsEqualGatheredOnes(t *testing.T) {
 			v := values(1, int(g.in.count()))
 			k := &kernel[float32]{w: values(2, c.g*c.cout*g.red), bias: values(3, c.g*c.cout)}
 			k.w[len(k.w)/2] = 0
-			e := New(Options{Workers: 1})
+			e := New(Options{L2Bytes: l2Bytes, Workers: 1})
 			x := &exec[float32, uint16]{
 				machine: &e.machine,
 				run:     run{ctx: context.Background(), workers: 1},

@@ -14,6 +14,9 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/engine/port"
 )
 
+// l2Bytes is the size of L2 on h13.
+const l2Bytes = 2 << 20
+
 func step(t testing.TB, e *Engine, task *td.Task, mem Memory) {
 	t.Helper()
 	if err := e.Step(context.Background(), td.Placed{Task: task}, mem); err != nil {
@@ -42,7 +45,7 @@ func TestSwapAndInterleave(t *testing.T) {
 		out := make([]byte, 1<<12)
 		row := (2*c*inter + 63) &^ 63
 		task.Set(td.SwapNE, 1).Set(td.DstInterleave, inter).Set(td.DstRow, row).Set(td.DstPlane, row*h)
-		step(t, New(Options{}), task, buffers{5: in.buf, 4: out})
+		step(t, New(Options{L2Bytes: l2Bytes}), task, buffers{5: in.buf, 4: out})
 		i := 0
 		for _, v := range in.bits() {
 			ci, y, x := i/(h*w), i/w%h, i%w
@@ -55,7 +58,7 @@ func TestSwapAndInterleave(t *testing.T) {
 		// And back, by a source that is exchanged and interleaved.
 		back, _, to := passTask(c, h, w)
 		back.Set(td.Swap1, 1).Set(td.SrcInterleave, inter).Set(td.SrcRow, row).Set(td.SrcPlane, row*h)
-		step(t, New(Options{}), back, buffers{5: out, 4: to.buf})
+		step(t, New(Options{L2Bytes: l2Bytes}), back, buffers{5: out, 4: to.buf})
 		if !bytes.Equal(to.buf, in.buf) {
 			t.Errorf("interleave %d: the way back gives another tensor", inter)
 		}
@@ -65,7 +68,7 @@ func TestSwapAndInterleave(t *testing.T) {
 func TestPixelOffsetMovesTheRow(t *testing.T) {
 	task, in, out := passTask(2, 2, 20)
 	task.Set(td.Win, 12).Set(td.Wout, 12).Set(td.PixelOffset, 5)
-	step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
+	step(t, New(Options{L2Bytes: l2Bytes}), task, buffers{5: in.buf, 4: out.buf})
 	src, dst := in.bits(), out.bits()
 	for i := range dst {
 		want := uint16(0)
@@ -95,7 +98,7 @@ func TestLoopsOfGroupsAndDepth(t *testing.T) {
 	} {
 		task.Set(f.f, f.v)
 	}
-	step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
+	step(t, New(Options{L2Bytes: l2Bytes}), task, buffers{5: in.buf, 4: out.buf})
 	n := in.stride[0]
 	for g := range 3 {
 		for d := range 2 {
@@ -113,12 +116,12 @@ func TestSourceInPartsPassesThroughL2(t *testing.T) {
 	const c, w = 64, 8192
 	task, in, out := passTask(c, 1, w)
 	task.Set(td.L2Src, 4096).Set(td.L2SrcCh, 256).Set(td.L2SrcRow, c*256)
-	e := New(Options{})
+	e := New(Options{L2Bytes: l2Bytes})
 	step(t, e, task, buffers{5: in.buf, 4: out.buf})
 	if !bytes.Equal(out.buf, in.buf) {
 		t.Error("the result is not the source")
 	}
-	for i := 0; i < L2Size; i += 2 {
+	for i := 0; i < l2Bytes; i += 2 {
 		want := uint16(0)
 		if i >= 4096 && i < 4096+c*256 {
 			want = stale
@@ -127,7 +130,7 @@ func TestSourceInPartsPassesThroughL2(t *testing.T) {
 			t.Fatalf("L2 at %#x holds %#x, want %#x", i, got, want)
 		}
 	}
-	task.Set(td.L2Src, L2Size-c*256+16)
+	task.Set(td.L2Src, l2Bytes-c*256+16)
 	err := e.Step(context.Background(), td.Placed{Task: task}, buffers{5: in.buf, 4: out.buf})
 	const want = "source 1 in L2 at 0x1fc010: 16384 bytes end past the 2097152 bytes of L2"
 	if err == nil || !strings.Contains(err.Error(), want) {
@@ -180,7 +183,7 @@ func TestStagedResultsOverlapNothing(t *testing.T) {
 		want       bool
 	}{{name: "whole", tile: 4, kind: 2, want: true}, {name: "no tile", tile: 0, kind: 2, want: true},
 		{name: "smaller", tile: 2, kind: 2, want: false}, {name: "smaller, kept", tile: 2, kind: 1, want: true}} {
-		e := New(Options{})
+		e := New(Options{L2Bytes: l2Bytes})
 		task, in, out := passTask(3, 4, 8)
 		task.Set(td.TileHeight, c.tile).Set(td.SrcType, c.kind).Set(td.L2Src, 256).Set(td.L2SrcCh, 64).
 			Set(td.L2SrcRow, 16)
@@ -209,7 +212,7 @@ func TestArithmeticAfterTheSum(t *testing.T) {
 	}
 	task.Set(td.NEBias, 1).Set(td.AccBias, int(port.Narrow(-30))).
 		Set(td.PostScale, int(port.Narrow(0.5))).Set(td.Nonlinear, 1)
-	step(t, New(Options{}), task, mem)
+	step(t, New(Options{L2Bytes: l2Bytes}), task, mem)
 	for c := range 16 {
 		want := math.Max(0, (2+10*float64(c)-30)*0.5)
 		if got := float64(port.Widen(binary.LittleEndian.Uint16(mem[4][64*c:]))); got != want {
@@ -230,7 +233,7 @@ func TestChannelSumAndMaximum(t *testing.T) {
 		}
 		out := newSurface(1, 6/span, 2, 3)
 		task.Set(td.NEOp, c.op).Set(td.UnicastEn, unicast).Set(td.UnicastCin, c.span).Set(td.Cout, 6/span)
-		step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
+		step(t, New(Options{L2Bytes: l2Bytes}), task, buffers{5: in.buf, 4: out.buf})
 		v := in.values()
 		want := make([]float64, 6/span*6)
 		for i := range want {
@@ -349,7 +352,7 @@ func TestPoolingSkipsPadding(t *testing.T) {
 			Set(td.PEFinal, 0x3f800000).
 			Set(td.PoolMode, mode).Set(td.Kw, 3).Set(td.Kh, 3).Set(td.Sx, 2).Set(td.Sy, 2).Set(td.Px, 1).Set(td.Py, 1).
 			Set(td.Hout, 3).Set(td.Wout, 4).Set(td.DstPlane, out.stride[1])
-		step(t, New(Options{}), task, buffers{5: in.buf, 4: out.buf})
+		step(t, New(Options{L2Bytes: l2Bytes}), task, buffers{5: in.buf, 4: out.buf})
 		v := in.values()
 		var want []float64
 		for i := range 2 * 3 * 4 {
@@ -397,7 +400,7 @@ func TestPlanarStepsAreInOrder(t *testing.T) {
 		a.set(random(1, 60, 2))
 		b.set(random(2, 60, 2))
 		mem[4], mem[5], mem[6] = out.buf, a.buf, b.buf
-		step(t, New(Options{}), task, mem)
+		step(t, New(Options{L2Bytes: l2Bytes}), task, mem)
 		want := make([]float64, 60)
 		for i := range want {
 			want[i] = c.f(a.values()[i], b.values()[i])
@@ -446,7 +449,7 @@ func TestNumericsOfTasks(t *testing.T) {
 				}
 				copy(mem[1], halves(b, b))
 			}
-			step(t, New(Options{Numerics: num}), task, mem)
+			step(t, New(Options{L2Bytes: l2Bytes, Numerics: num}), task, mem)
 			got, want := binary.LittleEndian.Uint16(mem[4]), c.ane
 			if num == IEEE {
 				want = c.ieee
@@ -479,7 +482,7 @@ func TestWrongTasksAreFaults(t *testing.T) {
 			t.Set(td.Cin, 60).Set(td.SrcPlane, 0)
 		}, "kernel lane 3 at 0xc0: coefficients need 120 more bytes, 64 of the part's 64 are left"},
 		{func(t *td.Task) {
-			t.Set(td.SrcEn, 0).Set(td.L2Src, L2Size-16).Set(td.L2SrcCh, 16)
+			t.Set(td.SrcEn, 0).Set(td.L2Src, l2Bytes-16).Set(td.L2SrcCh, 16)
 		}, "source 1 in L2 at 0x1ffff0:"},
 		{func(t *td.Task) { t.Set(td.Cin, 1<<17-1).Set(td.SrcPlane, 0) }, "extents [1 1 131071 1 1]"},
 		{func(t *td.Task) {
@@ -494,7 +497,7 @@ func TestWrongTasksAreFaults(t *testing.T) {
 		}
 		mem[1] = append(mem[1], make([]byte, 256)...)
 		c.set(task)
-		err := New(Options{}).Run(context.Background(), []td.Placed{{Task: td.New().Set(td.TDSkip, 1)},
+		err := New(Options{L2Bytes: l2Bytes}).Run(context.Background(), []td.Placed{{Task: td.New().Set(td.TDSkip, 1)},
 			{Task: task, Off: 0x300}}, mem)
 		var f *Fault
 		if !errors.As(err, &f) || f.Task != 1 || f.Off != 0x300 || !strings.HasPrefix(err.Error(),
@@ -510,7 +513,7 @@ func TestResultsDoNotDependOnWorkers(t *testing.T) {
 	var want []byte
 	for _, n := range []int{1, 2, 7} {
 		clear(mem[4])
-		step(t, New(Options{Workers: n}), task, mem)
+		step(t, New(Options{L2Bytes: l2Bytes, Workers: n}), task, mem)
 		if want == nil {
 			want = bytes.Clone(mem[4])
 		} else if !bytes.Equal(mem[4], want) {
@@ -523,7 +526,8 @@ func TestCancelStopsARun(t *testing.T) {
 	task, mem := kernelTask(384, 384, 1, 1500, 3)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := New(Options{}).Run(ctx, []td.Placed{{Task: task}}, mem); !errors.Is(err, context.Canceled) {
+	run := New(Options{L2Bytes: l2Bytes}).Run
+	if err := run(ctx, []td.Placed{{Task: task}}, mem); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want %v", err, context.Canceled)
 	}
 }

@@ -47,7 +47,7 @@ func TestSumsAreMeasured(t *testing.T) {
 			for i := range len(mem[1]) / 2 {
 				binary.LittleEndian.PutUint16(mem[1][2*i:], port.Narrow(1))
 			}
-			step(t, New(Options{Numerics: num}), task, mem)
+			step(t, New(Options{L2Bytes: l2Bytes, Numerics: num}), task, mem)
 			if got := port.Widen(binary.LittleEndian.Uint16(mem[4])); got != want {
 				t.Errorf("%s, mode %d: %g, want %g", c.name, num, got, want)
 			}
@@ -96,7 +96,7 @@ func BenchmarkSums(b *testing.B) {
 	for num, name := range map[Numerics]string{ANEWide: "ane-wide", ANE: "ane"} {
 		b.Run(name, func(b *testing.B) {
 			task, mem := kernelTask(256, 256, 1, 256, 1)
-			e := New(Options{Numerics: num})
+			e := New(Options{L2Bytes: l2Bytes, Numerics: num})
 			for b.Loop() {
 				step(b, e, task, mem)
 			}

@@ -104,6 +104,7 @@ func New(cfg Config) (*Device, error) {
 	}
 	d := &Device{cfg: cfg, window: w, users: map[uint32]*translation.Context{}}
 	d.engine = engine.New(engine.Options{
+		L2Bytes:  cfg.Target.L2Bytes,
 		Numerics: cfg.Numerics,
 		Workers:  cfg.Workers,
 		MaxWork:  cfg.MaxWork,

@@ -402,7 +402,8 @@ func (x *loaded) direct(proc int) (out [][]byte) {
 			copy(mem[int(q.Bar)], x.bufs[i])
 		}
 	}
-	if err := engine.New(engine.Options{Workers: 1}).Run(context.Background(), tasks, mem); err != nil {
+	run := engine.New(engine.Options{L2Bytes: target.H13.L2Bytes, Workers: 1}).Run
+	if err := run(context.Background(), tasks, mem); err != nil {
 		x.h.t.Fatal(err)
 	}
 	for _, q := range x.ports {

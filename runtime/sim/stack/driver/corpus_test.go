@@ -14,6 +14,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // corpus contains real models whose weights are available, with one procedure and with several.
@@ -116,7 +117,8 @@ func runAll(t *testing.T, s *Services, container []byte) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := engine.New(engine.Options{Workers: 2}).Run(context.Background(), chain, own); err != nil {
+		run := engine.New(engine.Options{L2Bytes: target.H13.L2Bytes, Workers: 2}).Run
+		if err := run(context.Background(), chain, own); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.SendRequest(&m.req); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // allKeys are all entitlements that the driver reads.
@@ -234,7 +235,8 @@ func (m *model) direct(t testing.TB) (out [][]byte) {
 			copy(mem[int(q.Bar)], m.bufs[i])
 		}
 	}
-	if err := engine.New(engine.Options{Workers: 1}).Run(context.Background(), tasks, mem); err != nil {
+	run := engine.New(engine.Options{L2Bytes: target.H13.L2Bytes, Workers: 1}).Run
+	if err := run(context.Background(), tasks, mem); err != nil {
 		t.Fatal(err)
 	}
 	for _, q := range m.ports {

@@ -16,6 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // layer is an image of n procedures of the shape of chapter 23's identity layer:
@@ -23,7 +24,8 @@ import (
 // it. size is the bytes of a lane.
 func layer(t testing.TB, n int, split bool, size int) *hwx.Image {
 	t.Helper()
-	img := &hwx.Image{CPUSubtype: hwx.SubtypeH13, Split: split, Scratch: 0x8000, Banner: []string{"zinc", "\t-t h13"}}
+	img := &hwx.Image{CPUSubtype: target.H13.Subtype, Split: split, Scratch: 0x8000,
+		Banner: []string{"zinc", "\t-t h13"}}
 	for i := range td.Lanes {
 		img.Constants = append(img.Constants, bytes.Repeat([]byte{byte(i + 1)}, size))
 	}

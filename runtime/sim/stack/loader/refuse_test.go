@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/loader"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // changed is a container with one change.
@@ -77,7 +78,7 @@ func TestWrongContainersAreRefused(t *testing.T) {
 		want   string
 	}{
 		{name: "another generation", from: split, change: func(f *hwx.File) {
-			f.Header.CPUSubtype = hwx.SubtypeH14
+			f.Header.CPUSubtype = target.H14.Subtype
 		}, want: "header.cpusubtype: the tasks of CPU subtype 5 are not decoded"},
 		{name: "bar in no segment", from: split, change: func(f *hwx.File) {
 			program(f).Bars[5] = 0x20000000

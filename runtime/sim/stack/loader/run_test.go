@@ -11,6 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/runtime/sim/engine"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // direct is the memory that the container's own bars point at, without a load.
@@ -102,10 +103,12 @@ func TestRunsFromTheFirmwareContainer(t *testing.T) {
 				placed = append(placed, td.Placed{Task: task})
 			}
 			first += q.Tasks
-			if err := engine.New(engine.Options{}).Run(context.Background(), chain, own); err != nil {
+			run := engine.New(engine.Options{L2Bytes: target.H13.L2Bytes}).Run
+			if err := run(context.Background(), chain, own); err != nil {
 				t.Fatal(err)
 			}
-			if err := engine.New(engine.Options{}).Run(context.Background(), placed, through{c, bars}); err != nil {
+			run = engine.New(engine.Options{L2Bytes: target.H13.L2Bytes}).Run
+			if err := run(context.Background(), placed, through{c, bars}); err != nil {
 				t.Fatal(err)
 			}
 			for _, port := range p.Procedures()[i].Ports {
