@@ -13,24 +13,28 @@ const (
 	// firstCollection is when it first runs. Most commands on models of a few hundred operations end before it: a third
 	// of their time was collection, which by default begins at 4 MiB.
 	firstCollection = 32
-	// mostGarbage is how much may be garbage. By default it is as much as is in use, which for a model of 200,000
-	// operations is 400 MiB.
-	mostGarbage = 96
-	// leanGarbage is mostGarbage after Lean.
-	leanGarbage = 24
+	// leastGarbage and mostGarbage are how much is garbage when it runs again: garbagePercent of what is in use between
+	// them.
+	leastGarbage = 16
+	mostGarbage  = 96
 	// answerGarbage is how much the work between two calls of Rest may leave: several times what an edit of a model of
 	// 1,200 operations does.
 	answerGarbage = 128
 )
 
+// garbagePercent is how much the heap grows between two collections. A collection takes time for each object in use, so
+// with one percentage the time of collections is a part of the whole that does not grow with the model. With the usual
+// 100 a chain of 50,000 operations took 300 MB to explain.
+const garbagePercent = 50
+
 // leastPercent bounds the work of collections: the heap grows by at least so much between two of them.
 const leastPercent = 25
 
-// resting is set once Rest has been called, lean once Lean has.
-var resting, lean atomic.Bool
+// resting is set once Rest has been called.
+var resting atomic.Bool
 
-// Start delays the first collection of garbage until the heap has firstCollection MiB, and lets later ones run as by
-// Go's defaults, but before mostGarbage MiB are garbage. It does nothing if the user has set GOGC.
+// Start delays the first collection of garbage until the heap has firstCollection MiB, and lets later ones run as
+// garbagePercent says. It does nothing if the user has set GOGC.
 func Start() {
 	if fixed() {
 		return
@@ -47,11 +51,6 @@ func Rest() {
 	resting.Store(true)
 	adjust()
 }
-
-// Lean lets less garbage be than Start does, from the next collection on. It is for work on many small objects, such as
-// compiling: a chain of 49,152 operations takes 140 MB instead of 155 to 175, in the same time. A run of a model, which
-// replaces large tensors, would take a fifth longer.
-func Lean() { lean.Store(true) }
 
 // fixed reports whether the user has chosen when collections run.
 func fixed() bool { return os.Getenv("GOGC") != "" }
@@ -74,14 +73,16 @@ func adjust() {
 	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(live)
 	n := live[0].Value.Uint64()
-	switch {
-	case resting.Load():
+	if resting.Load() {
 		debug.SetGCPercent(percentFor(n, answerGarbage))
-	case lean.Load():
-		debug.SetGCPercent(min(100, percentFor(n, leanGarbage)))
-	default:
-		debug.SetGCPercent(min(100, percentFor(n, mostGarbage)))
+		return
 	}
+	debug.SetGCPercent(percentOf(n))
+}
+
+// percentOf returns the setting for a heap of which n bytes are in use.
+func percentOf(n uint64) int {
+	return min(max(garbagePercent, percentFor(n, leastGarbage)), percentFor(n, mostGarbage))
 }
 
 // percentFor returns the setting for a heap of which n bytes are in use, and the garbage in MiB that it may leave.

@@ -17,7 +17,6 @@ import (
 	"github.com/zinc-compiler/zinc/inspect/report"
 	"github.com/zinc-compiler/zinc/internal/atomicfile"
 	"github.com/zinc-compiler/zinc/internal/filename"
-	"github.com/zinc-compiler/zinc/internal/memlimit"
 )
 
 // compileCommand is the state of `zinc MODEL`.
@@ -102,7 +101,6 @@ limit and the largest contributors.
 
 func (c *compileCommand) run(cmd *cobra.Command, path string) error {
 	c.path, c.flags = path, cmd.Flags()
-	memlimit.Lean()
 	if err := c.compileFlags.check(); err != nil {
 		return err
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/zinc-compiler/zinc/inspect/explain"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
-	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/target"
 	"github.com/zinc-compiler/zinc/transform/reduce"
@@ -120,7 +119,6 @@ func (c *explainCommand) run(ctx context.Context, operand string) error {
 	case c.rewrite != "" && c.output == "":
 		return usagef("explain: --rewrite requires --output")
 	}
-	memlimit.Lean()
 	c.assume = c.output == "" // what became of a statement hardly depends on values
 	m, err := c.open(c.env, path)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // TestMemoryOfLongModels bounds the memory of commands on a model of 200,000 operations, or of fewer in the shorter
-// forms. What a process takes whatever the model is about base: the program itself, and 96 MiB of garbage (memlimit).
+// forms. What a process takes whatever the model is about base: the program itself, and garbage (memlimit).
 func TestMemoryOfLongModels(t *testing.T) {
 	const (
 		all  = 200_000

@@ -15,7 +15,6 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/filename"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
-	"github.com/zinc-compiler/zinc/internal/memlimit"
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/transform/reduce"
 	"github.com/zinc-compiler/zinc/transform/split"
@@ -89,7 +88,6 @@ inputs and outputs of models have no other types. A state stays in one part.`,
 }
 
 func (c *splitCommand) run(ctx context.Context, path string) error {
-	memlimit.Lean()
 	switch {
 	case c.out == "":
 		return usagef("split: missing output; set -o FOLDER")
