@@ -2,12 +2,14 @@ package docs
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -26,7 +28,11 @@ func writeJSONShapes(w *bytes.Buffer) {
 	d := &jsonDocs{w: w, notes: map[string]map[string]string{}}
 	for _, s := range cli.JSONShapes {
 		fmt.Fprintf(w, "### `%s`\n\n%s\n\n", s.Command, s.Doc)
-		d.table(reflect.TypeOf(s.Value))
+		if parts, ok := s.Value.([]cli.DevicePart); ok {
+			writeDeviceParts(w, parts)
+		} else {
+			d.table(reflect.TypeOf(s.Value))
+		}
 		w.WriteByte('\n')
 	}
 	for i := 0; i < len(d.types); i++ {
@@ -35,6 +41,32 @@ func writeJSONShapes(w *bytes.Buffer) {
 		w.WriteByte('\n')
 	}
 	w.Truncate(w.Len() - 1)
+}
+
+// deviceField is a value in the format of a row, with a sign if only the text or only JSON has it, and a verb.
+var deviceField = regexp.MustCompile(`\{([-+]?)(\w*)[^}]*\}`)
+
+// writeDeviceParts writes a line for each kind of row. The line of the text says what its values mean.
+func writeDeviceParts(w *bytes.Buffer, parts []cli.DevicePart) {
+	head(w, "rows", "keys of a row", "line of the text")
+	for _, p := range parts {
+		for _, r := range p.Rows {
+			var keys []string
+			for _, f := range deviceField.FindAllStringSubmatch(r.Format, -1) {
+				if f[1] != "-" && f[2] != "" {
+					keys = append(keys, "`"+f[2]+"`")
+				}
+			}
+			line := deviceField.ReplaceAllStringFunc(r.Format, func(s string) string {
+				f := deviceField.FindStringSubmatch(s)
+				return map[string]string{"": strings.ToUpper(f[2]), "-": "...", "+": ""}[f[1]]
+			})
+			if line = strings.Join(strings.Fields(line), " "); line != "" {
+				line = "`" + line + "`"
+			}
+			row(w, "`"+strings.TrimSuffix(p.Name+"."+r.Key, ".")+"`", cmp.Or(strings.Join(keys, ", "), "text"), line)
+		}
+	}
 }
 
 // anchor is the title of a type.
@@ -162,14 +194,25 @@ func (d *jsonDocs) comments(path string, n ast.Node) bool {
 	return true
 }
 
+// documents are the types of the documents that have one, by command.
+func documents() map[string]reflect.Type {
+	out := map[string]reflect.Type{}
+	for _, s := range cli.JSONShapes {
+		if t := reflect.TypeOf(s.Value); t.Kind() == reflect.Struct {
+			out[s.Command] = t
+		}
+	}
+	return out
+}
+
 // TestJSONKeysHaveMeanings finds structures of documents with fields that no comment describes.
 func TestJSONKeysHaveMeanings(t *testing.T) {
 	d := &jsonDocs{w: &bytes.Buffer{}, notes: map[string]map[string]string{}}
-	for _, s := range cli.JSONShapes {
-		d.of(reflect.TypeOf(s.Value))
+	for _, typ := range documents() {
+		d.of(typ)
 	}
-	if len(d.types) < len(cli.JSONShapes) {
-		t.Fatalf("only %d structures for %d documents", len(d.types), len(cli.JSONShapes))
+	if len(d.types) < len(documents()) {
+		t.Fatalf("only %d structures for %d documents", len(d.types), len(documents()))
 	}
 	for i := 0; i < len(d.types); i++ {
 		typ := d.types[i]
@@ -193,11 +236,10 @@ func TestJSONKeysHaveMeanings(t *testing.T) {
 func TestJSONShapesHaveOneTypeForAKey(t *testing.T) {
 	for _, key := range []string{"engine_ops", "cpu_ops", "dispatches", "target", "model"} {
 		kinds := map[reflect.Kind][]string{}
-		for _, s := range cli.JSONShapes {
-			typ := reflect.TypeOf(s.Value)
+		for command, typ := range documents() {
 			for f := range fields(typ) {
 				if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key {
-					kinds[f.Type.Kind()] = append(kinds[f.Type.Kind()], s.Command)
+					kinds[f.Type.Kind()] = append(kinds[f.Type.Kind()], command)
 				}
 			}
 		}

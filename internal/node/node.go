@@ -1,6 +1,8 @@
 package node
 
 import (
+	"encoding"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -38,8 +40,15 @@ func (h Hex) String() string { return fmt.Sprintf("%#x", uint64(h)) }
 // MarshalText implements encoding.TextMarshaler.
 func (h Hex) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
-// Value returns a value that only JSON has.
-func Value(key string, v any) *Node { return &Node{Key: key, Value: v, kind: ofValue} }
+// Value returns a value that only JSON has. One with a String method is text, unless it says how it is encoded.
+func Value(key string, v any) *Node {
+	switch x := v.(type) {
+	case json.Marshaler, encoding.TextMarshaler:
+	case fmt.Stringer:
+		v = x.String()
+	}
+	return &Node{Key: key, Value: v, kind: ofValue}
+}
 
 // Text returns lines that only the text has.
 func Text(format string, args ...any) *Node { return &Node{text: fmt.Sprintf(format, args...)} }
@@ -51,8 +60,8 @@ func Object(key string, parts ...*Node) *Node { return &Node{Key: key, Parts: pa
 func List(key string, parts ...*Node) *Node { return &Node{Key: key, Parts: parts, kind: ofList} }
 
 // Row returns an object of values with the text that shows them. The format names the values by their keys in braces:
-// {size}, or with a verb of package fmt {size:#x}. {-size} is in the text only, and {+size} in JSON only. A tab ends a
-// column; the columns of adjacent lines are aligned.
+// {size}, or with a verb of package fmt {size:#x}. {-size} is in the text only, and {+size} in JSON only. {} is the
+// single value of a row that is not an object. A tab ends a column; the columns of adjacent lines are aligned.
 func Row(key, format string, values ...any) *Node {
 	n := Object(key)
 	var b strings.Builder
@@ -65,7 +74,10 @@ func Row(key, format string, values ...any) *Node {
 		b.WriteString(before)
 		format = after
 		name, verb, _ := strings.Cut(field, ":")
-		if !strings.HasPrefix(name, "-") {
+		switch {
+		case name == "":
+			n.Value, n.kind = Value("", v).Value, ofValue
+		case name[0] != '-':
 			n.Parts = append(n.Parts, Value(strings.TrimPrefix(name, "+"), v))
 		}
 		if !strings.HasPrefix(name, "+") {
@@ -114,6 +126,17 @@ func (n *Node) AddIf(ok bool, part *Node) *Node {
 		n.Add(part)
 	}
 	return n
+}
+
+// Part returns the part with the key of another node, which it adds if there is none.
+func (n *Node) Part(other *Node) *Node {
+	for _, p := range n.Parts {
+		if p.Key == other.Key && p.kind == other.kind {
+			return p
+		}
+	}
+	n.Add(other)
+	return other
 }
 
 // WriteText writes the text of the node and its parts.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 )
 
 // sample describes a file with two sections, one of them cut.
@@ -20,11 +21,15 @@ func sample() *Node {
 		sections.Add(n.Add(Text("\n")))
 	}
 	return Row("file", "file {name:q}, {-count} sections{+magic}\n", "a{b}<c>", len(sections.Parts), Hex(0xbeef)).Add(
-		sections, Object("", Value("same", []int{1})), List("none"))
+		sections, Object("", Value("same", []int{1}), Value("took", time.Second)), List("none"), List("notes",
+			Row("", "{}\n", "x\ny")))
 }
 
 func TestTextHasLinesOfRows(t *testing.T) {
-	const want = "file \"a{b}<c>\", 2 sections\n  text       0x40    0x10\n  \ufffd[31mko\ts  0x1000  0x8  3 missing\n"
+	const want = "file \"a{b}<c>\", 2 sections\n" +
+		"  text       0x40    0x10\n" +
+		"  \ufffd[31mko\ts  0x1000  0x8  3 missing\n" +
+		"x\ufffdy\n"
 	var b strings.Builder
 	if err := sample().WriteText(&b); err != nil || b.String() != want {
 		t.Errorf("%v\n%q, want\n%q", err, &b, want)
@@ -37,7 +42,8 @@ func TestTextHasLinesOfRows(t *testing.T) {
 func TestJSONHasKeysInOrder(t *testing.T) {
 	const want = `{"name":"a{b}<c>","magic":"0xbeef","sections":[` +
 		`{"name":"text","at":"0x40","size":16,"present":16},` +
-		`{"name":"\u001b[31mko\ts","at":"0x1000","size":8,"present":5,"missing":3}],"same":[1],"none":[]}`
+		`{"name":"\u001b[31mko\ts","at":"0x1000","size":8,"present":5,"missing":3}],` +
+		`"same":[1],"took":"1s","none":[],"notes":["x\ny"]}`
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

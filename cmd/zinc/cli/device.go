@@ -5,16 +5,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/internal/jsonform"
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/coprocessor"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/driver"
@@ -37,46 +35,25 @@ type deviceCommand struct {
 	runs      int  // calls of the program after a command
 	waits     []string
 	signals   []string
-	parts     []devicePartJSON // with --json
+	parts     *node.Node // what is printed
 }
 
-// deviceJSON is what zinc device and its subcommands print with --json.
-type deviceJSON struct {
-	Sections []devicePartJSON `json:"sections"` // in order
-}
-
-// devicePartJSON is a section, or what a subcommand prints.
-type devicePartJSON struct {
-	Name  string   `json:"name"`  // of the section or the subcommand
-	Lines []string `json:"lines"` // as the text has them
-}
-
-// part writes a section of the output under its name.
-func (c *deviceCommand) part(name string, write func(w io.Writer) error) error {
-	if !c.json {
-		return write(c.out)
-	}
-	var b strings.Builder
-	err := write(&b)
-	p := devicePartJSON{name, []string{}}
-	for line := range strings.Lines(b.String()) {
-		p.Lines = append(p.Lines, strings.TrimSuffix(line, "\n"))
-	}
-	c.parts = append(c.parts, p)
-	return err
-}
-
-// end writes the document of --json, also after an error.
+// end writes the parts, also after an error.
 func (c *deviceCommand) end(err error) error {
-	if !c.json || c.parts == nil {
+	switch {
+	case c.parts == nil:
 		return err
+	case c.json:
+		return errors.Join(err, jsonform.Document(c.out, c.parts))
 	}
-	return errors.Join(err, jsonform.Document(c.out, deviceJSON{c.parts}))
+	return errors.Join(err, c.parts.WriteText(c.out))
 }
 
 // command runs a subcommand and ends the output.
-func (c *deviceCommand) command(name string, run func(w io.Writer) error) error {
-	return c.end(c.part(name, run))
+func (c *deviceCommand) command(p *DevicePart, run func(n *partNode) error) error {
+	n := newPartNode(p)
+	c.parts = node.Object("", n.Node)
+	return c.end(run(n))
 }
 
 func newDevice(e *env) *cobra.Command {
@@ -139,7 +116,7 @@ execution loop's channel. Commands separated by + go to the same
 device, one after the other, on which the model of --model is resident.
 Without a command, it lists all commands with their identifiers and who serves them.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.command("send", func(w io.Writer) error { return c.send(cmd.Context(), w, args) })
+			return c.command(&sendPart, func(n *partNode) error { return c.send(cmd.Context(), n, args) })
 		},
 	}
 	f := cmd.Flags()
@@ -156,7 +133,7 @@ func (c *deviceCommand) newSelector() *cobra.Command {
 every step of the driver. Without a number, it lists the selectors with their sizes.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.command("selector", func(w io.Writer) error { return c.selector(cmd.Context(), w, args) })
+			return c.command(&selectorPart, func(n *partNode) error { return c.selector(cmd.Context(), n, args) })
 		},
 	}
 	f := cmd.Flags()
@@ -175,7 +152,7 @@ func (c *deviceCommand) newMethod() *cobra.Command {
 		Long: `Method calls a method of the direct-path client and prints its results. Without a name, it
 lists the methods.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.command("method", func(w io.Writer) error { return c.method(cmd.Context(), w, args) })
+			return c.command(&methodPart, func(n *partNode) error { return c.method(cmd.Context(), n, args) })
 		},
 	}
 	cmd.Flags().StringVar(&c.file, "model", "", "pair or `MODEL` to load first")
@@ -263,16 +240,13 @@ func (c *deviceCommand) show(ctx context.Context) error {
 	if failed == nil && len(waits)+len(signals) > 0 {
 		failed = x.Fence(signals, waits)
 	}
-	for _, s := range sections {
-		if c.sections == nil || slices.Contains(c.sections, s.name) {
-			err := c.part(s.name, func(w io.Writer) error {
-				if !c.json {
-					fmt.Fprintf(w, "%s:\n", s.name)
-				}
-				s.write(w, x)
-				return nil
-			})
-			failed = errors.Join(failed, err)
+	c.parts = node.Object("")
+	for i := range deviceSections {
+		s := &deviceSections[i]
+		if c.sections == nil || slices.Contains(c.sections, s.Name) {
+			n := newPartNode(s)
+			s.read(n, x)
+			c.parts.Add(node.Text("%s:\n", s.Name), n.Node)
 		}
 	}
 	if err := x.close(); err != nil && c.inject == "" {
@@ -299,166 +273,6 @@ func sharedEvents(flag string, values []string) ([]protocol.Event, error) {
 		out = append(out, e)
 	}
 	return out, nil
-}
-
-// section is a part of the output of `zinc device`.
-type section struct {
-	name  string
-	write func(w io.Writer, x *probe)
-}
-
-var sections = []section{
-	{"build", func(w io.Writer, x *probe) {
-		for _, k := range driver.Kexts {
-			fmt.Fprintf(w, "  %s %s: %s, class %s\n", k.Bundle, driver.KextBuild, k.Role, k.Class)
-		}
-	}},
-	{"registry", func(w io.Writer, x *probe) {
-		for _, e := range x.stack.Device.Registry() {
-			open := ", while it is open"
-			if slices.Contains(x.rest, e) {
-				open = ""
-			}
-			fmt.Fprintf(w, "  %s %q%s\n", e.Class, e.Name, open)
-		}
-	}},
-	{"properties", func(w io.Writer, x *probe) {
-		p := x.stack.Device.Properties()
-		for _, v := range p.Published() {
-			fmt.Fprintf(w, "  %s: %s (%s)\n", v.Name, v.Value, v.Meaning)
-		}
-	}},
-	{"status", func(w io.Writer, x *probe) {
-		s := x.stack.Device.Status()
-		fmt.Fprintf(w, "  clients %d, programs %d, waiting %d, recoveries %d\n", s.Clients, s.Programs, s.Pending,
-			x.stack.Device.Recoveries())
-		fmt.Fprintf(w, "  execution loop %s, load %d %%\n", x.stack.Device.Coprocessor().LoopState(),
-			x.stack.Device.Coprocessor().Load())
-	}},
-	{"clients", func(w io.Writer, x *probe) {
-		for _, s := range x.Clients() {
-			d, i := s.Info(), s.Client().Info()
-			fmt.Fprintf(w, "  %s: process %d, team %q, version %d %d, engines %d, subtype %d, timeout %v\n",
-				s.Client().Class(), i.PID, i.TeamID, d.Version[0], d.Version[1], d.Engines, d.CPUSubtype, d.Timeout)
-			fmt.Fprintf(w, "    privileged %t, data chaining %t, real-time %t, system priorities %t, memory %t, "+
-				"data %t, hints %t, coalition hints %t, privileged memory %t\n", i.IsPrivileged, i.AllowDataChaining,
-				i.RealtimePriority, i.SystemReservedPriorities, i.MemoryAccess, i.DataAccess, i.SetClientHints,
-				i.ShareCoalitionHints, i.PrivilegedVMAccess)
-		}
-	}},
-	{"power", func(w io.Writer, x *probe) {
-		for i := range coprocessor.PMUEntries {
-			at := uint64(coprocessor.PMUBase) + uint64(i)*coprocessor.PMUStride
-			fmt.Fprintf(w, "  %#x: %#x\n", at, x.stack.Device.Coprocessor().PMU(at))
-		}
-	}},
-	{"fabric", func(w io.Writer, x *probe) {
-		for _, b := range coprocessor.FabricBits {
-			fmt.Fprintf(w, "  bit %d, %s: %s\n", b.Bit, b.Name, b.Role)
-		}
-	}},
-	{"channels", func(w io.Writer, x *probe) {
-		for _, ch := range x.stack.Device.Coprocessor().Channels() {
-			fmt.Fprintf(w, "  %d %s: %d slots, version %d, ready %t\n", ch.Index, ch.Name, ch.Slots, ch.Version,
-				ch.Ready)
-		}
-		if r := x.stack.Device.Coprocessor().Rings(); r != nil {
-			for _, s := range r.RPC().Dirty() {
-				fmt.Fprintf(w, "  %s\n", s)
-			}
-		}
-	}},
-	{"events", func(w io.Writer, x *probe) {
-		values := x.stack.Device.Coprocessor().Events()
-		for _, id := range slices.Sorted(maps.Keys(values)) {
-			fmt.Fprintf(w, "  event %d: %d\n", id, values[id])
-		}
-		if at, ok := x.stack.Device.Coprocessor().HeldUntil(); ok {
-			fmt.Fprintf(w, "  a delayed notification arrives at %v\n", at)
-		}
-	}},
-	{"tasks", func(w io.Writer, x *probe) {
-		for _, t := range x.stack.Device.Coprocessor().Tasks() {
-			fmt.Fprintf(w, "  %s: %s\n", t.Name, t.State)
-		}
-	}},
-	{"pools", func(w io.Writer, x *probe) {
-		for _, r := range x.stack.Device.Coprocessor().Pools() {
-			fmt.Fprintf(w, "  %s: %d of %d available\n", r.Name, r.Available, r.Total)
-		}
-		r := x.stack.Device.Clock().Timers()
-		fmt.Fprintf(w, "  %s of the host: %d of %d available\n", r.Name, r.Available, r.Total)
-	}},
-	{"counters", func(w io.Writer, x *probe) {
-		s := x.stack.Device.Coprocessor().Stats()
-		fmt.Fprintf(w, "  boots %d, calls %d, completed %d, tasks %d\n", s.Boots, s.Calls, s.Completed, s.Tasks)
-		fmt.Fprintf(w, "  messages: ran %d, rejected %d, dropped %d, refused %d; doorbells %d, retries %d\n", s.Ran,
-			s.Rejected, s.Dropped, s.Refused, s.Doorbells, s.Retries)
-		fmt.Fprintf(w, "  faults %d, aborts %d, resets %d\n", s.Faults, s.Aborts, s.Resets)
-		u := x.stack.Device.Unit().Stats()
-		fmt.Fprintf(w, "  translation: %d frames in use, %d faults\n", u.FramesInUse, u.Faults)
-		for _, f := range x.stack.Device.Unit().Faults() {
-			fmt.Fprintf(w, "    %v\n", f)
-		}
-		if r := x.stack.Device.Coprocessor().Rings(); r != nil {
-			for _, n := range r.Counts() {
-				fmt.Fprintf(w, "  %s %s: %d\n", n.Name, n.Outcome, n.N)
-			}
-		}
-		for k := range inject.Kind(inject.NumKinds) {
-			if n := x.inject.Made(k); n > 0 {
-				fmt.Fprintf(w, "  injected %s: %d\n", k, n)
-			}
-		}
-	}},
-	{"time", func(w io.Writer, x *probe) {
-		spent := x.stack.Device.Clock().Spent()
-		for i, d := range spent {
-			if d != 0 {
-				fmt.Fprintf(w, "  %s: %s us\n", cost.Cause(i), cost.Time(d))
-			}
-		}
-	}},
-	{"statistics", writeStatistics},
-	{"log", func(w io.Writer, x *probe) {
-		for _, l := range x.log {
-			fmt.Fprintf(w, "  %s\n", l)
-		}
-	}},
-	{"faults", func(w io.Writer, x *probe) {
-		for _, d := range x.stack.Device.Dumps() {
-			fmt.Fprintf(w, "  at %v: %s\n", d.At, d.Cause)
-			for _, s := range d.Sections {
-				fmt.Fprintf(w, "    %s: %s\n", s.Name, strings.ReplaceAll(s.Text, "\n", "\n      "))
-			}
-		}
-	}},
-}
-
-// writeStatistics prints the statistics buffer of the last call.
-func writeStatistics(w io.Writer, x *probe) {
-	h, engines, err := x.Stats()
-	switch {
-	case err != nil:
-		fmt.Fprintf(w, "  %v\n", err)
-	case h == nil:
-		fmt.Fprintf(w, "  no call has been made\n")
-	default:
-		fmt.Fprintf(w, "  magic %#x, timing %d ns, counter %d, words %d %d, descriptors %d bytes\n", h.Magic, h.Timing,
-			h.Counter, h.Word0, h.Word1, h.Area)
-	}
-	for _, e := range engines {
-		fmt.Fprintf(w, "  engine %d type %d: call %d, %d ns, %d tasks, %d calls\n", e.Index, e.Type, e.Call,
-			e.Counters[0], e.Counters[1], e.Counters[2])
-	}
-}
-
-func sectionNames() []string {
-	var out []string
-	for _, s := range sections {
-		out = append(out, s.name)
-	}
-	return out
 }
 
 // numbers parses values, in decimal or with a prefix.
@@ -511,11 +325,11 @@ func headerOf(args []string) (ch protocol.Channel, h protocol.Header, rest []str
 	return ch, h, rest, nil
 }
 
-func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) error {
+func (c *deviceCommand) send(ctx context.Context, n *partNode, args []string) error {
 	if len(args) == 0 {
 		for i := range protocol.Rows {
 			r := &protocol.Rows[i]
-			fmt.Fprintf(w, "0x%02x 0x%04x %-46s %-16s %s\n", uint32(r.ID), r.Wire, r.Name, r.Way, r.Disposition)
+			n.row("commands[]", node.Hex(r.ID), node.Hex(r.Wire), r.Name, r.Way, r.Disposition)
 		}
 		return nil
 	}
@@ -527,14 +341,14 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 	}
 	var commands []command
 	for len(args) > 0 {
-		n := slices.Index(args, "+")
-		if n < 0 {
-			n = len(args)
+		end := slices.Index(args, "+")
+		if end < 0 {
+			end = len(args)
 		}
-		if n == 0 {
+		if end == 0 {
 			return usagef("want a command before and after each +")
 		}
-		channel, header, rest, err := headerOf(args[1:n])
+		channel, header, rest, err := headerOf(args[1:end])
 		if err != nil {
 			return err
 		}
@@ -543,18 +357,18 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 			return err
 		}
 		commands = append(commands, command{name: args[0], channel: channel, header: header, values: values})
-		args = args[min(n+1, len(args)):]
+		args = args[min(end+1, len(args)):]
 	}
 	return c.probed(ctx, func(x *probe) error {
 		log := len(x.log)
 		defer func() {
 			for _, line := range x.log[log:] {
-				fmt.Fprintf(w, "log %s\n", line)
+				n.row("log[]", line)
 			}
 		}()
 		for _, m := range commands {
 			text, err := x.Send(m.name, m.channel, m.header, m.values)
-			fmt.Fprint(w, text)
+			n.answers("", text)
 			if err != nil {
 				return err
 			}
@@ -568,11 +382,12 @@ func (c *deviceCommand) send(ctx context.Context, w io.Writer, args []string) er
 		for _, e := range x.events.Events[from:] {
 			if e.Layer == trace.Protocol && strings.Contains(e.Name, "NOTIFICATION") ||
 				strings.HasSuffix(e.Name, "_EVENT") && e.Layer == trace.Protocol {
-				fmt.Fprintf(w, "notification %s", e.Name)
+				args, text := node.Object(""), ""
 				for _, a := range e.Args {
-					fmt.Fprintf(w, " %s=%v", a.Key, a.Value)
+					args.Add(node.Value(a.Key, a.Value))
+					text += fmt.Sprintf(" %s=%v", a.Key, a.Value)
 				}
-				fmt.Fprintln(w)
+				n.row("notifications[]", e.Name, args, text)
 			}
 		}
 		return nil
@@ -595,28 +410,28 @@ func (c *deviceCommand) probed(ctx context.Context, f func(x *probe) error) erro
 // maxStructure is the maximum size of a structure in a message of IOKit.
 const maxStructure = 4096
 
-func (c *deviceCommand) selector(ctx context.Context, w io.Writer, args []string) error {
+func (c *deviceCommand) selector(ctx context.Context, n *partNode, args []string) error {
 	if len(args) == 0 {
 		for _, t := range driver.ClientTypes {
-			fmt.Fprintf(w, "%s: %s\n", t.Class, t.Role)
-			for n := range t.Count {
-				r, err := driver.DecodeDispatch(t.Methods, n)
+			n.row("clients[]", t.Class, t.Role)
+			for i := range t.Count {
+				r, err := driver.DecodeDispatch(t.Methods, i)
 				if err != nil {
 					return err
 				}
 				s := r.Sizes
-				fmt.Fprintf(w, "  %2d %-38s scalars in %d out %d, bytes in %d out %d\n", n,
-					driver.HandlerName(r.Handler), s.ScalarIn, s.ScalarOut, s.StructIn, s.StructOut)
+				n.row("clients[].selectors[]", i, driver.HandlerName(r.Handler), s.ScalarIn, s.ScalarOut, s.StructIn,
+					s.StructOut)
 			}
 		}
 		return nil
 	}
-	n, err := numbers(args)
+	values, err := numbers(args)
 	if err != nil {
 		return err
 	}
-	if n[0]>>32 != 0 {
-		return usagef("selector %d exceeds 32 bits", n[0])
+	if values[0]>>32 != 0 {
+		return usagef("selector %d exceeds 32 bits", values[0])
 	}
 	structure, err := hex.DecodeString(c.structure)
 	if err != nil {
@@ -628,9 +443,9 @@ func (c *deviceCommand) selector(ctx context.Context, w io.Writer, args []string
 	raw := c.structure != "" || c.size >= 0
 	return c.probed(ctx, func(x *probe) error {
 		from := len(x.events.Events)
-		call := func() error { return x.Selector(c.client, uint32(n[0])) }
+		call := func() error { return x.Selector(c.client, uint32(values[0])) }
 		if raw {
-			call = func() error { return x.Raw(c.client, uint32(n[0]), structure, c.size) }
+			call = func() error { return x.Raw(c.client, uint32(values[0]), structure, c.size) }
 		}
 		err := call()
 		var path []trace.Event
@@ -639,18 +454,18 @@ func (c *deviceCommand) selector(ctx context.Context, w io.Writer, args []string
 				path = append(path, e)
 			}
 		}
-		return errors.Join(err, trace.WriteText(w, path, raw))
+		return errors.Join(err, n.events("events[]", path, raw))
 	})
 }
 
-func (c *deviceCommand) method(ctx context.Context, w io.Writer, args []string) error {
+func (c *deviceCommand) method(ctx context.Context, n *partNode, args []string) error {
 	if len(args) == 0 {
 		for _, m := range driver.Methods {
-			fmt.Fprintf(w, "%-34s in %d out %d: %s", m.Name, m.In, m.Out, m.Role)
+			unsupported := ""
 			if m.Reason != "" {
-				fmt.Fprintf(w, "; unsupported: %s", m.Reason)
+				unsupported = "; unsupported: " + m.Reason
 			}
-			fmt.Fprintln(w)
+			n.row("methods[]", m.Name, m.In, m.Out, m.Role, m.Reason, unsupported)
 		}
 		return nil
 	}
@@ -665,7 +480,7 @@ func (c *deviceCommand) method(ctx context.Context, w io.Writer, args []string) 
 			}
 		}
 		text, err := x.Method(args[0], values)
-		fmt.Fprint(w, text)
+		n.answers("", text)
 		return err
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -35,7 +34,7 @@ Without a method, it lists the methods and the entitlements that their arguments
   zinc device broker compileModel + compileModel + purgeModels --model digits.mlmodelc
   zinc device broker createInstance + evaluate --power-saving --model digits.hwx`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return c.command("broker", func(w io.Writer) error { return c.broker(cmd, w, args, caller) })
+			return c.command(&brokerPart, func(n *partNode) error { return c.broker(cmd, n, args, caller) })
 		},
 	}
 	f := cmd.Flags()
@@ -54,12 +53,12 @@ Without a method, it lists the methods and the entitlements that their arguments
 	return cmd
 }
 
-func (c *deviceCommand) broker(cmd *cobra.Command, w io.Writer, args []string, caller *stack.Caller) error {
+func (c *deviceCommand) broker(cmd *cobra.Command, n *partNode, args []string, caller *stack.Caller) error {
 	if len(args) == 0 {
 		for _, m := range broker.Methods {
-			fmt.Fprintf(w, "%-26s %s\n", m.Name, m.Doc)
+			n.row("methods[]", m.Name, m.Doc)
 			for _, g := range m.Gates {
-				fmt.Fprintf(w, "%-26s   %s needs %s\n", "", g.Argument, g.Key)
+				n.row("methods[].arguments[]", "", g.Argument, g.Key)
 			}
 		}
 		return nil
@@ -99,8 +98,9 @@ func (c *deviceCommand) broker(cmd *cobra.Command, w io.Writer, args []string, c
 				did = append(did, x)
 			}
 		}
-		err = errors.Join(e, trace.WriteText(w, did, false))
-		fmt.Fprint(w, text)
+		n.row("calls[]", m)
+		err = errors.Join(e, n.events("calls[].events[]", did, false))
+		n.answers("calls[].", text)
 		if err != nil {
 			break
 		}

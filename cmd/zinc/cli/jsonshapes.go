@@ -16,7 +16,7 @@ import (
 type JSONShape struct {
 	Command string
 	Doc     string
-	Value   any // an empty document
+	Value   any // an empty document, or the DeviceParts
 }
 
 // JSONShapes are the documents of all commands, except those in the formats of others and those of zinc dump, whose
@@ -41,8 +41,8 @@ var JSONShapes = []JSONShape{
 	{"zinc cache verify --json", "The entries of a cache and their faults.", cacheVerifyJSON{}},
 	{"zinc cache gc --json", "What was removed from a cache.", cacheCollectJSON{}},
 	{"zinc generate PACKAGE MODEL --json", "What was written.", generateJSON{}},
-	{"zinc device --json", "Sections of the device's state, or what a subcommand of zinc device prints.",
-		deviceJSON{}},
+	{"zinc device --json", "The sections of the device's state, each an object. A subcommand prints one of its name.",
+		deviceParts()},
 	{"zinc load FILE --json", "Latencies of a load.", loadJSON{}},
 	{"zinc serve --json", "Where a machine is served. zinc explore --json prints where the page is.", servingJSON{}},
 	{"zinc top --json", "What a served machine does.", broker.Status{}},
