@@ -239,7 +239,7 @@ func stepsOfSlice(c *decomposer) {
 	}
 	for i, s := range a[:max(last, 0)] {
 		if s.Stride < 0 {
-			y = c.reversedInParts(y, i)
+			y = c.reversed(y, i)
 		}
 	}
 	if last >= 0 && a[last].Stride != 1 {
@@ -248,7 +248,7 @@ func stepsOfSlice(c *decomposer) {
 			if s.Stride > 0 {
 				return c.every(y, axis, run{s.Begin, s.Len, s.Stride})
 			}
-			return c.reversedInParts(c.every(y, axis, run{s.Begin + (s.Len-1)*s.Stride, s.Len, -s.Stride}), axis)
+			return c.reversed(c.every(y, axis, run{s.Begin + (s.Len-1)*s.Stride, s.Len, -s.Stride}), axis)
 		})
 	}
 	if last >= 1 && a[last].Squeeze { // [.., n, 1] as [.., 1, n], which is [.., n]
@@ -274,7 +274,7 @@ func replacedPart(c *decomposer) {
 	u = c.reshape(u, shape...)
 	for i := range a {
 		if s := &a[i]; s.Stride < 0 {
-			u = c.reversedInParts(u, i)
+			u = c.reversed(u, i)
 			s.Begin, s.Stride = s.Begin+(s.Len-1)*s.Stride, -s.Stride
 		}
 		if a[i].Len == 1 {
