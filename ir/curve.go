@@ -13,9 +13,9 @@ type Curve struct {
 	Shift bool
 	// Domain is the least and the greatest x for which F is defined, nil if F is defined for every number.
 	Domain *[2]float64
-	// Turns returns the x at which F changes direction or jumps; F is monotone between them. Turns
-	// is nil for a function with poles or with infinitely many turns.
-	Turns func(a []float64) []float64
+	// Extrema returns the x at which F changes direction or jumps; F is monotone between them. It is nil for a function
+	// with poles or infinitely many extrema.
+	Extrema func(a []float64) []float64
 	// Table names the function of layout/weights whose lookup table computes F on the engine, "" for
 	// none. Relative reports that the error of the table is relative to the value, ZeroTail that the
 	// table ends in 0 where F is small and positive.
@@ -37,7 +37,7 @@ func of(f func(x float64) float64) func(x float64, a []float64) float64 {
 	return func(x float64, _ []float64) float64 { return f(x) }
 }
 
-// The functions below return no turns, turns at fixed numbers, or one just below the first parameter.
+// The functions below return no extrema, extrema at fixed numbers, or one just below the first parameter.
 func monotone([]float64) []float64 { return nil }
 
 func at(xs ...float64) func(a []float64) []float64 {

@@ -10,17 +10,17 @@ import (
 var (
 	OpClip = &Operation{
 		Name: "clip", Class: Pointwise, Picks: ofX, Doc: "x clamped to alpha and beta.",
-		Curve: &Curve{F: clamp, Params: alphaBeta, Turns: func(a []float64) []float64 { return a[:2] }},
+		Curve: &Curve{F: clamp, Params: alphaBeta, Extrema: func(a []float64) []float64 { return a[:2] }},
 	}
 	OpThreshold = &Operation{
 		Name: "threshold", Class: Pointwise, Error: numerics.Movement, Doc: "The larger of x and alpha.",
 		Curve: &Curve{
-			F: func(x float64, a []float64) float64 { return math.Max(x, a[0]) }, Params: alphaOnly, Turns: atAlpha,
+			F: func(x float64, a []float64) float64 { return math.Max(x, a[0]) }, Params: alphaOnly, Extrema: atAlpha,
 		},
 	}
 	OpElu = &Operation{
 		Name: "elu", Class: Pointwise, Error: numerics.Table, Doc: "x where positive, else alpha (exp(x) - 1).",
-		Curve: &Curve{Params: alphaOnly, Turns: at(0), Table: "elu", F: func(x float64, a []float64) float64 {
+		Curve: &Curve{Params: alphaOnly, Extrema: at(0), Table: "elu", F: func(x float64, a []float64) float64 {
 			if x > 0 {
 				return x
 			}
@@ -29,11 +29,11 @@ var (
 	}
 	OpLeakyRelu = &Operation{
 		Name: "leaky_relu", Class: Pointwise, Error: numerics.Rounded, Doc: "x where not negative, else alpha x.",
-		Curve: &Curve{F: leaky, Params: alphaOnly, Turns: at(0), Table: "leaky_relu"},
+		Curve: &Curve{F: leaky, Params: alphaOnly, Extrema: at(0), Table: "leaky_relu"},
 	}
 	OpThresholdedRelu = &Operation{
 		Name: "thresholded_relu", Class: Pointwise, Error: numerics.Movement, Doc: "x where at least alpha, else 0.",
-		Curve: &Curve{Params: alphaOnly, Turns: atAlpha, F: func(x float64, a []float64) float64 {
+		Curve: &Curve{Params: alphaOnly, Extrema: atAlpha, F: func(x float64, a []float64) float64 {
 			if x >= a[0] {
 				return x
 			}
@@ -45,21 +45,21 @@ var (
 		Doc: "Leaky relu with slope alpha, at most beta.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return math.Min(leaky(x, a), a[1]) },
-			Params: alphaBeta, Turns: func(a []float64) []float64 { return []float64{0, a[1], a[1] / a[0]} },
+			Params: alphaBeta, Extrema: func(a []float64) []float64 { return []float64{0, a[1], a[1] / a[0]} },
 		},
 	}
 	OpLinearActivation = &Operation{
 		Name: "linear_activation", Class: Pointwise, Error: numerics.Rounded, Doc: "alpha x + beta.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return float64(a[0]*x) + a[1] },
-			Params: alphaBeta, Turns: monotone,
+			Params: alphaBeta, Extrema: monotone,
 		},
 	}
 	OpScaledTanh = &Operation{
 		Name: "scaled_tanh", Class: Pointwise, Error: numerics.Table, Doc: "alpha tanh(beta x).",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return a[0] * math.Tanh(a[1]*x) },
-			Params: alphaBeta, Turns: monotone, Table: "scaled_tanh",
+			Params: alphaBeta, Extrema: monotone, Table: "scaled_tanh",
 		},
 	}
 	OpSigmoidHard = &Operation{
@@ -67,32 +67,32 @@ var (
 		Doc: "alpha x + beta clamped to 0 and 1.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return clamp(float64(a[0]*x)+a[1], []float64{0, 1}) },
-			Params: alphaBeta, Turns: monotone, Table: "sigmoid_hard",
+			Params: alphaBeta, Extrema: monotone, Table: "sigmoid_hard",
 		},
 	}
 	OpPrelu = &Operation{
 		Name: "prelu", Class: Pointwise, Error: numerics.Rounded,
 		Doc:   "x where not negative, else alpha x, with one alpha per channel.",
-		Curve: &Curve{F: leaky, Params: alphaOnly, Channels: true, Turns: at(0)},
+		Curve: &Curve{F: leaky, Params: alphaOnly, Channels: true, Extrema: at(0)},
 	}
 	OpSoftplusParametric = &Operation{
 		Name: "softplus_parametric", Class: Pointwise, Error: numerics.Table,
 		Doc: "alpha log(1 + exp(beta x)), with one alpha and beta per channel.",
 		Curve: &Curve{
 			F:      func(x float64, a []float64) float64 { return a[0] * softplus(a[1]*x) },
-			Params: alphaBeta, Channels: true, Turns: monotone,
+			Params: alphaBeta, Channels: true, Extrema: monotone,
 		},
 	}
 	OpGelu = &Operation{
 		Name: "gelu", Class: Pointwise, Error: numerics.Table, Gate: A11Legacy,
 		Doc: "x times the normal distribution function of x, exact or approximated according to mode.",
 		Modes: map[string]*Curve{
-			"EXACT": {F: of(gelu), Turns: at(-0.7517915260427106), Table: "gelu"},
+			"EXACT": {F: of(gelu), Extrema: at(-0.7517915260427106), Table: "gelu"},
 			"TANH_APPROXIMATION": {
-				F: of(geluTanh), Turns: at(-0.7524614111202768), Table: "gelu_tanh_approximation",
+				F: of(geluTanh), Extrema: at(-0.7524614111202768), Table: "gelu_tanh_approximation",
 			},
 			"SIGMOID_APPROXIMATION": {
-				F: of(geluSigmoid), Turns: at(-0.7511542405844529), Table: "gelu_sigmoid_approximation",
+				F: of(geluSigmoid), Extrema: at(-0.7511542405844529), Table: "gelu_sigmoid_approximation",
 			},
 		},
 	}

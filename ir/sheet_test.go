@@ -92,18 +92,18 @@ func curves() map[string]*Curve {
 	return m
 }
 
-// TestCurvesAreMonotoneBetweenTurns samples each function between its turns, and
+// TestCurvesAreMonotoneBetweenExtrema samples each function between its extrema, and
 // outside its domain.
-func TestCurvesAreMonotoneBetweenTurns(t *testing.T) {
+func TestCurvesAreMonotoneBetweenExtrema(t *testing.T) {
 	for name, c := range curves() {
-		if c.Turns == nil {
+		if c.Extrema == nil {
 			continue
 		}
 		for _, a := range [][]float64{{0.5, 2}, {-1.5, 0.75}} {
 			if a = a[:len(c.Params)]; c.Shift {
 				a = []float64{0}
 			}
-			turns := c.Turns(a)
+			extrema := c.Extrema(a)
 			up, down := false, false
 			last, lastX := math.NaN(), 0.0
 			for i := range 8001 {
@@ -115,13 +115,13 @@ func TestCurvesAreMonotoneBetweenTurns(t *testing.T) {
 					}
 					continue
 				}
-				if slices.ContainsFunc(turns, func(p float64) bool { return lastX <= p && p <= x }) {
+				if slices.ContainsFunc(extrema, func(p float64) bool { return lastX <= p && p <= x }) {
 					up, down, last = false, false, math.NaN()
 				}
 				slack := 1e-12*math.Abs(y) + 1e-14 // tolerance for rounding
 				up, down = up || y > last+slack, down || y < last-slack
 				if up && down {
-					t.Errorf("%s%v changes direction before %g, not at one of its turns %v", name, a, x, turns)
+					t.Errorf("%s%v changes direction before %g, not at one of its extrema %v", name, a, x, extrema)
 					break
 				}
 				last, lastX = y, x

@@ -19,7 +19,7 @@ var transfers = func() map[*ir.Operation]transfer {
 	m := map[*ir.Operation]transfer{}
 	for _, o := range ir.Operations {
 		switch {
-		case o.Curve != nil && o.Curve.Turns != nil:
+		case o.Curve != nil && o.Curve.Extrema != nil:
 			m[o] = curveRange
 		case moves(o):
 			m[o] = func(c *call) []Interval { return c.each(c.args(o.Picks)) }

@@ -12,17 +12,17 @@ type scalar struct {
 	f func(x float64) float64
 	// low and high delimit the domain, outside of which the result is NaN.
 	low, high float64
-	// turns are the inputs at which the function changes direction; it is monotone between them.
-	turns []float64
+	// extrema are the inputs at which the function changes direction; it is monotone between them.
+	extrema []float64
 }
 
-func real(f func(float64) float64, turns ...float64) scalar {
-	return scalar{f: f, low: -inf, high: inf, turns: turns}
+func real(f func(float64) float64, extrema ...float64) scalar {
+	return scalar{f: f, low: -inf, high: inf, extrema: extrema}
 }
 
 // curve is the sheet's function for a set of parameters.
 func curve(k *ir.Curve, a []float64) scalar {
-	s := real(func(x float64) float64 { return k.F(x, a) }, k.Turns(a)...)
+	s := real(func(x float64) float64 { return k.F(x, a) }, k.Extrema(a)...)
 	if k.Domain != nil {
 		s.low, s.high = k.Domain[0], k.Domain[1]
 	}
@@ -77,7 +77,7 @@ func (s scalar) apply(x Interval) Interval {
 	}
 	at(lo)
 	at(hi)
-	for _, t := range s.turns {
+	for _, t := range s.extrema {
 		if lo < t && t < hi {
 			at(t)
 		}

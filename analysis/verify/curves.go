@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// curve is the rule of functions of one number: between turns they are monotone.
+// curve is the rule of functions of one number: between extrema they are monotone.
 func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
 	k, v := ir.CurveOf(s.op), s.op.Arg(ir.ParamX)
 	if v == nil || v.IsConst() {
@@ -33,15 +33,15 @@ func curve(s *statement, ts []interp.Tensor) ([]*span, error) {
 		case s.op.Is(ir.OpSin, ir.OpCos):
 			r := a.radius()
 			out = []*span{around(ts[0], func(i int, _ float64) float64 { return float64(r[i]) })}
-		case k.Channels || !known || k.Turns == nil && !s.oneSide(a, params):
+		case k.Channels || !known || k.Extrema == nil && !s.oneSide(a, params):
 			return spansOf(ts, true), nil
 		default:
 			var err error
 			if out, err = steps()(s.replaced(v, a), ts); err != nil {
 				return nil, err
 			}
-			if k.Turns != nil {
-				out[0].turn(a, k, params)
+			if k.Extrema != nil {
+				out[0].extrema(a, k, params)
 			}
 		}
 	}
@@ -92,9 +92,9 @@ func (s *statement) oneSide(a *span, params []float64) bool {
 	return true
 }
 
-// turn includes the values at the turns of a curve that are inside the enclosure of its operand.
-func (s *span) turn(a *span, k *ir.Curve, params []float64) {
-	for _, t := range k.Turns(params) {
+// extrema includes the values at the extrema of a curve that are inside the enclosure of its operand.
+func (s *span) extrema(a *span, k *ir.Curve, params []float64) {
+	for _, t := range k.Extrema(params) {
 		y := float32(k.F(t, params))
 		for i := range s.lo {
 			if float64(a.lo[i]) <= t && t <= float64(a.hi[i]) {

@@ -215,9 +215,9 @@ func passesProved(t *testing.T, r *Result) {
 	}
 }
 
-// TestTablesNearTheirTurnsPassByProof: the table of silu is a line from 0 to 1/2, which is off by a tenth of values
+// TestTablesNearTheirExtremaPassByProof: the table of silu is a line from 0 to 1/2, which is off by a tenth of values
 // before 1/8. The engine stores what the table gives, and the proof shows that it is the table of silu.
-func TestTablesNearTheirTurnsPassByProof(t *testing.T) {
+func TestTablesNearTheirExtremaPassByProof(t *testing.T) {
 	g := irbuild.New(1)
 	x := g.Op("mul", "x", g.Input(1, 64), "y", 1.0/32)
 	g.Output(g.Op("silu", "x", x))

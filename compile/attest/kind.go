@@ -22,7 +22,7 @@ var parts = []part{
 	{"spread", func(t *td.Task) string {
 		return flags(t, td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C, td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C)
 	}},
-	{"turned", func(t *td.Task) string { return flags(t, td.Swap1, td.Swap2, td.SwapResult, td.SwapNE) }},
+	{"transposed", func(t *td.Task) string { return flags(t, td.Swap1, td.Swap2, td.SwapResult, td.SwapNE) }},
 	{"window", window},
 	{"kernel", kernel},
 	{"after", after},

@@ -367,7 +367,7 @@ var producers = map[string]func(g *irbuild.Graph) *ir.Value{
 		return g.Op("transpose", "x", rangeOf([]int{0, 0, 0, 3}, []int{12, 1, 8, 23}, nil)(g, g.Input(12, 1, 9, 33))[0],
 			"perm", []int{1, 2, 0, 3})
 	},
-	"transposed": func(g *irbuild.Graph) *ir.Value {
+	"exchanged": func(g *irbuild.Graph) *ir.Value {
 		return g.Op("transpose", "x", rangeOf([]int{0, 0, 0, 3}, []int{1, 8, 20, 15}, nil)(g, g.Input(1, 9, 21, 16))[0],
 			"perm", []int{0, 1, 3, 2})
 	},

@@ -153,7 +153,7 @@ var backs = func() map[*ir.Operation]back {
 	}
 	for _, o := range ir.Operations {
 		switch {
-		case o.Curve != nil && o.Curve.Turns != nil:
+		case o.Curve != nil && o.Curve.Extrema != nil:
 			m[o] = curveBack
 		case o.Class == ir.Reduction:
 			m[o] = reduceBack
