@@ -81,7 +81,7 @@ func (c *Connection) OpenAdapter(ctx context.Context, p, base *Pair) (*Model, er
 }
 
 func (c *Connection) open(ctx context.Context, p, base *Pair) (*Model, error) {
-	m := &Model{turn: make(chan struct{}, 1)}
+	m := &Model{running: make(chan struct{}, 1)}
 	var err error
 	if m.machine, err = sim.Open(p.files()); err != nil {
 		return nil, ended(ctx, err)

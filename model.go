@@ -45,11 +45,11 @@ type Function struct {
 	Inputs, Outputs, States []Port
 }
 
-// Model is an open pair. Several goroutines may use it; one call runs at a time, and the others wait for their turn or
+// Model is an open pair. Several goroutines may use it; one call runs at a time, and the others wait until it ends or
 // until their context ends. To run several at a time, open the Pair several times. States keep their values from call
 // to call.
 type Model struct {
-	turn    chan struct{} // contains a value while a call runs, and guards the fields below
+	running chan struct{} // contains a value while a call runs, and guards the fields below
 	machine *sim.Machine
 	funcs   []Function
 	run     func(ctx context.Context, in map[string]interp.Tensor) (map[string]interp.Tensor, error)
@@ -83,7 +83,7 @@ func (p *Pair) Open(ctx context.Context, o RunOptions) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Model{turn: make(chan struct{}, 1), close: func() error { return nil }}
+	m := &Model{running: make(chan struct{}, 1), close: func() error { return nil }}
 	if m.machine, err = sim.Open(p.files()); err != nil {
 		return nil, ended(ctx, err)
 	}
@@ -186,18 +186,18 @@ func (m *Model) Run(ctx context.Context, inputs map[string]Tensor) (map[string]T
 	return m.RunFunction(ctx, m.funcs[0].Name, inputs)
 }
 
-// begin waits for a call's turn and selects a function on the machine. The call ends with end, which begin calls itself
-// if it fails.
+// begin waits until no other call runs and selects a function on the machine. The call ends with end, which begin calls
+// itself if it fails.
 func (m *Model) begin(ctx context.Context, function string) (end func(), err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	select {
-	case m.turn <- struct{}{}:
+	case m.running <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	end = func() { <-m.turn }
+	end = func() { <-m.running }
 	switch {
 	case m.closed:
 		err = ErrClosed
@@ -317,8 +317,8 @@ func (m *Model) SetState(function, name string, t Tensor) error {
 
 // Close releases the model after the running call has ended. Closing it again does nothing.
 func (m *Model) Close() error {
-	m.turn <- struct{}{}
-	defer func() { <-m.turn }()
+	m.running <- struct{}{}
+	defer func() { <-m.running }()
 	if m.closed {
 		return nil
 	}

@@ -13,30 +13,30 @@ func (s *Session) Evaluate(ctx context.Context, req EvaluateRequest) error {
 // EvaluateAsync runs a procedure; done is called when it has run or failed. Calls of one caller on one instance get
 // their places in order of arrival.
 func (s *Session) EvaluateAsync(ctx context.Context, req EvaluateRequest, done func(error)) {
-	t := s.turn(req.Instance)
+	t := s.ticket(req.Instance)
 	go func() { done(s.evaluate(ctx, methodNamed[mEvaluateAsync], &req, false, t)) }()
 }
 
-// turn is the place of an asynchronous call among those of its instance.
-type turn struct {
+// ticket is the place of an asynchronous call among those of its instance.
+type ticket struct {
 	before, mine chan struct{}
 	passed       bool
 }
 
-func (s *Session) turn(num uint64) *turn {
+func (s *Session) ticket(num uint64) *ticket {
 	s.b.mu.Lock()
 	defer s.b.mu.Unlock()
 	in := s.instances[num]
 	if in == nil {
 		return nil
 	}
-	t := &turn{before: in.last, mine: make(chan struct{})}
+	t := &ticket{before: in.last, mine: make(chan struct{})}
 	in.last = t.mine
 	return t
 }
 
 // wait returns when all earlier calls have a place or have been given up.
-func (t *turn) wait(ctx, connection context.Context) {
+func (t *ticket) wait(ctx, connection context.Context) {
 	if t == nil || t.before == nil {
 		return
 	}
@@ -48,7 +48,7 @@ func (t *turn) wait(ctx, connection context.Context) {
 }
 
 // pass admits the next call after all earlier ones.
-func (t *turn) pass() {
+func (t *ticket) pass() {
 	if t == nil || t.passed {
 		return
 	}
@@ -64,9 +64,9 @@ func (t *turn) pass() {
 	close(t.mine)
 }
 
-// evaluate runs a procedure. The slices of a passing caller are not expected again. Every dispatch takes this path, so
-// it allocates only what it must.
-func (s *Session) evaluate(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn) error {
+// evaluate runs a procedure. If passing is set, the caller does not reuse the slices. Every dispatch takes this path,
+// so it allocates only what it must.
+func (s *Session) evaluate(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *ticket) error {
 	n, open := s.open()
 	on := s.b.cfg.Trace.On()
 	if on {
@@ -102,7 +102,7 @@ func (s *Session) admissible(ctx context.Context, m *Method, req *EvaluateReques
 	return nil
 }
 
-func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn,
+func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *ticket,
 	open bool) error {
 	if err := s.admissible(ctx, m, req, open); err != nil {
 		return err
@@ -155,7 +155,7 @@ func (s *Session) wired(instance uint64) bool {
 }
 
 // ready waits for a place of the instance, makes sure that its program is wired, and binds the surfaces.
-func (s *Session) ready(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *turn) (*instance,
+func (s *Session) ready(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *ticket) (*instance,
 	*bindings, error) {
 	in, err := s.instance(m.Name, req.Instance)
 	if err != nil {

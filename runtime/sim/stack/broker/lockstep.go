@@ -44,11 +44,11 @@ const (
 type seat struct {
 	state seatState
 	last  time.Duration // of its last answer
-	call  *turnCall
+	call  *ticketCall
 }
 
-// turnCall is a call that waits for its time.
-type turnCall struct {
+// ticketCall is a call that waits for its time.
+type ticketCall struct {
 	seat    int
 	arrival time.Duration
 	run     func() // alone, while nothing is in flight
@@ -94,11 +94,11 @@ func (q *lockstep) join(n int, connect func()) error {
 	}
 	q.seats[n-1].state = thinking
 	q.mu.Unlock()
-	return q.ask(&turnCall{seat: n, run: connect}, 0)
+	return q.ask(&ticketCall{seat: n, run: connect}, 0)
 }
 
 // ask has a call run at its time, which is after the client's last answer, and returns when it has ended.
-func (q *lockstep) ask(c *turnCall, after time.Duration) error {
+func (q *lockstep) ask(c *ticketCall, after time.Duration) error {
 	c.done = make(chan struct{})
 	q.mu.Lock()
 	s := &q.seats[c.seat-1]
@@ -136,7 +136,7 @@ func (q *lockstep) close() {
 
 // next waits until no client is awaited and returns the call whose time comes first, of equal times that of the first
 // seat; nil if no client is left.
-func (q *lockstep) next() (first *turnCall, closed bool) {
+func (q *lockstep) next() (first *ticketCall, closed bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	awaited := func(s seat) bool { return s.state == empty || s.state == thinking }
@@ -153,14 +153,14 @@ func (q *lockstep) next() (first *turnCall, closed bool) {
 }
 
 // take begins a call.
-func (q *lockstep) take(c *turnCall) {
+func (q *lockstep) take(c *ticketCall) {
 	q.mu.Lock()
 	q.seats[c.seat-1].state = served
 	q.mu.Unlock()
 }
 
 // answered ends a call; its client is awaited.
-func (q *lockstep) answered(c *turnCall) {
+func (q *lockstep) answered(c *ticketCall) {
 	q.mu.Lock()
 	s := &q.seats[c.seat-1]
 	s.last, s.state, s.call = q.time.Now(), thinking, nil
@@ -247,7 +247,7 @@ func (q *lockstep) due() {
 }
 
 // arm sets the timer for a call, instead of any other.
-func (q *lockstep) arm(c *turnCall) {
+func (q *lockstep) arm(c *ticketCall) {
 	if q.stop != nil {
 		q.stop()
 	}

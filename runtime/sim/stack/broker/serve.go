@@ -41,7 +41,7 @@ type Evaluation struct {
 	Inputs    Files // by port, of all procedures but those that Then passes
 	Then      []SegmentCall
 
-	turn *turn // taken when the call was read, which is in the caller's order
+	ticket *ticket // taken when the call was read, which is in the caller's order
 }
 
 // SegmentCall is a Segment as it crosses the socket.
@@ -101,7 +101,7 @@ func (b *Broker) Serve(l net.Listener) error {
 			}
 			return nil
 		case errors.As(err, &temporary) && temporary.Temporary():
-			time.Sleep(10 * time.Millisecond) // of the host's time: no file descriptor is left
+			time.Sleep(10 * time.Millisecond) // out of file descriptors: back off (wall clock, not virtual)
 		case err != nil:
 			return err
 		case full:
@@ -140,7 +140,7 @@ func (p *peer) serve() {
 	case p.seat == 0:
 		s.Close()
 	default:
-		if b.lockstep.ask(&turnCall{seat: p.seat, run: func() { s.Close() }, last: true}, 0) != nil {
+		if b.lockstep.ask(&ticketCall{seat: p.seat, run: func() { s.Close() }, last: true}, 0) != nil {
 			s.Close() // with the broker
 		}
 	}
@@ -213,7 +213,7 @@ func (p *peer) order(body any) {
 	s := p.session
 	p.mu.Unlock()
 	if s != nil {
-		c.Value.turn = s.turn(c.Value.Instance)
+		c.Value.ticket = s.ticket(c.Value.Instance)
 	}
 }
 
@@ -232,13 +232,13 @@ func serve[A, R any](p *peer, in *Call[A], out *Answer[R], f func(context.Contex
 		out.set(f(ctx, s, in.Value))
 		return nil
 	}
-	c := &turnCall{seat: p.seat, run: func() { out.set(f(ctx, s, in.Value)) }}
+	c := &ticketCall{seat: p.seat, run: func() { out.set(f(ctx, s, in.Value)) }}
 	out.asked(p, c, in.After)
 	return nil
 }
 
 // asked has a call run in lockstep.
-func (a *Answer[R]) asked(p *peer, c *turnCall, after time.Duration) {
+func (a *Answer[R]) asked(p *peer, c *ticketCall, after time.Duration) {
 	q := p.b.lockstep
 	ended := c.run
 	c.run = func() { ended(); a.Now = q.time.Now() }
@@ -416,7 +416,7 @@ func (v *service) Purge(in *Call[PurgeRequest], out *Answer[PurgeReply]) error {
 
 // Evaluate is Session.Evaluate, on copies of the caller's surfaces.
 func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
-	defer in.Value.turn.pass()
+	defer in.Value.ticket.pass()
 	p, e := v.p, &in.Value
 	if p.seat == 0 {
 		return serve(p, in, out, func(ctx context.Context, s *Session, e Evaluation) (*Outputs, error) {
@@ -429,8 +429,8 @@ func (v *service) Evaluate(in *Call[Evaluation], out *Answer[Outputs]) error {
 		return nil
 	}
 	defer end()
-	e.turn = nil // the client makes one call at a time
-	c := &turnCall{
+	e.ticket = nil // the client makes one call at a time
+	c := &ticketCall{
 		seat: p.seat,
 		run:  func() { out.set(s.remote(ctx, p, e)) },
 		fly: func(landed func()) {
@@ -452,7 +452,7 @@ func (s *Session) remote(ctx context.Context, peer *peer, e *Evaluation) (*Outpu
 	if err != nil {
 		return nil, err
 	}
-	if err := s.evaluate(ctx, e.method(), req, true, e.turn); err != nil {
+	if err := s.evaluate(ctx, e.method(), req, true, e.ticket); err != nil {
 		peer.outputs.Add(-int64(len(reply.Data))) // otherwise WriteResponse does it
 		return nil, err
 	}

@@ -54,7 +54,7 @@ type Options struct {
 type Runtime struct {
 	o     Options
 	clock Clock
-	turns turnstile
+	order fifoLock
 
 	mu       sync.Mutex // guards the state of all objects
 	ids      map[string]uint64

@@ -148,7 +148,7 @@ func (s *ExecutionStream) start(call string) (request uint64, lost bool, err err
 // ran records that the operations have been run.
 func (s *ExecutionStream) ran() {
 	if !s.rt.o.OverlapStreams {
-		s.rt.turns.leave()
+		s.rt.order.leave()
 		return
 	}
 	s.rt.mu.Lock()
@@ -185,11 +185,11 @@ func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
 		return s.rt.called(callExecute, s, err)
 	}
 	if !s.rt.o.OverlapStreams {
-		if turn := s.rt.turns.join(); turn != nil {
+		if granted := s.rt.order.join(); granted != nil {
 			select {
-			case <-turn:
+			case <-granted:
 			case <-ctx.Done():
-				s.rt.turns.quit(turn)
+				s.rt.order.quit(granted)
 				s.ended(encoded)
 				return s.rt.called(callExecute, s, &Error{
 					Call:   callExecute,

@@ -56,19 +56,19 @@ func (s *ExecutionStream) SubmitAsync(ctx context.Context, timeout time.Duration
 	if timeout > 0 {
 		b.deadline = s.rt.clock.Now() + timeout
 	}
-	turn := (chan struct{})(nil)
+	granted := (chan struct{})(nil)
 	if !s.rt.o.OverlapStreams {
-		turn = s.rt.turns.join() // here, so that the order is that of the submissions
+		granted = s.rt.order.join() // here, so that the order is that of the submissions
 	}
-	go b.run(ctx, turn, request)
+	go b.run(ctx, granted, request)
 	return b, nil
 }
 
-// run runs the stream when its turn has come.
-func (b *Submission) run(ctx context.Context, turn chan struct{}, request uint64) {
+// run runs the stream when the lock is granted.
+func (b *Submission) run(ctx context.Context, granted chan struct{}, request uint64) {
 	s := b.s
-	if turn != nil {
-		<-turn
+	if granted != nil {
+		<-granted
 	}
 	err := s.dispatch(ctx, callSubmit, request)
 	if err == nil && !b.lost && b.deadline > 0 {
@@ -79,7 +79,7 @@ func (b *Submission) run(ctx context.Context, turn chan struct{}, request uint64
 	if !b.lost {
 		b.settle(err)
 	}
-	s.ran() // before the completion function, which may want a turn
+	s.ran() // before the completion function, which may want the lock
 	if !b.lost {
 		b.complete()
 	}

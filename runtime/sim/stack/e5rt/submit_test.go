@@ -69,7 +69,7 @@ func TestSubmitSerialised(t *testing.T) {
 	gone, cancel := context.WithCancel(ctx)
 	cancel()
 	if err := d.stream.ExecuteSync(gone); !errors.Is(err, context.Canceled) {
-		t.Errorf("a turn that was given up: %v", err)
+		t.Errorf("a place that was given up: %v", err)
 	}
 	go func() {
 		for range 5 {
