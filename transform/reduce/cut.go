@@ -214,24 +214,28 @@ func (r *reducer) head() error {
 func (r *reducer) statements() error {
 	return r.perFunc(func(fn int) error {
 		count := func() int { return len(every(r.cur.prog.Funcs[fn])) }
-		for size := max(1, count()/2); ; size /= 2 {
-			// From the end: what only a dropped statement reads goes with it.
-			for end := count(); end > 0; {
-				n := (end + size - 1) / size
-				k, err := r.first(n, func(i int) edit { return without(fn, max(0, end-(i+1)*size), end-i*size) })
-				if err != nil {
-					return err
-				}
-				if k < 0 {
-					break
-				}
-				end = min(max(0, end-(k+1)*size), count())
-			}
-			if size <= 1 {
-				return nil
-			}
-		}
+		// From the end: what only a dropped statement reads goes with it.
+		return r.dropRuns(max(1, count()/2), count, func(begin, end int) edit { return without(fn, begin, end) })
 	})
+}
+
+// dropRuns drops runs of a list that changes as edits stay, from size elements down to one (ddmin), from its end: count
+// says how long it is now.
+func (r *reducer) dropRuns(size int, count func() int, without func(begin, end int) edit) error {
+	for ; size > 0; size /= 2 {
+		for end := count(); end > 0; {
+			n := (end + size - 1) / size
+			k, err := r.first(n, func(i int) edit { return without(max(0, end-(i+1)*size), end-i*size) })
+			if err != nil {
+				return err
+			}
+			if k < 0 {
+				break
+			}
+			end = min(max(0, end-(k+1)*size), count())
+		}
+	}
+	return nil
 }
 
 func (r *reducer) sever() error {

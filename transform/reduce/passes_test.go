@@ -3,6 +3,7 @@ package reduce_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -205,6 +206,32 @@ func TestPasses(t *testing.T) {
 			}
 			program(t, string(got.MIL)) // opens again
 		})
+	}
+}
+
+// TestManyStates holds that states go many at a time: one of 512 matters.
+func TestManyStates(t *testing.T) {
+	const n = 512
+	var params, body strings.Builder
+	for i := range n {
+		fmt.Fprintf(&params, ", state<tensor<fp16, [1, 8]>> k%d", i)
+		fmt.Fprintf(&body, "tensor<fp16, [1, 8]> r%[1]d = read_state(input = k%[1]d);\n"+
+			"tensor<fp16, [1, 8]> v%[1]d = add(x = r%[1]d, y = x);\n"+
+			"write_state(data = v%[1]d, input = k%[1]d);\n", i)
+	}
+	p := program(t, fmt.Sprintf("program(1.3)\n{\nfunc main<ios18>(tensor<fp16, [1, 8]> x%s) {\n%s} -> (v7);\n}",
+		&params, &body))
+	r, err := reduce.Run(t.Context(), p, reduce.Options{
+		Interesting: has("read_state(input = k300)"), Passes: []string{"states"}, Jobs: 1,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(r.Program.Funcs[0].Body.Params); n != 513 {
+		t.Errorf("%d parameters are left, want x, a state and what was read of the others", n)
+	}
+	if r.Runs > 40 {
+		t.Errorf("%d runs", r.Runs)
 	}
 }
 

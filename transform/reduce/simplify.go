@@ -278,10 +278,15 @@ func filled(t ir.Type, x float64) *ir.Const {
 
 func (r *reducer) states() error {
 	return r.perFunc(func(fn int) error {
-		return r.each(func() int { return len(stateParams(r.cur.prog.Funcs[fn])) }, func(i int) edit {
+		count := func() int { return len(stateParams(r.cur.prog.Funcs[fn])) }
+		return r.dropRuns(count(), count, func(begin, end int) edit {
 			return func(p *ir.Program) (map[*ir.Value]bool, bool) {
 				f := p.Funcs[fn]
-				return nil, stateless(f, stateParams(f)[i])
+				drop := map[*ir.Value]bool{}
+				for _, v := range stateParams(f)[begin:end] {
+					drop[v] = true
+				}
+				return nil, stateless(f, drop)
 			}
 		})
 	})
@@ -297,14 +302,14 @@ func stateParams(f *ir.Func) (states []*ir.Value) {
 	return states
 }
 
-// stateless makes what is read of a state an input, and drops what is written.
-func stateless(f *ir.Func, state *ir.Value) bool {
+// stateless makes what is read of states an input, and drops what is written.
+func stateless(f *ir.Func, states map[*ir.Value]bool) bool {
 	with, drop := map[*ir.Value]*ir.Value{}, map[*ir.Op]bool{}
 	for _, op := range every(f) {
 		uses := false
 		var same *ir.Value
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
-			uses = uses || v == state
+			uses = uses || states[v]
 			if len(op.Results) == 1 && v.Type.Equal(op.Results[0].Type) {
 				same = v
 			}
@@ -330,7 +335,7 @@ func stateless(f *ir.Func, state *ir.Value) bool {
 	remove(f.Body, drop)
 	replace(f.Body, with)
 	f.Body.Outputs = slices.DeleteFunc(f.Body.Outputs, func(v *ir.Value) bool { return v.Def == nil })
-	f.Body.Params = slices.DeleteFunc(f.Body.Params, func(v *ir.Value) bool { return v == state })
+	f.Body.Params = slices.DeleteFunc(f.Body.Params, func(v *ir.Value) bool { return states[v] })
 	return true
 }
 
