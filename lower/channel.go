@@ -79,7 +79,7 @@ func (b *builder) alongChannels(x, y ir.Type) (row int64, ok bool) {
 			return 0, false
 		}
 	}
-	row = channels*align(x.Shape[3]*elemBytes, granule) + maxRowPad
+	row = channels*align(x.Shape[3]*elemBytes, b.t.L2Granule) + maxRowPad(b.t)
 	return row, row <= b.t.L2Bytes/2 && channels <= int64(b.t.MaxWidth)
 }
 

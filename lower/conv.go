@@ -102,18 +102,18 @@ func acceptConv(op *ir.Op, l *limits) error {
 func (g *convGeometry) columns(t *target.Table, channels, width int64) (cols, need, most int64) {
 	most = t.L2Bytes - l2Reserve
 	cols = g.wout
-	for cols > 32 && g.rowBytes(channels, (cols-1)*g.sx+g.kw) > most {
+	for cols > 32 && g.rowBytes(t, channels, (cols-1)*g.sx+g.kw) > most {
 		cols = max(align(cols/2, 32), 32)
 	}
-	return cols, g.rowBytes(channels, min((cols-1)*g.sx+g.kw, width)), most
+	return cols, g.rowBytes(t, channels, min((cols-1)*g.sx+g.kw, width)), most
 }
 
 // l2Reserve is the part of L2 that a rule leaves free beside the sources of a task.
 const l2Reserve = 4096
 
 // rowBytes returns the bytes of L2 for the source rows of one result row.
-func (g *convGeometry) rowBytes(channels, width int64) int64 {
-	return (channels*align(width*elemBytes, granule) + maxRowPad) * g.kh
+func (g *convGeometry) rowBytes(t *target.Table, channels, width int64) int64 {
+	return (channels*align(width*elemBytes, t.L2Granule) + maxRowPad(t)) * g.kh
 }
 
 func lowerConv(b *builder, op *ir.Op) error {
@@ -201,15 +201,15 @@ func dilated(op *ir.Op) []byte {
 func (b *builder) convolve(x, dst *surf, k *weights.Kernel, g *convGeometry, e *epilogue) error {
 	if m := g.apart(x.dims[2], x.w()); m != (margin{}) {
 		v, _, w := g.padded(x.dims[2], x.w())
-		depthwise := k.Groups == k.In && k.Out == k.In && !paired(&v)
-		whole := v.rowBytes(x.dims[1], w) <= b.t.L2Bytes-l2Reserve && (k.Groups == 1 || depthwise)
+		depthwise := k.Groups == k.In && k.Out == k.In && !paired(b.t, &v)
+		whole := v.rowBytes(b.t, x.dims[1], w) <= b.t.L2Bytes-l2Reserve && (k.Groups == 1 || depthwise)
 		padded, err := b.shift(x, m, whole)
 		if err != nil {
 			return err
 		}
 		return b.convolve(padded, dst, k, &v, e)
 	}
-	if need := g.rowBytes(x.dims[1], x.w()); need <= b.t.L2Bytes-l2Reserve {
+	if need := g.rowBytes(b.t, x.dims[1], x.w()); need <= b.t.L2Bytes-l2Reserve {
 		// Without a division by columns the whole width is read, including columns that no step of the stride reaches
 		// (recorded for 1x1 kernels with stride 2).
 		return b.convolveColumns(x, dst, k, g, e)
@@ -267,7 +267,7 @@ func (b *builder) convolveColumns(x, dst *surf, k *weights.Kernel, g *convGeomet
 			}
 			b.convTask(x, dst.slice(1, int64(s.First), int64(s.Count), 1), p, k, g, e, 1, skip)
 		}
-	case k.Groups == k.In && k.Out == k.In && paired(g):
+	case k.Groups == k.In && k.Out == k.In && paired(b.t, g):
 		return b.pairedConv(x, dst, k, g, e)
 	case k.Groups == k.In && k.Out == k.In:
 		p, err := weights.PlanDepthwise(k.Out)
@@ -351,7 +351,7 @@ func (b *builder) loadedForGroups(x *surf, k *weights.Kernel, g *convGeometry, p
 	one := *k
 	one.Groups, one.In, one.Out = 1, k.In/k.Groups, k.Out/k.Groups
 	slices, _, err := cut(&one, g, pixels)
-	row := x.dims[1]*align(x.w()*elemBytes, granule) + maxRowPad
+	row := x.dims[1]*align(x.w()*elemBytes, b.t.L2Granule) + maxRowPad(b.t)
 	if err != nil || len(slices) == 1 || x.dims[2] == 1 || x.inter > 1 || x.pix != 0 ||
 		2*x.dims[2]*row > b.t.L2Bytes-l2Reserve {
 		return x, err
@@ -374,9 +374,9 @@ func (b *builder) convTask(x, dst *surf, p weights.Plan, k *weights.Kernel, g *c
 		src.stride[axD], out.stride[axD] = x.stride[0], dst.stride[0]
 	}
 	d.ne.unicast = p.Form == weights.Depthwise
-	src.cols = (workUnit-1)*g.sx + g.kw // the columns of a unit and of its taps
-	tile := d.tileRows(src, out, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
-	b.stream(d, p, k, smallWork(src, out), skip)
+	src.cols = (b.t.WorkUnit-1)*g.sx + g.kw // the columns of a unit and of its taps
+	tile := b.tileRows(d, src, out, g.kh, g.sy, b.t.L2Bytes-l2Reserve)
+	b.stream(d, p, k, smallWork(b.t, src, out), skip)
 	b.emit(d, src, nil, out, tile)
 }
 
@@ -405,9 +405,10 @@ func (s *surf) channels(first, n int64) *surf {
 // tileRows returns the rows of the result in a tile of a neural task over windows of kh rows, 0 for all. The source
 // rows of a tile, in the columns of a work unit, and the result if it is assembled in L2, fit in most bytes of L2. It
 // also sets the number of source rows that are on chip at once.
-func (d *draft) tileRows(src, out *operand, kh, sy, most int64) int64 {
+func (b *builder) tileRows(d *draft, src, out *operand, kh, sy, most int64) int64 {
+	d.t = b.t
 	row := src.ext[axG]*max(src.ext[axD], 1)*src.ext[axC]*
-		align(min(src.ext[axW], src.unitColumns())*elemBytes, granule) + maxUnitPad
+		align(min(src.ext[axW], src.unitColumns(d.t))*elemBytes, d.t.L2Granule) + maxUnitPad(d.t)
 	if d.dst = *out; narrowUnits(d) {
 		d.gather = true
 		row += d.gatheredRow()
@@ -420,9 +421,9 @@ func (d *draft) tileRows(src, out *operand, kh, sy, most int64) int64 {
 }
 
 // unitColumns is the number of columns of a neural source that are on chip at once.
-func (o *operand) unitColumns() int64 {
+func (o *operand) unitColumns(t *target.Table) int64 {
 	if o.cols != 0 {
 		return o.cols
 	}
-	return workUnit
+	return t.WorkUnit
 }

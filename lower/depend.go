@@ -51,7 +51,7 @@ func (d *draft) footprint() footprint {
 	place := func(p l2Place, e [5]int64) span {
 		return span{p.base, p.base + (d.groups()-1)*p.stride[axG] + (e[axD]-1)*p.stride[axD] +
 			(e[axC]-1)*p.stride[axC] +
-			(e[axH]-1)*p.stride[axH] + align(e[axW]*elemBytes, granule)}
+			(e[axH]-1)*p.stride[axH] + align(e[axW]*elemBytes, d.t.L2Granule)}
 	}
 	stored := func(e [5]int64, o *operand) [5]int64 {
 		for ax := range e {
@@ -92,7 +92,7 @@ func (d *draft) footprint() footprint {
 		if d.pe != nil && !d.dst.swap {
 			rows, columns = min(rows, 2*max(d.dst.inter, 1)), min(columns, widePatch)
 		}
-		f.leave = span{d.dst.l2.base, d.dst.l2.base + rows*align(columns*elemBytes, granule)}
+		f.leave = span{d.dst.l2.base, d.dst.l2.base + rows*align(columns*elemBytes, d.t.L2Granule)}
 	} else {
 		f.give = place(d.dst.l2, out)
 	}
@@ -307,7 +307,7 @@ func inStep(d, before *draft) {
 				rows = 0
 			}
 		}
-		before.patch[0] = min(before.patch[0], log2up(workUnit)) // chain_attn_s256_dh64
+		before.patch[0] = min(before.patch[0], log2up(d.t.WorkUnit)) // chain_attn_s256_dh64
 		if s := d.stepUnits(rows); s > 0 {
 			before.patch[1] = max(before.patch[1], s)
 		}
@@ -328,7 +328,7 @@ func (d *draft) rowsSpread() bool {
 // before it has (norm_softmax_a1_1x128x16x16), unless a product or sum has chosen its own shift. It returns the shift.
 func (d *draft) stepUnits(patch int) int {
 	s := min(patch, maxShift)
-	for s < maxShift && d.dst.ext[axW] <= workUnit>>(s+1) {
+	for s < maxShift && d.dst.ext[axW] <= d.t.WorkUnit>>(s+1) {
 		s++
 	}
 	if s == 0 || d.shift.min != 0 {

@@ -8,6 +8,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Axes of a task's tensors: the five loops, slow to fast.
@@ -18,7 +19,8 @@ const (
 // draft is one task without registers. A rule sets what the task computes, where it reads and where it writes; the
 // planners (see Planners) set the rest; encode turns it into registers.
 type draft struct {
-	op   *ir.Op // operation, or the leading one of a fused run
+	t    *target.Table // set by emit, or earlier by who asks the draft for sizes
+	op   *ir.Op        // operation, or the leading one of a fused run
 	rule string
 
 	// Set by the rule. Exactly one of ne and pe is set.
@@ -314,7 +316,7 @@ func (b *builder) emit(d *draft, src1, src2, dst *operand, tile int64) {
 		b.err = errFull
 		return
 	}
-	d.op, d.rule, d.tile = b.op, b.rule, tile
+	d.t, d.op, d.rule, d.tile = b.t, b.op, b.rule, tile
 	d.src[0], d.dst = *src1, *dst
 	if src2 != nil {
 		d.src[1], d.two = *src2, true

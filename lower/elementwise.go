@@ -37,7 +37,7 @@ func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*surf, ds
 			second = p.operand(1)
 		}
 		if d.ne != nil {
-			tile = d.tileRows(first, out, 1, 1, b.t.L2Bytes-l2Reserve)
+			tile = b.tileRows(d, first, out, 1, 1, b.t.L2Bytes-l2Reserve)
 			first.rows = 0 // the rows of the tile
 		} else {
 			groupBatch(b.t, first, second, out)

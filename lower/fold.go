@@ -5,6 +5,7 @@ import (
 
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Products of few rows are folded to images of eight columns, which the engine processes as a whole: 64 rows with at
@@ -13,11 +14,11 @@ import (
 // with 2048 terms and columns or more, such as env_mm_r2rb_m16_k2048_n2048_tx0_ty1). Numbers in between are modelled.
 
 // folds reports whether a product of m rows of k elements with n columns works on an image of eight columns.
-func folds(m, k, n int64) bool {
+func folds(t *target.Table, m, k, n int64) bool {
 	switch m {
-	case smallImage * smallImage:
+	case t.SmallImage * t.SmallImage:
 		return n >= foldedRatio*k && k <= foldedChannels && n <= foldedChannels
-	case 2 * smallImage, 4 * smallImage:
+	case 2 * t.SmallImage, 4 * t.SmallImage:
 		return min(k, n) >= foldedTerms && max(k, n) <= 2*foldedChannels
 	}
 	return false
@@ -25,25 +26,25 @@ func folds(m, k, n int64) bool {
 
 // foldedImage returns a surface for an image of c channels of h rows and eight columns.
 func (b *builder) foldedImage(c, h int64) *surf {
-	img := b.temp([]int64{c, h, smallImage})
-	img.buf.image = [3]int64{c, h, smallImage}
+	img := b.temp([]int64{c, h, b.t.SmallImage})
+	img.buf.image = [3]int64{c, h, b.t.SmallImage}
 	return img
 }
 
 // foldedTranspose copies rows of k elements to an image of k channels: row 8h+c becomes pixel (h, c).
 func (b *builder) foldedTranspose(x *surf) *surf {
-	h := x.dims[0] / smallImage
+	h := x.dims[0] / b.t.SmallImage
 	img := b.foldedImage(x.dims[1], h)
 	img.buf.named = x.buf.space == inPort
 	all := x.dims[0] * x.stride[0]
 	src := &operand{
 		buf: x.buf, off: x.off, pix: x.pix,
-		ext:    [5]int64{1, 1, smallImage, h, x.dims[1]},
-		stride: [4]int64{all, all, x.stride[0], smallImage * x.stride[0]},
-		cols:   max(workUnit>>transposeShift, 64/elemBytes),
+		ext:    [5]int64{1, 1, b.t.SmallImage, h, x.dims[1]},
+		stride: [4]int64{all, all, x.stride[0], b.t.SmallImage * x.stride[0]},
+		cols:   max(b.t.WorkUnit>>transposeShift, 64/elemBytes),
 	}
-	if h < smallImage {
-		src.cols = workUnit >> log2up(h)
+	if h < b.t.SmallImage {
+		src.cols = b.t.WorkUnit >> log2up(h)
 	}
 	whole := img.dims[0] * img.stride[0]
 	b.emit(copying(), src, nil, &operand{
@@ -57,7 +58,8 @@ func (b *builder) foldedTranspose(x *surf) *surf {
 // which are not padded (env_mm_r2rb_m16_k2048_n2048_tx0_ty1).
 func (d *draft) fewFolded() bool {
 	img := d.src[0].buf.image
-	return d.does(td.NEMultiply) && img[2] == smallImage && img[1] > 1 && img[1] < smallImage && d.window.alone()
+	small := d.t.SmallImage
+	return d.does(td.NEMultiply) && img[2] == small && img[1] > 1 && img[1] < small && d.window.alone()
 }
 
 // foldedProduct multiplies a folded image. A result that another product reads stays folded; else it is written as rows
@@ -67,7 +69,7 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	stays := b.feedsProduct(e.out) && k.Out <= foldedChannels
 	p, err := weights.PlanMatmul(k.Out)
 	if stays { // chain_block_d512_s64_proj1
-		p, err = weights.PlanDense(k.Out, img.dims[1] == smallImage)
+		p, err = weights.PlanDense(k.Out, img.dims[1] == b.t.SmallImage)
 	}
 	if err != nil {
 		return err
@@ -90,13 +92,13 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	if to.buf.space == scratch {
 		to.buf.apart, to.buf.close = true, true
 	} else {
-		rows = b.temp([]int64{smallImage * img.dims[1], int64(k.Out)})
+		rows = b.temp([]int64{b.t.SmallImage * img.dims[1], int64(k.Out)})
 	}
 	all := rows.dims[0] * rows.stride[0]
 	b.emit(d, src, nil, &operand{
 		buf: rows.buf, off: rows.off, swap: true,
-		ext:    [5]int64{1, 1, int64(k.Out), img.dims[1], smallImage},
-		stride: [4]int64{all, all, rows.stride[0], smallImage * rows.stride[0]},
+		ext:    [5]int64{1, 1, int64(k.Out), img.dims[1], b.t.SmallImage},
+		stride: [4]int64{all, all, rows.stride[0], b.t.SmallImage * rows.stride[0]},
 	}, 0)
 	if rows != to {
 		b.emit(copying(), b.matrixOperand(rows), nil, b.matrixOperand(to), 0)
@@ -115,9 +117,9 @@ func (b *builder) loads(x *surf, copies int64) bool {
 	if n > 2 {
 		c = x.dims[n-3]
 	}
-	row := c*align(w*elemBytes, granule) + maxRowPad
+	row := c*align(w*elemBytes, b.t.L2Granule) + maxRowPad(b.t)
 	return h > 1 && h <= int64(b.t.MaxGroups) && h <= int64(b.t.MaxChannels) && c <= int64(b.t.MaxChannels) &&
-		w <= int64(b.t.MaxWidth) && copies*h*(row+c*granule) <= b.t.L2Bytes-2*l2Reserve
+		w <= int64(b.t.MaxWidth) && copies*h*(row+c*b.t.L2Granule) <= b.t.L2Bytes-2*l2Reserve
 }
 
 // loaded copies an input to scratch, as an image that later tasks may also read as rows.
@@ -183,10 +185,10 @@ func (o *operand) inParts() bool { return o.buf.parts && o.stride[axH] < o.buf.r
 
 // imageFitsL2 is fitsL2 for an image: it is stored there as a source of the product that DMA loads, row after row of
 // all channels.
-func imageFitsL2(r *resident, l2Bytes int64) bool {
+func imageFitsL2(r *resident, t *target.Table) bool {
 	buf := r.bufs[0]
 	c, h := buf.image[0], buf.image[1]
-	r.bare = align(buf.image[2]*elemBytes, granule)
+	r.bare = align(buf.image[2]*elemBytes, t.L2Granule)
 	whole := c * r.bare
 	planar, transposed := false, false
 	r.row = 0
@@ -206,13 +208,13 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 			r.row = whole + pad
 		case u.d.pe != nil && !planar:
 			planar = true
-			switch n := whole / granule; {
+			switch n := whole / t.L2Granule; {
 			case u.o.inParts():
 				pad = 0
-			case n%banks == 0:
+			case n%t.L2Banks == 0:
 				pad = max(pad, u.d.patchBytes())
 			case buf.apart && n%2 == 0: // norm_softmax_a3_1x1x256x256, env_chain_softmax_h1_s128
-				pad = max(pad, granule)
+				pad = max(pad, t.L2Granule)
 			}
 			r.row = whole + pad
 		case u.role != result && (r.row == 0 || buf.rows && u.d.ne != nil && u.d.shift.max == transposeShift):
@@ -225,15 +227,15 @@ func imageFitsL2(r *resident, l2Bytes int64) bool {
 		r.row = whole
 	}
 	// Rows that a transpose reads together are on different banks (chain_pair_mm_add_d256_s64).
-	if transposed && r.row/granule%2 == 0 {
-		r.row += granule
+	if transposed && r.row/t.L2Granule%2 == 0 {
+		r.row += t.L2Granule
 	}
 	if buf.like != nil {
 		r.row = buf.like.l2Row
 	}
 	buf.l2Row = r.row
-	r.pack, r.size = r.row, align(r.row*h, granule)
-	return r.row > 0 && r.row < l2Bytes/(2*h)
+	r.pack, r.size = r.row, align(r.row*h, t.L2Granule)
+	return r.row > 0 && r.row < t.L2Bytes/(2*h)
 }
 
 // wholeImage reports whether the task reads or writes an unchanged image of c channels and h rows in a role.

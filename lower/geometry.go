@@ -5,31 +5,21 @@ import (
 
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // Rules for what follows from the shape of a task alone. Each names the recorded cases from which it was read (oracles
 // of the h13 families).
 
-// granule is the unit of L2 addresses; there are banks of them side by side.
-const (
-	granule = 16
-	banks   = 64
-)
-
-// smallImage is the largest number of rows and of columns of an image that the engine works on as a whole.
-// smallChannels is the largest number of its channels: 1024 (conv_k1_c1024_n1024_s1_bias0), not 2048
-// (chain_block_d512_s64_proj1); numbers in between are not recorded.
-const smallImage, smallChannels = 8, 1024
+// smallChannels is the largest number of channels of a small image (target.Table.SmallImage): 1024
+// (conv_k1_c1024_n1024_s1_bias0), not 2048 (chain_block_d512_s64_proj1); numbers in between are not recorded.
+const smallChannels = 1024
 
 // transposeShift is the unit shift of a task that exchanges channels and width of such an image.
 const transposeShift = 3
 
 // maxShift is the largest unit shift.
 const maxShift = 4
-
-// workUnit is the number of pixels that the neural engine processes at a time, twice as many in a task from bytes to
-// bytes (logical_not_1x1x64x64).
-const workUnit = 128
 
 // bytesOnly reports whether the task reads and writes bytes.
 func (d *draft) bytesOnly() bool { return d.src[0].buf.narrow && d.dst.buf.narrow }
@@ -47,7 +37,7 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 	switch {
 	case d.ne != nil:
 		if cols == 0 {
-			cols = workUnit
+			cols = d.t.WorkUnit
 		}
 		w = min(w, cols)
 	case !o.swap && !d.reduces():
@@ -55,13 +45,13 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 	case d.partRows > 1:
 		w = min(w, 1<<d.patch[0])
 	}
-	ch := align(w*o.buf.elemBytes(), granule)
+	ch := align(w*o.buf.elemBytes(), d.t.L2Granule)
 	depth := ch * c
 	whole := depth * ext[axD]
 	row := whole + rowPad(d, ch, whole, ext[axH])
 	switch {
 	case narrowUnits(d):
-		row = whole + narrowPad
+		row = whole + narrowPad(d.t)
 	case d.rowAgain:
 		return l2Place{base, [4]int64{whole, depth, ch, ch}}, whole
 	}
@@ -70,23 +60,24 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 
 // narrowPad is the padding in L2 of a row of a source in narrow units
 // (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad, encoder_conv_pad, encoder_slice_lastdim).
-const narrowPad = 5 * granule
+func narrowPad(t *target.Table) int64 { return 5 * t.L2Granule }
 
 // maxUnitPad is the largest padding of a row of a neural source.
-const maxUnitPad = narrowPad
+func maxUnitPad(t *target.Table) int64 { return narrowPad(t) }
 
 // gatheredRow is the number of L2 bytes of a row of the result of a task in narrow units. The row is put together in
 // L2, one channel of a work unit after the other. Rows of units of eight rows are padded by eight granules, of sixteen
 // rows by ten (encoder_conv_pad, encoder_slice_lastdim).
 func (d *draft) gatheredRow() int64 {
 	o := &d.dst
-	return o.ext[axG]*o.ext[axC]*align(min(o.ext[axW], workUnit)*elemBytes, granule) + 2*int64(wideShift(d)+1)*granule
+	row := o.ext[axG] * o.ext[axC] * align(min(o.ext[axW], d.t.WorkUnit)*elemBytes, d.t.L2Granule)
+	return row + 2*int64(wideShift(d)+1)*d.t.L2Granule
 }
 
 // gathered is the place where rows of the result of a task in narrow units are put together.
 func (d *draft) gathered() l2Place {
 	o := &d.dst
-	ch := align(min(o.ext[axW], workUnit)*elemBytes, granule)
+	ch := align(min(o.ext[axW], d.t.WorkUnit)*elemBytes, d.t.L2Granule)
 	all := ch * o.ext[axC]
 	return l2Place{stride: [4]int64{axG: all, axD: all, axC: ch, axH: d.gatheredRow()}}
 }
@@ -102,19 +93,21 @@ func (d *draft) gathersTransposed() bool {
 }
 
 // transposedRow is the number of L2 bytes that gathersTransposed needs to put one row together.
-func transposedRow(ext [5]int64) int64 { return ext[axW] * align(ext[axC]*elemBytes, granule) }
+func transposedRow(t *target.Table, ext [5]int64) int64 {
+	return ext[axW] * align(ext[axC]*elemBytes, t.L2Granule)
+}
 
 // gatheredTransposed is the place where gathersTransposed puts a result together.
-func gatheredTransposed(o *operand) l2Place {
-	row := transposedRow(o.ext)
-	return l2Place{stride: [4]int64{row, row, align(o.ext[axC]*elemBytes, granule), row}}
+func gatheredTransposed(t *target.Table, o *operand) l2Place {
+	row := transposedRow(t, o.ext)
+	return l2Place{stride: [4]int64{row, row, align(o.ext[axC]*elemBytes, t.L2Granule), row}}
 }
 
 // transposedResult is the place where a planar result that goes to DRAM with channels and width exchanged is put
 // together: the rows of all groups (reduce_probe_sum_ax1_1x64x8x8 with eight, reduce_probe_mean_ax2_3_1x64x8x8_flat
 // with one).
-func transposedResult(o *operand) l2Place {
-	row := align(o.ext[axC]*elemBytes, granule)
+func transposedResult(t *target.Table, o *operand) l2Place {
+	row := align(o.ext[axC]*elemBytes, t.L2Granule)
 	groups := max(o.ext[axG], 1)
 	if groups == 1 {
 		return l2Place{stride: [4]int64{row, row, row, row}}
@@ -128,19 +121,19 @@ const patchAgain = 5
 
 // gatheredPatchRow is the number of L2 bytes of a row of the patches of all channels, which such a task puts together
 // before they leave. Rows of several channels are padded (sources as for patchAgain).
-func gatheredPatchRow(o *operand) int64 {
+func gatheredPatchRow(t *target.Table, o *operand) int64 {
 	all := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), patchAgain) * o.ext[axC]
 	if o.ext[axC] > 1 {
-		return all + granule
+		return all + t.L2Granule
 	}
 	return all
 }
 
 // gatheredPatches is the place where such a task puts the patches together.
-func gatheredPatches(o *operand) l2Place {
+func gatheredPatches(t *target.Table, o *operand) l2Place {
 	ch := int64(elemBytes) << min(log2up(max(o.ext[axW], 16)), patchAgain)
 	all := ch * o.ext[axC]
-	return l2Place{stride: [4]int64{all, all, ch, gatheredPatchRow(o)}}
+	return l2Place{stride: [4]int64{all, all, ch, gatheredPatchRow(t, o)}}
 }
 
 // rowPad is the padding of a row in L2.
@@ -159,31 +152,31 @@ func gatheredPatches(o *operand) l2Place {
 // does a row of an even number of granules of bytes (logical_not_1x1x64x64). An image of at most 8x8 whose eight rows
 // are on different banks needs none (encoder_conv_pad_.._tiny, .._sym).
 func rowPad(d *draft, ch, row, height int64) int64 {
-	n := row / granule
+	n := row / d.t.L2Granule
 	switch out := d.dst.ext; {
-	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1 && row > 64*granule:
+	case d.reduces() && d.src[0].ext[axW]*height*max(d.src[0].ext[axD], 1) == 1 && row > 64*d.t.L2Granule:
 		return 0
-	case d.pe != nil && ch <= 4*granule && n%banks == 0:
-		return 2 * granule
-	case d.pe != nil && (n%2 == 1 || ch <= 2*granule && (d.src[0].ext[axC] > 1 || n%(banks/2) == 0)):
-		return granule
+	case d.pe != nil && ch <= 4*d.t.L2Granule && n%d.t.L2Banks == 0:
+		return 2 * d.t.L2Granule
+	case d.pe != nil && (n%2 == 1 || ch <= 2*d.t.L2Granule && (d.src[0].ext[axC] > 1 || n%(d.t.L2Banks/2) == 0)):
+		return d.t.L2Granule
 	case d.pe != nil:
 		return 0
-	case d.bytesOnly() && d.src[0].ext[axC] == 1 && ch <= 4*granule && n%2 == 0:
-		return granule
-	case ch > 4*granule, d.ne.op != td.NEMultiply && height == 1:
+	case d.bytesOnly() && d.src[0].ext[axC] == 1 && ch <= 4*d.t.L2Granule && n%2 == 0:
+		return d.t.L2Granule
+	case ch > 4*d.t.L2Granule, d.ne.op != td.NEMultiply && height == 1:
 		return 0
-	case d.ne.op == td.NEPass && n%banks != 0 && d.shift.max != transposeShift:
+	case d.ne.op == td.NEPass && n%d.t.L2Banks != 0 && d.shift.max != transposeShift:
 		return 0
-	case d.ne.op == td.NEMultiply && out[axW] <= smallImage && out[axH] <= smallImage && d.window.sx == 1 &&
-		n*smallImage <= banks, d.fewFolded():
+	case d.ne.op == td.NEMultiply && out[axW] <= d.t.SmallImage && out[axH] <= d.t.SmallImage && d.window.sx == 1 &&
+		n*d.t.SmallImage <= d.t.L2Banks, d.fewFolded():
 		return 0
 	case d.ne.op == td.NEPass && n == 2 && d.src[0].ext[axC] == 1:
-		return granule
-	case d.window.sx > 1, n%banks != 0:
-		return 2 * granule
+		return d.t.L2Granule
+	case d.window.sx > 1, n%d.t.L2Banks != 0:
+		return 2 * d.t.L2Granule
 	}
-	return 3 * granule
+	return 3 * d.t.L2Granule
 }
 
 // bankStep is the least distance in banks between the beginnings of two sources.
@@ -191,9 +184,9 @@ const bankStep = 4
 
 // bankApart moves the address of the second source up so that it begins at least bankStep banks after the first, which
 // begins at base (binary_add of images of one pixel with 64 to 4096 channels, binary_add_1x3x224x224).
-func bankApart(base, at int64) int64 {
-	if n := (at - base) / granule % banks; at > base && n < bankStep {
-		return at + (bankStep-n)*granule
+func bankApart(t *target.Table, base, at int64) int64 {
+	if n := (at - base) / t.L2Granule % t.L2Banks; at > base && n < bankStep {
+		return at + (bankStep-n)*t.L2Granule
 	}
 	return at
 }
@@ -220,7 +213,7 @@ func (c *chain) shape(d *draft) error {
 		}
 		at := top
 		if k == 1 {
-			at = bankApart(0, at)
+			at = bankApart(c.t, 0, at)
 		}
 		top = d.stage(&d.src[k], at)
 	}
@@ -229,16 +222,16 @@ func (c *chain) shape(d *draft) error {
 	}
 	switch {
 	case d.pe != nil && d.dst.swap:
-		d.gather, d.dst.l2 = true, transposedResult(&d.dst)
+		d.gather, d.dst.l2 = true, transposedResult(c.t, &d.dst)
 	case d.rowAgain:
-		d.gather, d.dst.l2 = true, gatheredPatches(&d.dst)
-		d.reach += gatheredPatchRow(&d.dst) * d.tile
+		d.gather, d.dst.l2 = true, gatheredPatches(c.t, &d.dst)
+		d.reach += gatheredPatchRow(c.t, &d.dst) * d.tile
 	case d.gather:
 		d.dst.l2 = d.gathered()
 		d.reach += d.gatheredRow() * d.tile
-	case d.gathersTransposed() && d.reach+transposedRow(d.dst.ext)*d.tile <= c.t.L2Bytes:
-		d.gather, d.dst.l2 = true, gatheredTransposed(&d.dst)
-		d.reach += transposedRow(d.dst.ext) * d.tile
+	case d.gathersTransposed() && d.reach+transposedRow(c.t, d.dst.ext)*d.tile <= c.t.L2Bytes:
+		d.gather, d.dst.l2 = true, gatheredTransposed(c.t, &d.dst)
+		d.reach += transposedRow(c.t, d.dst.ext) * d.tile
 	}
 	return nil
 }
@@ -320,12 +313,12 @@ func (d *draft) planarPatch() {
 func wideShift(d *draft) int {
 	w, h := d.dst.ext[axW], d.dst.ext[axH]
 	copies := d.copies() && d.dst.ext[axC] > 1 && d.dst.buf.space == outPort
-	if !d.does(td.NEMultiply) && !copies || w <= workUnit || !d.window.alone() || d.dst.swap {
+	if !d.does(td.NEMultiply) && !copies || w <= d.t.WorkUnit || !d.window.alone() || d.dst.swap {
 		return 0
 	}
 	best := 0
 	for s := 1; s <= maxShift && 1<<s <= h; s++ {
-		if align(w, workUnit>>s) < align(w, workUnit>>best) {
+		if align(w, d.t.WorkUnit>>s) < align(w, d.t.WorkUnit>>best) {
 			best = s
 		}
 	}
@@ -334,7 +327,7 @@ func wideShift(d *draft) int {
 
 // narrowUnits reports whether there are several work units side by side, each with less of a row than the 64 bytes that
 // DMA moves.
-func narrowUnits(d *draft) bool { return workUnit>>wideShift(d)*elemBytes < 64 }
+func narrowUnits(d *draft) bool { return d.t.WorkUnit>>wideShift(d)*elemBytes < 64 }
 
 // units sets how the neural engine folds rows into work units: shift s makes a unit 128 >> s columns by 1 << s rows.
 // The largest shift is limited by the columns, the rows and 4. A product, or a sum over channels, with an output of at
@@ -343,7 +336,7 @@ func narrowUnits(d *draft) bool { return workUnit>>wideShift(d)*elemBytes < 64 }
 func (d *draft) units() {
 	out, op := d.dst.ext, d.ne.op
 	s := 0
-	unit := int64(workUnit)
+	unit := int64(d.t.WorkUnit)
 	if d.bytesOnly() {
 		unit *= elemBytes
 	}
@@ -352,27 +345,27 @@ func (d *draft) units() {
 	}
 	sums := op == td.NEMultiply && d.ne.span <= 1 || op == td.NESum && !d.ne.unicast // not less_bool_rr_1x64x1x1
 	switch {
-	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= workUnit:
+	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= d.t.WorkUnit:
 		// Rows in L2 that are folded to an image (chain_block_d512_s64_proj1).
-	case d.copies() && d.dst.swap && (out[axC] <= smallImage || d.dst.inter == transposedInter ||
+	case d.copies() && d.dst.swap && (out[axC] <= d.t.SmallImage || d.dst.inter == transposedInter(d.t) ||
 		out[axH] > 1 && out[axC] == td.Lanes && out[axW] == td.Lanes):
 		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
 		// columns: sixteen columns per unit, one per core, or eight if there are no more
 		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8,
 		// reduce_probe_sum_ax2_1x128x16x16).
 		s = transposeShift
-		if out[axW] <= smallImage {
+		if out[axW] <= d.t.SmallImage {
 			s = transposeShift + 1
 		}
 		// At least as large as the columns alone would allow, whatever the rows (reduce_probe_sum_ax1_1x8x1x64).
 		least := log2up(max(out[axH], 1))
-		for least < maxShift && out[axW] <= workUnit>>(least+1) {
+		for least < maxShift && out[axW] <= d.t.WorkUnit>>(least+1) {
 			least++
 		}
 		d.shift.min, d.shift.pref = min(least, s), s
 	case d.fewFolded():
 		d.shift.min, d.shift.pref = s, s
-	case sums && smallWork(&d.src[0], &d.dst):
+	case sums && smallWork(d.t, &d.src[0], &d.dst):
 		s = maxShift
 		d.shift.small, d.shift.min, d.shift.pref = true, s, s
 	case sums && s > 1 && !d.ne.unicast && d.worksLong():
@@ -382,9 +375,9 @@ func (d *draft) units() {
 }
 
 // smallWork reports whether a sum over channels works on an image as a whole. The form of its kernel depends on it.
-func smallWork(src, dst *operand) bool {
+func smallWork(t *target.Table, src, dst *operand) bool {
 	h, w := dst.ext[axH], dst.ext[axW]
-	return w <= smallImage && h <= smallImage && (h == 1 || src.ext[axC] <= smallChannels)
+	return w <= t.SmallImage && h <= t.SmallImage && (h == 1 || src.ext[axC] <= smallChannels)
 }
 
 // worksLong reports whether a sum over folded rows reads each element of its source, or its kernel, for so long that it
@@ -405,16 +398,16 @@ func (d *draft) worksLong() bool {
 func (d *draft) narrowSource(l2 int64) {
 	in := d.src[0].ext
 	if !d.does(td.NEMultiply) || d.kernel != nil && d.kernel.rows != nil || !d.window.alone() || d.src[0].buf.large ||
-		in[axH] > 1 || in[axW] <= workUnit/2 || d.shift.max > 0 {
+		in[axH] > 1 || in[axW] <= d.t.WorkUnit/2 || d.shift.max > 0 {
 		return
 	}
-	staged := in[axC] * align(min(in[axW], workUnit)*elemBytes, granule)
-	if staged < l2/2 || in[axW] <= workUnit && staged <= l2-l2Reserve {
+	staged := in[axC] * align(min(in[axW], d.t.WorkUnit)*elemBytes, d.t.L2Granule)
+	if staged < l2/2 || in[axW] <= d.t.WorkUnit && staged <= l2-l2Reserve {
 		return
 	}
 	d.shift.max, d.shift.pref = 1, 1
 	if staged > l2-l2Reserve {
-		d.shift.min, d.src[0].cols = 1, workUnit/2
+		d.shift.min, d.src[0].cols = 1, d.t.WorkUnit/2
 	}
 }
 
@@ -423,7 +416,7 @@ func (d *draft) narrowSource(l2 int64) {
 func (d *draft) channelCores() int {
 	c := d.dst.ext[axC]
 	if d.dst.swap { // at least eight columns, as a unit has
-		c = max(d.dst.ext[axW], smallImage)
+		c = max(d.dst.ext[axW], d.t.SmallImage)
 	}
 	return weights.ActiveCores(int(min(c, td.Lanes)))
 }

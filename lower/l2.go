@@ -4,6 +4,7 @@ import (
 	"sort"
 
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // resident is a place in L2 that one buffer, or several in turn, may keep from first task to last.
@@ -59,7 +60,7 @@ func (c *chain) keepInL2() {
 	least := int64(0)
 	taken := newOccupancy(c.drafts)
 	for i, r := range cand {
-		r.at = place(r, taken.aliveWith(r), either(i < reductions, 0, least))
+		r.at = place(c.t, r, taken.aliveWith(r), either(i < reductions, 0, least))
 		if !c.hasRoom(taken, r) {
 			continue
 		}
@@ -200,7 +201,7 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 		if first[x] {
 			return x.def < y.def
 		}
-		wx, wy := x.weight(), y.weight()
+		wx, wy := x.weight(c.t), y.weight(c.t)
 		if wx != wy {
 			return wx > wy
 		}
@@ -224,10 +225,10 @@ func (r *resident) writer() *draft {
 
 // weight is bytes times tasks. A line that the neural engine writes counts as the column that it represents
 // (select_rrb_1x64x1x1).
-func (r *resident) weight() int64 {
+func (r *resident) weight(t *target.Table) int64 {
 	n := r.size
 	if buf := r.bufs[0]; buf.line && !buf.transposed {
-		n *= granule / elemBytes
+		n *= t.L2Granule / elemBytes
 	}
 	if buf := r.bufs[0]; buf.rows { // what follows in its place does not count (env_chain_softmax_h1_s64)
 		return n * int64(buf.last-buf.def+1+r.after)
@@ -336,7 +337,7 @@ func (c *chain) placeTransients() {
 		if d.fetchesSecond() {
 			// Sources that are the same tensor may begin on adjacent banks (chain_res_relu).
 			if one.where == inL2 || one.buf != two.buf || one.off != two.off {
-				top = bankApart(d.floor, top)
+				top = bankApart(c.t, d.floor, top)
 			}
 			two.l2.base = top
 			top += two.staged
@@ -350,7 +351,7 @@ func (c *chain) placeTransients() {
 					top = max(top, before.fetch[0].hi, before.fetch[1].hi)
 				}
 			}
-			d.dst.l2.base = min(top, c.t.L2Bytes-granule)
+			d.dst.l2.base = min(top, c.t.L2Bytes-c.t.L2Granule)
 			if c.codec.Older {
 				c.throughL2(d, top)
 			}
@@ -360,7 +361,7 @@ func (c *chain) placeTransients() {
 
 // place finds the lowest address from least on for r that no live buffer takes. A line that a planar task reads
 // together with another line is placed on other banks (floor_r_1x512x1x1).
-func place(r *resident, live []*resident, least int64) int64 {
+func place(t *target.Table, r *resident, live []*resident, least int64) int64 {
 	at := lowest(live, r.size, least)
 	if !r.bufs[0].line && !r.bufs[0].singles() {
 		return at // no bank matters
@@ -369,7 +370,7 @@ func place(r *resident, live []*resident, least int64) int64 {
 		if !l.readWith(r) {
 			continue
 		}
-		if gap := bankApart(l.at, at) - at; gap > 0 {
+		if gap := bankApart(t, l.at, at) - at; gap > 0 {
 			at = lowest(live, r.size+gap, least) + gap
 		}
 	}
@@ -389,12 +390,12 @@ func lowest(live []*resident, n, at int64) int64 {
 
 // pairPad is the padding of each of two rows of parameters: rows begin on different banks, also if one reads both at
 // half of them (binary_add_c512_constant_blob, public records with 256 and 1024 channels; not with 64).
-func pairPad(row int64) int64 {
-	switch n := row / granule; {
-	case n%banks == 0:
-		return 2 * granule
-	case n%(banks/2) == 0:
-		return granule
+func pairPad(t *target.Table, row int64) int64 {
+	switch n := row / t.L2Granule; {
+	case n%t.L2Banks == 0:
+		return 2 * t.L2Granule
+	case n%(t.L2Banks/2) == 0:
+		return t.L2Granule
 	}
 	return 0
 }
@@ -403,11 +404,11 @@ func pairPad(row int64) int64 {
 func (c *chain) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
 	if buf.image[0] > 0 {
-		return imageFitsL2(r, c.t.L2Bytes)
+		return imageFitsL2(r, c.t)
 	}
 	if buf.shape[0] > 0 {
 		buf.image = buf.shape
-		if imageFitsL2(r, c.t.L2Bytes) {
+		if imageFitsL2(r, c.t) {
 			return true
 		}
 		buf.image = [3]int64{}
@@ -416,16 +417,16 @@ func (c *chain) fitsL2(r *resident) bool {
 	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.stack && !buf.large {
 		return false
 	}
-	packed := align(buf.rowElems*elemBytes, granule)
-	if buf.apart && !buf.close && packed/granule%2 == 0 {
-		packed += granule
+	packed := align(buf.rowElems*elemBytes, c.t.L2Granule)
+	if buf.apart && !buf.close && packed/c.t.L2Granule%2 == 0 {
+		packed += c.t.L2Granule
 	}
-	bare := align(buf.rowElems*elemBytes, granule)
-	if packed == bare && bare/granule%2 == 1 && planeForPlanar(r) {
-		packed += granule
+	bare := align(buf.rowElems*elemBytes, c.t.L2Granule)
+	if packed == bare && bare/c.t.L2Granule%2 == 1 && planeForPlanar(r) {
+		packed += c.t.L2Granule
 	}
 	if buf.pair {
-		packed += pairPad(packed)
+		packed += pairPad(c.t, packed)
 	}
 	tight := true
 	for _, u := range r.uses {
@@ -442,7 +443,7 @@ func (c *chain) fitsL2(r *resident) bool {
 	if tight {
 		r.pack, r.bare = packed, bare
 	}
-	r.size = align(buf.size/r.row*(r.pack+buf.lineGap)+r.padding(buf.size), granule)
+	r.size = align(buf.size/r.row*(r.pack+buf.lineGap)+r.padding(buf.size), c.t.L2Granule)
 	return true
 }
 
@@ -503,7 +504,7 @@ func (c *chain) toL2(r *resident, u *use) {
 		}
 		return n / r.row * r.pack
 	}
-	limit := c.t.L2Bytes - granule
+	limit := c.t.L2Bytes - c.t.L2Granule
 	padded := func(n int64) int64 { return scale(n) + r.padding(n) }
 	p := &o.l2
 	if gap := o.buf.lineGap; gap > 0 {

@@ -83,7 +83,7 @@ func (c *chain) fetchedAgain() []*resident {
 		default:
 			cur = &resident{def: i, last: i, uses: []use{{task: i, role: source1, d: d, o: one}}, size: one.staged}
 			if d.fetchesSecond() {
-				cur.size = align(d.reach, granule)
+				cur.size = align(d.reach, c.t.L2Granule)
 			}
 		}
 	}

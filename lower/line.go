@@ -23,7 +23,7 @@ func (b *builder) isColumn(dims []int64) bool {
 		n *= d
 	}
 	return n > 1 && dims[at] == n && n <= int64(b.t.MaxWidth) && n <= int64(b.t.MaxChannels) &&
-		n*granule <= b.t.L2Bytes/16
+		n*b.t.L2Granule <= b.t.L2Bytes/16
 }
 
 // between returns a surface in scratch for a tensor that only elementwise tasks write and read: a line if the tensor is
@@ -113,7 +113,7 @@ func (b *builder) onLines(make func(channels int64) *draft, srcs []*surf, dst *s
 	case srcs[0].buf.line:
 		lanes = 1
 	case dst.buf.line:
-		lanes = smallImage
+		lanes = b.t.SmallImage
 	}
 	d := make(lanes)
 	if d.ne != nil && srcs[0].buf.line { // along the row

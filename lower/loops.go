@@ -2,6 +2,8 @@ package lower
 
 import (
 	"fmt"
+
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // nest is a set of equally shaped loops over several tensors: the outer
@@ -108,7 +110,7 @@ func (n *nest) window(i int, first, count int64) *nest {
 func (n *nest) walk(b *builder, sources int, emit func(p *nest, tile int64)) {
 	free := b.t.L2Bytes - l2Reserve
 	if natural := n.clone(); len(natural.dims) <= 4 && natural.fits(b, sources, free) {
-		emit(natural, natural.tile(sources, free))
+		emit(natural, natural.tile(b.t, sources, free))
 		return
 	}
 	m := n.clone()
@@ -117,10 +119,10 @@ func (n *nest) walk(b *builder, sources int, emit func(p *nest, tile int64)) {
 }
 
 // maxRowPad is the maximum padding that l2Layout adds to a row.
-const maxRowPad = 3 * granule
+func maxRowPad(t *target.Table) int64 { return 3 * t.L2Granule }
 
 // rowBytes returns the bytes of L2 that one row of all sources takes.
-func (n *nest) rowBytes(sources int) int64 {
+func (n *nest) rowBytes(t *target.Table, sources int) int64 {
 	bytes := int64(0)
 	for k := range sources {
 		w := min(n.w, widePatch) // as l2Layout has it; neural work counts its own rows
@@ -134,7 +136,7 @@ func (n *nest) rowBytes(sources int) int64 {
 			bytes *= d
 		}
 	}
-	return bytes + int64(sources)*maxRowPad
+	return bytes + int64(sources)*maxRowPad(t)
 }
 
 func (n *nest) rows() int64 {
@@ -145,12 +147,12 @@ func (n *nest) rows() int64 {
 }
 
 // tile returns the rows that fit the budget, 0 for all.
-func (n *nest) tile(sources int, free int64) int64 {
-	t := free / max(n.rowBytes(sources), 1)
-	if t >= n.rows() {
+func (n *nest) tile(t *target.Table, sources int, free int64) int64 {
+	rows := free / max(n.rowBytes(t, sources), 1)
+	if rows >= n.rows() {
 		return 0
 	}
-	return t
+	return rows
 }
 
 // fits reports whether one task can run the nest.
@@ -162,7 +164,7 @@ func (n *nest) fits(b *builder, sources int, free int64) bool {
 			return false
 		}
 	}
-	return n.rowBytes(sources) <= free
+	return n.rowBytes(b.t, sources) <= free
 }
 
 // split divides loops until the pieces fit.
@@ -179,7 +181,7 @@ func (n *nest) split(b *builder, sources int, free int64, emit func(p *nest, til
 		return
 	}
 	if n.fits(b, sources, free) {
-		emit(n, n.tile(sources, free))
+		emit(n, n.tile(b.t, sources, free))
 		return
 	}
 	// Halve the slowest loop that has more than one iteration.

@@ -38,7 +38,7 @@ func acceptMatmul(op *ir.Op, l *limits) error {
 			fmt.Sprintf("the product sums over %d elements, kernel memory holds %d", k, most))
 	}
 	// A task reads 32 columns of all k at least, and to transpose a matrix 32 rows.
-	if n := 32 * align(k*elemBytes, granule); n > l.t.L2Bytes-l2Reserve {
+	if n := 32 * align(k*elemBytes, l.t.L2Granule); n > l.t.L2Bytes-l2Reserve {
 		return refuse(target.RuleWorkingSet, "L2 bytes of 32 columns", n, l.t.L2Bytes-l2Reserve,
 			fmt.Sprintf("the product sums over %d elements, of which 32 columns take %d bytes of L2, the limit is %d",
 				k, n, l.t.L2Bytes-l2Reserve))
@@ -90,7 +90,7 @@ func (b *builder) product(x *ir.Value, k *weights.Kernel, e *epilogue) error {
 			b.vals[x] = xs
 		}
 		rows := asRows(matrixOf(xs))
-		few := rows != nil && folds(rows.dims[0], rows.dims[1], int64(k.Out))
+		few := rows != nil && folds(b.t, rows.dims[0], rows.dims[1], int64(k.Out))
 		read := b.feedsProduct(e.out) || b.feedsRuntime(e.out)
 		if rows == nil || !few && !read || rows.dims[0] > int64(b.t.MaxWidth) {
 			return b.rowsByConst(xs, b.resultOf(e.out), k, e)
@@ -309,20 +309,20 @@ func (b *builder) transposed(x *surf) *surf {
 func (b *builder) transposedImage(x *surf) *surf {
 	img := b.temp([]int64{x.dims[1], x.dims[0]})
 	img.buf.apart = true
-	row := transposedInter * x.dims[0] * elemBytes
+	row := transposedInter(b.t) * x.dims[0] * elemBytes
 	if img.buf.size > b.t.L2Bytes/2 {
-		all := x.dims[1] * (align(x.dims[0]*elemBytes, granule) + granule)
-		in := x.dims[0] * align(min(x.dims[1], workUnit)*elemBytes, granule)
+		all := x.dims[1] * (align(x.dims[0]*elemBytes, b.t.L2Granule) + b.t.L2Granule)
+		in := x.dims[0] * align(min(x.dims[1], b.t.WorkUnit)*elemBytes, b.t.L2Granule)
 		img.buf.large = all+in <= b.t.L2Bytes-l2Reserve
 	}
-	if img.buf.size > b.t.L2Bytes/2 && !img.buf.large && x.dims[1]%transposedInter == 0 && row%64 == 0 {
-		img.inter, img.stride[0] = transposedInter, row
+	if img.buf.size > b.t.L2Bytes/2 && !img.buf.large && x.dims[1]%transposedInter(b.t) == 0 && row%64 == 0 {
+		img.inter, img.stride[0] = transposedInter(b.t), row
 	}
 	return img
 }
 
 // transposedInter is the number of channels that a transpose writes side by side to scratch, a granule.
-const transposedInter = granule / elemBytes
+func transposedInter(t *target.Table) int64 { return t.L2Granule / elemBytes }
 
 // imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N] if swap is set and [N, M] otherwise.
 func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
@@ -364,7 +364,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 func (b *builder) columnsAtOnce(img *surf) int64 {
 	unit := int64(0)
 	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 && !img.buf.large {
-		unit = workUnit / 2 // see narrowSource
+		unit = b.t.WorkUnit / 2 // see narrowSource
 	}
 	return b.columnsInL2(img.dims[0], img.dims[1], unit)
 }
@@ -373,7 +373,7 @@ func (b *builder) columnsAtOnce(img *surf) int64 {
 // image that comes by DMA, unit columns are in L2 at a time; unit is 0 for one that stays in L2.
 func (b *builder) columnsInL2(k, m, unit int64) int64 {
 	budget := b.t.L2Bytes - l2Reserve
-	if unit > 0 && k*align(min(m, unit)*elemBytes, granule) <= budget {
+	if unit > 0 && k*align(min(m, unit)*elemBytes, b.t.L2Granule) <= budget {
 		return m
 	}
 	for n := m; ; {
@@ -429,7 +429,7 @@ func singleRow(s *surf, all int64) int64 {
 // swapCopy writes x [A, B] to dst [B, A] on the neural engine, as many rows at a time as fit L2.
 func (b *builder) swapCopy(x, dst *surf) {
 	chunk := int64(32)
-	row := align(min(x.dims[1], workUnit)*elemBytes, granule)
+	row := align(min(x.dims[1], b.t.WorkUnit)*elemBytes, b.t.L2Granule)
 	if n := (b.t.L2Bytes - l2Reserve) / row / 32 * 32; n > chunk {
 		chunk = n
 	}

@@ -85,7 +85,7 @@ func (b *builder) transposeTo(x, dst *surf, perm []int) {
 		loops = append(loops, l)
 	}
 	budget := b.t.L2Bytes - l2Reserve
-	row := align(min(x.w(), workUnit)*elemBytes, granule) + maxRowPad
+	row := align(min(x.w(), b.t.WorkUnit)*elemBytes, b.t.L2Granule) + maxRowPad(b.t)
 	if dst.buf.space == outPort { // a row of the result beside it, where it is assembled
 		row += x.w() * elemBytes
 	}
@@ -392,7 +392,7 @@ func lowerTile(b *builder, op *ir.Op) error {
 		src, out := p.operand(0), p.operand(1)
 		if again && src.spread[axH] && out.ext[axG]*out.ext[axD] == 1 {
 			d.rowAgain, tile = true, 0
-			if fit := (b.t.L2Bytes - l2Reserve) / (2 * gatheredPatchRow(out)); fit < out.ext[axH] {
+			if fit := (b.t.L2Bytes - l2Reserve) / (2 * gatheredPatchRow(b.t, out)); fit < out.ext[axH] {
 				tile = max(fit, 1)
 			}
 		}

@@ -116,7 +116,7 @@ func (b *builder) rowsAsKernels(factors, x *surf, out *operand) {
 	by := view(factors)
 	by.spreadAlong(axW)
 	// As many matrices at a time as fit in L2 beside their factors.
-	row := out.ext[axC] * (align(out.ext[axW]*elemBytes, granule) + 2*granule)
+	row := out.ext[axC] * (align(out.ext[axW]*elemBytes, b.t.L2Granule) + 2*b.t.L2Granule)
 	tile := (b.t.L2Bytes - l2Reserve) / row
 	if tile >= out.ext[axH] {
 		tile = 0
@@ -224,7 +224,7 @@ func (b *builder) rowsSideBySide(x *surf) bool {
 	}
 	rows := x.elems() / x.w()
 	return many == 1 && rows <= int64(b.t.MaxChannels) && rows <= int64(b.t.MaxWidth) && rows*align(x.w()*elemBytes,
-		granule) <= b.t.L2Bytes/4
+		b.t.L2Granule) <= b.t.L2Bytes/4
 }
 
 // matrixRows is a tensor as a matrix of its rows, which become channels; step is the stride of their single row, 0 for
@@ -325,7 +325,7 @@ func (b *builder) softmaxRows(e epilogue, exp *weights.Activation, x, dst matrix
 func (b *builder) singleColumn(x, dst *surf, axis int) bool {
 	c := x.dims[axis]
 	return c > 1 && x.elems() == c && axis < len(x.dims)-1 && x.pix == 0 && dst.pix == 0 && c <= int64(b.t.MaxWidth) &&
-		c <= int64(b.t.MaxChannels) && c*granule <= b.t.L2Bytes/16
+		c <= int64(b.t.MaxChannels) && c*b.t.L2Granule <= b.t.L2Bytes/16
 }
 
 // softmaxColumn emits the softmax of a tensor that is one column of channels: the neural engine computes the maximum
@@ -553,7 +553,8 @@ func (b *builder) normaliseColumn(x, dst *surf, axis int, eps float64) error {
 			stride: [4]int64{n * c * s.stride[axis], n * c * s.stride[axis], s.stride[axis], lineStep(n, s.stride[axis],
 				c)}}
 	}
-	if n > int64(b.t.MaxHeight) || n*x.dims[axis]*4*granule > b.t.L2Bytes/2 || x.dims[axis] > int64(b.t.MaxWidth) {
+	if n > int64(b.t.MaxHeight) || n*x.dims[axis]*4*b.t.L2Granule > b.t.L2Bytes/2 ||
+		x.dims[axis] > int64(b.t.MaxWidth) {
 		return b.normalise(x, dst, axis, eps, false)
 	}
 	along := func(s *surf) *operand {
@@ -617,7 +618,9 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed boo
 		// norm_layer_norm_ax3_1x8x1x64).
 		pair := b.temp([]int64{2, 1, k})
 		pair.buf.plain = true
-		pair.buf.lineGap = rowPad(planar(td.PlanarPair), granule, align(k*elemBytes, granule), 1)
+		reader := planar(td.PlanarPair)
+		reader.t = b.t
+		pair.buf.lineGap = rowPad(reader, b.t.L2Granule, align(k*elemBytes, b.t.L2Granule), 1)
 		row := func(i int64) *operand {
 			s := pair.stride[1]
 			return &operand{

@@ -1,10 +1,12 @@
 package lower
 
+import "github.com/zinc-compiler/zinc/target"
+
 import "github.com/zinc-compiler/zinc/lower/td"
 
 // oldResultPad is the padding of a row of a product's result in L2 whose rows
 // would start on one bank; others have none (64 granules; conv and conv3 with 3).
-const oldResultPad = 2 * granule
+func oldResultPad(t *target.Table) int64 { return 2 * t.L2Granule }
 
 // throughL2 lets the result of a product that leaves by DMA stand in L2 from at on
 // before it leaves, as the older form does: elements, then channels, then depth,
@@ -16,12 +18,12 @@ func (c *chain) throughL2(d *draft, at int64) {
 	if !d.does(td.NEMultiply) || o.swap || d.gather {
 		return
 	}
-	ch := align(min(o.ext[axW]*d.window.ox, workUnit)*elemBytes, granule)
+	ch := align(min(o.ext[axW]*d.window.ox, c.t.WorkUnit)*elemBytes, c.t.L2Granule)
 	depth := ch * o.ext[axC]
 	whole := depth * max(o.ext[axD], 1)
 	row := whole
-	if ch <= 4*granule && whole/granule%banks == 0 {
-		row += oldResultPad
+	if ch <= 4*c.t.L2Granule && whole/c.t.L2Granule%c.t.L2Banks == 0 {
+		row += oldResultPad(c.t)
 	}
 	if at+row*max(d.tile, 1) > c.t.L2Bytes {
 		return
@@ -45,7 +47,7 @@ func (c *chain) oldForm() {
 		}
 		s := max(d.shift.max, 1)
 		d.shift.max, d.shift.pref = s, s
-		if d.dst.ext[axW] <= workUnit/2 {
+		if d.dst.ext[axW] <= c.t.WorkUnit/2 {
 			d.shift.min = max(d.shift.min, 1)
 		}
 	}

@@ -3,14 +3,16 @@ package lower
 import (
 	"github.com/zinc-compiler/zinc/layout/weights"
 	"github.com/zinc-compiler/zinc/lower/td"
+	"github.com/zinc-compiler/zinc/target"
 )
 
 // paired reports whether a depthwise convolution computes two columns at a time:
 // one row of an odd number of taps, at least pairTaps, over one row of pixels
 // that several work units cover (recorded for nine taps on 375 columns;
 // the bounds are modelled).
-func paired(g *convGeometry) bool {
-	return g.kh == 1 && g.hout == 1 && g.sx == 1 && g.sy == 1 && g.kw%2 == 1 && g.kw >= pairTaps && g.wout > 2*workUnit
+func paired(t *target.Table, g *convGeometry) bool {
+	return g.kh == 1 && g.hout == 1 && g.sx == 1 && g.sy == 1 && g.kw%2 == 1 && g.kw >= pairTaps &&
+		g.wout > 2*t.WorkUnit
 }
 
 // pairedConv emits a depthwise convolution of pairs of columns: Wout and the stride count pairs, the result is whole
@@ -29,7 +31,7 @@ func (b *builder) pairedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, e
 	src, out := imageOperand(x, 1), imageOperand(wide, 1)
 	out.ext[axW] = pairs
 	// A unit reads its own columns and those of the taps, in lines of 64 bytes.
-	src.cols = align(each*workUnit+g.kw-1, 64/elemBytes)
+	src.cols = align(each*b.t.WorkUnit+g.kw-1, 64/elemBytes)
 	b.streamParts(d, p, k, func() (weights.Parts, error) {
 		data, sizes, err := p.PackPaired(k)
 		if err != nil {

@@ -82,13 +82,13 @@ func lowerPool(b *builder, op *ir.Op) error {
 // poolImage pools one image, as many channels at a time as fit L2.
 func (b *builder) poolImage(x, dst *surf, mode td.Pool, factor float64, g *convGeometry) {
 	row := align(x.w()*elemBytes, 16)
-	channels := min(x.dims[1], max(1, (b.t.L2Bytes-l2Reserve-maxRowPad*g.kh)/(row*g.kh)))
+	channels := min(x.dims[1], max(1, (b.t.L2Bytes-l2Reserve-maxRowPad(b.t)*g.kh)/(row*g.kh)))
 	for c := int64(0); c < x.dims[1]; c += channels {
 		n := min(channels, x.dims[1]-c)
 		d := folding(mode, factor)
 		d.window = g.window()
 		src, out := imageOperand(x.slice(1, c, n, 1), 1), imageOperand(dst.slice(1, c, n, 1), 1)
-		rows := min((b.t.L2Bytes-l2Reserve)/(n*row+maxRowPad), src.ext[axH])
+		rows := min((b.t.L2Bytes-l2Reserve)/(n*row+maxRowPad(b.t)), src.ext[axH])
 		src.rows = rows
 		tile := int64(0)
 		if rows < src.ext[axH] {

@@ -64,7 +64,7 @@ func (b *builder) transposesProduct(op *ir.Op) bool {
 	m, k, n := out.Type.Shape[out.Type.Rank()-2], x.Type.Shape[x.Type.Rank()-1], y.Type.Shape[y.Type.Rank()-1]
 	lanes := b.pieceLanes(n, k, m)
 	return b.feedsProduct(out) && lanes > 1 && n%(td.Lanes*lanes) == 0 &&
-		k*align(m*elemBytes, granule) <= b.t.L2Bytes/2
+		k*align(m*elemBytes, b.t.L2Granule) <= b.t.L2Bytes/2
 }
 
 // constProduct reports whether op multiplies the rows of its x with one matrix of constants.

@@ -57,7 +57,7 @@ func (l *limits) rows(t ir.Type, axes []int) error {
 	if !slices.Contains(axes, t.Rank()-1) {
 		w = t.Shape[slices.Max(axes)]
 	}
-	row := align(w*elemBytes, granule) + maxRowPad
+	row := align(w*elemBytes, l.t.L2Granule) + maxRowPad(l.t)
 	if rows, most := n/w, l.t.L2Bytes-2*l2Reserve-128; rows*row > most {
 		return refuse(target.RuleWorkingSet, "L2 bytes of the rows reduced together", rows*row, most,
 			fmt.Sprintf("reduces %d rows of %d elements together, which take %d bytes of L2, the limit is %d", rows, w,
@@ -73,8 +73,8 @@ func (l *limits) channels(t ir.Type, axis int) error {
 		return nil
 	}
 	w := t.Shape[t.Rank()-1]
-	most := l.t.L2Bytes - l2Reserve - maxRowPad
-	if n := t.Shape[axis] * align(min(w*elemBytes, 64), granule); n > most {
+	most := l.t.L2Bytes - l2Reserve - maxRowPad(l.t)
+	if n := t.Shape[axis] * align(min(w*elemBytes, 64), l.t.L2Granule); n > most {
 		return refuse(target.RuleWorkingSet, fmt.Sprintf("L2 bytes of dimension %d", axis), n, most,
 			fmt.Sprintf("reduces %d elements along dimension %d, which take %d bytes of L2, the limit is %d",
 				t.Shape[axis], axis, n, most))
@@ -174,10 +174,10 @@ func (b *builder) reduceTransposed(x, dst *surf, kept []int64, axes []int, r red
 		return false
 	}
 	c, h, w := x.dims[1], x.dims[2], x.dims[3]
-	line := align(c*elemBytes, granule)
+	line, pad := align(c*elemBytes, b.t.L2Granule), maxRowPad(b.t)
 	out := dst.reshape(kept)
 	if out == nil || h > int64(b.t.MaxGroups) || c > int64(b.t.MaxWidth) || w > int64(b.t.MaxChannels) ||
-		h*(w*line+maxRowPad) > b.t.L2Bytes/4 || h*(c*align(w*elemBytes, granule)+maxRowPad) > b.t.L2Bytes/4 {
+		h*(w*line+pad) > b.t.L2Bytes/4 || h*(c*align(w*elemBytes, b.t.L2Granule)+pad) > b.t.L2Bytes/4 {
 		return false
 	}
 	part := partOfRow(c)
@@ -186,7 +186,7 @@ func (b *builder) reduceTransposed(x, dst *surf, kept []int64, axes []int, r red
 	case h == 1: // a matrix (reduce_probe_sum_ax1_1x64x1x64, reduce_probe_sum_ax1_1x8x1x64)
 		t.buf.named, t.buf.apart = true, true
 	case part == c:
-		t.buf.padEach, t.buf.padBytes = w, transposePad(w*line)
+		t.buf.padEach, t.buf.padBytes = w, transposePad(b.t, w*line)
 	}
 	step := either(h == 1, t.stride[1], t.stride[0])
 	transposed := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
@@ -219,12 +219,12 @@ func partOfRow(n int64) int64 {
 // transposePad is the padding of a row that a transpose to the row leaves in L2, which keeps rows on different banks:
 // two granules if the row fills whole banks, one if it is another even number of granules (sums over channels of
 // 1x32x4x4 and 1x64x8x8, sum and maximum over rows of 1x64x8x8).
-func transposePad(row int64) int64 {
-	switch n := row / granule; {
-	case n%banks == 0:
-		return 2 * granule
+func transposePad(t *target.Table, row int64) int64 {
+	switch n := row / t.L2Granule; {
+	case n%t.L2Banks == 0:
+		return 2 * t.L2Granule
 	case n%2 == 0:
-		return granule
+		return t.L2Granule
 	}
 	return 0
 }
@@ -237,16 +237,16 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 		return false
 	}
 	c, h, w := x.dims[1], x.dims[2], x.dims[3]
-	line := align(h*elemBytes, granule)
+	line, pad := align(h*elemBytes, b.t.L2Granule), maxRowPad(b.t)
 	out := dst.reshape(kept)
 	if out == nil || c == 1 || h == 1 || w == 1 || w > int64(b.t.MaxGroups) || h > int64(b.t.MaxWidth) ||
 		h > int64(b.t.MaxChannels) || c > int64(b.t.MaxHeight) || c > int64(b.t.MaxChannels) ||
-		c*(w*line+maxRowPad) > b.t.L2Bytes/4 || c*(h*align(w*elemBytes, granule)+maxRowPad) > b.t.L2Bytes/4 ||
-		c*w*granule > b.t.L2Bytes/4 {
+		c*(w*line+pad) > b.t.L2Bytes/4 || c*(h*align(w*elemBytes, b.t.L2Granule)+pad) > b.t.L2Bytes/4 ||
+		c*w*b.t.L2Granule > b.t.L2Bytes/4 {
 		return false
 	}
 	t, y := b.temp([]int64{c, w, h}), b.temp([]int64{w, c, 1})
-	t.buf.padEach, t.buf.padBytes = w, transposePad(w*line)
+	t.buf.padEach, t.buf.padBytes = w, transposePad(b.t, w*line)
 	y.buf.plain = true
 	whole := func(s *surf) int64 { return s.dims[1] * s.stride[1] }
 	b.emit(copying(), &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, h, c, w},
@@ -301,7 +301,7 @@ func (b *builder) reduceToRow(x, dst *surf, over []bool, r reduction, factor flo
 		fold = append(fold, axisLoop{1, x.stride[0], 0})
 	}
 	c, rows, depth := keep[0], fold[0], fold[1]
-	row := align(x.w()*elemBytes, granule)*rows.n*depth.n + maxRowPad*rows.n
+	row := align(x.w()*elemBytes, b.t.L2Granule)*rows.n*depth.n + maxRowPad(b.t)*rows.n
 	if c.n > int64(b.t.MaxChannels) || c.n > int64(b.t.MaxWidth) || c.n*row > b.t.L2Bytes/4 {
 		return false
 	}
@@ -368,8 +368,8 @@ func (b *builder) planarReduce(x, out *surf, over []bool, make func() *draft) er
 	if depth.n == 1 {
 		rows, depth = b.divided(rows, depth)
 	}
-	budget := b.t.L2Bytes - l2Reserve - maxRowPad*rows.n
-	row := align(x.w()*elemBytes, granule) * rows.n * depth.n
+	budget := b.t.L2Bytes - l2Reserve - maxRowPad(b.t)*rows.n
+	row := align(x.w()*elemBytes, b.t.L2Granule) * rows.n * depth.n
 	if row > budget {
 		return fmt.Errorf("one reduction reads %d bytes, L2 holds %d", row, budget)
 	}
@@ -469,7 +469,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		return err
 	}
 	n.merge()
-	free := (b.t.L2Bytes - l2Reserve - maxRowPad) / x.dims[a]
+	free := (b.t.L2Bytes - l2Reserve - maxRowPad(b.t)) / x.dims[a]
 	n.channelPieces(b, free, func(p *nest) {
 		src, dst := p.operand(0), p.operand(1)
 		// The last loop of the nest is the rows, those before it are depth and groups. The stride of an axis of one
@@ -506,7 +506,7 @@ func (b *builder) reduceChannels(x, out *surf, a int, r reduction, factor float6
 		if finish != nil {
 			finish(t)
 		}
-		row := x.dims[a]*d*g*align(p.w*elemBytes, granule) + maxRowPad
+		row := x.dims[a]*d*g*align(p.w*elemBytes, b.t.L2Granule) + maxRowPad(b.t)
 		tile := int64(0)
 		if rows := (b.t.L2Bytes - l2Reserve) / row; rows < h {
 			tile = max(rows, 1)
@@ -522,7 +522,8 @@ func (n *nest) channelPieces(b *builder, free int64, emit func(p *nest)) {
 	if b.full() {
 		return
 	}
-	if len(n.dims) <= 3 && n.rowBytes(1)-maxRowPad <= free && (len(n.dims) == 0 || n.rows() <= int64(b.t.MaxHeight)) {
+	if len(n.dims) <= 3 && n.rowBytes(b.t, 1)-maxRowPad(b.t) <= free &&
+		(len(n.dims) == 0 || n.rows() <= int64(b.t.MaxHeight)) {
 		emit(n)
 		return
 	}

@@ -47,7 +47,7 @@ func (b *builder) canBatchTranspose(s, dst *surf) bool {
 		all *= d
 	}
 	rows, cols := s.dims[r-2], s.dims[r-1]
-	row := rows * align(min(cols, workUnit)*elemBytes, granule)
+	row := rows * align(min(cols, b.t.WorkUnit)*elemBytes, b.t.L2Granule)
 	return n == all && n > 1 && n <= int64(b.t.MaxHeight) && rows <= int64(b.t.MaxChannels) &&
 		n*row <= b.t.L2Bytes-l2Reserve && s.reshape([]int64{n, rows, cols}) != nil
 }
@@ -60,8 +60,9 @@ func (b *builder) transposedPlace(s *surf) *surf {
 	img := b.temp(dims)
 	img.buf.stack = true
 	// Rows of a work unit that has several are on banks half way between those of the first (chain_attn_s128_dh64_h4).
-	if ch := align(dims[r-1]*elemBytes, granule); dims[r-2] <= workUnit/2 && dims[r-2]*ch/granule%banks == 0 {
-		img.buf.padEach, img.buf.padBytes = dims[r-2], align(ch/2, granule)
+	ch := align(dims[r-1]*elemBytes, b.t.L2Granule)
+	if dims[r-2] <= b.t.WorkUnit/2 && dims[r-2]*ch/b.t.L2Granule%b.t.L2Banks == 0 {
+		img.buf.padEach, img.buf.padBytes = dims[r-2], align(ch/2, b.t.L2Granule)
 	}
 	return img
 }
@@ -76,10 +77,10 @@ func (b *builder) batchTransposeTo(s, img *surf) {
 	in.stride = [4]int64{n * x.stride[0], n * x.stride[0], x.stride[1], x.stride[0]}
 	out.stride = [4]int64{img.buf.size, img.buf.size, y.stride[1], y.stride[0]}
 	// As many rows at a time as fit in L2 beside the result, all of it or that of these rows.
-	row := x.dims[1] * align(min(x.dims[2], workUnit)*elemBytes, granule)
+	row := x.dims[1] * align(min(x.dims[2], b.t.WorkUnit)*elemBytes, b.t.L2Granule)
 	tile := (b.t.L2Bytes - l2Reserve - img.buf.size) / row
 	if img.buf.kernels {
-		tile = (b.t.L2Bytes - l2Reserve) / (row + transposedRow(out.ext))
+		tile = (b.t.L2Bytes - l2Reserve) / (row + transposedRow(b.t, out.ext))
 	}
 	if tile >= n || tile < 1 {
 		tile = 0
@@ -137,10 +138,10 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 		b.multiplyPieces(kernel, kernel.pieces, m, y, dst, e)
 		return nil
 	}
-	chunk := b.columnsInL2(k, n, workUnit)
+	chunk := b.columnsInL2(k, n, b.t.WorkUnit)
 	// Every piece reads y, which must be in L2 as a whole. An intermediate may not stay there, so that it is read in
 	// few pieces only.
-	if stays := k*align(n*elemBytes, granule) <= b.t.L2Bytes/2; stays && b.kernels[x.buf].buf == nil {
+	if stays := k*align(n*elemBytes, b.t.L2Granule) <= b.t.L2Bytes/2; stays && b.kernels[x.buf].buf == nil {
 		lanes := b.pieceLanes(m, k, n)
 		equal := lanes > 1 && m%(td.Lanes*lanes) == 0
 		if equal || input && (lanes > 1 || !b.inOnePiece(m, k, n)) {
@@ -194,7 +195,7 @@ const (
 // categorise sets the category of the drafts from index from on, which multiply n columns.
 func (b *builder) categorise(from int, n int64) {
 	work := b.drafts[from:]
-	if n < workUnit || !slices.ContainsFunc(work, func(d *draft) bool {
+	if n < b.t.WorkUnit || !slices.ContainsFunc(work, func(d *draft) bool {
 		return d.kernel != nil && d.kernel.ocgSize == fullLanes && d.src[0].ext[axC] >= fullSum
 	}) {
 		return
@@ -219,7 +220,7 @@ func (b *builder) inOnePiece(rows, k, pixels int64) bool {
 // many as make equal pieces (96 rows are three times two on each of sixteen cores), else as many as divide the rows (48
 // rows: two on each of eight cores, then of sixteen), else 1 (375 rows; public records).
 func (b *builder) pieceLanes(rows, k, pixels int64) int64 {
-	if rows*align(k*elemBytes, granule) > b.t.L2Bytes-l2Reserve || rows > int64(b.t.MaxChannels) {
+	if rows*align(k*elemBytes, b.t.L2Granule) > b.t.L2Bytes-l2Reserve || rows > int64(b.t.MaxChannels) {
 		return 1
 	}
 	for _, parts := range [2]int64{td.Lanes, 1} {
@@ -271,7 +272,7 @@ func (b *builder) multiplyPieces(kernel kernelRows, lanes, m int64, y, dst *surf
 		rows.off += first / lanes * kernel.step
 		d.kernel = &kernelUse{rows: &rows, ocgSize: log2up(lanes)}
 		in, out := b.matrixOperand(y), b.matrixOperand(dst)
-		if in.ext[axW] > workUnit {
+		if in.ext[axW] > b.t.WorkUnit {
 			in.cols = in.ext[axW] // all of it stays for the next piece
 		}
 		out.off, out.ext[axC] = out.off+first*dst.stride[0], cores*lanes
@@ -302,7 +303,8 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 	most := b.kernelPart(pixels)
 	for lanes = 8; lanes > 1; lanes /= 2 {
 		plane := lanes * k * elemBytes
-		staged := td.Lanes * lanes * align(min(k, widePatch)*elemBytes, granule) // the least that stageKernel reads
+		// The least that stageKernel reads.
+		staged := td.Lanes * lanes * align(min(k, widePatch)*elemBytes, b.t.L2Granule)
 		if rows < td.Lanes*lanes || align(plane, 64) > most || staged > b.t.L2Bytes-l2Reserve {
 			continue
 		}
@@ -333,7 +335,7 @@ func (b *builder) kernelOf(v *ir.Value) *surf {
 	if a.TransposeY {
 		n = y[len(y)-2]
 	}
-	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, workUnit))
+	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
 	if lanes == 1 || groups != 1 || m != td.Lanes*lanes {
 		return nil
 	}
@@ -359,7 +361,7 @@ func (b *builder) kernelPieces(v *ir.Value) *surf {
 		n = y[len(y)-2]
 	}
 	lanes := b.pieceLanes(m, k, n)
-	if k*align(n*elemBytes, granule) > b.t.L2Bytes/2 || lanes == 1 || m%(td.Lanes*lanes) != 0 {
+	if k*align(n*elemBytes, b.t.L2Granule) > b.t.L2Bytes/2 || lanes == 1 || m%(td.Lanes*lanes) != 0 {
 		return nil
 	}
 	s := piecesSurface(m, k, lanes)
@@ -386,7 +388,7 @@ func (b *builder) kernelsOf(v *ir.Value) *operand {
 		n = y[len(y)-2]
 	}
 	out := op.Results[0].Type
-	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, workUnit))
+	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
 	if heads == 1 || x.elems() != heads*m*k || out.Elems() != heads*m*n || lanes == 1 || groups != 1 ||
 		m != td.Lanes*lanes || lanes*k*elemBytes%64 != 0 || heads > int64(b.t.MaxHeight) || x.pix != 0 {
 		return nil
@@ -403,7 +405,7 @@ func (b *builder) kernelsOf(v *ir.Value) *operand {
 // are transposed into the kernel's order (64 rows of 128 and 128 rows of 2048 elements, public records).
 func (b *builder) transposedRows(x *surf, n int64) *surf {
 	k, m := x.dims[0], x.dims[1]
-	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, workUnit))
+	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
 	if lanes == 1 || groups != 1 || m != td.Lanes*lanes {
 		s := b.temp([]int64{m, k})
 		b.swapCopy(x, s)

@@ -96,12 +96,12 @@ func (b *builder) padTarget(x *surf, dims []int64, whole bool) *surf {
 // of a window would not fit L2.
 func (b *builder) shiftTask(x, dst *surf, p margin) error {
 	kh, kw := p.top+p.bottom+1, p.left+p.right+1
-	cols := min(workUnit+kw-1, x.w())
+	cols := min(b.t.WorkUnit+kw-1, x.w())
 	most := b.t.L2Bytes - l2Reserve
-	unit := align(cols*elemBytes, granule)
+	unit := align(cols*elemBytes, b.t.L2Granule)
 	run := x.dims[1]
-	if need := kh * (run*unit + maxRowPad); need > most {
-		run = (most/kh - maxRowPad) / unit
+	if need := kh * (run*unit + maxRowPad(b.t)); need > most {
+		run = (most/kh - maxRowPad(b.t)) / unit
 		run -= run % td.Lanes
 	}
 	if run <= 0 {
@@ -118,13 +118,13 @@ func (b *builder) shiftTask(x, dst *surf, p margin) error {
 		src := imageOperand(x.slice(1, first, n, 1), 1)
 		out := imageOperand(dst.channels(first, n), 1)
 		out.stride[axG], out.stride[axD] = dst.stride[0], dst.stride[0]
-		src.cols = workUnit + kw - 1
-		tile := d.tileRows(src, out, kh, 1, most)
+		src.cols = b.t.WorkUnit + kw - 1
+		tile := b.tileRows(d, src, out, kh, 1, most)
 		plan, err := weights.PlanDepthwise(int(n))
 		if err != nil {
 			return err
 		}
-		b.masks(d, plan, p, smallWork(src, out))
+		b.masks(d, plan, p, smallWork(b.t, src, out))
 		b.emit(d, src, nil, out, tile)
 	}
 	return nil

@@ -21,7 +21,7 @@ func (d *draft) multiplyCycles() int64 {
 		return 0
 	}
 	out, s := d.dst.ext, d.shift.max
-	units := (out[axW] + workUnit>>s - 1) / (workUnit >> s) * ((max(out[axH], 1) + 1<<s - 1) >> s)
+	units := (out[axW] + d.t.WorkUnit>>s - 1) / (d.t.WorkUnit >> s) * ((max(out[axH], 1) + 1<<s - 1) >> s)
 	lanes := (out[axC] + int64(d.cores) - 1) / int64(d.cores)
 	if d.window.alone() {
 		lanes = max(lanes, 2*unitCycles)

@@ -31,9 +31,12 @@ type Table struct {
 	MaxTasks        int `doc:"tasks of a procedure"` // the index in a task's header has 16 bits
 	ReduceTranspose int `doc:"extent from which a reduction transposes first"`
 
-	L2Bytes      int64 `doc:"bytes of the operand working set"`
-	L2Banks      int64 `doc:"banks of the working set"` // bank = address / granule mod banks
-	L2Granule    int64 `doc:"bytes of a bank's stripe"` // the unit of addresses
+	L2Bytes   int64 `doc:"bytes of the operand working set"`
+	L2Banks   int64 `doc:"banks of the working set"` // bank = address / granule mod banks
+	L2Granule int64 `doc:"bytes of a bank's stripe"` // the unit of addresses
+	// WorkUnit is twice as large in a task from bytes to bytes (logical_not_1x1x64x64).
+	WorkUnit     int64 `doc:"pixels that the neural engine processes at a time"`
+	SmallImage   int64 `doc:"rows and columns of an image that the neural engine works on as a whole"`
 	KernelBytes  int64 `doc:"bytes of resident kernel memory of one core"`
 	KernelStream int64 `doc:"bytes of the streamed kernel of one task"`
 	StreamPixels int   `doc:"output pixels up to which a kernel streams"` // instead of staying resident
