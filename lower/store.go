@@ -23,8 +23,28 @@ func (s *Store) At(g, d, c, h, w int) int64 {
 		int64(h)*s.stride[axH] + int64(c)%s.inter*s.elem + int64(w)*s.inter*s.elem
 }
 
-// Swapped reports whether the rows of the task's result are along channels of the buffer.
-func (s *Store) Swapped() bool { return s.swap }
+// Rows calls f for every row of a task's result of these extents, with its first element and that element's byte offset
+// in the buffer; its n elements are step bytes apart.
+func (s *Store) Rows(extent [5]int, f func(element, n int, at, step int64)) {
+	i := 0
+	for g := range extent[0] {
+		for d := range extent[1] {
+			for c := range extent[2] {
+				for h := range extent[3] {
+					if !s.swap {
+						f(i, extent[4], s.At(g, d, c, h, 0), s.inter*s.elem)
+						i += extent[4]
+						continue
+					}
+					for w := range extent[4] { // along channels of the buffer
+						f(i, 1, s.At(g, d, c, h, w), s.elem)
+						i++
+					}
+				}
+			}
+		}
+	}
+}
 
 // Held is where a value that tasks compute is in its buffer.
 type Held struct {
@@ -53,18 +73,17 @@ func (h *Held) Room() int64 {
 	return last + elem
 }
 
-// Each calls f for every element of the value, in row-major order, with its byte offset in the buffer.
-func (h *Held) Each(f func(element int, at int64)) {
+// Rows calls f for every row of the value, in row-major order, with its first element and that element's byte offset in
+// the buffer; its n elements are step bytes apart.
+func (h *Held) Rows(f func(element, n int, at, step int64)) {
 	s := h.surf
 	inter, elem := max(s.inter, 1), s.buf.elemBytes()
 	n, i := len(s.dims), 0
 	var walk func(axis int, at int64)
 	walk = func(axis int, at int64) {
 		if axis == n-1 {
-			for w := range s.dims[axis] {
-				f(i, at+w*inter*elem)
-				i++
-			}
+			f(i, int(s.dims[axis]), at, inter*elem)
+			i += int(s.dims[axis])
 			return
 		}
 		for k := range s.dims[axis] {

@@ -44,8 +44,8 @@ func (x *call) departure(number int) *Departure {
 			d.Line, d.Col = s.op.Pos.Line, s.op.Pos.Col
 		}
 		if s.held != nil {
-			d.Procedure, d.Task = s.held.procedure.Name, s.held.task(w.Index)
-			d.Rule = s.held.procedure.Infos[d.Task].Rule
+			d.Procedure, d.Task = s.held.by.p.Name, s.held.task(w.Index)
+			d.Rule = s.held.by.p.Infos[d.Task].Rule
 		}
 		return d
 	}

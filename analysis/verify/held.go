@@ -2,88 +2,62 @@ package verify
 
 import (
 	"encoding/binary"
-	"sort"
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/lower"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
-// cells are the elements last written to a buffer, one for every two bytes.
-type cells struct {
-	patterns []uint16
-	tasks    []int32 // index of the task plus one; 0 where nothing was written
-}
-
-// extend makes room for the element at a byte offset and all before it.
-func (c *cells) extend(at int64) {
-	if n := int(at/2) + 1 - len(c.tasks); n > 0 {
-		c.patterns = append(c.patterns, make([]uint16, n)...)
-		c.tasks = append(c.tasks, make([]int32, n)...)
-	}
-}
-
-// put notes an element that a task wrote.
-func (c *cells) put(at int64, pattern uint16, task int) {
-	if int(at/2) >= len(c.tasks) {
-		c.extend(at)
-	}
-	c.patterns[at/2], c.tasks[at/2] = pattern, int32(task)+1
-}
-
-// row notes elements that follow each other, and returns how many.
-func (c *cells) row(at int64, patterns []uint16, task int) int {
-	c.extend(at + 2*int64(len(patterns)) - 2)
-	copy(c.patterns[at/2:], patterns)
-	tasks := c.tasks[at/2:][:len(patterns)]
-	for i := range tasks {
-		tasks[i] = int32(task) + 1
-	}
-	return len(patterns)
-}
-
-// get returns the element at a byte offset, and the task that wrote it.
-func (c *cells) get(at int64) (pattern uint16, task int, ok bool) {
-	i := int(at / 2)
-	if c == nil || i >= len(c.tasks) || c.tasks[i] == 0 {
-		return 0, 0, false
-	}
-	return c.patterns[i], int(c.tasks[i]) - 1, true
-}
-
 // holding is a value that tasks of the engine wrote.
 type holding struct {
-	t         interp.Tensor
-	procedure *lower.Procedure
-	from      []int // first elements of runs that one task wrote
-	tasks     []int // of each run
+	t    interp.Tensor
+	by   *watcher
+	held *lower.Held
+	last int // the last task that wrote to the buffer
 }
 
-// task returns the task that wrote an element. Padding that no task wrote counts for the last task of the buffer.
+// task returns the task that wrote an element last. Padding that no task wrote counts for the last task of the buffer.
 func (h *holding) task(element int) int {
-	i := sort.SearchInts(h.from, element+1) - 1
-	if i < 0 {
-		return 0
+	place := int64(-1)
+	h.held.Rows(func(i, n int, at, step int64) {
+		if i <= element && element < i+n {
+			place = at + int64(element-i)*step
+		}
+	})
+	for task := h.last; task >= 0; task-- {
+		s, wrote := h.by.stores[task], false
+		if s == nil || s.Buffer != h.held.Buffer {
+			continue
+		}
+		s.Rows(h.by.extents[task], func(_, n int, at, step int64) {
+			off := place - at
+			wrote = wrote || off >= 0 && off < int64(n)*step && off%step == 0
+		})
+		if wrote {
+			return task
+		}
 	}
-	return h.tasks[i]
+	return h.last
 }
 
 // watcher follows the tasks of one procedure.
 type watcher struct {
-	p      *lower.Procedure
-	stores map[int]*lower.Store // by task
-	buffer map[int]*cells
-	whole  map[int][]int // by task, the values that are complete once it has run, as indices of p.Held
-	room   map[int]int64 // bytes of each buffer that contains values
+	p       *lower.Procedure
+	stores  map[int]*lower.Store // by task
+	extents map[int][5]int       // of the results of the tasks so far
+	buffer  map[int][]uint16     // the elements of each buffer
+	whole   map[int][]int        // by task, the values that are complete once it has run, as indices of p.Held
+	room    map[int]int64        // bytes of each buffer that contains values
 }
 
 func watch(p *lower.Procedure) *watcher {
 	w := &watcher{
-		p:      p,
-		stores: map[int]*lower.Store{},
-		buffer: map[int]*cells{},
-		whole:  map[int][]int{},
-		room:   map[int]int64{},
+		p:       p,
+		stores:  map[int]*lower.Store{},
+		extents: map[int][5]int{},
+		buffer:  map[int][]uint16{},
+		whole:   map[int][]int{},
+		room:    map[int]int64{},
 	}
 	last := map[int]int{}
 	for i := range p.Stores {
@@ -108,37 +82,25 @@ func (w *watcher) write(task int, extent [5]int, patterns []uint16) {
 	if s == nil || w.room[s.Buffer] == 0 {
 		return
 	}
+	w.extents[task] = extent
 	to := w.buffer[s.Buffer]
 	if to == nil {
-		n := w.room[s.Buffer] / 2
-		to = &cells{make([]uint16, 0, n), make([]int32, 0, n)}
-		w.buffer[s.Buffer] = to
+		to = make([]uint16, w.room[s.Buffer]/2)
 	}
-	to.extend(s.At(extent[0]-1, extent[1]-1, extent[2]-1, extent[3]-1, extent[4]-1))
-	i := 0
-	for g := range extent[0] {
-		for d := range extent[1] {
-			for c := range extent[2] {
-				for h := range extent[3] {
-					at := s.At(g, d, c, h, 0)
-					step := s.At(g, d, c, h, 1) - at // the same along a row, unless it is of channels
-					if step == 2 && !s.Swapped() {
-						i += to.row(at, patterns[i:i+extent[4]], task)
-						continue
-					}
-					for x := range extent[4] {
-						if x > 1 && s.Swapped() {
-							at = s.At(g, d, c, h, x)
-						} else if x > 0 {
-							at += step
-						}
-						to.put(at, patterns[i], task)
-						i++
-					}
-				}
-			}
+	s.Rows(extent, func(i, n int, at, step int64) {
+		if more := int(at+int64(n-1)*step)/2 + 1 - len(to); more > 0 {
+			to = append(to, make([]uint16, more)...)
 		}
-	}
+		row := to[at/2:]
+		if step == 2 {
+			copy(row, patterns[i:i+n])
+			return
+		}
+		for k, pattern := range patterns[i : i+n] {
+			row[int64(k)*step/2] = pattern
+		}
+	})
+	w.buffer[s.Buffer] = to
 }
 
 // finish calls see with every value that is complete after a task, until it returns an error.
@@ -161,20 +123,13 @@ func (w *watcher) finish(task int, see func(v *ir.Value, h *holding) error) erro
 // read returns a value from its buffer, in which memory that no task wrote is zero, as padding should be.
 func (w *watcher) read(held *lower.Held, last int) *holding {
 	from := w.buffer[held.Buffer]
-	h := &holding{procedure: w.p}
 	data := make([]byte, held.Value.Type.Bytes())
-	held.Each(func(i int, at int64) {
-		pattern, task, ok := from.get(at)
-		if !ok {
-			task = last
-		}
-		if 2*i+2 <= len(data) {
-			binary.LittleEndian.PutUint16(data[2*i:], pattern)
-		}
-		if n := len(h.tasks); n == 0 || h.tasks[n-1] != task {
-			h.from, h.tasks = append(h.from, i), append(h.tasks, task)
+	held.Rows(func(i, n int, at, step int64) {
+		for k := i; k < i+n && int(at/2) < len(from) && 2*k < len(data); k++ {
+			binary.LittleEndian.PutUint16(data[2*k:], from[at/2])
+			at += step
 		}
 	})
-	h.t = interp.Tensor{Type: held.Value.Type, Data: data}
-	return h
+	t := interp.Tensor{Type: held.Value.Type, Data: data}
+	return &holding{t: t, by: w, held: held, last: last}
 }

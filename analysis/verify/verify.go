@@ -313,8 +313,8 @@ func states(m *sim.Machine, f *compile.Function, to map[string]interp.Tensor) er
 	return nil
 }
 
-// heldBytes is the memory of an element that a task wrote: its value, and its cell while the buffer is not complete.
-const heldBytes = 8
+// heldBytes is the memory of an element that a task wrote: its value, and its place while the buffer is not complete.
+const heldBytes = 4
 
 // statePrefix marks the names of states among those of results.
 const statePrefix = "state "
