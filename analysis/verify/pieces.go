@@ -13,7 +13,10 @@ import (
 )
 
 // pieceElems is the number of elements of a piece: what a rule computes for them stays in a cache of the machine.
-var pieceElems = int64(1 << 15)
+var pieceElems = int64(1 << 13)
+
+// mostRows bounds the rows of a matrix product in a piece, over which the work of reading the other operand is divided.
+const mostRows = 256
 
 // late is a result that is not computed yet. Its statement computes each element from a few rows of its operands, so
 // that it is computed in pieces, and together with operands that are late themselves: none of their elements is kept.
@@ -34,7 +37,7 @@ type late struct {
 // rows says how the statement of a late result is cut.
 type rows struct {
 	axis  int   // the last dimension of the result that may be cut
-	whole int64 // elements of an operand that every piece reads
+	least int64 // elements of a piece that are worth the operand which every piece reads
 }
 
 // region is a part of a tensor whose elements follow each other: one index of each dimension before the last one of at,
@@ -100,7 +103,7 @@ func (r region) under(shape []int64, rank int) region {
 
 // cut returns the regions of a tensor whose pieces have about as many elements as pieceElems.
 func (w rows) cut(shape []int64) []region {
-	size, axis := max(pieceElems, 4*w.whole), w.axis
+	size, axis := max(pieceElems, w.least), w.axis
 	for axis > 0 && product64(shape[axis:]) < size {
 		axis--
 	}
@@ -126,7 +129,7 @@ var elementwise = []*ir.Operation{
 }
 
 // lastCut returns the last dimension that the result of an operation may be cut along, negative for none, and the
-// elements of an operand that every piece reads.
+// elements that a piece has at least.
 func lastCut(op *ir.Op) rows {
 	y := op.Results[0].Type
 	x := op.Arg(ir.ParamX)
@@ -153,11 +156,11 @@ func lastCut(op *ir.Op) rows {
 		if err != nil || m.VectorX || m.VectorY || x.Type.Rank() != y.Rank() || x == op.Arg(ir.ParamY) {
 			return none
 		}
-		whole := m.K * m.N
+		least := min(4*m.K, mostRows) * m.N
 		if m.TransposeX {
-			return rows{axis: y.Rank() - 3, whole: whole}
+			return rows{axis: y.Rank() - 3, least: least}
 		}
-		return rows{axis: y.Rank() - 2, whole: whole}
+		return rows{axis: y.Rank() - 2, least: least}
 	}
 	if k := ir.CurveOf(op); k != nil && !k.Channels && !x.IsConst() {
 		return rows{axis: y.Rank() - 1}
@@ -179,7 +182,7 @@ func delay(e *encloser, k *kernels, op *ir.Op, args map[*ir.Value]*span) (*span,
 			}
 			continue
 		}
-		w.axis, w.whole = min(w.axis, a.late.rows.axis), max(w.whole, a.late.rows.whole)
+		w.axis, w.least = min(w.axis, a.late.rows.axis), max(w.least, a.late.rows.least)
 	}
 	if w.axis < 0 || len(w.cut(op.Results[0].Type.Shape)) < 2 {
 		for _, a := range args {
@@ -210,7 +213,7 @@ func (l *late) lost() bool {
 // cutOf says how an operation on these operands is cut.
 func cutOf(op *ir.Op, args map[*ir.Value]*span) rows {
 	none := rows{axis: -1}
-	if len(op.Results) != 1 || plain(op) || op.Results[0].Type.Elems() < 2*pieceElems {
+	if len(op.Results) != 1 || plain(op) || op.Results[0].Type.Elems() < 8*pieceElems {
 		return none
 	}
 	y := op.Results[0].Type
@@ -274,7 +277,7 @@ func (l *late) piece(r region, bare bool) (*span, error) {
 	if l.e == nil {
 		k := *l.k
 		k.workers = 1
-		ts, err := k.wide(op, (&statement{nil, op, args}).middles())
+		ts, err := k.wide(op, (&statement{op: op, args: args}).middles())
 		if err != nil {
 			return nil, err
 		}
