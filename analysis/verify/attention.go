@@ -48,7 +48,7 @@ func attended(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := softmax(&statement{s.encloser, op, map[*ir.Value]*span{x: near}}, shares)
+	out, err := softmax(&statement{encloser: s.encloser, op: op, args: map[*ir.Value]*span{x: near}}, shares)
 	if err != nil || out[0].lost {
 		return spansOf(ts, true), err
 	}
@@ -58,10 +58,7 @@ func attended(s *statement, ts []interp.Tensor) ([]*span, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	e := y.Floats32()
-	return []*span{around(ts[0], func(i int, y float64) float64 {
-		return float64(e[i])*(1+fuzz) + fuzz*math.Abs(y)
-	})}, nil
+	return []*span{errs(ts[0], y.View32())}, nil
 }
 
 // argument is an argument of an operation.

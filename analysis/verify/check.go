@@ -830,7 +830,7 @@ func (c *comparison) step(op *ir.Op, env, states map[string]*span) ([]*span, err
 // enclosed, as those of other statements with blocks.
 func (c *comparison) changing(op *ir.Op, as map[*ir.Value]*span, states map[string]*span) ([]*span, error) {
 	after := map[string]interp.Tensor{}
-	ts, err := c.k.withStates(op, numerics.IEEE, (&statement{&c.source, op, as}).asDeclared, after)
+	ts, err := c.k.withStates(op, numerics.IEEE, (&statement{encloser: &c.source, op: op, args: as}).asDeclared, after)
 	mixed := false
 	for _, s := range as {
 		mixed = mixed || s.mixed

@@ -51,6 +51,7 @@ type statement struct {
 	*encloser
 	op   *ir.Op
 	args map[*ir.Value]*span
+	rel  float64 // the relative error of the result besides that of its enclosure, which the rule leaves out
 }
 
 // operand returns the enclosure of an argument, or nil if it is absent.
@@ -139,7 +140,7 @@ func held(t interp.Tensor) int64 {
 
 // unlimited returns the enclosures in numbers without a limit.
 func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) {
-	s := &statement{e, op, args}
+	s := &statement{encloser: e, op: op, args: args}
 	exact, lost, undefined := true, false, false
 	for _, v := range free(op) {
 		if givesShape(op, v) {
@@ -184,13 +185,13 @@ func (e *encloser) unlimited(op *ir.Op, args map[*ir.Value]*span) ([]*span, erro
 	}
 	out, err := rule(s, ts)
 	for i := range out {
-		if out[i].lo != nil && !out[i].lost && op.Results[i].Type.DType.IsFloat() {
+		if (out[i].lo != nil || s.rel > 0) && !out[i].lost && op.Results[i].Type.DType.IsFloat() {
 			r := e.rounding(op)
 			floor := 0.0
 			if r > 0 {
 				floor = 2 * tiny
 			}
-			out[i].scale(r+fuzz, floor)
+			out[i].scale((1+s.rel)*(1+r+fuzz)-1, floor)
 		}
 	}
 	return out, err

@@ -169,7 +169,7 @@ func (k *kernels) results(op *ir.Op, args map[*ir.Value]*span) ([]*span, error) 
 		return []*span{s}, nil
 	}
 	var ts []interp.Tensor
-	of := &statement{nil, op, args}
+	of := &statement{op: op, args: args}
 	if plain(op) {
 		ts, err = k.declared(op, numerics.IEEE, of.asDeclared)
 	} else {

@@ -27,7 +27,7 @@ func sum(minus bool) rule {
 			x, y := s.terms(ts[0])
 			out[0].widen(func(i int, _ float64) float64 { return s.constants * (abs(x[i]) + abs(y[i])) })
 		}
-		out[0].scale(fuzz, 0)
+		s.rel = fuzz
 		return out, nil
 	}
 }
@@ -62,7 +62,7 @@ func product(s *statement, ts []interp.Tensor) ([]*span, error) {
 		}
 	}
 	if s.floatResult() {
-		out[0].scale(fuzz+s.constants, 0)
+		s.rel = fuzz + s.constants
 	}
 	return out, nil
 }
@@ -121,7 +121,7 @@ func quotient(s *statement, ts []interp.Tensor) ([]*span, error) {
 		// The reciprocal is rounded to fp16.
 		rel += halfUnit
 	}
-	out[0].scale(rel, 0)
+	s.rel = rel
 	return out, nil
 }
 
@@ -136,17 +136,22 @@ func (s *statement) relative() float64 {
 
 // spreads returns part*|x| plus the error of x: its radius and, if the engine flushes, a subnormal x itself.
 func (s *statement) spreads(a *span, part float64) interp.Tensor {
-	r := a.radius()
+	r, p, small := a.radius(), float32(0), float32(0)
+	if part > 0 {
+		p = more32(part)
+	}
+	if s.flush {
+		small = numerics.MinNormalFP16
+	}
 	return mapped(a.t, func(i int, x float32) float32 {
-		y := abs(x)
-		e := 0.0
+		y, e := float32(math.Abs(float64(x))), float32(0)
 		if r != nil {
-			e = float64(r[i])
+			e = r[i]
 		}
-		if s.flush && y-e < numerics.MinNormalFP16 {
-			e += min(y+e, numerics.MinNormalFP16)
+		if y-e < small {
+			e = up(float64(e) + min(float64(y)+float64(e), numerics.MinNormalFP16))
 		}
-		return up(part*(y+e) + e)
+		return float32(p*(y+e)) + e
 	})
 }
 
@@ -186,7 +191,7 @@ func dot(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return nil, err
 	}
 	r := rs[0].View32()
-	out := around(ts[0], func(i int, y float64) float64 { return float64(r[i])*(1+fuzz) + fuzz*math.Abs(y) })
+	out := errs(ts[0], r)
 	if s.flush && s.isEngine() {
 		out.overflow(numerics.MACLimit)
 	}
@@ -263,7 +268,7 @@ func total(s *statement, ts []interp.Tensor) ([]*span, error) {
 		return nil, err
 	}
 	r := rs[0].View32()
-	return []*span{around(ts[0], func(i int, y float64) float64 { return float64(r[i]) + fuzz*math.Abs(y) })}, nil
+	return []*span{errs(ts[0], r)}, nil
 }
 
 // squares is the rule of sums of squares, which are rounded before they are added.

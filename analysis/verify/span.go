@@ -31,6 +31,9 @@ type span struct {
 // fuzz is the relative error of a number that was computed in fp32 with a few roundings.
 const fuzz = 0x1p-21
 
+// more is fuzz and the roundings of a sum in fp32.
+const more = fuzz + fuzz/4
+
 // exact reports whether the only possible value is t.
 func (s *span) exact() bool { return s.lo == nil && !s.lost }
 
@@ -160,12 +163,12 @@ func (s *span) widen(radius func(i int, y float64) float64) {
 	}
 }
 
-// scale widens by part of the magnitude and by floor, as widen does.
+// scale widens by part of the magnitude and by floor, as widen does, in fp32: the part includes what that rounds.
 func (s *span) scale(part, floor float64) {
 	if s.lo == nil {
-		*s = *around(s.t, func(_ int, y float64) float64 { return part*math.Abs(y) + floor })
-		return
+		s.lo, s.hi = slices.Clone(s.numbers()), slices.Clone(s.numbers())
 	}
+	p, f := more32(part), up(floor*(1+fuzz))
 	const magnitude, infinite = 0x7fffffff, infinite32
 	ys := s.numbers()
 	los, his := s.lo[:len(ys)], s.hi[:len(ys)]
@@ -181,9 +184,34 @@ func (s *span) scale(part, floor float64) {
 		if a := math.Float32bits(hi) & magnitude; a < infinite {
 			most = max(most, a)
 		}
-		r := part*float64(math.Float32frombits(most)) + floor
-		los[i], his[i] = down(float64(lo)-r), up(float64(hi)+r)
+		r := float32(p*math.Float32frombits(most)) + f
+		if most-1 < smallest32-1 {
+			r += math.SmallestNonzeroFloat32
+		}
+		los[i], his[i] = lo-r, hi+r
 	}
+}
+
+// smallest32 is the bits of a number from which on a few roundings to fp32 are errors relative to it.
+const smallest32 = 0x0d800000
+
+// more32 returns a part in fp32 with what a few roundings to fp32 take from its product and a sum with that.
+func more32(part float64) float32 { return up(part*(1+fuzz) + fuzz/2) }
+
+// errs returns the enclosure of t whose element i errs by at most r[i] and a few roundings. Elements of t that are not
+// finite are their own ends.
+func errs(t interp.Tensor, r []float32) *span {
+	v := t.View32()
+	s := &span{t: t, lo: slices.Clone(v), hi: slices.Clone(v)}
+	los, his, r := s.lo[:len(v)], s.hi[:len(v)], r[:len(v)]
+	for i, y := range v {
+		if y-y != 0 {
+			continue
+		}
+		e := float32(r[i]*(1+fuzz)) + float32(more*float32(math.Abs(float64(y))))
+		los[i], his[i] = y-e, y+e
+	}
+	return s
 }
 
 // wide reports whether an enclosure is wider than the value is large, so that it says nothing.
