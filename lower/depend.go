@@ -1,6 +1,10 @@
 package lower
 
-import "github.com/zinc-compiler/zinc/lower/td"
+import (
+	"slices"
+
+	"github.com/zinc-compiler/zinc/lower/td"
+)
 
 // Bits of the source and result configurations in the L2 block (the words without their low four bits): which of the
 // latest neural ("conv") and planar tasks a stream must not overtake, and the format in which it is stored.
@@ -43,6 +47,19 @@ type footprint struct {
 	read   [2]span // sources that are in L2
 	give   span    // result that stays in L2
 	leave  span    // result on its way out to DRAM
+}
+
+// sources are the bytes that the sources take.
+func (f *footprint) sources() []span { return append(f.fetch[:], f.read[:]...) }
+
+// fetchesOver reports whether a source on its way in takes bytes of one of the spans.
+func (f *footprint) fetchesOver(spans ...span) bool {
+	return slices.ContainsFunc(spans, func(o span) bool { return f.fetch[0].meets(o) || f.fetch[1].meets(o) })
+}
+
+// readsResult reports whether f reads what a task with the footprint o leaves in L2.
+func (f *footprint) readsResult(o *footprint) bool {
+	return f.read[0].meets(o.give) || f.read[1].meets(o.give)
 }
 
 // footprint returns what a placed task does to L2.
@@ -104,7 +121,7 @@ func (d *draft) footprint() footprint {
 // channels in one output group (recorded chains; inferred from two products). A planar producer must not keep its own
 // source for later tasks (norm_layer_norm_ax3_1x1x1x64), and a neural one must not read a source that was kept
 // (select_rrb_1x64x1x1).
-func (c *chain) followsClosely(i int, f, before footprint) bool {
+func (c *chain) followsClosely(i int, f, before *footprint) bool {
 	if i == 0 || f.read[0].hi == 0 || before.give.hi == 0 || f.read[0].lo != before.give.lo {
 		return false
 	}
@@ -132,126 +149,10 @@ func (c *chain) followsClosely(i int, f, before footprint) bool {
 // dependencies sets what orders tasks relative to each other: alias and dependence bits of the L2 streams, and the
 // marks of planar tasks that run back to back.
 func (c *chain) dependencies() {
-	feet := make([]footprint, len(c.drafts))
-	lastNE, lastPE, readNE := -1, -1, false // readNE: a planar task has read lastNE's result
-	readPE, freePE := false, false          // a neural task has read lastPE's; one not in step with it has
-	waitedPE := false                       // a neural task that fetches has waited for lastPE
-	waitedNE := false                       // lastNE has waited for the neural task before it
+	b := scoreboard{chain: c}
 	for i, d := range c.drafts {
-		f := d.footprint()
-		feet[i] = f
-		var before footprint
-		if i > 0 {
-			before = feet[i-1]
-		}
-		first := &d.src[0]
-		fetched := d.fetches()
-		src := interleaveUnit * int(max(first.inter, 1))
-		res := interleaveUnit * int(max(d.dst.inter, 1))
-		if !d.dst.buf.narrow {
-			res |= formatGiven
-		}
-		if first.where != inL2 && !first.buf.narrow || d.fetchesSecond() {
-			src |= formatGiven
-		}
-		if d.fetchesSecond() {
-			src |= twoStreams
-		}
-		close := c.followsClosely(i, f, before)
-		if close {
-			d.deps.inStep = dependNeural
-			if before.planar {
-				d.deps.inStep = dependPlanar
-			}
-		}
-		reads := func(o span, from int) bool {
-			// One number for all channels is waited for, also if there is one channel (norm_softmax_a1_1x1x1x128).
-			first := f.read[0].meets(o) && (!close || from != i-1 || d.src[0].spread[axC])
-			return first || f.read[1].meets(o)
-		}
-		if lastNE >= 0 && reads(feet[lastNE].give, lastNE) && !readNE {
-			src |= aliasConvRes
-		}
-		if lastNE >= 0 && first.where == named && c.drafts[first.buf.def].ne != nil {
-			src |= aliasConvRes // the first reader, also after another task (chain_block_d512_s128_proj1)
-		}
-		settled := readPE // by a task of the same engine, which has waited
-		if f.planar {
-			// A wait for a neural result that was computed from it is enough (env_chain_softmax_h1_s64).
-			settled = freePE || readPE && lastNE > lastPE && src&aliasConvRes != 0
-		}
-		if lastPE >= 0 && reads(feet[lastPE].give, lastPE) && !settled {
-			src |= aliasPlanarRes
-		}
-		// What a task of another engine fetched and left in L2.
-		kept := func(at int) bool { return at >= 0 && c.drafts[at].keeps && reads(feet[at].fetch[0], at) }
-		if f.planar && kept(lastNE) {
-			src |= aliasConvSrc
-		}
-		if !f.planar && kept(lastPE) {
-			src |= aliasPlanarSrc
-		}
-		taken := func(spans ...span) bool {
-			for _, o := range spans {
-				if f.fetch[0].meets(o) || f.fetch[1].meets(o) {
-					return true
-				}
-			}
-			return false
-		}
-		sources := func(o *footprint) []span { return append(o.fetch[:], o.read[:]...) }
-		switch {
-		case fetched && i == 0:
-			src |= aliasAll
-			res |= aliasAll
-		case fetched && !f.planar:
-			// The engine fetches in turn what it fetches for two tasks (less_bool_rr_1x64x1x1), unless the second
-			// task reads scratch, comes after a task that writes it, or fetches the same again. It then waits for
-			// the first if that did not wait itself (products of 512 rows with 2048 by 2048 elements, one piece
-			// after the other, public records).
-			made := lastNE >= 0 && !waitedNE && (first.buf.space == scratch || d.kernel != nil &&
-				d.kernel.rows != nil || writesScratch(c.drafts[lastNE]) || sameFetch(d, c.drafts[lastNE]))
-			if lastNE < 0 || made || taken(append(feet[lastNE].read[:], feet[lastNE].give)...) {
-				src |= aliasConvSrc | aliasConvRes
-				res |= aliasConvSrc | aliasConvRes
-			}
-			if p := lastPE; p >= 0 && !waitedPE {
-				leaves := f.give.meets(feet[p].leave) || f.leave.meets(feet[p].leave)
-				switch {
-				case taken(feet[p].leave): // which comes after its source
-					src |= aliasPlanarRes
-					leaves = false
-				case taken(sources(&feet[p])...):
-					src |= aliasPlanarSrc
-				}
-				if leaves {
-					res |= aliasPlanarRes
-				}
-			}
-		case fetched && lastNE >= 0 && taken(sources(&feet[lastNE])...):
-			src |= aliasConvSrc
-		case !f.planar && !close && lastPE >= 0 && !readPE && src&aliasPlanarRes == 0 &&
-			(f.give.meets(feet[lastPE].read[0]) || f.give.meets(feet[lastPE].read[1])):
-			// In the place of its source (select_rrb_1x64x1x1), unless this task waits for the whole of it
-			// (norm_softmax_a3_1x128x1x1).
-			res |= aliasPlanarSrc
-		}
-		d.deps.source, d.deps.result = src, res
-		if close {
+		if b.issue(i, d) {
 			inStep(d, c.drafts[i-1])
-		}
-		if f.planar {
-			d.deps.planarNext = i+1 < len(c.drafts) && c.drafts[i+1].pe != nil
-			d.deps.planarBefore = i > 0 && before.planar
-			readNE = readNE || lastNE >= 0 && (f.read[0].meets(feet[lastNE].give) || f.read[1].meets(feet[lastNE].give))
-			lastPE, readPE, freePE, waitedPE = i, false, false, false
-		} else {
-			waitedPE = waitedPE || fetched && (src|res)&(aliasPlanarSrc|aliasPlanarRes) != 0
-			if lastPE >= 0 && (f.read[0].meets(feet[lastPE].give) || f.read[1].meets(feet[lastPE].give)) {
-				readPE, freePE = true, freePE || !close || lastPE != i-1
-			}
-			waitedNE = i > 0 && fetched && src&aliasConvSrc != 0
-			lastNE, readNE = i, false
 		}
 	}
 	c.signals()

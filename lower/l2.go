@@ -346,8 +346,8 @@ func (c *chain) placeTransients() {
 			// A task in step with the previous one may not take the place of what that task is still fetching
 			// (encoder_conv_idx with k1x9).
 			if i > 0 && one.where != byDMA {
-				before := c.drafts[i-1].footprint()
-				if c.followsClosely(i, d.footprint(), before) {
+				f, before := d.footprint(), c.drafts[i-1].footprint()
+				if c.followsClosely(i, &f, &before) {
 					top = max(top, before.fetch[0].hi, before.fetch[1].hi)
 				}
 			}

@@ -1,0 +1,204 @@
+package lower
+
+// scoreboard is what a task must know of those before it to be ordered: the last task of each engine, which may still
+// run when it begins.
+type scoreboard struct {
+	chain          *chain
+	neural, planar inFlight
+	task, before   issued // the task being ordered, and the one before it
+}
+
+// inFlight is the last task of an engine; draft is nil before the first one.
+type inFlight struct {
+	draft  *draft
+	at     int // in the chain
+	foot   footprint
+	read   bool // a task of the other engine has read its result
+	apart  bool // so has one that is not in step with it
+	waited bool // a neural task has waited for the neural one before it; one that fetches has waited for the planar one
+}
+
+// issued is a task as the scoreboard orders it.
+type issued struct {
+	inFlight
+	first          *operand
+	fetches        bool
+	close          bool // it follows the task before it closely
+	source, result int  // configurations of its L2 streams
+}
+
+// hazards are the reasons why a task waits, each of which adds bits to the configurations of its streams. They are
+// tried in order: a later one may depend on bits of an earlier one.
+var hazards = []struct {
+	name  string
+	waits func(b *scoreboard, t *issued) (source, result int)
+}{
+	{"reads a neural result", (*scoreboard).readsNeural},
+	{"reads a planar result", (*scoreboard).readsPlanar},
+	{"reads what the other engine has fetched", (*scoreboard).readsKept},
+	{"fetches first", (*scoreboard).fetchesFirst},
+	{"fetches after a neural task, for the neural engine", (*scoreboard).fetchesAfterNeural},
+	{"fetches after a planar task, for the neural engine", (*scoreboard).fetchesAfterPlanar},
+	{"fetches for the planar engine", (*scoreboard).fetchesForPlanar},
+	{"writes over a planar source", (*scoreboard).writesOverPlanarSource},
+}
+
+// issue orders task i, which comes next, after those before it, and enters it. It reports whether the task follows the
+// one before it closely.
+func (b *scoreboard) issue(i int, d *draft) (close bool) {
+	b.before = b.task
+	b.task = issued{inFlight: inFlight{draft: d, at: i, foot: d.footprint()}, first: &d.src[0], fetches: d.fetches()}
+	t := &b.task
+	t.formats()
+	t.close = b.chain.followsClosely(i, &t.foot, &b.before.foot)
+	for _, h := range hazards {
+		source, result := h.waits(b, t)
+		t.source |= source
+		t.result |= result
+	}
+	d.deps.source, d.deps.result = t.source, t.result
+	if t.close {
+		d.deps.inStep = dependNeural
+		if b.before.foot.planar {
+			d.deps.inStep = dependPlanar
+		}
+	}
+	if t.foot.planar {
+		d.deps.planarNext = i+1 < len(b.chain.drafts) && b.chain.drafts[i+1].pe != nil
+		d.deps.planarBefore = i > 0 && b.before.foot.planar
+		b.neural.read = b.neural.read || b.neural.draft != nil && t.foot.readsResult(&b.neural.foot)
+		b.planar = t.inFlight
+		return t.close
+	}
+	if p := &b.planar; p.draft != nil {
+		p.waited = p.waited || t.fetches && (t.source|t.result)&(aliasPlanarSrc|aliasPlanarRes) != 0
+		if t.foot.readsResult(&p.foot) {
+			p.read, p.apart = true, p.apart || !t.close || p.at != i-1
+		}
+	}
+	b.neural = t.inFlight
+	b.neural.waited = i > 0 && t.fetches && t.source&aliasConvSrc != 0
+	return t.close
+}
+
+// formats sets how the streams are stored.
+func (t *issued) formats() {
+	d := t.draft
+	t.source = interleaveUnit * int(max(t.first.inter, 1))
+	t.result = interleaveUnit * int(max(d.dst.inter, 1))
+	if !d.dst.buf.narrow {
+		t.result |= formatGiven
+	}
+	if t.first.where != inL2 && !t.first.buf.narrow || d.fetchesSecond() {
+		t.source |= formatGiven
+	}
+	if d.fetchesSecond() {
+		t.source |= twoStreams
+	}
+}
+
+// reads reports whether the task must wait for bytes that task from has written. One number for all channels is waited
+// for, also if there is one channel (norm_softmax_a1_1x1x1x128).
+func (t *issued) reads(o span, from int) bool {
+	first := t.foot.read[0].meets(o) && (!t.close || from != t.at-1 || t.first.spread[axC])
+	return first || t.foot.read[1].meets(o)
+}
+
+func (b *scoreboard) readsNeural(t *issued) (source, result int) {
+	n := &b.neural
+	if n.draft == nil {
+		return 0, 0
+	}
+	// The first reader waits, and one that names the result also after another task (chain_block_d512_s128_proj1).
+	if !n.read && t.reads(n.foot.give, n.at) || t.first.where == named && b.chain.drafts[t.first.buf.def].ne != nil {
+		return aliasConvRes, 0
+	}
+	return 0, 0
+}
+
+func (b *scoreboard) readsPlanar(t *issued) (source, result int) {
+	p := &b.planar
+	waited := p.read // a task of the same engine has
+	if t.foot.planar {
+		// A wait for a neural result that was computed from it is enough (env_chain_softmax_h1_s64).
+		waited = p.apart || p.read && b.neural.at > p.at && t.source&aliasConvRes != 0
+	}
+	if p.draft != nil && !waited && t.reads(p.foot.give, p.at) {
+		return aliasPlanarRes, 0
+	}
+	return 0, 0
+}
+
+// readsKept is about what a task of the other engine has fetched and left in L2.
+func (b *scoreboard) readsKept(t *issued) (source, result int) {
+	other, alias := &b.planar, aliasPlanarSrc
+	if t.foot.planar {
+		other, alias = &b.neural, aliasConvSrc
+	}
+	if other.draft != nil && other.draft.keeps && t.reads(other.foot.fetch[0], other.at) {
+		return alias, 0
+	}
+	return 0, 0
+}
+
+func (b *scoreboard) fetchesFirst(t *issued) (source, result int) {
+	if t.fetches && t.at == 0 {
+		return aliasAll, aliasAll
+	}
+	return 0, 0
+}
+
+// fetchesAfterNeural: the engine fetches in turn what it fetches for two tasks (less_bool_rr_1x64x1x1), unless the
+// second task reads scratch, comes after a task that writes it, or fetches the same again. It then waits for the first
+// if that did not wait itself (products of 512 rows with 2048 by 2048 elements, one piece after the other, public
+// records).
+func (b *scoreboard) fetchesAfterNeural(t *issued) (source, result int) {
+	n, d := &b.neural, t.draft
+	if !t.fetches || t.foot.planar || t.at == 0 {
+		return 0, 0
+	}
+	made := n.draft != nil && !n.waited && (t.first.buf.space == scratch || d.kernel != nil &&
+		d.kernel.rows != nil || writesScratch(n.draft) || sameFetch(d, n.draft))
+	if n.draft == nil || made || t.foot.fetchesOver(append(n.foot.read[:], n.foot.give)...) {
+		return aliasConvSrc | aliasConvRes, aliasConvSrc | aliasConvRes
+	}
+	return 0, 0
+}
+
+func (b *scoreboard) fetchesAfterPlanar(t *issued) (source, result int) {
+	p := &b.planar
+	if !t.fetches || t.foot.planar || p.draft == nil || p.waited {
+		return 0, 0
+	}
+	if t.foot.fetchesOver(p.foot.leave) { // which comes after its source
+		return aliasPlanarRes, 0
+	}
+	if t.foot.fetchesOver(p.foot.sources()...) {
+		source = aliasPlanarSrc
+	}
+	if t.foot.give.meets(p.foot.leave) || t.foot.leave.meets(p.foot.leave) {
+		result = aliasPlanarRes
+	}
+	return source, result
+}
+
+func (b *scoreboard) fetchesForPlanar(t *issued) (source, result int) {
+	n := &b.neural
+	if t.fetches && t.foot.planar && n.draft != nil && t.foot.fetchesOver(n.foot.sources()...) {
+		return aliasConvSrc, 0
+	}
+	return 0, 0
+}
+
+// writesOverPlanarSource is about a result in the place of a planar source (select_rrb_1x64x1x1), unless the task waits
+// for the whole of the planar one (norm_softmax_a3_1x128x1x1).
+func (b *scoreboard) writesOverPlanarSource(t *issued) (source, result int) {
+	p := &b.planar
+	if t.fetches || t.foot.planar || t.close || p.draft == nil || p.read || t.source&aliasPlanarRes != 0 {
+		return 0, 0
+	}
+	if t.foot.give.meets(p.foot.read[0]) || t.foot.give.meets(p.foot.read[1]) {
+		return 0, aliasPlanarSrc
+	}
+	return 0, 0
+}
