@@ -16,7 +16,7 @@ const (
 	// leastGarbage and mostGarbage are how much is garbage when it runs again: garbagePercent of what is in use between
 	// them.
 	leastGarbage = 16
-	mostGarbage  = 96
+	mostGarbage  = 64
 	// answerGarbage is how much the work between two calls of Rest may leave: several times what an edit of a model of
 	// 1,200 operations does.
 	answerGarbage = 128
@@ -24,11 +24,12 @@ const (
 
 // garbagePercent is how much the heap grows between two collections. A collection takes time for each object in use, so
 // with one percentage the time of collections is a part of the whole that does not grow with the model. With the usual
-// 100 a chain of 50,000 operations took 300 MB to explain.
+// 100 a chain of 50,000 operations took 300 MB to explain. Beyond mostGarbage time gives way to memory: a chain of
+// 200,000 operations takes 500 MB to explain.
 const garbagePercent = 50
 
 // leastPercent bounds the work of collections: the heap grows by at least so much between two of them.
-const leastPercent = 25
+const leastPercent = 20
 
 // resting is set once Rest has been called.
 var resting atomic.Bool

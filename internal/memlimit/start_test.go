@@ -29,7 +29,7 @@ func TestStartDelaysTheFirstCollectionAlone(t *testing.T) {
 // TestGarbageIsAShareOfTheHeap holds that between a small and a very large heap collections take the same time for each
 // byte that is allocated.
 func TestGarbageIsAShareOfTheHeap(t *testing.T) {
-	for mib, want := range map[uint64]int{8: 200, 16: 100, 32: 50, 64: 50, 192: 50, 256: 37, 384: 25, 10000: 25} {
+	for mib, want := range map[uint64]int{8: 200, 16: 100, 32: 50, 64: 50, 128: 50, 200: 32, 320: 20, 10000: 20} {
 		if got := percentOf(mib << 20); got != want {
 			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
 		}
@@ -51,7 +51,7 @@ func TestRestLeavesRoomForAnAnswer(t *testing.T) {
 	if got := percent(); got <= 100 {
 		t.Errorf("after Rest: GOGC is %d", got)
 	}
-	for mib, want := range map[uint64]int{0: 12800, 32: 400, 128: 100, 10000: 25} {
+	for mib, want := range map[uint64]int{0: 12800, 32: 400, 128: 100, 10000: 20} {
 		if got := percentFor(mib<<20, answerGarbage); got != want {
 			t.Errorf("%d MiB in use: GOGC is %d, want %d", mib, got, want)
 		}
