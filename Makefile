@@ -29,7 +29,7 @@ BEFORE    ?=
 # The folder of shared test material, which is not part of the repository.
 SHARED    ?= $(or $(ZINC_SHARED),../shared)
 # Platforms that zinc is built for.
-PLATFORMS ?= linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+PLATFORMS ?= linux/amd64 linux/arm64 linux/386 linux/arm darwin/amd64 darwin/arm64 windows/amd64 windows/arm64 js/wasm
 # Test images that `make demo` shows.
 DIGITS    ?= 2 5 8
 

@@ -63,7 +63,8 @@ func (r *recorder) operators(u *unit) {
 	for i, st := range u.state.Steps {
 		for _, op := range st.Ops {
 			x := provenance.Operator{Func: u.name, Step: uint32(i), Op: op.Def.Name, Unit: op.Place.Unit.String(),
-				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op), Turned: transposed(op)}
+				Rule: op.Place.Rule, Reason: op.Place.Reason, Node: r.op(op), With: r.with(op),
+				Transposed: transposed(op)}
 			if len(op.Results) > 0 {
 				x.Name = op.Results[0].Name
 			}

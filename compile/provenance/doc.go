@@ -13,11 +13,7 @@
 // contains the graph itself, and queries walk it, so that the size of a file is
 // linear in the model. It contains no weight bytes and no names of folders.
 //
-// A .zdb file is a file of the embedded database bbolt, written in one transaction
-// in the order of its keys, so the same DB gives the same bytes. It is read without
-// bbolt, which trusts its files: Read checks every page, element and record
-// against the length of the file before it uses it. It returns an error for any
-// invalid file and never panics, and its memory use is proportional to the file.
-// docs/provenance.md describes the format and its versions; files of older and
-// later revisions can be read.
+// A .zdb file is a FlatBuffer with the tables of schema.go, which zdb.fbs has for other programs; the same DB gives the
+// same bytes. Read checks the whole file before it uses any value. It returns an error for any invalid file and never
+// panics, and its memory use is proportional to the file. docs/provenance.md describes the format and its versions.
 package provenance

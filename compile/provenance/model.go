@@ -33,8 +33,7 @@ type Statement struct {
 	// Args are the constants that an operation names, indices into DB.Statements.
 	Args []int32
 	// Type is the element type of a constant as the source declares it, such as fp16,
-	// and Shape its shape. Type is "" for all other statements, and in files of
-	// revision 0.
+	// and Shape its shape. Type is "" for all other statements.
 	Type  string
 	Shape []int64
 }
@@ -61,9 +60,9 @@ type Operator struct {
 	Reason string // why the engine refused it
 	Node   NodeID
 	With   NodeID // constants that it names, including attributes
-	// Turned reports that its constant matrix is the transpose of its coefficients:
-	// one row for each element of the sum. It is false in files of revision 0.
-	Turned bool
+	// Transposed reports that its constant matrix is the transpose of its coefficients:
+	// one row for each element of the sum.
+	Transposed bool
 }
 
 // Gone is an operation that a pass removed. By is what its readers read instead; it

@@ -10,7 +10,8 @@ import (
 const blobAlign = 16
 
 // Strings makes nodes of Go structs, and fills structs from records: field i of a struct is field i of its table. A
-// string of the struct that is a number in the table is an index of List. A nil Strings is for tables without those.
+// string of the struct that is a number in the table is an index of List, whose first string is empty. A nil Strings is
+// for tables without those.
 type Strings struct {
 	List []string
 	ids  map[string]int
@@ -19,7 +20,7 @@ type Strings struct {
 // index returns the position of a text in the list, which it extends.
 func (s *Strings) index(text string) int {
 	if s.ids == nil {
-		s.ids = map[string]int{}
+		s.ids, s.List = map[string]int{"": 0}, []string{""}
 	}
 	i, ok := s.ids[text]
 	if !ok {

@@ -63,12 +63,14 @@ func Opt(name string, k Kind, of ...*Table) Field { return Field{Name: name, Kin
 // Table describes a FlatBuffer table. The slot of a field is its position in the list; a union takes two slots, and
 // must come last.
 type Table struct {
-	Name   string
-	Fields []Field
+	Name       string
+	Fields     []Field
+	Sparse     bool   // a field that is 0 or empty is not written
+	Identifier string // four bytes that follow the root offset of a file whose root is the table, or empty
 }
 
 // New returns a table.
-func New(name string, fields ...Field) *Table { return &Table{name, fields} }
+func New(name string, fields ...Field) *Table { return &Table{Name: name, Fields: fields} }
 
 // slots returns the number of vtable entries.
 func (t *Table) slots() int {

@@ -40,11 +40,12 @@ func Verify(buf []byte, base int, t *Table) *Fault { return walkBuffer(buf, base
 // walkBuffer returns the first fault.
 func walkBuffer(buf []byte, base int, path string, t *Table, s *findings) *Fault {
 	w := &walk{buf: buf, base: base, left: int64(len(buf)), texts: int64(len(buf)), scan: s}
-	if len(buf) < 4 {
-		w.fail(path, 0, t, "", "%d bytes, a root offset needs 4", len(buf))
+	head := 4 + len(t.Identifier)
+	if len(buf) < head {
+		w.fail(path, 0, t, "", "%d bytes, a root offset needs %d", len(buf), head)
 		return w.err
 	}
-	w.see(0, 4)
+	w.see(0, int64(head))
 	w.table(path, t, w.u32(0))
 	// A buffer is built from its end: nothing but the padding of the last object
 	// to a word can follow it.

@@ -34,7 +34,7 @@ func NewNode(t *Table, values ...any) *Node { return &Node{t, values} }
 // never moves what it has written.
 func (n *Node) Bound() int64 {
 	const pad = 16 // length word, alignment, terminator
-	b := int64(pad + 4 + 2*n.Table.slots())
+	b := int64(pad + 4 + 2*n.Table.slots() + len(n.Table.Identifier))
 	for i, x := range n.Values {
 		b += 8 + pad
 		switch x := x.(type) {
@@ -94,7 +94,11 @@ func Encode(n *Node, size int64) ([]byte, *ValueError) {
 		return nil, err
 	}
 	b := flatbuffers.NewBuilder(int(size))
-	b.Finish(put(b, n))
+	if root := put(b, n); n.Table.Identifier != "" {
+		b.FinishWithFileIdentifier(root, []byte(n.Table.Identifier))
+	} else {
+		b.Finish(root)
+	}
 	return b.FinishedBytes(), nil
 }
 
@@ -130,13 +134,19 @@ func (n *Node) checkText() (err *ValueError) {
 
 // put writes n and the objects that it refers to. Within a table the widest fields come first, and among fields of
 // one width the last one: the order of the C++ serializers, which produces the recorded vtable of the root. Every
-// field is written, so that the size does not depend on a value.
+// field is written, so that the size does not depend on a value, unless the table is sparse.
 func put(b *flatbuffers.Builder, n *Node) flatbuffers.UOffsetT {
 	refs := make([]flatbuffers.UOffsetT, len(n.Values))
 	for i, x := range n.Values {
-		refs[i] = putValue(b, x)
+		if !n.omits(i) {
+			refs[i] = putValue(b, x)
+		}
+	}
+	if n.Table.Sparse {
+		b.Prep(8, 0)
 	}
 	b.StartObject(n.Table.slots())
+	first := n.Table.Sparse
 	for _, width := range [...]int{8, 4, 1} {
 		for i := len(n.Values) - 1; i >= 0; i-- {
 			k := n.Table.Fields[i].Kind
@@ -148,8 +158,14 @@ func put(b *flatbuffers.Builder, n *Node) flatbuffers.UOffsetT {
 				}
 				slot++
 			}
-			if layouts[k].size != width {
+			if layouts[k].size != width || n.omits(i) {
 				continue
+			}
+			if first {
+				// The builder shares a vtable between tables whose fields are at the same offsets, though the last
+				// field of one may be wider and its object larger. A sparse table ends 8 bytes after its last offset.
+				b.Pad(8 - width)
+				first = false
 			}
 			bits, isScalar := n.Values[i].(uint64)
 			switch {
@@ -166,6 +182,28 @@ func put(b *flatbuffers.Builder, n *Node) flatbuffers.UOffsetT {
 		}
 	}
 	return b.EndObject()
+}
+
+// omits reports whether a value is left out.
+func (n *Node) omits(i int) bool {
+	if !n.Table.Sparse {
+		return false
+	}
+	switch x := n.Values[i].(type) {
+	case uint64:
+		return x == 0
+	case string:
+		return x == ""
+	case []string:
+		return len(x) == 0
+	case []*Node:
+		return len(x) == 0
+	case Blob:
+		return len(x.Data) == 0
+	case []uint32, []uint64, []int32, []float32:
+		return vectorLen(x) == 0
+	}
+	return false
 }
 
 // putValue writes what a field refers to; a scalar refers to nothing.

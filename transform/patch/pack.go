@@ -482,7 +482,7 @@ func (p *patcher) ordered(w *weight, op provenance.NodeID, rule string, k *weigh
 			shape = shape[1:]
 		}
 		isTransposed := slices.ContainsFunc(p.db.Operators, func(x provenance.Operator) bool {
-			return x.Node == op && x.Turned
+			return x.Node == op && x.Transposed
 		})
 		want := []int64{o, per}
 		if isTransposed {

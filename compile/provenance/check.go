@@ -1,122 +1,9 @@
 package provenance
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
-	"os"
-	"unicode/utf8"
 )
-
-// maxFile bounds the files that Open reads.
-const maxFile = 1 << 30
-
-// Open reads the file at path.
-func Open(path string) (*DB, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return nil, fmt.Errorf("%s: want a regular file of at most %d bytes for a debug database", path, maxFile)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	db, err := Read(b)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return db, nil
-}
-
-// Read decodes the bytes of a .zdb file. Its errors are of type *FormatError. The DB
-// does not refer to b.
-func Read(b []byte) (*DB, error) {
-	pairs, err := readBucket(b, bucket)
-	if err != nil {
-		return nil, err
-	}
-	return decode(pairs)
-}
-
-// decode reads the records of a file, which are in the order of their keys.
-func decode(pairs []pair) (*DB, error) {
-	r := &recordReader{pairs: pairs}
-	db := &DB{}
-	counts := make([]uint64, 2+len(tables))
-	r.next(recHeader, "header", 0, func(c *codec) { db.header(c, counts) })
-	for i := range counts[0] {
-		r.next(recFile, "file", i, func(c *codec) { db.Files = append(db.Files, c.rest()) })
-	}
-	for i := range counts[1] {
-		r.next(recString, "string", i, func(c *codec) { r.strings = append(r.strings, c.rest()) })
-	}
-	for k, t := range tables {
-		for i := range counts[2+k] {
-			r.next(t.kind, t.name, i, func(c *codec) {
-				t.grow(db)
-				t.code(db, int(i), c)
-			})
-			if r.err != nil {
-				return nil, r.err
-			}
-		}
-	}
-	// A later revision may have more kinds of records, which follow the others.
-	if later := r.revision > Revision; r.err == nil && len(r.pairs) > 0 &&
-		(!later || recordKind(r.pairs[0].key[0]) < numRecords) {
-		r.err = badf(r.pairs[0].off, "key", "%x exceeds the number of records in the header", r.pairs[0].key)
-	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return db, db.check()
-}
-
-// recordReader decodes records in the order of their keys.
-type recordReader struct {
-	pairs    []pair
-	strings  []string
-	revision uint64 // of the file, known once the header has been read
-	err      error
-}
-
-// next decodes one record. It must have the given key, and all of it is decoded.
-func (r *recordReader) next(kind recordKind, name string, i uint64, code func(c *codec)) {
-	if r.err != nil {
-		return
-	}
-	field := fmt.Sprintf("%s %d", name, i)
-	if len(r.pairs) == 0 {
-		r.err = badf(-1, field, "missing: the file ends before it")
-		return
-	}
-	p := r.pairs[0]
-	r.pairs = r.pairs[1:]
-	if len(p.key) != keySize || p.key[0] != byte(kind) || uint64(binary.BigEndian.Uint32(p.key[1:])) != i {
-		r.err = badf(p.off, field, "missing: the next record has key %x", p.key)
-		return
-	}
-	c := &codec{b: p.value, reading: true, off: p.off, field: field, strings: r.strings, revision: r.revision}
-	code(c)
-	r.revision = c.revision
-	if c.err == nil && len(c.b) > 0 && !c.later() {
-		c.fail(fmt.Sprintf("%d bytes follow the last field of the record", len(c.b)))
-	}
-	r.err = c.err
-}
-
-// rest returns the remaining bytes of a record as text.
-func (c *codec) rest() string {
-	s := string(c.b)
-	c.b = nil
-	if !utf8.ValidString(s) {
-		c.fail("the text is not UTF-8")
-	}
-	return s
-}
 
 // maxSection is the size limit of a container's sections, because addresses have 32
 // bits.
@@ -197,6 +84,9 @@ func (db *DB) check() error {
 	}
 	for i := range db.Surfaces {
 		s := &db.Surfaces[i]
+		if s.Address > math.MaxInt64 || s.Size > math.MaxInt64 {
+			return bad("surface", i, "%d bytes at %#x, the limit of both is 2^63 - 1", s.Size, s.Address)
+		}
 		if err := node("surface", i, s.Node); err != nil {
 			return err
 		}
@@ -225,6 +115,9 @@ func (db *DB) check() error {
 				LinkConstant: db.ConstantSize,
 				LinkTask:     db.TextSize,
 			}[l.Kind]
+			if l.later() {
+				return bad("task", i, "link of kind %d, want less than %d", l.Kind, numLinks)
+			}
 			if l.Word >= t.Words || l.Target >= room {
 				return bad("task", i, "word %d of %d points at %s %d of %d", l.Word, t.Words, l.Kind, l.Target, room)
 			}
