@@ -151,8 +151,8 @@ func strides(shape []int64) []int64 {
 	return s
 }
 
-// spread returns the strides with which shape is read when it is broadcast to out.
-func spread(shape, out []int64) []int64 {
+// broadcastStrides returns the strides with which shape is read when it is broadcast to out.
+func broadcastStrides(shape, out []int64) []int64 {
 	s := make([]int64, len(out))
 	own := strides(shape)
 	for i := range shape {

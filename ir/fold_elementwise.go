@@ -20,7 +20,7 @@ func foldBinary(f func(x, y float32) float32, i func(x, y int64) (int64, bool)) 
 		if count(shape) == 0 {
 			return folded(t, data)
 		}
-		st := [][]int64{spread(x.Type.Shape, shape), spread(y.Type.Shape, shape)}
+		st := [][]int64{broadcastStrides(x.Type.Shape, shape), broadcastStrides(y.Type.Shape, shape)}
 		n, sx, sy := int(shape[len(shape)-1]), int(st[0][len(shape)-1]), int(st[1][len(shape)-1])
 		if x.Type.DType.IsFloat() {
 			if f == nil {
@@ -103,7 +103,11 @@ func foldSelect(op *Op) ([]*Const, error) {
 	if count(shape) == 0 {
 		return folded(t, data)
 	}
-	st := [][]int64{spread(c.Type.Shape, shape), spread(a.Type.Shape, shape), spread(b.Type.Shape, shape)}
+	st := [][]int64{
+		broadcastStrides(c.Type.Shape, shape),
+		broadcastStrides(a.Type.Shape, shape),
+		broadcastStrides(b.Type.Shape, shape),
+	}
 	last := len(shape) - 1
 	n := shape[last]
 	walk(shape, []int64{0, 0, 0}, st, func(row int, at []int64) {

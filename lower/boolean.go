@@ -260,7 +260,7 @@ func lowerSelect(b *builder, op *ir.Op) error {
 	for i, v := range [...]side{x, y} {
 		dims := tensorDims(cond.Type)
 		if !v.scalar {
-			dims = spreadDims(dims, tensorDims(v.Type))
+			dims = broadcastDims(dims, tensorDims(v.Type))
 		}
 		terms[i] = b.temp(dims)
 		if takesLines(op) {
@@ -346,8 +346,8 @@ func (b *builder) mask(cond *ir.Value, chosen bool) (*surf, error) {
 	return b.opposite(cond)
 }
 
-// spreadDims returns the shape that two tensors broadcast to.
-func spreadDims(x, y []int64) []int64 {
+// broadcastDims returns the shape that two tensors broadcast to.
+func broadcastDims(x, y []int64) []int64 {
 	if len(x) < len(y) {
 		x, y = y, x
 	}

@@ -132,7 +132,7 @@ func (b *builder) boundRow(row binary, x, y *ir.Value, dst *surf) (bool, error) 
 		}
 		for _, ax := range [...]int{axH, axW} {
 			if src.ext[ax] > 1 {
-				two.spreadAlong(ax)
+				two.broadcastAlong(ax)
 			}
 		}
 		b.emit(elementwise(row.op), src, two, out, tile)

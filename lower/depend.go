@@ -73,7 +73,7 @@ func (d *draft) footprint() footprint {
 	stored := func(e [5]int64, o *operand) [5]int64 {
 		for ax := range e {
 			e[ax] = max(e[ax], 1)
-			if o.spread[ax] {
+			if o.broadcast[ax] {
 				e[ax] = 1
 			}
 		}
@@ -126,7 +126,7 @@ func (c *chain) followsClosely(i int, f, before *footprint) bool {
 		return false
 	}
 	d, p := c.drafts[i], c.drafts[i-1]
-	s := d.src[0].spread
+	s := d.src[0].broadcast
 	// What the task names is as if it came from scratch (reduce_probe_sum_ax1_1x64x1x64), and a deviation that fetches
 	// waits for the means (chain_lnproj_d512_s256).
 	if d.src[0].where == named || d.kind() == td.PlanarReduceTwo && d.fetchesSecond() {
@@ -201,7 +201,7 @@ func inStep(d, before *draft) {
 		}
 	case d.does(td.NEPass) && before.pe != nil:
 		rows := before.patch[1]
-		if before.rowsSpread() {
+		if before.rowsBroadcast() {
 			rows = min(squarePatch, log2up(before.dst.ext[axH]))
 			before.patch = [2]int{squarePatch, rows}
 			if before.dst.ext[axW] <= 1<<squarePatch { // a patch has whole rows (norm_softmax_a3_1x128x16x16)
@@ -215,14 +215,14 @@ func inStep(d, before *draft) {
 	}
 }
 
-// squarePatch is log2 of the columns and rows of a planar patch where one number is spread along each row of an image
-// and everything is in L2 (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64).
+// squarePatch is log2 of the columns and rows of a planar patch where one number is broadcast along each row of an
+// image and everything is in L2 (env_chain_softmax_h1_s64, env_chain_softmax_h8_s64).
 const squarePatch = 4
 
-// rowsSpread reports whether a planar task has such patches.
-func (d *draft) rowsSpread() bool {
+// rowsBroadcast reports whether a planar task has such patches.
+func (d *draft) rowsBroadcast() bool {
 	return d.kind() == td.PlanarTwo && d.dst.ext[axH] > 1 && d.dst.where == inL2 && !d.fetches() &&
-		(d.src[0].spread[axW] || d.src[1].spread[axW])
+		(d.src[0].broadcast[axW] || d.src[1].broadcast[axW])
 }
 
 // stepUnits folds the rows of a neural task into units by its columns alone, and at least as many rows as a patch

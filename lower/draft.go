@@ -132,17 +132,17 @@ type l2Place struct {
 
 // operand is one tensor of a task: extents of the five loops and a window of a buffer.
 type operand struct {
-	ext    [5]int64
-	buf    *buffer
-	off    int64 // bytes in buf, a multiple of 64
-	stride [4]int64
-	pix    int64   // source only
-	inter  int64   // channels interleaved in a row, 0 for one
-	swap   bool    // stored with channels and width exchanged
-	spread [5]bool // axes along which the task reads the same index for all
-	flat   [5]bool // axes along which the tensor has one index in L2
-	rows   int64   // rows of a source that are on chip at a time; 0 for those of the tile
-	cols   int64   // columns of a neural source that are on chip at a time; 0 for a work unit
+	ext       [5]int64
+	buf       *buffer
+	off       int64 // bytes in buf, a multiple of 64
+	stride    [4]int64
+	pix       int64   // source only
+	inter     int64   // channels interleaved in a row, 0 for one
+	swap      bool    // stored with channels and width exchanged
+	broadcast [5]bool // axes along which the task reads the same index for all
+	flat      [5]bool // axes along which the tensor has one index in L2
+	rows      int64   // rows of a source that are on chip at a time; 0 for those of the tile
+	cols      int64   // columns of a neural source that are on chip at a time; 0 for a work unit
 
 	// Set by the planners.
 	where  residence
@@ -150,8 +150,8 @@ type operand struct {
 	staged int64 // bytes of L2 that a source takes while it passes through
 }
 
-// spreadAlong makes the task read one index of the tensor for all indexes along an axis.
-func (o *operand) spreadAlong(ax int) { o.spread[ax], o.flat[ax] = true, true }
+// broadcastAlong makes the task read one index of the tensor for all indexes along an axis.
+func (o *operand) broadcastAlong(ax int) { o.broadcast[ax], o.flat[ax] = true, true }
 
 // role is what a task uses a buffer for.
 type role int

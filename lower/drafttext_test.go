@@ -175,8 +175,8 @@ func (p *printer) operand(o *operand) string {
 		numbers(o.stride[:], "/"))}
 	w.add(o.buf.narrow, "of bytes")
 	w.add(o.swap, "transposed")
-	w.add(o.spread != [5]bool{}, "spread %s", axes(o.spread))
-	w.add(o.flat != o.spread, "flat %s", axes(o.flat))
+	w.add(o.broadcast != [5]bool{}, "broadcast %s", axes(o.broadcast))
+	w.add(o.flat != o.broadcast, "flat %s", axes(o.flat))
 	w.add(o.pix != 0, "from column %d", o.pix)
 	w.add(o.inter > 1, "%d interleaved", o.inter)
 	w.add(o.rows != 0, "%d rows", o.rows)

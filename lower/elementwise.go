@@ -52,7 +52,7 @@ func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*surf, ds
 // (env_bcast_mul_8x64x8x8_runtime_1x64x1x1).
 func groupBatch(t *target.Table, operands ...*operand) {
 	for _, o := range operands {
-		if o != nil && (o.ext[axG] > 1 || o.spread[axD] && o.buf.space != scratch ||
+		if o != nil && (o.ext[axG] > 1 || o.broadcast[axD] && o.buf.space != scratch ||
 			o.ext[axD] > int64(t.MaxGroups)) {
 			return
 		}
@@ -64,8 +64,8 @@ func groupBatch(t *target.Table, operands ...*operand) {
 		o.ext[axG], o.ext[axD] = o.ext[axD], 1
 		o.stride[axG] = o.stride[axD]
 		o.stride[axD] = max(o.ext[axC]*o.stride[axC], o.ext[axH]*o.stride[axH])
-		if o.spread[axD] {
-			o.spread[axD], o.flat[axD], o.stride[axG] = false, false, 0
+		if o.broadcast[axD] {
+			o.broadcast[axD], o.flat[axD], o.stride[axG] = false, false, 0
 		}
 	}
 }

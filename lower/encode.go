@@ -293,7 +293,7 @@ func (e *encoder) common() {
 		{td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C}, {td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C},
 	} {
 		for i, ax := range [...]int{axW, axH, axD, axC} {
-			e.flag(fields[i], e.src[k].spread[ax])
+			e.flag(fields[i], e.src[k].broadcast[ax])
 		}
 	}
 	e.flag(td.Swap1, e.src[0].swap)

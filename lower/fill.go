@@ -13,7 +13,7 @@ func acceptFill(op *ir.Op, l *limits) error {
 	return l.tensors(op)
 }
 
-// lowerFill spreads one number of the constant section over the result. The shape of fill_like's
+// lowerFill broadcasts one number of the constant section to the result. The shape of fill_like's
 // operand is known, and the operand is not read.
 func lowerFill(b *builder, op *ir.Op) error {
 	v, _ := ir.ArgFloat(op, ir.ParamValue)

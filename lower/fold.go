@@ -143,7 +143,7 @@ func (b *builder) image(dims []int64) *surf {
 // patchBytes is the number of bytes of a row of a planar task's patch. Rows that would begin on one bank are that far
 // apart (env_chain_softmax_h8_s64: eight granules for the maximum, two for the difference).
 func (d *draft) patchBytes() int64 {
-	if d.kind() == td.PlanarTwo && (d.src[0].spread[axW] || d.src[1].spread[axW]) {
+	if d.kind() == td.PlanarTwo && (d.src[0].broadcast[axW] || d.src[1].broadcast[axW]) {
 		return elemBytes << squarePatch
 	}
 	return elemBytes << d.patch[0]
@@ -219,7 +219,7 @@ func imageFitsL2(r *resident, t *target.Table) bool {
 			r.row = whole + pad
 		case u.role != result && (r.row == 0 || buf.rows && u.d.ne != nil && u.d.shift.max == transposeShift):
 			// Units of eight rows need more (norm_softmax_a3_1x128x16x16; norm_softmax_a1_1x128x16x16, whose maximum is
-			// spread over the channels, has units of 16).
+			// broadcast over the channels, has units of 16).
 			r.row = max(r.row, whole+pad)
 		}
 	}
@@ -245,5 +245,6 @@ func (d *draft) wholeImage(r role, c, h int64) bool {
 	o, ext := d.stream(r), d.extents(r)
 	swapped := o.swap && (r != result || d.ne != nil) // for a planar result the strides show it
 	return whole && ext[axC] == c && ext[axH] == h && ext[axD] <= 1 && d.groups() <= 1 && !swapped &&
-		o.pix == 0 && (r == result || o.inter <= 1) && !o.spread[axH] && !o.spread[axC] && d.tile >= d.dst.ext[axH]
+		o.pix == 0 && (r == result || o.inter <= 1) && !o.broadcast[axH] && !o.broadcast[axC] &&
+		d.tile >= d.dst.ext[axH]
 }

@@ -266,7 +266,7 @@ var ruleCases = map[string][]ruleCase{
 		{"add", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("add", "x", g.Input(1, 16, 4, 32), "y", g.Input(1, 16, 4, 32))
 		}},
-		{"sub, spread", func(g *irbuild.Graph) *ir.Value {
+		{"sub, broadcast", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("sub", "x", g.Input(1, 16, 4, 32), "y", g.Input(1, 1, 4, 1))
 		}},
 		{"mul by a scalar", func(g *irbuild.Graph) *ir.Value {
@@ -287,7 +287,7 @@ var ruleCases = map[string][]ruleCase{
 		{"mul of 16384 channels", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("mul", "x", g.Input(1, 16384, 1, 1), "y", g.Input(1, 16384, 1, 1))
 		}},
-		{"mul by a constant row, spread", func(g *irbuild.Graph) *ir.Value {
+		{"mul by a constant row, broadcast", func(g *irbuild.Graph) *ir.Value {
 			return g.Op("mul", "x", g.Input(1, 16, 4, 32), "y", g.Weights(4, 1))
 		}},
 		{"maximum with a scalar", func(g *irbuild.Graph) *ir.Value {

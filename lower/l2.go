@@ -179,7 +179,7 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 		return true
 	}
 	// A task that exchanges channels and width reads each number once (reduce_probe_max_ax2).
-	spread := func(r *resident) bool {
+	broadcast := func(r *resident) bool {
 		for _, u := range r.uses {
 			if u.role != result && u.d.does(td.NEPass) && u.d.dst.swap {
 				return false
@@ -189,7 +189,7 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 	}
 	first := make(map[*resident]bool, len(cand))
 	for _, r := range cand {
-		if first[r] = reduced(r) && spread(r) && !r.bufs[0].late; first[r] {
+		if first[r] = reduced(r) && broadcast(r) && !r.bufs[0].late; first[r] {
 			reductions++
 		}
 	}
@@ -303,7 +303,7 @@ func sameLayout(p *resident, u *use) bool {
 			return false
 		}
 	case td.PlanarOne, td.PlanarTwo, td.PlanarPair:
-		if d.dst.swap != s.swap || s.spread[axW] || s.spread[axH] || s.spread[axD] || s.spread[axC] {
+		if d.dst.swap != s.swap || s.broadcast[axW] || s.broadcast[axH] || s.broadcast[axD] || s.broadcast[axC] {
 			return false
 		}
 	default:
@@ -531,10 +531,10 @@ func (c *chain) toL2(r *resident, u *use) {
 		p.stride[axC], p.stride[axD] = r.bare, r.bare
 	case pair && swapped:
 		p.stride[axD] = p.stride[axH] // of two rows along the channels
-	case (ext[axH] == 1 || o.spread[axH]) && !pair && !o.buf.stack:
+	case (ext[axH] == 1 || o.broadcast[axH]) && !pair && !o.buf.stack:
 		p.stride[axH] = p.stride[axD] // of a single row
 	}
-	if (ext[axC] == 1 || o.spread[axC]) && !swapped && !o.buf.apart {
+	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && !o.buf.apart {
 		one := p.stride[axH] // of a single channel
 		if one == r.pack {
 			one = r.bare

@@ -116,7 +116,7 @@ func sameWindow(first, u *use) bool {
 		return false
 	}
 	for _, ax := range [...]int{axW, axH, axD, axC} {
-		if x.spread[ax] != y.spread[ax] {
+		if x.broadcast[ax] != y.broadcast[ax] {
 			return false
 		}
 	}

@@ -9,12 +9,12 @@ import (
 // nest is a set of equally shaped loops over several tensors: the outer
 // dimensions with each tensor's byte stride, and the row.
 type nest struct {
-	dims   []int64   // outer extents, slow to fast
-	stride [][]int64 // by tensor, one a dimension; 0 where the tensor is spread
-	off    []int64   // by tensor: byte offset in its buffer
-	w      int64     // elements of a row
-	spread []bool    // by tensor: a single element is repeated along the row
-	surfs  []*surf
+	dims      []int64   // outer extents, slow to fast
+	stride    [][]int64 // by tensor, one a dimension; 0 where the tensor is broadcast
+	off       []int64   // by tensor: byte offset in its buffer
+	w         int64     // elements of a row
+	broadcast []bool    // by tensor: a single element is repeated along the row
+	surfs     []*surf
 }
 
 // newNest broadcasts tensors against the dimensions of the result, which is
@@ -46,7 +46,7 @@ func newNest(surfs ...*surf) (*nest, error) {
 		}
 		n.stride = append(n.stride, st)
 		n.off = append(n.off, s.off)
-		n.spread = append(n.spread, s.w() != n.w)
+		n.broadcast = append(n.broadcast, s.w() != n.w)
 	}
 	return n, nil
 }
@@ -126,7 +126,7 @@ func (n *nest) rowBytes(t *target.Table, sources int) int64 {
 	bytes := int64(0)
 	for k := range sources {
 		w := min(n.w, widePatch) // as l2Layout has it; neural work counts its own rows
-		if n.spread[k] {
+		if n.broadcast[k] {
 			w = 1
 		}
 		bytes += align(w*elemBytes, 16)
@@ -201,7 +201,7 @@ func (n *nest) columns(first, count int64) *nest {
 	c := n.clone()
 	c.w = count
 	for k := range c.off {
-		if !c.spread[k] {
+		if !c.broadcast[k] {
 			c.off[k] += first * c.surfs[k].buf.elemBytes()
 		}
 	}
@@ -219,7 +219,7 @@ func (n *nest) operand(k int) *operand {
 	s := n.surfs[k]
 	o := &operand{buf: s.buf, off: n.off[k], pix: s.pix}
 	o.ext = [5]int64{1, 1, 1, 1, n.w}
-	o.spread[axW] = n.spread[k]
+	o.broadcast[axW] = n.broadcast[k]
 	full := n.rowStride(k)
 	for i := range 4 {
 		o.stride[i] = full
@@ -227,12 +227,12 @@ func (n *nest) operand(k int) *operand {
 	for i, d := range n.dims {
 		ax := 4 - len(n.dims) + i
 		o.ext[ax], o.stride[ax] = d, n.stride[k][i]
-		o.spread[ax] = d > 1 && n.stride[k][i] == 0
+		o.broadcast[ax] = d > 1 && n.stride[k][i] == 0
 	}
-	// The stride of a loop of one iteration, or of an axis that a flag spreads, is the size of what is below it. Groups
-	// have no flag.
+	// The stride of a loop of one iteration, or of an axis that a flag broadcasts, is the size of what is below it.
+	// Groups have no flag.
 	turns := func(i int) int64 {
-		if o.spread[i] {
+		if o.broadcast[i] {
 			return 1
 		}
 		return o.ext[i]
@@ -245,14 +245,14 @@ func (n *nest) operand(k int) *operand {
 			}
 		}
 	}
-	o.flat = o.spread
-	o.spread[axG] = false
+	o.flat = o.broadcast
+	o.broadcast[axG] = false
 	return o
 }
 
 func (n *nest) rowStride(k int) int64 {
 	w := n.w
-	if n.spread[k] {
+	if n.broadcast[k] {
 		w = 1
 	}
 	return align(w*n.surfs[k].buf.elemBytes(), 64)

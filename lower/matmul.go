@@ -60,7 +60,7 @@ func lowerLinear(b *builder, op *ir.Op) error {
 		Out: int(w.Type.Shape[0]), In: int(w.Type.Shape[1]), KH: 1, KW: 1, Groups: 1, W: w.Const.Data, Table: e.lut(),
 	}
 	if bias := op.Arg(ir.ParamBias); bias != nil {
-		v := spreadBias(constHalves(bias.Const), k.Out)
+		v := broadcastBias(constHalves(bias.Const), k.Out)
 		x := op.Arg(ir.ParamX).Type
 		saves, err := rowCuts(k, x.Elems()/x.Shape[x.Rank()-1])
 		if err != nil {
@@ -179,8 +179,8 @@ func rowCuts(k *weights.Kernel, rows int64) (bool, error) {
 	return len(without) < len(with), err
 }
 
-// spreadBias repeats a bias of one element.
-func spreadBias(bias []uint16, n int) []uint16 {
+// broadcastBias repeats a bias of one element.
+func broadcastBias(bias []uint16, n int) []uint16 {
 	if len(bias) == n {
 		return bias
 	}

@@ -30,8 +30,8 @@ func (b *builder) moveTo(x, dst *surf) {
 	// Copy through a column of single elements, each in a row of its own: every split of that column is a view.
 	n := x.elems()
 	column := b.temp([]int64{n, 1})
-	spread := column.reshape(append(append([]int64(nil), x.dims...), 1))
-	b.swapLast(insertOne(x), spread)
+	broadcast := column.reshape(append(append([]int64(nil), x.dims...), 1))
+	b.swapLast(insertOne(x), broadcast)
 	gather := column.reshape(append(append([]int64(nil), dst.dims...), 1))
 	b.swapLast(gather, insertOne(dst))
 }
@@ -369,7 +369,7 @@ func repeatsRows(op *ir.Op) bool {
 	return err == nil && len(reps) > 1 && reps[len(reps)-2] > 1
 }
 
-// lowerTile spreads the operand over the result (tile_r_1x8x1x375_reps_113751 and
+// lowerTile broadcasts the operand over the result (tile_r_1x8x1x375_reps_113751 and
 // tile_r_1x1x375_reps_13751, each with the relu that follows).
 func lowerTile(b *builder, op *ir.Op) error {
 	x, err := b.tensor(op.Arg(ir.ParamX))
@@ -390,7 +390,7 @@ func lowerTile(b *builder, op *ir.Op) error {
 		d := planar(td.PlanarOne)
 		d.pe.relu = e.relu
 		src, out := p.operand(0), p.operand(1)
-		if again && src.spread[axH] && out.ext[axG]*out.ext[axD] == 1 {
+		if again && src.broadcast[axH] && out.ext[axG]*out.ext[axD] == 1 {
 			d.rowAgain, tile = true, 0
 			if fit := (b.t.L2Bytes - l2Reserve) / (2 * gatheredPatchRow(b.t, out)); fit < out.ext[axH] {
 				tile = max(fit, 1)

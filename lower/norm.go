@@ -114,7 +114,7 @@ func (b *builder) rowsAsKernels(factors, x *surf, out *operand) {
 		return &o
 	}
 	by := view(factors)
-	by.spreadAlong(axW)
+	by.broadcastAlong(axW)
 	// As many matrices at a time as fit in L2 beside their factors.
 	row := out.ext[axC] * (align(out.ext[axW]*elemBytes, b.t.L2Granule) + 2*b.t.L2Granule)
 	tile := (b.t.L2Bytes - l2Reserve) / row
@@ -135,7 +135,7 @@ func (b *builder) softmaxOfOne(op *ir.Op, exp *weights.Activation, x, dst *surf)
 	b.useTable(op, recip)
 	t, ex, total := b.temp(x.dims), b.temp(x.dims), b.temp(x.dims)
 	b.pointwiseAs(func(int64) *draft { return powerDifference() }, []*surf{x, x}, t, func(_, top *operand) {
-		top.spread[axC] = true
+		top.broadcast[axC] = true
 	})
 	b.tableTask(exp, t, ex)
 	b.pointwise(func(int64) *draft {
@@ -145,7 +145,7 @@ func (b *builder) softmaxOfOne(op *ir.Op, exp *weights.Activation, x, dst *surf)
 		return d
 	}, []*surf{ex}, total)
 	b.pointwiseAs(func(int64) *draft { return elementwise(td.PEMultiply) }, []*surf{total, ex}, dst,
-		func(sum, _ *operand) { sum.spread[axC] = true })
+		func(sum, _ *operand) { sum.broadcast[axC] = true })
 	return nil
 }
 
@@ -175,7 +175,7 @@ func (b *builder) softmaxImage(e epilogue, exp *weights.Activation, x, dst *surf
 	b.emit(elementwise(td.PEMultiply), total, imageOperand(ex, 1), imageOperand(dst.withLeadingOnes(4), 1), 0)
 }
 
-// reduceImageRows reduces every row of an image and returns the result spread along the rows.
+// reduceImageRows reduces every row of an image and returns the result broadcast along the rows.
 func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
 	c, h, w := img.dims[1], img.dims[2], img.dims[3]
 	whole := c * img.stride[1]
@@ -192,11 +192,11 @@ func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
 	y.buf.plain, y.buf.late = true, true
 	all := h * y.stride[0]
 	out := &operand{buf: y.buf, off: y.off, stride: [4]int64{y.stride[0], y.stride[0], y.stride[1], all}}
-	spread := &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, c, h, w},
+	broadcast := &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, c, h, w},
 		stride: [4]int64{all, y.stride[0], y.stride[1], y.stride[0]}}
 	if c == 1 {
 		out.stride = [4]int64{all, all, y.stride[0], all}
-		spread.stride = [4]int64{all, all, all, y.stride[0]}
+		broadcast.stride = [4]int64{all, all, all, y.stride[0]}
 	}
 	for first := int64(0); first < in.ext[axC]; first += maxRows {
 		part, to, d := *in, *out, *by
@@ -205,8 +205,8 @@ func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
 		to.off += first * out.stride[axC]
 		b.emitReduce(&d, &part, nil, &to)
 	}
-	spread.spreadAlong(axW)
-	return spread
+	broadcast.broadcastAlong(axW)
+	return broadcast
 }
 
 // maxRows is the most rows of a tensor, as channels, that a task reduces (norm_softmax_a3_1x1x256x256,
@@ -257,7 +257,7 @@ func (r matrixRows) operand(b *builder) *operand {
 const longLine = 128
 
 // softmaxRows emits the softmax of a matrix's rows, which are channels: the numbers to which rows are reduced are side
-// by side in one row, exchanged with the channels, and spread along the width (chain_attn_s64_dh64). Rows of one
+// by side in one row, exchanged with the channels, and broadcast along the width (chain_attn_s64_dh64). Rows of one
 // element are also side by side in scratch (norm_softmax_a3_1x64x1x1), unless they are more than longLine: then only
 // the differences are, and every other number keeps its channel (norm_softmax_a3_1x256x1x1 to a3_1x1024x1x1). A result
 // that is the kernel of a product at run time is written in the kernel's order.
@@ -284,10 +284,10 @@ func (b *builder) softmaxRows(e epilogue, exp *weights.Activation, x, dst matrix
 	if long && w == 1 {
 		powers, powerDims = column, []int64{n, 1}
 	}
-	spread := func(s *surf) *operand {
+	broadcast := func(s *surf) *operand {
 		o := sums(s)
 		o.ext[axW] = w
-		o.spreadAlong(axW)
+		o.broadcastAlong(axW)
 		return o
 	}
 	reduced := func(by *draft, src *operand) *surf {
@@ -298,7 +298,7 @@ func (b *builder) softmaxRows(e epilogue, exp *weights.Activation, x, dst matrix
 	top := reduced(folding(td.PoolMax, 1), x.operand(b))
 	d, ex := b.temp(dims), b.temp(powerDims)
 	d.buf.named = w == 1
-	b.emit(powerDifference(), x.operand(b), spread(top), differences(d), 0)
+	b.emit(powerDifference(), x.operand(b), broadcast(top), differences(d), 0)
 	t := copying()
 	b.fillTable(t, exp, steps)
 	in, out := differences(d), powers(ex)
@@ -317,7 +317,7 @@ func (b *builder) softmaxRows(e epilogue, exp *weights.Activation, x, dst matrix
 	if k != nil {
 		out = b.matrixOperand(k)
 	}
-	b.emit(elementwise(td.PEMultiply), spread(total), powers(ex), out, 0)
+	b.emit(elementwise(td.PEMultiply), broadcast(total), powers(ex), out, 0)
 }
 
 // singleColumn reports whether all of x is along one axis other than the last, and fits a task both as channels and as
@@ -354,10 +354,10 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 			stride: [4]int64{s.stride[0], s.stride[0], s.stride[0], s.stride[0]},
 		}
 	}
-	spread := func(s *surf) *operand {
+	broadcast := func(s *surf) *operand {
 		o := single(s)
 		o.ext[axC] = c
-		o.spreadAlong(axC)
+		o.broadcastAlong(axC)
 		return o
 	}
 	top, total := b.temp([]int64{1, 1}), b.temp([]int64{1, 1})
@@ -366,7 +366,7 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 	row := [4]int64{line.stride[0], line.stride[0], line.stride[0], line.stride[0]}
 
 	b.emit(overChannels(c), column(x, x.stride[axis]), nil, single(top), 0)
-	b.emit(powerDifference(), column(x, x.stride[axis]), spread(top), &operand{
+	b.emit(powerDifference(), column(x, x.stride[axis]), broadcast(top), &operand{
 		buf:    line.buf,
 		off:    line.off,
 		swap:   true,
@@ -382,7 +382,7 @@ func (b *builder) softmaxColumn(exp, recip *weights.Activation, x, dst *surf, ax
 	t.ne.category = 1
 	b.fillTable(t, recip, 1)
 	b.emit(t, flat(ex), nil, single(total), 0)
-	b.emit(elementwise(td.PEMultiply), spread(total), flat(ex),
+	b.emit(elementwise(td.PEMultiply), broadcast(total), flat(ex),
 		column(dst, dst.stride[axis]), 0)
 }
 
@@ -664,13 +664,13 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed boo
 			b.emitReduce(folding(td.PoolSum, share), within(in(), first, xs.stride[0]), nil,
 				within(row(0), first, elemBytes))
 		}
-		// rsqrt(mean((x - mean)^2) + eps), the mean spread over the channel.
+		// rsqrt(mean((x - mean)^2) + eps), the mean broadcast over the channel.
 		for first := int64(0); first < k; first += maxRows {
 			x1 := within(in(), first, xs.stride[0])
 			mean := within(row(0), first, elemBytes)
 			mean.ext, mean.flat = x1.ext, [5]bool{axD: true, axH: true, axW: true}
 			for _, ax := range [...]int{axD, axH, axW} {
-				mean.spread[ax] = x1.ext[ax] > 1
+				mean.broadcast[ax] = x1.ext[ax] > 1
 			}
 			dev := folding(td.PoolSum, share)
 			dev.pe.kind, dev.pe.end, dev.pe.epsilon = td.PlanarReduceTwo, td.PERsqrt, eps
@@ -685,10 +685,10 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed boo
 		out := &operand{buf: ds.buf, off: ds.off, ext: src.ext, stride: strides(ds)}
 		if k == 1 && xs.dims[1] > 1 && xs.dims[1] <= int64(b.t.MaxChannels) {
 			// One pair for all: the tensor as the image that it is.
-			both.spread[axC] = true
+			both.broadcast[axC] = true
 			src, out = imageOperand(xs, 1), imageOperand(ds, 1)
 		} else {
-			both.spread[axD] = src.ext[axD] > 1
+			both.broadcast[axD] = src.ext[axD] > 1
 			both.swap = k > 1 || transposed && src.ext[axW] > 1
 		}
 		b.emit(d, src, both, out, 0)

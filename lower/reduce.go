@@ -437,7 +437,7 @@ func (b *builder) divided(rows, depth axisLoop) (slow, fast axisLoop) {
 
 // emitReduce emits a reduction. Recorded reductions have the input's extents in the output registers too.
 func (b *builder) emitReduce(d *draft, src1, src2, dst *operand) {
-	if n := int64(d.partRows); n > 1 && src1.ext[axH] == 1 && src1.pix == 0 && !src1.spread[axW] {
+	if n := int64(d.partRows); n > 1 && src1.ext[axH] == 1 && src1.pix == 0 && !src1.broadcast[axW] {
 		src1.ext[axH], src1.ext[axW], src1.rows = n, src1.ext[axW]/n, n
 		src1.stride[axH] = src1.ext[axW] * elemBytes
 	}

@@ -159,7 +159,7 @@ var Rules = []*Rule{
 	},
 	{
 		Name: "fill", Ops: ops{ir.OpFill, ir.OpFillLike}, accept: acceptFill, lower: lowerFill,
-		Doc:    "one number spread over the result",
+		Doc:    "one number broadcast to the result",
 		limits: []string{target.RuleRuntime},
 	},
 	{

@@ -100,7 +100,7 @@ func (t *issued) formats() {
 // reads reports whether the task must wait for bytes that task from has written. One number for all channels is waited
 // for, also if there is one channel (norm_softmax_a1_1x1x1x128).
 func (t *issued) reads(o span, from int) bool {
-	first := t.foot.read[0].meets(o) && (!t.close || from != t.at-1 || t.first.spread[axC])
+	first := t.foot.read[0].meets(o) && (!t.close || from != t.at-1 || t.first.broadcast[axC])
 	return first || t.foot.read[1].meets(o)
 }
 

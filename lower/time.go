@@ -135,10 +135,10 @@ func (d *draft) columns(r role) int64 {
 	switch {
 	case o.swap:
 		w = e[axC]
-		if r != result && o.spread[axC] {
+		if r != result && o.broadcast[axC] {
 			w = 1
 		}
-	case r == source1 && o.spread[axW], r == source2 && (o.spread[axW] || d.kind() == td.PlanarPair):
+	case r == source1 && o.broadcast[axW], r == source2 && (o.broadcast[axW] || d.kind() == td.PlanarPair):
 		w = 1 // a pair of parameters per channel
 	case r == result && d.repeatsExtents():
 		w = 1

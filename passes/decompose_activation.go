@@ -148,12 +148,12 @@ func wholePower(c *decomposer) {
 	if n < 0 {
 		y = c.div(c.num(1), y)
 	}
-	c.spread(y)
+	c.broadcast(y)
 }
 
-// spread ends a decomposition with v, broadcast to the shape of the result: the constant operand that became part of v
-// may have had more dimensions.
-func (c *decomposer) spread(v *ir.Value) {
+// broadcast ends a decomposition with v, broadcast to the shape of the result: the constant operand that became part of
+// v may have had more dimensions.
+func (c *decomposer) broadcast(v *ir.Value) {
 	if c.err == nil && v.Type.Elems() != c.op.Results[0].Type.Elems() {
 		c.decline("the constant operand is larger than the other")
 	}
@@ -164,9 +164,9 @@ func fourthRoot(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	switch n := c.exponent(); n {
 	case 0.25:
-		c.spread(c.unary(ir.OpSqrt, c.unary(ir.OpSqrt, x)))
+		c.broadcast(c.unary(ir.OpSqrt, c.unary(ir.OpSqrt, x)))
 	case -0.25:
-		c.spread(c.unary(ir.OpSqrt, c.rsqrt(x)))
+		c.broadcast(c.unary(ir.OpSqrt, c.rsqrt(x)))
 	default:
 		c.decline("the exponent is %g", n)
 	}
@@ -185,9 +185,9 @@ func powerOfConstant(c *decomposer) {
 	}
 	y := c.op.Arg(ir.ParamY)
 	if base := x.Const.Float(0); base == 2 {
-		c.spread(c.unary(ir.OpExp2, y))
+		c.broadcast(c.unary(ir.OpExp2, y))
 	} else {
-		c.spread(c.unary(ir.OpExp, c.mul(y, c.num(math.Log(base)))))
+		c.broadcast(c.unary(ir.OpExp, c.mul(y, c.num(math.Log(base)))))
 	}
 }
 

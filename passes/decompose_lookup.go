@@ -284,12 +284,12 @@ func comparedPart(c *decomposer) {
 		}
 		one := c.filled("one", func(int64) float64 { return 1 }, 1, 1)
 		within := c.marked(c.equal(c.reshape(at, n, 1), c.iota(1, size)), one, 1)
-		spread := make([]int64, len(a))
-		for i := range spread {
-			spread[i] = 1
+		shape := make([]int64, len(a))
+		for i := range shape {
+			shape[i] = 1
 		}
-		spread[axis] = n
-		if within = c.reshape(within, spread...); inside == nil {
+		shape[axis] = n
+		if within = c.reshape(within, shape...); inside == nil {
 			inside = within
 		} else {
 			inside = c.mul(inside, within)

@@ -73,7 +73,7 @@ func roundedPair(c *decomposer) {
 		return
 	}
 	least, most := bounds(q)
-	made := c.spreadOut
+	made := c.broadcastConst
 	y := c.div(q.Arg(ir.ParamInput), made(in, in.scale))
 	y = c.max(y, made(in, func(i int64) float64 { return least - in.zero(i) }))
 	y = c.min(y, made(in, func(i int64) float64 { return most - in.zero(i) }))
@@ -95,8 +95,8 @@ func bounds(q *ir.Op) (least, most float64) {
 	return -128, 127
 }
 
-// spreadOut returns a constant of scales or zero points that broadcasts over the operand.
-func (c *decomposer) spreadOut(s scales, at func(i int64) float64) *ir.Value {
+// broadcastConst returns a constant of scales or zero points that broadcasts over the operand.
+func (c *decomposer) broadcastConst(s scales, at func(i int64) float64) *ir.Value {
 	return c.computed(at, s.shape, s.from...)
 }
 
@@ -114,9 +114,9 @@ func quantized(c *decomposer) {
 			return
 		}
 	}
-	v := c.unary(ir.OpRound, c.div(c.op.Arg(ir.ParamInput), c.spreadOut(s, s.scale)))
+	v := c.unary(ir.OpRound, c.div(c.op.Arg(ir.ParamInput), c.broadcastConst(s, s.scale)))
 	if c.op.Arg(ir.ParamZeroPoint) != nil {
-		v = c.add(v, c.spreadOut(s, s.zero))
+		v = c.add(v, c.broadcastConst(s, s.zero))
 	}
 	least, most := bounds(c.op)
 	v = c.do(ir.OpClip, arg{ir.ParamX, v}, arg{ir.ParamAlpha, c.num(least)}, arg{ir.ParamBeta, c.num(most)})
@@ -135,7 +135,7 @@ func dequantized(c *decomposer) {
 	}
 	v := c.cast(c.op.Arg(ir.ParamInput), ir.FP16)
 	if c.op.Arg(ir.ParamZeroPoint) != nil {
-		v = c.sub(v, c.spreadOut(s, s.zero))
+		v = c.sub(v, c.broadcastConst(s, s.zero))
 	}
-	c.become(c.mul(v, c.spreadOut(s, s.scale)))
+	c.become(c.mul(v, c.broadcastConst(s, s.scale)))
 }

@@ -19,7 +19,7 @@ var parts = []part{
 	{"work", work},
 	{"from", sources},
 	{"to", destination},
-	{"spread", func(t *td.Task) string {
+	{"broadcast", func(t *td.Task) string {
 		return flags(t, td.Bcast1W, td.Bcast1H, td.Bcast1D, td.Bcast1C, td.Bcast2W, td.Bcast2H, td.Bcast2D, td.Bcast2C)
 	}},
 	{"transposed", func(t *td.Task) string { return flags(t, td.Swap1, td.Swap2, td.SwapResult, td.SwapNE) }},

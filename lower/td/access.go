@@ -41,7 +41,7 @@ type Stream struct {
 	// Of a source only: the first of the flags that broadcast it along width, height, depth and channels; the exchange
 	// of channels and width; and the number of elements that reading skips at the start of its rows in DRAM. SwapResult
 	// and SwapNE exchange channels and width of a result.
-	Spread, Swap, Pixel Field
+	Bcast, Swap, Pixel Field
 }
 
 // Indices of Streams.
@@ -65,7 +65,7 @@ var Streams = [...]Stream{
 		L2Base:     L2Src,
 		L2:         Strides{L2SrcGroup, L2SrcDepth, L2SrcCh, L2SrcRow},
 		Format:     InFmt,
-		Spread:     Bcast1W,
+		Bcast:      Bcast1W,
 		Swap:       Swap1,
 		Pixel:      PixelOffset,
 	},
@@ -81,7 +81,7 @@ var Streams = [...]Stream{
 		L2Base:     L2Src2,
 		L2:         Strides{L2Src2Group, L2Src2Depth, L2Src2Ch, L2Src2Row},
 		Format:     In2Fmt,
-		Spread:     Bcast2W,
+		Bcast:      Bcast2W,
 		Swap:       Swap2,
 		Pixel:      PixelOffset.At(1),
 	},
@@ -169,7 +169,7 @@ func (s *Stream) extents(t *Task) Extents {
 	}
 	ext := t.InExtents()
 	for i, axis := range [...]Axis{AxisColumn, AxisRow, AxisDepth, AxisChannel} {
-		if t.On(s.Spread.At(i)) {
+		if t.On(s.Bcast.At(i)) {
 			ext[axis] = 1
 		}
 	}

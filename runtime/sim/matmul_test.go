@@ -79,7 +79,7 @@ func TestProductsWithConstantsAgree(t *testing.T) {
 	both(func(tx, ty bool) {
 		s := fmt.Sprintf(" tx %t ty %t", tx, ty)
 		add("y batches"+s, product{x: stored(tx, 2, 3, 5, 16), y: stored(ty, 3, 16, 10), tx: tx, ty: ty, constY: true})
-		add("y spread batches"+s, product{
+		add("y broadcast batches"+s, product{
 			x:      stored(tx, 2, 1, 5, 16),
 			y:      stored(ty, 3, 16, 10),
 			tx:     tx,
@@ -150,9 +150,9 @@ func TestProductsOfRuntimeOperandsAgree(t *testing.T) {
 	both(func(tx, ty bool) {
 		s := fmt.Sprintf(" tx %t ty %t", tx, ty)
 		add("batches"+s, product{x: stored(tx, 2, 3, 5, 16), y: stored(ty, 2, 3, 16, 10), tx: tx, ty: ty})
-		add("spread x"+s, product{x: stored(tx, 1, 3, 5, 16), y: stored(ty, 2, 3, 16, 10), tx: tx, ty: ty})
-		add("spread y"+s, product{x: stored(tx, 2, 3, 5, 16), y: stored(ty, 16, 10), tx: tx, ty: ty})
-		add("spread both"+s, product{x: stored(tx, 2, 1, 5, 16), y: stored(ty, 1, 3, 16, 10), tx: tx, ty: ty})
+		add("broadcast x"+s, product{x: stored(tx, 1, 3, 5, 16), y: stored(ty, 2, 3, 16, 10), tx: tx, ty: ty})
+		add("broadcast y"+s, product{x: stored(tx, 2, 3, 5, 16), y: stored(ty, 16, 10), tx: tx, ty: ty})
+		add("broadcast both"+s, product{x: stored(tx, 2, 1, 5, 16), y: stored(ty, 1, 3, 16, 10), tx: tx, ty: ty})
 		add("rank 5"+s, product{x: stored(tx, 2, 2, 2, 34, 9), y: stored(ty, 2, 2, 2, 9, 35), tx: tx, ty: ty})
 		add("long sum"+s, product{x: stored(tx, 33, 3001), y: stored(ty, 3001, 40), tx: tx, ty: ty})
 		add("many columns"+s, product{x: stored(tx, 130, 96), y: stored(ty, 96, 700), tx: tx, ty: ty})

@@ -277,7 +277,7 @@ var consumers = map[string]func(g *irbuild.Graph, x *ir.Value) *ir.Value{
 	},
 	"add first":  func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("add", "x", x, "y", g.Input(8, 12, 20)) },
 	"add second": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("sub", "x", g.Input(8, 12, 20), "y", x) },
-	"add spread": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
+	"add broadcast": func(g *irbuild.Graph, x *ir.Value) *ir.Value {
 		return g.Op("mul", "x", g.Input(3, 8, 12, 20), "y", x)
 	},
 	"add scalar": func(g *irbuild.Graph, x *ir.Value) *ir.Value { return g.Op("add", "x", x, "y", 0.5) },

@@ -152,8 +152,8 @@ func (m *maker) fresh(shape []int64) *ir.Value {
 
 func (m *maker) axis(v *ir.Value) int { return m.n(v.Type.Rank()) }
 
-// spread returns a shape that broadcasts to that of v.
-func (m *maker) spread(v *ir.Value) []int64 {
+// broadcastTo returns a shape that broadcasts to that of v.
+func (m *maker) broadcastTo(v *ir.Value) []int64 {
 	s := append([]int64(nil), v.Type.Shape[m.n(v.Type.Rank()):]...)
 	for i := range s {
 		if m.yes() {
@@ -180,7 +180,7 @@ func (m *maker) partner(v *ir.Value) any {
 			}
 		}
 	}
-	return m.fresh(m.spread(v))
+	return m.fresh(m.broadcastTo(v))
 }
 
 // try adds an operation. It returns nil if the op table rejects the operation or if, in an exact program, it could
@@ -195,7 +195,7 @@ func (m *maker) tryBlocks(op string, blocks []*ir.Block, args ...any) []*ir.Valu
 	if err != nil {
 		return nil
 	}
-	m.spreadRoughness(vs)
+	m.propagateRoughness(vs)
 	if m.exact {
 		g, ok := m.gridOf(vs[0].Def)
 		if !ok || !g.fits() {
@@ -216,9 +216,9 @@ func (m *maker) scaled(vs []*ir.Value, n int64) []*ir.Value {
 	return m.try("mul", "x", vs[0], "y", irbuild.Scale(n))
 }
 
-// spreadRoughness records which results may differ between two correct runs: those of an operation that rounds, and all
-// that are computed from such results.
-func (m *maker) spreadRoughness(vs []*ir.Value) {
+// propagateRoughness records which results may differ between two correct runs: those of an operation that rounds, and
+// all that are computed from such results.
+func (m *maker) propagateRoughness(vs []*ir.Value) {
 	if len(vs) == 0 || vs[0].Def.Is(ir.OpShape, ir.OpFillLike) {
 		return
 	}

@@ -230,7 +230,7 @@ func selectRow(m *maker, op *ir.Operation) []*ir.Value {
 			return ok
 		}})
 	if cond == nil {
-		cond = m.newOf(ir.DTypesOf(ir.Bool), m.spread(a)...)
+		cond = m.newOf(ir.DTypesOf(ir.Bool), m.broadcastTo(a)...)
 	}
 	if cond == nil {
 		return nil
@@ -286,7 +286,7 @@ func (m *maker) other(x *ir.Value) *ir.Value {
 	case 2:
 		return m.like(x, x.Type.Shape...)
 	}
-	return m.like(x, m.spread(x)...)
+	return m.like(x, m.broadcastTo(x)...)
 }
 
 func binaryRow(m *maker, op *ir.Operation) []*ir.Value {

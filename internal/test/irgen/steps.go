@@ -25,7 +25,7 @@ type step struct {
 
 // withConstant is an elementwise operation with a constant.
 var withConstant = &step{"constant", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
-	return m.binary(x, m.weights(m.spread(x)...))
+	return m.binary(x, m.weights(m.broadcastTo(x)...))
 }}
 
 // steps are all steps. A random program may take any of them.
@@ -80,7 +80,7 @@ var steps = []step{
 	}},
 	{"rounding", produces | exact, func(m *maker, x *ir.Value) []*ir.Value {
 		// The operand is an input, since rounding a value with an error may return another number.
-		y := m.try(pick(m.choices, "floor", "ceil", "round", "sign"), "x", m.input(m.spread(x)...))
+		y := m.try(pick(m.choices, "floor", "ceil", "round", "sign"), "x", m.input(m.broadcastTo(x)...))
 		if y == nil {
 			return nil
 		}
@@ -494,9 +494,9 @@ func (m *maker) condition(x *ir.Value) *ir.Value {
 	op := pick(m.choices, "equal", "not_equal", "less", "less_equal", "greater", "greater_equal")
 	y := any(m.scalar())
 	if m.yes() {
-		y = m.input(m.spread(x)...)
+		y = m.input(m.broadcastTo(x)...)
 	}
-	c := m.try(op, "x", m.input(m.spread(x)...), "y", y)
+	c := m.try(op, "x", m.input(m.broadcastTo(x)...), "y", y)
 	if c == nil {
 		return nil
 	}
@@ -504,7 +504,7 @@ func (m *maker) condition(x *ir.Value) *ir.Value {
 	case 0, 1:
 		c = m.try("logical_not", "x", c[0])
 	case 2:
-		d := m.try("less", "x", m.input(m.spread(c[0])...), "y", m.scalar())
+		d := m.try("less", "x", m.input(m.broadcastTo(c[0])...), "y", m.scalar())
 		c = m.try(pick(m.choices, "logical_and", "logical_or", "logical_xor"), "x", c[0], "y", d[0])
 	}
 	return c[0]

@@ -284,8 +284,8 @@ func (x *exec[T, R]) stage(f *fields, src *tile) error {
 	return nil
 }
 
-// spread returns the shape of a source with the axes it is broadcast along reduced to index 0.
-func spread(t *td.Task, dim shape, first td.Field) shape {
+// unbroadcast returns the shape of a source with the axes it is broadcast along reduced to index 0.
+func unbroadcast(t *td.Task, dim shape, first td.Field) shape {
 	// The four flags are in the order width, height, depth, channel.
 	for i, a := range [4]int{axW, axH, axD, axC} {
 		if t.On(first.At(i)) {

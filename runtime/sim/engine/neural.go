@@ -20,9 +20,9 @@ func (x *exec[T, R]) neural() error {
 	if in[axD] != out[axD] {
 		return bad("Common.Din = %d, Common.Dout = %d: the neural engine keeps the depth", in[axD], out[axD])
 	}
-	dim1 := spread(t, in, td.Bcast1W)
+	dim1 := unbroadcast(t, in, td.Bcast1W)
 	if dim1 != in {
-		return bad("Common.Bcast1*: source extents %v of %v: the neural engine spreads no source", dim1, in)
+		return bad("Common.Bcast1*: source extents %v of %v: the neural engine broadcasts no source", dim1, in)
 	}
 	geo := &x.geometry
 	if err := geo.read(t, in, out); err != nil {

@@ -117,8 +117,8 @@ func (x *exec[T, R]) planar() error {
 			return bad("Common.Din = %d, Common.Dout = %d: pooling keeps the depth", in[axD], out[axD])
 		}
 		work = win.kw * win.kh * out[axH] * out[axW]
-		if spread(t, in, td.Bcast1W) != in {
-			return bad("Common.Bcast1*: pooling of a source that is spread along an axis is not known")
+		if unbroadcast(t, in, td.Bcast1W) != in {
+			return bad("Common.Bcast1*: pooling of a source that is broadcast along an axis is not known")
 		}
 	}
 	if err := x.work(in[axG], in[axD], in[axC], max(in[axH]*in[axW], work)); err != nil {
@@ -126,14 +126,14 @@ func (x *exec[T, R]) planar() error {
 	}
 
 	// Everything is bound before anything is widened, so that no size is trusted before its window has justified it.
-	dim1 := spread(t, in, td.Bcast1W)
+	dim1 := unbroadcast(t, in, td.Bcast1W)
 	src1, err := x.bind(&source1, dim1, t.On(td.Swap1), false)
 	if err != nil {
 		return err
 	}
 	var src2 *tile
 	if kind.two {
-		dim2 := spread(t, in, td.Bcast2W)
+		dim2 := unbroadcast(t, in, td.Bcast2W)
 		if kind.pair {
 			dim2[axH], dim2[axW] = 2, 1
 		}

@@ -409,8 +409,9 @@ func parallel(n, size int, f func(lo, hi int)) {
 	wg.Wait()
 }
 
-// spread returns, for each of the tensors, the strides along the dimensions of a shape that they broadcast to.
-func spread(shape []int64, ts []Tensor) [][]int {
+// broadcastStrides returns, for each of the tensors, the strides along the dimensions of a shape that they broadcast
+// to.
+func broadcastStrides(shape []int64, ts []Tensor) [][]int {
 	out := make([][]int, len(ts))
 	for i, t := range ts {
 		out[i] = make([]int, len(shape))
@@ -441,7 +442,7 @@ func (c *call) broadcast(f func(a []field.Elem) field.Elem, ts ...Tensor) []Tens
 
 // over computes the elements of a shape from operands that broadcast to it.
 func (e *Evaluator) over(shape []int64, f func(a []field.Elem) field.Elem, ts ...Tensor) []field.Elem {
-	out, st := e.memory.Take(int(ir.TensorOf(ir.FP32, shape...).Elems())), spread(shape, ts)
+	out, st := e.memory.Take(int(ir.TensorOf(ir.FP32, shape...).Elems())), broadcastStrides(shape, ts)
 	parallel(len(out), 1, func(lo, hi int) {
 		a := make([]field.Elem, len(ts))
 		at := make([]int, len(ts))

@@ -115,7 +115,7 @@ func transpose(c *call) []Tensor {
 	if err != nil || len(shape) == 0 {
 		return c.move()
 	}
-	from := spread(x.Type.Shape, []Tensor{x})[0]
+	from := broadcastStrides(x.Type.Shape, []Tensor{x})[0]
 	out := c.memory.Take(len(x.Elems))
 	var fill func(to, at, d int)
 	fill = func(to, at, d int) {

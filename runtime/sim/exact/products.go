@@ -156,7 +156,7 @@ func matmul(c *call) []Tensor {
 func (e *Evaluator) matrices(x, y Tensor, a ir.MatMul, constant bool) []field.Elem {
 	batch := func(t Tensor) Tensor { return Tensor{t.Type.WithShape(t.Type.Shape[:t.Type.Rank()-2]...), t.Elems} }
 	m, k, n := int(a.M), int(a.K), int(a.N)
-	st := spread(a.Batch, []Tensor{batch(x), batch(y)})
+	st := broadcastStrides(a.Batch, []Tensor{batch(x), batch(y)})
 	count := int(extent(a.Batch, nil))
 	if slices.Contains(a.Batch, 0) {
 		count = 0
@@ -194,7 +194,7 @@ type operand struct {
 
 // arranged returns the elements in the order of other letters. A letter that the operand has twice is a diagonal.
 func (o operand) arranged(letters string, size map[rune]int64) []field.Elem {
-	own := spread(o.Type.Shape, []Tensor{o.Tensor})[0]
+	own := broadcastStrides(o.Type.Shape, []Tensor{o.Tensor})[0]
 	out := []int{0}
 	for _, l := range letters {
 		step := 0

@@ -256,7 +256,7 @@ func (j convJob) depthwise(c *call, xs, ws, out []float32) {
 	})
 }
 
-// convTranspose spreads x [N, C_in, d...] through weight
+// convTranspose scatters x [N, C_in, d...] through weight
 // [C_in, C_out/groups, k...] and cuts the full result.
 func convTranspose(c *call) []Tensor {
 	x, wt := c.numeric(ir.ParamX), c.numeric(ir.ParamWeight)
@@ -286,7 +286,7 @@ func convTranspose(c *call) []Tensor {
 	}
 	bias := c.vector(ir.ParamBias, cout, 0)
 	xf, wf, out := c.macFloats(x), c.macFloats(wt), c.buffer(prod(shape))
-	spread(c, w, int(xs[0]), int(groups), int(xs[1]/groups), int(ws[1]), xf, wf, out)
+	scatterColumns(c, w, int(xs[0]), int(groups), int(xs[1]/groups), int(ws[1]), xf, wf, out)
 	if c.err != nil {
 		return nil
 	}
@@ -348,8 +348,8 @@ func (c *call) transposeWindow(x Tensor, kernel []int64) window {
 	return w
 }
 
-// spread computes the columns W^T x and adds each to the positions it reaches.
-func spread(c *call, w window, n, groups, cin, cout int, xs, ws, out []float32) {
+// scatterColumns computes the columns W^T x and adds each to the positions it reaches.
+func scatterColumns(c *call, w window, n, groups, cin, cout int, xs, ws, out []float32) {
 	in, pos, k := w.inElems(), w.outElems(), cout*w.kernelElem
 	col := c.buffer(k * in)
 	for ng := range n * groups {
