@@ -37,28 +37,6 @@ type constant struct {
 	readers  []constantReader
 }
 
-// constantJSON is the JSON form of a constant.
-type constantJSON struct {
-	Offset  uint64                  `json:"offset"` // in the constants, with all sections in sequence
-	Bytes   uint64                  `json:"bytes"`
-	Form    string                  `json:"form"`
-	Readers []constantReader        `json:"readers"`
-	Head    []string                `json:"head"` // the first values
-	Roles   []string                `json:"roles,omitempty"`
-	Source  []provenance.SourceView `json:"source,omitempty"` // with a debug database
-}
-
-// constantSectionJSON is the JSON form of a section of constants.
-type constantSectionJSON struct {
-	Section    string `json:"section"`
-	Address    string `json:"address"`
-	Offset     uint64 `json:"offset"` // of its first byte in the constants
-	FileOffset uint32 `json:"file_offset"`
-	Bytes      uint64 `json:"bytes"`
-	Present    int    `json:"present"` // fewer than bytes if the file is truncated
-	Tiles      int    `json:"tiles"`   // live kernel tiles that the symbols name
-}
-
 // constants prints the sections of constants and their contents.
 func (d *fileDump) constants() error {
 	f := d.hwx.f
@@ -86,24 +64,15 @@ func (d *fileDump) constants() error {
 	}
 	off := uint64(0)
 	for _, s := range sections {
-		x := constantSectionJSON{
-			Section:    sectionName(s),
-			Address:    fmt.Sprintf("%#x", s.Addr),
-			Offset:     off,
-			FileOffset: s.Offset,
-			Bytes:      s.Size,
-			Present:    len(s.Bytes()),
-			Tiles:      tiles[number[s]],
-		}
+		present := len(s.Bytes())
+		n := node.Row("", "constants {section}: {-bytes:#x} bytes at {address}{+offset}, byte {file_offset:#x} of "+
+			"the file, {+bytes}{+present}{tiles} live kernel tiles\n", sectionName(s), s.Size, node.Hex(s.Addr), off,
+			s.Offset, s.Size, present, tiles[number[s]])
+		n.AddIf(uint64(present) != s.Size && s.Flags&0xff != hwx.SectZero, node.Text("  %#x of the bytes are present\n",
+			present))
 		off += s.Size
-		if d.j != nil {
-			d.j.Put("", x)
-			continue
-		}
-		d.printf("constants %s: %#x bytes at %s, byte %#x of the file, %d live kernel tiles\n", x.Section, x.Bytes,
-			x.Address, x.FileOffset, x.Tiles)
-		if uint64(x.Present) != x.Bytes && s.Flags&0xff != hwx.SectZero {
-			d.printf("  %#x of the bytes are present\n", x.Present)
+		if err := d.put(n); err != nil {
+			return err
 		}
 	}
 	if d.j != nil {
@@ -212,49 +181,39 @@ func (d *fileDump) constantParts(space *constantSpace) error {
 // constant prints one range of constants.
 func (d *fileDump) constant(space *constantSpace, c *constant, from, to uint64, x *provenance.Extent) error {
 	head := c.decode(space.bytes(from, int(min(to-from, 4*headValues))))
-	db := d.hwx.db
-	if d.j != nil {
-		j := constantJSON{Offset: from, Bytes: to - from, Form: c.form, Readers: c.readers, Head: head}
-		if j.Readers == nil {
-			j.Readers = []constantReader{}
-		}
-		if x != nil {
-			j.Roles = x.Roles()
-			for _, role := range j.Roles {
-				for _, r := range x.Refs(role) {
-					j.Source = append(j.Source, db.SourceView(r))
-				}
-			}
-		}
-		d.j.Put("", j)
-		return d.j.Err
-	}
-	d.printf("  %-8s %8s bytes, %s: %s\n", fmt.Sprintf("%#x", from), fmt.Sprintf("%#x", to-from), c.form,
-		strings.Join(head, " "))
-	if n := len(c.readers); n > 0 {
+	n := node.Row("", "  {+offset}{-from:-#8x} {+bytes}{-bytes:#8x} bytes, {form}: {+readers}{+head}{-values}\n", from,
+		from, to-from, to-from, c.form, append([]constantReader{}, c.readers...), head, strings.Join(head, " "))
+	if count := len(c.readers); count > 0 {
 		var names []string
-		for _, r := range c.readers[:min(n, maxReaders)] {
+		for _, r := range c.readers[:min(count, maxReaders)] {
 			names = append(names, fmt.Sprintf("%s task %d (%s)", node.Printable(r.Procedure), r.Task, r.By))
 		}
-		if n > maxReaders {
-			names = append(names, fmt.Sprintf("and %d more", n-maxReaders))
+		if count > maxReaders {
+			names = append(names, fmt.Sprintf("and %d more", count-maxReaders))
 		}
-		d.printf("      read by %s\n", strings.Join(names, ", "))
+		n.Add(node.Text("      read by %s\n", strings.Join(names, ", ")))
 	}
 	if x == nil {
-		return nil
+		return d.put(n)
 	}
+	db := d.hwx.db
+	var source []provenance.SourceView
 	for _, role := range x.Roles() {
-		if role == provenance.RolePadding || role == provenance.RoleReserved {
-			continue
-		}
 		for _, r := range x.Refs(role) {
+			if d.j != nil {
+				source = append(source, db.SourceView(r))
+				continue
+			}
+			if role == provenance.RolePadding || role == provenance.RoleReserved {
+				continue
+			}
 			for _, l := range db.SourceLines(db.Brief(r, briefConstant), maxReaders) {
-				d.printf("      %s %s\n", role, l)
+				n.Add(node.Text("      %s %s\n", role, l))
 			}
 		}
 	}
-	return nil
+	n.AddIf(len(x.Roles()) > 0, node.Value("roles", x.Roles()))
+	return d.put(n.AddIf(source != nil, node.Value("source", source)))
 }
 
 // briefConstant is the number of nodes of the debug database that are examined for a constant.

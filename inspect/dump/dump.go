@@ -12,6 +12,7 @@ import (
 	"github.com/zinc-compiler/zinc/frontend"
 	"github.com/zinc-compiler/zinc/frontend/mil"
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/internal/npy"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
 	"github.com/zinc-compiler/zinc/internal/values"
@@ -218,20 +219,13 @@ func (c *printer) other(path string, b []byte) error {
 		"description, weight file or array, and is not a descriptor: %w", path, err)
 }
 
-// arrayJSON is the JSON form of an npy file.
-type arrayJSON struct {
-	Type  string  `json:"type"`
-	Shape []int64 `json:"shape"`
-	Bytes int     `json:"bytes"`
-}
-
 func (c *printer) array(path string, b []byte) error {
 	a, err := npy.Decode(b)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	if c.JSON {
-		return c.whole("array", arrayJSON{a.Type, a.Shape, len(a.Data)}, nil)
+		return c.whole("array", node.Row("", "{+type}{+shape}{+bytes}", a.Type, a.Shape, len(a.Data)), nil)
 	}
 	t, err := values.FromArray(a, ir.TensorOf(values.TypeOf(a.Type), a.Shape...))
 	if err != nil {

@@ -65,6 +65,25 @@ func (d *fileDump) show(n *node.Node) error {
 	return n.WriteText(d.out)
 }
 
+// list begins a part whose entries put prints. The function that it returns ends the part.
+func (d *fileDump) list(part string) func() {
+	if d.j == nil {
+		d.part()
+		return func() {}
+	}
+	d.j.Open(part, '[')
+	return d.j.Close
+}
+
+// put prints an entry of a list.
+func (d *fileDump) put(n *node.Node) error {
+	if d.j != nil {
+		d.j.Put("", n)
+		return d.j.Err
+	}
+	return n.WriteText(d.out)
+}
+
 // dump prints the selected parts of a file. kind is the name of its kind in JSON, and noun that in messages. open reads
 // the file and records its faults; if it returns false, nothing could be decoded and dump prints the words of the file.
 func (c *printer) dump(path string, b []byte, kind, noun string, parts []filePart,

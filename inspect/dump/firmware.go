@@ -2,15 +2,11 @@ package dump
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
-
-// recordTable prints the records of a program as a table.
-type recordTable func(w io.Writer, i int, g *afpp.Program) error
 
 // firmwareParts are the parts of a firmware container.
 var firmwareParts []filePart
@@ -105,51 +101,41 @@ func (d *fileDump) firmwareConstants() error {
 }
 
 func (d *fileDump) firmwareRecords() error {
-	return d.firmwareRecordsOf(PartRecords, func(*td.Record) bool { return true }, afpp.DumpRecords)
+	return d.firmwareRecordsOf(PartRecords, func(*td.Record) bool { return true }, func(i int, g *afpp.Program) error {
+		if err := afpp.DumpRecords(d.out, i, g); err != nil || len(g.Text.Other) == 0 {
+			return err
+		}
+		d.printf("images of descriptor version %d, which has no field table; their words:\n", g.Generic.Image)
+		return d.words("images", "", 0, g.Text.Other)
+	})
 }
 
 // firmwareSlots prints the records that name a buffer.
 func (d *fileDump) firmwareSlots() error {
-	slots := func(r *td.Record) bool { return r.Slot != 0 }
-	return d.firmwareRecordsOf(PartRelocs, slots, nil)
+	return d.firmwareRecordsOf(PartRelocs, hasSlot, func(i int, g *afpp.Program) error {
+		d.printf("program %d: relocation slots\n", i)
+		return d.recordList(node.Text(""), g.Text.Records, hasSlot)
+	})
 }
 
-func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool, table recordTable) error {
+// firmwareRecordsOf prints the wanted records of each program, in text with a function.
+func (d *fileDump) firmwareRecordsOf(part string, wanted func(r *td.Record) bool,
+	text func(i int, g *afpp.Program) error) error {
 	if d.j != nil {
 		d.j.Open(part, '[')
 		defer d.j.Close()
 	}
 	for i, g := range d.firm.Programs {
-		if d.j != nil {
-			for k := range g.Text.Records {
-				if r := &g.Text.Records[k]; wanted(r) {
-					x := recordOf("", r)
-					x.Program = &i
-					d.j.Put("", x)
-				}
-			}
-			continue
-		}
-		d.part()
-		if table != nil {
-			if err := table(d.out, i, g); err != nil {
+		if d.j == nil {
+			d.part()
+			if err := text(i, g); err != nil {
 				return err
 			}
-			if other := g.Text.Other; len(other) > 0 {
-				d.printf("images of descriptor version %d, which has no field table; their words:\n", g.Generic.Image)
-				if err := d.words("images", "", 0, other); err != nil {
-					return err
-				}
-			}
 			continue
 		}
-		d.printf("program %d: relocation slots\n", i)
-		if err := td.PrintRecordLines(d.out, g.Text.Records, wanted); err != nil {
+		if err := d.recordList(node.Object("", node.Value("program", i)), g.Text.Records, wanted); err != nil {
 			return err
 		}
-	}
-	if d.j != nil {
-		return d.j.Err
 	}
 	return nil
 }

@@ -81,21 +81,17 @@ func (d *fileDump) containerRecords() error {
 			}
 			continue
 		}
+		of := node.Text("")
 		if d.j != nil {
-			for i := range rs {
-				d.j.Put("", recordOf(p.Name, &rs[i]))
-			}
-			continue
+			of = node.Object("", node.Value("procedure", p.Name))
+		} else {
+			d.part()
+			d.printf("records of procedure %s, as loading generates them from its tasks; their buffers are not "+
+				"resolved\n", node.Printable(p.Name))
 		}
-		d.part()
-		d.printf("records of procedure %s, as loading generates them from its tasks; their buffers are not resolved\n",
-			node.Printable(p.Name))
-		if err := td.PrintRecords(d.out, rs); err != nil {
+		if err := d.recordStream(of, rs); err != nil {
 			return err
 		}
-	}
-	if d.j != nil {
-		return d.j.Err
 	}
 	return nil
 }
@@ -148,19 +144,6 @@ func (d *fileDump) notePart(s string) error {
 	return nil
 }
 
-// relocJSON is the JSON form of one relocation.
-type relocJSON struct {
-	In        string  `json:"in"`      // section of the relocation
-	Address   string  `json:"address"` // byte offset in that section
-	Kind      uint32  `json:"kind"`
-	Section   int     `json:"section"` // the section whose base is added, from 1
-	Target    string  `json:"target"`  // its name
-	Value     *string `json:"value"`   // the word in the file, a byte offset in the target; null if truncated
-	Procedure string  `json:"procedure,omitempty"`
-	Task      *int    `json:"task,omitempty"`
-	Field     string  `json:"field,omitempty"`
-}
-
 // relocs prints the relocations of all sections.
 func (d *fileDump) relocs() error {
 	f := d.hwx.f
@@ -168,41 +151,26 @@ func (d *fileDump) relocs() error {
 		d.j.Open(PartRelocs, '[')
 		defer d.j.Close()
 	}
-	sections, found := f.Sections(), false
+	found := false
 	text := f.Section(hwx.SegText, hwx.SectText)
-	for _, s := range sections {
+	for _, s := range f.Sections() {
 		if len(s.Relocs) == 0 {
 			continue
 		}
 		found = true
-		list := make([]relocJSON, len(s.Relocs))
-		at := map[uint32]int{}
-		b := s.Bytes()
-		for i, r := range s.Relocs {
-			list[i] = relocJSON{
-				In:      sectionName(s),
-				Address: fmt.Sprintf("%#x", r.Addr),
-				Kind:    r.Info >> 24,
-				Section: r.Section(),
-			}
-			if r.Section() >= 1 && r.Section() <= len(sections) {
-				list[i].Target = sectionName(sections[r.Section()-1])
-			}
-			if uint64(r.Addr)+4 <= uint64(len(b)) {
-				v := fmt.Sprintf("%#x", binary.LittleEndian.Uint32(b[r.Addr:]))
-				list[i].Value = &v
-			}
-			at[r.Addr] = i
-		}
+		users := map[uint32]*node.Node{}
 		if s == text && noFields(f) == "" {
-			d.relocFields(list, at)
+			users = d.relocUsers(s.Relocs)
 		}
-		if err := d.printRelocs(s, list); err != nil {
-			return err
+		if d.j == nil {
+			d.part()
+			d.printf("relocations of %s: %d at %#x\n", sectionName(s), len(s.Relocs), s.RelocOff)
 		}
-	}
-	if d.j != nil {
-		return d.j.Err
+		for _, r := range s.Relocs {
+			if err := d.put(d.reloc(s, r, users[r.Addr])); err != nil {
+				return err
+			}
+		}
 	}
 	if !found {
 		return d.notePart("no relocations are present")
@@ -210,53 +178,48 @@ func (d *fileDump) relocs() error {
 	return nil
 }
 
-// relocFields returns the task and field that each relocation of the task section changes. at has the relocations by
-// address.
-func (d *fileDump) relocFields(list []relocJSON, at map[uint32]int) {
+// relocUsers returns the task and field that each relocation of the task section changes, by address.
+func (d *fileDump) relocUsers(list []hwx.Reloc) map[uint32]*node.Node {
+	users := map[uint32]*node.Node{}
+	for _, r := range list {
+		users[r.Addr] = nil
+	}
 	for _, p := range d.hwx.f.Procedures() {
 		// visit returns no error, so neither does walk
 		_, _, _, _ = d.walk(p, func(i int, t td.Placed) error {
 			for w := range t.Words() {
-				k, ok := at[uint32(t.Off+4*w)]
-				if !ok {
+				at := uint32(t.Off + 4*w)
+				if _, ok := users[at]; !ok {
 					continue
 				}
-				list[k].Procedure, list[k].Task = p.Name, &i
+				field := node.Text(" ")
 				for _, f := range t.Codec.FieldsAt(t.Task, w) {
 					if f.Row().Known != td.Unknown {
-						list[k].Field = f.String()
+						field = node.Row("", " {field}", f)
 					}
 				}
+				users[at] = node.Row("", "  procedure {procedure} task {task}", p.Name, i).Add(field)
 			}
 			return nil
 		})
 	}
+	return users
 }
 
-func (d *fileDump) printRelocs(s *hwx.Section, list []relocJSON) error {
-	if d.j != nil {
-		for i := range list {
-			d.j.Put("", &list[i])
-		}
-		return d.j.Err
+// reloc describes a relocation of a section: where it is, the section whose base is added, from 1, and the word in the
+// file, a byte offset in that section.
+func (d *fileDump) reloc(s *hwx.Section, r hwx.Reloc, user *node.Node) *node.Node {
+	target, value, text := "", any(nil), "past the end of the file"
+	if sections := d.hwx.f.Sections(); r.Section() >= 1 && r.Section() <= len(sections) {
+		target = sectionName(sections[r.Section()-1])
 	}
-	d.part()
-	d.printf("relocations of %s: %d at %#x\n", sectionName(s), len(list), s.RelocOff)
-	for i := range list {
-		r := &list[i]
-		value := "past the end of the file"
-		if r.Value != nil {
-			value = "+ " + *r.Value
-		}
-		d.printf("  %-10s kind %d  section %d %s %s", r.Address, r.Kind, r.Section, r.Target, value)
-		if r.Task != nil {
-			d.printf("  procedure %s task %d %s", node.Printable(r.Procedure), *r.Task, r.Field)
-		}
-		if _, err := fmt.Fprintln(d.out); err != nil {
-			return err
-		}
+	if b := s.Bytes(); uint64(r.Addr)+4 <= uint64(len(b)) {
+		v := node.Hex(binary.LittleEndian.Uint32(b[r.Addr:]))
+		value, text = v, "+ "+v.String()
 	}
-	return nil
+	n := node.Row("", "{+in}  {address:-#10x} kind {kind}  section {section} {target} {+value}{-text}", sectionName(s),
+		node.Hex(r.Addr), r.Info>>24, r.Section(), target, value, text)
+	return n.AddIf(user != nil, user).Add(node.Text("\n"))
 }
 
 func sectionName(s *hwx.Section) string {

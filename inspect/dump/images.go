@@ -47,18 +47,8 @@ func (c *printer) images(path string, b []byte) error {
 }
 
 func (d *fileDump) imagesHeader() error {
-	if d.j != nil {
-		d.j.Put(PartHeaders, struct {
-			Version int `json:"version"`
-			Size    int `json:"image_size"`
-			Images  int `json:"images"`
-		}{td.V10.Version, td.ImageSize, len(d.imageSet)})
-		return d.j.Err
-	}
-	d.part()
-	d.printf("register images of descriptor version %d: %d of %#x bytes\n", td.V10.Version, len(d.imageSet),
-		td.ImageSize)
-	return nil
+	return d.show(node.Row(PartHeaders, "register images of descriptor version {version}: {+image_size}{images} of "+
+		"{-size:#x} bytes\n", td.V10.Version, td.ImageSize, len(d.imageSet), td.ImageSize))
 }
 
 func (d *fileDump) rawImagesHeader() error {

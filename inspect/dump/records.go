@@ -1,41 +1,9 @@
 package dump
 
-import "github.com/zinc-compiler/zinc/lower/td"
-
-// recordJSON is the JSON form of one record.
-type recordJSON struct {
-	Procedure string `json:"procedure,omitempty"` // of a container
-	Program   *int   `json:"program,omitempty"`   // of a firmware container
-	Task      int    `json:"task"`
-	Group     string `json:"group"`
-	Register  uint64 `json:"register"`
-	Slot      uint32 `json:"slot"`           // key, 0 of a value
-	Name      string `json:"name,omitempty"` // of the slot
-	Resolved  bool   `json:"resolved"`
-	Operand   uint64 `json:"operand"`
-	Bar       *int   `json:"bar"` // null for none
-	Offset    uint32 `json:"offset"`
-}
-
-func recordOf(procedure string, r *td.Record) recordJSON {
-	x := recordJSON{
-		Procedure: procedure,
-		Task:      r.Task,
-		Group:     td.Groups[r.Group].Name,
-		Register:  r.Register,
-		Slot:      uint32(r.Slot),
-		Resolved:  r.Resolved,
-		Operand:   r.Operand,
-		Offset:    r.Offset,
-	}
-	if r.Slot != 0 {
-		x.Name = r.Slot.String()
-	}
-	if r.Bar != td.NoBar {
-		x.Bar = &r.Bar
-	}
-	return x
-}
+import (
+	"github.com/zinc-compiler/zinc/internal/node"
+	"github.com/zinc-compiler/zinc/lower/td"
+)
 
 // streamParts are the parts of a record stream.
 var streamParts = []filePart{
@@ -54,22 +22,13 @@ func (c *printer) records(path string, b []byte) error {
 	})
 }
 
-// streamJSON is the JSON format of a record stream's headers.
-type streamJSON struct {
-	Version    int `json:"version"`
-	RecordSize int `json:"record_size"`
-	Records    int `json:"records"`
+// streamHead is the line of a record stream.
+func streamHead(records int) *node.Node {
+	return node.Row(PartHeaders, "record stream version {version}, {+record_size}{records} records of {-size} bytes\n",
+		td.RecordVersion, td.RecordSize, records, td.RecordSize)
 }
 
-func (d *fileDump) streamHeaders() error {
-	if d.j != nil {
-		d.j.Put(PartHeaders, streamJSON{td.RecordVersion, td.RecordSize, len(d.stream)})
-		return d.j.Err
-	}
-	d.part()
-	d.printf("record stream version %d, %d records of %d bytes\n", td.RecordVersion, len(d.stream), td.RecordSize)
-	return nil
-}
+func (d *fileDump) streamHeaders() error { return d.show(streamHead(len(d.stream))) }
 
 func (d *fileDump) rawStreamHeader() error {
 	return d.words(PartHeaders, "", 0, d.span(0, td.StreamHeader))
@@ -84,37 +43,45 @@ func (d *fileDump) rawStream() error {
 }
 
 func (d *fileDump) streamRecords() error {
-	if d.j == nil {
-		d.part()
-		return td.PrintRecords(d.out, d.stream)
-	}
-	return d.recordList(PartRecords, d.stream, func(*td.Record) bool { return true })
+	defer d.list(PartRecords)()
+	return d.recordStream(node.Text(""), d.stream)
 }
+
+// recordStream prints all records of a stream after its line; of has what each is of.
+func (d *fileDump) recordStream(of *node.Node, rs []td.Record) error {
+	if d.j == nil {
+		if err := streamHead(len(rs)).WriteText(d.out); err != nil {
+			return err
+		}
+	}
+	return d.recordList(of, rs, func(*td.Record) bool { return true })
+}
+
+// hasSlot reports whether a record names a buffer.
+func hasSlot(r *td.Record) bool { return r.Slot != 0 }
 
 // openRecords prints the records that name a buffer: the relocations of a stream.
 func (d *fileDump) openRecords() error {
-	slots := func(r *td.Record) bool { return r.Slot != 0 }
-	if d.j != nil {
-		return d.recordList(PartRelocs, d.stream, slots)
-	}
-	d.part()
-	n := 0
-	for i := range d.stream {
-		if slots(&d.stream[i]) {
-			n++
+	defer d.list(PartRelocs)()
+	if d.j == nil {
+		n := 0
+		for i := range d.stream {
+			if hasSlot(&d.stream[i]) {
+				n++
+			}
 		}
+		d.printf("relocation slots: %d of %d records\n", n, len(d.stream))
 	}
-	d.printf("relocation slots: %d of %d records\n", n, len(d.stream))
-	return td.PrintRecordLines(d.out, d.stream, slots)
+	return d.recordList(node.Text(""), d.stream, hasSlot)
 }
 
-func (d *fileDump) recordList(part string, rs []td.Record, wanted func(r *td.Record) bool) error {
-	d.j.Open(part, '[')
-	defer d.j.Close()
+func (d *fileDump) recordList(of *node.Node, rs []td.Record, wanted func(r *td.Record) bool) error {
 	for i := range rs {
 		if wanted(&rs[i]) {
-			d.j.Put("", recordOf("", &rs[i]))
+			if err := d.put(node.Object("", of, rs[i].Describe(i))); err != nil {
+				return err
+			}
 		}
 	}
-	return d.j.Err
+	return nil
 }

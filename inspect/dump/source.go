@@ -31,21 +31,6 @@ func (o *Options) OpenDebug(path string, b []byte) (*provenance.DB, error) {
 	return db, nil
 }
 
-// sourceOf prints where the task at a byte of the task section came from, and what its words refer to.
-func (c *printer) sourceOf(db *provenance.DB, off int) {
-	i := db.TaskAt(uint64(off))
-	if i < 0 {
-		return
-	}
-	t := &db.Tasks[i]
-	for _, l := range db.SourceLines(db.Source(t.Ref()), 0) {
-		fmt.Fprintf(c.out, "  %s\n", l)
-	}
-	for _, l := range t.Links {
-		fmt.Fprintf(c.out, "  word %d points at %s\n", l.Word, db.LinkString(l))
-	}
-}
-
 // database prints a debug database.
 func (c *printer) database(path string, b []byte) error {
 	db, err := provenance.Read(b)

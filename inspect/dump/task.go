@@ -7,32 +7,11 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/compile/attest"
-	"github.com/zinc-compiler/zinc/compile/provenance"
 	"github.com/zinc-compiler/zinc/emit/hwx"
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/lower/td"
 )
-
-// taskJSON is the JSON form of one task.
-type taskJSON struct {
-	Index      int    `json:"index"`
-	Offset     int    `json:"offset"` // in bytes, in the task section; in a file of images, in the file
-	FileOffset *int64 `json:"file_offset,omitempty"`
-	Words      int    `json:"words"`
-	td.Summary
-	Fields map[string]uint32 `json:"fields,omitempty"` // those that are not zero, in the unit of the field
-	// Source is the debug database's entry of the task, with Options.Source.
-	Source *provenance.TaskView `json:"source,omitempty"`
-}
-
-// undecodedJSON is the JSON form of the first task of a chain that does not decode.
-type undecodedJSON struct {
-	Index  int    `json:"index"`
-	Offset int    `json:"offset"`
-	Words  int    `json:"words"` // words that it should have
-	Bytes  string `json:"bytes"` // words that are present
-}
 
 // walk calls visit for each complete task of a procedure. Faults of the chain are reported once. rest has the offset in
 // the task section of the first task that could not be decoded, -1 if there is none, and the number of its words.
@@ -148,7 +127,8 @@ func (d *fileDump) containerTasks() error {
 		if d.j != nil {
 			d.j.Close()
 			if rest >= 0 {
-				d.j.Put("undecoded", undecodedJSON{Index: n, Offset: rest, Words: words, Bytes: fmt.Sprintf("%x", b)})
+				d.j.Put("undecoded", node.Row("", "{+index}{+offset}{+words}{+bytes}", n, rest, words,
+					fmt.Sprintf("%x", b)))
 			}
 			d.j.Close()
 			continue
@@ -196,39 +176,39 @@ func (d *fileDump) undecodedText(note string) error {
 
 // task prints one task: a line, and the fields if requested.
 func (d *fileDump) task(i int, t td.Placed, at int64) error {
+	s := t.Summary()
+	n := node.Row("", "task {index} at {offset:#x}{+file_offset}, {words} words: {-summary}{+engine}{+operation}"+
+		"{+shape}{+buffers}\n", i, t.Off, at, t.Words(), s, s.Engine, s.Operation, s.Shape, s.Buffers)
 	fields := d.All || d.has(PartFields)
-	if d.j != nil {
-		x := taskJSON{Index: i, Offset: t.Off, FileOffset: &at, Words: t.Words(), Summary: t.Summary()}
-		if fields {
-			x.Fields = t.Codec.Values(t.Task)
+	if fields && d.j != nil {
+		if values := t.Codec.Values(t.Task); len(values) > 0 {
+			n.Add(node.Value("fields", values))
 		}
-		x.Source = d.taskSource(t.Off)
-		d.j.Put("", x)
-		return d.j.Err
 	}
-	d.printf("task %d at %#x, %d words: %s\n", i, t.Off, t.Words(), t.Summary())
-	d.printSource(t.Off)
-	if !fields {
-		return nil
+	if err := d.put(d.sourced(n, t.Off)); err != nil || d.j != nil || !fields {
+		return err
 	}
 	return d.fieldRuns(t, false)
 }
 
-func (d *fileDump) taskSource(off int) *provenance.TaskView {
+// sourced adds to a task where it came from, with Options.Source.
+func (d *fileDump) sourced(n *node.Node, off int) *node.Node {
 	if d.hwx == nil || d.hwx.db == nil || !d.Source {
-		return nil
+		return n
 	}
-	if i := d.hwx.db.TaskAt(uint64(off)); i >= 0 {
-		v := d.hwx.db.TaskView(i)
-		return &v
+	db := d.hwx.db
+	i := db.TaskAt(uint64(off))
+	if i < 0 {
+		return n
 	}
-	return nil
-}
-
-func (d *fileDump) printSource(off int) {
-	if d.hwx != nil && d.hwx.db != nil && d.Source {
-		d.sourceOf(d.hwx.db, off)
+	t := &db.Tasks[i]
+	for _, l := range db.SourceLines(db.Source(t.Ref()), 0) {
+		n.Add(node.Text("  %s\n", l))
 	}
+	for _, l := range t.Links {
+		n.Add(node.Text("  word %d points at %s\n", l.Word, db.LinkString(l)))
+	}
+	return n.Add(node.Value("source", db.TaskView(i)))
 }
 
 // everyField prints the fields of a task, word by word, with place, meaning and source.
@@ -344,72 +324,43 @@ func registerOf(p td.Place) string {
 	return fmt.Sprintf("%#07x", p.Addr()) // as in docs/registers.md
 }
 
-// fieldJSON is the JSON format of a field and its row of the table.
-type fieldJSON struct {
-	Name     string `json:"name"`
-	Word     int    `json:"word"`
-	Register string `json:"register"`
-	Bits     string `json:"bits"`
-	Kind     string `json:"kind"`
-	Value    uint32 `json:"value"` // in the field's unit
-	Hex      string `json:"hex"`
-	Text     string `json:"text"` // the value in readable form: fp16 and fp32 fields as numbers
-	Meaning  string `json:"meaning,omitempty"`
-	Doc      string `json:"doc"`
-	Known    string `json:"known"`
-	Source   string `json:"source"`
-	V10      string `json:"v10"`
-}
-
-// detailJSON is the JSON form of a task that Options.Tasks selects.
-type detailJSON struct {
-	Procedure string `json:"procedure"`
-	taskJSON
-	Kind   string      `json:"attested_kind"`
-	Cases  []string    `json:"attested_by"` // recorded cases
-	Detail []fieldJSON `json:"detail"`
+// fieldNode describes a field and its row of the table.
+func fieldNode(r *td.Reading) *node.Node {
+	meaning := r.Meaning(r.Value)
+	n := node.Row("", "{+name}{+word}{+register}{+bits}{+kind}{+value}{+hex}{+text}", r.Name, r.Word,
+		registerOf(r.At), r.At.Bits(), r.Kind, r.Value, node.Hex(r.Value), r.Text(r.Value))
+	n.AddIf(meaning != "", node.Value("meaning", meaning))
+	return n.Add(node.Row("", "{+doc}{+known}{+source}{+v10}", r.Doc, r.Known, r.Provenance(), r.Place(td.V10)))
 }
 
 // detail prints one task: in text the fields that are set and known or, with AllFields, every field; in JSON every
 // field.
-func (d *fileDump) detail(procedure string, i, n int, t td.Placed, at int64) error {
-	kind := attest.Kind(t.Task, i, n)
+func (d *fileDump) detail(procedure string, i, count int, t td.Placed, at int64) error {
+	kind := attest.Kind(t.Task, i, count)
 	cases := attest.Cases(kind)
+	s := t.Summary()
+	n := node.Row("", "{+procedure}task {index} of procedure {-procedure} at {offset:#x}, byte {file_offset:#x} of "+
+		"the file, {words} words\n  {engine}, {operation}\n  {shape}\n  {buffers}\n{+attested_kind}{+attested_by}",
+		procedure, i, procedure, t.Off, at, t.Words(), s.Engine, s.Operation, s.Shape, s.Buffers, kind,
+		append([]string{}, cases...))
+	if len(cases) > 0 {
+		n.Add(node.Text("  a task of this kind is in %s: %s\n", diag.Count(len(cases), "recorded case",
+			"recorded cases"), strings.Join(cases[:min(len(cases), maxCases)], ", ")))
+	} else {
+		n.Add(node.Text("  no recorded case has a task of this kind\n"))
+	}
+	d.sourced(n, t.Off)
 	if d.j != nil {
-		x := detailJSON{Procedure: procedure, Kind: kind, Cases: cases, Detail: []fieldJSON{},
-			taskJSON: taskJSON{
-				Index:      i,
-				Offset:     t.Off,
-				FileOffset: &at,
-				Words:      t.Words(),
-				Summary:    t.Summary(),
-				Source:     d.taskSource(t.Off),
-			}}
-		if cases == nil {
-			x.Cases = []string{}
-		}
+		fields := node.List("detail")
 		for r := range t.Readings(true) {
-			x.Detail = append(x.Detail, fieldJSON{Name: r.Name, Word: r.Word, Register: registerOf(r.At),
-				Bits: r.At.Bits(), Kind: r.Kind.String(), Value: r.Value, Hex: fmt.Sprintf("%#x", r.Value),
-				Text: r.Text(r.Value), Meaning: r.Meaning(r.Value), Doc: r.Doc, Known: r.Known.String(),
-				Source: r.Provenance(), V10: r.Place(td.V10).String()})
+			fields.Add(fieldNode(&r))
 		}
-		d.j.Put("", x)
-		return d.j.Err
+		return d.put(n.Add(fields))
 	}
 	d.part()
-	d.printf("task %d of procedure %s at %#x, byte %#x of the file, %d words\n", i, node.Printable(procedure), t.Off,
-		at, t.Words())
-	s := t.Summary()
-	d.printf("  %s, %s\n  %s\n  %s\n", s.Engine, s.Operation, s.Shape, s.Buffers)
-	if len(cases) > 0 {
-		shown := cases[:min(len(cases), maxCases)]
-		d.printf("  a task of this kind is in %s: %s\n", diag.Count(len(cases), "recorded case", "recorded cases"),
-			strings.Join(shown, ", "))
-	} else {
-		d.printf("  no recorded case has a task of this kind\n")
+	if err := d.put(n); err != nil {
+		return err
 	}
-	d.printSource(t.Off)
 	if d.AllFields {
 		return d.everyField(t)
 	}

@@ -1,46 +1,28 @@
 package td
 
 import (
-	"bufio"
 	"fmt"
-	"io"
+
+	"github.com/zinc-compiler/zinc/internal/node"
 )
 
-// PrintRecords writes a record stream as text, one line for each record.
-func PrintRecords(w io.Writer, rs []Record) error {
-	bw := bufio.NewWriter(w)
-	fmt.Fprintf(bw, "record stream version %d, %d records of %d bytes\n", RecordVersion, len(rs), RecordSize)
-	if err := PrintRecordLines(bw, rs, func(*Record) bool { return true }); err != nil {
-		return err
+// Describe describes record i of a stream.
+func (r *Record) Describe(i int) *node.Node {
+	n := node.Row("", "record {-i}: task {task}, {group} register {register:#04x}, {+slot}", i, r.Task,
+		Groups[r.Group].Name, r.Register, uint32(r.Slot))
+	bar, where := node.Value("bar", nil), "no buffer-access register"
+	if r.Bar != NoBar {
+		bar, where = node.Value("bar", r.Bar), fmt.Sprintf("buffer-access register %d", r.Bar)
 	}
-	return bw.Flush()
-}
-
-// PrintRecordLines writes a line for each record that wanted accepts.
-func PrintRecordLines(w io.Writer, rs []Record, wanted func(r *Record) bool) error {
-	bw := bufio.NewWriter(w)
-	for i := range rs {
-		r := &rs[i]
-		if !wanted(r) {
-			continue
-		}
-		fmt.Fprintf(bw, "record %d: task %d, %s register 0x%04x, ", i, r.Task, Groups[r.Group].Name, r.Register)
-		switch {
-		case r.Slot == 0:
-			k, _ := opConfigAt(uint32(r.Register % RegisterWindow))
-			fmt.Fprintf(bw, "value %#08x, op-config %s\n", r.Operand, opConfig[k].name)
-			continue
-		case r.Resolved:
-			fmt.Fprintf(bw, "%s at %#x", r.Slot, r.Operand)
-		default:
-			fmt.Fprintf(bw, "%s unresolved", r.Slot)
-		}
-		if r.Bar == NoBar {
-			fmt.Fprint(bw, ", no buffer-access register")
-		} else {
-			fmt.Fprintf(bw, ", buffer-access register %d", r.Bar)
-		}
-		fmt.Fprintf(bw, " + %#x\n", r.Offset)
+	if r.Slot == 0 {
+		k, _ := opConfigAt(uint32(r.Register % RegisterWindow))
+		return n.Add(node.Row("", "{+resolved}value {operand:#08x}, op-config {-name}\n", r.Resolved, r.Operand,
+			opConfig[k].name), bar, node.Value("offset", r.Offset))
 	}
-	return bw.Flush()
+	format := "{name} unresolved{+resolved}{+operand}"
+	if r.Resolved {
+		format = "{name} at {+resolved}{operand:#x}"
+	}
+	return n.Add(node.Row("", format, r.Slot, r.Resolved, r.Operand), bar, node.Row("", ", {-where} + {offset:#x}\n",
+		where, r.Offset))
 }
