@@ -198,8 +198,8 @@ type assessments struct {
 	known  map[assessment]*assessment
 }
 
-// mostKnown bounds the assessments that later ones are compared with.
-const mostKnown = 1 << 12
+// maxKnown bounds the assessments that later ones are compared with.
+const maxKnown = 1 << 12
 
 func newAssessments(tab *target.Table) *assessments {
 	return &assessments{target: tab, kinds: map[string]string{}, known: map[assessment]*assessment{}}
@@ -217,7 +217,7 @@ func (k *assessments) of(t *td.Task, i, n int) *assessment {
 	if same, ok := k.known[a]; ok {
 		return same
 	}
-	if len(k.known) < mostKnown {
+	if len(k.known) < maxKnown {
 		k.known[a] = &a
 	}
 	return &a

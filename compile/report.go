@@ -451,18 +451,18 @@ func sum(fs []*Function) *Report {
 	return r
 }
 
-// mostListed is the number of functions that Line describes.
-const mostListed = 4
+// maxListed is the number of functions that Line describes.
+const maxListed = 4
 
 // Line returns the placement in one line.
 func (r *Report) Line() string {
 	if n := len(r.Functions); n > 0 {
 		lines := []string{fmt.Sprintf("%d functions", n)}
-		for _, f := range r.Functions[:min(n, mostListed)] {
+		for _, f := range r.Functions[:min(n, maxListed)] {
 			lines = append(lines, f.Line())
 		}
-		if n > mostListed {
-			lines = append(lines, fmt.Sprintf("and %d more", n-mostListed))
+		if n > maxListed {
+			lines = append(lines, fmt.Sprintf("and %d more", n-maxListed))
 		}
 		return strings.Join(lines, "; ")
 	}

@@ -49,13 +49,13 @@ func NewAcceptor(t *target.Table, time *Estimator) *Acceptor {
 	return &Acceptor{t: t, time: time, verdicts: map[string]verdict{}, live: map[*ir.Value]int{}}
 }
 
-// mostVerdicts bounds the verdicts that are kept for the next compilation.
-const mostVerdicts = 1 << 16
+// maxVerdicts bounds the verdicts that are kept for the next compilation.
+const maxVerdicts = 1 << 16
 
 // Next prepares for another compilation: it drops the verdicts that depend on constants of the last one.
 func (c *Acceptor) Next() {
 	maps.DeleteFunc(c.verdicts, func(_ string, v verdict) bool { return len(v.consts) > 0 })
-	if len(c.verdicts) > mostVerdicts {
+	if len(c.verdicts) > maxVerdicts {
 		clear(c.verdicts)
 	}
 }

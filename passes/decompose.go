@@ -468,9 +468,9 @@ func (c *decomposer) matrix(key string, rows, cols int64, f func(r, k int64) flo
 	return c.filled(key, func(i int64) float64 { return f(i/cols, i%cols) }, rows, cols)
 }
 
-// mostGrowth is how many elements of computed constants are allowed for each element of an operation's constants, in
+// maxGrowth is how many elements of computed constants are allowed for each element of an operation's constants, in
 // addition to maxMade.
-const mostGrowth = 8
+const maxGrowth = 8
 
 // computed is like halves for a constant that is computed from the constants in from.
 func (c *decomposer) computed(at func(i int64) float64, shape []int64, from ...*ir.Value) *ir.Value {
@@ -485,12 +485,12 @@ func (c *decomposer) computed(at func(i int64) float64, shape []int64, from ...*
 	})
 	n := int64(1)
 	for _, d := range shape {
-		if n *= d; n > maxMade+mostGrowth*given {
+		if n *= d; n > maxMade+maxGrowth*given {
 			break
 		}
 	}
-	if c.made += n; c.made > maxMade+mostGrowth*given {
-		return c.past("elements of computed constants", c.made, maxMade+mostGrowth*given)
+	if c.made += n; c.made > maxMade+maxGrowth*given {
+		return c.past("elements of computed constants", c.made, maxMade+maxGrowth*given)
 	}
 	v := c.s.constant(c.remembered(at, shape, from), c.op.Pos)
 	for _, f := range from {
@@ -539,14 +539,14 @@ func (c *decomposer) remembered(at func(i int64) float64, shape []int64, from []
 		return x.Const
 	}
 	k := halves(at, shape)
-	if memory.bytes += int64(len(k.Data)); memory.bytes <= mostRemembered {
+	if memory.bytes += int64(len(k.Data)); memory.bytes <= maxRemembered {
 		memory.made[b.String()] = computedConstant{k, held}
 	}
 	return k
 }
 
-// mostRemembered is the largest number of bytes of computed constants that are remembered.
-const mostRemembered = 256 << 20
+// maxRemembered is the largest number of bytes of computed constants that are remembered.
+const maxRemembered = 256 << 20
 
 // computedConstants are the constants that decompositions computed, by what they depend on.
 type computedConstants struct {

@@ -85,8 +85,8 @@ func scaledQuotient(c *decomposer) {
 	c.become(c.mul(y, c.rsqrt(sum)))
 }
 
-// mostUnits is the largest sum of squares of numbers up to 1 that a decomposition computes in fp16.
-const mostUnits = 1 << 15
+// maxUnits is the largest sum of squares of numbers up to 1 that a decomposition computes in fp16.
+const maxUnits = 1 << 15
 
 // unitParts returns x divided by most, its largest magnitude. It is multiplied by 2 to the power of -shift if so many
 // elements are summed over the axes that the sum of their squares would not be finite.
@@ -96,7 +96,7 @@ func (c *decomposer) unitParts(x, most *ir.Value, axes []int) (y *ir.Value, shif
 	for _, a := range axes {
 		n *= x.Type.Shape[a]
 	}
-	for ; n > mostUnits; n /= 4 {
+	for ; n > maxUnits; n /= 4 {
 		shift++
 	}
 	if shift > 0 {

@@ -20,8 +20,8 @@ var productDecompositions = []Decomposition{
 		Doc: "matmul with a constant triangle of ones, of blocks where the axis is long", apply: triangle},
 }
 
-// mostMasked is the number that a mask adds where it is false.
-const mostMasked = -65504
+// maxMasked is the number that a mask adds where it is false.
+const maxMasked = -65504
 
 // attentionByParts scales the query and not the scores, which before scaling may be larger than fp16 can represent.
 func attentionByParts(c *decomposer) {
@@ -41,10 +41,10 @@ func attentionByParts(c *decomposer) {
 			if m.Const.Int(i) != 0 {
 				return 0
 			}
-			return mostMasked
+			return maxMasked
 		}, m.Type.Shape, m))
 	default:
-		s = c.do(ir.OpSelect, arg{ir.ParamCond, m}, arg{ir.ParamA, s}, arg{ir.ParamB, c.num(mostMasked)})
+		s = c.do(ir.OpSelect, arg{ir.ParamCond, m}, arg{ir.ParamA, s}, arg{ir.ParamB, c.num(maxMasked)})
 	}
 	c.become(c.matmul(c.do(ir.OpSoftmax, arg{ir.ParamX, s}, arg{ir.ParamAxis, c.int(-1)}), v, false))
 }

@@ -25,8 +25,8 @@ var reductionDecompositions = []Decomposition{
 		apply: shiftedLogSum},
 }
 
-// mostPlaces is the length of the longest axis whose places fp16 can distinguish.
-const mostPlaces = 2048
+// maxPlaces is the length of the longest axis whose places fp16 can distinguish.
+const maxPlaces = 2048
 
 // firstOfEqual counts places from the end, so that the first of equal elements has the largest place. It takes the
 // maximum of the places over the axis, with 0 where the operand is not its maximum. The difference from the maximum is
@@ -41,8 +41,8 @@ func firstOfEqual(c *decomposer) {
 		c.decline("the result is %s, want int32", t)
 		return
 	}
-	if n > mostPlaces {
-		c.past("places along the axis", n, mostPlaces)
+	if n > maxPlaces {
+		c.past("places along the axis", n, maxPlaces)
 		return
 	}
 	large, one := c.num(0x1p15), c.num(1)

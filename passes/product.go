@@ -210,9 +210,9 @@ func (s *State) foldInto(op *ir.Op, n map[*ir.Value]int) (*ir.Value, error) {
 	return s.foldedOnto(p, op), nil
 }
 
-// MostLost is the part of the weights of an output, by magnitude, that folding a factor into them may lose, the
+// MaxLost is the part of the weights of an output, by magnitude, that folding a factor into them may lose, the
 // smallest of them: a quarter of what rounding the weights may change.
-const MostLost = 0x1p-13
+const MaxLost = 0x1p-13
 
 // loses reports whether weights of fp16, each row multiplied by a factor, lose more than that: products read subnormal
 // weights as 0 (docs/numerics.md), and finite weights may become infinite.
@@ -270,12 +270,12 @@ func rowLoses(w, scaled []byte, factor float64) bool {
 	kept := 0.0
 	for i := 0; i < len(scaled); i += 2 {
 		if y := magnitude(scaled[i:]); y >= leastNormal {
-			if kept += units(y); lost <= MostLost*(kept+lost) {
+			if kept += units(y); lost <= MaxLost*(kept+lost) {
 				return false
 			}
 		}
 	}
-	return lost > MostLost*(kept+lost)
+	return lost > MaxLost*(kept+lost)
 }
 
 // units returns a normal magnitude in halfUnits.

@@ -29,7 +29,7 @@ func TestRowLoses(t *testing.T) {
 				lost += x * factor
 			}
 		}
-		return lost > MostLost*(kept+lost)
+		return lost > MaxLost*(kept+lost)
 	}
 	seen := map[bool]int{}
 	for range 50_000 {

@@ -4,7 +4,7 @@ import "github.com/zinc-compiler/zinc/ir"
 
 const (
 	largestHalf = 65504   // the largest fp16 number
-	mostFactor  = 1 << 15 // times largestHalf this is under 2^31
+	maxFactor   = 1 << 15 // times largestHalf this is under 2^31
 )
 
 // wholeInHalf rewrites a sum, difference or product of two int32 values that a cast reads as fp16. It becomes that
@@ -20,7 +20,7 @@ func (s *State) wholeInHalf(r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x, y := mid.Arg(ir.ParamX), mid.Arg(ir.ParamY)
 	most := int64(largestHalf)
 	if mid.Is(ir.OpMul) {
-		most = mostFactor
+		most = maxFactor
 	}
 	if x.IsConst() == y.IsConst() && (x.IsConst() || mid.Is(ir.OpMul)) {
 		return nil, nil

@@ -28,8 +28,8 @@ const (
 // smallestSize is the size of the model whose time and memory are those of a start.
 const smallestSize = 4
 
-// mostExponent is the largest exponent of time or memory that a growth table passes.
-const mostExponent = 1.15
+// maxExponent is the largest exponent of time or memory that a growth table passes.
+const maxExponent = 1.15
 
 // An exponent is fitted over the sizes that take more than a factor of what the smallest model takes, which is
 // subtracted. Before that constants decide, and a run that takes milliseconds is mostly noise.
@@ -181,7 +181,7 @@ var measured = []command{
 }
 
 // scaling measures every command on every family, at sizes that double, and writes the exponents of time and memory.
-// Its error is the rows above mostExponent.
+// Its error is the rows above maxExponent.
 func scaling(w io.Writer, zinc, only string) error {
 	for _, g := range growths {
 		fmt.Fprintf(w, "%s: %s\n", g.name, g.doc)
@@ -224,7 +224,7 @@ func scaling(w io.Writer, zinc, only string) error {
 		}
 	}
 	if len(bad) > 0 {
-		return fmt.Errorf("exponent above %g: %s", mostExponent, strings.Join(bad, ", "))
+		return fmt.Errorf("exponent above %g: %s", maxExponent, strings.Join(bad, ", "))
 	}
 	return nil
 }
@@ -342,7 +342,7 @@ func (c curve) memory() float64 {
 	return c.exponent(memoryFactor, func(s sample) float64 { return float64(s.peak) })
 }
 
-func (c curve) fails() bool { return c.time() > mostExponent || c.memory() > mostExponent }
+func (c curve) fails() bool { return c.time() > maxExponent || c.memory() > maxExponent }
 
 // exponent is the slope of a quantity by size, both as logarithms, over the sizes at which it is more than factor times
 // what the smallest model takes, beyond that. It is NaN if fewer than three sizes are left.

@@ -152,8 +152,8 @@ func (a *affine) multiplied(op *ir.Op) {
 	a.product, a.weights = op, ws
 }
 
-// mostAlike bounds the operations between a value and the affine functions that it depends on.
-const mostAlike = 4
+// maxAlike bounds the operations between a value and the affine functions that it depends on.
+const maxAlike = 4
 
 // alike reports that two values are the same but for the rounding of constants: affine functions of the same value, or
 // the same operation on such.
@@ -165,7 +165,7 @@ func (s *source) alike(v, w *ir.Value, depth int) (why string, ok bool) {
 		return why, true
 	}
 	a, b := v.Def, w.Def
-	if depth == mostAlike || a == nil || b == nil || a.Def != b.Def || len(a.Blocks) > 0 || a.Results[0] != v ||
+	if depth == maxAlike || a == nil || b == nil || a.Def != b.Def || len(a.Blocks) > 0 || a.Results[0] != v ||
 		b.Results[0] != w || a.Def.Effect != ir.Pure {
 		return "", false
 	}

@@ -324,14 +324,14 @@ func (p *proof) statements(ctx context.Context) (*SourceResult, error) {
 				r, err = p.source.run(ctx, p.outs)
 			}
 		}
-		if err != nil || r.Open == 0 || granted == mostGranted || !p.source.grant(r) {
+		if err != nil || r.Open == 0 || granted == maxGranted || !p.source.grant(r) {
 			return r, err
 		}
 	}
 }
 
-// mostGranted bounds how often statements are compared again, each time with one more value that is not concluded.
-const mostGranted = 32
+// maxGranted bounds how often statements are compared again, each time with one more value that is not concluded.
+const maxGranted = 32
 
 // bytesAndProgram compares the bytes with the program. If an output differs, it runs again knowing what the tasks
 // compute, since an operation can mean one of two things, and finds the first value that departs.

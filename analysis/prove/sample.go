@@ -147,14 +147,14 @@ func (s *source) sample(ctx context.Context, v, w *ir.Value) finding {
 	return f
 }
 
-// mostWhole bounds how far whole looks back.
-const mostWhole = 8
+// maxWhole bounds how far whole looks back.
+const maxWhole = 8
 
 // whole reports whether the operations that compute a value show that it has no fraction.
 func whole(v *ir.Value, depth int) bool {
 	op := v.Def
 	switch {
-	case v.Const != nil || op == nil || depth == mostWhole:
+	case v.Const != nil || op == nil || depth == maxWhole:
 		return false
 	case v.Type.DType.IsInt() || op.Is(ir.OpFloor, ir.OpCeil, ir.OpRound):
 		return true

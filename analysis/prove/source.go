@@ -139,8 +139,8 @@ func folded(f *ir.Func, placed map[string]*ir.Value) *ir.Func {
 	return f
 }
 
-// mostFolded bounds the operations that loops become.
-const mostFolded = 1 << 16
+// maxFolded bounds the operations that loops become.
+const maxFolded = 1 << 16
 
 // folder copies the operations of a function.
 type folder struct {
@@ -214,7 +214,7 @@ func (x *folder) decided(op *ir.Op) []*ir.Value {
 	}
 	vars, before, rename := op.ArgList(ir.ParamLoopVars), len(x.ops), x.c.Rename
 	defer func() { x.c.Rename = rename }()
-	for trip := 0; x.c.Ops < mostFolded; trip++ {
+	for trip := 0; x.c.Ops < maxFolded; trip++ {
 		x.c.Rename = func(old string) string { return fmt.Sprintf("%s, trip %d", old, trip) }
 		test := x.inline(op.Blocks[0], vars)
 		if !test[0].IsConst() {

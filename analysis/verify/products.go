@@ -224,7 +224,7 @@ func (s *statement) mayLose(e []float32, w *ir.Value) {
 		sums[row(i)] += abs(x)
 	}
 	for i, x := range v {
-		if k := row(i); x != 0 && abs(x) <= passes.MostLost*sums[k] {
+		if k := row(i); x != 0 && abs(x) <= passes.MaxLost*sums[k] {
 			small[k] = append(small[k], i)
 		}
 	}
@@ -232,7 +232,7 @@ func (s *statement) mayLose(e []float32, w *ir.Value) {
 		slices.SortFunc(list, func(i, j int) int { return cmp.Compare(abs(v[i]), abs(v[j])) })
 		lost := 0.0
 		for _, i := range list {
-			if lost += abs(v[i]); lost > passes.MostLost*(1+halfUnit)*sums[k] {
+			if lost += abs(v[i]); lost > passes.MaxLost*(1+halfUnit)*sums[k] {
 				break
 			}
 			e[i] += float32(abs(v[i]))

@@ -55,7 +55,7 @@ func TestEditsAreAsShortAsTheTables(t *testing.T) {
 	}
 }
 
-// TestListsFarApartArePairedByKey has lists that differ in more than mostEdits.
+// TestListsFarApartArePairedByKey has lists that differ in more than maxEdits.
 func TestListsFarApartArePairedByKey(t *testing.T) {
 	var a, b []string
 	for i := range 20000 {

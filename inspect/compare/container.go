@@ -198,7 +198,7 @@ func programText(a, b string) (out []string) {
 				other[l]--
 				continue
 			}
-			if n++; n <= 2*mostLines {
+			if n++; n <= 2*maxLines {
 				out = append(out, mark+lineText(l))
 			}
 		}
@@ -206,8 +206,8 @@ func programText(a, b string) (out []string) {
 	add("- ", x, right)
 	add("+ ", y, left)
 	switch {
-	case n > 2*mostLines:
-		out = append(out, fmt.Sprintf("and %d lines more", n-2*mostLines))
+	case n > 2*maxLines:
+		out = append(out, fmt.Sprintf("and %d lines more", n-2*maxLines))
 	case n == 0 && slices.Equal(x, y):
 		out = []string{otherLines}
 	case n == 0:

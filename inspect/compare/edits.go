@@ -46,8 +46,8 @@ func (w *treeDiff) rewired(a, b *mil.Stmt) (out []rewire) {
 	return out
 }
 
-// mostNamed is the number of statements that differ only in their attribute name which are listed one by one.
-const mostNamed = 3
+// maxNamed is the number of statements that differ only in their attribute name which are listed one by one.
+const maxNamed = 3
 
 // simplify merges the changes of one edit: a statement inserted between a value and its readers, or removed from there,
 // with the changes of the readers; and the renaming of many statements.
@@ -66,7 +66,7 @@ func simplify(all []*Change) (out []*Change) {
 		}
 	}
 	for _, c := range all {
-		if c.edit.called && len(called) > mostNamed {
+		if c.edit.called && len(called) > maxNamed {
 			continue
 		}
 		if to := between(c, come, gone); to != nil {
@@ -82,7 +82,7 @@ func simplify(all []*Change) (out []*Change) {
 		}
 		out = append(out, c)
 	}
-	if len(called) > mostNamed {
+	if len(called) > maxNamed {
 		all := &Change{
 			Level:   MIL,
 			Kind:    Changed,

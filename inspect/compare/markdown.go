@@ -10,8 +10,8 @@ import (
 	"github.com/zinc-compiler/zinc/internal/diag"
 )
 
-// mostMarkdown bounds the bytes of the changes in a comment; hosts accept 65536 characters.
-const mostMarkdown = 40 << 10
+// maxMarkdown bounds the bytes of the changes in a comment; hosts accept 65536 characters.
+const maxMarkdown = 40 << 10
 
 // Markdown writes the result for a comment in continuous integration: a heading for each change, and a table of its
 // effects. It is truncated to the length of a comment.
@@ -57,7 +57,7 @@ func (r *Result) Markdown(w io.Writer, o TextOptions) error {
 	for i, c := range r.Changes {
 		var x bytes.Buffer
 		r.markdownChange(&x, c, &o)
-		if b.Len()+x.Len() > mostMarkdown {
+		if b.Len()+x.Len() > maxMarkdown {
 			fmt.Fprintf(&b, "\nand %s more; `zinc diff` prints them all.\n", diag.Count(len(r.Changes)-i, "change",
 				"changes"))
 			break
@@ -111,14 +111,14 @@ func (o *TextOptions) details(c *Change) []string {
 	return c.Details
 }
 
-// mostReason bounds the bytes of the reason why something is missing, such as a list of errors.
-const mostReason = 1 << 10
+// maxReason bounds the bytes of the reason why something is missing, such as a list of errors.
+const maxReason = 1 << 10
 
 func cut(s string) string {
-	if len(s) <= mostReason {
+	if len(s) <= maxReason {
 		return s
 	}
-	return strings.ToValidUTF8(s[:mostReason], "") + " ..."
+	return strings.ToValidUTF8(s[:maxReason], "") + " ..."
 }
 
 // inFile returns a position without folders, which differ between checkouts.

@@ -121,14 +121,14 @@ func (s *Side) price(ctx context.Context, p *ir.Program, o compile.Options) erro
 	return ctx.Err()
 }
 
-// mostPrograms bounds the programs read from an executable, in bytes.
-const mostPrograms = 64 << 20
+// maxPrograms bounds the programs read from an executable, in bytes.
+const maxPrograms = 64 << 20
 
 // compileWith compiles the model with another zinc. It records refusals and unreadable output and does not return them.
 func (s *Side) compileWith(ctx context.Context, q *Request) error {
 	x, limits := q.Executable, q.Limits
 	if limits.Programs <= 0 {
-		limits.Programs = mostPrograms
+		limits.Programs = maxPrograms
 	}
 	r, err := x.Compile(ctx, toolchain.Request{
 		Model: q.Path, WeightsDir: q.Frontend.WeightsDir, Target: q.Compile.Target.Name,

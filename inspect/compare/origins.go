@@ -9,8 +9,8 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// mostNodes bounds the search from an origin to the statements that name it.
-const mostNodes = 64
+// maxNodes bounds the search from an origin to the statements that name it.
+const maxNodes = 64
 
 // from returns the qualified names of the nearest statements that nodes came from.
 func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
@@ -20,7 +20,7 @@ func (s *Side) from(nodes ...provenance.NodeID) (out []string) {
 	for _, n := range nodes {
 		names, ok := s.memo[n]
 		if !ok {
-			for _, i := range s.told.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
+			for _, i := range s.told.Brief(provenance.Ref{Node: n}, maxNodes).Statements {
 				st := &s.told.Statements[i]
 				names = append(names, qualified(st.Func, st.Name))
 			}
@@ -46,13 +46,13 @@ func (s *Side) key(n provenance.NodeID) string {
 	return strings.Join(names, "\x01")
 }
 
-// mostLabels bounds the operations in a label.
-const mostLabels = 3
+// maxLabels bounds the operations in a label.
+const maxLabels = 3
 
 // label names a node by its operations, including fused ones, or by its constant if it has no operations.
 func (s *Side) label(n provenance.NodeID) string {
 	var ops, others []string
-	for _, i := range s.told.Brief(provenance.Ref{Node: n}, mostNodes).Statements {
+	for _, i := range s.told.Brief(provenance.Ref{Node: n}, maxNodes).Statements {
 		st := &s.told.Statements[i]
 		if name := st.Op + " " + st.Name; st.Op == constOp {
 			others = append(others, name)
@@ -61,8 +61,8 @@ func (s *Side) label(n provenance.NodeID) string {
 		}
 	}
 	switch {
-	case len(ops) > mostLabels:
-		return strings.Join(ops[:mostLabels], ", ") + fmt.Sprintf(" and %d more", len(ops)-mostLabels)
+	case len(ops) > maxLabels:
+		return strings.Join(ops[:maxLabels], ", ") + fmt.Sprintf(" and %d more", len(ops)-maxLabels)
 	case len(ops) > 0:
 		return strings.Join(ops, ", ")
 	case len(others) > 0:
@@ -76,7 +76,7 @@ func origins(roots ...*ir.Origin) (out []string) {
 	var queue []*ir.Origin
 	seen := map[*ir.Origin]bool{}
 	push := func(x *ir.Origin) {
-		if x != nil && !seen[x] && len(queue) < mostNodes {
+		if x != nil && !seen[x] && len(queue) < maxNodes {
 			seen[x] = true
 			queue = append(queue, x)
 		}

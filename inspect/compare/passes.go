@@ -12,9 +12,9 @@ import (
 
 // Bounds of the report on a pass: pairs of lines, subjects in a line, and bytes of a line of a program.
 const (
-	mostLines     = 8
-	mostSubjects  = 4
-	mostLineBytes = 240
+	maxLines     = 8
+	maxSubjects  = 4
+	maxLineBytes = 240
 )
 
 // pipeline is one run of the passes: of a function in one configuration of its shapes.
@@ -161,9 +161,9 @@ func (p *pairing) departure(a, b *pipeline) *Change {
 // some lists a few of the subjects.
 func some(subjects []string) string {
 	n := len(subjects)
-	s := lineText(strings.Join(subjects[:min(n, mostSubjects)], ", "))
-	if n > mostSubjects {
-		s += fmt.Sprintf(" and %d others", n-mostSubjects)
+	s := lineText(strings.Join(subjects[:min(n, maxSubjects)], ", "))
+	if n > maxSubjects {
+		s += fmt.Sprintf(" and %d others", n-maxSubjects)
 	}
 	return s
 }
@@ -245,7 +245,7 @@ func (p *pairing) between(a, b *shot, number []uint32) (d programDifference) {
 		}
 		seen[s] = true
 		d.subjects = append(d.subjects, s)
-		if len(d.subjects) > mostLines {
+		if len(d.subjects) > maxLines {
 			return
 		}
 		for _, l := range before {
@@ -270,7 +270,7 @@ func (p *pairing) between(a, b *shot, number []uint32) (d programDifference) {
 	for _, s := range order {
 		add(s, nil, now[s])
 	}
-	if k := len(d.subjects) - mostLines; k > 0 {
+	if k := len(d.subjects) - maxLines; k > 0 {
 		d.lines = append(d.lines, fmt.Sprintf("and %d others", k))
 	}
 	if len(d.subjects) == 0 {
@@ -293,8 +293,8 @@ func lineText(l string) string {
 		}
 		return '?'
 	}, strings.TrimLeft(l, " "))
-	if len(l) <= mostLineBytes {
+	if len(l) <= maxLineBytes {
 		return l
 	}
-	return strings.ToValidUTF8(l[:mostLineBytes], "") + " ..."
+	return strings.ToValidUTF8(l[:maxLineBytes], "") + " ..."
 }

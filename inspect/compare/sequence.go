@@ -1,8 +1,8 @@
 package compare
 
-// mostEdits bounds the edit distance of lists that are aligned in order, which keeps the alignment linear; other lists
+// maxEdits bounds the edit distance of lists that are aligned in order, which keeps the alignment linear; other lists
 // are paired by key alone.
-const mostEdits = 512
+const maxEdits = 512
 
 // sequence pairs two lists in order by a shortest edit script, then the remaining elements, which moved, by key alone.
 func sequence(a, b []string) (to, from []int) {
@@ -25,7 +25,7 @@ func sequence(a, b []string) (to, from []int) {
 }
 
 // edits returns the pairs of equal elements that a shortest edit script keeps (the greedy algorithm of Myers, 1986), or
-// nil if the script has more than mostEdits edits.
+// nil if the script has more than maxEdits edits.
 func edits(a, b []string) (kept [][2]int) {
 	n, m := len(a), len(b)
 	if n == 0 || m == 0 {
@@ -39,7 +39,7 @@ func edits(a, b []string) (kept [][2]int) {
 		}
 		return v[k+d]
 	}
-	for d := 0; d <= min(n+m, mostEdits); d++ {
+	for d := 0; d <= min(n+m, maxEdits); d++ {
 		v := make([]int, 2*d+1)
 		for k := -d; k <= d; k += 2 {
 			x := 0

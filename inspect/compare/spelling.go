@@ -7,18 +7,18 @@ import (
 	"github.com/zinc-compiler/zinc/frontend/mil"
 )
 
-// mostAtoms bounds the number of elements of a literal that are written.
-const mostAtoms = 64
+// maxAtoms bounds the number of elements of a literal that are written.
+const maxAtoms = 64
 
-// mostBytes bounds the bytes of a value in a line.
-const mostBytes = 96
+// maxBytes bounds the bytes of a value in a line.
+const maxBytes = 96
 
 // brief shortens a value to fit in a line.
 func brief(s string) string {
-	if len(s) <= mostBytes {
+	if len(s) <= maxBytes {
 		return s
 	}
-	return strings.ToValidUTF8(s[:mostBytes], "") + " ..."
+	return strings.ToValidUTF8(s[:maxBytes], "") + " ..."
 }
 
 // spelled returns a value as text, with names replaced according to renamed.
@@ -40,7 +40,7 @@ func spelled(v mil.Value, renamed map[string]string) string {
 		var b strings.Builder
 		n := 0
 		for a := range v.Atoms() {
-			if n++; n > mostAtoms {
+			if n++; n > maxAtoms {
 				fmt.Fprintf(&b, ", ... %d in all", v.Len())
 				break
 			}

@@ -265,10 +265,10 @@ func operandsOf(s *mil.Stmt) (out []string) {
 	return out
 }
 
-// mostReaders bounds the named readers of a statement.
-const mostReaders = 4
+// maxReaders bounds the named readers of a statement.
+const maxReaders = 4
 
-// readers returns the readers of each name in a block: at most mostReaders, and their number.
+// readers returns the readers of each name in a block: at most maxReaders, and their number.
 func readers(b *mil.Block) map[string]*reading {
 	out := map[string]*reading{}
 	for _, s := range b.Stmts {
@@ -279,7 +279,7 @@ func readers(b *mil.Block) map[string]*reading {
 					r = &reading{}
 					out[name] = r
 				}
-				if r.n++; r.n <= mostReaders {
+				if r.n++; r.n <= maxReaders {
 					r.as = append(r.as, x.Name+" of "+subject(s))
 				}
 			})
@@ -310,8 +310,8 @@ func (r *reading) was() []string {
 	switch {
 	case r == nil:
 		return []string{"no statement beside it read it"}
-	case r.n > mostReaders:
-		return []string{"it was " + strings.Join(r.as, ", ") + " and " + strconv.Itoa(r.n-mostReaders) + " more"}
+	case r.n > maxReaders:
+		return []string{"it was " + strings.Join(r.as, ", ") + " and " + strconv.Itoa(r.n-maxReaders) + " more"}
 	}
 	return []string{"it was " + strings.Join(r.as, ", ")}
 }

@@ -398,10 +398,10 @@ func (d *taskDiff) changes() []*Change {
 }
 
 // If more than manyChanges operations have tasks that differ, a summary before them counts them and names the
-// mostShared most frequent details.
+// maxShared most frequent details.
 const (
 	manyChanges = 24
-	mostShared  = 8
+	maxShared   = 8
 )
 
 // summary inserts that change.
@@ -426,7 +426,7 @@ func (d *taskDiff) summary() []*Change {
 	often := slices.SortedFunc(maps.Keys(shared), func(x, y string) int {
 		return cmp.Or(cmp.Compare(shared[y], shared[x]), cmp.Compare(x, y))
 	})
-	for _, x := range often[:min(len(often), mostShared)] {
+	for _, x := range often[:min(len(often), maxShared)] {
 		if shared[x] > 1 {
 			all.Details = append(all.Details, fmt.Sprintf("in %d of them: %s", shared[x], x))
 		}

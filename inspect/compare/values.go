@@ -19,8 +19,8 @@ type constant struct {
 	more     int      // number of omitted uses
 }
 
-// mostUses bounds the reported uses of a constant.
-const mostUses = 4
+// maxUses bounds the reported uses of a constant.
+const maxUses = 4
 
 // gather lists the constants that a program's operations read, in the order of first use.
 func gather(p *ir.Program) (out []*constant) {
@@ -40,7 +40,7 @@ func gather(p *ir.Program) (out []*constant) {
 					seen[v] = c
 					out = append(out, c)
 				}
-				if len(c.uses) == mostUses {
+				if len(c.uses) == maxUses {
 					c.more++
 					return
 				}

@@ -14,8 +14,8 @@ import (
 	"github.com/zinc-compiler/zinc/lower/td"
 )
 
-// mostWords bounds the reported words of one task.
-const mostWords = 32
+// maxWords bounds the reported words of one task.
+const maxWords = 32
 
 // wordTask is a task without known fields: a range of words of the task section.
 type wordTask struct {
@@ -310,12 +310,12 @@ func wordDetails(a, b *wordTask, linked bool) (out []string) {
 		if x == y {
 			continue
 		}
-		if n++; n <= mostWords {
+		if n++; n <= maxWords {
 			out = append(out, fmt.Sprintf("word %d: %#08x -> %#08x", w, x, y))
 		}
 	}
-	if n > mostWords {
-		out = append(out, fmt.Sprintf("and %d words more", n-mostWords))
+	if n > maxWords {
+		out = append(out, fmt.Sprintf("and %d words more", n-maxWords))
 	}
 	return out
 }

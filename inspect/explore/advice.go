@@ -87,8 +87,8 @@ type rewriteRow struct {
 	No         string    `json:"not_applicable,omitempty"`
 }
 
-// mostNames bounds the statements that one request rewrites.
-const mostNames = 1000
+// maxNames bounds the statements that one request rewrites.
+const maxNames = 1000
 
 // advised runs f on the view's program as this zinc reads it, as a job within the limits.
 func (s *Server) advised(r *http.Request, v *view, f func(ctx context.Context, p *ir.Program,
@@ -244,8 +244,8 @@ func rewriteView(s *Server, v *view, r *http.Request) (any, error) {
 	if err := body(r, &q); err != nil {
 		return nil, err
 	}
-	if len(q.Names) == 0 || len(q.Names) > mostNames {
-		return nil, bad("names has %d elements, want 1 to %d", len(q.Names), mostNames)
+	if len(q.Names) == 0 || len(q.Names) > maxNames {
+		return nil, bad("names has %d elements, want 1 to %d", len(q.Names), maxNames)
 	}
 	return s.advised(r, v, func(ctx context.Context, p *ir.Program, o compile.Options) (any, error) {
 		c, err := v.rewrite(ctx, p, q, o)

@@ -23,11 +23,11 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// mostText bounds the total text of programs that another version prints. mostPrinted bounds the constants of a model
+// maxText bounds the total text of programs that another version prints. maxPrinted bounds the constants of a model
 // whose programs are requested from a version that prints every constant in full after each pass.
 const (
-	mostText    = 4 << 30
-	mostPrinted = 8 << 20
+	maxText    = 4 << 30
+	maxPrinted = 8 << 20
 )
 
 // atPath calls f with the path of the configuration's text and the folder of its weights. The text is the one that the
@@ -61,7 +61,7 @@ func (s *Server) toolLimits() toolchain.Limits {
 	return toolchain.Limits{
 		Time:     s.limits.Time,
 		Files:    s.limits.Kept,
-		Printed:  mostText,
+		Printed:  maxText,
 		Programs: maxSnapshots,
 		Memory:   int64(s.limits.Heap),
 	}
@@ -69,7 +69,7 @@ func (s *Server) toolLimits() toolchain.Limits {
 
 // tooMuchToPrint reports whether an executable would print more constants than the server reads.
 func tooMuchToPrint(m *model, x *toolchain.Executable) bool {
-	return m.constants > mostPrinted && !x.Elides()
+	return m.constants > maxPrinted && !x.Elides()
 }
 
 // buildBy compiles a configuration with another zinc and fills the view with its output. Refusals and unreadable files
@@ -260,7 +260,7 @@ func (v *view) readPasses(passes []toolchain.Pass, left bool) error {
 		if left {
 			why = fmt.Sprintf("omitted: %s prints its programs with all constants, %d bytes after each pass; the "+
 				"limit is "+
-				"%d", v.config.Version, v.model.constants, mostPrinted)
+				"%d", v.config.Version, v.model.constants, maxPrinted)
 		}
 		v.passes = []*snapshot{{Pass: "programs", What: why, Changed: true, Lines: 1,
 			lines: []irLine{{Text: why, Kind: "end"}}}}

@@ -11,9 +11,9 @@ import (
 
 // Rows of a list that one answer holds at most.
 const (
-	mostLines = 20_000
-	mostTasks = 5_000
-	mostLinks = 4_096
+	maxLines = 20_000
+	maxTasks = 5_000
+	maxLinks = 4_096
 )
 
 // targetInfo is a target that can be chosen.
@@ -150,7 +150,7 @@ func (s *Server) compileRequest(r *http.Request) (any, error) {
 }
 
 func statementList(_ *Server, v *view, r *http.Request) (any, error) {
-	return page(r, v.statements, mostLines)
+	return page(r, v.statements, maxLines)
 }
 
 // irList answers with the lines after a pass: pass is an index into the passes of
@@ -164,11 +164,11 @@ func irList(_ *Server, v *view, r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return page(r, v.passes[i].lines, mostLines)
+	return page(r, v.passes[i].lines, maxLines)
 }
 
 func taskList(_ *Server, v *view, r *http.Request) (any, error) {
-	return page(r, v.tasks, mostTasks)
+	return page(r, v.tasks, maxTasks)
 }
 
 func oneTask(_ *Server, v *view, r *http.Request) (any, error) {

@@ -8,8 +8,8 @@ import (
 	"github.com/zinc-compiler/zinc/compile/provenance"
 )
 
-// mostBytes is the number of bytes in an answer.
-const mostBytes = 64 << 10
+// maxBytes is the number of bytes in an answer.
+const maxBytes = 64 << 10
 
 // byteWindow is a part of a section, or of the whole container.
 type byteWindow struct {
@@ -48,7 +48,7 @@ func bytesView(_ *Server, v *view, r *http.Request) (any, error) {
 	if w.Offset, err = number(r, "offset", 0, max(w.Size-1, 0), 0); err != nil {
 		return nil, err
 	}
-	n, err := number(r, "count", 0, mostBytes, 4096)
+	n, err := number(r, "count", 0, maxBytes, 4096)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (v *view) runs(w *byteWindow, n uint64) {
 			return true
 		}
 		w.Runs = append(w.Runs, x)
-		return len(w.Runs) < mostLinks
+		return len(w.Runs) < maxLinks
 	}
 	switch off := uint64(w.Offset); w.Section {
 	case "text":

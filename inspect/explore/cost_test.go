@@ -230,7 +230,7 @@ func TestGraphOfLargeModelsIsBounded(t *testing.T) {
 	var g graphAnswer
 	c.must("/api/view/"+c.compile(Config{Model: model}).Key+"/graph", nil, &g)
 	checkGraph(t, &g)
-	if n := shownAtFirst(&g); len(g.Nodes) < 1100 || n > 2*mostTop {
+	if n := shownAtFirst(&g); len(g.Nodes) < 1100 || n > 2*maxTop {
 		t.Errorf("%d nodes, %d at one level; scopes %+v", len(g.Nodes), n, g.Scopes)
 	}
 	t.Logf("%d nodes, %d scopes, %d at the largest level", len(g.Nodes), len(g.Scopes), shownAtFirst(&g))

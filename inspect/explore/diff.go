@@ -67,10 +67,10 @@ type diffChange struct {
 
 // Bounds of an answer.
 const (
-	mostChanges = 2000
-	mostEffects = 500
-	mostDetails = 100
-	mostRanges  = 4096
+	maxChanges = 2000
+	maxEffects = 500
+	maxDetails = 100
+	maxRanges  = 4096
 )
 
 func (s *Server) diffRequest(r *http.Request) (any, error) {
@@ -181,8 +181,8 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 		d.Placement, d.NoPair = x.Placement, s.discreet(x.NoPair)
 		d.Settings = append(d.Settings, x.Settings...)
 	}
-	out.Omitted = max(len(r.Changes)-mostChanges, 0)
-	for _, c := range r.Changes[:min(len(r.Changes), mostChanges)] {
+	out.Omitted = max(len(r.Changes)-maxChanges, 0)
+	for _, c := range r.Changes[:min(len(r.Changes), maxChanges)] {
 		out.Changes = append(out.Changes, s.changeView(c))
 	}
 	if !ranges {
@@ -193,8 +193,8 @@ func (s *Server) compare(ctx context.Context, sides [2]*compare.Side, o compare.
 		out.NoBytes = s.discreet(err.Error())
 		return nil
 	}
-	out.RangesOmitted = max(len(list)-mostRanges, 0)
-	out.Ranges = list[:min(len(list), mostRanges)]
+	out.RangesOmitted = max(len(list)-maxRanges, 0)
+	out.Ranges = list[:min(len(list), maxRanges)]
 	return nil
 }
 
@@ -208,14 +208,14 @@ func (s *Server) changeView(c *compare.Change) diffChange {
 		LineB:   lineOf(c.B),
 		Details: []string{},
 	}
-	for _, d := range c.Details[:min(len(c.Details), mostDetails)] {
+	for _, d := range c.Details[:min(len(c.Details), maxDetails)] {
 		x.Details = append(x.Details, clip(s.discreet(d)))
 	}
-	x.More = max(len(c.Details)-mostDetails, 0)
-	for _, e := range c.Effects[:min(len(c.Effects), mostEffects)] {
+	x.More = max(len(c.Details)-maxDetails, 0)
+	for _, e := range c.Effects[:min(len(c.Effects), maxEffects)] {
 		x.Effects = append(x.Effects, s.changeView(e))
 	}
-	x.Left = max(len(c.Effects)-mostEffects, 0)
+	x.Left = max(len(c.Effects)-maxEffects, 0)
 	return x
 }
 

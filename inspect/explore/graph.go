@@ -44,8 +44,8 @@ type graphScope struct {
 // leastLabel is the size in bytes of a constant above which its name says what a scope is for.
 const leastLabel = 256
 
-// mostNodes is the maximum number of nodes of a graph.
-const mostNodes = 20_000
+// maxNodes is the maximum number of nodes of a graph.
+const maxNodes = 20_000
 
 // graphView answers with the graph of the source, which is read again: it belongs to no pass.
 func graphView(s *Server, v *view, r *http.Request) (_ any, err error) {
@@ -130,7 +130,7 @@ func (g *graphAnswer) fill(f *ir.Func, statement func(fn, name string) int) []st
 		if ir.IsConstexpr(op) {
 			continue
 		}
-		if len(g.Nodes) >= mostNodes {
+		if len(g.Nodes) >= maxNodes {
 			g.Omitted++
 			continue
 		}

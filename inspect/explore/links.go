@@ -84,15 +84,15 @@ func (l *linked) trim() {
 	for _, list := range []*[]int{&l.Statements, &l.Users, &l.With, &l.Tasks, &l.Operations} {
 		slices.Sort(*list)
 		*list = slices.Compact(*list)
-		l.More = l.More || len(*list) > mostLinks
-		*list = (*list)[:min(len(*list), mostLinks)]
+		l.More = l.More || len(*list) > maxLinks
+		*list = (*list)[:min(len(*list), maxLinks)]
 	}
-	l.More = l.More || len(l.Bytes) > mostLinks
-	l.Bytes = l.Bytes[:min(len(l.Bytes), mostLinks)]
+	l.More = l.More || len(l.Bytes) > maxLinks
+	l.Bytes = l.Bytes[:min(len(l.Bytes), maxLinks)]
 }
 
 func (l *linked) source(db *provenance.DB, r provenance.Ref) {
-	s := db.Brief(r, mostLinks)
+	s := db.Brief(r, maxLinks)
 	l.Statements = append(l.Statements, s.Statements...)
 	l.Users = append(l.Users, s.Users...)
 	l.With = append(l.With, s.With...)
@@ -134,14 +134,14 @@ func (v *view) linkStatement(i int64, l *linked) {
 		}
 	}
 	l.Statements = ids
-	for _, t := range made.Tasks[:min(len(made.Tasks), mostLinks)] {
+	for _, t := range made.Tasks[:min(len(made.Tasks), maxLinks)] {
 		l.addTask(db, t)
 		if l.Rule == "" {
 			l.Rule = db.Tasks[t].Rule
 		}
 	}
 	for _, list := range [][]int{made.Extents, made.Reads} {
-		for _, x := range list[:min(len(list), mostLinks)] {
+		for _, x := range list[:min(len(list), maxLinks)] {
 			l.addExtent(db, x)
 		}
 	}
@@ -201,7 +201,7 @@ func (v *view) linkOperation(i int64, l *linked) {
 		return
 	}
 	for k := range db.Tasks {
-		if db.Procedures[db.Tasks[k].Procedure].Name == o.Procedure && len(l.Tasks) <= mostLinks {
+		if db.Procedures[db.Tasks[k].Procedure].Name == o.Procedure && len(l.Tasks) <= maxLinks {
 			l.addTask(db, k)
 		}
 	}

@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// Bounds of scopes. The work is bounded by counts: the search for repetitions compares at most mostCompared pairs.
+// Bounds of scopes. The work is bounded by counts: the search for repetitions compares at most maxCompared pairs.
 const (
-	leastBlock   = 4       // operations of a block that is folded
-	mostCompared = 8 << 20 // pairs of operations
-	mostTop      = 120     // nodes of a level that is not split into parts
-	partSize     = 40      // operations of a part
+	leastBlock  = 4       // operations of a block that is folded
+	maxCompared = 8 << 20 // pairs of operations
+	maxTop      = 120     // nodes of a level that is not split into parts
+	partSize    = 40      // operations of a part
 )
 
 // scopesOf divides a graph's operations into scopes and sets their Scope. Scopes are sequences of the program, so
 // folding them leaves no cycle. labels names the largest constant of each node.
 func scopesOf(g *graphAnswer, labels []string) []graphScope {
-	s := &scoper{g: g, labels: labels, scopes: []graphScope{}, left: mostCompared}
+	s := &scoper{g: g, labels: labels, scopes: []graphScope{}, left: maxCompared}
 	first := slices.IndexFunc(g.Nodes, func(n graphNode) bool { return n.Op != "input" })
 	last := len(g.Nodes)
 	for last > 0 && g.Nodes[last-1].Op == "output" {
@@ -81,7 +81,7 @@ func (s *scoper) divide(lo, hi, parent int) {
 			s.g.Nodes[i].Scope = id
 		}
 		s.scopes[id].Name = s.name(id)
-		if period >= mostTop {
+		if period >= maxTop {
 			s.divide(from, from+period, id)
 			s.parts(id, from, from+period)
 		}
@@ -136,7 +136,7 @@ func (s *scoper) parts(parent, lo, hi int) {
 			last = sc
 		}
 	}
-	if shown <= mostTop {
+	if shown <= maxTop {
 		return
 	}
 	for len(own) > 0 {

@@ -97,7 +97,7 @@ func New(o Options) (*Server, error) {
 	s.models = append(s.models, sample)
 	unique(s.models)
 	s.views = newCache[*view](l.Views, l.Kept-l.Kept/sideShare)
-	s.sides = newCache[*sideView](mostSides, l.Kept/sideShare)
+	s.sides = newCache[*sideView](maxSides, l.Kept/sideShare)
 	return s, nil
 }
 
@@ -160,7 +160,7 @@ const (
 	idleTime    = 2 * time.Minute
 	headerBytes = 32 << 10
 	graceTime   = time.Second
-	mostJobs    = 5 // of one request: a comparison of outputs compiles and opens both sides
+	maxJobs     = 5 // of one request: a comparison of outputs compiles and opens both sides
 )
 
 // Serve answers requests on a listener until the context ends.
@@ -168,7 +168,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	h := &http.Server{
 		Handler: s.Handler(), ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime,
 		MaxHeaderBytes: headerBytes,
-		WriteTimeout:   bodyTime + mostJobs*s.limits.Time, BaseContext: func(net.Listener) context.Context {
+		WriteTimeout:   bodyTime + maxJobs*s.limits.Time, BaseContext: func(net.Listener) context.Context {
 			return ctx
 		},
 	}

@@ -12,10 +12,10 @@ import (
 	"github.com/zinc-compiler/zinc/internal/mapfault"
 )
 
-// mostSides is the number of cached sides of comparisons. Their memory is limited to 1/sideShare of that for past
+// maxSides is the number of cached sides of comparisons. Their memory is limited to 1/sideShare of that for past
 // compilations.
 const (
-	mostSides = 4
+	maxSides  = 4
 	sideShare = 4
 )
 

@@ -20,17 +20,17 @@ type Version struct {
 // thisVersion is the name of the running zinc, which is always available.
 const thisVersion = "this"
 
-// mostVersionName bounds a version's name.
-const mostVersionName = 64
+// maxVersionName bounds a version's name.
+const maxVersionName = 64
 
 // CheckVersions refuses ambiguous names.
 func CheckVersions(vs []Version) error {
 	for i, v := range vs {
 		switch {
-		case v.Name == "" || len(v.Name) > mostVersionName || strings.ContainsFunc(v.Name, func(r rune) bool {
+		case v.Name == "" || len(v.Name) > maxVersionName || strings.ContainsFunc(v.Name, func(r rune) bool {
 			return !unicode.IsPrint(r) || r == unicode.ReplacementChar
 		}):
-			return fmt.Errorf("version name %q must have 1 to %d printable characters", cut(v.Name), mostVersionName)
+			return fmt.Errorf("version name %q must have 1 to %d printable characters", cut(v.Name), maxVersionName)
 		case v.Name == thisVersion:
 			return fmt.Errorf("version name %q is reserved for the running zinc", v.Name)
 		case v.Executable == nil:

@@ -30,8 +30,8 @@ type Executable struct {
 const (
 	askTime  = 20 * time.Second
 	askBytes = 1 << 20
-	// mostExecutable bounds the file that is read for its digest.
-	mostExecutable = 1 << 30
+	// maxExecutable bounds the file that is read for its digest.
+	maxExecutable = 1 << 30
 )
 
 // Open asks the executable at path for its version and its flags. Errors name the path
@@ -51,9 +51,9 @@ func Open(ctx context.Context, path string) (*Executable, error) {
 		return nil, fmt.Errorf("%s is not a regular file; want the path of a zinc executable", path)
 	case info.Mode()&0o111 == 0 && os.PathSeparator == '/':
 		return nil, fmt.Errorf("%s is not executable", path)
-	case info.Size() > mostExecutable:
+	case info.Size() > maxExecutable:
 		return nil, fmt.Errorf("%s has %d bytes; the limit for an executable is %d", path, info.Size(),
-			mostExecutable)
+			maxExecutable)
 	}
 	x.size, x.time = info.Size(), info.ModTime()
 	if x.SHA256, err = Digest(abs); err != nil {
@@ -140,7 +140,7 @@ func Digest(path string) (string, error) {
 	}
 	defer f.Close()
 	h := sha256.New()
-	if _, err := io.Copy(h, io.LimitReader(f, mostExecutable)); err != nil {
+	if _, err := io.Copy(h, io.LimitReader(f, maxExecutable)); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil

@@ -10,9 +10,9 @@ import (
 	"unicode"
 )
 
-// mostPasses bounds the programs that one compilation may print: passes times functions
+// maxPasses bounds the programs that one compilation may print: passes times functions
 // and shapes.
-const mostPasses = 1 << 14
+const maxPasses = 1 << 14
 
 // splitter takes what --print-after=all prints apart: programs into files, the rest into
 // messages.
@@ -67,11 +67,11 @@ func (s *splitter) begin(name string) error {
 	if err := s.close(); err != nil {
 		return err
 	}
-	if len(s.r.Passes) == mostPasses {
-		return &LimitError{What: "the programs that it prints", Limit: fmt.Sprint(mostPasses)}
+	if len(s.r.Passes) == maxPasses {
+		return &LimitError{What: "the programs that it prints", Limit: fmt.Sprint(maxPasses)}
 	}
-	if name = printable(name); len(name) > mostName {
-		name = strings.ToValidUTF8(name[:mostName], "")
+	if name = printable(name); len(name) > maxName {
+		name = strings.ToValidUTF8(name[:maxName], "")
 	}
 	path := filepath.Join(s.dir, fmt.Sprintf("%05d.txt", len(s.r.Passes)))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -47,11 +47,11 @@ func (v *Version) Text() string {
 // spelledVersion is the first line of Version.Text.
 var spelledVersion = regexp.MustCompile(`^zinc ([^ ,]+)(?: ([0-9a-f]{7,40}))?( modified)?, (\S+) (\S+)$`)
 
-// mostNames bounds the targets, the passes and the flags that an executable may list, and
-// mostName the bytes of each and of every other word.
+// maxNames bounds the targets, the passes and the flags that an executable may list, and
+// maxName the bytes of each and of every other word.
 const (
-	mostNames = 1024
-	mostName  = 128
+	maxNames = 1024
+	maxName  = 128
 )
 
 // parseVersion reads either form of what `zinc version` prints.
@@ -76,13 +76,13 @@ func parseVersion(out string) (v Version, err error) {
 	if v.Version == "" {
 		return v, errors.New("the answer names no version")
 	}
-	if len(v.Targets) > mostNames || len(v.Passes) > mostNames || len(v.Flags) > mostNames {
+	if len(v.Targets) > maxNames || len(v.Passes) > maxNames || len(v.Flags) > maxNames {
 		return v, fmt.Errorf("the answer lists %d targets, %d passes and %d flags, the limit is %d of each",
-			len(v.Targets), len(v.Passes), len(v.Flags), mostNames)
+			len(v.Targets), len(v.Passes), len(v.Flags), maxNames)
 	}
 	words := []string{v.Version, v.Revision, v.Module, v.Go, v.Platform}
 	for _, s := range slices.Concat(words, v.Targets, v.Passes, v.Flags) {
-		if len(s) > mostName || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		if len(s) > maxName || strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsPrint(r) }) {
 			return v, fmt.Errorf("the answer has %.40q where a short name is wanted", s)
 		}
 	}

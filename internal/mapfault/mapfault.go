@@ -29,8 +29,8 @@ type mapping struct {
 	closed   bool
 }
 
-// mostClosed is the number of closed mappings that are remembered.
-const mostClosed = 256
+// maxClosed is the number of closed mappings that are remembered.
+const maxClosed = 256
 
 var mappings struct {
 	sync.Mutex
@@ -56,7 +56,7 @@ func Register(name string, b []byte) (forget func()) {
 				n++
 			}
 		}
-		if n > mostClosed {
+		if n > maxClosed {
 			oldest := slices.IndexFunc(mappings.list, func(m *mapping) bool { return m.closed })
 			mappings.list = slices.Delete(mappings.list, oldest, oldest+1)
 		}

@@ -212,8 +212,8 @@ func (f *Functions) Sub(a, b Elem) Elem {
 
 const negativeName = 0x6e656761
 
-// mostInteger bounds the integers whose signs are known. It is so small that no random element is one of them.
-const mostInteger = 1 << 15
+// maxInteger bounds the integers whose signs are known. It is so small that no random element is one of them.
+const maxInteger = 1 << 15
 
 // Signs stands for whether x is below 0 and whether it is above: 1 or 0 each.
 func (f *Functions) Signs(x Elem) (below, above Elem) {
@@ -224,9 +224,9 @@ func (f *Functions) Signs(x Elem) (below, above Elem) {
 		return 0, x
 	case f.IsBoolean(Neg(x)):
 		return Neg(x), 0
-	case x <= mostInteger:
+	case x <= maxInteger:
 		return 0, 1
-	case Neg(x) <= mostInteger:
+	case Neg(x) <= maxInteger:
 		return 1, 0
 	}
 	if d, ok := f.differences.Load(x); ok {
@@ -277,7 +277,7 @@ func (f *Functions) Bytes(x Elem, n int) []Elem {
 		return b.([]Elem)
 	}
 	out := make([]Elem, n)
-	if x <= mostInteger && n > 1 { // no random element is so small
+	if x <= maxInteger && n > 1 { // no random element is so small
 		out[0], out[1] = x&0xff, x>>8
 		return out
 	}

@@ -19,14 +19,14 @@ import (
 const (
 	helpWidth    = 80
 	leastColumns = 50
-	mostColumns  = 100
+	maxColumns   = 100
 )
 
 // helpColumns returns the number of columns of help that goes to w.
 func helpColumns(w io.Writer) int {
 	if f, ok := w.(*os.File); ok && isTerminal(f) {
 		if n := columns(f); n > 0 {
-			return min(max(n, leastColumns), mostColumns)
+			return min(max(n, leastColumns), maxColumns)
 		}
 	}
 	return helpWidth

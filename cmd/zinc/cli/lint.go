@@ -519,8 +519,8 @@ func (c *lintCommand) writeInputs(ctx context.Context, reports []*lint.Report) e
 	return c.writeFiles(ctx, files...)
 }
 
-// mostName is how many bytes of a MIL name are in a file name.
-const mostName = 80
+// maxName is how many bytes of a MIL name are in a file name.
+const maxName = 80
 
 // fileName returns a file name for a MIL name.
-func fileName(s string) string { return filename.Of(s, mostName) }
+func fileName(s string) string { return filename.Of(s, maxName) }

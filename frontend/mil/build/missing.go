@@ -43,9 +43,9 @@ func (b *builder) missing(e *blobfile.MissingError, r *mil.BlobRef, t ir.Type) (
 	n := t.Bytes()
 	m.Constants++
 	m.Bytes += max(n, 0)
-	if n < 0 || n > mostAssumed {
+	if n < 0 || n > maxAssumed {
 		return nil, fmt.Errorf("the values of %s cannot be assumed, the limit is %d bytes, and %s is %s", t,
-			mostAssumed, m.File, m.what())
+			maxAssumed, m.File, m.what())
 	}
 	return &ir.Const{
 		Type:    t,
@@ -85,8 +85,8 @@ func setBits(n int, bits int64) []byte {
 	return b
 }
 
-// mostAssumed is the largest constant whose values are assumed, in bytes.
-const mostAssumed = 512 << 20
+// maxAssumed is the largest constant whose values are assumed, in bytes.
+const maxAssumed = 512 << 20
 
 // assumedPeriod is the number of bytes after which assumed floating-point values repeat: two times a prime number, so
 // that equal parts of a constant differ.

@@ -30,8 +30,8 @@ var (
 // few is the number of programs without -random.n.
 const few = 2000
 
-// mostOpen is the number of programs of which one proof may not be concluded.
-const mostOpen = 1000
+// maxOpen is the number of programs of which one proof may not be concluded.
+const maxOpen = 1000
 
 // enough is the number of programs from which on every row of the coverage table is reached that can be.
 const enough = 100000
@@ -109,8 +109,8 @@ func TestRandomPrograms(t *testing.T) {
 	for _, k := range slices.Sorted(maps.Keys(open)) {
 		t.Logf("program %d is not concluded: %s", k, open[k])
 	}
-	if len(open) > max(1, n/mostOpen) {
-		t.Errorf("%d of %d proofs are not concluded, want at most one in %d", len(open), n, mostOpen)
+	if len(open) > max(1, n/maxOpen) {
+		t.Errorf("%d of %d proofs are not concluded, want at most one in %d", len(open), n, maxOpen)
 	}
 	if *randomN > 0 {
 		if err := coverage.Text(os.Stdout); err != nil {

@@ -30,8 +30,8 @@ var producers, movers, followers = func() (p, m, f []*step) {
 // Triples is the number of chains that differ in their steps.
 var Triples = len(producers) * len(movers) * len(followers)
 
-// mostDraws is the maximum number of operands and parameters that are tried for one chain.
-const mostDraws = 5000
+// maxDraws is the maximum number of operands and parameters that are tried for one chain.
+const maxDraws = 5000
 
 // Chain returns chain i of an endless list. A chain computes a tensor, arranges its result in another way, and may take
 // a third step. Any Triples consecutive chains contain all combinations of steps once; shapes and parameters differ
@@ -48,7 +48,7 @@ func chainAt(i int) (*Program, map[*ir.Value]grid) {
 	if s := followers[k/len(producers)/len(movers)]; s != nil {
 		chosen = append(chosen, s)
 	}
-	for draw := range uint64(mostDraws) {
+	for draw := range uint64(maxDraws) {
 		if p, grids := chain(chosen, uint64(i), draw); p != nil {
 			return p, grids
 		}

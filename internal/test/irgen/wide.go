@@ -21,7 +21,7 @@ var Wides = len(steps)
 // passed. Powers of two, the extents passed and the neighbours of both are frequent.
 func Wide(i int, e Extents) *Program {
 	s := &steps[i%len(steps)]
-	for draw := range uint64(mostDraws) {
+	for draw := range uint64(maxDraws) {
 		if p := wide(s, e, uint64(i), draw); p != nil {
 			return p
 		}

@@ -238,8 +238,8 @@ func room(op *ir.Op) error {
 // elemBytes is the size of an element in bytes.
 const elemBytes = 8
 
-// mostElements bounds the elements of a value in sums.
-const mostElements = 1 << 48
+// maxElements bounds the elements of a value in sums.
+const maxElements = 1 << 48
 
 // counted returns how many elements a value has here: one if its extents are not known.
 func counted(v *ir.Value) int64 {
@@ -248,9 +248,9 @@ func counted(v *ir.Value) int64 {
 	case v.Type.Kind != ir.Tensor || !v.Type.Static():
 		return 1
 	case n < 0:
-		return mostElements
+		return maxElements
 	}
-	return min(n, mostElements)
+	return min(n, maxElements)
 }
 
 // Compute returns the results of an operation whose operands are in the scope.

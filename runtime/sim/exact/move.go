@@ -159,8 +159,8 @@ func gathered(c *call) []Tensor {
 	return []Tensor{c.out(0, out)}
 }
 
-// mostFilled is the number of elements up to which Known fills a constant.
-const mostFilled = 1 << 20
+// maxFilled is the number of elements up to which Known fills a constant.
+const maxFilled = 1 << 20
 
 // Known returns the results of an operation that depends on constants alone, as the interpreter computes them, or on a
 // known shape; nil for others.
@@ -172,7 +172,7 @@ func Known(op *ir.Op) []*ir.Const {
 		}
 	case op.Is(ir.OpFillLike):
 		t := op.Results[0].Type
-		if f, ok := ir.ArgFloat(op, ir.ParamValue); ok && t.Static() && t.Elems() <= mostFilled {
+		if f, ok := ir.ArgFloat(op, ir.ParamValue); ok && t.Static() && t.Elems() <= maxFilled {
 			data := ir.AppendElem(nil, t.DType, f)
 			return []*ir.Const{{Type: t, Data: bytes.Repeat(data, int(t.Elems()))}}
 		}

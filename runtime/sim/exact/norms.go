@@ -59,8 +59,8 @@ func (c *call) normalise(axes []int, of func(k, i int) int) []Tensor {
 // leastMagnitude is the smallest normal number of fp16.
 const leastMagnitude = 0x1p-14
 
-// mostUnits is how many squares of numbers up to 1 have a sum that fp16 represents.
-const mostUnits = 1 << 15
+// maxUnits is how many squares of numbers up to 1 have a sum that fp16 represents.
+const maxUnits = 1 << 15
 
 // magnitude returns the largest magnitude of a row, or a number if that is larger, and the power of two that keeps the
 // sum of squares of the row divided by it small.
@@ -69,7 +69,7 @@ func (c *call) magnitude(row []field.Elem, least float64) (most field.Elem, shif
 	for i, x := range row {
 		size[i] = c.Abs(x)
 	}
-	for n := len(row); n > mostUnits; n /= 4 {
+	for n := len(row); n > maxUnits; n /= 4 {
 		shift++
 	}
 	return c.Max(greatest(c, size), field.Number(numerics.Half(least))), shift
