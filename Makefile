@@ -38,7 +38,7 @@ EXAMPLE     := examples/digits
 
 .PHONY: help build man test test-short test-long platforms conformance conformance-engine corpus random nightly
 .PHONY: scaling exhaustive mutants operation pass bench performance browser-test picture demo
-.PHONY: lint style gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
+.PHONY: lint style literals gofmt vet staticcheck fuzz-smoke fuzz-table hostile ci clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-12s %s\n", $$1, $$2 }' Makefile
@@ -157,7 +157,11 @@ demo: build ## compile the bundled digit classifier and run it on test images
 		$(GO) run ./$(EXAMPLE)/show $(EXAMPLE)/testdata/$$n.npy $(OUT)/$$n.npy; \
 	done
 
-lint: gofmt vet staticcheck style ## check the format, vet, staticcheck, the width of lines and keyed literals
+lint: ## check format, width of lines, vet, keyed literals and staticcheck, and end with what failed
+	@failed=; for check in style vet literals staticcheck; do \
+		echo "== $$check"; $(MAKE) -s $$check || failed="$$failed $$check"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "failed:$$failed"; exit 1; fi
 
 gofmt:
 	@bad=$$($$($(GO) env GOROOT)/bin/gofmt -l .) || exit 1; \
@@ -166,8 +170,11 @@ gofmt:
 vet:
 	$(GO) vet ./...
 
-style:
-	ZINC_TESTS=long $(GO) test -run 'Lines|Literals|Parameters' ./internal/walls
+style: gofmt ## check format and width of lines, in seconds
+	@$(GO) test -run Lines ./internal/walls
+
+literals:
+	ZINC_TESTS=long $(GO) test -run 'Literals|Parameters' ./internal/walls
 
 staticcheck:
 	$(GO) run $(STATICCHECK) ./...

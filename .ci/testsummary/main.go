@@ -1,6 +1,6 @@
 // Testsummary reads what "go test -json" prints and writes what a reader of a test run needs: the
-// output of failed tests, a line for each package, and how many tests were skipped and why. It exits
-// with 1 when a test or a package failed, or when no test ran.
+// output of failed tests, a line for each package, how many tests were skipped and why, and last the
+// names of the failed ones. It exits with 1 when a test or a package failed, or when no test ran.
 package main
 
 import (
@@ -26,7 +26,8 @@ var place = regexp.MustCompile(`^\s*\S+_test\.go:\d+: |^\s*\S+\.go:\d+: `)
 func main() {
 	output := map[string][]string{} // by package and test
 	skips := map[string]int{}       // by reason
-	passed, skipped, failed := 0, 0, 0
+	passed, skipped := 0, 0
+	var failed, broken []string // tests, and packages that fail without one of their tests
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 16<<20)
 	for in.Scan() {
@@ -52,10 +53,15 @@ func main() {
 				skips[reason(output[key])]++
 			}
 		case "fail", "build-fail":
-			failed++
 			fmt.Print(strings.Join(output[key], ""))
-			if e.Test == "" {
-				fmt.Printf("FAIL  %s%s  %.1f s\n", e.Package, e.ImportPath, e.Elapsed)
+			if e.Test != "" {
+				failed = append(failed, e.Package+" "+e.Test)
+				break
+			}
+			fmt.Printf("FAIL  %s%s  %.1f s\n", e.Package, e.ImportPath, e.Elapsed)
+			own := func(name string) bool { return strings.HasPrefix(name, e.Package+" ") }
+			if !slices.ContainsFunc(failed, own) {
+				broken = append(broken, e.Package+e.ImportPath)
 			}
 		default:
 			continue
@@ -66,11 +72,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, "testsummary:", err)
 		os.Exit(1)
 	}
-	fmt.Printf("%d tests passed, %d failed, %d skipped\n", passed, failed, skipped)
+	fmt.Printf("%d tests passed, %d failed, %d skipped\n", passed, len(failed), skipped)
 	for _, why := range slices.Sorted(maps.Keys(skips)) {
 		fmt.Printf("  skipped %4d: %s\n", skips[why], why)
 	}
-	if failed > 0 || passed == 0 {
+	for _, name := range failed {
+		fmt.Println("failed:", name)
+	}
+	for _, name := range broken {
+		fmt.Println("failed outside a test:", name)
+	}
+	if len(failed)+len(broken) > 0 || passed == 0 {
 		os.Exit(1)
 	}
 }

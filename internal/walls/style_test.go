@@ -90,8 +90,11 @@ var load = sync.OnceValues(func() ([]*packages.Package, error) {
 	}, "./...")
 })
 
-// TestLiteralsAreKeyed looks for struct literals of more than three fields without the fields' names. A row of a test's
-// table that takes one line may be without them: the table declares its type.
+// shortRow is the largest number of columns of a row of a table that may be without the names of its fields.
+const shortRow = 4
+
+// TestLiteralsAreKeyed looks for struct literals of more than three fields without the fields' names. A row of a table
+// that takes one line may be without them if it is short or the table is a test's: the table declares its type.
 func TestLiteralsAreKeyed(t *testing.T) {
 	inspect(t, func(p *packages.Package, _ string, n ast.Node) {
 		lit, ok := n.(*ast.CompositeLit)
@@ -99,7 +102,8 @@ func TestLiteralsAreKeyed(t *testing.T) {
 			return
 		}
 		begin, end := p.Fset.Position(lit.Lbrace), p.Fset.Position(lit.Rbrace)
-		if lit.Type == nil && begin.Line == end.Line && strings.HasSuffix(begin.Filename, "_test.go") {
+		row := lit.Type == nil && begin.Line == end.Line
+		if row && (len(lit.Elts) <= shortRow || strings.HasSuffix(begin.Filename, "_test.go")) {
 			return
 		}
 		if _, keyed := lit.Elts[0].(*ast.KeyValueExpr); !keyed {
