@@ -50,7 +50,7 @@ func TestOperationsHaveEveryFacet(t *testing.T) {
 		rule, refused := lower.Explain(o, target.H13)
 		decomposed := passes.DecompositionsOf(o)
 		if refused != nil && decomposed == nil {
-			if _, settled := passes.SettledOps[o]; refused.Reason == "" && !settled {
+			if _, rewritten := passes.RewrittenOps[o]; refused.Reason == "" && !rewritten {
 				t.Errorf("%s is refused without a reason", o.Name)
 			}
 			continue

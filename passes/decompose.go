@@ -77,7 +77,7 @@ const maxDepth = 4
 // decompose rewrites the operations that no rule accepts and that decompositions cover.
 func decompose(s *State) error {
 	// An operation between whole fp16 numbers is one of fp16, which costs less than one by bytes.
-	if err := s.respell(map[*ir.Operation]pattern{ir.OpCast: settleCast}); err != nil {
+	if err := s.respell(map[*ir.Operation]pattern{ir.OpCast: simplifyCast}); err != nil {
 		return err
 	}
 	if err := dropDeadCode(s); err != nil {
@@ -205,7 +205,7 @@ func (s *State) decomposed(op *ir.Op, depth int) (*decomposer, error) {
 				Limit: "those of decomposition " + row.Name, Reason: c.err.Error()}
 			continue
 		}
-		err := c.settle(depth)
+		err := c.legalise(depth)
 		if err == nil {
 			return c, nil
 		}
@@ -269,9 +269,9 @@ func (row *Decomposition) takes(op *ir.Op, on *target.Table) error {
 	return no
 }
 
-// settle checks that the engine accepts every operation that was written, and decomposes in turn those that no rule
+// legalise checks that the engine accepts every operation that was written, and decomposes in turn those that no rule
 // accepts.
-func (c *decomposer) settle(depth int) error {
+func (c *decomposer) legalise(depth int) error {
 	var all []*ir.Op
 	for _, op := range c.ops {
 		a, err := c.s.Accept(op)

@@ -113,7 +113,7 @@ type pattern func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error)
 // patterns are the rewritings of normalise, by operation.
 var patterns = map[*ir.Operation]pattern{
 	ir.OpIdentity:   func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg(ir.ParamX), nil },
-	ir.OpCast:       settleCast,
+	ir.OpCast:       simplifyCast,
 	ir.OpReshape:    mergeReshape,
 	ir.OpExpandDims: mergeReshape,
 	ir.OpSqueeze:    mergeReshape,
@@ -165,9 +165,9 @@ func (s *State) respell(patterns map[*ir.Operation]pattern) error {
 	})
 }
 
-// settleCast drops a cast that changes nothing, merges one with a cast before it that changes no value, and replaces an
-// int32 computation between fp16 numbers by one in fp16.
-func settleCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
+// simplifyCast drops a cast that changes nothing, merges one with a cast before it that changes no value, and replaces
+// an int32 computation between fp16 numbers by one in fp16.
+func simplifyCast(s *State, r *rewriter, op *ir.Op) (*ir.Value, error) {
 	x, y := op.Arg(ir.ParamX), op.Results[0].Type
 	if x.Type.Equal(y) {
 		return x, nil

@@ -133,7 +133,7 @@ func (a *analysis) op(op *ir.Op) {
 	if c.rows != nil && len(op.Results) == 1 {
 		v := op.Results[0]
 		for i, r := range c.rows.r {
-			c.rows.r[i] = settle(op, v.Type.DType, r, c.running)
+			c.rows.r[i] = storedRange(op, v.Type.DType, r, c.running)
 		}
 		a.rows[v] = c.rows
 	}
@@ -149,7 +149,7 @@ func (a *analysis) op(op *ir.Op) {
 			r.NaN = false
 		}
 		a.raw[v] = r
-		a.val[v] = settle(op, v.Type.DType, r, c.running)
+		a.val[v] = storedRange(op, v.Type.DType, r, c.running)
 	}
 	a.repair(op)
 	if s, v := stateOf(op); v != nil {
@@ -189,9 +189,9 @@ func (a *analysis) Repaired(v *ir.Value) (Interval, bool) {
 	return r, ok
 }
 
-// settle returns the range of what an operation stores: rounded to the type, and on the engine changed as its output
-// port changes numbers and NaN. running is the range of the partial sums of products.
-func settle(op *ir.Op, d ir.DType, r, running Interval) Interval {
+// storedRange returns the range of what an operation stores: rounded to the type, and on the engine changed as its
+// output port changes numbers and NaN. running is the range of the partial sums of products.
+func storedRange(op *ir.Op, d ir.DType, r, running Interval) Interval {
 	if op.Place.Unit == ir.Engine && d.IsFloat() {
 		if r.NaN {
 			r = r.With(0)

@@ -335,7 +335,7 @@ func (s *source) compare(ctx context.Context, v *ir.Value, t exact.Tensor) (exac
 	have, ok := s.kept[v.Name]
 	f := finding{}
 	if !ok || !slices.Equal(have.Elems, t.Elems) {
-		if f = s.settle(ctx, v, w); f.standing == differs && ok {
+		if f = s.otherReason(ctx, v, w); f.standing == differs && ok {
 			f.why = differences(t, have) + "; " + f.why
 		}
 	}
@@ -377,8 +377,8 @@ func (s *source) grant(r *SourceResult) bool {
 	return false
 }
 
-// settle looks for another reason why a value of the source and one of the placed program are the same.
-func (s *source) settle(ctx context.Context, v, w *ir.Value) finding {
+// otherReason looks for another reason why a value of the source and one of the placed program are the same.
+func (s *source) otherReason(ctx context.Context, v, w *ir.Value) finding {
 	if why, ok := s.alike(v, w, 0); ok {
 		return finding{standing: rounded, why: why}
 	}

@@ -220,14 +220,15 @@ func (r *Result) prove(ctx context.Context, m *sim.Machine, c *compile.Result, o
 	}
 	for i := range r.Outputs {
 		if out := &r.Outputs[i]; undecided(*out) {
-			out.settle(proof, err)
+			out.decideByProof(proof, err)
 		}
 	}
 	return nil
 }
 
-// settle decides an output by a proof: if bytes and statements are proved, what is left is rounding within the bounds.
-func (o *Output) settle(p *prove.Result, err error) {
+// decideByProof decides an output by a proof: if bytes and statements are proved, what is left is rounding within the
+// bounds.
+func (o *Output) decideByProof(p *prove.Result, err error) {
 	open := ""
 	if err != nil {
 		open = err.Error()

@@ -21,8 +21,8 @@ func large(i int) pair.Pair {
 	return pair.Pair{Container: bytes.Repeat([]byte{byte(i), 1, 2, 3}, apartBytes/4), Descriptor: []byte{byte(i)}}
 }
 
-// settled puts a large pair whose files were last changed an hour ago.
-func settled(t *testing.T) (s Store, container string) {
+// agedPair puts a large pair whose files were last changed an hour ago.
+func agedPair(t *testing.T) (s Store, container string) {
 	s = Store{Folder: t.TempDir()}
 	must(t, s.Put(key(1), large(1)))
 	container = apartPath(s.Folder, key(1))
@@ -47,7 +47,7 @@ func flip(t *testing.T, path string) {
 }
 
 func TestLargeContainersAreFiles(t *testing.T) {
-	s, container := settled(t)
+	s, container := agedPair(t)
 	got, err := s.Get(key(1))
 	if err != nil || !reflect.DeepEqual(got, large(1)) {
 		t.Errorf("got another pair, %v", err)
@@ -141,7 +141,7 @@ func TestChangedContainersAreRefused(t *testing.T) {
 			must(t, os.Rename(s.Path(key(2)), s.Path(key(1))))
 		}},
 	} {
-		s, container := settled(t)
+		s, container := agedPair(t)
 		c.change(s, container)
 		right := func(err error) bool {
 			return c.absent && errors.Is(err, fs.ErrNotExist) || !c.absent && errors.As(err, new(*EntryError))
@@ -192,7 +192,7 @@ func TestPutFileCopies(t *testing.T) {
 
 // TestOutputsAreApart edits an output of an entry in place: neither another output nor the entry changes.
 func TestOutputsAreApart(t *testing.T) {
-	s, _ := settled(t)
+	s, _ := agedPair(t)
 	e, err := s.Entry(key(1), false)
 	must(t, err)
 	dir := t.TempDir()
@@ -212,7 +212,7 @@ func TestOutputsAreApart(t *testing.T) {
 // TestOrphanContainersAreCollected leaves a container without an entry, as a process that is killed between the two
 // does.
 func TestOrphanContainersAreCollected(t *testing.T) {
-	s, container := settled(t)
+	s, container := agedPair(t)
 	must(t, os.Remove(s.Path(key(1))))
 	past := time.Now().Add(-2 * staleAfter)
 	must(t, os.Chtimes(container, past, past))

@@ -58,7 +58,7 @@ func (r *reader) program(b body) (Command, error) {
 	if p.Name, p.NameOff, err = b.name(progNameOff, "name"); err != nil {
 		return nil, err
 	}
-	return settle(p, b, &p.Tail, end)
+	return withTail(p, b, &p.Tail, end)
 }
 
 func (p *Program) append(b []byte) ([]byte, error) {
@@ -121,7 +121,7 @@ func (r *reader) tensor(b body) (Command, error) {
 	if t.Name2, t.Name2Off, err = b.name(0x7c, "name2"); err != nil {
 		return nil, err
 	}
-	return settle(t, b, &t.Tail, end)
+	return withTail(t, b, &t.Tail, end)
 }
 
 func (t *Tensor) append(b []byte) ([]byte, error) {
@@ -169,7 +169,7 @@ func (r *reader) port(b body) (Command, error) {
 	if p.Name, p.NameOff, err = b.name(8, "name"); err != nil {
 		return nil, err
 	}
-	return settle(p, b, &p.Tail, portFixed)
+	return withTail(p, b, &p.Tail, portFixed)
 }
 
 func (p *Port) append(b []byte) ([]byte, error) {
@@ -196,7 +196,7 @@ func (r *reader) ident(b body) (Command, error) {
 		text = text[:len(text)-1]
 	}
 	i := &Ident{Text: string(text)}
-	return settle(i, b, &i.Tail, 8)
+	return withTail(i, b, &i.Tail, 8)
 }
 
 func (i *Ident) append(b []byte) ([]byte, error) {

@@ -344,8 +344,8 @@ func (b body) name(off int, field string) (string, uint32, error) {
 	return string(b.b[p : int(p)+n]), p, nil
 }
 
-// settle sets *tail to the command's bytes from fixed on if c without a tail would not be written as b.
-func settle(c Command, b body, tail *[]byte, fixed int) (Command, error) {
+// withTail sets *tail to the command's bytes from fixed on if c without a tail would not be written as b.
+func withTail(c Command, b body, tail *[]byte, fixed int) (Command, error) {
 	if got, err := encodeCommand(nil, c); err == nil && bytes.Equal(got, b.b) {
 		return c, nil
 	}

@@ -299,7 +299,7 @@ func (e *edit) commit() {
 		return
 	}
 	var r ir.Rewriter
-	e.settle(&r)
+	e.recordReplaced(&r)
 	e.fn.Body.Ops = slices.Insert(e.fn.Body.Ops, e.index, e.ops...)
 	r.Apply(e.fn)
 	e.fn.Body.Ops = slices.DeleteFunc(e.fn.Body.Ops, func(op *ir.Op) bool { return e.gone[op] })
@@ -333,7 +333,7 @@ func (e *edit) each(which func(op *ir.Op) *Recipe) (sites []site) {
 					return sites
 				}
 				body = append(body, e.ops...)
-				e.settle(&swap)
+				e.recordReplaced(&swap)
 			}
 		}
 		if !e.gone[op] {
@@ -355,8 +355,8 @@ type site struct {
 	note  string
 }
 
-// settle records in r what an edit replaces, and marks the operations that nothing reads any more as gone.
-func (e *edit) settle(r *ir.Rewriter) {
+// recordReplaced records in r what an edit replaces, and marks the operations that nothing reads any more as gone.
+func (e *edit) recordReplaced(r *ir.Rewriter) {
 	for _, op := range e.ops {
 		e.reads(op)
 	}

@@ -57,8 +57,8 @@ func targetNames() []string {
 	return names
 }
 
-// settle fills in defaults and refuses unknown values.
-func (c *Config) settle(m *model, versions []Version) error {
+// resolve fills in defaults and refuses unknown values.
+func (c *Config) resolve(m *model, versions []Version) error {
 	if c.Version == "" {
 		c.Version = thisVersion
 	}

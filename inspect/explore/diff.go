@@ -95,7 +95,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := c.settle(m, s.versions); err != nil {
+		if err := c.resolve(m, s.versions); err != nil {
 			return nil, &requestError{http.StatusBadRequest, err}
 		}
 	}
@@ -128,7 +128,7 @@ func (s *Server) diffRequest(r *http.Request) (any, error) {
 	return out, nil
 }
 
-// side returns the side of a settled configuration. A side that will run must be within the limits of runs.
+// side returns the side of a resolved configuration. A side that will run must be within the limits of runs.
 func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func(), error) {
 	m, err := s.model(c.Model)
 	if err != nil {
@@ -146,9 +146,9 @@ func (s *Server) side(ctx context.Context, c *Config, run bool) (*sideView, func
 			}
 		}
 	}
-	settled := *c
+	resolved := *c
 	return s.sides.get(ctx, c.key(m, s.version(c)), func(ctx context.Context) (*sideView, error) {
-		return s.openSide(ctx, m, settled)
+		return s.openSide(ctx, m, resolved)
 	})
 }
 

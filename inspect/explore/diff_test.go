@@ -128,7 +128,7 @@ func TestComparisonsNameTheirLinks(t *testing.T) {
 	c.must("/api/diff", diffQuery{A: x, B: y}, &d)
 	var sides [2]*compare.Side
 	for i, cfg := range []*Config{&x, &y} {
-		if err := cfg.settle(c.s.models[0], nil); err != nil {
+		if err := cfg.resolve(c.s.models[0], nil); err != nil {
 			t.Fatal(err)
 		}
 		s, err := c.s.newSide(t.Context(), c.s.models[0], cfg)

@@ -53,7 +53,7 @@ func (s *Server) priceRequest(r *http.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.settle(m, s.versions); err != nil {
+	if err := c.resolve(m, s.versions); err != nil {
 		return nil, &requestError{http.StatusBadRequest, err}
 	}
 	if c.Version != thisVersion {

@@ -126,13 +126,13 @@ func (s *Server) Close() error {
 	return os.RemoveAll(s.folder)
 }
 
-// compile settles a configuration and returns its view.
+// compile resolves a configuration and returns its view.
 func (s *Server) compile(ctx context.Context, m *model, c *Config) (*view, func(), error) {
-	if err := c.settle(m, s.versions); err != nil {
+	if err := c.resolve(m, s.versions); err != nil {
 		return nil, nil, &requestError{http.StatusBadRequest, err}
 	}
-	key, settled := c.key(m, s.version(c)), *c
-	return s.views.get(ctx, key, func(ctx context.Context) (*view, error) { return s.build(ctx, m, settled, key) })
+	key, resolved := c.key(m, s.version(c)), *c
+	return s.views.get(ctx, key, func(ctx context.Context) (*view, error) { return s.build(ctx, m, resolved, key) })
 }
 
 func (s *Server) model(name string) (*model, error) {

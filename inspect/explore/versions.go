@@ -65,7 +65,7 @@ func (s *Server) listVersions() []versionInfo {
 	return out
 }
 
-// version returns the executable of a settled configuration, nil for the zinc that
+// version returns the executable of a resolved configuration, nil for the zinc that
 // runs.
 func (s *Server) version(c *Config) *toolchain.Executable {
 	for _, v := range s.versions {

@@ -87,10 +87,10 @@ func reinfer(b *ir.Block, changed map[*ir.Value]bool) error {
 	return nil
 }
 
-// settle makes an edited program whole: dead operations go, types follow from the
+// legalise makes an edited program whole: dead operations go, types follow from the
 // shape rules, and the verifier has the last word. changed are the values whose
 // type or constant is another.
-func settle(p *ir.Program, changed map[*ir.Value]bool) error {
+func legalise(p *ir.Program, changed map[*ir.Value]bool) error {
 	for _, f := range p.Funcs {
 		sweep(f.Body, map[*ir.Value]bool{})
 		if err := reinfer(f.Body, changed); err != nil {

@@ -190,7 +190,7 @@ func (r *reducer) editedFrom(from *Candidate, e edit) *Candidate {
 	if changed == nil {
 		changed = map[*ir.Value]bool{}
 	}
-	if settle(p, changed) != nil {
+	if legalise(p, changed) != nil {
 		r.invalid++
 		return nil
 	}

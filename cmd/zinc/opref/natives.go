@@ -22,12 +22,12 @@ type Comparison struct {
 type Share struct {
 	Operations int      `json:"operations"` // number of operations
 	Engine     int      `json:"engine"`     // run there
-	Settled    int      `json:"settled"`    // become part of a transfer, or nothing
+	Rewritten  int      `json:"rewritten"`  // become part of a transfer, or nothing
 	Missing    []string `json:"missing"`    // on the CPU
 }
 
 // Off counts those that leave nothing to the CPU.
-func (s *Share) off() int { return s.Engine + s.Settled }
+func (s *Share) off() int { return s.Engine + s.Rewritten }
 
 // Compare compares rows with the hardware of the targets that they were made for.
 func Compare(ts []*target.Table, rows []Row) []Comparison {
@@ -56,7 +56,7 @@ func Compare(ts []*target.Table, rows []Row) []Comparison {
 			case ir.CPU.String():
 				s.Missing = append(s.Missing, rows[i].Name)
 			default:
-				s.Settled++
+				s.Rewritten++
 			}
 		}
 		out = append(out, c)
@@ -66,9 +66,9 @@ func Compare(ts []*target.Table, rows []Row) []Comparison {
 
 // String is the comparison in one line.
 func (c *Comparison) String() string {
-	s := fmt.Sprintf("%s: %d of %d native operations on the engine (%d of them in transfers or settled by the "+
+	s := fmt.Sprintf("%s: %d of %d native operations on the engine (%d of them in transfers or rewritten by the "+
 		"compiler); "+
-		"%d of %d bridge operations", c.Target, c.Native.off(), c.Native.Operations, c.Native.Settled, c.Bridge.off(),
+		"%d of %d bridge operations", c.Target, c.Native.off(), c.Native.Operations, c.Native.Rewritten, c.Bridge.off(),
 		c.Bridge.Operations)
 	if n := len(c.Others); n > 0 {
 		s += fmt.Sprintf("; %d that the table does not list as either", n)

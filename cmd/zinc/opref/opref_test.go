@@ -38,13 +38,13 @@ func TestRowsMatchTheirTables(t *testing.T) {
 		if len(r.Forms) == 0 || len(r.Placement) != len(target.All) {
 			t.Errorf("%s has %d forms, %d placements", r.Name, len(r.Forms), len(r.Placement))
 		}
-		_, settled := passes.SettledOps[ir.Named(r.Name)]
+		_, rewritten := passes.RewrittenOps[ir.Named(r.Name)]
 		if !r.Interpreted {
 			t.Errorf("%s has no kernel", r.Name)
 		}
 		for _, p := range r.Placement {
 			switch {
-			case p.Target == "h13" && (p.Unit == "engine") != lowered[r.Name] && !settled:
+			case p.Target == "h13" && (p.Unit == "engine") != lowered[r.Name] && !rewritten:
 				t.Errorf("%s on h13: %+v", r.Name, p)
 			case p.Unit == "cpu" && (p.Reason == "" || p.Rule == ""), p.Unit == "engine" &&
 				(p.Rule == "" || p.How == ""):
@@ -56,7 +56,7 @@ func TestRowsMatchTheirTables(t *testing.T) {
 
 // TestRowsAboutPassesMatchThePasses compares the rows about passes with the passes.
 func TestRowsAboutPassesMatchThePasses(t *testing.T) {
-	for o, s := range passes.SettledOps {
+	for o, s := range passes.RewrittenOps {
 		if !passes.Known(s.Pass) || s.Doc == "" {
 			t.Errorf("%s: %+v", o.Name, s)
 		}

@@ -175,7 +175,7 @@ func placementOf(o *ir.Operation, t *target.Table) Placement {
 	if o.Gate != ir.Never {
 		p.Family = string(o.Gate)
 	}
-	if s, ok := passes.SettledOps[o]; ok {
+	if s, ok := passes.RewrittenOps[o]; ok {
 		p.Unit, p.Rule, p.How = s.Unit.String(), s.Pass, s.Doc
 		if s.Unit == ir.Unplaced {
 			p.Unit = compiled

@@ -70,6 +70,6 @@ func (n Numerics) fix(f float32) float32 {
 // fixAll replaces every NaN that arithmetic has produced.
 func (n Numerics) fixAll(v []float32) {
 	if n != IEEE {
-		port.Settle(v)
+		port.ZeroNaN(v)
 	}
 }

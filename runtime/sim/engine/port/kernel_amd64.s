@@ -140,9 +140,9 @@ plain:
 	VZEROUPPER
 	RET
 
-// func settle8(v *float32, n int)
+// func zeroNaN8(v *float32, n int)
 // Requires: AVX
-TEXT ·settle8(SB), NOSPLIT, $0-16
+TEXT ·zeroNaN8(SB), NOSPLIT, $0-16
 	MOVQ v+0(FP), AX
 	MOVQ n+8(FP), CX
 

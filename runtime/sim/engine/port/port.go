@@ -36,8 +36,8 @@ func (f Finish) Row(dst, src []float32) {
 // Store writes patterns of fp16 as bytes. dst has two bytes for each.
 func Store(dst []byte, src []uint16) { store(dst[:2*len(src)], src) }
 
-// Settle replaces every NaN by zero.
-func Settle(v []float32) { settle(v) }
+// ZeroNaN replaces every NaN by zero.
+func ZeroNaN(v []float32) { zeroNaN(v) }
 
 // Add adds sign times b, which has one number or as many as v; sign is 1 or -1. What has no value becomes zero.
 func Add(v, b []float32, sign float32) { addRow(v, operand(v, b), sign) }
@@ -65,7 +65,7 @@ var (
 	write       = writePortable
 	finish      = finishPortable
 	store       = storePortable
-	settle      = settlePortable
+	zeroNaN     = zeroNaNPortable
 	addRow      = addPortable
 	multiplyRow = multiplyPortable
 	maximum     = slices.Max[[]float32]

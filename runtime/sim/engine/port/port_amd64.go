@@ -10,7 +10,7 @@ import (
 func init() {
 	store = storeBytes
 	if vector.Accelerated {
-		read, write, finish, settle = readAVX2, writeAVX2, finishAVX2, settleAVX2
+		read, write, finish, zeroNaN = readAVX2, writeAVX2, finishAVX2, zeroNaNAVX2
 		addRow, multiplyRow = addAVX2, multiplyAVX2
 		maximum = func(v []float32) float32 { return extreme(v, max8, slices.Max[[]float32]) }
 		minimum = func(v []float32) float32 { return extreme(v, min8, slices.Min[[]float32]) }
@@ -52,12 +52,12 @@ func storeBytes(dst []byte, src []uint16) {
 	copy(dst, unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(src))), 2*len(src)))
 }
 
-func settleAVX2(v []float32) {
+func zeroNaNAVX2(v []float32) {
 	n := len(v) &^ 7
 	if n > 0 {
-		settle8(&v[0], n/8)
+		zeroNaN8(&v[0], n/8)
 	}
-	settlePortable(v[n:])
+	zeroNaNPortable(v[n:])
 }
 
 // extreme returns the largest or the smallest number.

@@ -88,7 +88,7 @@ func TestRowsAreThePortableOnes(t *testing.T) {
 			}
 		}
 		rows := map[string][2]func([]float32){
-			"settle": {Settle, settlePortable},
+			"zeroNaN": {ZeroNaN, zeroNaNPortable},
 		}
 		for _, sign := range []float32{1, -1} {
 			for _, b := range [][]float32{v[len(v)/2:][:1], {float32(math.Inf(1))}, {0}, reversed(v)} {

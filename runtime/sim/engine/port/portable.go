@@ -85,7 +85,7 @@ func fix(f float32) float32 {
 	return f
 }
 
-func settlePortable(v []float32) {
+func zeroNaNPortable(v []float32) {
 	for i, f := range v {
 		if f != f {
 			v[i] = 0

@@ -126,8 +126,8 @@ func (s *bindings) surface(svc Services, known *[]bound, b []byte, passing bool)
 	return k.id, nil
 }
 
-// settle copies the surfaces of the set back to the caller's slices.
-func (s *bindings) settle(procs []Procedure) {
+// copyBack copies the surfaces of the set back to the caller's slices.
+func (s *bindings) copyBack(procs []Procedure) {
 	surfaces := s.surfaces
 	for k := range procs {
 		ports := procs[k].Ports

@@ -203,7 +203,7 @@ func (in *instance) called(set *bindings) []Procedure {
 // land ends an evaluation: after one that succeeded, the outputs are copied to the caller's slices.
 func (s *Session) land(m *Method, in *instance, set *bindings, err error) error {
 	if err == nil {
-		set.settle(in.called(set))
+		set.copyBack(in.called(set))
 	}
 	clear(set.surfaces)
 	s.b.finish(in, set)

@@ -15,9 +15,9 @@ func fuzzed(t testing.TB) (*host, *loaded) {
 	return h, h.load(containerOf(t, adder), 0)
 }
 
-// settled checks that the device is as it was: nothing in flight, and the next
+// checkIdle checks that the device is as it was: nothing in flight, and the next
 // call works.
-func settled(t *testing.T, h *host) {
+func checkIdle(t *testing.T, h *host) {
 	h.t = t
 	b := h.d.boot
 	if h.d.fault != nil {
@@ -104,7 +104,7 @@ func FuzzMessages(f *testing.F) {
 		if len(h.notes()) < 1 && len(h.d.boot.jobs.parked) == parked {
 			t.Fatal("a message without an answer")
 		}
-		settled(t, h)
+		checkIdle(t, h)
 	})
 }
 
@@ -144,7 +144,7 @@ func FuzzContainer(f *testing.F) {
 		h.must("TERMINATE_PROCESS", hd)
 		hd.ProcessID = protocol.Unbound
 		h.must("UNLOAD_AFPP", hd)
-		settled(t, h)
+		checkIdle(t, h)
 	})
 }
 

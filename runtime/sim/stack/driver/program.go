@@ -199,8 +199,8 @@ func (c *client) admitPriority(p uint32) (Return, error) {
 	return Success, nil
 }
 
-// settle checks and stores the arguments of prepare and of a new instance.
-func (c *client) settle(i *instance, priority, flags, depth uint32) (Return, error) {
+// setArguments checks and stores the arguments of prepare and of a new instance.
+func (c *client) setArguments(i *instance, priority, flags, depth uint32) (Return, error) {
 	if r, err := c.admitPriority(priority); r != Success {
 		return r, err
 	}
@@ -234,7 +234,7 @@ func (c *client) programPrepare(a *IOExternalMethodArguments) Return {
 	if r != Success {
 		return c.fail(a, r, err)
 	}
-	if r, err := c.settle(i, args.priority, args.flags, args.depth); r != Success {
+	if r, err := c.setArguments(i, args.priority, args.flags, args.depth); r != Success {
 		return c.fail(a, r, err)
 	}
 	r, err = c.d.gated(c, "ANEDriver::ANE_ProgramPrepare", func(deadline time.Duration) (Return, error) {
@@ -290,7 +290,7 @@ func (c *client) programCreateInstance(a *IOExternalMethodArguments) Return {
 		return c.failf(a, NotReady, "driver: token %#x: the program is not resident; prepare it first", args.token)
 	}
 	probe := &instance{}
-	if r, err := c.settle(probe, args.priority, args.flags, args.depth); r != Success {
+	if r, err := c.setArguments(probe, args.priority, args.flags, args.depth); r != Success {
 		return c.fail(a, r, err)
 	}
 	var i *instance

@@ -77,7 +77,7 @@ func (b *Submission) run(ctx context.Context, granted chan struct{}, request uin
 		}
 	}
 	if !b.lost {
-		b.settle(err)
+		b.publish(err)
 	}
 	s.ran() // before the completion function, which may want the lock
 	if !b.lost {
@@ -86,8 +86,8 @@ func (b *Submission) run(ctx context.Context, granted chan struct{}, request uin
 	close(b.finished)
 }
 
-// settle publishes the result.
-func (b *Submission) settle(err error) {
+// publish publishes the result.
+func (b *Submission) publish(err error) {
 	b.err = err
 	b.s.ended(executed)
 	if b.s.rt.o.Trace.On() {
@@ -128,7 +128,7 @@ func (b *Submission) Wait(ctx context.Context) error {
 			if err == nil {
 				err = b.timedOut(lostRule)
 			}
-			b.settle(err)
+			b.publish(err)
 			b.complete()
 		default: // another Wait breaks it
 		}

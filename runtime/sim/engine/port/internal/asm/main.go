@@ -27,7 +27,7 @@ func main() {
 	read("readProducts8", "readProducts8 is Read for n times eight operands of products.", true)
 	write()
 	finish()
-	settle()
+	zeroNaN()
 	extreme("max8", "max8 is Max for n times eight numbers; acc has eight.", VMAXPS)
 	extreme("min8", "min8 is Min for n times eight numbers; acc has eight.", VMINPS)
 	combine("add8", "add8 is Add for n times eight numbers; b advances by step bytes.", VADDPS)
@@ -160,8 +160,8 @@ func finish() {
 	}, by(src, 32), by(dst, 32))
 }
 
-func settle() {
-	text("settle8", "func(v *float32, n int)", "settle8 is Settle for n times eight numbers.")
+func zeroNaN() {
+	text("zeroNaN8", "func(v *float32, n int)", "zeroNaN8 is ZeroNaN for n times eight numbers.")
 	p, n := Load(Param("v"), GP64()), Load(Param("n"), GP64())
 	v := YMM()
 	loop(n, func() {

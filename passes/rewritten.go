@@ -2,16 +2,16 @@ package passes
 
 import "github.com/zinc-compiler/zinc/ir"
 
-// Settled describes what a pass does with an operation before placement looks for a lowering rule.
-type Settled struct {
+// Rewritten describes what a pass does with an operation before placement looks for a lowering rule.
+type Rewritten struct {
 	Pass string  // of List
 	Unit ir.Unit // where its replacement runs; Unplaced if nothing is left to run
 	Doc  string  // what becomes of it, and when
 }
 
-// SettledOps has a row for each operation that no lowering rule needs to know, at least for some arguments.
-var SettledOps = func() map[*ir.Operation]Settled {
-	m := map[*ir.Operation]Settled{
+// RewrittenOps has a row for each operation that no lowering rule needs to know, at least for some arguments.
+var RewrittenOps = func() map[*ir.Operation]Rewritten {
+	m := map[*ir.Operation]Rewritten{
 		ir.OpIdentity: {"normalise", ir.Unplaced, "dropped: what reads it reads its operand"},
 		ir.OpBatchNorm: {"normalise", ir.Engine,
 			"becomes a factor and an addend by the channel, which fold into the product before them"},
@@ -33,7 +33,7 @@ var SettledOps = func() map[*ir.Operation]Settled {
 	}
 	for _, o := range ir.Operations {
 		if o.Class == ir.Compressed {
-			m[o] = Settled{"fold-constants", ir.Unplaced, "becomes a dense constant"}
+			m[o] = Rewritten{"fold-constants", ir.Unplaced, "becomes a dense constant"}
 		}
 	}
 	return m
