@@ -24,3 +24,27 @@ func benchmark(b *testing.B, container []byte) {
 		}
 	}
 }
+
+// BenchmarkStructs decodes and encodes a struct of words and one with 128 records.
+func BenchmarkStructs(b *testing.B) {
+	b.Run("prepare", func(b *testing.B) {
+		b.ReportAllocs()
+		p, args := make([]byte, prepareStruct.size), new(prepareArgs)
+		for range b.N {
+			if err := prepareStruct.decode(p, args); err != nil {
+				b.Fatal(err)
+			}
+			prepareStruct.encode(p, args)
+		}
+	})
+	b.Run("inputs ready", func(b *testing.B) {
+		b.ReportAllocs()
+		p, args := make([]byte, inputsReadyIn.size), new(inputsReadyArgs)
+		for range b.N {
+			if err := inputsReadyIn.decode(p, args); err != nil {
+				b.Fatal(err)
+			}
+			inputsReadyIn.encode(p, args)
+		}
+	})
+}

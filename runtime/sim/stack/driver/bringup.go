@@ -38,7 +38,7 @@ const loopSlots = 64
 // FirstCommands are the commands of a bring-up in their order (chapter 29). The endpoint of the execution loop is bound
 // last, which chapter 30 requires before the first call.
 var FirstCommands = []FirstCommand{
-	{Step: "print-enable", Command: protocol.ByName("PRINT_ENABLE"), Source: modelled, values: fixed(1)},
+	{Step: "print-enable", Command: protocol.ByName("PRINT_ENABLE"), Source: "modelled", values: fixed(1)},
 	{Step: "start", Command: &protocol.Start, Source: "no body", values: fixed()},
 	{Step: "performance-monitoring-unit base set", Command: protocol.ByName("SET_SNE_PMU_BASE"),
 		Source: "chapter 29: 0x2_8e08_c000", values: fixed(pmuBase)},
@@ -56,7 +56,7 @@ var FirstCommands = []FirstCommand{
 	{Step: "default-setting write", Command: protocol.ByName("ANE_DEFAULT_SETTING_SET"),
 		Source: "chapter 29: the context-switch latency threshold; value modelled",
 		values: fixed(contextSwitchLatency)},
-	{Step: "memory-cache power-on", Command: protocol.ByName("POWER_DEVICE_ON"), Source: modelled,
+	{Step: "memory-cache power-on", Command: protocol.ByName("POWER_DEVICE_ON"), Source: "modelled",
 		values: fixed(coprocessor.DeviceMemoryCache)},
 	{Step: "shared-event-information initialization", Command: protocol.ByName("INIT_SHARED_EVENT_INFO"),
 		Source: "modelled: a page of the driver's", user: true, values: func(h *hardware) ([]uint64, error) {

@@ -186,7 +186,7 @@ func (c *client) session(a *IOExternalMethodArguments) (Handle, Return) {
 
 // deviceOpen is selector 0: the handshake of table 27.3.
 func (c *client) deviceOpen(a *IOExternalMethodArguments) Return {
-	var info deviceInfo
+	var info openInput
 	if err := openIn.decode(a.StructureInput, &info); err != nil {
 		return c.fail(a, BadArgument, err)
 	}
@@ -204,8 +204,8 @@ func (c *client) deviceOpen(a *IOExternalMethodArguments) Return {
 	if r, err := c.d.power(); r != Success {
 		return c.fail(a, r, err)
 	}
-	info.token = uint64(c.d.mint())
-	if !c.token.CompareAndSwap(0, info.token) {
+	token := uint64(c.d.mint())
+	if !c.token.CompareAndSwap(0, token) {
 		return c.failf(a, Busy, "driver: the device is already open for this client")
 	}
 	// The timeout is in milliseconds; 0 means the observed one, and no session waits longer than maxTimeout.
@@ -214,9 +214,9 @@ func (c *client) deviceOpen(a *IOExternalMethodArguments) Return {
 		ms = HandshakeTimeout
 	}
 	c.timeout.Store(int64(min(ms, uint64(maxTimeout/time.Millisecond))) * int64(time.Millisecond))
-	info.version, info.version2, info.engines, info.cpuSubtype = ANEVersion, ANEVersion2, NumEngines, CPUSubtype
 	clear(a.StructureOutput)
-	openOut.encode(a.StructureOutput, &info)
+	openOut.encode(a.StructureOutput, &openOutput{token: token, callback: info.callback, context: info.context,
+		timeout: info.timeout, version: ANEVersion, version2: ANEVersion2, engines: NumEngines, cpuSubtype: CPUSubtype})
 	return Success
 }
 

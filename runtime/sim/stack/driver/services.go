@@ -78,12 +78,11 @@ func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
 		b.args = IOExternalMethodArguments{ScalarInput: b.scal[:], StructureInput: b.in[:], StructureOutput: b.out[:]}
 		return b
 	}
-	info := deviceInfo{usage: usage, callback: BoardID, timeout: HandshakeTimeout}
 	a := IOExternalMethodArguments{
 		StructureInput:  make([]byte, openIn.size),
 		StructureOutput: make([]byte, openOut.size),
 	}
-	openIn.encode(a.StructureInput, &info)
+	openIn.encode(a.StructureInput, &openInput{usage: usage, callback: BoardID, timeout: HandshakeTimeout})
 	if r := c.ExternalMethod(SelDeviceOpen, &a); r != Success {
 		e := &Error{Call: "ANE_DeviceOpen", Return: r, Cause: a.cause}
 		if usage == UsageUnsupported && r == Unsupported {
@@ -92,6 +91,7 @@ func (d *Device) open(task *Task, typ uint32, usage byte) (*Services, error) {
 		c.Close()
 		return nil, e
 	}
+	var info openOutput
 	_ = openOut.decode(a.StructureOutput, &info) // its size is the layout's
 	s.token = Handle(info.token)
 	s.info = DeviceInfo{

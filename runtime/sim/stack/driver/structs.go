@@ -3,23 +3,10 @@ package driver
 // Structs lists every struct of the two selector tables. The sizes are those of tables 27.2 and 27.4; fields that the
 // chapter does not state are marked as modelled.
 var Structs = []Struct{
-	openIn.table(), openOut.table(), requestStruct.table(), replyStruct.table(), createIn.table(),
-	prepareStruct.table(), destroyIn.table(), statusOut.table(), instanceIn.table(), chainingIn.table(),
-	chainingOut.table(),
-	debugIn.table(), outputSetIn.table(), inputsReadyIn.table(), memoryMapIn.table(), sessionHintIn.table(),
-	sessionHintOut.table(), activeIn.table(),
-}
-
-// deviceInfo is ANEDeviceInfo (table 27.3).
-type deviceInfo struct {
-	usage             byte   // in
-	token             uint64 // out
-	callback          uint64 // in, echoed: function pointer or board id
-	context           uint64 // in, echoed: receiver context
-	timeout           uint64 // in, echoed: milliseconds
-	version, version2 uint32 // out
-	engines           uint32 // out
-	cpuSubtype        uint32 // out
+	openIn.Struct, openOut.Struct, requestStruct.Struct, replyStruct.Struct, createIn.Struct,
+	prepareStruct.Struct, destroyIn.Struct, statusOut.Struct, instanceIn.Struct, chainingIn.Struct, chainingOut.Struct,
+	debugIn.Struct, outputSetIn.Struct, inputsReadyIn.Struct, memoryMapIn.Struct, sessionHintIn.Struct,
+	sessionHintOut.Struct, activeIn.Struct,
 }
 
 // Values of the handshake (table 27.3).
@@ -36,63 +23,41 @@ const (
 	CPUSubtype        = 4
 )
 
-const table273 = "table 27.3"
+// openInput and openOutput are ANEDeviceInfo (table 27.3), in and out: callback (function pointer or board id), context
+// (of the receiver) and timeout are echoed.
+type openInput struct {
+	usage    byte   `at:"0x00" name:"usage type" src:"table 27.3"`
+	callback uint64 `at:"0x08" name:"callback function pointer; board id" src:"table 27.3"`
+	context  uint64 `at:"0x10" name:"receiver context pointer" src:"table 27.3"`
+	timeout  uint64 `at:"0x18" name:"timeout" src:"table 27.3; width and unit (ms) modelled"`
+}
 
-var openIn = layout[deviceInfo]{name: "ANEDeviceInfo (input)", use: "selector 0", size: 104, rows: []row[deviceInfo]{
-	{off: 0x00, width: 1, name: "usage type", source: table273, at: func(i *deviceInfo) any { return &i.usage }},
-	{off: 0x08, width: 8, name: "callback function pointer; board id", source: table273, at: func(i *deviceInfo) any {
-		return &i.callback
-	}},
-	{off: 0x10, width: 8, name: "receiver context pointer", source: table273, at: func(i *deviceInfo) any {
-		return &i.context
-	}},
-	{off: 0x18, width: 8, name: "timeout", source: "table 27.3; width and unit (ms) modelled",
-		at: func(i *deviceInfo) any {
-			return &i.timeout
-		}},
-}}
+var openIn = describe[openInput]("ANEDeviceInfo (input)", "selector 0", 104)
 
-var openOut = layout[deviceInfo]{name: "ANEDeviceInfo (output)", use: "selector 0", size: 104, rows: []row[deviceInfo]{
-	{off: 0x00, width: 8, name: "program / session token", source: table273, at: func(i *deviceInfo) any {
-		return &i.token
-	}},
-	{off: 0x08, width: 8, name: "callback, echoed", source: table273, at: func(i *deviceInfo) any {
-		return &i.callback
-	}},
-	{off: 0x10, width: 8, name: "receiver context, echoed", source: table273, at: func(i *deviceInfo) any {
-		return &i.context
-	}},
-	{off: 0x18, width: 8, name: "timeout, echoed", source: table273, at: func(i *deviceInfo) any { return &i.timeout }},
-	{off: 0x48, width: 4, name: "ANE version", source: table273, at: func(i *deviceInfo) any { return &i.version }},
-	{off: 0x4c, width: 4, name: "ANE version, second value",
-		source: "table 27.3 gives 32, 256 at +0x48; place of the second modelled", at: func(i *deviceInfo) any {
-			return &i.version2
-		}},
-	{off: 0x50, width: 4, name: "number of engines", source: table273, at: func(i *deviceInfo) any {
-		return &i.engines
-	}},
-	{off: 0x60, width: 4, name: "CPU subtype", source: table273, at: func(i *deviceInfo) any { return &i.cpuSubtype }},
-}}
+type openOutput struct {
+	token      uint64 `at:"0x00" name:"program / session token" src:"table 27.3"`
+	callback   uint64 `at:"0x08" name:"callback, echoed" src:"table 27.3"`
+	context    uint64 `at:"0x10" name:"receiver context, echoed" src:"table 27.3"`
+	timeout    uint64 `at:"0x18" name:"timeout, echoed" src:"table 27.3"`
+	version    uint32 `at:"0x48" name:"ANE version" src:"table 27.3"`
+	version2   uint32 `at:"0x4c" name:"second ANE version" src:"table 27.3: 32, 256 at +0x48; place modelled"`
+	engines    uint32 `at:"0x50" name:"number of engines" src:"table 27.3"`
+	cpuSubtype uint32 `at:"0x60" name:"CPU subtype" src:"table 27.3"`
+}
+
+var openOut = describe[openOutput]("ANEDeviceInfo (output)", "selector 0", 104)
 
 // createArgs has the addresses of a container and of the token that the kernel writes: the selector has no output
 // (table 27.2).
 type createArgs struct {
-	addr, size, result uint64
-	flags, qos         uint32
+	addr   uint64 `at:"0x00" name:"container, address"`
+	size   uint64 `at:"0x08" name:"container, bytes"`
+	result uint64 `at:"0x10" name:"where the token goes, address"`
+	flags  uint32 `at:"0x18" name:"representation" src:"modelled: 0 ANEProgramLegacyResource, 1 ANEProgramRTResource"`
+	qos    uint32 `at:"0x1c" name:"quality of service"`
 }
 
-var createIn = layout[createArgs]{name: "ANEProgramCreateArgs", use: "selector 3", size: 32, rows: []row[createArgs]{
-	{off: 0x00, width: 8, name: "container, address", source: modelled, at: func(a *createArgs) any { return &a.addr }},
-	{off: 0x08, width: 8, name: "container, bytes", source: modelled, at: func(a *createArgs) any { return &a.size }},
-	{off: 0x10, width: 8, name: "where the token goes, address", source: modelled, at: func(a *createArgs) any {
-		return &a.result
-	}},
-	{off: 0x18, width: 4, name: "representation",
-		source: "modelled: 0 ANEProgramLegacyResource, 1 ANEProgramRTResource", at: func(a *createArgs) any {
-			return &a.flags
-		}},
-	{off: 0x1c, width: 4, name: "quality of service", source: modelled, at: func(a *createArgs) any { return &a.qos }},
-}}
+var createIn = describe[createArgs]("ANEProgramCreateArgs", "selector 3", 32)
 
 // Representations of a program at create.
 const (
@@ -102,16 +67,18 @@ const (
 
 // prepareArgs is the input and output of prepare and the input of unprepare.
 type prepareArgs struct {
-	token         uint64
-	qos, priority uint32
-	flags, depth  uint32
-	// Outputs.
-	programID, processID uint32
-	intermediate         uint32
-	procedures           uint32
-	resident             uint64
-	boot                 uint32
-	reserved             uint32
+	token        uint64 `at:"0x00" name:"program / instance token"`
+	qos          uint32 `at:"0x08" name:"quality of service"`
+	priority     uint32 `at:"0x0c" name:"execution priority"`
+	flags        uint32 `at:"0x10" name:"flags"`
+	depth        uint32 `at:"0x14" name:"queue depth"`
+	programID    uint32 `at:"0x18" name:"out: program slot"`
+	processID    uint32 `at:"0x1c" name:"out: process"`
+	intermediate uint32 `at:"0x20" name:"out: intermediate-buffer handle"`
+	procedures   uint32 `at:"0x24" name:"out: procedures"`
+	resident     uint64 `at:"0x28" name:"out: bytes resident"`
+	boot         uint32 `at:"0x30" name:"out: boot of the firmware"`
+	reserved     uint32 `at:"0x34" name:"reserved"`
 }
 
 // Flags of prepareArgs, modelled: the per-instance residency and power arguments.
@@ -122,183 +89,82 @@ const (
 	knownFlags = FlagPowerSaving | FlagAggressive | FlagKeepWired
 )
 
-var prepareStruct = layout[prepareArgs]{name: "ANEProgramPrepareArgs", use: "selector 4 both ways, selector 5",
-	size: 56, rows: []row[prepareArgs]{
-		{off: 0x00, width: 8, name: "program / instance token", source: modelled, at: func(a *prepareArgs) any {
-			return &a.token
-		}},
-		{off: 0x08, width: 4, name: "quality of service", source: modelled, at: func(a *prepareArgs) any {
-			return &a.qos
-		}},
-		{off: 0x0c, width: 4, name: "execution priority", source: modelled, at: func(a *prepareArgs) any {
-			return &a.priority
-		}},
-		{off: 0x10, width: 4, name: "flags", source: modelled, at: func(a *prepareArgs) any { return &a.flags }},
-		{off: 0x14, width: 4, name: "queue depth", source: modelled, at: func(a *prepareArgs) any { return &a.depth }},
-		{off: 0x18, width: 4, name: "out: program slot", source: modelled, at: func(a *prepareArgs) any {
-			return &a.programID
-		}},
-		{off: 0x1c, width: 4, name: "out: process", source: modelled, at: func(a *prepareArgs) any {
-			return &a.processID
-		}},
-		{off: 0x20, width: 4, name: "out: intermediate-buffer handle", source: modelled, at: func(a *prepareArgs) any {
-			return &a.intermediate
-		}},
-		{off: 0x24, width: 4, name: "out: procedures", source: modelled, at: func(a *prepareArgs) any {
-			return &a.procedures
-		}},
-		{off: 0x28, width: 8, name: "out: bytes resident", source: modelled, at: func(a *prepareArgs) any {
-			return &a.resident
-		}},
-		{off: 0x30, width: 4, name: "out: boot of the firmware", source: modelled, at: func(a *prepareArgs) any {
-			return &a.boot
-		}},
-		{off: 0x34, width: 4, name: "reserved", source: modelled, at: func(a *prepareArgs) any { return &a.reserved }},
-	}}
+var prepareStruct = describe[prepareArgs]("ANEProgramPrepareArgs", "selector 4 both ways, selector 5", 56)
 
 // destroyArgs is the input of destroy.
-type destroyArgs struct{ token, reserved uint64 }
+type destroyArgs struct {
+	token    uint64 `at:"0x00" name:"program / instance token"`
+	reserved uint64 `at:"0x08" name:"reserved"`
+}
 
-var destroyIn = layout[destroyArgs]{name: "ANEProgramDestroyArgs", use: "selector 6", size: 16,
-	rows: []row[destroyArgs]{
-		{off: 0x00, width: 8, name: "program / instance token", source: modelled, at: func(a *destroyArgs) any {
-			return &a.token
-		}},
-		{off: 0x08, width: 8, name: "reserved", source: modelled, at: func(a *destroyArgs) any { return &a.reserved }},
-	}}
+var destroyIn = describe[destroyArgs]("ANEProgramDestroyArgs", "selector 6", 16)
 
 // Status is the output of selector 7.
 type Status struct {
-	Power       uint32 // 1 when the device is powered
-	Ready       uint32 // 1 when the channel is ready
-	Restarts    uint32 // of the firmware
-	Programs    uint32 // resident, of all clients
-	Clients     uint32 // open
-	Pending     uint32 // actions at the command gate
-	Boot        uint32 // boots of the firmware
-	BootFailure uint32 // second wakes that never came
+	Power       uint32 `at:"0x00" name:"powered"`           // 1 when the device is powered
+	Ready       uint32 `at:"0x04" name:"channel ready"`     // 1 when the channel is ready
+	Restarts    uint32 `at:"0x08" name:"restart count"`     // of the firmware
+	Programs    uint32 `at:"0x0c" name:"programs resident"` // resident, of all clients
+	Clients     uint32 `at:"0x10" name:"clients open"`      // open
+	Pending     uint32 `at:"0x14" name:"actions pending"`   // actions at the command gate
+	Boot        uint32 `at:"0x18" name:"boots"`             // boots of the firmware
+	BootFailure uint32 `at:"0x1c" name:"boot failures"`     // second wakes that never came
 }
 
-var statusOut = layout[Status]{name: "ANEStatus", use: "selector 7", size: 32, rows: []row[Status]{
-	{off: 0x00, width: 4, name: "powered", source: modelled, at: func(s *Status) any { return &s.Power }},
-	{off: 0x04, width: 4, name: "channel ready", source: modelled, at: func(s *Status) any { return &s.Ready }},
-	{off: 0x08, width: 4, name: "restart count", source: modelled, at: func(s *Status) any { return &s.Restarts }},
-	{off: 0x0c, width: 4, name: "programs resident", source: modelled, at: func(s *Status) any { return &s.Programs }},
-	{off: 0x10, width: 4, name: "clients open", source: modelled, at: func(s *Status) any { return &s.Clients }},
-	{off: 0x14, width: 4, name: "actions pending", source: modelled, at: func(s *Status) any { return &s.Pending }},
-	{off: 0x18, width: 4, name: "boots", source: modelled, at: func(s *Status) any { return &s.Boot }},
-	{off: 0x1c, width: 4, name: "boot failures", source: modelled, at: func(s *Status) any { return &s.BootFailure }},
-}}
+var statusOut = describe[Status]("ANEStatus", "selector 7", 32)
 
 // instanceArgs is the input of the selector that creates an instance; like create, it has no output.
 type instanceArgs struct {
-	token, result uint64
-	qos, priority uint32
-	flags, depth  uint32
+	token    uint64 `at:"0x00" name:"program token"`
+	result   uint64 `at:"0x08" name:"where the instance's token goes, address"`
+	qos      uint32 `at:"0x10" name:"quality of service"`
+	priority uint32 `at:"0x14" name:"execution priority"`
+	flags    uint32 `at:"0x18" name:"flags"`
+	depth    uint32 `at:"0x1c" name:"queue depth"`
 }
 
-var instanceIn = layout[instanceArgs]{name: "ANEProgramCreateInstanceArgs", use: "selector 8", size: 32,
-	rows: []row[instanceArgs]{
-		{off: 0x00, width: 8, name: "program token", source: modelled, at: func(a *instanceArgs) any {
-			return &a.token
-		}},
-		{off: 0x08, width: 8, name: "where the instance's token goes, address", source: modelled,
-			at: func(a *instanceArgs) any {
-				return &a.result
-			}},
-		{off: 0x10, width: 4, name: "quality of service", source: modelled, at: func(a *instanceArgs) any {
-			return &a.qos
-		}},
-		{off: 0x14, width: 4, name: "execution priority", source: modelled, at: func(a *instanceArgs) any {
-			return &a.priority
-		}},
-		{off: 0x18, width: 4, name: "flags", source: modelled, at: func(a *instanceArgs) any { return &a.flags }},
-		{off: 0x1c, width: 4, name: "queue depth", source: modelled, at: func(a *instanceArgs) any { return &a.depth }},
-	}}
+var instanceIn = describe[instanceArgs]("ANEProgramCreateInstanceArgs", "selector 8", 32)
 
 // chainingArgs and chainingReply are the input and output of selector 9.
 type chainingArgs struct {
-	token           uint64
-	procedure, flag uint32
+	token     uint64 `at:"0x00" name:"program / instance token"`
+	procedure uint32 `at:"0x08" name:"procedure"`
+	flag      uint32 `at:"0x0c" name:"reserved"`
 }
 
 type chainingReply struct {
-	chain           uint64
-	inputs, outputs uint32
-	timestamp       uint64
+	chain     uint64 `at:"0x00" name:"chain token"`
+	inputs    uint32 `at:"0x08" name:"inputs of the procedure"`
+	outputs   uint32 `at:"0x0c" name:"outputs of the procedure"`
+	timestamp uint64 `at:"0x10" name:"last execution timestamp"`
 }
 
-var chainingIn = layout[chainingArgs]{name: "ANEProgramChainingPrepareArgs (input)", use: "selector 9", size: 16,
-	rows: []row[chainingArgs]{
-		{off: 0x00, width: 8, name: "program / instance token", source: modelled, at: func(a *chainingArgs) any {
-			return &a.token
-		}},
-		{off: 0x08, width: 4, name: "procedure", source: modelled, at: func(a *chainingArgs) any {
-			return &a.procedure
-		}},
-		{off: 0x0c, width: 4, name: "reserved", source: modelled, at: func(a *chainingArgs) any { return &a.flag }},
-	}}
+var chainingIn = describe[chainingArgs]("ANEProgramChainingPrepareArgs (input)", "selector 9", 16)
 
-var chainingOut = layout[chainingReply]{name: "ANEProgramChainingPrepareArgs (output)", use: "selector 9", size: 24,
-	rows: []row[chainingReply]{
-		{off: 0x00, width: 8, name: "chain token", source: modelled, at: func(a *chainingReply) any {
-			return &a.chain
-		}},
-		{off: 0x08, width: 4, name: "inputs of the procedure", source: modelled, at: func(a *chainingReply) any {
-			return &a.inputs
-		}},
-		{off: 0x0c, width: 4, name: "outputs of the procedure", source: modelled, at: func(a *chainingReply) any {
-			return &a.outputs
-		}},
-		{off: 0x10, width: 8, name: "last execution timestamp", source: modelled, at: func(a *chainingReply) any {
-			return &a.timestamp
-		}},
-	}}
+var chainingOut = describe[chainingReply]("ANEProgramChainingPrepareArgs (output)", "selector 9", 24)
 
 // debugArgs registers a debug work processor.
 type debugArgs struct {
-	addr, size    uint64
-	depth, events uint32
+	addr   uint64 `at:"0x00" name:"buffer, address"`
+	size   uint64 `at:"0x08" name:"buffer, bytes"`
+	depth  uint32 `at:"0x10" name:"items that may wait"`
+	events uint32 `at:"0x14" name:"event mask"`
 }
 
-var debugIn = layout[debugArgs]{name: "ANEDebugWorkProcessorArgs", use: "selector 11", size: 24, rows: []row[debugArgs]{
-	{off: 0x00, width: 8, name: "buffer, address", source: modelled, at: func(a *debugArgs) any { return &a.addr }},
-	{off: 0x08, width: 8, name: "buffer, bytes", source: modelled, at: func(a *debugArgs) any { return &a.size }},
-	{off: 0x10, width: 4, name: "items that may wait", source: modelled, at: func(a *debugArgs) any {
-		return &a.depth
-	}},
-	{off: 0x14, width: 4, name: "event mask", source: modelled, at: func(a *debugArgs) any { return &a.events }},
-}}
+var debugIn = describe[debugArgs]("ANEDebugWorkProcessorArgs", "selector 11", 24)
 
 // outputSetArgs enqueues an output buffer set.
 type outputSetArgs struct {
-	chain          uint64
-	procedure, set uint32
-	surfaces       uint64 // address of count surface identifiers
-	count, flags   uint32
-	reserved       uint64
+	chain     uint64 `at:"0x00" name:"chain token"`
+	procedure uint32 `at:"0x08" name:"procedure"`
+	set       uint32 `at:"0x0c" name:"output buffer set"`
+	surfaces  uint64 `at:"0x10" name:"surface identifiers, address"`
+	count     uint32 `at:"0x18" name:"surfaces"`
+	flags     uint32 `at:"0x1c" name:"flags"`
+	reserved  uint64 `at:"0x20" name:"reserved"`
 }
 
-var outputSetIn = layout[outputSetArgs]{name: "ANEProgramOutputSetEnqueueArgs", use: "direct-path selector 3", size: 40,
-	rows: []row[outputSetArgs]{
-		{off: 0x00, width: 8, name: "chain token", source: modelled, at: func(a *outputSetArgs) any {
-			return &a.chain
-		}},
-		{off: 0x08, width: 4, name: "procedure", source: modelled, at: func(a *outputSetArgs) any {
-			return &a.procedure
-		}},
-		{off: 0x0c, width: 4, name: "output buffer set", source: modelled, at: func(a *outputSetArgs) any {
-			return &a.set
-		}},
-		{off: 0x10, width: 8, name: "surface identifiers, address", source: modelled, at: func(a *outputSetArgs) any {
-			return &a.surfaces
-		}},
-		{off: 0x18, width: 4, name: "surfaces", source: modelled, at: func(a *outputSetArgs) any { return &a.count }},
-		{off: 0x1c, width: 4, name: "flags", source: modelled, at: func(a *outputSetArgs) any { return &a.flags }},
-		{off: 0x20, width: 8, name: "reserved", source: modelled, at: func(a *outputSetArgs) any {
-			return &a.reserved
-		}},
-	}}
+var outputSetIn = describe[outputSetArgs]("ANEProgramOutputSetEnqueueArgs", "direct-path selector 3", 40)
 
 // readyBuffer is an input of inputsReadyArgs.
 type readyBuffer struct {
@@ -308,34 +174,16 @@ type readyBuffer struct {
 
 // inputsReadyArgs triggers a chain: 32 bytes, then 128 buffers of 24 bytes.
 type inputsReadyArgs struct {
-	chain            uint64
-	timestamp        uint64
-	procedure, count uint32
-	doorbell, flags  uint32
-	buffers          [maxPorts]readyBuffer
+	chain     uint64                `at:"0x000" name:"chain token"`
+	timestamp uint64                `at:"0x008" name:"execution timestamp"`
+	procedure uint32                `at:"0x010" name:"procedure"`
+	count     uint32                `at:"0x014" name:"buffers"`
+	doorbell  uint32                `at:"0x018" name:"doorbell index"`
+	flags     uint32                `at:"0x01c" name:"flags"`
+	buffers   [maxPorts]readyBuffer `at:"0x020" name:"buffers: surface, port, offset, bytes"`
 }
 
-var inputsReadyIn = layout[inputsReadyArgs]{name: "ANEProgramInputsReadyArgs", use: "direct-path selector 4",
-	size: 3104, rows: []row[inputsReadyArgs]{
-		{off: 0x000, width: 8, name: "chain token", source: modelled, at: func(a *inputsReadyArgs) any {
-			return &a.chain
-		}},
-		{off: 0x008, width: 8, name: "execution timestamp", source: modelled, at: func(a *inputsReadyArgs) any {
-			return &a.timestamp
-		}},
-		{off: 0x010, width: 4, name: "procedure", source: modelled, at: func(a *inputsReadyArgs) any {
-			return &a.procedure
-		}},
-		{off: 0x014, width: 4, name: "buffers", source: modelled, at: func(a *inputsReadyArgs) any { return &a.count }},
-		{off: 0x018, width: 4, name: "doorbell index", source: modelled, at: func(a *inputsReadyArgs) any {
-			return &a.doorbell
-		}},
-		{off: 0x01c, width: 4, name: "flags", source: modelled, at: func(a *inputsReadyArgs) any { return &a.flags }},
-		{off: 0x020, width: maxPorts * 24, name: "buffers: surface, port, offset, bytes", source: modelled,
-			at: func(a *inputsReadyArgs) any {
-				return &a.buffers
-			}},
-	}}
+var inputsReadyIn = describe[inputsReadyArgs]("ANEProgramInputsReadyArgs", "direct-path selector 4", 3104)
 
 // Range is a part of a task's address space.
 type Range struct{ Addr, Size uint64 }
@@ -345,87 +193,43 @@ const maxRanges = 128
 
 // memoryMapArgs describes a host buffer: 32 bytes, then 128 ranges of 16 bytes.
 type memoryMapArgs struct {
-	token          uint64
-	usage, count   uint32
-	address        uint64 // of unmap: the device address
-	flags, surface uint32
-	ranges         [maxRanges]Range
+	token   uint64           `at:"0x000" name:"program / instance token, 0 for the client's own space"`
+	usage   uint32           `at:"0x008" name:"usage code"`
+	count   uint32           `at:"0x00c" name:"ranges"`
+	address uint64           `at:"0x010" name:"device address, of unmap"`
+	flags   uint32           `at:"0x018" name:"flags"`
+	surface uint32           `at:"0x01c" name:"surface, instead of ranges"`
+	ranges  [maxRanges]Range `at:"0x020" name:"ranges: address, bytes"`
 }
 
-var memoryMapIn = layout[memoryMapArgs]{name: "ANEMemoryMapRequestArgs", use: "direct-path selectors 5 and 6",
-	size: 2080, rows: []row[memoryMapArgs]{
-		{off: 0x000, width: 8, name: "program / instance token, 0 for the client's own space", source: modelled,
-			at: func(a *memoryMapArgs) any {
-				return &a.token
-			}},
-		{off: 0x008, width: 4, name: "usage code", source: modelled, at: func(a *memoryMapArgs) any {
-			return &a.usage
-		}},
-		{off: 0x00c, width: 4, name: "ranges", source: modelled, at: func(a *memoryMapArgs) any { return &a.count }},
-		{off: 0x010, width: 8, name: "device address, of unmap", source: modelled, at: func(a *memoryMapArgs) any {
-			return &a.address
-		}},
-		{off: 0x018, width: 4, name: "flags", source: modelled, at: func(a *memoryMapArgs) any { return &a.flags }},
-		{off: 0x01c, width: 4, name: "surface, instead of ranges", source: modelled, at: func(a *memoryMapArgs) any {
-			return &a.surface
-		}},
-		{off: 0x020, width: maxRanges * 16, name: "ranges: address, bytes", source: modelled,
-			at: func(a *memoryMapArgs) any {
-				return &a.ranges
-			}},
-	}}
+var memoryMapIn = describe[memoryMapArgs]("ANEMemoryMapRequestArgs", "direct-path selectors 5 and 6", 2080)
 
 // sessionHintArgs and sessionHintReply are the input and output of direct-path selector 7.
 type sessionHintArgs struct {
-	token       uint64
-	hint, value uint32
+	token uint64 `at:"0x00" name:"session token"`
+	hint  uint32 `at:"0x08" name:"hint"`
+	value uint32 `at:"0x0c" name:"value"`
 }
 
 type sessionHintReply struct {
-	token           uint64
-	hint, value     uint32
-	previous, depth uint32
+	token    uint64 `at:"0x00" name:"session token"`
+	hint     uint32 `at:"0x08" name:"hint"`
+	value    uint32 `at:"0x0c" name:"value in force"`
+	previous uint32 `at:"0x10" name:"value before"`
+	depth    uint32 `at:"0x14" name:"actions pending"`
 }
 
-var sessionHintIn = layout[sessionHintArgs]{name: "ANESessionHintArgs (input)", use: "direct-path selector 7", size: 16,
-	rows: []row[sessionHintArgs]{
-		{off: 0x00, width: 8, name: "session token", source: modelled, at: func(a *sessionHintArgs) any {
-			return &a.token
-		}},
-		{off: 0x08, width: 4, name: "hint", source: modelled, at: func(a *sessionHintArgs) any { return &a.hint }},
-		{off: 0x0c, width: 4, name: "value", source: modelled, at: func(a *sessionHintArgs) any { return &a.value }},
-	}}
+var sessionHintIn = describe[sessionHintArgs]("ANESessionHintArgs (input)", "direct-path selector 7", 16)
 
-var sessionHintOut = layout[sessionHintReply]{name: "ANESessionHintArgs (output)", use: "direct-path selector 7",
-	size: 24, rows: []row[sessionHintReply]{
-		{off: 0x00, width: 8, name: "session token", source: modelled, at: func(a *sessionHintReply) any {
-			return &a.token
-		}},
-		{off: 0x08, width: 4, name: "hint", source: modelled, at: func(a *sessionHintReply) any { return &a.hint }},
-		{off: 0x0c, width: 4, name: "value in force", source: modelled, at: func(a *sessionHintReply) any {
-			return &a.value
-		}},
-		{off: 0x10, width: 4, name: "value before", source: modelled, at: func(a *sessionHintReply) any {
-			return &a.previous
-		}},
-		{off: 0x14, width: 4, name: "actions pending", source: modelled, at: func(a *sessionHintReply) any {
-			return &a.depth
-		}},
-	}}
+var sessionHintOut = describe[sessionHintReply]("ANESessionHintArgs (output)", "direct-path selector 7", 24)
 
 // activeArgs selects the active member of a chaining group.
 type activeArgs struct {
-	chain            uint64
-	procedure, group uint32
-	reserved         uint64
-	reserved2        uint64
+	chain     uint64 `at:"0x00" name:"chain token"`
+	procedure uint32 `at:"0x08" name:"procedure"`
+	group     uint32 `at:"0x0c" name:"group"`
+	reserved  uint64 `at:"0x10" name:"reserved"`
+	reserved2 uint64 `at:"0x18" name:"reserved"`
 }
 
-var activeIn = layout[activeArgs]{name: "ANEProgramChainingSetActiveProcedureArgs", use: "direct-path selector 8",
-	size: 32, rows: []row[activeArgs]{
-		{off: 0x00, width: 8, name: "chain token", source: modelled, at: func(a *activeArgs) any { return &a.chain }},
-		{off: 0x08, width: 4, name: "procedure", source: modelled, at: func(a *activeArgs) any { return &a.procedure }},
-		{off: 0x0c, width: 4, name: "group", source: modelled, at: func(a *activeArgs) any { return &a.group }},
-		{off: 0x10, width: 8, name: "reserved", source: modelled, at: func(a *activeArgs) any { return &a.reserved }},
-		{off: 0x18, width: 8, name: "reserved", source: modelled, at: func(a *activeArgs) any { return &a.reserved2 }},
-	}}
+var activeIn = describe[activeArgs]("ANEProgramChainingSetActiveProcedureArgs", "direct-path selector 8", 32)

@@ -3,6 +3,8 @@ package firmware
 import (
 	"encoding/binary"
 	"fmt"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/wire"
 )
 
 // StatsSizes are the sizes that the size query returns to the host (listing 29.4).
@@ -28,54 +30,29 @@ const (
 	engineRecord = 0x20
 )
 
-// StatsField is a row of table 29.9.
-type StatsField struct {
-	Offset, Width int // bytes
-	Name          string
-	get           func(*StatsHeader) uint64
-	set           func(*StatsHeader, uint64)
-}
-
-// StatsFields are the fields of the header.
-var StatsFields = []StatsField{
-	{Offset: 0x00, Width: 2, Name: "magic", get: func(h *StatsHeader) uint64 {
-		return uint64(h.Magic)
-	}, set: func(h *StatsHeader, v uint64) { h.Magic = uint16(v) }},
-	{Offset: 0x04, Width: 8, Name: "per-call timing", get: func(h *StatsHeader) uint64 {
-		return h.Timing
-	}, set: func(h *StatsHeader, v uint64) { h.Timing = v }},
-	{Offset: 0x0c, Width: 4, Name: "word from the call object", get: func(h *StatsHeader) uint64 {
-		return uint64(h.Word0)
-	}, set: func(h *StatsHeader, v uint64) { h.Word0 = uint32(v) }},
-	{Offset: 0x10, Width: 8, Name: "reserved", get: func(h *StatsHeader) uint64 {
-		return 0
-	}, set: func(h *StatsHeader, v uint64) { h.reserved = v }},
-	{Offset: 0x18, Width: 4, Name: "word from the call object", get: func(h *StatsHeader) uint64 {
-		return uint64(h.Word1)
-	}, set: func(h *StatsHeader, v uint64) { h.Word1 = uint32(v) }},
-	{Offset: 0x1c, Width: 8, Name: "per-call counter", get: func(h *StatsHeader) uint64 {
-		return h.Counter
-	}, set: func(h *StatsHeader, v uint64) { h.Counter = v }},
-	{Offset: 0x24, Width: 4, Name: "descriptor-area length", get: func(h *StatsHeader) uint64 {
-		return uint64(h.Area)
-	}, set: func(h *StatsHeader, v uint64) { h.Area = uint32(v) }},
-}
-
-// StatsHeader is the head of a statistics buffer.
+// StatsHeader is the head of a statistics buffer (table 29.9).
 type StatsHeader struct {
-	Magic        uint16
-	Timing       uint64 // from the kernel's timebase
-	Word0, Word1 uint32 // of the call object
-	Counter      uint64
-	Area         uint32 // bytes of descriptors: the record's size less the header's
-
-	reserved uint64
+	Magic    uint16 `at:"0x00" name:"magic"`
+	Timing   uint64 `at:"0x04" name:"per-call timing"` // from the kernel's timebase
+	Word0    uint32 `at:"0x0c" name:"word from the call object"`
+	reserved uint64 `at:"0x10" name:"reserved"`
+	Word1    uint32 `at:"0x18" name:"word from the call object"`
+	Counter  uint64 `at:"0x1c" name:"per-call counter"`
+	Area     uint32 `at:"0x24" name:"descriptor-area length"` // bytes of descriptors, without the header
 }
+
+var (
+	statsHeader = wire.New[StatsHeader](StatsHeaderSize)
+	engineStats = wire.New[EngineStats](engineRecord)
+)
 
 // EngineStats is the descriptor of one engine.
 type EngineStats struct {
-	ID, Type, Call, Index uint32
-	Counters              [4]uint32
+	ID       uint32    `at:"0x00" name:"engine"`
+	Type     uint32    `at:"0x04" name:"type"`
+	Call     uint32    `at:"0x08" name:"call"`
+	Index    uint32    `at:"0x0c" name:"index"`
+	Counters [4]uint32 `at:"0x10" name:"counters"`
 }
 
 // Totals are the running totals of a buffer.
@@ -165,9 +142,10 @@ func (b *StatsBuffer) Complete(c CallStats) error {
 		Magic: StatsMagic, Timing: c.Timing, Word0: c.Word0, Word1: c.Word1, Counter: c.Counter,
 		Area: uint32(need - StatsHeaderSize),
 	}
-	h.put(b.memory)
-	for i, r := range records {
-		r.put(b.memory[StatsHeaderSize+engineRecord*i:])
+	clear(b.memory[:StatsHeaderSize])
+	statsHeader.Encode(b.memory, h)
+	for i := range records {
+		engineStats.Encode(b.memory[StatsHeaderSize+engineRecord*i:], &records[i])
 	}
 	b.totals.Valid++
 	b.totals.LogEvents += c.LogEvents
@@ -178,23 +156,6 @@ func (b *StatsBuffer) Complete(c CallStats) error {
 // Totals returns the running totals, all zero if no buffer was mapped.
 func (b *StatsBuffer) Totals() Totals { return b.totals }
 
-func (h *StatsHeader) put(b []byte) {
-	clear(b[:StatsHeaderSize])
-	for _, f := range StatsFields {
-		v := f.get(h)
-		for k := range f.Width {
-			b[f.Offset+k] = byte(v >> (8 * k))
-		}
-	}
-}
-
-func (r EngineStats) put(b []byte) {
-	for i, v := range [...]uint32{r.ID, r.Type, r.Call, r.Index, r.Counters[0], r.Counters[1], r.Counters[2],
-		r.Counters[3]} {
-		binary.LittleEndian.PutUint32(b[4*i:], v)
-	}
-}
-
 // ReadStats is the host's side: it reads a record from a buffer.
 func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 	if len(b) < StatsHeaderSize {
@@ -202,13 +163,7 @@ func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 			StatsHeaderSize)
 	}
 	h := new(StatsHeader)
-	for _, f := range StatsFields {
-		var v uint64
-		for k := range f.Width {
-			v |= uint64(b[f.Offset+k]) << (8 * k)
-		}
-		f.set(h, v)
-	}
+	statsHeader.Decode(b, h)
 	at := "firmware: statistics buffer: "
 	switch room := len(b) - StatsHeaderSize; {
 	case h.Magic != StatsMagic:
@@ -221,8 +176,7 @@ func ReadStats(b []byte) (*StatsHeader, []EngineStats, error) {
 	}
 	out := make([]EngineStats, h.Area/engineRecord)
 	for i := range out {
-		w := func(k int) uint32 { return binary.LittleEndian.Uint32(b[StatsHeaderSize+engineRecord*i+4*k:]) }
-		out[i] = EngineStats{ID: w(0), Type: w(1), Call: w(2), Index: w(3), Counters: [4]uint32{w(4), w(5), w(6), w(7)}}
+		engineStats.Decode(b[StatsHeaderSize+engineRecord*i:], &out[i])
 	}
 	return h, out, nil
 }

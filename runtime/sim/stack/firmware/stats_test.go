@@ -40,7 +40,7 @@ func mapped(t *testing.T, size int) (*StatsBuffer, []byte) {
 // Table 29.9.
 func TestStatisticsHeaderLayout(t *testing.T) {
 	want := [][2]int{{0, 2}, {4, 8}, {0xc, 4}, {0x10, 8}, {0x18, 4}, {0x1c, 8}, {0x24, 4}}
-	for i, f := range StatsFields {
+	for i, f := range statsHeader.Fields {
 		if f.Offset != want[i][0] || f.Width != want[i][1] {
 			t.Errorf("%s at %#x, %d bytes", f.Name, f.Offset, f.Width)
 		}
