@@ -3,13 +3,14 @@ package e5
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"reflect"
 	"strconv"
 	"strings"
 	"unicode"
+
+	tree "github.com/zinc-compiler/zinc/internal/node"
 )
 
 // shortBytes is the length of the longest byte array that is printed in full.
@@ -21,6 +22,9 @@ type summary struct {
 	SHA256 string `json:"sha256,omitempty"`
 	Hex    string `json:"hex,omitempty"`
 }
+
+// summaryKeys is a summary in JSON, by its keys.
+type summaryKeys summary
 
 func summarise(b []byte) summary {
 	if len(b) <= shortBytes {
@@ -55,29 +59,44 @@ func Dump(w io.Writer, p *Program) error {
 	return d.err
 }
 
-// DumpHeaders prints p's headers: version, build info, of each function the
-// signature and how many operations it has, and the sections of no known kind.
-func DumpHeaders(w io.Writer, p *Program) error {
-	d := &dumper{w: w}
-	d.head(p)
+// DescribeHeaders describes p's headers: version, build info, of each function the signature and how many operations it
+// has, and the sections of no known kind.
+func DescribeHeaders(p *Program) *tree.Node {
+	info, functions := tree.List("build_info"), tree.List("functions")
+	for _, kv := range p.BuildInfo {
+		info.Add(tree.Row("", "build-info {key:q} = {value:q}\n", kv.Key, kv.Value))
+	}
 	for i := range p.Functions {
-		f := &p.Functions[i]
-		n := 0
-		for k := range f.Blocks {
-			n += len(f.Blocks[k].Operations)
-		}
-		d.line(0, "function %q: %d operands, %d operations in %d blocks", f.Name, len(f.Operands), n, len(f.Blocks))
-		if f.AneHashPath != "" {
-			d.line(1, "anehash_path %q", f.AneHashPath)
-		}
-		for _, side := range f.Signature() {
-			for _, o := range side.Operands {
-				d.line(1, "%s %q %s", side.Name, o.Name, o.Desc.String())
+		functions.Add(p.Functions[i].describe())
+	}
+	n := tree.Row("headers", "e5 format_version {format_version}\n", FormatVersion).Add(info, functions)
+	for _, s := range p.Extra {
+		n.Add(tree.Text("section %q kind %d: %s\n", s.Name, s.Kind, summarise(s.Data)))
+	}
+	return n
+}
+
+func (f *Function) describe() *tree.Node {
+	operations, signature := 0, tree.List("signature")
+	for k := range f.Blocks {
+		operations += len(f.Blocks[k].Operations)
+	}
+	n := tree.Row("", "function {name:q}: {-operands} operands, {-operations} operations in {-blocks} blocks\n", f.Name,
+		len(f.Operands), operations, len(f.Blocks))
+	if f.AneHashPath != "" {
+		n.Add(tree.Text("  anehash_path %q\n", f.AneHashPath))
+	}
+	for i, list := range [...][]uint32{f.Inputs, f.Outputs, f.States} {
+		side := [...]string{"input", "output", "state"}[i]
+		for _, k := range list {
+			if int64(k) < int64(len(f.Operands)) { // a caller binds those with valid indices
+				o := &f.Operands[k]
+				signature.Add(tree.Row("", "  {side} {name:q} {layout}\n", side, o.Name, &o.Desc))
 			}
 		}
 	}
-	d.extra(p)
-	return d.err
+	return n.Add(signature, tree.Row("", "{+operands}{+blocks}{+operations}", len(f.Operands), len(f.Blocks),
+		operations))
 }
 
 // DumpSymbols prints the symbols and aliases.
@@ -86,25 +105,6 @@ func DumpSymbols(w io.Writer, p *Program) error {
 	d.symbols(p)
 	d.aliases(p)
 	return d.err
-}
-
-// Side is one part of a function's signature.
-type Side struct {
-	Name     string // "input", "output" or "state"
-	Operands []*Operand
-}
-
-// Signature returns the operands that a caller binds, those with valid indices.
-func (f *Function) Signature() []Side {
-	sides := []Side{{Name: "input"}, {Name: "output"}, {Name: "state"}}
-	for i, list := range [...][]uint32{f.Inputs, f.Outputs, f.States} {
-		for _, k := range list {
-			if int64(k) < int64(len(f.Operands)) {
-				sides[i].Operands = append(sides[i].Operands, &f.Operands[k])
-			}
-		}
-	}
-	return sides
 }
 
 func (d *dumper) head(p *Program) {
@@ -243,43 +243,9 @@ func snake(s string) string {
 	return b.String()
 }
 
-// JSON returns p as indented JSON with a final newline, with field names as in the schema. Arrays of more than 32 bytes
-// are printed as size and SHA-256.
-func JSON(p *Program) ([]byte, error) {
-	v := jsonValue(reflect.ValueOf(p))
-	b, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("e5: %w", err)
-	}
-	return append(b, '\n'), nil
-}
-
-// member is one entry of an object that keeps its order.
-type member struct {
-	key   string
-	value any
-}
-
-type object []member
-
-func (o object) MarshalJSON() ([]byte, error) {
-	b := []byte{'{'}
-	for i, m := range o {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		k, err := json.Marshal(m.key)
-		if err != nil {
-			return nil, err
-		}
-		v, err := json.Marshal(m.value)
-		if err != nil {
-			return nil, err
-		}
-		b = append(append(append(b, k...), ':'), v...)
-	}
-	return append(b, '}'), nil
-}
+// Describe describes all of p, with field names as in the schema. Arrays of more than 32 bytes are described as size
+// and SHA-256.
+func Describe(p *Program) *tree.Node { return jsonValue(reflect.ValueOf(p)).(*tree.Node) }
 
 // jsonValue converts a part of the model to a form that encoding/json prints well: bytes as a summary, types by their
 // names, structs in the order of their fields.
@@ -289,7 +255,7 @@ func jsonValue(v reflect.Value) any {
 			return s.String()
 		}
 		if b, ok := v.Interface().([]byte); ok {
-			return summarise(b)
+			return summaryKeys(summarise(b))
 		}
 	}
 	switch v.Kind() {
@@ -304,9 +270,9 @@ func jsonValue(v reflect.Value) any {
 		}
 		return list
 	case reflect.Struct:
-		o := make(object, v.NumField())
-		for i := range o {
-			o[i] = member{snake(v.Type().Field(i).Name), jsonValue(v.Field(i))}
+		o := tree.Object("")
+		for i := range v.NumField() {
+			o.Add(tree.Value(snake(v.Type().Field(i).Name), jsonValue(v.Field(i))))
 		}
 		return o
 	}

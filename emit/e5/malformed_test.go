@@ -3,6 +3,7 @@ package e5
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"math/rand/v2"
 	"reflect"
@@ -39,7 +40,7 @@ func readAny(t *testing.T, b []byte) bool {
 	if err := Dump(discard{}, p); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := JSON(p); err != nil {
+	if _, err := json.Marshal(Describe(p)); err != nil {
 		t.Fatal(err)
 	}
 	return true

@@ -1,11 +1,11 @@
 package dump
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/zinc-compiler/zinc/emit/e5"
+	"github.com/zinc-compiler/zinc/internal/node"
 )
 
 // descriptorParts are the parts of a dispatch descriptor.
@@ -89,73 +89,12 @@ func (d *fileDump) found(s *descriptorState, part string, wanted func(path strin
 
 func (d *fileDump) descriptorHeaders() error {
 	p := d.e5.p
-	switch {
-	case p == nil:
+	if p == nil {
 		return d.found(d.e5, PartHeaders, func(path string) bool {
 			return !strings.HasPrefix(path, "symbol_names") && !strings.Contains(path, ".data")
 		})
-	case d.j != nil:
-		d.j.Put(PartHeaders, descriptorView(p))
-		return d.j.Err
 	}
-	d.part()
-	return e5.DumpHeaders(d.out, p)
-}
-
-// descriptorJSON is the JSON format of a descriptor's headers.
-type descriptorJSON struct {
-	FormatVersion int                   `json:"format_version"`
-	BuildInfo     []keyValueJSON        `json:"build_info"`
-	Functions     []functionHeadersJSON `json:"functions"`
-}
-
-type keyValueJSON struct {
-	Key   string `json:"key"`
-	Value string `json:"value"`
-}
-
-type functionHeadersJSON struct {
-	Name       string        `json:"name"`
-	Signature  []operandJSON `json:"signature"`
-	Operands   int           `json:"operands"`
-	Blocks     int           `json:"blocks"`
-	Operations int           `json:"operations"`
-}
-
-type operandJSON struct {
-	Side   string `json:"side"` // input, output or state
-	Name   string `json:"name"`
-	Layout string `json:"layout"`
-}
-
-func descriptorView(p *e5.Program) descriptorJSON {
-	v := descriptorJSON{
-		FormatVersion: e5.FormatVersion,
-		BuildInfo:     []keyValueJSON{},
-		Functions:     []functionHeadersJSON{},
-	}
-	for _, kv := range p.BuildInfo {
-		v.BuildInfo = append(v.BuildInfo, keyValueJSON(kv))
-	}
-	for i := range p.Functions {
-		f := &p.Functions[i]
-		x := functionHeadersJSON{
-			Name:      f.Name,
-			Signature: []operandJSON{},
-			Operands:  len(f.Operands),
-			Blocks:    len(f.Blocks),
-		}
-		for k := range f.Blocks {
-			x.Operations += len(f.Blocks[k].Operations)
-		}
-		for _, side := range f.Signature() {
-			for _, o := range side.Operands {
-				x.Signature = append(x.Signature, operandJSON{side.Name, o.Name, o.Desc.String()})
-			}
-		}
-		v.Functions = append(v.Functions, x)
-	}
-	return v
+	return d.show(e5.DescribeHeaders(p))
 }
 
 func (d *fileDump) descriptorSymbols() error {
@@ -169,15 +108,6 @@ func (d *fileDump) descriptorSymbols() error {
 	}
 	d.part()
 	return e5.DumpSymbols(d.out, p)
-}
-
-// hostConstantJSON is the JSON form of a constant of a segment that runs on the CPU.
-type hostConstantJSON struct {
-	Function  string `json:"function"`
-	Operation string `json:"operation"`
-	Name      string `json:"name"`
-	Bytes     int    `json:"bytes"`
-	Head      string `json:"head"` // the first bytes in hexadecimal; the program of the segment has the type
 }
 
 // headBytes are the first bytes of a constant whose type is not known here.
@@ -219,29 +149,12 @@ func (d *fileDump) descriptorConstants() error {
 			return ok && constant[s]
 		})
 	}
-	if d.j != nil {
-		d.j.Open(PartConstants, '[')
-		defer d.j.Close()
-	} else {
-		d.part()
-	}
+	defer d.list(PartConstants)()
 	found := false
 	err := hostConstants(p, func(f *e5.Function, op *e5.Operation, c *e5.Constant) error {
 		found = true
-		head := headBytes(c.Data)
-		if d.j != nil {
-			d.j.Put("", hostConstantJSON{
-				Function:  f.Name,
-				Operation: op.Name,
-				Name:      c.Name,
-				Bytes:     len(c.Data),
-				Head:      head,
-			})
-			return d.j.Err
-		}
-		_, err := fmt.Fprintf(d.out, "constant %q of %q in function %q: %d bytes, the first %s\n", c.Name, op.Name,
-			f.Name, len(c.Data), head)
-		return err
+		return d.put(node.Row("", "{+function}{+operation}constant {name:q} of {-op:q} in function {-fn:q}: {bytes} "+
+			"bytes, the first {head}\n", f.Name, op.Name, c.Name, op.Name, f.Name, len(c.Data), headBytes(c.Data)))
 	})
 	if !found && d.j == nil {
 		d.printf("no constants: the operations on the CPU have none\n")
@@ -302,11 +215,7 @@ func (d *fileDump) descriptorText(s *descriptorState) error {
 		d.part()
 		return e5.Dump(d.out, s.p)
 	}
-	raw, err := e5.JSON(s.p)
-	if err != nil {
-		return err
-	}
-	d.j.Put(PartE5, json.RawMessage(raw))
+	d.j.Put(PartE5, e5.Describe(s.p))
 	return d.j.Err
 }
 
