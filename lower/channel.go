@@ -59,7 +59,7 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 		def:   -1,
 	}, dims)
 	params := b.temp(dims)
-	params.buf.pair = true
+	params.buf.layout = pairOfRows
 	b.copyTo(rows, params)
 	b.eachImage(xs, dst, row, func(src, out *operand, tile int64) {
 		two := &operand{buf: params.buf, off: params.off, swap: true,
@@ -85,8 +85,8 @@ func (b *builder) alongChannels(x, y ir.Type) (row int64, ok bool) {
 
 // eachImage calls emit for the images of a batch.
 func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand, tile int64)) {
-	if x.buf.line || dst.buf.line {
-		dst.buf.transposed = dst.buf.line
+	if x.buf.layout == columnAlongRow || dst.buf.layout == columnAlongRow {
+		dst.buf.transposed = dst.buf.layout == columnAlongRow
 		emit(b.column(x), b.column(dst), 0)
 		return
 	}

@@ -196,7 +196,7 @@ func (c *chain) signals() {
 func inStep(d, before *draft) {
 	switch {
 	case d.pe != nil && before.ne != nil:
-		if !before.dst.buf.line { // select_rrb_1x64x1x1
+		if before.dst.buf.layout != columnAlongRow { // select_rrb_1x64x1x1
 			before.stepUnits(0)
 		}
 	case d.does(td.NEPass) && before.pe != nil:

@@ -20,7 +20,8 @@ func (b *builder) pointwise(make func(channels int64) *draft, srcs []*surf, dst 
 // pointwiseAs is like pointwise; adjust completes the sources of each task, of which the second may be nil.
 func (b *builder) pointwiseAs(make func(channels int64) *draft, srcs []*surf, dst *surf,
 	adjust func(first, second *operand)) {
-	if dst.buf.line || slices.ContainsFunc(srcs, func(s *surf) bool { return s.buf.line }) {
+	alongRow := func(s *surf) bool { return s.buf.layout == columnAlongRow }
+	if alongRow(dst) || slices.ContainsFunc(srcs, alongRow) {
 		b.onLines(make, srcs, dst)
 		return
 	}

@@ -88,8 +88,8 @@ func (d *draft) gathered() l2Place {
 // not, reduce_probe_mean_ax2_1x64x8x8).
 func (d *draft) gathersTransposed() bool {
 	o := &d.dst
-	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.kernels) && o.ext[axC] >= td.Lanes &&
-		max(o.ext[axG], 1) == 1 && max(o.ext[axD], 1) == 1
+	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.layout == stackOfKernels) &&
+		o.ext[axC] >= td.Lanes && max(o.ext[axG], 1) == 1 && max(o.ext[axD], 1) == 1
 }
 
 // transposedRow is the number of L2 bytes that gathersTransposed needs to put one row together.

@@ -96,7 +96,7 @@ func (c *chain) keepInL2() {
 // (norm_softmax_a3_1x512x1x1; two matrices may begin on one bank, chain_branch_d256_s64).
 func (r *resident) readWith(o *resident) bool {
 	a, b := r.bufs[0], o.bufs[0]
-	if !(a.line && b.line) && !(a.singles() && b.singles()) {
+	if !(a.layout == columnAlongRow && b.layout == columnAlongRow) && !(a.singles() && b.singles()) {
 		return false
 	}
 	from := max(r.def, o.def)
@@ -227,7 +227,7 @@ func (r *resident) writer() *draft {
 // (select_rrb_1x64x1x1).
 func (r *resident) weight(t *target.Table) int64 {
 	n := r.size
-	if buf := r.bufs[0]; buf.line && !buf.transposed {
+	if buf := r.bufs[0]; buf.layout == columnAlongRow && !buf.transposed {
 		n *= t.L2Granule / elemBytes
 	}
 	if buf := r.bufs[0]; buf.rows { // what follows in its place does not count (env_chain_softmax_h1_s64)
@@ -311,7 +311,7 @@ func sameLayout(p *resident, u *use) bool {
 	}
 	switch {
 	case src.role == source2:
-		if d.kind() != td.PlanarTwo || p.bufs[0].line {
+		if d.kind() != td.PlanarTwo || p.bufs[0].layout == columnAlongRow {
 			return false
 		}
 	case d.two && d.src[1].buf.space != scratch:
@@ -363,7 +363,7 @@ func (c *chain) placeTransients() {
 // together with another line is placed on other banks (floor_r_1x512x1x1).
 func place(t *target.Table, r *resident, live []*resident, least int64) int64 {
 	at := lowest(live, r.size, least)
-	if !r.bufs[0].line && !r.bufs[0].singles() {
+	if r.bufs[0].layout != columnAlongRow && !r.bufs[0].singles() {
 		return at // no bank matters
 	}
 	for _, l := range live {
@@ -414,7 +414,7 @@ func (c *chain) fitsL2(r *resident) bool {
 		buf.image = [3]int64{}
 	}
 	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
-	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.stack && !buf.large {
+	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.layout.stacked() && !buf.large {
 		return false
 	}
 	packed := align(buf.rowElems*elemBytes, c.t.L2Granule)
@@ -425,7 +425,7 @@ func (c *chain) fitsL2(r *resident) bool {
 	if packed == bare && bare/c.t.L2Granule%2 == 1 && planeForPlanar(r) {
 		packed += c.t.L2Granule
 	}
-	if buf.pair {
+	if buf.layout == pairOfRows {
 		packed += pairPad(c.t, packed)
 	}
 	tight := true
@@ -517,7 +517,7 @@ func (c *chain) toL2(r *resident, u *use) {
 	for _, ax := range [...]int{axG, axC, axH} {
 		p.stride[ax] = min(padded(o.stride[ax]), limit)
 	}
-	p.stride[axD] = min(scale(o.stride[either(o.buf.stack, axH, axD)]), limit)
+	p.stride[axD] = min(scale(o.stride[either(o.buf.layout.stacked(), axH, axD)]), limit)
 	if d.groups() <= 1 {
 		p.stride[axG] = 0
 	}
@@ -527,11 +527,11 @@ func (c *chain) toL2(r *resident, u *use) {
 	ext := d.extents(u.role)
 	swapped := o.swap && (u.role != result || d.ne != nil) // a planar result keeps its strides
 	switch pair := u.role == source2 && d.kind() == td.PlanarPair; {
-	case pair && o.buf.pair:
+	case pair && o.buf.layout == pairOfRows:
 		p.stride[axC], p.stride[axD] = r.bare, r.bare
 	case pair && swapped:
 		p.stride[axD] = p.stride[axH] // of two rows along the channels
-	case (ext[axH] == 1 || o.broadcast[axH]) && !pair && !o.buf.stack:
+	case (ext[axH] == 1 || o.broadcast[axH]) && !pair && !o.buf.layout.stacked():
 		p.stride[axH] = p.stride[axD] // of a single row
 	}
 	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && !o.buf.apart {

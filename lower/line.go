@@ -35,7 +35,7 @@ func (b *builder) between(dims []int64) *surf {
 	at := len(dims) - 3
 	s := b.temp([]int64{1, dims[at]})
 	row := s.stride[0]
-	s.dims, s.stride, s.buf.line = dims, make([]int64, len(dims)), true
+	s.dims, s.stride, s.buf.layout = dims, make([]int64, len(dims)), columnAlongRow
 	for i := range dims {
 		s.stride[i] = row
 	}
@@ -85,7 +85,7 @@ func takesNumber(op *ir.Op, v *ir.Value, first bool) bool {
 
 // column returns a column as an operand whose elements are channels.
 func (b *builder) column(s *surf) *operand {
-	if s.buf.line {
+	if s.buf.layout == columnAlongRow {
 		o := &operand{buf: s.buf, off: s.off, swap: true, ext: [5]int64{1, 1, s.elems(), 1, 1}}
 		for i := range o.stride {
 			o.stride[i] = s.buf.rowBytes
@@ -110,19 +110,19 @@ func (b *builder) onLines(make func(channels int64) *draft, srcs []*surf, dst *s
 	}
 	lanes := c
 	switch {
-	case srcs[0].buf.line:
+	case srcs[0].buf.layout == columnAlongRow:
 		lanes = 1
-	case dst.buf.line:
+	case dst.buf.layout == columnAlongRow:
 		lanes = b.t.SmallImage
 	}
 	d := make(lanes)
-	if d.ne != nil && srcs[0].buf.line { // along the row
+	if d.ne != nil && srcs[0].buf.layout == columnAlongRow { // along the row
 		along := [5]int64{1, 1, 1, 1, c}
 		one.ext, one.swap = along, false
-		out.ext, out.swap = along, !dst.buf.line
+		out.ext, out.swap = along, dst.buf.layout != columnAlongRow
 		// A column that the planar engine has transposed keeps its place (softmaxColumn).
 		srcs[0].buf.named = srcs[0].buf.named || srcs[0].buf.transposed
 	}
-	dst.buf.transposed = dst.buf.line && d.pe != nil
+	dst.buf.transposed = dst.buf.layout == columnAlongRow && d.pe != nil
 	b.emit(d, one, two, out, 0)
 }

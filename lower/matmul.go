@@ -395,7 +395,7 @@ func (b *builder) matrixOperand(s *surf) *operand {
 		ext:    [5]int64{1, 1, s.dims[0], 1, s.dims[1]},
 		stride: [4]int64{all, all, s.stride[0], singleRow(s, all)},
 	}
-	if s.whole > all && (s.buf.space != scratch || s.buf.stack) { // chain_attn_s128_dh64_h4
+	if s.whole > all && (s.buf.space != scratch || s.buf.layout.stacked()) { // chain_attn_s128_dh64_h4
 		o.stride = [4]int64{s.whole, s.whole, s.stride[0], all}
 	}
 	return o

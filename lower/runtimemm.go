@@ -58,7 +58,7 @@ func (b *builder) transposedPlace(s *surf) *surf {
 	dims := append([]int64(nil), s.dims...)
 	dims[r-2], dims[r-1] = dims[r-1], dims[r-2]
 	img := b.temp(dims)
-	img.buf.stack = true
+	img.buf.layout = stackOfMatrices
 	// Rows of a work unit that has several are on banks half way between those of the first (chain_attn_s128_dh64_h4).
 	ch := align(dims[r-1]*elemBytes, b.t.L2Granule)
 	if dims[r-2] <= b.t.WorkUnit/2 && dims[r-2]*ch/b.t.L2Granule%b.t.L2Banks == 0 {
@@ -79,7 +79,7 @@ func (b *builder) batchTransposeTo(s, img *surf) {
 	// As many rows at a time as fit in L2 beside the result, all of it or that of these rows.
 	row := x.dims[1] * align(min(x.dims[2], b.t.WorkUnit)*elemBytes, b.t.L2Granule)
 	tile := (b.t.L2Bytes - l2Reserve - img.buf.size) / row
-	if img.buf.kernels {
+	if img.buf.layout == stackOfKernels {
 		tile = (b.t.L2Bytes - l2Reserve) / (row + transposedRow(b.t, out.ext))
 	}
 	if tile >= n || tile < 1 {
@@ -100,7 +100,7 @@ func (b *builder) batchTranspose(s *surf) *surf {
 		b.batchTransposeTo(s, img)
 		return img
 	}
-	img.buf.kernels = true
+	img.buf.layout = stackOfKernels
 	r := len(img.dims)
 	row := img.stride[r-2]
 	img.stride[r-2] = row * leading(img)

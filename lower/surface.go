@@ -19,6 +19,7 @@ const (
 // buffer is one window or part of a window that tasks address.
 type buffer struct {
 	space      space
+	layout     layout // how the elements are arranged
 	size       int64
 	narrow     bool     // elements are single bytes, uint8: the ports of booleans and integers
 	bar        int      // buffer-access register, set by the planner
@@ -28,9 +29,6 @@ type buffer struct {
 	apart      bool     // rows in L2 are kept off each other's banks
 	large      bool     // may take more than half of L2: a transposed matrix, for the tasks that follow its transpose
 	close      bool     // rows that would be apart are not, as another tensor takes their place
-	pair       bool     // two rows of parameters, which are read together
-	kernels    bool     // several transposed matrices that are kernels
-	stack      bool     // several matrices, each of which one row of a task has transposed
 	plain      bool     // strides in L2 are those of the whole layout, even for single rows and channels
 	padEach    int64    // rows after which rows and groups in L2 are padded, 0 for none
 	padBytes   int64    // the padding
@@ -41,7 +39,6 @@ type buffer struct {
 	like       *buffer  // an image whose place this one takes, with the same rows
 	l2Row      int64    // bytes of L2 from row to row of an image
 	late       bool     // a reduction of an image's rows, placed in L2 after the images
-	line       bool     // a column lies along its one row: a surface has the dimensions of the column
 	transposed bool     // a line that a planar task has written with channels and width exchanged
 	image      [3]int64 // of an image: channels, rows and columns; rows are apart in L2
 	shape      [3]int64 // of a tensor that may be stored there as an image: the same
