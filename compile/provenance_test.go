@@ -255,7 +255,8 @@ func TestProvenanceOfPasses(t *testing.T) {
 		if !slices.Contains(ns, "bn") || !slices.Contains(ns, "sig") {
 			t.Errorf("the tasks of the depthwise convolution came from %v", ns)
 		}
-		if want := []string{"normalise", "fold-scale-bias", "place", "fuse-epilogue"}; !slices.Equal(s.Passes, want) {
+		want := []string{"canonicalise", "fold-scale-bias", "place", "fuse-epilogue"}
+		if !slices.Equal(s.Passes, want) {
 			t.Errorf("by passes %v, want %v", s.Passes, want)
 		}
 	}
@@ -272,7 +273,7 @@ func TestProvenanceOfPasses(t *testing.T) {
 		}
 	}
 	for n, want := range map[string]string{
-		"same_norm": "normalise norm",
+		"same_norm": "canonicalise norm",
 		"sum":       "fold-constants c1 c2 sum",
 		"scaled":    "fold-scale-bias ",
 	} {

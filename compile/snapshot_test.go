@@ -145,7 +145,7 @@ func TestResumeKeepsAPlaceWrittenByHand(t *testing.T) {
 // TestResumeRunsForwardsOnly checks that a pass that ran cannot be run again by name.
 func TestResumeRunsForwardsOnly(t *testing.T) {
 	ctx := context.Background()
-	s, err := compile.RunTo(ctx, program(t, interruptible["fused"]), compile.Options{}, "normalise")
+	s, err := compile.RunTo(ctx, program(t, interruptible["fused"]), compile.Options{}, "canonicalise")
 	if err != nil {
 		t.Fatal(err)
 	}

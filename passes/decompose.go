@@ -77,7 +77,7 @@ const maxDepth = 4
 // decompose rewrites the operations that no rule accepts and that decompositions cover.
 func decompose(s *State) error {
 	// An operation between whole fp16 numbers is one of fp16, which costs less than one by bytes.
-	if err := s.respell(map[*ir.Operation]pattern{ir.OpCast: simplifyCast}); err != nil {
+	if err := s.rewriteAll(map[*ir.Operation]pattern{ir.OpCast: simplifyCast}); err != nil {
 		return err
 	}
 	if err := dropDeadCode(s); err != nil {
@@ -143,7 +143,7 @@ func (s *State) accept(op *ir.Op) (target.Acceptance, error) {
 	switch {
 	case err == nil:
 		return a, nil
-	case op.Is(ir.OpBatchNorm): // normalise splits it into two operations
+	case op.Is(ir.OpBatchNorm): // canonicalise splits it into two operations
 		return s.acceptBatchNorm(op, err)
 	case decompositionsOf[op.Def.Operation] == nil:
 		return a, err

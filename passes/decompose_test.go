@@ -158,7 +158,7 @@ func TestIdleDecompositionsBecomeTheirOperation(t *testing.T) {
 }
 
 // TestMergedDecompositionsBecomeTheirOperations checks that decompositions on the CPU are their operations again
-// although normalise has merged the last part of one with the first part of the next.
+// although canonicalise has merged the last part of one with the first part of the next.
 func TestMergedDecompositionsBecomeTheirOperations(t *testing.T) {
 	g := irbuild.New(1)
 	vs, err := g.Call("relu(x = conv(x = expand_dims(x = pad(x = fp16[1, 60], pad = [0, 0, 0, 4], " +

@@ -177,7 +177,7 @@ func TestListDescribesEveryPass(t *testing.T) {
 	order := [][2]string{
 		{"select-function", "resolve-shapes"}, {"convert-precision", "keep-reference"},
 		{"convert-precision", "fold-constants"},
-		{"fold-constants", "normalise"}, {"normalise", "fold-scale-bias"}, {"fold-scale-bias", "place"},
+		{"fold-constants", "canonicalise"}, {"canonicalise", "fold-scale-bias"}, {"fold-scale-bias", "place"},
 		{"decompose", "place"}, {"drop-dead-code", "place"}, {"place", "fuse-epilogue"}, {"fuse-epilogue", "cut-steps"},
 	}
 	at := map[string]int{}

@@ -44,14 +44,14 @@ var List = append([]Pass{
 	{Name: "narrow-casts", Doc: "compute in fp16 what is exact in fp16 between casts from fp16 to fp32 and back",
 		Why: "constants are known; before decompose, since the engine accepts only fp16", run: narrowCasts},
 	{Name: "decompose", Doc: "replace operations that no rule lowers by operations that rules lower",
-		Why: "constants are known; before normalise and fold-scale-bias, which take what it writes as they take " +
+		Why: "constants are known; before canonicalise and fold-scale-bias, which take what it writes as they take " +
 			"the source's own", run: decompose},
-	{Name: "normalise", Doc: "one spelling for each meaning: powers, batch norms, reshapes of reshapes, casts that " +
-		"change nothing, int32 arithmetic between whole fp16 numbers; long rows of probabilities scaled " +
+	{Name: "canonicalise", Doc: "canonicalise powers, batch norms, reshapes of reshapes, casts that change " +
+		"nothing, int32 arithmetic between whole fp16 numbers; long rows of probabilities scaled " +
 		"before products",
-		Why: "needs folded constants; fewer forms for the passes below", run: normalise},
+		Why: "needs folded constants; fewer forms for the passes below", run: canonicalise},
 	{Name: "fold-scale-bias", Doc: "fold constant factors and addends into the weights and bias of the product " +
-		"before them", Why: "after normalise has turned batch norms into factors and addends", run: foldScaleBias},
+		"before them", Why: "after canonicalise has turned batch norms into factors and addends", run: foldScaleBias},
 	{Name: "drop-dead-code", Doc: "drop operations that nothing uses",
 		Why: "the passes above leave some; placement should not count them", run: dropDeadCode},
 	{Name: "place", Doc: "engine or CPU for every operation, with the reason; of what both can do, the one that is " +

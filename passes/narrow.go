@@ -10,7 +10,7 @@ import (
 // narrowCasts computes in fp16 what lies between casts from fp16 to fp32 and casts back, if every operation between
 // them is exact (ir.Operation.Exact): all its numbers are fp16 numbers, whatever the type in which it computes. Such an
 // operation gets fp16 operands, and a cast to fp32 where something else reads its result in fp32. The casts then meet,
-// and normalise drops the pairs that they form.
+// and canonicalise drops the pairs that they form.
 func narrowCasts(s *State) error {
 	n := &narrowing{s: s, read: s.worthNarrowing(), half: map[*ir.Value]*ir.Value{}}
 	if len(n.read) == 0 {

@@ -12,10 +12,10 @@ type Rewritten struct {
 // RewrittenOps has a row for each operation that no lowering rule needs to know, at least for some arguments.
 var RewrittenOps = func() map[*ir.Operation]Rewritten {
 	m := map[*ir.Operation]Rewritten{
-		ir.OpIdentity: {"normalise", ir.Unplaced, "dropped: what reads it reads its operand"},
-		ir.OpBatchNorm: {"normalise", ir.Engine,
+		ir.OpIdentity: {"canonicalise", ir.Unplaced, "dropped: what reads it reads its operand"},
+		ir.OpBatchNorm: {"canonicalise", ir.Engine,
 			"becomes a factor and an addend by the channel, which fold into the product before them"},
-		ir.OpPow: {"normalise", ir.Engine,
+		ir.OpPow: {"canonicalise", ir.Engine,
 			"the powers 1, 2, 0.5 and -0.5 become nothing, a product, sqrt and rsqrt; others are not lowered"},
 		ir.OpReadState: {"lower-states", ir.Unplaced, "becomes the value of the state at that place"},
 		ir.OpWriteState: {"lower-states", ir.Unplaced,

@@ -110,7 +110,7 @@ func known(v *ir.Value) bool { return v.Type.Kind == ir.Tensor && v.Type.Static(
 // pattern returns what the only result of an operation becomes, or nil to leave it.
 type pattern func(s *State, r *rewriter, op *ir.Op) (*ir.Value, error)
 
-// patterns are the rewritings of normalise, by operation.
+// patterns are the rewritings of canonicalise, by operation.
 var patterns = map[*ir.Operation]pattern{
 	ir.OpIdentity:   func(_ *State, _ *rewriter, op *ir.Op) (*ir.Value, error) { return op.Arg(ir.ParamX), nil },
 	ir.OpCast:       simplifyCast,
@@ -123,10 +123,10 @@ var patterns = map[*ir.Operation]pattern{
 	ir.OpMatMul:     scaleProbabilities,
 }
 
-func normalise(s *State) error { return s.respell(patterns) }
+func canonicalise(s *State) error { return s.rewriteAll(patterns) }
 
-// respell writes each operation that has a pattern as the pattern does.
-func (s *State) respell(patterns map[*ir.Operation]pattern) error {
+// rewriteAll writes each operation that has a pattern as the pattern does.
+func (s *State) rewriteAll(patterns map[*ir.Operation]pattern) error {
 	outs := map[*ir.Value]bool{}
 	for _, v := range s.Func.Body.Outputs {
 		outs[v] = true

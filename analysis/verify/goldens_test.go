@@ -19,7 +19,7 @@ import (
 
 // checkedGoldens are the golden programs of passes with statements that are checked by samples, with the reason.
 var checkedGoldens = map[string]string{
-	"normalise-whole": "elements do not say that a number is whole, so arithmetic of integers in fp16 has no law",
+	"canonicalise-whole": "elements do not say that a number is whole, so arithmetic of integers in fp16 has no law",
 }
 
 // TestGoldenProgramsOfPassesAreProved proves the golden programs of all passes over the field: a pass that rewrites

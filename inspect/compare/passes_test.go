@@ -42,7 +42,7 @@ func only(l Level, cs []*Change) (out []*Change) {
 	return out
 }
 
-// folded is a model that pass normalise makes shorter: a reshape of a reshape.
+// folded is a model that pass canonicalise makes shorter: a reshape of a reshape.
 func folded(t *testing.T) string {
 	body := `        tensor<int32, [4]> s = const()[name = string("s"), val = tensor<int32, [4]>([1, 8, 8, 8])];
         tensor<int32, [4]> r = const()[name = string("r"), val = tensor<int32, [4]>([1, 8, 4, 16])];
@@ -148,7 +148,7 @@ func TestListsOfPassesMayDiffer(t *testing.T) {
 
 // TestVersionsOfZincAreCompared compares with another zinc, in which a pass does nothing.
 func TestVersionsOfZincAreCompared(t *testing.T) {
-	exe := toolchaintest.Build(t, toolchaintest.Renamed("9.8.7"), toolchaintest.NoNormalise)
+	exe := toolchaintest.Build(t, toolchaintest.Renamed("9.8.7"), toolchaintest.NoCanonicalise)
 	by := func(path string) Request {
 		x, err := toolchain.Open(t.Context(), path)
 		if err != nil {
@@ -167,7 +167,7 @@ func TestVersionsOfZincAreCompared(t *testing.T) {
 			t.Fatalf("%q", lines(r.Changes))
 		}
 		got := only(Passes, r.Changes)
-		if len(got) != 1 || got[0].Pass != "normalise" {
+		if len(got) != 1 || got[0].Pass != "canonicalise" {
 			t.Fatalf("%+v", got)
 		}
 		expectDetail(t, lines(r.Changes), "  placement: reshape a removed")

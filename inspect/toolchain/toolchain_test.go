@@ -39,7 +39,7 @@ func empty(t *testing.T, dir string) {
 
 // TestExecutable builds a zinc of another version and compiles with it.
 func TestExecutable(t *testing.T) {
-	exe := toolchaintest.Build(t, toolchaintest.Renamed("9.8.7"), toolchaintest.NoNormalise)
+	exe := toolchaintest.Build(t, toolchaintest.Renamed("9.8.7"), toolchaintest.NoCanonicalise)
 	x := open(t, exe)
 	if x.Version.Version != "9.8.7" || !slices.Equal(x.Version.Passes, passes.Names()) ||
 		!slices.Contains(x.Version.Targets, "h13") {

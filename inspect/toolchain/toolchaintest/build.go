@@ -78,9 +78,10 @@ func Renamed(version string) Edit {
 	return Edit{"compile/compile.go", `const Version = "0.1.0"`, `const Version = "` + version + `"`}
 }
 
-// NoNormalise is an edit that takes the work of pass normalise away.
-var NoNormalise = Edit{"passes/list.go", `"needs folded constants; fewer forms for the passes below", run: normalise}`,
-	`"needs folded constants; fewer forms for the passes below", run: func(*State) error { _ = normalise; return ` +
+// NoCanonicalise is an edit that takes the work of pass canonicalise away.
+var NoCanonicalise = Edit{"passes/list.go",
+	`"needs folded constants; fewer forms for the passes below", run: canonicalise}`,
+	`"needs folded constants; fewer forms for the passes below", run: func(*State) error { _ = canonicalise; return ` +
 		`nil }}`}
 
 // Script writes a shell script that represents an executable: what it does for
