@@ -357,7 +357,7 @@ func (b *builder) loadedForGroups(x *surf, k *weights.Kernel, g *convGeometry, p
 		return x, err
 	}
 	img := b.temp(x.dims)
-	img.buf.image, img.buf.shape = img.buf.shape, [3]int64{}
+	img.buf.image, img.buf.maybe = img.buf.maybe, nil
 	b.emit(copying(), imageOperand(x, 1), nil, imageOperand(img, 1), 0)
 	return img, nil
 }

@@ -205,7 +205,7 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 		if wx != wy {
 			return wx > wy
 		}
-		if x.bufs[0].rows && y.bufs[0].rows {
+		if x.bufs[0].asRows() && y.bufs[0].asRows() {
 			return x.def > y.def // norm_layer_norm_ax3_1x64x8x8
 		}
 		return x.def < y.def
@@ -230,7 +230,7 @@ func (r *resident) weight(t *target.Table) int64 {
 	if buf := r.bufs[0]; buf.layout == columnAlongRow && !buf.transposed {
 		n *= t.L2Granule / elemBytes
 	}
-	if buf := r.bufs[0]; buf.rows { // what follows in its place does not count (env_chain_softmax_h1_s64)
+	if buf := r.bufs[0]; buf.asRows() { // what follows in its place does not count (env_chain_softmax_h1_s64)
 		return n * int64(buf.last-buf.def+1+r.after)
 	}
 	return n * int64(r.last-r.def+1)
@@ -274,7 +274,7 @@ func (c *chain) inPlace(cand []*resident) []*resident {
 func (c *chain) joins(p, r *resident) bool {
 	u, buf := &r.uses[0], p.bufs[0]
 	if u.role != result || p.last != r.def || buf.named || buf.loaded || buf.padEach != r.bufs[0].padEach ||
-		buf.image != r.bufs[0].image || !sameLayout(p, u) {
+		!buf.image.same(r.bufs[0].image) || !sameLayout(p, u) {
 		return false
 	}
 	if buf.apart && !r.bufs[0].apart && p.pack != r.pack {
@@ -403,15 +403,15 @@ func pairPad(t *target.Table, row int64) int64 {
 // fitsL2 reports whether every access to the buffer can be made in L2, and chooses the row packing.
 func (c *chain) fitsL2(r *resident) bool {
 	buf := r.bufs[0]
-	if buf.image[0] > 0 {
-		return imageFitsL2(r, c.t)
+	if buf.image != nil {
+		return buf.image.fits(r, c.t)
 	}
-	if buf.shape[0] > 0 {
-		buf.image = buf.shape
-		if imageFitsL2(r, c.t) {
+	if buf.maybe != nil {
+		buf.image = buf.maybe
+		if buf.image.fits(r, c.t) {
 			return true
 		}
-		buf.image = [3]int64{}
+		buf.image = nil
 	}
 	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
 	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.layout.stacked() && !buf.large {
@@ -479,23 +479,8 @@ func planeForPlanar(r *resident) bool {
 // toL2 places one tensor of a task in the resident that replaces its buffer.
 func (c *chain) toL2(r *resident, u *use) {
 	o, d := u.o, u.d
-	if o.buf.image[0] > 0 {
-		all := o.buf.image[0] * r.bare
-		if o.buf.parts && o.buf.image[0] == 1 {
-			all = o.buf.image[1] * r.pack
-		}
-		row := either(o.inParts(), o.stride[axH], all)
-		switch viewOf(o) {
-		case someChannels:
-			first := o.off / o.stride[axC]
-			o.l2 = l2Place{r.at + first*r.bare, [4]int64{axD: all, axC: r.bare, axH: r.pack}}
-		case rowsAsGroups:
-			o.l2 = l2Place{r.at, [4]int64{axG: r.pack, axD: all, axC: r.bare, axH: row}}
-		case rowsAsChannels:
-			o.l2 = l2Place{r.at + o.off/o.buf.rowBytes*r.pack, [4]int64{axD: all, axC: r.pack, axH: row}}
-		default:
-			o.l2 = l2Place{r.at, [4]int64{axD: all, axC: r.bare, axH: r.pack}}
-		}
+	if m := o.buf.image; m != nil {
+		m.place(r, o)
 		return
 	}
 	scale := func(n int64) int64 {

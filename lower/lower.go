@@ -336,7 +336,7 @@ func (b *builder) temp(dims []int64) *surf {
 	w := dims[len(dims)-1]
 	buf := &buffer{space: scratch, size: size, def: -1, rowBytes: rowBytes(w), rowElems: w}
 	if len(dims) == 4 && dims[0] == 1 && dims[1] > 1 && dims[2] > 1 {
-		buf.shape = [3]int64{dims[1], dims[2], w}
+		buf.maybe = &image{channels: dims[1], rowCount: dims[2], columns: w}
 	}
 	return inBuffer(buf, dims)
 }

@@ -164,9 +164,9 @@ func (b *builder) softmaxImage(e epilogue, exp *weights.Activation, x, dst *surf
 	img := b.loaded(x)
 	d, ex := b.image(img.dims), b.image(img.dims)
 	if partOfRow(img.w()) < img.w() {
-		img.buf.parts, ex.buf.parts, d.buf.apart = true, true, true
+		img.buf.image.parts, ex.buf.image.parts, d.buf.apart = true, true, true
 	} else {
-		ex.buf.like = d.buf
+		ex.buf.image.like = d.buf.image
 	}
 	top := b.reduceImageRows(folding(td.PoolMax, 1), img)
 	b.emit(powerDifference(), imageOperand(img, 1), top, imageOperand(d, 1), 0)
@@ -185,7 +185,7 @@ func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
 		in.ext, in.stride = [5]int64{1, 1, h, 1, w}, [4]int64{whole, whole, img.stride[2], whole}
 	}
 	in.rows = 1
-	if img.buf.parts {
+	if img.buf.image.parts {
 		by.partRows = int(w / partOfRow(w))
 	}
 	y := b.temp([]int64{h, c, 1})

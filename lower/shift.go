@@ -73,7 +73,7 @@ func (b *builder) padTarget(x *surf, dims []int64, whole bool) *surf {
 	switch {
 	case !whole:
 	case s.buf.size <= b.t.L2Bytes/2:
-		s.buf.image = [3]int64{dims[1], dims[2], dims[3]}
+		s.buf.image = imageOf(dims)
 		s.buf.named = x.buf.space == inPort
 	default:
 		n := int64(1)

@@ -21,29 +21,25 @@ type buffer struct {
 	space      space
 	layout     layout // how the elements are arranged
 	size       int64
-	narrow     bool     // elements are single bytes, uint8: the ports of booleans and integers
-	bar        int      // buffer-access register, set by the planner
-	off        int64    // byte offset in that register's window, set by the planner (constants: by the section)
-	def, last  int      // first and last task that touches it
-	named      bool     // keeps its place in scratch, and in the tasks' words, when it stays in L2
-	apart      bool     // rows in L2 are kept off each other's banks
-	large      bool     // may take more than half of L2: a transposed matrix, for the tasks that follow its transpose
-	close      bool     // rows that would be apart are not, as another tensor takes their place
-	plain      bool     // strides in L2 are those of the whole layout, even for single rows and channels
-	padEach    int64    // rows after which rows and groups in L2 are padded, 0 for none
-	padBytes   int64    // the padding
-	loaded     bool     // the copy of an input, which later tasks read
-	rows       bool     // an image that tasks may also read as rows
-	parts      bool     // an image whose rows a reduction reads in parts
-	lineGap    int64    // bytes of L2 between the lines of the buffer, which is several lines
-	like       *buffer  // an image whose place this one takes, with the same rows
-	l2Row      int64    // bytes of L2 from row to row of an image
-	late       bool     // a reduction of an image's rows, placed in L2 after the images
-	transposed bool     // a line that a planar task has written with channels and width exchanged
-	image      [3]int64 // of an image: channels, rows and columns; rows are apart in L2
-	shape      [3]int64 // of a tensor that may be stored there as an image: the same
-	rowBytes   int64    // of a tensor's buffer: bytes from row to row, else 0
-	rowElems   int64    // of a tensor's buffer: elements of a row
+	narrow     bool   // elements are single bytes, uint8: the ports of booleans and integers
+	bar        int    // buffer-access register, set by the planner
+	off        int64  // byte offset in that register's window, set by the planner (constants: by the section)
+	def, last  int    // first and last task that touches it
+	named      bool   // keeps its place in scratch, and in the tasks' words, when it stays in L2
+	apart      bool   // rows in L2 are kept off each other's banks
+	large      bool   // may take more than half of L2: a transposed matrix, for the tasks that follow its transpose
+	close      bool   // rows that would be apart are not, as another tensor takes their place
+	plain      bool   // strides in L2 are those of the whole layout, even for single rows and channels
+	padEach    int64  // rows after which rows and groups in L2 are padded, 0 for none
+	padBytes   int64  // the padding
+	loaded     bool   // the copy of an input, which later tasks read
+	lineGap    int64  // bytes of L2 between the lines of the buffer, which is several lines
+	late       bool   // a reduction of an image's rows, placed in L2 after the images
+	transposed bool   // a line that a planar task has written with channels and width exchanged
+	image      *image // stored in L2 as an image, nil if it is not
+	maybe      *image // what it is stored as there if that fits
+	rowBytes   int64  // of a tensor's buffer: bytes from row to row, else 0
+	rowElems   int64  // of a tensor's buffer: elements of a row
 }
 
 // singles reports whether the buffer is of a tensor with several rows, each of one element.
