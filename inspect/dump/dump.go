@@ -158,8 +158,7 @@ func (c *printer) text(path string, b []byte) error {
 		return c.brokenText(p, list, err)
 	}
 	if c.JSON {
-		j := textJSON(p)
-		return c.whole("model", modelJSON{c.metadata, &j}, nil)
+		return c.whole("model", describeModel(c.metadata).Add(describeText(p)), nil)
 	}
 	if err := c.metadata.WriteText(c.out, "// "); err != nil {
 		return err

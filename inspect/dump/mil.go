@@ -4,93 +4,46 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend/mil"
+	"github.com/zinc-compiler/zinc/internal/node"
 )
 
-// programJSON is the JSON form of MIL text: its structure, with types and values as text.
-type programJSON struct {
-	Version   string         `json:"version"`
-	Functions []functionJSON `json:"functions"`
-}
-
-type functionJSON struct {
-	Name   string      `json:"name"`
-	Opset  string      `json:"opset,omitempty"`
-	Line   int         `json:"line"`
-	Params []paramJSON `json:"params"`
-	blockJSON
-}
-
-type blockJSON struct {
-	Statements []stmtJSON `json:"statements"`
-	Outputs    []string   `json:"outputs"`
-}
-
-type nestedJSON struct {
-	Params []paramJSON `json:"params"`
-	blockJSON
-}
-
-type paramJSON struct {
-	Name string `json:"name"`
-	Type string `json:"type"`
-}
-
-type stmtJSON struct {
-	Op      string       `json:"op"`
-	Name    string       `json:"name,omitempty"` // of the name attribute
-	Line    int          `json:"line"`
-	Results []paramJSON  `json:"results"`
-	Args    []argJSON    `json:"args"`
-	Blocks  []nestedJSON `json:"blocks,omitempty"`
-}
-
-type argJSON struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
-// textJSON converts a program.
-func textJSON(p *mil.Program) programJSON {
-	out := programJSON{Version: p.Version, Functions: []functionJSON{}}
+// describeText describes a program for JSON: its structure, with types and values as text.
+func describeText(p *mil.Program) *node.Node {
+	functions := node.List("functions")
 	for _, f := range p.Funcs {
-		out.Functions = append(out.Functions, functionJSON{
-			Name: f.Name, Opset: f.Opset, Line: p.File.Position(f.Pos).Line,
-			Params: paramsJSON(f.Params), blockJSON: bodyJSON(p, f.Body),
-		})
+		n := node.Row("", "{+name}", f.Name).AddIf(f.Opset != "", node.Value("opset", f.Opset))
+		functions.Add(n.Add(node.Value("line", p.File.Position(f.Pos).Line), describeParams("params", f.Params),
+			describeBody(p, f.Body)))
 	}
-	return out
+	return node.Row("", "{+version}", p.Version).Add(functions)
 }
 
-func paramsJSON(ps []mil.Param) []paramJSON {
-	out := []paramJSON{}
+func describeParams(key string, ps []mil.Param) *node.Node {
+	n := node.List(key)
 	for _, p := range ps {
-		out = append(out, paramJSON{p.Name, p.Type.String()})
+		n.Add(node.Row("", "{+name}{+type}", p.Name, p.Type.String()))
 	}
-	return out
+	return n
 }
 
-func bodyJSON(p *mil.Program, b *mil.Block) blockJSON {
-	out := blockJSON{Statements: []stmtJSON{}, Outputs: []string{}}
+func describeBody(p *mil.Program, b *mil.Block) *node.Node {
+	statements, outputs := node.List("statements"), node.List("outputs")
 	for _, s := range b.Stmts {
-		j := stmtJSON{
-			Op:      s.Op,
-			Name:    s.NameAttr(),
-			Line:    p.File.Position(s.Pos).Line,
-			Results: paramsJSON(s.Results),
-			Args:    []argJSON{},
-		}
+		args, blocks := node.List("args"), node.List("blocks")
 		for _, a := range s.Args {
-			j.Args = append(j.Args, argJSON{a.Name, valueText(p, a.Value)})
+			args.Add(node.Row("", "{+name}{+value}", a.Name, valueText(p, a.Value)))
 		}
 		for _, n := range s.Blocks {
-			j.Blocks = append(j.Blocks, nestedJSON{paramsJSON(n.Params), bodyJSON(p, n)})
+			blocks.Add(node.Object("", describeParams("params", n.Params), describeBody(p, n)))
 		}
-		out.Statements = append(out.Statements, j)
+		n := node.Row("", "{+op}", s.Op).AddIf(s.NameAttr() != "", node.Value("name", s.NameAttr()))
+		n.Add(node.Value("line", p.File.Position(s.Pos).Line), describeParams("results", s.Results), args)
+		statements.Add(n.AddIf(len(s.Blocks) > 0, blocks))
 	}
 	for _, r := range b.Outputs {
-		out.Outputs = append(out.Outputs, r.Name)
+		outputs.Add(node.Value("", r.Name))
 	}
-	return out
+	return node.Object("", statements, outputs)
 }
 
 // shownValue is the length in bytes beyond which a value is shortened.

@@ -8,13 +8,13 @@ import (
 	"strings"
 
 	"github.com/zinc-compiler/zinc/frontend"
+	"github.com/zinc-compiler/zinc/internal/node"
 	"github.com/zinc-compiler/zinc/internal/regularfile"
 )
 
-// modelJSON is the JSON format of a model with its metadata.
-type modelJSON struct {
-	Metadata *frontend.Metadata `json:"metadata,omitempty"`
-	*programJSON
+// describeModel describes a model for JSON by its metadata, which may be nil.
+func describeModel(m *frontend.Metadata) *node.Node {
+	return node.Object("").AddIf(m != nil, node.Value("metadata", m))
 }
 
 // model prints a model's folder or specification: its metadata as comments, then the program as MIL text. For a model
@@ -47,7 +47,7 @@ func (c *printer) model(path string) (done bool, err error) {
 	case info.IsDir() && (m == nil || m.IsCompiled()):
 		return false, nil // the text is in the folder
 	case c.JSON:
-		return true, c.whole("model", modelJSON{m, nil}, nil)
+		return true, c.whole("model", describeModel(m), nil)
 	}
 	return true, m.WriteText(c.out, "")
 }
