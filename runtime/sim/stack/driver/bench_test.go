@@ -48,3 +48,16 @@ func BenchmarkStructs(b *testing.B) {
 		}
 	})
 }
+
+// TestStepsNeedNoMemoryWhileTracingIsOff counts allocations of a step and of a note.
+func TestStepsNeedNoMemoryWhileTracingIsOff(t *testing.T) {
+	d := newDevice(t, Config{})
+	traced := func() (err error) {
+		defer d.step("step", 1, 2, uintArg("bytes", 1<<40), boolArg("warm", true)).end(&err)
+		d.note("note", 1, 2, uintArg("bytes", 1<<40))
+		return nil
+	}
+	if n := testing.AllocsPerRun(100, func() { _ = traced() }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}

@@ -43,9 +43,7 @@ var errClosed = errors.New("driver: the client is closed or closing; open anothe
 // NewUserClient is ANEHWDevice::newUserClient: it creates a client of one of the three types (listing 27.1) and reads
 // the task's entitlements once. The two functional clients require the hard gate's entitlement.
 func (d *Device) NewUserClient(task *Task, typ uint32) (UserClient, Return) {
-	if d.trace.On() {
-		d.emit(trace.Event{Name: "ANEHWDevice::newUserClient", Args: []trace.Arg{{Key: "type", Value: uint64(typ)}}})
-	}
+	d.note("ANEHWDevice::newUserClient", 0, 0, uintArg("type", uint64(typ)))
 	if task == nil {
 		return nil, BadArgument
 	}
@@ -95,28 +93,27 @@ func (c *client) ExternalMethod(selector uint32, a *IOExternalMethodArguments) R
 		return BadArgument
 	}
 	a.cause = nil
-	on := c.d.trace.On()
-	if on {
-		c.span(trace.Begin, c.row.Class+"::externalMethod", a.StructureInput,
-			trace.Arg{Key: "sel", Value: uint64(selector)})
+	if c.d.trace.On() {
+		return c.tracedMethod(selector, a)
 	}
+	return c.dispatchExternalMethod(selector, a)
+}
+
+// tracedMethod is dispatchExternalMethod between two events, with the bytes that cross the boundary.
+func (c *client) tracedMethod(selector uint32, a *IOExternalMethodArguments) Return {
+	name := c.row.Class + "::externalMethod"
+	c.d.emit(trace.Event{Phase: trace.Begin, Name: name, Client: c.id, Data: a.StructureInput,
+		Args: []trace.Arg{{Key: "sel", Value: uint64(selector)}}})
 	r := c.dispatchExternalMethod(selector, a)
-	if on {
-		e := trace.Event{
-			Phase:  trace.End,
-			Name:   c.row.Class + "::externalMethod",
-			Client: c.id,
-			Data:   a.StructureOutput,
-			Args:   []trace.Arg{{Key: "return", Value: r.String()}},
+	e := trace.Event{Phase: trace.End, Name: name, Client: c.id, Data: a.StructureOutput,
+		Args: []trace.Arg{{Key: "return", Value: r.String()}}}
+	if r != Success {
+		e.Err = r.String()
+		if a.cause != nil {
+			e.Err += ": " + a.cause.Error()
 		}
-		if r != Success {
-			e.Err = r.String()
-			if a.cause != nil {
-				e.Err += ": " + a.cause.Error()
-			}
-		}
-		c.d.emit(e)
 	}
+	c.d.emit(e)
 	return r
 }
 
@@ -131,10 +128,8 @@ func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArgu
 		return c.failf(a, BadArgument, "driver: selector %d: the record has no handler: %v", selector, err)
 	}
 	if c.d.trace.On() {
-		c.span(trace.Instant, "dispatchExternalMethod", nil, trace.Arg{
-			Key:   "handler",
-			Value: handlers[rec.Handler].name,
-		})
+		c.d.emit(trace.Event{Name: "dispatchExternalMethod", Client: c.id,
+			Args: []trace.Arg{{Key: "handler", Value: handlers[rec.Handler].name}}})
 	}
 	if !rec.Sizes.check(a) {
 		return c.failf(a, BadArgument, "driver: %s: sizes are (%d, %d, %d, %d), want (%d, %d, %d, %d): "+
@@ -261,9 +256,4 @@ func (c *client) teardown() {
 	c.debug.Store(nil)
 	c.mu.Unlock()
 	c.d.release(chains, instances, maps, s)
-}
-
-// span emits an event of the client.
-func (c *client) span(p trace.Phase, name string, data []byte, args ...trace.Arg) {
-	c.d.emit(trace.Event{Phase: p, Name: name, Client: c.id, Data: data, Args: args})
 }

@@ -136,25 +136,10 @@ func (h *hardware) powerOff() {
 
 // init is ANEHWDevice::ANE_Init: it quiesces, brings up the endpoint, then the
 // scratch handshakes, the channel table and the first commands.
-func (h *hardware) init(kind uint32) error {
-	on := h.d.trace.On()
-	if on {
-		h.d.emit(trace.Event{
-			Phase: trace.Begin,
-			Name:  "ANEHWDevice::ANE_Init",
-			Args:  []trace.Arg{{Key: "warm", Value: kind == coprocessor.BootWarm}},
-		})
-	}
-	err := h.handshake(kind)
-	if err == nil {
+func (h *hardware) init(kind uint32) (err error) {
+	defer h.d.step("ANEHWDevice::ANE_Init", 0, 0, boolArg("warm", kind == coprocessor.BootWarm)).end(&err)
+	if err = h.handshake(kind); err == nil {
 		err = h.firstCommands()
-	}
-	if on {
-		e := trace.Event{Phase: trace.End, Name: "ANEHWDevice::ANE_Init"}
-		if err != nil {
-			e.Err = err.Error()
-		}
-		h.d.emit(e)
 	}
 	if err != nil {
 		return err
@@ -277,9 +262,7 @@ func (h *hardware) resolveChannels() error {
 
 // event emits an event without arguments.
 func (h *hardware) event(name string) {
-	if h.d.trace.On() {
-		h.d.emit(trace.Event{Name: name})
-	}
+	h.d.note(name, 0, 0)
 }
 
 // sleep quiesces the firmware and powers the device off.
@@ -297,7 +280,7 @@ func (h *hardware) doorBellRing(index uint32) error {
 	}
 	mask := uint32(1) << index
 	if h.d.trace.On() {
-		h.d.emit(trace.Event{Name: "ANEHWDevice::doorBellRing", Args: []trace.Arg{{Key: "db", Value: uint64(index)}}})
+		h.d.note("ANEHWDevice::doorBellRing", 0, 0, uintArg("db", uint64(index)))
 		h.d.emit(trace.Event{Name: "ANERegisterControl::write32", Data: []byte{byte(mask), byte(mask >> 8),
 			byte(mask >> 16), byte(mask >> 24)},
 			Args: []trace.Arg{{Key: "reg", Value: uint64(coprocessor.RegDoorbell)},

@@ -67,6 +67,12 @@ type instance struct {
 // maxPrograms bounds the instances of a client, modelled.
 const maxPrograms = 1024
 
+// readContainer is the step of programCreate that checks the container.
+func (c *client) readContainer(b []byte) (p *loader.Program, err error) {
+	defer c.d.step("ANEDriver::ANE_ProgramCreate", c.id, 0, uintArg("bytes", uint64(len(b)))).end(&err)
+	return loader.Read(b)
+}
+
 // programCreate is selector 3: it reads and checks a container and creates a token.
 func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	if _, r := c.session(a); r != Success {
@@ -95,23 +101,12 @@ func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 		return c.failf(a, BadArgument, "driver: ANEProgramCreateArgs, byte 0x0: no %d bytes of the task at %#x",
 			args.size, args.addr)
 	}
-	on := c.d.trace.On()
-	if on {
-		c.span(trace.Begin, "ANEDriver::ANE_ProgramCreate", nil, trace.Arg{Key: "bytes", Value: args.size})
-	}
-	prog, err := loader.Read(container)
-	if on {
-		e := trace.Event{Phase: trace.End, Name: "ANEDriver::ANE_ProgramCreate", Client: c.id}
-		if err != nil {
-			e.Err = err.Error()
-		}
-		c.d.emit(e)
-	}
+	prog, err := c.readContainer(container)
 	if err != nil {
 		return c.fail(a, BadArgument, err)
 	}
 	p := &program{owner: c.info.id, client: c, prog: prog}
-	if on {
+	if c.d.trace.On() {
 		digest := prog.Digest()
 		c.d.trace.Emit(trace.Event{
 			Layer:  trace.Loader,

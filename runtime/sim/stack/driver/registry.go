@@ -6,8 +6,6 @@ import (
 	"runtime"
 	"slices"
 	"time"
-
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // tokenBase is the first token, modelled; each token is tokenStride above the previous one.
@@ -183,18 +181,8 @@ func (d *Device) gated(c *client, name string, f func(deadline time.Duration) (R
 		if c != nil {
 			id = c.id
 		}
-		on := d.trace.On()
-		if on {
-			d.emit(trace.Event{Phase: trace.Begin, Name: name, Client: id})
-		}
+		defer d.step(name, id, 0).end(&err)
 		a.result, err = f(d.clock.Now() + commandDeadline)
-		if on {
-			e := trace.Event{Phase: trace.End, Name: name, Client: id}
-			if err != nil {
-				e.Err = err.Error()
-			}
-			d.emit(e)
-		}
 	}}
 	r := d.gate.do(a)
 	return r, err

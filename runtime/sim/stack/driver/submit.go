@@ -70,19 +70,13 @@ func (c *client) programSendRequest(a *IOExternalMethodArguments) Return {
 	if len(a.StructureInput) != RequestSize || len(a.StructureOutput) != ReplySize || len(a.ScalarInput) != 1 {
 		return BadArgument
 	}
-	on := c.d.trace.On()
-	if on {
-		c.span(trace.Begin, "ANE_ProgramSendRequest", nil)
-	}
+	var err error
+	defer c.d.step("ANE_ProgramSendRequest", c.id, 0).end(&err)
 	k := calls.Get().(*call)
 	k.client = c
 	r := c.sendRequest(a, k)
-	if on {
-		e := trace.Event{Phase: trace.End, Name: "ANE_ProgramSendRequest", Client: c.id}
-		if r != Success {
-			e.Err = r.String()
-		}
-		c.d.emit(e)
+	if r != Success {
+		err = r
 	}
 	return r
 }
@@ -159,12 +153,9 @@ func (k *call) complete() {
 func (c *client) prepareRequest(k *call) (Return, error) {
 	q := &k.req
 	k.seq = c.requests.Add(1)
-	if c.d.trace.On() {
-		c.d.emit(trace.Event{Name: "ANEClientDevice::programSendRequest", Client: c.id, Request: k.seq,
-			Args: []trace.Arg{
-				{Key: "token", Value: q.token}, {Key: "procedure", Value: uint64(q.procedure)},
-				{Key: "priority", Value: uint64(q.priority)}, {Key: "qos", Value: uint64(q.qos)}}})
-	}
+	c.d.note("ANEClientDevice::programSendRequest", c.id, k.seq,
+		uintArg("token", q.token), uintArg("procedure", uint64(q.procedure)),
+		uintArg("priority", uint64(q.priority)), uintArg("qos", uint64(q.qos)))
 	i, r, err := c.find(q.token)
 	if r != Success {
 		return r, err
@@ -267,16 +258,9 @@ func (k *call) take(ids []uint32, ports []loader.Port, what string) (Return, err
 // sends the call and waits for its completion.
 func (h *hardware) run(k *call) Return {
 	h.d.stage(cost.Enter)
-	on := h.d.trace.On()
-	if on {
-		h.d.emit(trace.Event{
-			Phase:   trace.Begin,
-			Name:    "ANEDriver::ANE_ProgramSendRequest",
-			Client:  k.client.id,
-			Request: k.seq,
-			Args:    []trace.Arg{{Key: "priority", Value: uint64(k.req.priority)}},
-		})
-	}
+	var failed error
+	defer h.d.step("ANEDriver::ANE_ProgramSendRequest", k.client.id, k.seq,
+		uintArg("priority", uint64(k.req.priority))).end(&failed)
 	r, err := h.dispatch(k)
 	k.release()
 	if err == nil {
@@ -287,17 +271,8 @@ func (h *hardware) run(k *call) Return {
 	}
 	k.cause = err
 	k.client.debugWork(k, r)
-	if on {
-		e := trace.Event{
-			Phase:   trace.End,
-			Name:    "ANEDriver::ANE_ProgramSendRequest",
-			Client:  k.client.id,
-			Request: k.seq,
-		}
-		if err != nil {
-			e.Err = r.String() + ": " + err.Error()
-		}
-		h.d.emit(e)
+	if err != nil {
+		failed = fmt.Errorf("%w: %w", r, err)
 	}
 	return r
 }
