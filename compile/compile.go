@@ -125,20 +125,20 @@ type driver struct {
 	ctx context.Context
 	o   Options
 	// codec writes the tasks; it is nil, with noCodec saying why, for a target for which zinc cannot write any.
-	codec   *td.Codec
-	noCodec error
-	units   []*unit
-	until   string          // the last pass to run, "" for all
-	priced  bool            // only the report is wanted
-	timed   bool            // if priced: only the times of tasks
-	sec     weights.Section // of all functions: equal constants are stored once
-	names   map[string]int  // procedures and ports in use
-	hash    string          // of the container
-	image   *hwx.Image
-	tasks   int // in image
-	addrs   map[string]uint64
-	end     uint64 // first address after the container
-	prov    *recorder
+	codec      *td.Codec
+	noCodec    error
+	units      []*unit
+	until      string          // the last pass to run, "" for all
+	estimating bool            // only the report is wanted
+	timed      bool            // if estimating: only the times of tasks
+	sec        weights.Section // of all functions: equal constants are stored once
+	names      map[string]int  // procedures and ports in use
+	hash       string          // of the container
+	image      *hwx.Image
+	tasks      int // in image
+	addrs      map[string]uint64
+	end        uint64 // first address after the container
+	prov       *recorder
 }
 
 // unit is one function in one configuration.
@@ -385,7 +385,7 @@ func (d *driver) passOptions() passes.Options {
 		PrintAfter:   d.o.PrintAfter,
 		PrintChanged: d.o.PrintChanged,
 		Origins:      d.o.Provenance,
-		NoReference:  d.o.PairOnly || d.priced || d.o.Unheld,
+		NoReference:  d.o.PairOnly || d.estimating || d.o.Unheld,
 		VerifyEach:   d.o.VerifyEach,
 		Log:          d.o.Log,
 		Observe:      d.o.Observe,
@@ -526,7 +526,7 @@ func (d *driver) lower(build bool) error {
 			}
 			seg := &lower.Segment{
 				Name: name, Ops: st.Ops, Inputs: st.Inputs, Outputs: st.Outputs, Fused: u.state.Fused, Ports: ports,
-				Codec: d.codec, EmitOnly: d.o.PairOnly || d.priced || d.o.Unheld,
+				Codec: d.codec, EmitOnly: d.o.PairOnly || d.estimating || d.o.Unheld,
 			}
 			later -= len(st.Ops)
 			var w *taskWriter

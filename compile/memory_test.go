@@ -83,7 +83,7 @@ func answer(t *testing.T, path, text string, memory *compile.Memory) string {
 		return err.Error()
 	}
 	defer m.Close()
-	r, err := compile.Price(context.Background(), m.Program, compile.Options{Target: target.H13, Memory: memory})
+	r, err := compile.EstimateCost(context.Background(), m.Program, compile.Options{Target: target.H13, Memory: memory})
 	if err != nil {
 		return err.Error()
 	}

@@ -20,7 +20,7 @@ import (
 
 // totals returns the estimated time of a call of each function of a program, placed in one way.
 func totals(p *ir.Program, place string) (ts []cost.Time, err error) {
-	r, err := compile.Price(context.Background(), ir.CloneProgram(p), compile.Options{Place: place})
+	r, err := compile.EstimateCost(context.Background(), ir.CloneProgram(p), compile.Options{Place: place})
 	if err != nil {
 		return nil, fmt.Errorf("place %s: %w", place, err)
 	}

@@ -61,9 +61,9 @@ func Place(ctx context.Context, p *ir.Program, o Options) (*Result, error) {
 	return r, nil
 }
 
-// Price is like Plan but also lowers the operations, so that the report has tasks, constants and estimates. It builds
-// no pair. It serves to compare ways to write a model: it is cheaper than Compile and checks less.
-func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
+// EstimateCost is like Plan but also lowers the operations, so that the report has tasks, constants and estimates. It
+// builds no pair. It serves to compare ways to write a model: it is cheaper than Compile and checks less.
+func EstimateCost(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if o.Target == nil {
 		o.Target = target.H13
 	}
@@ -71,7 +71,7 @@ func Price(ctx context.Context, p *ir.Program, o Options) (*Report, error) {
 	if d.codec == nil {
 		return nil, d.noCodec
 	}
-	d.priced = true
+	d.estimating = true
 	if err := d.allPasses(p); err != nil {
 		return nil, err
 	}

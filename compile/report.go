@@ -71,8 +71,8 @@ type tableUse struct {
 	worst    func() weights.WorstCase
 }
 
-// FindTables sets Tables in the report and in those of its functions. Compile has called it. Price has not, since
-// finding the errors of a few tables takes as long as pricing a small model.
+// FindTables sets Tables in the report and in those of its functions. Compile has called it. EstimateCost has not,
+// since finding the errors of a few tables takes as long as estimating a small model.
 func (r *Report) FindTables() {
 	for _, f := range append(slices.Clone(r.Functions), r) {
 		for _, t := range f.uses {

@@ -14,12 +14,12 @@ func (d *driver) callTime() func(s *passes.State) (*passes.CallTime, error) {
 	}
 	return func(s *passes.State) (*passes.CallTime, error) {
 		t := &driver{
-			ctx:    d.ctx,
-			o:      Options{Target: d.o.Target, FullTD: d.o.FullTD},
-			codec:  d.codec,
-			names:  map[string]int{},
-			priced: true,
-			timed:  true,
+			ctx:        d.ctx,
+			o:          Options{Target: d.o.Target, FullTD: d.o.FullTD},
+			codec:      d.codec,
+			names:      map[string]int{},
+			estimating: true,
+			timed:      true,
 		}
 		t.sec.Workers = d.o.Workers
 		u := t.unit(s.Func.Name, s)

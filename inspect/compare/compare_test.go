@@ -322,17 +322,17 @@ func TestOutputsOfPairsAreCompared(t *testing.T) {
 }
 
 // TestRangesOfAChangedWeightAreListed also compares their contents.
-// TestPricedSidesHaveTheSameChanges compares sides without pairs: at the levels that need none, the result is that of
-// sides with pairs, packed constants apart.
-func TestPricedSidesHaveTheSameChanges(t *testing.T) {
+// TestEstimatedSidesHaveTheSameChanges compares sides without pairs: at the levels that need none, the result is that
+// of sides with pairs, packed constants apart.
+func TestEstimatedSidesHaveTheSameChanges(t *testing.T) {
 	dir := digits(t)
 	weights := setWeight(t, "conv2_weight", 100, 0x4400)
 	b := changed(t, dir, replace("conv1_relu = relu(", "conv1_relu = sigmoid("), weights)
-	priced := func(path string) *Side {
+	estimated := func(path string) *Side {
 		s, err := Open(t.Context(), Request{
-			Path:    path,
-			Compile: compile.Options{Target: target.H13, Precision: "declared", SplitKernel: true},
-			Priced:  true,
+			Path:         path,
+			Compile:      compile.Options{Target: target.H13, Precision: "declared", SplitKernel: true},
+			EstimateOnly: true,
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -344,7 +344,7 @@ func TestPricedSidesHaveTheSameChanges(t *testing.T) {
 		return s
 	}
 	o := Options{Levels: []Level{Settings, MIL, Constants, Placement, Cost}}
-	got, want := compared(t, priced(dir), priced(b), o), compared(t, open(t, dir, "h13"), open(t, b, "h13"), o)
+	got, want := compared(t, estimated(dir), estimated(b), o), compared(t, open(t, dir, "h13"), open(t, b, "h13"), o)
 	for _, c := range got.Levels {
 		if c.Missing != "" {
 			t.Errorf("level %s is missing: %s", c.Level, c.Missing)
@@ -360,12 +360,12 @@ func TestPricedSidesHaveTheSameChanges(t *testing.T) {
 		t.Errorf("cost %+v, want %+v", got.Cost, want.Cost)
 	}
 	o.SameWeights = true
-	if l := lines(compared(t, priced(dir), priced(b), o).Changes); slices.ContainsFunc(l, func(s string) bool {
+	if l := lines(compared(t, estimated(dir), estimated(b), o).Changes); slices.ContainsFunc(l, func(s string) bool {
 		return strings.Contains(s, "constant conv2_weight")
 	}) || len(l) == 0 {
 		t.Errorf("weights said to be the same: %q", l)
 	}
-	for _, c := range compared(t, priced(dir), priced(b), Options{}).Levels {
+	for _, c := range compared(t, estimated(dir), estimated(b), Options{}).Levels {
 		if c.Level == Tasks && c.Missing != notBuilt {
 			t.Errorf("tasks: missing %q, want %q", c.Missing, notBuilt)
 		}

@@ -25,9 +25,9 @@ type Request struct {
 	// Extra are further flags for the executable, which this zinc may not know.
 	Extra  []string
 	Passes bool // keep the programs after each pass, for level Passes
-	// Priced skips the pair, which takes most of the time. There remain the levels of the source, without the packed
-	// constants, Placement and Cost. It is ignored with an executable and for a target without programs.
-	Priced bool
+	// EstimateOnly skips the pair, which takes most of the time. There remain the levels of the source, without the
+	// packed constants, Placement and Cost. It is ignored with an executable and for a target without programs.
+	EstimateOnly bool
 	// Limits bound the executable, and Dir is its working folder; see toolchain.Request.
 	Limits toolchain.Limits
 	Dir    string
@@ -54,7 +54,7 @@ func Open(ctx context.Context, q Request) (*Side, error) {
 	if q.Passes {
 		s.trace = newTrace()
 	}
-	o.Provenance, o.InputName = !q.Priced, inputName
+	o.Provenance, o.InputName = !q.EstimateOnly, inputName
 	if s.trace != nil {
 		o.Observe = s.trace.observe
 	}
@@ -62,8 +62,8 @@ func Open(ctx context.Context, q Request) (*Side, error) {
 	switch {
 	case q.Executable != nil:
 		err = s.compileWith(ctx, &q)
-	case q.Priced && o.Target.TD != 0:
-		err = s.price(ctx, m.Program, o)
+	case q.EstimateOnly && o.Target.TD != 0:
+		err = s.estimateCost(ctx, m.Program, o)
 	default:
 		err = s.compile(ctx, m.Program, o)
 	}
@@ -107,14 +107,14 @@ func (s *Side) compile(ctx context.Context, p *ir.Program, o compile.Options) er
 	return nil
 }
 
-// notBuilt is why a side that is only priced has no pair.
+// notBuilt is why a side that is only estimated has no pair.
 const notBuilt = "no pair was built"
 
-// price is compile without the pair.
-func (s *Side) price(ctx context.Context, p *ir.Program, o compile.Options) error {
+// estimateCost is compile without the pair.
+func (s *Side) estimateCost(ctx context.Context, p *ir.Program, o compile.Options) error {
 	s.noPair = notBuilt
 	var err error
-	if s.report, err = compile.Price(ctx, p, o); err != nil && ctx.Err() == nil {
+	if s.report, err = compile.EstimateCost(ctx, p, o); err != nil && ctx.Err() == nil {
 		s.noPair = "it does not compile: " + err.Error()
 		s.noPlaces, s.refused = s.noPair, err.Error()
 	}

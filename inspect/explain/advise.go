@@ -354,7 +354,7 @@ func (s *advisor) with(c *candidate, kinds [][]where) (*weighed, error) {
 			w.Op = ""
 		}
 	}
-	return w, s.price(&w.Advice, e.program, s.o.Compile)
+	return w, s.estimateCost(&w.Advice, e.program, s.o.Compile)
 }
 
 // errSlower says why most candidates are not advised.
@@ -488,7 +488,7 @@ func (s *advisor) less(r *region) (cost.Time, error) {
 	o.Func, o.Place, o.Progress, o.Shapes = r.before.Name, passes.PlaceCompute, nil, nil
 	var times [2]cost.Time
 	for i, p := range r.programs(s.p) {
-		rep, err := compile.Price(s.ctx, ir.CloneProgram(p), o)
+		rep, err := compile.EstimateCost(s.ctx, ir.CloneProgram(p), o)
 		if err != nil || rep.CPUOps > 0 {
 			s.parts[k] = 1
 			return 1, s.ctx.Err()
@@ -519,7 +519,7 @@ func (s *advisor) options(c *candidate, a *Attempt) (*weighed, error) {
 	if len(adv.Statements) == 0 {
 		return nil, errNot
 	}
-	if err := s.price(&adv.Advice, s.p, o); err != nil {
+	if err := s.estimateCost(&adv.Advice, s.p, o); err != nil {
 		return nil, err
 	}
 	a.After = adv.After
@@ -533,13 +533,13 @@ func (s *advisor) options(c *candidate, a *Attempt) (*weighed, error) {
 // the same engine.
 const worth = 1
 
-// price estimates a changed program.
-func (s *advisor) price(a *Advice, changed *ir.Program, o compile.Options) error {
+// estimateCost estimates a changed program.
+func (s *advisor) estimateCost(a *Advice, changed *ir.Program, o compile.Options) error {
 	if err := s.spend(s.ops * workPerOp); err != nil {
 		return err
 	}
 	o.Progress = nil // it takes less than what is reported
-	r, err := compile.Price(s.ctx, ir.CloneProgram(changed), o)
+	r, err := compile.EstimateCost(s.ctx, ir.CloneProgram(changed), o)
 	if err != nil {
 		return fmt.Errorf("the changed model does not compile: %w", err)
 	}

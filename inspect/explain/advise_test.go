@@ -23,7 +23,7 @@ import (
 // advised returns the report of a model and the advice for it.
 func advised(t *testing.T, p *ir.Program, o compile.Options) (*compile.Report, []explain.Advice) {
 	t.Helper()
-	now, err := compile.Price(context.Background(), ir.CloneProgram(p), o)
+	now, err := compile.EstimateCost(context.Background(), ir.CloneProgram(p), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -183,7 +183,7 @@ func follow(t *testing.T, path string) []explain.Advice {
 		t.Fatal(err)
 	}
 	defer m.Close()
-	now, err := compile.Price(t.Context(), ir.CloneProgram(m.Program), o)
+	now, err := compile.EstimateCost(t.Context(), ir.CloneProgram(m.Program), o)
 	if errors.Is(err, ir.ErrExtent) {
 		t.Skip(err) // a value grows beyond the limit of a shape
 	}
@@ -205,7 +205,7 @@ func follow(t *testing.T, path string) []explain.Advice {
 			}
 			changed = reopened(t, dir).Program
 		}
-		after, err := compile.Price(t.Context(), ir.CloneProgram(changed), co)
+		after, err := compile.EstimateCost(t.Context(), ir.CloneProgram(changed), co)
 		if err != nil {
 			t.Fatalf("%s: %v", nameOf(a), err)
 		}
@@ -244,7 +244,7 @@ func TestAdviceLeavesOutWhatSavesNothing(t *testing.T) {
 func TestAdviseStopsWhereTheWorkEnds(t *testing.T) {
 	m := open(t, "products.mil")
 	o := compile.Options{Target: target.H13, Precision: "declared", Place: "auto", SplitKernel: true}
-	now, err := compile.Price(t.Context(), ir.CloneProgram(m.Program), o)
+	now, err := compile.EstimateCost(t.Context(), ir.CloneProgram(m.Program), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,7 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 		a.Sought = true
 		a.Rewrites, a.Tried, err = rewrites(ctx, p, s, no.Rule, o)
 		if err == nil {
-			err = price(ctx, a.Rewrites, now, o.Compile)
+			err = estimateCost(ctx, a.Rewrites, now, o.Compile)
 		}
 	}
 	return a, err
@@ -153,7 +153,7 @@ func Explain(ctx context.Context, p *ir.Program, at Place, o Options) (*Answer, 
 func (a *Answer) faster(ctx context.Context, p *ir.Program, s *found, now sums, o Options) (err error) {
 	a.Rewrites, a.Tried, err = rewrites(ctx, p, s, "", o)
 	if err == nil {
-		err = price(ctx, a.Rewrites, now, o.Compile)
+		err = estimateCost(ctx, a.Rewrites, now, o.Compile)
 	}
 	a.Rewrites = slices.DeleteFunc(a.Rewrites, func(w *Rewrite) bool { return w.Before <= w.After })
 	a.Sought = len(a.Rewrites) > 0

@@ -16,7 +16,7 @@ type Recipe struct {
 	// Ops and Class restrict the operations that it applies to; if neither is set, it applies to all operations.
 	Ops   ops
 	Class ir.Class
-	Doc   string // what it writes; "" means the sheet's Instead
+	Doc   string // what it writes; "" means the registry's Instead
 	Host  ops    // operations of the replacement that may run on the CPU
 	// Interface says that it changes the function's inputs, outputs or states, not only its body.
 	Interface bool

@@ -315,7 +315,7 @@ func TestSearchAcceptsLayersWithoutElements(t *testing.T) {
 		{"tensor<fp16, [1, 4, 0]> x", []string{linear("y", "x", 4, 8, 0, ""), linear("z", "y", 4, 8, 8, "")}},
 	} {
 		p, o := model(t, c.params, c.body...), options()
-		now, err := compile.Price(t.Context(), ir.CloneProgram(p), o.Compile)
+		now, err := compile.EstimateCost(t.Context(), ir.CloneProgram(p), o.Compile)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -340,7 +340,7 @@ func TestWhatNeedsTrainingIsSaidAsSuch(t *testing.T) {
 		conv("a", "y", "[1, 32, 64, 64]", "[32, 32, 9, 9]", "0, 0, 0, 0", "1, 1", ""),
 		"tensor<fp16, [1, 32, 64, 64]> z = relu(x = a)")
 	o := options()
-	now, err := compile.Price(t.Context(), ir.CloneProgram(p), o.Compile)
+	now, err := compile.EstimateCost(t.Context(), ir.CloneProgram(p), o.Compile)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func estimate(ctx context.Context, p *ir.Program, o compile.Options) (*compile.R
 	if o.Target.TD == 0 {
 		return compile.Plan(ctx, p, o)
 	}
-	return compile.Price(ctx, p, o)
+	return compile.EstimateCost(ctx, p, o)
 }
 
 // sums are what rewrites are compared by.
@@ -122,8 +122,8 @@ type sums struct {
 
 func sumsOf(r *compile.Report) sums { return sums{r.CallTime(), r.Dispatches, r.CPUOps} }
 
-// price estimates the whole program with each rewrite. now is that of the program as it is.
-func price(ctx context.Context, list []*Rewrite, now sums, o compile.Options) error {
+// estimateCost estimates the whole program with each rewrite. now is that of the program as it is.
+func estimateCost(ctx context.Context, list []*Rewrite, now sums, o compile.Options) error {
 	o.Provenance = false
 	for _, w := range list {
 		r, err := estimate(ctx, ir.CloneProgram(w.program), o)

@@ -279,7 +279,7 @@ func (v *view) rewrite(ctx context.Context, p *ir.Program, q rewriteQuery, o com
 		return nil, fmt.Errorf("the changed text does not compile: %w", err)
 	}
 	defer m.Close()
-	after, err := compile.Price(ctx, m.Program, o)
+	after, err := compile.EstimateCost(ctx, m.Program, o)
 	if err != nil {
 		return nil, fmt.Errorf("the changed text does not compile: %w", err)
 	}

@@ -101,7 +101,7 @@ func (s *Server) price(ctx context.Context, m *model, c *Config) (_ *priceAnswer
 		return nil, err
 	}
 	o.Provenance = false
-	run := compile.Price
+	run := compile.EstimateCost
 	if !c.compiled() {
 		run = compile.Plan
 	}

@@ -342,11 +342,11 @@ func (s *search) toward(p *proof) error {
 			m = max(m, math.Abs(y))
 		}
 		ts = append(ts, target{wv, w, max(m, 1e-6)})
-		if until == nil || s.price(wv) > s.price(until) {
+		if until == nil || s.runCost(wv) > s.runCost(until) {
 			until = wv
 		}
 	}
-	if until == nil || !s.pay(s.price(until)) {
+	if until == nil || !s.pay(s.runCost(until)) {
 		return nil
 	}
 	score := func(t Trace) float64 {
@@ -371,7 +371,7 @@ func (s *search) toward(p *proof) error {
 		return s.failed(err)
 	}
 	for range climbSteps {
-		if score(t) == -inf || !s.pay(gradientCost*s.price(until)) {
+		if score(t) == -inf || !s.pay(gradientCost*s.runCost(until)) {
 			break
 		}
 		from := map[*ir.Value][]float64{}

@@ -165,7 +165,7 @@ var backs = func() map[*ir.Operation]back {
 	return m
 }()
 
-// curveBack is the derivative of an operation's function in the sheet.
+// curveBack is the derivative of an operation's function in the registry.
 func curveBack(b *backward, op *ir.Op, dy []float64) {
 	k := op.Def.Curve
 	if k.Shift {

@@ -104,7 +104,7 @@ func (s *search) stride(c Candidate, until *ir.Value, grads map[*ir.Value][]floa
 			if !changed {
 				continue
 			}
-			if !s.pay(s.price(until)) {
+			if !s.pay(s.runCost(until)) {
 				return c, nil, nil
 			}
 			t, err := s.b.upTo(s.ctx, n.Values, until)
@@ -157,8 +157,8 @@ func (s *search) moved(c Candidate, how string, one *Input, grads map[*ir.Value]
 	return n, changed, nil
 }
 
-// price is the cost of a run that ends after a value of the widened function.
-func (s *search) price(v *ir.Value) int64 {
+// runCost is the cost of a run that ends after a value of the widened function.
+func (s *search) runCost(v *ir.Value) int64 {
 	for i, op := range s.b.wide.fn.Body.Ops {
 		if op == v.Def {
 			return s.until[s.a.Func().Body.Ops[i]]

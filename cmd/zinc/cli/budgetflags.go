@@ -83,7 +83,7 @@ func (b *budgetFlags) compileBase(ctx context.Context, f *compileFlags, e *env) 
 	if err != nil {
 		return nil, err
 	}
-	run := compile.Price
+	run := compile.EstimateCost
 	if o.Target.TD == 0 {
 		run = compile.Plan
 	}

@@ -300,7 +300,7 @@ func (c *checkCommand) report(ctx context.Context, p *ir.Program, o compile.Opti
 	case o.Target.TD == 0, !whole && c.sarif:
 		return compile.Plan(ctx, p, o)
 	case !whole:
-		rep, err := compile.Price(ctx, p, o)
+		rep, err := compile.EstimateCost(ctx, p, o)
 		if err == nil && c.json {
 			rep.FindTables()
 		}

@@ -134,14 +134,14 @@ func (c *watchCommand) side(ctx context.Context, path string) (*compare.Side, er
 	}
 	o.Memory = c.memory
 	return compare.Open(ctx, compare.Request{
-		Path:     path,
-		Frontend: frontend.Options{WeightsDir: c.weights, Follow: c.follow, AssumeWeights: true},
-		Compile:  o,
-		Priced:   true,
+		Path:         path,
+		Frontend:     frontend.Options{WeightsDir: c.weights, Follow: c.follow, AssumeWeights: true},
+		Compile:      o,
+		EstimateOnly: true,
 	})
 }
 
-// watchedLevels are what a model shows that is only priced.
+// watchedLevels are what a model shows that is only estimated.
 var watchedLevels = []compare.Level{
 	compare.Settings, compare.MIL, compare.Constants, compare.Placement, compare.Cost,
 }
