@@ -16,7 +16,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestGeneratedOperations compares ops.md with the sheet of operations.
+// TestGeneratedOperations compares ops.md with the operation registry.
 func TestGeneratedOperations(t *testing.T) {
 	h13 := []*target.Table{target.H13}
 	rows, err := opref.Rows(h13)
@@ -40,7 +40,7 @@ func TestGeneratedOperations(t *testing.T) {
 }
 
 // TestOperationsHaveEveryFacet follows "Adding an operation" for each row of the
-// sheet: a kernel, and on the engine a rule, a bound, a range for lint and no advice
+// registry: a kernel, and on the engine a rule, a bound, a range for lint and no advice
 // against it.
 func TestOperationsHaveEveryFacet(t *testing.T) {
 	for _, o := range ir.Operations {

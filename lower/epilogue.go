@@ -64,7 +64,7 @@ func scalesRows(softmax, product *ir.Op) bool {
 	return f == 0.5 && c.Float(0) >= 1
 }
 
-// Fusable returns the operations that CanFuse accepts for some of their arguments, in the order of the sheet.
+// Fusable returns the operations that CanFuse accepts for some of their arguments, in the order of the registry.
 func Fusable() []*ir.Operation {
 	var out []*ir.Operation
 	for _, o := range ir.Operations {

@@ -11,7 +11,7 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestRulesStateLimitsThatExist checks that rules and limits refer to each other and to rows of the sheet.
+// TestRulesStateLimitsThatExist checks that rules and limits refer to each other and to rows of the registry.
 func TestRulesStateLimitsThatExist(t *testing.T) {
 	for _, r := range Rules {
 		for _, id := range slices.Concat(r.limits, TensorRules) {
@@ -103,9 +103,9 @@ func TestGatedOperationsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTablesComputeTheSheetsCurves compares the function from which a lookup table is generated with that of the
+// TestTablesComputeTheRegistrysCurves compares the function from which a lookup table is generated with that of the
 // operation's row.
-func TestTablesComputeTheSheetsCurves(t *testing.T) {
+func TestTablesComputeTheRegistrysCurves(t *testing.T) {
 	for _, o := range tabled() {
 		curves := o.Modes
 		if curves == nil {
@@ -129,7 +129,7 @@ func TestTablesComputeTheSheetsCurves(t *testing.T) {
 					continue
 				}
 				if got, want := a.F(x), k.F(x, args); math.Abs(got-want) > 1e-6*math.Max(1, math.Abs(want)) {
-					t.Errorf("%s %s of %g is %g in the table, %g in the sheet", o.Name, mode, x, got, want)
+					t.Errorf("%s %s of %g is %g in the table, %g in the registry", o.Name, mode, x, got, want)
 					break
 				}
 			}

@@ -178,7 +178,7 @@ type ops = []*ir.Operation
 // Moves reports whether a rule moves data and computes nothing.
 func (r *Rule) Moves() bool { return r.Ops[0].Class == ir.Movement }
 
-// keys returns the operations of a table in the order of the operation sheet.
+// keys returns the operations of a table in the order of the operation registry.
 func keys[T any](table map[*ir.Operation]T) (os ops) {
 	for _, o := range ir.Operations {
 		if _, ok := table[o]; ok {

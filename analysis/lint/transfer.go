@@ -13,8 +13,8 @@ import (
 // arguments, before rounding to the declared types.
 type transfer func(c *call) []Interval
 
-// transfers is the table: an operation that is not in it has the range of its type. Most entries follow from the sheet
-// of operations; the others are beside the functions that they use.
+// transfers is the table: an operation that is not in it has the range of its type. Most entries follow from the
+// registry of operations; the others are beside the functions that they use.
 var transfers = func() map[*ir.Operation]transfer {
 	m := map[*ir.Operation]transfer{}
 	for _, o := range ir.Operations {

@@ -20,7 +20,7 @@ func real(f func(float64) float64, extrema ...float64) scalar {
 	return scalar{f: f, low: -inf, high: inf, extrema: extrema}
 }
 
-// curve is the sheet's function for a set of parameters.
+// curve is the registry's function for a set of parameters.
 func curve(k *ir.Curve, a []float64) scalar {
 	s := real(func(x float64) float64 { return k.F(x, a) }, k.Extrema(a)...)
 	if k.Domain != nil {

@@ -31,7 +31,7 @@ const (
 var groups = []Group{Operations, Parameters, Types, Rules, Fused, Drafts, Fields, Refusals}
 
 // Coverage counts how often programs reached each row of each group. Rows are derived from the tables of the compiler:
-// the sheet of operations, lower.Rules and lower.Fusable, the field table, target.Rules.
+// the operation registry, lower.Rules and lower.Fusable, the field table, target.Rules.
 type Coverage struct {
 	rows   map[Group]map[string]int
 	fields [][]int // by field and class

@@ -21,7 +21,7 @@ func TestAutoIsNeverSlower(t *testing.T) {
 		total := func(place string) (cost.Time, error) {
 			o := s.Compile
 			o.Place = place
-			r, err := compile.Price(context.Background(), ir.CloneProgram(p.IR), o)
+			r, err := compile.EstimateCost(context.Background(), ir.CloneProgram(p.IR), o)
 			if err != nil {
 				return math.MaxInt64, err
 			}

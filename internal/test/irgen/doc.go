@@ -2,8 +2,8 @@
 //
 // In: bytes, each a decision, or the number of a program in a list. Out: an ir.Program, and how to fill its inputs.
 //
-// Random is the list that covers everything: the other lists, operations of the sheet on operands of any type (rows),
-// blocks of networks, operations at the limits of a target, several functions, states, flexible shapes. Chain,
+// Random is the list that covers everything: the other lists, operations of the registry on operands of any type
+// (rows), blocks of networks, operations at the limits of a target, several functions, states, flexible shapes. Chain,
 // Products, Wide and FromBytes have one function, main, of fp16 operations for the engine.
 //
 // Invariants: the same bytes or number give the same program; a program passes ir.Verify; tensors have at most MaxElems

@@ -54,9 +54,10 @@ type maker struct {
 	rough map[*ir.Value]bool
 	// stored are the values that states get, which are results like those that are returned.
 	stored []*ir.Value
-	// sheet is a program of operations of the sheet: its values are of any type.
-	sheet bool
-	// anyType is a program of the sheet whose operands are all new, of every type alike, so that rare ones are reached.
+	// registry is a program of operations of the registry: its values are of any type.
+	registry bool
+	// anyType is a program of the registry whose operands are all new, of every type alike, so that rare ones are
+	// reached.
 	anyType bool
 	limits  *Limits
 }

@@ -56,7 +56,7 @@ func (m *maker) outputs() {
 var opsets = []string{"ios18", "ios18", "ios18", "ios18", "ios17", "ios16", "ios15"}
 
 // Random returns program number n of an endless list: a chain, reshaped products, steps on one another, operations of
-// the sheet, blocks of networks, operations at limits. Some have several functions, some flexible shapes.
+// the registry, blocks of networks, operations at limits. Some have several functions, some flexible shapes.
 func Random(n uint64, l *Limits) *Program {
 	c := drawn(n, 8, 400)
 	switch kind := c.n(32); kind {
@@ -95,7 +95,7 @@ func (m *maker) write(n uint64) string {
 		m.float = pick(m.choices, ir.FP16, ir.FP16, ir.FP16, ir.FP32)
 		return m.fromSteps(1 + m.n(6))
 	case kind < 12:
-		return m.fromSheets(int(n % uint64(len(ir.Operations))))
+		return m.fromRegistries(int(n % uint64(len(ir.Operations))))
 	case kind < 14:
 		return m.fromBlock()
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// rows contains a row for each operation of the sheet.
+// rows contains a row for each operation of the registry.
 var rows = func() map[*ir.Operation]row {
 	all := map[*ir.Operation]row{}
 	for _, family := range []map[*ir.Operation]row{

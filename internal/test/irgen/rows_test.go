@@ -7,7 +7,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// TestEveryOperationHasARow: a new operation of the sheet, parameter or operand type is generated too.
+// TestEveryOperationHasARow: a new operation of the registry, parameter or operand type is generated too.
 func TestEveryOperationHasARow(t *testing.T) {
 	const most = 6000 // programs for each operation
 	for _, op := range ir.Operations {
@@ -28,11 +28,11 @@ func TestEveryOperationHasARow(t *testing.T) {
 		}
 		for i := 0; i < most && len(missing) > 0; i++ {
 			m := newMaker(drawn(uint64(i), 9, 300), irbuild.NewIn(opsets[i%len(opsets)], uint64(i)))
-			m.sheet = true
+			m.registry = true
 			if m.def(op) == nil {
 				continue
 			}
-			m.fromSheet(op)
+			m.fromRegistry(op)
 			for _, o := range m.g.Program().Funcs[0].Body.Ops {
 				if !o.Is(op) {
 					continue

@@ -581,13 +581,13 @@ type kernel struct {
 	groups             int64
 }
 
-// spatial reports whether x is images. Only programs of the sheet have a third axis.
+// spatial reports whether x is images. Only programs of the registry have a third axis.
 func (m *maker) spatial(x *ir.Value) bool {
 	r := x.Type.Rank()
-	return r == 3 || r == 4 || r == 5 && m.sheet
+	return r == 3 || r == 4 || r == 5 && m.registry
 }
 
-// conv adds a convolution of one or two spatial axes, or also of three in a program of the sheet.
+// conv adds a convolution of one or two spatial axes, or also of three in a program of the registry.
 func (m *maker) conv(x *ir.Value, k kernel) []*ir.Value {
 	s := x.Type.Shape
 	if !m.spatial(x) {

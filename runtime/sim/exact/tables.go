@@ -58,7 +58,7 @@ var standard = map[string]curve{
 	"fraction":   lazily(func(x float64) float64 { return x - math.Trunc(x) }),
 }
 
-// fixed are the curves without parameters, of which the sheet of operations has a few.
+// fixed are the curves without parameters, of which the operation registry has a few.
 var fixed sync.Map
 
 // curveOf returns the function that an operation defines.

@@ -245,7 +245,7 @@ func wantTensor(t *testing.T, i int, got, want Tensor) {
 }
 
 // TestEveryOperationHasASampleThatRuns runs testdata/samples.txt and the samples in code, and fails if a row of the
-// sheet has none.
+// registry has none.
 func TestEveryOperationHasASampleThatRuns(t *testing.T) {
 	have := map[*ir.OpDef]bool{}
 	for _, s := range readSamples(t) {

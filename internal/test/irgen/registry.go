@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// A row writes one operation of the sheet on operands of any type that it accepts, or nothing if the choices do not
+// A row writes one operation of the registry on operands of any type that it accepts, or nothing if the choices do not
 // suit. The operation may need others around it.
 type row func(m *maker, op *ir.Operation) []*ir.Value
 
@@ -17,8 +17,8 @@ var inputTypes = []ir.DType{ir.FP16, ir.FP16, ir.FP16, ir.FP32, ir.FP32, ir.Int3
 // castTypes are the element types that a cast returns.
 var castTypes = []ir.DType{ir.Bool, ir.Int8, ir.UInt8, ir.Int16, ir.UInt16, ir.Int32, ir.FP16, ir.FP32}
 
-// fromSheet writes operation op of the sheet, and keeps its results for later operations.
-func (m *maker) fromSheet(op *ir.Operation) bool {
+// fromRegistry writes operation op of the registry, and keeps its results for later operations.
+func (m *maker) fromRegistry(op *ir.Operation) bool {
 	m.float = pick(m.choices, ir.FP16, ir.FP16, ir.FP32)
 	vs := rows[op](m, op)
 	m.keep(vs)
@@ -209,13 +209,13 @@ func (m *maker) indices(types ir.DTypes, below int64, shape ...int64) *ir.Value 
 	return m.g.Filled(t, func(i int64) float64 { return float64(i * k % below) }, shape...)
 }
 
-// fromSheets returns a program of several operations of the sheet, the first being that of number k.
-func (m *maker) fromSheets(k int) string {
-	m.sheet, m.anyType = true, m.n(4) == 0
+// fromRegistries returns a program of several operations of the registry, the first being that of number k.
+func (m *maker) fromRegistries(k int) string {
+	m.registry, m.anyType = true, m.n(4) == 0
 	names := ""
 	for range 1 + m.n(4) {
 		op := ir.Operations[k%len(ir.Operations)]
-		if m.def(op) != nil && m.fromSheet(op) {
+		if m.def(op) != nil && m.fromRegistry(op) {
 			names += op.Name + " "
 		}
 		k = m.n(256) + m.n(2)*256

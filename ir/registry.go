@@ -6,7 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// Operation is one row of the sheet: the facts common to all forms of an operation. The variables
+// Operation is one row of the registry: the facts common to all forms of an operation. The variables
 // whose names start with Op are the rows, and also identify operations: code compares pointers to
 // them, never names.
 type Operation struct {
@@ -89,8 +89,8 @@ type forms []*OpDef
 
 func (f *forms) add(ds ...*OpDef) { *f = append(*f, ds...) }
 
-// Operations is the sheet, family by family.
-var Operations = sheet(unaryForms(), activationForms(), binaryForms(), matmulForms(), convForms(), reduceForms(),
+// Operations is the registry, family by family.
+var Operations = registry(unaryForms(), activationForms(), binaryForms(), matmulForms(), convForms(), reduceForms(),
 	normForms(), reshapeForms(), sliceForms(), joinForms(), spaceForms(), gatherForms(), imageForms(), tensorForms(),
 	sortForms(), randomForms(), recurrentForms(), controlForms(), stateForms(),
 	quantizeForms(), constexprForms(), bytesForms())
@@ -104,8 +104,8 @@ var byName = func() map[string]*Operation {
 	return m
 }()
 
-// sheet assigns each operation its forms.
-func sheet(families ...forms) (out []*Operation) {
+// registry assigns each operation its forms.
+func registry(families ...forms) (out []*Operation) {
 	for _, d := range slices.Concat(families...) {
 		o := d.Operation
 		if len(o.forms) == 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/zinc-compiler/zinc/numerics"
 )
 
-// TestSheetListsEveryOperation compares the declared rows with the list.
-func TestSheetListsEveryOperation(t *testing.T) {
+// TestRegistryListsEveryOperation compares the declared rows with the list.
+func TestRegistryListsEveryOperation(t *testing.T) {
 	files, err := filepath.Glob("ops_*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no files of operations: %v", err)
@@ -78,7 +78,7 @@ func TestOperationsMeetTheirClass(t *testing.T) {
 	}
 }
 
-// curves returns every function of the sheet under a name.
+// curves returns every function of the registry under a name.
 func curves() map[string]*Curve {
 	m := map[string]*Curve{}
 	for _, o := range Operations {
@@ -142,9 +142,9 @@ func TestErrorBoundsIncludeTables(t *testing.T) {
 	}
 }
 
-// TestParameterConstantsMatchSheet compares the constants of params.go with the
+// TestParameterConstantsMatchRegistry compares the constants of params.go with the
 // parameters of all forms.
-func TestParameterConstantsMatchSheet(t *testing.T) {
+func TestParameterConstantsMatchRegistry(t *testing.T) {
 	src, err := os.ReadFile("params.go")
 	if err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestParameterConstantsMatchSheet(t *testing.T) {
 	}
 }
 
-// TestNativesMatchPublishedTable compares the sheet with the published table, column by column.
+// TestNativesMatchPublishedTable compares the registry with the published table, column by column.
 func TestNativesMatchPublishedTable(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(shareddir.Find(t), "spec", "native-ops.tsv"))
 	if err != nil {
@@ -188,7 +188,7 @@ func TestNativesMatchPublishedTable(t *testing.T) {
 		if o == nil {
 			for _, c := range cells[2:6] {
 				if c == Native.String() {
-					t.Errorf("the sheet lacks %s, which the hardware runs", cells[0])
+					t.Errorf("the registry lacks %s, which the hardware runs", cells[0])
 				}
 			}
 			continue
