@@ -8,8 +8,9 @@ import (
 
 // binaryOp is one operation of two operands that broadcast.
 type binaryOp struct {
-	f func(x, y float32) float32 // on floats
-	i func(x, y int64) int64     // on integers and booleans; nil: not defined
+	f   func(x, y float32) float32  // on floats; nil: row
+	i   func(x, y int64) int64      // on integers and booleans; nil: not defined
+	row func(out, xs, ys []float32) // instead of f, on rows of the same length
 }
 
 // compare is one comparison.
@@ -19,15 +20,29 @@ type compare struct {
 }
 
 var binaries = map[*ir.Operation]binaryOp{
-	ir.OpAdd:      {func(x, y float32) float32 { return x + y }, func(x, y int64) int64 { return x + y }},
-	ir.OpSub:      {func(x, y float32) float32 { return x - y }, func(x, y int64) int64 { return x - y }},
-	ir.OpMul:      {func(x, y float32) float32 { return x * y }, func(x, y int64) int64 { return x * y }},
-	ir.OpRealDiv:  {func(x, y float32) float32 { return x / y }, truncDiv},
-	ir.OpFloorDiv: {floorDivFloat, floorDivInt},
-	ir.OpMod:      {modFloat, modInt},
-	ir.OpPow:      {powFloat, powInt},
-	ir.OpMaximum:  {maxFloat, func(x, y int64) int64 { return max(x, y) }},
-	ir.OpMinimum:  {minFloat, func(x, y int64) int64 { return min(x, y) }},
+	ir.OpAdd:      {nil, func(x, y int64) int64 { return x + y }, addRow},
+	ir.OpSub:      {func(x, y float32) float32 { return x - y }, func(x, y int64) int64 { return x - y }, nil},
+	ir.OpMul:      {nil, func(x, y int64) int64 { return x * y }, mulRow},
+	ir.OpRealDiv:  {func(x, y float32) float32 { return x / y }, truncDiv, nil},
+	ir.OpFloorDiv: {floorDivFloat, floorDivInt, nil},
+	ir.OpMod:      {modFloat, modInt, nil},
+	ir.OpPow:      {powFloat, powInt, nil},
+	ir.OpMaximum:  {maxFloat, func(x, y int64) int64 { return max(x, y) }, nil},
+	ir.OpMinimum:  {minFloat, func(x, y int64) int64 { return min(x, y) }, nil},
+}
+
+func addRow(out, xs, ys []float32) {
+	xs, ys = xs[:len(out)], ys[:len(out)]
+	for i := range out {
+		out[i] = xs[i] + ys[i]
+	}
+}
+
+func mulRow(out, xs, ys []float32) {
+	xs, ys = xs[:len(out)], ys[:len(out)]
+	for i := range out {
+		out[i] = xs[i] * ys[i]
+	}
 }
 
 var compares = map[*ir.Operation]compare{
@@ -191,7 +206,11 @@ func (b binaryOp) kernel(c *call) []Tensor {
 		if c.err != nil {
 			return nil
 		}
-		zip2(c, shape, xs, x.Type.Shape, ys, y.Type.Shape, out, b.f)
+		if b.row != nil {
+			zipRows(c, shape, xs, x.Type.Shape, ys, y.Type.Shape, out, b.row)
+		} else {
+			zip2(c, shape, xs, x.Type.Shape, ys, y.Type.Shape, out, b.f)
+		}
 		return results(c.outFloats(0, shape, out))
 	}
 	xs, ys := c.integers(x), c.integers(y)

@@ -1,5 +1,7 @@
 package interp
 
+import "math"
+
 // broadcastShape returns the shape that two shapes broadcast to, aligned at the
 // right as numpy does.
 func broadcastShape(a, b []int64) ([]int64, bool) {
@@ -110,4 +112,44 @@ func zip2[A, B, R any](c *call, shape []int64, xs []A, xshape []int64, ys []B, y
 			}
 		})
 	})
+}
+
+// zipRows is zip2 for a function of rows.
+func zipRows(c *call, shape []int64, xs []float32, xshape []int64, ys []float32, yshape []int64, out []float32,
+	f func(out, xs, ys []float32)) {
+	n, width := split(shape)
+	st := [][]int{broadcastStrides(xshape, shape), broadcastStrides(yshape, shape)}
+	c.parallel(n, 1+16384/max(1, width), func(lo, hi int) {
+		x, y := newRow(st[0], width), newRow(st[1], width)
+		rows(shape, lo, hi, st, func(at int, off []int) {
+			f(out[at:][:width], x.at(xs, off[0]), y.at(ys, off[1]))
+		})
+	})
+}
+
+// row reads rows of an operand.
+type row struct {
+	width int
+	same  []float32 // the element of a row that repeats, width times; nil for other rows
+}
+
+// newRow returns a reader of rows of an operand with these strides.
+func newRow(st []int, width int) row {
+	if len(st) > 0 && st[len(st)-1] == 0 && width > 1 {
+		return row{width, make([]float32, width)}
+	}
+	return row{width, nil}
+}
+
+// at returns the row from an offset on, which must not be changed.
+func (r *row) at(vs []float32, off int) []float32 {
+	if r.same == nil {
+		return vs[off:][:r.width]
+	}
+	if v := vs[off]; math.Float32bits(r.same[0]) != math.Float32bits(v) {
+		for i := range r.same {
+			r.same[i] = v
+		}
+	}
+	return r.same
 }
