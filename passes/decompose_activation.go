@@ -11,15 +11,15 @@ import (
 var activationDecompositions = []Decomposition{
 	{Name: "scale-and-shift", Ops: ops{ir.OpLinearActivation}, Doc: "mul and add", apply: scaleAndShift},
 	{Name: "leaky-and-minimum", Ops: ops{ir.OpClampedRelu}, Doc: "leaky_relu, then minimum", apply: leakyMinimum},
-	{Name: "larger", Ops: ops{ir.OpThreshold}, Doc: "maximum", apply: larger},
-	{Name: "step", Ops: ops{ir.OpThresholdedRelu},
-		Doc: "select of the operand where greater_equal of it and alpha, else 0", apply: step},
-	{Name: "one-of-two-lines", Ops: ops{ir.OpPrelu},
-		Doc: "the larger of x and alpha x where no slope is over 1, the smaller where none is under, else " +
-			"relu(x) - alpha relu(-x)", apply: oneOfTwoLines},
+	{Name: "threshold", Ops: ops{ir.OpThreshold}, Doc: "max(x, alpha)", apply: decomposeThreshold},
+	{Name: "thresholded-relu", Ops: ops{ir.OpThresholdedRelu}, Doc: "select(x >= alpha, x, 0)",
+		apply: decomposeThresholdedRelu},
+	{Name: "prelu", Ops: ops{ir.OpPrelu},
+		Doc: "max(x, alpha*x) if all alpha <= 1; min(x, alpha*x) if all alpha >= 1; else " +
+			"relu(x) - alpha*relu(-x)", apply: decomposePrelu},
 	{Name: "scaled-softplus", Ops: ops{ir.OpSoftplusParametric}, Doc: "mul by beta, softplus, mul by alpha",
 		apply: scaledSoftplus},
-	{Name: "share", Ops: ops{ir.OpSoftsign}, Doc: "the operand divided by 1 more than its magnitude", apply: share},
+	{Name: "softsign", Ops: ops{ir.OpSoftsign}, Doc: "x / (1 + abs(x))", apply: decomposeSoftsign},
 	{Name: "products", Ops: ops{ir.OpPow}, Covers: "exponents that are whole numbers from -8 to 8",
 		Doc: "products of the operand by squaring, and 1 divided by them", apply: wholePower},
 	{Name: "roots", Ops: ops{ir.OpPow}, Covers: "exponents 0.25 and -0.25", Doc: "sqrt twice, or sqrt of rsqrt",
@@ -57,11 +57,11 @@ func leakyMinimum(c *decomposer) {
 	c.become(c.min(y, c.scalar(ir.ParamBeta)))
 }
 
-func larger(c *decomposer) {
+func decomposeThreshold(c *decomposer) {
 	c.become(c.max(c.op.Arg(ir.ParamX), c.scalar(ir.ParamAlpha)))
 }
 
-func step(c *decomposer) {
+func decomposeThresholdedRelu(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	c.become(c.choose(c.binary(ir.OpGreaterEqual, x, c.scalar(ir.ParamAlpha)), x, c.num(0)))
 }
@@ -79,7 +79,7 @@ func (c *decomposer) channels(name ir.ParamName, x *ir.Value) *ir.Value {
 	return c.computed(v.Const.Float, shape, v)
 }
 
-func oneOfTwoLines(c *decomposer) {
+func decomposePrelu(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	alpha := c.channels(ir.ParamAlpha, x)
 	if c.err != nil {
@@ -103,8 +103,8 @@ func scaledSoftplus(c *decomposer) {
 	c.become(c.mul(y, c.channels(ir.ParamAlpha, x)))
 }
 
-// share returns 0 for infinities, as measured: infinity times the reciprocal of infinity.
-func share(c *decomposer) {
+// decomposeSoftsign returns 0 for infinities, as measured: infinity times the reciprocal of infinity.
+func decomposeSoftsign(c *decomposer) {
 	x := c.op.Arg(ir.ParamX)
 	c.become(c.div(x, c.add(c.unary(ir.OpAbs, x), c.num(1))))
 }

@@ -24,7 +24,7 @@ import (
 var (
 	randomN     = flag.Int("random.n", 0, "generated programs; 0 for a few")
 	randomFirst = flag.Uint64("random.first", 0, "number of the first generated program")
-	museum      = flag.String("random.museum", "", "folder to which the reduced programs of findings are written")
+	regressions = flag.String("random.regressions", "", "folder to which the reduced programs of findings are written")
 )
 
 // few is the number of programs without -random.n.
@@ -187,8 +187,8 @@ func report(t *testing.T, k uint64, err error) {
 		t.Fatal(e)
 	}
 	t.Errorf("program %d (-random.n 1 -random.first %d), %s: %v\n%s", k, k, p.Steps, err, text.MIL)
-	if *museum != "" {
-		if err := difftest.Keep(context.Background(), *museum, k, small, err); err != nil {
+	if *regressions != "" {
+		if err := difftest.Keep(context.Background(), *regressions, k, small, err); err != nil {
 			t.Error(err)
 		}
 	}

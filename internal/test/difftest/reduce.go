@@ -87,7 +87,7 @@ func RoundsNowhere(ctx context.Context, p *ir.Program, in map[string]interp.Tens
 	return true
 }
 
-// Keep writes the program of a finding to a museum's folder, with a comment that says what was found.
+// Keep writes the program of a finding to a folder of regressions, with a comment that says what was found.
 func Keep(ctx context.Context, dir string, n uint64, p *ir.Program, found error) error {
 	path := filepath.Join(dir, fmt.Sprintf("random-%d.mil", n))
 	if _, err := reduce.Write(ctx, p, path); err != nil {

@@ -15,12 +15,12 @@ import (
 	"github.com/zinc-compiler/zinc/target"
 )
 
-// TestMuseum judges the programs of bugs that were found and fixed: on integers, with which most of them never round,
-// and on normal numbers, in programs for h13 and for Narrow.
-func TestMuseum(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "museum", "*.mil"))
+// TestRegressions judges the programs of bugs that were found and fixed: on integers, with which most of them never
+// round, and on normal numbers, in programs for h13 and for Narrow.
+func TestRegressions(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("testdata", "regressions", "*.mil"))
 	if err != nil || len(files) == 0 {
-		t.Fatalf("no museum: %v", err)
+		t.Fatalf("no regressions: %v", err)
 	}
 	for _, path := range files {
 		t.Run(filepath.Base(path), func(t *testing.T) {
