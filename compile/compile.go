@@ -293,6 +293,7 @@ func (d *driver) finish() (*Result, error) {
 		return nil, err
 	}
 	first.time("check", start)
+	d.keep(file, data)
 	r := &Result{HWX: file, E5: desc, container: data, hash: d.hash}
 	if d.o.PairOnly {
 		d.sums(r, desc)

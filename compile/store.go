@@ -24,14 +24,20 @@ func (d *driver) store(f *hwx.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if data != nil {
-		f.Keep(data)
-		if d.o.PairOnly {
-			d.image.Text = nil // what is checked is in data
-		}
-	}
 	d.hash = hex.EncodeToString(h.Sum(nil))
 	return data, nil
+}
+
+// keep lets the container refer to the bytes that were stored, if they are kept, once it has been checked: until then
+// its text is in memory, and the pages of a file would be in memory too.
+func (d *driver) keep(f *hwx.File, data []byte) {
+	if data == nil {
+		return
+	}
+	f.Keep(data)
+	if d.o.PairOnly {
+		d.image.Text = nil
+	}
 }
 
 // Discard is an Options.Store for a container whose bytes nobody reads: only its hash is computed.
