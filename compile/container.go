@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 
@@ -54,7 +55,7 @@ func (w *taskWriter) add(t *td.Task, relocs []int, follow int) error {
 	for _, lane := range relocs {
 		i, ok := w.d.codec.WordIndex(t, td.CoeffBase.At(lane))
 		if !ok {
-			return fmt.Errorf("the task does not write lane %d", lane)
+			return cmp.Or(w.d.codec.Fits(t), fmt.Errorf("the task does not write lane %d", lane))
 		}
 		w.entry.Relocs = append(w.entry.Relocs, uint32(off+4*i))
 	}

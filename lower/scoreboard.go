@@ -33,14 +33,14 @@ var hazards = []struct {
 	name  string
 	waits func(b *scoreboard, t *issued) (source, result int)
 }{
-	{"reads a neural result", (*scoreboard).readsNeural},
-	{"reads a planar result", (*scoreboard).readsPlanar},
-	{"reads what the other engine has fetched", (*scoreboard).readsKept},
-	{"fetches first", (*scoreboard).fetchesFirst},
-	{"fetches after a neural task, for the neural engine", (*scoreboard).fetchesAfterNeural},
-	{"fetches after a planar task, for the neural engine", (*scoreboard).fetchesAfterPlanar},
-	{"fetches for the planar engine", (*scoreboard).fetchesForPlanar},
-	{"writes over a planar source", (*scoreboard).writesOverPlanarSource},
+	{"neural result", (*scoreboard).readsNeural},
+	{"planar result", (*scoreboard).readsPlanar},
+	{"kept source", (*scoreboard).readsKept},
+	{"first fetch", (*scoreboard).fetchesFirst},
+	{"fetch after neural", (*scoreboard).fetchesAfterNeural},
+	{"fetch after planar", (*scoreboard).fetchesAfterPlanar},
+	{"planar fetch", (*scoreboard).fetchesForPlanar},
+	{"over planar source", (*scoreboard).writesOverPlanarSource},
 }
 
 // issue orders task i, which comes next, after those before it, and enters it. It reports whether the task follows the

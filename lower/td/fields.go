@@ -435,7 +435,7 @@ func init() {
 	V7.number()
 	addUnknown()
 	placeV10()
-	for _, c := range []*Codec{V7, V7Full, V10} {
+	for _, c := range append([]*Codec{V7Full}, Codecs...) {
 		c.lay()
 	}
 	if len(table) != numFields {

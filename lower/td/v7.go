@@ -121,7 +121,10 @@ func (c *Codec) Words(t *Task) int {
 // WordIndex returns the index of the field's word among the words of a task, or false if the task does not write it.
 func (c *Codec) WordIndex(t *Task, f Field) (int, bool) {
 	p := table[f].Place(c)
-	if p.Block == c.Blocks[0] {
+	switch p.Block {
+	case nil: // the version does not have the field
+		return 0, false
+	case c.Blocks[0]:
 		return p.Word, p.Word < c.HeaderWords(t)
 	}
 	n, addr := c.HeaderWords(t), p.Addr()
