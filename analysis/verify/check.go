@@ -451,9 +451,14 @@ func (x *call) measured(v *ir.Value, memo map[string]interp.Tensor) (interp.Tens
 func lookUp(a *weights.Activation, t interp.Tensor) (interp.Tensor, error) {
 	vs := t.Floats32()
 	scale, after := weights.FromHalf(a.Scale), weights.FromHalf(a.After)
+	known, results := make([]bool, 1<<16), make([]float32, 1<<16) // by pattern of the argument
 	for i, v := range vs {
-		y := weights.FromHalf(a.Table.Eval(weights.ToHalf(float64(v) * scale)))
-		vs[i] = float32(weights.FromHalf(weights.ToHalf(y * after)))
+		x := weights.ToHalf(float64(v) * scale)
+		if !known[x] {
+			y := weights.FromHalf(a.Table.Eval(x))
+			known[x], results[x] = true, float32(weights.FromHalf(weights.ToHalf(y*after)))
+		}
+		vs[i] = results[x]
 	}
 	return interp.FromFloats(t.Type.DType, vs, t.Type.Shape...)
 }

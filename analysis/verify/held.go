@@ -125,9 +125,10 @@ func (w *watcher) read(held *lower.Held, last int) *holding {
 	from := w.buffer[held.Buffer]
 	data := make([]byte, held.Value.Type.Bytes())
 	held.Rows(func(i, n int, at, step int64) {
-		for k := i; k < i+n && int(at/2) < len(from) && 2*k < len(data); k++ {
-			binary.LittleEndian.PutUint16(data[2*k:], from[at/2])
-			at += step
+		row, patterns := data[min(2*i, len(data)):min(2*(i+n), len(data))], from[min(int(at/2), len(from)):]
+		for k := 0; len(row) >= 2 && k < len(patterns); k += int(step / 2) {
+			binary.LittleEndian.PutUint16(row, patterns[k])
+			row = row[2:]
 		}
 	})
 	t := interp.Tensor{Type: held.Value.Type, Data: data}

@@ -73,9 +73,14 @@ type lane struct {
 // enclose encloses the elements of one lane, from the first.
 func (n *lane) enclose(first int) {
 	end := first + n.size*n.step
-	most, slack, share := math.Inf(-1), 0.0, 0.0
-	for i := first; i < end; i += n.step {
-		most, share = max(most, float64(n.v[i])), max(share, float64(n.y[i]))
+	largest, share, slack := n.v[first], float32(0), 0.0
+	for i := first; i < end; i += n.step { // by comparisons, which cost less than max
+		if v := n.v[i]; v > largest {
+			largest = v
+		}
+		if y := n.y[i]; y > share {
+			share = y
+		}
 		if n.r != nil {
 			slack = max(slack, float64(n.r[i]))
 		}
@@ -83,23 +88,32 @@ func (n *lane) enclose(first int) {
 	floor := n.eng * (0x1p-14*n.table + 2*tiny)
 	above, below := 1+n.table+n.eng*halfUnit, 1-n.table-n.eng*halfUnit
 	// The largest result is that of exp(0). Those in proportion to it err by a few roundings to fp32.
-	above, below, share = above*(1+fuzz), below*(1-fuzz), 1/share
+	above, below = above*(1+fuzz), below*(1-fuzz)
+	most, whole := float64(largest), 1/float64(share)
 	low, high, k := 0.0, 0.0, 0
 	for i := first; i < end; i += n.step {
 		d := float64(n.v[i]) - most
-		e := slack + n.eng*(1.01*halfUnit*math.Abs(d)+tiny)
+		e := slack + n.eng*(tiny-1.01*halfUnit*d)
 		if n.r != nil {
 			e += float64(n.r[i])
 		}
-		if math.IsInf(d, -1) && (n.r == nil || n.r[i] == 0) { // masked
+		if d < -math.MaxFloat64 && (n.r == nil || n.r[i] == 0) { // masked
 			e = 0
 		}
-		p := float64(n.y[i]) * share
+		p := float64(n.y[i]) * whole
 		if !(n.y[i] > 0x1p-100) { // too small for proportions, or NaN
 			p = math.Exp(d)
 		}
-		shrinks, grows := exponentials(e)
-		greatest, least := p*grows*above+floor, max(0, p*shrinks*below-floor)
+		s := e * e / 2 // a small e has a series, the rest of which is at most a third of e*e*e
+		shrinks, grows := 1-e+s-e*s*(1.0/3), 1+e+s+e*s/2
+		if !(e < 1.0/64) {
+			grows = math.Exp(e)
+			shrinks = 1 / grows
+		}
+		greatest, least := p*grows*above+floor, p*shrinks*below-floor
+		if !(least > 0) {
+			least = 0
+		}
 		n.greatest[k], n.least[k] = greatest, least
 		low, high = low+least, high+greatest
 		k++
@@ -114,22 +128,15 @@ func (n *lane) enclose(first int) {
 			n.lo[i], n.hi[i] = y, y
 			continue
 		}
-		n.hi[i] = up(greatest/max(low-least+greatest, math.SmallestNonzeroFloat64)*up1 + n.eng*tiny)
+		others := low - least + greatest
+		if !(others > 0) {
+			others = math.SmallestNonzeroFloat64
+		}
+		n.hi[i] = up(greatest/others*up1 + n.eng*tiny)
 		if least != 0 {
 			n.lo[i] = down(least / (high - greatest + least) * down1)
 		}
 	}
-}
-
-// exponentials returns a number of at most exp(-e) and one of at least exp(e), for e >= 0. A small e has a series.
-func exponentials(e float64) (least, greatest float64) {
-	if e < 1.0/64 {
-		// The rest of the series is at most a third of e*e*e.
-		s := e * e / 2
-		return 1 - e + s - e*s/3, 1 + e + s + e*s/2
-	}
-	greatest = math.Exp(e)
-	return 1 / greatest, greatest
 }
 
 // layerNorm is the rule of (x - mean) / sqrt(variance + epsilon) * gamma + beta. The engine rounds the mean, the

@@ -143,15 +143,19 @@ func (s *statement) spreads(a *span, part float64) interp.Tensor {
 	if s.flush {
 		small = numerics.MinNormalFP16
 	}
-	return mapped(a.t, func(i int, x float32) float32 {
-		y, e := float32(math.Abs(float64(x))), float32(0)
-		if r != nil {
-			e = r[i]
+	vs := a.numbers()
+	return interp.Make32(a.t.Type.Shape, func(out []float32) {
+		out = out[:len(vs)]
+		for i, x := range vs {
+			y, e := float32(math.Abs(float64(x))), float32(0)
+			if r != nil {
+				e = r[i]
+			}
+			if y-e < small {
+				e = up(float64(e) + min(float64(y)+float64(e), numerics.MinNormalFP16))
+			}
+			out[i] = float32(p*(y+e)) + e
 		}
-		if y-e < small {
-			e = up(float64(e) + min(float64(y)+float64(e), numerics.MinNormalFP16))
-		}
-		return float32(p*(y+e)) + e
 	})
 }
 

@@ -24,6 +24,8 @@ type span struct {
 	// mixed reports that the machine may have NaN where t has a number: a decomposition multiplies an infinity by 0 and
 	// adds the product, and the source's operation leaves the infinity out.
 	mixed bool
+	// top is the bits of a magnitude that no number of t, lo and hi exceeds; 0 if none is known.
+	top uint32
 	// late is how to compute the value, of which nothing is known before now is called; nil once it is computed.
 	late *late
 }
@@ -94,7 +96,7 @@ func (s *span) undefined() bool {
 		}
 		return false
 	}
-	return mostBits(s.numbers()) > infinite32
+	return (s.top == 0 || s.top > infinite32) && mostBits(s.numbers()) > infinite32
 }
 
 // infinite32 is the bits of infinity.
@@ -169,26 +171,39 @@ func (s *span) scale(part, floor float64) {
 		s.lo, s.hi = slices.Clone(s.numbers()), slices.Clone(s.numbers())
 	}
 	p, f := more32(part), up(floor*(1+fuzz))
-	const magnitude, infinite = 0x7fffffff, infinite32
-	ys := s.numbers()
-	los, his := s.lo[:len(ys)], s.hi[:len(ys)]
-	for i, y := range ys {
-		lo, hi := los[i], his[i]
-		most := math.Float32bits(y) & magnitude
-		if most >= infinite {
-			continue
-		}
-		if a := math.Float32bits(lo) & magnitude; a < infinite {
-			most = max(most, a)
-		}
-		if a := math.Float32bits(hi) & magnitude; a < infinite {
-			most = max(most, a)
-		}
+	radius := func(most uint32) float32 {
 		r := float32(p*math.Float32frombits(most)) + f
 		if most-1 < smallest32-1 {
 			r += math.SmallestNonzeroFloat32
 		}
+		return r
+	}
+	const magnitude = 0x7fffffff
+	top, ys := uint32(0), s.numbers()
+	los, his := s.lo[:len(ys)], s.hi[:len(ys)]
+	for i, y := range ys {
+		lo, hi := los[i], his[i]
+		number := math.Float32bits(y) & magnitude
+		low, high := math.Float32bits(lo)&magnitude, math.Float32bits(hi)&magnitude
+		most := max(number, low, high)
+		top = max(top, most)
+		if most >= infinite32 {
+			if number >= infinite32 {
+				continue
+			}
+			most = number
+			if low < infinite32 {
+				most = max(most, low)
+			}
+			if high < infinite32 {
+				most = max(most, high)
+			}
+		}
+		r := radius(most)
 		los[i], his[i] = lo-r, hi+r
+	}
+	if s.top = top; top < infinite32 {
+		s.top = math.Float32bits(math.Float32frombits(top) + (radius(top) + math.SmallestNonzeroFloat32))
 	}
 }
 
@@ -204,13 +219,20 @@ func errs(t interp.Tensor, r []float32) *span {
 	v := t.View32()
 	s := &span{t: t, lo: slices.Clone(v), hi: slices.Clone(v)}
 	los, his, r := s.lo[:len(v)], s.hi[:len(v)], r[:len(v)]
+	const magnitude = 0x7fffffff
+	top := uint32(0)
 	for i, y := range v {
-		if y-y != 0 {
+		size := math.Float32bits(y) & magnitude
+		if size >= infinite32 {
+			top = max(top, size)
 			continue
 		}
-		e := float32(r[i]*(1+fuzz)) + float32(more*float32(math.Abs(float64(y))))
+		most := math.Float32frombits(size)
+		e := float32(r[i]*(1+fuzz)) + float32(more*most)
 		los[i], his[i] = y-e, y+e
+		top = max(top, math.Float32bits(most+e)&magnitude)
 	}
+	s.top = top
 	return s
 }
 
@@ -253,10 +275,13 @@ const overflow16 = 65520
 
 // limit makes numbers infinite that fp16 cannot represent.
 func (s *span) limit() {
-	if most := math.Float32bits(overflow16); mostBits(s.numbers()) < most && mostBits(s.lo) < most &&
-		mostBits(s.hi) < most {
+	if s.top == 0 {
+		s.top = max(mostBits(s.numbers()), mostBits(s.lo), mostBits(s.hi))
+	}
+	if s.top < math.Float32bits(overflow16) {
 		return
 	}
+	s.top = 0
 	over := func(y float32) bool { return y-y == 0 && (y >= overflow16 || y <= -overflow16) }
 	if slices.ContainsFunc(s.numbers(), over) {
 		if s.lo == nil && !s.lost {
@@ -302,6 +327,10 @@ func (s *span) flushed() {
 // overflow extends ends from a limit on to infinity.
 func (s *span) overflow(limit float32) {
 	near := 0.99 * limit // from which on a rounded number may reach it
+	if s.top > 0 && s.top < math.Float32bits(near) {
+		return
+	}
+	s.top = 0
 	for i, y := range s.hi {
 		if y >= near && half(y) >= float64(limit) {
 			s.hi[i] = float32(math.Inf(1))
@@ -363,10 +392,11 @@ func (s *span) compare(got interp.Tensor) fit {
 		want, low, high = rounded16(want), rounded16(low), rounded16(high)
 	}
 	f := fit{pass: true, elements: len(have)}
-	usual := d.IsFloat() && s.lo != nil
-	for i := range have {
-		if usual && f.within(i, float64(have[i]), float64(want[i]), float64(low[i]), float64(high[i])) {
-			continue
+	for i := 0; i < len(have); i++ {
+		if d.IsFloat() && s.lo != nil {
+			if i = f.within(i, have, want, low, high); i == len(have) {
+				break
+			}
 		}
 		g, w := float64(have[i]), float64(want[i])
 		if s.mixed && g != g {
@@ -412,20 +442,33 @@ func (s *span) compare(got interp.Tensor) fit {
 	return f
 }
 
-// within counts a finite element inside the ends of its enclosure; of any other it reports false.
-func (f *fit) within(i int, got, want, lo, hi float64) bool {
-	if !(got >= lo && got <= hi && want-want == 0) {
-		return false
+// within counts elements from first on while they are finite and inside their ends, and returns the next one.
+func (f *fit) within(first int, have, wanted, low, high []float32) int {
+	wanted, low, high = wanted[:len(have)], low[:len(have)], high[:len(have)]
+	most, scale, bound, used := f.maxAbs, f.scale, f.bound, f.used
+	i := first
+	for ; i < len(have); i++ {
+		got, want, lo, hi := float64(have[i]), float64(wanted[i]), float64(low[i]), float64(high[i])
+		if !(got >= lo && got <= hi && want-want == 0) {
+			break
+		}
+		e, allowed := math.Abs(got-want), max(hi-want, want-lo)
+		if e > most || i == 0 {
+			f.note(i, e, allowed, false, got, want)
+			most = f.maxAbs
+		}
+		if size := math.Abs(want); size > scale {
+			scale = size
+		}
+		if allowed > bound {
+			bound = allowed
+		}
+		if e*(1+0x1p-50) > used*allowed && allowed <= math.MaxFloat64 {
+			used = max(used, e/allowed)
+		}
 	}
-	e, allowed := math.Abs(got-want), max(hi-want, want-lo)
-	if i == 0 || e > f.maxAbs {
-		f.note(i, e, allowed, false, got, want)
-	}
-	f.scale, f.bound = max(f.scale, math.Abs(want)), max(f.bound, allowed)
-	if e*(1+0x1p-50) > f.used*allowed && allowed <= math.MaxFloat64 {
-		f.used = max(f.used, e/allowed)
-	}
-	return true
+	f.scale, f.bound, f.used = scale, bound, used
+	return i
 }
 
 // rounded16 returns numbers rounded to fp16.
