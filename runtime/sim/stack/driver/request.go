@@ -44,7 +44,7 @@ type programRequest struct {
 	procedure      uint32   `at:"0x00c" name:"procedure"`
 	priority       uint32   `at:"0x010" name:"priority" src:"table 27.6, the pair's first"`
 	qos            uint32   `at:"0x014" name:"quality of service" src:"table 27.6, the pair's second"`
-	reserved       uint32   `at:"0x018" name:"reserved"`
+	_              uint32   `at:"0x018" name:"reserved"`
 	category       uint32   `at:"0x01c" name:"io category" src:"table 27.6"`
 	inputs         surfaces `at:"0x020" name:"surface identifiers, input" src:"table 27.6; 128 places are modelled"`
 	outputs        surfaces `at:"0x220" name:"surface identifiers, output" src:"table 27.6; place modelled"`

@@ -78,7 +78,7 @@ type prepareArgs struct {
 	procedures   uint32 `at:"0x24" name:"out: procedures"`
 	resident     uint64 `at:"0x28" name:"out: bytes resident"`
 	boot         uint32 `at:"0x30" name:"out: boot of the firmware"`
-	reserved     uint32 `at:"0x34" name:"reserved"`
+	_            uint32 `at:"0x34" name:"reserved"`
 }
 
 // Flags of prepareArgs, modelled: the per-instance residency and power arguments.
@@ -93,8 +93,8 @@ var prepareStruct = describe[prepareArgs]("ANEProgramPrepareArgs", "selector 4 b
 
 // destroyArgs is the input of destroy.
 type destroyArgs struct {
-	token    uint64 `at:"0x00" name:"program / instance token"`
-	reserved uint64 `at:"0x08" name:"reserved"`
+	token uint64 `at:"0x00" name:"program / instance token"`
+	_     uint64 `at:"0x08" name:"reserved"`
 }
 
 var destroyIn = describe[destroyArgs]("ANEProgramDestroyArgs", "selector 6", 16)
@@ -129,14 +129,14 @@ var instanceIn = describe[instanceArgs]("ANEProgramCreateInstanceArgs", "selecto
 type chainingArgs struct {
 	token     uint64 `at:"0x00" name:"program / instance token"`
 	procedure uint32 `at:"0x08" name:"procedure"`
-	flag      uint32 `at:"0x0c" name:"reserved"`
+	_         uint32 `at:"0x0c" name:"reserved"`
 }
 
 type chainingReply struct {
-	chain     uint64 `at:"0x00" name:"chain token"`
-	inputs    uint32 `at:"0x08" name:"inputs of the procedure"`
-	outputs   uint32 `at:"0x0c" name:"outputs of the procedure"`
-	timestamp uint64 `at:"0x10" name:"last execution timestamp"`
+	chain   uint64 `at:"0x00" name:"chain token"`
+	inputs  uint32 `at:"0x08" name:"inputs of the procedure"`
+	outputs uint32 `at:"0x0c" name:"outputs of the procedure"`
+	_       uint64 `at:"0x10" name:"last execution timestamp"`
 }
 
 var chainingIn = describe[chainingArgs]("ANEProgramChainingPrepareArgs (input)", "selector 9", 16)
@@ -145,10 +145,10 @@ var chainingOut = describe[chainingReply]("ANEProgramChainingPrepareArgs (output
 
 // debugArgs registers a debug work processor.
 type debugArgs struct {
-	addr   uint64 `at:"0x00" name:"buffer, address"`
-	size   uint64 `at:"0x08" name:"buffer, bytes"`
-	depth  uint32 `at:"0x10" name:"items that may wait"`
-	events uint32 `at:"0x14" name:"event mask"`
+	addr  uint64 `at:"0x00" name:"buffer, address"`
+	size  uint64 `at:"0x08" name:"buffer, bytes"`
+	depth uint32 `at:"0x10" name:"items that may wait"`
+	_     uint32 `at:"0x14" name:"event mask"`
 }
 
 var debugIn = describe[debugArgs]("ANEDebugWorkProcessorArgs", "selector 11", 24)
@@ -160,8 +160,8 @@ type outputSetArgs struct {
 	set       uint32 `at:"0x0c" name:"output buffer set"`
 	surfaces  uint64 `at:"0x10" name:"surface identifiers, address"`
 	count     uint32 `at:"0x18" name:"surfaces"`
-	flags     uint32 `at:"0x1c" name:"flags"`
-	reserved  uint64 `at:"0x20" name:"reserved"`
+	_         uint32 `at:"0x1c" name:"flags"`
+	_         uint64 `at:"0x20" name:"reserved"`
 }
 
 var outputSetIn = describe[outputSetArgs]("ANEProgramOutputSetEnqueueArgs", "direct-path selector 3", 40)
@@ -179,7 +179,7 @@ type inputsReadyArgs struct {
 	procedure uint32                `at:"0x010" name:"procedure"`
 	count     uint32                `at:"0x014" name:"buffers"`
 	doorbell  uint32                `at:"0x018" name:"doorbell index"`
-	flags     uint32                `at:"0x01c" name:"flags"`
+	_         uint32                `at:"0x01c" name:"flags"`
 	buffers   [maxPorts]readyBuffer `at:"0x020" name:"buffers: surface, port, offset, bytes"`
 }
 
@@ -197,7 +197,7 @@ type memoryMapArgs struct {
 	usage   uint32           `at:"0x008" name:"usage code"`
 	count   uint32           `at:"0x00c" name:"ranges"`
 	address uint64           `at:"0x010" name:"device address, of unmap"`
-	flags   uint32           `at:"0x018" name:"flags"`
+	_       uint32           `at:"0x018" name:"flags"`
 	surface uint32           `at:"0x01c" name:"surface, instead of ranges"`
 	ranges  [maxRanges]Range `at:"0x020" name:"ranges: address, bytes"`
 }
@@ -228,8 +228,8 @@ type activeArgs struct {
 	chain     uint64 `at:"0x00" name:"chain token"`
 	procedure uint32 `at:"0x08" name:"procedure"`
 	group     uint32 `at:"0x0c" name:"group"`
-	reserved  uint64 `at:"0x10" name:"reserved"`
-	reserved2 uint64 `at:"0x18" name:"reserved"`
+	_         uint64 `at:"0x10" name:"reserved"`
+	_         uint64 `at:"0x18" name:"reserved"`
 }
 
 var activeIn = describe[activeArgs]("ANEProgramChainingSetActiveProcedureArgs", "direct-path selector 8", 32)
