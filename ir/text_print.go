@@ -2,6 +2,7 @@ package ir
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/hex"
 	"io"
 	"math"
@@ -88,6 +89,40 @@ func PrintElided(w io.Writer, p *Program, elide func(data []byte) string) error 
 	return b.Flush()
 }
 
+// PrintLines calls line with each line of the function's text, without positions in the source, and with what the line
+// shows: the *Func, the *Value of a constant, an *Op, the *Block that returns, or nil. Constants are elided as by
+// PrintElided. The text is valid until line returns.
+func PrintLines(f *Func, elide func(data []byte) string, line func(shows any, text []byte)) {
+	s := &lineSplitter{line: line}
+	b := bufio.NewWriter(s)
+	pr := &printer{w: b, elide: elide, shows: func(x any) {
+		b.Flush() // the splitter returns no error
+		s.shows = x
+	}}
+	pr.fn(f)
+	b.Flush()
+}
+
+// lineSplitter is a writer that passes on the lines that are not empty.
+type lineSplitter struct {
+	line  func(shows any, text []byte)
+	shows any
+	text  []byte // of the line so far
+}
+
+func (s *lineSplitter) Write(p []byte) (int, error) {
+	for l := range bytes.Lines(p) {
+		s.text = append(s.text, l...)
+		if n := len(s.text) - 1; s.text[n] == '\n' {
+			if n > 0 {
+				s.line(s.shows, s.text[:n])
+			}
+			s.shows, s.text = nil, s.text[:0]
+		}
+	}
+	return len(p), nil
+}
+
 // ElidedBytes is the size from which PrintElided replaces a constant.
 const ElidedBytes = blobBytes
 
@@ -95,7 +130,15 @@ type printer struct {
 	w     *bufio.Writer
 	data  *Data
 	elide func([]byte) string
+	shows func(any) // nil, or called with what the next line shows; the text then has no positions
 	buf   []byte
+}
+
+// begin begins a line that shows x.
+func (p *printer) begin(x any) {
+	if p.shows != nil {
+		p.shows(x)
+	}
 }
 
 func (p *printer) put(ss ...string) {
@@ -118,7 +161,9 @@ func (p *printer) program(x *Program) {
 }
 
 func (p *printer) fn(f *Func) {
-	p.put("\nfunc ", valueName(f.Name), " ", strconv.Quote(f.Opset), "(")
+	p.put("\n")
+	p.begin(f)
+	p.put("func ", valueName(f.Name), " ", strconv.Quote(f.Opset), "(")
 	p.values(f.Body.Params)
 	p.put(")")
 	p.pos(f.Pos)
@@ -184,6 +229,7 @@ func (p *printer) constants(b *Block, seen map[*Value]bool) {
 
 func (p *printer) constant(v *Value) {
 	c := v.Const
+	p.begin(v)
 	p.put("  const ", valueName(v.Name), ": ", v.Type.String(), " = ")
 	n := int64(len(c.Data))
 	switch {
@@ -252,12 +298,14 @@ func (p *printer) body(b *Block, indent string) {
 	for _, op := range b.Ops {
 		p.op(op, indent)
 	}
+	p.begin(b)
 	p.put(indent, "return ")
 	p.names(b.Outputs)
 	p.put("\n")
 }
 
 func (p *printer) op(op *Op, indent string) {
+	p.begin(op)
 	p.put(indent)
 	if len(op.Results) == 0 {
 		p.put("do ")
@@ -330,7 +378,7 @@ func (p *printer) names(vs []*Value) {
 }
 
 func (p *printer) pos(at Pos) {
-	if at != (Pos{}) {
+	if at != (Pos{}) && p.shows == nil {
 		p.put(" @", itoa(int64(at.File)), ":", itoa(int64(at.Line)), ":", itoa(int64(at.Col)))
 	}
 }

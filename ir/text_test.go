@@ -2,6 +2,7 @@ package ir
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -99,5 +100,39 @@ func %main "ios18"(%x: tensor<fp16, [4]>, %u: tensor<fp16, [1]>, %b: tensor<int3
 		"relu(x = %x)", 1)), nil)
 	if err == nil || !strings.Contains(err.Error(), "relu changes no part of an operand") {
 		t.Errorf("relu in place: %v", err)
+	}
+}
+
+// TestPrintLinesSaysWhatLinesShow prints a function with blocks: the lines are those of Print without positions.
+func TestPrintLinesSaysWhatLinesShow(t *testing.T) {
+	const want = `func %main "ios18"(%c: tensor<bool, []>, %x: tensor<fp16, [2]>) {
+  const %two: tensor<fp16, [1]> = [0x1p+01]
+  %y: tensor<fp16, [2]> = cond(pred = %c) block () {
+    %d: tensor<fp16, [2]> = mul(x = %x, y = %two)
+    return %d
+  } block () {
+    return %x
+  }
+  return %y
+}
+`
+	placed := strings.NewReplacer("= mul", "@0:3:4 = mul", "%two)", "%two) @0:3:1", ") {\n  const",
+		") @0:1:1 {\n  flex default \"x\" [2]\n  const").Replace(want)
+	p, err := Parse("t", []byte("program \"1.3\"\nfile \"a.mil\"\n\n"+placed), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines, shown []string
+	PrintLines(p.Funcs[0], nil, func(shows any, text []byte) {
+		lines = append(lines, string(text))
+		shown = append(shown, strings.TrimPrefix(fmt.Sprintf("%T", shows), "*ir."))
+	})
+	if got := strings.Join(lines, "\n") + "\n"; got != strings.Replace(want, "  const", "  flex default \"x\" [2]\n  const",
+		1) {
+		t.Errorf("lines\n%swant\n%s", got, want)
+	}
+	const kinds = "Func <nil> Value Op Op Block <nil> Block <nil> Block <nil>"
+	if got := strings.Join(shown, " "); got != kinds {
+		t.Errorf("the lines show %s, want %s", got, kinds)
 	}
 }
