@@ -5,9 +5,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/zinc-compiler/zinc/internal/diag"
+	"github.com/zinc-compiler/zinc/internal/node"
 )
 
 // Bounds of the report on a pass: pairs of lines, subjects in a line, and bytes of a line of a program.
@@ -287,12 +287,7 @@ func (p *pairing) between(a, b *shot, number []uint32) (d programDifference) {
 
 // lineText returns a line of a program for display.
 func lineText(l string) string {
-	l = strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, strings.TrimLeft(l, " "))
+	l = node.Printable(strings.TrimLeft(l, " "))
 	if len(l) <= maxLineBytes {
 		return l
 	}

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/zinc-compiler/zinc/internal/node"
 )
 
 // Request is what an executable is asked to compile.
@@ -104,7 +106,7 @@ func (e *RefusedError) Error() string {
 	s := e.Executable + ": " + what
 	lines := strings.Split(strings.TrimSpace(e.Message), "\n")
 	if first := strings.TrimPrefix(lines[0], "zinc: "); first != "" {
-		s += ": " + printable(first)
+		s += ": " + node.Printable(first)
 	}
 	if n := len(lines) - 1; n > 0 {
 		s += fmt.Sprintf(" (and %d more lines)", n)

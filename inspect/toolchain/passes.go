@@ -7,7 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"unicode"
+
+	"github.com/zinc-compiler/zinc/internal/node"
 )
 
 // maxPasses bounds the programs that one compilation may print: passes times functions
@@ -70,7 +71,7 @@ func (s *splitter) begin(name string) error {
 	if len(s.r.Passes) == maxPasses {
 		return &LimitError{What: "the programs that it prints", Limit: fmt.Sprint(maxPasses)}
 	}
-	if name = printable(name); len(name) > maxName {
+	if name = node.Printable(name); len(name) > maxName {
 		name = strings.ToValidUTF8(name[:maxName], "")
 	}
 	path := filepath.Join(s.dir, fmt.Sprintf("%05d.txt", len(s.r.Passes)))
@@ -102,14 +103,4 @@ func (s *splitter) say(l []byte) error {
 	}
 	s.said.Write(l)
 	return s.said.WriteByte('\n')
-}
-
-// printable replaces what a terminal would take for a command.
-func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsPrint(r) {
-			return r
-		}
-		return '?'
-	}, s)
 }
