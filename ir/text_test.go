@@ -127,9 +127,9 @@ func TestPrintLinesSaysWhatLinesShow(t *testing.T) {
 		lines = append(lines, string(text))
 		shown = append(shown, strings.TrimPrefix(fmt.Sprintf("%T", shows), "*ir."))
 	})
-	if got := strings.Join(lines, "\n") + "\n"; got != strings.Replace(want, "  const", "  flex default \"x\" [2]\n  const",
-		1) {
-		t.Errorf("lines\n%swant\n%s", got, want)
+	whole := strings.Replace(want, "  const", "  flex default \"x\" [2]\n  const", 1)
+	if got := strings.Join(lines, "\n") + "\n"; got != whole {
+		t.Errorf("lines\n%swant\n%s", got, whole)
 	}
 	const kinds = "Func <nil> Value Op Op Block <nil> Block <nil> Block <nil>"
 	if got := strings.Join(shown, " "); got != kinds {
