@@ -35,30 +35,16 @@ func (rt *Runtime) BufferObjectAlloc(n int64, typ BufferType) (*BufferObject, er
 	object := word("buffer object")
 	switch {
 	case n < 1 || n > MaxBufferBytes:
-		return nil, rt.called(callAlloc, object, &Error{
-			Call:   callAlloc,
-			Object: string(object),
-			Rule:   fmt.Sprintf("the size is %d bytes, want 1 to %d", n, int64(MaxBufferBytes)),
-			Do:     "use the size in the port's TensorDescriptor",
-			Err:    ErrArgument,
-		})
+		return nil, rt.refuse(callAlloc, object, ErrArgument,
+			fmt.Sprintf("the size is %d bytes, want 1 to %d", n, int64(MaxBufferBytes)),
+			"use the size in the port's TensorDescriptor")
 	case memlimit.Room(n) != nil:
-		return nil, rt.called(callAlloc, object, &Error{
-			Call:   callAlloc,
-			Object: string(object),
-			Rule: fmt.Sprintf("the size is %d bytes, which do not fit the limit of %d bytes of memory for this process",
+		return nil, rt.refuse(callAlloc, object, ErrArgument,
+			fmt.Sprintf("the size is %d bytes, which do not fit the limit of %d bytes of memory for this process",
 				n, memlimit.Bytes()),
-			Do:  "use smaller shapes, or a larger limit",
-			Err: ErrArgument,
-		})
+			"use smaller shapes, or a larger limit")
 	case typ != BufferTypeDefault:
-		return nil, rt.called(callAlloc, object, &Error{
-			Call:   callAlloc,
-			Object: string(object),
-			Rule:   fmt.Sprintf("unknown type %d", typ),
-			Do:     "use type 0",
-			Err:    ErrArgument,
-		})
+		return nil, rt.refuse(callAlloc, object, ErrArgument, fmt.Sprintf("unknown type %d", typ), "use type 0")
 	}
 	rt.mu.Lock()
 	b := &BufferObject{rt: rt, id: rt.id("buffer")}

@@ -32,13 +32,7 @@ type Compiler struct {
 func (rt *Runtime) NewCompiler(c CompilerConfig) (*Compiler, error) {
 	if c.Compile == nil {
 		object := word("compiler")
-		return nil, rt.called(callCompilerCreate, object, &Error{
-			Call:   callCompilerCreate,
-			Object: string(object),
-			Rule:   "CompilerConfig.Compile is nil",
-			Do:     "set it",
-			Err:    ErrArgument,
-		})
+		return nil, rt.refuse(callCompilerCreate, object, ErrArgument, "CompilerConfig.Compile is nil", "set it")
 	}
 	rt.mu.Lock()
 	p := &Compiler{rt: rt, id: rt.id("compiler"), c: c, found: map[string]*sim.Machine{}}
@@ -64,12 +58,7 @@ func (c *Compiler) IsNewCompileRequired(ctx context.Context, modelPath string) (
 func (c *Compiler) Compile(ctx context.Context, modelPath string) (*ProgramLibrary, error) {
 	m, err := c.machine(ctx, modelPath)
 	if err != nil {
-		return nil, c.rt.called(callCompile, c, &Error{
-			Call:   callCompile,
-			Object: c.String(),
-			Rule:   modelPath,
-			Err:    err,
-		})
+		return nil, c.rt.refuse(callCompile, c, err, modelPath, "")
 	}
 	l := c.rt.library(m)
 	return l, c.rt.called(callCompile, c, nil, trace.Arg{Key: "library", Value: l.String()})

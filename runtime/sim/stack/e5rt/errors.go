@@ -2,6 +2,7 @@ package e5rt
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 )
 
@@ -28,6 +29,16 @@ func (e *Error) Error() string {
 		b.WriteString("; " + e.Do)
 	}
 	return b.String()
+}
+
+// refused returns the error of a call: its kind or cause, what is wrong, and what to do about it.
+func refused(call string, object fmt.Stringer, err error, rule, do string) error {
+	return &Error{Call: call, Object: object.String(), Rule: rule, Do: do, Err: err}
+}
+
+// refuse is refused, and traces the call.
+func (rt *Runtime) refuse(call string, object fmt.Stringer, err error, rule, do string) error {
+	return rt.called(call, object, refused(call, object, err, rule, do))
 }
 
 // Unwrap returns the kind or the cause.

@@ -22,13 +22,8 @@ type ProgramLibrary struct {
 func (rt *Runtime) NewProgramLibrary(m *sim.Machine) (*ProgramLibrary, error) {
 	object := word("program library")
 	if m.Pair().Alone() {
-		return nil, rt.called(callLibraryCreate, object, &Error{
-			Call:   callLibraryCreate,
-			Object: string(object),
-			Rule:   "the container has no descriptor",
-			Do:     "open the container together with its descriptor",
-			Err:    ErrArgument,
-		})
+		return nil, rt.refuse(callLibraryCreate, object, ErrArgument, "the container has no descriptor",
+			"open the container together with its descriptor")
 	}
 	l := rt.library(m)
 	return l, rt.called(callLibraryCreate, l, nil)
@@ -60,13 +55,8 @@ func (l *ProgramLibrary) FunctionNames() []string {
 func (l *ProgramLibrary) RetainProgramFunction(name string) (*ProgramFunction, error) {
 	names := l.FunctionNames()
 	if !slices.Contains(names, name) {
-		return nil, l.rt.called(callRetainFunction, l, &Error{
-			Call:   callRetainFunction,
-			Object: l.String(),
-			Rule:   fmt.Sprintf("no function %q", name),
-			Do:     "it has " + strings.Join(names, ", "),
-			Err:    ErrArgument,
-		})
+		return nil, l.rt.refuse(callRetainFunction, l, ErrArgument, fmt.Sprintf("no function %q", name),
+			"it has "+strings.Join(names, ", "))
 	}
 	l.rt.mu.Lock()
 	f := &ProgramFunction{lib: l, id: l.rt.id("function"), name: name}
@@ -113,21 +103,9 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 	rt.mu.Unlock()
 	switch state {
 	case released:
-		return rt.called(callLoad, f, &Error{
-			Call:   callLoad,
-			Object: f.String(),
-			Rule:   "it has been released",
-			Do:     "retain it from its library again",
-			Err:    ErrOrder,
-		})
+		return rt.refuse(callLoad, f, ErrOrder, "it has been released", "retain it from its library again")
 	case loading, loaded:
-		return rt.called(callLoad, f, &Error{
-			Call:   callLoad,
-			Object: f.String(),
-			Rule:   "it is already loaded",
-			Do:     "load it once, before the loop",
-			Err:    ErrOrder,
-		})
+		return rt.refuse(callLoad, f, ErrOrder, "it is already loaded", "load it once, before the loop")
 	}
 	var d sim.Dispatcher
 	var c io.Closer
@@ -142,7 +120,7 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 	}
 	rt.mu.Unlock()
 	if err != nil {
-		return rt.called(callLoad, f, &Error{Call: callLoad, Object: f.String(), Err: err})
+		return rt.refuse(callLoad, f, err, "", "")
 	}
 	return rt.called(callLoad, f, nil)
 }
@@ -152,42 +130,25 @@ func (f *ProgramFunction) LoadForExecution(ctx context.Context) error {
 func (f *ProgramFunction) Release() error {
 	rt := f.lib.rt
 	rt.mu.Lock()
-	e := (*Error)(nil)
+	err := error(nil)
 	switch {
 	case f.state == released:
-		e = &Error{
-			Call:   callFunctionRelease,
-			Object: f.String(),
-			Rule:   "it has been released",
-			Do:     "release it once",
-			Err:    ErrOrder,
-		}
+		err = refused(callFunctionRelease, f, ErrOrder, "it has been released", "release it once")
 	case f.state == loading:
-		e = &Error{
-			Call:   callFunctionRelease,
-			Object: f.String(),
-			Rule:   "it is being loaded",
-			Do:     "wait for " + callLoad,
-			Err:    ErrInFlight,
-		}
+		err = refused(callFunctionRelease, f, ErrInFlight, "it is being loaded", "wait for "+callLoad)
 	case f.encoded > 0:
-		e = &Error{
-			Call:   callFunctionRelease,
-			Object: f.String(),
-			Rule:   fmt.Sprintf("%d of its operations are encoded", f.encoded),
-			Do:     "reset their streams with " + callReset,
-			Err:    ErrInFlight,
-		}
+		err = refused(callFunctionRelease, f, ErrInFlight, fmt.Sprintf("%d of its operations are encoded", f.encoded),
+			"reset their streams with "+callReset)
 	default:
 		f.state = released
 	}
 	rt.mu.Unlock()
-	if e != nil {
-		return rt.called(callFunctionRelease, f, e)
+	if err != nil {
+		return rt.called(callFunctionRelease, f, err)
 	}
 	if f.closer != nil {
 		if err := f.closer.Close(); err != nil {
-			return rt.called(callFunctionRelease, f, &Error{Call: callFunctionRelease, Object: f.String(), Err: err})
+			return rt.refuse(callFunctionRelease, f, err, "", "")
 		}
 	}
 	return rt.called(callFunctionRelease, f, nil)

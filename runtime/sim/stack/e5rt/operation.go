@@ -16,26 +16,15 @@ type PrecompiledComputeOpCreateOptions struct{ fn *ProgramFunction }
 // function must be loaded.
 func CreateWithProgramFunction(f *ProgramFunction) (*PrecompiledComputeOpCreateOptions, error) {
 	if f == nil {
-		return nil, &Error{
-			Call:   callOptionsCreate,
-			Object: "options",
-			Rule:   "no function",
-			Do:     "retain one with " + callRetainFunction,
-			Err:    ErrArgument,
-		}
+		return nil, refused(callOptionsCreate, word("options"), ErrArgument, "no function",
+			"retain one with "+callRetainFunction)
 	}
 	rt := f.lib.rt
 	rt.mu.Lock()
 	state := f.state
 	rt.mu.Unlock()
 	if state != loaded {
-		return nil, rt.called(callOptionsCreate, f, &Error{
-			Call:   callOptionsCreate,
-			Object: f.String(),
-			Rule:   "it is not loaded",
-			Do:     "load it with " + callLoad,
-			Err:    ErrOrder,
-		})
+		return nil, rt.refuse(callOptionsCreate, f, ErrOrder, "it is not loaded", "load it with "+callLoad)
 	}
 	return &PrecompiledComputeOpCreateOptions{f}, rt.called(callOptionsCreate, f, nil)
 }
@@ -58,13 +47,8 @@ type ExecutionStreamOperation struct {
 func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateOptions) (*ExecutionStreamOperation,
 	error) {
 	if o == nil {
-		return nil, &Error{
-			Call:   callOperationCreate,
-			Object: "operation",
-			Rule:   "no options",
-			Do:     "create them with " + callOptionsCreate,
-			Err:    ErrArgument,
-		}
+		return nil, refused(callOperationCreate, word("operation"), ErrArgument, "no options",
+			"create them with "+callOptionsCreate)
 	}
 	f := o.fn
 	rt := f.lib.rt
@@ -72,17 +56,11 @@ func CreatePrecompiledComputeOperationWithOptions(o *PrecompiledComputeOpCreateO
 	state, d := f.state, f.dispatcher
 	rt.mu.Unlock()
 	if state != loaded {
-		return nil, rt.called(callOperationCreate, f, &Error{
-			Call:   callOperationCreate,
-			Object: f.String(),
-			Rule:   "it is no longer loaded",
-			Do:     "retain and load it again",
-			Err:    ErrOrder,
-		})
+		return nil, rt.refuse(callOperationCreate, f, ErrOrder, "it is no longer loaded", "retain and load it again")
 	}
 	run, err := f.lib.machine.Prepare(f.name, rt.simOptions(d))
 	if err != nil {
-		return nil, rt.called(callOperationCreate, f, &Error{Call: callOperationCreate, Object: f.String(), Err: err})
+		return nil, rt.refuse(callOperationCreate, f, err, "", "")
 	}
 	rt.mu.Lock()
 	op := &ExecutionStreamOperation{fn: f, id: rt.id("operation"), run: run}
@@ -161,13 +139,7 @@ func (op *ExecutionStreamOperation) retain(side *portSide, name string) (*IOPort
 	if names != nil {
 		do = "use one of " + strings.Join(names, ", ")
 	}
-	return nil, op.fn.lib.rt.called(side.retain, op, &Error{
-		Call:   side.retain,
-		Object: op.String(),
-		Rule:   fmt.Sprintf("no %s port %q", side.name, name),
-		Do:     do,
-		Err:    ErrArgument,
-	})
+	return nil, op.fn.lib.rt.refuse(side.retain, op, ErrArgument, fmt.Sprintf("no %s port %q", side.name, name), do)
 }
 
 // InputNames returns the names of the input ports in order.
@@ -208,57 +180,29 @@ func (op *ExecutionStreamOperation) free(call string) error {
 	case s == nil:
 		return nil
 	case s.state == inFlight:
-		return &Error{
-			Call:   call,
-			Object: op.String(),
-			Rule:   fmt.Sprintf("%s, on which it is encoded, is in flight", s),
-			Do:     "wait for its completion",
-			Err:    ErrInFlight,
-		}
+		return refused(call, op, ErrInFlight, fmt.Sprintf("%s, on which it is encoded, is in flight", s),
+			"wait for its completion")
 	default:
-		return &Error{
-			Call:   call,
-			Object: op.String(),
-			Rule:   fmt.Sprintf("it is encoded on %s", s),
-			Do:     "reset the stream with " + callReset,
-			Err:    ErrOrder,
-		}
+		return refused(call, op, ErrOrder, fmt.Sprintf("it is encoded on %s", s), "reset the stream with "+callReset)
 	}
 }
 
 // prepare checks the bindings. The runtime's lock is held.
 func (op *ExecutionStreamOperation) prepare(call string) error {
 	if op.fn.state != loaded {
-		return &Error{
-			Call:   call,
-			Object: op.String(),
-			Rule:   fmt.Sprintf("%s has been released", op.fn),
-			Do:     "retain and load it again",
-			Err:    ErrOrder,
-		}
+		return refused(call, op, ErrOrder, fmt.Sprintf("%s has been released", op.fn), "retain and load it again")
 	}
 	if op.prepared {
 		return nil
 	}
 	for _, p := range op.ports {
 		if p.buf == nil && p.side != stateSide {
-			return &Error{
-				Call:   call,
-				Object: op.String(),
-				Rule:   fmt.Sprintf("nothing is bound to %s port %q", p.side.name, p.name),
-				Do:     "bind a buffer object of " + fmt.Sprint(p.desc.Size) + " bytes with " + callBind,
-				Err:    ErrUnbound,
-			}
+			return refused(call, op, ErrUnbound, fmt.Sprintf("nothing is bound to %s port %q", p.side.name, p.name),
+				"bind a buffer object of "+fmt.Sprint(p.desc.Size)+" bytes with "+callBind)
 		}
 	}
 	if err := op.run.Check(); err != nil {
-		return &Error{
-			Call:   call,
-			Object: op.String(),
-			Rule:   err.Error(),
-			Do:     "bind a buffer object of its own to each",
-			Err:    ErrArgument,
-		}
+		return refused(call, op, ErrArgument, err.Error(), "bind a buffer object of its own to each")
 	}
 	op.prepared = true
 	return nil
@@ -301,35 +245,19 @@ func (p *IOPort) BindBufferObject(b *BufferObject) error {
 func (p *IOPort) bind(b *BufferObject) error {
 	switch {
 	case b == nil:
-		return &Error{
-			Call:   callBind,
-			Object: p.String(),
-			Rule:   "no buffer object",
-			Do:     "allocate one with " + callAlloc,
-			Err:    ErrArgument,
-		}
+		return refused(callBind, p, ErrArgument, "no buffer object", "allocate one with "+callAlloc)
 	case b.rt != p.op.fn.lib.rt:
-		return &Error{
-			Call:   callBind,
-			Object: p.String(),
-			Rule:   fmt.Sprintf("%s belongs to another runtime", b),
-			Do:     "allocate one of this runtime with " + callAlloc,
-			Err:    ErrArgument,
-		}
+		return refused(callBind, p, ErrArgument, fmt.Sprintf("%s belongs to another runtime", b),
+			"allocate one of this runtime with "+callAlloc)
 	case int64(b.mem.Size()) < p.desc.Size:
-		return &Error{
-			Call:   callBind,
-			Object: p.String(),
-			Rule:   fmt.Sprintf("%s is too small: %s takes %d", b, p.desc.Type, p.desc.Size),
-			Do:     "allocate a larger one with " + callAlloc,
-			Err:    ErrSize,
-		}
+		return refused(callBind, p, ErrSize, fmt.Sprintf("%s is too small: %s takes %d", b, p.desc.Type, p.desc.Size),
+			"allocate a larger one with "+callAlloc)
 	}
 	if err := p.op.free(callBind); err != nil {
 		return err
 	}
 	if err := p.side.bind(p.op.run, p.name, b.mem); err != nil {
-		return &Error{Call: callBind, Object: p.String(), Err: err}
+		return refused(callBind, p, err, "", "")
 	}
 	p.buf, p.op.prepared = b, false
 	return nil

@@ -57,37 +57,15 @@ func (s *ExecutionStream) EncodeOperation(op *ExecutionStreamOperation) error {
 func (s *ExecutionStream) encode(op *ExecutionStreamOperation) error {
 	switch {
 	case op == nil:
-		return &Error{
-			Call:   callEncode,
-			Object: s.String(),
-			Rule:   "no operation",
-			Do:     "create one with " + callOperationCreate,
-			Err:    ErrArgument,
-		}
+		return refused(callEncode, s, ErrArgument, "no operation", "create one with "+callOperationCreate)
 	case op.fn.lib.rt != s.rt:
-		return &Error{
-			Call:   callEncode,
-			Object: s.String(),
-			Rule:   fmt.Sprintf("%s belongs to another runtime", op),
-			Do:     "create the stream with the same runtime",
-			Err:    ErrArgument,
-		}
+		return refused(callEncode, s, ErrArgument, fmt.Sprintf("%s belongs to another runtime", op),
+			"create the stream with the same runtime")
 	case s.state == inFlight:
-		return &Error{
-			Call:   callEncode,
-			Object: s.String(),
-			Rule:   "it is in flight",
-			Do:     "wait for its completion, then reset it with " + callReset,
-			Err:    ErrInFlight,
-		}
+		return refused(callEncode, s, ErrInFlight, "it is in flight",
+			"wait for its completion, then reset it with "+callReset)
 	case s.state == executed:
-		return &Error{
-			Call:   callEncode,
-			Object: s.String(),
-			Rule:   "it has been executed",
-			Do:     "reset it with " + callReset,
-			Err:    ErrOrder,
-		}
+		return refused(callEncode, s, ErrOrder, "it has been executed", "reset it with "+callReset)
 	}
 	if err := op.free(callEncode); err != nil {
 		return err
@@ -107,29 +85,14 @@ func (s *ExecutionStream) encode(op *ExecutionStreamOperation) error {
 func (s *ExecutionStream) start(call string) (request uint64, lost bool, err error) {
 	switch s.state {
 	case empty:
-		return 0, false, &Error{
-			Call:   call,
-			Object: s.String(),
-			Rule:   "nothing is encoded on it",
-			Do:     "encode an operation with " + callEncode,
-			Err:    ErrOrder,
-		}
+		return 0, false, refused(call, s, ErrOrder, "nothing is encoded on it",
+			"encode an operation with "+callEncode)
 	case inFlight:
-		return 0, false, &Error{
-			Call:   call,
-			Object: s.String(),
-			Rule:   "it is already in flight",
-			Do:     "wait for its completion, then reset it with " + callReset,
-			Err:    ErrInFlight,
-		}
+		return 0, false, refused(call, s, ErrInFlight, "it is already in flight",
+			"wait for its completion, then reset it with "+callReset)
 	case executed:
-		return 0, false, &Error{
-			Call:   call,
-			Object: s.String(),
-			Rule:   "it has been executed",
-			Do:     "reset it with " + callReset + ", then encode",
-			Err:    ErrOrder,
-		}
+		return 0, false, refused(call, s, ErrOrder, "it has been executed",
+			"reset it with "+callReset+", then encode")
 	}
 	s.state = inFlight
 	s.rt.requests++
@@ -191,13 +154,7 @@ func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
 			case <-ctx.Done():
 				s.rt.order.quit(granted)
 				s.ended(encoded)
-				return s.rt.called(callExecute, s, &Error{
-					Call:   callExecute,
-					Object: s.String(),
-					Rule:   "other streams were in flight",
-					Do:     "execute it again",
-					Err:    ctx.Err(),
-				})
+				return s.rt.refuse(callExecute, s, ctx.Err(), "other streams were in flight", "execute it again")
 			}
 		}
 	}
@@ -205,13 +162,7 @@ func (s *ExecutionStream) ExecuteSync(ctx context.Context) error {
 	s.ran()
 	if lost {
 		<-ctx.Done()
-		return s.rt.called(callExecute, s, &Error{
-			Call:   callExecute,
-			Object: s.String(),
-			Rule:   lostRule,
-			Do:     lostDo,
-			Err:    ctx.Err(),
-		})
+		return s.rt.refuse(callExecute, s, ctx.Err(), lostRule, lostDo)
 	}
 	s.ended(executed)
 	s.collected()
@@ -232,7 +183,7 @@ func (s *ExecutionStream) dispatch(ctx context.Context, call string, request uin
 	}
 	for _, op := range s.ops {
 		if err := op.run.Run(ctx); err != nil {
-			return &Error{Call: call, Object: s.String(), Rule: op.String(), Err: err}
+			return refused(call, s, err, op.String(), "")
 		}
 	}
 	return nil
@@ -243,13 +194,7 @@ func (s *ExecutionStream) Reset() error {
 	s.rt.mu.Lock()
 	err := error(nil)
 	if s.state == inFlight {
-		err = &Error{
-			Call:   callReset,
-			Object: s.String(),
-			Rule:   "it is in flight",
-			Do:     "wait for its completion",
-			Err:    ErrInFlight,
-		}
+		err = refused(callReset, s, ErrInFlight, "it is in flight", "wait for its completion")
 	} else {
 		for i, op := range s.ops {
 			op.stream = nil

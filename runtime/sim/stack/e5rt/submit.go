@@ -30,13 +30,8 @@ type Submission struct {
 func (s *ExecutionStream) SubmitAsync(ctx context.Context, timeout time.Duration, completion func(error)) (*Submission,
 	error) {
 	if timeout < 0 {
-		return nil, s.rt.called(callSubmit, s, &Error{
-			Call:   callSubmit,
-			Object: s.String(),
-			Rule:   fmt.Sprintf("the timeout is %v, want >= 0", timeout),
-			Do:     "pass 0 for no timeout",
-			Err:    ErrArgument,
-		})
+		return nil, s.rt.refuse(callSubmit, s, ErrArgument, fmt.Sprintf("the timeout is %v, want >= 0", timeout),
+			"pass 0 for no timeout")
 	}
 	s.rt.mu.Lock()
 	request, lost, err := s.start(callSubmit)
@@ -105,7 +100,7 @@ func (b *Submission) complete() {
 }
 
 func (b *Submission) timedOut(rule string) error {
-	return &Error{Call: callSubmit, Object: b.s.String(), Rule: rule, Err: ErrTimeout}
+	return refused(callSubmit, b.s, ErrTimeout, rule, "")
 }
 
 // Wait returns the error of the completion when it fires. If it does not fire (Options.OverlapStreams), Wait advances
@@ -144,7 +139,7 @@ func (b *Submission) Wait(ctx context.Context) error {
 
 func (b *Submission) gaveUp(err error) error {
 	if b.lost {
-		return &Error{Call: callSubmit, Object: b.s.String(), Rule: lostRule, Do: lostDo, Err: err}
+		return refused(callSubmit, b.s, err, lostRule, lostDo)
 	}
-	return &Error{Call: callSubmit, Object: b.s.String(), Rule: "ctx ended the wait", Do: "wait again", Err: err}
+	return refused(callSubmit, b.s, err, "ctx ended the wait", "wait again")
 }
