@@ -86,7 +86,6 @@ func (b *builder) alongChannels(x, y ir.Type) (row int64, ok bool) {
 // eachImage calls emit for the images of a batch.
 func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand, tile int64)) {
 	if x.buf.layout == columnAlongRow || dst.buf.layout == columnAlongRow {
-		dst.buf.transposed = dst.buf.layout == columnAlongRow
 		emit(b.column(x), b.column(dst), 0)
 		return
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
-	"github.com/zinc-compiler/zinc/lower/td"
 	"github.com/zinc-compiler/zinc/target"
 )
 
@@ -301,7 +300,7 @@ func (b *builder) groupedConv(x, dst *surf, k *weights.Kernel, g *convGeometry, 
 	if k.Bias != nil {
 		rows++
 	}
-	perGroup := align(int64(max(1, outg/td.Lanes+1)*rows*2), 64)
+	perGroup := align(int64(max(1, outg/int(b.t.Cores)+1)*rows*2), 64)
 	run := k.Groups
 	if pixels > b.t.StreamPixels {
 		run = int(max(1, min(int64(k.Groups), b.t.KernelBytes/perGroup)))
@@ -406,12 +405,11 @@ func (s *surf) channels(first, n int64) *surf {
 // rows of a tile, in the columns of a work unit, and the result if it is assembled in L2, fit in most bytes of L2. It
 // also sets the number of source rows that are on chip at once.
 func (b *builder) tileRows(d *draft, src, out *operand, kh, sy, most int64) int64 {
-	d.t = b.t
 	row := src.ext[axG]*max(src.ext[axD], 1)*src.ext[axC]*
-		align(min(src.ext[axW], src.unitColumns(d.t))*elemBytes, d.t.L2Granule) + maxUnitPad(d.t)
-	if d.dst = *out; narrowUnits(d) {
+		align(min(src.ext[axW], src.unitColumns(b.t))*elemBytes, b.t.L2Granule) + maxUnitPad(b.t)
+	if d.dst = *out; narrowUnits(b.t, d) {
 		d.gather = true
-		row += d.gatheredRow()
+		row += d.gatheredRow(b.t)
 	}
 	src.rows = min(most/row, src.ext[axH])
 	if src.rows == src.ext[axH] {

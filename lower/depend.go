@@ -142,7 +142,7 @@ func (c *chain) followsClosely(i int, f, before *footprint) bool {
 	if p.shift.small && d.shift.small && d.ne.unicast {
 		return false // channelwise work on an image of at most 8x8 (encoder_conv_pad_.._tiny)
 	}
-	groups := p.does(td.NEMultiply) && !p.ne.unicast && p.kernel != nil && out[axC] > td.Lanes<<p.kernel.ocgSize
+	groups := p.does(td.NEMultiply) && !p.ne.unicast && p.kernel != nil && out[axC] > c.t.Cores<<p.kernel.ocgSize
 	return same && !groups
 }
 

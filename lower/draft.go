@@ -19,7 +19,7 @@ const (
 // draft is one task without registers. A rule sets what the task computes, where it reads and where it writes; the
 // planners (see Planners) set the rest; encode turns it into registers.
 type draft struct {
-	t    *target.Table // set by emit, or earlier by who asks the draft for sizes
+	t    *target.Table // set by emit
 	op   *ir.Op        // operation, or the leading one of a fused run
 	rule string
 

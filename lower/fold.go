@@ -91,7 +91,7 @@ func (b *builder) foldedProduct(img *surf, k *weights.Kernel, e *epilogue) error
 	}
 	rows := to
 	if to.buf.space == scratch {
-		to.buf.apart, to.buf.close = true, true
+		to.buf.spacing = rowsRejoined
 	} else {
 		rows = b.temp([]int64{b.t.SmallImage * img.dims[1], int64(k.Out)})
 	}

@@ -50,7 +50,7 @@ func l2Layout(d *draft, base int64, ext [5]int64, rows, cols int64, o *operand) 
 	whole := depth * ext[axD]
 	row := whole + rowPad(d, ch, whole, ext[axH])
 	switch {
-	case narrowUnits(d):
+	case narrowUnits(d.t, d):
 		row = whole + narrowPad(d.t)
 	case d.rowAgain:
 		return l2Place{base, [4]int64{whole, depth, ch, ch}}, whole
@@ -68,18 +68,18 @@ func maxUnitPad(t *target.Table) int64 { return narrowPad(t) }
 // gatheredRow is the number of L2 bytes of a row of the result of a task in narrow units. The row is put together in
 // L2, one channel of a work unit after the other. Rows of units of eight rows are padded by eight granules, of sixteen
 // rows by ten (encoder_conv_pad, encoder_slice_lastdim).
-func (d *draft) gatheredRow() int64 {
+func (d *draft) gatheredRow(t *target.Table) int64 {
 	o := &d.dst
-	row := o.ext[axG] * o.ext[axC] * align(min(o.ext[axW], d.t.WorkUnit)*elemBytes, d.t.L2Granule)
-	return row + 2*int64(wideShift(d)+1)*d.t.L2Granule
+	row := o.ext[axG] * o.ext[axC] * align(min(o.ext[axW], t.WorkUnit)*elemBytes, t.L2Granule)
+	return row + 2*int64(wideShift(t, d)+1)*t.L2Granule
 }
 
 // gathered is the place where rows of the result of a task in narrow units are put together.
-func (d *draft) gathered() l2Place {
+func (d *draft) gathered(t *target.Table) l2Place {
 	o := &d.dst
-	ch := align(min(o.ext[axW], d.t.WorkUnit)*elemBytes, d.t.L2Granule)
+	ch := align(min(o.ext[axW], t.WorkUnit)*elemBytes, t.L2Granule)
 	all := ch * o.ext[axC]
-	return l2Place{stride: [4]int64{axG: all, axD: all, axC: ch, axH: d.gatheredRow()}}
+	return l2Place{stride: [4]int64{axG: all, axD: all, axC: ch, axH: d.gatheredRow(t)}}
 }
 
 // gathersTransposed reports whether a pass that exchanges channels and width for a port, or for several kernels, puts
@@ -89,7 +89,7 @@ func (d *draft) gathered() l2Place {
 func (d *draft) gathersTransposed() bool {
 	o := &d.dst
 	return d.copies() && o.swap && (o.buf.space == outPort || o.buf.layout == stackOfKernels) &&
-		o.ext[axC] >= td.Lanes && max(o.ext[axG], 1) == 1 && max(o.ext[axD], 1) == 1
+		o.ext[axC] >= d.t.Cores && max(o.ext[axG], 1) == 1 && max(o.ext[axD], 1) == 1
 }
 
 // transposedRow is the number of L2 bytes that gathersTransposed needs to put one row together.
@@ -227,8 +227,8 @@ func (c *chain) shape(d *draft) error {
 		d.gather, d.dst.l2 = true, gatheredPatches(c.t, &d.dst)
 		d.reach += gatheredPatchRow(c.t, &d.dst) * d.tile
 	case d.gather:
-		d.dst.l2 = d.gathered()
-		d.reach += d.gatheredRow() * d.tile
+		d.dst.l2 = d.gathered(c.t)
+		d.reach += d.gatheredRow(c.t) * d.tile
 	case d.gathersTransposed() && d.reach+transposedRow(c.t, d.dst.ext)*d.tile <= c.t.L2Bytes:
 		d.gather, d.dst.l2 = true, gatheredTransposed(c.t, &d.dst)
 		d.reach += transposedRow(c.t, d.dst.ext) * d.tile
@@ -310,15 +310,15 @@ func (d *draft) planarPatch() {
 // work units. It is the shift of the units that cover the fewest columns, and the smallest of equal ones
 // (encoder_conv_idx_c8_n8_k1x1_s1_g8_bias0_valid_pad and encoder_conv_pad with 750 columns, encoder_slice_lastdim with
 // 375; a kernel of two columns and a table over one channel have 0 there). It is 0 for other tasks.
-func wideShift(d *draft) int {
+func wideShift(t *target.Table, d *draft) int {
 	w, h := d.dst.ext[axW], d.dst.ext[axH]
 	copies := d.copies() && d.dst.ext[axC] > 1 && d.dst.buf.space == outPort
-	if !d.does(td.NEMultiply) && !copies || w <= d.t.WorkUnit || !d.window.alone() || d.dst.swap {
+	if !d.does(td.NEMultiply) && !copies || w <= t.WorkUnit || !d.window.alone() || d.dst.swap {
 		return 0
 	}
 	best := 0
 	for s := 1; s <= maxShift && 1<<s <= h; s++ {
-		if align(w, d.t.WorkUnit>>s) < align(w, d.t.WorkUnit>>best) {
+		if align(w, t.WorkUnit>>s) < align(w, t.WorkUnit>>best) {
 			best = s
 		}
 	}
@@ -327,7 +327,7 @@ func wideShift(d *draft) int {
 
 // narrowUnits reports whether there are several work units side by side, each with less of a row than the 64 bytes that
 // DMA moves.
-func narrowUnits(d *draft) bool { return d.t.WorkUnit>>wideShift(d)*elemBytes < 64 }
+func narrowUnits(t *target.Table, d *draft) bool { return t.WorkUnit>>wideShift(t, d)*elemBytes < 64 }
 
 // units sets how the neural engine folds rows into work units: shift s makes a unit 128 >> s columns by 1 << s rows.
 // The largest shift is limited by the columns, the rows and 4. A product, or a sum over channels, with an output of at
@@ -348,7 +348,7 @@ func (d *draft) units() {
 	case d.copies() && d.dst.swap && d.src[0].buf.space == scratch && out[axH] > 1 && out[axW] >= d.t.WorkUnit:
 		// Rows in L2 that are folded to an image (chain_block_d512_s64_proj1).
 	case d.copies() && d.dst.swap && (out[axC] <= d.t.SmallImage || d.dst.inter == transposedInter(d.t) ||
-		out[axH] > 1 && out[axC] == td.Lanes && out[axW] == td.Lanes):
+		out[axH] > 1 && out[axC] == d.t.Cores && out[axW] == d.t.Cores):
 		// Turned to rows of one granule, or with a granule of channels side by side, or an image of 16 channels and 16
 		// columns: sixteen columns per unit, one per core, or eight if there are no more
 		// (matmul_m1_k256_n512, matmul_m64_k256_n1024, reduce_probe_max_ax2_1x64x8x8,
@@ -371,7 +371,7 @@ func (d *draft) units() {
 	case sums && s > 1 && !d.ne.unicast && d.worksLong():
 		d.shift.min, d.shift.pref = s, s
 	}
-	d.shift.max = max(s, wideShift(d))
+	d.shift.max = max(s, wideShift(d.t, d))
 }
 
 // smallWork reports whether a sum over channels works on an image as a whole. The form of its kernel depends on it.
@@ -397,8 +397,8 @@ func (d *draft) worksLong() bool {
 // run time keep whole units).
 func (d *draft) narrowSource(l2 int64) {
 	in := d.src[0].ext
-	if !d.does(td.NEMultiply) || d.kernel != nil && d.kernel.rows != nil || !d.window.alone() || d.src[0].buf.large ||
-		in[axH] > 1 || in[axW] <= d.t.WorkUnit/2 || d.shift.max > 0 {
+	if !d.does(td.NEMultiply) || d.kernel != nil && d.kernel.rows != nil || !d.window.alone() ||
+		d.src[0].buf.layout == largeMatrix || in[axH] > 1 || in[axW] <= d.t.WorkUnit/2 || d.shift.max > 0 {
 		return
 	}
 	staged := in[axC] * align(min(in[axW], d.t.WorkUnit)*elemBytes, d.t.L2Granule)
@@ -418,5 +418,5 @@ func (d *draft) channelCores() int {
 	if d.dst.swap { // at least eight columns, as a unit has
 		c = max(d.dst.ext[axW], d.t.SmallImage)
 	}
-	return weights.ActiveCores(int(min(c, td.Lanes)))
+	return weights.ActiveCores(int(c))
 }

@@ -50,7 +50,6 @@ func (b *builder) loads(x *surf, copies int64) bool {
 func (b *builder) loaded(x *surf) *surf {
 	x = x.withLeadingOnes(4)
 	img := b.image(x.dims)
-	img.buf.loaded = true
 	b.emit(copying(), imageOperand(x, 1), nil, imageOperand(img, 1), 0)
 	return img
 }
@@ -138,7 +137,7 @@ func (m *image) fits(r *resident, t *target.Table) bool {
 				pad = 0
 			case n%t.L2Banks == 0:
 				pad = max(pad, u.d.patchBytes())
-			case buf.apart && n%2 == 0: // norm_softmax_a3_1x1x256x256, env_chain_softmax_h1_s128
+			case buf.spacing != 0 && n%2 == 0: // norm_softmax_a3_1x1x256x256, env_chain_softmax_h1_s128
 				pad = max(pad, t.L2Granule)
 			}
 			r.row = whole + pad

@@ -106,7 +106,7 @@ func (b *builder) fillTable(d *draft, a *weights.Activation, channels int64) {
 	if b.trial {
 		return
 	}
-	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(min(channels, td.Lanes))))
+	parts, err := b.sec.AddTable(&a.Table, weights.ActiveCores(int(channels)))
 	if err != nil {
 		b.fail("%w", err)
 		return

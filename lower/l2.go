@@ -142,7 +142,7 @@ func (c *chain) neededAfter(r *resident) int {
 // hasRoom reports whether every task in the life of a resident has enough L2 for itself above the buffers that stay.
 func (c *chain) hasRoom(taken *occupancy, r *resident) bool {
 	top := r.at + r.size
-	if len(r.bufs) != 1 || !r.bufs[0].large {
+	if len(r.bufs) != 1 || r.bufs[0].layout != largeMatrix {
 		return taken.fits(r.def, r.end(), top, c.t.L2Bytes)
 	}
 	for i := r.def; i <= r.end(); i++ {
@@ -189,7 +189,7 @@ func (c *chain) placingOrder(cand []*resident) (reductions int) {
 	}
 	first := make(map[*resident]bool, len(cand))
 	for _, r := range cand {
-		if first[r] = reduced(r) && broadcast(r) && !r.bufs[0].late; first[r] {
+		if first[r] = reduced(r) && broadcast(r) && r.bufs[0].layout != numberPerRow; first[r] {
 			reductions++
 		}
 	}
@@ -227,7 +227,7 @@ func (r *resident) writer() *draft {
 // (select_rrb_1x64x1x1).
 func (r *resident) weight(t *target.Table) int64 {
 	n := r.size
-	if buf := r.bufs[0]; buf.layout == columnAlongRow && !buf.transposed {
+	if buf := r.bufs[0]; buf.layout == columnAlongRow && r.uses[0].d.pe == nil {
 		n *= t.L2Granule / elemBytes
 	}
 	if buf := r.bufs[0]; buf.asRows() { // what follows in its place does not count (env_chain_softmax_h1_s64)
@@ -270,21 +270,27 @@ func (c *chain) inPlace(cand []*resident) []*resident {
 	return out
 }
 
+// loaded reports whether the resident is the copy of an input as an image, which later tasks read.
+func (r *resident) loaded() bool {
+	d := r.uses[0].d
+	return r.bufs[0].asRows() && d.copies() && d.src[0].buf.space == inPort
+}
+
 // joins reports whether r, which a task writes while it reads p for the last time, can take the place of p.
 func (c *chain) joins(p, r *resident) bool {
 	u, buf := &r.uses[0], p.bufs[0]
-	if u.role != result || p.last != r.def || buf.named || buf.loaded || buf.padEach != r.bufs[0].padEach ||
+	if u.role != result || p.last != r.def || buf.named || p.loaded() || buf.group != r.bufs[0].group ||
 		!buf.image.same(r.bufs[0].image) || !sameLayout(p, u) {
 		return false
 	}
-	if buf.apart && !r.bufs[0].apart && p.pack != r.pack {
+	if buf.spacing != 0 && r.bufs[0].spacing == 0 && p.pack != r.pack {
 		close := *p
 		b := *buf
-		b.close, close.bufs = true, []*buffer{&b}
+		b.spacing, close.bufs = rowsRejoined, []*buffer{&b}
 		if !c.fitsL2(&close) || close.pack != r.pack {
 			return false
 		}
-		buf.close, r.bufs[0].apart, r.bufs[0].close = true, true, true
+		buf.spacing, r.bufs[0].spacing = rowsRejoined, rowsRejoined
 		p.pack, p.bare, p.size = close.pack, close.bare, close.size
 	}
 	return p.row == r.row && p.pack == r.pack && p.size == r.size
@@ -414,14 +420,14 @@ func (c *chain) fitsL2(r *resident) bool {
 		buf.image = nil
 	}
 	r.row, r.pack, r.bare = buf.rowBytes, buf.rowBytes, buf.rowBytes
-	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.layout.stacked() && !buf.large {
+	if r.row == 0 || buf.size > c.t.L2Bytes/2 && !buf.layout.stacked() && buf.layout != largeMatrix {
 		return false
 	}
-	packed := align(buf.rowElems*elemBytes, c.t.L2Granule)
-	if buf.apart && !buf.close && packed/c.t.L2Granule%2 == 0 {
+	bare := buf.packedRow(c.t)
+	packed := bare
+	if buf.spacing == rowsApart && packed/c.t.L2Granule%2 == 0 {
 		packed += c.t.L2Granule
 	}
-	bare := align(buf.rowElems*elemBytes, c.t.L2Granule)
 	if packed == bare && bare/c.t.L2Granule%2 == 1 && planeForPlanar(r) {
 		packed += c.t.L2Granule
 	}
@@ -443,16 +449,17 @@ func (c *chain) fitsL2(r *resident) bool {
 	if tight {
 		r.pack, r.bare = packed, bare
 	}
-	r.size = align(buf.size/r.row*(r.pack+buf.lineGap)+r.padding(buf.size), c.t.L2Granule)
+	r.size = align(buf.size/r.row*(r.pack+buf.lineGap(c.t))+r.padding(c.t, buf.size), c.t.L2Granule)
 	return true
 }
 
 // padding is the number of bytes that padded rows add to n bytes of the buffer in DRAM.
-func (r *resident) padding(n int64) int64 {
-	if r.bufs[0].padEach == 0 {
+func (r *resident) padding(t *target.Table, n int64) int64 {
+	buf := r.bufs[0]
+	if buf.group == 0 {
 		return 0
 	}
-	return n / r.row / r.bufs[0].padEach * r.bufs[0].padBytes
+	return n / r.row / buf.group * buf.groupPad(t)
 }
 
 // planeForPlanar reports whether a buffer is written as rows of one channel that the planar engine reads as rows. Such
@@ -490,9 +497,9 @@ func (c *chain) toL2(r *resident, u *use) {
 		return n / r.row * r.pack
 	}
 	limit := c.t.L2Bytes - c.t.L2Granule
-	padded := func(n int64) int64 { return scale(n) + r.padding(n) }
+	padded := func(n int64) int64 { return scale(n) + r.padding(c.t, n) }
 	p := &o.l2
-	if gap := o.buf.lineGap; gap > 0 {
+	if gap := o.buf.lineGap(c.t); gap > 0 {
 		line := o.off / r.row
 		p.base = r.at + line*(r.pack+gap) + o.off - line*r.row
 		p.stride = [4]int64{axD: r.pack, axC: r.pack, axH: r.pack + gap}
@@ -506,7 +513,7 @@ func (c *chain) toL2(r *resident, u *use) {
 	if d.groups() <= 1 {
 		p.stride[axG] = 0
 	}
-	if o.buf.plain {
+	if o.buf.layout.wholeStrides() {
 		return
 	}
 	ext := d.extents(u.role)
@@ -519,7 +526,7 @@ func (c *chain) toL2(r *resident, u *use) {
 	case (ext[axH] == 1 || o.broadcast[axH]) && !pair && !o.buf.layout.stacked():
 		p.stride[axH] = p.stride[axD] // of a single row
 	}
-	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && !o.buf.apart {
+	if (ext[axC] == 1 || o.broadcast[axC]) && !swapped && o.buf.spacing == 0 {
 		one := p.stride[axH] // of a single channel
 		if one == r.pack {
 			one = r.bare

@@ -120,9 +120,6 @@ func (b *builder) onLines(make func(channels int64) *draft, srcs []*surf, dst *s
 		along := [5]int64{1, 1, 1, 1, c}
 		one.ext, one.swap = along, false
 		out.ext, out.swap = along, dst.buf.layout != columnAlongRow
-		// A column that the planar engine has transposed keeps its place (softmaxColumn).
-		srcs[0].buf.named = srcs[0].buf.named || srcs[0].buf.transposed
 	}
-	dst.buf.transposed = dst.buf.layout == columnAlongRow && d.pe != nil
 	b.emit(d, one, two, out, 0)
 }

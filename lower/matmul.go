@@ -308,14 +308,17 @@ func (b *builder) transposed(x *surf) *surf {
 // products of 16 and 128 rows with 2048 by 2048 elements, public records).
 func (b *builder) transposedImage(x *surf) *surf {
 	img := b.temp([]int64{x.dims[1], x.dims[0]})
-	img.buf.apart = true
+	img.buf.keepApart()
 	row := transposedInter(b.t) * x.dims[0] * elemBytes
 	if img.buf.size > b.t.L2Bytes/2 {
 		all := x.dims[1] * (align(x.dims[0]*elemBytes, b.t.L2Granule) + b.t.L2Granule)
 		in := x.dims[0] * align(min(x.dims[1], b.t.WorkUnit)*elemBytes, b.t.L2Granule)
-		img.buf.large = all+in <= b.t.L2Bytes-l2Reserve
+		if all+in <= b.t.L2Bytes-l2Reserve {
+			img.buf.layout = largeMatrix
+		}
 	}
-	if img.buf.size > b.t.L2Bytes/2 && !img.buf.large && x.dims[1]%transposedInter(b.t) == 0 && row%64 == 0 {
+	if img.buf.size > b.t.L2Bytes/2 && img.buf.layout != largeMatrix && x.dims[1]%transposedInter(b.t) == 0 &&
+		row%64 == 0 {
 		img.inter, img.stride[0] = transposedInter(b.t), row
 	}
 	return img
@@ -327,7 +330,7 @@ func transposedInter(t *target.Table) int64 { return t.L2Granule / elemBytes }
 // imageByConst multiplies an image [K, M] with the kernel [N, K] into dst, [M, N] if swap is set and [N, M] otherwise.
 func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, swap bool) error {
 	if swap && dst.buf.space == scratch {
-		dst.buf.apart = true // rows that are side by side (chain_branch_d256_s64)
+		dst.buf.keepApart() // rows that are side by side (chain_branch_d256_s64)
 	}
 	m := img.dims[1]
 	chunk := b.columnsAtOnce(img)
@@ -363,7 +366,7 @@ func (b *builder) imageByConst(img, dst *surf, k *weights.Kernel, e *epilogue, s
 // columnsAtOnce returns the number of columns of an image that one task multiplies with a constant kernel.
 func (b *builder) columnsAtOnce(img *surf) int64 {
 	unit := int64(0)
-	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 && !img.buf.large {
+	if img.buf.space == inPort || img.buf.size > b.t.L2Bytes/2 && img.buf.layout != largeMatrix {
 		unit = b.t.WorkUnit / 2 // see narrowSource
 	}
 	return b.columnsInL2(img.dims[0], img.dims[1], unit)

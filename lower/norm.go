@@ -164,7 +164,7 @@ func (b *builder) softmaxImage(e epilogue, exp *weights.Activation, x, dst *surf
 	img := b.loaded(x)
 	d, ex := b.image(img.dims), b.image(img.dims)
 	if partOfRow(img.w()) < img.w() {
-		img.buf.image.parts, ex.buf.image.parts, d.buf.apart = true, true, true
+		img.buf.image.parts, ex.buf.image.parts, d.buf.spacing = true, true, rowsApart
 	} else {
 		ex.buf.image.like = d.buf.image
 	}
@@ -189,7 +189,7 @@ func (b *builder) reduceImageRows(by *draft, img *surf) *operand {
 		by.partRows = int(w / partOfRow(w))
 	}
 	y := b.temp([]int64{h, c, 1})
-	y.buf.plain, y.buf.late = true, true
+	y.buf.layout = numberPerRow
 	all := h * y.stride[0]
 	out := &operand{buf: y.buf, off: y.off, stride: [4]int64{y.stride[0], y.stride[0], y.stride[1], all}}
 	broadcast := &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, c, h, w},
@@ -617,10 +617,7 @@ func (b *builder) normalise(x, dst *surf, first int, eps float64, transposed boo
 		// several channels (chain_base_layer_norm_d256_s64, norm_layer_norm_ax2_3_1x32x4x4,
 		// norm_layer_norm_ax3_1x8x1x64).
 		pair := b.temp([]int64{2, 1, k})
-		pair.buf.plain = true
-		reader := planar(td.PlanarPair)
-		reader.t = b.t
-		pair.buf.lineGap = rowPad(reader, b.t.L2Granule, align(k*elemBytes, b.t.L2Granule), 1)
+		pair.buf.layout = meanAndDeviation
 		row := func(i int64) *operand {
 			s := pair.stride[1]
 			return &operand{

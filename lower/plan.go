@@ -146,7 +146,8 @@ func (c *chain) uses() iter.Seq[use] {
 	}
 }
 
-// lives records the first and last task of every buffer.
+// lives records the first and last task of every buffer. A column that the planar engine has transposed keeps its place
+// if the neural engine reads it (softmaxColumn).
 func (c *chain) lives() {
 	for u := range c.uses() {
 		buf := u.buf()
@@ -154,6 +155,9 @@ func (c *chain) lives() {
 			buf.def = u.task
 		}
 		buf.last = u.task
+		if buf.layout == columnAlongRow && u.role == source1 && u.d.ne != nil && c.drafts[buf.def].pe != nil {
+			buf.named = true
+		}
 	}
 }
 

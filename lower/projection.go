@@ -5,7 +5,6 @@ import (
 
 	"github.com/zinc-compiler/zinc/ir"
 	"github.com/zinc-compiler/zinc/layout/weights"
-	"github.com/zinc-compiler/zinc/lower/td"
 )
 
 // Products with constants that compute the operands of a product at run time, as a layer of attention does with its
@@ -63,7 +62,7 @@ func (b *builder) transposesProduct(op *ir.Op) bool {
 	}
 	m, k, n := out.Type.Shape[out.Type.Rank()-2], x.Type.Shape[x.Type.Rank()-1], y.Type.Shape[y.Type.Rank()-1]
 	lanes := b.pieceLanes(n, k, m)
-	return b.feedsProduct(out) && lanes > 1 && n%(td.Lanes*lanes) == 0 &&
+	return b.feedsProduct(out) && lanes > 1 && n%(b.t.Cores*lanes) == 0 &&
 		k*align(m*elemBytes, b.t.L2Granule) <= b.t.L2Bytes/2
 }
 

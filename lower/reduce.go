@@ -184,9 +184,9 @@ func (b *builder) reduceTransposed(x, dst *surf, kept []int64, axes []int, r red
 	t := b.temp([]int64{h, w, c / part, part})
 	switch {
 	case h == 1: // a matrix (reduce_probe_sum_ax1_1x64x1x64, reduce_probe_sum_ax1_1x8x1x64)
-		t.buf.named, t.buf.apart = true, true
+		t.buf.named, t.buf.spacing = true, rowsApart
 	case part == c:
-		t.buf.padEach, t.buf.padBytes = w, transposePad(b.t, w*line)
+		t.buf.group = w
 	}
 	step := either(h == 1, t.stride[1], t.stride[0])
 	transposed := &operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, c, h, w},
@@ -246,8 +246,7 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 		return false
 	}
 	t, y := b.temp([]int64{c, w, h}), b.temp([]int64{w, c, 1})
-	t.buf.padEach, t.buf.padBytes = w, transposePad(b.t, w*line)
-	y.buf.plain = true
+	t.buf.group, y.buf.layout = w, numberPerColumn
 	whole := func(s *surf) int64 { return s.dims[1] * s.stride[1] }
 	b.emit(copying(), &operand{buf: x.buf, off: x.off, ext: [5]int64{1, 1, h, c, w},
 		stride: [4]int64{whole(x), whole(x), x.stride[2], x.stride[1]}}, nil,

@@ -62,7 +62,7 @@ func (b *builder) transposedPlace(s *surf) *surf {
 	// Rows of a work unit that has several are on banks half way between those of the first (chain_attn_s128_dh64_h4).
 	ch := align(dims[r-1]*elemBytes, b.t.L2Granule)
 	if dims[r-2] <= b.t.WorkUnit/2 && dims[r-2]*ch/b.t.L2Granule%b.t.L2Banks == 0 {
-		img.buf.padEach, img.buf.padBytes = dims[r-2], align(ch/2, b.t.L2Granule)
+		img.buf.group = dims[r-2]
 	}
 	return img
 }
@@ -143,7 +143,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 	// few pieces only.
 	if stays := k*align(n*elemBytes, b.t.L2Granule) <= b.t.L2Bytes/2; stays && b.kernels[x.buf].buf == nil {
 		lanes := b.pieceLanes(m, k, n)
-		equal := lanes > 1 && m%(td.Lanes*lanes) == 0
+		equal := lanes > 1 && m%(b.t.Cores*lanes) == 0
 		if equal || input && (lanes > 1 || !b.inOnePiece(m, k, n)) {
 			b.productInPieces(x, y, dst, lanes, ty, e, ready)
 			return nil
@@ -151,7 +151,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 	}
 	for first := int64(0); first < m && !b.full(); {
 		lanes, groups := b.runtimeLanes(m-first, k, chunk)
-		rows := min(m-first, td.Lanes*lanes*groups)
+		rows := min(m-first, b.t.Cores*lanes*groups)
 		var kr kernelRows
 		if ready, ok := b.kernels[x.buf]; ok {
 			kr = ready
@@ -172,7 +172,7 @@ func (b *builder) runtimeProduct(x, y, dst *surf, tx, ty, input bool, e *epilogu
 		for col := int64(0); col < n; col += chunk {
 			c := min(chunk, n-col)
 			d := e.multiply()
-			d.cores = int(min(rows, td.Lanes))
+			d.cores = int(min(rows, b.t.Cores))
 			d.kernel = &kernelUse{rows: &kr, ocgSize: log2up(lanes)}
 			b.emit(d, b.matrixOperand(y.slice(1, col, c, 1)), nil, b.matrixOperand(dst.slice(0, first, rows, 1).
 				slice(1, col, c, 1)), 0)
@@ -211,9 +211,9 @@ func (b *builder) categorise(from int, n int64) {
 func (b *builder) inOnePiece(rows, k, pixels int64) bool {
 	lanes, groups := b.runtimeLanes(rows, k, pixels)
 	if lanes == 1 {
-		return rows <= td.Lanes && rows&(rows-1) == 0
+		return rows <= b.t.Cores && rows&(rows-1) == 0
 	}
-	return rows == td.Lanes*lanes*groups
+	return rows == b.t.Cores*lanes*groups
 }
 
 // pieceLanes returns the number of outputs of one core if the rows make several pieces with that many on each core: as
@@ -223,13 +223,13 @@ func (b *builder) pieceLanes(rows, k, pixels int64) int64 {
 	if rows*align(k*elemBytes, b.t.L2Granule) > b.t.L2Bytes-l2Reserve || rows > int64(b.t.MaxChannels) {
 		return 1
 	}
-	for _, parts := range [2]int64{td.Lanes, 1} {
+	for _, parts := range [2]int64{b.t.Cores, 1} {
 		for lanes := int64(8); lanes > 1; lanes /= 2 {
 			plane := lanes * k * elemBytes
-			if rows < td.Lanes*lanes || rows%(parts*lanes) != 0 || plane%64 != 0 || plane > b.kernelPart(pixels) {
+			if rows < b.t.Cores*lanes || rows%(parts*lanes) != 0 || plane%64 != 0 || plane > b.kernelPart(pixels) {
 				continue
 			}
-			if rows == td.Lanes*lanes {
+			if rows == b.t.Cores*lanes {
 				return 1
 			}
 			return lanes
@@ -261,8 +261,8 @@ func (b *builder) productInPieces(x, y, dst *surf, lanes int64, ty bool, e *epil
 // multiplyPieces multiplies y by m rows, of which kernel is the place, into dst, as productInPieces does.
 func (b *builder) multiplyPieces(kernel kernelRows, lanes, m int64, y, dst *surf, e *epilogue) {
 	for first := m; first > 0 && !b.full(); {
-		cores := int64(td.Lanes)
-		if rest := first / lanes % td.Lanes; rest > 0 {
+		cores := int64(b.t.Cores)
+		if rest := first / lanes % b.t.Cores; rest > 0 {
 			cores = rest & -rest
 		}
 		first -= cores * lanes
@@ -294,7 +294,7 @@ func (b *builder) kernelPart(pixels int64) int64 {
 	if pixels > int64(b.t.StreamPixels) {
 		return b.t.KernelBytes
 	}
-	return b.t.KernelStream / td.Lanes
+	return b.t.KernelStream / b.t.Cores
 }
 
 // runtimeLanes chooses, for rows of k elements that are still to do, the number of outputs of one core in a group (a
@@ -304,14 +304,14 @@ func (b *builder) runtimeLanes(rows, k, pixels int64) (lanes, groups int64) {
 	for lanes = 8; lanes > 1; lanes /= 2 {
 		plane := lanes * k * elemBytes
 		// The least that stageKernel reads.
-		staged := td.Lanes * lanes * align(min(k, widePatch)*elemBytes, b.t.L2Granule)
-		if rows < td.Lanes*lanes || align(plane, 64) > most || staged > b.t.L2Bytes-l2Reserve {
+		staged := b.t.Cores * lanes * align(min(k, widePatch)*elemBytes, b.t.L2Granule)
+		if rows < b.t.Cores*lanes || align(plane, 64) > most || staged > b.t.L2Bytes-l2Reserve {
 			continue
 		}
 		if plane%64 != 0 { // groups would not follow each other
 			return lanes, 1
 		}
-		return lanes, min(rows/(td.Lanes*lanes), most/plane)
+		return lanes, min(rows/(b.t.Cores*lanes), most/plane)
 	}
 	return 1, 1
 }
@@ -336,7 +336,7 @@ func (b *builder) kernelOf(v *ir.Value) *surf {
 		n = y[len(y)-2]
 	}
 	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
-	if lanes == 1 || groups != 1 || m != td.Lanes*lanes {
+	if lanes == 1 || groups != 1 || m != b.t.Cores*lanes {
 		return nil
 	}
 	s := b.kernelSurface(m, k, lanes)
@@ -361,7 +361,7 @@ func (b *builder) kernelPieces(v *ir.Value) *surf {
 		n = y[len(y)-2]
 	}
 	lanes := b.pieceLanes(m, k, n)
-	if k*align(n*elemBytes, b.t.L2Granule) > b.t.L2Bytes/2 || lanes == 1 || m%(td.Lanes*lanes) != 0 {
+	if k*align(n*elemBytes, b.t.L2Granule) > b.t.L2Bytes/2 || lanes == 1 || m%(b.t.Cores*lanes) != 0 {
 		return nil
 	}
 	s := piecesSurface(m, k, lanes)
@@ -390,12 +390,12 @@ func (b *builder) kernelsOf(v *ir.Value) *operand {
 	out := op.Results[0].Type
 	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
 	if heads == 1 || x.elems() != heads*m*k || out.Elems() != heads*m*n || lanes == 1 || groups != 1 ||
-		m != td.Lanes*lanes || lanes*k*elemBytes%64 != 0 || heads > int64(b.t.MaxHeight) || x.pix != 0 {
+		m != b.t.Cores*lanes || lanes*k*elemBytes%64 != 0 || heads > int64(b.t.MaxHeight) || x.pix != 0 {
 		return nil
 	}
 	part := lanes * k * elemBytes
 	step := heads * part
-	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
+	buf := &buffer{space: scratch, size: step * b.t.Cores, def: -1}
 	b.kernels[x.buf] = kernelRows{buf: buf, step: step, size: part, matrix: x.stride[r-3]}
 	return &operand{buf: buf, inter: lanes, ext: [5]int64{1, 1, m, heads, k},
 		stride: [4]int64{buf.size, buf.size, step, part}}
@@ -406,7 +406,7 @@ func (b *builder) kernelsOf(v *ir.Value) *operand {
 func (b *builder) transposedRows(x *surf, n int64) *surf {
 	k, m := x.dims[0], x.dims[1]
 	lanes, groups := b.runtimeLanes(m, k, b.columnsInL2(k, n, b.t.WorkUnit))
-	if lanes == 1 || groups != 1 || m != td.Lanes*lanes {
+	if lanes == 1 || groups != 1 || m != b.t.Cores*lanes {
 		s := b.temp([]int64{m, k})
 		b.swapCopy(x, s)
 		return s
@@ -422,7 +422,7 @@ func (b *builder) transposedRows(x *surf, n int64) *surf {
 func (b *builder) kernelSurface(m, k, lanes int64) *surf {
 	step := align(lanes*k*elemBytes, 64)
 	return &surf{
-		buf: &buffer{space: scratch, size: step * td.Lanes, def: -1}, dims: []int64{m, k},
+		buf: &buffer{space: scratch, size: step * b.t.Cores, def: -1}, dims: []int64{m, k},
 		stride: []int64{step, elemBytes}, inter: lanes,
 	}
 }
@@ -451,8 +451,8 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 	k := x.dims[1]
 	plane := lanes * k * elemBytes
 	step := align(plane*groups, 64)
-	buf := &buffer{space: scratch, size: step * td.Lanes, def: -1}
-	group := td.Lanes * lanes
+	buf := &buffer{space: scratch, size: step * b.t.Cores, def: -1}
+	group := b.t.Cores * lanes
 	// One task for each run of groups that fits in L2.
 	run := max(1, (b.t.L2Bytes-l2Reserve)/(group*align(k*elemBytes, 16)))
 	for g := int64(0); g < groups; g += run {
@@ -467,10 +467,10 @@ func (b *builder) stageKernel(x *surf, lanes, groups int64) kernelRows {
 		out := &operand{
 			buf: buf, off: g * align(plane, 64), inter: lanes,
 			ext:    in.ext,
-			stride: [4]int64{align(plane, 64), step * td.Lanes, step, align(plane, 64)},
+			stride: [4]int64{align(plane, 64), step * b.t.Cores, step, align(plane, 64)},
 		}
 		if n == 1 { // of all, as recorded
-			out.stride[axG] = step * td.Lanes
+			out.stride[axG] = step * b.t.Cores
 			if src.buf.space != scratch {
 				in.stride[axG] = max(in.stride[axG], src.whole)
 				in.stride[axD] = in.stride[axG]

@@ -102,11 +102,11 @@ func (b *builder) shiftTask(x, dst *surf, p margin) error {
 	run := x.dims[1]
 	if need := kh * (run*unit + maxRowPad(b.t)); need > most {
 		run = (most/kh - maxRowPad(b.t)) / unit
-		run -= run % td.Lanes
+		run -= run % b.t.Cores
 	}
 	if run <= 0 {
-		return refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", kh*unit*td.Lanes, most,
-			fmt.Sprintf("%d rows of %d channels take more than %d bytes of L2", kh, td.Lanes, most))
+		return refuse(target.RuleWorkingSet, "L2 bytes of a window's rows", kh*unit*b.t.Cores, most,
+			fmt.Sprintf("%d rows of %d channels take more than %d bytes of L2", kh, b.t.Cores, most))
 	}
 	for first := int64(0); first < x.dims[1]; first += run {
 		n := min(run, x.dims[1]-first)

@@ -18,28 +18,20 @@ const (
 
 // buffer is one window or part of a window that tasks address.
 type buffer struct {
-	space      space
-	layout     layout // how the elements are arranged
-	size       int64
-	narrow     bool   // elements are single bytes, uint8: the ports of booleans and integers
-	bar        int    // buffer-access register, set by the planner
-	off        int64  // byte offset in that register's window, set by the planner (constants: by the section)
-	def, last  int    // first and last task that touches it
-	named      bool   // keeps its place in scratch, and in the tasks' words, when it stays in L2
-	apart      bool   // rows in L2 are kept off each other's banks
-	large      bool   // may take more than half of L2: a transposed matrix, for the tasks that follow its transpose
-	close      bool   // rows that would be apart are not, as another tensor takes their place
-	plain      bool   // strides in L2 are those of the whole layout, even for single rows and channels
-	padEach    int64  // rows after which rows and groups in L2 are padded, 0 for none
-	padBytes   int64  // the padding
-	loaded     bool   // the copy of an input, which later tasks read
-	lineGap    int64  // bytes of L2 between the lines of the buffer, which is several lines
-	late       bool   // a reduction of an image's rows, placed in L2 after the images
-	transposed bool   // a line that a planar task has written with channels and width exchanged
-	image      *image // stored in L2 as an image, nil if it is not
-	maybe      *image // what it is stored as there if that fits
-	rowBytes   int64  // of a tensor's buffer: bytes from row to row, else 0
-	rowElems   int64  // of a tensor's buffer: elements of a row
+	space     space
+	layout    layout // how the elements are arranged
+	size      int64
+	narrow    bool    // elements are single bytes, uint8: the ports of booleans and integers
+	bar       int     // buffer-access register, set by the planner
+	off       int64   // byte offset in that register's window, set by the planner (constants: by the section)
+	def, last int     // first and last task that touches it
+	named     bool    // keeps its place in scratch, and in the tasks' words, when it stays in L2
+	spacing   spacing // of its rows in L2
+	group     int64   // rows after which rows and groups in L2 are padded, 0 for none
+	image     *image  // stored in L2 as an image, nil if it is not
+	maybe     *image  // what it is stored as there if that fits
+	rowBytes  int64   // of a tensor's buffer: bytes from row to row, else 0
+	rowElems  int64   // of a tensor's buffer: elements of a row
 }
 
 // singles reports whether the buffer is of a tensor with several rows, each of one element.

@@ -40,7 +40,7 @@ type Table struct {
 	KernelBytes  int64 `doc:"bytes of resident kernel memory of one core"`
 	KernelStream int64 `doc:"bytes of the streamed kernel of one task"`
 	StreamPixels int   `doc:"output pixels up to which a kernel streams"` // instead of staying resident
-	Cores        int   `doc:"cores that kernels are spread over"`
+	Cores        int64 `doc:"cores that kernels are spread over"`
 	SurfaceAlign int64 `doc:"row alignment of a surface in bytes"`
 
 	DispatchFloorUS float64  `doc:"microseconds that a dispatch takes at least"`

@@ -19,7 +19,7 @@ func LimitsOf(t *target.Table) *irgen.Limits {
 		Width: t.MaxWidth, Channels: t.MaxChannels, Rank: t.MaxRank,
 		KernelW: t.MaxKernelW, KernelH: t.MaxKernelH, SmallKernelW: t.SmallKernelW, SmallKernelH: t.SmallKernelH,
 		Pool: t.MaxPool, Stride: t.MaxStride, Pad: t.MaxPad, Groups: t.MaxGroups, Surfaces: t.MaxSurfaces,
-		Cores: t.Cores, StreamPixels: t.StreamPixels, ReduceTranspose: t.ReduceTranspose,
+		Cores: int(t.Cores), StreamPixels: t.StreamPixels, ReduceTranspose: t.ReduceTranspose,
 		KernelElems: int(t.KernelBytes) / 2, L2Elems: int(t.L2Bytes) / 2,
 	}
 }
