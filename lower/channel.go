@@ -17,20 +17,21 @@ var channelPair = map[*ir.Operation]func(c float64) (bias, scale float64){
 
 // perChannel lowers an operation on an image and a constant with one value per channel. Two rows of constants, addends
 // and factors, are copied to L2, and the planar engine reads them as a parameter pair (recorded for add, mul and
-// real_div). It reports false if the form does not fit.
-func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error) {
+// real_div).
+func perChannel(b *builder, o *operands) error {
+	op, x, y := o.op, o.x, o.y
 	pair := channelPair[op.Def.Operation]
 	if x.IsConst() && op.Is(ir.OpAdd, ir.OpMul) {
 		x, y = y, x
 	}
 	if pair == nil || !y.IsConst() || x.IsConst() || x.Type.Rank() != 4 || !x.Type.Equal(op.Results[0].Type) {
-		return false, nil
+		return noFit("the operands are not an image and a constant")
 	}
 	channels := x.Type.Shape[1]
 	n := y.Type.Elems()
 	row, ok := b.alongChannels(x.Type, y.Type)
 	if !ok || n != channels && n != 1 {
-		return false, nil
+		return noFit("the constant is not one number for each channel, or rows of the image are too long for L2")
 	}
 	var bias, scale []uint16
 	for c := range channels {
@@ -39,15 +40,15 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 	}
 	data, err := weights.PairRows(bias, scale)
 	if err != nil {
-		return false, err
+		return err
 	}
 	xs, err := b.tensor(x)
 	if err != nil {
-		return false, err
+		return err
 	}
 	off, err := b.sec.AddRow(data, func() []weights.Repeat { return weights.PairLayout(len(bias)) })
 	if err != nil {
-		return false, err
+		return err
 	}
 	b.reads(y)
 	dims := []int64{2, channels}
@@ -61,13 +62,13 @@ func (b *builder) perChannel(op *ir.Op, x, y *ir.Value, dst *surf) (bool, error)
 	params := b.temp(dims)
 	params.buf.layout = pairOfRows
 	b.copyTo(rows, params)
-	b.eachImage(xs, dst, row, func(src, out *operand, tile int64) {
+	b.eachImage(xs, o.dst, row, func(src, out *operand, tile int64) {
 		two := &operand{buf: params.buf, off: params.off, swap: true,
 			ext:    [5]int64{1, 1, channels, 2, 1},
 			stride: [4]int64{2 * params.stride[0], 2 * params.stride[0], params.stride[0], params.stride[0]}}
 		b.emit(planar(td.PlanarPair), src, two, out, tile)
 	})
-	return true, nil
+	return nil
 }
 
 // alongChannels reports whether a constant extends along the channels of an image of type x and no other axis, and a
@@ -100,27 +101,27 @@ func (b *builder) eachImage(x, dst *surf, row int64, emit func(src, out *operand
 }
 
 // boundRow lowers a maximum or minimum of an image and a constant with one value per channel. The constant is copied to
-// L2 as one row, which the planar engine reads with channels and width exchanged (binary_maximum_c64_constant_blob). It
-// reports false if the form does not fit.
-func (b *builder) boundRow(row binary, x, y *ir.Value, dst *surf) (bool, error) {
+// L2 as one row, which the planar engine reads with channels and width exchanged (binary_maximum_c64_constant_blob).
+func boundRow(b *builder, o *operands) error {
+	x, y, dst := o.x, o.y, o.dst
 	if x.IsConst() {
 		x, y = y, x
 	}
-	if row.table == "" || !y.IsConst() || x.IsConst() || x.Type.Rank() != 4 || x.Type.Elems() != dst.elems() ||
+	if o.table == "" || !y.IsConst() || x.IsConst() || x.Type.Rank() != 4 || x.Type.Elems() != dst.elems() ||
 		y.Type.Elems() != x.Type.Shape[1] {
-		return false, nil
+		return noFit("the operands are not an image and a constant with one number for each channel")
 	}
 	bytes, ok := b.alongChannels(x.Type, y.Type)
 	if !ok {
-		return false, nil
+		return noFit("the constant is along another axis, or rows of the image are too long for L2")
 	}
 	xs, err := b.tensor(x)
 	if err != nil {
-		return false, err
+		return err
 	}
 	line, err := b.constSurface(y.Const, []int64{1, x.Type.Shape[1]})
 	if err != nil {
-		return false, err
+		return err
 	}
 	bound := b.temp(line.dims)
 	b.copyTo(line, bound)
@@ -134,7 +135,7 @@ func (b *builder) boundRow(row binary, x, y *ir.Value, dst *surf) (bool, error) 
 				two.broadcastAlong(ax)
 			}
 		}
-		b.emit(elementwise(row.op), src, two, out, tile)
+		b.emit(elementwise(o.binary.op), src, two, out, tile)
 	})
-	return true, nil
+	return nil
 }

@@ -130,29 +130,55 @@ func acceptBinary(op *ir.Op, l *limits) error {
 	return l.tensors(op)
 }
 
+// operands are an operation on two operands that is to be emitted.
+type operands struct {
+	binary
+	op   *ir.Op
+	x, y *ir.Value
+	dst  *surf
+}
+
+// binaryForms are the forms of an operation on two operands. A quotient of an image and one number has a pair for each
+// channel too (binary_real_div_c64_constant_scalar).
+var binaryForms = []form[*operands]{
+	{"a quotient by a pair for each channel", isQuotient, perChannel},
+	{"one number in registers or a table", nil, withNumber},
+	{"a pair for each channel", nil, perChannel},
+	{"a bound for each channel", nil, boundRow},
+	{"a quotient", isQuotient, quotient},
+	{"two sources", nil, twoSources},
+}
+
 func lowerBinary(b *builder, op *ir.Op) error {
-	row := binaries[op.Def.Operation]
-	x, y := op.Arg(ir.ParamX), op.Arg(ir.ParamY)
-	dst := b.resultOf(op.Results[0])
-	if op.Is(ir.OpRealDiv) { // also by a scalar (binary_real_div_c64_constant_scalar)
-		if done, err := b.perChannel(op, x, y, dst); done || err != nil {
-			return err
-		}
+	return emitFirst(b, &operands{
+		binary: binaries[op.Def.Operation],
+		op:     op,
+		x:      op.Arg(ir.ParamX),
+		y:      op.Arg(ir.ParamY),
+		dst:    b.resultOf(op.Results[0]),
+	}, binaryForms)
+}
+
+func isQuotient(_ *builder, o *operands) error {
+	if !o.op.Is(ir.OpRealDiv) {
+		return noFit("not a quotient")
 	}
-	for i, c := range []*ir.Value{y, x} {
-		first := i == 1
-		if !c.IsConst() || c.Type.Elems() != 1 || row.scalar == nil && row.table == "" {
-			continue
-		}
-		live := x
+	return nil
+}
+
+// withNumber emits an operation with a scalar constant, which is in the factor and the addend of the planar engine or
+// in a lookup table.
+func withNumber(b *builder, o *operands) error {
+	for i, c := range []*ir.Value{o.y, o.x} {
+		first, live := i == 1, o.x
 		if first {
-			live = y
+			live = o.y
 		}
-		if live.Type.Elems() != op.Results[0].Type.Elems() {
+		if !c.IsConst() || c.Type.Elems() != 1 || live.Type.Elems() != o.op.Results[0].Type.Elems() {
 			continue
 		}
-		if row.table != "" {
-			a, err := weights.Activate(row.table, c.Const.Float(0))
+		if o.table != "" {
+			a, err := weights.Activate(o.table, c.Const.Float(0))
 			if err != nil {
 				break // not a finite number: the planar engine compares
 			}
@@ -160,57 +186,68 @@ func lowerBinary(b *builder, op *ir.Op) error {
 			if err != nil {
 				return err
 			}
-			b.useTable(op, a)
-			b.tableTask(a, s, dst)
+			b.useTable(o.op, a)
+			b.tableTask(a, s, o.dst)
 			return nil
 		}
-		if scale, bias, ok := row.scalar(c.Const.Float(0), first); ok {
+		if o.scalar == nil {
+			break
+		}
+		if scale, bias, ok := o.scalar(c.Const.Float(0), first); ok {
 			s, err := b.tensor(live)
 			if err != nil {
 				return err
 			}
-			b.scaleBias(s, dst, scale, bias)
+			b.scaleBias(s, o.dst, scale, bias)
 			return nil
 		}
 	}
-	if done, err := b.perChannel(op, x, y, dst); done || err != nil {
-		return err
+	return noFit("no operand is one number that registers or a table hold")
+}
+
+// tensors returns the operands.
+func (o *operands) tensors(b *builder) (x, y *surf, err error) {
+	if x, err = b.tensor(o.x); err == nil {
+		y, err = b.tensor(o.y)
 	}
-	if done, err := b.boundRow(row, x, y, dst); done || err != nil {
-		return err
-	}
-	xs, err := b.tensor(x)
+	return x, y, err
+}
+
+// quotient emits x / y: the reciprocal of y by table, then a product (binary_real_div_1x64x8x8).
+func quotient(b *builder, o *operands) error {
+	x, y, err := o.tensors(b)
 	if err != nil {
 		return err
 	}
-	ys, err := b.tensor(y)
+	recip, err := weights.Activate("reciprocal")
 	if err != nil {
 		return err
 	}
-	if op.Is(ir.OpRealDiv) {
-		// x / y: the reciprocal of y by table, then a product (binary_real_div_1x64x8x8).
-		recip, err := weights.Activate("reciprocal")
-		if err != nil {
-			return err
-		}
-		r := b.temp(ys.dims)
-		if takesLines(op) {
-			r = b.between(ys.dims)
-		}
-		b.useTable(op, recip)
-		b.tableTask(recip, ys, r)
-		b.pairwise(td.PEMultiply, xs, r, dst)
-		return nil
+	r := b.temp(y.dims)
+	if takesLines(o.op) {
+		r = b.between(y.dims)
 	}
-	if b.clamped[x] {
-		xs, ys, y = ys, xs, x
+	b.useTable(o.op, recip)
+	b.tableTask(recip, y, r)
+	b.pairwise(td.PEMultiply, x, r, o.dst)
+	return nil
+}
+
+func twoSources(b *builder, o *operands) error {
+	x, y, err := o.tensors(b)
+	if err != nil {
+		return err
 	}
-	ys = b.nearby(ys, dst)
+	second := o.y
+	if b.clamped[o.x] {
+		x, y, second = y, x, o.x
+	}
+	y = b.nearby(y, o.dst)
 	b.pointwise(func(int64) *draft {
-		d := elementwise(row.op)
-		d.pe.neg2, d.pe.clamp2 = row.negate, b.clamped[y]
+		d := elementwise(o.binary.op)
+		d.pe.neg2, d.pe.clamp2 = o.negate, b.clamped[second]
 		return d
-	}, []*surf{xs, ys}, dst)
+	}, []*surf{x, y}, o.dst)
 	return nil
 }
 

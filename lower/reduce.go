@@ -116,50 +116,91 @@ func keptDims(dims []int64, axes []int) []int64 {
 	return kept
 }
 
+// reducing is a reduction that is to be emitted.
+type reducing struct {
+	reduction
+	x, dst *surf
+	out    *surf   // dst with the dimensions of x and ones at the axes, nil if its rows would have to move
+	kept   []int64 // these dimensions
+	axes   []int
+	over   []bool // axes, for each dimension
+	factor float64
+}
+
+// reductionForms are the forms of a reduction.
+var reductionForms = []form[*reducing]{
+	{"one element", nil, copyElement},
+	{"one row", rowsFit, reduceToRow},
+	{"rows", rowsFit, reduceRows},
+	{"transposed channels", nil, reduceTransposed},
+	{"transposed rows", nil, reduceDown},
+	{"channels", nil, reduceEachAxis},
+}
+
 // reduce writes the reduction of x over the axes to dst, whose dimensions are
 // those of x with ones at the axes, or without them.
 func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
-	kept := keptDims(x.dims, axes)
-	over := make([]bool, len(x.dims))
-	n := int64(1)
+	s := &reducing{reduction: r, x: x, dst: dst, axes: axes, kept: keptDims(x.dims, axes), factor: 1}
+	s.over, s.out = make([]bool, len(x.dims)), dst.reshape(s.kept)
 	for _, a := range axes {
-		n *= x.dims[a]
-		over[a] = true
+		s.over[a] = true
 	}
-	if out := dst.reshape(kept); n == 1 && out != nil { // reduce_probe_{sum,max}_ax1_1x1x1x512
-		b.copyTo(x, out)
-		return nil
-	}
-	factor := 1.0
 	if r.mean {
-		factor = 1 / float64(n)
+		s.factor = 1 / float64(s.count())
 	}
-	rows := true // only dimensions of 1 after the last axis
-	for i := axes[len(axes)-1] + 1; i < len(x.dims); i++ {
-		rows = rows && x.dims[i] == 1
+	return emitFirst(b, s, reductionForms)
+}
+
+// count is the number of elements that are reduced to one.
+func (r *reducing) count() int64 {
+	n := int64(1)
+	for _, a := range r.axes {
+		n *= r.x.dims[a]
 	}
-	// The maximum of a column of channels is a neural task, like that of a softmax
-	// (reduce_probe_max_ax1_1x64x1x1, reduce_probe_max_ax1_1x1024x1x1).
-	column := r.neural == td.NEMax && len(x.dims) == 4 && len(axes) == 1 && axes[0] == 1
-	if rows && !column {
-		return b.reduceRows(x, dst, kept, over, r, factor)
+	return n
+}
+
+// copyElement is a reduction of single elements (reduce_probe_{sum,max}_ax1_1x1x1x512).
+func copyElement(b *builder, r *reducing) error {
+	if r.count() != 1 || r.out == nil {
+		return noFit("several elements are reduced")
 	}
-	if b.reduceTransposed(x, dst, kept, axes, r, factor) || b.reduceDown(x, dst, kept, axes, r, factor) {
-		return nil
+	b.copyTo(r.x, r.out)
+	return nil
+}
+
+// rowsFit fits if only dimensions of 1 follow the last axis. The maximum of a column of channels is a neural task, like
+// that of a softmax (reduce_probe_max_ax1_1x64x1x1, reduce_probe_max_ax1_1x1024x1x1).
+func rowsFit(_ *builder, r *reducing) error {
+	for _, n := range r.x.dims[r.axes[len(r.axes)-1]+1:] {
+		if n != 1 {
+			return noFit("a dimension that is kept follows the axes")
+		}
 	}
-	// Channels are summed one axis at a time; the factor goes with the last.
-	for i, a := range axes {
+	if r.neural == td.NEMax && r.ofChannels() {
+		return noFit("a maximum of channels")
+	}
+	return nil
+}
+
+// ofChannels reports whether the channels of images are reduced.
+func (r *reducing) ofChannels() bool { return len(r.x.dims) == 4 && len(r.axes) == 1 && r.axes[0] == 1 }
+
+// reduceEachAxis reduces one axis at a time on the neural engine; the factor goes with the last.
+func reduceEachAxis(b *builder, r *reducing) error {
+	x := r.x
+	for i, a := range r.axes {
 		d := append([]int64(nil), x.dims...)
 		d[a] = 1
 		y, f := b.temp(d), 1.0
-		if i == len(axes)-1 {
-			y, f = dst.reshape(d), factor
+		if i == len(r.axes)-1 {
+			y, f = r.dst.reshape(d), r.factor
 			if y == nil {
 				y = b.temp(d)
-				defer func(y *surf) { b.moveTo(y, dst) }(y)
+				defer func(y *surf) { b.moveTo(y, r.dst) }(y)
 			}
 		}
-		if err := b.reduceChannels(x, y, a, r, f, nil); err != nil {
+		if err := b.reduceChannels(x, y, a, r.reduction, f, nil); err != nil {
 			return err
 		}
 		x = y
@@ -168,17 +209,17 @@ func (b *builder) reduce(x, dst *surf, axes []int, r reduction) error {
 }
 
 // reduceTransposed sums the channels of one image after a pass that transposes them to the row
-// (reduce_probe_sum_ax1_1x64x8x8); the rows of the image are groups of the sum. It reports false if that does not fit.
-func (b *builder) reduceTransposed(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
-	if r.neural != td.NESum || len(x.dims) != 4 || len(axes) != 1 || axes[0] != 1 || x.dims[0] != 1 {
-		return false
+// (reduce_probe_sum_ax1_1x64x8x8); the rows of the image are groups of the sum.
+func reduceTransposed(b *builder, r *reducing) error {
+	x, out := r.x, r.out
+	if r.neural != td.NESum || !r.ofChannels() || x.dims[0] != 1 || out == nil {
+		return noFit("not a sum of the channels of one image")
 	}
 	c, h, w := x.dims[1], x.dims[2], x.dims[3]
 	line, pad := align(c*elemBytes, b.t.L2Granule), maxRowPad(b.t)
-	out := dst.reshape(kept)
-	if out == nil || h > int64(b.t.MaxGroups) || c > int64(b.t.MaxWidth) || w > int64(b.t.MaxChannels) ||
+	if h > int64(b.t.MaxGroups) || c > int64(b.t.MaxWidth) || w > int64(b.t.MaxChannels) ||
 		h*(w*line+pad) > b.t.L2Bytes/4 || h*(c*align(w*elemBytes, b.t.L2Granule)+pad) > b.t.L2Bytes/4 {
-		return false
+		return noFit("the transposed image is too large for L2 or a task")
 	}
 	part := partOfRow(c)
 	t := b.temp([]int64{h, w, c / part, part})
@@ -199,10 +240,10 @@ func (b *builder) reduceTransposed(x, dst *surf, kept []int64, axes []int, r red
 	}
 	res := &operand{buf: out.buf, off: out.off, swap: true,
 		stride: [4]int64{out.stride[2], out.stride[1], out.stride[1], out.stride[1]}}
-	d := folding(r.pool, factor)
+	d := folding(r.pool, r.factor)
 	d.partRows = int(c / part)
 	b.emitReduce(d, in, nil, res)
-	return true
+	return nil
 }
 
 // partOfRow is the number of elements of a row of n that a sum reads as one row: rows of 128, 256 and 512 are four
@@ -230,20 +271,20 @@ func transposePad(t *target.Table, row int64) int64 {
 }
 
 // reduceDown reduces the rows of one image: they are transposed to the row, with the columns of the image as groups of
-// the reduction, and the result is transposed back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8). It
-// reports false if that does not fit.
-func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction, factor float64) bool {
-	if len(x.dims) != 4 || len(axes) != 1 || axes[0] != 2 || x.dims[0] != 1 || x.pix != 0 || dst.pix != 0 {
-		return false
+// the reduction, and the result is transposed back (reduce_probe_max_ax2_1x64x8x8, reduce_probe_sum_ax2_1x64x8x8).
+func reduceDown(b *builder, r *reducing) error {
+	x, out := r.x, r.out
+	if len(x.dims) != 4 || len(r.axes) != 1 || r.axes[0] != 2 || x.dims[0] != 1 || x.pix != 0 || r.dst.pix != 0 ||
+		out == nil {
+		return noFit("not the rows of one image")
 	}
 	c, h, w := x.dims[1], x.dims[2], x.dims[3]
 	line, pad := align(h*elemBytes, b.t.L2Granule), maxRowPad(b.t)
-	out := dst.reshape(kept)
-	if out == nil || c == 1 || h == 1 || w == 1 || w > int64(b.t.MaxGroups) || h > int64(b.t.MaxWidth) ||
+	if c == 1 || h == 1 || w == 1 || w > int64(b.t.MaxGroups) || h > int64(b.t.MaxWidth) ||
 		h > int64(b.t.MaxChannels) || c > int64(b.t.MaxHeight) || c > int64(b.t.MaxChannels) ||
 		c*(w*line+pad) > b.t.L2Bytes/4 || c*(h*align(w*elemBytes, b.t.L2Granule)+pad) > b.t.L2Bytes/4 ||
 		c*w*b.t.L2Granule > b.t.L2Bytes/4 {
-		return false
+		return noFit("the transposed image is too large for L2 or a task, or a single row, column or channel")
 	}
 	t, y := b.temp([]int64{c, w, h}), b.temp([]int64{w, c, 1})
 	t.buf.group, y.buf.layout = w, numberPerColumn
@@ -252,27 +293,24 @@ func (b *builder) reduceDown(x, dst *surf, kept []int64, axes []int, r reduction
 		stride: [4]int64{whole(x), whole(x), x.stride[2], x.stride[1]}}, nil,
 		&operand{buf: t.buf, off: t.off, swap: true, ext: [5]int64{1, 1, h, c, w},
 			stride: [4]int64{t.stride[0], t.stride[0], t.stride[1], t.stride[0]}}, 0)
-	b.emitReduce(folding(r.pool, factor), &operand{buf: t.buf, off: t.off, ext: [5]int64{w, 1, c, 1, h},
+	b.emitReduce(folding(r.pool, r.factor), &operand{buf: t.buf, off: t.off, ext: [5]int64{w, 1, c, 1, h},
 		stride: [4]int64{t.stride[1], t.stride[0], t.stride[0], t.stride[0]}}, nil,
 		&operand{buf: y.buf, off: y.off, stride: [4]int64{y.stride[0], y.stride[0], y.stride[1], w * y.stride[0]}})
 	b.emit(copying(), &operand{buf: y.buf, off: y.off, ext: [5]int64{1, 1, w, c, 1},
 		stride: [4]int64{y.stride[0], y.stride[0], y.stride[0], y.stride[1]}}, nil,
 		&operand{buf: out.buf, off: out.off, swap: true, ext: [5]int64{1, 1, w, c, 1},
 			stride: [4]int64{whole(out), whole(out), out.stride[2], out.stride[1]}}, transposedRows)
-	return true
+	return nil
 }
 
 // reduceRows reduces the last axis longer than 1, and any others, on the planar engine.
-func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reduction, factor float64) error {
-	out := dst.reshape(kept)
-	if out == nil && b.reduceToRow(x, dst, over, r, factor) {
-		return nil
-	}
+func reduceRows(b *builder, r *reducing) error {
+	x, out := r.x, r.out
 	if out == nil {
-		out = b.temp(kept)
-		defer func() { b.moveTo(out, dst) }()
+		out = b.temp(r.kept)
+		defer func() { b.moveTo(out, r.dst) }()
 	}
-	if _, fold := reductionLoops(x, out, over); len(fold) > maxFolds {
+	if _, fold := reductionLoops(x, out, r.over); len(fold) > maxFolds {
 		// Axes that are not adjacent in memory are separate loops. In a copy at most two are left.
 		c := b.temp(x.dims)
 		b.copyTo(x, c)
@@ -282,19 +320,20 @@ func (b *builder) reduceRows(x, dst *surf, kept []int64, over []bool, r reductio
 	if r.neural == td.NESum {
 		rows = int(x.w() / partOfRow(x.w()))
 	}
-	return b.planarReduce(x, out, over, func() *draft {
-		d := folding(r.pool, factor)
+	return b.planarReduce(x, out, r.over, func() *draft {
+		d := folding(r.pool, r.factor)
 		d.partRows = rows
 		return d
 	})
 }
 
 // reduceToRow reduces the rest of each channel to one element of a row: the kept axis, the channels of the task, is the
-// row of its transposed result. It reports false if one task is not enough.
-func (b *builder) reduceToRow(x, dst *surf, over []bool, r reduction, factor float64) bool {
-	keep, fold := reductionLoops(x, x, over)
-	if dst.pix != 0 || dst.elems() != dst.w() || len(keep) != 1 || len(fold) > 2 {
-		return false
+// row of its transposed result.
+func reduceToRow(b *builder, r *reducing) error {
+	x, dst := r.x, r.dst
+	keep, fold := reductionLoops(x, x, r.over)
+	if r.out != nil || dst.pix != 0 || dst.elems() != dst.w() || len(keep) != 1 || len(fold) > 2 {
+		return noFit("the result is not one row along the axis that is kept")
 	}
 	for len(fold) < 2 {
 		fold = append(fold, axisLoop{1, x.stride[0], 0})
@@ -302,15 +341,15 @@ func (b *builder) reduceToRow(x, dst *surf, over []bool, r reduction, factor flo
 	c, rows, depth := keep[0], fold[0], fold[1]
 	row := align(x.w()*elemBytes, b.t.L2Granule)*rows.n*depth.n + maxRowPad(b.t)*rows.n
 	if c.n > int64(b.t.MaxChannels) || c.n > int64(b.t.MaxWidth) || c.n*row > b.t.L2Bytes/4 {
-		return false
+		return noFit("one task is not enough")
 	}
 	in := &operand{buf: x.buf, off: x.off, pix: x.pix, ext: [5]int64{1, depth.n, c.n, rows.n, x.w()},
 		stride: [4]int64{c.n * c.xs, depth.xs, c.xs, rows.xs}}
 	in.rows = in.ext[axH]
 	line := rowBytes(dst.w())
-	b.emitReduce(folding(r.pool, factor), in, nil, &operand{buf: dst.buf, off: dst.off, swap: true,
+	b.emitReduce(folding(r.pool, r.factor), in, nil, &operand{buf: dst.buf, off: dst.off, swap: true,
 		stride: [4]int64{line, line, line, line}})
-	return true
+	return nil
 }
 
 // maxFolds is the number of loops over which a task reduces, besides the row: depth and rows.
