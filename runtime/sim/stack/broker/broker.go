@@ -73,6 +73,7 @@ func (l Limits) withDefaults() Limits {
 // Broker is the daemon.
 type Broker struct {
 	cfg Config
+	log trace.Log
 	lim Limits
 
 	// load is held while programs are created, wired, unwired or ended; it is locked before mu.
@@ -118,6 +119,7 @@ func New(cfg Config) (*Broker, error) {
 		}
 		b.lockstep = newLockstep(cfg.Lockstep)
 	}
+	b.log = trace.Log{Tracer: cfg.Trace, Layer: trace.Broker, Now: cfg.Now}
 	b.cache.limit = b.lim.CacheBytes
 	b.cache.entries = map[cacheKey]*cacheEntry{}
 	return b, nil
@@ -127,17 +129,17 @@ func New(cfg Config) (*Broker, error) {
 func (b *Broker) Connect(id Identity) (*Session, error) {
 	tier, err := b.accept(&id)
 	if err != nil {
-		b.instant(mConnect, 0, err, trace.Arg{Key: "pid", Value: id.PID})
+		b.log.Note(mConnect, 0, 0, trace.Number("pid", id.PID), trace.Failure(err))
 		return nil, err
 	}
 	b.mu.Lock()
 	s, err := b.admitSession(id, tier)
 	b.mu.Unlock()
 	if err != nil {
-		b.instant(mConnect, 0, err, trace.Arg{Key: "pid", Value: id.PID})
+		b.log.Note(mConnect, 0, 0, trace.Number("pid", id.PID), trace.Failure(err))
 		return nil, err
 	}
-	b.instant(mConnect, s.num, nil, trace.Arg{Key: "pid", Value: id.PID}, trace.Arg{Key: "tier", Value: tier.String()})
+	b.log.Note(mConnect, s.num, 0, trace.Number("pid", id.PID), trace.Text("tier", tier.String()))
 	return s, nil
 }
 
@@ -209,16 +211,4 @@ func (b *Broker) Close() error {
 		s.Close()
 	}
 	return nil
-}
-
-// instant emits a single event.
-func (b *Broker) instant(name string, client uint64, err error, args ...trace.Arg) {
-	if !b.cfg.Trace.On() {
-		return
-	}
-	e := trace.Event{Layer: trace.Broker, Phase: trace.Instant, Name: name, At: b.cfg.Now(), Client: client, Args: args}
-	if err != nil {
-		e.Err = err.Error()
-	}
-	b.cfg.Trace.Emit(e)
 }

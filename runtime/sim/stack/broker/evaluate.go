@@ -68,15 +68,10 @@ func (t *ticket) pass() {
 // so it allocates only what it must.
 func (s *Session) evaluate(ctx context.Context, m *Method, req *EvaluateRequest, passing bool, t *ticket) error {
 	n, open := s.open()
-	on := s.b.cfg.Trace.On()
-	if on {
-		s.span(m, n, req.QoS)
-	}
+	step := s.step(m, n, req.QoS)
 	err := s.dispatch(ctx, m, req, passing, t, open)
 	t.pass()
-	if on {
-		s.spanned(m, n, err)
-	}
+	step.End(&err)
 	if open {
 		s.calls.Done()
 	}
@@ -118,13 +113,9 @@ func (s *Session) dispatch(ctx context.Context, m *Method, req *EvaluateRequest,
 // program must be wired.
 func (s *Session) launch(m *Method, req *EvaluateRequest, done func(error)) {
 	n, open := s.open()
-	if s.b.cfg.Trace.On() {
-		s.span(m, n, req.QoS)
-	}
+	step := s.step(m, n, req.QoS)
 	end := func(err error) {
-		if s.b.cfg.Trace.On() {
-			s.spanned(m, n, err)
-		}
+		step.End(&err)
 		if open {
 			s.calls.Done()
 		}

@@ -205,6 +205,6 @@ func (s *Session) OpenDirectConnection(ctx context.Context, req DirectPathReques
 		svc.Close()
 		return nil, errorf(mDirect, NotFound, "instance %d is released", req.Instance)
 	}
-	s.b.instant("directConnection", s.num, nil, trace.Arg{Key: "program", Value: h.Program})
+	s.b.log.Note("directConnection", s.num, 0, trace.Number("program", h.Program))
 	return &Direct{svc, driver.Handle(h.Program), uint32(h.IntermediateBuffer)}, nil
 }

@@ -187,8 +187,7 @@ func (b *Broker) wire(method string, r *resident, in *instance) error {
 		}
 		b.wired += r.size
 		b.mu.Unlock()
-		b.instant("wireModel", 0, nil, trace.Arg{Key: "resident", Value: r.id},
-			trace.Arg{Key: "bytes", Value: int(r.size)})
+		b.log.Note("wireModel", 0, 0, trace.Number("resident", r.id), trace.Number("bytes", r.size))
 	}
 	if in == nil || in.epoch == r.epoch {
 		return nil
@@ -290,7 +289,7 @@ func (b *Broker) unwire(r *resident, why string) bool {
 		r.svc.Destroy(h)
 	}
 	r.svc.Unprepare(r.program)
-	b.instant("unwireModel", 0, nil, trace.Arg{Key: "resident", Value: r.id}, trace.Arg{Key: "why", Value: why})
+	b.log.Note("unwireModel", 0, 0, trace.Number("resident", r.id), trace.Text("why", why))
 	return true
 }
 

@@ -53,50 +53,30 @@ func (s *Session) open() (n uint64, open bool) {
 	return s.requests, !s.closed
 }
 
-// span and spanned open and close the span of a call in the trace, which must be enabled.
-func (s *Session) span(m *Method, n uint64, q QoS) {
-	args := []trace.Arg{{Key: "tier", Value: s.tier.String()}}
+// step begins the n-th call of the session in the trace.
+func (s *Session) step(m *Method, n uint64, q QoS) trace.Step {
+	if !s.b.log.On() {
+		return trace.Step{}
+	}
+	args := []trace.Value{trace.Text("tier", s.tier.String())}
 	if m.qos != nil {
-		args = append(args, trace.Arg{Key: "qos", Value: q.String()}, trace.Arg{
-			Key:   "priority",
-			Value: ProgramPriority(q),
-		}, trace.Arg{Key: "queue", Value: QueueIndex(q)})
+		args = append(args, trace.Text("qos", q.String()), trace.Number("priority", ProgramPriority(q)),
+			trace.Number("queue", QueueIndex(q)))
 	}
-	s.b.cfg.Trace.Emit(trace.Event{
-		Layer:   trace.Broker,
-		Phase:   trace.Begin,
-		Name:    m.Name,
-		At:      s.b.cfg.Now(),
-		Client:  s.num,
-		Request: n,
-		Args:    args,
-	})
-}
-
-func (s *Session) spanned(m *Method, n uint64, err error) {
-	e := trace.Event{Layer: trace.Broker, Phase: trace.End, Name: m.Name, At: s.b.cfg.Now(), Client: s.num, Request: n}
-	if err != nil {
-		e.Err = err.Error()
-	}
-	s.b.cfg.Trace.Emit(e)
+	return s.b.log.Step(m.Name, s.num, n, args...)
 }
 
 // enter admits a call and starts tracing it. The function that it returns ends the call.
 func (s *Session) enter(ctx context.Context, name string, req any) (func(error), error) {
 	m := methodNamed[name]
 	n, open := s.open()
-	on := s.b.cfg.Trace.On()
-	if on {
-		q := QoS(0)
-		if m.qos != nil {
-			q = m.qos(req)
-		}
-		s.span(m, n, q)
+	q := QoS(0)
+	if m.qos != nil {
+		q = m.qos(req)
 	}
+	step := s.step(m, n, q)
 	end := func(err error) {
-		if on {
-			s.spanned(m, n, err)
-		}
+		step.End(&err)
 		if open {
 			s.calls.Done()
 		}
@@ -340,6 +320,6 @@ func (s *Session) Close() error {
 		b.ordinary--
 	}
 	b.mu.Unlock()
-	b.instant("disconnect", s.num, nil)
+	b.log.Note("disconnect", s.num, 0)
 	return nil
 }

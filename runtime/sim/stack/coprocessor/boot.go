@@ -110,11 +110,7 @@ func (d *Device) bringUp() {
 		if d.regs.scratch[ScratchWake] == 0 {
 			for i := range d.boot.channels {
 				d.boot.channels[i].Ready = true // one after the other
-				d.emit(trace.Event{
-					Layer: trace.Firmware,
-					Name:  "channel ready",
-					Args:  []trace.Arg{{Key: "channel", Value: d.boot.channels[i].Name}},
-				})
+				d.log.Note("channel ready", 0, 0, trace.Text("channel", d.boot.channels[i].Name))
 			}
 			d.regs.scratch[ScratchReady] = MagicReady
 			d.phase = phaseReady
@@ -125,11 +121,7 @@ func (d *Device) bringUp() {
 
 func (d *Device) handshake(i int) {
 	h := &Handshakes[i]
-	d.emit(trace.Event{
-		Layer: trace.Firmware,
-		Name:  h.Register,
-		Args:  []trace.Arg{{Key: "scratch", Value: uint64(h.Scratch)}, {Key: "value", Value: uint64(h.Value)}},
-	})
+	d.log.Note(h.Register, 0, 0, trace.Number("scratch", h.Scratch), trace.Number("value", h.Value))
 }
 
 // wake is the reset vector: it runs when RVBAR points to the image.
@@ -179,12 +171,8 @@ func (d *Device) publish() {
 			s[ScratchIPC], ScratchIPC, IPCVersion)
 		return
 	case s[ScratchIPC] != IPCVersion: // a minor mismatch is only a warning
-		d.emit(trace.Event{
-			Layer: trace.Firmware,
-			Name:  "IPC protocol version",
-			Args: []trace.Arg{{Key: "host", Value: uint64(s[ScratchIPC])},
-				{Key: "firmware", Value: uint64(IPCVersion)}},
-		})
+		d.log.Note("IPC protocol version", 0, 0, trace.Number("host", s[ScratchIPC]),
+			trace.Number("firmware", IPCVersion))
 	}
 	cfg := *d.cfg.Kernel
 	if n := s[ScratchHeap]; n != 0 {
@@ -196,7 +184,7 @@ func (d *Device) publish() {
 		return
 	}
 	for _, step := range bootSteps {
-		d.emit(trace.Event{Layer: trace.Firmware, Name: step})
+		d.log.Note(step, 0, 0)
 	}
 	d.boot = b
 	s[ScratchWake] = WakeChannels

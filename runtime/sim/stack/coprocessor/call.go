@@ -250,7 +250,8 @@ func (b *boot) interrupts(m firmware.Message) []firmware.Post {
 // execute submits a job to its hardware queue, whose doorbell starts the engine.
 func (b *boot) execute(j *job) {
 	j.began = b.now()
-	b.span(trace.Begin, j)
+	j.step = b.d.log.Step("EXEC", uint64(j.key.UserID), uint64(j.key.JobID), trace.Text("procedure", j.proc.name),
+		trace.Number("priority", j.key.Priority), trace.Number("network", j.program.network))
 	if !j.follows {
 		if err := b.spend(cost.Firmware, before); err != nil {
 			j.status, j.err = StatusAborted, err
@@ -335,7 +336,7 @@ func (b *boot) startEngine(queue int, j *job) error {
 
 // work lets the time of tasks pass that no trace has spent.
 func (b *boot) work(first, n int) error {
-	if b.d.cfg.Trace.On() {
+	if b.d.log.On() {
 		return nil
 	}
 	sum := cost.Time(0)
@@ -414,7 +415,7 @@ func (b *boot) complete(j *job) {
 			j.status, j.err = StatusTranslation, err
 		}
 	}
-	b.span(trace.End, j)
+	j.step.End(&j.err)
 	if j.err != nil {
 		b.fault(j.status, j.err)
 	}
@@ -432,7 +433,7 @@ func (b *boot) follow(j *job) bool {
 		j.status, j.err = StatusFull, err
 		return false
 	}
-	b.span(trace.End, j)
+	j.step.End(&j.err)
 	if err := b.sched.Complete(uint64(j.slot)); err != nil {
 		b.fail(synchronousAbort, err)
 		return true

@@ -6,6 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/inject"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // stuckQueue is a hardware queue that does not drain because its doorbell was lost. The firmware waits for it until the
@@ -25,7 +26,7 @@ func (s *stuckQueue) Idle() bool { return s.idle }
 
 // Abort implements firmware.Target: the engine driver's hardware abort.
 func (s *stuckQueue) Abort() {
-	s.b.instant("hardware abort", "task queue", uint64(s.job.program.network))
+	s.b.d.log.Note("hardware abort", 0, 0, trace.Number("task queue", s.job.program.network))
 	s.idle = s.clears
 }
 
@@ -67,7 +68,7 @@ func (b *boot) deadline() {
 	}
 	b.stuck = nil
 	network := uint64(s.job.program.network)
-	b.instant("software deadline", "task queue", network)
+	b.d.log.Note("software deadline", 0, 0, trace.Number("task queue", network))
 	if s.how == firmware.Stuck {
 		b.d.count(func(s *Stats) { s.Resets++ })
 		b.note(&protocol.Rows[protocol.IDResetNote], protocol.Header{

@@ -60,6 +60,7 @@ type TaskTime struct {
 // Device is the controller with its firmware and the engine.
 type Device struct {
 	cfg    Config
+	log    trace.Log
 	window translation.Rebase // the firmware's view of device addresses
 	fabric fabric
 	engine *engine.Engine
@@ -103,6 +104,7 @@ func New(cfg Config) (*Device, error) {
 		return nil, err
 	}
 	d := &Device{cfg: cfg, window: w, users: map[uint32]*translation.Context{}}
+	d.log = trace.Log{Tracer: cfg.Trace, Layer: trace.Firmware, Now: cfg.Clock.Now}
 	d.engine = engine.New(engine.Options{
 		L2Bytes:  cfg.Target.L2Bytes,
 		Numerics: cfg.Numerics,

@@ -97,14 +97,8 @@ func (b *boot) ringOne(reg uint64, value uint32) {
 			s.Doorbells++
 			s.Retries += uint64(rc)
 		})
-		if b.tracing() {
-			b.emit(trace.Event{
-				Layer: trace.Firmware,
-				Name:  "ring_doorbell",
-				Args: []trace.Arg{{Key: "DoorBellReg", Value: reg}, {Key: "DoorBellBit", Value: uint64(value)},
-					{Key: "rc", Value: rc}},
-			})
-		}
+		b.d.log.Note("ring_doorbell", 0, 0, trace.Number("DoorBellReg", reg), trace.Number("DoorBellBit", value),
+			trace.Number("rc", rc))
 		if rc == 0 {
 			return
 		}

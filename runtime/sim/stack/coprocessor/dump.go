@@ -134,12 +134,7 @@ func (b *boot) fail(class string, err error) {
 		d.stats.Faults++
 	}
 	d.mu.Unlock()
-	b.emit(trace.Event{
-		Layer: trace.Firmware,
-		Name:  class,
-		Err:   err.Error(),
-		Args:  []trace.Arg{{Key: "task", Value: f.Task}},
-	})
+	b.d.log.Note(class, 0, 0, trace.Text("task", f.Task), trace.Failure(err))
 }
 
 // Modelled values of registers for which there is no source.

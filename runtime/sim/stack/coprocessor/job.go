@@ -6,6 +6,7 @@ import (
 	"github.com/zinc-compiler/zinc/emit/afpp"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/translation"
 )
 
@@ -26,6 +27,7 @@ type job struct {
 	handler uint64 // of a trigger
 	stamp   uint64 // of a trigger
 	began   time.Duration
+	step    trace.Step
 	status  Status
 	err     error
 	waiting bool

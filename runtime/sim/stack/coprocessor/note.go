@@ -138,14 +138,7 @@ func (d *Device) CallHost(payload []byte) (slot uint32, err error) {
 	if slot, err = b.rings.CallHost(payload); err != nil {
 		return 0, err
 	}
-	if b.tracing() {
-		b.emit(trace.Event{
-			Layer: trace.Firmware,
-			Name:  "CSNE_CMD_BACK_CHANNEL_RPC",
-			Args:  []trace.Arg{{Key: "slot", Value: uint64(slot)}},
-			Data:  payload,
-		})
-	}
+	d.log.Note("CSNE_CMD_BACK_CHANNEL_RPC", 0, 0, trace.Number("slot", slot), trace.Data(payload))
 	b.ringControl()
 	return slot, nil
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/zinc-compiler/zinc/compile/cost"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/firmware"
 	"github.com/zinc-compiler/zinc/runtime/sim/stack/protocol"
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // Registers of the property channel that make the firmware emit notifications. The chapters name the notifications, but
@@ -75,9 +74,7 @@ func (b *boot) observe(on bool) error {
 // quiesce is called while the execution loop is in PAUSE: no call may be in flight, and the engine's memory must not
 // keep one tenant's data for the other.
 func (b *boot) quiesce() error {
-	if b.d.cfg.Trace.On() {
-		b.emit(trace.Event{Layer: trace.Firmware, Name: b.loop.State().String()})
-	}
+	b.d.log.Note(b.loop.State().String(), 0, 0)
 	if b.run.flight > 0 {
 		return errors.New("calls are in flight")
 	}

@@ -16,17 +16,8 @@ import (
 
 func itoa(n int) string { return strconv.Itoa(n) }
 
-// emit sends an event with the device's time.
-func (d *Device) emit(e trace.Event) {
-	if t := d.cfg.Trace; t.On() {
-		e.At = d.cfg.Clock.Now()
-		t.Emit(e)
-	}
-}
-
-func (b *boot) emit(e trace.Event) { b.d.emit(e) }
 func (b *boot) now() time.Duration { return b.d.cfg.Clock.Now() }
-func (b *boot) tracing() bool      { return b.d.cfg.Trace.On() || b.printing() }
+func (b *boot) tracing() bool      { return b.d.log.On() || b.printing() }
 func (b *boot) printing() bool     { return b.settings.printing && b.d.cfg.Terminal != nil }
 
 // printf writes a line of the firmware's log.
@@ -39,34 +30,7 @@ func (b *boot) printf(format string, args ...any) {
 // warn logs a fault that does not stop the firmware.
 func (b *boot) warn(what string) {
 	b.printf("warning: %s", what)
-	b.emit(trace.Event{Layer: trace.Firmware, Name: "warning", Args: []trace.Arg{{Key: "what", Value: what}}})
-}
-
-func (b *boot) instant(name, key string, v uint64) {
-	if b.d.cfg.Trace.On() {
-		b.emit(trace.Event{Layer: trace.Firmware, Name: name, Args: []trace.Arg{{Key: key, Value: v}}})
-	}
-}
-
-// span opens or closes a call's execution in the trace.
-func (b *boot) span(p trace.Phase, j *job) {
-	if !b.d.cfg.Trace.On() {
-		return
-	}
-	e := trace.Event{
-		Layer:   trace.Firmware,
-		Phase:   p,
-		Name:    "EXEC",
-		Client:  uint64(j.key.UserID),
-		Request: uint64(j.key.JobID),
-	}
-	if p == trace.Begin {
-		e.Args = []trace.Arg{{Key: "procedure", Value: j.proc.name}, {Key: "priority", Value: uint64(j.key.Priority)},
-			{Key: "network", Value: j.program.network}}
-	} else if j.err != nil {
-		e.Err = j.err.Error()
-	}
-	b.emit(e)
+	b.d.log.Note("warning", 0, 0, trace.Text("what", what))
 }
 
 // traceMessage traces a message that the firmware took.
@@ -83,13 +47,10 @@ func (b *boot) traceMessage(d *protocol.Delivery) {
 	if len(d.Calls) > 0 {
 		job = uint64(d.Calls[0].JobID)
 	}
-	b.emit(trace.Event{Layer: trace.Protocol, Name: name, Client: b.clientOf(d.Header), Request: job, Data: d.Bytes,
-		Args: []trace.Arg{
-			{Key: "outcome", Value: d.Outcome.String()}, {Key: "programId", Value: int(d.Header.ProgramID)},
-			{Key: "processId", Value: int(d.Header.ProcessID)},
-			{Key: "procedureId", Value: uint64(d.Header.ProcedureID)},
-			{Key: "priority", Value: uint64(d.Header.Priority)},
-		}})
+	b.d.log.In(trace.Protocol).Note(name, b.clientOf(d.Header), job, trace.Text("outcome", d.Outcome.String()),
+		trace.Number("programId", d.Header.ProgramID), trace.Number("processId", d.Header.ProcessID),
+		trace.Number("procedureId", d.Header.ProcedureID), trace.Number("priority", d.Header.Priority),
+		trace.Data(d.Bytes))
 }
 
 // clientOf returns the client of a header, or 0.
@@ -125,86 +86,62 @@ func (b *boot) logCall(d *protocol.Delivery, h protocol.Header, c *protocol.Proc
 	for i := range c.Signals {
 		b.printf("%s", c.Signals[i].Log("signalEvent", i))
 	}
-	b.emit(trace.Event{
-		Layer:   trace.Firmware,
-		Name:    class,
-		Client:  b.clientOf(h),
-		Request: uint64(c.JobID),
-		Args:    []trace.Arg{{Key: "line", Value: line}, {Key: "shape", Value: c.Log(h.Priority)}},
-	})
+	b.d.log.Note(class, b.clientOf(h), uint64(c.JobID), trace.Text("line", line),
+		trace.Text("shape", c.Log(h.Priority)))
 }
 
 // traceSubPacket traces a sub-packet that an inference call is expanded to.
 func (b *boot) traceSubPacket(h protocol.Header, i, n int) {
-	if b.d.cfg.Trace.On() {
-		b.emit(trace.Event{
-			Layer:  trace.Firmware,
-			Name:   "CANE_SUB_PACKET_CMD_PROCEDURE_CALL",
-			Client: b.clientOf(h),
-			Args: []trace.Arg{{Key: "packet", Value: i + 1}, {Key: "of", Value: n},
-				{Key: "procedureId", Value: uint64(h.ProcedureID)}},
-		})
+	if b.d.log.On() {
+		b.d.log.Note("CANE_SUB_PACKET_CMD_PROCEDURE_CALL", b.clientOf(h), 0, trace.Number("packet", i+1),
+			trace.Number("of", n), trace.Number("procedureId", h.ProcedureID))
 	}
 }
 
 // traceSubmit traces a submission to a hardware queue, with its register block.
 func (b *boot) traceSubmit(s *firmware.Submission, j *job) {
-	if !b.d.cfg.Trace.On() {
+	if !b.d.log.On() {
 		return
 	}
 	data := make([]byte, 0, 4*len(s.Block))
 	for _, w := range s.Block {
 		data = append(data, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
 	}
-	b.emit(trace.Event{Layer: trace.Firmware, Name: "submit doorbell", Client: uint64(j.key.UserID),
-		Request: uint64(j.key.JobID), Data: data, Args: []trace.Arg{
-			{Key: "queue", Value: s.Queue}, {Key: "priority", Value: s.Priority}, {Key: "network", Value: s.Network},
-			{Key: "tasks", Value: int(s.Count)},
-		}})
+	b.d.log.Note("submit doorbell", uint64(j.key.UserID), uint64(j.key.JobID), trace.Number("queue", s.Queue),
+		trace.Number("priority", s.Priority), trace.Number("network", s.Network), trace.Number("tasks", s.Count),
+		trace.Data(data))
 }
 
 // traceNote traces an outgoing notification.
 func (b *boot) traceNote(row *protocol.Row, h protocol.Header, values []uint64, err error) {
-	e := trace.Event{Layer: trace.Protocol, Name: "CSNE_CMD_" + row.Name, Client: b.clientOf(h)}
+	var job uint64
+	args := []trace.Value{trace.Failure(err)}
 	for i, f := range row.Request.Fields {
 		if i < len(values) {
-			e.Args = append(e.Args, trace.Arg{Key: f.Name, Value: values[i]})
+			args = append(args, trace.Number(f.Name, values[i]))
 			if f.Name == "jobId" {
-				e.Request = values[i]
+				job = values[i]
 			}
 		}
 	}
-	if m, e2 := protocol.New(Numbering, row, h, &protocol.Record{Layout: row.Request, Values: values}); e2 == nil {
-		e.Data = m.Bytes()
+	if m, err := protocol.New(Numbering, row, h, &protocol.Record{Layout: row.Request, Values: values}); err == nil {
+		args = append(args, trace.Data(m.Bytes()))
 	}
-	if err != nil {
-		e.Err = err.Error()
-	}
-	b.emit(e)
+	b.d.log.In(trace.Protocol).Note("CSNE_CMD_"+row.Name, b.clientOf(h), job, args...)
 }
 
 // traceFailure traces a message that failed.
 func (b *boot) traceFailure(s Status, err error) {
 	if b.tracing() {
 		b.printf("%s: %v", s, err)
-		b.emit(trace.Event{
-			Layer: trace.Firmware,
-			Name:  s.String(),
-			Err:   err.Error(),
-			Args:  []trace.Arg{{Key: "disposition", Value: Statuses[min(s, NumStatuses-1)].Disposition.String()}},
-		})
+		b.d.log.Note(s.String(), 0, 0,
+			trace.Text("disposition", Statuses[min(s, NumStatuses-1)].Disposition.String()), trace.Failure(err))
 	}
 }
 
 // injectedNote traces a fault of the injector.
 func (b *boot) injectedNote(f inject.Fault, where string) {
-	if b.d.cfg.Trace.On() {
-		b.emit(trace.Event{
-			Layer: trace.Firmware,
-			Name:  "injected " + f.Kind.String(),
-			Args:  []trace.Arg{{Key: "where", Value: where}, {Key: "value", Value: f.Value}},
-		})
-	}
+	b.d.log.Note("injected "+f.Kind.String(), 0, 0, trace.Text("where", where), trace.Number("value", f.Value))
 }
 
 // engineTrace returns a function that traces and reports each task of the engine, or nil if nothing is to be informed.
@@ -216,26 +153,16 @@ func (d *Device) engineTrace() func(engine.Event) {
 		if d.cfg.Ran != nil {
 			d.cfg.Ran()
 		}
-		if !d.cfg.Trace.On() {
+		if !d.log.On() {
 			return
 		}
 		i := (e.Off - d.proc.tasks[0].Off) / td.ImageSize
-		x := trace.Event{
-			Layer:   trace.Engine,
-			Phase:   trace.Begin,
-			Client:  uint64(d.runs.UserID),
-			Request: uint64(d.runs.JobID),
-			Name:    "task " + itoa(i) + " " + e.Kind,
-			Args: []trace.Arg{
-				{Key: "offset", Value: e.Off}, {Key: "source", Value: e.Source}, {Key: "kernel", Value: e.Kernel},
-				{Key: "result", Value: e.Result}, {Key: "MACs", Value: e.MACs},
-				{Key: "bound", Value: d.proc.kinds[i].String()},
-			},
-		}
-		d.emit(x)
+		step := d.log.In(trace.Engine).Step("task "+itoa(i)+" "+e.Kind, uint64(d.runs.UserID), uint64(d.runs.JobID),
+			trace.Number("offset", e.Off), trace.Number("source", e.Source), trace.Number("kernel", e.Kernel),
+			trace.Number("result", e.Result), trace.Number("MACs", e.MACs),
+			trace.Text("bound", d.proc.kinds[i].String()))
 		_ = d.cfg.Clock.Spend(cost.Tasks, time.Duration(d.proc.times[i])) // fails only at the end of the clock's range
 		d.worked(i)
-		x.Phase, x.Args = trace.End, nil
-		d.emit(x)
+		step.End(new(error))
 	}
 }

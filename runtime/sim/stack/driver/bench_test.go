@@ -1,6 +1,10 @@
 package driver
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
+)
 
 // BenchmarkDispatch measures one dispatch of the chapter's tiny graph from the user space front end to the engine and
 // back.
@@ -53,8 +57,8 @@ func BenchmarkStructs(b *testing.B) {
 func TestStepsNeedNoMemoryWhileTracingIsOff(t *testing.T) {
 	d := newDevice(t, Config{})
 	traced := func() (err error) {
-		defer d.step("step", 1, 2, uintArg("bytes", 1<<40), boolArg("warm", true)).end(&err)
-		d.note("note", 1, 2, uintArg("bytes", 1<<40))
+		defer d.trace.Step("step", 1, 2, trace.Number("bytes", 1<<30), trace.Bool("warm", true)).End(&err)
+		d.trace.Note("note", 1, 2, trace.Number("bytes", 1<<30))
 		return nil
 	}
 	if n := testing.AllocsPerRun(100, func() { _ = traced() }); n != 0 {

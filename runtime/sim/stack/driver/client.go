@@ -43,7 +43,7 @@ var errClosed = errors.New("driver: the client is closed or closing; open anothe
 // NewUserClient is ANEHWDevice::newUserClient: it creates a client of one of the three types (listing 27.1) and reads
 // the task's entitlements once. The two functional clients require the hard gate's entitlement.
 func (d *Device) NewUserClient(task *Task, typ uint32) (UserClient, Return) {
-	d.note("ANEHWDevice::newUserClient", 0, 0, uintArg("type", uint64(typ)))
+	d.trace.Note("ANEHWDevice::newUserClient", 0, 0, trace.Number("type", typ))
 	if task == nil {
 		return nil, BadArgument
 	}
@@ -102,18 +102,13 @@ func (c *client) ExternalMethod(selector uint32, a *IOExternalMethodArguments) R
 // tracedMethod is dispatchExternalMethod between two events, with the bytes that cross the boundary.
 func (c *client) tracedMethod(selector uint32, a *IOExternalMethodArguments) Return {
 	name := c.row.Class + "::externalMethod"
-	c.d.emit(trace.Event{Phase: trace.Begin, Name: name, Client: c.id, Data: a.StructureInput,
-		Args: []trace.Arg{{Key: "sel", Value: uint64(selector)}}})
+	step := c.d.trace.Step(name, c.id, 0, trace.Number("sel", selector), trace.Data(a.StructureInput))
 	r := c.dispatchExternalMethod(selector, a)
-	e := trace.Event{Phase: trace.End, Name: name, Client: c.id, Data: a.StructureOutput,
-		Args: []trace.Arg{{Key: "return", Value: r.String()}}}
-	if r != Success {
-		e.Err = r.String()
-		if a.cause != nil {
-			e.Err += ": " + a.cause.Error()
-		}
+	err := r.failure()
+	if err != nil && a.cause != nil {
+		err = fmt.Errorf("%w: %w", err, a.cause)
 	}
-	c.d.emit(e)
+	step.End(&err, trace.Text("return", r.String()), trace.Data(a.StructureOutput))
 	return r
 }
 
@@ -127,10 +122,7 @@ func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArgu
 	if err != nil || rec.Handler < 0 {
 		return c.failf(a, BadArgument, "driver: selector %d: the record has no handler: %v", selector, err)
 	}
-	if c.d.trace.On() {
-		c.d.emit(trace.Event{Name: "dispatchExternalMethod", Client: c.id,
-			Args: []trace.Arg{{Key: "handler", Value: handlers[rec.Handler].name}}})
-	}
+	c.d.trace.Note("dispatchExternalMethod", c.id, 0, trace.Text("handler", handlers[rec.Handler].name))
 	if !rec.Sizes.check(a) {
 		return c.failf(a, BadArgument, "driver: %s: sizes are (%d, %d, %d, %d), want (%d, %d, %d, %d): "+
 			"scalars in, bytes in, scalars out, bytes out",
@@ -146,10 +138,7 @@ func (c *client) dispatchExternalMethod(selector uint32, a *IOExternalMethodArgu
 
 // ExternalMethodBytes implements UserClient.
 func (c *client) ExternalMethodBytes(selector uint32, block []byte) Return {
-	if c.d.trace.On() {
-		c.d.emit(trace.Event{Name: "IOExternalMethodArguments", Client: c.id, Data: block,
-			Args: []trace.Arg{{Key: "sel", Value: uint64(selector)}}})
-	}
+	c.d.trace.Note("IOExternalMethodArguments", c.id, 0, trace.Number("sel", selector), trace.Data(block))
 	a, store, r := DecodeArguments(c.task, block)
 	if r != Success {
 		return r

@@ -62,7 +62,7 @@ func (h *hardware) post(ch protocol.Channel, msg []byte, bell uint32) error {
 		return errors.New("driver: the channel is not ready")
 	}
 	if h.d.trace.On() {
-		h.d.emit(trace.Event{Name: "post " + commandName(ch, msg), Data: msg})
+		h.d.trace.Note("post "+commandName(ch, msg), 0, 0, trace.Data(msg))
 	}
 	f, ok := h.d.cfg.Inject.At(inject.Post)
 	if !ok {
@@ -84,12 +84,7 @@ type heldSlot struct {
 // fault posts a message with a fault.
 func (h *hardware) fault(f inject.Fault, rings *protocol.Controller, ch protocol.Channel, msg []byte,
 	bell uint32) error {
-	if h.d.trace.On() {
-		h.d.emit(trace.Event{
-			Name: "inject " + f.Kind.String(),
-			Args: []trace.Arg{{Key: "site", Value: f.Site.String()}},
-		})
-	}
+	h.d.trace.Note("inject "+f.Kind.String(), 0, 0, trace.Text("site", f.Site.String()))
 	slot := protocol.Seal(msg)
 	switch f.Kind {
 	case inject.Drop:
@@ -173,13 +168,11 @@ func (h *hardware) notifications(match func(*protocol.Message) (outcome, bool)) 
 			return o, ok
 		}
 		if h.d.trace.On() {
-			e := trace.Event{Name: "notification"}
-			if err != nil {
-				e.Err = err.Error()
-			} else {
-				e.Name, e.Data = "CSNE_CMD_"+m.Row.Name, m.Bytes()
+			name, content := "notification", []byte(nil)
+			if err == nil {
+				name, content = "CSNE_CMD_"+m.Row.Name, m.Bytes()
 			}
-			h.d.emit(e)
+			h.d.trace.Note(name, 0, 0, trace.Data(content), trace.Failure(err))
 		}
 		if err != nil {
 			continue // damaged: its command runs into the deadline

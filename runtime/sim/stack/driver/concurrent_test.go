@@ -14,7 +14,7 @@ import (
 func TestConcurrentClientsComplete(t *testing.T) {
 	const clients, requests = 64, 12
 	var mu sync.Mutex
-	waiting := map[uint64]int{} // priority of the actions that wait
+	waiting := map[uint64]uint64{} // priority of the actions that wait
 	var wrong int
 	tr := trace.New(func(e trace.Event) {
 		if e.Name != "ANEScheduler::enqueue" && e.Name != "ANEScheduler::dequeue" {
@@ -22,7 +22,7 @@ func TestConcurrentClientsComplete(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		p, id := e.Args[0].Value.(int), e.Args[1].Value.(uint64)
+		p, id := e.Args[0].Value.(uint64), e.Args[1].Value.(uint64)
 		if e.Name == "ANEScheduler::enqueue" {
 			waiting[id] = p
 			return

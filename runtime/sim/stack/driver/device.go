@@ -54,7 +54,7 @@ type Device struct {
 	properties Properties
 	unit       *translation.Unit
 	clock      *firmware.Clock
-	trace      *trace.Tracer
+	trace      trace.Log
 	gate       *gate
 	hw         *hardware
 	tokens     atomic.Uint64
@@ -74,10 +74,11 @@ type Device struct {
 // when the first client opens.
 func NewDevice(cfg Config) (*Device, error) {
 	d := &Device{
-		cfg: cfg, properties: M1, unit: cfg.Unit, clock: cfg.Clock, trace: cfg.Trace,
+		cfg: cfg, properties: M1, unit: cfg.Unit, clock: cfg.Clock,
 		clients: map[uint64]*client{}, persistent: map[uint64]bool{}, instances: map[Handle]*instance{},
 		chains: map[Handle]*chain{},
 	}
+	d.trace = trace.Log{Tracer: cfg.Trace, Layer: trace.Driver, Now: func() time.Duration { return d.clock.Now() }}
 	if cfg.Properties != nil {
 		d.properties = *cfg.Properties
 	}
@@ -111,27 +112,16 @@ func NewDevice(cfg Config) (*Device, error) {
 	return d, nil
 }
 
-// emit emits an event of the driver at the current time; callers have checked that tracing is enabled.
-func (d *Device) emit(e trace.Event) {
-	e.Layer, e.At = trace.Driver, d.clock.Now()
-	d.trace.Emit(e)
-}
-
 // noteGate traces the queue of the command gate.
 func (d *Device) noteGate(start bool, a *action) {
 	if !d.trace.On() || a.call == nil {
 		return
 	}
-	e := trace.Event{
-		Name:    "ANEScheduler::enqueue",
-		Client:  a.call.client.id,
-		Request: a.call.seq,
-		Args:    []trace.Arg{{Key: "priority", Value: a.priority}, {Key: "action", Value: a.id}},
-	}
+	name := "ANEScheduler::enqueue"
 	if start {
-		e.Name = "ANEScheduler::dequeue"
+		name = "ANEScheduler::dequeue"
 	}
-	d.emit(e)
+	d.trace.Note(name, a.call.client.id, a.call.seq, trace.Number("priority", a.priority), trace.Number("action", a.id))
 }
 
 // translationTrace traces the steps of the translation unit.
@@ -140,19 +130,13 @@ func translationTrace(d *Device) func(translation.Step) {
 		return nil
 	}
 	return func(s translation.Step) {
-		e := trace.Event{
-			Layer:  trace.Translation,
-			Name:   s.Kind.String(),
-			At:     d.clock.Now(),
-			Client: s.Client,
-			Args: []trace.Arg{{Key: "address", Value: s.Addr}, {Key: "bytes", Value: s.Len},
-				{Key: "usage", Value: s.Usage.String()}, {Key: "stream", Value: s.Stream},
-				{Key: "task", Value: s.Task}},
-		}
+		err := error(nil)
 		if s.Fault != nil {
-			e.Err = s.Fault.Error()
+			err = s.Fault
 		}
-		d.trace.Emit(e)
+		d.trace.In(trace.Translation).Note(s.Kind.String(), s.Client, 0, trace.Number("address", s.Addr),
+			trace.Number("bytes", s.Len), trace.Text("usage", s.Usage.String()), trace.Number("stream", s.Stream),
+			trace.Text("task", s.Task), trace.Failure(err))
 	}
 }
 

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,7 +67,7 @@ func newHardware(d *Device) (*hardware, error) {
 	cfg := d.cfg
 	var err error
 	h.cop, err = coprocessor.New(coprocessor.Config{
-		Unit: d.unit, Clock: d.clock, Trace: d.trace, Inject: cfg.Inject, Strict: cfg.Strict,
+		Unit: d.unit, Clock: d.clock, Trace: cfg.Trace, Inject: cfg.Inject, Strict: cfg.Strict,
 		Numerics: cfg.Numerics, Workers: cfg.Workers, MaxWork: cfg.MaxWork,
 		SecondWake: cfg.SecondWake, Terminal: cfg.Terminal, Doorbell: h.interrupt,
 		Tasks: cfg.Tasks,
@@ -78,12 +79,7 @@ func newHardware(d *Device) (*hardware, error) {
 // interrupt handles a doorbell store of the firmware.
 func (h *hardware) interrupt(reg uint64, value uint32) {
 	h.rung.Add(1)
-	if h.d.trace.On() {
-		h.d.emit(trace.Event{
-			Name: "interrupt",
-			Args: []trace.Arg{{Key: "register", Value: reg}, {Key: "value", Value: uint64(value)}},
-		})
-	}
+	h.d.trace.Note("interrupt", 0, 0, trace.Number("register", reg), trace.Number("value", value))
 }
 
 // start is ANEHWDevice::start: attach, provider, RTBuddy client, the seven
@@ -92,15 +88,10 @@ func (h *hardware) start() {
 	if !h.d.trace.On() {
 		return
 	}
-	h.d.emit(trace.Event{
-		Name: "ANEHWDevice::start",
-		Args: []trace.Arg{{Key: "provider", Value: Kexts[0].Provider[0]}, {Key: "role", Value: Kexts[0].ProviderRole}},
-	})
+	h.d.trace.Note("ANEHWDevice::start", 0, 0, trace.Text("provider", Kexts[0].Provider[0]),
+		trace.Text("role", Kexts[0].ProviderRole))
 	for _, b := range coprocessor.Banks {
-		h.d.emit(trace.Event{
-			Name: "map register aperture",
-			Args: []trace.Arg{{Key: "bank", Value: b.Name}, {Key: "index", Value: b.Index}},
-		})
+		h.d.trace.Note("map register aperture", 0, 0, trace.Text("bank", b.Name), trace.Number("index", b.Index))
 	}
 }
 
@@ -137,7 +128,7 @@ func (h *hardware) powerOff() {
 // init is ANEHWDevice::ANE_Init: it quiesces, brings up the endpoint, then the
 // scratch handshakes, the channel table and the first commands.
 func (h *hardware) init(kind uint32) (err error) {
-	defer h.d.step("ANEHWDevice::ANE_Init", 0, 0, boolArg("warm", kind == coprocessor.BootWarm)).end(&err)
+	defer h.d.trace.Step("ANEHWDevice::ANE_Init", 0, 0, trace.Bool("warm", kind == coprocessor.BootWarm)).End(&err)
 	if err = h.handshake(kind); err == nil {
 		err = h.firstCommands()
 	}
@@ -188,21 +179,18 @@ func (h *hardware) handshake(kind uint32) error {
 	return nil
 }
 
+var errNoService = errors.New("no such service; cleaned up")
+
 // enableEndpoints is EnableRTBuddyEndpoints: it tries the names in order and cleans up after a missing one.
 func (h *hardware) enableEndpoints() error {
 	for _, name := range EndpointNames {
-		ok := slices.Contains(h.d.cfg.Endpoints, name)
-		if h.d.trace.On() {
-			e := trace.Event{
-				Name: "EnableRTBuddyEndpoints",
-				Args: []trace.Arg{{Key: "endpoint", Value: name}, {Key: "id", Value: uint64(coprocessor.EndpointID)}},
-			}
-			if !ok {
-				e.Err = "no such service; cleaned up"
-			}
-			h.d.emit(e)
+		err := errNoService
+		if slices.Contains(h.d.cfg.Endpoints, name) {
+			err = nil
 		}
-		if ok {
+		h.d.trace.Note("EnableRTBuddyEndpoints", 0, 0, trace.Text("endpoint", name),
+			trace.Number("id", coprocessor.EndpointID), trace.Failure(err))
+		if err == nil {
 			h.endpoint = name
 			return nil
 		}
@@ -218,12 +206,7 @@ func (h *hardware) poll(scratch int, want uint32, what string) error {
 			return fmt.Errorf("driver: %s: %w", what, err)
 		}
 		if h.cop.Read32(coprocessor.ANE, coprocessor.Scratch(scratch)) == want {
-			if h.d.trace.On() {
-				h.d.emit(trace.Event{
-					Name: what,
-					Args: []trace.Arg{{Key: "scratch", Value: scratch}, {Key: "value", Value: uint64(want)}},
-				})
-			}
+			h.d.trace.Note(what, 0, 0, trace.Number("scratch", scratch), trace.Number("value", want))
 			return nil
 		}
 		h.d.advance(wakePoll)
@@ -250,19 +233,14 @@ func (h *hardware) resolveChannels() error {
 		if i < 0 {
 			return fmt.Errorf("driver: the channel table has no %s", name)
 		}
-		if h.d.trace.On() {
-			h.d.emit(trace.Event{
-				Name: "resolve channel",
-				Args: []trace.Arg{{Key: "name", Value: name}, {Key: "index", Value: table[i].Index}},
-			})
-		}
+		h.d.trace.Note("resolve channel", 0, 0, trace.Text("name", name), trace.Number("index", table[i].Index))
 	}
 	return nil
 }
 
 // event emits an event without arguments.
 func (h *hardware) event(name string) {
-	h.d.note(name, 0, 0)
+	h.d.trace.Note(name, 0, 0)
 }
 
 // sleep quiesces the firmware and powers the device off.
@@ -280,11 +258,9 @@ func (h *hardware) doorBellRing(index uint32) error {
 	}
 	mask := uint32(1) << index
 	if h.d.trace.On() {
-		h.d.note("ANEHWDevice::doorBellRing", 0, 0, uintArg("db", uint64(index)))
-		h.d.emit(trace.Event{Name: "ANERegisterControl::write32", Data: []byte{byte(mask), byte(mask >> 8),
-			byte(mask >> 16), byte(mask >> 24)},
-			Args: []trace.Arg{{Key: "reg", Value: uint64(coprocessor.RegDoorbell)},
-				{Key: "value", Value: uint64(mask)}}})
+		h.d.trace.Note("ANEHWDevice::doorBellRing", 0, 0, trace.Number("db", index))
+		h.d.trace.Note("ANERegisterControl::write32", 0, 0, trace.Number("reg", coprocessor.RegDoorbell),
+			trace.Number("value", mask), trace.Data(binary.LittleEndian.AppendUint32(nil, mask)))
 	}
 	h.cop.Write32(coprocessor.ANE, coprocessor.RegDoorbell, mask)
 	h.d.stage(cost.Kick)

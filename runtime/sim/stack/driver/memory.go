@@ -217,11 +217,8 @@ func (c *client) setHint(hint, value uint32) (uint32, Return, error) {
 			n++
 		}
 	}
-	if c.d.trace.On() {
-		c.d.emit(trace.Event{Name: "ANEHWDevice::setHint", Client: c.id, Args: []trace.Arg{
-			{Key: "hint", Value: uint64(hint)}, {Key: "value", Value: uint64(value)},
-			{Key: "before", Value: uint64(before)}, {Key: "clients", Value: n}}})
-	}
+	c.d.trace.Note("ANEHWDevice::setHint", c.id, 0, trace.Number("hint", hint), trace.Number("value", value),
+		trace.Number("before", before), trace.Number("clients", n))
 	return before, Success, nil
 }
 

@@ -69,7 +69,7 @@ const maxPrograms = 1024
 
 // readContainer is the step of programCreate that checks the container.
 func (c *client) readContainer(b []byte) (p *loader.Program, err error) {
-	defer c.d.step("ANEDriver::ANE_ProgramCreate", c.id, 0, uintArg("bytes", uint64(len(b)))).end(&err)
+	defer c.d.trace.Step("ANEDriver::ANE_ProgramCreate", c.id, 0, trace.Number("bytes", len(b))).End(&err)
 	return loader.Read(b)
 }
 
@@ -108,13 +108,7 @@ func (c *client) programCreate(a *IOExternalMethodArguments) Return {
 	p := &program{owner: c.info.id, client: c, prog: prog}
 	if c.d.trace.On() {
 		digest := prog.Digest()
-		c.d.trace.Emit(trace.Event{
-			Layer:  trace.Loader,
-			Name:   "read container",
-			At:     c.d.clock.Now(),
-			Client: c.id,
-			Args:   []trace.Arg{{Key: "sha256", Value: hex.EncodeToString(digest[:])}},
-		})
+		c.d.trace.In(trace.Loader).Note("read container", c.id, 0, trace.Text("sha256", hex.EncodeToString(digest[:])))
 	}
 	for _, q := range prog.Procedures() {
 		pr := procedure{name: q.Name}
@@ -424,11 +418,9 @@ func (h *hardware) wire(i *instance) (Return, error) {
 		h.cop.Bind(p.space.user, p.space.ctx)
 		if h.d.trace.On() {
 			addr, size := l.AFPP()
-			h.d.trace.Emit(trace.Event{Layer: trace.Loader, Name: "load", At: h.d.clock.Now(), Client: i.client.id,
-				Data: l.Firmware(), Args: []trace.Arg{
-					{Key: "address", Value: addr}, {Key: "bytes", Value: size},
-					{Key: "procedures", Value: len(p.procs)},
-					{Key: "resident", Value: p.residentBytes()}}})
+			h.d.trace.In(trace.Loader).Note("load", i.client.id, 0, trace.Number("address", addr),
+				trace.Number("bytes", size), trace.Number("procedures", len(p.procs)),
+				trace.Number("resident", p.residentBytes()), trace.Data(l.Firmware()))
 		}
 	}
 	if p.boot != boot {
@@ -483,13 +475,7 @@ func (h *hardware) unwire(p *program, near bool) bool {
 	if victim == nil || !h.ready.Load() {
 		return false
 	}
-	if h.d.trace.On() {
-		h.d.emit(trace.Event{
-			Name:   "unwire",
-			Client: victim.client.id,
-			Args:   []trace.Arg{{Key: "slot", Value: int(victim.slot)}},
-		})
-	}
+	h.d.trace.Note("unwire", victim.client.id, 0, trace.Number("slot", victim.slot))
 	is := instances[victim]
 	slices.SortFunc(is, func(a, b *instance) int { return cmp.Compare(a.handle, b.handle) })
 	for _, i := range is {
@@ -520,8 +506,8 @@ func (h *hardware) unload(p *program) {
 		return
 	}
 	// No request can pin it: requests run with the gate held.
-	if err := p.loaded.Close(); err != nil && h.d.trace.On() {
-		h.d.emit(trace.Event{Name: "unload", Err: err.Error()})
+	if err := p.loaded.Close(); err != nil {
+		h.d.trace.Note("unload", 0, 0, trace.Failure(err))
 	}
 	p.loaded = nil
 }

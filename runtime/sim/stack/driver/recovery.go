@@ -54,9 +54,7 @@ func (r *recovery) refill(now time.Duration) {
 func (h *hardware) recover(cause error) {
 	h.ready.Store(false)
 	h.reset = false
-	if h.d.trace.On() {
-		h.d.emit(trace.Event{Name: "cancel outstanding commands", Err: cause.Error()})
-	}
+	h.d.trace.Note("cancel outstanding commands", 0, 0, trace.Failure(cause))
 	h.drain(cause)
 	h.cop.Write32(coprocessor.ANE, coprocessor.RegCPU, 0)
 	h.held = nil
@@ -64,9 +62,7 @@ func (h *hardware) recover(cause error) {
 	h.recovery.refill(now)
 	if h.recovery.tokens == 0 {
 		h.recovery.needed = true
-		if h.d.trace.On() {
-			h.d.emit(trace.Event{Name: "recovery is rate-limited; the channel is not ready"})
-		}
+		h.event("recovery is rate-limited; the channel is not ready")
 		return
 	}
 	_ = h.reinit() // a failure leaves the channel not ready, and the next action tries again
@@ -101,13 +97,7 @@ func (h *hardware) drain(cause error) {
 			break
 		}
 		out.Sections = append(out.Sections, s)
-		if h.d.trace.On() {
-			h.d.emit(trace.Event{
-				Name: "drain dump",
-				Data: []byte(s.Text),
-				Args: []trace.Arg{{Key: "section", Value: s.Name}},
-			})
-		}
+		h.d.trace.Note("drain dump", 0, 0, trace.Text("section", s.Name), trace.Data([]byte(s.Text)))
 	}
 	if len(out.Sections) == 0 {
 		return

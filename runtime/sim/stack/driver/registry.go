@@ -181,7 +181,7 @@ func (d *Device) gated(c *client, name string, f func(deadline time.Duration) (R
 		if c != nil {
 			id = c.id
 		}
-		defer d.step(name, id, 0).end(&err)
+		defer d.trace.Step(name, id, 0).End(&err)
 		a.result, err = f(d.clock.Now() + commandDeadline)
 	}}
 	r := d.gate.do(a)

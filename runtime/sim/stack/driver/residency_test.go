@@ -29,7 +29,7 @@ func TestLeastRecentlyUsedProgramsAreUnloaded(t *testing.T) {
 	for _, e := range rec.Events {
 		if e.Name == "unwire" {
 			unwired++
-			if e.Args[0].Value == int(kept.info.ProgramID) {
+			if e.Args[0].Value == uint64(kept.info.ProgramID) {
 				t.Error("the program that opted out was unwired")
 			}
 		}

@@ -66,6 +66,14 @@ func (r Return) String() string {
 // Error returns String; a Return other than Success is an error.
 func (r Return) Error() string { return r.String() }
 
+// failure returns the return as an error, nil for Success.
+func (r Return) failure() error {
+	if r == Success {
+		return nil
+	}
+	return r
+}
+
 // Error reports a failed call of a front end.
 type Error struct {
 	Call   string // the front end's call

@@ -71,7 +71,7 @@ func (c *client) programSendRequest(a *IOExternalMethodArguments) Return {
 		return BadArgument
 	}
 	var err error
-	defer c.d.step("ANE_ProgramSendRequest", c.id, 0).end(&err)
+	defer c.d.trace.Step("ANE_ProgramSendRequest", c.id, 0).End(&err)
 	k := calls.Get().(*call)
 	k.client = c
 	r := c.sendRequest(a, k)
@@ -136,11 +136,8 @@ func (k *call) complete() {
 	k.reply.result, k.reply.status = uint32(m.Result), word(m.Result == Success)
 	k.reply.encode(m.Reply[:])
 	if d := k.client.d; d.trace.On() {
-		e := trace.Event{Name: "completion at the wake port", Client: k.client.id, Request: k.seq, Data: m.Reply[:]}
-		if m.Result != Success {
-			e.Err = m.Result.String()
-		}
-		d.emit(e)
+		d.trace.Note("completion at the wake port", k.client.id, k.seq, trace.Data(m.Reply[:]),
+			trace.Failure(m.Result.failure()))
 	}
 	k.inst.waiting.Add(-1)
 	port := k.port
@@ -153,9 +150,8 @@ func (k *call) complete() {
 func (c *client) prepareRequest(k *call) (Return, error) {
 	q := &k.req
 	k.seq = c.requests.Add(1)
-	c.d.note("ANEClientDevice::programSendRequest", c.id, k.seq,
-		uintArg("token", q.token), uintArg("procedure", uint64(q.procedure)),
-		uintArg("priority", uint64(q.priority)), uintArg("qos", uint64(q.qos)))
+	c.d.trace.Note("ANEClientDevice::programSendRequest", c.id, k.seq, trace.Number("token", q.token),
+		trace.Number("procedure", q.procedure), trace.Number("priority", q.priority), trace.Number("qos", q.qos))
 	i, r, err := c.find(q.token)
 	if r != Success {
 		return r, err
@@ -259,8 +255,8 @@ func (k *call) take(ids []uint32, ports []loader.Port, what string) (Return, err
 func (h *hardware) run(k *call) Return {
 	h.d.stage(cost.Enter)
 	var failed error
-	defer h.d.step("ANEDriver::ANE_ProgramSendRequest", k.client.id, k.seq,
-		uintArg("priority", uint64(k.req.priority))).end(&failed)
+	defer h.d.trace.Step("ANEDriver::ANE_ProgramSendRequest", k.client.id, k.seq,
+		trace.Number("priority", k.req.priority)).End(&failed)
 	r, err := h.dispatch(k)
 	k.release()
 	if err == nil {

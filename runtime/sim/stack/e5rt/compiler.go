@@ -61,7 +61,7 @@ func (c *Compiler) Compile(ctx context.Context, modelPath string) (*ProgramLibra
 		return nil, c.rt.refuse(callCompile, c, err, modelPath, "")
 	}
 	l := c.rt.library(m)
-	return l, c.rt.called(callCompile, c, nil, trace.Arg{Key: "library", Value: l.String()})
+	return l, c.rt.called(callCompile, c, nil, trace.Text("library", l.String()))
 }
 
 // machine returns the opened model: what IsNewCompileRequired has found since the last call, or else what the cache

@@ -54,6 +54,7 @@ type Options struct {
 type Runtime struct {
 	o     Options
 	clock Clock
+	log   trace.Log
 	order fifoLock
 
 	mu       sync.Mutex // guards the state of all objects
@@ -77,25 +78,20 @@ func New(o Options) (*Runtime, error) {
 		}
 		rt.clock = c
 	}
+	rt.log = trace.Log{Tracer: o.Trace, Layer: trace.E5RT, Now: rt.clock.Now}
 	return rt, nil
 }
 
 // spend lets virtual time pass for a cause, and traces it as a span. No time is no step.
-func (rt *Runtime) spend(c cost.Cause, op string, t cost.Time) error {
+func (rt *Runtime) spend(c cost.Cause, op string, t cost.Time) (err error) {
 	if t == 0 {
 		return nil
 	}
-	on := rt.o.Trace.On()
-	if on {
-		rt.event(trace.Begin, c.String(), op, 0, nil)
-	}
+	object := trace.Text("object", op)
+	defer rt.log.Step(c.String(), rt.o.Client, 0, object).End(&err, object)
 	rt.tick.Lock()
-	err := rt.clock.Spend(c, time.Duration(t))
-	rt.tick.Unlock()
-	if on {
-		rt.event(trace.End, c.String(), op, 0, err)
-	}
-	return err
+	defer rt.tick.Unlock()
+	return rt.clock.Spend(c, time.Duration(t))
 }
 
 // host lets the time of the host's work pass.
@@ -114,10 +110,7 @@ const EventCast = "cast"
 
 // Cast implements sim.Host. Casts are part of the stages before and after the inference and take no time of their own.
 func (h host) Cast(op, from, to string) error {
-	if h.rt.o.Trace.On() {
-		h.rt.event(trace.Instant, EventCast, op, 0, nil, trace.Arg{Key: "from", Value: from},
-			trace.Arg{Key: "to", Value: to})
-	}
+	h.rt.log.Note(EventCast, h.rt.o.Client, 0, trace.Text("object", op), trace.Text("from", from), trace.Text("to", to))
 	return nil
 }
 
@@ -169,27 +162,11 @@ func (rt *Runtime) simOptions(d sim.Dispatcher) sim.Options {
 	}
 }
 
-// event traces a call. It is called only when tracing is enabled, so that it allocates nothing otherwise.
-func (rt *Runtime) event(phase trace.Phase, call, object string, request uint64, err error, args ...trace.Arg) {
-	e := trace.Event{
-		Layer:   trace.E5RT,
-		Phase:   phase,
-		Name:    call,
-		At:      rt.clock.Now(),
-		Client:  rt.o.Client,
-		Request: request,
-	}
-	e.Args = append([]trace.Arg{{Key: "object", Value: object}}, args...)
-	if err != nil {
-		e.Err = err.Error()
-	}
-	rt.o.Trace.Emit(e)
-}
-
 // called traces a call that takes no time and returns its error.
-func (rt *Runtime) called(call string, object fmt.Stringer, err error, args ...trace.Arg) error {
-	if rt.o.Trace.On() {
-		rt.event(trace.Instant, call, object.String(), 0, err, args...)
+func (rt *Runtime) called(call string, object fmt.Stringer, err error, args ...trace.Value) error {
+	if rt.log.On() { // only then does the name of the object need memory
+		args = append([]trace.Value{trace.Text("object", object.String()), trace.Failure(err)}, args...)
+		rt.log.Note(call, rt.o.Client, 0, args...)
 	}
 	return err
 }

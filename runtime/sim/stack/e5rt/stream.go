@@ -44,14 +44,10 @@ func (s *ExecutionStream) EncodeOperation(op *ExecutionStreamOperation) error {
 	s.rt.mu.Lock()
 	err := s.encode(op)
 	s.rt.mu.Unlock()
-	if s.rt.o.Trace.On() {
-		args := []trace.Arg(nil)
-		if op != nil {
-			args = append(args, trace.Arg{Key: "operation", Value: op.String()})
-		}
-		s.rt.event(trace.Instant, callEncode, s.String(), 0, err, args...)
+	if op == nil || !s.rt.log.On() {
+		return s.rt.called(callEncode, s, err)
 	}
-	return err
+	return s.rt.called(callEncode, s, err, trace.Text("operation", op.String()))
 }
 
 func (s *ExecutionStream) encode(op *ExecutionStreamOperation) error {
@@ -177,9 +173,9 @@ const (
 
 // dispatch runs the operations. Each takes the time of this package's stage of table 2.3.
 func (s *ExecutionStream) dispatch(ctx context.Context, call string, request uint64) (err error) {
-	if s.rt.o.Trace.On() {
-		s.rt.event(trace.Begin, call, s.String(), request, nil)
-		defer func() { s.rt.event(trace.End, call, s.String(), request, err) }()
+	if log := s.rt.log; log.On() {
+		object := trace.Text("object", s.String())
+		defer log.Step(call, s.rt.o.Client, request, object).End(&err, object)
 	}
 	for _, op := range s.ops {
 		if err := op.run.Run(ctx); err != nil {

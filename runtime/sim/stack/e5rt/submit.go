@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"time"
-
-	"github.com/zinc-compiler/zinc/runtime/sim/stack/trace"
 )
 
 // Submission is a stream in flight.
@@ -85,9 +83,7 @@ func (b *Submission) run(ctx context.Context, granted chan struct{}, request uin
 func (b *Submission) publish(err error) {
 	b.err = err
 	b.s.ended(executed)
-	if b.s.rt.o.Trace.On() {
-		b.s.rt.event(trace.Instant, callCompletion, b.s.String(), 0, err)
-	}
+	_ = b.s.rt.called(callCompletion, b.s, err)
 	close(b.fired)
 }
 

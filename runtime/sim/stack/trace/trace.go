@@ -62,7 +62,8 @@ const (
 	End
 )
 
-// Arg is a named value of an event. Value is a string, an integer, a bool or a time.Duration.
+// Arg is a named value of an event. Value is a string, a bool, a time.Duration or an integer: a Log gives uint64, int64
+// for those below 0.
 type Arg struct {
 	Key   string
 	Value any
