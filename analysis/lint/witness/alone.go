@@ -2,8 +2,6 @@ package witness
 
 import (
 	"fmt"
-	"maps"
-	"math"
 	"slices"
 	"strings"
 
@@ -29,8 +27,6 @@ type Cut struct {
 	// Program is the cut model, to be written as text. It shares constants with the judged program, whose files must
 	// stay open.
 	Program *ir.Program `json:"-"`
-
-	values map[string]*ir.Value // of the whole function, by the names of the operands
 }
 
 // Origins of an operand's range.
@@ -127,7 +123,7 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 		*why = err.Error()
 		return 0, nil
 	}
-	c := &Cut{Reduced: reduceProduct(fn), values: map[string]*ir.Value{}}
+	c := &Cut{Reduced: reduceProduct(fn)}
 	names := map[string]bool{}
 	var os []*operand
 	for i, v := range inputs {
@@ -150,7 +146,6 @@ func (s *search) cutAt(p *proof, ops []*ir.Op, budget int64, why *string) (spent
 			o.seen, o.ran = o.seen.Hull(RangeOf(x)), true
 		}
 		o.ran = o.ran && o.seen.Finite() && !o.seen.Empty()
-		c.values[o.name] = v
 		if t := interval.FiniteOf(q.Type.DType); !o.limit.Finite() || o.limit.Empty() {
 			o.limit = t
 		}
@@ -302,96 +297,4 @@ func reduceProduct(fn *ir.Func) string {
 		r.Type = ts[i]
 	}
 	return strings.Join(told, ", ")
-}
-
-// nearBy is the widening up to which operands of a cut are looked for in the whole model. gradientCost is the cost of
-// their derivative, in runs up to the operands.
-const nearBy, gradientCost = 16, 6
-
-// toward looks for an input of the whole model with which the statement's operands are like those that show the cliff
-// alone: it reduces the distance to them along the signs of its derivative.
-func (s *search) toward(p *proof) error {
-	if p.Cut == nil || p.Cut.Reduced != "" || p.Cut.Factor > nearBy || len(s.samples) == 0 || p.Shown != nil {
-		return nil
-	}
-	type target struct {
-		v     *ir.Value
-		want  []float64
-		scale float64
-	}
-	var ts []target
-	var until *ir.Value
-	c := Candidate{maps.Clone(s.samples[0].Values), ""}
-	for _, o := range p.Cut.Operands {
-		v := p.Cut.values[o.Name]
-		wv := s.b.wide.of[v]
-		x, ok := p.Input.Values[o.Name]
-		if v == nil || wv == nil || !ok || !v.Type.DType.IsFloat() {
-			return nil
-		}
-		if slices.Contains(s.a.Func().Body.Params, v) {
-			if old, ok := c.Values[v.Name]; ok && slices.Equal(old.Type.Shape, x.Type.Shape) &&
-				old.Type.DType == x.Type.DType {
-				c.Values[v.Name] = x
-			}
-			continue
-		}
-		w := x.Const().Floats()
-		m := 0.0
-		for _, y := range w {
-			m = max(m, math.Abs(y))
-		}
-		ts = append(ts, target{wv, w, max(m, 1e-6)})
-		if until == nil || s.runCost(wv) > s.runCost(until) {
-			until = wv
-		}
-	}
-	if until == nil || !s.pay(s.runCost(until)) {
-		return nil
-	}
-	score := func(t Trace) float64 {
-		d := 0.0
-		for _, g := range ts {
-			ys := t.Floats(g.v)
-			if len(ys) != len(g.want) {
-				return -inf
-			}
-			for i, y := range ys {
-				e := (y - g.want[i]) / g.scale
-				d -= e * e
-			}
-		}
-		if d != d {
-			return -inf
-		}
-		return d
-	}
-	t, err := s.b.upTo(s.ctx, c.Values, until)
-	if err != nil {
-		return s.failed(err)
-	}
-	for range climbSteps {
-		if score(t) == -inf || !s.pay(gradientCost*s.runCost(until)) {
-			break
-		}
-		from := map[*ir.Value][]float64{}
-		for _, g := range ts {
-			ys := t.Floats(g.v)
-			d := make([]float64, len(ys))
-			for i, y := range ys {
-				d[i] = (g.want[i] - y) / (g.scale * g.scale)
-			}
-			from[g.v] = d
-		}
-		n, nt, err := s.stride(c, until, gradient(s.ctx, s.b.wide.fn, t, from), 1, score(t), score)
-		if err != nil {
-			return err
-		}
-		if nt == nil {
-			break
-		}
-		c, t = n, nt
-	}
-	c.How = "a descent from a recorded run towards the operands that show it alone"
-	return s.attempt(p, c)
 }

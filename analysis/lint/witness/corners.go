@@ -2,6 +2,7 @@ package witness
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/zinc-compiler/zinc/analysis/lint/interval"
@@ -76,15 +77,31 @@ func (s *search) corners(g Goal, dir float64, at int) ([]extreme, error) {
 	return out, nil
 }
 
-// corner moves every input element to the end of its range that the derivative of the element at indicates.
-func (s *search) corner(c Candidate, t Trace, wv *ir.Value, at int, dir float64) (Candidate, bool, error) {
-	return s.moved(c, "the corner of the input ranges that the signs of the derivative indicate", nil,
-		gradient(s.ctx, s.b.wide.fn, t, unit(wv, at)), func(q *Input, _, slope float64) float64 {
-			if slope*dir > 0 {
+// corner moves every input element that has a derivative to the end of its range that the derivative of the element at
+// indicates, and reports whether any changed.
+func (s *search) corner(c Candidate, t Trace, wv *ir.Value, at int, dir float64) (n Candidate, changed bool,
+	err error) {
+	grads := gradient(s.ctx, s.b.wide.fn, t, unit(wv, at))
+	n = Candidate{maps.Clone(c.Values), "the corner of the input ranges that the signs of the derivative indicate"}
+	for _, q := range s.ports {
+		gr := grads[s.b.wide.of[q.Value]]
+		old := c.Values[q.Value.Name].Const().Floats()
+		x, err := q.fill(func(i int) float64 {
+			switch {
+			case i >= len(gr) || gr[i] == 0 || gr[i] != gr[i]:
+				return old[i]
+			case gr[i]*dir > 0:
 				return q.Range.Hi
 			}
 			return q.Range.Lo
 		})
+		if err != nil {
+			return n, false, err
+		}
+		changed = changed || !x.Equal(c.Values[q.Value.Name])
+		n.Values[q.Value.Name] = x
+	}
+	return n, changed, nil
 }
 
 // element chooses the element to push: one in the middle of the channel that the weights make the largest, or else the

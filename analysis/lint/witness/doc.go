@@ -7,10 +7,9 @@
 // function of its own, with operands that show it (Cut); or how far the search came.
 //
 // The search records runs on drawn inputs and on samples, then pursues each suspicion's goals: the corner of the input
-// ranges that the signs of a derivative indicate (gradient, corners), a line between two corners (bisect), fixed
-// patterns, and a climb along the derivative (climb). Statements of the remaining suspicions are cut out, alone or with
-// their neighbours, with ever wider operands (cutOut); the search then looks for operands that show the cliff in the
-// whole function again (toward).
+// ranges that the signs of a derivative indicate (gradient, corners), a line between two corners (bisect), and fixed
+// patterns. Statements of the remaining suspicions are cut out, alone or with their neighbours, with ever wider
+// operands (cutOut).
 //
 // Invariants: a suspicion is shown only by a run, never by an interval. The same function, ranges, budget and samples
 // give the same witnesses. Runs stay within the budget, except for the first recorded run.

@@ -112,8 +112,7 @@ func noisy(how string, at func(r interval.Interval) float64, share float64) patt
 // boundPatterns is the number of patterns, the first ones, that are tried if runs are expensive.
 const boundPatterns = 4
 
-// patterns are tried for every suspicion, each on all inputs at once and, if there are several inputs, some on each
-// with the opposite on the others.
+// patterns are tried for every suspicion, each on all inputs at once.
 var patterns = []pattern{
 	constant("all at the upper bound", func(r interval.Interval) float64 { return r.Hi }),
 	constant("all at the lower bound", func(r interval.Interval) float64 { return r.Lo }),
@@ -145,15 +144,4 @@ const searchSeed = 0x6c696e74
 func (p pattern) make(ports []*Input, k int) (Candidate, error) {
 	rnd := rand.New(rand.NewPCG(searchSeed, uint64(k)))
 	return filled(ports, p.how, func(q *Input, i int) float64 { return p.at(q, i, rnd) })
-}
-
-// opposed fills one input with its upper bound and the others with their lower bounds.
-func opposed(ports []*Input, one *Input) (Candidate, error) {
-	how := one.Value.Name + " at its upper bound, the others at their lower"
-	return filled(ports, how, func(q *Input, _ int) float64 {
-		if q == one {
-			return q.Range.Hi
-		}
-		return q.Range.Lo
-	})
 }

@@ -35,6 +35,12 @@ func (s *search) pursue(p *proof, g Goal) error {
 	return s.bisect(p, g)
 }
 
+// tryFor tries a candidate for one suspicion.
+func (s *search) tryFor(p *proof, c Candidate) error {
+	p.tries++
+	return s.try(c, []*proof{p})
+}
+
 // fillPort is a goal on an input itself.
 func (s *search) fillPort(p *proof, q *Input, g Goal) error {
 	xs := []float64{q.Range.Hi, q.Range.Hi * 0.75}

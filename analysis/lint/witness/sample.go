@@ -13,12 +13,6 @@ import (
 // drawnSamples is the number of recorded runs on drawn inputs, in addition to those on Options.Samples.
 const drawnSamples = 2
 
-// sample is a recorded run: its inputs and the range of every value.
-type sample struct {
-	Candidate
-	seen map[*ir.Value]interval.Interval
-}
-
 // drawn are inputs as zinc verify draws them, mapped from the default range to the input's own and clipped to it.
 func drawn(ports []*Input, seed uint64) (Candidate, error) {
 	c := Candidate{tensors{}, fmt.Sprintf("values drawn from seed %d as zinc verify does, spread over the ranges",
@@ -96,8 +90,8 @@ func (s *search) record() error {
 		if i > 0 && !s.afford(1) || s.ctx.Err() != nil {
 			break
 		}
-		m := sample{c, map[*ir.Value]interval.Interval{}}
-		see := func(v *ir.Value, x interp.Tensor) { m.seen[v] = RangeOf(x) }
+		seen := map[*ir.Value]interval.Interval{}
+		see := func(v *ir.Value, x interp.Tensor) { seen[v] = RangeOf(x) }
 		_, t, err := s.b.watched(s.ctx, c.Values, s.keep, see)
 		if err != nil {
 			if err := s.failed(err); err != nil {
@@ -105,7 +99,7 @@ func (s *search) record() error {
 			}
 			continue
 		}
-		for v, r := range m.seen {
+		for v, r := range seen {
 			s.seen[v] = joined(s.seen, v, r)
 			if _, ok := s.a.Repaired(v); ok {
 				if x, clipped := s.b.raw[v]; clipped {
@@ -117,7 +111,7 @@ func (s *search) record() error {
 		if s.kept == nil {
 			s.kept = t
 		}
-		s.samples = append(s.samples, m)
+		s.recorded++
 		if err := s.look(c, t, s.open); err != nil {
 			return err
 		}
@@ -167,7 +161,7 @@ func RangeOf(t interp.Tensor) interval.Interval {
 // gapOf returns the factor by which the recorded values would have to grow to meet the limit: 1 if they meet it,
 // infinity if growth does not lead there, and 0 if nothing was recorded.
 func (s *search) gapOf(p *Suspicion) float64 {
-	if len(s.samples) == 0 {
+	if s.recorded == 0 {
 		return 0
 	}
 	unseen := false // no run reached it

@@ -24,13 +24,13 @@ type search struct {
 	limit int64 // limit of spent
 	out   bool  // something was omitted because the budget was spent
 
-	open    []*proof
-	keep    map[*ir.Value]bool
-	first   []Candidate // to record runs on; nil means Options.Samples and drawn inputs
-	samples []sample
-	seen    map[*ir.Value]interval.Interval // in the recorded runs, as their readers see them
-	own     map[*ir.Value]interval.Interval // those that are repaired, as computed
-	kept    Trace                           // values of the first recorded run
+	open     []*proof
+	keep     map[*ir.Value]bool
+	first    []Candidate                     // to record runs on; nil means Options.Samples and drawn inputs
+	recorded int                             // runs
+	seen     map[*ir.Value]interval.Interval // in the recorded runs, as their readers see them
+	own      map[*ir.Value]interval.Interval // those that are repaired, as computed
+	kept     Trace                           // values of the first recorded run
 }
 
 // proof is the state of the search for one suspicion.
@@ -167,12 +167,8 @@ func (s *search) run() error {
 	return s.ctx.Err()
 }
 
-// Shares of the budget: that of the search for inputs of the whole model, after which statements are cut out, and that
-// of search and cuts together, after which operands that show the cliff are looked for in the whole model.
-const (
-	wholeShare = 1.0 / 2
-	cutShare   = 7.0 / 8
-)
+// wholeShare is the share of the budget for inputs of the whole model, after which statements are cut out.
+const wholeShare = 1.0 / 2
 
 func (s *search) all(budget int64) error {
 	s.limit = int64(float64(budget) * wholeShare)
@@ -181,7 +177,7 @@ func (s *search) all(budget int64) error {
 			return err
 		}
 	}
-	s.limit = int64(float64(budget) * cutShare)
+	s.limit = budget
 	var left []*proof
 	for _, p := range s.ranked() {
 		if p.Shown == nil {
@@ -193,21 +189,11 @@ func (s *search) all(budget int64) error {
 			return err
 		}
 	}
-	s.limit = budget
-	for _, p := range left {
-		if err := s.toward(p); err != nil {
-			return err
-		}
-		if p.Shown != nil {
-			p.Cut = nil
-		}
-	}
 	return s.ctx.Err()
 }
 
 // order is what is tried after the recorded runs. Goals come first, since a corner of an affine function is its worst
 // case. If the budget may not last for all of them, a few patterns, which serve all suspicions at once, come before.
-// Climbs come last, since they take the most runs.
 func (s *search) order() []func() error {
 	first, rest := 0, len(patterns)
 	if s.cost*int64(runsOfGoal*len(s.open)) > s.limit {
@@ -217,8 +203,6 @@ func (s *search) order() []func() error {
 		func() error { return s.patterns(0, first) },
 		s.goals,
 		func() error { return s.patterns(first, rest) },
-		s.oppose,
-		s.climbs,
 	}
 }
 
@@ -245,30 +229,6 @@ func (s *search) goals() error {
 	return nil
 }
 
-// climbs climbs from recorded runs towards the goals that are still open, each with its share of the remaining budget.
-func (s *search) climbs() error {
-	var left []*proof
-	for _, p := range s.ranked() {
-		if p.Shown == nil && !p.Met && p.Reached != nil {
-			left = append(left, p)
-		}
-	}
-	limit := s.limit
-	defer func() { s.limit = limit }()
-	for i, p := range left {
-		s.limit = s.spent + max(0, limit-s.spent)/int64(len(left)-i)
-		for _, g := range p.Goals {
-			if g.Near == g.Near {
-				continue
-			}
-			if err := s.climb(p, g); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // patterns tries inputs that do not depend on the model: patterns lo to hi.
 func (s *search) patterns(lo, hi int) error {
 	for k := lo; k < hi; k++ {
@@ -276,26 +236,6 @@ func (s *search) patterns(lo, hi int) error {
 			break
 		}
 		c, err := patterns[k].make(s.ports, k)
-		if err != nil {
-			return err
-		}
-		if err := s.try(c, s.open); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// oppose tries each of a few inputs with the opposite of the others.
-func (s *search) oppose() error {
-	if len(s.ports) < 2 || len(s.ports) > 4 {
-		return nil
-	}
-	for _, q := range s.ports {
-		if s.done() || !s.afford(1) {
-			break
-		}
-		c, err := opposed(s.ports, q)
 		if err != nil {
 			return err
 		}

@@ -67,10 +67,9 @@ type Witness struct {
 	Seen   interval.Interval // recorded values of the suspicion's value
 }
 
-// Search looks for a witness of each suspicion, in three parts of the budget: inputs of the whole function; the
-// remaining statements alone; and inputs with which these have operands like those that show them alone. Witnesses are
-// in the order of the suspicions. An error comes from the context or from the preparation of the function: inputs that
-// an operation refuses are omitted.
+// Search looks for a witness of each suspicion, in two parts of the budget: inputs of the whole function, then the
+// remaining statements alone. Witnesses are in the order of the suspicions. An error comes from the context or from
+// the preparation of the function: inputs that an operation refuses are omitted.
 func Search(ctx context.Context, f Subject, suspicions []*Suspicion, o Options) ([]*Witness, error) {
 	b, err := newBench(f.Analysis.Func(), f.Machine, f.Name, o.Workers)
 	if err != nil {
