@@ -36,15 +36,15 @@ func (c *Choice) String() string {
 	return text
 }
 
-// mostChosen bounds the elements of a result whose choices are compared, and of the numbers that it orders.
-const mostChosen = 1 << 20
+// maxChosen bounds the elements of a result whose choices are compared, and of the numbers that it orders.
+const maxChosen = 1 << 20
 
 // jumps are the operations on numbers whose results are whole numbers of floating-point type.
 var jumps = []*ir.Operation{ir.OpFloor, ir.OpCeil, ir.OpRound, ir.OpSign, ir.OpFloorDiv}
 
 // chooses reports whether a result of an operation is chosen by numbers that are rounded.
 func chooses(op *ir.Op, v *ir.Value) bool {
-	if v.Type.Kind != ir.Tensor || v.Type.Elems() > mostChosen || v.Type.DType.IsFloat() && !op.Is(jumps...) {
+	if v.Type.Kind != ir.Tensor || v.Type.Elems() > maxChosen || v.Type.DType.IsFloat() && !op.Is(jumps...) {
 		return false
 	}
 	for _, a := range free(op) {
@@ -76,7 +76,7 @@ func (c *comparison) note(op *ir.Op, env map[string]*span, out []*span) {
 		if !orders(op) {
 			continue
 		}
-		if s := env[op.Arg(ir.ParamX).Name]; s != nil && s.t.Elems() <= mostChosen {
+		if s := env[op.Arg(ir.ParamX).Name]; s != nil && s.t.Elems() <= maxChosen {
 			c.choices[v.Name].of = &s.t
 		}
 	}

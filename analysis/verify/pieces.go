@@ -15,8 +15,8 @@ import (
 // pieceElems is the number of elements of a piece: what a rule computes for them stays in a cache of the machine.
 var pieceElems = int64(1 << 13)
 
-// mostRows bounds the rows of a matrix product in a piece, over which the work of reading the other operand is divided.
-const mostRows = 256
+// maxRows bounds the rows of a matrix product in a piece, over which the work of reading the other operand is divided.
+const maxRows = 256
 
 // late is a result that is not computed yet. Its statement computes each element from a few rows of its operands, so
 // that it is computed in pieces, and together with operands that are late themselves: none of their elements is kept.
@@ -156,7 +156,7 @@ func lastCut(op *ir.Op) rows {
 		if err != nil || m.VectorX || m.VectorY || x.Type.Rank() != y.Rank() || x == op.Arg(ir.ParamY) {
 			return none
 		}
-		least := min(4*m.K, mostRows) * m.N
+		least := min(4*m.K, maxRows) * m.N
 		if m.TransposeX {
 			return rows{axis: y.Rank() - 3, least: least}
 		}

@@ -96,15 +96,15 @@ func (s *span) undefined() bool {
 		}
 		return false
 	}
-	return (s.top == 0 || s.top > infinite32) && mostBits(s.numbers()) > infinite32
+	return (s.top == 0 || s.top > infinite32) && largestBits(s.numbers()) > infinite32
 }
 
 // infinite32 is the bits of infinity.
 const infinite32 = 0x7f800000
 
-// mostBits returns the bits of the largest magnitude. They are in the order of the magnitudes; those of infinity and of
+// largestBits returns the bits of the largest magnitude. They are in the order of the magnitudes; those of infinity and of
 // NaN follow all others.
-func mostBits(vs []float32) uint32 {
+func largestBits(vs []float32) uint32 {
 	const magnitude = 0x7fffffff
 	var a, b, c, d uint32
 	for ; len(vs) >= 4; vs = vs[4:] {
@@ -124,7 +124,7 @@ func (s *span) infinite() bool {
 	}
 	over := func(y float32) bool { return math.IsInf(float64(y), 0) }
 	return slices.ContainsFunc([][]float32{s.numbers(), s.lo, s.hi}, func(vs []float32) bool {
-		return mostBits(vs) >= infinite32 && slices.ContainsFunc(vs, over)
+		return largestBits(vs) >= infinite32 && slices.ContainsFunc(vs, over)
 	})
 }
 
@@ -276,7 +276,7 @@ const overflow16 = 65520
 // limit makes numbers infinite that fp16 cannot represent.
 func (s *span) limit() {
 	if s.top == 0 {
-		s.top = max(mostBits(s.numbers()), mostBits(s.lo), mostBits(s.hi))
+		s.top = max(largestBits(s.numbers()), largestBits(s.lo), largestBits(s.hi))
 	}
 	if s.top < math.Float32bits(overflow16) {
 		return

@@ -18,14 +18,14 @@ func (e *Error) Error() string {
 		"or a larger limit", e.Need, e.Used, e.Limit)
 }
 
-// leastChecked is how many bytes Room checks at least: less than that is not worth the question.
-const leastChecked = 1 << 20
+// minChecked is how many bytes Room checks at least: less than that is not worth the question.
+const minChecked = 1 << 20
 
 // Room returns an *Error if n more bytes do not fit the limit beside all that the process uses. A negative n is more
 // than 63 bits count. It collects garbage first if that decides. Whoever computes values calls it before it allocates
 // them, so that one limit bounds all of them together, whatever holds them.
 func Room(n int64) error {
-	if n >= 0 && n < leastChecked {
+	if n >= 0 && n < minChecked {
 		return nil
 	}
 	limit := Bytes()

@@ -13,10 +13,10 @@ const (
 	// firstCollection is when it first runs. Most commands on models of a few hundred operations end before it: a third
 	// of their time was collection, which by default begins at 4 MiB.
 	firstCollection = 32
-	// leastGarbage and mostGarbage are how much is garbage when it runs again: garbagePercent of what is in use between
+	// minGarbage and maxGarbage are how much is garbage when it runs again: garbagePercent of what is in use between
 	// them.
-	leastGarbage = 16
-	mostGarbage  = 64
+	minGarbage = 16
+	maxGarbage  = 64
 	// answerGarbage is how much the work between two calls of Rest may leave: several times what an edit of a model of
 	// 1,200 operations does.
 	answerGarbage = 128
@@ -24,12 +24,12 @@ const (
 
 // garbagePercent is how much the heap grows between two collections. A collection takes time for each object in use, so
 // with one percentage the time of collections is a part of the whole that does not grow with the model. With the usual
-// 100 a chain of 50,000 operations took 300 MB to explain. Beyond mostGarbage time gives way to memory: a chain of
+// 100 a chain of 50,000 operations took 300 MB to explain. Beyond maxGarbage time gives way to memory: a chain of
 // 200,000 operations takes 500 MB to explain.
 const garbagePercent = 50
 
-// leastPercent bounds the work of collections: the heap grows by at least so much between two of them.
-const leastPercent = 20
+// minPercent bounds the work of collections: the heap grows by at least so much between two of them.
+const minPercent = 20
 
 // resting is set once Rest has been called.
 var resting atomic.Bool
@@ -83,10 +83,10 @@ func adjust() {
 
 // percentOf returns the setting for a heap of which n bytes are in use.
 func percentOf(n uint64) int {
-	return min(max(garbagePercent, percentFor(n, leastGarbage)), percentFor(n, mostGarbage))
+	return min(max(garbagePercent, percentFor(n, minGarbage)), percentFor(n, maxGarbage))
 }
 
 // percentFor returns the setting for a heap of which n bytes are in use, and the garbage in MiB that it may leave.
 func percentFor(n, garbage uint64) int {
-	return max(leastPercent, int(100*garbage<<20/max(n, 1<<20)))
+	return max(minPercent, int(100*garbage<<20/max(n, 1<<20)))
 }
