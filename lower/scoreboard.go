@@ -29,19 +29,19 @@ type issued struct {
 
 // hazards are the reasons why a task waits, each of which adds bits to the configurations of its streams. They are
 // tried in order: a later one may depend on bits of an earlier one.
-var hazards = []struct {
-	name  string
-	waits func(b *scoreboard, t *issued) (source, result int)
-}{
-	{"neural result", (*scoreboard).readsNeural},
-	{"planar result", (*scoreboard).readsPlanar},
-	{"kept source", (*scoreboard).readsKept},
-	{"first fetch", (*scoreboard).fetchesFirst},
-	{"fetch after neural", (*scoreboard).fetchesAfterNeural},
-	{"fetch after planar", (*scoreboard).fetchesAfterPlanar},
-	{"planar fetch", (*scoreboard).fetchesForPlanar},
-	{"over planar source", (*scoreboard).writesOverPlanarSource},
+var hazards = []hazard{
+	(*scoreboard).readsNeural,
+	(*scoreboard).readsPlanar,
+	(*scoreboard).readsKept,
+	(*scoreboard).fetchesFirst,
+	(*scoreboard).fetchesAfterNeural,
+	(*scoreboard).fetchesAfterPlanar,
+	(*scoreboard).fetchesForPlanar,
+	(*scoreboard).writesOverPlanarSource,
 }
+
+// hazard returns what a task adds to the configurations of its sources and of its result.
+type hazard func(b *scoreboard, t *issued) (source, result int)
 
 // issue orders task i, which comes next, after those before it, and enters it. It reports whether the task follows the
 // one before it closely.
@@ -51,8 +51,8 @@ func (b *scoreboard) issue(i int, d *draft) (close bool) {
 	t := &b.task
 	t.formats()
 	t.close = b.chain.followsClosely(i, &t.foot, &b.before.foot)
-	for _, h := range hazards {
-		source, result := h.waits(b, t)
+	for _, waits := range hazards {
+		source, result := waits(b, t)
 		t.source |= source
 		t.result |= result
 	}

@@ -1,6 +1,11 @@
 package lower
 
-import "testing"
+import (
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+)
 
 // TestHazards has for each hazard a task that waits because of it, and for those that are told apart by one fact, the
 // task without that fact, which does not wait.
@@ -34,43 +39,43 @@ func TestHazards(t *testing.T) {
 		return f
 	}
 	const aliasConv = aliasConvSrc | aliasConvRes
+	rows, left := map[string]hazard{}, map[string]bool{}
+	for _, h := range hazards {
+		name := runtime.FuncForPC(reflect.ValueOf(h).Pointer()).Name()
+		name = name[strings.LastIndex(name, ".")+1:]
+		rows[name], left[name] = h, true
+	}
 	for _, c := range []struct {
 		hazard         string
 		neural, planar inFlight
 		task           issued
 		source, result int
 	}{
-		{"neural result", product(writer), none, second(reader), aliasConvRes, 0},
-		{"neural result", none, none, second(reader), 0, 0},
-		{"planar result", none, planar(writer), second(reader), aliasPlanarRes, 0},
-		{"planar result", none, read(planar(writer)), second(reader), 0, 0},
-		{"kept source", kept(product(fetcher)), none, second(planarReader), aliasConvSrc, 0},
-		{"kept source", product(fetcher), none, second(planarReader), 0, 0},
-		{"kept source", none, kept(planar(fetcher)), second(reader), aliasPlanarSrc, 0},
-		{"first fetch", none, none, fetches(issued{first: first}), aliasAll, aliasAll},
-		{"first fetch", none, none, fetches(second(fetcher)), 0, 0},
-		{"fetch after neural", product(writer), none, fetches(second(fetcher)), aliasConv, aliasConv},
-		{"fetch after neural", product(writer), none, second(reader), 0, 0},
-		{"fetch after planar", none, planar(leaver), fetches(second(fetcher)), aliasPlanarRes, 0},
-		{"fetch after planar", none, planar(reader), fetches(second(fetcher)), aliasPlanarSrc, 0},
-		{"fetch after planar", none, planar(leaver), fetches(second(writer)), 0, aliasPlanarRes},
-		{"planar fetch", product(reader), none, fetches(second(planarFetcher)), aliasConvSrc, 0},
-		{"over planar source", none, planar(reader), second(writer), 0, aliasPlanarSrc},
-		{"over planar source", none, planar(reader), awaits(second(writer), aliasPlanarRes), 0, 0},
+		{"readsNeural", product(writer), none, second(reader), aliasConvRes, 0},
+		{"readsNeural", none, none, second(reader), 0, 0},
+		{"readsPlanar", none, planar(writer), second(reader), aliasPlanarRes, 0},
+		{"readsPlanar", none, read(planar(writer)), second(reader), 0, 0},
+		{"readsKept", kept(product(fetcher)), none, second(planarReader), aliasConvSrc, 0},
+		{"readsKept", product(fetcher), none, second(planarReader), 0, 0},
+		{"readsKept", none, kept(planar(fetcher)), second(reader), aliasPlanarSrc, 0},
+		{"fetchesFirst", none, none, fetches(issued{first: first}), aliasAll, aliasAll},
+		{"fetchesFirst", none, none, fetches(second(fetcher)), 0, 0},
+		{"fetchesAfterNeural", product(writer), none, fetches(second(fetcher)), aliasConv, aliasConv},
+		{"fetchesAfterNeural", product(writer), none, second(reader), 0, 0},
+		{"fetchesAfterPlanar", none, planar(leaver), fetches(second(fetcher)), aliasPlanarRes, 0},
+		{"fetchesAfterPlanar", none, planar(reader), fetches(second(fetcher)), aliasPlanarSrc, 0},
+		{"fetchesAfterPlanar", none, planar(leaver), fetches(second(writer)), 0, aliasPlanarRes},
+		{"fetchesForPlanar", product(reader), none, fetches(second(planarFetcher)), aliasConvSrc, 0},
+		{"writesOverPlanarSource", none, planar(reader), second(writer), 0, aliasPlanarSrc},
+		{"writesOverPlanarSource", none, planar(reader), awaits(second(writer), aliasPlanarRes), 0, 0},
 	} {
 		b := &scoreboard{chain: &chain{}, neural: c.neural, planar: c.planar}
-		found := false
-		for _, h := range hazards {
-			if h.name != c.hazard {
-				continue
-			}
-			found = true
-			if source, result := h.waits(b, &c.task); source != c.source || result != c.result {
-				t.Errorf("%s: %#x and %#x, want %#x and %#x", h.name, source, result, c.source, c.result)
-			}
+		if source, result := rows[c.hazard](b, &c.task); source != c.source || result != c.result {
+			t.Errorf("%s: %#x and %#x, want %#x and %#x", c.hazard, source, result, c.source, c.result)
 		}
-		if !found {
-			t.Errorf("no hazard %q", c.hazard)
-		}
+		delete(left, c.hazard)
+	}
+	for name := range left {
+		t.Errorf("no task waits because of %s", name)
 	}
 }
