@@ -202,7 +202,8 @@ func (b *Begun) Functions() []*Function {
 // Finish is the second half of Compile. It is called at most once.
 func (b *Begun) Finish() (*Result, error) { return b.d.finish() }
 
-// codec returns the codec that writes tasks for the target, or an error if zinc has none.
+// codec returns the codec that writes tasks for the target. It is an error if no version of the descriptor is known for
+// it.
 func (o *Options) codec() (*td.Codec, error) {
 	if o.Target.TD == 0 {
 		return nil, fmt.Errorf("zinc writes no task descriptors for target %s yet", o.Target.Name)

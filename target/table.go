@@ -48,7 +48,7 @@ type Table struct {
 	StreamForms     []string `doc:"compressed forms that reach the engine as stored"` // or StreamAll
 
 	// StateMultiple is what the last dimension of a state must be a multiple of for the vendor's compiler to keep the
-	// state for the engine; 0 0 where no report states one. On the M4 (h16) a model whose state is 270 wide does not
+	// state for the engine; 0 where no report states one. On the M4 (h16) a model whose state is 270 wide does not
 	// run on the engine and one of 256 does, and its reporter found multiples of 32 needed (coremltools issue 2631): 64
 	// bytes of fp16, one aligned row. The same is assumed for later targets. On h13 the vendor's compiler refuses every
 	// state operation (chapter 2), and states are surfaces of the dispatch, of any width.

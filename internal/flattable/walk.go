@@ -11,8 +11,8 @@ import (
 // there is none, no accessor can leave the buffer afterwards. A walk with a scan reports each fault and each value to
 // the scan and continues; if the buffer ends early, its message is worded for a truncated file.
 //
-// Offsets may make two fields share an object, so a small buffer could expand to a very large tree. A writer of
-// descriptors shares only vtables, so the bytes of all objects walked, except vtables, must fit the buffer: time and
+// Offsets may make two fields share an object, so a small buffer could expand to a very large tree. A writer
+// shares only vtables, so the bytes of all objects walked, except vtables, must fit the buffer: time and
 // memory stay linear in its length.
 type walk struct {
 	buf   []byte
