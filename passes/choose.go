@@ -75,9 +75,7 @@ func (s *State) copy() copied {
 		VisibleOutputs: s.VisibleOutputs,
 		States:         slices.Clone(s.States),
 		Refusals:       map[*ir.Op]*target.Refusal{},
-		tasks:          make(map[*ir.Op]int, len(s.tasks)),
-		nanos:          make(map[*ir.Op]int64, len(s.nanos)),
-		moves:          make(map[*ir.Op]bool, len(s.moves)),
+		accepted:       make(map[*ir.Op]accepted, len(s.accepted)),
 		parts:          make(map[*ir.Op]decomposedFrom, len(s.parts)),
 		fresh:          s.fresh,
 	}
@@ -92,9 +90,7 @@ func (s *State) copy() copied {
 	for i, op := range s.Func.Body.Ops {
 		n := f.Body.Ops[i]
 		carry(t.Refusals, n, s.Refusals, op)
-		carry(t.tasks, n, s.tasks, op)
-		carry(t.nanos, n, s.nanos, op)
-		carry(t.moves, n, s.moves, op)
+		carry(t.accepted, n, s.accepted, op)
 		carry(t.parts, n, s.parts, op)
 	}
 	return copied{t, slices.Clone(f.Body.Ops)}
@@ -140,13 +136,14 @@ func (s *State) choose() (placement, error) {
 		return placement{}, err
 	}
 	first := c.tried[0]
-	c.whole = engineSteps(first.fewest()) == 1 && !first.needsCPU()
+	c.whole = engineSteps(newNeeds(first.Func.Body.Ops).fewest()) == 1 && !first.needsCPU()
 	switch {
 	case s.CallTime != nil:
 	case c.whole:
 		return first.placement, nil
 	default:
-		return c.weighed(PlaceCompute, nil, aloneShare)
+		p, _, err := c.weighed(PlaceCompute, nil, aloneShare)
+		return p, err
 	}
 	if c.idle() || slices.ContainsFunc(s.Func.Body.Ops, converts) { // or else it is the same as PlaceCompute
 		if err := c.add(placement{base: PlaceEngine}); err != nil {
@@ -155,12 +152,12 @@ func (s *State) choose() (placement, error) {
 	}
 	for _, base := range c.bases() {
 		for _, share := range []nanoseconds{1, aloneShare} {
-			cuts, err := c.addWeighed(base, nil, share)
+			more, err := c.addWeighed(base, nil, share)
 			if err != nil {
 				return placement{}, err
 			}
-			if !cuts {
-				break // nor does a larger share
+			if !more {
+				break
 			}
 		}
 	}
@@ -241,35 +238,42 @@ func (c *chooser) bases() []string {
 	return []string{PlaceCompute}
 }
 
-// addWeighed adds a base without what the CPU does sooner, and reports whether that is anything.
-func (c *chooser) addWeighed(base string, times []int64, share nanoseconds) (cuts bool, err error) {
-	p, err := c.weighed(base, times, share)
+// addWeighed adds a base without what the CPU does sooner, and reports whether with a larger share that may be something
+// else.
+func (c *chooser) addWeighed(base string, times []int64, share nanoseconds) (more bool, err error) {
+	p, more, err := c.weighed(base, times, share)
 	if err != nil || len(p.cut) == 0 && base == PlaceCompute {
 		return false, err
 	}
-	return len(p.cut) > 0, c.add(p)
+	return more && len(p.cut) > 0, c.add(p)
 }
 
-// weighed returns the placement without what the CPU does sooner. base is not PlaceEngine, which adds operations.
-// times, if not nil, are those of operations in a chain of tasks, by index in the function's body.
-func (c *chooser) weighed(base string, times []int64, share nanoseconds) (placement, error) {
+// weighed returns the placement without what the CPU does sooner, and whether the share matters. base is not
+// PlaceEngine, which adds operations. times, if not nil, are those of operations in a chain of tasks, by index in the
+// function's body.
+func (c *chooser) weighed(base string, times []int64, share nanoseconds) (p placement, matters bool, err error) {
 	s := c.s
 	defer s.keepPlaces()()
 	if err := s.applyBase(base); err != nil {
-		return placement{}, err
+		return placement{}, false, err
 	}
 	ops := s.Func.Body.Ops
-	for i, n := range times {
-		s.nanos[ops[i]] = n
+	if times != nil {
+		s.accepted = maps.Clone(s.accepted)
 	}
-	s.weighSteps(share)
-	p := placement{base: base, cut: map[int]*target.Refusal{}}
+	for i, n := range times {
+		a := s.accepted[ops[i]]
+		a.nanos = n
+		s.accepted[ops[i]] = a
+	}
+	matters = s.weighSteps(share)
+	p = placement{base: base, cut: map[int]*target.Refusal{}}
 	for i, op := range ops {
 		if no := s.Refusals[op]; no != nil && no.Rule == target.RuleCut {
 			p.cut[i] = no
 		}
 	}
-	return p, nil
+	return p, matters, nil
 }
 
 // keepPlaces returns a function that undoes what is done to places, refusals and times until it is called.
@@ -279,13 +283,13 @@ func (s *State) keepPlaces() (undo func()) {
 	for i, op := range ops {
 		places[i] = op.Place
 	}
-	refusals, nanos := s.Refusals, s.nanos
-	s.Refusals, s.nanos = maps.Clone(refusals), maps.Clone(nanos)
+	refusals, accepted := s.Refusals, s.accepted
+	s.Refusals = maps.Clone(refusals)
 	return func() {
 		for i, op := range ops {
 			op.Place = places[i]
 		}
-		s.Refusals, s.nanos = refusals, nanos
+		s.Refusals, s.accepted = refusals, accepted
 	}
 }
 
@@ -309,7 +313,7 @@ func (c *chooser) lowerAll() error {
 
 // lower estimates a call of a trial by lowering it, and keeps it if it is the best.
 func (c *chooser) lower(t *trial) error {
-	alone := t.nanos
+	alone := t.accepted
 	for _, p := range afterPlace {
 		if err := p.run(t.State); err != nil {
 			return err
@@ -340,23 +344,23 @@ func (c *chooser) limit(t *trial) nanoseconds {
 
 // setTimes sets the times on the engine: those of the tasks, divided among fused operations as they compare alone, and
 // of an operation on the CPU what it takes alone.
-func (t *trial) setTimes(e *CallTime, alone map[*ir.Op]int64) {
+func (t *trial) setTimes(e *CallTime, alone map[*ir.Op]accepted) {
 	times := make(map[*ir.Op]int64, len(t.ops))
 	for _, op := range t.Func.Body.Ops {
 		if op.Place.Unit != ir.Engine {
-			times[op] = alone[op]
+			times[op] = alone[op].nanos
 			continue
 		}
 		times[op] += e.Ops[op]
-		sum := alone[op]
+		sum := alone[op].nanos
 		for _, f := range t.Fused[op] {
-			sum += alone[f]
+			sum += alone[f].nanos
 		}
 		if sum == 0 {
 			continue
 		}
 		for _, f := range t.Fused[op] {
-			times[f] = int64(float64(e.Ops[op]) / float64(sum) * float64(alone[f]))
+			times[f] = int64(float64(e.Ops[op]) / float64(sum) * float64(alone[f].nanos))
 			times[op] -= times[f]
 		}
 	}

@@ -121,7 +121,7 @@ func (h *hoist) over(v *ir.Value, depth int) bool {
 		return false
 	}
 	n.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule, Reason: h.op.Place.Reason}
-	h.s.tasks[n], h.s.nanos[n] = a.Tasks, a.Nanos
+	h.s.accepted[n] = accepted{tasks: a.Tasks, nanos: a.Nanos}
 	h.after[op] = n
 	return true
 }

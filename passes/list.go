@@ -153,9 +153,7 @@ type State struct {
 	expanded   int64                      // bytes of decompressed weights
 	fresh      int                        // values named by passes
 	derived    map[*ir.Value]bool         // made by decompressing
-	tasks      map[*ir.Op]int             // tasks of each operation on the engine, lowered alone
-	nanos      map[*ir.Op]int64           // their estimated time
-	moves      map[*ir.Op]bool            // whether an operation that the engine accepts only moves data
+	accepted   map[*ir.Op]accepted        // operations that the engine accepts
 	parts      map[*ir.Op]decomposedFrom  // operations that decompose wrote
 	half       map[*ir.Op]*target.Refusal // why operations stayed in fp32 although fp16 was requested
 	made16     map[string]*ir.Const       // constants that decompositions computed, by what they depend on

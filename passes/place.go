@@ -66,11 +66,16 @@ func place(s *State) error {
 	return nil
 }
 
+// accepted is what is known of an operation that the engine accepts.
+type accepted struct {
+	tasks int // lowered alone
+	nanos int64
+	moves bool // only moves data
+}
+
 // acceptAll puts every operation that the engine accepts there, and the others on the CPU with the reason.
 func (s *State) acceptAll() {
-	n := len(s.Func.Body.Ops)
-	s.moves = make(map[*ir.Op]bool, n)
-	s.tasks, s.nanos = make(map[*ir.Op]int, n), make(map[*ir.Op]int64, n)
+	s.accepted = make(map[*ir.Op]accepted, len(s.Func.Body.Ops))
 	for _, op := range s.Func.Body.Ops {
 		a, err := s.Accept(op)
 		if err != nil {
@@ -99,11 +104,11 @@ func (s *State) acceptAll() {
 			}
 		default:
 			op.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
-			s.moves[op], s.tasks[op], s.nanos[op] = a.Moves, a.Tasks, a.Nanos
-			if of, ok := s.parts[op]; ok {
+			of, part := s.parts[op]
+			if part {
 				op.Place.Reason = of.String()
-				s.moves[op] = a.Moves || of.Moves
 			}
+			s.accepted[op] = accepted{tasks: a.Tasks, nanos: a.Nanos, moves: a.Moves || of.Moves}
 		}
 	}
 }
@@ -144,7 +149,7 @@ func (s *State) forceCasts() error {
 			return nil
 		}
 		c.Place = ir.Place{Unit: ir.Engine, Rule: a.Rule}
-		s.tasks[c], s.nanos[c] = a.Tasks, a.Nanos
+		s.accepted[c] = accepted{tasks: a.Tasks, nanos: a.Nanos}
 		if given {
 			copies[x] = c.Results[0]
 			op.Args[op.Def.ParamIndex(ir.ParamX)] = []*ir.Value{c.Results[0]}
@@ -247,7 +252,7 @@ func (s *State) keepNarrowStates() {
 // dropIdleMoves sends to the CPU every connected run of engine operations in which nothing computes: a dispatch would
 // cost more than it saves.
 func (s *State) dropIdleMoves() {
-	parent := make(map[*ir.Op]*ir.Op, len(s.moves))
+	parent := make(map[*ir.Op]*ir.Op, len(s.Func.Body.Ops))
 	find := func(op *ir.Op) *ir.Op {
 		for parent[op] != op {
 			parent[op] = parent[parent[op]]
@@ -268,7 +273,7 @@ func (s *State) dropIdleMoves() {
 	}
 	computes := map[*ir.Op]bool{}
 	for op := range parent {
-		if !s.moves[op] {
+		if !s.accepted[op].moves {
 			computes[find(op)] = true
 		}
 	}

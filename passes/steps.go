@@ -30,10 +30,9 @@ const (
 // units are tried. A step with more surfaces than a procedure has registers for, or with more tasks than half a chain
 // can have, is divided.
 func cutSteps(s *State) error {
-	best := s.fewest()
+	best := newNeeds(s.Func.Body.Ops).fewest()
 	s.Steps = s.splitWide(best)
-	s.tasks, s.nanos = nil, nil
-	surfaces(s.Func, s.Steps)
+	s.accepted = nil
 	s.Func.Body.Ops = s.Func.Body.Ops[:0]
 	for _, st := range best {
 		s.Func.Body.Ops = append(s.Func.Body.Ops, st.Ops...)
@@ -43,8 +42,7 @@ func cutSteps(s *State) error {
 }
 
 // fewest orders the operations, starting with the unit that leads to fewer engine steps.
-func (s *State) fewest() []*Step {
-	n := newNeeds(s.Func.Body.Ops)
+func (n *needs) fewest() []*Step {
 	a := n.order(ir.Engine)
 	if engineSteps(a) < 2 {
 		return a // no order has fewer
@@ -206,38 +204,56 @@ func (n *needs) order(first ir.Unit) []*Step {
 
 // surfaces sets the inputs and outputs of each step of f.
 func surfaces(f *ir.Func, steps []*Step) {
-	home := make(map[*ir.Value]*Step, len(f.Body.Ops))
+	type fact struct {
+		home, reader *Step // that computes the value, and the latest other one that reads it
+		wanted       bool  // by another step or the caller
+	}
+	index := make(map[*ir.Value]int32, len(f.Body.Ops)+len(f.Body.Params))
+	facts := make([]fact, 0, len(f.Body.Ops)+len(f.Body.Params))
+	of := func(v *ir.Value) *fact {
+		i, ok := index[v]
+		if !ok {
+			i = int32(len(facts))
+			index[v] = i
+			facts = append(facts, fact{})
+		}
+		return &facts[i]
+	}
 	for _, st := range steps {
+		st.Inputs, st.Outputs = nil, nil
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
-				home[v] = st
+				of(v).home = st
 			}
 		}
 	}
-	wanted := map[*ir.Value]bool{}
 	for _, v := range f.Body.Outputs {
-		wanted[v] = true
+		of(v).wanted = true
 	}
 	for _, st := range steps {
-		seen := map[*ir.Value]bool{}
 		read := func(v *ir.Value) {
-			if v.IsConst() || home[v] == st || seen[v] {
+			if v.IsConst() {
 				return
 			}
-			seen[v] = true
+			x := of(v)
+			if x.home == st || x.reader == st {
+				return
+			}
+			x.reader, x.wanted = st, true
 			st.Inputs = append(st.Inputs, v)
-			wanted[v] = true
 		}
 		for _, op := range st.Ops {
 			op.Reads(read)
 		}
 	}
+	next := int32(0) // results were numbered in this order
 	for _, st := range steps {
 		for _, op := range st.Ops {
 			for _, v := range op.Results {
-				if wanted[v] {
+				if facts[next].wanted {
 					st.Outputs = append(st.Outputs, v)
 				}
+				next++
 			}
 		}
 	}
@@ -246,12 +262,14 @@ func surfaces(f *ir.Func, steps []*Step) {
 // tasksOf returns the number of tasks of an operation lowered alone, 0 for one that is not on the engine. It is known
 // from placement, unless the passes were resumed after it.
 func (s *State) tasksOf(op *ir.Op) int {
-	if _, ok := s.tasks[op]; !ok && op.Place.Unit == ir.Engine {
-		if s.tasks == nil {
-			s.tasks = map[*ir.Op]int{}
+	a, ok := s.accepted[op]
+	if !ok && op.Place.Unit == ir.Engine {
+		if s.accepted == nil {
+			s.accepted = map[*ir.Op]accepted{}
 		}
-		a, _ := s.Accept(op) // one that the engine refuses was placed by hand; lowering reports it
-		s.tasks[op] = a.Tasks
+		alone, _ := s.Accept(op) // one that the engine refuses was placed by hand; lowering reports it
+		a.tasks = alone.Tasks
+		s.accepted[op] = a
 	}
-	return s.tasks[op]
+	return a.tasks
 }

@@ -37,12 +37,13 @@ func (t nanoseconds) String() string {
 // inputs and outputs, and its tasks. Of a step that the CPU does sooner, the stretches of operations that are worth a
 // dispatch of their own stay, and the rest goes to the CPU (cheapest). What goes and its neighbours on the CPU can then
 // become one call, which may change what other steps contain, so it begins again until nothing changes. Steps are
-// weighed independently, so the choices of one round do not depend on each other's order.
-func (s *State) weighSteps(share nanoseconds) {
+// weighed independently, so the choices of one round do not depend on each other's order. It reports whether the share
+// matters: whether a step is worth its dispatch.
+func (s *State) weighSteps(share nanoseconds) (matters bool) {
+	needs, cpu, states := newNeeds(s.Func.Body.Ops), s.cpuTimes(), s.stateValues()
 	for range weighRounds {
-		steps := s.splitWide(s.fewest())
-		surfaces(s.Func, steps)
-		changed, cpu, states := false, s.cpuTimes(), s.stateValues()
+		changed := false
+		steps := s.splitWide(needs.fewest())
 		for _, st := range steps {
 			if st.Unit != ir.Engine {
 				continue
@@ -51,6 +52,7 @@ func (s *State) weighSteps(share nanoseconds) {
 			w.share = share
 			least := nanoseconds(0)
 			if whole := w.whole(); whole.pays() {
+				matters = true
 				least = whole.engine / weighMargin
 			}
 			for _, r := range w.cheapest() {
@@ -62,10 +64,11 @@ func (s *State) weighSteps(share nanoseconds) {
 			}
 		}
 		if !changed {
-			return
+			break
 		}
 		s.placeCasts()
 	}
+	return matters
 }
 
 // refuseStretch sends a stretch of a step's operations to the CPU.
@@ -158,7 +161,7 @@ func (s *State) weigh(st *Step, cpu map[*ir.Op]nanoseconds, states map[*ir.Value
 	}
 	last := make(map[*ir.Value]int, n) // the place after the last reader
 	for i, op := range st.Ops {
-		w.engine[i], w.cpu[i] = nanoseconds(s.nanos[op]), cpu[op]
+		w.engine[i], w.cpu[i] = nanoseconds(s.accepted[op].nanos), cpu[op]
 		op.Reads(func(v *ir.Value) { last[v] = i })
 	}
 	for _, v := range st.Outputs {
@@ -264,8 +267,7 @@ func (w balance) stretch(begin, end int) stretch {
 
 // dropConstantSteps sends to the CPU every engine step that reads only constants, since a procedure needs an input.
 func (s *State) dropConstantSteps() {
-	steps := s.splitWide(s.fewest())
-	surfaces(s.Func, steps)
+	steps := s.splitWide(newNeeds(s.Func.Body.Ops).fewest())
 	for _, st := range steps {
 		if st.Unit != ir.Engine || len(st.Inputs) > 0 {
 			continue

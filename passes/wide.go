@@ -1,18 +1,24 @@
 package passes
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/zinc-compiler/zinc/ir"
 )
 
-// splitWide divides engine steps that have more surfaces than a procedure has buffer-access registers, or more tasks
-// than its chain can have, into runs within these limits. Fused operations stay together.
+// splitWide sets the inputs and outputs of the steps, and divides engine steps that have more of them than a procedure
+// has buffer-access registers, or more tasks than its chain can have, into runs within these limits. Fused operations
+// stay together.
 func (s *State) splitWide(steps []*Step) []*Step {
+	surfaces(s.Func, steps)
+	if !slices.ContainsFunc(steps, s.wide) {
+		return steps
+	}
 	left := uses(s.Func) // uses not yet seen, over the whole function
 	var out []*Step
 	for _, st := range steps {
-		if st.Unit == ir.Engine {
+		if s.wide(st) {
 			out = append(out, s.newWideStep(st.Ops, left).split()...)
 		} else {
 			out = append(out, st)
@@ -21,14 +27,27 @@ func (s *State) splitWide(steps []*Step) []*Step {
 			op.Operands(func(_ *ir.Param, v *ir.Value) { left[v]-- })
 		}
 	}
+	surfaces(s.Func, out)
 	return out
+}
+
+// wide reports whether a step must be divided.
+func (s *State) wide(st *Step) bool {
+	if st.Unit != ir.Engine {
+		return false
+	}
+	tasks := 0
+	for _, op := range st.Ops {
+		tasks += s.tasksOf(op)
+	}
+	return len(st.Inputs)+len(st.Outputs) > s.Target.MaxSurfaces || tasks > s.Target.MaxTasks/chainShare
 }
 
 // chainShare is the divisor of a procedure's number of tasks that limits the sum of its operations' tasks, each
 // operation lowered alone: together they may need further tasks that move data to where an operation expects it.
 const chainShare = 2
 
-// wideStep is an engine step that may have to be divided. Values have numbers, and what is known of them is in slices.
+// wideStep is an engine step that is divided. Values have numbers, and what is known of them is in slices.
 type wideStep struct {
 	surfaces, tasks int // limits
 	ops             []wideOp
@@ -57,7 +76,14 @@ func (s *State) newWideStep(ops []*ir.Op, left map[*ir.Value]int) *wideStep {
 	w := &wideStep{
 		surfaces: s.Target.MaxSurfaces, tasks: s.Target.MaxTasks / chainShare, ops: make([]wideOp, len(ops)),
 	}
-	numbers := map[*ir.Value]int32{}
+	operands := 0
+	for _, op := range ops {
+		op.Operands(func(*ir.Param, *ir.Value) { operands++ })
+		operands += len(op.Results)
+	}
+	w.values = make([]wideValue, 0, len(ops))
+	numbers := make(map[*ir.Value]int32, len(ops))
+	list := make([]int32, 0, operands) // what operations read and write
 	number := func(v *ir.Value, defined int) int32 {
 		n, ok := numbers[v]
 		if !ok {
@@ -80,57 +106,43 @@ func (s *State) newWideStep(ops []*ir.Op, left map[*ir.Value]int) *wideStep {
 		for _, e := range s.Fused[op] {
 			rides[e] = true
 		}
+		begin := len(list)
 		op.Operands(func(_ *ir.Param, v *ir.Value) {
 			if !v.IsConst() {
 				n := number(v, -1)
 				w.values[n].left--
-				o.reads = append(o.reads, n)
+				list = append(list, n)
 			}
 		})
+		middle := len(list)
 		for _, v := range op.Results {
-			o.writes = append(o.writes, number(v, i))
+			list = append(list, number(v, i))
 		}
+		o.reads, o.writes = list[begin:middle:middle], list[middle:]
 	}
 	return w
 }
 
 // split divides the step into runs.
 func (w *wideStep) split() (out []*Step) {
-	if !w.fits() {
-		w.index()
-	}
+	w.index()
 	cut := NoCut
 	for first := 0; first < len(w.ops); {
-		end, next := len(w.ops), NoCut
-		if w.needs != nil {
-			end, next = w.widest(first)
-		}
-		st := &Step{Unit: ir.Engine, Cut: cut}
+		end, next := w.widest(first)
+		st := &Step{Unit: ir.Engine, Cut: cut, Ops: make([]*ir.Op, 0, end-first)}
 		for i := first; i < end; i++ {
 			st.Ops = append(st.Ops, w.ops[i].op)
-			if w.needs != nil {
-				w.pass(i)
-			}
+			w.pass(i)
 		}
 		out, cut, first = append(out, st), next, end
 	}
 	return out
 }
 
-// fits reports whether the step need not be divided.
-func (w *wideStep) fits() bool {
-	surfaces := 0
-	for i := range w.values {
-		if v := &w.values[i]; v.defined < 0 || v.left > 0 {
-			surfaces++
-		}
-	}
-	return len(w.ops) == 0 || surfaces <= w.surfaces && w.ops[len(w.ops)-1].tasks <= w.tasks
-}
-
 // index prepares the search for runs from the first operation on.
 func (w *wideStep) index() {
 	reads, needs := make([]prefix, len(w.ops)), make([]prefix, len(w.ops))
+	w.makeReaders()
 	for i := range w.ops {
 		o := &w.ops[i]
 		if !o.ends {
@@ -150,6 +162,22 @@ func (w *wideStep) index() {
 		} else {
 			w.output(v, 1)
 		}
+	}
+}
+
+// makeReaders makes room for the readers of each value.
+func (w *wideStep) makeReaders() {
+	counts, sum := make([]int, len(w.values)), 0
+	for i := range w.ops {
+		for _, n := range w.ops[i].reads {
+			counts[n]++
+			sum++
+		}
+	}
+	all, begin := make([]int32, sum), 0
+	for i, n := range counts {
+		w.values[i].readers = all[begin : begin : begin+n]
+		begin += n
 	}
 }
 

@@ -36,7 +36,7 @@ func TestWideStepsAreCutAsLateAsTheyCan(t *testing.T) {
 func randomStep(r *rand.Rand, table *target.Table) (*ir.Func, *State) {
 	value := func(i int) *ir.Value { return &ir.Value{Name: fmt.Sprint("v", i), Type: ir.TensorOf(ir.FP16, 1)} }
 	f := &ir.Func{Body: &ir.Block{}}
-	s := &State{Options: Options{Target: table}, Func: f, Fused: map[*ir.Op][]*ir.Op{}, tasks: map[*ir.Op]int{}}
+	s := &State{Options: Options{Target: table}, Func: f, Fused: map[*ir.Op][]*ir.Op{}, accepted: map[*ir.Op]accepted{}}
 	var values []*ir.Value
 	for i := range 1 + r.IntN(12) {
 		values = append(values, value(i))
@@ -49,7 +49,7 @@ func randomStep(r *rand.Rand, table *target.Table) (*ir.Func, *State) {
 		op.SetArg(ir.ParamY, values[r.IntN(len(values))])
 		v := value(100 + i)
 		v.Def, op.Results = op, []*ir.Value{v}
-		s.tasks[op] = r.IntN(3)
+		s.accepted[op] = accepted{tasks: r.IntN(3)}
 		if d := x.Def; d != nil && d == f.Body.Ops[len(f.Body.Ops)-1] && r.IntN(4) == 0 {
 			s.Fused[d] = []*ir.Op{op}
 		}
@@ -70,7 +70,7 @@ func latest(s *State, f *ir.Func, first int) (best int, cut Cut) {
 		for _, e := range s.Fused[op] {
 			fused[e] = true
 		}
-		if tasks += s.tasks[op]; best > 0 && tasks > s.Target.MaxTasks/chainShare {
+		if tasks += s.accepted[op].tasks; best > 0 && tasks > s.Target.MaxTasks/chainShare {
 			return best, CutTasks
 		}
 		if len(fused) > 0 {
