@@ -238,8 +238,8 @@ func (c *chooser) bases() []string {
 	return []string{PlaceCompute}
 }
 
-// addWeighed adds a base without what the CPU does sooner, and reports whether with a larger share that may be something
-// else.
+// addWeighed adds a base without what the CPU does sooner, and reports whether that may be something else with a larger
+// share.
 func (c *chooser) addWeighed(base string, times []int64, share nanoseconds) (more bool, err error) {
 	p, more, err := c.weighed(base, times, share)
 	if err != nil || len(p.cut) == 0 && base == PlaceCompute {

@@ -87,8 +87,8 @@ func (e *ValueError) Error() string { return e.Path + ": " + e.Msg }
 // not depend on size.
 func Encode(n *Node, size int64) ([]byte, *ValueError) {
 	if size > MaxFile {
-		return nil, &ValueError{Msg: fmt.Sprintf("the buffer needs up to %d bytes, the limit of a FlatBuffer is %d", size,
-			MaxFile)}
+		return nil, &ValueError{Msg: fmt.Sprintf("the buffer needs up to %d bytes, the limit of a FlatBuffer is %d",
+			size, MaxFile)}
 	}
 	if err := n.checkText(); err != nil {
 		return nil, err
