@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 	"github.com/zinc-compiler/zinc/runtime/sim/interp"
 )
 
@@ -102,12 +103,12 @@ func (n *lane) enclose(first int) {
 		}
 		p := float64(n.y[i]) * whole
 		if !(n.y[i] > 0x1p-100) { // too small for proportions, or NaN
-			p = math.Exp(d)
+			p = numerics.Exp64(d)
 		}
 		s := e * e / 2 // a small e has a series, the rest of which is at most a third of e*e*e
 		shrinks, grows := 1-e+s-e*s*(1.0/3), 1+e+s+e*s/2
 		if !(e < 1.0/64) {
-			grows = math.Exp(e)
+			grows = numerics.Exp64(e)
 			shrinks = 1 / grows
 		}
 		greatest, least := p*grows*above+floor, p*shrinks*below-floor
@@ -119,6 +120,8 @@ func (n *lane) enclose(first int) {
 		k++
 	}
 	part := n.sum + n.eng*(2*halfUnit+n.table) + float64(n.size)*0x1p-23
+	// Where one exponential hardly changes a sum, products with these replace quotients. Each errs by a unit of fp64.
+	inLow, inHigh, small := (1+0x1p-50)/low, (1-0x1p-50)/high, 0x1p-16*low
 	up1, down1 := 1+part, max(0, 1-part)
 	k = 0
 	for i := first; i < end; i += n.step {
@@ -126,6 +129,12 @@ func (n *lane) enclose(first int) {
 		k++
 		if y := n.y[i]; y-y != 0 {
 			n.lo[i], n.hi[i] = y, y
+			continue
+		}
+		if greatest-least < small {
+			// The sums lie between low and high.
+			n.hi[i] = up(greatest*inLow*up1 + n.eng*tiny)
+			n.lo[i] = down(least * inHigh * down1)
 			continue
 		}
 		others := low - least + greatest

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/zinc-compiler/zinc/ir"
+	"github.com/zinc-compiler/zinc/numerics"
 )
 
 // param is an activation with one or two parameters, alpha and beta, each a scalar or one number per channel (axis 1).
@@ -200,7 +201,7 @@ func softmaxRow(row []float32, ane bool) {
 		if ane && d != d {
 			d = 0 // inf - inf
 		}
-		e := math.Exp(d)
+		e := numerics.Exp64(d)
 		sum += e
 		row[i] = float32(e)
 	}
