@@ -24,7 +24,7 @@ func in32(t interp.Tensor) interp.Tensor {
 	if t.Type.Kind != ir.Tensor || !narrow(t.Type.DType) {
 		return t
 	}
-	return interp.Make32(t.Type.Shape, func(out []float32) { copy(out, t.View32()) })
+	return interp.Share32(t.Type.Shape, t.Floats32())
 }
 
 // mapped returns a tensor of t's shape with the numbers f(i, t[i]) in fp32.

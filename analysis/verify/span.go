@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/zinc-compiler/zinc/internal/diag"
 	"github.com/zinc-compiler/zinc/ir"
@@ -214,21 +215,22 @@ const smallest32 = 0x0d800000
 func more32(part float64) float32 { return up(part*(1+fuzz) + fuzz/2) }
 
 // errs returns the enclosure of t whose element i errs by at most r[i] and a few roundings. Elements of t that are not
-// finite are their own ends.
+// finite are their own ends. The lower ends take the memory of r.
 func errs(t interp.Tensor, r []float32) *span {
 	v := t.View32()
-	s := &span{t: t, lo: slices.Clone(v), hi: slices.Clone(v)}
-	los, his, r := s.lo[:len(v)], s.hi[:len(v)], r[:len(v)]
+	s := &span{t: t, lo: r, hi: make([]float32, len(v))}
+	los, his := s.lo[:len(v)], s.hi[:len(v)]
 	const magnitude = 0x7fffffff
 	top := uint32(0)
 	for i, y := range v {
 		size := math.Float32bits(y) & magnitude
 		if size >= infinite32 {
 			top = max(top, size)
+			los[i], his[i] = y, y
 			continue
 		}
 		most := math.Float32frombits(size)
-		e := float32(r[i]*(1+fuzz)) + float32(more*most)
+		e := float32(los[i]*(1+fuzz)) + float32(more*most)
 		los[i], his[i] = y-e, y+e
 		top = max(top, math.Float32bits(most+e)&magnitude)
 	}
@@ -386,10 +388,14 @@ func (s *span) compare(got interp.Tensor) fit {
 		return exactly(got, s.t)
 	}
 	// In fp32, as the ends are, of which a large integer may be rounded.
-	have, numbers := got.View32(), s.numbers()
-	want, low, high := numbers, s.lo, s.hi
+	numbers := s.numbers()
+	have, want, low, high := []float32(nil), numbers, s.lo, s.hi
 	if d == ir.FP16 {
-		want, low, high = rounded16(want), rounded16(low), rounded16(high)
+		h := halvesPool.Get().(*halves)
+		defer halvesPool.Put(h)
+		have, want, low, high = h.widened(got.Data), h.rounded(1, want), h.rounded(2, low), h.rounded(3, high)
+	} else {
+		have = got.View32()
 	}
 	f := fit{pass: true, elements: len(have)}
 	for i := 0; i < len(have); i++ {
@@ -471,12 +477,31 @@ func (f *fit) within(first int, have, wanted, low, high []float32) int {
 	return i
 }
 
-// rounded16 returns numbers rounded to fp16.
-func rounded16(vs []float32) []float32 {
-	b, out := make([]byte, 2*len(vs)), make([]float32, len(vs))
-	numerics.NarrowBytes(b, vs)
-	numerics.WidenBytes(out, b)
-	return out
+// halves is memory for the numbers of a comparison in fp16, which is used again by the next one.
+type halves struct {
+	packed []byte
+	lists  [4][]float32
+}
+
+var halvesPool = sync.Pool{New: func() any { return new(halves) }}
+
+// widened returns packed fp16 numbers.
+func (h *halves) widened(b []byte) []float32 { return h.list(0, b) }
+
+// rounded returns numbers rounded to fp16, nil for nil, in list i.
+func (h *halves) rounded(i int, vs []float32) []float32 {
+	if vs == nil {
+		return nil
+	}
+	h.packed = slices.Grow(h.packed[:0], 2*len(vs))[:2*len(vs)]
+	numerics.NarrowBytes(h.packed, vs)
+	return h.list(i, h.packed)
+}
+
+func (h *halves) list(i int, b []byte) []float32 {
+	h.lists[i] = slices.Grow(h.lists[i][:0], len(b)/2)[:len(b)/2]
+	numerics.WidenBytes(h.lists[i], b)
+	return h.lists[i]
 }
 
 // departs reports whether elements of a value differ from those without errors by more than MaxPercent of the scale.
