@@ -103,8 +103,8 @@ func (s *span) undefined() bool {
 // infinite32 is the bits of infinity.
 const infinite32 = 0x7f800000
 
-// largestBits returns the bits of the largest magnitude. They are in the order of the magnitudes; those of infinity and of
-// NaN follow all others.
+// largestBits returns the bits of the largest magnitude. They are in the order of the magnitudes; those of infinity and
+// of NaN follow all others.
 func largestBits(vs []float32) uint32 {
 	const magnitude = 0x7fffffff
 	var a, b, c, d uint32
